@@ -1,0 +1,77 @@
+# Every target sets itself up on a fresh machine and rebuilds only what changed.
+SHELL := /bin/bash -euo pipefail
+PYTHON ?= python3
+TORCH := torch==2.13.0
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
+ifneq ($(shell command -v ccache),)
+export CMAKE_CXX_COMPILER_LAUNCHER := ccache
+endif
+
+BUILD_REQUIRES := $(shell sed -n 's/^requires = \[\(.*\)\]$$/\1/p' pyproject.toml | tr , ' ') \
+                  $(if $(shell command -v cmake),,cmake)
+CORE := pyproject.toml CMakeLists.txt $(shell find core -type f)
+CPP := $(shell find core -name '*.cpp' -o -name '*.h' -o -name '*.def' -o -name '*.cu')
+SITE = $(shell echo $(CURDIR)/.venv/lib/python3*/site-packages)
+
+.PHONY: demo test parity bench lint asan docs wheel clean
+
+demo: .venv/built
+	.venv/bin/python examples/digits.py
+
+test: .venv/built
+	.venv/bin/python -m pytest
+
+parity: .venv-parity/ready
+	.venv-parity/bin/python -m pytest tests/parity
+
+bench: .venv-parity/ready
+	.venv-parity/bin/python benchmarks/run.py
+
+# The generated stub goes beside the sources, where the type checker looks for it.
+lint: .venv/built
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	cp $(SITE)/facula/_core.pyi facula/
+	.venv/bin/mypy
+	.venv/bin/clang-format --dry-run --Werror $(CPP)
+
+# libstdc++ is preloaded too: ASAN looks up the function that throws exceptions at program start.
+asan: .venv-asan/built
+	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
+	UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc \
+	.venv-asan/bin/python -m pytest
+
+docs:
+	$(PYTHON) tools/promises.py
+
+wheel: .venv/built
+	.venv/bin/pip wheel -q --no-build-isolation --no-deps -C build-dir=build/editable -w dist .
+
+clean:
+	rm -rf build dist .venv .venv-parity .venv-asan facula/_core.pyi results
+
+%/ready-to-build: pyproject.toml
+	$(PYTHON) -m venv $*
+	$*/bin/pip install -q $(BUILD_REQUIRES)
+	touch $@
+
+.venv/built: .venv/ready-to-build $(CORE)
+	.venv/bin/pip install -q --no-build-isolation -e '.[demo,test,lint]'
+	touch $@
+
+# The environment of .venv with PyTorch on top, so that the core is not built a second time.
+.venv-parity/ready: .venv/built Makefile
+	$(PYTHON) -m venv .venv-parity
+	.venv-parity/bin/pip install -q $(TORCH) numpy
+	echo "import site; site.addsitedir('$(SITE)')" > $$(echo .venv-parity/lib/python3*/site-packages)/facula.pth
+	touch $@
+
+# The stub generator imports the sanitised module without a preload, hence verify_asan_link_order.
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+.venv-asan/built: .venv-asan/ready-to-build $(CORE)
+	ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0 \
+	.venv-asan/bin/pip install -q --no-build-isolation -C build-dir=build/asan \
+	  -C cmake.build-type=RelWithDebInfo -C 'cmake.define.CMAKE_CXX_FLAGS=$(SANITIZE)' -e '.[demo,test]'
+	touch $@
