@@ -1,0 +1,30 @@
+"""Fixtures of the whole suite: fixed seeds, and the devices that a test runs on."""
+
+import random
+
+import hypothesis
+import numpy as np
+import pytest
+
+import facula
+
+hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("fixed")
+
+
+@pytest.fixture(autouse=True)
+def _fixed_seeds():
+    random.seed(0)
+    np.random.seed(0)
+    facula.manual_seed(0)
+
+
+@pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.cuda)])
+def device(request):
+    """The device to compute on; the CUDA half is skipped, by name, where there is no GPU."""
+    return request.param
+
+
+def pytest_runtest_setup(item):
+    if item.get_closest_marker("cuda") and not facula.cuda.is_available():
+        pytest.skip("no NVIDIA GPU")
