@@ -1,0 +1,276 @@
+"""Printing of tensors: ``repr``, ``set_printoptions`` and ``format``."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from facula._core import Tensor
+
+from facula import _core
+
+__all__ = ["get_printoptions", "printoptions", "set_printoptions"]
+
+ELLIPSIS = "..."
+
+
+@dataclasses.dataclass
+class _PrintOptions:
+    precision: int = 4
+    threshold: float = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
+
+
+_PROFILES: dict[str, dict[str, Any]] = {
+    "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
+    "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
+    "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
+}
+
+_options = _PrintOptions()
+
+# Types printed as "tensor(...)"; any other subclass is printed under its own name.
+plain_types: set[type] = {Tensor}
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Set how tensors are printed.
+
+    Args:
+        precision: digits after the decimal point.
+        threshold: number of elements above which a tensor is summarised.
+        edgeitems: elements shown at each end of a summarised dimension.
+        linewidth: characters to a line.
+        profile: ``"default"``, ``"short"`` or ``"full"``; the other arguments override it.
+        sci_mode: scientific notation always (True), never (False) or where it helps (None).
+
+    Example:
+        >>> facula.set_printoptions(precision=2)
+        >>> facula.tensor([1.12345])
+        tensor([1.12])
+        >>> facula.set_printoptions(profile="default")
+    """
+    if profile is not None:
+        if profile not in _PROFILES:
+            raise ValueError(
+                f"set_printoptions: expected profile 'default', 'short' or 'full', got {profile!r}."
+            )
+        for name, value in _PROFILES[profile].items():
+            setattr(_options, name, value)
+    given = {
+        "precision": precision,
+        "threshold": threshold,
+        "edgeitems": edgeitems,
+        "linewidth": linewidth,
+    }
+    for name, value in given.items():
+        if value is not None:
+            setattr(_options, name, value)
+    _options.sci_mode = sci_mode
+
+
+def get_printoptions() -> dict[str, Any]:
+    """Return the current print options as keyword arguments of ``set_printoptions``."""
+    return dataclasses.asdict(_options)
+
+
+@contextlib.contextmanager
+def printoptions(**kwargs: Any) -> Iterator[None]:
+    """Set print options inside a ``with`` block."""
+    saved = get_printoptions()
+    set_printoptions(**kwargs)
+    try:
+        yield
+    finally:
+        set_printoptions(**saved)
+
+
+class _NumberFormat:
+    """One format and width for all the numbers of a tensor."""
+
+    def __init__(self, values: list[Any], is_floating: bool) -> None:
+        self.is_floating = is_floating
+        self.is_integral = True
+        self.is_scientific = False
+        self.width = 1
+        if is_floating:
+            self._choose_floating([v for v in values if v != 0 and math.isfinite(v)])
+        else:
+            self.width = max((len(str(v)) for v in values), default=1)
+
+    def _choose_floating(self, values: list[float]) -> None:
+        # Zeros, infinities and NaNs never decide: they read the same in every format.
+        if not values:
+            return
+        low = min(abs(v) for v in values)
+        high = max(abs(v) for v in values)
+        self.is_integral = all(v == math.floor(v) for v in values)
+        if _options.sci_mode is None:
+            is_tiny = not self.is_integral and low < 1e-4
+            self.is_scientific = high / low > 1000 or high > 1e8 or is_tiny
+        else:
+            self.is_scientific = _options.sci_mode
+        self.width = max(len(self._number(v)) for v in values)
+
+    def _number(self, value: Any) -> str:
+        if not self.is_floating:
+            return str(value)
+        if self.is_scientific:
+            return f"{value:.{_options.precision}e}"
+        if self.is_integral:
+            return f"{value:.0f}." if math.isfinite(value) else f"{value:.0f}"
+        return f"{value:.{_options.precision}f}"
+
+    def __call__(self, value: Any) -> str:
+        return self._number(value).rjust(self.width)
+
+
+class _ComplexFormat:
+    """Real and imaginary parts, each with a format of its own."""
+
+    def __init__(self, values: list[complex]) -> None:
+        self.real = _NumberFormat([v.real for v in values], is_floating=True)
+        self.imag = _NumberFormat([v.imag for v in values], is_floating=True)
+        self.width = self.real.width + self.imag.width + 1
+
+    def __call__(self, value: complex) -> str:
+        imag = self.imag(value.imag).lstrip() + "j"
+        sign = "" if imag[0] in "+-" else "+"
+        return self.real(value.real) + sign + imag
+
+
+_Format = _NumberFormat | _ComplexFormat
+
+
+def _flatten(nested: Any, dim: int) -> list[Any]:
+    if dim == 0:
+        return [nested]
+    for _ in range(dim - 1):
+        nested = [item for inner in nested for item in inner]
+    return list(nested)
+
+
+def _edges(tensor: Tensor) -> Tensor:
+    """Keep of every long dimension its first and last ``edgeitems`` only."""
+    n_edge = _options.edgeitems
+    for dim in range(tensor.dim()):
+        size = tensor.size(dim)
+        if size > 2 * n_edge:
+            head = tensor.narrow(dim, 0, n_edge)
+            tail = tensor.narrow(dim, size - n_edge, n_edge)
+            tensor = _core.cat([head, tail], dim)
+    return tensor
+
+
+def _vector_str(items: list[str], is_cut: bool, indent: int, width: int) -> str:
+    if is_cut:
+        n_edge = _options.edgeitems
+        # Without edges nothing stands left of the dots, so nothing separates them.
+        items = [*items[:n_edge], " " + ELLIPSIS, *items[n_edge:]] if n_edge else [ELLIPSIS]
+    per_line = max(1, (_options.linewidth - indent) // (width + 2))
+    lines = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)]
+    return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+
+
+def _nested_str(
+    nested: Any, sizes: tuple[int, ...], is_summary: bool, indent: int, form: _Format
+) -> str:
+    if not sizes:
+        return form(nested)
+    n_edge = _options.edgeitems
+    is_cut = is_summary and sizes[0] > 2 * n_edge
+    if len(sizes) == 1:
+        return _vector_str([form(v) for v in nested], is_cut, indent, form.width)
+    parts = [_nested_str(inner, sizes[1:], is_summary, indent + 1, form) for inner in nested]
+    if is_cut:
+        parts = [*parts[:n_edge], ELLIPSIS, *parts[n_edge:]]
+    separator = "," + "\n" * (len(sizes) - 1) + " " * (indent + 1)
+    return "[" + separator.join(parts) + "]"
+
+
+def _contents_str(tensor: Tensor, indent: int) -> str:
+    is_summary = tensor.numel() > _options.threshold
+    shown = _edges(tensor) if is_summary else tensor
+    nested = shown.tolist()
+    values = _flatten(nested, shown.dim())
+    form: _Format
+    if tensor.is_complex():
+        form = _ComplexFormat(values)
+    else:
+        form = _NumberFormat(values, tensor.is_floating_point())
+    return _nested_str(nested, tuple(tensor.shape), is_summary, indent, form)
+
+
+def _is_default_dtype(tensor: Tensor) -> bool:
+    default = _core.get_default_dtype()
+    default_complex = _core.complex128 if default == _core.float64 else _core.complex64
+    return tensor.dtype in (default, _core.int64, _core.bool, default_complex)
+
+
+def _suffixes(tensor: Tensor) -> list[str]:
+    suffixes = []
+    if tensor.device.type != "cpu":
+        suffixes.append(f"device='{tensor.device}'")
+    is_empty = tensor.numel() == 0
+    if (is_empty and tensor.dim() != 1) or (not is_empty and _options.edgeitems == 0):
+        suffixes.append(f"size={tuple(tensor.shape)}")
+    if is_empty:
+        # An empty list says nothing of its type, so even int64 is spelled out.
+        if tensor.dtype != _core.get_default_dtype():
+            suffixes.append(f"dtype={tensor.dtype}")
+    elif not _is_default_dtype(tensor):
+        suffixes.append(f"dtype={tensor.dtype}")
+    if tensor.grad_fn is not None:
+        suffixes.append(f"grad_fn=<{_node_name(tensor.grad_fn)}>")
+    elif tensor.requires_grad:
+        suffixes.append("requires_grad=True")
+    return suffixes
+
+
+def _node_name(node: Any) -> str:
+    return str(node.name()).rsplit("::", 1)[-1]
+
+
+def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
+    column = len(text) - text.rfind("\n") + 1
+    for suffix in suffixes:
+        if column + len(suffix) + 2 > _options.linewidth:
+            text += ",\n" + " " * indent + suffix
+            column = indent + len(suffix)
+        else:
+            text += ", " + suffix
+            column += len(suffix) + 2
+    return text + ")"
+
+
+def tensor_repr(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
+    """Text of a tensor; ``tensor_contents`` replaces its numbers."""
+    name = "tensor" if type(tensor) in plain_types else type(tensor).__name__
+    prefix = name + "("
+    indent = len(prefix)
+    suffixes = _suffixes(tensor)
+    if tensor_contents is None:
+        data = tensor.detach()
+        contents = "[]" if data.numel() == 0 else _contents_str(data, indent)
+    else:
+        contents = tensor_contents
+    return _with_suffixes(prefix + contents, suffixes, indent)
+
+
+def tensor_format(tensor: Tensor, spec: str) -> str:
+    """``format(tensor, spec)``: a number's format for 0-d tensors, ``repr`` without a spec."""
+    if tensor.dim() == 0:
+        return format(tensor.item(), spec)
+    return object.__format__(tensor, spec)
