@@ -1,0 +1,198 @@
+"""``backward`` and ``grad``: arguments checked and completed, then one call of the engine.
+
+The engine's entry is ``_core.run_backward(tensors, grad_tensors, retain_graph, create_graph,
+inputs, allow_unused, accumulate_grad)``, which returns the gradients of ``inputs`` (a tuple, with
+``None`` for the unused), or accumulates into ``.grad`` and returns an empty tuple.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import cast
+
+from facula._core import Tensor
+
+from facula import _core
+
+__all__ = ["backward", "grad"]
+
+_Tensors = Tensor | Sequence[Tensor]
+_OptionalTensors = Tensor | Sequence[Tensor | None] | None
+
+
+def _as_tuple(tensors: _Tensors) -> tuple[Tensor, ...]:
+    return (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
+
+
+def _completed_grads(
+    name: str, outputs: tuple[Tensor, ...], grads: _OptionalTensors, is_batched: bool = False
+) -> tuple[Tensor | None, ...]:
+    """One gradient per output: the given one, checked, or the 1 of a scalar output."""
+    given = (grads,) if grads is None or isinstance(grads, Tensor) else tuple(grads)
+    if grads is None:
+        given = (None,) * len(outputs)
+    if len(given) != len(outputs):
+        raise RuntimeError(
+            f"{name}: got {len(outputs)} tensors and {len(given)} gradients; expected one each."
+        )
+    return tuple(
+        _completed_grad(name, output, g, is_batched)
+        for output, g in zip(outputs, given, strict=True)
+    )
+
+
+def _completed_grad(
+    name: str, output: Tensor, grad: Tensor | None, is_batched: bool
+) -> Tensor | None:
+    if grad is None:
+        if not output.requires_grad:
+            return None
+        if output.numel() != 1:
+            raise RuntimeError(
+                f"{name}: grad can be implicitly created only for scalar outputs; this one is "
+                f"{tuple(output.shape)}. Pass a gradient of that shape, or reduce it first "
+                "(for example with .sum())."
+            )
+        if not (output.is_floating_point() or output.is_complex()):
+            raise RuntimeError(f"{name}: expected a floating-point output, got {output.dtype}.")
+        return cast(Tensor, _core.ones_like(output))
+    if not isinstance(grad, Tensor):
+        raise TypeError(
+            f"{name}: expected gradients as tensors or None, got {type(grad).__name__}."
+        )
+    shape = tuple(grad.shape)[1:] if is_batched else tuple(grad.shape)
+    if shape != tuple(output.shape):
+        raise RuntimeError(
+            f"{name}: Mismatch in shape: the gradient is {tuple(grad.shape)}, the output "
+            f"{tuple(output.shape)}. They must be equal."
+        )
+    if grad.is_complex() != output.is_complex():
+        raise RuntimeError(
+            f"{name}: the gradient is {grad.dtype}, the output {output.dtype}; for complex "
+            "outputs the gradient is complex, for real ones real."
+        )
+    return grad
+
+
+def backward(
+    tensors: _Tensors,
+    grad_tensors: _OptionalTensors = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: _OptionalTensors = None,
+    inputs: _Tensors | None = None,
+) -> None:
+    """Accumulate the gradients of ``tensors`` into the leaves they were made from.
+
+    Args:
+        tensors: where to start.
+        grad_tensors: the gradient of each; may be None for scalars.
+        retain_graph: keep the graph for another backward; by default ``create_graph``.
+        create_graph: record the gradients' own graph, for higher derivatives.
+        grad_variables: the old name of ``grad_tensors``.
+        inputs: accumulate into these only.
+
+    Example:
+        >>> x = facula.tensor(2.0, requires_grad=True)
+        >>> facula.autograd.backward(x * x)
+        >>> x.grad
+        tensor(4.)
+    """
+    if grad_variables is not None:
+        warnings.warn(
+            "backward: grad_variables is the old name of grad_tensors.", FutureWarning, stacklevel=2
+        )
+        if grad_tensors is not None:
+            raise RuntimeError("backward: give grad_tensors or grad_variables, not both.")
+        grad_tensors = grad_variables
+    if inputs is not None and not isinstance(inputs, Tensor) and len(inputs) == 0:
+        raise RuntimeError("backward: inputs is empty. Leave it out to reach every leaf.")
+    outputs = _as_tuple(tensors)
+    grads = _completed_grads("backward", outputs, grad_tensors)
+    keeps_graph = create_graph if retain_graph is None else retain_graph
+    wanted = () if inputs is None else _as_tuple(inputs)
+    _core.run_backward(outputs, grads, keeps_graph, create_graph, wanted, True, True)
+
+
+def grad(
+    outputs: _Tensors,
+    inputs: _Tensors,
+    grad_outputs: _OptionalTensors = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor, ...]:
+    """Return the gradients of ``outputs`` with respect to ``inputs``, leaving ``.grad`` alone.
+
+    Args:
+        outputs: what is differentiated.
+        inputs: with respect to what.
+        grad_outputs: the gradient of each output; may be None for scalars.
+        retain_graph: keep the graph for another call; by default ``create_graph``.
+        create_graph: record the gradients' own graph, for higher derivatives.
+        only_inputs: must be True; kept from older versions.
+        allow_unused: return None for inputs that the outputs do not depend on, instead of
+            raising; by default ``materialize_grads``.
+        is_grads_batched: the first dimension of ``grad_outputs`` counts separate gradients.
+        materialize_grads: return zeros instead of None.
+
+    Example:
+        >>> x = facula.tensor(2.0, requires_grad=True)
+        >>> facula.autograd.grad(x * x, x)
+        (tensor(4.),)
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError("grad: materialize_grads=True needs allow_unused to be True or None.")
+    if not only_inputs:
+        warnings.warn("grad: only_inputs=False is ignored.", FutureWarning, stacklevel=2)
+    allows_unused = materialize_grads if allow_unused is None else allow_unused
+    out, wanted = _as_tuple(outputs), _as_tuple(inputs)
+    grads = _completed_grads("grad", out, grad_outputs, is_grads_batched)
+    keeps_graph = create_graph if retain_graph is None else retain_graph
+
+    if is_grads_batched:
+        result = _batched_grad(out, wanted, grads, keeps_graph, create_graph, allows_unused)
+    else:
+        result = _core.run_backward(
+            out, grads, keeps_graph, create_graph, wanted, allows_unused, False
+        )
+    if materialize_grads:
+        n = None if not is_grads_batched else _batch_size(grads)
+        result = tuple(
+            _zeros_for(x, n) if g is None else g for g, x in zip(result, wanted, strict=True)
+        )
+    return tuple(result)
+
+
+def _batch_size(grads: tuple[Tensor | None, ...]) -> int:
+    return next(int(g.size(0)) for g in grads if g is not None)
+
+
+def _zeros_for(x: Tensor, n_batch: int | None) -> Tensor:
+    shape = tuple(x.shape) if n_batch is None else (n_batch, *x.shape)
+    return cast(Tensor, _core.zeros(shape, dtype=x.dtype, device=x.device))
+
+
+def _batched_grad(
+    outputs: tuple[Tensor, ...],
+    inputs: tuple[Tensor, ...],
+    grads: tuple[Tensor | None, ...],
+    keeps_graph: bool,
+    create_graph: bool,
+    allows_unused: bool,
+) -> tuple[Tensor | None, ...]:
+    n_batch = _batch_size(grads)
+    rows = []
+    for i in range(n_batch):
+        row = tuple(None if g is None else g[i] for g in grads)
+        keeps = keeps_graph or i < n_batch - 1
+        rows.append(
+            _core.run_backward(outputs, row, keeps, create_graph, inputs, allows_unused, False)
+        )
+    if not rows:
+        return tuple(_zeros_for(x, 0) for x in inputs)
+    return tuple(None if c[0] is None else _core.stack(c) for c in zip(*rows, strict=True))

@@ -1,0 +1,59 @@
+"""Anomaly detection: find the forward operation behind a failing or NaN-making backward."""
+
+from __future__ import annotations
+
+import warnings
+
+from facula import _core
+
+__all__ = ["detect_anomaly", "set_detect_anomaly"]
+
+
+class set_detect_anomaly:
+    """Switch anomaly detection on or off, at once or for a ``with`` block.
+
+    Args:
+        mode: on or off.
+        check_nan: raise when a backward function makes a NaN.
+
+    Example:
+        >>> with facula.autograd.set_detect_anomaly(True):
+        ...     facula.is_anomaly_enabled()
+        True
+    """
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self._previous = (_core.is_anomaly_enabled(), _core.is_anomaly_check_nan_enabled())
+        _core.set_anomaly_enabled_(mode, check_nan)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc_info: object) -> None:
+        _core.set_anomaly_enabled_(*self._previous)
+
+
+class detect_anomaly:
+    """Run a block with anomaly detection on.
+
+    A backward error then also shows where the forward operation was called, and a NaN made by
+    backward raises. It is slow: meant for finding a bug, not for training.
+
+    Args:
+        check_nan: raise when a backward function makes a NaN.
+    """
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self._check_nan = check_nan
+        warnings.warn(
+            "detect_anomaly: every operation now records where it was called, which is slow. "
+            "Switch it off again once the bug is found.",
+            stacklevel=2,
+        )
+
+    def __enter__(self) -> None:
+        self._previous = (_core.is_anomaly_enabled(), _core.is_anomaly_check_nan_enabled())
+        _core.set_anomaly_enabled_(True, self._check_nan)
+
+    def __exit__(self, *exc_info: object) -> None:
+        _core.set_anomaly_enabled_(*self._previous)

@@ -1,0 +1,247 @@
+"""User-defined differentiable functions.
+
+How ``Function.apply`` is divided between Python and the core:
+
+1. Python makes a ctx, runs ``forward`` (and ``setup_context``) without recording.
+2. ``_core.record_function(ctx, inputs, outputs)`` makes the node. ``inputs`` is the tuple of all
+   positional arguments, ``outputs`` the tuple that forward returned, tensors or not. It reads
+   ``ctx._to_save``, ``ctx._dirty`` and ``ctx._non_differentiable`` (tuples of tensors, ``None``
+   allowed in ``_to_save``), gives the node the name ``type(ctx).__name__``, and returns the tuple
+   of outputs to hand to the user: an output that is an unchanged input becomes a view of it, a
+   dirty input is rebased onto the node. The saved tensors live in the node; an output among
+   them is kept without its history, so that no cycle keeps the graph alive.
+3. ``_core.unpack_saved(ctx)`` gives the saved tensors back, after the checks for freed graphs and
+   in-place changes.
+4. Backward calls ``ctx._run_backward(grads)`` with one gradient or ``None`` per output, grad mode
+   on only for ``create_graph``; the result is one gradient or ``None`` per input.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from facula._core import Tensor
+
+from facula import _core
+from facula.autograd.grad_mode import no_grad
+
+__all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
+
+
+class FunctionCtx:
+    """What ``forward`` leaves behind for ``backward``.
+
+    Any attribute may be set on it; tensors belong in :meth:`save_for_backward`, which lets the
+    engine free them and notice when they have been overwritten.
+    """
+
+    needs_input_grad: tuple[bool, ...] = ()
+    _to_save: tuple[Tensor | None, ...] = ()
+    _dirty: tuple[Tensor, ...] = ()
+    _non_differentiable: tuple[Tensor, ...] = ()
+    _materializes_grads = True
+    # Shape, dtype and device of every output (None for what is no tensor), to make zeros from.
+    _output_specs: tuple[tuple[Any, Any, Any] | None, ...] = ()
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors for ``backward``, where ``ctx.saved_tensors`` gives them back."""
+        for tensor in tensors:
+            if tensor is not None and not isinstance(tensor, Tensor):
+                raise TypeError(
+                    "save_for_backward: expected tensors or None, got "
+                    f"{type(tensor).__name__}. Keep other values as attributes of ctx."
+                )
+        self._to_save = tensors
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """The tensors given to :meth:`save_for_backward`."""
+        return tuple(_core.unpack_saved(self))
+
+    def mark_dirty(self, *args: Tensor) -> None:
+        """Declare inputs that ``forward`` changed in place; each must also be returned."""
+        self._dirty = args
+
+    def mark_non_differentiable(self, *args: Tensor) -> None:
+        """Declare outputs that have no gradient."""
+        self._non_differentiable = args
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Choose whether ``backward`` sees zeros (True) or ``None`` for unused outputs."""
+        self._materializes_grads = value
+
+    def _run_backward(self, grads: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
+        """Called by the engine; see the module's docstring."""
+        if self._materializes_grads:
+            grads = tuple(map(_zeros_if_missing, grads, self._output_specs))
+        function = self._function  # type: ignore[attr-defined]
+        result = function._user_backward()(self, *grads)
+        results = result if isinstance(result, tuple) else (result,)
+        return _checked_grads(function, results, len(self.needs_input_grad))
+
+
+def _zeros_if_missing(grad: Tensor | None, spec: tuple[Any, Any, Any] | None) -> Tensor | None:
+    if grad is not None or spec is None:
+        return grad
+    shape, dtype, device = spec
+    return _core.zeros(shape, dtype=dtype, device=device)
+
+
+def _checked_grads(
+    function: type, grads: tuple[Tensor | None, ...], n_inputs: int
+) -> tuple[Tensor | None, ...]:
+    # More gradients than inputs are fine as long as they say nothing.
+    if len(grads) < n_inputs or any(g is not None for g in grads[n_inputs:]):
+        raise RuntimeError(
+            f"{function.__name__}.backward: expected {n_inputs} gradients, one for each argument "
+            f"of forward, got {len(grads)}. Return None for arguments without a gradient."
+        )
+    for index, grad in enumerate(grads):
+        if grad is not None and not isinstance(grad, Tensor):
+            raise TypeError(
+                f"{function.__name__}.backward: expected a tensor or None as gradient {index}, "
+                f"got {type(grad).__name__}."
+            )
+    return grads[:n_inputs]
+
+
+class Function(FunctionCtx):
+    """Base of user-defined operations: subclass it, write ``forward`` and ``backward``.
+
+    Either ``forward(ctx, *args)`` does both jobs, or ``forward(*args)`` computes and
+    ``setup_context(ctx, inputs, output)`` saves.
+
+    Example:
+        >>> class Square(facula.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x * x
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         (x,) = ctx.saved_tensors
+        ...         return 2 * x * grad
+        >>> x = facula.tensor(3.0, requires_grad=True)
+        >>> Square.apply(x).backward()
+        >>> x.grad
+        tensor(6.)
+    """
+
+    _ctx_type: type[FunctionCtx]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        # The node is called after the function, as in grad_fn=<SquareBackward>.
+        cls._ctx_type = type(cls.__name__ + "Backward", (FunctionCtx,), {"_function": cls})
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise RuntimeError(
+            f"{type(self).__name__}: a Function is not instantiated. "
+            f"Call {type(self).__name__}.apply(...)."
+        )
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the result; ``ctx`` comes first unless ``setup_context`` is defined."""
+        raise NotImplementedError("Function: a subclass must define a static method forward.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Save what ``backward`` needs, where ``forward`` takes no ``ctx``."""
+        raise NotImplementedError("Function: setup_context is not defined.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Return one gradient (or None) for each argument of ``forward``."""
+        raise NotImplementedError(
+            "Function: a subclass must define a static method backward or vjp to be differentiated."
+        )
+
+    vjp = backward
+
+    @classmethod
+    def _user_backward(cls) -> Callable[..., Any]:
+        has_vjp = cls.vjp is not Function.vjp
+        if has_vjp and cls.backward is not Function.backward:
+            raise RuntimeError(
+                f"{cls.__name__}: both backward and vjp are defined. They are two names of one "
+                "method; define one."
+            )
+        return cls.vjp if has_vjp else cls.backward
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run the function and record it in the graph."""
+        ctx = cls._ctx_type()
+        is_recorded = _core.is_grad_enabled()
+        ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
+        with no_grad():
+            if cls.setup_context is Function.setup_context:
+                output = cls.forward(ctx, *args, **kwargs)
+            else:
+                output = cls.forward(*args, **kwargs)
+                cls.setup_context(ctx, args, output)
+        outputs = output if isinstance(output, tuple) else (output,)
+        if not (is_recorded and any(ctx.needs_input_grad)) and not ctx._dirty:
+            return output
+        ctx._output_specs = tuple(
+            (o.shape, o.dtype, o.device) if isinstance(o, Tensor) else None for o in outputs
+        )
+        recorded = _core.record_function(ctx, args, outputs)
+        return tuple(recorded) if isinstance(output, tuple) else recorded[0]
+
+
+class InplaceFunction(Function):
+    """A Function with an ``inplace`` flag, kept for old code."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        self.inplace = inplace
+
+
+class _OnceDifferentiated(Function):
+    """Stands for a gradient that has no gradient of its own."""
+
+    @staticmethod
+    def forward(ctx: Any, name: str, *grads: Tensor) -> tuple[Tensor, ...]:
+        ctx.name = name
+        return tuple(g.view_as(g) for g in grads)
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        raise RuntimeError(
+            f"{ctx.name}: trying to differentiate twice a function that was marked with "
+            "@once_differentiable. Write its backward with differentiable operations and remove "
+            "the mark."
+        )
+
+
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a ``backward`` whose own result cannot be differentiated.
+
+    It runs without recording; differentiating its result raises instead of giving a wrong zero.
+    """
+
+    @functools.wraps(fn)
+    def wrapper(ctx: Any, *args: Any) -> Any:
+        with no_grad():
+            outputs = fn(ctx, *args)
+        if not _core.is_grad_enabled():
+            return outputs
+        needs_grad = any(isinstance(a, Tensor) and a.requires_grad for a in args)
+        needs_grad = needs_grad or any(
+            isinstance(t, Tensor) and t.requires_grad for t in ctx.saved_tensors
+        )
+        if not needs_grad:
+            return outputs
+        as_tuple = outputs if isinstance(outputs, tuple) else (outputs,)
+        return _poisoned(type(ctx).__name__, as_tuple)
+
+    return wrapper
+
+
+def _poisoned(name: str, outputs: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
+    grads = [o.detach().requires_grad_() for o in outputs if o is not None]
+    poisoned = iter(_OnceDifferentiated.apply(name, *grads))
+    return tuple(None if o is None else next(poisoned) for o in outputs)

@@ -1,0 +1,58 @@
+"""``Variable``, the historic wrapper of tensors, with its ``volatile`` flag.
+
+Since tensors carry gradients themselves, ``Variable(x)`` is a tensor that shares memory with ``x``.
+``volatile`` is a flag of the core's tensors (``Tensor.volatile``): an operation with a volatile
+input records nothing and marks its outputs volatile. The core tests it in the same flag test that
+decides on recording, so that it costs other programs nothing. ``Tensor.creator`` is ``grad_fn``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from facula._core import Tensor
+
+from facula import _core
+
+__all__ = ["Variable"]
+
+
+class _VariableType(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, Tensor)
+
+
+class Variable(metaclass=_VariableType):
+    """Make a tensor as programs of PyTorch 0.3 did.
+
+    Args:
+        data: the tensor to wrap; its memory is shared.
+        requires_grad: record operations on it.
+        volatile: record nothing that it takes part in, even where other inputs require grad.
+
+    Example:
+        >>> x = facula.autograd.Variable(facula.ones(2), volatile=True)
+        >>> w = facula.ones(2, requires_grad=True)
+        >>> y = x * w
+        >>> y.volatile, y.requires_grad
+        (True, False)
+    """
+
+    def __new__(  # type: ignore[misc]
+        cls, data: Tensor | None = None, requires_grad: bool = False, volatile: bool = False
+    ) -> Tensor:
+        if requires_grad and volatile:
+            raise RuntimeError(
+                "Variable: a variable cannot both require grad and be volatile; volatile means "
+                "that no gradient is recorded."
+            )
+        if data is None:
+            data = _core.empty(0)
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Variable: expected data to be a tensor, got {type(data).__name__}.")
+        variable: Any = data.detach()
+        if requires_grad:
+            variable.requires_grad_()
+        if volatile:
+            variable.volatile = True
+        return variable  # type: ignore[no-any-return]
