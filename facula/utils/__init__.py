@@ -1,0 +1,1 @@
+"""Tools beside the tensors: checkpointing and nested containers."""

@@ -1,0 +1,127 @@
+"""Nested containers taken apart into their leaves, and put together again.
+
+Containers are tuples, named tuples, lists, dicts and OrderedDicts; everything else is a leaf.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+__all__ = ["TreeSpec", "broadcast_prefix", "tree_flatten", "tree_map", "tree_unflatten"]
+
+
+@dataclasses.dataclass(frozen=True)
+class TreeSpec:
+    """The shape of a tree: its container type, the keys of a dict, the children; None: a leaf."""
+
+    type: Any = None
+    keys: tuple[Any, ...] = ()
+    children: tuple[TreeSpec, ...] = ()
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.type is None
+
+    @property
+    def num_leaves(self) -> int:
+        return 1 if self.is_leaf else sum(child.num_leaves for child in self.children)
+
+
+LEAF = TreeSpec()
+
+
+def _is_namedtuple(tree: Any) -> bool:
+    return isinstance(tree, tuple) and hasattr(tree, "_fields")
+
+
+def _children(tree: Any) -> tuple[tuple[Any, ...], list[Any]] | None:
+    """Keys and children of a container; None for a leaf."""
+    if type(tree) in (dict, OrderedDict):
+        return tuple(tree.keys()), list(tree.values())
+    if type(tree) in (tuple, list) or _is_namedtuple(tree):
+        return (), list(tree)
+    return None
+
+
+def tree_flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
+    """Take a tree apart.
+
+    Example:
+        >>> from facula.utils._pytree import tree_flatten
+        >>> tree_flatten({"a": 1, "b": (2, [3])})[0]
+        [1, 2, 3]
+    """
+    found = _children(tree)
+    if found is None:
+        return [tree], LEAF
+    keys, children = found
+    leaves: list[Any] = []
+    specs = []
+    for child in children:
+        child_leaves, spec = tree_flatten(child)
+        leaves += child_leaves
+        specs.append(spec)
+    return leaves, TreeSpec(type(tree), keys, tuple(specs))
+
+
+def tree_unflatten(leaves: Sequence[Any], spec: TreeSpec) -> Any:
+    """Put a tree together from its leaves, in the order in which :func:`tree_flatten` gave them."""
+    if len(leaves) != spec.num_leaves:
+        raise ValueError(f"tree_unflatten: expected {spec.num_leaves} leaves, got {len(leaves)}.")
+    if spec.is_leaf:
+        return leaves[0]
+    children = []
+    start = 0
+    for child in spec.children:
+        stop = start + child.num_leaves
+        children.append(tree_unflatten(leaves[start:stop], child))
+        start = stop
+    if spec.type in (dict, OrderedDict):
+        return spec.type(zip(spec.keys, children, strict=True))
+    return spec.type(*children) if hasattr(spec.type, "_fields") else spec.type(children)
+
+
+def tree_map(func: Callable[..., Any], tree: Any, *rest: Any) -> Any:
+    """Apply a function to the leaves of one tree, or of several of the same shape.
+
+    Example:
+        >>> from facula.utils._pytree import tree_map
+        >>> tree_map(lambda x: x + 1, {"a": 1, "b": (2,)})
+        {'a': 2, 'b': (3,)}
+    """
+    leaves, spec = tree_flatten(tree)
+    columns = [leaves]
+    for other in rest:
+        other_leaves, other_spec = tree_flatten(other)
+        if other_spec != spec:
+            raise ValueError("tree_map: the trees have different structures.")
+        columns.append(other_leaves)
+    return tree_unflatten([func(*row) for row in zip(*columns, strict=True)], spec)
+
+
+def broadcast_prefix(prefix: Any, spec: TreeSpec) -> list[Any] | None:
+    """One value per leaf of ``spec``, from a tree that may stop earlier than ``spec`` does.
+
+    Returns None where the prefix does not fit.
+
+    Example:
+        >>> from facula.utils._pytree import broadcast_prefix, tree_flatten
+        >>> broadcast_prefix((0, 1), tree_flatten(("a", ["b", "c"]))[1])
+        [0, 1, 1]
+    """
+    found = _children(prefix)
+    if found is None:
+        return [prefix] * spec.num_leaves
+    keys, children = found
+    if type(prefix) is not spec.type or keys != spec.keys or len(children) != len(spec.children):
+        return None
+    values: list[Any] = []
+    for child, child_spec in zip(children, spec.children, strict=True):
+        part = broadcast_prefix(child, child_spec)
+        if part is None:
+            return None
+        values += part
+    return values
