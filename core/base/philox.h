@@ -1,0 +1,63 @@
+// Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers, as easy as 1, 2, 3; 2011):
+// 128 random bits as a function of a 64-bit key and a 128-bit counter. Integer arithmetic only, so
+// every device computes the same bits.
+#pragma once
+#include <cstdint>
+
+namespace facula {
+
+struct PhiloxBlock {
+  uint32_t words[4];
+};
+
+inline PhiloxBlock philox_4x32_10(uint64_t key, uint64_t counter_low, uint64_t counter_high) {
+  uint32_t key0 = static_cast<uint32_t>(key);
+  uint32_t key1 = static_cast<uint32_t>(key >> 32);
+  uint32_t c0 = static_cast<uint32_t>(counter_low);
+  uint32_t c1 = static_cast<uint32_t>(counter_low >> 32);
+  uint32_t c2 = static_cast<uint32_t>(counter_high);
+  uint32_t c3 = static_cast<uint32_t>(counter_high >> 32);
+  for (int round = 0; round < 10; ++round) {
+    uint64_t product0 = uint64_t{0xD2511F53} * c0;
+    uint64_t product1 = uint64_t{0xCD9E8D57} * c2;
+    c0 = static_cast<uint32_t>(product1 >> 32) ^ c1 ^ key0;
+    c1 = static_cast<uint32_t>(product1);
+    c2 = static_cast<uint32_t>(product0 >> 32) ^ c3 ^ key1;
+    c3 = static_cast<uint32_t>(product0);
+    key0 += 0x9E3779B9;
+    key1 += 0xBB67AE85;
+  }
+  return {{c0, c1, c2, c3}};
+}
+
+// The words that belong to one element of one call, in order. They depend on (seed, call, element)
+// and on nothing else: not on the number of elements, on threads or on the device. The counter
+// holds the call in its upper half, the element in the 48 low bits of its lower half, and above
+// them the block (of four words) that the element has come to.
+class PhiloxStream {
+ public:
+  PhiloxStream(uint64_t seed, uint64_t call, int64_t element)
+      : seed_(seed), call_(call), counter_(static_cast<uint64_t>(element)) {}
+
+  uint32_t random() {
+    if (n_used_ == 4) {
+      block_ = philox_4x32_10(seed_, counter_, call_);
+      counter_ += uint64_t{1} << 48;
+      n_used_ = 0;
+    }
+    return block_.words[n_used_++];
+  }
+  uint64_t random64() {
+    uint64_t high = random();
+    return high << 32 | random();
+  }
+
+ private:
+  uint64_t seed_;
+  uint64_t call_;
+  uint64_t counter_;
+  PhiloxBlock block_;
+  int n_used_ = 4;
+};
+
+}  // namespace facula
