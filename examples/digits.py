@@ -1,6 +1,7 @@
 """Trains a three-layer perceptron on 8x8 digits with plain tensors and autograd: ``make demo``."""
 
 import argparse
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,7 @@ def load_digits():
 def make_parameters():
     """Weights (He's initialisation) and zero biases of every layer."""
     parameters = []
-    for n_in, n_out in zip(SIZES[:-1], SIZES[1:], strict=True):
+    for n_in, n_out in pairwise(SIZES):
         weight = facula.randn(n_in, n_out) * (2 / n_in) ** 0.5
         parameters += [weight.requires_grad_(), facula.zeros(n_out, requires_grad=True)]
     return parameters

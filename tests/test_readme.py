@@ -12,7 +12,7 @@ README = (ROOT / "README.md").read_text()
 @pytest.mark.promise("U1")
 def test_every_make_command_of_the_readme_is_a_target():
     targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    commands = set(re.findall(r"make (\w+)", README))
+    commands = set(re.findall(r"(?:`|    )make (\w+)", README))
     assert {"demo", "test"} <= commands <= targets
 
 

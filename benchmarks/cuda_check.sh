@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# On a machine with an NVIDIA GPU and PyTorch: builds the core, runs the tests marked cuda, compares speed.
+# Downloads nothing: it takes Python, CMake, nanobind, OpenBLAS and pytest as the machine has them.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=build/cuda-check
+site=$PWD/$build/site
+cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE="$(command -v python3)"
+cmake --build $build
+rm -rf "$site"
+cmake --install $build --prefix "$site"
+cp -r facula "$site/"
+export PYTHONPATH=$site PYTHONUNBUFFERED=1
+python3 -m facula.cli info
+python3 -m pytest -m cuda tests
+python3 benchmarks/cuda.py

@@ -1,0 +1,153 @@
+"""Times the same statements with Facula and with PyTorch, in turns, on the same number of threads.
+
+Each framework lives in a process of its own, so that neither's threads and memory disturb the
+other. A script of this folder lists its ``CASES``; run by itself it prints their table.
+"""
+
+import argparse
+import importlib
+import json
+import os
+import subprocess
+import sys
+import timeit
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+N_ROUNDS = 7
+ROUND_S = 0.05
+
+
+@dataclass(frozen=True)
+class Case:
+    """A statement to time, with the names that ``setup(torch)`` makes for it.
+
+    ``budget`` is how many times faster than PyTorch the design asks it to be, and ``limit`` the
+    ratio at which the arithmetic alone fills the time: 90% of the limit is as good as the budget.
+    """
+
+    name: str
+    stmt: str
+    setup: Callable[[ModuleType], dict[str, Any]]
+    budget: float
+    limit: float = float("inf")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table, as text, and whether its budget is met."""
+
+    name: str
+    facula: str
+    torch: str
+    ratio: str
+    budget: str
+    is_met: bool
+
+
+class Worker:
+    """A process that holds one framework and times cases of one script on request."""
+
+    def __init__(self, framework: str, script: str, n_threads: int) -> None:
+        command = [sys.executable, __file__, framework, script, str(n_threads)]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def time(self, index: int) -> float | None:
+        """Seconds per statement in one round, or None if the framework cannot run the case."""
+        assert self._process.stdin and self._process.stdout
+        print(index, file=self._process.stdin, flush=True)
+        reply = self._process.stdout.readline()
+        return json.loads(reply) if reply else None
+
+    def close(self) -> None:
+        self._process.communicate()
+
+
+def serve(framework: str, script: str, n_threads: int) -> None:
+    """The worker's loop: reads the number of a case, writes its time."""
+    torch = importlib.import_module(framework)
+    torch.set_num_threads(n_threads)
+    cases = importlib.import_module(script).CASES
+    replies = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # whatever a framework prints must not be taken for a reply
+    current, timer, number = -1, None, 1
+    for line in sys.stdin:
+        try:
+            if int(line) != current:
+                current = int(line)
+                case = cases[current]
+                timer = timeit.Timer(case.stmt, globals={"torch": torch, **case.setup(torch)})
+                first = max(timer.timeit(3) / 3, 1e-9)
+                number = max(1, int(ROUND_S / min(first, timer.timeit(1))))
+            assert timer is not None
+            seconds = timer.timeit(number) / number
+        except Exception as error:
+            print(f"{framework}: {cases[current].name}: {error!r}", file=sys.stderr)
+            current, seconds = -1, None
+        print(json.dumps(seconds), file=replies, flush=True)
+
+
+def compare(script: str, n_threads: int) -> list[Row]:
+    """Times every case of the script, round by round in turns, and keeps the best of each."""
+    workers = [Worker(name, script, n_threads) for name in ("facula", "torch")]
+    rows = []
+    for index, case in enumerate(importlib.import_module(script).CASES):
+        rounds = [[worker.time(index) for worker in workers] for _ in range(N_ROUNDS)]
+        best = [None if None in times else min(times) for times in zip(*rounds, strict=True)]
+        rows.append(_row(case, *best))
+    for worker in workers:
+        worker.close()
+    return rows
+
+
+def _row(case: Case, facula_s: float | None, torch_s: float | None) -> Row:
+    ratio = torch_s / facula_s if facula_s and torch_s else 0.0
+    return Row(
+        case.name,
+        format_seconds(facula_s),
+        format_seconds(torch_s),
+        f"{ratio:.2f}x" if ratio else "-",
+        f"{case.budget:g}x",
+        ratio >= min(case.budget, 0.9 * case.limit),
+    )
+
+
+def format_seconds(seconds: float | None) -> str:
+    if seconds is None:
+        return "failed"
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds * 1e9:.0f} ns"
+
+
+def render(rows: list[Row]) -> str:
+    """The rows as a Markdown table with aligned columns."""
+    cells = [["", "facula", "torch", "ratio", "budget", "met"]]
+    cells += [
+        [r.name, r.facula, r.torch, r.ratio, r.budget, "yes" if r.is_met else "no"] for r in rows
+    ]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
+    cells.insert(1, ["-" * width for width in widths])
+    lines = [" | ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)) for r in cells]
+    return "\n".join(f"| {line} |" for line in lines)
+
+
+def parse_threads() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    return parser.parse_args().threads
+
+
+def main(file: str) -> None:
+    """What a script of this folder does when it is run by itself."""
+    print(render(compare(Path(file).stem, parse_threads())))
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1], sys.argv[2], int(sys.argv[3]))

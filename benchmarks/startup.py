@@ -1,0 +1,61 @@
+"""Time of ``import`` and size of the installed package."""
+
+import importlib
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from harness import N_ROUNDS, Row, format_seconds, render
+
+IMPORT_BUDGET_S = 0.1
+SIZE_BUDGET_MB = 60
+
+
+def run_seconds(code):
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-c", code], check=True)
+    return time.perf_counter() - start
+
+
+def import_seconds():
+    """Best time of each import, in turns, less that of an interpreter that imports nothing."""
+    codes = ["pass", "import facula", "import torch"]
+    rounds = [[run_seconds(code) for code in codes] for _ in range(N_ROUNDS)]
+    bare, facula, torch = map(min, zip(*rounds, strict=True))
+    return facula - bare, torch - bare
+
+
+def installed_mb(name, compiled):
+    """The package's files; in a development install the compiled module lies apart from them."""
+    modules = [importlib.import_module(module) for module in (name, compiled)]
+    folders = {Path(module.__file__).parent for module in modules}
+    files = {f for folder in folders for f in folder.rglob("*") if f.is_file()}
+    return sum(f.stat().st_size for f in files if f.suffix != ".pyc") / 1e6
+
+
+def rows():
+    facula_s, torch_s = import_seconds()
+    facula_mb, torch_mb = installed_mb("facula", "facula._core"), installed_mb("torch", "torch._C")
+    return [
+        Row(
+            "import",
+            format_seconds(facula_s),
+            format_seconds(torch_s),
+            f"{torch_s / facula_s:.2f}x",
+            "under 100 ms",
+            facula_s < IMPORT_BUDGET_S,
+        ),
+        Row(
+            "installed size",
+            f"{facula_mb:.1f} MB",
+            f"{torch_mb:.1f} MB",
+            f"{torch_mb / facula_mb:.2f}x",
+            "under 60 MB",
+            facula_mb < SIZE_BUDGET_MB,
+        ),
+    ]
+
+
+if __name__ == "__main__":
+    print(render(rows()))

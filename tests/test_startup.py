@@ -1,0 +1,24 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import facula._core
+import pytest
+
+import facula
+
+
+@pytest.mark.promise("U6")
+def test_import_loads_nothing_heavy():
+    code = "import sys, facula; print(sorted({'numpy', 'PIL', 'scipy', 'tqdm'} & set(sys.modules)))"
+    output = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert output.stdout.strip() == "[]"
+
+
+@pytest.mark.promise("U6")
+def test_installed_package_is_under_60_mb():
+    folders = {Path(module.__file__).parent for module in (facula, facula._core)}
+    files = [f for folder in folders for f in folder.rglob("*") if f.is_file()]
+    assert sum(f.stat().st_size for f in files) < 60e6
