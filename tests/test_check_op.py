@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from check_op import check_op
 
 import facula
+from check_op import check_op
 
 
 class SinWithWrongGradient(facula.autograd.Function):
