@@ -14,7 +14,7 @@ CORE := pyproject.toml CMakeLists.txt $(shell find core -type f)
 CPP := $(shell find core -name '*.cpp' -o -name '*.h' -o -name '*.def' -o -name '*.cu')
 SITE = $(shell echo $(CURDIR)/.venv/lib/python3*/site-packages)
 
-.PHONY: demo test parity bench lint asan docs wheel clean
+.PHONY: demo test parity bench lint asan docs wheel-check clean
 
 demo: .venv/built
 	.venv/bin/python examples/digits.py
@@ -46,8 +46,14 @@ asan: .venv-asan/built
 docs:
 	$(PYTHON) tools/promises.py
 
-wheel: .venv/built
+# The wheel, installed where nothing of the repository is in reach, must work.
+wheel-check: .venv/built
+	rm -rf dist build/wheel-check
 	.venv/bin/pip wheel -q --no-build-isolation --no-deps -C build-dir=build/editable -w dist .
+	$(PYTHON) -m venv build/wheel-check
+	build/wheel-check/bin/pip install -q dist/*.whl
+	cd build/wheel-check && bin/facula info && bin/python -c "import facula; \
+	  facula.ones(3, 3, requires_grad=True).matmul(facula.ones(3, 3)).sum().backward()"
 
 clean:
 	rm -rf build dist .venv .venv-parity .venv-asan facula/_core.pyi results

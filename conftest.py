@@ -1,4 +1,4 @@
-"""Fixtures of the whole suite: fixed seeds, and the devices that a test runs on."""
+"""Fixtures of the tests and of the examples in docstrings: fixed seeds, devices, names."""
 
 import random
 
@@ -21,6 +21,11 @@ def _fixed_seeds():
     random.seed(0)
     np.random.seed(0)
     facula.manual_seed(0)
+
+
+@pytest.fixture(autouse=True)
+def _names_of_examples(doctest_namespace):
+    doctest_namespace["facula"] = facula
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.cuda)])

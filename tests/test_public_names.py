@@ -1,0 +1,28 @@
+import importlib
+import pkgutil
+
+import facula
+
+
+def public_modules():
+    for module in pkgutil.walk_packages(facula.__path__, "facula."):
+        if not any(part.startswith("_") for part in module.name.split(".")):
+            yield importlib.import_module(module.name)
+
+
+def test_every_public_module_lists_its_names():
+    for module in [facula, *public_modules()]:
+        names = module.__all__
+        assert len(names) == len(set(names)), module.__name__
+        missing = [name for name in names if not hasattr(module, name)]
+        assert not missing, f"{module.__name__}: {missing}"
+
+
+def test_every_public_python_function_has_a_docstring():
+    bare = [
+        f"{module.__name__}.{name}"
+        for module in public_modules()
+        for name in module.__all__
+        if callable(getattr(module, name)) and not getattr(module, name).__doc__
+    ]
+    assert not bare
