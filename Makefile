@@ -64,11 +64,12 @@ clean:
 	touch $@
 
 .venv/built: .venv/ready-to-build $(CORE)
+	@echo 'Building the core: minutes the first time, seconds after a change.'
 	.venv/bin/pip install -q --no-build-isolation -e '.[demo,test,lint]'
 	touch $@
 
 # The environment of .venv with PyTorch on top, so that the core is not built a second time.
-.venv-parity/ready: .venv/built Makefile
+.venv-parity/ready: Makefile | .venv/built
 	$(PYTHON) -m venv .venv-parity
 	.venv-parity/bin/pip install -q $(TORCH) numpy
 	echo "import site; site.addsitedir('$(SITE)')" > $$(echo .venv-parity/lib/python3*/site-packages)/facula.pth

@@ -8,15 +8,10 @@ from pathlib import Path
 import harness
 import startup
 
+from facula.cli import cpu_model
+
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = ["small_ops", "elementwise", "gemm", "mlp"]
-
-
-def cpu_model():
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.partition(": ")[2]
-    return platform.machine()
 
 
 def git(*command):
