@@ -161,6 +161,8 @@ class Pool {
         if (condition()) return true;
         cpu_relax();
       }
+      // On a busy machine the thread that is waited for may need this very processor.
+      std::this_thread::yield();
     } while (std::chrono::steady_clock::now() < end);
     return false;
   }
