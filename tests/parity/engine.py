@@ -1,0 +1,146 @@
+"""One operation, one dtype: every sample, layout and form on both frameworks, compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import torch
+
+from .compare import Difference
+from .frameworks import DTYPES, dtype_name, facula, is_tensor, outcome_of, seed
+from .ops import Op
+from .outcome import Outcome, compare_outcomes, execute, flatten, show
+from .samples import N_LAID_OUT, Sample, laid_out, samples, transposed
+
+
+class Case(NamedTuple):
+    sample: Sample
+    form: str
+    grad: int  # how often to differentiate
+    out: str = ""  # which kind of out= tensor, for the form "out"
+
+    def describe(self) -> str:
+        return f"{self.form}{' ' + self.out if self.out else ''} {self.sample.describe()}"
+
+
+def check_op(op: Op, dtype: str) -> tuple[int, list[Difference]]:
+    """The number of cases tried, and all differences found."""
+    n_cases, found = 0, []
+    for case in cases(op, dtype):
+        n_cases += 1
+        found += check_case(op, case)
+    return n_cases, found
+
+
+def check_bad_inputs(op: Op) -> tuple[int, list[Difference]]:
+    """The calls that PyTorch's database lists as wrong."""
+    n_cases, found = 0, []
+    seed(torch)
+    for i, bad in enumerate(op.info.error_inputs("cpu", set_seed=False)):
+        s = bad.sample_input
+        kwargs, out = dict(s.kwargs), s.kwargs.get("out")
+        kwargs.pop("out", None)
+        sample = Sample(f"bad input {i}", (s.input, *s.args), kwargs)
+        # PyTorch makes tensors of more dims and refuses them later, Facula at once.
+        if any(t.dim() > 64 or t.device.type != "cpu" for t in sample.tensors()):
+            continue
+        n_cases += 1
+        found += check_case(op, Case(sample, op.forms[0], 0), out)
+    return n_cases, found
+
+
+def cases(op: Op, dtype: str) -> Iterator[Case]:
+    order = 2 if dtype in ("float64", "complex128") else 1
+    first = op.forms[0]
+    for i, sample in enumerate(samples(op, dtype)):
+        yield Case(sample, first, order)
+        if i >= N_LAID_OUT:
+            continue
+        for form in op.forms[1:]:
+            if form != "out":
+                yield Case(sample, form, 1)
+        if "out" in op.forms:
+            for kind in OUT_KINDS:
+                yield Case(sample, "out", 0, kind)
+        in_place = [form for form in op.forms if form == "inplace" and i == 0]
+        for variant in laid_out(sample, _is_elementwise(op)):
+            yield Case(variant, first, 1)
+            for form in in_place:
+                yield Case(variant, form, 1)
+        for form in in_place:
+            detached = sample.map("no grad", lambda t: t.clone())
+            yield Case(_without_grad(detached), form, 0)
+
+
+def _is_elementwise(op: Op) -> bool:
+    return type(op.info).__name__ in ("UnaryUfuncInfo", "BinaryUfuncInfo")
+
+
+def _without_grad(sample: Sample) -> Sample:
+    for t in sample.tensors():
+        t.requires_grad_(False)
+    return sample
+
+
+def check_case(op: Op, case: Case, out: Any = None) -> list[Difference]:
+    if case.form == "out":
+        out = _out_tensors(op, case)
+        if out is None:
+            return []
+    expected = run(torch, op, case, out)
+    if any(dtype_name(t.dtype) not in DTYPES for t in expected.tensors):
+        return []  # complex32 and the like, which PyTorch makes of float16 here and there
+    found, error = outcome_of(
+        lambda: compare_outcomes(op.tolerance, expected, run(facula, op, case, out))
+    )
+    if error is not None:  # the arguments could not be made, or the results not read
+        found = [Difference("unusable", show(error))]
+    return [Difference(d.category, f"{d.text} | {case.describe()}") for d in found]
+
+
+def run(lib: Any, op: Op, case: Case, out: Any) -> Outcome:
+    def call(args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
+        function = op.callable(lib, case.form)
+        in_place = case.form in ("inplace", "inplace_operator")
+        if in_place and any(t.requires_grad for t in flatten((args, kwargs))):
+            args = (args[0].clone(), *args[1:])  # a leaf that requires grad refuses to be changed
+        if op.path in ("resize_", "resize_as_"):
+            args = (args[0].clone(), *args[1:])  # memory that NumPy owns cannot be resized
+        if out is not None:
+            kwargs = {**kwargs, "out": out}
+        return function(*args, **kwargs)
+
+    return execute(lib, call, (case.sample.args, case.sample.kwargs, out), case.grad)
+
+
+OUT_KINDS = ("fitting", "empty", "transposed", "wider dtype", "integer dtype")
+
+
+def _out_tensors(op: Op, case: Case) -> Any:
+    """``out=`` for the case: tensors made after what PyTorch returns without it."""
+    plain = _without_grad(case.sample.map("", lambda t: t.clone()))
+    function = op.callable(torch, "function")
+    seed(torch)
+    result, error = outcome_of(lambda: function(*plain.args, **plain.kwargs))
+    if error is not None:
+        return torch.empty(0)
+    if any(dtype_name(t.dtype) not in DTYPES for t in flatten(result)):
+        return None
+    if is_tensor(result):
+        return _out_tensor(result, case.out)
+    if isinstance(result, (list, tuple)) and result and all(is_tensor(t) for t in result):
+        return tuple(_out_tensor(t, case.out) for t in result)
+    return None
+
+
+def _out_tensor(result: torch.Tensor, kind: str) -> torch.Tensor:
+    shape, dtype = result.shape, result.dtype
+    if kind == "fitting":
+        return torch.full(shape, 1, dtype=dtype)
+    if kind == "empty":
+        return torch.empty(0, dtype=dtype)
+    if kind == "transposed":
+        return transposed(torch.full(shape, 1, dtype=dtype))
+    wider = torch.complex128 if dtype.is_complex else torch.float64
+    return torch.full(shape, 1, dtype=wider if kind == "wider dtype" else torch.int32)

@@ -1,0 +1,124 @@
+"""The two frameworks, and tensors with the same bytes, strides and offset in both."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+import torch
+
+facula: Any = importlib.import_module(os.environ.get("FACULA_PARITY_MODULE", "facula"))
+
+torch.set_num_threads(1)
+
+INTEGERS = ("uint8", "int8", "int16", "int32", "int64")
+FLOATING = ("float16", "bfloat16", "float32", "float64")
+COMPLEX = ("complex64", "complex128")
+DTYPES: dict[str, torch.dtype] = {
+    name: getattr(torch, name) for name in ("bool", *INTEGERS, *FLOATING, *COMPLEX)
+}
+
+# NumPy has no bfloat16: its bits travel as int16.
+_NUMPY = {name: np.dtype("int16" if name == "bfloat16" else name) for name in DTYPES}
+
+
+# Of each storage, by its address in PyTorch: the dtype of the first tensor seen on it, its memory.
+Buffers = dict[int, tuple[str, np.ndarray]]
+
+
+def dtype_name(dtype: Any) -> str:
+    return str(dtype).rsplit(".", 1)[-1]
+
+
+def convert(lib: Any, value: Any, buffers: Buffers | None = None) -> Any:
+    """``value`` (tensors, dtypes, sizes, containers of PyTorch) as ``lib`` has it.
+
+    Tensors that share a storage in PyTorch share one in the result. ``buffers`` collects the
+    memory of every storage made, in order: whatever an operation writes can be seen there.
+    """
+    buffers = {} if buffers is None else buffers
+    if isinstance(value, torch.Tensor):
+        return _convert_tensor(lib, value, buffers)
+    if isinstance(value, torch.dtype):
+        return getattr(lib, dtype_name(value))
+    if isinstance(value, (torch.memory_format, torch.layout)):
+        return getattr(lib, dtype_name(value))
+    if isinstance(value, torch.device):
+        return lib.device(str(value))
+    if isinstance(value, torch.Size):
+        return lib.Size(tuple(value))
+    if isinstance(value, slice):
+        return slice(*(convert(lib, v, buffers) for v in (value.start, value.stop, value.step)))
+    if isinstance(value, (list, tuple)):
+        items = [convert(lib, v, buffers) for v in value]
+        return items if isinstance(value, list) else tuple(items)
+    if isinstance(value, dict):
+        return {key: convert(lib, v, buffers) for key, v in value.items()}
+    return value
+
+
+def _convert_tensor(lib: Any, t: torch.Tensor, buffers: Buffers) -> Any:
+    name = dtype_name(t.dtype)
+    base = t.detach().resolve_conj().resolve_neg()
+    storage = base.untyped_storage()
+    key = storage.data_ptr() or id(t)
+    if key not in buffers:
+        flat = torch.empty(0, dtype=torch.uint8).set_(storage).numpy().copy()
+        buffers[key] = name, flat[: flat.nbytes // t.itemsize * t.itemsize].view(_NUMPY[name])
+    array = buffers[key][1].view(_NUMPY[name])
+    if array.size == 0 and base.is_contiguous():
+        made = lib.empty(tuple(base.shape), dtype=getattr(lib, name))  # which out= may resize
+        return made.requires_grad_() if t.requires_grad else made
+    whole = base.is_contiguous() and base.storage_offset() == 0 and array.size == base.numel()
+    out = lib.from_numpy(array.reshape(tuple(base.shape)) if whole else array)
+    if name == "bfloat16":
+        out = out.view(lib.bfloat16)
+    if not whole:
+        out = out.as_strided(tuple(base.shape), base.stride(), base.storage_offset())
+    return out.requires_grad_() if t.requires_grad else out
+
+
+def seed(lib: Any) -> None:
+    # torch.manual_seed also queues a seed for every kind of device, and so grows with each call.
+    (torch.default_generator if lib is torch else lib).manual_seed(0)
+
+
+def is_tensor(value: Any) -> bool:
+    return isinstance(value, (torch.Tensor, facula.Tensor))
+
+
+def lib_of(tensor: Any) -> Any:
+    return facula if isinstance(tensor, facula.Tensor) else torch
+
+
+def to_numpy(tensor: Any) -> np.ndarray:
+    """The values, bfloat16 widened to float32."""
+    tensor = tensor.detach()
+    lib = lib_of(tensor)
+    if lib is torch:
+        tensor = tensor.resolve_conj().resolve_neg()
+    if dtype_name(tensor.dtype) == "bfloat16":
+        return widen_bfloat16(tensor.view(lib.int16).numpy())
+    return tensor.numpy()
+
+
+def widen_bfloat16(bits: np.ndarray) -> np.ndarray:
+    return (bits.astype(np.uint16).astype(np.uint32) << 16).view(np.float32)
+
+
+def outcome_of(call: Any) -> tuple[Any, Exception | None]:
+    """``(result, None)`` or ``(None, exception)`` of ``call()``, its warnings silenced."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return call(), None
+        except Exception as error:  # the exception is the result to compare
+            return None, error
+
+
+def same_exception_type(expected: Exception, actual: Exception) -> bool:
+    """By name: the classes of PyTorch's own exceptions cannot be the same objects."""
+    return type(expected).__name__.lstrip("_") == type(actual).__name__.lstrip("_")

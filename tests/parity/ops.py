@@ -1,0 +1,197 @@
+"""The table of operations: which ones, how each is called, and how closely results must agree.
+
+Sample inputs, bad inputs, dtypes and forms are taken from the database of operations that PyTorch
+tests itself with; this file says which of its entries are the core's and what is special there.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import sys
+import types
+import unittest
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+
+def _load_database() -> list[Any]:
+    # The database's module imports a test package of PyTorch's for one class it does not use here.
+    if "expecttest" not in sys.modules:
+        stand_in = types.ModuleType("expecttest")
+        stand_in.TestCase = unittest.TestCase  # type: ignore[attr-defined]
+        sys.modules["expecttest"] = stand_in
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    return op_db
+
+
+@dataclass(frozen=True)
+class Op:
+    """One operation. ``name`` is its id in the suite, ``path`` where it is found."""
+
+    name: str
+    path: str
+    info: Any
+    tolerance: str  # a key of compare.SLACK, "exact", or "unspecified" for uninitialised memory
+    forms: tuple[str, ...]  # of the names that callable() understands
+
+    def callable(self, lib: Any, form: str) -> Callable[..., Any]:
+        """The operation in one of its forms; raises AttributeError where ``lib`` lacks it."""
+        leaf = self.path.rsplit(".", 1)[-1]
+        if form in ("function", "out"):
+            function = functools.reduce(getattr, self.path.split("."), lib)
+            return _ARGUMENT_ORDER.get(self.path, _as_is)(function)
+        if form == "property":
+            getattr(lib.Tensor, leaf)
+            return lambda x: getattr(x, leaf)
+        if form == "operator":
+            return _OPERATORS.get(self.name) or self.info.operator_variant
+        if form == "inplace_operator":
+            return self.info.inplace_operator_variant
+        name = leaf if form == "method" or leaf.endswith("_") else leaf + "_"
+        return getattr(lib.Tensor, name)
+
+
+def _as_is(function: Callable[..., Any]) -> Callable[..., Any]:
+    return function
+
+
+# The database passes the tensor first even where the function does not.
+_ARGUMENT_ORDER: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
+    "einsum": lambda f: lambda tensors, equation, **kw: f(equation, *tensors, **kw),
+    "where": lambda f: lambda x, mask, other, **kw: f(mask, x, other, **kw),
+    "polygamma": lambda f: lambda x, n, **kw: f(n, x, **kw),
+}
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_OPERATORS = {
+    "div.no_rounding_mode": operator.truediv,
+    "floor_divide": operator.floordiv,
+}
+# Functions that take out= although the database does not say so.
+_OUT_TOO = {"sum", "prod"}
+
+_LATER_PREFIXES = (
+    "nn.functional.",
+    "linalg.",
+    "fft.",
+    "special.",
+    "masked.",
+    "signal.",
+    "sparse.",
+    "torch.",
+    "jiterator",
+    "native_",
+    "grid_sampler",
+    "max_pool2d",
+    "_",
+)
+_LATER = _names(
+    "cholesky cholesky_inverse cholesky_solve stft istft geqrf lu lu_solve lu_unpack matrix_exp "
+    "ormqr qr svd svd_lowrank pca_lowrank pinverse triangular_solve logdet to_sparse chalf "
+    "hash_tensor nonzero_static norm.nuc histogramdd constant_pad_nd addmm.decomposed slice "
+    "bmm.triton_optimized"
+)
+_CORE_ANYWAY = _names(
+    "nn.functional.relu nn.functional.one_hot nn.functional.logsigmoid nn.functional.gelu "
+    "nn.functional.silu nn.functional.softplus nn.functional.linear linalg.vector_norm "
+    "linalg.cross linalg.diagonal linalg.vecdot linalg.multi_dot linalg.matrix_power special.entr "
+    "special.i0e special.i1 special.i1e special.ndtr special.ndtri special.log_ndtr special.erfcx "
+    "special.xlog1py special.zeta __getitem__ __radd__ __rdiv__ __rmul__ __rand__ __ror__ "
+    "__rxor__ __rmatmul__ __rmod__ __rpow__ __rsub__"
+)
+
+_MOVES_DATA = _names(
+    "broadcast_to broadcast_tensors block_diag combinations cartesian_prod chunk unsafe_chunk "
+    "clone contiguous positive conj conj_physical resolve_conj resolve_neg view_as_real "
+    "view_as_complex complex expand expand_as expand_copy diag diag_embed diagonal diagonal_copy "
+    "diagonal_scatter alias_copy flip fliplr flipud imag real masked_fill masked_scatter "
+    "masked_select meshgrid as_strided as_strided_copy as_strided_scatter narrow narrow_copy "
+    "view_copy permute permute_copy roll rot90 split unsafe_split split_with_sizes "
+    "split_with_sizes_copy select select_scatter slice_scatter tensor_split hsplit vsplit dsplit "
+    "ravel reshape reshape_as view view_as atleast_1d atleast_2d atleast_3d flatten unflatten "
+    "column_stack gather index_fill index_copy index_select __getitem__ sort unique "
+    "linalg.diagonal unique_consecutive put take scatter bfloat16 bool byte char double float "
+    "half int long short cdouble cfloat to zeros_like ones_like full_like new_zeros new_ones ones "
+    "zeros full eye scalar_tensor new_full stack hstack cat unbind unbind_copy vstack dstack "
+    "unfold unfold_copy msort movedim repeat squeeze squeeze_copy fill take_along_dim tile "
+    "unsqueeze unsqueeze_copy zero_ transpose transpose_copy T H mT mH tril triu where argwhere "
+    "abs neg sign max min maximum minimum fmax fmin amax amin aminmax clamp clamp_min clamp_max "
+    "floor ceil trunc cummax cummin median kthvalue topk mode t t_copy repeat_interleave diagflat "
+    "argsort item nn.functional.relu nn.functional.one_hot copysign nan_to_num"
+)
+_ADDS_UP = _names(
+    "addmm addmv addbmm baddbmm dot vdot bmm mv addr cdist sum_to_size corrcoef cov cross cumsum "
+    "cumprod diff gradient matmul var_mean std_mean quantile nanquantile mm dist outer "
+    "float_power einsum index_add index_reduce index_put scatter_add scatter_reduce histc "
+    "histogram bincount renorm trapz trapezoid cumulative_trapezoid logsumexp trace kron inner "
+    "tensordot logcumsumexp softmax log_softmax norm mean nanmean std var prod sum nansum addcmul "
+    "addcdiv nn.functional.linear linalg.vector_norm linalg.cross linalg.vecdot linalg.multi_dot "
+    "linalg.matrix_power __rmatmul__ allclose"
+)
+_SPECIAL = _names(
+    "lgamma digamma polygamma mvlgamma igamma igammac i0 erfinv special.i0e special.i1 "
+    "special.i1e special.ndtri special.log_ndtr special.erfcx special.zeta logspace"
+)
+_UNINITIALISED = _names(
+    "empty empty_like empty_strided empty_permuted new_empty new_empty_strided resize_ resize_as_"
+)
+
+
+def _tolerance(path: str) -> str:
+    groups = (
+        ("unspecified", _UNINITIALISED),
+        ("exact", _MOVES_DATA),
+        ("sum", _ADDS_UP),
+        ("special", _SPECIAL),
+    )
+    return next((kind for kind, names in groups if path in names), "elementwise")
+
+
+def _forms(name: str, info: Any) -> tuple[str, ...]:
+    path = info.name
+    leaf = path.rsplit(".", 1)[-1]
+    function = functools.reduce(lambda f, n: getattr(f, n, None), path.split("."), torch)
+    forms = []
+    if callable(function) and not isinstance(function, type):
+        forms.append("function")
+    if isinstance(getattr(torch.Tensor, leaf, None), types.GetSetDescriptorType):
+        return (*forms, "property")
+    if hasattr(torch.Tensor, leaf) and (info.method_variant or not forms):
+        forms.append("method")
+    in_place = leaf if leaf.endswith("_") else leaf + "_"
+    if (info.inplace_variant or not forms) and hasattr(torch.Tensor, in_place):
+        forms.append("inplace")
+    if info.operator_variant is not None or name in _OPERATORS:
+        forms.append("operator")
+    if info.inplace_operator_variant is not None:
+        forms.append("inplace_operator")
+    if (info.supports_out or path in _OUT_TOO) and "function" in forms:
+        forms.append("out")
+    return tuple(forms)
+
+
+def _is_core(name: str, info: Any) -> bool:
+    if info.name in _CORE_ANYWAY:
+        return True
+    return not (name in _LATER or info.name in _LATER or info.name.startswith(_LATER_PREFIXES))
+
+
+@functools.cache
+def table() -> dict[str, Op]:
+    """All operations of the suite, by name."""
+    ops = {}
+    for info in _load_database():
+        name = info.name + ("." + info.variant_test_name if info.variant_test_name else "")
+        if _is_core(name, info):
+            forms = ("inplace",) if name == "normal.in_place" else _forms(name, info)
+            ops[name] = Op(name, info.name, info, _tolerance(info.name), forms)
+    return ops

@@ -1,0 +1,158 @@
+"""``python -m tests.parity.report [--op NAME]... [--dtype NAME] [--show N]``
+
+Runs the table of operations and prints, per operation, how many dtypes agree with PyTorch, the
+categories of difference, and what is missing. Each operation runs in a worker process, so that one
+that crashes is reported and the rest still run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import multiprocessing
+import multiprocessing.connection
+import os
+import time
+from typing import Any
+
+from .engine import check_op
+from .frameworks import DTYPES, facula
+from .known_differences import known
+from .ops import Op, table
+
+
+def missing_forms(lib: Any, op: Op) -> list[str]:
+    """The names by which PyTorch has the operation and its aliases, and ``lib`` has not."""
+    missing = []
+    for form in op.forms:
+        try:
+            op.callable(lib, form)
+        except AttributeError:
+            missing.append(f"{form} {op.path}")
+    for alias in op.info.aliases:
+        for place, function in (("", alias.op), ("Tensor.", alias.method_variant)):
+            path = place + (alias.name if not place else alias.name.rsplit(".")[-1])
+            if function is not None and not _has(lib, path):
+                missing.append(path)
+    return missing
+
+
+def _has(lib: Any, path: str) -> bool:
+    for name in path.split("."):
+        if not hasattr(lib, name):
+            return False
+        lib = getattr(lib, name)
+    return True
+
+
+def check_all_dtypes(name: str, dtypes: tuple[str, ...]) -> dict[str, Any]:
+    """The line of one operation, as plain data that a worker can send back."""
+    op = table()[name]
+    missing = missing_forms(facula, op)
+    line: dict[str, Any] = {"name": name, "missing": missing, "bad": {}, "n_cases": 0}
+    if any(m.startswith(op.forms[0]) for m in missing):
+        line["absent"] = True
+        return line
+    start = time.perf_counter()
+    for dtype in dtypes:
+        n_cases, differences = check_op(op, dtype)
+        excused = known(name, dtype)
+        line["n_cases"] += n_cases
+        new = [d for d in differences if d.category not in excused]
+        if new:
+            line["bad"][dtype] = [(d.category, d.text) for d in new]
+    line["seconds"] = time.perf_counter() - start
+    return line
+
+
+def _worker(jobs: Any, results: Any, dtypes: tuple[str, ...]) -> None:
+    for name in iter(jobs.get, None):
+        results.send(("begin", os.getpid(), name))
+        results.send(("end", os.getpid(), check_all_dtypes(name, dtypes)))
+    results.send(("done", os.getpid(), None))
+
+
+def run_in_workers(
+    names: list[str], dtypes: tuple[str, ...], n_workers: int
+) -> list[dict[str, Any]]:
+    """One line per name; a worker that dies is replaced, its operation marked as crashed."""
+    context = multiprocessing.get_context("fork")
+    table()
+    jobs = context.SimpleQueue()
+    for name in names:
+        jobs.put(name)
+    for _ in range(n_workers):
+        jobs.put(None)
+    workers: dict[Any, Any] = {}
+
+    def start() -> None:
+        ours, theirs = context.Pipe(duplex=False)
+        process = context.Process(target=_worker, args=(jobs, theirs, dtypes), daemon=True)
+        process.start()
+        theirs.close()
+        workers[ours] = (process, None)
+
+    for _ in range(n_workers):
+        start()
+    lines = []
+    while workers:
+        for pipe in multiprocessing.connection.wait(list(workers)):
+            process, current = workers[pipe]
+            try:
+                kind, _, value = pipe.recv()
+            except EOFError:
+                process.join()
+                del workers[pipe]
+                lines.append({"name": current, "crash": process.exitcode, "missing": [], "bad": {}})
+                start()
+                continue
+            if kind == "begin":
+                workers[pipe] = (process, value)
+            elif kind == "end":
+                lines.append(value)
+            else:
+                del workers[pipe]
+    return sorted(lines, key=lambda line: names.index(line["name"]))
+
+
+def print_line(line: dict[str, Any], n_dtypes: int, n_shown: int) -> None:
+    if "crash" in line:
+        print(f"{line['name']:32} CRASH, exit code {line['crash']}")
+        return
+    if line.get("absent"):
+        print(f"{line['name']:32} MISSING")
+        return
+    n_good = n_dtypes - len(line["bad"])
+    categories = collections.Counter(
+        category for found in line["bad"].values() for category, _ in found
+    )
+    shown = " ".join(f"{c}:{n}" for c, n in categories.most_common())
+    gone = f" without {', '.join(line['missing'])}" if line["missing"] else ""
+    counts = f"{n_good:2}/{n_dtypes} {line['n_cases']:5} cases {line['seconds']:5.1f} s"
+    print(f"{line['name']:32} {counts} {shown}{gone}")
+    for dtype, found in line["bad"].items():
+        for category, text in found[:n_shown]:
+            print(f"    {dtype} {category}: {text}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--op", action="append", help="only this operation (may be repeated)")
+    parser.add_argument("--dtype", action="append", choices=list(DTYPES))
+    parser.add_argument("--show", type=int, default=0, help="differences shown per dtype")
+    parser.add_argument("--workers", type=int, default=2)
+    args = parser.parse_args()
+    names = args.op or list(table())
+    dtypes = tuple(args.dtype or DTYPES)
+    lines = run_in_workers(names, dtypes, min(args.workers, len(names)))
+    for line in lines:
+        print_line(line, len(dtypes), args.show)
+    good = [n for n in lines if not n["bad"] and not n["missing"] and "crash" not in n]
+    absent = sum(bool(n.get("absent")) for n in lines)
+    crashed = sum("crash" in n for n in lines)
+    n_bad = len(lines) - len(good) - absent - crashed
+    print(f"\n{len(good)} agree, {n_bad} differ, {absent} missing, {crashed} crash")
+
+
+if __name__ == "__main__":
+    main()

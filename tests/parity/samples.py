@@ -1,0 +1,180 @@
+"""Inputs for an operation: those of PyTorch's database, laid out in memory in every way."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from .frameworks import COMPLEX, DTYPES, FLOATING, seed
+from .ops import Op
+
+MAX_SAMPLES = 10
+MAX_GENERATED = 60
+N_LAID_OUT = 3  # samples that are tried in every layout, not only as they come
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The arguments of one call, as PyTorch has them."""
+
+    label: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    def map(self, label: str, change: Callable[[torch.Tensor], torch.Tensor]) -> Sample:
+        """The same call with ``change`` applied to every tensor."""
+        return Sample(f"{self.label} {label}", _map(self.args, change), _map(self.kwargs, change))
+
+    def tensors(self) -> list[torch.Tensor]:
+        found: list[torch.Tensor] = []
+        self.map("", lambda t: found.append(t) or t)
+        return found
+
+    def describe(self) -> str:
+        return f"{self.label}: {_describe(self.args)} {_describe(self.kwargs)}"
+
+
+def _map(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    if isinstance(value, torch.Tensor):
+        changed = change(value.detach())
+        differentiable = changed.is_floating_point() or changed.is_complex()
+        return changed.requires_grad_(value.requires_grad and differentiable)
+    if isinstance(value, torch.Size):
+        return value
+    if isinstance(value, (list, tuple)):
+        items = [_map(v, change) for v in value]
+        return items if isinstance(value, list) else tuple(items)
+    if isinstance(value, dict):
+        return {key: _map(v, change) for key, v in value.items()}
+    return value
+
+
+def _describe(value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        grad = " grad" if value.requires_grad else ""
+        return f"<{str(value.dtype)[6:]} {tuple(value.shape)} {value.stride()}{grad}>"
+    if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
+        return "(" + ", ".join(_describe(v) for v in value) + ")"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{k}={_describe(v)}" for k, v in value.items()) + "}"
+    return repr(value)
+
+
+def _seed() -> None:
+    seed(torch)
+    random.seed(0)
+    np.random.seed(0)
+
+
+def _supports(op: Op, dtype: str) -> bool:
+    return DTYPES[dtype] in op.info.supported_dtypes("cpu")
+
+
+def _wants_grad(op: Op, dtype: str) -> bool:
+    return (
+        op.info.supports_autograd
+        and dtype in FLOATING + COMPLEX
+        and DTYPES[dtype] in op.info.supported_backward_dtypes("cpu")
+    )
+
+
+def _generate(op: Op, dtype: str) -> list[Sample]:
+    _seed()
+    generated = op.info.sample_inputs(
+        "cpu", DTYPES[dtype], requires_grad=_wants_grad(op, dtype), set_seed=False
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        taken = list(itertools.islice(generated, MAX_GENERATED))
+    return [Sample(f"sample {i}", (s.input, *s.args), s.kwargs) for i, s in enumerate(taken)]
+
+
+def _spread(items: list[Sample], count: int) -> list[Sample]:
+    """``count`` of the items, evenly taken, the first included."""
+    if len(items) <= count:
+        return items
+    return [items[i * len(items) // count] for i in range(count)]
+
+
+def _cast(dtype: torch.dtype, like: torch.dtype) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Tensors of dtype ``like`` become ``dtype``; others (indices, masks) stay."""
+
+    def change(t: torch.Tensor) -> torch.Tensor:
+        if t.dtype != like:
+            return t
+        real = t.real if t.is_complex() and not dtype.is_complex else t
+        return real.to(dtype)
+
+    return change
+
+
+def samples(op: Op, dtype: str) -> list[Sample]:
+    """Calls with tensors of ``dtype``. Where the database says that PyTorch does not support the
+    dtype, calls made for another one are cast: PyTorch's refusal must be met by a refusal."""
+    if _supports(op, dtype):
+        return _spread(_generate(op, dtype), MAX_SAMPLES)
+    for other in ("float32", "int64", "bool", "complex64", "float64"):
+        if _supports(op, other):
+            made = _spread(_generate(op, other), 3)
+            change = _cast(DTYPES[dtype], DTYPES[other])
+            return [s.map("cast", change) for s in made]
+    return []
+
+
+def laid_out(sample: Sample, elementwise: bool) -> Iterator[Sample]:
+    """The sample in other memory layouts, then emptied, and with 0-d tensors."""
+    tensors = sample.tensors()
+    if not tensors:
+        return
+    if any(t.dim() > 1 for t in tensors):
+        yield sample.map("transposed", transposed)
+    if any(t.dim() > 0 for t in tensors):
+        yield sample.map("strided", strided)
+        yield sample.map("expanded", expanded)
+        yield sample.map("empty first dim", lambda t: t[:0].clone() if t.dim() else t)
+        yield sample.map("empty last dim", lambda t: t[..., :0].clone() if t.dim() else t)
+        yield sample.map("0-d", lambda t: t.flatten()[0].clone() if t.numel() else t)
+    if any(t.dim() == 4 for t in tensors):
+        yield sample.map("channels last", channels_last)
+    elif elementwise and all(t.numel() for t in tensors):
+        yield sample.map("channels last", lambda t: channels_last(_tiled(t, (2, 3, 4, 5))))
+
+
+def transposed(t: torch.Tensor) -> torch.Tensor:
+    dims = tuple(reversed(range(t.dim())))
+    return t.permute(dims).clone(memory_format=torch.contiguous_format).permute(dims)
+
+
+def strided(t: torch.Tensor) -> torch.Tensor:
+    """Every other element of the last dim of a larger tensor, beginning at the second."""
+    if t.dim() == 0:
+        return t
+    wide = torch.zeros((*t.shape[:-1], 2 * t.shape[-1] + 1), dtype=t.dtype)
+    wide[..., 1::2] = t
+    return wide[..., 1::2]
+
+
+def expanded(t: torch.Tensor) -> torch.Tensor:
+    """The first dim of more than one element repeats its first."""
+    for dim, size in enumerate(t.shape):
+        if size > 1:
+            return t.narrow(dim, 0, 1).clone().expand(t.shape)
+    return t
+
+
+def channels_last(t: torch.Tensor) -> torch.Tensor:
+    return t.contiguous(memory_format=torch.channels_last) if t.dim() == 4 else t
+
+
+def _tiled(t: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
+    if t.dim() == 0:
+        return t
+    n = int(np.prod(shape))
+    return t.flatten().repeat(n // t.numel() + 1)[:n].reshape(shape)
