@@ -60,6 +60,21 @@ def check_op(
                 _check_gradients(op, reference, arrays, layout, device)
 
 
+def check_threads(*computations):
+    """Every computation gives the same bits with 1, 2 and 8 threads."""
+    n_threads_before = facula.get_num_threads()
+    results = []
+    try:
+        for n_threads in (1, 2, 8):
+            facula.set_num_threads(n_threads)
+            results.append([compute() for compute in computations])
+    finally:
+        facula.set_num_threads(n_threads_before)
+    for i, expected in enumerate(results[0]):
+        for result in results[1:]:
+            assert facula.equal(result[i], expected), f"computation {i} depends on the threads"
+
+
 def assert_close(actual, expected, context=""):
     """The tensor equals the array, within the tolerance of the tensor's dtype."""
     dtype = str(actual.dtype).partition(".")[2]

@@ -1,0 +1,271 @@
+"""The graph, backward and the rules about in-place writes."""
+
+import gc
+import weakref
+
+import pytest
+
+import facula
+
+
+@pytest.mark.promise("A1")
+def test_the_graph_follows_the_code_of_each_run():
+    w = facula.tensor(2.0, requires_grad=True)
+
+    def f(x, n):
+        for _ in range(n):
+            x = x * w if x < 100 else x + w
+        return x
+
+    for n, expected in [(1, 3.0), (3, 3 * 3 * 4), (0, None)]:
+        w.grad = None
+        y = f(facula.tensor(3.0), n)
+        if expected is None:
+            assert not y.requires_grad
+        else:
+            y.backward()
+            assert w.grad.item() == expected
+
+
+@pytest.mark.promise("A2")
+def test_only_leaves_and_retained_tensors_keep_grad():
+    x = facula.ones(3, requires_grad=True)
+    y, z = x * 2, x * 3
+    z.retain_grad()
+    (y + z).sum().backward()
+    assert x.grad.tolist() == [5, 5, 5]
+    assert z.grad.tolist() == [1, 1, 1]
+    assert not y.is_leaf
+    with pytest.warns(UserWarning, match="leaf"):
+        assert y.grad is None
+
+
+@pytest.mark.promise("A2")
+def test_hooks_see_and_replace_gradients():
+    x = facula.ones(2, requires_grad=True)
+    seen = []
+    handle = x.register_hook(lambda grad: seen.append(grad.tolist()) or grad * 10)
+    (x * 3).sum().backward()
+    assert seen == [[3, 3]]
+    assert x.grad.tolist() == [30, 30]
+    handle.remove()
+    (x * 3).sum().backward()
+    assert x.grad.tolist() == [33, 33]
+
+
+@pytest.mark.promise("A2")
+def test_post_accumulate_hooks_run_after_the_gradient_is_there():
+    x = facula.ones(2, requires_grad=True)
+    seen = []
+    x.register_post_accumulate_grad_hook(lambda leaf: seen.append(leaf.grad.tolist()))
+    (x * 3).sum().backward()
+    assert seen == [[3, 3]]
+
+
+@pytest.mark.promise("A3")
+def test_grad_fn_names_the_creator_and_what_came_before():
+    x = facula.ones(2, requires_grad=True)
+    y = x * 2
+    assert x.grad_fn is None
+    assert y.grad_fn.name() == "MulBackward0"
+    assert "<MulBackward0 object at 0x" in repr(y.grad_fn)
+    ((before, index), *_) = y.grad_fn.next_functions
+    assert before.name() == "struct torch::autograd::AccumulateGrad" or "AccumulateGrad" in repr(
+        before
+    )
+    assert index == 0
+    assert before.variable is x
+
+
+@pytest.mark.promise("A4")
+def test_backward_of_a_vector_needs_a_gradient_of_its_shape():
+    x = facula.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="scalar"):
+        (x * 2).backward()
+    with pytest.raises(RuntimeError, match="shape"):
+        (x * 2).backward(facula.ones(2))
+    (x * 2).backward(facula.tensor([1.0, 2.0, 3.0]))
+    assert x.grad.tolist() == [2, 4, 6]
+
+
+@pytest.mark.promise("A4")
+def test_gradients_accumulate():
+    x = facula.ones(2, requires_grad=True)
+    for n in (1, 2, 3):
+        (x * 2).sum().backward()
+        assert x.grad.tolist() == [2 * n, 2 * n]
+
+
+@pytest.mark.promise("A4")
+def test_a_second_backward_is_refused_unless_the_graph_was_kept():
+    x = facula.ones(2, requires_grad=True)
+    y = (x * x).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    assert x.grad.tolist() == [4, 4]
+    with pytest.raises(RuntimeError, match="retain_graph"):
+        y.backward()
+
+
+def test_backward_without_a_graph_is_refused():
+    with pytest.raises(RuntimeError, match="requires_grad|require grad"):
+        facula.ones(()).backward()
+
+
+@pytest.mark.promise("A5")
+def test_grad_modes_nest_and_decorate():
+    x = facula.ones(1, requires_grad=True)
+    with facula.no_grad():
+        assert not (x * 2).requires_grad
+        with facula.enable_grad():
+            assert (x * 2).requires_grad
+        assert not facula.is_grad_enabled()
+    with facula.set_grad_enabled(False):
+        assert not (x * 2).requires_grad
+    with facula.inference_mode():
+        assert (x * 2).is_inference()
+
+    @facula.no_grad()
+    def f():
+        return x * 2
+
+    assert not f().requires_grad
+    assert (x * 2).requires_grad
+
+
+@pytest.mark.promise("A5")
+def test_the_mode_comes_back_after_an_exception():
+    with pytest.raises(ValueError, match="stop"), facula.no_grad():
+        raise ValueError("stop")
+    assert facula.is_grad_enabled()
+
+
+@pytest.mark.promise("A5")
+def test_frozen_tensors_get_no_gradient():
+    frozen, head = facula.ones(2), facula.ones(2, requires_grad=True)
+    (frozen * head).sum().backward()
+    assert frozen.grad is None
+    assert head.grad.tolist() == [1, 1]
+
+
+@pytest.mark.promise("A6")
+def test_changing_what_backward_needs_is_found_and_named():
+    x = facula.ones(3, requires_grad=True)
+    y = x * 2
+    z = y.exp()
+    z.add_(1)
+    with pytest.raises(RuntimeError, match=r"(?i)exp.*in-?place|in-?place.*exp"):
+        z.sum().backward()
+
+
+@pytest.mark.promise("A6")
+def test_in_place_on_a_leaf_or_a_view_of_it_is_refused():
+    x = facula.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="leaf"):
+        x.add_(1)
+    with pytest.raises(RuntimeError, match="leaf"):
+        x[:2].add_(1)
+    with facula.no_grad():
+        x.add_(1)
+    assert x.tolist() == [2, 2, 2]
+
+
+@pytest.mark.promise("A6")
+def test_in_place_on_a_view_rebases_the_history_of_its_base():
+    x = facula.ones(4, requires_grad=True)
+    base = x * 1
+    view = base[:2]
+    view.mul_(3)
+    (base * facula.tensor([1.0, 2.0, 3.0, 4.0])).sum().backward()
+    assert x.grad.tolist() == [3, 6, 3, 4]
+
+
+@pytest.mark.promise("A6")
+def test_a_view_sees_the_history_of_a_write_to_its_base():
+    x = facula.ones(4, requires_grad=True)
+    base = x * 1
+    view = base[:2]
+    base.mul_(5)
+    view.sum().backward()
+    assert x.grad.tolist() == [5, 5, 0, 0]
+
+
+@pytest.mark.promise("A6")
+def test_indexed_assignment_is_differentiable():
+    x = facula.ones(3, requires_grad=True)
+    value = facula.tensor(7.0, requires_grad=True)
+    y = x * 2
+    y[1] = value
+    y.sum().backward()
+    assert x.grad.tolist() == [2, 0, 2]
+    assert value.grad.item() == 1
+
+
+@pytest.mark.promise("A7")
+def test_detach_shares_memory_and_the_version():
+    x = facula.ones(3, requires_grad=True)
+    y = x.exp()
+    cut = y.detach()
+    assert cut.data_ptr() == y.data_ptr()
+    assert not cut.requires_grad
+    cut.zero_()
+    with pytest.raises(RuntimeError, match="(?i)in-?place"):
+        y.sum().backward()
+
+
+@pytest.mark.promise("A7")
+def test_data_shares_memory_but_not_the_version():
+    x = facula.ones(3, requires_grad=True)
+    x.data.mul_(2)
+    assert x.tolist() == [2, 2, 2]
+    assert x._version == 0
+
+
+@pytest.mark.promise("A8")
+def test_create_graph_gives_any_order():
+    x = facula.tensor(2.0, requires_grad=True)
+    y = x**5
+    for expected in (80, 160, 240, 240, 120):
+        (y,) = facula.autograd.grad(y, x, create_graph=True)
+        assert y.item() == pytest.approx(expected)
+
+
+def test_a_chain_of_a_million_nodes_runs_and_is_freed():
+    x = facula.ones((), requires_grad=True)
+    y = x
+    for _ in range(1_000_000):
+        y = y + 1
+    y.backward()
+    assert x.grad.item() == 1
+    z = x
+    for _ in range(1_000_000):
+        z = z + 1
+    del y, z
+
+
+def test_no_cycle_keeps_a_graph_alive():
+    x = facula.ones(3, requires_grad=True)
+    y = x * 2
+    y.itself = y
+    watch = weakref.ref(y)
+    del y
+    gc.collect()
+    assert watch() is None
+
+
+def test_a_hook_that_refers_to_its_tensor_does_not_leak():
+    x = facula.ones(3, requires_grad=True)
+    y = x * 2
+    y.register_hook(lambda grad: grad + y.detach() * 0)
+    watch = weakref.ref(y)
+    del y
+    gc.collect()
+    assert watch() is None
+
+
+def test_grad_is_the_same_object_each_time():
+    x = facula.ones(3, requires_grad=True)
+    x.sum().backward()
+    assert x.grad is x.grad
+    x.grad.note = "kept"
+    assert x.grad.note == "kept"

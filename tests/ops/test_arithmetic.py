@@ -1,0 +1,163 @@
+"""Arithmetic, comparison and their broadcasting against NumPy."""
+
+import numpy as np
+import pytest
+
+import facula
+from check_op import ALL, COMPLEX, FLOATING, INTEGRAL, check_op
+
+SHAPES = [
+    [(3, 4), (3, 4)],
+    [(3, 4), (4,)],
+    [(3, 1), (1, 4)],
+    [(2, 3, 4), ()],
+    [(0, 4), (4,)],
+]
+SMOOTH = [
+    ("add", np.add, -2, 2),
+    ("sub", np.subtract, -2, 2),
+    ("mul", np.multiply, -2, 2),
+    ("div", np.divide, 0.5, 2),
+    ("pow", np.power, 0.5, 2),
+    ("atan2", np.arctan2, 0.5, 2),
+    ("hypot", np.hypot, 0.5, 2),
+]
+COMPARISONS = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
+
+
+@pytest.mark.parametrize("shapes", SHAPES, ids=str)
+@pytest.mark.parametrize("name, reference, low, high", SMOOTH, ids=[row[0] for row in SMOOTH])
+def test_value_and_gradients_agree_with_numpy(name, reference, low, high, shapes, device):
+    check_op(getattr(facula, name), reference, shapes, device, low=low, high=high)
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul"])
+def test_integers_and_complex_agree_with_numpy(name):
+    reference = {"add": np.add, "sub": np.subtract, "mul": np.multiply}[name]
+    dtypes = [d for d in INTEGRAL if d != "uint8"]
+    for group in (dtypes, COMPLEX):
+        check_op(
+            getattr(facula, name),
+            reference,
+            [(3, 4), (4,)],
+            dtypes=group,
+            low=-5,
+            high=5,
+            differentiable=False,
+        )
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_comparisons_agree_with_numpy(name, device):
+    check_op(
+        getattr(facula, name),
+        COMPARISONS[name],
+        [(3, 4), (4,)],
+        device,
+        dtypes=(*FLOATING, *INTEGRAL),
+        elementwise=True,
+        differentiable=False,
+    )
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_extremes_agree_with_numpy(name, device):
+    check_op(getattr(facula, name), getattr(np, name), [(3, 4), (4,)], device, elementwise=True)
+
+
+@pytest.mark.parametrize("dtype", [d for d in ALL if d not in (*COMPLEX, "bool")])
+@pytest.mark.parametrize("b", [3, -3])
+def test_floor_division_and_remainder_follow_python(dtype, b):
+    values = [-7, -6, -1, 0, 1, 6, 7]
+    if dtype == "uint8":
+        values, b = [abs(v) for v in values], abs(b)
+    x = facula.tensor(values).to(getattr(facula, dtype))
+    y = facula.full((7,), b, dtype=x.dtype)
+    assert (x // y).tolist() == [v // b for v in values]
+    assert (x % y).tolist() == [v % b for v in values]
+
+
+@pytest.mark.parametrize("dtype", INTEGRAL)
+def test_integer_division_by_zero_raises(dtype):
+    x = facula.ones(3, dtype=getattr(facula, dtype))
+    with pytest.raises(RuntimeError):
+        x // facula.zeros_like(x)
+
+
+@pytest.mark.parametrize("op", ["add", "sub"])
+def test_alpha_scales_the_second_operand(op):
+    x, y = facula.tensor([1.0, 2.0]), facula.tensor([10.0, 20.0])
+    sign = 1 if op == "add" else -1
+    assert getattr(x, op)(y, alpha=3).tolist() == [1 + 30 * sign, 2 + 60 * sign]
+
+
+def test_reflected_operators_take_python_numbers():
+    x = facula.tensor([1.0, 2.0, 4.0])
+    assert (1 + x).tolist() == [2, 3, 5]
+    assert (1 - x).tolist() == [0, -1, -3]
+    assert (2 * x).tolist() == [2, 4, 8]
+    assert (4 / x).tolist() == [4, 2, 1]
+    assert (2**x).tolist() == [2, 4, 16]
+
+
+@pytest.mark.promise("T5")
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "pow"])
+def test_in_place_form_keeps_the_object_and_its_memory(name):
+    x, y = facula.tensor([1.0, 2.0, 3.0]), facula.tensor([2.0, 2.0, 2.0])
+    expected = getattr(x, name)(y)
+    pointer = x.data_ptr()
+    assert getattr(x, name + "_")(y) is x
+    assert x.data_ptr() == pointer
+    assert facula.equal(x, expected)
+
+
+@pytest.mark.promise("T5")
+def test_in_place_result_that_does_not_fit_is_refused_and_nothing_is_written():
+    x = facula.ones(3)
+    with pytest.raises(RuntimeError):
+        x.add_(facula.ones(2, 3))
+    with pytest.raises(RuntimeError):
+        facula.ones(3, dtype=facula.int64).add_(facula.ones(3))
+    assert x.tolist() == [1, 1, 1]
+
+
+def test_shapes_that_do_not_broadcast_are_named_in_the_error():
+    with pytest.raises(RuntimeError, match=r"add: .*\(2, 3\).*\(4,?\)"):
+        facula.ones(2, 3) + facula.ones(4)
+
+
+@pytest.mark.promise("T7")
+@pytest.mark.parametrize(
+    "a, b, expected",
+    [
+        ("uint8", "int8", "int16"),
+        ("int32", "int64", "int64"),
+        ("int64", "float16", "float16"),
+        ("float16", "bfloat16", "float32"),
+        ("float32", "float64", "float64"),
+        ("bool", "uint8", "uint8"),
+        ("float64", "complex64", "complex128"),
+        ("float16", "complex64", "complex64"),
+    ],
+)
+def test_dtypes_promote_as_documented(a, b, expected):
+    x, y = (facula.ones(2, dtype=getattr(facula, name)) for name in (a, b))
+    assert (x + y).dtype == (y + x).dtype == getattr(facula, expected)
+
+
+@pytest.mark.promise("T7")
+def test_scalars_and_0_d_tensors_promote_by_kind_only():
+    x = facula.ones(2, dtype=facula.float32)
+    assert (x + 1.5).dtype == facula.float32
+    assert (x + facula.ones((), dtype=facula.float64)).dtype == facula.float32
+    assert (facula.ones(2, dtype=facula.int8) + 1).dtype == facula.int8
+    assert (facula.ones(2, dtype=facula.int8) + 1.0).dtype == facula.float32
+    assert (facula.ones(2, dtype=facula.bool) + 1).dtype == facula.int64
+    assert (x + 1j).dtype == facula.complex64

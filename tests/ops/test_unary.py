@@ -1,0 +1,119 @@
+"""Unary mathematics against NumPy."""
+
+import math
+
+import numpy as np
+import pytest
+
+import facula
+from check_op import FLOATING, INTEGRAL, check_op
+
+erf = np.vectorize(math.erf, otypes=[float])
+erfc = np.vectorize(math.erfc, otypes=[float])
+lgamma = np.vectorize(math.lgamma, otypes=[float])
+
+
+def sigmoid(a):
+    return 1 / (1 + np.exp(-a))
+
+
+# name, reference, the range in which it is defined and smooth
+SMOOTH = [
+    ("exp", np.exp, -2, 2),
+    ("exp2", np.exp2, -2, 2),
+    ("expm1", np.expm1, -2, 2),
+    ("log", np.log, 0.2, 3),
+    ("log2", np.log2, 0.2, 3),
+    ("log10", np.log10, 0.2, 3),
+    ("log1p", np.log1p, -0.5, 3),
+    ("sqrt", np.sqrt, 0.2, 3),
+    ("rsqrt", lambda a: 1 / np.sqrt(a), 0.2, 3),
+    ("sin", np.sin, -3, 3),
+    ("cos", np.cos, -3, 3),
+    ("tan", np.tan, -1, 1),
+    ("asin", np.arcsin, -0.8, 0.8),
+    ("acos", np.arccos, -0.8, 0.8),
+    ("atan", np.arctan, -3, 3),
+    ("sinh", np.sinh, -2, 2),
+    ("cosh", np.cosh, -2, 2),
+    ("tanh", np.tanh, -2, 2),
+    ("asinh", np.arcsinh, -2, 2),
+    ("acosh", np.arccosh, 1.2, 3),
+    ("atanh", np.arctanh, -0.7, 0.7),
+    ("sigmoid", sigmoid, -3, 3),
+    ("erf", erf, -2, 2),
+    ("erfc", erfc, -2, 2),
+    ("lgamma", lgamma, 0.5, 4),
+    ("reciprocal", lambda a: 1 / a, 0.3, 3),
+    ("square", np.square, -3, 3),
+    ("neg", np.negative, -3, 3),
+    ("abs", np.abs, 0.1, 3),
+    ("relu", lambda a: np.maximum(a, 0), 0.1, 3),
+]
+STEPS = [
+    ("floor", np.floor),
+    ("ceil", np.ceil),
+    ("round", np.round),
+    ("trunc", np.trunc),
+    ("sign", np.sign),
+    ("isnan", np.isnan),
+    ("isfinite", np.isfinite),
+    ("logical_not", np.logical_not),
+]
+
+
+@pytest.mark.parametrize("name, reference, low, high", SMOOTH, ids=[row[0] for row in SMOOTH])
+def test_value_and_gradients_agree_with_numpy(name, reference, low, high, device):
+    op = getattr(facula, name)
+    check_op(op, reference, [(3, 4)], device, low=low, high=high, elementwise=True)
+
+
+@pytest.mark.parametrize("name, reference", STEPS, ids=[row[0] for row in STEPS])
+def test_step_functions_agree_with_numpy(name, reference, device):
+    op = getattr(facula, name)
+    check_op(op, reference, [(3, 4)], device, elementwise=True, differentiable=False)
+
+
+@pytest.mark.parametrize("name", ["negative", "abs", "square", "sign"])
+def test_integers_are_exact(name):
+    check_op(
+        getattr(facula, name),
+        getattr(np, name),
+        [(3, 4)],
+        dtypes=[dtype for dtype in INTEGRAL if dtype != "uint8"],
+        low=-5,
+        high=5,
+        elementwise=True,
+        differentiable=False,
+    )
+
+
+@pytest.mark.parametrize("name", ["exp", "log1p", "sqrt", "sin", "tanh", "sigmoid"])
+def test_integers_become_float32(name):
+    result = getattr(facula, name)(facula.tensor([0, 1, 2]))
+    assert result.dtype == facula.float32
+
+
+@pytest.mark.promise("T5")
+@pytest.mark.parametrize("name", [row[0] for row in SMOOTH])
+def test_in_place_form_writes_the_same_values(name):
+    x = facula.linspace(0.3, 0.7, 12).view(3, 4)
+    x = x if name != "acosh" else x + 1
+    expected = getattr(facula, name)(x)
+    y = x.clone()
+    assert getattr(y, name + "_")() is y
+    assert facula.equal(y, expected)
+
+
+@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize("name", ["exp", "log", "tanh", "sqrt", "sigmoid", "relu", "sin", "erf"])
+def test_nan_passes_through(name, dtype):
+    x = facula.full((33,), float("nan"), dtype=getattr(facula, dtype))
+    assert getattr(facula, name)(x).isnan().all()
+
+
+def test_large_inputs_of_every_length_agree_with_numpy():
+    for numel in [1, 7, 8, 15, 16, 17, 63, 64, 65, 1000, 70_001]:
+        a = np.linspace(-4, 4, numel, dtype=np.float32)
+        result = facula.from_numpy(a).exp().numpy()
+        np.testing.assert_allclose(result, np.exp(a.astype(np.float64)), rtol=3e-7)

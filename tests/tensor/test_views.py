@@ -1,0 +1,172 @@
+"""Storage, strides and views."""
+
+import pytest
+
+import facula
+
+
+@pytest.mark.promise("T1")
+def test_a_tensor_is_a_window_on_its_storage():
+    base = facula.arange(12.0)
+    x = base.view(3, 4)[1:, ::2]
+    assert x.shape == (2, 2)
+    assert x.stride() == (4, 2)
+    assert x.storage_offset() == 4
+    assert x.data_ptr() == base.data_ptr() + 4 * base.element_size()
+    assert x.untyped_storage().nbytes() == 48
+    x[0, 0] = 100
+    assert base[4] == 100
+    base[10] = 200
+    assert x[1, 1] == 200
+
+
+VIEWS = {
+    "transpose": lambda x: x.transpose(0, 1),
+    "permute": lambda x: x.permute(2, 0, 1),
+    "narrow": lambda x: x.narrow(1, 1, 2),
+    "select": lambda x: x.select(0, 1),
+    "diagonal": lambda x: x.diagonal(),
+    "unfold": lambda x: x.unfold(2, 2, 2),
+    "expand": lambda x: x[:1].expand(5, 3, 4),
+    "squeeze": lambda x: x[:1].squeeze(0),
+    "unsqueeze": lambda x: x.unsqueeze(1),
+    "chunk": lambda x: x.chunk(2)[1],
+    "split": lambda x: x.split(2, dim=2)[1],
+    "unbind": lambda x: x.unbind(1)[2],
+    "movedim": lambda x: x.movedim(0, 2),
+    "as_strided": lambda x: x.as_strided((2, 2), (1, 4), 3),
+    "view": lambda x: x.view(6, 4),
+    "view_as": lambda x: x.view_as(facula.ones(4, 6)),
+    "flatten": lambda x: x.flatten(),
+    "t": lambda x: x[0].t(),
+    "slice with a step": lambda x: x[:, ::2],
+    "integer index": lambda x: x[1],
+    "ellipsis": lambda x: x[..., 0],
+    "None": lambda x: x[:, None],
+    "detach": lambda x: x.detach(),
+}
+
+
+@pytest.mark.promise("T1", "T3")
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_share_memory_both_ways(name):
+    base = facula.arange(24.0).view(2, 3, 4)
+    view = VIEWS[name](base)
+    before = view.clone()
+    base.add_(100)
+    assert facula.equal(view, before + 100)
+    view.as_strided((1,), (1,), view.storage_offset()).fill_(-1)
+    assert (base == -1).sum() == 1
+
+
+COPIES = {
+    "integer tensor": lambda x: x[facula.tensor([1, 0])],
+    "list": lambda x: x[[1, 0]],
+    "mask": lambda x: x[x > 3],
+    "mixed": lambda x: x[:, facula.tensor([2, 1]), 1],
+    "two tensors": lambda x: x[facula.tensor([0, 1]), facula.tensor([2, 2])],
+}
+
+
+@pytest.mark.promise("T3")
+@pytest.mark.parametrize("name", COPIES)
+def test_advanced_indexing_copies_what_numpy_selects(name):
+    base = facula.arange(24.0).view(2, 3, 4)
+    result = COPIES[name](base)
+    expected = {
+        "integer tensor": base.numpy()[[1, 0]],
+        "list": base.numpy()[[1, 0]],
+        "mask": base.numpy()[base.numpy() > 3],
+        "mixed": base.numpy()[:, [2, 1], 1],
+        "two tensors": base.numpy()[[0, 1], [2, 2]],
+    }[name].tolist()
+    base.zero_()
+    assert result.tolist() == expected
+
+
+@pytest.mark.promise("T3")
+@pytest.mark.parametrize(
+    "index",
+    [
+        1,
+        slice(None, None, 2),
+        (slice(None), 1),
+        (Ellipsis, 0),
+        (0, 1, 2),
+        [1, 0],
+        (slice(None), [0, 2]),
+        ([0, 1], [1, 2], [3, 0]),
+    ],
+    ids=str,
+)
+def test_indexed_assignment_agrees_with_numpy(index):
+    x = facula.arange(24.0).view(2, 3, 4)
+    a = x.numpy().copy()
+    x[index] = -5
+    a[index] = -5
+    assert x.tolist() == a.tolist()
+    value = facula.arange(float(x[index].numel())).view(x[index].shape)
+    x[index] = value
+    a[index] = value.numpy()
+    assert x.tolist() == a.tolist()
+
+
+@pytest.mark.promise("T3")
+def test_assignment_through_a_mask():
+    x = facula.arange(6.0)
+    x[x > 3] = 0
+    assert x.tolist() == [0, 1, 2, 3, 0, 0]
+    x[facula.tensor([True, False, True, False, False, False])] = facula.tensor([7.0, 8.0])
+    assert x.tolist() == [7, 1, 8, 3, 0, 0]
+
+
+@pytest.mark.promise("T2")
+def test_view_never_copies_and_the_error_names_the_way_out():
+    x = facula.arange(6.0).view(2, 3)
+    assert x.view(3, 2).data_ptr() == x.data_ptr()
+    with pytest.raises(RuntimeError, match="reshape"):
+        x.t().view(6)
+    with pytest.raises(RuntimeError):
+        x.view(4, 2)
+    with pytest.raises(RuntimeError):
+        x.view(-1, -1)
+
+
+@pytest.mark.promise("T2")
+def test_reshape_and_contiguous_copy_only_where_they_must():
+    x = facula.arange(6.0).view(2, 3)
+    assert x.reshape(3, 2).data_ptr() == x.data_ptr()
+    assert x.contiguous() is x
+    turned = x.t()
+    assert not turned.is_contiguous()
+    assert turned.reshape(6).data_ptr() != x.data_ptr()
+    assert turned.reshape(6).tolist() == [0, 3, 1, 4, 2, 5]
+    assert turned.contiguous().is_contiguous()
+
+
+@pytest.mark.promise("T2")
+def test_channels_last_changes_strides_and_not_values():
+    x = facula.arange(24.0).view(1, 2, 3, 4)
+    y = x.contiguous(memory_format=facula.channels_last)
+    assert y.stride() == (24, 1, 8, 2)
+    assert y.is_contiguous(memory_format=facula.channels_last)
+    assert not y.is_contiguous()
+    assert facula.equal(x, y)
+
+
+@pytest.mark.parametrize("index", [2, -3, (0, 3), (slice(None), slice(None), slice(None))], ids=str)
+def test_an_index_out_of_range_is_an_index_error(index):
+    with pytest.raises(IndexError):
+        facula.ones(2, 3)[index]
+
+
+def test_writing_to_overlapping_memory_is_refused():
+    x = facula.zeros(1).expand(3)
+    with pytest.raises(RuntimeError, match="clone"):
+        x.add_(facula.ones(3))
+
+
+@pytest.mark.parametrize("sizes", [(-1,), (2, -3), (2**62, 4)])
+def test_impossible_sizes_are_refused(sizes):
+    with pytest.raises(RuntimeError):
+        facula.empty(*sizes)
