@@ -70,9 +70,7 @@ def test_grad_fn_names_the_creator_and_what_came_before():
     assert y.grad_fn.name() == "MulBackward0"
     assert "<MulBackward0 object at 0x" in repr(y.grad_fn)
     ((before, index), *_) = y.grad_fn.next_functions
-    assert before.name() == "struct torch::autograd::AccumulateGrad" or "AccumulateGrad" in repr(
-        before
-    )
+    assert "<AccumulateGrad object at 0x" in repr(before)
     assert index == 0
     assert before.variable is x
 
@@ -108,7 +106,7 @@ def test_a_second_backward_is_refused_unless_the_graph_was_kept():
 
 
 def test_backward_without_a_graph_is_refused():
-    with pytest.raises(RuntimeError, match="requires_grad|require grad"):
+    with pytest.raises(RuntimeError, match=r"requires?[ _]grad"):
         facula.ones(()).backward()
 
 
@@ -209,7 +207,7 @@ def test_detach_shares_memory_and_the_version():
     assert cut.data_ptr() == y.data_ptr()
     assert not cut.requires_grad
     cut.zero_()
-    with pytest.raises(RuntimeError, match="(?i)in-?place"):
+    with pytest.raises(RuntimeError, match=r"(?i)in-?place"):
         y.sum().backward()
 
 
@@ -244,21 +242,23 @@ def test_a_chain_of_a_million_nodes_runs_and_is_freed():
 
 
 def test_no_cycle_keeps_a_graph_alive():
-    x = facula.ones(3, requires_grad=True)
-    y = x * 2
-    y.itself = y
-    watch = weakref.ref(y)
-    del y
+    def make_cycle():
+        y = facula.ones(3, requires_grad=True) * 2
+        y.itself = y
+        return weakref.ref(y)
+
+    watch = make_cycle()
     gc.collect()
     assert watch() is None
 
 
 def test_a_hook_that_refers_to_its_tensor_does_not_leak():
-    x = facula.ones(3, requires_grad=True)
-    y = x * 2
-    y.register_hook(lambda grad: grad + y.detach() * 0)
-    watch = weakref.ref(y)
-    del y
+    def make_cycle():
+        y = facula.ones(3, requires_grad=True) * 2
+        y.register_hook(lambda grad: grad + y.detach() * 0)
+        return weakref.ref(y)
+
+    watch = make_cycle()
     gc.collect()
     assert watch() is None
 
