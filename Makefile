@@ -40,7 +40,7 @@ lint: .venv/built
 asan: .venv-asan/built
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
-	UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc \
+	UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 PYTHONMALLOC=malloc \
 	.venv-asan/bin/python -m pytest
 
 docs:
@@ -76,9 +76,8 @@ clean:
 	touch $@
 
 # The stub generator imports the sanitised module without a preload, hence verify_asan_link_order.
-SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 .venv-asan/built: .venv-asan/ready-to-build $(CORE)
 	ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0 \
 	.venv-asan/bin/pip install -q --no-build-isolation -C build-dir=build/asan \
-	  -C cmake.build-type=RelWithDebInfo -C 'cmake.define.CMAKE_CXX_FLAGS=$(SANITIZE)' -e '.[demo,test]'
+	  -C cmake.build-type=RelWithDebInfo -C cmake.define.FACULA_SANITIZE=ON -e '.[demo,test]'
 	touch $@

@@ -1,0 +1,150 @@
+"""The gather, scatter, index and masked families, joins and selections."""
+
+import numpy as np
+import pytest
+
+import facula
+from check_op import check_op
+
+pytestmark = pytest.mark.promise("T4")
+SOME = ["float32", "float64"]
+
+
+def test_gather_and_take_along_dim_agree_with_numpy():
+    index = np.array([[0, 2, 1, 1], [2, 2, 0, 0]])
+    check_op(
+        lambda x: x.gather(0, facula.tensor(index)),
+        lambda a: np.take_along_axis(a, index, 0),
+        [(3, 4)],
+        dtypes=SOME,
+    )
+
+
+def test_scatter_add_adds_where_indices_repeat():
+    def reference(a, b):
+        result = a.copy()
+        np.add.at(result, (np.array([0, 0, 2]),), b)
+        return result
+
+    index = facula.tensor([0, 0, 2])
+    check_op(lambda x, y: x.scatter_add(0, index, y), reference, [(4,), (3,)], dtypes=SOME)
+
+
+def test_index_select_and_index_add_agree_with_numpy():
+    index = facula.tensor([2, 0, 2])
+    check_op(lambda x: x.index_select(1, index), lambda a: a[:, [2, 0, 2]], [(2, 3)], dtypes=SOME)
+
+    def add(a, b):
+        result = a.copy()
+        np.add.at(result, (slice(None), [2, 0, 2]), b)
+        return result
+
+    check_op(lambda x, y: x.index_add(1, index, y), add, [(2, 3), (2, 3)], dtypes=SOME)
+
+
+def test_advanced_indexing_is_differentiable():
+    rows, columns = [0, 2, 2], [1, 1, 3]
+    check_op(
+        lambda x: x[facula.tensor(rows), facula.tensor(columns)],
+        lambda a: a[rows, columns],
+        [(3, 4)],
+        dtypes=SOME,
+    )
+
+
+def test_masked_operations_agree_with_numpy():
+    mask = np.array([[True, False, True], [False, False, True]])
+    m = facula.from_numpy(mask)
+    check_op(lambda x: x.masked_select(m), lambda a: a[mask], [(2, 3)], dtypes=SOME)
+    check_op(
+        lambda x: x.masked_fill(m, 7.0), lambda a: np.where(mask, 7.0, a), [(2, 3)], dtypes=SOME
+    )
+    check_op(
+        lambda x, y: facula.where(m, x, y),
+        lambda a, b: np.where(mask, a, b),
+        [(2, 3), (3,)],
+        dtypes=SOME,
+    )
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_cat_and_stack_agree_with_numpy(dim):
+    shapes = [(2, 3), (2, 3), (2, 3)]
+    check_op(
+        lambda *xs: facula.cat(xs, dim), lambda *xs: np.concatenate(xs, dim), shapes, dtypes=SOME
+    )
+    check_op(lambda *xs: facula.stack(xs, dim), lambda *xs: np.stack(xs, dim), shapes, dtypes=SOME)
+
+
+@pytest.mark.parametrize("shape, dims", [((5,), (0,)), ((2, 3), (1,)), ((2, 3), (0, 1))])
+def test_flip_and_roll_agree_with_numpy(shape, dims):
+    check_op(lambda x: x.flip(dims), lambda a: np.flip(a, dims), [shape], dtypes=SOME)
+    check_op(lambda x: x.roll(2, dims[0]), lambda a: np.roll(a, 2, dims[0]), [shape], dtypes=SOME)
+
+
+@pytest.mark.parametrize("diagonal", [-1, 0, 2])
+def test_tril_and_triu_agree_with_numpy(diagonal):
+    check_op(lambda x: x.tril(diagonal), lambda a: np.tril(a, diagonal), [(3, 4)], dtypes=SOME)
+    check_op(lambda x: x.triu(diagonal), lambda a: np.triu(a, diagonal), [(3, 4)], dtypes=SOME)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 100, 5000])
+@pytest.mark.parametrize("descending", [False, True])
+def test_sort_agrees_with_numpy(n, descending):
+    a = np.random.default_rng(0).standard_normal(n).astype(np.float32)
+    values, indices = facula.from_numpy(a).sort(descending=descending)
+    expected = np.sort(a)[::-1] if descending else np.sort(a)
+    np.testing.assert_array_equal(values.numpy(), expected)
+    np.testing.assert_array_equal(a[indices.numpy()], expected)
+
+
+def test_sort_puts_nan_last_and_stable_keeps_order():
+    x = facula.tensor([2.0, float("nan"), 1.0])
+    assert x.sort().indices.tolist() == [2, 0, 1]
+    ties = facula.tensor([1, 0, 1, 0, 1])
+    assert ties.sort(stable=True).indices.tolist() == [1, 3, 0, 2, 4]
+
+
+def test_topk_gives_the_largest_in_order():
+    x = facula.tensor([[3.0, 1.0, 2.0], [4.0, 6.0, 5.0]])
+    values, indices = x.topk(2)
+    assert values.tolist() == [[3, 2], [6, 5]]
+    assert indices.tolist() == [[0, 2], [1, 2]]
+    with pytest.raises(RuntimeError):
+        x.topk(4)
+
+
+def test_unique_returns_sorted_values_inverse_and_counts():
+    x = facula.tensor([3, 1, 3, 2, 1])
+    values, inverse, counts = facula.unique(x, return_inverse=True, return_counts=True)
+    assert values.tolist() == [1, 2, 3]
+    assert inverse.tolist() == [2, 0, 2, 1, 0]
+    assert counts.tolist() == [2, 1, 2]
+
+
+def test_nonzero_lists_indices_in_order():
+    assert facula.tensor([[0, 1], [2, 0]]).nonzero().tolist() == [[0, 1], [1, 0]]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.gather(0, facula.tensor([[3, 0]])),
+        lambda x: x.gather(0, facula.tensor([[-1, 0]])),
+        lambda x: x.index_select(0, facula.tensor([5])),
+        lambda x: x[facula.tensor([7])],
+        lambda x: x.clone().scatter_(0, facula.tensor([[4, 0]]), 1.0),
+        lambda x: x.clone().index_add_(0, facula.tensor([9]), facula.ones(1, 2)),
+        lambda x: x.take(facula.tensor([99])),
+    ],
+)
+def test_an_index_out_of_range_is_refused(call):
+    with pytest.raises((IndexError, RuntimeError)):
+        call(facula.ones(2, 2))
+
+
+def test_out_receives_the_result():
+    out = facula.empty(0)
+    result = facula.cat([facula.ones(2), facula.zeros(1)], out=out)
+    assert result is out
+    assert out.tolist() == [1, 1, 0]

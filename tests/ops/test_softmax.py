@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+
+import facula
+from check_op import check_op
+
+
+def softmax(a, axis):
+    if a.size == 0:
+        return a
+    e = np.exp(a - a.max(axis=axis, keepdims=True))
+    return e / e.sum(axis=axis, keepdims=True)
+
+
+CASES = [((3,), 0), ((2, 3), 1), ((2, 3), -1), ((2, 3, 4), 1), ((2, 3), 0), ((0, 3), 1), ((), 0)]
+
+
+@pytest.mark.parametrize("shape, dim", CASES)
+def test_softmax_agrees_with_the_formula(shape, dim):
+    reference = (lambda a: np.ones(())) if shape == () else (lambda a: softmax(a, dim))
+    check_op(lambda x: facula.softmax(x, dim), reference, [shape])
+
+
+@pytest.mark.parametrize("shape, dim", CASES)
+def test_log_softmax_agrees_with_the_formula(shape, dim):
+    reference = (lambda a: np.zeros(())) if shape == () else (lambda a: np.log(softmax(a, dim)))
+    check_op(lambda x: facula.log_softmax(x, dim), reference, [shape])
+
+
+def test_large_logits_do_not_overflow():
+    x = facula.tensor([1000.0, 1000.0])
+    assert facula.softmax(x, dim=0).tolist() == [0.5, 0.5]
+    assert facula.log_softmax(x, dim=0).tolist() == pytest.approx([-np.log(2)] * 2)
+
+
+def test_a_masked_place_gets_no_weight():
+    x = facula.tensor([0.0, float("-inf"), 0.0])
+    assert facula.softmax(x, dim=0).tolist() == [0.5, 0, 0.5]
+
+
+@pytest.mark.parametrize("n", [1, 15, 16, 17, 1000, 5000])
+def test_rows_of_every_length_sum_to_one(n):
+    assert facula.softmax(facula.randn(3, n), 1).sum(1).tolist() == pytest.approx([1, 1, 1])
+
+
+def test_softmax_refuses_integers():
+    with pytest.raises(RuntimeError):
+        facula.softmax(facula.ones(2, 3, dtype=facula.int64), dim=1)
+
+
+def test_softmax_refuses_a_dim_that_is_not_there():
+    with pytest.raises(IndexError):
+        facula.softmax(facula.ones(2, 3), dim=2)
