@@ -8,9 +8,8 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from facula._core import Tensor
-
 from facula import _core
+from facula._core import Tensor
 
 __all__ = ["get_printoptions", "printoptions", "set_printoptions"]
 

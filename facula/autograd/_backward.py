@@ -11,9 +11,8 @@ import warnings
 from collections.abc import Sequence
 from typing import cast
 
-from facula._core import Tensor
-
 from facula import _core
+from facula._core import Tensor
 
 __all__ = ["backward", "grad"]
 

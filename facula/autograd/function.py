@@ -22,9 +22,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from facula._core import Tensor
-
 from facula import _core
+from facula._core import Tensor
 from facula.autograd.grad_mode import no_grad
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]

@@ -11,9 +11,8 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from facula._core import Tensor
-
 from facula import _core
+from facula._core import Tensor
 from facula.autograd._backward import grad
 from facula.autograd.function import Function
 

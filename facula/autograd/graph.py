@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from facula._core import Node, Tensor
-
 from facula import _core
+from facula._core import Node, Tensor
 from facula.autograd.grad_mode import enable_grad
 
 __all__ = [

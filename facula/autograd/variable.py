@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from facula._core import Tensor
-
 from facula import _core
+from facula._core import Tensor
 
 __all__ = ["Variable"]
 

@@ -11,9 +11,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from facula._core import Tensor
-
 from facula import _core
+from facula._core import Tensor
 from facula.autograd import _backward
 from facula.autograd.grad_mode import enable_grad
 from facula.utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten

@@ -6,9 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from facula._core import Tensor
-
 from facula import _core
+from facula._core import Tensor
 from facula.utils._pytree import TreeSpec, broadcast_prefix, tree_flatten, tree_unflatten
 
 __all__ = ["vmap"]

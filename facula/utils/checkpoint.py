@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from facula._core import Tensor
-
 from facula import _core
+from facula._core import Tensor
 from facula.autograd._backward import backward
 from facula.autograd.function import Function
 from facula.autograd.grad_mode import enable_grad

@@ -1,0 +1,429 @@
+"""Comparing with tolerance, membership, counting and searching."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from facula import _core
+from facula._core import Tensor
+from facula._ops._out import into
+
+__all__ = [
+    "allclose",
+    "bincount",
+    "bucketize",
+    "count_nonzero",
+    "float_power",
+    "histc",
+    "histogram",
+    "isclose",
+    "isin",
+    "nan_to_num",
+    "searchsorted",
+]
+
+
+def isclose(
+    input: Tensor,
+    other: Tensor,
+    rtol: float = 1e-05,
+    atol: float = 1e-08,
+    equal_nan: bool = False,
+) -> Tensor:
+    """Whether elements are equal within ``atol + rtol * |other|``.
+
+    Args:
+        input: one side.
+        other: the other, of the same dtype.
+        rtol: relative tolerance.
+        atol: absolute tolerance.
+        equal_nan: two NaN count as equal.
+
+    Example:
+        >>> facula.isclose(facula.tensor([1.0, 2.0]), facula.tensor([1.0 + 1e-9, 2.1]))
+        tensor([ True, False])
+    """
+    if input.dtype != other.dtype:
+        raise RuntimeError(
+            f"isclose: expected inputs of one dtype, got {input.dtype} and {other.dtype}."
+        )
+    if rtol < 0 or atol < 0:
+        raise RuntimeError(f"isclose: expected tolerances >= 0, got rtol={rtol}, atol={atol}.")
+    close = input == other
+    is_inexact = input.is_floating_point() or input.is_complex()
+    if equal_nan and is_inexact:
+        close = close | (input.isnan() & other.isnan())
+    if rtol == 0 and atol == 0:
+        return close
+    # Unsigned integers would wrap around in the subtraction.
+    reference = other if is_inexact else other.to(_core.get_default_dtype())
+    allowed = atol + (rtol * reference).abs()
+    difference = (input.to(reference.dtype) - reference).abs()
+    return close | (difference.isfinite() & (difference <= allowed))
+
+
+def allclose(
+    input: Tensor,
+    other: Tensor,
+    rtol: float = 1e-05,
+    atol: float = 1e-08,
+    equal_nan: bool = False,
+) -> bool:
+    """Whether all elements are equal within ``atol + rtol * |other|``; see :func:`isclose`.
+
+    Example:
+        >>> facula.allclose(facula.tensor([1.0, 2.0]), facula.tensor([1.0 + 1e-9, 2.0]))
+        True
+    """
+    return bool(isclose(input, other, rtol, atol, equal_nan).all())
+
+
+def isin(
+    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
+) -> Tensor:
+    """Whether each element is among ``test_elements``.
+
+    Args:
+        elements: a tensor or a number.
+        test_elements: a tensor or a number; at most one of the two is a number.
+        assume_unique: accepted for compatibility; a promise that makes nothing faster here.
+        invert: give the opposite.
+
+    Example:
+        >>> facula.isin(facula.tensor([1, 2, 3]), facula.tensor([2, 5]))
+        tensor([False,  True, False])
+    """
+    if not isinstance(elements, Tensor):
+        if not isinstance(test_elements, Tensor):
+            raise TypeError("isin: expected a tensor, got two numbers.")
+        elements = _core.tensor(elements, device=test_elements.device)
+    if not isinstance(test_elements, Tensor):
+        test_elements = _core.tensor(test_elements, device=elements.device)
+    dtype = _core.promote_types(elements.dtype, test_elements.dtype)
+    if dtype == _core.bool:
+        raise RuntimeError("isin: expected numbers, got bool.")
+    values, tests = elements.detach().to(dtype), test_elements.detach().to(dtype).reshape(-1)
+    if tests.is_floating_point():
+        # NaN equals nothing, and has no place in an order.
+        tests = tests[~tests.isnan()]
+    if tests.numel() == 0:
+        found = _core.zeros(values.shape, dtype=_core.bool, device=values.device)
+    else:
+        ordered = tests.sort()[0]
+        place = _binary_search(ordered, values.reshape(-1), is_right=False)
+        found = ordered[place.clamp_max(tests.numel() - 1)].reshape(values.shape) == values
+    return ~found if invert else found  # type: ignore[no-any-return]
+
+
+def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+    """Number of elements that are not zero.
+
+    Args:
+        input: the elements.
+        dim: the dimensions to count along; all by default.
+
+    Example:
+        >>> facula.count_nonzero(facula.tensor([[0, 1], [2, 3]]), dim=0)
+        tensor([1, 2])
+    """
+    is_nonzero = input != 0
+    return is_nonzero.sum() if dim is None else is_nonzero.sum(dim)
+
+
+def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
+    """``input ** exponent``, computed in double precision.
+
+    Args:
+        input: a tensor or a number.
+        exponent: a tensor or a number; at most one of the two is a number.
+        out: where to put the result.
+
+    Example:
+        >>> facula.float_power(facula.tensor([1, 2, 3]), 2)
+        tensor([1., 4., 9.], dtype=facula.float64)
+    """
+    is_complex = any(
+        x.is_complex() if isinstance(x, Tensor) else isinstance(x, complex)
+        for x in (input, exponent)
+    )
+    dtype = _core.complex128 if is_complex else _core.float64
+    base, power = (x.to(dtype) if isinstance(x, Tensor) else x for x in (input, exponent))
+    if out is not None and out.dtype != dtype:
+        raise RuntimeError(f"float_power: expected out of {dtype}, got {out.dtype}.")
+    return into("float_power", out, _core.pow(base, power))
+
+
+def nan_to_num(
+    input: Tensor,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Replace NaN and infinities by numbers.
+
+    Args:
+        input: the elements.
+        nan: instead of NaN; 0 by default.
+        posinf: instead of infinity; by default the largest number of the dtype.
+        neginf: instead of minus infinity; by default the smallest number of the dtype.
+        out: where to put the result.
+
+    Example:
+        >>> facula.nan_to_num(facula.tensor([float("nan"), float("inf"), 1.0]), posinf=9.0)
+        tensor([0., 9., 1.])
+    """
+    if input.is_complex():
+        parts = _core.view_as_real(input)
+        replaced = nan_to_num(parts, nan, posinf, neginf)
+        return into("nan_to_num", out, _core.view_as_complex(replaced))
+    if not input.is_floating_point():
+        return into("nan_to_num", out, input.clone())
+    limits = _core.finfo(input.dtype)
+    result = input.masked_fill(input.isnan(), 0.0 if nan is None else nan)
+    result = result.masked_fill(input == math.inf, limits.max if posinf is None else posinf)
+    result = result.masked_fill(input == -math.inf, limits.min if neginf is None else neginf)
+    return into("nan_to_num", out, result)
+
+
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each number from 0 on occurs.
+
+    Args:
+        input: a vector of integers, none negative.
+        weights: what each occurrence counts; 1 by default.
+        minlength: smallest length of the result.
+
+    Example:
+        >>> facula.bincount(facula.tensor([0, 1, 1, 3]))
+        tensor([1, 2, 0, 1])
+    """
+    if input.is_floating_point() or input.is_complex():
+        raise NotImplementedError(f"bincount: expected integers, got {input.dtype}.")
+    if input.dim() != 1:
+        raise RuntimeError(f"bincount: expected a vector, got shape {tuple(input.shape)}.")
+    if minlength < 0:
+        raise RuntimeError(f"bincount: expected minlength >= 0, got {minlength}.")
+    if input.numel() == 0:
+        return _core.zeros(minlength, dtype=_core.int64, device=input.device)  # type: ignore[no-any-return]
+    if weights is not None and weights.shape != input.shape:
+        raise RuntimeError(
+            f"bincount: expected weights of shape {tuple(input.shape)}, got {tuple(weights.shape)}."
+        )
+    if weights is None:
+        counted = _core.ones_like(input, dtype=_core.int64)
+    else:
+        counted = weights if weights.dtype == _core.float32 else weights.double()
+    index = input.to(_core.int64)
+    if int(index.min()) < 0:
+        raise RuntimeError(f"bincount: expected no negative number, got {int(index.min())}.")
+    length = max(int(index.max()) + 1, minlength)
+    result = _core.zeros(length, dtype=counted.dtype, device=input.device)
+    return result.scatter_add_(0, index, counted.detach())  # type: ignore[no-any-return]
+
+
+def _range(name: str, input: Tensor, low: float, high: float, margin: float) -> tuple[float, float]:
+    """The given range; that of the elements where it is empty, widened where those are equal."""
+    if low == high and input.numel() > 0:
+        low, high = float(input.min()), float(input.max())
+    if low == high:
+        low, high = low - margin, high + margin
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"{name}: the range from {low} to {high} is not finite.")
+    if low > high:
+        raise RuntimeError(f"{name}: expected min <= max, got {low} and {high}.")
+    return low, high
+
+
+def histc(
+    input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out: Tensor | None = None
+) -> Tensor:
+    """How many elements fall into each of equal intervals.
+
+    Args:
+        input: the elements, floating point; those outside the range are ignored.
+        bins: number of intervals.
+        min: lower end of the range.
+        max: upper end, included; where both are equal, the range of the elements is taken.
+        out: where to put the result.
+
+    Example:
+        >>> facula.histc(facula.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
+        tensor([0., 2., 1., 0.])
+    """
+    if not input.is_floating_point():
+        raise NotImplementedError(f"histc: expected a floating-point input, got {input.dtype}.")
+    if bins <= 0:
+        raise RuntimeError(f"histc: expected bins > 0, got {bins}.")
+    x = input.detach().reshape(-1)
+    low, high = _range("histc", x, min, max, margin=1)
+    x = x[(x >= low) & (x <= high)]
+    # The upper end belongs to the last interval.
+    place = ((x - low) * bins / (high - low)).to(_core.int64).clamp_max(bins - 1)
+    counts = _core.zeros(bins, dtype=input.dtype, device=input.device)
+    counts.scatter_add_(0, place, _core.ones_like(x))
+    return into("histc", out, counts)
+
+
+class Histogram(NamedTuple):
+    """What :func:`histogram` returns."""
+
+    hist: Tensor
+    bin_edges: Tensor
+
+
+def histogram(
+    input: Tensor,
+    bins: Any = 100,
+    *,
+    range: tuple[float, float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+    out: tuple[Tensor, Tensor] | None = None,
+) -> Histogram:
+    """How many elements fall into each interval, and the intervals' edges.
+
+    Args:
+        input: the elements, floating point; those outside are ignored.
+        bins: number of equal intervals, or a vector of increasing edges.
+        range: the ends of equal intervals; by default the range of the elements.
+        weight: what each element counts; 1 by default.
+        density: divide so that the integral is 1.
+        out: where to put counts and edges.
+
+    Example:
+        >>> facula.histogram(facula.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 4.0)).hist
+        tensor([2., 1.])
+    """
+    if not input.is_floating_point():
+        raise NotImplementedError(f"histogram: expected a floating-point input, got {input.dtype}.")
+    if weight is not None and weight.shape != input.shape:
+        raise RuntimeError(
+            f"histogram: expected weight of shape {tuple(input.shape)}, got {tuple(weight.shape)}."
+        )
+    x = input.detach().reshape(-1)
+    if isinstance(bins, Tensor):
+        edges = bins.to(input.dtype)
+    else:
+        if bins <= 0:
+            raise RuntimeError(f"histogram: expected bins > 0, got {bins}.")
+        if range is None and x.numel() == 0:
+            range = (0.0, 1.0)
+        ends = _range("histogram", x, *(range or (0.0, 0.0)), margin=0.5)
+        edges = _core.linspace(*ends, bins + 1, dtype=input.dtype, device=input.device)
+    amount = _core.ones_like(x) if weight is None else weight.detach().reshape(-1)
+    is_inside = (x >= edges[0]) & (x <= edges[-1])
+    x, amount = x[is_inside], amount[is_inside]
+    n_bins = edges.numel() - 1
+    place = (_binary_search(edges, x, is_right=True) - 1).clamp_max(n_bins - 1)
+    counts = _core.zeros(n_bins, dtype=input.dtype, device=input.device)
+    counts.scatter_add_(0, place, amount)
+    if density:
+        counts = counts / counts.sum() / edges.diff()
+    if out is not None:
+        return Histogram(into("histogram", out[0], counts), into("histogram", out[1], edges))
+    return Histogram(counts, edges)
+
+
+def _binary_search(ordered: Tensor, values: Tensor, is_right: bool) -> Tensor:
+    """Where values belong in the last dimension of ``ordered``, whose other dims are theirs."""
+    low = _core.zeros_like(values, dtype=_core.int64)
+    high = _core.full_like(low, ordered.size(-1))
+    last = max(ordered.size(-1) - 1, 0)
+    for _ in range(ordered.size(-1).bit_length()):
+        middle = (low + high).div(2, rounding_mode="floor")
+        probe = ordered.gather(-1, middle.clamp_max(last))
+        # Written with "not", so that NaN belongs behind every number.
+        is_behind = ~(probe > values) if is_right else ~(probe >= values)
+        is_open = low < high
+        low = _core.where(is_open & is_behind, middle + 1, low)
+        high = _core.where(is_open & ~is_behind, middle, high)
+    return low  # type: ignore[no-any-return]
+
+
+def searchsorted(
+    sorted_sequence: Tensor,
+    input: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    out: Tensor | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:
+    """Where values belong in sorted sequences.
+
+    Args:
+        sorted_sequence: sequences in the last dimension, in increasing order.
+        input: the values; a tensor with the same other dimensions, or anything for one sequence.
+        out_int32: give int32 rather than int64.
+        right: behind elements that are equal, rather than before them.
+        side: ``"left"`` or ``"right"``, another way to say ``right``.
+        out: where to put the result.
+        sorter: indices that put an unsorted sequence in order.
+
+    Example:
+        >>> facula.searchsorted(facula.tensor([1, 3, 5]), facula.tensor([3, 6]))
+        tensor([1, 3])
+    """
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"searchsorted: expected side 'left' or 'right', got {side!r}.")
+    if right and side == "left":
+        raise RuntimeError("searchsorted: right=True and side='left' contradict each other.")
+    ordered = sorted_sequence.detach()
+    if not isinstance(input, Tensor):
+        if ordered.dim() != 1:
+            raise RuntimeError("searchsorted: a number needs a sequence of one dimension.")
+        input = _core.tensor(input, dtype=ordered.dtype, device=ordered.device)
+    values = input.detach()
+    _check_search(ordered, values, sorter)
+    if sorter is not None:
+        ordered = ordered.gather(-1, sorter)
+    flat = values.reshape(-1) if ordered.dim() == 1 else values
+    result = _binary_search(ordered, flat, right or side == "right").reshape(values.shape)
+    return into("searchsorted", out, result.to(_core.int32) if out_int32 else result)
+
+
+def _check_search(ordered: Tensor, values: Tensor, sorter: Tensor | None) -> None:
+    if ordered.dim() == 0:
+        raise RuntimeError("searchsorted: expected a sequence with at least one dimension.")
+    if ordered.dim() != 1 and ordered.shape[:-1] != values.shape[:-1]:
+        raise RuntimeError(
+            "searchsorted: expected sequences and values to agree in all but the last dimension, "
+            f"got {tuple(ordered.shape)} and {tuple(values.shape)}."
+        )
+    if sorter is not None and (sorter.shape != ordered.shape or sorter.dtype != _core.int64):
+        raise RuntimeError(
+            f"searchsorted: expected sorter as int64 of shape {tuple(ordered.shape)}, got "
+            f"{sorter.dtype} {tuple(sorter.shape)}."
+        )
+
+
+def bucketize(
+    input: Any,
+    boundaries: Tensor,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The number of the interval between boundaries that each value falls into.
+
+    Args:
+        input: the values, a tensor or a number.
+        boundaries: a vector in increasing order.
+        out_int32: give int32 rather than int64.
+        right: a boundary belongs to the interval that begins, rather than ends, at it.
+        out: where to put the result.
+
+    Example:
+        >>> facula.bucketize(facula.tensor([3, 6, 9]), facula.tensor([1, 3, 5, 7, 9]))
+        tensor([1, 3, 4])
+    """
+    if boundaries.dim() != 1:
+        raise RuntimeError(
+            f"bucketize: expected boundaries as a vector, got {tuple(boundaries.shape)}."
+        )
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)

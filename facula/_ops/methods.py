@@ -1,0 +1,87 @@
+"""The methods of ``Tensor`` that are written in Python."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from facula import _ops
+from facula._core import Tensor
+
+FUNCTIONS = (
+    "addbmm",
+    "addmv",
+    "addr",
+    "allclose",
+    "bincount",
+    "corrcoef",
+    "count_nonzero",
+    "cov",
+    "cross",
+    "diag_embed",
+    "diagflat",
+    "diff",
+    "dist",
+    "dsplit",
+    "float_power",
+    "fliplr",
+    "flipud",
+    "histc",
+    "histogram",
+    "hsplit",
+    "inner",
+    "isclose",
+    "kron",
+    "logcumsumexp",
+    "matrix_power",
+    "nan_to_num",
+    "nanmean",
+    "nansum",
+    "ravel",
+    "renorm",
+    "rot90",
+    "swapaxes",
+    "swapdims",
+    "tensor_split",
+    "trace",
+    "vdot",
+    "vsplit",
+)
+IN_PLACE = ("addbmm", "addmv", "addr", "float_power", "nan_to_num", "renorm")
+
+
+def _in_place(name: str, func: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    @functools.wraps(func)
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        result = func(self, *args, **kwargs)
+        if result.shape != self.shape or result.dtype != self.dtype:
+            raise RuntimeError(
+                f"{name}: the result is {result.dtype} {tuple(result.shape)} and does not fit in "
+                f"place into {self.dtype} {tuple(self.shape)}."
+            )
+        return self.copy_(result)
+
+    method.__name__ = name
+    return method
+
+
+def _unflatten(self: Tensor, dim: int, sizes: Any, *more: int) -> Tensor:
+    """As the function, with the sizes given one by one too."""
+    return _ops.unflatten(self, dim, (sizes, *more) if isinstance(sizes, int) else sizes)
+
+
+def _transpose_in_place(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Swap two dimensions in place; another name of ``transpose_``."""
+    return self.transpose_(dim0, dim1)
+
+
+def install() -> None:
+    """Add the methods to the core's type."""
+    for name in FUNCTIONS:
+        setattr(Tensor, name, getattr(_ops, name))
+    for name in IN_PLACE:
+        setattr(Tensor, name + "_", _in_place(name + "_", getattr(_ops, name)))
+    Tensor.unflatten = _unflatten
+    Tensor.swapaxes_ = _transpose_in_place
+    Tensor.swapdims_ = _transpose_in_place

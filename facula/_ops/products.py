@@ -1,0 +1,363 @@
+"""Products of vectors and matrices beyond the core's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from facula import _core
+from facula._core import Tensor
+from facula._ops._out import into
+
+__all__ = [
+    "addbmm",
+    "addmv",
+    "addr",
+    "chain_matmul",
+    "cross",
+    "inner",
+    "kron",
+    "matrix_power",
+    "tensordot",
+    "trace",
+    "vdot",
+]
+
+Number = bool | int | float | complex
+
+
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
+    """Contract dimensions of two tensors.
+
+    Args:
+        a: left factor.
+        b: right factor.
+        dims: how many of the last dimensions of ``a`` and the first of ``b`` are summed over,
+            or two lists of dimensions, paired in order.
+        out: where to put the result.
+
+    Shape:
+        the dimensions of ``a`` that remain, then those of ``b``.
+
+    Example:
+        >>> facula.tensordot(facula.ones(2, 3, 4), facula.ones(3, 4, 5), dims=2).shape
+        facula.Size([2, 5])
+    """
+    a_dims, b_dims = _contracted_dims(a, b, dims)
+    for i, j in zip(a_dims, b_dims, strict=True):
+        if a.size(i) == b.size(j):
+            continue
+        if a.size(i) != 1 and b.size(j) != 1:
+            raise RuntimeError(
+                f"tensordot: dimension {i} of a {tuple(a.shape)} and dimension {j} of b "
+                f"{tuple(b.shape)} are contracted, but differ in size."
+            )
+        a, b = a.sum(i, keepdim=True), b.sum(j, keepdim=True)
+    a_rest = [d for d in range(a.dim()) if d not in a_dims]
+    b_rest = [d for d in range(b.dim()) if d not in b_dims]
+    n_inner = math.prod(a.size(d) for d in a_dims)
+    rows, columns = [a.size(d) for d in a_rest], [b.size(d) for d in b_rest]
+    left = a.permute(a_rest + a_dims).reshape(math.prod(rows), n_inner)
+    right = b.permute(b_dims + b_rest).reshape(n_inner, math.prod(columns))
+    return into("tensordot", out, _core.mm(left, right).reshape(rows + columns))
+
+
+def _contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[int]]:
+    if isinstance(dims, Tensor):
+        dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot: expected dims >= 0, got {dims}.")
+        if dims > min(a.dim(), b.dim()):
+            raise RuntimeError(
+                f"tensordot: expected dims of at most {min(a.dim(), b.dim())}, the dimensions "
+                f"of a and b, got {dims}."
+            )
+        return list(range(a.dim() - dims, a.dim())), list(range(dims))
+    a_dims, b_dims = ([d] if isinstance(d, int) else list(d) for d in dims)
+    if len(a_dims) != len(b_dims):
+        raise RuntimeError(
+            f"tensordot: expected as many dims of a as of b, got {a_dims} and {b_dims}."
+        )
+    return _wrapped(a, a_dims), _wrapped(b, b_dims)
+
+
+def _wrapped(x: Tensor, dims: Sequence[int]) -> list[int]:
+    for d in dims:
+        if not -x.dim() <= d < x.dim():
+            raise IndexError(
+                f"tensordot: dimension {d} is out of range for shape {tuple(x.shape)}."
+            )
+    wrapped = [d % x.dim() for d in dims]
+    if len(set(wrapped)) != len(wrapped):
+        raise RuntimeError(f"tensordot: a dimension appears twice in {list(dims)}.")
+    return wrapped
+
+
+def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Kronecker product.
+
+    Shape:
+        the product of the sizes, dimension by dimension, the shorter shape padded by 1 in front.
+
+    Example:
+        >>> facula.kron(facula.eye(2), facula.tensor([[1.0, 2.0]]))
+        tensor([[1., 2., 0., 0.],
+                [0., 0., 1., 2.]])
+    """
+    n_dims = max(input.dim(), other.dim())
+    a = (1,) * (n_dims - input.dim()) + tuple(input.shape)
+    b = (1,) * (n_dims - other.dim()) + tuple(other.shape)
+    left = input.reshape([size for s in a for size in (s, 1)])
+    right = other.reshape([size for s in b for size in (1, s)])
+    shape = [x * y for x, y in zip(a, b, strict=True)]
+    return into("kron", out, (left * right).reshape(shape))
+
+
+def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Sum of products over the last dimensions.
+
+    Shape:
+        input ``(*A, n)``, other ``(*B, n)``; result ``(*A, *B)``. A 0-d factor is multiplied in.
+
+    Example:
+        >>> facula.inner(facula.tensor([1.0, 2.0]), facula.tensor([3.0, 4.0]))
+        tensor(11.)
+    """
+    if input.dim() == 0 or other.dim() == 0:
+        return into("inner", out, input * other)
+    if input.size(-1) != other.size(-1):
+        raise RuntimeError(
+            f"inner: expected last dimensions of equal size, got {tuple(input.shape)} and "
+            f"{tuple(other.shape)}."
+        )
+    return into("inner", out, tensordot(input, other, ([-1], [-1])))
+
+
+def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Dot product of two vectors, the first conjugated.
+
+    Example:
+        >>> facula.vdot(facula.tensor([1 + 1j, 2]), facula.tensor([1 + 1j, 3]))
+        tensor(8.+0.j)
+    """
+    return into("vdot", out, _core.dot(input.conj(), other))
+
+
+def trace(input: Tensor) -> Tensor:
+    """Sum of the main diagonal of a matrix.
+
+    Example:
+        >>> facula.trace(facula.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        tensor(5.)
+    """
+    if input.dim() != 2:
+        raise RuntimeError(f"trace: expected a matrix, got shape {tuple(input.shape)}.")
+    if input.dtype == _core.bool:
+        raise NotImplementedError("trace: expected numbers, got bool.")
+    return input.diagonal().sum()
+
+
+def cross(
+    input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """Cross product of vectors of three elements.
+
+    Args:
+        input: left vectors.
+        other: right vectors, broadcast against ``input``.
+        dim: the dimension of size 3; by default the first such.
+        out: where to put the result.
+
+    Example:
+        >>> facula.cross(facula.tensor([1.0, 0.0, 0.0]), facula.tensor([0.0, 1.0, 0.0]), dim=0)
+        tensor([0., 0., 1.])
+    """
+    if input.dim() != other.dim():
+        raise RuntimeError(
+            f"cross: expected inputs with as many dimensions, got {tuple(input.shape)} and "
+            f"{tuple(other.shape)}."
+        )
+    if dim is None:
+        candidates = [d for d, size in enumerate(input.shape) if size == 3]
+        if not candidates:
+            raise RuntimeError(f"cross: no dimension of {tuple(input.shape)} has size 3.")
+        dim = candidates[0]
+    if input.size(dim) != 3 or other.size(dim) != 3:
+        raise RuntimeError(
+            f"cross: expected size 3 in dimension {dim}, got {tuple(input.shape)} and "
+            f"{tuple(other.shape)}."
+        )
+    forward = input.roll(-1, dim) * other.roll(-2, dim)
+    backward = input.roll(-2, dim) * other.roll(-1, dim)
+    return into("cross", out, forward - backward)
+
+
+def _blended(input: Tensor, product: Tensor, beta: Number, alpha: Number) -> Tensor:
+    scaled = product if alpha == 1 else product * alpha
+    if beta == 0:
+        # Not input * 0: what is ignored may be NaN.
+        return scaled
+    return (input if beta == 1 else input * beta) + scaled
+
+
+def addmv(
+    input: Tensor,
+    mat: Tensor,
+    vec: Tensor,
+    *,
+    beta: Number = 1,
+    alpha: Number = 1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """``beta * input + alpha * (mat @ vec)``.
+
+    Shape:
+        mat ``(n, m)``, vec ``(m,)``, input broadcast to ``(n,)``; result ``(n,)``.
+
+    Example:
+        >>> facula.addmv(facula.ones(2), facula.eye(2), facula.tensor([1.0, 2.0]))
+        tensor([2., 3.])
+    """
+    product = _core.mv(mat, vec)
+    _check_expands("addmv", input, (mat.size(0),))
+    return into("addmv", out, _blended(input, product, beta, alpha))
+
+
+def addr(
+    input: Tensor,
+    vec1: Tensor,
+    vec2: Tensor,
+    *,
+    beta: Number = 1,
+    alpha: Number = 1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """``beta * input`` plus ``alpha`` times the outer product of two vectors.
+
+    Shape:
+        vec1 ``(n,)``, vec2 ``(m,)``, input broadcast to ``(n, m)``; result ``(n, m)``.
+
+    Example:
+        >>> facula.addr(facula.zeros(2, 2), facula.tensor([1.0, 2.0]), facula.tensor([1.0, 3.0]))
+        tensor([[1., 3.],
+                [2., 6.]])
+    """
+    if vec1.dim() != 1 or vec2.dim() != 1:
+        raise RuntimeError(
+            f"addr: expected two vectors, got {tuple(vec1.shape)} and {tuple(vec2.shape)}."
+        )
+    _check_expands("addr", input, (vec1.size(0), vec2.size(0)))
+    return into("addr", out, _blended(input, vec1.unsqueeze(1) * vec2, beta, alpha))
+
+
+def addbmm(
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *,
+    beta: Number = 1,
+    alpha: Number = 1,
+    out: Tensor | None = None,
+) -> Tensor:
+    """``beta * input`` plus ``alpha`` times the sum of a batch of matrix products.
+
+    Shape:
+        batch1 ``(b, n, m)``, batch2 ``(b, m, p)``, input broadcast to ``(n, p)``; result
+        ``(n, p)``.
+
+    Example:
+        >>> facula.addbmm(facula.zeros(2, 2), facula.ones(3, 2, 4), facula.ones(3, 4, 2))
+        tensor([[12., 12.],
+                [12., 12.]])
+    """
+    product = _core.bmm(batch1, batch2).sum(0)
+    _check_expands("addbmm", input, (batch1.size(1), batch2.size(2)))
+    return into("addbmm", out, _blended(input, product, beta, alpha))
+
+
+def _check_expands(name: str, input: Tensor, shape: tuple[int, ...]) -> None:
+    sizes = zip(reversed(input.shape), reversed(shape), strict=False)
+    if input.dim() > len(shape) or any(given not in (1, size) for given, size in sizes):
+        raise RuntimeError(f"{name}: input {tuple(input.shape)} does not expand to {shape}.")
+
+
+def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
+    """A square matrix, or a batch of them, multiplied ``n`` times by itself.
+
+    Args:
+        input: square in its last two dimensions.
+        n: the exponent; 0 gives the identity, a negative one powers of the inverse.
+        out: where to put the result.
+
+    Example:
+        >>> facula.matrix_power(facula.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
+        tensor([[1., 3.],
+                [0., 1.]])
+    """
+    if input.dim() < 2 or input.size(-1) != input.size(-2):
+        raise RuntimeError(
+            f"matrix_power: expected square matrices, got shape {tuple(input.shape)}."
+        )
+    if n == 0:
+        identity = _core.eye(input.size(-1), dtype=input.dtype, device=input.device)
+        # Made from the input, though constant, so that differentiating it gives zeros.
+        zeros = input.masked_fill(_core.ones_like(input, dtype=_core.bool), 0)
+        return into("matrix_power", out, zeros + identity)
+    square = _core.inverse(input) if n < 0 else input
+    exponent = abs(n)
+    result: Tensor | None = None
+    while exponent:
+        if exponent & 1:
+            result = square if result is None else result @ square
+        exponent >>= 1
+        if exponent:
+            square = square @ square
+    # A power of one is a tensor of its own too, never the input itself.
+    return into("matrix_power", out, result.clone() if result is input else result)
+
+
+def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
+    """Product of matrices, multiplied in the cheapest order.
+
+    Example:
+        >>> facula.chain_matmul(facula.ones(2, 3), facula.ones(3, 4), facula.ones(4, 1))
+        tensor([[12.],
+                [12.]])
+    """
+    if not matrices:
+        raise RuntimeError("chain_matmul: expected at least one matrix.")
+    for index, matrix in enumerate(matrices):
+        if matrix.dim() != 2:
+            raise RuntimeError(
+                f"chain_matmul: expected matrices, got shape {tuple(matrix.shape)} at {index}."
+            )
+    if len(matrices) == 1:
+        return into("chain_matmul", out, matrices[0])
+    splits = _cheapest_splits([m.size(0) for m in matrices] + [matrices[-1].size(1)])
+
+    def product(first: int, last: int) -> Tensor:
+        if first == last:
+            return matrices[first]
+        split = splits[first, last]
+        return _core.mm(product(first, split), product(split + 1, last))  # type: ignore[no-any-return]
+
+    return into("chain_matmul", out, product(0, len(matrices) - 1))
+
+
+def _cheapest_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
+    """Where to split each range of factors, by dynamic programming over their cost."""
+    n = len(sizes) - 1
+    cost = {(i, i): 0 for i in range(n)}
+    splits = {}
+    for length in range(2, n + 1):
+        for i in range(n - length + 1):
+            j = i + length - 1
+            options = {
+                k: cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1]
+                for k in range(i, j)
+            }
+            splits[i, j] = min(options, key=options.__getitem__)
+            cost[i, j] = options[splits[i, j]]
+    return splits

@@ -1,0 +1,393 @@
+"""Shapes: broadcasting, joining, splitting, turning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from facula import _core
+from facula._core import Tensor
+from facula._ops._out import into
+
+__all__ = [
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "broadcast_shapes",
+    "broadcast_tensors",
+    "column_stack",
+    "dsplit",
+    "dstack",
+    "fliplr",
+    "flipud",
+    "hsplit",
+    "hstack",
+    "ravel",
+    "rot90",
+    "row_stack",
+    "swapaxes",
+    "swapdims",
+    "tensor_split",
+    "unflatten",
+    "vsplit",
+    "vstack",
+]
+
+
+def broadcast_shapes(*shapes: Any) -> Any:
+    """The shape that shapes broadcast to.
+
+    Example:
+        >>> facula.broadcast_shapes((2,), (3, 1), (1, 1, 1))
+        facula.Size([1, 3, 2])
+    """
+    as_tuples = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
+    n_dims = max(map(len, as_tuples), default=0)
+    result = [1] * n_dims
+    for shape in as_tuples:
+        for i, size in enumerate(shape, n_dims - len(shape)):
+            if size < 0:
+                raise ValueError(f"broadcast_shapes: sizes must not be negative, got {shape}.")
+            if size == 1 or size == result[i]:
+                continue
+            if result[i] != 1:
+                raise RuntimeError(
+                    "broadcast_shapes: shapes do not broadcast: "
+                    f"{', '.join(map(str, as_tuples))} differ in dimension {i - n_dims}."
+                )
+            result[i] = size
+    return _core.Size(result)
+
+
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """Expand tensors to their common shape, without copying.
+
+    Example:
+        >>> a, b = facula.broadcast_tensors(facula.ones(3), facula.ones(2, 1))
+        >>> a.shape, b.shape
+        (facula.Size([2, 3]), facula.Size([2, 3]))
+    """
+    given = _unpacked(tensors)
+    shape = broadcast_shapes(*(t.shape for t in given))
+    return tuple(t.expand(shape) for t in given)
+
+
+def _unpacked(tensors: tuple[Any, ...]) -> tuple[Tensor, ...]:
+    """Tensors given one by one, or as one sequence."""
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
+        return tuple(tensors[0])
+    return tensors
+
+
+def _for_each(change: Callable[[Tensor], Tensor], tensors: tuple[Any, ...]) -> Any:
+    if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+        return change(tensors[0])
+    return tuple(change(t) for t in _unpacked(tensors))
+
+
+def atleast_1d(*tensors: Any) -> Any:
+    """Give 0-d tensors one dimension; several tensors come back as a tuple.
+
+    Example:
+        >>> facula.atleast_1d(facula.tensor(1.0))
+        tensor([1.])
+    """
+    return _for_each(lambda t: t.reshape(1) if t.dim() == 0 else t, tensors)
+
+
+def atleast_2d(*tensors: Any) -> Any:
+    """Give tensors two dimensions, adding them in front.
+
+    Example:
+        >>> facula.atleast_2d(facula.ones(3)).shape
+        facula.Size([1, 3])
+    """
+
+    def change(t: Tensor) -> Tensor:
+        if t.dim() == 0:
+            return t.reshape(1, 1)
+        return t.unsqueeze(0) if t.dim() == 1 else t
+
+    return _for_each(change, tensors)
+
+
+def atleast_3d(*tensors: Any) -> Any:
+    """Give tensors three dimensions; a vector becomes ``(1, n, 1)``, a matrix ``(n, m, 1)``.
+
+    Example:
+        >>> facula.atleast_3d(facula.ones(2, 3)).shape
+        facula.Size([2, 3, 1])
+    """
+
+    def change(t: Tensor) -> Tensor:
+        if t.dim() == 0:
+            return t.reshape(1, 1, 1)
+        if t.dim() == 1:
+            return t.unsqueeze(0).unsqueeze(-1)
+        return t.unsqueeze(-1) if t.dim() == 2 else t
+
+    return _for_each(change, tensors)
+
+
+def _joined(name: str, tensors: Sequence[Tensor], dim: int, out: Tensor | None) -> Tensor:
+    if len(tensors) == 0:
+        raise RuntimeError(f"{name}: expected at least one tensor.")
+    return into(name, out, _core.cat(tuple(tensors), dim))
+
+
+def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Join tensors side by side: vectors end to end, others along dimension 1.
+
+    Example:
+        >>> facula.hstack((facula.tensor([1, 2]), facula.tensor([3])))
+        tensor([1, 2, 3])
+    """
+    rows = atleast_1d(tuple(tensors))
+    return _joined("hstack", rows, 0 if rows and rows[0].dim() == 1 else 1, out)
+
+
+def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Join tensors on top of each other, along dimension 0; vectors count as rows.
+
+    Example:
+        >>> facula.vstack((facula.tensor([1, 2]), facula.tensor([3, 4])))
+        tensor([[1, 2],
+                [3, 4]])
+    """
+    return _joined("vstack", atleast_2d(tuple(tensors)), 0, out)
+
+
+row_stack = vstack
+
+
+def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Join tensors in depth, along dimension 2.
+
+    Example:
+        >>> facula.dstack((facula.tensor([1, 2]), facula.tensor([3, 4])))
+        tensor([[[1, 3],
+                 [2, 4]]])
+    """
+    return _joined("dstack", atleast_3d(tuple(tensors)), 2, out)
+
+
+def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Join tensors along dimension 1; vectors count as columns.
+
+    Example:
+        >>> facula.column_stack((facula.tensor([1, 2]), facula.tensor([3, 4])))
+        tensor([[1, 3],
+                [2, 4]])
+    """
+    columns = [t.reshape(t.numel(), 1) if t.dim() <= 1 else t for t in tensors]
+    return _joined("column_stack", columns, 1, out)
+
+
+def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Split a tensor into parts, which may differ in size.
+
+    Args:
+        input: the tensor to split.
+        indices_or_sections: the number of parts (the first ones are larger by one where it does
+            not divide), or the places to cut at.
+        dim: the dimension to cut.
+
+    Example:
+        >>> facula.tensor_split(facula.arange(5), 2)
+        (tensor([0, 1, 2]), tensor([3, 4]))
+        >>> facula.tensor_split(facula.arange(5), (1, 3))
+        (tensor([0]), tensor([1, 2]), tensor([3, 4]))
+    """
+    if input.dim() == 0:
+        raise RuntimeError("tensor_split: a 0-d tensor cannot be split.")
+    size = input.size(dim)
+    sections = indices_or_sections
+    if isinstance(sections, Tensor):
+        sections = sections.tolist()
+    if isinstance(sections, int):
+        if sections <= 0:
+            raise RuntimeError(
+                f"tensor_split: expected a positive number of parts, got {sections}."
+            )
+        small, n_larger = divmod(size, sections)
+        cuts = [i * small + min(i, n_larger) for i in range(1, sections)]
+    else:
+        cuts = list(sections)
+    # A cut is understood as in Python's slices: negative from the end, beyond the end at it.
+    bounds = [slice(cut).indices(size)[1] for cut in cuts]
+    parts = []
+    for start, stop in zip([0, *bounds], [*bounds, size], strict=True):
+        parts.append(input.narrow(dim, start, max(stop - start, 0)))
+    return tuple(parts)
+
+
+def _even_split(
+    name: str, input: Tensor, sections: Any, dim: int, min_dims: int
+) -> tuple[Tensor, ...]:
+    if input.dim() < min_dims:
+        raise RuntimeError(
+            f"{name}: expected at least {min_dims} dimensions, got shape {tuple(input.shape)}."
+        )
+    if isinstance(sections, int) and (sections <= 0 or input.size(dim) % sections != 0):
+        raise RuntimeError(
+            f"{name}: dimension {dim} of {tuple(input.shape)} does not divide into {sections} "
+            "parts of equal size."
+        )
+    return tensor_split(input, sections, dim)
+
+
+def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """Split a tensor along dimension 1, or a vector along its only one.
+
+    Example:
+        >>> facula.hsplit(facula.tensor([[1, 2], [3, 4]]), 2)[0]
+        tensor([[1],
+                [3]])
+    """
+    return _even_split("hsplit", input, indices_or_sections, 0 if input.dim() == 1 else 1, 1)
+
+
+def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """Split a tensor of two or more dimensions along dimension 0.
+
+    Example:
+        >>> facula.vsplit(facula.tensor([[1, 2], [3, 4]]), 2)[0]
+        tensor([[1, 2]])
+    """
+    return _even_split("vsplit", input, indices_or_sections, 0, 2)
+
+
+def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """Split a tensor of three or more dimensions along dimension 2.
+
+    Example:
+        >>> facula.dsplit(facula.ones(1, 2, 4), 2)[0].shape
+        facula.Size([1, 2, 2])
+    """
+    return _even_split("dsplit", input, indices_or_sections, 2, 3)
+
+
+def fliplr(input: Tensor) -> Tensor:
+    """Reverse dimension 1.
+
+    Example:
+        >>> facula.fliplr(facula.tensor([[1, 2], [3, 4]]))
+        tensor([[2, 1],
+                [4, 3]])
+    """
+    if input.dim() < 2:
+        raise RuntimeError(f"fliplr: expected two or more dimensions, got {tuple(input.shape)}.")
+    return input.flip(1)
+
+
+def flipud(input: Tensor) -> Tensor:
+    """Reverse dimension 0.
+
+    Example:
+        >>> facula.flipud(facula.tensor([[1, 2], [3, 4]]))
+        tensor([[3, 4],
+                [1, 2]])
+    """
+    if input.dim() < 1:
+        raise RuntimeError("flipud: expected one or more dimensions, got a 0-d tensor.")
+    return input.flip(0)
+
+
+def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+    """Turn a tensor by quarters in the plane of two dimensions.
+
+    Args:
+        input: the tensor to turn.
+        k: number of quarter turns, from the first of ``dims`` towards the second.
+        dims: the plane.
+
+    Example:
+        >>> facula.rot90(facula.tensor([[1, 2], [3, 4]]))
+        tensor([[2, 4],
+                [1, 3]])
+    """
+    first, second = _plane(input, dims)
+    turns = k % 4
+    if turns == 0:
+        return input.clone()
+    if turns == 2:
+        return input.flip([first, second])
+    flipped = input.flip(second if turns == 1 else first)
+    return flipped.transpose(first, second)
+
+
+def _plane(input: Tensor, dims: Sequence[int]) -> tuple[int, int]:
+    if len(dims) != 2:
+        raise RuntimeError(f"rot90: expected two dims, got {list(dims)}.")
+    if input.dim() < 2:
+        raise RuntimeError(f"rot90: expected two or more dimensions, got {tuple(input.shape)}.")
+    for d in dims:
+        if not -input.dim() <= d < input.dim():
+            raise IndexError(f"rot90: dim {d} is out of range for {tuple(input.shape)}.")
+    first, second = (d % input.dim() for d in dims)
+    if first == second:
+        raise RuntimeError(f"rot90: expected two different dims, got {list(dims)}.")
+    return first, second
+
+
+def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
+    """Split one dimension into several.
+
+    Args:
+        input: the tensor to view.
+        dim: the dimension to split.
+        sizes: the new sizes; one may be -1.
+
+    Example:
+        >>> facula.unflatten(facula.ones(2, 12), 1, (3, -1)).shape
+        facula.Size([2, 3, 4])
+    """
+    if not -input.dim() <= dim < input.dim():
+        raise IndexError(f"unflatten: dim {dim} is out of range for {tuple(input.shape)}.")
+    dim %= input.dim()
+    new = list(sizes)
+    if not new:
+        raise RuntimeError("unflatten: sizes must not be empty.")
+    shape = list(input.shape)
+    known = 1
+    for size in new:
+        known *= 1 if size == -1 else size
+    if -1 in new and known != 0:
+        new[new.index(-1)] = shape[dim] // known
+        known *= shape[dim] // known
+    if -1 in new or known != shape[dim]:
+        raise RuntimeError(
+            f"unflatten: sizes {list(sizes)} do not multiply to {shape[dim]}, the size of "
+            f"dimension {dim}."
+        )
+    return input.view(shape[:dim] + new + shape[dim + 1 :])
+
+
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """Swap two dimensions; another name of ``transpose``.
+
+    Example:
+        >>> facula.swapaxes(facula.ones(2, 3), 0, 1).shape
+        facula.Size([3, 2])
+    """
+    return input.transpose(axis0, axis1)
+
+
+def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Swap two dimensions; another name of ``transpose``.
+
+    Example:
+        >>> facula.swapdims(facula.ones(2, 3), 0, 1).shape
+        facula.Size([3, 2])
+    """
+    return input.transpose(dim0, dim1)
+
+
+def ravel(input: Tensor) -> Tensor:
+    """The elements in one dimension, as a view where that is possible.
+
+    Example:
+        >>> facula.ravel(facula.tensor([[1, 2], [3, 4]]))
+        tensor([1, 2, 3, 4])
+    """
+    return input.contiguous().view(-1)

@@ -1,0 +1,276 @@
+"""Distances, covariances, and sums that skip NaN."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from facula import _core
+from facula._core import Tensor
+from facula._ops._out import into
+
+__all__ = ["cdist", "corrcoef", "cov", "dist", "nanmean", "nansum", "renorm"]
+
+# From so many rows on the Euclidean distance goes through a matrix product, as in PyTorch.
+N_ROWS_FOR_MM = 25
+
+
+def cdist(
+    x1: Tensor,
+    x2: Tensor,
+    p: float = 2.0,
+    compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary",
+) -> Tensor:
+    """Distances between the rows of two matrices, or of two batches of them.
+
+    Args:
+        x1: the rows on one side.
+        x2: the rows on the other.
+        p: order of the norm, from 0 to infinity.
+        compute_mode: whether Euclidean distances go through a matrix product, which is faster
+            and less exact: ``"use_mm_for_euclid_dist_if_necessary"`` (for more than 25 rows),
+            ``"use_mm_for_euclid_dist"`` or ``"donot_use_mm_for_euclid_dist"``.
+
+    Shape:
+        x1 ``(*, p, m)``, x2 ``(*, r, m)``; result ``(*, p, r)``.
+
+    Example:
+        >>> facula.cdist(facula.tensor([[0.0, 0.0]]), facula.tensor([[3.0, 4.0], [0.0, 1.0]]))
+        tensor([[5., 1.]])
+    """
+    for name, x in (("x1", x1), ("x2", x2)):
+        if not x.is_floating_point():
+            raise RuntimeError(f"cdist: expected a floating-point {name}, got {x.dtype}.")
+        if x.dim() < 2:
+            raise RuntimeError(f"cdist: expected {name} as matrices, got {tuple(x.shape)}.")
+    if x1.size(-1) != x2.size(-1):
+        raise RuntimeError(
+            f"cdist: expected rows of equal length, got {tuple(x1.shape)} and {tuple(x2.shape)}."
+        )
+    if p < 0:
+        raise RuntimeError(f"cdist: expected p >= 0, got {p}.")
+    modes = {
+        None: None,
+        "use_mm_for_euclid_dist_if_necessary": None,
+        "use_mm_for_euclid_dist": True,
+        "donot_use_mm_for_euclid_dist": False,
+    }
+    if compute_mode not in modes:
+        raise ValueError(f"cdist: {compute_mode!r} is not a valid compute_mode.")
+    uses_mm = modes[compute_mode]
+    if uses_mm is None:
+        uses_mm = max(x1.size(-2), x2.size(-2)) > N_ROWS_FOR_MM
+    if p == 2 and uses_mm:
+        return _euclidean_by_products(x1, x2)
+    difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    if difference.numel() == 0:
+        return difference.sum(-1)
+    return difference.norm(p, -1)
+
+
+def _euclidean_by_products(x1: Tensor, x2: Tensor) -> Tensor:
+    """The square root of ``|a|^2 + |b|^2 - 2 ab``, with a gradient of 0 where it is 0."""
+    squares1 = x1.square().sum(-1, keepdim=True)
+    squares2 = x2.square().sum(-1, keepdim=True).transpose(-2, -1)
+    squares = squares1 + squares2 - 2 * (x1 @ x2.transpose(-2, -1))
+    is_zero = squares <= 0
+    return squares.masked_fill(is_zero, 1).sqrt().masked_fill(is_zero, 0)
+
+
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The ``p``-norm of ``input - other``.
+
+    Example:
+        >>> facula.dist(facula.tensor([0.0, 3.0]), facula.tensor([4.0, 0.0]))
+        tensor(5.)
+    """
+    return (input - other).norm(p)
+
+
+def renorm(
+    input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | None = None
+) -> Tensor:
+    """Scale down the slices along a dimension whose norm is too large.
+
+    Args:
+        input: the slices, two dimensions or more.
+        p: order of the norm.
+        dim: the dimension that counts the slices.
+        maxnorm: the largest norm allowed.
+        out: where to put the result.
+
+    Example:
+        >>> facula.renorm(facula.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1)
+        tensor([[0.6000, 0.8000],
+                [0.3000, 0.4000]])
+    """
+    if p <= 0:
+        raise RuntimeError(f"renorm: expected p > 0, got {p}.")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm >= 0, got {maxnorm}.")
+    if input.dim() < 2:
+        raise RuntimeError(f"renorm: expected two or more dimensions, got {tuple(input.shape)}.")
+    if not -input.dim() <= dim < input.dim():
+        raise IndexError(f"renorm: dim {dim} is out of range for {tuple(input.shape)}.")
+    others = [d for d in range(input.dim()) if d != dim % input.dim()]
+    norms = input.norm(p, others, keepdim=True)
+    # A little more than the norm, so that rounding does not leave the result above maxnorm.
+    factor = _core.where(norms > maxnorm, maxnorm / (norms + 1e-7), _core.ones_like(norms))
+    return into("renorm", out, input * factor)
+
+
+def cov(
+    input: Tensor,
+    *,
+    correction: int = 1,
+    fweights: Tensor | None = None,
+    aweights: Tensor | None = None,
+) -> Tensor:
+    """Covariances of variables, one variable to a row.
+
+    Args:
+        input: variables by observations; a vector is one variable.
+        correction: subtracted from the number of observations in the divisor.
+        fweights: how often each observation occurred, integers.
+        aweights: weight of each observation.
+
+    Shape:
+        input ``(n, k)``; result ``(n, n)``, or ``()`` for one variable.
+
+    Example:
+        >>> facula.cov(facula.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
+    """
+    if input.dim() > 2:
+        raise RuntimeError(f"cov: expected at most two dimensions, got {tuple(input.shape)}.")
+    if input.dtype == _core.bool:
+        raise RuntimeError("cov: expected numbers, got bool.")
+    x = (
+        input
+        if input.is_floating_point() or input.is_complex()
+        else input.to(_core.get_default_dtype())
+    )
+    x = x.reshape(1, -1) if x.dim() < 2 else x
+    weights = _observation_weights(x, fweights, aweights)
+    if weights is None:
+        n: Any = x.size(1)
+        mean = x.mean(1, keepdim=True)
+        divisor: Any = max(n - correction, 0)
+    else:
+        n = weights.sum()
+        mean = (x * weights).sum(1, keepdim=True) / n
+        loss = correction if aweights is None else correction * (weights * aweights).sum() / n
+        divisor = (n - loss).clamp_min(0)
+    if x.size(1) == 0 or (weights is None and divisor == 0) or n == correction:
+        _warn_degrees("cov")
+    centred = x - mean
+    weighted = centred if weights is None else centred * weights
+    result = weighted @ centred.conj().t() / _core.as_tensor(divisor, dtype=x.real.dtype)
+    return result.squeeze()  # type: ignore[no-any-return]
+
+
+def _warn_degrees(name: str) -> None:
+    warnings.warn(f"{name}: the degrees of freedom are not positive.", stacklevel=4)
+
+
+def _observation_weights(
+    x: Tensor, fweights: Tensor | None, aweights: Tensor | None
+) -> Tensor | None:
+    for name, weights in (("fweights", fweights), ("aweights", aweights)):
+        if weights is None:
+            continue
+        is_integral = not (weights.is_floating_point() or weights.is_complex())
+        if is_integral != (name == "fweights"):
+            kind = "integers" if name == "fweights" else "floating-point numbers"
+            raise RuntimeError(f"cov: expected {name} to be {kind}, got {weights.dtype}.")
+        if weights.dim() > 1 or weights.numel() != x.size(1):
+            raise RuntimeError(
+                f"cov: expected {name} with one weight for each of {x.size(1)} observations, got "
+                f"shape {tuple(weights.shape)}."
+            )
+        if weights.numel() > 0 and bool((weights < 0).any()):
+            raise RuntimeError(f"cov: {name} must not be negative.")
+    if fweights is None or aweights is None:
+        return fweights if aweights is None else aweights
+    return fweights * aweights
+
+
+def corrcoef(input: Tensor) -> Tensor:
+    """Pearson's correlation coefficients of variables, one variable to a row.
+
+    Shape:
+        input ``(n, k)``; result ``(n, n)``, or ``()`` for one variable.
+
+    Example:
+        >>> facula.corrcoef(facula.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
+    """
+    if input.dim() > 2:
+        raise RuntimeError(f"corrcoef: expected at most two dimensions, got {tuple(input.shape)}.")
+    covariance = cov(input)
+    if covariance.dim() == 0:
+        return covariance / covariance
+    deviation = covariance.diagonal().real.sqrt()
+    result = covariance / deviation.unsqueeze(1) / deviation
+    if result.is_complex():
+        return _core.complex(result.real.clamp(-1, 1), result.imag.clamp(-1, 1))  # type: ignore[no-any-return]
+    return result.clamp(-1, 1)
+
+
+def _filled(input: Tensor) -> Tensor:
+    """NaN replaced by 0."""
+    if not (input.is_floating_point() or input.is_complex()):
+        return input
+    return input.masked_fill(input.isnan(), 0)
+
+
+def nansum(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
+) -> Tensor:
+    """Sum of the elements that are not NaN.
+
+    Args:
+        input: the elements.
+        dim: the dimensions to sum over; all by default.
+        keepdim: keep them with size 1.
+        dtype: dtype of the sum.
+        out: where to put the result.
+
+    Example:
+        >>> facula.nansum(facula.tensor([1.0, float("nan"), 2.0]))
+        tensor(3.)
+    """
+    if input.is_complex():
+        raise RuntimeError("nansum: expected a real input, got complex.")
+    if isinstance(dim, (tuple, list)) and not dim:
+        dim = None
+    dims = list(range(input.dim())) if dim is None else dim
+    return into("nansum", out, _filled(input).sum(dims, keepdim, dtype=dtype))
+
+
+def nanmean(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
+) -> Tensor:
+    """Mean of the elements that are not NaN.
+
+    Args:
+        input: the elements, floating point.
+        dim: the dimensions to average over; all by default.
+        keepdim: keep them with size 1.
+        dtype: dtype of the mean.
+        out: where to put the result.
+
+    Example:
+        >>> facula.nanmean(facula.tensor([1.0, float("nan"), 2.0]))
+        tensor(1.5000)
+    """
+    if not (input.is_floating_point() or input.is_complex()):
+        raise RuntimeError(f"nanmean: expected a floating-point input, got {input.dtype}.")
+    if isinstance(dim, (tuple, list)) and not dim:
+        dim = None
+    dims = list(range(input.dim())) if dim is None else dim
+    total = _filled(input).sum(dims, keepdim, dtype=dtype)
+    count = (~input.isnan()).sum(dims, keepdim)
+    return into("nanmean", out, total / count)
