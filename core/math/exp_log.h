@@ -1,0 +1,248 @@
+// Exponentials and logarithms. V is float, double or a vector of either; see primitives.h. The
+// coefficients come from fit.py.
+#pragma once
+#include "primitives.h"
+
+namespace facula::math {
+inline namespace FACULA_ISA {
+
+// exp(x) = 2^n exp(r), with n integral and |r| at most ln(2)/2. What rounding took from r is r_low.
+template <class V>
+struct ExpParts {
+  V n, r, r_low;
+};
+
+// (exp(r) - 1 - r) / r^2 for |r| <= ln(2)/2.
+template <class V>
+FACULA_FN V exp_tail(V r) {
+  if constexpr (kIsFloat<V>) {
+    return poly(r, 0.500000009, 0.16666514, 0.0416662106, 0.00836949308, 0.00139502942);
+  } else {
+    return poly(r, 0.50000000000000144, 0.16666666666666693, 0.041666666666501338,
+                0.0083333333333097566, 0.0013888888950897862, 0.00019841269912669376,
+                2.4801485732618625e-05, 2.7557219954254977e-06, 2.7632843827157077e-07,
+                2.5116845376117836e-08);
+  }
+}
+
+// x must be small enough that n fits the exponent's range twice; exp() and others clamp it.
+template <class V>
+FACULA_FN ExpParts<V> exp_parts(V x) {
+  constexpr bool is_float = kIsFloat<V>;
+  // ln(2) in two parts; the first has zeros at its end, so that n times it is exact without fma.
+  constexpr double ln2_high = is_float ? 0x1.63p-1 : 0x1.62e42feep-1;
+  constexpr double ln2_low = 0x1.62e42fefa39efp-1 - ln2_high + 0x1.abc9e3b39803fp-56;
+  V rounder = V(Ieee<V>::kRounder);
+  V n = fma(x, V(0x1.71547652b82fep+0), rounder) - rounder;
+  V high = fma(n, V(-ln2_high), x);
+  V r = fma(n, V(-ln2_low), high);
+  return {n, r, fma(n, V(-ln2_low), high - r)};
+}
+
+// exp(r).
+template <class V>
+FACULA_FN V exp_near_zero(V r) {
+  return fma(fma(exp_tail(r), r, V(1)), r, V(1));
+}
+
+// 2^n exp(r) - 1 times `scale`, where 2^n scale does not overflow.
+template <class V>
+FACULA_FN V expm1_from_parts(ExpParts<V> parts, V scaled_power, V scale) {
+  // r is added last but one, to what is largest: the rest is small, and so are its errors.
+  V rest = fma(parts.r * parts.r, exp_tail(parts.r), parts.r_low);
+  return fma(scaled_power, rest, fma(scaled_power, parts.r, scaled_power - scale));
+}
+
+// Outside of this range the result is 0 or infinity, and inside n is safe for ldexp.
+template <class V>
+FACULA_FN V clamp_exponent(V x) {
+  return kIsFloat<V> ? clamp(x, V(-104), V(89)) : clamp(x, V(-746), V(710));
+}
+
+template <class V>
+FACULA_FN V exp(V x) {
+  ExpParts<V> parts = exp_parts(clamp_exponent(x));
+  return ldexp(exp_near_zero(parts.r), parts.n);
+}
+
+// exp(x) / 2 without overflow where exp(x) overflows and its half does not.
+template <class V>
+FACULA_FN V half_exp(V x) {
+  ExpParts<V> parts = exp_parts(clamp(x, V(-746), V(711)));
+  return ldexp(exp_near_zero(parts.r), parts.n - V(1));
+}
+
+template <class V>
+FACULA_FN V exp2(V x) {
+  x = kIsFloat<V> ? clamp(x, V(-151), V(129)) : clamp(x, V(-1076), V(1025));
+  V rounder = V(Ieee<V>::kRounder);
+  V n = (x + rounder) - rounder;
+  V r = (x - n) * V(0x1.62e42fefa39efp-1);
+  return ldexp(exp_near_zero(r), n);
+}
+
+template <class V>
+FACULA_FN V expm1(V x) {
+  // Below the lower bound the result is -1 to the last bit.
+  V clamped = kIsFloat<V> ? clamp(x, V(-20), V(89)) : clamp(x, V(-40), V(710));
+  ExpParts<V> parts = exp_parts(clamped);
+  // In halves: 2^n itself overflows before the result does.
+  V y = expm1_from_parts(parts, pow2(parts.n - V(1)), V(0.5));
+  return select(x == V(0), x, y + y);
+}
+
+// x = 2^k (1 + f), with 1 + f in [2/3, 4/3) for float and [sqrt(1/2), sqrt(2)) for double. For
+// positive normal x.
+template <class V>
+struct LogParts {
+  V k, f;
+};
+template <class V>
+FACULA_FN LogParts<V> log_parts(V x) {
+  using U = Bits<V>;
+  using I = Ieee<V>;
+  U lowest = kIsFloat<V> ? U(0x3f2aaaab) : U(0x3fe6a09e667f3bcd);
+  // k + bias is positive, and stands in the mantissa of a number of known exponent.
+  U biased = to_bits(x) - lowest + U(uint64_t(I::kBias) << I::kMantissaBits);
+  U k = biased >> I::kMantissaBits;
+  constexpr double base = kIsFloat<V> ? 0x1p23 : 0x1p52;
+  V f = from_bits(to_bits(x) - (k << I::kMantissaBits) + U(uint64_t(I::kBias) << I::kMantissaBits));
+  return {from_bits(k | to_bits(V(base))) - V(base + I::kBias), f - V(1)};
+}
+
+// log(1 + f), for f as log_parts gives it.
+template <class V>
+FACULA_FN V log_of_one_plus(V f) {
+  if constexpr (kIsFloat<V>) {
+    return fma(f * f,
+               poly(f, -0.500000027, 0.333332076, -0.249995163, 0.200107883, -0.166891036,
+                    0.140005873, -0.120834306, 0.14007183, -0.132900006),
+               f);
+  } else {
+    // With s = f / (2 + f) the logarithm is 2 atanh(s) = f - s (f - s^2 R); written as the small
+    // difference from f - f^2/2.
+    V s = f / (V(2) + f);
+    V z = s * s;
+    V half_square = V(0.5) * f * f;
+    V r = z * poly(z, 0.66666666666667374, 0.39999999999391822, 0.28571428747770627,
+                   0.22222197988859588, 0.18183596352425388, 0.15313189542250694,
+                   0.14804970262574371);
+    return f - (half_square - s * (half_square + r));
+  }
+}
+
+// k ln(2) + log(1 + f).
+template <class V>
+FACULA_FN V log_from_parts(LogParts<V> parts) {
+  constexpr double ln2_high = kIsFloat<V> ? 0x1.63p-1 : 0x1.62e42feep-1;
+  constexpr double ln2_low = 0x1.62e42fefa39efp-1 - ln2_high + 0x1.abc9e3b39803fp-56;
+  return fma(parts.k, V(ln2_high), fma(parts.k, V(ln2_low), log_of_one_plus(parts.f)));
+}
+
+// from_parts(parts of x), with x of any size and sign.
+template <class V, class F>
+FACULA_FN V any_log(V x, F from_parts) {
+  constexpr double scale_bits = Ieee<V>::kMantissaBits + 1;
+  auto is_denormal = x < V(Ieee<V>::kMinNormal);
+  V scaled = select(is_denormal, x * pow2(V(scale_bits)), x);
+  LogParts<V> parts = log_parts(scaled);
+  parts.k = select(is_denormal, parts.k - V(scale_bits), parts.k);
+  V y = from_parts(parts);
+  y = select(x > V(0) && x != infinity<V>(), y, select(x == V(0), -infinity<V>(), x));
+  return select(x < V(0), nan<V>(), y);
+}
+
+template <class V>
+FACULA_FN V log(V x) {
+  return any_log(x, [](LogParts<V> parts) { return log_from_parts(parts); });
+}
+
+template <class V>
+FACULA_FN V log2(V x) {
+  return any_log(x, [](LogParts<V> parts) {
+    // The product with 1 / ln(2), both in two parts: that of the high ones is exact, so that it may
+    // cancel against k.
+    constexpr double factor_high = kIsFloat<V> ? 0x1.714p+0 : 0x1.7154764p+0;
+    constexpr double factor_low = 0x1.71547652b82fep+0 - factor_high + 0x1.777d0ffda0d24p-56;
+    V y = log_of_one_plus(parts.f);
+    V y_high = high_half(y);
+    V small = fma(y - y_high, V(factor_high), y * V(factor_low));
+    return fma(y_high, V(factor_high), parts.k) + small;
+  });
+}
+
+template <class V>
+FACULA_FN V log10(V x) {
+  return any_log(x, [](LogParts<V> parts) {
+    constexpr double log10_2_high = kIsFloat<V> ? 0x1.344p-2 : 0x1.34413508p-2;
+    constexpr double log10_2_low = 0x1.34413509f79ffp-2 - log10_2_high - 0x1.9dc1da994fd21p-59;
+    // 1 / ln(10), in two parts as well.
+    constexpr double factor_high = kIsFloat<V> ? 0x1.bcb7b2p-2 : 0x1.bcb7b1526e50ep-2;
+    constexpr double factor_low = 0x1.bcb7b1526e50ep-2 - factor_high + 0x1.95355baaafad3p-57;
+    V y = log_of_one_plus(parts.f);
+    V small = fma(parts.k, V(log10_2_low), y * V(factor_low));
+    return fma(parts.k, V(log10_2_high), fma(y, V(factor_high), small));
+  });
+}
+
+template <class V>
+FACULA_FN V log1p(V x) {
+  // 1 + x is rounded to choose k only; f = (1 + x) 2^-k - 1 is then computed from x itself.
+  LogParts<V> parts = log_parts(V(1) + x);
+  // Where that makes no difference, 2^-k may be too small for pow2.
+  V power = pow2(-parts.k);
+  parts.f = select(parts.k < V(100), fma(x, power, power - V(1)), parts.f);
+  V y = log_from_parts(parts);
+  if constexpr (!kIsFloat<V>) {
+    // What rounding took from f, times the slope of the logarithm there.
+    V lost = difference_error(power - V(1), -x * power, parts.f);
+    y = y + select(parts.k < V(100), lost * (V(1) - parts.f), V(0));
+  }
+  y = select(x > V(-1) && x != infinity<V>(), y, select(x == V(-1), -infinity<V>(), x));
+  y = select(x == V(0), x, y);
+  return select(x < V(-1), nan<V>(), y);
+}
+
+template <class V>
+FACULA_FN V logit(V x) {
+  if constexpr (kIsFloat<V>) {
+    return through_double([](auto wide) { return log(wide / (decltype(wide)(1) - wide)); }, x);
+  } else {
+    // Near 1/2 the quotient is near 1, and its rounding would be most of the result.
+    V rest = V(1) - x;
+    V rest_low = (V(1) - rest) - x;
+    V quotient = x / rest;
+    V lost = -product_error(quotient, rest, x) - quotient * rest_low;
+    V y = log(quotient);
+    return select(x > V(0) && x < V(1), y + lost / x, y);
+  }
+}
+
+// C's pow, special cases included.
+template <class V>
+FACULA_FN V pow_in_double(V x, V y) {
+  V magnitude = abs(x);
+  V r = exp2(y * log2(magnitude));
+  r = select(y == V(0) || x == V(1) || (magnitude == V(1) && y == y), V(1), r);
+  auto is_integer = round(y) == y;
+  auto is_odd = is_integer && round(y * V(0.5)) != y * V(0.5);
+  auto is_negative = copysign(V(1), x) < V(0);
+  r = select(is_odd && is_negative, -r, r);
+  return select(x < V(0) && x != -infinity<V>() && !is_integer && y != V(0), nan<V>(), r);
+}
+template <class V>
+FACULA_FN V pow(V x, V y) {
+  if constexpr (kIsFloat<V>) {
+    return through_double([](auto a, auto b) { return pow_in_double(a, b); }, x, y);
+  } else {
+    return per_lane([](double a, double b) { return ::pow(a, b); }, x, y);
+  }
+}
+
+template <class V>
+FACULA_FN V rsqrt(V x) {
+  return V(1) / sqrt(x);
+}
+
+}  // namespace FACULA_ISA
+}  // namespace facula::math

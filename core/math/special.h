@@ -1,0 +1,210 @@
+// Special functions. V is float, double or a vector of either, but for names that end in
+// _in_double.
+#pragma once
+#include "exp_log.h"
+#include "trig.h"
+
+namespace facula::math {
+inline namespace FACULA_ISA {
+
+// exp(x^2) erfc(x) (1 + 2x) for 0 <= x <= 28: nearly constant, so that a polynomial serves.
+template <class V>
+FACULA_FN V scaled_erfc_in_double(V x) {
+  V q = (x - V(4)) / (x + V(4));
+  return poly(q, 1.2329951186255526, -0.13962111684056253, 0.015379652102619653,
+              0.068097054254695241, -0.1010390660362994, 0.09373283499825931, -0.066330365812323711,
+              0.037167515538929302, -0.016197734056616425, 0.0050319699652780388,
+              -0.00075777329652561699, -0.00019925662731866959, 0.000150621712020841,
+              -2.4399437715608654e-05, -1.1222151494313603e-05, 5.7101917033904357e-06,
+              2.9410523407075796e-07, -8.2596892016713308e-07, 7.4169237232740997e-08,
+              1.1034694395377278e-07, -1.7510902459977337e-08, -1.4085809442799538e-08,
+              1.6888697378600677e-09, 1.2038893051665214e-09);
+}
+
+// erfc(x) for 0 <= x, with square + square_error = x^2: the exponential would magnify the rounding
+// of the square.
+template <class V>
+FACULA_FN V erfc_tail_in_double(V x, V square, V square_error) {
+  V y = exp(-square) * (scaled_erfc_in_double(x) / (V(1) + x + x));
+  return fma(-square_error, y, y);
+}
+template <class V>
+FACULA_FN V erfc_tail_in_double(V x) {
+  x = at_most(x, V(28));
+  V square = x * x;
+  return erfc_tail_in_double(x, square, product_error(x, x, square));
+}
+
+// erf(x) for |x| < 1, z = x^2.
+template <class V>
+FACULA_FN V erf_near_zero(V x, V z) {
+  if constexpr (kIsFloat<V>) {
+    return fma(x,
+               poly(z, 0.128379166, -0.376126271, 0.112835996, -0.0268544222, 0.00518949248,
+                    -0.000802046211, 7.88786054e-05),
+               x);
+  } else {
+    return fma(x,
+               poly(z, 0.12837916709551256, -0.37612638903183548, 0.11283791670945229,
+                    -0.026866170643272312, 0.0052239776073926035, -0.00085483259882720357,
+                    0.00012055295279443675, -1.4924743902954117e-05, 1.6447508622364551e-06,
+                    -1.6209108898360983e-07, 1.3722695838901755e-08, -7.800681853166845e-10),
+               x);
+  }
+}
+
+template <class V>
+FACULA_FN V erf(V x) {
+  V a = abs(x);
+  V large;
+  if constexpr (kIsFloat<V>) {
+    // erfc(a) = exp(-a P(a)) to the accuracy that is left of it in 1 - erfc(a).
+    V b = at_most(a, V(3.95));
+    ExpParts<V> parts = exp_parts(-b * poly(b, 1.12847577, 0.63584591, 0.10509701, -0.0227860514,
+                                            0.00318301616, -0.000210159199));
+    large = fma(-pow2(parts.n), exp_near_zero(parts.r), V(1));
+  } else {
+    large = V(1) - erfc_tail_in_double(a);
+  }
+  return copysign(select(a < V(1), erf_near_zero(a, a * a), large), x);
+}
+
+template <class V>
+FACULA_FN V erfc_in_double(V x) {
+  V a = abs(x);
+  V tail = erfc_tail_in_double(a);
+  V far = select(x > V(0), tail, V(2) - tail);
+  return select(a < V(0.5), V(1) - erf_near_zero(x, x * x), far);
+}
+template <class V>
+FACULA_FN V erfc(V x) {
+  if constexpr (kIsFloat<V>) {
+    return through_double([](auto wide) { return erfc_in_double(wide); }, x);
+  } else {
+    return erfc_in_double(x);
+  }
+}
+
+template <class V>
+FACULA_FN V erfinv_in_double(V x) {
+  V a = abs(x);
+  // A start to 20 bits, as a polynomial in w or its root, then one step of Halley's method, which
+  // triples the number of correct bits.
+  V w = -log((V(1) - a) * (V(1) + a));
+  V s = sqrt(w);
+  V y = a * select(w < V(5),
+                   poly(w, 0.88622679373083879, 0.23201793939831727, 0.011526585456750834,
+                        -0.0022887925894226565, -0.0001744783068227252, 7.1825596144734771e-05,
+                        -5.3028736566726312e-06, -1.3335648314557727e-07, 2.3809705841724176e-08),
+                   poly(s, -0.65423724773426084, 6.1823551592167405, -10.064333720886266,
+                        9.5204454805283447, -5.4596447443277469, 2.0735189476830791,
+                        -0.54194175310703341, 0.098436523123844211, -0.012249063861630608,
+                        0.00099830140653794333, -4.8085581202023911e-05, 1.0389850808425901e-06));
+  V tail = (V(1) - a) - erfc_tail_in_double(y);
+  V error = select(a < V(0.75), erf_near_zero(y, y * y) - a, tail);
+  V step = error * V(0x1.c5bf891b4ef6ap-1) * exp(y * y);
+  y = y - step / fma(y, step, V(1));
+  y = select(a == V(1), infinity<V>(), y);
+  return copysign(y, x);
+}
+template <class V>
+FACULA_FN V erfinv(V x) {
+  if constexpr (kIsFloat<V>) {
+    return through_double([](auto wide) { return erfinv_in_double(wide); }, x);
+  } else {
+    return erfinv_in_double(x);
+  }
+}
+
+// C's lgamma leaves the sign in a global, which threads would fight over; lgamma_r does not.
+FACULA_FN double lgamma_of_lane(double x) {
+#if defined(__CUDACC__) || !defined(__GLIBC__)
+  return ::lgamma(x);
+#else
+  int sign;
+  return ::lgamma_r(x, &sign);
+#endif
+}
+template <class V>
+FACULA_FN V lgamma(V x) {
+  if constexpr (kIsFloat<V>) {
+    return through_double([](auto wide) { return lgamma(wide); }, x);
+  } else {
+    return per_lane([](double lane) { return lgamma_of_lane(lane); }, x);
+  }
+}
+
+// In double, close to its zeros, the absolute error is small but not the relative one.
+template <class V>
+FACULA_FN V digamma_in_double(V x) {
+  // Below 1/2: psi(x) = psi(1 - x) - pi cot(pi x).
+  auto is_reflected = x < V(0.5);
+  V r = x - round(x);
+  V cotangent = copysign(sin_pi_in_double(V(0.5) - abs(r)), r) / sin_pi_in_double(abs(r));
+  V reflection = select(is_reflected, V(kPi) * cotangent, V(0));
+  V y = select(is_reflected, V(1) - x, x);
+  // psi(y) = psi(y + 1) - 1/y, up to where the asymptotic series has converged.
+  V sum = V(0);
+  for (int i = 0; i < 10; ++i) {
+    auto is_small = y < V(10);
+    sum = select(is_small, sum + V(1) / y, sum);
+    y = select(is_small, y + V(1), y);
+  }
+  V z = V(1) / (y * y);
+  V series = z * poly(z, 1. / 12, -1. / 120, 1. / 252, -1. / 240, 1. / 132, -691. / 32760, 1. / 12);
+  V result = ((log(y) - V(0.5) / y) - series) - sum - reflection;
+  result = select(x == infinity<V>(), x, result);
+  auto is_pole = x <= V(0) && r == V(0);
+  return select(x == V(0), copysign(infinity<V>(), -x), select(is_pole, nan<V>(), result));
+}
+template <class V>
+FACULA_FN V digamma(V x) {
+  if constexpr (kIsFloat<V>) {
+    return through_double([](auto wide) { return digamma_in_double(wide); }, x);
+  } else {
+    return digamma_in_double(x);
+  }
+}
+
+// The modified Bessel function of order 0.
+template <class V>
+FACULA_FN V i0_in_double(V x) {
+  V a = abs(x);
+  V square = at_most(a * a, V(64));
+  V z = square * V(0.25);
+  V small = fma(z,
+                poly(z, 1, 0.25000000000000006, 0.027777777777777592, 0.001736111111111353,
+                     6.9444444444256755e-05, 1.9290123457742053e-06, 3.9367598858030184e-08,
+                     6.1511874106627749e-10, 7.5940568827206711e-12, 7.5940795675729496e-14,
+                     6.2758658279166498e-16, 4.3600189924139983e-18, 2.5699443985134691e-20,
+                     1.3507673545147761e-22, 4.9438042251910292e-25, 3.6430987936443823e-27),
+                V(1));
+  // What rounding took from z, times the slope: about 1 / (1 + z/5) of the value.
+  V lost = product_error(a, a, square) * V(0.25);
+  small = select(a < V(8), fma(small, lost / fma(z, V(0.2), V(1)), small), small);
+  V b = clamp(a, V(8), V(720));
+  // The power of two last: the result overflows later than exp(b) does.
+  ExpParts<V> parts = exp_parts(b);
+  V scaled =
+      poly(V(8) / b, 0.39894228040143237, 0.0062334731313345429, 0.00043829107524186644,
+           5.7069298229573786e-05, 1.0920664444727195e-05, 2.7901695957602802e-06,
+           8.6830065507273361e-07, -2.6750923791933069e-06, 4.2891306431662447e-05,
+           -0.00034925445970759449, 0.0019771892907001344, -0.0082638648343665091,
+           0.026292018566953821, -0.064668598727638679, 0.12381518549611968, -0.18461339398196772,
+           0.2132172448448075, -0.18849507600018933, 0.12497499743239014, -0.060080012747372083,
+           0.019762034580417771, -0.003977478562216856, 0.0003694422016772425) /
+      sqrt(b);
+  V large = ldexp(exp_near_zero(parts.r) * scaled, parts.n);
+  return select(a < V(8), small, large);
+}
+template <class V>
+FACULA_FN V i0(V x) {
+  if constexpr (kIsFloat<V>) {
+    return through_double([](auto wide) { return i0_in_double(wide); }, x);
+  } else {
+    return i0_in_double(x);
+  }
+}
+
+}  // namespace FACULA_ISA
+}  // namespace facula::math

@@ -1,0 +1,286 @@
+// Trigonometric functions and their inverses. Only double has formulas of its own: float goes
+// through double, which keeps the reduction of large arguments simple and the result within half a
+// unit. V is double or a vector of doubles where nothing else is said.
+#pragma once
+#include "primitives.h"
+
+namespace facula::math {
+inline namespace FACULA_ISA {
+
+constexpr double kPi = 0x1.921fb54442d18p+1;
+constexpr double kPiLow = 0x1.1a62633145c07p-53;
+
+// Up to here n below has 20 bits, so that its products with 33-bit parts of pi/2 are exact. Larger
+// arguments are rare and go to the C library one by one.
+constexpr double kReducibleLimit = 0x1p20;
+
+// x = n pi/2 + r + r_low, |r| <= pi/4. The quadrant is in the last two bits of n_bits.
+template <class V>
+struct Reduced {
+  Bits<V> n_bits;
+  V r, r_low;
+};
+
+template <class V>
+FACULA_FN Reduced<V> reduce_quadrant(V x) {
+  V rounder = V(Ieee<V>::kRounder);
+  V shifted = fma(x, V(0x1.45f306dc9c883p-1), rounder);
+  V n = shifted - rounder;
+  V a = fma(n, V(-0x1.921fb544p+0), x);
+  V b = n * V(0x1.0b4611a6p-34);
+  V r = a - b;
+  V low = difference_error(a, b, r);
+  V c = n * V(0x1.3198a2e037073p-69);
+  V sum = r - c;
+  return {to_bits(shifted), sum, low + difference_error(r, c, sum)};
+}
+
+// Enough for a result rounded to float: no r_low, and shorter polynomials below.
+template <class V>
+FACULA_FN Reduced<V> reduce_quadrant_for_float(V x) {
+  V rounder = V(Ieee<V>::kRounder);
+  V shifted = fma(x, V(0x1.45f306dc9c883p-1), rounder);
+  V n = shifted - rounder;
+  V r = fma(n, V(-0x1.0b4611a626331p-34), fma(n, V(-0x1.921fb544p+0), x));
+  return {to_bits(shifted), r, V(0)};
+}
+
+template <bool kForFloat, class V>
+FACULA_FN V sin_near_zero(Reduced<V> reduced) {
+  V r = reduced.r, z = r * r;
+  if constexpr (kForFloat) {
+    return fma(r * z, poly(z, -0.166666666, 0.00833332926, -0.000198392944, 2.7179321e-06), r);
+  } else {
+    V low = fma(V(-0.5) * z, reduced.r_low, reduced.r_low);
+    return r + fma(r * z,
+                   poly(z, -0.1666666666666663, 0.0083333333333218216, -0.00019841269829325831,
+                        2.7557313520763634e-06, -2.5050730663069779e-08, 1.5895166729483601e-10),
+                   low);
+  }
+}
+template <bool kForFloat, class V>
+FACULA_FN V cos_near_zero(Reduced<V> reduced) {
+  V r = reduced.r, z = r * r;
+  if constexpr (kForFloat) {
+    return fma(z * z, poly(z, 0.041666646, -0.00138873254, 2.44337282e-05), fma(z, V(-0.5), V(1)));
+  } else {
+    V half = V(0.5) * z;
+    V rough = V(1) - half;
+    V rest = fma(z * z,
+                 poly(z, 0.041666666666666595, -0.0013888888888873374, 2.480158728900439e-05,
+                      -2.7557314210858876e-07, 2.0875703548518922e-09, -1.1358600553284802e-11),
+                 -r * reduced.r_low);
+    return rough + (((V(1) - rough) - half) + rest);
+  }
+}
+
+// sin(x + quarter_turns pi/2).
+template <bool kForFloat, class V>
+FACULA_FN V shifted_sin(V x, uint64_t quarter_turns) {
+  Reduced<V> reduced = kForFloat ? reduce_quadrant_for_float(x) : reduce_quadrant(x);
+  Bits<V> quadrant = reduced.n_bits + Bits<V>(quarter_turns);
+  auto is_odd = (quadrant & Bits<V>(1)) != Bits<V>(0);
+  V y = select(is_odd, cos_near_zero<kForFloat>(reduced), sin_near_zero<kForFloat>(reduced));
+  return from_bits(to_bits(y) ^ ((quadrant & Bits<V>(2)) << 62));
+}
+
+template <bool kForFloat, class V>
+FACULA_FN V sin_in_double(V x) {
+  V y = select(x == V(0), x, shifted_sin<kForFloat>(x, 0));
+  return per_lane_where(
+      abs(x) > V(kReducibleLimit), [](double lane) { return ::sin(lane); }, x, y);
+}
+template <bool kForFloat, class V>
+FACULA_FN V cos_in_double(V x) {
+  V y = shifted_sin<kForFloat>(x, 1);
+  return per_lane_where(
+      abs(x) > V(kReducibleLimit), [](double lane) { return ::cos(lane); }, x, y);
+}
+
+// For float only: as a quotient of two rounded numbers it is too rough for double.
+template <class V>
+FACULA_FN V tan_for_float(V x) {
+  Reduced<V> reduced = reduce_quadrant_for_float(x);
+  auto is_odd = (reduced.n_bits & Bits<V>(1)) != Bits<V>(0);
+  V s = sin_near_zero<true>(reduced), c = cos_near_zero<true>(reduced);
+  V y = select(is_odd, -c, s) / select(is_odd, s, c);
+  y = select(x == V(0), x, y);
+  return per_lane_where(
+      abs(x) > V(kReducibleLimit), [](double lane) { return ::tan(lane); }, x, y);
+}
+
+// V: float, double or a vector of either, from here on, but for names that end in _in_double.
+template <class V>
+FACULA_FN V sin(V x) {
+  if constexpr (kIsFloat<V>) {
+    return through_double([](auto wide) { return sin_in_double<true>(wide); }, x);
+  } else {
+    return sin_in_double<false>(x);
+  }
+}
+
+template <class V>
+FACULA_FN V cos(V x) {
+  if constexpr (kIsFloat<V>) {
+    return through_double([](auto wide) { return cos_in_double<true>(wide); }, x);
+  } else {
+    return cos_in_double<false>(x);
+  }
+}
+
+template <class V>
+FACULA_FN V tan(V x) {
+  if constexpr (kIsFloat<V>) {
+    return through_double([](auto wide) { return tan_for_float(wide); }, x);
+  } else {
+    return per_lane([](double lane) { return ::tan(lane); }, x);
+  }
+}
+
+// sin(pi x), exact where the result is 0 or 1.
+template <class V>
+FACULA_FN V sin_pi_in_double(V x) {
+  // Beyond 2^52 every number is an integer, beyond 2^53 an even one.
+  V n = round(x);
+  V r = x - n;
+  V z = r * r;
+  V y = r * poly(z, 3.1415926535897931, -5.1677127800499694, 2.5501640398773007,
+                 -0.59926452931894703, 0.082145886573140217, -0.0073704305062354371,
+                 0.00046629981769541077, -2.1903500780572972e-05, 7.6978638270435582e-07);
+  auto is_odd = round(n * V(0.5)) != n * V(0.5);
+  return select(is_odd, -y, y);
+}
+
+// sin(pi x) / (pi x).
+template <class V>
+FACULA_FN V sinc_in_double(V x) {
+  // Zeros are positive.
+  V y = sin_pi_in_double(x) / (V(kPi) * x) + V(0);
+  return select(x == V(0), V(1), y);
+}
+template <class V>
+FACULA_FN V sinc(V x) {
+  if constexpr (kIsFloat<V>) {
+    return through_double([](auto wide) { return sinc_in_double(wide); }, x);
+  } else {
+    return sinc_in_double(x);
+  }
+}
+
+// asin(s) - s for 0 <= s <= 1/2, z = s^2.
+template <class V>
+FACULA_FN V asin_tail(V s, V z) {
+  return s * z *
+         poly(z, 0.16666666666666763, 0.074999999999703748, 0.044642857175046548,
+              0.030381942686293583, 0.022372215598188253, 0.017351601081006352,
+              0.013980950414688617, 0.011397862511345501, 0.010786056655289289,
+              0.0036847963042343878, 0.021759280563471838, -0.021071374380567141,
+              0.032673214963953458);
+}
+
+template <class V>
+FACULA_FN V asin_in_double(V x) {
+  // Above 1/2: asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)).
+  V a = abs(x);
+  auto is_large = a > V(0.5);
+  V z = select(is_large, (V(1) - a) * V(0.5), a * a);
+  V s = select(is_large, sqrt(z), a);
+  V tail = asin_tail(s, z);
+  // pi/2 in two steps: the first difference is small, and so is its rounding.
+  V large = V(kPi / 4) + ((V(kPi / 4) - (s + s)) - (tail + tail - V(kPiLow / 2)));
+  return copysign(select(is_large, large, s + tail), x);
+}
+template <class V>
+FACULA_FN V asin(V x) {
+  if constexpr (kIsFloat<V>) {
+    return through_double([](auto wide) { return asin_in_double(wide); }, x);
+  } else {
+    return asin_in_double(x);
+  }
+}
+
+template <class V>
+FACULA_FN V acos_in_double(V x) {
+  V a = abs(x);
+  auto is_large = a > V(0.5);
+  V z = select(is_large, (V(1) - a) * V(0.5), a * a);
+  V s = select(is_large, sqrt(z), a);
+  V y = s + asin_tail(s, z);
+  V near_zero = V(kPi / 2) - (copysign(y, x) - V(kPiLow / 2));
+  V near_one = select(x > V(0), y + y, V(kPi) - (y + y - V(kPiLow)));
+  return select(is_large, near_one, near_zero);
+}
+template <class V>
+FACULA_FN V acos(V x) {
+  if constexpr (kIsFloat<V>) {
+    return through_double([](auto wide) { return acos_in_double(wide); }, x);
+  } else {
+    return acos_in_double(x);
+  }
+}
+
+// The angle of the point (x, y), both at least 0 and not both infinite.
+template <bool kForFloat, class V>
+FACULA_FN V first_quadrant_angle(V y, V x) {
+  // Around pi/2 and pi/4 the angle is that plus a small one, whose tangent is the quotient.
+  auto is_steep = y > x * V(2.414213562373095);
+  auto is_middle = y > x * V(0.41421356237309503);
+  V numerator = select(is_steep, -x, select(is_middle, y - x, y));
+  V denominator = select(is_steep, y, select(is_middle, y + x, x));
+  auto is_origin = y == V(0) && x == V(0);
+  V t = select(is_origin, V(0), numerator / denominator);
+  V eighths = select(is_steep, V(1), select(is_middle, V(0.5), V(0)));
+  V z = t * t;
+  V tail =
+      t * z *
+      poly(z, -0.33333333333333198, 0.19999999999953585, -0.14285714280196349, 0.11111110783507033,
+           -0.090908977607277272, 0.076920602897903076, -0.066631050498597758, 0.058478970836481785,
+           -0.050393399892746146, 0.038065426860346828, -0.017908096276623028);
+  if constexpr (!kForFloat) {
+    // What rounding took from the quotient and, around pi/4, from its two sides.
+    V numerator_low = difference_error(y, x, numerator);
+    V denominator_low = difference_error(y, -x, denominator);
+    V lost = select(is_middle && !is_steep, fma(-t, denominator_low, numerator_low), V(0));
+    lost = (lost - product_error(t, denominator, numerator)) / denominator;
+    tail = tail + select(abs(lost) < V(1), lost, V(0));
+  }
+  return fma(eighths, V(kPi / 2), fma(eighths, V(kPiLow / 2), tail) + t);
+}
+
+template <bool kForFloat, class V>
+FACULA_FN V atan_in_double(V x) {
+  return copysign(first_quadrant_angle<kForFloat>(abs(x), V(1)), x);
+}
+template <class V>
+FACULA_FN V atan(V x) {
+  if constexpr (kIsFloat<V>) {
+    return through_double([](auto wide) { return atan_in_double<true>(wide); }, x);
+  } else {
+    return atan_in_double<false>(x);
+  }
+}
+
+template <bool kForFloat, class V>
+FACULA_FN V atan2_in_double(V y, V x) {
+  V a = abs(y), b = abs(x);
+  // Sums must not overflow, and the comparisons above need normal numbers.
+  auto is_huge = a > V(0x1p1000) || b > V(0x1p1000);
+  auto is_tiny = a < V(0x1p-900) && b < V(0x1p-900);
+  V scale = select(is_huge, V(0x1p-100), select(is_tiny, V(0x1p100), V(1)));
+  auto both_infinite = a == infinity<V>() && b == infinity<V>();
+  V angle = first_quadrant_angle<kForFloat>(select(both_infinite, V(1), a * scale),
+                                            select(both_infinite, V(1), b * scale));
+  auto is_left = copysign(V(1), x) < V(0);
+  return copysign(select(is_left, V(kPi) - (angle - V(kPiLow)), angle), y);
+}
+template <class V>
+FACULA_FN V atan2(V y, V x) {
+  if constexpr (kIsFloat<V>) {
+    return through_double([](auto a, auto b) { return atan2_in_double<true>(a, b); }, y, x);
+  } else {
+    return atan2_in_double<false>(y, x);
+  }
+}
+
+}  // namespace FACULA_ISA
+}  // namespace facula::math
