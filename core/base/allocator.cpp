@@ -408,11 +408,7 @@ CpuAllocator& the_allocator() {
   return allocator;
 }
 
-// Null before the thread's first block and after the thread's end. A plain pointer with a fixed
-// place in the thread's memory is read without a call.
-#ifdef __linux__
-__attribute__((tls_model("initial-exec")))
-#endif
+// Null before the thread's first block and after the thread's end.
 thread_local ThreadCache* thread_cache = nullptr;
 thread_local bool thread_has_ended = false;
 
