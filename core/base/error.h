@@ -41,6 +41,10 @@ inline void check_value(bool ok, const Args&... args) {
   if (__builtin_expect(!ok, 0)) fail(ErrorKind::Value, args...);
 }
 template <class... Args>
+inline void check_not_implemented(bool ok, const Args&... args) {
+  if (__builtin_expect(!ok, 0)) fail(ErrorKind::NotImplemented, args...);
+}
+template <class... Args>
 inline void check_index(bool ok, const Args&... args) {
   if (__builtin_expect(!ok, 0)) fail(ErrorKind::Index, args...);
 }

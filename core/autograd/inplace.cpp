@@ -1,0 +1,109 @@
+// In-place writes and history.
+//
+// Note [Writes through a view]
+// `y = x[0]; y.mul_(2)` changes x. The history of x becomes a CopySlices node: it takes the gradient of x, hands the part
+// under the view to the derivative of the write, and puts what comes back in its place. The view and its siblings find out by
+// the version counter that their grad_fn is out of date, and take a new one, as_strided of the base (Tensor::grad_fn).
+#include "autograd/node.h"
+#include "ops/ops.h"
+
+namespace facula {
+
+void check_inplace(const char* op, const Tensor& x) {
+  check(!has_internal_overlap(x), op, ": more than one element of the written-to tensor, ", x, " with strides ", x.strides(),
+        ", refers to a single memory location. Please clone() the tensor before writing to it.");
+  check(!x->is_inference || is_inference_mode_enabled(), op,
+        ": inplace update to an inference tensor outside inference mode is not allowed. Make a normal tensor with clone() first.");
+  if (!is_grad_enabled() || !is_differentiable(x.dtype())) return;
+  if (x.requires_grad()) {
+    check(x.is_view() || !x.is_leaf(), op, ": a leaf Variable that requires grad is being used in an in-place operation. "
+          "Write to it under no_grad(), or work on a copy.");
+  }
+  if (!x.is_view()) return;
+  Tensor base = Tensor::borrow(x->base);
+  if (base.requires_grad()) {
+    check(!base.is_leaf() || x->view_kind == ViewKind::MadeInNoGrad, op,
+          ": a view of a leaf Variable that requires grad is being used in an in-place operation. "
+          "Write to it under no_grad(), or work on a copy.");
+  }
+  if (x->view_kind == ViewKind::OneOfMany && (x.requires_grad() || base.requires_grad())) {
+    fail(ErrorKind::Runtime, op, ": this view is the output of a function that returns multiple views (unbind, split, chunk). "
+         "Such functions do not allow the output views to be modified inplace. Replace the inplace operation by an out-of-place one.");
+  }
+}
+
+namespace {
+
+struct ViewGeometry {
+  Dims sizes, strides;
+  int64_t offset;
+};
+
+ViewGeometry geometry_of(const Tensor& x) { return {x.sizes(), x.strides(), x.offset()}; }
+
+// The node that replaces the base's history after a write through a view.
+struct CopySlices : Node {
+  ViewGeometry base, view;  // `wrapped` is the derivative of the write; its first input is the view
+};
+
+TensorList apply_copy_slices(Node& node, TensorList& grads) {
+  auto& self = static_cast<CopySlices&>(node);
+  Tensor whole = is_non_overlapping_and_dense(self.base.sizes, self.base.strides)
+                     ? empty_strided(self.base.sizes, self.base.strides, grads[0].dtype(), grads[0].device())
+                     : empty(self.base.sizes, grads[0].dtype(), grads[0].device());
+  whole = copy_(whole, grads[0]);
+  bool same_layout = whole.strides() == self.base.strides;
+  check(same_layout, "backward: a write through a view of an overlapping base is not supported.");
+  Tensor part = as_strided(whole, self.view.sizes, self.view.strides, self.view.offset - self.base.offset);
+  TensorList inner{clone(part)};
+  TensorList results = self.wrapped->apply(*self.wrapped, inner);
+  TensorList out(node.n_edges);
+  if (node.edges[0].node) {
+    if (results[0].defined()) {
+      copy_(part, results[0]);
+    } else {
+      fill_(part, 0);
+    }
+    out[0] = whole;
+  }
+  for (uint32_t i = 1; i < node.n_edges; ++i) out[i] = results[i];
+  return out;
+}
+
+void destroy_copy_slices(Node& node) {
+  auto& self = static_cast<CopySlices&>(node);
+  self.base.~ViewGeometry();
+  self.view.~ViewGeometry();
+}
+
+}  // namespace
+
+void rebase_history(const Tensor& x, const Tensor& result) {
+  Node* write = result->meta ? result->meta->grad_fn : nullptr;
+  if (!write) return;
+  if (!x.is_view() || x->view_kind != ViewKind::Plain) {
+    attach_output(write, x, result->meta->output_nr);
+    if (x.is_view()) x->view_version = x.version();
+    return;
+  }
+  Tensor base = Tensor::borrow(x->base);
+  static PyTypeObject* type = node_type("CopySlices", sizeof(CopySlices));
+  auto* node = static_cast<CopySlices*>(new_node(type, "CopySlices"));
+  new (&node->base) ViewGeometry(geometry_of(base));
+  new (&node->view) ViewGeometry(geometry_of(x));
+  retain_node(write);
+  node->wrapped = write;
+  node->apply = apply_copy_slices;
+  node->destroy_captures = destroy_copy_slices;
+  std::vector<Edge> edges{gradient_edge(base)};
+  for (uint32_t i = 1; i < write->n_edges; ++i) {
+    retain_node(write->edges[i].node);
+    edges.push_back(write->edges[i]);
+  }
+  set_edges(node, std::move(edges));
+  attach_output(node, base, 0);
+  release_node(node);
+  x.grad_fn();  // takes its new history from the base
+}
+
+}  // namespace facula

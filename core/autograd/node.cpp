@@ -1,0 +1,302 @@
+#include "autograd/node.h"
+
+#include <map>
+#include <string>
+
+#include "autograd/hooks.h"
+#include "base/python_error.h"
+#include "ops/ops.h"
+
+namespace facula {
+
+namespace {
+struct Modes {
+  bool grad = true;
+  bool inference = false;
+  bool anomaly = false;
+  bool anomaly_check_nan = true;
+};
+thread_local Modes modes;
+uint64_t next_sequence_nr = 0;  // under the interpreter lock
+}  // namespace
+
+bool is_grad_enabled() { return modes.grad; }
+void set_grad_enabled(bool on) { modes.grad = on; }
+bool is_inference_mode_enabled() { return modes.inference; }
+void set_inference_mode_enabled(bool on) { modes.inference = on; }
+bool is_anomaly_enabled() { return modes.anomaly; }
+bool is_anomaly_check_nan_enabled() { return modes.anomaly_check_nan; }
+void set_anomaly_enabled(bool on, bool check_nan) {
+  modes.anomaly = on;
+  modes.anomaly_check_nan = check_nan;
+}
+
+// ---- node types
+
+PyTypeObject* node_base_type = nullptr;
+
+PyTypeObject* node_type(const char* name, size_t nbytes) {
+  static std::map<std::pair<std::string, size_t>, PyTypeObject*>& types =
+      *new std::map<std::pair<std::string, size_t>, PyTypeObject*>;
+  PyTypeObject*& type = types[{name, nbytes}];
+  if (!type) {
+    PyType_Slot slots[] = {{Py_tp_base, node_base_type}, {0, nullptr}};
+    PyType_Spec spec = {name, static_cast<int>(nbytes), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
+    type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+    if (!type) fail(ErrorKind::Runtime, "cannot make the node type ", name);
+  }
+  return type;
+}
+
+Node* node_under_construction = nullptr;
+
+namespace {
+
+// Anomaly mode: the stack of the forward call, for the message of a failing backward.
+void keep_traceback(Node* node) {
+  PyObject* module = PyImport_ImportModule("traceback");
+  PyObject* lines = module ? PyObject_CallMethod(module, "format_stack", nullptr) : nullptr;
+  PyObject* empty = lines ? PyUnicode_FromString("") : nullptr;
+  PyObject* text = empty ? PyUnicode_Join(empty, lines) : nullptr;
+  Py_XDECREF(module);
+  Py_XDECREF(lines);
+  Py_XDECREF(empty);
+  if (!text) throw_python_error();
+  PyObject* metadata = PyDict_New();
+  node->get_extras().metadata = metadata;
+  int failed = metadata ? PyDict_SetItemString(metadata, "traceback_", text) : -1;
+  Py_DECREF(text);
+  if (failed) throw_python_error();
+}
+
+}  // namespace
+
+Node* new_node(PyTypeObject* type, const char* name) {
+  PyObject* object = type->tp_alloc(type, 0);  // zeroed
+  if (!object) fail(ErrorKind::OutOfMemory, "out of memory while recording ", name);
+  Node* node = static_cast<Node*>(object);
+  node->name = name;
+  node->sequence_nr = next_sequence_nr++;
+  new (&node->location) SourceLocation(SourceLocation::here());
+  if (is_anomaly_enabled()) keep_traceback(node);
+  return node;
+}
+
+void set_edges(Node* node, const Tensor* const* inputs, size_t n_inputs) {
+  node->edges = new Edge[n_inputs];
+  node->n_edges = static_cast<uint32_t>(n_inputs);
+  for (size_t i = 0; i < n_inputs; ++i)
+    if (inputs[i]->defined()) node->edges[i] = gradient_edge(*inputs[i]);
+}
+
+void set_edges(Node* node, std::vector<Edge> edges) {
+  node->edges = new Edge[edges.size()];
+  node->n_edges = static_cast<uint32_t>(edges.size());
+  std::copy(edges.begin(), edges.end(), node->edges);
+}
+
+void reserve_outputs(Node* node, size_t n_outputs) {
+  node->outputs = new OutputInfo[n_outputs];
+  node->n_outputs = static_cast<uint32_t>(n_outputs);
+}
+
+void attach_output(Node* node, const Tensor& y, uint32_t output_nr) {
+  if (!node->outputs) reserve_outputs(node, 1);
+  if (!y.defined()) return;
+  node->outputs[output_nr] = {y.sizes(), y.dtype(), y.device()};
+  if (!is_differentiable(y.dtype())) return;
+  AutogradMeta& meta = y.meta();
+  retain_node(node);
+  release_node(std::exchange(meta.grad_fn, node));
+  meta.output_nr = output_nr;
+  y->requires_grad = true;
+}
+
+void activate_saved(Node* node) {
+  for (SavedTensor* s = node->saved; s; s = s->next()) s->activate();
+}
+
+void Node::release_saved() {
+  for (SavedTensor* s = saved; s; s = s->next()) s->release();
+  if (wrapped) wrapped->release_saved();
+}
+
+Edge gradient_edge(const Tensor& x) {
+  if (!x.requires_grad()) return {};
+  if (Node* node = x.grad_fn()) {
+    retain_node(node);
+    return {node, x->meta->output_nr};
+  }
+  return {accumulator_of(x), 0};
+}
+
+// ---- leaves
+
+namespace {
+
+struct AccumulateNode : Node {
+  TensorImpl* leaf;  // owned
+};
+
+// The leaf's gradient, taken over or added. See the engine for the hooks around it.
+TensorList accumulate(Node& node, TensorList& grads) {
+  auto& self = static_cast<AccumulateNode&>(node);
+  Tensor leaf = Tensor::borrow(self.leaf);
+  if (grads[0].defined()) {
+    accumulate_grad(leaf, std::move(grads[0]));
+    run_post_accumulate_hooks(leaf);
+  }
+  return {};
+}
+
+}  // namespace
+
+Node* accumulator_of(const Tensor& leaf) {
+  AutogradMeta& meta = leaf.meta();
+  if (meta.accumulator) {
+    retain_node(meta.accumulator);
+    return meta.accumulator;
+  }
+  static PyTypeObject* type = node_type("AccumulateGrad", sizeof(AccumulateNode));
+  Node* node = new_node(type, "AccumulateGrad");
+  node->is_accumulator = true;
+  node->sequence_nr = UINT64_MAX;  // leaves are served as soon as their gradient is complete
+  node->apply = accumulate;
+  reserve_outputs(node, 1);
+  node->outputs[0] = {leaf.sizes(), leaf.dtype(), leaf.device()};
+  Py_INCREF(leaf.get());
+  static_cast<AccumulateNode*>(node)->leaf = leaf.get();
+  meta.accumulator = node;
+  return node;
+}
+
+Tensor leaf_of(const Node& node) {
+  return node.is_accumulator ? Tensor::borrow(static_cast<const AccumulateNode&>(node).leaf) : Tensor();
+}
+
+// ---- life and death of nodes
+
+int traverse_node(Node* node, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(node));
+  Py_VISIT(node->dict);
+  Py_VISIT(reinterpret_cast<PyObject*>(node->wrapped));
+  for (uint32_t i = 0; i < node->n_edges; ++i) Py_VISIT(reinterpret_cast<PyObject*>(node->edges[i].node));
+  for (SavedTensor* s = node->saved; s; s = s->next())
+    if (int stop = s->traverse(visit, arg)) return stop;
+  if (node->is_accumulator) Py_VISIT(static_cast<AccumulateNode*>(node)->leaf);
+  if (NodeExtras* extras = node->extras) {
+    for (auto& hooks : extras->tensor_hooks) Py_VISIT(hooks.dict);
+    for (auto& retained : extras->retained) Py_VISIT(retained.weakref);
+    Py_VISIT(extras->pre_hooks);
+    Py_VISIT(extras->post_hooks);
+    Py_VISIT(extras->metadata);
+  }
+  return 0;
+}
+
+void clear_node(Node* node) {
+  Py_CLEAR(node->dict);
+  for (SavedTensor* s = node->saved; s; s = s->next()) s->release();
+  release_node(std::exchange(node->wrapped, nullptr));
+  if (node->is_accumulator) {
+    if (TensorImpl* leaf = std::exchange(static_cast<AccumulateNode*>(node)->leaf, nullptr)) {
+      if (leaf->meta && leaf->meta->accumulator == node) leaf->meta->accumulator = nullptr;
+      Py_DECREF(leaf);
+    }
+  }
+  if (NodeExtras* extras = std::exchange(node->extras, nullptr)) {
+    for (auto& hooks : extras->tensor_hooks) Py_XDECREF(hooks.dict);
+    for (auto& retained : extras->retained) Py_XDECREF(retained.weakref);
+    Py_XDECREF(extras->pre_hooks);
+    Py_XDECREF(extras->post_hooks);
+    Py_XDECREF(extras->metadata);
+    delete extras;
+  }
+  Edge* edges = std::exchange(node->edges, nullptr);
+  uint32_t n_edges = std::exchange(node->n_edges, 0);
+  for (uint32_t i = 0; i < n_edges; ++i) release_node(edges[i].node);
+  delete[] edges;
+}
+
+namespace {
+
+void free_node(Node* node) {
+  clear_node(node);
+  if (node->destroy_captures) node->destroy_captures(*node);
+  delete[] node->outputs;
+  node->location.~SourceLocation();
+  PyTypeObject* type = Py_TYPE(node);
+  type->tp_free(node);
+  Py_DECREF(type);
+}
+
+}  // namespace
+
+// Freeing a node frees the nodes behind it. A chain of a million must not use a million stack frames, so from a small
+// depth on the dead wait in a list.
+void dealloc_node(PyObject* self) {
+  static int depth = 0;
+  static Node* dead = nullptr;
+  Node* node = static_cast<Node*>(self);
+  PyObject_GC_UnTrack(node);
+  if (depth >= 16) {
+    node->next_dead = dead;
+    dead = node;
+    return;
+  }
+  ++depth;
+  free_node(node);
+  if (depth == 1) {
+    while (dead) {
+      Node* next = dead;
+      dead = next->next_dead;
+      free_node(next);
+    }
+  }
+  --depth;
+}
+
+// ---- record
+
+bool must_record(const Tensor* const* inputs, size_t n_inputs, const Tensor* outputs, size_t n_outputs) {
+  bool wanted = false, is_volatile = false;
+  for (size_t i = 0; i < n_inputs; ++i) {
+    const Tensor& x = *inputs[i];
+    if (!x.defined()) continue;
+    is_volatile |= x->is_volatile;
+    wanted |= x.requires_grad();
+  }
+  if (is_volatile) {
+    for (size_t i = 0; i < n_outputs; ++i) outputs[i]->is_volatile = true;
+    return false;
+  }
+  if (!wanted || !is_grad_enabled()) return false;
+  for (size_t i = 0; i < n_outputs; ++i)
+    if (outputs[i].defined() && is_differentiable(outputs[i].dtype())) return true;
+  return false;
+}
+
+// ---- what a tensor knows of its history
+
+bool Tensor::requires_grad() const {
+  if (impl_->requires_grad) return true;
+  // A view made before its base got a history by a write through another view has one, too.
+  return impl_->base && impl_->base->requires_grad && impl_->view_version != version() &&
+         impl_->view_kind == ViewKind::Plain && grad_fn() != nullptr;
+}
+
+Node* Tensor::grad_fn() const {
+  TensorImpl* x = impl_;
+  if (x->base && x->view_version != version() && x->base->requires_grad && x->view_kind == ViewKind::Plain &&
+      x->base->meta && x->base->meta->grad_fn) {
+    // The memory was written to since this view was made: its history is now a piece of its base's.
+    x->view_version = version();
+    Tensor base = Tensor::borrow(x->base);
+    GradModeGuard guard(true);
+    Tensor fresh = as_strided(base, x->sizes, x->strides, x->offset);
+    if (Node* node = fresh->meta ? fresh->meta->grad_fn : nullptr) attach_output(node, *this, 0);
+  }
+  return x->meta ? x->meta->grad_fn : nullptr;
+}
+
+}  // namespace facula

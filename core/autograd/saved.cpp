@@ -1,0 +1,136 @@
+// Saved tensors, their checks and their hooks.
+#include "autograd/node.h"
+#include "base/python_error.h"
+
+namespace facula {
+
+namespace {
+
+struct HookPair {
+  PyObject* pack;
+  PyObject* unpack;
+};
+thread_local std::vector<HookPair> hook_stack;
+thread_local std::string disabled_message;
+thread_local bool hooks_disabled = false;
+
+}  // namespace
+
+void push_saved_tensor_hooks(PyObject* pack, PyObject* unpack) {
+  check(!hooks_disabled, disabled_message);
+  Py_INCREF(pack);
+  Py_INCREF(unpack);
+  hook_stack.push_back({pack, unpack});
+}
+
+void pop_saved_tensor_hooks() {
+  HookPair pair = hook_stack.back();
+  hook_stack.pop_back();
+  Py_DECREF(pair.pack);
+  Py_DECREF(pair.unpack);
+}
+
+void set_saved_tensor_hooks_disabled(const char* message) {
+  check(!message || hook_stack.empty(), message ? message : "");
+  hooks_disabled = message != nullptr;
+  disabled_message = message ? message : "";
+}
+const char* saved_tensor_hooks_disabled() { return hooks_disabled ? disabled_message.c_str() : nullptr; }
+
+void SavedTensor::join(Node* node) {
+  owner_ = node;
+  next_ = node->saved;
+  node->saved = this;
+}
+
+SavedTensor::SavedTensor(SavedTensor&& o) noexcept : value_(std::move(o.value_)), is_output_(o.is_output_) {
+  if (node_under_construction) join(node_under_construction);
+}
+
+SavedTensor::~SavedTensor() {
+  Py_XDECREF(packed_);
+  Py_XDECREF(unpack_hook_);
+}
+
+void SavedTensor::activate() {
+  was_defined_ = value_.defined();
+  if (!was_defined_) return;
+  check(!value_->is_inference, owner_->name,
+        ": inference tensors cannot be saved for backward. Make a normal tensor of it with clone() first.");
+  version_ = value_.version();
+  if (is_output_) {
+    output_nr_ = value_->meta ? value_->meta->output_nr : 0;
+    value_ = alias(value_);
+  }
+  if (!hook_stack.empty()) set_hooks(hook_stack.back().pack, hook_stack.back().unpack);
+}
+
+void SavedTensor::set_hooks(PyObject* pack, PyObject* unpack) {
+  NoGradGuard guard;
+  PyObject* packed = PyObject_CallOneArg(pack, value_.get());
+  if (!packed) throw_python_error();
+  Py_XSETREF(packed_, packed);
+  Py_INCREF(unpack);
+  Py_XSETREF(unpack_hook_, unpack);
+  value_ = Tensor();
+}
+
+Tensor SavedTensor::unpack() const {
+  check(!is_released_,
+        "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+        "freed): the tensors that ", owner_->name, " kept were freed by the first backward. Call the first one with "
+        "retain_graph=True.");
+  if (!was_defined_) return Tensor();
+  Tensor value = value_;
+  if (packed_) {
+    PyObject* result = PyObject_CallOneArg(unpack_hook_, packed_);
+    if (!result) throw_python_error();
+    bool is_tensor = PyObject_TypeCheck(result, tensor_type);
+    if (!is_tensor) Py_DECREF(result);
+    check_type(is_tensor, "Output of saved tensor unpack_hook expected to be a Tensor.");
+    value = Tensor::steal(static_cast<TensorImpl*>(result));
+  } else if (value.version() != version_) {
+    fail(ErrorKind::Runtime, "one of the variables needed for gradient computation has been modified by an inplace operation: ",
+         owner_->name, " (recorded at ", owner_->location.describe(), ") needs a ", value, " tensor",
+         is_output_ ? ", its own output," : "", " that is at version ", value.version(), "; expected version ", version_,
+         " instead. It was last written to at ", value->version->last_write.describe(),
+         ". Use the out-of-place form there, or clone() the tensor first.");
+  }
+  if (is_output_ && is_grad_enabled()) {
+    // Second derivatives flow through the output's own node.
+    value = alias(value);
+    attach_output(owner_, value, output_nr_);
+  }
+  return value;
+}
+
+void SavedTensor::release() {
+  is_released_ = true;
+  value_ = Tensor();
+  Py_CLEAR(packed_);
+  Py_CLEAR(unpack_hook_);
+}
+
+int SavedTensor::traverse(visitproc visit, void* arg) const {
+  Py_VISIT(value_.get());
+  Py_VISIT(packed_);
+  Py_VISIT(unpack_hook_);
+  return 0;
+}
+
+SavedList::SavedList(const TensorList& values) {
+  for (const Tensor& value : values) items_.emplace_back(value, false);
+}
+
+SavedList::SavedList(SavedList&& o) noexcept : items_(std::move(o.items_)) {
+  if (node_under_construction)
+    for (SavedTensor& item : items_) item.join(node_under_construction);
+}
+
+TensorList SavedList::unpack() const {
+  TensorList values;
+  for (const SavedTensor& item : items_) values.push_back(item.unpack());
+  return values;
+}
+
+}  // namespace facula

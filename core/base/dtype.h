@@ -1,0 +1,99 @@
+// Element types and the rules that combine them.
+#pragma once
+#include <complex>
+#include <cstdint>
+#include <ostream>
+
+#include "base/error.h"
+#include "base/half.h"
+
+namespace facula {
+
+enum class DType : uint8_t {
+  Bool,
+  UInt8,
+  Int8,
+  Int16,
+  Int32,
+  Int64,
+  Float16,
+  BFloat16,
+  Float32,
+  Float64,
+  Complex64,
+  Complex128,
+};
+constexpr int kNumDTypes = 12;
+
+using Complex64 = std::complex<float>;
+using Complex128 = std::complex<double>;
+
+constexpr int64_t kItemSizes[kNumDTypes] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
+constexpr const char* kDTypeNames[kNumDTypes] = {"bool",    "uint8",    "int8",    "int16",
+                                                 "int32",   "int64",    "float16", "bfloat16",
+                                                 "float32", "float64",  "complex64", "complex128"};
+
+inline int64_t item_size(DType t) { return kItemSizes[static_cast<int>(t)]; }
+inline const char* dtype_name(DType t) { return kDTypeNames[static_cast<int>(t)]; }
+inline bool is_complex(DType t) { return t >= DType::Complex64; }
+inline bool is_floating(DType t) { return t >= DType::Float16 && t <= DType::Float64; }
+inline bool is_integral(DType t) { return t >= DType::UInt8 && t <= DType::Int64; }  // without bool
+inline bool is_differentiable(DType t) { return t >= DType::Float16; }
+
+inline std::ostream& operator<<(std::ostream& out, DType t) { return out << dtype_name(t); }
+
+// The smallest type that holds both, as PyTorch's promote_types.
+DType promote_types(DType a, DType b);
+// Whether a value of type `from` may be stored in `to` (PyTorch's can_cast: the category may not go down).
+bool can_cast(DType from, DType to);
+// complex64 -> float32 and so on; other types are their own.
+DType to_real_dtype(DType t);
+DType to_complex_dtype(DType t);
+
+DType get_default_dtype();
+void set_default_dtype(DType t);  // floating types only
+
+template <class T>
+struct DTypeOf;
+#define FACULA_FORALL_DTYPES(_)                                                                  \
+  _(bool, Bool) _(uint8_t, UInt8) _(int8_t, Int8) _(int16_t, Int16) _(int32_t, Int32)            \
+  _(int64_t, Int64) _(Half, Float16) _(BFloat16, BFloat16) _(float, Float32) _(double, Float64)  \
+  _(Complex64, Complex64) _(Complex128, Complex128)
+#define FACULA_DTYPE_OF(T, Name) \
+  template <>                    \
+  struct DTypeOf<T> {            \
+    static constexpr DType value = DType::Name; \
+  };
+FACULA_FORALL_DTYPES(FACULA_DTYPE_OF)
+#undef FACULA_DTYPE_OF
+
+template <class T>
+struct TypeTag {
+  using type = T;
+};
+
+// Calls f(TypeTag<T>{}) with the C++ type of `t`: the body reads `using T = typename decltype(tag)::type;`.
+template <class F>
+decltype(auto) visit_dtype(DType t, F&& f) {
+  switch (t) {
+#define FACULA_CASE(T, Name) \
+  case DType::Name:          \
+    return f(TypeTag<T>{});
+    FACULA_FORALL_DTYPES(FACULA_CASE)
+#undef FACULA_CASE
+  }
+  fail(ErrorKind::Runtime, "unknown dtype");
+}
+
+template <class T>
+inline constexpr bool is_complex_v = std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>;
+template <class T>
+inline constexpr bool is_reduced_float_v = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+template <class T>
+inline constexpr bool is_floating_v = std::is_floating_point_v<T> || is_reduced_float_v<T>;
+
+// The type in which arithmetic on T is done: float for the 16-bit types, T itself otherwise.
+template <class T>
+using Wide = std::conditional_t<is_reduced_float_v<T>, float, T>;
+
+}  // namespace facula

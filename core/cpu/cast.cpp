@@ -1,0 +1,66 @@
+// Copies between dtypes.
+#include <array>
+#include <cstring>
+
+#include "cpu/elementwise.h"
+#include "cpu/loops.h"
+
+namespace facula::cpu {
+inline namespace FACULA_ISA {
+
+template <class To, class From>
+inline To convert(From x) {
+  if constexpr (std::is_same_v<To, From>) {
+    return x;
+  } else if constexpr (is_complex_v<From>) {
+    if constexpr (is_complex_v<To>) {
+      return To(static_cast<typename To::value_type>(x.real()), static_cast<typename To::value_type>(x.imag()));
+    } else if constexpr (std::is_same_v<To, bool>) {
+      return x.real() != 0 || x.imag() != 0;
+    } else {
+      return convert<To>(x.real());
+    }
+  } else if constexpr (is_complex_v<To>) {
+    return To(convert<typename To::value_type>(x), 0);
+  } else if constexpr (is_reduced_float_v<From>) {
+    return convert<To>(static_cast<float>(x));
+  } else if constexpr (is_reduced_float_v<To>) {
+    return To(static_cast<float>(x));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return x != From(0);
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    // Out of range is undefined in C++; going through int64 gives PyTorch's wrapping on the values that have one.
+    if (x >= From(-9.2233720368547758e18) && x < From(9.2233720368547758e18)) return static_cast<To>(static_cast<int64_t>(x));
+    return static_cast<To>(INT64_MIN);
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+template <class To, class From>
+void cast_loop(char** data, const int64_t* strides, int64_t n, const void*) {
+  if constexpr (std::is_same_v<To, From>) {
+    if (strides[0] == sizeof(To) && strides[1] == sizeof(To)) {
+      std::memcpy(data[0], data[1], n * sizeof(To));
+      return;
+    }
+    if (strides[0] == sizeof(To) && strides[1] == 0) {
+      std::fill_n(reinterpret_cast<To*>(data[0]), n, *reinterpret_cast<const To*>(data[1]));
+      return;
+    }
+  }
+  map1<To, From>(data, strides, n, [](From x) -> To { return convert<To>(x); });
+}
+
+#define TO(T, Name) cast_loop<T, From>,
+template <class From>
+constexpr std::array<Loop, kNumDTypes> row = {FACULA_FORALL_DTYPES(TO)};
+#undef TO
+
+extern const CastTable cast_table;
+#define FROM(T, Name) row<T>,
+const CastTable cast_table = {{FACULA_FORALL_DTYPES(FROM)}};
+#undef FROM
+
+}  // namespace FACULA_ISA
+}  // namespace facula::cpu

@@ -1,0 +1,13 @@
+#include "cuda/cuda.h"
+
+namespace facula::cuda {
+
+namespace {
+[[noreturn]] void no_device() { fail(ErrorKind::Runtime, "cuda: this build has no CUDA backend."); }
+}  // namespace
+
+void run_unary(UnaryOp, DType, const Walk&) { no_device(); }
+void run_binary(BinaryOp, DType, const Walk&) { no_device(); }
+void run_cast(DType, DType, const Walk&) { no_device(); }
+
+}  // namespace facula::cuda

@@ -1,0 +1,13 @@
+// The CUDA kernels that operations call. Pointers in a walk are device pointers, but for 0-d CPU operands (stride 0 and the
+// operand's `is_host` set), whose value is passed as a kernel argument.
+#pragma once
+#include "cpu/elementwise.h"
+#include "ops/elementwise.h"
+
+namespace facula::cuda {
+
+void run_unary(UnaryOp op, DType dtype, const Walk& walk);
+void run_binary(BinaryOp op, DType dtype, const Walk& walk);
+void run_cast(DType from, DType to, const Walk& walk);
+
+}  // namespace facula::cuda

@@ -1,0 +1,201 @@
+#include "ops/copy.h"
+
+#include "autograd/node.h"
+#include "base/python_error.h"
+#include "cuda/cuda.h"
+#include "ops/inplace.h"
+#include "ops/ops.h"
+#include "tensor/backend.h"
+
+namespace facula {
+
+namespace {
+
+// Both on one device, any dtypes and layouts.
+void cast_on_device(const Tensor& dst, const Tensor& src) {
+  Walk walk = make_walk("copy_", dst, {src});
+  if (!walk.device.is_cpu()) return cuda::run_cast(src.dtype(), dst.dtype(), walk);
+  run_cpu(walk, cpu::get_cast_table().loops[static_cast<int>(src.dtype())][static_cast<int>(dst.dtype())]);
+}
+
+// Between devices bytes travel contiguous and unconverted; layout and dtype change on the source's side first.
+void copy_across(const Tensor& dst, const Tensor& src) {
+  Tensor from = contiguous(to_dtype(expand(src, dst.sizes()), dst.dtype()));
+  Tensor to = dst.is_contiguous() ? dst : empty(dst.sizes(), dst.dtype(), dst.device());
+  Backend& backend = backend_of(dst.is_cpu() ? src.device() : dst.device());
+  backend.copy_bytes(to.data(), to.device(), from.data(), from.device(), to.numel() * to.itemsize());
+  if (!to.is_same(dst)) cast_on_device(dst, to);
+}
+
+}  // namespace
+
+void copy_into(const Tensor& dst, const Tensor& src) {
+  check(is_expandable_to(src.sizes(), dst.sizes()), "copy_: a tensor of shape ", src.sizes(),
+        " cannot be broadcast to the shape ", dst.sizes(), " that it is copied into.");
+  if (dst.is_same(src) || dst.numel() == 0) return;
+  NoGradGuard guard;
+  if (dst.device() != src.device()) return copy_across(dst, src);
+  // A copy between overlapping pieces of one storage (x[1:] = x[:-1]) reads everything before it writes.
+  bool may_overlap = dst.storage() == src.storage() && dst.data() != src.data();
+  cast_on_device(dst, may_overlap ? clone(src) : src);
+}
+
+Tensor& copy_(Tensor& dst, const Tensor& src) {
+  check_inplace("copy_", dst);
+  copy_into(dst, src);
+  bump_version(dst);
+  if (!is_grad_enabled() || !(dst.requires_grad() || src.requires_grad()) || !is_differentiable(dst.dtype())) return dst;
+  Tensor y = record("CopyBackwards", alias(dst), {dst, src}, [device = src.device(), dtype = src.dtype()](const Tensor& g, Needs need) -> TensorList {
+    Tensor to_src;
+    if (need[1]) {
+      Tensor r = is_complex(g.dtype()) && !is_complex(dtype) ? real(g) : g;
+      to_src = to(r, device, dtype, false);
+    }
+    return {need[0] ? zeros(g.sizes(), g.dtype(), g.device()) : Tensor(), to_src};
+  });
+  rebase_history(dst, y);
+  return dst;
+}
+
+Tensor& fill_(Tensor& x, const Tensor& value) {
+  check(value.dim() == 0, "fill_: fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(), " dimensions.");
+  check_inplace("fill_", x);
+  check(is_complex(x.dtype()) || !is_complex(value.dtype()) , "fill_: value cannot be converted to ", x.dtype(),
+        " without overflow: it is complex.");
+  copy_into(x, value);
+  bump_version(x);
+  if (is_grad_enabled() && (x.requires_grad() || value.requires_grad()) && is_differentiable(x.dtype())) {
+    Tensor y = record("FillBackward1", alias(x), {x, value}, [](const Tensor& g, Needs need) -> TensorList {
+      return {need[0] ? zeros(g.sizes(), g.dtype(), g.device()) : Tensor(), need[1] ? sum(g) : Tensor()};
+    });
+    rebase_history(x, y);
+  }
+  return x;
+}
+
+Tensor& fill_(Tensor& x, Scalar value) { return fill_(x, wrapped_number(value)); }
+Tensor& zero_(Tensor& x) { return fill_(x, wrapped_number(0)); }
+
+Tensor full(const Dims& sizes, Scalar value, DType dtype, Device device) {
+  Tensor x = empty(sizes, dtype, device);
+  copy_into(x, scalar_tensor(value, dtype));
+  return x;
+}
+
+Tensor empty_like(const Tensor& x, DType dtype, Device device, MemoryFormat format) {
+  if (format != MemoryFormat::Preserve) return empty(x.sizes(), dtype, device, format);
+  if (x.is_contiguous()) return empty(x.sizes(), dtype, device);
+  if (is_non_overlapping_and_dense(x.sizes(), x.strides())) return empty_strided(x.sizes(), x.strides(), dtype, device);
+  Tensor y = empty_for(x.sizes(), dtype, {x});
+  return y.device() == device ? y : empty_strided(x.sizes(), y.strides(), dtype, device);
+}
+
+Tensor empty_like(const Tensor& x) { return empty_like(x, x.dtype(), x.device()); }
+
+Tensor clone(const Tensor& x, MemoryFormat format) {
+  Tensor y = empty_like(x, x.dtype(), x.device(), format);
+  copy_into(y, x);
+  return record("CloneBackward0", y, {x}, [](const Tensor& g) { return g; });
+}
+
+Tensor clone_with_history(const Tensor& x) {
+  Tensor y = empty_like(x);
+  copy_into(y, x);
+  AutogradMeta& meta = y.meta();
+  Edge edge = gradient_edge(x);
+  meta.grad_fn = edge.node;
+  meta.output_nr = edge.input_nr;
+  y->requires_grad = edge.node != nullptr;
+  return y;
+}
+
+Tensor contiguous(const Tensor& x, MemoryFormat format) {
+  check(format != MemoryFormat::Preserve, "contiguous: preserve memory format is unsupported by the contiguous operator.");
+  return x.is_contiguous(format) ? x : clone(x, format);
+}
+
+Tensor to(const Tensor& x, Device device, DType dtype, bool copy, MemoryFormat format) {
+  if (!device.is_cpu()) device = backend_of(device).resolve(device);
+  bool same_layout = format == MemoryFormat::Preserve || x.is_contiguous(format);
+  if (device == x.device() && dtype == x.dtype() && same_layout && !copy) return x;
+  Tensor y = empty_like(x, dtype, device, format);
+  copy_into(y, x);
+  return record("ToCopyBackward0", y, {x}, [device = x.device(), dtype = x.dtype()](const Tensor& g) {
+    Tensor r = is_complex(g.dtype()) && !is_complex(dtype) ? real(g) : g;
+    return to(r, device, dtype, false);
+  });
+}
+
+Tensor to_dtype(const Tensor& x, DType dtype) {
+  if (x.dtype() == dtype) return x;
+  return to(x, x.device(), dtype, false);
+}
+
+Scalar item(const Tensor& x) {
+  check(x.numel() == 1, "item: a Tensor with ", x.numel(), " elements cannot be converted to Scalar.");
+  Tensor host = x;
+  if (!x.is_cpu()) {
+    NoGradGuard guard;
+    host = to(x, Device{}, x.dtype(), false);
+  }
+  return visit_dtype(x.dtype(), [&](auto tag) -> Scalar {
+    using T = typename decltype(tag)::type;
+    T value = *host.data_as<T>();
+    if constexpr (is_complex_v<T>) {
+      return Scalar(std::complex<double>(value));
+    } else if constexpr (is_reduced_float_v<T>) {
+      return Scalar(static_cast<double>(static_cast<float>(value)));
+    } else {
+      return Scalar(value);
+    }
+  });
+}
+
+bool has_nan(const Tensor& x) {
+  if (!is_differentiable(x.dtype())) return false;
+  NoGradGuard guard;
+  Tensor flat = contiguous(to(x, Device{}, is_complex(x.dtype()) ? DType::Complex128 : DType::Float64, false));
+  int64_t n = flat.numel() * (is_complex(x.dtype()) ? 2 : 1);
+  const double* values = flat.data_as<double>();
+  for (int64_t i = 0; i < n; ++i)
+    if (values[i] != values[i]) return true;
+  return false;
+}
+
+void check_inplace_result(const char* op, const Tensor& x, const Dims& shape, DType dtype) {
+  check(shape == x.sizes(), op, ": output with shape ", x.sizes(), " doesn't match the broadcast shape ", shape,
+        "; an in-place operation cannot change the shape of its tensor.");
+  check(can_cast(dtype, x.dtype()), op, ": result type ", dtype, " can't be cast to the desired output type ", x.dtype(), ".");
+}
+
+Tensor into_out(const char* op, Tensor result, const Tensor& out) {
+  if (!out.defined()) return result;
+  check(!result.requires_grad() && !(is_grad_enabled() && out.requires_grad()), op,
+        ": functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
+  check(can_cast(result.dtype(), out.dtype()), op, ": result type ", result.dtype(), " can't be cast to the desired output type ",
+        out.dtype(), ".");
+  check(result.device() == out.device(), op, ": expected out to be on ", result.device(), ", got ", out.device(), ".");
+  if (out.sizes() != result.sizes()) {
+    if (out.numel() != 0) {
+      int failed = PyErr_WarnFormat(PyExc_UserWarning, 1,
+                                    "%s: the out tensor was resized because it had %lld elements and another shape than the result; "
+                                    "pass a tensor of the right shape, or one with no elements.", op, static_cast<long long>(out.numel()));
+      if (failed) throw_python_error();
+    }
+    resize_(out, result.sizes());
+  }
+  check(!has_internal_overlap(out), op, ": unsupported operation: more than one element of the written-to tensor refers to a single "
+        "memory location. Please clone() the tensor before performing the operation.");
+  copy_into(out, result);
+  bump_version(out);
+  return out;
+}
+
+void resize_(const Tensor& x, const Dims& sizes) {
+  int64_t numel = checked_numel(sizes);
+  int64_t needed = (x.offset() + numel) * x.itemsize();
+  if (needed > x.storage()->nbytes() && numel > 0) x.storage()->resize(needed);
+  set_geometry(x, sizes, contiguous_strides(sizes), x.offset());
+}
+
+}  // namespace facula

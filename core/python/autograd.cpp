@@ -1,0 +1,210 @@
+// backward(), grad modes, hooks, nodes as Python objects.
+#include <structmember.h>
+
+#include "autograd/hooks.h"
+#include "autograd/node.h"
+#include "ops/ops.h"
+#include "python/bind.h"
+#include "python/function.h"
+#include "python/new_tensor.h"
+
+namespace facula {
+
+namespace {
+
+// The gradient to start from: the given one, or 1 for a scalar.
+Tensor root_gradient(const Tensor& root, const Tensor& given) {
+  if (given.defined()) {
+    check(given.sizes() == root.sizes(), "Mismatch in shape: grad_output[0] has a shape of ", given.sizes(), " and output[0] has a shape of ",
+          root.sizes(), ".");
+    check(is_complex(given.dtype()) == is_complex(root.dtype()),
+          "For complex Tensors, both grad_output and output are required to have the same dtype: got ", given, " and ", root, ".");
+    return given;
+  }
+  if (!root.requires_grad()) return Tensor();  // refused with a better message by the engine
+  check(root.numel() == 1, "grad can be implicitly created only for scalar outputs, but the output is ", root,
+        ". Reduce it first, e.g. with .sum(), or pass gradient=, a tensor of the output's shape.");
+  check(is_floating(root.dtype()), "grad can be implicitly created only for real scalar outputs but got ", root, ".");
+  return full(root.sizes(), 1, root.dtype(), root.device());
+}
+
+TensorList root_gradients(const TensorList& roots, const std::vector<std::optional<Tensor>>& given) {
+  check(given.empty() || given.size() == roots.size(), "got ", roots.size(), " tensors and ", given.size(), " gradients");
+  TensorList grads;
+  for (size_t i = 0; i < roots.size(); ++i)
+    grads.push_back(root_gradient(roots[i], given.empty() || !given[i] ? Tensor() : *given[i]));
+  return grads;
+}
+
+void check_inputs(const TensorList& inputs) {
+  for (const Tensor& x : inputs)
+    check(x.requires_grad(), "One of the differentiated Tensors does not require grad: ", x, ".");
+}
+
+nb::object dict_of(PyObject*& slot) {
+  if (!slot) slot = PyDict_New();
+  return nb::borrow(slot);
+}
+
+// A dict for the hooks of a tensor: on its node for a result, on the tensor itself for a leaf.
+nb::object tensor_hooks(const Tensor& x) {
+  check(x.requires_grad(), "register_hook: cannot register a hook on a tensor that doesn't require gradient: ", x, ".");
+  Node* node = x.grad_fn();
+  bool is_leaf = node == nullptr;
+  if (is_leaf) {
+    if (x->meta && x->meta->hooks) return nb::borrow(x->meta->hooks);
+    node = accumulator_of(x);
+  } else {
+    retain_node(node);
+  }
+  nb::object owner = nb::steal(node);
+  uint32_t output_nr = is_leaf ? 0 : x->meta->output_nr;
+  for (auto& hooks : node->get_extras().tensor_hooks)
+    if (hooks.output_nr == output_nr) return nb::borrow(hooks.dict);
+  nb::object dict = nb::dict();
+  node->get_extras().tensor_hooks.push_back({output_nr, nb::object(dict).release().ptr()});
+  if (is_leaf) {
+    // The accumulator would die with the last graph that uses it, and the hooks with it: the leaf keeps both.
+    x.meta().hooks = nb::object(dict).release().ptr();
+  }
+  return dict;
+}
+
+void retain_grad(const Tensor& x) {
+  check(x.requires_grad(), "retain_grad: can't retain_grad on Tensor that has requires_grad=False");
+  if (x.is_leaf() || x.meta().retains_grad) return;
+  PyObject* weak = PyWeakref_NewRef(x.get(), nullptr);
+  if (!weak) throw_python_error();
+  x.grad_fn()->get_extras().retained.push_back({x->meta->output_nr, weak});
+  x.meta().retains_grad = true;
+}
+
+// ---- grad_fn in Python
+
+Node* node_of(PyObject* self) { return static_cast<Node*>(self); }
+
+PyObject* node_name(PyObject* self, PyObject*) { return PyUnicode_FromString(node_of(self)->name); }
+
+PyObject* node_next_functions(PyObject* self, void*) {
+  Node* node = node_of(self);
+  PyObject* tuple = PyTuple_New(node->n_edges);
+  for (uint32_t i = 0; tuple && i < node->n_edges; ++i) {
+    PyObject* next = node->edges[i].node ? static_cast<PyObject*>(node->edges[i].node) : Py_None;
+    PyTuple_SET_ITEM(tuple, i, Py_BuildValue("(OI)", next, node->edges[i].input_nr));
+  }
+  return tuple;
+}
+
+PyObject* node_variable(PyObject* self, void*) {
+  Node* node = node_of(self);
+  if (!node->is_accumulator) {
+    PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute 'variable'", node->name);
+    return nullptr;
+  }
+  return guarded([&] { return wrap(leaf_of(*node)); });
+}
+
+PyObject* node_metadata(PyObject* self, void*) {
+  return guarded([&] { return dict_of(node_of(self)->get_extras().metadata).release().ptr(); });
+}
+PyObject* node_pre_hooks(PyObject* self, PyObject*) {
+  return guarded([&] { return dict_of(node_of(self)->get_extras().pre_hooks).release().ptr(); });
+}
+PyObject* node_post_hooks(PyObject* self, PyObject*) {
+  return guarded([&] { return dict_of(node_of(self)->get_extras().post_hooks).release().ptr(); });
+}
+PyObject* node_sequence_nr(PyObject* self, PyObject*) { return PyLong_FromUnsignedLongLong(node_of(self)->sequence_nr); }
+PyObject* node_repr(PyObject* self) { return PyUnicode_FromFormat("<%s object at %p>", node_of(self)->name, self); }
+
+}  // namespace
+
+void init_node_type(PyObject* module) {
+  static PyMethodDef methods[] = {
+      {"name", node_name, METH_NOARGS, "The name of the derivative, for example 'MulBackward0'."},
+      {"_hooks", node_post_hooks, METH_NOARGS, "The dict of hooks that run after the node."},
+      {"_prehooks", node_pre_hooks, METH_NOARGS, "The dict of hooks that run before the node."},
+      {"_sequence_nr", node_sequence_nr, METH_NOARGS, "The place of the operation in the order of execution."},
+      {nullptr, nullptr, 0, nullptr}};
+  static PyGetSetDef properties[] = {
+      {"next_functions", node_next_functions, nullptr, "Pairs (node, input number): where gradients go next.", nullptr},
+      {"variable", node_variable, nullptr, "The leaf of an AccumulateGrad node.", nullptr},
+      {"metadata", node_metadata, nullptr, "A dict for notes about the node.", nullptr},
+      {nullptr, nullptr, nullptr, nullptr, nullptr}};
+  static PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(Node, dict), READONLY, nullptr}, {nullptr, 0, 0, 0, nullptr}};
+  static PyType_Slot slots[] = {
+      {Py_tp_dealloc, reinterpret_cast<void*>(dealloc_node)},
+      {Py_tp_traverse, reinterpret_cast<void*>(+[](PyObject* self, visitproc visit, void* arg) { return traverse_node(node_of(self), visit, arg); })},
+      {Py_tp_clear, reinterpret_cast<void*>(+[](PyObject* self) { clear_node(node_of(self)); return 0; })},
+      {Py_tp_repr, reinterpret_cast<void*>(node_repr)},
+      {Py_tp_methods, methods},
+      {Py_tp_getset, properties},
+      {Py_tp_members, members},
+      {0, nullptr}};
+  static PyType_Spec spec = {"facula.autograd.graph.Node", sizeof(Node), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  node_base_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  if (!node_base_type) throw_python_error();
+  PyModule_AddObjectRef(module, "Node", reinterpret_cast<PyObject*>(node_base_type));
+}
+
+void bind_autograd(nb::module_& m) {
+  m.def("is_grad_enabled", &is_grad_enabled, "Whether operations are recorded in this thread.");
+  m.def("_set_grad_enabled", &set_grad_enabled, "mode"_a);
+  m.def("is_inference_mode_enabled", &is_inference_mode_enabled, "Whether inference mode is on in this thread.");
+  m.def("_set_inference_mode", &set_inference_mode_enabled, "mode"_a);
+  m.def("is_anomaly_enabled", &is_anomaly_enabled);
+  m.def("is_anomaly_check_nan_enabled", &is_anomaly_check_nan_enabled);
+  m.def("_set_anomaly_enabled", &set_anomaly_enabled, "mode"_a, "check_nan"_a = true);
+
+  m.def("_backward", [](const TensorList& roots, const std::vector<std::optional<Tensor>>& grads, bool retain_graph, bool create_graph, const TensorList& inputs) {
+    check_inputs(inputs);
+    TensorList starts = root_gradients(roots, grads);
+    TensorList captured = run_backward(roots, starts, retain_graph, create_graph, inputs, /*accumulate=*/true, false);
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (captured[i].defined()) accumulate_grad(inputs[i], captured[i]);
+  }, "tensors"_a, "grad_tensors"_a, "retain_graph"_a, "create_graph"_a, "inputs"_a);
+  m.def("_grad", [](const TensorList& roots, const TensorList& inputs, const std::vector<std::optional<Tensor>>& grads, bool retain_graph, bool create_graph) {
+    check_inputs(inputs);
+    return run_backward(roots, root_gradients(roots, grads), retain_graph, create_graph, inputs, false, false);
+  }, "outputs"_a, "inputs"_a, "grad_outputs"_a, "retain_graph"_a, "create_graph"_a);
+  def_method("backward", [](const Tensor& x, const std::optional<Tensor>& gradient, std::optional<bool> retain_graph, bool create_graph, const std::optional<TensorList>& inputs) {
+    TensorList targets = inputs.value_or(TensorList{});
+    check(!inputs || !targets.empty(), "backward: inputs argument to backward() cannot be empty.");
+    check_inputs(targets);
+    TensorList captured = run_backward({x}, {root_gradient(x, gradient.value_or(Tensor()))}, retain_graph.value_or(create_graph), create_graph, targets, true, false);
+    for (size_t i = 0; i < targets.size(); ++i)
+      if (captured[i].defined()) accumulate_grad(targets[i], captured[i]);
+  }, "gradient"_a.none() = nb::none(), "retain_graph"_a.none() = nb::none(), "create_graph"_a = false, "inputs"_a.none() = nb::none(),
+  "Computes the gradients of the leaves and adds them to their .grad.");
+
+  def_method("requires_grad_", [](Tensor x, bool on) { require_grad(x, on); return x; }, "requires_grad"_a = true);
+  def_method("retain_grad", &retain_grad, "Keeps the gradient of this result in .grad, as for a leaf.");
+  def_method("_tensor_hooks", &tensor_hooks);
+  def_method("_post_accumulate_hooks", [](const Tensor& x) {
+    check(x.requires_grad(), "register_post_accumulate_grad_hook: cannot register a hook on a tensor that doesn't require gradient: ", x, ".");
+    check(x.is_leaf(), "register_post_accumulate_grad_hook: post accumulate grad hooks cannot be registered on non-leaf tensors.");
+    return dict_of(x.meta().post_accumulate_hooks);
+  });
+  def_method("detach_", [](Tensor x) {
+    check(!x.is_view(), "detach_: Can't detach views in-place. Use detach() instead.");
+    if (x->meta) release_node(std::exchange(x->meta->grad_fn, nullptr));
+    x->requires_grad = false;
+    return x;
+  });
+  def_method("is_inference", [](const Tensor& x) { return x->is_inference; });
+  def_method("_is_view", [](const Tensor& x) { return x.is_view(); });
+  def_method("_bump_version", [](const Tensor& x) { bump_version(x); });
+
+  m.def("_push_saved_tensors_hooks", [](nb::handle pack, nb::handle unpack) { push_saved_tensor_hooks(pack.ptr(), unpack.ptr()); });
+  m.def("_pop_saved_tensors_hooks", &pop_saved_tensor_hooks);
+  m.def("_set_saved_tensors_hooks_disabled", [](std::optional<std::string> message) {
+    set_saved_tensor_hooks_disabled(message ? message->c_str() : nullptr);
+  }, "message"_a.none());
+  m.def("_saved_tensors_hooks_disabled", [] {
+    const char* message = saved_tensor_hooks_disabled();
+    return message ? std::optional<std::string>(message) : std::nullopt;
+  });
+  bind_function(m);
+}
+
+}  // namespace facula

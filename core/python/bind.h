@@ -1,0 +1,35 @@
+// Helpers to bind operations. One call gives the function `facula.name(input, ...)` and the method `Tensor.name(...)`.
+#pragma once
+#include "python/casters.h"
+
+namespace facula {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+// The method only. `self` is the first argument and has no name.
+template <class F, class... Extra>
+void def_method(const char* name, F&& f, const Extra&... extra) {
+  nb::cpp_function_def(std::forward<F>(f), nb::scope(nb::handle(reinterpret_cast<PyObject*>(tensor_type))), nb::name(name),
+                       nb::is_method(), extra...);
+}
+
+// The function and the method of the same signature.
+template <class F, class... Extra>
+void def_op(nb::module_& m, const char* name, F f, const Extra&... extra) {
+  m.def(name, f, "input"_a, extra...);
+  def_method(name, f, extra...);
+}
+
+void bind_types(nb::module_& m);
+void bind_tensor_type(nb::module_& m);
+void bind_arithmetic(nb::module_& m);
+void bind_unary(nb::module_& m);
+void bind_view(nb::module_& m);
+void bind_creation(nb::module_& m);
+void bind_reduce(nb::module_& m);
+void bind_copy(nb::module_& m);
+void bind_autograd(nb::module_& m);
+void bind_runtime(nb::module_& m);
+
+}  // namespace facula

@@ -1,0 +1,54 @@
+#include "autograd/node.h"
+#include "base/parallel.h"
+#include "cpu/isa.h"
+#include "python/bind.h"
+
+namespace facula {
+
+namespace {
+
+// Long kernels run without the interpreter lock. A thread that does not hold it (or a process that is ending) leaves it alone.
+void* leave_interpreter() { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; }
+void enter_interpreter(void* state) {
+  if (state) PyEval_RestoreThread(static_cast<PyThreadState*>(state));
+}
+
+}  // namespace
+
+void bind_runtime(nb::module_& m) {
+  m.def("get_num_threads", &get_num_threads, "The number of threads that kernels may use.");
+  m.def("set_num_threads", [](int n) {
+    check(n > 0, "set_num_threads: expects a positive integer, got ", n, ".");
+    set_num_threads(n);
+  }, "n"_a, "Sets the number of threads that kernels may use. Results do not depend on it.");
+  m.def("set_flush_denormal", &set_flush_denormal, "mode"_a, "Whether denormal numbers are treated as zero. False if the machine cannot.");
+  m.def("_cpu_capability", &cpu::isa_name);
+}
+
+}  // namespace facula
+
+NB_MODULE(_core, m) {
+  using namespace facula;
+  nb::set_leak_warnings(false);
+  set_blocking_hooks({leave_interpreter, enter_interpreter});
+  nb::register_exception_translator([](const std::exception_ptr& error, void*) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const PythonError&) {
+      set_python_exception();
+    } catch (const Error&) {
+      set_python_exception();
+    }
+  });
+  bind_types(m);
+  bind_tensor_type(m);
+  init_node_type(m.ptr());
+  bind_creation(m);
+  bind_arithmetic(m);
+  bind_unary(m);
+  bind_view(m);
+  bind_reduce(m);
+  bind_copy(m);
+  bind_autograd(m);
+  bind_runtime(m);
+}

@@ -1,0 +1,327 @@
+// The Python type `Tensor`: life and death, properties, arithmetic slots. Everything with a name and arguments is bound by
+// family in the other files.
+#include <structmember.h>
+
+#include "autograd/node.h"
+#include "ops/ops.h"
+#include "python/bind.h"
+#include "python/new_tensor.h"
+#include "python/slots.h"
+
+namespace facula {
+
+namespace {
+
+Tensor self_of(PyObject* self) { return as_tensor(self); }
+
+void tensor_dealloc(PyObject* self) {
+  auto* impl = static_cast<TensorImpl*>(self);
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  if (impl->weakrefs) PyObject_ClearWeakRefs(self);
+  destroy_tensor(impl);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
+  return traverse_tensor(static_cast<TensorImpl*>(self), visit, arg);
+}
+
+int tensor_clear(PyObject* self) {
+  clear_tensor(static_cast<TensorImpl*>(self));
+  return 0;
+}
+
+PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  return guarded([&] { return legacy_new(type, args, kwargs).release(); });
+}
+
+// ---- properties
+
+using Getter = PyObject* (*)(const Tensor&);
+
+template <Getter get>
+PyObject* getter(PyObject* self, void*) {
+  return guarded([&] { return get(self_of(self)); });
+}
+
+PyObject* get_shape(const Tensor& x) { return size_object(x.sizes()); }
+PyObject* get_ndim(const Tensor& x) { return PyLong_FromLongLong(x.dim()); }
+PyObject* get_itemsize(const Tensor& x) { return PyLong_FromLongLong(x.itemsize()); }
+PyObject* get_nbytes(const Tensor& x) { return PyLong_FromLongLong(x.itemsize() * x.numel()); }
+PyObject* get_dtype(const Tensor& x) { return nb::handle(dtype_object(x.dtype())).inc_ref().ptr(); }
+PyObject* get_device(const Tensor& x) { return nb::cast(x.device()).release().ptr(); }
+PyObject* get_is_cuda(const Tensor& x) { return PyBool_FromLong(!x.is_cpu()); }
+PyObject* get_is_cpu(const Tensor& x) { return PyBool_FromLong(x.is_cpu()); }
+PyObject* get_false(const Tensor&) { Py_RETURN_FALSE; }
+PyObject* get_is_leaf(const Tensor& x) { return PyBool_FromLong(x.is_leaf()); }
+PyObject* get_requires_grad(const Tensor& x) { return PyBool_FromLong(x.requires_grad()); }
+PyObject* get_retains_grad(const Tensor& x) { return PyBool_FromLong(x->meta && x->meta->retains_grad && !x.is_leaf()); }
+PyObject* get_volatile(const Tensor& x) { return PyBool_FromLong(x->is_volatile); }
+PyObject* get_version(const Tensor& x) { return PyLong_FromUnsignedLong(x.version()); }
+PyObject* get_output_nr(const Tensor& x) { return PyLong_FromUnsignedLong(x.grad_fn() ? x->meta->output_nr : 0); }
+PyObject* get_data(const Tensor& x) {
+  // Shares memory but not the version: writes through it are not seen by backward.
+  Tensor y = alias(x);
+  if (!y->version->in_storage && --y->version->n_refs == 0) delete y->version;
+  auto* own = new VersionCounter;
+  own->in_storage = false;
+  own->n_refs = 1;
+  y->version = own;
+  return y.release();
+}
+PyObject* get_base(const Tensor& x) { return wrap(Tensor::borrow(x->base)); }
+PyObject* get_grad_fn(const Tensor& x) {
+  Node* node = x.grad_fn();
+  PyObject* object = node ? static_cast<PyObject*>(node) : Py_None;
+  Py_INCREF(object);
+  return object;
+}
+PyObject* get_grad(const Tensor& x) {
+  if (!x->meta || !x->meta->grad) {
+    if (!x.is_leaf() && !x->meta->retains_grad &&
+        PyErr_WarnEx(PyExc_UserWarning,
+                     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+                     "populated during autograd.backward(). Call .retain_grad() on it before backward if you want its gradient.", 1))
+      throw_python_error();
+    Py_RETURN_NONE;
+  }
+  return wrap(Tensor::borrow(x->meta->grad));
+}
+PyObject* get_T(const Tensor& x) {
+  Dims order(x.dim());
+  for (int64_t i = 0; i < x.dim(); ++i) order[i] = x.dim() - 1 - i;
+  return permute(x, order).release();
+}
+PyObject* get_mT(const Tensor& x) {
+  check(x.dim() >= 2, "mT: tensor.mT is only supported on matrices or batches of matrices, got ", x, ".");
+  return transpose(x, -2, -1).release();
+}
+PyObject* get_mH(const Tensor& x) {
+  check(x.dim() >= 2, "mH: tensor.mH is only supported on matrices or batches of matrices, got ", x, ".");
+  return conj(transpose(x, -2, -1)).release();
+}
+PyObject* get_H(const Tensor& x) {
+  check(x.dim() == 2 || x.dim() == 0, "H: tensor.H is only supported on matrices (2-D tensors), got ", x, ". Use mH for batches.");
+  return x.dim() == 0 ? conj(x).release() : get_mH(x);
+}
+PyObject* get_real(const Tensor& x) { return real(x).release(); }
+PyObject* get_imag(const Tensor& x) { return imag(x).release(); }
+
+template <class F>
+int set_guarded(F&& f) {
+  try {
+    f();
+    return 0;
+  } catch (...) {
+    set_python_exception();
+    return -1;
+  }
+}
+
+int set_requires_grad(PyObject* self, PyObject* value, void*) {
+  return set_guarded([&] {
+    check_type(value && PyBool_Check(value), "requires_grad must be a bool");
+    require_grad(self_of(self), value == Py_True);
+  });
+}
+
+int set_volatile(PyObject* self, PyObject* value, void*) {
+  return set_guarded([&] {
+    Tensor x = self_of(self);
+    x->is_volatile = value && PyObject_IsTrue(value);
+    if (x->is_volatile && x.is_leaf()) x->requires_grad = false;
+  });
+}
+
+int set_grad(PyObject* self, PyObject* value, void*) {
+  return set_guarded([&] {
+    Tensor x = self_of(self);
+    Tensor grad;
+    if (value && value != Py_None) {
+      check_type(is_tensor(value), "assigned grad expected to be a Tensor or None but got grad of type ", Py_TYPE(value)->tp_name, ".");
+      check(value != self, "can't assign Variable as its own grad");
+      grad = as_tensor(value);
+      check(grad.dtype() == x.dtype(), "assigned grad has data of a different type: ", grad, " for a tensor ", x, ".");
+      check(grad.device() == x.device(), "assigned grad has data located on a different device: ", grad, " for a tensor ", x, ".");
+      check(grad.sizes() == x.sizes(), "assigned grad has data of a different size: ", grad, " for a tensor ", x, ".");
+    }
+    Py_XDECREF(std::exchange(x.meta().grad, grad.release()));
+  });
+}
+
+int set_data(PyObject* self, PyObject* value, void*) {
+  return set_guarded([&] {
+    check_type(value && is_tensor(value), "data: expected a Tensor, got ", value ? Py_TYPE(value)->tp_name : "nothing", ".");
+    replace_data(self_of(self), as_tensor(value));
+  });
+}
+
+int clear_grad_fn(PyObject*, PyObject*, void*) {
+  PyErr_SetString(PyExc_AttributeError, "grad_fn is read-only; use detach_() to cut a tensor from its history.");
+  return -1;
+}
+
+PyGetSetDef properties[] = {
+    {"shape", getter<get_shape>, nullptr, "The sizes of the dimensions, as a Size.", nullptr},
+    {"ndim", getter<get_ndim>, nullptr, "The number of dimensions.", nullptr},
+    {"itemsize", getter<get_itemsize>, nullptr, "Bytes of one element.", nullptr},
+    {"nbytes", getter<get_nbytes>, nullptr, "Bytes of all elements of the view.", nullptr},
+    {"dtype", getter<get_dtype>, nullptr, "The type of the elements.", nullptr},
+    {"device", getter<get_device>, nullptr, "Where the memory is.", nullptr},
+    {"is_cuda", getter<get_is_cuda>, nullptr, "Whether the tensor is on a CUDA device.", nullptr},
+    {"is_cpu", getter<get_is_cpu>, nullptr, "Whether the tensor is in main memory.", nullptr},
+    {"is_sparse", getter<get_false>, nullptr, "False: all tensors are strided.", nullptr},
+    {"is_quantized", getter<get_false>, nullptr, "False: there are no quantised tensors.", nullptr},
+    {"is_meta", getter<get_false>, nullptr, "False: all tensors have memory.", nullptr},
+    {"is_leaf", getter<get_is_leaf>, nullptr, "Whether the tensor was made by the user, not by a recorded operation.", nullptr},
+    {"requires_grad", getter<get_requires_grad>, set_requires_grad, "Whether gradients are wanted for the tensor.", nullptr},
+    {"retains_grad", getter<get_retains_grad>, nullptr, "Whether retain_grad() was called on this result.", nullptr},
+    {"volatile", getter<get_volatile>, set_volatile, "Historic: a volatile tensor makes every result volatile, without history.", nullptr},
+    {"_version", getter<get_version>, nullptr, "The number of in-place writes to the memory.", nullptr},
+    {"output_nr", getter<get_output_nr>, nullptr, "Which output of grad_fn the tensor is.", nullptr},
+    {"data", getter<get_data>, set_data, "The same memory, without history and unseen by backward's checks.", nullptr},
+    {"_base", getter<get_base>, nullptr, "The tensor that a view looks at.", nullptr},
+    {"grad_fn", getter<get_grad_fn>, clear_grad_fn, "The node that made the tensor; None for a leaf.", nullptr},
+    {"creator", getter<get_grad_fn>, nullptr, "The old name of grad_fn.", nullptr},
+    {"grad", getter<get_grad>, set_grad, "The gradient that backward() added up; None before.", nullptr},
+    {"T", getter<get_T>, nullptr, "The view with all dimensions reversed.", nullptr},
+    {"mT", getter<get_mT>, nullptr, "The view with the last two dimensions swapped.", nullptr},
+    {"H", getter<get_H>, nullptr, "The conjugate transpose of a matrix.", nullptr},
+    {"mH", getter<get_mH>, nullptr, "The conjugate transpose of the last two dimensions.", nullptr},
+    {"real", getter<get_real>, nullptr, "The real part, a view.", nullptr},
+    {"imag", getter<get_imag>, nullptr, "The imaginary part, a view.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyMemberDef members[] = {
+    {"__dictoffset__", T_PYSSIZET, offsetof(TensorImpl, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(TensorImpl, weakrefs), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+// ---- conversions to Python numbers
+
+int tensor_bool(PyObject* self) {
+  try {
+    Tensor x = self_of(self);
+    check(x.numel() != 0, "Boolean value of Tensor with no values is ambiguous");
+    check(x.numel() == 1, "Boolean value of Tensor with more than one value is ambiguous: it is ", x, ". Use any() or all().");
+    return item(x).to_bool();
+  } catch (...) {
+    set_python_exception();
+    return -1;
+  }
+}
+
+Scalar single_value(PyObject* self) {
+  Tensor x = self_of(self);
+  check(x.numel() == 1, "a Tensor with ", x.numel(), " elements cannot be converted to Scalar");
+  return item(x);
+}
+
+PyObject* tensor_int(PyObject* self) {
+  return guarded([&]() -> PyObject* {
+    Scalar value = single_value(self);
+    if (value.is_integral()) return PyLong_FromLongLong(value.to_int());
+    check(!value.is_complex(), "value cannot be converted to an int without overflow: it is complex.");
+    return PyLong_FromDouble(value.to_double());
+  });
+}
+
+PyObject* tensor_float(PyObject* self) {
+  return guarded([&] {
+    Scalar value = single_value(self);
+    check(!value.is_complex() || value.to_complex().imag() == 0, "value cannot be converted to type double without overflow");
+    return PyFloat_FromDouble(value.to_double());
+  });
+}
+
+PyObject* tensor_index(PyObject* self) {
+  return guarded([&] {
+    Tensor x = self_of(self);
+    check_type(x.numel() == 1 && !is_differentiable(x.dtype()), "only integer tensors of a single element can be converted to an index, got ", x, ".");
+    return PyLong_FromLongLong(item(x).to_int());
+  });
+}
+
+Py_ssize_t tensor_len(PyObject* self) {
+  Tensor x = self_of(self);
+  if (x.dim() == 0) {
+    PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor");
+    return -1;
+  }
+  return x.size(0);
+}
+
+Py_hash_t tensor_hash(PyObject* self) { return static_cast<Py_hash_t>(reinterpret_cast<size_t>(self) >> 4); }
+
+template <auto f>
+constexpr void* slot() {
+  return reinterpret_cast<void*>(f);
+}
+
+}  // namespace
+
+void require_grad(const Tensor& x, bool on) {
+  if (x.is_leaf()) {
+    check(!on || is_differentiable(x.dtype()), "only Tensors of floating point and complex dtype can require gradients, got ", x, ".");
+    check(!on || !x->is_inference || is_inference_mode_enabled(),
+          "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+    x->requires_grad = on;
+    if (on) x.meta();
+  } else {
+    check(on, "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
+          "doesn't require differentiation use var_no_grad = var.detach().");
+  }
+}
+
+void replace_data(const Tensor& x, const Tensor& value) {
+  // The counter of x goes on, apart from that of the new memory.
+  auto* own = new VersionCounter;
+  own->value = x.version();
+  own->in_storage = false;
+  own->n_refs = 1;
+  if (!x->version->in_storage && --x->version->n_refs == 0) delete x->version;
+  x->version = own;
+  value.storage()->retain();
+  x.storage()->release();
+  x->storage = value.storage();
+  x->dtype = value.dtype();
+  x->device = value.device();
+  set_geometry(x, value.sizes(), value.strides(), value.offset());
+}
+
+void bind_tensor_type(nb::module_& m) {
+  static PyType_Slot slots[] = {
+      {Py_tp_dealloc, slot<tensor_dealloc>()},
+      {Py_tp_traverse, slot<tensor_traverse>()},
+      {Py_tp_clear, slot<tensor_clear>()},
+      {Py_tp_new, slot<tensor_new>()},
+      {Py_tp_hash, slot<tensor_hash>()},
+      {Py_tp_getset, properties},
+      {Py_tp_members, members},
+      {Py_tp_doc, const_cast<char*>("A multi-dimensional array of one dtype: a strided view of a storage, with autograd.")},
+      {Py_nb_bool, slot<tensor_bool>()},
+      {Py_nb_int, slot<tensor_int>()},
+      {Py_nb_float, slot<tensor_float>()},
+      {Py_nb_index, slot<tensor_index>()},
+      {Py_mp_length, slot<tensor_len>()},
+      {Py_nb_add, slot<binary_slot<add_op>>()},
+      {Py_nb_subtract, slot<binary_slot<sub_op>>()},
+      {Py_nb_multiply, slot<binary_slot<mul>>()},
+      {Py_nb_true_divide, slot<binary_slot<div>>()},
+      {Py_nb_inplace_add, slot<inplace_slot<add_inplace>>()},
+      {Py_nb_inplace_subtract, slot<inplace_slot<sub_inplace>>()},
+      {Py_nb_inplace_multiply, slot<inplace_slot<mul_>>()},
+      {Py_nb_inplace_true_divide, slot<inplace_slot<div_>>()},
+      {Py_nb_negative, slot<unary_slot<neg>>()},
+      {0, nullptr}};
+  static PyType_Spec spec = {"facula.Tensor", sizeof(TensorImpl), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE, slots};
+  tensor_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  if (!tensor_type) throw nb::python_error();
+  m.attr("Tensor") = nb::handle(reinterpret_cast<PyObject*>(tensor_type));
+  nb::handle type(reinterpret_cast<PyObject*>(tensor_type));
+  nb::setattr(type, "layout", m.attr("strided"));
+}
+
+}  // namespace facula

@@ -1,0 +1,214 @@
+// dtype, device, Size, memory_format, layout: the small types around the tensor.
+#include <nanobind/operators.h>
+
+#include "python/bind.h"
+#include "tensor/backend.h"
+
+namespace facula {
+
+namespace {
+
+struct DTypeObject {
+  DType value;
+};
+
+PyObject* dtype_objects[kNumDTypes];
+PyTypeObject* size_type = nullptr;
+
+PyObject* size_repr(PyObject* self) {
+  PyObject* list = PySequence_List(self);
+  PyObject* text = list ? PyUnicode_FromFormat("torch.Size(%R)", list) : nullptr;
+  Py_XDECREF(list);
+  return text;
+}
+
+// A Size from a plain tuple, which it uses up.
+PyObject* size_from_tuple(PyObject* tuple) {
+  if (!tuple) return nullptr;
+  Py_ssize_t n = PyTuple_GET_SIZE(tuple);
+  PyObject* size = size_type->tp_alloc(size_type, n);
+  for (Py_ssize_t i = 0; size && i < n; ++i) {
+    PyObject* item = PyTuple_GET_ITEM(tuple, i);
+    Py_INCREF(item);
+    PyTuple_SET_ITEM(size, i, item);
+  }
+  Py_DECREF(tuple);
+  return size;
+}
+
+PyObject* size_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  PyObject* self = PyTuple_Type.tp_new(type, args, kwargs);
+  if (!self) return nullptr;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i) {
+    PyObject* item = PyTuple_GET_ITEM(self, i);
+    int64_t value;
+    if (PyLong_Check(item)) continue;
+    if (!index_from_object(item, value)) {
+      PyErr_Format(PyExc_TypeError, "Size: expected ints, got %s at position %zd.", Py_TYPE(item)->tp_name, i);
+      Py_DECREF(self);
+      return nullptr;
+    }
+    Py_DECREF(item);
+    PyTuple_SET_ITEM(self, i, PyLong_FromLongLong(value));
+  }
+  return self;
+}
+
+PyObject* size_subscript(PyObject* self, PyObject* key) {
+  PyObject* result = PyTuple_Type.tp_as_mapping->mp_subscript(self, key);
+  return result && PySlice_Check(key) ? size_from_tuple(result) : result;
+}
+
+PyObject* size_concat(PyObject* a, PyObject* b) {
+  if (!PyTuple_Check(a) || !PyTuple_Check(b)) Py_RETURN_NOTIMPLEMENTED;
+  return size_from_tuple(PyTuple_Type.tp_as_sequence->sq_concat(a, b));
+}
+
+PyObject* size_repeat(PyObject* self, Py_ssize_t n) {
+  return size_from_tuple(PyTuple_Type.tp_as_sequence->sq_repeat(self, n));
+}
+
+PyObject* size_numel(PyObject* self, PyObject*) {
+  PyObject* product = PyLong_FromLong(1);
+  for (Py_ssize_t i = 0; product && i < PyTuple_GET_SIZE(self); ++i)
+    Py_SETREF(product, PyNumber_Multiply(product, PyTuple_GET_ITEM(self, i)));
+  return product;
+}
+
+PyObject* size_reduce(PyObject* self, PyObject*) {
+  PyObject* plain = PySequence_Tuple(PySequence_List(self));
+  return Py_BuildValue("(O(N))", size_type, plain);
+}
+
+void make_size_type(nb::module_& m) {
+  static PyMethodDef methods[] = {
+      {"numel", size_numel, METH_NOARGS, "The number of elements of a tensor of this size."},
+      {"__reduce__", size_reduce, METH_NOARGS, nullptr},
+      {nullptr, nullptr, 0, nullptr}};
+  static PyType_Slot slots[] = {{Py_tp_repr, reinterpret_cast<void*>(size_repr)},
+                                {Py_tp_str, reinterpret_cast<void*>(size_repr)},
+                                {Py_tp_new, reinterpret_cast<void*>(size_new)},
+                                {Py_mp_subscript, reinterpret_cast<void*>(size_subscript)},
+                                {Py_sq_concat, reinterpret_cast<void*>(size_concat)},
+                                {Py_nb_add, reinterpret_cast<void*>(size_concat)},
+                                {Py_sq_repeat, reinterpret_cast<void*>(size_repeat)},
+                                {Py_tp_methods, methods},
+                                {Py_tp_doc, const_cast<char*>("The shape of a tensor: a tuple of ints.")},
+                                {0, nullptr}};
+  static PyType_Spec spec = {"facula.Size", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  size_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(&PyTuple_Type)));
+  if (!size_type) throw nb::python_error();
+  m.attr("Size") = nb::handle(reinterpret_cast<PyObject*>(size_type));
+}
+
+struct LayoutObject {};
+
+}  // namespace
+
+PyObject* size_object(const Dims& dims) {
+  PyObject* size = size_type->tp_alloc(size_type, dims.size());
+  for (size_t i = 0; size && i < dims.size(); ++i) PyTuple_SET_ITEM(size, i, PyLong_FromLongLong(dims[i]));
+  return size;
+}
+
+PyObject* dtype_object(DType dtype) { return dtype_objects[static_cast<int>(dtype)]; }
+
+bool dtype_from_object(PyObject* object, DType& out) {
+  for (int i = 0; i < kNumDTypes; ++i) {
+    if (object == dtype_objects[i]) {
+      out = static_cast<DType>(i);
+      return true;
+    }
+  }
+  if (object == reinterpret_cast<PyObject*>(&PyFloat_Type)) out = DType::Float64;
+  else if (object == reinterpret_cast<PyObject*>(&PyLong_Type)) out = DType::Int64;
+  else if (object == reinterpret_cast<PyObject*>(&PyBool_Type)) out = DType::Bool;
+  else if (object == reinterpret_cast<PyObject*>(&PyComplex_Type)) out = DType::Complex128;
+  else return false;
+  return true;
+}
+
+bool device_from_object(PyObject* object, Device& out) {
+  if (nb::isinstance<Device>(nb::handle(object))) {
+    out = nb::cast<Device>(nb::handle(object));
+    return true;
+  }
+  if (PyUnicode_Check(object)) {
+    out = parse_device(PyUnicode_AsUTF8(object));
+    return true;
+  }
+  int64_t index;
+  if (!index_from_object(object, index)) return false;
+  check(index >= 0 && index < 128, "device: expected an index of at least 0, got ", index, ".");
+  out = {DeviceType::CUDA, static_cast<int8_t>(index)};
+  return true;
+}
+
+void bind_types(nb::module_& m) {
+  nb::class_<DTypeObject> dtype(m, "dtype", "The type of a tensor's elements.");
+  dtype.def("__repr__", [](const DTypeObject& t) { return std::string("torch.") + dtype_name(t.value); })
+      .def("__reduce__", [](const DTypeObject& t) { return std::string(dtype_name(t.value)); })
+      .def("to_real", [](const DTypeObject& t) { return to_real_dtype(t.value); })
+      .def("to_complex", [](const DTypeObject& t) { return to_complex_dtype(t.value); })
+      .def_prop_ro("itemsize", [](const DTypeObject& t) { return item_size(t.value); })
+      .def_prop_ro("is_floating_point", [](const DTypeObject& t) { return is_floating(t.value); })
+      .def_prop_ro("is_complex", [](const DTypeObject& t) { return is_complex(t.value); })
+      .def_prop_ro("is_signed", [](const DTypeObject& t) { return t.value != DType::Bool && t.value != DType::UInt8; });
+  for (int i = 0; i < kNumDTypes; ++i) {
+    nb::object object = nb::cast(DTypeObject{static_cast<DType>(i)});
+    m.attr(kDTypeNames[i]) = object;
+    dtype_objects[i] = object.release().ptr();
+  }
+  const std::pair<const char*, DType> short_names[] = {
+      {"half", DType::Float16}, {"float", DType::Float32},  {"double", DType::Float64},   {"short", DType::Int16},
+      {"int", DType::Int32},    {"long", DType::Int64},     {"cfloat", DType::Complex64}, {"cdouble", DType::Complex128}};
+  for (auto& [name, type] : short_names) m.attr(name) = nb::handle(dtype_object(type));
+
+  nb::class_<Device>(m, "device", "Where a tensor lives: ``device('cpu')``, ``device('cuda:1')``, ``device('cuda', 1)``.")
+      .def("__init__", [](Device* self, DeviceArg arg) { new (self) Device(arg.device); }, "device"_a)
+      .def("__init__",
+           [](Device* self, const std::string& type, int index) {
+             check(index >= 0 && index < 128, "device: expected an index of at least 0, got ", index, ".");
+             new (self) Device(parse_device(type));
+             check(self->index < 0, "device: the index is given twice, in '", type, "' and as ", index, ".");
+             self->index = static_cast<int8_t>(index);
+           }, "type"_a, "index"_a)
+      .def_prop_ro("type", [](const Device& d) { return d.is_cpu() ? "cpu" : "cuda"; })
+      .def_prop_ro("index", [](const Device& d) { return d.index < 0 ? nb::object(nb::none()) : nb::object(nb::int_(int(d.index))); })
+      .def("__repr__", [](const Device& d) {
+             std::string text = std::string("device(type='") + (d.is_cpu() ? "cpu" : "cuda") + "'";
+             return text + (d.index >= 0 ? ", index=" + std::to_string(d.index) : "") + ")";
+           })
+      .def("__str__", [](const Device& d) { return to_string(d); })
+      .def("__hash__", [](const Device& d) { return int(d.type) * 1000 + d.index; })
+      .def("__eq__", [](const Device& a, nb::handle b) { return nb::isinstance<Device>(b) && a == nb::cast<Device>(b); })
+      .def("__ne__", [](const Device& a, nb::handle b) { return !nb::isinstance<Device>(b) || a != nb::cast<Device>(b); })
+      .def("__reduce__", [](const Device& d) {
+        return nb::make_tuple(nb::type<Device>(), nb::make_tuple(to_string(d)));
+      });
+
+  nb::class_<LayoutObject> layout(m, "layout");
+  layout.def("__repr__", [](const LayoutObject&) { return "torch.strided"; })
+        .def("__reduce__", [](const LayoutObject&) { return "strided"; });
+  m.attr("strided") = nb::cast(LayoutObject{});
+
+  nb::enum_<MemoryFormat>(m, "memory_format")
+      .value("contiguous_format", MemoryFormat::Contiguous)
+      .value("preserve_format", MemoryFormat::Preserve)
+      .value("channels_last", MemoryFormat::ChannelsLast)
+      .value("channels_last_3d", MemoryFormat::ChannelsLast3d)
+      .export_values()
+      .def("__repr__", [](MemoryFormat f) {
+        const char* names[] = {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"};
+        return std::string("torch.") + names[static_cast<int>(f)];
+      });
+
+  make_size_type(m);
+
+  m.def("promote_types", &promote_types, "type1"_a, "type2"_a, "The dtype that holds values of both.");
+  m.def("can_cast", &can_cast, "from_"_a, "to"_a, "Whether a conversion keeps the category of the type.");
+  m.def("get_default_dtype", &get_default_dtype, "The dtype of new floating-point tensors.");
+  m.def("set_default_dtype", [](DType d) { set_default_dtype(d); }, "d"_a, "Sets the dtype of new floating-point tensors.");
+}
+
+}  // namespace facula

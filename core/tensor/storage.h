@@ -1,0 +1,67 @@
+// Storage: one flat piece of memory. Tensors are views of it.
+#pragma once
+#include <cstdint>
+#include <utility>
+
+#include "base/allocator.h"
+#include "base/device.h"
+#include "base/location.h"
+
+namespace facula {
+
+// Counts the writes to a piece of memory. Backward compares it with the number it saved, and so finds tensors that
+// were overwritten since. Views share it, detach() too; `.data` starts a new one.
+struct VersionCounter {
+  uint32_t value = 0;
+  uint32_t n_refs = 0;  // of a counter that stands alone; one inside a storage lives as long as the storage
+  bool in_storage = true;
+  SourceLocation last_write;
+
+  void bump() {
+    ++value;
+    last_write = SourceLocation::here();
+  }
+};
+
+// Counted without atomics: handles are copied only while the interpreter lock is held. Kernels that run without the
+// lock see raw pointers only.
+class Storage {
+ public:
+  using Deleter = void (*)(void* context);
+
+  // Fresh memory from the device's allocator.
+  static Storage* allocate(int64_t nbytes, Device device);
+  // Memory that belongs to somebody else (NumPy, DLPack): `deleter(context)` is called at the end.
+  static Storage* wrap(void* data, int64_t nbytes, Device device, Deleter deleter, void* context);
+
+  void retain() { ++n_refs_; }
+  void release() {
+    if (--n_refs_ == 0) destroy();
+  }
+  int64_t n_refs() const { return n_refs_; }
+
+  char* data() const { return static_cast<char*>(data_); }
+  int64_t nbytes() const { return nbytes_; }
+  Device device() const { return device_; }
+  bool is_resizable() const { return deleter_ == nullptr; }
+  // Keeps the common prefix. Raises for borrowed memory.
+  void resize(int64_t nbytes);
+
+  VersionCounter version;
+
+ private:
+  Storage() = default;
+  ~Storage() = default;
+  void destroy();
+  void free_data();
+
+  void* data_ = nullptr;
+  int64_t nbytes_ = 0;
+  int64_t n_refs_ = 1;
+  Device device_;
+  Deleter deleter_ = nullptr;
+  void* context_ = nullptr;
+  void* stream_ = nullptr;  // the stream the block was allocated on
+};
+
+}  // namespace facula

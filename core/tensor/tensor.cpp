@@ -1,0 +1,297 @@
+#include "tensor/tensor.h"
+
+#include <cstring>
+
+#include "autograd/node.h"
+#include "tensor/backend.h"
+
+namespace facula {
+
+PyTypeObject* tensor_type = nullptr;
+
+namespace {
+
+bool compute_contiguous(const Dims& sizes, const Dims& strides) {
+  int64_t expected = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    if (sizes[i] == 0) return true;
+    if (sizes[i] == 1) continue;
+    if (strides[i] != expected) {
+      for (size_t j = 0; j < i; ++j)
+        if (sizes[j] == 0) return true;
+      return false;
+    }
+    expected *= sizes[i];
+  }
+  return true;
+}
+
+// Fills a fresh object. Takes over the caller's reference to `storage`. Sizes are already checked.
+void init_tensor(TensorImpl* x, Storage* storage, DType dtype, const Dims& sizes, const Dims& strides, int64_t offset,
+                 int64_t numel) {
+  x->dict = nullptr;
+  x->weakrefs = nullptr;
+  x->storage = storage;
+  x->version = &storage->version;
+  x->offset = offset;
+  x->numel = numel;
+  new (&x->sizes) Dims(sizes);
+  new (&x->strides) Dims(strides);
+  x->base = nullptr;
+  x->meta = nullptr;
+  x->view_version = 0;
+  x->dtype = dtype;
+  x->device = storage->device();
+  x->view_kind = ViewKind::Plain;
+  x->is_contiguous = compute_contiguous(sizes, strides);
+  x->is_wrapped_number = false;
+  x->requires_grad = false;
+  x->is_volatile = false;
+  x->is_inference = is_inference_mode_enabled();
+}
+
+Tensor make_tensor(Storage* storage, DType dtype, const Dims& sizes, const Dims& strides, int64_t offset, int64_t numel) {
+  TensorImpl* x = PyObject_GC_New(TensorImpl, tensor_type);
+  if (!x) {
+    storage->release();
+    fail(ErrorKind::OutOfMemory, "out of memory while making a tensor");
+  }
+  init_tensor(x, storage, dtype, sizes, strides, offset, numel);
+  PyObject_GC_Track(x);
+  return Tensor::steal(x);
+}
+
+int64_t storage_extent(const Dims& sizes, const Dims& strides) {
+  int64_t extent = 1;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0) return 0;
+    extent += (sizes[i] - 1) * strides[i];
+  }
+  return extent;
+}
+
+}  // namespace
+
+int64_t checked_numel(const Dims& sizes) {
+  check(sizes.size() <= kMaxDims, "a tensor can have at most ", kMaxDims, " dimensions, got ", sizes.size(), ".");
+  int64_t numel = 1;
+  bool overflow = false;
+  for (int64_t size : sizes) {
+    check(size >= 0, "expected sizes of at least 0, got the shape ", sizes, ".");
+    overflow |= __builtin_mul_overflow(numel, size, &numel);
+  }
+  if (overflow) {
+    // A zero later in the shape makes the product 0 whatever came before.
+    for (int64_t size : sizes)
+      if (size == 0) return 0;
+    fail(ErrorKind::Runtime, "the shape ", sizes, " has more elements than an int64 can count.");
+  }
+  return numel;
+}
+
+Dims contiguous_strides(const Dims& sizes) {
+  Dims strides;
+  strides.resize(sizes.size());
+  int64_t step = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    strides[i] = step;
+    if (__builtin_mul_overflow(step, std::max<int64_t>(sizes[i], 1), &step)) step = 1;  // only if numel is 0
+  }
+  return strides;
+}
+
+Dims channels_last_strides(const Dims& sizes) {
+  Dims strides(sizes.size());
+  int64_t step = 1;
+  auto set = [&](size_t i) {
+    strides[i] = step;
+    step *= std::max<int64_t>(sizes[i], 1);
+  };
+  set(1);
+  for (size_t i = sizes.size(); i-- > 2;) set(i);
+  set(0);
+  return strides;
+}
+
+bool Tensor::is_contiguous(MemoryFormat format) const {
+  if (format == MemoryFormat::Contiguous || format == MemoryFormat::Preserve) return is_contiguous();
+  if (dim() != (format == MemoryFormat::ChannelsLast ? 4 : 5)) return false;
+  Dims expected = channels_last_strides(sizes());
+  for (int64_t i = 0; i < dim(); ++i)
+    if (size(i) != 1 && stride(i) != expected[i] && numel() != 0) return false;
+  return true;
+}
+
+Tensor empty(const Dims& sizes, DType dtype, Device device, MemoryFormat format) {
+  int64_t numel = checked_numel(sizes), nbytes;
+  check(!__builtin_mul_overflow(numel, item_size(dtype), &nbytes), "the shape ", sizes, " of ", dtype,
+        " needs more bytes than an int64 can count.");
+  if (!device.is_cpu()) device = backend_of(device).resolve(device);
+  if (format == MemoryFormat::ChannelsLast || format == MemoryFormat::ChannelsLast3d) {
+    size_t wanted = format == MemoryFormat::ChannelsLast ? 4 : 5;
+    check(sizes.size() == wanted, "required rank ", wanted, " tensor to use channels_last format, got the shape ", sizes, ".");
+    return make_tensor(Storage::allocate(nbytes, device), dtype, sizes, channels_last_strides(sizes), 0, numel);
+  }
+  return make_tensor(Storage::allocate(nbytes, device), dtype, sizes, contiguous_strides(sizes), 0, numel);
+}
+
+Tensor empty_strided(const Dims& sizes, const Dims& strides, DType dtype, Device device) {
+  check(sizes.size() == strides.size(), "empty_strided: sizes ", sizes, " and strides ", strides, " must be of equal length.");
+  int64_t numel = checked_numel(sizes);
+  for (int64_t stride : strides) check(stride >= 0, "empty_strided: strides must not be negative, got ", strides, ".");
+  if (!device.is_cpu()) device = backend_of(device).resolve(device);
+  int64_t nbytes = storage_extent(sizes, strides) * item_size(dtype);
+  return make_tensor(Storage::allocate(nbytes, device), dtype, sizes, strides, 0, numel);
+}
+
+Tensor scalar_tensor(Scalar value, DType dtype, Device device) {
+  Tensor x = empty({}, dtype);
+  visit_dtype(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    *x.data_as<T>() = value.to<T>();
+  });
+  if (device.is_cpu()) return x;
+  Tensor y = empty({}, dtype, device);
+  backend_of(device).copy_bytes(y.data(), y.device(), x.data(), x.device(), x.itemsize());
+  return y;
+}
+
+Tensor wrapped_number(Scalar value) {
+  DType dtype = value.dtype();
+  // Numbers keep all their digits; the default dtype enters by promotion.
+  if (value.is_floating()) dtype = DType::Float64;
+  if (value.is_complex()) dtype = DType::Complex128;
+  Tensor x = scalar_tensor(value, dtype);
+  x->is_wrapped_number = true;
+  return x;
+}
+
+Tensor from_storage(Storage* storage, DType dtype, const Dims& sizes, const Dims& strides, int64_t offset) {
+  storage->retain();
+  return make_tensor(storage, dtype, sizes, strides, offset, checked_numel(sizes));
+}
+
+namespace {
+void share_version(TensorImpl* to, const TensorImpl* from) {
+  to->version = from->version;
+  if (!to->version->in_storage) ++to->version->n_refs;
+}
+}  // namespace
+
+Tensor alias(const Tensor& x) {
+  x.storage()->retain();
+  Tensor y = make_tensor(x.storage(), x.dtype(), x.sizes(), x.strides(), x.offset(), x.numel());
+  share_version(y.get(), x.get());
+  return y;
+}
+
+Tensor alias_as(PyTypeObject* type, const Tensor& x) {
+  TensorImpl* y = reinterpret_cast<TensorImpl*>(type->tp_alloc(type, 0));
+  if (!y) fail(ErrorKind::OutOfMemory, "out of memory while making a tensor");
+  x.storage()->retain();
+  init_tensor(y, x.storage(), x.dtype(), x.sizes(), x.strides(), x.offset(), x.numel());
+  share_version(y, x.get());
+  return Tensor::steal(y);
+}
+
+Tensor make_view(const Tensor& x, const Dims& sizes, const Dims& strides, int64_t offset) {
+  int64_t numel = 1;
+  for (int64_t size : sizes) numel *= size;
+  x.storage()->retain();
+  Tensor y = make_tensor(x.storage(), x.dtype(), sizes, strides, offset, numel);
+  share_version(y.get(), x.get());
+  y->base = x->base ? x->base : x.get();
+  Py_INCREF(y->base);
+  y->view_version = y.version();
+  y->view_kind = x->view_kind != ViewKind::Plain ? x->view_kind
+                 : is_grad_enabled()            ? ViewKind::Plain
+                                                : ViewKind::MadeInNoGrad;
+  y->is_inference = x->is_inference;
+  return y;
+}
+
+bool is_non_overlapping_and_dense(const Dims& sizes, const Dims& strides) {
+  // Sorted by stride, the dimensions must tile memory without holes.
+  size_t n = sizes.size();
+  size_t order[kMaxDims];
+  size_t n_used = 0;
+  for (size_t i = 0; i < n; ++i) {
+    if (sizes[i] == 0) return true;
+    if (sizes[i] != 1) order[n_used++] = i;
+  }
+  std::sort(order, order + n_used, [&](size_t a, size_t b) { return strides[a] < strides[b]; });
+  int64_t expected = 1;
+  for (size_t i = 0; i < n_used; ++i) {
+    if (strides[order[i]] != expected) return false;
+    expected *= sizes[order[i]];
+  }
+  return true;
+}
+
+bool has_internal_overlap(const Tensor& x) {
+  if (x.is_contiguous()) return false;
+  for (int64_t i = 0; i < x.dim(); ++i)
+    if (x.stride(i) == 0 && x.size(i) > 1) return true;
+  return false;
+}
+
+int64_t wrap_dim(const char* op, int64_t dim, int64_t n_dims) {
+  int64_t range = std::max<int64_t>(n_dims, 1);
+  check_index(dim >= -range && dim < range, op, ": expected dim in [", -range, ", ", range - 1, "], got ", dim, ".");
+  return dim < 0 ? dim + range : dim;
+}
+
+void set_geometry(const Tensor& x, const Dims& sizes, const Dims& strides, int64_t offset) {
+  x->numel = checked_numel(sizes);
+  x->sizes = sizes;
+  x->strides = strides;
+  x->offset = offset;
+  x->is_contiguous = compute_contiguous(sizes, strides);
+}
+
+std::ostream& operator<<(std::ostream& out, const Tensor& x) {
+  if (!x.defined()) return out << "None";
+  out << x.dtype() << ' ' << x.sizes();
+  if (!x.is_cpu()) out << " on " << x.device();
+  return out;
+}
+
+AutogradMeta& Tensor::meta() const {
+  if (!impl_->meta) impl_->meta = new AutogradMeta;
+  return *impl_->meta;
+}
+
+void clear_tensor(TensorImpl* x) {
+  Py_CLEAR(x->dict);
+  Py_CLEAR(x->base);
+  if (AutogradMeta* meta = std::exchange(x->meta, nullptr)) {
+    Py_XDECREF(meta->grad);
+    release_node(meta->grad_fn);
+    Py_XDECREF(meta->hooks);
+    Py_XDECREF(meta->post_accumulate_hooks);
+    delete meta;
+  }
+}
+
+int traverse_tensor(TensorImpl* x, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(x));
+  Py_VISIT(x->dict);
+  Py_VISIT(x->base);
+  if (x->meta) {
+    Py_VISIT(x->meta->grad);
+    Py_VISIT(reinterpret_cast<PyObject*>(x->meta->grad_fn));
+    Py_VISIT(x->meta->hooks);
+    Py_VISIT(x->meta->post_accumulate_hooks);
+  }
+  return 0;
+}
+
+void destroy_tensor(TensorImpl* x) {
+  clear_tensor(x);
+  if (!x->version->in_storage && --x->version->n_refs == 0) delete x->version;
+  x->storage->release();
+  x->sizes.~Dims();
+  x->strides.~Dims();
+}
+
+}  // namespace facula
