@@ -40,8 +40,11 @@ PyTypeObject* node_type(const char* name, size_t nbytes) {
       *new std::map<std::pair<std::string, size_t>, PyTypeObject*>;
   PyTypeObject*& type = types[{name, nbytes}];
   if (!type) {
-    PyType_Slot slots[] = {{Py_tp_base, node_base_type}, {0, nullptr}};
-    PyType_Spec spec = {name, static_cast<int>(nbytes), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
+    // Named again: a type without its own would get the slower one for Python classes.
+    PyType_Slot slots[] = {{Py_tp_base, node_base_type}, {Py_tp_dealloc, reinterpret_cast<void*>(dealloc_node)}, {0, nullptr}};
+    // The name must outlive the type; types are never freed.
+    const std::string& full_name = *new std::string(std::string("facula.autograd.") + name);
+    PyType_Spec spec = {full_name.c_str(), static_cast<int>(nbytes), 0, Py_TPFLAGS_DEFAULT, slots};
     type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
     if (!type) fail(ErrorKind::Runtime, "cannot make the node type ", name);
   }

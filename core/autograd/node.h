@@ -76,6 +76,7 @@ class SavedTensor {
   Tensor unpack() const;
   operator Tensor() const { return unpack(); }
 
+  void join(Node* node);
   void activate();
   void release();
   int traverse(visitproc visit, void* arg) const;
@@ -94,8 +95,6 @@ class SavedTensor {
   bool is_output_ = false;
   bool was_defined_ = false;
   bool is_released_ = false;
-  void join(Node* node);
-  friend class SavedList;
 };
 
 // Several saved tensors as one capture.

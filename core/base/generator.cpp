@@ -1,10 +1,10 @@
-#include "core/base/generator.h"
+#include "base/generator.h"
 
 #include <algorithm>
 #include <cstring>
 #include <random>
 
-#include "core/base/error.h"
+#include "base/error.h"
 
 namespace facula {
 

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/error.h"
-#include "core/base/half.h"
-#include "core/base/random_fill.h"
-#include "core/base/random_sampling.h"
+#include "base/error.h"
+#include "base/half.h"
+#include "base/random_fill.h"
+#include "base/random_sampling.h"
 
 namespace facula {
 

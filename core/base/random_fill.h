@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <mutex>
 
-#include "core/base/generator.h"
-#include "core/base/parallel.h"
-#include "core/base/philox.h"
-#include "core/base/sampling_math.h"
+#include "base/generator.h"
+#include "base/parallel.h"
+#include "base/philox.h"
+#include "base/sampling_math.h"
 
 // Note [Two copies of a loop]
 // Loops with fused multiply-adds are compiled twice on x86-64: for machines that have the

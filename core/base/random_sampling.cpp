@@ -4,7 +4,7 @@
 // in last bits, and float blocks of normals even use other formulas. Facula gives the AVX2 numbers
 // on every machine: `fused` stands where that form fuses, and this file must be compiled with
 // -ffp-contract=off so that nothing else is.
-#include "core/base/random_sampling.h"
+#include "base/random_sampling.h"
 
 #include <algorithm>
 #include <limits>
@@ -12,8 +12,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/base/half.h"
-#include "core/base/random_fill.h"
+#include "base/half.h"
+#include "base/random_fill.h"
 
 namespace facula {
 

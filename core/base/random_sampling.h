@@ -4,7 +4,7 @@
 #pragma once
 #include <cstdint>
 
-#include "core/base/generator.h"
+#include "base/generator.h"
 
 namespace facula {
 

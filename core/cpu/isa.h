@@ -9,6 +9,8 @@
 
 namespace facula::cpu {
 
+inline namespace FACULA_ISA {}  // the one this file is compiled for is the one that plain names mean
+
 enum class Isa { Baseline, Avx2, Avx512 };
 Isa isa();  // the best that both the machine and FACULA_CPU_CAPABILITY (baseline, avx2, avx512) allow
 const char* isa_name();

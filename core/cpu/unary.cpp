@@ -8,6 +8,14 @@ inline namespace FACULA_ISA {
 
 namespace math {
 using std::exp;
+template <class T>
+T conj(T x) {
+  if constexpr (is_complex_v<T>) {
+    return std::conj(x);
+  } else {
+    return x;
+  }
+}
 }
 
 #define UNARY(name, node, kinds, formula, gradient) \

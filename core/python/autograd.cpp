@@ -1,4 +1,5 @@
 // backward(), grad modes, hooks, nodes as Python objects.
+#include <Python.h>
 #include <structmember.h>
 
 #include "autograd/hooks.h"

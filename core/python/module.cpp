@@ -13,6 +13,20 @@ void enter_interpreter(void* state) {
   if (state) PyEval_RestoreThread(static_cast<PyThreadState*>(state));
 }
 
+void bind_all(nb::module_& m) {
+  bind_types(m);
+  bind_tensor_type(m);
+  init_node_type(m.ptr());
+  bind_creation(m);
+  bind_arithmetic(m);
+  bind_unary(m);
+  bind_view(m);
+  bind_reduce(m);
+  bind_copy(m);
+  bind_autograd(m);
+  bind_runtime(m);
+}
+
 }  // namespace
 
 void bind_runtime(nb::module_& m) {
@@ -40,15 +54,10 @@ NB_MODULE(_core, m) {
       set_python_exception();
     }
   });
-  bind_types(m);
-  bind_tensor_type(m);
-  init_node_type(m.ptr());
-  bind_creation(m);
-  bind_arithmetic(m);
-  bind_unary(m);
-  bind_view(m);
-  bind_reduce(m);
-  bind_copy(m);
-  bind_autograd(m);
-  bind_runtime(m);
+  try {
+    bind_all(m);
+  } catch (const PythonError& error) {
+    error.restore();
+    throw nb::python_error();
+  }
 }

@@ -1,5 +1,6 @@
 // The Python type `Tensor`: life and death, properties, arithmetic slots. Everything with a name and arguments is bound by
 // family in the other files.
+#include <Python.h>
 #include <structmember.h>
 
 #include "autograd/node.h"
