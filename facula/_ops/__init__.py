@@ -1,6 +1,6 @@
 """Operations composed of the core's in Python; they differentiate by themselves.
 
-Every name here is one of ``facula``; those in ``METHODS`` are methods of ``Tensor`` too.
+Every name here is one of ``facula``; many are methods of ``Tensor`` too, see ``methods``.
 """
 
 from facula._ops.calculus import (

@@ -176,10 +176,8 @@ def gradient(
         >>> facula.gradient(facula.tensor([1.0, 4.0, 9.0, 16.0]))
         (tensor([3., 4., 6., 7.]),)
     """
-    if dim is None:
-        dims = list(range(input.dim()))
-    else:
-        dims = [dim] if isinstance(dim, int) else list(dim)
+    chosen = range(input.dim()) if dim is None else dim
+    dims = [chosen] if isinstance(chosen, int) else list(chosen)
     if edge_order not in (1, 2):
         raise RuntimeError(f"gradient: expected edge_order 1 or 2, got {edge_order}.")
     spacings = _spacings(spacing, dims)

@@ -146,11 +146,8 @@ def cov(
         raise RuntimeError(f"cov: expected at most two dimensions, got {tuple(input.shape)}.")
     if input.dtype == _core.bool:
         raise RuntimeError("cov: expected numbers, got bool.")
-    x = (
-        input
-        if input.is_floating_point() or input.is_complex()
-        else input.to(_core.get_default_dtype())
-    )
+    is_inexact = input.is_floating_point() or input.is_complex()
+    x = input if is_inexact else input.to(_core.get_default_dtype())
     x = x.reshape(1, -1) if x.dim() < 2 else x
     weights = _observation_weights(x, fweights, aweights)
     if weights is None:

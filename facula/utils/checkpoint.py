@@ -263,10 +263,7 @@ class _Frame:
         if not different:
             return
         shown = different if self.options.debug else different[:1]
-        lines = [
-            f"saved tensor {i}: first (shape, dtype, device) {self.descriptions[i]}, then {again[i]}"
-            for i in shown
-        ]
+        lines = [f"saved tensor {i}: first {self.descriptions[i]}, then {again[i]}" for i in shown]
         raise CheckpointError(
             "checkpoint: the second run saved other tensors than the first: " + "; ".join(lines)
         )
