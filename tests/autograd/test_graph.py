@@ -1,0 +1,153 @@
+"""backward and grad as functions, saved-tensor hooks, hooks over several tensors, anomaly mode."""
+
+import pytest
+
+import facula
+from facula.autograd import graph
+
+pytestmark = pytest.mark.promise("A8")
+
+
+@pytest.fixture
+def x():
+    return facula.tensor([1.0, 2.0], requires_grad=True)
+
+
+def test_grad_leaves_the_grad_attribute_alone(x):
+    (g,) = facula.autograd.grad((x * x).sum(), x)
+    assert g.tolist() == [2, 4]
+    assert x.grad is None
+
+
+def test_grad_of_unused_inputs_raises_or_gives_none_or_zeros(x):
+    other = facula.ones(2, requires_grad=True)
+    y = (x * x).sum()
+    with pytest.raises(RuntimeError, match="allow_unused"):
+        facula.autograd.grad(y, [x, other], retain_graph=True)
+    assert facula.autograd.grad(y, other, retain_graph=True, allow_unused=True) == (None,)
+    (zeros,) = facula.autograd.grad(y, other, materialize_grads=True)
+    assert zeros.tolist() == [0, 0]
+
+
+def test_grad_of_a_batch_of_output_gradients(x):
+    (rows,) = facula.autograd.grad(x * x, x, facula.eye(2), is_grads_batched=True)
+    assert rows.tolist() == [[2, 0], [0, 4]]
+
+
+def test_higher_derivatives_of_any_order(x):
+    y = (x**5).sum()
+    for expected in ([5, 80], [20, 160], [60, 240], [120, 240], [120, 120]):
+        (g,) = facula.autograd.grad(y, x, create_graph=True)
+        assert g.tolist() == expected
+        y = g.sum()
+
+
+def test_backward_reaches_only_the_inputs_asked_for(x):
+    other = facula.ones(2, requires_grad=True)
+    facula.autograd.backward((x * other).sum(), inputs=[other])
+    assert x.grad is None
+    assert other.grad.tolist() == [1, 2]
+
+
+def test_wrong_gradients_are_refused(x):
+    with pytest.raises(RuntimeError, match="only for scalar outputs"):
+        facula.autograd.backward(x * 2)
+    with pytest.raises(RuntimeError, match=r"the gradient is \(3,\), the output \(2,\)"):
+        facula.autograd.grad(x * 2, x, facula.ones(3))
+    with pytest.raises(RuntimeError, match="got 1 tensors and 2 gradients"):
+        facula.autograd.backward([x.sum()], [None, None])
+    with pytest.raises(RuntimeError, match="inputs is empty"):
+        facula.autograd.backward(x.sum(), inputs=[])
+
+
+def test_saved_tensors_pass_through_the_hooks(x):
+    packed, unpacked = [], []
+
+    def pack(tensor):
+        packed.append(tensor.tolist())
+        return tensor.tolist()
+
+    def unpack(values):
+        unpacked.append(values)
+        return facula.tensor(values)
+
+    with graph.saved_tensors_hooks(pack, unpack):
+        y = x.exp() * x
+    assert packed
+    assert not unpacked
+    y.sum().backward()
+    assert len(unpacked) == len(packed)
+    assert facula.allclose(x.grad, (x.exp() * (1 + x)).detach())
+
+
+def test_the_inner_hooks_are_used_and_the_outer_ones_restored(x):
+    calls = []
+
+    def hooks(name):
+        return graph.saved_tensors_hooks(lambda t: calls.append(name) or t, lambda t: t)
+
+    with hooks("outer"):
+        with hooks("inner"):
+            x.exp()
+        x.exp()
+    x.exp()
+    assert calls == ["inner", "outer"]
+
+
+def test_save_on_cpu_gives_the_same_gradient(x):
+    with graph.save_on_cpu():
+        y = x.exp()
+    y.sum().backward()
+    assert facula.allclose(x.grad, x.exp().detach())
+
+
+def test_disabled_hooks_raise_the_given_message(x):
+    with (
+        graph.disable_saved_tensors_hooks("not here"),
+        pytest.raises(RuntimeError, match="not here"),
+        graph.saved_tensors_hooks(lambda t: t, lambda t: t),
+    ):
+        x.exp()
+    with graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        x.exp()
+
+
+def test_a_multi_grad_hook_runs_once_all_gradients_are_there(x):
+    other = facula.ones(2, requires_grad=True)
+    seen = []
+    handle = graph.register_multi_grad_hook(
+        [x, other], lambda grads: seen.append([None if g is None else g.tolist() for g in grads])
+    )
+    (x * 2 + other * 3).sum().backward()
+    (x * 2).sum().backward()
+    assert seen == [[[2, 2], [3, 3]], [[2, 2], None]]
+    handle.remove()
+    x.sum().backward()
+    assert len(seen) == 2
+
+
+def test_a_multi_grad_hook_for_any_runs_once_a_backward(x):
+    other = facula.ones(2, requires_grad=True)
+    seen = []
+    graph.register_multi_grad_hook([x, other], lambda g: seen.append(g.tolist()), mode="any")
+    (x * 2 + other * 2).sum().backward()
+    (x * 3).sum().backward()
+    assert seen == [[2, 2], [3, 3]]
+
+
+def test_anomaly_mode_finds_the_operation_that_makes_nan(x):
+    with pytest.warns(UserWarning, match="detect_anomaly"):
+        anomaly = facula.autograd.detect_anomaly()
+    y = facula.zeros(1, requires_grad=True)
+    with anomaly, pytest.warns(UserWarning), pytest.raises(RuntimeError, match="nan"):
+        (y.sqrt() * 0).sum().backward()
+    assert not facula.is_anomaly_enabled()
+
+
+def test_set_detect_anomaly_acts_at_once_and_as_a_context():
+    facula.autograd.set_detect_anomaly(True)
+    assert facula.is_anomaly_enabled()
+    facula.autograd.set_detect_anomaly(False)
+    with facula.autograd.set_detect_anomaly(True, check_nan=False):
+        assert not facula.is_anomaly_check_nan_enabled()
+    assert not facula.is_anomaly_enabled()

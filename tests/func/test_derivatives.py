@@ -1,0 +1,121 @@
+"""facula.func: transforms for derivatives, alone and nested."""
+
+import pytest
+
+import facula
+from facula import func
+
+pytestmark = pytest.mark.promise("A8")
+
+
+@pytest.fixture
+def x():
+    return facula.tensor([1.0, 2.0])
+
+
+def cube_sum(x):
+    return (x**3).sum()
+
+
+def test_grad_returns_a_plain_gradient(x):
+    g = func.grad(cube_sum)(x)
+    assert g.tolist() == [3, 12]
+    assert not g.requires_grad
+    assert not x.requires_grad
+    assert x.grad is None
+
+
+def test_grad_chooses_arguments_by_number(x):
+    def f(a, b, *, scale=1):
+        return (a * b * scale).sum()
+
+    y = x + 2
+    assert func.grad(f, argnums=1)(x, y).tolist() == x.tolist()
+    assert func.grad(f, argnums=-2)(x, y, scale=2).tolist() == (2 * y).tolist()
+    both = func.grad(f, argnums=(0, 1))(x, y)
+    assert [g.tolist() for g in both] == [y.tolist(), x.tolist()]
+
+
+def test_grad_follows_nested_arguments(x):
+    g = func.grad(lambda tree: (tree["a"] * tree["b"][0]).sum())({"a": x, "b": (x + 2,)})
+    assert g["a"].tolist() == [3, 4]
+    assert g["b"][0].tolist() == [1, 2]
+
+
+def test_grad_and_value_with_aux(x):
+    gradient, (value, aux) = func.grad_and_value(lambda x: (cube_sum(x), x * 2), has_aux=True)(x)
+    assert gradient.tolist() == [3, 12]
+    assert value.item() == 9
+    assert aux.tolist() == [2, 4]
+    assert not aux.requires_grad
+
+
+def test_nested_grads_do_not_confuse_their_levels(x):
+    def outer(x):
+        inner = func.grad(lambda y: (x * y * y).sum())(x)
+        return (x * inner).sum()
+
+    assert func.grad(outer)(x).tolist() == (6 * x**2).tolist()
+    assert func.grad(func.grad(lambda x: x**4))(facula.tensor(2.0)).item() == 48
+
+
+def test_an_outer_backward_reaches_tensors_used_inside(x):
+    w = facula.ones(2, requires_grad=True)
+    g = func.grad(lambda x: (x**3 * w).sum())(x)
+    assert g.requires_grad
+    g.sum().backward()
+    assert w.grad.tolist() == [3, 12]
+
+
+def test_grad_works_under_no_grad(x):
+    w = facula.ones(2, requires_grad=True)
+    with facula.no_grad():
+        g = func.grad(lambda x: (x * w).sum())(x)
+    assert g.tolist() == [1, 1]
+    assert not g.requires_grad
+
+
+def test_vjp_and_jvp_are_transposes_of_each_other(x):
+    def f(a, b):
+        return a.sin() * b, (a * a).sum()
+
+    y = x + 1
+    output, vjp_fn = func.vjp(f, x, y)
+    _, product = func.jvp(f, (x, y), (y, x))
+    backward = vjp_fn((x, facula.tensor(2.0)))
+    left = sum((a * b).sum() for a, b in zip(backward, (y, x), strict=True))
+    right = (product[0] * x).sum() + product[1] * 2
+    assert facula.allclose(left, right)
+    assert facula.allclose(output[0], x.sin() * y)
+    assert not output[0].requires_grad
+
+
+@pytest.mark.parametrize("jacobian", [func.jacrev, func.jacfwd])
+def test_jacobians_are_nested_as_output_then_input(jacobian, x):
+    result = jacobian(lambda a, b: {"p": a * b, "s": a.sum()}, argnums=(0, 1))(x, x + 2)
+    assert result["p"][0].tolist() == [[3, 0], [0, 4]]
+    assert result["p"][1].tolist() == [[1, 0], [0, 2]]
+    assert result["s"][0].tolist() == [1, 1]
+    assert result["s"][1].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("outer", [func.jacrev, func.jacfwd])
+@pytest.mark.parametrize("inner", [func.jacrev, func.jacfwd])
+def test_second_derivatives_in_every_order(outer, inner, x):
+    assert outer(inner(cube_sum))(x).tolist() == [[6, 0], [0, 12]]
+    assert func.hessian(cube_sum)(x).tolist() == [[6, 0], [0, 12]]
+
+
+def test_wrong_functions_are_refused(x):
+    with pytest.raises(RuntimeError, match=r"expected the function to return a 0-d tensor"):
+        func.grad(lambda x: x)(x)
+    with pytest.raises(RuntimeError, match="return a tensor, got int"):
+        func.grad(lambda x: 3)(x)
+    with pytest.raises(RuntimeError, match="argnums has 2, but there are 1 arguments"):
+        func.grad(cube_sum, argnums=2)(x)
+    with pytest.raises(RuntimeError, match="must return a tuple"):
+        func.grad(cube_sum, has_aux=True)(x)
+    with pytest.raises(RuntimeError, match="expected primals to be a tuple"):
+        func.jvp(cube_sum, x, (x,))
+    with pytest.raises(RuntimeError, match=r"a tangent has shape \(3,\), its primal \(2,\)"):
+        func.jvp(cube_sum, (x,), (facula.ones(3),))
