@@ -1,0 +1,81 @@
+"""Distances, covariances and sums that skip NaN."""
+
+import numpy as np
+import pytest
+
+import facula
+from check_op import check_op
+
+SOME = ["float32", "float64"]
+
+
+@pytest.mark.parametrize("p", [0, 0.5, 1, 2, 3, float("inf")])
+@pytest.mark.parametrize("n_rows", [4, 30])
+def test_cdist_agrees_with_the_formula(p, n_rows):
+    a, b = facula.rand(2, n_rows, 3).double(), facula.rand(5, 3).double()
+    difference = (a.numpy()[:, :, None] - b.numpy()[None, None]).reshape(-1, 3)
+    expected = np.linalg.norm(difference, p, axis=1).reshape(2, n_rows, 5)
+    np.testing.assert_allclose(facula.cdist(a, b, p).numpy(), expected, rtol=1e-9, atol=1e-7)
+
+
+@pytest.mark.parametrize("mode", ["use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"])
+def test_the_gradient_of_a_zero_distance_is_zero(mode):
+    x = facula.rand(3, 2, dtype=facula.float64, requires_grad=True)
+    facula.cdist(x, x.detach(), compute_mode=mode).diagonal().sum().backward()
+    assert x.grad.tolist() == [[0, 0]] * 3
+
+
+def test_cdist_is_differentiable():
+    a, b = (facula.rand(3, 2, dtype=facula.float64, requires_grad=True) for _ in range(2))
+    for mode in ("use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"):
+        assert facula.autograd.gradcheck(lambda a, b, m=mode: facula.cdist(a, b, 2, m), (a, b))
+
+
+def test_cov_and_corrcoef_agree_with_numpy():
+    check_op(facula.cov, np.cov, [(3, 5)], dtypes=SOME)
+    check_op(lambda x: facula.cov(x, correction=0), lambda a: np.cov(a, ddof=0), [(3, 5)])
+    a = np.random.default_rng(0).normal(size=(3, 5))
+    result = facula.corrcoef(facula.tensor(a))
+    np.testing.assert_allclose(result.numpy(), np.corrcoef(a), rtol=1e-12)
+
+
+def test_cov_takes_both_kinds_of_weights():
+    a = np.random.default_rng(0).normal(size=(3, 5))
+    counts, weights = np.array([1, 2, 0, 3, 1]), np.array([0.1, 0.2, 0.5, 1.0, 2.0])
+    result = facula.cov(
+        facula.tensor(a), fweights=facula.tensor(counts), aweights=facula.tensor(weights)
+    )
+    expected = np.cov(a, fweights=counts, aweights=weights)
+    np.testing.assert_allclose(result.numpy(), expected, rtol=1e-12)
+    with pytest.raises(RuntimeError, match="expected fweights to be integers"):
+        facula.cov(facula.tensor(a), fweights=facula.tensor(weights))
+
+
+def test_dist_is_the_norm_of_the_difference():
+    check_op(
+        facula.dist, lambda a, b: np.linalg.norm((a - b).ravel()), [(2, 3), (2, 3)], dtypes=SOME
+    )
+
+
+def test_renorm_scales_only_what_is_too_large():
+    x = facula.tensor([[3.0, 4.0], [0.3, 0.4]])
+    result = facula.renorm(x, 2, 0, 1)
+    assert facula.allclose(result, facula.tensor([[0.6, 0.8], [0.3, 0.4]]))
+    assert facula.equal(result[1], x[1])
+    assert x.renorm_(2, 0, 1) is x
+    assert facula.equal(x, result)
+
+
+@pytest.mark.parametrize("dim", [None, 0, 1, (0, 1)])
+def test_nansum_and_nanmean_skip_nan(dim):
+    a = np.arange(12.0).reshape(3, 4)
+    a[0, 1] = a[2, 3] = np.nan
+    x = facula.tensor(a)
+    np.testing.assert_allclose(facula.nansum(x, dim).numpy(), np.nansum(a, dim))
+    np.testing.assert_allclose(facula.nanmean(x, dim).numpy(), np.nanmean(a, dim))
+
+
+def test_nan_has_no_gradient_in_nansum():
+    x = facula.tensor([1.0, float("nan")], requires_grad=True)
+    facula.nansum(x).backward()
+    assert x.grad.tolist() == [1, 0]
