@@ -104,7 +104,8 @@ def _same_strides(expected: Any, actual: Any) -> bool:
 
 
 def grad_fn_name(tensor: Any) -> str | None:
-    return tensor.grad_fn.name() if tensor.grad_fn is not None else None
+    """Without the namespace that PyTorch gives to a few of its nodes."""
+    return tensor.grad_fn.name().rsplit("::", 1)[-1] if tensor.grad_fn is not None else None
 
 
 def result_differences(expected: Any, actual: Any, kind: str, where: str) -> list[Difference]:

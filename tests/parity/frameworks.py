@@ -99,6 +99,8 @@ def to_numpy(tensor: Any) -> np.ndarray:
     tensor = tensor.detach()
     lib = lib_of(tensor)
     if lib is torch:
+        # Conjugates, negatives and zeros may not be there in memory yet.
+        tensor = torch.zeros_like(tensor) if tensor._is_zerotensor() else tensor
         tensor = tensor.resolve_conj().resolve_neg()
     if dtype_name(tensor.dtype) == "bfloat16":
         return widen_bfloat16(tensor.view(lib.int16).numpy())

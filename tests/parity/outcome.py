@@ -126,6 +126,8 @@ def _cotangent(lib: Any, like: Any, seed: int, requires_grad: bool) -> Any:
 
 
 def compare_outcomes(kind: str, expected: Outcome, actual: Outcome) -> list[Difference]:
+    if any(dtype_name(t.dtype) not in DTYPES for t in expected.tensors):
+        return []  # complex32 and the like, which PyTorch makes of float16 here and there
     if expected.error is None and actual.error is None:
         return _compare_results(kind, expected, actual)
     if actual.error is None:
