@@ -1,7 +1,9 @@
 """The graph, backward and the rules about in-place writes."""
 
 import gc
+import os
 import weakref
+from pathlib import Path
 
 import pytest
 
@@ -269,3 +271,25 @@ def test_grad_is_the_same_object_each_time():
     assert x.grad is x.grad
     x.grad.note = "kept"
     assert x.grad.note == "kept"
+
+
+def resident_bytes():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads Linux's /proc")
+def test_memory_does_not_grow_with_the_number_of_steps():
+    w = facula.ones(64, 64, requires_grad=True)
+
+    def step():
+        ((w @ w).tanh() * w).sum().backward()
+        w.grad = None
+
+    for _ in range(10):
+        step()
+    gc.collect()
+    before = resident_bytes()
+    for _ in range(10_000):
+        step()
+    gc.collect()
+    assert resident_bytes() - before < 2**20
