@@ -305,7 +305,7 @@ void Run::execute(const std::vector<Edge>& roots) {
 }  // namespace
 
 TensorList run_backward(const TensorList& roots, const TensorList& grads, bool retain_graph, bool create_graph,
-                        const TensorList& inputs, bool accumulate, bool allow_unreachable) {
+                        const TensorList& inputs, bool accumulate) {
   struct Roots {
     std::vector<Edge> edges;
     ~Roots() {
@@ -315,11 +315,8 @@ TensorList run_backward(const TensorList& roots, const TensorList& grads, bool r
   TensorList root_grads;
   for (size_t i = 0; i < roots.size(); ++i) {
     Edge edge = gradient_edge(roots[i]);
-    if (!edge.node) {
-      check(allow_unreachable && inputs.size() > 0, "backward: element ", i, " of tensors does not require grad and does not have a grad_fn (it is ",
-            roots[i], "). Was it computed under no_grad, detached, or made only of tensors without requires_grad?");
-      continue;
-    }
+    check(edge.node != nullptr, "backward: element ", i, " of tensors does not require grad and does not have a grad_fn (it is ",
+          roots[i], "). Was it computed under no_grad, detached, or made only of tensors without requires_grad?");
     starts.edges.push_back(edge);
     root_grads.push_back(grads[i]);
   }

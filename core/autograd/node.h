@@ -286,6 +286,6 @@ const char* saved_tensor_hooks_disabled();
 // Runs backward from `roots` with gradients `grads`. With empty `inputs` it adds to the leaves' .grad and returns nothing;
 // otherwise it returns the gradients of `inputs` (undefined where there is no path), or adds to their .grad if `accumulate`.
 TensorList run_backward(const TensorList& roots, const TensorList& grads, bool retain_graph, bool create_graph,
-                        const TensorList& inputs, bool accumulate, bool allow_unreachable);
+                        const TensorList& inputs, bool accumulate);
 
 }  // namespace facula

@@ -29,18 +29,20 @@ Tensor root_gradient(const Tensor& root, const Tensor& given) {
   return full(root.sizes(), 1, root.dtype(), root.device());
 }
 
-TensorList root_gradients(const TensorList& roots, const std::vector<std::optional<Tensor>>& given) {
-  check(given.empty() || given.size() == roots.size(), "got ", roots.size(), " tensors and ", given.size(), " gradients");
-  TensorList grads;
-  for (size_t i = 0; i < roots.size(); ++i)
-    grads.push_back(root_gradient(roots[i], given.empty() || !given[i] ? Tensor() : *given[i]));
-  return grads;
+// The gradients of `inputs`, added to their .grad where `accumulate`; all leaves where there are no inputs.
+TensorList differentiate(const TensorList& roots, const TensorList& grads, bool retain_graph, bool create_graph, const TensorList& inputs,
+                         bool accumulate) {
+  for (const Tensor& x : inputs) check(x.requires_grad(), "One of the differentiated Tensors does not require grad: ", x, ".");
+  TensorList found = run_backward(roots, grads, retain_graph, create_graph, inputs, accumulate);
+  for (size_t i = 0; accumulate && i < inputs.size(); ++i)
+    if (found[i].defined()) accumulate_grad(inputs[i], found[i]);
+  return found;
 }
 
-void check_inputs(const TensorList& inputs) {
-  for (const Tensor& x : inputs)
-    check(x.requires_grad(), "One of the differentiated Tensors does not require grad: ", x, ".");
-}
+struct ModesBefore {
+  bool grad, inference;
+};
+thread_local std::vector<ModesBefore> inference_stack;
 
 nb::object dict_of(PyObject*& slot) {
   if (!slot) slot = PyDict_New();
@@ -150,31 +152,38 @@ void init_node_type(PyObject* module) {
 
 void bind_autograd(nb::module_& m) {
   m.def("is_grad_enabled", &is_grad_enabled, "Whether operations are recorded in this thread.");
-  m.def("_set_grad_enabled", &set_grad_enabled, "mode"_a);
+  m.def("set_grad_enabled_", &set_grad_enabled, "mode"_a);
   m.def("is_inference_mode_enabled", &is_inference_mode_enabled, "Whether inference mode is on in this thread.");
-  m.def("_set_inference_mode", &set_inference_mode_enabled, "mode"_a);
+  // Inference mode switches recording off with it; what was before comes back at the end of the block.
+  m.def("push_inference_mode_", [](bool mode) {
+    inference_stack.push_back({is_grad_enabled(), is_inference_mode_enabled()});
+    set_inference_mode_enabled(mode);
+    set_grad_enabled(!mode);
+  }, "mode"_a);
+  m.def("pop_inference_mode_", [] {
+    check(!inference_stack.empty(), "inference_mode: left a block that was not entered.");
+    set_grad_enabled(inference_stack.back().grad);
+    set_inference_mode_enabled(inference_stack.back().inference);
+    inference_stack.pop_back();
+  });
   m.def("is_anomaly_enabled", &is_anomaly_enabled);
   m.def("is_anomaly_check_nan_enabled", &is_anomaly_check_nan_enabled);
-  m.def("_set_anomaly_enabled", &set_anomaly_enabled, "mode"_a, "check_nan"_a = true);
+  m.def("set_anomaly_enabled_", &set_anomaly_enabled, "mode"_a, "check_nan"_a = true);
 
-  m.def("_backward", [](const TensorList& roots, const std::vector<std::optional<Tensor>>& grads, bool retain_graph, bool create_graph, const TensorList& inputs) {
-    check_inputs(inputs);
-    TensorList starts = root_gradients(roots, grads);
-    TensorList captured = run_backward(roots, starts, retain_graph, create_graph, inputs, /*accumulate=*/true, false);
-    for (size_t i = 0; i < inputs.size(); ++i)
-      if (captured[i].defined()) accumulate_grad(inputs[i], captured[i]);
-  }, "tensors"_a, "grad_tensors"_a, "retain_graph"_a, "create_graph"_a, "inputs"_a);
-  m.def("_grad", [](const TensorList& roots, const TensorList& inputs, const std::vector<std::optional<Tensor>>& grads, bool retain_graph, bool create_graph) {
-    check_inputs(inputs);
-    return run_backward(roots, root_gradients(roots, grads), retain_graph, create_graph, inputs, false, false);
-  }, "outputs"_a, "inputs"_a, "grad_outputs"_a, "retain_graph"_a, "create_graph"_a);
+  m.def("run_backward", [](const TensorList& roots, const std::vector<std::optional<Tensor>>& grads, bool retain_graph, bool create_graph, const TensorList& inputs,
+                           bool allow_unused, bool accumulate) {
+    TensorList starts;
+    for (size_t i = 0; i < roots.size(); ++i) starts.push_back(grads[i].value_or(Tensor()));
+    TensorList found = differentiate(roots, starts, retain_graph, create_graph, inputs, accumulate);
+    for (size_t i = 0; i < found.size(); ++i)
+      check(accumulate || allow_unused || found[i].defined(), "One of the differentiated Tensors appears to not have been used in the graph: input ", i,
+            ", ", inputs[i], ". Set allow_unused=True if this is the desired behavior.");
+    return nb::steal(to_python_tuple(accumulate ? TensorList{} : found));
+  }, "tensors"_a, "grad_tensors"_a, "retain_graph"_a, "create_graph"_a, "inputs"_a, "allow_unused"_a, "accumulate_grad"_a);
   def_method("backward", [](const Tensor& x, const std::optional<Tensor>& gradient, std::optional<bool> retain_graph, bool create_graph, const std::optional<TensorList>& inputs) {
     TensorList targets = inputs.value_or(TensorList{});
     check(!inputs || !targets.empty(), "backward: inputs argument to backward() cannot be empty.");
-    check_inputs(targets);
-    TensorList captured = run_backward({x}, {root_gradient(x, gradient.value_or(Tensor()))}, retain_graph.value_or(create_graph), create_graph, targets, true, false);
-    for (size_t i = 0; i < targets.size(); ++i)
-      if (captured[i].defined()) accumulate_grad(targets[i], captured[i]);
+    differentiate({x}, {root_gradient(x, gradient.value_or(Tensor()))}, retain_graph.value_or(create_graph), create_graph, targets, true);
   }, "gradient"_a.none() = nb::none(), "retain_graph"_a.none() = nb::none(), "create_graph"_a = false, "inputs"_a.none() = nb::none(),
   "Computes the gradients of the leaves and adds them to their .grad.");
 
@@ -196,12 +205,12 @@ void bind_autograd(nb::module_& m) {
   def_method("_is_view", [](const Tensor& x) { return x.is_view(); });
   def_method("_bump_version", [](const Tensor& x) { bump_version(x); });
 
-  m.def("_push_saved_tensors_hooks", [](nb::handle pack, nb::handle unpack) { push_saved_tensor_hooks(pack.ptr(), unpack.ptr()); });
-  m.def("_pop_saved_tensors_hooks", &pop_saved_tensor_hooks);
-  m.def("_set_saved_tensors_hooks_disabled", [](std::optional<std::string> message) {
+  m.def("push_saved_tensors_hooks_", [](nb::handle pack, nb::handle unpack) { push_saved_tensor_hooks(pack.ptr(), unpack.ptr()); });
+  m.def("pop_saved_tensors_hooks_", &pop_saved_tensor_hooks);
+  m.def("disable_saved_tensors_hooks_", [](std::optional<std::string> message) {
     set_saved_tensor_hooks_disabled(message ? message->c_str() : nullptr);
   }, "message"_a.none());
-  m.def("_saved_tensors_hooks_disabled", [] {
+  m.def("saved_tensors_hooks_disabled_message", [] {
     const char* message = saved_tensor_hooks_disabled();
     return message ? std::optional<std::string>(message) : std::nullopt;
   });

@@ -29,7 +29,7 @@ from facula.autograd.grad_mode import no_grad
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 
 
-class FunctionCtx:
+class FunctionCtx(_core.FunctionNode):
     """What ``forward`` leaves behind for ``backward``.
 
     Any attribute may be set on it; tensors belong in :meth:`save_for_backward`, which lets the
