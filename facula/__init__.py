@@ -9,6 +9,6 @@ from facula._ops import *  # noqa: F403
 from facula._tensor_str import set_printoptions
 from facula.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 
-for _name in _ops.METHODS:
-    _tensor.attach(_name, getattr(_ops, _name))
-del _name
+for _function in _ops.METHODS:
+    _tensor.attach(_function.__name__, _function)
+del _function
