@@ -1,0 +1,346 @@
+// Note [Blocked product]
+// A is cut into panels of kRows rows and B into panels of kCols columns, copied ("packed") so that
+// the inner loop reads both straight ahead. The inner loop keeps one kRows x kCols tile of C in
+// registers: per step of k it takes two vectors of B and multiplies them by kRows numbers of A.
+// kDepth steps of k are packed at a time, and every element of C adds its terms in the order of k,
+// whatever the tiles and whoever computes them.
+#include "cpu/gemm.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "base/allocator.h"
+#include "base/parallel.h"
+#include "cpu/vec.h"
+
+// GCC 12 takes the undefined operands inside the headers of the intrinsics for mistakes of ours.
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+
+namespace facula::cpu {
+inline namespace FACULA_ISA {
+
+namespace {
+
+#if defined(FACULA_AVX512)
+
+constexpr int64_t kRows = 14;  // 14 x 2 vectors of C, 2 of B and 1 of A fill 31 of the 32 registers
+constexpr int64_t kDepth = 256;    // a panel of B, 32 kB, stays in L1 while the panels of A pass by
+constexpr int64_t kMaxM = 2016;    // packed at a time: 2 MB of A
+constexpr int64_t kMaxN = 4096;    // and 4 MB of B, in L3
+constexpr int64_t kTileRows = 32;  // panels of A in a tile, a thread's unit of work: 450 kB, in L2
+constexpr int64_t kTileCols = 2;   // panels of B in a tile
+constexpr int64_t kPackPanels = 8;
+constexpr int64_t kMinWork = int64_t{1} << 20;  // multiplications that are worth giving to a thread
+
+template <class T>
+constexpr int64_t kVector = 64 / sizeof(T);
+template <class T>
+constexpr int64_t kCols = 2 * kVector<T>;
+
+inline __m512 load(const float* p) { return _mm512_loadu_ps(p); }
+inline __m512d load(const double* p) { return _mm512_loadu_pd(p); }
+inline void store(float* p, __m512 v) { _mm512_storeu_ps(p, v); }
+inline void store(double* p, __m512d v) { _mm512_storeu_pd(p, v); }
+inline __m512 broadcast(float x) { return _mm512_set1_ps(x); }
+inline __m512d broadcast(double x) { return _mm512_set1_pd(x); }
+inline __m512 fma(__m512 x, __m512 y, __m512 z) { return _mm512_fmadd_ps(x, y, z); }
+inline __m512d fma(__m512d x, __m512d y, __m512d z) { return _mm512_fmadd_pd(x, y, z); }
+inline __m512 multiply(__m512 x, __m512 y) { return _mm512_mul_ps(x, y); }
+inline __m512d multiply(__m512d x, __m512d y) { return _mm512_mul_pd(x, y); }
+
+// What the store of a tile does with the old C: alpha * product + beta * old.
+template <class T>
+struct Update {
+  T alpha;
+  T beta;
+};
+
+template <int kTileM, class T>
+void multiply_panels(const T* a, const T* b, int64_t depth, Update<T> update, T* c, int64_t ldc) {
+  using Vec = decltype(load(b));
+  constexpr int64_t v = kVector<T>;
+  Vec sums[kTileM][2];
+#pragma GCC unroll 16
+  for (int i = 0; i < kTileM; ++i) {
+    sums[i][0] = sums[i][1] = broadcast(T(0));
+    __builtin_prefetch(c + i * ldc, 1);
+    __builtin_prefetch(c + i * ldc + v, 1);
+  }
+  for (int64_t p = 0; p < depth; ++p) {
+    Vec b0 = load(b), b1 = load(b + v);
+#pragma GCC unroll 16
+    for (int i = 0; i < kTileM; ++i) {
+      Vec x = broadcast(a[i]);
+      sums[i][0] = fma(x, b0, sums[i][0]);
+      sums[i][1] = fma(x, b1, sums[i][1]);
+    }
+    a += kTileM;
+    b += 2 * v;
+  }
+  Vec alpha = broadcast(update.alpha), beta = broadcast(update.beta);
+#pragma GCC unroll 16
+  for (int i = 0; i < kTileM; ++i) {
+    for (int j = 0; j < 2; ++j) {
+      Vec sum = multiply(alpha, sums[i][j]);
+      T* place = c + i * ldc + j * v;
+      store(place, update.beta == T(0) ? sum : fma(beta, load(place), sum));
+    }
+  }
+}
+
+template <class T>
+using Multiply = void (*)(const T*, const T*, int64_t, Update<T>, T*, int64_t);
+template <class T, int... I>
+constexpr std::array<Multiply<T>, sizeof...(I)> multiply_by_rows(std::integer_sequence<int, I...>) {
+  return {multiply_panels<I + 1, T>...};
+}
+
+// A panel may have fewer than kRows rows, at the lower edge only; then the packed panel is narrower
+// too.
+template <class T>
+void multiply_tile(const T* a, const T* b, int64_t n_rows, int64_t n_cols, int64_t depth,
+                   Update<T> update, T* c, int64_t ldc) {
+  static constexpr auto kernels = multiply_by_rows<T>(std::make_integer_sequence<int, kRows>());
+  Multiply<T> kernel = kernels[n_rows - 1];
+  if (n_cols == kCols<T>) return kernel(a, b, depth, update, c, ldc);
+  T edge[kRows * kCols<T>];
+  kernel(a, b, depth, {update.alpha, T(0)}, edge, kCols<T>);
+  for (int64_t i = 0; i < n_rows; ++i) {
+    for (int64_t j = 0; j < n_cols; ++j) {
+      T& place = c[i * ldc + j];
+      T sum = edge[i * kCols<T> + j];
+      place = update.beta == T(0) ? sum : std::fma(update.beta, place, sum);
+    }
+  }
+}
+
+// rows[i] holds row i of a square of kVector numbers; afterwards it holds column i.
+inline void transpose(__m512 (&rows)[16]) {
+  __m512 pairs[16];
+  for (int i = 0; i < 16; i += 2) {
+    pairs[i] = _mm512_unpacklo_ps(rows[i], rows[i + 1]);
+    pairs[i + 1] = _mm512_unpackhi_ps(rows[i], rows[i + 1]);
+  }
+  auto low = [](__m512 x, __m512 y) {
+    return _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(x), _mm512_castps_pd(y)));
+  };
+  auto high = [](__m512 x, __m512 y) {
+    return _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(x), _mm512_castps_pd(y)));
+  };
+  __m512 quads[16];
+  for (int i = 0; i < 16; i += 4) {
+    quads[i] = low(pairs[i], pairs[i + 2]);
+    quads[i + 1] = high(pairs[i], pairs[i + 2]);
+    quads[i + 2] = low(pairs[i + 1], pairs[i + 3]);
+    quads[i + 3] = high(pairs[i + 1], pairs[i + 3]);
+  }
+  for (int i = 0; i < 4; ++i) {
+    __m512 even_low = _mm512_shuffle_f32x4(quads[i], quads[i + 4], 0x88);
+    __m512 odd_low = _mm512_shuffle_f32x4(quads[i], quads[i + 4], 0xDD);
+    __m512 even_high = _mm512_shuffle_f32x4(quads[i + 8], quads[i + 12], 0x88);
+    __m512 odd_high = _mm512_shuffle_f32x4(quads[i + 8], quads[i + 12], 0xDD);
+    rows[i] = _mm512_shuffle_f32x4(even_low, even_high, 0x88);
+    rows[i + 4] = _mm512_shuffle_f32x4(odd_low, odd_high, 0x88);
+    rows[i + 8] = _mm512_shuffle_f32x4(even_low, even_high, 0xDD);
+    rows[i + 12] = _mm512_shuffle_f32x4(odd_low, odd_high, 0xDD);
+  }
+}
+
+inline void transpose(__m512d (&rows)[8]) {
+  __m512d pairs[8];
+  for (int i = 0; i < 8; i += 2) {
+    pairs[i] = _mm512_unpacklo_pd(rows[i], rows[i + 1]);
+    pairs[i + 1] = _mm512_unpackhi_pd(rows[i], rows[i + 1]);
+  }
+  for (int i = 0; i < 2; ++i) {
+    __m512d even_low = _mm512_shuffle_f64x2(pairs[i], pairs[i + 2], 0x88);
+    __m512d odd_low = _mm512_shuffle_f64x2(pairs[i], pairs[i + 2], 0xDD);
+    __m512d even_high = _mm512_shuffle_f64x2(pairs[i + 4], pairs[i + 6], 0x88);
+    __m512d odd_high = _mm512_shuffle_f64x2(pairs[i + 4], pairs[i + 6], 0xDD);
+    rows[i] = _mm512_shuffle_f64x2(even_low, even_high, 0x88);
+    rows[i + 2] = _mm512_shuffle_f64x2(odd_low, odd_high, 0x88);
+    rows[i + 4] = _mm512_shuffle_f64x2(even_low, even_high, 0xDD);
+    rows[i + 6] = _mm512_shuffle_f64x2(odd_low, odd_high, 0xDD);
+  }
+}
+
+inline __m512 load_first(const float* p, int n) {
+  return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1), p);
+}
+inline __m512d load_first(const double* p, int n) {
+  return _mm512_maskz_loadu_pd(static_cast<__mmask8>((1u << n) - 1), p);
+}
+inline void store_first(float* p, int n, __m512 v) {
+  _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << n) - 1), v);
+}
+inline void store_first(double* p, int n, __m512d v) {
+  _mm512_mask_storeu_pd(p, static_cast<__mmask8>((1u << n) - 1), v);
+}
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// One panel: `width` rows of `from`, `depth` columns long, so that the numbers of one column lie
+// together; from `width` to `padded` they are zero.
+template <class T>
+void pack_transposed(MatrixView<T> from, int64_t width, int64_t padded, int64_t depth, T* to) {
+  using Vec = decltype(load(to));
+  constexpr int64_t v = kVector<T>;
+  for (int64_t i = 0; i < padded; i += v) {
+    int n_to = static_cast<int>(std::min(v, padded - i));
+    int n_from = static_cast<int>(std::clamp(width - i, int64_t{0}, v));
+    for (int64_t p = 0; p < depth; p += v) {
+      int n_steps = static_cast<int>(std::min(v, depth - p));
+      Vec rows[v];
+#pragma GCC unroll 16
+      for (int r = 0; r < v; ++r) {
+        const T* row = from.data + (i + r) * from.row_stride + p;
+        rows[r] = r < n_from ? load_first(row, n_steps) : broadcast(T(0));
+      }
+      transpose(rows);
+#pragma GCC unroll 16
+      for (int r = 0; r < v; ++r) {
+        if (r < n_steps) store_first(to + (p + r) * padded + i, n_to, rows[r]);
+      }
+    }
+  }
+}
+
+// The same for panels whose columns lie together already. All panels advance together: a step of
+// one panel alone would touch a page of memory for two cache lines.
+template <class T>
+void pack_copied(MatrixView<T> from, int64_t n_rows, int64_t height, bool is_padded, int64_t depth,
+                 T* to) {
+  constexpr int64_t v = kVector<T>;
+  for (int64_t p = 0; p < depth; ++p) {
+    const T* column = from.data + p * from.col_stride;
+    for (int64_t i = 0; i < n_rows; i += height) {
+      int64_t width = std::min(height, n_rows - i);
+      int64_t padded = is_padded ? height : width;
+      T* place = to + i * depth + p * padded;
+      for (int64_t r = 0; r < padded; r += v) {
+        int n_to = static_cast<int>(std::min(v, padded - r));
+        int n_from = static_cast<int>(std::clamp(width - r, int64_t{0}, v));
+        store_first(place + r, n_to, load_first(column + i + r, n_from));
+      }
+    }
+  }
+}
+
+// Packs n_rows rows of `from` in panels of `height` rows. The last one is filled up with zeros, or
+// is narrower.
+template <class T>
+void pack(MatrixView<T> from, int64_t n_rows, int64_t height, bool is_padded, int64_t depth,
+          T* to) {
+  if (from.row_stride == 1) return pack_copied(from, n_rows, height, is_padded, depth, to);
+  for (int64_t i = 0; i < n_rows; i += height) {
+    int64_t width = std::min(height, n_rows - i);
+    MatrixView<T> panel{from.data + i * from.row_stride, from.row_stride, from.col_stride};
+    pack_transposed(panel, width, is_padded ? height : width, depth, to + i * depth);
+  }
+}
+
+class Scratch {
+ public:
+  explicit Scratch(int64_t nbytes)
+      : nbytes_(nbytes), data_(cpu_allocator().allocate(nbytes, nullptr)) {}
+  ~Scratch() { cpu_allocator().deallocate(data_, nbytes_, nullptr); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  void* data() const { return data_; }
+
+ private:
+  int64_t nbytes_;
+  void* data_;
+};
+
+// One block: up to kMaxM x kMaxN of C, up to kDepth of k.
+template <class T>
+void multiply_block(const GemmProblem<T>& x, T* packed_a, T* packed_b) {
+  int64_t a_panels = ceil_div(x.m, kRows), b_panels = ceil_div(x.n, kCols<T>);
+  int64_t a_pieces = ceil_div(a_panels, kPackPanels), b_pieces = ceil_div(b_panels, kPackPanels);
+  parallel_for(a_pieces + b_pieces, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t piece = begin; piece < end; ++piece) {
+      bool is_a = piece < a_pieces;
+      int64_t height = is_a ? kRows : kCols<T>;
+      int64_t first = (is_a ? piece : piece - a_pieces) * kPackPanels * height;
+      int64_t n_rows = std::min(kPackPanels * height, (is_a ? x.m : x.n) - first);
+      MatrixView<T> from = is_a ? x.a : MatrixView<T>{x.b.data, x.b.col_stride, x.b.row_stride};
+      from.data += first * from.row_stride;
+      pack(from, n_rows, height, !is_a, x.k, (is_a ? packed_a : packed_b) + first * x.k);
+    }
+  });
+  // Tiles of even height and width, at most kTileRows x kTileCols panels.
+  int64_t tiles_m = ceil_div(a_panels, kTileRows), tiles_n = ceil_div(b_panels, kTileCols);
+  int64_t work = std::min(x.m, kTileRows * kRows) * kTileCols * kCols<T> * x.k;
+  parallel_for(tiles_m * tiles_n, ceil_div(kMinWork, work), [&](int64_t begin, int64_t end) {
+    for (int64_t tile = begin; tile < end; ++tile) {
+      int64_t tile_m = tile / tiles_n, tile_n = tile % tiles_n;
+      for (int64_t j = b_panels * tile_n / tiles_n; j < b_panels * (tile_n + 1) / tiles_n; ++j) {
+        for (int64_t i = a_panels * tile_m / tiles_m; i < a_panels * (tile_m + 1) / tiles_m; ++i) {
+          multiply_tile(packed_a + i * kRows * x.k, packed_b + j * kCols<T> * x.k,
+                        std::min(kRows, x.m - i * kRows), std::min(kCols<T>, x.n - j * kCols<T>),
+                        x.k, Update<T>{x.alpha, x.beta}, x.c + i * kRows * x.ldc + j * kCols<T>,
+                        x.ldc);
+        }
+      }
+    }
+  });
+}
+
+template <class T>
+void gemm(const GemmProblem<T>& x) {
+  int64_t max_m = std::min(x.m, kMaxM), max_n = std::min(ceil_div(x.n, kCols<T>) * kCols<T>, kMaxN);
+  int64_t depth = ceil_div(x.k, ceil_div(x.k, kDepth));
+  Scratch scratch((max_m + max_n) * depth * static_cast<int64_t>(sizeof(T)));
+  T* packed_b = static_cast<T*>(scratch.data());
+  T* packed_a = packed_b + max_n * depth;
+  for (int64_t j = 0; j < x.n; j += kMaxN) {
+    for (int64_t p = 0; p < x.k; p += depth) {
+      for (int64_t i = 0; i < x.m; i += kMaxM) {
+        GemmProblem<T> block{
+            std::min(kMaxM, x.m - i),
+            std::min(kMaxN, x.n - j),
+            std::min(depth, x.k - p),
+            x.alpha,
+            {x.a.data + i * x.a.row_stride + p * x.a.col_stride, x.a.row_stride, x.a.col_stride},
+            {x.b.data + p * x.b.row_stride + j * x.b.col_stride, x.b.row_stride, x.b.col_stride},
+            p == 0 ? x.beta : T(1),
+            x.c + i * x.ldc + j,
+            x.ldc};
+        multiply_block(block, packed_a, packed_b);
+      }
+    }
+  }
+}
+
+constexpr auto gemm_float32 = gemm<float>;
+constexpr auto gemm_float64 = gemm<double>;
+
+#else
+
+constexpr void (*gemm_float32)(const GemmProblem<float>&) = nullptr;
+constexpr void (*gemm_float64)(const GemmProblem<double>&) = nullptr;
+
+#endif
+
+template <class To, class From>
+void convert(const From* from, int64_t n, To* to) {
+  constexpr int64_t lanes = Vec<float>::kLanes;
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) Vec<float>::load(from + i).store(to + i);
+  Vec<float>::load(from + i, n - i).store(to + i, n - i);
+}
+
+}  // namespace
+
+extern const GemmTable gemm_table;
+const GemmTable gemm_table = {gemm_float32,         gemm_float64,
+                              convert<float, Half>, convert<float, BFloat16>,
+                              convert<Half, float>, convert<BFloat16, float>};
+
+}  // namespace FACULA_ISA
+}  // namespace facula::cpu
