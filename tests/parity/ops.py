@@ -11,11 +11,13 @@ import operator
 import sys
 import types
 import unittest
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+
+from .frameworks import DTYPES
 
 
 def _load_database() -> list[Any]:
@@ -38,6 +40,18 @@ class Op:
     info: Any
     tolerance: str  # a key of compare.SLACK, "exact", or "unspecified" for uninitialised memory
     forms: tuple[str, ...]  # of the names that callable() understands
+    dtypes: tuple[str, ...] = tuple(DTYPES)
+
+    def missing_forms(self, lib: Any) -> list[str]:
+        """The forms that PyTorch has and ``lib`` has not."""
+        return [form for form in self.forms if not self._has(lib, form)]
+
+    def _has(self, lib: Any, form: str) -> bool:
+        try:
+            self.callable(lib, form)
+        except AttributeError:
+            return False
+        return True
 
     def callable(self, lib: Any, form: str) -> Callable[..., Any]:
         """The operation in one of its forms; raises AttributeError where ``lib`` lacks it."""
@@ -126,7 +140,7 @@ _MOVES_DATA = _names(
     "unsqueeze unsqueeze_copy zero_ transpose transpose_copy T H mT mH tril triu where argwhere "
     "abs neg sign max min maximum minimum fmax fmin amax amin aminmax clamp clamp_min clamp_max "
     "floor ceil trunc cummax cummin median kthvalue topk mode t t_copy repeat_interleave diagflat "
-    "argsort item nn.functional.relu nn.functional.one_hot copysign nan_to_num"
+    "argsort item relu copy_ type_as nn.functional.relu nn.functional.one_hot copysign nan_to_num"
 )
 _ADDS_UP = _names(
     "addmm addmv addbmm baddbmm dot vdot bmm mv addr cdist sum_to_size corrcoef cov cross cumsum "
@@ -185,13 +199,61 @@ def _is_core(name: str, info: Any) -> bool:
     return not (name in _LATER or info.name in _LATER or info.name.startswith(_LATER_PREFIXES))
 
 
+def _aliases(op: Op) -> Iterator[Op]:
+    """Other names of the operation; one dtype shows that they lead to the same place."""
+    for alias in op.info.aliases:
+        path = alias.name.removeprefix("torch.")
+        forms = ["function"] if alias.op is not None else []
+        forms += ["method"] if alias.method_variant is not None else []
+        forms += ["inplace"] if alias.inplace_variant is not None else []
+        yield Op(path, path, op.info, op.tolerance, tuple(forms), ("float32",))
+
+
 @functools.cache
 def table() -> dict[str, Op]:
     """All operations of the suite, by name."""
-    ops = {}
-    for info in _load_database():
+    ops: dict[str, Op] = {}
+    for info in [*_load_database(), *_own_entries()]:
         name = info.name + ("." + info.variant_test_name if info.variant_test_name else "")
         if _is_core(name, info):
             forms = ("inplace",) if name == "normal.in_place" else _forms(name, info)
             ops[name] = Op(name, info.name, info, _tolerance(info.name), forms)
+    for op in list(ops.values()):
+        for alias in _aliases(op):
+            ops.setdefault(alias.name, alias)
     return ops
+
+
+def _own_entries() -> list[Any]:
+    """Operations that PyTorch's database leaves out."""
+    from torch.testing._internal.opinfo.core import OpInfo, SampleInput
+
+    def entry(name: str, arguments: Callable[[torch.dtype, bool], list[list[Any]]]) -> Any:
+        def sample_inputs(info: Any, device: str, dtype: Any, requires_grad: bool, **_: Any) -> Any:
+            return [SampleInput(a[0], args=tuple(a[1:])) for a in arguments(dtype, requires_grad)]
+
+        return OpInfo(
+            name,
+            op=getattr(torch.Tensor, name),
+            dtypes=list(DTYPES.values()),
+            sample_inputs_func=sample_inputs,
+            supports_out=False,
+        )
+
+    def values(dtype: torch.dtype, grad: bool, *shape: int) -> torch.Tensor:
+        return torch.testing.make_tensor(
+            shape, dtype=dtype, device="cpu", low=0, high=9, requires_grad=grad
+        )
+
+    def copies(dtype: torch.dtype, grad: bool) -> list[list[Any]]:
+        sources = [values(other, False, 3) for other in DTYPES.values()]
+        same = [[values(dtype, False, 2, 3), values(dtype, grad, *s)] for s in ((2, 3), (3,), ())]
+        return same + [[values(dtype, False, 2, 3), source] for source in sources]
+
+    def one(dtype: torch.dtype, grad: bool) -> list[list[Any]]:
+        return [[values(dtype, grad, *s)] for s in ((3, 4), (), (0, 2))]
+
+    def two(dtype: torch.dtype, grad: bool) -> list[list[Any]]:
+        return [[values(dtype, grad, 2, 3), values(o, False, 3)] for o in DTYPES.values()]
+
+    return [entry("relu", one), entry("copy_", copies), entry("type_as", two)]

@@ -18,39 +18,17 @@ from typing import Any
 from .engine import check_op
 from .frameworks import DTYPES, facula
 from .known_differences import known
-from .ops import Op, table
-
-
-def missing_forms(lib: Any, op: Op) -> list[str]:
-    """The names by which PyTorch has the operation and its aliases, and ``lib`` has not."""
-    missing = []
-    for form in op.forms:
-        try:
-            op.callable(lib, form)
-        except AttributeError:
-            missing.append(f"{form} {op.path}")
-    for alias in op.info.aliases:
-        for place, function in (("", alias.op), ("Tensor.", alias.method_variant)):
-            path = place + (alias.name if not place else alias.name.rsplit(".")[-1])
-            if function is not None and not _has(lib, path):
-                missing.append(path)
-    return missing
-
-
-def _has(lib: Any, path: str) -> bool:
-    for name in path.split("."):
-        if not hasattr(lib, name):
-            return False
-        lib = getattr(lib, name)
-    return True
+from .ops import table
 
 
 def check_all_dtypes(name: str, dtypes: tuple[str, ...]) -> dict[str, Any]:
     """The line of one operation, as plain data that a worker can send back."""
     op = table()[name]
-    missing = missing_forms(facula, op)
+    dtypes = tuple(dtype for dtype in dtypes if dtype in op.dtypes)
+    missing = op.missing_forms(facula)
     line: dict[str, Any] = {"name": name, "missing": missing, "bad": {}, "n_cases": 0}
-    if any(m.startswith(op.forms[0]) for m in missing):
+    line["n_dtypes"] = len(dtypes)
+    if len(missing) == len(op.forms):
         line["absent"] = True
         return line
     start = time.perf_counter()
@@ -115,13 +93,14 @@ def run_in_workers(
     return sorted(lines, key=lambda line: names.index(line["name"]))
 
 
-def print_line(line: dict[str, Any], n_dtypes: int, n_shown: int) -> None:
+def print_line(line: dict[str, Any], n_shown: int) -> None:
     if "crash" in line:
         print(f"{line['name']:32} CRASH, exit code {line['crash']}")
         return
     if line.get("absent"):
         print(f"{line['name']:32} MISSING")
         return
+    n_dtypes = line["n_dtypes"]
     n_good = n_dtypes - len(line["bad"])
     categories = collections.Counter(
         category for found in line["bad"].values() for category, _ in found
@@ -146,7 +125,7 @@ def main() -> None:
     dtypes = tuple(args.dtype or DTYPES)
     lines = run_in_workers(names, dtypes, min(args.workers, len(names)))
     for line in lines:
-        print_line(line, len(dtypes), args.show)
+        print_line(line, args.show)
     good = [n for n in lines if not n["bad"] and not n["missing"] and "crash" not in n]
     absent = sum(bool(n.get("absent")) for n in lines)
     crashed = sum("crash" in n for n in lines)
