@@ -3,12 +3,29 @@
 ``import facula as torch`` is the usual way to port a script.
 """
 
-from facula import _core, _ops, _tensor, autograd, func
+from facula import _core, _ops, _tensor, autograd, func, utils
 from facula._core import *  # noqa: F403
 from facula._ops import *  # noqa: F403
+from facula._ops.methods import METHODS as _METHODS
 from facula._tensor_str import set_printoptions
 from facula.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 
-for _function in _ops.METHODS:
-    _tensor.attach(_function.__name__, _function)
-del _function
+for _name, _method in _METHODS.items():
+    _tensor.attach(_name, _method)
+del _name, _method
+
+# What the core has for the package itself rather than for users.
+_INTERNAL = {"FunctionNode", "Node", "record_function", "run_backward", "unpack_saved"}
+
+__all__ = [
+    *(name for name in dir(_core) if name[0] != "_" != name[-1] and name not in _INTERNAL),
+    *_ops.__all__,
+    "autograd",
+    "enable_grad",
+    "func",
+    "inference_mode",
+    "no_grad",
+    "set_grad_enabled",
+    "set_printoptions",
+    "utils",
+]

@@ -141,7 +141,7 @@ def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tens
 
     Example:
         >>> facula.float_power(facula.tensor([1, 2, 3]), 2)
-        tensor([1., 4., 9.], dtype=facula.float64)
+        tensor([1., 4., 9.], dtype=torch.float64)
     """
     is_complex = any(
         x.is_complex() if isinstance(x, Tensor) else isinstance(x, complex)

@@ -76,12 +76,10 @@ def _transpose_in_place(self: Tensor, dim0: int, dim1: int) -> Tensor:
     return self.transpose_(dim0, dim1)
 
 
-def install() -> None:
-    """Add the methods to the core's type."""
-    for name in FUNCTIONS:
-        setattr(Tensor, name, getattr(_ops, name))
-    for name in IN_PLACE:
-        setattr(Tensor, name + "_", _in_place(name + "_", getattr(_ops, name)))
-    Tensor.unflatten = _unflatten
-    Tensor.swapaxes_ = _transpose_in_place
-    Tensor.swapdims_ = _transpose_in_place
+METHODS: dict[str, Callable[..., Any]] = {
+    **{name: getattr(_ops, name) for name in FUNCTIONS},
+    **{name + "_": _in_place(name + "_", getattr(_ops, name)) for name in IN_PLACE},
+    "unflatten": _unflatten,
+    "swapaxes_": _transpose_in_place,
+    "swapdims_": _transpose_in_place,
+}

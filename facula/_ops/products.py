@@ -42,7 +42,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
 
     Example:
         >>> facula.tensordot(facula.ones(2, 3, 4), facula.ones(3, 4, 5), dims=2).shape
-        facula.Size([2, 5])
+        torch.Size([2, 5])
     """
     a_dims, b_dims = _contracted_dims(a, b, dims)
     for i, j in zip(a_dims, b_dims, strict=True):

@@ -39,7 +39,7 @@ def broadcast_shapes(*shapes: Any) -> Any:
 
     Example:
         >>> facula.broadcast_shapes((2,), (3, 1), (1, 1, 1))
-        facula.Size([1, 3, 2])
+        torch.Size([1, 3, 2])
     """
     as_tuples = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
     n_dims = max(map(len, as_tuples), default=0)
@@ -65,7 +65,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     Example:
         >>> a, b = facula.broadcast_tensors(facula.ones(3), facula.ones(2, 1))
         >>> a.shape, b.shape
-        (facula.Size([2, 3]), facula.Size([2, 3]))
+        (torch.Size([2, 3]), torch.Size([2, 3]))
     """
     given = _unpacked(tensors)
     shape = broadcast_shapes(*(t.shape for t in given))
@@ -100,7 +100,7 @@ def atleast_2d(*tensors: Any) -> Any:
 
     Example:
         >>> facula.atleast_2d(facula.ones(3)).shape
-        facula.Size([1, 3])
+        torch.Size([1, 3])
     """
 
     def change(t: Tensor) -> Tensor:
@@ -116,7 +116,7 @@ def atleast_3d(*tensors: Any) -> Any:
 
     Example:
         >>> facula.atleast_3d(facula.ones(2, 3)).shape
-        facula.Size([2, 3, 1])
+        torch.Size([2, 3, 1])
     """
 
     def change(t: Tensor) -> Tensor:
@@ -262,7 +262,7 @@ def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
 
     Example:
         >>> facula.dsplit(facula.ones(1, 2, 4), 2)[0].shape
-        facula.Size([1, 2, 2])
+        torch.Size([1, 2, 2])
     """
     return _even_split("dsplit", input, indices_or_sections, 2, 3)
 
@@ -340,7 +340,7 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
 
     Example:
         >>> facula.unflatten(facula.ones(2, 12), 1, (3, -1)).shape
-        facula.Size([2, 3, 4])
+        torch.Size([2, 3, 4])
     """
     if not -input.dim() <= dim < input.dim():
         raise IndexError(f"unflatten: dim {dim} is out of range for {tuple(input.shape)}.")
@@ -368,7 +368,7 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
 
     Example:
         >>> facula.swapaxes(facula.ones(2, 3), 0, 1).shape
-        facula.Size([3, 2])
+        torch.Size([3, 2])
     """
     return input.transpose(axis0, axis1)
 
@@ -378,7 +378,7 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
     Example:
         >>> facula.swapdims(facula.ones(2, 3), 0, 1).shape
-        facula.Size([3, 2])
+        torch.Size([3, 2])
     """
     return input.transpose(dim0, dim1)
 

@@ -2,8 +2,9 @@
 
 How ``Function.apply`` is divided between Python and the core:
 
-1. Python makes a ctx, runs ``forward`` (and ``setup_context``) without recording.
-2. ``_core.record_function(ctx, inputs, outputs)`` makes the node. ``inputs`` is the tuple of all
+1. Python makes a ctx, which is the node-to-be (``_core.FunctionNode``), and runs ``forward`` (and
+   ``setup_context``) without recording.
+2. ``_core.record_function(ctx, inputs, outputs)`` connects it. ``inputs`` is the tuple of all
    positional arguments, ``outputs`` the tuple that forward returned, tensors or not. It reads
    ``ctx._to_save``, ``ctx._dirty`` and ``ctx._non_differentiable`` (tuples of tensors, ``None``
    allowed in ``_to_save``), gives the node the name ``type(ctx).__name__``, and returns the tuple
@@ -133,7 +134,8 @@ class Function(FunctionCtx):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         # The node is called after the function, as in grad_fn=<SquareBackward>.
-        cls._ctx_type = type(cls.__name__ + "Backward", (FunctionCtx,), {"_function": cls})
+        members = {"_function": cls, "__module__": cls.__module__}
+        cls._ctx_type = type(cls.__name__ + "Backward", (FunctionCtx,), members)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise RuntimeError(

@@ -1,4 +1,9 @@
-"""Looking at the graph and intervening in it: nodes, saved tensors, hooks over several tensors."""
+"""Looking at the graph and intervening in it: nodes, saved tensors, hooks over several tensors.
+
+Of the engine this needs, inside hooks, ``_core.current_graph_task_id()``, a number for each call
+of backward (-1 outside), and ``_core.will_engine_execute_node(node)``, whether the running call
+reaches the node.
+"""
 
 from __future__ import annotations
 

@@ -123,5 +123,5 @@ def test_methods_in_place_change_the_tensor():
     x = facula.tensor([NAN, 1.0])
     assert x.nan_to_num_() is x
     assert x.tolist() == [0, 1]
-    with pytest.raises(RuntimeError, match=r"float_power_: the result is facula\.float64"):
+    with pytest.raises(RuntimeError, match=r"float_power_: the result is torch\.float64"):
         x.float_power_(2)

@@ -91,5 +91,5 @@ def test_inputs_are_checked_first():
         gradcheck(facula.sin, facula.ones(2))
     with pytest.raises(RuntimeError, match="input 0 is expanded"):
         gradcheck(facula.sin, facula.ones(1).double().expand(3).requires_grad_())
-    with pytest.warns(UserWarning, match=r"input 0 is facula\.float32"):
+    with pytest.warns(UserWarning, match=r"input 0 is torch\.float32"):
         gradcheck(facula.sin, inputs((2,), dtype=facula.float32), atol=1, rtol=1, eps=1e-3)
