@@ -13,7 +13,7 @@ How ``Function.apply`` is divided between Python and the core:
    them is kept without its history, so that no cycle keeps the graph alive.
 3. ``_core.unpack_saved(ctx)`` gives the saved tensors back, after the checks for freed graphs and
    in-place changes.
-4. Backward calls ``ctx._run_backward(grads)`` with one gradient or ``None`` per output, grad mode
+4. Backward calls ``ctx._run_backward(*grads)`` with one gradient or ``None`` per output, grad mode
    on only for ``create_graph``; the result is one gradient or ``None`` per input.
 """
 
@@ -72,7 +72,7 @@ class FunctionCtx(_core.FunctionNode):
         """Choose whether ``backward`` sees zeros (True) or ``None`` for unused outputs."""
         self._materializes_grads = value
 
-    def _run_backward(self, grads: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
+    def _run_backward(self, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
         """Called by the engine; see the module's docstring."""
         if self._materializes_grads:
             grads = tuple(map(_zeros_if_missing, grads, self._output_specs))
