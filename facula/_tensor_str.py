@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from facula import _core
 from facula._core import Tensor
@@ -16,8 +15,7 @@ __all__ = ["get_printoptions", "printoptions", "set_printoptions"]
 ELLIPSIS = "..."
 
 
-@dataclasses.dataclass
-class _PrintOptions:
+class _PrintOptions(NamedTuple):
     precision: int = 4
     threshold: float = 1000
     edgeitems: int = 3
@@ -61,28 +59,27 @@ def set_printoptions(
         tensor([1.12])
         >>> facula.set_printoptions(profile="default")
     """
+    global _options
+    options = _options
     if profile is not None:
         if profile not in _PROFILES:
             raise ValueError(
                 f"set_printoptions: expected profile 'default', 'short' or 'full', got {profile!r}."
             )
-        for name, value in _PROFILES[profile].items():
-            setattr(_options, name, value)
+        options = options._replace(**_PROFILES[profile])
     given = {
         "precision": precision,
         "threshold": threshold,
         "edgeitems": edgeitems,
         "linewidth": linewidth,
     }
-    for name, value in given.items():
-        if value is not None:
-            setattr(_options, name, value)
-    _options.sci_mode = sci_mode
+    options = options._replace(**{k: v for k, v in given.items() if v is not None})
+    _options = options._replace(sci_mode=sci_mode)
 
 
 def get_printoptions() -> dict[str, Any]:
     """Return the current print options as keyword arguments of ``set_printoptions``."""
-    return dataclasses.asdict(_options)
+    return _options._asdict()
 
 
 @contextlib.contextmanager

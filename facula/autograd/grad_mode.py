@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any, TypeVar, cast
@@ -41,6 +40,8 @@ class _Mode:
         return type(self)()
 
     def __call__(self, func: _F) -> _F:
+        import inspect  # slow to load, and needed here only
+
         if inspect.isgeneratorfunction(func):
             return cast(_F, _wrap_generator(self.clone, func))
 

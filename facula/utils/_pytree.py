@@ -5,16 +5,14 @@ Containers are tuples, named tuples, lists, dicts and OrderedDicts; everything e
 
 from __future__ import annotations
 
-import dataclasses
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 __all__ = ["TreeSpec", "broadcast_prefix", "tree_flatten", "tree_map", "tree_unflatten"]
 
 
-@dataclasses.dataclass(frozen=True)
-class TreeSpec:
+class TreeSpec(NamedTuple):
     """The shape of a tree: its container type, the keys of a dict, the children; None: a leaf."""
 
     type: Any = None
