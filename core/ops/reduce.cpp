@@ -2,43 +2,56 @@
 
 #include "autograd/node.h"
 #include "ops/ops.h"
+#include "ops/reduction.h"
 
 namespace facula {
 
-Tensor sum(const Tensor& x, const Dims& dims, bool keepdim, std::optional<DType> dtype) {
+namespace {
+
+using cpu::ReduceOp;
+
+// A result or its gradient, with the reduced dimensions back as ones.
+Tensor with_kept_dims(const Tensor& g, const Dims& sizes, DimMask mask, bool keepdim) {
+  if (keepdim || g.dim() == static_cast<int64_t>(sizes.size()) || g.dim() == 0) return g;
+  Dims kept = sizes;
+  for (size_t d = 0; d < kept.size(); ++d)
+    if (is_in(mask, d)) kept[d] = 1;
+  return reshape(g, kept);
+}
+
+Tensor expand_back(const Tensor& g, const Dims& sizes, DimMask mask, bool keepdim) {
+  return expand(with_kept_dims(g, sizes, mask, keepdim), sizes);
+}
+
+// x as the dtype= argument says, part of the history.
+Tensor cast_input(const Tensor& x, std::optional<DType> dtype) { return dtype ? to_dtype(x, *dtype) : x; }
+
+}  // namespace
+
+Tensor sum(const Tensor& input, const Dims& dims, bool keepdim, std::optional<DType> dtype) {
+  Tensor x = dtype && *dtype != wide_dtype(input.dtype()) ? to_dtype(input, *dtype) : input;
+  DimMask mask = dim_mask("sum", dims, x.dim());
   DType out_dtype = dtype.value_or(is_differentiable(x.dtype()) ? x.dtype() : DType::Int64);
-  bool reduced[kMaxDims] = {};
-  for (int64_t d : dims) reduced[wrap_dim("sum", d, x.dim())] = true;
-  if (dims.empty()) std::fill(reduced, reduced + kMaxDims, true);
-  Dims kept, sizes;
-  for (int64_t i = 0; i < x.dim(); ++i) {
-    kept.push_back(reduced[i] ? 1 : x.size(i));
-    if (!reduced[i] || keepdim) sizes.push_back(kept[i]);
-  }
-  Tensor y = zeros(kept, out_dtype, x.device());
-  {
-    NoGradGuard guard;
-    Tensor in = contiguous(to_dtype(x, out_dtype));
-    Tensor acc = expand(y, x.sizes());
-    visit_dtype(out_dtype, [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      const T* from = in.data_as<T>();
-      T* to = acc.data_as<T>();
-      Dims at(x.dim());
-      for (int64_t i = 0; i < in.numel(); ++i) {
-        int64_t offset = 0;
-        for (int64_t d = 0; d < x.dim(); ++d) offset += at[d] * acc.stride(d);
-        to[offset] = static_cast<T>(to[offset] + from[i]);
-        for (int64_t d = x.dim() - 1; d >= 0; --d) {
-          if (++at[d] < x.size(d)) break;
-          at[d] = 0;
-        }
-      }
-    });
-    y = reshape(y, sizes);
-  }
-  return record(dims.empty() ? "SumBackward0" : "SumBackward1", y, {x}, [kept, sizes = x.sizes()](const Tensor& g) {
-    return expand(reshape(g, kept), sizes);
+  Tensor y = empty(reduced_shape(x, mask, keepdim), out_dtype, x.device());
+  run_reduction("sum", ReduceOp::Sum, x, mask, wide_dtype(x.dtype()), y);
+  return record(dims.empty() ? "SumBackward0" : "SumBackward1", y, {x},
+                [mask, keepdim, sizes = x.sizes(), dtype = x.dtype()](const Tensor& g) {
+                  return to_dtype(expand_back(g, sizes, mask, keepdim), dtype);
+                });
+}
+
+Tensor mean(const Tensor& input, const Dims& dims, bool keepdim, std::optional<DType> dtype) {
+  check(is_differentiable(dtype.value_or(input.dtype())), "mean: could not infer output dtype. Input dtype must be either a floating "
+        "point or complex dtype, got ", input, ". Convert it with input.float(), or pass dtype=.");
+  Tensor x = cast_input(input, dtype);
+  DimMask mask = dim_mask("mean", dims, x.dim());
+  int64_t n = reduced_numel(x, mask);
+  Tensor y = empty(reduced_shape(x, mask, keepdim), x.dtype(), x.device());
+  cpu::ReduceParams params;
+  params.divisor = static_cast<double>(n);
+  run_reduction("mean", ReduceOp::Mean, x, mask, wide_dtype(x.dtype()), y, {}, params);
+  return record(dims.empty() ? "MeanBackward0" : "MeanBackward1", y, {x}, [mask, keepdim, n, sizes = x.sizes()](const Tensor& g) {
+    return expand_back(g / static_cast<double>(n), sizes, mask, keepdim);
   });
 }
 

@@ -1,0 +1,506 @@
+#include "cpu/reduce.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "cpu/vec.h"
+
+namespace facula::cpu {
+inline namespace FACULA_ISA {
+
+namespace {
+
+template <class T>
+constexpr bool kHasVec = std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, int64_t>;
+
+template <class T>
+inline bool is_nan(T x) {
+  return x != x;
+}
+
+// ---- operations that join two values of one type: an element alone is already an accumulator
+
+struct Add {
+  template <class T>
+  static T first() {
+    return T(0);
+  }
+  template <class V>
+  static FACULA_FN V join(V a, V b) {
+    return a + b;
+  }
+};
+struct Multiply {
+  template <class T>
+  static T first() {
+    return T(1);
+  }
+  template <class V>
+  static FACULA_FN V join(V a, V b) {
+    return a * b;
+  }
+};
+struct Larger {
+  template <class T>
+  static T first() {
+    return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+  }
+  template <class T>
+  static FACULA_FN T join(T a, T b) {
+    return a > b || a != a ? a : b;
+  }
+  template <class T>
+  static FACULA_FN Vec<T> join(Vec<T> a, Vec<T> b) {
+    return max(a, b);
+  }
+};
+struct Smaller {
+  template <class T>
+  static T first() {
+    return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+  }
+  template <class T>
+  static FACULA_FN T join(T a, T b) {
+    return a < b || a != a ? a : b;
+  }
+  template <class T>
+  static FACULA_FN Vec<T> join(Vec<T> a, Vec<T> b) {
+    return min(a, b);
+  }
+};
+
+// What is done to an element before it is joined.
+struct Itself {
+  template <class V>
+  static FACULA_FN V of(V x) {
+    return x;
+  }
+};
+struct ZeroForNan {
+  template <class T>
+  static FACULA_FN T of(T x) {
+    if constexpr (is_complex_v<T>) {
+      return is_nan(x.real()) || is_nan(x.imag()) ? T(0) : x;
+    } else {
+      return is_nan(x) ? T(0) : x;
+    }
+  }
+  template <class T>
+  static FACULA_FN Vec<T> of(Vec<T> x) {
+    return select(x != x, Vec<T>(T(0)), x);
+  }
+};
+struct Magnitude {
+  template <class T>
+  static FACULA_FN auto of(T x) {
+    return std::abs(x);
+  }
+  template <class T>
+  static FACULA_FN Vec<T> of(Vec<T> x) {
+    return abs(x);
+  }
+};
+struct Square {
+  template <class T>
+  static FACULA_FN auto of(T x) {
+    if constexpr (is_complex_v<T>) {
+      return std::norm(x);
+    } else {
+      return x * x;
+    }
+  }
+  template <class T>
+  static FACULA_FN Vec<T> of(Vec<T> x) {
+    return x * x;
+  }
+};
+struct OneIfNotZero {
+  template <class T>
+  static FACULA_FN auto of(T x) {
+    using R = decltype(std::abs(x));
+    return x != T(0) ? R(1) : R(0);
+  }
+  template <class T>
+  static FACULA_FN Vec<T> of(Vec<T> x) {
+    return select(x != Vec<T>(T(0)), Vec<T>(T(1)), Vec<T>(T(0)));
+  }
+};
+
+// Joins n values in a tree; n is a power of two.
+template <class Join, class A>
+inline A join_halves(A* values, int n) {
+  for (; n > 1; n /= 2)
+    for (int i = 0; i < n / 2; ++i) values[i] = Join::join(values[i], values[i + n / 2]);
+  return values[0];
+}
+
+// Four vectors side by side hide the latency of the addition; each lane adds 64 elements at most, then lanes join in a tree.
+template <class T, class Map, class Join>
+inline T fold_vectors(const T* x, int64_t n) {
+  using V = Vec<T>;
+  constexpr int64_t L = V::kLanes;
+  V acc[4];
+  for (int k = 0; k < 4; ++k) acc[k] = Map::of(V::load(x + k * L));
+  int64_t i = 4 * L;
+  for (; i + 4 * L <= n; i += 4 * L)
+    for (int k = 0; k < 4; ++k) acc[k] = Join::join(acc[k], Map::of(V::load(x + i + k * L)));
+  for (; i + L <= n; i += L) acc[0] = Join::join(acc[0], Map::of(V::load(x + i)));
+  V both = Join::join(Join::join(acc[0], acc[1]), Join::join(acc[2], acc[3]));
+  T lanes[L];
+  both.store(lanes);
+  T y = join_halves<Join>(lanes, L);
+  for (; i < n; ++i) y = Join::join(y, Map::of(x[i]));
+  return y;
+}
+
+// For types without vectors: independent sums, which the compiler may keep in vectors.
+template <class T, class A, class F, class Join>
+inline A fold_elements(const T* x, int64_t n, A first, F map, Join) {
+  constexpr int kLanes = 8;
+  A acc[kLanes];
+  for (A& a : acc) a = first;
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int k = 0; k < kLanes; ++k) acc[k] = Join::join(acc[k], map(x[i + k]));
+  for (int k = 0; i < n; ++i, ++k) acc[k] = Join::join(acc[k], map(x[i]));
+  return join_halves<Join>(acc, kLanes);
+}
+
+template <class T, class Map, class Join>
+struct Fold {
+  using A = decltype(Map::of(T()));
+
+  static void row(const void* from, int64_t n, int64_t, void* acc, const ReduceParams&) {
+    const T* x = static_cast<const T*>(from);
+    A& y = *static_cast<A*>(acc);
+    if constexpr (kHasVec<T>) {
+      if (n >= 4 * Vec<T>::kLanes) {
+        y = fold_vectors<T, Map, Join>(x, n);
+        return;
+      }
+    }
+    y = fold_elements(x, n, Join::template first<A>(), [](T v) { return Map::of(v); }, Join());
+  }
+
+  static FACULA_FN void add_rows(const T* x, int64_t row_stride, int n_rows, int64_t n, A* y) {
+    int64_t j = 0;
+    if constexpr (kHasVec<T>) {
+      using V = Vec<T>;
+      for (; j + V::kLanes <= n; j += V::kLanes) {
+        V a = V::load(y + j);
+        if (n_rows == 4) {
+          V r0 = Map::of(V::load(x + j)), r1 = Map::of(V::load(x + row_stride + j));
+          V r2 = Map::of(V::load(x + 2 * row_stride + j)), r3 = Map::of(V::load(x + 3 * row_stride + j));
+          a = Join::join(a, Join::join(Join::join(r0, r1), Join::join(r2, r3)));
+        } else {
+          a = Join::join(a, Map::of(V::load(x + j)));
+        }
+        a.store(y + j);
+      }
+    }
+    for (; j < n; ++j) {
+      if (n_rows == 4) {
+        A low = Join::join(Map::of(x[j]), Map::of(x[row_stride + j]));
+        A high = Join::join(Map::of(x[2 * row_stride + j]), Map::of(x[3 * row_stride + j]));
+        y[j] = Join::join(y[j], Join::join(low, high));
+      } else {
+        y[j] = Join::join(y[j], Map::of(x[j]));
+      }
+    }
+  }
+
+  static void columns(const void* from, int64_t row_stride, int64_t n_rows, int64_t n, int64_t, void* acc, const ReduceParams&) {
+    const T* x = static_cast<const T*>(from);
+    A* y = static_cast<A*>(acc);
+    std::fill_n(y, n, Join::template first<A>());
+    int64_t r = 0;
+    for (; r + 4 <= n_rows; r += 4) add_rows(x + r * row_stride, row_stride, 4, n, y);
+    for (; r < n_rows; ++r) add_rows(x + r * row_stride, row_stride, 1, n, y);
+  }
+
+  static void combine(void* acc, const void* later, int64_t n) {
+    A* y = static_cast<A*>(acc);
+    const A* z = static_cast<const A*>(later);
+    for (int64_t i = 0; i < n; ++i) y[i] = Join::join(y[i], z[i]);
+  }
+
+  static void finish(const void* acc, int64_t n, void* values, void*, const ReduceParams&) {
+    std::copy_n(static_cast<const A*>(acc), n, static_cast<A*>(values));
+  }
+
+  static void finish_root(const void* acc, int64_t n, void* values, void*, const ReduceParams&) {
+    for (int64_t i = 0; i < n; ++i) static_cast<A*>(values)[i] = std::sqrt(static_cast<const A*>(acc)[i]);
+  }
+
+  static void finish_mean(const void* acc, int64_t n, void* values, void*, const ReduceParams& params) {
+    auto divisor = static_cast<decltype(std::abs(A()))>(params.divisor);
+    for (int64_t i = 0; i < n; ++i) static_cast<A*>(values)[i] = static_cast<const A*>(acc)[i] / divisor;
+  }
+
+  static constexpr ReduceKernel kernel() { return {sizeof(A), DTypeOf<A>::value, row, columns, combine, finish}; }
+  static constexpr ReduceKernel mean_kernel() { return {sizeof(A), DTypeOf<A>::value, row, columns, combine, finish_mean}; }
+  static constexpr ReduceKernel root_kernel() { return {sizeof(A), DTypeOf<A>::value, row, columns, combine, finish_root}; }
+};
+
+// The p-norm for an arbitrary p.
+template <class T>
+struct PowerSum {
+  using A = decltype(std::abs(T()));
+
+  static void row(const void* from, int64_t n, int64_t, void* acc, const ReduceParams& params) {
+    A p = static_cast<A>(params.p);
+    *static_cast<A*>(acc) = fold_elements(static_cast<const T*>(from), n, A(0), [p](T v) { return std::pow(std::abs(v), p); }, Add());
+  }
+  static void columns(const void* from, int64_t row_stride, int64_t n_rows, int64_t n, int64_t, void* acc, const ReduceParams& params) {
+    const T* x = static_cast<const T*>(from);
+    A* y = static_cast<A*>(acc);
+    A p = static_cast<A>(params.p);
+    std::fill_n(y, n, A(0));
+    for (int64_t r = 0; r < n_rows; ++r)
+      for (int64_t j = 0; j < n; ++j) y[j] += std::pow(std::abs(x[r * row_stride + j]), p);
+  }
+  static void finish(const void* acc, int64_t n, void* values, void*, const ReduceParams& params) {
+    A inverse = static_cast<A>(1 / params.p);
+    for (int64_t i = 0; i < n; ++i) static_cast<A*>(values)[i] = std::pow(static_cast<const A*>(acc)[i], inverse);
+  }
+  static constexpr ReduceKernel kernel() {
+    return {sizeof(A), DTypeOf<A>::value, row, columns, Fold<A, Itself, Add>::combine, finish};
+  }
+};
+
+// The extremum and where it is first found; NaN beats everything.
+template <class T, class Join>
+struct Arg {
+  struct A {
+    T value;
+    int64_t index;
+  };
+  static_assert(sizeof(A) <= kMaxAccumulatorBytes);
+
+  static FACULA_FN bool beats(T later, T value) {
+    // Of equal values the first stays.
+    return !(Join::join(value, later) == value) && !is_nan(value);
+  }
+
+  static void row(const void* from, int64_t n, int64_t first, void* acc, const ReduceParams& params) {
+    const T* x = static_cast<const T*>(from);
+    T best;
+    Fold<T, Itself, Join>::row(from, n, 0, &best, params);
+    int64_t i = 0;
+    if (is_nan(best)) {
+      while (!is_nan(x[i])) ++i;
+    } else {
+      while (x[i] != best) ++i;
+    }
+    *static_cast<A*>(acc) = {x[i], first + i};
+  }
+  static void columns(const void* from, int64_t row_stride, int64_t n_rows, int64_t n, int64_t first, void* acc, const ReduceParams&) {
+    const T* x = static_cast<const T*>(from);
+    A* y = static_cast<A*>(acc);
+    for (int64_t j = 0; j < n; ++j) y[j] = {x[j], first};
+    for (int64_t r = 1; r < n_rows; ++r) {
+      const T* row = x + r * row_stride;
+      for (int64_t j = 0; j < n; ++j)
+        if (beats(row[j], y[j].value)) y[j] = {row[j], first + r};
+    }
+  }
+  static void combine(void* acc, const void* later, int64_t n) {
+    A* y = static_cast<A*>(acc);
+    const A* z = static_cast<const A*>(later);
+    for (int64_t i = 0; i < n; ++i)
+      if (beats(z[i].value, y[i].value)) y[i] = z[i];
+  }
+  static void finish(const void* acc, int64_t n, void* values, void* seconds, const ReduceParams&) {
+    const A* y = static_cast<const A*>(acc);
+    for (int64_t i = 0; i < n; ++i) {
+      static_cast<T*>(values)[i] = y[i].value;
+      static_cast<int64_t*>(seconds)[i] = y[i].index;
+    }
+  }
+  static constexpr ReduceKernel kernel() { return {sizeof(A), DTypeOf<T>::value, row, columns, combine, finish}; }
+};
+
+// any and all, over bytes that are 0 or 1.
+template <bool kAll>
+struct Truth {
+  using B = uint8_t;
+  static void row(const void* from, int64_t n, int64_t, void* acc, const ReduceParams&) {
+    const B* x = static_cast<const B*>(from);
+    B y = kAll;
+    for (int64_t i = 0; i < n; ++i) y = kAll ? y & x[i] : y | x[i];
+    *static_cast<B*>(acc) = y;
+  }
+  static void columns(const void* from, int64_t row_stride, int64_t n_rows, int64_t n, int64_t, void* acc, const ReduceParams&) {
+    const B* x = static_cast<const B*>(from);
+    std::fill_n(static_cast<B*>(acc), n, B(kAll));
+    for (int64_t r = 0; r < n_rows; ++r) combine(acc, x + r * row_stride, n);
+  }
+  static void combine(void* acc, const void* later, int64_t n) {
+    B* y = static_cast<B*>(acc);
+    const B* z = static_cast<const B*>(later);
+    for (int64_t i = 0; i < n; ++i) y[i] = kAll ? y[i] & z[i] : y[i] | z[i];
+  }
+  static void finish(const void* acc, int64_t n, void* values, void*, const ReduceParams&) {
+    std::copy_n(static_cast<const B*>(acc), n, static_cast<B*>(values));
+  }
+  static constexpr ReduceKernel kernel() { return {1, DType::Bool, row, columns, combine, finish}; }
+};
+
+// Mean and sum of squared distances. Within a chunk both are computed in two passes; chunks join by the formula of Chan,
+// Golub and LeVeque, in double.
+template <class T>
+struct Spread {
+  struct A {
+    double mean, squares, n;
+  };
+  static_assert(sizeof(A) <= kMaxAccumulatorBytes);
+
+  static void row(const void* from, int64_t n, int64_t, void* acc, const ReduceParams& params) {
+    const T* x = static_cast<const T*>(from);
+    T total;
+    Fold<T, Itself, Add>::row(from, n, 0, &total, params);
+    double mean = static_cast<double>(total) / static_cast<double>(n);
+    T centre = static_cast<T>(mean);
+    T squares = fold_elements(x, n, T(0), [centre](T v) { return (v - centre) * (v - centre); }, Add());
+    // The centre is the mean rounded to T: what that adds to the squares is taken off again.
+    double off = mean - static_cast<double>(centre);
+    *static_cast<A*>(acc) = {mean, std::max(static_cast<double>(squares) - static_cast<double>(n) * off * off, 0.0), static_cast<double>(n)};
+  }
+  static void columns(const void* from, int64_t row_stride, int64_t n_rows, int64_t n, int64_t, void* acc, const ReduceParams&) {
+    const T* x = static_cast<const T*>(from);
+    A* y = static_cast<A*>(acc);
+    constexpr int64_t kBlock = 64;
+    for (int64_t j0 = 0; j0 < n; j0 += kBlock) {
+      int64_t width = std::min(kBlock, n - j0);
+      double mean[kBlock] = {}, squares[kBlock] = {};
+      for (int64_t r = 0; r < n_rows; ++r)
+        for (int64_t j = 0; j < width; ++j) mean[j] += static_cast<double>(x[r * row_stride + j0 + j]);
+      for (int64_t j = 0; j < width; ++j) mean[j] /= static_cast<double>(n_rows);
+      for (int64_t r = 0; r < n_rows; ++r)
+        for (int64_t j = 0; j < width; ++j) {
+          double off = static_cast<double>(x[r * row_stride + j0 + j]) - mean[j];
+          squares[j] += off * off;
+        }
+      for (int64_t j = 0; j < width; ++j) y[j0 + j] = {mean[j], squares[j], static_cast<double>(n_rows)};
+    }
+  }
+  static void combine(void* acc, const void* later, int64_t n) {
+    A* y = static_cast<A*>(acc);
+    const A* z = static_cast<const A*>(later);
+    for (int64_t i = 0; i < n; ++i) {
+      double count = y[i].n + z[i].n, share = z[i].n / count, apart = z[i].mean - y[i].mean;
+      y[i] = {y[i].mean + apart * share, y[i].squares + z[i].squares + apart * apart * y[i].n * share, count};
+    }
+  }
+  static void finish(const void* acc, int64_t n, void* values, void* seconds, const ReduceParams&) {
+    const A* y = static_cast<const A*>(acc);
+    for (int64_t i = 0; i < n; ++i) {
+      static_cast<double*>(values)[i] = y[i].mean;
+      static_cast<double*>(seconds)[i] = y[i].squares;
+    }
+  }
+  static constexpr ReduceKernel kernel() { return {sizeof(A), DType::Float64, row, columns, combine, finish}; }
+};
+
+using Row = std::array<ReduceKernel, kNumDTypes>;
+
+template <class T>
+constexpr void set(Row& row, ReduceKernel kernel) {
+  row[static_cast<int>(DTypeOf<T>::value)] = kernel;
+}
+
+template <class Map, class Join>
+constexpr Row numbers() {
+  Row row = {};
+  set<int64_t>(row, Fold<int64_t, Map, Join>::kernel());
+  set<float>(row, Fold<float, Map, Join>::kernel());
+  set<double>(row, Fold<double, Map, Join>::kernel());
+  return row;
+}
+template <class Map, class Join>
+constexpr Row numbers_and_complex() {
+  Row row = numbers<Map, Join>();
+  set<Complex64>(row, Fold<Complex64, Map, Join>::kernel());
+  set<Complex128>(row, Fold<Complex128, Map, Join>::kernel());
+  return row;
+}
+template <class Join>
+constexpr Row arg_numbers() {
+  Row row = {};
+  set<int64_t>(row, Arg<int64_t, Join>::kernel());
+  set<float>(row, Arg<float, Join>::kernel());
+  set<double>(row, Arg<double, Join>::kernel());
+  return row;
+}
+template <class Map, class Join>
+constexpr Row norms() {
+  Row row = {};
+  set<float>(row, Fold<float, Map, Join>::kernel());
+  set<double>(row, Fold<double, Map, Join>::kernel());
+  set<Complex64>(row, Fold<Complex64, Map, Join>::kernel());
+  set<Complex128>(row, Fold<Complex128, Map, Join>::kernel());
+  return row;
+}
+constexpr Row means() {
+  Row row = {};
+  set<float>(row, Fold<float, Itself, Add>::mean_kernel());
+  set<double>(row, Fold<double, Itself, Add>::mean_kernel());
+  set<Complex64>(row, Fold<Complex64, Itself, Add>::mean_kernel());
+  set<Complex128>(row, Fold<Complex128, Itself, Add>::mean_kernel());
+  return row;
+}
+constexpr Row euclidean_norms() {
+  Row row = {};
+  set<float>(row, Fold<float, Square, Add>::root_kernel());
+  set<double>(row, Fold<double, Square, Add>::root_kernel());
+  set<Complex64>(row, Fold<Complex64, Square, Add>::root_kernel());
+  set<Complex128>(row, Fold<Complex128, Square, Add>::root_kernel());
+  return row;
+}
+constexpr Row power_norms() {
+  Row row = {};
+  set<float>(row, PowerSum<float>::kernel());
+  set<double>(row, PowerSum<double>::kernel());
+  set<Complex64>(row, PowerSum<Complex64>::kernel());
+  set<Complex128>(row, PowerSum<Complex128>::kernel());
+  return row;
+}
+template <bool kAll>
+constexpr Row truths() {
+  Row row = {};
+  set<bool>(row, Truth<kAll>::kernel());
+  return row;
+}
+constexpr Row spreads() {
+  Row row = {};
+  set<float>(row, Spread<float>::kernel());
+  set<double>(row, Spread<double>::kernel());
+  return row;
+}
+
+}  // namespace
+
+extern const ReduceTable reduce_table;
+const ReduceTable reduce_table = {{
+    numbers_and_complex<Itself, Add>(),       // Sum
+    means(),                                  // Mean
+    numbers_and_complex<ZeroForNan, Add>(),   // NanSum
+    numbers_and_complex<Itself, Multiply>(),  // Prod
+    numbers<Itself, Larger>(),                // Max
+    numbers<Itself, Smaller>(),               // Min
+    arg_numbers<Larger>(),                    // ArgMax
+    arg_numbers<Smaller>(),                   // ArgMin
+    truths<false>(),                          // Any
+    truths<true>(),                           // All
+    norms<OneIfNotZero, Add>(),               // Norm0
+    norms<Magnitude, Add>(),                  // Norm1
+    euclidean_norms(),                        // Norm2
+    power_norms(),                            // NormP
+    norms<Magnitude, Larger>(),               // NormMax
+    norms<Magnitude, Smaller>(),              // NormMin
+    spreads(),                                // Moments
+}};
+
+}  // namespace FACULA_ISA
+}  // namespace facula::cpu

@@ -1,0 +1,462 @@
+#include "ops/reduction.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "base/parallel.h"
+#include "cpu/elementwise.h"
+#include "ops/elementwise.h"
+
+namespace facula {
+
+namespace {
+
+using cpu::kReduceChunk;
+using cpu::kReduceColumns;
+using cpu::kReduceRows;
+
+// Elements in a piece of work for one thread.
+constexpr int64_t kPiece = 32768;
+// With so many independent results there is work for every thread without cutting the reductions themselves.
+constexpr int64_t kEnoughTasks = 32;
+constexpr int kMaxLevels = 52;
+// Shorter runs than this are gathered, or reduced column by column, rather than each given to a kernel.
+constexpr int64_t kShortRun = 32;
+
+struct Axis {
+  int64_t size;
+  int64_t stride;      // bytes of x
+  int64_t out_stride;  // elements of the results; kept dimensions only
+};
+
+struct Job {
+  const cpu::ReduceKernel* kernel;
+  const cpu::ReduceParams* params;
+  const char* data;
+  int64_t item_bytes;
+  int64_t wide_bytes;
+  Loop load;
+  bool is_wide;  // x needs no conversion
+  Axis kept[kMaxDims];  // the innermost first
+  Axis reduced[kMaxDims];
+  int n_kept = 0;
+  int n_reduced = 0;
+  int64_t n_out = 1;
+  int64_t n_in = 1;  // elements to one result
+  char* values;
+  int64_t value_bytes;  // of the kernel's results
+  int64_t out_bytes;    // of the tensor's
+  bool is_stored_as_is; // these are the same
+  Loop store;
+  char* seconds;        // 8 bytes each; null if there are none
+  Loop store_seconds;
+};
+
+// Joins the chunks of a reduction as the digits of a binary counter are carried: chunk 0 with 1, 2 with 3, their results,
+// and so on. The tree depends on the number of chunks only, and errors grow with its height.
+class Tree {
+ public:
+  // `memory` holds n_levels(n_chunks) + 1 times n accumulators.
+  Tree(const cpu::ReduceKernel& kernel, int64_t n, char* memory)
+      : kernel_(kernel), n_(n), bytes_(n * kernel.accumulator_bytes), incoming_(memory), memory_(memory) {}
+
+  static int n_levels(int64_t n_chunks) {
+    int levels = 1;
+    while (n_chunks >>= 1) ++levels;
+    return levels;
+  }
+
+  // Where the accumulators of the next chunk are to be written before push().
+  char* incoming() const { return incoming_; }
+  void push() {
+    int level = 0;
+    for (; (count_ >> level) & 1; ++level) {
+      kernel_.combine(slots_[level], incoming_, n_);
+      std::swap(slots_[level], incoming_);
+    }
+    if (level == n_used_) {
+      slots_[level] = memory_ + (level + 1) * bytes_;
+      ++n_used_;
+    }
+    std::swap(slots_[level], incoming_);
+    ++count_;
+  }
+  // The whole reduction. At least one chunk was pushed.
+  const char* result() {
+    char* total = nullptr;
+    for (int level = 0; level < n_used_; ++level) {
+      if (!((count_ >> level) & 1)) continue;
+      if (total) kernel_.combine(slots_[level], total, n_);
+      total = slots_[level];
+    }
+    return total;
+  }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  const cpu::ReduceKernel& kernel_;
+  int64_t n_;
+  int64_t bytes_;
+  char* incoming_;
+  char* memory_;
+  char* slots_[kMaxLevels];
+  int n_used_ = 0;
+  int64_t count_ = 0;
+};
+
+// A position within some axes, moved along the innermost one in runs.
+class Cursor {
+ public:
+  Cursor(const Axis* axes, int n_axes, int64_t position) : axes_(axes), n_axes_(n_axes) {
+    for (int d = 0; d < n_axes; ++d) {
+      at_[d] = position % axes[d].size;
+      position /= axes[d].size;
+      offset_ += at_[d] * axes[d].stride;
+    }
+  }
+  int64_t offset() const { return offset_; }
+  int64_t left_in_run() const { return n_axes_ ? axes_[0].size - at_[0] : 1; }
+  // Not past the end of the run.
+  void advance(int64_t n) {
+    if (n_axes_ == 0) return;
+    at_[0] += n;
+    offset_ += n * axes_[0].stride;
+    for (int d = 0; at_[d] == axes_[d].size; ++d) {
+      offset_ -= axes_[d].size * axes_[d].stride;
+      at_[d] = 0;
+      if (d + 1 == n_axes_) return;
+      ++at_[d + 1];
+      offset_ += axes_[d + 1].stride;
+    }
+  }
+
+ private:
+  const Axis* axes_;
+  int n_axes_;
+  int64_t at_[kMaxDims];
+  int64_t offset_ = 0;
+};
+
+void load_run(const Job& job, const char* from, int64_t stride, int64_t n, char* to) {
+  char* data[2] = {to, const_cast<char*>(from)};
+  int64_t strides[2] = {job.wide_bytes, stride};
+  job.load(data, strides, n, nullptr);
+}
+
+// ---- one result after another
+
+// Elements [begin, end) of the reduction that starts at `base`.
+void reduce_row(const Job& job, const char* base, int64_t begin, int64_t end, char* accumulator) {
+  const cpu::ReduceKernel& kernel = *job.kernel;
+  bool is_direct = job.is_wide && (job.n_reduced == 0 || job.reduced[0].stride == job.item_bytes);
+  if (is_direct && job.n_reduced <= 1 && end - begin <= kReduceChunk)
+    return kernel.row(base + begin * job.item_bytes, end - begin, begin, accumulator, *job.params);
+  char memory[(kMaxLevels + 1) * cpu::kMaxAccumulatorBytes];
+  alignas(64) char buffer[kReduceChunk * sizeof(Complex128)];
+  Tree tree(kernel, 1, memory);
+  Cursor cursor(job.reduced, job.n_reduced, begin);
+  int64_t n_buffered = 0;
+  for (int64_t i = begin; i < end;) {
+    int64_t n = std::min({cursor.left_in_run(), end - i, kReduceChunk - n_buffered});
+    if (is_direct && n_buffered == 0 && (n >= kShortRun * 8 || n == end - i)) {
+      kernel.row(base + cursor.offset(), n, i, tree.incoming(), *job.params);
+      tree.push();
+    } else {
+      load_run(job, base + cursor.offset(), job.n_reduced ? job.reduced[0].stride : 0, n, buffer + n_buffered * job.wide_bytes);
+      n_buffered += n;
+      if (n_buffered == kReduceChunk || i + n == end) {
+        kernel.row(buffer, n_buffered, i + n - n_buffered, tree.incoming(), *job.params);
+        tree.push();
+        n_buffered = 0;
+      }
+    }
+    cursor.advance(n);
+    i += n;
+  }
+  std::memcpy(accumulator, tree.result(), tree.bytes());
+}
+
+// Results of n accumulators, `out_stride` elements apart.
+void store_results(const Job& job, const char* accumulators, int64_t n, int64_t out, int64_t out_stride) {
+  char* values = job.values + out * job.out_bytes;
+  char* seconds = job.seconds ? job.seconds + out * 8 : nullptr;
+  if (job.is_stored_as_is && out_stride == 1) return job.kernel->finish(accumulators, n, values, seconds, *job.params);
+  alignas(64) char buffer[kReduceColumns * sizeof(Complex128)];
+  int64_t second_buffer[kReduceColumns];
+  for (int64_t done = 0; done < n; done += kReduceColumns) {
+    int64_t m = std::min(n - done, kReduceColumns);
+    job.kernel->finish(accumulators + done * job.kernel->accumulator_bytes, m, buffer, second_buffer, *job.params);
+    char* data[2] = {values + done * out_stride * job.out_bytes, buffer};
+    int64_t strides[2] = {out_stride * job.out_bytes, job.value_bytes};
+    job.store(data, strides, m, nullptr);
+    if (!seconds) continue;
+    char* second_data[2] = {seconds + done * out_stride * 8, reinterpret_cast<char*>(second_buffer)};
+    int64_t second_strides[2] = {out_stride * 8, 8};
+    job.store_seconds(second_data, second_strides, m, nullptr);
+  }
+}
+
+void reduce_rows_whole(const Job& job, int64_t begin, int64_t end) {
+  constexpr int64_t kBlock = 128;
+  char accumulators[kBlock * cpu::kMaxAccumulatorBytes];
+  Cursor cursor(job.kept, job.n_kept, begin);
+  for (int64_t out = begin; out < end; out += kBlock) {
+    int64_t n = std::min(kBlock, end - out);
+    for (int64_t k = 0; k < n; ++k, cursor.advance(1))
+      reduce_row(job, job.data + cursor.offset(), 0, job.n_in, accumulators + k * job.kernel->accumulator_bytes);
+    store_results(job, accumulators, n, out, 1);
+  }
+}
+
+void join_pieces(const Job& job, const char* partial, int64_t n_pieces, int64_t n, std::vector<char>& memory) {
+  Tree tree(*job.kernel, n, memory.data());
+  for (int64_t p = 0; p < n_pieces; ++p) {
+    std::memcpy(tree.incoming(), partial + p * tree.bytes(), tree.bytes());
+    tree.push();
+  }
+  std::memmove(memory.data(), tree.result(), tree.bytes());
+}
+
+void reduce_rows(const Job& job) {
+  int64_t grain = std::max<int64_t>(1, kPiece / job.n_in);
+  if (job.n_out >= kEnoughTasks || job.n_in <= kPiece)
+    return parallel_for(job.n_out, grain, [&](int64_t begin, int64_t end) { reduce_rows_whole(job, begin, end); });
+  int64_t n_pieces = (job.n_in + kPiece - 1) / kPiece, bytes = job.kernel->accumulator_bytes;
+  std::vector<char> partial(job.n_out * n_pieces * bytes);
+  parallel_for(job.n_out * n_pieces, 1, [&](int64_t task, int64_t) {
+    int64_t out = task / n_pieces, begin = task % n_pieces * kPiece;
+    Cursor cursor(job.kept, job.n_kept, out);
+    reduce_row(job, job.data + cursor.offset(), begin, std::min(begin + kPiece, job.n_in), partial.data() + task * bytes);
+  });
+  std::vector<char> memory((Tree::n_levels(n_pieces) + 1) * bytes);
+  for (int64_t out = 0; out < job.n_out; ++out) {
+    join_pieces(job, partial.data() + out * n_pieces * bytes, n_pieces, 1, memory);
+    store_results(job, memory.data(), 1, out, 1);
+  }
+}
+
+// ---- many neighbouring results at once
+
+struct ColumnBlock {
+  const char* base;
+  int64_t n;    // columns
+  int64_t out;  // the first result
+};
+
+ColumnBlock column_block(const Job& job, int64_t block) {
+  const Axis& columns = job.kept[0];
+  int64_t n_blocks = (columns.size + kReduceColumns - 1) / kReduceColumns;
+  int64_t first = block % n_blocks * kReduceColumns, outer = block / n_blocks;
+  ColumnBlock result = {job.data + first * columns.stride, std::min(kReduceColumns, columns.size - first), first * columns.out_stride};
+  for (int d = 1; d < job.n_kept; ++d) {
+    int64_t at = outer % job.kept[d].size;
+    outer /= job.kept[d].size;
+    result.base += at * job.kept[d].stride;
+    result.out += at * job.kept[d].out_stride;
+  }
+  return result;
+}
+
+// Rows [begin, end) of a block of columns. `memory` is that of a Tree; the result is left at its start.
+void reduce_columns(const Job& job, const ColumnBlock& block, int64_t begin, int64_t end, std::vector<char>& memory) {
+  const cpu::ReduceKernel& kernel = *job.kernel;
+  const Axis& rows = job.reduced[0];
+  bool is_direct = job.is_wide && job.kept[0].stride == job.item_bytes && rows.stride % job.item_bytes == 0 &&
+                   (job.n_reduced == 1 || rows.size >= kShortRun / 4);
+  int64_t n_rows_buffered = std::max<int64_t>(1, std::min(kReduceRows, kReduceChunk / block.n));
+  memory.resize((Tree::n_levels(end - begin) + 1) * block.n * kernel.accumulator_bytes);
+  alignas(64) char buffer[kReduceChunk * sizeof(Complex128)];
+  Tree tree(kernel, block.n, memory.data());
+  Cursor cursor(job.reduced, job.n_reduced, begin);
+  int64_t row_bytes = block.n * job.wide_bytes;
+  for (int64_t i = begin; i < end;) {
+    int64_t n;
+    if (is_direct) {
+      n = std::min({cursor.left_in_run(), end - i, kReduceRows});
+      kernel.columns(block.base + cursor.offset(), rows.stride / job.item_bytes, n, block.n, i, tree.incoming(), *job.params);
+      cursor.advance(n);
+    } else {
+      n = std::min(end - i, n_rows_buffered);
+      for (int64_t r = 0; r < n; ++r, cursor.advance(1))
+        load_run(job, block.base + cursor.offset(), job.kept[0].stride, block.n, buffer + r * row_bytes);
+      kernel.columns(buffer, block.n, n, block.n, i, tree.incoming(), *job.params);
+    }
+    tree.push();
+    i += n;
+  }
+  std::memmove(memory.data(), tree.result(), tree.bytes());
+}
+
+void reduce_all_columns(const Job& job) {
+  int64_t width = std::min(job.kept[0].size, kReduceColumns);
+  int64_t n_blocks = (job.kept[0].size + kReduceColumns - 1) / kReduceColumns * (job.n_out / job.kept[0].size);
+  int64_t out_stride = job.kept[0].out_stride;
+  if (n_blocks >= kEnoughTasks || job.n_in * width <= 2 * kPiece) {
+    parallel_for(n_blocks, std::max<int64_t>(1, kPiece / (job.n_in * width)), [&](int64_t begin, int64_t end) {
+      std::vector<char> memory;
+      for (int64_t b = begin; b < end; ++b) {
+        ColumnBlock block = column_block(job, b);
+        reduce_columns(job, block, 0, job.n_in, memory);
+        store_results(job, memory.data(), block.n, block.out, out_stride);
+      }
+    });
+    return;
+  }
+  int64_t n_rows = std::max(kReduceRows, kPiece / width / kReduceRows * kReduceRows);
+  int64_t n_pieces = (job.n_in + n_rows - 1) / n_rows, bytes = job.kernel->accumulator_bytes;
+  std::vector<char> partial(n_blocks * n_pieces * width * bytes);
+  parallel_for(n_blocks * n_pieces, 1, [&](int64_t task, int64_t) {
+    ColumnBlock block = column_block(job, task / n_pieces);
+    int64_t piece = task % n_pieces;
+    std::vector<char> memory;
+    reduce_columns(job, block, piece * n_rows, std::min((piece + 1) * n_rows, job.n_in), memory);
+    std::memcpy(partial.data() + (task / n_pieces * n_pieces * width + piece * block.n) * bytes, memory.data(), block.n * bytes);
+  });
+  std::vector<char> memory((Tree::n_levels(n_pieces) + 1) * width * bytes);
+  for (int64_t b = 0; b < n_blocks; ++b) {
+    ColumnBlock block = column_block(job, b);
+    join_pieces(job, partial.data() + b * n_pieces * width * bytes, n_pieces, block.n, memory);
+    store_results(job, memory.data(), block.n, block.out, out_stride);
+  }
+}
+
+// ---- geometry
+
+void append(Axis* axes, int& n, Axis axis) {
+  if (n > 0) {
+    Axis& last = axes[n - 1];
+    if (axis.stride == last.stride * last.size && axis.out_stride == last.out_stride * last.size) {
+      last.size *= axis.size;
+      return;
+    }
+  }
+  axes[n++] = axis;
+}
+
+// Dimensions from the last to the first; those that continue each other in memory become one.
+void set_axes(Job& job, const Tensor& x, DimMask mask, bool keeps_order) {
+  int order[kMaxDims], n = 0;
+  for (int64_t d = x.dim() - 1; d >= 0; --d)
+    if (is_in(mask, d) && x.size(d) != 1) order[n++] = static_cast<int>(d);
+  // A sum may be taken in any order: along memory is best. Indices count in the order of the dimensions.
+  if (!keeps_order) std::stable_sort(order, order + n, [&](int a, int b) { return x.stride(a) < x.stride(b); });
+  for (int i = 0; i < n; ++i) append(job.reduced, job.n_reduced, {x.size(order[i]), x.stride(order[i]) * job.item_bytes, 0});
+  int64_t out_stride = 1;
+  for (int64_t d = x.dim() - 1; d >= 0; --d) {
+    if (is_in(mask, d)) {
+      job.n_in *= x.size(d);
+      continue;
+    }
+    if (x.size(d) != 1) append(job.kept, job.n_kept, {x.size(d), x.stride(d) * job.item_bytes, out_stride});
+    out_stride *= x.size(d);
+  }
+  job.n_out = out_stride;
+}
+
+// Moves the kept dimension with the shortest step to the front, where columns are taken from.
+void choose_columns(Job& job) {
+  int best = 0;
+  for (int d = 1; d < job.n_kept; ++d)
+    if (job.kept[d].stride > 0 && (job.kept[best].stride == 0 || job.kept[d].stride < job.kept[best].stride)) best = d;
+  std::rotate(job.kept, job.kept + best, job.kept + best + 1);
+}
+
+bool prefers_columns(const Job& job) {
+  if (job.n_kept == 0 || job.n_reduced == 0) return false;
+  int64_t shortest = job.kept[0].stride, size = job.kept[0].size;
+  for (int d = 1; d < job.n_kept; ++d)
+    if (job.kept[d].stride > 0 && job.kept[d].stride < shortest) {
+      shortest = job.kept[d].stride;
+      size = job.kept[d].size;
+    }
+  if (job.reduced[0].stride <= job.item_bytes || shortest > job.reduced[0].stride) return job.n_in < kShortRun && size >= kShortRun;
+  return size >= 4;
+}
+
+Job make_job(cpu::ReduceOp op, const cpu::ReduceKernel& kernel, const Tensor& x, DimMask mask, DType read_dtype, const Tensor& values,
+             const Tensor& seconds, const cpu::ReduceParams& params) {
+  const auto& casts = cpu::get_cast_table().loops;
+  Job job;
+  job.kernel = &kernel;
+  job.params = &params;
+  job.data = x.data();
+  job.item_bytes = x.itemsize();
+  job.wide_bytes = item_size(read_dtype);
+  job.load = casts[static_cast<int>(x.dtype())][static_cast<int>(read_dtype)];
+  job.is_wide = x.dtype() == read_dtype;
+  job.values = values.data();
+  job.value_bytes = item_size(kernel.value_dtype);
+  job.out_bytes = values.itemsize();
+  job.is_stored_as_is = kernel.value_dtype == values.dtype();
+  job.store = casts[static_cast<int>(kernel.value_dtype)][static_cast<int>(values.dtype())];
+  job.seconds = seconds.defined() ? seconds.data() : nullptr;
+  job.store_seconds = casts[static_cast<int>(DType::Int64)][static_cast<int>(DType::Int64)];  // 8 bytes are moved
+  set_axes(job, x, mask, op == cpu::ReduceOp::ArgMax || op == cpu::ReduceOp::ArgMin);
+  return job;
+}
+
+}  // namespace
+
+DimMask dim_mask(const char* op, const Dims& dims, int64_t n_dims) {
+  if (dims.empty()) return ~DimMask(0);
+  DimMask mask = 0;
+  for (int64_t d : dims) {
+    int64_t dim = wrap_dim(op, d, n_dims);
+    check(!is_in(mask, dim), op, ": dim ", dim, " appears multiple times in the list of dims ", dims, ".");
+    mask |= DimMask(1) << dim;
+  }
+  return mask;
+}
+
+Dims reduced_shape(const Tensor& x, DimMask mask, bool keepdim) {
+  Dims shape;
+  for (int64_t d = 0; d < x.dim(); ++d) {
+    if (!is_in(mask, d)) {
+      shape.push_back(x.size(d));
+    } else if (keepdim) {
+      shape.push_back(1);
+    }
+  }
+  return shape;
+}
+
+int64_t reduced_numel(const Tensor& x, DimMask mask) {
+  int64_t n = 1;
+  for (int64_t d = 0; d < x.dim(); ++d)
+    if (is_in(mask, d)) n *= x.size(d);
+  return n;
+}
+
+DType wide_dtype(DType dtype) {
+  if (dtype == DType::Float16 || dtype == DType::BFloat16) return DType::Float32;
+  return is_differentiable(dtype) ? dtype : DType::Int64;
+}
+
+void run_reduction(const char* op, cpu::ReduceOp which, const Tensor& x, DimMask mask, DType read_dtype, const Tensor& values,
+                   const Tensor& seconds, const cpu::ReduceParams& params) {
+  check_not_implemented(x.is_cpu(), op, ": not available on ", x.device(), " yet. Move the tensor with .cpu() first.");
+  const cpu::ReduceKernel& kernel = cpu::get_reduce_table().kernels[static_cast<int>(which)][static_cast<int>(read_dtype)];
+  check_not_implemented(!kernel.is_null(), op, ": not defined for ", x, ".");
+  // The short way for small tensors: one chunk, one result.
+  int64_t numel = x.numel();
+  if (values.numel() == 1 && numel <= kReduceChunk && x.is_contiguous() && x.dtype() == read_dtype && kernel.value_dtype == values.dtype()) {
+    alignas(16) char accumulator[cpu::kMaxAccumulatorBytes];
+    kernel.row(x.data(), numel, 0, accumulator, params);
+    return kernel.finish(accumulator, 1, values.data(), seconds.defined() ? seconds.data() : nullptr, params);
+  }
+  if (values.numel() == 0) return;
+  Job job = make_job(which, kernel, x, mask, read_dtype, values, seconds, params);
+  if (job.n_in == 0) {
+    char accumulator[cpu::kMaxAccumulatorBytes];
+    kernel.row(nullptr, 0, 0, accumulator, params);
+    for (int64_t i = 0; i < job.n_out; ++i) store_results(job, accumulator, 1, i, 1);
+  } else if (prefers_columns(job)) {
+    choose_columns(job);
+    reduce_all_columns(job);
+  } else {
+    reduce_rows(job);
+  }
+}
+
+}  // namespace facula
