@@ -12,6 +12,7 @@ import collections
 import multiprocessing
 import multiprocessing.connection
 import os
+import re
 import time
 from typing import Any
 
@@ -109,16 +110,29 @@ def print_line(line: dict[str, Any], n_shown: int) -> None:
     gone = f" without {', '.join(line['missing'])}" if line["missing"] else ""
     counts = f"{n_good:2}/{n_dtypes} {line['n_cases']:5} cases {line['seconds']:5.1f} s"
     print(f"{line['name']:32} {counts} {shown}{gone}")
-    for dtype, found in line["bad"].items():
-        for category, text in found[:n_shown]:
-            print(f"    {dtype} {category}: {text}")
+    for text, dtypes in _distinct(line["bad"])[:n_shown]:
+        print(f"    {text}\n        in {' '.join(dtypes)}")
+
+
+def _distinct(bad: dict[str, list[tuple[str, str]]]) -> list[tuple[str, list[str]]]:
+    """Differences that are not the same but for their numbers, with the dtypes they occur in."""
+    kinds: dict[str, tuple[str, list[str]]] = {}
+    for dtype, found in bad.items():
+        for category, text in found:
+            key = category + re.sub(r"[\d.+e-]+", "#", text.split(" | ")[0].replace(dtype, ""))
+            first = kinds.setdefault(key, (f"{category}: {text}", []))
+            if dtype not in first[1]:
+                first[1].append(dtype)
+    return list(kinds.values())
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--op", action="append", help="only this operation (may be repeated)")
     parser.add_argument("--dtype", action="append", choices=list(DTYPES))
-    parser.add_argument("--show", type=int, default=0, help="differences shown per dtype")
+    parser.add_argument(
+        "--show", type=int, default=0, help="kinds of difference shown per operation"
+    )
     parser.add_argument("--workers", type=int, default=2)
     args = parser.parse_args()
     names = args.op or list(table())
