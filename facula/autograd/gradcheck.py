@@ -13,6 +13,7 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
+from facula._ops.comparing import allclose
 from facula.autograd._backward import grad
 from facula.autograd.function import Function
 
@@ -286,7 +287,7 @@ def _check_jacobians(
 
 def _compare(analytic: Tensor, numeric: Tensor, atol: float, rtol: float, what: str) -> None:
     numeric = numeric.to(analytic.dtype)
-    if _core.allclose(analytic, numeric, rtol, atol):
+    if allclose(analytic, numeric, rtol, atol):
         return
     raise GradcheckError(
         f"gradcheck: Jacobian mismatch for {what}.\nnumerical: {numeric}\nanalytical: {analytic}"
