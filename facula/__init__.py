@@ -5,6 +5,7 @@
 
 from facula import _core, _ops, _tensor, autograd, func, utils
 from facula._core import *  # noqa: F403
+from facula._limits import finfo, iinfo
 from facula._ops import *  # noqa: F403
 from facula._ops.methods import METHODS as _METHODS
 from facula._tensor_str import set_printoptions
@@ -22,7 +23,9 @@ __all__ = [
     *_ops.__all__,
     "autograd",
     "enable_grad",
+    "finfo",
     "func",
+    "iinfo",
     "inference_mode",
     "no_grad",
     "set_grad_enabled",

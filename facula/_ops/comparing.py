@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from facula import _core
 from facula._core import Tensor
+from facula._limits import finfo
 from facula._ops._out import into
 
 __all__ = [
@@ -181,7 +182,7 @@ def nan_to_num(
         return into("nan_to_num", out, _core.view_as_complex(replaced))
     if not input.is_floating_point():
         return into("nan_to_num", out, input.clone())
-    limits = _core.finfo(input.dtype)
+    limits = finfo(input.dtype)
     result = input.masked_fill(input.isnan(), 0.0 if nan is None else nan)
     result = result.masked_fill(input == math.inf, limits.max if posinf is None else posinf)
     result = result.masked_fill(input == -math.inf, limits.min if neginf is None else neginf)
