@@ -19,8 +19,8 @@
 #pragma GCC diagnostic pop
 #endif
 
-#include "../base/half.h"
-#include "../math/primitives.h"
+#include "core/base/half.h"
+#include "core/math/primitives.h"
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 #define FACULA_AVX512 1
@@ -441,6 +441,21 @@ struct Traits<cpu::Vec<T>> {
   using Element = T;
   using Bits = cpu::Vec<cpu::LaneBits<sizeof(T)>>;
 };
+
+// So that math:: names every function, primitive or formula, of an element or a vector.
+using cpu::abs;
+using cpu::any;
+using cpu::at_least;
+using cpu::at_most;
+using cpu::ceil;
+using cpu::floor;
+using cpu::fma;
+using cpu::max;
+using cpu::min;
+using cpu::round;
+using cpu::select;
+using cpu::sqrt;
+using cpu::trunc;
 
 }  // namespace FACULA_ISA
 }  // namespace facula::math

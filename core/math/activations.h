@@ -1,16 +1,22 @@
 // Activation functions, in forms that neither overflow nor cancel. V is float, double or a vector
 // of either.
 #pragma once
-#include "exp_log.h"
-#include "hyperbolic.h"
-#include "special.h"
+#include "core/math/exp_log.h"
+#include "core/math/hyperbolic.h"
+#include "core/math/special.h"
 
 namespace facula::math {
 inline namespace FACULA_ISA {
 
+// exp(-|x|).
+template <class V>
+FACULA_FN V exp_of_minus_abs(V x) {
+  return exp_of_clamped(at_least(-abs(x), lowest_exponent<V>()));
+}
+
 template <class V>
 FACULA_FN V sigmoid(V x) {
-  V e = exp(-abs(x));
+  V e = exp_of_minus_abs(x);
   V sum = V(1) + e;
   V y = select(x < V(0), e, V(1)) / sum;
   // What rounding took from the sum changes y by that times y / sum; 1 - e/2 is close to 1 / sum.
@@ -20,26 +26,26 @@ FACULA_FN V sigmoid(V x) {
 
 template <class V>
 FACULA_FN V silu(V x) {
-  V e = exp(-abs(x));
+  V e = exp_of_minus_abs(x);
   return select(x < V(0), x * e, x) / (V(1) + e);
 }
 
 // log(1 + exp(x)).
 template <class V>
 FACULA_FN V softplus(V x) {
-  return at_least(x, V(0)) + log1p(exp(-abs(x)));
+  return at_least(x, V(0)) + log1p_of_unit(exp_of_minus_abs(x));
 }
 
 template <class V>
 FACULA_FN V logsigmoid(V x) {
-  return at_most(x, V(0)) - log1p(exp(-abs(x)));
+  return at_most(x, V(0)) - log1p_of_unit(exp_of_minus_abs(x));
 }
 
 // x tanh(softplus(x)): with e = exp(x), the tangent is e (e + 2) / (e (e + 2) + 2).
 template <class V>
 FACULA_FN V mish(V x) {
   V e = exp(at_most(x, V(30)));
-  V n = e * (e + V(2));
+  V n = fma(e, e, e + e);
   return select(x > V(30), x, x * (n / (n + V(2))));
 }
 
@@ -47,21 +53,25 @@ FACULA_FN V mish(V x) {
 template <class V>
 FACULA_FN V gelu(V x) {
   // The probability beyond |x| keeps its relative accuracy, which 1 + erf(x) would lose.
-  V a = at_most(abs(x), V(40));
+  // Beyond the bound it is less than the smallest number.
+  V a = at_most(abs(x), V(kIsFloat<V> ? 14.4 : 38.6));
   V square = a * a;
   V error = product_error(a, a, square);
   V tail;
   if constexpr (kIsFloat<V>) {
     V t = V(1) / (a + V(2.5));
-    V e = exp(V(-0.5) * square);
-    tail = e * (t * poly(t, 0.398939293, 0.997698235, 2.07964605, 3.57686957, -2.69680159,
-                         29.5675207, -229.596449, 585.987478, -677.460641, 308.650585));
+    V e = exp_of_clamped(V(-0.5) * square);
+    tail = e * (t * poly(t - V(0.3), 0.954403996, 2.75721848, 2.43449999, -4.19147308, -4.16010756,
+                         14.4985437, -6.20403312, -39.8901638, 155.895939, 308.650585));
     tail = fma(V(-0.5) * error, tail, tail);
   } else {
     constexpr double sqrt_half = 0x1.6a09e667f3bcdp-1;
-    tail = V(0.5) * erfc_tail_in_double(a * V(sqrt_half), V(0.5) * square, V(0.5) * error);
+    V half_square = V(0.5) * square, scaled = a * V(sqrt_half);
+    tail = V(0.5) * erfc_tail_in_double(scaled, half_square, V(0.5) * error);
+    tail = select(a < V(1), fma(V(-0.5), erf_near_zero(scaled, half_square), V(0.5)), tail);
   }
-  return at_least(x, V(0)) - a * tail;
+  // Not +0: a result too small for its type is -0 then.
+  return at_least(x, V(-0.0)) - a * tail;
 }
 
 // The approximation with tanh, as x sigmoid(2y).
@@ -69,7 +79,7 @@ template <class V>
 FACULA_FN V gelu_tanh(V x) {
   constexpr double sqrt_8_over_pi = 1.5957691216057308;
   V twice_y = x * fma(x * x, V(sqrt_8_over_pi * 0.044715), V(sqrt_8_over_pi));
-  V e = exp(-abs(twice_y));
+  V e = exp_of_minus_abs(twice_y);
   return select(x < V(0), x * e, x) / (V(1) + e);
 }
 

@@ -1,16 +1,23 @@
 // Exponentials and logarithms. V is float, double or a vector of either; see primitives.h. The
 // coefficients come from fit.py.
 #pragma once
-#include "primitives.h"
+#include "core/math/primitives.h"
 
 namespace facula::math {
 inline namespace FACULA_ISA {
 
 // exp(x) = 2^n exp(r), with n integral and |r| at most ln(2)/2. What rounding took from r is r_low.
+// `shifted` holds n for power_of_two.
 template <class V>
 struct ExpParts {
-  V n, r, r_low;
+  V shifted, n, r, r_low;
 };
+
+// 2^n, if that is a normal number.
+template <class V>
+FACULA_FN V power_of_two(ExpParts<V> parts) {
+  return from_bits(to_bits(parts.shifted) << Ieee<V>::kMantissaBits);
+}
 
 // (exp(r) - 1 - r) / r^2 for |r| <= ln(2)/2.
 template <class V>
@@ -32,11 +39,12 @@ FACULA_FN ExpParts<V> exp_parts(V x) {
   // ln(2) in two parts; the first has zeros at its end, so that n times it is exact without fma.
   constexpr double ln2_high = is_float ? 0x1.63p-1 : 0x1.62e42feep-1;
   constexpr double ln2_low = 0x1.62e42fefa39efp-1 - ln2_high + 0x1.abc9e3b39803fp-56;
-  V rounder = V(Ieee<V>::kRounder);
-  V n = fma(x, V(0x1.71547652b82fep+0), rounder) - rounder;
+  V rounder = V(Ieee<V>::kRounder + Ieee<V>::kBias);
+  V shifted = fma(x, V(0x1.71547652b82fep+0), rounder);
+  V n = shifted - rounder;
   V high = fma(n, V(-ln2_high), x);
   V r = fma(n, V(-ln2_low), high);
-  return {n, r, fma(n, V(-ln2_low), high - r)};
+  return {shifted, n, r, fma(n, V(-ln2_low), high - r)};
 }
 
 // exp(r).
@@ -53,16 +61,21 @@ FACULA_FN V expm1_from_parts(ExpParts<V> parts, V scaled_power, V scale) {
   return fma(scaled_power, rest, fma(scaled_power, parts.r, scaled_power - scale));
 }
 
-// Outside of this range the result is 0 or infinity, and inside n is safe for ldexp.
+// exp of this and of everything below is 0.
 template <class V>
-FACULA_FN V clamp_exponent(V x) {
-  return kIsFloat<V> ? clamp(x, V(-104), V(89)) : clamp(x, V(-746), V(710));
+FACULA_FN V lowest_exponent() {
+  return V(kIsFloat<V> ? -104 : -746);
+}
+
+template <class V>
+FACULA_FN V exp_of_clamped(V x) {
+  ExpParts<V> parts = exp_parts(x);
+  return ldexp(exp_near_zero(parts.r), parts.n);
 }
 
 template <class V>
 FACULA_FN V exp(V x) {
-  ExpParts<V> parts = exp_parts(clamp_exponent(x));
-  return ldexp(exp_near_zero(parts.r), parts.n);
+  return exp_of_clamped(clamp(x, lowest_exponent<V>(), V(kIsFloat<V> ? 89 : 710)));
 }
 
 // exp(x) / 2 without overflow where exp(x) overflows and its half does not.
@@ -110,14 +123,14 @@ FACULA_FN LogParts<V> log_parts(V x) {
   return {from_bits(k | to_bits(V(base))) - V(base + I::kBias), f - V(1)};
 }
 
-// log(1 + f), for f as log_parts gives it.
+// log(1 + f) - y, for f as log_parts gives it and y close to that or 0.
 template <class V>
-FACULA_FN V log_of_one_plus(V f) {
+FACULA_FN V log_of_one_plus_minus(V f, V y) {
   if constexpr (kIsFloat<V>) {
     return fma(f * f,
                poly(f, -0.500000027, 0.333332076, -0.249995163, 0.200107883, -0.166891036,
                     0.140005873, -0.120834306, 0.14007183, -0.132900006),
-               f);
+               f - y);
   } else {
     // With s = f / (2 + f) the logarithm is 2 atanh(s) = f - s (f - s^2 R); written as the small
     // difference from f - f^2/2.
@@ -127,8 +140,12 @@ FACULA_FN V log_of_one_plus(V f) {
     V r = z * poly(z, 0.66666666666667374, 0.39999999999391822, 0.28571428747770627,
                    0.22222197988859588, 0.18183596352425388, 0.15313189542250694,
                    0.14804970262574371);
-    return f - (half_square - s * (half_square + r));
+    return (f - y) - (half_square - s * (half_square + r));
   }
+}
+template <class V>
+FACULA_FN V log_of_one_plus(V f) {
+  return log_of_one_plus_minus(f, V(0));
 }
 
 // k ln(2) + log(1 + f).
@@ -157,31 +174,39 @@ FACULA_FN V log(V x) {
   return any_log(x, [](LogParts<V> parts) { return log_from_parts(parts); });
 }
 
+// The logarithm to another base: k times the logarithm of 2 to it, plus factor times log(1 + f).
+// Both constants come in two parts, so that the products of the high ones are exact: log10(1000)
+// is 3.
+template <class V>
+FACULA_FN V log_to_base(LogParts<V> parts, double log_2_high, double log_2_low, double factor_high,
+                        double factor_low) {
+  V y = log_of_one_plus(parts.f);
+  V high = high_half(y);
+  V low = log_of_one_plus_minus(parts.f, high);
+  V whole = parts.k * V(log_2_high), fraction = high * V(factor_high);
+  V sum = whole + fraction;
+  V lost = fraction - (sum - whole);
+  V small = fma(low, V(factor_high), fma(parts.k, V(log_2_low), y * V(factor_low)));
+  return sum + (lost + small);
+}
+
 template <class V>
 FACULA_FN V log2(V x) {
   return any_log(x, [](LogParts<V> parts) {
-    // The product with 1 / ln(2), both in two parts: that of the high ones is exact, so that it may
-    // cancel against k.
-    constexpr double factor_high = kIsFloat<V> ? 0x1.714p+0 : 0x1.7154764p+0;
-    constexpr double factor_low = 0x1.71547652b82fep+0 - factor_high + 0x1.777d0ffda0d24p-56;
-    V y = log_of_one_plus(parts.f);
-    V y_high = high_half(y);
-    V small = fma(y - y_high, V(factor_high), y * V(factor_low));
-    return fma(y_high, V(factor_high), parts.k) + small;
+    constexpr double high = kIsFloat<V> ? 0x1.714p+0 : 0x1.7154764p+0;
+    constexpr double low = 0x1.71547652b82fep+0 - high + 0x1.777d0ffda0d24p-56;
+    return log_to_base(parts, 1, 0, high, low);
   });
 }
 
 template <class V>
 FACULA_FN V log10(V x) {
   return any_log(x, [](LogParts<V> parts) {
-    constexpr double log10_2_high = kIsFloat<V> ? 0x1.344p-2 : 0x1.34413508p-2;
-    constexpr double log10_2_low = 0x1.34413509f79ffp-2 - log10_2_high - 0x1.9dc1da994fd21p-59;
-    // 1 / ln(10), in two parts as well.
-    constexpr double factor_high = kIsFloat<V> ? 0x1.bcb7b2p-2 : 0x1.bcb7b1526e50ep-2;
-    constexpr double factor_low = 0x1.bcb7b1526e50ep-2 - factor_high + 0x1.95355baaafad3p-57;
-    V y = log_of_one_plus(parts.f);
-    V small = fma(parts.k, V(log10_2_low), y * V(factor_low));
-    return fma(parts.k, V(log10_2_high), fma(y, V(factor_high), small));
+    constexpr double log_2_high = kIsFloat<V> ? 0x1.344p-2 : 0x1.34413508p-2;
+    constexpr double log_2_low = 0x1.34413509f79ffp-2 - log_2_high - 0x1.9dc1da994fd21p-59;
+    constexpr double high = kIsFloat<V> ? 0x1.bccp-2 : 0x1.bcb7b1p-2;
+    constexpr double low = 0x1.bcb7b1526e50ep-2 - high + 0x1.95355baaafad3p-57;
+    return log_to_base(parts, log_2_high, log_2_low, high, low);
   });
 }
 
@@ -201,6 +226,19 @@ FACULA_FN V log1p(V x) {
   y = select(x > V(-1) && x != infinity<V>(), y, select(x == V(-1), -infinity<V>(), x));
   y = select(x == V(0), x, y);
   return select(x < V(-1), nan<V>(), y);
+}
+
+// For 0 <= x <= 1.
+template <class V>
+FACULA_FN V log1p_of_unit(V x) {
+  if constexpr (kIsFloat<V>) {
+    return fma(x * x,
+               poly(x - V(0.5), -0.37813956, 0.179224861, -0.0932317881, 0.0510902955,
+                    -0.0289078615, 0.0166432536, -0.0101473871, 0.00697205786, -0.00340767695),
+               x);
+  } else {
+    return log1p(x);
+  }
 }
 
 template <class V>

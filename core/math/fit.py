@@ -1,13 +1,31 @@
 """Prints the coefficients that the headers beside it use. Needs mpmath.
 
-Each polynomial is fitted in 80 digits by Lawson's method: least squares, with the weights multiplied
-by the errors until these are level, which brings it close to the best possible one.
+Each polynomial is fitted in 80 digits by Lawson's method: least squares, with the weights
+multiplied by the errors until these are level, which brings it close to the best possible one.
 """
 
+import mpmath
 from mpmath import (
-    asin, atan, atanh, besseli, cos, erf, erfc, erfinv, exp, expm1, inf, log, log1p,
-    lu_solve, matrix, mp, mpf, pi, sin, sinh, sqrt, tanh,
-)  # fmt: skip
+    asin,
+    atan,
+    atanh,
+    besseli,
+    cos,
+    erf,
+    erfc,
+    erfinv,
+    exp,
+    expm1,
+    log,
+    log1p,
+    mp,
+    mpf,
+    pi,
+    sin,
+    sinh,
+    sqrt,
+    tanh,
+)
 
 mp.dps = 80
 TINY = mpf(10) ** -30
@@ -18,24 +36,27 @@ def fit(f, a, b, n_coefficients, weight=lambda x: mpf(1), n_rounds=6):
     """The polynomial in ascending order, and the largest weighted error on the sample points."""
     n_points = 4 * n_coefficients
     a, b = mpf(a), mpf(b)
-    xs = [(a + b) / 2 + (b - a) / 2 * cos(pi * (k + mpf(1) / 2) / n_points) for k in range(n_points)]
+    angles = [pi * (k + mpf(1) / 2) / n_points for k in range(n_points)]
+    xs = [(a + b) / 2 + (b - a) / 2 * cos(angle) for angle in angles]
     xs = [x if abs(x) > TINY else TINY for x in xs]
     ys = [f(x) for x in xs]
     wanted = [weight(x) for x in xs]
     lawson = [mpf(1)] * n_points
-    best, best_error = None, inf
+    best, best_error = None, mpmath.inf
     for _ in range(n_rounds):
         w = [v**2 * u for v, u in zip(wanted, lawson, strict=True)]
-        moments = [sum(wi * x**k for wi, x in zip(w, xs, strict=True)) for k in range(2 * n_coefficients)]
-        left = matrix([[moments[i + j] for j in range(n_coefficients)] for i in range(n_coefficients)])
-        right = matrix([
-            sum(wi * y * x**k for wi, x, y in zip(w, xs, ys, strict=True)) for k in range(n_coefficients)
-        ])
-        c = list(lu_solve(left, right))
-        errors = [
-            abs(v * (sum(ck * x**k for k, ck in enumerate(c)) - y))
-            for v, x, y in zip(wanted, xs, ys, strict=True)
+        powers = [
+            [wi * x**k for wi, x in zip(w, xs, strict=True)] for k in range(2 * n_coefficients)
         ]
+        left = mpmath.matrix(n_coefficients, n_coefficients)
+        right = mpmath.matrix(n_coefficients, 1)
+        for i in range(n_coefficients):
+            right[i] = sum(p * y for p, y in zip(powers[i], ys, strict=True))
+            for j in range(n_coefficients):
+                left[i, j] = sum(powers[i + j])
+        c = list(mpmath.lu_solve(left, right))
+        fitted = [mpmath.polyval(c[::-1], x) for x in xs]
+        errors = [abs(v * (p - y)) for v, p, y in zip(wanted, fitted, ys, strict=True)]
         if max(errors) < best_error:
             best, best_error = c, max(errors)
         total = sum(u * e for u, e in zip(lawson, errors, strict=True))
@@ -67,40 +88,58 @@ GELU_SHIFT = mpf("2.5")
 
 
 def gelu_tail(t):
+    """In the variable t - 0.3: in t itself the sum would lose three bits where it matters most."""
+    t += mpf("0.3")
     x = 1 / t - GELU_SHIFT
     return exp(x * x / 2) * erfc(x / sqrt(mpf(2))) / 2 / t
 
 
 exp_tail = lambda r: (expm1(r) - r) / r**2  # noqa: E731
+log1p_tail = lambda x: (log1p(x) - x) / x**2  # noqa: E731
 sin_tail = even(lambda x: (sin(x) / x - 1) / x**2)
 cos_tail = even(lambda x: (cos(x) - 1 + x * x / 2) / x**4)
 R = LN2 / 2 * mpf("1.01")
 QUARTER = (pi / 4) ** 2 * mpf("1.01")
 
 # name: function, interval, number of coefficients, weight of the error
+# _f is for formulas in float, _short for those in double whose result is rounded to float.
 FITS = {
     "exp_f": (exp_tail, -R, R, 5, lambda r: r**2),
     "exp_d": (exp_tail, -R, R, 10, lambda r: r**2),
-    "log_f": (lambda f: (log1p(f) - f) / f**2, -1 / mpf(3), 1 / mpf(3), 9, lambda f: f),
+    "log_f": (log1p_tail, -1 / mpf(3), 1 / mpf(3), 9, lambda f: f),
+    "log1p_unit_f": (lambda t: log1p_tail(t + 0.5), -0.5, 0.5, 9, lambda t: t + 0.5),
     "log_d": (even(lambda s: (2 * atanh(s) / s - 2) / s**2), 0, ".0296", 7, lambda z: z),
-    "sin_f": (sin_tail, 0, QUARTER, 4, lambda z: z),
+    "sin_f": (sin_tail, 0, QUARTER, 3, lambda z: z),
+    "sin_short": (sin_tail, 0, QUARTER, 4, lambda z: z),
     "sin_d": (sin_tail, 0, QUARTER, 6, lambda z: z),
     "cos_f": (cos_tail, 0, QUARTER, 3, lambda z: z**2),
+    "cos_short": (cos_tail, 0, QUARTER, 3, lambda z: z**2),
     "cos_d": (cos_tail, 0, QUARTER, 6, lambda z: z**2),
     "sinpi": (even(lambda x: sin(pi * x) / x), 0, ".25", 9),
-    "asin": (even(lambda x: (asin(x) / x - 1) / x**2), 0, ".25", 13, lambda z: z),
-    "atan": (even(lambda x: (atan(x) / x - 1) / x**2), 0, ".1717", 11, lambda z: z),
+    "asin_f": (even(lambda x: (asin(x) / x - 1) / x**2), 0, ".25", 5, lambda z: z),
+    "asin_d": (even(lambda x: (asin(x) / x - 1) / x**2), 0, ".25", 13, lambda z: z),
+    "atan_f": (even(lambda x: (atan(x) / x - 1) / x**2), 0, 1, 9, lambda z: z),
+    "atan_d": (even(lambda x: (atan(x) / x - 1) / x**2), 0, ".1717", 11, lambda z: z),
+    "tanh_f": (even(lambda x: (tanh(x) / x - 1) / x**2), 0, ".303", 5, lambda z: z),
     "tanh_d": (even(lambda x: (tanh(x) / x - 1) / x**2), 0, ".36", 11, lambda z: z),
     "sinh_d": (even(lambda x: (sinh(x) / x - 1) / x**2), 0, 1, 8, lambda z: z),
     "erf_f": (even(lambda x: erf(x) / x - 1), 0, 1, 7),
     "erf_d": (even(lambda x: erf(x) / x - 1), 0, 1, 12),
     "erf_large_f": (lambda x: -log(erfc(x)) / x, 1, "3.95", 6, lambda x: x * erfc(x)),
     "erfcx": (scaled_erfc, -1, mpf(24) / 32, 24),
+    "erfinv_central_short": (erfinv_over_x, 0, 5, 12),
+    "erfinv_tail_short": (lambda s: erfinv_over_x(s * s), sqrt(mpf(5)), 4, 12),
     "erfinv_central": (erfinv_over_x, 0, 5, 9),
     "erfinv_tail": (lambda s: erfinv_over_x(s * s), sqrt(mpf(5)), "6.01", 12),
     "i0_small": (even(lambda x: (besseli(0, 2 * x) - 1) / x**2), 0, 16, 16, lambda z: z),
     "i0_large": (scaled_i0, mpf(8) / 720, 1, 23),
-    "gelu_f": (gelu_tail, 1 / (GELU_SHIFT + 15), 1 / GELU_SHIFT, 10, lambda t: 1 / gelu_tail(t)),
+    "gelu_f": (
+        gelu_tail,
+        1 / (GELU_SHIFT + 15) - mpf("0.3"),
+        1 / GELU_SHIFT - mpf("0.3"),
+        10,
+        lambda t: 1 / gelu_tail(t),
+    ),
 }  # fmt: skip
 
 

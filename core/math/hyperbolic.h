@@ -1,7 +1,7 @@
 // Hyperbolic functions and their inverses. V is float, double or a vector of either, but for names
 // that end in _in_double.
 #pragma once
-#include "exp_log.h"
+#include "core/math/exp_log.h"
 
 namespace facula::math {
 inline namespace FACULA_ISA {
@@ -9,31 +9,25 @@ inline namespace FACULA_ISA {
 template <class V>
 FACULA_FN V tanh(V x) {
   V a = abs(x);
+  V z = a * a;
+  V small;
   if constexpr (kIsFloat<V>) {
-    // m / (m + 2) with m = expm1(2a). Beyond 9.1 the result is 1 to the last bit.
-    ExpParts<V> parts = exp_parts(at_most(a + a, V(18.2)));
-    V power = pow2(parts.n);
-    V r = parts.r;
-    V m = fma(power, fma(r * r, exp_tail(r), r), power - V(1));
-    V sum = m + V(2);
-    V y = m / sum;
-    // What rounding took from the sum changes y by that times y / sum, and 1 / sum is (1 - y) / 2.
-    // It matters for small sums only; a factor a little too small leaves out the large ones.
-    V lost = m - (sum - V(2));
-    y = fma(-y * lost, at_least(fma(y, V(-0.55), V(0.5)), V(0)), y);
-    return copysign(y, x);
+    small = fma(a * z,
+                poly(z, -0.333333178, 0.133325946, -0.0538531462, 0.0210748036, -0.00627819944), a);
   } else {
-    V z = x * x;
-    V small = fma(a * z,
-                  poly(z, -0.33333333333333132, 0.13333333333300776, -0.053968253949812091,
-                       0.021869488014535511, -0.0088632269372797244, 0.0035920386985689285,
-                       -0.0014552223191405336, 0.00058721188018060822, -0.00023044587329406837,
-                       7.9371788649378871e-05, -1.7208127362831878e-05),
-                  a);
-    ExpParts<V> parts = exp_parts(at_most(a + a, V(40)));
-    V large = V(1) - V(2) / fma(pow2(parts.n), exp_near_zero(parts.r), V(1));
-    return copysign(select(a < V(0.6), small, large), x);
+    small = fma(a * z,
+                poly(z, -0.33333333333333132, 0.13333333333300776, -0.053968253949812091,
+                     0.021869488014535511, -0.0088632269372797244, 0.0035920386985689285,
+                     -0.0014552223191405336, 0.00058721188018060822, -0.00023044587329406837,
+                     7.9371788649378871e-05, -1.7208127362831878e-05),
+                a);
   }
+  // From the bound on, the result is 1 to the last bit.
+  ExpParts<V> parts = exp_parts(at_most(a + a, V(kIsFloat<V> ? 18.2 : 40)));
+  V large = V(1) - V(2) / fma(power_of_two(parts), exp_near_zero(parts.r), V(1));
+  // Both are positive: the sign of x is all that is missing.
+  V y = select(a < V(0.55), small, large);
+  return from_bits(to_bits(y) | (to_bits(x) & Bits<V>(Ieee<V>::kSignBit)));
 }
 
 template <class V>

@@ -1,8 +1,8 @@
 // Special functions. V is float, double or a vector of either, but for names that end in
 // _in_double.
 #pragma once
-#include "exp_log.h"
-#include "trig.h"
+#include "core/math/exp_log.h"
+#include "core/math/trig.h"
 
 namespace facula::math {
 inline namespace FACULA_ISA {
@@ -62,7 +62,7 @@ FACULA_FN V erf(V x) {
     V b = at_most(a, V(3.95));
     ExpParts<V> parts = exp_parts(-b * poly(b, 1.12847577, 0.63584591, 0.10509701, -0.0227860514,
                                             0.00318301616, -0.000210159199));
-    large = fma(-pow2(parts.n), exp_near_zero(parts.r), V(1));
+    large = fma(-power_of_two(parts), exp_near_zero(parts.r), V(1));
   } else {
     large = V(1) - erfc_tail_in_double(a);
   }
@@ -86,17 +86,31 @@ FACULA_FN V erfc(V x) {
 }
 
 template <class V>
+FACULA_FN V erfinv_for_float(V x) {
+  // erfinv(x) / x as a polynomial in w or its root.
+  V w = -log((V(1) - x) * (V(1) + x));
+  V ratio = select(w < V(5),
+                   poly(w, 0.88622692604503561, 0.23201363344455558, 0.01154964719087858,
+                        -0.0023361957330815526, -0.00012604394426435784, 4.4506667361744755e-05,
+                        3.3642420818044365e-06, -1.5289354399141931e-06, 6.7166306555319967e-08,
+                        2.0383692822682633e-08, -2.934392686367771e-09, 1.2255894468558898e-10),
+                   poly(sqrt(w), -1.4773621616492294, 6.970914152209283, -8.0732940645207893,
+                        4.6527629469613769, -0.58576925189440843, -0.82837367071967127,
+                        0.59206939638472478, -0.20179103371027451, 0.041379179961707521,
+                        -0.0052149750446565842, 0.0003746481757738113, -1.1808782489122772e-05));
+  return select(abs(x) == V(1), copysign(infinity<V>(), x), x * ratio);
+}
+
+template <class V>
 FACULA_FN V erfinv_in_double(V x) {
   V a = abs(x);
-  // A start to 20 bits, as a polynomial in w or its root, then one step of Halley's method, which
-  // triples the number of correct bits.
+  // A start to 20 bits as above, then one step of Halley's method, which triples their number.
   V w = -log((V(1) - a) * (V(1) + a));
-  V s = sqrt(w);
   V y = a * select(w < V(5),
                    poly(w, 0.88622679373083879, 0.23201793939831727, 0.011526585456750834,
                         -0.0022887925894226565, -0.0001744783068227252, 7.1825596144734771e-05,
                         -5.3028736566726312e-06, -1.3335648314557727e-07, 2.3809705841724176e-08),
-                   poly(s, -0.65423724773426084, 6.1823551592167405, -10.064333720886266,
+                   poly(sqrt(w), -0.65423724773426084, 6.1823551592167405, -10.064333720886266,
                         9.5204454805283447, -5.4596447443277469, 2.0735189476830791,
                         -0.54194175310703341, 0.098436523123844211, -0.012249063861630608,
                         0.00099830140653794333, -4.8085581202023911e-05, 1.0389850808425901e-06));
@@ -110,7 +124,7 @@ FACULA_FN V erfinv_in_double(V x) {
 template <class V>
 FACULA_FN V erfinv(V x) {
   if constexpr (kIsFloat<V>) {
-    return through_double([](auto wide) { return erfinv_in_double(wide); }, x);
+    return through_double([](auto wide) { return erfinv_for_float(wide); }, x);
   } else {
     return erfinv_in_double(x);
   }

@@ -1,18 +1,24 @@
-// Trigonometric functions and their inverses. Only double has formulas of its own: float goes
-// through double, which keeps the reduction of large arguments simple and the result within half a
-// unit. V is double or a vector of doubles where nothing else is said.
+// Trigonometric functions and their inverses. V is float, double or a vector of either, but for
+// names that say otherwise.
 #pragma once
-#include "primitives.h"
+#include "core/math/primitives.h"
 
 namespace facula::math {
 inline namespace FACULA_ISA {
 
+// pi = kPi + kPiLow, for formulas in double; high_pi and low_pi give the two parts in V's
+// precision.
 constexpr double kPi = 0x1.921fb54442d18p+1;
 constexpr double kPiLow = 0x1.1a62633145c07p-53;
+template <class V>
+constexpr double kPiHigh = kIsFloat<V> ? 0x1.921fb6p+1 : kPi;
+template <class V>
+constexpr double kPiRest = kIsFloat<V> ? kPi - 0x1.921fb6p+1 : kPiLow;
 
-// Up to here n below has 20 bits, so that its products with 33-bit parts of pi/2 are exact. Larger
-// arguments are rare and go to the C library one by one.
-constexpr double kReducibleLimit = 0x1p20;
+// Up to here n below has 13 (float) or 20 bits (double), so that its products with parts of pi/2 of
+// 11 and 33 bits are exact.
+template <class V>
+constexpr double kReducible = kIsFloat<V> ? 0x1p13 : 0x1p20;
 
 // x = n pi/2 + r + r_low, |r| <= pi/4. The quadrant is in the last two bits of n_bits.
 template <class V>
@@ -21,35 +27,41 @@ struct Reduced {
   V r, r_low;
 };
 
-template <class V>
+// With kForFloat the result will be rounded to float: double needs no r_low then, and shorter
+// polynomials do below.
+template <bool kForFloat, class V>
 FACULA_FN Reduced<V> reduce_quadrant(V x) {
   V rounder = V(Ieee<V>::kRounder);
   V shifted = fma(x, V(0x1.45f306dc9c883p-1), rounder);
   V n = shifted - rounder;
-  V a = fma(n, V(-0x1.921fb544p+0), x);
-  V b = n * V(0x1.0b4611a6p-34);
-  V r = a - b;
-  V low = difference_error(a, b, r);
-  V c = n * V(0x1.3198a2e037073p-69);
-  V sum = r - c;
-  return {to_bits(shifted), sum, low + difference_error(r, c, sum)};
-}
-
-// Enough for a result rounded to float: no r_low, and shorter polynomials below.
-template <class V>
-FACULA_FN Reduced<V> reduce_quadrant_for_float(V x) {
-  V rounder = V(Ieee<V>::kRounder);
-  V shifted = fma(x, V(0x1.45f306dc9c883p-1), rounder);
-  V n = shifted - rounder;
-  V r = fma(n, V(-0x1.0b4611a626331p-34), fma(n, V(-0x1.921fb544p+0), x));
-  return {to_bits(shifted), r, V(0)};
+  if constexpr (kIsFloat<V>) {
+    V exact = fma(n, V(-0x1.fb4p-12), fma(n, V(-0x1.92p+0), x));
+    V r = fma(n, V(-0x1.444p-24), exact);
+    V lost = fma(n, V(-0x1.444p-24), exact - r);
+    return {to_bits(shifted), r, fma(n, V(-0x1.68c234p-39), lost)};
+  } else if constexpr (kForFloat) {
+    V r = fma(n, V(-0x1.0b4611a626331p-34), fma(n, V(-0x1.921fb544p+0), x));
+    return {to_bits(shifted), r, V(0)};
+  } else {
+    V a = fma(n, V(-0x1.921fb544p+0), x);
+    V b = n * V(0x1.0b4611a6p-34);
+    V r = a - b;
+    V c = n * V(0x1.3198a2e037073p-69);
+    V sum = r - c;
+    return {to_bits(shifted), sum, difference_error(a, b, r) + difference_error(r, c, sum)};
+  }
 }
 
 template <bool kForFloat, class V>
 FACULA_FN V sin_near_zero(Reduced<V> reduced) {
   V r = reduced.r, z = r * r;
-  if constexpr (kForFloat) {
-    return fma(r * z, poly(z, -0.166666666, 0.00833332926, -0.000198392944, 2.7179321e-06), r);
+  if constexpr (kIsFloat<V>) {
+    return r + fma(r * z, poly(z, -0.166666547, 0.00833216111, -0.000195147462), reduced.r_low);
+  } else if constexpr (kForFloat) {
+    return fma(r * z,
+               poly(z, -0.16666666640490729, 0.0083333292574878527, -0.000198392944352881,
+                    2.7179321046876945e-06),
+               r);
   } else {
     V low = fma(V(-0.5) * z, reduced.r_low, reduced.r_low);
     return r + fma(r * z,
@@ -61,8 +73,11 @@ FACULA_FN V sin_near_zero(Reduced<V> reduced) {
 template <bool kForFloat, class V>
 FACULA_FN V cos_near_zero(Reduced<V> reduced) {
   V r = reduced.r, z = r * r;
-  if constexpr (kForFloat) {
+  if constexpr (kIsFloat<V>) {
     return fma(z * z, poly(z, 0.041666646, -0.00138873254, 2.44337282e-05), fma(z, V(-0.5), V(1)));
+  } else if constexpr (kForFloat) {
+    return fma(z * z, poly(z, 0.041666645981282446, -0.0013887325416058953, 2.4433728162801944e-05),
+               fma(z, V(-0.5), V(1)));
   } else {
     V half = V(0.5) * z;
     V rough = V(1) - half;
@@ -76,44 +91,51 @@ FACULA_FN V cos_near_zero(Reduced<V> reduced) {
 
 // sin(x + quarter_turns pi/2).
 template <bool kForFloat, class V>
-FACULA_FN V shifted_sin(V x, uint64_t quarter_turns) {
-  Reduced<V> reduced = kForFloat ? reduce_quadrant_for_float(x) : reduce_quadrant(x);
+FACULA_FN V shifted_sin(V x, int quarter_turns) {
+  Reduced<V> reduced = reduce_quadrant<kForFloat>(x);
   Bits<V> quadrant = reduced.n_bits + Bits<V>(quarter_turns);
   auto is_odd = (quadrant & Bits<V>(1)) != Bits<V>(0);
   V y = select(is_odd, cos_near_zero<kForFloat>(reduced), sin_near_zero<kForFloat>(reduced));
-  return from_bits(to_bits(y) ^ ((quadrant & Bits<V>(2)) << 62));
+  return from_bits(to_bits(y) ^ ((quadrant & Bits<V>(2)) << (kIsFloat<V> ? 30 : 62)));
 }
 
+// Arguments beyond kReducible<double> are rare and go to the C library one by one.
 template <bool kForFloat, class V>
 FACULA_FN V sin_in_double(V x) {
   V y = select(x == V(0), x, shifted_sin<kForFloat>(x, 0));
+  auto is_large = abs(x) > V(kReducible<V>);
   return per_lane_where(
-      abs(x) > V(kReducibleLimit), [](double lane) { return ::sin(lane); }, x, y);
+      is_large, [](double lane) { return ::sin(lane); }, x, y);
 }
 template <bool kForFloat, class V>
 FACULA_FN V cos_in_double(V x) {
   V y = shifted_sin<kForFloat>(x, 1);
+  auto is_large = abs(x) > V(kReducible<V>);
   return per_lane_where(
-      abs(x) > V(kReducibleLimit), [](double lane) { return ::cos(lane); }, x, y);
+      is_large, [](double lane) { return ::cos(lane); }, x, y);
 }
 
 // For float only: as a quotient of two rounded numbers it is too rough for double.
 template <class V>
 FACULA_FN V tan_for_float(V x) {
-  Reduced<V> reduced = reduce_quadrant_for_float(x);
+  Reduced<V> reduced = reduce_quadrant<true>(x);
   auto is_odd = (reduced.n_bits & Bits<V>(1)) != Bits<V>(0);
   V s = sin_near_zero<true>(reduced), c = cos_near_zero<true>(reduced);
   V y = select(is_odd, -c, s) / select(is_odd, s, c);
   y = select(x == V(0), x, y);
+  auto is_large = abs(x) > V(kReducible<V>);
   return per_lane_where(
-      abs(x) > V(kReducibleLimit), [](double lane) { return ::tan(lane); }, x, y);
+      is_large, [](double lane) { return ::tan(lane); }, x, y);
 }
 
-// V: float, double or a vector of either, from here on, but for names that end in _in_double.
 template <class V>
 FACULA_FN V sin(V x) {
   if constexpr (kIsFloat<V>) {
-    return through_double([](auto wide) { return sin_in_double<true>(wide); }, x);
+    V y = select(x == V(0), x, shifted_sin<true>(x, 0));
+    auto is_large = abs(x) > V(kReducible<V>);
+    if (!any(is_large)) return y;
+    auto in_double = [](auto wide) { return sin_in_double<true>(wide); };
+    return select(is_large, through_double(in_double, x), y);
   } else {
     return sin_in_double<false>(x);
   }
@@ -122,7 +144,11 @@ FACULA_FN V sin(V x) {
 template <class V>
 FACULA_FN V cos(V x) {
   if constexpr (kIsFloat<V>) {
-    return through_double([](auto wide) { return cos_in_double<true>(wide); }, x);
+    V y = shifted_sin<true>(x, 1);
+    auto is_large = abs(x) > V(kReducible<V>);
+    if (!any(is_large)) return y;
+    auto in_double = [](auto wide) { return cos_in_double<true>(wide); };
+    return select(is_large, through_double(in_double, x), y);
   } else {
     return cos_in_double<false>(x);
   }
@@ -170,16 +196,20 @@ FACULA_FN V sinc(V x) {
 // asin(s) - s for 0 <= s <= 1/2, z = s^2.
 template <class V>
 FACULA_FN V asin_tail(V s, V z) {
-  return s * z *
-         poly(z, 0.16666666666666763, 0.074999999999703748, 0.044642857175046548,
-              0.030381942686293583, 0.022372215598188253, 0.017351601081006352,
-              0.013980950414688617, 0.011397862511345501, 0.010786056655289289,
-              0.0036847963042343878, 0.021759280563471838, -0.021071374380567141,
-              0.032673214963953458);
+  if constexpr (kIsFloat<V>) {
+    return s * z * poly(z, 0.166667545, 0.0749523077, 0.0454779756, 0.0241445353, 0.0422222336);
+  } else {
+    return s * z *
+           poly(z, 0.16666666666666763, 0.074999999999703748, 0.044642857175046548,
+                0.030381942686293583, 0.022372215598188253, 0.017351601081006352,
+                0.013980950414688617, 0.011397862511345501, 0.010786056655289289,
+                0.0036847963042343878, 0.021759280563471838, -0.021071374380567141,
+                0.032673214963953458);
+  }
 }
 
 template <class V>
-FACULA_FN V asin_in_double(V x) {
+FACULA_FN V asin(V x) {
   // Above 1/2: asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)).
   V a = abs(x);
   auto is_large = a > V(0.5);
@@ -187,39 +217,24 @@ FACULA_FN V asin_in_double(V x) {
   V s = select(is_large, sqrt(z), a);
   V tail = asin_tail(s, z);
   // pi/2 in two steps: the first difference is small, and so is its rounding.
-  V large = V(kPi / 4) + ((V(kPi / 4) - (s + s)) - (tail + tail - V(kPiLow / 2)));
+  V quarter = V(kPiHigh<V> / 4);
+  V large = quarter + ((quarter - (s + s)) - (tail + tail - V(kPiRest<V> / 2)));
   return copysign(select(is_large, large, s + tail), x);
-}
-template <class V>
-FACULA_FN V asin(V x) {
-  if constexpr (kIsFloat<V>) {
-    return through_double([](auto wide) { return asin_in_double(wide); }, x);
-  } else {
-    return asin_in_double(x);
-  }
 }
 
 template <class V>
-FACULA_FN V acos_in_double(V x) {
+FACULA_FN V acos(V x) {
   V a = abs(x);
   auto is_large = a > V(0.5);
   V z = select(is_large, (V(1) - a) * V(0.5), a * a);
   V s = select(is_large, sqrt(z), a);
   V y = s + asin_tail(s, z);
-  V near_zero = V(kPi / 2) - (copysign(y, x) - V(kPiLow / 2));
-  V near_one = select(x > V(0), y + y, V(kPi) - (y + y - V(kPiLow)));
+  V near_zero = V(kPiHigh<V> / 2) - (copysign(y, x) - V(kPiRest<V> / 2));
+  V near_one = select(x > V(0), y + y, V(kPiHigh<V>) - (y + y - V(kPiRest<V>)));
   return select(is_large, near_one, near_zero);
 }
-template <class V>
-FACULA_FN V acos(V x) {
-  if constexpr (kIsFloat<V>) {
-    return through_double([](auto wide) { return acos_in_double(wide); }, x);
-  } else {
-    return acos_in_double(x);
-  }
-}
 
-// The angle of the point (x, y), both at least 0 and not both infinite.
+// The angle of the point (x, y) in double, both at least 0 and not both infinite.
 template <bool kForFloat, class V>
 FACULA_FN V first_quadrant_angle(V y, V x) {
   // Around pi/2 and pi/4 the angle is that plus a small one, whose tangent is the quotient.
@@ -237,26 +252,28 @@ FACULA_FN V first_quadrant_angle(V y, V x) {
            -0.090908977607277272, 0.076920602897903076, -0.066631050498597758, 0.058478970836481785,
            -0.050393399892746146, 0.038065426860346828, -0.017908096276623028);
   if constexpr (!kForFloat) {
-    // What rounding took from the quotient and, around pi/4, from its two sides.
-    V numerator_low = difference_error(y, x, numerator);
-    V denominator_low = difference_error(y, -x, denominator);
-    V lost = select(is_middle && !is_steep, fma(-t, denominator_low, numerator_low), V(0));
+    // Around pi/4, what rounding took from the quotient and its two sides would add up.
+    V lost = difference_error(y, x, numerator) - t * difference_error(y, -x, denominator);
     lost = (lost - product_error(t, denominator, numerator)) / denominator;
-    tail = tail + select(abs(lost) < V(1), lost, V(0));
+    tail = select(is_middle && !is_steep, tail + lost, tail);
   }
   return fma(eighths, V(kPi / 2), fma(eighths, V(kPiLow / 2), tail) + t);
 }
 
-template <bool kForFloat, class V>
-FACULA_FN V atan_in_double(V x) {
-  return copysign(first_quadrant_angle<kForFloat>(abs(x), V(1)), x);
-}
 template <class V>
 FACULA_FN V atan(V x) {
+  V a = abs(x);
   if constexpr (kIsFloat<V>) {
-    return through_double([](auto wide) { return atan_in_double<true>(wide); }, x);
+    auto is_large = a > V(1);
+    V t = select(is_large, V(-1), a) / select(is_large, a, V(1));
+    V z = t * t;
+    V tail = fma(t * z,
+                 poly(z, -0.333333015, 0.199986269, -0.142651279, 0.10956985, -0.084177773,
+                      0.0582063211, -0.031428002, 0.0110497523, -0.0018239627),
+                 select(is_large, V(kPiRest<V> / 2), V(0)));
+    return copysign((t + tail) + select(is_large, V(kPiHigh<V> / 2), V(0)), x);
   } else {
-    return atan_in_double<false>(x);
+    return copysign(first_quadrant_angle<false>(a, V(1)), x);
   }
 }
 
