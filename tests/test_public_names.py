@@ -5,8 +5,9 @@ import facula
 
 
 def public_modules():
+    # The BLAS library lies beside _core, and its suffix is that of a module.
     for module in pkgutil.walk_packages(facula.__path__, "facula."):
-        if not any(part.startswith("_") for part in module.name.split(".")):
+        if not any(part.startswith(("_", "libscipy")) for part in module.name.split(".")):
             yield importlib.import_module(module.name)
 
 

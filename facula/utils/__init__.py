@@ -1,1 +1,3 @@
-"""Tools beside the tensors: checkpointing and nested containers."""
+"""Tools beside the tensors, in modules to be imported by name: checkpointing, hooks."""
+
+__all__: list[str] = []
