@@ -47,6 +47,36 @@ void set_broadcast_strides(const Tensor& x, const Dims& shape, int64_t* strides,
     strides[i] = i < missing || (x.sizes()[i - missing] == 1 && shape[i] != 1) ? 0 : x.strides()[i - missing] * unit;
 }
 
+// Orders the dimensions for memory and merges neighbours that continue each other in every operand.
+void merge_dims(Walk& walk, const Dims& shape, const int64_t (*strides)[kMaxDims]) {
+  int n = static_cast<int>(shape.size());
+  const int64_t* rows[kMaxOperands];
+  for (int i = 0; i < walk.n_operands; ++i) rows[i] = strides[i];
+  int order[kMaxDims];
+  order_dims(n, shape.data(), rows, walk.n_operands, order);
+  int m = 0;
+  for (int j = 0; j < n; ++j) {
+    int d = order[j];
+    if (shape[d] == 1) continue;
+    bool merge = m > 0;
+    for (int i = 0; i < walk.n_operands && merge; ++i)
+      merge = strides[i][d] == walk.strides[i][m - 1] * walk.sizes[m - 1];
+    if (merge) {
+      walk.sizes[m - 1] *= shape[d];
+    } else {
+      walk.sizes[m] = shape[d];
+      for (int i = 0; i < walk.n_operands; ++i) walk.strides[i][m] = strides[i][d];
+      ++m;
+    }
+  }
+  if (m == 0) {
+    walk.sizes[0] = walk.numel;  // 1, or 0 if a size is 0
+    for (int i = 0; i < walk.n_operands; ++i) walk.strides[i][0] = 0;
+    m = 1;
+  }
+  walk.n_dims = m;
+}
+
 }  // namespace
 
 Dims broadcast_shapes(const char* op, const Dims& a, const Dims& b) {
@@ -100,38 +130,26 @@ Walk make_walk(const char* op, const Tensor& out, std::initializer_list<TensorRe
       walk.strides[i][0] = operands[i]->numel() == 1 && walk.numel != 1 ? 0 : operands[i]->itemsize();
     return walk;
   }
-  const Dims& shape = out.sizes();
-  int n = static_cast<int>(shape.size());
   int64_t strides[kMaxOperands][kMaxDims];
-  const int64_t* rows[kMaxOperands];
-  for (int i = 0; i < walk.n_operands; ++i) {
-    set_broadcast_strides(*operands[i], shape, strides[i], operands[i]->itemsize());
-    rows[i] = strides[i];
+  for (int i = 0; i < walk.n_operands; ++i)
+    set_broadcast_strides(*operands[i], out.sizes(), strides[i], operands[i]->itemsize());
+  merge_dims(walk, out.sizes(), strides);
+  return walk;
+}
+
+Walk make_walk(const Tensor& out, char* input, const Dims& input_strides) {
+  Walk walk;
+  walk.n_operands = 2;
+  walk.numel = out.numel();
+  walk.device = out.device();
+  walk.data[0] = out.data();
+  walk.data[1] = input;
+  int64_t strides[kMaxOperands][kMaxDims];
+  for (int64_t i = 0; i < out.dim(); ++i) {
+    strides[0][i] = out.stride(i) * out.itemsize();
+    strides[1][i] = input_strides[i] * out.itemsize();
   }
-  int order[kMaxDims];
-  order_dims(n, shape.data(), rows, walk.n_operands, order);
-  // Merge neighbours that continue each other in every operand.
-  int m = 0;
-  for (int j = 0; j < n; ++j) {
-    int d = order[j];
-    if (shape[d] == 1) continue;
-    bool merge = m > 0;
-    for (int i = 0; i < walk.n_operands && merge; ++i)
-      merge = strides[i][d] == walk.strides[i][m - 1] * walk.sizes[m - 1];
-    if (merge) {
-      walk.sizes[m - 1] *= shape[d];
-    } else {
-      walk.sizes[m] = shape[d];
-      for (int i = 0; i < walk.n_operands; ++i) walk.strides[i][m] = strides[i][d];
-      ++m;
-    }
-  }
-  if (m == 0) {
-    walk.sizes[0] = walk.numel;  // 1, or 0 if a size is 0
-    for (int i = 0; i < walk.n_operands; ++i) walk.strides[i][0] = operands[i]->itemsize();
-    m = 1;
-  }
-  walk.n_dims = m;
+  merge_dims(walk, out.sizes(), strides);
   return walk;
 }
 
@@ -267,6 +285,10 @@ void check_no_partial_overlap(const char* op, const Tensor& out, const Tensor& i
                is_non_overlapping_and_dense(input.sizes(), input.strides());
   check(apart || !dense, op, ": unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
         "single memory location. Please clone() the tensor before performing the operation.");
+}
+
+void check_cpu(const char* op, const Tensor& x) {
+  check_not_implemented(x.is_cpu(), op, ": not available on ", x.device(), " yet, got ", x, ". Move it with .cpu() first.");
 }
 
 void check_same_device(const char* op, std::initializer_list<TensorRef> inputs) {

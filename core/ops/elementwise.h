@@ -29,6 +29,9 @@ bool is_expandable_to(const Dims& from, const Dims& to);
 // (0-d) may go with tensors of another device; everything else must be on one device.
 Walk make_walk(const char* op, const Tensor& out, std::initializer_list<TensorRef> inputs);
 
+// out and one input of out's shape and item size given by its address and strides (in elements; may be negative).
+Walk make_walk(const Tensor& out, char* input, const Dims& input_strides);
+
 // A fresh tensor for the result of an element-wise operation: its memory order follows the inputs', as in PyTorch.
 Tensor empty_for(const Dims& shape, DType dtype, std::initializer_list<TensorRef> inputs);
 
@@ -40,6 +43,8 @@ DType result_type(std::initializer_list<TensorRef> inputs);
 
 // Raises if out shares memory with an input in a way that reads what was just written.
 void check_no_partial_overlap(const char* op, const Tensor& out, const Tensor& input);
+// For operations without a CUDA kernel.
+void check_cpu(const char* op, const Tensor& x);
 void check_same_device(const char* op, std::initializer_list<TensorRef> inputs);
 
 }  // namespace facula

@@ -6,5 +6,6 @@
 #include "ops/elementwise.h"
 #include "ops/index.h"
 #include "ops/reduce.h"
+#include "ops/shape.h"
 #include "ops/unary.h"
 #include "ops/view.h"

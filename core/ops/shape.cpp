@@ -1,0 +1,413 @@
+#include "ops/shape.h"
+
+#include <cstring>
+
+#include "autograd/node.h"
+#include "ops/ops.h"
+
+namespace facula {
+
+Tensor flatten(const Tensor& x, int64_t start_dim, int64_t end_dim) {
+  start_dim = wrap_dim("flatten", start_dim, x.dim());
+  end_dim = wrap_dim("flatten", end_dim, x.dim());
+  check(start_dim <= end_dim, "flatten: flatten() has invalid args: start_dim cannot come after end_dim.");
+  if (x.dim() == 0) return reshape(x, {1});
+  if (start_dim == end_dim) return x;
+  Dims sizes;
+  int64_t joined = 1;
+  for (int64_t i = 0; i < x.dim(); ++i) {
+    if (i < start_dim || i > end_dim) {
+      sizes.push_back(x.size(i));
+    } else {
+      joined *= x.size(i);
+      if (i == end_dim) sizes.push_back(joined);
+    }
+  }
+  return reshape(x, sizes);
+}
+
+Tensor movedim(const Tensor& x, const Dims& source, const Dims& destination) {
+  check(source.size() == destination.size(), "movedim: Invalid source or destination dims: source (", source.size(),
+        " dims) should contain the same number of dims as destination (", destination.size(), " dims).");
+  Dims order(x.dim(), -1);
+  bool taken[kMaxDims] = {};
+  for (size_t i = 0; i < source.size(); ++i) {
+    int64_t from = wrap_dim("movedim", source[i], x.dim()), to = wrap_dim("movedim", destination[i], x.dim());
+    if (x.dim() == 0) return x;
+    check(!taken[from], "movedim: repeated dim in source ", source, ".");
+    check(order[to] < 0, "movedim: repeated dim in destination ", destination, ".");
+    taken[from] = true;
+    order[to] = from;
+  }
+  int64_t next = 0;
+  for (int64_t& d : order) {
+    if (d >= 0) continue;
+    while (taken[next]) ++next;
+    d = next++;
+  }
+  return permute(x, order);
+}
+
+Tensor diagonal(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
+  int64_t d1 = wrap_dim("diagonal", dim1, x.dim()), d2 = wrap_dim("diagonal", dim2, x.dim());
+  check(d1 != d2, "diagonal: diagonal dimensions cannot be identical ", dim1, ", ", dim2, ".");
+  int64_t start = x.offset(), n;
+  if (offset >= 0) {
+    n = std::max<int64_t>(std::min(x.size(d1), x.size(d2) - offset), 0);
+    if (n > 0) start += offset * x.stride(d2);
+  } else {
+    n = std::max<int64_t>(std::min(x.size(d1) + offset, x.size(d2)), 0);
+    if (n > 0) start -= offset * x.stride(d1);
+  }
+  Dims sizes = x.sizes(), strides = x.strides();
+  int64_t step = strides[d1] + strides[d2];
+  sizes.erase(std::max(d1, d2));
+  strides.erase(std::max(d1, d2));
+  sizes.erase(std::min(d1, d2));
+  strides.erase(std::min(d1, d2));
+  sizes.push_back(n);
+  strides.push_back(step);
+  Tensor y = make_view(x, sizes, strides, start);
+  return record("DiagonalBackward0", y, {x}, [in = x.sizes(), offset, d1, d2](const Tensor& g) {
+    Tensor whole = zeros(in, g.dtype(), g.device());
+    Tensor piece = diagonal(whole, offset, d1, d2);
+    copy_(piece, g);
+    return whole;
+  });
+}
+
+Tensor unfold(const Tensor& x, int64_t dim, int64_t size, int64_t step) {
+  dim = wrap_dim("unfold", dim, x.dim());
+  int64_t length = x.dim() == 0 ? 1 : x.size(dim);
+  check(size >= 0, "unfold: size is ", size, " but must be >= 0.");
+  check(size <= length, "unfold: maximum size for tensor at dimension ", dim, " is ", length, " but size is ", size, ".");
+  check(step > 0, "unfold: step is ", step, " but must be > 0.");
+  Dims sizes = x.sizes(), strides = x.strides();
+  sizes.push_back(size);
+  strides.push_back(x.dim() == 0 ? 1 : strides[dim]);
+  if (x.dim() > 0) {
+    sizes[dim] = (length - size) / step + 1;
+    strides[dim] *= step;
+  }
+  Tensor y = make_view(x, sizes, strides, x.offset());
+  return record("UnfoldBackward0", y, {x}, [in = x.sizes(), dim, size, step](const Tensor& g) {
+    // Windows may overlap: add what each position of a window got.
+    Tensor whole = zeros(in, g.dtype(), g.device());
+    if (in.empty()) return reshape(g, in);
+    int64_t n = g.size(dim);
+    for (int64_t k = 0; k < size; ++k) {
+      Tensor piece = slice(whole, dim, k, k + (n - 1) * step + 1, step);
+      add_(piece, select(g, -1, k));
+    }
+    return whole;
+  });
+}
+
+namespace {
+
+// Views that leave one function together: none of them may be written to in place while gradients are recorded.
+void record_pieces(const char* node, const Tensor& x, const TensorList& pieces, int64_t dim, bool keeps_dim) {
+  for (const Tensor& piece : pieces)
+    if (piece->view_kind == ViewKind::Plain) piece->view_kind = ViewKind::OneOfMany;
+  std::vector<Dims> sizes;
+  for (const Tensor& piece : pieces) sizes.push_back(piece.sizes());
+  record_all(node, pieces, {x}, [sizes, dim, keeps_dim](const TensorList& gs, Needs) -> TensorList {
+    TensorList parts = gs;
+    const Tensor* some = nullptr;
+    for (const Tensor& g : gs)
+      if (g.defined()) some = &g;
+    for (size_t i = 0; i < parts.size(); ++i)
+      if (!parts[i].defined()) parts[i] = zeros(sizes[i], some->dtype(), some->device());
+    return {keeps_dim ? cat(parts, dim) : stack(parts, dim)};
+  });
+}
+
+Tensor piece_of(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
+  Dims sizes = x.sizes();
+  sizes[dim] = length;
+  return make_view(x, sizes, x.strides(), x.offset() + start * x.stride(dim));
+}
+
+}  // namespace
+
+TensorList split(const Tensor& x, int64_t split_size, int64_t dim) {
+  check(x.dim() > 0, "split: split expects at least a 1-dimensional tensor.");
+  dim = wrap_dim("split", dim, x.dim());
+  check(split_size >= 0, "split: split expects split_size be non-negative, but got split_size=", split_size, ".");
+  int64_t size = x.size(dim);
+  check(split_size > 0 || size == 0, "split: split_size can only be 0 if dimension size is 0, but got dimension size of ", size, ".");
+  TensorList pieces;
+  int64_t n = split_size == 0 ? 1 : std::max<int64_t>((size + split_size - 1) / split_size, 1);
+  for (int64_t i = 0; i < n; ++i) pieces.push_back(piece_of(x, dim, i * split_size, std::min(split_size, size - i * split_size)));
+  record_pieces("SplitBackward0", x, pieces, dim, true);
+  return pieces;
+}
+
+TensorList split(const Tensor& x, const Dims& split_sizes, int64_t dim) {
+  check(x.dim() > 0, "split_with_sizes: split expects at least a 1-dimensional tensor.");
+  dim = wrap_dim("split_with_sizes", dim, x.dim());
+  int64_t total = 0;
+  for (int64_t size : split_sizes) {
+    check(size >= 0, "split_with_sizes: split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=", split_sizes, ".");
+    total += size;
+  }
+  check(total == x.size(dim), "split_with_sizes: split_with_sizes expects split_sizes to sum exactly to ", x.size(dim),
+        " (input tensor's size at dimension ", dim, "), but got split_sizes=", split_sizes, ".");
+  TensorList pieces;
+  int64_t start = 0;
+  for (int64_t size : split_sizes) {
+    pieces.push_back(piece_of(x, dim, start, size));
+    start += size;
+  }
+  record_pieces("SplitWithSizesBackward0", x, pieces, dim, true);
+  return pieces;
+}
+
+TensorList chunk(const Tensor& x, int64_t chunks, int64_t dim) {
+  check(x.dim() > 0, "chunk: chunk expects at least a 1-dimensional tensor.");
+  check(chunks > 0, "chunk: chunk expects `chunks` to be greater than 0, got: ", chunks, ".");
+  dim = wrap_dim("chunk", dim, x.dim());
+  int64_t size = (x.size(dim) + chunks - 1) / chunks;
+  if (size == 0) return split(x, Dims(chunks, 0), dim);
+  return split(x, size, dim);
+}
+
+TensorList unbind(const Tensor& x, int64_t dim) {
+  check_index(x.dim() > 0, "unbind: Dimension specified as ", dim, " but tensor has no dimensions.");
+  dim = wrap_dim("unbind", dim, x.dim());
+  Dims sizes = x.sizes(), strides = x.strides();
+  sizes.erase(dim);
+  strides.erase(dim);
+  TensorList pieces;
+  for (int64_t i = 0; i < x.size(dim); ++i) pieces.push_back(make_view(x, sizes, strides, x.offset() + i * x.stride(dim)));
+  if (!pieces.empty()) record_pieces("UnbindBackward0", x, pieces, dim, false);
+  return pieces;
+}
+
+namespace {
+
+// A 1-d tensor without elements goes with anything, as in PyTorch.
+bool is_skipped(const Tensor& x) { return x.dim() == 1 && x.size(0) == 0; }
+
+DType joined_dtype(const TensorList& tensors) {
+  DType dtype = tensors[0].dtype();
+  for (const Tensor& x : tensors) dtype = promote_types(dtype, x.dtype());
+  return dtype;
+}
+
+bool all_channels_last(const TensorList& tensors) {
+  for (const Tensor& x : tensors)
+    if (!is_skipped(x) && (x.is_contiguous() || !x.is_contiguous(MemoryFormat::ChannelsLast))) return false;
+  return true;
+}
+
+}  // namespace
+
+Tensor cat(const TensorList& tensors, int64_t dim) {
+  check_value(!tensors.empty(), "cat: expected a non-empty list of Tensors.");
+  const Tensor* model = nullptr;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    check(tensors[i].dim() > 0, "cat: zero-dimensional tensor (at position ", i, ") cannot be concatenated. Use stack instead.");
+    check(tensors[i].device() == tensors[0].device(), "cat: expected all tensors to be on the same device, got ", tensors[0], " and ",
+          tensors[i], " at position ", i, ".");
+    if (!model && !is_skipped(tensors[i])) model = &tensors[i];
+  }
+  if (!model) model = &tensors[0];
+  dim = wrap_dim("cat", dim, model->dim());
+  Dims sizes = model->sizes();
+  sizes[dim] = 0;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor& x = tensors[i];
+    if (is_skipped(x)) continue;
+    check(x.dim() == model->dim(), "cat: tensors must have same number of dimensions: got ", model->dim(), " and ", x.dim(), " at position ", i, ".");
+    for (int64_t d = 0; d < x.dim(); ++d)
+      check(d == dim || x.size(d) == sizes[d], "cat: sizes of tensors must match except in dimension ", dim, ". Expected size ", sizes[d],
+            " but got size ", x.size(d), " at dimension ", d, " for tensor number ", i, " in the list.");
+    sizes[dim] += x.size(dim);
+  }
+  DType dtype = joined_dtype(tensors);
+  MemoryFormat format = model->dim() == 4 && all_channels_last(tensors) ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous;
+  Tensor y = empty(sizes, dtype, model->device(), format);
+  Dims lengths;
+  int64_t start = 0;
+  {
+    NoGradGuard guard;
+    for (const Tensor& x : tensors) {
+      int64_t length = is_skipped(x) ? 0 : x.size(dim);
+      lengths.push_back(length);
+      if (length) copy_into(piece_of(y, dim, start, length), x);
+      start += length;
+    }
+  }
+  std::vector<Dims> shapes;
+  std::vector<DType> dtypes;
+  for (const Tensor& x : tensors) {
+    shapes.push_back(x.sizes());
+    dtypes.push_back(x.dtype());
+  }
+  record_all("CatBackward0", {y}, tensors, [lengths, shapes, dtypes, dim](const TensorList& gs, Needs need) -> TensorList {
+    TensorList out(lengths.size());
+    int64_t start = 0;
+    for (size_t i = 0; i < lengths.size(); ++i) {
+      if (need[i]) {
+        Tensor part = shapes[i].size() == 1 && shapes[i][0] == 0 ? zeros(shapes[i], gs[0].dtype(), gs[0].device())
+                                                                 : narrow(gs[0], dim, start, lengths[i]);
+        if (is_complex(part.dtype()) && !is_complex(dtypes[i])) part = real(part);
+        out[i] = to_dtype(part, dtypes[i]);
+      }
+      start += lengths[i];
+    }
+    return out;
+  });
+  return y;
+}
+
+Tensor stack(const TensorList& tensors, int64_t dim) {
+  check(!tensors.empty(), "stack: stack expects a non-empty TensorList.");
+  dim = wrap_dim("stack", dim, tensors[0].dim() + 1);
+  const Dims& shape = tensors[0].sizes();
+  for (size_t i = 0; i < tensors.size(); ++i)
+    check(tensors[i].sizes() == shape, "stack: stack expects each tensor to be equal size, but got ", shape, " at entry 0 and ",
+          tensors[i].sizes(), " at entry ", i, ".");
+  Tensor y;
+  {
+    NoGradGuard guard;
+    TensorList rows;
+    for (const Tensor& x : tensors) rows.push_back(unsqueeze(x, dim));
+    y = cat(rows, dim);
+  }
+  std::vector<DType> dtypes;
+  for (const Tensor& x : tensors) dtypes.push_back(x.dtype());
+  record_all("StackBackward0", {y}, tensors, [dtypes, dim](const TensorList& gs, Needs need) -> TensorList {
+    TensorList out(dtypes.size());
+    for (size_t i = 0; i < dtypes.size(); ++i) {
+      if (!need[i]) continue;
+      Tensor part = select(gs[0], dim, static_cast<int64_t>(i));
+      if (is_complex(part.dtype()) && !is_complex(dtypes[i])) part = real(part);
+      out[i] = to_dtype(part, dtypes[i]);
+    }
+    return out;
+  });
+  return y;
+}
+
+Tensor flip(const Tensor& x, const Dims& dims) {
+  bool flipped[kMaxDims] = {};
+  for (int64_t d : dims) {
+    int64_t dim = wrap_dim("flip", d, x.dim());
+    check(!flipped[dim], "flip: dim ", dim, " appears multiple times in the list of dims.");
+    flipped[dim] = true;
+  }
+  Tensor y = empty_like(x);
+  check_cpu("flip", x);
+  // x read backwards: from its last element with negative steps, which a tensor cannot have but a walk can.
+  Dims strides = x.strides();
+  char* start = x.data();
+  for (int64_t d = 0; d < x.dim(); ++d) {
+    if (!flipped[d] || x.numel() == 0) continue;
+    start += (x.size(d) - 1) * strides[d] * x.itemsize();
+    strides[d] = -strides[d];
+  }
+  Walk walk = make_walk(y, start, strides);
+  run_cpu(walk, cpu::get_cast_table().loops[static_cast<int>(x.dtype())][static_cast<int>(x.dtype())]);
+  return record("FlipBackward0", y, {x}, [dims](const Tensor& g) { return flip(g, dims); });
+}
+
+Tensor roll(const Tensor& x, const Dims& shifts, const Dims& dims) {
+  check(!shifts.empty(), "roll: `shifts` required.");
+  if (dims.empty() && shifts.size() == 1) return reshape(roll(reshape(x, {-1}), shifts, {0}), x.sizes());
+  check(shifts.size() == dims.size(), "roll: shifts and dimensions must align. shifts: ", shifts.size(), ", dims:", dims.size(), ".");
+  Tensor y = x.is_contiguous() ? empty(x.sizes(), x.dtype(), x.device()) : empty_like(x);
+  {
+    NoGradGuard guard;
+    Tensor from = x;
+    for (size_t i = 0; i < dims.size(); ++i) {
+      int64_t dim = wrap_dim("roll", dims[i], x.dim());
+      int64_t size = x.dim() ? x.size(dim) : 1;
+      int64_t shift = size ? ((shifts[i] % size) + size) % size : 0;
+      if (shift == 0 || x.numel() == 0) continue;
+      from = cat({narrow(from, dim, size - shift, shift), narrow(from, dim, 0, size - shift)}, dim);
+    }
+    copy_into(y, from);
+  }
+  Dims back = shifts;
+  for (int64_t& s : back) s = -s;
+  return record("RollBackward0", y, {x}, [back, dims](const Tensor& g) { return roll(g, back, dims); });
+}
+
+Tensor repeat(const Tensor& x, const Dims& repeats) {
+  check(static_cast<int64_t>(repeats.size()) >= x.dim(), "repeat: Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: ",
+        repeats, " for ", x, ".");
+  size_t missing = repeats.size() - x.dim();
+  Dims sizes(repeats.size()), blocks, spread;
+  for (size_t i = 0; i < repeats.size(); ++i) {
+    int64_t size = i < missing ? 1 : x.sizes()[i - missing];
+    check(repeats[i] >= 0, "repeat: Trying to create tensor with negative dimension ", repeats[i] * size, ": ", repeats, ".");
+    sizes[i] = repeats[i] * size;
+    blocks.push_back(repeats[i]);
+    blocks.push_back(size);
+    spread.push_back(1);
+    spread.push_back(size);
+  }
+  checked_numel(sizes);
+  Tensor y;
+  if (blocks.size() <= kMaxDims) {
+    NoGradGuard guard;
+    y = reshape(clone(expand(reshape(x, spread), blocks), MemoryFormat::Contiguous), sizes);
+    y = alias(y);
+  }
+  check(y.defined(), "repeat: at most ", kMaxDims / 2, " dimensions can be repeated.");
+  return record("RepeatBackward0", y, {x}, [in = x.sizes(), blocks](const Tensor& g) {
+    Dims dims;
+    for (size_t i = 0; i < blocks.size(); i += 2) dims.push_back(static_cast<int64_t>(i));
+    if (dims.empty()) return g;
+    return reshape(sum(reshape(g, blocks), dims), in);
+  });
+}
+
+Tensor tile(const Tensor& x, const Dims& repeats) {
+  Dims full = repeats;
+  while (static_cast<int64_t>(full.size()) < x.dim()) full.insert(0, 1);
+  return repeat(x, full);
+}
+
+namespace {
+
+template <bool keep_lower>
+Tensor triangle(const char* op, const char* node, const Tensor& x, int64_t diagonal) {
+  check(x.dim() >= 2, op, ": input tensor must have at least 2 dimensions, got ", x, ".");
+  check_cpu(op, x);
+  Tensor y = empty(x.sizes(), x.dtype(), x.device());
+  copy_into(y, x);
+  int64_t rows = x.size(-2), cols = x.size(-1), size = x.itemsize();
+  char* data = y.data();
+  for (int64_t r = 0; r < (cols ? y.numel() / cols : 0); ++r) {
+    int64_t row = r % rows;
+    // Columns [0, edge) are on or below the diagonal.
+    int64_t edge = std::min(std::max<int64_t>(row + diagonal + (keep_lower ? 1 : 0), 0), cols);
+    char* line = data + r * cols * size;
+    if (keep_lower) {
+      std::memset(line + edge * size, 0, (cols - edge) * size);
+    } else {
+      std::memset(line, 0, edge * size);
+    }
+  }
+  return record(node, y, {x}, [diagonal](const Tensor& g) { return keep_lower ? tril(g, diagonal) : triu(g, diagonal); });
+}
+
+}  // namespace
+
+Tensor tril(const Tensor& x, int64_t diagonal) { return triangle<true>("tril", "TrilBackward0", x, diagonal); }
+Tensor triu(const Tensor& x, int64_t diagonal) { return triangle<false>("triu", "TriuBackward0", x, diagonal); }
+
+Tensor diag(const Tensor& x, int64_t offset) {
+  check(x.dim() == 1 || x.dim() == 2, "diag: Supports 1D or 2D tensors. Got ", x, ".");
+  if (x.dim() == 2) return clone(diagonal(x, offset));
+  int64_t n = x.size(0) + std::abs(offset);
+  Tensor y = zeros({n, n}, x.dtype(), x.device());
+  Tensor line = diagonal(y, offset);
+  copy_(line, x);
+  return y;
+}
+
+}  // namespace facula
