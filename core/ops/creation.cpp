@@ -6,29 +6,91 @@
 
 namespace facula {
 
-Tensor arange(Scalar start, Scalar end, Scalar step, DType dtype, Device device) {
-  bool integral = start.is_integral() && end.is_integral() && step.is_integral();
-  check(step.to_double() != 0, "arange: step must be nonzero.");
-  double from = start.to_double(), to = end.to_double(), by = step.to_double();
-  check(std::isfinite(from) && std::isfinite(to), "arange: unsupported range: ", from, " -> ", to, ".");
-  check((by > 0) == (to >= from) || from == to, "arange: upper bound and lower bound inconsistent with step sign: start ", from, ", end ", to,
-        ", step ", by, ".");
-  int64_t n = integral ? (end.to_int() - start.to_int() + step.to_int() + (step.to_int() > 0 ? -1 : 1)) / step.to_int()
-                       : static_cast<int64_t>(std::ceil((to - from) / by));
-  check(n >= 0 && (to - from) / by < 9.2e18, "arange: invalid size, possible overflow.");
+namespace {
+
+// x[i] = value(i), computed on the CPU and then moved.
+template <class F>
+Tensor generate(int64_t n, DType dtype, Device device, F&& value) {
   Tensor x = empty({n}, dtype);
   visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    using W = Wide<T>;
     T* out = x.data_as<T>();
+    for (int64_t i = 0; i < n; ++i) out[i] = value(i, tag);
+  });
+  return to(x, device, dtype, false);
+}
+
+int64_t arange_length(Scalar start, Scalar end, Scalar step) {
+  if (start.is_integral() && end.is_integral() && step.is_integral()) {
+    int64_t distance;
+    check(!__builtin_sub_overflow(end.to_int(), start.to_int(), &distance), "arange: invalid size, possible overflow.");
+    int64_t by = step.to_int();
+    return distance / by + (distance % by != 0);
+  }
+  double n = std::ceil((end.to_double() - start.to_double()) / step.to_double());
+  check(n < 9.2e18, "arange: invalid size, possible overflow.");
+  return static_cast<int64_t>(n);
+}
+
+}  // namespace
+
+Tensor arange(Scalar start, Scalar end, Scalar step, DType dtype, Device device) {
+  double from = start.to_double(), to = end.to_double(), by = step.to_double();
+  check(by != 0, "arange: step must be nonzero.");
+  check(std::isfinite(from) && std::isfinite(to), "arange: unsupported range: ", from, " -> ", to, ".");
+  check((by > 0 && to >= from) || (by < 0 && to <= from), "arange: upper bound and lower bound inconsistent with step sign: from ",
+        from, " to ", to, " by ", by, ".");
+  check_not_implemented(dtype != DType::Bool && !is_complex(dtype), "arange: not implemented for ", dtype, ".");
+  int64_t n = arange_length(start, end, step);
+  return generate(n, dtype, device, [&](int64_t i, auto tag) {
+    using T = typename decltype(tag)::type;
     if constexpr (std::is_integral_v<T>) {
-      int64_t first = start.to_int(), delta = step.to_int();
-      for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(first + i * delta);
+      return static_cast<T>(start.to_int() + i * step.to_int());
+    } else if constexpr (is_complex_v<T>) {
+      return T(from + static_cast<double>(i) * by);
     } else {
-      for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(W(from + static_cast<double>(i) * by));
+      // In double: the rounding happens once, whatever the dtype.
+      return static_cast<T>(static_cast<Wide<T>>(from + static_cast<double>(i) * by));
     }
   });
-  return facula::to(x, device, dtype, false);
+}
+
+Tensor linspace(Scalar start, Scalar end, int64_t steps, DType dtype, Device device) {
+  check(steps >= 0, "linspace: number of steps must be non-negative, got ", steps, ".");
+  check_not_implemented(dtype != DType::Bool, "linspace: not implemented for bool.");
+  // From both ends towards the middle, so that the last value is exactly `end`.
+  return generate(steps, dtype, device, [&](int64_t i, auto tag) {
+    using T = typename decltype(tag)::type;
+    using W = std::conditional_t<std::is_integral_v<T>, float, Wide<T>>;
+    W first = start.to<W>(), last = end.to<W>();
+    if (steps == 1) return static_cast<T>(first);
+    W step = (last - first) / W(static_cast<double>(steps - 1));
+    W value = i < steps / 2 ? first + step * W(static_cast<double>(i)) : last - step * W(static_cast<double>(steps - i - 1));
+    return static_cast<T>(value);
+  });
+}
+
+Tensor logspace(Scalar start, Scalar end, int64_t steps, double base, DType dtype, Device device) {
+  check(steps >= 0, "logspace: number of steps must be non-negative, got ", steps, ".");
+  check_not_implemented(dtype != DType::Bool, "logspace: not implemented for bool.");
+  return generate(steps, dtype, device, [&](int64_t i, auto tag) {
+    using T = typename decltype(tag)::type;
+    using W = std::conditional_t<is_complex_v<T>, Complex128, double>;
+    W first = start.to<W>(), last = end.to<W>();
+    if (steps == 1) return static_cast<T>(Wide<T>(std::pow(W(base), first)));
+    W step = (last - first) / W(static_cast<double>(steps - 1));
+    W power = i < steps / 2 ? first + step * W(static_cast<double>(i)) : last - step * W(static_cast<double>(steps - i - 1));
+    return static_cast<T>(Wide<T>(std::pow(W(base), power)));
+  });
+}
+
+Tensor eye(int64_t n, int64_t m, DType dtype, Device device) {
+  check(n >= 0, "eye: n must be greater or equal to 0, got ", n, ".");
+  check(m >= 0, "eye: m must be greater or equal to 0, got ", m, ".");
+  Tensor x = zeros({n, m}, dtype, device);
+  Tensor line = diagonal(x);
+  fill_(line, 1);
+  return x;
 }
 
 }  // namespace facula

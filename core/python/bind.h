@@ -28,6 +28,7 @@ void bind_unary(nb::module_& m);
 void bind_view(nb::module_& m);
 void bind_creation(nb::module_& m);
 void bind_reduce(nb::module_& m);
+void bind_convert(nb::module_& m);
 void bind_shape(nb::module_& m);
 void bind_copy(nb::module_& m);
 void bind_autograd(nb::module_& m);

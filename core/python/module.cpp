@@ -22,6 +22,7 @@ void bind_all(nb::module_& m) {
   bind_unary(m);
   bind_view(m);
   bind_reduce(m);
+  bind_convert(m);
   bind_shape(m);
   bind_copy(m);
   bind_autograd(m);
