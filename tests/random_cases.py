@@ -26,7 +26,7 @@ def _strided(lib, dtype, n):
 
 
 def _multinomial(lib, dtype, n, g, n_samples, replacement):
-    weights = 1 + lib.arange(2 * (n + 1)).to(getattr(lib, dtype)).reshape(2, -1) % 5
+    weights = (1 + lib.arange(2 * (n + 1)).reshape(2, -1) % 5).to(getattr(lib, dtype))
     return lib.multinomial(weights, min(n_samples, n + 1), replacement, generator=g)
 
 
@@ -83,7 +83,7 @@ CASES = {
 
 def to_bytes(lib, tensor):
     # Widened, which is exact, because NumPy has no bfloat16.
-    wide = lib.float64 if tensor.is_floating_point() else lib.int64
+    wide = lib.float64 if tensor.dtype.is_floating_point else lib.int64
     return tensor.to(wide).numpy().tobytes()
 
 

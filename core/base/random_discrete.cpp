@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
 #include "base/half.h"
 #include "base/random_fill.h"
 #include "base/random_sampling.h"
@@ -142,33 +141,6 @@ T binomial(T count, T prob, Source& source) {
 template <class T>
 using Compute = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-// Inverts the cumulative distribution of each row.
-template <class T>
-void multinomial_with_replacement(int64_t* out, const T* weights, int64_t n_rows,
-                                  int64_t n_categories, int64_t n_samples, Generator& generator) {
-  using C = Compute<T>;
-  std::vector<C> cumulative(n_rows * n_categories);
-  for (int64_t row = 0; row < n_rows; ++row) {
-    C* c = cumulative.data() + row * n_categories;
-    C sum = 0;
-    for (int64_t j = 0; j < n_categories; ++j) {
-      C weight = static_cast<C>(weights[row * n_categories + j]);
-      check(weight >= 0 && std::isfinite(weight), "multinomial: weight ", j, " of row ", row,
-            " is ", weight, ", expected a finite number that is not negative.");
-      c[j] = sum += weight;
-    }
-    check(sum > 0, "multinomial: the weights of row ", row, " sum to ", sum,
-          ", expected a positive sum.");
-    for (int64_t j = 0; j < n_categories; ++j) c[j] /= sum;
-    c[n_categories - 1] = 1;  // whatever rounding made of it
-  }
-  fill(out, n_rows * n_samples, generator, [&](auto& source, int64_t i) {
-    const C* c = cumulative.data() + i / n_samples * n_categories;
-    double u = uniform_double(source);
-    return std::lower_bound(c, c + n_categories, u) - c;
-  });
-}
-
 template <class C>
 bool comes_first(const std::pair<C, int64_t>& a, const std::pair<C, int64_t>& b) {
   return (std::isnan(a.first) && !std::isnan(b.first)) || a.first > b.first;
@@ -187,15 +159,37 @@ void largest_first(std::vector<std::pair<C, int64_t>>& keys, int64_t n_samples) 
   }
 }
 
+}  // namespace
+
+// Inverts the cumulative distribution of each row.
+template <class T>
+void sample_multinomial(int64_t* out, const T* weights, int64_t n_rows, int64_t n_categories,
+                        int64_t n_samples, Generator& generator) {
+  using C = Compute<T>;
+  std::vector<C> cumulative(n_rows * n_categories);
+  for (int64_t row = 0; row < n_rows; ++row) {
+    C* c = cumulative.data() + row * n_categories;
+    C sum = 0;
+    for (int64_t j = 0; j < n_categories; ++j) {
+      C weight = static_cast<C>(weights[row * n_categories + j]);
+      c[j] = sum += weight;
+    }
+    for (int64_t j = 0; j < n_categories; ++j) c[j] /= sum;
+    c[n_categories - 1] = 1;  // whatever rounding made of it
+  }
+  fill(out, n_rows * n_samples, generator, [&](auto& source, int64_t i) {
+    const C* c = cumulative.data() + i / n_samples * n_categories;
+    double u = uniform_double(source);
+    return std::lower_bound(c, c + n_categories, u) - c;
+  });
+}
+
 // weight / Exp(1) is largest for category j with probability proportional to its weight; the next
 // largest are samples without replacement (Efraimidis and Spirakis, 2006).
 template <class T>
-void multinomial_without_replacement(int64_t* out, const T* weights, int64_t n_rows,
-                                     int64_t n_categories, int64_t n_samples,
-                                     Generator& generator) {
+void choose_by_draws(int64_t* out, const T* weights, const T* draws, int64_t n_rows,
+                     int64_t n_categories, int64_t n_samples) {
   using C = Compute<T>;
-  std::vector<T> draws(n_rows * n_categories);
-  fill_exponential(draws.data(), n_rows * n_categories, 1.0, generator);
   std::vector<std::pair<C, int64_t>> keys(n_categories);
   for (int64_t row = 0; row < n_rows; ++row) {
     for (int64_t j = 0; j < n_categories; ++j) {
@@ -210,17 +204,6 @@ void multinomial_without_replacement(int64_t* out, const T* weights, int64_t n_r
     largest_first(keys, n_samples);
     for (int64_t k = 0; k < n_samples; ++k) out[row * n_samples + k] = keys[k].second;
   }
-}
-
-}  // namespace
-
-template <class T>
-void sample_multinomial(int64_t* out, const T* weights, int64_t n_rows, int64_t n_categories,
-                        int64_t n_samples, bool has_replacement, Generator& generator) {
-  // One sample is the same distribution either way; PyTorch takes the second.
-  auto sample = has_replacement && n_samples > 1 ? multinomial_with_replacement<T>
-                                                 : multinomial_without_replacement<T>;
-  sample(out, weights, n_rows, n_categories, n_samples, generator);
 }
 
 template <class T>
@@ -244,9 +227,9 @@ void sample_binomial(T* out, const T* count, const T* prob, int64_t n, Generator
        [=](auto& source, int64_t i) { return binomial(count[i], prob[i], source); });
 }
 
-#define COUNTED(T)                                                                         \
-  template void sample_multinomial<T>(int64_t*, const T*, int64_t, int64_t, int64_t, bool, \
-                                      Generator&);                                         \
+#define COUNTED(T)                                                                                \
+  template void sample_multinomial<T>(int64_t*, const T*, int64_t, int64_t, int64_t, Generator&); \
+  template void choose_by_draws<T>(int64_t*, const T*, const T*, int64_t, int64_t, int64_t);      \
   template void sample_poisson<T>(T*, const T*, int64_t, Generator&);
 COUNTED(Half)
 COUNTED(BFloat16)

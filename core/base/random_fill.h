@@ -85,13 +85,16 @@ FACULA_FMA_TARGET void fill_philox_fma(T* out, int64_t begin, int64_t end, uint6
 template <class T, class Sample>
 void fill(T* out, int64_t n, Generator& generator, const Sample& sample) {
   if (n == 0) return;
-  std::lock_guard<std::mutex> lock(generator.mutex());
+  std::unique_lock<std::mutex> lock(generator.mutex());
   if (generator.kind() == GeneratorKind::Mt19937) {
     for (int64_t i = 0; i < n; ++i) out[i] = sample(generator, i);
     return;
   }
   uint64_t seed = generator.philox_seed();
   uint64_t call = generator.next_call();
+  // Not held over parallel_for, which may wait for the interpreter lock while the thread that has
+  // that one waits for this.
+  lock.unlock();
   auto fill_range = has_fma() ? fill_philox_fma<T, Sample> : fill_philox<T, Sample>;
   parallel_for(n, 8192, [&](int64_t begin, int64_t end) {
     fill_range(out, begin, end, seed, call, sample);

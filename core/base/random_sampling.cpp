@@ -383,8 +383,5 @@ NUMERIC(int16_t)
 NUMERIC(int32_t)
 NUMERIC(int64_t)
 WITH_BOOL(bool)
-RANGED(uint16_t)
-RANGED(uint32_t)
-RANGED(uint64_t)
 
 }  // namespace facula

@@ -39,7 +39,7 @@ void fill_bernoulli(T* out, const P* p, int64_t n, Generator& generator);
 // Integers in [0, max], or [0, 2^digits] for floating-point types.
 template <class T>
 void fill_random(T* out, int64_t n, Generator& generator);
-// T: also uint16, uint32, uint64. Integers in [base, base + range); range 0 means all 2^64 values.
+// Integers in [base, base + range); range 0 means all 2^64 values.
 template <class T>
 void fill_random_range(T* out, int64_t n, int64_t base, uint64_t range, Generator& generator);
 
@@ -47,10 +47,15 @@ void fill_random_range(T* out, int64_t n, int64_t base, uint64_t range, Generato
 template <class T>
 void fill_permutation(T* out, int64_t n, Generator& generator);
 
-// Indices drawn from n_rows distributions of n_categories weights, n_samples from each.
+// Indices drawn with replacement from n_rows distributions of n_categories weights, n_samples of
+// each.
 template <class T>
 void sample_multinomial(int64_t* out, const T* weights, int64_t n_rows, int64_t n_categories,
-                        int64_t n_samples, bool has_replacement, Generator& generator);
+                        int64_t n_samples, Generator& generator);
+// The same without replacement, given one draw of Exp(1) for each weight.
+template <class T>
+void choose_by_draws(int64_t* out, const T* weights, const T* draws, int64_t n_rows,
+                     int64_t n_categories, int64_t n_samples);
 
 // T: float, double.
 template <class T>

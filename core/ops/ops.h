@@ -5,6 +5,7 @@
 #include "ops/creation.h"
 #include "ops/elementwise.h"
 #include "ops/index.h"
+#include "ops/random.h"
 #include "ops/reduce.h"
 #include "ops/shape.h"
 #include "ops/unary.h"

@@ -31,6 +31,7 @@ void bind_reduce(nb::module_& m);
 void bind_convert(nb::module_& m);
 void bind_shape(nb::module_& m);
 void bind_copy(nb::module_& m);
+void bind_random(nb::module_& m);
 void bind_autograd(nb::module_& m);
 void bind_runtime(nb::module_& m);
 

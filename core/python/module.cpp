@@ -25,6 +25,7 @@ void bind_all(nb::module_& m) {
   bind_convert(m);
   bind_shape(m);
   bind_copy(m);
+  bind_random(m);
   bind_autograd(m);
   bind_runtime(m);
 }

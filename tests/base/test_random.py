@@ -1,4 +1,6 @@
+import copy
 import json
+import pickle
 from pathlib import Path
 
 import pytest
@@ -55,9 +57,9 @@ def test_philox_has_the_published_bits():
 def test_philox_normals_have_the_moments_of_a_normal():
     generator = facula.Generator(kind="philox").manual_seed(1)
     for dtype in (facula.float32, facula.float64):
-        x = facula.randn(200000, dtype=dtype, generator=generator).to(facula.float64)
-        moments = [(x**k).mean().item() for k in (1, 2, 3, 4)]
-        assert moments == pytest.approx([0, 1, 0, 3], abs=0.05)
+        x = facula.randn(50000, dtype=dtype, generator=generator).tolist()
+        moments = [sum(v**k for v in x) / len(x) for k in (1, 2, 3, 4)]
+        assert moments == pytest.approx([0, 1, 0, 3], abs=0.15)
 
 
 def test_state_restores_the_numbers_that_follow():
@@ -69,6 +71,16 @@ def test_state_restores_the_numbers_that_follow():
         facula.rand(1000, generator=generator)
         assert generator.set_state(state) is generator
         assert facula.randn(5, generator=generator).tolist() == expected
+
+
+@pytest.mark.parametrize("kind", ["mt19937", "philox"])
+def test_generators_can_be_copied_and_pickled(kind):
+    generator = facula.Generator(kind=kind).manual_seed(3)
+    facula.rand(10, generator=generator)
+    pickled = pickle.loads(pickle.dumps(generator))
+    copies = [generator.clone_state(), copy.deepcopy(generator), pickled]
+    expected = facula.rand(5, generator=generator).tolist()
+    assert [facula.rand(5, generator=g).tolist() for g in copies] == [expected] * 3
 
 
 def test_generators_are_independent_of_the_default_one():
