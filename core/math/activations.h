@@ -52,22 +52,23 @@ FACULA_FN V mish(V x) {
 // x times the normal distribution's cumulative probability of x.
 template <class V>
 FACULA_FN V gelu(V x) {
-  // The probability beyond |x| keeps its relative accuracy, which 1 + erf(x) would lose.
+  // The probability beyond |x| keeps its accuracy, which 1 + erf(x) would lose for negative x.
   // Beyond the bound it is less than the smallest number.
-  V a = at_most(abs(x), V(kIsFloat<V> ? 14.4 : 38.6));
-  V square = a * a;
-  V error = product_error(a, a, square);
+  V a = at_most(abs(x), V(kIsFloat<V> ? 20 : 38.6));
   V tail;
   if constexpr (kIsFloat<V>) {
-    V t = V(1) / (a + V(2.5));
-    V e = exp_of_clamped(V(-0.5) * square);
-    tail = e * (t * poly(t - V(0.3), 0.954403996, 2.75721848, 2.43449999, -4.19147308, -4.16010756,
-                         14.4985437, -6.20403312, -39.8901638, 155.895939, 308.650585));
-    tail = fma(V(-0.5) * error, tail, tail);
+    // Minus its logarithm is a polynomial, and then, where it is below 4e-9, taken for a line.
+    V b = at_most(a, V(5.8));
+    tail = exp_of_clamped(fma(b - a, V(6),
+                              -poly(b, 0.693147167, 0.797885367, 0.318301929, 0.0363650983,
+                                    -0.00483506102, 1.30833319e-05, 0.000189267839, -5.22051432e-05,
+                                    7.56146255e-06, -6.00382034e-07, 2.05223619e-08)));
   } else {
     constexpr double sqrt_half = 0x1.6a09e667f3bcdp-1;
+    V square = a * a;
     V half_square = V(0.5) * square, scaled = a * V(sqrt_half);
-    tail = V(0.5) * erfc_tail_in_double(scaled, half_square, V(0.5) * error);
+    V half_error = V(0.5) * product_error(a, a, square);
+    tail = V(0.5) * erfc_tail_in_double(scaled, half_square, half_error);
     tail = select(a < V(1), fma(V(-0.5), erf_near_zero(scaled, half_square), V(0.5)), tail);
   }
   // Not +0: a result too small for its type is -0 then.

@@ -84,14 +84,9 @@ def scaled_i0(u):
     return besseli(0, x) * exp(-x) * sqrt(x)
 
 
-GELU_SHIFT = mpf("2.5")
-
-
-def gelu_tail(t):
-    """In the variable t - 0.3: in t itself the sum would lose three bits where it matters most."""
-    t += mpf("0.3")
-    x = 1 / t - GELU_SHIFT
-    return exp(x * x / 2) * erfc(x / sqrt(mpf(2))) / 2 / t
+def normal_tail(x):
+    """The probability beyond x."""
+    return erfc(x / sqrt(mpf(2))) / 2
 
 
 exp_tail = lambda r: (expm1(r) - r) / r**2  # noqa: E731
@@ -134,11 +129,11 @@ FITS = {
     "i0_small": (even(lambda x: (besseli(0, 2 * x) - 1) / x**2), 0, 16, 16, lambda z: z),
     "i0_large": (scaled_i0, mpf(8) / 720, 1, 23),
     "gelu_f": (
-        gelu_tail,
-        1 / (GELU_SHIFT + 15) - mpf("0.3"),
-        1 / GELU_SHIFT - mpf("0.3"),
-        10,
-        lambda t: 1 / gelu_tail(t),
+        lambda x: -log(normal_tail(x)),
+        0,
+        "5.8",
+        11,
+        lambda x: sqrt(normal_tail(x)) + mpf(2) ** -10,
     ),
 }  # fmt: skip
 

@@ -60,10 +60,9 @@ FLOORS = {
     ("silu", "f64"): 2.0**-1012,
     ("mish", "f32"): 2.0**-118,
     ("mish", "f64"): 2.0**-1012,
-    # For large negative x it is a product of six rounded factors.
-    ("gelu", "f32"): 2.0**-5,
-    ("gelu", "f64"): 2.0**-5,
-    # The argument of the exponential is rounded, and large.
+    # The argument of the exponential is rounded, and large for large negative x.
+    ("gelu", "f32"): 0.125,
+    ("gelu", "f64"): 0.125,
     ("gelu_tanh", "f32"): 0.125,
     ("gelu_tanh", "f64"): 0.125,
     # Close to its zeros.
