@@ -3,13 +3,15 @@
 ``import facula as torch`` is the usual way to port a script.
 """
 
-from facula import _core, _ops, _tensor, autograd, func, utils
+from facula import _core, _ops, _tensor, autograd, backends, cuda, func, utils
 from facula._core import *  # noqa: F403
 from facula._limits import finfo, iinfo
 from facula._ops import *  # noqa: F403
 from facula._ops.methods import METHODS as _METHODS
 from facula._tensor_str import set_printoptions
 from facula.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+
+__version__ = "0.1.0"
 
 for _name, _method in _METHODS.items():
     _tensor.attach(_name, _method)
@@ -22,6 +24,8 @@ __all__ = [
     *(name for name in dir(_core) if name[0] != "_" != name[-1] and name not in _INTERNAL),
     *_ops.__all__,
     "autograd",
+    "backends",
+    "cuda",
     "enable_grad",
     "finfo",
     "func",

@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -20,3 +21,9 @@ def test_installed_package_is_under_60_mb():
     folders = {Path(module.__file__).parent for module in (facula, facula._core)}
     files = [f for folder in folders for f in folder.rglob("*") if f.is_file()]
     assert sum(f.stat().st_size for f in files) < 60e6
+
+
+def test_version_is_the_packages():
+    pyproject = (Path(__file__).parent.parent / "pyproject.toml").read_text()
+    (version,) = re.findall(r'^version = "(.*)"$', pyproject, re.MULTILINE)
+    assert facula.__version__ == version

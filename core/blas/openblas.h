@@ -18,6 +18,7 @@ enum Transpose { kNoTrans = 111, kTrans = 112, kConjTrans = 113 };
 
 extern "C" {
 void FACULA_BLAS(openblas_set_num_threads)(int n_threads);
+char* FACULA_BLAS(openblas_get_config)();
 void FACULA_BLAS(cblas_sgemm)(Order, Transpose, Transpose, int m, int n, int k, float alpha,
                               const float* a, int lda, const float* b, int ldb, float beta,
                               float* c, int ldc);

@@ -3,8 +3,10 @@
 namespace facula::cuda {
 
 namespace {
-[[noreturn]] void no_device() { fail(ErrorKind::Runtime, "cuda: this build has no CUDA backend."); }
+[[noreturn]] void no_device() { fail(ErrorKind::Runtime, "cuda: ", unavailable_reason(), "."); }
 }  // namespace
+
+std::string unavailable_reason() { return "this build has no CUDA backend"; }
 
 void run_unary(UnaryOp, DType, const Walk&) { no_device(); }
 void run_binary(BinaryOp, DType, const Walk&) { no_device(); }

@@ -1,6 +1,8 @@
 #include "autograd/node.h"
 #include "base/parallel.h"
+#include "blas/openblas.h"
 #include "cpu/isa.h"
+#include "cuda/cuda.h"
 #include "python/bind.h"
 
 namespace facula {
@@ -40,6 +42,8 @@ void bind_runtime(nb::module_& m) {
   }, "n"_a, "Sets the number of threads that kernels may use. Results do not depend on it.");
   m.def("set_flush_denormal", &set_flush_denormal, "mode"_a, "Whether denormal numbers are treated as zero. False if the machine cannot.");
   m.def("_cpu_capability", &cpu::isa_name);
+  m.def("_blas_config", &blas::FACULA_BLAS(openblas_get_config));
+  m.def("_cuda_unavailable_reason", &cuda::unavailable_reason);
 }
 
 }  // namespace facula
