@@ -5,14 +5,18 @@
 
 namespace facula {
 
+// Inlined always: kernels are compiled once per instruction set, and the linker must not give the
+// baseline the conversion that another one has left as a function.
+#define FACULA_ALWAYS_INLINE __attribute__((always_inline))
+
 struct Half {
   uint16_t bits;
   Half() = default;
-  Half(float value) {
+  FACULA_ALWAYS_INLINE Half(float value) {
     _Float16 h = static_cast<_Float16>(value);
     std::memcpy(&bits, &h, 2);
   }
-  operator float() const {
+  FACULA_ALWAYS_INLINE operator float() const {
     _Float16 h;
     std::memcpy(&h, &bits, 2);
     return static_cast<float>(h);
@@ -23,7 +27,7 @@ struct BFloat16 {
   uint16_t bits;
   BFloat16() = default;
   // Round to nearest even; a NaN stays a NaN.
-  BFloat16(float value) {
+  FACULA_ALWAYS_INLINE BFloat16(float value) {
     uint32_t u;
     std::memcpy(&u, &value, 4);
     if (value != value) {
@@ -32,12 +36,14 @@ struct BFloat16 {
       bits = static_cast<uint16_t>((u + 0x7FFF + ((u >> 16) & 1)) >> 16);
     }
   }
-  operator float() const {
+  FACULA_ALWAYS_INLINE operator float() const {
     uint32_t u = static_cast<uint32_t>(bits) << 16;
     float value;
     std::memcpy(&value, &u, 4);
     return value;
   }
 };
+
+#undef FACULA_ALWAYS_INLINE
 
 }  // namespace facula

@@ -19,8 +19,8 @@
 #pragma GCC diagnostic pop
 #endif
 
-#include "core/base/half.h"
-#include "core/math/primitives.h"
+#include "base/half.h"
+#include "math/primitives.h"
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 #define FACULA_AVX512 1

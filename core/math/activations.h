@@ -1,9 +1,9 @@
 // Activation functions, in forms that neither overflow nor cancel. V is float, double or a vector
 // of either.
 #pragma once
-#include "core/math/exp_log.h"
-#include "core/math/hyperbolic.h"
-#include "core/math/special.h"
+#include "math/exp_log.h"
+#include "math/hyperbolic.h"
+#include "math/special.h"
 
 namespace facula::math {
 inline namespace FACULA_ISA {

@@ -1,7 +1,7 @@
 // Exponentials and logarithms. V is float, double or a vector of either; see primitives.h. The
 // coefficients come from fit.py.
 #pragma once
-#include "core/math/primitives.h"
+#include "math/primitives.h"
 
 namespace facula::math {
 inline namespace FACULA_ISA {

@@ -1,7 +1,7 @@
 // Hyperbolic functions and their inverses. V is float, double or a vector of either, but for names
 // that end in _in_double.
 #pragma once
-#include "core/math/exp_log.h"
+#include "math/exp_log.h"
 
 namespace facula::math {
 inline namespace FACULA_ISA {

@@ -1,8 +1,8 @@
 // Special functions. V is float, double or a vector of either, but for names that end in
 // _in_double.
 #pragma once
-#include "core/math/exp_log.h"
-#include "core/math/trig.h"
+#include "math/exp_log.h"
+#include "math/trig.h"
 
 namespace facula::math {
 inline namespace FACULA_ISA {

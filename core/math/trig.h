@@ -1,7 +1,7 @@
 // Trigonometric functions and their inverses. V is float, double or a vector of either, but for
 // names that say otherwise.
 #pragma once
-#include "core/math/primitives.h"
+#include "math/primitives.h"
 
 namespace facula::math {
 inline namespace FACULA_ISA {

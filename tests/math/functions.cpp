@@ -6,8 +6,8 @@
 #include <cstring>
 #include <limits>
 
-#include "core/cpu/vec.h"
-#include "core/math/activations.h"
+#include "cpu/vec.h"
+#include "math/activations.h"
 
 namespace math = facula::math;
 using facula::BFloat16;

@@ -115,7 +115,12 @@ def libraries(tmp_path_factory):
     jobs = {}
     for isa in ISAS:
         command = [*launcher, *compiler.split(), *FLAGS, *ISA_FLAGS[isa], f"-DFACULA_ISA={isa}"]
-        command += [f"-I{ROOT}", str(ROOT / "tests/math/functions.cpp"), "-o", str(folder / isa)]
+        command += [
+            f"-I{ROOT / 'core'}",
+            str(ROOT / "tests/math/functions.cpp"),
+            "-o",
+            str(folder / isa),
+        ]
         jobs[isa] = subprocess.Popen(command)
     assert [job.wait() for job in jobs.values()] == [0] * len(jobs)
     return {isa: ctypes.CDLL(str(folder / isa)) for isa in jobs}
