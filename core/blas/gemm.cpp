@@ -72,13 +72,23 @@ Gemm<T> at_batch(const Gemm<T>& x, int64_t i) {
   return one;
 }
 
+// Integers are multiplied and added as unsigned ones, which wrap around without undefined
+// behaviour.
+template <class T>
+using Word = std::conditional_t<!std::is_integral_v<T>, Wide<T>,
+                                std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>>;
+
+template <class T>
+T scaled(Wide<T> beta, T value) {
+  if (beta == Wide<T>(0)) return T(0);
+  return static_cast<T>(static_cast<Word<T>>(beta) * static_cast<Word<T>>(value));
+}
+
 template <class T>
 void scale(const Gemm<T>& x) {
   for (int64_t i = 0; i < x.m; ++i) {
     T* row = x.c + i * x.ldc;
-    for (int64_t j = 0; j < x.n; ++j) {
-      row[j] = x.beta == Wide<T>(0) ? T(0) : static_cast<T>(x.beta * static_cast<Wide<T>>(row[j]));
-    }
+    for (int64_t j = 0; j < x.n; ++j) row[j] = scaled<T>(x.beta, row[j]);
   }
 }
 
@@ -202,11 +212,9 @@ void gemm_batch(const Gemm<T>& x) {
   });
 }
 
-// C of integers: rows are given to threads. Unsigned arithmetic wraps around without undefined
-// behaviour.
+// C of integers: rows are given to threads.
 template <class T>
 void gemm_integers(const Gemm<T>& x) {
-  using Word = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
   Strides a = strides_of(x.trans_a, x.lda), b = strides_of(x.trans_b, x.ldb);
   int64_t grain = ceil_div(kMinWork / 8, x.n * x.k);
   parallel_for(x.n_batch * x.m, grain, [&](int64_t begin, int64_t end) {
@@ -214,14 +222,12 @@ void gemm_integers(const Gemm<T>& x) {
       Gemm<T> one = at_batch(x, row / x.m);
       int64_t i = row % x.m;
       T* out = one.c + i * x.ldc;
-      for (int64_t j = 0; j < x.n; ++j) {
-        out[j] = x.beta == T(0) ? T(0) : static_cast<T>(Word(x.beta) * Word(out[j]));
-      }
+      for (int64_t j = 0; j < x.n; ++j) out[j] = scaled<T>(x.beta, out[j]);
       for (int64_t p = 0; p < x.k; ++p) {
-        Word factor = Word(x.alpha) * Word(one.a[i * a.row + p * a.col]);
+        Word<T> factor = Word<T>(x.alpha) * Word<T>(one.a[i * a.row + p * a.col]);
         const T* from = one.b + p * b.row;
         for (int64_t j = 0; j < x.n; ++j) {
-          out[j] = static_cast<T>(Word(out[j]) + factor * Word(from[j * b.col]));
+          out[j] = static_cast<T>(Word<T>(out[j]) + factor * Word<T>(from[j * b.col]));
         }
       }
     }

@@ -72,6 +72,7 @@ void multiply_panels(const T* a, const T* b, int64_t depth, Update<T> update, T*
   }
   for (int64_t p = 0; p < depth; ++p) {
     Vec b0 = load(b), b1 = load(b + v);
+    __builtin_prefetch(a + 16 * kTileM);
 #pragma GCC unroll 16
     for (int i = 0; i < kTileM; ++i) {
       Vec x = broadcast(a[i]);
@@ -184,48 +185,57 @@ inline void store_first(double* p, int n, __m512d v) {
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // One panel: `width` rows of `from`, `depth` columns long, so that the numbers of one column lie
-// together; from `width` to `padded` they are zero.
+// together. Up to `padded` the last row is repeated: what is made of it is not stored.
 template <class T>
 void pack_transposed(MatrixView<T> from, int64_t width, int64_t padded, int64_t depth, T* to) {
   using Vec = decltype(load(to));
   constexpr int64_t v = kVector<T>;
   for (int64_t i = 0; i < padded; i += v) {
     int n_to = static_cast<int>(std::min(v, padded - i));
-    int n_from = static_cast<int>(std::clamp(width - i, int64_t{0}, v));
     for (int64_t p = 0; p < depth; p += v) {
       int n_steps = static_cast<int>(std::min(v, depth - p));
       Vec rows[v];
 #pragma GCC unroll 16
       for (int r = 0; r < v; ++r) {
-        const T* row = from.data + (i + r) * from.row_stride + p;
-        rows[r] = r < n_from ? load_first(row, n_steps) : broadcast(T(0));
+        const T* row = from.data + std::min(i + r, width - 1) * from.row_stride + p;
+        rows[r] = load_first(row, n_steps);
       }
       transpose(rows);
+      T* place = to + p * padded + i;
+      if (n_steps == v) {
 #pragma GCC unroll 16
-      for (int r = 0; r < v; ++r) {
-        if (r < n_steps) store_first(to + (p + r) * padded + i, n_to, rows[r]);
+        for (int r = 0; r < v; ++r) store_first(place + r * padded, n_to, rows[r]);
+      } else {
+        for (int r = 0; r < n_steps; ++r) store_first(place + r * padded, n_to, rows[r]);
       }
     }
   }
 }
 
 // The same for panels whose columns lie together already. All panels advance together: a step of
-// one panel alone would touch a page of memory for two cache lines.
+// one panel alone would touch a page of memory for two cache lines. The padding is zero.
 template <class T>
 void pack_copied(MatrixView<T> from, int64_t n_rows, int64_t height, bool is_padded, int64_t depth,
                  T* to) {
   constexpr int64_t v = kVector<T>;
+  int64_t n_full = n_rows / height * height, n_rest = n_rows - n_full;
+  int64_t padded = is_padded ? height : n_rest;
   for (int64_t p = 0; p < depth; ++p) {
     const T* column = from.data + p * from.col_stride;
-    for (int64_t i = 0; i < n_rows; i += height) {
-      int64_t width = std::min(height, n_rows - i);
-      int64_t padded = is_padded ? height : width;
-      T* place = to + i * depth + p * padded;
-      for (int64_t r = 0; r < padded; r += v) {
-        int n_to = static_cast<int>(std::min(v, padded - r));
-        int n_from = static_cast<int>(std::clamp(width - r, int64_t{0}, v));
-        store_first(place + r, n_to, load_first(column + i + r, n_from));
+    for (int64_t i = 0; i < n_full; i += height) {
+      T* place = to + i * depth + p * height;
+      for (int64_t r = 0; r + v <= height; r += v) store(place + r, load(column + i + r));
+      int n_tail = static_cast<int>(height % v);
+      if (n_tail > 0) {
+        int64_t r = height - n_tail;
+        store_first(place + r, n_tail, load_first(column + i + r, n_tail));
       }
+    }
+    for (int64_t r = 0; r < (n_rest > 0 ? padded : 0); r += v) {
+      int n_to = static_cast<int>(std::min(v, padded - r));
+      int n_from = static_cast<int>(std::clamp(n_rest - r, int64_t{0}, v));
+      store_first(to + n_full * depth + p * padded + r, n_to,
+                  load_first(column + n_full + r, n_from));
     }
   }
 }
