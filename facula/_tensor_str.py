@@ -67,7 +67,7 @@ def set_printoptions(
                 f"set_printoptions: expected profile 'default', 'short' or 'full', got {profile!r}."
             )
         options = options._replace(**_PROFILES[profile])
-    given = {
+    given: dict[str, Any] = {
         "precision": precision,
         "threshold": threshold,
         "edgeitems": edgeitems,

@@ -219,7 +219,7 @@ def _derivative(f: Tensor, spacing: Any, dim: int, edge_order: int) -> Tensor:
     slopes = (_slice(f, dim, 1, 0) - f.narrow(dim, 0, n - 1)) / steps
     first, last = slopes.narrow(dim, 0, 1), slopes.narrow(dim, n - 2, 1)
     if n == 2:
-        return _core.cat([first, last], dim)  # type: ignore[no-any-return]
+        return _core.cat([first, last], dim)
     before, after = steps.narrow(dim, 0, n - 2), _slice(steps, dim, 1, 0)
     # The two slopes beside a point, each weighted by the length of the other's interval.
     left, right = slopes.narrow(dim, 0, n - 2), _slice(slopes, dim, 1, 0)
@@ -230,7 +230,7 @@ def _derivative(f: Tensor, spacing: Any, dim: int, edge_order: int) -> Tensor:
         first = first + (first - slopes.narrow(dim, 1, 1)) * h0 / (h0 + h1)
         h0, h1 = steps.narrow(dim, n - 2, 1), steps.narrow(dim, n - 3, 1)
         last = last + (last - slopes.narrow(dim, n - 3, 1)) * h0 / (h0 + h1)
-    return _core.cat([first, middle, last], dim)  # type: ignore[no-any-return]
+    return _core.cat([first, middle, last], dim)
 
 
 def _promoted(f: Tensor, spacing: Any) -> Any:

@@ -114,7 +114,7 @@ def isin(
         ordered = tests.sort()[0]
         place = _binary_search(ordered, values.reshape(-1), is_right=False)
         found = ordered[place.clamp_max(tests.numel() - 1)].reshape(values.shape) == values
-    return ~found if invert else found  # type: ignore[no-any-return]
+    return ~found if invert else found
 
 
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
@@ -208,7 +208,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     if minlength < 0:
         raise RuntimeError(f"bincount: expected minlength >= 0, got {minlength}.")
     if input.numel() == 0:
-        return _core.zeros(minlength, dtype=_core.int64, device=input.device)  # type: ignore[no-any-return]
+        return _core.zeros(minlength, dtype=_core.int64, device=input.device)
     if weights is not None and weights.shape != input.shape:
         raise RuntimeError(
             f"bincount: expected weights of shape {tuple(input.shape)}, got {tuple(weights.shape)}."
@@ -222,7 +222,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise RuntimeError(f"bincount: expected no negative number, got {int(index.min())}.")
     length = max(int(index.max()) + 1, minlength)
     result = _core.zeros(length, dtype=counted.dtype, device=input.device)
-    return result.scatter_add_(0, index, counted.detach())  # type: ignore[no-any-return]
+    return result.scatter_add_(0, index, counted.detach())
 
 
 def _range(name: str, input: Tensor, low: float, high: float, margin: float) -> tuple[float, float]:
@@ -341,7 +341,7 @@ def _binary_search(ordered: Tensor, values: Tensor, is_right: bool) -> Tensor:
         is_open = low < high
         low = _core.where(is_open & is_behind, middle + 1, low)
         high = _core.where(is_open & ~is_behind, middle, high)
-    return low  # type: ignore[no-any-return]
+    return low
 
 
 def searchsorted(

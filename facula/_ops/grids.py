@@ -77,7 +77,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
             raise RuntimeError(f"cartesian_prod: expected vectors, got shape {tuple(t.shape)}.")
     if len(tensors) == 1:
         return tensors[0]
-    return _core.stack([grid.reshape(-1) for grid in meshgrid(*tensors)], 1)  # type: ignore[no-any-return]
+    return _core.stack([grid.reshape(-1) for grid in meshgrid(*tensors)], 1)
 
 
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
@@ -123,7 +123,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
             )
         blocks.append(t.reshape(1, -1) if t.dim() < 2 else t)
     if not blocks:
-        return _core.empty(1, 0)  # type: ignore[no-any-return]
+        return _core.empty(1, 0)
     n_columns = sum(block.size(1) for block in blocks)
     rows, start = [], 0
     for block in blocks:
@@ -131,7 +131,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
         right = block.new_zeros(block.size(0), n_columns - start - block.size(1))
         rows.append(_core.cat([left, block, right], 1))
         start += block.size(1)
-    return _core.cat(rows, 0)  # type: ignore[no-any-return]
+    return _core.cat(rows, 0)
 
 
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
@@ -211,7 +211,7 @@ def _triangle_indices(
     dtype = _core.int64 if dtype is None else dtype
     distance = _core.arange(col, device=device) - _core.arange(row, device=device).unsqueeze(1)
     mask = distance <= offset if is_lower else distance >= offset
-    return mask.nonzero().t().contiguous().to(dtype)  # type: ignore[no-any-return]
+    return mask.nonzero().t().contiguous().to(dtype)
 
 
 def tril_indices(

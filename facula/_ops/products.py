@@ -65,7 +65,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
 
 def _contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[int]]:
     if isinstance(dims, Tensor):
-        dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
+        dims = dims.tolist() if dims.numel() > 1 else dims.reshape(()).tolist()
     if isinstance(dims, int):
         if dims < 0:
             raise RuntimeError(f"tensordot: expected dims >= 0, got {dims}.")
@@ -305,17 +305,17 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
         # Made from the input, though constant, so that differentiating it gives zeros.
         zeros = input.masked_fill(_core.ones_like(input, dtype=_core.bool), 0)
         return into("matrix_power", out, zeros + identity)
-    square = _core.inverse(input) if n < 0 else input
-    exponent = abs(n)
-    result: Tensor | None = None
-    while exponent:
-        if exponent & 1:
-            result = square if result is None else result @ square
-        exponent >>= 1
-        if exponent:
-            square = square @ square
-    # A power of one is a tensor of its own too, never the input itself.
+    base = _core.inverse(input) if n < 0 else input
+    result = _repeated_square(base, abs(n))
+    # The first power too is a tensor of its own, never the input itself.
     return into("matrix_power", out, result.clone() if result is input else result)
+
+
+def _repeated_square(x: Tensor, n: int) -> Tensor:
+    if n == 1:
+        return x
+    half = _repeated_square(x, n // 2)
+    return half @ half @ x if n % 2 else half @ half
 
 
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
@@ -341,7 +341,7 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
         if first == last:
             return matrices[first]
         split = splits[first, last]
-        return _core.mm(product(first, split), product(split + 1, last))  # type: ignore[no-any-return]
+        return _core.mm(product(first, split), product(split + 1, last))
 
     return into("chain_matmul", out, product(0, len(matrices) - 1))
 

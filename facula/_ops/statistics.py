@@ -164,7 +164,7 @@ def cov(
     centred = x - mean
     weighted = centred if weights is None else centred * weights
     result = weighted @ centred.conj().t() / _core.as_tensor(divisor, dtype=x.real.dtype)
-    return result.squeeze()  # type: ignore[no-any-return]
+    return result.squeeze()
 
 
 def _warn_degrees(name: str) -> None:
@@ -212,7 +212,7 @@ def corrcoef(input: Tensor) -> Tensor:
     deviation = covariance.diagonal().real.sqrt()
     result = covariance / deviation.unsqueeze(1) / deviation
     if result.is_complex():
-        return _core.complex(result.real.clamp(-1, 1), result.imag.clamp(-1, 1))  # type: ignore[no-any-return]
+        return _core.complex(result.real.clamp(-1, 1), result.imag.clamp(-1, 1))
     return result.clamp(-1, 1)
 
 

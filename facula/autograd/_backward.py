@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import cast
+from typing import Any
 
 from facula import _core
 from facula._core import Tensor
@@ -55,7 +55,7 @@ def _completed_grad(
             )
         if not (output.is_floating_point() or output.is_complex()):
             raise RuntimeError(f"{name}: expected a floating-point output, got {output.dtype}.")
-        return cast(Tensor, _core.ones_like(output))
+        return _core.ones_like(output)
     if not isinstance(grad, Tensor):
         raise TypeError(
             f"{name}: expected gradients as tensors or None, got {type(grad).__name__}."
@@ -154,7 +154,9 @@ def grad(
     keeps_graph = create_graph if retain_graph is None else retain_graph
 
     if is_grads_batched:
-        result = _batched_grad(out, wanted, grads, keeps_graph, create_graph, allows_unused)
+        result: tuple[Any, ...] = _batched_grad(
+            out, wanted, grads, keeps_graph, create_graph, allows_unused
+        )
     else:
         result = _core.run_backward(
             out, grads, keeps_graph, create_graph, wanted, allows_unused, False
@@ -173,7 +175,7 @@ def _batch_size(grads: tuple[Tensor | None, ...]) -> int:
 
 def _zeros_for(x: Tensor, n_batch: int | None) -> Tensor:
     shape = tuple(x.shape) if n_batch is None else (n_batch, *x.shape)
-    return cast(Tensor, _core.zeros(shape, dtype=x.dtype, device=x.device))
+    return _core.zeros(shape, dtype=x.dtype, device=x.device)
 
 
 def _batched_grad(

@@ -296,7 +296,7 @@ def _columns(
 ) -> _Tensors:
     blocks = []
     for i, x in enumerate(inputs):
-        columns = []
+        columns: list[Tensor] = []
         for position in range(x.numel()):
             vectors = tuple(_core.zeros_like(t) for t in inputs)
             vectors[i].reshape(-1)[position] = 1

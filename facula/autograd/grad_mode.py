@@ -193,7 +193,7 @@ class inference_mode(_Mode):
         _core.pop_inference_mode_()
 
     def clone(self) -> inference_mode:
-        return cast(inference_mode, type(self)(self.mode))
+        return type(self)(self.mode)
 
 
 class set_multithreading_enabled(_Mode):

@@ -160,7 +160,7 @@ def _random_seed(output: Tensor, is_non_contiguous: bool) -> Tensor:
     seed = _core.randn_like(output.detach())
     if is_non_contiguous and seed.dim() > 0:
         seed = _core.stack([seed, seed], -1).select(-1, 0)
-    return seed.requires_grad_()  # type: ignore[no-any-return]
+    return seed.requires_grad_()
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
@@ -320,7 +320,7 @@ def _check_projection(
 def _unit_like(tensor: Tensor) -> Tensor:
     vector = _core.randn_like(tensor.detach())
     length = float(_real_parts(vector).square().sum().sqrt())
-    return vector / length if length > 0 else vector  # type: ignore[no-any-return]
+    return vector / length if length > 0 else vector
 
 
 def _directional(

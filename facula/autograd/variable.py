@@ -54,4 +54,4 @@ class Variable(metaclass=_VariableType):
             variable.requires_grad_()
         if volatile:
             variable.volatile = True
-        return variable  # type: ignore[no-any-return]
+        return variable

@@ -405,8 +405,8 @@ def _unit(like: Tensor, position: int) -> Tensor:
 
 def _stacked(vectors: list[Tensor], like: Tensor, shape: tuple[int, ...], dim: int) -> Tensor:
     if not vectors:
-        return _core.zeros(shape, dtype=like.dtype, device=like.device)  # type: ignore[no-any-return]
-    return _core.stack(vectors, dim).reshape(shape)  # type: ignore[no-any-return]
+        return _core.zeros(shape, dtype=like.dtype, device=like.device)
+    return _core.stack(vectors, dim).reshape(shape)
 
 
 def _rows(level: _Level, output: Tensor, inputs: list[Tensor]) -> list[Tensor]:
