@@ -33,6 +33,7 @@ void bind_shape(nb::module_& m);
 void bind_copy(nb::module_& m);
 void bind_random(nb::module_& m);
 void bind_autograd(nb::module_& m);
+void bind_interop(nb::module_& m);
 void bind_runtime(nb::module_& m);
 
 }  // namespace facula

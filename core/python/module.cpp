@@ -29,6 +29,7 @@ void bind_all(nb::module_& m) {
   bind_copy(m);
   bind_random(m);
   bind_autograd(m);
+  bind_interop(m);
   bind_runtime(m);
 }
 

@@ -3,6 +3,7 @@
 #include "autograd/node.h"
 #include "ops/ops.h"
 #include "python/bind.h"
+#include "python/interop.h"
 
 namespace facula {
 
@@ -96,6 +97,7 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype, Device devic
     NoGradGuard guard;
     return to(x, device, dtype.value_or(x.dtype()), true);
   }
+  if (std::optional<Tensor> array = tensor_of_ndarray(data)) return to(*array, device, dtype.value_or(array->dtype()), true);
   DataReader reader(data);
   if (!dtype) {
     reader.infer_dtype(data);
