@@ -3,7 +3,7 @@
 ``import facula as torch`` is the usual way to port a script.
 """
 
-from facula import _core, _ops, _tensor, autograd, backends, cuda, func, utils
+from facula import _core, _ops, _tensor, autograd, backends, cuda, func, random, utils
 from facula._core import *  # noqa: F403
 from facula._limits import finfo, iinfo
 from facula._ops import *  # noqa: F403
@@ -32,6 +32,7 @@ __all__ = [
     "iinfo",
     "inference_mode",
     "no_grad",
+    "random",
     "set_grad_enabled",
     "set_printoptions",
     "utils",

@@ -175,8 +175,10 @@ Dims size_from(const char* op, const nb::args& args, const nb::object& size) {
   return dims;
 }
 
-#define OPTIONS \
-  "dtype"_a.none() = nb::none(), "device"_a.none() = nb::none(), "requires_grad"_a = false
+// layout and pin_memory are accepted for their only value here.
+#define OPTIONS                                                                                  \
+  "dtype"_a.none() = nb::none(), "layout"_a.none() = nb::none(), "device"_a.none() = nb::none(), \
+  "pin_memory"_a = false, "requires_grad"_a = false
 #define GENERATOR "generator"_a.none() = nb::none()
 #define OUT "out"_a.none() = nb::none()
 
@@ -185,8 +187,8 @@ void def_random_factory(nb::module_& m, const char* name, const Fill& fill, cons
   m.def(
       name,
       [name, fill](const nb::args& args, const nb::object& size, const GeneratorArg& generator,
-                   const std::optional<Tensor>& out, std::optional<DType> dtype,
-                   std::optional<DeviceArg> device, bool requires_grad) {
+                   const std::optional<Tensor>& out, std::optional<DType> dtype, nb::handle,
+                   std::optional<DeviceArg> device, bool, bool requires_grad) {
         return create(name, size_from(name, args, size), {dtype, device, requires_grad},
                       get_default_dtype(), or_none(out),
                       [&](Tensor& x) { fill(x, or_default(generator)); });
@@ -199,7 +201,8 @@ void def_random_like(nb::module_& m, const char* name, const Fill& fill, const c
   m.def(
       name,
       [fill](const Tensor& input, const GeneratorArg& generator, std::optional<DType> dtype,
-             std::optional<DeviceArg> device, bool requires_grad, MemoryFormat format) {
+             nb::handle, std::optional<DeviceArg> device, bool, bool requires_grad,
+             MemoryFormat format) {
         Tensor x = empty_like(input, dtype.value_or(input.dtype()),
                               device ? device->device : input.device(), format);
         fill(x, or_default(generator));
@@ -243,16 +246,16 @@ void bind_integers(nb::module_& m) {
   m.def(
       "randint",
       [](int64_t high, const nb::object& size, const GeneratorArg& generator,
-         const std::optional<Tensor>& out, std::optional<DType> dtype,
-         std::optional<DeviceArg> device, bool requires_grad) {
+         const std::optional<Tensor>& out, std::optional<DType> dtype, nb::handle,
+         std::optional<DeviceArg> device, bool, bool requires_grad) {
         return randint(0, high, size, generator, out, {dtype, device, requires_grad});
       },
       "high"_a, "size"_a, nb::kw_only(), GENERATOR, OUT, OPTIONS, doc);
   m.def(
       "randint",
       [](int64_t low, int64_t high, const nb::object& size, const GeneratorArg& generator,
-         const std::optional<Tensor>& out, std::optional<DType> dtype,
-         std::optional<DeviceArg> device, bool requires_grad) {
+         const std::optional<Tensor>& out, std::optional<DType> dtype, nb::handle,
+         std::optional<DeviceArg> device, bool, bool requires_grad) {
         return randint(low, high, size, generator, out, {dtype, device, requires_grad});
       },
       "low"_a, "high"_a, "size"_a, nb::kw_only(), GENERATOR, OUT, OPTIONS, doc);
@@ -260,8 +263,8 @@ void bind_integers(nb::module_& m) {
   m.def(
       "randint_like",
       [](const Tensor& input, int64_t high, const GeneratorArg& generator,
-         std::optional<DType> dtype, std::optional<DeviceArg> device, bool requires_grad,
-         MemoryFormat format) {
+         std::optional<DType> dtype, nb::handle, std::optional<DeviceArg> device, bool,
+         bool requires_grad, MemoryFormat format) {
         return randint_like(input, 0, high, generator, {dtype, device, requires_grad}, format);
       },
       "input"_a, "high"_a, nb::kw_only(), GENERATOR, OPTIONS,
@@ -269,8 +272,8 @@ void bind_integers(nb::module_& m) {
   m.def(
       "randint_like",
       [](const Tensor& input, int64_t low, int64_t high, const GeneratorArg& generator,
-         std::optional<DType> dtype, std::optional<DeviceArg> device, bool requires_grad,
-         MemoryFormat format) {
+         std::optional<DType> dtype, nb::handle, std::optional<DeviceArg> device, bool,
+         bool requires_grad, MemoryFormat format) {
         return randint_like(input, low, high, generator, {dtype, device, requires_grad}, format);
       },
       "input"_a, "low"_a, "high"_a, nb::kw_only(), GENERATOR, OPTIONS,
@@ -278,7 +281,8 @@ void bind_integers(nb::module_& m) {
   m.def(
       "randperm",
       [](int64_t n, const GeneratorArg& generator, const std::optional<Tensor>& out,
-         std::optional<DType> dtype, std::optional<DeviceArg> device, bool requires_grad) {
+         std::optional<DType> dtype, nb::handle, std::optional<DeviceArg> device, bool,
+         bool requires_grad) {
         Device where = device ? device->device : Device{};
         DType type = out ? out->dtype() : dtype.value_or(DType::Int64);
         check(!dtype || *dtype == type, "randperm: expected out of the given dtype ",
@@ -320,8 +324,8 @@ void bind_distributions(nb::module_& m) {
   m.def(
       "normal",
       [](double mean, double std, const Dims& size, const GeneratorArg& generator,
-         const std::optional<Tensor>& out, std::optional<DType> dtype,
-         std::optional<DeviceArg> device, bool requires_grad) {
+         const std::optional<Tensor>& out, std::optional<DType> dtype, nb::handle,
+         std::optional<DeviceArg> device, bool, bool requires_grad) {
         return create("normal", size, {dtype, device, requires_grad}, get_default_dtype(),
                       or_none(out),
                       [&](Tensor& x) { normal_(x, mean, std, or_default(generator)); });

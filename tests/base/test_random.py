@@ -89,6 +89,14 @@ def test_generators_are_independent_of_the_default_one():
     assert facula.rand(1).item() == 0.49625658988952637
 
 
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_fork_rng_leaves_no_trace(is_enabled):
+    facula.manual_seed(0)
+    with facula.random.fork_rng(enabled=is_enabled):
+        facula.rand(1)
+    assert (facula.rand(1).item() == 0.49625658988952637) is is_enabled
+
+
 def test_seeds_are_reported():
     assert facula.Generator().initial_seed() == 67280421310721
     assert facula.Generator().manual_seed(-3).initial_seed() == 2**64 - 3

@@ -1,0 +1,51 @@
+"""Random numbers: seeds and states of the default generator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from facula._core import (
+    default_generator,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+)
+
+__all__ = [
+    "default_generator",
+    "fork_rng",
+    "get_rng_state",
+    "initial_seed",
+    "manual_seed",
+    "seed",
+    "set_rng_state",
+]
+
+
+@contextmanager
+def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
+    """Within the block random numbers are drawn as usual; after it, as if it had not been.
+
+    Args:
+        devices: accepted for compatibility; one generator serves all devices.
+        enabled: False makes it an ordinary block.
+
+    Example:
+        >>> _ = facula.manual_seed(0)
+        >>> with facula.random.fork_rng():
+        ...     _ = facula.rand(100)
+        >>> facula.rand(1)
+        tensor([0.4963])
+    """
+    if not enabled:
+        yield
+        return
+    state = get_rng_state()
+    try:
+        yield
+    finally:
+        set_rng_state(state)
