@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/shared_ptr.h>
 
+#include "autograd/node.h"
 #include "ops/ops.h"
 #include "python/bind.h"
 #include "python/new_tensor.h"
@@ -151,6 +152,7 @@ Tensor create(const char* op, const Dims& size, const Options& options, DType de
   if (out.defined()) {
     check(!options.dtype || *options.dtype == out.dtype(), op, ": expected out of the given dtype ",
           options.dtype.value_or(out.dtype()), ", got ", out, ".");
+    check_inplace(op, out);  // before anything about it changes
     if (out.sizes() != size) resize_(out, size);
   } else {
     Device device = options.device ? options.device->device : Device{};
@@ -335,6 +337,8 @@ void bind_distributions(nb::module_& m) {
   auto bernoulli_of = [](const Tensor& input, const GeneratorArg& generator,
                          const std::optional<Tensor>& out) {
     if (!out) return bernoulli(input, or_default(generator));
+    check(!is_grad_enabled() || !input.requires_grad(),
+          "bernoulli: out= does not support automatic differentiation, but input requires grad.");
     if (out->sizes() != input.sizes()) resize_(*out, input.sizes());
     Tensor y = *out;
     return bernoulli_(y, input, or_default(generator));

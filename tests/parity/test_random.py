@@ -198,6 +198,13 @@ REFUSED = {
     "normal_ of an expanded tensor": lambda lib: lib.empty(1, 3).expand(2, 3).normal_(),
     "bernoulli_ of an expanded tensor": lambda lib: lib.empty(1, 3).expand(2, 3).bernoulli_(),
     "normal_ of a leaf": lambda lib: lib.rand(2, requires_grad=True).normal_(),
+    "rand out of a leaf": lambda lib: lib.rand(2, out=lib.rand(3, requires_grad=True)),
+    "bernoulli out with grad": lambda lib: lib.bernoulli(
+        lib.ones(2, requires_grad=True), out=lib.empty(0)
+    ),
+    "normal out with grad": lambda lib: lib.normal(
+        lib.ones(2, requires_grad=True), 1.0, out=lib.empty(0)
+    ),
     "manual_seed beyond 64 bits": lambda lib: lib.manual_seed(2**64),
     "manual_seed of a word": lambda lib: lib.manual_seed("x"),
     "generator's seed of a float": lambda lib: lib.Generator().manual_seed(1.5),
