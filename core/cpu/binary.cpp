@@ -1,22 +1,52 @@
-#include <cmath>
-
 #include "cpu/elementwise.h"
+#include "cpu/formulas.h"
 #include "cpu/loops.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
 
-#define BINARY(name, kinds, formula) \
-  template <class E> \
-  struct name##_kernel { \
-    static constexpr Kinds kinds_ = kinds; \
-    static void loop(char** data, const int64_t* strides, int64_t n, const void*) { \
-      using T = Wide<E>; \
-      map2<E, E>(data, strides, n, [](T a, T b) -> T { return static_cast<T>(formula); }); \
-    } \
+#define BINARY(name, kinds, formula)                                                            \
+  template <class T>                                                                            \
+  struct name##_formula {                                                                       \
+    T p0;                                                                                       \
+    FACULA_FN T operator()(T a, T b) const { return static_cast<T>(formula); }                  \
+  };                                                                                            \
+  template <class E>                                                                            \
+  struct name##_kernel {                                                                        \
+    static constexpr Kinds kinds_ = Kinds::kinds;                                               \
+    static void loop(char** data, const int64_t* strides, int64_t n, const void* given) {       \
+      const auto& params = *static_cast<const BinaryParams*>(given);                            \
+      map_binary<E>(data, strides, n, params, name##_formula<Lanes<E>>{number<E>(params.p0)});  \
+    }                                                                                           \
   };
 #include "ops/binary.def"
 #undef BINARY
+
+// The neighbour in the type itself, not in float: numbers of one sign are ordered as their bits.
+template <class E>
+E next_of_16_bits(E a, E b) {
+  float x = a, y = b;
+  if (x != x || y != y) return E(x + y);
+  if (x == y) return b;
+  E result;
+  if (x == 0) {
+    result.bits = y < 0 ? 0x8001 : 0x0001;
+  } else {
+    result.bits = (x < y) == (x > 0) ? a.bits + 1 : a.bits - 1;
+  }
+  return result;
+}
+#define NEXTAFTER(E)                                                                  \
+  template <>                                                                         \
+  struct nextafter_kernel<E> {                                                        \
+    static constexpr Kinds kinds_ = Kinds::FONLY;                                     \
+    static void loop(char** data, const int64_t* strides, int64_t n, const void*) {   \
+      map2<E, E>(data, strides, n, [](E a, E b) { return next_of_16_bits(a, b); });   \
+    }                                                                                 \
+  };
+NEXTAFTER(Half)
+NEXTAFTER(BFloat16)
+#undef NEXTAFTER
 
 extern const BinaryTable binary_table;
 const BinaryTable binary_table = {{

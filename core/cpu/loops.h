@@ -1,38 +1,90 @@
-// Loops that kernels are made of, and the sets of dtypes in which an operation is defined.
+// Loops that kernels are made of.
+//
+// Note [One formula, any layout]
+// Floating formulas run over vectors only. Operands that are not contiguous, or are of 16 bits, are gathered into blocks
+// of their wide type first: so every layout gives the same bits, and a formula is compiled once per width.
 #pragma once
 #include <array>
 
 #include "base/dtype.h"
+#include "base/scalar.h"
+#include "cpu/elementwise.h"
 #include "cpu/isa.h"
-#include "ops/elementwise.h"
+#include "cpu/vec.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
 
-enum Kinds { F, FC, NUM, NUMC, ALL, ALLC, INT, INTB };  // INTB: integers and bool; ALL: with bool
+constexpr int64_t kBlock = 512;  // elements gathered at once: three blocks of doubles stay in L1
 
-template <class T>
-constexpr bool in_kinds(Kinds kinds) {
-  bool is_bool = std::is_same_v<T, bool>, is_int = std::is_integral_v<T> && !is_bool;
-  switch (kinds) {
-    case F: return is_floating_v<T>;
-    case FC: return is_floating_v<T> || is_complex_v<T>;
-    case NUM: return is_int || is_floating_v<T>;
-    case NUMC: return !is_bool;
-    case ALL: return !is_complex_v<T>;
-    case ALLC: return true;
-    case INT: return is_int;
-    case INTB: return is_int || is_bool;
-  }
-  return false;
+// What a formula over elements E sees: a vector of the wide type, or one number.
+template <class E>
+using Lanes = std::conditional_t<is_floating_v<E>, Vec<Wide<E>>, E>;
+
+// A number of a loop's params, for formulas over E.
+template <class E>
+inline Lanes<E> number(Scalar value) {
+  return Lanes<E>(value.to<Wide<E>>());
 }
 
-// y[i] = f(x[i]). Contiguous operands get their own loop, which the compiler turns into vector code.
+template <class E>
+inline void gather(Wide<E>* to, const char* from, int64_t stride, int64_t n) {
+  int64_t i = 0;
+  if constexpr (is_floating_v<E>) {
+    constexpr int64_t lanes = Vec<Wide<E>>::kLanes;
+    const E* dense = reinterpret_cast<const E*>(from);
+    if (stride == sizeof(E))
+      for (; i + lanes <= n; i += lanes) Vec<Wide<E>>::load(dense + i).store(to + i);
+  }
+  for (; i < n; ++i) to[i] = *reinterpret_cast<const E*>(from + i * stride);
+}
+template <class E>
+inline void scatter(char* to, int64_t stride, const Wide<E>* from, int64_t n) {
+  int64_t i = 0;
+  if constexpr (is_floating_v<E>) {
+    constexpr int64_t lanes = Vec<Wide<E>>::kLanes;
+    E* dense = reinterpret_cast<E*>(to);
+    if (stride == sizeof(E))
+      for (; i + lanes <= n; i += lanes) Vec<Wide<E>>::load(from + i).store(dense + i);
+  }
+  for (; i < n; ++i) *reinterpret_cast<E*>(to + i * stride) = from[i];
+}
+
+// A block as vectors of one operand: from memory, or the same number again and again.
+template <class W, bool kIsNumber>
+struct Stream {
+  const W* from;
+  Vec<W> value;
+  explicit Stream(const W* p) : from(p), value(kIsNumber ? Vec<W>(*p) : Vec<W>(W(0))) {}
+  FACULA_FN Vec<W> at(int64_t i) const { return kIsNumber ? value : Vec<W>::load(from + i); }
+  FACULA_FN Vec<W> at(int64_t i, int64_t n) const { return kIsNumber ? value : Vec<W>::load(from + i, n); }
+};
+
+// y[i] = f(streams[i]...), the last vector in part. Not inlined and with one call of f, whose code may be long: all dtypes
+// and layouts of a width share it.
+template <class W, class F, class... Streams>
+__attribute__((noinline)) void map_vectors(W* y, int64_t n, F f, const Streams&... streams) {
+  constexpr int64_t lanes = Vec<W>::kLanes;
+  for (int64_t i = 0; i < n; i += lanes) {
+    int64_t rest = n - i;
+    bool is_full = __builtin_expect(rest >= lanes, 1);
+    Vec<W> result = f((is_full ? streams.at(i) : streams.at(i, rest))...);
+    if (is_full) {
+      result.store(y + i);
+    } else {
+      result.store(y + i, rest);
+    }
+  }
+}
+
+// y[i] = f(x[i]) for numbers of any type. Contiguous operands get their own loop, which the compiler turns into vector
+// code; y may be x itself, so it must not look for overlap.
 template <class Out, class In, class F>
 inline void map1(char** data, const int64_t* strides, int64_t n, F f) {
   if (strides[0] == sizeof(Out) && strides[1] == sizeof(In)) {
     Out* y = reinterpret_cast<Out*>(data[0]);
     const In* x = reinterpret_cast<const In*>(data[1]);
+#pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) y[i] = f(x[i]);
     return;
   }
@@ -50,16 +102,19 @@ inline void map2(char** data, const int64_t* strides, int64_t n, F f) {
   const In* b = reinterpret_cast<const In*>(data[2]);
   if (strides[0] == sizeof(Out)) {
     if (strides[1] == size && strides[2] == size) {
+#pragma GCC ivdep
       for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], b[i]);
       return;
     }
     if (strides[1] == size && strides[2] == 0) {
       In value = *b;
+#pragma GCC ivdep
       for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], value);
       return;
     }
     if (strides[1] == 0 && strides[2] == size) {
       In value = *a;
+#pragma GCC ivdep
       for (int64_t i = 0; i < n; ++i) y[i] = f(value, b[i]);
       return;
     }
@@ -67,6 +122,94 @@ inline void map2(char** data, const int64_t* strides, int64_t n, F f) {
   char *py = data[0], *pa = data[1], *pb = data[2];
   for (int64_t i = 0; i < n; ++i, py += strides[0], pa += strides[1], pb += strides[2])
     *reinterpret_cast<Out*>(py) = f(*reinterpret_cast<const In*>(pa), *reinterpret_cast<const In*>(pb));
+}
+
+// y[i] = f(x[i]) in the lanes of E.
+template <class E, class F>
+inline void map_unary(char** data, const int64_t* strides, int64_t n, F f) {
+  if constexpr (!is_floating_v<E>) {
+    map1<E, E>(data, strides, n, f);
+  } else {
+    using W = Wide<E>;
+    if (std::is_same_v<E, W> && strides[0] == sizeof(E) && strides[1] == sizeof(E)) {
+      map_vectors(reinterpret_cast<W*>(data[0]), n, f, Stream<W, false>(reinterpret_cast<const W*>(data[1])));
+      return;
+    }
+    W block[kBlock];
+    for (int64_t begin = 0; begin < n; begin += kBlock) {
+      int64_t m = n - begin < kBlock ? n - begin : kBlock;
+      gather<E>(block, data[1] + begin * strides[1], strides[1], m);
+      map_vectors(block, m, f, Stream<W, false>(block));
+      scatter<E>(data[0] + begin * strides[0], strides[0], block, m);
+    }
+  }
+}
+
+// An operand of map_binary, a block of it.
+template <class E>
+inline void gather_operand(Wide<E>* to, const char* from, int64_t stride, int64_t begin, int64_t n, bool is_wide) {
+  if (is_reduced_float_v<E> && is_wide) {
+    gather<Wide<E>>(to, from, 0, n);
+  } else {
+    gather<E>(to, from + begin * stride, stride, n);
+  }
+}
+
+// y[i] = f(a[i], b[i]) in the lanes of E.
+template <class E, class F>
+inline void map_binary(char** data, const int64_t* strides, int64_t n, const BinaryParams& params, F f) {
+  if constexpr (!is_floating_v<E>) {
+    map2<E, E>(data, strides, n, f);
+  } else {
+    using W = Wide<E>;
+    constexpr int64_t size = sizeof(E);
+    if (std::is_same_v<E, W> && strides[0] == size) {
+      W* y = reinterpret_cast<W*>(data[0]);
+      const W *a = reinterpret_cast<const W*>(data[1]), *b = reinterpret_cast<const W*>(data[2]);
+      if (strides[1] == size && strides[2] == size)
+        return map_vectors(y, n, f, Stream<W, false>(a), Stream<W, false>(b));
+      if (strides[1] == size && strides[2] == 0) return map_vectors(y, n, f, Stream<W, false>(a), Stream<W, true>(b));
+      if (strides[1] == 0 && strides[2] == size) return map_vectors(y, n, f, Stream<W, true>(a), Stream<W, false>(b));
+    }
+    W a[kBlock], b[kBlock];
+    for (int64_t begin = 0; begin < n; begin += kBlock) {
+      int64_t m = n - begin < kBlock ? n - begin : kBlock;
+      gather_operand<E>(a, data[1], strides[1], begin, m, params.a_is_wide);
+      gather_operand<E>(b, data[2], strides[2], begin, m, params.b_is_wide);
+      map_vectors(a, m, f, Stream<W, false>(a), Stream<W, false>(b));
+      scatter<E>(data[0] + begin * strides[0], strides[0], a, m);
+    }
+  }
+}
+
+// y[i] = f(a[i], b[i], c[i]) in the lanes of E.
+template <class E, class F>
+inline void map_ternary(char** data, const int64_t* strides, int64_t n, F f) {
+  constexpr int64_t size = sizeof(E);
+  if constexpr (!is_floating_v<E>) {
+    for (int64_t i = 0; i < n; ++i)
+      *reinterpret_cast<E*>(data[0] + i * strides[0]) = f(*reinterpret_cast<const E*>(data[1] + i * strides[1]),
+                                                          *reinterpret_cast<const E*>(data[2] + i * strides[2]),
+                                                          *reinterpret_cast<const E*>(data[3] + i * strides[3]));
+  } else {
+    using W = Wide<E>;
+    using Numbers = Stream<W, false>;
+    bool is_dense = strides[0] == size && strides[1] == size && strides[2] == size && strides[3] == size;
+    if (std::is_same_v<E, W> && is_dense) {
+      map_vectors(reinterpret_cast<W*>(data[0]), n, f, Numbers(reinterpret_cast<const W*>(data[1])),
+                  Numbers(reinterpret_cast<const W*>(data[2])), Numbers(reinterpret_cast<const W*>(data[3])));
+      return;
+    }
+    W a[kBlock], b[kBlock], c[kBlock];
+    for (int64_t begin = 0; begin < n; begin += kBlock) {
+      int64_t m = n - begin < kBlock ? n - begin : kBlock;
+      gather<E>(a, data[1] + begin * strides[1], strides[1], m);
+      gather<E>(b, data[2] + begin * strides[2], strides[2], m);
+      gather<E>(c, data[3] + begin * strides[3], strides[3], m);
+      map_vectors(a, m, f, Numbers(a), Numbers(b), Numbers(c));
+      scatter<E>(data[0] + begin * strides[0], strides[0], a, m);
+    }
+  }
 }
 
 // One row of a table: Kernel<T>::loop for every dtype T in Kernel<T>::kinds_, null for the others.

@@ -116,6 +116,10 @@ struct Vec {
   // The first n lanes only, 0 <= n <= kLanes; the others are loaded as zero and not stored.
   template <class S>
   static FACULA_FN Vec load(const S* from, int64_t n) {
+#if defined(FACULA_AVX512)
+    if constexpr (std::is_same_v<S, float>) return _mm512_maskz_loadu_ps((1u << n) - 1, from);
+    if constexpr (std::is_same_v<S, double>) return _mm512_maskz_loadu_pd((1u << n) - 1, from);
+#endif
     S buffer[kLanes];
     std::memset(static_cast<void*>(buffer), 0, sizeof(buffer));
     std::memcpy(static_cast<void*>(buffer), from, static_cast<size_t>(n) * sizeof(S));
@@ -123,6 +127,10 @@ struct Vec {
   }
   template <class S>
   FACULA_FN void store(S* to, int64_t n) const {
+#if defined(FACULA_AVX512)
+    if constexpr (std::is_same_v<S, float>) return _mm512_mask_storeu_ps(to, (1u << n) - 1, v);
+    if constexpr (std::is_same_v<S, double>) return _mm512_mask_storeu_pd(to, (1u << n) - 1, v);
+#endif
     S buffer[kLanes];
     store(buffer);
     std::memcpy(static_cast<void*>(to), buffer, static_cast<size_t>(n) * sizeof(S));

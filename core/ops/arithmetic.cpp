@@ -1,7 +1,9 @@
 #include "ops/arithmetic.h"
 
+#include <cstring>
+
 #include "autograd/node.h"
-#include "cuda/cuda.h"
+#include "ops/apply.h"
 #include "ops/inplace.h"
 #include "ops/ops.h"
 
@@ -9,71 +11,92 @@ namespace facula {
 
 namespace {
 
-void run_binary(const char* name, BinaryOp op, const Tensor& out, const Tensor& a, const Tensor& b) {
-  Walk walk = make_walk(name, out, {a, b});
-  if (!walk.device.is_cpu()) return cuda::run_binary(op, out.dtype(), walk);
-  Loop loop = cpu::get_binary_table().loops[static_cast<int>(op)][static_cast<int>(out.dtype())];
-  check_not_implemented(loop != nullptr, name, ": not defined for ", a, " and ", b, ".");
-  run_cpu(walk, loop);
-}
-
-// Both operands in one dtype, over the broadcast shape.
-Tensor apply_binary(const char* name, BinaryOp op, const Tensor& a, const Tensor& b, DType dtype) {
-  Dims shape = broadcast_shapes(name, a.sizes(), b.sizes());
-  Tensor y = empty_for(shape, dtype, {a, b});
-  run_binary(name, op, y, to_dtype(a, dtype), to_dtype(b, dtype));
-  return y;
-}
-
-// alpha * b, for the few calls that have an alpha.
-Tensor scaled(const char* name, const Tensor& b, Scalar alpha, DType dtype) {
+void check_alpha(const char* name, Scalar alpha, DType dtype) {
   check(!alpha.is_bool() || dtype == DType::Bool, name, ": Boolean alpha only supported for Boolean results.");
   check(is_differentiable(dtype) || alpha.is_integral(), name,
         ": For integral input tensors, argument alpha must not be a floating point number.");
   check(is_complex(dtype) || !alpha.is_complex(), name,
         ": For non-complex input tensors, argument alpha must not be a complex number.");
-  return mul(b, wrapped_number(alpha));
 }
 
 bool is_one(Scalar alpha) { return !alpha.is_complex() && alpha.to_double() == 1.0; }
 
-// a op= b without history: straight into a's memory.
-void run_inplace(const char* name, BinaryOp op, const Tensor& a, const Tensor& b, DType dtype) {
-  Dims shape = broadcast_shapes(name, a.sizes(), b.sizes());
-  check_inplace_result(name, a, shape, dtype);
-  check_no_partial_overlap(name, a, b);
-  if (dtype == a.dtype()) {
-    run_binary(name, op, a, a, to_dtype(b, dtype));
-  } else {
-    copy_into(a, apply_binary(name, op, a, b, dtype));
-  }
-  bump_version(a);
+Scalar negated(Scalar x) {
+  if (x.is_complex()) return Scalar(-x.to_complex());
+  if (x.is_floating()) return Scalar(-x.to_double());
+  return Scalar(-x.to_int());
 }
+Scalar conjugate(Scalar x) { return x.is_complex() ? Scalar(std::conj(x.to_complex())) : x; }
+
+void check_no_bool(const char* name, const Tensor& a, const Tensor& b) {
+  check(a.dtype() != DType::Bool || b.dtype() != DType::Bool, name,
+        ": subtraction of two bool tensors is not supported. Use the ^ or logical_xor() operator instead.");
+  check(a.dtype() != DType::Bool && b.dtype() != DType::Bool, name,
+        ": subtraction with a bool tensor is not supported. If you are trying to invert a mask, use the ~ or "
+        "logical_not() operator instead.");
+}
+
+// a + alpha * b in one pass.
+Tensor sum_of(const char* name, const Tensor& a, const Tensor& b, DType dtype, Scalar alpha) {
+  check_alpha(name, alpha, dtype);
+  return apply_binary(name, BinaryOp::add_scaled, a, b, dtype, alpha);
+}
+
+// Integer division by zero has no result; the kernels do not look for it.
+void check_divisor(const char* name, const Tensor& b, DType dtype) {
+  if (is_differentiable(dtype)) return;
+  NoGradGuard guard;
+  Tensor is_zero = contiguous(eq(b, wrapped_number(0)));
+  check(!std::memchr(is_zero.data(), 1, static_cast<size_t>(is_zero.numel())), name,
+        ": ZeroDivisionError: the divisor, ", b, ", has a zero, and integers have no infinity. Divide floating tensors instead.");
+}
+
+Tensor zero_gradient(const Tensor& g) { return zeros(g.sizes(), g.dtype(), g.device()); }
+
+}  // namespace
 
 bool wants_history(const Tensor& a, const Tensor& b) {
   return is_grad_enabled() && (a.requires_grad() || b.requires_grad());
 }
 
-}  // namespace
-
 Tensor add(const Tensor& a, const Tensor& b, Scalar alpha) {
   DType dtype = result_type({a, b});
-  if (!is_one(alpha)) return add(a, scaled("add", b, alpha, dtype));
-  Tensor y = apply_binary("add", BinaryOp::add, a, b, dtype);
-  return record("AddBackward0", y, {a, b}, [](const Tensor& g, Needs) -> TensorList { return {g, g}; });
+  if (is_one(alpha)) {
+    Tensor y = apply_binary("add", BinaryOp::add, a, b, dtype);
+    return record("AddBackward0", y, {a, b}, [](const Tensor& g, Needs) -> TensorList { return {g, g}; });
+  }
+  return record("AddBackward0", sum_of("add", a, b, dtype, alpha), {a, b}, [alpha](const Tensor& g, Needs need) -> TensorList {
+    return {g, need[1] ? g * conjugate(alpha) : Tensor()};
+  });
 }
 
 Tensor sub(const Tensor& a, const Tensor& b, Scalar alpha) {
-  check(a.dtype() != DType::Bool || b.dtype() != DType::Bool,
-        "sub: subtraction of two bool tensors is not supported. Use the ^ or logical_xor() operator instead.");
-  check(a.dtype() != DType::Bool && b.dtype() != DType::Bool,
-        "sub: subtraction with a bool tensor is not supported. If you are trying to invert a mask, use the ~ or "
-        "logical_not() operator instead.");
+  check_no_bool("sub", a, b);
   DType dtype = result_type({a, b});
-  if (!is_one(alpha)) return sub(a, scaled("sub", b, alpha, dtype));
-  Tensor y = apply_binary("sub", BinaryOp::sub, a, b, dtype);
-  return record("SubBackward0", y, {a, b},
-                [](const Tensor& g, Needs need) -> TensorList { return {g, need[1] ? neg(g) : Tensor()}; });
+  if (is_one(alpha)) {
+    Tensor y = apply_binary("sub", BinaryOp::sub, a, b, dtype);
+    return record("SubBackward0", y, {a, b},
+                  [](const Tensor& g, Needs need) -> TensorList { return {g, need[1] ? neg(g) : Tensor()}; });
+  }
+  Scalar factor = negated(alpha);
+  check_alpha("sub", alpha, dtype);
+  return record("SubBackward0", sum_of("sub", a, b, dtype, factor), {a, b}, [factor](const Tensor& g, Needs need) -> TensorList {
+    return {g, need[1] ? g * conjugate(factor) : Tensor()};
+  });
+}
+
+Tensor rsub(const Tensor& a, const Tensor& b, Scalar alpha) {
+  check_no_bool("rsub", a, b);
+  Tensor y;
+  {
+    NoGradGuard guard;
+    y = sub(b, a, alpha);
+  }
+  Scalar factor = negated(alpha);
+  const char* node = b->is_wrapped_number ? "RsubBackward1" : "RsubBackward0";
+  return record(node, y, {a, b}, [factor](const Tensor& g, Needs need) -> TensorList {
+    return {need[0] ? g * conjugate(factor) : Tensor(), g};
+  });
 }
 
 Tensor mul(const Tensor& a, const Tensor& b) {
@@ -86,8 +109,7 @@ Tensor mul(const Tensor& a, const Tensor& b) {
 }
 
 Tensor div(const Tensor& a, const Tensor& b) {
-  DType dtype = result_type({a, b});
-  if (!is_differentiable(dtype)) dtype = get_default_dtype();
+  DType dtype = compute_dtype(Kinds::FC, result_type({a, b}));
   Tensor y = apply_binary("div", BinaryOp::div, a, b, dtype);
   return record("DivBackward0", y, {a, b},
                 [a = save(b.requires_grad() ? a : Tensor()), b = save(b)](const Tensor& g, Needs need) -> TensorList {
@@ -96,30 +118,164 @@ Tensor div(const Tensor& a, const Tensor& b) {
                 });
 }
 
-Tensor& add_(Tensor& a, const Tensor& b, Scalar alpha) {
-  if (!wants_history(a, b) && is_one(alpha)) {
-    check_inplace("add_", a);
-    run_inplace("add_", BinaryOp::add, a, b, result_type({a, b}));
-    return a;
+Tensor div(const Tensor& a, const Tensor& b, const std::optional<std::string>& rounding_mode) {
+  if (!rounding_mode) return div(a, b);
+  check(*rounding_mode == "floor" || *rounding_mode == "trunc",
+        "div: expected rounding_mode to be one of None, 'trunc', or 'floor' but found '", *rounding_mode, "'.");
+  DType dtype = result_type({a, b});
+  check_divisor("div", b, dtype);
+  BinaryOp op = *rounding_mode == "floor" ? BinaryOp::floor_divide : BinaryOp::trunc_divide;
+  Tensor y = apply_binary("div", op, a, b, dtype);
+  return record("DivBackward2", y, {a, b},
+                [](const Tensor& g, Needs) -> TensorList { return {zero_gradient(g), zero_gradient(g)}; });
+}
+
+Tensor floor_divide(const Tensor& a, const Tensor& b) {
+  DType dtype = result_type({a, b});
+  check_divisor("floor_divide", b, dtype);
+  Tensor y = apply_binary("floor_divide", BinaryOp::floor_divide, a, b, dtype);
+  return record("NotImplemented", y, {a, b}, [](const Tensor&, Needs) -> TensorList {
+    fail(ErrorKind::NotImplemented, "floor_divide: the derivative for 'floor_divide' is not implemented. Use "
+         "div(..., rounding_mode='floor'), whose derivative is zero.");
+  });
+}
+
+Tensor remainder(const Tensor& a, const Tensor& b) {
+  DType dtype = result_type({a, b});
+  check_divisor("remainder", b, dtype);
+  Tensor y = apply_binary("remainder", BinaryOp::remainder, a, b, dtype);
+  const char* node = b->is_wrapped_number ? "RemainderBackward0" : "RemainderBackward1";
+  return record(node, y, {a, b},
+                [a = save(b.requires_grad() ? a : Tensor()), b = save(b.requires_grad() ? b : Tensor())](
+                    const Tensor& g, Needs need) -> TensorList {
+                  return {g, need[1] ? neg(g * div(a, b, "floor")) : Tensor()};
+                });
+}
+
+Tensor fmod(const Tensor& a, const Tensor& b) {
+  DType dtype = result_type({a, b});
+  check_divisor("fmod", b, dtype);
+  Tensor y = apply_binary("fmod", BinaryOp::fmod, a, b, dtype);
+  const char* node = b->is_wrapped_number ? "FmodBackward0" : "FmodBackward1";
+  return record(node, y, {a, b},
+                [a = save(b.requires_grad() ? a : Tensor()), b = save(b.requires_grad() ? b : Tensor())](
+                    const Tensor& g, Needs need) -> TensorList {
+                  return {g, need[1] ? neg(g * div(a, b, "trunc")) : Tensor()};
+                });
+}
+
+namespace {
+
+// The powers that have a shorter way than pow. Undefined where there is none.
+Tensor short_power(const Tensor& x, Scalar exponent) {
+  if (exponent.is_complex()) return Tensor();
+  double e = exponent.to_double();
+  if (e == 2) return mul(x, x);
+  if (!is_differentiable(x.dtype())) return Tensor();
+  if (e == 0.5) return sqrt(x);
+  if (e == 1) return clone(x);
+  if (e == 3) return mul(mul(x, x), x);
+  if (e == -0.5) return rsqrt(x);
+  if (e == -1) return reciprocal(x);
+  if (e == -2) return reciprocal(mul(x, x));
+  return Tensor();
+}
+
+Tensor pow_value(const Tensor& base, const Tensor& exponent, DType dtype) {
+  NoGradGuard guard;
+  bool is_number = exponent->is_wrapped_number && base.dtype() == dtype;
+  Tensor y = is_number ? short_power(base, item(exponent)) : Tensor();
+  return y.defined() ? y : apply_binary("pow", BinaryOp::pow, base, exponent, dtype);
+}
+
+Tensor power_of_number(const Tensor& x, Scalar exponent) {
+  Tensor y = pow_value(x, wrapped_number(exponent), result_type({x, wrapped_number(exponent)}));
+  return record("PowBackward0", y, {x}, [x = save(x), exponent](const Tensor& g) -> Tensor {
+    if (exponent.is_complex()) return g * conj(pow(x, wrapped_number(exponent.to_complex() - 1.0)) * exponent);
+    double e = exponent.to_double();
+    if (e == 0) return zero_gradient(g);
+    if (e == 2) return g * conj(Tensor(x) * 2);
+    return g * conj(pow(x, exponent.is_integral() ? wrapped_number(exponent.to_int() - 1) : wrapped_number(e - 1)) * exponent);
+  });
+}
+
+}  // namespace
+
+Tensor pow(const Tensor& base, const Tensor& exponent) {
+  DType dtype = result_type({base, exponent});
+  if (exponent->is_wrapped_number && exponent.dim() == 0) {
+    Scalar e = item(exponent);
+    check(is_differentiable(dtype) || e.to_int() >= 0, "pow: Integers to negative integer powers are not allowed; got ", base,
+          " to the power ", e.to_int(), ". Convert it with input.float().");
+    return power_of_number(base, e);
   }
-  return in_place("add_", a, [&](const Tensor& x) { return add(x, b, alpha); });
+  Tensor y = pow_value(base, exponent, dtype);
+  bool is_number = base->is_wrapped_number;
+  return record(is_number ? "PowBackward2" : "PowBackward1", y, {base, exponent},
+                [base = save(base), exponent = save(exponent), y = save_output(exponent.requires_grad() ? y : Tensor())](
+                    const Tensor& g, Needs need) -> TensorList {
+                  Tensor b = base, e = exponent, zero = wrapped_number(0);
+                  TensorList grads(2);
+                  if (need[0]) grads[0] = where(eq(e, zero), zero, g * conj(e * pow(b, e - 1)));
+                  if (need[1]) {
+                    // 0^e is 0 for all e > 0, although log(0) is infinite.
+                    Tensor is_flat = eq(b, zero);
+                    is_flat = logical_and(is_flat, is_complex(e.dtype()) ? ge(real(e), zero) : ge(e, zero));
+                    grads[1] = where(is_flat, zero, g * conj(y * log(b)));
+                  }
+                  return grads;
+                });
+}
+
+Tensor& add_(Tensor& a, const Tensor& b, Scalar alpha) {
+  if (wants_history(a, b)) return in_place("add_", a, [&](const Tensor& x) { return add(x, b, alpha); });
+  check_inplace("add_", a);
+  DType dtype = result_type({a, b});
+  if (is_one(alpha)) {
+    apply_binary_("add_", BinaryOp::add, a, b, dtype);
+  } else {
+    check_alpha("add_", alpha, dtype);
+    apply_binary_("add_", BinaryOp::add_scaled, a, b, dtype, alpha);
+  }
+  return a;
 }
 
 Tensor& sub_(Tensor& a, const Tensor& b, Scalar alpha) {
-  return in_place("sub_", a, [&](const Tensor& x) { return sub(x, b, alpha); });
+  if (wants_history(a, b)) return in_place("sub_", a, [&](const Tensor& x) { return sub(x, b, alpha); });
+  check_no_bool("sub_", a, b);
+  check_inplace("sub_", a);
+  DType dtype = result_type({a, b});
+  if (is_one(alpha)) {
+    apply_binary_("sub_", BinaryOp::sub, a, b, dtype);
+  } else {
+    check_alpha("sub_", alpha, dtype);
+    apply_binary_("sub_", BinaryOp::add_scaled, a, b, dtype, negated(alpha));
+  }
+  return a;
 }
 
 Tensor& mul_(Tensor& a, const Tensor& b) {
-  if (!wants_history(a, b)) {
-    check_inplace("mul_", a);
-    run_inplace("mul_", BinaryOp::mul, a, b, result_type({a, b}));
-    return a;
-  }
-  return in_place("mul_", a, [&](const Tensor& x) { return mul(x, b); });
+  if (wants_history(a, b)) return in_place("mul_", a, [&](const Tensor& x) { return mul(x, b); });
+  check_inplace("mul_", a);
+  apply_binary_("mul_", BinaryOp::mul, a, b, result_type({a, b}));
+  return a;
 }
 
 Tensor& div_(Tensor& a, const Tensor& b) {
-  return in_place("div_", a, [&](const Tensor& x) { return div(x, b); });
+  if (wants_history(a, b)) return in_place("div_", a, [&](const Tensor& x) { return div(x, b); });
+  check_inplace("div_", a);
+  apply_binary_("div_", BinaryOp::div, a, b, compute_dtype(Kinds::FC, result_type({a, b})));
+  return a;
+}
+
+Tensor& floor_divide_(Tensor& a, const Tensor& b) {
+  return in_place("floor_divide_", a, [&](const Tensor& x) { return floor_divide(x, b); });
+}
+Tensor& remainder_(Tensor& a, const Tensor& b) {
+  return in_place("remainder_", a, [&](const Tensor& x) { return remainder(x, b); });
+}
+Tensor& pow_(Tensor& base, const Tensor& exponent) {
+  return in_place("pow_", base, [&](const Tensor& x) { return pow(x, exponent); });
 }
 
 }  // namespace facula

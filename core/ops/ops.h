@@ -1,6 +1,8 @@
 // All operations, by family. A family has one header and one or more files of the same name.
 #pragma once
 #include "ops/arithmetic.h"
+#include "ops/binary.h"
+#include "ops/compare.h"
 #include "ops/copy.h"
 #include "ops/creation.h"
 #include "ops/elementwise.h"
@@ -8,5 +10,6 @@
 #include "ops/random.h"
 #include "ops/reduce.h"
 #include "ops/shape.h"
+#include "ops/ternary.h"
 #include "ops/unary.h"
 #include "ops/view.h"

@@ -1,7 +1,10 @@
 #include "ops/unary.h"
 
+#include <cmath>
+#include <limits>
+
 #include "autograd/node.h"
-#include "cuda/cuda.h"
+#include "ops/apply.h"
 #include "ops/inplace.h"
 #include "ops/ops.h"
 
@@ -9,45 +12,254 @@ namespace facula {
 
 namespace {
 
-bool defined_for(UnaryOp op, DType dtype) {
-  return cpu::get_unary_table().loops[static_cast<int>(op)][static_cast<int>(dtype)] != nullptr;
+constexpr double kLn2 = 0.6931471805599453, kLn10 = 2.302585092994046, kTwoOverSqrtPi = 1.1283791670955126;
+constexpr double kPi = 3.141592653589793;
+
+// Whether the text of a formula has `name` as a word of its own.
+constexpr bool mentions(const char* text, char name) {
+  auto in_word = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; };
+  for (const char* c = text; *c; ++c) {
+    bool begins = c == text || !in_word(c[-1]);
+    if (*c == name && begins && !in_word(c[1])) return true;
+  }
+  return false;
 }
 
-void run_unary(const char* name, UnaryOp op, const Tensor& out, const Tensor& x) {
-  Walk walk = make_walk(name, out, {x});
-  if (!walk.device.is_cpu()) return cuda::run_unary(op, out.dtype(), walk);
-  run_cpu(walk, cpu::get_unary_table().loops[static_cast<int>(op)][static_cast<int>(out.dtype())]);
+Tensor zeros_like(const Tensor& x) { return zeros(x.sizes(), x.dtype(), x.device()); }
+
+// (pi x cos(pi x) - sin(pi x)) / (pi x^2), 0 at 0.
+Tensor sinc_backward(const Tensor& g, const Tensor& x) {
+  Tensor turned = x * kPi;
+  Tensor slope = (turned * cos(turned) - sin(turned)) / (turned * x);
+  return where(eq(x, wrapped_number(0)), zeros_like(g), g * conj(slope));
 }
 
-// The dtype it is computed in: its own where the operation is defined for it, else the default floating one.
-DType compute_dtype(const char* name, UnaryOp op, const Tensor& x) {
-  if (defined_for(op, x.dtype())) return x.dtype();
-  bool promotes = !is_differentiable(x.dtype()) && !defined_for(op, DType::Int64);
-  check_not_implemented(promotes, name, ": not defined for ", x, ".");
-  return get_default_dtype();
+// The part of g across the direction of x, divided by |x|; real signs are constant.
+Tensor sgn_backward(const Tensor& g, const Tensor& x, const Tensor& y) {
+  if (!is_complex(x.dtype())) return zeros_like(g);
+  Tensor size = abs(x);
+  Tensor along = real(g * conj(y));
+  return where(eq(size, wrapped_number(0)), zeros_like(g), (g - y * along) / size);
 }
 
-Tensor apply_unary(const char* name, UnaryOp op, const Tensor& x) {
-  DType dtype = compute_dtype(name, op, x);
-  Tensor in = to_dtype(x, dtype);
-  Tensor y = empty_for(in.sizes(), dtype, {in});
-  run_unary(name, op, y, in);
-  return y;
+// i0(x) - i1(x) / x, 1/2 at 0.
+Tensor i1_backward(const Tensor& g, const Tensor& x, const Tensor& y) {
+  Tensor is_zero = eq(x, wrapped_number(0));
+  Tensor safe = where(is_zero, wrapped_number(1.0), x);
+  return g * where(is_zero, wrapped_number(0.5), i0(safe) - y / safe);
 }
 
 }  // namespace
 
-#define UNARY(name, node, kinds, formula, gradient)                                      \
-  Tensor name(const Tensor& x) {                                                         \
-    Tensor y = apply_unary(#name, UnaryOp::name, x);                                     \
-    return record(node, y, {x}, [x = save(x), y = save_output(y)](const Tensor& g) -> Tensor { \
-      return gradient;                                                                   \
-    });                                                                                  \
-  }                                                                                      \
-  Tensor& name##_(Tensor& x) {                                                           \
-    return in_place(#name "_", x, [](const Tensor& t) { return name(t); });              \
+// The in-place form writes into x at once where no copy of the old x is needed.
+#define UNARY(name, node, kinds, formula, gradient)                                                        \
+  static Tensor record_##name(Tensor result, const Tensor& input) {                                        \
+    constexpr bool uses_x = mentions(#gradient, 'x'), uses_y = mentions(#gradient, 'y');                   \
+    SavedTensor saved_x = save(uses_x ? input : Tensor()), saved_y = save_output(uses_y ? result : Tensor()); \
+    return record(node, result, {input}, [x = saved_x, y = saved_y](const Tensor& g) -> Tensor { return gradient; }); \
+  }                                                                                                        \
+  Tensor name(const Tensor& x) { return record_##name(apply_unary(#name, UnaryOp::name, Kinds::kinds, x), x); } \
+  Tensor& name##_(Tensor& x) {                                                                             \
+    bool has_history = is_grad_enabled() && x.requires_grad();                                             \
+    if (has_history && (mentions(#gradient, 'x') || x.is_view()))                                          \
+      return in_place(#name "_", x, [](const Tensor& t) { return name(t); });                              \
+    check_inplace(#name "_", x);                                                                           \
+    apply_unary_(#name "_", UnaryOp::name, Kinds::kinds, x);                                               \
+    if (has_history) rebase_history(x, record_##name(alias(x), x));                                        \
+    return x;                                                                                              \
   }
 #include "ops/unary.def"
 #undef UNARY
+
+Tensor abs(const Tensor& x) {
+  Tensor y;
+  if (is_complex(x.dtype())) {
+    NoGradGuard guard;
+    y = hypot(real(x), imag(x));
+  } else {
+    y = apply_parametric("abs", ParametricOp::abs, Kinds::NUM, x);
+  }
+  return record("AbsBackward0", y, {x}, [x = save(x)](const Tensor& g) { return g * sgn(x); });
+}
+
+Tensor angle(const Tensor& x) {
+  Tensor y;
+  {
+    NoGradGuard guard;
+    if (is_complex(x.dtype())) {
+      y = atan2(imag(x), real(x));
+    } else {
+      Tensor wide = cast_to(x, compute_dtype(Kinds::F, x.dtype()));
+      Tensor half_turn = where(lt(wide, wrapped_number(0)), wrapped_number(kPi), wrapped_number(0.0));
+      y = cast_to(where(isnan(wide), wide, half_turn), wide.dtype());
+    }
+  }
+  return record("AngleBackward0", y, {x}, [x = save(x)](const Tensor& g) -> Tensor {
+    if (!is_complex(x.raw().dtype())) return zeros_like(g);
+    Tensor z = x;
+    Tensor size = square(real(z)) + square(imag(z));
+    Tensor turned = complex(neg(imag(z)), real(z));
+    return where(eq(size, wrapped_number(0)), wrapped_number(0), g * turned / size);
+  });
+}
+
+Tensor positive(const Tensor& x) {
+  check(x.dtype() != DType::Bool, "positive: the + operator is not supported on a bool tensor, got ", x, ".");
+  return x;
+}
+
+Tensor square(const Tensor& x) { return pow(x, wrapped_number(2)); }
+
+Tensor round(const Tensor& x, int64_t decimals) {
+  Tensor y;
+  if (decimals == 0) {
+    y = apply_parametric("round", ParametricOp::round, Kinds::NUM, x);
+  } else {
+    double scale = std::pow(10.0, std::abs(static_cast<double>(decimals)));
+    ParametricOp op = decimals > 0 ? ParametricOp::round_up : ParametricOp::round_down;
+    y = apply_parametric("round", op, Kinds::FONLY, x, scale);
+  }
+  return record(decimals == 0 ? "RoundBackward0" : "RoundBackward1", y, {x}, [](const Tensor& g) { return zeros_like(g); });
+}
+
+Tensor logit(const Tensor& x, std::optional<double> eps) {
+  ParametricOp op = eps ? ParametricOp::logit_inside : ParametricOp::logit;
+  Tensor y = apply_parametric("logit", op, Kinds::F, x, eps.value_or(0));
+  return record("LogitBackward0", y, {x}, [x = save(x), eps](const Tensor& g) {
+    Tensor slope = g / (Tensor(x) * (1 - Tensor(x)));
+    double low = eps.value_or(0), high = 1 - low;
+    Tensor outside = logical_or(lt(x, wrapped_number(low)), gt(x, wrapped_number(high)));
+    return where(outside, wrapped_number(eps ? 0.0 : std::numeric_limits<double>::quiet_NaN()), slope);
+  });
+}
+
+namespace {
+
+double largest(DType dtype) {
+  switch (dtype) {
+    case DType::Float16: return 65504.0;
+    case DType::BFloat16: return 3.3895313892515355e38;
+    case DType::Float32: return std::numeric_limits<float>::max();
+    default: return std::numeric_limits<double>::max();
+  }
+}
+
+}  // namespace
+
+Tensor nan_to_num(const Tensor& x, std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) {
+  Tensor y;
+  {
+    NoGradGuard guard;
+    if (!is_differentiable(x.dtype())) {
+      y = clone(x);
+    } else {
+      Tensor parts = is_complex(x.dtype()) ? view_as_real(x) : x;
+      double limit = largest(parts.dtype());
+      y = apply_parametric("nan_to_num", ParametricOp::nan_to_num, Kinds::FONLY, parts, nan.value_or(0), posinf.value_or(limit),
+                           neginf.value_or(-limit));
+      if (is_complex(x.dtype())) y = view_as_complex(contiguous(y));
+    }
+  }
+  return record("NanToNumBackward0", y, {x}, [x = save(x)](const Tensor& g) { return g * isfinite(x); });
+}
+
+Tensor threshold(const Tensor& x, Scalar threshold, Scalar value) {
+  Tensor y = apply_parametric("threshold", ParametricOp::threshold, Kinds::NUM, x, threshold, value);
+  return record("ThresholdBackward0", y, {x},
+                [x = save(x), threshold](const Tensor& g) { return threshold_backward(g, x, threshold); });
+}
+
+namespace {
+
+Tensor elu_named(const char* node, const char* name, const Tensor& x, double alpha, double scale, double input_scale) {
+  Tensor y = apply_parametric(name, ParametricOp::elu, Kinds::FONLY, x, alpha * scale, scale, input_scale);
+  return record(node, y, {x}, [x = save(x), alpha, scale, input_scale](const Tensor& g) {
+    Tensor below = g * exp(Tensor(x) * input_scale) * (alpha * scale * input_scale);
+    return where(gt(x, wrapped_number(0)), g * scale, below);
+  });
+}
+
+}  // namespace
+
+Tensor elu(const Tensor& x, Scalar alpha, Scalar scale, Scalar input_scale) {
+  return elu_named("EluBackward0", "elu", x, alpha.to_double(), scale.to_double(), input_scale.to_double());
+}
+Tensor selu(const Tensor& x) {
+  return elu_named("EluBackward0", "selu", x, 1.6732632423543772, 1.0507009873554805, 1);
+}
+Tensor celu(const Tensor& x, Scalar alpha) {
+  check(alpha.to_double() != 0, "celu: alpha cannot be 0.");
+  return elu_named("CeluBackward0", "celu", x, alpha.to_double(), 1, 1 / alpha.to_double());
+}
+
+Tensor gelu(const Tensor& x, bool use_tanh) {
+  Tensor y = apply_parametric("gelu", use_tanh ? ParametricOp::gelu_tanh : ParametricOp::gelu, Kinds::FONLY, x);
+  return record("GeluBackward0", y, {x}, [x = save(x), use_tanh](const Tensor& g) { return gelu_backward(g, x, use_tanh); });
+}
+
+Tensor polygamma(int64_t n, const Tensor& x) {
+  check(n >= 0, "polygamma: polygamma(n, x) does not support negative n, got n=", n, ".");
+  Tensor y;
+  if (n == 0) {
+    NoGradGuard guard;
+    y = digamma(x);
+  } else {
+    y = apply_parametric("polygamma", ParametricOp::polygamma, Kinds::F, x, n);
+  }
+  return record("PolygammaBackward0", y, {x}, [x = save(x), n](const Tensor& g) { return g * polygamma(n + 1, x); });
+}
+
+Tensor mvlgamma(const Tensor& x, int64_t p) {
+  check(p >= 1, "mvlgamma: p has to be greater than or equal to 1, got ", p, ".");
+  Tensor y = lgamma(x);
+  for (int64_t j = 1; j < p; ++j) y = y + lgamma(x - 0.5 * static_cast<double>(j));
+  return y + 0.25 * static_cast<double>(p * (p - 1)) * std::log(kPi);
+}
+
+// ---- derivatives with kernels of their own
+
+Tensor tanh_backward(const Tensor& g, const Tensor& y) {
+  if (is_complex(y.dtype())) return g * conj(1 - square(y));
+  Tensor d = apply_binary("tanh_backward", BinaryOp::tanh_backward, g, y, y.dtype());
+  return record("TanhBackwardBackward0", d, {g, y}, [g = save(g), y = save(y)](const Tensor& gg, Needs need) -> TensorList {
+    return {need[0] ? tanh_backward(gg, y) : Tensor(), need[1] ? gg * g * y * -2 : Tensor()};
+  });
+}
+
+Tensor sigmoid_backward(const Tensor& g, const Tensor& y) {
+  if (is_complex(y.dtype())) return g * conj((1 - y) * y);
+  Tensor d = apply_binary("sigmoid_backward", BinaryOp::sigmoid_backward, g, y, y.dtype());
+  return record("SigmoidBackwardBackward0", d, {g, y}, [g = save(g), y = save(y)](const Tensor& gg, Needs need) -> TensorList {
+    return {need[0] ? sigmoid_backward(gg, y) : Tensor(), need[1] ? gg * g * (1 - Tensor(y) * 2) : Tensor()};
+  });
+}
+
+Tensor threshold_backward(const Tensor& g, const Tensor& x, Scalar threshold) {
+  Tensor d = apply_binary("threshold_backward", BinaryOp::threshold_backward, g, x, x.dtype(), threshold);
+  return record("ThresholdBackwardBackward0", d, {g},
+                [x = save(x), threshold](const Tensor& gg) { return threshold_backward(gg, x, threshold); });
+}
+
+Tensor silu_backward(const Tensor& g, const Tensor& x) {
+  if (!is_complex(x.dtype()) && !wants_history(g, x))
+    return apply_binary("silu_backward", BinaryOp::silu_backward, g, x, x.dtype());
+  Tensor y = sigmoid(x);
+  return g * conj(y * (1 + x * (1 - y)));
+}
+
+Tensor gelu_backward(const Tensor& g, const Tensor& x, bool use_tanh) {
+  if (!wants_history(g, x)) {
+    BinaryOp op = use_tanh ? BinaryOp::gelu_tanh_backward : BinaryOp::gelu_backward;
+    return apply_binary("gelu_backward", op, g, x, x.dtype());
+  }
+  if (!use_tanh) {
+    constexpr double inverse_sqrt_2pi = 0.3989422804014327, sqrt_half = 0.7071067811865476;
+    return g * ((erf(x * sqrt_half) + 1) * 0.5 + x * exp(square(x) * -0.5) * inverse_sqrt_2pi);
+  }
+  constexpr double sqrt_2_over_pi = 0.7978845608028654;
+  Tensor t = tanh((x + x * x * x * 0.044715) * sqrt_2_over_pi);
+  Tensor slope = (square(x) * (3 * 0.044715) + 1) * sqrt_2_over_pi;
+  return g * ((t + 1) * 0.5 + x * (1 - square(t)) * slope * 0.5);
+}
 
 }  // namespace facula

@@ -1,5 +1,7 @@
-// One-argument mathematics: the list is unary.def.
+// One-argument mathematics: most of the list is unary.def.
 #pragma once
+#include <optional>
+
 #include "cpu/elementwise.h"
 #include "tensor/tensor.h"
 
@@ -13,9 +15,32 @@ namespace facula {
 
 inline Tensor operator-(const Tensor& x) { return neg(x); }
 
+Tensor abs(const Tensor& x);    // real for complex
+Tensor angle(const Tensor& x);  // real for complex
+Tensor positive(const Tensor& x);
+Tensor square(const Tensor& x);
+Tensor round(const Tensor& x, int64_t decimals = 0);
+Tensor logit(const Tensor& x, std::optional<double> eps = {});
+Tensor nan_to_num(const Tensor& x, std::optional<double> nan = {}, std::optional<double> posinf = {},
+                  std::optional<double> neginf = {});
+Tensor threshold(const Tensor& x, Scalar threshold, Scalar value);
+Tensor elu(const Tensor& x, Scalar alpha = 1.0, Scalar scale = 1.0, Scalar input_scale = 1.0);
+Tensor selu(const Tensor& x);
+Tensor celu(const Tensor& x, Scalar alpha = 1.0);
+Tensor gelu(const Tensor& x, bool use_tanh = false);
+Tensor polygamma(int64_t n, const Tensor& x);
+Tensor mvlgamma(const Tensor& x, int64_t p);
+
 // The conjugate; a real tensor is its own.
 Tensor conj(const Tensor& x);
 Tensor real(const Tensor& x);  // a view for complex, x itself otherwise
 Tensor imag(const Tensor& x);  // a view; complex only
+
+// Derivatives with a kernel of their own, one pass over memory. y is the result of the forward operation.
+Tensor tanh_backward(const Tensor& g, const Tensor& y);
+Tensor sigmoid_backward(const Tensor& g, const Tensor& y);
+Tensor threshold_backward(const Tensor& g, const Tensor& x, Scalar threshold);
+Tensor silu_backward(const Tensor& g, const Tensor& x);
+Tensor gelu_backward(const Tensor& g, const Tensor& x, bool use_tanh);
 
 }  // namespace facula

@@ -22,6 +22,9 @@ void bind_all(nb::module_& m) {
   bind_creation(m);
   bind_arithmetic(m);
   bind_unary(m);
+  bind_binary(m);
+  bind_compare(m);
+  bind_ternary(m);
   bind_view(m);
   bind_reduce(m);
   bind_convert(m);

@@ -1,5 +1,6 @@
 // Operators: the interpreter calls these directly, without an argument parser.
 #pragma once
+#include "ops/inplace.h"
 #include "ops/ops.h"
 #include "python/casters.h"
 
@@ -44,9 +45,43 @@ PyObject* unary_slot(PyObject* self) {
   return guarded([&] { return f(as_tensor(self)).release(); });
 }
 
+template <BinaryFunction f>
+PyObject* power_slot(PyObject* a, PyObject* b, PyObject* modulus) {
+  if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
+  return binary_slot<f>(a, b);
+}
+
+template <InplaceFunction f>
+PyObject* inplace_power_slot(PyObject* self, PyObject* other, PyObject*) {
+  return inplace_slot<f>(self, other);
+}
+
 inline Tensor add_op(const Tensor& a, const Tensor& b) { return add(a, b); }
-inline Tensor sub_op(const Tensor& a, const Tensor& b) { return sub(a, b); }
+inline Tensor sub_op(const Tensor& a, const Tensor& b) { return a->is_wrapped_number ? rsub(b, a) : sub(a, b); }
+inline Tensor div_op(const Tensor& a, const Tensor& b) { return div(a, b); }
 inline Tensor& add_inplace(Tensor& a, const Tensor& b) { return add_(a, b); }
 inline Tensor& sub_inplace(Tensor& a, const Tensor& b) { return sub_(a, b); }
+
+// a becomes f(a, b): for operations without an in-place form of their own.
+template <BinaryFunction f>
+Tensor& assign(Tensor& a, const Tensor& b) {
+  return in_place("in-place operator", a, [&](const Tensor& x) { return f(x, b); });
+}
+
+inline Tensor invert(const Tensor& x) {
+  check_type(!is_differentiable(x.dtype()), "~ (operator.invert) is only implemented on integer and Boolean-type tensors, got ", x, ".");
+  return bitwise_not(x);
+}
+
+inline PyObject* compare_slot(PyObject* a, PyObject* b, int op) {
+  switch (op) {
+    case Py_LT: return binary_slot<lt>(a, b);
+    case Py_LE: return binary_slot<le>(a, b);
+    case Py_EQ: return binary_slot<eq>(a, b);
+    case Py_NE: return binary_slot<ne>(a, b);
+    case Py_GT: return binary_slot<gt>(a, b);
+    default: return binary_slot<ge>(a, b);
+  }
+}
 
 }  // namespace facula

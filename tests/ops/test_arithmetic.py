@@ -161,3 +161,52 @@ def test_scalars_and_0_d_tensors_promote_by_kind_only():
     assert (facula.ones(2, dtype=facula.int8) + 1.0).dtype == facula.float32
     assert (facula.ones(2, dtype=facula.bool) + 1).dtype == facula.int64
     assert (x + 1j).dtype == facula.complex64
+
+
+def test_numbers_are_not_rounded_to_sixteen_bits_before_the_operation():
+    x = facula.tensor([1000.0, 3.0], dtype=facula.float16)
+    exact = facula.tensor([1000.0, 3.0]) * 0.1
+    assert facula.equal(x * 0.1, exact.half())
+
+
+def test_integers_wrap_around():
+    x = facula.tensor([127, -128], dtype=facula.int8)
+    assert (x + 1).tolist() == [-128, -127]
+    assert (facula.tensor([-(2**63)]) // -1).tolist() == [-(2**63)]
+
+
+def test_integer_powers():
+    x = facula.tensor([2, -1, 1, 0, 3])
+    assert (x ** facula.tensor([-1, -1, -2, -1, 3])).tolist() == [0, -1, 1, 0, 27]
+    with pytest.raises(RuntimeError, match="pow: Integers to negative integer powers"):
+        x**-1
+
+
+def test_shifts_beyond_the_width_leave_the_sign():
+    x = facula.tensor([5, -5, 5])
+    assert (x << facula.tensor([1, 64, -1])).tolist() == [10, 0, 0]
+    assert (x >> facula.tensor([1, 64, -1])).tolist() == [2, -1, 0]
+
+
+def test_subtracting_bool_is_refused():
+    with pytest.raises(RuntimeError, match="sub: subtraction of two bool tensors"):
+        facula.tensor([True]) - facula.tensor([True])
+
+
+def test_bitwise_operations_refuse_floating_tensors():
+    with pytest.raises(NotImplementedError, match="bitwise_and: not implemented for float32"):
+        facula.ones(2) & facula.ones(2)
+
+
+def test_division_rounds_as_asked():
+    x = facula.tensor([7.0, -7.0])
+    assert x.div(2, rounding_mode="floor").tolist() == [3, -4]
+    assert x.div(2, rounding_mode="trunc").tolist() == [3, -3]
+    with pytest.raises(RuntimeError, match="div: expected rounding_mode"):
+        x.div(2, rounding_mode="up")
+
+
+def test_complex_numbers_from_their_parts():
+    z = facula.complex(facula.tensor([1.0]), facula.tensor([2.0]))
+    assert z.tolist() == [1 + 2j]
+    assert facula.polar(facula.tensor([2.0]), facula.tensor([0.0])).tolist() == [2 + 0j]

@@ -117,3 +117,67 @@ def test_large_inputs_of_every_length_agree_with_numpy():
         a = np.linspace(-4, 4, numel, dtype=np.float32)
         result = facula.from_numpy(a).exp().numpy()
         np.testing.assert_allclose(result, np.exp(a.astype(np.float64)), rtol=3e-7)
+
+
+def test_only_what_the_derivative_needs_is_kept():
+    x = facula.tensor([1.0, 2.0], requires_grad=True)
+    for name in ["exp", "sqrt", "tanh", "sigmoid", "relu", "reciprocal"]:
+        z = x * 1
+        y = getattr(z, name)()
+        z.add_(1)  # the derivative uses y only
+        y.sum().backward()
+    for name in ["sin", "log", "erf"]:
+        z = x * 1
+        y = getattr(z, name)()
+        y.add_(1)  # the derivative uses z only
+        y.sum().backward()
+
+
+def test_overwriting_what_the_derivative_needs_is_an_error():
+    x = facula.tensor([1.0, 2.0], requires_grad=True)
+    y = x.exp()
+    y.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+@pytest.mark.parametrize("name", ["exp", "tanh", "sigmoid", "relu", "sin", "log", "neg", "sqrt"])
+def test_in_place_form_has_the_same_gradient(name):
+    x = facula.tensor([0.5, 1.0, 2.0], requires_grad=True)
+    (expected,) = facula.autograd.grad(getattr(x * 2, name)().sum(), x)
+    (grad,) = facula.autograd.grad(getattr(x * 2, name + "_")().sum(), x)
+    assert facula.equal(grad, expected)
+
+
+@pytest.mark.parametrize("name", ["exp", "tanh", "erf", "sin", "log1p", "pow"])
+def test_strided_and_contiguous_inputs_give_the_same_bits(name):
+    x = facula.linspace(0.01, 9, 700).view(20, 35)
+    op = (lambda t: t.pow(1.7)) if name == "pow" else getattr(facula, name)
+    assert facula.equal(op(x.t()), op(x.t().contiguous()))
+    assert facula.equal(op(x[:, ::3]), op(x[:, ::3].contiguous()))
+
+
+def test_round_takes_decimals():
+    x = facula.tensor([1.25, 123.456])
+    np.testing.assert_allclose(x.round(decimals=1).tolist(), [1.2, 123.5], rtol=1e-6)
+    assert x.round(decimals=-2).tolist() == [0, 100]
+
+
+def test_nan_to_num_replaces_what_is_not_finite():
+    x = facula.tensor([float("nan"), float("inf"), -float("inf"), 1.0])
+    largest = facula.finfo(facula.float32).max
+    assert x.nan_to_num().tolist() == [0, largest, -largest, 1]
+    assert x.nan_to_num(1.0, 2.0, 3.0).tolist() == [1, 2, 3, 1]
+
+
+def test_absolute_value_and_angle_of_complex_numbers_are_real():
+    z = facula.tensor([3 + 4j, -1 + 0j])
+    assert z.abs().dtype == facula.float32
+    assert z.abs().tolist() == [5, 1]
+    np.testing.assert_allclose(z.angle().tolist(), np.angle([3 + 4j, -1 + 0j]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name, dtype", [("frac", "int64"), ("floor", "bool"), ("erf", "complex64")])
+def test_dtypes_without_the_operation_are_refused(name, dtype):
+    with pytest.raises(NotImplementedError, match=rf"{name}: not implemented for {dtype}"):
+        getattr(facula, name)(facula.ones(2, dtype=getattr(facula, dtype)))

@@ -1,0 +1,95 @@
+// What the formulas of the .def lists may call, as math::name: the functions of core/math over
+// numbers and over vectors, and those that have no formula over vectors lane by lane.
+#pragma once
+#include "math/activations.h"
+#include "math/complex.h"
+#include "cpu/vec.h"
+
+namespace facula::math {
+inline namespace FACULA_ISA {
+
+using cpu::abs;
+using cpu::at_least;
+using cpu::at_most;
+using cpu::ceil;
+using cpu::floor;
+using cpu::fma;
+using cpu::max;
+using cpu::min;
+using cpu::round;
+using cpu::select;
+using cpu::sqrt;
+using cpu::trunc;
+using cpu::Vec;
+
+#define FACULA_PER_LANE(name)                                                \
+  template <class T>                                                         \
+  FACULA_FN Vec<T> name(Vec<T> a, Vec<T> b) {                                \
+    return cpu::per_lane([](T x, T y) { return math::name(x, y); }, a, b);   \
+  }
+FACULA_PER_LANE(fmod)
+FACULA_PER_LANE(remainder)
+FACULA_PER_LANE(floor_divide)
+FACULA_PER_LANE(hypot)
+FACULA_PER_LANE(nextafter)
+#undef FACULA_PER_LANE
+template <class T>
+FACULA_FN Vec<T> trunc_divide(Vec<T> a, Vec<T> b) {
+  return trunc(a / b);
+}
+template <class T>
+FACULA_FN Vec<T> conj(Vec<T> x) {
+  return x;
+}
+template <class T>
+FACULA_FN Vec<T> sgn(Vec<T> x) {
+  return sign(x);
+}
+template <class T>
+FACULA_FN Vec<T> i1(Vec<T> x) {
+  return cpu::per_lane([](T lane) { return static_cast<T>(i1_of_lane(lane)); }, x);
+}
+template <class T>
+FACULA_FN Vec<T> polygamma(Vec<T> n, Vec<T> x) {
+  return cpu::per_lane([](T a, T b) { return static_cast<T>(polygamma_of_lane(a, b)); }, n, x);
+}
+
+template <class T>
+FACULA_FN T power(T base, T exponent) {
+  if constexpr (std::is_integral_v<T>) {
+    return integer_pow(base, exponent);
+  } else {
+    return math::pow(base, exponent);
+  }
+}
+
+// Of any number: what only floating and complex ones can be.
+template <class T>
+FACULA_FN bool isnan(T x) {
+  return x != x;
+}
+template <class T>
+FACULA_FN bool isinf(T x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return abs(x) == infinity<T>();
+  } else if constexpr (std::is_integral_v<T>) {
+    return false;
+  } else {
+    return isinf(x.real()) || isinf(x.imag());
+  }
+}
+template <class T>
+FACULA_FN bool isfinite(T x) {
+  return !isnan(x) && !isinf(x);
+}
+template <class T>
+FACULA_FN bool signbit(T x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return (to_bits(x) & Bits<T>(Ieee<T>::kSignBit)) != 0;
+  } else {
+    return x < T(0);
+  }
+}
+
+}  // namespace FACULA_ISA
+}  // namespace facula::math

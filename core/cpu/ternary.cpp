@@ -1,0 +1,54 @@
+#include "cpu/elementwise.h"
+#include "cpu/formulas.h"
+#include "cpu/loops.h"
+
+namespace facula::cpu {
+inline namespace FACULA_ISA {
+
+#define TERNARY(name, kinds, formula)                                                           \
+  template <class T>                                                                            \
+  struct name##_formula {                                                                       \
+    T p0;                                                                                       \
+    FACULA_FN T operator()(T a, T b, T c) const { return static_cast<T>(formula); }             \
+  };                                                                                            \
+  template <class E>                                                                            \
+  struct name##_kernel {                                                                        \
+    static constexpr Kinds kinds_ = Kinds::kinds;                                               \
+    static void loop(char** data, const int64_t* strides, int64_t n, const void* params) {      \
+      map_ternary<E>(data, strides, n, name##_formula<Lanes<E>>{number<E>(*static_cast<const Scalar*>(params))}); \
+    }                                                                                           \
+  };
+#include "ops/ternary.def"
+#undef TERNARY
+
+extern const TernaryTable ternary_table;
+const TernaryTable ternary_table = {{
+#define TERNARY(name, kinds, formula) dtype_row<name##_kernel>(),
+#include "ops/ternary.def"
+#undef TERNARY
+}};
+
+template <class E>
+void where_loop(char** data, const int64_t* strides, int64_t n, const void*) {
+  constexpr int64_t size = sizeof(E);
+  const bool* condition = reinterpret_cast<const bool*>(data[1]);
+  if (strides[0] == size && strides[1] == 1 && strides[2] == size && strides[3] == size) {
+    E* y = reinterpret_cast<E*>(data[0]);
+    const E *a = reinterpret_cast<const E*>(data[2]), *b = reinterpret_cast<const E*>(data[3]);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) y[i] = condition[i] ? a[i] : b[i];
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    const char* from = condition[i * strides[1]] ? data[2] + i * strides[2] : data[3] + i * strides[3];
+    *reinterpret_cast<E*>(data[0] + i * strides[0]) = *reinterpret_cast<const E*>(from);
+  }
+}
+
+extern const WhereTable where_table;
+#define ENTRY(T, Name) where_loop<T>,
+const WhereTable where_table = {{FACULA_FORALL_DTYPES(ENTRY)}};
+#undef ENTRY
+
+}  // namespace FACULA_ISA
+}  // namespace facula::cpu

@@ -1,0 +1,333 @@
+// Arithmetic of single numbers: integers wrap around, division rounds as in Python or C, and NaN
+// goes where PyTorch lets it go. The functions over vectors are in core/cpu/formulas.h.
+#pragma once
+#ifndef __CUDACC_RTC__
+#include <type_traits>
+#endif
+#include "math/special.h"
+
+namespace facula::math {
+inline namespace FACULA_ISA {
+
+constexpr double kDegree = 0.017453292519943295;  // in radians
+
+template <class T>
+using IfInteger = std::enable_if_t<std::is_integral_v<T>, int>;
+template <class T>
+using IfFloat = std::enable_if_t<std::is_floating_point_v<T>, int>;
+
+template <class T>
+FACULA_FN T select(bool condition, T a, T b) {
+  return condition ? a : b;
+}
+
+// Overflow wraps around: the unsigned type has that by definition. Small types become int by
+// themselves, so the unsigned type is at least that wide.
+template <class T>
+using Wrapping = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+template <class T>
+FACULA_FN T add(T a, T b) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return a || b;
+  } else if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
+  } else {
+    return a + b;
+  }
+}
+template <class T>
+FACULA_FN T sub(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<Wrapping<T>>(a) - static_cast<Wrapping<T>>(b));
+  } else {
+    return a - b;
+  }
+}
+template <class T>
+FACULA_FN T mul(T a, T b) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return a && b;
+  } else if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
+  } else {
+    return a * b;
+  }
+}
+template <class T>
+FACULA_FN T neg(T x) {
+  if constexpr (std::is_integral_v<T>) {
+    return sub(T(0), x);
+  } else {
+    return -x;
+  }
+}
+
+template <class T, IfInteger<T> = 0>
+FACULA_FN T abs(T x) {
+  return x < T(0) ? neg(x) : x;
+}
+template <class T, IfInteger<T> = 0>
+FACULA_FN T min(T a, T b) {
+  return a < b ? a : b;
+}
+template <class T, IfInteger<T> = 0>
+FACULA_FN T max(T a, T b) {
+  return a > b ? a : b;
+}
+// A number against NaN gives the number.
+template <class T>
+FACULA_FN T fmin(T a, T b) {
+  return select(a != a || b < a, b, a);
+}
+template <class T>
+FACULA_FN T fmax(T a, T b) {
+  return select(a != a || b > a, b, a);
+}
+#define FACULA_OF_INTEGER(name)          \
+  template <class T, IfInteger<T> = 0>   \
+  FACULA_FN T name(T x) {                \
+    return x;                            \
+  }
+FACULA_OF_INTEGER(floor)
+FACULA_OF_INTEGER(ceil)
+FACULA_OF_INTEGER(trunc)
+FACULA_OF_INTEGER(round)
+FACULA_OF_INTEGER(conj)
+FACULA_OF_INTEGER(sgn)
+#undef FACULA_OF_INTEGER
+template <class V>
+FACULA_FN V sign(V x) {
+  return select(x > V(0), V(1), select(x < V(0), neg(V(1)), V(0)));
+}
+template <>
+FACULA_FN bool sign(bool x) {
+  return x;
+}
+
+// What rounds towards minus infinity, with the remainder that has the divisor's sign.
+template <class T, IfFloat<T> = 0>
+FACULA_FN T fmod(T a, T b) {
+  if constexpr (sizeof(T) == 4) {
+    return ::fmodf(a, b);
+  } else {
+    return ::fmod(a, b);
+  }
+}
+template <class T, IfFloat<T> = 0>
+FACULA_FN T remainder(T a, T b) {
+  T rest = fmod(a, b);
+  return rest != T(0) && (b < T(0)) != (rest < T(0)) ? rest + b : rest;
+}
+template <class T, IfFloat<T> = 0>
+FACULA_FN T floor_divide(T a, T b) {
+  if (b == T(0)) return a / b;
+  T rest = fmod(a, b);
+  T quotient = (a - rest) / b;
+  if (rest != T(0) && (b < T(0)) != (rest < T(0))) quotient -= T(1);
+  if (quotient == T(0)) return copysign(T(0), a / b);
+  // The quotient is close to an integer, on either side of it.
+  T whole = floor(quotient);
+  return quotient - whole > T(0.5) ? whole + T(1) : whole;
+}
+template <class T, IfFloat<T> = 0>
+FACULA_FN T trunc_divide(T a, T b) {
+  return trunc(a / b);
+}
+
+// A divisor of zero is refused before the loop; here it must only not trap. -1 is apart because the
+// smallest integer divided by it traps as well.
+template <class T, IfInteger<T> = 0>
+FACULA_FN T trunc_divide(T a, T b) {
+  if (b == T(0)) return T(0);
+  if constexpr (std::is_signed_v<T>) {
+    if (b == T(-1)) return neg(a);
+  }
+  return static_cast<T>(a / b);
+}
+template <class T, IfInteger<T> = 0>
+FACULA_FN T fmod(T a, T b) {
+  return sub(a, mul(trunc_divide(a, b), b));
+}
+template <class T, IfInteger<T> = 0>
+FACULA_FN T remainder(T a, T b) {
+  T rest = fmod(a, b);
+  return rest != T(0) && (b < T(0)) != (rest < T(0)) ? static_cast<T>(rest + b) : rest;
+}
+template <class T, IfInteger<T> = 0>
+FACULA_FN T floor_divide(T a, T b) {
+  T quotient = trunc_divide(a, b);
+  bool rounds_up = sub(a, mul(quotient, b)) != T(0) && (a < T(0)) != (b < T(0));
+  return rounds_up ? static_cast<T>(quotient - T(1)) : quotient;
+}
+
+template <class T, IfInteger<T> = 0>
+FACULA_FN T integer_pow(T base, T exponent) {
+  if constexpr (std::is_signed_v<T>) {
+    if (exponent < T(0)) {
+      if (base == T(1)) return T(1);
+      return base == T(-1) ? (exponent % 2 ? T(-1) : T(1)) : T(0);
+    }
+  }
+  T result = 1;
+  for (uint64_t rest = static_cast<uint64_t>(exponent); rest; rest >>= 1) {
+    if (rest & 1) result = mul(result, base);
+    base = mul(base, base);
+  }
+  return result;
+}
+
+FACULA_FN bool bitwise_not(bool x) { return !x; }
+template <class T>
+FACULA_FN T bitwise_not(T x) {
+  return static_cast<T>(~x);
+}
+
+template <class T>
+FACULA_FN T gcd(T a, T b) {
+  a = abs(a);
+  b = abs(b);
+  while (b != T(0)) {
+    T rest = fmod(a, b);
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+template <class T>
+FACULA_FN T lcm(T a, T b) {
+  T divisor = gcd(a, b);
+  return divisor == T(0) ? T(0) : abs(mul(trunc_divide(a, divisor), b));
+}
+
+// Shifts by a negative number, or by all bits and more, leave nothing but the sign.
+template <class T>
+FACULA_FN T left_shift(T a, T n) {
+  constexpr int bits = 8 * sizeof(T);
+  if (n < T(0) || n >= T(bits)) return T(0);
+  return static_cast<T>(static_cast<Wrapping<T>>(a) << n);
+}
+template <class T>
+FACULA_FN T right_shift(T a, T n) {
+  constexpr int bits = 8 * sizeof(T);
+  if (n < T(0) || n >= T(bits)) return a < T(0) ? T(-1) : T(0);
+  return static_cast<T>(a >> n);
+}
+
+FACULA_FN float hypot(float a, float b) {
+  double x = a, y = b;
+  return static_cast<float>(::hypot(x, y));
+}
+FACULA_FN double hypot(double a, double b) { return ::hypot(a, b); }
+
+FACULA_FN float nextafter(float a, float b) { return ::nextafterf(a, b); }
+FACULA_FN double nextafter(double a, double b) { return ::nextafter(a, b); }
+
+template <class V>
+FACULA_FN V heaviside(V x, V at_zero) {
+  return select(x == V(0), at_zero, select(x > V(0), V(1), V(0)));
+}
+template <class V>
+FACULA_FN V xlogy(V x, V y) {
+  return select(x == V(0) && y == y, V(0), x * log(y));
+}
+template <class V>
+FACULA_FN V logaddexp(V a, V b) {
+  V sum = max(a, b) + log1p(exp(-abs(a - b)));
+  // Two equal infinities have no difference.
+  return select(a == b && abs(a) == infinity<V>(), a, sum);
+}
+template <class V>
+FACULA_FN V logaddexp2(V a, V b) {
+  constexpr double inverse_ln2 = 0x1.71547652b82fep+0;
+  V sum = max(a, b) + log1p(exp2(-abs(a - b))) * V(inverse_ln2);
+  return select(a == b && abs(a) == infinity<V>(), a, sum);
+}
+// From the nearer end, so that weights 0 and 1 give the ends exactly.
+template <class V>
+FACULA_FN V lerp(V a, V b, V weight) {
+  return select(abs(weight) < V(0.5), a + weight * (b - a), b - (b - a) * (V(1) - weight));
+}
+
+template <class V>
+FACULA_FN V gelu_backward(V g, V x) {
+  constexpr double sqrt_half = 0x1.6a09e667f3bcdp-1, inverse_sqrt_2pi = 0.3989422804014327;
+  V probability = V(0.5) * erfc(-x * V(sqrt_half));
+  V density = exp(V(-0.5) * x * x) * V(inverse_sqrt_2pi);
+  return g * (probability + select(density == V(0), V(0), x * density));
+}
+template <class V>
+FACULA_FN V gelu_tanh_backward(V g, V x) {
+  constexpr double sqrt_2_over_pi = 0.7978845608028654;
+  V square = x * x;
+  V inner = V(sqrt_2_over_pi) * x * fma(square, V(0.044715), V(1));
+  V slope = V(sqrt_2_over_pi) * fma(square, V(3 * 0.044715), V(1));
+  // (1 + tanh) / 2 as a sigmoid: it keeps its digits where tanh is close to -1.
+  V e = exp(V(-2) * abs(inner));
+  V half = select(inner < V(0), e, V(1)) / (V(1) + e);
+  V rest = select(inner < V(0), V(1), e) / (V(1) + e);
+  V bend = V(2) * half * rest;
+  return g * (half + select(bend == V(0), V(0), x * slope * bend));
+}
+template <class V>
+FACULA_FN V silu_backward(V g, V x) {
+  V e = exp(-abs(x));
+  V y = select(x < V(0), e, V(1)) / (V(1) + e);
+  V rest = select(x < V(0), V(1), e) / (V(1) + e);
+  return g * y * (V(1) + x * rest);
+}
+
+// sum of (x + k)^-s over k >= 0, by Euler and Maclaurin: the first terms, then an integral and its
+// corrections.
+FACULA_FN double zeta(double s, double x) {
+  constexpr double bernoulli[] = {1. / 6,  -1. / 30,     1. / 42, -1. / 30,
+                                  5. / 66, -691. / 2730, 7. / 6,  -3617. / 510};
+  double sum = 0;
+  for (; x < 9 + s; x += 1) sum += ::pow(x, -s);
+  sum += ::pow(x, 1 - s) / (s - 1) + 0.5 * ::pow(x, -s);
+  double term = s / 2 * ::pow(x, -s - 1);
+  for (int j = 0; j < 8; ++j) {
+    sum += bernoulli[j] * term;
+    double k = 2 * j + 1;
+    term *= (s + k) * (s + k + 1) / ((k + 2) * (k + 3)) / (x * x);
+  }
+  return sum;
+}
+
+// The derivative of order n > 0 of digamma.
+FACULA_FN double polygamma_of_lane(double n, double x) {
+  if (x <= 0 && x == ::floor(x)) return infinity<double>();
+  if (n == 1 && x < 0.5) {
+    double s = ::sin(kPi * (x - ::floor(x)));
+    return kPi * kPi / (s * s) - zeta(2, 1 - x);
+  }
+  double size = ::tgamma(n + 1) * zeta(n + 1, x);
+  return ::fmod(n, 2) == 1 ? size : -size;
+}
+
+// The modified Bessel function of order 1: its series, all of one sign, then its expansion at infinity.
+FACULA_FN double i1_of_lane(double x) {
+  double a = ::fabs(x), sum = 0;
+  if (a < 25) {
+    double z = a * a / 4, term = a / 2;
+    for (int k = 1; sum + term != sum; ++k) {
+      sum += term;
+      term *= z / (static_cast<double>(k) * (k + 1));
+    }
+  } else if (a == a) {
+    double term = 1;
+    for (int k = 1; k < 24; ++k) {
+      sum += term;
+      double odd = 2 * k - 1;
+      term *= (odd * odd - 4) / (8 * a * k);
+    }
+    // In two factors: the result overflows later than exp(a) does.
+    double half = ::exp(a / 2);
+    sum *= half / ::sqrt(2 * kPi * a) * half;
+  } else {
+    return x;
+  }
+  return x < 0 ? -sum : sum;
+}
+
+}  // namespace FACULA_ISA
+}  // namespace facula::math

@@ -1,0 +1,125 @@
+#include "ops/apply.h"
+
+#include "autograd/node.h"
+#include "cuda/cuda.h"
+#include "ops/inplace.h"
+#include "ops/ops.h"
+
+namespace facula {
+
+namespace {
+
+void run_unary(const char* name, UnaryOp op, const Tensor& out, const Tensor& x) {
+  Walk walk = make_walk(name, out, {x});
+  if (!walk.device.is_cpu()) return cuda::run_unary(op, out.dtype(), walk);
+  run_cpu(walk, cpu::get_unary_table().get(op, out.dtype()));
+}
+
+DType checked_dtype(const char* name, UnaryOp op, Kinds kinds, const Tensor& x) {
+  DType dtype = compute_dtype(kinds, x.dtype());
+  check_not_implemented(cpu::get_unary_table().get(op, dtype) != nullptr, name, ": not implemented for ", x, ".");
+  return dtype;
+}
+
+// Numbers for an operation in a 16-bit type stay wide: only the result is rounded.
+bool stays_wide(const Tensor& number, const Tensor& other, DType dtype) {
+  return (dtype == DType::Float16 || dtype == DType::BFloat16) && number.dim() == 0 && number.is_cpu() && other.dim() > 0;
+}
+
+void run_binary(const char* name, BinaryOp op, const Tensor& out, const Tensor& a, const Tensor& b, DType dtype, Scalar p0) {
+  cpu::BinaryParams params{p0, stays_wide(a, b, dtype), stays_wide(b, a, dtype)};
+  Tensor x = cast_to(a, params.a_is_wide ? DType::Float32 : dtype), y = cast_to(b, params.b_is_wide ? DType::Float32 : dtype);
+  Walk walk = make_walk(name, out, {x, y});
+  if (!walk.device.is_cpu()) return cuda::run_binary(op, dtype, walk);
+  Loop loop = cpu::get_binary_table().get(op, dtype);
+  check_not_implemented(loop != nullptr, name, ": not implemented for ", a, " and ", b, ".");
+  run_cpu(walk, loop, &params);
+}
+
+}  // namespace
+
+Tensor cast_to(const Tensor& x, DType dtype) {
+  if (x.dtype() == dtype) return x;
+  if (x.dim() == 0 && x.is_cpu()) return scalar_tensor(item(x), dtype);
+  Tensor y = empty_like(x, dtype, x.device());
+  copy_into(y, x);
+  return y;
+}
+
+DType compute_dtype(Kinds kinds, DType dtype) {
+  bool promotes = kinds == Kinds::F || kinds == Kinds::FC;
+  return promotes && !is_differentiable(dtype) ? get_default_dtype() : dtype;
+}
+
+Tensor apply_unary(const char* name, UnaryOp op, Kinds kinds, const Tensor& x) {
+  DType dtype = checked_dtype(name, op, kinds, x);
+  Tensor y = empty_for(x.sizes(), dtype, {x});
+  run_unary(name, op, y, cast_to(x, dtype));
+  return y;
+}
+
+void apply_unary_(const char* name, UnaryOp op, Kinds kinds, const Tensor& x) {
+  DType dtype = checked_dtype(name, op, kinds, x);
+  check_inplace_result(name, x, x.sizes(), dtype);
+  run_unary(name, op, x, x);
+  bump_version(x);
+}
+
+Tensor apply_parametric(const char* name, ParametricOp op, Kinds kinds, const Tensor& x, Scalar p0, Scalar p1, Scalar p2) {
+  DType dtype = compute_dtype(kinds, x.dtype());
+  Loop loop = cpu::get_parametric_table().get(op, dtype);
+  check_not_implemented(loop != nullptr, name, ": not implemented for ", x, ".");
+  check_cpu(name, x);
+  Tensor in = cast_to(x, dtype);
+  Tensor y = empty_for(x.sizes(), dtype, {x});
+  Scalar params[] = {p0, p1, p2};
+  run_cpu(make_walk(name, y, {in}), loop, params);
+  return y;
+}
+
+Tensor apply_predicate(const char* name, PredicateOp op, const Tensor& x) {
+  Loop loop = cpu::get_predicate_table().get(op, x.dtype());
+  check_not_implemented(loop != nullptr, name, ": not implemented for ", x, ".");
+  check_cpu(name, x);
+  Tensor y = empty_for(x.sizes(), DType::Bool, {x});
+  run_cpu(make_walk(name, y, {x}), loop);
+  return y;
+}
+
+Tensor apply_binary(const char* name, BinaryOp op, const Tensor& a, const Tensor& b, DType dtype, Scalar p0) {
+  Tensor y = empty_for(broadcast_shapes(name, a.sizes(), b.sizes()), dtype, {a, b});
+  run_binary(name, op, y, a, b, dtype, p0);
+  return y;
+}
+
+void apply_binary_(const char* name, BinaryOp op, const Tensor& a, const Tensor& b, DType dtype, Scalar p0) {
+  check_inplace_result(name, a, broadcast_shapes(name, a.sizes(), b.sizes()), dtype);
+  check_no_partial_overlap(name, a, b);
+  if (dtype == a.dtype()) {
+    run_binary(name, op, a, a, b, dtype, p0);
+  } else {
+    copy_into(a, apply_binary(name, op, a, b, dtype, p0));
+  }
+  bump_version(a);
+}
+
+Tensor apply_compare(const char* name, CompareOp op, const Tensor& a, const Tensor& b, DType dtype) {
+  Loop loop = cpu::get_compare_table().get(op, dtype);
+  check_not_implemented(loop != nullptr, name, ": not implemented for ", a, " and ", b, ".");
+  Tensor y = empty_for(broadcast_shapes(name, a.sizes(), b.sizes()), DType::Bool, {a, b});
+  check_cpu(name, y);
+  run_cpu(make_walk(name, y, {cast_to(a, dtype), cast_to(b, dtype)}), loop);
+  return y;
+}
+
+Tensor apply_ternary(const char* name, TernaryOp op, const Tensor& a, const Tensor& b, const Tensor& c, DType dtype, Scalar p0) {
+  Loop loop = cpu::get_ternary_table().get(op, dtype);
+  check_not_implemented(loop != nullptr, name, ": not implemented for ", a, ", ", b, " and ", c, ".");
+  Dims shape = broadcast_shapes(name, broadcast_shapes(name, a.sizes(), b.sizes()), c.sizes());
+  Tensor y = empty_for(shape, dtype, {a, b, c});
+  check_cpu(name, y);
+  run_cpu(make_walk(name, y, {cast_to(a, dtype), cast_to(b, dtype), cast_to(c, dtype)}), loop, &p0);
+  return y;
+}
+
+}  // namespace facula

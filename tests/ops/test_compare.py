@@ -1,0 +1,94 @@
+"""Comparisons, operators and the questions about single numbers."""
+
+import operator
+
+import pytest
+
+import facula
+from check_op import check_op
+
+NAN, INF = float("nan"), float("inf")
+
+
+def test_operators_with_what_is_no_number_answer_as_python_does():
+    x = facula.ones(2)
+    assert (x == None) is False  # noqa: E711
+    assert (x == "a") is False
+    assert (x != "a") is True
+    with pytest.raises(TypeError, match="not supported between instances"):
+        x < "a"  # noqa: B015
+    with pytest.raises(TypeError, match="unsupported operand"):
+        x + "a"
+
+
+def test_tensors_stay_hashable_although_they_compare_by_value():
+    x, y = facula.ones(2), facula.ones(2)
+    assert {x: 1}[x] == 1
+    assert hash(x) != hash(y)
+
+
+@pytest.mark.parametrize("symbol", ["lt", "le", "eq", "ne", "gt", "ge"])
+def test_comparison_operators_take_numbers_on_either_side(symbol):
+    op = getattr(operator, symbol)
+    x = facula.tensor([1.0, 2.0, 3.0])
+    assert op(x, 2).tolist() == [op(v, 2) for v in (1, 2, 3)]
+    assert op(2, x).tolist() == [op(2, v) for v in (1, 2, 3)]
+
+
+def test_numbers_beyond_a_small_dtype_are_compared_as_they_are():
+    x = facula.tensor([44, 200], dtype=facula.uint8)
+    assert (x == 300).tolist() == [False, False]
+    assert (x < 300).tolist() == [True, True]
+    assert (x > -1).tolist() == [True, True]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_nan_and_infinities_are_found_in_every_floating_dtype(dtype):
+    x = facula.tensor([1.0, NAN, INF, -INF], dtype=getattr(facula, dtype))
+    assert x.isnan().tolist() == [False, True, False, False]
+    assert x.isinf().tolist() == [False, False, True, True]
+    assert x.isfinite().tolist() == [True, False, False, False]
+    assert x.isposinf().tolist() == [False, False, True, False]
+    assert x.isneginf().tolist() == [False, False, False, True]
+
+
+def test_in_place_comparison_keeps_the_dtype():
+    x = facula.tensor([1.0, 2.0])
+    assert x.eq_(2) is x
+    assert x.dtype == facula.float32
+    assert x.tolist() == [0, 1]
+
+
+def test_equal_compares_shape_and_values():
+    assert facula.equal(facula.tensor([1, 2]), facula.tensor([1, 2]))
+    assert not facula.equal(facula.tensor([1, 2]), facula.tensor([[1, 2]]))
+    assert not facula.equal(facula.tensor([NAN]), facula.tensor([NAN]))
+
+
+def test_ordering_of_complex_numbers_is_refused():
+    x = facula.ones(2, dtype=facula.complex64)
+    with pytest.raises(NotImplementedError, match="lt: not implemented for complex64"):
+        x < x  # noqa: B015
+
+
+def test_invert_is_for_integers_and_bool():
+    assert (~facula.tensor([True, False])).tolist() == [False, True]
+    assert (~facula.tensor([0, 5])).tolist() == [-1, -6]
+    with pytest.raises(TypeError, match="integer and Boolean-type"):
+        ~facula.ones(2)
+
+
+def test_where_picks_by_the_condition():
+    import numpy as np
+
+    check_op(
+        lambda a, b: facula.where(a > b, a, b), np.maximum, [(3, 4), (4,)], low=-2, high=2
+    )
+
+
+def test_where_takes_numbers():
+    condition = facula.tensor([True, False])
+    assert facula.where(condition, 1, 2.5).tolist() == [1, 2.5]
+    assert facula.where(condition, facula.tensor([1, 2]), 0).dtype == facula.int64
+    with pytest.raises(RuntimeError, match="where: expected condition to be a boolean tensor"):
+        facula.where(facula.tensor([1, 0]), 1, 2)

@@ -1,0 +1,75 @@
+"""Bounds, interpolation and the operations of three tensors."""
+
+import numpy as np
+import pytest
+
+import facula
+from check_op import check_op
+
+NAN = float("nan")
+SHAPES = [(3, 4), (4,), (3, 1)]
+
+
+def test_addcmul_agrees_with_the_formula():
+    check_op(
+        lambda x, a, b: facula.addcmul(x, a, b, value=2), lambda x, a, b: x + 2 * a * b, SHAPES
+    )
+
+
+def test_addcdiv_agrees_with_the_formula():
+    check_op(
+        lambda x, a, b: facula.addcdiv(x, a, b, value=2),
+        lambda x, a, b: x + 2 * a / b,
+        SHAPES,
+        low=0.5,
+        high=2,
+    )
+
+
+def test_lerp_agrees_with_the_formula():
+    check_op(facula.lerp, lambda a, b, w: a + w * (b - a), SHAPES, low=-2, high=2)
+    check_op(lambda a, b: facula.lerp(a, b, 0.3), lambda a, b: a + 0.3 * (b - a), SHAPES[:2])
+
+
+def test_lerp_reaches_both_ends_exactly():
+    a, b = facula.tensor([0.1]), facula.tensor([1e8])
+    assert facula.equal(facula.lerp(a, b, 1.0), b)
+    assert facula.equal(facula.lerp(a, b, 0.0), a)
+
+
+def test_clamp_agrees_with_numpy():
+    check_op(
+        lambda x: facula.clamp(x, -0.5, 0.7),
+        lambda a: np.clip(a, -0.5, 0.7),
+        [(3, 4)],
+        low=-2,
+        high=2,
+        dtypes=["float32", "float64"],
+    )
+
+
+def test_clamp_takes_one_bound_or_tensors():
+    x = facula.tensor([-2.0, 0.0, 2.0])
+    assert x.clamp(min=-1).tolist() == [-1, 0, 2]
+    assert x.clip(max=1).tolist() == [-2, 0, 1]
+    assert x.clamp(facula.tensor([0.0, 1.0, 0.0]), facula.tensor([1.0])).tolist() == [0, 1, 1]
+
+
+def test_the_upper_bound_wins_and_nan_passes():
+    assert facula.clamp(facula.tensor([3.0]), min=5, max=1).tolist() == [1]
+    x = facula.tensor([NAN, 1.0])
+    assert x.clamp(0, 2).isnan().tolist() == [True, False]
+    assert x.clamp(max=NAN).isnan().all()
+    assert x.clamp(0, NAN).isnan().all()
+
+
+def test_clamp_of_integers_with_a_fraction_is_floating():
+    assert facula.tensor([0, 3]).clamp(0.5, 2).dtype == facula.float32
+    assert facula.tensor([0, 3]).clamp(1, 2).tolist() == [1, 2]
+
+
+def test_clamp_without_bounds_is_refused():
+    with pytest.raises(RuntimeError, match="clamp: At least one of 'min' or 'max'"):
+        facula.clamp(facula.ones(2))
+    with pytest.raises(TypeError, match="clamp: expected min and max to be both"):
+        facula.clamp(facula.ones(2), facula.ones(2), 1.0)
