@@ -193,55 +193,66 @@ Tensor empty_for(const Dims& shape, DType dtype, std::initializer_list<TensorRef
   return empty_strided(shape, out, dtype, device);
 }
 
-void run_cpu(const Walk& walk, Loop loop, const void* params) {
-  if (walk.numel == 0) return;
+namespace {
+
+// Rows [begin, end) of a walk: all dimensions but the innermost, counted as one.
+void run_rows(const Walk& walk, Loop loop, const void* params, int64_t begin, int64_t end) {
   int n_operands = walk.n_operands;
-  if (walk.n_dims == 1) {
-    int64_t strides[kMaxOperands];
-    for (int i = 0; i < n_operands; ++i) strides[i] = walk.strides[i][0];
-    if (walk.numel <= kGrain) {
-      char* data[kMaxOperands];
-      for (int i = 0; i < n_operands; ++i) data[i] = walk.data[i];
-      loop(data, strides, walk.numel, params);
-      return;
-    }
-    parallel_for(walk.numel, kGrain, [&](int64_t begin, int64_t end) {
-      char* data[kMaxOperands];
-      for (int i = 0; i < n_operands; ++i) data[i] = walk.data[i] + begin * strides[i];
-      loop(data, strides, end - begin, params);
-    });
-    return;
+  int64_t counter[kMaxDims];
+  int64_t strides[kMaxOperands];
+  char* base[kMaxOperands];
+  for (int i = 0; i < n_operands; ++i) {
+    base[i] = walk.data[i];
+    strides[i] = walk.strides[i][0];
   }
-  int64_t inner = walk.sizes[0];
-  int64_t rows = walk.numel / inner;
-  auto run_rows = [&](int64_t begin, int64_t end) {
-    int64_t counter[kMaxDims];
-    int64_t strides[kMaxOperands];
-    char* base[kMaxOperands];
-    for (int i = 0; i < n_operands; ++i) {
-      base[i] = walk.data[i];
-      strides[i] = walk.strides[i][0];
-    }
-    int64_t rest = begin;
+  int64_t rest = begin;
+  for (int d = 1; d < walk.n_dims; ++d) {
+    counter[d] = rest % walk.sizes[d];
+    rest /= walk.sizes[d];
+    for (int i = 0; i < n_operands; ++i) base[i] += counter[d] * walk.strides[i][d];
+  }
+  for (int64_t row = begin; row < end; ++row) {
+    char* data[kMaxOperands];
+    for (int i = 0; i < n_operands; ++i) data[i] = base[i];
+    loop(data, strides, walk.sizes[0], params);
     for (int d = 1; d < walk.n_dims; ++d) {
-      counter[d] = rest % walk.sizes[d];
-      rest /= walk.sizes[d];
-      for (int i = 0; i < n_operands; ++i) base[i] += counter[d] * walk.strides[i][d];
+      for (int i = 0; i < n_operands; ++i) base[i] += walk.strides[i][d];
+      if (++counter[d] < walk.sizes[d]) break;
+      for (int i = 0; i < n_operands; ++i) base[i] -= walk.sizes[d] * walk.strides[i][d];
+      counter[d] = 0;
     }
-    for (int64_t row = begin; row < end; ++row) {
-      char* data[kMaxOperands];
-      for (int i = 0; i < n_operands; ++i) data[i] = base[i];
-      loop(data, strides, inner, params);
-      for (int d = 1; d < walk.n_dims; ++d) {
-        for (int i = 0; i < n_operands; ++i) base[i] += walk.strides[i][d];
-        if (++counter[d] < walk.sizes[d]) break;
-        for (int i = 0; i < n_operands; ++i) base[i] -= walk.sizes[d] * walk.strides[i][d];
-        counter[d] = 0;
-      }
-    }
-  };
-  if (walk.numel <= kGrain) return run_rows(0, rows);
-  parallel_for(rows, std::max<int64_t>(1, kGrain / inner), run_rows);
+  }
+}
+
+// Elements [begin, end) of a walk of one dimension.
+void run_line(const Walk& walk, Loop loop, const void* params, int64_t begin, int64_t end) {
+  char* data[kMaxOperands];
+  int64_t strides[kMaxOperands];
+  for (int i = 0; i < walk.n_operands; ++i) {
+    strides[i] = walk.strides[i][0];
+    data[i] = walk.data[i] + begin * strides[i];
+  }
+  loop(data, strides, end - begin, params);
+}
+
+void run_pieces(const Walk& walk, Loop loop, const void* params, int64_t grain) {
+  if (walk.numel == 0) return;
+  if (walk.n_dims == 1) {
+    if (walk.numel <= grain) return run_line(walk, loop, params, 0, walk.numel);
+    return parallel_for(walk.numel, grain, [&](int64_t begin, int64_t end) { run_line(walk, loop, params, begin, end); });
+  }
+  int64_t inner = walk.sizes[0], n_rows = walk.numel / inner;
+  if (walk.numel <= grain) return run_rows(walk, loop, params, 0, n_rows);
+  parallel_for(n_rows, std::max<int64_t>(1, grain / inner), [&](int64_t begin, int64_t end) { run_rows(walk, loop, params, begin, end); });
+}
+
+}  // namespace
+
+void run_cpu(const Walk& walk, Loop loop, const void* params) { run_pieces(walk, loop, params, kGrain); }
+
+void run_cpu_in_order(const Walk& walk, Loop loop, const void* params) {
+  if (walk.numel <= kGrain) return run_pieces(walk, loop, params, walk.numel);
+  run_blocking([&] { run_pieces(walk, loop, params, walk.numel); });
 }
 
 DType result_type(std::initializer_list<TensorRef> inputs) {

@@ -38,6 +38,9 @@ Tensor empty_for(const Dims& shape, DType dtype, std::initializer_list<TensorRef
 // Runs the loop over all elements, in pieces on the thread pool where there are many.
 void run_cpu(const Walk& walk, Loop loop, const void* params = nullptr);
 
+// The same in one thread, for loops whose writes may meet.
+void run_cpu_in_order(const Walk& walk, Loop loop, const void* params = nullptr);
+
 // The dtype of a result of these operands: tensors with dimensions count before 0-d ones, these before Python numbers.
 DType result_type(std::initializer_list<TensorRef> inputs);
 

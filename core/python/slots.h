@@ -84,4 +84,8 @@ inline PyObject* compare_slot(PyObject* a, PyObject* b, int op) {
   }
 }
 
+// x[key] and x[key] = value: indexing.cpp
+PyObject* tensor_getitem(PyObject* self, PyObject* key);
+int tensor_setitem(PyObject* self, PyObject* key, PyObject* value);
+
 }  // namespace facula

@@ -308,6 +308,8 @@ void bind_tensor_type(nb::module_& m) {
       {Py_nb_index, slot<tensor_index>()},
       {Py_mp_length, slot<tensor_len>()},
       {Py_tp_richcompare, slot<compare_slot>()},
+      {Py_mp_subscript, slot<tensor_getitem>()},
+      {Py_mp_ass_subscript, slot<tensor_setitem>()},
       {Py_nb_add, slot<binary_slot<add_op>>()},
       {Py_nb_subtract, slot<binary_slot<sub_op>>()},
       {Py_nb_multiply, slot<binary_slot<mul>>()},

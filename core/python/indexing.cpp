@@ -1,0 +1,340 @@
+// x[key] and x[key] = value, and the functions that index by tensors.
+#include "autograd/hooks.h"
+#include "autograd/node.h"
+#include "ops/inplace.h"
+#include "ops/ops.h"
+#include "python/bind.h"
+#include "python/new_tensor.h"
+
+namespace facula {
+
+namespace {
+
+using Out = std::optional<Tensor>;
+
+// A key taken apart: `view` has ints, slices, None and Ellipsis applied; `indices` holds the tensors, one place per dimension.
+struct Selection {
+  Tensor view;
+  TensorList indices;
+  bool has_indices = false;
+};
+
+bool is_list_like(PyObject* object) { return PyList_Check(object) || PyTuple_Check(object); }
+
+// An array or a list as an index: a tensor of ints or bools.
+Tensor index_tensor(PyObject* object) {
+  Tensor index;
+  try {
+    index = tensor_from_data(object, std::nullopt, {});
+  } catch (const Error& error) {
+    throw Error(ErrorKind::Index, std::string("index: expected ints, slices, None, Ellipsis, bool or integer tensors and sequences of ints; ") + error.what());
+  }
+  if (index.numel() == 0 && is_differentiable(index.dtype())) index = to_dtype(index, DType::Int64);
+  check_index(!is_differentiable(index.dtype()), "index: tensors used as indices must be long, int, byte or bool tensors, got ", index, ".");
+  return index;
+}
+
+// How many dimensions of x a part of the key uses up.
+int64_t dims_used(PyObject* part) {
+  if (part == Py_None || part == Py_Ellipsis || PyBool_Check(part)) return 0;
+  if (is_tensor(part)) {
+    Tensor t = as_tensor(part);
+    return t.dtype() == DType::Bool || t.dtype() == DType::UInt8 ? t.dim() : 1;
+  }
+  if (is_list_like(part)) {
+    Tensor t = index_tensor(part);
+    return t.dtype() == DType::Bool ? t.dim() : 1;
+  }
+  return 1;
+}
+
+int64_t slice_bound(PyObject* bound, int64_t otherwise) {
+  if (bound == Py_None) return otherwise;
+  int64_t value;
+  if (index_from_object(bound, value)) return value;
+  if (PyLong_Check(bound)) return Py_SIZE(bound) < 0 ? INT64_MIN / 2 : INT64_MAX;  // beyond int64: clamped, as for lists
+  check_type(is_tensor(bound) || PyIndex_Check(bound), "slice indices must be integers or None or have an __index__ method, got ", Py_TYPE(bound)->tp_name, ".");
+  PyObject* number = PyNumber_Index(bound);
+  if (!number) throw_python_error();
+  value = PyLong_AsLongLong(number);
+  Py_DECREF(number);
+  return value;
+}
+
+Tensor apply_slice(const Tensor& x, int64_t dim, PyObject* key) {
+  auto* s = reinterpret_cast<PySliceObject*>(key);
+  int64_t step = slice_bound(s->step, 1);
+  check_value(step > 0, "slice: step must be greater than zero, got ", step, ". Use flip() to reverse a tensor.");
+  check_index(x.dim() > 0, "slice: slice() cannot be applied to a 0-dim tensor.");
+  return slice(x, dim, slice_bound(s->start, 0), slice_bound(s->stop, INT64_MAX), step);
+}
+
+// A mask stands in one place of the list for all its dimensions; the core expands it.
+int64_t dims_covered(const TensorList& indices) {
+  int64_t n = 0;
+  for (const Tensor& index : indices) {
+    bool is_mask = index.defined() && (index.dtype() == DType::Bool || index.dtype() == DType::UInt8);
+    n += is_mask ? index.dim() : 1;
+  }
+  return n;
+}
+
+void add_index(Selection& selection, int64_t dim, const Tensor& index) {
+  for (int64_t i = dims_covered(selection.indices); i < dim; ++i) selection.indices.emplace_back();
+  selection.indices.push_back(index);
+  selection.has_indices = true;
+}
+
+// True and False index a new dimension of size 1 or 0.
+void apply_bool(Selection& selection, int64_t& dim, bool value) {
+  selection.view = unsqueeze(selection.view, dim);
+  Tensor index = value ? zeros({1}, DType::Int64) : empty({0}, DType::Int64);
+  add_index(selection, dim, index);
+  ++dim;
+}
+
+void apply_part(Selection& selection, int64_t& dim, PyObject* part, int64_t skipped) {
+  int64_t number;
+  Tensor& x = selection.view;
+  if (PySlice_Check(part)) {
+    x = apply_slice(x, dim, part);
+    ++dim;
+  } else if (part == Py_None) {
+    x = unsqueeze(x, dim);
+    ++dim;
+  } else if (part == Py_Ellipsis) {
+    dim += skipped;
+  } else if (PyBool_Check(part)) {
+    apply_bool(selection, dim, part == Py_True);
+  } else if (index_from_object(part, number)) {
+    check_index(x.dim() > 0, "index: invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim tensor to a number.");
+    if (x.dim() <= dim) fail(ErrorKind::Index, "index: too many indices for tensor of dimension ", dim, ".");
+    int64_t size = x.size(dim);
+    check_index(number >= -size && number < size, "index ", number, " is out of bounds for dimension ", dim, " with size ", size);
+    x = select(x, dim, number);
+  } else {
+    Tensor index = is_tensor(part) ? as_tensor(part) : index_tensor(part);
+    check_index(!is_differentiable(index.dtype()), "index: tensors used as indices must be long, int, byte or bool tensors, got ", index, ".");
+    if (index.dim() == 0 && (index.dtype() == DType::Bool || index.dtype() == DType::UInt8)) return apply_bool(selection, dim, item(index).to_bool());
+    add_index(selection, dim, index);
+    bool is_mask = index.dtype() == DType::Bool || index.dtype() == DType::UInt8;
+    dim += is_mask ? index.dim() : 1;
+  }
+}
+
+Selection take_apart(const Tensor& x, PyObject* key) {
+  Selection selection{x, {}, false};
+  int64_t dim = 0;
+  if (!PyTuple_Check(key)) {  // a list is one index, a tuple several
+    apply_part(selection, dim, key, key == Py_Ellipsis ? x.dim() : 0);
+    return selection;
+  }
+  Py_ssize_t n = PyTuple_GET_SIZE(key);
+  int64_t used = 0;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    used += dims_used(PyTuple_GET_ITEM(key, i));
+  }
+  check_index(used <= x.dim(), "index: too many indices for tensor of dimension ", x.dim(), ": got ", used, ".");
+  bool seen = false;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* part = PyTuple_GET_ITEM(key, i);
+    // A second Ellipsis stands for nothing.
+    apply_part(selection, dim, part, seen ? 0 : x.dim() - used);
+    seen |= part == Py_Ellipsis;
+  }
+  return selection;
+}
+
+}  // namespace
+
+PyObject* tensor_getitem(PyObject* self, PyObject* key) {
+  return guarded([&]() -> PyObject* {
+    Tensor x = as_tensor(self);
+    Selection selection = take_apart(x, key);
+    if (selection.has_indices) return index(selection.view, selection.indices).release();
+    // x[...] and x[()] are new views, never x itself.
+    if (selection.view.is_same(x)) return as_strided(x, x.sizes(), x.strides(), x.offset()).release();
+    return selection.view.release();
+  });
+}
+
+namespace {
+
+// Leading dimensions of size 1 are dropped, so that a (1, 3) value fits a (3,) place.
+Tensor without_leading_ones(const Tensor& value, int64_t n_dims) {
+  Tensor v = value;
+  while (v.dim() > n_dims && v.size(0) == 1) v = select(v, 0, 0);
+  return v;
+}
+
+Tensor value_tensor(const Tensor& x, PyObject* value) {
+  if (is_tensor(value)) return as_tensor(value);
+  Scalar number;
+  if (number_from_object(value, number)) {
+    check(is_complex(x.dtype()) || !number.is_complex(), "setitem: a complex number cannot be stored in ", x, ".");
+    return scalar_tensor(number, x.dtype(), x.device());
+  }
+  if (is_list_like(value) || PyObject_CheckBuffer(value)) return tensor_from_data(value, x.dtype(), x.device());
+  fail(ErrorKind::Type, "setitem: can't assign a ", Py_TYPE(value)->tp_name, " to a ", x, " tensor.");
+}
+
+}  // namespace
+
+int tensor_setitem(PyObject* self, PyObject* key, PyObject* value) {
+  try {
+    check_type(value != nullptr, "Tensor does not support deleting items");
+    Tensor x = as_tensor(self);
+    Selection selection = take_apart(x, key);
+    Tensor v = value_tensor(x, value);
+    if (selection.has_indices) {
+      if (!is_tensor(value)) v = to_dtype(v, x.dtype());
+      if (v.dim() == 0 && v.device() != x.device()) v = to(v, x.device(), x.dtype(), false);
+      Tensor target = selection.view;
+      index_put_(target, selection.indices, v);
+    } else {
+      copy_(selection.view, without_leading_ones(v, selection.view.dim()));
+    }
+    return 0;
+  } catch (...) {
+    set_python_exception();
+    return -1;
+  }
+}
+
+namespace {
+
+TensorList indices_from(const char* op, nb::handle object) {
+  check_type(is_list_like(object.ptr()), op, ": expected a tuple or list of tensors as indices, got ", Py_TYPE(object.ptr())->tp_name, ".");
+  TensorList indices;
+  for (nb::handle item : object) {
+    check_type(item.is_none() || is_tensor(item.ptr()), op, ": expected tensors or None as indices, got ", Py_TYPE(item.ptr())->tp_name, ".");
+    indices.push_back(item.is_none() ? Tensor() : as_tensor(item.ptr()));
+  }
+  return indices;
+}
+
+// scatter's older reduce= argument: 'add' or 'multiply'.
+Tensor scatter_with(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src, const std::optional<std::string>& reduce) {
+  if (!reduce) return scatter(x, dim, index, src);
+  check(*reduce == "add" || *reduce == "multiply", "scatter: reduce argument must be either add or multiply, got ", *reduce, ".");
+  Tensor from = src->is_wrapped_number ? expand(to_dtype(src, x.dtype()), index.sizes()) : src;
+  return scatter_reduce(x, dim, index, from, *reduce == "add" ? "sum" : "prod");
+}
+
+nb::object nonzero_as(const Tensor& x, bool as_tuple) {
+  if (!as_tuple) return nb::steal(wrap(nonzero(x)));
+  Tensor positions = nonzero(x.dim() == 0 ? unsqueeze(x, 0) : x);
+  return nb::steal(to_python_tuple(unbind(positions, 1)));
+}
+
+}  // namespace
+
+void bind_indexing(nb::module_& m) {
+  m.def("index_select", [](const Tensor& x, int64_t dim, const Tensor& index, const Out& out) { return into_out("index_select", index_select(x, dim, index), out.value_or(Tensor())); },
+        "input"_a, "dim"_a, "index"_a, nb::kw_only(), "out"_a.none() = nb::none(), R"(The entries ``index`` along a dimension, a copy.
+
+Example:
+    >>> facula.tensor([10, 20, 30]).index_select(0, facula.tensor([2, 0]))
+    tensor([30, 10]))");
+  def_method("index_select", &index_select, "dim"_a, "index"_a);
+  m.def("gather", [](const Tensor& x, int64_t dim, const Tensor& index, bool, const Out& out) { return into_out("gather", gather(x, dim, index), out.value_or(Tensor())); },
+        "input"_a, "dim"_a, "index"_a, nb::kw_only(), "sparse_grad"_a = false, "out"_a.none() = nb::none(), R"(Picks along a dimension: ``out[i][j] = input[index[i][j]][j]`` for dim 0.
+
+Example:
+    >>> facula.tensor([[1, 2], [3, 4]]).gather(1, facula.tensor([[0], [1]]))
+    tensor([[1],
+            [4]]))");
+  def_method("gather", [](const Tensor& x, int64_t dim, const Tensor& index, bool) { return gather(x, dim, index); }, "dim"_a, "index"_a, nb::kw_only(), "sparse_grad"_a = false);
+
+  // Each writes to places given by an index: a function, a method, and the in-place method.
+#define DEF_WRITER(name, signature, call, ...)                                                                                  \
+  def_op(m, name, [] signature { return call(x); }, __VA_ARGS__);                                                              \
+  def_method(name "_", [] signature { Tensor self = x; return in_place(name "_", self, [&](const Tensor& x) { return call(x); }); }, __VA_ARGS__);
+#define CALL(x) index_add(x, dim, index, source, alpha)
+  DEF_WRITER("index_add", (const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha), CALL, "dim"_a, "index"_a, "source"_a, nb::kw_only(), "alpha"_a = Scalar(1),
+             "Adds ``alpha * source`` to the entries ``index`` along a dimension.")
+#undef CALL
+#define CALL(x) index_copy(x, dim, index, source)
+  DEF_WRITER("index_copy", (const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source), CALL, "dim"_a, "index"_a, "source"_a,
+             "Copies source to the entries ``index`` along a dimension.")
+#undef CALL
+#define CALL(x) index_fill(x, dim, index, value)
+  DEF_WRITER("index_fill", (const Tensor& x, int64_t dim, const Tensor& index, const Operand& value), CALL, "dim"_a, "index"_a, "value"_a,
+             "Fills the entries ``index`` along a dimension with one value.")
+#undef CALL
+#define CALL(x) scatter_with(x, dim, index, src, reduce)
+  DEF_WRITER("scatter", (const Tensor& x, int64_t dim, const Tensor& index, const Operand& src, const std::optional<std::string>& reduce), CALL, "dim"_a, "index"_a, "src"_a, nb::kw_only(),
+             "reduce"_a.none() = nb::none(), R"(Writes along a dimension: ``out[index[i][j]][j] = src[i][j]`` for dim 0.
+
+Example:
+    >>> facula.zeros(3).scatter(0, facula.tensor([2, 0]), facula.tensor([1., 2.]))
+    tensor([2., 0., 1.]))")
+  DEF_WRITER("scatter", (const Tensor& x, int64_t dim, const Tensor& index, const Operand& src, const std::optional<std::string>& reduce), CALL, "dim"_a, "index"_a, nb::kw_only(), "value"_a,
+             "reduce"_a.none() = nb::none())
+#undef CALL
+#define CALL(x) scatter_add(x, dim, index, src)
+  DEF_WRITER("scatter_add", (const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src), CALL, "dim"_a, "index"_a, "src"_a, R"(Adds along a dimension: ``out[index[i][j]][j] += src[i][j]`` for dim 0.
+
+Example:
+    >>> facula.zeros(2).scatter_add(0, facula.tensor([0, 0, 1]), facula.ones(3))
+    tensor([2., 1.]))")
+#undef CALL
+#define CALL(x) scatter_reduce(x, dim, index, src, reduce, include_self)
+  DEF_WRITER("scatter_reduce", (const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src, const std::string& reduce, bool include_self), CALL, "dim"_a, "index"_a, "src"_a, "reduce"_a, nb::kw_only(),
+             "include_self"_a = true, "Reduces src into the places ``index``: sum, prod, mean, amax or amin.")
+#undef CALL
+#define CALL(x) masked_fill(x, mask, value)
+  DEF_WRITER("masked_fill", (const Tensor& x, const Tensor& mask, const Operand& value), CALL, "mask"_a, "value"_a, R"(One value where the mask is true.
+
+Example:
+    >>> facula.tensor([1, 2]).masked_fill(facula.tensor([True, False]), 0)
+    tensor([0, 2]))")
+#undef CALL
+#define CALL(x) masked_scatter(x, mask, source)
+  DEF_WRITER("masked_scatter", (const Tensor& x, const Tensor& mask, const Tensor& source), CALL, "mask"_a, "source"_a, "The elements of source, in order, where the mask is true.")
+#undef CALL
+#define CALL(x) put(x, index, source, accumulate)
+  DEF_WRITER("put", (const Tensor& x, const Tensor& index, const Tensor& source, bool accumulate), CALL, "index"_a, "source"_a, "accumulate"_a = false,
+             "Writes source to places of the flattened tensor.")
+#undef CALL
+#undef DEF_WRITER
+
+  def_op(m, "index_put", [](const Tensor& x, nb::handle indices, const Tensor& values, bool accumulate) { return index_put(x, indices_from("index_put", indices), values, accumulate); },
+         "indices"_a, "values"_a, "accumulate"_a = false, "``x[indices] = values`` on a copy; adds where accumulate.");
+  m.def("index_put_", [](Tensor x, nb::handle indices, const Tensor& values, bool accumulate) { return index_put_(x, indices_from("index_put_", indices), values, accumulate); }, "input"_a,
+        "indices"_a, "values"_a, "accumulate"_a = false);
+  def_method("index_put_", [](Tensor x, nb::handle indices, const Tensor& values, bool accumulate) { return index_put_(x, indices_from("index_put_", indices), values, accumulate); },
+             "indices"_a, "values"_a, "accumulate"_a = false);
+
+  m.def("masked_select", [](const Tensor& x, const Tensor& mask, const Out& out) { return into_out("masked_select", masked_select(x, mask), out.value_or(Tensor())); }, "input"_a, "mask"_a, nb::kw_only(),
+        "out"_a.none() = nb::none(), R"(The elements where the mask is true, as a 1-d tensor.
+
+Example:
+    >>> facula.tensor([1, 2, 3]).masked_select(facula.tensor([True, False, True]))
+    tensor([1, 3]))");
+  def_method("masked_select", &masked_select, "mask"_a);
+  m.def("take", [](const Tensor& x, const Tensor& index, const Out& out) { return into_out("take", take(x, index), out.value_or(Tensor())); }, "input"_a, "index"_a, nb::kw_only(),
+        "out"_a.none() = nb::none(), "Elements of the flattened tensor.");
+  def_method("take", &take, "index"_a);
+  auto take_along = [](const Tensor& x, const Tensor& indices, std::optional<int64_t> dim) {
+    return dim ? take_along_dim(x, indices, *dim) : take_along_dim(reshape(x, {-1}), reshape(indices, {-1}), 0);
+  };
+  m.def("take_along_dim", [take_along](const Tensor& x, const Tensor& indices, std::optional<int64_t> dim, const Out& out) { return into_out("take_along_dim", take_along(x, indices, dim), out.value_or(Tensor())); },
+        "input"_a, "indices"_a, "dim"_a.none() = nb::none(), nb::kw_only(), "out"_a.none() = nb::none(), "As gather, with broadcasting.");
+  def_method("take_along_dim", take_along, "indices"_a, "dim"_a.none() = nb::none());
+  m.def("nonzero", [](const Tensor& x, const Out& out, bool as_tuple) -> nb::object {
+    if (out) return nb::steal(wrap(into_out("nonzero", nonzero(x), *out)));
+    return nonzero_as(x, as_tuple);
+  }, "input"_a, nb::kw_only(), "out"_a.none() = nb::none(), "as_tuple"_a = false, R"(The positions of elements that are not zero, one row each.
+
+Example:
+    >>> facula.tensor([0, 1, 1]).nonzero()
+    tensor([[1],
+            [2]]))");
+  def_method("nonzero", &nonzero_as, nb::kw_only(), "as_tuple"_a = false);
+  def_op(m, "argwhere", &nonzero, "The positions of elements that are not zero, one row each.");
+  m.def("where", [](const Tensor& condition) { return nonzero_as(condition, true); }, "condition"_a);
+  m.def("_one_hot", &one_hot, "tensor"_a, "num_classes"_a = -1);
+}
+
+}  // namespace facula
