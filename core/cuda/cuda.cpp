@@ -10,6 +10,7 @@ std::string unavailable_reason() { return "this build has no CUDA backend"; }
 
 void run_unary(UnaryOp, DType, const Walk&) { no_device(); }
 void run_binary(BinaryOp, DType, const Walk&) { no_device(); }
+void run_matmul(const Tensor&, const Tensor&, const Tensor&, Scalar, Scalar) { no_device(); }
 void run_cast(DType, DType, const Walk&) { no_device(); }
 
 }  // namespace facula::cuda

@@ -13,6 +13,8 @@ std::string unavailable_reason();
 
 void run_unary(UnaryOp op, DType dtype, const Walk& walk);
 void run_binary(BinaryOp op, DType dtype, const Walk& walk);
+// out = alpha a b + beta out, matrices or batches of them.
+void run_matmul(const Tensor& out, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha);
 void run_cast(DType from, DType to, const Walk& walk);
 
 }  // namespace facula::cuda

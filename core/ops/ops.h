@@ -8,6 +8,7 @@
 #include "ops/elementwise.h"
 #include "ops/index.h"
 #include "ops/random.h"
+#include "ops/matmul.h"
 #include "ops/reduce.h"
 #include "ops/shape.h"
 #include "ops/ternary.h"

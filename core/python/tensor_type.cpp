@@ -334,6 +334,7 @@ void bind_tensor_type(nb::module_& m) {
       {Py_nb_inplace_xor, slot<inplace_slot<assign<bitwise_xor>>>()},
       {Py_nb_inplace_lshift, slot<inplace_slot<assign<bitwise_left_shift>>>()},
       {Py_nb_inplace_rshift, slot<inplace_slot<assign<bitwise_right_shift>>>()},
+      {Py_nb_matrix_multiply, slot<binary_slot<matmul>>()},
       {Py_nb_negative, slot<unary_slot<neg>>()},
       {Py_nb_positive, slot<unary_slot<positive>>()},
       {Py_nb_absolute, slot<unary_slot<abs>>()},

@@ -1,0 +1,250 @@
+#include "ops/matmul.h"
+
+#include "autograd/node.h"
+#include "blas/gemm.h"
+#include "cuda/cuda.h"
+#include "ops/ops.h"
+
+namespace facula {
+
+namespace {
+
+void check_operands(const char* op, const Tensor& a, const Tensor& b) {
+  check(a.dtype() == b.dtype(), op, ": expected both operands to have the same dtype, got ", a, " and ", b, ".");
+  check_same_device(op, {a, b});
+  check_not_implemented(a.dtype() != DType::Bool, op, ": not defined for bool.");
+}
+
+// A matrix as BLAS reads it: rows or columns at unit distance, else a copy.
+struct Matrix {
+  Tensor tensor;
+  blas::Trans trans;
+  int64_t ld;
+};
+
+Matrix as_matrix(const Tensor& x) {
+  int64_t rows = x.size(-2), cols = x.size(-1), by_row = x.stride(-2), by_col = x.stride(-1);
+  if (by_col == 1 && (by_row >= std::max<int64_t>(cols, 1) || rows <= 1)) return {x, blas::Trans::No, std::max({by_row, cols, int64_t{1}})};
+  if (by_row == 1 && (by_col >= std::max<int64_t>(rows, 1) || cols <= 1)) return {x, blas::Trans::Yes, std::max({by_col, rows, int64_t{1}})};
+  if (cols == 1 && by_row >= 1) return {x, blas::Trans::No, by_row};
+  return {contiguous(x), blas::Trans::No, std::max<int64_t>(cols, 1)};
+}
+
+// out = alpha a b + beta out, for (m, k), (k, n) or batches of them. out has rows at unit distance.
+void run_matmul(const Tensor& out, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha) {
+  NoGradGuard guard;
+  if (!out.is_cpu()) return cuda::run_matmul(out, a, b, beta, alpha);
+  Matrix ma = as_matrix(a), mb = as_matrix(b);
+  visit_dtype(out.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (!std::is_same_v<T, bool>) {
+      blas::Gemm<T> gemm;
+      gemm.trans_a = ma.trans;
+      gemm.trans_b = mb.trans;
+      gemm.m = out.size(-2);
+      gemm.n = out.size(-1);
+      gemm.k = a.size(-1);
+      gemm.alpha = alpha.to<Wide<T>>();
+      gemm.beta = beta.to<Wide<T>>();
+      gemm.a = ma.tensor.template data_as<T>();
+      gemm.lda = ma.ld;
+      gemm.b = mb.tensor.template data_as<T>();
+      gemm.ldb = mb.ld;
+      gemm.c = out.data_as<T>();
+      gemm.ldc = std::max<int64_t>(out.size(-1), 1);
+      if (out.dim() == 3) {
+        gemm.n_batch = out.size(0);
+        gemm.stride_a = ma.tensor.stride(0);
+        gemm.stride_b = mb.tensor.stride(0);
+        gemm.stride_c = out.stride(0);
+      }
+      blas::gemm(gemm);
+    }
+  });
+}
+
+Tensor product(const Tensor& a, const Tensor& b) {
+  Dims sizes = a.sizes();
+  sizes.back() = b.size(-1);
+  Tensor y = empty(sizes, a.dtype(), a.device());
+  run_matmul(y, a, b, 0, 1);
+  return y;
+}
+
+bool is_zero(Scalar s) { return !s.is_complex() && s.to_double() == 0; }
+bool is_one(Scalar s) { return !s.is_complex() && s.to_double() == 1; }
+
+Tensor scaled(const Tensor& x, Scalar by) { return is_one(by) ? x : x * by; }
+Scalar conj_of(Scalar s) { return s.is_complex() ? Scalar(std::conj(s.to_complex())) : s; }
+Tensor conj_t(const Tensor& x) { return conj(transpose(x, -2, -1)); }
+
+void check_factors(const char* op, const Tensor& x, Scalar beta, Scalar alpha) {
+  if (is_differentiable(x.dtype())) return;
+  check(alpha.is_integral(), op, ": For integral input tensors, argument alpha must not be a floating point number.");
+  check(beta.is_integral(), op, ": For integral input tensors, argument beta must not be a floating point number.");
+}
+
+// beta c + alpha a b, where c broadcasts to the product's shape.
+Tensor add_product(const char* op, const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha) {
+  check(c.dtype() == a.dtype(), op, ": expected input to have the dtype of the matrices, got ", c, " and ", a, ".");
+  check_same_device(op, {c, a});
+  check_factors(op, c, beta, alpha);
+  Dims sizes = a.sizes();
+  sizes.back() = b.size(-1);
+  check(is_expandable_to(c.sizes(), sizes), op, ": The expanded size of the tensor must match: input ", c.sizes(), " does not broadcast to the product's shape ", sizes, ".");
+  Tensor y = empty(sizes, a.dtype(), a.device());
+  if (!is_zero(beta)) copy_into(y, c);
+  run_matmul(y, a, b, beta, alpha);
+  return y;
+}
+
+}  // namespace
+
+Tensor mm(const Tensor& a, const Tensor& b) {
+  check(a.dim() == 2 && b.dim() == 2, "mm: expected two matrices (2 dimensions each), got ", a, " and ", b, ".");
+  check_operands("mm", a, b);
+  check(a.size(1) == b.size(0), "mm: mat1 and mat2 shapes cannot be multiplied (", a.size(0), "x", a.size(1), " and ", b.size(0), "x", b.size(1),
+        "): the columns of the first must be as many as the rows of the second.");
+  return record("MmBackward0", product(a, b), {a, b},
+                [a = save(b.requires_grad() ? a : Tensor()), b = save(a.requires_grad() ? b : Tensor())](const Tensor& g, Needs need) -> TensorList {
+                  return {need[0] ? mm(g, conj_t(b)) : Tensor(), need[1] ? mm(conj_t(a), g) : Tensor()};
+                });
+}
+
+Tensor bmm(const Tensor& a, const Tensor& b) {
+  check(a.dim() == 3 && b.dim() == 3, "bmm: expected two batches of matrices (3 dimensions each), got ", a, " and ", b, ".");
+  check_operands("bmm", a, b);
+  check(a.size(0) == b.size(0) && a.size(2) == b.size(1), "bmm: expected (b, m, k) and (b, k, n), got ", a.sizes(), " and ", b.sizes(), ".");
+  return record("BmmBackward0", product(a, b), {a, b},
+                [a = save(b.requires_grad() ? a : Tensor()), b = save(a.requires_grad() ? b : Tensor())](const Tensor& g, Needs need) -> TensorList {
+                  return {need[0] ? bmm(g, conj_t(b)) : Tensor(), need[1] ? bmm(conj_t(a), g) : Tensor()};
+                });
+}
+
+Tensor mv(const Tensor& a, const Tensor& x) {
+  check(a.dim() == 2 && x.dim() == 1, "mv: vector + matrix @ vector expected, got ", a, " and ", x, ".");
+  check_operands("mv", a, x);
+  check(a.size(1) == x.size(0), "mv: size mismatch, got input ", a.sizes(), ", vec ", x.sizes(), ".");
+  Tensor y = empty({a.size(0)}, a.dtype(), a.device());
+  {
+    NoGradGuard guard;
+    run_matmul(unsqueeze(y, 1), a, unsqueeze(x, 1), 0, 1);
+  }
+  return record("MvBackward0", y, {a, x}, [a = save(x.requires_grad() ? a : Tensor()), x = save(a.requires_grad() ? x : Tensor())](const Tensor& g, Needs need) -> TensorList {
+    return {need[0] ? outer(g, conj(x)) : Tensor(), need[1] ? mv(conj_t(a), g) : Tensor()};
+  });
+}
+
+Tensor dot(const Tensor& x, const Tensor& y) {
+  check(x.dim() == 1 && y.dim() == 1, "dot: 1D tensors expected, but got ", x, " and ", y, ".");
+  check(x.dtype() == y.dtype(), "dot: expected both vectors to have same dtype, but found ", x, " and ", y, ".");
+  check_operands("dot", x, y);
+  check(x.size(0) == y.size(0), "dot: inconsistent tensor size, expected tensors to have the same number of elements, but got ", x.size(0), " and ", y.size(0), ".");
+  Tensor out = empty({}, x.dtype(), x.device());
+  {
+    NoGradGuard guard;
+    run_matmul(as_strided(out, {1, 1}, {1, 1}, 0), unsqueeze(x, 0), unsqueeze(y, 1), 0, 1);
+  }
+  return record("DotBackward0", out, {x, y}, [x = save(y.requires_grad() ? x : Tensor()), y = save(x.requires_grad() ? y : Tensor())](const Tensor& g, Needs need) -> TensorList {
+    return {need[0] ? g * conj(y) : Tensor(), need[1] ? g * conj(x) : Tensor()};
+  });
+}
+
+Tensor addmm(const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha) {
+  check(a.dim() == 2 && b.dim() == 2, "addmm: expected mat1 and mat2 to be matrices (2 dimensions each), got ", a, " and ", b, ".");
+  check_operands("addmm", a, b);
+  check(a.size(1) == b.size(0), "addmm: mat1 and mat2 shapes cannot be multiplied (", a.size(0), "x", a.size(1), " and ", b.size(0), "x", b.size(1), ").");
+  Tensor y = add_product("addmm", c, a, b, beta, alpha);
+  return record("AddmmBackward0", y, {c, a, b},
+                [a = save(b.requires_grad() ? a : Tensor()), b = save(a.requires_grad() ? b : Tensor()), beta, alpha, sizes = c.sizes()](const Tensor& g, Needs need) -> TensorList {
+                  Scalar by = conj_of(alpha);
+                  return {need[0] ? scaled(sum_to_size(g, sizes), conj_of(beta)) : Tensor(), need[1] ? scaled(mm(g, conj_t(b)), by) : Tensor(),
+                          need[2] ? scaled(mm(conj_t(a), g), by) : Tensor()};
+                });
+}
+
+Tensor baddbmm(const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha) {
+  check(a.dim() == 3 && b.dim() == 3, "baddbmm: expected batch1 and batch2 to be 3D tensors, got ", a, " and ", b, ".");
+  check_operands("baddbmm", a, b);
+  check(a.size(0) == b.size(0) && a.size(2) == b.size(1), "baddbmm: expected (b, m, k) and (b, k, n), got ", a.sizes(), " and ", b.sizes(), ".");
+  Tensor y = add_product("baddbmm", c, a, b, beta, alpha);
+  return record("BaddbmmBackward0", y, {c, a, b},
+                [a = save(b.requires_grad() ? a : Tensor()), b = save(a.requires_grad() ? b : Tensor()), beta, alpha, sizes = c.sizes()](const Tensor& g, Needs need) -> TensorList {
+                  Scalar by = conj_of(alpha);
+                  return {need[0] ? scaled(sum_to_size(g, sizes), conj_of(beta)) : Tensor(), need[1] ? scaled(bmm(g, conj_t(b)), by) : Tensor(),
+                          need[2] ? scaled(bmm(conj_t(a), g), by) : Tensor()};
+                });
+}
+
+Tensor addmv(const Tensor& c, const Tensor& a, const Tensor& x, Scalar beta, Scalar alpha) {
+  check(a.dim() == 2 && x.dim() == 1 && c.dim() <= 1, "addmv: vector + matrix @ vector expected, got ", c, ", ", a, " and ", x, ".");
+  check(a.size(1) == x.size(0) && (c.numel() == 1 || c.size(0) == a.size(0)), "addmv: size mismatch, got input ", c.sizes(), ", mat ", a.sizes(), ", vec ", x.sizes(), ".");
+  check_operands("addmv", a, x);
+  check_factors("addmv", a, beta, alpha);
+  check(c.dtype() == a.dtype(), "addmv: expected input to have the dtype of the matrix, got ", c, " and ", a, ".");
+  Tensor y = empty({a.size(0)}, a.dtype(), a.device());
+  {
+    NoGradGuard guard;
+    if (!is_zero(beta)) copy_into(y, c);
+    run_matmul(unsqueeze(y, 1), a, unsqueeze(x, 1), beta, alpha);
+  }
+  return record("AddmvBackward0", y, {c, a, x},
+                [a = save(x.requires_grad() ? a : Tensor()), x = save(a.requires_grad() ? x : Tensor()), beta, alpha, sizes = c.sizes()](const Tensor& g, Needs need) -> TensorList {
+                  Scalar by = conj_of(alpha);
+                  return {need[0] ? scaled(sum_to_size(g, sizes), conj_of(beta)) : Tensor(), need[1] ? scaled(outer(g, conj(x)), by) : Tensor(),
+                          need[2] ? scaled(mv(conj_t(a), g), by) : Tensor()};
+                });
+}
+
+Tensor outer(const Tensor& x, const Tensor& y) {
+  check(x.dim() == 1, "outer: Expected 1-D argument input, but got ", x.dim(), "-D.");
+  check(y.dim() == 1, "outer: Expected 1-D argument vec2, but got ", y.dim(), "-D.");
+  return mul(reshape(x, {x.size(0), 1}), y);
+}
+
+namespace {
+
+// (..., m, k) x (k, n) or (..., m, k) x (k,): one product of the flattened rows.
+Tensor fold_left(const Tensor& a, const Tensor& b) {
+  Dims sizes(a.sizes().begin(), a.sizes().end() - 1);
+  Tensor rows = reshape(a, {-1, a.size(-1)});
+  if (b.dim() == 1) return reshape(mv(rows, b), sizes);
+  sizes.push_back(b.size(1));
+  return reshape(mm(rows, b), sizes);
+}
+
+Tensor batched(const Tensor& a, const Tensor& b) {
+  Dims batch_a(a.sizes().begin(), a.sizes().end() - 2), batch_b(b.sizes().begin(), b.sizes().end() - 2);
+  Dims batch = broadcast_shapes("matmul", batch_a, batch_b);
+  int64_t n_batch = 1;
+  for (int64_t size : batch) n_batch *= size;
+  auto spread = [&](const Tensor& x) {
+    Dims sizes = batch;
+    sizes.push_back(x.size(-2));
+    sizes.push_back(x.size(-1));
+    return reshape(expand(x, sizes), {n_batch, x.size(-2), x.size(-1)});
+  };
+  Dims out = batch;
+  out.push_back(a.size(-2));
+  out.push_back(b.size(-1));
+  return reshape(bmm(spread(a), spread(b)), out);
+}
+
+}  // namespace
+
+Tensor matmul(const Tensor& a, const Tensor& b) {
+  check(a.dim() > 0 && b.dim() > 0, "matmul: both arguments to matmul need to be at least 1D, but they are ", a.dim(), "D and ", b.dim(), "D.");
+  check_operands("matmul", a, b);
+  int64_t inner = b.dim() == 1 ? b.size(0) : b.size(-2);
+  check(a.size(-1) == inner, "matmul: the last dimension of the first operand, ", a, ", must equal the ", b.dim() == 1 ? "size" : "second to last dimension",
+        " of the second, ", b, ": ", a.size(-1), " is not ", inner, ".");
+  if (a.dim() == 1 && b.dim() == 1) return dot(a, b);
+  if (a.dim() == 2 && b.dim() == 1) return mv(a, b);
+  if (a.dim() == 1 && b.dim() == 2) return squeeze(mm(unsqueeze(a, 0), b), {0});
+  if (a.dim() == 2 && b.dim() == 2) return mm(a, b);
+  if (b.dim() <= 2) return fold_left(a, b);
+  if (a.dim() == 1) return squeeze(batched(unsqueeze(a, 0), b), {-2});
+  return batched(a, b);
+}
+
+}  // namespace facula

@@ -1,0 +1,76 @@
+#include "ops/matmul.h"
+
+#include "ops/inplace.h"
+#include "ops/ops.h"
+#include "python/bind.h"
+
+namespace facula {
+
+namespace {
+
+using Out = std::optional<Tensor>;
+using Product = Tensor (*)(const Tensor&, const Tensor&);
+using AddProduct = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, Scalar, Scalar);
+
+void def_product(nb::module_& m, const char* name, Product f, const char* second, const char* doc) {
+  m.def(name, [name, f](const Tensor& a, const Tensor& b, const Out& out) { return into_out(name, f(a, b), out.value_or(Tensor())); }, "input"_a, nb::arg(second), nb::kw_only(),
+        "out"_a.none() = nb::none(), doc);
+  def_method(name, f, nb::arg(second), doc);
+}
+
+// beta * input + alpha * a @ b
+void def_add_product(nb::module_& m, const char* name, AddProduct f, const char* a_name, const char* b_name, const char* doc) {
+  m.def(name, [name, f](const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha, const Out& out) { return into_out(name, f(c, a, b, beta, alpha), out.value_or(Tensor())); },
+        "input"_a, nb::arg(a_name), nb::arg(b_name), nb::kw_only(), "beta"_a = Scalar(1), "alpha"_a = Scalar(1), "out"_a.none() = nb::none(), doc);
+  def_method(name, f, nb::arg(a_name), nb::arg(b_name), nb::kw_only(), "beta"_a = Scalar(1), "alpha"_a = Scalar(1), doc);
+  def_method((*new std::string(std::string(name) + "_")).c_str(),
+             [name, f](Tensor c, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha) { return in_place(name, c, [&](const Tensor& x) { return f(x, a, b, beta, alpha); }); },
+             nb::arg(a_name), nb::arg(b_name), nb::kw_only(), "beta"_a = Scalar(1), "alpha"_a = Scalar(1));
+}
+
+}  // namespace
+
+void bind_matmul(nb::module_& m) {
+  def_product(m, "mm", mm, "mat2", R"(The product of two matrices, (m, k) and (k, n).
+
+Example:
+    >>> facula.mm(facula.ones(2, 3), facula.ones(3, 1))
+    tensor([[3.],
+            [3.]]))");
+  def_product(m, "bmm", bmm, "mat2", R"(The products of two batches of matrices, (b, m, k) and (b, k, n).
+
+Example:
+    >>> facula.bmm(facula.ones(4, 2, 3), facula.ones(4, 3, 5)).shape
+    torch.Size([4, 2, 5]))");
+  def_product(m, "mv", mv, "vec", R"(The product of a matrix (m, k) and a vector (k,).
+
+Example:
+    >>> facula.mv(facula.ones(2, 3), facula.ones(3))
+    tensor([3., 3.]))");
+  def_product(m, "dot", dot, "tensor", R"(The sum of the products of two vectors.
+
+Example:
+    >>> facula.dot(facula.tensor([1, 2]), facula.tensor([3, 4]))
+    tensor(11))");
+  for (const char* name : {"outer", "ger"})
+    def_product(m, name, outer, "vec2", R"(All products of two vectors: (m,) and (n,) give (m, n).
+
+Example:
+    >>> facula.outer(facula.tensor([1, 2]), facula.tensor([3, 4]))
+    tensor([[3, 4],
+            [6, 8]]))");
+  def_product(m, "matmul", matmul, "other", R"(The matrix product by the number of dimensions: vectors, matrices, broadcast batches of matrices.
+
+Example:
+    >>> facula.matmul(facula.ones(5, 2, 3), facula.ones(3)).shape
+    torch.Size([5, 2]))");
+  def_add_product(m, "addmm", addmm, "mat1", "mat2", R"(``beta * input + alpha * mat1 @ mat2``; input broadcasts to the product's shape.
+
+Example:
+    >>> facula.addmm(facula.ones(1), facula.ones(1, 2), facula.ones(2, 1))
+    tensor([[3.]]))");
+  def_add_product(m, "baddbmm", baddbmm, "batch1", "batch2", "``beta * input + alpha * batch1 @ batch2`` for batches of matrices.");
+  def_add_product(m, "addmv", addmv, "mat", "vec", "``beta * input + alpha * mat @ vec``.");
+}
+
+}  // namespace facula
