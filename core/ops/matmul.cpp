@@ -176,26 +176,6 @@ Tensor baddbmm(const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta, S
                 });
 }
 
-Tensor addmv(const Tensor& c, const Tensor& a, const Tensor& x, Scalar beta, Scalar alpha) {
-  check(a.dim() == 2 && x.dim() == 1 && c.dim() <= 1, "addmv: vector + matrix @ vector expected, got ", c, ", ", a, " and ", x, ".");
-  check(a.size(1) == x.size(0) && (c.numel() == 1 || c.size(0) == a.size(0)), "addmv: size mismatch, got input ", c.sizes(), ", mat ", a.sizes(), ", vec ", x.sizes(), ".");
-  check_operands("addmv", a, x);
-  check_factors("addmv", a, beta, alpha);
-  check(c.dtype() == a.dtype(), "addmv: expected input to have the dtype of the matrix, got ", c, " and ", a, ".");
-  Tensor y = empty({a.size(0)}, a.dtype(), a.device());
-  {
-    NoGradGuard guard;
-    if (!is_zero(beta)) copy_into(y, c);
-    run_matmul(unsqueeze(y, 1), a, unsqueeze(x, 1), beta, alpha);
-  }
-  return record("AddmvBackward0", y, {c, a, x},
-                [a = save(x.requires_grad() ? a : Tensor()), x = save(a.requires_grad() ? x : Tensor()), beta, alpha, sizes = c.sizes()](const Tensor& g, Needs need) -> TensorList {
-                  Scalar by = conj_of(alpha);
-                  return {need[0] ? scaled(sum_to_size(g, sizes), conj_of(beta)) : Tensor(), need[1] ? scaled(outer(g, conj(x)), by) : Tensor(),
-                          need[2] ? scaled(mv(conj_t(a), g), by) : Tensor()};
-                });
-}
-
 Tensor outer(const Tensor& x, const Tensor& y) {
   check(x.dim() == 1, "outer: Expected 1-D argument input, but got ", x.dim(), "-D.");
   check(y.dim() == 1, "outer: Expected 1-D argument vec2, but got ", y.dim(), "-D.");

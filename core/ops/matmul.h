@@ -10,7 +10,6 @@ Tensor mv(const Tensor& a, const Tensor& x);                                    
 Tensor dot(const Tensor& x, const Tensor& y);                                     // (k,) x (k,)
 Tensor addmm(const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta = 1, Scalar alpha = 1);
 Tensor baddbmm(const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta = 1, Scalar alpha = 1);
-Tensor addmv(const Tensor& c, const Tensor& a, const Tensor& x, Scalar beta = 1, Scalar alpha = 1);
 Tensor outer(const Tensor& x, const Tensor& y);
 Tensor matmul(const Tensor& a, const Tensor& b);  // all of the above by the number of dimensions, with broadcasting
 

@@ -12,5 +12,6 @@
 #include "ops/reduce.h"
 #include "ops/shape.h"
 #include "ops/ternary.h"
+#include "ops/sort.h"
 #include "ops/unary.h"
 #include "ops/view.h"

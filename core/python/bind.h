@@ -31,6 +31,7 @@ void bind_ternary(nb::module_& m);
 void bind_view(nb::module_& m);
 void bind_creation(nb::module_& m);
 void bind_reduce(nb::module_& m);
+void bind_sort(nb::module_& m);
 void bind_matmul(nb::module_& m);
 void bind_indexing(nb::module_& m);
 void bind_convert(nb::module_& m);

@@ -70,7 +70,6 @@ Example:
     >>> facula.addmm(facula.ones(1), facula.ones(1, 2), facula.ones(2, 1))
     tensor([[3.]]))");
   def_add_product(m, "baddbmm", baddbmm, "batch1", "batch2", "``beta * input + alpha * batch1 @ batch2`` for batches of matrices.");
-  def_add_product(m, "addmv", addmv, "mat", "vec", "``beta * input + alpha * mat @ vec``.");
 }
 
 }  // namespace facula

@@ -27,6 +27,7 @@ void bind_all(nb::module_& m) {
   bind_ternary(m);
   bind_view(m);
   bind_reduce(m);
+  bind_sort(m);
   bind_matmul(m);
   bind_indexing(m);
   bind_convert(m);

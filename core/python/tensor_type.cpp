@@ -195,6 +195,18 @@ PyGetSetDef properties[] = {
     {"imag", getter<get_imag>, nullptr, "The imaginary part, a view.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
+PyMethodDef methods[] = {
+    {"view", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(tensor_view)), METH_FASTCALL | METH_KEYWORDS,
+     R"(Another shape over the same memory, or the same bytes in another dtype; never copies.
+
+One size may be -1. Raises where the strides do not allow it: reshape() copies then.
+
+Example:
+    >>> facula.arange(4).view(2, -1)
+    tensor([[0, 1],
+            [2, 3]]))"},
+    {nullptr, nullptr, 0, nullptr}};
+
 PyMemberDef members[] = {
     {"__dictoffset__", T_PYSSIZET, offsetof(TensorImpl, dict), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(TensorImpl, weakrefs), READONLY, nullptr},
@@ -301,6 +313,7 @@ void bind_tensor_type(nb::module_& m) {
       {Py_tp_hash, slot<tensor_hash>()},
       {Py_tp_getset, properties},
       {Py_tp_members, members},
+      {Py_tp_methods, methods},
       {Py_tp_doc, const_cast<char*>("A multi-dimensional array of one dtype: a strided view of a storage, with autograd.")},
       {Py_nb_bool, slot<tensor_bool>()},
       {Py_nb_int, slot<tensor_int>()},

@@ -1,16 +1,37 @@
 #include "ops/view.h"
 
+#include <cstring>
+
 #include "ops/ops.h"
 #include "python/bind.h"
+#include "python/slots.h"
 
 namespace facula {
 
-void bind_view(nb::module_& m) {
-  def_method("view", [](const Tensor& x, const nb::args& args) {
+// Called without an argument parser: views are made more often than anything else.
+PyObject* tensor_view(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return guarded([&]() -> PyObject* {
+    Tensor x = as_tensor(self);
+    Py_ssize_t n_named = names ? PyTuple_GET_SIZE(names) : 0;
+    check_type(n + n_named > 0 && (n_named == 0 || (n == 0 && n_named == 1)), "view: expected a size or a dtype.");
+    if (n_named) {
+      const char* name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, 0));
+      check_type(name && (!std::strcmp(name, "size") || !std::strcmp(name, "dtype")), "view: got an unexpected keyword argument '", name ? name : "?", "'.");
+    }
     DType dtype;
-    if (args.size() == 1 && dtype_from_object(args[0].ptr(), dtype)) return view_dtype(x, dtype);
-    return view(x, dims_from_args("view", args));
-  }, "Another shape over the same memory; never copies.");
+    Dims sizes;
+    if (n + n_named == 1) {
+      if (dims_from_object(args[0], sizes)) return view(x, sizes).release();
+      if (dtype_from_object(args[0], dtype)) return view_dtype(x, dtype).release();
+    }
+    sizes.resize(n);
+    for (Py_ssize_t i = 0; i < n; ++i)
+      check_type(index_from_object(args[i], sizes[i]), "view: expected ints, one tuple of ints or a dtype, got ", Py_TYPE(args[i])->tp_name, " as argument ", i, ".");
+    return view(x, sizes).release();
+  });
+}
+
+void bind_view(nb::module_& m) {
   def_method("reshape", [](const Tensor& x, const nb::args& args) { return reshape(x, dims_from_args("reshape", args)); });
   m.def("reshape", &reshape, "input"_a, "shape"_a, "Another shape; a view where strides allow, else a copy.");
   def_method("expand", [](const Tensor& x, const nb::args& args) { return expand(x, dims_from_args("expand", args)); });

@@ -1,0 +1,201 @@
+#include "ops/sort.h"
+
+#include <numeric>
+
+#include "autograd/node.h"
+#include "base/parallel.h"
+#include "cpu/sort.h"
+#include "ops/ops.h"
+
+namespace facula {
+
+namespace {
+
+// Calls f(tag, in, stride, row) for every line of x along `dim`; x is read with the dimension moved last. Lines go to
+// threads; one long line is left to the kernel, which cuts it itself.
+template <class F>
+void for_each_line(const Tensor& x, F&& f) {
+  int64_t n = x.size(-1), stride = x.stride(-1);
+  int64_t n_lines = n ? x.numel() / n : 0;
+  Dims sizes(x.sizes().begin(), x.sizes().end() - 1), strides(x.strides().begin(), x.strides().end() - 1);
+  visit_dtype(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (!is_complex_v<T>) {
+      const T* data = x.data_as<T>();
+      auto line_at = [&](int64_t line) {
+        int64_t offset = 0;
+        for (size_t d = sizes.size(); d-- > 0;) {
+          offset += line % sizes[d] * strides[d];
+          line /= sizes[d];
+        }
+        return data + offset;
+      };
+      if (n_lines == 1) return f(tag, line_at(0), stride, int64_t{0});
+      parallel_for(n_lines, std::max<int64_t>(1, 4096 / n), [&](int64_t begin, int64_t end) {
+        for (int64_t line = begin; line < end; ++line) f(tag, line_at(line), stride, line);
+      });
+    }
+  });
+}
+
+// Results are computed with the dimension last and contiguous, then moved back into its place.
+Tensor move_back(const Tensor& lines, int64_t dim, int64_t n_dims) {
+  if (n_dims == 0) return alias(reshape(lines, {}));
+  return alias(dim == n_dims - 1 ? lines : contiguous(transpose(lines, dim, -1)));
+}
+
+Tensor scatter_back(const Tensor& g, const Dims& sizes, int64_t dim, const Tensor& indices) {
+  if (sizes.empty()) return g;
+  return scatter(zeros(sizes, g.dtype(), g.device()), dim, indices, g);
+}
+
+void check_order(const char* op, const Tensor& x) {
+  check_cpu(op, x);
+  check_not_implemented(!is_complex(x.dtype()), op, ": complex numbers have no order, got ", x, ".");
+}
+
+}  // namespace
+
+std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim, bool descending) {
+  check_order("sort", x);
+  dim = wrap_dim("sort", dim, x.dim());
+  Tensor values, indices;
+  {
+    NoGradGuard guard;
+    Tensor in = x.dim() == 0 ? reshape(x, {1}) : transpose(x, dim, -1);
+    values = empty(in.sizes(), x.dtype());
+    indices = empty(in.sizes(), DType::Int64);
+    char* out = values.data();
+    int64_t* places = indices.data_as<int64_t>();
+    int64_t n = in.size(-1);
+    for_each_line(in, [&](auto tag, auto* line, int64_t stride, int64_t row) {
+      using T = typename decltype(tag)::type;
+      cpu::sort_row(line, stride, reinterpret_cast<T*>(out) + row * n, places + row * n, n, descending);
+    });
+    values = move_back(values, dim, x.dim());
+    indices = move_back(indices, dim, x.dim());
+  }
+  record_all("SortBackward0", {values, indices}, {x}, [sizes = x.sizes(), dim, indices = save(indices)](const TensorList& gs, Needs) -> TensorList {
+    return {gs[0].defined() ? scatter_back(gs[0], sizes, dim, indices) : Tensor()};
+  });
+  return {values, indices};
+}
+
+std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim, bool largest) {
+  check_order("topk", x);
+  check_not_implemented(x.dtype() != DType::Bool, "topk: not defined for bool.");
+  dim = wrap_dim("topk", dim, x.dim());
+  check(k >= 0 && k <= (x.dim() ? x.size(dim) : 1), "topk: selected index k out of range: k is ", k, ", the dimension has size ", x.dim() ? x.size(dim) : 1, ".");
+  Tensor values, indices;
+  {
+    NoGradGuard guard;
+    Tensor in = x.dim() == 0 ? reshape(x, {1}) : transpose(x, dim, -1);
+    Dims sizes = in.sizes();
+    int64_t n = sizes.back();
+    sizes.back() = k;
+    values = empty(sizes, x.dtype());
+    indices = empty(sizes, DType::Int64);
+    char* out = values.data();
+    int64_t* places = indices.data_as<int64_t>();
+    for_each_line(in, [&](auto tag, auto* line, int64_t stride, int64_t row) {
+      using T = typename decltype(tag)::type;
+      cpu::topk_row(line, stride, reinterpret_cast<T*>(out) + row * k, places + row * k, n, k, largest);
+    });
+    values = move_back(values, dim, x.dim());
+    indices = move_back(indices, dim, x.dim());
+  }
+  record_all("TopkBackward0", {values, indices}, {x}, [sizes = x.sizes(), dim, indices = save(indices)](const TensorList& gs, Needs) -> TensorList {
+    return {gs[0].defined() ? scatter_back(gs[0], sizes, dim, indices) : Tensor()};
+  });
+  return {values, indices};
+}
+
+namespace {
+
+// Groups of equal neighbours: order[i] is the element at place i, same(i, j) whether two elements are equal.
+template <class Same>
+Unique group(int64_t n, const int64_t* order, Same&& same, Tensor& firsts) {
+  Unique result;
+  result.inverse = empty({n}, DType::Int64);
+  int64_t* inverse = result.inverse.data_as<int64_t>();
+  std::vector<int64_t> first, count;
+  for (int64_t i = 0; i < n; ++i) {
+    if (i == 0 || !same(order[i - 1], order[i])) {
+      first.push_back(order[i]);
+      count.push_back(0);
+    }
+    ++count.back();
+    inverse[order[i]] = static_cast<int64_t>(first.size()) - 1;
+  }
+  int64_t n_groups = static_cast<int64_t>(first.size());
+  firsts = empty({n_groups}, DType::Int64);
+  result.counts = empty({n_groups}, DType::Int64);
+  std::copy(first.begin(), first.end(), firsts.data_as<int64_t>());
+  std::copy(count.begin(), count.end(), result.counts.data_as<int64_t>());
+  return result;
+}
+
+Unique unique_flat(const Tensor& x, bool is_sorted) {
+  NoGradGuard guard;
+  Tensor flat = contiguous(reshape(x, {-1}));
+  int64_t n = flat.numel();
+  Tensor order;
+  if (is_sorted) {
+    order = std::get<1>(sort(flat));
+  } else {
+    order = arange(0, n, 1, DType::Int64);
+  }
+  Tensor firsts;
+  Unique result = visit_dtype(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* data = flat.data_as<T>();
+    return group(n, order.data_as<int64_t>(), [data](int64_t i, int64_t j) { return data[i] == data[j]; }, firsts);
+  });
+  result.values = index_select(flat, 0, firsts);
+  result.inverse = reshape(result.inverse, x.sizes());
+  return result;
+}
+
+}  // namespace
+
+Unique unique(const Tensor& x) {
+  check_order("unique", x);
+  return unique_flat(x, true);
+}
+
+Unique unique_consecutive(const Tensor& x) {
+  check_cpu("unique_consecutive", x);
+  return unique_flat(x, false);
+}
+
+Unique unique_rows(const Tensor& x, int64_t dim, bool is_consecutive) {
+  const char* op = is_consecutive ? "unique_consecutive" : "unique";
+  check_order(op, x);
+  NoGradGuard guard;
+  dim = wrap_dim(op, dim, x.dim());
+  check(x.dim() > 0, op, ": dim cannot be given for a 0-d tensor.");
+  int64_t n = x.size(dim);
+  check(x.numel() > 0 || n == 0, op, ": there are ", n, " slices along dim ", dim, " but they have no elements.");
+  Tensor rows = contiguous(reshape(transpose(x, 0, dim), {n, -1}));
+  if (n == 0) return {clone(x), empty({0}, DType::Int64), empty({0}, DType::Int64)};
+  int64_t width = rows.size(1);
+  std::vector<int64_t> order(n);
+  std::iota(order.begin(), order.end(), 0);
+  Tensor firsts;
+  Unique result = visit_dtype(x.dtype(), [&](auto tag) -> Unique {
+    using T = typename decltype(tag)::type;
+    if constexpr (is_complex_v<T>) {
+      return {};
+    } else {
+      const T* data = rows.data_as<T>();
+      auto less = [&](int64_t a, int64_t b) { return std::lexicographical_compare(data + a * width, data + (a + 1) * width, data + b * width, data + (b + 1) * width); };
+      auto same = [&](int64_t a, int64_t b) { return std::equal(data + a * width, data + (a + 1) * width, data + b * width); };
+      if (!is_consecutive) std::stable_sort(order.begin(), order.end(), less);
+      return group(n, order.data(), same, firsts);
+    }
+  });
+  result.values = index_select(x, dim, firsts);
+  return result;
+}
+
+}  // namespace facula
