@@ -16,13 +16,16 @@ void check_inplace(const char* op, const Tensor& x) {
         ": inplace update to an inference tensor outside inference mode is not allowed. Make a normal tensor with clone() first.");
   if (!is_grad_enabled() || !is_differentiable(x.dtype())) return;
   if (x.requires_grad()) {
-    check(x.is_view() || !x.is_leaf(), op, ": a leaf Variable that requires grad is being used in an in-place operation. "
+    check(!x.is_leaf(), op, ": a leaf Variable that requires grad is being used in an in-place operation. "
           "Write to it under no_grad(), or work on a copy.");
   }
   if (!x.is_view()) return;
   Tensor base = Tensor::borrow(x->base);
   if (base.requires_grad()) {
-    check(!base.is_leaf() || x->view_kind == ViewKind::MadeInNoGrad, op,
+    check(x->view_kind != ViewKind::MadeInNoGrad, op,
+          ": a view was created in no_grad mode and is being modified inplace with grad mode enabled. "
+          "Make the view with gradients enabled, or write to it under no_grad().");
+    check(!base.is_leaf(), op,
           ": a view of a leaf Variable that requires grad is being used in an in-place operation. "
           "Write to it under no_grad(), or work on a copy.");
   }

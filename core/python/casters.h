@@ -16,9 +16,17 @@ struct Operand {
   operator const Tensor&() const { return tensor; }
 };
 
-// A device given as 'cuda:0', 0 or facula.device(...).
+// A device given as 'cuda:0', 0 or facula.device(...). Converting arguments may not throw, so what is wrong with a text is
+// said where the device is used.
 struct DeviceArg {
-  Device device;
+  struct {
+    Device value;
+    std::string problem;
+    operator Device() const {
+      check(problem.empty(), problem);
+      return value;
+    }
+  } device;
 };
 
 // Sizes given as f(2, 3) or f((2, 3)).
@@ -117,7 +125,14 @@ struct type_caster<facula::DType> {
 template <>
 struct type_caster<facula::DeviceArg> {
   NB_TYPE_CASTER(facula::DeviceArg, const_name("device | str | int"))
-  bool from_python(handle src, uint8_t, cleanup_list*) { return facula::device_from_object(src.ptr(), value.device); }
+  bool from_python(handle src, uint8_t, cleanup_list*) noexcept {
+    try {
+      return facula::device_from_object(src.ptr(), value.device.value);
+    } catch (const facula::Error& error) {
+      value.device.problem = error.what();
+      return true;
+    }
+  }
 };
 
 }  // namespace nanobind::detail

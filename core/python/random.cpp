@@ -67,7 +67,8 @@ void bind_generator(nb::module_& m) {
       .def(
           "__init__",
           [](Generator* self, DeviceArg device, const std::string& kind) {
-            check(device.device.is_cpu(), "Generator: expected device 'cpu', got ", device.device,
+            Device where = device.device;
+            check(where.is_cpu(), "Generator: expected device 'cpu', got ", where,
                   ". A CPU generator serves tensors of every device.");
             new (self) Generator(kind_from_name(kind));
           },
