@@ -14,24 +14,23 @@ void check_inplace(const char* op, const Tensor& x) {
         ", refers to a single memory location. Please clone() the tensor before writing to it.");
   check(!x->is_inference || is_inference_mode_enabled(), op,
         ": inplace update to an inference tensor outside inference mode is not allowed. Make a normal tensor with clone() first.");
-  if (!is_grad_enabled() || !is_differentiable(x.dtype())) return;
-  if (x.requires_grad()) {
+  if (is_grad_enabled() && x.requires_grad()) check_recorded_write(op, x);
+}
+
+void check_recorded_write(const char* op, const Tensor& x) {
+  check(x->view_kind != ViewKind::OneOfMany, op, ": this view is the output of a function that returns multiple views (unbind, split, chunk). "
+        "Such functions do not allow the output views to be modified inplace. Replace the inplace operation by an out-of-place one.");
+  check(x->view_kind != ViewKind::MadeInNoGrad, op, ": a view was created in no_grad mode and is being modified inplace with grad mode enabled. "
+        "Move both inside the no_grad block (then the write is not recorded) or both outside (then it is).");
+  check(x->view_kind != ViewKind::MadeInFunction, op, ": a view was created inside a custom Function and is being modified inplace. "
+        "Return a clone() from its forward.");
+  if (!x.requires_grad()) return;
+  if (x.is_view()) {
+    check(!Tensor::borrow(x->base).is_leaf(), op, ": a view of a leaf Variable that requires grad is being used in an in-place operation. "
+          "Write to it under no_grad(), or work on a copy.");
+  } else {
     check(!x.is_leaf(), op, ": a leaf Variable that requires grad is being used in an in-place operation. "
           "Write to it under no_grad(), or work on a copy.");
-  }
-  if (!x.is_view()) return;
-  Tensor base = Tensor::borrow(x->base);
-  if (base.requires_grad()) {
-    check(x->view_kind != ViewKind::MadeInNoGrad, op,
-          ": a view was created in no_grad mode and is being modified inplace with grad mode enabled. "
-          "Make the view with gradients enabled, or write to it under no_grad().");
-    check(!base.is_leaf(), op,
-          ": a view of a leaf Variable that requires grad is being used in an in-place operation. "
-          "Write to it under no_grad(), or work on a copy.");
-  }
-  if (x->view_kind == ViewKind::OneOfMany && (x.requires_grad() || base.requires_grad())) {
-    fail(ErrorKind::Runtime, op, ": this view is the output of a function that returns multiple views (unbind, split, chunk). "
-         "Such functions do not allow the output views to be modified inplace. Replace the inplace operation by an out-of-place one.");
   }
 }
 
@@ -84,9 +83,8 @@ void destroy_copy_slices(Node& node) {
 void rebase_history(const Tensor& x, const Tensor& result) {
   Node* write = result->meta ? result->meta->grad_fn : nullptr;
   if (!write) return;
-  if (!x.is_view() || x->view_kind != ViewKind::Plain) {
+  if (!x.is_view()) {
     attach_output(write, x, result->meta->output_nr);
-    if (x.is_view()) x->view_version = x.version();
     return;
   }
   Tensor base = Tensor::borrow(x->base);

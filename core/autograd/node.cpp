@@ -130,7 +130,8 @@ Edge gradient_edge(const Tensor& x) {
     retain_node(node);
     return {node, x->meta->output_nr};
   }
-  return {accumulator_of(x), 0};
+  // A view made without recording has no history, and is no leaf of its own either.
+  return x->requires_grad ? Edge{accumulator_of(x), 0} : Edge{};
 }
 
 // ---- leaves
@@ -281,16 +282,12 @@ bool must_record(const Tensor* const* inputs, size_t n_inputs, const Tensor* out
 
 // ---- what a tensor knows of its history
 
-bool Tensor::requires_grad() const {
-  if (impl_->requires_grad) return true;
-  // A view made before its base got a history by a write through another view has one, too.
-  return impl_->base && impl_->base->requires_grad && impl_->view_version != version() &&
-         impl_->view_kind == ViewKind::Plain && grad_fn() != nullptr;
-}
+// A view says what its base says, whenever that was decided.
+bool Tensor::requires_grad() const { return impl_->requires_grad || (impl_->base && impl_->base->requires_grad); }
 
 Node* Tensor::grad_fn() const {
   TensorImpl* x = impl_;
-  if (x->base && x->view_version != version() && x->base->requires_grad && x->view_kind == ViewKind::Plain &&
+  if (x->base && x->view_version != version() && x->base->requires_grad && x->view_kind != ViewKind::MadeInFunction &&
       x->base->meta && x->base->meta->grad_fn) {
     // The memory was written to since this view was made: its history is now a piece of its base's.
     x->view_version = version();

@@ -271,6 +271,8 @@ void record_all(const char* name, const TensorList& outputs, const TensorList& i
 // ---- in place
 // Call before x is written to: raises for a leaf that requires grad, a view of one, an expanded tensor, ...
 void check_inplace(const char* op, const Tensor& x);
+// The part of it that concerns history; for writes that get one from another operand.
+void check_recorded_write(const char* op, const Tensor& x);
 // Call after x was written to: counts the write.
 inline void bump_version(const Tensor& x) { x->version->bump(); }
 // Gives x, just written to, the history `grad_fn` of `result`, of which it now has the value. A view passes it on to its base.

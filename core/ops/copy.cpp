@@ -42,9 +42,11 @@ void copy_into(const Tensor& dst, const Tensor& src) {
 
 Tensor& copy_(Tensor& dst, const Tensor& src) {
   check_inplace("copy_", dst);
+  bool is_recorded = is_grad_enabled() && (dst.requires_grad() || src.requires_grad()) && is_differentiable(dst.dtype());
+  if (is_recorded) check_recorded_write("copy_", dst);
   copy_into(dst, src);
   bump_version(dst);
-  if (!is_grad_enabled() || !(dst.requires_grad() || src.requires_grad()) || !is_differentiable(dst.dtype())) return dst;
+  if (!is_recorded) return dst;
   Tensor y = record("CopyBackwards", alias(dst), {dst, src}, [device = src.device(), dtype = src.dtype()](const Tensor& g, Needs need) -> TensorList {
     Tensor to_src;
     if (need[1]) {
@@ -110,7 +112,7 @@ Tensor clone_with_history(const Tensor& x) {
 }
 
 Tensor contiguous(const Tensor& x, MemoryFormat format) {
-  check(format != MemoryFormat::Preserve, "contiguous: preserve memory format is unsupported by the contiguous operator.");
+  if (format == MemoryFormat::Preserve) return x;
   return x.is_contiguous(format) ? x : clone(x, format);
 }
 

@@ -22,6 +22,7 @@ Tensor& in_place(const char* op, Tensor& x, F&& f) {
   // f may save its input, which is about to be overwritten, so it gets a copy with the history of x.
   Tensor y = f(x.requires_grad() ? clone_with_history(x) : x);
   check_inplace_result(op, x, y.sizes(), y.dtype());
+  if (y.requires_grad()) check_recorded_write(op, x);
   if (y.requires_grad() && x.is_view()) {
     copy_(x, y);
     return x;

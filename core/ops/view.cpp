@@ -328,6 +328,11 @@ Tensor unsqueeze(const Tensor& x, int64_t dim) {
   return record("UnsqueezeBackward0", y, {x}, [dim](const Tensor& g) { return squeeze(g, {dim}); });
 }
 
+Tensor alias_view(const Tensor& x) {
+  Tensor y = make_view(x, x.sizes(), x.strides(), x.offset());
+  return record("AliasBackward0", y, {x}, [](const Tensor& g) { return g; });
+}
+
 Tensor detach(const Tensor& x) { return alias(x); }
 
 namespace {

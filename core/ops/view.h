@@ -17,6 +17,7 @@ Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length);
 Tensor squeeze(const Tensor& x);
 Tensor squeeze(const Tensor& x, const Dims& dims);
 Tensor unsqueeze(const Tensor& x, int64_t dim);
+Tensor alias_view(const Tensor& x);  // all of x
 Tensor detach(const Tensor& x);
 Tensor view_as_real(const Tensor& x);
 Tensor view_as_complex(const Tensor& x);

@@ -23,6 +23,7 @@ bool is_list_like(PyObject* object) { return PyList_Check(object) || PyTuple_Che
 
 // An array or a list as an index: a tensor of ints or bools.
 Tensor index_tensor(PyObject* object) {
+  check_type(!PyUnicode_Check(object), "index: expected ints, slices, None, Ellipsis, bool or integer tensors and sequences of ints, got a str.");
   Tensor index;
   try {
     index = tensor_from_data(object, std::nullopt, {});
@@ -153,7 +154,7 @@ PyObject* tensor_getitem(PyObject* self, PyObject* key) {
     Selection selection = take_apart(x, key);
     if (selection.has_indices) return index(selection.view, selection.indices).release();
     // x[...] and x[()] are new views, never x itself.
-    if (selection.view.is_same(x)) return as_strided(x, x.sizes(), x.strides(), x.offset()).release();
+    if (selection.view.is_same(x)) return alias_view(x).release();
     return selection.view.release();
   });
 }

@@ -2,11 +2,28 @@
 
 #include <cstring>
 
+#include "autograd/node.h"
 #include "ops/ops.h"
 #include "python/bind.h"
 #include "python/slots.h"
 
 namespace facula {
+
+namespace {
+
+// x takes the geometry of view(x), and its place in the graph.
+template <class F>
+Tensor become(const Tensor& x, F&& view) {
+  if (is_grad_enabled() && x.requires_grad()) check_recorded_write("in-place view", x);
+  Tensor y = view(x);
+  set_geometry(x, y.sizes(), y.strides(), y.offset());
+  bump_version(x);
+  if (y->meta && y->meta->grad_fn) attach_output(y->meta->grad_fn, x, y->meta->output_nr);
+  if (x.is_view()) x->view_version = x.version();
+  return x;
+}
+
+}  // namespace
 
 // Called without an argument parser: views are made more often than anything else.
 PyObject* tensor_view(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
@@ -47,6 +64,16 @@ void bind_view(nb::module_& m) {
   def_op(m, "detach", &detach);
   def_op(m, "as_strided", [](const Tensor& x, const Dims& size, const Dims& stride, std::optional<int64_t> offset) {
     return as_strided(x, size, stride, offset.value_or(x.offset()));
+  }, "size"_a, "stride"_a, "storage_offset"_a.none() = nb::none());
+  def_op(m, "adjoint", [](const Tensor& x) { return conj(transpose(x, -2, -1)); }, "The conjugate transpose of the last two dimensions.");
+  // In place: the tensor itself gets the geometry and the history of the view.
+  def_method("unsqueeze_", [](Tensor x, int64_t dim) { return become(x, [&](const Tensor& t) { return unsqueeze(t, dim); }); }, "dim"_a);
+  def_method("squeeze_", [](Tensor x, std::optional<Dims> dim) { return become(x, [&](const Tensor& t) { return dim ? squeeze(t, *dim) : squeeze(t); }); }, "dim"_a.none() = nb::none());
+  def_method("t_", [](Tensor x) { return become(x, [](const Tensor& v) { return t(v); }); });
+  for (const char* name : {"transpose_", "swapaxes_", "swapdims_"})
+    def_method(name, [](Tensor x, int64_t a, int64_t b) { return become(x, [&](const Tensor& t) { return transpose(t, a, b); }); }, "dim0"_a, "dim1"_a);
+  def_method("as_strided_", [](Tensor x, const Dims& size, const Dims& stride, std::optional<int64_t> offset) {
+    return become(x, [&](const Tensor& t) { return as_strided(t, size, stride, offset.value_or(t.offset())); });
   }, "size"_a, "stride"_a, "storage_offset"_a.none() = nb::none());
   def_op(m, "view_as_real", &view_as_real);
   def_op(m, "view_as_complex", &view_as_complex);
