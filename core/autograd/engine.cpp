@@ -217,6 +217,10 @@ void Run::run_node(Task task) {
   Node* node = task.node;
   task.grads.resize(node->n_outputs);
   TensorList& grads = task.grads;
+  if (node->is_accumulator) {
+    Tensor leaf = leaf_of(*node);
+    if (leaf->meta->hooks && grads[0].defined()) run_tensor_hooks(leaf->meta->hooks, grads[0]);
+  }
   if (NodeExtras* extras = node->extras) {
     for (size_t i = 0; i < extras->tensor_hooks.size(); ++i) {
       auto hooks = extras->tensor_hooks[i];

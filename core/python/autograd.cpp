@@ -49,27 +49,17 @@ nb::object dict_of(PyObject*& slot) {
   return nb::borrow(slot);
 }
 
-// A dict for the hooks of a tensor: on its node for a result, on the tensor itself for a leaf.
+// The dict for the hooks of a tensor: a leaf keeps it itself, a result on its node, so that a later in-place operation,
+// which gives the tensor another node, leaves the hooks with the value they were meant for.
 nb::object tensor_hooks(const Tensor& x) {
   check(x.requires_grad(), "register_hook: cannot register a hook on a tensor that doesn't require gradient: ", x, ".");
   Node* node = x.grad_fn();
-  bool is_leaf = node == nullptr;
-  if (is_leaf) {
-    if (x->meta && x->meta->hooks) return nb::borrow(x->meta->hooks);
-    node = accumulator_of(x);
-  } else {
-    retain_node(node);
-  }
-  nb::object owner = nb::steal(node);
-  uint32_t output_nr = is_leaf ? 0 : x->meta->output_nr;
+  if (!node) return dict_of(x.meta().hooks);
+  uint32_t output_nr = x->meta->output_nr;
   for (auto& hooks : node->get_extras().tensor_hooks)
     if (hooks.output_nr == output_nr) return nb::borrow(hooks.dict);
   nb::object dict = nb::dict();
   node->get_extras().tensor_hooks.push_back({output_nr, nb::object(dict).release().ptr()});
-  if (is_leaf) {
-    // The accumulator would die with the last graph that uses it, and the hooks with it: the leaf keeps both.
-    x.meta().hooks = nb::object(dict).release().ptr();
-  }
   return dict;
 }
 

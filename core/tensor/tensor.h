@@ -58,7 +58,7 @@ struct AutogradMeta {
   Node* accumulator = nullptr;      // of a leaf: its AccumulateGrad node, which owns the tensor and clears this at its end
   uint32_t output_nr = 0;           // which output of grad_fn this is
   bool retains_grad = false;
-  PyObject* hooks = nullptr;        // dict of register_hook on a leaf or a result; owned
+  PyObject* hooks = nullptr;        // of a leaf: dict of register_hook; owned. A result has it on its node
   PyObject* post_accumulate_hooks = nullptr;  // dict; owned
 };
 
