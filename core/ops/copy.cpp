@@ -112,7 +112,7 @@ Tensor clone_with_history(const Tensor& x) {
 }
 
 Tensor contiguous(const Tensor& x, MemoryFormat format) {
-  if (format == MemoryFormat::Preserve) return x;
+  check(format != MemoryFormat::Preserve, "contiguous: preserve memory format is unsupported by the contiguous operator.");
   return x.is_contiguous(format) ? x : clone(x, format);
 }
 

@@ -123,6 +123,12 @@ void apply_part(Selection& selection, int64_t& dim, PyObject* part, int64_t skip
   }
 }
 
+bool is_whole_slice(PyObject* part) {
+  if (!PySlice_Check(part)) return false;
+  auto* s = reinterpret_cast<PySliceObject*>(part);
+  return s->start == Py_None && s->stop == Py_None && s->step == Py_None;
+}
+
 Selection take_apart(const Tensor& x, PyObject* key) {
   Selection selection{x, {}, false};
   int64_t dim = 0;
@@ -139,6 +145,10 @@ Selection take_apart(const Tensor& x, PyObject* key) {
   bool seen = false;
   for (Py_ssize_t i = 0; i < n; ++i) {
     PyObject* part = PyTuple_GET_ITEM(key, i);
+    if (is_whole_slice(part) && dim < selection.view.dim()) {
+      ++dim;
+      continue;
+    }
     // A second Ellipsis stands for nothing.
     apply_part(selection, dim, part, seen ? 0 : x.dim() - used);
     seen |= part == Py_Ellipsis;
