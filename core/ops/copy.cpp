@@ -112,13 +112,16 @@ Tensor clone_with_history(const Tensor& x) {
 }
 
 Tensor contiguous(const Tensor& x, MemoryFormat format) {
+  if (x.is_contiguous(format)) return x;
   check(format != MemoryFormat::Preserve, "contiguous: preserve memory format is unsupported by the contiguous operator.");
-  return x.is_contiguous(format) ? x : clone(x, format);
+  return clone(x, format);
 }
 
 Tensor to(const Tensor& x, Device device, DType dtype, bool copy, MemoryFormat format) {
   if (!device.is_cpu()) device = backend_of(device).resolve(device);
-  bool same_layout = format == MemoryFormat::Preserve || x.is_contiguous(format);
+  // Asked for the contiguous format, only a tensor in the other format is converted, as in PyTorch.
+  bool is_channels_last = !x.is_contiguous() && x.is_contiguous(x.dim() == 5 ? MemoryFormat::ChannelsLast3d : MemoryFormat::ChannelsLast);
+  bool same_layout = format == MemoryFormat::Preserve || (format == MemoryFormat::Contiguous ? !is_channels_last : x.is_contiguous(format));
   if (device == x.device() && dtype == x.dtype() && same_layout && !copy) return x;
   Tensor y = empty_like(x, dtype, device, format);
   copy_into(y, x);

@@ -203,7 +203,8 @@ Tensor index_put(const Tensor& x, const TensorList& indices, const Tensor& value
 
 Tensor& index_put_(Tensor& x, const TensorList& indices, const Tensor& values, bool accumulate) {
   if (!is_grad_enabled() || !(x.requires_grad() || values.requires_grad())) {
-    check_inplace("index_put_", x);
+    // PyTorch lets this one write to expanded tensors.
+    check(!x->is_inference || is_inference_mode_enabled(), "index_put_: inplace update to an inference tensor outside inference mode is not allowed.");
     check_put(x, values);
     put_at(x, indices, x.storage() == values.storage() ? clone(values) : values, accumulate);
     bump_version(x);

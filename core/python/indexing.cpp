@@ -129,9 +129,21 @@ bool is_whole_slice(PyObject* part) {
   return s->start == Py_None && s->stop == Py_None && s->step == Py_None;
 }
 
-Selection take_apart(const Tensor& x, PyObject* key) {
+// A short list that holds more than numbers is a tuple of indices, as it was in old NumPy.
+bool is_list_of_indices(PyObject* key) {
+  if (!PyList_Check(key) || PyList_GET_SIZE(key) >= 32) return false;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(key); ++i) {
+    PyObject* part = PyList_GET_ITEM(key, i);
+    if (is_tensor(part) || PySlice_Check(part) || part == Py_None || part == Py_Ellipsis || is_list_like(part)) return true;
+  }
+  return false;
+}
+
+Selection take_apart(const Tensor& x, PyObject* given) {
   Selection selection{x, {}, false};
   int64_t dim = 0;
+  nb::object key_owner = is_list_of_indices(given) ? nb::steal(PySequence_Tuple(given)) : nb::borrow(given);
+  PyObject* key = key_owner.ptr();
   if (!PyTuple_Check(key)) {  // a list is one index, a tuple several
     apply_part(selection, dim, key, key == Py_Ellipsis ? x.dim() : 0);
     return selection;

@@ -65,7 +65,10 @@ void bind_view(nb::module_& m) {
   def_op(m, "as_strided", [](const Tensor& x, const Dims& size, const Dims& stride, std::optional<int64_t> offset) {
     return as_strided(x, size, stride, offset.value_or(x.offset()));
   }, "size"_a, "stride"_a, "storage_offset"_a.none() = nb::none());
-  def_op(m, "adjoint", [](const Tensor& x) { return x.dim() == 0 ? conj(alias_view(x)) : conj(transpose(x, -2, -1)); }, "The conjugate transpose of the last two dimensions.");
+  def_op(m, "adjoint", [](const Tensor& x) {
+    check(x.dim() != 1, "adjoint: tensor.adjoint() is only supported on matrices or batches of matrices, got ", x, ".");
+    return x.dim() == 0 ? conj(x) : conj(transpose(x, -2, -1));
+  }, "The conjugate transpose of the last two dimensions.");
   // In place: the tensor itself gets the geometry and the history of the view.
   def_method("unsqueeze_", [](Tensor x, int64_t dim) { return become(x, [&](const Tensor& t) { return unsqueeze(t, dim); }); }, "dim"_a);
   def_method("squeeze_", [](Tensor x, std::optional<Dims> dim) { return become(x, [&](const Tensor& t) { return dim ? squeeze(t, *dim) : squeeze(t); }); }, "dim"_a.none() = nb::none());
