@@ -84,6 +84,7 @@ def signatures(function: Any, name: str) -> Iterator[str]:
 def rename_types(signature: str) -> str:
     """Types that other names hide get their alias: ``dtype: dtype`` becomes ``dtype: _dtype``."""
     signature = signature.replace("facula._core.", "").replace("facula.", "")
+    signature = re.sub(r"\bfrom: ", "from_: ", signature)  # a parameter of random_, and a keyword
     # The core says object where the type depends on the arguments, as of size().
     signature = signature.removesuffix("-> object") + "-> Any" * signature.endswith("-> object")
     return re.sub(rf"(: |-> |\| |\[)({'|'.join(HIDDEN)})\b(?!\.)", r"\1_\2", signature)
