@@ -393,11 +393,12 @@ struct Spread {
       y[i] = {y[i].mean + apart * share, y[i].squares + z[i].squares + apart * apart * y[i].n * share, count};
     }
   }
-  static void finish(const void* acc, int64_t n, void* values, void* seconds, const ReduceParams&) {
+  static void finish(const void* acc, int64_t n, void* values, void* seconds, const ReduceParams& params) {
     const A* y = static_cast<const A*>(acc);
     for (int64_t i = 0; i < n; ++i) {
-      static_cast<double*>(values)[i] = y[i].mean;
-      static_cast<double*>(seconds)[i] = y[i].squares;
+      double variance = y[i].squares / params.divisor;
+      static_cast<double*>(values)[i] = params.takes_root ? std::sqrt(variance) : variance;
+      static_cast<double*>(seconds)[i] = y[i].mean;
     }
   }
   static constexpr ReduceKernel kernel() { return {sizeof(A), DType::Float64, row, columns, combine, finish}; }

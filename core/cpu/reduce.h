@@ -25,13 +25,14 @@ enum class ReduceOp : int {
   NormP,    // params.p
   NormMax,  // largest magnitude
   NormMin,
-  Moments,  // mean and sum of squared distances from it
+  Moments,  // variance: squared distances from the mean / params.divisor; the second result is the mean
   count
 };
 
 struct ReduceParams {
   double p = 2;
   double divisor = 1;
+  bool takes_root = false;  // of the variance
 };
 
 // The longest pieces that a kernel gets at once.
@@ -50,7 +51,7 @@ struct ReduceKernel {
                   const ReduceParams& params) = nullptr;
   // Joins n accumulators with those of elements that come later.
   void (*combine)(void* accumulators, const void* later, int64_t n) = nullptr;
-  // Writes n values, and where `seconds` is not null the second results: indices (int64) or sums of squares (double).
+  // Writes n values, and where `seconds` is not null the second results: indices (int64) or means (double).
   void (*finish)(const void* accumulators, int64_t n, void* values, void* seconds, const ReduceParams& params) = nullptr;
   bool is_null() const { return row == nullptr; }
 };

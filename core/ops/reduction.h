@@ -17,7 +17,7 @@ int64_t reduced_numel(const Tensor& x, DimMask mask);
 DType wide_dtype(DType dtype);
 
 // Reduces the dimensions of x in `mask` into `values`, which is contiguous and of any dtype, and for the operations that
-// have one the second result into `seconds` (contiguous; int64 indices or float64 squares). x is read as `read_dtype`.
+// have one the second result into `seconds` (contiguous; int64 indices or float64 means). x is read as `read_dtype`.
 // Pieces are cut by size alone and joined in a fixed tree: the bits do not depend on the number of threads.
 void run_reduction(const char* op, cpu::ReduceOp kernel, const Tensor& x, DimMask mask, DType read_dtype, const Tensor& values,
                    const Tensor& seconds = {}, const cpu::ReduceParams& params = {});

@@ -30,6 +30,9 @@ void bind_all(nb::module_& m) {
   bind_sort(m);
   bind_matmul(m);
   bind_indexing(m);
+  bind_scan(m);
+  bind_softmax(m);
+  bind_order_stats(m);
   bind_convert(m);
   bind_shape(m);
   bind_copy(m);

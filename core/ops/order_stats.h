@@ -1,0 +1,24 @@
+// Elements picked by their rank.
+#pragma once
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "tensor/tensor.h"
+
+namespace facula {
+
+using ValuesAndIndices = std::pair<Tensor, Tensor>;
+
+Tensor median(const Tensor& x);
+Tensor nanmedian(const Tensor& x);
+ValuesAndIndices median(const Tensor& x, int64_t dim, bool keepdim);
+ValuesAndIndices nanmedian(const Tensor& x, int64_t dim, bool keepdim);
+ValuesAndIndices mode(const Tensor& x, int64_t dim, bool keepdim);
+ValuesAndIndices kthvalue(const Tensor& x, int64_t k, int64_t dim, bool keepdim);
+
+// q: one probability (0-d) or several (1-d), which become the first dimension. Of all elements without a dim.
+Tensor quantile(const Tensor& x, const Tensor& q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation,
+                bool ignore_nan);
+
+}  // namespace facula

@@ -1,0 +1,79 @@
+#include "ops/softmax.h"
+
+#include "autograd/node.h"
+#include "base/parallel.h"
+#include "cpu/softmax.h"
+#include "ops/ops.h"
+
+namespace facula {
+
+namespace {
+
+constexpr int64_t kSoftmaxGrain = 16384;
+
+Tensor input_of(const char* op, const Tensor& input, std::optional<DType> dtype) {
+  Tensor x = dtype ? to_dtype(input, *dtype) : input;
+  check_not_implemented(is_floating(x.dtype()), op, ": expected a floating-point input, got ", x, ". Convert it with input.float().");
+  check_not_implemented(x.is_cpu(), op, ": not available on ", x.device(), " yet. Move the tensor with .cpu() first.");
+  return x;
+}
+
+// Of tensors of one shape; b may be undefined. The result is contiguous.
+Tensor run_softmax(const cpu::SoftmaxTable::Row& row, const Tensor& first, const Tensor& second, int64_t dim) {
+  NoGradGuard guard;
+  Tensor a = contiguous(first), b = second.defined() ? contiguous(second) : second;
+  Tensor y = empty(a.sizes(), a.dtype(), a.device());
+  if (y.numel() == 0) return y;
+  cpu::SoftmaxShape shape = {a.dim() ? a.size(dim) : 1, 1};
+  for (int64_t d = dim + 1; d < a.dim(); ++d) shape.inner *= a.size(d);
+  int64_t columns = std::min(shape.inner, cpu::kSoftmaxColumns);
+  int64_t n_tasks = a.numel() / shape.size / shape.inner * ((shape.inner + columns - 1) / columns);
+  char* to = y.data();
+  const char *from = a.data(), *result = b.defined() ? b.data() : nullptr;
+  cpu::SoftmaxKernel kernel = row[static_cast<int>(a.dtype())];
+  parallel_for(n_tasks, std::max<int64_t>(1, kSoftmaxGrain / (shape.size * columns)),
+               [&](int64_t begin, int64_t end) { kernel(to, from, result, shape, begin, end); });
+  return y;
+}
+
+}  // namespace
+
+Tensor softmax(const Tensor& input, int64_t dim, std::optional<DType> dtype) {
+  Tensor x = input_of("softmax", input, dtype);
+  dim = wrap_dim("softmax", dim, x.dim());
+  Tensor y = run_softmax(cpu::get_softmax_table().softmax, x, {}, dim);
+  return record("SoftmaxBackward0", y, {x}, [dim, y = save_output(y)](const Tensor& g) { return softmax_backward(g, y, dim); });
+}
+
+Tensor log_softmax(const Tensor& input, int64_t dim, std::optional<DType> dtype) {
+  Tensor x = input_of("log_softmax", input, dtype);
+  dim = wrap_dim("log_softmax", dim, x.dim());
+  Tensor y = run_softmax(cpu::get_softmax_table().log_softmax, x, {}, dim);
+  return record("LogSoftmaxBackward0", y, {x}, [dim, y = save_output(y)](const Tensor& g) { return log_softmax_backward(g, y, dim); });
+}
+
+// y * (g - sum(g * y)).
+Tensor softmax_backward(const Tensor& g, const Tensor& y, int64_t dim) {
+  Tensor gx = run_softmax(cpu::get_softmax_table().softmax_backward, g, y, dim);
+  return record("SoftmaxBackwardDataBackward0", gx, {g, y}, [dim, g = save(g), y = save(y)](const Tensor& h, Needs need) -> TensorList {
+    Tensor upstream = g, weight = y;
+    Tensor to_y;
+    if (need[1]) {
+      Tensor dot = sum(upstream * weight, {dim}, true);
+      to_y = h * (upstream - dot) - upstream * sum(h * weight, {dim}, true);
+    }
+    return {need[0] ? softmax_backward(h, weight, dim) : Tensor(), to_y};
+  });
+}
+
+// g - exp(y) * sum(g).
+Tensor log_softmax_backward(const Tensor& g, const Tensor& y, int64_t dim) {
+  Tensor gx = run_softmax(cpu::get_softmax_table().log_softmax_backward, g, y, dim);
+  return record("LogSoftmaxBackwardDataBackward0", gx, {g, y}, [dim, g = save(g), y = save(y)](const Tensor& h, Needs need) -> TensorList {
+    Tensor weight = exp(Tensor(y));
+    return {need[0] ? h - sum(h * weight, {dim}, true) : Tensor(),
+            need[1] ? neg(h * weight * sum(Tensor(g), {dim}, true)) : Tensor()};
+  });
+}
+
+}  // namespace facula
