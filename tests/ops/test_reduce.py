@@ -129,11 +129,149 @@ def test_a_dim_that_is_not_there_is_an_index_error():
         facula.ones(2, 3).sum(2)
 
 
+def test_a_dim_given_twice_is_refused():
+    with pytest.raises(RuntimeError, match=r"sum: dim 0 appears multiple times"):
+        facula.ones(2, 3).sum((0, -2))
+
+
+def test_mean_refuses_integers():
+    with pytest.raises(RuntimeError, match=r"mean: could not infer output dtype.*int64 \(2, 3\)"):
+        facula.ones(2, 3, dtype=facula.int64).mean()
+
+
+def test_the_gradient_of_equal_maxima_is_shared():
+    x = facula.tensor([1.0, 3.0, 3.0], requires_grad=True)
+    x.amax().backward()
+    assert x.grad.tolist() == [0, 0.5, 0.5]
+    y = facula.tensor([1.0, 3.0, 3.0], requires_grad=True)
+    y.max(0).values.backward()
+    assert y.grad.tolist() == [0, 1, 0]
+
+
+def test_results_with_two_parts_have_names():
+    result = facula.max(facula.tensor([[1.0, 5.0], [4.0, 2.0]]), 1)
+    assert isinstance(result, facula.return_types.max)
+    assert result.values.tolist() == [5, 4]
+    assert result.indices.tolist() == [1, 0]
+    values, indices = result
+    assert values is result[0]
+    assert repr(result).startswith("facula.return_types.max(\nvalues=tensor([5., 4.]),\nindices=")
+
+
+@pytest.mark.parametrize("p", [0, 0.5, 1, 1.5, 2, 3, float("inf"), float("-inf")])
+@pytest.mark.parametrize("dim", [None, 0, (0, 1)])
+def test_norms_of_every_order_agree_with_numpy(p, dim):
+    def reference(a):
+        axis = (0, 1) if dim is None or dim == (0, 1) else (0,)
+        a = np.moveaxis(np.abs(a), axis, range(len(axis))).reshape(-1, *a.shape[len(axis) :])
+        return np.linalg.norm(a, p, axis=0)
+
+    check_op(
+        lambda x: facula.norm(x, p, dim),
+        reference,
+        [(3, 4)],
+        dtypes=["float32", "float64"],
+        low=0.5,
+        differentiable=p not in (0, float("inf"), float("-inf")),
+    )
+
+
+def test_the_gradient_of_a_norm_at_zero_is_zero():
+    x = facula.zeros(3, requires_grad=True)
+    for p in (1, 1.5, 2, 3):
+        (grad,) = facula.autograd.grad(x.norm(p), x)
+        assert grad.tolist() == [0, 0, 0]
+
+
+def test_the_nuclear_norm_is_refused():
+    with pytest.raises(NotImplementedError, match="norm: the nuclear norm needs singular values"):
+        facula.ones(2, 2).norm("nuc")
+
+
+def test_too_few_elements_for_a_variance_give_a_warning_and_nan():
+    with pytest.warns(UserWarning, match="degrees of freedom"):
+        assert facula.ones(1).var().isnan()
+
+
+def test_variance_does_not_cancel():
+    x = facula.tensor([1e6, 1e6 + 1, 1e6 + 2])
+    assert x.var().item() == 1
+    spread, mean = facula.std_mean(x)
+    assert (spread.item(), mean.item()) == (1, 1e6 + 1)
+
+
+def test_half_precision_sums_do_not_saturate():
+    x = facula.ones(5000, dtype=facula.float16)
+    assert x.sum().item() == 5000
+    assert facula.full((4096,), 60000.0, dtype=facula.float16).mean().item() == 60000
+
+
+def test_sums_of_many_floats_are_accurate():
+    x = facula.full((1 << 20,), 0.1)
+    assert x.sum().item() == pytest.approx(float(np.float32(0.1)) * (1 << 20), rel=1e-6)
+    assert x.reshape(1 << 14, 64).sum(0)[0].item() == pytest.approx(
+        float(np.float32(0.1)) * (1 << 14), rel=1e-6
+    )
+
+
+@pytest.mark.parametrize("shape", [(70000, 3), (3, 70000), (300, 1000), (20, 30, 200)])
+@pytest.mark.parametrize("dim", [0, -1, None])
+def test_large_reductions_agree_with_numpy(shape, dim):
+    a = np.random.default_rng(0).uniform(-1, 1, shape)
+    for b in (a, np.moveaxis(a, 0, -1), a[..., ::2]):
+        x = facula.tensor(np.ascontiguousarray(a))
+        x = x.movedim(0, -1) if b.shape != a.shape and b.size == a.size else x
+        x = x[..., ::2] if b.size != a.size else x
+        total = x.sum() if dim is None else x.sum(dim)
+        np.testing.assert_allclose(total.numpy(), b.sum(axis=dim), rtol=1e-9, atol=1e-9)
+        best = x.argmax() if dim is None else x.argmax(dim)
+        np.testing.assert_array_equal(best.numpy(), b.argmax(axis=dim))
+
+
+def test_medians_and_ranks():
+    x = facula.tensor([[3.0, 1.0, 2.0, 4.0], [0.0, 5.0, 5.0, 5.0]])
+    assert x.median().item() == 3
+    assert x.median(1).values.tolist() == [2, 5]
+    assert x.kthvalue(2, 1).values.tolist() == [2, 5]
+    assert facula.mode(facula.tensor([1, 3, 3, 1, 2])).values.item() == 1
+    assert facula.nanmedian(facula.tensor([float("nan"), 2.0, 1.0])).item() == 1
+    with pytest.raises(RuntimeError, match="kthvalue: selected number k out of range"):
+        x.kthvalue(5, 1)
+
+
+@pytest.mark.parametrize("interpolation", ["linear", "lower", "higher", "midpoint", "nearest"])
+def test_quantiles_agree_with_numpy(interpolation):
+    a = np.random.default_rng(0).uniform(-1, 1, (5, 8))
+    q = [0.0, 0.3, 0.5, 0.75, 1.0]
+    x = facula.tensor(a)
+    result = facula.quantile(x, facula.tensor(q, dtype=facula.float64), 1, interpolation=interpolation)
+    np.testing.assert_allclose(result.numpy(), np.quantile(a, q, axis=1, method=interpolation))
+
+
+def test_any_and_all_of_uint8_are_uint8():
+    x = facula.tensor([0, 2], dtype=facula.uint8)
+    assert x.any().dtype == facula.uint8
+    assert x.all().item() == 0
+
+
+THREADED = ["sum", "mean", "nansum", "prod", "var", "std", "logsumexp", "amax", "amin", "argmax"]
+
+
 @pytest.mark.promise("T10")
-@pytest.mark.parametrize(
-    "name", ["sum", "mean", "prod", "var", "logsumexp", "amax", "cumsum", "softmax", "norm"]
-)
+@pytest.mark.parametrize("name", [*THREADED, "argmin", "any", "all", "norm", "softmax"])
 def test_same_bits_for_1_2_and_8_threads(name):
     x = facula.rand(257, 4099)
     op = getattr(facula, name)
-    check_threads(lambda: op(x, dim=0), lambda: op(x, dim=1), lambda: op(x.flatten(), dim=0))
+    check_threads(
+        lambda: op(x, dim=0),
+        lambda: op(x, dim=1),
+        lambda: op(x.t(), dim=0),
+        lambda: op(x.flatten(), dim=0),
+    )
+
+
+@pytest.mark.promise("T10")
+@pytest.mark.parametrize("name", ["sum", "mean", "prod", "var", "max", "min", "median"])
+def test_full_reductions_have_the_same_bits_for_1_2_and_8_threads(name):
+    x = facula.rand(100_003)
+    check_threads(getattr(x, name), getattr(x.half(), name), getattr(x.double(), name))

@@ -1,0 +1,74 @@
+"""Running totals against NumPy."""
+
+import numpy as np
+import pytest
+
+import facula
+from check_op import check_op, check_threads
+
+
+@pytest.mark.parametrize("shape, dim", [((3,), 0), ((2, 3, 4), 1), ((2, 3), -1), ((0, 3), 0)])
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+def test_sums_and_products_agree_with_numpy(name, shape, dim):
+    check_op(
+        lambda x: getattr(facula, name)(x, dim), lambda a: getattr(np, name)(a, axis=dim), [shape]
+    )
+
+
+@pytest.mark.parametrize("zeros", [[1], [0, 2], [3], [0, 1, 2, 3]])
+def test_gradients_of_cumprod_and_prod_mind_zeros(zeros):
+    values = np.array([2.0, -1.5, 0.5, 3.0])
+    values[zeros] = 0
+    for op in (lambda x: facula.cumprod(x, 0), facula.prod, lambda x: facula.prod(x, 0)):
+        x = facula.tensor(values.tolist(), dtype=facula.float64, requires_grad=True)
+        assert facula.autograd.gradcheck(op, (x,))
+        assert facula.autograd.gradgradcheck(op, (x,))
+
+
+def test_integers_are_added_up_as_int64():
+    x = facula.full((300,), 100, dtype=facula.int8)
+    assert x.cumsum(0).dtype == facula.int64
+    assert x.cumsum(0)[-1].item() == 30_000
+    assert x.cumsum(0, dtype=facula.int8).dtype == facula.int8
+
+
+def test_of_equal_elements_the_last_counts_in_cummax():
+    values, indices = facula.cummax(facula.tensor([1.0, 3.0, 3.0, 2.0]), 0)
+    assert values.tolist() == [1, 3, 3, 3]
+    assert indices.tolist() == [0, 1, 2, 2]
+    assert facula.cummin(facula.tensor([2, 1, 1, 3]), 0).indices.tolist() == [0, 1, 2, 2]
+
+
+def test_nan_stays_in_a_running_maximum():
+    values = facula.cummax(facula.tensor([1.0, float("nan"), 3.0]), 0).values
+    assert values.isnan().tolist() == [False, True, True]
+
+
+def test_gradient_of_cummax_goes_to_the_elements_found():
+    x = facula.tensor([1.0, 3.0, 2.0], requires_grad=True)
+    facula.cummax(x, 0).values.sum().backward()
+    assert x.grad.tolist() == [1, 2, 0]
+
+
+def test_in_place_forms_write_to_the_tensor():
+    x = facula.tensor([1.0, 2.0, 3.0])
+    assert x.cumsum_(0) is x
+    assert x.cumprod_(0).tolist() == [1, 3, 18]
+
+
+def test_a_scan_of_a_0d_tensor_is_the_tensor():
+    assert facula.tensor(2.0).cumsum(0).item() == 2
+    assert facula.cummax(facula.tensor(2.0), -1).indices.item() == 0
+
+
+def test_a_dim_that_is_not_there_is_an_index_error():
+    with pytest.raises(IndexError, match=r"cumsum: expected dim in \[-2, 1\], got 2"):
+        facula.ones(2, 3).cumsum(2)
+
+
+@pytest.mark.promise("T10")
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+def test_same_bits_for_1_2_and_8_threads(name):
+    x = facula.rand(257, 1031)
+    op = getattr(facula, name)
+    check_threads(lambda: op(x, 0), lambda: op(x, 1), lambda: op(x.flatten(), 0))
