@@ -43,6 +43,9 @@ void bind_copy(nb::module_& m);
 void bind_random(nb::module_& m);
 void bind_autograd(nb::module_& m);
 void bind_interop(nb::module_& m);
+void bind_dlpack(nb::module_& m);
+void bind_storage(nb::module_& m);
+void bind_legacy(nb::module_& m);
 void bind_runtime(nb::module_& m);
 
 }  // namespace facula

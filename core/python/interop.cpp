@@ -1,261 +1,297 @@
-// Memory shared with others: storages as Python sees them, NumPy arrays, DLPack, buffers.
-#include <nanobind/ndarray.h>
+#include "python/interop.h"
 
-#include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "autograd/node.h"
 #include "ops/ops.h"
 #include "python/bind.h"
-#include "python/interop.h"
 #include "python/new_tensor.h"
-#include "tensor/backend.h"
 
 namespace facula {
 
 namespace {
 
-// What `untyped_storage()` returns.
-struct StorageHandle {
+// The struct module's codes. int64 is 'l' where long has 8 bytes: NumPy's int64 there, while 'q' is its longlong.
+const char* buffer_format(DType dtype) {
+  static const char* formats[kNumDTypes] = {"?", "B", "b", "h", "i", sizeof(long) == 8 ? "l" : "q", "e", nullptr, "f", "d", "Zf", "Zd"};
+  return formats[static_cast<int>(dtype)];
+}
+
+// What an exported buffer keeps: the memory, which the tensor may give up before the buffer's end, and the geometry.
+struct Export {
   Storage* storage;
-  explicit StorageHandle(Storage* s) : storage(s) { s->retain(); }
-  StorageHandle(const StorageHandle& o) : StorageHandle(o.storage) {}
-  StorageHandle& operator=(const StorageHandle&) = delete;
-  ~StorageHandle() { storage->release(); }
+  std::unique_ptr<Py_ssize_t[]> dims;  // sizes, then strides in bytes
+
+  explicit Export(const Tensor& x) : storage(x.storage()), dims(new Py_ssize_t[2 * x.dim() + 1]) {
+    storage->retain();
+    storage->forbid_resize();
+    for (int64_t i = 0; i < x.dim(); ++i) {
+      dims[i] = x.size(i);
+      dims[x.dim() + i] = x.stride(i) * x.itemsize();
+    }
+  }
+  ~Export() { storage->release(); }
 };
 
-void release_object(void* object) { Py_DECREF(static_cast<PyObject*>(object)); }
-
-// The bytes from the first element to the end of the last one, for strides that are not negative.
-int64_t span_in_elements(const Dims& sizes, const Dims& strides) {
-  int64_t last = 0;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 0) return 0;
-    last += (sizes[i] - 1) * strides[i];
+bool is_fortran_contiguous(const Tensor& x) {
+  int64_t expected = 1;
+  for (int64_t i = 0; i < x.dim(); ++i) {
+    if (x.size(i) != 1 && x.stride(i) != expected) return x.numel() == 0;
+    expected *= x.size(i);
   }
-  return last + 1;
+  return true;
 }
 
-// A tensor over the memory of `owner`, which stays alive as long as the storage.
-Tensor borrow_memory(void* data, DType dtype, const Dims& sizes, const Dims& strides, PyObject* owner) {
-  Py_INCREF(owner);
-  Storage* storage = Storage::wrap(data, span_in_elements(sizes, strides) * item_size(dtype), Device{}, release_object, owner);
+// Why no buffer of x can be given, as Python's protocol wants it: a BufferError.
+const char* buffer_refusal(const Tensor& x, int flags) {
+  if (x.requires_grad()) return "a Tensor that requires grad has no buffer. Use tensor.detach().";
+  if (!x.is_cpu()) return "a Tensor on a CUDA device has no buffer. Use tensor.cpu() to copy it to main memory first.";
+  if (!buffer_format(x.dtype())) return "the buffer protocol has no bfloat16. Convert the Tensor with tensor.float().";
+  bool wants_c = (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS || (flags & PyBUF_STRIDES) != PyBUF_STRIDES;
+  bool wants_f = (flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS;
+  bool wants_any = (flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS;
+  bool is_f = is_fortran_contiguous(x);
+  if ((wants_c && !x.is_contiguous()) || (wants_f && !is_f) || (wants_any && !x.is_contiguous() && !is_f))
+    return "the Tensor is not contiguous. Use tensor.contiguous().";
+  return nullptr;
+}
+
+void release_buffer(void* context) {
+  auto* view = static_cast<Py_buffer*>(context);
+  PyBuffer_Release(view);
+  delete view;
+}
+
+struct HeapBuffer {
+  Py_buffer* view = new Py_buffer;
+  HeapBuffer(PyObject* object, int flags) {
+    if (PyObject_GetBuffer(object, view, flags) != 0) {
+      delete view;
+      throw_python_error();
+    }
+  }
+  ~HeapBuffer() {
+    if (view) release_buffer(view);
+  }
+  // The memory as a storage, which then owns the buffer.
+  Storage* into_storage(char* data, int64_t nbytes) {
+    Storage* storage = Storage::wrap(data, nbytes, Device{}, release_buffer, view);
+    view = nullptr;
+    return storage;
+  }
+};
+
+Tensor own_storage(Storage* storage, DType dtype, const Dims& sizes, const Dims& strides) {
   Tensor x = from_storage(storage, dtype, sizes, strides, 0);
   storage->release();
   return x;
 }
 
-bool dtype_from_typestr(const char* text, DType& out) {
-  static const struct {
-    const char* code;
-    DType dtype;
-  } table[] = {{"b1", DType::Bool},     {"u1", DType::UInt8},    {"i1", DType::Int8},      {"i2", DType::Int16},
-               {"i4", DType::Int32},    {"i8", DType::Int64},    {"f2", DType::Float16},   {"f4", DType::Float32},
-               {"f8", DType::Float64},  {"c8", DType::Complex64}, {"c16", DType::Complex128}};
-  for (const auto& row : table) {
-    if (std::strcmp(row.code, text) == 0) {
-      out = row.dtype;
-      return true;
-    }
+void warn(const char* message) {
+  if (PyErr_WarnEx(PyExc_UserWarning, message, 1) != 0) throw_python_error();
+}
+
+PyObject* numpy_attribute(const char* name) {  // borrowed; null if NumPy was not imported
+  PyObject* modules = PyImport_GetModuleDict();
+  PyObject* numpy = modules ? PyDict_GetItemString(modules, "numpy") : nullptr;
+  if (!numpy) return nullptr;
+  PyObject* value = PyObject_GetAttrString(numpy, name);
+  if (!value) {
+    PyErr_Clear();  // NumPy is being imported
+    return nullptr;
   }
-  return false;
+  Py_DECREF(value);  // the module keeps it
+  return value;
 }
 
-bool is_ndarray(PyObject* object) {
-  // By name first: NumPy is imported only by those who use it.
-  for (PyTypeObject* type = Py_TYPE(object); type; type = type->tp_base)
-    if (std::strcmp(type->tp_name, "numpy.ndarray") == 0) return true;
-  return false;
+bool is_numpy_instance(PyObject* object, const char* name) {
+  PyObject* type = numpy_attribute(name);
+  return type && PyType_Check(type) && PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(type));
 }
 
-Dims element_strides(const nb::tuple& byte_strides, const Dims& sizes, int64_t itemsize) {
-  Dims strides(sizes.size());
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    int64_t bytes = nb::cast<int64_t>(byte_strides[i]);
-    check_value(bytes >= 0, "from_numpy: at least one stride of the array is negative, which tensors do not support. Copy it with array.copy().");
-    check_value(bytes % itemsize == 0 || sizes[i] < 2, "from_numpy: the array has a stride of ", bytes,
-                " bytes, which is not a multiple of its element size ", itemsize, ". Copy it with array.copy().");
-    strides[i] = bytes / itemsize;
-  }
-  return strides;
-}
+const char* kReadOnly =
+    "The given buffer is not writable, and tensors are always writable: writing to this tensor is writing to memory that its owner "
+    "protects. Copy it first.";
 
-Tensor from_ndarray(PyObject* array) {
-  nb::dict facts = nb::cast<nb::dict>(nb::getattr(array, "__array_interface__"));
-  std::string type = nb::cast<std::string>(facts["typestr"]);
-  DType dtype;
-  check_type(dtype_from_typestr(type.c_str() + 1, dtype), "from_numpy: arrays of dtype ",
-             nb::str(nb::getattr(array, "dtype")).c_str(),
-             " have no tensor. Supported are bool, uint8, int8 to int64, float16 to float64 and complex64/128.");
-  check_value(type[0] != '>', "from_numpy: the array's byte order is not the machine's. Convert it with array.astype(array.dtype.newbyteorder('=')).");
-  Dims sizes;
-  if (!dims_from_object(nb::object(facts["shape"]).ptr(), sizes)) throw_python_error();
-  checked_numel(sizes);
-  nb::object byte_strides = facts["strides"];
-  Dims strides = byte_strides.is_none() ? contiguous_strides(sizes) : element_strides(nb::cast<nb::tuple>(byte_strides), sizes, item_size(dtype));
-  nb::tuple data = nb::cast<nb::tuple>(facts["data"]);
-  if (nb::cast<bool>(data[1]) &&
-      PyErr_WarnEx(PyExc_UserWarning, "The NumPy array is not writable, and tensors cannot express that: writing to the tensor changes memory "
-                                      "that should stay as it is. Copy the array first if the tensor will be written to.", 1))
-    throw_python_error();
-  return borrow_memory(reinterpret_cast<void*>(nb::cast<uintptr_t>(data[0])), dtype, sizes, strides, array);
-}
-
-nb::dlpack::dtype dlpack_dtype(DType dtype) {
-  using Code = nb::dlpack::dtype_code;
-  Code code = is_complex(dtype) ? Code::Complex : is_floating(dtype) ? Code::Float : Code::Int;
-  if (dtype == DType::Bool) code = Code::Bool;
-  if (dtype == DType::UInt8) code = Code::UInt;
-  if (dtype == DType::BFloat16) code = Code::Bfloat;
-  return {static_cast<uint8_t>(code), static_cast<uint8_t>(8 * item_size(dtype)), 1};
-}
-
-bool dtype_from_dlpack(nb::dlpack::dtype type, DType& out) {
-  for (int i = 0; i < kNumDTypes; ++i) {
-    out = static_cast<DType>(i);
-    if (dlpack_dtype(out) == type) return true;
-  }
-  return false;
-}
-
-template <class Framework>
-nb::ndarray<Framework> as_ndarray(const Tensor& x) {
-  std::vector<size_t> sizes(x.sizes().begin(), x.sizes().end());
-  bool is_cpu = x.is_cpu();
-  return nb::ndarray<Framework>(x.data(), sizes.size(), sizes.data(), nb::handle(static_cast<PyObject*>(x.get())), x.strides().begin(),
-                                dlpack_dtype(x.dtype()), is_cpu ? nb::device::cpu::value : nb::device::cuda::value,
-                                is_cpu ? 0 : x.device().index);
-}
-
-nb::object to_numpy(const Tensor& x, bool force) {
-  if (force) {
-    NoGradGuard guard;
-    return to_numpy(alias(to(x, Device{}, x.dtype(), false)), false);
-  }
-  check(!x.requires_grad(), "numpy: the tensor ", x, " requires grad. Use tensor.detach().numpy().");
-  check_type(x.is_cpu(), "numpy: the tensor ", x, " is on ", x.device(), ". Copy it with tensor.cpu() first.");
-  check_type(x.dtype() != DType::BFloat16, "numpy: NumPy has no bfloat16. Convert the tensor ", x, " with tensor.float() first.");
-  return nb::cast(as_ndarray<nb::numpy>(x));
-}
-
-Tensor from_dlpack(nb::handle source) {
-  if (is_tensor(source.ptr())) return alias(as_tensor(source.ptr()));
-  nb::ndarray<> array;
-  try {
-    array = nb::cast<nb::ndarray<>>(source);
-  } catch (const nb::cast_error&) {
-    check_type(false, "from_dlpack: expected an object with __dlpack__ or a capsule that was not used yet, got ", Py_TYPE(source.ptr())->tp_name, ".");
-  }
-  DType dtype;
-  check(dtype_from_dlpack(array.dtype(), dtype), "from_dlpack: the element type of the array has no dtype here.");
-  check(array.device_type() == nb::device::cpu::value, "from_dlpack: only memory of the CPU can be shared.");
-  Dims sizes(array.ndim()), strides(array.ndim());
-  for (size_t i = 0; i < array.ndim(); ++i) {
-    sizes[i] = static_cast<int64_t>(array.shape(i));
-    strides[i] = array.stride(i);
-    check(strides[i] >= 0, "from_dlpack: at least one stride of the array is negative, which tensors do not support.");
-  }
-  auto* keep = new nb::ndarray<>(array);
-  auto drop = [](void* context) { delete static_cast<nb::ndarray<>*>(context); };
-  Storage* storage = Storage::wrap(array.data(), span_in_elements(sizes, strides) * item_size(dtype), Device{}, drop, keep);
-  Tensor x = from_storage(storage, dtype, sizes, strides, 0);
-  storage->release();
-  return x;
-}
-
-struct BufferView {
-  Py_buffer view;
-  static void release(void* self) {
-    PyBuffer_Release(&static_cast<BufferView*>(self)->view);
-    delete static_cast<BufferView*>(self);
-  }
+struct Buffered {
+  int64_t count = -1;
+  int64_t offset = 0;
 };
 
-Tensor from_buffer(nb::handle source, DType dtype, int64_t count, int64_t offset, bool requires_grad) {
-  auto* buffer = new BufferView;
-  if (PyObject_GetBuffer(source.ptr(), &buffer->view, PyBUF_WRITABLE) != 0) {
-    PyErr_Clear();
-    if (PyObject_GetBuffer(source.ptr(), &buffer->view, PyBUF_SIMPLE) != 0) {
-      delete buffer;
-      PyErr_Clear();
-      check_value(false, "frombuffer: ", Py_TYPE(source.ptr())->tp_name, " does not implement the buffer protocol.");
-    }
-  }
-  int64_t nbytes = buffer->view.len;
-  Storage* storage = Storage::wrap(buffer->view.buf, nbytes, Device{}, BufferView::release, buffer);
-  struct Release {
-    Storage* s;
-    ~Release() { s->release(); }
-  } release{storage};
+Tensor from_buffer(PyObject* object, DType dtype, Buffered range) {
+  check_value(PyObject_CheckBuffer(object), "frombuffer: expected an object with the buffer protocol, got ", Py_TYPE(object)->tp_name, ".");
   int64_t itemsize = item_size(dtype);
-  check_value(nbytes > 0 && count != 0, "frombuffer: both the length of the buffer (", nbytes, ") and count (", count, ") must not be 0.");
-  check_value(offset >= 0 && offset < nbytes, "frombuffer: offset (", offset, " bytes) must be non-negative and smaller than the buffer (", nbytes, " bytes).");
-  check_value(count > 0 || (nbytes - offset) % itemsize == 0, "frombuffer: the ", nbytes - offset, " bytes after the offset are not a multiple of the ",
-              itemsize, " bytes of an element of ", dtype, ".");
-  int64_t n = count < 0 ? (nbytes - offset) / itemsize : count;
-  check_value(offset + n * itemsize <= nbytes, "frombuffer: ", n, " elements of ", itemsize, " bytes from offset ", offset, " need more than the buffer's ", nbytes,
-              " bytes.");
-  Storage* shifted = Storage::wrap(storage->data() + offset, nbytes - offset, Device{}, [](void* s) { static_cast<Storage*>(s)->release(); }, storage);
-  storage->retain();
-  Tensor x = from_storage(shifted, dtype, {n}, {1}, 0);
-  shifted->release();
-  if (requires_grad) require_grad(x, true);
-  return x;
+  HeapBuffer buffer(object, PyBUF_SIMPLE);
+  int64_t nbytes = buffer.view->len;
+  check_value(nbytes > 0 && range.count != 0, "frombuffer: both buffer length (", nbytes, ") and count (", range.count, ") must not be 0.");
+  check_value(range.offset >= 0 && range.offset < nbytes, "frombuffer: expected an offset of 0 to ", nbytes - 1, " (the buffer's length - 1), got ",
+              range.offset, ".");
+  int64_t available = nbytes - range.offset, count = range.count;
+  if (count < 0) {
+    check_value(available % itemsize == 0, "frombuffer: buffer length after the offset (", available, " bytes) is not a multiple of the element size (",
+                itemsize, ").");
+    count = available / itemsize;
+  }
+  check_value(count <= available / itemsize, "frombuffer: ", count, " elements of ", itemsize, " bytes are more than the buffer's ", available,
+              " bytes after the offset.");
+  if (buffer.view->readonly) warn(kReadOnly);
+  Storage* storage = buffer.into_storage(static_cast<char*>(buffer.view->buf) + range.offset, count * itemsize);
+  return own_storage(storage, dtype, {count}, {1});
 }
 
-void bind_storage(nb::module_& m) {
-  nb::class_<StorageHandle>(m, "UntypedStorage", "One flat piece of memory, which tensors are views of.")
-      .def("data_ptr", [](const StorageHandle& s) { return reinterpret_cast<uintptr_t>(s.storage->data()); })
-      .def("nbytes", [](const StorageHandle& s) { return s.storage->nbytes(); })
-      .def("size", [](const StorageHandle& s) { return s.storage->nbytes(); })
-      .def("__len__", [](const StorageHandle& s) { return s.storage->nbytes(); })
-      .def("resizable", [](const StorageHandle& s) { return s.storage->is_resizable(); })
-      .def("resize_", [](StorageHandle& s, int64_t nbytes) -> StorageHandle& {
-        check(nbytes >= 0, "resize_: expected a number of bytes, got ", nbytes, ".");
-        s.storage->resize(nbytes);
-        return s;
-      }, "nbytes"_a)
-      .def_prop_ro("device", [](const StorageHandle& s) { return s.storage->device(); })
-      .def("__getitem__", [](const StorageHandle& s, int64_t i) {
-        int64_t n = s.storage->nbytes();
-        check_index(i >= -n && i < n, "UntypedStorage: index ", i, " is out of range for ", n, " bytes.");
-        check(s.storage->device().is_cpu(), "UntypedStorage: only the bytes of CPU memory can be read one by one.");
-        return static_cast<uint8_t>(s.storage->data()[i < 0 ? i + n : i]);
-      }, "index"_a)
-      .def("__eq__", [](const StorageHandle& s, nb::handle other) {
-        return nb::isinstance<StorageHandle>(other) && nb::cast<const StorageHandle&>(other).storage == s.storage;
-      })
-      .def("__hash__", [](const StorageHandle& s) { return reinterpret_cast<uintptr_t>(s.storage) >> 4; });
-  def_method("untyped_storage", [](const Tensor& x) { return StorageHandle(x.storage()); }, "The memory that the tensor is a view of.");
+// The tensor over the object's own memory where there is such a thing.
+std::optional<Tensor> shared_memory(PyObject* object, std::optional<DType> dtype) {
+  if (is_tensor(object)) return as_tensor(object);
+  if (is_numpy_array(object)) return from_numpy(object, true);
+  if (is_numpy_scalar(object)) return std::nullopt;
+  if (has_dlpack(object) || PyCapsule_CheckExact(object)) return from_dlpack(object);
+  if (PyObject_CheckBuffer(object)) return from_buffer(object, dtype.value_or(get_default_dtype()), {});
+  return std::nullopt;
+}
+
+Tensor as_tensor_from_python(nb::handle data, std::optional<DType> dtype, std::optional<DeviceArg> device) {
+  if (is_tensor(data.ptr())) {
+    Tensor x = as_tensor(data.ptr());
+    return to(x, device ? device->device : x.device(), dtype.value_or(x.dtype()), false);
+  }
+  Device target = device ? device->device : Device{};
+  if (is_numpy_array(data.ptr())) {
+    Tensor x = from_numpy(data.ptr(), true);
+    return to(x, target, dtype.value_or(x.dtype()), false);
+  }
+  return tensor_from_data(data.ptr(), dtype, target);
+}
+
+Tensor asarray(nb::handle object, std::optional<DType> dtype, std::optional<DeviceArg> device, std::optional<bool> copy,
+               std::optional<bool> requires_grad) {
+  std::optional<Tensor> shared = shared_memory(object.ptr(), dtype);
+  Tensor x;
+  if (shared) {
+    Device target = device ? device->device : shared->device();
+    DType type = dtype.value_or(shared->dtype());
+    bool must_copy = type != shared->dtype() || (target != shared->device() && !(target.is_cuda() && target.index < 0));
+    check_value(!must_copy || copy.value_or(true), "asarray: a copy is needed for this dtype or device, but copy=False was given.");
+    x = to(*shared, target, type, copy.value_or(false));
+  } else {
+    check_value(copy.value_or(true), "asarray: a copy is needed of an object of type ", Py_TYPE(object.ptr())->tp_name, ", but copy=False was given.");
+    x = tensor_from_data(object.ptr(), dtype, device ? device->device : Device{});
+  }
+  if (x.requires_grad() && !requires_grad.value_or(true)) x = detach(x);
+  if (!x.requires_grad() && requires_grad.value_or(false)) require_grad(x, true);
+  return x;
 }
 
 }  // namespace
 
-std::optional<Tensor> tensor_of_ndarray(PyObject* object) {
-  if (!is_ndarray(object)) return std::nullopt;
-  return from_ndarray(object);
+int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
+  view->obj = nullptr;
+  Tensor x = as_tensor(self);
+  try {
+    if (const char* refusal = buffer_refusal(x, flags)) {
+      PyErr_SetString(PyExc_BufferError, refusal);
+      return -1;
+    }
+    auto kept = std::make_unique<Export>(x);
+    view->buf = x.data();
+    view->len = x.numel() * x.itemsize();
+    view->itemsize = x.itemsize();
+    view->readonly = 0;
+    view->ndim = static_cast<int>(x.dim());
+    view->format = (flags & PyBUF_FORMAT) ? const_cast<char*>(buffer_format(x.dtype())) : nullptr;
+    view->shape = (flags & PyBUF_ND) ? kept->dims.get() : nullptr;
+    view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? kept->dims.get() + x.dim() : nullptr;
+    view->suboffsets = nullptr;
+    view->internal = kept.release();
+  } catch (...) {
+    set_python_exception();
+    return -1;
+  }
+  view->obj = wrap(x);
+  return 0;
+}
+
+void tensor_releasebuffer(PyObject*, Py_buffer* view) { delete static_cast<Export*>(view->internal); }
+
+bool is_numpy_array(PyObject* object) { return is_numpy_instance(object, "ndarray"); }
+bool is_numpy_scalar(PyObject* object) { return is_numpy_instance(object, "generic"); }
+
+std::optional<DType> dtype_of_numpy(PyObject* object) {
+  nb::object dtype = nb::handle(object).attr("dtype");
+  std::string kind = nb::cast<std::string>(dtype.attr("kind"));
+  int64_t itemsize = nb::cast<int64_t>(dtype.attr("itemsize"));
+  for (int i = 0; i < kNumDTypes; ++i) {
+    DType type = static_cast<DType>(i);
+    const char* own = type == DType::Bool ? "b" : type == DType::UInt8 ? "u" : is_integral(type) ? "i" : is_floating(type) ? "f" : "c";
+    if (type != DType::BFloat16 && kind == own && itemsize == item_size(type)) return type;
+  }
+  return std::nullopt;
+}
+
+Tensor from_numpy(PyObject* array, bool warn_if_read_only) {
+  check_type(is_numpy_array(array), "from_numpy: expected np.ndarray (got ", Py_TYPE(array)->tp_name, ").");
+  nb::object type = nb::handle(array).attr("dtype");
+  std::optional<DType> dtype = dtype_of_numpy(array);
+  check_type(dtype.has_value(), "from_numpy: can't convert np.ndarray of type ", nb::str(type).c_str(),
+             ". The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint8, and bool.");
+  check_value(nb::cast<bool>(type.attr("isnative")),
+              "from_numpy: the given array has a byte order different from the native one. Use array.astype(array.dtype.newbyteorder('=')).");
+  HeapBuffer buffer(array, PyBUF_STRIDED_RO);
+  Py_buffer& view = *buffer.view;
+  Dims sizes(view.ndim), strides(view.ndim);
+  int64_t extent = 1;
+  bool is_empty = false;
+  for (int i = 0; i < view.ndim; ++i) {
+    check_value(view.strides[i] >= 0 || view.shape[i] < 2,
+                "from_numpy: at least one stride of the given array is negative, which tensors do not have. Copy it with array.copy().");
+    check_value(view.strides[i] % view.itemsize == 0,
+                "from_numpy: the strides of the given array are not multiples of the element size. Copy it with array.copy().");
+    sizes[i] = view.shape[i];
+    strides[i] = std::max<int64_t>(view.strides[i] / view.itemsize, 0);
+    is_empty |= sizes[i] == 0;
+    extent += (sizes[i] - 1) * strides[i];
+  }
+  if (view.readonly && warn_if_read_only) warn(kReadOnly);
+  Storage* storage = buffer.into_storage(static_cast<char*>(view.buf), is_empty ? 0 : extent * item_size(*dtype));
+  return own_storage(storage, *dtype, sizes, strides);
 }
 
 void bind_interop(nb::module_& m) {
-  bind_storage(m);
-  m.def("from_numpy", [](nb::handle array) {
-    check_type(is_ndarray(array.ptr()), "from_numpy: expected a numpy.ndarray, got ", Py_TYPE(array.ptr())->tp_name, ".");
-    return from_ndarray(array.ptr());
-  }, "ndarray"_a.none(), "A tensor that shares the memory of the array.");
-  m.def("from_dlpack", &from_dlpack, "ext_tensor"_a, "A tensor that shares the memory of an array of another library.");
-  m.def("frombuffer", &from_buffer, "buffer"_a, nb::kw_only(), "dtype"_a, "count"_a = -1, "offset"_a = 0, "requires_grad"_a = false,
-        "A 1-d tensor that shares the memory of an object with the buffer protocol.");
-  def_method("numpy", &to_numpy, nb::kw_only(), "force"_a = false, "An array that shares the memory of the tensor.");
-  def_method("__dlpack_device__", [](const Tensor& x) {
-    return nb::make_tuple(x.is_cpu() ? nb::device::cpu::value : nb::device::cuda::value, x.is_cpu() ? 0 : x.device().index);
-  });
-  def_method("__dlpack__", [](const Tensor& x, const nb::kwargs& options) {
-    if (x.requires_grad()) {
-      PyErr_SetString(PyExc_BufferError, "__dlpack__: the tensor requires grad, which DLPack cannot express. Use tensor.detach().");
-      throw_python_error();
-    }
-    return nb::cast(as_ndarray<nb::array_api>(x)).attr("__dlpack__")(**options);
-  });
+  m.def("from_numpy", [](nb::handle array) { return from_numpy(array.ptr(), true); }, "ndarray"_a,
+        R"(A tensor over the memory of a NumPy array: writes to one are seen in the other.
+
+Example:
+    >>> import numpy
+    >>> array = numpy.zeros(2)
+    >>> x = facula.from_numpy(array)
+    >>> array[0] = 1
+    >>> x
+    tensor([1., 0.], dtype=torch.float64))");
+  m.def("as_tensor", &as_tensor_from_python, "data"_a, "dtype"_a.none() = nb::none(), "device"_a.none() = nb::none(),
+        R"(The data as a tensor, without a copy where its memory can be shared (tensors, NumPy arrays).
+
+Example:
+    >>> x = facula.ones(2)
+    >>> facula.as_tensor(x) is x
+    True)");
+  m.def("asarray", &asarray, "obj"_a, nb::kw_only(), "dtype"_a.none() = nb::none(), "device"_a.none() = nb::none(), "copy"_a.none() = nb::none(),
+        "requires_grad"_a.none() = nb::none(), R"(The object as a tensor, sharing its memory where possible: arrays, DLPack, buffers.
+
+``copy=True`` always copies, ``copy=False`` raises where a copy is needed.
+
+Example:
+    >>> facula.asarray([1, 2])
+    tensor([1, 2]))");
+  m.def("frombuffer", [](nb::handle buffer, DType dtype, int64_t count, int64_t offset, bool requires_grad) {
+    Tensor x = from_buffer(buffer.ptr(), dtype, {count, offset});
+    if (requires_grad) require_grad(x, true);
+    return x;
+  }, "buffer"_a, nb::kw_only(), "dtype"_a, "count"_a = -1, "offset"_a = 0, "requires_grad"_a = false,
+  R"(A 1-d tensor over the memory of an object with the buffer protocol; ``offset`` is in bytes.
+
+Example:
+    >>> facula.frombuffer(bytearray([1, 0, 2, 0]), dtype=facula.int16)
+    tensor([1, 2], dtype=torch.int16))");
 }
 
 }  // namespace facula

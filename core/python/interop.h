@@ -1,4 +1,4 @@
-// Memory shared with NumPy.
+// Memory shared with other libraries: the buffer protocol and NumPy.
 #pragma once
 #include <optional>
 
@@ -6,7 +6,19 @@
 
 namespace facula {
 
-// The tensor over an array's memory; nothing if the object is no ndarray.
-std::optional<Tensor> tensor_of_ndarray(PyObject* object);
+// Slots of the type Tensor.
+int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags);
+void tensor_releasebuffer(PyObject* self, Py_buffer* view);
+
+bool is_numpy_array(PyObject* object);   // false as well if NumPy was never imported: then there are no arrays
+bool is_numpy_scalar(PyObject* object);  // np.float32(1) and the like
+// A tensor over the memory of an np.ndarray, which it keeps alive.
+Tensor from_numpy(PyObject* array, bool warn_if_read_only);
+// The dtype of a NumPy scalar or array; none if tensors have no such dtype.
+std::optional<DType> dtype_of_numpy(PyObject* object);
+
+// Whether the object can give a DLPack capsule, and the tensor over its memory.
+bool has_dlpack(PyObject* object);
+Tensor from_dlpack(PyObject* object);
 
 }  // namespace facula

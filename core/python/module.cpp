@@ -39,6 +39,9 @@ void bind_all(nb::module_& m) {
   bind_random(m);
   bind_autograd(m);
   bind_interop(m);
+  bind_dlpack(m);
+  bind_storage(m);
+  bind_legacy(m);
   bind_runtime(m);
 }
 

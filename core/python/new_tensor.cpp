@@ -1,135 +1,325 @@
 #include "python/new_tensor.h"
 
+#include <cmath>
+#include <limits>
+
 #include "autograd/node.h"
 #include "ops/ops.h"
 #include "python/bind.h"
 #include "python/interop.h"
+#include "python/storage.h"
 
 namespace facula {
 
 namespace {
 
-bool is_sequence(PyObject* object) { return PySequence_Check(object) && !PyUnicode_Check(object) && !PyBytes_Check(object); }
+bool is_sequence(PyObject* object) {
+  return PySequence_Check(object) && !PyUnicode_Check(object) && !PyBytes_Check(object) && !is_tensor(object);
+}
 
-// Walks nested sequences twice: first for shape and dtype, then for the values.
-class DataReader {
+void warn(const char* message) {
+  if (PyErr_WarnEx(PyExc_UserWarning, message, 1) != 0) throw_python_error();
+}
+
+// ---- one value
+
+template <class T>
+[[noreturn]] void fail_overflow() {
+  fail(ErrorKind::Runtime, "tensor: value cannot be converted to type ", DTypeOf<T>::value, " without overflow");
+}
+
+template <class T>
+T integer_from(int64_t value) {
+  // Unsigned types take the negative numbers of their width too, as PyTorch's do.
+  constexpr int64_t max = std::numeric_limits<T>::max();
+  constexpr int64_t min = std::is_unsigned_v<T> ? -max : static_cast<int64_t>(std::numeric_limits<T>::min());
+  if (value < min || value > max) fail_overflow<T>();
+  return static_cast<T>(value);
+}
+
+template <class T>
+T integer_from(double value) {
+  // 2^63 is the first double beyond int64.
+  if (!(value >= -0x1p63 && value < 0x1p63)) fail_overflow<T>();
+  return integer_from<T>(static_cast<int64_t>(value));
+}
+
+int64_t int64_from_long(PyObject* object) {
+  int overflow;
+  long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
+  check_value(!overflow, "tensor: Overflow when unpacking long long: ", nb::repr(nb::handle(object)).c_str(), " does not fit into int64.");
+  return value;
+}
+
+double double_from(PyObject* object) {
+  double value = PyFloat_AsDouble(object);
+  if (value == -1.0 && PyErr_Occurred()) throw_python_error();
+  return value;
+}
+
+template <class T>
+T convert(Scalar value) {
+  if constexpr (!std::is_same_v<T, bool> && std::is_integral_v<T>) {
+    if (value.is_floating()) return integer_from<T>(value.to_double());
+    if (value.is_integral()) return integer_from<T>(value.to_int());
+  }
+  if constexpr (!is_complex_v<T>) check_type(!value.is_complex(), "tensor: must be real number, not complex: the dtype is ", DTypeOf<T>::value, ".");
+  return value.to<T>();
+}
+
+Scalar scalar_from_tensor(const Tensor& x) {
+  check_value(x.numel() == 1, "tensor: only one element tensors can be converted to Python scalars, got ", x,
+              " in a list. Use stack() to put tensors together.");
+  if (x.requires_grad())
+    warn("tensor: the value of a tensor that requires grad becomes a number without history. Use stack() to keep it, or detach() first.");
+  return item(x);
+}
+
+// Any object that stands for a number.
+template <class T>
+T value_from(PyObject* object) {
+  nb::object keep = nb::borrow(object);  // the conversions below run code that may remove it from its list
+  if (is_tensor(object)) return convert<T>(scalar_from_tensor(as_tensor(object)));
+  if constexpr (std::is_same_v<T, bool>) {
+    int truth = PyObject_IsTrue(object);
+    if (truth < 0) throw_python_error();
+    return truth;
+  } else if constexpr (is_complex_v<T>) {
+    Py_complex value = PyComplex_AsCComplex(object);
+    if (value.real == -1.0 && PyErr_Occurred()) throw_python_error();
+    return T(std::complex<double>(value.real, value.imag));
+  } else if constexpr (is_floating_v<T>) {
+    check_type(!PyComplex_Check(object), "tensor: must be real number, not complex.");
+    return Scalar(double_from(object)).to<T>();
+  } else {
+    if (PyLong_Check(object)) return integer_from<T>(int64_from_long(object));
+    if (PyFloat_Check(object)) return integer_from<T>(double_from(object));
+    if (!PyIndex_Check(object) && Py_TYPE(object)->tp_as_number && Py_TYPE(object)->tp_as_number->nb_float)
+      return integer_from<T>(double_from(object));
+    PyObject* number = PyNumber_Index(object);
+    if (!number) throw_python_error();
+    return integer_from<T>(int64_from_long(nb::steal(number).ptr()));
+  }
+}
+
+template <class T>
+T read_value(PyObject* object) {
+  if constexpr (is_floating_v<T> && !is_reduced_float_v<T>)
+    if (PyFloat_CheckExact(object)) return static_cast<T>(PyFloat_AS_DOUBLE(object));
+  if constexpr (std::is_same_v<T, int64_t>)
+    if (PyLong_CheckExact(object)) return int64_from_long(object);
+  return value_from<T>(object);
+}
+
+// ---- nested sequences
+
+// The items of a sequence. Converting one may run code that changes the list, so its length is asked each time.
+class Items {
  public:
-  explicit DataReader(PyObject* data) { find_shape(data); }
+  explicit Items(PyObject* data) {
+    PyObject* list = PySequence_Fast(data, "tensor: expected a sequence");
+    if (!list) throw_python_error();
+    list_ = nb::steal(list);
+  }
+  Py_ssize_t size() const { return PySequence_Fast_GET_SIZE(list_.ptr()); }
+  PyObject* operator[](Py_ssize_t i) const { return PySequence_Fast_GET_ITEM(list_.ptr(), i); }
 
+ private:
+  nb::object list_;
+};
+
+// NumPy arrays in a list are read as the lists that they stand for.
+nb::object plain(PyObject* item) {
+  if (is_numpy_array(item) && PySequence_Size(item) >= 0) return nb::handle(item).attr("tolist")();
+  PyErr_Clear();  // a 0-d array has no length: it is a number
+  return nb::borrow(item);
+}
+
+Dims find_shape(PyObject* data) {
   Dims shape;
-  std::optional<DType> dtype;  // none if there are no values
+  nb::object at = plain(data);
+  while (is_sequence(at.ptr())) {
+    if (is_numpy_array(at.ptr()) || is_numpy_scalar(at.ptr())) return shape;
+    Py_ssize_t n = PySequence_Size(at.ptr());
+    if (n < 0) throw_python_error();
+    shape.push_back(n);
+    check_value(shape.size() <= kMaxDims, "tensor: too many dimensions '", Py_TYPE(at.ptr())->tp_name, "': the data is nested more than ", kMaxDims,
+                " levels deep. Does a list contain itself?");
+    if (n == 0) return shape;
+    PyObject* first = PySequence_GetItem(at.ptr(), 0);
+    if (!first) throw_python_error();
+    at = plain(nb::steal(first).ptr());
+  }
+  check_value(shape.empty() || !PyUnicode_Check(at.ptr()), "tensor: too many dimensions 'str': expected numbers in the data, got a string.");
+  return shape;
+}
 
-  void infer_dtype(PyObject* data, size_t depth = 0) {
-    if (depth == shape.size()) return add_type(data);
-    for_each(data, depth, [&](PyObject* item) { infer_dtype(item, depth + 1); });
+DType dtype_of_value(PyObject* item) {
+  if (is_tensor(item)) return as_tensor(item).dtype();
+  if (is_numpy_scalar(item) || is_numpy_array(item)) {
+    std::optional<DType> dtype = dtype_of_numpy(item);
+    check_type(dtype.has_value(), "tensor: can't convert a NumPy value of type ", nb::str(nb::handle(item).attr("dtype")).c_str(), ".");
+    return *dtype;
+  }
+  if (PyFloat_Check(item)) return get_default_dtype();
+  if (PyBool_Check(item)) return DType::Bool;
+  if (PyLong_Check(item)) return DType::Int64;
+  if (PyComplex_Check(item)) return to_complex_dtype(get_default_dtype());
+  check_value(!PyUnicode_Check(item), "tensor: too many dimensions 'str': expected numbers in the data, got a string.");
+  check_type(!is_sequence(item), "tensor: expected a number at this depth, got a ", Py_TYPE(item)->tp_name, ": the data is ragged.");
+  fail(ErrorKind::Runtime, "tensor: Could not infer dtype of ", Py_TYPE(item)->tp_name);
+}
+
+// The dtypes of all values, one bit for each.
+class DTypeFinder {
+ public:
+  explicit DTypeFinder(size_t n_dims) : n_dims_(n_dims) {}
+
+  void add(PyObject* data, size_t depth = 0) {
+    if (depth == n_dims_) return add(dtype_of_value(data));
+    check_type(is_sequence(data), "tensor: not a sequence: expected one at dim ", depth, ", got ", Py_TYPE(data)->tp_name, ".");
+    if (is_numpy_array(data)) {
+      std::optional<DType> dtype = dtype_of_numpy(data);
+      check_type(dtype.has_value(), "tensor: can't convert np.ndarray of type ", nb::str(nb::handle(data).attr("dtype")).c_str(), ".");
+      return add(*dtype);
+    }
+    Items items(data);
+    if (items.size() == 0) return add(get_default_dtype());
+    if (depth + 1 < n_dims_) {
+      for (Py_ssize_t i = 0; i < items.size(); ++i) add(nb::borrow(items[i]).ptr(), depth + 1);
+      return;
+    }
+    bool any_float = false, any_int = false;
+    for (Py_ssize_t i = 0; i < items.size(); ++i) {
+      PyObject* item = items[i];
+      if (PyFloat_CheckExact(item)) any_float = true;
+      else if (PyLong_CheckExact(item)) any_int = true;
+      else add(dtype_of_value(nb::borrow(item).ptr()));
+    }
+    if (any_float) add(get_default_dtype());
+    if (any_int) add(DType::Int64);
   }
 
-  template <class T>
-  void read(PyObject* data, T*& out, size_t depth = 0) {
-    if (depth < shape.size()) return for_each(data, depth, [&](PyObject* item) { read(item, out, depth + 1); });
-    Scalar value;
-    check_type(scalar_from_object(data, value), "tensor: expected numbers in the data, got ", Py_TYPE(data)->tp_name, ".");
-    if constexpr (!is_complex_v<T>)
-      check_type(!value.is_complex(), "tensor: a complex value cannot be stored in a tensor of ", DTypeOf<T>::value, ".");
-    *out++ = value.to<T>();
+  DType result() const {
+    std::optional<DType> dtype;
+    for (int i = 0; i < kNumDTypes; ++i)
+      if (seen_ >> i & 1) dtype = dtype ? promote_types(*dtype, static_cast<DType>(i)) : static_cast<DType>(i);
+    return dtype.value_or(get_default_dtype());
   }
 
  private:
-  void find_shape(PyObject* data) {
-    std::vector<nb::object> keep;
-    PyObject* at = data;
-    while (true) {
-      if (is_tensor(at)) {
-        for (int64_t size : as_tensor(at).sizes()) shape.push_back(size);
-        return;
-      }
-      Scalar number;
-      if (number_from_object(at, number) || !is_sequence(at)) return;
-      Py_ssize_t n = PySequence_Size(at);
-      if (n < 0) throw_python_error();
-      shape.push_back(n);
-      check_value(shape.size() <= kMaxDims, "tensor: the data is nested more than ", kMaxDims, " levels deep (does a list contain itself?).");
-      if (n == 0) return;
-      PyObject* first = PySequence_GetItem(at, 0);
-      if (!first) throw_python_error();
-      keep.push_back(nb::steal(first));
-      at = first;
-    }
-  }
+  void add(DType dtype) { seen_ |= 1u << static_cast<int>(dtype); }
 
-  template <class F>
-  void for_each(PyObject* data, size_t depth, F&& f) {
-    check_type(is_sequence(data) || is_tensor(data), "tensor: expected a sequence of length ", shape[depth], " at dim ", depth, ", got ",
-               Py_TYPE(data)->tp_name, ".");
-    PyObject* list = PySequence_Fast(data, "tensor: expected a sequence");
-    if (!list) throw_python_error();
-    nb::object owner = nb::steal(list);
-    Py_ssize_t n = PySequence_Fast_GET_SIZE(list);
-    check_value(n == shape[depth], "tensor: expected sequence of length ", shape[depth], " at dim ", depth, " (got ", n, ").");
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); ++i) f(PySequence_Fast_GET_ITEM(list, i));
-  }
-
-  void add_type(PyObject* item) {
-    DType found;
-    Scalar number;
-    if (is_tensor(item)) {
-      found = as_tensor(item).dtype();
-    } else if (PyLong_Check(item) && !PyBool_Check(item)) {
-      int overflow;
-      PyLong_AsLongLongAndOverflow(item, &overflow);
-      check(!overflow, "tensor: overflow when unpacking long long: an int does not fit into int64.");
-      found = DType::Int64;
-    } else {
-      if (is_sequence(item) && !number_from_object(item, number))
-        fail(ErrorKind::Value, "tensor: expected a number at this depth, got a ", Py_TYPE(item)->tp_name, "; the data is ragged.");
-      check_type(number_from_object(item, number), "tensor: expected numbers in the data, got ", Py_TYPE(item)->tp_name, ".");
-      found = number.dtype();
-    }
-    dtype = dtype ? promote_types(*dtype, found) : found;
-  }
+  size_t n_dims_;
+  uint32_t seen_ = 0;
 };
+
+template <class T>
+void read_nested(PyObject* data, const Dims& shape, size_t depth, T*& out) {
+  if (depth == shape.size()) {
+    *out++ = read_value<T>(data);
+    return;
+  }
+  check_type(is_sequence(data), "tensor: not a sequence: expected one of length ", shape[depth], " at dim ", depth, ", got ", Py_TYPE(data)->tp_name,
+             ".");
+  Items items(plain(data).ptr());
+  check_value(items.size() == shape[depth], "tensor: expected sequence of length ", shape[depth], " at dim ", depth, " (got ", items.size(), ")");
+  bool is_last = depth + 1 == shape.size();
+  for (int64_t i = 0; i < shape[depth]; ++i) {
+    check_value(i < items.size(), "tensor: the data changed while it was read.");
+    if (is_last) *out++ = read_value<T>(items[i]);
+    else read_nested(nb::borrow(items[i]).ptr(), shape, depth + 1, out);
+  }
+}
+
+Tensor read_data(PyObject* data, std::optional<DType> dtype, Device device) {
+  check_type(!PyUnicode_Check(data) && !PyBytes_Check(data), "new(): invalid data type '", Py_TYPE(data)->tp_name, "'");
+  Dims shape = find_shape(data);
+  if (!dtype) {
+    DTypeFinder finder(shape.size());
+    finder.add(data);
+    dtype = finder.result();
+  }
+  Tensor x = empty(shape, *dtype);
+  if (x.numel() != 0)
+    visit_dtype(*dtype, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      T* out = x.data_as<T>();
+      read_nested(data, shape, 0, out);
+    });
+  return to(x, device, *dtype, false);
+}
+
+// ---- historic constructors
+
+Device device_argument(const char* name, PyObject* kwargs) {
+  Device device;
+  PyObject *key, *value;
+  Py_ssize_t at = 0;
+  while (kwargs && PyDict_Next(kwargs, &at, &key, &value)) {
+    check_type(PyUnicode_CompareWithASCIIString(key, "device") == 0, name, "() got an unexpected keyword argument ", nb::repr(nb::handle(key)).c_str(),
+               ".");
+    if (value != Py_None) check_type(device_from_object(value, device), name, ": expected a device, got ", nb::repr(nb::handle(value)).c_str(), ".");
+  }
+  return device;
+}
+
+bool is_size(PyObject* object) { return PyTuple_Check(object) && std::strcmp(Py_TYPE(object)->tp_name, "facula.Size") == 0; }
+
+Tensor legacy_from_one(const char* name, DType dtype, PyObject* data, Device device) {
+  Dims sizes;
+  if (is_tensor(data)) {
+    Tensor x = as_tensor(data);
+    check_type(x.dtype() == dtype, name, ": expected a tensor of ", dtype, ", got ", x, ". Convert it with to().");
+    return alias(x);
+  }
+  if (std::optional<StorageArg> source = storage_from_object(data)) {
+    check_type(!source->dtype || *source->dtype == dtype, name, ": expected a storage of ", dtype, ", got one of ", *source->dtype, ".");
+    int64_t n = source->storage->nbytes() / item_size(dtype);
+    return from_storage(source->storage, dtype, {n}, {1}, 0);
+  }
+  if (is_size(data) && dims_from_object(data, sizes)) return empty(sizes, dtype, device);
+  check_type(is_sequence(data), "new(): data must be a sequence (got ", Py_TYPE(data)->tp_name, ")");
+  if (is_numpy_array(data)) return tensor_from_data(data, dtype, device);
+  return read_data(data, dtype, device);
+}
 
 }  // namespace
 
 Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype, Device device) {
+  NoGradGuard guard;
+  auto copied = [&](const Tensor& x) { return to(x, device, dtype.value_or(x.dtype()), true, MemoryFormat::Contiguous); };
   if (is_tensor(data)) {
+    warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+         "sourceTensor.detach().clone().requires_grad_(True), rather than tensor(sourceTensor).");
     Tensor x = as_tensor(data);
-    NoGradGuard guard;
     return to(x, device, dtype.value_or(x.dtype()), true);
   }
-  if (std::optional<Tensor> array = tensor_of_ndarray(data)) return to(*array, device, dtype.value_or(array->dtype()), true);
-  DataReader reader(data);
-  if (!dtype) {
-    reader.infer_dtype(data);
-    dtype = reader.dtype.value_or(get_default_dtype());
-  }
-  Tensor x = empty(reader.shape, *dtype);
-  visit_dtype(*dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    T* out = x.data_as<T>();
-    reader.read(data, out);
-  });
-  return to(x, device, *dtype, false);
+  if (is_numpy_array(data)) return copied(from_numpy(data, false));
+  if (!is_sequence(data) && !is_numpy_scalar(data) && has_dlpack(data)) return copied(from_dlpack(data));
+  return read_data(data, dtype, device);
 }
 
-Tensor legacy_new(PyTypeObject* type, PyObject* args, PyObject*) {
+Tensor legacy_tensor(const char* name, DType dtype, PyObject* args, PyObject* kwargs) {
+  Device device = device_argument(name, kwargs);
   Py_ssize_t n = PyTuple_GET_SIZE(args);
-  PyObject* first = n ? PyTuple_GET_ITEM(args, 0) : nullptr;
-  Tensor x;
+  if (n == 0) return empty({0}, dtype, device);
+  int64_t size;
+  if (n == 1 && !index_from_object(PyTuple_GET_ITEM(args, 0), size)) return legacy_from_one(name, dtype, PyTuple_GET_ITEM(args, 0), device);
   Dims sizes;
-  if (n == 1 && is_tensor(first)) {
-    x = as_tensor(first);
-  } else if (n == 1 && (PyList_Check(first) || PyTuple_Check(first)) && std::string(Py_TYPE(first)->tp_name) != "facula.Size") {
-    x = tensor_from_data(first, get_default_dtype(), {});
-  } else if (n == 1 && dims_from_object(first, sizes)) {
-    x = empty(sizes, get_default_dtype());
-  } else if (n == 0) {
-    x = empty({0}, get_default_dtype());
-  } else {
-    check_type(dims_from_object(args, sizes), "Tensor: expected sizes, a sequence of numbers or a tensor.");
-    x = empty(sizes, get_default_dtype());
-  }
-  return alias_as(type, x);
+  check_type(dims_from_object(args, sizes), name, ": expected sizes, a sequence of numbers, a tensor or a storage, got ",
+             nb::repr(nb::handle(args)).c_str(), ".");
+  return empty(sizes, dtype, device);
+}
+
+Tensor legacy_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  return alias_as(type, legacy_tensor("Tensor", get_default_dtype(), args, kwargs));
+}
+
+void bind_legacy(nb::module_& m) {
+  m.def("_legacy_tensor", [](const std::string& name, DType dtype, const nb::args& args, const nb::kwargs& kwargs) {
+    return legacy_tensor(name.c_str(), dtype, args.ptr(), kwargs.ptr());
+  }, "name"_a, "dtype"_a, "args"_a, "kwargs"_a);
 }
 
 }  // namespace facula

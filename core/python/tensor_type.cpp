@@ -6,6 +6,7 @@
 #include "autograd/node.h"
 #include "ops/ops.h"
 #include "python/bind.h"
+#include "python/interop.h"
 #include "python/new_tensor.h"
 #include "python/slots.h"
 
@@ -266,6 +267,15 @@ Py_ssize_t tensor_len(PyObject* self) {
   return x.size(0);
 }
 
+PyObject* tensor_iter(PyObject* self) {
+  return guarded([&] {
+    Tensor x = self_of(self);
+    check_type(x.dim() > 0, "iteration over a 0-d tensor");
+    nb::object rows = nb::cast(unbind(x, 0));
+    return PyObject_GetIter(rows.ptr());
+  });
+}
+
 Py_hash_t tensor_hash(PyObject* self) { return static_cast<Py_hash_t>(reinterpret_cast<size_t>(self) >> 4); }
 
 template <auto f>
@@ -311,6 +321,9 @@ void bind_tensor_type(nb::module_& m) {
       {Py_tp_clear, slot<tensor_clear>()},
       {Py_tp_new, slot<tensor_new>()},
       {Py_tp_hash, slot<tensor_hash>()},
+      {Py_tp_iter, slot<tensor_iter>()},
+      {Py_bf_getbuffer, slot<tensor_getbuffer>()},
+      {Py_bf_releasebuffer, slot<tensor_releasebuffer>()},
       {Py_tp_getset, properties},
       {Py_tp_members, members},
       {Py_tp_methods, methods},

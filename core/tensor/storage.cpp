@@ -15,6 +15,7 @@ Storage* Storage::allocate(int64_t nbytes, Device device) {
   Storage* storage = new Storage;
   storage->data_ = data;
   storage->nbytes_ = nbytes;
+  storage->capacity_ = nbytes;
   storage->device_ = device;
   storage->stream_ = stream;
   return storage;
@@ -24,6 +25,7 @@ Storage* Storage::wrap(void* data, int64_t nbytes, Device device, Deleter delete
   Storage* storage = new Storage;
   storage->data_ = data;
   storage->nbytes_ = nbytes;
+  storage->capacity_ = nbytes;
   storage->device_ = device;
   storage->deleter_ = deleter;
   storage->context_ = context;
@@ -34,7 +36,7 @@ void Storage::free_data() {
   if (deleter_) {
     deleter_(context_);
   } else if (data_) {
-    backend_of(device_).allocator(device_).deallocate(data_, nbytes_, stream_);
+    backend_of(device_).allocator(device_).deallocate(data_, capacity_, stream_);
   }
 }
 
@@ -44,13 +46,18 @@ void Storage::destroy() {
 }
 
 void Storage::resize(int64_t nbytes) {
-  check(is_resizable(), "resize_: the memory belongs to another library and cannot be resized.");
+  check(is_resizable(), "resize_: the memory is shared with another library and cannot be resized.");
+  if (nbytes <= capacity_) {
+    nbytes_ = nbytes;
+    return;
+  }
   Backend& backend = backend_of(device_);
   void* bigger = backend.allocator(device_).allocate(nbytes, stream_);
   backend.copy_bytes(bigger, device_, data_, device_, std::min(nbytes, nbytes_));
   free_data();
   data_ = bigger;
   nbytes_ = nbytes;
+  capacity_ = nbytes;
 }
 
 }  // namespace facula

@@ -43,11 +43,15 @@ class Storage {
   char* data() const { return static_cast<char*>(data_); }
   int64_t nbytes() const { return nbytes_; }
   Device device() const { return device_; }
-  bool is_resizable() const { return deleter_ == nullptr; }
-  // Keeps the common prefix. Raises for borrowed memory.
+  bool is_resizable() const { return deleter_ == nullptr && !is_exported_; }
+  // Somebody outside (NumPy, DLPack) has the address from now on.
+  void forbid_resize() { is_exported_ = true; }
+  // Keeps the common prefix. Raises for memory that other libraries own or look at. A block that shrinks keeps its
+  // memory: tensors that still look at its end must not read what is not theirs.
   void resize(int64_t nbytes);
 
   VersionCounter version;
+  void* python_object = nullptr;  // the UntypedStorage that shows it in Python, while there is one; not owned
 
  private:
   Storage() = default;
@@ -57,8 +61,10 @@ class Storage {
 
   void* data_ = nullptr;
   int64_t nbytes_ = 0;
+  int64_t capacity_ = 0;  // bytes allocated
   int64_t n_refs_ = 1;
   Device device_;
+  bool is_exported_ = false;
   Deleter deleter_ = nullptr;
   void* context_ = nullptr;
   void* stream_ = nullptr;  // the stream the block was allocated on
