@@ -3,13 +3,29 @@
 ``import facula as torch`` is the usual way to port a script.
 """
 
-from facula import _core, _ops, _tensor, autograd, backends, cuda, func, random, utils
+from facula import (
+    _core,
+    _legacy,
+    _ops,
+    _tensor,
+    autograd,
+    backends,
+    cuda,
+    func,
+    random,
+    storage,
+    utils,
+)
 from facula._core import *  # noqa: F403
+from facula._legacy import *  # noqa: F403
 from facula._limits import finfo, iinfo
 from facula._ops import *  # noqa: F403
 from facula._ops.methods import METHODS as _METHODS
+from facula._tensor import is_conj, is_neg, resolve_conj, resolve_neg
 from facula._tensor_str import set_printoptions
 from facula.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from facula.storage import TypedStorage
+from facula.utils.dlpack import from_dlpack
 
 __version__ = "0.1.0"
 
@@ -22,18 +38,26 @@ _INTERNAL = {"FunctionNode", "Node", "record_function", "run_backward", "unpack_
 
 __all__ = [
     *(name for name in dir(_core) if name[0] != "_" != name[-1] and name not in _INTERNAL),
+    *_legacy.__all__,
     *_ops.__all__,
+    "TypedStorage",
     "autograd",
     "backends",
     "cuda",
     "enable_grad",
     "finfo",
+    "from_dlpack",
     "func",
     "iinfo",
     "inference_mode",
+    "is_conj",
+    "is_neg",
     "no_grad",
     "random",
+    "resolve_conj",
+    "resolve_neg",
     "set_grad_enabled",
     "set_printoptions",
+    "storage",
     "utils",
 ]

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import copy
+from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from facula import _core, _legacy, _utils
 from facula._core import Node, Tensor
 from facula._tensor_str import tensor_format, tensor_repr
+from facula.storage import TypedStorage
+from facula.utils import dlpack
 from facula.utils.hooks import RemovableHandle
+
+if TYPE_CHECKING:
+    import numpy
 
 
 def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
@@ -55,6 +63,195 @@ def _register_node_prehook(self: Node, fn: Callable[..., Any]) -> RemovableHandl
     return RemovableHandle.add(self._prehooks(), fn)
 
 
+def numpy_array(self: Tensor, *, force: bool = False) -> numpy.ndarray:
+    """A NumPy array over the tensor's memory: writes to one are seen in the other.
+
+    ``force=True`` also takes tensors that require grad or are on another device, by a copy if one
+    is needed.
+
+    Example:
+        >>> facula.ones(2).numpy().tolist()
+        [1.0, 1.0]
+    """
+    import numpy  # here, for only those who use NumPy pay for its import
+
+    if force:
+        self = self.detach().cpu()
+    if self.requires_grad:
+        raise RuntimeError(
+            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+        )
+    if self.is_cuda:
+        raise TypeError(
+            f"can't convert {self.device} device type tensor to numpy. "
+            "Use Tensor.cpu() to copy the tensor to host memory first."
+        )
+    if self.dtype == _core.bfloat16:
+        raise TypeError("numpy: NumPy has no bfloat16. Convert the tensor with float() first.")
+    return numpy.asarray(memoryview(self))
+
+
+def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray:
+    import numpy
+
+    return numpy.array(numpy_array(self), dtype=dtype, copy=copy)
+
+
+def _array_wrap(
+    self: Tensor, array: numpy.ndarray, context: Any = None, return_scalar: bool = False
+) -> Tensor:
+    # As PyTorch: what NumPy's functions answer with True and False comes back as 1 and 0.
+    return _core.from_numpy(array.astype("uint8") if array.dtype == bool else array)
+
+
+def _dlpack_device(self: Tensor) -> tuple[dlpack.DLDeviceType, int]:
+    return dlpack.dlpack_device(self.device)
+
+
+def storage(self: Tensor) -> TypedStorage:
+    """The memory that the tensor looks at, as elements of its dtype.
+
+    Example:
+        >>> facula.arange(4).narrow(0, 2, 2).storage().tolist()
+        [0, 1, 2, 3]
+    """
+    return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype)
+
+
+def _reduce_ex(self: Tensor, protocol: int) -> tuple[Any, ...]:
+    geometry = self.storage_offset(), tuple(self.shape), self.stride()
+    args = (storage(self), *geometry, self.requires_grad, OrderedDict())
+    if type(self) is Tensor and not self.__dict__:
+        return _utils._rebuild_tensor_v2, args
+    rebuild = _utils._rebuild_tensor_v2, type(self), args, self.__dict__
+    return _utils._rebuild_from_type_v2, rebuild
+
+
+def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    if not self.is_leaf:
+        raise RuntimeError(
+            "deepcopy: only tensors made by the user (leaves of the graph) can be deep-copied. "
+            "Use detach() or clone() for a result of operations."
+        )
+    if id(self) in memo:
+        return memo[id(self)]
+    memory = copy.deepcopy(self.untyped_storage(), memo)
+    geometry = self.storage_offset(), self.shape, self.stride()
+    result = _core._tensor_over(memory, self.dtype, *geometry)
+    if type(self) is not Tensor:
+        result = _core._make_subclass(type(self), result)
+    result.requires_grad = self.requires_grad
+    memo[id(self)] = result
+    if self.grad is not None:
+        result.grad = copy.deepcopy(self.grad, memo)
+    if self.__dict__:
+        result.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    return result
+
+
+def _contains(self: Tensor, element: Any) -> bool:
+    if not isinstance(element, (Tensor, bool, int, float, complex)):
+        raise RuntimeError(
+            f"Tensor.__contains__: expected a tensor or a number, got {type(element).__name__}."
+        )
+    return bool((element == self).any())
+
+
+def _reversed(self: Tensor) -> Tensor:
+    return self.flip(0) if self.dim() else self
+
+
+def _complex(self: Tensor) -> complex:
+    if self.numel() != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    return complex(self.item())
+
+
+def _check_values(self: Tensor, name: str) -> None:
+    if self.requires_grad:
+        raise RuntimeError(f"{name}: cannot call a Python function on a tensor that requires grad.")
+    if self.is_cuda:
+        raise TypeError(f"{name}: only implemented on CPU tensors.")
+
+
+def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Replace every element by ``callable(element)``. Slow: one Python call for each.
+
+    Example:
+        >>> facula.tensor([1.0, 2.0]).apply_(lambda v: v * 10)
+        tensor([10., 20.])
+    """
+    _check_values(self, "apply_")
+    values = [callable(value) for value in self.reshape(-1).tolist()]
+    return self.copy_(_core.tensor(values, dtype=self.dtype).reshape(self.shape))
+
+
+def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Replace every element by ``callable(element, other)`` with the elements of ``tensor``.
+
+    Example:
+        >>> facula.tensor([1.0, 2.0]).map_(facula.tensor([3.0, 4.0]), lambda a, b: a * b)
+        tensor([3., 8.])
+    """
+    _check_values(self, "map_")
+    if tensor.dtype != self.dtype:
+        raise TypeError(f"map_: expected a tensor of {self.dtype}, got {tensor.dtype}.")
+    others = tensor.expand(self.shape).reshape(-1).tolist()
+    values = [callable(a, b) for a, b in zip(self.reshape(-1).tolist(), others, strict=True)]
+    return self.copy_(_core.tensor(values, dtype=self.dtype).reshape(self.shape))
+
+
+def is_conj(input: Tensor) -> bool:
+    """False: conjugates are computed at once, never marked.
+
+    Example:
+        >>> facula.is_conj(facula.tensor(1j))
+        False
+    """
+    return False
+
+
+def is_neg(input: Tensor) -> bool:
+    """False: negatives are computed at once, never marked.
+
+    Example:
+        >>> facula.is_neg(facula.tensor(-1))
+        False
+    """
+    return False
+
+
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself, as no conjugation is ever pending.
+
+    Example:
+        >>> facula.resolve_conj(facula.tensor(1j))
+        tensor(0.+1.j)
+    """
+    return input
+
+
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself, as no negation is ever pending.
+
+    Example:
+        >>> facula.resolve_neg(facula.tensor(1))
+        tensor(1)
+    """
+    return input
+
+
+def dim_order(self: Tensor) -> tuple[int, ...]:
+    """The dimensions from the outermost in memory to the innermost.
+
+    Example:
+        >>> facula.ones(2, 3).t().dim_order()
+        (1, 0)
+    """
+    strides = self.stride()
+    return tuple(sorted(range(self.dim()), key=lambda dim: -strides[dim]))
+
+
 def attach(name: str, function: Callable[..., Any]) -> None:
     """Make ``function`` the method ``name`` of every tensor."""
     setattr(Tensor, name, function)
@@ -62,6 +259,29 @@ def attach(name: str, function: Callable[..., Any]) -> None:
 
 attach("__repr__", tensor_repr)
 attach("__format__", tensor_format)
+attach("numpy", numpy_array)
+attach("__array__", _array)
+attach("__array_wrap__", _array_wrap)
+Tensor.__array_priority__ = 1000  # NumPy's operators leave mixed expressions to the tensor
+attach("__dlpack__", dlpack.export)
+attach("__dlpack_device__", _dlpack_device)
+attach("storage", storage)
+attach("_typed_storage", storage)
+attach("__reduce_ex__", _reduce_ex)
+attach("__deepcopy__", _deepcopy)
+attach("__contains__", _contains)
+attach("__reversed__", _reversed)
+attach("__complex__", _complex)
+attach("apply_", apply_)
+attach("map_", map_)
+attach("is_conj", is_conj)
+attach("is_neg", is_neg)
+attach("resolve_conj", resolve_conj)
+attach("resolve_neg", resolve_neg)
+attach("dim_order", dim_order)
+attach("type", _legacy.tensor_type)
+attach("new", _legacy.new)
+Tensor._make_subclass = staticmethod(_core._make_subclass)
 attach("register_hook", register_hook)
 attach("register_post_accumulate_grad_hook", register_post_accumulate_grad_hook)
 Node.__doc__ = "A derivative in the graph: ``grad_fn`` of a tensor."

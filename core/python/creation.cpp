@@ -96,7 +96,7 @@ void bind_creation(nb::module_& m) {
         Device where = device ? device->device : is_tensor(data.ptr()) ? as_tensor(data.ptr()).device() : Device{};
         return finish(tensor_from_data(data.ptr(), dtype, where), requires_grad);
       },
-      "data"_a, nb::kw_only(), "dtype"_a.none() = nb::none(), "device"_a.none() = nb::none(), "requires_grad"_a = false, "pin_memory"_a = false,
+      "data"_a.none(), nb::kw_only(), "dtype"_a.none() = nb::none(), "device"_a.none() = nb::none(), "requires_grad"_a = false, "pin_memory"_a = false,
       R"(A new tensor with a copy of the data: a number, nested sequences of numbers, an array, a tensor.
 
 The dtype is inferred: int64 for ints, the default dtype for floats, bool, complex.
@@ -154,7 +154,7 @@ Example:
   "As full, with this tensor's dtype and device.");
   def_method("new_tensor", [](const Tensor& x, nb::handle data, MaybeDType dtype, MaybeDevice device, bool requires_grad) {
     return finish(tensor_from_data(data.ptr(), dtype.value_or(x.dtype()), device ? device->device : x.device()), requires_grad);
-  }, "data"_a, nb::kw_only(), "dtype"_a.none() = nb::none(), "device"_a.none() = nb::none(), "requires_grad"_a = false,
+  }, "data"_a.none(), nb::kw_only(), "dtype"_a.none() = nb::none(), "device"_a.none() = nb::none(), "requires_grad"_a = false,
   "A copy of the data as a tensor of this tensor's dtype and device.");
 
   auto make_arange = [](Scalar start, Scalar end, Scalar step, const Out& out, MaybeDType dtype, nb::handle, MaybeDevice device, bool, bool requires_grad) {

@@ -188,7 +188,7 @@ void bind_dlpack(nb::module_& m) {
   m.def("_to_dlpack", [](const Tensor& x, bool versioned) {
     return versioned ? to_capsule<DLManagedTensorVersioned>(x) : to_capsule<DLManagedTensor>(x);
   }, "input"_a, "versioned"_a);
-  m.def("_from_dlpack", [](nb::handle capsule) { return from_capsule(capsule.ptr()); }, "capsule"_a);
+  m.def("_from_dlpack", [](nb::handle capsule) { return from_capsule(capsule.ptr()); }, "capsule"_a.none());
   m.def("_current_stream", [](DeviceArg device) {
     return reinterpret_cast<uintptr_t>(backend_of(device.device).current_stream(device.device));
   }, "device"_a);

@@ -216,7 +216,7 @@ void tensor_releasebuffer(PyObject*, Py_buffer* view) { delete static_cast<Expor
 bool is_numpy_array(PyObject* object) { return is_numpy_instance(object, "ndarray"); }
 bool is_numpy_scalar(PyObject* object) { return is_numpy_instance(object, "generic"); }
 
-std::optional<DType> dtype_of_numpy(PyObject* object) {
+DType dtype_of_numpy(const char* op, PyObject* object) {
   nb::object dtype = nb::handle(object).attr("dtype");
   std::string kind = nb::cast<std::string>(dtype.attr("kind"));
   int64_t itemsize = nb::cast<int64_t>(dtype.attr("itemsize"));
@@ -225,16 +225,14 @@ std::optional<DType> dtype_of_numpy(PyObject* object) {
     const char* own = type == DType::Bool ? "b" : type == DType::UInt8 ? "u" : is_integral(type) ? "i" : is_floating(type) ? "f" : "c";
     if (type != DType::BFloat16 && kind == own && itemsize == item_size(type)) return type;
   }
-  return std::nullopt;
+  fail(ErrorKind::Type, op, ": can't convert NumPy's ", nb::str(nb::handle(dtype)).c_str(),
+       ". The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint8, and bool.");
 }
 
 Tensor from_numpy(PyObject* array, bool warn_if_read_only) {
   check_type(is_numpy_array(array), "from_numpy: expected np.ndarray (got ", Py_TYPE(array)->tp_name, ").");
-  nb::object type = nb::handle(array).attr("dtype");
-  std::optional<DType> dtype = dtype_of_numpy(array);
-  check_type(dtype.has_value(), "from_numpy: can't convert np.ndarray of type ", nb::str(type).c_str(),
-             ". The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint8, and bool.");
-  check_value(nb::cast<bool>(type.attr("isnative")),
+  DType dtype = dtype_of_numpy("from_numpy", array);
+  check_value(nb::cast<bool>(nb::handle(array).attr("dtype").attr("isnative")),
               "from_numpy: the given array has a byte order different from the native one. Use array.astype(array.dtype.newbyteorder('=')).");
   HeapBuffer buffer(array, PyBUF_STRIDED_RO);
   Py_buffer& view = *buffer.view;
@@ -252,12 +250,12 @@ Tensor from_numpy(PyObject* array, bool warn_if_read_only) {
     extent += (sizes[i] - 1) * strides[i];
   }
   if (view.readonly && warn_if_read_only) warn(kReadOnly);
-  Storage* storage = buffer.into_storage(static_cast<char*>(view.buf), is_empty ? 0 : extent * item_size(*dtype));
-  return own_storage(storage, *dtype, sizes, strides);
+  Storage* storage = buffer.into_storage(static_cast<char*>(view.buf), is_empty ? 0 : extent * item_size(dtype));
+  return own_storage(storage, dtype, sizes, strides);
 }
 
 void bind_interop(nb::module_& m) {
-  m.def("from_numpy", [](nb::handle array) { return from_numpy(array.ptr(), true); }, "ndarray"_a,
+  m.def("from_numpy", [](nb::handle array) { return from_numpy(array.ptr(), true); }, "ndarray"_a.none(),
         R"(A tensor over the memory of a NumPy array: writes to one are seen in the other.
 
 Example:
@@ -267,14 +265,14 @@ Example:
     >>> array[0] = 1
     >>> x
     tensor([1., 0.], dtype=torch.float64))");
-  m.def("as_tensor", &as_tensor_from_python, "data"_a, "dtype"_a.none() = nb::none(), "device"_a.none() = nb::none(),
+  m.def("as_tensor", &as_tensor_from_python, "data"_a.none(), "dtype"_a.none() = nb::none(), "device"_a.none() = nb::none(),
         R"(The data as a tensor, without a copy where its memory can be shared (tensors, NumPy arrays).
 
 Example:
     >>> x = facula.ones(2)
     >>> facula.as_tensor(x) is x
     True)");
-  m.def("asarray", &asarray, "obj"_a, nb::kw_only(), "dtype"_a.none() = nb::none(), "device"_a.none() = nb::none(), "copy"_a.none() = nb::none(),
+  m.def("asarray", &asarray, "obj"_a.none(), nb::kw_only(), "dtype"_a.none() = nb::none(), "device"_a.none() = nb::none(), "copy"_a.none() = nb::none(),
         "requires_grad"_a.none() = nb::none(), R"(The object as a tensor, sharing its memory where possible: arrays, DLPack, buffers.
 
 ``copy=True`` always copies, ``copy=False`` raises where a copy is needed.
@@ -286,7 +284,7 @@ Example:
     Tensor x = from_buffer(buffer.ptr(), dtype, {count, offset});
     if (requires_grad) require_grad(x, true);
     return x;
-  }, "buffer"_a, nb::kw_only(), "dtype"_a, "count"_a = -1, "offset"_a = 0, "requires_grad"_a = false,
+  }, "buffer"_a.none(), nb::kw_only(), "dtype"_a, "count"_a = -1, "offset"_a = 0, "requires_grad"_a = false,
   R"(A 1-d tensor over the memory of an object with the buffer protocol; ``offset`` is in bytes.
 
 Example:

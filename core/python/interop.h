@@ -14,8 +14,8 @@ bool is_numpy_array(PyObject* object);   // false as well if NumPy was never imp
 bool is_numpy_scalar(PyObject* object);  // np.float32(1) and the like
 // A tensor over the memory of an np.ndarray, which it keeps alive.
 Tensor from_numpy(PyObject* array, bool warn_if_read_only);
-// The dtype of a NumPy scalar or array; none if tensors have no such dtype.
-std::optional<DType> dtype_of_numpy(PyObject* object);
+// The dtype of a NumPy scalar or array. Raises, in the name of `op`, if tensors have no such dtype.
+DType dtype_of_numpy(const char* op, PyObject* object);
 
 // Whether the object can give a DLPack capsule, and the tensor over its memory.
 bool has_dlpack(PyObject* object);

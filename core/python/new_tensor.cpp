@@ -156,16 +156,12 @@ Dims find_shape(PyObject* data) {
 
 DType dtype_of_value(PyObject* item) {
   if (is_tensor(item)) return as_tensor(item).dtype();
-  if (is_numpy_scalar(item) || is_numpy_array(item)) {
-    std::optional<DType> dtype = dtype_of_numpy(item);
-    check_type(dtype.has_value(), "tensor: can't convert a NumPy value of type ", nb::str(nb::handle(item).attr("dtype")).c_str(), ".");
-    return *dtype;
-  }
+  if (is_numpy_scalar(item) || is_numpy_array(item)) return dtype_of_numpy("tensor", item);
   if (PyFloat_Check(item)) return get_default_dtype();
   if (PyBool_Check(item)) return DType::Bool;
   if (PyLong_Check(item)) return DType::Int64;
   if (PyComplex_Check(item)) return to_complex_dtype(get_default_dtype());
-  check_value(!PyUnicode_Check(item), "tensor: too many dimensions 'str': expected numbers in the data, got a string.");
+  check_type(!PyUnicode_Check(item) && !PyBytes_Check(item), "new(): invalid data type '", Py_TYPE(item)->tp_name, "'");
   check_type(!is_sequence(item), "tensor: expected a number at this depth, got a ", Py_TYPE(item)->tp_name, ": the data is ragged.");
   fail(ErrorKind::Runtime, "tensor: Could not infer dtype of ", Py_TYPE(item)->tp_name);
 }
@@ -178,11 +174,7 @@ class DTypeFinder {
   void add(PyObject* data, size_t depth = 0) {
     if (depth == n_dims_) return add(dtype_of_value(data));
     check_type(is_sequence(data), "tensor: not a sequence: expected one at dim ", depth, ", got ", Py_TYPE(data)->tp_name, ".");
-    if (is_numpy_array(data)) {
-      std::optional<DType> dtype = dtype_of_numpy(data);
-      check_type(dtype.has_value(), "tensor: can't convert np.ndarray of type ", nb::str(nb::handle(data).attr("dtype")).c_str(), ".");
-      return add(*dtype);
-    }
+    if (is_numpy_array(data)) return add(dtype_of_numpy("tensor", data));
     Items items(data);
     if (items.size() == 0) return add(get_default_dtype());
     if (depth + 1 < n_dims_) {
@@ -252,26 +244,41 @@ Tensor read_data(PyObject* data, std::optional<DType> dtype, Device device) {
 
 // ---- historic constructors
 
-Device device_argument(const char* name, PyObject* kwargs) {
+// The arguments of a historic constructor: all by position, but for device; data= and size= say which one they are.
+struct LegacyArgs {
+  nb::object positional;  // a tuple
   Device device;
+};
+
+LegacyArgs parse_legacy(const char* name, PyObject* args, PyObject* kwargs) {
+  LegacyArgs parsed{nb::borrow(args), Device{}};
   PyObject *key, *value;
   Py_ssize_t at = 0;
   while (kwargs && PyDict_Next(kwargs, &at, &key, &value)) {
+    bool is_data = PyUnicode_CompareWithASCIIString(key, "data") == 0, is_sizes = PyUnicode_CompareWithASCIIString(key, "size") == 0;
+    if (is_data || is_sizes) {
+      check_type(PyTuple_GET_SIZE(args) == 0, name, ": data or size is given twice.");
+      Dims sizes;
+      check_type(is_data || dims_from_object(value, sizes), name, ": expected a tuple of ints as size, got ", nb::repr(nb::handle(value)).c_str(), ".");
+      parsed.positional = is_data ? nb::make_tuple(nb::handle(value)) : nb::make_tuple(nb::steal(size_object(sizes)));
+      continue;
+    }
     check_type(PyUnicode_CompareWithASCIIString(key, "device") == 0, name, "() got an unexpected keyword argument ", nb::repr(nb::handle(key)).c_str(),
                ".");
-    if (value != Py_None) check_type(device_from_object(value, device), name, ": expected a device, got ", nb::repr(nb::handle(value)).c_str(), ".");
+    if (value != Py_None)
+      check_type(device_from_object(value, parsed.device), name, ": expected a device, got ", nb::repr(nb::handle(value)).c_str(), ".");
   }
-  return device;
+  return parsed;
 }
 
 bool is_size(PyObject* object) { return PyTuple_Check(object) && std::strcmp(Py_TYPE(object)->tp_name, "facula.Size") == 0; }
 
-Tensor legacy_from_one(const char* name, DType dtype, PyObject* data, Device device) {
+Tensor legacy_from_one(const char* name, DType dtype, bool needs_dtype, PyObject* data, Device device) {
   Dims sizes;
   if (is_tensor(data)) {
     Tensor x = as_tensor(data);
-    check_type(x.dtype() == dtype, name, ": expected a tensor of ", dtype, ", got ", x, ". Convert it with to().");
-    return alias(x);
+    check_type(!needs_dtype || x.dtype() == dtype, name, ": expected a tensor of ", dtype, ", got ", x, ". Convert it with to().");
+    return record("AliasBackward0", alias(x), {x}, [](const Tensor& g) { return g; });
   }
   if (std::optional<StorageArg> source = storage_from_object(data)) {
     check_type(!source->dtype || *source->dtype == dtype, name, ": expected a storage of ", dtype, ", got one of ", *source->dtype, ".");
@@ -300,25 +307,53 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype, Device devic
   return read_data(data, dtype, device);
 }
 
-Tensor legacy_tensor(const char* name, DType dtype, PyObject* args, PyObject* kwargs) {
-  Device device = device_argument(name, kwargs);
-  Py_ssize_t n = PyTuple_GET_SIZE(args);
-  if (n == 0) return empty({0}, dtype, device);
+namespace {
+
+// Tensor(other) takes any dtype, FloatTensor(other) only its own.
+Tensor legacy_construct(const char* name, DType dtype, bool needs_dtype, PyObject* args, PyObject* kwargs) {
+  LegacyArgs parsed = parse_legacy(name, args, kwargs);
+  PyObject* given = parsed.positional.ptr();
+  Py_ssize_t n = PyTuple_GET_SIZE(given);
+  if (n == 0) return empty({0}, dtype, parsed.device);
   int64_t size;
-  if (n == 1 && !index_from_object(PyTuple_GET_ITEM(args, 0), size)) return legacy_from_one(name, dtype, PyTuple_GET_ITEM(args, 0), device);
+  PyObject* first = PyTuple_GET_ITEM(given, 0);
+  if (n == 1 && (is_tensor(first) || !index_from_object(first, size))) return legacy_from_one(name, dtype, needs_dtype, first, parsed.device);
   Dims sizes;
-  check_type(dims_from_object(args, sizes), name, ": expected sizes, a sequence of numbers, a tensor or a storage, got ",
-             nb::repr(nb::handle(args)).c_str(), ".");
-  return empty(sizes, dtype, device);
+  check_type(dims_from_object(given, sizes), name, ": expected sizes, a sequence of numbers, a tensor or a storage, got ",
+             nb::repr(nb::handle(given)).c_str(), ".");
+  return empty(sizes, dtype, parsed.device);
 }
 
+}  // namespace
+
 Tensor legacy_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  return alias_as(type, legacy_tensor("Tensor", get_default_dtype(), args, kwargs));
+  Tensor x = legacy_construct("Tensor", get_default_dtype(), false, args, kwargs);
+  if (type == tensor_type) return x;
+  return record("AliasBackward0", alias_as(type, x), {x}, [](const Tensor& g) { return g; });
 }
 
 void bind_legacy(nb::module_& m) {
+  auto checked_class = [](const char* op, nb::handle cls) {
+    bool ok = PyType_Check(cls.ptr()) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls.ptr()), tensor_type);
+    check_type(ok, op, ": expected a subclass of Tensor, got ", nb::repr(cls).c_str(), ".");
+    return reinterpret_cast<PyTypeObject*>(cls.ptr());
+  };
+  m.def("_make_subclass", [checked_class](nb::handle cls, const Tensor& data, bool requires_grad) {
+    Tensor x = alias_as(checked_class("_make_subclass", cls), data);
+    if (requires_grad) require_grad(x, true);
+    return x;
+  }, "cls"_a.none(), "data"_a, "require_grad"_a = false);
+  def_method("as_subclass", [checked_class](const Tensor& x, nb::handle cls) {
+    return record("AliasBackward0", alias_as(checked_class("as_subclass", cls), x), {x}, [](const Tensor& g) { return g; });
+  }, "cls"_a.none(), R"(The tensor as an object of a subclass of Tensor, over the same memory.
+
+Example:
+    >>> class Marked(facula.Tensor):
+    ...     pass
+    >>> type(facula.ones(2).as_subclass(Marked)).__name__
+    'Marked')");
   m.def("_legacy_tensor", [](const std::string& name, DType dtype, const nb::args& args, const nb::kwargs& kwargs) {
-    return legacy_tensor(name.c_str(), dtype, args.ptr(), kwargs.ptr());
+    return legacy_construct(name.c_str(), dtype, true, args.ptr(), kwargs.ptr());
   }, "name"_a, "dtype"_a, "args"_a, "kwargs"_a);
 }
 

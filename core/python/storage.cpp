@@ -185,6 +185,14 @@ void bind_storage(nb::module_& m) {
     checked_storage("resize_", self)->resize(size);
     return self;
   }, "size"_a, "Another number of bytes; what fits is kept.");
+  def_storage_method("_slice", [](nb::handle self, int64_t start, int64_t stop) {
+    Storage* parent = checked_storage("UntypedStorage", self);
+    check_index(0 <= start && start <= stop && stop <= parent->nbytes(), "UntypedStorage: bytes ", start, " to ", stop, " of ", parent->nbytes(), ".");
+    parent->retain();
+    parent->forbid_resize();
+    auto end = [](void* context) { static_cast<Storage*>(context)->release(); };
+    return nb::steal(new_object(Storage::wrap(parent->data() + start, stop - start, parent->device(), end, parent)));
+  }, "start"_a, "stop"_a, "A storage of some of the bytes, which shares the memory.");
   def_method("untyped_storage", [](const Tensor& x) { return nb::steal(storage_object(x.storage())); },
              R"(The memory that the tensor looks at, the same object for all of its views.
 

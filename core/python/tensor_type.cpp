@@ -194,6 +194,7 @@ PyGetSetDef properties[] = {
     {"mH", getter<get_mH>, nullptr, "The conjugate transpose of the last two dimensions.", nullptr},
     {"real", getter<get_real>, nullptr, "The real part, a view.", nullptr},
     {"imag", getter<get_imag>, nullptr, "The imaginary part, a view.", nullptr},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, "Attributes set by the user.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMethodDef methods[] = {

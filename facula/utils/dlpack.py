@@ -103,7 +103,9 @@ def export(
     target = tensor.device
     if dl_device is not None and tuple(dl_device) != dlpack_device(tensor.device):
         if copy is False:
-            raise ValueError(f"__dlpack__: cannot move {tensor.device} to {dl_device} without a copy.")
+            raise ValueError(
+                f"__dlpack__: cannot move {tensor.device} to {dl_device} without a copy."
+            )
         target = device_from_dlpack(dl_device)
     if copy or target != tensor.device:
         tensor = tensor.to(target, copy=True)

@@ -1,0 +1,189 @@
+"""The historic typed constructors, ``FloatTensor`` and the like, and names around them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from facula import _core
+from facula._core import Tensor, UntypedStorage
+from facula.storage import STORAGE_NAMES, TypedStorage
+
+__all__ = [
+    "BFloat16Storage",
+    "BFloat16Tensor",
+    "BoolStorage",
+    "BoolTensor",
+    "ByteStorage",
+    "ByteTensor",
+    "CharStorage",
+    "CharTensor",
+    "ComplexDoubleStorage",
+    "ComplexFloatStorage",
+    "DoubleStorage",
+    "DoubleTensor",
+    "FloatStorage",
+    "FloatTensor",
+    "HalfStorage",
+    "HalfTensor",
+    "IntStorage",
+    "IntTensor",
+    "LongStorage",
+    "LongTensor",
+    "ShortStorage",
+    "ShortTensor",
+    "is_storage",
+    "set_default_tensor_type",
+]
+
+
+class _NamedType:
+    """A dtype under the name of a class: it makes objects and answers isinstance."""
+
+    def __init__(self, name: str, dtype: _core.dtype) -> None:
+        self.__name__ = self.__qualname__ = name
+        self.__module__ = "facula"
+        self.dtype = dtype
+
+    def __repr__(self) -> str:
+        return f"<class 'torch.{self.__name__}'>"
+
+    def __reduce__(self) -> str:
+        return self.__name__
+
+
+class TensorType(_NamedType):
+    """Such as ``FloatTensor``: makes CPU tensors of its dtype, as tensors were made once."""
+
+    is_cuda = False
+    layout = _core.strided
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
+        return _core._legacy_tensor(self.__name__, self.dtype, *args, **kwargs)
+
+    def __instancecheck__(self, x: Any) -> bool:
+        return isinstance(x, Tensor) and x.dtype == self.dtype and x.is_cpu
+
+
+class StorageType(_NamedType):
+    """Such as ``FloatStorage``: makes a :class:`TypedStorage` of its dtype."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> TypedStorage:
+        return TypedStorage(*args, dtype=self.dtype, **kwargs)
+
+    def __instancecheck__(self, x: Any) -> bool:
+        return isinstance(x, TypedStorage) and x.dtype == self.dtype
+
+
+DoubleTensor = TensorType("DoubleTensor", _core.float64)
+FloatTensor = TensorType("FloatTensor", _core.float32)
+HalfTensor = TensorType("HalfTensor", _core.float16)
+BFloat16Tensor = TensorType("BFloat16Tensor", _core.bfloat16)
+LongTensor = TensorType("LongTensor", _core.int64)
+IntTensor = TensorType("IntTensor", _core.int32)
+ShortTensor = TensorType("ShortTensor", _core.int16)
+CharTensor = TensorType("CharTensor", _core.int8)
+ByteTensor = TensorType("ByteTensor", _core.uint8)
+BoolTensor = TensorType("BoolTensor", _core.bool)
+
+DoubleStorage = StorageType("DoubleStorage", _core.float64)
+FloatStorage = StorageType("FloatStorage", _core.float32)
+HalfStorage = StorageType("HalfStorage", _core.float16)
+BFloat16Storage = StorageType("BFloat16Storage", _core.bfloat16)
+LongStorage = StorageType("LongStorage", _core.int64)
+IntStorage = StorageType("IntStorage", _core.int32)
+ShortStorage = StorageType("ShortStorage", _core.int16)
+CharStorage = StorageType("CharStorage", _core.int8)
+ByteStorage = StorageType("ByteStorage", _core.uint8)
+BoolStorage = StorageType("BoolStorage", _core.bool)
+ComplexFloatStorage = StorageType("ComplexFloatStorage", _core.complex64)
+ComplexDoubleStorage = StorageType("ComplexDoubleStorage", _core.complex128)
+
+# Complex tensors never had a constructor of their own, but type() gives a name to them too.
+_TENSOR_NAMES = {dtype: name.replace("Storage", "Tensor") for dtype, name in STORAGE_NAMES.items()}
+_DTYPES = {name: getattr(_core, text[len("torch.") :]) for text, name in _TENSOR_NAMES.items()}
+
+
+def _dtype_of_type(name: str) -> tuple[_core.dtype, str]:
+    """The dtype and device of a name such as ``'torch.cuda.FloatTensor'``."""
+    package, _, rest = name.partition(".")
+    device = "cpu"
+    if rest.startswith("cuda."):
+        device, rest = "cuda", rest.removeprefix("cuda.")
+    if rest == "Tensor":
+        return _core.get_default_dtype(), device
+    if package not in ("torch", "facula") or rest not in _DTYPES:
+        raise ValueError(f"invalid type: '{name}'; expected for example 'torch.FloatTensor'.")
+    return _DTYPES[rest], device
+
+
+def type_name(x: Tensor) -> str:
+    """The historic name of a tensor's dtype and device, such as ``'torch.FloatTensor'``."""
+    return f"torch.{'cuda.' if x.is_cuda else ''}{_TENSOR_NAMES[str(x.dtype)]}"
+
+
+def tensor_type(
+    self: Tensor,
+    dtype: _core.dtype | TensorType | str | type | None = None,
+    non_blocking: bool = False,
+) -> Tensor | str:
+    """The name of the tensor's type; with a ``dtype`` the tensor converted to it.
+
+    Example:
+        >>> facula.ones(2).type()
+        'torch.FloatTensor'
+        >>> facula.ones(2).type(facula.LongTensor)
+        tensor([1, 1])
+    """
+    if dtype is None:
+        return type_name(self)
+    if isinstance(dtype, str):
+        wanted, device = _dtype_of_type(dtype)
+        return self.to(device, wanted) if device != self.device.type else self.to(wanted)
+    if isinstance(dtype, TensorType):
+        return self.cpu().to(dtype.dtype)
+    if isinstance(dtype, type):
+        if not issubclass(dtype, Tensor):
+            raise ValueError(f"invalid type: '{dtype.__name__}'")
+        return self
+    if not isinstance(dtype, _core.dtype):
+        raise TypeError(f"type: expected a dtype or the name of a type, got {dtype!r}.")
+    return self.to(dtype)
+
+
+def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """A tensor of this one's dtype and device from sizes or data, as the historic constructors.
+
+    Example:
+        >>> facula.ones(2, dtype=facula.int32).new([1, 2])
+        tensor([1, 2], dtype=torch.int32)
+    """
+    return _core._legacy_tensor("new", self.dtype, *args, **{"device": self.device, **kwargs})
+
+
+def is_storage(obj: Any) -> bool:
+    """Whether the object is a storage, typed or not.
+
+    Example:
+        >>> facula.is_storage(facula.ones(2).untyped_storage())
+        True
+    """
+    return isinstance(obj, (TypedStorage, UntypedStorage))
+
+
+def set_default_tensor_type(t: TensorType | str) -> None:
+    """Set the default dtype by the name of a floating-point type.
+
+    Example:
+        >>> facula.set_default_tensor_type("torch.FloatTensor")
+    """
+    if isinstance(t, str):
+        dtype, device = _dtype_of_type(t)
+        if device != "cpu":
+            raise TypeError(f"set_default_tensor_type: expected a CPU type, got '{t}'.")
+    elif isinstance(t, TensorType):
+        dtype = t.dtype
+    else:
+        raise TypeError(f"set_default_tensor_type: invalid type object {t!r}.")
+    if not dtype.is_floating_point:
+        raise TypeError(f"set_default_tensor_type: expected a floating-point type, got {dtype}.")
+    _core.set_default_dtype(dtype)

@@ -1,0 +1,41 @@
+"""What a pickled tensor is rebuilt by. The names are those that PyTorch's files have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from facula import _core
+from facula._core import Tensor
+from facula.storage import TypedStorage
+
+
+def _rebuild_tensor(
+    storage: TypedStorage, storage_offset: int, size: Sequence[int], stride: Sequence[int]
+) -> Tensor:
+    return _core._tensor_over(storage, storage.dtype, storage_offset, tuple(size), tuple(stride))
+
+
+def _rebuild_tensor_v2(
+    storage: TypedStorage,
+    storage_offset: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+    requires_grad: bool,
+    backward_hooks: Any,
+    metadata: Any = None,
+) -> Tensor:
+    tensor = _rebuild_tensor(storage, storage_offset, size, stride)
+    tensor.requires_grad = requires_grad
+    return tensor
+
+
+def _rebuild_from_type_v2(
+    func: Callable[..., Tensor], new_type: type[Tensor], args: tuple[Any, ...], state: Any
+) -> Tensor:
+    tensor = func(*args)
+    if type(tensor) is not new_type:
+        tensor = _core._make_subclass(new_type, tensor, tensor.requires_grad)
+    if state:
+        tensor.__dict__.update(state)
+    return tensor

@@ -1,0 +1,305 @@
+"""Storages: the flat pieces of memory that tensors are views of."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from facula import _core
+from facula._core import Tensor, UntypedStorage
+
+__all__ = ["TypedStorage", "UntypedStorage"]
+
+
+def _elements(storage: UntypedStorage, dtype: _core.dtype) -> Tensor:
+    """All whole elements of a storage, as a tensor over its memory."""
+    n = storage.nbytes() // dtype.itemsize
+    return _core._tensor_over(storage, dtype, 0, (n,), (1,))
+
+
+def _position(index: Any, size: int) -> int:
+    if not isinstance(index, int):
+        raise TypeError(
+            f"storage: expected an int or a slice as index, got {type(index).__name__}."
+        )
+    if not -size <= index < size:
+        raise IndexError(f"storage: index {index} out of range for storage of size {size}")
+    return index % size
+
+
+def _span(index: slice, size: int) -> tuple[int, int]:
+    start, stop, step = index.indices(size)
+    if step != 1:
+        raise RuntimeError(f"storage: expected a slice with step 1, got a step of {step}.")
+    return start, max(start, stop)
+
+
+class TypedStorage:
+    """A storage whose bytes are read as elements of one dtype.
+
+    Args:
+        args: nothing, a number of elements, or a sequence of values.
+        wrap_storage: an :class:`UntypedStorage` to look at, in place of new memory.
+        dtype: the type of the elements; the default dtype if not given.
+        device: where new memory is wanted.
+
+    Example:
+        >>> facula.tensor([1.0, 2.0]).storage().tolist()
+        [1.0, 2.0]
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        wrap_storage: UntypedStorage | None = None,
+        dtype: _core.dtype | None = None,
+        device: _core.device | str | None = None,
+    ) -> None:
+        self.dtype = _core.get_default_dtype() if dtype is None else dtype
+        if wrap_storage is not None:
+            if args or not isinstance(wrap_storage, UntypedStorage):
+                raise TypeError("TypedStorage: wrap_storage is an UntypedStorage and comes alone.")
+            self._untyped_storage = wrap_storage
+        elif len(args) > 1:
+            raise TypeError(
+                f"TypedStorage: expected a size or a sequence, got {len(args)} arguments."
+            )
+        elif args and not isinstance(args[0], int):
+            values = _core.tensor(args[0], dtype=self.dtype, device=device)
+            self._untyped_storage = values.untyped_storage()
+        else:
+            nbytes = self.dtype.itemsize * (args[0] if args else 0)
+            self._untyped_storage = UntypedStorage(nbytes, device=device)
+
+    def _tensor(self) -> Tensor:
+        return _elements(self._untyped_storage, self.dtype)
+
+    def untyped(self) -> UntypedStorage:
+        """The storage without its dtype."""
+        return self._untyped_storage
+
+    @property
+    def device(self) -> _core.device:
+        """Where the memory is."""
+        return self._untyped_storage.device
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the memory is on a CUDA device."""
+        return self.device.type == "cuda"
+
+    @property
+    def _cdata(self) -> int:
+        return self._untyped_storage._cdata
+
+    def __len__(self) -> int:
+        return self._untyped_storage.nbytes() // self.dtype.itemsize
+
+    def size(self) -> int:
+        """The number of elements."""
+        return len(self)
+
+    def nbytes(self) -> int:
+        """The number of bytes."""
+        return self._untyped_storage.nbytes()
+
+    def element_size(self) -> int:
+        """The number of bytes of one element."""
+        return self.dtype.itemsize
+
+    def data_ptr(self) -> int:
+        """The address of the memory."""
+        return self._untyped_storage.data_ptr()
+
+    def __getitem__(self, index: int) -> Any:
+        if isinstance(index, slice):
+            raise RuntimeError("TypedStorage: slices are only supported by UntypedStorage.")
+        return self._tensor().select(0, _position(index, len(self))).item()
+
+    def __setitem__(self, index: int | slice, value: Any) -> None:
+        if isinstance(index, slice):
+            start, stop = _span(index, len(self))
+            values = self._tensor().narrow(0, start, stop - start)
+        else:
+            values = self._tensor().select(0, _position(index, len(self)))
+        values.copy_(_core.tensor(value, dtype=self.dtype))
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def tolist(self) -> list[Any]:
+        """The elements as a list."""
+        return self._tensor().tolist()
+
+    def fill_(self, value: Any) -> TypedStorage:
+        """Set every element to one value."""
+        self._tensor().fill_(value)
+        return self
+
+    def copy_(self, source: TypedStorage | UntypedStorage) -> TypedStorage:
+        """Take the elements of another storage of the same length."""
+        theirs = (
+            source._tensor() if isinstance(source, TypedStorage) else _elements(source, self.dtype)
+        )
+        self._tensor().copy_(theirs)
+        return self
+
+    def resize_(self, size: int) -> TypedStorage:
+        """Change the number of elements; what fits is kept."""
+        self._untyped_storage.resize_(size * self.dtype.itemsize)
+        return self
+
+    def clone(self) -> TypedStorage:
+        """A copy in memory of its own."""
+        return TypedStorage(wrap_storage=self._untyped_storage.clone(), dtype=self.dtype)
+
+    def type(self) -> str:
+        """The historic name of the storage's type, such as ``'torch.FloatStorage'``."""
+        return "torch." + STORAGE_NAMES[str(self.dtype)]
+
+    def cpu(self) -> TypedStorage:
+        """The storage in main memory; itself if it is there."""
+        untyped = self._untyped_storage.cpu()
+        same = untyped is self._untyped_storage
+        return self if same else TypedStorage(wrap_storage=untyped, dtype=self.dtype)
+
+    def __repr__(self) -> str:
+        kind = f"dtype={self.dtype}, device={self.device}"
+        return _text(self.tolist(), f"TypedStorage({kind}) of size {len(self)}")
+
+    def __copy__(self) -> TypedStorage:
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> TypedStorage:
+        untyped = copy.deepcopy(self._untyped_storage, memo)
+        return TypedStorage(wrap_storage=untyped, dtype=self.dtype)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild_typed_storage, (self._untyped_storage, self.dtype)
+
+
+def _rebuild_typed_storage(storage: UntypedStorage, dtype: _core.dtype) -> TypedStorage:
+    return TypedStorage(wrap_storage=storage, dtype=dtype)
+
+
+def _rebuild_untyped_storage(data: bytes, device: str) -> UntypedStorage:
+    if not data:
+        return UntypedStorage(0, device=device)
+    memory = _core.frombuffer(bytearray(data), dtype=_core.uint8)
+    return memory.to(device, copy=True).untyped_storage()
+
+
+STORAGE_NAMES = {
+    "torch.float64": "DoubleStorage",
+    "torch.float32": "FloatStorage",
+    "torch.float16": "HalfStorage",
+    "torch.bfloat16": "BFloat16Storage",
+    "torch.int64": "LongStorage",
+    "torch.int32": "IntStorage",
+    "torch.int16": "ShortStorage",
+    "torch.int8": "CharStorage",
+    "torch.uint8": "ByteStorage",
+    "torch.bool": "BoolStorage",
+    "torch.complex64": "ComplexFloatStorage",
+    "torch.complex128": "ComplexDoubleStorage",
+}
+
+
+def _text(values: Sequence[Any], kind: str) -> str:
+    lines = "\n".join(f" {value}" for value in values)
+    return f"{lines or ' '}\n[torch.storage.{kind}]"
+
+
+def _bytes(self: UntypedStorage) -> Tensor:
+    return _elements(self, _core.uint8)
+
+
+def _getitem(self: UntypedStorage, index: int | slice) -> int | UntypedStorage:
+    if isinstance(index, slice):
+        return self._slice(*_span(index, len(self)))
+    return _bytes(self).select(0, _position(index, len(self))).item()
+
+
+def _setitem(self: UntypedStorage, index: int | slice, value: Any) -> None:
+    TypedStorage(wrap_storage=self, dtype=_core.uint8)[index] = value
+
+
+def _iter(self: UntypedStorage) -> Iterator[int]:
+    return iter(_bytes(self).tolist())
+
+
+def _tolist(self: UntypedStorage) -> list[int]:
+    """The bytes as a list of ints."""
+    return _bytes(self).tolist()
+
+
+def _size(self: UntypedStorage) -> int:
+    """The number of bytes."""
+    return self.nbytes()
+
+
+def _element_size(self: UntypedStorage) -> int:
+    """1: the elements are bytes."""
+    return 1
+
+
+def _fill_(self: UntypedStorage, value: int) -> UntypedStorage:
+    """Set every byte to one value."""
+    _bytes(self).fill_(value)
+    return self
+
+
+def _copy_(self: UntypedStorage, source: UntypedStorage) -> UntypedStorage:
+    """Take the bytes of another storage of the same length."""
+    _bytes(self).copy_(_bytes(source))
+    return self
+
+
+def _clone(self: UntypedStorage) -> UntypedStorage:
+    """A copy in memory of its own."""
+    return _bytes(self).clone().untyped_storage()
+
+
+def _cpu(self: UntypedStorage) -> UntypedStorage:
+    """The storage in main memory; itself if it is there."""
+    return self if self.device.type == "cpu" else _bytes(self).cpu().untyped_storage()
+
+
+def _is_cuda(self: UntypedStorage) -> bool:
+    return self.device.type == "cuda"
+
+
+def _repr(self: UntypedStorage) -> str:
+    return _text(_tolist(self), f"UntypedStorage(device={self.device}) of size {len(self)}")
+
+
+def _deepcopy(self: UntypedStorage, memo: dict[int, Any]) -> UntypedStorage:
+    return _clone(self)
+
+
+def _reduce(self: UntypedStorage) -> tuple[Any, ...]:
+    data = bytes(memoryview(_bytes(self).cpu()))
+    return _rebuild_untyped_storage, (data, str(self.device))
+
+
+_METHODS = {
+    "__getitem__": _getitem,
+    "__setitem__": _setitem,
+    "__iter__": _iter,
+    "__repr__": _repr,
+    "__copy__": _clone,
+    "__deepcopy__": _deepcopy,
+    "__reduce__": _reduce,
+    "tolist": _tolist,
+    "size": _size,
+    "element_size": _element_size,
+    "fill_": _fill_,
+    "copy_": _copy_,
+    "clone": _clone,
+    "cpu": _cpu,
+    "is_cuda": property(_is_cuda, doc="Whether the memory is on a CUDA device."),
+}
+for _name, _method in _METHODS.items():
+    setattr(UntypedStorage, _name, _method)
+del _name, _method
