@@ -96,8 +96,8 @@ bool dims_from_object(PyObject* object, Dims& out) {
 Dims dims_from_args(const char* op, const nb::args& args) {
   Dims dims;
   PyObject* list = args.size() == 1 && (PyTuple_Check(args[0].ptr()) || PyList_Check(args[0].ptr())) ? args[0].ptr() : args.ptr();
-  check_type(dims_from_object(list, dims), op, ": expected ints or one tuple of ints, got ",
-             nb::repr(nb::handle(list)).c_str(), ".");
+  if (!dims_from_object(list, dims))
+    fail(ErrorKind::Type, op, ": expected ints or one tuple of ints, got ", nb::repr(nb::handle(list)).c_str(), ".");
   return dims;
 }
 

@@ -171,7 +171,7 @@ Tensor take(PyObject* capsule) {
 Tensor from_capsule(PyObject* capsule) {
   if (PyCapsule_IsValid(capsule, kName<DLManagedTensorVersioned>)) return take<DLManagedTensorVersioned>(capsule);
   check(PyCapsule_IsValid(capsule, kName<DLManagedTensor>), "from_dlpack: expected a DLPack capsule that was not used yet, got ",
-        nb::repr(nb::handle(capsule)).c_str(), ". A capsule gives its tensor once.");
+        Py_TYPE(capsule)->tp_name, ". A capsule gives its tensor once.");
   return take<DLManagedTensor>(capsule);
 }
 

@@ -106,6 +106,9 @@ PyObject* numpy_attribute(const char* name) {  // borrowed; null if NumPy was no
 }
 
 bool is_numpy_instance(PyObject* object, const char* name) {
+  // Numbers and containers of Python itself are seen at once; np.float64, a subclass of float, is not.
+  constexpr unsigned long kBuiltin = Py_TPFLAGS_LONG_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_TUPLE_SUBCLASS | Py_TPFLAGS_UNICODE_SUBCLASS;
+  if (PyFloat_CheckExact(object) || PyType_FastSubclass(Py_TYPE(object), kBuiltin)) return false;
   PyObject* type = numpy_attribute(name);
   return type && PyType_Check(type) && PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(type));
 }

@@ -47,7 +47,7 @@ T integer_from(double value) {
 int64_t int64_from_long(PyObject* object) {
   int overflow;
   long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
-  check_value(!overflow, "tensor: Overflow when unpacking long long: ", nb::repr(nb::handle(object)).c_str(), " does not fit into int64.");
+  check_value(!overflow, "tensor: Overflow when unpacking long long: an int does not fit into int64.");
   return value;
 }
 
@@ -155,10 +155,10 @@ Dims find_shape(PyObject* data) {
 }
 
 DType dtype_of_value(PyObject* item) {
+  if (PyBool_Check(item)) return DType::Bool;
   if (is_tensor(item)) return as_tensor(item).dtype();
   if (is_numpy_scalar(item) || is_numpy_array(item)) return dtype_of_numpy("tensor", item);
   if (PyFloat_Check(item)) return get_default_dtype();
-  if (PyBool_Check(item)) return DType::Bool;
   if (PyLong_Check(item)) return DType::Int64;
   if (PyComplex_Check(item)) return to_complex_dtype(get_default_dtype());
   check_type(!PyUnicode_Check(item) && !PyBytes_Check(item), "new(): invalid data type '", Py_TYPE(item)->tp_name, "'");
@@ -259,14 +259,12 @@ LegacyArgs parse_legacy(const char* name, PyObject* args, PyObject* kwargs) {
     if (is_data || is_sizes) {
       check_type(PyTuple_GET_SIZE(args) == 0, name, ": data or size is given twice.");
       Dims sizes;
-      check_type(is_data || dims_from_object(value, sizes), name, ": expected a tuple of ints as size, got ", nb::repr(nb::handle(value)).c_str(), ".");
+      check_type(is_data || dims_from_object(value, sizes), name, ": expected a tuple of ints as size, got ", Py_TYPE(value)->tp_name, ".");
       parsed.positional = is_data ? nb::make_tuple(nb::handle(value)) : nb::make_tuple(nb::steal(size_object(sizes)));
       continue;
     }
-    check_type(PyUnicode_CompareWithASCIIString(key, "device") == 0, name, "() got an unexpected keyword argument ", nb::repr(nb::handle(key)).c_str(),
-               ".");
-    if (value != Py_None)
-      check_type(device_from_object(value, parsed.device), name, ": expected a device, got ", nb::repr(nb::handle(value)).c_str(), ".");
+    check_type(PyUnicode_CompareWithASCIIString(key, "device") == 0, name, "() got an unexpected keyword argument '", PyUnicode_AsUTF8(key), "'.");
+    if (value != Py_None) check_type(device_from_object(value, parsed.device), name, ": expected a device, got ", Py_TYPE(value)->tp_name, ".");
   }
   return parsed;
 }
@@ -295,7 +293,7 @@ Tensor legacy_from_one(const char* name, DType dtype, bool needs_dtype, PyObject
 
 Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype, Device device) {
   NoGradGuard guard;
-  auto copied = [&](const Tensor& x) { return to(x, device, dtype.value_or(x.dtype()), true, MemoryFormat::Contiguous); };
+  auto copied = [&](const Tensor& x) { return to(x, device, dtype.value_or(x.dtype()), true); };
   if (is_tensor(data)) {
     warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
          "sourceTensor.detach().clone().requires_grad_(True), rather than tensor(sourceTensor).");
@@ -319,8 +317,8 @@ Tensor legacy_construct(const char* name, DType dtype, bool needs_dtype, PyObjec
   PyObject* first = PyTuple_GET_ITEM(given, 0);
   if (n == 1 && (is_tensor(first) || !index_from_object(first, size))) return legacy_from_one(name, dtype, needs_dtype, first, parsed.device);
   Dims sizes;
-  check_type(dims_from_object(given, sizes), name, ": expected sizes, a sequence of numbers, a tensor or a storage, got ",
-             nb::repr(nb::handle(given)).c_str(), ".");
+  check_type(dims_from_object(given, sizes), name, ": expected sizes, a sequence of numbers, a tensor or a storage, got ", n,
+             " arguments, of which the first is of type ", Py_TYPE(first)->tp_name, ".");
   return empty(sizes, dtype, parsed.device);
 }
 
@@ -335,7 +333,7 @@ Tensor legacy_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 void bind_legacy(nb::module_& m) {
   auto checked_class = [](const char* op, nb::handle cls) {
     bool ok = PyType_Check(cls.ptr()) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls.ptr()), tensor_type);
-    check_type(ok, op, ": expected a subclass of Tensor, got ", nb::repr(cls).c_str(), ".");
+    check_type(ok, op, ": expected a subclass of Tensor, got an object of type ", Py_TYPE(cls.ptr())->tp_name, ".");
     return reinterpret_cast<PyTypeObject*>(cls.ptr());
   };
   m.def("_make_subclass", [checked_class](nb::handle cls, const Tensor& data, bool requires_grad) {

@@ -76,8 +76,8 @@ PyObject* size_numel(PyObject* self, PyObject*) {
 }
 
 PyObject* size_reduce(PyObject* self, PyObject*) {
-  PyObject* plain = PySequence_Tuple(PySequence_List(self));
-  return Py_BuildValue("(O(N))", size_type, plain);
+  PyObject* plain = PyTuple_GetSlice(self, 0, PyTuple_GET_SIZE(self));
+  return plain ? Py_BuildValue("(O(N))", size_type, plain) : nullptr;
 }
 
 void make_size_type(nb::module_& m) {
