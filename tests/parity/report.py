@@ -14,6 +14,7 @@ import multiprocessing.connection
 import os
 import re
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from .engine import check_op
@@ -53,7 +54,7 @@ def _worker(jobs: Any, results: Any, dtypes: tuple[str, ...]) -> None:
 
 def run_in_workers(
     names: list[str], dtypes: tuple[str, ...], n_workers: int
-) -> list[dict[str, Any]]:
+) -> Iterator[dict[str, Any]]:
     """One line per name; a worker that dies is replaced, its operation marked as crashed."""
     context = multiprocessing.get_context("fork")
     table()
@@ -73,7 +74,6 @@ def run_in_workers(
 
     for _ in range(n_workers):
         start()
-    lines = []
     while workers:
         for pipe in multiprocessing.connection.wait(list(workers)):
             process, current = workers[pipe]
@@ -82,21 +82,20 @@ def run_in_workers(
             except EOFError:
                 process.join()
                 del workers[pipe]
-                lines.append({"name": current, "crash": process.exitcode, "missing": [], "bad": {}})
+                yield {"name": current, "crash": process.exitcode, "missing": [], "bad": {}}
                 start()
                 continue
             if kind == "begin":
                 workers[pipe] = (process, value)
             elif kind == "end":
-                lines.append(value)
+                yield value
             else:
                 del workers[pipe]
-    return sorted(lines, key=lambda line: names.index(line["name"]))
 
 
 def print_line(line: dict[str, Any], n_shown: int) -> None:
     if "crash" in line:
-        print(f"{line['name']:32} CRASH, exit code {line['crash']}")
+        print(f"{line['name']:32} CRASH, exit code {line['crash']}", flush=True)
         return
     if line.get("absent"):
         print(f"{line['name']:32} MISSING")
@@ -109,7 +108,7 @@ def print_line(line: dict[str, Any], n_shown: int) -> None:
     shown = " ".join(f"{c}:{n}" for c, n in categories.most_common())
     gone = f" without {', '.join(line['missing'])}" if line["missing"] else ""
     counts = f"{n_good:2}/{n_dtypes} {line['n_cases']:5} cases {line['seconds']:5.1f} s"
-    print(f"{line['name']:32} {counts} {shown}{gone}")
+    print(f"{line['name']:32} {counts} {shown}{gone}", flush=True)
     for text, dtypes in _distinct(line["bad"])[:n_shown]:
         print(f"    {text}\n        in {' '.join(dtypes)}")
 
@@ -137,9 +136,10 @@ def main() -> None:
     args = parser.parse_args()
     names = args.op or list(table())
     dtypes = tuple(args.dtype or DTYPES)
-    lines = run_in_workers(names, dtypes, min(args.workers, len(names)))
-    for line in lines:
+    lines = []
+    for line in run_in_workers(names, dtypes, min(args.workers, len(names))):
         print_line(line, args.show)
+        lines.append(line)
     good = [n for n in lines if not n["bad"] and not n["missing"] and "crash" not in n]
     absent = sum(bool(n.get("absent")) for n in lines)
     crashed = sum("crash" in n for n in lines)
