@@ -5,6 +5,9 @@
 namespace facula::cpu {
 inline namespace FACULA_ISA {
 
+// Internal: the lists may have an operation of the same name.
+namespace {
+
 #define BINARY(name, kinds, formula)                                                            \
   template <class T>                                                                            \
   struct name##_formula {                                                                       \
@@ -47,6 +50,8 @@ E next_of_16_bits(E a, E b) {
 NEXTAFTER(Half)
 NEXTAFTER(BFloat16)
 #undef NEXTAFTER
+
+}  // namespace
 
 extern const BinaryTable binary_table;
 const BinaryTable binary_table = {{

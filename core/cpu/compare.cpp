@@ -6,6 +6,9 @@
 namespace facula::cpu {
 inline namespace FACULA_ISA {
 
+// Internal: the lists may have an operation of the same name.
+namespace {
+
 #define PREDICATE(name, kinds, formula)                                                \
   template <class E>                                                                   \
   struct name##_kernel {                                                               \
@@ -18,12 +21,16 @@ inline namespace FACULA_ISA {
 #include "ops/predicate.def"
 #undef PREDICATE
 
+}  // namespace
+
 extern const PredicateTable predicate_table;
 const PredicateTable predicate_table = {{
 #define PREDICATE(name, kinds, formula) dtype_row<name##_kernel>(),
 #include "ops/predicate.def"
 #undef PREDICATE
 }};
+
+namespace {
 
 #define COMPARE(name, kinds, formula)                                                  \
   template <class E>                                                                   \
@@ -36,6 +43,8 @@ const PredicateTable predicate_table = {{
   };
 #include "ops/compare.def"
 #undef COMPARE
+
+}  // namespace
 
 extern const CompareTable compare_table;
 const CompareTable compare_table = {{

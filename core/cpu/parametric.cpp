@@ -5,6 +5,9 @@
 namespace facula::cpu {
 inline namespace FACULA_ISA {
 
+// Internal: the lists may have an operation of the same name.
+namespace {
+
 #define PARAMETRIC(name, kinds, formula)                                                        \
   template <class T>                                                                            \
   struct name##_formula {                                                                       \
@@ -22,6 +25,8 @@ inline namespace FACULA_ISA {
   };
 #include "ops/parametric.def"
 #undef PARAMETRIC
+
+}  // namespace
 
 extern const ParametricTable parametric_table;
 const ParametricTable parametric_table = {{

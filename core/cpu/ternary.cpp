@@ -5,6 +5,9 @@
 namespace facula::cpu {
 inline namespace FACULA_ISA {
 
+// Internal: the lists may have an operation of the same name.
+namespace {
+
 #define TERNARY(name, kinds, formula)                                                           \
   template <class T>                                                                            \
   struct name##_formula {                                                                       \
@@ -20,6 +23,8 @@ inline namespace FACULA_ISA {
   };
 #include "ops/ternary.def"
 #undef TERNARY
+
+}  // namespace
 
 extern const TernaryTable ternary_table;
 const TernaryTable ternary_table = {{

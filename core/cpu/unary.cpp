@@ -5,6 +5,9 @@
 namespace facula::cpu {
 inline namespace FACULA_ISA {
 
+// Internal: the lists may have an operation of the same name.
+namespace {
+
 #define UNARY(name, node, kinds, formula, gradient)                                          \
   template <class T>                                                                         \
   struct name##_formula {                                                                    \
@@ -19,6 +22,8 @@ inline namespace FACULA_ISA {
   };
 #include "ops/unary.def"
 #undef UNARY
+
+}  // namespace
 
 extern const UnaryTable unary_table;
 const UnaryTable unary_table = {{

@@ -93,7 +93,6 @@ FACULA_OF_INTEGER(ceil)
 FACULA_OF_INTEGER(trunc)
 FACULA_OF_INTEGER(round)
 FACULA_OF_INTEGER(conj)
-FACULA_OF_INTEGER(sgn)
 #undef FACULA_OF_INTEGER
 template <class V>
 FACULA_FN V sign(V x) {
@@ -102,6 +101,11 @@ FACULA_FN V sign(V x) {
 template <>
 FACULA_FN bool sign(bool x) {
   return x;
+}
+
+template <class T, IfInteger<T> = 0>
+FACULA_FN T sgn(T x) {
+  return sign(x);
 }
 
 // What rounds towards minus infinity, with the remainder that has the divisor's sign.
@@ -195,8 +199,10 @@ FACULA_FN T gcd(T a, T b) {
 }
 template <class T>
 FACULA_FN T lcm(T a, T b) {
-  T divisor = gcd(a, b);
-  return divisor == T(0) ? T(0) : abs(mul(trunc_divide(a, divisor), b));
+  // Small types are multiplied as int, and so wrap around last.
+  using Product = std::conditional_t<(sizeof(T) < 4), int32_t, T>;
+  Product divisor = gcd(a, b);
+  return divisor == 0 ? T(0) : static_cast<T>(abs(mul(trunc_divide<Product>(a, divisor), Product(b))));
 }
 
 // Shifts by a negative number, or by all bits and more, leave nothing but the sign.

@@ -15,7 +15,15 @@ void run_unary(const char* name, UnaryOp op, const Tensor& out, const Tensor& x)
   run_cpu(walk, cpu::get_unary_table().get(op, out.dtype()));
 }
 
+// These raise RuntimeError, where the others raise NotImplementedError.
+bool is_unsupported(UnaryOp op, DType dtype) {
+  if (op == UnaryOp::neg || op == UnaryOp::relu) return dtype == DType::Bool;
+  return (op == UnaryOp::deg2rad || op == UnaryOp::rad2deg) && is_complex(dtype);
+}
+
 DType checked_dtype(const char* name, UnaryOp op, Kinds kinds, const Tensor& x) {
+  check(!is_unsupported(op, x.dtype()), name, ": not supported for ", x, ".",
+        op == UnaryOp::neg ? " To invert a mask, use the ~ or logical_not() operator instead." : "");
   DType dtype = compute_dtype(kinds, x.dtype());
   check_not_implemented(cpu::get_unary_table().get(op, dtype) != nullptr, name, ": not implemented for ", x, ".");
   return dtype;
@@ -78,6 +86,7 @@ Tensor apply_parametric(const char* name, ParametricOp op, Kinds kinds, const Te
 }
 
 Tensor apply_predicate(const char* name, PredicateOp op, const Tensor& x) {
+  check(!is_complex(x.dtype()) || (op != PredicateOp::isposinf && op != PredicateOp::isneginf), name, ": not supported for ", x, ".");
   Loop loop = cpu::get_predicate_table().get(op, x.dtype());
   check_not_implemented(loop != nullptr, name, ": not implemented for ", x, ".");
   check_cpu(name, x);

@@ -135,7 +135,7 @@ Tensor floor_divide(const Tensor& a, const Tensor& b) {
   check_divisor("floor_divide", b, dtype);
   Tensor y = apply_binary("floor_divide", BinaryOp::floor_divide, a, b, dtype);
   return record("NotImplemented", y, {a, b}, [](const Tensor&, Needs) -> TensorList {
-    fail(ErrorKind::NotImplemented, "floor_divide: the derivative for 'floor_divide' is not implemented. Use "
+    fail(ErrorKind::Runtime, "floor_divide: the derivative for 'floor_divide' is not implemented. Use "
          "div(..., rounding_mode='floor'), whose derivative is zero.");
   });
 }
@@ -170,10 +170,11 @@ namespace {
 Tensor short_power(const Tensor& x, Scalar exponent) {
   if (exponent.is_complex()) return Tensor();
   double e = exponent.to_double();
+  if (e == 1) return clone(x);
+  if (x.dtype() == DType::Bool) return Tensor();
   if (e == 2) return mul(x, x);
   if (!is_differentiable(x.dtype())) return Tensor();
   if (e == 0.5) return sqrt(x);
-  if (e == 1) return clone(x);
   if (e == 3) return mul(mul(x, x), x);
   if (e == -0.5) return rsqrt(x);
   if (e == -1) return reciprocal(x);

@@ -94,7 +94,7 @@ Tensor copysign(const Tensor& a, const Tensor& b) {
 Tensor nextafter(const Tensor& a, const Tensor& b) {
   Tensor y = promoted("nextafter", BinaryOp::nextafter, Kinds::FONLY, a, b);
   return record("NextafterBackward0", y, {a, b}, [](const Tensor&, Needs) -> TensorList {
-    fail(ErrorKind::NotImplemented, "nextafter: the derivative for 'nextafter' is not implemented.");
+    fail(ErrorKind::Runtime, "nextafter: the derivative for 'nextafter' is not implemented.");
   });
 }
 
@@ -130,20 +130,23 @@ Tensor heaviside(const Tensor& x, const Tensor& values) {
         " and ", values, ".");
   Tensor y = apply_binary("heaviside", BinaryOp::heaviside, x, values, x.dtype());
   return record("NotImplemented", y, {x, values}, [](const Tensor&, Needs) -> TensorList {
-    fail(ErrorKind::NotImplemented, "heaviside: the derivative for 'heaviside' is not implemented.");
+    fail(ErrorKind::Runtime, "heaviside: the derivative for 'heaviside' is not implemented.");
   });
 }
 
 Tensor ldexp(const Tensor& x, const Tensor& other) {
-  Tensor y, power;
+  // 16 bits do not hold the powers that a product of 16 bits may need.
+  DType dtype = compute_dtype(Kinds::FC, result_type({x, other}));
+  DType wide = promote_types(dtype, DType::Float32);
+  Tensor y;
   {
     NoGradGuard guard;
-    power = pow(wrapped_number(2.0), other);
-    y = mul(x, power);
+    y = cast_to(mul(x, pow(wrapped_number(2.0), cast_to(other, wide))), dtype);
   }
   return record("LdexpBackward0", y, {x, other},
-                [power = save(power), y = save_output(y)](const Tensor& g, Needs need) -> TensorList {
-                  return {need[0] ? g * conj(power) : Tensor(), need[1] ? g * conj(Tensor(y) * kLn2) : Tensor()};
+                [other = save(other), y = save_output(other.requires_grad() ? y : Tensor()), wide](const Tensor& g, Needs need) -> TensorList {
+                  return {need[0] ? g * conj(pow(wrapped_number(2.0), to_dtype(other, wide))) : Tensor(),
+                          need[1] ? g * conj(Tensor(y) * kLn2) : Tensor()};
                 });
 }
 

@@ -8,35 +8,21 @@
 
 namespace facula {
 
-namespace {
-
-// An integer beyond the range of a small integer dtype: compared as it is, not wrapped around.
-bool is_out_of_range(const Tensor& number, DType dtype) {
-  if (!number->is_wrapped_number || !is_integral(dtype) || dtype == DType::Int64) return false;
-  int64_t value = item(number).to_int();
-  int bits = static_cast<int>(8 * item_size(dtype));
-  return dtype == DType::UInt8 ? value < 0 || value > 255 : value < -(int64_t(1) << (bits - 1)) || value >= int64_t(1) << (bits - 1);
-}
-
-DType compared_dtype(const Tensor& a, const Tensor& b) {
-  DType dtype = result_type({a, b});
-  return is_out_of_range(a, dtype) || is_out_of_range(b, dtype) ? DType::Int64 : dtype;
-}
-
-}  // namespace
-
 #define PREDICATE(name, kinds, formula) \
   Tensor name(const Tensor& x) { return apply_predicate(#name, PredicateOp::name, x); }
 #include "ops/predicate.def"
 #undef PREDICATE
 
 #define COMPARE(name, kinds, formula) \
-  Tensor name(const Tensor& a, const Tensor& b) { return apply_compare(#name, CompareOp::name, a, b, compared_dtype(a, b)); }
+  Tensor name(const Tensor& a, const Tensor& b) { return apply_compare(#name, CompareOp::name, a, b, result_type({a, b})); }
 #include "ops/compare.def"
 #undef COMPARE
 
 Tensor isreal(const Tensor& x) {
-  if (!is_complex(x.dtype())) return full(x.sizes(), true, DType::Bool, x.device());
+  if (!is_complex(x.dtype())) {
+    Tensor y = empty_for(x.sizes(), DType::Bool, {x});
+    return fill_(y, true);
+  }
   return eq(imag(x), wrapped_number(0));
 }
 

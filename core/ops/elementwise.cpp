@@ -170,7 +170,7 @@ Tensor empty_for(const Dims& shape, DType dtype, std::initializer_list<TensorRef
     all_same = all_same && x.strides() == first->strides();
   }
   if (all_contiguous || shape.size() <= 1) return empty(shape, dtype, device);
-  if (all_same && first && is_non_overlapping_and_dense(first->sizes(), first->strides()))
+  if (all_same && first && (first->numel() == 0 || is_non_overlapping_and_dense(first->sizes(), first->strides())))
     return empty_strided(shape, first->strides(), dtype, device);
   int n = static_cast<int>(shape.size()), k = 0;
   int64_t strides[kMaxOperands][kMaxDims];

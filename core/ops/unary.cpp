@@ -90,8 +90,8 @@ Tensor angle(const Tensor& x) {
       y = atan2(imag(x), real(x));
     } else {
       Tensor wide = cast_to(x, compute_dtype(Kinds::F, x.dtype()));
-      Tensor half_turn = where(lt(wide, wrapped_number(0)), wrapped_number(kPi), wrapped_number(0.0));
-      y = cast_to(where(isnan(wide), wide, half_turn), wide.dtype());
+      Tensor half_turn = scalar_tensor(kPi, wide.dtype(), wide.device());
+      y = where(isnan(wide), wide, where(lt(wide, wrapped_number(0)), half_turn, wrapped_number(0)));
     }
   }
   return record("AngleBackward0", y, {x}, [x = save(x)](const Tensor& g) -> Tensor {
@@ -236,8 +236,9 @@ Tensor sigmoid_backward(const Tensor& g, const Tensor& y) {
 
 Tensor threshold_backward(const Tensor& g, const Tensor& x, Scalar threshold) {
   Tensor d = apply_binary("threshold_backward", BinaryOp::threshold_backward, g, x, x.dtype(), threshold);
-  return record("ThresholdBackwardBackward0", d, {g},
-                [x = save(x), threshold](const Tensor& gg) { return threshold_backward(gg, x, threshold); });
+  return record("ThresholdBackwardBackward0", d, {g, x}, [x = save(x), threshold](const Tensor& gg, Needs need) -> TensorList {
+    return {need[0] ? threshold_backward(gg, x, threshold) : Tensor(), need[1] ? zeros_like(gg) : Tensor()};
+  });
 }
 
 Tensor silu_backward(const Tensor& g, const Tensor& x) {

@@ -127,7 +127,7 @@ void bind_signs(nb::module_& m) {
   def_predicate(m, "positive", positive, {"``input`` itself; refuses bool.", "facula.tensor([-1.0, 2.0])", "tensor([-1.,  2.])"});
   def_predicate(m, "angle", angle, {"The argument of each element: the angle of a complex number.", "facula.tensor([-1.0, 2.0])", "tensor([3.1416, 0.0000])"});
   def_unary(m, {"bitwise_not"}, bitwise_not, {"All bits inverted; for bool, the negation.", "facula.tensor([0, 1])", "tensor([-1, -2])"}, bitwise_not_);
-  def_unary(m, {"conj_physical"}, conj_physical, {"The complex conjugate of each element.", "facula.tensor([1 + 2j])", "tensor([1.-2.j])"}, conj_physical_);
+  def_unary(m, {"conj_physical"}, conj, {"The complex conjugate of each element.", "facula.tensor([1 + 2j])", "tensor([1.-2.j])"}, conj_physical_);
   def_op(m, "conj", conj, R"(The complex conjugate of each element; a real tensor itself.
 
 Example:

@@ -21,7 +21,6 @@ from facula._ops.comparing import (
     histogram,
     isclose,
     isin,
-    nan_to_num,
     searchsorted,
 )
 from facula._ops.einsum import einsum
@@ -119,7 +118,6 @@ __all__ = [
     "logcumsumexp",
     "matrix_power",
     "meshgrid",
-    "nan_to_num",
     "nanmean",
     "nansum",
     "ravel",

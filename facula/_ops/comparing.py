@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from facula import _core
 from facula._core import Tensor
-from facula._limits import finfo
 from facula._ops._out import into
 
 __all__ = [
@@ -20,7 +19,6 @@ __all__ = [
     "histogram",
     "isclose",
     "isin",
-    "nan_to_num",
     "searchsorted",
 ]
 
@@ -153,40 +151,6 @@ def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tens
     if out is not None and out.dtype != dtype:
         raise RuntimeError(f"float_power: expected out of {dtype}, got {out.dtype}.")
     return into("float_power", out, _core.pow(base, power))
-
-
-def nan_to_num(
-    input: Tensor,
-    nan: float | None = None,
-    posinf: float | None = None,
-    neginf: float | None = None,
-    *,
-    out: Tensor | None = None,
-) -> Tensor:
-    """Replace NaN and infinities by numbers.
-
-    Args:
-        input: the elements.
-        nan: instead of NaN; 0 by default.
-        posinf: instead of infinity; by default the largest number of the dtype.
-        neginf: instead of minus infinity; by default the smallest number of the dtype.
-        out: where to put the result.
-
-    Example:
-        >>> facula.nan_to_num(facula.tensor([float("nan"), float("inf"), 1.0]), posinf=9.0)
-        tensor([0., 9., 1.])
-    """
-    if input.is_complex():
-        parts = _core.view_as_real(input)
-        replaced = nan_to_num(parts, nan, posinf, neginf)
-        return into("nan_to_num", out, _core.view_as_complex(replaced))
-    if not input.is_floating_point():
-        return into("nan_to_num", out, input.clone())
-    limits = finfo(input.dtype)
-    result = input.masked_fill(input.isnan(), 0.0 if nan is None else nan)
-    result = result.masked_fill(input == math.inf, limits.max if posinf is None else posinf)
-    result = result.masked_fill(input == -math.inf, limits.min if neginf is None else neginf)
-    return into("nan_to_num", out, result)
 
 
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:

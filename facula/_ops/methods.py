@@ -35,7 +35,6 @@ FUNCTIONS = (
     "kron",
     "logcumsumexp",
     "matrix_power",
-    "nan_to_num",
     "nanmean",
     "nansum",
     "ravel",
@@ -48,7 +47,7 @@ FUNCTIONS = (
     "vdot",
     "vsplit",
 )
-IN_PLACE = ("addbmm", "addmv", "addr", "float_power", "nan_to_num", "renorm")
+IN_PLACE = ("addbmm", "addmv", "addr", "float_power", "renorm")
 
 
 def _in_place(name: str, func: Callable[..., Tensor]) -> Callable[..., Tensor]:
