@@ -199,7 +199,7 @@ void check_for_nan(Node* node, const TensorList& results) {
 }
 
 TensorList Run::call(Node* node, TensorList& grads) {
-  bool any = false;
+  bool any = node->runs_without_grad;
   for (const Tensor& g : grads) any |= g.defined();
   TensorList results;
   if (any) {

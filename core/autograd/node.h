@@ -148,6 +148,7 @@ struct Node : PyObject {
   Node* wrapped;    // owned: a derivative that this node calls itself (CopySlices)
   Node* next_dead;  // see dealloc_node
   SourceLocation location;
+  bool runs_without_grad;  // written in Python: called even if no gradient came
   bool is_accumulator;  // holds a leaf; its gradient is added to the leaf's .grad
 
   NodeExtras& get_extras() {

@@ -16,7 +16,8 @@ namespace {
 template <class F>
 void for_each_line(const Tensor& x, F&& f) {
   int64_t n = x.size(-1), stride = x.stride(-1);
-  int64_t n_lines = n ? x.numel() / n : 0;
+  if (x.numel() == 0) return;
+  int64_t n_lines = x.numel() / n;
   Dims sizes(x.sizes().begin(), x.sizes().end() - 1), strides(x.strides().begin(), x.strides().end() - 1);
   visit_dtype(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;

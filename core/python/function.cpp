@@ -41,6 +41,7 @@ PyObject* function_node_new(PyTypeObject* type, PyObject*, PyObject*) {
   return guarded([&]() -> PyObject* {
     Node* node = new_node(type, type->tp_name);
     node->apply = apply_in_python;
+    node->runs_without_grad = true;
     node->destroy_captures = [](Node& n) {
       auto& self = static_cast<FunctionNode&>(n);
       delete self.saved_tensors;
