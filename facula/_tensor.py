@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from facula import _core, _legacy, _utils
@@ -252,6 +252,13 @@ def dim_order(self: Tensor) -> tuple[int, ...]:
     return tuple(sorted(range(self.dim()), key=lambda dim: -strides[dim]))
 
 
+def _iterate(self: Tensor) -> Iterator[Tensor]:
+    """The views along dimension 0, one after the other."""
+    if self.dim() == 0:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(self.unbind(0))
+
+
 def attach(name: str, function: Callable[..., Any]) -> None:
     """Make ``function`` the method ``name`` of every tensor."""
     setattr(Tensor, name, function)
@@ -259,6 +266,7 @@ def attach(name: str, function: Callable[..., Any]) -> None:
 
 attach("__repr__", tensor_repr)
 attach("__format__", tensor_format)
+attach("__iter__", _iterate)
 attach("numpy", numpy_array)
 attach("__array__", _array)
 attach("__array_wrap__", _array_wrap)

@@ -34,9 +34,9 @@ def test_format_of_a_number_takes_its_format():
 
 def test_a_large_tensor_prints_in_a_moment():
     x = facula.ones(1000, 1000)
-    start = time.perf_counter()
+    start = time.process_time()
     repr(x)
-    assert time.perf_counter() - start < 0.05
+    assert time.process_time() - start < 0.1  # every element would take seconds
 
 
 def test_a_custom_function_is_named_in_grad_fn():
