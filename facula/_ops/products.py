@@ -288,7 +288,7 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
 
     Args:
         input: square in its last two dimensions.
-        n: the exponent; 0 gives the identity, a negative one powers of the inverse.
+        n: the exponent, not negative (there is no matrix inverse yet); 0 gives the identity.
         out: where to put the result.
 
     Example:
@@ -300,13 +300,14 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
         raise RuntimeError(
             f"matrix_power: expected square matrices, got shape {tuple(input.shape)}."
         )
+    if n < 0:
+        raise NotImplementedError(f"matrix_power: expected n >= 0, got {n}.")
     if n == 0:
         identity = _core.eye(input.size(-1), dtype=input.dtype, device=input.device)
         # Made from the input, though constant, so that differentiating it gives zeros.
         zeros = input.masked_fill(_core.ones_like(input, dtype=_core.bool), 0)
         return into("matrix_power", out, zeros + identity)
-    base = _core.inverse(input) if n < 0 else input
-    result = _repeated_square(base, abs(n))
+    result = _repeated_square(input, n)
     # The first power too is a tensor of its own, never the input itself.
     return into("matrix_power", out, result.clone() if result is input else result)
 

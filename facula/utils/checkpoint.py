@@ -11,7 +11,7 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
-from facula.autograd._backward import backward
+from facula.autograd._backward import backward, is_restricted
 from facula.autograd.function import Function
 from facula.autograd.grad_mode import enable_grad
 from facula.autograd.graph import saved_tensors_hooks
@@ -170,7 +170,7 @@ class _Reentrant(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
-        if not _core.is_backward_to_leaves():
+        if is_restricted():
             raise RuntimeError(
                 "checkpoint: with use_reentrant=True only backward() without inputs is possible; "
                 "autograd.grad is not. Pass use_reentrant=False."
@@ -219,17 +219,15 @@ class _Frame:
         self.options = options
         self.descriptions: list[tuple[Any, Any, Any]] = []
         self.values: dict[int, Tensor] = {}
-        self.backward_id: int | None = None
 
     def pack(self, tensor: Tensor) -> int:
         self.descriptions.append(_description(tensor))
         return len(self.descriptions) - 1
 
     def unpack(self, index: int) -> Tensor:
-        backward_id = _core.current_graph_task_id()
-        # Values of an earlier backward (retain_graph) are not trusted: parameters may have changed.
-        if self.backward_id != backward_id or index not in self.values:
-            self.backward_id = backward_id
+        # Each value serves once, so that a second backward (retain_graph) computes them anew:
+        # parameters may have changed in between.
+        if index not in self.values:
             self.recompute()
         return self.values.pop(index)
 
