@@ -1,4 +1,5 @@
-// DLPack: tensors of other libraries over the same memory. https://dmlc.github.io/dlpack/latest/c_api.html
+// DLPack: tensors of other libraries over the same memory.
+// https://dmlc.github.io/dlpack/latest/c_api.html
 #include "autograd/node.h"
 #include "ops/ops.h"
 #include "python/bind.h"
@@ -51,9 +52,11 @@ uint8_t type_code(DType t) {
 }
 
 template <class Managed>
-constexpr const char* kName = std::is_same_v<Managed, DLManagedTensor> ? "dltensor" : "dltensor_versioned";
+constexpr const char* kName =
+    std::is_same_v<Managed, DLManagedTensor> ? "dltensor" : "dltensor_versioned";
 template <class Managed>
-constexpr const char* kUsedName = std::is_same_v<Managed, DLManagedTensor> ? "used_dltensor" : "used_dltensor_versioned";
+constexpr const char* kUsedName =
+    std::is_same_v<Managed, DLManagedTensor> ? "used_dltensor" : "used_dltensor_versioned";
 
 // ---- out
 
@@ -64,10 +67,12 @@ struct Exported {
   Storage* storage;
   Dims sizes, strides;
 
-  explicit Exported(const Tensor& x) : storage(x.storage()), sizes(x.sizes()), strides(x.strides()) {
+  explicit Exported(const Tensor& x)
+      : storage(x.storage()), sizes(x.sizes()), strides(x.strides()) {
     storage->retain();
     storage->forbid_resize();
-    // Dimensions of at most one element have no stride to speak of; consumers expect the contiguous one.
+    // Dimensions of at most one element have no stride to speak of; consumers expect the contiguous
+    // one.
     for (int64_t i = 0; i < x.dim(); ++i)
       if (sizes[i] < 2) strides[i] = 1;
     DLTensor& t = managed.dl_tensor;
@@ -79,7 +84,8 @@ struct Exported {
     t.strides = strides.data();
     managed.manager_ctx = this;
     managed.deleter = [](Managed* m) {
-      if (!Py_IsInitialized()) return;  // a library that outlives the interpreter: the memory ends with the process
+      if (!Py_IsInitialized())
+        return;  // a library that outlives the interpreter: the memory ends with the process
       PyGILState_STATE state = PyGILState_Ensure();
       auto* self = static_cast<Exported*>(m->manager_ctx);
       self->storage->release();
@@ -122,9 +128,10 @@ nb::object to_capsule(const Tensor& x) {
 DType dtype_from(DLDataType type) {
   if (type.lanes == 1)
     for (int i = 0; i < kNumDTypes; ++i)
-      if (type_code(static_cast<DType>(i)) == type.code && kItemSizes[i] * 8 == type.bits) return static_cast<DType>(i);
-  refuse("no dtype has the type code " + std::to_string(type.code) + " with " + std::to_string(type.bits) + " bits and " +
-         std::to_string(type.lanes) + " lanes.");
+      if (type_code(static_cast<DType>(i)) == type.code && kItemSizes[i] * 8 == type.bits)
+        return static_cast<DType>(i);
+  refuse("no dtype has the type code " + std::to_string(type.code) + " with " +
+         std::to_string(type.bits) + " bits and " + std::to_string(type.lanes) + " lanes.");
 }
 
 Device device_from(DLDevice device) {
@@ -133,35 +140,42 @@ Device device_from(DLDevice device) {
     Device cuda{DeviceType::CUDA, static_cast<int8_t>(device.device_id)};
     return backend_of(cuda).resolve(cuda);
   }
-  refuse("the memory is on a device of kind " + std::to_string(device.device_type) + "; expected the CPU (1) or CUDA (2).");
+  refuse("the memory is on a device of kind " + std::to_string(device.device_type) +
+         "; expected the CPU (1) or CUDA (2).");
 }
 
 template <class Managed>
 Tensor take(PyObject* capsule) {
   auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, kName<Managed>));
   if constexpr (std::is_same_v<Managed, DLManagedTensorVersioned>)
-    if (managed->major > 1) refuse("the capsule has version " + std::to_string(managed->major) + " of DLPack; expected 1.");
+    if (managed->major > 1)
+      refuse("the capsule has version " + std::to_string(managed->major) +
+             " of DLPack; expected 1.");
   const DLTensor& t = managed->dl_tensor;
   DType dtype = dtype_from(t.dtype);
   Device device = device_from(t.device);
-  if (t.ndim < 0 || t.ndim > kMaxDims) refuse("expected at most " + std::to_string(kMaxDims) + " dimensions, got " + std::to_string(t.ndim) + ".");
+  if (t.ndim < 0 || t.ndim > kMaxDims)
+    refuse("expected at most " + std::to_string(kMaxDims) + " dimensions, got " +
+           std::to_string(t.ndim) + ".");
   Dims sizes(t.shape, t.shape + t.ndim);
   int64_t numel = checked_numel(sizes);
   Dims strides = t.strides ? Dims(t.strides, t.strides + t.ndim) : contiguous_strides(sizes);
   int64_t extent = numel ? 1 : 0;
   for (int32_t i = 0; i < t.ndim; ++i) {
-    if (strides[i] < 0 && sizes[i] > 1) refuse("the strides are negative, which tensors do not have. Copy the array first.");
+    if (strides[i] < 0 && sizes[i] > 1)
+      refuse("the strides are negative, which tensors do not have. Copy the array first.");
     strides[i] = std::max<int64_t>(strides[i], 0);
     int64_t reach;
-    if (__builtin_mul_overflow(std::max<int64_t>(sizes[i] - 1, 0), strides[i], &reach) || __builtin_add_overflow(extent, numel ? reach : 0, &extent) ||
-        extent > INT64_MAX / 16)
+    if (__builtin_mul_overflow(std::max<int64_t>(sizes[i] - 1, 0), strides[i], &reach) ||
+        __builtin_add_overflow(extent, numel ? reach : 0, &extent) || extent > INT64_MAX / 16)
       refuse("sizes and strides reach further than an int64 can count.");
   }
   auto end = [](void* context) {
     auto* m = static_cast<Managed*>(context);
     if (m->deleter) m->deleter(m);
   };
-  Storage* storage = Storage::wrap(static_cast<char*>(t.data) + t.byte_offset, extent * item_size(dtype), device, end, managed);
+  Storage* storage = Storage::wrap(static_cast<char*>(t.data) + t.byte_offset,
+                                   extent * item_size(dtype), device, end, managed);
   PyCapsule_SetName(capsule, kUsedName<Managed>);
   Tensor x = from_storage(storage, dtype, sizes, strides, 0);
   storage->release();
@@ -169,29 +183,42 @@ Tensor take(PyObject* capsule) {
 }
 
 Tensor from_capsule(PyObject* capsule) {
-  if (PyCapsule_IsValid(capsule, kName<DLManagedTensorVersioned>)) return take<DLManagedTensorVersioned>(capsule);
-  check(PyCapsule_IsValid(capsule, kName<DLManagedTensor>), "from_dlpack: expected a DLPack capsule that was not used yet, got ",
+  if (PyCapsule_IsValid(capsule, kName<DLManagedTensorVersioned>))
+    return take<DLManagedTensorVersioned>(capsule);
+  check(PyCapsule_IsValid(capsule, kName<DLManagedTensor>),
+        "from_dlpack: expected a DLPack capsule that was not used yet, got ",
         Py_TYPE(capsule)->tp_name, ". A capsule gives its tensor once.");
   return take<DLManagedTensor>(capsule);
 }
 
 }  // namespace
 
-bool has_dlpack(PyObject* object) { return PyObject_HasAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object)), "__dlpack__"); }
+bool has_dlpack(PyObject* object) {
+  return PyObject_HasAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object)), "__dlpack__");
+}
 
 Tensor from_dlpack(PyObject* object) {
   if (PyCapsule_CheckExact(object)) return from_capsule(object);
-  return nb::cast<Tensor>(nb::module_::import_("facula.utils.dlpack").attr("from_dlpack")(nb::handle(object)));
+  return nb::cast<Tensor>(
+      nb::module_::import_("facula.utils.dlpack").attr("from_dlpack")(nb::handle(object)));
 }
 
 void bind_dlpack(nb::module_& m) {
-  m.def("_to_dlpack", [](const Tensor& x, bool versioned) {
-    return versioned ? to_capsule<DLManagedTensorVersioned>(x) : to_capsule<DLManagedTensor>(x);
-  }, "input"_a, "versioned"_a);
-  m.def("_from_dlpack", [](nb::handle capsule) { return from_capsule(capsule.ptr()); }, "capsule"_a.none());
-  m.def("_current_stream", [](DeviceArg device) {
-    return reinterpret_cast<uintptr_t>(backend_of(device.device).current_stream(device.device));
-  }, "device"_a);
+  m.def(
+      "_to_dlpack",
+      [](const Tensor& x, bool versioned) {
+        return versioned ? to_capsule<DLManagedTensorVersioned>(x) : to_capsule<DLManagedTensor>(x);
+      },
+      "input"_a, "versioned"_a);
+  m.def(
+      "_from_dlpack", [](nb::handle capsule) { return from_capsule(capsule.ptr()); },
+      "capsule"_a.none());
+  m.def(
+      "_current_stream",
+      [](DeviceArg device) {
+        return reinterpret_cast<uintptr_t>(backend_of(device.device).current_stream(device.device));
+      },
+      "device"_a);
 }
 
 }  // namespace facula

@@ -12,13 +12,16 @@ namespace facula {
 
 namespace {
 
-// The struct module's codes. int64 is 'l' where long has 8 bytes: NumPy's int64 there, while 'q' is its longlong.
+// The struct module's codes. int64 is 'l' where long has 8 bytes: NumPy's int64 there, while 'q' is
+// its longlong.
 const char* buffer_format(DType dtype) {
-  static const char* formats[kNumDTypes] = {"?", "B", "b", "h", "i", sizeof(long) == 8 ? "l" : "q", "e", nullptr, "f", "d", "Zf", "Zd"};
+  static const char* formats[kNumDTypes] = {
+      "?", "B", "b", "h", "i", sizeof(long) == 8 ? "l" : "q", "e", nullptr, "f", "d", "Zf", "Zd"};
   return formats[static_cast<int>(dtype)];
 }
 
-// What an exported buffer keeps: the memory, which the tensor may give up before the buffer's end, and the geometry.
+// What an exported buffer keeps: the memory, which the tensor may give up before the buffer's end,
+// and the geometry.
 struct Export {
   Storage* storage;
   std::unique_ptr<Py_ssize_t[]> dims;  // sizes, then strides in bytes
@@ -46,13 +49,18 @@ bool is_fortran_contiguous(const Tensor& x) {
 // Why no buffer of x can be given, as Python's protocol wants it: a BufferError.
 const char* buffer_refusal(const Tensor& x, int flags) {
   if (x.requires_grad()) return "a Tensor that requires grad has no buffer. Use tensor.detach().";
-  if (!x.is_cpu()) return "a Tensor on a CUDA device has no buffer. Use tensor.cpu() to copy it to main memory first.";
-  if (!buffer_format(x.dtype())) return "the buffer protocol has no bfloat16. Convert the Tensor with tensor.float().";
-  bool wants_c = (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS || (flags & PyBUF_STRIDES) != PyBUF_STRIDES;
+  if (!x.is_cpu())
+    return "a Tensor on a CUDA device has no buffer. Use tensor.cpu() to copy it to main memory "
+           "first.";
+  if (!buffer_format(x.dtype()))
+    return "the buffer protocol has no bfloat16. Convert the Tensor with tensor.float().";
+  bool wants_c = (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS ||
+                 (flags & PyBUF_STRIDES) != PyBUF_STRIDES;
   bool wants_f = (flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS;
   bool wants_any = (flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS;
   bool is_f = is_fortran_contiguous(x);
-  if ((wants_c && !x.is_contiguous()) || (wants_f && !is_f) || (wants_any && !x.is_contiguous() && !is_f))
+  if ((wants_c && !x.is_contiguous()) || (wants_f && !is_f) ||
+      (wants_any && !x.is_contiguous() && !is_f))
     return "the Tensor is not contiguous. Use tensor.contiguous().";
   return nullptr;
 }
@@ -106,15 +114,19 @@ PyObject* numpy_attribute(const char* name) {  // borrowed; null if NumPy was no
 }
 
 bool is_numpy_instance(PyObject* object, const char* name) {
-  // Numbers and containers of Python itself are seen at once; np.float64, a subclass of float, is not.
-  constexpr unsigned long kBuiltin = Py_TPFLAGS_LONG_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_TUPLE_SUBCLASS | Py_TPFLAGS_UNICODE_SUBCLASS;
+  // Numbers and containers of Python itself are seen at once; np.float64, a subclass of float, is
+  // not.
+  constexpr unsigned long kBuiltin = Py_TPFLAGS_LONG_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS |
+                                     Py_TPFLAGS_TUPLE_SUBCLASS | Py_TPFLAGS_UNICODE_SUBCLASS;
   if (PyFloat_CheckExact(object) || PyType_FastSubclass(Py_TYPE(object), kBuiltin)) return false;
   PyObject* type = numpy_attribute(name);
-  return type && PyType_Check(type) && PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(type));
+  return type && PyType_Check(type) &&
+         PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(type));
 }
 
 const char* kReadOnly =
-    "The given buffer is not writable, and tensors are always writable: writing to this tensor is writing to memory that its owner "
+    "The given buffer is not writable, and tensors are always writable: writing to this tensor is "
+    "writing to memory that its owner "
     "protects. Copy it first.";
 
 struct Buffered {
@@ -123,23 +135,27 @@ struct Buffered {
 };
 
 Tensor from_buffer(PyObject* object, DType dtype, Buffered range) {
-  check_value(PyObject_CheckBuffer(object), "frombuffer: expected an object with the buffer protocol, got ", Py_TYPE(object)->tp_name, ".");
+  check_value(PyObject_CheckBuffer(object),
+              "frombuffer: expected an object with the buffer protocol, got ",
+              Py_TYPE(object)->tp_name, ".");
   int64_t itemsize = item_size(dtype);
   HeapBuffer buffer(object, PyBUF_SIMPLE);
   int64_t nbytes = buffer.view->len;
-  check_value(nbytes > 0 && range.count != 0, "frombuffer: both buffer length (", nbytes, ") and count (", range.count, ") must not be 0.");
-  check_value(range.offset >= 0 && range.offset < nbytes, "frombuffer: expected an offset of 0 to ", nbytes - 1, " (the buffer's length - 1), got ",
-              range.offset, ".");
+  check_value(nbytes > 0 && range.count != 0, "frombuffer: both buffer length (", nbytes,
+              ") and count (", range.count, ") must not be 0.");
+  check_value(range.offset >= 0 && range.offset < nbytes, "frombuffer: expected an offset of 0 to ",
+              nbytes - 1, " (the buffer's length - 1), got ", range.offset, ".");
   int64_t available = nbytes - range.offset, count = range.count;
   if (count < 0) {
-    check_value(available % itemsize == 0, "frombuffer: buffer length after the offset (", available, " bytes) is not a multiple of the element size (",
-                itemsize, ").");
+    check_value(available % itemsize == 0, "frombuffer: buffer length after the offset (",
+                available, " bytes) is not a multiple of the element size (", itemsize, ").");
     count = available / itemsize;
   }
-  check_value(count <= available / itemsize, "frombuffer: ", count, " elements of ", itemsize, " bytes are more than the buffer's ", available,
-              " bytes after the offset.");
+  check_value(count <= available / itemsize, "frombuffer: ", count, " elements of ", itemsize,
+              " bytes are more than the buffer's ", available, " bytes after the offset.");
   if (buffer.view->readonly) warn(kReadOnly);
-  Storage* storage = buffer.into_storage(static_cast<char*>(buffer.view->buf) + range.offset, count * itemsize);
+  Storage* storage =
+      buffer.into_storage(static_cast<char*>(buffer.view->buf) + range.offset, count * itemsize);
   return own_storage(storage, dtype, {count}, {1});
 }
 
@@ -149,11 +165,13 @@ std::optional<Tensor> shared_memory(PyObject* object, std::optional<DType> dtype
   if (is_numpy_array(object)) return from_numpy(object, true);
   if (is_numpy_scalar(object)) return std::nullopt;
   if (has_dlpack(object) || PyCapsule_CheckExact(object)) return from_dlpack(object);
-  if (PyObject_CheckBuffer(object)) return from_buffer(object, dtype.value_or(get_default_dtype()), {});
+  if (PyObject_CheckBuffer(object))
+    return from_buffer(object, dtype.value_or(get_default_dtype()), {});
   return std::nullopt;
 }
 
-Tensor as_tensor_from_python(nb::handle data, std::optional<DType> dtype, std::optional<DeviceArg> device) {
+Tensor as_tensor_from_python(nb::handle data, std::optional<DType> dtype,
+                             std::optional<DeviceArg> device) {
   if (is_tensor(data.ptr())) {
     Tensor x = as_tensor(data.ptr());
     return to(x, device ? device->device : x.device(), dtype.value_or(x.dtype()), false);
@@ -166,18 +184,21 @@ Tensor as_tensor_from_python(nb::handle data, std::optional<DType> dtype, std::o
   return tensor_from_data(data.ptr(), dtype, target);
 }
 
-Tensor asarray(nb::handle object, std::optional<DType> dtype, std::optional<DeviceArg> device, std::optional<bool> copy,
-               std::optional<bool> requires_grad) {
+Tensor asarray(nb::handle object, std::optional<DType> dtype, std::optional<DeviceArg> device,
+               std::optional<bool> copy, std::optional<bool> requires_grad) {
   std::optional<Tensor> shared = shared_memory(object.ptr(), dtype);
   Tensor x;
   if (shared) {
     Device target = device ? device->device : shared->device();
     DType type = dtype.value_or(shared->dtype());
-    bool must_copy = type != shared->dtype() || (target != shared->device() && !(target.is_cuda() && target.index < 0));
-    check_value(!must_copy || copy.value_or(true), "asarray: a copy is needed for this dtype or device, but copy=False was given.");
+    bool must_copy = type != shared->dtype() ||
+                     (target != shared->device() && !(target.is_cuda() && target.index < 0));
+    check_value(!must_copy || copy.value_or(true),
+                "asarray: a copy is needed for this dtype or device, but copy=False was given.");
     x = to(*shared, target, type, copy.value_or(false));
   } else {
-    check_value(copy.value_or(true), "asarray: a copy is needed of an object of type ", Py_TYPE(object.ptr())->tp_name, ", but copy=False was given.");
+    check_value(copy.value_or(true), "asarray: a copy is needed of an object of type ",
+                Py_TYPE(object.ptr())->tp_name, ", but copy=False was given.");
     x = tensor_from_data(object.ptr(), dtype, device ? device->device : Device{});
   }
   if (x.requires_grad() && !requires_grad.value_or(true)) x = detach(x);
@@ -214,7 +235,9 @@ int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
   return 0;
 }
 
-void tensor_releasebuffer(PyObject*, Py_buffer* view) { delete static_cast<Export*>(view->internal); }
+void tensor_releasebuffer(PyObject*, Py_buffer* view) {
+  delete static_cast<Export*>(view->internal);
+}
 
 bool is_numpy_array(PyObject* object) { return is_numpy_instance(object, "ndarray"); }
 bool is_numpy_scalar(PyObject* object) { return is_numpy_instance(object, "generic"); }
@@ -225,18 +248,25 @@ DType dtype_of_numpy(const char* op, PyObject* object) {
   int64_t itemsize = nb::cast<int64_t>(dtype.attr("itemsize"));
   for (int i = 0; i < kNumDTypes; ++i) {
     DType type = static_cast<DType>(i);
-    const char* own = type == DType::Bool ? "b" : type == DType::UInt8 ? "u" : is_integral(type) ? "i" : is_floating(type) ? "f" : "c";
+    const char* own = type == DType::Bool    ? "b"
+                      : type == DType::UInt8 ? "u"
+                      : is_integral(type)    ? "i"
+                      : is_floating(type)    ? "f"
+                                             : "c";
     if (type != DType::BFloat16 && kind == own && itemsize == item_size(type)) return type;
   }
   fail(ErrorKind::Type, op, ": can't convert NumPy's ", nb::str(nb::handle(dtype)).c_str(),
-       ". The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint8, and bool.");
+       ". The only supported types are: float64, float32, float16, complex64, complex128, int64, "
+       "int32, int16, int8, uint8, and bool.");
 }
 
 Tensor from_numpy(PyObject* array, bool warn_if_read_only) {
-  check_type(is_numpy_array(array), "from_numpy: expected np.ndarray (got ", Py_TYPE(array)->tp_name, ").");
+  check_type(is_numpy_array(array), "from_numpy: expected np.ndarray (got ",
+             Py_TYPE(array)->tp_name, ").");
   DType dtype = dtype_of_numpy("from_numpy", array);
   check_value(nb::cast<bool>(nb::handle(array).attr("dtype").attr("isnative")),
-              "from_numpy: the given array has a byte order different from the native one. Use array.astype(array.dtype.newbyteorder('=')).");
+              "from_numpy: the given array has a byte order different from the native one. Use "
+              "array.astype(array.dtype.newbyteorder('=')).");
   HeapBuffer buffer(array, PyBUF_STRIDED_RO);
   Py_buffer& view = *buffer.view;
   Dims sizes(view.ndim), strides(view.ndim);
@@ -244,22 +274,27 @@ Tensor from_numpy(PyObject* array, bool warn_if_read_only) {
   bool is_empty = false;
   for (int i = 0; i < view.ndim; ++i) {
     check_value(view.strides[i] >= 0 || view.shape[i] < 2,
-                "from_numpy: at least one stride of the given array is negative, which tensors do not have. Copy it with array.copy().");
+                "from_numpy: at least one stride of the given array is negative, which tensors do "
+                "not have. Copy it with array.copy().");
     check_value(view.strides[i] % view.itemsize == 0,
-                "from_numpy: the strides of the given array are not multiples of the element size. Copy it with array.copy().");
+                "from_numpy: the strides of the given array are not multiples of the element size. "
+                "Copy it with array.copy().");
     sizes[i] = view.shape[i];
     strides[i] = std::max<int64_t>(view.strides[i] / view.itemsize, 0);
     is_empty |= sizes[i] == 0;
     extent += (sizes[i] - 1) * strides[i];
   }
   if (view.readonly && warn_if_read_only) warn(kReadOnly);
-  Storage* storage = buffer.into_storage(static_cast<char*>(view.buf), is_empty ? 0 : extent * item_size(dtype));
+  Storage* storage =
+      buffer.into_storage(static_cast<char*>(view.buf), is_empty ? 0 : extent * item_size(dtype));
   return own_storage(storage, dtype, sizes, strides);
 }
 
 void bind_interop(nb::module_& m) {
-  m.def("from_numpy", [](nb::handle array) { return from_numpy(array.ptr(), true); }, "ndarray"_a.none(),
-        R"(A tensor over the memory of a NumPy array: writes to one are seen in the other.
+  m.def(
+      "from_numpy", [](nb::handle array) { return from_numpy(array.ptr(), true); },
+      "ndarray"_a.none(),
+      R"(A tensor over the memory of a NumPy array: writes to one are seen in the other.
 
 Example:
     >>> import numpy
@@ -268,27 +303,35 @@ Example:
     >>> array[0] = 1
     >>> x
     tensor([1., 0.], dtype=torch.float64))");
-  m.def("as_tensor", &as_tensor_from_python, "data"_a.none(), "dtype"_a.none() = nb::none(), "device"_a.none() = nb::none(),
-        R"(The data as a tensor, without a copy where its memory can be shared (tensors, NumPy arrays).
+  m.def(
+      "as_tensor", &as_tensor_from_python, "data"_a.none(), "dtype"_a.none() = nb::none(),
+      "device"_a.none() = nb::none(),
+      R"(The data as a tensor, without a copy where its memory can be shared (tensors, NumPy arrays).
 
 Example:
     >>> x = facula.ones(2)
     >>> facula.as_tensor(x) is x
     True)");
-  m.def("asarray", &asarray, "obj"_a.none(), nb::kw_only(), "dtype"_a.none() = nb::none(), "device"_a.none() = nb::none(), "copy"_a.none() = nb::none(),
-        "requires_grad"_a.none() = nb::none(), R"(The object as a tensor, sharing its memory where possible: arrays, DLPack, buffers.
+  m.def("asarray", &asarray, "obj"_a.none(), nb::kw_only(), "dtype"_a.none() = nb::none(),
+        "device"_a.none() = nb::none(), "copy"_a.none() = nb::none(),
+        "requires_grad"_a.none() = nb::none(),
+        R"(The object as a tensor, sharing its memory where possible: arrays, DLPack, buffers.
 
 ``copy=True`` always copies, ``copy=False`` raises where a copy is needed.
 
 Example:
     >>> facula.asarray([1, 2])
     tensor([1, 2]))");
-  m.def("frombuffer", [](nb::handle buffer, DType dtype, int64_t count, int64_t offset, bool requires_grad) {
-    Tensor x = from_buffer(buffer.ptr(), dtype, {count, offset});
-    if (requires_grad) require_grad(x, true);
-    return x;
-  }, "buffer"_a.none(), nb::kw_only(), "dtype"_a, "count"_a = -1, "offset"_a = 0, "requires_grad"_a = false,
-  R"(A 1-d tensor over the memory of an object with the buffer protocol; ``offset`` is in bytes.
+  m.def(
+      "frombuffer",
+      [](nb::handle buffer, DType dtype, int64_t count, int64_t offset, bool requires_grad) {
+        Tensor x = from_buffer(buffer.ptr(), dtype, {count, offset});
+        if (requires_grad) require_grad(x, true);
+        return x;
+      },
+      "buffer"_a.none(), nb::kw_only(), "dtype"_a, "count"_a = -1, "offset"_a = 0,
+      "requires_grad"_a = false,
+      R"(A 1-d tensor over the memory of an object with the buffer protocol; ``offset`` is in bytes.
 
 Example:
     >>> facula.frombuffer(bytearray([1, 0, 2, 0]), dtype=facula.int16)

@@ -10,7 +10,8 @@ namespace facula {
 int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags);
 void tensor_releasebuffer(PyObject* self, Py_buffer* view);
 
-bool is_numpy_array(PyObject* object);   // false as well if NumPy was never imported: then there are no arrays
+bool is_numpy_array(
+    PyObject* object);  // false as well if NumPy was never imported: then there are no arrays
 bool is_numpy_scalar(PyObject* object);  // np.float32(1) and the like
 // A tensor over the memory of an np.ndarray, which it keeps alive.
 Tensor from_numpy(PyObject* array, bool warn_if_read_only);

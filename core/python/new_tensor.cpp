@@ -14,7 +14,8 @@ namespace facula {
 namespace {
 
 bool is_sequence(PyObject* object) {
-  return PySequence_Check(object) && !PyUnicode_Check(object) && !PyBytes_Check(object) && !is_tensor(object);
+  return PySequence_Check(object) && !PyUnicode_Check(object) && !PyBytes_Check(object) &&
+         !is_tensor(object);
 }
 
 void warn(const char* message) {
@@ -25,14 +26,16 @@ void warn(const char* message) {
 
 template <class T>
 [[noreturn]] void fail_overflow() {
-  fail(ErrorKind::Runtime, "tensor: value cannot be converted to type ", DTypeOf<T>::value, " without overflow");
+  fail(ErrorKind::Runtime, "tensor: value cannot be converted to type ", DTypeOf<T>::value,
+       " without overflow");
 }
 
 template <class T>
 T integer_from(int64_t value) {
   // Unsigned types take the negative numbers of their width too, as PyTorch's do.
   constexpr int64_t max = std::numeric_limits<T>::max();
-  constexpr int64_t min = std::is_unsigned_v<T> ? -max : static_cast<int64_t>(std::numeric_limits<T>::min());
+  constexpr int64_t min =
+      std::is_unsigned_v<T> ? -max : static_cast<int64_t>(std::numeric_limits<T>::min());
   if (value < min || value > max) fail_overflow<T>();
   return static_cast<T>(value);
 }
@@ -47,7 +50,8 @@ T integer_from(double value) {
 int64_t int64_from_long(PyObject* object) {
   int overflow;
   long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
-  check_value(!overflow, "tensor: Overflow when unpacking long long: an int does not fit into int64.");
+  check_value(!overflow,
+              "tensor: Overflow when unpacking long long: an int does not fit into int64.");
   return value;
 }
 
@@ -63,22 +67,28 @@ T convert(Scalar value) {
     if (value.is_floating()) return integer_from<T>(value.to_double());
     if (value.is_integral()) return integer_from<T>(value.to_int());
   }
-  if constexpr (!is_complex_v<T>) check_type(!value.is_complex(), "tensor: must be real number, not complex: the dtype is ", DTypeOf<T>::value, ".");
+  if constexpr (!is_complex_v<T>)
+    check_type(!value.is_complex(), "tensor: must be real number, not complex: the dtype is ",
+               DTypeOf<T>::value, ".");
   return value.to<T>();
 }
 
 Scalar scalar_from_tensor(const Tensor& x) {
-  check_value(x.numel() == 1, "tensor: only one element tensors can be converted to Python scalars, got ", x,
+  check_value(x.numel() == 1,
+              "tensor: only one element tensors can be converted to Python scalars, got ", x,
               " in a list. Use stack() to put tensors together.");
   if (x.requires_grad())
-    warn("tensor: the value of a tensor that requires grad becomes a number without history. Use stack() to keep it, or detach() first.");
+    warn(
+        "tensor: the value of a tensor that requires grad becomes a number without history. Use "
+        "stack() to keep it, or detach() first.");
   return item(x);
 }
 
 // Any object that stands for a number.
 template <class T>
 T value_from(PyObject* object) {
-  nb::object keep = nb::borrow(object);  // the conversions below run code that may remove it from its list
+  nb::object keep =
+      nb::borrow(object);  // the conversions below run code that may remove it from its list
   if (is_tensor(object)) return convert<T>(scalar_from_tensor(as_tensor(object)));
   if constexpr (std::is_same_v<T, bool>) {
     int truth = PyObject_IsTrue(object);
@@ -94,7 +104,8 @@ T value_from(PyObject* object) {
   } else {
     if (PyLong_Check(object)) return integer_from<T>(int64_from_long(object));
     if (PyFloat_Check(object)) return integer_from<T>(double_from(object));
-    if (!PyIndex_Check(object) && Py_TYPE(object)->tp_as_number && Py_TYPE(object)->tp_as_number->nb_float)
+    if (!PyIndex_Check(object) && Py_TYPE(object)->tp_as_number &&
+        Py_TYPE(object)->tp_as_number->nb_float)
       return integer_from<T>(double_from(object));
     PyObject* number = PyNumber_Index(object);
     if (!number) throw_python_error();
@@ -113,7 +124,8 @@ T read_value(PyObject* object) {
 
 // ---- nested sequences
 
-// The items of a sequence. Converting one may run code that changes the list, so its length is asked each time.
+// The items of a sequence. Converting one may run code that changes the list, so its length is
+// asked each time.
 class Items {
  public:
   explicit Items(PyObject* data) {
@@ -143,14 +155,16 @@ Dims find_shape(PyObject* data) {
     Py_ssize_t n = PySequence_Size(at.ptr());
     if (n < 0) throw_python_error();
     shape.push_back(n);
-    check_value(shape.size() <= kMaxDims, "tensor: too many dimensions '", Py_TYPE(at.ptr())->tp_name, "': the data is nested more than ", kMaxDims,
+    check_value(shape.size() <= kMaxDims, "tensor: too many dimensions '",
+                Py_TYPE(at.ptr())->tp_name, "': the data is nested more than ", kMaxDims,
                 " levels deep. Does a list contain itself?");
     if (n == 0) return shape;
     PyObject* first = PySequence_GetItem(at.ptr(), 0);
     if (!first) throw_python_error();
     at = plain(nb::steal(first).ptr());
   }
-  check_value(shape.empty() || !PyUnicode_Check(at.ptr()), "tensor: too many dimensions 'str': expected numbers in the data, got a string.");
+  check_value(shape.empty() || !PyUnicode_Check(at.ptr()),
+              "tensor: too many dimensions 'str': expected numbers in the data, got a string.");
   return shape;
 }
 
@@ -161,8 +175,10 @@ DType dtype_of_value(PyObject* item) {
   if (PyFloat_Check(item)) return get_default_dtype();
   if (PyLong_Check(item)) return DType::Int64;
   if (PyComplex_Check(item)) return to_complex_dtype(get_default_dtype());
-  check_type(!PyUnicode_Check(item) && !PyBytes_Check(item), "new(): invalid data type '", Py_TYPE(item)->tp_name, "'");
-  check_type(!is_sequence(item), "tensor: expected a number at this depth, got a ", Py_TYPE(item)->tp_name, ": the data is ragged.");
+  check_type(!PyUnicode_Check(item) && !PyBytes_Check(item), "new(): invalid data type '",
+             Py_TYPE(item)->tp_name, "'");
+  check_type(!is_sequence(item), "tensor: expected a number at this depth, got a ",
+             Py_TYPE(item)->tp_name, ": the data is ragged.");
   fail(ErrorKind::Runtime, "tensor: Could not infer dtype of ", Py_TYPE(item)->tp_name);
 }
 
@@ -173,7 +189,8 @@ class DTypeFinder {
 
   void add(PyObject* data, size_t depth = 0) {
     if (depth == n_dims_) return add(dtype_of_value(data));
-    check_type(is_sequence(data), "tensor: not a sequence: expected one at dim ", depth, ", got ", Py_TYPE(data)->tp_name, ".");
+    check_type(is_sequence(data), "tensor: not a sequence: expected one at dim ", depth, ", got ",
+               Py_TYPE(data)->tp_name, ".");
     if (is_numpy_array(data)) return add(dtype_of_numpy("tensor", data));
     Items items(data);
     if (items.size() == 0) return add(get_default_dtype());
@@ -184,9 +201,12 @@ class DTypeFinder {
     bool any_float = false, any_int = false;
     for (Py_ssize_t i = 0; i < items.size(); ++i) {
       PyObject* item = items[i];
-      if (PyFloat_CheckExact(item)) any_float = true;
-      else if (PyLong_CheckExact(item)) any_int = true;
-      else add(dtype_of_value(nb::borrow(item).ptr()));
+      if (PyFloat_CheckExact(item))
+        any_float = true;
+      else if (PyLong_CheckExact(item))
+        any_int = true;
+      else
+        add(dtype_of_value(nb::borrow(item).ptr()));
     }
     if (any_float) add(get_default_dtype());
     if (any_int) add(DType::Int64);
@@ -195,7 +215,8 @@ class DTypeFinder {
   DType result() const {
     std::optional<DType> dtype;
     for (int i = 0; i < kNumDTypes; ++i)
-      if (seen_ >> i & 1) dtype = dtype ? promote_types(*dtype, static_cast<DType>(i)) : static_cast<DType>(i);
+      if (seen_ >> i & 1)
+        dtype = dtype ? promote_types(*dtype, static_cast<DType>(i)) : static_cast<DType>(i);
     return dtype.value_or(get_default_dtype());
   }
 
@@ -212,20 +233,24 @@ void read_nested(PyObject* data, const Dims& shape, size_t depth, T*& out) {
     *out++ = read_value<T>(data);
     return;
   }
-  check_type(is_sequence(data), "tensor: not a sequence: expected one of length ", shape[depth], " at dim ", depth, ", got ", Py_TYPE(data)->tp_name,
-             ".");
+  check_type(is_sequence(data), "tensor: not a sequence: expected one of length ", shape[depth],
+             " at dim ", depth, ", got ", Py_TYPE(data)->tp_name, ".");
   Items items(plain(data).ptr());
-  check_value(items.size() == shape[depth], "tensor: expected sequence of length ", shape[depth], " at dim ", depth, " (got ", items.size(), ")");
+  check_value(items.size() == shape[depth], "tensor: expected sequence of length ", shape[depth],
+              " at dim ", depth, " (got ", items.size(), ")");
   bool is_last = depth + 1 == shape.size();
   for (int64_t i = 0; i < shape[depth]; ++i) {
     check_value(i < items.size(), "tensor: the data changed while it was read.");
-    if (is_last) *out++ = read_value<T>(items[i]);
-    else read_nested(nb::borrow(items[i]).ptr(), shape, depth + 1, out);
+    if (is_last)
+      *out++ = read_value<T>(items[i]);
+    else
+      read_nested(nb::borrow(items[i]).ptr(), shape, depth + 1, out);
   }
 }
 
 Tensor read_data(PyObject* data, std::optional<DType> dtype, Device device) {
-  check_type(!PyUnicode_Check(data) && !PyBytes_Check(data), "new(): invalid data type '", Py_TYPE(data)->tp_name, "'");
+  check_type(!PyUnicode_Check(data) && !PyBytes_Check(data), "new(): invalid data type '",
+             Py_TYPE(data)->tp_name, "'");
   Dims shape = find_shape(data);
   if (!dtype) {
     DTypeFinder finder(shape.size());
@@ -244,7 +269,8 @@ Tensor read_data(PyObject* data, std::optional<DType> dtype, Device device) {
 
 // ---- historic constructors
 
-// The arguments of a historic constructor: all by position, but for device; data= and size= say which one they are.
+// The arguments of a historic constructor: all by position, but for device; data= and size= say
+// which one they are.
 struct LegacyArgs {
   nb::object positional;  // a tuple
   Device device;
@@ -255,36 +281,48 @@ LegacyArgs parse_legacy(const char* name, PyObject* args, PyObject* kwargs) {
   PyObject *key, *value;
   Py_ssize_t at = 0;
   while (kwargs && PyDict_Next(kwargs, &at, &key, &value)) {
-    bool is_data = PyUnicode_CompareWithASCIIString(key, "data") == 0, is_sizes = PyUnicode_CompareWithASCIIString(key, "size") == 0;
+    bool is_data = PyUnicode_CompareWithASCIIString(key, "data") == 0,
+         is_sizes = PyUnicode_CompareWithASCIIString(key, "size") == 0;
     if (is_data || is_sizes) {
       check_type(PyTuple_GET_SIZE(args) == 0, name, ": data or size is given twice.");
       Dims sizes;
-      check_type(is_data || dims_from_object(value, sizes), name, ": expected a tuple of ints as size, got ", Py_TYPE(value)->tp_name, ".");
-      parsed.positional = is_data ? nb::make_tuple(nb::handle(value)) : nb::make_tuple(nb::steal(size_object(sizes)));
+      check_type(is_data || dims_from_object(value, sizes), name,
+                 ": expected a tuple of ints as size, got ", Py_TYPE(value)->tp_name, ".");
+      parsed.positional = is_data ? nb::make_tuple(nb::handle(value))
+                                  : nb::make_tuple(nb::steal(size_object(sizes)));
       continue;
     }
-    check_type(PyUnicode_CompareWithASCIIString(key, "device") == 0, name, "() got an unexpected keyword argument '", PyUnicode_AsUTF8(key), "'.");
-    if (value != Py_None) check_type(device_from_object(value, parsed.device), name, ": expected a device, got ", Py_TYPE(value)->tp_name, ".");
+    check_type(PyUnicode_CompareWithASCIIString(key, "device") == 0, name,
+               "() got an unexpected keyword argument '", PyUnicode_AsUTF8(key), "'.");
+    if (value != Py_None)
+      check_type(device_from_object(value, parsed.device), name, ": expected a device, got ",
+                 Py_TYPE(value)->tp_name, ".");
   }
   return parsed;
 }
 
-bool is_size(PyObject* object) { return PyTuple_Check(object) && std::strcmp(Py_TYPE(object)->tp_name, "facula.Size") == 0; }
+bool is_size(PyObject* object) {
+  return PyTuple_Check(object) && std::strcmp(Py_TYPE(object)->tp_name, "facula.Size") == 0;
+}
 
-Tensor legacy_from_one(const char* name, DType dtype, bool needs_dtype, PyObject* data, Device device) {
+Tensor legacy_from_one(const char* name, DType dtype, bool needs_dtype, PyObject* data,
+                       Device device) {
   Dims sizes;
   if (is_tensor(data)) {
     Tensor x = as_tensor(data);
-    check_type(!needs_dtype || x.dtype() == dtype, name, ": expected a tensor of ", dtype, ", got ", x, ". Convert it with to().");
+    check_type(!needs_dtype || x.dtype() == dtype, name, ": expected a tensor of ", dtype, ", got ",
+               x, ". Convert it with to().");
     return record("AliasBackward0", alias(x), {x}, [](const Tensor& g) { return g; });
   }
   if (std::optional<StorageArg> source = storage_from_object(data)) {
-    check_type(!source->dtype || *source->dtype == dtype, name, ": expected a storage of ", dtype, ", got one of ", *source->dtype, ".");
+    check_type(!source->dtype || *source->dtype == dtype, name, ": expected a storage of ", dtype,
+               ", got one of ", *source->dtype, ".");
     int64_t n = source->storage->nbytes() / item_size(dtype);
     return from_storage(source->storage, dtype, {n}, {1}, 0);
   }
   if (is_size(data) && dims_from_object(data, sizes)) return empty(sizes, dtype, device);
-  check_type(is_sequence(data), "new(): data must be a sequence (got ", Py_TYPE(data)->tp_name, ")");
+  check_type(is_sequence(data), "new(): data must be a sequence (got ", Py_TYPE(data)->tp_name,
+             ")");
   if (is_numpy_array(data)) return tensor_from_data(data, dtype, device);
   return read_data(data, dtype, device);
 }
@@ -295,29 +333,35 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype, Device devic
   NoGradGuard guard;
   auto copied = [&](const Tensor& x) { return to(x, device, dtype.value_or(x.dtype()), true); };
   if (is_tensor(data)) {
-    warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-         "sourceTensor.detach().clone().requires_grad_(True), rather than tensor(sourceTensor).");
+    warn(
+        "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() "
+        "or "
+        "sourceTensor.detach().clone().requires_grad_(True), rather than tensor(sourceTensor).");
     Tensor x = as_tensor(data);
     return to(x, device, dtype.value_or(x.dtype()), true);
   }
   if (is_numpy_array(data)) return copied(from_numpy(data, false));
-  if (!is_sequence(data) && !is_numpy_scalar(data) && has_dlpack(data)) return copied(from_dlpack(data));
+  if (!is_sequence(data) && !is_numpy_scalar(data) && has_dlpack(data))
+    return copied(from_dlpack(data));
   return read_data(data, dtype, device);
 }
 
 namespace {
 
 // Tensor(other) takes any dtype, FloatTensor(other) only its own.
-Tensor legacy_construct(const char* name, DType dtype, bool needs_dtype, PyObject* args, PyObject* kwargs) {
+Tensor legacy_construct(const char* name, DType dtype, bool needs_dtype, PyObject* args,
+                        PyObject* kwargs) {
   LegacyArgs parsed = parse_legacy(name, args, kwargs);
   PyObject* given = parsed.positional.ptr();
   Py_ssize_t n = PyTuple_GET_SIZE(given);
   if (n == 0) return empty({0}, dtype, parsed.device);
   int64_t size;
   PyObject* first = PyTuple_GET_ITEM(given, 0);
-  if (n == 1 && (is_tensor(first) || !index_from_object(first, size))) return legacy_from_one(name, dtype, needs_dtype, first, parsed.device);
+  if (n == 1 && (is_tensor(first) || !index_from_object(first, size)))
+    return legacy_from_one(name, dtype, needs_dtype, first, parsed.device);
   Dims sizes;
-  check_type(dims_from_object(given, sizes), name, ": expected sizes, a sequence of numbers, a tensor or a storage, got ", n,
+  check_type(dims_from_object(given, sizes), name,
+             ": expected sizes, a sequence of numbers, a tensor or a storage, got ", n,
              " arguments, of which the first is of type ", Py_TYPE(first)->tp_name, ".");
   return empty(sizes, dtype, parsed.device);
 }
@@ -332,27 +376,39 @@ Tensor legacy_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 
 void bind_legacy(nb::module_& m) {
   auto checked_class = [](const char* op, nb::handle cls) {
-    bool ok = PyType_Check(cls.ptr()) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls.ptr()), tensor_type);
-    check_type(ok, op, ": expected a subclass of Tensor, got an object of type ", Py_TYPE(cls.ptr())->tp_name, ".");
+    bool ok = PyType_Check(cls.ptr()) &&
+              PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls.ptr()), tensor_type);
+    check_type(ok, op, ": expected a subclass of Tensor, got an object of type ",
+               Py_TYPE(cls.ptr())->tp_name, ".");
     return reinterpret_cast<PyTypeObject*>(cls.ptr());
   };
-  m.def("_make_subclass", [checked_class](nb::handle cls, const Tensor& data, bool requires_grad) {
-    Tensor x = alias_as(checked_class("_make_subclass", cls), data);
-    if (requires_grad) require_grad(x, true);
-    return x;
-  }, "cls"_a.none(), "data"_a, "require_grad"_a = false);
-  def_method("as_subclass", [checked_class](const Tensor& x, nb::handle cls) {
-    return record("AliasBackward0", alias_as(checked_class("as_subclass", cls), x), {x}, [](const Tensor& g) { return g; });
-  }, "cls"_a.none(), R"(The tensor as an object of a subclass of Tensor, over the same memory.
+  m.def(
+      "_make_subclass",
+      [checked_class](nb::handle cls, const Tensor& data, bool requires_grad) {
+        Tensor x = alias_as(checked_class("_make_subclass", cls), data);
+        if (requires_grad) require_grad(x, true);
+        return x;
+      },
+      "cls"_a.none(), "data"_a, "require_grad"_a = false);
+  def_method(
+      "as_subclass",
+      [checked_class](const Tensor& x, nb::handle cls) {
+        return record("AliasBackward0", alias_as(checked_class("as_subclass", cls), x), {x},
+                      [](const Tensor& g) { return g; });
+      },
+      "cls"_a.none(), R"(The tensor as an object of a subclass of Tensor, over the same memory.
 
 Example:
     >>> class Marked(facula.Tensor):
     ...     pass
     >>> type(facula.ones(2).as_subclass(Marked)).__name__
     'Marked')");
-  m.def("_legacy_tensor", [](const std::string& name, DType dtype, const nb::args& args, const nb::kwargs& kwargs) {
-    return legacy_construct(name.c_str(), dtype, true, args.ptr(), kwargs.ptr());
-  }, "name"_a, "dtype"_a, "args"_a, "kwargs"_a);
+  m.def(
+      "_legacy_tensor",
+      [](const std::string& name, DType dtype, const nb::args& args, const nb::kwargs& kwargs) {
+        return legacy_construct(name.c_str(), dtype, true, args.ptr(), kwargs.ptr());
+      },
+      "name"_a, "dtype"_a, "args"_a, "kwargs"_a);
 }
 
 }  // namespace facula

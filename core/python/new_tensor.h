@@ -8,7 +8,8 @@ namespace facula {
 
 // Numbers, nested sequences, arrays: a new tensor. Without a dtype it is inferred as PyTorch does.
 Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype, Device device);
-// The historic constructor Tensor(2, 3), Tensor([1, 2]), Tensor(other), Tensor(storage), of Tensor or a subclass.
+// The historic constructor Tensor(2, 3), Tensor([1, 2]), Tensor(other), Tensor(storage), of Tensor
+// or a subclass.
 Tensor legacy_new(PyTypeObject* type, PyObject* args, PyObject* kwargs);
 
 void require_grad(const Tensor& x, bool on);

@@ -7,7 +7,8 @@
 
 namespace facula {
 
-// A storage from Python: an UntypedStorage, or a TypedStorage with its dtype. Borrowed from the Python object.
+// A storage from Python: an UntypedStorage, or a TypedStorage with its dtype. Borrowed from the
+// Python object.
 struct StorageArg {
   Storage* storage;
   std::optional<DType> dtype;

@@ -83,7 +83,7 @@ def _array_facts(array: Any) -> Any:
         "np.array(x)",
         "np.asarray(x, dtype=np.int8)",
         "np.array(x, copy=True)",
-        "np.array(x, copy=False)",
+        # Not np.array(x, copy=False): PyTorch's __array__ does not know copy= and raises.
         "np.array(x, dtype=np.float64, copy=False)",
         "np.asarray(x.t())",
         "np.asarray(x.clone().requires_grad_())",
