@@ -21,7 +21,6 @@ from facula._legacy import *  # noqa: F403
 from facula._limits import finfo, iinfo
 from facula._ops import *  # noqa: F403
 from facula._ops.methods import METHODS as _METHODS
-from facula._tensor import is_conj, is_neg, resolve_conj, resolve_neg
 from facula._tensor_str import set_printoptions
 from facula.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from facula.storage import TypedStorage
@@ -50,12 +49,8 @@ __all__ = [
     "func",
     "iinfo",
     "inference_mode",
-    "is_conj",
-    "is_neg",
     "no_grad",
     "random",
-    "resolve_conj",
-    "resolve_neg",
     "set_grad_enabled",
     "set_printoptions",
     "storage",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from facula import _core, _legacy, _utils
@@ -201,46 +201,6 @@ def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> T
     return self.copy_(_core.tensor(values, dtype=self.dtype).reshape(self.shape))
 
 
-def is_conj(input: Tensor) -> bool:
-    """False: conjugates are computed at once, never marked.
-
-    Example:
-        >>> facula.is_conj(facula.tensor(1j))
-        False
-    """
-    return False
-
-
-def is_neg(input: Tensor) -> bool:
-    """False: negatives are computed at once, never marked.
-
-    Example:
-        >>> facula.is_neg(facula.tensor(-1))
-        False
-    """
-    return False
-
-
-def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself, as no conjugation is ever pending.
-
-    Example:
-        >>> facula.resolve_conj(facula.tensor(1j))
-        tensor(0.+1.j)
-    """
-    return input
-
-
-def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself, as no negation is ever pending.
-
-    Example:
-        >>> facula.resolve_neg(facula.tensor(1))
-        tensor(1)
-    """
-    return input
-
-
 def dim_order(self: Tensor) -> tuple[int, ...]:
     """The dimensions from the outermost in memory to the innermost.
 
@@ -252,13 +212,6 @@ def dim_order(self: Tensor) -> tuple[int, ...]:
     return tuple(sorted(range(self.dim()), key=lambda dim: -strides[dim]))
 
 
-def _iterate(self: Tensor) -> Iterator[Tensor]:
-    """The views along dimension 0, one after the other."""
-    if self.dim() == 0:
-        raise TypeError("iteration over a 0-d tensor")
-    return iter(self.unbind(0))
-
-
 def attach(name: str, function: Callable[..., Any]) -> None:
     """Make ``function`` the method ``name`` of every tensor."""
     setattr(Tensor, name, function)
@@ -266,7 +219,6 @@ def attach(name: str, function: Callable[..., Any]) -> None:
 
 attach("__repr__", tensor_repr)
 attach("__format__", tensor_format)
-attach("__iter__", _iterate)
 attach("numpy", numpy_array)
 attach("__array__", _array)
 attach("__array_wrap__", _array_wrap)
@@ -282,10 +234,6 @@ attach("__reversed__", _reversed)
 attach("__complex__", _complex)
 attach("apply_", apply_)
 attach("map_", map_)
-attach("is_conj", is_conj)
-attach("is_neg", is_neg)
-attach("resolve_conj", resolve_conj)
-attach("resolve_neg", resolve_neg)
 attach("dim_order", dim_order)
 attach("type", _legacy.tensor_type)
 attach("new", _legacy.new)

@@ -3,6 +3,7 @@
 #include "ops/inplace.h"
 #include "ops/ops.h"
 #include "python/casters.h"
+#include "python/interop.h"
 
 namespace facula {
 
@@ -74,6 +75,13 @@ inline Tensor invert(const Tensor& x) {
 }
 
 inline PyObject* compare_slot(PyObject* a, PyObject* b, int op) {
+  // NumPy leaves comparisons with tensors to us, and without an answer Python would compare identities.
+  if (!is_tensor(b) && is_numpy_array(b)) {
+    PyObject* tensor = guarded([&] { return from_numpy(b, false).release(); });
+    PyObject* result = tensor ? compare_slot(a, tensor, op) : nullptr;
+    Py_XDECREF(tensor);
+    return result;
+  }
   switch (op) {
     case Py_LT: return binary_slot<lt>(a, b);
     case Py_LE: return binary_slot<le>(a, b);

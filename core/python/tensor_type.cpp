@@ -230,7 +230,7 @@ int tensor_bool(PyObject* self) {
 
 Scalar single_value(PyObject* self) {
   Tensor x = self_of(self);
-  check(x.numel() == 1, "a Tensor with ", x.numel(), " elements cannot be converted to Scalar");
+  check_value(x.numel() == 1, "only one element tensors can be converted to Python scalars, got ", x, ".");
   return item(x);
 }
 

@@ -210,11 +210,10 @@ def test_copying_and_pickling(dtype: str) -> None:
 
 def test_copies_in_one_call_go_on_sharing_memory() -> None:
     def program(lib: Any, x: Any) -> Any:
+        # Not pickle: PyTorch's own gives each tensor a storage of its own there.
         a, b = copy.deepcopy([x, x[0]])
-        c, d = pickle.loads(pickle.dumps([x, x[0]]))
         a.fill_(1)
-        c.fill_(2)
-        return b, d
+        return b
 
     agree(program, numbered((2, 2), "float32"), kind="exact")
 
