@@ -115,12 +115,8 @@ _LATER = _names(
     "bmm.triton_optimized"
 )
 _CORE_ANYWAY = _names(
-    "nn.functional.relu nn.functional.one_hot nn.functional.logsigmoid nn.functional.gelu "
-    "nn.functional.silu nn.functional.softplus nn.functional.linear linalg.vector_norm "
-    "linalg.cross linalg.diagonal linalg.vecdot linalg.multi_dot linalg.matrix_power special.entr "
-    "special.i0e special.i1 special.i1e special.ndtr special.ndtri special.log_ndtr special.erfcx "
-    "special.xlog1py special.zeta __getitem__ __radd__ __rdiv__ __rmul__ __rand__ __ror__ "
-    "__rxor__ __rmatmul__ __rmod__ __rpow__ __rsub__"
+    "nn.functional.one_hot __getitem__ __radd__ __rdiv__ __rmul__ __rand__ __ror__ __rxor__ "
+    "__rmatmul__ __rmod__ __rpow__ __rsub__"
 )
 
 _MOVES_DATA = _names(
@@ -196,6 +192,8 @@ def _forms(name: str, info: Any) -> tuple[str, ...]:
 def _is_core(name: str, info: Any) -> bool:
     if info.name in _CORE_ANYWAY:
         return True
+    if info.name.endswith("_copy"):
+        return False  # copies of views, which PyTorch made for its compiler
     return not (name in _LATER or info.name in _LATER or info.name.startswith(_LATER_PREFIXES))
 
 
@@ -203,6 +201,8 @@ def _aliases(op: Op) -> Iterator[Op]:
     """Other names of the operation; one dtype shows that they lead to the same place."""
     for alias in op.info.aliases:
         path = alias.name.removeprefix("torch.")
+        if path.startswith(_LATER_PREFIXES):
+            continue
         forms = ["function"] if alias.op is not None else []
         forms += ["method"] if alias.method_variant is not None else []
         forms += ["inplace"] if alias.inplace_variant is not None else []
