@@ -49,6 +49,20 @@ void cast_loop(char** data, const int64_t* strides, int64_t n, const void*) {
       return;
     }
   }
+  if constexpr (is_reduced_float_v<From> || is_reduced_float_v<To>) {
+    // Between 16 bits and float, vectors at a time.
+    if constexpr (is_floating_v<From> && is_floating_v<To> && std::is_same_v<Wide<From>, Wide<To>>) {
+      if (strides[0] == sizeof(To) && strides[1] == sizeof(From)) {
+        constexpr int64_t lanes = Vec<float>::kLanes;
+        To* y = reinterpret_cast<To*>(data[0]);
+        const From* x = reinterpret_cast<const From*>(data[1]);
+        int64_t i = 0;
+        for (; i + lanes <= n; i += lanes) Vec<float>::load(x + i).store(y + i);
+        for (; i < n; ++i) y[i] = convert<To>(x[i]);
+        return;
+      }
+    }
+  }
   map1<To, From>(data, strides, n, [](From x) -> To { return convert<To>(x); });
 }
 

@@ -41,7 +41,11 @@ void where_loop(char** data, const int64_t* strides, int64_t n, const void*) {
     E* y = reinterpret_cast<E*>(data[0]);
     const E *a = reinterpret_cast<const E*>(data[2]), *b = reinterpret_cast<const E*>(data[3]);
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) y[i] = condition[i] ? a[i] : b[i];
+    for (int64_t i = 0; i < n; ++i) {
+      // Both are read: a load under a condition could not be part of a vector.
+      E yes = a[i], no = b[i];
+      y[i] = condition[i] ? yes : no;
+    }
     return;
   }
   for (int64_t i = 0; i < n; ++i) {

@@ -76,7 +76,8 @@ namespace {
 
 // clamp in the dtype that the bounds ask for: integers with a floating bound become floating.
 Tensor clamped(const char* name, ParametricOp op, const Tensor& x, Scalar p0, Scalar p1) {
-  DType dtype = result_type({x, wrapped_number(p0), wrapped_number(p1)});
+  bool keeps_dtype = is_floating(x.dtype()) && !p0.is_complex() && !p1.is_complex();
+  DType dtype = keeps_dtype ? x.dtype() : result_type({x, wrapped_number(p0), wrapped_number(p1)});
   return apply_parametric(name, op, Kinds::NUM, cast_to(x, dtype), p0, p1);
 }
 

@@ -2,6 +2,7 @@
 
 import operator
 
+import numpy as np
 import pytest
 
 import facula
@@ -72,11 +73,7 @@ def test_invert_is_for_integers_and_bool():
 
 
 def test_where_picks_by_the_condition():
-    import numpy as np
-
-    check_op(
-        lambda a, b: facula.where(a > b, a, b), np.maximum, [(3, 4), (4,)], low=-2, high=2
-    )
+    check_op(lambda a, b: facula.where(a > b, a, b), np.maximum, [(3, 4), (4,)], low=-2, high=2)
 
 
 def test_where_takes_numbers():

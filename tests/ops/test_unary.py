@@ -177,7 +177,9 @@ def test_absolute_value_and_angle_of_complex_numbers_are_real():
     np.testing.assert_allclose(z.angle().tolist(), np.angle([3 + 4j, -1 + 0j]), rtol=1e-6)
 
 
-@pytest.mark.parametrize("name, dtype", [("frac", "int64"), ("floor", "bool"), ("erf", "complex64")])
+@pytest.mark.parametrize(
+    "name, dtype", [("frac", "int64"), ("floor", "bool"), ("erf", "complex64")]
+)
 def test_dtypes_without_the_operation_are_refused(name, dtype):
     with pytest.raises(NotImplementedError, match=rf"{name}: not implemented for {dtype}"):
         getattr(facula, name)(facula.ones(2, dtype=getattr(facula, dtype)))
