@@ -13,12 +13,18 @@ using MaybeDType = std::optional<DType>;
 using MaybeDevice = std::optional<DeviceArg>;
 using Out = std::optional<Tensor>;
 
-
 Device device_or_cpu(const MaybeDevice& device) { return device ? device->device : Device{}; }
 
 Tensor finish(Tensor x, bool requires_grad) {
   if (requires_grad) require_grad(x, true);
   return x;
+}
+
+// The dtype asked for, by name or by out=; else the default of the operation.
+DType chosen_dtype(const char* op, const MaybeDType& dtype, const Out& out, DType otherwise) {
+  check(!dtype || !out || *dtype == out->dtype(), op, ": dtype=", dtype.value_or(otherwise), " does not match the dtype of out=, ",
+        out ? out->dtype() : otherwise, ".");
+  return dtype.value_or(out ? out->dtype() : otherwise);
 }
 
 // dtype, layout, device, pin_memory, requires_grad: layout and pin_memory are accepted for their only value here.
@@ -35,7 +41,7 @@ void def_sized(nb::module_& m, const char* name, Make make, const char* doc) {
                    bool requires_grad, MemoryFormat format) {
         check_type(!size || args.size() == 0, name, ": the size is given twice.");
         Dims sizes = size ? *size : dims_from_args(name, args);
-        DType type = dtype.value_or(out ? out->dtype() : get_default_dtype());
+        DType type = chosen_dtype(name, dtype, out, get_default_dtype());
         return finish(into_out(name, make(sizes, type, device_or_cpu(device), format), out.value_or(Tensor())), requires_grad);
       },
       "args"_a, nb::kw_only(), "size"_a.none() = nb::none(), "out"_a.none() = nb::none(), "dtype"_a.none() = nb::none(), "layout"_a.none() = nb::none(),
@@ -73,18 +79,14 @@ Tensor filled(const Dims& sizes, Scalar value, DType dtype, Device device, Memor
   return x;
 }
 
-
-
 DType arange_dtype(const MaybeDType& dtype, const Out& out, Scalar a, Scalar b, Scalar c) {
-  if (dtype) return *dtype;
-  if (out) return out->dtype();
-  return a.is_integral() && b.is_integral() && c.is_integral() ? DType::Int64 : get_default_dtype();
+  bool is_integral = a.is_integral() && b.is_integral() && c.is_integral();
+  return chosen_dtype("arange", dtype, out, is_integral ? DType::Int64 : get_default_dtype());
 }
 
-DType linear_dtype(const MaybeDType& dtype, const Out& out, Scalar a, Scalar b) {
-  if (dtype) return *dtype;
-  if (out) return out->dtype();
-  return a.is_complex() || b.is_complex() ? to_complex_dtype(get_default_dtype()) : get_default_dtype();
+DType linear_dtype(const char* op, const MaybeDType& dtype, const Out& out, Scalar a, Scalar b) {
+  bool is_complex = a.is_complex() || b.is_complex();
+  return chosen_dtype(op, dtype, out, is_complex ? to_complex_dtype(get_default_dtype()) : get_default_dtype());
 }
 
 }  // namespace
@@ -121,7 +123,7 @@ Example:
     >>> facula.ones(2, dtype=facula.int64)
     tensor([1, 1]))");
   m.def("full", [](const Dims& size, Scalar value, const Out& out, MaybeDType dtype, nb::handle, MaybeDevice device, bool, bool requires_grad) {
-    DType type = dtype.value_or(out ? out->dtype() : value.dtype());
+    DType type = chosen_dtype("full", dtype, out, value.dtype());
     return finish(into_out("full", full(size, value, type, device_or_cpu(device)), out.value_or(Tensor())), requires_grad);
   }, "size"_a, "fill_value"_a, FACTORY_ARGS, R"(A tensor filled with one value, whose type it takes.
 
@@ -170,7 +172,7 @@ Example:
     >>> facula.arange(1, 2.5, 0.5)
     tensor([1.0000, 1.5000, 2.0000]))");
   m.def("linspace", [](Scalar start, Scalar end, int64_t steps, const Out& out, MaybeDType dtype, nb::handle, MaybeDevice device, bool, bool requires_grad) {
-    Tensor x = linspace(start, end, steps, linear_dtype(dtype, out, start, end), device_or_cpu(device));
+    Tensor x = linspace(start, end, steps, linear_dtype("linspace", dtype, out, start, end), device_or_cpu(device));
     return finish(into_out("linspace", x, out.value_or(Tensor())), requires_grad);
   }, "start"_a, "end"_a, "steps"_a, FACTORY_ARGS, R"(``steps`` numbers at equal distances from start to end, both included.
 
@@ -178,7 +180,7 @@ Example:
     >>> facula.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000]))");
   m.def("logspace", [](Scalar start, Scalar end, int64_t steps, double base, const Out& out, MaybeDType dtype, nb::handle, MaybeDevice device, bool, bool requires_grad) {
-    Tensor x = logspace(start, end, steps, base, linear_dtype(dtype, out, start, end), device_or_cpu(device));
+    Tensor x = logspace(start, end, steps, base, linear_dtype("logspace", dtype, out, start, end), device_or_cpu(device));
     return finish(into_out("logspace", x, out.value_or(Tensor())), requires_grad);
   }, "start"_a, "end"_a, "steps"_a, "base"_a = 10.0, FACTORY_ARGS, R"(Powers of ``base`` with exponents at equal distances from start to end.
 
@@ -186,7 +188,7 @@ Example:
     >>> facula.logspace(0, 2, 3)
     tensor([  1.,  10., 100.]))");
   m.def("eye", [](int64_t n, std::optional<int64_t> cols, const Out& out, MaybeDType dtype, nb::handle, MaybeDevice device, bool, bool requires_grad) {
-    DType type = dtype.value_or(out ? out->dtype() : get_default_dtype());
+    DType type = chosen_dtype("eye", dtype, out, get_default_dtype());
     return finish(into_out("eye", eye(n, cols.value_or(n), type, device_or_cpu(device)), out.value_or(Tensor())), requires_grad);
   }, "n"_a, "m"_a.none() = nb::none(), FACTORY_ARGS, R"(A matrix with ones on the diagonal and zeros elsewhere.
 
