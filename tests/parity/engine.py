@@ -64,7 +64,7 @@ def cases(op: Op, dtype: str) -> Iterator[Case]:
         for form in forms[1:]:
             if form != "out":
                 yield Case(sample, form, 1)
-        plain = _without_grad(sample.map("no grad", lambda t: t.clone()))
+        plain = sample.without_grad()
         if "out" in forms:
             yield Case(sample, "out", 0, "fitting")  # refused if a gradient is wanted
             for kind in OUT_KINDS:
@@ -80,12 +80,6 @@ def cases(op: Op, dtype: str) -> Iterator[Case]:
 
 def _is_elementwise(op: Op) -> bool:
     return type(op.info).__name__ in ("UnaryUfuncInfo", "BinaryUfuncInfo")
-
-
-def _without_grad(sample: Sample) -> Sample:
-    for t in sample.tensors():
-        t.requires_grad_(False)
-    return sample
 
 
 def check_case(op: Op, case: Case, out: Any = None) -> list[Difference]:
@@ -122,7 +116,7 @@ OUT_KINDS = ("fitting", "empty", "transposed", "wider dtype", "integer dtype")
 
 def _out_tensors(op: Op, case: Case) -> Any:
     """``out=`` for the case: tensors made after what PyTorch returns without it."""
-    plain = _without_grad(case.sample.map("", lambda t: t.clone()))
+    plain = case.sample.without_grad()
     function = op.callable(torch, "function")
     seed(torch)
     result, error = outcome_of(lambda: function(*plain.args, **plain.kwargs))

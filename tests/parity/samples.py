@@ -37,22 +37,31 @@ class Sample:
         self.map("", lambda t: found.append(t) or t)
         return found
 
+    def without_grad(self) -> Sample:
+        """A copy in which no tensor requires a gradient."""
+
+        def copy(t: torch.Tensor) -> torch.Tensor:
+            return t.clone()
+
+        label = f"{self.label} no grad"
+        return Sample(label, _map(self.args, copy, False), _map(self.kwargs, copy, False))
+
     def describe(self) -> str:
         return f"{self.label}: {_describe(self.args)} {_describe(self.kwargs)}"
 
 
-def _map(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+def _map(value: Any, change: Callable[[torch.Tensor], torch.Tensor], keep_grad: bool = True) -> Any:
     if isinstance(value, torch.Tensor):
         changed = change(value.detach())
         differentiable = changed.is_floating_point() or changed.is_complex()
-        return changed.requires_grad_(value.requires_grad and differentiable)
+        return changed.requires_grad_(keep_grad and value.requires_grad and differentiable)
     if isinstance(value, torch.Size):
         return value
     if isinstance(value, (list, tuple)):
-        items = [_map(v, change) for v in value]
+        items = [_map(v, change, keep_grad) for v in value]
         return items if isinstance(value, list) else tuple(items)
     if isinstance(value, dict):
-        return {key: _map(v, change) for key, v in value.items()}
+        return {key: _map(v, change, keep_grad) for key, v in value.items()}
     return value
 
 
