@@ -32,13 +32,13 @@ class _NamedResult(tuple[Any, ...]):
     def __new__(cls, items: Iterable[Any]) -> _NamedResult:
         self = super().__new__(cls, items)
         if len(self) != len(cls._fields):
-            raise TypeError(
-                f"{cls.__name__}: expected {len(cls._fields)} items, got {len(self)}."
-            )
+            raise TypeError(f"{cls.__name__}: expected {len(cls._fields)} items, got {len(self)}.")
         return self
 
     def __repr__(self) -> str:
-        parts = ",\n".join(f"{name}={item!r}" for name, item in zip(self._fields, self, strict=True))
+        parts = ",\n".join(
+            f"{name}={item!r}" for name, item in zip(self._fields, self, strict=True)
+        )
         return f"facula.return_types.{type(self).__name__}(\n{parts})"
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -71,7 +71,7 @@ from facula._ops.shapes import (
     vsplit,
     vstack,
 )
-from facula._ops.statistics import cdist, corrcoef, cov, dist, nanmean, nansum, renorm
+from facula._ops.statistics import cdist, corrcoef, cov, dist, nanmean, renorm
 
 __all__ = [
     "addbmm",
@@ -119,7 +119,6 @@ __all__ = [
     "matrix_power",
     "meshgrid",
     "nanmean",
-    "nansum",
     "ravel",
     "renorm",
     "rot90",

@@ -36,7 +36,6 @@ FUNCTIONS = (
     "logcumsumexp",
     "matrix_power",
     "nanmean",
-    "nansum",
     "ravel",
     "renorm",
     "rot90",

@@ -9,7 +9,7 @@ from facula import _core
 from facula._core import Tensor
 from facula._ops._out import into
 
-__all__ = ["cdist", "corrcoef", "cov", "dist", "nanmean", "nansum", "renorm"]
+__all__ = ["cdist", "corrcoef", "cov", "dist", "nanmean", "renorm"]
 
 # From so many rows on the Euclidean distance goes through a matrix product, as in PyTorch.
 N_ROWS_FOR_MM = 25
@@ -221,30 +221,6 @@ def _filled(input: Tensor) -> Tensor:
     if not (input.is_floating_point() or input.is_complex()):
         return input
     return input.masked_fill(input.isnan(), 0)
-
-
-def nansum(
-    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
-) -> Tensor:
-    """Sum of the elements that are not NaN.
-
-    Args:
-        input: the elements.
-        dim: the dimensions to sum over; all by default.
-        keepdim: keep them with size 1.
-        dtype: dtype of the sum.
-        out: where to put the result.
-
-    Example:
-        >>> facula.nansum(facula.tensor([1.0, float("nan"), 2.0]))
-        tensor(3.)
-    """
-    if input.is_complex():
-        raise RuntimeError("nansum: expected a real input, got complex.")
-    if isinstance(dim, (tuple, list)) and not dim:
-        dim = None
-    dims = list(range(input.dim())) if dim is None else dim
-    return into("nansum", out, _filled(input).sum(dims, keepdim, dtype=dtype))
 
 
 def nanmean(
