@@ -13,6 +13,7 @@ from facula import (
     cuda,
     func,
     random,
+    return_types,
     storage,
     utils,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "inference_mode",
     "no_grad",
     "random",
+    "return_types",
     "set_grad_enabled",
     "set_printoptions",
     "storage",

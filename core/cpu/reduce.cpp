@@ -356,16 +356,17 @@ struct Spread {
   };
   static_assert(sizeof(A) <= kMaxAccumulatorBytes);
 
-  static void row(const void* from, int64_t n, int64_t, void* acc, const ReduceParams& params) {
+  // Distances are first taken from the first element: equal elements have a spread of exactly 0.
+  static void row(const void* from, int64_t n, int64_t, void* acc, const ReduceParams&) {
     const T* x = static_cast<const T*>(from);
-    T total;
-    Fold<T, Itself, Add>::row(from, n, 0, &total, params);
-    double mean = static_cast<double>(total) / static_cast<double>(n);
-    T centre = static_cast<T>(mean);
-    T squares = fold_elements(x, n, T(0), [centre](T v) { return (v - centre) * (v - centre); }, Add());
-    // The centre is the mean rounded to T: what that adds to the squares is taken off again.
-    double off = mean - static_cast<double>(centre);
-    *static_cast<A*>(acc) = {mean, std::max(static_cast<double>(squares) - static_cast<double>(n) * off * off, 0.0), static_cast<double>(n)};
+    T origin = n > 0 ? x[0] : T(0);
+    double off = static_cast<double>(fold_elements(x, n, T(0), [origin](T v) { return v - origin; }, Add())) / static_cast<double>(n);
+    T centre = static_cast<T>(off);
+    T squares = fold_elements(x, n, T(0), [=](T v) { return (v - origin - centre) * (v - origin - centre); }, Add());
+    // The centre was rounded to T: what that adds to the squares is taken off again.
+    double rounding = off - static_cast<double>(centre);
+    double exact = std::max(static_cast<double>(squares) - static_cast<double>(n) * rounding * rounding, 0.0);
+    *static_cast<A*>(acc) = {static_cast<double>(origin) + off, exact, static_cast<double>(n)};
   }
   static void columns(const void* from, int64_t row_stride, int64_t n_rows, int64_t n, int64_t, void* acc, const ReduceParams&) {
     const T* x = static_cast<const T*>(from);
@@ -373,16 +374,17 @@ struct Spread {
     constexpr int64_t kBlock = 64;
     for (int64_t j0 = 0; j0 < n; j0 += kBlock) {
       int64_t width = std::min(kBlock, n - j0);
-      double mean[kBlock] = {}, squares[kBlock] = {};
-      for (int64_t r = 0; r < n_rows; ++r)
-        for (int64_t j = 0; j < width; ++j) mean[j] += static_cast<double>(x[r * row_stride + j0 + j]);
-      for (int64_t j = 0; j < width; ++j) mean[j] /= static_cast<double>(n_rows);
+      double origin[kBlock], off[kBlock] = {}, squares[kBlock] = {};
+      for (int64_t j = 0; j < width; ++j) origin[j] = static_cast<double>(x[j0 + j]);
+      for (int64_t r = 1; r < n_rows; ++r)
+        for (int64_t j = 0; j < width; ++j) off[j] += static_cast<double>(x[r * row_stride + j0 + j]) - origin[j];
+      for (int64_t j = 0; j < width; ++j) off[j] /= static_cast<double>(n_rows);
       for (int64_t r = 0; r < n_rows; ++r)
         for (int64_t j = 0; j < width; ++j) {
-          double off = static_cast<double>(x[r * row_stride + j0 + j]) - mean[j];
-          squares[j] += off * off;
+          double distance = static_cast<double>(x[r * row_stride + j0 + j]) - origin[j] - off[j];
+          squares[j] += distance * distance;
         }
-      for (int64_t j = 0; j < width; ++j) y[j0 + j] = {mean[j], squares[j], static_cast<double>(n_rows)};
+      for (int64_t j = 0; j < width; ++j) y[j0 + j] = {origin[j] + off[j], squares[j], static_cast<double>(n_rows)};
     }
   }
   static void combine(void* acc, const void* later, int64_t n) {

@@ -44,8 +44,9 @@ Tensor with_kept_dims(const Tensor& y, const Tensor& x, DimMask mask, bool keepd
 }
 
 Tensor reduce_values(const char* op, ReduceOp which, const Tensor& x, DimMask mask, bool keepdim) {
-  check_ordered(op, x);
   Tensor y = empty(reduced_shape(x, mask, keepdim), x.dtype(), x.device());
+  if (y.numel() == 0) return y;
+  check_ordered(op, x);
   run_reduction(op, which, x, mask, wide_dtype(x.dtype()), y);
   return y;
 }
@@ -69,7 +70,6 @@ Tensor most_of_all(const char* op, const char* node, ReduceOp which, const Tenso
 // Values and indices along one dimension.
 ValuesAndIndices find_along(const char* op, ReduceOp which, const Tensor& x, int64_t dim, const Dims& shape) {
   DimMask mask = DimMask(1) << dim;
-  check_dims_not_empty(op, x, mask);
   Tensor values = empty(shape, x.dtype(), x.device()), indices = empty(shape, DType::Int64, x.device());
   run_reduction(op, which, x, mask, wide_dtype(x.dtype()), values, indices);
   return {values, indices};
@@ -85,8 +85,9 @@ Tensor record_picked(const char* node, const Tensor& x, int64_t dim, const Tenso
 }
 
 ValuesAndIndices most_along(const char* op, const char* node, ReduceOp which, const Tensor& x, int64_t dim, bool keepdim) {
-  check_ordered(op, x);
   dim = wrap_dim(op, dim, x.dim());
+  check_dims_not_empty(op, x, DimMask(1) << dim);
+  check(!is_complex(x.dtype()), op, ": does not support complex input, got ", x, ".");
   auto [values, indices] = find_along(op, which, x, dim, reduced_shape(x, DimMask(1) << dim, keepdim));
   return {record_picked(node, x, dim, values, indices), indices};
 }
@@ -95,6 +96,7 @@ Tensor arg_most(const char* op, ReduceOp which, const Tensor& x, std::optional<i
   check(!is_complex(x.dtype()) && x.dtype() != DType::Bool, op, ": does not support ", x.dtype(), " input, got ", x, ".");
   if (dim) {
     int64_t at = wrap_dim(op, *dim, x.dim());
+    check_dims_not_empty(op, x, DimMask(1) << at);
     return find_along(op, which, x, at, reduced_shape(x, DimMask(1) << at, keepdim)).second;
   }
   check_index(x.numel() > 0, op, ": expected reduction dim to be specified for input.numel() == 0, got ", x, ".");

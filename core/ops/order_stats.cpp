@@ -31,6 +31,8 @@ void check_ordered(const char* op, const Tensor& x) {
   check_not_implemented(!is_complex(x.dtype()), op, ": not defined for ", x, ": complex numbers have no order.");
 }
 
+void check_not_bool(const char* op, const Tensor& x) { check_not_implemented(x.dtype() != DType::Bool, op, ": not defined for ", x, "."); }
+
 // One place per line, with `dim` kept.
 Tensor pick_along(const char* op, const Tensor& x, int64_t dim, Pick pick, int64_t k) {
   check_index(x.dim() == 0 || x.size(dim) > 0, op, ": expected reduction dim ", dim, " to have non-zero size, got ", x, ".");
@@ -49,18 +51,18 @@ Tensor pick_along(const char* op, const Tensor& x, int64_t dim, Pick pick, int64
 }
 
 ValuesAndIndices pick_values(const char* op, const char* node, const Tensor& x, int64_t dim, bool keepdim, Pick pick, int64_t k = 0) {
-  check_ordered(op, x);
+  if (x.numel() > 0) check_ordered(op, x);
   Tensor indices = pick_along(op, x, dim, pick, k);
   return values_at(node, x, dim, keepdim, indices);
 }
 
 Tensor median_of_all(const char* op, const char* node, const Tensor& x, Pick pick) {
   check_ordered(op, x);
-  check_not_implemented(x.dtype() != DType::Bool, op, ": not defined for ", x, ".");
   Tensor y;
   {
     NoGradGuard guard;
     if (x.numel() == 0) return full({}, NAN, x.dtype(), x.device());
+    check_not_bool(op, x);
     Tensor flat = reshape(x, {-1});
     y = reshape(gather(flat, 0, pick_along(op, flat, 0, pick, 0)), {});
   }
@@ -125,13 +127,15 @@ Tensor median(const Tensor& x) { return median_of_all("median", "MedianBackward0
 Tensor nanmedian(const Tensor& x) { return median_of_all("nanmedian", "NanmedianBackward0", x, Pick::NanMedian); }
 
 ValuesAndIndices median(const Tensor& x, int64_t dim, bool keepdim) {
-  check_not_implemented(x.dtype() != DType::Bool, "median: not defined for ", x, ".");
-  return pick_values("median", "MedianBackward1", x, wrap_dim("median", dim, x.dim()), keepdim, Pick::Median);
+  dim = wrap_dim("median", dim, x.dim());
+  if (x.numel() > 0) check_not_bool("median", x);
+  return pick_values("median", "MedianBackward1", x, dim, keepdim, Pick::Median);
 }
 
 ValuesAndIndices nanmedian(const Tensor& x, int64_t dim, bool keepdim) {
-  check_not_implemented(x.dtype() != DType::Bool, "nanmedian: not defined for ", x, ".");
-  return pick_values("nanmedian", "NanmedianBackward1", x, wrap_dim("nanmedian", dim, x.dim()), keepdim, Pick::NanMedian);
+  dim = wrap_dim("nanmedian", dim, x.dim());
+  if (x.numel() > 0) check_not_bool("nanmedian", x);
+  return pick_values("nanmedian", "NanmedianBackward1", x, dim, keepdim, Pick::NanMedian);
 }
 
 ValuesAndIndices mode(const Tensor& x, int64_t dim, bool keepdim) {
@@ -143,7 +147,7 @@ ValuesAndIndices kthvalue(const Tensor& x, int64_t k, int64_t dim, bool keepdim)
   int64_t n = x.dim() ? x.size(dim) : 1;
   check_index(n > 0, "kthvalue: expected reduction dim ", dim, " to have non-zero size, got ", x, ".");
   check(k >= 1 && k <= n, "kthvalue: selected number k out of range for dimension ", dim, ": k is ", k, ", the size ", n, ".");
-  check_not_implemented(x.dtype() != DType::Bool, "kthvalue: not defined for ", x, ".");
+  check_not_bool("kthvalue", x);
   return pick_values("kthvalue", "KthvalueBackward0", x, dim, keepdim, Pick::Kth, k - 1);
 }
 

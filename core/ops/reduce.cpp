@@ -81,13 +81,12 @@ Tensor prod(const Tensor& input, std::optional<int64_t> maybe_dim, bool keepdim,
   DimMask mask = maybe_dim ? DimMask(1) << dim : ~DimMask(0);
   Tensor y = empty(reduced_shape(x, mask, keepdim), x.dtype(), x.device());
   run_reduction("prod", ReduceOp::Prod, x, mask, wide_dtype(x.dtype()), y);
-  return record(maybe_dim ? "ProdBackward1" : "ProdBackward0", y, {x}, [dim, mask, keepdim, is_full = !maybe_dim, x = save(x)](const Tensor& g) {
+  return record(maybe_dim ? "ProdBackward1" : "ProdBackward0", y, {x}, [dim, mask, is_full = !maybe_dim, x = save(x)](const Tensor& g) {
     Tensor input = x;
     if (input.numel() == 0) return zeros(input.sizes(), input.dtype(), input.device());
     // The product is the last of the running products, whose derivative minds zeros.
     Tensor line = is_full || input.dim() == 0 ? reshape(input, {-1}) : input;
-    Tensor last = with_kept_dims(g, input.sizes(), mask, keepdim);
-    if (is_full || input.dim() == 0) last = reshape(g, {1});
+    Tensor last = reshape(g, is_full || input.dim() == 0 ? Dims{1} : reduced_shape(input, mask, true));
     int64_t size = line.size(dim);
     Tensor index = full(last.sizes(), size - 1, DType::Int64, input.device());
     return reshape(cumprod_backward(put_along(last, dim, index, size), line, dim), input.sizes());

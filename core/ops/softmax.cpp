@@ -13,7 +13,7 @@ constexpr int64_t kSoftmaxGrain = 16384;
 
 Tensor input_of(const char* op, const Tensor& input, std::optional<DType> dtype) {
   Tensor x = dtype ? to_dtype(input, *dtype) : input;
-  check_not_implemented(is_floating(x.dtype()), op, ": expected a floating-point input, got ", x, ". Convert it with input.float().");
+  check_not_implemented(is_floating(x.dtype()) || x.numel() == 0, op, ": expected a floating-point input, got ", x, ". Convert it with input.float().");
   check_not_implemented(x.is_cpu(), op, ": not available on ", x.device(), " yet. Move the tensor with .cpu() first.");
   return x;
 }
@@ -39,15 +39,15 @@ Tensor run_softmax(const cpu::SoftmaxTable::Row& row, const Tensor& first, const
 }  // namespace
 
 Tensor softmax(const Tensor& input, int64_t dim, std::optional<DType> dtype) {
+  dim = wrap_dim("softmax", dim, input.dim());
   Tensor x = input_of("softmax", input, dtype);
-  dim = wrap_dim("softmax", dim, x.dim());
   Tensor y = run_softmax(cpu::get_softmax_table().softmax, x, {}, dim);
   return record("SoftmaxBackward0", y, {x}, [dim, y = save_output(y)](const Tensor& g) { return softmax_backward(g, y, dim); });
 }
 
 Tensor log_softmax(const Tensor& input, int64_t dim, std::optional<DType> dtype) {
+  dim = wrap_dim("log_softmax", dim, input.dim());
   Tensor x = input_of("log_softmax", input, dtype);
-  dim = wrap_dim("log_softmax", dim, x.dim());
   Tensor y = run_softmax(cpu::get_softmax_table().log_softmax, x, {}, dim);
   return record("LogSoftmaxBackward0", y, {x}, [dim, y = save_output(y)](const Tensor& g) { return log_softmax_backward(g, y, dim); });
 }

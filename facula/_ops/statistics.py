@@ -1,4 +1,4 @@
-"""Distances, covariances, and sums that skip NaN."""
+"""Distances, covariances, and a mean that skips NaN."""
 
 from __future__ import annotations
 
