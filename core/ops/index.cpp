@@ -552,7 +552,7 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value) {
   Tensor y;
   {
     NoGradGuard guard;
-    y = where(mask, to_dtype(value, x.dtype()), x);
+    y = contiguous(where(mask, to_dtype(value, x.dtype()), x));
   }
   return record(value->is_wrapped_number ? "MaskedFillBackward0" : "MaskedFillBackward1", y, {x, value}, [mask = save(mask)](const Tensor& g, Needs need) -> TensorList {
     Tensor m = mask;

@@ -187,7 +187,9 @@ namespace {
 // (..., m, k) x (k, n) or (..., m, k) x (k,): one product of the flattened rows.
 Tensor fold_left(const Tensor& a, const Tensor& b) {
   Dims sizes(a.sizes().begin(), a.sizes().end() - 1);
-  Tensor rows = reshape(a, {-1, a.size(-1)});
+  int64_t n_rows = 1;  // counted, since -1 cannot be inferred from no elements
+  for (int64_t size : sizes) n_rows *= size;
+  Tensor rows = reshape(a, {n_rows, a.size(-1)});
   if (b.dim() == 1) return reshape(mv(rows, b), sizes);
   sizes.push_back(b.size(1));
   return reshape(mm(rows, b), sizes);

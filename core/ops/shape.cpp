@@ -317,13 +317,14 @@ Tensor roll(const Tensor& x, const Dims& shifts, const Dims& dims) {
   check(!shifts.empty(), "roll: `shifts` required.");
   if (dims.empty() && shifts.size() == 1) return reshape(roll(reshape(x, {-1}), shifts, {0}), x.sizes());
   check(shifts.size() == dims.size(), "roll: shifts and dimensions must align. shifts: ", shifts.size(), ", dims:", dims.size(), ".");
-  Tensor y = x.is_contiguous() ? empty(x.sizes(), x.dtype(), x.device()) : empty_like(x);
+  Tensor y = empty(x.sizes(), x.dtype(), x.device());
   {
     NoGradGuard guard;
     Tensor from = x;
     for (size_t i = 0; i < dims.size(); ++i) {
+      check_index(x.dim() > 0, "roll: dim ", dims[i], " was given, but the tensor has no dimensions.");
       int64_t dim = wrap_dim("roll", dims[i], x.dim());
-      int64_t size = x.dim() ? x.size(dim) : 1;
+      int64_t size = x.size(dim);
       int64_t shift = size ? ((shifts[i] % size) + size) % size : 0;
       if (shift == 0 || x.numel() == 0) continue;
       from = cat({narrow(from, dim, size - shift, shift), narrow(from, dim, 0, size - shift)}, dim);

@@ -98,7 +98,9 @@ Example:
 Example:
     >>> facula.tensor([1, 2, 3]).flip(0)
     tensor([3, 2, 1]))");
-  def_method("flip", [](const Tensor& x, const nb::args& dims) { return flip(x, dims_from_args("flip", dims)); });
+  def_method("flip", [](const Tensor& x, const nb::args& args, std::optional<Dims> dims) {
+    return flip(x, dims ? *dims : dims_from_args("flip", args));
+  }, "args"_a, "dims"_a.none() = nb::none());
   def_op(m, "roll", [](const Tensor& x, const Dims& shifts, std::optional<Dims> dims) { return roll(x, shifts, dims.value_or(Dims{})); }, "shifts"_a, "dims"_a.none() = nb::none(),
          R"(A copy with elements shifted along dimensions; what leaves at the end enters at the beginning.
 

@@ -193,6 +193,8 @@ def gradient(
 
 
 def _spacings(spacing: Any, dims: list[int]) -> list[Any]:
+    if spacing is None:
+        spacing = 1
     if isinstance(spacing, (list, tuple)):
         if len(spacing) != len(dims):
             raise RuntimeError(
