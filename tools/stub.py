@@ -97,7 +97,10 @@ def declare(name: str, value: Any) -> Iterator[str]:
     elif isinstance(value, type):
         yield from declare_class(name, value)
     elif isinstance(value, property):
-        getter, *_ = signatures(value.fget, name)
+        if hasattr(value.fget, "__nb_signature__"):
+            getter, *_ = signatures(value.fget, name)
+        else:  # written in Python
+            getter = f"def {name}(self) -> Any: ..."
         yield from ("@property", getter)
         if value.fset:
             yield from (f"@{name}.setter", f"def {name}(self, value: Any) -> None: ...")
