@@ -8,10 +8,10 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 BUILD_REQUIRES := $(shell sed -n 's/^requires = \[\(.*\)\]$$/\1/p' pyproject.toml | tr , ' ') \
                   $(if $(shell command -v cmake),,cmake)
 CORE := pyproject.toml CMakeLists.txt $(shell find core -type f)
-CPP := $(shell find core -name '*.cpp' -o -name '*.h' -o -name '*.def' -o -name '*.cu')
+CPP := $(shell find core -name '*.cpp' -o -name '*.cc' -o -name '*.h' -o -name '*.cu')
 SITE = $(shell echo $(CURDIR)/.venv/lib/python3*/site-packages)
 
-.PHONY: demo test parity bench lint asan docs wheel-check clean
+.PHONY: demo test parity bench lint format asan docs wheel-check clean
 
 demo: .venv/built
 	.venv/bin/python examples/digits.py
@@ -32,6 +32,11 @@ lint: .venv/built
 	cp $(SITE)/facula/_core.pyi facula/
 	.venv/bin/mypy
 	.venv/bin/clang-format --dry-run --Werror $(CPP)
+
+format: .venv/built
+	.venv/bin/ruff check --fix .
+	.venv/bin/ruff format .
+	.venv/bin/clang-format -i $(CPP)
 
 # libstdc++ is preloaded too: ASAN looks up the function that throws exceptions at program start.
 asan: .venv-asan/built
