@@ -134,6 +134,14 @@ Edge gradient_edge(const Tensor& x) {
   return x->requires_grad ? Edge{accumulator_of(x), 0} : Edge{};
 }
 
+void attach_edge(const Tensor& x, const Edge& edge) {
+  AutogradMeta& meta = x.meta();
+  retain_node(edge.node);
+  release_node(std::exchange(meta.grad_fn, edge.node));
+  meta.output_nr = edge.input_nr;
+  x->requires_grad = edge.node != nullptr;
+}
+
 // ---- leaves
 
 namespace {

@@ -90,6 +90,7 @@ class SavedTensor {
   SavedTensor* next_ = nullptr;  // all saved tensors of a node are a list, for release and for the garbage collector
   PyObject* packed_ = nullptr;   // what the pack hook returned, and the hook to undo it
   PyObject* unpack_hook_ = nullptr;
+  Edge edge_;  // of a packed input: where its gradients go, since the hook may return plain data; owned
   uint32_t version_ = 0;
   uint32_t output_nr_ = 0;
   bool is_output_ = false;
@@ -183,6 +184,8 @@ extern Node* node_under_construction;
 // The edge along which a gradient of x travels; empty if x wants none. The reference is new.
 Edge gradient_edge(const Tensor& x);
 Node* accumulator_of(const Tensor& leaf);  // new reference
+// x, a tensor without history, stands for the one whose edge this is.
+void attach_edge(const Tensor& x, const Edge& edge);
 
 int traverse_node(Node* node, visitproc visit, void* arg);
 void clear_node(Node* node);

@@ -50,6 +50,7 @@ SavedTensor::SavedTensor(SavedTensor&& o) noexcept : value_(std::move(o.value_))
 SavedTensor::~SavedTensor() {
   Py_XDECREF(packed_);
   Py_XDECREF(unpack_hook_);
+  release_node(edge_.node);
 }
 
 void SavedTensor::activate() {
@@ -72,6 +73,10 @@ void SavedTensor::set_hooks(PyObject* pack, PyObject* unpack) {
   Py_XSETREF(packed_, packed);
   Py_INCREF(unpack);
   Py_XSETREF(unpack_hook_, unpack);
+  if (!is_output_) {
+    release_node(edge_.node);
+    edge_ = gradient_edge(value_);
+  }
   value_ = Tensor();
 }
 
@@ -100,6 +105,9 @@ Tensor SavedTensor::unpack() const {
     // Second derivatives flow through the output's own node.
     value = alias(value);
     attach_output(owner_, value, output_nr_);
+  } else if (edge_.node && is_grad_enabled()) {
+    value = alias(value);
+    attach_edge(value, edge_);
   }
   return value;
 }
@@ -109,12 +117,14 @@ void SavedTensor::release() {
   value_ = Tensor();
   Py_CLEAR(packed_);
   Py_CLEAR(unpack_hook_);
+  release_node(std::exchange(edge_.node, nullptr));
 }
 
 int SavedTensor::traverse(visitproc visit, void* arg) const {
   Py_VISIT(value_.get());
   Py_VISIT(packed_);
   Py_VISIT(unpack_hook_);
+  Py_VISIT(static_cast<PyObject*>(edge_.node));
   return 0;
 }
 

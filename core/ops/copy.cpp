@@ -103,11 +103,9 @@ Tensor clone(const Tensor& x, MemoryFormat format) {
 Tensor clone_with_history(const Tensor& x) {
   Tensor y = empty_like(x);
   copy_into(y, x);
-  AutogradMeta& meta = y.meta();
   Edge edge = gradient_edge(x);
-  meta.grad_fn = edge.node;
-  meta.output_nr = edge.input_nr;
-  y->requires_grad = edge.node != nullptr;
+  attach_edge(y, edge);
+  release_node(edge.node);
   return y;
 }
 
