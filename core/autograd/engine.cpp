@@ -1,6 +1,8 @@
 // The backward pass: nodes in order of their sequence numbers, the latest first, each when all its gradients are there.
 // Runs in the calling thread, without recursion. The interpreter lock is held between kernels and given up inside them.
+#include <atomic>
 #include <queue>
+#include <utility>
 
 #include "autograd/hooks.h"
 #include "autograd/node.h"
@@ -63,9 +65,23 @@ struct LaterFirst {
   bool operator()(const Node* a, const Node* b) const { return a->sequence_nr < b->sequence_nr; }
 };
 
+class Run;
+thread_local Run* current_run = nullptr;
+std::atomic<int64_t> next_run_id{0};
+
 class Run {
  public:
-  Run(bool retain_graph, bool create_graph) : retain_graph_(retain_graph), create_graph_(create_graph) {}
+  Run(bool retain_graph, bool create_graph)
+      : outer_(std::exchange(current_run, this)), id_(next_run_id++), retain_graph_(retain_graph), create_graph_(create_graph) {}
+  ~Run() { current_run = outer_; }
+  Run(const Run&) = delete;
+
+  int64_t id() const { return id_; }
+  bool reaches(Node* node) {
+    Task* task = tasks_.get(node);
+    return task && task->is_needed;
+  }
+  bool is_to_leaves() const { return !is_restricted_; }
 
   void discover(const std::vector<Edge>& roots);
   void restrict_to(const TensorList& inputs, bool accumulate);
@@ -82,6 +98,9 @@ class Run {
   std::priority_queue<Node*, std::vector<Node*>, LaterFirst> ready_;
   std::vector<Capture> captures_;
   bool has_captures_ = false;
+  bool is_restricted_ = false;
+  Run* outer_;  // a hook or derivative may start a run inside a run
+  int64_t id_;
   bool retain_graph_, create_graph_;
 };
 
@@ -109,6 +128,7 @@ void Run::discover(const std::vector<Edge>& roots) {
 
 // Only nodes on a path to one of the inputs are run.
 void Run::restrict_to(const TensorList& inputs, bool accumulate) {
+  is_restricted_ = true;
   for (Task& task : tasks_.all()) task.is_needed = false;
   for (const Tensor& x : inputs) {
     Edge edge = gradient_edge(x);
@@ -307,6 +327,10 @@ void Run::execute(const std::vector<Edge>& roots) {
 }
 
 }  // namespace
+
+int64_t current_backward_id() { return current_run ? current_run->id() : -1; }
+bool backward_reaches(Node* node) { return current_run && current_run->reaches(node); }
+bool is_backward_to_leaves() { return current_run && current_run->is_to_leaves(); }
 
 TensorList run_backward(const TensorList& roots, const TensorList& grads, bool retain_graph, bool create_graph,
                         const TensorList& inputs, bool accumulate) {

@@ -291,6 +291,11 @@ const char* saved_tensor_hooks_disabled();
 // ---- the engine
 // Runs backward from `roots` with gradients `grads`. With empty `inputs` it adds to the leaves' .grad and returns nothing;
 // otherwise it returns the gradients of `inputs` (undefined where there is no path), or adds to their .grad if `accumulate`.
+// Inside hooks and derivatives: the number of the running call of backward (-1: none), whether it reaches a node, and
+// whether it goes on to all leaves.
+int64_t current_backward_id();
+bool backward_reaches(Node* node);
+bool is_backward_to_leaves();
 TensorList run_backward(const TensorList& roots, const TensorList& grads, bool retain_graph, bool create_graph,
                         const TensorList& inputs, bool accumulate);
 

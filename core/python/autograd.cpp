@@ -177,6 +177,13 @@ void bind_autograd(nb::module_& m) {
   }, "gradient"_a.none() = nb::none(), "retain_graph"_a.none() = nb::none(), "create_graph"_a = false, "inputs"_a.none() = nb::none(),
   "Computes the gradients of the leaves and adds them to their .grad.");
 
+  m.def("current_graph_task_id", &current_backward_id, "The number of the running call of backward; -1 outside.");
+  m.def("will_engine_execute_node", [](nb::handle node) {
+    check_type(PyObject_TypeCheck(node.ptr(), node_base_type), "will_engine_execute_node: expected a node, got ", Py_TYPE(node.ptr())->tp_name, ".");
+    return backward_reaches(node_of(node.ptr()));
+  }, "node"_a, "Whether the running call of backward reaches the node.");
+  m.def("is_backward_to_leaves", &is_backward_to_leaves, "Whether the running call of backward goes on to all leaves.");
+
   def_method("requires_grad_", [](Tensor x, bool on) { require_grad(x, on); return x; }, "requires_grad"_a = true);
   def_method("retain_grad", &retain_grad, "Keeps the gradient of this result in .grad, as for a leaf.");
   def_method("_tensor_hooks", &tensor_hooks);
