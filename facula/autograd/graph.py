@@ -1,17 +1,25 @@
-"""Looking at the graph and intervening in it: nodes and saved tensors."""
+"""Looking at the graph and intervening in it: nodes, saved tensors, hooks over several tensors.
+
+Of the engine this needs, inside hooks, ``_core.current_graph_task_id()``, a number for each call
+of backward (-1 outside), and ``_core.will_engine_execute_node(node)``, whether the running call
+reaches the node.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 from facula import _core
 from facula._core import Node, Tensor
+from facula.autograd.grad_mode import enable_grad
 
 __all__ = [
     "Node",
     "disable_saved_tensors_hooks",
+    "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",
 ]
@@ -80,3 +88,108 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
         yield
     finally:
         _core.disable_saved_tensors_hooks_(previous)
+
+
+class _HandleGroup:
+    """Removes several hooks as one."""
+
+    def __init__(self, handles: Sequence[Any]) -> None:
+        self.handles = tuple(handles)
+
+    def remove(self) -> None:
+        for handle in self.handles:
+            handle.remove()
+
+    def __enter__(self) -> _HandleGroup:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.remove()
+
+
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor],
+    fn: Callable[[Sequence[Tensor | None]], None] | Callable[[Tensor], None],
+    *,
+    mode: Literal["all", "any"] = "all",
+) -> _HandleGroup:
+    """Call a function when the gradients of several tensors have been computed.
+
+    Args:
+        tensors: the tensors to watch; all must require grad.
+        fn: for ``"all"`` called with the list of gradients, None for tensors that this backward
+            does not reach; for ``"any"`` with the first gradient that arrives.
+        mode: ``"all"`` waits for every gradient, ``"any"`` for the first.
+
+    Returns:
+        a handle with ``remove()``.
+
+    Example:
+        >>> x = facula.ones(1, requires_grad=True)
+        >>> y = facula.ones(1, requires_grad=True)
+        >>> h = facula.autograd.graph.register_multi_grad_hook((x, y), lambda grads: print(grads))
+        >>> (x * 2 + y * 3).backward()
+        [tensor([2.]), tensor([3.])]
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"register_multi_grad_hook: expected mode 'all' or 'any', got {mode!r}.")
+    for index, tensor in enumerate(tensors):
+        if not tensor.requires_grad:
+            raise RuntimeError(
+                f"register_multi_grad_hook: tensor {index} does not require grad, so it can "
+                "never have one."
+            )
+    watch = _watch_all if mode == "all" else _watch_any
+    return _HandleGroup(watch(tuple(tensors), fn))
+
+
+def _accumulation_node(tensor: Tensor) -> Node:
+    """The node through which a tensor's gradient passes; of a leaf, the accumulating one."""
+    if tensor.grad_fn is not None:
+        return tensor.grad_fn
+    with enable_grad():
+        return tensor.view_as(tensor).grad_fn.next_functions[0][0]
+
+
+def _watch_all(tensors: tuple[Tensor, ...], fn: Callable[..., None]) -> list[Any]:
+    lock = threading.Lock()
+    nodes = [_accumulation_node(t) for t in tensors]
+    # By backward call, because hooks of two calls (nested, or of two threads) interleave.
+    pending: dict[int, tuple[list[Tensor | None], int]] = {}
+
+    def make_hook(index: int) -> Callable[[Tensor], None]:
+        def hook(grad: Tensor) -> None:
+            call = _core.current_graph_task_id()
+            with lock:
+                if call not in pending:
+                    n_expected = sum(map(_core.will_engine_execute_node, nodes))
+                    pending[call] = ([None] * len(tensors), n_expected)
+                grads, n_missing = pending[call]
+                grads[index] = grad
+                pending[call] = (grads, n_missing - 1)
+                is_last = n_missing == 1
+                if is_last:
+                    del pending[call]
+            if is_last:
+                fn(grads)
+
+        return hook
+
+    return [t.register_hook(make_hook(i)) for i, t in enumerate(tensors)]
+
+
+def _watch_any(tensors: tuple[Tensor, ...], fn: Callable[..., None]) -> list[Any]:
+    lock = threading.Lock()
+    seen: set[int] = set()
+
+    def hook(grad: Tensor) -> None:
+        call = _core.current_graph_task_id()
+        with lock:
+            is_first = call not in seen
+            # One entry is enough: calls are numbered upwards, and old ones never come back.
+            seen.clear()
+            seen.add(call)
+        if is_first:
+            fn(grad)
+
+    return [t.register_hook(hook) for t in tensors]

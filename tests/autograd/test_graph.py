@@ -114,6 +114,29 @@ def test_disabled_hooks_raise_the_given_message(x):
         x.exp()
 
 
+def test_a_multi_grad_hook_runs_once_all_gradients_are_there(x):
+    other = facula.ones(2, requires_grad=True)
+    seen = []
+    handle = graph.register_multi_grad_hook(
+        [x, other], lambda grads: seen.append([None if g is None else g.tolist() for g in grads])
+    )
+    (x * 2 + other * 3).sum().backward()
+    (x * 2).sum().backward()
+    assert seen == [[[2, 2], [3, 3]], [[2, 2], None]]
+    handle.remove()
+    x.sum().backward()
+    assert len(seen) == 2
+
+
+def test_a_multi_grad_hook_for_any_runs_once_a_backward(x):
+    other = facula.ones(2, requires_grad=True)
+    seen = []
+    graph.register_multi_grad_hook([x, other], lambda g: seen.append(g.tolist()), mode="any")
+    (x * 2 + other * 2).sum().backward()
+    (x * 3).sum().backward()
+    assert seen == [[2, 2], [3, 3]]
+
+
 def test_anomaly_mode_finds_the_operation_that_makes_nan(x):
     with pytest.warns(UserWarning, match="detect_anomaly"):
         anomaly = facula.autograd.detect_anomaly()
