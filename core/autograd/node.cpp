@@ -178,11 +178,6 @@ Node* accumulator_of(const Tensor& leaf) {
   node->outputs[0] = {leaf.sizes(), leaf.dtype(), leaf.device()};
   Py_INCREF(leaf.get());
   static_cast<AccumulateNode*>(node)->leaf = leaf.get();
-  if (meta.hooks) {
-    // Registered before this node was made, or in a graph that is gone.
-    Py_INCREF(meta.hooks);
-    node->get_extras().tensor_hooks.push_back({0, meta.hooks});
-  }
   meta.accumulator = node;
   return node;
 }
