@@ -2,6 +2,8 @@
 // offsets apply: the indexed dimensions of x get stride 0, and the offsets carry what they would have added.
 #include "ops/index.h"
 
+#include <cstring>
+
 #include <cmath>
 
 #include "autograd/node.h"
@@ -19,15 +21,18 @@ void check_index_dtype(const char* op, const Tensor& index) {
   check(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, op, ": expected an index of dtype int64 or int32, got ", index, ".");
 }
 
-// index * step in bytes, as int64 of the shape of `index`; every value is checked against the size.
-Tensor byte_offsets(const char* op, const Tensor& index, int64_t size, int64_t step, bool negative_allowed) {
+// index * step in bytes, as int64 of the shape of `index`; every value is checked against the size. PyTorch raises an
+// IndexError for some operations and a RuntimeError for others.
+Tensor byte_offsets(const char* op, const Tensor& index, int64_t size, int64_t step, bool negative_allowed,
+                    ErrorKind kind = ErrorKind::Index) {
   Tensor offsets = empty(index.sizes(), DType::Int64);
   copy_into(offsets, index);
   int64_t* at = offsets.data_as<int64_t>();
   int64_t low = negative_allowed ? -size : 0;
   for (int64_t i = 0; i < offsets.numel(); ++i) {
     int64_t value = at[i];
-    check_index(value >= low && value < size, op, ": index ", value, " (at position ", i, ") is out of bounds for dimension with size ", size, ".");
+    if (value < low || value >= size)
+      fail(kind, op, ": index ", value, " (at position ", i, ") is out of bounds for dimension with size ", size, ".");
     at[i] = (value < 0 ? value + size : value) * step;
   }
   return offsets;
@@ -221,7 +226,8 @@ namespace {
 Tensor dim_offsets(const char* op, const Tensor& x, int64_t dim, const Tensor& index) {
   check_index_dtype(op, index);
   check_index(index.dim() <= 1, op, ": index should have dimension 1 or 0, got ", index, ".");
-  Tensor offsets = byte_offsets(op, index, x.size(dim), x.stride(dim) * x.itemsize(), false);
+  bool adds = std::strncmp(op, "index_add", 9) == 0;
+  Tensor offsets = byte_offsets(op, index, x.size(dim), x.stride(dim) * x.itemsize(), false, adds ? ErrorKind::Runtime : ErrorKind::Index);
   Dims shape(x.dim(), 1);
   shape[dim] = index.numel();
   return reshape(offsets, shape);
@@ -330,7 +336,7 @@ struct ScatterPlan {
 ScatterPlan plan_scatter(const char* op, const Tensor& y, int64_t dim, const Tensor& index, const Tensor& src) {
   check_cpu(op, y);
   Tensor target = at_least_1d(y), at = at_least_1d(index);
-  Tensor offsets = byte_offsets(op, at, target.size(dim), target.stride(dim) * target.itemsize(), false);
+  Tensor offsets = byte_offsets(op, at, target.size(dim), target.stride(dim) * target.itemsize(), false, ErrorKind::Runtime);
   Tensor values = src->is_wrapped_number || src.dim() == 0 ? expand(src, at.sizes()) : restrided(at_least_1d(src), at.sizes(), at_least_1d(src).strides());
   return {restrided(target, at.sizes(), with_stride_zero(target.strides(), dim)), values, offsets};
 }
@@ -374,7 +380,7 @@ Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) {
   Tensor y = empty(index.sizes(), x.dtype(), x.device());
   if (index.numel() != 0) {
     Tensor in = at_least_1d(x), at = at_least_1d(index), out = at_least_1d(y);
-    Tensor offsets = byte_offsets("gather", at, in.size(dim), in.stride(dim) * in.itemsize(), false);
+    Tensor offsets = byte_offsets("gather", at, in.size(dim), in.stride(dim) * in.itemsize(), false, ErrorKind::Runtime);
     read_at("gather", out, restrided(in, at.sizes(), with_stride_zero(in.strides(), dim)), offsets);
   }
   return record("GatherBackward0", y, {x}, [sizes = x.sizes(), dim, index = save(index)](const Tensor& g) {

@@ -27,6 +27,18 @@ DType chosen_dtype(const char* op, const MaybeDType& dtype, const Out& out, DTyp
   return dtype.value_or(out ? out->dtype() : otherwise);
 }
 
+// The same checks as when memory is taken, here under the name that the user called.
+void check_sizes(const char* op, const Dims& sizes, DType dtype) {
+  int64_t nbytes = item_size(dtype);
+  bool overflows = false, is_empty = false;
+  for (int64_t size : sizes) {
+    check(size >= 0, op, ": expected sizes of at least 0, got the shape ", sizes, ".");
+    is_empty |= size == 0;
+    overflows |= __builtin_mul_overflow(nbytes, size, &nbytes);
+  }
+  check(!overflows || is_empty, op, ": the shape ", sizes, " of ", dtype, " needs more bytes than an int64 can count.");
+}
+
 // dtype, layout, device, pin_memory, requires_grad: layout and pin_memory are accepted for their only value here.
 #define FACTORY_ARGS \
   nb::kw_only(), "out"_a.none() = nb::none(), "dtype"_a.none() = nb::none(), "layout"_a.none() = nb::none(), "device"_a.none() = nb::none(), \
@@ -41,7 +53,9 @@ void def_sized(nb::module_& m, const char* name, Make make, const char* doc) {
                    bool requires_grad, MemoryFormat format) {
         check_type(!size || args.size() == 0, name, ": the size is given twice.");
         Dims sizes = size ? *size : dims_from_args(name, args);
+        check_type(size || args.size() > 0, name, ": the size is missing.");
         DType type = chosen_dtype(name, dtype, out, get_default_dtype());
+        check_sizes(name, sizes, type);
         return finish(into_out(name, make(sizes, type, device_or_cpu(device), format), out.value_or(Tensor())), requires_grad);
       },
       "args"_a, nb::kw_only(), "size"_a.none() = nb::none(), "out"_a.none() = nb::none(), "dtype"_a.none() = nb::none(), "layout"_a.none() = nb::none(),
@@ -124,6 +138,7 @@ Example:
     tensor([1, 1]))");
   m.def("full", [](const Dims& size, Scalar value, const Out& out, MaybeDType dtype, nb::handle, MaybeDevice device, bool, bool requires_grad) {
     DType type = chosen_dtype("full", dtype, out, value.dtype());
+    check_sizes("full", size, type);
     return finish(into_out("full", full(size, value, type, device_or_cpu(device)), out.value_or(Tensor())), requires_grad);
   }, "size"_a, "fill_value"_a, FACTORY_ARGS, R"(A tensor filled with one value, whose type it takes.
 

@@ -238,7 +238,7 @@ PyObject* tensor_int(PyObject* self) {
   return guarded([&]() -> PyObject* {
     Scalar value = single_value(self);
     if (value.is_integral()) return PyLong_FromLongLong(value.to_int());
-    check(!value.is_complex(), "value cannot be converted to an int without overflow: it is complex.");
+    check(!value.is_complex() || value.to_complex().imag() == 0, "value cannot be converted to an int without overflow: it is complex.");
     return PyLong_FromDouble(value.to_double());
   });
 }

@@ -22,7 +22,8 @@ TOLERANCES = {
     "complex64": (4e-6, 2e-6),
     "complex128": (1e-11, 1e-12),
 }
-SLACK = {"elementwise": 1.0, "sum": 5.0, "special": 20.0}
+# "narrower": the values were computed in a narrower dtype than the one that holds them.
+SLACK = {"elementwise": 1.0, "sum": 5.0, "special": 20.0, "narrower": 2e9}
 
 
 class Difference(NamedTuple):
