@@ -50,6 +50,7 @@ __all__ = [
     "func",
     "iinfo",
     "inference_mode",
+    "nn",
     "no_grad",
     "random",
     "return_types",

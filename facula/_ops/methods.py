@@ -38,6 +38,7 @@ FUNCTIONS = (
     "nanmean",
     "ravel",
     "renorm",
+    "repeat_interleave",
     "rot90",
     "swapaxes",
     "swapdims",

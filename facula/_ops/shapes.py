@@ -8,6 +8,7 @@ from typing import Any
 from facula import _core
 from facula._core import Tensor
 from facula._ops._out import into
+from facula._ops.comparing import bucketize
 
 __all__ = [
     "atleast_1d",
@@ -23,6 +24,7 @@ __all__ = [
     "hsplit",
     "hstack",
     "ravel",
+    "repeat_interleave",
     "rot90",
     "row_stack",
     "swapaxes",
@@ -391,3 +393,52 @@ def ravel(input: Tensor) -> Tensor:
         tensor([1, 2, 3, 4])
     """
     return input.contiguous().view(-1)
+
+
+def repeat_interleave(
+    input: Tensor,
+    repeats: Tensor | int | None = None,
+    dim: int | None = None,
+    *,
+    output_size: int | None = None,
+) -> Tensor:
+    """Repeat each entry along a dimension, one after the other.
+
+    Args:
+        input: the tensor; flattened where ``dim`` is None. Alone, it is the counts, and the
+            result the indices that they repeat.
+        repeats: how often, one count for all or one for each entry.
+        dim: the dimension.
+        output_size: the sum of ``repeats``, checked.
+
+    Example:
+        >>> facula.repeat_interleave(facula.tensor([1, 2]), 2)
+        tensor([1, 1, 2, 2])
+    """
+    if repeats is None:
+        return _repeated_indices(input, input.numel(), output_size)
+    if dim is None:
+        input, dim = input.reshape(-1), 0
+    return input.index_select(dim, _repeated_indices(repeats, input.size(dim), output_size))
+
+
+def _repeated_indices(repeats: Tensor | int, n: int, output_size: int | None) -> Tensor:
+    name = "repeat_interleave"
+    counts = repeats if isinstance(repeats, Tensor) else _core.tensor([repeats])
+    if counts.dim() > 1 or counts.dtype not in (_core.int64, _core.int32):
+        raise RuntimeError(
+            f"{name}: expected repeats to be a 0-d or 1-d tensor of int64 or int32, got "
+            f"{counts.dtype} {tuple(counts.shape)}."
+        )
+    if counts.numel() != n and counts.numel() != 1:
+        raise RuntimeError(
+            f"{name}: expected one count or {n}, one for each entry, got {counts.numel()}."
+        )
+    if counts.numel() and int(counts.min()) < 0:
+        raise RuntimeError(f"{name}: repeats must be non-negative, got {int(counts.min())}.")
+    counts = counts.reshape(-1).expand(n)
+    total = int(counts.sum())
+    if output_size is not None and output_size != total:
+        raise RuntimeError(f"{name}: output_size is {output_size}, but repeats add up to {total}.")
+    # Entry i owns the places before the running total of the counts.
+    return bucketize(_core.arange(total), counts.cumsum(0), right=True)
