@@ -12,6 +12,7 @@ from facula import (
     backends,
     cuda,
     func,
+    nn,
     random,
     return_types,
     storage,
