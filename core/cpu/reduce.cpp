@@ -214,6 +214,24 @@ struct Fold {
     const T* x = static_cast<const T*>(from);
     A* y = static_cast<A*>(acc);
     std::fill_n(y, n, Join::template first<A>());
+    // Rows shorter than a vector are taken kBeside at a time, as one row.
+    if (row_stride == n && n <= kNarrow && n_rows >= 4 * kBeside) {
+      A wide[kNarrow * kBeside];
+      int64_t n_wide = n_rows / kBeside;
+      std::fill_n(wide, n * kBeside, Join::template first<A>());
+      add_all_rows(x, n * kBeside, n_wide, n * kBeside, wide);
+      for (int64_t half = n * kBeside / 2; half >= n; half /= 2)
+        for (int64_t j = 0; j < half; ++j) wide[j] = Join::join(wide[j], wide[j + half]);
+      std::copy_n(wide, n, y);
+      x += n_wide * kBeside * n;
+      n_rows -= n_wide * kBeside;
+    }
+    add_all_rows(x, row_stride, n_rows, n, y);
+  }
+
+  static constexpr int64_t kNarrow = 32;
+  static constexpr int64_t kBeside = 8;
+  static FACULA_FN void add_all_rows(const T* x, int64_t row_stride, int64_t n_rows, int64_t n, A* y) {
     int64_t r = 0;
     for (; r + 4 <= n_rows; r += 4) add_rows(x + r * row_stride, row_stride, 4, n, y);
     for (; r < n_rows; ++r) add_rows(x + r * row_stride, row_stride, 1, n, y);

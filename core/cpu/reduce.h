@@ -35,7 +35,7 @@ struct ReduceParams {
   bool takes_root = false;  // of the variance
 };
 
-// The longest pieces that a kernel gets at once.
+// The longest pieces that a kernel gets at once. Rows may be more where they are narrow: kReduceChunk elements in all.
 constexpr int64_t kReduceChunk = 4096;
 constexpr int64_t kReduceRows = 64;
 constexpr int64_t kReduceColumns = 512;

@@ -10,6 +10,9 @@ inline namespace FACULA_ISA {
 
 namespace {
 
+// Each lambda is called twice, for whole vectors and for the rest; inlined, the first call knows that its vectors are whole.
+#define FACULA_INLINE __attribute__((always_inline))
+
 // S is the stored element, T what it is computed in.
 template <class S>
 struct Softmax {
@@ -34,7 +37,7 @@ struct Softmax {
     return lanes[0];
   }
 
-  // f(i, whole, n) for vectors of n lanes from element i; whole says that n is L.
+  // f(i, n) for vectors of n lanes from element i.
   template <class F>
   static FACULA_FN void walk(int64_t size, F f) {
     int64_t i = 0;
@@ -52,22 +55,26 @@ struct Softmax {
     return V::load(lanes);
   }
 
+  // Four vectors side by side: one alone would wait for itself.
   static T row_max(const S* x, int64_t size) {
-    V high = V(-math::infinity<T>());
-    walk(size, [&](int64_t i, int64_t n) { high = max(high, keep(load(x + i, n), n, -math::infinity<T>())); });
-    return max_of(high);
+    V low = V(-math::infinity<T>()), high[4] = {low, low, low, low};
+    int64_t i = 0;
+    for (; i + 4 * L <= size; i += 4 * L)
+      for (int64_t k = 0; k < 4; ++k) high[k] = max(high[k], V::load(x + i + k * L));
+    walk(size - i, [&](int64_t at, int64_t n) FACULA_INLINE { high[0] = max(high[0], keep(load(x + i + at, n), n, -math::infinity<T>())); });
+    return max_of(max(max(high[0], high[1]), max(high[2], high[3])));
   }
 
   static void softmax_row(S* y, const S* x, int64_t size) {
     V high = V(row_max(x, size));
     V total = V(T(0));
-    walk(size, [&](int64_t i, int64_t n) {
+    walk(size, [&](int64_t i, int64_t n) FACULA_INLINE {
       V e = math::exp(load(x + i, n) - high);
       if (!kRecomputes) store(e, y + i, n);
       total += keep(e, n, T(0));
     });
     V scale = V(T(1) / sum_of(total));
-    walk(size, [&](int64_t i, int64_t n) {
+    walk(size, [&](int64_t i, int64_t n) FACULA_INLINE {
       V e = kRecomputes ? math::exp(load(x + i, n) - high) : load(y + i, n);
       store(e * scale, y + i, n);
     });
@@ -76,23 +83,23 @@ struct Softmax {
   static void log_softmax_row(S* y, const S* x, int64_t size) {
     V high = V(row_max(x, size));
     V total = V(T(0));
-    walk(size, [&](int64_t i, int64_t n) { total += keep(math::exp(load(x + i, n) - high), n, T(0)); });
+    walk(size, [&](int64_t i, int64_t n) FACULA_INLINE { total += keep(math::exp(load(x + i, n) - high), n, T(0)); });
     V shift = V(math::log(sum_of(total)));
-    walk(size, [&](int64_t i, int64_t n) { store(load(x + i, n) - high - shift, y + i, n); });
+    walk(size, [&](int64_t i, int64_t n) FACULA_INLINE { store(load(x + i, n) - high - shift, y + i, n); });
   }
 
   static void softmax_backward_row(S* gx, const S* g, const S* y, int64_t size) {
     V total = V(T(0));
-    walk(size, [&](int64_t i, int64_t n) { total += load(g + i, n) * load(y + i, n); });
+    walk(size, [&](int64_t i, int64_t n) FACULA_INLINE { total += load(g + i, n) * load(y + i, n); });
     V dot = V(sum_of(total));
-    walk(size, [&](int64_t i, int64_t n) { store(load(y + i, n) * (load(g + i, n) - dot), gx + i, n); });
+    walk(size, [&](int64_t i, int64_t n) FACULA_INLINE { store(load(y + i, n) * (load(g + i, n) - dot), gx + i, n); });
   }
 
   static void log_softmax_backward_row(S* gx, const S* g, const S* y, int64_t size) {
     V total = V(T(0));
-    walk(size, [&](int64_t i, int64_t n) { total += load(g + i, n); });
+    walk(size, [&](int64_t i, int64_t n) FACULA_INLINE { total += load(g + i, n); });
     V sum = V(sum_of(total));
-    walk(size, [&](int64_t i, int64_t n) { store(load(g + i, n) - math::exp(load(y + i, n)) * sum, gx + i, n); });
+    walk(size, [&](int64_t i, int64_t n) FACULA_INLINE { store(load(g + i, n) - math::exp(load(y + i, n)) * sum, gx + i, n); });
   }
 
   // ---- a column per lane: n of them, rows `step` elements apart

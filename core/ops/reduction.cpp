@@ -273,7 +273,7 @@ void reduce_columns(const Job& job, const ColumnBlock& block, int64_t begin, int
   for (int64_t i = begin; i < end;) {
     int64_t n;
     if (is_direct) {
-      n = std::min({cursor.left_in_run(), end - i, kReduceRows});
+      n = std::min({cursor.left_in_run(), end - i, std::max(kReduceRows, kReduceChunk / block.n)});
       kernel.columns(block.base + cursor.offset(), rows.stride / job.item_bytes, n, block.n, i, tree.incoming(), *job.params);
       cursor.advance(n);
     } else {
