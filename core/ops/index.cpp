@@ -266,6 +266,7 @@ Tensor copy_of(const Tensor& x) {
 
 Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) {
   dim = wrap_dim("index_select", dim, x.dim());
+  check(x.dim() > 0 || index.numel() == 1, "index_select: Index to scalar can have only 1 value, got ", index.numel(), " value(s).");
   check_cpu("index_select", x);
   Tensor in = at_least_1d(x);
   Tensor offsets = dim_offsets("index_select", in, dim, index);
@@ -304,6 +305,15 @@ Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tenso
   });
 }
 
+namespace {
+
+// The gradient of a value that was written to all the places `index`.
+Tensor filled_gradient(const Tensor& g, int64_t dim, const Tensor& index) {
+  return index.numel() == 0 ? zeros({}, g.dtype(), g.device()) : sum(index_select(g, dim, index));
+}
+
+}  // namespace
+
 Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value) {
   dim = wrap_dim("index_fill", dim, x.dim());
   check(value.dim() == 0, "index_fill_: index_fill_ only supports a 0-dimensional value tensor, but got tensor with ", value.dim(), " dimension(s).");
@@ -315,7 +325,7 @@ Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tenso
   }
   return record("IndexFillBackward0", y, {x, value}, [dim, index = save(index)](const Tensor& g, Needs need) -> TensorList {
     Tensor at = index;
-    return {need[0] ? index_fill(g, dim, at, wrapped_number(0)) : Tensor(), need[1] ? sum(index_select(g, dim, at)) : Tensor()};
+    return {need[0] ? index_fill(g, dim, at, wrapped_number(0)) : Tensor(), need[1] ? filled_gradient(g, dim, at) : Tensor()};
   });
 }
 

@@ -148,3 +148,15 @@ def test_out_receives_the_result():
     result = facula.cat([facula.ones(2), facula.zeros(1)], out=out)
     assert result is out
     assert out.tolist() == [1, 1, 0]
+
+
+def test_a_number_filled_at_no_index_keeps_its_gradient_at_zero():
+    x = facula.tensor(1.0, requires_grad=True)
+    value = facula.tensor(2.0, requires_grad=True)
+    x.index_fill(0, facula.tensor([], dtype=facula.int64), value).backward()
+    assert (x.grad.item(), value.grad.item()) == (1.0, 0.0)
+
+
+def test_index_select_of_a_number_takes_one_index():
+    with pytest.raises(RuntimeError, match="index_select: Index to scalar can have only 1 value"):
+        facula.tensor(1.0).index_select(0, facula.tensor([0, 0]))
