@@ -1,20 +1,48 @@
-// The CUDA kernels that operations call. Pointers in a walk are device pointers, but for 0-d CPU operands (stride 0 and the
-// operand's `is_host` set), whose value is passed as a kernel argument.
+// The CUDA kernels that operations call. Pointers in a walk are device pointers, but for the host operands: 0-d tensors of
+// the CPU, which have kHostStride and whose values are passed as arguments of the kernel.
 #pragma once
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "blas/gemm.h"
 #include "cpu/elementwise.h"
+#include "cpu/reduce.h"
 #include "ops/elementwise.h"
 
 namespace facula::cuda {
+
+constexpr int64_t kHostStride = INT64_MIN;
+
+// Gives the tensor layer its CUDA device. Opens nothing: that happens at first use.
+void register_backend();
 
 // Why there is no CUDA device to use, or nothing if there is one.
 std::string unavailable_reason();
 
 void run_unary(UnaryOp op, DType dtype, const Walk& walk);
-void run_binary(BinaryOp op, DType dtype, const Walk& walk);
-// out = alpha a b + beta out, matrices or batches of them.
-void run_matmul(const Tensor& out, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha);
+void run_parametric(ParametricOp op, DType dtype, const Walk& walk, const Scalar* numbers);  // three of them
+void run_predicate(PredicateOp op, DType dtype, const Walk& walk);
+void run_binary(BinaryOp op, DType dtype, const Walk& walk, const cpu::BinaryParams& params);
+void run_compare(CompareOp op, DType dtype, const Walk& walk);
+void run_ternary(TernaryOp op, DType dtype, const Walk& walk, Scalar p0);
+void run_where(DType dtype, const Walk& walk);
 void run_cast(DType from, DType to, const Walk& walk);
+
+// As facula::run_reduction, of a tensor on a GPU. Joined in a fixed tree, without atomics: the same bits in every run.
+void run_reduction(const char* op, cpu::ReduceOp which, const Tensor& x, uint64_t mask, DType read_dtype, const Tensor& values,
+                   const Tensor& seconds, const cpu::ReduceParams& params);
+
+// As blas::gemm. Raises for the dtypes that cuBLASLt does not multiply.
+template <class T>
+void gemm(const blas::Gemm<T>& x, Device device);
+
+// The name of a dtype's type in kernels; null for complex ones.
+const char* type_name(DType dtype);
+
+// The sources of all kernels that work on these dtypes, for tests.
+using NamedProgram = std::pair<std::string, std::string>;
+std::vector<NamedProgram> elementwise_programs(const std::vector<DType>& dtypes);
+std::vector<NamedProgram> reduction_programs();
 
 }  // namespace facula::cuda

@@ -38,9 +38,9 @@ void run_binary(const char* name, BinaryOp op, const Tensor& out, const Tensor& 
   cpu::BinaryParams params{p0, stays_wide(a, b, dtype), stays_wide(b, a, dtype)};
   Tensor x = cast_to(a, params.a_is_wide ? DType::Float32 : dtype), y = cast_to(b, params.b_is_wide ? DType::Float32 : dtype);
   Walk walk = make_walk(name, out, {x, y});
-  if (!walk.device.is_cpu()) return cuda::run_binary(op, dtype, walk);
   Loop loop = cpu::get_binary_table().get(op, dtype);
   check_not_implemented(loop != nullptr, name, ": not implemented for ", a, " and ", b, ".");
+  if (!walk.device.is_cpu()) return cuda::run_binary(op, dtype, walk, params);
   run_cpu(walk, loop, &params);
 }
 
@@ -77,11 +77,15 @@ Tensor apply_parametric(const char* name, ParametricOp op, Kinds kinds, const Te
   DType dtype = compute_dtype(kinds, x.dtype());
   Loop loop = cpu::get_parametric_table().get(op, dtype);
   check_not_implemented(loop != nullptr, name, ": not implemented for ", x, ".");
-  check_cpu(name, x);
   Tensor in = cast_to(x, dtype);
   Tensor y = empty_for(x.sizes(), dtype, {x});
   Scalar params[] = {p0, p1, p2};
-  run_cpu(make_walk(name, y, {in}), loop, params);
+  Walk walk = make_walk(name, y, {in});
+  if (walk.device.is_cpu()) {
+    run_cpu(walk, loop, params);
+  } else {
+    cuda::run_parametric(op, dtype, walk, params);
+  }
   return y;
 }
 
@@ -89,9 +93,13 @@ Tensor apply_predicate(const char* name, PredicateOp op, const Tensor& x) {
   check(!is_complex(x.dtype()) || (op != PredicateOp::isposinf && op != PredicateOp::isneginf), name, ": not supported for ", x, ".");
   Loop loop = cpu::get_predicate_table().get(op, x.dtype());
   check_not_implemented(loop != nullptr, name, ": not implemented for ", x, ".");
-  check_cpu(name, x);
   Tensor y = empty_for(x.sizes(), DType::Bool, {x});
-  run_cpu(make_walk(name, y, {x}), loop);
+  Walk walk = make_walk(name, y, {x});
+  if (walk.device.is_cpu()) {
+    run_cpu(walk, loop);
+  } else {
+    cuda::run_predicate(op, x.dtype(), walk);
+  }
   return y;
 }
 
@@ -116,8 +124,13 @@ Tensor apply_compare(const char* name, CompareOp op, const Tensor& a, const Tens
   Loop loop = cpu::get_compare_table().get(op, dtype);
   check_not_implemented(loop != nullptr, name, ": not implemented for ", a, " and ", b, ".");
   Tensor y = empty_for(broadcast_shapes(name, a.sizes(), b.sizes()), DType::Bool, {a, b});
-  check_cpu(name, y);
-  run_cpu(make_walk(name, y, {cast_to(a, dtype), cast_to(b, dtype)}), loop);
+  Tensor p = cast_to(a, dtype), q = cast_to(b, dtype);
+  Walk walk = make_walk(name, y, {p, q});
+  if (walk.device.is_cpu()) {
+    run_cpu(walk, loop);
+  } else {
+    cuda::run_compare(op, dtype, walk);
+  }
   return y;
 }
 
@@ -126,8 +139,13 @@ Tensor apply_ternary(const char* name, TernaryOp op, const Tensor& a, const Tens
   check_not_implemented(loop != nullptr, name, ": not implemented for ", a, ", ", b, " and ", c, ".");
   Dims shape = broadcast_shapes(name, broadcast_shapes(name, a.sizes(), b.sizes()), c.sizes());
   Tensor y = empty_for(shape, dtype, {a, b, c});
-  check_cpu(name, y);
-  run_cpu(make_walk(name, y, {cast_to(a, dtype), cast_to(b, dtype), cast_to(c, dtype)}), loop, &p0);
+  Tensor p = cast_to(a, dtype), q = cast_to(b, dtype), r = cast_to(c, dtype);
+  Walk walk = make_walk(name, y, {p, q, r});
+  if (walk.device.is_cpu()) {
+    run_cpu(walk, loop, &p0);
+  } else {
+    cuda::run_ternary(op, dtype, walk, p0);
+  }
   return y;
 }
 

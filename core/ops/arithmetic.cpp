@@ -46,7 +46,7 @@ Tensor sum_of(const char* name, const Tensor& a, const Tensor& b, DType dtype, S
 void check_divisor(const char* name, const Tensor& b, DType dtype) {
   if (is_differentiable(dtype)) return;
   NoGradGuard guard;
-  Tensor is_zero = contiguous(eq(b, wrapped_number(0)));
+  Tensor is_zero = contiguous(to(eq(b, wrapped_number(0)), Device{}, DType::Bool, false));
   check(!std::memchr(is_zero.data(), 1, static_cast<size_t>(is_zero.numel())), name,
         ": ZeroDivisionError: the divisor, ", b, ", has a zero, and integers have no infinity. Divide floating tensors instead.");
 }

@@ -30,7 +30,7 @@ bool equal(const Tensor& a, const Tensor& b) {
   check_same_device("equal", {a, b});
   if (a.sizes() != b.sizes()) return false;
   NoGradGuard guard;
-  Tensor same = contiguous(eq(a, b));
+  Tensor same = contiguous(to(eq(a, b), Device{}, DType::Bool, false));
   return !std::memchr(same.data(), 0, static_cast<size_t>(same.numel()));
 }
 

@@ -34,7 +34,9 @@ void copy_into(const Tensor& dst, const Tensor& src) {
         " cannot be broadcast to the shape ", dst.sizes(), " that it is copied into.");
   if (dst.is_same(src) || dst.numel() == 0) return;
   NoGradGuard guard;
-  if (dst.device() != src.device()) return copy_across(dst, src);
+  // A number of the CPU is passed to the kernel that fills with it.
+  bool is_fill = src.is_cpu() && src.dim() == 0 && !is_complex(dst.dtype()) && !is_complex(src.dtype());
+  if (dst.device() != src.device() && !is_fill) return copy_across(dst, src);
   // A copy between overlapping pieces of one storage (x[1:] = x[:-1]) reads everything before it writes.
   bool may_overlap = dst.storage() == src.storage() && dst.data() != src.data();
   cast_on_device(dst, may_overlap ? clone(src) : src);

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "base/parallel.h"
+#include "cuda/cuda.h"
 
 namespace facula {
 
@@ -77,6 +78,12 @@ void merge_dims(Walk& walk, const Dims& shape, const int64_t (*strides)[kMaxDims
   walk.n_dims = m;
 }
 
+// Numbers of the CPU that go with tensors of another device.
+void mark_host_operands(Walk& walk, const Tensor* const* operands) {
+  for (int i = 1; i < walk.n_operands; ++i)
+    if (operands[i]->device() != walk.device) walk.strides[i][0] = cuda::kHostStride;
+}
+
 }  // namespace
 
 Dims broadcast_shapes(const char* op, const Dims& a, const Dims& b) {
@@ -113,12 +120,13 @@ Walk make_walk(const char* op, const Tensor& out, std::initializer_list<TensorRe
   walk.device = out.device();
   walk.data[0] = out.data();
   const Tensor* operands[kMaxOperands] = {&out};
-  bool flat = out.is_contiguous();
+  bool flat = out.is_contiguous(), has_host_operands = false;
   int k = 1;
   for (const TensorRef& input : inputs) {
     const Tensor& x = *input;
     check(x.device() == out.device() || (x.is_cpu() && x.dim() == 0), op,
           ": expected all tensors to be on the same device, got ", x, " and ", out, ". Move one with .to(device).");
+    has_host_operands = has_host_operands || x.device() != out.device();
     operands[k] = &x;
     walk.data[k++] = x.data();
     flat = flat && (x.numel() == 1 || (x.is_contiguous() && x.numel() == out.numel()));
@@ -128,12 +136,14 @@ Walk make_walk(const char* op, const Tensor& out, std::initializer_list<TensorRe
     walk.sizes[0] = walk.numel;
     for (int i = 0; i < walk.n_operands; ++i)
       walk.strides[i][0] = operands[i]->numel() == 1 && walk.numel != 1 ? 0 : operands[i]->itemsize();
+    if (has_host_operands) mark_host_operands(walk, operands);
     return walk;
   }
   int64_t strides[kMaxOperands][kMaxDims];
   for (int i = 0; i < walk.n_operands; ++i)
     set_broadcast_strides(*operands[i], out.sizes(), strides[i], operands[i]->itemsize());
   merge_dims(walk, out.sizes(), strides);
+  if (has_host_operands) mark_host_operands(walk, operands);
   return walk;
 }
 
@@ -237,6 +247,8 @@ void run_line(const Walk& walk, Loop loop, const void* params, int64_t begin, in
 
 void run_pieces(const Walk& walk, Loop loop, const void* params, int64_t grain) {
   if (walk.numel == 0) return;
+  // Device memory must never be read here: an operation that forgot to ask stops with an error.
+  check_not_implemented(walk.device.is_cpu(), "this operation is not available on ", walk.device, " yet. Move its tensors with .cpu() first.");
   if (walk.n_dims == 1) {
     if (walk.numel <= grain) return run_line(walk, loop, params, 0, walk.numel);
     return parallel_for(walk.numel, grain, [&](int64_t begin, int64_t end) { run_line(walk, loop, params, begin, end); });

@@ -33,7 +33,6 @@ Matrix as_matrix(const Tensor& x) {
 // out = alpha a b + beta out, for (m, k), (k, n) or batches of them. out has rows at unit distance.
 void run_matmul(const Tensor& out, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha) {
   NoGradGuard guard;
-  if (!out.is_cpu()) return cuda::run_matmul(out, a, b, beta, alpha);
   Matrix ma = as_matrix(a), mb = as_matrix(b);
   visit_dtype(out.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -58,7 +57,11 @@ void run_matmul(const Tensor& out, const Tensor& a, const Tensor& b, Scalar beta
         gemm.stride_b = mb.tensor.stride(0);
         gemm.stride_c = out.stride(0);
       }
-      blas::gemm(gemm);
+      if (out.is_cpu()) {
+        blas::gemm(gemm);
+      } else {
+        cuda::gemm(gemm, out.device());
+      }
     }
   });
 }

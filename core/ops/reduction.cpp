@@ -6,6 +6,7 @@
 
 #include "base/parallel.h"
 #include "cpu/elementwise.h"
+#include "cuda/cuda.h"
 #include "ops/elementwise.h"
 
 namespace facula {
@@ -435,9 +436,9 @@ DType wide_dtype(DType dtype) {
 
 void run_reduction(const char* op, cpu::ReduceOp which, const Tensor& x, DimMask mask, DType read_dtype, const Tensor& values,
                    const Tensor& seconds, const cpu::ReduceParams& params) {
-  check_not_implemented(x.is_cpu(), op, ": not available on ", x.device(), " yet. Move the tensor with .cpu() first.");
   const cpu::ReduceKernel& kernel = cpu::get_reduce_table().kernels[static_cast<int>(which)][static_cast<int>(read_dtype)];
   check_not_implemented(!kernel.is_null(), op, ": not defined for ", x, ".");
+  if (!x.is_cpu()) return cuda::run_reduction(op, which, x, mask, read_dtype, values, seconds, params);
   // The short way for small tensors: one chunk, one result.
   int64_t numel = x.numel();
   if (values.numel() == 1 && numel <= kReduceChunk && x.is_contiguous() && x.dtype() == read_dtype && kernel.value_dtype == values.dtype()) {

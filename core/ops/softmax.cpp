@@ -4,6 +4,7 @@
 #include "base/parallel.h"
 #include "cpu/softmax.h"
 #include "ops/ops.h"
+#include "ops/reduction.h"
 
 namespace facula {
 
@@ -14,8 +15,15 @@ constexpr int64_t kSoftmaxGrain = 16384;
 Tensor input_of(const char* op, const Tensor& input, std::optional<DType> dtype) {
   Tensor x = dtype ? to_dtype(input, *dtype) : input;
   check_not_implemented(is_floating(x.dtype()) || x.numel() == 0, op, ": expected a floating-point input, got ", x, ". Convert it with input.float().");
-  check_not_implemented(x.is_cpu(), op, ": not available on ", x.device(), " yet. Move the tensor with .cpu() first.");
   return x;
+}
+
+// For devices without a kernel of it.
+Tensor composed_log_softmax(const Tensor& x, int64_t dim) {
+  if (x.numel() == 0) return clone(x);
+  Tensor wide = to_dtype(x, wide_dtype(x.dtype()));
+  Tensor shifted = wide - amax(detach(wide), {dim}, true);
+  return to_dtype(shifted - log(sum(exp(shifted), {dim}, true)), x.dtype());
 }
 
 // Of tensors of one shape; b may be undefined. The result is contiguous.
@@ -41,6 +49,7 @@ Tensor run_softmax(const cpu::SoftmaxTable::Row& row, const Tensor& first, const
 Tensor softmax(const Tensor& input, int64_t dim, std::optional<DType> dtype) {
   dim = wrap_dim("softmax", dim, input.dim());
   Tensor x = input_of("softmax", input, dtype);
+  if (!x.is_cpu()) return to_dtype(exp(composed_log_softmax(to_dtype(x, wide_dtype(x.dtype())), dim)), x.dtype());
   Tensor y = run_softmax(cpu::get_softmax_table().softmax, x, {}, dim);
   return record("SoftmaxBackward0", y, {x}, [dim, y = save_output(y)](const Tensor& g) { return softmax_backward(g, y, dim); });
 }
@@ -48,6 +57,7 @@ Tensor softmax(const Tensor& input, int64_t dim, std::optional<DType> dtype) {
 Tensor log_softmax(const Tensor& input, int64_t dim, std::optional<DType> dtype) {
   dim = wrap_dim("log_softmax", dim, input.dim());
   Tensor x = input_of("log_softmax", input, dtype);
+  if (!x.is_cpu()) return composed_log_softmax(x, dim);
   Tensor y = run_softmax(cpu::get_softmax_table().log_softmax, x, {}, dim);
   return record("LogSoftmaxBackward0", y, {x}, [dim, y = save_output(y)](const Tensor& g) { return log_softmax_backward(g, y, dim); });
 }

@@ -1,6 +1,7 @@
 #include "ops/ternary.h"
 
 #include "autograd/node.h"
+#include "cuda/cuda.h"
 #include "ops/apply.h"
 #include "ops/ops.h"
 
@@ -18,10 +19,13 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   DType dtype = result_type({a, b});
   Dims shape = broadcast_shapes("where", broadcast_shapes("where", condition.sizes(), a.sizes()), b.sizes());
   Tensor y = empty_for(shape, dtype, {condition, a, b});
-  check_cpu("where", y);
-  Tensor mask = cast_to(condition, DType::Bool);
-  run_cpu(make_walk("where", y, {mask, cast_to(a, dtype), cast_to(b, dtype)}),
-          cpu::get_where_table().loops[static_cast<int>(dtype)]);
+  Tensor mask = cast_to(condition, DType::Bool), p = cast_to(a, dtype), q = cast_to(b, dtype);
+  Walk walk = make_walk("where", y, {mask, p, q});
+  if (walk.device.is_cpu()) {
+    run_cpu(walk, cpu::get_where_table().loops[static_cast<int>(dtype)]);
+  } else {
+    cuda::run_where(dtype, walk);
+  }
   return record("WhereBackward0", y, {a, b}, [mask = save(mask)](const Tensor& g, Needs need) -> TensorList {
     return {need[0] ? where(mask, g, zero()) : Tensor(), need[1] ? where(mask, zero(), g) : Tensor()};
   });

@@ -2,8 +2,7 @@
 #include "base/parallel.h"
 #include "blas/openblas.h"
 #include "cpu/isa.h"
-#include "cuda/cuda.h"
-#include "python/bind.h"
+#include "python/cuda.h"
 
 namespace facula {
 
@@ -43,6 +42,7 @@ void bind_all(nb::module_& m) {
   bind_storage(m);
   bind_legacy(m);
   bind_runtime(m);
+  bind_cuda(m);
 }
 
 }  // namespace
@@ -56,7 +56,6 @@ void bind_runtime(nb::module_& m) {
   m.def("set_flush_denormal", &set_flush_denormal, "mode"_a, "Whether denormal numbers are treated as zero. False if the machine cannot.");
   m.def("_cpu_capability", &cpu::isa_name);
   m.def("_blas_config", &blas::FACULA_BLAS(openblas_get_config));
-  m.def("_cuda_unavailable_reason", &cuda::unavailable_reason);
 }
 
 }  // namespace facula

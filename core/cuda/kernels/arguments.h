@@ -1,0 +1,77 @@
+// What the host passes to kernels; compiled on both sides.
+#pragma once
+#ifdef __CUDACC_RTC__
+#include "cuda/kernels/types.h"
+#else
+#include <cstdint>
+#endif
+
+namespace facula {
+
+constexpr int kPackSize = 4;
+constexpr int kMaxCudaOperands = 4;  // the output and three inputs
+constexpr int kMaxNumbers = 3;
+constexpr int kShortDims = 6;
+constexpr int kLongDims = 64;
+
+enum class OperandKind : int {
+  Tensor,
+  Number,  // one element in device memory
+  Host,    // a 0-d tensor of the CPU, whose value travels with the launch
+};
+
+struct Operand {
+  char* data;
+  uint64_t word;  // of Host: a number of the wide type of the operand's dtype
+  OperandKind kind;
+};
+
+struct DenseArguments {
+  int64_t numel;
+  Operand operands[kMaxCudaOperands];
+  uint64_t numbers[kMaxNumbers];
+};
+
+template <int kDims>
+struct StridedArguments {
+  int64_t numel;
+  int n_dims;
+  Operand operands[kMaxCudaOperands];
+  uint64_t numbers[kMaxNumbers];
+  int64_t sizes[kDims];  // the innermost first
+  int64_t strides[kMaxCudaOperands][kDims];
+};
+using ShortArguments = StridedArguments<kShortDims>;
+using LongArguments = StridedArguments<kLongDims>;
+
+constexpr int kReduceThreads = 256;
+
+struct ReduceNumbers {
+  double p, divisor;
+  bool takes_root;
+};
+struct ReduceAxis {
+  int64_t size;
+  int64_t stride;  // bytes
+};
+
+// n_out reductions of n_in elements. Several threads, `n_lanes` of them, share one; each result is cut into n_pieces.
+template <int kDims>
+struct ReduceArgumentsOf {
+  const char* data;
+  char* values;
+  char* seconds;   // null where the operation has one result
+  char* partials;  // accumulators, n_pieces to a result; null where that is 1
+  int64_t n_out, n_in;
+  int64_t n_pieces, piece_size;
+  int n_lanes;
+  bool lanes_are_neighbours;  // in the block: neighbouring threads share a result, else they have neighbouring results
+  ReduceNumbers numbers;
+  int n_kept, n_reduced;
+  ReduceAxis kept[kDims];
+  ReduceAxis reduced[kDims];
+};
+using ReduceArguments = ReduceArgumentsOf<kShortDims>;
+using LongReduceArguments = ReduceArgumentsOf<kLongDims>;
+
+}  // namespace facula

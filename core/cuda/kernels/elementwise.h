@@ -1,0 +1,117 @@
+// The loops of element-wise kernels. A program that is compiled at first use defines a formula and calls them.
+#pragma once
+#include "cuda/kernels/types.h"
+#include "cuda/kernels/arguments.h"
+
+namespace facula {
+
+// In place of the types of the inputs that a kernel does not have.
+struct None {};
+
+// Elements that a thread of the dense kernel computes: neighbours, loaded and stored as one.
+template <class T>
+struct alignas(kPackSize * sizeof(T)) Pack {
+  T values[kPackSize];
+};
+template <>
+struct Pack<None> {};
+
+// A number stands for all elements of an operand that is no tensor of the full shape.
+template <class T>
+__device__ __forceinline__ Wide<T> load_number(const Operand& operand) {
+  if (operand.kind == OperandKind::Host) return from_word<Wide<T>>(operand.word);
+  return *reinterpret_cast<const T*>(operand.data);
+}
+
+template <class T>
+__device__ __forceinline__ void load_pack(const Operand& operand, int64_t i, bool is_whole, int n, Wide<T>* to) {
+  if (operand.kind != OperandKind::Tensor) {
+    Wide<T> number = load_number<T>(operand);
+    for (int j = 0; j < kPackSize; ++j) to[j] = number;
+  } else if (is_whole) {
+    Pack<T> pack = *reinterpret_cast<const Pack<T>*>(operand.data + i * sizeof(T));
+    for (int j = 0; j < kPackSize; ++j) to[j] = pack.values[j];
+  } else {
+    for (int j = 0; j < n; ++j) to[j] = reinterpret_cast<const T*>(operand.data)[i + j];
+  }
+}
+
+template <class F, class A, class B, class C>
+__device__ __forceinline__ auto apply(const F& f, A a, B b, C c) {
+  if constexpr (std::is_same_v<B, None>) {
+    return f(a);
+  } else if constexpr (std::is_same_v<C, None>) {
+    return f(a, b);
+  } else {
+    return f(a, b, c);
+  }
+}
+
+// Inputs lie as the output does, or are numbers; memory is aligned for packs.
+template <class Out, class A, class B, class C, class F>
+__device__ __forceinline__ void run_dense(const DenseArguments& arguments, const F& f) {
+  int64_t i = (int64_t(blockIdx.x) * blockDim.x + threadIdx.x) * kPackSize;
+  if (i >= arguments.numel) return;
+  int n = arguments.numel - i < kPackSize ? int(arguments.numel - i) : kPackSize;
+  bool is_whole = n == kPackSize;
+  Wide<A> a[kPackSize];
+  Wide<B> b[kPackSize];
+  Wide<C> c[kPackSize];
+  load_pack<A>(arguments.operands[1], i, is_whole, n, a);
+  if constexpr (!std::is_same_v<B, None>) load_pack<B>(arguments.operands[2], i, is_whole, n, b);
+  if constexpr (!std::is_same_v<C, None>) load_pack<C>(arguments.operands[3], i, is_whole, n, c);
+  Out* out = reinterpret_cast<Out*>(arguments.operands[0].data) + i;
+  if (is_whole) {
+    Pack<Out> pack;
+#pragma unroll
+    for (int j = 0; j < kPackSize; ++j) pack.values[j] = static_cast<Out>(apply(f, a[j], b[j], c[j]));
+    *reinterpret_cast<Pack<Out>*>(out) = pack;
+  } else {
+    for (int j = 0; j < n; ++j) out[j] = static_cast<Out>(apply(f, a[j], b[j], c[j]));
+  }
+}
+
+template <class T>
+__device__ __forceinline__ Wide<T> load_one(const Operand& operand, int64_t offset) {
+  if (operand.kind == OperandKind::Host) return from_word<Wide<T>>(operand.word);
+  return *reinterpret_cast<const T*>(operand.data + offset);
+}
+
+// Any layout: a thread finds its element by dividing its number by the sizes.
+template <class Index, class Out, class A, class B, class C, class F, class Arguments>
+__device__ __forceinline__ void run_strided(const Arguments& arguments, const F& f) {
+  int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= arguments.numel) return;
+  Index rest = static_cast<Index>(i);
+  int64_t offsets[kMaxCudaOperands] = {};
+  for (int d = 0; d < arguments.n_dims; ++d) {
+    Index size = static_cast<Index>(arguments.sizes[d]);
+    Index next = rest / size;
+    int64_t at = rest - next * size;
+    rest = next;
+    for (int k = 0; k < kMaxCudaOperands; ++k) offsets[k] += at * arguments.strides[k][d];
+  }
+  Wide<A> a = load_one<A>(arguments.operands[1], offsets[1]);
+  Wide<B> b;
+  Wide<C> c;
+  if constexpr (!std::is_same_v<B, None>) b = load_one<B>(arguments.operands[2], offsets[2]);
+  if constexpr (!std::is_same_v<C, None>) c = load_one<C>(arguments.operands[3], offsets[3]);
+  *reinterpret_cast<Out*>(arguments.operands[0].data + offsets[0]) = static_cast<Out>(apply(f, a, b, c));
+}
+
+}  // namespace facula
+
+// The entry point of a program with this formula, which is made from the arguments. Few dimensions of less than 2^31
+// elements have a kernel of their own.
+#define FACULA_DENSE(name, Formula, Out, A, B, C)                                              \
+  extern "C" __global__ void name(const facula::DenseArguments arguments) {                    \
+    facula::run_dense<Out, A, B, C>(arguments, Formula(arguments.numbers));                    \
+  }
+#define FACULA_STRIDED(name, Formula, Out, A, B, C)                                            \
+  extern "C" __global__ void name(const facula::ShortArguments arguments) {                    \
+    facula::run_strided<uint32_t, Out, A, B, C>(arguments, Formula(arguments.numbers));        \
+  }
+#define FACULA_STRIDED_LONG(name, Formula, Out, A, B, C)                                       \
+  extern "C" __global__ void name(const facula::LongArguments arguments) {                     \
+    facula::run_strided<uint64_t, Out, A, B, C>(arguments, Formula(arguments.numbers));        \
+  }

@@ -1,0 +1,31 @@
+// Kernels: CUDA C++ compiled at first use for the architecture of the device, and kept on disk by a hash of what was compiled.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace facula::cuda {
+
+// A file of core/math or core/cuda/kernels, which programs may include by this name. They are part of the library.
+struct KernelSource {
+  const char* name;
+  const char* text;
+};
+extern const KernelSource kKernelSources[];
+extern const int kNumKernelSources;
+
+// Why nothing can be compiled, or nothing.
+std::string compiler_problem();
+// The machine code of a program (or PTX, where the compiler does not know the architecture yet). Raises with the compiler's log.
+std::string compile(const std::string& source, int major, int minor);
+
+// A kernel, loaded on one device; there is one to each (program, device).
+void* load_kernel(const std::string& source, const char* entry, int index);
+
+struct Grid {
+  int64_t x = 1, y = 1;
+};
+void launch(void* kernel, int index, Grid grid, int n_threads, const void* arguments);
+
+}  // namespace facula::cuda
