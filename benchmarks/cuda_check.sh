@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # On a machine with an NVIDIA GPU and PyTorch: builds the core, runs the tests marked cuda, compares speed.
-# Downloads nothing: it takes Python, CMake, nanobind, OpenBLAS and pytest as the machine has them.
+# Downloads nothing: it takes Python, CMake, nanobind, OpenBLAS and pytest as the machine (or PYTHONPATH) has them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=build/cuda-check
@@ -10,7 +10,9 @@ cmake --build $build
 rm -rf "$site"
 cmake --install $build --prefix "$site"
 cp -r facula "$site/"
-export PYTHONPATH=$site PYTHONUNBUFFERED=1
+export PYTHONPATH=$site${PYTHONPATH:+:$PYTHONPATH} PYTHONUNBUFFERED=1
 python3 -m facula.cli info
-python3 -m pytest -m cuda tests
+tests=0
+python3 -m pytest -q -m cuda tests/cuda || tests=$?
 python3 benchmarks/cuda.py
+exit $tests

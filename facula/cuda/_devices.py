@@ -10,7 +10,7 @@ DeviceLike: TypeAlias = "int | str | _core.device | None"
 
 
 def device_index(device: DeviceLike) -> int:
-    """The number of a GPU; None and ``"cuda"`` are the current one. Raises where there is no GPU."""
+    """The number of a GPU; None and ``"cuda"`` mean the current one. Raises without a GPU."""
     current = _core._cuda_current_device()
     if device is None:
         return current

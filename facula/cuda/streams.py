@@ -108,7 +108,7 @@ class Stream:
         return hash((self.device_index, self.cuda_stream))
 
     def __repr__(self) -> str:
-        return f"<facula.cuda.Stream device=cuda:{self.device_index} cuda_stream={self.cuda_stream:#x}>"
+        return f"<facula.cuda.Stream device={self.device} cuda_stream={self.cuda_stream:#x}>"
 
 
 def current_stream(device: DeviceLike = None) -> Stream:

@@ -1,0 +1,57 @@
+import os
+import subprocess
+import sys
+
+import pytest
+
+import facula
+
+without_gpu = pytest.mark.skipif(facula.cuda.is_available(), reason="there is an NVIDIA GPU")
+
+
+@without_gpu
+def test_without_a_gpu_nothing_is_there_and_the_reason_is_told():
+    assert not facula.cuda.is_available()
+    assert facula.cuda.unavailable_reason()
+    assert facula.cuda.device_count() == 0
+
+
+@without_gpu
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda: facula.ones(2).to("cuda"),
+        lambda: facula.ones(2, device="cuda"),
+        lambda: facula.ones(2, device="cuda:1"),
+        lambda: facula.tensor([1.0], device="cuda"),
+        lambda: facula.cuda.current_device(),
+        lambda: facula.cuda.synchronize(),
+        lambda: facula.cuda.Stream(),
+        lambda: facula.cuda.memory_allocated(),
+        lambda: facula.cuda.get_device_name(),
+        lambda: facula.cuda.set_device(0),
+    ],
+)
+def test_without_a_gpu_every_use_says_why(use):
+    with pytest.raises(RuntimeError, match=r"^cuda: .*(driver|GPU)"):
+        use()
+
+
+@without_gpu
+def test_empty_cache_needs_no_gpu():
+    facula.cuda.empty_cache()
+
+
+def test_import_opens_no_cuda_library():
+    script = "import facula; print(any('libcuda' in line for line in open('/proc/self/maps')))"
+    output = subprocess.check_output([sys.executable, "-c", script], text=True)
+    assert output.strip() == "False"
+
+
+@pytest.mark.cuda
+def test_visible_devices_are_the_environments():
+    script = "import facula; print(facula.cuda.device_count(), facula.cuda.unavailable_reason())"
+    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
+    output = subprocess.check_output([sys.executable, "-c", script], text=True, env=environment)
+    assert output.startswith("0 ")
+    assert len(output) > 3

@@ -1,0 +1,183 @@
+import pytest
+from agree import assert_agrees
+
+import facula
+
+pytestmark = pytest.mark.cuda
+UNARY = [
+    "abs",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "ceil",
+    "cos",
+    "cosh",
+    "deg2rad",
+    "digamma",
+    "erf",
+    "erfc",
+    "erfinv",
+    "exp",
+    "exp2",
+    "expm1",
+    "floor",
+    "frac",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "lgamma",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "logical_not",
+    "neg",
+    "reciprocal",
+    "relu",
+    "round",
+    "rsqrt",
+    "sgn",
+    "sigmoid",
+    "sign",
+    "signbit",
+    "sin",
+    "sinc",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+    "trunc",
+]
+BINARY = [
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "pow",
+    "maximum",
+    "minimum",
+    "fmax",
+    "fmin",
+    "atan2",
+    "hypot",
+    "copysign",
+    "logaddexp",
+    "logaddexp2",
+    "xlogy",
+    "remainder",
+    "fmod",
+    "floor_divide",
+    "heaviside",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+]
+FLOATING = [facula.float16, facula.bfloat16, facula.float32, facula.float64]
+INTEGERS = [facula.uint8, facula.int8, facula.int16, facula.int32, facula.int64]
+
+
+def values(dtype, *shape):
+    return facula.randn(*shape).to(dtype)
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_unary_operations_agree(name):
+    # Inside the domain of all of them, where each is well conditioned.
+    shift = 2.1 if name == "acosh" else 0
+    for dtype in FLOATING:
+        x = (facula.rand(37, 5) * 0.9 + 0.05 + shift).to(dtype)
+        assert_agrees(getattr(facula, name), x)
+        assert_agrees(lambda t: getattr(facula, name)(t.t()[1:, ::3]), x)
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_binary_operations_agree(name):
+    for dtype in (facula.bfloat16, facula.float32, facula.float64):
+        a = (facula.rand(16, 33) * 2 + 0.1).to(dtype)
+        b = (facula.rand(16, 33) * 2 + 0.1).to(dtype)
+        assert_agrees(getattr(facula, name), a, b)
+        assert_agrees(lambda s, t: getattr(facula, name)(s, t[:1]), a, b)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+def test_integers_wrap_divide_and_shift_as_on_the_cpu(dtype):
+    a = facula.arange(-20, 20).to(dtype)
+    b = (facula.arange(40) % 7 + 1).to(dtype)
+    for name in [
+        "add",
+        "sub",
+        "mul",
+        "floor_divide",
+        "remainder",
+        "fmod",
+        "maximum",
+        "bitwise_and",
+        "bitwise_xor",
+        "gcd",
+    ]:
+        assert_agrees(getattr(facula, name), a, b)
+
+
+def test_special_values_pass_as_on_the_cpu():
+    x = facula.tensor([float("nan"), float("inf"), -float("inf"), 0.0, -0.0, 1e-40, 3e38])
+    for name in ("exp", "log", "tanh", "relu", "sqrt", "sigmoid", "floor", "isnan", "isinf"):
+        assert_agrees(getattr(facula, name), x)
+    assert_agrees(facula.maximum, x, x.flip(0))
+
+
+def test_numbers_of_python_and_of_the_cpu_go_with_tensors_of_the_gpu():
+    x = values(facula.float32, 5, 7)
+    assert_agrees(lambda t: 2 - t * 3, x)
+    assert_agrees(lambda t: t + facula.tensor(0.1, dtype=facula.float64), x)
+    assert_agrees(lambda t: t.t() / 7, x)
+    half = values(facula.float16, 5, 7)
+    assert_agrees(lambda t: t * 0.1 + 1e-3, half)
+    assert_agrees(lambda t: t > 0, half)
+    assert_agrees(lambda t: t[0, 0] * 2, half)
+
+
+def test_tensors_that_are_not_aligned_agree():
+    x = values(facula.float32, 1001)
+    assert_agrees(lambda t: t[1:] + t[:-1], x)
+    assert_agrees(lambda t: t[3:1000].exp(), x)
+    flags = x > 0
+    assert_agrees(lambda t: facula.logical_not(t[5:]), flags)
+
+
+def test_where_clamp_and_the_fused_forms_agree():
+    x, y = values(facula.float32, 6, 8), values(facula.float32, 6, 8)
+    assert_agrees(lambda a, b: facula.where(a > b, a, b * 2), x, y)
+    assert_agrees(lambda a, b: facula.where(a > 0, a, 0.0), x, y)
+    assert_agrees(lambda a: a.clamp(-0.5, 0.5), x)
+    assert_agrees(lambda a: a.clamp(min=0), x)
+    assert_agrees(lambda a, b: facula.addcmul(a, a, b, value=0.5), x, y)
+    assert_agrees(lambda a, b: facula.lerp(a, b, 0.3), x, y)
+
+
+def test_in_place_operations_write_into_the_tensor():
+    x = facula.ones(4, device="cuda")
+    address = x.data_ptr()
+    x.add_(2).mul_(3).sub_(1.0)
+    x[1:3] += 10
+    x[0] = 5
+    assert x.tolist() == [5.0, 18.0, 18.0, 8.0]
+    assert x.data_ptr() == address
+
+
+def test_division_of_integers_by_zero_raises():
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        facula.floor_divide(facula.ones(2, dtype=facula.int64, device="cuda"), 0)
+
+
+def test_large_tensors_agree():
+    x = values(facula.float32, 1 << 20)
+    assert_agrees(lambda t: (t * t + 1).log(), x)

@@ -1,0 +1,79 @@
+import pytest
+from agree import assert_agrees
+
+import facula
+
+pytestmark = pytest.mark.cuda
+SHAPES = [
+    (7,),
+    (1000,),
+    (3, 5),
+    (64, 100),
+    (100, 64),
+    (4, 1, 33, 6),
+    (2, 100000),
+    (100000, 2),
+    (1,),
+    (),
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_sums_and_means_agree(shape):
+    x = facula.rand(shape, dtype=facula.float64)
+    assert_agrees(facula.sum, x)
+    for dim in range(len(shape)):
+        assert_agrees(lambda t, d=dim: t.sum(d), x)
+        assert_agrees(lambda t, d=dim: t.mean(d, keepdim=True), x)
+    if len(shape) > 1:
+        assert_agrees(lambda t: t.transpose(0, 1).sum(0), x)
+        assert_agrees(lambda t: t.sum((0, 1)), x)
+
+
+@pytest.mark.parametrize("dtype", [facula.bool, facula.uint8, facula.int32, facula.int64], ids=str)
+def test_integers_are_summed_as_int64(dtype):
+    assert_agrees(facula.sum, (facula.arange(100000) % 3).to(dtype))
+
+
+@pytest.mark.parametrize("dtype", [facula.float16, facula.bfloat16, facula.float32], ids=str)
+def test_short_floats_are_summed_in_float32(dtype):
+    x = facula.rand(300, 200).to(dtype)
+    assert_agrees(lambda t: t.mean(1), x)
+    assert_agrees(lambda t: t.amax(0), x)
+
+
+@pytest.mark.parametrize("name", ["amax", "amin", "argmax", "argmin", "prod", "any", "all"])
+def test_other_reductions_agree(name):
+    x = facula.randn(37, 53, dtype=facula.float64)
+    assert_agrees(lambda t: getattr(facula, name)(t, 0), x)
+    assert_agrees(lambda t: getattr(facula, name)(t, 1), x)
+    assert_agrees(getattr(facula, name), x[:5, :5])
+
+
+def test_max_and_min_give_values_and_places():
+    x = (facula.arange(60) % 7).reshape(6, 10)
+    assert_agrees(lambda t: tuple(t.max(1)), x)
+    assert_agrees(lambda t: tuple(t.min(0)), x)
+    nan = facula.tensor([[1.0, float("nan"), 3.0], [2.0, 5.0, 5.0]])
+    assert_agrees(lambda t: tuple(t.max(1)), nan)
+
+
+def test_norms_agree():
+    x = facula.randn(20, 30, dtype=facula.float64)
+    for p in (1, 2, 3, float("inf")):
+        assert_agrees(lambda t, p=p: t.norm(p), x)
+
+
+def test_variance_agrees():
+    x = facula.randn(50, 40)
+    assert_agrees(lambda t: t.var(0), x)
+    assert_agrees(lambda t: t.std(), x)
+
+
+def test_a_sum_has_the_same_bits_in_every_run():
+    x = facula.randn(1 << 20).to("cuda")
+    first = x.sum().item()
+    assert all(x.sum().item() == first for _ in range(20))
+    columns = x.reshape(4096, 256)
+    sums = columns.sum(0)
+    assert all(facula.equal(columns.sum(0), sums) for _ in range(20))
