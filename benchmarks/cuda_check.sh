@@ -4,15 +4,13 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=build/cuda-check
-site=$PWD/$build/site
 cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE="$(command -v python3)"
 cmake --build $build
-rm -rf "$site"
-cmake --install $build --prefix "$site"
-cp -r facula "$site/"
-export PYTHONPATH=$site${PYTHONPATH:+:$PYTHONPATH} PYTHONUNBUFFERED=1
+# Beside the Python sources, where the tests look for it.
+cmake --install $build --prefix "$PWD"
+export PYTHONPATH=$PWD${PYTHONPATH:+:$PYTHONPATH} PYTHONUNBUFFERED=1
 python3 -m facula.cli info
-tests=0
-python3 -m pytest -q -m cuda tests/cuda || tests=$?
+failed=0
+python3 -m pytest -q -m cuda tests/cuda || failed=$?
 python3 benchmarks/cuda.py
-exit $tests
+exit $failed
