@@ -63,9 +63,9 @@ Tensor mean(const Tensor& input, const Dims& dims, bool keepdim, std::optional<D
 
 // The elements that are not NaN.
 Tensor nansum(const Tensor& input, const Dims& dims, bool keepdim, std::optional<DType> dtype) {
+  DimMask mask = dim_mask("nansum", dims, input.dim());
   check(!is_complex(input.dtype()), "nansum: expected a real input, got ", input, ".");
   Tensor x = dtype && *dtype != wide_dtype(input.dtype()) ? to_dtype(input, *dtype) : input;
-  DimMask mask = dim_mask("nansum", dims, x.dim());
   DType out_dtype = dtype.value_or(is_differentiable(x.dtype()) ? x.dtype() : DType::Int64);
   Tensor y = empty(reduced_shape(x, mask, keepdim), out_dtype, x.device());
   run_reduction("nansum", ReduceOp::NanSum, x, mask, wide_dtype(x.dtype()), y);

@@ -17,10 +17,11 @@ const Dims& dims_of(const OptionalDims& dims) {
   return dims ? *dims : all;
 }
 
-// f(x, dims, keepdim, dtype): the function with out=, and the method.
-template <Tensor (*f)(const Tensor&, const Dims&, bool, OptionalDType)>
+// f(x, dims, keepdim, dtype): the function with out=, which PyTorch's sum takes only together with dim, and the method.
+template <Tensor (*f)(const Tensor&, const Dims&, bool, OptionalDType), bool kOutNeedsDim = false>
 void def_typed_reduction(nb::module_& m, const char* name, const char* doc) {
   m.def(name, [name](const Tensor& x, const OptionalDims& dim, bool keepdim, OptionalDType dtype, const Out& out) {
+    check_type(!kOutNeedsDim || dim || !out, name, ": out= is only taken together with dim.");
     return into_out(name, f(x, dims_of(dim), keepdim, dtype), out_of(out));
   }, "input"_a, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(), "dtype"_a.none() = nb::none(),
         "out"_a.none() = nb::none(), doc);
@@ -33,7 +34,7 @@ void def_typed_reduction(nb::module_& m, const char* name, const char* doc) {
 template <Tensor (*f)(const Tensor&, const Dims&, bool)>
 void def_reduction(nb::module_& m, const char* name, const char* doc) {
   m.def(name, [name](const Tensor& x, const OptionalDims& dim, bool keepdim, const Out& out) {
-    return into_out(name, f(x, dims_of(dim), keepdim), out_of(out));
+    return into_exact_out(name, f(x, dims_of(dim), keepdim), out_of(out));
   }, "input"_a, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(), "out"_a.none() = nb::none(), doc);
   def_method(name, [](const Tensor& x, const OptionalDims& dim, bool keepdim) { return f(x, dims_of(dim), keepdim); },
              "dim"_a.none() = nb::none(), "keepdim"_a = false, doc);
@@ -44,13 +45,12 @@ template <Tensor (*f)(const Tensor&, const Dims&, bool)>
 Tensor truth(const Tensor& x, const OptionalDims& dim, bool keepdim) {
   if (!dim || !dim->empty()) return f(x, dims_of(dim), keepdim);
   NoGradGuard guard;
-  Tensor y = f(unsqueeze(x, -1), {-1}, false);
-  return y;
+  return f(unsqueeze(x, -1), {-1}, false);
 }
 template <Tensor (*f)(const Tensor&, const Dims&, bool)>
 void def_truth(nb::module_& m, const char* name, const char* doc) {
   m.def(name, [name](const Tensor& x, const OptionalDims& dim, bool keepdim, const Out& out) {
-    return into_out(name, truth<f>(x, dim, keepdim), out_of(out));
+    return into_exact_out(name, truth<f>(x, dim, keepdim), out_of(out));
   }, "input"_a, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(), "out"_a.none() = nb::none(), doc);
   def_method(name, truth<f>, "dim"_a.none() = nb::none(), "keepdim"_a = false, doc);
 }
@@ -72,7 +72,7 @@ void def_extremum(nb::module_& m, const char* name, const char* doc) {
 
 template <Tensor (*f)(const Tensor&, OptionalDim, bool)>
 void def_arg(nb::module_& m, const char* name, const char* doc) {
-  m.def(name, [name](const Tensor& x, OptionalDim dim, bool keepdim, const Out& out) { return into_out(name, f(x, dim, keepdim), out_of(out)); },
+  m.def(name, [name](const Tensor& x, OptionalDim dim, bool keepdim, const Out& out) { return into_exact_out(name, f(x, dim, keepdim), out_of(out)); },
         "input"_a, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(), "out"_a.none() = nb::none(), doc);
   def_method(name, [](const Tensor& x, OptionalDim dim, bool keepdim) { return f(x, dim, keepdim); }, "dim"_a.none() = nb::none(),
              "keepdim"_a = false, doc);
@@ -252,7 +252,7 @@ Example:
 }  // namespace
 
 void bind_reduce(nb::module_& m) {
-  def_typed_reduction<sum>(m, "sum", R"(Sum of the elements, of all or along dimensions.
+  def_typed_reduction<sum, true>(m, "sum", R"(Sum of the elements, of all or along dimensions.
 
 Args:
     input: the elements; integers and bool are summed as int64.
@@ -298,6 +298,7 @@ Example:
     tensor(6.)
 )";
   m.def("prod", [](const Tensor& x, OptionalDim dim, bool keepdim, OptionalDType dtype, const Out& out) {
+    check_type(dim || !out, "prod: out= is only taken together with dim.");
     return into_out("prod", prod(x, dim, keepdim, dtype), out_of(out));
   }, "input"_a, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(), "dtype"_a.none() = nb::none(), "out"_a.none() = nb::none(), prod_doc);
   def_method("prod", [](const Tensor& x, OptionalDim dim, bool keepdim, OptionalDType dtype) { return prod(x, dim, keepdim, dtype); },
