@@ -44,9 +44,10 @@ _OUT_POLICY = (
 
 KNOWN: list[Known] = [
     Known("mm", ALL, "exception", "got no exception | out wider dtype", _OUT_POLICY, True),
+    Known("take", ALL, "exception", "got no exception | out integer dtype", _OUT_POLICY, True),
     Known("cumsum", ALL, "refused", "out integer dtype", _OUT_POLICY, True),
     *_each(
-        "acosh asinh atanh",
+        "acosh asinh atanh arccosh arcsinh arctanh",
         "exception",
         "inplace version",
         "PyTorch has no derivative of the form in place; here it is that of the other.",
@@ -54,13 +55,25 @@ KNOWN: list[Known] = [
     *_each(
         "addmv addbmm vdot addr block_diag cdist sum_to_size cross diff diag diag_embed "
         "meshgrid.variadic_tensors meshgrid.list_of_tensors quantile nanquantile dist rot90 "
-        "mvlgamma.mvlgamma_p_1 mvlgamma.mvlgamma_p_3 mvlgamma.mvlgamma_p_5 einsum",
+        "mvlgamma.mvlgamma_p_1 mvlgamma.mvlgamma_p_3 mvlgamma.mvlgamma_p_5 einsum combinations "
+        "matmul __rmatmul__ __rsub__ reshape reshape_as flatten renorm trapz trapezoid "
+        "cumulative_trapezoid trace kron nansum logcumsumexp roll",
         "grad_fn",
         "",
         _COMPOSED,
     ),
     *_each(
-        "diag quantile nanquantile diff softmax softmax.with_dtype",
+        "conj_physical as_strided as_strided.partial_views squeeze squeeze.multiple unsqueeze "
+        "fill zero_ transpose t swapdims swapaxes polygamma.polygamma_n_0 "
+        "polygamma.polygamma_n_1 polygamma.polygamma_n_2 polygamma.polygamma_n_3 "
+        "polygamma.polygamma_n_4",
+        "grad_fn",
+        "inplace sample",
+        "The node of the form in place is named as that of the other form.",
+    ),
+    *_each(
+        "diag quantile nanquantile diff softmax softmax.with_dtype log_softmax "
+        "log_softmax.with_dtype inner tensordot conj_physical",
         "refused",
         "differentiation",
         "out= with a gradient wanted is refused by every operation; PyTorch accepts it in those "

@@ -192,7 +192,7 @@ def _forms(name: str, info: Any) -> tuple[str, ...]:
 def _is_core(name: str, info: Any) -> bool:
     if info.name in _CORE_ANYWAY:
         return True
-    if info.name.endswith("_copy"):
+    if info.name.endswith("_copy") and info.name != "index_copy":
         return False  # copies of views, which PyTorch made for its compiler
     return not (name in _LATER or info.name in _LATER or info.name.startswith(_LATER_PREFIXES))
 
