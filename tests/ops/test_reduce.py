@@ -153,7 +153,7 @@ def test_results_with_two_parts_have_names():
     assert isinstance(result, facula.return_types.max)
     assert result.values.tolist() == [5, 4]
     assert result.indices.tolist() == [1, 0]
-    values, indices = result
+    values, _ = result
     assert values is result[0]
     assert repr(result).startswith("facula.return_types.max(\nvalues=tensor([5., 4.]),\nindices=")
 
@@ -244,7 +244,9 @@ def test_quantiles_agree_with_numpy(interpolation):
     a = np.random.default_rng(0).uniform(-1, 1, (5, 8))
     q = [0.0, 0.3, 0.5, 0.75, 1.0]
     x = facula.tensor(a)
-    result = facula.quantile(x, facula.tensor(q, dtype=facula.float64), 1, interpolation=interpolation)
+    result = facula.quantile(
+        x, facula.tensor(q, dtype=facula.float64), 1, interpolation=interpolation
+    )
     np.testing.assert_allclose(result.numpy(), np.quantile(a, q, axis=1, method=interpolation))
 
 
