@@ -120,7 +120,7 @@ def storage(self: Tensor) -> TypedStorage:
 
 def _reduce_ex(self: Tensor, protocol: int) -> tuple[Any, ...]:
     geometry = self.storage_offset(), tuple(self.shape), self.stride()
-    args = (storage(self), *geometry, self.requires_grad, OrderedDict())
+    args = (storage(self), *geometry, self.requires_grad, OrderedDict[str, Any]())
     if type(self) is Tensor and not self.__dict__:
         return _utils._rebuild_tensor_v2, args
     rebuild = _utils._rebuild_tensor_v2, type(self), args, self.__dict__
@@ -134,7 +134,8 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
             "Use detach() or clone() for a result of operations."
         )
     if id(self) in memo:
-        return memo[id(self)]
+        known: Tensor = memo[id(self)]
+        return known
     memory = copy.deepcopy(self.untyped_storage(), memo)
     geometry = self.storage_offset(), self.shape, self.stride()
     result = _core._tensor_over(memory, self.dtype, *geometry)
@@ -154,7 +155,7 @@ def _contains(self: Tensor, element: Any) -> bool:
         raise RuntimeError(
             f"Tensor.__contains__: expected a tensor or a number, got {type(element).__name__}."
         )
-    return bool((element == self).any())
+    return bool((self == element).any())
 
 
 def _reversed(self: Tensor) -> Tensor:

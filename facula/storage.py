@@ -130,7 +130,8 @@ class TypedStorage:
 
     def tolist(self) -> list[Any]:
         """The elements as a list."""
-        return self._tensor().tolist()
+        values: list[Any] = self._tensor().tolist()
+        return values
 
     def fill_(self, value: Any) -> TypedStorage:
         """Set every element to one value."""
@@ -218,7 +219,7 @@ def _bytes(self: UntypedStorage) -> Tensor:
 def _getitem(self: UntypedStorage, index: int | slice) -> int | UntypedStorage:
     if isinstance(index, slice):
         return self._slice(*_span(index, len(self)))
-    return _bytes(self).select(0, _position(index, len(self))).item()
+    return int(_bytes(self).select(0, _position(index, len(self))))
 
 
 def _setitem(self: UntypedStorage, index: int | slice, value: Any) -> None:
@@ -231,7 +232,8 @@ def _iter(self: UntypedStorage) -> Iterator[int]:
 
 def _tolist(self: UntypedStorage) -> list[int]:
     """The bytes as a list of ints."""
-    return _bytes(self).tolist()
+    values: list[int] = _bytes(self).tolist()
+    return values
 
 
 def _size(self: UntypedStorage) -> int:

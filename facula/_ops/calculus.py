@@ -56,7 +56,7 @@ def diff(
     return into("diff", out, x)
 
 
-def _steps(name: str, y: Tensor, x: Tensor | None, dx: float | None, dim: int) -> Any:
+def _steps(name: str, y: Tensor, x: Tensor | None, dx: float | None, dim: int) -> Tensor | float:
     """Widths of the intervals: a number, or a tensor that broadcasts against ``y``."""
     if x is None:
         return 1 if dx is None else dx

@@ -211,7 +211,7 @@ def _triangle_indices(
     dtype = _core.int64 if dtype is None else dtype
     distance = _core.arange(col, device=device) - _core.arange(row, device=device).unsqueeze(1)
     mask = distance <= offset if is_lower else distance >= offset
-    return mask.nonzero().t().contiguous().to(dtype)
+    return mask.argwhere().t().contiguous().to(dtype)
 
 
 def tril_indices(

@@ -163,7 +163,7 @@ def cov(
         _warn_degrees("cov")
     centred = x - mean
     weighted = centred if weights is None else centred * weights
-    result = weighted @ centred.conj().t() / divisor
+    result: Tensor = weighted @ centred.conj().t() / divisor
     return result.squeeze()
 
 

@@ -8,8 +8,6 @@ decides on recording, so that it costs other programs nothing. ``Tensor.creator`
 
 from __future__ import annotations
 
-from typing import Any
-
 from facula import _core
 from facula._core import Tensor
 
@@ -49,7 +47,7 @@ class Variable(metaclass=_VariableType):
             data = _core.empty(0)
         if not isinstance(data, Tensor):
             raise TypeError(f"Variable: expected data to be a tensor, got {type(data).__name__}.")
-        variable: Any = data.detach()
+        variable = data.detach()
         if requires_grad:
             variable.requires_grad_()
         if volatile:
