@@ -64,9 +64,10 @@ class save_on_cpu(saved_tensors_hooks):
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         def pack_to_cpu(tensor: Tensor) -> tuple[Any, Tensor]:
-            copy = tensor.cpu()
-            is_from_device = tensor.device.type == device_type
-            return tensor.device, copy.pin_memory() if pin_memory and is_from_device else copy
+            if not pin_memory or tensor.device.type != device_type:
+                return tensor.device, tensor.cpu()
+            copy = _core.empty_like(tensor, device="cpu", pin_memory=True)
+            return tensor.device, copy.copy_(tensor.detach())
 
         def unpack_from_cpu(packed: tuple[Any, Tensor]) -> Tensor:
             device, tensor = packed
@@ -148,7 +149,10 @@ def _accumulation_node(tensor: Tensor) -> Node:
     if tensor.grad_fn is not None:
         return tensor.grad_fn
     with enable_grad():
-        return tensor.view_as(tensor).grad_fn.next_functions[0][0]
+        grad_fn = tensor.view_as(tensor).grad_fn
+    assert grad_fn is not None  # the callers pass only tensors that require grad
+    node: Node = grad_fn.next_functions[0][0]
+    return node
 
 
 def _watch_all(tensors: tuple[Tensor, ...], fn: Callable[..., None]) -> list[Any]:

@@ -96,8 +96,9 @@ def test_the_inner_hooks_are_used_and_the_outer_ones_restored(x):
     assert calls == sorted(calls)  # after the inner block only the outer hooks are called
 
 
-def test_save_on_cpu_gives_the_same_gradient(x):
-    with graph.save_on_cpu():
+@pytest.mark.parametrize("pin_memory", [False, True])
+def test_save_on_cpu_gives_the_same_gradient(x, pin_memory):
+    with graph.save_on_cpu(pin_memory, device_type="cpu"):
         y = x.exp()
     y.sum().backward()
     assert facula.allclose(x.grad, x.exp().detach())
