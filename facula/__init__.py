@@ -3,6 +3,8 @@
 ``import facula as torch`` is the usual way to port a script.
 """
 
+from math import e, inf, nan, pi
+
 from facula import (
     _core,
     _legacy,
@@ -34,8 +36,44 @@ for _name, _method in _METHODS.items():
     _tensor.attach(_name, _method)
 del _name, _method
 
-# What the core has for the package itself rather than for users.
-_INTERNAL = {"FunctionNode", "Node", "record_function", "run_backward", "unpack_saved"}
+newaxis = None
+
+# What the core has for the package itself, and functions that PyTorch has only as methods or in
+# the modules that they belong to.
+_INTERNAL = {
+    "FunctionNode",
+    "Node",
+    "absolute_",
+    "bitwise_not_",
+    "current_graph_task_id",
+    "digamma_",
+    "disable_saved_tensors_hooks_",
+    "elu",
+    "erfinv_",
+    "gelu",
+    "is_backward_to_leaves",
+    "lgamma_",
+    "linalg_vector_norm",
+    "pop_inference_mode_",
+    "pop_saved_tensors_hooks_",
+    "push_inference_mode_",
+    "push_saved_tensors_hooks_",
+    "record_function",
+    "run_backward",
+    "saved_tensors_hooks_disabled_message",
+    "set_anomaly_enabled_",
+    "set_grad_enabled_",
+    "sgn_",
+    "sign_",
+    "silu",
+    "silu_",
+    "special_i1",
+    "unpack_saved",
+    "will_engine_execute_node",
+}
+for _name in _INTERNAL:
+    del globals()[_name]
+del _name
 
 __all__ = [
     *(name for name in dir(_core) if name[0] != "_" != name[-1] and name not in _INTERNAL),
@@ -45,14 +83,19 @@ __all__ = [
     "autograd",
     "backends",
     "cuda",
+    "e",
     "enable_grad",
     "finfo",
     "from_dlpack",
     "func",
     "iinfo",
+    "inf",
     "inference_mode",
+    "nan",
+    "newaxis",
     "nn",
     "no_grad",
+    "pi",
     "random",
     "return_types",
     "set_grad_enabled",

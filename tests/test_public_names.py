@@ -1,4 +1,5 @@
 import importlib
+import math
 import pkgutil
 
 import facula
@@ -27,3 +28,15 @@ def test_every_public_python_function_has_a_docstring():
         if callable(getattr(module, name)) and not getattr(module, name).__doc__
     ]
     assert not bare
+
+
+def test_what_the_core_has_for_the_package_is_not_public():
+    for name in ["run_backward", "set_grad_enabled_", "gelu", "linalg_vector_norm"]:
+        assert hasattr(facula._core, name)
+        assert not hasattr(facula, name)
+
+
+def test_constants_are_those_of_python():
+    assert (facula.e, facula.inf, facula.pi) == (math.e, math.inf, math.pi)
+    assert math.isnan(facula.nan)
+    assert facula.newaxis is None

@@ -50,7 +50,7 @@ void bind_compare(nb::module_& m) {
   def_compare(m, {"logical_or"}, Numbers::None, logical_or, {"Whether one of them is true, that is, not zero.", truths, "tensor([True, True])"});
   def_compare(m, {"logical_xor"}, Numbers::None, logical_xor, {"Whether exactly one of them is true, that is, not zero.", truths, "tensor([False,  True])"});
 
-  const char* numbers = "facula.tensor([1.0, float(\"nan\"), float(\"-inf\")])";
+  const char* numbers = "facula.tensor([1.0, facula.nan, -facula.inf])";
   def_predicate(m, "isnan", isnan, {"Whether elements are NaN.", numbers, "tensor([False,  True, False])"});
   def_predicate(m, "isinf", isinf, {"Whether elements are infinite.", numbers, "tensor([False, False,  True])"});
   def_predicate(m, "isfinite", isfinite, {"Whether elements are neither infinite nor NaN.", numbers, "tensor([ True, False, False])"});

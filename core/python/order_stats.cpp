@@ -52,7 +52,7 @@ Example:
   constexpr const char* nanmedian_doc = R"(The middle of the elements that are not NaN, of all or along a dimension; the lower of two.
 
 Example:
-    >>> facula.nanmedian(facula.tensor([3.0, float("nan"), 2.0]))
+    >>> facula.nanmedian(facula.tensor([3.0, facula.nan, 2.0]))
     tensor(2.)
 )";
   m.def("nanmedian", [](const Tensor& x) { return nanmedian(x); }, "input"_a, nanmedian_doc);
@@ -92,7 +92,7 @@ Example:
   def_quantile(m, "nanquantile", true, R"(As ``quantile``, of the elements that are not NaN.
 
 Example:
-    >>> facula.nanquantile(facula.tensor([0.0, float("nan"), 2.0]), 0.5)
+    >>> facula.nanquantile(facula.tensor([0.0, facula.nan, 2.0]), 0.5)
     tensor(1.)
 )");
 }

@@ -281,7 +281,7 @@ Example:
   def_typed_reduction<nansum>(m, "nansum", R"(Sum of the elements that are not NaN; the arguments are those of ``sum``.
 
 Example:
-    >>> facula.nansum(facula.tensor([1.0, float("nan"), 2.0]))
+    >>> facula.nansum(facula.tensor([1.0, facula.nan, 2.0]))
     tensor(3.)
 )");
   constexpr const char* prod_doc = R"(Product of the elements, of all or along one dimension.
@@ -319,7 +319,7 @@ Example:
 
 Example:
     >>> facula.logsumexp(facula.tensor([1000.0, 1000.0]), dim=0)
-    tensor(1000.6931)
+    tensor(1000.6932)
 )";
   m.def("logsumexp", [](const Tensor& x, const Dims& dim, bool keepdim, const Out& out) { return into_out("logsumexp", logsumexp(x, dim, keepdim), out_of(out)); },
         "input"_a, "dim"_a, "keepdim"_a = false, nb::kw_only(), "out"_a.none() = nb::none(), logsumexp_doc);

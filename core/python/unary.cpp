@@ -88,7 +88,7 @@ Example:
 
 Example:
     >>> facula.mvlgamma(facula.tensor([2.0, 3.0]), 2)
-    tensor([0.4516, 1.5963]))";
+    tensor([0.4516, 1.5502]))";
   m.def("mvlgamma", [](const Tensor& x, int64_t p, const Out& out) {
           return into_out("mvlgamma", mvlgamma(x, p), out.value_or(Tensor())); },
         "input"_a, "p"_a, nb::kw_only(), "out"_a.none() = nb::none(), mvlgamma_doc);
@@ -141,7 +141,7 @@ Example:
   const char* doc = R"(NaN and the infinities replaced by numbers; by default 0 and the largest finite ones.
 
 Example:
-    >>> facula.nan_to_num(facula.tensor([float("nan"), 1.0]), nan=5.0)
+    >>> facula.nan_to_num(facula.tensor([facula.nan, 1.0]), nan=5.0)
     tensor([5., 1.]))";
   using Number = std::optional<double>;
   auto none = nb::none();
