@@ -105,7 +105,7 @@ def rename_types(signature: str) -> str:
     """Types that other names hide get their alias: ``dtype: dtype`` becomes ``dtype: _dtype``."""
     signature = signature.replace("facula._core.", "").replace("facula.", "")
     signature = re.sub(r"\bfrom: ", "from_: ", signature)  # a parameter of random_, and a keyword
-    return re.sub(rf"(: |-> |\| |\[)({'|'.join(HIDDEN)})\b(?!\.)", r"\1_\2", signature)
+    return re.sub(rf"(: |-> |, |\| |\[)({'|'.join(HIDDEN)})\b(?![.:=])", r"\1_\2", signature)
 
 
 def declare(name: str, value: Any) -> Iterator[str]:
