@@ -14,7 +14,7 @@ SIZE_BUDGET_MB = 60
 
 def run_seconds(code):
     start = time.perf_counter()
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", code], check=True, cwd="/")
     return time.perf_counter() - start
 
 
