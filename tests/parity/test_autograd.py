@@ -36,7 +36,8 @@ STEPS: dict[str, Any] = {
     "x.mul_(y)": lambda lib, x, y: x.mul_(y),
     "x.mul_(2)": lambda lib, x, y: x.mul_(2),
     "x.copy_(y)": lambda lib, x, y: x.copy_(y),
-    "x.copy_(0)": lambda lib, x, y: x.copy_(lib.zeros((), dtype=lib.float64)),
+    "x.zero_()": lambda lib, x, y: x.zero_(),
+    "x.unsqueeze_(0)": lambda lib, x, y: x.unsqueeze_(0),
     "x.sigmoid_()": lambda lib, x, y: x.sigmoid_(),
     "x.detach_()": lambda lib, x, y: x.detach_(),
     "x[0] = y": lambda lib, x, y: x.__setitem__(0, y),
@@ -89,13 +90,24 @@ def _leaves() -> list[Any]:
 @steady(1200)
 @given(_PROGRAMS)
 def test_random_programs(program: Program) -> None:
-    agree(lambda lib, leaves: interpret(lib, program, leaves), _leaves(), kind="sum", grad=1)
+    _agree_on(program, 1)
 
 
 @steady(300)
 @given(_PROGRAMS)
 def test_second_derivatives_of_random_programs(program: Program) -> None:
-    agree(lambda lib, leaves: interpret(lib, program, leaves), _leaves(), kind="sum", grad=2)
+    _agree_on(program, 2)
+
+
+def _agree_on(program: Program, order: int) -> None:
+    # Names of nodes are compared for each operation alone, where their differences are known.
+    agree(
+        lambda lib, leaves: interpret(lib, program, leaves),
+        _leaves(),
+        kind="sum",
+        grad=order,
+        ignore=("grad_fn",),
+    )
 
 
 RULES: dict[str, Any] = {}
