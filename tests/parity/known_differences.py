@@ -37,6 +37,7 @@ def _each(ops: str, category: str, text: str, reason: str) -> list[Known]:
 
 
 _COMPOSED = "Composed of other operations, whose nodes the graph shows."
+_TIES = "Of equal elements PyTorch takes any; here the first, as a stable sort gives it."
 _OUT_POLICY = (
     "PyTorch's operations disagree on which other dtypes out= may have; here one rule holds for "
     "all: whatever the result can be cast to."
@@ -57,7 +58,7 @@ KNOWN: list[Known] = [
         "meshgrid.variadic_tensors meshgrid.list_of_tensors quantile nanquantile dist rot90 "
         "mvlgamma.mvlgamma_p_1 mvlgamma.mvlgamma_p_3 mvlgamma.mvlgamma_p_5 einsum combinations "
         "matmul __rmatmul__ __rsub__ reshape reshape_as flatten renorm trapz trapezoid "
-        "cumulative_trapezoid trace kron nansum logcumsumexp roll",
+        "cumulative_trapezoid trace kron logcumsumexp roll",
         "grad_fn",
         "",
         _COMPOSED,
@@ -79,6 +80,11 @@ KNOWN: list[Known] = [
         "out= with a gradient wanted is refused by every operation; PyTorch accepts it in those "
         "that it composes, and gives the result no history.",
     ),
+    *_each("sort kthvalue median nanmedian mode", "value", "result[1]: ", _TIES),
+    *_each("sort kthvalue", "memory", "hold", _TIES),
+    *_each("argsort", "value", "(8000,)", _TIES),
+    *_each("mode", "grad", "(3000,)", _TIES),
+    *_each("sort msort", "grad", "(8000,)", _TIES),
     *_each(
         "baddbmm mv addbmm cross",
         "exception",

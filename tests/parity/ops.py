@@ -134,7 +134,7 @@ _MOVES_DATA = _names(
     "zeros full eye scalar_tensor new_full stack hstack cat unbind unbind_copy vstack dstack "
     "unfold unfold_copy msort movedim repeat squeeze squeeze_copy fill take_along_dim tile "
     "unsqueeze unsqueeze_copy zero_ transpose transpose_copy T H mT mH tril triu where argwhere "
-    "abs neg sign max min maximum minimum fmax fmin amax amin aminmax clamp clamp_min clamp_max "
+    "neg sign max min maximum minimum fmax fmin amax amin aminmax clamp clamp_min clamp_max "
     "floor ceil trunc cummax cummin median kthvalue topk mode t t_copy repeat_interleave diagflat "
     "argsort item relu copy_ type_as nn.functional.relu nn.functional.one_hot copysign nan_to_num"
 )
