@@ -1,5 +1,6 @@
-// The backward pass: nodes in order of their sequence numbers, the latest first, each when all its gradients are there.
-// Runs in the calling thread, without recursion. The interpreter lock is held between kernels and given up inside them.
+// The backward pass: nodes in order of their sequence numbers, the latest first, each when all its
+// gradients are there. Runs in the calling thread, without recursion. The interpreter lock is held
+// between kernels and given up inside them.
 #include <atomic>
 #include <queue>
 #include <utility>
@@ -12,7 +13,8 @@ namespace facula {
 
 namespace {
 
-// What one run knows of one node. Kept apart from the node, because a hook may start another run over the same nodes.
+// What one run knows of one node. Kept apart from the node, because a hook may start another run
+// over the same nodes.
 struct Task {
   Node* node = nullptr;  // the graph is kept alive by its roots
   uint32_t n_waiting = 0;
@@ -48,7 +50,8 @@ class TaskTable {
   }
   void grow() {
     slots_.assign(std::max<size_t>(slots_.size() * 2, 32), -1);
-    for (size_t i = 0; i < tasks_.size(); ++i) slots_[find(tasks_[i].node)] = static_cast<int32_t>(i);
+    for (size_t i = 0; i < tasks_.size(); ++i)
+      slots_[find(tasks_[i].node)] = static_cast<int32_t>(i);
   }
   std::vector<int32_t> slots_;
   std::vector<Task> tasks_;
@@ -72,7 +75,10 @@ std::atomic<int64_t> next_run_id{0};
 class Run {
  public:
   Run(bool retain_graph, bool create_graph)
-      : outer_(std::exchange(current_run, this)), id_(next_run_id++), retain_graph_(retain_graph), create_graph_(create_graph) {}
+      : outer_(std::exchange(current_run, this)),
+        id_(next_run_id++),
+        retain_graph_(retain_graph),
+        create_graph_(create_graph) {}
   ~Run() { current_run = outer_; }
   Run(const Run&) = delete;
 
@@ -141,7 +147,8 @@ void Run::restrict_to(const TensorList& inputs, bool accumulate) {
     if (Task* task = tasks_.get(edge.node)) task->is_needed = true;
     release_node(edge.node);  // the input keeps it alive
   }
-  // Reverse discovery order is not topological; repeat along edges from late to early by an explicit post-order walk.
+  // Reverse discovery order is not topological; repeat along edges from late to early by an
+  // explicit post-order walk.
   std::vector<std::pair<Node*, uint32_t>> stack;
   std::vector<bool> visited(tasks_.all().size());
   auto index_of = [&](Node* node) { return tasks_.get(node) - tasks_.all().data(); };
@@ -171,16 +178,16 @@ void Run::restrict_to(const TensorList& inputs, bool accumulate) {
 Tensor conform(const Node& node, uint32_t input_nr, Tensor grad) {
   const OutputInfo& info = node.outputs[input_nr];
   if (grad.sizes() != info.sizes) {
-    check(is_expandable_to(info.sizes, grad.sizes()), "backward: ", node.name, " got a gradient of shape ", grad.sizes(),
-          " for an output of shape ", info.sizes, ".");
+    check(is_expandable_to(info.sizes, grad.sizes()), "backward: ", node.name,
+          " got a gradient of shape ", grad.sizes(), " for an output of shape ", info.sizes, ".");
     grad = sum_to_size(grad, info.sizes);
   }
   if (grad.dtype() != info.dtype) {
     if (is_complex(grad.dtype()) && !is_complex(info.dtype)) grad = real(grad);
     grad = to_dtype(grad, info.dtype);
   }
-  check(grad.device() == info.device, "backward: ", node.name, " got a gradient on ", grad.device(), " for an output on ",
-        info.device, ".");
+  check(grad.device() == info.device, "backward: ", node.name, " got a gradient on ", grad.device(),
+        " for an output on ", info.device, ".");
   return grad;
 }
 
@@ -191,8 +198,8 @@ void Run::add_gradient(Node* node, uint32_t input_nr, Tensor grad) {
   grad = conform(*node, input_nr, std::move(grad));
   if (!sum.defined()) {
     sum = std::move(grad);
-  } else if (!create_graph_ && sum.is_only_handle() && !sum.is_view() && sum.storage()->n_refs() == 1 &&
-             !has_internal_overlap(sum)) {
+  } else if (!create_graph_ && sum.is_only_handle() && !sum.is_view() &&
+             sum.storage()->n_refs() == 1 && !has_internal_overlap(sum)) {
     add_(sum, grad);
   } else {
     sum = add(sum, grad);
@@ -211,7 +218,8 @@ void check_for_nan(Node* node, const TensorList& results) {
     std::string trace;
     if (node->extras && node->extras->metadata) {
       PyObject* text = PyDict_GetItemString(node->extras->metadata, "traceback_");
-      if (text && PyUnicode_Check(text)) trace = std::string(" Forward call:\n") + PyUnicode_AsUTF8(text);
+      if (text && PyUnicode_Check(text))
+        trace = std::string(" Forward call:\n") + PyUnicode_AsUTF8(text);
     }
     fail(ErrorKind::Runtime, "Function '", node->name, "' returned nan values in its ", i,
          "th output. It was recorded at ", node->location.describe(), ".", trace);
@@ -224,8 +232,8 @@ TensorList Run::call(Node* node, TensorList& grads) {
   TensorList results;
   if (any) {
     results = node->apply(*node, grads);
-    check(node->is_accumulator || results.size() == node->n_edges, node->name, " returned ", results.size(),
-          " gradients; expected ", node->n_edges, ".");
+    check(node->is_accumulator || results.size() == node->n_edges, node->name, " returned ",
+          results.size(), " gradients; expected ", node->n_edges, ".");
     if (is_anomaly_enabled() && is_anomaly_check_nan_enabled()) check_for_nan(node, results);
   } else {
     results.resize(node->n_edges);
@@ -291,8 +299,9 @@ void Run::deliver(Node* node, TensorList results) {
       try {
         add_gradient(next, node->edges[i].input_nr, std::move(results[i]));
       } catch (const Error& error) {
-        throw Error(error.kind(), std::string(error.what()) + " It came from " + node->name + ", gradient " + std::to_string(i) +
-                                      ", recorded at " + node->location.describe() + ".");
+        throw Error(error.kind(), std::string(error.what()) + " It came from " + node->name +
+                                      ", gradient " + std::to_string(i) + ", recorded at " +
+                                      node->location.describe() + ".");
       }
     }
     if (--tasks_.get(next)->n_waiting == 0) ready_.push(next);
@@ -332,8 +341,8 @@ int64_t current_backward_id() { return current_run ? current_run->id() : -1; }
 bool backward_reaches(Node* node) { return current_run && current_run->reaches(node); }
 bool is_backward_to_leaves() { return current_run && current_run->is_to_leaves(); }
 
-TensorList run_backward(const TensorList& roots, const TensorList& grads, bool retain_graph, bool create_graph,
-                        const TensorList& inputs, bool accumulate) {
+TensorList run_backward(const TensorList& roots, const TensorList& grads, bool retain_graph,
+                        bool create_graph, const TensorList& inputs, bool accumulate) {
   struct Roots {
     std::vector<Edge> edges;
     ~Roots() {
@@ -343,15 +352,18 @@ TensorList run_backward(const TensorList& roots, const TensorList& grads, bool r
   TensorList root_grads;
   for (size_t i = 0; i < roots.size(); ++i) {
     Edge edge = gradient_edge(roots[i]);
-    check(edge.node != nullptr, "backward: element ", i, " of tensors does not require grad and does not have a grad_fn (it is ",
-          roots[i], "). Was it computed under no_grad, detached, or made only of tensors without requires_grad?");
+    check(edge.node != nullptr, "backward: element ", i,
+          " of tensors does not require grad and does not have a grad_fn (it is ", roots[i],
+          "). Was it computed under no_grad, detached, or made only of tensors without "
+          "requires_grad?");
     starts.edges.push_back(edge);
     root_grads.push_back(grads[i]);
   }
   Run run(retain_graph, create_graph);
   run.discover(starts.edges);
   if (!inputs.empty()) run.restrict_to(inputs, accumulate);
-  for (size_t i = 0; i < starts.edges.size(); ++i) run.add_gradient(starts.edges[i].node, starts.edges[i].input_nr, root_grads[i]);
+  for (size_t i = 0; i < starts.edges.size(); ++i)
+    run.add_gradient(starts.edges[i].node, starts.edges[i].input_nr, root_grads[i]);
   run.execute(starts.edges);
   return run.captured();
 }

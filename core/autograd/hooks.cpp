@@ -25,18 +25,21 @@ void replace_from(PyObject* result, TensorList& tensors, const char* what) {
     tensors[0] = Tensor::borrow(static_cast<TensorImpl*>(result));
     return;
   }
-  check_type(PyTuple_Check(result), what, ": expected the hook to return None or a tuple of tensors, got ",
+  check_type(PyTuple_Check(result), what,
+             ": expected the hook to return None or a tuple of tensors, got ",
              Py_TYPE(result)->tp_name, ".");
-  check(PyTuple_GET_SIZE(result) == static_cast<Py_ssize_t>(tensors.size()), what, ": the hook returned ",
-        PyTuple_GET_SIZE(result), " gradients; expected ", tensors.size(), ".");
+  check(PyTuple_GET_SIZE(result) == static_cast<Py_ssize_t>(tensors.size()), what,
+        ": the hook returned ", PyTuple_GET_SIZE(result), " gradients; expected ", tensors.size(),
+        ".");
   for (size_t i = 0; i < tensors.size(); ++i) {
     PyObject* item = PyTuple_GET_ITEM(result, i);
     if (item == Py_None) {
       tensors[i] = Tensor();
       continue;
     }
-    check_type(PyObject_TypeCheck(item, tensor_type), what, ": expected tensors or None in the hook's result, got ",
-               Py_TYPE(item)->tp_name, ".");
+    check_type(PyObject_TypeCheck(item, tensor_type), what,
+               ": expected tensors or None in the hook's result, got ", Py_TYPE(item)->tp_name,
+               ".");
     tensors[i] = Tensor::borrow(static_cast<TensorImpl*>(item));
   }
 }
@@ -59,12 +62,15 @@ void run_tensor_hooks(PyObject* hooks, Tensor& grad) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.p); ++i) {
     Ref result(PyObject_CallOneArg(PyList_GET_ITEM(list.p, i), grad.get()));
     if (result.p == Py_None) continue;
-    check_type(PyObject_TypeCheck(result.p, tensor_type), "register_hook: expected the hook to return None or a tensor, got ",
+    check_type(PyObject_TypeCheck(result.p, tensor_type),
+               "register_hook: expected the hook to return None or a tensor, got ",
                Py_TYPE(result.p)->tp_name, ".");
     Tensor replacement = Tensor::borrow(static_cast<TensorImpl*>(result.p));
-    check(replacement.sizes() == grad.sizes(), "register_hook: the hook has changed the size of value: the gradient is ", grad,
+    check(replacement.sizes() == grad.sizes(),
+          "register_hook: the hook has changed the size of value: the gradient is ", grad,
           ", it returned ", replacement, ".");
-    check(replacement.dtype() == grad.dtype(), "register_hook: the hook has changed the type of value: the gradient is ", grad,
+    check(replacement.dtype() == grad.dtype(),
+          "register_hook: the hook has changed the type of value: the gradient is ", grad,
           ", it returned ", replacement, ".");
     grad = replacement;
   }
@@ -101,10 +107,12 @@ void run_post_accumulate_hooks(const Tensor& leaf) {
 void accumulate_grad(const Tensor& leaf, Tensor grad) {
   AutogradMeta& meta = leaf.meta();
   if (!meta.grad) {
-    bool keep = !is_grad_enabled() && grad.is_only_handle() && !grad.is_view() && grad.storage()->n_refs() == 1 &&
-                grad.strides() == leaf.strides() && is_non_overlapping_and_dense(grad.sizes(), grad.strides());
+    bool keep = !is_grad_enabled() && grad.is_only_handle() && !grad.is_view() &&
+                grad.storage()->n_refs() == 1 && grad.strides() == leaf.strides() &&
+                is_non_overlapping_and_dense(grad.sizes(), grad.strides());
     if (!keep) {
-      // The gradient takes the leaf's memory layout, so that optimisers walk both in the same order.
+      // The gradient takes the leaf's memory layout, so that optimisers walk both in the same
+      // order.
       if (is_grad_enabled()) {
         grad = clone(grad);
       } else {

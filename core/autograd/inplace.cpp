@@ -1,35 +1,47 @@
 // In-place writes and history.
 //
 // Note [Writes through a view]
-// `y = x[0]; y.mul_(2)` changes x. The history of x becomes a CopySlices node: it takes the gradient of x, hands the part
-// under the view to the derivative of the write, and puts what comes back in its place. The view and its siblings find out by
-// the version counter that their grad_fn is out of date, and take a new one, as_strided of the base (Tensor::grad_fn).
+// `y = x[0]; y.mul_(2)` changes x. The history of x becomes a CopySlices node: it takes the
+// gradient of x, hands the part under the view to the derivative of the write, and puts what comes
+// back in its place. The view and its siblings find out by the version counter that their grad_fn
+// is out of date, and take a new one, as_strided of the base (Tensor::grad_fn).
 #include "autograd/node.h"
 #include "ops/ops.h"
 
 namespace facula {
 
 void check_inplace(const char* op, const Tensor& x) {
-  check(!has_internal_overlap(x), op, ": more than one element of the written-to tensor, ", x, " with strides ", x.strides(),
+  check(!has_internal_overlap(x), op, ": more than one element of the written-to tensor, ", x,
+        " with strides ", x.strides(),
         ", refers to a single memory location. Please clone() the tensor before writing to it.");
   check(!x->is_inference || is_inference_mode_enabled(), op,
-        ": inplace update to an inference tensor outside inference mode is not allowed. Make a normal tensor with clone() first.");
+        ": inplace update to an inference tensor outside inference mode is not allowed. Make a "
+        "normal tensor with clone() first.");
   if (is_grad_enabled() && x.requires_grad()) check_recorded_write(op, x);
 }
 
 void check_recorded_write(const char* op, const Tensor& x) {
-  check(x->view_kind != ViewKind::OneOfMany, op, ": this view is the output of a function that returns multiple views (unbind, split, chunk). "
-        "Such functions do not allow the output views to be modified inplace. Replace the inplace operation by an out-of-place one.");
-  check(x->view_kind != ViewKind::MadeInNoGrad, op, ": a view was created in no_grad mode and is being modified inplace with grad mode enabled. "
-        "Move both inside the no_grad block (then the write is not recorded) or both outside (then it is).");
-  check(x->view_kind != ViewKind::MadeInFunction, op, ": a view was created inside a custom Function and is being modified inplace. "
+  check(
+      x->view_kind != ViewKind::OneOfMany, op,
+      ": this view is the output of a function that returns multiple views (unbind, split, chunk). "
+      "Such functions do not allow the output views to be modified inplace. Replace the inplace "
+      "operation by an out-of-place one.");
+  check(
+      x->view_kind != ViewKind::MadeInNoGrad, op,
+      ": a view was created in no_grad mode and is being modified inplace with grad mode enabled. "
+      "Move both inside the no_grad block (then the write is not recorded) or both outside (then "
+      "it is).");
+  check(x->view_kind != ViewKind::MadeInFunction, op,
+        ": a view was created inside a custom Function and is being modified inplace. "
         "Return a clone() from its forward.");
   if (!x.requires_grad()) return;
   if (x.is_view()) {
-    check(!Tensor::borrow(x->base).is_leaf(), op, ": a view of a leaf Variable that requires grad is being used in an in-place operation. "
+    check(!Tensor::borrow(x->base).is_leaf(), op,
+          ": a view of a leaf Variable that requires grad is being used in an in-place operation. "
           "Write to it under no_grad(), or work on a copy.");
   } else {
-    check(!x.is_leaf(), op, ": a leaf Variable that requires grad is being used in an in-place operation. "
+    check(!x.is_leaf(), op,
+          ": a leaf Variable that requires grad is being used in an in-place operation. "
           "Write to it under no_grad(), or work on a copy.");
   }
 }
@@ -50,13 +62,15 @@ struct CopySlices : Node {
 
 TensorList apply_copy_slices(Node& node, TensorList& grads) {
   auto& self = static_cast<CopySlices&>(node);
-  Tensor whole = is_non_overlapping_and_dense(self.base.sizes, self.base.strides)
-                     ? empty_strided(self.base.sizes, self.base.strides, grads[0].dtype(), grads[0].device())
-                     : empty(self.base.sizes, grads[0].dtype(), grads[0].device());
+  Tensor whole =
+      is_non_overlapping_and_dense(self.base.sizes, self.base.strides)
+          ? empty_strided(self.base.sizes, self.base.strides, grads[0].dtype(), grads[0].device())
+          : empty(self.base.sizes, grads[0].dtype(), grads[0].device());
   whole = copy_(whole, grads[0]);
   bool same_layout = whole.strides() == self.base.strides;
   check(same_layout, "backward: a write through a view of an overlapping base is not supported.");
-  Tensor part = as_strided(whole, self.view.sizes, self.view.strides, self.view.offset - self.base.offset);
+  Tensor part =
+      as_strided(whole, self.view.sizes, self.view.strides, self.view.offset - self.base.offset);
   TensorList inner{clone(part)};
   TensorList results = self.wrapped->apply(*self.wrapped, inner);
   TensorList out(node.n_edges);

@@ -41,7 +41,9 @@ PyTypeObject* node_type(const char* name, size_t nbytes) {
   PyTypeObject*& type = types[{name, nbytes}];
   if (!type) {
     // Named again: a type without its own would get the slower one for Python classes.
-    PyType_Slot slots[] = {{Py_tp_base, node_base_type}, {Py_tp_dealloc, reinterpret_cast<void*>(dealloc_node)}, {0, nullptr}};
+    PyType_Slot slots[] = {{Py_tp_base, node_base_type},
+                           {Py_tp_dealloc, reinterpret_cast<void*>(dealloc_node)},
+                           {0, nullptr}};
     // The name must outlive the type; types are never freed.
     const std::string& full_name = *new std::string(std::string("facula.autograd.") + name);
     PyType_Spec spec = {full_name.c_str(), static_cast<int>(nbytes), 0, Py_TPFLAGS_DEFAULT, slots};
@@ -183,7 +185,8 @@ Node* accumulator_of(const Tensor& leaf) {
 }
 
 Tensor leaf_of(const Node& node) {
-  return node.is_accumulator ? Tensor::borrow(static_cast<const AccumulateNode&>(node).leaf) : Tensor();
+  return node.is_accumulator ? Tensor::borrow(static_cast<const AccumulateNode&>(node).leaf)
+                             : Tensor();
 }
 
 // ---- life and death of nodes
@@ -192,7 +195,8 @@ int traverse_node(Node* node, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(node));
   Py_VISIT(node->dict);
   Py_VISIT(reinterpret_cast<PyObject*>(node->wrapped));
-  for (uint32_t i = 0; i < node->n_edges; ++i) Py_VISIT(reinterpret_cast<PyObject*>(node->edges[i].node));
+  for (uint32_t i = 0; i < node->n_edges; ++i)
+    Py_VISIT(reinterpret_cast<PyObject*>(node->edges[i].node));
   for (SavedTensor* s = node->saved; s; s = s->next())
     if (int stop = s->traverse(visit, arg)) return stop;
   if (node->is_accumulator) Py_VISIT(static_cast<AccumulateNode*>(node)->leaf);
@@ -244,8 +248,8 @@ void free_node(Node* node) {
 
 }  // namespace
 
-// Freeing a node frees the nodes behind it. A chain of a million must not use a million stack frames, so from a small
-// depth on the dead wait in a list.
+// Freeing a node frees the nodes behind it. A chain of a million must not use a million stack
+// frames, so from a small depth on the dead wait in a list.
 void dealloc_node(PyObject* self) {
   static int depth = 0;
   static Node* dead = nullptr;
@@ -270,7 +274,8 @@ void dealloc_node(PyObject* self) {
 
 // ---- record
 
-bool must_record(const Tensor* const* inputs, size_t n_inputs, const Tensor* outputs, size_t n_outputs) {
+bool must_record(const Tensor* const* inputs, size_t n_inputs, const Tensor* outputs,
+                 size_t n_outputs) {
   bool wanted = false, is_volatile = false;
   for (size_t i = 0; i < n_inputs; ++i) {
     const Tensor& x = *inputs[i];
@@ -291,12 +296,14 @@ bool must_record(const Tensor* const* inputs, size_t n_inputs, const Tensor* out
 // ---- what a tensor knows of its history
 
 // A view says what its base says, whenever that was decided.
-bool Tensor::requires_grad() const { return impl_->requires_grad || (impl_->base && impl_->base->requires_grad); }
+bool Tensor::requires_grad() const {
+  return impl_->requires_grad || (impl_->base && impl_->base->requires_grad);
+}
 
 Node* Tensor::grad_fn() const {
   TensorImpl* x = impl_;
-  if (x->base && x->view_version != version() && x->base->requires_grad && x->view_kind != ViewKind::MadeInFunction &&
-      x->base->meta && x->base->meta->grad_fn) {
+  if (x->base && x->view_version != version() && x->base->requires_grad &&
+      x->view_kind != ViewKind::MadeInFunction && x->base->meta && x->base->meta->grad_fn) {
     // The memory was written to since this view was made: its history is now a piece of its base's.
     x->view_version = version();
     Tensor base = Tensor::borrow(x->base);

@@ -1,8 +1,10 @@
-// The autograd graph: nodes, edges, saved tensors, and record(), which every differentiable operation ends with.
+// The autograd graph: nodes, edges, saved tensors, and record(), which every differentiable
+// operation ends with.
 //
-// A Node is the derivative of one executed operation. Its edges lead to the nodes of the operation's inputs, so the graph
-// points backwards and a result owns its whole history. Nodes are Python objects (`grad_fn`), see Note [One object on both
-// sides] in tensor.h: a cycle through a hook, a ctx or an attribute is found by the garbage collector.
+// A Node is the derivative of one executed operation. Its edges lead to the nodes of the
+// operation's inputs, so the graph points backwards and a result owns its whole history. Nodes are
+// Python objects (`grad_fn`), see Note [One object on both sides] in tensor.h: a cycle through a
+// hook, a ctx or an attribute is found by the garbage collector.
 #pragma once
 #include <memory>
 #include <new>
@@ -60,9 +62,10 @@ class Needs {
   const Node& node_;
 };
 
-// A tensor kept for backward, as a member of a derivative's captures: `[x = save(x)](const Tensor& g) {...}`.
-// It becomes active when record() moves the captures into their node: then it takes the version, cuts the tie of an
-// output to its own node (the node must not own its owner), and goes through the saved-tensor hooks.
+// A tensor kept for backward, as a member of a derivative's captures: `[x = save(x)](const Tensor&
+// g) {...}`. It becomes active when record() moves the captures into their node: then it takes the
+// version, cuts the tie of an output to its own node (the node must not own its owner), and goes
+// through the saved-tensor hooks.
 class SavedTensor {
  public:
   SavedTensor() = default;
@@ -72,7 +75,8 @@ class SavedTensor {
   SavedTensor& operator=(const SavedTensor&) = delete;
   ~SavedTensor();
 
-  // The tensor as it was saved. Raises if it was written to since, or if the graph was already freed.
+  // The tensor as it was saved. Raises if it was written to since, or if the graph was already
+  // freed.
   Tensor unpack() const;
   operator Tensor() const { return unpack(); }
 
@@ -87,10 +91,12 @@ class SavedTensor {
  private:
   Tensor value_;
   Node* owner_ = nullptr;
-  SavedTensor* next_ = nullptr;  // all saved tensors of a node are a list, for release and for the garbage collector
-  PyObject* packed_ = nullptr;   // what the pack hook returned, and the hook to undo it
+  SavedTensor* next_ =
+      nullptr;  // all saved tensors of a node are a list, for release and for the garbage collector
+  PyObject* packed_ = nullptr;  // what the pack hook returned, and the hook to undo it
   PyObject* unpack_hook_ = nullptr;
-  Edge edge_;  // of a packed input: where its gradients go, since the hook may return plain data; owned
+  Edge edge_;  // of a packed input: where its gradients go, since the hook may return plain data;
+               // owned
   uint32_t version_ = 0;
   uint32_t output_nr_ = 0;
   bool is_output_ = false;
@@ -150,7 +156,7 @@ struct Node : PyObject {
   Node* next_dead;  // see dealloc_node
   SourceLocation location;
   bool runs_without_grad;  // written in Python: called even if no gradient came
-  bool is_accumulator;  // holds a leaf; its gradient is added to the leaf's .grad
+  bool is_accumulator;     // holds a leaf; its gradient is added to the leaf's .grad
 
   NodeExtras& get_extras() {
     if (!extras) extras = new NodeExtras;
@@ -169,7 +175,8 @@ PyTypeObject* node_type(const char* name, size_t nbytes);
 extern PyTypeObject* node_base_type;
 void init_node_type(PyObject* module);
 
-// A node without captures' memory initialised; edges and outputs are set. The caller puts it into a tensor.
+// A node without captures' memory initialised; edges and outputs are set. The caller puts it into a
+// tensor.
 Node* new_node(PyTypeObject* type, const char* name);
 void set_edges(Node* node, const Tensor* const* inputs, size_t n_inputs);
 void set_edges(Node* node, std::vector<Edge> edges);  // takes over the references
@@ -193,7 +200,8 @@ void dealloc_node(PyObject* self);
 
 // ---- record
 // True if an operation on these inputs must be recorded. Marks `y` volatile where an input is.
-bool must_record(const Tensor* const* inputs, size_t n_inputs, const Tensor* outputs, size_t n_outputs);
+bool must_record(const Tensor* const* inputs, size_t n_inputs, const Tensor* outputs,
+                 size_t n_outputs);
 
 namespace detail {
 
@@ -213,7 +221,8 @@ TensorList call_backward(F& f, Node& node, TensorList& grads) {
     return f(static_cast<const Tensor&>(grads[0]), Needs(node));
   } else {
     static_assert(std::is_invocable_r_v<TensorList, F&, const TensorList&, Needs>,
-                  "a derivative is Tensor(const Tensor& g), TensorList(const Tensor& g, Needs) or, for several "
+                  "a derivative is Tensor(const Tensor& g), TensorList(const Tensor& g, Needs) or, "
+                  "for several "
                   "outputs, TensorList(const TensorList& gs, Needs)");
     return f(static_cast<const TensorList&>(grads), Needs(node));
   }
@@ -243,8 +252,9 @@ Node* make_lambda_node(const char* name, F&& backward) {
 
 }  // namespace detail
 
-// Attaches the derivative `backward` to y where a gradient is wanted. `name` is the grad_fn's public name. backward gets
-// the gradient of y and returns the gradients of `inputs`, in their order; an undefined tensor stands for zero.
+// Attaches the derivative `backward` to y where a gradient is wanted. `name` is the grad_fn's
+// public name. backward gets the gradient of y and returns the gradients of `inputs`, in their
+// order; an undefined tensor stands for zero.
 template <class F>
 Tensor record(const char* name, Tensor y, std::initializer_list<TensorRef> inputs, F&& backward) {
   static_assert(sizeof(TensorRef) == sizeof(const Tensor*));
@@ -260,26 +270,30 @@ Tensor record(const char* name, Tensor y, std::initializer_list<TensorRef> input
 
 // The same for operations with a list of inputs or several outputs.
 template <class F>
-void record_all(const char* name, const TensorList& outputs, const TensorList& inputs, F&& backward) {
+void record_all(const char* name, const TensorList& outputs, const TensorList& inputs,
+                F&& backward) {
   std::vector<const Tensor*> refs;
   for (const Tensor& x : inputs) refs.push_back(&x);
   if (!must_record(refs.data(), refs.size(), outputs.data(), outputs.size())) return;
   Node* node = detail::make_lambda_node(name, std::forward<F>(backward));
   set_edges(node, refs.data(), refs.size());
   reserve_outputs(node, outputs.size());
-  for (size_t i = 0; i < outputs.size(); ++i) attach_output(node, outputs[i], static_cast<uint32_t>(i));
+  for (size_t i = 0; i < outputs.size(); ++i)
+    attach_output(node, outputs[i], static_cast<uint32_t>(i));
   activate_saved(node);
   release_node(node);
 }
 
 // ---- in place
-// Call before x is written to: raises for a leaf that requires grad, a view of one, an expanded tensor, ...
+// Call before x is written to: raises for a leaf that requires grad, a view of one, an expanded
+// tensor, ...
 void check_inplace(const char* op, const Tensor& x);
 // The part of it that concerns history; for writes that get one from another operand.
 void check_recorded_write(const char* op, const Tensor& x);
 // Call after x was written to: counts the write.
 inline void bump_version(const Tensor& x) { x->version->bump(); }
-// Gives x, just written to, the history `grad_fn` of `result`, of which it now has the value. A view passes it on to its base.
+// Gives x, just written to, the history `grad_fn` of `result`, of which it now has the value. A
+// view passes it on to its base.
 void rebase_history(const Tensor& x, const Tensor& result);
 
 // ---- saved-tensor hooks, per thread: pairs (pack, unpack), the innermost counts
@@ -289,14 +303,15 @@ void set_saved_tensor_hooks_disabled(const char* message);  // null enables them
 const char* saved_tensor_hooks_disabled();
 
 // ---- the engine
-// Runs backward from `roots` with gradients `grads`. With empty `inputs` it adds to the leaves' .grad and returns nothing;
-// otherwise it returns the gradients of `inputs` (undefined where there is no path), or adds to their .grad if `accumulate`.
-// Inside hooks and derivatives: the number of the running call of backward (-1: none), whether it reaches a node, and
-// whether it goes on to all leaves.
+// Runs backward from `roots` with gradients `grads`. With empty `inputs` it adds to the leaves'
+// .grad and returns nothing; otherwise it returns the gradients of `inputs` (undefined where there
+// is no path), or adds to their .grad if `accumulate`. Inside hooks and derivatives: the number of
+// the running call of backward (-1: none), whether it reaches a node, and whether it goes on to all
+// leaves.
 int64_t current_backward_id();
 bool backward_reaches(Node* node);
 bool is_backward_to_leaves();
-TensorList run_backward(const TensorList& roots, const TensorList& grads, bool retain_graph, bool create_graph,
-                        const TensorList& inputs, bool accumulate);
+TensorList run_backward(const TensorList& roots, const TensorList& grads, bool retain_graph,
+                        bool create_graph, const TensorList& inputs, bool accumulate);
 
 }  // namespace facula

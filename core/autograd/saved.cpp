@@ -35,7 +35,9 @@ void set_saved_tensor_hooks_disabled(const char* message) {
   hooks_disabled = message != nullptr;
   disabled_message = message ? message : "";
 }
-const char* saved_tensor_hooks_disabled() { return hooks_disabled ? disabled_message.c_str() : nullptr; }
+const char* saved_tensor_hooks_disabled() {
+  return hooks_disabled ? disabled_message.c_str() : nullptr;
+}
 
 void SavedTensor::join(Node* node) {
   owner_ = node;
@@ -43,7 +45,8 @@ void SavedTensor::join(Node* node) {
   node->saved = this;
 }
 
-SavedTensor::SavedTensor(SavedTensor&& o) noexcept : value_(std::move(o.value_)), is_output_(o.is_output_) {
+SavedTensor::SavedTensor(SavedTensor&& o) noexcept
+    : value_(std::move(o.value_)), is_output_(o.is_output_) {
   if (node_under_construction) join(node_under_construction);
 }
 
@@ -57,7 +60,8 @@ void SavedTensor::activate() {
   was_defined_ = value_.defined();
   if (!was_defined_) return;
   check(!value_->is_inference, owner_->name,
-        ": inference tensors cannot be saved for backward. Make a normal tensor of it with clone() first.");
+        ": inference tensors cannot be saved for backward. Make a normal tensor of it with clone() "
+        "first.");
   version_ = value_.version();
   if (is_output_) {
     output_nr_ = value_->meta ? value_->meta->output_nr : 0;
@@ -82,8 +86,11 @@ void SavedTensor::set_hooks(PyObject* pack, PyObject* unpack) {
 
 Tensor SavedTensor::unpack() const {
   check(!is_released_,
-        "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
-        "freed): the tensors that ", owner_->name, " kept were freed by the first backward. Call the first one with "
+        "Trying to backward through the graph a second time (or directly access saved tensors "
+        "after they have already been "
+        "freed): the tensors that ",
+        owner_->name,
+        " kept were freed by the first backward. Call the first one with "
         "retain_graph=True.");
   if (!was_defined_) return Tensor();
   Tensor value = value_;
@@ -95,10 +102,13 @@ Tensor SavedTensor::unpack() const {
     check_type(is_tensor, "Output of saved tensor unpack_hook expected to be a Tensor.");
     value = Tensor::steal(static_cast<TensorImpl*>(result));
   } else if (value.version() != version_) {
-    fail(ErrorKind::Runtime, "one of the variables needed for gradient computation has been modified by an inplace operation: ",
-         owner_->name, " (recorded at ", owner_->location.describe(), ") needs a ", value, " tensor",
-         is_output_ ? ", its own output," : "", " that is at version ", value.version(), "; expected version ", version_,
-         " instead. It was last written to at ", value->version->last_write.describe(),
+    fail(ErrorKind::Runtime,
+         "one of the variables needed for gradient computation has been modified by an inplace "
+         "operation: ",
+         owner_->name, " (recorded at ", owner_->location.describe(), ") needs a ", value,
+         " tensor", is_output_ ? ", its own output," : "", " that is at version ", value.version(),
+         "; expected version ", version_, " instead. It was last written to at ",
+         value->version->last_write.describe(),
          ". Use the out-of-place form there, or clone() the tensor first.");
   }
   if (is_output_ && is_grad_enabled()) {

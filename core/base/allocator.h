@@ -15,8 +15,8 @@ struct AllocatorStats {
 class Allocator {
  public:
   virtual ~Allocator() = default;
-  // A block of at least nbytes, 64-byte aligned; null for nbytes == 0. Throws OutOfMemory. `stream` orders reuse on
-  // devices with streams and is ignored on the CPU.
+  // A block of at least nbytes, 64-byte aligned; null for nbytes == 0. Throws OutOfMemory. `stream`
+  // orders reuse on devices with streams and is ignored on the CPU.
   virtual void* allocate(int64_t nbytes, void* stream) = 0;
   virtual void deallocate(void* block, int64_t nbytes, void* stream) = 0;
   virtual void empty_cache() = 0;
@@ -24,8 +24,8 @@ class Allocator {
   virtual void reset_peak() = 0;
 };
 
-// Thread-safe. Small sizes come from free lists by size class; large blocks are kept and reused, because the page
-// faults of a fresh block cost more than the work done on it.
+// Thread-safe. Small sizes come from free lists by size class; large blocks are kept and reused,
+// because the page faults of a fresh block cost more than the work done on it.
 Allocator& cpu_allocator();
 
 }  // namespace facula

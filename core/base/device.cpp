@@ -13,7 +13,8 @@ Device parse_device(const std::string& text) {
     bool digits = !number.empty() && number.size() <= 3 &&
                   number.find_first_not_of("0123456789") == std::string::npos;
     check(digits && (number.size() == 1 || number[0] != '0') && std::stoi(number) < 128,
-          "device: invalid device string '", text, "'; write for example 'cpu', 'cuda' or 'cuda:1'.");
+          "device: invalid device string '", text,
+          "'; write for example 'cpu', 'cuda' or 'cuda:1'.");
   }
   Device device;
   if (name == "cuda") {

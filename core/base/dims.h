@@ -1,4 +1,5 @@
-// A short list of int64: sizes, strides, dimension numbers. Six are kept inline, so that making a tensor allocates nothing.
+// A short list of int64: sizes, strides, dimension numbers. Six are kept inline, so that making a
+// tensor allocates nothing.
 #pragma once
 #include <algorithm>
 #include <cstdint>

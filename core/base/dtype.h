@@ -29,9 +29,9 @@ using Complex64 = std::complex<float>;
 using Complex128 = std::complex<double>;
 
 constexpr int64_t kItemSizes[kNumDTypes] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
-constexpr const char* kDTypeNames[kNumDTypes] = {"bool",    "uint8",    "int8",    "int16",
-                                                 "int32",   "int64",    "float16", "bfloat16",
-                                                 "float32", "float64",  "complex64", "complex128"};
+constexpr const char* kDTypeNames[kNumDTypes] = {"bool",    "uint8",   "int8",      "int16",
+                                                 "int32",   "int64",   "float16",   "bfloat16",
+                                                 "float32", "float64", "complex64", "complex128"};
 
 inline int64_t item_size(DType t) { return kItemSizes[static_cast<int>(t)]; }
 inline const char* dtype_name(DType t) { return kDTypeNames[static_cast<int>(t)]; }
@@ -44,7 +44,8 @@ inline std::ostream& operator<<(std::ostream& out, DType t) { return out << dtyp
 
 // The smallest type that holds both, as PyTorch's promote_types.
 DType promote_types(DType a, DType b);
-// Whether a value of type `from` may be stored in `to` (PyTorch's can_cast: the category may not go down).
+// Whether a value of type `from` may be stored in `to` (PyTorch's can_cast: the category may not go
+// down).
 bool can_cast(DType from, DType to);
 // complex64 -> float32 and so on; other types are their own.
 DType to_real_dtype(DType t);
@@ -55,13 +56,14 @@ void set_default_dtype(DType t);  // floating types only
 
 template <class T>
 struct DTypeOf;
-#define FACULA_FORALL_DTYPES(_)                                                                  \
-  _(bool, Bool) _(uint8_t, UInt8) _(int8_t, Int8) _(int16_t, Int16) _(int32_t, Int32)            \
-  _(int64_t, Int64) _(Half, Float16) _(BFloat16, BFloat16) _(float, Float32) _(double, Float64)  \
-  _(Complex64, Complex64) _(Complex128, Complex128)
-#define FACULA_DTYPE_OF(T, Name) \
-  template <>                    \
-  struct DTypeOf<T> {            \
+#define FACULA_FORALL_DTYPES(_)                                                           \
+  _(bool, Bool)                                                                           \
+  _(uint8_t, UInt8) _(int8_t, Int8) _(int16_t, Int16) _(int32_t, Int32) _(int64_t, Int64) \
+      _(Half, Float16) _(BFloat16, BFloat16) _(float, Float32) _(double, Float64)         \
+          _(Complex64, Complex64) _(Complex128, Complex128)
+#define FACULA_DTYPE_OF(T, Name)                \
+  template <>                                   \
+  struct DTypeOf<T> {                           \
     static constexpr DType value = DType::Name; \
   };
 FACULA_FORALL_DTYPES(FACULA_DTYPE_OF)
@@ -72,7 +74,8 @@ struct TypeTag {
   using type = T;
 };
 
-// Calls f(TypeTag<T>{}) with the C++ type of `t`: the body reads `using T = typename decltype(tag)::type;`.
+// Calls f(TypeTag<T>{}) with the C++ type of `t`: the body reads `using T = typename
+// decltype(tag)::type;`.
 template <class F>
 decltype(auto) visit_dtype(DType t, F&& f) {
   switch (t) {

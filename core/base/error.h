@@ -1,4 +1,5 @@
-// The one place where C++ errors are made. The Python layer turns `kind` into the exception that PyTorch raises there.
+// The one place where C++ errors are made. The Python layer turns `kind` into the exception that
+// PyTorch raises there.
 #pragma once
 #include <exception>
 #include <sstream>

@@ -1,4 +1,5 @@
-// The two 16-bit floating-point types. Arithmetic on them is done in float: kernels widen, compute, and round once.
+// The two 16-bit floating-point types. Arithmetic on them is done in float: kernels widen, compute,
+// and round once.
 #pragma once
 #include <cstdint>
 #include <cstring>

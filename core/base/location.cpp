@@ -4,7 +4,8 @@ namespace facula {
 
 SourceLocation SourceLocation::here() {
   SourceLocation location;
-  // A frame object is made once per Python call and kept by it, so this is an increment from the second operation on.
+  // A frame object is made once per Python call and kept by it, so this is an increment from the
+  // second operation on.
   PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
   if (frame) {
     location.code_ = PyFrame_GetCode(frame);

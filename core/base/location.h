@@ -1,5 +1,6 @@
-// Where in the user's Python program we are: the innermost Python frame. Taken cheaply (a code object and an
-// instruction offset), turned into a file and a line only when an error message needs them.
+// Where in the user's Python program we are: the innermost Python frame. Taken cheaply (a code
+// object and an instruction offset), turned into a file and a line only when an error message needs
+// them.
 #pragma once
 #include <Python.h>
 
@@ -11,7 +12,8 @@ namespace facula {
 class SourceLocation {
  public:
   SourceLocation() = default;
-  SourceLocation(SourceLocation&& o) noexcept : code_(std::exchange(o.code_, nullptr)), lasti_(o.lasti_) {}
+  SourceLocation(SourceLocation&& o) noexcept
+      : code_(std::exchange(o.code_, nullptr)), lasti_(o.lasti_) {}
   SourceLocation& operator=(SourceLocation&& o) noexcept {
     std::swap(code_, o.code_);
     lasti_ = o.lasti_;

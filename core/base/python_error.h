@@ -6,7 +6,8 @@
 
 namespace facula {
 
-// Takes the raised exception with it, so that destructors on the way run without one; restore() raises it again.
+// Takes the raised exception with it, so that destructors on the way run without one; restore()
+// raises it again.
 class PythonError : public std::exception {
  public:
   PythonError() { PyErr_Fetch(&type_, &value_, &traceback_); }

@@ -37,7 +37,9 @@ class Scalar {
   double to_double() const { return is_integral() ? static_cast<double>(i_) : re_; }
   int64_t to_int() const { return is_integral() ? i_ : static_cast<int64_t>(re_); }
   std::complex<double> to_complex() const { return {to_double(), is_complex() ? im_ : 0.0}; }
-  bool to_bool() const { return is_integral() ? i_ != 0 : (re_ != 0 || (is_complex() && im_ != 0)); }
+  bool to_bool() const {
+    return is_integral() ? i_ != 0 : (re_ != 0 || (is_complex() && im_ != 0));
+  }
 
   template <class T>
   T to() const {
@@ -46,7 +48,8 @@ class Scalar {
     } else if constexpr (is_complex_v<T>) {
       return T(to_complex());
     } else if constexpr (is_floating_v<T>) {
-      return static_cast<T>(static_cast<std::conditional_t<is_reduced_float_v<T>, float, T>>(to_double()));
+      return static_cast<T>(
+          static_cast<std::conditional_t<is_reduced_float_v<T>, float, T>>(to_double()));
     } else {
       return static_cast<T>(to_int());
     }
@@ -55,10 +58,14 @@ class Scalar {
   // The dtype that a tensor made from this number alone has.
   DType dtype() const {
     switch (kind_) {
-      case Kind::Bool: return DType::Bool;
-      case Kind::Int: return DType::Int64;
-      case Kind::Float: return get_default_dtype();
-      default: return to_complex_dtype(get_default_dtype());
+      case Kind::Bool:
+        return DType::Bool;
+      case Kind::Int:
+        return DType::Int64;
+      case Kind::Float:
+        return get_default_dtype();
+      default:
+        return to_complex_dtype(get_default_dtype());
     }
   }
 

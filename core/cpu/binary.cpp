@@ -8,19 +8,19 @@ inline namespace FACULA_ISA {
 // Internal: the lists may have an operation of the same name.
 namespace {
 
-#define BINARY(name, kinds, formula)                                                            \
-  template <class T>                                                                            \
-  struct name##_formula {                                                                       \
-    T p0;                                                                                       \
-    FACULA_FN T operator()(T a, T b) const { return static_cast<T>(formula); }                  \
-  };                                                                                            \
-  template <class E>                                                                            \
-  struct name##_kernel {                                                                        \
-    static constexpr Kinds kinds_ = Kinds::kinds;                                               \
-    static void loop(char** data, const int64_t* strides, int64_t n, const void* given) {       \
-      const auto& params = *static_cast<const BinaryParams*>(given);                            \
-      map_binary<E>(data, strides, n, params, name##_formula<Lanes<E>>{number<E>(params.p0)});  \
-    }                                                                                           \
+#define BINARY(name, kinds, formula)                                                           \
+  template <class T>                                                                           \
+  struct name##_formula {                                                                      \
+    T p0;                                                                                      \
+    FACULA_FN T operator()(T a, T b) const { return static_cast<T>(formula); }                 \
+  };                                                                                           \
+  template <class E>                                                                           \
+  struct name##_kernel {                                                                       \
+    static constexpr Kinds kinds_ = Kinds::kinds;                                              \
+    static void loop(char** data, const int64_t* strides, int64_t n, const void* given) {      \
+      const auto& params = *static_cast<const BinaryParams*>(given);                           \
+      map_binary<E>(data, strides, n, params, name##_formula<Lanes<E>>{number<E>(params.p0)}); \
+    }                                                                                          \
   };
 #include "ops/binary.def"
 #undef BINARY
@@ -39,13 +39,13 @@ E next_of_16_bits(E a, E b) {
   }
   return result;
 }
-#define NEXTAFTER(E)                                                                  \
-  template <>                                                                         \
-  struct nextafter_kernel<E> {                                                        \
-    static constexpr Kinds kinds_ = Kinds::FONLY;                                     \
-    static void loop(char** data, const int64_t* strides, int64_t n, const void*) {   \
-      map2<E, E>(data, strides, n, [](E a, E b) { return next_of_16_bits(a, b); });   \
-    }                                                                                 \
+#define NEXTAFTER(E)                                                                \
+  template <>                                                                       \
+  struct nextafter_kernel<E> {                                                      \
+    static constexpr Kinds kinds_ = Kinds::FONLY;                                   \
+    static void loop(char** data, const int64_t* strides, int64_t n, const void*) { \
+      map2<E, E>(data, strides, n, [](E a, E b) { return next_of_16_bits(a, b); }); \
+    }                                                                               \
   };
 NEXTAFTER(Half)
 NEXTAFTER(BFloat16)

@@ -14,7 +14,8 @@ inline To convert(From x) {
     return x;
   } else if constexpr (is_complex_v<From>) {
     if constexpr (is_complex_v<To>) {
-      return To(static_cast<typename To::value_type>(x.real()), static_cast<typename To::value_type>(x.imag()));
+      return To(static_cast<typename To::value_type>(x.real()),
+                static_cast<typename To::value_type>(x.imag()));
     } else if constexpr (std::is_same_v<To, bool>) {
       return x.real() != 0 || x.imag() != 0;
     } else {
@@ -29,8 +30,10 @@ inline To convert(From x) {
   } else if constexpr (std::is_same_v<To, bool>) {
     return x != From(0);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    // Out of range is undefined in C++; going through int64 gives PyTorch's wrapping on the values that have one.
-    if (x >= From(-9.2233720368547758e18) && x < From(9.2233720368547758e18)) return static_cast<To>(static_cast<int64_t>(x));
+    // Out of range is undefined in C++; going through int64 gives PyTorch's wrapping on the values
+    // that have one.
+    if (x >= From(-9.2233720368547758e18) && x < From(9.2233720368547758e18))
+      return static_cast<To>(static_cast<int64_t>(x));
     return static_cast<To>(INT64_MIN);
   } else {
     return static_cast<To>(x);
@@ -51,7 +54,8 @@ void cast_loop(char** data, const int64_t* strides, int64_t n, const void*) {
   }
   if constexpr (is_reduced_float_v<From> || is_reduced_float_v<To>) {
     // Between 16 bits and float, vectors at a time.
-    if constexpr (is_floating_v<From> && is_floating_v<To> && std::is_same_v<Wide<From>, Wide<To>>) {
+    if constexpr (is_floating_v<From> && is_floating_v<To> &&
+                  std::is_same_v<Wide<From>, Wide<To>>) {
       if (strides[0] == sizeof(To) && strides[1] == sizeof(From)) {
         constexpr int64_t lanes = Vec<float>::kLanes;
         To* y = reinterpret_cast<To*>(data[0]);

@@ -9,14 +9,14 @@ inline namespace FACULA_ISA {
 // Internal: the lists may have an operation of the same name.
 namespace {
 
-#define PREDICATE(name, kinds, formula)                                                \
-  template <class E>                                                                   \
-  struct name##_kernel {                                                               \
-    static constexpr Kinds kinds_ = Kinds::kinds;                                      \
-    static void loop(char** data, const int64_t* strides, int64_t n, const void*) {    \
-      using T = Wide<E>;                                                               \
-      map1<bool, E>(data, strides, n, [](T x) -> bool { return formula; });            \
-    }                                                                                  \
+#define PREDICATE(name, kinds, formula)                                             \
+  template <class E>                                                                \
+  struct name##_kernel {                                                            \
+    static constexpr Kinds kinds_ = Kinds::kinds;                                   \
+    static void loop(char** data, const int64_t* strides, int64_t n, const void*) { \
+      using T = Wide<E>;                                                            \
+      map1<bool, E>(data, strides, n, [](T x) -> bool { return formula; });         \
+    }                                                                               \
   };
 #include "ops/predicate.def"
 #undef PREDICATE
@@ -32,14 +32,14 @@ const PredicateTable predicate_table = {{
 
 namespace {
 
-#define COMPARE(name, kinds, formula)                                                  \
-  template <class E>                                                                   \
-  struct name##_kernel {                                                               \
-    static constexpr Kinds kinds_ = Kinds::kinds;                                      \
-    static void loop(char** data, const int64_t* strides, int64_t n, const void*) {    \
-      using T = Wide<E>;                                                               \
-      map2<bool, E>(data, strides, n, [](T a, T b) -> bool { return formula; });       \
-    }                                                                                  \
+#define COMPARE(name, kinds, formula)                                               \
+  template <class E>                                                                \
+  struct name##_kernel {                                                            \
+    static constexpr Kinds kinds_ = Kinds::kinds;                                   \
+    static void loop(char** data, const int64_t* strides, int64_t n, const void*) { \
+      using T = Wide<E>;                                                            \
+      map2<bool, E>(data, strides, n, [](T a, T b) -> bool { return formula; });    \
+    }                                                                               \
   };
 #include "ops/compare.def"
 #undef COMPARE

@@ -1,4 +1,5 @@
-// Tables of element-wise loops: one row per operation of the .def lists, one column per dtype; null where not defined.
+// Tables of element-wise loops: one row per operation of the .def lists, one column per dtype; null
+// where not defined.
 #pragma once
 #include <array>
 
@@ -9,19 +10,19 @@
 
 namespace facula {
 
-// The dtypes in which an operation is computed. Others are refused; but where it is F or FC, integers and bool become the
-// default dtype.
+// The dtypes in which an operation is computed. Others are refused; but where it is F or FC,
+// integers and bool become the default dtype.
 enum class Kinds {
-  F,           // floating
-  FC,          // floating and complex
-  FONLY,       // as F, but integers are refused
-  FCONLY,      // as FC, but integers are refused
-  NUM,         // integers and floating
-  NUMC,        // and complex
-  ALL,         // bool, integers, floating
-  ALLC,        // everything
-  INT,         // integers
-  INTB,        // integers and bool
+  F,       // floating
+  FC,      // floating and complex
+  FONLY,   // as F, but integers are refused
+  FCONLY,  // as FC, but integers are refused
+  NUM,     // integers and floating
+  NUMC,    // and complex
+  ALL,     // bool, integers, floating
+  ALLC,    // everything
+  INT,     // integers
+  INTB,    // integers and bool
 };
 
 template <class T>
@@ -29,15 +30,23 @@ constexpr bool in_kinds(Kinds kinds) {
   bool is_bool = std::is_same_v<T, bool>, is_int = std::is_integral_v<T> && !is_bool;
   switch (kinds) {
     case Kinds::F:
-    case Kinds::FONLY: return is_floating_v<T>;
+    case Kinds::FONLY:
+      return is_floating_v<T>;
     case Kinds::FC:
-    case Kinds::FCONLY: return is_floating_v<T> || is_complex_v<T>;
-    case Kinds::NUM: return is_int || is_floating_v<T>;
-    case Kinds::NUMC: return !is_bool;
-    case Kinds::ALL: return !is_complex_v<T>;
-    case Kinds::ALLC: return true;
-    case Kinds::INT: return is_int;
-    case Kinds::INTB: return is_int || is_bool;
+    case Kinds::FCONLY:
+      return is_floating_v<T> || is_complex_v<T>;
+    case Kinds::NUM:
+      return is_int || is_floating_v<T>;
+    case Kinds::NUMC:
+      return !is_bool;
+    case Kinds::ALL:
+      return !is_complex_v<T>;
+    case Kinds::ALLC:
+      return true;
+    case Kinds::INT:
+      return is_int;
+    case Kinds::INTB:
+      return is_int || is_bool;
   }
   return false;
 }
@@ -90,12 +99,15 @@ struct BinaryParams {
   bool a_is_wide, b_is_wide;
 };
 
-// loops[operation][dtype]. The dtype is that of the inputs; results of predicates and comparisons are bool. `params`: three
-// Scalars p0, p1, p2 for PARAMETRIC, BinaryParams for BINARY, one Scalar p0 for TERNARY, else null.
+// loops[operation][dtype]. The dtype is that of the inputs; results of predicates and comparisons
+// are bool. `params`: three Scalars p0, p1, p2 for PARAMETRIC, BinaryParams for BINARY, one Scalar
+// p0 for TERNARY, else null.
 template <class Op>
 struct LoopTable {
   std::array<std::array<Loop, kNumDTypes>, static_cast<int>(Op::count)> loops;
-  Loop get(Op op, DType dtype) const { return loops[static_cast<int>(op)][static_cast<int>(dtype)]; }
+  Loop get(Op op, DType dtype) const {
+    return loops[static_cast<int>(op)][static_cast<int>(dtype)];
+  }
 };
 using UnaryTable = LoopTable<UnaryOp>;
 using ParametricTable = LoopTable<ParametricOp>;

@@ -1,9 +1,9 @@
 // What the formulas of the .def lists may call, as math::name: the functions of core/math over
 // numbers and over vectors, and those that have no formula over vectors lane by lane.
 #pragma once
+#include "cpu/vec.h"
 #include "math/activations.h"
 #include "math/complex.h"
-#include "cpu/vec.h"
 
 namespace facula::math {
 inline namespace FACULA_ISA {
@@ -22,10 +22,10 @@ using cpu::sqrt;
 using cpu::trunc;
 using cpu::Vec;
 
-#define FACULA_PER_LANE(name)                                                \
-  template <class T>                                                         \
-  FACULA_FN Vec<T> name(Vec<T> a, Vec<T> b) {                                \
-    return cpu::per_lane([](T x, T y) { return math::name(x, y); }, a, b);   \
+#define FACULA_PER_LANE(name)                                              \
+  template <class T>                                                       \
+  FACULA_FN Vec<T> name(Vec<T> a, Vec<T> b) {                              \
+    return cpu::per_lane([](T x, T y) { return math::name(x, y); }, a, b); \
   }
 FACULA_PER_LANE(fmod)
 FACULA_PER_LANE(remainder)

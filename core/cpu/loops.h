@@ -1,8 +1,9 @@
 // Loops that kernels are made of.
 //
 // Note [One formula, any layout]
-// Floating formulas run over vectors only. Operands that are not contiguous, or are of 16 bits, are gathered into blocks
-// of their wide type first: so every layout gives the same bits, and a formula is compiled once per width.
+// Floating formulas run over vectors only. Operands that are not contiguous, or are of 16 bits, are
+// gathered into blocks of their wide type first: so every layout gives the same bits, and a formula
+// is compiled once per width.
 #pragma once
 #include <array>
 
@@ -57,11 +58,13 @@ struct Stream {
   Vec<W> value;
   explicit Stream(const W* p) : from(p), value(kIsNumber ? Vec<W>(*p) : Vec<W>(W(0))) {}
   FACULA_FN Vec<W> at(int64_t i) const { return kIsNumber ? value : Vec<W>::load(from + i); }
-  FACULA_FN Vec<W> at(int64_t i, int64_t n) const { return kIsNumber ? value : Vec<W>::load(from + i, n); }
+  FACULA_FN Vec<W> at(int64_t i, int64_t n) const {
+    return kIsNumber ? value : Vec<W>::load(from + i, n);
+  }
 };
 
-// y[i] = f(streams[i]...), the last vector in part. Not inlined and with one call of f, whose code may be long: all dtypes
-// and layouts of a width share it.
+// y[i] = f(streams[i]...), the last vector in part. Not inlined and with one call of f, whose code
+// may be long: all dtypes and layouts of a width share it.
 template <class W, class F, class... Streams>
 __attribute__((noinline)) void map_vectors(W* y, int64_t n, F f, const Streams&... streams) {
   constexpr int64_t lanes = Vec<W>::kLanes;
@@ -77,8 +80,8 @@ __attribute__((noinline)) void map_vectors(W* y, int64_t n, F f, const Streams&.
   }
 }
 
-// y[i] = f(x[i]) for numbers of any type. Contiguous operands get their own loop, which the compiler turns into vector
-// code; y may be x itself, so it must not look for overlap.
+// y[i] = f(x[i]) for numbers of any type. Contiguous operands get their own loop, which the
+// compiler turns into vector code; y may be x itself, so it must not look for overlap.
 template <class Out, class In, class F>
 inline void map1(char** data, const int64_t* strides, int64_t n, F f) {
   if (strides[0] == sizeof(Out) && strides[1] == sizeof(In)) {
@@ -93,7 +96,8 @@ inline void map1(char** data, const int64_t* strides, int64_t n, F f) {
     *reinterpret_cast<Out*>(y) = f(*reinterpret_cast<const In*>(x));
 }
 
-// y[i] = f(a[i], b[i]), with loops of their own for contiguous operands and for one that is a single number.
+// y[i] = f(a[i], b[i]), with loops of their own for contiguous operands and for one that is a
+// single number.
 template <class Out, class In, class F>
 inline void map2(char** data, const int64_t* strides, int64_t n, F f) {
   constexpr int64_t size = sizeof(In);
@@ -121,7 +125,8 @@ inline void map2(char** data, const int64_t* strides, int64_t n, F f) {
   }
   char *py = data[0], *pa = data[1], *pb = data[2];
   for (int64_t i = 0; i < n; ++i, py += strides[0], pa += strides[1], pb += strides[2])
-    *reinterpret_cast<Out*>(py) = f(*reinterpret_cast<const In*>(pa), *reinterpret_cast<const In*>(pb));
+    *reinterpret_cast<Out*>(py) =
+        f(*reinterpret_cast<const In*>(pa), *reinterpret_cast<const In*>(pb));
 }
 
 // y[i] = f(x[i]) in the lanes of E.
@@ -132,7 +137,8 @@ inline void map_unary(char** data, const int64_t* strides, int64_t n, F f) {
   } else {
     using W = Wide<E>;
     if (std::is_same_v<E, W> && strides[0] == sizeof(E) && strides[1] == sizeof(E)) {
-      map_vectors(reinterpret_cast<W*>(data[0]), n, f, Stream<W, false>(reinterpret_cast<const W*>(data[1])));
+      map_vectors(reinterpret_cast<W*>(data[0]), n, f,
+                  Stream<W, false>(reinterpret_cast<const W*>(data[1])));
       return;
     }
     W block[kBlock];
@@ -147,7 +153,8 @@ inline void map_unary(char** data, const int64_t* strides, int64_t n, F f) {
 
 // An operand of map_binary, a block of it.
 template <class E>
-inline void gather_operand(Wide<E>* to, const char* from, int64_t stride, int64_t begin, int64_t n, bool is_wide) {
+inline void gather_operand(Wide<E>* to, const char* from, int64_t stride, int64_t begin, int64_t n,
+                           bool is_wide) {
   if (is_reduced_float_v<E> && is_wide) {
     gather<Wide<E>>(to, from, 0, n);
   } else {
@@ -157,7 +164,8 @@ inline void gather_operand(Wide<E>* to, const char* from, int64_t stride, int64_
 
 // y[i] = f(a[i], b[i]) in the lanes of E.
 template <class E, class F>
-inline void map_binary(char** data, const int64_t* strides, int64_t n, const BinaryParams& params, F f) {
+inline void map_binary(char** data, const int64_t* strides, int64_t n, const BinaryParams& params,
+                       F f) {
   if constexpr (!is_floating_v<E>) {
     map2<E, E>(data, strides, n, f);
   } else {
@@ -168,8 +176,10 @@ inline void map_binary(char** data, const int64_t* strides, int64_t n, const Bin
       const W *a = reinterpret_cast<const W*>(data[1]), *b = reinterpret_cast<const W*>(data[2]);
       if (strides[1] == size && strides[2] == size)
         return map_vectors(y, n, f, Stream<W, false>(a), Stream<W, false>(b));
-      if (strides[1] == size && strides[2] == 0) return map_vectors(y, n, f, Stream<W, false>(a), Stream<W, true>(b));
-      if (strides[1] == 0 && strides[2] == size) return map_vectors(y, n, f, Stream<W, true>(a), Stream<W, false>(b));
+      if (strides[1] == size && strides[2] == 0)
+        return map_vectors(y, n, f, Stream<W, false>(a), Stream<W, true>(b));
+      if (strides[1] == 0 && strides[2] == size)
+        return map_vectors(y, n, f, Stream<W, true>(a), Stream<W, false>(b));
     }
     W a[kBlock], b[kBlock];
     for (int64_t begin = 0; begin < n; begin += kBlock) {
@@ -188,16 +198,19 @@ inline void map_ternary(char** data, const int64_t* strides, int64_t n, F f) {
   constexpr int64_t size = sizeof(E);
   if constexpr (!is_floating_v<E>) {
     for (int64_t i = 0; i < n; ++i)
-      *reinterpret_cast<E*>(data[0] + i * strides[0]) = f(*reinterpret_cast<const E*>(data[1] + i * strides[1]),
-                                                          *reinterpret_cast<const E*>(data[2] + i * strides[2]),
-                                                          *reinterpret_cast<const E*>(data[3] + i * strides[3]));
+      *reinterpret_cast<E*>(data[0] + i * strides[0]) =
+          f(*reinterpret_cast<const E*>(data[1] + i * strides[1]),
+            *reinterpret_cast<const E*>(data[2] + i * strides[2]),
+            *reinterpret_cast<const E*>(data[3] + i * strides[3]));
   } else {
     using W = Wide<E>;
     using Numbers = Stream<W, false>;
-    bool is_dense = strides[0] == size && strides[1] == size && strides[2] == size && strides[3] == size;
+    bool is_dense =
+        strides[0] == size && strides[1] == size && strides[2] == size && strides[3] == size;
     if (std::is_same_v<E, W> && is_dense) {
       map_vectors(reinterpret_cast<W*>(data[0]), n, f, Numbers(reinterpret_cast<const W*>(data[1])),
-                  Numbers(reinterpret_cast<const W*>(data[2])), Numbers(reinterpret_cast<const W*>(data[3])));
+                  Numbers(reinterpret_cast<const W*>(data[2])),
+                  Numbers(reinterpret_cast<const W*>(data[3])));
       return;
     }
     W a[kBlock], b[kBlock], c[kBlock];

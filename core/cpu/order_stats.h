@@ -13,7 +13,8 @@ enum class Pick {
   Mode,       // the smallest of the most frequent values, where it is last
 };
 
-// The place in `x` (n > 0 elements of float32, float64 or int64) of the element asked for; k counts from 0.
+// The place in `x` (n > 0 elements of float32, float64 or int64) of the element asked for; k counts
+// from 0.
 int64_t pick_index(Pick pick, DType dtype, const void* x, int64_t n, int64_t k);
 
 // The places of the elements in ascending order; returns how many are not NaN.

@@ -12,7 +12,8 @@ inline namespace FACULA_ISA {
 namespace {
 
 template <class T>
-constexpr bool kHasVec = std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, int64_t>;
+constexpr bool kHasVec =
+    std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, int64_t>;
 
 template <class T>
 inline bool is_nan(T x) {
@@ -44,7 +45,8 @@ struct Multiply {
 struct Larger {
   template <class T>
   static T first() {
-    return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+    return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
+                                                : std::numeric_limits<T>::lowest();
   }
   template <class T>
   static FACULA_FN T join(T a, T b) {
@@ -58,7 +60,8 @@ struct Larger {
 struct Smaller {
   template <class T>
   static T first() {
-    return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+    return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity()
+                                                : std::numeric_limits<T>::max();
   }
   template <class T>
   static FACULA_FN T join(T a, T b) {
@@ -135,7 +138,8 @@ inline A join_halves(A* values, int n) {
   return values[0];
 }
 
-// Four vectors side by side hide the latency of the addition; each lane adds 64 elements at most, then lanes join in a tree.
+// Four vectors side by side hide the latency of the addition; each lane adds 64 elements at most,
+// then lanes join in a tree.
 template <class T, class Map, class Join>
 inline T fold_vectors(const T* x, int64_t n) {
   using V = Vec<T>;
@@ -180,7 +184,8 @@ struct Fold {
         return;
       }
     }
-    y = fold_elements(x, n, Join::template first<A>(), [](T v) { return Map::of(v); }, Join());
+    y = fold_elements(
+        x, n, Join::template first<A>(), [](T v) { return Map::of(v); }, Join());
   }
 
   static FACULA_FN void add_rows(const T* x, int64_t row_stride, int n_rows, int64_t n, A* y) {
@@ -191,7 +196,8 @@ struct Fold {
         V a = V::load(y + j);
         if (n_rows == 4) {
           V r0 = Map::of(V::load(x + j)), r1 = Map::of(V::load(x + row_stride + j));
-          V r2 = Map::of(V::load(x + 2 * row_stride + j)), r3 = Map::of(V::load(x + 3 * row_stride + j));
+          V r2 = Map::of(V::load(x + 2 * row_stride + j)),
+            r3 = Map::of(V::load(x + 3 * row_stride + j));
           a = Join::join(a, Join::join(Join::join(r0, r1), Join::join(r2, r3)));
         } else {
           a = Join::join(a, Map::of(V::load(x + j)));
@@ -210,7 +216,8 @@ struct Fold {
     }
   }
 
-  static void columns(const void* from, int64_t row_stride, int64_t n_rows, int64_t n, int64_t, void* acc, const ReduceParams&) {
+  static void columns(const void* from, int64_t row_stride, int64_t n_rows, int64_t n, int64_t,
+                      void* acc, const ReduceParams&) {
     const T* x = static_cast<const T*>(from);
     A* y = static_cast<A*>(acc);
     std::fill_n(y, n, Join::template first<A>());
@@ -231,7 +238,8 @@ struct Fold {
 
   static constexpr int64_t kNarrow = 32;
   static constexpr int64_t kBeside = 8;
-  static FACULA_FN void add_all_rows(const T* x, int64_t row_stride, int64_t n_rows, int64_t n, A* y) {
+  static FACULA_FN void add_all_rows(const T* x, int64_t row_stride, int64_t n_rows, int64_t n,
+                                     A* y) {
     int64_t r = 0;
     for (; r + 4 <= n_rows; r += 4) add_rows(x + r * row_stride, row_stride, 4, n, y);
     for (; r < n_rows; ++r) add_rows(x + r * row_stride, row_stride, 1, n, y);
@@ -248,17 +256,26 @@ struct Fold {
   }
 
   static void finish_root(const void* acc, int64_t n, void* values, void*, const ReduceParams&) {
-    for (int64_t i = 0; i < n; ++i) static_cast<A*>(values)[i] = std::sqrt(static_cast<const A*>(acc)[i]);
+    for (int64_t i = 0; i < n; ++i)
+      static_cast<A*>(values)[i] = std::sqrt(static_cast<const A*>(acc)[i]);
   }
 
-  static void finish_mean(const void* acc, int64_t n, void* values, void*, const ReduceParams& params) {
+  static void finish_mean(const void* acc, int64_t n, void* values, void*,
+                          const ReduceParams& params) {
     auto divisor = static_cast<decltype(std::abs(A()))>(params.divisor);
-    for (int64_t i = 0; i < n; ++i) static_cast<A*>(values)[i] = static_cast<const A*>(acc)[i] / divisor;
+    for (int64_t i = 0; i < n; ++i)
+      static_cast<A*>(values)[i] = static_cast<const A*>(acc)[i] / divisor;
   }
 
-  static constexpr ReduceKernel kernel() { return {sizeof(A), DTypeOf<A>::value, row, columns, combine, finish}; }
-  static constexpr ReduceKernel mean_kernel() { return {sizeof(A), DTypeOf<A>::value, row, columns, combine, finish_mean}; }
-  static constexpr ReduceKernel root_kernel() { return {sizeof(A), DTypeOf<A>::value, row, columns, combine, finish_root}; }
+  static constexpr ReduceKernel kernel() {
+    return {sizeof(A), DTypeOf<A>::value, row, columns, combine, finish};
+  }
+  static constexpr ReduceKernel mean_kernel() {
+    return {sizeof(A), DTypeOf<A>::value, row, columns, combine, finish_mean};
+  }
+  static constexpr ReduceKernel root_kernel() {
+    return {sizeof(A), DTypeOf<A>::value, row, columns, combine, finish_root};
+  }
 };
 
 // The p-norm for an arbitrary p.
@@ -268,9 +285,11 @@ struct PowerSum {
 
   static void row(const void* from, int64_t n, int64_t, void* acc, const ReduceParams& params) {
     A p = static_cast<A>(params.p);
-    *static_cast<A*>(acc) = fold_elements(static_cast<const T*>(from), n, A(0), [p](T v) { return std::pow(std::abs(v), p); }, Add());
+    *static_cast<A*>(acc) = fold_elements(
+        static_cast<const T*>(from), n, A(0), [p](T v) { return std::pow(std::abs(v), p); }, Add());
   }
-  static void columns(const void* from, int64_t row_stride, int64_t n_rows, int64_t n, int64_t, void* acc, const ReduceParams& params) {
+  static void columns(const void* from, int64_t row_stride, int64_t n_rows, int64_t n, int64_t,
+                      void* acc, const ReduceParams& params) {
     const T* x = static_cast<const T*>(from);
     A* y = static_cast<A*>(acc);
     A p = static_cast<A>(params.p);
@@ -280,7 +299,8 @@ struct PowerSum {
   }
   static void finish(const void* acc, int64_t n, void* values, void*, const ReduceParams& params) {
     A inverse = static_cast<A>(1 / params.p);
-    for (int64_t i = 0; i < n; ++i) static_cast<A*>(values)[i] = std::pow(static_cast<const A*>(acc)[i], inverse);
+    for (int64_t i = 0; i < n; ++i)
+      static_cast<A*>(values)[i] = std::pow(static_cast<const A*>(acc)[i], inverse);
   }
   static constexpr ReduceKernel kernel() {
     return {sizeof(A), DTypeOf<A>::value, row, columns, Fold<A, Itself, Add>::combine, finish};
@@ -301,7 +321,8 @@ struct Arg {
     return !(Join::join(value, later) == value) && !is_nan(value);
   }
 
-  static void row(const void* from, int64_t n, int64_t first, void* acc, const ReduceParams& params) {
+  static void row(const void* from, int64_t n, int64_t first, void* acc,
+                  const ReduceParams& params) {
     const T* x = static_cast<const T*>(from);
     T best;
     Fold<T, Itself, Join>::row(from, n, 0, &best, params);
@@ -313,7 +334,8 @@ struct Arg {
     }
     *static_cast<A*>(acc) = {x[i], first + i};
   }
-  static void columns(const void* from, int64_t row_stride, int64_t n_rows, int64_t n, int64_t first, void* acc, const ReduceParams&) {
+  static void columns(const void* from, int64_t row_stride, int64_t n_rows, int64_t n,
+                      int64_t first, void* acc, const ReduceParams&) {
     const T* x = static_cast<const T*>(from);
     A* y = static_cast<A*>(acc);
     for (int64_t j = 0; j < n; ++j) y[j] = {x[j], first};
@@ -336,7 +358,9 @@ struct Arg {
       static_cast<int64_t*>(seconds)[i] = y[i].index;
     }
   }
-  static constexpr ReduceKernel kernel() { return {sizeof(A), DTypeOf<T>::value, row, columns, combine, finish}; }
+  static constexpr ReduceKernel kernel() {
+    return {sizeof(A), DTypeOf<T>::value, row, columns, combine, finish};
+  }
 };
 
 // any and all, over bytes that are 0 or 1.
@@ -349,7 +373,8 @@ struct Truth {
     for (int64_t i = 0; i < n; ++i) y = kAll ? y & x[i] : y | x[i];
     *static_cast<B*>(acc) = y;
   }
-  static void columns(const void* from, int64_t row_stride, int64_t n_rows, int64_t n, int64_t, void* acc, const ReduceParams&) {
+  static void columns(const void* from, int64_t row_stride, int64_t n_rows, int64_t n, int64_t,
+                      void* acc, const ReduceParams&) {
     const B* x = static_cast<const B*>(from);
     std::fill_n(static_cast<B*>(acc), n, B(kAll));
     for (int64_t r = 0; r < n_rows; ++r) combine(acc, x + r * row_stride, n);
@@ -365,8 +390,8 @@ struct Truth {
   static constexpr ReduceKernel kernel() { return {1, DType::Bool, row, columns, combine, finish}; }
 };
 
-// Mean and sum of squared distances. Within a chunk both are computed in two passes; chunks join by the formula of Chan,
-// Golub and LeVeque, in double.
+// Mean and sum of squared distances. Within a chunk both are computed in two passes; chunks join by
+// the formula of Chan, Golub and LeVeque, in double.
 template <class T>
 struct Spread {
   struct A {
@@ -378,15 +403,20 @@ struct Spread {
   static void row(const void* from, int64_t n, int64_t, void* acc, const ReduceParams&) {
     const T* x = static_cast<const T*>(from);
     T origin = n > 0 ? x[0] : T(0);
-    double off = static_cast<double>(fold_elements(x, n, T(0), [origin](T v) { return v - origin; }, Add())) / static_cast<double>(n);
+    double off = static_cast<double>(fold_elements(
+                     x, n, T(0), [origin](T v) { return v - origin; }, Add())) /
+                 static_cast<double>(n);
     T centre = static_cast<T>(off);
-    T squares = fold_elements(x, n, T(0), [=](T v) { return (v - origin - centre) * (v - origin - centre); }, Add());
+    T squares = fold_elements(
+        x, n, T(0), [=](T v) { return (v - origin - centre) * (v - origin - centre); }, Add());
     // The centre was rounded to T: what that adds to the squares is taken off again.
     double rounding = off - static_cast<double>(centre);
-    double exact = std::max(static_cast<double>(squares) - static_cast<double>(n) * rounding * rounding, 0.0);
+    double exact =
+        std::max(static_cast<double>(squares) - static_cast<double>(n) * rounding * rounding, 0.0);
     *static_cast<A*>(acc) = {static_cast<double>(origin) + off, exact, static_cast<double>(n)};
   }
-  static void columns(const void* from, int64_t row_stride, int64_t n_rows, int64_t n, int64_t, void* acc, const ReduceParams&) {
+  static void columns(const void* from, int64_t row_stride, int64_t n_rows, int64_t n, int64_t,
+                      void* acc, const ReduceParams&) {
     const T* x = static_cast<const T*>(from);
     A* y = static_cast<A*>(acc);
     constexpr int64_t kBlock = 64;
@@ -395,14 +425,16 @@ struct Spread {
       double origin[kBlock], off[kBlock] = {}, squares[kBlock] = {};
       for (int64_t j = 0; j < width; ++j) origin[j] = static_cast<double>(x[j0 + j]);
       for (int64_t r = 1; r < n_rows; ++r)
-        for (int64_t j = 0; j < width; ++j) off[j] += static_cast<double>(x[r * row_stride + j0 + j]) - origin[j];
+        for (int64_t j = 0; j < width; ++j)
+          off[j] += static_cast<double>(x[r * row_stride + j0 + j]) - origin[j];
       for (int64_t j = 0; j < width; ++j) off[j] /= static_cast<double>(n_rows);
       for (int64_t r = 0; r < n_rows; ++r)
         for (int64_t j = 0; j < width; ++j) {
           double distance = static_cast<double>(x[r * row_stride + j0 + j]) - origin[j] - off[j];
           squares[j] += distance * distance;
         }
-      for (int64_t j = 0; j < width; ++j) y[j0 + j] = {origin[j] + off[j], squares[j], static_cast<double>(n_rows)};
+      for (int64_t j = 0; j < width; ++j)
+        y[j0 + j] = {origin[j] + off[j], squares[j], static_cast<double>(n_rows)};
     }
   }
   static void combine(void* acc, const void* later, int64_t n) {
@@ -410,10 +442,12 @@ struct Spread {
     const A* z = static_cast<const A*>(later);
     for (int64_t i = 0; i < n; ++i) {
       double count = y[i].n + z[i].n, share = z[i].n / count, apart = z[i].mean - y[i].mean;
-      y[i] = {y[i].mean + apart * share, y[i].squares + z[i].squares + apart * apart * y[i].n * share, count};
+      y[i] = {y[i].mean + apart * share,
+              y[i].squares + z[i].squares + apart * apart * y[i].n * share, count};
     }
   }
-  static void finish(const void* acc, int64_t n, void* values, void* seconds, const ReduceParams& params) {
+  static void finish(const void* acc, int64_t n, void* values, void* seconds,
+                     const ReduceParams& params) {
     const A* y = static_cast<const A*>(acc);
     for (int64_t i = 0; i < n; ++i) {
       double variance = y[i].squares / params.divisor;
@@ -421,7 +455,9 @@ struct Spread {
       static_cast<double*>(seconds)[i] = y[i].mean;
     }
   }
-  static constexpr ReduceKernel kernel() { return {sizeof(A), DType::Float64, row, columns, combine, finish}; }
+  static constexpr ReduceKernel kernel() {
+    return {sizeof(A), DType::Float64, row, columns, combine, finish};
+  }
 };
 
 using Row = std::array<ReduceKernel, kNumDTypes>;

@@ -1,5 +1,6 @@
-// Kernels of reductions. They read values of a wide dtype (float32, float64, int64, complex; bool for any and all), a chunk
-// at a time; core/ops/reduction.cpp walks the tensor, converts other dtypes on the way and joins the chunks in a fixed tree.
+// Kernels of reductions. They read values of a wide dtype (float32, float64, int64, complex; bool
+// for any and all), a chunk at a time; core/ops/reduction.cpp walks the tensor, converts other
+// dtypes on the way and joins the chunks in a fixed tree.
 #pragma once
 #include <array>
 
@@ -25,7 +26,8 @@ enum class ReduceOp : int {
   NormP,    // params.p
   NormMax,  // largest magnitude
   NormMin,
-  Moments,  // variance: squared distances from the mean / params.divisor; the second result is the mean
+  Moments,  // variance: squared distances from the mean / params.divisor; the second result is the
+            // mean
   count
 };
 
@@ -35,7 +37,8 @@ struct ReduceParams {
   bool takes_root = false;  // of the variance
 };
 
-// The longest pieces that a kernel gets at once. Rows may be more where they are narrow: kReduceChunk elements in all.
+// The longest pieces that a kernel gets at once. Rows may be more where they are narrow:
+// kReduceChunk elements in all.
 constexpr int64_t kReduceChunk = 4096;
 constexpr int64_t kReduceRows = 64;
 constexpr int64_t kReduceColumns = 512;
@@ -44,15 +47,19 @@ constexpr int64_t kMaxAccumulatorBytes = 24;
 struct ReduceKernel {
   int64_t accumulator_bytes = 0;
   DType value_dtype = DType::Float32;  // of what finish() writes
-  // The reduction of n contiguous elements, of which the first has this number within the whole reduction.
-  void (*row)(const void* x, int64_t n, int64_t first, void* accumulator, const ReduceParams& params) = nullptr;
+  // The reduction of n contiguous elements, of which the first has this number within the whole
+  // reduction.
+  void (*row)(const void* x, int64_t n, int64_t first, void* accumulator,
+              const ReduceParams& params) = nullptr;
   // The same for each of n_columns neighbours, over rows that are row_stride elements apart.
-  void (*columns)(const void* x, int64_t row_stride, int64_t n_rows, int64_t n_columns, int64_t first, void* accumulators,
-                  const ReduceParams& params) = nullptr;
+  void (*columns)(const void* x, int64_t row_stride, int64_t n_rows, int64_t n_columns,
+                  int64_t first, void* accumulators, const ReduceParams& params) = nullptr;
   // Joins n accumulators with those of elements that come later.
   void (*combine)(void* accumulators, const void* later, int64_t n) = nullptr;
-  // Writes n values, and where `seconds` is not null the second results: indices (int64) or means (double).
-  void (*finish)(const void* accumulators, int64_t n, void* values, void* seconds, const ReduceParams& params) = nullptr;
+  // Writes n values, and where `seconds` is not null the second results: indices (int64) or means
+  // (double).
+  void (*finish)(const void* accumulators, int64_t n, void* values, void* seconds,
+                 const ReduceParams& params) = nullptr;
   bool is_null() const { return row == nullptr; }
 };
 

@@ -2,7 +2,6 @@
 
 #include <vector>
 
-
 namespace facula::cpu {
 inline namespace FACULA_ISA {
 
@@ -15,9 +14,10 @@ inline T& at(char* data, int64_t stride, int64_t i) {
 
 // Running totals are kept one size wider than the elements, as PyTorch does.
 template <class T>
-using Running = std::conditional_t<is_reduced_float_v<T>, float,
-                                   std::conditional_t<std::is_same_v<T, float>, double,
-                                                      std::conditional_t<std::is_same_v<T, Complex64>, Complex128, T>>>;
+using Running = std::conditional_t<
+    is_reduced_float_v<T>, float,
+    std::conditional_t<std::is_same_v<T, float>, double,
+                       std::conditional_t<std::is_same_v<T, Complex64>, Complex128, T>>>;
 
 template <class T>
 struct CumsumKernel {
@@ -64,19 +64,24 @@ inline void cumulate_extremum(char** data, const int64_t* strides, int64_t n) {
 template <class T>
 struct CummaxKernel {
   static constexpr bool kIsDefined = !is_complex_v<T>;
-  static void loop(char** data, const int64_t* strides, int64_t n, const void*) { cumulate_extremum<T, true>(data, strides, n); }
+  static void loop(char** data, const int64_t* strides, int64_t n, const void*) {
+    cumulate_extremum<T, true>(data, strides, n);
+  }
 };
 template <class T>
 struct CumminKernel {
   static constexpr bool kIsDefined = !is_complex_v<T>;
-  static void loop(char** data, const int64_t* strides, int64_t n, const void*) { cumulate_extremum<T, false>(data, strides, n); }
+  static void loop(char** data, const int64_t* strides, int64_t n, const void*) {
+    cumulate_extremum<T, false>(data, strides, n);
+  }
 };
 
 // Note [Derivative of a running product]
-// y_k = x_0 ... x_k. With P_i = x_0 ... x_(i-1) and R_i = sum over k >= i of g_k x_(i+1) ... x_k, the gradient is P_i R_i, and
-// R_i = g_i + x_(i+1) R_(i+1): no division, so zeros need no care.
-// Its own derivative, for gradients h of those gradients: with A_i = h_i P_i + x_i A_(i-1), the gradient of g_i is A_i, and that
-// of x_i is A_(i-1) R_i (by R) + P_i U_i (by P), where U_i = h_(i+1) R_(i+1) + x_(i+1) U_(i+1).
+// y_k = x_0 ... x_k. With P_i = x_0 ... x_(i-1) and R_i = sum over k >= i of g_k x_(i+1) ... x_k,
+// the gradient is P_i R_i, and R_i = g_i + x_(i+1) R_(i+1): no division, so zeros need no care. Its
+// own derivative, for gradients h of those gradients: with A_i = h_i P_i + x_i A_(i-1), the
+// gradient of g_i is A_i, and that of x_i is A_(i-1) R_i (by R) + P_i U_i (by P), where U_i =
+// h_(i+1) R_(i+1) + x_(i+1) U_(i+1).
 template <class T>
 struct CumprodBackwardKernel {
   static constexpr bool kIsDefined = is_floating_v<T> || is_complex_v<T>;
@@ -136,8 +141,8 @@ constexpr ScanTable::Row row() {
 
 extern const ScanTable scan_table;
 const ScanTable scan_table = {
-    row<CumsumKernel>(), row<CumprodKernel>(), row<CummaxKernel>(), row<CumminKernel>(),
-    row<CumprodBackwardKernel>(), row<CumprodDoubleBackwardKernel>(),
+    row<CumsumKernel>(), row<CumprodKernel>(),         row<CummaxKernel>(),
+    row<CumminKernel>(), row<CumprodBackwardKernel>(), row<CumprodDoubleBackwardKernel>(),
 };
 
 }  // namespace FACULA_ISA

@@ -1,4 +1,5 @@
-// Loops along a line, each by dtype. Operand 0 is written; strides may be negative (a line read from its end).
+// Loops along a line, each by dtype. Operand 0 is written; strides may be negative (a line read
+// from its end).
 #pragma once
 #include <array>
 

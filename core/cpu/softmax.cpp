@@ -10,7 +10,8 @@ inline namespace FACULA_ISA {
 
 namespace {
 
-// Each lambda is called twice, for whole vectors and for the rest; inlined, the first call knows that its vectors are whole.
+// Each lambda is called twice, for whole vectors and for the rest; inlined, the first call knows
+// that its vectors are whole.
 #define FACULA_INLINE __attribute__((always_inline))
 
 // S is the stored element, T what it is computed in.
@@ -19,7 +20,8 @@ struct Softmax {
   using T = Wide<S>;
   using V = Vec<T>;
   static constexpr int64_t L = V::kLanes;
-  // Results of half precision are too coarse to hold the exponentials between two passes: they are computed again.
+  // Results of half precision are too coarse to hold the exponentials between two passes: they are
+  // computed again.
   static constexpr bool kRecomputes = !std::is_same_v<S, T>;
 
   static FACULA_FN T sum_of(V x) {
@@ -61,7 +63,9 @@ struct Softmax {
     int64_t i = 0;
     for (; i + 4 * L <= size; i += 4 * L)
       for (int64_t k = 0; k < 4; ++k) high[k] = max(high[k], V::load(x + i + k * L));
-    walk(size - i, [&](int64_t at, int64_t n) FACULA_INLINE { high[0] = max(high[0], keep(load(x + i + at, n), n, -math::infinity<T>())); });
+    walk(size - i, [&](int64_t at, int64_t n) FACULA_INLINE {
+      high[0] = max(high[0], keep(load(x + i + at, n), n, -math::infinity<T>()));
+    });
     return max_of(max(max(high[0], high[1]), max(high[2], high[3])));
   }
 
@@ -83,23 +87,29 @@ struct Softmax {
   static void log_softmax_row(S* y, const S* x, int64_t size) {
     V high = V(row_max(x, size));
     V total = V(T(0));
-    walk(size, [&](int64_t i, int64_t n) FACULA_INLINE { total += keep(math::exp(load(x + i, n) - high), n, T(0)); });
+    walk(size, [&](int64_t i, int64_t n)
+                   FACULA_INLINE { total += keep(math::exp(load(x + i, n) - high), n, T(0)); });
     V shift = V(math::log(sum_of(total)));
-    walk(size, [&](int64_t i, int64_t n) FACULA_INLINE { store(load(x + i, n) - high - shift, y + i, n); });
+    walk(size, [&](int64_t i, int64_t n)
+                   FACULA_INLINE { store(load(x + i, n) - high - shift, y + i, n); });
   }
 
   static void softmax_backward_row(S* gx, const S* g, const S* y, int64_t size) {
     V total = V(T(0));
-    walk(size, [&](int64_t i, int64_t n) FACULA_INLINE { total += load(g + i, n) * load(y + i, n); });
+    walk(size,
+         [&](int64_t i, int64_t n) FACULA_INLINE { total += load(g + i, n) * load(y + i, n); });
     V dot = V(sum_of(total));
-    walk(size, [&](int64_t i, int64_t n) FACULA_INLINE { store(load(y + i, n) * (load(g + i, n) - dot), gx + i, n); });
+    walk(size, [&](int64_t i, int64_t n)
+                   FACULA_INLINE { store(load(y + i, n) * (load(g + i, n) - dot), gx + i, n); });
   }
 
   static void log_softmax_backward_row(S* gx, const S* g, const S* y, int64_t size) {
     V total = V(T(0));
     walk(size, [&](int64_t i, int64_t n) FACULA_INLINE { total += load(g + i, n); });
     V sum = V(sum_of(total));
-    walk(size, [&](int64_t i, int64_t n) FACULA_INLINE { store(load(g + i, n) - math::exp(load(y + i, n)) * sum, gx + i, n); });
+    walk(size, [&](int64_t i, int64_t n) FACULA_INLINE {
+      store(load(g + i, n) - math::exp(load(y + i, n)) * sum, gx + i, n);
+    });
   }
 
   // ---- a column per lane: n of them, rows `step` elements apart
@@ -129,14 +139,16 @@ struct Softmax {
     for (int64_t r = 0; r < size; ++r) store(load(x + r * step, n) - high - shift, y + r * step, n);
   }
 
-  static void softmax_backward_columns(S* gx, const S* g, const S* y, int64_t size, int64_t step, int64_t n) {
+  static void softmax_backward_columns(S* gx, const S* g, const S* y, int64_t size, int64_t step,
+                                       int64_t n) {
     V dot = V(T(0));
     for (int64_t r = 0; r < size; ++r) dot += load(g + r * step, n) * load(y + r * step, n);
     for (int64_t r = 0; r < size; ++r)
       store(load(y + r * step, n) * (load(g + r * step, n) - dot), gx + r * step, n);
   }
 
-  static void log_softmax_backward_columns(S* gx, const S* g, const S* y, int64_t size, int64_t step, int64_t n) {
+  static void log_softmax_backward_columns(S* gx, const S* g, const S* y, int64_t size,
+                                           int64_t step, int64_t n) {
     V sum = V(T(0));
     for (int64_t r = 0; r < size; ++r) sum += load(g + r * step, n);
     for (int64_t r = 0; r < size; ++r)
@@ -145,27 +157,33 @@ struct Softmax {
 
   // rows(offset) for each row, or columns(offset, n) for each vector of columns.
   template <class Rows, class Columns>
-  static FACULA_FN void for_each(SoftmaxShape shape, int64_t begin, int64_t end, Rows rows, Columns columns) {
+  static FACULA_FN void for_each(SoftmaxShape shape, int64_t begin, int64_t end, Rows rows,
+                                 Columns columns) {
     if (shape.inner == 1) {
       for (int64_t r = begin; r < end; ++r) rows(r * shape.size);
       return;
     }
     int64_t n_blocks = (shape.inner + kSoftmaxColumns - 1) / kSoftmaxColumns;
     for (int64_t b = begin; b < end; ++b) {
-      int64_t first = b % n_blocks * kSoftmaxColumns, last = std::min(first + kSoftmaxColumns, shape.inner);
+      int64_t first = b % n_blocks * kSoftmaxColumns,
+              last = std::min(first + kSoftmaxColumns, shape.inner);
       int64_t base = b / n_blocks * shape.size * shape.inner;
       for (int64_t j = first; j < last; j += L) columns(base + j, std::min(L, last - j));
     }
   }
 
-#define FACULA_SOFTMAX(name, ...)                                                                                       \
-  static void name(char* to, const char* from, const char* result, SoftmaxShape shape, int64_t begin, int64_t end) {   \
-    S* y = reinterpret_cast<S*>(to);                                                                                    \
-    const S* a = reinterpret_cast<const S*>(from);                                                                      \
-    [[maybe_unused]] const S* b = reinterpret_cast<const S*>(result);                                                   \
-    for_each(                                                                                                           \
-        shape, begin, end, [&](int64_t at) { name##_row(y + at, a + at __VA_ARGS__, shape.size); },                     \
-        [&](int64_t at, int64_t n) { name##_columns(y + at, a + at __VA_ARGS__, shape.size, shape.inner, n); });        \
+#define FACULA_SOFTMAX(name, ...)                                                      \
+  static void name(char* to, const char* from, const char* result, SoftmaxShape shape, \
+                   int64_t begin, int64_t end) {                                       \
+    S* y = reinterpret_cast<S*>(to);                                                   \
+    const S* a = reinterpret_cast<const S*>(from);                                     \
+    [[maybe_unused]] const S* b = reinterpret_cast<const S*>(result);                  \
+    for_each(                                                                          \
+        shape, begin, end,                                                             \
+        [&](int64_t at) { name##_row(y + at, a + at __VA_ARGS__, shape.size); },       \
+        [&](int64_t at, int64_t n) {                                                   \
+          name##_columns(y + at, a + at __VA_ARGS__, shape.size, shape.inner, n);      \
+        });                                                                            \
   }
 #define FACULA_B , b + at
   FACULA_SOFTMAX(softmax)
@@ -176,7 +194,8 @@ struct Softmax {
 #undef FACULA_SOFTMAX
 };
 
-constexpr SoftmaxTable::Row floating_row(SoftmaxKernel f16, SoftmaxKernel bf16, SoftmaxKernel f32, SoftmaxKernel f64) {
+constexpr SoftmaxTable::Row floating_row(SoftmaxKernel f16, SoftmaxKernel bf16, SoftmaxKernel f32,
+                                         SoftmaxKernel f64) {
   SoftmaxTable::Row row = {};
   row[static_cast<int>(DType::Float16)] = f16;
   row[static_cast<int>(DType::BFloat16)] = bf16;
@@ -188,10 +207,11 @@ constexpr SoftmaxTable::Row floating_row(SoftmaxKernel f16, SoftmaxKernel bf16, 
 }  // namespace
 
 extern const SoftmaxTable softmax_table;
-#define FACULA_ROW(name) \
-  floating_row(Softmax<Half>::name, Softmax<BFloat16>::name, Softmax<float>::name, Softmax<double>::name)
-const SoftmaxTable softmax_table = {FACULA_ROW(softmax), FACULA_ROW(log_softmax), FACULA_ROW(softmax_backward),
-                                    FACULA_ROW(log_softmax_backward)};
+#define FACULA_ROW(name)                                                           \
+  floating_row(Softmax<Half>::name, Softmax<BFloat16>::name, Softmax<float>::name, \
+               Softmax<double>::name)
+const SoftmaxTable softmax_table = {FACULA_ROW(softmax), FACULA_ROW(log_softmax),
+                                    FACULA_ROW(softmax_backward), FACULA_ROW(log_softmax_backward)};
 #undef FACULA_ROW
 
 }  // namespace FACULA_ISA

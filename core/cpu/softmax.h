@@ -1,4 +1,5 @@
-// Softmax and its kin over a (outer, size, inner) tensor, contiguous: the middle dimension is normalised.
+// Softmax and its kin over a (outer, size, inner) tensor, contiguous: the middle dimension is
+// normalised.
 #pragma once
 #include <array>
 
@@ -12,9 +13,11 @@ struct SoftmaxShape {
   int64_t inner;  // 1: rows are contiguous, else `inner` rows lie side by side
 };
 
-// `a` and `b` as the row needs them: softmax and log_softmax read a; the derivatives read the gradient a and the result b.
-// Rows [begin, end) for inner == 1; otherwise blocks of kSoftmaxColumns columns of the outer slices.
-using SoftmaxKernel = void (*)(char* y, const char* a, const char* b, SoftmaxShape shape, int64_t begin, int64_t end);
+// `a` and `b` as the row needs them: softmax and log_softmax read a; the derivatives read the
+// gradient a and the result b. Rows [begin, end) for inner == 1; otherwise blocks of
+// kSoftmaxColumns columns of the outer slices.
+using SoftmaxKernel = void (*)(char* y, const char* a, const char* b, SoftmaxShape shape,
+                               int64_t begin, int64_t end);
 
 constexpr int64_t kSoftmaxColumns = 64;
 

@@ -18,7 +18,8 @@ namespace {
   struct name##_kernel {                                                                        \
     static constexpr Kinds kinds_ = Kinds::kinds;                                               \
     static void loop(char** data, const int64_t* strides, int64_t n, const void* params) {      \
-      map_ternary<E>(data, strides, n, name##_formula<Lanes<E>>{number<E>(*static_cast<const Scalar*>(params))}); \
+      map_ternary<E>(data, strides, n,                                                          \
+                     name##_formula<Lanes<E>>{number<E>(*static_cast<const Scalar*>(params))}); \
     }                                                                                           \
   };
 #include "ops/ternary.def"
@@ -49,7 +50,8 @@ void where_loop(char** data, const int64_t* strides, int64_t n, const void*) {
     return;
   }
   for (int64_t i = 0; i < n; ++i) {
-    const char* from = condition[i * strides[1]] ? data[2] + i * strides[2] : data[3] + i * strides[3];
+    const char* from =
+        condition[i * strides[1]] ? data[2] + i * strides[2] : data[3] + i * strides[3];
     *reinterpret_cast<E*>(data[0] + i * strides[0]) = *reinterpret_cast<const E*>(from);
   }
 }

@@ -8,17 +8,17 @@ inline namespace FACULA_ISA {
 // Internal: the lists may have an operation of the same name.
 namespace {
 
-#define UNARY(name, node, kinds, formula, gradient)                                          \
-  template <class T>                                                                         \
-  struct name##_formula {                                                                    \
-    FACULA_FN T operator()(T x) const { return static_cast<T>(formula); }                    \
-  };                                                                                         \
-  template <class E>                                                                         \
-  struct name##_kernel {                                                                     \
-    static constexpr Kinds kinds_ = Kinds::kinds;                                            \
-    static void loop(char** data, const int64_t* strides, int64_t n, const void*) {          \
-      map_unary<E>(data, strides, n, name##_formula<Lanes<E>>{});                            \
-    }                                                                                        \
+#define UNARY(name, node, kinds, formula, gradient)                                 \
+  template <class T>                                                                \
+  struct name##_formula {                                                           \
+    FACULA_FN T operator()(T x) const { return static_cast<T>(formula); }           \
+  };                                                                                \
+  template <class E>                                                                \
+  struct name##_kernel {                                                            \
+    static constexpr Kinds kinds_ = Kinds::kinds;                                   \
+    static void loop(char** data, const int64_t* strides, int64_t n, const void*) { \
+      map_unary<E>(data, strides, n, name##_formula<Lanes<E>>{});                   \
+    }                                                                               \
   };
 #include "ops/unary.def"
 #undef UNARY

@@ -123,8 +123,9 @@ class CudaAllocator final : public Allocator {
   [[noreturn]] void fail_out_of_memory(int64_t nbytes) {
     size_t n_free = 0, n_total = 0;
     driver().memory_info(&n_free, &n_total);
-    fail(ErrorKind::OutOfMemory, "cuda: out of memory: tried to allocate ", mib(nbytes), " MiB on cuda:", index_, ", of whose ",
-         mib(static_cast<int64_t>(n_total)), " MiB ", mib(static_cast<int64_t>(n_free)), " MiB are free; tensors of this process hold ",
+    fail(ErrorKind::OutOfMemory, "cuda: out of memory: tried to allocate ", mib(nbytes),
+         " MiB on cuda:", index_, ", of whose ", mib(static_cast<int64_t>(n_total)), " MiB ",
+         mib(static_cast<int64_t>(n_free)), " MiB are free; tensors of this process hold ",
          mib(stats_.allocated_bytes), " MiB. Use smaller batches, or free tensors first.");
   }
   static int64_t mib(int64_t nbytes) { return (nbytes + kMiB - 1) / kMiB; }
@@ -133,14 +134,16 @@ class CudaAllocator final : public Allocator {
   void cut(Block* block, int64_t nbytes) {
     int64_t rest = block->nbytes - nbytes;
     if (rest < (block->is_small ? kAlignment : kSmall)) return;
-    Block* after = new Block{block->data + nbytes, rest, block->stream, block->is_small, true, block, block->after};
+    Block* after = new Block{
+        block->data + nbytes, rest, block->stream, block->is_small, true, block, block->after};
     if (block->after) block->after->before = after;
     block->after = after;
     block->nbytes = nbytes;
     pool(block->is_small).insert(after);
   }
 
-  // Of a block and the one after it, both free: one. Only that which was in its pool already is taken out of it.
+  // Of a block and the one after it, both free: one. Only that which was in its pool already is
+  // taken out of it.
   Block* merge(Block* block) {
     Block* after = block->after;
     pool(block->is_small).erase(block);
@@ -162,7 +165,8 @@ class CudaAllocator final : public Allocator {
           ++it;
           continue;
         }
-        check_result(driver().memory_free(reinterpret_cast<DevicePointer>(block->data)), "cuMemFree");
+        check_result(driver().memory_free(reinterpret_cast<DevicePointer>(block->data)),
+                     "cuMemFree");
         stats_.reserved_bytes -= block->nbytes;
         it = free->erase(it);
         delete block;

@@ -16,12 +16,14 @@ class CudaBackend final : public Backend {
   void* current_stream(Device device) override { return cuda::current_stream(device.index); }
   Device resolve(Device device) override { return resolve_device(device); }
 
-  void copy_bytes(void* to, Device to_device, const void* from, Device from_device, int64_t nbytes) override {
+  void copy_bytes(void* to, Device to_device, const void* from, Device from_device,
+                  int64_t nbytes) override {
     if (nbytes == 0) return;
     Device device = to_device.is_cpu() ? from_device : to_device;
     enter(device.index);
     void* stream = cuda::current_stream(device.index);
-    auto to_address = reinterpret_cast<DevicePointer>(to), from_address = reinterpret_cast<DevicePointer>(from);
+    auto to_address = reinterpret_cast<DevicePointer>(to),
+         from_address = reinterpret_cast<DevicePointer>(from);
     auto size = static_cast<size_t>(nbytes);
     const Driver& d = driver();
     Result result = kSuccess;
@@ -39,7 +41,8 @@ class CudaBackend final : public Backend {
       // What is queued on the other device may still write the source.
       synchronize(from_device.index);
       enter(device.index);
-      result = d.copy_between(to_address, context_of(to_device.index), from_address, context_of(from_device.index), size, stream);
+      result = d.copy_between(to_address, context_of(to_device.index), from_address,
+                              context_of(from_device.index), size, stream);
       synchronize_stream(device.index, stream);
     }
     check_result(result, "copying");

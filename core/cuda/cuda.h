@@ -1,5 +1,6 @@
-// The CUDA kernels that operations call. Pointers in a walk are device pointers, but for the host operands: 0-d tensors of
-// the CPU, which have kHostStride and whose values are passed as arguments of the kernel.
+// The CUDA kernels that operations call. Pointers in a walk are device pointers, but for the host
+// operands: 0-d tensors of the CPU, which have kHostStride and whose values are passed as arguments
+// of the kernel.
 #pragma once
 #include <string>
 #include <utility>
@@ -21,7 +22,8 @@ void register_backend();
 std::string unavailable_reason();
 
 void run_unary(UnaryOp op, DType dtype, const Walk& walk);
-void run_parametric(ParametricOp op, DType dtype, const Walk& walk, const Scalar* numbers);  // three of them
+void run_parametric(ParametricOp op, DType dtype, const Walk& walk,
+                    const Scalar* numbers);  // three of them
 void run_predicate(PredicateOp op, DType dtype, const Walk& walk);
 void run_binary(BinaryOp op, DType dtype, const Walk& walk, const cpu::BinaryParams& params);
 void run_compare(CompareOp op, DType dtype, const Walk& walk);
@@ -29,9 +31,11 @@ void run_ternary(TernaryOp op, DType dtype, const Walk& walk, Scalar p0);
 void run_where(DType dtype, const Walk& walk);
 void run_cast(DType from, DType to, const Walk& walk);
 
-// As facula::run_reduction, of a tensor on a GPU. Joined in a fixed tree, without atomics: the same bits in every run.
-void run_reduction(const char* op, cpu::ReduceOp which, const Tensor& x, uint64_t mask, DType read_dtype, const Tensor& values,
-                   const Tensor& seconds, const cpu::ReduceParams& params);
+// As facula::run_reduction, of a tensor on a GPU. Joined in a fixed tree, without atomics: the same
+// bits in every run.
+void run_reduction(const char* op, cpu::ReduceOp which, const Tensor& x, uint64_t mask,
+                   DType read_dtype, const Tensor& values, const Tensor& seconds,
+                   const cpu::ReduceParams& params);
 
 // As blas::gemm. Raises for the dtypes that cuBLASLt does not multiply.
 template <class T>

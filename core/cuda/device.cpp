@@ -30,7 +30,8 @@ Properties read_properties(int index) {
   check_result(d.device_memory(&nbytes, device), "cuDeviceTotalMem");
   check_result(d.device_attribute(&p.major, kMajor, device), "cuDeviceGetAttribute");
   check_result(d.device_attribute(&p.minor, kMinor, device), "cuDeviceGetAttribute");
-  check_result(d.device_attribute(&p.multi_processor_count, kMultiprocessors, device), "cuDeviceGetAttribute");
+  check_result(d.device_attribute(&p.multi_processor_count, kMultiprocessors, device),
+               "cuDeviceGetAttribute");
   p.name = name;
   p.total_memory = static_cast<int64_t>(nbytes);
   return p;
@@ -87,7 +88,8 @@ void* context_of(int index) {
   if (!contexts[index]) {
     int device;
     check_result(driver().device_get(&device, index), "cuDeviceGet");
-    check_result(driver().primary_context_retain(&contexts[index], device), "cuDevicePrimaryCtxRetain");
+    check_result(driver().primary_context_retain(&contexts[index], device),
+                 "cuDevicePrimaryCtxRetain");
   }
   return contexts[index];
 }

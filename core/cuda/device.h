@@ -23,12 +23,14 @@ int current_device();
 void set_current_device(int index);
 // Fills in the current device and checks the number.
 Device resolve_device(Device device);
-// The primary context of this device, shared with other libraries in the process; made at first use.
+// The primary context of this device, shared with other libraries in the process; made at first
+// use.
 void* context_of(int index);
 // Makes calls of the driver in this thread go to the device.
 void enter(int index);
 
-// The stream on which this thread's work on the device is queued. Null is the default stream, which waits for all others.
+// The stream on which this thread's work on the device is queued. Null is the default stream, which
+// waits for all others.
 void* current_stream(int index);
 void set_current_stream(int index, void* stream);
 

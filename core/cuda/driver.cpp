@@ -51,7 +51,8 @@ std::string describe(const Driver& d, Result result) {
   const char *name = nullptr, *text = nullptr;
   d.error_name(result, &name);
   d.error_text(result, &text);
-  return std::string(name ? name : "unknown error") + " (" + (text ? text : std::to_string(result)) + ")";
+  return std::string(name ? name : "unknown error") + " (" +
+         (text ? text : std::to_string(result)) + ")";
 }
 
 Loaded load_driver() {
@@ -89,15 +90,17 @@ const std::string& driver_problem() { return loaded_driver().problem; }
 
 const Driver& driver() {
   const Loaded& loaded = loaded_driver();
-  check(loaded.problem.empty(), "cuda: ", loaded.problem, ". Use device='cpu', or ask facula.cuda.is_available() first.");
+  check(loaded.problem.empty(), "cuda: ", loaded.problem,
+        ". Use device='cpu', or ask facula.cuda.is_available() first.");
   return loaded.driver;
 }
 
 void check_result(Result result, const char* what) {
   if (__builtin_expect(result == kSuccess, 1)) return;
-  fail(result == kOutOfMemory ? ErrorKind::OutOfMemory : ErrorKind::Runtime, "cuda: ", what, " failed: ",
-       describe(driver(), result),
-       ". Kernels run after their launch; with CUDA_LAUNCH_BLOCKING=1 the error is raised where it happens.");
+  fail(result == kOutOfMemory ? ErrorKind::OutOfMemory : ErrorKind::Runtime, "cuda: ", what,
+       " failed: ", describe(driver(), result),
+       ". Kernels run after their launch; with CUDA_LAUNCH_BLOCKING=1 the error is raised where it "
+       "happens.");
 }
 
 }  // namespace facula::cuda

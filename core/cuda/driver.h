@@ -1,5 +1,5 @@
-// The CUDA driver (libcuda), opened at first use. Declared here are the few functions that are used, so that building needs
-// no CUDA toolkit.
+// The CUDA driver (libcuda), opened at first use. Declared here are the few functions that are
+// used, so that building needs no CUDA toolkit.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +28,8 @@ struct Driver {
   Result (*copy_to_device)(DevicePointer to, const void* from, size_t nbytes, void* stream);
   Result (*copy_to_host)(void* to, DevicePointer from, size_t nbytes, void* stream);
   Result (*copy_on_device)(DevicePointer to, DevicePointer from, size_t nbytes, void* stream);
-  Result (*copy_between)(DevicePointer to, void* to_context, DevicePointer from, void* from_context, size_t nbytes, void* stream);
+  Result (*copy_between)(DevicePointer to, void* to_context, DevicePointer from, void* from_context,
+                         size_t nbytes, void* stream);
   Result (*stream_create)(void** stream, unsigned flags);
   Result (*stream_synchronize)(void* stream);
   Result (*stream_query)(void* stream);
@@ -41,8 +42,9 @@ struct Driver {
   Result (*event_elapsed)(float* milliseconds, void* start, void* end);
   Result (*module_load)(void** module, const void* image);
   Result (*module_function)(void** function, void* module, const char* name);
-  Result (*launch)(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
-                   unsigned block_z, unsigned shared_bytes, void* stream, void** arguments, void** extra);
+  Result (*launch)(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                   void* stream, void** arguments, void** extra);
   Result (*error_name)(Result error, const char** text);
   Result (*error_text)(Result error, const char** text);
 };
@@ -52,7 +54,8 @@ const std::string& driver_problem();
 // Fails with driver_problem() if there is one.
 const Driver& driver();
 
-// Raises for a failed call: what was being done, the driver's name of the error and its explanation.
+// Raises for a failed call: what was being done, the driver's name of the error and its
+// explanation.
 void check_result(Result result, const char* what);
 
 }  // namespace facula::cuda

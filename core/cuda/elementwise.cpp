@@ -13,8 +13,9 @@ namespace facula::cuda {
 namespace {
 
 // By dtype, as kernels/types.h names them.
-constexpr const char* kTypes[kNumDTypes] = {"bool",     "uint8_t", "int8_t",   "int16_t", "int32_t", "int64_t",
-                                            "Half", "BFloat16", "float",   "double",  nullptr,   nullptr};
+constexpr const char* kTypes[kNumDTypes] = {"bool",    "uint8_t", "int8_t", "int16_t",
+                                            "int32_t", "int64_t", "Half",   "BFloat16",
+                                            "float",   "double",  nullptr,  nullptr};
 
 struct FormulaText {
   const char* name;
@@ -61,14 +62,22 @@ constexpr const char* kEntryMacros[] = {"FACULA_DENSE", "FACULA_STRIDED", "FACUL
 
 FormulaText formula_of(Family family, int op) {
   switch (family) {
-    case Family::Unary: return kUnary[op];
-    case Family::Parametric: return kParametric[op];
-    case Family::Predicate: return kPredicate[op];
-    case Family::Binary: return kBinary[op];
-    case Family::Compare: return kCompare[op];
-    case Family::Ternary: return kTernary[op];
-    case Family::Where: return kWhere;
-    default: return kCast;
+    case Family::Unary:
+      return kUnary[op];
+    case Family::Parametric:
+      return kParametric[op];
+    case Family::Predicate:
+      return kPredicate[op];
+    case Family::Binary:
+      return kBinary[op];
+    case Family::Compare:
+      return kCompare[op];
+    case Family::Ternary:
+      return kTernary[op];
+    case Family::Where:
+      return kWhere;
+    default:
+      return kCast;
   }
 }
 
@@ -80,7 +89,8 @@ struct Key {
   Layout layout;
   uint64_t code(int index) const {
     uint64_t code = static_cast<uint64_t>(family);
-    for (int part : {op, static_cast<int>(dtype), static_cast<int>(out), static_cast<int>(layout), index})
+    for (int part :
+         {op, static_cast<int>(dtype), static_cast<int>(out), static_cast<int>(layout), index})
       code = code << 8 | static_cast<uint64_t>(part);
     return code;
   }
@@ -96,23 +106,32 @@ std::string program_text(const Key& key, const std::string& suffix = "") {
   if (key.family == Family::Where) shape = 3;
   std::string element = type_name(key.dtype), out = type_name(key.out);
   std::string text = "#include \"cuda/kernels/elementwise.h\"\n";
-  if (key.family != Family::Where && key.family != Family::Cast) text += "#include \"cuda/kernels/formulas.h\"\n";
-  text += "namespace facula::program" + suffix + " {\nusing E = " + element + ";\nusing Out = " + out + ";\nusing T = Wide<E>;\n";
-  bool has_own_result = key.family == Family::Predicate || key.family == Family::Compare || key.family == Family::Cast;
+  if (key.family != Family::Where && key.family != Family::Cast)
+    text += "#include \"cuda/kernels/formulas.h\"\n";
+  text += "namespace facula::program" + suffix + " {\nusing E = " + element +
+          ";\nusing Out = " + out + ";\nusing T = Wide<E>;\n";
+  bool has_own_result = key.family == Family::Predicate || key.family == Family::Compare ||
+                        key.family == Family::Cast;
   std::string result = has_own_result ? "Out" : "T";
   text += "struct Formula {\n  T p0, p1, p2;\n";
-  text += "  __device__ Formula(const uint64_t* n) : p0(from_word<T>(n[0])), p1(from_word<T>(n[1])), p2(from_word<T>(n[2])) {}\n";
-  text += "  __device__ __forceinline__ " + result + " operator()(" + parameters[shape] + ") const { return static_cast<" + result +
-          ">(" + formula_of(key.family, key.op).text + "); }\n};\n";
+  text +=
+      "  __device__ Formula(const uint64_t* n) : p0(from_word<T>(n[0])), p1(from_word<T>(n[1])), "
+      "p2(from_word<T>(n[2])) {}\n";
+  text += "  __device__ __forceinline__ " + result + " operator()(" + parameters[shape] +
+          ") const { return static_cast<" + result + ">(" + formula_of(key.family, key.op).text +
+          "); }\n};\n";
   int layout = static_cast<int>(key.layout);
-  text += std::string(kEntryMacros[layout]) + "(" + kEntries[layout] + suffix + ", Formula, Out, " + inputs[shape] + ")\n}\n";
+  text += std::string(kEntryMacros[layout]) + "(" + kEntries[layout] + suffix + ", Formula, Out, " +
+          inputs[shape] + ")\n}\n";
   return text;
 }
 
 void* kernel_of(const Key& key, int index) {
-  static auto* kernels = new std::unordered_map<uint64_t, void*>;  // guarded by the interpreter lock
+  static auto* kernels =
+      new std::unordered_map<uint64_t, void*>;  // guarded by the interpreter lock
   void*& kernel = (*kernels)[key.code(index)];
-  if (!kernel) kernel = load_kernel(program_text(key), kEntries[static_cast<int>(key.layout)], index);
+  if (!kernel)
+    kernel = load_kernel(program_text(key), kEntries[static_cast<int>(key.layout)], index);
   return kernel;
 }
 
@@ -170,13 +189,15 @@ void set_geometry(Arguments& arguments, const Walk& walk) {
   arguments.n_dims = walk.n_dims;
   for (int d = 0; d < walk.n_dims; ++d) {
     arguments.sizes[d] = walk.sizes[d];
-    for (int i = 0; i < kMaxCudaOperands; ++i) arguments.strides[i][d] = i < walk.n_operands && !is_host(walk, i) ? walk.strides[i][d] : 0;
+    for (int i = 0; i < kMaxCudaOperands; ++i)
+      arguments.strides[i][d] = i < walk.n_operands && !is_host(walk, i) ? walk.strides[i][d] : 0;
   }
 }
 
 constexpr int kThreads = 256;
 
-// dtypes: of each operand; a host operand may have another than its tensor, float32 for one of 16 bits.
+// dtypes: of each operand; a host operand may have another than its tensor, float32 for one of 16
+// bits.
 struct Call {
   Family family;
   int op;
@@ -187,18 +208,22 @@ struct Call {
 };
 
 template <class Arguments>
-void launch_with(const Call& call, const Walk& walk, Layout layout, int64_t n_threads_needed, Arguments& arguments) {
+void launch_with(const Call& call, const Walk& walk, Layout layout, int64_t n_threads_needed,
+                 Arguments& arguments) {
   arguments.numel = walk.numel;
-  for (int i = 0; i < walk.n_operands; ++i) arguments.operands[i] = operand_of(walk, i, call.operand_dtypes[i]);
-  for (int i = 0; i < call.n_numbers; ++i) arguments.numbers[i] = word_of_number(call.numbers[i], call.dtype);
+  for (int i = 0; i < walk.n_operands; ++i)
+    arguments.operands[i] = operand_of(walk, i, call.operand_dtypes[i]);
+  for (int i = 0; i < call.n_numbers; ++i)
+    arguments.numbers[i] = word_of_number(call.numbers[i], call.dtype);
   int index = walk.device.index;
   void* kernel = kernel_of({call.family, call.op, call.dtype, call.out, layout}, index);
   launch(kernel, index, {(n_threads_needed + kThreads - 1) / kThreads, 1}, kThreads, &arguments);
 }
 
 void run(const char* name, const Call& call, const Walk& walk) {
-  check_not_implemented(!is_complex(call.dtype) && !is_complex(call.out), name, ": complex numbers are not available on ",
-                        walk.device, " yet. Move the tensor with .cpu() first.");
+  check_not_implemented(!is_complex(call.dtype) && !is_complex(call.out), name,
+                        ": complex numbers are not available on ", walk.device,
+                        " yet. Move the tensor with .cpu() first.");
   if (walk.numel == 0) return;
   if (is_dense(walk, call.operand_dtypes)) {
     DenseArguments arguments{};
@@ -215,17 +240,20 @@ void run(const char* name, const Call& call, const Walk& walk) {
 }
 
 template <class Op>
-void run_simple(Family family, const FormulaText* texts, Op op, DType dtype, DType out, const Walk& walk,
-                const Scalar* numbers = nullptr, int n_numbers = 0) {
+void run_simple(Family family, const FormulaText* texts, Op op, DType dtype, DType out,
+                const Walk& walk, const Scalar* numbers = nullptr, int n_numbers = 0) {
   DType dtypes[kMaxCudaOperands] = {out, dtype, dtype, dtype};
-  run(texts[static_cast<int>(op)].name, {family, static_cast<int>(op), dtype, out, dtypes, numbers, n_numbers}, walk);
+  run(texts[static_cast<int>(op)].name,
+      {family, static_cast<int>(op), dtype, out, dtypes, numbers, n_numbers}, walk);
 }
 
 }  // namespace
 
 const char* type_name(DType dtype) { return kTypes[static_cast<int>(dtype)]; }
 
-void run_unary(UnaryOp op, DType dtype, const Walk& walk) { run_simple(Family::Unary, kUnary, op, dtype, dtype, walk); }
+void run_unary(UnaryOp op, DType dtype, const Walk& walk) {
+  run_simple(Family::Unary, kUnary, op, dtype, dtype, walk);
+}
 void run_parametric(ParametricOp op, DType dtype, const Walk& walk, const Scalar* numbers) {
   run_simple(Family::Parametric, kParametric, op, dtype, dtype, walk, numbers, 3);
 }
@@ -240,10 +268,12 @@ void run_ternary(TernaryOp op, DType dtype, const Walk& walk, Scalar p0) {
 }
 void run_binary(BinaryOp op, DType dtype, const Walk& walk, const cpu::BinaryParams& params) {
   bool is_short = dtype == DType::Float16 || dtype == DType::BFloat16;
-  check_not_implemented(op != BinaryOp::nextafter || !is_short, "nextafter: not available for ", dtype, " on ", walk.device,
-                        " yet. Move the tensors with .cpu() first.");
-  DType dtypes[] = {dtype, params.a_is_wide ? DType::Float32 : dtype, params.b_is_wide ? DType::Float32 : dtype};
-  run(kBinary[static_cast<int>(op)].name, {Family::Binary, static_cast<int>(op), dtype, dtype, dtypes, &params.p0, 1}, walk);
+  check_not_implemented(op != BinaryOp::nextafter || !is_short, "nextafter: not available for ",
+                        dtype, " on ", walk.device, " yet. Move the tensors with .cpu() first.");
+  DType dtypes[] = {dtype, params.a_is_wide ? DType::Float32 : dtype,
+                    params.b_is_wide ? DType::Float32 : dtype};
+  run(kBinary[static_cast<int>(op)].name,
+      {Family::Binary, static_cast<int>(op), dtype, dtype, dtypes, &params.p0, 1}, walk);
 }
 void run_where(DType dtype, const Walk& walk) {
   DType dtypes[] = {dtype, DType::Bool, dtype, dtype};

@@ -14,7 +14,8 @@ FolderFinder package_folders = nullptr;
 std::vector<std::string> matches(const std::string& pattern) {
   glob_t found;
   std::vector<std::string> paths;
-  if (glob(pattern.c_str(), 0, nullptr, &found) == 0) paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  if (glob(pattern.c_str(), 0, nullptr, &found) == 0)
+    paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   globfree(&found);
   return paths;
 }
@@ -41,7 +42,8 @@ Library Library::open_nvidia(const std::string& name, const std::vector<std::str
     std::vector<std::string> candidates;
     if (package_folders)
       for (const std::string& folder : package_folders())
-        for (const std::string& path : matches(folder + "/nvidia/*/lib/" + file_name)) candidates.push_back(path);
+        for (const std::string& path : matches(folder + "/nvidia/*/lib/" + file_name))
+          candidates.push_back(path);
     candidates.push_back(file_name);
     candidates.push_back("/usr/local/cuda/lib64/" + file_name);
     for (const std::string& candidate : candidates) {
@@ -60,7 +62,8 @@ void* Library::symbol(const char* name) const { return dlsym(handle_, name); }
 
 void* Library::required(const char* name) const {
   void* found = symbol(name);
-  check(found != nullptr, "cuda: ", name_, " has no function ", name, "; it is too old for this version of facula.");
+  check(found != nullptr, "cuda: ", name_, " has no function ", name,
+        "; it is too old for this version of facula.");
   return found;
 }
 

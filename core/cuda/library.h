@@ -5,13 +5,15 @@
 
 namespace facula::cuda {
 
-// Folders that may hold pip's `nvidia` package; the Python layer installs a function that knows them.
+// Folders that may hold pip's `nvidia` package; the Python layer installs a function that knows
+// them.
 using FolderFinder = std::vector<std::string> (*)();
 void set_package_folders(FolderFinder finder);
 
 class Library {
  public:
-  // The newest of pip's libraries of this name (libnvrtc, say), else the system's. Versions as in libnvrtc.so.13.
+  // The newest of pip's libraries of this name (libnvrtc, say), else the system's. Versions as in
+  // libnvrtc.so.13.
   static Library open_nvidia(const std::string& name, const std::vector<std::string>& versions);
   static Library open_system(const std::string& file_name);
 

@@ -22,8 +22,8 @@ struct Compiler {
   int (*version)(int* major, int* minor);
   int (*n_architectures)(int* n);
   int (*architectures)(int* list);
-  int (*create)(void** program, const char* source, const char* name, int n_headers, const char* const* texts,
-                const char* const* names);
+  int (*create)(void** program, const char* source, const char* name, int n_headers,
+                const char* const* texts, const char* const* names);
   int (*compile)(void* program, int n_options, const char* const* options);
   int (*destroy)(void** program);
   int (*log_size)(void* program, size_t* size);
@@ -60,7 +60,8 @@ Loaded load_compiler() {
   Loaded loaded;
   Library library = Library::open_nvidia("libnvrtc", {"13", "12"});
   if (!library.is_open()) {
-    loaded.problem = "the compiler NVRTC was not found (" + library.reason() + "). Install it with: pip install nvidia-cuda-nvrtc";
+    loaded.problem = "the compiler NVRTC was not found (" + library.reason() +
+                     "). Install it with: pip install nvidia-cuda-nvrtc";
     return loaded;
   }
   try {
@@ -94,7 +95,8 @@ class Hash {
   }
   std::string digits() const {
     char text[33];
-    std::snprintf(text, sizeof(text), "%016llx%016llx", static_cast<unsigned long long>(a_), static_cast<unsigned long long>(b_));
+    std::snprintf(text, sizeof(text), "%016llx%016llx", static_cast<unsigned long long>(a_),
+                  static_cast<unsigned long long>(b_));
     return text;
   }
 
@@ -111,7 +113,8 @@ std::string cache_folder() {
 }
 
 void make_folders(const std::string& path) {
-  for (size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) mkdir(path.substr(0, at).c_str(), 0777);
+  for (size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1))
+    mkdir(path.substr(0, at).c_str(), 0777);
   mkdir(path.c_str(), 0777);
 }
 
@@ -122,7 +125,8 @@ std::string read_file(const std::string& path) {
   return text.str();
 }
 
-// Under another name first, then renamed: no reader ever sees a part. A cache that cannot be written is no error.
+// Under another name first, then renamed: no reader ever sees a part. A cache that cannot be
+// written is no error.
 void write_file(const std::string& path, const std::string& content) {
   std::string unfinished = path + "." + std::to_string(getpid());
   {
@@ -141,7 +145,8 @@ struct Target {
   bool is_machine_code;
 };
 
-// Machine code for the device, or PTX of the newest older architecture, which the driver then finishes.
+// Machine code for the device, or PTX of the newest older architecture, which the driver then
+// finishes.
 Target target_of(int major, int minor) {
   const std::vector<int>& known = loaded_compiler().architectures;
   int wanted = major * 10 + minor, best = 0;
@@ -149,7 +154,8 @@ Target target_of(int major, int minor) {
     if (architecture == wanted) return {"sm_" + std::to_string(wanted), true};
     if (architecture < wanted) best = std::max(best, architecture);
   }
-  check(best > 0, "cuda: NVRTC ", loaded_compiler().version, " cannot compile for a GPU of compute capability ", major, ".", minor,
+  check(best > 0, "cuda: NVRTC ", loaded_compiler().version,
+        " cannot compile for a GPU of compute capability ", major, ".", minor,
         "; install an older version of nvidia-cuda-nvrtc.");
   return {"compute_" + std::to_string(best), false};
 }
@@ -168,7 +174,8 @@ std::string compile_now(const std::string& source, const Target& target) {
     texts.push_back(kKernelSources[i].text);
   }
   void* program = nullptr;
-  check(c.create(&program, source.c_str(), "kernel.cu", kNumKernelSources, texts.data(), names.data()) == 0,
+  check(c.create(&program, source.c_str(), "kernel.cu", kNumKernelSources, texts.data(),
+                 names.data()) == 0,
         "cuda: NVRTC could not start a program.");
   std::string architecture = "--gpu-architecture=" + target.architecture;
   // No contraction of a * b + c: the CPU's kernels have none, and results are to be the same.
@@ -228,13 +235,15 @@ void* load_kernel(const std::string& source, const char* entry, int index) {
 }
 
 void launch(void* kernel, int index, Grid grid, int n_threads, const void* arguments) {
-  check(grid.x < (int64_t(1) << 31) && grid.y < 65536, "cuda: a tensor of this size is beyond what one kernel can address.");
+  check(grid.x < (int64_t(1) << 31) && grid.y < 65536,
+        "cuda: a tensor of this size is beyond what one kernel can address.");
   void* pointers[] = {const_cast<void*>(arguments)};
   enter(index);
   void* stream = current_stream(index);
-  check_result(driver().launch(kernel, static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y), 1,
-                               static_cast<unsigned>(n_threads), 1, 1, 0, stream, pointers, nullptr),
-               "cuLaunchKernel");
+  check_result(
+      driver().launch(kernel, static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y), 1,
+                      static_cast<unsigned>(n_threads), 1, 1, 0, stream, pointers, nullptr),
+      "cuLaunchKernel");
   if (is_launch_blocking()) synchronize_stream(index, stream);
 }
 

@@ -1,4 +1,5 @@
-// Kernels: CUDA C++ compiled at first use for the architecture of the device, and kept on disk by a hash of what was compiled.
+// Kernels: CUDA C++ compiled at first use for the architecture of the device, and kept on disk by a
+// hash of what was compiled.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,7 +8,8 @@
 
 namespace facula::cuda {
 
-// A file of core/math or core/cuda/kernels, which programs may include by this name. They are part of the library.
+// A file of core/math or core/cuda/kernels, which programs may include by this name. They are part
+// of the library.
 struct KernelSource {
   const char* name;
   const char* text;
@@ -17,7 +19,8 @@ extern const int kNumKernelSources;
 
 // Why nothing can be compiled, or nothing.
 std::string compiler_problem();
-// The machine code of a program (or PTX, where the compiler does not know the architecture yet). Raises with the compiler's log.
+// The machine code of a program (or PTX, where the compiler does not know the architecture yet).
+// Raises with the compiler's log.
 std::string compile(const std::string& source, int major, int minor);
 
 // A kernel, loaded on one device; there is one to each (program, device).

@@ -14,8 +14,9 @@ namespace facula::cuda {
 namespace {
 
 // By cpu::ReduceOp, as kernels/reduce.h names them.
-constexpr const char* kOperations[] = {"Sum",    "Mean",   "NanSum", "Prod",  "Max",   "Min",   "ArgMax",  "ArgMin", "Any",
-                                       "All",    "Norm0",  "Norm1",  "Norm2", "NormP", "NormMax", "NormMin", "Moments"};
+constexpr const char* kOperations[] = {"Sum",    "Mean",   "NanSum",  "Prod",    "Max",    "Min",
+                                       "ArgMax", "ArgMin", "Any",     "All",     "Norm0",  "Norm1",
+                                       "Norm2",  "NormP",  "NormMax", "NormMin", "Moments"};
 static_assert(std::size(kOperations) == static_cast<size_t>(cpu::ReduceOp::count));
 constexpr const char* kEntries[] = {"reduce", "reduce_long", "join"};
 constexpr const char* kEntryMacros[] = {"FACULA_REDUCE", "FACULA_REDUCE_LONG", "FACULA_JOIN"};
@@ -35,16 +36,19 @@ struct Job {
 
 // The suffix tells programs apart that are compiled as one, as tests do.
 std::string program_text(const Job& job, Entry entry, const std::string& suffix = "") {
-  std::string text = "#include \"cuda/kernels/reduce.h\"\nnamespace facula::program" + suffix + " {\n" + kEntryMacros[entry] + "(" +
-                     kEntries[entry] + suffix + ", " + kOperations[static_cast<int>(job.op)];
+  std::string text = "#include \"cuda/kernels/reduce.h\"\nnamespace facula::program" + suffix +
+                     " {\n" + kEntryMacros[entry] + "(" + kEntries[entry] + suffix + ", " +
+                     kOperations[static_cast<int>(job.op)];
   for (DType dtype : {job.in, job.read, job.out}) text += std::string(", ") + type_name(dtype);
   return text + ")\n}\n";
 }
 
 void* kernel_of(const Job& job, Entry entry, int index) {
-  static auto* kernels = new std::unordered_map<uint64_t, void*>;  // guarded by the interpreter lock
+  static auto* kernels =
+      new std::unordered_map<uint64_t, void*>;  // guarded by the interpreter lock
   uint64_t code = static_cast<uint64_t>(job.op);
-  for (int part : {static_cast<int>(job.in), static_cast<int>(job.read), static_cast<int>(job.out), static_cast<int>(entry), index})
+  for (int part : {static_cast<int>(job.in), static_cast<int>(job.read), static_cast<int>(job.out),
+                   static_cast<int>(entry), index})
     code = code << 8 | static_cast<uint64_t>(part);
   void*& kernel = (*kernels)[code];
   if (!kernel) kernel = load_kernel(program_text(job, entry), kEntries[entry], index);
@@ -73,9 +77,12 @@ void set_axes(LongReduceArguments& a, const Tensor& x, uint64_t mask, bool keeps
       append(a.kept, a.n_kept, {x.size(d), x.stride(d) * x.itemsize()});
     }
   }
-  // A sum may be taken in any order: along memory is best. Indices count in the order of the dimensions.
-  if (!keeps_order) std::stable_sort(order, order + n, [&](int i, int j) { return x.stride(i) < x.stride(j); });
-  for (int i = 0; i < n; ++i) append(a.reduced, a.n_reduced, {x.size(order[i]), x.stride(order[i]) * x.itemsize()});
+  // A sum may be taken in any order: along memory is best. Indices count in the order of the
+  // dimensions.
+  if (!keeps_order)
+    std::stable_sort(order, order + n, [&](int i, int j) { return x.stride(i) < x.stride(j); });
+  for (int i = 0; i < n; ++i)
+    append(a.reduced, a.n_reduced, {x.size(order[i]), x.stride(order[i]) * x.itemsize()});
 }
 
 int64_t round_to_power(int64_t n) {
@@ -84,17 +91,22 @@ int64_t round_to_power(int64_t n) {
   return power;
 }
 
-// How many threads and pieces share a result: by the sizes alone, so that the bits never depend on the device.
+// How many threads and pieces share a result: by the sizes alone, so that the bits never depend on
+// the device.
 void divide_work(LongReduceArguments& a) {
   int64_t inner = a.n_reduced ? a.reduced[0].stride : 0;
-  a.lanes_are_neighbours = a.n_kept == 0 || (inner != 0 && inner <= a.kept[0].stride) || a.kept[0].stride == 0;
+  a.lanes_are_neighbours =
+      a.n_kept == 0 || (inner != 0 && inner <= a.kept[0].stride) || a.kept[0].stride == 0;
   int64_t lanes = std::min<int64_t>(kReduceThreads, round_to_power((a.n_in + 3) / 4));
   // Neighbouring results are read together, at least a warp of them.
-  if (!a.lanes_are_neighbours) lanes = std::min(lanes, std::max<int64_t>(kReduceThreads / round_to_power(a.n_out), kReduceThreads / 32));
+  if (!a.lanes_are_neighbours)
+    lanes = std::min(
+        lanes, std::max<int64_t>(kReduceThreads / round_to_power(a.n_out), kReduceThreads / 32));
   a.n_lanes = static_cast<int>(lanes);
   a.n_pieces = 1;
   if (a.n_out * lanes < kEnoughThreads)
-    a.n_pieces = std::max<int64_t>(1, std::min({a.n_in / (lanes * kPerThread), kMaxPieces, kEnoughThreads / (a.n_out * lanes)}));
+    a.n_pieces = std::max<int64_t>(1, std::min({a.n_in / (lanes * kPerThread), kMaxPieces,
+                                                kEnoughThreads / (a.n_out * lanes)}));
   a.piece_size = (a.n_in + a.n_pieces - 1) / a.n_pieces;
 }
 
@@ -122,7 +134,10 @@ ReduceArguments shorten(const LongReduceArguments& a) {
 class Workspace {
  public:
   Workspace(int index, int64_t nbytes)
-      : allocator_(allocator_of(index)), nbytes_(nbytes), stream_(current_stream(index)), data_(allocator_.allocate(nbytes, stream_)) {}
+      : allocator_(allocator_of(index)),
+        nbytes_(nbytes),
+        stream_(current_stream(index)),
+        data_(allocator_.allocate(nbytes, stream_)) {}
   ~Workspace() { allocator_.deallocate(data_, nbytes_, stream_); }
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
@@ -137,10 +152,12 @@ class Workspace {
 
 }  // namespace
 
-void run_reduction(const char* op, cpu::ReduceOp which, const Tensor& x, uint64_t mask, DType read_dtype, const Tensor& values,
-                   const Tensor& seconds, const cpu::ReduceParams& params) {
-  check_not_implemented(!is_complex(x.dtype()) && !is_complex(values.dtype()), op, ": complex numbers are not available on ",
-                        x.device(), " yet. Move the tensor with .cpu() first.");
+void run_reduction(const char* op, cpu::ReduceOp which, const Tensor& x, uint64_t mask,
+                   DType read_dtype, const Tensor& values, const Tensor& seconds,
+                   const cpu::ReduceParams& params) {
+  check_not_implemented(!is_complex(x.dtype()) && !is_complex(values.dtype()), op,
+                        ": complex numbers are not available on ", x.device(),
+                        " yet. Move the tensor with .cpu() first.");
   if (values.numel() == 0) return;
   int index = x.device().index;
   Job job{which, x.dtype(), read_dtype, values.dtype()};
@@ -170,7 +187,8 @@ std::vector<NamedProgram> reduction_programs() {
     for (Entry entry : {kReduce, kReduceLong, kJoin}) {
       auto which = static_cast<cpu::ReduceOp>(op);
       bool is_truth = which == cpu::ReduceOp::Any || which == cpu::ReduceOp::All;
-      Job job = is_truth ? Job{which, DType::Int32, DType::Bool, DType::Bool} : Job{which, DType::BFloat16, DType::Float32, DType::BFloat16};
+      Job job = is_truth ? Job{which, DType::Int32, DType::Bool, DType::Bool}
+                         : Job{which, DType::BFloat16, DType::Float32, DType::BFloat16};
       programs.emplace_back(std::string(kOperations[op]) + " (" + kEntries[entry] + ")",
                             program_text(job, entry, std::to_string(programs.size())));
     }

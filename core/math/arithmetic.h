@@ -83,10 +83,10 @@ template <class T>
 FACULA_FN T fmax(T a, T b) {
   return select(a != a || b > a, b, a);
 }
-#define FACULA_OF_INTEGER(name)          \
-  template <class T, IfInteger<T> = 0>   \
-  FACULA_FN T name(T x) {                \
-    return x;                            \
+#define FACULA_OF_INTEGER(name)        \
+  template <class T, IfInteger<T> = 0> \
+  FACULA_FN T name(T x) {              \
+    return x;                          \
   }
 FACULA_OF_INTEGER(floor)
 FACULA_OF_INTEGER(ceil)
@@ -202,7 +202,8 @@ FACULA_FN T lcm(T a, T b) {
   // Small types are multiplied as int, and so wrap around last.
   using Product = std::conditional_t<(sizeof(T) < 4), int32_t, T>;
   Product divisor = gcd(a, b);
-  return divisor == 0 ? T(0) : static_cast<T>(abs(mul(trunc_divide<Product>(a, divisor), Product(b))));
+  return divisor == 0 ? T(0)
+                      : static_cast<T>(abs(mul(trunc_divide<Product>(a, divisor), Product(b))));
 }
 
 // Shifts by a negative number, or by all bits and more, leave nothing but the sign.
@@ -310,7 +311,8 @@ FACULA_FN double polygamma_of_lane(double n, double x) {
   return ::fmod(n, 2) == 1 ? size : -size;
 }
 
-// The modified Bessel function of order 1: its series, all of one sign, then its expansion at infinity.
+// The modified Bessel function of order 1: its series, all of one sign, then its expansion at
+// infinity.
 FACULA_FN double i1_of_lane(double x) {
   double a = ::fabs(x), sum = 0;
   if (a < 25) {

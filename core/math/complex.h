@@ -7,10 +7,10 @@
 namespace facula::math {
 inline namespace FACULA_ISA {
 
-#define FACULA_OF_COMPLEX(name)                          \
-  template <class R>                                     \
-  FACULA_FN std::complex<R> name(std::complex<R> x) {    \
-    return std::name(x);                                 \
+#define FACULA_OF_COMPLEX(name)                       \
+  template <class R>                                  \
+  FACULA_FN std::complex<R> name(std::complex<R> x) { \
+    return std::name(x);                              \
   }
 FACULA_OF_COMPLEX(exp)
 FACULA_OF_COMPLEX(log)
@@ -57,7 +57,8 @@ template <class R>
 FACULA_FN std::complex<R> log1p(std::complex<R> x) {
   R a = x.real(), b = x.imag();
   R square = a * (2 + a) + b * b;
-  R real = std::abs(a) < R(0.5) && std::abs(b) < R(0.5) ? std::log1p(square) / 2 : std::log(std::hypot(1 + a, b));
+  R real = std::abs(a) < R(0.5) && std::abs(b) < R(0.5) ? std::log1p(square) / 2
+                                                        : std::log(std::hypot(1 + a, b));
   return {real, std::atan2(b, 1 + a)};
 }
 template <class R>

@@ -22,21 +22,26 @@ bool is_unsupported(UnaryOp op, DType dtype) {
 }
 
 DType checked_dtype(const char* name, UnaryOp op, Kinds kinds, const Tensor& x) {
-  check(!is_unsupported(op, x.dtype()), name, ": not supported for ", x, ".",
-        op == UnaryOp::neg ? " To invert a mask, use the ~ or logical_not() operator instead." : "");
+  check(
+      !is_unsupported(op, x.dtype()), name, ": not supported for ", x, ".",
+      op == UnaryOp::neg ? " To invert a mask, use the ~ or logical_not() operator instead." : "");
   DType dtype = compute_dtype(kinds, x.dtype());
-  check_not_implemented(cpu::get_unary_table().get(op, dtype) != nullptr, name, ": not implemented for ", x, ".");
+  check_not_implemented(cpu::get_unary_table().get(op, dtype) != nullptr, name,
+                        ": not implemented for ", x, ".");
   return dtype;
 }
 
 // Numbers for an operation in a 16-bit type stay wide: only the result is rounded.
 bool stays_wide(const Tensor& number, const Tensor& other, DType dtype) {
-  return (dtype == DType::Float16 || dtype == DType::BFloat16) && number.dim() == 0 && number.is_cpu() && other.dim() > 0;
+  return (dtype == DType::Float16 || dtype == DType::BFloat16) && number.dim() == 0 &&
+         number.is_cpu() && other.dim() > 0;
 }
 
-void run_binary(const char* name, BinaryOp op, const Tensor& out, const Tensor& a, const Tensor& b, DType dtype, Scalar p0) {
+void run_binary(const char* name, BinaryOp op, const Tensor& out, const Tensor& a, const Tensor& b,
+                DType dtype, Scalar p0) {
   cpu::BinaryParams params{p0, stays_wide(a, b, dtype), stays_wide(b, a, dtype)};
-  Tensor x = cast_to(a, params.a_is_wide ? DType::Float32 : dtype), y = cast_to(b, params.b_is_wide ? DType::Float32 : dtype);
+  Tensor x = cast_to(a, params.a_is_wide ? DType::Float32 : dtype),
+         y = cast_to(b, params.b_is_wide ? DType::Float32 : dtype);
   Walk walk = make_walk(name, out, {x, y});
   Loop loop = cpu::get_binary_table().get(op, dtype);
   check_not_implemented(loop != nullptr, name, ": not implemented for ", a, " and ", b, ".");
@@ -73,7 +78,8 @@ void apply_unary_(const char* name, UnaryOp op, Kinds kinds, const Tensor& x) {
   bump_version(x);
 }
 
-Tensor apply_parametric(const char* name, ParametricOp op, Kinds kinds, const Tensor& x, Scalar p0, Scalar p1, Scalar p2) {
+Tensor apply_parametric(const char* name, ParametricOp op, Kinds kinds, const Tensor& x, Scalar p0,
+                        Scalar p1, Scalar p2) {
   DType dtype = compute_dtype(kinds, x.dtype());
   Loop loop = cpu::get_parametric_table().get(op, dtype);
   check_not_implemented(loop != nullptr, name, ": not implemented for ", x, ".");
@@ -90,7 +96,8 @@ Tensor apply_parametric(const char* name, ParametricOp op, Kinds kinds, const Te
 }
 
 Tensor apply_predicate(const char* name, PredicateOp op, const Tensor& x) {
-  check(!is_complex(x.dtype()) || (op != PredicateOp::isposinf && op != PredicateOp::isneginf), name, ": not supported for ", x, ".");
+  check(!is_complex(x.dtype()) || (op != PredicateOp::isposinf && op != PredicateOp::isneginf),
+        name, ": not supported for ", x, ".");
   Loop loop = cpu::get_predicate_table().get(op, x.dtype());
   check_not_implemented(loop != nullptr, name, ": not implemented for ", x, ".");
   Tensor y = empty_for(x.sizes(), DType::Bool, {x});
@@ -103,13 +110,15 @@ Tensor apply_predicate(const char* name, PredicateOp op, const Tensor& x) {
   return y;
 }
 
-Tensor apply_binary(const char* name, BinaryOp op, const Tensor& a, const Tensor& b, DType dtype, Scalar p0) {
+Tensor apply_binary(const char* name, BinaryOp op, const Tensor& a, const Tensor& b, DType dtype,
+                    Scalar p0) {
   Tensor y = empty_for(broadcast_shapes(name, a.sizes(), b.sizes()), dtype, {a, b});
   run_binary(name, op, y, a, b, dtype, p0);
   return y;
 }
 
-void apply_binary_(const char* name, BinaryOp op, const Tensor& a, const Tensor& b, DType dtype, Scalar p0) {
+void apply_binary_(const char* name, BinaryOp op, const Tensor& a, const Tensor& b, DType dtype,
+                   Scalar p0) {
   check_inplace_result(name, a, broadcast_shapes(name, a.sizes(), b.sizes()), dtype);
   check_no_partial_overlap(name, a, b);
   if (dtype == a.dtype()) {
@@ -120,7 +129,8 @@ void apply_binary_(const char* name, BinaryOp op, const Tensor& a, const Tensor&
   bump_version(a);
 }
 
-Tensor apply_compare(const char* name, CompareOp op, const Tensor& a, const Tensor& b, DType dtype) {
+Tensor apply_compare(const char* name, CompareOp op, const Tensor& a, const Tensor& b,
+                     DType dtype) {
   Loop loop = cpu::get_compare_table().get(op, dtype);
   check_not_implemented(loop != nullptr, name, ": not implemented for ", a, " and ", b, ".");
   Tensor y = empty_for(broadcast_shapes(name, a.sizes(), b.sizes()), DType::Bool, {a, b});
@@ -134,9 +144,11 @@ Tensor apply_compare(const char* name, CompareOp op, const Tensor& a, const Tens
   return y;
 }
 
-Tensor apply_ternary(const char* name, TernaryOp op, const Tensor& a, const Tensor& b, const Tensor& c, DType dtype, Scalar p0) {
+Tensor apply_ternary(const char* name, TernaryOp op, const Tensor& a, const Tensor& b,
+                     const Tensor& c, DType dtype, Scalar p0) {
   Loop loop = cpu::get_ternary_table().get(op, dtype);
-  check_not_implemented(loop != nullptr, name, ": not implemented for ", a, ", ", b, " and ", c, ".");
+  check_not_implemented(loop != nullptr, name, ": not implemented for ", a, ", ", b, " and ", c,
+                        ".");
   Dims shape = broadcast_shapes(name, broadcast_shapes(name, a.sizes(), b.sizes()), c.sizes());
   Tensor y = empty_for(shape, dtype, {a, b, c});
   Tensor p = cast_to(a, dtype), q = cast_to(b, dtype), r = cast_to(c, dtype);

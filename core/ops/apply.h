@@ -1,4 +1,5 @@
-// From checked operands to the kernel of their device: allocates the result and runs the loop. Nothing is recorded here.
+// From checked operands to the kernel of their device: allocates the result and runs the loop.
+// Nothing is recorded here.
 #pragma once
 #include "cpu/elementwise.h"
 #include "tensor/tensor.h"
@@ -15,12 +16,16 @@ Tensor apply_unary(const char* name, UnaryOp op, Kinds kinds, const Tensor& x);
 // The same into x itself, which must be allowed to hold the result; counts the write.
 void apply_unary_(const char* name, UnaryOp op, Kinds kinds, const Tensor& x);
 // `kinds` decides about integers only; the numbers are those of the formula.
-Tensor apply_parametric(const char* name, ParametricOp op, Kinds kinds, const Tensor& x, Scalar p0 = 0, Scalar p1 = 0, Scalar p2 = 0);
+Tensor apply_parametric(const char* name, ParametricOp op, Kinds kinds, const Tensor& x,
+                        Scalar p0 = 0, Scalar p1 = 0, Scalar p2 = 0);
 Tensor apply_predicate(const char* name, PredicateOp op, const Tensor& x);
-Tensor apply_binary(const char* name, BinaryOp op, const Tensor& a, const Tensor& b, DType dtype, Scalar p0 = 0);
+Tensor apply_binary(const char* name, BinaryOp op, const Tensor& a, const Tensor& b, DType dtype,
+                    Scalar p0 = 0);
 // a becomes op(a, b); a's dtype need not be `dtype`.
-void apply_binary_(const char* name, BinaryOp op, const Tensor& a, const Tensor& b, DType dtype, Scalar p0 = 0);
+void apply_binary_(const char* name, BinaryOp op, const Tensor& a, const Tensor& b, DType dtype,
+                   Scalar p0 = 0);
 Tensor apply_compare(const char* name, CompareOp op, const Tensor& a, const Tensor& b, DType dtype);
-Tensor apply_ternary(const char* name, TernaryOp op, const Tensor& a, const Tensor& b, const Tensor& c, DType dtype, Scalar p0 = 0);
+Tensor apply_ternary(const char* name, TernaryOp op, const Tensor& a, const Tensor& b,
+                     const Tensor& c, DType dtype, Scalar p0 = 0);
 
 }  // namespace facula

@@ -12,7 +12,8 @@ namespace facula {
 namespace {
 
 void check_alpha(const char* name, Scalar alpha, DType dtype) {
-  check(!alpha.is_bool() || dtype == DType::Bool, name, ": Boolean alpha only supported for Boolean results.");
+  check(!alpha.is_bool() || dtype == DType::Bool, name,
+        ": Boolean alpha only supported for Boolean results.");
   check(is_differentiable(dtype) || alpha.is_integral(), name,
         ": For integral input tensors, argument alpha must not be a floating point number.");
   check(is_complex(dtype) || !alpha.is_complex(), name,
@@ -30,9 +31,11 @@ Scalar conjugate(Scalar x) { return x.is_complex() ? Scalar(std::conj(x.to_compl
 
 void check_no_bool(const char* name, const Tensor& a, const Tensor& b) {
   check(a.dtype() != DType::Bool || b.dtype() != DType::Bool, name,
-        ": subtraction of two bool tensors is not supported. Use the ^ or logical_xor() operator instead.");
+        ": subtraction of two bool tensors is not supported. Use the ^ or logical_xor() operator "
+        "instead.");
   check(a.dtype() != DType::Bool && b.dtype() != DType::Bool, name,
-        ": subtraction with a bool tensor is not supported. If you are trying to invert a mask, use the ~ or "
+        ": subtraction with a bool tensor is not supported. If you are trying to invert a mask, "
+        "use the ~ or "
         "logical_not() operator instead.");
 }
 
@@ -48,7 +51,8 @@ void check_divisor(const char* name, const Tensor& b, DType dtype) {
   NoGradGuard guard;
   Tensor is_zero = contiguous(to(eq(b, wrapped_number(0)), Device{}, DType::Bool, false));
   check(!std::memchr(is_zero.data(), 1, static_cast<size_t>(is_zero.numel())), name,
-        ": ZeroDivisionError: the divisor, ", b, ", has a zero, and integers have no infinity. Divide floating tensors instead.");
+        ": ZeroDivisionError: the divisor, ", b,
+        ", has a zero, and integers have no infinity. Divide floating tensors instead.");
 }
 
 Tensor zero_gradient(const Tensor& g) { return zeros(g.sizes(), g.dtype(), g.device()); }
@@ -63,11 +67,14 @@ Tensor add(const Tensor& a, const Tensor& b, Scalar alpha) {
   DType dtype = result_type({a, b});
   if (is_one(alpha)) {
     Tensor y = apply_binary("add", BinaryOp::add, a, b, dtype);
-    return record("AddBackward0", y, {a, b}, [](const Tensor& g, Needs) -> TensorList { return {g, g}; });
+    return record("AddBackward0", y, {a, b}, [](const Tensor& g, Needs) -> TensorList {
+      return {g, g};
+    });
   }
-  return record("AddBackward0", sum_of("add", a, b, dtype, alpha), {a, b}, [alpha](const Tensor& g, Needs need) -> TensorList {
-    return {g, need[1] ? g * conjugate(alpha) : Tensor()};
-  });
+  return record("AddBackward0", sum_of("add", a, b, dtype, alpha), {a, b},
+                [alpha](const Tensor& g, Needs need) -> TensorList {
+                  return {g, need[1] ? g * conjugate(alpha) : Tensor()};
+                });
 }
 
 Tensor sub(const Tensor& a, const Tensor& b, Scalar alpha) {
@@ -75,14 +82,16 @@ Tensor sub(const Tensor& a, const Tensor& b, Scalar alpha) {
   DType dtype = result_type({a, b});
   if (is_one(alpha)) {
     Tensor y = apply_binary("sub", BinaryOp::sub, a, b, dtype);
-    return record("SubBackward0", y, {a, b},
-                  [](const Tensor& g, Needs need) -> TensorList { return {g, need[1] ? neg(g) : Tensor()}; });
+    return record("SubBackward0", y, {a, b}, [](const Tensor& g, Needs need) -> TensorList {
+      return {g, need[1] ? neg(g) : Tensor()};
+    });
   }
   Scalar factor = negated(alpha);
   check_alpha("sub", alpha, dtype);
-  return record("SubBackward0", sum_of("sub", a, b, dtype, factor), {a, b}, [factor](const Tensor& g, Needs need) -> TensorList {
-    return {g, need[1] ? g * conjugate(factor) : Tensor()};
-  });
+  return record("SubBackward0", sum_of("sub", a, b, dtype, factor), {a, b},
+                [factor](const Tensor& g, Needs need) -> TensorList {
+                  return {g, need[1] ? g * conjugate(factor) : Tensor()};
+                });
 }
 
 Tensor rsub(const Tensor& a, const Tensor& b, Scalar alpha) {
@@ -101,33 +110,38 @@ Tensor rsub(const Tensor& a, const Tensor& b, Scalar alpha) {
 
 Tensor mul(const Tensor& a, const Tensor& b) {
   Tensor y = apply_binary("mul", BinaryOp::mul, a, b, result_type({a, b}));
-  return record("MulBackward0", y, {a, b},
-                [a = save(b.requires_grad() ? a : Tensor()), b = save(a.requires_grad() ? b : Tensor())](
-                    const Tensor& g, Needs need) -> TensorList {
-                  return {need[0] ? g * conj(b) : Tensor(), need[1] ? g * conj(a) : Tensor()};
-                });
+  return record(
+      "MulBackward0", y, {a, b},
+      [a = save(b.requires_grad() ? a : Tensor()), b = save(a.requires_grad() ? b : Tensor())](
+          const Tensor& g, Needs need) -> TensorList {
+        return {need[0] ? g * conj(b) : Tensor(), need[1] ? g * conj(a) : Tensor()};
+      });
 }
 
 Tensor div(const Tensor& a, const Tensor& b) {
   DType dtype = compute_dtype(Kinds::FC, result_type({a, b}));
   Tensor y = apply_binary("div", BinaryOp::div, a, b, dtype);
   return record("DivBackward0", y, {a, b},
-                [a = save(b.requires_grad() ? a : Tensor()), b = save(b)](const Tensor& g, Needs need) -> TensorList {
+                [a = save(b.requires_grad() ? a : Tensor()), b = save(b)](
+                    const Tensor& g, Needs need) -> TensorList {
                   Tensor d = b;
-                  return {need[0] ? g / conj(d) : Tensor(), need[1] ? neg(g * conj(div(div(a, d), d))) : Tensor()};
+                  return {need[0] ? g / conj(d) : Tensor(),
+                          need[1] ? neg(g * conj(div(div(a, d), d))) : Tensor()};
                 });
 }
 
 Tensor div(const Tensor& a, const Tensor& b, const std::optional<std::string>& rounding_mode) {
   if (!rounding_mode) return div(a, b);
   check(*rounding_mode == "floor" || *rounding_mode == "trunc",
-        "div: expected rounding_mode to be one of None, 'trunc', or 'floor' but found '", *rounding_mode, "'.");
+        "div: expected rounding_mode to be one of None, 'trunc', or 'floor' but found '",
+        *rounding_mode, "'.");
   DType dtype = result_type({a, b});
   check_divisor("div", b, dtype);
   BinaryOp op = *rounding_mode == "floor" ? BinaryOp::floor_divide : BinaryOp::trunc_divide;
   Tensor y = apply_binary("div", op, a, b, dtype);
-  return record("DivBackward2", y, {a, b},
-                [](const Tensor& g, Needs) -> TensorList { return {zero_gradient(g), zero_gradient(g)}; });
+  return record("DivBackward2", y, {a, b}, [](const Tensor& g, Needs) -> TensorList {
+    return {zero_gradient(g), zero_gradient(g)};
+  });
 }
 
 Tensor floor_divide(const Tensor& a, const Tensor& b) {
@@ -135,7 +149,8 @@ Tensor floor_divide(const Tensor& a, const Tensor& b) {
   check_divisor("floor_divide", b, dtype);
   Tensor y = apply_binary("floor_divide", BinaryOp::floor_divide, a, b, dtype);
   return record("NotImplemented", y, {a, b}, [](const Tensor&, Needs) -> TensorList {
-    fail(ErrorKind::Runtime, "floor_divide: the derivative for 'floor_divide' is not implemented. Use "
+    fail(ErrorKind::Runtime,
+         "floor_divide: the derivative for 'floor_divide' is not implemented. Use "
          "div(..., rounding_mode='floor'), whose derivative is zero.");
   });
 }
@@ -145,11 +160,12 @@ Tensor remainder(const Tensor& a, const Tensor& b) {
   check_divisor("remainder", b, dtype);
   Tensor y = apply_binary("remainder", BinaryOp::remainder, a, b, dtype);
   const char* node = b->is_wrapped_number ? "RemainderBackward0" : "RemainderBackward1";
-  return record(node, y, {a, b},
-                [a = save(b.requires_grad() ? a : Tensor()), b = save(b.requires_grad() ? b : Tensor())](
-                    const Tensor& g, Needs need) -> TensorList {
-                  return {g, need[1] ? neg(g * div(a, b, "floor")) : Tensor()};
-                });
+  return record(
+      node, y, {a, b},
+      [a = save(b.requires_grad() ? a : Tensor()), b = save(b.requires_grad() ? b : Tensor())](
+          const Tensor& g, Needs need) -> TensorList {
+        return {g, need[1] ? neg(g * div(a, b, "floor")) : Tensor()};
+      });
 }
 
 Tensor fmod(const Tensor& a, const Tensor& b) {
@@ -157,11 +173,12 @@ Tensor fmod(const Tensor& a, const Tensor& b) {
   check_divisor("fmod", b, dtype);
   Tensor y = apply_binary("fmod", BinaryOp::fmod, a, b, dtype);
   const char* node = b->is_wrapped_number ? "FmodBackward0" : "FmodBackward1";
-  return record(node, y, {a, b},
-                [a = save(b.requires_grad() ? a : Tensor()), b = save(b.requires_grad() ? b : Tensor())](
-                    const Tensor& g, Needs need) -> TensorList {
-                  return {g, need[1] ? neg(g * div(a, b, "trunc")) : Tensor()};
-                });
+  return record(
+      node, y, {a, b},
+      [a = save(b.requires_grad() ? a : Tensor()), b = save(b.requires_grad() ? b : Tensor())](
+          const Tensor& g, Needs need) -> TensorList {
+        return {g, need[1] ? neg(g * div(a, b, "trunc")) : Tensor()};
+      });
 }
 
 namespace {
@@ -192,11 +209,14 @@ Tensor pow_value(const Tensor& base, const Tensor& exponent, DType dtype) {
 Tensor power_of_number(const Tensor& x, Scalar exponent) {
   Tensor y = pow_value(x, wrapped_number(exponent), result_type({x, wrapped_number(exponent)}));
   return record("PowBackward0", y, {x}, [x = save(x), exponent](const Tensor& g) -> Tensor {
-    if (exponent.is_complex()) return g * conj(pow(x, wrapped_number(exponent.to_complex() - 1.0)) * exponent);
+    if (exponent.is_complex())
+      return g * conj(pow(x, wrapped_number(exponent.to_complex() - 1.0)) * exponent);
     double e = exponent.to_double();
     if (e == 0) return zero_gradient(g);
     if (e == 2) return g * conj(Tensor(x) * 2);
-    return g * conj(pow(x, exponent.is_integral() ? wrapped_number(exponent.to_int() - 1) : wrapped_number(e - 1)) * exponent);
+    return g * conj(pow(x, exponent.is_integral() ? wrapped_number(exponent.to_int() - 1)
+                                                  : wrapped_number(e - 1)) *
+                    exponent);
   });
 }
 
@@ -206,14 +226,16 @@ Tensor pow(const Tensor& base, const Tensor& exponent) {
   DType dtype = result_type({base, exponent});
   if (exponent->is_wrapped_number && exponent.dim() == 0) {
     Scalar e = item(exponent);
-    check(is_differentiable(dtype) || e.to_int() >= 0, "pow: Integers to negative integer powers are not allowed; got ", base,
-          " to the power ", e.to_int(), ". Convert it with input.float().");
+    check(is_differentiable(dtype) || e.to_int() >= 0,
+          "pow: Integers to negative integer powers are not allowed; got ", base, " to the power ",
+          e.to_int(), ". Convert it with input.float().");
     return power_of_number(base, e);
   }
   Tensor y = pow_value(base, exponent, dtype);
   bool is_number = base->is_wrapped_number;
   return record(is_number ? "PowBackward2" : "PowBackward1", y, {base, exponent},
-                [base = save(base), exponent = save(exponent), y = save_output(exponent.requires_grad() ? y : Tensor())](
+                [base = save(base), exponent = save(exponent),
+                 y = save_output(exponent.requires_grad() ? y : Tensor())](
                     const Tensor& g, Needs need) -> TensorList {
                   Tensor b = base, e = exponent, zero = wrapped_number(0);
                   TensorList grads(2);
@@ -221,7 +243,8 @@ Tensor pow(const Tensor& base, const Tensor& exponent) {
                   if (need[1]) {
                     // 0^e is 0 for all e > 0, although log(0) is infinite.
                     Tensor is_flat = eq(b, zero);
-                    is_flat = logical_and(is_flat, is_complex(e.dtype()) ? ge(real(e), zero) : ge(e, zero));
+                    is_flat = logical_and(is_flat,
+                                          is_complex(e.dtype()) ? ge(real(e), zero) : ge(e, zero));
                     grads[1] = where(is_flat, zero, g * conj(y * log(b)));
                   }
                   return grads;
@@ -229,7 +252,8 @@ Tensor pow(const Tensor& base, const Tensor& exponent) {
 }
 
 Tensor& add_(Tensor& a, const Tensor& b, Scalar alpha) {
-  if (wants_history(a, b)) return in_place("add_", a, [&](const Tensor& x) { return add(x, b, alpha); });
+  if (wants_history(a, b))
+    return in_place("add_", a, [&](const Tensor& x) { return add(x, b, alpha); });
   check_inplace("add_", a);
   DType dtype = result_type({a, b});
   if (is_one(alpha)) {
@@ -242,7 +266,8 @@ Tensor& add_(Tensor& a, const Tensor& b, Scalar alpha) {
 }
 
 Tensor& sub_(Tensor& a, const Tensor& b, Scalar alpha) {
-  if (wants_history(a, b)) return in_place("sub_", a, [&](const Tensor& x) { return sub(x, b, alpha); });
+  if (wants_history(a, b))
+    return in_place("sub_", a, [&](const Tensor& x) { return sub(x, b, alpha); });
   check_no_bool("sub_", a, b);
   check_inplace("sub_", a);
   DType dtype = result_type({a, b});

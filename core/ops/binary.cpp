@@ -17,7 +17,8 @@ Tensor promoted(const char* name, BinaryOp op, Kinds kinds, const Tensor& a, con
 }
 
 void check_ordered(const char* name, const Tensor& a, const Tensor& b) {
-  check(!is_complex(a.dtype()) && !is_complex(b.dtype()), name, ": not implemented for complex tensors, got ", a, " and ", b, ".");
+  check(!is_complex(a.dtype()) && !is_complex(b.dtype()), name,
+        ": not implemented for complex tensors, got ", a, " and ", b, ".");
 }
 
 // g where the mask holds, else nothing.
@@ -25,23 +26,29 @@ Tensor masked(const Tensor& mask, const Tensor& g) { return where(mask, g, zero(
 
 // g to the winner, half of it to each where they are equal.
 template <class Loses>
-TensorList split_by_order(const Tensor& g, const Tensor& a, const Tensor& b, Needs need, Loses loses) {
+TensorList split_by_order(const Tensor& g, const Tensor& a, const Tensor& b, Needs need,
+                          Loses loses) {
   Tensor shared = where(eq(a, b), g * 0.5, g);
-  return {need[0] ? where(loses(a, b), zero(), shared) : Tensor(), need[1] ? where(loses(b, a), zero(), shared) : Tensor()};
+  return {need[0] ? where(loses(a, b), zero(), shared) : Tensor(),
+          need[1] ? where(loses(b, a), zero(), shared) : Tensor()};
 }
 
 }  // namespace
 
 Tensor maximum(const Tensor& a, const Tensor& b) {
   check_ordered("maximum", a, b);
-  return record("MaximumBackward0", promoted("maximum", BinaryOp::maximum, Kinds::ALL, a, b), {a, b},
-                [a = save(a), b = save(b)](const Tensor& g, Needs need) { return split_by_order(g, a, b, need, lt); });
+  return record("MaximumBackward0", promoted("maximum", BinaryOp::maximum, Kinds::ALL, a, b),
+                {a, b}, [a = save(a), b = save(b)](const Tensor& g, Needs need) {
+                  return split_by_order(g, a, b, need, lt);
+                });
 }
 
 Tensor minimum(const Tensor& a, const Tensor& b) {
   check_ordered("minimum", a, b);
-  return record("MinimumBackward0", promoted("minimum", BinaryOp::minimum, Kinds::ALL, a, b), {a, b},
-                [a = save(a), b = save(b)](const Tensor& g, Needs need) { return split_by_order(g, a, b, need, gt); });
+  return record("MinimumBackward0", promoted("minimum", BinaryOp::minimum, Kinds::ALL, a, b),
+                {a, b}, [a = save(a), b = save(b)](const Tensor& g, Needs need) {
+                  return split_by_order(g, a, b, need, gt);
+                });
 }
 
 Tensor fmax(const Tensor& a, const Tensor& b) {
@@ -49,7 +56,8 @@ Tensor fmax(const Tensor& a, const Tensor& b) {
   return record("FmaxBackward0", promoted("fmax", BinaryOp::fmax, Kinds::ALL, a, b), {a, b},
                 [a = save(a), b = save(b)](const Tensor& g, Needs need) -> TensorList {
                   Tensor first = logical_or(ge(a, b), isnan(b));
-                  return {need[0] ? masked(first, g) : Tensor(), need[1] ? where(first, zero(), g) : Tensor()};
+                  return {need[0] ? masked(first, g) : Tensor(),
+                          need[1] ? where(first, zero(), g) : Tensor()};
                 });
 }
 
@@ -58,7 +66,8 @@ Tensor fmin(const Tensor& a, const Tensor& b) {
   return record("FminBackward0", promoted("fmin", BinaryOp::fmin, Kinds::ALL, a, b), {a, b},
                 [a = save(a), b = save(b)](const Tensor& g, Needs need) -> TensorList {
                   Tensor first = logical_or(le(a, b), isnan(b));
-                  return {need[0] ? masked(first, g) : Tensor(), need[1] ? where(first, zero(), g) : Tensor()};
+                  return {need[0] ? masked(first, g) : Tensor(),
+                          need[1] ? where(first, zero(), g) : Tensor()};
                 });
 }
 
@@ -74,11 +83,13 @@ Tensor atan2(const Tensor& a, const Tensor& b) {
 
 Tensor hypot(const Tensor& a, const Tensor& b) {
   Tensor y = promoted("hypot", BinaryOp::hypot, Kinds::FONLY, a, b);
-  return record("HypotBackward0", y, {a, b},
-                [a = save(a), b = save(b), y = save_output(y)](const Tensor& g, Needs need) -> TensorList {
-                  Tensor length = y;
-                  return {need[0] ? g * (Tensor(a) / length) : Tensor(), need[1] ? g * (Tensor(b) / length) : Tensor()};
-                });
+  return record(
+      "HypotBackward0", y, {a, b},
+      [a = save(a), b = save(b), y = save_output(y)](const Tensor& g, Needs need) -> TensorList {
+        Tensor length = y;
+        return {need[0] ? g * (Tensor(a) / length) : Tensor(),
+                need[1] ? g * (Tensor(b) / length) : Tensor()};
+      });
 }
 
 Tensor copysign(const Tensor& a, const Tensor& b) {
@@ -87,7 +98,8 @@ Tensor copysign(const Tensor& a, const Tensor& b) {
                 [a = save(a), y = save_output(y)](const Tensor& g, Needs need) -> TensorList {
                   Tensor x = a;
                   Tensor sign = where(eq(x, zero()), zero(), Tensor(y) / x);
-                  return {need[0] ? g * sign : Tensor(), need[1] ? zeros(g.sizes(), g.dtype(), g.device()) : Tensor()};
+                  return {need[0] ? g * sign : Tensor(),
+                          need[1] ? zeros(g.sizes(), g.dtype(), g.device()) : Tensor()};
                 });
 }
 
@@ -100,33 +112,42 @@ Tensor nextafter(const Tensor& a, const Tensor& b) {
 
 Tensor logaddexp(const Tensor& a, const Tensor& b) {
   Tensor y = promoted("logaddexp", BinaryOp::logaddexp, Kinds::FCONLY, a, b);
-  return record("LogaddexpBackward0", y, {a, b}, [a = save(a), b = save(b)](const Tensor& g, Needs need) -> TensorList {
-    Tensor p = a, q = b;
-    return {need[0] ? g / conj(1 + exp(q - p)) : Tensor(), need[1] ? g / conj(1 + exp(p - q)) : Tensor()};
-  });
+  return record("LogaddexpBackward0", y, {a, b},
+                [a = save(a), b = save(b)](const Tensor& g, Needs need) -> TensorList {
+                  Tensor p = a, q = b;
+                  return {need[0] ? g / conj(1 + exp(q - p)) : Tensor(),
+                          need[1] ? g / conj(1 + exp(p - q)) : Tensor()};
+                });
 }
 
 Tensor logaddexp2(const Tensor& a, const Tensor& b) {
   Tensor y = promoted("logaddexp2", BinaryOp::logaddexp2, Kinds::FONLY, a, b);
-  return record("Logaddexp2Backward0", y, {a, b}, [a = save(a), b = save(b)](const Tensor& g, Needs need) -> TensorList {
-    Tensor p = a, q = b;
-    return {need[0] ? g / (1 + exp2(q - p)) : Tensor(), need[1] ? g / (1 + exp2(p - q)) : Tensor()};
-  });
+  return record("Logaddexp2Backward0", y, {a, b},
+                [a = save(a), b = save(b)](const Tensor& g, Needs need) -> TensorList {
+                  Tensor p = a, q = b;
+                  return {need[0] ? g / (1 + exp2(q - p)) : Tensor(),
+                          need[1] ? g / (1 + exp2(p - q)) : Tensor()};
+                });
 }
 
 Tensor xlogy(const Tensor& a, const Tensor& b) {
   Tensor y = promoted("xlogy", BinaryOp::xlogy, Kinds::F, a, b);
-  const char* node = a->is_wrapped_number ? "XlogyBackward1" : b->is_wrapped_number ? "XlogyBackward2" : "XlogyBackward0";
-  return record(node, y, {a, b}, [a = save(a), b = save(b)](const Tensor& g, Needs need) -> TensorList {
-    Tensor x = a, y = b;
-    Tensor is_flat = logical_and(eq(x, zero()), le(y, zero()));
-    return {need[0] ? g * where(is_flat, zero(), log(y)) : Tensor(), need[1] ? g * x / y : Tensor()};
-  });
+  const char* node = a->is_wrapped_number   ? "XlogyBackward1"
+                     : b->is_wrapped_number ? "XlogyBackward2"
+                                            : "XlogyBackward0";
+  return record(node, y, {a, b},
+                [a = save(a), b = save(b)](const Tensor& g, Needs need) -> TensorList {
+                  Tensor x = a, y = b;
+                  Tensor is_flat = logical_and(eq(x, zero()), le(y, zero()));
+                  return {need[0] ? g * where(is_flat, zero(), log(y)) : Tensor(),
+                          need[1] ? g * x / y : Tensor()};
+                });
 }
 
 Tensor heaviside(const Tensor& x, const Tensor& values) {
   check_ordered("heaviside", x, values);
-  check(x.dtype() == values.dtype(), "heaviside: heaviside is not yet implemented for tensors with different dtypes, got ", x,
+  check(x.dtype() == values.dtype(),
+        "heaviside: heaviside is not yet implemented for tensors with different dtypes, got ", x,
         " and ", values, ".");
   Tensor y = apply_binary("heaviside", BinaryOp::heaviside, x, values, x.dtype());
   return record("NotImplemented", y, {x, values}, [](const Tensor&, Needs) -> TensorList {
@@ -143,16 +164,20 @@ Tensor ldexp(const Tensor& x, const Tensor& other) {
     NoGradGuard guard;
     y = cast_to(mul(x, pow(wrapped_number(2.0), cast_to(other, wide))), dtype);
   }
-  return record("LdexpBackward0", y, {x, other},
-                [other = save(other), y = save_output(other.requires_grad() ? y : Tensor()), wide](const Tensor& g, Needs need) -> TensorList {
-                  return {need[0] ? g * conj(pow(wrapped_number(2.0), to_dtype(other, wide))) : Tensor(),
-                          need[1] ? g * conj(Tensor(y) * kLn2) : Tensor()};
-                });
+  return record(
+      "LdexpBackward0", y, {x, other},
+      [other = save(other), y = save_output(other.requires_grad() ? y : Tensor()), wide](
+          const Tensor& g, Needs need) -> TensorList {
+        return {need[0] ? g * conj(pow(wrapped_number(2.0), to_dtype(other, wide))) : Tensor(),
+                need[1] ? g * conj(Tensor(y) * kLn2) : Tensor()};
+      });
 }
 
 // Of integers only, so nothing is recorded.
-#define INTEGER_BINARY(name, op) \
-  Tensor name(const Tensor& a, const Tensor& b) { return apply_binary(#name, BinaryOp::op, a, b, result_type({a, b})); }
+#define INTEGER_BINARY(name, op)                                         \
+  Tensor name(const Tensor& a, const Tensor& b) {                        \
+    return apply_binary(#name, BinaryOp::op, a, b, result_type({a, b})); \
+  }
 INTEGER_BINARY(gcd, gcd)
 INTEGER_BINARY(lcm, lcm)
 INTEGER_BINARY(bitwise_and, bitwise_and)
@@ -177,16 +202,18 @@ Tensor from_parts(const char* name, const Tensor& real_part, const Tensor& imag_
 
 void check_parts(const char* name, const Tensor& a, const Tensor& b) {
   bool has_complex = a.dtype() == DType::Float32 || a.dtype() == DType::Float64;
-  check(has_complex, name, ": expected both inputs to be float32 or float64, got ", a, " and ", b, ".");
-  check(a.dtype() == b.dtype(), name, ": expected both inputs to have one dtype, got ", a, " and ", b, ".");
+  check(has_complex, name, ": expected both inputs to be float32 or float64, got ", a, " and ", b,
+        ".");
+  check(a.dtype() == b.dtype(), name, ": expected both inputs to have one dtype, got ", a, " and ",
+        b, ".");
 }
 
 }  // namespace
 
 Tensor complex(const Tensor& real_part, const Tensor& imag_part) {
   check_parts("complex", real_part, imag_part);
-  return record("ComplexBackward0", from_parts("complex", real_part, imag_part), {real_part, imag_part},
-                [](const Tensor& g, Needs need) -> TensorList {
+  return record("ComplexBackward0", from_parts("complex", real_part, imag_part),
+                {real_part, imag_part}, [](const Tensor& g, Needs need) -> TensorList {
                   return {need[0] ? real(g) : Tensor(), need[1] ? imag(g) : Tensor()};
                 });
 }
@@ -198,12 +225,14 @@ Tensor polar(const Tensor& size, const Tensor& angle) {
     NoGradGuard guard;
     y = from_parts("polar", size * cos(angle), size * sin(angle));
   }
-  return record("PolarBackward0", y, {size, angle}, [angle = save(angle), y = save_output(y)](const Tensor& g, Needs need) -> TensorList {
-    Tensor z = y;
-    Tensor direction = complex(cos(angle), sin(angle));
-    return {need[0] ? real(g * conj(direction)) : Tensor(),
-            need[1] ? real(g * conj(z * Scalar(std::complex<double>(0, 1)))) : Tensor()};
-  });
+  return record(
+      "PolarBackward0", y, {size, angle},
+      [angle = save(angle), y = save_output(y)](const Tensor& g, Needs need) -> TensorList {
+        Tensor z = y;
+        Tensor direction = complex(cos(angle), sin(angle));
+        return {need[0] ? real(g * conj(direction)) : Tensor(),
+                need[1] ? real(g * conj(z * Scalar(std::complex<double>(0, 1)))) : Tensor()};
+      });
 }
 
 }  // namespace facula

@@ -1,4 +1,5 @@
-// Functions of two tensors beyond arithmetic: extremes, angles, bits, complex numbers from two parts.
+// Functions of two tensors beyond arithmetic: extremes, angles, bits, complex numbers from two
+// parts.
 #pragma once
 #include "tensor/tensor.h"
 

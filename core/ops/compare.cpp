@@ -13,8 +13,10 @@ namespace facula {
 #include "ops/predicate.def"
 #undef PREDICATE
 
-#define COMPARE(name, kinds, formula) \
-  Tensor name(const Tensor& a, const Tensor& b) { return apply_compare(#name, CompareOp::name, a, b, result_type({a, b})); }
+#define COMPARE(name, kinds, formula)                                        \
+  Tensor name(const Tensor& a, const Tensor& b) {                            \
+    return apply_compare(#name, CompareOp::name, a, b, result_type({a, b})); \
+  }
 #include "ops/compare.def"
 #undef COMPARE
 

@@ -15,7 +15,8 @@ Tensor real(const Tensor& x) {
 }
 
 Tensor imag(const Tensor& x) {
-  check(is_complex(x.dtype()), "imag: imag is not implemented for tensors with non-complex dtypes, got ", x, ".");
+  check(is_complex(x.dtype()),
+        "imag: imag is not implemented for tensors with non-complex dtypes, got ", x, ".");
   return select(view_as_real(x), -1, 1);
 }
 

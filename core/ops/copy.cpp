@@ -15,15 +15,19 @@ namespace {
 void cast_on_device(const Tensor& dst, const Tensor& src) {
   Walk walk = make_walk("copy_", dst, {src});
   if (!walk.device.is_cpu()) return cuda::run_cast(src.dtype(), dst.dtype(), walk);
-  run_cpu(walk, cpu::get_cast_table().loops[static_cast<int>(src.dtype())][static_cast<int>(dst.dtype())]);
+  run_cpu(
+      walk,
+      cpu::get_cast_table().loops[static_cast<int>(src.dtype())][static_cast<int>(dst.dtype())]);
 }
 
-// Between devices bytes travel contiguous and unconverted; layout and dtype change on the source's side first.
+// Between devices bytes travel contiguous and unconverted; layout and dtype change on the source's
+// side first.
 void copy_across(const Tensor& dst, const Tensor& src) {
   Tensor from = contiguous(to_dtype(expand(src, dst.sizes()), dst.dtype()));
   Tensor to = dst.is_contiguous() ? dst : empty(dst.sizes(), dst.dtype(), dst.device());
   Backend& backend = backend_of(dst.is_cpu() ? src.device() : dst.device());
-  backend.copy_bytes(to.data(), to.device(), from.data(), from.device(), to.numel() * to.itemsize());
+  backend.copy_bytes(to.data(), to.device(), from.data(), from.device(),
+                     to.numel() * to.itemsize());
   if (!to.is_same(dst)) cast_on_device(dst, to);
 }
 
@@ -35,43 +39,53 @@ void copy_into(const Tensor& dst, const Tensor& src) {
   if (dst.is_same(src) || dst.numel() == 0) return;
   NoGradGuard guard;
   // A number of the CPU is passed to the kernel that fills with it.
-  bool is_fill = src.is_cpu() && src.dim() == 0 && !is_complex(dst.dtype()) && !is_complex(src.dtype());
+  bool is_fill =
+      src.is_cpu() && src.dim() == 0 && !is_complex(dst.dtype()) && !is_complex(src.dtype());
   if (dst.device() != src.device() && !is_fill) return copy_across(dst, src);
-  // A copy between overlapping pieces of one storage (x[1:] = x[:-1]) reads everything before it writes.
+  // A copy between overlapping pieces of one storage (x[1:] = x[:-1]) reads everything before it
+  // writes.
   bool may_overlap = dst.storage() == src.storage() && dst.data() != src.data();
   cast_on_device(dst, may_overlap ? clone(src) : src);
 }
 
 Tensor& copy_(Tensor& dst, const Tensor& src) {
   check_inplace("copy_", dst);
-  bool is_recorded = is_grad_enabled() && (dst.requires_grad() || src.requires_grad()) && is_differentiable(dst.dtype());
+  bool is_recorded = is_grad_enabled() && (dst.requires_grad() || src.requires_grad()) &&
+                     is_differentiable(dst.dtype());
   if (is_recorded) check_recorded_write("copy_", dst);
   copy_into(dst, src);
   bump_version(dst);
   if (!is_recorded) return dst;
-  Tensor y = record("CopyBackwards", alias(dst), {dst, src}, [device = src.device(), dtype = src.dtype()](const Tensor& g, Needs need) -> TensorList {
-    Tensor to_src;
-    if (need[1]) {
-      Tensor r = is_complex(g.dtype()) && !is_complex(dtype) ? real(g) : g;
-      to_src = to(r, device, dtype, false);
-    }
-    return {need[0] ? zeros(g.sizes(), g.dtype(), g.device()) : Tensor(), to_src};
-  });
+  Tensor y = record(
+      "CopyBackwards", alias(dst), {dst, src},
+      [device = src.device(), dtype = src.dtype()](const Tensor& g, Needs need) -> TensorList {
+        Tensor to_src;
+        if (need[1]) {
+          Tensor r = is_complex(g.dtype()) && !is_complex(dtype) ? real(g) : g;
+          to_src = to(r, device, dtype, false);
+        }
+        return {need[0] ? zeros(g.sizes(), g.dtype(), g.device()) : Tensor(), to_src};
+      });
   rebase_history(dst, y);
   return dst;
 }
 
 Tensor& fill_(Tensor& x, const Tensor& value) {
-  check(value.dim() == 0, "fill_: fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(), " dimensions.");
+  check(value.dim() == 0,
+        "fill_: fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(),
+        " dimensions.");
   check_inplace("fill_", x);
-  check(is_complex(x.dtype()) || !is_complex(value.dtype()) , "fill_: value cannot be converted to ", x.dtype(),
-        " without overflow: it is complex.");
+  check(is_complex(x.dtype()) || !is_complex(value.dtype()), "fill_: value cannot be converted to ",
+        x.dtype(), " without overflow: it is complex.");
   copy_into(x, value);
   bump_version(x);
-  if (is_grad_enabled() && (x.requires_grad() || value.requires_grad()) && is_differentiable(x.dtype())) {
-    Tensor y = record("FillBackward1", alias(x), {x, value}, [](const Tensor& g, Needs need) -> TensorList {
-      return {need[0] ? zeros(g.sizes(), g.dtype(), g.device()) : Tensor(), need[1] ? sum(g) : Tensor()};
-    });
+  if (is_grad_enabled() && (x.requires_grad() || value.requires_grad()) &&
+      is_differentiable(x.dtype())) {
+    Tensor y = record("FillBackward1", alias(x), {x, value},
+                      [](const Tensor& g, Needs need) -> TensorList {
+                        return {need[0] ? zeros(g.sizes(), g.dtype(), g.device()) : Tensor(),
+                                need[1] ? sum(g) : Tensor()};
+                      });
     rebase_history(x, y);
   }
   return x;
@@ -89,7 +103,8 @@ Tensor full(const Dims& sizes, Scalar value, DType dtype, Device device) {
 Tensor empty_like(const Tensor& x, DType dtype, Device device, MemoryFormat format) {
   if (format != MemoryFormat::Preserve) return empty(x.sizes(), dtype, device, format);
   if (x.is_contiguous()) return empty(x.sizes(), dtype, device);
-  if (is_non_overlapping_and_dense(x.sizes(), x.strides())) return empty_strided(x.sizes(), x.strides(), dtype, device);
+  if (is_non_overlapping_and_dense(x.sizes(), x.strides()))
+    return empty_strided(x.sizes(), x.strides(), dtype, device);
   Tensor y = empty_for(x.sizes(), dtype, {x});
   return y.device() == device ? y : empty_strided(x.sizes(), y.strides(), dtype, device);
 }
@@ -113,22 +128,28 @@ Tensor clone_with_history(const Tensor& x) {
 
 Tensor contiguous(const Tensor& x, MemoryFormat format) {
   if (x.is_contiguous(format)) return x;
-  check(format != MemoryFormat::Preserve, "contiguous: preserve memory format is unsupported by the contiguous operator.");
+  check(format != MemoryFormat::Preserve,
+        "contiguous: preserve memory format is unsupported by the contiguous operator.");
   return clone(x, format);
 }
 
 Tensor to(const Tensor& x, Device device, DType dtype, bool copy, MemoryFormat format) {
   if (!device.is_cpu()) device = backend_of(device).resolve(device);
   // Asked for the contiguous format, only a tensor in the other format is converted, as in PyTorch.
-  bool is_channels_last = !x.is_contiguous() && x.is_contiguous(x.dim() == 5 ? MemoryFormat::ChannelsLast3d : MemoryFormat::ChannelsLast);
-  bool same_layout = format == MemoryFormat::Preserve || (format == MemoryFormat::Contiguous ? !is_channels_last : x.is_contiguous(format));
+  bool is_channels_last =
+      !x.is_contiguous() &&
+      x.is_contiguous(x.dim() == 5 ? MemoryFormat::ChannelsLast3d : MemoryFormat::ChannelsLast);
+  bool same_layout =
+      format == MemoryFormat::Preserve ||
+      (format == MemoryFormat::Contiguous ? !is_channels_last : x.is_contiguous(format));
   if (device == x.device() && dtype == x.dtype() && same_layout && !copy) return x;
   Tensor y = empty_like(x, dtype, device, format);
   copy_into(y, x);
-  return record("ToCopyBackward0", y, {x}, [device = x.device(), dtype = x.dtype()](const Tensor& g) {
-    Tensor r = is_complex(g.dtype()) && !is_complex(dtype) ? real(g) : g;
-    return to(r, device, dtype, false);
-  });
+  return record("ToCopyBackward0", y, {x},
+                [device = x.device(), dtype = x.dtype()](const Tensor& g) {
+                  Tensor r = is_complex(g.dtype()) && !is_complex(dtype) ? real(g) : g;
+                  return to(r, device, dtype, false);
+                });
 }
 
 Tensor to_dtype(const Tensor& x, DType dtype) {
@@ -137,7 +158,8 @@ Tensor to_dtype(const Tensor& x, DType dtype) {
 }
 
 Scalar item(const Tensor& x) {
-  check(x.numel() == 1, "item: a Tensor with ", x.numel(), " elements cannot be converted to Scalar.");
+  check(x.numel() == 1, "item: a Tensor with ", x.numel(),
+        " elements cannot be converted to Scalar.");
   Tensor host = x;
   if (!x.is_cpu()) {
     NoGradGuard guard;
@@ -159,7 +181,8 @@ Scalar item(const Tensor& x) {
 bool has_nan(const Tensor& x) {
   if (!is_differentiable(x.dtype())) return false;
   NoGradGuard guard;
-  Tensor flat = contiguous(to(x, Device{}, is_complex(x.dtype()) ? DType::Complex128 : DType::Float64, false));
+  Tensor flat = contiguous(
+      to(x, Device{}, is_complex(x.dtype()) ? DType::Complex128 : DType::Float64, false));
   int64_t n = flat.numel() * (is_complex(x.dtype()) ? 2 : 1);
   const double* values = flat.data_as<double>();
   for (int64_t i = 0; i < n; ++i)
@@ -168,29 +191,37 @@ bool has_nan(const Tensor& x) {
 }
 
 void check_inplace_result(const char* op, const Tensor& x, const Dims& shape, DType dtype) {
-  check(shape == x.sizes(), op, ": output with shape ", x.sizes(), " doesn't match the broadcast shape ", shape,
+  check(shape == x.sizes(), op, ": output with shape ", x.sizes(),
+        " doesn't match the broadcast shape ", shape,
         "; an in-place operation cannot change the shape of its tensor.");
-  check(can_cast(dtype, x.dtype()), op, ": result type ", dtype, " can't be cast to the desired output type ", x.dtype(), ".");
+  check(can_cast(dtype, x.dtype()), op, ": result type ", dtype,
+        " can't be cast to the desired output type ", x.dtype(), ".");
 }
 
 Tensor into_out(const char* op, Tensor result, const Tensor& out) {
   if (!out.defined()) return result;
   check(!result.requires_grad() && !(is_grad_enabled() && out.requires_grad()), op,
-        ": functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
-  check(can_cast(result.dtype(), out.dtype()), op, ": result type ", result.dtype(), " can't be cast to the desired output type ",
-        out.dtype(), ".");
-  check(result.device() == out.device(), op, ": expected out to be on ", result.device(), ", got ", out.device(), ".");
+        ": functions with out=... arguments don't support automatic differentiation, but one of "
+        "the arguments requires grad.");
+  check(can_cast(result.dtype(), out.dtype()), op, ": result type ", result.dtype(),
+        " can't be cast to the desired output type ", out.dtype(), ".");
+  check(result.device() == out.device(), op, ": expected out to be on ", result.device(), ", got ",
+        out.device(), ".");
   if (out.sizes() != result.sizes()) {
     if (out.numel() != 0) {
       int failed = PyErr_WarnFormat(PyExc_UserWarning, 1,
-                                    "%s: the out tensor was resized because it had %lld elements and another shape than the result; "
-                                    "pass a tensor of the right shape, or one with no elements.", op, static_cast<long long>(out.numel()));
+                                    "%s: the out tensor was resized because it had %lld elements "
+                                    "and another shape than the result; "
+                                    "pass a tensor of the right shape, or one with no elements.",
+                                    op, static_cast<long long>(out.numel()));
       if (failed) throw_python_error();
     }
     resize_(out, result.sizes());
   }
-  check(!has_internal_overlap(out), op, ": unsupported operation: more than one element of the written-to tensor refers to a single "
-        "memory location. Please clone() the tensor before performing the operation.");
+  check(
+      !has_internal_overlap(out), op,
+      ": unsupported operation: more than one element of the written-to tensor refers to a single "
+      "memory location. Please clone() the tensor before performing the operation.");
   copy_into(out, result);
   bump_version(out);
   return out;

@@ -14,13 +14,16 @@ Tensor& zero_(Tensor& x);
 Tensor clone(const Tensor& x, MemoryFormat format = MemoryFormat::Preserve);
 // A copy that stands for x in the graph: the same edge, other memory.
 Tensor clone_with_history(const Tensor& x);
-Tensor contiguous(const Tensor& x, MemoryFormat format = MemoryFormat::Contiguous);  // x itself if it is so already
-Tensor to_dtype(const Tensor& x, DType dtype);                                      // x itself if it has it already
-Tensor to(const Tensor& x, Device device, DType dtype, bool copy, MemoryFormat format = MemoryFormat::Preserve);
+Tensor contiguous(const Tensor& x,
+                  MemoryFormat format = MemoryFormat::Contiguous);  // x itself if it is so already
+Tensor to_dtype(const Tensor& x, DType dtype);                      // x itself if it has it already
+Tensor to(const Tensor& x, Device device, DType dtype, bool copy,
+          MemoryFormat format = MemoryFormat::Preserve);
 
 // A fresh tensor of x's form: memory order kept where x is dense.
 Tensor empty_like(const Tensor& x);
-Tensor empty_like(const Tensor& x, DType dtype, Device device, MemoryFormat format = MemoryFormat::Preserve);
+Tensor empty_like(const Tensor& x, DType dtype, Device device,
+                  MemoryFormat format = MemoryFormat::Preserve);
 
 Scalar item(const Tensor& x);  // of a tensor with one element
 bool has_nan(const Tensor& x);
@@ -28,7 +31,8 @@ bool has_nan(const Tensor& x);
 // Gives x another shape, contiguous; its storage grows where it must and keeps what it held.
 void resize_(const Tensor& x, const Dims& sizes);
 
-// Stores a result in the out= argument: checks, resizes, copies. An undefined `out` returns the result itself.
+// Stores a result in the out= argument: checks, resizes, copies. An undefined `out` returns the
+// result itself.
 Tensor into_out(const char* op, Tensor result, const Tensor& out);
 
 }  // namespace facula

@@ -23,7 +23,8 @@ Tensor generate(int64_t n, DType dtype, Device device, F&& value) {
 int64_t arange_length(Scalar start, Scalar end, Scalar step) {
   if (start.is_integral() && end.is_integral() && step.is_integral()) {
     int64_t distance;
-    check(!__builtin_sub_overflow(end.to_int(), start.to_int(), &distance), "arange: invalid size, possible overflow.");
+    check(!__builtin_sub_overflow(end.to_int(), start.to_int(), &distance),
+          "arange: invalid size, possible overflow.");
     int64_t by = step.to_int();
     return distance / by + (distance % by != 0);
   }
@@ -37,10 +38,13 @@ int64_t arange_length(Scalar start, Scalar end, Scalar step) {
 Tensor arange(Scalar start, Scalar end, Scalar step, DType dtype, Device device) {
   double from = start.to_double(), to = end.to_double(), by = step.to_double();
   check(by != 0, "arange: step must be nonzero.");
-  check(std::isfinite(from) && std::isfinite(to), "arange: unsupported range: ", from, " -> ", to, ".");
-  check((by > 0 && to >= from) || (by < 0 && to <= from), "arange: upper bound and lower bound inconsistent with step sign: from ",
-        from, " to ", to, " by ", by, ".");
-  check_not_implemented(dtype != DType::Bool && !is_complex(dtype), "arange: not implemented for ", dtype, ".");
+  check(std::isfinite(from) && std::isfinite(to), "arange: unsupported range: ", from, " -> ", to,
+        ".");
+  check((by > 0 && to >= from) || (by < 0 && to <= from),
+        "arange: upper bound and lower bound inconsistent with step sign: from ", from, " to ", to,
+        " by ", by, ".");
+  check_not_implemented(dtype != DType::Bool && !is_complex(dtype), "arange: not implemented for ",
+                        dtype, ".");
   int64_t n = arange_length(start, end, step);
   return generate(n, dtype, device, [&](int64_t i, auto tag) {
     using T = typename decltype(tag)::type;
@@ -65,7 +69,8 @@ Tensor linspace(Scalar start, Scalar end, int64_t steps, DType dtype, Device dev
     W first = start.to<W>(), last = end.to<W>();
     if (steps == 1) return static_cast<T>(first);
     W step = (last - first) / W(static_cast<double>(steps - 1));
-    W value = i < steps / 2 ? first + step * W(static_cast<double>(i)) : last - step * W(static_cast<double>(steps - i - 1));
+    W value = i < steps / 2 ? first + step * W(static_cast<double>(i))
+                            : last - step * W(static_cast<double>(steps - i - 1));
     return static_cast<T>(value);
   });
 }
@@ -79,7 +84,8 @@ Tensor logspace(Scalar start, Scalar end, int64_t steps, double base, DType dtyp
     W first = start.to<W>(), last = end.to<W>();
     if (steps == 1) return static_cast<T>(Wide<T>(std::pow(W(base), first)));
     W step = (last - first) / W(static_cast<double>(steps - 1));
-    W power = i < steps / 2 ? first + step * W(static_cast<double>(i)) : last - step * W(static_cast<double>(steps - i - 1));
+    W power = i < steps / 2 ? first + step * W(static_cast<double>(i))
+                            : last - step * W(static_cast<double>(steps - i - 1));
     return static_cast<T>(Wide<T>(std::pow(W(base), power)));
   });
 }

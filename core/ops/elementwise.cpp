@@ -9,12 +9,15 @@ namespace facula {
 
 namespace {
 
-// Enough elements to pay for waking another thread. Also the size of a piece, so results never depend on the threads.
+// Enough elements to pay for waking another thread. Also the size of a piece, so results never
+// depend on the threads.
 constexpr int64_t kGrain = 32768;
 
-// How the dimensions of operands lie in memory: dimension numbers from the fastest to the slowest. Walks that read
-// transposed inputs then go along memory, and results take the inputs' order. `strides[k]` may be null (operand ignored).
-void order_dims(int n_dims, const int64_t* sizes, const int64_t* const* strides, int n_operands, int* order) {
+// How the dimensions of operands lie in memory: dimension numbers from the fastest to the slowest.
+// Walks that read transposed inputs then go along memory, and results take the inputs' order.
+// `strides[k]` may be null (operand ignored).
+void order_dims(int n_dims, const int64_t* sizes, const int64_t* const* strides, int n_operands,
+                int* order) {
   for (int i = 0; i < n_dims; ++i) order[i] = n_dims - 1 - i;
   // 1: a is slower than b, so they must be swapped; -1: in order; 0: this operand cannot tell.
   auto compare = [&](int a, int b) {
@@ -45,7 +48,9 @@ void order_dims(int n_dims, const int64_t* sizes, const int64_t* const* strides,
 void set_broadcast_strides(const Tensor& x, const Dims& shape, int64_t* strides, int64_t unit) {
   size_t n = shape.size(), missing = n - x.dim();
   for (size_t i = 0; i < n; ++i)
-    strides[i] = i < missing || (x.sizes()[i - missing] == 1 && shape[i] != 1) ? 0 : x.strides()[i - missing] * unit;
+    strides[i] = i < missing || (x.sizes()[i - missing] == 1 && shape[i] != 1)
+                     ? 0
+                     : x.strides()[i - missing] * unit;
 }
 
 // Orders the dimensions for memory and merges neighbours that continue each other in every operand.
@@ -97,8 +102,9 @@ Dims broadcast_shapes(const char* op, const Dims& a, const Dims& b) {
     if (size == 1) {
       size = small[i];
     } else {
-      check(small[i] == 1 || small[i] == size, op, ": the shapes ", a, " and ", b, " cannot be broadcast together: dimension ",
-            i + missing, " has sizes ", a.size() >= b.size() ? size : small[i], " and ", a.size() >= b.size() ? small[i] : size,
+      check(small[i] == 1 || small[i] == size, op, ": the shapes ", a, " and ", b,
+            " cannot be broadcast together: dimension ", i + missing, " has sizes ",
+            a.size() >= b.size() ? size : small[i], " and ", a.size() >= b.size() ? small[i] : size,
             ". Sizes must be equal, or one of them 1.");
     }
   }
@@ -125,7 +131,8 @@ Walk make_walk(const char* op, const Tensor& out, std::initializer_list<TensorRe
   for (const TensorRef& input : inputs) {
     const Tensor& x = *input;
     check(x.device() == out.device() || (x.is_cpu() && x.dim() == 0), op,
-          ": expected all tensors to be on the same device, got ", x, " and ", out, ". Move one with .to(device).");
+          ": expected all tensors to be on the same device, got ", x, " and ", out,
+          ". Move one with .to(device).");
     has_host_operands = has_host_operands || x.device() != out.device();
     operands[k] = &x;
     walk.data[k++] = x.data();
@@ -135,7 +142,8 @@ Walk make_walk(const char* op, const Tensor& out, std::initializer_list<TensorRe
     walk.n_dims = 1;
     walk.sizes[0] = walk.numel;
     for (int i = 0; i < walk.n_operands; ++i)
-      walk.strides[i][0] = operands[i]->numel() == 1 && walk.numel != 1 ? 0 : operands[i]->itemsize();
+      walk.strides[i][0] =
+          operands[i]->numel() == 1 && walk.numel != 1 ? 0 : operands[i]->itemsize();
     if (has_host_operands) mark_host_operands(walk, operands);
     return walk;
   }
@@ -180,7 +188,8 @@ Tensor empty_for(const Dims& shape, DType dtype, std::initializer_list<TensorRef
     all_same = all_same && x.strides() == first->strides();
   }
   if (all_contiguous || shape.size() <= 1) return empty(shape, dtype, device);
-  if (all_same && first && (first->numel() == 0 || is_non_overlapping_and_dense(first->sizes(), first->strides())))
+  if (all_same && first &&
+      (first->numel() == 0 || is_non_overlapping_and_dense(first->sizes(), first->strides())))
     return empty_strided(shape, first->strides(), dtype, device);
   int n = static_cast<int>(shape.size()), k = 0;
   int64_t strides[kMaxOperands][kMaxDims];
@@ -248,19 +257,25 @@ void run_line(const Walk& walk, Loop loop, const void* params, int64_t begin, in
 void run_pieces(const Walk& walk, Loop loop, const void* params, int64_t grain) {
   if (walk.numel == 0) return;
   // Device memory must never be read here: an operation that forgot to ask stops with an error.
-  check_not_implemented(walk.device.is_cpu(), "this operation is not available on ", walk.device, " yet. Move its tensors with .cpu() first.");
+  check_not_implemented(walk.device.is_cpu(), "this operation is not available on ", walk.device,
+                        " yet. Move its tensors with .cpu() first.");
   if (walk.n_dims == 1) {
     if (walk.numel <= grain) return run_line(walk, loop, params, 0, walk.numel);
-    return parallel_for(walk.numel, grain, [&](int64_t begin, int64_t end) { run_line(walk, loop, params, begin, end); });
+    return parallel_for(walk.numel, grain, [&](int64_t begin, int64_t end) {
+      run_line(walk, loop, params, begin, end);
+    });
   }
   int64_t inner = walk.sizes[0], n_rows = walk.numel / inner;
   if (walk.numel <= grain) return run_rows(walk, loop, params, 0, n_rows);
-  parallel_for(n_rows, std::max<int64_t>(1, grain / inner), [&](int64_t begin, int64_t end) { run_rows(walk, loop, params, begin, end); });
+  parallel_for(n_rows, std::max<int64_t>(1, grain / inner),
+               [&](int64_t begin, int64_t end) { run_rows(walk, loop, params, begin, end); });
 }
 
 }  // namespace
 
-void run_cpu(const Walk& walk, Loop loop, const void* params) { run_pieces(walk, loop, params, kGrain); }
+void run_cpu(const Walk& walk, Loop loop, const void* params) {
+  run_pieces(walk, loop, params, kGrain);
+}
 
 void run_cpu_in_order(const Walk& walk, Loop loop, const void* params) {
   if (walk.numel <= kGrain) return run_pieces(walk, loop, params, walk.numel);
@@ -279,10 +294,13 @@ DType result_type(std::initializer_list<TensorRef> inputs) {
       if (is_complex(dtype)) dtype = to_complex_dtype(get_default_dtype());
       if (is_floating(dtype)) dtype = get_default_dtype();
     }
-    found[rank] = found[rank] < 0 ? static_cast<int>(dtype)
-                                  : static_cast<int>(promote_types(static_cast<DType>(found[rank]), dtype));
+    found[rank] = found[rank] < 0
+                      ? static_cast<int>(dtype)
+                      : static_cast<int>(promote_types(static_cast<DType>(found[rank]), dtype));
   }
-  auto category = [](DType t) { return is_complex(t) ? 3 : is_floating(t) ? 2 : t == DType::Bool ? 0 : 1; };
+  auto category = [](DType t) {
+    return is_complex(t) ? 3 : is_floating(t) ? 2 : t == DType::Bool ? 0 : 1;
+  };
   // A lower rank changes the result only by a higher category.
   auto combine = [&](int higher, int lower) {
     if (higher < 0) return lower;
@@ -297,21 +315,27 @@ DType result_type(std::initializer_list<TensorRef> inputs) {
 
 void check_no_partial_overlap(const char* op, const Tensor& out, const Tensor& input) {
   if (out.storage() != input.storage() || out.numel() == 0 || input.numel() == 0) return;
-  if (out.offset() == input.offset() && out.sizes() == input.sizes() && out.strides() == input.strides()) return;
+  if (out.offset() == input.offset() && out.sizes() == input.sizes() &&
+      out.strides() == input.strides())
+    return;
   auto extent = [](const Tensor& x) {
     int64_t last = 0;
     for (int64_t i = 0; i < x.dim(); ++i) last += (x.size(i) - 1) * x.stride(i);
     return (last + 1) * x.itemsize();
   };
-  bool apart = out.data() >= input.data() + extent(input) || input.data() >= out.data() + extent(out);
+  bool apart =
+      out.data() >= input.data() + extent(input) || input.data() >= out.data() + extent(out);
   bool dense = is_non_overlapping_and_dense(out.sizes(), out.strides()) &&
                is_non_overlapping_and_dense(input.sizes(), input.strides());
-  check(apart || !dense, op, ": unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+  check(apart || !dense, op,
+        ": unsupported operation: some elements of the input tensor and the written-to tensor "
+        "refer to a "
         "single memory location. Please clone() the tensor before performing the operation.");
 }
 
 void check_cpu(const char* op, const Tensor& x) {
-  check_not_implemented(x.is_cpu(), op, ": not available on ", x.device(), " yet, got ", x, ". Move it with .cpu() first.");
+  check_not_implemented(x.is_cpu(), op, ": not available on ", x.device(), " yet, got ", x,
+                        ". Move it with .cpu() first.");
 }
 
 void check_same_device(const char* op, std::initializer_list<TensorRef> inputs) {
@@ -319,7 +343,8 @@ void check_same_device(const char* op, std::initializer_list<TensorRef> inputs) 
   for (const TensorRef& input : inputs) {
     if (!input->defined()) continue;
     if (!first) first = input.tensor;
-    check(input->device() == first->device(), op, ": expected all tensors to be on the same device, got ", *first, " and ", *input,
+    check(input->device() == first->device(), op,
+          ": expected all tensors to be on the same device, got ", *first, " and ", *input,
           ". Move one with .to(device).");
   }
 }

@@ -6,12 +6,14 @@
 
 namespace facula {
 
-// The innermost loop of a kernel: n elements, operand i at data[i] with a step of strides[i] bytes. Operand 0 is written.
+// The innermost loop of a kernel: n elements, operand i at data[i] with a step of strides[i] bytes.
+// Operand 0 is written.
 using Loop = void (*)(char** data, const int64_t* strides, int64_t n, const void* params);
 
 constexpr int kMaxOperands = 6;
 
-// Operands over a common shape, with dimensions merged and ordered for memory: dimension 0 is the innermost.
+// Operands over a common shape, with dimensions merged and ordered for memory: dimension 0 is the
+// innermost.
 struct Walk {
   int n_operands = 0;
   int n_dims = 0;
@@ -25,14 +27,17 @@ struct Walk {
 Dims broadcast_shapes(const char* op, const Dims& a, const Dims& b);
 bool is_expandable_to(const Dims& from, const Dims& to);
 
-// The operands must already have a shape that broadcasts to that of `out`, which must be of that shape. CPU numbers
-// (0-d) may go with tensors of another device; everything else must be on one device.
+// The operands must already have a shape that broadcasts to that of `out`, which must be of that
+// shape. CPU numbers (0-d) may go with tensors of another device; everything else must be on one
+// device.
 Walk make_walk(const char* op, const Tensor& out, std::initializer_list<TensorRef> inputs);
 
-// out and one input of out's shape and item size given by its address and strides (in elements; may be negative).
+// out and one input of out's shape and item size given by its address and strides (in elements; may
+// be negative).
 Walk make_walk(const Tensor& out, char* input, const Dims& input_strides);
 
-// A fresh tensor for the result of an element-wise operation: its memory order follows the inputs', as in PyTorch.
+// A fresh tensor for the result of an element-wise operation: its memory order follows the inputs',
+// as in PyTorch.
 Tensor empty_for(const Dims& shape, DType dtype, std::initializer_list<TensorRef> inputs);
 
 // Runs the loop over all elements, in pieces on the thread pool where there are many.
@@ -41,7 +46,8 @@ void run_cpu(const Walk& walk, Loop loop, const void* params = nullptr);
 // The same in one thread, for loops whose writes may meet.
 void run_cpu_in_order(const Walk& walk, Loop loop, const void* params = nullptr);
 
-// The dtype of a result of these operands: tensors with dimensions count before 0-d ones, these before Python numbers.
+// The dtype of a result of these operands: tensors with dimensions count before 0-d ones, these
+// before Python numbers.
 DType result_type(std::initializer_list<TensorRef> inputs);
 
 // Raises if out shares memory with an input in a way that reads what was just written.

@@ -6,21 +6,26 @@
 
 namespace facula {
 
-// x[indices[0], indices[1], ...]: an undefined tensor stands for a whole dimension. Masks (bool) count for as many
-// dimensions as they have.
+// x[indices[0], indices[1], ...]: an undefined tensor stands for a whole dimension. Masks (bool)
+// count for as many dimensions as they have.
 Tensor index(const Tensor& x, const TensorList& indices);
-Tensor index_put(const Tensor& x, const TensorList& indices, const Tensor& values, bool accumulate = false);
-Tensor& index_put_(Tensor& x, const TensorList& indices, const Tensor& values, bool accumulate = false);
+Tensor index_put(const Tensor& x, const TensorList& indices, const Tensor& values,
+                 bool accumulate = false);
+Tensor& index_put_(Tensor& x, const TensorList& indices, const Tensor& values,
+                   bool accumulate = false);
 
 Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index);
-Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha = 1);
+Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source,
+                 Scalar alpha = 1);
 Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source);
 Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value);
 
 Tensor gather(const Tensor& x, int64_t dim, const Tensor& index);
-Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src);  // a 0-d wrapped number fills
+Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index,
+               const Tensor& src);  // a 0-d wrapped number fills
 Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src);
-Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src, const std::string& reduce, bool include_self = true);
+Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src,
+                      const std::string& reduce, bool include_self = true);
 Tensor take_along_dim(const Tensor& x, const Tensor& index, int64_t dim);
 
 Tensor take(const Tensor& x, const Tensor& index);

@@ -19,7 +19,8 @@ Tensor& in_place(const char* op, Tensor& x, F&& f) {
     bump_version(x);
     return x;
   }
-  // f may save its input, which is about to be overwritten, so it gets a copy with the history of x.
+  // f may save its input, which is about to be overwritten, so it gets a copy with the history of
+  // x.
   Tensor y = f(x.requires_grad() ? clone_with_history(x) : x);
   check_inplace_result(op, x, y.sizes(), y.dtype());
   if (y.requires_grad()) check_recorded_write(op, x);

@@ -10,7 +10,8 @@ constexpr int64_t kLineGrain = 16384;
 
 }  // namespace
 
-void for_each_line(std::initializer_list<TensorRef> operands, int64_t dim, int64_t line_cost, LineBody body) {
+void for_each_line(std::initializer_list<TensorRef> operands, int64_t dim, int64_t line_cost,
+                   LineBody body) {
   const Tensor& first = **operands.begin();
   int n_operands = static_cast<int>(operands.size()), n_dims = 0;
   char* starts[kMaxOperands];
@@ -31,34 +32,37 @@ void for_each_line(std::initializer_list<TensorRef> operands, int64_t dim, int64
     sizes[n_dims++] = first.size(d);
     n_lines *= first.size(d);
   }
-  parallel_for(n_lines, std::max<int64_t>(1, kLineGrain / std::max<int64_t>(line_cost, 1)), [&](int64_t begin, int64_t end) {
-    char* base[kMaxOperands];
-    int64_t at[kMaxDims];
-    std::copy_n(starts, n_operands, base);
-    for (int64_t d = 0, rest = begin; d < n_dims; ++d) {
-      at[d] = rest % sizes[d];
-      rest /= sizes[d];
-      for (int i = 0; i < n_operands; ++i) base[i] += at[d] * strides[i][d];
-    }
-    for (int64_t line = begin; line < end; ++line) {
-      char* data[kMaxOperands];
-      std::copy_n(base, n_operands, data);
-      body(data, steps);
-      for (int d = 0; d < n_dims; ++d) {
-        for (int i = 0; i < n_operands; ++i) base[i] += strides[i][d];
-        if (++at[d] < sizes[d]) break;
-        for (int i = 0; i < n_operands; ++i) base[i] -= sizes[d] * strides[i][d];
-        at[d] = 0;
-      }
-    }
-  });
+  parallel_for(n_lines, std::max<int64_t>(1, kLineGrain / std::max<int64_t>(line_cost, 1)),
+               [&](int64_t begin, int64_t end) {
+                 char* base[kMaxOperands];
+                 int64_t at[kMaxDims];
+                 std::copy_n(starts, n_operands, base);
+                 for (int64_t d = 0, rest = begin; d < n_dims; ++d) {
+                   at[d] = rest % sizes[d];
+                   rest /= sizes[d];
+                   for (int i = 0; i < n_operands; ++i) base[i] += at[d] * strides[i][d];
+                 }
+                 for (int64_t line = begin; line < end; ++line) {
+                   char* data[kMaxOperands];
+                   std::copy_n(base, n_operands, data);
+                   body(data, steps);
+                   for (int d = 0; d < n_dims; ++d) {
+                     for (int i = 0; i < n_operands; ++i) base[i] += strides[i][d];
+                     if (++at[d] < sizes[d]) break;
+                     for (int i = 0; i < n_operands; ++i) base[i] -= sizes[d] * strides[i][d];
+                     at[d] = 0;
+                   }
+                 }
+               });
 }
 
-void run_lines(std::initializer_list<TensorRef> operands, int64_t dim, Loop loop, const void* params) {
+void run_lines(std::initializer_list<TensorRef> operands, int64_t dim, Loop loop,
+               const void* params) {
   const Tensor& first = **operands.begin();
   int64_t n = first.dim() ? first.size(dim) : 1;
   if (first.numel() == 0) return;
-  for_each_line(operands, dim, n, [&](char** data, const int64_t* steps) { loop(data, steps, n, params); });
+  for_each_line(operands, dim, n,
+                [&](char** data, const int64_t* steps) { loop(data, steps, n, params); });
 }
 
 void run_lines_reversed(std::initializer_list<TensorRef> operands, int64_t dim, Loop loop) {

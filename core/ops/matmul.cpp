@@ -10,7 +10,8 @@ namespace facula {
 namespace {
 
 void check_operands(const char* op, const Tensor& a, const Tensor& b) {
-  check(a.dtype() == b.dtype(), op, ": expected both operands to have the same dtype, got ", a, " and ", b, ".");
+  check(a.dtype() == b.dtype(), op, ": expected both operands to have the same dtype, got ", a,
+        " and ", b, ".");
   check_same_device(op, {a, b});
   check_not_implemented(a.dtype() != DType::Bool, op, ": not defined for bool.");
 }
@@ -24,8 +25,10 @@ struct Matrix {
 
 Matrix as_matrix(const Tensor& x) {
   int64_t rows = x.size(-2), cols = x.size(-1), by_row = x.stride(-2), by_col = x.stride(-1);
-  if (by_col == 1 && (by_row >= std::max<int64_t>(cols, 1) || rows <= 1)) return {x, blas::Trans::No, std::max({by_row, cols, int64_t{1}})};
-  if (by_row == 1 && (by_col >= std::max<int64_t>(rows, 1) || cols <= 1)) return {x, blas::Trans::Yes, std::max({by_col, rows, int64_t{1}})};
+  if (by_col == 1 && (by_row >= std::max<int64_t>(cols, 1) || rows <= 1))
+    return {x, blas::Trans::No, std::max({by_row, cols, int64_t{1}})};
+  if (by_row == 1 && (by_col >= std::max<int64_t>(rows, 1) || cols <= 1))
+    return {x, blas::Trans::Yes, std::max({by_col, rows, int64_t{1}})};
   if (cols == 1 && by_row >= 1) return {x, blas::Trans::No, by_row};
   return {contiguous(x), blas::Trans::No, std::max<int64_t>(cols, 1)};
 }
@@ -83,18 +86,24 @@ Tensor conj_t(const Tensor& x) { return conj(transpose(x, -2, -1)); }
 
 void check_factors(const char* op, const Tensor& x, Scalar beta, Scalar alpha) {
   if (is_differentiable(x.dtype())) return;
-  check(alpha.is_integral(), op, ": For integral input tensors, argument alpha must not be a floating point number.");
-  check(beta.is_integral(), op, ": For integral input tensors, argument beta must not be a floating point number.");
+  check(alpha.is_integral(), op,
+        ": For integral input tensors, argument alpha must not be a floating point number.");
+  check(beta.is_integral(), op,
+        ": For integral input tensors, argument beta must not be a floating point number.");
 }
 
 // beta c + alpha a b, where c broadcasts to the product's shape.
-Tensor add_product(const char* op, const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha) {
-  check(c.dtype() == a.dtype(), op, ": expected input to have the dtype of the matrices, got ", c, " and ", a, ".");
+Tensor add_product(const char* op, const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta,
+                   Scalar alpha) {
+  check(c.dtype() == a.dtype(), op, ": expected input to have the dtype of the matrices, got ", c,
+        " and ", a, ".");
   check_same_device(op, {c, a});
   check_factors(op, c, beta, alpha);
   Dims sizes = a.sizes();
   sizes.back() = b.size(-1);
-  check(is_expandable_to(c.sizes(), sizes), op, ": The expanded size of the tensor must match: input ", c.sizes(), " does not broadcast to the product's shape ", sizes, ".");
+  check(is_expandable_to(c.sizes(), sizes), op,
+        ": The expanded size of the tensor must match: input ", c.sizes(),
+        " does not broadcast to the product's shape ", sizes, ".");
   Tensor y = empty(sizes, a.dtype(), a.device());
   if (!is_zero(beta)) copy_into(y, c);
   run_matmul(y, a, b, beta, alpha);
@@ -104,79 +113,110 @@ Tensor add_product(const char* op, const Tensor& c, const Tensor& a, const Tenso
 }  // namespace
 
 Tensor mm(const Tensor& a, const Tensor& b) {
-  check(a.dim() == 2 && b.dim() == 2, "mm: expected two matrices (2 dimensions each), got ", a, " and ", b, ".");
+  check(a.dim() == 2 && b.dim() == 2, "mm: expected two matrices (2 dimensions each), got ", a,
+        " and ", b, ".");
   check_operands("mm", a, b);
-  check(a.size(1) == b.size(0), "mm: mat1 and mat2 shapes cannot be multiplied (", a.size(0), "x", a.size(1), " and ", b.size(0), "x", b.size(1),
+  check(a.size(1) == b.size(0), "mm: mat1 and mat2 shapes cannot be multiplied (", a.size(0), "x",
+        a.size(1), " and ", b.size(0), "x", b.size(1),
         "): the columns of the first must be as many as the rows of the second.");
-  return record("MmBackward0", product(a, b), {a, b},
-                [a = save(b.requires_grad() ? a : Tensor()), b = save(a.requires_grad() ? b : Tensor())](const Tensor& g, Needs need) -> TensorList {
-                  return {need[0] ? mm(g, conj_t(b)) : Tensor(), need[1] ? mm(conj_t(a), g) : Tensor()};
-                });
+  return record(
+      "MmBackward0", product(a, b), {a, b},
+      [a = save(b.requires_grad() ? a : Tensor()), b = save(a.requires_grad() ? b : Tensor())](
+          const Tensor& g, Needs need) -> TensorList {
+        return {need[0] ? mm(g, conj_t(b)) : Tensor(), need[1] ? mm(conj_t(a), g) : Tensor()};
+      });
 }
 
 Tensor bmm(const Tensor& a, const Tensor& b) {
-  check(a.dim() == 3 && b.dim() == 3, "bmm: expected two batches of matrices (3 dimensions each), got ", a, " and ", b, ".");
+  check(a.dim() == 3 && b.dim() == 3,
+        "bmm: expected two batches of matrices (3 dimensions each), got ", a, " and ", b, ".");
   check_operands("bmm", a, b);
-  check(a.size(0) == b.size(0) && a.size(2) == b.size(1), "bmm: expected (b, m, k) and (b, k, n), got ", a.sizes(), " and ", b.sizes(), ".");
-  return record("BmmBackward0", product(a, b), {a, b},
-                [a = save(b.requires_grad() ? a : Tensor()), b = save(a.requires_grad() ? b : Tensor())](const Tensor& g, Needs need) -> TensorList {
-                  return {need[0] ? bmm(g, conj_t(b)) : Tensor(), need[1] ? bmm(conj_t(a), g) : Tensor()};
-                });
+  check(a.size(0) == b.size(0) && a.size(2) == b.size(1),
+        "bmm: expected (b, m, k) and (b, k, n), got ", a.sizes(), " and ", b.sizes(), ".");
+  return record(
+      "BmmBackward0", product(a, b), {a, b},
+      [a = save(b.requires_grad() ? a : Tensor()), b = save(a.requires_grad() ? b : Tensor())](
+          const Tensor& g, Needs need) -> TensorList {
+        return {need[0] ? bmm(g, conj_t(b)) : Tensor(), need[1] ? bmm(conj_t(a), g) : Tensor()};
+      });
 }
 
 Tensor mv(const Tensor& a, const Tensor& x) {
-  check(a.dim() == 2 && x.dim() == 1, "mv: vector + matrix @ vector expected, got ", a, " and ", x, ".");
+  check(a.dim() == 2 && x.dim() == 1, "mv: vector + matrix @ vector expected, got ", a, " and ", x,
+        ".");
   check_operands("mv", a, x);
-  check(a.size(1) == x.size(0), "mv: size mismatch, got input ", a.sizes(), ", vec ", x.sizes(), ".");
+  check(a.size(1) == x.size(0), "mv: size mismatch, got input ", a.sizes(), ", vec ", x.sizes(),
+        ".");
   Tensor y = empty({a.size(0)}, a.dtype(), a.device());
   {
     NoGradGuard guard;
     run_matmul(unsqueeze(y, 1), a, unsqueeze(x, 1), 0, 1);
   }
-  return record("MvBackward0", y, {a, x}, [a = save(x.requires_grad() ? a : Tensor()), x = save(a.requires_grad() ? x : Tensor())](const Tensor& g, Needs need) -> TensorList {
-    return {need[0] ? outer(g, conj(x)) : Tensor(), need[1] ? mv(conj_t(a), g) : Tensor()};
-  });
+  return record(
+      "MvBackward0", y, {a, x},
+      [a = save(x.requires_grad() ? a : Tensor()), x = save(a.requires_grad() ? x : Tensor())](
+          const Tensor& g, Needs need) -> TensorList {
+        return {need[0] ? outer(g, conj(x)) : Tensor(), need[1] ? mv(conj_t(a), g) : Tensor()};
+      });
 }
 
 Tensor dot(const Tensor& x, const Tensor& y) {
   check(x.dim() == 1 && y.dim() == 1, "dot: 1D tensors expected, but got ", x, " and ", y, ".");
-  check(x.dtype() == y.dtype(), "dot: expected both vectors to have same dtype, but found ", x, " and ", y, ".");
+  check(x.dtype() == y.dtype(), "dot: expected both vectors to have same dtype, but found ", x,
+        " and ", y, ".");
   check_operands("dot", x, y);
-  check(x.size(0) == y.size(0), "dot: inconsistent tensor size, expected tensors to have the same number of elements, but got ", x.size(0), " and ", y.size(0), ".");
+  check(x.size(0) == y.size(0),
+        "dot: inconsistent tensor size, expected tensors to have the same number of elements, but "
+        "got ",
+        x.size(0), " and ", y.size(0), ".");
   Tensor out = empty({}, x.dtype(), x.device());
   {
     NoGradGuard guard;
     run_matmul(as_strided(out, {1, 1}, {1, 1}, 0), unsqueeze(x, 0), unsqueeze(y, 1), 0, 1);
   }
-  return record("DotBackward0", out, {x, y}, [x = save(y.requires_grad() ? x : Tensor()), y = save(x.requires_grad() ? y : Tensor())](const Tensor& g, Needs need) -> TensorList {
-    return {need[0] ? g * conj(y) : Tensor(), need[1] ? g * conj(x) : Tensor()};
-  });
+  return record(
+      "DotBackward0", out, {x, y},
+      [x = save(y.requires_grad() ? x : Tensor()), y = save(x.requires_grad() ? y : Tensor())](
+          const Tensor& g, Needs need) -> TensorList {
+        return {need[0] ? g * conj(y) : Tensor(), need[1] ? g * conj(x) : Tensor()};
+      });
 }
 
 Tensor addmm(const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha) {
-  check(a.dim() == 2 && b.dim() == 2, "addmm: expected mat1 and mat2 to be matrices (2 dimensions each), got ", a, " and ", b, ".");
+  check(a.dim() == 2 && b.dim() == 2,
+        "addmm: expected mat1 and mat2 to be matrices (2 dimensions each), got ", a, " and ", b,
+        ".");
   check_operands("addmm", a, b);
-  check(a.size(1) == b.size(0), "addmm: mat1 and mat2 shapes cannot be multiplied (", a.size(0), "x", a.size(1), " and ", b.size(0), "x", b.size(1), ").");
+  check(a.size(1) == b.size(0), "addmm: mat1 and mat2 shapes cannot be multiplied (", a.size(0),
+        "x", a.size(1), " and ", b.size(0), "x", b.size(1), ").");
   Tensor y = add_product("addmm", c, a, b, beta, alpha);
-  return record("AddmmBackward0", y, {c, a, b},
-                [a = save(b.requires_grad() ? a : Tensor()), b = save(a.requires_grad() ? b : Tensor()), beta, alpha, sizes = c.sizes()](const Tensor& g, Needs need) -> TensorList {
-                  Scalar by = conj_of(alpha);
-                  return {need[0] ? scaled(sum_to_size(g, sizes), conj_of(beta)) : Tensor(), need[1] ? scaled(mm(g, conj_t(b)), by) : Tensor(),
-                          need[2] ? scaled(mm(conj_t(a), g), by) : Tensor()};
-                });
+  return record(
+      "AddmmBackward0", y, {c, a, b},
+      [a = save(b.requires_grad() ? a : Tensor()), b = save(a.requires_grad() ? b : Tensor()), beta,
+       alpha, sizes = c.sizes()](const Tensor& g, Needs need) -> TensorList {
+        Scalar by = conj_of(alpha);
+        return {need[0] ? scaled(sum_to_size(g, sizes), conj_of(beta)) : Tensor(),
+                need[1] ? scaled(mm(g, conj_t(b)), by) : Tensor(),
+                need[2] ? scaled(mm(conj_t(a), g), by) : Tensor()};
+      });
 }
 
 Tensor baddbmm(const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha) {
-  check(a.dim() == 3 && b.dim() == 3, "baddbmm: expected batch1 and batch2 to be 3D tensors, got ", a, " and ", b, ".");
+  check(a.dim() == 3 && b.dim() == 3, "baddbmm: expected batch1 and batch2 to be 3D tensors, got ",
+        a, " and ", b, ".");
   check_operands("baddbmm", a, b);
-  check(a.size(0) == b.size(0) && a.size(2) == b.size(1), "baddbmm: expected (b, m, k) and (b, k, n), got ", a.sizes(), " and ", b.sizes(), ".");
+  check(a.size(0) == b.size(0) && a.size(2) == b.size(1),
+        "baddbmm: expected (b, m, k) and (b, k, n), got ", a.sizes(), " and ", b.sizes(), ".");
   Tensor y = add_product("baddbmm", c, a, b, beta, alpha);
-  return record("BaddbmmBackward0", y, {c, a, b},
-                [a = save(b.requires_grad() ? a : Tensor()), b = save(a.requires_grad() ? b : Tensor()), beta, alpha, sizes = c.sizes()](const Tensor& g, Needs need) -> TensorList {
-                  Scalar by = conj_of(alpha);
-                  return {need[0] ? scaled(sum_to_size(g, sizes), conj_of(beta)) : Tensor(), need[1] ? scaled(bmm(g, conj_t(b)), by) : Tensor(),
-                          need[2] ? scaled(bmm(conj_t(a), g), by) : Tensor()};
-                });
+  return record(
+      "BaddbmmBackward0", y, {c, a, b},
+      [a = save(b.requires_grad() ? a : Tensor()), b = save(a.requires_grad() ? b : Tensor()), beta,
+       alpha, sizes = c.sizes()](const Tensor& g, Needs need) -> TensorList {
+        Scalar by = conj_of(alpha);
+        return {need[0] ? scaled(sum_to_size(g, sizes), conj_of(beta)) : Tensor(),
+                need[1] ? scaled(bmm(g, conj_t(b)), by) : Tensor(),
+                need[2] ? scaled(bmm(conj_t(a), g), by) : Tensor()};
+      });
 }
 
 Tensor outer(const Tensor& x, const Tensor& y) {
@@ -199,7 +239,8 @@ Tensor fold_left(const Tensor& a, const Tensor& b) {
 }
 
 Tensor batched(const Tensor& a, const Tensor& b) {
-  Dims batch_a(a.sizes().begin(), a.sizes().end() - 2), batch_b(b.sizes().begin(), b.sizes().end() - 2);
+  Dims batch_a(a.sizes().begin(), a.sizes().end() - 2),
+      batch_b(b.sizes().begin(), b.sizes().end() - 2);
   Dims batch = broadcast_shapes("matmul", batch_a, batch_b);
   int64_t n_batch = 1;
   for (int64_t size : batch) n_batch *= size;
@@ -218,11 +259,14 @@ Tensor batched(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
-  check(a.dim() > 0 && b.dim() > 0, "matmul: both arguments to matmul need to be at least 1D, but they are ", a.dim(), "D and ", b.dim(), "D.");
+  check(a.dim() > 0 && b.dim() > 0,
+        "matmul: both arguments to matmul need to be at least 1D, but they are ", a.dim(), "D and ",
+        b.dim(), "D.");
   check_operands("matmul", a, b);
   int64_t inner = b.dim() == 1 ? b.size(0) : b.size(-2);
-  check(a.size(-1) == inner, "matmul: the last dimension of the first operand, ", a, ", must equal the ", b.dim() == 1 ? "size" : "second to last dimension",
-        " of the second, ", b, ": ", a.size(-1), " is not ", inner, ".");
+  check(a.size(-1) == inner, "matmul: the last dimension of the first operand, ", a,
+        ", must equal the ", b.dim() == 1 ? "size" : "second to last dimension", " of the second, ",
+        b, ": ", a.size(-1), " is not ", inner, ".");
   if (a.dim() == 1 && b.dim() == 1) return dot(a, b);
   if (a.dim() == 2 && b.dim() == 1) return mv(a, b);
   if (a.dim() == 1 && b.dim() == 2) return squeeze(mm(unsqueeze(a, 0), b), {0});

@@ -18,24 +18,31 @@ namespace {
 using cpu::Pick;
 
 // The elements of a line, close together and in their wide dtype.
-void gather_line(const char* data, int64_t step, int64_t n, DType dtype, std::vector<int64_t>& buffer) {
+void gather_line(const char* data, int64_t step, int64_t n, DType dtype,
+                 std::vector<int64_t>& buffer) {
   DType wide = wide_dtype(dtype);
   buffer.resize(n);  // 8 bytes hold every wide dtype
   char* operands[2] = {reinterpret_cast<char*>(buffer.data()), const_cast<char*>(data)};
   int64_t strides[2] = {item_size(wide), step};
-  cpu::get_cast_table().loops[static_cast<int>(dtype)][static_cast<int>(wide)](operands, strides, n, nullptr);
+  cpu::get_cast_table().loops[static_cast<int>(dtype)][static_cast<int>(wide)](operands, strides, n,
+                                                                               nullptr);
 }
 
 void check_ordered(const char* op, const Tensor& x) {
-  check_not_implemented(x.is_cpu(), op, ": not available on ", x.device(), " yet. Move the tensor with .cpu() first.");
-  check_not_implemented(!is_complex(x.dtype()), op, ": not defined for ", x, ": complex numbers have no order.");
+  check_not_implemented(x.is_cpu(), op, ": not available on ", x.device(),
+                        " yet. Move the tensor with .cpu() first.");
+  check_not_implemented(!is_complex(x.dtype()), op, ": not defined for ", x,
+                        ": complex numbers have no order.");
 }
 
-void check_not_bool(const char* op, const Tensor& x) { check_not_implemented(x.dtype() != DType::Bool, op, ": not defined for ", x, "."); }
+void check_not_bool(const char* op, const Tensor& x) {
+  check_not_implemented(x.dtype() != DType::Bool, op, ": not defined for ", x, ".");
+}
 
 // One place per line, with `dim` kept.
 Tensor pick_along(const char* op, const Tensor& x, int64_t dim, Pick pick, int64_t k) {
-  check_index(x.dim() == 0 || x.size(dim) > 0, op, ": expected reduction dim ", dim, " to have non-zero size, got ", x, ".");
+  check_index(x.dim() == 0 || x.size(dim) > 0, op, ": expected reduction dim ", dim,
+              " to have non-zero size, got ", x, ".");
   Dims sizes = x.sizes();
   if (x.dim()) sizes[dim] = 1;
   Tensor indices = empty(sizes, DType::Int64, x.device());
@@ -45,12 +52,14 @@ Tensor pick_along(const char* op, const Tensor& x, int64_t dim, Pick pick, int64
   for_each_line({indices, x}, dim, n * 4, [&](char** data, const int64_t* steps) {
     thread_local std::vector<int64_t> buffer;
     gather_line(data[1], steps[1], n, dtype, buffer);
-    *reinterpret_cast<int64_t*>(data[0]) = cpu::pick_index(pick, wide_dtype(dtype), buffer.data(), n, k);
+    *reinterpret_cast<int64_t*>(data[0]) =
+        cpu::pick_index(pick, wide_dtype(dtype), buffer.data(), n, k);
   });
   return indices;
 }
 
-ValuesAndIndices pick_values(const char* op, const char* node, const Tensor& x, int64_t dim, bool keepdim, Pick pick, int64_t k = 0) {
+ValuesAndIndices pick_values(const char* op, const char* node, const Tensor& x, int64_t dim,
+                             bool keepdim, Pick pick, int64_t k = 0) {
   if (x.numel() > 0) check_ordered(op, x);
   Tensor indices = pick_along(op, x, dim, pick, k);
   return values_at(node, x, dim, keepdim, indices);
@@ -76,7 +85,9 @@ Interpolation interpolation_named(const char* op, const std::string& name) {
   if (name == "lower") return Interpolation::Lower;
   if (name == "higher") return Interpolation::Higher;
   if (name == "midpoint") return Interpolation::Midpoint;
-  check(name == "nearest", op, ": interpolation must be one of linear, lower, higher, midpoint or nearest, got '", name, "'.");
+  check(name == "nearest", op,
+        ": interpolation must be one of linear, lower, higher, midpoint or nearest, got '", name,
+        "'.");
   return Interpolation::Nearest;
 }
 
@@ -86,10 +97,12 @@ struct QuantilePlaces {
   Tensor weight;     // in the dtype of x
 };
 
-QuantilePlaces find_places(const Tensor& x, int64_t dim, const std::vector<double>& q, Interpolation mode, bool ignore_nan) {
+QuantilePlaces find_places(const Tensor& x, int64_t dim, const std::vector<double>& q,
+                           Interpolation mode, bool ignore_nan) {
   Dims sizes = x.sizes();
   sizes[dim] = static_cast<int64_t>(q.size());
-  QuantilePlaces places = {empty(sizes, DType::Int64), empty(sizes, DType::Int64), empty(sizes, x.dtype())};
+  QuantilePlaces places = {empty(sizes, DType::Int64), empty(sizes, DType::Int64),
+                           empty(sizes, x.dtype())};
   int64_t n = x.size(dim);
   DType dtype = x.dtype();
   if (places.low.numel() == 0) return places;
@@ -101,8 +114,10 @@ QuantilePlaces find_places(const Tensor& x, int64_t dim, const std::vector<doubl
     bool is_nan = ignore_nan ? n_numbers == 0 : n_numbers < n;
     for (size_t i = 0; i < q.size(); ++i) {
       // NaN sorts last: the last place gives it as the result.
-      double rank = is_nan ? static_cast<double>(n - 1) : q[i] * static_cast<double>((ignore_nan ? n_numbers : n) - 1);
-      if (dtype == DType::Float32 && !is_nan) rank = static_cast<float>(q[i]) * static_cast<float>((ignore_nan ? n_numbers : n) - 1);
+      double rank = is_nan ? static_cast<double>(n - 1)
+                           : q[i] * static_cast<double>((ignore_nan ? n_numbers : n) - 1);
+      if (dtype == DType::Float32 && !is_nan)
+        rank = static_cast<float>(q[i]) * static_cast<float>((ignore_nan ? n_numbers : n) - 1);
       if (mode == Interpolation::Lower) rank = std::floor(rank);
       if (mode == Interpolation::Higher) rank = std::ceil(rank);
       if (mode == Interpolation::Nearest) rank = std::nearbyint(rank);
@@ -123,8 +138,12 @@ QuantilePlaces find_places(const Tensor& x, int64_t dim, const std::vector<doubl
 
 }  // namespace
 
-Tensor median(const Tensor& x) { return median_of_all("median", "MedianBackward0", x, Pick::Median); }
-Tensor nanmedian(const Tensor& x) { return median_of_all("nanmedian", "NanmedianBackward0", x, Pick::NanMedian); }
+Tensor median(const Tensor& x) {
+  return median_of_all("median", "MedianBackward0", x, Pick::Median);
+}
+Tensor nanmedian(const Tensor& x) {
+  return median_of_all("nanmedian", "NanmedianBackward0", x, Pick::NanMedian);
+}
 
 ValuesAndIndices median(const Tensor& x, int64_t dim, bool keepdim) {
   dim = wrap_dim("median", dim, x.dim());
@@ -139,38 +158,45 @@ ValuesAndIndices nanmedian(const Tensor& x, int64_t dim, bool keepdim) {
 }
 
 ValuesAndIndices mode(const Tensor& x, int64_t dim, bool keepdim) {
-  return pick_values("mode", "ModeBackward0", x, wrap_dim("mode", dim, x.dim()), keepdim, Pick::Mode);
+  return pick_values("mode", "ModeBackward0", x, wrap_dim("mode", dim, x.dim()), keepdim,
+                     Pick::Mode);
 }
 
 ValuesAndIndices kthvalue(const Tensor& x, int64_t k, int64_t dim, bool keepdim) {
   dim = wrap_dim("kthvalue", dim, x.dim());
   int64_t n = x.dim() ? x.size(dim) : 1;
-  check_index(n > 0, "kthvalue: expected reduction dim ", dim, " to have non-zero size, got ", x, ".");
-  check(k >= 1 && k <= n, "kthvalue: selected number k out of range for dimension ", dim, ": k is ", k, ", the size ", n, ".");
+  check_index(n > 0, "kthvalue: expected reduction dim ", dim, " to have non-zero size, got ", x,
+              ".");
+  check(k >= 1 && k <= n, "kthvalue: selected number k out of range for dimension ", dim, ": k is ",
+        k, ", the size ", n, ".");
   check_not_bool("kthvalue", x);
   return pick_values("kthvalue", "KthvalueBackward0", x, dim, keepdim, Pick::Kth, k - 1);
 }
 
-Tensor quantile(const Tensor& input, const Tensor& q, std::optional<int64_t> maybe_dim, bool keepdim, const std::string& interpolation,
-                bool ignore_nan) {
+Tensor quantile(const Tensor& input, const Tensor& q, std::optional<int64_t> maybe_dim,
+                bool keepdim, const std::string& interpolation, bool ignore_nan) {
   const char* op = ignore_nan ? "nanquantile" : "quantile";
   Interpolation mode = interpolation_named(op, interpolation);
-  check(input.dtype() == DType::Float32 || input.dtype() == DType::Float64, op, ": input tensor must be either float or double dtype, got ", input, ".");
+  check(input.dtype() == DType::Float32 || input.dtype() == DType::Float64, op,
+        ": input tensor must be either float or double dtype, got ", input, ".");
   check(q.dim() <= 1, op, ": q must be a scalar or 1D tensor, got ", q, ".");
-  check(q.dtype() == input.dtype() || q->is_wrapped_number, op, ": q tensor must be same dtype as the input tensor, got ", q, " and ", input, ".");
+  check(q.dtype() == input.dtype() || q->is_wrapped_number, op,
+        ": q tensor must be same dtype as the input tensor, got ", q, " and ", input, ".");
   check(input.numel() > 0, op, ": input tensor must be non-empty, got ", input, ".");
   check_ordered(op, input);
   std::vector<double> values;
   for (int64_t i = 0; i < q.numel(); ++i) {
     NoGradGuard guard;
     values.push_back(item(q.dim() ? select(q, 0, i) : q).to_double());
-    check(values.back() >= 0 && values.back() <= 1, op, ": q values must be in the range [0, 1], got ", values.back(), ".");
+    check(values.back() >= 0 && values.back() <= 1, op,
+          ": q values must be in the range [0, 1], got ", values.back(), ".");
   }
   Tensor x = maybe_dim && input.dim() ? input : reshape(input, {-1});
   int64_t dim = maybe_dim ? wrap_dim(op, *maybe_dim, input.dim()) : 0;
   QuantilePlaces places = find_places(x, dim, values, mode, ignore_nan);
   Tensor y = gather(x, dim, places.low);
-  if (mode == Interpolation::Linear || mode == Interpolation::Midpoint) y = y + places.weight * (gather(x, dim, places.high) - y);
+  if (mode == Interpolation::Linear || mode == Interpolation::Midpoint)
+    y = y + places.weight * (gather(x, dim, places.high) - y);
   // The quantiles come first, then what is left of the input's shape.
   Dims order, shape;
   order.push_back(dim);

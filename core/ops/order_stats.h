@@ -17,8 +17,9 @@ ValuesAndIndices nanmedian(const Tensor& x, int64_t dim, bool keepdim);
 ValuesAndIndices mode(const Tensor& x, int64_t dim, bool keepdim);
 ValuesAndIndices kthvalue(const Tensor& x, int64_t k, int64_t dim, bool keepdim);
 
-// q: one probability (0-d) or several (1-d), which become the first dimension. Of all elements without a dim.
-Tensor quantile(const Tensor& x, const Tensor& q, std::optional<int64_t> dim, bool keepdim, const std::string& interpolation,
-                bool ignore_nan);
+// q: one probability (0-d) or several (1-d), which become the first dimension. Of all elements
+// without a dim.
+Tensor quantile(const Tensor& x, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
+                const std::string& interpolation, bool ignore_nan);
 
 }  // namespace facula

@@ -30,7 +30,9 @@ Tensor expand_back(const Tensor& g, const Dims& sizes, DimMask mask, bool keepdi
 }
 
 // x as the dtype= argument says, part of the history.
-Tensor cast_input(const Tensor& x, std::optional<DType> dtype) { return dtype ? to_dtype(x, *dtype) : x; }
+Tensor cast_input(const Tensor& x, std::optional<DType> dtype) {
+  return dtype ? to_dtype(x, *dtype) : x;
+}
 
 }  // namespace
 
@@ -47,8 +49,10 @@ Tensor sum(const Tensor& input, const Dims& dims, bool keepdim, std::optional<DT
 }
 
 Tensor mean(const Tensor& input, const Dims& dims, bool keepdim, std::optional<DType> dtype) {
-  check(is_differentiable(dtype.value_or(input.dtype())), "mean: could not infer output dtype. Input dtype must be either a floating "
-        "point or complex dtype, got ", input, ". Convert it with input.float(), or pass dtype=.");
+  check(is_differentiable(dtype.value_or(input.dtype())),
+        "mean: could not infer output dtype. Input dtype must be either a floating "
+        "point or complex dtype, got ",
+        input, ". Convert it with input.float(), or pass dtype=.");
   Tensor x = cast_input(input, dtype);
   DimMask mask = dim_mask("mean", dims, x.dim());
   int64_t n = reduced_numel(x, mask);
@@ -56,9 +60,10 @@ Tensor mean(const Tensor& input, const Dims& dims, bool keepdim, std::optional<D
   cpu::ReduceParams params;
   params.divisor = static_cast<double>(n);
   run_reduction("mean", ReduceOp::Mean, x, mask, wide_dtype(x.dtype()), y, {}, params);
-  return record(dims.empty() ? "MeanBackward0" : "MeanBackward1", y, {x}, [mask, keepdim, n, sizes = x.sizes()](const Tensor& g) {
-    return expand_back(g / static_cast<double>(n), sizes, mask, keepdim);
-  });
+  return record(dims.empty() ? "MeanBackward0" : "MeanBackward1", y, {x},
+                [mask, keepdim, n, sizes = x.sizes()](const Tensor& g) {
+                  return expand_back(g / static_cast<double>(n), sizes, mask, keepdim);
+                });
 }
 
 // The elements that are not NaN.
@@ -71,33 +76,41 @@ Tensor nansum(const Tensor& input, const Dims& dims, bool keepdim, std::optional
   run_reduction("nansum", ReduceOp::NanSum, x, mask, wide_dtype(x.dtype()), y);
   return record("NansumBackward0", y, {x}, [mask, keepdim, x = save(x)](const Tensor& g) {
     Tensor input = x;
-    return to_dtype(expand_back(g, input.sizes(), mask, keepdim), input.dtype()) * logical_not(isnan(input));
+    return to_dtype(expand_back(g, input.sizes(), mask, keepdim), input.dtype()) *
+           logical_not(isnan(input));
   });
 }
 
-Tensor prod(const Tensor& input, std::optional<int64_t> maybe_dim, bool keepdim, std::optional<DType> dtype) {
-  Tensor x = to_dtype(input, dtype.value_or(is_differentiable(input.dtype()) ? input.dtype() : DType::Int64));
+Tensor prod(const Tensor& input, std::optional<int64_t> maybe_dim, bool keepdim,
+            std::optional<DType> dtype) {
+  Tensor x = to_dtype(
+      input, dtype.value_or(is_differentiable(input.dtype()) ? input.dtype() : DType::Int64));
   int64_t dim = maybe_dim ? wrap_dim("prod", *maybe_dim, x.dim()) : 0;
   DimMask mask = maybe_dim ? DimMask(1) << dim : ~DimMask(0);
   Tensor y = empty(reduced_shape(x, mask, keepdim), x.dtype(), x.device());
   run_reduction("prod", ReduceOp::Prod, x, mask, wide_dtype(x.dtype()), y);
-  return record(maybe_dim ? "ProdBackward1" : "ProdBackward0", y, {x}, [dim, mask, is_full = !maybe_dim, x = save(x)](const Tensor& g) {
-    Tensor input = x;
-    if (input.numel() == 0) return zeros(input.sizes(), input.dtype(), input.device());
-    // The product is the last of the running products, whose derivative minds zeros.
-    Tensor line = is_full || input.dim() == 0 ? reshape(input, {-1}) : input;
-    Tensor last = reshape(g, is_full || input.dim() == 0 ? Dims{1} : reduced_shape(input, mask, true));
-    int64_t size = line.size(dim);
-    Tensor index = full(last.sizes(), size - 1, DType::Int64, input.device());
-    return reshape(cumprod_backward(put_along(last, dim, index, size), line, dim), input.sizes());
-  });
+  return record(maybe_dim ? "ProdBackward1" : "ProdBackward0", y, {x},
+                [dim, mask, is_full = !maybe_dim, x = save(x)](const Tensor& g) {
+                  Tensor input = x;
+                  if (input.numel() == 0)
+                    return zeros(input.sizes(), input.dtype(), input.device());
+                  // The product is the last of the running products, whose derivative minds zeros.
+                  Tensor line = is_full || input.dim() == 0 ? reshape(input, {-1}) : input;
+                  Tensor last = reshape(
+                      g, is_full || input.dim() == 0 ? Dims{1} : reduced_shape(input, mask, true));
+                  int64_t size = line.size(dim);
+                  Tensor index = full(last.sizes(), size - 1, DType::Int64, input.device());
+                  return reshape(cumprod_backward(put_along(last, dim, index, size), line, dim),
+                                 input.sizes());
+                });
 }
 
 namespace {
 
 Tensor truth(const char* op, ReduceOp which, const Tensor& x, const Dims& dims, bool keepdim) {
   DimMask mask = dim_mask(op, dims, x.dim());
-  Tensor y = empty(reduced_shape(x, mask, keepdim), x.dtype() == DType::UInt8 ? DType::UInt8 : DType::Bool, x.device());
+  Tensor y = empty(reduced_shape(x, mask, keepdim),
+                   x.dtype() == DType::UInt8 ? DType::UInt8 : DType::Bool, x.device());
   run_reduction(op, which, x, mask, DType::Bool, y);
   return y;
 }
@@ -109,14 +122,19 @@ struct Spread {
 };
 
 // Variance or its root, and the mean, without history.
-Spread find_spread(const char* op, const Tensor& x, const Dims& dims, double correction, bool keepdim, bool takes_root) {
-  check(is_differentiable(x.dtype()), op, ": std and var only support floating point and complex dtypes, got ", x, ".");
+Spread find_spread(const char* op, const Tensor& x, const Dims& dims, double correction,
+                   bool keepdim, bool takes_root) {
+  check(is_differentiable(x.dtype()), op,
+        ": std and var only support floating point and complex dtypes, got ", x, ".");
   NoGradGuard guard;
   DimMask mask = dim_mask(op, dims, x.dim());
   int64_t n = reduced_numel(x, mask);
   if (static_cast<double>(n) <= correction &&
-      PyErr_WarnFormat(PyExc_UserWarning, 1, "%s(): degrees of freedom is <= 0. Correction should be strictly less than the number of "
-                       "elements reduced.", op))
+      PyErr_WarnFormat(
+          PyExc_UserWarning, 1,
+          "%s(): degrees of freedom is <= 0. Correction should be strictly less than the number of "
+          "elements reduced.",
+          op))
     throw_python_error();
   Dims shape = reduced_shape(x, mask, keepdim);
   cpu::ReduceParams params;
@@ -127,20 +145,23 @@ Spread find_spread(const char* op, const Tensor& x, const Dims& dims, double cor
     Tensor parts = view_as_real(x);
     Dims both = shape;
     both.push_back(2);
-    Tensor spread = empty(both, parts.dtype(), x.device()), means = empty(both, DType::Float64, x.device());
+    Tensor spread = empty(both, parts.dtype(), x.device()),
+           means = empty(both, DType::Float64, x.device());
     DimMask real_mask = mask & ((DimMask(1) << x.dim()) - 1);
     if (x.dim() == 0) real_mask = 0;
     run_reduction(op, ReduceOp::Moments, parts, real_mask, parts.dtype(), spread, means, params);
     Tensor total = sum(spread, {-1});
     return {takes_root ? sqrt(total) : total, mean(x, dims, keepdim), params.divisor, mask};
   }
-  Tensor spread = empty(shape, x.dtype(), x.device()), means = empty(shape, DType::Float64, x.device());
+  Tensor spread = empty(shape, x.dtype(), x.device()),
+         means = empty(shape, DType::Float64, x.device());
   run_reduction(op, ReduceOp::Moments, x, mask, wide_dtype(x.dtype()), spread, means, params);
   return {spread, to_dtype(means, x.dtype()), params.divisor, mask};
 }
 
 // The gradient of x, from that of its variance.
-Tensor var_backward(const Tensor& g, const Tensor& x, const Dims& dims, DimMask mask, double divisor, bool keepdim) {
+Tensor var_backward(const Tensor& g, const Tensor& x, const Dims& dims, DimMask mask,
+                    double divisor, bool keepdim) {
   return with_kept_dims(g, x.sizes(), mask, keepdim) * (2 / divisor) * (x - mean(x, dims, true));
 }
 
@@ -148,16 +169,21 @@ Tensor std_to_var(const Tensor& g, const Tensor& y) {
   return where(eq(y, wrapped_number(0)), scalar_tensor(0, g.dtype(), g.device()), g / (y * 2));
 }
 
-std::pair<Tensor, Tensor> spread_and_mean(const char* op, const char* node, const Tensor& x, const Dims& dims, double correction,
-                                          bool keepdim, bool takes_root) {
+std::pair<Tensor, Tensor> spread_and_mean(const char* op, const char* node, const Tensor& x,
+                                          const Dims& dims, double correction, bool keepdim,
+                                          bool takes_root) {
   Spread found = find_spread(op, x, dims, correction, keepdim, takes_root);
   record_all(node, {found.spread, found.mean}, {x},
              [dims, mask = found.mask, divisor = found.divisor, keepdim, takes_root, x = save(x),
               y = save_output(found.spread)](const TensorList& gs, Needs) -> TensorList {
                Tensor input = x, total;
-               if (gs[0].defined()) total = var_backward(takes_root ? std_to_var(gs[0], y) : gs[0], input, dims, mask, divisor, keepdim);
+               if (gs[0].defined())
+                 total = var_backward(takes_root ? std_to_var(gs[0], y) : gs[0], input, dims, mask,
+                                      divisor, keepdim);
                if (gs[1].defined()) {
-                 Tensor by_mean = expand_back(gs[1] / static_cast<double>(reduced_numel(input, mask)), input.sizes(), mask, keepdim);
+                 Tensor by_mean =
+                     expand_back(gs[1] / static_cast<double>(reduced_numel(input, mask)),
+                                 input.sizes(), mask, keepdim);
                  total = total.defined() ? total + by_mean : by_mean;
                }
                return {total};
@@ -167,28 +193,35 @@ std::pair<Tensor, Tensor> spread_and_mean(const char* op, const char* node, cons
 
 }  // namespace
 
-Tensor any(const Tensor& x, const Dims& dims, bool keepdim) { return truth("any", ReduceOp::Any, x, dims, keepdim); }
-Tensor all(const Tensor& x, const Dims& dims, bool keepdim) { return truth("all", ReduceOp::All, x, dims, keepdim); }
+Tensor any(const Tensor& x, const Dims& dims, bool keepdim) {
+  return truth("any", ReduceOp::Any, x, dims, keepdim);
+}
+Tensor all(const Tensor& x, const Dims& dims, bool keepdim) {
+  return truth("all", ReduceOp::All, x, dims, keepdim);
+}
 
 Tensor var(const Tensor& x, const Dims& dims, double correction, bool keepdim) {
   Spread found = find_spread("var", x, dims, correction, keepdim, false);
-  return record("VarBackward0", found.spread, {x}, [dims, mask = found.mask, divisor = found.divisor, keepdim, x = save(x)](const Tensor& g) {
-    return var_backward(g, x, dims, mask, divisor, keepdim);
-  });
+  return record("VarBackward0", found.spread, {x},
+                [dims, mask = found.mask, divisor = found.divisor, keepdim, x = save(x)](
+                    const Tensor& g) { return var_backward(g, x, dims, mask, divisor, keepdim); });
 }
 
 Tensor stddev(const Tensor& x, const Dims& dims, double correction, bool keepdim) {
   Spread found = find_spread("std", x, dims, correction, keepdim, true);
   return record("StdBackward0", found.spread, {x},
-                [dims, mask = found.mask, divisor = found.divisor, keepdim, x = save(x), y = save_output(found.spread)](const Tensor& g) {
+                [dims, mask = found.mask, divisor = found.divisor, keepdim, x = save(x),
+                 y = save_output(found.spread)](const Tensor& g) {
                   return var_backward(std_to_var(g, y), x, dims, mask, divisor, keepdim);
                 });
 }
 
-std::pair<Tensor, Tensor> var_mean(const Tensor& x, const Dims& dims, double correction, bool keepdim) {
+std::pair<Tensor, Tensor> var_mean(const Tensor& x, const Dims& dims, double correction,
+                                   bool keepdim) {
   return spread_and_mean("var_mean", "VarMeanBackward0", x, dims, correction, keepdim, false);
 }
-std::pair<Tensor, Tensor> std_mean(const Tensor& x, const Dims& dims, double correction, bool keepdim) {
+std::pair<Tensor, Tensor> std_mean(const Tensor& x, const Dims& dims, double correction,
+                                   bool keepdim) {
   return spread_and_mean("std_mean", "StdMeanBackward0", x, dims, correction, keepdim, true);
 }
 
@@ -196,14 +229,20 @@ namespace {
 
 ReduceOp norm_kernel(double p) {
   if (std::isinf(p)) return p > 0 ? ReduceOp::NormMax : ReduceOp::NormMin;
-  return p == 0 ? ReduceOp::Norm0 : p == 1 ? ReduceOp::Norm1 : p == 2 ? ReduceOp::Norm2 : ReduceOp::NormP;
+  return p == 0   ? ReduceOp::Norm0
+         : p == 1 ? ReduceOp::Norm1
+         : p == 2 ? ReduceOp::Norm2
+                  : ReduceOp::NormP;
 }
 
 // a, and 0 where `condition` holds: the derivative of a norm at 0 is taken as 0.
-Tensor zero_where(const Tensor& condition, const Tensor& a) { return where(condition, scalar_tensor(0, a.dtype(), a.device()), a); }
+Tensor zero_where(const Tensor& condition, const Tensor& a) {
+  return where(condition, scalar_tensor(0, a.dtype(), a.device()), a);
+}
 
 // The gradient of x; y and g have the reduced dimensions kept.
-Tensor norm_backward(const Tensor& g, const Tensor& x, const Tensor& y, double p, const Dims& dims) {
+Tensor norm_backward(const Tensor& g, const Tensor& x, const Tensor& y, double p,
+                     const Dims& dims) {
   Tensor zero = wrapped_number(0);
   if (p == 1) return g * sgn(x);
   if (p == 2) return zero_where(eq(y, zero), g / y) * x;
@@ -218,24 +257,32 @@ Tensor norm_backward(const Tensor& g, const Tensor& x, const Tensor& y, double p
 
 }  // namespace
 
-Tensor vector_norm(const Tensor& input, double p, const Dims& dims, bool keepdim, std::optional<DType> dtype) {
+Tensor vector_norm(const Tensor& input, double p, const Dims& dims, bool keepdim,
+                   std::optional<DType> dtype) {
   const char* op = "linalg.vector_norm";
-  check(is_differentiable(input.dtype()), op, ": expected a floating point or complex tensor as input, got ", input, ".");
-  check(!dtype || is_differentiable(*dtype), op, ": expected dtype to be floating point or complex, got ", dtype.value_or(input.dtype()), ".");
+  check(is_differentiable(input.dtype()), op,
+        ": expected a floating point or complex tensor as input, got ", input, ".");
+  check(!dtype || is_differentiable(*dtype), op,
+        ": expected dtype to be floating point or complex, got ", dtype.value_or(input.dtype()),
+        ".");
   Tensor x = cast_input(input, dtype);
   DimMask mask = dim_mask(op, dims, x.dim());
   if (reduced_numel(x, mask) == 0)
-    check(p >= 0 && !std::isinf(p), op, ": cannot compute the ", p, " norm of no elements, as the operation does not have an identity; got ", x, ".");
+    check(p >= 0 && !std::isinf(p), op, ": cannot compute the ", p,
+          " norm of no elements, as the operation does not have an identity; got ", x, ".");
   Tensor y = empty(reduced_shape(x, mask, keepdim), to_real_dtype(x.dtype()), x.device());
   cpu::ReduceParams params;
   params.p = p;
   run_reduction(op, norm_kernel(p), x, mask, wide_dtype(x.dtype()), y, {}, params);
-  return record("LinalgVectorNormBackward0", y, {x}, [p, dims, mask, keepdim, x = save(x), y = save_output(y)](const Tensor& g) {
-    Tensor input = x;
-    if (p == 0) return Tensor();
-    auto kept = [&](const Tensor& t) { return with_kept_dims(t, input.sizes(), mask, keepdim); };
-    return norm_backward(kept(g), input, kept(y), p, dims);
-  });
+  return record("LinalgVectorNormBackward0", y, {x},
+                [p, dims, mask, keepdim, x = save(x), y = save_output(y)](const Tensor& g) {
+                  Tensor input = x;
+                  if (p == 0) return Tensor();
+                  auto kept = [&](const Tensor& t) {
+                    return with_kept_dims(t, input.sizes(), mask, keepdim);
+                  };
+                  return norm_backward(kept(g), input, kept(y), p, dims);
+                });
 }
 
 Tensor logsumexp(const Tensor& input, const Dims& dims, bool keepdim) {
@@ -253,19 +300,26 @@ Tensor logsumexp(const Tensor& input, const Dims& dims, bool keepdim) {
       if (!keepdim) y = alias(reshape(y, reduced_shape(x, mask, false)));
     }
   }
-  return record("LogsumexpBackward0", y, {x}, [mask, keepdim, x = save(x), y = save_output(y)](const Tensor& g) {
-    Tensor input = x;
-    auto kept = [&](const Tensor& t) { return with_kept_dims(t, input.sizes(), mask, keepdim); };
-    // A result of -inf means that every element is: their weights are 0, not NaN.
-    Tensor high = kept(y);
-    high = is_complex(high.dtype()) ? high : where(isneginf(high), scalar_tensor(0, high.dtype(), high.device()), high);
-    return kept(g) * conj(exp(input - high));
-  });
+  return record("LogsumexpBackward0", y, {x},
+                [mask, keepdim, x = save(x), y = save_output(y)](const Tensor& g) {
+                  Tensor input = x;
+                  auto kept = [&](const Tensor& t) {
+                    return with_kept_dims(t, input.sizes(), mask, keepdim);
+                  };
+                  // A result of -inf means that every element is: their weights are 0, not NaN.
+                  Tensor high = kept(y);
+                  high = is_complex(high.dtype())
+                             ? high
+                             : where(isneginf(high), scalar_tensor(0, high.dtype(), high.device()),
+                                     high);
+                  return kept(g) * conj(exp(input - high));
+                });
 }
 
 Tensor sum_to_size(const Tensor& x, const Dims& sizes) {
   if (x.sizes() == sizes) return x;
-  check(is_expandable_to(sizes, x.sizes()), "sum_to_size: a tensor of shape ", x.sizes(), " cannot be summed to ", sizes, ".");
+  check(is_expandable_to(sizes, x.sizes()), "sum_to_size: a tensor of shape ", x.sizes(),
+        " cannot be summed to ", sizes, ".");
   Dims dims;
   int64_t extra = x.dim() - static_cast<int64_t>(sizes.size());
   for (int64_t i = 0; i < x.dim(); ++i)

@@ -1,4 +1,5 @@
-// Reductions. `dims` are the dimensions to reduce, all where empty; dim_mask() in reduction.h has the rules.
+// Reductions. `dims` are the dimensions to reduce, all where empty; dim_mask() in reduction.h has
+// the rules.
 #pragma once
 #include <optional>
 #include <utility>
@@ -7,11 +8,15 @@
 
 namespace facula {
 
-Tensor sum(const Tensor& x, const Dims& dims = {}, bool keepdim = false, std::optional<DType> dtype = {});
-Tensor mean(const Tensor& x, const Dims& dims = {}, bool keepdim = false, std::optional<DType> dtype = {});
-Tensor nansum(const Tensor& x, const Dims& dims = {}, bool keepdim = false, std::optional<DType> dtype = {});
+Tensor sum(const Tensor& x, const Dims& dims = {}, bool keepdim = false,
+           std::optional<DType> dtype = {});
+Tensor mean(const Tensor& x, const Dims& dims = {}, bool keepdim = false,
+            std::optional<DType> dtype = {});
+Tensor nansum(const Tensor& x, const Dims& dims = {}, bool keepdim = false,
+              std::optional<DType> dtype = {});
 // One dimension, or all.
-Tensor prod(const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false, std::optional<DType> dtype = {});
+Tensor prod(const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false,
+            std::optional<DType> dtype = {});
 // bool; uint8 for uint8.
 Tensor any(const Tensor& x, const Dims& dims = {}, bool keepdim = false);
 Tensor all(const Tensor& x, const Dims& dims = {}, bool keepdim = false);
@@ -19,11 +24,14 @@ Tensor all(const Tensor& x, const Dims& dims = {}, bool keepdim = false);
 // Squared distances from the mean, divided by their number less `correction`.
 Tensor var(const Tensor& x, const Dims& dims = {}, double correction = 1, bool keepdim = false);
 Tensor stddev(const Tensor& x, const Dims& dims = {}, double correction = 1, bool keepdim = false);
-std::pair<Tensor, Tensor> var_mean(const Tensor& x, const Dims& dims = {}, double correction = 1, bool keepdim = false);
-std::pair<Tensor, Tensor> std_mean(const Tensor& x, const Dims& dims = {}, double correction = 1, bool keepdim = false);
+std::pair<Tensor, Tensor> var_mean(const Tensor& x, const Dims& dims = {}, double correction = 1,
+                                   bool keepdim = false);
+std::pair<Tensor, Tensor> std_mean(const Tensor& x, const Dims& dims = {}, double correction = 1,
+                                   bool keepdim = false);
 
 // The p-norm of all elements along the dimensions as one vector; p may be infinite.
-Tensor vector_norm(const Tensor& x, double p = 2, const Dims& dims = {}, bool keepdim = false, std::optional<DType> dtype = {});
+Tensor vector_norm(const Tensor& x, double p = 2, const Dims& dims = {}, bool keepdim = false,
+                   std::optional<DType> dtype = {});
 Tensor logsumexp(const Tensor& x, const Dims& dims, bool keepdim = false);
 
 // Undoes a broadcast: sums the dimensions along which `sizes` was expanded to x's.

@@ -19,10 +19,12 @@ using cpu::kReduceRows;
 
 // Elements in a piece of work for one thread.
 constexpr int64_t kPiece = 32768;
-// With so many independent results there is work for every thread without cutting the reductions themselves.
+// With so many independent results there is work for every thread without cutting the reductions
+// themselves.
 constexpr int64_t kEnoughTasks = 32;
 constexpr int kMaxLevels = 52;
-// Shorter runs than this are gathered, or reduced column by column, rather than each given to a kernel.
+// Shorter runs than this are gathered, or reduced column by column, rather than each given to a
+// kernel.
 constexpr int64_t kShortRun = 32;
 
 struct Axis {
@@ -38,7 +40,7 @@ struct Job {
   int64_t item_bytes;
   int64_t wide_bytes;
   Loop load;
-  bool is_wide;  // x needs no conversion
+  bool is_wide;         // x needs no conversion
   Axis kept[kMaxDims];  // the innermost first
   Axis reduced[kMaxDims];
   int n_kept = 0;
@@ -46,21 +48,26 @@ struct Job {
   int64_t n_out = 1;
   int64_t n_in = 1;  // elements to one result
   char* values;
-  int64_t value_bytes;  // of the kernel's results
-  int64_t out_bytes;    // of the tensor's
-  bool is_stored_as_is; // these are the same
+  int64_t value_bytes;   // of the kernel's results
+  int64_t out_bytes;     // of the tensor's
+  bool is_stored_as_is;  // these are the same
   Loop store;
-  char* seconds;        // 8 bytes each; null if there are none
+  char* seconds;  // 8 bytes each; null if there are none
   Loop store_seconds;
 };
 
-// Joins the chunks of a reduction as the digits of a binary counter are carried: chunk 0 with 1, 2 with 3, their results,
-// and so on. The tree depends on the number of chunks only, and errors grow with its height.
+// Joins the chunks of a reduction as the digits of a binary counter are carried: chunk 0 with 1, 2
+// with 3, their results, and so on. The tree depends on the number of chunks only, and errors grow
+// with its height.
 class Tree {
  public:
   // `memory` holds n_levels(n_chunks) + 1 times n accumulators.
   Tree(const cpu::ReduceKernel& kernel, int64_t n, char* memory)
-      : kernel_(kernel), n_(n), bytes_(n * kernel.accumulator_bytes), incoming_(memory), memory_(memory) {}
+      : kernel_(kernel),
+        n_(n),
+        bytes_(n * kernel.accumulator_bytes),
+        incoming_(memory),
+        memory_(memory) {}
 
   static int n_levels(int64_t n_chunks) {
     int levels = 1;
@@ -164,7 +171,8 @@ void reduce_row(const Job& job, const char* base, int64_t begin, int64_t end, ch
       kernel.row(base + cursor.offset(), n, i, tree.incoming(), *job.params);
       tree.push();
     } else {
-      load_run(job, base + cursor.offset(), job.n_reduced ? job.reduced[0].stride : 0, n, buffer + n_buffered * job.wide_bytes);
+      load_run(job, base + cursor.offset(), job.n_reduced ? job.reduced[0].stride : 0, n,
+               buffer + n_buffered * job.wide_bytes);
       n_buffered += n;
       if (n_buffered == kReduceChunk || i + n == end) {
         kernel.row(buffer, n_buffered, i + n - n_buffered, tree.incoming(), *job.params);
@@ -179,20 +187,24 @@ void reduce_row(const Job& job, const char* base, int64_t begin, int64_t end, ch
 }
 
 // Results of n accumulators, `out_stride` elements apart.
-void store_results(const Job& job, const char* accumulators, int64_t n, int64_t out, int64_t out_stride) {
+void store_results(const Job& job, const char* accumulators, int64_t n, int64_t out,
+                   int64_t out_stride) {
   char* values = job.values + out * job.out_bytes;
   char* seconds = job.seconds ? job.seconds + out * 8 : nullptr;
-  if (job.is_stored_as_is && out_stride == 1) return job.kernel->finish(accumulators, n, values, seconds, *job.params);
+  if (job.is_stored_as_is && out_stride == 1)
+    return job.kernel->finish(accumulators, n, values, seconds, *job.params);
   alignas(64) char buffer[kReduceColumns * sizeof(Complex128)];
   int64_t second_buffer[kReduceColumns];
   for (int64_t done = 0; done < n; done += kReduceColumns) {
     int64_t m = std::min(n - done, kReduceColumns);
-    job.kernel->finish(accumulators + done * job.kernel->accumulator_bytes, m, buffer, second_buffer, *job.params);
+    job.kernel->finish(accumulators + done * job.kernel->accumulator_bytes, m, buffer,
+                       second_buffer, *job.params);
     char* data[2] = {values + done * out_stride * job.out_bytes, buffer};
     int64_t strides[2] = {out_stride * job.out_bytes, job.value_bytes};
     job.store(data, strides, m, nullptr);
     if (!seconds) continue;
-    char* second_data[2] = {seconds + done * out_stride * 8, reinterpret_cast<char*>(second_buffer)};
+    char* second_data[2] = {seconds + done * out_stride * 8,
+                            reinterpret_cast<char*>(second_buffer)};
     int64_t second_strides[2] = {out_stride * 8, 8};
     job.store_seconds(second_data, second_strides, m, nullptr);
   }
@@ -205,12 +217,14 @@ void reduce_rows_whole(const Job& job, int64_t begin, int64_t end) {
   for (int64_t out = begin; out < end; out += kBlock) {
     int64_t n = std::min(kBlock, end - out);
     for (int64_t k = 0; k < n; ++k, cursor.advance(1))
-      reduce_row(job, job.data + cursor.offset(), 0, job.n_in, accumulators + k * job.kernel->accumulator_bytes);
+      reduce_row(job, job.data + cursor.offset(), 0, job.n_in,
+                 accumulators + k * job.kernel->accumulator_bytes);
     store_results(job, accumulators, n, out, 1);
   }
 }
 
-void join_pieces(const Job& job, const char* partial, int64_t n_pieces, int64_t n, std::vector<char>& memory) {
+void join_pieces(const Job& job, const char* partial, int64_t n_pieces, int64_t n,
+                 std::vector<char>& memory) {
   Tree tree(*job.kernel, n, memory.data());
   for (int64_t p = 0; p < n_pieces; ++p) {
     std::memcpy(tree.incoming(), partial + p * tree.bytes(), tree.bytes());
@@ -222,13 +236,15 @@ void join_pieces(const Job& job, const char* partial, int64_t n_pieces, int64_t 
 void reduce_rows(const Job& job) {
   int64_t grain = std::max<int64_t>(1, kPiece / job.n_in);
   if (job.n_out >= kEnoughTasks || job.n_in <= kPiece)
-    return parallel_for(job.n_out, grain, [&](int64_t begin, int64_t end) { reduce_rows_whole(job, begin, end); });
+    return parallel_for(job.n_out, grain,
+                        [&](int64_t begin, int64_t end) { reduce_rows_whole(job, begin, end); });
   int64_t n_pieces = (job.n_in + kPiece - 1) / kPiece, bytes = job.kernel->accumulator_bytes;
   std::vector<char> partial(job.n_out * n_pieces * bytes);
   parallel_for(job.n_out * n_pieces, 1, [&](int64_t task, int64_t) {
     int64_t out = task / n_pieces, begin = task % n_pieces * kPiece;
     Cursor cursor(job.kept, job.n_kept, out);
-    reduce_row(job, job.data + cursor.offset(), begin, std::min(begin + kPiece, job.n_in), partial.data() + task * bytes);
+    reduce_row(job, job.data + cursor.offset(), begin, std::min(begin + kPiece, job.n_in),
+               partial.data() + task * bytes);
   });
   std::vector<char> memory((Tree::n_levels(n_pieces) + 1) * bytes);
   for (int64_t out = 0; out < job.n_out; ++out) {
@@ -249,7 +265,8 @@ ColumnBlock column_block(const Job& job, int64_t block) {
   const Axis& columns = job.kept[0];
   int64_t n_blocks = (columns.size + kReduceColumns - 1) / kReduceColumns;
   int64_t first = block % n_blocks * kReduceColumns, outer = block / n_blocks;
-  ColumnBlock result = {job.data + first * columns.stride, std::min(kReduceColumns, columns.size - first), first * columns.out_stride};
+  ColumnBlock result = {job.data + first * columns.stride,
+                        std::min(kReduceColumns, columns.size - first), first * columns.out_stride};
   for (int d = 1; d < job.n_kept; ++d) {
     int64_t at = outer % job.kept[d].size;
     outer /= job.kept[d].size;
@@ -259,11 +276,14 @@ ColumnBlock column_block(const Job& job, int64_t block) {
   return result;
 }
 
-// Rows [begin, end) of a block of columns. `memory` is that of a Tree; the result is left at its start.
-void reduce_columns(const Job& job, const ColumnBlock& block, int64_t begin, int64_t end, std::vector<char>& memory) {
+// Rows [begin, end) of a block of columns. `memory` is that of a Tree; the result is left at its
+// start.
+void reduce_columns(const Job& job, const ColumnBlock& block, int64_t begin, int64_t end,
+                    std::vector<char>& memory) {
   const cpu::ReduceKernel& kernel = *job.kernel;
   const Axis& rows = job.reduced[0];
-  bool is_direct = job.is_wide && job.kept[0].stride == job.item_bytes && rows.stride % job.item_bytes == 0 &&
+  bool is_direct = job.is_wide && job.kept[0].stride == job.item_bytes &&
+                   rows.stride % job.item_bytes == 0 &&
                    (job.n_reduced == 1 || rows.size >= kShortRun / 4);
   int64_t n_rows_buffered = std::max<int64_t>(1, std::min(kReduceRows, kReduceChunk / block.n));
   memory.resize((Tree::n_levels(end - begin) + 1) * block.n * kernel.accumulator_bytes);
@@ -275,12 +295,14 @@ void reduce_columns(const Job& job, const ColumnBlock& block, int64_t begin, int
     int64_t n;
     if (is_direct) {
       n = std::min({cursor.left_in_run(), end - i, std::max(kReduceRows, kReduceChunk / block.n)});
-      kernel.columns(block.base + cursor.offset(), rows.stride / job.item_bytes, n, block.n, i, tree.incoming(), *job.params);
+      kernel.columns(block.base + cursor.offset(), rows.stride / job.item_bytes, n, block.n, i,
+                     tree.incoming(), *job.params);
       cursor.advance(n);
     } else {
       n = std::min(end - i, n_rows_buffered);
       for (int64_t r = 0; r < n; ++r, cursor.advance(1))
-        load_run(job, block.base + cursor.offset(), job.kept[0].stride, block.n, buffer + r * row_bytes);
+        load_run(job, block.base + cursor.offset(), job.kept[0].stride, block.n,
+                 buffer + r * row_bytes);
       kernel.columns(buffer, block.n, n, block.n, i, tree.incoming(), *job.params);
     }
     tree.push();
@@ -291,17 +313,19 @@ void reduce_columns(const Job& job, const ColumnBlock& block, int64_t begin, int
 
 void reduce_all_columns(const Job& job) {
   int64_t width = std::min(job.kept[0].size, kReduceColumns);
-  int64_t n_blocks = (job.kept[0].size + kReduceColumns - 1) / kReduceColumns * (job.n_out / job.kept[0].size);
+  int64_t n_blocks =
+      (job.kept[0].size + kReduceColumns - 1) / kReduceColumns * (job.n_out / job.kept[0].size);
   int64_t out_stride = job.kept[0].out_stride;
   if (n_blocks >= kEnoughTasks || job.n_in * width <= 2 * kPiece) {
-    parallel_for(n_blocks, std::max<int64_t>(1, kPiece / (job.n_in * width)), [&](int64_t begin, int64_t end) {
-      std::vector<char> memory;
-      for (int64_t b = begin; b < end; ++b) {
-        ColumnBlock block = column_block(job, b);
-        reduce_columns(job, block, 0, job.n_in, memory);
-        store_results(job, memory.data(), block.n, block.out, out_stride);
-      }
-    });
+    parallel_for(n_blocks, std::max<int64_t>(1, kPiece / (job.n_in * width)),
+                 [&](int64_t begin, int64_t end) {
+                   std::vector<char> memory;
+                   for (int64_t b = begin; b < end; ++b) {
+                     ColumnBlock block = column_block(job, b);
+                     reduce_columns(job, block, 0, job.n_in, memory);
+                     store_results(job, memory.data(), block.n, block.out, out_stride);
+                   }
+                 });
     return;
   }
   int64_t n_rows = std::max(kReduceRows, kPiece / width / kReduceRows * kReduceRows);
@@ -312,7 +336,8 @@ void reduce_all_columns(const Job& job) {
     int64_t piece = task % n_pieces;
     std::vector<char> memory;
     reduce_columns(job, block, piece * n_rows, std::min((piece + 1) * n_rows, job.n_in), memory);
-    std::memcpy(partial.data() + (task / n_pieces * n_pieces * width + piece * block.n) * bytes, memory.data(), block.n * bytes);
+    std::memcpy(partial.data() + (task / n_pieces * n_pieces * width + piece * block.n) * bytes,
+                memory.data(), block.n * bytes);
   });
   std::vector<char> memory((Tree::n_levels(n_pieces) + 1) * width * bytes);
   for (int64_t b = 0; b < n_blocks; ++b) {
@@ -340,16 +365,20 @@ void set_axes(Job& job, const Tensor& x, DimMask mask, bool keeps_order) {
   int order[kMaxDims], n = 0;
   for (int64_t d = x.dim() - 1; d >= 0; --d)
     if (is_in(mask, d) && x.size(d) != 1) order[n++] = static_cast<int>(d);
-  // A sum may be taken in any order: along memory is best. Indices count in the order of the dimensions.
-  if (!keeps_order) std::stable_sort(order, order + n, [&](int a, int b) { return x.stride(a) < x.stride(b); });
-  for (int i = 0; i < n; ++i) append(job.reduced, job.n_reduced, {x.size(order[i]), x.stride(order[i]) * job.item_bytes, 0});
+  // A sum may be taken in any order: along memory is best. Indices count in the order of the
+  // dimensions.
+  if (!keeps_order)
+    std::stable_sort(order, order + n, [&](int a, int b) { return x.stride(a) < x.stride(b); });
+  for (int i = 0; i < n; ++i)
+    append(job.reduced, job.n_reduced, {x.size(order[i]), x.stride(order[i]) * job.item_bytes, 0});
   int64_t out_stride = 1;
   for (int64_t d = x.dim() - 1; d >= 0; --d) {
     if (is_in(mask, d)) {
       job.n_in *= x.size(d);
       continue;
     }
-    if (x.size(d) != 1) append(job.kept, job.n_kept, {x.size(d), x.stride(d) * job.item_bytes, out_stride});
+    if (x.size(d) != 1)
+      append(job.kept, job.n_kept, {x.size(d), x.stride(d) * job.item_bytes, out_stride});
     out_stride *= x.size(d);
   }
   job.n_out = out_stride;
@@ -359,7 +388,9 @@ void set_axes(Job& job, const Tensor& x, DimMask mask, bool keeps_order) {
 void choose_columns(Job& job) {
   int best = 0;
   for (int d = 1; d < job.n_kept; ++d)
-    if (job.kept[d].stride > 0 && (job.kept[best].stride == 0 || job.kept[d].stride < job.kept[best].stride)) best = d;
+    if (job.kept[d].stride > 0 &&
+        (job.kept[best].stride == 0 || job.kept[d].stride < job.kept[best].stride))
+      best = d;
   std::rotate(job.kept, job.kept + best, job.kept + best + 1);
 }
 
@@ -371,12 +402,14 @@ bool prefers_columns(const Job& job) {
       shortest = job.kept[d].stride;
       size = job.kept[d].size;
     }
-  if (job.reduced[0].stride <= job.item_bytes || shortest > job.reduced[0].stride) return job.n_in < kShortRun && size >= kShortRun;
+  if (job.reduced[0].stride <= job.item_bytes || shortest > job.reduced[0].stride)
+    return job.n_in < kShortRun && size >= kShortRun;
   return size >= 4;
 }
 
-Job make_job(cpu::ReduceOp op, const cpu::ReduceKernel& kernel, const Tensor& x, DimMask mask, DType read_dtype, const Tensor& values,
-             const Tensor& seconds, const cpu::ReduceParams& params) {
+Job make_job(cpu::ReduceOp op, const cpu::ReduceKernel& kernel, const Tensor& x, DimMask mask,
+             DType read_dtype, const Tensor& values, const Tensor& seconds,
+             const cpu::ReduceParams& params) {
   const auto& casts = cpu::get_cast_table().loops;
   Job job;
   job.kernel = &kernel;
@@ -392,7 +425,8 @@ Job make_job(cpu::ReduceOp op, const cpu::ReduceKernel& kernel, const Tensor& x,
   job.is_stored_as_is = kernel.value_dtype == values.dtype();
   job.store = casts[static_cast<int>(kernel.value_dtype)][static_cast<int>(values.dtype())];
   job.seconds = seconds.defined() ? seconds.data() : nullptr;
-  job.store_seconds = casts[static_cast<int>(DType::Int64)][static_cast<int>(DType::Int64)];  // 8 bytes are moved
+  job.store_seconds =
+      casts[static_cast<int>(DType::Int64)][static_cast<int>(DType::Int64)];  // 8 bytes are moved
   set_axes(job, x, mask, op == cpu::ReduceOp::ArgMax || op == cpu::ReduceOp::ArgMin);
   return job;
 }
@@ -404,7 +438,8 @@ DimMask dim_mask(const char* op, const Dims& dims, int64_t n_dims) {
   DimMask mask = 0;
   for (int64_t d : dims) {
     int64_t dim = wrap_dim(op, d, n_dims);
-    check(!is_in(mask, dim), op, ": dim ", dim, " appears multiple times in the list of dims ", dims, ".");
+    check(!is_in(mask, dim), op, ": dim ", dim, " appears multiple times in the list of dims ",
+          dims, ".");
     mask |= DimMask(1) << dim;
   }
   return mask;
@@ -434,17 +469,22 @@ DType wide_dtype(DType dtype) {
   return is_differentiable(dtype) ? dtype : DType::Int64;
 }
 
-void run_reduction(const char* op, cpu::ReduceOp which, const Tensor& x, DimMask mask, DType read_dtype, const Tensor& values,
-                   const Tensor& seconds, const cpu::ReduceParams& params) {
-  const cpu::ReduceKernel& kernel = cpu::get_reduce_table().kernels[static_cast<int>(which)][static_cast<int>(read_dtype)];
+void run_reduction(const char* op, cpu::ReduceOp which, const Tensor& x, DimMask mask,
+                   DType read_dtype, const Tensor& values, const Tensor& seconds,
+                   const cpu::ReduceParams& params) {
+  const cpu::ReduceKernel& kernel =
+      cpu::get_reduce_table().kernels[static_cast<int>(which)][static_cast<int>(read_dtype)];
   check_not_implemented(!kernel.is_null(), op, ": not defined for ", x, ".");
-  if (!x.is_cpu()) return cuda::run_reduction(op, which, x, mask, read_dtype, values, seconds, params);
+  if (!x.is_cpu())
+    return cuda::run_reduction(op, which, x, mask, read_dtype, values, seconds, params);
   // The short way for small tensors: one chunk, one result.
   int64_t numel = x.numel();
-  if (values.numel() == 1 && numel <= kReduceChunk && x.is_contiguous() && x.dtype() == read_dtype && kernel.value_dtype == values.dtype()) {
+  if (values.numel() == 1 && numel <= kReduceChunk && x.is_contiguous() &&
+      x.dtype() == read_dtype && kernel.value_dtype == values.dtype()) {
     alignas(16) char accumulator[cpu::kMaxAccumulatorBytes];
     kernel.row(x.data(), numel, 0, accumulator, params);
-    return kernel.finish(accumulator, 1, values.data(), seconds.defined() ? seconds.data() : nullptr, params);
+    return kernel.finish(accumulator, 1, values.data(),
+                         seconds.defined() ? seconds.data() : nullptr, params);
   }
   if (values.numel() == 0) return;
   Job job = make_job(which, kernel, x, mask, read_dtype, values, seconds, params);

@@ -10,7 +10,8 @@ namespace facula {
 Tensor flatten(const Tensor& x, int64_t start_dim, int64_t end_dim) {
   start_dim = wrap_dim("flatten", start_dim, x.dim());
   end_dim = wrap_dim("flatten", end_dim, x.dim());
-  check(start_dim <= end_dim, "flatten: flatten() has invalid args: start_dim cannot come after end_dim.");
+  check(start_dim <= end_dim,
+        "flatten: flatten() has invalid args: start_dim cannot come after end_dim.");
   if (x.dim() == 0) return reshape(x, {1});
   if (start_dim == end_dim) return x;
   Dims sizes;
@@ -27,12 +28,15 @@ Tensor flatten(const Tensor& x, int64_t start_dim, int64_t end_dim) {
 }
 
 Tensor movedim(const Tensor& x, const Dims& source, const Dims& destination) {
-  check(source.size() == destination.size(), "movedim: Invalid source or destination dims: source (", source.size(),
-        " dims) should contain the same number of dims as destination (", destination.size(), " dims).");
+  check(source.size() == destination.size(),
+        "movedim: Invalid source or destination dims: source (", source.size(),
+        " dims) should contain the same number of dims as destination (", destination.size(),
+        " dims).");
   Dims order(x.dim(), -1);
   bool taken[kMaxDims] = {};
   for (size_t i = 0; i < source.size(); ++i) {
-    int64_t from = wrap_dim("movedim", source[i], x.dim()), to = wrap_dim("movedim", destination[i], x.dim());
+    int64_t from = wrap_dim("movedim", source[i], x.dim()),
+            to = wrap_dim("movedim", destination[i], x.dim());
     if (x.dim() == 0) return x;
     check(!taken[from], "movedim: repeated dim in source ", source, ".");
     check(order[to] < 0, "movedim: repeated dim in destination ", destination, ".");
@@ -80,7 +84,8 @@ Tensor unfold(const Tensor& x, int64_t dim, int64_t size, int64_t step) {
   dim = wrap_dim("unfold", dim, x.dim());
   int64_t length = x.dim() == 0 ? 1 : x.size(dim);
   check(size >= 0, "unfold: size is ", size, " but must be >= 0.");
-  check(size <= length, "unfold: maximum size for tensor at dimension ", dim, " is ", length, " but size is ", size, ".");
+  check(size <= length, "unfold: maximum size for tensor at dimension ", dim, " is ", length,
+        " but size is ", size, ".");
   check(step > 0, "unfold: step is ", step, " but must be > 0.");
   Dims sizes = x.sizes(), strides = x.strides();
   sizes.push_back(size);
@@ -105,8 +110,10 @@ Tensor unfold(const Tensor& x, int64_t dim, int64_t size, int64_t step) {
 
 namespace {
 
-// Views that leave one function together: none of them may be written to in place while gradients are recorded.
-void record_pieces(const char* node, const Tensor& x, const TensorList& pieces, int64_t dim, bool keeps_dim) {
+// Views that leave one function together: none of them may be written to in place while gradients
+// are recorded.
+void record_pieces(const char* node, const Tensor& x, const TensorList& pieces, int64_t dim,
+                   bool keeps_dim) {
   for (const Tensor& piece : pieces)
     if (piece->view_kind == ViewKind::Plain) piece->view_kind = ViewKind::OneOfMany;
   std::vector<Dims> sizes;
@@ -133,12 +140,16 @@ Tensor piece_of(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
 TensorList split(const Tensor& x, int64_t split_size, int64_t dim) {
   check(x.dim() > 0, "split: split expects at least a 1-dimensional tensor.");
   dim = wrap_dim("split", dim, x.dim());
-  check(split_size >= 0, "split: split expects split_size be non-negative, but got split_size=", split_size, ".");
+  check(split_size >= 0,
+        "split: split expects split_size be non-negative, but got split_size=", split_size, ".");
   int64_t size = x.size(dim);
-  check(split_size > 0 || size == 0, "split: split_size can only be 0 if dimension size is 0, but got dimension size of ", size, ".");
+  check(split_size > 0 || size == 0,
+        "split: split_size can only be 0 if dimension size is 0, but got dimension size of ", size,
+        ".");
   TensorList pieces;
   int64_t n = split_size == 0 ? 1 : std::max<int64_t>((size + split_size - 1) / split_size, 1);
-  for (int64_t i = 0; i < n; ++i) pieces.push_back(piece_of(x, dim, i * split_size, std::min(split_size, size - i * split_size)));
+  for (int64_t i = 0; i < n; ++i)
+    pieces.push_back(piece_of(x, dim, i * split_size, std::min(split_size, size - i * split_size)));
   record_pieces("SplitBackward0", x, pieces, dim, true);
   return pieces;
 }
@@ -148,10 +159,14 @@ TensorList split(const Tensor& x, const Dims& split_sizes, int64_t dim) {
   dim = wrap_dim("split_with_sizes", dim, x.dim());
   int64_t total = 0;
   for (int64_t size : split_sizes) {
-    check(size >= 0, "split_with_sizes: split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=", split_sizes, ".");
+    check(size >= 0,
+          "split_with_sizes: split_with_sizes expects split_sizes have only non-negative entries, "
+          "but got split_sizes=",
+          split_sizes, ".");
     total += size;
   }
-  check(total == x.size(dim), "split_with_sizes: split_with_sizes expects split_sizes to sum exactly to ", x.size(dim),
+  check(total == x.size(dim),
+        "split_with_sizes: split_with_sizes expects split_sizes to sum exactly to ", x.size(dim),
         " (input tensor's size at dimension ", dim, "), but got split_sizes=", split_sizes, ".");
   TensorList pieces;
   int64_t start = 0;
@@ -173,13 +188,15 @@ TensorList chunk(const Tensor& x, int64_t chunks, int64_t dim) {
 }
 
 TensorList unbind(const Tensor& x, int64_t dim) {
-  check_index(x.dim() > 0, "unbind: Dimension specified as ", dim, " but tensor has no dimensions.");
+  check_index(x.dim() > 0, "unbind: Dimension specified as ", dim,
+              " but tensor has no dimensions.");
   dim = wrap_dim("unbind", dim, x.dim());
   Dims sizes = x.sizes(), strides = x.strides();
   sizes.erase(dim);
   strides.erase(dim);
   TensorList pieces;
-  for (int64_t i = 0; i < x.size(dim); ++i) pieces.push_back(make_view(x, sizes, strides, x.offset() + i * x.stride(dim)));
+  for (int64_t i = 0; i < x.size(dim); ++i)
+    pieces.push_back(make_view(x, sizes, strides, x.offset() + i * x.stride(dim)));
   if (!pieces.empty()) record_pieces("UnbindBackward0", x, pieces, dim, false);
   return pieces;
 }
@@ -197,7 +214,8 @@ DType joined_dtype(const TensorList& tensors) {
 
 bool all_channels_last(const TensorList& tensors) {
   for (const Tensor& x : tensors)
-    if (!is_skipped(x) && (x.is_contiguous() || !x.is_contiguous(MemoryFormat::ChannelsLast))) return false;
+    if (!is_skipped(x) && (x.is_contiguous() || !x.is_contiguous(MemoryFormat::ChannelsLast)))
+      return false;
   return true;
 }
 
@@ -207,8 +225,10 @@ Tensor cat(const TensorList& tensors, int64_t dim) {
   check_value(!tensors.empty(), "cat: expected a non-empty list of Tensors.");
   const Tensor* model = nullptr;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    check(tensors[i].dim() > 0, "cat: zero-dimensional tensor (at position ", i, ") cannot be concatenated. Use stack instead.");
-    check(tensors[i].device() == tensors[0].device(), "cat: expected all tensors to be on the same device, got ", tensors[0], " and ",
+    check(tensors[i].dim() > 0, "cat: zero-dimensional tensor (at position ", i,
+          ") cannot be concatenated. Use stack instead.");
+    check(tensors[i].device() == tensors[0].device(),
+          "cat: expected all tensors to be on the same device, got ", tensors[0], " and ",
           tensors[i], " at position ", i, ".");
     if (!model && !is_skipped(tensors[i])) model = &tensors[i];
   }
@@ -219,14 +239,18 @@ Tensor cat(const TensorList& tensors, int64_t dim) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& x = tensors[i];
     if (is_skipped(x)) continue;
-    check(x.dim() == model->dim(), "cat: tensors must have same number of dimensions: got ", model->dim(), " and ", x.dim(), " at position ", i, ".");
+    check(x.dim() == model->dim(), "cat: tensors must have same number of dimensions: got ",
+          model->dim(), " and ", x.dim(), " at position ", i, ".");
     for (int64_t d = 0; d < x.dim(); ++d)
-      check(d == dim || x.size(d) == sizes[d], "cat: sizes of tensors must match except in dimension ", dim, ". Expected size ", sizes[d],
-            " but got size ", x.size(d), " at dimension ", d, " for tensor number ", i, " in the list.");
+      check(d == dim || x.size(d) == sizes[d],
+            "cat: sizes of tensors must match except in dimension ", dim, ". Expected size ",
+            sizes[d], " but got size ", x.size(d), " at dimension ", d, " for tensor number ", i,
+            " in the list.");
     sizes[dim] += x.size(dim);
   }
   DType dtype = joined_dtype(tensors);
-  MemoryFormat format = model->dim() == 4 && all_channels_last(tensors) ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous;
+  MemoryFormat format = model->dim() == 4 && all_channels_last(tensors) ? MemoryFormat::ChannelsLast
+                                                                        : MemoryFormat::Contiguous;
   Tensor y = empty(sizes, dtype, model->device(), format);
   Dims lengths;
   int64_t start = 0;
@@ -245,20 +269,22 @@ Tensor cat(const TensorList& tensors, int64_t dim) {
     shapes.push_back(x.sizes());
     dtypes.push_back(x.dtype());
   }
-  record_all("CatBackward0", {y}, tensors, [lengths, shapes, dtypes, dim](const TensorList& gs, Needs need) -> TensorList {
-    TensorList out(lengths.size());
-    int64_t start = 0;
-    for (size_t i = 0; i < lengths.size(); ++i) {
-      if (need[i]) {
-        Tensor part = shapes[i].size() == 1 && shapes[i][0] == 0 ? zeros(shapes[i], gs[0].dtype(), gs[0].device())
-                                                                 : narrow(gs[0], dim, start, lengths[i]);
-        if (is_complex(part.dtype()) && !is_complex(dtypes[i])) part = real(part);
-        out[i] = to_dtype(part, dtypes[i]);
-      }
-      start += lengths[i];
-    }
-    return out;
-  });
+  record_all("CatBackward0", {y}, tensors,
+             [lengths, shapes, dtypes, dim](const TensorList& gs, Needs need) -> TensorList {
+               TensorList out(lengths.size());
+               int64_t start = 0;
+               for (size_t i = 0; i < lengths.size(); ++i) {
+                 if (need[i]) {
+                   Tensor part = shapes[i].size() == 1 && shapes[i][0] == 0
+                                     ? zeros(shapes[i], gs[0].dtype(), gs[0].device())
+                                     : narrow(gs[0], dim, start, lengths[i]);
+                   if (is_complex(part.dtype()) && !is_complex(dtypes[i])) part = real(part);
+                   out[i] = to_dtype(part, dtypes[i]);
+                 }
+                 start += lengths[i];
+               }
+               return out;
+             });
   return y;
 }
 
@@ -267,7 +293,8 @@ Tensor stack(const TensorList& tensors, int64_t dim) {
   dim = wrap_dim("stack", dim, tensors[0].dim() + 1);
   const Dims& shape = tensors[0].sizes();
   for (size_t i = 0; i < tensors.size(); ++i)
-    check(tensors[i].sizes() == shape, "stack: stack expects each tensor to be equal size, but got ", shape, " at entry 0 and ",
+    check(tensors[i].sizes() == shape,
+          "stack: stack expects each tensor to be equal size, but got ", shape, " at entry 0 and ",
           tensors[i].sizes(), " at entry ", i, ".");
   Tensor y;
   {
@@ -278,16 +305,17 @@ Tensor stack(const TensorList& tensors, int64_t dim) {
   }
   std::vector<DType> dtypes;
   for (const Tensor& x : tensors) dtypes.push_back(x.dtype());
-  record_all("StackBackward0", {y}, tensors, [dtypes, dim](const TensorList& gs, Needs need) -> TensorList {
-    TensorList out(dtypes.size());
-    for (size_t i = 0; i < dtypes.size(); ++i) {
-      if (!need[i]) continue;
-      Tensor part = select(gs[0], dim, static_cast<int64_t>(i));
-      if (is_complex(part.dtype()) && !is_complex(dtypes[i])) part = real(part);
-      out[i] = to_dtype(part, dtypes[i]);
-    }
-    return out;
-  });
+  record_all("StackBackward0", {y}, tensors,
+             [dtypes, dim](const TensorList& gs, Needs need) -> TensorList {
+               TensorList out(dtypes.size());
+               for (size_t i = 0; i < dtypes.size(); ++i) {
+                 if (!need[i]) continue;
+                 Tensor part = select(gs[0], dim, static_cast<int64_t>(i));
+                 if (is_complex(part.dtype()) && !is_complex(dtypes[i])) part = real(part);
+                 out[i] = to_dtype(part, dtypes[i]);
+               }
+               return out;
+             });
   return y;
 }
 
@@ -300,7 +328,8 @@ Tensor flip(const Tensor& x, const Dims& dims) {
   }
   Tensor y = empty_like(x);
   check_cpu("flip", x);
-  // x read backwards: from its last element with negative steps, which a tensor cannot have but a walk can.
+  // x read backwards: from its last element with negative steps, which a tensor cannot have but a
+  // walk can.
   Dims strides = x.strides();
   char* start = x.data();
   for (int64_t d = 0; d < x.dim(); ++d) {
@@ -309,20 +338,25 @@ Tensor flip(const Tensor& x, const Dims& dims) {
     strides[d] = -strides[d];
   }
   Walk walk = make_walk(y, start, strides);
-  run_cpu(walk, cpu::get_cast_table().loops[static_cast<int>(x.dtype())][static_cast<int>(x.dtype())]);
+  run_cpu(walk,
+          cpu::get_cast_table().loops[static_cast<int>(x.dtype())][static_cast<int>(x.dtype())]);
   return record("FlipBackward0", y, {x}, [dims](const Tensor& g) { return flip(g, dims); });
 }
 
 Tensor roll(const Tensor& x, const Dims& shifts, const Dims& dims) {
   check(!shifts.empty(), "roll: `shifts` required.");
-  if (dims.empty() && shifts.size() == 1) return reshape(roll(reshape(x, {-1}), shifts, {0}), x.sizes());
-  check(shifts.size() == dims.size(), "roll: shifts and dimensions must align. shifts: ", shifts.size(), ", dims:", dims.size(), ".");
+  if (dims.empty() && shifts.size() == 1)
+    return reshape(roll(reshape(x, {-1}), shifts, {0}), x.sizes());
+  check(shifts.size() == dims.size(),
+        "roll: shifts and dimensions must align. shifts: ", shifts.size(), ", dims:", dims.size(),
+        ".");
   Tensor y = empty(x.sizes(), x.dtype(), x.device());
   {
     NoGradGuard guard;
     Tensor from = x;
     for (size_t i = 0; i < dims.size(); ++i) {
-      check_index(x.dim() > 0, "roll: dim ", dims[i], " was given, but the tensor has no dimensions.");
+      check_index(x.dim() > 0, "roll: dim ", dims[i],
+                  " was given, but the tensor has no dimensions.");
       int64_t dim = wrap_dim("roll", dims[i], x.dim());
       int64_t size = x.size(dim);
       int64_t shift = size ? ((shifts[i] % size) + size) % size : 0;
@@ -333,17 +367,21 @@ Tensor roll(const Tensor& x, const Dims& shifts, const Dims& dims) {
   }
   Dims back = shifts;
   for (int64_t& s : back) s = -s;
-  return record("RollBackward0", y, {x}, [back, dims](const Tensor& g) { return roll(g, back, dims); });
+  return record("RollBackward0", y, {x},
+                [back, dims](const Tensor& g) { return roll(g, back, dims); });
 }
 
 Tensor repeat(const Tensor& x, const Dims& repeats) {
-  check(static_cast<int64_t>(repeats.size()) >= x.dim(), "repeat: Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: ",
+  check(static_cast<int64_t>(repeats.size()) >= x.dim(),
+        "repeat: Number of dimensions of repeat dims can not be smaller than number of dimensions "
+        "of tensor: ",
         repeats, " for ", x, ".");
   size_t missing = repeats.size() - x.dim();
   Dims sizes(repeats.size()), blocks, spread;
   for (size_t i = 0; i < repeats.size(); ++i) {
     int64_t size = i < missing ? 1 : x.sizes()[i - missing];
-    check(repeats[i] >= 0, "repeat: Trying to create tensor with negative dimension ", repeats[i] * size, ": ", repeats, ".");
+    check(repeats[i] >= 0, "repeat: Trying to create tensor with negative dimension ",
+          repeats[i] * size, ": ", repeats, ".");
     sizes[i] = repeats[i] * size;
     blocks.push_back(repeats[i]);
     blocks.push_back(size);
@@ -393,13 +431,19 @@ Tensor triangle(const char* op, const char* node, const Tensor& x, int64_t diago
       std::memset(line, 0, edge * size);
     }
   }
-  return record(node, y, {x}, [diagonal](const Tensor& g) { return keep_lower ? tril(g, diagonal) : triu(g, diagonal); });
+  return record(node, y, {x}, [diagonal](const Tensor& g) {
+    return keep_lower ? tril(g, diagonal) : triu(g, diagonal);
+  });
 }
 
 }  // namespace
 
-Tensor tril(const Tensor& x, int64_t diagonal) { return triangle<true>("tril", "TrilBackward0", x, diagonal); }
-Tensor triu(const Tensor& x, int64_t diagonal) { return triangle<false>("triu", "TriuBackward0", x, diagonal); }
+Tensor tril(const Tensor& x, int64_t diagonal) {
+  return triangle<true>("tril", "TrilBackward0", x, diagonal);
+}
+Tensor triu(const Tensor& x, int64_t diagonal) {
+  return triangle<false>("triu", "TriuBackward0", x, diagonal);
+}
 
 Tensor diag(const Tensor& x, int64_t offset) {
   check(x.dim() == 1 || x.dim() == 2, "diag: Supports 1D or 2D tensors. Got ", x, ".");

@@ -11,14 +11,15 @@ namespace facula {
 
 namespace {
 
-// Calls f(tag, in, stride, row) for every line of x along `dim`; x is read with the dimension moved last. Lines go to
-// threads; one long line is left to the kernel, which cuts it itself.
+// Calls f(tag, in, stride, row) for every line of x along `dim`; x is read with the dimension moved
+// last. Lines go to threads; one long line is left to the kernel, which cuts it itself.
 template <class F>
 void for_each_line(const Tensor& x, F&& f) {
   int64_t n = x.size(-1), stride = x.stride(-1);
   if (x.numel() == 0) return;
   int64_t n_lines = x.numel() / n;
-  Dims sizes(x.sizes().begin(), x.sizes().end() - 1), strides(x.strides().begin(), x.strides().end() - 1);
+  Dims sizes(x.sizes().begin(), x.sizes().end() - 1),
+      strides(x.strides().begin(), x.strides().end() - 1);
   visit_dtype(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (!is_complex_v<T>) {
@@ -52,7 +53,8 @@ Tensor scatter_back(const Tensor& g, const Dims& sizes, int64_t dim, const Tenso
 
 void check_order(const char* op, const Tensor& x) {
   check_cpu(op, x);
-  check_not_implemented(!is_complex(x.dtype()), op, ": complex numbers have no order, got ", x, ".");
+  check_not_implemented(!is_complex(x.dtype()), op, ": complex numbers have no order, got ", x,
+                        ".");
 }
 
 }  // namespace
@@ -71,14 +73,17 @@ std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim, bool descending) {
     int64_t n = in.size(-1);
     for_each_line(in, [&](auto tag, auto* line, int64_t stride, int64_t row) {
       using T = typename decltype(tag)::type;
-      cpu::sort_row(line, stride, reinterpret_cast<T*>(out) + row * n, places + row * n, n, descending);
+      cpu::sort_row(line, stride, reinterpret_cast<T*>(out) + row * n, places + row * n, n,
+                    descending);
     });
     values = move_back(values, dim, x.dim());
     indices = move_back(indices, dim, x.dim());
   }
-  record_all("SortBackward0", {values, indices}, {x}, [sizes = x.sizes(), dim, indices = save(indices)](const TensorList& gs, Needs) -> TensorList {
-    return {gs[0].defined() ? scatter_back(gs[0], sizes, dim, indices) : Tensor()};
-  });
+  record_all(
+      "SortBackward0", {values, indices}, {x},
+      [sizes = x.sizes(), dim, indices = save(indices)](const TensorList& gs, Needs) -> TensorList {
+        return {gs[0].defined() ? scatter_back(gs[0], sizes, dim, indices) : Tensor()};
+      });
   return {values, indices};
 }
 
@@ -86,7 +91,8 @@ std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim, bool la
   check_order("topk", x);
   check_not_implemented(x.dtype() != DType::Bool, "topk: not defined for bool.");
   dim = wrap_dim("topk", dim, x.dim());
-  check(k >= 0 && k <= (x.dim() ? x.size(dim) : 1), "topk: selected index k out of range: k is ", k, ", the dimension has size ", x.dim() ? x.size(dim) : 1, ".");
+  check(k >= 0 && k <= (x.dim() ? x.size(dim) : 1), "topk: selected index k out of range: k is ", k,
+        ", the dimension has size ", x.dim() ? x.size(dim) : 1, ".");
   Tensor values, indices;
   {
     NoGradGuard guard;
@@ -100,20 +106,24 @@ std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim, bool la
     int64_t* places = indices.data_as<int64_t>();
     for_each_line(in, [&](auto tag, auto* line, int64_t stride, int64_t row) {
       using T = typename decltype(tag)::type;
-      cpu::topk_row(line, stride, reinterpret_cast<T*>(out) + row * k, places + row * k, n, k, largest);
+      cpu::topk_row(line, stride, reinterpret_cast<T*>(out) + row * k, places + row * k, n, k,
+                    largest);
     });
     values = move_back(values, dim, x.dim());
     indices = move_back(indices, dim, x.dim());
   }
-  record_all("TopkBackward0", {values, indices}, {x}, [sizes = x.sizes(), dim, indices = save(indices)](const TensorList& gs, Needs) -> TensorList {
-    return {gs[0].defined() ? scatter_back(gs[0], sizes, dim, indices) : Tensor()};
-  });
+  record_all(
+      "TopkBackward0", {values, indices}, {x},
+      [sizes = x.sizes(), dim, indices = save(indices)](const TensorList& gs, Needs) -> TensorList {
+        return {gs[0].defined() ? scatter_back(gs[0], sizes, dim, indices) : Tensor()};
+      });
   return {values, indices};
 }
 
 namespace {
 
-// Groups of equal neighbours: order[i] is the element at place i, same(i, j) whether two elements are equal.
+// Groups of equal neighbours: order[i] is the element at place i, same(i, j) whether two elements
+// are equal.
 template <class Same>
 Unique group(int64_t n, const int64_t* order, Same&& same, Tensor& firsts) {
   Unique result;
@@ -150,7 +160,9 @@ Unique unique_flat(const Tensor& x, bool is_sorted) {
   Unique result = visit_dtype(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* data = flat.data_as<T>();
-    return group(n, order.data_as<int64_t>(), [data](int64_t i, int64_t j) { return data[i] == data[j]; }, firsts);
+    return group(
+        n, order.data_as<int64_t>(), [data](int64_t i, int64_t j) { return data[i] == data[j]; },
+        firsts);
   });
   result.values = index_select(flat, 0, firsts);
   result.inverse = reshape(result.inverse, x.sizes());
@@ -176,7 +188,8 @@ Unique unique_rows(const Tensor& x, int64_t dim, bool is_consecutive) {
   dim = wrap_dim(op, dim, x.dim());
   check(x.dim() > 0, op, ": dim cannot be given for a 0-d tensor.");
   int64_t n = x.size(dim);
-  check(x.numel() > 0 || n == 0, op, ": there are ", n, " slices along dim ", dim, " but they have no elements.");
+  check(x.numel() > 0 || n == 0, op, ": there are ", n, " slices along dim ", dim,
+        " but they have no elements.");
   Tensor rows = contiguous(reshape(transpose(x, 0, dim), {n, -1}));
   if (n == 0) return {clone(x), empty({0}, DType::Int64), empty({0}, DType::Int64)};
   int64_t width = rows.size(1);
@@ -189,8 +202,13 @@ Unique unique_rows(const Tensor& x, int64_t dim, bool is_consecutive) {
       return {};
     } else {
       const T* data = rows.data_as<T>();
-      auto less = [&](int64_t a, int64_t b) { return std::lexicographical_compare(data + a * width, data + (a + 1) * width, data + b * width, data + (b + 1) * width); };
-      auto same = [&](int64_t a, int64_t b) { return std::equal(data + a * width, data + (a + 1) * width, data + b * width); };
+      auto less = [&](int64_t a, int64_t b) {
+        return std::lexicographical_compare(data + a * width, data + (a + 1) * width,
+                                            data + b * width, data + (b + 1) * width);
+      };
+      auto same = [&](int64_t a, int64_t b) {
+        return std::equal(data + a * width, data + (a + 1) * width, data + b * width);
+      };
       if (!is_consecutive) std::stable_sort(order.begin(), order.end(), less);
       return group(n, order.data(), same, firsts);
     }

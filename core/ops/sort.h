@@ -6,14 +6,16 @@
 
 namespace facula {
 
-std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim = -1, bool descending = false);  // values, indices; stable
+std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim = -1,
+                                bool descending = false);  // values, indices; stable
 std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim = -1, bool largest = true);
 
 struct Unique {
   Tensor values, inverse, counts;
 };
-Unique unique(const Tensor& x);                                                   // of all elements, sorted
-Unique unique_rows(const Tensor& x, int64_t dim, bool is_consecutive);            // of the slices along a dimension
-Unique unique_consecutive(const Tensor& x);                                       // of all elements, runs only
+Unique unique(const Tensor& x);  // of all elements, sorted
+Unique unique_rows(const Tensor& x, int64_t dim,
+                   bool is_consecutive);     // of the slices along a dimension
+Unique unique_consecutive(const Tensor& x);  // of all elements, runs only
 
 }  // namespace facula

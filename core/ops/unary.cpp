@@ -12,12 +12,15 @@ namespace facula {
 
 namespace {
 
-constexpr double kLn2 = 0.6931471805599453, kLn10 = 2.302585092994046, kTwoOverSqrtPi = 1.1283791670955126;
+constexpr double kLn2 = 0.6931471805599453, kLn10 = 2.302585092994046,
+                 kTwoOverSqrtPi = 1.1283791670955126;
 constexpr double kPi = 3.141592653589793;
 
 // Whether the text of a formula has `name` as a word of its own.
 constexpr bool mentions(const char* text, char name) {
-  auto in_word = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; };
+  auto in_word = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
   for (const char* c = text; *c; ++c) {
     bool begins = c == text || !in_word(c[-1]);
     if (*c == name && begins && !in_word(c[1])) return true;
@@ -52,21 +55,25 @@ Tensor i1_backward(const Tensor& g, const Tensor& x, const Tensor& y) {
 }  // namespace
 
 // The in-place form writes into x at once where no copy of the old x is needed.
-#define UNARY(name, node, kinds, formula, gradient)                                                        \
-  static Tensor record_##name(Tensor result, const Tensor& input) {                                        \
-    constexpr bool uses_x = mentions(#gradient, 'x'), uses_y = mentions(#gradient, 'y');                   \
-    SavedTensor saved_x = save(uses_x ? input : Tensor()), saved_y = save_output(uses_y ? result : Tensor()); \
-    return record(node, result, {input}, [x = saved_x, y = saved_y](const Tensor& g) -> Tensor { return gradient; }); \
-  }                                                                                                        \
-  Tensor name(const Tensor& x) { return record_##name(apply_unary(#name, UnaryOp::name, Kinds::kinds, x), x); } \
-  Tensor& name##_(Tensor& x) {                                                                             \
-    bool has_history = is_grad_enabled() && x.requires_grad();                                             \
-    if (has_history && (mentions(#gradient, 'x') || x.is_view()))                                          \
-      return in_place(#name "_", x, [](const Tensor& t) { return name(t); });                              \
-    check_inplace(#name "_", x);                                                                           \
-    apply_unary_(#name "_", UnaryOp::name, Kinds::kinds, x);                                               \
-    if (has_history) rebase_history(x, record_##name(alias(x), x));                                        \
-    return x;                                                                                              \
+#define UNARY(name, node, kinds, formula, gradient)                                            \
+  static Tensor record_##name(Tensor result, const Tensor& input) {                            \
+    constexpr bool uses_x = mentions(#gradient, 'x'), uses_y = mentions(#gradient, 'y');       \
+    SavedTensor saved_x = save(uses_x ? input : Tensor()),                                     \
+                saved_y = save_output(uses_y ? result : Tensor());                             \
+    return record(node, result, {input},                                                       \
+                  [x = saved_x, y = saved_y](const Tensor& g) -> Tensor { return gradient; }); \
+  }                                                                                            \
+  Tensor name(const Tensor& x) {                                                               \
+    return record_##name(apply_unary(#name, UnaryOp::name, Kinds::kinds, x), x);               \
+  }                                                                                            \
+  Tensor& name##_(Tensor& x) {                                                                 \
+    bool has_history = is_grad_enabled() && x.requires_grad();                                 \
+    if (has_history && (mentions(#gradient, 'x') || x.is_view()))                              \
+      return in_place(#name "_", x, [](const Tensor& t) { return name(t); });                  \
+    check_inplace(#name "_", x);                                                               \
+    apply_unary_(#name "_", UnaryOp::name, Kinds::kinds, x);                                   \
+    if (has_history) rebase_history(x, record_##name(alias(x), x));                            \
+    return x;                                                                                  \
   }
 #include "ops/unary.def"
 #undef UNARY
@@ -91,7 +98,8 @@ Tensor angle(const Tensor& x) {
     } else {
       Tensor wide = cast_to(x, compute_dtype(Kinds::F, x.dtype()));
       Tensor half_turn = scalar_tensor(kPi, wide.dtype(), wide.device());
-      y = where(isnan(wide), wide, where(lt(wide, wrapped_number(0)), half_turn, wrapped_number(0)));
+      y = where(isnan(wide), wide,
+                where(lt(wide, wrapped_number(0)), half_turn, wrapped_number(0)));
     }
   }
   return record("AngleBackward0", y, {x}, [x = save(x)](const Tensor& g) -> Tensor {
@@ -104,7 +112,8 @@ Tensor angle(const Tensor& x) {
 }
 
 Tensor positive(const Tensor& x) {
-  check(x.dtype() != DType::Bool, "positive: the + operator is not supported on a bool tensor, got ", x, ".");
+  check(x.dtype() != DType::Bool,
+        "positive: the + operator is not supported on a bool tensor, got ", x, ".");
   return x;
 }
 
@@ -119,7 +128,8 @@ Tensor round(const Tensor& x, int64_t decimals) {
     ParametricOp op = decimals > 0 ? ParametricOp::round_up : ParametricOp::round_down;
     y = apply_parametric("round", op, Kinds::FONLY, x, scale);
   }
-  return record(decimals == 0 ? "RoundBackward0" : "RoundBackward1", y, {x}, [](const Tensor& g) { return zeros_like(g); });
+  return record(decimals == 0 ? "RoundBackward0" : "RoundBackward1", y, {x},
+                [](const Tensor& g) { return zeros_like(g); });
 }
 
 Tensor logit(const Tensor& x, std::optional<double> eps) {
@@ -129,7 +139,8 @@ Tensor logit(const Tensor& x, std::optional<double> eps) {
     Tensor slope = g / (Tensor(x) * (1 - Tensor(x)));
     double low = eps.value_or(0), high = 1 - low;
     Tensor outside = logical_or(lt(x, wrapped_number(low)), gt(x, wrapped_number(high)));
-    return where(outside, wrapped_number(eps ? 0.0 : std::numeric_limits<double>::quiet_NaN()), slope);
+    return where(outside, wrapped_number(eps ? 0.0 : std::numeric_limits<double>::quiet_NaN()),
+                 slope);
   });
 }
 
@@ -137,16 +148,21 @@ namespace {
 
 double largest(DType dtype) {
   switch (dtype) {
-    case DType::Float16: return 65504.0;
-    case DType::BFloat16: return 3.3895313892515355e38;
-    case DType::Float32: return std::numeric_limits<float>::max();
-    default: return std::numeric_limits<double>::max();
+    case DType::Float16:
+      return 65504.0;
+    case DType::BFloat16:
+      return 3.3895313892515355e38;
+    case DType::Float32:
+      return std::numeric_limits<float>::max();
+    default:
+      return std::numeric_limits<double>::max();
   }
 }
 
 }  // namespace
 
-Tensor nan_to_num(const Tensor& x, std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) {
+Tensor nan_to_num(const Tensor& x, std::optional<double> nan, std::optional<double> posinf,
+                  std::optional<double> neginf) {
   Tensor y;
   {
     NoGradGuard guard;
@@ -155,24 +171,29 @@ Tensor nan_to_num(const Tensor& x, std::optional<double> nan, std::optional<doub
     } else {
       Tensor parts = is_complex(x.dtype()) ? view_as_real(x) : x;
       double limit = largest(parts.dtype());
-      y = apply_parametric("nan_to_num", ParametricOp::nan_to_num, Kinds::FONLY, parts, nan.value_or(0), posinf.value_or(limit),
-                           neginf.value_or(-limit));
+      y = apply_parametric("nan_to_num", ParametricOp::nan_to_num, Kinds::FONLY, parts,
+                           nan.value_or(0), posinf.value_or(limit), neginf.value_or(-limit));
       if (is_complex(x.dtype())) y = view_as_complex(contiguous(y));
     }
   }
-  return record("NanToNumBackward0", y, {x}, [x = save(x)](const Tensor& g) { return g * isfinite(x); });
+  return record("NanToNumBackward0", y, {x},
+                [x = save(x)](const Tensor& g) { return g * isfinite(x); });
 }
 
 Tensor threshold(const Tensor& x, Scalar threshold, Scalar value) {
-  Tensor y = apply_parametric("threshold", ParametricOp::threshold, Kinds::NUM, x, threshold, value);
-  return record("ThresholdBackward0", y, {x},
-                [x = save(x), threshold](const Tensor& g) { return threshold_backward(g, x, threshold); });
+  Tensor y =
+      apply_parametric("threshold", ParametricOp::threshold, Kinds::NUM, x, threshold, value);
+  return record("ThresholdBackward0", y, {x}, [x = save(x), threshold](const Tensor& g) {
+    return threshold_backward(g, x, threshold);
+  });
 }
 
 namespace {
 
-Tensor elu_named(const char* node, const char* name, const Tensor& x, double alpha, double scale, double input_scale) {
-  Tensor y = apply_parametric(name, ParametricOp::elu, Kinds::FONLY, x, alpha * scale, scale, input_scale);
+Tensor elu_named(const char* node, const char* name, const Tensor& x, double alpha, double scale,
+                 double input_scale) {
+  Tensor y =
+      apply_parametric(name, ParametricOp::elu, Kinds::FONLY, x, alpha * scale, scale, input_scale);
   return record(node, y, {x}, [x = save(x), alpha, scale, input_scale](const Tensor& g) {
     Tensor below = g * exp(Tensor(x) * input_scale) * (alpha * scale * input_scale);
     return where(gt(x, wrapped_number(0)), g * scale, below);
@@ -182,7 +203,8 @@ Tensor elu_named(const char* node, const char* name, const Tensor& x, double alp
 }  // namespace
 
 Tensor elu(const Tensor& x, Scalar alpha, Scalar scale, Scalar input_scale) {
-  return elu_named("EluBackward0", "elu", x, alpha.to_double(), scale.to_double(), input_scale.to_double());
+  return elu_named("EluBackward0", "elu", x, alpha.to_double(), scale.to_double(),
+                   input_scale.to_double());
 }
 Tensor selu(const Tensor& x) {
   return elu_named("EluBackward0", "selu", x, 1.6732632423543772, 1.0507009873554805, 1);
@@ -193,8 +215,10 @@ Tensor celu(const Tensor& x, Scalar alpha) {
 }
 
 Tensor gelu(const Tensor& x, bool use_tanh) {
-  Tensor y = apply_parametric("gelu", use_tanh ? ParametricOp::gelu_tanh : ParametricOp::gelu, Kinds::FONLY, x);
-  return record("GeluBackward0", y, {x}, [x = save(x), use_tanh](const Tensor& g) { return gelu_backward(g, x, use_tanh); });
+  Tensor y = apply_parametric("gelu", use_tanh ? ParametricOp::gelu_tanh : ParametricOp::gelu,
+                              Kinds::FONLY, x);
+  return record("GeluBackward0", y, {x},
+                [x = save(x), use_tanh](const Tensor& g) { return gelu_backward(g, x, use_tanh); });
 }
 
 Tensor polygamma(int64_t n, const Tensor& x) {
@@ -206,7 +230,8 @@ Tensor polygamma(int64_t n, const Tensor& x) {
   } else {
     y = apply_parametric("polygamma", ParametricOp::polygamma, Kinds::F, x, n);
   }
-  return record("PolygammaBackward0", y, {x}, [x = save(x), n](const Tensor& g) { return g * polygamma(n + 1, x); });
+  return record("PolygammaBackward0", y, {x},
+                [x = save(x), n](const Tensor& g) { return g * polygamma(n + 1, x); });
 }
 
 Tensor mvlgamma(const Tensor& x, int64_t p) {
@@ -221,24 +246,31 @@ Tensor mvlgamma(const Tensor& x, int64_t p) {
 Tensor tanh_backward(const Tensor& g, const Tensor& y) {
   if (is_complex(y.dtype())) return g * conj(1 - square(y));
   Tensor d = apply_binary("tanh_backward", BinaryOp::tanh_backward, g, y, y.dtype());
-  return record("TanhBackwardBackward0", d, {g, y}, [g = save(g), y = save(y)](const Tensor& gg, Needs need) -> TensorList {
-    return {need[0] ? tanh_backward(gg, y) : Tensor(), need[1] ? gg * g * y * -2 : Tensor()};
-  });
+  return record(
+      "TanhBackwardBackward0", d, {g, y},
+      [g = save(g), y = save(y)](const Tensor& gg, Needs need) -> TensorList {
+        return {need[0] ? tanh_backward(gg, y) : Tensor(), need[1] ? gg * g * y * -2 : Tensor()};
+      });
 }
 
 Tensor sigmoid_backward(const Tensor& g, const Tensor& y) {
   if (is_complex(y.dtype())) return g * conj((1 - y) * y);
   Tensor d = apply_binary("sigmoid_backward", BinaryOp::sigmoid_backward, g, y, y.dtype());
-  return record("SigmoidBackwardBackward0", d, {g, y}, [g = save(g), y = save(y)](const Tensor& gg, Needs need) -> TensorList {
-    return {need[0] ? sigmoid_backward(gg, y) : Tensor(), need[1] ? gg * g * (1 - Tensor(y) * 2) : Tensor()};
-  });
+  return record("SigmoidBackwardBackward0", d, {g, y},
+                [g = save(g), y = save(y)](const Tensor& gg, Needs need) -> TensorList {
+                  return {need[0] ? sigmoid_backward(gg, y) : Tensor(),
+                          need[1] ? gg * g * (1 - Tensor(y) * 2) : Tensor()};
+                });
 }
 
 Tensor threshold_backward(const Tensor& g, const Tensor& x, Scalar threshold) {
-  Tensor d = apply_binary("threshold_backward", BinaryOp::threshold_backward, g, x, x.dtype(), threshold);
-  return record("ThresholdBackwardBackward0", d, {g, x}, [x = save(x), threshold](const Tensor& gg, Needs need) -> TensorList {
-    return {need[0] ? threshold_backward(gg, x, threshold) : Tensor(), need[1] ? zeros_like(gg) : Tensor()};
-  });
+  Tensor d =
+      apply_binary("threshold_backward", BinaryOp::threshold_backward, g, x, x.dtype(), threshold);
+  return record("ThresholdBackwardBackward0", d, {g, x},
+                [x = save(x), threshold](const Tensor& gg, Needs need) -> TensorList {
+                  return {need[0] ? threshold_backward(gg, x, threshold) : Tensor(),
+                          need[1] ? zeros_like(gg) : Tensor()};
+                });
 }
 
 Tensor silu_backward(const Tensor& g, const Tensor& x) {

@@ -21,8 +21,8 @@ Tensor positive(const Tensor& x);
 Tensor square(const Tensor& x);
 Tensor round(const Tensor& x, int64_t decimals = 0);
 Tensor logit(const Tensor& x, std::optional<double> eps = {});
-Tensor nan_to_num(const Tensor& x, std::optional<double> nan = {}, std::optional<double> posinf = {},
-                  std::optional<double> neginf = {});
+Tensor nan_to_num(const Tensor& x, std::optional<double> nan = {},
+                  std::optional<double> posinf = {}, std::optional<double> neginf = {});
 Tensor threshold(const Tensor& x, Scalar threshold, Scalar value);
 Tensor elu(const Tensor& x, Scalar alpha = 1.0, Scalar scale = 1.0, Scalar input_scale = 1.0);
 Tensor selu(const Tensor& x);
@@ -36,7 +36,8 @@ Tensor conj(const Tensor& x);
 Tensor real(const Tensor& x);  // a view for complex, x itself otherwise
 Tensor imag(const Tensor& x);  // a view; complex only
 
-// Derivatives with a kernel of their own, one pass over memory. y is the result of the forward operation.
+// Derivatives with a kernel of their own, one pass over memory. y is the result of the forward
+// operation.
 Tensor tanh_backward(const Tensor& g, const Tensor& y);
 Tensor sigmoid_backward(const Tensor& g, const Tensor& y);
 Tensor threshold_backward(const Tensor& g, const Tensor& x, Scalar threshold);

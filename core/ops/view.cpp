@@ -54,21 +54,25 @@ Tensor add_at_positions(const Tensor& flat, const Geometry& at, const Tensor& va
     copy_(piece, values);
     return out;
   }
-  Tensor positions = as_strided(arange(0, flat.numel(), 1, DType::Int64, flat.device()), at.sizes, at.strides, at.offset);
+  Tensor positions = as_strided(arange(0, flat.numel(), 1, DType::Int64, flat.device()), at.sizes,
+                                at.strides, at.offset);
   return index_add(flat, 0, reshape(positions, {-1}), reshape(values, {-1}));
 }
 
-// A position of the storage may be seen by several elements of the view, and of x: gradients are added per position, and
-// divided among the elements of x that share one.
+// A position of the storage may be seen by several elements of the view, and of x: gradients are
+// added per position, and divided among the elements of x that share one.
 Tensor as_strided_backward(const Tensor& g, Geometry in, Geometry out) {
   int64_t low = std::min(in.offset, out.offset);
-  int64_t n = std::max(in.offset + extent_of(in.sizes, in.strides), out.offset + extent_of(out.sizes, out.strides)) - low;
+  int64_t n = std::max(in.offset + extent_of(in.sizes, in.strides),
+                       out.offset + extent_of(out.sizes, out.strides)) -
+              low;
   in.offset -= low;
   out.offset -= low;
   Tensor flat = add_at_positions(zeros({n}, g.dtype(), g.device()), out, g);
   Tensor result = as_strided(flat, in.sizes, in.strides, in.offset);
   if (may_overlap(in.sizes, in.strides)) {
-    Tensor count = add_at_positions(zeros({n}, g.dtype(), g.device()), in, full(in.sizes, 1, g.dtype(), g.device()));
+    Tensor count = add_at_positions(zeros({n}, g.dtype(), g.device()), in,
+                                    full(in.sizes, 1, g.dtype(), g.device()));
     result = result / as_strided(count, in.sizes, in.strides, in.offset);
   }
   return result;
@@ -77,25 +81,29 @@ Tensor as_strided_backward(const Tensor& g, Geometry in, Geometry out) {
 }  // namespace
 
 Tensor as_strided(const Tensor& x, const Dims& sizes, const Dims& strides, int64_t offset) {
-  check(sizes.size() == strides.size(), "as_strided: mismatch in length of strides ", strides, " and shape ", sizes, ".");
+  check(sizes.size() == strides.size(), "as_strided: mismatch in length of strides ", strides,
+        " and shape ", sizes, ".");
   int64_t numel = checked_numel(sizes);
   check(offset >= 0, "as_strided: expected a storage offset of at least 0, got ", offset, ".");
   int64_t last = offset;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    check(strides[i] >= 0, "as_strided: Negative strides are not supported at the moment, got strides: ", strides, ".");
+    check(strides[i] >= 0,
+          "as_strided: Negative strides are not supported at the moment, got strides: ", strides,
+          ".");
     int64_t step;
     bool overflow = sizes[i] > 0 && __builtin_mul_overflow(sizes[i] - 1, strides[i], &step);
     check(!overflow, "as_strided: sizes ", sizes, " and strides ", strides, " overflow an int64.");
     if (sizes[i] > 0) last += step;
   }
-  check(numel == 0 || (last < x.storage()->nbytes() / x.itemsize() && last >= offset), "as_strided: setStorage: sizes ", sizes,
-        ", strides ", strides, ", storage offset ", offset, " reach element ", last, ", but the storage holds ",
-        x.storage()->nbytes() / x.itemsize(), ".");
+  check(numel == 0 || (last < x.storage()->nbytes() / x.itemsize() && last >= offset),
+        "as_strided: setStorage: sizes ", sizes, ", strides ", strides, ", storage offset ", offset,
+        " reach element ", last, ", but the storage holds ", x.storage()->nbytes() / x.itemsize(),
+        ".");
   Tensor y = make_view(x, sizes, strides, offset);
-  return record("AsStridedBackward0", y, {x},
-                [in = Geometry{x.sizes(), x.strides(), x.offset()}, out = Geometry{sizes, strides, offset}](const Tensor& g) {
-                  return as_strided_backward(g, in, out);
-                });
+  return record(
+      "AsStridedBackward0", y, {x},
+      [in = Geometry{x.sizes(), x.strides(), x.offset()}, out = Geometry{sizes, strides, offset}](
+          const Tensor& g) { return as_strided_backward(g, in, out); });
 }
 
 Dims infer_size(const char* op, Dims sizes, int64_t numel) {
@@ -107,7 +115,8 @@ Dims infer_size(const char* op, Dims sizes, int64_t numel) {
       unknown = static_cast<int>(i);
     } else {
       check(sizes[i] >= 0, op, ": invalid shape dimension ", sizes[i], " in ", sizes, ".");
-      check(!__builtin_mul_overflow(known, sizes[i], &known), op, ": the shape ", sizes, " is invalid for an input of ", numel, " elements.");
+      check(!__builtin_mul_overflow(known, sizes[i], &known), op, ": the shape ", sizes,
+            " is invalid for an input of ", numel, " elements.");
     }
   }
   if (unknown >= 0) {
@@ -128,7 +137,8 @@ bool view_strides(const Tensor& x, const Dims& sizes, Dims& strides) {
     strides = sizes == x.sizes() ? x.strides() : contiguous_strides(sizes);
     return true;
   }
-  // Walk both shapes from the end. A run of old dimensions that continue each other in memory can be cut anew.
+  // Walk both shapes from the end. A run of old dimensions that continue each other in memory can
+  // be cut anew.
   int64_t view_d = static_cast<int64_t>(sizes.size()) - 1;
   int64_t run_stride = x.dim() ? x.strides().back() : 1;
   int64_t run_numel = 1, view_numel = 1;
@@ -163,8 +173,10 @@ Tensor view_as(const char* node, const Tensor& x, const Dims& sizes, const Dims&
 Tensor view(const Tensor& x, const Dims& wish) {
   Dims sizes = infer_size("view", wish, x.numel());
   Dims strides;
-  check(view_strides(x, sizes, strides), "view: view size is not compatible with input tensor's size and stride: ", x, " with strides ",
-        x.strides(), " has no view of shape ", sizes, " (at least one dimension spans across two contiguous subspaces). "
+  check(view_strides(x, sizes, strides),
+        "view: view size is not compatible with input tensor's size and stride: ", x,
+        " with strides ", x.strides(), " has no view of shape ", sizes,
+        " (at least one dimension spans across two contiguous subspaces). "
         "Use .reshape(...) instead, or call .contiguous() before .view().");
   return view_as("ViewBackward0", x, sizes, strides);
 }
@@ -173,7 +185,8 @@ Tensor reshape(const Tensor& x, const Dims& wish) {
   Dims sizes = infer_size("reshape", wish, x.numel());
   Dims strides;
   if (view_strides(x, sizes, strides)) return view_as("ViewBackward0", x, sizes, strides);
-  return view_as("UnsafeViewBackward0", clone(x, MemoryFormat::Contiguous), sizes, contiguous_strides(sizes));
+  return view_as("UnsafeViewBackward0", clone(x, MemoryFormat::Contiguous), sizes,
+                 contiguous_strides(sizes));
 }
 
 Tensor expand(const Tensor& x, const Dims& wish) {
@@ -184,26 +197,34 @@ Tensor expand(const Tensor& x, const Dims& wish) {
   Dims strides(sizes.size());
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (i < missing) {
-      check(sizes[i] >= 0, "expand: the expanded size of the tensor (", sizes[i], ") isn't allowed in a leading, non-existing dimension ", i, ".");
+      check(sizes[i] >= 0, "expand: the expanded size of the tensor (", sizes[i],
+            ") isn't allowed in a leading, non-existing dimension ", i, ".");
       continue;
     }
     int64_t size = x.sizes()[i - missing];
     if (sizes[i] == -1) sizes[i] = size;
-    check(size == sizes[i] || (size == 1 && sizes[i] >= 0), "expand: the expanded size of the tensor (", sizes[i], ") must match the existing size (", size,
-          ") at non-singleton dimension ", i, ". Target sizes: ", sizes, ". Tensor sizes: ", x.sizes(), ".");
+    check(size == sizes[i] || (size == 1 && sizes[i] >= 0),
+          "expand: the expanded size of the tensor (", sizes[i], ") must match the existing size (",
+          size, ") at non-singleton dimension ", i, ". Target sizes: ", sizes,
+          ". Tensor sizes: ", x.sizes(), ".");
     strides[i] = size == sizes[i] ? x.strides()[i - missing] : 0;
   }
   checked_numel(sizes);
-  // A new leading dimension of size 1 or of the data's own needs a stride, too: that of a dense tensor.
+  // A new leading dimension of size 1 or of the data's own needs a stride, too: that of a dense
+  // tensor.
   for (size_t i = missing; i-- > 0;)
     strides[i] = sizes[i] == 1 ? (i + 1 < sizes.size() ? sizes[i + 1] * strides[i + 1] : 1) : 0;
   Tensor y = make_view(x, sizes, strides, x.offset());
-  return record("ExpandBackward0", y, {x}, [sizes = x.sizes()](const Tensor& g) { return sum_to_size(g, sizes); });
+  return record("ExpandBackward0", y, {x},
+                [sizes = x.sizes()](const Tensor& g) { return sum_to_size(g, sizes); });
 }
 
 Tensor permute(const Tensor& x, const Dims& dims) {
-  check(static_cast<int64_t>(dims.size()) == x.dim(), "permute: number of dimensions in the tensor input does not match the length of the desired "
-        "ordering of dimensions, i.e. input.dim() = ", x.dim(), " is not equal to len(dims) = ", dims.size(), ".");
+  check(
+      static_cast<int64_t>(dims.size()) == x.dim(),
+      "permute: number of dimensions in the tensor input does not match the length of the desired "
+      "ordering of dimensions, i.e. input.dim() = ",
+      x.dim(), " is not equal to len(dims) = ", dims.size(), ".");
   Dims sizes(x.dim()), strides(x.dim()), inverse(x.dim(), -1);
   for (int64_t i = 0; i < x.dim(); ++i) {
     int64_t d = wrap_dim("permute", dims[i], x.dim());
@@ -213,7 +234,8 @@ Tensor permute(const Tensor& x, const Dims& dims) {
     strides[i] = x.stride(d);
   }
   Tensor y = make_view(x, sizes, strides, x.offset());
-  return record("PermuteBackward0", y, {x}, [inverse](const Tensor& g) { return permute(g, inverse); });
+  return record("PermuteBackward0", y, {x},
+                [inverse](const Tensor& g) { return permute(g, inverse); });
 }
 
 namespace {
@@ -233,7 +255,8 @@ Tensor swap_dims(const char* node, const Tensor& x, int64_t a, int64_t b) {
 }  // namespace
 
 Tensor transpose(const Tensor& x, int64_t dim0, int64_t dim1) {
-  return swap_dims("TransposeBackward0", x, wrap_dim("transpose", dim0, x.dim()), wrap_dim("transpose", dim1, x.dim()));
+  return swap_dims("TransposeBackward0", x, wrap_dim("transpose", dim0, x.dim()),
+                   wrap_dim("transpose", dim1, x.dim()));
 }
 
 Tensor t(const Tensor& x) {
@@ -245,7 +268,8 @@ Tensor select(const Tensor& x, int64_t dim, int64_t index) {
   check_index(x.dim() > 0, "select: select() cannot be applied to a 0-dim tensor.");
   dim = wrap_dim("select", dim, x.dim());
   int64_t size = x.size(dim);
-  check_index(index >= -size && index < size, "select: index ", index, " is out of bounds for dimension ", dim, " with size ", size, ".");
+  check_index(index >= -size && index < size, "select: index ", index,
+              " is out of bounds for dimension ", dim, " with size ", size, ".");
   if (index < 0) index += size;
   Dims sizes = x.sizes(), strides = x.strides();
   int64_t offset = x.offset() + index * strides[dim];
@@ -253,7 +277,8 @@ Tensor select(const Tensor& x, int64_t dim, int64_t index) {
   strides.erase(dim);
   Tensor y = make_view(x, sizes, strides, offset);
   return record("SelectBackward0", y, {x}, [sizes = x.sizes(), dim, index](const Tensor& g) {
-    return scatter_into_zeros(g, sizes, [&](const Tensor& whole) { return select(whole, dim, index); });
+    return scatter_into_zeros(g, sizes,
+                              [&](const Tensor& whole) { return select(whole, dim, index); });
   });
 }
 
@@ -262,17 +287,22 @@ Tensor slice(const Tensor& x, int64_t dim, int64_t start, int64_t end, int64_t s
   dim = wrap_dim("slice", dim, x.dim());
   check(step > 0, "slice: slice step must be positive, got ", step, ".");
   int64_t size = x.size(dim);
-  auto clamp = [size](int64_t i) { return std::min(std::max<int64_t>(i < 0 ? i + size : i, 0), size); };
+  auto clamp = [size](int64_t i) {
+    return std::min(std::max<int64_t>(i < 0 ? i + size : i, 0), size);
+  };
   start = clamp(start);
   end = std::max(clamp(end), start);
   Dims sizes = x.sizes(), strides = x.strides();
   int64_t offset = x.offset() + start * strides[dim];
   sizes[dim] = (end - start + step - 1) / step;
-  if (__builtin_mul_overflow(strides[dim], step, &strides[dim])) strides[dim] = 1;  // then there is one element at most
+  if (__builtin_mul_overflow(strides[dim], step, &strides[dim]))
+    strides[dim] = 1;  // then there is one element at most
   Tensor y = make_view(x, sizes, strides, offset);
-  return record("SliceBackward0", y, {x}, [sizes = x.sizes(), dim, start, end, step](const Tensor& g) {
-    return scatter_into_zeros(g, sizes, [&](const Tensor& whole) { return slice(whole, dim, start, end, step); });
-  });
+  return record(
+      "SliceBackward0", y, {x}, [sizes = x.sizes(), dim, start, end, step](const Tensor& g) {
+        return scatter_into_zeros(
+            g, sizes, [&](const Tensor& whole) { return slice(whole, dim, start, end, step); });
+      });
 }
 
 Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
@@ -280,9 +310,11 @@ Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
   check(length >= 0, "narrow: length must be non-negative, got ", length, ".");
   dim = wrap_dim("narrow", dim, x.dim());
   int64_t size = x.size(dim);
-  check_index(start >= -size && start <= size, "narrow: start ", start, " is out of range for dimension ", dim, " with size ", size, ".");
+  check_index(start >= -size && start <= size, "narrow: start ", start,
+              " is out of range for dimension ", dim, " with size ", size, ".");
   if (start < 0) start += size;
-  check(start <= size - length, "narrow: start (", start, ") + length (", length, ") exceeds dimension size (", size, ").");
+  check(start <= size - length, "narrow: start (", start, ") + length (", length,
+        ") exceeds dimension size (", size, ").");
   return slice(x, dim, start, start + length);
 }
 
@@ -323,7 +355,8 @@ Tensor unsqueeze(const Tensor& x, int64_t dim) {
   int64_t stride = dim < x.dim() ? sizes[dim] * strides[dim] : 1;
   sizes.insert(dim, 1);
   strides.insert(dim, stride);
-  check(sizes.size() <= kMaxDims, "unsqueeze: a tensor can have at most ", kMaxDims, " dimensions.");
+  check(sizes.size() <= kMaxDims, "unsqueeze: a tensor can have at most ", kMaxDims,
+        " dimensions.");
   Tensor y = make_view(x, sizes, strides, x.offset());
   return record("UnsqueezeBackward0", y, {x}, [dim](const Tensor& g) { return squeeze(g, {dim}); });
 }
@@ -337,7 +370,8 @@ Tensor detach(const Tensor& x) { return alias(x); }
 
 namespace {
 
-Tensor reinterpret(const Tensor& x, DType dtype, const Dims& sizes, const Dims& strides, int64_t offset) {
+Tensor reinterpret(const Tensor& x, DType dtype, const Dims& sizes, const Dims& strides,
+                   int64_t offset) {
   Tensor y = make_view(x, sizes, strides, offset);
   y->dtype = dtype;
   return y;
@@ -352,19 +386,24 @@ Tensor view_as_real(const Tensor& x) {
   sizes.push_back(2);
   strides.push_back(1);
   Tensor y = reinterpret(x, to_real_dtype(x.dtype()), sizes, strides, x.offset() * 2);
-  return record("ViewAsRealBackward0", y, {x}, [](const Tensor& g) { return view_as_complex(contiguous(g)); });
+  return record("ViewAsRealBackward0", y, {x},
+                [](const Tensor& g) { return view_as_complex(contiguous(g)); });
 }
 
 Tensor view_as_complex(const Tensor& x) {
   check(x.dtype() == DType::Float32 || x.dtype() == DType::Float64 || x.dtype() == DType::Float16,
         "view_as_complex: expected a float32 or float64 input, got ", x, ".");
-  check(x.dtype() != DType::Float16, "view_as_complex: complex of float16 is not supported; convert with .float() first.");
+  check(x.dtype() != DType::Float16,
+        "view_as_complex: complex of float16 is not supported; convert with .float() first.");
   check(x.dim() > 0, "view_as_complex: Input tensor must have one or more dimensions.");
-  check(x.size(-1) == 2, "view_as_complex: Tensor must have a last dimension of size 2, got ", x, ".");
+  check(x.size(-1) == 2, "view_as_complex: Tensor must have a last dimension of size 2, got ", x,
+        ".");
   check(x.stride(-1) == 1, "view_as_complex: Tensor must have a last dimension with stride 1.");
-  Dims sizes(x.sizes().begin(), x.sizes().end() - 1), strides(x.strides().begin(), x.strides().end() - 1);
+  Dims sizes(x.sizes().begin(), x.sizes().end() - 1),
+      strides(x.strides().begin(), x.strides().end() - 1);
   for (int64_t& s : strides) {
-    check(s % 2 == 0, "view_as_complex: Tensor must have a stride divisible by 2 for all but last dimension.");
+    check(s % 2 == 0,
+          "view_as_complex: Tensor must have a stride divisible by 2 for all but last dimension.");
     s /= 2;
   }
   check(x.offset() % 2 == 0, "view_as_complex: Tensor must have a storage_offset divisible by 2.");
@@ -375,8 +414,10 @@ Tensor view_as_complex(const Tensor& x) {
 Tensor view_dtype(const Tensor& x, DType dtype) {
   int64_t from = x.itemsize(), to = item_size(dtype);
   if (from == to) return reinterpret(x, dtype, x.sizes(), x.strides(), x.offset());
-  check(x.dim() > 0, "view: a 0-dim tensor cannot be viewed as ", dtype, ": the element sizes differ.");
-  check(x.stride(-1) == 1, "view: self.stride(-1) must be 1 to view ", x.dtype(), " as ", dtype, " (different element sizes), but got ", x.stride(-1), ".");
+  check(x.dim() > 0, "view: a 0-dim tensor cannot be viewed as ", dtype,
+        ": the element sizes differ.");
+  check(x.stride(-1) == 1, "view: self.stride(-1) must be 1 to view ", x.dtype(), " as ", dtype,
+        " (different element sizes), but got ", x.stride(-1), ".");
   Dims sizes = x.sizes(), strides = x.strides();
   if (from > to) {
     int64_t ratio = from / to;
@@ -385,10 +426,13 @@ Tensor view_dtype(const Tensor& x, DType dtype) {
     return reinterpret(x, dtype, sizes, strides, x.offset() * ratio);
   }
   int64_t ratio = to / from;
-  check(sizes.back() % ratio == 0, "view: self.size(-1) must be divisible by ", ratio, " to view ", x.dtype(), " as ", dtype, ", got ", x, ".");
-  check(x.offset() % ratio == 0, "view: self.storage_offset() must be divisible by ", ratio, " to view ", x.dtype(), " as ", dtype, ".");
+  check(sizes.back() % ratio == 0, "view: self.size(-1) must be divisible by ", ratio, " to view ",
+        x.dtype(), " as ", dtype, ", got ", x, ".");
+  check(x.offset() % ratio == 0, "view: self.storage_offset() must be divisible by ", ratio,
+        " to view ", x.dtype(), " as ", dtype, ".");
   for (size_t i = 0; i + 1 < strides.size(); ++i) {
-    check(strides[i] % ratio == 0, "view: self.stride(", i, ") must be divisible by ", ratio, " to view ", x.dtype(), " as ", dtype, ".");
+    check(strides[i] % ratio == 0, "view: self.stride(", i, ") must be divisible by ", ratio,
+          " to view ", x.dtype(), " as ", dtype, ".");
     strides[i] /= ratio;
   }
   sizes.back() /= ratio;

@@ -16,23 +16,29 @@ namespace {
 // The gradient to start from: the given one, or 1 for a scalar.
 Tensor root_gradient(const Tensor& root, const Tensor& given) {
   if (given.defined()) {
-    check(given.sizes() == root.sizes(), "Mismatch in shape: grad_output[0] has a shape of ", given.sizes(), " and output[0] has a shape of ",
-          root.sizes(), ".");
+    check(given.sizes() == root.sizes(), "Mismatch in shape: grad_output[0] has a shape of ",
+          given.sizes(), " and output[0] has a shape of ", root.sizes(), ".");
     check(is_complex(given.dtype()) == is_complex(root.dtype()),
-          "For complex Tensors, both grad_output and output are required to have the same dtype: got ", given, " and ", root, ".");
+          "For complex Tensors, both grad_output and output are required to have the same dtype: "
+          "got ",
+          given, " and ", root, ".");
     return given;
   }
   if (!root.requires_grad()) return Tensor();  // refused with a better message by the engine
-  check(root.numel() == 1, "grad can be implicitly created only for scalar outputs, but the output is ", root,
+  check(root.numel() == 1,
+        "grad can be implicitly created only for scalar outputs, but the output is ", root,
         ". Reduce it first, e.g. with .sum(), or pass gradient=, a tensor of the output's shape.");
-  check(is_floating(root.dtype()), "grad can be implicitly created only for real scalar outputs but got ", root, ".");
+  check(is_floating(root.dtype()),
+        "grad can be implicitly created only for real scalar outputs but got ", root, ".");
   return full(root.sizes(), 1, root.dtype(), root.device());
 }
 
-// The gradients of `inputs`, added to their .grad where `accumulate`; all leaves where there are no inputs.
-TensorList differentiate(const TensorList& roots, const TensorList& grads, bool retain_graph, bool create_graph, const TensorList& inputs,
-                         bool accumulate) {
-  for (const Tensor& x : inputs) check(x.requires_grad(), "One of the differentiated Tensors does not require grad: ", x, ".");
+// The gradients of `inputs`, added to their .grad where `accumulate`; all leaves where there are no
+// inputs.
+TensorList differentiate(const TensorList& roots, const TensorList& grads, bool retain_graph,
+                         bool create_graph, const TensorList& inputs, bool accumulate) {
+  for (const Tensor& x : inputs)
+    check(x.requires_grad(), "One of the differentiated Tensors does not require grad: ", x, ".");
   TensorList found = run_backward(roots, grads, retain_graph, create_graph, inputs, accumulate);
   for (size_t i = 0; accumulate && i < inputs.size(); ++i)
     if (found[i].defined()) accumulate_grad(inputs[i], found[i]);
@@ -49,10 +55,13 @@ nb::object dict_of(PyObject*& slot) {
   return nb::borrow(slot);
 }
 
-// The dict for the hooks of a tensor: a leaf keeps it itself, a result on its node, so that a later in-place operation,
-// which gives the tensor another node, leaves the hooks with the value they were meant for.
+// The dict for the hooks of a tensor: a leaf keeps it itself, a result on its node, so that a later
+// in-place operation, which gives the tensor another node, leaves the hooks with the value they
+// were meant for.
 nb::object tensor_hooks(const Tensor& x) {
-  check(x.requires_grad(), "register_hook: cannot register a hook on a tensor that doesn't require gradient: ", x, ".");
+  check(x.requires_grad(),
+        "register_hook: cannot register a hook on a tensor that doesn't require gradient: ", x,
+        ".");
   Node* node = x.grad_fn();
   if (!node) return dict_of(x.meta().hooks);
   uint32_t output_nr = x->meta->output_nr;
@@ -106,8 +115,12 @@ PyObject* node_pre_hooks(PyObject* self, PyObject*) {
 PyObject* node_post_hooks(PyObject* self, PyObject*) {
   return guarded([&] { return dict_of(node_of(self)->get_extras().post_hooks).release().ptr(); });
 }
-PyObject* node_sequence_nr(PyObject* self, PyObject*) { return PyLong_FromUnsignedLongLong(node_of(self)->sequence_nr); }
-PyObject* node_repr(PyObject* self) { return PyUnicode_FromFormat("<%s object at %p>", node_of(self)->name, self); }
+PyObject* node_sequence_nr(PyObject* self, PyObject*) {
+  return PyLong_FromUnsignedLongLong(node_of(self)->sequence_nr);
+}
+PyObject* node_repr(PyObject* self) {
+  return PyUnicode_FromFormat("<%s object at %p>", node_of(self)->name, self);
+}
 
 }  // namespace
 
@@ -116,25 +129,36 @@ void init_node_type(PyObject* module) {
       {"name", node_name, METH_NOARGS, "The name of the derivative, for example 'MulBackward0'."},
       {"_hooks", node_post_hooks, METH_NOARGS, "The dict of hooks that run after the node."},
       {"_prehooks", node_pre_hooks, METH_NOARGS, "The dict of hooks that run before the node."},
-      {"_sequence_nr", node_sequence_nr, METH_NOARGS, "The place of the operation in the order of execution."},
+      {"_sequence_nr", node_sequence_nr, METH_NOARGS,
+       "The place of the operation in the order of execution."},
       {nullptr, nullptr, 0, nullptr}};
   static PyGetSetDef properties[] = {
-      {"next_functions", node_next_functions, nullptr, "Pairs (node, input number): where gradients go next.", nullptr},
+      {"next_functions", node_next_functions, nullptr,
+       "Pairs (node, input number): where gradients go next.", nullptr},
       {"variable", node_variable, nullptr, "The leaf of an AccumulateGrad node.", nullptr},
       {"metadata", node_metadata, nullptr, "A dict for notes about the node.", nullptr},
       {nullptr, nullptr, nullptr, nullptr, nullptr}};
-  static PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(Node, dict), READONLY, nullptr}, {nullptr, 0, 0, 0, nullptr}};
+  static PyMemberDef members[] = {
+      {"__dictoffset__", T_PYSSIZET, offsetof(Node, dict), READONLY, nullptr},
+      {nullptr, 0, 0, 0, nullptr}};
   static PyType_Slot slots[] = {
       {Py_tp_dealloc, reinterpret_cast<void*>(dealloc_node)},
-      {Py_tp_traverse, reinterpret_cast<void*>(+[](PyObject* self, visitproc visit, void* arg) { return traverse_node(node_of(self), visit, arg); })},
-      {Py_tp_clear, reinterpret_cast<void*>(+[](PyObject* self) { clear_node(node_of(self)); return 0; })},
+      {Py_tp_traverse, reinterpret_cast<void*>(+[](PyObject* self, visitproc visit, void* arg) {
+         return traverse_node(node_of(self), visit, arg);
+       })},
+      {Py_tp_clear, reinterpret_cast<void*>(+[](PyObject* self) {
+         clear_node(node_of(self));
+         return 0;
+       })},
       {Py_tp_repr, reinterpret_cast<void*>(node_repr)},
       {Py_tp_methods, methods},
       {Py_tp_getset, properties},
       {Py_tp_members, members},
       {0, nullptr}};
   static PyType_Spec spec = {"facula.autograd.graph.Node", sizeof(Node), 0,
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE |
+                                 Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                             slots};
   node_base_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (!node_base_type) throw_python_error();
   PyModule_AddObjectRef(module, "Node", reinterpret_cast<PyObject*>(node_base_type));
@@ -143,13 +167,18 @@ void init_node_type(PyObject* module) {
 void bind_autograd(nb::module_& m) {
   m.def("is_grad_enabled", &is_grad_enabled, "Whether operations are recorded in this thread.");
   m.def("set_grad_enabled_", &set_grad_enabled, "mode"_a);
-  m.def("is_inference_mode_enabled", &is_inference_mode_enabled, "Whether inference mode is on in this thread.");
-  // Inference mode switches recording off with it; what was before comes back at the end of the block.
-  m.def("push_inference_mode_", [](bool mode) {
-    inference_stack.push_back({is_grad_enabled(), is_inference_mode_enabled()});
-    set_inference_mode_enabled(mode);
-    set_grad_enabled(!mode);
-  }, "mode"_a);
+  m.def("is_inference_mode_enabled", &is_inference_mode_enabled,
+        "Whether inference mode is on in this thread.");
+  // Inference mode switches recording off with it; what was before comes back at the end of the
+  // block.
+  m.def(
+      "push_inference_mode_",
+      [](bool mode) {
+        inference_stack.push_back({is_grad_enabled(), is_inference_mode_enabled()});
+        set_inference_mode_enabled(mode);
+        set_grad_enabled(!mode);
+      },
+      "mode"_a);
   m.def("pop_inference_mode_", [] {
     check(!inference_stack.empty(), "inference_mode: left a block that was not entered.");
     set_grad_enabled(inference_stack.back().grad);
@@ -160,36 +189,70 @@ void bind_autograd(nb::module_& m) {
   m.def("is_anomaly_check_nan_enabled", &is_anomaly_check_nan_enabled);
   m.def("set_anomaly_enabled_", &set_anomaly_enabled, "mode"_a, "check_nan"_a = true);
 
-  m.def("run_backward", [](const TensorList& roots, const std::vector<std::optional<Tensor>>& grads, bool retain_graph, bool create_graph, const TensorList& inputs,
-                           bool allow_unused, bool accumulate) {
-    TensorList starts;
-    for (size_t i = 0; i < roots.size(); ++i) starts.push_back(grads[i].value_or(Tensor()));
-    TensorList found = differentiate(roots, starts, retain_graph, create_graph, inputs, accumulate);
-    for (size_t i = 0; i < found.size(); ++i)
-      check(accumulate || allow_unused || found[i].defined(), "One of the differentiated Tensors appears to not have been used in the graph: input ", i,
-            ", ", inputs[i], ". Set allow_unused=True if this is the desired behavior.");
-    return nb::steal(to_python_tuple(accumulate ? TensorList{} : found));
-  }, "tensors"_a, "grad_tensors"_a, "retain_graph"_a, "create_graph"_a, "inputs"_a, "allow_unused"_a, "accumulate_grad"_a);
-  def_method("backward", [](const Tensor& x, const std::optional<Tensor>& gradient, std::optional<bool> retain_graph, bool create_graph, const std::optional<TensorList>& inputs) {
-    TensorList targets = inputs.value_or(TensorList{});
-    check(!inputs || !targets.empty(), "backward: inputs argument to backward() cannot be empty.");
-    differentiate({x}, {root_gradient(x, gradient.value_or(Tensor()))}, retain_graph.value_or(create_graph), create_graph, targets, true);
-  }, "gradient"_a.none() = nb::none(), "retain_graph"_a.none() = nb::none(), "create_graph"_a = false, "inputs"_a.none() = nb::none(),
-  "Computes the gradients of the leaves and adds them to their .grad.");
+  m.def(
+      "run_backward",
+      [](const TensorList& roots, const std::vector<std::optional<Tensor>>& grads,
+         bool retain_graph, bool create_graph, const TensorList& inputs, bool allow_unused,
+         bool accumulate) {
+        TensorList starts;
+        for (size_t i = 0; i < roots.size(); ++i) starts.push_back(grads[i].value_or(Tensor()));
+        TensorList found =
+            differentiate(roots, starts, retain_graph, create_graph, inputs, accumulate);
+        for (size_t i = 0; i < found.size(); ++i)
+          check(accumulate || allow_unused || found[i].defined(),
+                "One of the differentiated Tensors appears to not have been used in the graph: "
+                "input ",
+                i, ", ", inputs[i], ". Set allow_unused=True if this is the desired behavior.");
+        return nb::steal(to_python_tuple(accumulate ? TensorList{} : found));
+      },
+      "tensors"_a, "grad_tensors"_a, "retain_graph"_a, "create_graph"_a, "inputs"_a,
+      "allow_unused"_a, "accumulate_grad"_a);
+  def_method(
+      "backward",
+      [](const Tensor& x, const std::optional<Tensor>& gradient, std::optional<bool> retain_graph,
+         bool create_graph, const std::optional<TensorList>& inputs) {
+        TensorList targets = inputs.value_or(TensorList{});
+        check(!inputs || !targets.empty(),
+              "backward: inputs argument to backward() cannot be empty.");
+        differentiate({x}, {root_gradient(x, gradient.value_or(Tensor()))},
+                      retain_graph.value_or(create_graph), create_graph, targets, true);
+      },
+      "gradient"_a.none() = nb::none(), "retain_graph"_a.none() = nb::none(),
+      "create_graph"_a = false, "inputs"_a.none() = nb::none(),
+      "Computes the gradients of the leaves and adds them to their .grad.");
 
-  m.def("current_graph_task_id", &current_backward_id, "The number of the running call of backward; -1 outside.");
-  m.def("will_engine_execute_node", [](nb::handle node) {
-    check_type(PyObject_TypeCheck(node.ptr(), node_base_type), "will_engine_execute_node: expected a node, got ", Py_TYPE(node.ptr())->tp_name, ".");
-    return backward_reaches(node_of(node.ptr()));
-  }, "node"_a, "Whether the running call of backward reaches the node.");
-  m.def("is_backward_to_leaves", &is_backward_to_leaves, "Whether the running call of backward goes on to all leaves.");
+  m.def("current_graph_task_id", &current_backward_id,
+        "The number of the running call of backward; -1 outside.");
+  m.def(
+      "will_engine_execute_node",
+      [](nb::handle node) {
+        check_type(PyObject_TypeCheck(node.ptr(), node_base_type),
+                   "will_engine_execute_node: expected a node, got ", Py_TYPE(node.ptr())->tp_name,
+                   ".");
+        return backward_reaches(node_of(node.ptr()));
+      },
+      "node"_a, "Whether the running call of backward reaches the node.");
+  m.def("is_backward_to_leaves", &is_backward_to_leaves,
+        "Whether the running call of backward goes on to all leaves.");
 
-  def_method("requires_grad_", [](Tensor x, bool on) { require_grad(x, on); return x; }, "requires_grad"_a = true);
-  def_method("retain_grad", &retain_grad, "Keeps the gradient of this result in .grad, as for a leaf.");
+  def_method(
+      "requires_grad_",
+      [](Tensor x, bool on) {
+        require_grad(x, on);
+        return x;
+      },
+      "requires_grad"_a = true);
+  def_method("retain_grad", &retain_grad,
+             "Keeps the gradient of this result in .grad, as for a leaf.");
   def_method("_tensor_hooks", &tensor_hooks);
   def_method("_post_accumulate_hooks", [](const Tensor& x) {
-    check(x.requires_grad(), "register_post_accumulate_grad_hook: cannot register a hook on a tensor that doesn't require gradient: ", x, ".");
-    check(x.is_leaf(), "register_post_accumulate_grad_hook: post accumulate grad hooks cannot be registered on non-leaf tensors.");
+    check(x.requires_grad(),
+          "register_post_accumulate_grad_hook: cannot register a hook on a tensor that doesn't "
+          "require gradient: ",
+          x, ".");
+    check(x.is_leaf(),
+          "register_post_accumulate_grad_hook: post accumulate grad hooks cannot be registered on "
+          "non-leaf tensors.");
     return dict_of(x.meta().post_accumulate_hooks);
   });
   def_method("detach_", [](Tensor x) {
@@ -202,11 +265,16 @@ void bind_autograd(nb::module_& m) {
   def_method("_is_view", [](const Tensor& x) { return x.is_view(); });
   def_method("_bump_version", [](const Tensor& x) { bump_version(x); });
 
-  m.def("push_saved_tensors_hooks_", [](nb::handle pack, nb::handle unpack) { push_saved_tensor_hooks(pack.ptr(), unpack.ptr()); });
+  m.def("push_saved_tensors_hooks_", [](nb::handle pack, nb::handle unpack) {
+    push_saved_tensor_hooks(pack.ptr(), unpack.ptr());
+  });
   m.def("pop_saved_tensors_hooks_", &pop_saved_tensor_hooks);
-  m.def("disable_saved_tensors_hooks_", [](std::optional<std::string> message) {
-    set_saved_tensor_hooks_disabled(message ? message->c_str() : nullptr);
-  }, "message"_a.none());
+  m.def(
+      "disable_saved_tensors_hooks_",
+      [](std::optional<std::string> message) {
+        set_saved_tensor_hooks_disabled(message ? message->c_str() : nullptr);
+      },
+      "message"_a.none());
   m.def("saved_tensors_hooks_disabled_message", [] {
     const char* message = saved_tensor_hooks_disabled();
     return message ? std::optional<std::string>(message) : std::nullopt;

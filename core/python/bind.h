@@ -1,4 +1,5 @@
-// Helpers to bind operations. One call gives the function `facula.name(input, ...)` and the method `Tensor.name(...)`.
+// Helpers to bind operations. One call gives the function `facula.name(input, ...)` and the method
+// `Tensor.name(...)`.
 #pragma once
 #include "python/casters.h"
 
@@ -10,8 +11,9 @@ using namespace nb::literals;
 // The method only. `self` is the first argument and has no name.
 template <class F, class... Extra>
 void def_method(const char* name, F&& f, const Extra&... extra) {
-  nb::cpp_function_def(std::forward<F>(f), nb::scope(nb::handle(reinterpret_cast<PyObject*>(tensor_type))), nb::name(name),
-                       nb::is_method(), extra...);
+  nb::cpp_function_def(std::forward<F>(f),
+                       nb::scope(nb::handle(reinterpret_cast<PyObject*>(tensor_type))),
+                       nb::name(name), nb::is_method(), extra...);
 }
 
 // The function and the method of the same signature.

@@ -31,8 +31,10 @@ bool number_from_object(PyObject* object, Scalar& out) {
     out = std::complex<double>(PyComplex_RealAsDouble(object), PyComplex_ImagAsDouble(object));
     return true;
   }
-  if (is_tensor(object) || PyUnicode_Check(object) || PyTuple_Check(object) || PyList_Check(object)) return false;
-  // NumPy numbers: they say what they are by the protocol that they speak. Their bool speaks none but has item().
+  if (is_tensor(object) || PyUnicode_Check(object) || PyTuple_Check(object) || PyList_Check(object))
+    return false;
+  // NumPy numbers: they say what they are by the protocol that they speak. Their bool speaks none
+  // but has item().
   const char* type = Py_TYPE(object)->tp_name;
   if (std::strncmp(type, "numpy.", 6) == 0) {
     PyObject* value = PyObject_CallMethod(object, "item", nullptr);
@@ -65,10 +67,13 @@ bool index_from_object(PyObject* object, int64_t& out) {
     out = PyLong_AsLongLongAndOverflow(object, &overflow);
     return overflow == 0;
   }
-  if (PyFloat_Check(object) || PyUnicode_Check(object) || PyTuple_Check(object) || PyList_Check(object)) return false;
+  if (PyFloat_Check(object) || PyUnicode_Check(object) || PyTuple_Check(object) ||
+      PyList_Check(object))
+    return false;
   if (is_tensor(object)) {
     Tensor x = as_tensor(object);
-    if (x.numel() != 1 || is_differentiable(x.dtype()) || x.dtype() == DType::Bool || x.dim() != 0) return false;
+    if (x.numel() != 1 || is_differentiable(x.dtype()) || x.dtype() == DType::Bool || x.dim() != 0)
+      return false;
     out = item(x).to_int();
     return true;
   }
@@ -95,18 +100,25 @@ bool dims_from_object(PyObject* object, Dims& out) {
 
 Dims dims_from_args(const char* op, const nb::args& args) {
   Dims dims;
-  PyObject* list = args.size() == 1 && (PyTuple_Check(args[0].ptr()) || PyList_Check(args[0].ptr())) ? args[0].ptr() : args.ptr();
+  PyObject* list = args.size() == 1 && (PyTuple_Check(args[0].ptr()) || PyList_Check(args[0].ptr()))
+                       ? args[0].ptr()
+                       : args.ptr();
   if (!dims_from_object(list, dims))
-    fail(ErrorKind::Type, op, ": expected ints or one tuple of ints, got ", nb::repr(nb::handle(list)).c_str(), ".");
+    fail(ErrorKind::Type, op, ": expected ints or one tuple of ints, got ",
+         nb::repr(nb::handle(list)).c_str(), ".");
   return dims;
 }
 
 PyObject* scalar_object(Scalar value) {
   switch (value.kind()) {
-    case Scalar::Kind::Bool: return PyBool_FromLong(value.to_bool());
-    case Scalar::Kind::Int: return PyLong_FromLongLong(value.to_int());
-    case Scalar::Kind::Float: return PyFloat_FromDouble(value.to_double());
-    default: return PyComplex_FromDoubles(value.to_complex().real(), value.to_complex().imag());
+    case Scalar::Kind::Bool:
+      return PyBool_FromLong(value.to_bool());
+    case Scalar::Kind::Int:
+      return PyLong_FromLongLong(value.to_int());
+    case Scalar::Kind::Float:
+      return PyFloat_FromDouble(value.to_double());
+    default:
+      return PyComplex_FromDoubles(value.to_complex().real(), value.to_complex().imag());
   }
 }
 
@@ -124,12 +136,21 @@ void set_python_exception() noexcept {
   } catch (const Error& error) {
     PyObject* type = PyExc_RuntimeError;
     switch (error.kind()) {
-      case ErrorKind::Type: type = PyExc_TypeError; break;
-      case ErrorKind::Value: type = PyExc_ValueError; break;
-      case ErrorKind::Index: type = PyExc_IndexError; break;
-      case ErrorKind::NotImplemented: type = PyExc_NotImplementedError; break;
+      case ErrorKind::Type:
+        type = PyExc_TypeError;
+        break;
+      case ErrorKind::Value:
+        type = PyExc_ValueError;
+        break;
+      case ErrorKind::Index:
+        type = PyExc_IndexError;
+        break;
+      case ErrorKind::NotImplemented:
+        type = PyExc_NotImplementedError;
+        break;
       case ErrorKind::OutOfMemory:
-      case ErrorKind::Runtime: break;
+      case ErrorKind::Runtime:
+        break;
     }
     PyErr_SetString(type, error.what());
   } catch (nb::python_error& error) {

@@ -10,14 +10,15 @@
 
 namespace facula {
 
-// A tensor or a Python number, which becomes a wrapped 0-d tensor: the second operand of arithmetic.
+// A tensor or a Python number, which becomes a wrapped 0-d tensor: the second operand of
+// arithmetic.
 struct Operand {
   Tensor tensor;
   operator const Tensor&() const { return tensor; }
 };
 
-// A device given as 'cuda:0', 0 or facula.device(...). Converting arguments may not throw, so what is wrong with a text is
-// said where the device is used.
+// A device given as 'cuda:0', 0 or facula.device(...). Converting arguments may not throw, so what
+// is wrong with a text is said where the device is used.
 struct DeviceArg {
   struct {
     Device value;
@@ -33,19 +34,22 @@ struct DeviceArg {
 Dims dims_from_args(const char* op, const nanobind::args& args);
 
 // Objects of the Python side, made once.
-PyObject* dtype_object(DType dtype);                          // borrowed
-bool dtype_from_object(PyObject* object, DType& out);         // facula.float32, float, int, bool, complex
-bool device_from_object(PyObject* object, Device& out);       // raises for a string that is no device
-bool scalar_from_object(PyObject* object, Scalar& out);       // numbers, NumPy numbers, 0-d tensors
-bool number_from_object(PyObject* object, Scalar& out);       // the same without tensors
-bool index_from_object(PyObject* object, int64_t& out);       // ints, objects with __index__, 0-d integer tensors; not bool
-bool dims_from_object(PyObject* object, Dims& out);           // a tuple or list of those
-PyObject* size_object(const Dims& dims);                      // a Size; new reference
-PyObject* scalar_object(Scalar value);                        // new reference
-PyObject* wrap(const Tensor& x);                              // new reference; None if undefined
+PyObject* dtype_object(DType dtype);                   // borrowed
+bool dtype_from_object(PyObject* object, DType& out);  // facula.float32, float, int, bool, complex
+bool device_from_object(PyObject* object, Device& out);  // raises for a string that is no device
+bool scalar_from_object(PyObject* object, Scalar& out);  // numbers, NumPy numbers, 0-d tensors
+bool number_from_object(PyObject* object, Scalar& out);  // the same without tensors
+bool index_from_object(
+    PyObject* object, int64_t& out);  // ints, objects with __index__, 0-d integer tensors; not bool
+bool dims_from_object(PyObject* object, Dims& out);  // a tuple or list of those
+PyObject* size_object(const Dims& dims);             // a Size; new reference
+PyObject* scalar_object(Scalar value);               // new reference
+PyObject* wrap(const Tensor& x);                     // new reference; None if undefined
 
 inline bool is_tensor(PyObject* object) { return PyObject_TypeCheck(object, tensor_type); }
-inline Tensor as_tensor(PyObject* object) { return Tensor::borrow(static_cast<TensorImpl*>(object)); }
+inline Tensor as_tensor(PyObject* object) {
+  return Tensor::borrow(static_cast<TensorImpl*>(object));
+}
 
 // Sets the Python exception for the C++ one in flight. Call inside a catch block.
 void set_python_exception() noexcept;
@@ -73,7 +77,9 @@ struct type_caster<facula::Tensor> {
     value = facula::as_tensor(src.ptr());
     return true;
   }
-  static handle from_cpp(const facula::Tensor& x, rv_policy, cleanup_list*) noexcept { return facula::wrap(x); }
+  static handle from_cpp(const facula::Tensor& x, rv_policy, cleanup_list*) noexcept {
+    return facula::wrap(x);
+  }
 };
 
 template <>
@@ -94,8 +100,12 @@ struct type_caster<facula::Operand> {
 template <>
 struct type_caster<facula::Scalar> {
   NB_TYPE_CASTER(facula::Scalar, const_name("bool | int | float | complex"))
-  bool from_python(handle src, uint8_t, cleanup_list*) noexcept { return facula::scalar_from_object(src.ptr(), value); }
-  static handle from_cpp(facula::Scalar x, rv_policy, cleanup_list*) noexcept { return facula::scalar_object(x); }
+  bool from_python(handle src, uint8_t, cleanup_list*) noexcept {
+    return facula::scalar_from_object(src.ptr(), value);
+  }
+  static handle from_cpp(facula::Scalar x, rv_policy, cleanup_list*) noexcept {
+    return facula::scalar_object(x);
+  }
 };
 
 // A list of ints, or one int.
@@ -110,13 +120,17 @@ struct type_caster<facula::Dims> {
     }
     return facula::dims_from_object(src.ptr(), value);
   }
-  static handle from_cpp(const facula::Dims& dims, rv_policy, cleanup_list*) noexcept { return facula::size_object(dims); }
+  static handle from_cpp(const facula::Dims& dims, rv_policy, cleanup_list*) noexcept {
+    return facula::size_object(dims);
+  }
 };
 
 template <>
 struct type_caster<facula::DType> {
   NB_TYPE_CASTER(facula::DType, const_name("dtype"))
-  bool from_python(handle src, uint8_t, cleanup_list*) noexcept { return facula::dtype_from_object(src.ptr(), value); }
+  bool from_python(handle src, uint8_t, cleanup_list*) noexcept {
+    return facula::dtype_from_object(src.ptr(), value);
+  }
   static handle from_cpp(facula::DType t, rv_policy, cleanup_list*) noexcept {
     return handle(facula::dtype_object(t)).inc_ref();
   }

@@ -26,43 +26,53 @@ void add_target(ToTarget& target, nb::handle object) {
     check_type(!target.dtype, "to: the dtype is given twice.");
     target.dtype = dtype;
   } else {
-    check_type(!PyBool_Check(object.ptr()) && device_from_object(object.ptr(), device), "to: expected a device, a dtype or a tensor, got ",
-               nb::repr(object).c_str(), ".");
+    check_type(!PyBool_Check(object.ptr()) && device_from_object(object.ptr(), device),
+               "to: expected a device, a dtype or a tensor, got ", nb::repr(object).c_str(), ".");
     check_type(!target.device, "to: the device is given twice.");
     target.device = device;
   }
 }
 
-Tensor to_from_python(const Tensor& x, const nb::args& args, std::optional<DeviceArg> device, std::optional<DType> dtype, bool non_blocking, bool copy,
-                      Format format) {
+Tensor to_from_python(const Tensor& x, const nb::args& args, std::optional<DeviceArg> device,
+                      std::optional<DType> dtype, bool non_blocking, bool copy, Format format) {
   ToTarget target;
   size_t n_positional = args.size();
   // The trailing flags may be positional: to(dtype, non_blocking, copy).
   while (n_positional > 0 && PyBool_Check(args[n_positional - 1].ptr())) --n_positional;
   if (args.size() - n_positional >= 2) copy = args[n_positional + 1].ptr() == Py_True;
-  check_type(n_positional <= 2, "to: expected at most a device and a dtype, got ", n_positional, " arguments.");
+  check_type(n_positional <= 2, "to: expected at most a device and a dtype, got ", n_positional,
+             " arguments.");
   for (size_t i = 0; i < n_positional; ++i) add_target(target, args[i]);
   if (device) target.device = device->device;
   if (dtype) target.dtype = dtype;
-  return to(x, target.device.value_or(x.device()), target.dtype.value_or(x.dtype()), copy, format.value_or(MemoryFormat::Preserve));
+  return to(x, target.device.value_or(x.device()), target.dtype.value_or(x.dtype()), copy,
+            format.value_or(MemoryFormat::Preserve));
 }
 
 void def_cast(const char* name, DType dtype) {
-  def_method(name, [dtype](const Tensor& x, Format format) { return to(x, x.device(), dtype, false, format.value_or(MemoryFormat::Preserve)); },
-             "memory_format"_a.none() = nb::none(), "The tensor in another dtype; itself if it has it already.");
+  def_method(
+      name,
+      [dtype](const Tensor& x, Format format) {
+        return to(x, x.device(), dtype, false, format.value_or(MemoryFormat::Preserve));
+      },
+      "memory_format"_a.none() = nb::none(),
+      "The tensor in another dtype; itself if it has it already.");
 }
 
 }  // namespace
 
 void bind_convert(nb::module_& m) {
-  def_method("to", &to_from_python, "args"_a, nb::kw_only(), "device"_a.none() = nb::none(), "dtype"_a.none() = nb::none(), "non_blocking"_a = false, "copy"_a = false,
-             "memory_format"_a.none() = nb::none(), R"(The tensor on another device or in another dtype; itself if nothing changes.
+  def_method("to", &to_from_python, "args"_a, nb::kw_only(), "device"_a.none() = nb::none(),
+             "dtype"_a.none() = nb::none(), "non_blocking"_a = false, "copy"_a = false,
+             "memory_format"_a.none() = nb::none(),
+             R"(The tensor on another device or in another dtype; itself if nothing changes.
 
 Example:
     >>> facula.tensor([1, 2]).to(facula.float32)
     tensor([1., 2.]))");
   for (int i = 0; i < kNumDTypes; ++i)
-    if (static_cast<DType>(i) == DType::Bool || static_cast<DType>(i) == DType::BFloat16) def_cast(kDTypeNames[i], static_cast<DType>(i));
+    if (static_cast<DType>(i) == DType::Bool || static_cast<DType>(i) == DType::BFloat16)
+      def_cast(kDTypeNames[i], static_cast<DType>(i));
   def_cast("half", DType::Float16);
   def_cast("float", DType::Float32);
   def_cast("double", DType::Float64);
@@ -73,52 +83,113 @@ Example:
   def_cast("long", DType::Int64);
   def_cast("cfloat", DType::Complex64);
   def_cast("cdouble", DType::Complex128);
-  def_method("type_as", [](const Tensor& x, const Tensor& other) { return to(x, other.device(), other.dtype(), false); }, "other"_a,
-             "The tensor with the dtype and device of another.");
-  def_method("cpu", [](const Tensor& x, Format format) { return to(x, Device{}, x.dtype(), false, format.value_or(MemoryFormat::Preserve)); },
-             "memory_format"_a.none() = nb::none(), "The tensor in main memory; itself if it is there.");
-  def_method("cuda", [](const Tensor& x, std::optional<DeviceArg> device, bool, Format format) {
-    Device target = device ? device->device : Device{DeviceType::CUDA, -1};
-    check(target.is_cuda(), "cuda: Invalid device, must be cuda device, got ", target, ".");
-    return to(x, target, x.dtype(), false, format.value_or(MemoryFormat::Preserve));
-  }, "device"_a.none() = nb::none(), "non_blocking"_a = false, "memory_format"_a.none() = nb::none(), "The tensor on a CUDA device.");
+  def_method(
+      "type_as",
+      [](const Tensor& x, const Tensor& other) {
+        return to(x, other.device(), other.dtype(), false);
+      },
+      "other"_a, "The tensor with the dtype and device of another.");
+  def_method(
+      "cpu",
+      [](const Tensor& x, Format format) {
+        return to(x, Device{}, x.dtype(), false, format.value_or(MemoryFormat::Preserve));
+      },
+      "memory_format"_a.none() = nb::none(), "The tensor in main memory; itself if it is there.");
+  def_method(
+      "cuda",
+      [](const Tensor& x, std::optional<DeviceArg> device, bool, Format format) {
+        Device target = device ? device->device : Device{DeviceType::CUDA, -1};
+        check(target.is_cuda(), "cuda: Invalid device, must be cuda device, got ", target, ".");
+        return to(x, target, x.dtype(), false, format.value_or(MemoryFormat::Preserve));
+      },
+      "device"_a.none() = nb::none(), "non_blocking"_a = false,
+      "memory_format"_a.none() = nb::none(), "The tensor on a CUDA device.");
 
-  m.def("result_type", [](const Operand& a, const Operand& b) { return result_type({a.tensor, b.tensor}); }, "tensor1"_a, "tensor2"_a,
-        "The dtype of an arithmetic result of the two.");
-  def_op(m, "is_floating_point", [](const Tensor& x) { return is_floating(x.dtype()); }, "Whether the dtype is a floating-point type.");
-  def_op(m, "is_complex", [](const Tensor& x) { return is_complex(x.dtype()); }, "Whether the dtype is complex.");
-  def_op(m, "is_signed", [](const Tensor& x) { return x.dtype() != DType::Bool && x.dtype() != DType::UInt8; }, "Whether the dtype has negative values.");
-  def_op(m, "is_nonzero", [](const Tensor& x) {
-    check(x.numel() == 1, "is_nonzero: Boolean value of Tensor with ", x.numel() ? "more than one value" : "no values", " is ambiguous");
-    return item(x).to_bool();
-  }, "Whether the only element is not zero.");
-  def_op(m, "is_same_size", [](const Tensor& x, const Tensor& other) { return x.sizes() == other.sizes(); }, "other"_a, "Whether both have the same shape.");
-  m.def("is_tensor", [](nb::handle object) { return is_tensor(object.ptr()); }, "obj"_a, "Whether the object is a tensor.");
-  m.def("numel", [](const Tensor& x) { return x.numel(); }, "input"_a, "The number of elements.");
-  def_method("nelement", [](const Tensor& x) { return x.numel(); }, "The number of elements.");
-  def_method("ndimension", [](const Tensor& x) { return x.dim(); }, "The number of dimensions.");
-  def_method("get_device", [](const Tensor& x) { return int(x.device().index); }, "The number of the CUDA device, -1 on the CPU.");
-  def_method("is_set_to", [](const Tensor& x, const Tensor& y) {
-    return x.storage() == y.storage() && x.offset() == y.offset() && x.sizes() == y.sizes() && x.strides() == y.strides();
-  }, "tensor"_a, "Whether both are the same view of the same storage.");
-  def_method("is_pinned", [](const Tensor&) { return false; }, "Whether the memory is page-locked.");
+  m.def(
+      "result_type",
+      [](const Operand& a, const Operand& b) {
+        return result_type({a.tensor, b.tensor});
+      },
+      "tensor1"_a, "tensor2"_a, "The dtype of an arithmetic result of the two.");
+  def_op(
+      m, "is_floating_point", [](const Tensor& x) { return is_floating(x.dtype()); },
+      "Whether the dtype is a floating-point type.");
+  def_op(
+      m, "is_complex", [](const Tensor& x) { return is_complex(x.dtype()); },
+      "Whether the dtype is complex.");
+  def_op(
+      m, "is_signed",
+      [](const Tensor& x) { return x.dtype() != DType::Bool && x.dtype() != DType::UInt8; },
+      "Whether the dtype has negative values.");
+  def_op(
+      m, "is_nonzero",
+      [](const Tensor& x) {
+        check(x.numel() == 1, "is_nonzero: Boolean value of Tensor with ",
+              x.numel() ? "more than one value" : "no values", " is ambiguous");
+        return item(x).to_bool();
+      },
+      "Whether the only element is not zero.");
+  def_op(
+      m, "is_same_size",
+      [](const Tensor& x, const Tensor& other) { return x.sizes() == other.sizes(); }, "other"_a,
+      "Whether both have the same shape.");
+  m.def(
+      "is_tensor", [](nb::handle object) { return is_tensor(object.ptr()); }, "obj"_a,
+      "Whether the object is a tensor.");
+  m.def(
+      "numel", [](const Tensor& x) { return x.numel(); }, "input"_a, "The number of elements.");
+  def_method(
+      "nelement", [](const Tensor& x) { return x.numel(); }, "The number of elements.");
+  def_method(
+      "ndimension", [](const Tensor& x) { return x.dim(); }, "The number of dimensions.");
+  def_method(
+      "get_device", [](const Tensor& x) { return int(x.device().index); },
+      "The number of the CUDA device, -1 on the CPU.");
+  def_method(
+      "is_set_to",
+      [](const Tensor& x, const Tensor& y) {
+        return x.storage() == y.storage() && x.offset() == y.offset() && x.sizes() == y.sizes() &&
+               x.strides() == y.strides();
+      },
+      "tensor"_a, "Whether both are the same view of the same storage.");
+  def_method(
+      "is_pinned", [](const Tensor&) { return false; }, "Whether the memory is page-locked.");
 
-  def_method("view_as", [](const Tensor& x, const Tensor& other) { return view(x, other.sizes()); }, "other"_a, "The view with the shape of another tensor.");
-  def_method("reshape_as", [](const Tensor& x, const Tensor& other) { return reshape(x, other.sizes()); }, "other"_a, "reshape to the shape of another tensor.");
-  def_method("expand_as", [](const Tensor& x, const Tensor& other) { return expand(x, other.sizes()); }, "other"_a, "expand to the shape of another tensor.");
-  def_op(m, "broadcast_to", [](const Tensor& x, const Dims& size) { return expand(x, size); }, "size"_a, "The view expanded to a larger shape.");
-  def_method("sum_to_size", [](const Tensor& x, const nb::args& size) { return sum_to_size(x, dims_from_args("sum_to_size", size)); },
-             "Sums the dimensions along which a tensor of this size was broadcast.");
-  def_method("resize_", [](Tensor x, const nb::args& size, MemoryFormat) {
-    check(!x.requires_grad(), "resize_: cannot resize variables that require grad");
-    resize_(x, dims_from_args("resize_", size));
-    return x;
-  }, "size"_a, nb::kw_only(), "memory_format"_a = MemoryFormat::Contiguous, "Another shape for this tensor itself; its storage grows where it must.");
-  def_method("resize_as_", [](Tensor x, const Tensor& other) {
-    check(!x.requires_grad(), "resize_as_: cannot resize variables that require grad");
-    resize_(x, other.sizes());
-    return x;
-  }, "other"_a, "resize_ to the shape of another tensor.");
+  def_method(
+      "view_as", [](const Tensor& x, const Tensor& other) { return view(x, other.sizes()); },
+      "other"_a, "The view with the shape of another tensor.");
+  def_method(
+      "reshape_as", [](const Tensor& x, const Tensor& other) { return reshape(x, other.sizes()); },
+      "other"_a, "reshape to the shape of another tensor.");
+  def_method(
+      "expand_as", [](const Tensor& x, const Tensor& other) { return expand(x, other.sizes()); },
+      "other"_a, "expand to the shape of another tensor.");
+  def_op(
+      m, "broadcast_to", [](const Tensor& x, const Dims& size) { return expand(x, size); },
+      "size"_a, "The view expanded to a larger shape.");
+  def_method(
+      "sum_to_size",
+      [](const Tensor& x, const nb::args& size) {
+        return sum_to_size(x, dims_from_args("sum_to_size", size));
+      },
+      "Sums the dimensions along which a tensor of this size was broadcast.");
+  def_method(
+      "resize_",
+      [](Tensor x, const nb::args& size, MemoryFormat) {
+        check(!x.requires_grad(), "resize_: cannot resize variables that require grad");
+        resize_(x, dims_from_args("resize_", size));
+        return x;
+      },
+      "size"_a, nb::kw_only(), "memory_format"_a = MemoryFormat::Contiguous,
+      "Another shape for this tensor itself; its storage grows where it must.");
+  def_method(
+      "resize_as_",
+      [](Tensor x, const Tensor& other) {
+        check(!x.requires_grad(), "resize_as_: cannot resize variables that require grad");
+        resize_(x, other.sizes());
+        return x;
+      },
+      "other"_a, "resize_ to the shape of another tensor.");
 }
 
 }  // namespace facula

@@ -13,9 +13,12 @@ PyObject* to_list(const Tensor& x, int64_t dim, char* data) {
     return visit_dtype(x.dtype(), [&](auto tag) -> PyObject* {
       using T = typename decltype(tag)::type;
       T value = *reinterpret_cast<T*>(data);
-      if constexpr (is_complex_v<T>) return scalar_object(std::complex<double>(value));
-      else if constexpr (is_reduced_float_v<T>) return scalar_object(static_cast<float>(value));
-      else return scalar_object(value);
+      if constexpr (is_complex_v<T>)
+        return scalar_object(std::complex<double>(value));
+      else if constexpr (is_reduced_float_v<T>)
+        return scalar_object(static_cast<float>(value));
+      else
+        return scalar_object(value);
     });
   }
   PyObject* list = PyList_New(x.size(dim));
@@ -28,33 +31,54 @@ PyObject* to_list(const Tensor& x, int64_t dim, char* data) {
 }  // namespace
 
 void bind_copy(nb::module_& m) {
-  m.def("clone", &clone, "input"_a, nb::kw_only(), "memory_format"_a = MemoryFormat::Preserve, "A copy, recorded.");
+  m.def("clone", &clone, "input"_a, nb::kw_only(), "memory_format"_a = MemoryFormat::Preserve,
+        "A copy, recorded.");
   def_method("clone", &clone, nb::kw_only(), "memory_format"_a = MemoryFormat::Preserve);
-  def_method("contiguous", &contiguous, "memory_format"_a = MemoryFormat::Contiguous, "The tensor itself if contiguous, else a copy.");
-  def_method("copy_", [](Tensor x, const Operand& src, bool) { return copy_(x, src); }, "src"_a, "non_blocking"_a = false);
-  def_method("fill_", [](Tensor x, const Operand& value) { return fill_(x, value.tensor); }, "value"_a);
+  def_method("contiguous", &contiguous, "memory_format"_a = MemoryFormat::Contiguous,
+             "The tensor itself if contiguous, else a copy.");
+  def_method(
+      "copy_", [](Tensor x, const Operand& src, bool) { return copy_(x, src); }, "src"_a,
+      "non_blocking"_a = false);
+  def_method(
+      "fill_", [](Tensor x, const Operand& value) { return fill_(x, value.tensor); }, "value"_a);
   def_method("zero_", [](Tensor x) { return zero_(x); });
-  def_method("item", [](const Tensor& x) { return item(x); }, "The value of a tensor with one element, as a Python number.");
-  def_method("tolist", [](const Tensor& x) {
-    NoGradGuard guard;
-    Tensor host = to(x, Device{}, x.dtype(), false);
-    return nb::steal(to_list(host, 0, host.data()));
-  }, "The values as nested lists.");
-  def_method("is_contiguous", [](const Tensor& x, MemoryFormat format) { return x.is_contiguous(format); }, nb::kw_only(),
-             "memory_format"_a = MemoryFormat::Contiguous);
-  def_method("numel", [](const Tensor& x) { return x.numel(); }, "The number of elements.");
-  def_method("dim", [](const Tensor& x) { return x.dim(); }, "The number of dimensions.");
-  def_method("size", [](const Tensor& x, std::optional<int64_t> dim) -> nb::object {
-    if (dim) return nb::int_(x.size(wrap_dim("size", *dim, x.dim())));
-    return nb::steal(size_object(x.sizes()));
-  }, "dim"_a.none() = nb::none());
-  def_method("stride", [](const Tensor& x, std::optional<int64_t> dim) -> nb::object {
-    if (dim) return nb::int_(x.stride(wrap_dim("stride", *dim, x.dim())));
-    nb::object size = nb::steal(size_object(x.strides()));
-    return nb::tuple(nb::list(size));
-  }, "dim"_a.none() = nb::none());
+  def_method(
+      "item", [](const Tensor& x) { return item(x); },
+      "The value of a tensor with one element, as a Python number.");
+  def_method(
+      "tolist",
+      [](const Tensor& x) {
+        NoGradGuard guard;
+        Tensor host = to(x, Device{}, x.dtype(), false);
+        return nb::steal(to_list(host, 0, host.data()));
+      },
+      "The values as nested lists.");
+  def_method(
+      "is_contiguous", [](const Tensor& x, MemoryFormat format) { return x.is_contiguous(format); },
+      nb::kw_only(), "memory_format"_a = MemoryFormat::Contiguous);
+  def_method(
+      "numel", [](const Tensor& x) { return x.numel(); }, "The number of elements.");
+  def_method(
+      "dim", [](const Tensor& x) { return x.dim(); }, "The number of dimensions.");
+  def_method(
+      "size",
+      [](const Tensor& x, std::optional<int64_t> dim) -> nb::object {
+        if (dim) return nb::int_(x.size(wrap_dim("size", *dim, x.dim())));
+        return nb::steal(size_object(x.sizes()));
+      },
+      "dim"_a.none() = nb::none());
+  def_method(
+      "stride",
+      [](const Tensor& x, std::optional<int64_t> dim) -> nb::object {
+        if (dim) return nb::int_(x.stride(wrap_dim("stride", *dim, x.dim())));
+        nb::object size = nb::steal(size_object(x.strides()));
+        return nb::tuple(nb::list(size));
+      },
+      "dim"_a.none() = nb::none());
   def_method("storage_offset", [](const Tensor& x) { return x.offset(); });
-  def_method("data_ptr", [](const Tensor& x) { return reinterpret_cast<uintptr_t>(x.numel() ? x.data() : nullptr); });
+  def_method("data_ptr", [](const Tensor& x) {
+    return reinterpret_cast<uintptr_t>(x.numel() ? x.data() : nullptr);
+  });
   def_method("element_size", [](const Tensor& x) { return x.itemsize(); });
 }
 

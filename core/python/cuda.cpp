@@ -25,7 +25,9 @@ std::vector<std::string> module_folders() {
   std::vector<std::string> folders;
   PyObject* path = PySys_GetObject("path");
   for (Py_ssize_t i = 0; path && PyList_Check(path) && i < PyList_GET_SIZE(path); ++i) {
-    const char* folder = PyUnicode_Check(PyList_GET_ITEM(path, i)) ? PyUnicode_AsUTF8(PyList_GET_ITEM(path, i)) : nullptr;
+    const char* folder = PyUnicode_Check(PyList_GET_ITEM(path, i))
+                             ? PyUnicode_AsUTF8(PyList_GET_ITEM(path, i))
+                             : nullptr;
     if (folder && *folder) folders.push_back(folder);
   }
   return folders;
@@ -43,7 +45,8 @@ bool is_done(cuda::Result result, const char* what) {
 
 void bind_streams(nb::module_& m) {
   m.def("_cuda_current_stream", [](int device) { return address(cuda::current_stream(device)); });
-  m.def("_cuda_set_stream", [](int device, uint64_t stream) { cuda::set_current_stream(device, pointer(stream)); });
+  m.def("_cuda_set_stream",
+        [](int device, uint64_t stream) { cuda::set_current_stream(device, pointer(stream)); });
   m.def("_cuda_stream_create", [](int device) {
     constexpr unsigned does_not_wait_for_default = 1;
     cuda::enter(device);
@@ -51,20 +54,23 @@ void bind_streams(nb::module_& m) {
     check_result(driver().stream_create(&stream, does_not_wait_for_default), "cuStreamCreate");
     return address(stream);
   });
-  m.def("_cuda_stream_synchronize", [](int device, uint64_t stream) { cuda::synchronize_stream(device, pointer(stream)); });
+  m.def("_cuda_stream_synchronize",
+        [](int device, uint64_t stream) { cuda::synchronize_stream(device, pointer(stream)); });
   m.def("_cuda_stream_query", [](int device, uint64_t stream) {
     cuda::enter(device);
     return is_done(driver().stream_query(pointer(stream)), "cuStreamQuery");
   });
   m.def("_cuda_stream_wait_event", [](int device, uint64_t stream, uint64_t event) {
     cuda::enter(device);
-    check_result(driver().stream_wait_event(pointer(stream), pointer(event), 0), "cuStreamWaitEvent");
+    check_result(driver().stream_wait_event(pointer(stream), pointer(event), 0),
+                 "cuStreamWaitEvent");
   });
   m.def("_cuda_event_create", [](int device, bool enable_timing) {
     constexpr unsigned disable_timing = 2;
     cuda::enter(device);
     void* event = nullptr;
-    check_result(driver().event_create(&event, enable_timing ? 0 : disable_timing), "cuEventCreate");
+    check_result(driver().event_create(&event, enable_timing ? 0 : disable_timing),
+                 "cuEventCreate");
     return address(event);
   });
   m.def("_cuda_event_destroy", [](uint64_t event) { driver().event_destroy(pointer(event)); });
@@ -72,7 +78,9 @@ void bind_streams(nb::module_& m) {
     cuda::enter(device);
     check_result(driver().event_record(pointer(event), pointer(stream)), "cuEventRecord");
   });
-  m.def("_cuda_event_query", [](uint64_t event) { return is_done(driver().event_query(pointer(event)), "cuEventQuery"); });
+  m.def("_cuda_event_query", [](uint64_t event) {
+    return is_done(driver().event_query(pointer(event)), "cuEventQuery");
+  });
   m.def("_cuda_event_synchronize", [](uint64_t event) {
     cuda::Result result = cuda::kSuccess;
     run_blocking([&] { result = driver().event_synchronize(pointer(event)); });
@@ -80,7 +88,8 @@ void bind_streams(nb::module_& m) {
   });
   m.def("_cuda_event_elapsed", [](uint64_t start, uint64_t end) {
     float milliseconds = 0;
-    check_result(driver().event_elapsed(&milliseconds, pointer(start), pointer(end)), "cuEventElapsedTime");
+    check_result(driver().event_elapsed(&milliseconds, pointer(start), pointer(end)),
+                 "cuEventElapsedTime");
     return milliseconds;
   });
 }

@@ -5,7 +5,8 @@
 namespace facula {
 
 std::string docstring(const char* name, const Doc& doc) {
-  return std::string(doc.sentence) + "\n\nExample:\n    >>> facula." + name + "(" + doc.arguments + ")\n    " + doc.result;
+  return std::string(doc.sentence) + "\n\nExample:\n    >>> facula." + name + "(" + doc.arguments +
+         ")\n    " + doc.result;
 }
 
 const char* in_place_name(const char* name) {
@@ -27,9 +28,11 @@ void def_unary(nb::module_& m, Names names, UnaryCall f, const Doc& doc, UnaryCa
   std::string text = docstring(first, doc);
   const char* first_ = in_place_name(first);
   for (const char* name : names) {
-    m.def(name, [f, first](const Tensor& x, const Out& out) { return stored(first, f(x), out); }, "input"_a, nb::kw_only(),
-          "out"_a.none() = nb::none(), text.c_str());
-    def_method(name, [f](const Tensor& x) { return f(x); }, text.c_str());
+    m.def(
+        name, [f, first](const Tensor& x, const Out& out) { return stored(first, f(x), out); },
+        "input"_a, nb::kw_only(), "out"_a.none() = nb::none(), text.c_str());
+    def_method(
+        name, [f](const Tensor& x) { return f(x); }, text.c_str());
     auto call_ = [f, f_, first_](Tensor x) -> Tensor {
       return f_ ? f_(x) : in_place(first_, x, [f](const Tensor& t) { return f(t); });
     };
@@ -41,12 +44,15 @@ void def_unary(nb::module_& m, Names names, UnaryCall f, const Doc& doc, UnaryCa
 
 void def_predicate(nb::module_& m, const char* name, UnaryCall f, const Doc& doc) {
   std::string text = docstring(name, doc);
-  m.def(name, [f, name](const Tensor& x, const Out& out) { return stored(name, f(x), out); }, "input"_a, nb::kw_only(),
-        "out"_a.none() = nb::none(), text.c_str());
-  def_method(name, [f](const Tensor& x) { return f(x); }, text.c_str());
+  m.def(
+      name, [f, name](const Tensor& x, const Out& out) { return stored(name, f(x), out); },
+      "input"_a, nb::kw_only(), "out"_a.none() = nb::none(), text.c_str());
+  def_method(
+      name, [f](const Tensor& x) { return f(x); }, text.c_str());
 }
 
-void def_binary(nb::module_& m, Names names, Numbers numbers, BinaryCall f, const Doc& doc, BinaryCallInPlace f_) {
+void def_binary(nb::module_& m, Names names, Numbers numbers, BinaryCall f, const Doc& doc,
+                BinaryCallInPlace f_) {
   const char* first = *names.begin();
   std::string text = docstring(first, doc);
   const char* first_ = in_place_name(first);
@@ -56,21 +62,37 @@ void def_binary(nb::module_& m, Names names, Numbers numbers, BinaryCall f, cons
       return f_ ? f_(a, b) : in_place(first_, a, [&](const Tensor& t) { return f(t, b); });
     };
     if (numbers == Numbers::None) {
-      m.def(name, [f, first](const Tensor& a, const Tensor& b, const Out& out) { return stored(first, f(a, b), out); },
-            "input"_a, "other"_a, nb::kw_only(), "out"_a.none() = nb::none(), text.c_str());
-      def_method(name, [f](const Tensor& a, const Tensor& b) { return f(a, b); }, "other"_a, text.c_str());
+      m.def(
+          name,
+          [f, first](const Tensor& a, const Tensor& b, const Out& out) {
+            return stored(first, f(a, b), out);
+          },
+          "input"_a, "other"_a, nb::kw_only(), "out"_a.none() = nb::none(), text.c_str());
+      def_method(
+          name, [f](const Tensor& a, const Tensor& b) { return f(a, b); }, "other"_a, text.c_str());
       def_method(name_.c_str(), assign, "other"_a);
       continue;
     }
     if (numbers == Numbers::Both) {
-      m.def(name, [f, first](const Operand& a, const Operand& b, const Out& out) { return stored(first, f(a, b), out); },
-            "input"_a, "other"_a, nb::kw_only(), "out"_a.none() = nb::none(), text.c_str());
+      m.def(
+          name,
+          [f, first](const Operand& a, const Operand& b, const Out& out) {
+            return stored(first, f(a, b), out);
+          },
+          "input"_a, "other"_a, nb::kw_only(), "out"_a.none() = nb::none(), text.c_str());
     } else {
-      m.def(name, [f, first](const Tensor& a, const Operand& b, const Out& out) { return stored(first, f(a, b), out); },
-            "input"_a, "other"_a, nb::kw_only(), "out"_a.none() = nb::none(), text.c_str());
+      m.def(
+          name,
+          [f, first](const Tensor& a, const Operand& b, const Out& out) {
+            return stored(first, f(a, b), out);
+          },
+          "input"_a, "other"_a, nb::kw_only(), "out"_a.none() = nb::none(), text.c_str());
     }
-    def_method(name, [f](const Tensor& a, const Operand& b) { return f(a, b); }, "other"_a, text.c_str());
-    def_method(name_.c_str(), [assign](Tensor a, const Operand& b) { return assign(a, b.tensor); }, "other"_a);
+    def_method(
+        name, [f](const Tensor& a, const Operand& b) { return f(a, b); }, "other"_a, text.c_str());
+    def_method(
+        name_.c_str(), [assign](Tensor a, const Operand& b) { return assign(a, b.tensor); },
+        "other"_a);
   }
 }
 

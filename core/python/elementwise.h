@@ -1,4 +1,5 @@
-// Helpers to bind element-wise operations: function with out=, method and in-place method, under all their names.
+// Helpers to bind element-wise operations: function with out=, method and in-place method, under
+// all their names.
 #pragma once
 #include <initializer_list>
 #include <string>
@@ -16,8 +17,8 @@ using UnaryCallInPlace = Tensor& (*)(Tensor&);
 using BinaryCall = Tensor (*)(const Tensor&, const Tensor&);
 using BinaryCallInPlace = Tensor& (*)(Tensor&, const Tensor&);
 
-// What an operation says of itself: a sentence, and an example as `arguments` and `result`, written as the user would. The
-// example is made for the operation's first name.
+// What an operation says of itself: a sentence, and an example as `arguments` and `result`, written
+// as the user would. The example is made for the operation's first name.
 struct Doc {
   const char* sentence;
   const char* arguments;
@@ -32,8 +33,10 @@ const char* in_place_name(const char* name);
 enum class Numbers { None, Second, Both };
 
 // Without `f_` the in-place form is made from f.
-void def_unary(nb::module_& m, Names names, UnaryCall f, const Doc& doc, UnaryCallInPlace f_ = nullptr);
-void def_binary(nb::module_& m, Names names, Numbers numbers, BinaryCall f, const Doc& doc, BinaryCallInPlace f_ = nullptr);
+void def_unary(nb::module_& m, Names names, UnaryCall f, const Doc& doc,
+               UnaryCallInPlace f_ = nullptr);
+void def_binary(nb::module_& m, Names names, Numbers numbers, BinaryCall f, const Doc& doc,
+                BinaryCallInPlace f_ = nullptr);
 // The function and the method only, with bool results of a dtype that in-place forms cannot keep.
 void def_predicate(nb::module_& m, const char* name, UnaryCall f, const Doc& doc);
 

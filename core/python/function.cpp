@@ -16,8 +16,8 @@ struct FunctionNode : Node {
 PyTypeObject* function_node_type = nullptr;
 
 FunctionNode* function_node(nb::handle ctx) {
-  check_type(PyObject_TypeCheck(ctx.ptr(), function_node_type), "expected the ctx of an autograd.Function, got ",
-             Py_TYPE(ctx.ptr())->tp_name, ".");
+  check_type(PyObject_TypeCheck(ctx.ptr(), function_node_type),
+             "expected the ctx of an autograd.Function, got ", Py_TYPE(ctx.ptr())->tp_name, ".");
   return static_cast<FunctionNode*>(static_cast<Node*>(ctx.ptr()));
 }
 
@@ -100,7 +100,8 @@ nb::tuple record_function(nb::handle ctx, const nb::tuple& inputs, const nb::tup
   nb::tuple non_differentiable = nb::borrow<nb::tuple>(ctx.attr("_non_differentiable"));
   bool is_recorded = false;
   if (is_grad_enabled()) {
-    for (nb::handle input : inputs) is_recorded |= is_tensor(input.ptr()) && as_tensor(input.ptr()).requires_grad();
+    for (nb::handle input : inputs)
+      is_recorded |= is_tensor(input.ptr()) && as_tensor(input.ptr()).requires_grad();
   }
   for (nb::handle item : dirty) {
     check(is_tensor(item.ptr()) && contains(outputs, as_tensor(item.ptr())), node->name,
@@ -155,7 +156,8 @@ nb::list unpack_saved(nb::handle ctx) {
 void bind_function(nb::module_& m) {
   PyType_Slot slots[] = {{Py_tp_base, node_base_type},
                          {Py_tp_dealloc, reinterpret_cast<void*>(dealloc_node)},
-                         {Py_tp_new, reinterpret_cast<void*>(function_node_new)}, {0, nullptr}};
+                         {Py_tp_new, reinterpret_cast<void*>(function_node_new)},
+                         {0, nullptr}};
   PyType_Spec spec = {"facula._core.FunctionNode", sizeof(FunctionNode), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
   function_node_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));

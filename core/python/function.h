@@ -1,4 +1,5 @@
-// Nodes whose derivative is written in Python: autograd.Function. The ctx that the user sees is the node itself.
+// Nodes whose derivative is written in Python: autograd.Function. The ctx that the user sees is the
+// node itself.
 #pragma once
 #include "python/bind.h"
 

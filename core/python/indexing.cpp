@@ -12,7 +12,8 @@ namespace {
 
 using Out = std::optional<Tensor>;
 
-// A key taken apart: `view` has ints, slices, None and Ellipsis applied; `indices` holds the tensors, one place per dimension.
+// A key taken apart: `view` has ints, slices, None and Ellipsis applied; `indices` holds the
+// tensors, one place per dimension.
 struct Selection {
   Tensor view;
   TensorList indices;
@@ -23,15 +24,21 @@ bool is_list_like(PyObject* object) { return PyList_Check(object) || PyTuple_Che
 
 // An array or a list as an index: a tensor of ints or bools.
 Tensor index_tensor(PyObject* object) {
-  check_type(!PyUnicode_Check(object), "index: expected ints, slices, None, Ellipsis, bool or integer tensors and sequences of ints, got a str.");
+  check_type(!PyUnicode_Check(object),
+             "index: expected ints, slices, None, Ellipsis, bool or integer tensors and sequences "
+             "of ints, got a str.");
   Tensor index;
   try {
     index = tensor_from_data(object, std::nullopt, {});
   } catch (const Error& error) {
-    throw Error(ErrorKind::Index, std::string("index: expected ints, slices, None, Ellipsis, bool or integer tensors and sequences of ints; ") + error.what());
+    throw Error(ErrorKind::Index, std::string("index: expected ints, slices, None, Ellipsis, bool "
+                                              "or integer tensors and sequences of ints; ") +
+                                      error.what());
   }
   if (index.numel() == 0 && is_differentiable(index.dtype())) index = to_dtype(index, DType::Int64);
-  check_index(!is_differentiable(index.dtype()), "index: tensors used as indices must be long, int, byte or bool tensors, got ", index, ".");
+  check_index(!is_differentiable(index.dtype()),
+              "index: tensors used as indices must be long, int, byte or bool tensors, got ", index,
+              ".");
   return index;
 }
 
@@ -53,8 +60,11 @@ int64_t slice_bound(PyObject* bound, int64_t otherwise) {
   if (bound == Py_None) return otherwise;
   int64_t value;
   if (index_from_object(bound, value)) return value;
-  if (PyLong_Check(bound)) return Py_SIZE(bound) < 0 ? INT64_MIN / 2 : INT64_MAX;  // beyond int64: clamped, as for lists
-  check_type(is_tensor(bound) || PyIndex_Check(bound), "slice indices must be integers or None or have an __index__ method, got ", Py_TYPE(bound)->tp_name, ".");
+  if (PyLong_Check(bound))
+    return Py_SIZE(bound) < 0 ? INT64_MIN / 2 : INT64_MAX;  // beyond int64: clamped, as for lists
+  check_type(is_tensor(bound) || PyIndex_Check(bound),
+             "slice indices must be integers or None or have an __index__ method, got ",
+             Py_TYPE(bound)->tp_name, ".");
   PyObject* number = PyNumber_Index(bound);
   if (!number) throw_python_error();
   value = PyLong_AsLongLong(number);
@@ -65,7 +75,8 @@ int64_t slice_bound(PyObject* bound, int64_t otherwise) {
 Tensor apply_slice(const Tensor& x, int64_t dim, PyObject* key) {
   auto* s = reinterpret_cast<PySliceObject*>(key);
   int64_t step = slice_bound(s->step, 1);
-  check_value(step > 0, "slice: step must be greater than zero, got ", step, ". Use flip() to reverse a tensor.");
+  check_value(step > 0, "slice: step must be greater than zero, got ", step,
+              ". Use flip() to reverse a tensor.");
   check_index(x.dim() > 0, "slice: slice() cannot be applied to a 0-dim tensor.");
   return slice(x, dim, slice_bound(s->start, 0), slice_bound(s->stop, INT64_MAX), step);
 }
@@ -74,7 +85,8 @@ Tensor apply_slice(const Tensor& x, int64_t dim, PyObject* key) {
 int64_t dims_covered(const TensorList& indices) {
   int64_t n = 0;
   for (const Tensor& index : indices) {
-    bool is_mask = index.defined() && (index.dtype() == DType::Bool || index.dtype() == DType::UInt8);
+    bool is_mask =
+        index.defined() && (index.dtype() == DType::Bool || index.dtype() == DType::UInt8);
     n += is_mask ? index.dim() : 1;
   }
   return n;
@@ -108,15 +120,22 @@ void apply_part(Selection& selection, int64_t& dim, PyObject* part, int64_t skip
   } else if (PyBool_Check(part)) {
     apply_bool(selection, dim, part == Py_True);
   } else if (index_from_object(part, number)) {
-    check_index(x.dim() > 0, "index: invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim tensor to a number.");
-    if (x.dim() <= dim) fail(ErrorKind::Index, "index: too many indices for tensor of dimension ", dim, ".");
+    check_index(x.dim() > 0,
+                "index: invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim "
+                "tensor to a number.");
+    if (x.dim() <= dim)
+      fail(ErrorKind::Index, "index: too many indices for tensor of dimension ", dim, ".");
     int64_t size = x.size(dim);
-    check_index(number >= -size && number < size, "index ", number, " is out of bounds for dimension ", dim, " with size ", size);
+    check_index(number >= -size && number < size, "index ", number,
+                " is out of bounds for dimension ", dim, " with size ", size);
     x = select(x, dim, number);
   } else {
     Tensor index = is_tensor(part) ? as_tensor(part) : index_tensor(part);
-    check_index(!is_differentiable(index.dtype()), "index: tensors used as indices must be long, int, byte or bool tensors, got ", index, ".");
-    if (index.dim() == 0 && (index.dtype() == DType::Bool || index.dtype() == DType::UInt8)) return apply_bool(selection, dim, item(index).to_bool());
+    check_index(!is_differentiable(index.dtype()),
+                "index: tensors used as indices must be long, int, byte or bool tensors, got ",
+                index, ".");
+    if (index.dim() == 0 && (index.dtype() == DType::Bool || index.dtype() == DType::UInt8))
+      return apply_bool(selection, dim, item(index).to_bool());
     add_index(selection, dim, index);
     bool is_mask = index.dtype() == DType::Bool || index.dtype() == DType::UInt8;
     dim += is_mask ? index.dim() : 1;
@@ -134,7 +153,9 @@ bool is_list_of_indices(PyObject* key) {
   if (!PyList_Check(key) || PyList_GET_SIZE(key) >= 32) return false;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(key); ++i) {
     PyObject* part = PyList_GET_ITEM(key, i);
-    if (is_tensor(part) || PySlice_Check(part) || part == Py_None || part == Py_Ellipsis || is_list_like(part)) return true;
+    if (is_tensor(part) || PySlice_Check(part) || part == Py_None || part == Py_Ellipsis ||
+        is_list_like(part))
+      return true;
   }
   return false;
 }
@@ -142,7 +163,8 @@ bool is_list_of_indices(PyObject* key) {
 Selection take_apart(const Tensor& x, PyObject* given) {
   Selection selection{x, {}, false};
   int64_t dim = 0;
-  nb::object key_owner = is_list_of_indices(given) ? nb::steal(PySequence_Tuple(given)) : nb::borrow(given);
+  nb::object key_owner =
+      is_list_of_indices(given) ? nb::steal(PySequence_Tuple(given)) : nb::borrow(given);
   PyObject* key = key_owner.ptr();
   if (!PyTuple_Check(key)) {  // a list is one index, a tuple several
     apply_part(selection, dim, key, key == Py_Ellipsis ? x.dim() : 0);
@@ -153,7 +175,8 @@ Selection take_apart(const Tensor& x, PyObject* given) {
   for (Py_ssize_t i = 0; i < n; ++i) {
     used += dims_used(PyTuple_GET_ITEM(key, i));
   }
-  check_index(used <= x.dim(), "index: too many indices for tensor of dimension ", x.dim(), ": got ", used, ".");
+  check_index(used <= x.dim(), "index: too many indices for tensor of dimension ", x.dim(),
+              ": got ", used, ".");
   bool seen = false;
   for (Py_ssize_t i = 0; i < n; ++i) {
     PyObject* part = PyTuple_GET_ITEM(key, i);
@@ -194,11 +217,14 @@ Tensor value_tensor(const Tensor& x, PyObject* value) {
   if (is_tensor(value)) return as_tensor(value);
   Scalar number;
   if (number_from_object(value, number)) {
-    check(is_complex(x.dtype()) || !number.is_complex(), "setitem: a complex number cannot be stored in ", x, ".");
+    check(is_complex(x.dtype()) || !number.is_complex(),
+          "setitem: a complex number cannot be stored in ", x, ".");
     return scalar_tensor(number, x.dtype(), x.device());
   }
-  if (is_list_like(value) || PyObject_CheckBuffer(value)) return tensor_from_data(value, x.dtype(), x.device());
-  fail(ErrorKind::Type, "setitem: can't assign a ", Py_TYPE(value)->tp_name, " to a ", x, " tensor.");
+  if (is_list_like(value) || PyObject_CheckBuffer(value))
+    return tensor_from_data(value, x.dtype(), x.device());
+  fail(ErrorKind::Type, "setitem: can't assign a ", Py_TYPE(value)->tp_name, " to a ", x,
+       " tensor.");
 }
 
 }  // namespace
@@ -227,19 +253,24 @@ int tensor_setitem(PyObject* self, PyObject* key, PyObject* value) {
 namespace {
 
 TensorList indices_from(const char* op, nb::handle object) {
-  check_type(is_list_like(object.ptr()), op, ": expected a tuple or list of tensors as indices, got ", Py_TYPE(object.ptr())->tp_name, ".");
+  check_type(is_list_like(object.ptr()), op,
+             ": expected a tuple or list of tensors as indices, got ",
+             Py_TYPE(object.ptr())->tp_name, ".");
   TensorList indices;
   for (nb::handle item : object) {
-    check_type(item.is_none() || is_tensor(item.ptr()), op, ": expected tensors or None as indices, got ", Py_TYPE(item.ptr())->tp_name, ".");
+    check_type(item.is_none() || is_tensor(item.ptr()), op,
+               ": expected tensors or None as indices, got ", Py_TYPE(item.ptr())->tp_name, ".");
     indices.push_back(item.is_none() ? Tensor() : as_tensor(item.ptr()));
   }
   return indices;
 }
 
 // scatter's older reduce= argument: 'add' or 'multiply'.
-Tensor scatter_with(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src, const std::optional<std::string>& reduce) {
+Tensor scatter_with(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src,
+                    const std::optional<std::string>& reduce) {
   if (!reduce) return scatter(x, dim, index, src);
-  check(*reduce == "add" || *reduce == "multiply", "scatter: reduce argument must be either add or multiply, got ", *reduce, ".");
+  check(*reduce == "add" || *reduce == "multiply",
+        "scatter: reduce argument must be either add or multiply, got ", *reduce, ".");
   Tensor from = src->is_wrapped_number ? expand(to_dtype(src, x.dtype()), index.sizes()) : src;
   return scatter_reduce(x, dim, index, from, *reduce == "add" ? "sum" : "prod");
 }
@@ -253,102 +284,176 @@ nb::object nonzero_as(const Tensor& x, bool as_tuple) {
 }  // namespace
 
 void bind_indexing(nb::module_& m) {
-  m.def("index_select", [](const Tensor& x, int64_t dim, const Tensor& index, const Out& out) { return into_out("index_select", index_select(x, dim, index), out.value_or(Tensor())); },
-        "input"_a, "dim"_a, "index"_a, nb::kw_only(), "out"_a.none() = nb::none(), R"(The entries ``index`` along a dimension, a copy.
+  m.def(
+      "index_select",
+      [](const Tensor& x, int64_t dim, const Tensor& index, const Out& out) {
+        return into_out("index_select", index_select(x, dim, index), out.value_or(Tensor()));
+      },
+      "input"_a, "dim"_a, "index"_a, nb::kw_only(), "out"_a.none() = nb::none(),
+      R"(The entries ``index`` along a dimension, a copy.
 
 Example:
     >>> facula.tensor([10, 20, 30]).index_select(0, facula.tensor([2, 0]))
     tensor([30, 10]))");
   def_method("index_select", &index_select, "dim"_a, "index"_a);
-  m.def("gather", [](const Tensor& x, int64_t dim, const Tensor& index, bool, const Out& out) { return into_out("gather", gather(x, dim, index), out.value_or(Tensor())); },
-        "input"_a, "dim"_a, "index"_a, nb::kw_only(), "sparse_grad"_a = false, "out"_a.none() = nb::none(), R"(Picks along a dimension: ``out[i][j] = input[index[i][j]][j]`` for dim 0.
+  m.def(
+      "gather",
+      [](const Tensor& x, int64_t dim, const Tensor& index, bool, const Out& out) {
+        return into_out("gather", gather(x, dim, index), out.value_or(Tensor()));
+      },
+      "input"_a, "dim"_a, "index"_a, nb::kw_only(), "sparse_grad"_a = false,
+      "out"_a.none() = nb::none(),
+      R"(Picks along a dimension: ``out[i][j] = input[index[i][j]][j]`` for dim 0.
 
 Example:
     >>> facula.tensor([[1, 2], [3, 4]]).gather(1, facula.tensor([[0], [1]]))
     tensor([[1],
             [4]]))");
-  def_method("gather", [](const Tensor& x, int64_t dim, const Tensor& index, bool) { return gather(x, dim, index); }, "dim"_a, "index"_a, nb::kw_only(), "sparse_grad"_a = false);
+  def_method(
+      "gather",
+      [](const Tensor& x, int64_t dim, const Tensor& index, bool) { return gather(x, dim, index); },
+      "dim"_a, "index"_a, nb::kw_only(), "sparse_grad"_a = false);
 
   // Each writes to places given by an index: a function, a method, and the in-place method.
-#define DEF_WRITER(name, signature, call, ...)                                                                                  \
-  def_op(m, name, [] signature { return call(x); }, __VA_ARGS__);                                                              \
-  def_method(name "_", [] signature { Tensor self = x; return in_place(name "_", self, [&](const Tensor& x) { return call(x); }); }, __VA_ARGS__);
+#define DEF_WRITER(name, signature, call, ...)                                     \
+  def_op(                                                                          \
+      m, name, [] signature { return call(x); }, __VA_ARGS__);                     \
+  def_method(                                                                      \
+      name "_",                                                                    \
+      [] signature {                                                               \
+        Tensor self = x;                                                           \
+        return in_place(name "_", self, [&](const Tensor& x) { return call(x); }); \
+      },                                                                           \
+      __VA_ARGS__);
 #define CALL(x) index_add(x, dim, index, source, alpha)
-  DEF_WRITER("index_add", (const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha), CALL, "dim"_a, "index"_a, "source"_a, nb::kw_only(), "alpha"_a = Scalar(1),
-             "Adds ``alpha * source`` to the entries ``index`` along a dimension.")
+  DEF_WRITER(
+      "index_add",
+      (const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha), CALL,
+      "dim"_a, "index"_a, "source"_a, nb::kw_only(), "alpha"_a = Scalar(1),
+      "Adds ``alpha * source`` to the entries ``index`` along a dimension.")
 #undef CALL
 #define CALL(x) index_copy(x, dim, index, source)
-  DEF_WRITER("index_copy", (const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source), CALL, "dim"_a, "index"_a, "source"_a,
-             "Copies source to the entries ``index`` along a dimension.")
+  DEF_WRITER(
+      "index_copy", (const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source), CALL,
+      "dim"_a, "index"_a, "source"_a, "Copies source to the entries ``index`` along a dimension.")
 #undef CALL
 #define CALL(x) index_fill(x, dim, index, value)
-  DEF_WRITER("index_fill", (const Tensor& x, int64_t dim, const Tensor& index, const Operand& value), CALL, "dim"_a, "index"_a, "value"_a,
+  DEF_WRITER("index_fill",
+             (const Tensor& x, int64_t dim, const Tensor& index, const Operand& value), CALL,
+             "dim"_a, "index"_a, "value"_a,
              "Fills the entries ``index`` along a dimension with one value.")
 #undef CALL
 #define CALL(x) scatter_with(x, dim, index, src, reduce)
-  DEF_WRITER("scatter", (const Tensor& x, int64_t dim, const Tensor& index, const Operand& src, const std::optional<std::string>& reduce), CALL, "dim"_a, "index"_a, "src"_a, nb::kw_only(),
-             "reduce"_a.none() = nb::none(), R"(Writes along a dimension: ``out[index[i][j]][j] = src[i][j]`` for dim 0.
+  DEF_WRITER("scatter",
+             (const Tensor& x, int64_t dim, const Tensor& index, const Operand& src,
+              const std::optional<std::string>& reduce),
+             CALL, "dim"_a, "index"_a, "src"_a, nb::kw_only(), "reduce"_a.none() = nb::none(),
+             R"(Writes along a dimension: ``out[index[i][j]][j] = src[i][j]`` for dim 0.
 
 Example:
     >>> facula.zeros(3).scatter(0, facula.tensor([2, 0]), facula.tensor([1., 2.]))
     tensor([2., 0., 1.]))")
-  DEF_WRITER("scatter", (const Tensor& x, int64_t dim, const Tensor& index, const Operand& src, const std::optional<std::string>& reduce), CALL, "dim"_a, "index"_a, nb::kw_only(), "value"_a,
-             "reduce"_a.none() = nb::none())
+  DEF_WRITER("scatter",
+             (const Tensor& x, int64_t dim, const Tensor& index, const Operand& src,
+              const std::optional<std::string>& reduce),
+             CALL, "dim"_a, "index"_a, nb::kw_only(), "value"_a, "reduce"_a.none() = nb::none())
 #undef CALL
 #define CALL(x) scatter_add(x, dim, index, src)
-  DEF_WRITER("scatter_add", (const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src), CALL, "dim"_a, "index"_a, "src"_a, R"(Adds along a dimension: ``out[index[i][j]][j] += src[i][j]`` for dim 0.
+  DEF_WRITER("scatter_add", (const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src),
+             CALL, "dim"_a, "index"_a, "src"_a,
+             R"(Adds along a dimension: ``out[index[i][j]][j] += src[i][j]`` for dim 0.
 
 Example:
     >>> facula.zeros(2).scatter_add(0, facula.tensor([0, 0, 1]), facula.ones(3))
     tensor([2., 1.]))")
 #undef CALL
 #define CALL(x) scatter_reduce(x, dim, index, src, reduce, include_self)
-  DEF_WRITER("scatter_reduce", (const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src, const std::string& reduce, bool include_self), CALL, "dim"_a, "index"_a, "src"_a, "reduce"_a, nb::kw_only(),
-             "include_self"_a = true, "Reduces src into the places ``index``: sum, prod, mean, amax or amin.")
+  DEF_WRITER("scatter_reduce",
+             (const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src,
+              const std::string& reduce, bool include_self),
+             CALL, "dim"_a, "index"_a, "src"_a, "reduce"_a, nb::kw_only(), "include_self"_a = true,
+             "Reduces src into the places ``index``: sum, prod, mean, amax or amin.")
 #undef CALL
 #define CALL(x) masked_fill(x, mask, value)
-  DEF_WRITER("masked_fill", (const Tensor& x, const Tensor& mask, const Operand& value), CALL, "mask"_a, "value"_a, R"(One value where the mask is true.
+  DEF_WRITER("masked_fill", (const Tensor& x, const Tensor& mask, const Operand& value), CALL,
+             "mask"_a, "value"_a, R"(One value where the mask is true.
 
 Example:
     >>> facula.tensor([1, 2]).masked_fill(facula.tensor([True, False]), 0)
     tensor([0, 2]))")
 #undef CALL
 #define CALL(x) masked_scatter(x, mask, source)
-  DEF_WRITER("masked_scatter", (const Tensor& x, const Tensor& mask, const Tensor& source), CALL, "mask"_a, "source"_a, "The elements of source, in order, where the mask is true.")
+  DEF_WRITER("masked_scatter", (const Tensor& x, const Tensor& mask, const Tensor& source), CALL,
+             "mask"_a, "source"_a, "The elements of source, in order, where the mask is true.")
 #undef CALL
 #define CALL(x) put(x, index, source, accumulate)
-  DEF_WRITER("put", (const Tensor& x, const Tensor& index, const Tensor& source, bool accumulate), CALL, "index"_a, "source"_a, "accumulate"_a = false,
+  DEF_WRITER("put", (const Tensor& x, const Tensor& index, const Tensor& source, bool accumulate),
+             CALL, "index"_a, "source"_a, "accumulate"_a = false,
              "Writes source to places of the flattened tensor.")
 #undef CALL
 #undef DEF_WRITER
 
-  def_op(m, "index_put", [](const Tensor& x, nb::handle indices, const Tensor& values, bool accumulate) { return index_put(x, indices_from("index_put", indices), values, accumulate); },
-         "indices"_a, "values"_a, "accumulate"_a = false, "``x[indices] = values`` on a copy; adds where accumulate.");
-  m.def("index_put_", [](Tensor x, nb::handle indices, const Tensor& values, bool accumulate) { return index_put_(x, indices_from("index_put_", indices), values, accumulate); }, "input"_a,
-        "indices"_a, "values"_a, "accumulate"_a = false);
-  def_method("index_put_", [](Tensor x, nb::handle indices, const Tensor& values, bool accumulate) { return index_put_(x, indices_from("index_put_", indices), values, accumulate); },
-             "indices"_a, "values"_a, "accumulate"_a = false);
+  def_op(
+      m, "index_put",
+      [](const Tensor& x, nb::handle indices, const Tensor& values, bool accumulate) {
+        return index_put(x, indices_from("index_put", indices), values, accumulate);
+      },
+      "indices"_a, "values"_a, "accumulate"_a = false,
+      "``x[indices] = values`` on a copy; adds where accumulate.");
+  m.def(
+      "index_put_",
+      [](Tensor x, nb::handle indices, const Tensor& values, bool accumulate) {
+        return index_put_(x, indices_from("index_put_", indices), values, accumulate);
+      },
+      "input"_a, "indices"_a, "values"_a, "accumulate"_a = false);
+  def_method(
+      "index_put_",
+      [](Tensor x, nb::handle indices, const Tensor& values, bool accumulate) {
+        return index_put_(x, indices_from("index_put_", indices), values, accumulate);
+      },
+      "indices"_a, "values"_a, "accumulate"_a = false);
 
-  m.def("masked_select", [](const Tensor& x, const Tensor& mask, const Out& out) { return into_out("masked_select", masked_select(x, mask), out.value_or(Tensor())); }, "input"_a, "mask"_a, nb::kw_only(),
-        "out"_a.none() = nb::none(), R"(The elements where the mask is true, as a 1-d tensor.
+  m.def(
+      "masked_select",
+      [](const Tensor& x, const Tensor& mask, const Out& out) {
+        return into_out("masked_select", masked_select(x, mask), out.value_or(Tensor()));
+      },
+      "input"_a, "mask"_a, nb::kw_only(), "out"_a.none() = nb::none(),
+      R"(The elements where the mask is true, as a 1-d tensor.
 
 Example:
     >>> facula.tensor([1, 2, 3]).masked_select(facula.tensor([True, False, True]))
     tensor([1, 3]))");
   def_method("masked_select", &masked_select, "mask"_a);
-  m.def("take", [](const Tensor& x, const Tensor& index, const Out& out) { return into_out("take", take(x, index), out.value_or(Tensor())); }, "input"_a, "index"_a, nb::kw_only(),
-        "out"_a.none() = nb::none(), "Elements of the flattened tensor.");
+  m.def(
+      "take",
+      [](const Tensor& x, const Tensor& index, const Out& out) {
+        return into_out("take", take(x, index), out.value_or(Tensor()));
+      },
+      "input"_a, "index"_a, nb::kw_only(), "out"_a.none() = nb::none(),
+      "Elements of the flattened tensor.");
   def_method("take", &take, "index"_a);
   auto take_along = [](const Tensor& x, const Tensor& indices, std::optional<int64_t> dim) {
-    return dim ? take_along_dim(x, indices, *dim) : take_along_dim(reshape(x, {-1}), reshape(indices, {-1}), 0);
+    return dim ? take_along_dim(x, indices, *dim)
+               : take_along_dim(reshape(x, {-1}), reshape(indices, {-1}), 0);
   };
-  m.def("take_along_dim", [take_along](const Tensor& x, const Tensor& indices, std::optional<int64_t> dim, const Out& out) { return into_out("take_along_dim", take_along(x, indices, dim), out.value_or(Tensor())); },
-        "input"_a, "indices"_a, "dim"_a.none() = nb::none(), nb::kw_only(), "out"_a.none() = nb::none(), "As gather, with broadcasting.");
+  m.def(
+      "take_along_dim",
+      [take_along](const Tensor& x, const Tensor& indices, std::optional<int64_t> dim,
+                   const Out& out) {
+        return into_out("take_along_dim", take_along(x, indices, dim), out.value_or(Tensor()));
+      },
+      "input"_a, "indices"_a, "dim"_a.none() = nb::none(), nb::kw_only(),
+      "out"_a.none() = nb::none(), "As gather, with broadcasting.");
   def_method("take_along_dim", take_along, "indices"_a, "dim"_a.none() = nb::none());
-  m.def("nonzero", [](const Tensor& x, const Out& out, bool as_tuple) -> nb::object {
-    if (out) return nb::steal(wrap(into_out("nonzero", nonzero(x), *out)));
-    return nonzero_as(x, as_tuple);
-  }, "input"_a, nb::kw_only(), "out"_a.none() = nb::none(), "as_tuple"_a = false, R"(The positions of elements that are not zero, one row each.
+  m.def(
+      "nonzero",
+      [](const Tensor& x, const Out& out, bool as_tuple) -> nb::object {
+        if (out) return nb::steal(wrap(into_out("nonzero", nonzero(x), *out)));
+        return nonzero_as(x, as_tuple);
+      },
+      "input"_a, nb::kw_only(), "out"_a.none() = nb::none(), "as_tuple"_a = false,
+      R"(The positions of elements that are not zero, one row each.
 
 Example:
     >>> facula.tensor([0, 1, 1]).nonzero()
@@ -356,7 +461,8 @@ Example:
             [2]]))");
   def_method("nonzero", &nonzero_as, nb::kw_only(), "as_tuple"_a = false);
   def_op(m, "argwhere", &nonzero, "The positions of elements that are not zero, one row each.");
-  m.def("where", [](const Tensor& condition) { return nonzero_as(condition, true); }, "condition"_a);
+  m.def(
+      "where", [](const Tensor& condition) { return nonzero_as(condition, true); }, "condition"_a);
   m.def("_one_hot", &one_hot, "tensor"_a, "num_classes"_a = -1);
 }
 

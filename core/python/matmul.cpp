@@ -13,19 +13,34 @@ using Product = Tensor (*)(const Tensor&, const Tensor&);
 using AddProduct = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, Scalar, Scalar);
 
 void def_product(nb::module_& m, const char* name, Product f, const char* second, const char* doc) {
-  m.def(name, [name, f](const Tensor& a, const Tensor& b, const Out& out) { return into_out(name, f(a, b), out.value_or(Tensor())); }, "input"_a, nb::arg(second), nb::kw_only(),
-        "out"_a.none() = nb::none(), doc);
+  m.def(
+      name,
+      [name, f](const Tensor& a, const Tensor& b, const Out& out) {
+        return into_out(name, f(a, b), out.value_or(Tensor()));
+      },
+      "input"_a, nb::arg(second), nb::kw_only(), "out"_a.none() = nb::none(), doc);
   def_method(name, f, nb::arg(second), doc);
 }
 
 // beta * input + alpha * a @ b
-void def_add_product(nb::module_& m, const char* name, AddProduct f, const char* a_name, const char* b_name, const char* doc) {
-  m.def(name, [name, f](const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha, const Out& out) { return into_out(name, f(c, a, b, beta, alpha), out.value_or(Tensor())); },
-        "input"_a, nb::arg(a_name), nb::arg(b_name), nb::kw_only(), "beta"_a = Scalar(1), "alpha"_a = Scalar(1), "out"_a.none() = nb::none(), doc);
-  def_method(name, f, nb::arg(a_name), nb::arg(b_name), nb::kw_only(), "beta"_a = Scalar(1), "alpha"_a = Scalar(1), doc);
+void def_add_product(nb::module_& m, const char* name, AddProduct f, const char* a_name,
+                     const char* b_name, const char* doc) {
+  m.def(
+      name,
+      [name, f](const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha,
+                const Out& out) {
+        return into_out(name, f(c, a, b, beta, alpha), out.value_or(Tensor()));
+      },
+      "input"_a, nb::arg(a_name), nb::arg(b_name), nb::kw_only(), "beta"_a = Scalar(1),
+      "alpha"_a = Scalar(1), "out"_a.none() = nb::none(), doc);
+  def_method(name, f, nb::arg(a_name), nb::arg(b_name), nb::kw_only(), "beta"_a = Scalar(1),
+             "alpha"_a = Scalar(1), doc);
   def_method((*new std::string(std::string(name) + "_")).c_str(),
-             [name, f](Tensor c, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha) { return in_place(name, c, [&](const Tensor& x) { return f(x, a, b, beta, alpha); }); },
-             nb::arg(a_name), nb::arg(b_name), nb::kw_only(), "beta"_a = Scalar(1), "alpha"_a = Scalar(1));
+             [name, f](Tensor c, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha) {
+               return in_place(name, c, [&](const Tensor& x) { return f(x, a, b, beta, alpha); });
+             },
+             nb::arg(a_name), nb::arg(b_name), nb::kw_only(), "beta"_a = Scalar(1),
+             "alpha"_a = Scalar(1));
 }
 
 }  // namespace
@@ -37,7 +52,8 @@ Example:
     >>> facula.mm(facula.ones(2, 3), facula.ones(3, 1))
     tensor([[3.],
             [3.]]))");
-  def_product(m, "bmm", bmm, "mat2", R"(The products of two batches of matrices, (b, m, k) and (b, k, n).
+  def_product(m, "bmm", bmm, "mat2",
+              R"(The products of two batches of matrices, (b, m, k) and (b, k, n).
 
 Example:
     >>> facula.bmm(facula.ones(4, 2, 3), facula.ones(4, 3, 5)).shape
@@ -59,17 +75,22 @@ Example:
     >>> facula.outer(facula.tensor([1, 2]), facula.tensor([3, 4]))
     tensor([[3, 4],
             [6, 8]]))");
-  def_product(m, "matmul", matmul, "other", R"(The matrix product by the number of dimensions: vectors, matrices, broadcast batches of matrices.
+  def_product(
+      m, "matmul", matmul, "other",
+      R"(The matrix product by the number of dimensions: vectors, matrices, broadcast batches of matrices.
 
 Example:
     >>> facula.matmul(facula.ones(5, 2, 3), facula.ones(3)).shape
     torch.Size([5, 2]))");
-  def_add_product(m, "addmm", addmm, "mat1", "mat2", R"(``beta * input + alpha * mat1 @ mat2``; input broadcasts to the product's shape.
+  def_add_product(
+      m, "addmm", addmm, "mat1", "mat2",
+      R"(``beta * input + alpha * mat1 @ mat2``; input broadcasts to the product's shape.
 
 Example:
     >>> facula.addmm(facula.ones(1), facula.ones(1, 2), facula.ones(2, 1))
     tensor([[3.]]))");
-  def_add_product(m, "baddbmm", baddbmm, "batch1", "batch2", "``beta * input + alpha * batch1 @ batch2`` for batches of matrices.");
+  def_add_product(m, "baddbmm", baddbmm, "batch1", "batch2",
+                  "``beta * input + alpha * batch1 @ batch2`` for batches of matrices.");
 }
 
 }  // namespace facula

@@ -8,7 +8,8 @@ namespace facula {
 
 namespace {
 
-// Long kernels run without the interpreter lock. A thread that does not hold it (or a process that is ending) leaves it alone.
+// Long kernels run without the interpreter lock. A thread that does not hold it (or a process that
+// is ending) leaves it alone.
 void* leave_interpreter() { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; }
 void enter_interpreter(void* state) {
   if (state) PyEval_RestoreThread(static_cast<PyThreadState*>(state));
@@ -49,11 +50,15 @@ void bind_all(nb::module_& m) {
 
 void bind_runtime(nb::module_& m) {
   m.def("get_num_threads", &get_num_threads, "The number of threads that kernels may use.");
-  m.def("set_num_threads", [](int n) {
-    check(n > 0, "set_num_threads: expects a positive integer, got ", n, ".");
-    set_num_threads(n);
-  }, "n"_a, "Sets the number of threads that kernels may use. Results do not depend on it.");
-  m.def("set_flush_denormal", &set_flush_denormal, "mode"_a, "Whether denormal numbers are treated as zero. False if the machine cannot.");
+  m.def(
+      "set_num_threads",
+      [](int n) {
+        check(n > 0, "set_num_threads: expects a positive integer, got ", n, ".");
+        set_num_threads(n);
+      },
+      "n"_a, "Sets the number of threads that kernels may use. Results do not depend on it.");
+  m.def("set_flush_denormal", &set_flush_denormal, "mode"_a,
+        "Whether denormal numbers are treated as zero. False if the machine cannot.");
   m.def("_cpu_capability", &cpu::isa_name);
   m.def("_blas_config", &blas::FACULA_BLAS(openblas_get_config));
 }

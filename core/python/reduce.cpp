@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "ops/extrema.h"
 #include "autograd/node.h"
+#include "ops/extrema.h"
 #include "python/reduce_args.h"
 
 namespace facula {
@@ -17,27 +17,44 @@ const Dims& dims_of(const OptionalDims& dims) {
   return dims ? *dims : all;
 }
 
-// f(x, dims, keepdim, dtype): the function with out=, which PyTorch's sum takes only together with dim, and the method.
+// f(x, dims, keepdim, dtype): the function with out=, which PyTorch's sum takes only together with
+// dim, and the method.
 template <Tensor (*f)(const Tensor&, const Dims&, bool, OptionalDType), bool kOutNeedsDim = false>
 void def_typed_reduction(nb::module_& m, const char* name, const char* doc) {
-  m.def(name, [name](const Tensor& x, const OptionalDims& dim, bool keepdim, OptionalDType dtype, const Out& out) {
-    check_type(!kOutNeedsDim || dim || !out, name, ": out= is only taken together with dim.");
-    return into_out(name, f(x, dims_of(dim), keepdim, dtype), out_of(out));
-  }, "input"_a, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(), "dtype"_a.none() = nb::none(),
-        "out"_a.none() = nb::none(), doc);
-  def_method(name, [](const Tensor& x, const OptionalDims& dim, bool keepdim, OptionalDType dtype) {
-    return f(x, dims_of(dim), keepdim, dtype);
-  }, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(), "dtype"_a.none() = nb::none(), doc);
+  m.def(
+      name,
+      [name](const Tensor& x, const OptionalDims& dim, bool keepdim, OptionalDType dtype,
+             const Out& out) {
+        check_type(!kOutNeedsDim || dim || !out, name, ": out= is only taken together with dim.");
+        return into_out(name, f(x, dims_of(dim), keepdim, dtype), out_of(out));
+      },
+      "input"_a, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(),
+      "dtype"_a.none() = nb::none(), "out"_a.none() = nb::none(), doc);
+  def_method(
+      name,
+      [](const Tensor& x, const OptionalDims& dim, bool keepdim, OptionalDType dtype) {
+        return f(x, dims_of(dim), keepdim, dtype);
+      },
+      "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(),
+      "dtype"_a.none() = nb::none(), doc);
 }
 
 // f(x, dims, keepdim).
 template <Tensor (*f)(const Tensor&, const Dims&, bool)>
 void def_reduction(nb::module_& m, const char* name, const char* doc) {
-  m.def(name, [name](const Tensor& x, const OptionalDims& dim, bool keepdim, const Out& out) {
-    return into_exact_out(name, f(x, dims_of(dim), keepdim), out_of(out));
-  }, "input"_a, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(), "out"_a.none() = nb::none(), doc);
-  def_method(name, [](const Tensor& x, const OptionalDims& dim, bool keepdim) { return f(x, dims_of(dim), keepdim); },
-             "dim"_a.none() = nb::none(), "keepdim"_a = false, doc);
+  m.def(
+      name,
+      [name](const Tensor& x, const OptionalDims& dim, bool keepdim, const Out& out) {
+        return into_exact_out(name, f(x, dims_of(dim), keepdim), out_of(out));
+      },
+      "input"_a, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(),
+      "out"_a.none() = nb::none(), doc);
+  def_method(
+      name,
+      [](const Tensor& x, const OptionalDims& dim, bool keepdim) {
+        return f(x, dims_of(dim), keepdim);
+      },
+      "dim"_a.none() = nb::none(), "keepdim"_a = false, doc);
 }
 
 // any and all: no dimensions, given as (), leave every element a reduction of its own.
@@ -49,33 +66,60 @@ Tensor truth(const Tensor& x, const OptionalDims& dim, bool keepdim) {
 }
 template <Tensor (*f)(const Tensor&, const Dims&, bool)>
 void def_truth(nb::module_& m, const char* name, const char* doc) {
-  m.def(name, [name](const Tensor& x, const OptionalDims& dim, bool keepdim, const Out& out) {
-    return into_exact_out(name, truth<f>(x, dim, keepdim), out_of(out));
-  }, "input"_a, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(), "out"_a.none() = nb::none(), doc);
+  m.def(
+      name,
+      [name](const Tensor& x, const OptionalDims& dim, bool keepdim, const Out& out) {
+        return into_exact_out(name, truth<f>(x, dim, keepdim), out_of(out));
+      },
+      "input"_a, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(),
+      "out"_a.none() = nb::none(), doc);
   def_method(name, truth<f>, "dim"_a.none() = nb::none(), "keepdim"_a = false, doc);
 }
 
 // max and min: of all elements, along a dimension, or of two tensors.
-template <Tensor (*full)(const Tensor&), ValuesAndIndices (*along)(const Tensor&, int64_t, bool), Tensor (*binary)(const Tensor&, const Tensor&)>
+template <Tensor (*full)(const Tensor&), ValuesAndIndices (*along)(const Tensor&, int64_t, bool),
+          Tensor (*binary)(const Tensor&, const Tensor&)>
 void def_extremum(nb::module_& m, const char* name, const char* doc) {
-  m.def(name, [name](const Tensor& x, const Out& out) { return into_out(name, full(x), out_of(out)); }, "input"_a, nb::kw_only(),
-        "out"_a.none() = nb::none(), doc);
-  m.def(name, [name](const Tensor& x, int64_t dim, bool keepdim, const OutPair& out) { return pair_result(name, along(x, dim, keepdim), out); },
-        "input"_a, "dim"_a, "keepdim"_a = false, nb::kw_only(), "out"_a.none() = nb::none(), doc);
-  m.def(name, [name](const Tensor& x, const Tensor& other, const Out& out) { return into_out(name, binary(x, other), out_of(out)); },
-        "input"_a, "other"_a, nb::kw_only(), "out"_a.none() = nb::none(), doc);
-  def_method(name, [](const Tensor& x) { return full(x); }, doc);
-  def_method(name, [name](const Tensor& x, int64_t dim, bool keepdim) { return pair_result(name, along(x, dim, keepdim)); }, "dim"_a,
-             "keepdim"_a = false, doc);
-  def_method(name, [](const Tensor& x, const Tensor& other) { return binary(x, other); }, "other"_a, doc);
+  m.def(
+      name,
+      [name](const Tensor& x, const Out& out) { return into_out(name, full(x), out_of(out)); },
+      "input"_a, nb::kw_only(), "out"_a.none() = nb::none(), doc);
+  m.def(
+      name,
+      [name](const Tensor& x, int64_t dim, bool keepdim, const OutPair& out) {
+        return pair_result(name, along(x, dim, keepdim), out);
+      },
+      "input"_a, "dim"_a, "keepdim"_a = false, nb::kw_only(), "out"_a.none() = nb::none(), doc);
+  m.def(
+      name,
+      [name](const Tensor& x, const Tensor& other, const Out& out) {
+        return into_out(name, binary(x, other), out_of(out));
+      },
+      "input"_a, "other"_a, nb::kw_only(), "out"_a.none() = nb::none(), doc);
+  def_method(
+      name, [](const Tensor& x) { return full(x); }, doc);
+  def_method(
+      name,
+      [name](const Tensor& x, int64_t dim, bool keepdim) {
+        return pair_result(name, along(x, dim, keepdim));
+      },
+      "dim"_a, "keepdim"_a = false, doc);
+  def_method(
+      name, [](const Tensor& x, const Tensor& other) { return binary(x, other); }, "other"_a, doc);
 }
 
 template <Tensor (*f)(const Tensor&, OptionalDim, bool)>
 void def_arg(nb::module_& m, const char* name, const char* doc) {
-  m.def(name, [name](const Tensor& x, OptionalDim dim, bool keepdim, const Out& out) { return into_exact_out(name, f(x, dim, keepdim), out_of(out)); },
-        "input"_a, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(), "out"_a.none() = nb::none(), doc);
-  def_method(name, [](const Tensor& x, OptionalDim dim, bool keepdim) { return f(x, dim, keepdim); }, "dim"_a.none() = nb::none(),
-             "keepdim"_a = false, doc);
+  m.def(
+      name,
+      [name](const Tensor& x, OptionalDim dim, bool keepdim, const Out& out) {
+        return into_exact_out(name, f(x, dim, keepdim), out_of(out));
+      },
+      "input"_a, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(),
+      "out"_a.none() = nb::none(), doc);
+  def_method(
+      name, [](const Tensor& x, OptionalDim dim, bool keepdim) { return f(x, dim, keepdim); },
+      "dim"_a.none() = nb::none(), "keepdim"_a = false, doc);
 }
 
 // ---- var and std: (unbiased), (dim, unbiased, keepdim) or (dim, *, correction, keepdim)
@@ -85,14 +129,17 @@ struct SpreadArgs {
   double correction;
 };
 
-SpreadArgs spread_args(const char* op, nb::handle dim, std::optional<bool> unbiased, const std::optional<Scalar>& correction) {
+SpreadArgs spread_args(const char* op, nb::handle dim, std::optional<bool> unbiased,
+                       const std::optional<Scalar>& correction) {
   check_type(!unbiased || !correction, op, ": takes unbiased or correction, not both.");
   SpreadArgs args = {{}, correction ? correction->to_double() : 1};
   if (PyBool_Check(dim.ptr())) {
-    check_type(!unbiased && !correction, op, ": dim must be an int or a tuple of ints, got a bool.");
+    check_type(!unbiased && !correction, op,
+               ": dim must be an int or a tuple of ints, got a bool.");
     unbiased = dim.ptr() == Py_True;
   } else if (!dim.is_none()) {
-    check_type(nb::try_cast(dim, args.dims), op, ": dim must be an int or a tuple of ints, got ", nb::repr(dim).c_str(), ".");
+    check_type(nb::try_cast(dim, args.dims), op, ": dim must be an int or a tuple of ints, got ",
+               nb::repr(dim).c_str(), ".");
   }
   if (unbiased) args.correction = *unbiased ? 1 : 0;
   return args;
@@ -100,25 +147,34 @@ SpreadArgs spread_args(const char* op, nb::handle dim, std::optional<bool> unbia
 
 template <Tensor (*f)(const Tensor&, const Dims&, double, bool)>
 void def_spread(nb::module_& m, const char* name, const char* doc) {
-  auto compute = [name](const Tensor& x, nb::handle dim, std::optional<bool> unbiased, bool keepdim, const std::optional<Scalar>& correction) {
+  auto compute = [name](const Tensor& x, nb::handle dim, std::optional<bool> unbiased, bool keepdim,
+                        const std::optional<Scalar>& correction) {
     SpreadArgs args = spread_args(name, dim, unbiased, correction);
     return f(x, args.dims, args.correction, keepdim);
   };
-  m.def(name, [=](const Tensor& x, nb::handle dim, std::optional<bool> unbiased, bool keepdim, const std::optional<Scalar>& correction, const Out& out) {
-    return into_out(name, compute(x, dim, unbiased, keepdim, correction), out_of(out));
-  }, "input"_a, "dim"_a.none() = nb::none(), "unbiased"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(),
-        "correction"_a.none() = nb::none(), "out"_a.none() = nb::none(), doc);
-  def_method(name, compute, "dim"_a.none() = nb::none(), "unbiased"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(),
-             "correction"_a.none() = nb::none(), doc);
+  m.def(
+      name,
+      [=](const Tensor& x, nb::handle dim, std::optional<bool> unbiased, bool keepdim,
+          const std::optional<Scalar>& correction, const Out& out) {
+        return into_out(name, compute(x, dim, unbiased, keepdim, correction), out_of(out));
+      },
+      "input"_a, "dim"_a.none() = nb::none(), "unbiased"_a.none() = nb::none(), "keepdim"_a = false,
+      nb::kw_only(), "correction"_a.none() = nb::none(), "out"_a.none() = nb::none(), doc);
+  def_method(name, compute, "dim"_a.none() = nb::none(), "unbiased"_a.none() = nb::none(),
+             "keepdim"_a = false, nb::kw_only(), "correction"_a.none() = nb::none(), doc);
 }
 
 template <std::pair<Tensor, Tensor> (*f)(const Tensor&, const Dims&, double, bool)>
 void def_spread_and_mean(nb::module_& m, const char* name, const char* doc) {
-  m.def(name, [name](const Tensor& x, nb::handle dim, std::optional<bool> unbiased, bool keepdim, const std::optional<Scalar>& correction) {
-    SpreadArgs args = spread_args(name, dim, unbiased, correction);
-    return f(x, args.dims, args.correction, keepdim);
-  }, "input"_a, "dim"_a.none() = nb::none(), "unbiased"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(),
-        "correction"_a.none() = nb::none(), doc);
+  m.def(
+      name,
+      [name](const Tensor& x, nb::handle dim, std::optional<bool> unbiased, bool keepdim,
+             const std::optional<Scalar>& correction) {
+        SpreadArgs args = spread_args(name, dim, unbiased, correction);
+        return f(x, args.dims, args.correction, keepdim);
+      },
+      "input"_a, "dim"_a.none() = nb::none(), "unbiased"_a.none() = nb::none(), "keepdim"_a = false,
+      nb::kw_only(), "correction"_a.none() = nb::none(), doc);
 }
 
 // ---- norm
@@ -128,21 +184,27 @@ double norm_order(nb::handle p) {
   if (p.is_none()) return 2;
   if (nb::isinstance<nb::str>(p)) {
     std::string name = nb::cast<std::string>(p);
-    check_not_implemented(name != "nuc", "norm: the nuclear norm needs singular values, which are not available yet.");
-    check(name == "fro", "norm: order '", name, "' is not supported: expected a number, 'fro' or 'nuc'.");
+    check_not_implemented(
+        name != "nuc",
+        "norm: the nuclear norm needs singular values, which are not available yet.");
+    check(name == "fro", "norm: order '", name,
+          "' is not supported: expected a number, 'fro' or 'nuc'.");
     return 2;
   }
   Scalar number;
-  check_type(scalar_from_object(p.ptr(), number) && !number.is_complex(), "norm: p must be a number, 'fro' or 'nuc', got ", nb::repr(p).c_str(), ".");
+  check_type(scalar_from_object(p.ptr(), number) && !number.is_complex(),
+             "norm: p must be a number, 'fro' or 'nuc', got ", nb::repr(p).c_str(), ".");
   return number.to_double();
 }
 
-Tensor norm(const Tensor& x, nb::handle p, const OptionalDims& dim, bool keepdim, OptionalDType dtype) {
+Tensor norm(const Tensor& x, nb::handle p, const OptionalDims& dim, bool keepdim,
+            OptionalDType dtype) {
   return vector_norm(x, norm_order(p), dims_of(dim), keepdim, dtype);
 }
 
 void bind_norms(nb::module_& m) {
-  constexpr const char* norm_doc = R"(The ``p``-norm of all elements, or along dimensions, taken as one vector.
+  constexpr const char* norm_doc =
+      R"(The ``p``-norm of all elements, or along dimensions, taken as one vector.
 
 Args:
     input: the elements, floating point or complex.
@@ -156,15 +218,26 @@ Example:
     >>> facula.norm(facula.tensor([3.0, 4.0]))
     tensor(5.)
 )";
-  m.def("norm", [](const Tensor& x, nb::handle p, const OptionalDims& dim, bool keepdim, const Out& out, OptionalDType dtype) {
-    return into_out("norm", norm(x, p, dim, keepdim, dtype), out_of(out));
-  }, "input"_a, "p"_a.none() = "fro", "dim"_a.none() = nb::none(), "keepdim"_a = false, "out"_a.none() = nb::none(),
-        "dtype"_a.none() = nb::none(), norm_doc);
-  def_method("norm", norm, "p"_a.none() = "fro", "dim"_a.none() = nb::none(), "keepdim"_a = false, "dtype"_a.none() = nb::none(), norm_doc);
-  m.def("linalg_vector_norm", [](const Tensor& x, Scalar ord, const OptionalDims& dim, bool keepdim, OptionalDType dtype, const Out& out) {
-    return into_out("linalg.vector_norm", vector_norm(x, ord.to_double(), dims_of(dim), keepdim, dtype), out_of(out));
-  }, "input"_a, "ord"_a = Scalar(2), "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(), "dtype"_a.none() = nb::none(),
-        "out"_a.none() = nb::none(), "The norm of order ``ord`` of vectors: ``facula.linalg.vector_norm``.");
+  m.def(
+      "norm",
+      [](const Tensor& x, nb::handle p, const OptionalDims& dim, bool keepdim, const Out& out,
+         OptionalDType dtype) {
+        return into_out("norm", norm(x, p, dim, keepdim, dtype), out_of(out));
+      },
+      "input"_a, "p"_a.none() = "fro", "dim"_a.none() = nb::none(), "keepdim"_a = false,
+      "out"_a.none() = nb::none(), "dtype"_a.none() = nb::none(), norm_doc);
+  def_method("norm", norm, "p"_a.none() = "fro", "dim"_a.none() = nb::none(), "keepdim"_a = false,
+             "dtype"_a.none() = nb::none(), norm_doc);
+  m.def(
+      "linalg_vector_norm",
+      [](const Tensor& x, Scalar ord, const OptionalDims& dim, bool keepdim, OptionalDType dtype,
+         const Out& out) {
+        return into_out("linalg.vector_norm",
+                        vector_norm(x, ord.to_double(), dims_of(dim), keepdim, dtype), out_of(out));
+      },
+      "input"_a, "ord"_a = Scalar(2), "dim"_a.none() = nb::none(), "keepdim"_a = false,
+      nb::kw_only(), "dtype"_a.none() = nb::none(), "out"_a.none() = nb::none(),
+      "The norm of order ``ord`` of vectors: ``facula.linalg.vector_norm``.");
 }
 
 void bind_spreads(nb::module_& m) {
@@ -184,7 +257,8 @@ Example:
 )";
   def_spread<var>(m, "var", doc);
   def_spread<stddev>(m, "std", doc);
-  constexpr const char* pair_doc = R"(Spread and mean of the elements in one pass; the arguments are those of ``var``.
+  constexpr const char* pair_doc =
+      R"(Spread and mean of the elements in one pass; the arguments are those of ``var``.
 
 Example:
     >>> facula.var_mean(facula.tensor([1.0, 2.0, 3.0]))
@@ -195,7 +269,9 @@ Example:
 }
 
 void bind_extrema(nb::module_& m) {
-  def_extremum<max, max, maximum>(m, "max", R"(The largest element: of all, along a dimension with its index, or of two tensors element by element.
+  def_extremum<max, max, maximum>(
+      m, "max",
+      R"(The largest element: of all, along a dimension with its index, or of two tensors element by element.
 
 Of equal elements along a dimension the first counts; NaN is larger than everything.
 
@@ -205,7 +281,9 @@ Example:
     >>> facula.max(facula.tensor([[1.0, 3.0], [4.0, 2.0]]), dim=1).indices
     tensor([1, 0])
 )");
-  def_extremum<min, min, minimum>(m, "min", R"(The smallest element: of all, along a dimension with its index, or of two tensors element by element.
+  def_extremum<min, min, minimum>(
+      m, "min",
+      R"(The smallest element: of all, along a dimension with its index, or of two tensors element by element.
 
 Of equal elements along a dimension the first counts; NaN is smaller than everything.
 
@@ -213,40 +291,56 @@ Example:
     >>> facula.min(facula.tensor([1.0, 3.0, 2.0]))
     tensor(1.)
 )");
-  def_reduction<amax>(m, "amax", R"(The largest element of all or along dimensions; equal ones share the gradient.
+  def_reduction<amax>(
+      m, "amax", R"(The largest element of all or along dimensions; equal ones share the gradient.
 
 Example:
     >>> facula.amax(facula.tensor([[1.0, 3.0], [4.0, 2.0]]), dim=(0, 1))
     tensor(4.)
 )");
-  def_reduction<amin>(m, "amin", R"(The smallest element of all or along dimensions; equal ones share the gradient.
+  def_reduction<amin>(
+      m, "amin", R"(The smallest element of all or along dimensions; equal ones share the gradient.
 
 Example:
     >>> facula.amin(facula.tensor([[1.0, 3.0], [4.0, 2.0]]), dim=0)
     tensor([1., 2.])
 )");
-  def_arg<argmax>(m, "argmax", R"(Index of the largest element, of all (counted in order) or along a dimension; the first of equal ones.
+  def_arg<argmax>(
+      m, "argmax",
+      R"(Index of the largest element, of all (counted in order) or along a dimension; the first of equal ones.
 
 Example:
     >>> facula.argmax(facula.tensor([1.0, 3.0, 2.0]))
     tensor(1)
 )");
-  def_arg<argmin>(m, "argmin", R"(Index of the smallest element, of all (counted in order) or along a dimension; the first of equal ones.
+  def_arg<argmin>(
+      m, "argmin",
+      R"(Index of the smallest element, of all (counted in order) or along a dimension; the first of equal ones.
 
 Example:
     >>> facula.argmin(facula.tensor([2.0, 1.0, 3.0]))
     tensor(1)
 )");
-  constexpr const char* aminmax_doc = R"(The smallest and the largest element, of all or along a dimension.
+  constexpr const char* aminmax_doc =
+      R"(The smallest and the largest element, of all or along a dimension.
 
 Example:
     >>> facula.aminmax(facula.tensor([2.0, 1.0, 3.0])).max
     tensor(3.)
 )";
-  m.def("aminmax", [](const Tensor& x, OptionalDim dim, bool keepdim, const OutPair& out) { return pair_result("aminmax", aminmax(x, dim, keepdim), out); },
-        "input"_a, nb::kw_only(), "dim"_a.none() = nb::none(), "keepdim"_a = false, "out"_a.none() = nb::none(), aminmax_doc);
-  def_method("aminmax", [](const Tensor& x, OptionalDim dim, bool keepdim) { return pair_result("aminmax", aminmax(x, dim, keepdim)); },
-             nb::kw_only(), "dim"_a.none() = nb::none(), "keepdim"_a = false, aminmax_doc);
+  m.def(
+      "aminmax",
+      [](const Tensor& x, OptionalDim dim, bool keepdim, const OutPair& out) {
+        return pair_result("aminmax", aminmax(x, dim, keepdim), out);
+      },
+      "input"_a, nb::kw_only(), "dim"_a.none() = nb::none(), "keepdim"_a = false,
+      "out"_a.none() = nb::none(), aminmax_doc);
+  def_method(
+      "aminmax",
+      [](const Tensor& x, OptionalDim dim, bool keepdim) {
+        return pair_result("aminmax", aminmax(x, dim, keepdim));
+      },
+      nb::kw_only(), "dim"_a.none() = nb::none(), "keepdim"_a = false, aminmax_doc);
 }
 
 }  // namespace
@@ -278,7 +372,8 @@ Example:
     >>> facula.mean(facula.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1)
     tensor([1.5000, 3.5000])
 )");
-  def_typed_reduction<nansum>(m, "nansum", R"(Sum of the elements that are not NaN; the arguments are those of ``sum``.
+  def_typed_reduction<nansum>(
+      m, "nansum", R"(Sum of the elements that are not NaN; the arguments are those of ``sum``.
 
 Example:
     >>> facula.nansum(facula.tensor([1.0, facula.nan, 2.0]))
@@ -297,12 +392,21 @@ Example:
     >>> facula.prod(facula.tensor([2.0, 3.0]))
     tensor(6.)
 )";
-  m.def("prod", [](const Tensor& x, OptionalDim dim, bool keepdim, OptionalDType dtype, const Out& out) {
-    check_type(dim || !out, "prod: out= is only taken together with dim.");
-    return into_out("prod", prod(x, dim, keepdim, dtype), out_of(out));
-  }, "input"_a, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(), "dtype"_a.none() = nb::none(), "out"_a.none() = nb::none(), prod_doc);
-  def_method("prod", [](const Tensor& x, OptionalDim dim, bool keepdim, OptionalDType dtype) { return prod(x, dim, keepdim, dtype); },
-             "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(), "dtype"_a.none() = nb::none(), prod_doc);
+  m.def(
+      "prod",
+      [](const Tensor& x, OptionalDim dim, bool keepdim, OptionalDType dtype, const Out& out) {
+        check_type(dim || !out, "prod: out= is only taken together with dim.");
+        return into_out("prod", prod(x, dim, keepdim, dtype), out_of(out));
+      },
+      "input"_a, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(),
+      "dtype"_a.none() = nb::none(), "out"_a.none() = nb::none(), prod_doc);
+  def_method(
+      "prod",
+      [](const Tensor& x, OptionalDim dim, bool keepdim, OptionalDType dtype) {
+        return prod(x, dim, keepdim, dtype);
+      },
+      "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(),
+      "dtype"_a.none() = nb::none(), prod_doc);
   def_truth<any>(m, "any", R"(Whether any element is not zero, of all or along dimensions.
 
 Example:
@@ -315,15 +419,24 @@ Example:
     >>> facula.all(facula.tensor([1, 2, 0]))
     tensor(False)
 )");
-  constexpr const char* logsumexp_doc = R"(Logarithm of the sum of exponentials along dimensions, without overflow.
+  constexpr const char* logsumexp_doc =
+      R"(Logarithm of the sum of exponentials along dimensions, without overflow.
 
 Example:
     >>> facula.logsumexp(facula.tensor([1000.0, 1000.0]), dim=0)
     tensor(1000.6932)
 )";
-  m.def("logsumexp", [](const Tensor& x, const Dims& dim, bool keepdim, const Out& out) { return into_out("logsumexp", logsumexp(x, dim, keepdim), out_of(out)); },
-        "input"_a, "dim"_a, "keepdim"_a = false, nb::kw_only(), "out"_a.none() = nb::none(), logsumexp_doc);
-  def_method("logsumexp", [](const Tensor& x, const Dims& dim, bool keepdim) { return logsumexp(x, dim, keepdim); }, "dim"_a, "keepdim"_a = false, logsumexp_doc);
+  m.def(
+      "logsumexp",
+      [](const Tensor& x, const Dims& dim, bool keepdim, const Out& out) {
+        return into_out("logsumexp", logsumexp(x, dim, keepdim), out_of(out));
+      },
+      "input"_a, "dim"_a, "keepdim"_a = false, nb::kw_only(), "out"_a.none() = nb::none(),
+      logsumexp_doc);
+  def_method(
+      "logsumexp",
+      [](const Tensor& x, const Dims& dim, bool keepdim) { return logsumexp(x, dim, keepdim); },
+      "dim"_a, "keepdim"_a = false, logsumexp_doc);
   bind_extrema(m);
   bind_spreads(m);
   bind_norms(m);

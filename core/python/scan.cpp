@@ -11,22 +11,38 @@ namespace {
 
 template <Tensor (*f)(const Tensor&, int64_t, OptionalDType)>
 void def_scan(nb::module_& m, const char* name, const char* name_in_place, const char* doc) {
-  m.def(name, [name](const Tensor& x, int64_t dim, OptionalDType dtype, const Out& out) { return into_out(name, f(x, dim, dtype), out_of(out)); },
-        "input"_a, "dim"_a, nb::kw_only(), "dtype"_a.none() = nb::none(), "out"_a.none() = nb::none(), doc);
-  def_method(name, [](const Tensor& x, int64_t dim, OptionalDType dtype) { return f(x, dim, dtype); }, "dim"_a, nb::kw_only(),
-             "dtype"_a.none() = nb::none(), doc);
-  def_method(name_in_place, [name_in_place](Tensor x, int64_t dim, OptionalDType dtype) {
-    check(!dtype || *dtype == x.dtype(), name_in_place, ": the dtype argument must be that of the tensor, got ", dtype.value_or(x.dtype()),
-          " and ", x, ".");
-    return in_place(name_in_place, x, [&](const Tensor& t) { return f(t, dim, t.dtype()); });
-  }, "dim"_a, nb::kw_only(), "dtype"_a.none() = nb::none());
+  m.def(
+      name,
+      [name](const Tensor& x, int64_t dim, OptionalDType dtype, const Out& out) {
+        return into_out(name, f(x, dim, dtype), out_of(out));
+      },
+      "input"_a, "dim"_a, nb::kw_only(), "dtype"_a.none() = nb::none(), "out"_a.none() = nb::none(),
+      doc);
+  def_method(
+      name, [](const Tensor& x, int64_t dim, OptionalDType dtype) { return f(x, dim, dtype); },
+      "dim"_a, nb::kw_only(), "dtype"_a.none() = nb::none(), doc);
+  def_method(
+      name_in_place,
+      [name_in_place](Tensor x, int64_t dim, OptionalDType dtype) {
+        check(!dtype || *dtype == x.dtype(), name_in_place,
+              ": the dtype argument must be that of the tensor, got ", dtype.value_or(x.dtype()),
+              " and ", x, ".");
+        return in_place(name_in_place, x, [&](const Tensor& t) { return f(t, dim, t.dtype()); });
+      },
+      "dim"_a, nb::kw_only(), "dtype"_a.none() = nb::none());
 }
 
 template <std::pair<Tensor, Tensor> (*f)(const Tensor&, int64_t)>
 void def_pair_scan(nb::module_& m, const char* name, const char* doc) {
-  m.def(name, [name](const Tensor& x, int64_t dim, const OutPair& out) { return pair_result(name, f(x, dim), out); }, "input"_a, "dim"_a,
-        nb::kw_only(), "out"_a.none() = nb::none(), doc);
-  def_method(name, [name](const Tensor& x, int64_t dim) { return pair_result(name, f(x, dim)); }, "dim"_a, doc);
+  m.def(
+      name,
+      [name](const Tensor& x, int64_t dim, const OutPair& out) {
+        return pair_result(name, f(x, dim), out);
+      },
+      "input"_a, "dim"_a, nb::kw_only(), "out"_a.none() = nb::none(), doc);
+  def_method(
+      name, [name](const Tensor& x, int64_t dim) { return pair_result(name, f(x, dim)); }, "dim"_a,
+      doc);
 }
 
 }  // namespace
@@ -56,13 +72,17 @@ Example:
     >>> facula.cumprod(facula.tensor([1, 2, 3]), dim=0)
     tensor([1, 2, 6])
 )");
-  def_pair_scan<cummax>(m, "cummax", R"(Running maximum along a dimension, and where it was found: of equal elements the last counts.
+  def_pair_scan<cummax>(
+      m, "cummax",
+      R"(Running maximum along a dimension, and where it was found: of equal elements the last counts.
 
 Example:
     >>> facula.cummax(facula.tensor([1, 3, 2]), dim=0).indices
     tensor([0, 1, 1])
 )");
-  def_pair_scan<cummin>(m, "cummin", R"(Running minimum along a dimension, and where it was found: of equal elements the last counts.
+  def_pair_scan<cummin>(
+      m, "cummin",
+      R"(Running minimum along a dimension, and where it was found: of equal elements the last counts.
 
 Example:
     >>> facula.cummin(facula.tensor([3, 1, 2]), dim=0).values

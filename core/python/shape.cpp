@@ -17,18 +17,20 @@ nb::object split_by(const Tensor& x, nb::handle size, int64_t dim) {
   int64_t one;
   Dims sizes;
   if (index_from_object(size.ptr(), one)) return as_tuple(split(x, one, dim));
-  check_type(dims_from_object(size.ptr(), sizes), "split: expected an int or a sequence of ints as split_size_or_sections, got ",
+  check_type(dims_from_object(size.ptr(), sizes),
+             "split: expected an int or a sequence of ints as split_size_or_sections, got ",
              nb::repr(size).c_str(), ".");
   return as_tuple(split(x, sizes, dim));
 }
 
 // The arguments of cat and stack: a tuple or list of tensors.
 TensorList tensors_from(const char* op, nb::handle object) {
-  check_type(PyTuple_Check(object.ptr()) || PyList_Check(object.ptr()), op, ": expected a tuple or list of tensors, got ",
-             Py_TYPE(object.ptr())->tp_name, ".");
+  check_type(PyTuple_Check(object.ptr()) || PyList_Check(object.ptr()), op,
+             ": expected a tuple or list of tensors, got ", Py_TYPE(object.ptr())->tp_name, ".");
   TensorList tensors;
   for (nb::handle item : object) {
-    check_type(is_tensor(item.ptr()), op, ": expected Tensor as element ", tensors.size(), " of the list, got ", Py_TYPE(item.ptr())->tp_name, ".");
+    check_type(is_tensor(item.ptr()), op, ": expected Tensor as element ", tensors.size(),
+               " of the list, got ", Py_TYPE(item.ptr())->tp_name, ".");
     tensors.push_back(as_tensor(item.ptr()));
   }
   return tensors;
@@ -37,105 +39,171 @@ TensorList tensors_from(const char* op, nb::handle object) {
 }  // namespace
 
 void bind_shape(nb::module_& m) {
-  def_op(m, "flatten", &flatten, "start_dim"_a = 0, "end_dim"_a = -1, R"(Joins the dimensions start_dim to end_dim into one; a view where strides allow.
+  def_op(m, "flatten", &flatten, "start_dim"_a = 0, "end_dim"_a = -1,
+         R"(Joins the dimensions start_dim to end_dim into one; a view where strides allow.
 
 Example:
     >>> facula.zeros(2, 3, 4).flatten(1).shape
     torch.Size([2, 12]))");
   for (const char* name : {"movedim", "moveaxis"})
-    def_op(m, name, &movedim, "source"_a, "destination"_a, R"(A view with the dimensions ``source`` moved to the places ``destination``.
+    def_op(m, name, &movedim, "source"_a, "destination"_a,
+           R"(A view with the dimensions ``source`` moved to the places ``destination``.
 
 Example:
     >>> facula.zeros(2, 3, 4).movedim(0, -1).shape
     torch.Size([3, 4, 2]))");
-  def_op(m, "diagonal", &diagonal, "offset"_a = 0, "dim1"_a = 0, "dim2"_a = 1, R"(A view of the diagonal of dimensions dim1 and dim2, as the last dimension.
+  def_op(m, "diagonal", &diagonal, "offset"_a = 0, "dim1"_a = 0, "dim2"_a = 1,
+         R"(A view of the diagonal of dimensions dim1 and dim2, as the last dimension.
 
 Example:
     >>> facula.tensor([[1, 2], [3, 4]]).diagonal()
     tensor([1, 4]))");
-  def_method("unfold", &unfold, "dimension"_a, "size"_a, "step"_a, R"(A view of all windows of ``size`` along a dimension, ``step`` apart; windows are the last dimension.
+  def_method(
+      "unfold", &unfold, "dimension"_a, "size"_a, "step"_a,
+      R"(A view of all windows of ``size`` along a dimension, ``step`` apart; windows are the last dimension.
 
 Example:
     >>> facula.tensor([1, 2, 3, 4]).unfold(0, 2, 1)
     tensor([[1, 2],
             [2, 3],
             [3, 4]]))");
-  m.def("split", &split_by, "tensor"_a, "split_size_or_sections"_a, "dim"_a = 0, R"(Views of pieces along a dimension: all of one size, or of the sizes given.
+  m.def("split", &split_by, "tensor"_a, "split_size_or_sections"_a, "dim"_a = 0,
+        R"(Views of pieces along a dimension: all of one size, or of the sizes given.
 
 Example:
     >>> [p.tolist() for p in facula.tensor([1, 2, 3]).split(2)]
     [[1, 2], [3]])");
   def_method("split", &split_by, "split_size"_a, "dim"_a = 0);
-  def_op(m, "split_with_sizes", [](const Tensor& x, const Dims& sizes, int64_t dim) { return as_tuple(split(x, sizes, dim)); }, "split_sizes"_a, "dim"_a = 0,
-         "Views of pieces of the given sizes along a dimension.");
-  def_op(m, "chunk", [](const Tensor& x, int64_t n, int64_t dim) { return as_tuple(chunk(x, n, dim)); }, "chunks"_a, "dim"_a = 0,
-         R"(Views of ``chunks`` pieces along a dimension; the last may be smaller.
+  def_op(
+      m, "split_with_sizes",
+      [](const Tensor& x, const Dims& sizes, int64_t dim) {
+        return as_tuple(split(x, sizes, dim));
+      },
+      "split_sizes"_a, "dim"_a = 0, "Views of pieces of the given sizes along a dimension.");
+  def_op(
+      m, "chunk",
+      [](const Tensor& x, int64_t n, int64_t dim) { return as_tuple(chunk(x, n, dim)); },
+      "chunks"_a, "dim"_a = 0,
+      R"(Views of ``chunks`` pieces along a dimension; the last may be smaller.
 
 Example:
     >>> [p.tolist() for p in facula.tensor([1, 2, 3]).chunk(2)]
     [[1, 2], [3]])");
-  def_op(m, "unbind", [](const Tensor& x, int64_t dim) { return as_tuple(unbind(x, dim)); }, "dim"_a = 0, R"(Views of all slices along a dimension, which is dropped.
+  def_op(
+      m, "unbind", [](const Tensor& x, int64_t dim) { return as_tuple(unbind(x, dim)); },
+      "dim"_a = 0, R"(Views of all slices along a dimension, which is dropped.
 
 Example:
     >>> facula.tensor([[1, 2], [3, 4]]).unbind()
     (tensor([1, 2]), tensor([3, 4])))");
   for (const char* name : {"cat", "concat", "concatenate"})
-    m.def(name, [](nb::handle tensors, int64_t dim, const Out& out) { return into_out("cat", cat(tensors_from("cat", tensors), dim), out.value_or(Tensor())); },
-          "tensors"_a, "dim"_a = 0, nb::kw_only(), "out"_a.none() = nb::none(), R"(The tensors one after the other along a dimension.
+    m.def(
+        name,
+        [](nb::handle tensors, int64_t dim, const Out& out) {
+          return into_out("cat", cat(tensors_from("cat", tensors), dim), out.value_or(Tensor()));
+        },
+        "tensors"_a, "dim"_a = 0, nb::kw_only(), "out"_a.none() = nb::none(),
+        R"(The tensors one after the other along a dimension.
 
 Example:
     >>> facula.cat([facula.zeros(1), facula.ones(2)])
     tensor([0., 1., 1.]))");
-  m.def("stack", [](nb::handle tensors, int64_t dim, const Out& out) { return into_out("stack", stack(tensors_from("stack", tensors), dim), out.value_or(Tensor())); },
-        "tensors"_a, "dim"_a = 0, nb::kw_only(), "out"_a.none() = nb::none(), R"(The tensors, all of one shape, along a new dimension.
+  m.def(
+      "stack",
+      [](nb::handle tensors, int64_t dim, const Out& out) {
+        return into_out("stack", stack(tensors_from("stack", tensors), dim),
+                        out.value_or(Tensor()));
+      },
+      "tensors"_a, "dim"_a = 0, nb::kw_only(), "out"_a.none() = nb::none(),
+      R"(The tensors, all of one shape, along a new dimension.
 
 Example:
     >>> facula.stack([facula.tensor([1, 2]), facula.tensor([3, 4])])
     tensor([[1, 2],
             [3, 4]]))");
-  m.def("flip", &flip, "input"_a, "dims"_a, R"(A copy with the order of elements reversed along ``dims``.
+  m.def("flip", &flip, "input"_a, "dims"_a,
+        R"(A copy with the order of elements reversed along ``dims``.
 
 Example:
     >>> facula.tensor([1, 2, 3]).flip(0)
     tensor([3, 2, 1]))");
-  def_method("flip", [](const Tensor& x, const nb::args& args, std::optional<Dims> dims) {
-    return flip(x, dims ? *dims : dims_from_args("flip", args));
-  }, "args"_a, "dims"_a.none() = nb::none());
-  def_op(m, "roll", [](const Tensor& x, const Dims& shifts, std::optional<Dims> dims) { return roll(x, shifts, dims.value_or(Dims{})); }, "shifts"_a, "dims"_a.none() = nb::none(),
-         R"(A copy with elements shifted along dimensions; what leaves at the end enters at the beginning.
+  def_method(
+      "flip",
+      [](const Tensor& x, const nb::args& args, std::optional<Dims> dims) {
+        return flip(x, dims ? *dims : dims_from_args("flip", args));
+      },
+      "args"_a, "dims"_a.none() = nb::none());
+  def_op(
+      m, "roll",
+      [](const Tensor& x, const Dims& shifts, std::optional<Dims> dims) {
+        return roll(x, shifts, dims.value_or(Dims{}));
+      },
+      "shifts"_a, "dims"_a.none() = nb::none(),
+      R"(A copy with elements shifted along dimensions; what leaves at the end enters at the beginning.
 
 Example:
     >>> facula.tensor([1, 2, 3]).roll(1)
     tensor([3, 1, 2]))");
-  def_method("repeat", [](const Tensor& x, const nb::args& repeats) { return repeat(x, dims_from_args("repeat", repeats)); },
-             R"(Copies of the tensor along each dimension.
+  def_method(
+      "repeat",
+      [](const Tensor& x, const nb::args& repeats) {
+        return repeat(x, dims_from_args("repeat", repeats));
+      },
+      R"(Copies of the tensor along each dimension.
 
 Example:
     >>> facula.tensor([1, 2]).repeat(2, 2)
     tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]]))");
   m.def("tile", &tile, "input"_a, "dims"_a, "As repeat; missing leading counts are 1.");
-  def_method("tile", [](const Tensor& x, const nb::args& dims) { return tile(x, dims_from_args("tile", dims)); });
-  m.def("tril", [](const Tensor& x, int64_t d, const Out& out) { return into_out("tril", tril(x, d), out.value_or(Tensor())); }, "input"_a, "diagonal"_a = 0, nb::kw_only(), "out"_a.none() = nb::none(),
-        R"(The lower triangle of matrices, zeros elsewhere.
+  def_method("tile", [](const Tensor& x, const nb::args& dims) {
+    return tile(x, dims_from_args("tile", dims));
+  });
+  m.def(
+      "tril",
+      [](const Tensor& x, int64_t d, const Out& out) {
+        return into_out("tril", tril(x, d), out.value_or(Tensor()));
+      },
+      "input"_a, "diagonal"_a = 0, nb::kw_only(), "out"_a.none() = nb::none(),
+      R"(The lower triangle of matrices, zeros elsewhere.
 
 Example:
     >>> facula.ones(2, 2).tril()
     tensor([[1., 0.],
             [1., 1.]]))");
   def_method("tril", &tril, "diagonal"_a = 0);
-  m.def("triu", [](const Tensor& x, int64_t d, const Out& out) { return into_out("triu", triu(x, d), out.value_or(Tensor())); }, "input"_a, "diagonal"_a = 0, nb::kw_only(), "out"_a.none() = nb::none(),
-        R"(The upper triangle of matrices, zeros elsewhere.
+  m.def(
+      "triu",
+      [](const Tensor& x, int64_t d, const Out& out) {
+        return into_out("triu", triu(x, d), out.value_or(Tensor()));
+      },
+      "input"_a, "diagonal"_a = 0, nb::kw_only(), "out"_a.none() = nb::none(),
+      R"(The upper triangle of matrices, zeros elsewhere.
 
 Example:
     >>> facula.ones(2, 2).triu()
     tensor([[1., 1.],
             [0., 1.]]))");
   def_method("triu", &triu, "diagonal"_a = 0);
-  def_method("tril_", [](Tensor x, int64_t d) { return in_place("tril_", x, [&](const Tensor& t) { return tril(t, d); }); }, "diagonal"_a = 0);
-  def_method("triu_", [](Tensor x, int64_t d) { return in_place("triu_", x, [&](const Tensor& t) { return triu(t, d); }); }, "diagonal"_a = 0);
-  m.def("diag", [](const Tensor& x, int64_t d, const Out& out) { return into_out("diag", diag(x, d), out.value_or(Tensor())); }, "input"_a, "diagonal"_a = 0, nb::kw_only(), "out"_a.none() = nb::none(),
-        R"(The diagonal of a matrix, or a matrix with the given diagonal.
+  def_method(
+      "tril_",
+      [](Tensor x, int64_t d) {
+        return in_place("tril_", x, [&](const Tensor& t) { return tril(t, d); });
+      },
+      "diagonal"_a = 0);
+  def_method(
+      "triu_",
+      [](Tensor x, int64_t d) {
+        return in_place("triu_", x, [&](const Tensor& t) { return triu(t, d); });
+      },
+      "diagonal"_a = 0);
+  m.def(
+      "diag",
+      [](const Tensor& x, int64_t d, const Out& out) {
+        return into_out("diag", diag(x, d), out.value_or(Tensor()));
+      },
+      "input"_a, "diagonal"_a = 0, nb::kw_only(), "out"_a.none() = nb::none(),
+      R"(The diagonal of a matrix, or a matrix with the given diagonal.
 
 Example:
     >>> facula.diag(facula.tensor([1, 2]))

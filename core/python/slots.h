@@ -58,7 +58,9 @@ PyObject* inplace_power_slot(PyObject* self, PyObject* other, PyObject*) {
 }
 
 inline Tensor add_op(const Tensor& a, const Tensor& b) { return add(a, b); }
-inline Tensor sub_op(const Tensor& a, const Tensor& b) { return a->is_wrapped_number ? rsub(b, a) : sub(a, b); }
+inline Tensor sub_op(const Tensor& a, const Tensor& b) {
+  return a->is_wrapped_number ? rsub(b, a) : sub(a, b);
+}
 inline Tensor div_op(const Tensor& a, const Tensor& b) { return div(a, b); }
 inline Tensor& add_inplace(Tensor& a, const Tensor& b) { return add_(a, b); }
 inline Tensor& sub_inplace(Tensor& a, const Tensor& b) { return sub_(a, b); }
@@ -70,12 +72,15 @@ Tensor& assign(Tensor& a, const Tensor& b) {
 }
 
 inline Tensor invert(const Tensor& x) {
-  check_type(!is_differentiable(x.dtype()), "~ (operator.invert) is only implemented on integer and Boolean-type tensors, got ", x, ".");
+  check_type(!is_differentiable(x.dtype()),
+             "~ (operator.invert) is only implemented on integer and Boolean-type tensors, got ", x,
+             ".");
   return bitwise_not(x);
 }
 
 inline PyObject* compare_slot(PyObject* a, PyObject* b, int op) {
-  // NumPy leaves comparisons with tensors to us, and without an answer Python would compare identities.
+  // NumPy leaves comparisons with tensors to us, and without an answer Python would compare
+  // identities.
   if (!is_tensor(b) && is_numpy_array(b)) {
     PyObject* tensor = guarded([&] { return from_numpy(b, false).release(); });
     PyObject* result = tensor ? compare_slot(a, tensor, op) : nullptr;
@@ -83,15 +88,22 @@ inline PyObject* compare_slot(PyObject* a, PyObject* b, int op) {
     return result;
   }
   switch (op) {
-    case Py_LT: return binary_slot<lt>(a, b);
-    case Py_LE: return binary_slot<le>(a, b);
-    case Py_EQ: return binary_slot<eq>(a, b);
-    case Py_NE: return binary_slot<ne>(a, b);
-    case Py_GT: return binary_slot<gt>(a, b);
-    default: return binary_slot<ge>(a, b);
+    case Py_LT:
+      return binary_slot<lt>(a, b);
+    case Py_LE:
+      return binary_slot<le>(a, b);
+    case Py_EQ:
+      return binary_slot<eq>(a, b);
+    case Py_NE:
+      return binary_slot<ne>(a, b);
+    case Py_GT:
+      return binary_slot<gt>(a, b);
+    default:
+      return binary_slot<ge>(a, b);
   }
 }
-PyObject* tensor_view(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names);  // view.cpp
+PyObject* tensor_view(PyObject* self, PyObject* const* args, Py_ssize_t n,
+                      PyObject* names);  // view.cpp
 
 // x[key] and x[key] = value: indexing.cpp
 PyObject* tensor_getitem(PyObject* self, PyObject* key);

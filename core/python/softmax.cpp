@@ -8,10 +8,16 @@ namespace {
 
 template <Tensor (*f)(const Tensor&, int64_t, OptionalDType)>
 void def_softmax(nb::module_& m, const char* name, const char* doc) {
-  m.def(name, [name](const Tensor& x, int64_t dim, OptionalDType dtype, const Out& out) { return into_exact_out(name, f(x, dim, dtype), out_of(out)); },
-        "input"_a, "dim"_a, "dtype"_a.none() = nb::none(), nb::kw_only(), "out"_a.none() = nb::none(), doc);
-  def_method(name, [](const Tensor& x, int64_t dim, OptionalDType dtype) { return f(x, dim, dtype); }, "dim"_a,
-             "dtype"_a.none() = nb::none(), doc);
+  m.def(
+      name,
+      [name](const Tensor& x, int64_t dim, OptionalDType dtype, const Out& out) {
+        return into_exact_out(name, f(x, dim, dtype), out_of(out));
+      },
+      "input"_a, "dim"_a, "dtype"_a.none() = nb::none(), nb::kw_only(), "out"_a.none() = nb::none(),
+      doc);
+  def_method(
+      name, [](const Tensor& x, int64_t dim, OptionalDType dtype) { return f(x, dim, dtype); },
+      "dim"_a, "dtype"_a.none() = nb::none(), doc);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The Python type `Tensor`: life and death, properties, arithmetic slots. Everything with a name and arguments is bound by
-// family in the other files.
+// The Python type `Tensor`: life and death, properties, arithmetic slots. Everything with a name
+// and arguments is bound by family in the other files.
 #include <Python.h>
 #include <structmember.h>
 
@@ -59,10 +59,14 @@ PyObject* get_is_cpu(const Tensor& x) { return PyBool_FromLong(x.is_cpu()); }
 PyObject* get_false(const Tensor&) { Py_RETURN_FALSE; }
 PyObject* get_is_leaf(const Tensor& x) { return PyBool_FromLong(x.is_leaf()); }
 PyObject* get_requires_grad(const Tensor& x) { return PyBool_FromLong(x.requires_grad()); }
-PyObject* get_retains_grad(const Tensor& x) { return PyBool_FromLong(x->meta && x->meta->retains_grad && !x.is_leaf()); }
+PyObject* get_retains_grad(const Tensor& x) {
+  return PyBool_FromLong(x->meta && x->meta->retains_grad && !x.is_leaf());
+}
 PyObject* get_volatile(const Tensor& x) { return PyBool_FromLong(x->is_volatile); }
 PyObject* get_version(const Tensor& x) { return PyLong_FromUnsignedLong(x.version()); }
-PyObject* get_output_nr(const Tensor& x) { return PyLong_FromUnsignedLong(x.grad_fn() ? x->meta->output_nr : 0); }
+PyObject* get_output_nr(const Tensor& x) {
+  return PyLong_FromUnsignedLong(x.grad_fn() ? x->meta->output_nr : 0);
+}
 PyObject* get_data(const Tensor& x) {
   // Shares memory but not the version: writes through it are not seen by backward.
   Tensor y = alias(x);
@@ -84,8 +88,11 @@ PyObject* get_grad(const Tensor& x) {
   if (!x->meta || !x->meta->grad) {
     if (!x.is_leaf() && !x->meta->retains_grad &&
         PyErr_WarnEx(PyExc_UserWarning,
-                     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
-                     "populated during autograd.backward(). Call .retain_grad() on it before backward if you want its gradient.", 1))
+                     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
+                     "Its .grad attribute won't be "
+                     "populated during autograd.backward(). Call .retain_grad() on it before "
+                     "backward if you want its gradient.",
+                     1))
       throw_python_error();
     Py_RETURN_NONE;
   }
@@ -97,15 +104,19 @@ PyObject* get_T(const Tensor& x) {
   return permute(x, order).release();
 }
 PyObject* get_mT(const Tensor& x) {
-  check(x.dim() >= 2, "mT: tensor.mT is only supported on matrices or batches of matrices, got ", x, ".");
+  check(x.dim() >= 2, "mT: tensor.mT is only supported on matrices or batches of matrices, got ", x,
+        ".");
   return transpose(x, -2, -1).release();
 }
 PyObject* get_mH(const Tensor& x) {
-  check(x.dim() >= 2, "mH: tensor.mH is only supported on matrices or batches of matrices, got ", x, ".");
+  check(x.dim() >= 2, "mH: tensor.mH is only supported on matrices or batches of matrices, got ", x,
+        ".");
   return conj(transpose(x, -2, -1)).release();
 }
 PyObject* get_H(const Tensor& x) {
-  check(x.dim() == 2 || x.dim() == 0, "H: tensor.H is only supported on matrices (2-D tensors), got ", x, ". Use mH for batches.");
+  check(x.dim() == 2 || x.dim() == 0,
+        "H: tensor.H is only supported on matrices (2-D tensors), got ", x,
+        ". Use mH for batches.");
   return x.dim() == 0 ? conj(x).release() : get_mH(x);
 }
 PyObject* get_real(const Tensor& x) { return real(x).release(); }
@@ -142,12 +153,18 @@ int set_grad(PyObject* self, PyObject* value, void*) {
     Tensor x = self_of(self);
     Tensor grad;
     if (value && value != Py_None) {
-      check_type(is_tensor(value), "assigned grad expected to be a Tensor or None but got grad of type ", Py_TYPE(value)->tp_name, ".");
+      check_type(is_tensor(value),
+                 "assigned grad expected to be a Tensor or None but got grad of type ",
+                 Py_TYPE(value)->tp_name, ".");
       check(value != self, "can't assign Variable as its own grad");
       grad = as_tensor(value);
-      check(grad.dtype() == x.dtype(), "assigned grad has data of a different type: ", grad, " for a tensor ", x, ".");
-      check(grad.device() == x.device(), "assigned grad has data located on a different device: ", grad, " for a tensor ", x, ".");
-      check(grad.sizes() == x.sizes(), "assigned grad has data of a different size: ", grad, " for a tensor ", x, ".");
+      check(grad.dtype() == x.dtype(), "assigned grad has data of a different type: ", grad,
+            " for a tensor ", x, ".");
+      check(grad.device() == x.device(),
+            "assigned grad has data located on a different device: ", grad, " for a tensor ", x,
+            ".");
+      check(grad.sizes() == x.sizes(), "assigned grad has data of a different size: ", grad,
+            " for a tensor ", x, ".");
     }
     Py_XDECREF(std::exchange(x.meta().grad, grad.release()));
   });
@@ -155,13 +172,15 @@ int set_grad(PyObject* self, PyObject* value, void*) {
 
 int set_data(PyObject* self, PyObject* value, void*) {
   return set_guarded([&] {
-    check_type(value && is_tensor(value), "data: expected a Tensor, got ", value ? Py_TYPE(value)->tp_name : "nothing", ".");
+    check_type(value && is_tensor(value), "data: expected a Tensor, got ",
+               value ? Py_TYPE(value)->tp_name : "nothing", ".");
     replace_data(self_of(self), as_tensor(value));
   });
 }
 
 int clear_grad_fn(PyObject*, PyObject*, void*) {
-  PyErr_SetString(PyExc_AttributeError, "grad_fn is read-only; use detach_() to cut a tensor from its history.");
+  PyErr_SetString(PyExc_AttributeError,
+                  "grad_fn is read-only; use detach_() to cut a tensor from its history.");
   return -1;
 }
 
@@ -177,28 +196,39 @@ PyGetSetDef properties[] = {
     {"is_sparse", getter<get_false>, nullptr, "False: all tensors are strided.", nullptr},
     {"is_quantized", getter<get_false>, nullptr, "False: there are no quantised tensors.", nullptr},
     {"is_meta", getter<get_false>, nullptr, "False: all tensors have memory.", nullptr},
-    {"is_leaf", getter<get_is_leaf>, nullptr, "Whether the tensor was made by the user, not by a recorded operation.", nullptr},
-    {"requires_grad", getter<get_requires_grad>, set_requires_grad, "Whether gradients are wanted for the tensor.", nullptr},
-    {"retains_grad", getter<get_retains_grad>, nullptr, "Whether retain_grad() was called on this result.", nullptr},
-    {"volatile", getter<get_volatile>, set_volatile, "Historic: a volatile tensor makes every result volatile, without history.", nullptr},
-    {"_version", getter<get_version>, nullptr, "The number of in-place writes to the memory.", nullptr},
-    {"output_nr", getter<get_output_nr>, nullptr, "Which output of grad_fn the tensor is.", nullptr},
-    {"data", getter<get_data>, set_data, "The same memory, without history and unseen by backward's checks.", nullptr},
+    {"is_leaf", getter<get_is_leaf>, nullptr,
+     "Whether the tensor was made by the user, not by a recorded operation.", nullptr},
+    {"requires_grad", getter<get_requires_grad>, set_requires_grad,
+     "Whether gradients are wanted for the tensor.", nullptr},
+    {"retains_grad", getter<get_retains_grad>, nullptr,
+     "Whether retain_grad() was called on this result.", nullptr},
+    {"volatile", getter<get_volatile>, set_volatile,
+     "Historic: a volatile tensor makes every result volatile, without history.", nullptr},
+    {"_version", getter<get_version>, nullptr, "The number of in-place writes to the memory.",
+     nullptr},
+    {"output_nr", getter<get_output_nr>, nullptr, "Which output of grad_fn the tensor is.",
+     nullptr},
+    {"data", getter<get_data>, set_data,
+     "The same memory, without history and unseen by backward's checks.", nullptr},
     {"_base", getter<get_base>, nullptr, "The tensor that a view looks at.", nullptr},
-    {"grad_fn", getter<get_grad_fn>, clear_grad_fn, "The node that made the tensor; None for a leaf.", nullptr},
+    {"grad_fn", getter<get_grad_fn>, clear_grad_fn,
+     "The node that made the tensor; None for a leaf.", nullptr},
     {"creator", getter<get_grad_fn>, nullptr, "The old name of grad_fn.", nullptr},
-    {"grad", getter<get_grad>, set_grad, "The gradient that backward() added up; None before.", nullptr},
+    {"grad", getter<get_grad>, set_grad, "The gradient that backward() added up; None before.",
+     nullptr},
     {"T", getter<get_T>, nullptr, "The view with all dimensions reversed.", nullptr},
     {"mT", getter<get_mT>, nullptr, "The view with the last two dimensions swapped.", nullptr},
     {"H", getter<get_H>, nullptr, "The conjugate transpose of a matrix.", nullptr},
     {"mH", getter<get_mH>, nullptr, "The conjugate transpose of the last two dimensions.", nullptr},
     {"real", getter<get_real>, nullptr, "The real part, a view.", nullptr},
     {"imag", getter<get_imag>, nullptr, "The imaginary part, a view.", nullptr},
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, "Attributes set by the user.", nullptr},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, "Attributes set by the user.",
+     nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMethodDef methods[] = {
-    {"view", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(tensor_view)), METH_FASTCALL | METH_KEYWORDS,
+    {"view", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(tensor_view)),
+     METH_FASTCALL | METH_KEYWORDS,
      R"(Another shape over the same memory, or the same bytes in another dtype; never copies.
 
 One size may be -1. Raises where the strides do not allow it: reshape() copies then.
@@ -220,7 +250,8 @@ int tensor_bool(PyObject* self) {
   try {
     Tensor x = self_of(self);
     check(x.numel() != 0, "Boolean value of Tensor with no values is ambiguous");
-    check(x.numel() == 1, "Boolean value of Tensor with more than one value is ambiguous: it is ", x, ". Use any() or all().");
+    check(x.numel() == 1, "Boolean value of Tensor with more than one value is ambiguous: it is ",
+          x, ". Use any() or all().");
     return item(x).to_bool();
   } catch (...) {
     set_python_exception();
@@ -230,7 +261,8 @@ int tensor_bool(PyObject* self) {
 
 Scalar single_value(PyObject* self) {
   Tensor x = self_of(self);
-  check_value(x.numel() == 1, "only one element tensors can be converted to Python scalars, got ", x, ".");
+  check_value(x.numel() == 1, "only one element tensors can be converted to Python scalars, got ",
+              x, ".");
   return item(x);
 }
 
@@ -238,7 +270,8 @@ PyObject* tensor_int(PyObject* self) {
   return guarded([&]() -> PyObject* {
     Scalar value = single_value(self);
     if (value.is_integral()) return PyLong_FromLongLong(value.to_int());
-    check(!value.is_complex() || value.to_complex().imag() == 0, "value cannot be converted to an int without overflow: it is complex.");
+    check(!value.is_complex() || value.to_complex().imag() == 0,
+          "value cannot be converted to an int without overflow: it is complex.");
     return PyLong_FromDouble(value.to_double());
   });
 }
@@ -246,7 +279,8 @@ PyObject* tensor_int(PyObject* self) {
 PyObject* tensor_float(PyObject* self) {
   return guarded([&] {
     Scalar value = single_value(self);
-    check(!value.is_complex() || value.to_complex().imag() == 0, "value cannot be converted to type double without overflow");
+    check(!value.is_complex() || value.to_complex().imag() == 0,
+          "value cannot be converted to type double without overflow");
     return PyFloat_FromDouble(value.to_double());
   });
 }
@@ -254,7 +288,9 @@ PyObject* tensor_float(PyObject* self) {
 PyObject* tensor_index(PyObject* self) {
   return guarded([&] {
     Tensor x = self_of(self);
-    check_type(x.numel() == 1 && !is_differentiable(x.dtype()), "only integer tensors of a single element can be converted to an index, got ", x, ".");
+    check_type(x.numel() == 1 && !is_differentiable(x.dtype()),
+               "only integer tensors of a single element can be converted to an index, got ", x,
+               ".");
     return PyLong_FromLongLong(item(x).to_int());
   });
 }
@@ -277,7 +313,9 @@ PyObject* tensor_iter(PyObject* self) {
   });
 }
 
-Py_hash_t tensor_hash(PyObject* self) { return static_cast<Py_hash_t>(reinterpret_cast<size_t>(self) >> 4); }
+Py_hash_t tensor_hash(PyObject* self) {
+  return static_cast<Py_hash_t>(reinterpret_cast<size_t>(self) >> 4);
+}
 
 template <auto f>
 constexpr void* slot() {
@@ -288,13 +326,16 @@ constexpr void* slot() {
 
 void require_grad(const Tensor& x, bool on) {
   if (x.is_leaf()) {
-    check(!on || is_differentiable(x.dtype()), "only Tensors of floating point and complex dtype can require gradients, got ", x, ".");
+    check(!on || is_differentiable(x.dtype()),
+          "only Tensors of floating point and complex dtype can require gradients, got ", x, ".");
     check(!on || !x->is_inference || is_inference_mode_enabled(),
           "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
     x->requires_grad = on;
     if (on) x.meta();
   } else {
-    check(on, "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
+    check(on,
+          "you can only change requires_grad flags of leaf variables. If you want to use a "
+          "computed variable in a subgraph that "
           "doesn't require differentiation use var_no_grad = var.detach().");
   }
 }
@@ -328,7 +369,9 @@ void bind_tensor_type(nb::module_& m) {
       {Py_tp_getset, properties},
       {Py_tp_members, members},
       {Py_tp_methods, methods},
-      {Py_tp_doc, const_cast<char*>("A multi-dimensional array of one dtype: a strided view of a storage, with autograd.")},
+      {Py_tp_doc,
+       const_cast<char*>(
+           "A multi-dimensional array of one dtype: a strided view of a storage, with autograd.")},
       {Py_nb_bool, slot<tensor_bool>()},
       {Py_nb_int, slot<tensor_int>()},
       {Py_nb_float, slot<tensor_float>()},
@@ -367,7 +410,8 @@ void bind_tensor_type(nb::module_& m) {
       {Py_nb_absolute, slot<unary_slot<abs>>()},
       {Py_nb_invert, slot<unary_slot<invert>>()},
       {0, nullptr}};
-  static PyType_Spec spec = {"facula.Tensor", sizeof(TensorImpl), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE, slots};
+  static PyType_Spec spec = {"facula.Tensor", sizeof(TensorImpl), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE, slots};
   tensor_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (!tensor_type) throw nb::python_error();
   m.attr("Tensor") = nb::handle(reinterpret_cast<PyObject*>(tensor_type));

@@ -44,7 +44,8 @@ PyObject* size_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     int64_t value;
     if (PyLong_Check(item)) continue;
     if (!index_from_object(item, value)) {
-      PyErr_Format(PyExc_TypeError, "Size: expected ints, got %s at position %zd.", Py_TYPE(item)->tp_name, i);
+      PyErr_Format(PyExc_TypeError, "Size: expected ints, got %s at position %zd.",
+                   Py_TYPE(item)->tp_name, i);
       Py_DECREF(self);
       return nullptr;
     }
@@ -85,18 +86,20 @@ void make_size_type(nb::module_& m) {
       {"numel", size_numel, METH_NOARGS, "The number of elements of a tensor of this size."},
       {"__reduce__", size_reduce, METH_NOARGS, nullptr},
       {nullptr, nullptr, 0, nullptr}};
-  static PyType_Slot slots[] = {{Py_tp_repr, reinterpret_cast<void*>(size_repr)},
-                                {Py_tp_str, reinterpret_cast<void*>(size_repr)},
-                                {Py_tp_new, reinterpret_cast<void*>(size_new)},
-                                {Py_mp_subscript, reinterpret_cast<void*>(size_subscript)},
-                                {Py_sq_concat, reinterpret_cast<void*>(size_concat)},
-                                {Py_nb_add, reinterpret_cast<void*>(size_concat)},
-                                {Py_sq_repeat, reinterpret_cast<void*>(size_repeat)},
-                                {Py_tp_methods, methods},
-                                {Py_tp_doc, const_cast<char*>("The shape of a tensor: a tuple of ints.")},
-                                {0, nullptr}};
+  static PyType_Slot slots[] = {
+      {Py_tp_repr, reinterpret_cast<void*>(size_repr)},
+      {Py_tp_str, reinterpret_cast<void*>(size_repr)},
+      {Py_tp_new, reinterpret_cast<void*>(size_new)},
+      {Py_mp_subscript, reinterpret_cast<void*>(size_subscript)},
+      {Py_sq_concat, reinterpret_cast<void*>(size_concat)},
+      {Py_nb_add, reinterpret_cast<void*>(size_concat)},
+      {Py_sq_repeat, reinterpret_cast<void*>(size_repeat)},
+      {Py_tp_methods, methods},
+      {Py_tp_doc, const_cast<char*>("The shape of a tensor: a tuple of ints.")},
+      {0, nullptr}};
   static PyType_Spec spec = {"facula.Size", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
-  size_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(&PyTuple_Type)));
+  size_type = reinterpret_cast<PyTypeObject*>(
+      PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(&PyTuple_Type)));
   if (!size_type) throw nb::python_error();
   m.attr("Size") = nb::handle(reinterpret_cast<PyObject*>(size_type));
 }
@@ -107,7 +110,8 @@ struct LayoutObject {};
 
 PyObject* size_object(const Dims& dims) {
   PyObject* size = size_type->tp_alloc(size_type, dims.size());
-  for (size_t i = 0; size && i < dims.size(); ++i) PyTuple_SET_ITEM(size, i, PyLong_FromLongLong(dims[i]));
+  for (size_t i = 0; size && i < dims.size(); ++i)
+    PyTuple_SET_ITEM(size, i, PyLong_FromLongLong(dims[i]));
   return size;
 }
 
@@ -120,11 +124,16 @@ bool dtype_from_object(PyObject* object, DType& out) {
       return true;
     }
   }
-  if (object == reinterpret_cast<PyObject*>(&PyFloat_Type)) out = DType::Float64;
-  else if (object == reinterpret_cast<PyObject*>(&PyLong_Type)) out = DType::Int64;
-  else if (object == reinterpret_cast<PyObject*>(&PyBool_Type)) out = DType::Bool;
-  else if (object == reinterpret_cast<PyObject*>(&PyComplex_Type)) out = DType::Complex128;
-  else return false;
+  if (object == reinterpret_cast<PyObject*>(&PyFloat_Type))
+    out = DType::Float64;
+  else if (object == reinterpret_cast<PyObject*>(&PyLong_Type))
+    out = DType::Int64;
+  else if (object == reinterpret_cast<PyObject*>(&PyBool_Type))
+    out = DType::Bool;
+  else if (object == reinterpret_cast<PyObject*>(&PyComplex_Type))
+    out = DType::Complex128;
+  else
+    return false;
   return true;
 }
 
@@ -146,50 +155,74 @@ bool device_from_object(PyObject* object, Device& out) {
 
 void bind_types(nb::module_& m) {
   nb::class_<DTypeObject> dtype(m, "dtype", "The type of a tensor's elements.");
-  dtype.def("__repr__", [](const DTypeObject& t) { return std::string("torch.") + dtype_name(t.value); })
+  dtype
+      .def("__repr__",
+           [](const DTypeObject& t) { return std::string("torch.") + dtype_name(t.value); })
       .def("__reduce__", [](const DTypeObject& t) { return std::string(dtype_name(t.value)); })
       .def("to_real", [](const DTypeObject& t) { return to_real_dtype(t.value); })
       .def("to_complex", [](const DTypeObject& t) { return to_complex_dtype(t.value); })
       .def_prop_ro("itemsize", [](const DTypeObject& t) { return item_size(t.value); })
       .def_prop_ro("is_floating_point", [](const DTypeObject& t) { return is_floating(t.value); })
       .def_prop_ro("is_complex", [](const DTypeObject& t) { return is_complex(t.value); })
-      .def_prop_ro("is_signed", [](const DTypeObject& t) { return t.value != DType::Bool && t.value != DType::UInt8; });
+      .def_prop_ro("is_signed", [](const DTypeObject& t) {
+        return t.value != DType::Bool && t.value != DType::UInt8;
+      });
   for (int i = 0; i < kNumDTypes; ++i) {
     nb::object object = nb::cast(DTypeObject{static_cast<DType>(i)});
     m.attr(kDTypeNames[i]) = object;
     dtype_objects[i] = object.release().ptr();
   }
   const std::pair<const char*, DType> short_names[] = {
-      {"half", DType::Float16}, {"float", DType::Float32},  {"double", DType::Float64},   {"short", DType::Int16},
-      {"int", DType::Int32},    {"long", DType::Int64},     {"cfloat", DType::Complex64}, {"cdouble", DType::Complex128}};
+      {"half", DType::Float16},     {"float", DType::Float32},     {"double", DType::Float64},
+      {"short", DType::Int16},      {"int", DType::Int32},         {"long", DType::Int64},
+      {"cfloat", DType::Complex64}, {"cdouble", DType::Complex128}};
   for (auto& [name, type] : short_names) m.attr(name) = nb::handle(dtype_object(type));
 
-  nb::class_<Device>(m, "device", "Where a tensor lives: ``device('cpu')``, ``device('cuda:1')``, ``device('cuda', 1)``.")
-      .def("__init__", [](Device* self, DeviceArg arg) { new (self) Device(arg.device); }, "device"_a)
-      .def("__init__",
-           [](Device* self, const std::string& type, int index) {
-             check(index >= 0 && index < 128, "device: expected an index of at least 0, got ", index, ".");
-             new (self) Device(parse_device(type));
-             check(self->index < 0, "device: the index is given twice, in '", type, "' and as ", index, ".");
-             self->index = static_cast<int8_t>(index);
-           }, "type"_a, "index"_a)
+  nb::class_<Device>(
+      m, "device",
+      "Where a tensor lives: ``device('cpu')``, ``device('cuda:1')``, ``device('cuda', 1)``.")
+      .def(
+          "__init__", [](Device* self, DeviceArg arg) { new (self) Device(arg.device); },
+          "device"_a)
+      .def(
+          "__init__",
+          [](Device* self, const std::string& type, int index) {
+            check(index >= 0 && index < 128, "device: expected an index of at least 0, got ", index,
+                  ".");
+            new (self) Device(parse_device(type));
+            check(self->index < 0, "device: the index is given twice, in '", type, "' and as ",
+                  index, ".");
+            self->index = static_cast<int8_t>(index);
+          },
+          "type"_a, "index"_a)
       .def_prop_ro("type", [](const Device& d) { return d.is_cpu() ? "cpu" : "cuda"; })
-      .def_prop_ro("index", [](const Device& d) { return d.index < 0 ? nb::object(nb::none()) : nb::object(nb::int_(int(d.index))); })
-      .def("__repr__", [](const Device& d) {
+      .def_prop_ro("index",
+                   [](const Device& d) {
+                     return d.index < 0 ? nb::object(nb::none())
+                                        : nb::object(nb::int_(int(d.index)));
+                   })
+      .def("__repr__",
+           [](const Device& d) {
              std::string text = std::string("device(type='") + (d.is_cpu() ? "cpu" : "cuda") + "'";
              return text + (d.index >= 0 ? ", index=" + std::to_string(d.index) : "") + ")";
            })
       .def("__str__", [](const Device& d) { return to_string(d); })
       .def("__hash__", [](const Device& d) { return int(d.type) * 1000 + d.index; })
-      .def("__eq__", [](const Device& a, nb::handle b) { return nb::isinstance<Device>(b) && a == nb::cast<Device>(b); })
-      .def("__ne__", [](const Device& a, nb::handle b) { return !nb::isinstance<Device>(b) || a != nb::cast<Device>(b); })
+      .def("__eq__",
+           [](const Device& a, nb::handle b) {
+             return nb::isinstance<Device>(b) && a == nb::cast<Device>(b);
+           })
+      .def("__ne__",
+           [](const Device& a, nb::handle b) {
+             return !nb::isinstance<Device>(b) || a != nb::cast<Device>(b);
+           })
       .def("__reduce__", [](const Device& d) {
         return nb::make_tuple(nb::type<Device>(), nb::make_tuple(to_string(d)));
       });
 
   nb::class_<LayoutObject> layout(m, "layout");
   layout.def("__repr__", [](const LayoutObject&) { return "torch.strided"; })
-        .def("__reduce__", [](const LayoutObject&) { return "strided"; });
+      .def("__reduce__", [](const LayoutObject&) { return "strided"; });
   m.attr("strided") = nb::cast(LayoutObject{});
 
   nb::enum_<MemoryFormat>(m, "memory_format")
@@ -199,16 +232,21 @@ void bind_types(nb::module_& m) {
       .value("channels_last_3d", MemoryFormat::ChannelsLast3d)
       .export_values()
       .def("__repr__", [](MemoryFormat f) {
-        const char* names[] = {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"};
+        const char* names[] = {"contiguous_format", "preserve_format", "channels_last",
+                               "channels_last_3d"};
         return std::string("torch.") + names[static_cast<int>(f)];
       });
 
   make_size_type(m);
 
-  m.def("promote_types", &promote_types, "type1"_a, "type2"_a, "The dtype that holds values of both.");
-  m.def("can_cast", &can_cast, "from_"_a, "to"_a, "Whether a conversion keeps the category of the type.");
+  m.def("promote_types", &promote_types, "type1"_a, "type2"_a,
+        "The dtype that holds values of both.");
+  m.def("can_cast", &can_cast, "from_"_a, "to"_a,
+        "Whether a conversion keeps the category of the type.");
   m.def("get_default_dtype", &get_default_dtype, "The dtype of new floating-point tensors.");
-  m.def("set_default_dtype", [](DType d) { set_default_dtype(d); }, "d"_a, "Sets the dtype of new floating-point tensors.");
+  m.def(
+      "set_default_dtype", [](DType d) { set_default_dtype(d); }, "d"_a,
+      "Sets the dtype of new floating-point tensors.");
 }
 
 }  // namespace facula

@@ -30,10 +30,12 @@ PyObject* tensor_view(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObj
   return guarded([&]() -> PyObject* {
     Tensor x = as_tensor(self);
     Py_ssize_t n_named = names ? PyTuple_GET_SIZE(names) : 0;
-    check_type(n + n_named > 0 && (n_named == 0 || (n == 0 && n_named == 1)), "view: expected a size or a dtype.");
+    check_type(n + n_named > 0 && (n_named == 0 || (n == 0 && n_named == 1)),
+               "view: expected a size or a dtype.");
     if (n_named) {
       const char* name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, 0));
-      check_type(name && (!std::strcmp(name, "size") || !std::strcmp(name, "dtype")), "view: got an unexpected keyword argument '", name ? name : "?", "'.");
+      check_type(name && (!std::strcmp(name, "size") || !std::strcmp(name, "dtype")),
+                 "view: got an unexpected keyword argument '", name ? name : "?", "'.");
     }
     DType dtype;
     Dims sizes;
@@ -43,16 +45,25 @@ PyObject* tensor_view(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObj
     }
     sizes.resize(n);
     for (Py_ssize_t i = 0; i < n; ++i)
-      check_type(index_from_object(args[i], sizes[i]), "view: expected ints, one tuple of ints or a dtype, got ", Py_TYPE(args[i])->tp_name, " as argument ", i, ".");
+      check_type(index_from_object(args[i], sizes[i]),
+                 "view: expected ints, one tuple of ints or a dtype, got ",
+                 Py_TYPE(args[i])->tp_name, " as argument ", i, ".");
     return view(x, sizes).release();
   });
 }
 
 void bind_view(nb::module_& m) {
-  def_method("reshape", [](const Tensor& x, const nb::args& args) { return reshape(x, dims_from_args("reshape", args)); });
-  m.def("reshape", &reshape, "input"_a, "shape"_a, "Another shape; a view where strides allow, else a copy.");
-  def_method("expand", [](const Tensor& x, const nb::args& args) { return expand(x, dims_from_args("expand", args)); });
-  def_method("permute", [](const Tensor& x, const nb::args& args) { return permute(x, dims_from_args("permute", args)); });
+  def_method("reshape", [](const Tensor& x, const nb::args& args) {
+    return reshape(x, dims_from_args("reshape", args));
+  });
+  m.def("reshape", &reshape, "input"_a, "shape"_a,
+        "Another shape; a view where strides allow, else a copy.");
+  def_method("expand", [](const Tensor& x, const nb::args& args) {
+    return expand(x, dims_from_args("expand", args));
+  });
+  def_method("permute", [](const Tensor& x, const nb::args& args) {
+    return permute(x, dims_from_args("permute", args));
+  });
   m.def("permute", &permute, "input"_a, "dims"_a, "The view with its dimensions in another order.");
   def_op(m, "transpose", &transpose, "dim0"_a, "dim1"_a);
   def_op(m, "t", &t);
@@ -60,24 +71,54 @@ void bind_view(nb::module_& m) {
   def_op(m, "narrow", &narrow, "dim"_a, "start"_a, "length"_a);
   def_op(m, "unsqueeze", &unsqueeze, "dim"_a);
   def_op(m, "squeeze", [](const Tensor& x) { return squeeze(x); });
-  def_op(m, "squeeze", [](const Tensor& x, const Dims& dims) { return squeeze(x, dims); }, "dim"_a);
+  def_op(
+      m, "squeeze", [](const Tensor& x, const Dims& dims) { return squeeze(x, dims); }, "dim"_a);
   def_op(m, "detach", &detach);
-  def_op(m, "as_strided", [](const Tensor& x, const Dims& size, const Dims& stride, std::optional<int64_t> offset) {
-    return as_strided(x, size, stride, offset.value_or(x.offset()));
-  }, "size"_a, "stride"_a, "storage_offset"_a.none() = nb::none());
-  def_op(m, "adjoint", [](const Tensor& x) {
-    check(x.dim() != 1, "adjoint: tensor.adjoint() is only supported on matrices or batches of matrices, got ", x, ".");
-    return x.dim() == 0 ? conj(x) : conj(transpose(x, -2, -1));
-  }, "The conjugate transpose of the last two dimensions.");
+  def_op(
+      m, "as_strided",
+      [](const Tensor& x, const Dims& size, const Dims& stride, std::optional<int64_t> offset) {
+        return as_strided(x, size, stride, offset.value_or(x.offset()));
+      },
+      "size"_a, "stride"_a, "storage_offset"_a.none() = nb::none());
+  def_op(
+      m, "adjoint",
+      [](const Tensor& x) {
+        check(
+            x.dim() != 1,
+            "adjoint: tensor.adjoint() is only supported on matrices or batches of matrices, got ",
+            x, ".");
+        return x.dim() == 0 ? conj(x) : conj(transpose(x, -2, -1));
+      },
+      "The conjugate transpose of the last two dimensions.");
   // In place: the tensor itself gets the geometry and the history of the view.
-  def_method("unsqueeze_", [](Tensor x, int64_t dim) { return become(x, [&](const Tensor& t) { return unsqueeze(t, dim); }); }, "dim"_a);
-  def_method("squeeze_", [](Tensor x, std::optional<Dims> dim) { return become(x, [&](const Tensor& t) { return dim ? squeeze(t, *dim) : squeeze(t); }); }, "dim"_a.none() = nb::none());
+  def_method(
+      "unsqueeze_",
+      [](Tensor x, int64_t dim) {
+        return become(x, [&](const Tensor& t) { return unsqueeze(t, dim); });
+      },
+      "dim"_a);
+  def_method(
+      "squeeze_",
+      [](Tensor x, std::optional<Dims> dim) {
+        return become(x, [&](const Tensor& t) { return dim ? squeeze(t, *dim) : squeeze(t); });
+      },
+      "dim"_a.none() = nb::none());
   def_method("t_", [](Tensor x) { return become(x, [](const Tensor& v) { return t(v); }); });
   for (const char* name : {"transpose_", "swapaxes_", "swapdims_"})
-    def_method(name, [](Tensor x, int64_t a, int64_t b) { return become(x, [&](const Tensor& t) { return transpose(t, a, b); }); }, "dim0"_a, "dim1"_a);
-  def_method("as_strided_", [](Tensor x, const Dims& size, const Dims& stride, std::optional<int64_t> offset) {
-    return become(x, [&](const Tensor& t) { return as_strided(t, size, stride, offset.value_or(t.offset())); });
-  }, "size"_a, "stride"_a, "storage_offset"_a.none() = nb::none());
+    def_method(
+        name,
+        [](Tensor x, int64_t a, int64_t b) {
+          return become(x, [&](const Tensor& t) { return transpose(t, a, b); });
+        },
+        "dim0"_a, "dim1"_a);
+  def_method(
+      "as_strided_",
+      [](Tensor x, const Dims& size, const Dims& stride, std::optional<int64_t> offset) {
+        return become(x, [&](const Tensor& t) {
+          return as_strided(t, size, stride, offset.value_or(t.offset()));
+        });
+      },
+      "size"_a, "stride"_a, "storage_offset"_a.none() = nb::none());
   def_op(m, "view_as_real", &view_as_real);
   def_op(m, "view_as_complex", &view_as_complex);
 }

@@ -46,7 +46,8 @@ void Storage::destroy() {
 }
 
 void Storage::resize(int64_t nbytes) {
-  check(is_resizable(), "resize_: the memory is shared with another library and cannot be resized.");
+  check(is_resizable(),
+        "resize_: the memory is shared with another library and cannot be resized.");
   if (nbytes <= capacity_) {
     nbytes_ = nbytes;
     return;

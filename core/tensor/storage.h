@@ -9,11 +9,13 @@
 
 namespace facula {
 
-// Counts the writes to a piece of memory. Backward compares it with the number it saved, and so finds tensors that
-// were overwritten since. Views share it, detach() too; `.data` starts a new one.
+// Counts the writes to a piece of memory. Backward compares it with the number it saved, and so
+// finds tensors that were overwritten since. Views share it, detach() too; `.data` starts a new
+// one.
 struct VersionCounter {
   uint32_t value = 0;
-  uint32_t n_refs = 0;  // of a counter that stands alone; one inside a storage lives as long as the storage
+  uint32_t n_refs =
+      0;  // of a counter that stands alone; one inside a storage lives as long as the storage
   bool in_storage = true;
   SourceLocation last_write;
 
@@ -23,8 +25,8 @@ struct VersionCounter {
   }
 };
 
-// Counted without atomics: handles are copied only while the interpreter lock is held. Kernels that run without the
-// lock see raw pointers only.
+// Counted without atomics: handles are copied only while the interpreter lock is held. Kernels that
+// run without the lock see raw pointers only.
 class Storage {
  public:
   using Deleter = void (*)(void* context);
@@ -46,12 +48,13 @@ class Storage {
   bool is_resizable() const { return deleter_ == nullptr && !is_exported_; }
   // Somebody outside (NumPy, DLPack) has the address from now on.
   void forbid_resize() { is_exported_ = true; }
-  // Keeps the common prefix. Raises for memory that other libraries own or look at. A block that shrinks keeps its
-  // memory: tensors that still look at its end must not read what is not theirs.
+  // Keeps the common prefix. Raises for memory that other libraries own or look at. A block that
+  // shrinks keeps its memory: tensors that still look at its end must not read what is not theirs.
   void resize(int64_t nbytes);
 
   VersionCounter version;
-  void* python_object = nullptr;  // the UntypedStorage that shows it in Python, while there is one; not owned
+  void* python_object =
+      nullptr;  // the UntypedStorage that shows it in Python, while there is one; not owned
 
  private:
   Storage() = default;

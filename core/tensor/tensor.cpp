@@ -27,8 +27,8 @@ bool compute_contiguous(const Dims& sizes, const Dims& strides) {
 }
 
 // Fills a fresh object. Takes over the caller's reference to `storage`. Sizes are already checked.
-void init_tensor(TensorImpl* x, Storage* storage, DType dtype, const Dims& sizes, const Dims& strides, int64_t offset,
-                 int64_t numel) {
+void init_tensor(TensorImpl* x, Storage* storage, DType dtype, const Dims& sizes,
+                 const Dims& strides, int64_t offset, int64_t numel) {
   x->dict = nullptr;
   x->weakrefs = nullptr;
   x->storage = storage;
@@ -50,7 +50,8 @@ void init_tensor(TensorImpl* x, Storage* storage, DType dtype, const Dims& sizes
   x->is_inference = is_inference_mode_enabled();
 }
 
-Tensor make_tensor(Storage* storage, DType dtype, const Dims& sizes, const Dims& strides, int64_t offset, int64_t numel) {
+Tensor make_tensor(Storage* storage, DType dtype, const Dims& sizes, const Dims& strides,
+                   int64_t offset, int64_t numel) {
   TensorImpl* x = PyObject_GC_New(TensorImpl, tensor_type);
   if (!x) {
     storage->release();
@@ -73,7 +74,8 @@ int64_t storage_extent(const Dims& sizes, const Dims& strides) {
 }  // namespace
 
 int64_t checked_numel(const Dims& sizes) {
-  check(sizes.size() <= kMaxDims, "a tensor can have at most ", kMaxDims, " dimensions, got ", sizes.size(), ".");
+  check(sizes.size() <= kMaxDims, "a tensor can have at most ", kMaxDims, " dimensions, got ",
+        sizes.size(), ".");
   int64_t numel = 1;
   bool overflow = false;
   for (int64_t size : sizes) {
@@ -95,7 +97,8 @@ Dims contiguous_strides(const Dims& sizes) {
   int64_t step = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
     strides[i] = step;
-    if (__builtin_mul_overflow(step, std::max<int64_t>(sizes[i], 1), &step)) step = 1;  // only if numel is 0
+    if (__builtin_mul_overflow(step, std::max<int64_t>(sizes[i], 1), &step))
+      step = 1;  // only if numel is 0
   }
   return strides;
 }
@@ -114,7 +117,8 @@ Dims channels_last_strides(const Dims& sizes) {
 }
 
 bool Tensor::is_contiguous(MemoryFormat format) const {
-  if (format == MemoryFormat::Contiguous || format == MemoryFormat::Preserve) return is_contiguous();
+  if (format == MemoryFormat::Contiguous || format == MemoryFormat::Preserve)
+    return is_contiguous();
   if (dim() != (format == MemoryFormat::ChannelsLast ? 4 : 5)) return false;
   Dims expected = channels_last_strides(sizes());
   for (int64_t i = 0; i < dim(); ++i)
@@ -124,21 +128,26 @@ bool Tensor::is_contiguous(MemoryFormat format) const {
 
 Tensor empty(const Dims& sizes, DType dtype, Device device, MemoryFormat format) {
   int64_t numel = checked_numel(sizes), nbytes;
-  check(!__builtin_mul_overflow(numel, item_size(dtype), &nbytes), "the shape ", sizes, " of ", dtype,
-        " needs more bytes than an int64 can count.");
+  check(!__builtin_mul_overflow(numel, item_size(dtype), &nbytes), "the shape ", sizes, " of ",
+        dtype, " needs more bytes than an int64 can count.");
   if (!device.is_cpu()) device = backend_of(device).resolve(device);
   if (format == MemoryFormat::ChannelsLast || format == MemoryFormat::ChannelsLast3d) {
     size_t wanted = format == MemoryFormat::ChannelsLast ? 4 : 5;
-    check(sizes.size() == wanted, "required rank ", wanted, " tensor to use channels_last format, got the shape ", sizes, ".");
-    return make_tensor(Storage::allocate(nbytes, device), dtype, sizes, channels_last_strides(sizes), 0, numel);
+    check(sizes.size() == wanted, "required rank ", wanted,
+          " tensor to use channels_last format, got the shape ", sizes, ".");
+    return make_tensor(Storage::allocate(nbytes, device), dtype, sizes,
+                       channels_last_strides(sizes), 0, numel);
   }
-  return make_tensor(Storage::allocate(nbytes, device), dtype, sizes, contiguous_strides(sizes), 0, numel);
+  return make_tensor(Storage::allocate(nbytes, device), dtype, sizes, contiguous_strides(sizes), 0,
+                     numel);
 }
 
 Tensor empty_strided(const Dims& sizes, const Dims& strides, DType dtype, Device device) {
-  check(sizes.size() == strides.size(), "empty_strided: sizes ", sizes, " and strides ", strides, " must be of equal length.");
+  check(sizes.size() == strides.size(), "empty_strided: sizes ", sizes, " and strides ", strides,
+        " must be of equal length.");
   int64_t numel = checked_numel(sizes);
-  for (int64_t stride : strides) check(stride >= 0, "empty_strided: strides must not be negative, got ", strides, ".");
+  for (int64_t stride : strides)
+    check(stride >= 0, "empty_strided: strides must not be negative, got ", strides, ".");
   if (!device.is_cpu()) device = backend_of(device).resolve(device);
   int64_t nbytes = storage_extent(sizes, strides) * item_size(dtype);
   return make_tensor(Storage::allocate(nbytes, device), dtype, sizes, strides, 0, numel);
@@ -166,7 +175,8 @@ Tensor wrapped_number(Scalar value) {
   return x;
 }
 
-Tensor from_storage(Storage* storage, DType dtype, const Dims& sizes, const Dims& strides, int64_t offset) {
+Tensor from_storage(Storage* storage, DType dtype, const Dims& sizes, const Dims& strides,
+                    int64_t offset) {
   storage->retain();
   return make_tensor(storage, dtype, sizes, strides, offset, checked_numel(sizes));
 }
@@ -204,8 +214,8 @@ Tensor make_view(const Tensor& x, const Dims& sizes, const Dims& strides, int64_
   Py_INCREF(y->base);
   y->view_version = y.version();
   y->view_kind = x->view_kind != ViewKind::Plain ? x->view_kind
-                 : is_grad_enabled()            ? ViewKind::Plain
-                                                : ViewKind::MadeInNoGrad;
+                 : is_grad_enabled()             ? ViewKind::Plain
+                                                 : ViewKind::MadeInNoGrad;
   y->is_inference = x->is_inference;
   return y;
 }
@@ -237,7 +247,8 @@ bool has_internal_overlap(const Tensor& x) {
 
 int64_t wrap_dim(const char* op, int64_t dim, int64_t n_dims) {
   int64_t range = std::max<int64_t>(n_dims, 1);
-  check_index(dim >= -range && dim < range, op, ": expected dim in [", -range, ", ", range - 1, "], got ", dim, ".");
+  check_index(dim >= -range && dim < range, op, ": expected dim in [", -range, ", ", range - 1,
+              "], got ", dim, ".");
   return dim < 0 ? dim + range : dim;
 }
 

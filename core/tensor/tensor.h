@@ -1,10 +1,10 @@
 // The tensor: a view (offset, sizes, strides) of a storage, with its autograd record.
 //
 // Note [One object on both sides]
-// A TensorImpl is a Python object: C++ handles and Python references count in the same field, `x.grad is x.grad` holds
-// without a table, attributes set in Python live as long as the tensor, and the garbage collector sees every reference
-// that C++ keeps. The price is that handles may be copied only while the interpreter lock is held; kernels, which run
-// without it, get raw pointers.
+// A TensorImpl is a Python object: C++ handles and Python references count in the same field,
+// `x.grad is x.grad` holds without a table, attributes set in Python live as long as the tensor,
+// and the garbage collector sees every reference that C++ keeps. The price is that handles may be
+// copied only while the interpreter lock is held; kernels, which run without it, get raw pointers.
 #pragma once
 #include <Python.h>
 
@@ -38,27 +38,30 @@ struct TensorImpl : PyObject {
   int64_t offset;           // in elements
   int64_t numel;
   Dims sizes;
-  Dims strides;  // in elements
-  TensorImpl* base;    // of a view: the tensor it looks at, never itself a view; owned
-  AutogradMeta* meta;  // owned; null until something about gradients has to be remembered
+  Dims strides;           // in elements
+  TensorImpl* base;       // of a view: the tensor it looks at, never itself a view; owned
+  AutogradMeta* meta;     // owned; null until something about gradients has to be remembered
   uint32_t view_version;  // of a view: the version for which its grad_fn is right
   DType dtype;
   Device device;
   ViewKind view_kind;
   bool is_contiguous;
-  bool is_wrapped_number;  // made from a Python number: takes part in type promotion with lower priority
+  bool is_wrapped_number;  // made from a Python number: takes part in type promotion with lower
+                           // priority
   bool requires_grad;      // a leaf that wants a gradient, or a result with history
   bool is_volatile;        // historic: results are volatile too and have no history
   bool is_inference;       // made in inference mode: can never be part of a graph
 };
 
 struct AutogradMeta {
-  TensorImpl* grad = nullptr;       // owned
-  Node* grad_fn = nullptr;          // owned
-  Node* accumulator = nullptr;      // of a leaf: its AccumulateGrad node, which owns the tensor and clears this at its end
-  uint32_t output_nr = 0;           // which output of grad_fn this is
+  TensorImpl* grad = nullptr;   // owned
+  Node* grad_fn = nullptr;      // owned
+  Node* accumulator = nullptr;  // of a leaf: its AccumulateGrad node, which owns the tensor and
+                                // clears this at its end
+  uint32_t output_nr = 0;       // which output of grad_fn this is
   bool retains_grad = false;
-  PyObject* hooks = nullptr;        // of a leaf: dict of register_hook; owned. A result has it on its node
+  PyObject* hooks =
+      nullptr;  // of a leaf: dict of register_hook; owned. A result has it on its node
   PyObject* post_accumulate_hooks = nullptr;  // dict; owned
 };
 
@@ -115,7 +118,8 @@ class Tensor {
   uint32_t version() const { return impl_->version->value; }
   bool is_view() const { return impl_->base != nullptr; }
 
-  // Autograd. A view learns of writes through its base or its siblings lazily, so both ask more than a field.
+  // Autograd. A view learns of writes through its base or its siblings lazily, so both ask more
+  // than a field.
   bool requires_grad() const;
   Node* grad_fn() const;  // borrowed; null for a leaf
   bool is_leaf() const { return grad_fn() == nullptr; }
@@ -136,27 +140,33 @@ struct TensorRef {
 };
 
 // ---- making tensors (no history is recorded here)
-Tensor empty(const Dims& sizes, DType dtype, Device device = {}, MemoryFormat format = MemoryFormat::Contiguous);
+Tensor empty(const Dims& sizes, DType dtype, Device device = {},
+             MemoryFormat format = MemoryFormat::Contiguous);
 Tensor empty_strided(const Dims& sizes, const Dims& strides, DType dtype, Device device = {});
 Tensor full(const Dims& sizes, Scalar value, DType dtype, Device device = {});
-inline Tensor zeros(const Dims& sizes, DType dtype, Device device = {}) { return full(sizes, 0, dtype, device); }
+inline Tensor zeros(const Dims& sizes, DType dtype, Device device = {}) {
+  return full(sizes, 0, dtype, device);
+}
 Tensor scalar_tensor(Scalar value, DType dtype, Device device = {});
 // A 0-d CPU tensor that promotes as the Python number it was made from.
 Tensor wrapped_number(Scalar value);
 // A tensor over an existing storage, which it retains; no base, no history.
-Tensor from_storage(Storage* storage, DType dtype, const Dims& sizes, const Dims& strides, int64_t offset);
+Tensor from_storage(Storage* storage, DType dtype, const Dims& sizes, const Dims& strides,
+                    int64_t offset);
 
 // Another tensor over the same memory and version counter, without history: what detach() returns.
 Tensor alias(const Tensor& x);
 // The same as an object of a Python subclass of Tensor.
 Tensor alias_as(PyTypeObject* type, const Tensor& x);
-// A view of x for in-place bookkeeping: as alias, and remembers its base. The caller records the derivative.
+// A view of x for in-place bookkeeping: as alias, and remembers its base. The caller records the
+// derivative.
 Tensor make_view(const Tensor& x, const Dims& sizes, const Dims& strides, int64_t offset);
 
 // ---- geometry
 Dims contiguous_strides(const Dims& sizes);
 Dims channels_last_strides(const Dims& sizes);
-int64_t checked_numel(const Dims& sizes);  // raises on negative sizes, too many dimensions and overflow
+int64_t checked_numel(
+    const Dims& sizes);  // raises on negative sizes, too many dimensions and overflow
 bool is_non_overlapping_and_dense(const Dims& sizes, const Dims& strides);
 // Whether two elements of the tensor may share memory (exact for stride 0, conservative otherwise).
 bool has_internal_overlap(const Tensor& x);
@@ -164,7 +174,8 @@ int64_t wrap_dim(const char* op, int64_t dim, int64_t n_dims);
 // Changes the geometry of x itself, keeping storage and identity.
 void set_geometry(const Tensor& x, const Dims& sizes, const Dims& strides, int64_t offset);
 
-std::ostream& operator<<(std::ostream& out, const Tensor& x);  // "float32 (2, 3)": for error messages
+std::ostream& operator<<(std::ostream& out,
+                         const Tensor& x);  // "float32 (2, 3)": for error messages
 
 // ---- ends of a Python object's life, for the type object
 void destroy_tensor(TensorImpl* impl);

@@ -55,7 +55,8 @@ struct ReduceAxis {
   int64_t stride;  // bytes
 };
 
-// n_out reductions of n_in elements. Several threads, `n_lanes` of them, share one; each result is cut into n_pieces.
+// n_out reductions of n_in elements. Several threads, `n_lanes` of them, share one; each result is
+// cut into n_pieces.
 template <int kDims>
 struct ReduceArgumentsOf {
   const char* data;
@@ -65,7 +66,8 @@ struct ReduceArgumentsOf {
   int64_t n_out, n_in;
   int64_t n_pieces, piece_size;
   int n_lanes;
-  bool lanes_are_neighbours;  // in the block: neighbouring threads share a result, else they have neighbouring results
+  bool lanes_are_neighbours;  // in the block: neighbouring threads share a result, else they have
+                              // neighbouring results
   ReduceNumbers numbers;
   int n_kept, n_reduced;
   ReduceAxis kept[kDims];

@@ -1,7 +1,8 @@
-// The loops of element-wise kernels. A program that is compiled at first use defines a formula and calls them.
+// The loops of element-wise kernels. A program that is compiled at first use defines a formula and
+// calls them.
 #pragma once
-#include "cuda/kernels/types.h"
 #include "cuda/kernels/arguments.h"
+#include "cuda/kernels/types.h"
 
 namespace facula {
 
@@ -24,7 +25,8 @@ __device__ __forceinline__ Wide<T> load_number(const Operand& operand) {
 }
 
 template <class T>
-__device__ __forceinline__ void load_pack(const Operand& operand, int64_t i, bool is_whole, int n, Wide<T>* to) {
+__device__ __forceinline__ void load_pack(const Operand& operand, int64_t i, bool is_whole, int n,
+                                          Wide<T>* to) {
   if (operand.kind != OperandKind::Tensor) {
     Wide<T> number = load_number<T>(operand);
     for (int j = 0; j < kPackSize; ++j) to[j] = number;
@@ -64,7 +66,8 @@ __device__ __forceinline__ void run_dense(const DenseArguments& arguments, const
   if (is_whole) {
     Pack<Out> pack;
 #pragma unroll
-    for (int j = 0; j < kPackSize; ++j) pack.values[j] = static_cast<Out>(apply(f, a[j], b[j], c[j]));
+    for (int j = 0; j < kPackSize; ++j)
+      pack.values[j] = static_cast<Out>(apply(f, a[j], b[j], c[j]));
     *reinterpret_cast<Pack<Out>*>(out) = pack;
   } else {
     for (int j = 0; j < n; ++j) out[j] = static_cast<Out>(apply(f, a[j], b[j], c[j]));
@@ -96,22 +99,23 @@ __device__ __forceinline__ void run_strided(const Arguments& arguments, const F&
   Wide<C> c;
   if constexpr (!std::is_same_v<B, None>) b = load_one<B>(arguments.operands[2], offsets[2]);
   if constexpr (!std::is_same_v<C, None>) c = load_one<C>(arguments.operands[3], offsets[3]);
-  *reinterpret_cast<Out*>(arguments.operands[0].data + offsets[0]) = static_cast<Out>(apply(f, a, b, c));
+  *reinterpret_cast<Out*>(arguments.operands[0].data + offsets[0]) =
+      static_cast<Out>(apply(f, a, b, c));
 }
 
 }  // namespace facula
 
-// The entry point of a program with this formula, which is made from the arguments. Few dimensions of less than 2^31
-// elements have a kernel of their own.
-#define FACULA_DENSE(name, Formula, Out, A, B, C)                                              \
-  extern "C" __global__ void name(const facula::DenseArguments arguments) {                    \
-    facula::run_dense<Out, A, B, C>(arguments, Formula(arguments.numbers));                    \
+// The entry point of a program with this formula, which is made from the arguments. Few dimensions
+// of less than 2^31 elements have a kernel of their own.
+#define FACULA_DENSE(name, Formula, Out, A, B, C)                           \
+  extern "C" __global__ void name(const facula::DenseArguments arguments) { \
+    facula::run_dense<Out, A, B, C>(arguments, Formula(arguments.numbers)); \
   }
-#define FACULA_STRIDED(name, Formula, Out, A, B, C)                                            \
-  extern "C" __global__ void name(const facula::ShortArguments arguments) {                    \
-    facula::run_strided<uint32_t, Out, A, B, C>(arguments, Formula(arguments.numbers));        \
+#define FACULA_STRIDED(name, Formula, Out, A, B, C)                                     \
+  extern "C" __global__ void name(const facula::ShortArguments arguments) {             \
+    facula::run_strided<uint32_t, Out, A, B, C>(arguments, Formula(arguments.numbers)); \
   }
-#define FACULA_STRIDED_LONG(name, Formula, Out, A, B, C)                                       \
-  extern "C" __global__ void name(const facula::LongArguments arguments) {                     \
-    facula::run_strided<uint64_t, Out, A, B, C>(arguments, Formula(arguments.numbers));        \
+#define FACULA_STRIDED_LONG(name, Formula, Out, A, B, C)                                \
+  extern "C" __global__ void name(const facula::LongArguments arguments) {              \
+    facula::run_strided<uint64_t, Out, A, B, C>(arguments, Formula(arguments.numbers)); \
   }

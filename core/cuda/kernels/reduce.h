@@ -1,5 +1,5 @@
-// Reductions. Threads take elements in steps of the number of threads that share a result, and are joined in a fixed tree:
-// no atomics, so the same bits in every run.
+// Reductions. Threads take elements in steps of the number of threads that share a result, and are
+// joined in a fixed tree: no atomics, so the same bits in every run.
 #pragma once
 #include "cuda/kernels/arguments.h"
 #include "cuda/kernels/types.h"
@@ -12,8 +12,8 @@ __device__ __forceinline__ T magnitude(T x) {
   return x < T(0) ? -x : x;
 }
 
-// An accumulator takes elements, with their numbers within the reduction, joins others of its kind, and gives the result.
-// second() is there for operations with two results.
+// An accumulator takes elements, with their numbers within the reduction, joins others of its kind,
+// and gives the result. second() is there for operations with two results.
 template <class W, class Derived>
 struct Adding {
   W total = W(0);
@@ -27,7 +27,9 @@ struct Sum : Adding<W, Sum<W>> {
 template <class W>
 struct Mean : Adding<W, Mean<W>> {
   __device__ void add(W x, int64_t, const ReduceNumbers&) { this->total += x; }
-  __device__ W value(const ReduceNumbers& n) const { return this->total / static_cast<W>(n.divisor); }
+  __device__ W value(const ReduceNumbers& n) const {
+    return this->total / static_cast<W>(n.divisor);
+  }
 };
 template <class W>
 struct NanSum : Adding<W, NanSum<W>> {
@@ -37,7 +39,9 @@ struct NanSum : Adding<W, NanSum<W>> {
 };
 template <class W>
 struct Norm0 : Adding<W, Norm0<W>> {
-  __device__ void add(W x, int64_t, const ReduceNumbers&) { this->total += x != W(0) ? W(1) : W(0); }
+  __device__ void add(W x, int64_t, const ReduceNumbers&) {
+    this->total += x != W(0) ? W(1) : W(0);
+  }
 };
 template <class W>
 struct Norm1 : Adding<W, Norm1<W>> {
@@ -50,8 +54,12 @@ struct Norm2 : Adding<W, Norm2<W>> {
 };
 template <class W>
 struct NormP : Adding<W, NormP<W>> {
-  __device__ void add(W x, int64_t, const ReduceNumbers& n) { this->total += static_cast<W>(::pow(double(magnitude(x)), n.p)); }
-  __device__ W value(const ReduceNumbers& n) const { return static_cast<W>(::pow(double(this->total), 1 / n.p)); }
+  __device__ void add(W x, int64_t, const ReduceNumbers& n) {
+    this->total += static_cast<W>(::pow(double(magnitude(x)), n.p));
+  }
+  __device__ W value(const ReduceNumbers& n) const {
+    return static_cast<W>(::pow(double(this->total), 1 / n.p));
+  }
 };
 
 template <class W>
@@ -162,27 +170,30 @@ struct Moments {
 };
 
 template <class Accumulator>
-__device__ __forceinline__ auto store_second(const Accumulator& total, char* seconds, int64_t out, int)
-    -> decltype(total.second(), void()) {
+__device__ __forceinline__ auto store_second(const Accumulator& total, char* seconds, int64_t out,
+                                             int) -> decltype(total.second(), void()) {
   if (seconds) reinterpret_cast<decltype(total.second())*>(seconds)[out] = total.second();
 }
 template <class Accumulator>
 __device__ __forceinline__ void store_second(const Accumulator&, char*, int64_t, long) {}
 
 template <int kDims>
-__device__ __forceinline__ int64_t offset_of(const ReduceAxis (&axes)[kDims], int n_axes, int64_t i) {
+__device__ __forceinline__ int64_t offset_of(const ReduceAxis (&axes)[kDims], int n_axes,
+                                             int64_t i) {
   if (n_axes == 0) return 0;
   if (n_axes == 1) return i * axes[0].stride;
   int64_t offset = 0;
   for (int d = 0; d < n_axes; ++d) {
-    int64_t next = i < (int64_t(1) << 31) ? int64_t(uint32_t(i) / uint32_t(axes[d].size)) : i / axes[d].size;
+    int64_t next =
+        i < (int64_t(1) << 31) ? int64_t(uint32_t(i) / uint32_t(axes[d].size)) : i / axes[d].size;
     offset += (i - next * axes[d].size) * axes[d].stride;
     i = next;
   }
   return offset;
 }
 
-// Where a thread of the block works: n_lanes threads have the same `slot`, the number of a result within the block.
+// Where a thread of the block works: n_lanes threads have the same `slot`, the number of a result
+// within the block.
 struct Place {
   int lane, slot, n_slots;
 };
@@ -192,9 +203,11 @@ __device__ __forceinline__ Place place_of(int n_lanes, bool lanes_are_neighbours
   return {t / n_slots, t % n_slots, n_slots};
 }
 
-// The accumulators of a result's lanes, joined: the upper half of them with the lower, and so on. Lane 0 has the result.
+// The accumulators of a result's lanes, joined: the upper half of them with the lower, and so on.
+// Lane 0 has the result.
 template <class Accumulator>
-__device__ __forceinline__ void join_lanes(Accumulator& mine, Accumulator* shared, Place place, int n_lanes) {
+__device__ __forceinline__ void join_lanes(Accumulator& mine, Accumulator* shared, Place place,
+                                           int n_lanes) {
   Accumulator* row = shared + place.slot * n_lanes;
   row[place.lane] = mine;
   for (int step = n_lanes / 2; step > 0; step /= 2) {
@@ -205,7 +218,8 @@ __device__ __forceinline__ void join_lanes(Accumulator& mine, Accumulator* share
 }
 
 template <class Out, class Accumulator, class Arguments>
-__device__ __forceinline__ void store_result(const Accumulator& total, const Arguments& a, int64_t out) {
+__device__ __forceinline__ void store_result(const Accumulator& total, const Arguments& a,
+                                             int64_t out) {
   reinterpret_cast<Out*>(a.values)[out] = convert<Out>(total.value(a.numbers));
   store_second(total, a.seconds, out, 0);
 }
@@ -218,19 +232,23 @@ __device__ __forceinline__ void reduce_pieces(const Arguments& a) {
   Accumulator total;
   if (out < a.n_out) {
     const char* base = a.data + offset_of(a.kept, a.n_kept, out);
-    int64_t begin = piece * a.piece_size, end = begin + a.piece_size < a.n_in ? begin + a.piece_size : a.n_in;
+    int64_t begin = piece * a.piece_size,
+            end = begin + a.piece_size < a.n_in ? begin + a.piece_size : a.n_in;
     int64_t i = begin + place.lane;
     // Four loads in flight.
     for (; i + 3 * a.n_lanes < end; i += 4 * a.n_lanes) {
       Read x[4];
 #pragma unroll
       for (int j = 0; j < 4; ++j)
-        x[j] = convert<Read>(*reinterpret_cast<const In*>(base + offset_of(a.reduced, a.n_reduced, i + j * a.n_lanes)));
+        x[j] = convert<Read>(*reinterpret_cast<const In*>(
+            base + offset_of(a.reduced, a.n_reduced, i + j * a.n_lanes)));
 #pragma unroll
       for (int j = 0; j < 4; ++j) total.add(x[j], i + j * a.n_lanes, a.numbers);
     }
     for (; i < end; i += a.n_lanes)
-      total.add(convert<Read>(*reinterpret_cast<const In*>(base + offset_of(a.reduced, a.n_reduced, i))), i, a.numbers);
+      total.add(
+          convert<Read>(*reinterpret_cast<const In*>(base + offset_of(a.reduced, a.n_reduced, i))),
+          i, a.numbers);
   }
   join_lanes(total, reinterpret_cast<Accumulator*>(memory), place, a.n_lanes);
   if (place.lane != 0 || out >= a.n_out) return;
@@ -249,22 +267,23 @@ __device__ __forceinline__ void join_pieces(const ReduceArguments& a) {
   const Accumulator* partials = reinterpret_cast<const Accumulator*>(a.partials) + out * a.n_pieces;
   Accumulator total;
   for (int64_t i = threadIdx.x; i < a.n_pieces; i += kReduceThreads) total.join(partials[i]);
-  join_lanes(total, reinterpret_cast<Accumulator*>(memory), {int(threadIdx.x), 0, 1}, kReduceThreads);
+  join_lanes(total, reinterpret_cast<Accumulator*>(memory), {int(threadIdx.x), 0, 1},
+             kReduceThreads);
   if (threadIdx.x == 0) store_result<Out>(total, a, out);
 }
 
 }  // namespace facula
 
 // The entry point of a program that reduces elements In, read as Read, to results Out.
-#define FACULA_REDUCE(name, Operation, In, Read, Out)                                       \
-  extern "C" __global__ void name(const facula::ReduceArguments arguments) {                \
-    facula::reduce_pieces<In, Read, Out, facula::Operation<Read>>(arguments);               \
+#define FACULA_REDUCE(name, Operation, In, Read, Out)                         \
+  extern "C" __global__ void name(const facula::ReduceArguments arguments) {  \
+    facula::reduce_pieces<In, Read, Out, facula::Operation<Read>>(arguments); \
   }
-#define FACULA_REDUCE_LONG(name, Operation, In, Read, Out)                                  \
-  extern "C" __global__ void name(const facula::LongReduceArguments arguments) {            \
-    facula::reduce_pieces<In, Read, Out, facula::Operation<Read>>(arguments);               \
+#define FACULA_REDUCE_LONG(name, Operation, In, Read, Out)                       \
+  extern "C" __global__ void name(const facula::LongReduceArguments arguments) { \
+    facula::reduce_pieces<In, Read, Out, facula::Operation<Read>>(arguments);    \
   }
-#define FACULA_JOIN(name, Operation, In, Read, Out)                                         \
-  extern "C" __global__ void name(const facula::ReduceArguments arguments) {                \
-    facula::join_pieces<Out, facula::Operation<Read>>(arguments);                           \
+#define FACULA_JOIN(name, Operation, In, Read, Out)                          \
+  extern "C" __global__ void name(const facula::ReduceArguments arguments) { \
+    facula::join_pieces<Out, facula::Operation<Read>>(arguments);            \
   }

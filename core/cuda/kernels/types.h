@@ -11,7 +11,8 @@ using int64_t = long long;
 using uint64_t = unsigned long long;
 
 __device__ __forceinline__ double huge_val() { return __longlong_as_double(0x7ff0000000000000); }
-// The compilers of CPUs have these as builtins; CUDA's has the instructions under the names of the C library.
+// The compilers of CPUs have these as builtins; CUDA's has the instructions under the names of the
+// C library.
 #define __builtin_huge_val ::huge_val
 #define __builtin_nan ::nan
 #define __builtin_fmaf ::fmaf
@@ -58,9 +59,10 @@ inline constexpr bool is_same_v<A, A> = true;
 template <class T>
 inline constexpr bool is_floating_point_v = is_same_v<T, float> || is_same_v<T, double>;
 template <class T>
-inline constexpr bool is_integral_v = is_same_v<T, bool> || is_same_v<T, uint8_t> || is_same_v<T, int8_t> ||
-                                      is_same_v<T, int16_t> || is_same_v<T, int32_t> || is_same_v<T, int64_t> ||
-                                      is_same_v<T, uint32_t> || is_same_v<T, uint64_t>;
+inline constexpr bool is_integral_v =
+    is_same_v<T, bool> || is_same_v<T, uint8_t> || is_same_v<T, int8_t> || is_same_v<T, int16_t> ||
+    is_same_v<T, int32_t> || is_same_v<T, int64_t> || is_same_v<T, uint32_t> ||
+    is_same_v<T, uint64_t>;
 template <class T>
 inline constexpr bool is_signed_v = is_floating_point_v<T> || (is_integral_v<T> && T(-1) < T(0));
 
