@@ -179,7 +179,8 @@ std::string compile_now(const std::string& source, const Target& target) {
         "cuda: NVRTC could not start a program.");
   std::string architecture = "--gpu-architecture=" + target.architecture;
   // No contraction of a * b + c: the CPU's kernels have none, and results are to be the same.
-  const char* options[] = {architecture.c_str(), "--std=c++17", "--fmad=false"};
+  const char* options[] = {architecture.c_str(), "--std=c++17", "--fmad=false",
+                           "--device-as-default-execution-space"};
   int result = c.compile(program, 3, options);
   std::string code;
   size_t size = 0;
