@@ -56,11 +56,12 @@ void set_default_dtype(DType t);  // floating types only
 
 template <class T>
 struct DTypeOf;
-#define FACULA_FORALL_DTYPES(_)                                                           \
-  _(bool, Bool)                                                                           \
-  _(uint8_t, UInt8) _(int8_t, Int8) _(int16_t, Int16) _(int32_t, Int32) _(int64_t, Int64) \
-      _(Half, Float16) _(BFloat16, BFloat16) _(float, Float32) _(double, Float64)         \
-          _(Complex64, Complex64) _(Complex128, Complex128)
+// clang-format off
+#define FACULA_FORALL_DTYPES(_)                                                                 \
+  _(bool, Bool) _(uint8_t, UInt8) _(int8_t, Int8) _(int16_t, Int16) _(int32_t, Int32)           \
+  _(int64_t, Int64) _(Half, Float16) _(BFloat16, BFloat16) _(float, Float32) _(double, Float64) \
+  _(Complex64, Complex64) _(Complex128, Complex128)
+// clang-format on
 #define FACULA_DTYPE_OF(T, Name)                \
   template <>                                   \
   struct DTypeOf<T> {                           \

@@ -50,7 +50,8 @@ void write_at(char** data, const int64_t* strides, int64_t n, const void*) {
 
 template <WriteMode mode>
 Loop write_loop_for(DType dtype) {
-  return visit_dtype(dtype, [](auto tag) -> Loop { return write_at<typename decltype(tag)::type, mode>; });
+  return visit_dtype(dtype,
+                     [](auto tag) -> Loop { return write_at<typename decltype(tag)::type, mode>; });
 }
 
 template <class T>
@@ -70,11 +71,16 @@ Loop read_at_loop(DType dtype) {
 
 Loop write_at_loop(DType dtype, WriteMode mode) {
   switch (mode) {
-    case WriteMode::Set: return write_loop_for<WriteMode::Set>(dtype);
-    case WriteMode::Add: return write_loop_for<WriteMode::Add>(dtype);
-    case WriteMode::Prod: return write_loop_for<WriteMode::Prod>(dtype);
-    case WriteMode::AMin: return write_loop_for<WriteMode::AMin>(dtype);
-    default: return write_loop_for<WriteMode::AMax>(dtype);
+    case WriteMode::Set:
+      return write_loop_for<WriteMode::Set>(dtype);
+    case WriteMode::Add:
+      return write_loop_for<WriteMode::Add>(dtype);
+    case WriteMode::Prod:
+      return write_loop_for<WriteMode::Prod>(dtype);
+    case WriteMode::AMin:
+      return write_loop_for<WriteMode::AMin>(dtype);
+    default:
+      return write_loop_for<WriteMode::AMax>(dtype);
   }
 }
 

@@ -11,8 +11,9 @@ Isa detect() {
 #if defined(__x86_64__)
   Isa best = Isa::Baseline;
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) best = Isa::Avx2;
-  if (best == Isa::Avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+  if (best == Isa::Avx2 && __builtin_cpu_supports("avx512f") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl"))
     best = Isa::Avx512;
   if (const char* wish = std::getenv("FACULA_CPU_CAPABILITY")) {
     if (!std::strcmp(wish, "baseline")) return Isa::Baseline;
@@ -32,9 +33,12 @@ Isa isa() {
 
 const char* isa_name() {
   switch (isa()) {
-    case Isa::Avx512: return "avx512";
-    case Isa::Avx2: return "avx2";
-    default: return "baseline";
+    case Isa::Avx512:
+      return "avx512";
+    case Isa::Avx2:
+      return "avx2";
+    default:
+      return "baseline";
   }
 }
 

@@ -45,8 +45,10 @@ int64_t mode(const T* x, int64_t n) {
 template <class T>
 int64_t pick_typed(Pick pick, const T* x, int64_t n, int64_t k) {
   switch (pick) {
-    case Pick::Kth: return kth(x, n, k);
-    case Pick::Mode: return mode(x, n);
+    case Pick::Kth:
+      return kth(x, n, k);
+    case Pick::Mode:
+      return mode(x, n);
     case Pick::Median: {
       const T* nan = std::find_if(x, x + n, [](T v) { return v != v; });
       return nan != x + n ? nan - x : kth(x, n, (n - 1) / 2);
@@ -62,9 +64,12 @@ int64_t pick_typed(Pick pick, const T* x, int64_t n, int64_t k) {
 template <class F>
 int64_t with_type(DType dtype, const void* x, F f) {
   switch (dtype) {
-    case DType::Float32: return f(static_cast<const float*>(x));
-    case DType::Float64: return f(static_cast<const double*>(x));
-    default: return f(static_cast<const int64_t*>(x));
+    case DType::Float32:
+      return f(static_cast<const float*>(x));
+    case DType::Float64:
+      return f(static_cast<const double*>(x));
+    default:
+      return f(static_cast<const int64_t*>(x));
   }
 }
 
@@ -77,7 +82,8 @@ int64_t pick_index(Pick pick, DType dtype, const void* x, int64_t n, int64_t k) 
 int64_t argsort_line(DType dtype, const void* x, int64_t n, int64_t* order) {
   return with_type(dtype, x, [&](auto* values) {
     std::iota(order, order + n, 0);
-    std::stable_sort(order, order + n, [&](int64_t a, int64_t b) { return less_nan_last(values[a], values[b]); });
+    std::stable_sort(order, order + n,
+                     [&](int64_t a, int64_t b) { return less_nan_last(values[a], values[b]); });
     return static_cast<int64_t>(std::count_if(values, values + n, [](auto v) { return v == v; }));
   });
 }

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 #include <unistd.h>
+#include <iterator>
 
 #include <algorithm>
 #include <cstdio>
@@ -181,7 +182,7 @@ std::string compile_now(const std::string& source, const Target& target) {
   // No contraction of a * b + c: the CPU's kernels have none, and results are to be the same.
   const char* options[] = {architecture.c_str(), "--std=c++17", "--fmad=false",
                            "--device-as-default-execution-space"};
-  int result = c.compile(program, 3, options);
+  int result = c.compile(program, static_cast<int>(std::size(options)), options);
   std::string code;
   size_t size = 0;
   if (result == 0) {
