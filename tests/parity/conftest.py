@@ -2,7 +2,7 @@
 
 ``open_differences.txt`` lists the tests that still find a difference. They run, and are expected to
 fail: one that passes fails the suite until its line is removed. Lines that begin with ``?`` are
-tests over random programs, which may pass by chance.
+tests over random programs or uninitialised memory, which may pass by chance.
 """
 
 from importlib.util import find_spec
