@@ -13,7 +13,6 @@ void check_operands(const char* op, const Tensor& a, const Tensor& b) {
   check(a.dtype() == b.dtype(), op, ": expected both operands to have the same dtype, got ", a,
         " and ", b, ".");
   check_same_device(op, {a, b});
-  check_not_implemented(a.dtype() != DType::Bool, op, ": not defined for bool.");
 }
 
 // A matrix as BLAS reads it: rows or columns at unit distance, else a copy.
@@ -34,8 +33,14 @@ Matrix as_matrix(const Tensor& x) {
 }
 
 // out = alpha a b + beta out, for (m, k), (k, n) or batches of them. out has rows at unit distance.
-void run_matmul(const Tensor& out, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha) {
+void run_matmul(const char* op, const Tensor& out, const Tensor& a, const Tensor& b, Scalar beta,
+                Scalar alpha) {
   NoGradGuard guard;
+  if (out.dtype() == DType::Bool) {
+    check_not_implemented(out.numel() == 0 || a.size(-1) == 0, op, ": not defined for bool.");
+    if (!beta.to_bool()) copy_into(out, wrapped_number(false));
+    return;
+  }
   Matrix ma = as_matrix(a), mb = as_matrix(b);
   visit_dtype(out.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -69,11 +74,11 @@ void run_matmul(const Tensor& out, const Tensor& a, const Tensor& b, Scalar beta
   });
 }
 
-Tensor product(const Tensor& a, const Tensor& b) {
+Tensor product(const char* op, const Tensor& a, const Tensor& b) {
   Dims sizes = a.sizes();
   sizes.back() = b.size(-1);
   Tensor y = empty(sizes, a.dtype(), a.device());
-  run_matmul(y, a, b, 0, 1);
+  run_matmul(op, y, a, b, 0, 1);
   return y;
 }
 
@@ -84,29 +89,26 @@ Tensor scaled(const Tensor& x, Scalar by) { return is_one(by) ? x : x * by; }
 Scalar conj_of(Scalar s) { return s.is_complex() ? Scalar(std::conj(s.to_complex())) : s; }
 Tensor conj_t(const Tensor& x) { return conj(transpose(x, -2, -1)); }
 
-void check_factors(const char* op, const Tensor& x, Scalar beta, Scalar alpha) {
-  if (is_differentiable(x.dtype())) return;
-  check(alpha.is_integral(), op,
-        ": For integral input tensors, argument alpha must not be a floating point number.");
-  check(beta.is_integral(), op,
-        ": For integral input tensors, argument beta must not be a floating point number.");
-}
-
 // beta c + alpha a b, where c broadcasts to the product's shape.
 Tensor add_product(const char* op, const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta,
                    Scalar alpha) {
   check(c.dtype() == a.dtype(), op, ": expected input to have the dtype of the matrices, got ", c,
         " and ", a, ".");
   check_same_device(op, {c, a});
-  check_factors(op, c, beta, alpha);
   Dims sizes = a.sizes();
   sizes.back() = b.size(-1);
   check(is_expandable_to(c.sizes(), sizes), op,
         ": The expanded size of the tensor must match: input ", c.sizes(),
         " does not broadcast to the product's shape ", sizes, ".");
   Tensor y = empty(sizes, a.dtype(), a.device());
+  if (a.size(-1) == 0 && y.numel() > 0) {
+    // Only beta c remains, whose dtype must be that of the result.
+    DType dtype = result_type({c, wrapped_number(beta)});
+    check(can_cast(dtype, c.dtype()), op, ": result type ", dtype,
+          " of beta and input can't be cast to the desired output type ", c.dtype(), ".");
+  }
   if (!is_zero(beta)) copy_into(y, c);
-  run_matmul(y, a, b, beta, alpha);
+  run_matmul(op, y, a, b, beta, alpha);
   return y;
 }
 
@@ -120,7 +122,7 @@ Tensor mm(const Tensor& a, const Tensor& b) {
         a.size(1), " and ", b.size(0), "x", b.size(1),
         "): the columns of the first must be as many as the rows of the second.");
   return record(
-      "MmBackward0", product(a, b), {a, b},
+      "MmBackward0", product("mm", a, b), {a, b},
       [a = save(b.requires_grad() ? a : Tensor()), b = save(a.requires_grad() ? b : Tensor())](
           const Tensor& g, Needs need) -> TensorList {
         return {need[0] ? mm(g, conj_t(b)) : Tensor(), need[1] ? mm(conj_t(a), g) : Tensor()};
@@ -134,7 +136,7 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
   check(a.size(0) == b.size(0) && a.size(2) == b.size(1),
         "bmm: expected (b, m, k) and (b, k, n), got ", a.sizes(), " and ", b.sizes(), ".");
   return record(
-      "BmmBackward0", product(a, b), {a, b},
+      "BmmBackward0", product("bmm", a, b), {a, b},
       [a = save(b.requires_grad() ? a : Tensor()), b = save(a.requires_grad() ? b : Tensor())](
           const Tensor& g, Needs need) -> TensorList {
         return {need[0] ? bmm(g, conj_t(b)) : Tensor(), need[1] ? bmm(conj_t(a), g) : Tensor()};
@@ -150,7 +152,7 @@ Tensor mv(const Tensor& a, const Tensor& x) {
   Tensor y = empty({a.size(0)}, a.dtype(), a.device());
   {
     NoGradGuard guard;
-    run_matmul(unsqueeze(y, 1), a, unsqueeze(x, 1), 0, 1);
+    run_matmul("mv", unsqueeze(y, 1), a, unsqueeze(x, 1), 0, 1);
   }
   return record(
       "MvBackward0", y, {a, x},
@@ -169,10 +171,11 @@ Tensor dot(const Tensor& x, const Tensor& y) {
         "dot: inconsistent tensor size, expected tensors to have the same number of elements, but "
         "got ",
         x.size(0), " and ", y.size(0), ".");
+  check_not_implemented(x.dtype() != DType::Bool, "dot: not defined for bool.");
   Tensor out = empty({}, x.dtype(), x.device());
   {
     NoGradGuard guard;
-    run_matmul(as_strided(out, {1, 1}, {1, 1}, 0), unsqueeze(x, 0), unsqueeze(y, 1), 0, 1);
+    run_matmul("dot", as_strided(out, {1, 1}, {1, 1}, 0), unsqueeze(x, 0), unsqueeze(y, 1), 0, 1);
   }
   return record(
       "DotBackward0", out, {x, y},
@@ -216,6 +219,58 @@ Tensor baddbmm(const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta, S
         return {need[0] ? scaled(sum_to_size(g, sizes), conj_of(beta)) : Tensor(),
                 need[1] ? scaled(bmm(g, conj_t(b)), by) : Tensor(),
                 need[2] ? scaled(bmm(conj_t(a), g), by) : Tensor()};
+      });
+}
+
+Tensor addmv(const Tensor& c, const Tensor& a, const Tensor& x, Scalar beta, Scalar alpha) {
+  check(a.dim() == 2 && x.dim() == 1, "addmv: expected a matrix and a vector, got ", a, " and ", x,
+        ".");
+  check_operands("addmv", a, x);
+  check(a.size(1) == x.size(0), "addmv: size mismatch, got mat ", a.sizes(), " and vec ", x.sizes(),
+        ".");
+  check(is_expandable_to(c.sizes(), {a.size(0)}), "addmv: input ", c.sizes(),
+        " does not broadcast to the product's shape ", Dims{a.size(0)}, ".");
+  Tensor y;
+  {
+    NoGradGuard guard;
+    Tensor column = c.dim() == 0 ? c : unsqueeze(c, 1);
+    if (c.dtype() == DType::Bool) beta = beta.to_bool();
+    y = alias(squeeze(add_product("addmv", column, a, unsqueeze(x, 1), beta, alpha), 1));
+  }
+  return record(
+      "AddmvBackward0", y, {c, a, x},
+      [a = save(x.requires_grad() ? a : Tensor()), x = save(a.requires_grad() ? x : Tensor()), beta,
+       alpha, sizes = c.sizes()](const Tensor& g, Needs need) -> TensorList {
+        Scalar by = conj_of(alpha);
+        return {need[0] ? scaled(sum_to_size(g, sizes), conj_of(beta)) : Tensor(),
+                need[1] ? scaled(outer(g, conj(x)), by) : Tensor(),
+                need[2] ? scaled(mv(conj_t(a), g), by) : Tensor()};
+      });
+}
+
+Tensor addbmm(const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha) {
+  check(a.dim() == 3 && b.dim() == 3, "addbmm: expected batch1 and batch2 to be 3D tensors, got ",
+        a, " and ", b, ".");
+  check_operands("addbmm", a, b);
+  check(a.size(0) == b.size(0) && a.size(2) == b.size(1),
+        "addbmm: expected (b, m, k) and (b, k, n), got ", a.sizes(), " and ", b.sizes(), ".");
+  Tensor y;
+  {
+    // The sum over the batch is part of the sum over the inner dimension of one product.
+    NoGradGuard guard;
+    int64_t n_inner = a.size(0) * a.size(2);
+    Tensor left = reshape(transpose(a, 0, 1), {a.size(1), n_inner});
+    y = add_product("addbmm", c, left, reshape(b, {n_inner, b.size(2)}), beta, alpha);
+  }
+  return record(
+      "AddbmmBackward0", y, {c, a, b},
+      [a = save(b.requires_grad() ? a : Tensor()), b = save(a.requires_grad() ? b : Tensor()), beta,
+       alpha, n_batch = a.size(0), sizes = c.sizes()](const Tensor& g, Needs need) -> TensorList {
+        Scalar by = conj_of(alpha);
+        Tensor each = expand(g, {n_batch, g.size(0), g.size(1)});
+        return {need[0] ? scaled(sum_to_size(g, sizes), conj_of(beta)) : Tensor(),
+                need[1] ? scaled(bmm(each, conj_t(b)), by) : Tensor(),
+                need[2] ? scaled(bmm(conj_t(a), each), by) : Tensor()};
       });
 }
 
@@ -269,10 +324,10 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
         b, ": ", a.size(-1), " is not ", inner, ".");
   if (a.dim() == 1 && b.dim() == 1) return dot(a, b);
   if (a.dim() == 2 && b.dim() == 1) return mv(a, b);
-  if (a.dim() == 1 && b.dim() == 2) return squeeze(mm(unsqueeze(a, 0), b), {0});
+  if (a.dim() == 1 && b.dim() == 2) return squeeze(mm(unsqueeze(a, 0), b), 0);
   if (a.dim() == 2 && b.dim() == 2) return mm(a, b);
   if (b.dim() <= 2) return fold_left(a, b);
-  if (a.dim() == 1) return squeeze(batched(unsqueeze(a, 0), b), {-2});
+  if (a.dim() == 1) return squeeze(batched(unsqueeze(a, 0), b), -2);
   return batched(a, b);
 }
 

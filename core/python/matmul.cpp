@@ -91,6 +91,20 @@ Example:
     tensor([[3.]]))");
   def_add_product(m, "baddbmm", baddbmm, "batch1", "batch2",
                   "``beta * input + alpha * batch1 @ batch2`` for batches of matrices.");
+  def_add_product(m, "addmv", addmv, "mat", "vec",
+                  R"(``beta * input + alpha * mat @ vec``; input broadcasts to the product's shape.
+
+Example:
+    >>> facula.addmv(facula.ones(2), facula.eye(2), facula.tensor([1.0, 2.0]))
+    tensor([2., 3.]))");
+  def_add_product(
+      m, "addbmm", addbmm, "batch1", "batch2",
+      R"(``beta * input`` plus ``alpha`` times the sum of a batch of products; input broadcasts to it.
+
+Example:
+    >>> facula.addbmm(facula.zeros(2, 2), facula.ones(3, 2, 4), facula.ones(3, 4, 2))
+    tensor([[12., 12.],
+            [12., 12.]]))");
 }
 
 }  // namespace facula

@@ -23,6 +23,7 @@ from facula._ops.comparing import (
     isin,
     searchsorted,
 )
+from facula._ops.creation import empty_permuted, range
 from facula._ops.einsum import einsum
 from facula._ops.grids import (
     block_diag,
@@ -36,8 +37,6 @@ from facula._ops.grids import (
     vander,
 )
 from facula._ops.products import (
-    addbmm,
-    addmv,
     addr,
     chain_matmul,
     cross,
@@ -75,8 +74,6 @@ from facula._ops.shapes import (
 from facula._ops.statistics import cdist, corrcoef, cov, dist, nanmean, renorm
 
 __all__ = [
-    "addbmm",
-    "addmv",
     "addr",
     "allclose",
     "atleast_1d",
@@ -104,6 +101,7 @@ __all__ = [
     "dsplit",
     "dstack",
     "einsum",
+    "empty_permuted",
     "fliplr",
     "flipud",
     "float_power",
@@ -120,6 +118,7 @@ __all__ = [
     "matrix_power",
     "meshgrid",
     "nanmean",
+    "range",
     "ravel",
     "renorm",
     "repeat_interleave",

@@ -8,10 +8,9 @@ from typing import Any
 
 from facula import _ops
 from facula._core import Tensor
+from facula._ops.creation import new_empty_strided
 
 FUNCTIONS = (
-    "addbmm",
-    "addmv",
     "addr",
     "allclose",
     "bincount",
@@ -47,7 +46,7 @@ FUNCTIONS = (
     "vdot",
     "vsplit",
 )
-IN_PLACE = ("addbmm", "addmv", "addr", "float_power", "renorm")
+IN_PLACE = ("addr", "float_power", "renorm")
 
 
 def _in_place(name: str, func: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -78,6 +77,7 @@ def _transpose_in_place(self: Tensor, dim0: int, dim1: int) -> Tensor:
 METHODS: dict[str, Callable[..., Any]] = {
     **{name: getattr(_ops, name) for name in FUNCTIONS},
     **{name + "_": _in_place(name + "_", getattr(_ops, name)) for name in IN_PLACE},
+    "new_empty_strided": new_empty_strided,
     "unflatten": _unflatten,
     "swapaxes_": _transpose_in_place,
     "swapdims_": _transpose_in_place,

@@ -11,8 +11,6 @@ from facula._core import Tensor
 from facula._ops._out import into
 
 __all__ = [
-    "addbmm",
-    "addmv",
     "addr",
     "chain_matmul",
     "cross",
@@ -53,7 +51,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
                 f"tensordot: dimension {i} of a {tuple(a.shape)} and dimension {j} of b "
                 f"{tuple(b.shape)} are contracted, but differ in size."
             )
-        a, b = a.sum(i, keepdim=True), b.sum(j, keepdim=True)
+        a, b = a.sum(i, keepdim=True, dtype=a.dtype), b.sum(j, keepdim=True, dtype=b.dtype)
     a_rest = [d for d in range(a.dim()) if d not in a_dims]
     b_rest = [d for d in range(b.dim()) if d not in b_dims]
     n_inner = math.prod(a.size(d) for d in a_dims)
@@ -152,10 +150,10 @@ def trace(input: Tensor) -> Tensor:
         >>> facula.trace(facula.tensor([[1.0, 2.0], [3.0, 4.0]]))
         tensor(5.)
     """
-    if input.dim() != 2:
-        raise RuntimeError(f"trace: expected a matrix, got shape {tuple(input.shape)}.")
     if input.dtype == _core.bool:
         raise NotImplementedError("trace: expected numbers, got bool.")
+    if input.dim() != 2:
+        raise RuntimeError(f"trace: expected a matrix, got shape {tuple(input.shape)}.")
     return input.diagonal().sum()
 
 
@@ -189,40 +187,11 @@ def cross(
             f"cross: expected size 3 in dimension {dim}, got {tuple(input.shape)} and "
             f"{tuple(other.shape)}."
         )
+    if input.dtype == _core.bool and other.dtype == _core.bool:
+        raise NotImplementedError("cross: not defined for bool.")
     forward = input.roll(-1, dim) * other.roll(-2, dim)
     backward = input.roll(-2, dim) * other.roll(-1, dim)
     return into("cross", out, forward - backward)
-
-
-def _blended(input: Tensor, product: Tensor, beta: Number, alpha: Number) -> Tensor:
-    scaled = product if alpha == 1 else product * alpha
-    if beta == 0:
-        # Not input * 0: what is ignored may be NaN.
-        return scaled
-    return (input if beta == 1 else input * beta) + scaled
-
-
-def addmv(
-    input: Tensor,
-    mat: Tensor,
-    vec: Tensor,
-    *,
-    beta: Number = 1,
-    alpha: Number = 1,
-    out: Tensor | None = None,
-) -> Tensor:
-    """``beta * input + alpha * (mat @ vec)``.
-
-    Shape:
-        mat ``(n, m)``, vec ``(m,)``, input broadcast to ``(n,)``; result ``(n,)``.
-
-    Example:
-        >>> facula.addmv(facula.ones(2), facula.eye(2), facula.tensor([1.0, 2.0]))
-        tensor([2., 3.])
-    """
-    product = _core.mv(mat, vec)
-    _check_expands("addmv", input, (mat.size(0),))
-    return into("addmv", out, _blended(input, product, beta, alpha))
 
 
 def addr(
@@ -249,32 +218,25 @@ def addr(
             f"addr: expected two vectors, got {tuple(vec1.shape)} and {tuple(vec2.shape)}."
         )
     _check_expands("addr", input, (vec1.size(0), vec2.size(0)))
-    return into("addr", out, _blended(input, vec1.unsqueeze(1) * vec2, beta, alpha))
+    product = vec1.unsqueeze(1) * vec2
+    dtype = _core.result_type(input, product)
+    if not dtype.is_floating_point and not dtype.is_complex:
+        beta, alpha = (_whole_factor(dtype, factor) for factor in (beta, alpha))
+    scaled = product if alpha == 1 else product * alpha
+    # Not input * 0 where beta is 0: what is ignored may be NaN.
+    result = scaled if beta == 0 else (input if beta == 1 else input * beta) + scaled
+    return into("addr", out, result)
 
 
-def addbmm(
-    input: Tensor,
-    batch1: Tensor,
-    batch2: Tensor,
-    *,
-    beta: Number = 1,
-    alpha: Number = 1,
-    out: Tensor | None = None,
-) -> Tensor:
-    """``beta * input`` plus ``alpha`` times the sum of a batch of matrix products.
-
-    Shape:
-        batch1 ``(b, n, m)``, batch2 ``(b, m, p)``, input broadcast to ``(n, p)``; result
-        ``(n, p)``.
-
-    Example:
-        >>> facula.addbmm(facula.zeros(2, 2), facula.ones(3, 2, 4), facula.ones(3, 4, 2))
-        tensor([[12., 12.],
-                [12., 12.]])
-    """
-    product = _core.bmm(batch1, batch2).sum(0)
-    _check_expands("addbmm", input, (batch1.size(1), batch2.size(2)))
-    return into("addbmm", out, _blended(input, product, beta, alpha))
+def _whole_factor(dtype: Any, factor: Number) -> Number:
+    """A factor of integers or, as "and" with it, of bools."""
+    if isinstance(factor, (float, complex)):
+        raise RuntimeError(f"addr: expected whole factors of {dtype}, got {factor}.")
+    if dtype == _core.bool:
+        return bool(factor)
+    if isinstance(factor, bool):
+        raise RuntimeError(f"addr: expected integer factors of {dtype}, got {factor}.")
+    return factor
 
 
 def _check_expands(name: str, input: Tensor, shape: tuple[int, ...]) -> None:

@@ -46,30 +46,21 @@ def test_cross_and_trace_agree_with_numpy():
     check_op(facula.trace, np.trace, [(2, 3)], dtypes=SOME)
 
 
-def test_addmv_addr_and_addbmm_add_scaled_products():
-    check_op(
-        lambda x, m, v: facula.addmv(x, m, v, beta=2, alpha=3),
-        lambda x, m, v: 2 * x + 3 * m @ v,
-        [(2,), (2, 3), (3,)],
-        dtypes=SOME,
-    )
+def test_addr_adds_a_scaled_outer_product():
     check_op(
         lambda x, a, b: facula.addr(x, a, b, beta=2, alpha=3),
         lambda x, a, b: 2 * x + 3 * np.outer(a, b),
         [(2, 3), (2,), (3,)],
         dtypes=SOME,
     )
-    check_op(
-        lambda x, a, b: facula.addbmm(x, a, b, beta=2, alpha=3),
-        lambda x, a, b: 2 * x + 3 * (a @ b).sum(0),
-        [(2, 2), (3, 2, 4), (3, 4, 2)],
-        dtypes=SOME,
-    )
 
 
-def test_beta_zero_ignores_even_nan():
-    nan = facula.full((2,), float("nan"))
-    assert facula.addmv(nan, facula.eye(2), facula.ones(2), beta=0).tolist() == [1, 1]
+def test_addr_of_bools_takes_its_factors_for_bools():
+    yes = facula.ones(2, dtype=facula.bool)
+    x = facula.addr(facula.zeros(2, 2, dtype=facula.bool), yes, yes, beta=3, alpha=2)
+    assert x.tolist() == [[True, True], [True, True]]
+    with pytest.raises(RuntimeError, match=r"addr: expected whole factors of torch.bool, got 0.5"):
+        facula.addr(x, yes, yes, alpha=0.5)
 
 
 @pytest.mark.parametrize("n", [0, 1, 3, 6])
@@ -106,7 +97,5 @@ def test_wrong_shapes_are_refused():
         facula.inner(facula.ones(2), facula.ones(3))
     with pytest.raises(RuntimeError, match=r"cross: no dimension of \(2, 2\) has size 3"):
         facula.cross(facula.ones(2, 2), facula.ones(2, 2))
-    with pytest.raises(RuntimeError, match=r"addmv: input \(3,\) does not expand to \(2,\)"):
-        facula.addmv(facula.ones(3), facula.ones(2, 3), facula.ones(3))
     with pytest.raises(RuntimeError, match=r"matrix_power: expected square matrices"):
         facula.matrix_power(facula.ones(2, 3), 2)

@@ -92,3 +92,32 @@ def test_same_bits_for_1_2_and_8_threads(shape):
     n, k, m = shape
     a, b = facula.rand(n, k), facula.rand(k, m)
     check_threads(lambda: a @ b)
+
+
+def test_addmv_and_addbmm_add_scaled_products():
+    check_op(
+        lambda x, m, v: facula.addmv(x, m, v, beta=2, alpha=3),
+        lambda x, m, v: 2 * x + 3 * m @ v,
+        [(2,), (2, 3), (3,)],
+        dtypes=["float32", "float64", "complex128"],
+    )
+    check_op(
+        lambda x, a, b: facula.addbmm(x, a, b, beta=2, alpha=3),
+        lambda x, a, b: 2 * x + 3 * (a @ b).sum(0),
+        [(2, 2), (3, 2, 4), (3, 4, 2)],
+        dtypes=["float32", "float64", "complex128"],
+    )
+
+
+def test_beta_zero_ignores_even_nan():
+    nan = facula.full((2,), float("nan"))
+    assert facula.addmv(nan, facula.eye(2), facula.ones(2), beta=0).tolist() == [1, 1]
+
+
+def test_products_of_bools_are_refused_unless_there_is_nothing_to_multiply():
+    none = facula.ones(2, 0, dtype=facula.bool)
+    assert facula.mm(none, none.t()).tolist() == [[False, False], [False, False]]
+    with pytest.raises(NotImplementedError, match="mm: not defined for bool"):
+        facula.mm(none.new_ones(2, 1), none.new_ones(1, 2))
+    with pytest.raises(RuntimeError, match=r"addmv: input \(3,\) does not broadcast"):
+        facula.addmv(facula.ones(3), facula.ones(2, 3), facula.ones(3))
