@@ -20,12 +20,14 @@ Tensor generate(int64_t n, DType dtype, Device device, F&& value) {
   return to(x, device, dtype, false);
 }
 
-int64_t arange_length(Scalar start, Scalar end, Scalar step) {
-  if (start.is_integral() && end.is_integral() && step.is_integral()) {
+int64_t arange_length(Scalar start, Scalar end, Scalar step, DType dtype) {
+  bool is_integral = start.is_integral() && end.is_integral() && step.is_integral();
+  if (is_integral || dtype == DType::Int64) {
     int64_t distance;
     check(!__builtin_sub_overflow(end.to_int(), start.to_int(), &distance),
           "arange: invalid size, possible overflow.");
     int64_t by = step.to_int();
+    check_value(by != 0, "arange: step must be nonzero; ", step.to_double(), " is 0 in int64.");
     return distance / by + (distance % by != 0);
   }
   double n = std::ceil((end.to_double() - start.to_double()) / step.to_double());
@@ -45,7 +47,7 @@ Tensor arange(Scalar start, Scalar end, Scalar step, DType dtype, Device device)
         " by ", by, ".");
   check_not_implemented(dtype != DType::Bool && !is_complex(dtype), "arange: not implemented for ",
                         dtype, ".");
-  int64_t n = arange_length(start, end, step);
+  int64_t n = arange_length(start, end, step, dtype);
   return generate(n, dtype, device, [&](int64_t i, auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_integral_v<T>) {
@@ -59,19 +61,32 @@ Tensor arange(Scalar start, Scalar end, Scalar step, DType dtype, Device device)
   });
 }
 
+namespace {
+
+// The i-th of `steps` numbers at equal distances. Counted from the nearer end, so that the last one
+// is exactly `end`; a narrow dtype rounds after each operation, as arithmetic in it would.
+template <class T>
+auto evenly_spaced(Scalar start, Scalar end, int64_t steps, int64_t i) {
+  using W = std::conditional_t<std::is_integral_v<T>, double, Wide<T>>;
+  auto rounded = [](W value) {
+    if constexpr (is_reduced_float_v<T>) return W(T(value));
+    return value;
+  };
+  W first = W(start.to<T>()), last = W(end.to<T>());
+  if (steps == 1) return first;
+  W step = rounded(rounded(last - first) / W(static_cast<double>(steps - 1)));
+  if (i < steps / 2) return rounded(first + rounded(step * W(static_cast<double>(i))));
+  return rounded(last - rounded(step * W(static_cast<double>(steps - i - 1))));
+}
+
+}  // namespace
+
 Tensor linspace(Scalar start, Scalar end, int64_t steps, DType dtype, Device device) {
   check(steps >= 0, "linspace: number of steps must be non-negative, got ", steps, ".");
   check_not_implemented(dtype != DType::Bool, "linspace: not implemented for bool.");
-  // From both ends towards the middle, so that the last value is exactly `end`.
   return generate(steps, dtype, device, [&](int64_t i, auto tag) {
     using T = typename decltype(tag)::type;
-    using W = std::conditional_t<std::is_integral_v<T>, float, Wide<T>>;
-    W first = start.to<W>(), last = end.to<W>();
-    if (steps == 1) return static_cast<T>(first);
-    W step = (last - first) / W(static_cast<double>(steps - 1));
-    W value = i < steps / 2 ? first + step * W(static_cast<double>(i))
-                            : last - step * W(static_cast<double>(steps - i - 1));
-    return static_cast<T>(value);
+    return static_cast<T>(evenly_spaced<T>(start, end, steps, i));
   });
 }
 
@@ -81,11 +96,7 @@ Tensor logspace(Scalar start, Scalar end, int64_t steps, double base, DType dtyp
   return generate(steps, dtype, device, [&](int64_t i, auto tag) {
     using T = typename decltype(tag)::type;
     using W = std::conditional_t<is_complex_v<T>, Complex128, double>;
-    W first = start.to<W>(), last = end.to<W>();
-    if (steps == 1) return static_cast<T>(Wide<T>(std::pow(W(base), first)));
-    W step = (last - first) / W(static_cast<double>(steps - 1));
-    W power = i < steps / 2 ? first + step * W(static_cast<double>(i))
-                            : last - step * W(static_cast<double>(steps - i - 1));
+    W power = evenly_spaced<std::conditional_t<std::is_integral_v<T>, T, W>>(start, end, steps, i);
     return static_cast<T>(Wide<T>(std::pow(W(base), power)));
   });
 }

@@ -113,8 +113,8 @@ Tensor& cauchy_(Tensor& x, double median, double sigma, Generator& generator) {
 
 Tensor& exponential_(Tensor& x, double lambd, Generator& generator) {
   check(lambd > 0, "exponential_: expected lambd > 0, got ", lambd, ".");
-  check(is_floating(x.dtype()), "exponential_: expected a floating-point dtype, got ", x, ".");
   return sample_in_place("exponential_", "ExponentialBackward0", x, [&] {
+    check(is_floating(x.dtype()), "exponential_: expected a floating-point dtype, got ", x, ".");
     fill_with("exponential_", x, VISIT(visit_floating),
               [&](auto* out, int64_t n) { fill_exponential(out, n, lambd, generator); });
   });
@@ -166,6 +166,7 @@ Tensor bernoulli(const Tensor& p, Generator& generator) {
     NoGradGuard guard;
     bernoulli_(y, p, generator);
   }
+  check_samples_differentiable("bernoulli", p);
   return record("BernoulliBackward0", y, {p},
                 [](const Tensor& g) { return zeros(g.sizes(), g.dtype(), g.device()); });
 }

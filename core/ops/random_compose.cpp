@@ -23,10 +23,16 @@ void check_stds(const Tensor& std) {
 // What the samples are written to: out in the right shape, or a new tensor.
 Tensor normal_target(const Tensor& out, const Dims& shape, const Tensor& mean_or_std,
                      bool wants_grad) {
-  if (!out.defined()) return empty(shape, mean_or_std.dtype(), mean_or_std.device());
+  if (!out.defined()) {
+    check_samples_differentiable("normal", mean_or_std);
+    return empty(shape, mean_or_std.dtype(), mean_or_std.device());
+  }
   check(!wants_grad || !is_grad_enabled(),
         "normal: out= does not support automatic differentiation, but an argument requires grad.");
-  return into_out("normal", empty(shape, out.dtype(), out.device()), out);
+  check_not_implemented(is_differentiable(out.dtype()),
+                        "normal: expected out of a floating-point dtype, got ", out, ".");
+  resize_(out, shape);
+  return out;
 }
 
 Tensor zero_like_gradient(const Tensor& g, const Dims& sizes, DType dtype) {

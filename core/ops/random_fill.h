@@ -49,6 +49,12 @@ Tensor& sample_in_place(const char* op, const char* node, Tensor& x, const Write
   return x;
 }
 
+// Samples have a gradient, zero, with regard to real parameters only.
+inline void check_samples_differentiable(const char* op, const Tensor& parameter) {
+  check(!is_complex(parameter.dtype()) || !is_grad_enabled() || !parameter.requires_grad(), op,
+        ": has no derivative for a complex parameter, got ", parameter, ". Use detach().");
+}
+
 // f(TypeTag<T>) for the dtypes that a sampler has: the rest is refused as PyTorch refuses it.
 template <class F>
 void visit_floating(const char* op, DType dtype, F&& f) {

@@ -59,8 +59,7 @@ void def_sized(nb::module_& m, const char* name, Make make, const char* doc) {
         check_type(size || args.size() > 0, name, ": the size is missing.");
         DType type = chosen_dtype(name, dtype, out, get_default_dtype());
         check_sizes(name, sizes, type);
-        return finish(into_out(name, make(sizes, type, device_or_cpu(device), format),
-                               out.value_or(Tensor())),
+        return finish(make(sizes, type, device_or_cpu(device), format, out.value_or(Tensor())),
                       requires_grad);
       },
       "args"_a, nb::kw_only(), "size"_a.none() = nb::none(), "out"_a.none() = nb::none(),
@@ -100,10 +99,14 @@ void def_new(const char* name, Make make, const char* doc) {
       "device"_a.none() = nb::none(), "requires_grad"_a = false, doc);
 }
 
-Tensor filled(const Dims& sizes, Scalar value, DType dtype, Device device, MemoryFormat format) {
-  Tensor x = empty(sizes, dtype, device, format);
-  copy_into(x, scalar_tensor(value, dtype));
-  return x;
+// What a factory called `name` returns, where out= may be given and every element has one value.
+auto filled_with(const char* name, Scalar value) {
+  return [name, value](const Dims& sizes, DType dtype, Device device, MemoryFormat format,
+                       const Tensor& out) {
+    Tensor x = empty(sizes, dtype, device, format);
+    copy_into(x, scalar_tensor(value, dtype));
+    return into_out(name, x, out);
+  };
 }
 
 DType arange_dtype(const MaybeDType& dtype, const Out& out, Scalar a, Scalar b, Scalar c) {
@@ -115,6 +118,13 @@ DType linear_dtype(const char* op, const MaybeDType& dtype, const Out& out, Scal
   bool is_complex = a.is_complex() || b.is_complex();
   return chosen_dtype(op, dtype, out,
                       is_complex ? to_complex_dtype(get_default_dtype()) : get_default_dtype());
+}
+
+// An end of a range: a number, or a tensor that holds one.
+Scalar end_from(const char* op, const Operand& x) {
+  check(x.tensor.dim() == 0, op, ": only supports 0-dimensional start and end tensors, but got ",
+        x.tensor, ".");
+  return item(x.tensor);
 }
 
 }  // namespace
@@ -140,24 +150,24 @@ Example:
             [3, 4]]))");
   def_sized(
       m, "empty",
-      [](const Dims& s, DType t, Device d, MemoryFormat f) { return empty(s, t, d, f); },
+      [](const Dims& s, DType t, Device d, MemoryFormat f, const Tensor& out) {
+        if (!out.defined()) return empty(s, t, d, f);
+        resize_(out, s);
+        return out;
+      },
       R"(A tensor whose memory is as it comes.
 
 Example:
     >>> facula.empty(2, 3).shape
     torch.Size([2, 3]))");
-  def_sized(
-      m, "zeros",
-      [](const Dims& s, DType t, Device d, MemoryFormat f) { return filled(s, 0, t, d, f); },
-      R"(A tensor of zeros.
+  def_sized(m, "zeros", filled_with("zeros", 0),
+            R"(A tensor of zeros.
 
 Example:
     >>> facula.zeros(2)
     tensor([0., 0.]))");
-  def_sized(
-      m, "ones",
-      [](const Dims& s, DType t, Device d, MemoryFormat f) { return filled(s, 1, t, d, f); },
-      R"(A tensor of ones.
+  def_sized(m, "ones", filled_with("ones", 1),
+            R"(A tensor of ones.
 
 Example:
     >>> facula.ones(2, dtype=facula.int64)
@@ -273,8 +283,9 @@ Example:
     tensor([1.0000, 1.5000, 2.0000]))");
   m.def(
       "linspace",
-      [](Scalar start, Scalar end, int64_t steps, const Out& out, MaybeDType dtype, nb::handle,
-         MaybeDevice device, bool, bool requires_grad) {
+      [](const Operand& from, const Operand& to, int64_t steps, const Out& out, MaybeDType dtype,
+         nb::handle, MaybeDevice device, bool, bool requires_grad) {
+        Scalar start = end_from("linspace", from), end = end_from("linspace", to);
         Tensor x = linspace(start, end, steps, linear_dtype("linspace", dtype, out, start, end),
                             device_or_cpu(device));
         return finish(into_out("linspace", x, out.value_or(Tensor())), requires_grad);
@@ -287,8 +298,9 @@ Example:
     tensor([0.0000, 0.5000, 1.0000]))");
   m.def(
       "logspace",
-      [](Scalar start, Scalar end, int64_t steps, double base, const Out& out, MaybeDType dtype,
-         nb::handle, MaybeDevice device, bool, bool requires_grad) {
+      [](const Operand& from, const Operand& to, int64_t steps, double base, const Out& out,
+         MaybeDType dtype, nb::handle, MaybeDevice device, bool, bool requires_grad) {
+        Scalar start = end_from("logspace", from), end = end_from("logspace", to);
         Tensor x =
             logspace(start, end, steps, base, linear_dtype("logspace", dtype, out, start, end),
                      device_or_cpu(device));
