@@ -14,6 +14,10 @@ void check_inplace(const char* op, const Tensor& x) {
   check(!has_internal_overlap(x), op, ": more than one element of the written-to tensor, ", x,
         " with strides ", x.strides(),
         ", refers to a single memory location. Please clone() the tensor before writing to it.");
+  check_writable(op, x);
+}
+
+void check_writable(const char* op, const Tensor& x) {
   check(!x->is_inference || is_inference_mode_enabled(), op,
         ": inplace update to an inference tensor outside inference mode is not allowed. Make a "
         "normal tensor with clone() first.");

@@ -288,6 +288,8 @@ void record_all(const char* name, const TensorList& outputs, const TensorList& i
 // Call before x is written to: raises for a leaf that requires grad, a view of one, an expanded
 // tensor, ...
 void check_inplace(const char* op, const Tensor& x);
+// The same for a write to which it does not matter that elements share memory.
+void check_writable(const char* op, const Tensor& x);
 // The part of it that concerns history; for writes that get one from another operand.
 void check_recorded_write(const char* op, const Tensor& x);
 // Call after x was written to: counts the write.

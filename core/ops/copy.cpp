@@ -74,18 +74,18 @@ Tensor& fill_(Tensor& x, const Tensor& value) {
   check(value.dim() == 0,
         "fill_: fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(),
         " dimensions.");
-  check_inplace("fill_", x);
+  check_writable("fill_", x);
   check(is_complex(x.dtype()) || !is_complex(value.dtype()), "fill_: value cannot be converted to ",
         x.dtype(), " without overflow: it is complex.");
   copy_into(x, value);
   bump_version(x);
   if (is_grad_enabled() && (x.requires_grad() || value.requires_grad()) &&
       is_differentiable(x.dtype())) {
-    Tensor y = record("FillBackward1", alias(x), {x, value},
-                      [](const Tensor& g, Needs need) -> TensorList {
-                        return {need[0] ? zeros(g.sizes(), g.dtype(), g.device()) : Tensor(),
-                                need[1] ? sum(g) : Tensor()};
-                      });
+    const char* node = value->is_wrapped_number ? "FillBackward0" : "FillBackward1";
+    Tensor y = record(node, alias(x), {x, value}, [](const Tensor& g, Needs need) -> TensorList {
+      return {need[0] ? zeros(g.sizes(), g.dtype(), g.device()) : Tensor(),
+              need[1] ? sum(g) : Tensor()};
+    });
     rebase_history(x, y);
   }
   return x;
@@ -228,6 +228,7 @@ Tensor into_out(const char* op, Tensor result, const Tensor& out) {
 }
 
 void resize_(const Tensor& x, const Dims& sizes) {
+  if (x.sizes() == sizes) return;  // the strides stay
   int64_t numel = checked_numel(sizes);
   int64_t needed = (x.offset() + numel) * x.itemsize();
   if (needed > x.storage()->nbytes() && numel > 0) x.storage()->resize(needed);

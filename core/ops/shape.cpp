@@ -115,7 +115,8 @@ namespace {
 void record_pieces(const char* node, const Tensor& x, const TensorList& pieces, int64_t dim,
                    bool keeps_dim) {
   for (const Tensor& piece : pieces)
-    if (piece->view_kind == ViewKind::Plain) piece->view_kind = ViewKind::OneOfMany;
+    if (piece.is_view() && piece->view_kind == ViewKind::Plain)
+      piece->view_kind = ViewKind::OneOfMany;
   std::vector<Dims> sizes;
   for (const Tensor& piece : pieces) sizes.push_back(piece.sizes());
   record_all(node, pieces, {x}, [sizes, dim, keeps_dim](const TensorList& gs, Needs) -> TensorList {
@@ -135,23 +136,60 @@ Tensor piece_of(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
   return make_view(x, sizes, x.strides(), x.offset() + start * x.stride(dim));
 }
 
+TensorList cut(const Tensor& x, const Dims& sizes, int64_t dim) {
+  TensorList pieces;
+  int64_t start = 0;
+  for (int64_t size : sizes) {
+    pieces.push_back(piece_of(x, dim, start, size));
+    start += size;
+  }
+  return pieces;
+}
+
+// The sizes of pieces of `split_size`, the last of which may be smaller; wraps dim.
+Dims equal_sizes(const char* op, const Tensor& x, int64_t split_size, int64_t& dim) {
+  check(x.dim() > 0, op, ": split expects at least a 1-dimensional tensor.");
+  dim = wrap_dim(op, dim, x.dim());
+  check(split_size >= 0, op,
+        ": split expects split_size be non-negative, but got split_size=", split_size, ".");
+  int64_t size = x.size(dim);
+  check(split_size > 0 || size == 0, op,
+        ": split_size can only be 0 if dimension size is 0, but got dimension size of ", size, ".");
+  int64_t n = split_size == 0 ? 1 : std::max<int64_t>((size + split_size - 1) / split_size, 1);
+  Dims sizes(n, split_size);
+  sizes.back() = size - (n - 1) * split_size;
+  return sizes;
+}
+
+// The sizes of `chunks` pieces; wraps dim.
+Dims chunk_sizes(const char* op, const Tensor& x, int64_t chunks, int64_t& dim) {
+  check(x.dim() > 0, op, ": chunk expects at least a 1-dimensional tensor.");
+  check(chunks > 0, op, ": chunk expects `chunks` to be greater than 0, got: ", chunks, ".");
+  dim = wrap_dim(op, dim, x.dim());
+  int64_t size = (x.size(dim) + chunks - 1) / chunks;
+  return size == 0 ? Dims(chunks, 0) : equal_sizes(op, x, size, dim);
+}
+
+TensorList recorded_cut(const char* node, const Tensor& x, const Dims& sizes, int64_t dim) {
+  TensorList pieces = cut(x, sizes, dim);
+  record_pieces(node, x, pieces, dim, true);
+  return pieces;
+}
+
+// Pieces of x's memory that autograd takes for tensors of their own: each may be written to in
+// place, and nothing finds out that the others or x were read before.
+TensorList unsafe_cut(const char* node, const Tensor& x, const Dims& sizes, int64_t dim) {
+  TensorList pieces = cut(x, sizes, dim);
+  for (Tensor& piece : pieces) piece = alias_uncounted(piece);
+  record_pieces(node, x, pieces, dim, true);
+  return pieces;
+}
+
 }  // namespace
 
 TensorList split(const Tensor& x, int64_t split_size, int64_t dim) {
-  check(x.dim() > 0, "split: split expects at least a 1-dimensional tensor.");
-  dim = wrap_dim("split", dim, x.dim());
-  check(split_size >= 0,
-        "split: split expects split_size be non-negative, but got split_size=", split_size, ".");
-  int64_t size = x.size(dim);
-  check(split_size > 0 || size == 0,
-        "split: split_size can only be 0 if dimension size is 0, but got dimension size of ", size,
-        ".");
-  TensorList pieces;
-  int64_t n = split_size == 0 ? 1 : std::max<int64_t>((size + split_size - 1) / split_size, 1);
-  for (int64_t i = 0; i < n; ++i)
-    pieces.push_back(piece_of(x, dim, i * split_size, std::min(split_size, size - i * split_size)));
-  record_pieces("SplitBackward0", x, pieces, dim, true);
-  return pieces;
+  Dims sizes = equal_sizes("split", x, split_size, dim);
+  return recorded_cut("SplitBackward0", x, sizes, dim);
 }
 
 TensorList split(const Tensor& x, const Dims& split_sizes, int64_t dim) {
@@ -168,23 +206,25 @@ TensorList split(const Tensor& x, const Dims& split_sizes, int64_t dim) {
   check(total == x.size(dim),
         "split_with_sizes: split_with_sizes expects split_sizes to sum exactly to ", x.size(dim),
         " (input tensor's size at dimension ", dim, "), but got split_sizes=", split_sizes, ".");
-  TensorList pieces;
-  int64_t start = 0;
-  for (int64_t size : split_sizes) {
-    pieces.push_back(piece_of(x, dim, start, size));
-    start += size;
-  }
-  record_pieces("SplitWithSizesBackward0", x, pieces, dim, true);
-  return pieces;
+  return recorded_cut("SplitWithSizesBackward0", x, split_sizes, dim);
 }
 
 TensorList chunk(const Tensor& x, int64_t chunks, int64_t dim) {
-  check(x.dim() > 0, "chunk: chunk expects at least a 1-dimensional tensor.");
-  check(chunks > 0, "chunk: chunk expects `chunks` to be greater than 0, got: ", chunks, ".");
-  dim = wrap_dim("chunk", dim, x.dim());
-  int64_t size = (x.size(dim) + chunks - 1) / chunks;
-  if (size == 0) return split(x, Dims(chunks, 0), dim);
-  return split(x, size, dim);
+  Dims sizes = chunk_sizes("chunk", x, chunks, dim);
+  bool is_empty = x.size(dim) == 0;
+  return recorded_cut(is_empty ? "SplitWithSizesBackward0" : "SplitBackward0", x, sizes, dim);
+}
+
+TensorList unsafe_split(const Tensor& x, int64_t split_size, int64_t dim) {
+  Dims sizes = equal_sizes("unsafe_split", x, split_size, dim);
+  return unsafe_cut("UnsafeSplitBackward0", x, sizes, dim);
+}
+
+TensorList unsafe_chunk(const Tensor& x, int64_t chunks, int64_t dim) {
+  Dims sizes = chunk_sizes("unsafe_chunk", x, chunks, dim);
+  bool is_empty = x.size(dim) == 0;
+  return unsafe_cut(is_empty ? "UnsafeSplitWithSizesBackward0" : "UnsafeSplitBackward0", x, sizes,
+                    dim);
 }
 
 TensorList unbind(const Tensor& x, int64_t dim) {

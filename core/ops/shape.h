@@ -12,6 +12,8 @@ Tensor unfold(const Tensor& x, int64_t dim, int64_t size, int64_t step);
 TensorList split(const Tensor& x, int64_t split_size, int64_t dim = 0);
 TensorList split(const Tensor& x, const Dims& split_sizes, int64_t dim = 0);
 TensorList chunk(const Tensor& x, int64_t chunks, int64_t dim = 0);
+TensorList unsafe_split(const Tensor& x, int64_t split_size, int64_t dim = 0);
+TensorList unsafe_chunk(const Tensor& x, int64_t chunks, int64_t dim = 0);
 TensorList unbind(const Tensor& x, int64_t dim = 0);
 
 // ---- copies

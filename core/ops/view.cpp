@@ -346,7 +346,13 @@ Tensor squeeze(const Tensor& x, const Dims& dims) {
     check(!chosen[dim], "squeeze: dim ", dim, " appears multiple times in the list of dims.");
     chosen[dim] = true;
   }
-  return squeeze_where(dims.size() == 1 ? "SqueezeBackward1" : "SqueezeBackward2", x, chosen);
+  return squeeze_where("SqueezeBackward2", x, chosen);
+}
+
+Tensor squeeze(const Tensor& x, int64_t dim) {
+  bool chosen[kMaxDims] = {};
+  chosen[wrap_dim("squeeze", dim, x.dim())] = true;
+  return squeeze_where("SqueezeBackward1", x, chosen);
 }
 
 Tensor unsqueeze(const Tensor& x, int64_t dim) {
@@ -358,7 +364,7 @@ Tensor unsqueeze(const Tensor& x, int64_t dim) {
   check(sizes.size() <= kMaxDims, "unsqueeze: a tensor can have at most ", kMaxDims,
         " dimensions.");
   Tensor y = make_view(x, sizes, strides, x.offset());
-  return record("UnsqueezeBackward0", y, {x}, [dim](const Tensor& g) { return squeeze(g, {dim}); });
+  return record("UnsqueezeBackward0", y, {x}, [dim](const Tensor& g) { return squeeze(g, dim); });
 }
 
 Tensor alias_view(const Tensor& x) {

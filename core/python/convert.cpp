@@ -9,6 +9,28 @@ namespace {
 
 using Format = std::optional<MemoryFormat>;
 
+// The format that x has in memory; contiguous where it is none of them.
+MemoryFormat suggested_format(const Tensor& x) {
+  for (MemoryFormat format : {MemoryFormat::ChannelsLast, MemoryFormat::ChannelsLast3d})
+    if (!x.is_contiguous() && x.is_contiguous(format)) return format;
+  return MemoryFormat::Contiguous;
+}
+
+Tensor resized(const char* op, const Tensor& x, const Dims& sizes, Format format) {
+  check(!x.requires_grad(), op, ": cannot resize variables that require grad");
+  check(format != MemoryFormat::Preserve, op, ": memory_format=preserve_format is not supported.");
+  resize_(x, sizes);
+  if (format == MemoryFormat::Contiguous) {
+    set_geometry(x, sizes, contiguous_strides(sizes), x.offset());
+  } else if (format) {
+    size_t rank = format == MemoryFormat::ChannelsLast ? 4 : 5;
+    check(sizes.size() == rank, op, ": expected ", rank, " dimensions for this memory_format, got ",
+          sizes, ".");
+    set_geometry(x, sizes, channels_last_strides(sizes), x.offset());
+  }
+  return x;
+}
+
 // x.to(device), x.to(dtype), x.to(device, dtype), x.to(other), with keywords for the rest.
 struct ToTarget {
   std::optional<DType> dtype;
@@ -169,27 +191,27 @@ Example:
       "size"_a, "The view expanded to a larger shape.");
   def_method(
       "sum_to_size",
-      [](const Tensor& x, const nb::args& size) {
-        return sum_to_size(x, dims_from_args("sum_to_size", size));
+      [](const Tensor& x, const nb::args& args) {
+        Dims size = dims_from_args("sum_to_size", args);
+        return size.empty() ? sum(x) : sum_to_size(x, size);
       },
       "Sums the dimensions along which a tensor of this size was broadcast.");
   def_method(
       "resize_",
-      [](Tensor x, const nb::args& size, MemoryFormat) {
-        check(!x.requires_grad(), "resize_: cannot resize variables that require grad");
-        resize_(x, dims_from_args("resize_", size));
-        return x;
+      [](Tensor x, const nb::args& size, Format format) {
+        return resized("resize_", x, dims_from_args("resize_", size), format);
       },
-      "size"_a, nb::kw_only(), "memory_format"_a = MemoryFormat::Contiguous,
+      "size"_a, nb::kw_only(), "memory_format"_a.none() = nb::none(),
       "Another shape for this tensor itself; its storage grows where it must.");
-  def_method(
-      "resize_as_",
-      [](Tensor x, const Tensor& other) {
-        check(!x.requires_grad(), "resize_as_: cannot resize variables that require grad");
-        resize_(x, other.sizes());
-        return x;
-      },
-      "other"_a, "resize_ to the shape of another tensor.");
+  auto resize_as = [](Tensor x, const Tensor& other, Format format) {
+    if (format == MemoryFormat::Preserve) format = suggested_format(other);
+    return resized("resize_as_", x, other.sizes(), format);
+  };
+  const char* doc = "resize_ to the shape of another tensor.";
+  m.def("resize_as_", resize_as, "input"_a, "the_template"_a, nb::kw_only(),
+        "memory_format"_a.none() = nb::none(), doc);
+  def_method("resize_as_", resize_as, "the_template"_a, nb::kw_only(),
+             "memory_format"_a.none() = nb::none(), doc);
 }
 
 }  // namespace facula

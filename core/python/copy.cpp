@@ -42,6 +42,17 @@ void bind_copy(nb::module_& m) {
   def_method(
       "fill_", [](Tensor x, const Operand& value) { return fill_(x, value.tensor); }, "value"_a);
   def_method("zero_", [](Tensor x) { return zero_(x); });
+  auto fill = [](Tensor x, const Operand& value) { return fill_(x, value.tensor); };
+  m.def("fill_", fill, "input"_a, "value"_a, "Writes one value into all elements.");
+  m.def(
+      "fill", [fill](const Tensor& x, const Operand& value) { return fill(clone(x), value); },
+      "input"_a, "value"_a, R"(A tensor of the input's form with one value in all elements.
+
+Example:
+    >>> facula.fill(facula.zeros(2), 7)
+    tensor([7., 7.]))");
+  m.def(
+      "zero_", [](Tensor x) { return zero_(x); }, "input"_a, "Writes 0 into all elements.");
   def_method(
       "item", [](const Tensor& x) { return item(x); },
       "The value of a tensor with one element, as a Python number.");

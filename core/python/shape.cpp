@@ -90,6 +90,28 @@ Example:
     >>> [p.tolist() for p in facula.tensor([1, 2, 3]).chunk(2)]
     [[1, 2], [3]])");
   def_op(
+      m, "unsafe_split",
+      [](const Tensor& x, int64_t size, int64_t dim) {
+        return as_tuple(unsafe_split(x, size, dim));
+      },
+      "split_size"_a, "dim"_a = 0,
+      R"(As split, but each piece may be written to in place while gradients are recorded.
+
+The pieces share memory, and backward does not see such writes: use one piece or the input, not both.
+
+Example:
+    >>> [p.tolist() for p in facula.unsafe_split(facula.tensor([1, 2, 3]), 2)]
+    [[1, 2], [3]])");
+  def_op(
+      m, "unsafe_chunk",
+      [](const Tensor& x, int64_t n, int64_t dim) { return as_tuple(unsafe_chunk(x, n, dim)); },
+      "chunks"_a, "dim"_a = 0,
+      R"(As chunk, but each piece may be written to in place; see unsafe_split.
+
+Example:
+    >>> [p.tolist() for p in facula.unsafe_chunk(facula.tensor([1, 2, 3]), 2)]
+    [[1, 2], [3]])");
+  def_op(
       m, "unbind", [](const Tensor& x, int64_t dim) { return as_tuple(unbind(x, dim)); },
       "dim"_a = 0, R"(Views of all slices along a dimension, which is dropped.
 

@@ -67,16 +67,7 @@ PyObject* get_version(const Tensor& x) { return PyLong_FromUnsignedLong(x.versio
 PyObject* get_output_nr(const Tensor& x) {
   return PyLong_FromUnsignedLong(x.grad_fn() ? x->meta->output_nr : 0);
 }
-PyObject* get_data(const Tensor& x) {
-  // Shares memory but not the version: writes through it are not seen by backward.
-  Tensor y = alias(x);
-  if (!y->version->in_storage && --y->version->n_refs == 0) delete y->version;
-  auto* own = new VersionCounter;
-  own->in_storage = false;
-  own->n_refs = 1;
-  y->version = own;
-  return y.release();
-}
+PyObject* get_data(const Tensor& x) { return alias_uncounted(x).release(); }
 PyObject* get_base(const Tensor& x) { return wrap(Tensor::borrow(x->base)); }
 PyObject* get_grad_fn(const Tensor& x) {
   Node* node = x.grad_fn();
@@ -104,20 +95,20 @@ PyObject* get_T(const Tensor& x) {
   return permute(x, order).release();
 }
 PyObject* get_mT(const Tensor& x) {
-  check(x.dim() >= 2, "mT: tensor.mT is only supported on matrices or batches of matrices, got ", x,
+  check(x.dim() != 1, "mT: tensor.mT is only supported on matrices or batches of matrices, got ", x,
         ".");
-  return transpose(x, -2, -1).release();
+  return x.dim() == 0 ? wrap(x) : transpose(x, -2, -1).release();
 }
 PyObject* get_mH(const Tensor& x) {
-  check(x.dim() >= 2, "mH: tensor.mH is only supported on matrices or batches of matrices, got ", x,
+  check(x.dim() != 1, "mH: tensor.mH is only supported on matrices or batches of matrices, got ", x,
         ".");
-  return conj(transpose(x, -2, -1)).release();
+  return conj(x.dim() == 0 ? x : transpose(x, -2, -1)).release();
 }
 PyObject* get_H(const Tensor& x) {
   check(x.dim() == 2 || x.dim() == 0,
         "H: tensor.H is only supported on matrices (2-D tensors), got ", x,
         ". Use mH for batches.");
-  return x.dim() == 0 ? conj(x).release() : get_mH(x);
+  return get_mH(x);
 }
 PyObject* get_real(const Tensor& x) { return real(x).release(); }
 PyObject* get_imag(const Tensor& x) { return imag(x).release(); }

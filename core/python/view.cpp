@@ -72,6 +72,8 @@ void bind_view(nb::module_& m) {
   def_op(m, "unsqueeze", &unsqueeze, "dim"_a);
   def_op(m, "squeeze", [](const Tensor& x) { return squeeze(x); });
   def_op(
+      m, "squeeze", [](const Tensor& x, int64_t dim) { return squeeze(x, dim); }, "dim"_a);
+  def_op(
       m, "squeeze", [](const Tensor& x, const Dims& dims) { return squeeze(x, dims); }, "dim"_a);
   def_op(m, "detach", &detach);
   def_op(
@@ -97,12 +99,20 @@ void bind_view(nb::module_& m) {
         return become(x, [&](const Tensor& t) { return unsqueeze(t, dim); });
       },
       "dim"_a);
+  def_method("squeeze_",
+             [](Tensor x) { return become(x, [](const Tensor& t) { return squeeze(t); }); });
   def_method(
       "squeeze_",
-      [](Tensor x, std::optional<Dims> dim) {
-        return become(x, [&](const Tensor& t) { return dim ? squeeze(t, *dim) : squeeze(t); });
+      [](Tensor x, int64_t dim) {
+        return become(x, [&](const Tensor& t) { return squeeze(t, dim); });
       },
-      "dim"_a.none() = nb::none());
+      "dim"_a);
+  def_method(
+      "squeeze_",
+      [](Tensor x, const Dims& dims) {
+        return become(x, [&](const Tensor& t) { return squeeze(t, dims); });
+      },
+      "dim"_a);
   def_method("t_", [](Tensor x) { return become(x, [](const Tensor& v) { return t(v); }); });
   for (const char* name : {"transpose_", "swapaxes_", "swapdims_"})
     def_method(
@@ -119,6 +129,8 @@ void bind_view(nb::module_& m) {
         });
       },
       "size"_a, "stride"_a, "storage_offset"_a.none() = nb::none());
+  m.def("real", &real, "input"_a, "The real part, a view; a real tensor itself.");
+  m.def("imag", &imag, "input"_a, "The imaginary part of a complex tensor, a view.");
   def_op(m, "view_as_real", &view_as_real);
   def_op(m, "view_as_complex", &view_as_complex);
 }

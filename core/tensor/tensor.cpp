@@ -195,6 +195,16 @@ Tensor alias(const Tensor& x) {
   return y;
 }
 
+Tensor alias_uncounted(const Tensor& x) {
+  Tensor y = alias(x);
+  if (!y->version->in_storage && --y->version->n_refs == 0) delete y->version;
+  auto* own = new VersionCounter;
+  own->in_storage = false;
+  own->n_refs = 1;
+  y->version = own;
+  return y;
+}
+
 Tensor alias_as(PyTypeObject* type, const Tensor& x) {
   TensorImpl* y = reinterpret_cast<TensorImpl*>(type->tp_alloc(type, 0));
   if (!y) fail(ErrorKind::OutOfMemory, "out of memory while making a tensor");

@@ -156,6 +156,8 @@ Tensor from_storage(Storage* storage, DType dtype, const Dims& sizes, const Dims
 
 // Another tensor over the same memory and version counter, without history: what detach() returns.
 Tensor alias(const Tensor& x);
+// The same with a version counter of its own: writes through it are not seen by backward.
+Tensor alias_uncounted(const Tensor& x);
 // The same as an object of a Python subclass of Tensor.
 Tensor alias_as(PyTypeObject* type, const Tensor& x);
 // A view of x for in-place bookkeeping: as alias, and remembers its base. The caller records the

@@ -170,3 +170,40 @@ def test_writing_to_overlapping_memory_is_refused():
 def test_impossible_sizes_are_refused(sizes):
     with pytest.raises(RuntimeError):
         facula.empty(*sizes)
+
+
+def test_resize_keeps_strides_of_the_same_shape_and_takes_a_format():
+    x = facula.zeros(2, 3).t()
+    assert x.resize_(3, 2).stride() == (1, 3)
+    x = facula.zeros(2, 3, 4, 5)
+    assert x.resize_(1, 2, 2, 2, memory_format=facula.channels_last).stride() == (8, 1, 4, 2)
+    like = facula.zeros(1, 2, 2, 2).to(memory_format=facula.channels_last)
+    assert facula.resize_as_(x, like).stride() == (8, 1, 4, 2)
+    y = facula.zeros(1).resize_as_(like, memory_format=facula.preserve_format)
+    assert y.stride() == (8, 1, 4, 2)
+    with pytest.raises(RuntimeError, match="resize_: expected 4 dimensions for this memory_format"):
+        x.resize_(3, memory_format=facula.channels_last)
+
+
+def test_pieces_of_unsafe_split_may_be_written_to_in_place():
+    x = facula.ones(3, requires_grad=True)
+    first, last = facula.unsafe_split(x * 1, 2)
+    first.mul_(3)
+    (first.sum() + last.sum()).backward()
+    assert x.grad.tolist() == [3, 3, 1]
+    with pytest.raises(RuntimeError, match="multiple views"):
+        facula.split(x * 1, 2)[0].mul_(3)
+
+
+def test_filling_an_expanded_tensor_fills_what_it_shares():
+    x = facula.zeros(3)
+    x.expand(2, 3).fill_(5)
+    assert x.tolist() == [5, 5, 5]
+    assert facula.fill(x, 1).tolist() == [1, 1, 1]
+
+
+def test_transposed_of_a_number_is_the_number():
+    x = facula.tensor(2.0)
+    assert x.mT is x
+    with pytest.raises(RuntimeError, match=r"mT: tensor\.mT is only supported on matrices"):
+        facula.ones(2).mT  # noqa: B018
