@@ -46,10 +46,11 @@ def diff(
         raise RuntimeError("diff: expected at least one dimension, got a 0-d tensor.")
     if n < 0:
         raise RuntimeError(f"diff: expected n >= 0, got {n}.")
+    if n == 0:
+        # A tensor of its own; prepend and append are for differences.
+        return into("diff", out, _core.zeros_like(input).copy_(input))
     parts = [t for t in (prepend, input, append) if t is not None]
     x = _core.cat(parts, dim) if len(parts) > 1 else input
-    if n == 0:
-        return into("diff", out, _core.zeros_like(x) + x if x is input else x)
     for _ in range(min(n, x.size(dim))):
         later, earlier = _slice(x, dim, 1, 0), x.narrow(dim, 0, x.size(dim) - 1)
         x = later != earlier if x.dtype == _core.bool else later - earlier
@@ -75,19 +76,24 @@ def _steps(name: str, y: Tensor, x: Tensor | None, dx: float | None, dim: int) -
         x = x.reshape(shape)
     elif x.dim() < y.dim():
         x = x.reshape([1] * (y.dim() - x.dim()) + list(x.shape))
-    return _slice(x, dim, 1, 0) - x.narrow(dim, 0, x.size(dim) - 1)
+    n_steps = max(x.size(dim) - 1, 0)
+    return x.narrow(dim, x.size(dim) - n_steps, n_steps) - x.narrow(dim, 0, n_steps)
+
+
+def _check_dim(name: str, y: Tensor, dim: int) -> None:
+    n_dims = max(y.dim(), 1)
+    if not -n_dims <= dim < n_dims:
+        raise IndexError(f"{name}: dim {dim} is out of range for {tuple(y.shape)}.")
 
 
 def _areas(name: str, y: Tensor, x: Tensor | None, dx: float | None, dim: int) -> Tensor:
-    if y.dim() == 0:
-        raise IndexError(f"{name}: expected y with at least one dimension.")
     if y.dtype == _core.bool or (x is not None and x.dtype == _core.bool):
         raise RuntimeError(f"{name}: expected numbers, got bool.")
-    if y.size(dim) == 0:
-        return y
-    steps = _steps(name, y, x, dx, dim)
-    pairs = y.narrow(dim, 0, y.size(dim) - 1) + _slice(y, dim, 1, 0)
-    return pairs * steps / 2.0
+    if y.dim() == 0:
+        raise IndexError(f"{name}: expected y with at least one dimension.")
+    n_areas = max(y.size(dim) - 1, 0)
+    pairs = y.narrow(dim, 0, n_areas) + y.narrow(dim, y.size(dim) - n_areas, n_areas)
+    return pairs * _steps(name, y, x, dx, dim) / 2.0
 
 
 def trapezoid(
@@ -105,6 +111,11 @@ def trapezoid(
         >>> facula.trapezoid(facula.tensor([1.0, 5.0, 10.0]))
         tensor(10.5000)
     """
+    _check_dim("trapezoid", y, dim)
+    if y.dim() == 0:
+        raise IndexError("trapezoid: expected y with at least one dimension.")
+    if y.size(dim) == 0:
+        return _core.zeros_like(y.detach().sum(dim), dtype=y.dtype)
     return _areas("trapezoid", y, x, dx, dim).sum(dim)
 
 
@@ -129,6 +140,7 @@ def cumulative_trapezoid(
         >>> facula.cumulative_trapezoid(facula.tensor([1.0, 5.0, 10.0]))
         tensor([ 3.0000, 10.5000])
     """
+    _check_dim("cumulative_trapezoid", y, dim)
     return _areas("cumulative_trapezoid", y, x, dx, dim).cumsum(dim)
 
 

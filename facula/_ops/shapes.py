@@ -71,7 +71,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """
     given = _unpacked(tensors)
     shape = broadcast_shapes(*(t.shape for t in given))
-    return tuple(t.expand(shape) for t in given)
+    return tuple(t if t.shape == shape else t.expand(shape) for t in given)
 
 
 def _unpacked(tensors: tuple[Any, ...]) -> tuple[Tensor, ...]:
@@ -311,7 +311,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     first, second = _plane(input, dims)
     turns = k % 4
     if turns == 0:
-        return input.clone()
+        return input.clone(memory_format=_core.contiguous_format)
     if turns == 2:
         return input.flip([first, second])
     flipped = input.flip(second if turns == 1 else first)
@@ -344,9 +344,12 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
         >>> facula.unflatten(facula.ones(2, 12), 1, (3, -1)).shape
         torch.Size([2, 3, 4])
     """
-    if not -input.dim() <= dim < input.dim():
+    n_dims = max(input.dim(), 1)
+    if not -n_dims <= dim < n_dims:
         raise IndexError(f"unflatten: dim {dim} is out of range for {tuple(input.shape)}.")
-    dim %= input.dim()
+    if input.dim() == 0:
+        raise RuntimeError("unflatten: expected a tensor with dimensions, got a 0-d tensor.")
+    dim %= n_dims
     new = list(sizes)
     if not new:
         raise RuntimeError("unflatten: sizes must not be empty.")

@@ -30,6 +30,20 @@ def test_diff_takes_values_before_and_after():
     assert facula.diff(facula.tensor([True, True, False])).tolist() == [False, True]
 
 
+def test_diff_of_order_zero_is_a_copy_without_what_comes_before_and_after():
+    x = facula.ones(3)
+    y = facula.diff(x, 0, prepend=facula.zeros(2))
+    assert y.tolist() == [1, 1, 1]
+    assert y.data_ptr() != x.data_ptr()
+
+
+def test_integral_of_no_values_is_zero():
+    x = facula.ones(2, 0, dtype=facula.uint8)
+    assert facula.trapezoid(x).tolist() == [0, 0]
+    assert facula.trapezoid(x).dtype == facula.uint8
+    assert facula.cumulative_trapezoid(x).dtype == facula.float32
+
+
 @pytest.mark.parametrize("dim", [0, 1])
 def test_trapezoid_agrees_with_numpy(dim):
     check_op(

@@ -43,7 +43,67 @@ _OUT_POLICY = (
     "all: whatever the result can be cast to."
 )
 
+_OVERLAP = (
+    "A write in place to elements that share memory is refused by every operation, before "
+    "anything else is looked at. PyTorch lets a few through: the last write wins."
+)
+_BOOL_PRODUCT = (
+    "Products of bools are refused for their dtype before out= or the tensor in place is looked at."
+)
+_CONJUGATE = "The conjugate of a complex tensor is computed at once; PyTorch's is a lazy view."
+
 KNOWN: list[Known] = [
+    Known("tril", ALL, "refused", ": more than one element of the written-to", _OVERLAP, True),
+    Known("addmm", ALL, "exception", ": more than one element of the written-to", _OVERLAP, True),
+    *_each(
+        "mm bmm mv dot vdot matmul addmm addmv addbmm baddbmm cross tensordot",
+        "exception",
+        "not defined for bool.)",
+        _BOOL_PRODUCT,
+    ),
+    *_each(
+        "inner tensordot",
+        "refused",
+        "not defined for bool.)",
+        "PyTorch multiplies bools only where strides or sizes of 1 keep it from a matrix product.",
+    ),
+    Known(
+        "inner",
+        ("bool",),
+        "exception",
+        "NotImplementedError(\"dot\" not implemented for 'Bool'), got no exception",
+        "A product of no bools is the empty sum, as in mm; PyTorch takes its path for vectors.",
+    ),
+    Known(
+        "addmv",
+        ("bool",),
+        "shape",
+        "expected (), got (5,)",
+        "PyTorch does not broadcast the input where there is nothing to multiply.",
+    ),
+    *_each(
+        "normal",
+        "exception",
+        "got no exception | out",
+        "Of a number as std, PyTorch takes the shape to be that of out=, before out= is resized.",
+    ),
+    Known(
+        "addbmm",
+        ALL,
+        "refused",
+        "an in-place operation cann",
+        "PyTorch resizes the tensor in place; here its shape stays, as in all other operations.",
+    ),
+    Known(
+        "addbmm",
+        ALL,
+        "memory",
+        "out integer dtype",
+        "Both refuse this out=, PyTorch after it has written to it.",
+    ),
+    *_each("conj H mH", "grad_fn", "ConjPhysicalBackward0", _CONJUGATE),
+    *_each("conj H mH", "sharing", "", _CONJUGATE),
+    *_each("conj H mH", "strides", "", _CONJUGATE),
     Known("mm", ALL, "exception", "got no exception | out wider dtype", _OUT_POLICY, True),
     Known("take", ALL, "exception", "got no exception | out integer dtype", _OUT_POLICY, True),
     Known("cumsum", ALL, "refused", "out integer dtype", _OUT_POLICY, True),
@@ -54,11 +114,11 @@ KNOWN: list[Known] = [
         "PyTorch has no derivative of the form in place; here it is that of the other.",
     ),
     *_each(
-        "addmv addbmm vdot addr block_diag cdist sum_to_size cross diff diag diag_embed "
+        "vdot addr block_diag cdist sum_to_size cross diag diag_embed "
         "meshgrid.variadic_tensors meshgrid.list_of_tensors quantile nanquantile dist rot90 "
         "mvlgamma.mvlgamma_p_1 mvlgamma.mvlgamma_p_3 mvlgamma.mvlgamma_p_5 einsum combinations "
         "matmul __rmatmul__ __rsub__ reshape reshape_as flatten renorm trapz trapezoid "
-        "cumulative_trapezoid trace kron logcumsumexp roll",
+        "cumulative_trapezoid trace kron logcumsumexp roll diagflat",
         "grad_fn",
         "",
         _COMPOSED,
@@ -86,7 +146,7 @@ KNOWN: list[Known] = [
     *_each("mode", "grad", "(3000,)", _TIES),
     *_each("sort msort", "grad", "(8000,)", _TIES),
     *_each(
-        "baddbmm mv addbmm cross",
+        "baddbmm mv addmv addbmm cross",
         "exception",
         "Dimension specified as",
         "Of 0-d operands the message speaks of the shapes that are wanted; PyTorch fails on the "
