@@ -228,8 +228,12 @@ def _suffixes(tensor: Tensor) -> list[str]:
             suffixes.append(f"dtype={tensor.dtype}")
     elif not _is_default_dtype(tensor):
         suffixes.append(f"dtype={tensor.dtype}")
-    if tensor.grad_fn is not None:
-        suffixes.append(f"grad_fn=<{_node_name(tensor.grad_fn)}>")
+    try:
+        grad_fn = _node_name(tensor.grad_fn) if tensor.grad_fn is not None else None
+    except RuntimeError:
+        grad_fn = "Invalid"  # a view whose history was lost; printing is no reason to raise
+    if grad_fn is not None:
+        suffixes.append(f"grad_fn=<{grad_fn}>")
     elif tensor.requires_grad:
         suffixes.append("requires_grad=True")
     return suffixes

@@ -288,9 +288,14 @@ bool must_record(const Tensor* const* inputs, size_t n_inputs, const Tensor* out
     return false;
   }
   if (!wanted || !is_grad_enabled()) return false;
+  bool is_differentiable_output = false;
   for (size_t i = 0; i < n_outputs; ++i)
-    if (outputs[i].defined() && is_differentiable(outputs[i].dtype())) return true;
-  return false;
+    is_differentiable_output |= outputs[i].defined() && is_differentiable(outputs[i].dtype());
+  if (!is_differentiable_output) return false;
+  // A view whose history is out of date may be refused: now, while no node is under construction.
+  for (size_t i = 0; i < n_inputs; ++i)
+    if (inputs[i]->defined() && inputs[i]->is_view()) inputs[i]->grad_fn();
+  return true;
 }
 
 // ---- what a tensor knows of its history
@@ -300,17 +305,33 @@ bool Tensor::requires_grad() const {
   return impl_->requires_grad || (impl_->base && impl_->base->requires_grad);
 }
 
+namespace {
+
+// A view whose memory was written to since it was made takes a new history from its base, unless it
+// was made where that cannot be told.
+void check_rebase(const TensorImpl* x) {
+  const char* made = x->view_kind == ViewKind::MadeInNoGrad ? "in no_grad mode"
+                     : x->view_kind == ViewKind::OneOfMany
+                         ? "by a function that returns several views (unbind, split, chunk)"
+                         : "inside a custom Function";
+  check(x->view_kind == ViewKind::Plain, "grad_fn: this view was made ", made,
+        ", and its base or another view of it was modified inplace since. Make the view after the "
+        "write, or clone() it.");
+}
+
+}  // namespace
+
 Node* Tensor::grad_fn() const {
   TensorImpl* x = impl_;
-  if (x->base && x->view_version != version() && x->base->requires_grad &&
-      x->view_kind != ViewKind::MadeInFunction && x->base->meta && x->base->meta->grad_fn) {
-    // The memory was written to since this view was made: its history is now a piece of its base's.
-    x->view_version = version();
-    Tensor base = Tensor::borrow(x->base);
-    GradModeGuard guard(true);
-    Tensor fresh = as_strided(base, x->sizes, x->strides, x->offset);
-    if (Node* node = fresh->meta ? fresh->meta->grad_fn : nullptr) attach_output(node, *this, 0);
-  }
+  Node* known = x->meta ? x->meta->grad_fn : nullptr;
+  bool is_stale = x->base && x->view_version != version() && (known || x->base->requires_grad);
+  if (!is_stale) return known;
+  check_rebase(x);
+  x->view_version = version();
+  Tensor base = Tensor::borrow(x->base);
+  GradModeGuard guard(true);
+  Tensor fresh = as_strided(base, x->sizes, x->strides, x->offset);
+  if (Node* node = fresh->meta ? fresh->meta->grad_fn : nullptr) attach_output(node, *this, 0);
   return x->meta ? x->meta->grad_fn : nullptr;
 }
 

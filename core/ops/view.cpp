@@ -418,8 +418,12 @@ Tensor view_as_complex(const Tensor& x) {
 }
 
 Tensor view_dtype(const Tensor& x, DType dtype) {
+  // The bytes have no derivative with regard to the numbers that they were: no view to autograd.
+  auto reread = [&](const Dims& sizes, const Dims& strides, int64_t offset) {
+    return alias(reinterpret(x, dtype, sizes, strides, offset));
+  };
   int64_t from = x.itemsize(), to = item_size(dtype);
-  if (from == to) return reinterpret(x, dtype, x.sizes(), x.strides(), x.offset());
+  if (from == to) return reread(x.sizes(), x.strides(), x.offset());
   check(x.dim() > 0, "view: a 0-dim tensor cannot be viewed as ", dtype,
         ": the element sizes differ.");
   check(x.stride(-1) == 1, "view: self.stride(-1) must be 1 to view ", x.dtype(), " as ", dtype,
@@ -429,7 +433,7 @@ Tensor view_dtype(const Tensor& x, DType dtype) {
     int64_t ratio = from / to;
     for (size_t i = 0; i + 1 < strides.size(); ++i) strides[i] *= ratio;
     sizes.back() *= ratio;
-    return reinterpret(x, dtype, sizes, strides, x.offset() * ratio);
+    return reread(sizes, strides, x.offset() * ratio);
   }
   int64_t ratio = to / from;
   check(sizes.back() % ratio == 0, "view: self.size(-1) must be divisible by ", ratio, " to view ",
@@ -442,7 +446,7 @@ Tensor view_dtype(const Tensor& x, DType dtype) {
     strides[i] /= ratio;
   }
   sizes.back() /= ratio;
-  return reinterpret(x, dtype, sizes, strides, x.offset() / ratio);
+  return reread(sizes, strides, x.offset() / ratio);
 }
 
 }  // namespace facula

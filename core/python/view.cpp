@@ -68,6 +68,14 @@ void bind_view(nb::module_& m) {
   def_op(m, "transpose", &transpose, "dim0"_a, "dim1"_a);
   def_op(m, "t", &t);
   def_op(m, "select", &select, "dim"_a, "index"_a);
+  def_op(
+      m, "narrow",
+      [](const Tensor& x, int64_t dim, const Tensor& start, int64_t length) {
+        check(start.dim() == 0 && is_integral(start.dtype()) && start.dtype() != DType::Bool,
+              "narrow: expected start as an int or a 0-d tensor of integers, got ", start, ".");
+        return narrow(x, dim, item(start).to_int(), length);
+      },
+      "dim"_a, "start"_a, "length"_a);
   def_op(m, "narrow", &narrow, "dim"_a, "start"_a, "length"_a);
   def_op(m, "unsqueeze", &unsqueeze, "dim"_a);
   def_op(m, "squeeze", [](const Tensor& x) { return squeeze(x); });

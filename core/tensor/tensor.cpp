@@ -223,9 +223,7 @@ Tensor make_view(const Tensor& x, const Dims& sizes, const Dims& strides, int64_
   y->base = x->base ? x->base : x.get();
   Py_INCREF(y->base);
   y->view_version = y.version();
-  y->view_kind = x->view_kind != ViewKind::Plain ? x->view_kind
-                 : is_grad_enabled()             ? ViewKind::Plain
-                                                 : ViewKind::MadeInNoGrad;
+  y->view_kind = is_grad_enabled() ? x->view_kind : ViewKind::MadeInNoGrad;
   y->is_inference = x->is_inference;
   return y;
 }

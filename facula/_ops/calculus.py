@@ -190,6 +190,12 @@ def gradient(
     """
     chosen = range(input.dim()) if dim is None else dim
     dims = [chosen] if isinstance(chosen, int) else list(chosen)
+    if input.dtype == _core.uint8:
+        raise RuntimeError("gradient: expected signed numbers, got uint8.")
+    for d in dims:
+        _check_dim("gradient", input, d)
+    if len({d % max(input.dim(), 1) for d in dims}) != len(dims):
+        raise RuntimeError(f"gradient: a dimension appears twice in {dims}.")
     if edge_order not in (1, 2):
         raise RuntimeError(f"gradient: expected edge_order 1 or 2, got {edge_order}.")
     spacings = _spacings(spacing, dims)
@@ -239,12 +245,19 @@ def _derivative(f: Tensor, spacing: Any, dim: int, edge_order: int) -> Tensor:
     left, right = slopes.narrow(dim, 0, n - 2), _slice(slopes, dim, 1, 0)
     middle = (left * after + right * before) / (before + after)
     if edge_order == 2:
-        # At an edge the slope goes on changing as it does between the two nearest intervals.
-        h0, h1 = steps.narrow(dim, 0, 1), steps.narrow(dim, 1, 1)
-        first = first + (first - slopes.narrow(dim, 1, 1)) * h0 / (h0 + h1)
-        h0, h1 = steps.narrow(dim, n - 2, 1), steps.narrow(dim, n - 3, 1)
-        last = last + (last - slopes.narrow(dim, n - 3, 1)) * h0 / (h0 + h1)
+        first = _slope_at_edge(f, steps, dim, 0, 1)
+        last = -_slope_at_edge(f, steps, dim, n - 1, -1)
     return _core.cat([first, middle, last], dim)
+
+
+def _slope_at_edge(f: Tensor, steps: Tensor, dim: int, edge: int, inwards: int) -> Tensor:
+    """Inwards, at the edge of the parabola through the three nearest points."""
+    y0, y1, y2 = (f.narrow(dim, edge + inwards * i, 1) for i in range(3))
+    nearest = edge if inwards > 0 else edge - 1  # the interval at the edge
+    h0, h1 = (steps.narrow(dim, nearest + inwards * i, 1) for i in range(2))
+    a, b, c = -(2 * h0 + h1) / (h0 * (h0 + h1)), (h0 + h1) / (h0 * h1), -h0 / (h1 * (h0 + h1))
+    terms = (a * y0, b * y1, c * y2)[::inwards]  # added up in the order of the points
+    return terms[0] + terms[1] + terms[2]
 
 
 def _promoted(f: Tensor, spacing: Any) -> Any:

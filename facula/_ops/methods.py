@@ -52,7 +52,8 @@ IN_PLACE = ("addr", "float_power", "renorm")
 def _in_place(name: str, func: Callable[..., Tensor]) -> Callable[..., Tensor]:
     @functools.wraps(func)
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        result = func(self, *args, **kwargs)
+        # A copy where there is a graph, for which func may save its input.
+        result = func(self.clone() if self.requires_grad else self, *args, **kwargs)
         if result.shape != self.shape or result.dtype != self.dtype:
             raise RuntimeError(
                 f"{name}: the result is {result.dtype} {tuple(result.shape)} and does not fit in "

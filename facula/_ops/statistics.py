@@ -65,6 +65,10 @@ def cdist(
     difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
     if difference.numel() == 0:
         return difference.sum(-1)
+    if p == 0:
+        # A count, and yet differentiable: its gradient is 0, made from the difference.
+        zeros = difference.masked_fill(_core.ones_like(difference, dtype=_core.bool), 0)
+        return zeros.sum(-1) + difference.detach().norm(0, -1)
     return difference.norm(p, -1)
 
 
@@ -116,7 +120,7 @@ def renorm(
     norms = input.norm(p, others, keepdim=True)
     # A little more than the norm, so that rounding does not leave the result above maxnorm.
     factor = _core.where(norms > maxnorm, maxnorm / (norms + 1e-7), _core.ones_like(norms))
-    return into("renorm", out, input * factor)
+    return into("renorm", out, input.contiguous() * factor)
 
 
 def cov(
@@ -156,6 +160,8 @@ def cov(
         divisor: Any = max(n - correction, 0)
     else:
         n = weights.sum()
+        if n == 0:
+            raise RuntimeError("cov: the weights add up to zero.")
         mean = (x * weights).sum(1, keepdim=True) / n
         loss = correction if aweights is None else correction * (weights * aweights).sum() / n
         divisor = (n - loss).clamp_min(0)

@@ -191,6 +191,31 @@ def test_a_view_sees_the_history_of_a_write_to_its_base():
 
 
 @pytest.mark.promise("A6")
+@pytest.mark.parametrize("made", ["in no_grad mode", "by a function that returns several views"])
+def test_a_view_whose_history_cannot_follow_a_write_says_so(made):
+    base = facula.ones(4, requires_grad=True) * 1
+    if "no_grad" in made:
+        with facula.no_grad():
+            view = base[:2]
+    else:
+        view = base.chunk(2)[0]
+    base.mul_(5)
+    assert repr(view) == "tensor([5., 5.], grad_fn=<Invalid>)"
+    with pytest.raises(RuntimeError, match=f"grad_fn: this view was made {made}"):
+        view.sum()
+
+
+@pytest.mark.promise("A6")
+def test_a_view_of_a_leaf_follows_a_write_without_grad():
+    x = facula.ones(3, requires_grad=True)
+    view = x[1:]
+    with facula.no_grad():
+        x.add_(1)
+    (view * 2).sum().backward()
+    assert x.grad.tolist() == [0, 2, 2]
+
+
+@pytest.mark.promise("A6")
 def test_indexed_assignment_is_differentiable():
     x = facula.ones(3, requires_grad=True)
     value = facula.tensor(7.0, requires_grad=True)

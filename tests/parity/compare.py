@@ -33,7 +33,7 @@ class Difference(NamedTuple):
 
 def value_difference(expected: np.ndarray, actual: np.ndarray, dtype: str, kind: str) -> str | None:
     """The first place where the values disagree, as text; None where they agree."""
-    if dtype not in TOLERANCES or kind == "exact":
+    if dtype not in TOLERANCES or kind in ("exact", "repeated"):
         equal = (expected == actual) | (np.isnan(expected) & np.isnan(actual))
     else:
         equal = _close(expected, actual, dtype, kind)

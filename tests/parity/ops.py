@@ -38,7 +38,7 @@ class Op:
     name: str
     path: str
     info: Any
-    tolerance: str  # a key of compare.SLACK, "exact", or "unspecified" for uninitialised memory
+    tolerance: str  # a key of compare.SLACK, "exact", "repeated" or "unspecified", for empty memory
     forms: tuple[str, ...]  # of the names that callable() understands
     dtypes: tuple[str, ...] = tuple(DTYPES)
 
@@ -132,12 +132,14 @@ _MOVES_DATA = _names(
     "linalg.diagonal unique_consecutive put take scatter bfloat16 bool byte char double float "
     "half int long short cdouble cfloat to zeros_like ones_like full_like new_zeros new_ones ones "
     "zeros full eye scalar_tensor new_full stack hstack cat unbind unbind_copy vstack dstack "
-    "unfold unfold_copy msort movedim repeat squeeze squeeze_copy fill take_along_dim tile "
+    "msort movedim squeeze squeeze_copy fill take_along_dim "
     "unsqueeze unsqueeze_copy zero_ transpose transpose_copy T H mT mH tril triu where argwhere "
     "neg sign max min maximum minimum fmax fmin amax amin aminmax clamp clamp_min clamp_max "
     "floor ceil trunc cummax cummin median kthvalue topk mode t t_copy repeat_interleave diagflat "
     "argsort item relu copy_ type_as nn.functional.relu nn.functional.one_hot copysign nan_to_num"
 )
+# Moves data too, but an element may come several times: its gradient is a sum.
+_REPEATS_DATA = _names("repeat tile unfold")
 _ADDS_UP = _names(
     "addmm addmv addbmm baddbmm dot vdot bmm mv addr cdist sum_to_size corrcoef cov cross cumsum "
     "cumprod diff gradient matmul var_mean std_mean quantile nanquantile mm dist outer "
@@ -160,6 +162,7 @@ def _tolerance(path: str) -> str:
     groups = (
         ("unspecified", _UNINITIALISED),
         ("exact", _MOVES_DATA),
+        ("repeated", _REPEATS_DATA),
         ("sum", _ADDS_UP),
         ("special", _SPECIAL),
     )

@@ -201,7 +201,7 @@ def _buffer_differences(kind: str, expected: Outcome, actual: Outcome) -> list[D
 
 
 def _grad_differences(kind: str, expected: Outcome, actual: Outcome) -> list[Difference]:
-    kind = {"exact": "elementwise", "elementwise": "sum"}.get(kind, "special")
+    kind = {"exact": "elementwise", "repeated": "sum", "elementwise": "sum"}.get(kind, "special")
     found = []
     for nth, (es, as_) in enumerate(zip(expected.grads, actual.grads, strict=False)):
         where = ("first gradient", "second gradient")[nth]

@@ -207,3 +207,13 @@ def test_transposed_of_a_number_is_the_number():
     assert x.mT is x
     with pytest.raises(RuntimeError, match=r"mT: tensor\.mT is only supported on matrices"):
         facula.ones(2).mT  # noqa: B018
+
+
+def test_a_view_in_another_dtype_shares_memory_and_has_no_history():
+    x = facula.ones(2, requires_grad=True) * 1
+    y = x.view(facula.int32)
+    assert y.tolist() == [0x3F800000, 0x3F800000]
+    assert (y._is_view(), y.requires_grad) == (False, False)
+    y.zero_()
+    assert x.tolist() == [0, 0]
+    assert x._version == 1
