@@ -2,6 +2,7 @@
 
 #include "autograd/node.h"
 #include "cuda/cuda.h"
+#include "ops/destination.h"
 #include "ops/inplace.h"
 #include "ops/ops.h"
 
@@ -21,7 +22,15 @@ bool is_unsupported(UnaryOp op, DType dtype) {
   return (op == UnaryOp::deg2rad || op == UnaryOp::rad2deg) && is_complex(dtype);
 }
 
+// Without promotion PyTorch does not convert on the way to out= either.
+void check_unary_destination(const char* name, Kinds kinds, const Tensor& x) {
+  bool promotes = kinds == Kinds::F || kinds == Kinds::FC;
+  check_destination(name, x.sizes(), compute_dtype(kinds, x.dtype()), {x},
+                    promotes ? OutDType::Castable : OutDType::Same);
+}
+
 DType checked_dtype(const char* name, UnaryOp op, Kinds kinds, const Tensor& x) {
+  check_unary_destination(name, kinds, x);
   check(
       !is_unsupported(op, x.dtype()), name, ": not supported for ", x, ".",
       op == UnaryOp::neg ? " To invert a mask, use the ~ or logical_not() operator instead." : "");
@@ -39,12 +48,12 @@ bool stays_wide(const Tensor& number, const Tensor& other, DType dtype) {
 
 void run_binary(const char* name, BinaryOp op, const Tensor& out, const Tensor& a, const Tensor& b,
                 DType dtype, Scalar p0) {
+  Loop loop = cpu::get_binary_table().get(op, dtype);
+  check_not_implemented(loop != nullptr, name, ": not implemented for ", a, " and ", b, ".");
   cpu::BinaryParams params{p0, stays_wide(a, b, dtype), stays_wide(b, a, dtype)};
   Tensor x = cast_to(a, params.a_is_wide ? DType::Float32 : dtype),
          y = cast_to(b, params.b_is_wide ? DType::Float32 : dtype);
   Walk walk = make_walk(name, out, {x, y});
-  Loop loop = cpu::get_binary_table().get(op, dtype);
-  check_not_implemented(loop != nullptr, name, ": not implemented for ", a, " and ", b, ".");
   if (!walk.device.is_cpu()) return cuda::run_binary(op, dtype, walk, params);
   run_cpu(walk, loop, &params);
 }
@@ -80,6 +89,7 @@ void apply_unary_(const char* name, UnaryOp op, Kinds kinds, const Tensor& x) {
 
 Tensor apply_parametric(const char* name, ParametricOp op, Kinds kinds, const Tensor& x, Scalar p0,
                         Scalar p1, Scalar p2) {
+  check_unary_destination(name, kinds, x);
   DType dtype = compute_dtype(kinds, x.dtype());
   Loop loop = cpu::get_parametric_table().get(op, dtype);
   check_not_implemented(loop != nullptr, name, ": not implemented for ", x, ".");
@@ -98,6 +108,7 @@ Tensor apply_parametric(const char* name, ParametricOp op, Kinds kinds, const Te
 Tensor apply_predicate(const char* name, PredicateOp op, const Tensor& x) {
   check(!is_complex(x.dtype()) || (op != PredicateOp::isposinf && op != PredicateOp::isneginf),
         name, ": not supported for ", x, ".");
+  check_destination(name, x.sizes(), DType::Bool, {x});
   Loop loop = cpu::get_predicate_table().get(op, x.dtype());
   check_not_implemented(loop != nullptr, name, ": not implemented for ", x, ".");
   Tensor y = empty_for(x.sizes(), DType::Bool, {x});
@@ -112,7 +123,9 @@ Tensor apply_predicate(const char* name, PredicateOp op, const Tensor& x) {
 
 Tensor apply_binary(const char* name, BinaryOp op, const Tensor& a, const Tensor& b, DType dtype,
                     Scalar p0) {
-  Tensor y = empty_for(broadcast_shapes(name, a.sizes(), b.sizes()), dtype, {a, b});
+  Dims shape = broadcast_shapes(name, a.sizes(), b.sizes());
+  check_destination(name, shape, dtype, {a, b});
+  Tensor y = empty_for(shape, dtype, {a, b});
   run_binary(name, op, y, a, b, dtype, p0);
   return y;
 }
@@ -131,9 +144,11 @@ void apply_binary_(const char* name, BinaryOp op, const Tensor& a, const Tensor&
 
 Tensor apply_compare(const char* name, CompareOp op, const Tensor& a, const Tensor& b,
                      DType dtype) {
+  Dims shape = broadcast_shapes(name, a.sizes(), b.sizes());
+  check_destination(name, shape, DType::Bool, {a, b});
   Loop loop = cpu::get_compare_table().get(op, dtype);
   check_not_implemented(loop != nullptr, name, ": not implemented for ", a, " and ", b, ".");
-  Tensor y = empty_for(broadcast_shapes(name, a.sizes(), b.sizes()), DType::Bool, {a, b});
+  Tensor y = empty_for(shape, DType::Bool, {a, b});
   Tensor p = cast_to(a, dtype), q = cast_to(b, dtype);
   Walk walk = make_walk(name, y, {p, q});
   if (walk.device.is_cpu()) {
@@ -146,10 +161,12 @@ Tensor apply_compare(const char* name, CompareOp op, const Tensor& a, const Tens
 
 Tensor apply_ternary(const char* name, TernaryOp op, const Tensor& a, const Tensor& b,
                      const Tensor& c, DType dtype, Scalar p0) {
+  Dims shape = broadcast_shapes(name, broadcast_shapes(name, a.sizes(), b.sizes()), c.sizes());
+  bool promotes = op != TernaryOp::lerp;
+  check_destination(name, shape, dtype, {a, b, c}, promotes ? OutDType::Castable : OutDType::Same);
   Loop loop = cpu::get_ternary_table().get(op, dtype);
   check_not_implemented(loop != nullptr, name, ": not implemented for ", a, ", ", b, " and ", c,
                         ".");
-  Dims shape = broadcast_shapes(name, broadcast_shapes(name, a.sizes(), b.sizes()), c.sizes());
   Tensor y = empty_for(shape, dtype, {a, b, c});
   Tensor p = cast_to(a, dtype), q = cast_to(b, dtype), r = cast_to(c, dtype);
   Walk walk = make_walk(name, y, {p, q, r});

@@ -224,6 +224,8 @@ Tensor power_of_number(const Tensor& x, Scalar exponent) {
 
 Tensor pow(const Tensor& base, const Tensor& exponent) {
   DType dtype = result_type({base, exponent});
+  check_destination("pow", broadcast_shapes("pow", base.sizes(), exponent.sizes()), dtype,
+                    {base, exponent});
   if (exponent->is_wrapped_number && exponent.dim() == 0) {
     Scalar e = item(exponent);
     check(is_differentiable(dtype) || e.to_int() >= 0,

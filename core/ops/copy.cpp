@@ -198,13 +198,17 @@ void check_inplace_result(const char* op, const Tensor& x, const Dims& shape, DT
         " can't be cast to the desired output type ", x.dtype(), ".");
 }
 
-Tensor into_out(const char* op, Tensor result, const Tensor& out) {
-  if (!out.defined()) return result;
-  check(!result.requires_grad() && !(is_grad_enabled() && out.requires_grad()), op,
+void check_out(const char* op, bool has_history, DType dtype, const Tensor& out) {
+  check(!has_history || !is_grad_enabled(), op,
         ": functions with out=... arguments don't support automatic differentiation, but one of "
         "the arguments requires grad.");
-  check(can_cast(result.dtype(), out.dtype()), op, ": result type ", result.dtype(),
+  check(can_cast(dtype, out.dtype()), op, ": result type ", dtype,
         " can't be cast to the desired output type ", out.dtype(), ".");
+}
+
+Tensor into_out(const char* op, Tensor result, const Tensor& out) {
+  if (!out.defined()) return result;
+  check_out(op, result.requires_grad() || out.requires_grad(), result.dtype(), out);
   check(result.device() == out.device(), op, ": expected out to be on ", result.device(), ", got ",
         out.device(), ".");
   if (out.sizes() != result.sizes()) {

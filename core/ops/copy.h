@@ -31,6 +31,8 @@ bool has_nan(const Tensor& x);
 // Gives x another shape, contiguous; its storage grows where it must and keeps what it held.
 void resize_(const Tensor& x, const Dims& sizes);
 
+// Raises unless a result of this dtype may be stored in out=.
+void check_out(const char* op, bool has_history, DType dtype, const Tensor& out);
 // Stores a result in the out= argument: checks, resizes, copies. An undefined `out` returns the
 // result itself.
 Tensor into_out(const char* op, Tensor result, const Tensor& out);

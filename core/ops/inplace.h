@@ -1,7 +1,7 @@
 // The in-place form of an operation, made from its out-of-place form.
 #pragma once
 #include "autograd/node.h"
-#include "ops/copy.h"
+#include "ops/destination.h"
 
 namespace facula {
 
@@ -12,6 +12,7 @@ void check_inplace_result(const char* op, const Tensor& x, const Dims& shape, DT
 template <class F>
 Tensor& in_place(const char* op, Tensor& x, F&& f) {
   check_inplace(op, x);
+  Destination destination(op, x, Destination::Kind::InPlace);
   if (!is_grad_enabled() || x->is_volatile) {
     Tensor y = f(x);
     check_inplace_result(op, x, y.sizes(), y.dtype());

@@ -18,7 +18,7 @@ void def_scaled(nb::module_& m, Names names, ScaledCall f, ScaledCallInPlace f_,
     m.def(
         name,
         [f, first](const Operand& a, const Operand& b, Scalar alpha, const Out& out) {
-          return into_out(first, f(a, b, alpha), out.value_or(Tensor()));
+          return with_out(first, out, [&] { return f(a, b, alpha); });
         },
         "input"_a, "other"_a, nb::kw_only(), "alpha"_a = Scalar(1), "out"_a.none() = nb::none(),
         text.c_str());
@@ -44,7 +44,7 @@ Example:
     m.def(
         name,
         [](const Operand& a, const Operand& b, const Mode& mode, const Out& out) {
-          return into_out("div", div(a, b, mode), out.value_or(Tensor()));
+          return with_out("div", out, [&] { return div(a, b, mode); });
         },
         "input"_a, "other"_a, nb::kw_only(), "rounding_mode"_a.none() = nb::none(),
         "out"_a.none() = nb::none(), doc);
@@ -64,7 +64,7 @@ Example:
              {"``input // other``, rounded towards minus infinity.", "facula.tensor([7, -7]), 2",
               "tensor([ 3, -4])"},
              floor_divide_);
-  def_binary(m, {"remainder"}, Numbers::Both, remainder,
+  def_binary(m, {"remainder"}, Numbers::OneOf, remainder,
              {"``input % other``, with the sign of ``other``.", "facula.tensor([7, -7]), 3",
               "tensor([1, 2])"},
              remainder_);
@@ -82,7 +82,8 @@ Example:
   m.def(
       "pow",
       [](const Operand& a, const Operand& b, const Out& out) {
-        return into_out("pow", pow(a, b), out.value_or(Tensor()));
+        check_not_only_numbers("pow", a, b);
+        return with_out("pow", out, [&] { return pow(a, b); });
       },
       "input"_a, "exponent"_a, nb::kw_only(), "out"_a.none() = nb::none(), doc);
   def_method(

@@ -33,7 +33,7 @@ void bind_binary(nb::module_& m) {
       {"``log(exp(input) + exp(other))`` without overflow.", pair, "tensor([2.3133, 5.1269])"});
   def_binary(m, {"logaddexp2"}, Numbers::None, logaddexp2,
              {"``log2(2**input + 2**other)`` without overflow.", pair, "tensor([2.5850, 5.3219])"});
-  def_binary(m, {"xlogy"}, Numbers::Both, xlogy,
+  def_binary(m, {"xlogy"}, Numbers::OneOf, xlogy,
              {"``input * log(other)``, 0 where ``input`` is.", pair, "tensor([0.6931, 5.4931])"});
   def_binary(m, {"ldexp"}, Numbers::None, ldexp,
              {"``input * 2**other``.", pair, "tensor([ 4., 40.])"});
@@ -41,15 +41,15 @@ void bind_binary(nb::module_& m) {
              {"The greatest common divisor.", ints, "tensor([2, 1])"});
   def_binary(m, {"lcm"}, Numbers::None, lcm,
              {"The least common multiple.", ints, "tensor([60, 15])"});
-  def_binary(m, {"bitwise_and"}, Numbers::Both, bitwise_and,
+  def_binary(m, {"bitwise_and"}, Numbers::OneOf, bitwise_and,
              {"The bits that both have.", ints, "tensor([8, 1])"});
-  def_binary(m, {"bitwise_or"}, Numbers::Both, bitwise_or,
+  def_binary(m, {"bitwise_or"}, Numbers::OneOf, bitwise_or,
              {"The bits that one of them has.", ints, "tensor([14,  7])"});
-  def_binary(m, {"bitwise_xor"}, Numbers::Both, bitwise_xor,
+  def_binary(m, {"bitwise_xor"}, Numbers::OneOf, bitwise_xor,
              {"The bits that exactly one of them has.", ints, "tensor([6, 6])"});
-  def_binary(m, {"bitwise_left_shift"}, Numbers::Both, bitwise_left_shift,
+  def_binary(m, {"bitwise_left_shift"}, Numbers::OneOf, bitwise_left_shift,
              {"``input << other``.", "facula.tensor([1, 2]), 3", "tensor([ 8, 16])"});
-  def_binary(m, {"bitwise_right_shift"}, Numbers::Both, bitwise_right_shift,
+  def_binary(m, {"bitwise_right_shift"}, Numbers::OneOf, bitwise_right_shift,
              {"``input >> other``.", "facula.tensor([8, 16]), 3", "tensor([1, 2])"});
 
   const char* heaviside_doc = R"(0 below zero, 1 above, ``values`` at zero.
@@ -60,7 +60,7 @@ Example:
   m.def(
       "heaviside",
       [](const Tensor& x, const Tensor& v, const Out& out) {
-        return into_out("heaviside", heaviside(x, v), out.value_or(Tensor()));
+        return with_out("heaviside", out, [&] { return heaviside(x, v); });
       },
       "input"_a, "values"_a, nb::kw_only(), "out"_a.none() = nb::none(), heaviside_doc);
   def_method("heaviside", heaviside, "values"_a, heaviside_doc);
@@ -74,7 +74,7 @@ Example:
   m.def(
       "complex",
       [](const Tensor& a, const Tensor& b, const Out& out) {
-        return into_out("complex", complex(a, b), out.value_or(Tensor()));
+        return with_out("complex", out, [&] { return complex(a, b); });
       },
       "real"_a, "imag"_a, nb::kw_only(), "out"_a.none() = nb::none(),
       R"(A complex tensor of its real and imaginary parts.
@@ -85,7 +85,7 @@ Example:
   m.def(
       "polar",
       [](const Tensor& a, const Tensor& b, const Out& out) {
-        return into_out("polar", polar(a, b), out.value_or(Tensor()));
+        return with_out("polar", out, [&] { return polar(a, b); });
       },
       "abs"_a, "angle"_a, nb::kw_only(), "out"_a.none() = nb::none(),
       R"(A complex tensor of absolute values and angles.

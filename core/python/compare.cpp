@@ -23,7 +23,7 @@ void def_compare(nb::module_& m, Names names, Numbers numbers, BinaryCall f, con
       m.def(
           name,
           [f, first](const Tensor& a, const Tensor& b, const Out& out) {
-            return into_out(first, f(a, b), out.value_or(Tensor()));
+            return with_out(first, out, [&] { return f(a, b); });
           },
           "input"_a, "other"_a, nb::kw_only(), "out"_a.none() = nb::none(), text.c_str());
       def_method(
@@ -38,7 +38,7 @@ void def_compare(nb::module_& m, Names names, Numbers numbers, BinaryCall f, con
       m.def(
           name,
           [f, first](const Tensor& a, const Operand& b, const Out& out) {
-            return into_out(first, f(a, b), out.value_or(Tensor()));
+            return with_out(first, out, [&] { return f(a, b); });
           },
           "input"_a, "other"_a, nb::kw_only(), "out"_a.none() = nb::none(), text.c_str());
       def_method(

@@ -15,13 +15,10 @@ const char* in_place_name(const char* name) {
   return kept.back().c_str();
 }
 
-namespace {
-
-Tensor stored(const char* name, Tensor result, const Out& out) {
-  return out ? into_out(name, std::move(result), *out) : result;
+void check_not_only_numbers(const char* name, const Tensor& a, const Tensor& b) {
+  check_type(!a->is_wrapped_number || !b->is_wrapped_number, name,
+             ": expected at least one of the operands to be a tensor, got two numbers.");
 }
-
-}  // namespace
 
 void def_unary(nb::module_& m, Names names, UnaryCall f, const Doc& doc, UnaryCallInPlace f_) {
   const char* first = *names.begin();
@@ -29,7 +26,10 @@ void def_unary(nb::module_& m, Names names, UnaryCall f, const Doc& doc, UnaryCa
   const char* first_ = in_place_name(first);
   for (const char* name : names) {
     m.def(
-        name, [f, first](const Tensor& x, const Out& out) { return stored(first, f(x), out); },
+        name,
+        [f, first](const Tensor& x, const Out& out) {
+          return with_out(first, out, [&] { return f(x); });
+        },
         "input"_a, nb::kw_only(), "out"_a.none() = nb::none(), text.c_str());
     def_method(
         name, [f](const Tensor& x) { return f(x); }, text.c_str());
@@ -45,7 +45,10 @@ void def_unary(nb::module_& m, Names names, UnaryCall f, const Doc& doc, UnaryCa
 void def_predicate(nb::module_& m, const char* name, UnaryCall f, const Doc& doc) {
   std::string text = docstring(name, doc);
   m.def(
-      name, [f, name](const Tensor& x, const Out& out) { return stored(name, f(x), out); },
+      name,
+      [f, name](const Tensor& x, const Out& out) {
+        return with_out(name, out, [&] { return f(x); });
+      },
       "input"_a, nb::kw_only(), "out"_a.none() = nb::none(), text.c_str());
   def_method(
       name, [f](const Tensor& x) { return f(x); }, text.c_str());
@@ -65,7 +68,7 @@ void def_binary(nb::module_& m, Names names, Numbers numbers, BinaryCall f, cons
       m.def(
           name,
           [f, first](const Tensor& a, const Tensor& b, const Out& out) {
-            return stored(first, f(a, b), out);
+            return with_out(first, out, [&] { return f(a, b); });
           },
           "input"_a, "other"_a, nb::kw_only(), "out"_a.none() = nb::none(), text.c_str());
       def_method(
@@ -73,18 +76,19 @@ void def_binary(nb::module_& m, Names names, Numbers numbers, BinaryCall f, cons
       def_method(name_.c_str(), assign, "other"_a);
       continue;
     }
-    if (numbers == Numbers::Both) {
+    if (numbers == Numbers::Both || numbers == Numbers::OneOf) {
       m.def(
           name,
-          [f, first](const Operand& a, const Operand& b, const Out& out) {
-            return stored(first, f(a, b), out);
+          [f, first, numbers](const Operand& a, const Operand& b, const Out& out) {
+            if (numbers == Numbers::OneOf) check_not_only_numbers(first, a, b);
+            return with_out(first, out, [&] { return f(a, b); });
           },
           "input"_a, "other"_a, nb::kw_only(), "out"_a.none() = nb::none(), text.c_str());
     } else {
       m.def(
           name,
           [f, first](const Tensor& a, const Operand& b, const Out& out) {
-            return stored(first, f(a, b), out);
+            return with_out(first, out, [&] { return f(a, b); });
           },
           "input"_a, "other"_a, nb::kw_only(), "out"_a.none() = nb::none(), text.c_str());
     }

@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "ops/copy.h"
+#include "ops/destination.h"
 #include "ops/inplace.h"
 #include "python/bind.h"
 
@@ -29,8 +29,10 @@ std::string docstring(const char* name, const Doc& doc);
 // A name that outlives the call: bound functions keep it for their messages.
 const char* in_place_name(const char* name);
 
-// Where Python numbers may stand for tensors.
-enum class Numbers { None, Second, Both };
+// Where Python numbers may stand for tensors: nowhere, as the second operand, as one of them, as
+// both.
+enum class Numbers { None, Second, OneOf, Both };
+void check_not_only_numbers(const char* name, const Tensor& a, const Tensor& b);
 
 // Without `f_` the in-place form is made from f.
 void def_unary(nb::module_& m, Names names, UnaryCall f, const Doc& doc,

@@ -46,6 +46,13 @@ PyObject* unary_slot(PyObject* self) {
   return guarded([&] { return f(as_tensor(self)).release(); });
 }
 
+// Matrices have no product with numbers.
+template <BinaryFunction f>
+PyObject* tensors_slot(PyObject* a, PyObject* b) {
+  if (!is_tensor(a) || !is_tensor(b)) Py_RETURN_NOTIMPLEMENTED;
+  return binary_slot<f>(a, b);
+}
+
 template <BinaryFunction f>
 PyObject* power_slot(PyObject* a, PyObject* b, PyObject* modulus) {
   if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
@@ -66,10 +73,16 @@ inline Tensor& add_inplace(Tensor& a, const Tensor& b) { return add_(a, b); }
 inline Tensor& sub_inplace(Tensor& a, const Tensor& b) { return sub_(a, b); }
 
 // a becomes f(a, b): for operations without an in-place form of their own.
-template <BinaryFunction f>
-Tensor& assign(Tensor& a, const Tensor& b) {
-  return in_place("in-place operator", a, [&](const Tensor& x) { return f(x, b); });
-}
+#define ASSIGN(f)                                                         \
+  inline Tensor& f##_(Tensor& a, const Tensor& b) {                       \
+    return in_place(#f "_", a, [&](const Tensor& x) { return f(x, b); }); \
+  }
+ASSIGN(bitwise_and)
+ASSIGN(bitwise_or)
+ASSIGN(bitwise_xor)
+ASSIGN(bitwise_left_shift)
+ASSIGN(bitwise_right_shift)
+#undef ASSIGN
 
 inline Tensor invert(const Tensor& x) {
   check_type(!is_differentiable(x.dtype()),

@@ -46,7 +46,7 @@ Example:
     m.def(
         name,
         [](const Tensor& x, const Bound& low, const Bound& high, const Out& out) {
-          return into_out("clamp", clamp_by(x, low, high), out.value_or(Tensor()));
+          return with_out("clamp", out, [&] { return clamp_by(x, low, high); });
         },
         "input"_a, "min"_a.none() = none, "max"_a.none() = none, nb::kw_only(),
         "out"_a.none() = none, doc);
@@ -72,7 +72,7 @@ Example:
     m.def(
         name,
         [f, name](const Tensor& x, const Operand& b, const Out& out) {
-          return into_out(name, f(x, b), out.value_or(Tensor()));
+          return with_out(name, out, [&] { return f(x, b); });
         },
         "input"_a, nb::arg(argument), nb::kw_only(), "out"_a.none() = nb::none(), text);
     def_method(
@@ -94,7 +94,7 @@ void def_scaled(nb::module_& m, const char* name, ScaledTernary f, const char* d
   m.def(
       name,
       [f, name](const Tensor& x, const Tensor& a, const Tensor& b, Scalar value, const Out& out) {
-        return into_out(name, f(x, a, b, value), out.value_or(Tensor()));
+        return with_out(name, out, [&] { return f(x, a, b, value); });
       },
       "input"_a, "tensor1"_a, "tensor2"_a, nb::kw_only(), "value"_a = Scalar(1),
       "out"_a.none() = nb::none(), doc);
@@ -125,7 +125,7 @@ Example:
   m.def(
       "where",
       [](const Tensor& condition, const Operand& a, const Operand& b, const Out& out) {
-        return into_out("where", where(condition, a, b), out.value_or(Tensor()));
+        return with_out("where", out, [&] { return where(condition, a, b); });
       },
       "condition"_a, "input"_a, "other"_a, nb::kw_only(), "out"_a.none() = nb::none(), where_doc);
   def_method(
@@ -154,7 +154,7 @@ Example:
   m.def(
       "lerp",
       [](const Tensor& a, const Tensor& b, const Operand& w, const Out& out) {
-        return into_out("lerp", lerp_by(a, b, w), out.value_or(Tensor()));
+        return with_out("lerp", out, [&] { return lerp_by(a, b, w); });
       },
       "input"_a, "end"_a, "weight"_a, nb::kw_only(), "out"_a.none() = nb::none(), lerp_doc);
   def_method(

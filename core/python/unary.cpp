@@ -158,7 +158,7 @@ Example:
   m.def(
       "logit",
       [](const Tensor& x, std::optional<double> eps, const Out& out) {
-        return into_out("logit", logit(x, eps), out.value_or(Tensor()));
+        return with_out("logit", out, [&] { return logit(x, eps); });
       },
       "input"_a, "eps"_a.none() = nb::none(), nb::kw_only(), "out"_a.none() = nb::none(),
       logit_doc);
@@ -179,7 +179,7 @@ Example:
   m.def(
       "polygamma",
       [](int64_t n, const Tensor& x, const Out& out) {
-        return into_out("polygamma", polygamma(n, x), out.value_or(Tensor()));
+        return with_out("polygamma", out, [&] { return polygamma(n, x); });
       },
       "n"_a, "input"_a, nb::kw_only(), "out"_a.none() = nb::none(), polygamma_doc);
   def_method(
@@ -200,7 +200,7 @@ Example:
   m.def(
       "mvlgamma",
       [](const Tensor& x, int64_t p, const Out& out) {
-        return into_out("mvlgamma", mvlgamma(x, p), out.value_or(Tensor()));
+        return with_out("mvlgamma", out, [&] { return mvlgamma(x, p); });
       },
       "input"_a, "p"_a, nb::kw_only(), "out"_a.none() = nb::none(), mvlgamma_doc);
   def_method("mvlgamma", mvlgamma, "p"_a, mvlgamma_doc);
@@ -238,7 +238,7 @@ Example:
   m.def(
       "round",
       [](const Tensor& x, int64_t decimals, const Out& out) {
-        return into_out("round", round(x, decimals), out.value_or(Tensor()));
+        return with_out("round", out, [&] { return round(x, decimals); });
       },
       "input"_a, nb::kw_only(), "decimals"_a = 0, "out"_a.none() = nb::none(), doc);
   def_method(
@@ -307,7 +307,7 @@ Example:
   m.def(
       "nan_to_num",
       [](const Tensor& x, Number nan, Number posinf, Number neginf, const Out& out) {
-        return into_out("nan_to_num", nan_to_num(x, nan, posinf, neginf), out.value_or(Tensor()));
+        return with_out("nan_to_num", out, [&] { return nan_to_num(x, nan, posinf, neginf); });
       },
       "input"_a, "nan"_a.none() = none, "posinf"_a.none() = none, "neginf"_a.none() = none,
       nb::kw_only(), "out"_a.none() = none, doc);

@@ -1,0 +1,49 @@
+#include "ops/destination.h"
+
+#include <cstring>
+
+#include "autograd/node.h"
+#include "ops/elementwise.h"
+#include "ops/inplace.h"
+
+namespace facula {
+
+namespace {
+
+thread_local const Destination* current = nullptr;
+
+bool is_of(const Destination& destination, const char* op) {
+  size_t n = std::strlen(op);
+  if (std::strncmp(destination.op, op, n) != 0) return false;
+  const char* rest = destination.op + n;
+  return !*rest || (rest[0] == '_' && !rest[1]);
+}
+
+}  // namespace
+
+Destination::Destination(const char* op, const Tensor& tensor, Kind kind)
+    : op(op), tensor(tensor), kind(kind), outer_(current) {
+  current = this;
+}
+Destination::~Destination() { current = outer_; }
+
+void check_destination(const char* op, const Dims& shape, DType dtype,
+                       std::initializer_list<TensorRef> inputs, OutDType policy) {
+  if (!current || !is_of(*current, op)) return;
+  const Tensor& tensor = current->tensor;
+  if (current->kind == Destination::Kind::InPlace) {
+    check_inplace_result(current->op, tensor, shape, dtype);
+  } else {
+    bool has_history = tensor.requires_grad();
+    for (const TensorRef& input : inputs) has_history = has_history || input->requires_grad();
+    check_out(op, has_history, dtype, tensor);
+    check(policy == OutDType::Castable || tensor.dtype() == dtype, op,
+          ": expected out to have dtype ", dtype, ", got ", tensor.dtype(), ".");
+    // What is about to be resized is no longer where the inputs are.
+    if (tensor.sizes() != shape) return;
+  }
+  for (const TensorRef& input : inputs)
+    if (!input->is_same(tensor)) check_no_partial_overlap(current->op, tensor, *input);
+}
+
+}  // namespace facula

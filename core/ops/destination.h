@@ -1,0 +1,44 @@
+// The tensor that the user wants a result in: out=, or the one that the form in place writes.
+#pragma once
+#include <initializer_list>
+#include <optional>
+
+#include "ops/copy.h"
+
+namespace facula {
+
+// Set for as long as the operation runs, which checks it where its operands are known and before
+// it computes: nothing is computed for a tensor that cannot take it.
+class Destination {
+ public:
+  enum class Kind { Out, InPlace };
+  Destination(const char* op, const Tensor& tensor, Kind kind);
+  ~Destination();
+  Destination(const Destination&) = delete;
+
+  const char* op;  // "add" and "add_" are both add's
+  const Tensor& tensor;
+  Kind kind;
+
+ private:
+  const Destination* outer_;
+};
+
+// Which dtypes out= may have.
+enum class OutDType { Castable, Same };
+
+// Raises if the destination of `op`, if there is one, cannot take a result of this shape and dtype
+// made from these inputs.
+void check_destination(const char* op, const Dims& shape, DType dtype,
+                       std::initializer_list<TensorRef> inputs,
+                       OutDType policy = OutDType::Castable);
+
+// What f returns, in out= where it is given.
+template <class F>
+Tensor with_out(const char* op, const std::optional<Tensor>& out, F&& f) {
+  if (!out) return f();
+  Destination destination(op, *out, Destination::Kind::Out);
+  return into_out(op, f(), *out);
+}
+
+}  // namespace facula
