@@ -233,6 +233,7 @@ attach("__deepcopy__", _deepcopy)
 attach("__contains__", _contains)
 attach("__reversed__", _reversed)
 attach("__complex__", _complex)
+attach("__rdiv__", Tensor.__rtruediv__)  # Python 2's name, which PyTorch still has
 attach("apply_", apply_)
 attach("map_", map_)
 attach("dim_order", dim_order)

@@ -9,6 +9,11 @@
 
 namespace facula {
 
+void check_real_derivative(const char* op, const Tensor& x, const Tensor& y) {
+  check(!is_complex(y.dtype()) || !is_grad_enabled() || !x.requires_grad(), op,
+        ": automatic differentiation is not available for complex results, got ", x, ".");
+}
+
 namespace {
 struct Modes {
   bool grad = true;

@@ -284,11 +284,14 @@ void record_all(const char* name, const TensorList& outputs, const TensorList& i
   release_node(node);
 }
 
+// Raises if y, a complex result of x, would need a derivative that only the real operation has.
+void check_real_derivative(const char* op, const Tensor& x, const Tensor& y);
+
 // ---- in place
 // Call before x is written to: raises for a leaf that requires grad, a view of one, an expanded
 // tensor, ...
 void check_inplace(const char* op, const Tensor& x);
-// The same for a write to which it does not matter that elements share memory.
+// The same for writes that an expanded tensor can take.
 void check_writable(const char* op, const Tensor& x);
 // The part of it that concerns history; for writes that get one from another operand.
 void check_recorded_write(const char* op, const Tensor& x);

@@ -4,6 +4,7 @@
 #include "cpu/vec.h"
 #include "math/activations.h"
 #include "math/complex.h"
+#include "math/gamma.h"
 
 namespace facula::math {
 inline namespace FACULA_ISA {
@@ -32,6 +33,8 @@ FACULA_PER_LANE(remainder)
 FACULA_PER_LANE(floor_divide)
 FACULA_PER_LANE(hypot)
 FACULA_PER_LANE(nextafter)
+FACULA_PER_LANE(igamma)
+FACULA_PER_LANE(igammac)
 #undef FACULA_PER_LANE
 template <class T>
 FACULA_FN Vec<T> trunc_divide(Vec<T> a, Vec<T> b) {

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "cpu/formulas.h"
+
 namespace facula::cpu {
 inline namespace FACULA_ISA {
 
@@ -40,6 +42,20 @@ struct CumprodKernel {
     A total = A(1);
     for (int64_t i = 0; i < n; ++i) {
       total = static_cast<A>(total * static_cast<A>(at<T>(data[1], strides[1], i)));
+      at<T>(data[0], strides[0], i) = static_cast<T>(total);
+    }
+  }
+};
+
+template <class T>
+struct LogcumsumexpKernel {
+  static constexpr bool kIsDefined = is_floating_v<T> || is_complex_v<T>;
+  static void loop(char** data, const int64_t* strides, int64_t n, const void*) {
+    using A = Running<T>;
+    A total = A(0);
+    for (int64_t i = 0; i < n; ++i) {
+      A x = static_cast<A>(at<T>(data[1], strides[1], i));
+      total = i == 0 ? x : math::logaddexp(total, x);
       at<T>(data[0], strides[0], i) = static_cast<T>(total);
     }
   }
@@ -141,8 +157,13 @@ constexpr ScanTable::Row row() {
 
 extern const ScanTable scan_table;
 const ScanTable scan_table = {
-    row<CumsumKernel>(), row<CumprodKernel>(),         row<CummaxKernel>(),
-    row<CumminKernel>(), row<CumprodBackwardKernel>(), row<CumprodDoubleBackwardKernel>(),
+    row<CumsumKernel>(),
+    row<CumprodKernel>(),
+    row<LogcumsumexpKernel>(),
+    row<CummaxKernel>(),
+    row<CumminKernel>(),
+    row<CumprodBackwardKernel>(),
+    row<CumprodDoubleBackwardKernel>(),
 };
 
 }  // namespace FACULA_ISA

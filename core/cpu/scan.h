@@ -13,6 +13,7 @@ struct ScanTable {
   using Row = std::array<Loop, kNumDTypes>;
   Row cumsum;   // y, x
   Row cumprod;  // y, x
+  Row logcumsumexp;
   Row cummax;   // values, indices (int64), x
   Row cummin;
   // The derivative of cumprod, and the derivative of that: see cumprod_backward() in ops/scan.cpp.

@@ -302,7 +302,8 @@ FACULA_FN double zeta(double s, double x) {
 
 // The derivative of order n > 0 of digamma.
 FACULA_FN double polygamma_of_lane(double n, double x) {
-  if (x <= 0 && x == ::floor(x)) return infinity<double>();
+  if (x <= 0 && x == ::floor(x))
+    return ::fmod(n, 2) == 1 ? infinity<double>() : -infinity<double>();
   if (n == 1 && x < 0.5) {
     double s = ::sin(kPi * (x - ::floor(x)));
     return kPi * kPi / (s * s) - zeta(2, 1 - x);

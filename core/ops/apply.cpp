@@ -1,5 +1,7 @@
 #include "ops/apply.h"
 
+#include <limits>
+
 #include "autograd/node.h"
 #include "cuda/cuda.h"
 #include "ops/destination.h"
@@ -29,7 +31,16 @@ void check_unary_destination(const char* name, Kinds kinds, const Tensor& x) {
                     promotes ? OutDType::Castable : OutDType::Same);
 }
 
+// Not even meant for complex numbers: refused before out= is looked at.
+bool is_real_only(UnaryOp op) {
+  return op == UnaryOp::floor || op == UnaryOp::ceil || op == UnaryOp::trunc || op == UnaryOp::sign;
+}
+
 DType checked_dtype(const char* name, UnaryOp op, Kinds kinds, const Tensor& x) {
+  if (is_real_only(op)) {
+    check_destination_history(name, {x});
+    check_not_implemented(!is_complex(x.dtype()), name, ": not defined for ", x, ".");
+  }
   check_unary_destination(name, kinds, x);
   check(
       !is_unsupported(op, x.dtype()), name, ": not supported for ", x, ".",
@@ -71,6 +82,19 @@ Tensor cast_to(const Tensor& x, DType dtype) {
 DType compute_dtype(Kinds kinds, DType dtype) {
   bool promotes = kinds == Kinds::F || kinds == Kinds::FC;
   return promotes && !is_differentiable(dtype) ? get_default_dtype() : dtype;
+}
+
+double largest(DType dtype) {
+  switch (dtype) {
+    case DType::Float16:
+      return 65504.0;
+    case DType::BFloat16:
+      return 3.3895313892515355e38;
+    case DType::Float32:
+      return std::numeric_limits<float>::max();
+    default:
+      return std::numeric_limits<double>::max();
+  }
 }
 
 Tensor apply_unary(const char* name, UnaryOp op, Kinds kinds, const Tensor& x) {

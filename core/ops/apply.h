@@ -12,6 +12,9 @@ Tensor cast_to(const Tensor& x, DType dtype);
 // The dtype in which an operation of these kinds is computed on operands of `dtype`.
 DType compute_dtype(Kinds kinds, DType dtype);
 
+// The largest finite number of a floating dtype.
+double largest(DType dtype);
+
 Tensor apply_unary(const char* name, UnaryOp op, Kinds kinds, const Tensor& x);
 // The same into x itself, which must be allowed to hold the result; counts the write.
 void apply_unary_(const char* name, UnaryOp op, Kinds kinds, const Tensor& x);

@@ -4,6 +4,7 @@
 
 #include "autograd/node.h"
 #include "ops/apply.h"
+#include "ops/destination.h"
 #include "ops/inplace.h"
 #include "ops/ops.h"
 
@@ -137,8 +138,15 @@ Tensor div(const Tensor& a, const Tensor& b, const std::optional<std::string>& r
         *rounding_mode, "'.");
   DType dtype = result_type({a, b});
   check_divisor("div", b, dtype);
-  BinaryOp op = *rounding_mode == "floor" ? BinaryOp::floor_divide : BinaryOp::trunc_divide;
-  Tensor y = apply_binary("div", op, a, b, dtype);
+  Tensor y;
+  if (*rounding_mode == "trunc" && (dtype == DType::Float16 || dtype == DType::BFloat16)) {
+    // The rounded quotient is truncated, as PyTorch does, not the exact one.
+    NoGradGuard guard;
+    y = trunc(apply_binary("div", BinaryOp::div, a, b, dtype));
+  } else {
+    BinaryOp op = *rounding_mode == "floor" ? BinaryOp::floor_divide : BinaryOp::trunc_divide;
+    y = apply_binary("div", op, a, b, dtype);
+  }
   return record("DivBackward2", y, {a, b}, [](const Tensor& g, Needs) -> TensorList {
     return {zero_gradient(g), zero_gradient(g)};
   });

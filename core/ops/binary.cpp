@@ -2,6 +2,7 @@
 
 #include "autograd/node.h"
 #include "ops/apply.h"
+#include "ops/destination.h"
 #include "ops/ops.h"
 
 namespace facula {
@@ -105,9 +106,13 @@ Tensor copysign(const Tensor& a, const Tensor& b) {
 
 Tensor nextafter(const Tensor& a, const Tensor& b) {
   Tensor y = promoted("nextafter", BinaryOp::nextafter, Kinds::FONLY, a, b);
-  return record("NextafterBackward0", y, {a, b}, [](const Tensor&, Needs) -> TensorList {
-    fail(ErrorKind::Runtime, "nextafter: the derivative for 'nextafter' is not implemented.");
-  });
+  // Of two equal numbers the result is the second.
+  return record("NextafterBackward0", y, {a, b},
+                [a = save(a), b = save(b)](const Tensor& g, Needs need) -> TensorList {
+                  Tensor is_second = eq(a, b);
+                  return {need[0] ? where(is_second, zero(), g) : Tensor(),
+                          need[1] ? masked(is_second, g) : Tensor()};
+                });
 }
 
 Tensor logaddexp(const Tensor& a, const Tensor& b) {
@@ -142,6 +147,32 @@ Tensor xlogy(const Tensor& a, const Tensor& b) {
                   return {need[0] ? g * where(is_flat, zero(), log(y)) : Tensor(),
                           need[1] ? g * x / y : Tensor()};
                 });
+}
+
+namespace {
+
+// The derivative of the upper bound of the integral; PyTorch has none for the parameter.
+Tensor record_igamma(const char* node, const char* name, double sign, const Tensor& y,
+                     const Tensor& a, const Tensor& x) {
+  return record(node, y, {a, x},
+                [a = save(a), x = save(x), name, sign](const Tensor& g, Needs need) -> TensorList {
+                  check_not_implemented(!need[0], name, ": the derivative for '", name,
+                                        ": input' is not implemented.");
+                  Tensor p = a, q = x;
+                  return {Tensor(), g * exp((p - 1) * log(q) - q - lgamma(p)) * sign};
+                });
+}
+
+}  // namespace
+
+Tensor igamma(const Tensor& a, const Tensor& x) {
+  return record_igamma("IgammaBackward0", "igamma", 1,
+                       promoted("igamma", BinaryOp::igamma, Kinds::FONLY, a, x), a, x);
+}
+
+Tensor igammac(const Tensor& a, const Tensor& x) {
+  return record_igamma("IgammacBackward0", "igammac", -1,
+                       promoted("igammac", BinaryOp::igammac, Kinds::FONLY, a, x), a, x);
 }
 
 Tensor heaviside(const Tensor& x, const Tensor& values) {
@@ -191,8 +222,8 @@ namespace {
 
 // A complex tensor of two real ones. Both have the same floating dtype.
 Tensor from_parts(const char* name, const Tensor& real_part, const Tensor& imag_part) {
-  NoGradGuard guard;
   Dims shape = broadcast_shapes(name, real_part.sizes(), imag_part.sizes());
+  NoGradGuard guard;
   Tensor y = empty_for(shape, to_complex_dtype(real_part.dtype()), {real_part, imag_part});
   Tensor parts = view_as_real(y);
   copy_into(select(parts, -1, 0), real_part);
@@ -201,6 +232,11 @@ Tensor from_parts(const char* name, const Tensor& real_part, const Tensor& imag_
 }
 
 void check_parts(const char* name, const Tensor& a, const Tensor& b) {
+  check_destination(name, broadcast_shapes(name, a.sizes(), b.sizes()), to_complex_dtype(a.dtype()),
+                    {a, b}, OutDType::Same);
+  check_not_implemented(a.dtype() != DType::Float16 || b.dtype() != DType::Float16, name,
+                        ": the result of two float16 tensors would be complex32, which is not "
+                        "available. Convert them with .float().");
   bool has_complex = a.dtype() == DType::Float32 || a.dtype() == DType::Float64;
   check(has_complex, name, ": expected both inputs to be float32 or float64, got ", a, " and ", b,
         ".");

@@ -16,6 +16,8 @@ Tensor nextafter(const Tensor& a, const Tensor& b);
 Tensor logaddexp(const Tensor& a, const Tensor& b);
 Tensor logaddexp2(const Tensor& a, const Tensor& b);
 Tensor xlogy(const Tensor& a, const Tensor& b);
+Tensor igamma(const Tensor& a, const Tensor& x);
+Tensor igammac(const Tensor& a, const Tensor& x);
 Tensor heaviside(const Tensor& x, const Tensor& values);
 Tensor ldexp(const Tensor& x, const Tensor& other);
 Tensor gcd(const Tensor& a, const Tensor& b);

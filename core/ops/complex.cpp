@@ -6,7 +6,12 @@ namespace facula {
 
 Tensor conj(const Tensor& x) {
   if (!is_complex(x.dtype())) return x;
-  return conj_physical(x);
+  Tensor y;
+  {
+    NoGradGuard guard;
+    y = conj_physical(x);
+  }
+  return record("ConjBackward0", y, {x}, [](const Tensor& g) { return conj(g); });
 }
 
 Tensor real(const Tensor& x) {

@@ -50,6 +50,7 @@ void copy_into(const Tensor& dst, const Tensor& src) {
 
 Tensor& copy_(Tensor& dst, const Tensor& src) {
   check_inplace("copy_", dst);
+  check_no_partial_overlap("copy_", dst, src);
   bool is_recorded = is_grad_enabled() && (dst.requires_grad() || src.requires_grad()) &&
                      is_differentiable(dst.dtype());
   if (is_recorded) check_recorded_write("copy_", dst);
@@ -70,29 +71,46 @@ Tensor& copy_(Tensor& dst, const Tensor& src) {
   return dst;
 }
 
-Tensor& fill_(Tensor& x, const Tensor& value) {
-  check(value.dim() == 0,
-        "fill_: fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(),
-        " dimensions.");
-  check_writable("fill_", x);
-  check(is_complex(x.dtype()) || !is_complex(value.dtype()), "fill_: value cannot be converted to ",
+namespace {
+
+TensorList fill_backward(const Tensor& g, Needs need) {
+  return {need[0] ? zeros(g.sizes(), g.dtype(), g.device()) : Tensor(),
+          need[1] ? sum(g) : Tensor()};
+}
+
+Tensor& write_value(const char* op, const char* node, Tensor& x, const Tensor& value) {
+  check(value.dim() == 0, op, ": only a 0-dimensional value tensor is supported, got one with ",
+        value.dim(), " dimensions.");
+  check_writable(op, x);  // also an expanded tensor: all its elements become the same
+  check(is_complex(x.dtype()) || !is_complex(value.dtype()), op, ": value cannot be converted to ",
         x.dtype(), " without overflow: it is complex.");
   copy_into(x, value);
   bump_version(x);
   if (is_grad_enabled() && (x.requires_grad() || value.requires_grad()) &&
-      is_differentiable(x.dtype())) {
-    const char* node = value->is_wrapped_number ? "FillBackward0" : "FillBackward1";
-    Tensor y = record(node, alias(x), {x, value}, [](const Tensor& g, Needs need) -> TensorList {
-      return {need[0] ? zeros(g.sizes(), g.dtype(), g.device()) : Tensor(),
-              need[1] ? sum(g) : Tensor()};
-    });
-    rebase_history(x, y);
-  }
+      is_differentiable(x.dtype()))
+    rebase_history(x, record(node, alias(x), {x, value}, fill_backward));
   return x;
 }
 
+}  // namespace
+
+Tensor& fill_(Tensor& x, const Tensor& value) {
+  return write_value("fill_", value->is_wrapped_number ? "FillBackward2" : "FillBackward3", x,
+                     value);
+}
+
+Tensor fill(const Tensor& x, const Tensor& value) {
+  Tensor y = empty_like(x);
+  {
+    NoGradGuard guard;
+    fill_(y, value);
+  }
+  return record(value->is_wrapped_number ? "FillBackward0" : "FillBackward1", y, {x, value},
+                fill_backward);
+}
+
 Tensor& fill_(Tensor& x, Scalar value) { return fill_(x, wrapped_number(value)); }
-Tensor& zero_(Tensor& x) { return fill_(x, wrapped_number(0)); }
+Tensor& zero_(Tensor& x) { return write_value("zero_", "ZeroBackward0", x, wrapped_number(0)); }
 
 Tensor full(const Dims& sizes, Scalar value, DType dtype, Device device) {
   Tensor x = empty(sizes, dtype, device);
@@ -198,17 +216,21 @@ void check_inplace_result(const char* op, const Tensor& x, const Dims& shape, DT
         " can't be cast to the desired output type ", x.dtype(), ".");
 }
 
-void check_out(const char* op, bool has_history, DType dtype, const Tensor& out) {
+void check_out_history(const char* op, bool has_history) {
   check(!has_history || !is_grad_enabled(), op,
         ": functions with out=... arguments don't support automatic differentiation, but one of "
         "the arguments requires grad.");
+}
+
+void check_out_dtype(const char* op, DType dtype, const Tensor& out) {
   check(can_cast(dtype, out.dtype()), op, ": result type ", dtype,
         " can't be cast to the desired output type ", out.dtype(), ".");
 }
 
 Tensor into_out(const char* op, Tensor result, const Tensor& out) {
   if (!out.defined()) return result;
-  check_out(op, result.requires_grad() || out.requires_grad(), result.dtype(), out);
+  check_out_history(op, result.requires_grad() || out.requires_grad());
+  check_out_dtype(op, result.dtype(), out);
   check(result.device() == out.device(), op, ": expected out to be on ", result.device(), ", got ",
         out.device(), ".");
   if (out.sizes() != result.sizes()) {

@@ -9,6 +9,7 @@ void copy_into(const Tensor& dst, const Tensor& src);
 Tensor& copy_(Tensor& dst, const Tensor& src);  // recorded
 Tensor& fill_(Tensor& x, const Tensor& value);
 Tensor& fill_(Tensor& x, Scalar value);
+Tensor fill(const Tensor& x, const Tensor& value);
 Tensor& zero_(Tensor& x);
 
 Tensor clone(const Tensor& x, MemoryFormat format = MemoryFormat::Preserve);
@@ -31,8 +32,9 @@ bool has_nan(const Tensor& x);
 // Gives x another shape, contiguous; its storage grows where it must and keeps what it held.
 void resize_(const Tensor& x, const Dims& sizes);
 
-// Raises unless a result of this dtype may be stored in out=.
-void check_out(const char* op, bool has_history, DType dtype, const Tensor& out);
+// Raise unless a result of this dtype may be stored in out=.
+void check_out_history(const char* op, bool has_history);
+void check_out_dtype(const char* op, DType dtype, const Tensor& out);
 // Stores a result in the out= argument: checks, resizes, copies. An undefined `out` returns the
 // result itself.
 Tensor into_out(const char* op, Tensor result, const Tensor& out);

@@ -27,16 +27,22 @@ Destination::Destination(const char* op, const Tensor& tensor, Kind kind)
 }
 Destination::~Destination() { current = outer_; }
 
+void check_destination_history(const char* op, std::initializer_list<TensorRef> inputs) {
+  if (!current || current->kind != Destination::Kind::Out || !is_of(*current, op)) return;
+  bool has_history = current->tensor.requires_grad();
+  for (const TensorRef& input : inputs) has_history = has_history || input->requires_grad();
+  check_out_history(op, has_history);
+}
+
 void check_destination(const char* op, const Dims& shape, DType dtype,
                        std::initializer_list<TensorRef> inputs, OutDType policy) {
   if (!current || !is_of(*current, op)) return;
   const Tensor& tensor = current->tensor;
+  check_destination_history(op, inputs);
   if (current->kind == Destination::Kind::InPlace) {
     check_inplace_result(current->op, tensor, shape, dtype);
   } else {
-    bool has_history = tensor.requires_grad();
-    for (const TensorRef& input : inputs) has_history = has_history || input->requires_grad();
-    check_out(op, has_history, dtype, tensor);
+    check_out_dtype(op, dtype, tensor);
     check(policy == OutDType::Castable || tensor.dtype() == dtype, op,
           ": expected out to have dtype ", dtype, ", got ", tensor.dtype(), ".");
     // What is about to be resized is no longer where the inputs are.

@@ -33,6 +33,9 @@ void check_destination(const char* op, const Dims& shape, DType dtype,
                        std::initializer_list<TensorRef> inputs,
                        OutDType policy = OutDType::Castable);
 
+// The part of it that concerns history: PyTorch refuses out= with a gradient before anything else.
+void check_destination_history(const char* op, std::initializer_list<TensorRef> inputs);
+
 // What f returns, in out= where it is given.
 template <class F>
 Tensor with_out(const char* op, const std::optional<Tensor>& out, F&& f) {

@@ -1,6 +1,7 @@
 #include "ops/extrema.h"
 
 #include "autograd/node.h"
+#include "ops/destination.h"
 #include "ops/lines.h"
 #include "ops/ops.h"
 #include "ops/reduction.h"
@@ -48,9 +49,9 @@ Tensor with_kept_dims(const Tensor& y, const Tensor& x, DimMask mask, bool keepd
 }
 
 Tensor reduce_values(const char* op, ReduceOp which, const Tensor& x, DimMask mask, bool keepdim) {
+  check_ordered(op, x);
   Tensor y = empty(reduced_shape(x, mask, keepdim), x.dtype(), x.device());
   if (y.numel() == 0) return y;
-  check_ordered(op, x);
   run_reduction(op, which, x, mask, wide_dtype(x.dtype()), y);
   return y;
 }
@@ -60,6 +61,7 @@ Tensor amost(const char* op, const char* node, ReduceOp which, const Tensor& x, 
   DimMask mask = dim_mask(op, dims, x.dim());
   if (dims.empty()) check_not_empty(op, x);
   check_dims_not_empty(op, x, mask);
+  check_destination(op, reduced_shape(x, mask, keepdim), x.dtype(), {x}, OutDType::Same);
   Tensor y = reduce_values(op, which, x, mask, keepdim);
   return record(node, y, {x}, [mask, keepdim, x = save(x), y = save_output(y)](const Tensor& g) {
     Tensor input = x;
@@ -70,6 +72,7 @@ Tensor amost(const char* op, const char* node, ReduceOp which, const Tensor& x, 
 
 Tensor most_of_all(const char* op, const char* node, ReduceOp which, const Tensor& x) {
   check_not_empty(op, x);
+  check_destination(op, {}, x.dtype(), {x});
   return record_shared(node, x, reduce_values(op, which, x, ~DimMask(0), false));
 }
 

@@ -682,6 +682,7 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value) {
         " without overflow.");
   check(is_complex(x.dtype()) || !is_complex(value.dtype()),
         "masked_fill: a complex value cannot fill ", x, ".");
+  broadcast_shapes("masked_fill", x.sizes(), mask.sizes());
   Tensor y;
   {
     NoGradGuard guard;

@@ -83,7 +83,10 @@ void run_lines_reversed(std::initializer_list<TensorRef> operands, int64_t dim, 
 Tensor put_along(const Tensor& g, int64_t dim, const Tensor& index, int64_t size) {
   Dims sizes = g.sizes();
   if (!sizes.empty()) sizes[dim] = size;
-  return scatter_add(zeros(sizes, g.dtype(), g.device()), dim, index, g);
+  // Many elements may meet in one: 16 bits would lose the small ones.
+  DType wide = is_floating(g.dtype()) ? promote_types(g.dtype(), DType::Float32) : g.dtype();
+  return to_dtype(scatter_add(zeros(sizes, wide, g.device()), dim, index, to_dtype(g, wide)),
+                  g.dtype());
 }
 
 }  // namespace facula

@@ -39,10 +39,13 @@ void check_not_bool(const char* op, const Tensor& x) {
   check_not_implemented(x.dtype() != DType::Bool, op, ": not defined for ", x, ".");
 }
 
-// One place per line, with `dim` kept.
-Tensor pick_along(const char* op, const Tensor& x, int64_t dim, Pick pick, int64_t k) {
+void check_line(const char* op, const Tensor& x, int64_t dim) {
   check_index(x.dim() == 0 || x.size(dim) > 0, op, ": expected reduction dim ", dim,
               " to have non-zero size, got ", x, ".");
+}
+
+// One place per line, with `dim` kept.
+Tensor pick_along(const char* op, const Tensor& x, int64_t dim, Pick pick, int64_t k) {
   Dims sizes = x.sizes();
   if (x.dim()) sizes[dim] = 1;
   Tensor indices = empty(sizes, DType::Int64, x.device());
@@ -60,7 +63,9 @@ Tensor pick_along(const char* op, const Tensor& x, int64_t dim, Pick pick, int64
 
 ValuesAndIndices pick_values(const char* op, const char* node, const Tensor& x, int64_t dim,
                              bool keepdim, Pick pick, int64_t k = 0) {
-  if (x.numel() > 0) check_ordered(op, x);
+  check_line(op, x, dim);
+  if (pick != Pick::Mode) check_not_bool(op, x);
+  check_ordered(op, x);
   Tensor indices = pick_along(op, x, dim, pick, k);
   return values_at(node, x, dim, keepdim, indices);
 }
@@ -73,6 +78,7 @@ Tensor median_of_all(const char* op, const char* node, const Tensor& x, Pick pic
     if (x.numel() == 0) return full({}, NAN, x.dtype(), x.device());
     check_not_bool(op, x);
     Tensor flat = reshape(x, {-1});
+    check_line(op, flat, 0);
     y = reshape(gather(flat, 0, pick_along(op, flat, 0, pick, 0)), {});
   }
   return record_shared(node, x, y);
@@ -136,6 +142,25 @@ QuantilePlaces find_places(const Tensor& x, int64_t dim, const std::vector<doubl
   return places;
 }
 
+// The elements to order in the last dimension, before it the shape of one quantile.
+Tensor lines_last(const char* op, const Tensor& x, std::optional<int64_t> maybe_dim, bool keepdim) {
+  if (maybe_dim) {
+    int64_t dim = wrap_dim(op, *maybe_dim, x.dim());
+    if (keepdim && x.dim()) return transpose(unsqueeze(x, -1), dim, -1);
+    if (x.dim()) return movedim(x, {dim}, {-1});
+  }
+  Dims shape(keepdim ? x.dim() : 0, 1);
+  shape.push_back(-1);
+  return reshape(x, shape);
+}
+
+// Zero, with the derivative of the ranks by q: a step of q is one of the last rank times as much.
+Tensor move_of_rank(const Tensor& x, const Tensor& q, bool ignore_nan) {
+  Tensor last = ignore_nan ? sum(logical_not(isnan(x)), {-1}, true) - 1
+                           : wrapped_number(static_cast<double>(x.size(-1) - 1));
+  return (q - detach(q)) * last;
+}
+
 }  // namespace
 
 Tensor median(const Tensor& x) {
@@ -147,19 +172,25 @@ Tensor nanmedian(const Tensor& x) {
 
 ValuesAndIndices median(const Tensor& x, int64_t dim, bool keepdim) {
   dim = wrap_dim("median", dim, x.dim());
-  if (x.numel() > 0) check_not_bool("median", x);
   return pick_values("median", "MedianBackward1", x, dim, keepdim, Pick::Median);
 }
 
 ValuesAndIndices nanmedian(const Tensor& x, int64_t dim, bool keepdim) {
   dim = wrap_dim("nanmedian", dim, x.dim());
-  if (x.numel() > 0) check_not_bool("nanmedian", x);
   return pick_values("nanmedian", "NanmedianBackward1", x, dim, keepdim, Pick::NanMedian);
 }
 
 ValuesAndIndices mode(const Tensor& x, int64_t dim, bool keepdim) {
-  return pick_values("mode", "ModeBackward0", x, wrap_dim("mode", dim, x.dim()), keepdim,
-                     Pick::Mode);
+  dim = wrap_dim("mode", dim, x.dim());
+  if (is_complex(x.dtype()) && (x.dim() == 0 || x.numel() == 0)) {
+    // There is nothing to compare.
+    check_line("mode", x, dim);
+    check_real_derivative("mode", x, x);
+    Dims sizes = reduced_shape(x, DimMask(1) << dim, keepdim);
+    return {full(sizes, x.dim() ? Scalar(0) : item(x), x.dtype(), x.device()),
+            zeros(sizes, DType::Int64, x.device())};
+  }
+  return pick_values("mode", "ModeBackward0", x, dim, keepdim, Pick::Mode);
 }
 
 ValuesAndIndices kthvalue(const Tensor& x, int64_t k, int64_t dim, bool keepdim) {
@@ -169,7 +200,6 @@ ValuesAndIndices kthvalue(const Tensor& x, int64_t k, int64_t dim, bool keepdim)
               ".");
   check(k >= 1 && k <= n, "kthvalue: selected number k out of range for dimension ", dim, ": k is ",
         k, ", the size ", n, ".");
-  check_not_bool("kthvalue", x);
   return pick_values("kthvalue", "KthvalueBackward0", x, dim, keepdim, Pick::Kth, k - 1);
 }
 
@@ -191,24 +221,20 @@ Tensor quantile(const Tensor& input, const Tensor& q, std::optional<int64_t> may
     check(values.back() >= 0 && values.back() <= 1, op,
           ": q values must be in the range [0, 1], got ", values.back(), ".");
   }
-  Tensor x = maybe_dim && input.dim() ? input : reshape(input, {-1});
-  int64_t dim = maybe_dim ? wrap_dim(op, *maybe_dim, input.dim()) : 0;
-  QuantilePlaces places = find_places(x, dim, values, mode, ignore_nan);
-  Tensor y = gather(x, dim, places.low);
-  if (mode == Interpolation::Linear || mode == Interpolation::Midpoint)
-    y = y + places.weight * (gather(x, dim, places.high) - y);
-  // The quantiles come first, then what is left of the input's shape.
-  Dims order, shape;
-  order.push_back(dim);
-  for (int64_t d = 0; d < y.dim(); ++d)
-    if (d != dim) order.push_back(d);
-  if (q.dim()) shape.push_back(q.numel());
-  for (int64_t d = 0; d < input.dim(); ++d) {
-    bool is_reduced = !maybe_dim || d == dim;
-    if (!is_reduced) shape.push_back(input.size(d));
-    if (is_reduced && keepdim) shape.push_back(1);
+  Tensor x = lines_last(op, input, maybe_dim, keepdim);
+  QuantilePlaces places = find_places(x, x.dim() - 1, values, mode, ignore_nan);
+  Tensor y = gather(x, -1, places.low);
+  if (mode == Interpolation::Linear || mode == Interpolation::Midpoint) {
+    Tensor weight = places.weight;
+    if (mode == Interpolation::Linear && q.requires_grad())
+      weight = weight + move_of_rank(x, q, ignore_nan);
+    y = y + weight * (gather(x, -1, places.high) - y);
   }
-  return reshape(permute(y, order), shape);
+  if (q.dim() == 0) return select(y, -1, 0);
+  // The quantiles come first, then what is left of the input's shape.
+  Dims order{y.dim() - 1};
+  for (int64_t d = 0; d + 1 < y.dim(); ++d) order.push_back(d);
+  return permute(y, order);
 }
 
 }  // namespace facula

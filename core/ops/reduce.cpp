@@ -94,10 +94,10 @@ Tensor prod(const Tensor& input, std::optional<int64_t> maybe_dim, bool keepdim,
                   Tensor input = x;
                   if (input.numel() == 0)
                     return zeros(input.sizes(), input.dtype(), input.device());
+                  if (input.dim() == 0) return reshape(g, {});
                   // The product is the last of the running products, whose derivative minds zeros.
-                  Tensor line = is_full || input.dim() == 0 ? reshape(input, {-1}) : input;
-                  Tensor last = reshape(
-                      g, is_full || input.dim() == 0 ? Dims{1} : reduced_shape(input, mask, true));
+                  Tensor line = is_full ? reshape(input, {-1}) : input;
+                  Tensor last = reshape(g, is_full ? Dims{1} : reduced_shape(input, mask, true));
                   int64_t size = line.size(dim);
                   Tensor index = full(last.sizes(), size - 1, DType::Int64, input.device());
                   return reshape(cumprod_backward(put_along(last, dim, index, size), line, dim),
@@ -162,7 +162,10 @@ Spread find_spread(const char* op, const Tensor& x, const Dims& dims, double cor
 // The gradient of x, from that of its variance.
 Tensor var_backward(const Tensor& g, const Tensor& x, const Dims& dims, DimMask mask,
                     double divisor, bool keepdim) {
-  return with_kept_dims(g, x.sizes(), mask, keepdim) * (2 / divisor) * (x - mean(x, dims, true));
+  Tensor kept = with_kept_dims(g, x.sizes(), mask, keepdim), center = mean(x, dims, true);
+  if (divisor > 0) return kept * (2 / divisor) * (x - center);
+  Tensor slope = where(eq(x, center), wrapped_number(NAN), wrapped_number(INFINITY));
+  return to_dtype(kept * slope, x.dtype());
 }
 
 Tensor std_to_var(const Tensor& g, const Tensor& y) {

@@ -2,6 +2,8 @@
 
 #include "autograd/node.h"
 #include "cpu/scan.h"
+#include "ops/apply.h"
+#include "ops/destination.h"
 #include "ops/lines.h"
 #include "ops/ops.h"
 #include "ops/reduction.h"
@@ -13,8 +15,7 @@ namespace {
 using Row = cpu::ScanTable::Row;
 
 Loop loop_of(const char* op, const Row& row, const Tensor& x) {
-  check_not_implemented(x.is_cpu(), op, ": not available on ", x.device(),
-                        " yet. Move the tensor with .cpu() first.");
+  check_cpu(op, x);
   Loop loop = row[static_cast<int>(x.dtype())];
   check_not_implemented(loop != nullptr, op, ": not defined for ", x, ".");
   return loop;
@@ -25,10 +26,21 @@ Tensor cast_for_scan(const Tensor& x, std::optional<DType> dtype) {
   return to_dtype(x, dtype.value_or(is_differentiable(x.dtype()) ? x.dtype() : DType::Int64));
 }
 
-Tensor running_sum(const char* node, const Tensor& x, int64_t dim, bool from_end) {
+// Along lines of one element or none there is nothing to do, in any dtype.
+bool is_trivial(const Tensor& x) { return x.dim() == 0 || x.numel() == 0; }
+
+Tensor run_scan(const char* op, const Row& row, const Tensor& x, int64_t dim, bool from_end) {
+  check_destination(op, x.sizes(), x.dtype(), {x});
+  NoGradGuard guard;
+  if (is_trivial(x)) return contiguous(clone(x));
+  Loop loop = loop_of(op, row, x);
   Tensor y = empty(x.sizes(), x.dtype(), x.device());
-  Loop loop = loop_of("cumsum", cpu::get_scan_table().cumsum, x);
   from_end ? run_lines_reversed({y, x}, dim, loop) : run_lines({y, x}, dim, loop);
+  return y;
+}
+
+Tensor running_sum(const char* node, const Tensor& x, int64_t dim, bool from_end) {
+  Tensor y = run_scan("cumsum", cpu::get_scan_table().cumsum, x, dim, from_end);
   return record(node, y, {x}, [dim, from_end](const Tensor& g) {
     return running_sum("CumsumBackward0", g, dim, !from_end);
   });
@@ -46,7 +58,13 @@ std::pair<Tensor, Tensor> running_extremum(const char* op, const char* node, con
   dim = wrap_dim(op, dim, x.dim());
   Tensor values = empty(x.sizes(), x.dtype(), x.device());
   Tensor indices = empty(x.sizes(), DType::Int64, x.device());
-  run_lines({values, indices, x}, dim, loop_of(op, row, x));
+  if (is_trivial(x)) {
+    copy_into(values, x);
+    fill_(indices, 0);
+  } else {
+    run_lines({values, indices, x}, dim, loop_of(op, row, x));
+  }
+  check_real_derivative(op, x, values);
   values = record(node, values, {x}, [dim, indices = save(indices)](const Tensor& g) {
     Tensor where = indices;
     return put_along(g, dim, where, where.dim() ? where.size(dim) : 1);
@@ -54,7 +72,35 @@ std::pair<Tensor, Tensor> running_extremum(const char* op, const char* node, con
   return {values, indices};
 }
 
+Tensor log_sums(const Tensor& x, int64_t dim, bool from_end);
+
+// sum over k >= i of g_k exp(x_i - y_k), in logarithms: the sums of both signs apart.
+Tensor logcumsumexp_backward(const Tensor& g, const Tensor& x, const Tensor& y, int64_t dim,
+                             bool from_end) {
+  if (is_complex(x.dtype())) return conj(exp(log_sums(log(conj(g)) - y, dim, !from_end) + x));
+  // Finite, so that the differences with other infinities are numbers.
+  Tensor size = log(abs(g)), nothing = scalar_tensor(-largest(g.dtype()), g.dtype(), g.device());
+  auto share = [&](const Tensor& has_sign) {
+    return exp(log_sums(where(has_sign, size, nothing) - y, dim, !from_end) + x);
+  };
+  return share(gt(g, wrapped_number(0))) - share(lt(g, wrapped_number(0)));
+}
+
+Tensor log_sums(const Tensor& x, int64_t dim, bool from_end) {
+  check_destination("logcumsumexp", x.sizes(), x.dtype(), {x}, OutDType::Same);
+  loop_of("logcumsumexp", cpu::get_scan_table().logcumsumexp, x);
+  Tensor y = run_scan("logcumsumexp", cpu::get_scan_table().logcumsumexp, x, dim, from_end);
+  return record("LogcumsumexpBackward0", y, {x},
+                [dim, from_end, x = save(x), y = save_output(y)](const Tensor& g) {
+                  return logcumsumexp_backward(g, x, y, dim, from_end);
+                });
+}
+
 }  // namespace
+
+Tensor logcumsumexp(const Tensor& x, int64_t dim) {
+  return log_sums(x, wrap_dim("logcumsumexp", dim, x.dim()), false);
+}
 
 Tensor cumsum(const Tensor& input, int64_t dim, std::optional<DType> dtype) {
   dim = wrap_dim("cumsum", dim, input.dim());
@@ -64,14 +110,14 @@ Tensor cumsum(const Tensor& input, int64_t dim, std::optional<DType> dtype) {
 Tensor cumprod(const Tensor& input, int64_t dim, std::optional<DType> dtype) {
   dim = wrap_dim("cumprod", dim, input.dim());
   Tensor x = cast_for_scan(input, dtype);
-  Tensor y = empty(x.sizes(), x.dtype(), x.device());
-  run_lines({y, x}, dim, loop_of("cumprod", cpu::get_scan_table().cumprod, x));
+  Tensor y = run_scan("cumprod", cpu::get_scan_table().cumprod, x, dim, false);
   return record("CumprodBackward0", y, {x},
                 [dim, x = save(x)](const Tensor& g) { return cumprod_backward(g, x, dim); });
 }
 
 // See Note [Derivative of a running product] in cpu/scan.cpp.
 Tensor cumprod_backward(const Tensor& g, const Tensor& input, int64_t dim) {
+  if (input.numel() <= 1) return g;
   Tensor x = conj(input);
   // Without zeros the formula by division differentiates to any order.
   if (is_grad_enabled() && has_no_zero(x))

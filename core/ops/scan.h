@@ -9,6 +9,7 @@ namespace facula {
 
 Tensor cumsum(const Tensor& x, int64_t dim, std::optional<DType> dtype = {});
 Tensor cumprod(const Tensor& x, int64_t dim, std::optional<DType> dtype = {});
+Tensor logcumsumexp(const Tensor& x, int64_t dim);
 // Values and the indices where they were found.
 std::pair<Tensor, Tensor> cummax(const Tensor& x, int64_t dim);
 std::pair<Tensor, Tensor> cummin(const Tensor& x, int64_t dim);

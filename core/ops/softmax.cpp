@@ -3,6 +3,7 @@
 #include "autograd/node.h"
 #include "base/parallel.h"
 #include "cpu/softmax.h"
+#include "ops/destination.h"
 #include "ops/ops.h"
 #include "ops/reduction.h"
 
@@ -14,9 +15,11 @@ constexpr int64_t kSoftmaxGrain = 16384;
 
 Tensor input_of(const char* op, const Tensor& input, std::optional<DType> dtype) {
   Tensor x = dtype ? to_dtype(input, *dtype) : input;
+  check_destination(op, x.sizes(), x.dtype(), {x}, OutDType::Same);
   check_not_implemented(is_floating(x.dtype()) || x.numel() == 0, op,
                         ": expected a floating-point input, got ", x,
                         ". Convert it with input.float().");
+  check_real_derivative(op, x, x);
   return x;
 }
 

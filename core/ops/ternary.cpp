@@ -3,6 +3,7 @@
 #include "autograd/node.h"
 #include "cuda/cuda.h"
 #include "ops/apply.h"
+#include "ops/destination.h"
 #include "ops/ops.h"
 
 namespace facula {
@@ -19,6 +20,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   DType dtype = result_type({a, b});
   Dims shape =
       broadcast_shapes("where", broadcast_shapes("where", condition.sizes(), a.sizes()), b.sizes());
+  check_destination("where", shape, dtype, {condition, a, b});
   Tensor y = empty_for(shape, dtype, {condition, a, b});
   Tensor mask = cast_to(condition, DType::Bool), p = cast_to(a, dtype), q = cast_to(b, dtype);
   Walk walk = make_walk("where", y, {mask, p, q});
@@ -93,9 +95,26 @@ namespace {
 
 // clamp in the dtype that the bounds ask for: integers with a floating bound become floating.
 Tensor clamped(const char* name, ParametricOp op, const Tensor& x, Scalar p0, Scalar p1) {
+  check_destination_history(name, {x});
   bool keeps_dtype = is_floating(x.dtype()) && !p0.is_complex() && !p1.is_complex();
   DType dtype = keeps_dtype ? x.dtype() : result_type({x, wrapped_number(p0), wrapped_number(p1)});
   return apply_parametric(name, op, Kinds::NUM, cast_to(x, dtype), p0, p1);
+}
+
+// With one bound, or two.
+Tensor clamped(const Tensor& x, const Tensor& low, const Tensor& high) {
+  TensorList given{x};
+  if (low.defined()) given.push_back(low);
+  if (high.defined()) given.push_back(high);
+  for (const Tensor& t : given) {
+    check_destination_history("clamp", {t});
+    check_not_implemented(!is_complex(t.dtype()), "clamp: not defined for ", t, ".");
+  }
+  if (!high.defined())
+    return apply_binary("clamp", BinaryOp::maximum, x, low, result_type({x, low}));
+  if (!low.defined())
+    return apply_binary("clamp", BinaryOp::minimum, x, high, result_type({x, high}));
+  return apply_ternary("clamp", TernaryOp::clamp, x, low, high, result_type({x, low, high}));
 }
 
 bool is_nan(Scalar x) { return x.is_floating() && x.to_double() != x.to_double(); }
@@ -158,17 +177,7 @@ Tensor clamp_max(const Tensor& x, const Tensor& high) {
 
 Tensor clamp(const Tensor& x, const Tensor& low, const Tensor& high) {
   check(low.defined() || high.defined(), "clamp: At least one of 'min' or 'max' must not be None.");
-  Tensor y;
-  {
-    NoGradGuard guard;
-    if (!high.defined()) {
-      y = clamp_min(x, low);
-    } else if (!low.defined()) {
-      y = clamp_max(x, high);
-    } else {
-      y = apply_ternary("clamp", TernaryOp::clamp, x, low, high, result_type({x, low, high}));
-    }
-  }
+  Tensor y = clamped(x, low, high);
   TensorList inputs{x};
   if (low.defined()) inputs.push_back(low);
   if (high.defined()) inputs.push_back(high);

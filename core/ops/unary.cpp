@@ -5,6 +5,7 @@
 
 #include "autograd/node.h"
 #include "ops/apply.h"
+#include "ops/destination.h"
 #include "ops/inplace.h"
 #include "ops/ops.h"
 
@@ -94,7 +95,7 @@ Tensor angle(const Tensor& x) {
   {
     NoGradGuard guard;
     if (is_complex(x.dtype())) {
-      y = atan2(imag(x), real(x));
+      y = contiguous(atan2(imag(x), real(x)));
     } else {
       Tensor wide = cast_to(x, compute_dtype(Kinds::F, x.dtype()));
       Tensor half_turn = scalar_tensor(kPi, wide.dtype(), wide.device());
@@ -119,22 +120,34 @@ Tensor positive(const Tensor& x) {
 
 Tensor square(const Tensor& x) { return pow(x, wrapped_number(2)); }
 
-Tensor round(const Tensor& x, int64_t decimals) {
+Tensor round(const Tensor& x, std::optional<int64_t> given) {
+  int64_t decimals = given.value_or(0);
   Tensor y;
   if (decimals == 0) {
-    y = apply_parametric("round", ParametricOp::round, Kinds::NUM, x);
+    // Integers are only taken where no decimals are given, as in PyTorch.
+    y = given ? apply_parametric("round", ParametricOp::round_up, Kinds::FONLY, x, 1)
+              : apply_parametric("round", ParametricOp::round, Kinds::NUM, x);
   } else {
     double scale = std::pow(10.0, std::abs(static_cast<double>(decimals)));
     ParametricOp op = decimals > 0 ? ParametricOp::round_up : ParametricOp::round_down;
     y = apply_parametric("round", op, Kinds::FONLY, x, scale);
   }
-  return record(decimals == 0 ? "RoundBackward0" : "RoundBackward1", y, {x},
+  return record(!given ? "RoundBackward0" : "RoundBackward1", y, {x},
                 [](const Tensor& g) { return zeros_like(g); });
 }
 
 Tensor logit(const Tensor& x, std::optional<double> eps) {
-  ParametricOp op = eps ? ParametricOp::logit_inside : ParametricOp::logit;
-  Tensor y = apply_parametric("logit", op, Kinds::F, x, eps.value_or(0));
+  Tensor y;
+  if (x.dtype() == DType::Float16 || x.dtype() == DType::BFloat16) {
+    // Step by step as PyTorch, whose 16-bit results differ by more than a rounding.
+    NoGradGuard guard;
+    check_destination("logit", x.sizes(), x.dtype(), {x});
+    Tensor inside = eps ? clamp(x, Scalar(*eps), Scalar(1 - *eps)) : x;
+    y = log(inside / (1 - inside));
+  } else {
+    ParametricOp op = eps ? ParametricOp::logit_inside : ParametricOp::logit;
+    y = apply_parametric("logit", op, Kinds::F, x, eps.value_or(0));
+  }
   return record("LogitBackward0", y, {x}, [x = save(x), eps](const Tensor& g) {
     Tensor slope = g / (Tensor(x) * (1 - Tensor(x)));
     double low = eps.value_or(0), high = 1 - low;
@@ -144,25 +157,9 @@ Tensor logit(const Tensor& x, std::optional<double> eps) {
   });
 }
 
-namespace {
-
-double largest(DType dtype) {
-  switch (dtype) {
-    case DType::Float16:
-      return 65504.0;
-    case DType::BFloat16:
-      return 3.3895313892515355e38;
-    case DType::Float32:
-      return std::numeric_limits<float>::max();
-    default:
-      return std::numeric_limits<double>::max();
-  }
-}
-
-}  // namespace
-
 Tensor nan_to_num(const Tensor& x, std::optional<double> nan, std::optional<double> posinf,
                   std::optional<double> neginf) {
+  check_destination("nan_to_num", x.sizes(), x.dtype(), {x}, OutDType::Same);
   Tensor y;
   {
     NoGradGuard guard;
@@ -171,7 +168,7 @@ Tensor nan_to_num(const Tensor& x, std::optional<double> nan, std::optional<doub
     } else {
       Tensor parts = is_complex(x.dtype()) ? view_as_real(x) : x;
       double limit = largest(parts.dtype());
-      y = apply_parametric("nan_to_num", ParametricOp::nan_to_num, Kinds::FONLY, parts,
+      y = apply_parametric("nan_to_num of parts", ParametricOp::nan_to_num, Kinds::FONLY, parts,
                            nan.value_or(0), posinf.value_or(limit), neginf.value_or(-limit));
       if (is_complex(x.dtype())) y = view_as_complex(contiguous(y));
     }
@@ -236,9 +233,11 @@ Tensor polygamma(int64_t n, const Tensor& x) {
 
 Tensor mvlgamma(const Tensor& x, int64_t p) {
   check(p >= 1, "mvlgamma: p has to be greater than or equal to 1, got ", p, ".");
-  Tensor y = lgamma(x);
-  for (int64_t j = 1; j < p; ++j) y = y + lgamma(x - 0.5 * static_cast<double>(j));
-  return y + 0.25 * static_cast<double>(p * (p - 1)) * std::log(kPi);
+  check(x.dtype() != DType::Bool, "mvlgamma: expected numbers, got ", x, ".");
+  check_destination_history("mvlgamma", {x});
+  TensorList terms;
+  for (int64_t j = 0; j < p; ++j) terms.push_back(lgamma(x - 0.5 * static_cast<double>(j)));
+  return sum(stack(terms, -1), {-1}) + 0.25 * static_cast<double>(p * (p - 1)) * std::log(kPi);
 }
 
 // ---- derivatives with kernels of their own

@@ -19,7 +19,7 @@ Tensor abs(const Tensor& x);    // real for complex
 Tensor angle(const Tensor& x);  // real for complex
 Tensor positive(const Tensor& x);
 Tensor square(const Tensor& x);
-Tensor round(const Tensor& x, int64_t decimals = 0);
+Tensor round(const Tensor& x, std::optional<int64_t> decimals = 0);
 Tensor logit(const Tensor& x, std::optional<double> eps = {});
 Tensor nan_to_num(const Tensor& x, std::optional<double> nan = {},
                   std::optional<double> posinf = {}, std::optional<double> neginf = {});

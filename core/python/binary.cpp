@@ -35,6 +35,12 @@ void bind_binary(nb::module_& m) {
              {"``log2(2**input + 2**other)`` without overflow.", pair, "tensor([2.5850, 5.3219])"});
   def_binary(m, {"xlogy"}, Numbers::OneOf, xlogy,
              {"``input * log(other)``, 0 where ``input`` is.", pair, "tensor([0.6931, 5.4931])"});
+  def_binary(m, {"igamma"}, Numbers::None, igamma,
+             {"The regularised lower incomplete gamma function ``P(input, other)``.", pair,
+              "tensor([0.8647, 0.1847])"});
+  def_binary(m, {"igammac"}, Numbers::None, igammac,
+             {"The regularised upper incomplete gamma function ``Q(input, other)``.", pair,
+              "tensor([0.1353, 0.8153])"});
   def_binary(m, {"ldexp"}, Numbers::None, ldexp,
              {"``input * 2**other``.", pair, "tensor([ 4., 40.])"});
   def_binary(m, {"gcd"}, Numbers::None, gcd,

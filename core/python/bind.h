@@ -23,6 +23,17 @@ void def_op(nb::module_& m, const char* name, F f, const Extra&... extra) {
   def_method(name, f, extra...);
 }
 
+// f(), its errors told in the name of the operation that the user called: f may be made of others.
+[[noreturn]] void retell(const char* name, const Error& error);
+template <class F>
+auto told_as(const char* name, F&& f) {
+  try {
+    return f();
+  } catch (const Error& error) {
+    retell(name, error);
+  }
+}
+
 void bind_types(nb::module_& m);
 void bind_tensor_type(nb::module_& m);
 void bind_arithmetic(nb::module_& m);

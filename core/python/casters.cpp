@@ -4,6 +4,14 @@
 
 namespace facula {
 
+void retell(const char* name, const Error& error) {
+  std::string text = error.what();
+  size_t colon = text.find(": "), space = text.find(' ');
+  // One word before the colon: another operation's name.
+  if (colon != std::string::npos && colon < space) text = text.substr(colon + 2);
+  throw Error(error.kind(), std::string(name) + ": " + text);
+}
+
 namespace nb = nanobind;
 
 bool number_from_object(PyObject* object, Scalar& out) {

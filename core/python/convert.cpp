@@ -64,8 +64,10 @@ Tensor to_from_python(const Tensor& x, const nb::args& args, std::optional<Devic
   if (args.size() - n_positional >= 2) copy = args[n_positional + 1].ptr() == Py_True;
   check_type(n_positional <= 2, "to: expected at most a device and a dtype, got ", n_positional,
              " arguments.");
-  for (size_t i = 0; i < n_positional; ++i) add_target(target, args[i]);
-  if (device) target.device = device->device;
+  told_as("to", [&] {
+    for (size_t i = 0; i < n_positional; ++i) add_target(target, args[i]);
+    if (device) target.device = device->device;
+  });
   if (dtype) target.dtype = dtype;
   return to(x, target.device.value_or(x.device()), target.dtype.value_or(x.dtype()), copy,
             format.value_or(MemoryFormat::Preserve));
@@ -187,7 +189,10 @@ Example:
       "expand_as", [](const Tensor& x, const Tensor& other) { return expand(x, other.sizes()); },
       "other"_a, "expand to the shape of another tensor.");
   def_op(
-      m, "broadcast_to", [](const Tensor& x, const Dims& size) { return expand(x, size); },
+      m, "broadcast_to",
+      [](const Tensor& x, const Dims& size) {
+        return told_as("broadcast_to", [&] { return expand(x, size); });
+      },
       "size"_a, "The view expanded to a larger shape.");
   def_method(
       "sum_to_size",
@@ -199,7 +204,8 @@ Example:
   def_method(
       "resize_",
       [](Tensor x, const nb::args& size, Format format) {
-        return resized("resize_", x, dims_from_args("resize_", size), format);
+        Dims sizes = dims_from_args("resize_", size);
+        return told_as("resize_", [&] { return resized("resize_", x, sizes, format); });
       },
       "size"_a, nb::kw_only(), "memory_format"_a.none() = nb::none(),
       "Another shape for this tensor itself; its storage grows where it must.");

@@ -41,16 +41,17 @@ void bind_copy(nb::module_& m) {
       "non_blocking"_a = false);
   def_method(
       "fill_", [](Tensor x, const Operand& value) { return fill_(x, value.tensor); }, "value"_a);
-  def_method("zero_", [](Tensor x) { return zero_(x); });
-  auto fill = [](Tensor x, const Operand& value) { return fill_(x, value.tensor); };
-  m.def("fill_", fill, "input"_a, "value"_a, "Writes one value into all elements.");
   m.def(
-      "fill", [fill](const Tensor& x, const Operand& value) { return fill(clone(x), value); },
-      "input"_a, "value"_a, R"(A tensor of the input's form with one value in all elements.
+      "fill_", [](Tensor x, const Operand& value) { return fill_(x, value.tensor); }, "input"_a,
+      "value"_a, "Writes one value into all elements.");
+  m.def(
+      "fill", [](const Tensor& x, const Operand& value) { return fill(x, value.tensor); },
+      "input"_a, "value"_a, R"(A tensor of the form of ``input``, filled with one value.
 
 Example:
-    >>> facula.fill(facula.zeros(2), 7)
-    tensor([7., 7.]))");
+    >>> facula.fill(facula.zeros(2), 3)
+    tensor([3., 3.]))");
+  def_method("zero_", [](Tensor x) { return zero_(x); });
   m.def(
       "zero_", [](Tensor x) { return zero_(x); }, "input"_a, "Writes 0 into all elements.");
   def_method(

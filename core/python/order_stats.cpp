@@ -14,7 +14,7 @@ template <Along f>
 void def_along(nb::module_& m, const char* name, std::optional<int64_t> default_dim,
                const char* doc) {
   auto function = [name](const Tensor& x, int64_t dim, bool keepdim, const OutPair& out) {
-    return pair_result(name, f(x, dim, keepdim), out);
+    return pair_result(name, x, out, [&] { return f(x, dim, keepdim); });
   };
   auto method = [name](const Tensor& x, int64_t dim, bool keepdim) {
     return pair_result(name, f(x, dim, keepdim));
@@ -39,7 +39,7 @@ void def_quantile(nb::module_& m, const char* name, bool ignore_nan, const char*
       name,
       [=](const Tensor& x, const Operand& q, OptionalDim dim, bool keepdim,
           const std::string& interpolation, const Out& out) {
-        return into_out(name, compute(x, q, dim, keepdim, interpolation), out_of(out));
+        return with_out(name, out, [&] { return compute(x, q, dim, keepdim, interpolation); });
       },
       "input"_a, "q"_a, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(),
       "interpolation"_a = "linear", "out"_a.none() = nb::none(), doc);
@@ -95,7 +95,7 @@ Example:
   m.def(
       "kthvalue",
       [](const Tensor& x, int64_t k, int64_t dim, bool keepdim, const OutPair& out) {
-        return pair_result("kthvalue", kthvalue(x, k, dim, keepdim), out);
+        return pair_result("kthvalue", x, out, [&] { return kthvalue(x, k, dim, keepdim); });
       },
       "input"_a, "k"_a, "dim"_a = -1, "keepdim"_a = false, nb::kw_only(),
       "out"_a.none() = nb::none(), kth_doc);

@@ -231,8 +231,9 @@ Tensor randint(int64_t low, int64_t high, const nb::object& size, const Generato
   Dims dims;
   check_type(dims_from_object(size.ptr(), dims),
              "randint: expected size as one tuple of ints, got ", nb::repr(size).c_str(), ".");
-  return create("randint", dims, options, DType::Int64, or_none(out),
-                [&](Tensor& x) { random_(x, low, high, or_default(generator)); });
+  return create("randint", dims, options, DType::Int64, or_none(out), [&](Tensor& x) {
+    told_as("randint", [&] { random_(x, low, high, or_default(generator)); });
+  });
 }
 
 Tensor randint_like(const Tensor& input, int64_t low, int64_t high, const GeneratorArg& generator,
@@ -290,7 +291,8 @@ void bind_integers(nb::module_& m) {
         DType type = out ? out->dtype() : dtype.value_or(DType::Int64);
         check(!dtype || *dtype == type, "randperm: expected out of the given dtype ",
               dtype.value_or(type), ", got ", *out, ".");
-        Tensor y = to(randperm(n, type, or_default(generator)), where, type, false);
+        Tensor y = told_as("randperm", [&] { return randperm(n, type, or_default(generator)); });
+        y = to(y, where, type, false);
         if (out && out->sizes() != y.sizes()) resize_(*out, y.sizes());
         y = into_out("randperm", y, or_none(out));
         if (requires_grad) require_grad(y, true);

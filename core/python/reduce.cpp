@@ -26,7 +26,7 @@ void def_typed_reduction(nb::module_& m, const char* name, const char* doc) {
       [name](const Tensor& x, const OptionalDims& dim, bool keepdim, OptionalDType dtype,
              const Out& out) {
         check_type(!kOutNeedsDim || dim || !out, name, ": out= is only taken together with dim.");
-        return into_out(name, f(x, dims_of(dim), keepdim, dtype), out_of(out));
+        return with_out(name, out, [&] { return f(x, dims_of(dim), keepdim, dtype); });
       },
       "input"_a, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(),
       "dtype"_a.none() = nb::none(), "out"_a.none() = nb::none(), doc);
@@ -45,7 +45,7 @@ void def_reduction(nb::module_& m, const char* name, const char* doc) {
   m.def(
       name,
       [name](const Tensor& x, const OptionalDims& dim, bool keepdim, const Out& out) {
-        return into_exact_out(name, f(x, dims_of(dim), keepdim), out_of(out));
+        return with_out(name, out, [&] { return f(x, dims_of(dim), keepdim); });
       },
       "input"_a, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(),
       "out"_a.none() = nb::none(), doc);
@@ -69,7 +69,7 @@ void def_truth(nb::module_& m, const char* name, const char* doc) {
   m.def(
       name,
       [name](const Tensor& x, const OptionalDims& dim, bool keepdim, const Out& out) {
-        return into_exact_out(name, truth<f>(x, dim, keepdim), out_of(out));
+        return into_exact_out(name, truth<f>(x, dim, keepdim), out);
       },
       "input"_a, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(),
       "out"_a.none() = nb::none(), doc);
@@ -82,18 +82,20 @@ template <Tensor (*full)(const Tensor&), ValuesAndIndices (*along)(const Tensor&
 void def_extremum(nb::module_& m, const char* name, const char* doc) {
   m.def(
       name,
-      [name](const Tensor& x, const Out& out) { return into_out(name, full(x), out_of(out)); },
+      [name](const Tensor& x, const Out& out) {
+        return with_out(name, out, [&] { return full(x); });
+      },
       "input"_a, nb::kw_only(), "out"_a.none() = nb::none(), doc);
   m.def(
       name,
       [name](const Tensor& x, int64_t dim, bool keepdim, const OutPair& out) {
-        return pair_result(name, along(x, dim, keepdim), out);
+        return pair_result(name, x, out, [&] { return along(x, dim, keepdim); });
       },
       "input"_a, "dim"_a, "keepdim"_a = false, nb::kw_only(), "out"_a.none() = nb::none(), doc);
   m.def(
       name,
       [name](const Tensor& x, const Tensor& other, const Out& out) {
-        return into_out(name, binary(x, other), out_of(out));
+        return with_out(name, out, [&] { return binary(x, other); });
       },
       "input"_a, "other"_a, nb::kw_only(), "out"_a.none() = nb::none(), doc);
   def_method(
@@ -113,7 +115,7 @@ void def_arg(nb::module_& m, const char* name, const char* doc) {
   m.def(
       name,
       [name](const Tensor& x, OptionalDim dim, bool keepdim, const Out& out) {
-        return into_exact_out(name, f(x, dim, keepdim), out_of(out));
+        return into_exact_out(name, f(x, dim, keepdim), out);
       },
       "input"_a, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(),
       "out"_a.none() = nb::none(), doc);
@@ -156,7 +158,7 @@ void def_spread(nb::module_& m, const char* name, const char* doc) {
       name,
       [=](const Tensor& x, nb::handle dim, std::optional<bool> unbiased, bool keepdim,
           const std::optional<Scalar>& correction, const Out& out) {
-        return into_out(name, compute(x, dim, unbiased, keepdim, correction), out_of(out));
+        return with_out(name, out, [&] { return compute(x, dim, unbiased, keepdim, correction); });
       },
       "input"_a, "dim"_a.none() = nb::none(), "unbiased"_a.none() = nb::none(), "keepdim"_a = false,
       nb::kw_only(), "correction"_a.none() = nb::none(), "out"_a.none() = nb::none(), doc);
@@ -199,7 +201,8 @@ double norm_order(nb::handle p) {
 
 Tensor norm(const Tensor& x, nb::handle p, const OptionalDims& dim, bool keepdim,
             OptionalDType dtype) {
-  return vector_norm(x, norm_order(p), dims_of(dim), keepdim, dtype);
+  double order = norm_order(p);
+  return told_as("norm", [&] { return vector_norm(x, order, dims_of(dim), keepdim, dtype); });
 }
 
 void bind_norms(nb::module_& m) {
@@ -222,7 +225,7 @@ Example:
       "norm",
       [](const Tensor& x, nb::handle p, const OptionalDims& dim, bool keepdim, const Out& out,
          OptionalDType dtype) {
-        return into_out("norm", norm(x, p, dim, keepdim, dtype), out_of(out));
+        return with_out("norm", out, [&] { return norm(x, p, dim, keepdim, dtype); });
       },
       "input"_a, "p"_a.none() = "fro", "dim"_a.none() = nb::none(), "keepdim"_a = false,
       "out"_a.none() = nb::none(), "dtype"_a.none() = nb::none(), norm_doc);
@@ -232,8 +235,9 @@ Example:
       "linalg_vector_norm",
       [](const Tensor& x, Scalar ord, const OptionalDims& dim, bool keepdim, OptionalDType dtype,
          const Out& out) {
-        return into_out("linalg.vector_norm",
-                        vector_norm(x, ord.to_double(), dims_of(dim), keepdim, dtype), out_of(out));
+        return with_out("linalg.vector_norm", out, [&] {
+          return vector_norm(x, ord.to_double(), dims_of(dim), keepdim, dtype);
+        });
       },
       "input"_a, "ord"_a = Scalar(2), "dim"_a.none() = nb::none(), "keepdim"_a = false,
       nb::kw_only(), "dtype"_a.none() = nb::none(), "out"_a.none() = nb::none(),
@@ -331,7 +335,7 @@ Example:
   m.def(
       "aminmax",
       [](const Tensor& x, OptionalDim dim, bool keepdim, const OutPair& out) {
-        return pair_result("aminmax", aminmax(x, dim, keepdim), out);
+        return pair_result("aminmax", x, out, [&] { return aminmax(x, dim, keepdim); });
       },
       "input"_a, nb::kw_only(), "dim"_a.none() = nb::none(), "keepdim"_a = false,
       "out"_a.none() = nb::none(), aminmax_doc);
@@ -396,7 +400,7 @@ Example:
       "prod",
       [](const Tensor& x, OptionalDim dim, bool keepdim, OptionalDType dtype, const Out& out) {
         check_type(dim || !out, "prod: out= is only taken together with dim.");
-        return into_out("prod", prod(x, dim, keepdim, dtype), out_of(out));
+        return with_out("prod", out, [&] { return prod(x, dim, keepdim, dtype); });
       },
       "input"_a, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(),
       "dtype"_a.none() = nb::none(), "out"_a.none() = nb::none(), prod_doc);
@@ -429,7 +433,7 @@ Example:
   m.def(
       "logsumexp",
       [](const Tensor& x, const Dims& dim, bool keepdim, const Out& out) {
-        return into_out("logsumexp", logsumexp(x, dim, keepdim), out_of(out));
+        return with_out("logsumexp", out, [&] { return logsumexp(x, dim, keepdim); });
       },
       "input"_a, "dim"_a, "keepdim"_a = false, nb::kw_only(), "out"_a.none() = nb::none(),
       logsumexp_doc);

@@ -14,7 +14,7 @@ void def_scan(nb::module_& m, const char* name, const char* name_in_place, const
   m.def(
       name,
       [name](const Tensor& x, int64_t dim, OptionalDType dtype, const Out& out) {
-        return into_out(name, f(x, dim, dtype), out_of(out));
+        return with_out(name, out, [&] { return f(x, dim, dtype); });
       },
       "input"_a, "dim"_a, nb::kw_only(), "dtype"_a.none() = nb::none(), "out"_a.none() = nb::none(),
       doc);
@@ -27,6 +27,8 @@ void def_scan(nb::module_& m, const char* name, const char* name_in_place, const
         check(!dtype || *dtype == x.dtype(), name_in_place,
               ": the dtype argument must be that of the tensor, got ", dtype.value_or(x.dtype()),
               " and ", x, ".");
+        check_not_implemented(x.dtype() != DType::Bool || x.numel() == 0 || x.dim() == 0,
+                              name_in_place, ": not defined for ", x, ".");
         return in_place(name_in_place, x, [&](const Tensor& t) { return f(t, dim, t.dtype()); });
       },
       "dim"_a, nb::kw_only(), "dtype"_a.none() = nb::none());
@@ -37,7 +39,7 @@ void def_pair_scan(nb::module_& m, const char* name, const char* doc) {
   m.def(
       name,
       [name](const Tensor& x, int64_t dim, const OutPair& out) {
-        return pair_result(name, f(x, dim), out);
+        return pair_result(name, x, out, [&] { return f(x, dim); });
       },
       "input"_a, "dim"_a, nb::kw_only(), "out"_a.none() = nb::none(), doc);
   def_method(
@@ -48,6 +50,20 @@ void def_pair_scan(nb::module_& m, const char* name, const char* doc) {
 }  // namespace
 
 void bind_scan(nb::module_& m) {
+  constexpr const char* logcumsumexp_doc =
+      R"(Logarithm of the running sum of exponentials along a dimension, without overflow.
+
+Example:
+    >>> facula.logcumsumexp(facula.tensor([0.0, 0.0]), dim=0)
+    tensor([0.0000, 0.6931])
+)";
+  m.def(
+      "logcumsumexp",
+      [](const Tensor& x, int64_t dim, const Out& out) {
+        return with_out("logcumsumexp", out, [&] { return logcumsumexp(x, dim); });
+      },
+      "input"_a, "dim"_a, nb::kw_only(), "out"_a.none() = nb::none(), logcumsumexp_doc);
+  def_method("logcumsumexp", logcumsumexp, "dim"_a, logcumsumexp_doc);
   def_scan<cumsum>(m, "cumsum", "cumsum_", R"(Running sum along a dimension.
 
 Args:

@@ -68,7 +68,10 @@ inline Tensor add_op(const Tensor& a, const Tensor& b) { return add(a, b); }
 inline Tensor sub_op(const Tensor& a, const Tensor& b) {
   return a->is_wrapped_number ? rsub(b, a) : sub(a, b);
 }
-inline Tensor div_op(const Tensor& a, const Tensor& b) { return div(a, b); }
+// A number over a tensor is PyTorch's reciprocal() * number, which the graph shows.
+inline Tensor div_op(const Tensor& a, const Tensor& b) {
+  return a->is_wrapped_number ? mul(reciprocal(b), a) : div(a, b);
+}
 inline Tensor& add_inplace(Tensor& a, const Tensor& b) { return add_(a, b); }
 inline Tensor& sub_inplace(Tensor& a, const Tensor& b) { return sub_(a, b); }
 

@@ -11,7 +11,7 @@ void def_softmax(nb::module_& m, const char* name, const char* doc) {
   m.def(
       name,
       [name](const Tensor& x, int64_t dim, OptionalDType dtype, const Out& out) {
-        return into_exact_out(name, f(x, dim, dtype), out_of(out));
+        return with_out(name, out, [&] { return f(x, dim, dtype); });
       },
       "input"_a, "dim"_a, "dtype"_a.none() = nb::none(), nb::kw_only(), "out"_a.none() = nb::none(),
       doc);

@@ -12,6 +12,15 @@ Tensor& abs_(Tensor& x) {
         ".");
   return in_place("abs_", x, [](const Tensor& t) { return abs(t); });
 }
+// Also where x is expanded: nothing is written.
+Tensor& unchanged(const char* name, Tensor& x) {
+  check_writable(name, x);
+  return x;
+}
+Tensor conjugate(const Tensor& x) { return is_complex(x.dtype()) ? conj_physical(x) : x; }
+Tensor& conjugate_(Tensor& x) {
+  return is_complex(x.dtype()) ? conj_physical_(x) : unchanged("conj_physical_", x);
+}
 Tensor& square_(Tensor& x) {
   return in_place("square_", x, [](const Tensor& t) { return square(t); });
 }
@@ -230,6 +239,7 @@ void bind_rounding(nb::module_& m) {
              "tensor([ 0.5000, -0.5000])"},
             frac_);
 
+  using Decimals = std::optional<int64_t>;
   const char* doc = R"(The nearest number of ``decimals`` decimals; halves go to the even neighbour.
 
 Example:
@@ -237,18 +247,18 @@ Example:
     tensor([0., 2., 2.]))";
   m.def(
       "round",
-      [](const Tensor& x, int64_t decimals, const Out& out) {
+      [](const Tensor& x, Decimals decimals, const Out& out) {
         return with_out("round", out, [&] { return round(x, decimals); });
       },
-      "input"_a, nb::kw_only(), "decimals"_a = 0, "out"_a.none() = nb::none(), doc);
+      "input"_a, nb::kw_only(), "decimals"_a.none() = nb::none(), "out"_a.none() = nb::none(), doc);
   def_method(
-      "round", [](const Tensor& x, int64_t decimals) { return round(x, decimals); }, nb::kw_only(),
-      "decimals"_a = 0, doc);
-  auto round_ = [](Tensor x, int64_t decimals) -> Tensor {
+      "round", [](const Tensor& x, Decimals decimals) { return round(x, decimals); }, nb::kw_only(),
+      "decimals"_a.none() = nb::none(), doc);
+  auto round_ = [](Tensor x, Decimals decimals) -> Tensor {
     return in_place("round_", x, [&](const Tensor& t) { return round(t, decimals); });
   };
-  def_method("round_", round_, nb::kw_only(), "decimals"_a = 0);
-  m.def("round_", round_, "input"_a, nb::kw_only(), "decimals"_a = 0);
+  def_method("round_", round_, nb::kw_only(), "decimals"_a.none() = nb::none());
+  m.def("round_", round_, "input"_a, nb::kw_only(), "decimals"_a.none() = nb::none());
 }
 
 void bind_signs(nb::module_& m) {
@@ -277,14 +287,24 @@ void bind_signs(nb::module_& m) {
       {"All bits inverted; for bool, the negation.", "facula.tensor([0, 1])", "tensor([-1, -2])"},
       bitwise_not_);
   def_unary(
-      m, {"conj_physical"}, conj,
+      m, {"conj_physical"}, conjugate,
       {"The complex conjugate of each element.", "facula.tensor([1 + 2j])", "tensor([1.-2.j])"},
-      conj_physical_);
+      conjugate_);
   def_op(m, "conj", conj, R"(The complex conjugate of each element; a real tensor itself.
 
 Example:
     >>> facula.conj(facula.tensor([1 + 2j]))
     tensor([1.-2.j]))");
+  m.def("real", real, "input"_a, R"(The real part of each element, a view; a real tensor itself.
+
+Example:
+    >>> facula.real(facula.tensor([1 + 2j]))
+    tensor([1.]))");
+  m.def("imag", imag, "input"_a, R"(The imaginary part of each element of a complex tensor, a view.
+
+Example:
+    >>> facula.imag(facula.tensor([1 + 2j]))
+    tensor([2.]))");
   def_op(
       m, "resolve_conj", [](const Tensor& x) { return x; },
       "``input`` itself: conjugates are never lazy here.");
@@ -304,16 +324,21 @@ Example:
     tensor([5., 1.]))";
   using Number = std::optional<double>;
   auto none = nb::none();
+  auto function = [](const Tensor& x, Number nan, Number posinf, Number neginf) {
+    check_real_derivative("nan_to_num", x, x);
+    return nan_to_num(x, nan, posinf, neginf);
+  };
   m.def(
       "nan_to_num",
-      [](const Tensor& x, Number nan, Number posinf, Number neginf, const Out& out) {
-        return with_out("nan_to_num", out, [&] { return nan_to_num(x, nan, posinf, neginf); });
+      [function](const Tensor& x, Number nan, Number posinf, Number neginf, const Out& out) {
+        return with_out("nan_to_num", out, [&] { return function(x, nan, posinf, neginf); });
       },
       "input"_a, "nan"_a.none() = none, "posinf"_a.none() = none, "neginf"_a.none() = none,
       nb::kw_only(), "out"_a.none() = none, doc);
-  def_method("nan_to_num", nan_to_num, "nan"_a.none() = none, "posinf"_a.none() = none,
+  def_method("nan_to_num", function, "nan"_a.none() = none, "posinf"_a.none() = none,
              "neginf"_a.none() = none, doc);
   auto nan_to_num_ = [](Tensor x, Number nan, Number posinf, Number neginf) -> Tensor {
+    if (!is_differentiable(x.dtype())) return unchanged("nan_to_num_", x);
     return in_place("nan_to_num_", x,
                     [&](const Tensor& t) { return nan_to_num(t, nan, posinf, neginf); });
   };

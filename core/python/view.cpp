@@ -87,7 +87,8 @@ void bind_view(nb::module_& m) {
   def_op(
       m, "as_strided",
       [](const Tensor& x, const Dims& size, const Dims& stride, std::optional<int64_t> offset) {
-        return as_strided(x, size, stride, offset.value_or(x.offset()));
+        return told_as("as_strided",
+                       [&] { return as_strided(x, size, stride, offset.value_or(x.offset())); });
       },
       "size"_a, "stride"_a, "storage_offset"_a.none() = nb::none());
   def_op(

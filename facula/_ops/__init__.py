@@ -7,7 +7,6 @@ from facula._ops.calculus import (
     cumulative_trapezoid,
     diff,
     gradient,
-    logcumsumexp,
     trapezoid,
     trapz,
 )
@@ -36,6 +35,7 @@ from facula._ops.grids import (
     triu_indices,
     vander,
 )
+from facula._ops.numbers import frexp
 from facula._ops.products import (
     addr,
     chain_matmul,
@@ -104,6 +104,7 @@ __all__ = [
     "empty_permuted",
     "fliplr",
     "flipud",
+    "frexp",
     "float_power",
     "gradient",
     "histc",
@@ -114,7 +115,6 @@ __all__ = [
     "isclose",
     "isin",
     "kron",
-    "logcumsumexp",
     "matrix_power",
     "meshgrid",
     "nanmean",

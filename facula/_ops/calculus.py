@@ -9,7 +9,7 @@ from facula import _core
 from facula._core import Tensor
 from facula._ops._out import into
 
-__all__ = ["cumulative_trapezoid", "diff", "gradient", "logcumsumexp", "trapezoid", "trapz"]
+__all__ = ["cumulative_trapezoid", "diff", "gradient", "trapezoid", "trapz"]
 
 
 def _slice(x: Tensor, dim: int, start: int, stop: int) -> Tensor:
@@ -142,27 +142,6 @@ def cumulative_trapezoid(
     """
     _check_dim("cumulative_trapezoid", y, dim)
     return _areas("cumulative_trapezoid", y, x, dx, dim).cumsum(dim)
-
-
-def logcumsumexp(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
-    """Logarithm of the cumulative sum of exponentials, without overflow.
-
-    Example:
-        >>> facula.logcumsumexp(facula.tensor([0.0, 0.0]), dim=0)
-        tensor([0.0000, 0.6931])
-    """
-    if input.dim() == 0:
-        if dim not in (-1, 0):
-            raise IndexError(f"logcumsumexp: dim {dim} is out of range for a 0-d tensor.")
-        return into("logcumsumexp", out, input.clone())
-    # Doubling strides: after the step of s, every element has the 2s before it. One maximum for
-    # the whole line would not do, for it drowns the elements far below.
-    x, stride = input.clone(), 1
-    while stride < x.size(dim):
-        joined = _core.logaddexp(_slice(x, dim, stride, 0), x.narrow(dim, 0, x.size(dim) - stride))
-        x = _core.cat([x.narrow(dim, 0, stride), joined], dim)
-        stride *= 2
-    return into("logcumsumexp", out, x)
 
 
 def gradient(

@@ -43,6 +43,9 @@ def isclose(
         >>> facula.isclose(facula.tensor([1.0, 2.0]), facula.tensor([1.0 + 1e-9, 2.1]))
         tensor([ True, False])
     """
+    for given in (input, other):
+        if not isinstance(given, Tensor):
+            raise TypeError(f"isclose: expected two tensors, got {type(given).__name__}.")
     if input.dtype != other.dtype:
         raise RuntimeError(
             f"isclose: expected inputs of one dtype, got {input.dtype} and {other.dtype}."
@@ -142,6 +145,8 @@ def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tens
         >>> facula.float_power(facula.tensor([1, 2, 3]), 2)
         tensor([1., 4., 9.], dtype=torch.float64)
     """
+    if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
+        raise TypeError("float_power: expected at least one tensor, got two numbers.")
     is_complex = any(
         x.is_complex() if isinstance(x, Tensor) else isinstance(x, complex)
         for x in (input, exponent)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from facula import _core
@@ -43,18 +43,22 @@ def broadcast_shapes(*shapes: Any) -> Any:
         >>> facula.broadcast_shapes((2,), (3, 1), (1, 1, 1))
         torch.Size([1, 3, 2])
     """
+    return _broadcast("broadcast_shapes", shapes)
+
+
+def _broadcast(name: str, shapes: Iterable[Any]) -> Any:
     as_tuples = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
     n_dims = max(map(len, as_tuples), default=0)
     result = [1] * n_dims
     for shape in as_tuples:
         for i, size in enumerate(shape, n_dims - len(shape)):
             if size < 0:
-                raise ValueError(f"broadcast_shapes: sizes must not be negative, got {shape}.")
+                raise ValueError(f"{name}: sizes must not be negative, got {shape}.")
             if size == 1 or size == result[i]:
                 continue
             if result[i] != 1:
                 raise RuntimeError(
-                    "broadcast_shapes: shapes do not broadcast: "
+                    f"{name}: shapes do not broadcast: "
                     f"{', '.join(map(str, as_tuples))} differ in dimension {i - n_dims}."
                 )
             result[i] = size
@@ -70,7 +74,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
         (torch.Size([2, 3]), torch.Size([2, 3]))
     """
     given = _unpacked(tensors)
-    shape = broadcast_shapes(*(t.shape for t in given))
+    shape = _broadcast("broadcast_tensors", (t.shape for t in given))
     return tuple(t if t.shape == shape else t.expand(shape) for t in given)
 
 

@@ -245,7 +245,7 @@ def nanmean(
         >>> facula.nanmean(facula.tensor([1.0, float("nan"), 2.0]))
         tensor(1.5000)
     """
-    if not (input.is_floating_point() or input.is_complex()):
+    if not input.is_floating_point():
         raise RuntimeError(f"nanmean: expected a floating-point input, got {input.dtype}.")
     if isinstance(dim, (tuple, list)) and not dim:
         dim = None

@@ -72,3 +72,13 @@ def test_same_bits_for_1_2_and_8_threads(name):
     x = facula.rand(257, 1031)
     op = getattr(facula, name)
     check_threads(lambda: op(x, 0), lambda: op(x, 1), lambda: op(x.flatten(), 0))
+
+
+def test_logcumsumexp_differentiates_twice():
+    x = facula.tensor([0.3, 0.5, -1.0, 2.0], dtype=facula.float64, requires_grad=True)
+    assert facula.autograd.gradcheck(lambda t: facula.logcumsumexp(t, 0), (x,))
+    assert facula.autograd.gradgradcheck(lambda t: facula.logcumsumexp(t, 0), (x,))
+
+
+def test_logcumsumexp_of_nothing_but_minus_infinity_is_that():
+    assert facula.logcumsumexp(facula.full((2,), -float("inf")), 0).tolist() == [-float("inf")] * 2

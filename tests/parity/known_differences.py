@@ -51,6 +51,11 @@ _BOOL_PRODUCT = (
     "Products of bools are refused for their dtype before out= or the tensor in place is looked at."
 )
 _CONJUGATE = "The conjugate of a complex tensor is computed at once; PyTorch's is a lazy view."
+_POLES = (
+    "At the poles of its first derivative digamma's is infinite; PyTorch gives the large number "
+    "that rounding makes of it."
+)
+_POLYGAMMAS = " ".join(f"polygamma.polygamma_n_{n}" for n in range(5))
 
 KNOWN: list[Known] = [
     Known("tril", ALL, "refused", ": more than one element of the written-to", _OVERLAP, True),
@@ -114,7 +119,6 @@ KNOWN: list[Known] = [
         "expected (nan+nanj)",
         "PyTorch finds no element that equals the largest absolute value, and divides by none.",
     ),
-    *_each("conj H mH", "grad_fn", "ConjPhysicalBackward0", _CONJUGATE),
     *_each("conj H mH", "sharing", "", _CONJUGATE),
     *_each("conj H mH", "strides", "", _CONJUGATE),
     Known("mm", ALL, "exception", "got no exception | out wider dtype", _OUT_POLICY, True),
@@ -131,14 +135,14 @@ KNOWN: list[Known] = [
         "meshgrid.variadic_tensors meshgrid.list_of_tensors quantile nanquantile dist rot90 "
         "mvlgamma.mvlgamma_p_1 mvlgamma.mvlgamma_p_3 mvlgamma.mvlgamma_p_5 einsum combinations "
         "matmul __rmatmul__ __rsub__ reshape reshape_as flatten renorm trapz trapezoid "
-        "cumulative_trapezoid trace kron logcumsumexp roll diagflat",
+        "cumulative_trapezoid trace kron roll diagflat frexp",
         "grad_fn",
         "",
         _COMPOSED,
     ),
     *_each(
         "conj_physical as_strided as_strided.partial_views squeeze squeeze.multiple unsqueeze "
-        "fill zero_ transpose t swapdims swapaxes polygamma.polygamma_n_0 "
+        "transpose t swapdims swapaxes polygamma.polygamma_n_0 "
         "polygamma.polygamma_n_1 polygamma.polygamma_n_2 polygamma.polygamma_n_3 "
         "polygamma.polygamma_n_4",
         "grad_fn",
@@ -165,6 +169,21 @@ KNOWN: list[Known] = [
         "Of 0-d operands the message speaks of the shapes that are wanted; PyTorch fails on the "
         "way, at a dimension that is not there.",
     ),
+    *_each(
+        "mean",
+        "memory",
+        "out integer dtype",
+        "PyTorch refuses out= after it has written to it; here it is left as it was.",
+    ),
+    *_each(
+        "nansum nanmean",
+        "exception",
+        """"nansum_cpu" not implemented for 'Int'""",
+        "PyTorch computes in the dtype of out= and finds no kernel for it; here out= is refused "
+        "for its dtype as everywhere, by an exception of which PyTorch's is a kind.",
+    ),
+    *_each(_POLYGAMMAS, "value", "got inf", _POLES),
+    *_each(_POLYGAMMAS, "memory", "got inf", _POLES),
 ]
 
 

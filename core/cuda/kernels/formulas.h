@@ -3,6 +3,7 @@
 #include "cuda/kernels/types.h"
 #include "math/activations.h"
 #include "math/arithmetic.h"
+#include "math/gamma.h"
 
 namespace facula::math {
 inline namespace FACULA_ISA {

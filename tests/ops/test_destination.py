@@ -1,0 +1,104 @@
+"""out= and writes in place: what they take, and what is refused before anything is written."""
+
+import pytest
+
+import facula
+
+SHARED = "some elements of the input tensor and the written-to tensor"
+
+
+def shifted():
+    """Two overlapping pieces of one tensor."""
+    x = facula.arange(6.0)
+    return x[1:], x[:-1]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a, b: facula.add(a, 1, out=b),
+        lambda a, b: facula.exp(a, out=b),
+        lambda a, b: facula.pow(a, 2, out=b),
+        lambda a, b: facula.clamp(a, 0, 2, out=b),
+        lambda a, b: facula.maximum(a, a, out=b),
+        lambda a, b: facula.where(a > 1, a, a, out=b),
+        lambda a, b: facula.cumsum(a, 0, out=b),
+    ],
+)
+def test_out_that_partly_overlaps_an_input_is_refused(call):
+    a, b = shifted()
+    with pytest.raises(RuntimeError, match=SHARED):
+        call(a, b)
+    assert b.tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a, b: a.add_(b),
+        lambda a, b: a.lerp_(b, 0.5),
+        lambda a, b: a.clamp_(b),
+        lambda a, b: a.copy_(b),
+        lambda a, b: a.atan2_(b),
+        lambda a, b: a.__setitem__(slice(None), b),
+    ],
+)
+def test_a_write_in_place_from_an_overlapping_operand_is_refused(call):
+    a, b = shifted()
+    with pytest.raises(RuntimeError, match=SHARED):
+        call(a, b)
+    assert a.tolist() == [1, 2, 3, 4, 5]
+
+
+def test_out_may_be_an_input():
+    x = facula.tensor([1.0, 2.0])
+    assert facula.add(x, x, out=x) is x
+    assert x.tolist() == [2, 4]
+    assert facula.mul(x[:1], x[1:], out=x[:1]).tolist() == [8]
+
+
+def test_a_write_to_an_expanded_tensor_is_refused():
+    x = facula.ones(1).expand(3)
+    with pytest.raises(RuntimeError, match=r"add_: more than one element of the written-to tensor"):
+        x.add_(1)
+    with pytest.raises(RuntimeError, match=r"more than one element of the written-to tensor"):
+        facula.exp(facula.ones(3), out=x)
+
+
+def test_an_expanded_tensor_can_be_filled():
+    x = facula.ones(1)
+    x.expand(3).fill_(2)
+    assert x.tolist() == [2]
+    x.expand(3).zero_()
+    assert x.tolist() == [0]
+
+
+def test_out_is_looked_at_before_the_operation_is_found_missing():
+    z = facula.ones(2, dtype=facula.complex64)
+    with pytest.raises(RuntimeError, match=r"atan2: result type .*complex64 can't be cast"):
+        facula.atan2(z, z, out=facula.empty(2))
+    with pytest.raises(NotImplementedError, match=r"atan2: not implemented for complex64"):
+        facula.atan2(z, z, out=facula.empty(2, dtype=facula.complex64))
+    x = facula.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"floor: functions with out=... arguments"):
+        facula.floor(x, out=facula.empty(2))
+
+
+def test_without_promotion_out_must_have_the_dtype_of_the_input():
+    with pytest.raises(RuntimeError, match=r"neg: expected out to have dtype .*float32, got"):
+        facula.neg(facula.ones(2), out=facula.empty(2, dtype=facula.float64))
+    facula.exp(facula.ones(2), out=facula.empty(2, dtype=facula.float64))
+
+
+def test_the_shape_is_refused_before_the_dtype_in_place():
+    a, b = facula.ones(2, 1), facula.ones(2, 3)
+    with pytest.raises(RuntimeError, match=r"gcd_: output with shape \(2, 1\) doesn't match"):
+        a.gcd_(b)
+    with pytest.raises(NotImplementedError, match=r"gcd: not implemented for float32"):
+        a.gcd_(a)
+
+
+def test_operator_in_place_names_the_operation():
+    x = facula.tensor([1, 2])
+    with pytest.raises(RuntimeError, match=r"bitwise_and_: result type .*float32 can't be cast"):
+        x &= facula.ones(2)
