@@ -168,6 +168,11 @@ def _complex(self: Tensor) -> complex:
     return complex(self.item())
 
 
+def _rdiv(self: Tensor, other: Any) -> Tensor:
+    # Python 2's name of __rtruediv__, which PyTorch still has.
+    return self.reciprocal() * other
+
+
 def _check_values(self: Tensor, name: str) -> None:
     if self.requires_grad:
         raise RuntimeError(f"{name}: cannot call a Python function on a tensor that requires grad.")
@@ -233,7 +238,7 @@ attach("__deepcopy__", _deepcopy)
 attach("__contains__", _contains)
 attach("__reversed__", _reversed)
 attach("__complex__", _complex)
-attach("__rdiv__", Tensor.__rtruediv__)  # Python 2's name, which PyTorch still has
+attach("__rdiv__", _rdiv)
 attach("apply_", apply_)
 attach("map_", map_)
 attach("dim_order", dim_order)

@@ -57,8 +57,19 @@ bool stays_wide(const Tensor& number, const Tensor& other, DType dtype) {
          number.is_cpu() && other.dim() > 0;
 }
 
+// PyTorch's result of a float16 tensor with a complex number, or a 0-d tensor, is complex32.
+void check_not_complex32(const char* name, const Tensor& a, const Tensor& b) {
+  auto makes_it = [](const Tensor& x, const Tensor& other) {
+    return x.dtype() == DType::Float16 && is_complex(other.dtype()) && !x->is_wrapped_number &&
+           (other->is_wrapped_number || (other.dim() == 0 && x.dim() > 0));
+  };
+  check_not_implemented(!makes_it(a, b) && !makes_it(b, a), name, ": the result of ", a, " and ", b,
+                        " would be complex32, which is not available. Convert them with .float().");
+}
+
 void run_binary(const char* name, BinaryOp op, const Tensor& out, const Tensor& a, const Tensor& b,
                 DType dtype, Scalar p0) {
+  check_not_complex32(name, a, b);
   Loop loop = cpu::get_binary_table().get(op, dtype);
   check_not_implemented(loop != nullptr, name, ": not implemented for ", a, " and ", b, ".");
   cpu::BinaryParams params{p0, stays_wide(a, b, dtype), stays_wide(b, a, dtype)};
@@ -170,6 +181,7 @@ Tensor apply_compare(const char* name, CompareOp op, const Tensor& a, const Tens
                      DType dtype) {
   Dims shape = broadcast_shapes(name, a.sizes(), b.sizes());
   check_destination(name, shape, DType::Bool, {a, b});
+  check_not_complex32(name, a, b);
   Loop loop = cpu::get_compare_table().get(op, dtype);
   check_not_implemented(loop != nullptr, name, ": not implemented for ", a, " and ", b, ".");
   Tensor y = empty_for(shape, DType::Bool, {a, b});

@@ -106,12 +106,11 @@ Tensor copysign(const Tensor& a, const Tensor& b) {
 
 Tensor nextafter(const Tensor& a, const Tensor& b) {
   Tensor y = promoted("nextafter", BinaryOp::nextafter, Kinds::FONLY, a, b);
-  // Of two equal numbers the result is the second.
+  // The step goes along with the first, but where both are equal there is none.
   return record("NextafterBackward0", y, {a, b},
                 [a = save(a), b = save(b)](const Tensor& g, Needs need) -> TensorList {
-                  Tensor is_second = eq(a, b);
-                  return {need[0] ? where(is_second, zero(), g) : Tensor(),
-                          need[1] ? masked(is_second, g) : Tensor()};
+                  return {need[0] ? where(eq(a, b), zero(), g) : Tensor(),
+                          need[1] ? zeros(g.sizes(), g.dtype(), g.device()) : Tensor()};
                 });
 }
 

@@ -307,9 +307,6 @@ DType result_type(std::initializer_list<TensorRef> inputs) {
     if (lower < 0) return higher;
     DType h = static_cast<DType>(higher), l = static_cast<DType>(lower);
     if (category(l) <= category(h)) return higher;
-    check_not_implemented(!is_complex(l) || h != DType::Float16,
-                          "the result of float16 with a complex number would be complex32, which "
-                          "is not available. Convert the tensor with .float().");
     if (is_complex(l) && is_floating(h)) return static_cast<int>(to_complex_dtype(h));
     return static_cast<int>(promote_types(h, l));
   };

@@ -77,6 +77,7 @@ Tensor log_sums(const Tensor& x, int64_t dim, bool from_end);
 // sum over k >= i of g_k exp(x_i - y_k), in logarithms: the sums of both signs apart.
 Tensor logcumsumexp_backward(const Tensor& g, const Tensor& x, const Tensor& y, int64_t dim,
                              bool from_end) {
+  if (is_trivial(x)) return g;
   if (is_complex(x.dtype())) return conj(exp(log_sums(log(conj(g)) - y, dim, !from_end) + x));
   // Finite, so that the differences with other infinities are numbers.
   Tensor size = log(abs(g)), nothing = scalar_tensor(-largest(g.dtype()), g.dtype(), g.device());

@@ -67,16 +67,16 @@ Example:
     tensor([[1, 2],
             [2, 3],
             [3, 4]]))");
-  auto split = [](const Tensor& x, nb::handle sizes, int64_t dim) {
+  auto split_tensor = [](const Tensor& x, nb::handle sizes, int64_t dim) {
     return told_as("split", [&] { return split_by(x, sizes, dim); });
   };
-  m.def("split", split, "tensor"_a, "split_size_or_sections"_a, "dim"_a = 0,
+  m.def("split", split_tensor, "tensor"_a, "split_size_or_sections"_a, "dim"_a = 0,
         R"(Views of pieces along a dimension: all of one size, or of the sizes given.
 
 Example:
     >>> [p.tolist() for p in facula.tensor([1, 2, 3]).split(2)]
     [[1, 2], [3]])");
-  def_method("split", split, "split_size"_a, "dim"_a = 0);
+  def_method("split", split_tensor, "split_size"_a, "dim"_a = 0);
   def_op(
       m, "split_with_sizes",
       [](const Tensor& x, const Dims& sizes, int64_t dim) {

@@ -145,17 +145,29 @@ def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tens
         >>> facula.float_power(facula.tensor([1, 2, 3]), 2)
         tensor([1., 4., 9.], dtype=torch.float64)
     """
+    dtype = _power_dtype(input, exponent)
+    base, power = (x.to(dtype) if isinstance(x, Tensor) else x for x in (input, exponent))
+    if out is not None and out.dtype != dtype:
+        raise RuntimeError(f"float_power: expected out of {dtype}, got {out.dtype}.")
+    return into("float_power", out, _core.pow(base, power))
+
+
+def _power_dtype(input: Any, exponent: Any) -> Any:
     if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
         raise TypeError("float_power: expected at least one tensor, got two numbers.")
     is_complex = any(
         x.is_complex() if isinstance(x, Tensor) else isinstance(x, complex)
         for x in (input, exponent)
     )
-    dtype = _core.complex128 if is_complex else _core.float64
-    base, power = (x.to(dtype) if isinstance(x, Tensor) else x for x in (input, exponent))
-    if out is not None and out.dtype != dtype:
-        raise RuntimeError(f"float_power: expected out of {dtype}, got {out.dtype}.")
-    return into("float_power", out, _core.pow(base, power))
+    return _core.complex128 if is_complex else _core.float64
+
+
+def float_power_(self: Tensor, exponent: Any) -> Tensor:
+    """As :func:`float_power`, in a tensor that is in double precision already."""
+    dtype = _power_dtype(self, exponent)
+    if self.dtype != dtype:
+        raise RuntimeError(f"float_power_: the result is {dtype}, but the tensor {self.dtype}.")
+    return self.pow_(exponent.to(dtype) if isinstance(exponent, Tensor) else exponent)
 
 
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:

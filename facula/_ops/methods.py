@@ -8,6 +8,7 @@ from typing import Any
 
 from facula import _ops
 from facula._core import Tensor
+from facula._ops.comparing import float_power_
 from facula._ops.creation import new_empty_strided
 
 FUNCTIONS = (
@@ -46,7 +47,7 @@ FUNCTIONS = (
     "vdot",
     "vsplit",
 )
-IN_PLACE = ("addr", "float_power", "renorm")
+IN_PLACE = ("addr", "renorm")
 
 
 def _in_place(name: str, func: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -79,6 +80,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     **{name: getattr(_ops, name) for name in FUNCTIONS},
     **{name + "_": _in_place(name + "_", getattr(_ops, name)) for name in IN_PLACE},
     "new_empty_strided": new_empty_strided,
+    "float_power_": float_power_,
     "unflatten": _unflatten,
     "swapaxes_": _transpose_in_place,
     "swapdims_": _transpose_in_place,

@@ -34,6 +34,8 @@ def frexp(input: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> Any:
         mantissa=tensor([ 0.7500, -0.5000]),
         exponent=tensor([3, 0], dtype=torch.int32))
     """
+    if isinstance(out, Tensor):
+        raise TypeError("frexp: expected out to be a pair of tensors, got one.")
     if not input.is_floating_point():
         raise RuntimeError(f"frexp: expected a floating-point input, got {input.dtype}.")
     exponent = _exponent(input.detach().to(_core.float64))
