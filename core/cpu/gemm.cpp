@@ -1,9 +1,10 @@
 // Note [Blocked product]
 // A is cut into panels of kRows rows and B into panels of kCols columns, copied ("packed") so that
 // the inner loop reads both straight ahead. The inner loop keeps one kRows x kCols tile of C in
-// registers: per step of k it takes two vectors of B and multiplies them by kRows numbers of A.
-// kDepth steps of k are packed at a time, and every element of C adds its terms in the order of k,
-// whatever the tiles and whoever computes them.
+// registers: per step of k it takes three vectors of B and multiplies them by kRows numbers of A.
+// k is cut into slices of kDepth; a tile of C goes through all slices that are packed, so that it
+// is read and written in L2. Every element of C adds its terms in the order of k, whatever the
+// tiles and whoever computes them.
 #include "cpu/gemm.h"
 
 #include <algorithm>
@@ -27,30 +28,49 @@ namespace {
 
 #if defined(FACULA_AVX512)
 
-constexpr int64_t kRows = 14;  // 14 x 2 vectors of C, 2 of B and 1 of A fill 31 of the 32 registers
-constexpr int64_t kDepth = 256;    // a panel of B, 32 kB, stays in L1 while the panels of A pass by
-constexpr int64_t kMaxM = 2016;    // packed at a time: 2 MB of A
-constexpr int64_t kMaxN = 4096;    // and 4 MB of B, in L3
-constexpr int64_t kTileRows = 32;  // panels of A in a tile, a thread's unit of work: 450 kB, in L2
-constexpr int64_t kTileCols = 2;   // panels of B in a tile
-constexpr int64_t kPackPanels = 8;
-constexpr int64_t kMinWork = int64_t{1} << 20;  // multiplications that are worth giving to a thread
+constexpr int64_t kRows = 8;        // 8 x 3 vectors of C, 3 of B and 1 of A: 28 of 32 registers
+constexpr int64_t kColVectors = 3;  // wide, because every number of A is a load of its own
+constexpr int64_t kDepth = 192;     // a panel of B, 36 kB, stays in L1 while those of A pass by
+constexpr int64_t kSlices = 4;      // of kDepth are packed at a time,
+constexpr int64_t kMaxM = 2304;     // with up to 7 MB of A
+constexpr int64_t kMaxN = 3840;     // and 12 MB of B, in L3
+constexpr int64_t kTileRows = 48;   // panels of A in a tile, a thread's unit of work
+constexpr int64_t kTileCols = 4;    // panels of B in a tile: its C and slices fill 740 kB of L2
+constexpr int64_t kMinTiles = 16;   // smaller tiles rather than fewer, to keep the threads even
+constexpr int64_t kMinTileRows = 8;
+constexpr int64_t kPackPanels = 16;             // panels that a thread packs at a time
+constexpr int64_t kMinWork = int64_t{1} << 19;  // multiplications that are worth giving to a thread
 
 template <class T>
 constexpr int64_t kVector = 64 / sizeof(T);
 template <class T>
-constexpr int64_t kCols = 2 * kVector<T>;
+constexpr int64_t kCols = kColVectors* kVector<T>;
 
 inline __m512 load(const float* p) { return _mm512_loadu_ps(p); }
 inline __m512d load(const double* p) { return _mm512_loadu_pd(p); }
 inline void store(float* p, __m512 v) { _mm512_storeu_ps(p, v); }
 inline void store(double* p, __m512d v) { _mm512_storeu_pd(p, v); }
+// Of the first n numbers only.
+inline __m512 load_first(const float* p, int n) {
+  return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1), p);
+}
+inline __m512d load_first(const double* p, int n) {
+  return _mm512_maskz_loadu_pd(static_cast<__mmask8>((1u << n) - 1), p);
+}
+inline void store_first(float* p, int n, __m512 v) {
+  _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << n) - 1), v);
+}
+inline void store_first(double* p, int n, __m512d v) {
+  _mm512_mask_storeu_pd(p, static_cast<__mmask8>((1u << n) - 1), v);
+}
 inline __m512 broadcast(float x) { return _mm512_set1_ps(x); }
 inline __m512d broadcast(double x) { return _mm512_set1_pd(x); }
 inline __m512 fma(__m512 x, __m512 y, __m512 z) { return _mm512_fmadd_ps(x, y, z); }
 inline __m512d fma(__m512d x, __m512d y, __m512d z) { return _mm512_fmadd_pd(x, y, z); }
 inline __m512 multiply(__m512 x, __m512 y) { return _mm512_mul_ps(x, y); }
 inline __m512d multiply(__m512d x, __m512d y) { return _mm512_mul_pd(x, y); }
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // What the store of a tile does with the old C: alpha * product + beta * old.
 template <class T>
@@ -59,64 +79,64 @@ struct Update {
   T beta;
 };
 
-template <int kTileM, class T>
-void multiply_panels(const T* a, const T* b, int64_t depth, Update<T> update, T* c, int64_t ldc) {
+// kM rows of A times kN vectors of B. Of the last vector only the first n_last numbers are stored.
+template <int kM, int kN, class T>
+void multiply_panels(const T* a, const T* b, int64_t depth, Update<T> update, T* c, int64_t ldc,
+                     int n_last) {
   using Vec = decltype(load(b));
   constexpr int64_t v = kVector<T>;
-  Vec sums[kTileM][2];
-#pragma GCC unroll 16
-  for (int i = 0; i < kTileM; ++i) {
-    sums[i][0] = sums[i][1] = broadcast(T(0));
-    __builtin_prefetch(c + i * ldc, 1);
-    __builtin_prefetch(c + i * ldc + v, 1);
+  Vec sums[kM][kN];
+#pragma GCC unroll 8
+  for (int i = 0; i < kM; ++i) {
+#pragma GCC unroll 3
+    for (int j = 0; j < kN; ++j) {
+      sums[i][j] = broadcast(T(0));
+      __builtin_prefetch(c + i * ldc + j * v, 1);
+    }
   }
   for (int64_t p = 0; p < depth; ++p) {
-    Vec b0 = load(b), b1 = load(b + v);
-    __builtin_prefetch(a + 16 * kTileM);
-#pragma GCC unroll 16
-    for (int i = 0; i < kTileM; ++i) {
+    Vec columns[kN];
+#pragma GCC unroll 3
+    for (int j = 0; j < kN; ++j) columns[j] = load(b + j * v);
+#pragma GCC unroll 8
+    for (int i = 0; i < kM; ++i) {
       Vec x = broadcast(a[i]);
-      sums[i][0] = fma(x, b0, sums[i][0]);
-      sums[i][1] = fma(x, b1, sums[i][1]);
+#pragma GCC unroll 3
+      for (int j = 0; j < kN; ++j) sums[i][j] = fma(x, columns[j], sums[i][j]);
     }
-    a += kTileM;
-    b += 2 * v;
+    a += kM;
+    b += kN * v;
   }
   Vec alpha = broadcast(update.alpha), beta = broadcast(update.beta);
-#pragma GCC unroll 16
-  for (int i = 0; i < kTileM; ++i) {
-    for (int j = 0; j < 2; ++j) {
+#pragma GCC unroll 8
+  for (int i = 0; i < kM; ++i) {
+#pragma GCC unroll 3
+    for (int j = 0; j < kN; ++j) {
       Vec sum = multiply(alpha, sums[i][j]);
       T* place = c + i * ldc + j * v;
-      store(place, update.beta == T(0) ? sum : fma(beta, load(place), sum));
+      int n = j == kN - 1 ? n_last : static_cast<int>(v);
+      if (update.beta != T(0)) sum = fma(beta, load_first(place, n), sum);
+      store_first(place, n, sum);
     }
   }
 }
 
 template <class T>
-using Multiply = void (*)(const T*, const T*, int64_t, Update<T>, T*, int64_t);
+using Multiply = void (*)(const T*, const T*, int64_t, Update<T>, T*, int64_t, int);
 template <class T, int... I>
-constexpr std::array<Multiply<T>, sizeof...(I)> multiply_by_rows(std::integer_sequence<int, I...>) {
-  return {multiply_panels<I + 1, T>...};
+constexpr std::array<Multiply<T>, sizeof...(I)> multiply_by_size(std::integer_sequence<int, I...>) {
+  return {multiply_panels<I / kColVectors + 1, I % kColVectors + 1, T>...};
 }
 
-// A panel may have fewer than kRows rows, at the lower edge only; then the packed panel is narrower
-// too.
+// Panels at the edges have fewer rows and fewer vectors, and are packed so.
 template <class T>
 void multiply_tile(const T* a, const T* b, int64_t n_rows, int64_t n_cols, int64_t depth,
                    Update<T> update, T* c, int64_t ldc) {
-  static constexpr auto kernels = multiply_by_rows<T>(std::make_integer_sequence<int, kRows>());
-  Multiply<T> kernel = kernels[n_rows - 1];
-  if (n_cols == kCols<T>) return kernel(a, b, depth, update, c, ldc);
-  T edge[kRows * kCols<T>];
-  kernel(a, b, depth, {update.alpha, T(0)}, edge, kCols<T>);
-  for (int64_t i = 0; i < n_rows; ++i) {
-    for (int64_t j = 0; j < n_cols; ++j) {
-      T& place = c[i * ldc + j];
-      T sum = edge[i * kCols<T> + j];
-      place = update.beta == T(0) ? sum : std::fma(update.beta, place, sum);
-    }
-  }
+  static constexpr auto kernels =
+      multiply_by_size<T>(std::make_integer_sequence<int, kRows * kColVectors>());
+  int64_t n_vectors = ceil_div(n_cols, kVector<T>);
+  int n_last = static_cast<int>(n_cols - (n_vectors - 1) * kVector<T>);
+  kernels[(n_rows - 1) * kColVectors + n_vectors - 1](a, b, depth, update, c, ldc, n_last);
 }
 
 // rows[i] holds row i of a square of kVector numbers; afterwards it holds column i.
@@ -169,20 +189,25 @@ inline void transpose(__m512d (&rows)[8]) {
   }
 }
 
-inline __m512 load_first(const float* p, int n) {
-  return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1), p);
-}
-inline __m512d load_first(const double* p, int n) {
-  return _mm512_maskz_loadu_pd(static_cast<__mmask8>((1u << n) - 1), p);
-}
-inline void store_first(float* p, int n, __m512 v) {
-  _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << n) - 1), v);
-}
-inline void store_first(double* p, int n, __m512d v) {
-  _mm512_mask_storeu_pd(p, static_cast<__mmask8>((1u << n) - 1), v);
+// A full panel of kRows rows and one vector of columns: the numbers of a column come to lie
+// together.
+inline void transpose_panel(const float* from, int64_t row_stride, float* to) {
+  __m512d rows[8];
+  for (int i = 0; i < 8; ++i) rows[i] = _mm512_castps_pd(load(from + i * row_stride));
+  transpose(rows);  // pairs of columns
+  const __m512i evens_odds =
+      _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15);
+  for (int i = 0; i < 8; ++i) {
+    store(to + i * 16, _mm512_permutexvar_ps(evens_odds, _mm512_castpd_ps(rows[i])));
+  }
 }
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+inline void transpose_panel(const double* from, int64_t row_stride, double* to) {
+  __m512d rows[8];
+  for (int i = 0; i < 8; ++i) rows[i] = load(from + i * row_stride);
+  transpose(rows);
+  for (int i = 0; i < 8; ++i) store(to + i * 8, rows[i]);
+}
 
 // One panel: `width` rows of `from`, `depth` columns long, so that the numbers of one column lie
 // together. Up to `padded` the last row is repeated: what is made of it is not stored.
@@ -190,9 +215,15 @@ template <class T>
 void pack_transposed(MatrixView<T> from, int64_t width, int64_t padded, int64_t depth, T* to) {
   using Vec = decltype(load(to));
   constexpr int64_t v = kVector<T>;
+  int64_t done = 0;
+  if (width == kRows && padded == kRows) {
+    for (; done + v <= depth; done += v) {
+      transpose_panel(from.data + done, from.row_stride, to + done * kRows);
+    }
+  }
   for (int64_t i = 0; i < padded; i += v) {
     int n_to = static_cast<int>(std::min(v, padded - i));
-    for (int64_t p = 0; p < depth; p += v) {
+    for (int64_t p = done; p < depth; p += v) {
       int n_steps = static_cast<int>(std::min(v, depth - p));
       Vec rows[v];
 #pragma GCC unroll 16
@@ -213,13 +244,13 @@ void pack_transposed(MatrixView<T> from, int64_t width, int64_t padded, int64_t 
 }
 
 // The same for panels whose columns lie together already. All panels advance together: a step of
-// one panel alone would touch a page of memory for two cache lines. The padding is zero.
+// one panel alone would touch a page of memory for a few cache lines. The padding is zero.
 template <class T>
-void pack_copied(MatrixView<T> from, int64_t n_rows, int64_t height, bool is_padded, int64_t depth,
+void pack_copied(MatrixView<T> from, int64_t n_rows, int64_t height, int64_t unit, int64_t depth,
                  T* to) {
   constexpr int64_t v = kVector<T>;
   int64_t n_full = n_rows / height * height, n_rest = n_rows - n_full;
-  int64_t padded = is_padded ? height : n_rest;
+  int64_t padded = ceil_div(n_rest, unit) * unit;
   for (int64_t p = 0; p < depth; ++p) {
     const T* column = from.data + p * from.col_stride;
     for (int64_t i = 0; i < n_full; i += height) {
@@ -231,7 +262,7 @@ void pack_copied(MatrixView<T> from, int64_t n_rows, int64_t height, bool is_pad
         store_first(place + r, n_tail, load_first(column + i + r, n_tail));
       }
     }
-    for (int64_t r = 0; r < (n_rest > 0 ? padded : 0); r += v) {
+    for (int64_t r = 0; r < padded; r += v) {
       int n_to = static_cast<int>(std::min(v, padded - r));
       int n_from = static_cast<int>(std::clamp(n_rest - r, int64_t{0}, v));
       store_first(to + n_full * depth + p * padded + r, n_to,
@@ -240,16 +271,15 @@ void pack_copied(MatrixView<T> from, int64_t n_rows, int64_t height, bool is_pad
   }
 }
 
-// Packs n_rows rows of `from` in panels of `height` rows. The last one is filled up with zeros, or
-// is narrower.
+// Packs n_rows rows of `from` in panels of `height` rows. The last one is rounded up to a multiple
+// of `unit` rows only.
 template <class T>
-void pack(MatrixView<T> from, int64_t n_rows, int64_t height, bool is_padded, int64_t depth,
-          T* to) {
-  if (from.row_stride == 1) return pack_copied(from, n_rows, height, is_padded, depth, to);
+void pack(MatrixView<T> from, int64_t n_rows, int64_t height, int64_t unit, int64_t depth, T* to) {
+  if (from.row_stride == 1) return pack_copied(from, n_rows, height, unit, depth, to);
   for (int64_t i = 0; i < n_rows; i += height) {
     int64_t width = std::min(height, n_rows - i);
     MatrixView<T> panel{from.data + i * from.row_stride, from.row_stride, from.col_stride};
-    pack_transposed(panel, width, is_padded ? height : width, depth, to + i * depth);
+    pack_transposed(panel, width, ceil_div(width, unit) * unit, depth, to + i * depth);
   }
 }
 
@@ -267,34 +297,52 @@ class Scratch {
   void* data_;
 };
 
-// One block: up to kMaxM x kMaxN of C, up to kDepth of k.
+// One block: up to kMaxM x kMaxN of C, up to kSlices * kDepth of k.
 template <class T>
 void multiply_block(const GemmProblem<T>& x, T* packed_a, T* packed_b) {
+  constexpr int64_t v = kVector<T>;
   int64_t a_panels = ceil_div(x.m, kRows), b_panels = ceil_div(x.n, kCols<T>);
+  int64_t padded_n = ceil_div(x.n, v) * v;
+  int64_t n_slices = ceil_div(x.k, kDepth), depth = ceil_div(x.k, n_slices);
+  auto depth_at = [&](int64_t p) { return std::min(depth, x.k - p); };
+
   int64_t a_pieces = ceil_div(a_panels, kPackPanels), b_pieces = ceil_div(b_panels, kPackPanels);
-  parallel_for(a_pieces + b_pieces, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t piece = begin; piece < end; ++piece) {
+  int64_t pieces = a_pieces + b_pieces;
+  parallel_for(n_slices * pieces, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t index = begin; index < end; ++index) {
+      int64_t p = index / pieces * depth, piece = index % pieces;
       bool is_a = piece < a_pieces;
       int64_t height = is_a ? kRows : kCols<T>;
       int64_t first = (is_a ? piece : piece - a_pieces) * kPackPanels * height;
       int64_t n_rows = std::min(kPackPanels * height, (is_a ? x.m : x.n) - first);
       MatrixView<T> from = is_a ? x.a : MatrixView<T>{x.b.data, x.b.col_stride, x.b.row_stride};
-      from.data += first * from.row_stride;
-      pack(from, n_rows, height, !is_a, x.k, (is_a ? packed_a : packed_b) + first * x.k);
+      from.data += first * from.row_stride + p * from.col_stride;
+      T* to = is_a ? packed_a + p * x.m : packed_b + p * padded_n;
+      pack(from, n_rows, height, is_a ? 1 : v, depth_at(p), to + first * depth_at(p));
     }
   });
-  // Tiles of even height and width, at most kTileRows x kTileCols panels.
-  int64_t tiles_m = ceil_div(a_panels, kTileRows), tiles_n = ceil_div(b_panels, kTileCols);
-  int64_t work = std::min(x.m, kTileRows * kRows) * kTileCols * kCols<T> * x.k;
+
+  int64_t tile_rows = kTileRows;
+  int64_t tiles_n = ceil_div(b_panels, kTileCols), tiles_m = ceil_div(a_panels, tile_rows);
+  while (tiles_m * tiles_n < kMinTiles && tile_rows > kMinTileRows) {
+    tile_rows /= 2;
+    tiles_m = ceil_div(a_panels, tile_rows);
+  }
+  int64_t work = ceil_div(x.m, tiles_m) * ceil_div(x.n, tiles_n) * x.k;
   parallel_for(tiles_m * tiles_n, ceil_div(kMinWork, work), [&](int64_t begin, int64_t end) {
     for (int64_t tile = begin; tile < end; ++tile) {
       int64_t tile_m = tile / tiles_n, tile_n = tile % tiles_n;
-      for (int64_t j = b_panels * tile_n / tiles_n; j < b_panels * (tile_n + 1) / tiles_n; ++j) {
-        for (int64_t i = a_panels * tile_m / tiles_m; i < a_panels * (tile_m + 1) / tiles_m; ++i) {
-          multiply_tile(packed_a + i * kRows * x.k, packed_b + j * kCols<T> * x.k,
-                        std::min(kRows, x.m - i * kRows), std::min(kCols<T>, x.n - j * kCols<T>),
-                        x.k, Update<T>{x.alpha, x.beta}, x.c + i * kRows * x.ldc + j * kCols<T>,
-                        x.ldc);
+      int64_t first_a = a_panels * tile_m / tiles_m, last_a = a_panels * (tile_m + 1) / tiles_m;
+      int64_t first_b = b_panels * tile_n / tiles_n, last_b = b_panels * (tile_n + 1) / tiles_n;
+      for (int64_t p = 0; p < x.k; p += depth) {
+        Update<T> update{x.alpha, p == 0 ? x.beta : T(1)};
+        for (int64_t j = first_b; j < last_b; ++j) {
+          const T* b = packed_b + p * padded_n + j * kCols<T> * depth_at(p);
+          for (int64_t i = first_a; i < last_a; ++i) {
+            multiply_tile(packed_a + p * x.m + i * kRows * depth_at(p), b,
+                          std::min(kRows, x.m - i * kRows), std::min(kCols<T>, x.n - j * kCols<T>),
+                          depth_at(p), update, x.c + i * kRows * x.ldc + j * kCols<T>, x.ldc);
+          }
         }
       }
     }
@@ -303,18 +351,19 @@ void multiply_block(const GemmProblem<T>& x, T* packed_a, T* packed_b) {
 
 template <class T>
 void gemm(const GemmProblem<T>& x) {
-  int64_t max_m = std::min(x.m, kMaxM), max_n = std::min(ceil_div(x.n, kCols<T>) * kCols<T>, kMaxN);
-  int64_t depth = ceil_div(x.k, ceil_div(x.k, kDepth));
-  Scratch scratch((max_m + max_n) * depth * static_cast<int64_t>(sizeof(T)));
+  constexpr int64_t v = kVector<T>;
+  int64_t n_blocks = ceil_div(x.k, kSlices * kDepth), max_k = ceil_div(x.k, n_blocks);
+  int64_t max_m = std::min(x.m, kMaxM), max_n = std::min(ceil_div(x.n, v) * v, kMaxN);
+  Scratch scratch((max_m + max_n) * max_k * static_cast<int64_t>(sizeof(T)));
   T* packed_b = static_cast<T*>(scratch.data());
-  T* packed_a = packed_b + max_n * depth;
+  T* packed_a = packed_b + max_n * max_k;
   for (int64_t j = 0; j < x.n; j += kMaxN) {
-    for (int64_t p = 0; p < x.k; p += depth) {
+    for (int64_t p = 0; p < x.k; p += max_k) {
       for (int64_t i = 0; i < x.m; i += kMaxM) {
         GemmProblem<T> block{
             std::min(kMaxM, x.m - i),
             std::min(kMaxN, x.n - j),
-            std::min(depth, x.k - p),
+            std::min(max_k, x.k - p),
             x.alpha,
             {x.a.data + i * x.a.row_stride + p * x.a.col_stride, x.a.row_stride, x.a.col_stride},
             {x.b.data + p * x.b.row_stride + j * x.b.col_stride, x.b.row_stride, x.b.col_stride},
