@@ -352,6 +352,20 @@ FACULA_FN Vec<T> ldexp(Vec<T> x, Vec<T> n) {
 }
 #endif
 
+#if FACULA_HAS_LOOKUP
+FACULA_FN Vec<float> lookup(const float (&table)[16], Vec<uint32_t> index) {
+#if defined(FACULA_AVX512)
+  return _mm512_permutexvar_ps(reinterpret_cast<__m512i>(index.v), _mm512_loadu_ps(table));
+#else
+  __m256i i = reinterpret_cast<__m256i>(index.v);
+  return _mm256_blendv_ps(_mm256_permutevar8x32_ps(_mm256_loadu_ps(table), i),
+                          _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 8), i),
+                          _mm256_castsi256_ps(_mm256_slli_epi32(i, 28)));
+#endif
+}
+FACULA_FN Vec<uint32_t> max(Vec<uint32_t> a, Vec<uint32_t> b) { return select(a > b, a, b); }
+#endif
+
 // A vector of floats as two of doubles, the lower lanes first, and back.
 struct DoublePair {
   Vec<double> low, high;

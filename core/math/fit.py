@@ -1,10 +1,13 @@
-"""Prints the coefficients that the headers beside it use. Needs mpmath.
+"""Prints the coefficients that the headers beside it use. Needs mpmath and NumPy.
 
 Each polynomial is fitted in 80 digits by Lawson's method: least squares, with the weights
 multiplied by the errors until these are level, which brings it close to the best possible one.
 """
 
+from itertools import pairwise
+
 import mpmath
+import numpy as np
 from mpmath import (
     asin,
     atan,
@@ -138,7 +141,43 @@ FITS = {
 }  # fmt: skip
 
 
+TANH_EDGES = [0, "1/8", "3/16", "1/4", "3/8", "1/2", "3/4", 1, "3/2", 2, 3, 4, 6, 8, "9.2"]
+
+
+def to_float(x):
+    return mpf(float(np.float32(float(x))))
+
+
+def rounding_error(x):
+    """How far tanh(x) is from a float, in units of the last place."""
+    y = tanh(x)
+    return abs(y - to_float(y)) / mpf(float(np.spacing(np.float32(float(y)))))
+
+
+def tanh_piece(low, high):
+    """A point in the middle where tanh is all but a float, tanh there, and six coefficients."""
+    center = mpf(0)
+    if low != 0:
+        middle = np.float32((low + high) / 2)
+        near = [mpf(float(middle + np.float32(k) * np.spacing(middle))) for k in range(-400, 400)]
+        center = min(near, key=rounding_error)
+    value = to_float(tanh(center))
+    slope = lambda d: (tanh(center + d) - value) / d  # noqa: E731
+    weight = lambda d: d / tanh(center + d)  # noqa: E731
+    start = low - center if low != 0 else mpf(10) ** -6
+    return [center, value, *fit(slope, start, high - center, 6, weight)[0]]
+
+
+def print_tanh_tables():
+    edges = [mpmath.mpmathify(edge) for edge in TANH_EDGES]
+    pieces = [tanh_piece(low, high) for low, high in pairwise(edges)]
+    pieces += [pieces[-1]] * (16 - len(pieces))
+    for table in zip(*pieces, strict=True):
+        print("  {" + ", ".join(f"{float(to_float(x)):.9g}f" for x in table) + "},")
+
+
 def main():
+    print_tanh_tables()
     for name, spec in FITS.items():
         coefficients, error = fit(*spec)
         digits = 9 if name.endswith("_f") else 17

@@ -22,6 +22,13 @@
 #define FACULA_FN inline __attribute__((always_inline))
 #endif
 
+// Whether a vector of numbers from a table of 16 floats costs no more than a few additions.
+#if defined(__AVX2__)
+#define FACULA_HAS_LOOKUP 1
+#else
+#define FACULA_HAS_LOOKUP 0
+#endif
+
 namespace facula::math {
 inline namespace FACULA_ISA {
 
@@ -156,6 +163,10 @@ FACULA_FN V scale_in_two_steps(V x, V n) {
 }
 FACULA_FN float ldexp(float x, float n) { return scale_in_two_steps(x, n); }
 FACULA_FN double ldexp(double x, double n) { return scale_in_two_steps(x, n); }
+
+// Only the last four bits of the index count.
+FACULA_FN float lookup(const float (&table)[16], uint32_t index) { return table[index % 16]; }
+FACULA_FN uint32_t max(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 // f of a double, computed in double and rounded once.
 template <class F>
