@@ -13,7 +13,8 @@ namespace facula::blas {
 namespace {
 
 constexpr int64_t kMinWork = int64_t{1} << 20;  // multiplications that are worth giving to a thread
-constexpr int64_t kTileWork = int64_t{4} << 20;  // and those of a tile for the library
+constexpr int64_t kMinOwnWork = int64_t{1} << 17;  // and those that are worth our own kernel
+constexpr int64_t kTileWork = int64_t{4} << 20;    // and those of a tile for the library
 constexpr int64_t kMinTileSide = 128;
 constexpr int64_t kPieceOfK = 16384;
 
@@ -157,7 +158,7 @@ bool gemm_by_own_kernel(const Gemm<T>& x) {
     if constexpr (std::is_same_v<T, float>) kernel = cpu::get_gemm_table().float32;
     if constexpr (std::is_same_v<T, double>) kernel = cpu::get_gemm_table().float64;
     // Below this packing costs too much.
-    if (kernel == nullptr || x.m * x.n * x.k < kMinWork || std::min(x.m, x.n) < 8) return false;
+    if (kernel == nullptr || x.m * x.n * x.k < kMinOwnWork || std::min(x.m, x.n) < 8) return false;
     Strides a = strides_of(x.trans_a, x.lda), b = strides_of(x.trans_b, x.ldb);
     kernel({x.m, x.n, x.k, x.alpha, {x.a, a.row, a.col}, {x.b, b.row, b.col}, x.beta, x.c, x.ldc});
     return true;

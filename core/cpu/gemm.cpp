@@ -32,14 +32,16 @@ constexpr int64_t kRows = 8;        // 8 x 3 vectors of C, 3 of B and 1 of A: 28
 constexpr int64_t kColVectors = 3;  // wide, because every number of A is a load of its own
 constexpr int64_t kDepth = 192;     // a panel of B, 36 kB, stays in L1 while those of A pass by
 constexpr int64_t kSlices = 4;      // of kDepth are packed at a time,
-constexpr int64_t kMaxM = 2304;     // with up to 7 MB of A
-constexpr int64_t kMaxN = 3840;     // and 12 MB of B, in L3
+constexpr int64_t kMaxM = 2304;     // with up to 11 MB of A
+constexpr int64_t kMaxN = 3840;     // and 18 MB of B, in L3
 constexpr int64_t kTileRows = 48;   // panels of A in a tile, a thread's unit of work
 constexpr int64_t kTileCols = 4;    // panels of B in a tile: its C and slices fill 740 kB of L2
 constexpr int64_t kMinTiles = 16;   // smaller tiles rather than fewer, to keep the threads even
 constexpr int64_t kMinTileRows = 8;
+constexpr int64_t kFewPanels = 4;
 constexpr int64_t kPackPanels = 16;             // panels that a thread packs at a time
-constexpr int64_t kMinWork = int64_t{1} << 19;  // multiplications that are worth giving to a thread
+constexpr int64_t kMinPacked = 32768;           // numbers whose packing is worth a second thread
+constexpr int64_t kMinWork = int64_t{1} << 18;  // multiplications that are worth giving to a thread
 
 template <class T>
 constexpr int64_t kVector = 64 / sizeof(T);
@@ -79,11 +81,14 @@ struct Update {
   T beta;
 };
 
-// kM rows of A times kN vectors of B. Of the last vector only the first n_last numbers are stored.
-template <int kM, int kN, class T>
-void multiply_panels(const T* a, const T* b, int64_t depth, Update<T> update, T* c, int64_t ldc,
-                     int n_last) {
+// kM rows of A, packed or where they are, times kN vectors of B. Of the last vector only the first
+// n_last numbers are stored.
+template <bool kIsPacked, int kM, int kN, class T>
+void multiply_panels(MatrixView<T> from, const T* b, int64_t depth, Update<T> update, T* c,
+                     int64_t ldc, int n_last) {
   using Vec = decltype(load(b));
+  const T* a = from.data;
+  int64_t row_stride = kIsPacked ? 1 : from.row_stride;
   constexpr int64_t v = kVector<T>;
   Vec sums[kM][kN];
 #pragma GCC unroll 8
@@ -100,11 +105,11 @@ void multiply_panels(const T* a, const T* b, int64_t depth, Update<T> update, T*
     for (int j = 0; j < kN; ++j) columns[j] = load(b + j * v);
 #pragma GCC unroll 8
     for (int i = 0; i < kM; ++i) {
-      Vec x = broadcast(a[i]);
+      Vec x = broadcast(a[i * row_stride]);
 #pragma GCC unroll 3
       for (int j = 0; j < kN; ++j) sums[i][j] = fma(x, columns[j], sums[i][j]);
     }
-    a += kM;
+    a += kIsPacked ? kM : 1;
     b += kN * v;
   }
   Vec alpha = broadcast(update.alpha), beta = broadcast(update.beta);
@@ -122,20 +127,23 @@ void multiply_panels(const T* a, const T* b, int64_t depth, Update<T> update, T*
 }
 
 template <class T>
-using Multiply = void (*)(const T*, const T*, int64_t, Update<T>, T*, int64_t, int);
-template <class T, int... I>
+using Multiply = void (*)(MatrixView<T>, const T*, int64_t, Update<T>, T*, int64_t, int);
+template <bool kIsPacked, class T, int... I>
 constexpr std::array<Multiply<T>, sizeof...(I)> multiply_by_size(std::integer_sequence<int, I...>) {
-  return {multiply_panels<I / kColVectors + 1, I % kColVectors + 1, T>...};
+  return {multiply_panels<kIsPacked, I / kColVectors + 1, I % kColVectors + 1, T>...};
 }
 
-// Panels at the edges have fewer rows and fewer vectors, and are packed so.
+// Panels at the edges have fewer rows and fewer vectors, and are packed so. The rows of A lie
+// together in a packed panel; else its columns do.
 template <class T>
-void multiply_tile(const T* a, const T* b, int64_t n_rows, int64_t n_cols, int64_t depth,
+void multiply_tile(MatrixView<T> a, const T* b, int64_t n_rows, int64_t n_cols, int64_t depth,
                    Update<T> update, T* c, int64_t ldc) {
-  static constexpr auto kernels =
-      multiply_by_size<T>(std::make_integer_sequence<int, kRows * kColVectors>());
+  using Sizes = std::make_integer_sequence<int, kRows * kColVectors>;
+  static constexpr auto packed = multiply_by_size<true, T>(Sizes());
+  static constexpr auto in_place = multiply_by_size<false, T>(Sizes());
   int64_t n_vectors = ceil_div(n_cols, kVector<T>);
   int n_last = static_cast<int>(n_cols - (n_vectors - 1) * kVector<T>);
+  const auto& kernels = a.row_stride == 1 ? packed : in_place;
   kernels[(n_rows - 1) * kColVectors + n_vectors - 1](a, b, depth, update, c, ldc, n_last);
 }
 
@@ -306,21 +314,27 @@ void multiply_block(const GemmProblem<T>& x, T* packed_a, T* packed_b) {
   int64_t n_slices = ceil_div(x.k, kDepth), depth = ceil_div(x.k, n_slices);
   auto depth_at = [&](int64_t p) { return std::min(depth, x.k - p); };
 
-  int64_t a_pieces = ceil_div(a_panels, kPackPanels), b_pieces = ceil_div(b_panels, kPackPanels);
+  // Rows of A that meet few panels of B are read where they are.
+  bool packs_a = x.a.col_stride != 1 || b_panels > kFewPanels;
+  int64_t a_pieces = packs_a ? ceil_div(a_panels, kPackPanels) : 0;
+  int64_t b_pieces = ceil_div(b_panels, kPackPanels);
   int64_t pieces = a_pieces + b_pieces;
-  parallel_for(n_slices * pieces, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t index = begin; index < end; ++index) {
-      int64_t p = index / pieces * depth, piece = index % pieces;
-      bool is_a = piece < a_pieces;
-      int64_t height = is_a ? kRows : kCols<T>;
-      int64_t first = (is_a ? piece : piece - a_pieces) * kPackPanels * height;
-      int64_t n_rows = std::min(kPackPanels * height, (is_a ? x.m : x.n) - first);
-      MatrixView<T> from = is_a ? x.a : MatrixView<T>{x.b.data, x.b.col_stride, x.b.row_stride};
-      from.data += first * from.row_stride + p * from.col_stride;
-      T* to = is_a ? packed_a + p * x.m : packed_b + p * padded_n;
-      pack(from, n_rows, height, is_a ? 1 : v, depth_at(p), to + first * depth_at(p));
-    }
-  });
+  int64_t numel = (packs_a ? x.m : 0) * x.k + x.n * x.k;
+  parallel_for(
+      n_slices * pieces, numel < kMinPacked ? n_slices * pieces : 1,
+      [&](int64_t begin, int64_t end) {
+        for (int64_t index = begin; index < end; ++index) {
+          int64_t p = index / pieces * depth, piece = index % pieces;
+          bool is_a = piece < a_pieces;
+          int64_t height = is_a ? kRows : kCols<T>;
+          int64_t first = (is_a ? piece : piece - a_pieces) * kPackPanels * height;
+          int64_t n_rows = std::min(kPackPanels * height, (is_a ? x.m : x.n) - first);
+          MatrixView<T> from = is_a ? x.a : MatrixView<T>{x.b.data, x.b.col_stride, x.b.row_stride};
+          from.data += first * from.row_stride + p * from.col_stride;
+          T* to = is_a ? packed_a + p * x.m : packed_b + p * padded_n;
+          pack(from, n_rows, height, is_a ? 1 : v, depth_at(p), to + first * depth_at(p));
+        }
+      });
 
   int64_t tile_rows = kTileRows;
   int64_t tiles_n = ceil_div(b_panels, kTileCols), tiles_m = ceil_div(a_panels, tile_rows);
@@ -339,9 +353,13 @@ void multiply_block(const GemmProblem<T>& x, T* packed_a, T* packed_b) {
         for (int64_t j = first_b; j < last_b; ++j) {
           const T* b = packed_b + p * padded_n + j * kCols<T> * depth_at(p);
           for (int64_t i = first_a; i < last_a; ++i) {
-            multiply_tile(packed_a + p * x.m + i * kRows * depth_at(p), b,
-                          std::min(kRows, x.m - i * kRows), std::min(kCols<T>, x.n - j * kCols<T>),
-                          depth_at(p), update, x.c + i * kRows * x.ldc + j * kCols<T>, x.ldc);
+            MatrixView<T> a =
+                packs_a
+                    ? MatrixView<T>{packed_a + p * x.m + i * kRows * depth_at(p), 1, kRows}
+                    : MatrixView<T>{x.a.data + i * kRows * x.a.row_stride + p, x.a.row_stride, 1};
+            multiply_tile(a, b, std::min(kRows, x.m - i * kRows),
+                          std::min(kCols<T>, x.n - j * kCols<T>), depth_at(p), update,
+                          x.c + i * kRows * x.ldc + j * kCols<T>, x.ldc);
           }
         }
       }
