@@ -57,6 +57,11 @@ struct Softmax {
     return V::load(lanes);
   }
 
+  // exp(x - high) for x that are not above `high`.
+  static FACULA_FN V exp_below(V x, V high) {
+    return math::exp_of_clamped(at_least(x - high, math::lowest_exponent<V>()));
+  }
+
   // Four vectors side by side: one alone would wait for itself.
   static T row_max(const S* x, int64_t size) {
     V low = V(-math::infinity<T>()), high[4] = {low, low, low, low};
@@ -73,13 +78,13 @@ struct Softmax {
     V high = V(row_max(x, size));
     V total = V(T(0));
     walk(size, [&](int64_t i, int64_t n) FACULA_INLINE {
-      V e = math::exp(load(x + i, n) - high);
+      V e = exp_below(load(x + i, n), high);
       if (!kRecomputes) store(e, y + i, n);
       total += keep(e, n, T(0));
     });
     V scale = V(T(1) / sum_of(total));
     walk(size, [&](int64_t i, int64_t n) FACULA_INLINE {
-      V e = kRecomputes ? math::exp(load(x + i, n) - high) : load(y + i, n);
+      V e = kRecomputes ? exp_below(load(x + i, n), high) : load(y + i, n);
       store(e * scale, y + i, n);
     });
   }
@@ -88,7 +93,7 @@ struct Softmax {
     V high = V(row_max(x, size));
     V total = V(T(0));
     walk(size, [&](int64_t i, int64_t n)
-                   FACULA_INLINE { total += keep(math::exp(load(x + i, n) - high), n, T(0)); });
+                   FACULA_INLINE { total += keep(exp_below(load(x + i, n), high), n, T(0)); });
     V shift = V(math::log(sum_of(total)));
     walk(size, [&](int64_t i, int64_t n)
                    FACULA_INLINE { store(load(x + i, n) - high - shift, y + i, n); });
@@ -119,13 +124,13 @@ struct Softmax {
     for (int64_t r = 0; r < size; ++r) high = max(high, load(x + r * step, n));
     V total = V(T(0));
     for (int64_t r = 0; r < size; ++r) {
-      V e = math::exp(load(x + r * step, n) - high);
+      V e = exp_below(load(x + r * step, n), high);
       if (!kRecomputes) store(e, y + r * step, n);
       total += e;
     }
     V scale = V(T(1)) / total;
     for (int64_t r = 0; r < size; ++r) {
-      V e = kRecomputes ? math::exp(load(x + r * step, n) - high) : load(y + r * step, n);
+      V e = kRecomputes ? exp_below(load(x + r * step, n), high) : load(y + r * step, n);
       store(e * scale, y + r * step, n);
     }
   }
@@ -134,7 +139,7 @@ struct Softmax {
     V high = V(-math::infinity<T>());
     for (int64_t r = 0; r < size; ++r) high = max(high, load(x + r * step, n));
     V total = V(T(0));
-    for (int64_t r = 0; r < size; ++r) total += math::exp(load(x + r * step, n) - high);
+    for (int64_t r = 0; r < size; ++r) total += exp_below(load(x + r * step, n), high);
     V shift = math::log(total);
     for (int64_t r = 0; r < size; ++r) store(load(x + r * step, n) - high - shift, y + r * step, n);
   }
