@@ -13,6 +13,7 @@ import sys
 import timeit
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -27,6 +28,8 @@ class Case:
 
     ``budget`` is how many times faster than PyTorch the design asks it to be, and ``limit`` the
     ratio at which the arithmetic alone fills the time: 90% of the limit is as good as the budget.
+    ``floor`` is a statement that moves the same memory with hardly any arithmetic; its time, taken
+    in the same rounds, gives the limit instead.
     """
 
     name: str
@@ -34,6 +37,7 @@ class Case:
     setup: Callable[[ModuleType], dict[str, Any]]
     budget: float
     limit: float = float("inf")
+    floor: str | None = None
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,7 @@ class Row:
     torch: str
     ratio: str
     budget: str
+    limit: str
     is_met: bool
 
 
@@ -57,10 +62,10 @@ class Worker:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
-    def time(self, index: int) -> float | None:
+    def time(self, index: int, kind: str = "stmt") -> float | None:
         """Seconds per statement in one round, or None if the framework cannot run the case."""
         assert self._process.stdin and self._process.stdout
-        print(index, file=self._process.stdin, flush=True)
+        print(index, kind, file=self._process.stdin, flush=True)
         reply = self._process.stdout.readline()
         return json.loads(reply) if reply else None
 
@@ -75,45 +80,55 @@ def serve(framework: str, script: str, n_threads: int) -> None:
     cases = importlib.import_module(script).CASES
     replies = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever a framework prints must not be taken for a reply
-    current, timer, number = -1, None, 1
+    current, timers = -1, {}
     for line in sys.stdin:
+        index, kind = line.split()
+        case = cases[int(index)]
         try:
-            if int(line) != current:
-                current = int(line)
-                case = cases[current]
-                timer = timeit.Timer(case.stmt, globals={"torch": torch, **case.setup(torch)})
+            if int(index) != current:
+                current, timers = int(index), {}
+                names = {"torch": torch, **case.setup(torch)}
+            if kind not in timers:
+                timer = timeit.Timer(getattr(case, kind), globals=names)
                 first = max(timer.timeit(3) / 3, 1e-9)
-                number = max(1, int(ROUND_S / min(first, timer.timeit(1))))
-            assert timer is not None
+                timers[kind] = timer, max(1, int(ROUND_S / min(first, timer.timeit(1))))
+            timer, number = timers[kind]
             seconds = timer.timeit(number) / number
         except Exception as error:
-            print(f"{framework}: {cases[current].name}: {error!r}", file=sys.stderr)
+            print(f"{framework}: {case.name}: {error!r}", file=sys.stderr)
             current, seconds = -1, None
         print(json.dumps(seconds), file=replies, flush=True)
 
 
 def compare(script: str, n_threads: int) -> list[Row]:
     """Times every case of the script, round by round in turns, and keeps the best of each."""
-    workers = [Worker(name, script, n_threads) for name in ("facula", "torch")]
+    facula, torch = (Worker(name, script, n_threads) for name in ("facula", "torch"))
     rows = []
     for index, case in enumerate(importlib.import_module(script).CASES):
-        rounds = [[worker.time(index) for worker in workers] for _ in range(N_ROUNDS)]
+        turns = [partial(facula.time, index), partial(torch.time, index)]
+        if case.floor is not None:
+            turns.append(partial(facula.time, index, "floor"))
+        rounds = [[turn() for turn in turns] for _ in range(N_ROUNDS)]
         best = [None if None in times else min(times) for times in zip(*rounds, strict=True)]
         rows.append(_row(case, *best))
-    for worker in workers:
-        worker.close()
+    facula.close()
+    torch.close()
     return rows
 
 
-def _row(case: Case, facula_s: float | None, torch_s: float | None) -> Row:
+def _row(
+    case: Case, facula_s: float | None, torch_s: float | None, floor_s: float | None = None
+) -> Row:
     ratio = torch_s / facula_s if facula_s and torch_s else 0.0
+    limit = torch_s / floor_s if torch_s and floor_s else case.limit
     return Row(
         case.name,
         format_seconds(facula_s),
         format_seconds(torch_s),
         f"{ratio:.2f}x" if ratio else "-",
         f"{case.budget:g}x",
-        ratio >= min(case.budget, 0.9 * case.limit),
+        f"{limit:.3g}x" if limit < float("inf") else "",
+        ratio >= min(case.budget, 0.9 * limit),
     )
 
 
@@ -128,9 +143,10 @@ def format_seconds(seconds: float | None) -> str:
 
 def render(rows: list[Row]) -> str:
     """The rows as a Markdown table with aligned columns."""
-    cells = [["", "facula", "torch", "ratio", "budget", "met"]]
+    cells = [["", "facula", "torch", "ratio", "budget", "limit", "met"]]
     cells += [
-        [r.name, r.facula, r.torch, r.ratio, r.budget, "yes" if r.is_met else "no"] for r in rows
+        [r.name, r.facula, r.torch, r.ratio, r.budget, r.limit, "yes" if r.is_met else "no"]
+        for r in rows
     ]
     widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
     cells.insert(1, ["-" * width for width in widths])
