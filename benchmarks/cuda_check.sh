@@ -8,8 +8,6 @@ cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE="$(
 cmake --build $build
 # Beside the Python sources, where the tests look for it.
 cmake --install $build --prefix "$PWD"
-# Exceptions need the C++ library that the compiler builds for, also where another one is loaded first.
-export LD_PRELOAD="$(g++ -print-file-name=libstdc++.so.6) $(g++ -print-file-name=libgcc_s.so.1)"
 export PYTHONPATH=$PWD${PYTHONPATH:+:$PYTHONPATH} PYTHONUNBUFFERED=1
 python3 -m facula.cli info
 failed=0
