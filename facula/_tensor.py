@@ -170,7 +170,7 @@ def _complex(self: Tensor) -> complex:
 
 def _rdiv(self: Tensor, other: Any) -> Tensor:
     # Python 2's name of __rtruediv__, which PyTorch still has.
-    return self.reciprocal() * other
+    return _core.mul(self.reciprocal(), other)
 
 
 def _check_values(self: Tensor, name: str) -> None:

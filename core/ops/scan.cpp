@@ -97,10 +97,23 @@ Tensor log_sums(const Tensor& x, int64_t dim, bool from_end) {
                 });
 }
 
+// For devices without a kernel of it. After the step of `stride` every element has that many times
+// two before it; one maximum for the whole line would drown the elements far below.
+Tensor composed_log_sums(const Tensor& x, int64_t dim) {
+  Tensor y = clone(x);
+  for (int64_t stride = 1; x.dim() && stride < x.size(dim); stride *= 2) {
+    int64_t rest = x.size(dim) - stride;
+    Tensor joined = logaddexp(narrow(y, dim, stride, rest), narrow(y, dim, 0, rest));
+    y = cat({narrow(y, dim, 0, stride), joined}, dim);
+  }
+  return y;
+}
+
 }  // namespace
 
 Tensor logcumsumexp(const Tensor& x, int64_t dim) {
-  return log_sums(x, wrap_dim("logcumsumexp", dim, x.dim()), false);
+  dim = wrap_dim("logcumsumexp", dim, x.dim());
+  return x.is_cpu() ? log_sums(x, dim, false) : composed_log_sums(x, dim);
 }
 
 Tensor cumsum(const Tensor& input, int64_t dim, std::optional<DType> dtype) {
