@@ -122,7 +122,9 @@ void rebase_history(const Tensor& x, const Tensor& result) {
   set_edges(node, std::move(edges));
   attach_output(node, base, 0);
   release_node(node);
-  x.grad_fn();  // takes its new history from the base
+  // It takes its new history from the base, whatever it took since the write was counted.
+  x->view_version = x.version() - 1;
+  x.grad_fn();
 }
 
 }  // namespace facula

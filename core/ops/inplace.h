@@ -23,6 +23,8 @@ Tensor& in_place(const char* op, Tensor& x, F&& f) {
   // f may save its input, which is about to be overwritten, so it gets a copy with the history of
   // x.
   Tensor y = f(x.requires_grad() ? clone_with_history(x) : x);
+  // Only another operand has a history: seldom, so that a second run costs less than a copy always.
+  if (y.requires_grad() && !x.requires_grad()) y = f(clone(x));
   check_inplace_result(op, x, y.sizes(), y.dtype());
   if (y.requires_grad()) check_recorded_write(op, x);
   if (y.requires_grad() && x.is_view()) {

@@ -245,11 +245,13 @@ def nanmean(
         >>> facula.nanmean(facula.tensor([1.0, float("nan"), 2.0]))
         tensor(1.5000)
     """
+    if not (input.is_floating_point() or input.is_complex()):
+        raise RuntimeError(f"nanmean: expected a floating-point input, got {input.dtype}.")
     if isinstance(dim, (tuple, list)) and not dim:
         dim = None
     dims = list(range(input.dim())) if dim is None else dim
     count = (~input.isnan()).sum(dims, keepdim)
-    if not input.is_floating_point():
-        raise RuntimeError(f"nanmean: expected a floating-point input, got {input.dtype}.")
+    if input.is_complex():
+        raise RuntimeError(f"nanmean: not available for complex numbers, got {input.dtype}.")
     total = _filled(input).sum(dims, keepdim, dtype=dtype)
     return into("nanmean", out, total / count)

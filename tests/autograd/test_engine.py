@@ -181,6 +181,21 @@ def test_in_place_on_a_view_rebases_the_history_of_its_base():
 
 
 @pytest.mark.promise("A6")
+def test_a_written_view_has_the_history_of_the_write():
+    for write, slope in ((lambda v: v.mul_(2), 2), (lambda v: v.zero_(), 0)):
+        x = facula.ones(2, 3, requires_grad=True)
+        view = (x * 1).t()
+        write(view)
+        assert facula.autograd.grad(view.sum(), x)[0].tolist() == [[slope] * 3] * 2
+
+
+def test_a_write_keeps_the_old_values_for_the_gradient_of_its_operand():
+    x, y = facula.tensor([2.0, 3.0]), facula.tensor([5.0, 7.0], requires_grad=True)
+    x.mul_(y)
+    x.sum().backward()
+    assert y.grad.tolist() == [2, 3]
+
+
 def test_a_view_sees_the_history_of_a_write_to_its_base():
     x = facula.ones(4, requires_grad=True)
     base = x * 1
