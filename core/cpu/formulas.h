@@ -6,6 +6,31 @@
 #include "math/complex.h"
 #include "math/gamma.h"
 
+namespace facula::cpu {
+inline namespace FACULA_ISA {
+
+// Lanes that the quick formula cannot do are rare: a divisor that is zero, infinite or tiny.
+FACULA_FN Vec<double> fmod_of_lanes(Vec<double> a, Vec<double> b, double limit) {
+  Vec<double> whole = trunc(a / b);
+  Vec<double> rest = math::fmod_of_small_quotient(a, b, whole);
+  if (__builtin_expect(
+          all(abs(whole) < Vec<double>(limit) && abs(b) < math::infinity<Vec<double>>()), 1))
+    return rest;
+  return per_lane([](double x, double y) { return math::fmod(x, y); }, a, b);
+}
+FACULA_FN Vec<double> fmod(Vec<double> a, Vec<double> b) {
+  if constexpr (math::kHasFma) return fmod_of_lanes(a, b, 0x1p53);
+  return per_lane([](double x, double y) { return math::fmod(x, y); }, a, b);
+}
+// Exact in double without fma too, since floats have 24 bits.
+FACULA_FN Vec<float> fmod(Vec<float> a, Vec<float> b) {
+  return through_double([](Vec<double> x, Vec<double> y) { return fmod_of_lanes(x, y, 0x1p29); }, a,
+                        b);
+}
+
+}  // namespace FACULA_ISA
+}  // namespace facula::cpu
+
 namespace facula::math {
 inline namespace FACULA_ISA {
 
@@ -15,6 +40,7 @@ using cpu::at_most;
 using cpu::ceil;
 using cpu::floor;
 using cpu::fma;
+using cpu::fmod;
 using cpu::max;
 using cpu::min;
 using cpu::round;
@@ -28,10 +54,6 @@ using cpu::Vec;
   FACULA_FN Vec<T> name(Vec<T> a, Vec<T> b) {                              \
     return cpu::per_lane([](T x, T y) { return math::name(x, y); }, a, b); \
   }
-FACULA_PER_LANE(fmod)
-FACULA_PER_LANE(remainder)
-FACULA_PER_LANE(floor_divide)
-FACULA_PER_LANE(hypot)
 FACULA_PER_LANE(nextafter)
 FACULA_PER_LANE(igamma)
 FACULA_PER_LANE(igammac)

@@ -15,6 +15,8 @@ template <class T>
 using IfInteger = std::enable_if_t<std::is_integral_v<T>, int>;
 template <class T>
 using IfFloat = std::enable_if_t<std::is_floating_point_v<T>, int>;
+template <class T>
+using IfNotInteger = std::enable_if_t<!std::is_integral_v<T>, int>;
 
 template <class T>
 FACULA_FN T select(bool condition, T a, T b) {
@@ -108,7 +110,16 @@ FACULA_FN T sgn(T x) {
   return sign(x);
 }
 
-// What rounds towards minus infinity, with the remainder that has the divisor's sign.
+// fmod of doubles whose quotient, rounded towards zero, is `whole`, and is so small that whole * b
+// is exact or, with fma, need not be.
+template <class V>
+FACULA_FN V fmod_of_small_quotient(V a, V b, V whole) {
+  V rest = kHasFma ? fma(-whole, b, a) : a - whole * b;
+  // The quotient may have been rounded to the next integer before.
+  V size = copysign(b, a);
+  rest = select((rest < V(0) && a > V(0)) || (rest > V(0) && a < V(0)), rest + size, rest);
+  return copysign(rest, a);
+}
 template <class T, IfFloat<T> = 0>
 FACULA_FN T fmod(T a, T b) {
   if constexpr (sizeof(T) == 4) {
@@ -117,21 +128,24 @@ FACULA_FN T fmod(T a, T b) {
     return ::fmod(a, b);
   }
 }
-template <class T, IfFloat<T> = 0>
-FACULA_FN T remainder(T a, T b) {
-  T rest = fmod(a, b);
-  return rest != T(0) && (b < T(0)) != (rest < T(0)) ? rest + b : rest;
+// What rounds towards minus infinity, with the remainder that has the divisor's sign. V is float,
+// double or a vector of either.
+template <class V, IfNotInteger<V> = 0>
+FACULA_FN V remainder(V a, V b) {
+  V rest = fmod(a, b);
+  return select((rest < V(0) && b > V(0)) || (rest > V(0) && b < V(0)), rest + b, rest);
 }
-template <class T, IfFloat<T> = 0>
-FACULA_FN T floor_divide(T a, T b) {
-  if (b == T(0)) return a / b;
-  T rest = fmod(a, b);
-  T quotient = (a - rest) / b;
-  if (rest != T(0) && (b < T(0)) != (rest < T(0))) quotient -= T(1);
-  if (quotient == T(0)) return copysign(T(0), a / b);
+template <class V, IfNotInteger<V> = 0>
+FACULA_FN V floor_divide(V a, V b) {
+  V rest = fmod(a, b);
+  V quotient = (a - rest) / b;
+  quotient =
+      select((rest < V(0) && b > V(0)) || (rest > V(0) && b < V(0)), quotient - V(1), quotient);
   // The quotient is close to an integer, on either side of it.
-  T whole = floor(quotient);
-  return quotient - whole > T(0.5) ? whole + T(1) : whole;
+  V whole = floor(quotient);
+  whole = select(quotient - whole > V(0.5), whole + V(1), whole);
+  whole = select(quotient == V(0), copysign(V(0), a / b), whole);
+  return select(b == V(0), a / b, whole);
 }
 template <class T, IfFloat<T> = 0>
 FACULA_FN T trunc_divide(T a, T b) {
@@ -220,11 +234,25 @@ FACULA_FN T right_shift(T a, T n) {
   return static_cast<T>(a >> n);
 }
 
-FACULA_FN float hypot(float a, float b) {
-  double x = a, y = b;
-  return static_cast<float>(::hypot(x, y));
+// The square root of a^2 + b^2 without overflow: infinite where either is, even beside NaN.
+template <class V>
+FACULA_FN V hypot_in_double(V a, V b) {
+  a = abs(a), b = abs(b);
+  V high = max(a, b);
+  V scale = select(high > V(0x1p500), V(0x1p-600), select(high < V(0x1p-450), V(0x1p600), V(1)));
+  V inverse = select(high > V(0x1p500), V(0x1p600), select(high < V(0x1p-450), V(0x1p-600), V(1)));
+  V x = a * scale, y = b * scale;
+  V size = sqrt(fma(x, x, y * y)) * inverse;
+  return select(a == infinity<V>() || b == infinity<V>(), infinity<V>(), size);
 }
-FACULA_FN double hypot(double a, double b) { return ::hypot(a, b); }
+template <class V>
+FACULA_FN V hypot(V a, V b) {
+  if constexpr (kIsFloat<V>) {
+    return through_double([](auto x, auto y) { return hypot_in_double(x, y); }, a, b);
+  } else {
+    return hypot_in_double(a, b);
+  }
+}
 
 FACULA_FN float nextafter(float a, float b) { return ::nextafterf(a, b); }
 FACULA_FN double nextafter(double a, double b) { return ::nextafter(a, b); }
