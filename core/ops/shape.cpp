@@ -37,7 +37,7 @@ Tensor movedim(const Tensor& x, const Dims& source, const Dims& destination) {
   for (size_t i = 0; i < source.size(); ++i) {
     int64_t from = wrap_dim("movedim", source[i], x.dim()),
             to = wrap_dim("movedim", destination[i], x.dim());
-    if (x.dim() == 0) return x;
+    if (x.dim() == 0) return alias_view(x);
     check(!taken[from], "movedim: repeated dim in source ", source, ".");
     check(order[to] < 0, "movedim: repeated dim in destination ", destination, ".");
     taken[from] = true;

@@ -181,12 +181,26 @@ Tensor view(const Tensor& x, const Dims& wish) {
   return view_as("ViewBackward0", x, sizes, strides);
 }
 
+namespace {
+
+void forget_base(const Tensor& y) {
+  Py_CLEAR(y->base);
+  y->view_kind = ViewKind::Plain;
+}
+
+}  // namespace
+
 Tensor reshape(const Tensor& x, const Dims& wish) {
   Dims sizes = infer_size("reshape", wish, x.numel());
   Dims strides;
-  if (view_strides(x, sizes, strides)) return view_as("ViewBackward0", x, sizes, strides);
-  return view_as("UnsafeViewBackward0", clone(x, MemoryFormat::Contiguous), sizes,
-                 contiguous_strides(sizes));
+  if (view_strides(x, sizes, strides))
+    return view_as(x.is_contiguous() ? "ViewBackward0" : "ReshapeAliasBackward0", x, sizes,
+                   strides);
+  // Of a copy that nobody else has: a tensor of its own.
+  Tensor y = view_as("UnsafeViewBackward0", clone(x, MemoryFormat::Contiguous), sizes,
+                     contiguous_strides(sizes));
+  forget_base(y);
+  return y;
 }
 
 Tensor expand(const Tensor& x, const Dims& wish) {
@@ -381,7 +395,7 @@ Tensor reinterpret(const Tensor& x, DType dtype, const Dims& sizes, const Dims& 
   Tensor y = make_view(x, sizes, strides, offset);
   y->dtype = dtype;
   // Where one of the dtypes has no gradients, the tensors share memory but no history.
-  if (!is_differentiable(dtype) || !is_differentiable(x.dtype())) Py_CLEAR(y->base);
+  if (!is_differentiable(dtype) || !is_differentiable(x.dtype())) forget_base(y);
   return y;
 }
 

@@ -131,7 +131,8 @@ def _program(draw: st.DrawFn) -> tuple[torch.Tensor, list[Step]]:
     x = draw(tensors(shapes(4, 6), dtypes=("float32", "int64", "complex64"), grad=True))
     current, steps = x, []
     for _ in range(draw(st.integers(1, 6))):
-        name = draw(st.sampled_from(sorted(VIEWS)))
+        # A conjugate is no view in Facula: known_differences.py says why.
+        name = draw(st.sampled_from(sorted(VIEWS.keys() - {"adjoint" if x.is_complex() else ""})))
         step = (name, VIEWS[name](draw, current), draw(st.integers(0, 1)))
         steps.append(step)
         current, error = outcome_of(functools.partial(_apply, current, step))

@@ -217,3 +217,9 @@ def test_a_view_in_another_dtype_shares_memory_and_has_no_history():
     y.zero_()
     assert x.tolist() == [0, 0]
     assert x._version == 1
+
+
+def test_a_reshape_that_copies_is_no_view():
+    x = facula.arange(6.0).reshape(2, 3)
+    assert x.t().reshape(-1)._is_view() is False
+    assert x.reshape(-1)._is_view() is True
