@@ -1,5 +1,6 @@
 // Gather, scatter and indexing by tensors.
 #pragma once
+#include <optional>
 #include <string>
 
 #include "tensor/tensor.h"
@@ -26,7 +27,10 @@ Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index,
 Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src);
 Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src,
                       const std::string& reduce, bool include_self = true);
-Tensor take_along_dim(const Tensor& x, const Tensor& index, int64_t dim);
+// As scatter_reduce, by a 1-d index of whole slices.
+Tensor index_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source,
+                    const std::string& reduce, bool include_self = true);
+Tensor take_along_dim(const Tensor& x, const Tensor& index, std::optional<int64_t> dim);
 
 Tensor take(const Tensor& x, const Tensor& index);
 Tensor put(const Tensor& x, const Tensor& index, const Tensor& source, bool accumulate = false);

@@ -96,11 +96,11 @@ Tensor unfold(const Tensor& x, int64_t dim, int64_t size, int64_t step) {
   }
   Tensor y = make_view(x, sizes, strides, x.offset());
   return record("UnfoldBackward0", y, {x}, [in = x.sizes(), dim, size, step](const Tensor& g) {
-    // Windows may overlap: add what each position of a window got.
+    // Windows may overlap: add what each position of a window got, the first window first.
     Tensor whole = zeros(in, g.dtype(), g.device());
     if (in.empty()) return reshape(g, in);
     int64_t n = g.size(dim);
-    for (int64_t k = 0; k < size; ++k) {
+    for (int64_t k = size - 1; k >= 0; --k) {
       Tensor piece = slice(whole, dim, k, k + (n - 1) * step + 1, step);
       add_(piece, select(g, -1, k));
     }
@@ -161,6 +161,21 @@ Dims equal_sizes(const char* op, const Tensor& x, int64_t split_size, int64_t& d
   return sizes;
 }
 
+// Raises unless the sizes add up to that of x; wraps dim.
+void check_sizes(const char* op, const Tensor& x, const Dims& split_sizes, int64_t& dim) {
+  check(x.dim() > 0, op, ": split expects at least a 1-dimensional tensor.");
+  dim = wrap_dim(op, dim, x.dim());
+  int64_t total = 0;
+  for (int64_t size : split_sizes) {
+    check(size >= 0, op, ": ", op,
+          " expects split_sizes have only non-negative entries, but got split_sizes=", split_sizes,
+          ".");
+    total += size;
+  }
+  check(total == x.size(dim), op, ": ", op, " expects split_sizes to sum exactly to ", x.size(dim),
+        " (input tensor's size at dimension ", dim, "), but got split_sizes=", split_sizes, ".");
+}
+
 // The sizes of `chunks` pieces; wraps dim.
 Dims chunk_sizes(const char* op, const Tensor& x, int64_t chunks, int64_t& dim) {
   check(x.dim() > 0, op, ": chunk expects at least a 1-dimensional tensor.");
@@ -193,19 +208,7 @@ TensorList split(const Tensor& x, int64_t split_size, int64_t dim) {
 }
 
 TensorList split(const Tensor& x, const Dims& split_sizes, int64_t dim) {
-  check(x.dim() > 0, "split_with_sizes: split expects at least a 1-dimensional tensor.");
-  dim = wrap_dim("split_with_sizes", dim, x.dim());
-  int64_t total = 0;
-  for (int64_t size : split_sizes) {
-    check(size >= 0,
-          "split_with_sizes: split_with_sizes expects split_sizes have only non-negative entries, "
-          "but got split_sizes=",
-          split_sizes, ".");
-    total += size;
-  }
-  check(total == x.size(dim),
-        "split_with_sizes: split_with_sizes expects split_sizes to sum exactly to ", x.size(dim),
-        " (input tensor's size at dimension ", dim, "), but got split_sizes=", split_sizes, ".");
+  check_sizes("split_with_sizes", x, split_sizes, dim);
   return recorded_cut("SplitWithSizesBackward0", x, split_sizes, dim);
 }
 
@@ -218,6 +221,11 @@ TensorList chunk(const Tensor& x, int64_t chunks, int64_t dim) {
 TensorList unsafe_split(const Tensor& x, int64_t split_size, int64_t dim) {
   Dims sizes = equal_sizes("unsafe_split", x, split_size, dim);
   return unsafe_cut("UnsafeSplitBackward0", x, sizes, dim);
+}
+
+TensorList unsafe_split(const Tensor& x, const Dims& split_sizes, int64_t dim) {
+  check_sizes("unsafe_split_with_sizes", x, split_sizes, dim);
+  return unsafe_cut("UnsafeSplitWithSizesBackward0", x, split_sizes, dim);
 }
 
 TensorList unsafe_chunk(const Tensor& x, int64_t chunks, int64_t dim) {
@@ -437,10 +445,14 @@ Tensor repeat(const Tensor& x, const Dims& repeats) {
   }
   check(y.defined(), "repeat: at most ", kMaxDims / 2, " dimensions can be repeated.");
   return record("RepeatBackward0", y, {x}, [in = x.sizes(), blocks](const Tensor& g) {
-    Dims dims;
-    for (size_t i = 0; i < blocks.size(); i += 2) dims.push_back(static_cast<int64_t>(i));
-    if (dims.empty()) return g;
-    return reshape(sum(reshape(g, blocks), dims), in);
+    if (blocks.empty()) return g;
+    // New dimensions first, as in PyTorch: half-precision sums are rounded in between.
+    size_t missing = blocks.size() / 2 - in.size();
+    Dims added, repeated, rest(blocks.begin() + 2 * missing, blocks.end());
+    for (size_t i = 0; i < missing; ++i) added.push_back(static_cast<int64_t>(i));
+    for (size_t i = 0; i < in.size(); ++i) repeated.push_back(static_cast<int64_t>(2 * i));
+    Tensor part = added.empty() ? g : sum(g, added);
+    return repeated.empty() ? part : sum(reshape(part, rest), repeated);
   });
 }
 

@@ -13,8 +13,18 @@ TensorList split(const Tensor& x, int64_t split_size, int64_t dim = 0);
 TensorList split(const Tensor& x, const Dims& split_sizes, int64_t dim = 0);
 TensorList chunk(const Tensor& x, int64_t chunks, int64_t dim = 0);
 TensorList unsafe_split(const Tensor& x, int64_t split_size, int64_t dim = 0);
+TensorList unsafe_split(const Tensor& x, const Dims& split_sizes, int64_t dim = 0);
 TensorList unsafe_chunk(const Tensor& x, int64_t chunks, int64_t dim = 0);
 TensorList unbind(const Tensor& x, int64_t dim = 0);
+
+// ---- copies with another tensor in place of a view
+Tensor diagonal_scatter(const Tensor& x, const Tensor& src, int64_t offset = 0, int64_t dim1 = 0,
+                        int64_t dim2 = 1);
+Tensor select_scatter(const Tensor& x, const Tensor& src, int64_t dim, int64_t index);
+Tensor slice_scatter(const Tensor& x, const Tensor& src, int64_t dim, int64_t start, int64_t end,
+                     int64_t step);
+Tensor as_strided_scatter(const Tensor& x, const Tensor& src, const Dims& sizes,
+                          const Dims& strides, int64_t offset);
 
 // ---- copies
 Tensor cat(const TensorList& tensors, int64_t dim = 0);

@@ -40,10 +40,13 @@ void for_each_line(const Tensor& x, F&& f) {
   });
 }
 
-// Results are computed with the dimension last and contiguous, then moved back into its place.
-Tensor move_back(const Tensor& lines, int64_t dim, int64_t n_dims) {
-  if (n_dims == 0) return alias(reshape(lines, {}));
-  return alias(dim == n_dims - 1 ? lines : contiguous(transpose(lines, dim, -1)));
+// Results are computed with the dimension last and contiguous, then moved back into its place in
+// `out`, a tensor of the memory order wanted.
+Tensor move_back(const Tensor& lines, int64_t dim, const Tensor& out) {
+  if (out.dim() == 0) return alias(reshape(lines, {}));
+  if (dim == out.dim() - 1 && out.is_contiguous()) return lines;
+  copy_into(out, transpose(lines, dim, -1));
+  return out;
 }
 
 Tensor scatter_back(const Tensor& g, const Dims& sizes, int64_t dim, const Tensor& indices) {
@@ -53,15 +56,20 @@ Tensor scatter_back(const Tensor& g, const Dims& sizes, int64_t dim, const Tenso
 
 void check_order(const char* op, const Tensor& x) {
   check_cpu(op, x);
+  check(!is_complex(x.dtype()), op, ": complex numbers have no order, got ", x, ".");
+}
+
+void check_unique(const char* op, const Tensor& x) {
+  check_cpu(op, x);
   check_not_implemented(!is_complex(x.dtype()), op, ": complex numbers have no order, got ", x,
                         ".");
 }
 
 }  // namespace
 
-std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim, bool descending) {
-  check_order("sort", x);
+std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim, bool descending, const char* node) {
   dim = wrap_dim("sort", dim, x.dim());
+  check_order("sort", x);
   Tensor values, indices;
   {
     NoGradGuard guard;
@@ -76,11 +84,11 @@ std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim, bool descending) {
       cpu::sort_row(line, stride, reinterpret_cast<T*>(out) + row * n, places + row * n, n,
                     descending);
     });
-    values = move_back(values, dim, x.dim());
-    indices = move_back(indices, dim, x.dim());
+    values = move_back(values, dim, empty_like(x));
+    indices = move_back(indices, dim, empty_like(x, DType::Int64, x.device()));
   }
   record_all(
-      "SortBackward0", {values, indices}, {x},
+      node, {values, indices}, {x},
       [sizes = x.sizes(), dim, indices = save(indices)](const TensorList& gs, Needs) -> TensorList {
         return {gs[0].defined() ? scatter_back(gs[0], sizes, dim, indices) : Tensor()};
       });
@@ -88,11 +96,11 @@ std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim, bool descending) {
 }
 
 std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim, bool largest) {
-  check_order("topk", x);
-  check_not_implemented(x.dtype() != DType::Bool, "topk: not defined for bool.");
   dim = wrap_dim("topk", dim, x.dim());
   check(k >= 0 && k <= (x.dim() ? x.size(dim) : 1), "topk: selected index k out of range: k is ", k,
         ", the dimension has size ", x.dim() ? x.size(dim) : 1, ".");
+  check_order("topk", x);
+  check(x.dtype() != DType::Bool, "topk: not defined for bool.");
   Tensor values, indices;
   {
     NoGradGuard guard;
@@ -109,8 +117,10 @@ std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim, bool la
       cpu::topk_row(line, stride, reinterpret_cast<T*>(out) + row * k, places + row * k, n, k,
                     largest);
     });
-    values = move_back(values, dim, x.dim());
-    indices = move_back(indices, dim, x.dim());
+    Dims shape = x.sizes();
+    if (!shape.empty()) shape[dim] = k;
+    values = move_back(values, dim, empty(shape, x.dtype()));
+    indices = move_back(indices, dim, empty(shape, DType::Int64));
   }
   record_all(
       "TopkBackward0", {values, indices}, {x},
@@ -172,18 +182,18 @@ Unique unique_flat(const Tensor& x, bool is_sorted) {
 }  // namespace
 
 Unique unique(const Tensor& x) {
-  check_order("unique", x);
+  check_unique("unique", x);
   return unique_flat(x, true);
 }
 
 Unique unique_consecutive(const Tensor& x) {
-  check_cpu("unique_consecutive", x);
+  check_unique("unique_consecutive", x);
   return unique_flat(x, false);
 }
 
 Unique unique_rows(const Tensor& x, int64_t dim, bool is_consecutive) {
   const char* op = is_consecutive ? "unique_consecutive" : "unique";
-  check_order(op, x);
+  check_unique(op, x);
   NoGradGuard guard;
   dim = wrap_dim(op, dim, x.dim());
   check(x.dim() > 0, op, ": dim cannot be given for a 0-d tensor.");

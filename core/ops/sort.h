@@ -6,8 +6,9 @@
 
 namespace facula {
 
-std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim = -1,
-                                bool descending = false);  // values, indices; stable
+// Values and indices; always stable.
+std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim = -1, bool descending = false,
+                                const char* node = "SortBackward0");
 std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim = -1, bool largest = true);
 
 struct Unique {

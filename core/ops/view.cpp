@@ -297,7 +297,7 @@ Tensor select(const Tensor& x, int64_t dim, int64_t index) {
 }
 
 Tensor slice(const Tensor& x, int64_t dim, int64_t start, int64_t end, int64_t step) {
-  check(x.dim() > 0, "slice: slice() cannot be applied to a 0-dim tensor.");
+  check_index(x.dim() > 0, "slice: slice() cannot be applied to a 0-dim tensor.");
   dim = wrap_dim("slice", dim, x.dim());
   check(step > 0, "slice: slice step must be positive, got ", step, ".");
   int64_t size = x.size(dim);

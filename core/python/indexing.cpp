@@ -5,12 +5,11 @@
 #include "ops/ops.h"
 #include "python/bind.h"
 #include "python/new_tensor.h"
+#include "python/out.h"
 
 namespace facula {
 
 namespace {
-
-using Out = std::optional<Tensor>;
 
 // A key taken apart: `view` has ints, slices, None and Ellipsis applied; `indices` holds the
 // tensors, one place per dimension.
@@ -27,6 +26,7 @@ Tensor index_tensor(PyObject* object) {
   check_type(!PyUnicode_Check(object),
              "index: expected ints, slices, None, Ellipsis, bool or integer tensors and sequences "
              "of ints, got a str.");
+  check_value(!PyLong_Check(object), "index: the int does not fit into 64 bits.");
   Tensor index;
   try {
     index = tensor_from_data(object, std::nullopt, {});
@@ -266,13 +266,73 @@ TensorList indices_from(const char* op, nb::handle object) {
 }
 
 // scatter's older reduce= argument: 'add' or 'multiply'.
-Tensor scatter_with(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src,
+Tensor scatter_with(const Tensor& x, int64_t dim, const Tensor& index, const Operand& value,
                     const std::optional<std::string>& reduce) {
+  const Tensor& src = value;
   if (!reduce) return scatter(x, dim, index, src);
   check(*reduce == "add" || *reduce == "multiply",
         "scatter: reduce argument must be either add or multiply, got ", *reduce, ".");
   Tensor from = src->is_wrapped_number ? expand(to_dtype(src, x.dtype()), index.sizes()) : src;
   return scatter_reduce(x, dim, index, from, *reduce == "add" ? "sum" : "prod");
+}
+
+Tensor index_fill_with(const Tensor& x, int64_t dim, const Tensor& index, const Operand& value) {
+  return index_fill(x, dim, index, value);
+}
+
+Tensor masked_fill_with(const Tensor& x, const Tensor& mask, const Operand& value) {
+  return masked_fill(x, mask, value);
+}
+
+Tensor index_put_at(const Tensor& x, nb::handle indices, const Tensor& values, bool accumulate) {
+  return index_put(x, indices_from("index_put", indices), values, accumulate);
+}
+
+// The result of f in out, which must have the dtype of x, as the result has.
+template <class F>
+Tensor store(const char* op, const Tensor& x, const Out& out, F&& f) {
+  if (!out) return f();
+  check(out->dtype() == x.dtype(), op, ": expected out of dtype ", x.dtype(), ", got ", *out, ".");
+  check(!has_internal_overlap(*out), op,
+        ": unsupported operation: more than one element of out refers to a single memory location. "
+        "Please clone() the tensor before performing the operation.");
+  return into_out(op, f(), *out);
+}
+
+// A function that changes a copy of its first argument: function, method, and method in place.
+template <class... Args, class... Extra>
+void def_writer_methods(const char* name, const char* name_in_place,
+                        Tensor (*f)(const Tensor&, Args...), const Extra&... extra) {
+  def_method(name, f, extra...);
+  def_method(
+      name_in_place,
+      [f, name_in_place](Tensor x, Args... args) {
+        return in_place(name_in_place, x, [&](const Tensor& t) { return f(t, args...); });
+      },
+      extra...);
+}
+
+template <class... Args, class... Extra>
+void def_writer(nb::module_& m, const char* name, const char* name_in_place,
+                Tensor (*f)(const Tensor&, Args...), const Extra&... extra) {
+  m.def(name, f, "input"_a, extra...);
+  def_writer_methods(name, name_in_place, f, extra...);
+}
+
+// The same for those that take out=, too.
+template <class... Args, class... Extra>
+void def_writer_out(nb::module_& m, const char* name, const char* name_in_place,
+                    Tensor (*f)(const Tensor&, Args...), const Extra&... extra) {
+  auto to_out = [f, name](const Tensor& x, Args... args, const Out& out) {
+    return store(name, x, out, [&] { return f(x, args...); });
+  };
+  constexpr bool has_keywords = (std::is_same_v<Extra, nb::kw_only> || ...);
+  if constexpr (has_keywords) {
+    m.def(name, to_out, "input"_a, extra..., "out"_a.none() = nb::none());
+  } else {
+    m.def(name, to_out, "input"_a, extra..., nb::kw_only(), "out"_a.none() = nb::none());
+  }
+  def_writer_methods(name, name_in_place, f, extra...);
 }
 
 nb::object nonzero_as(const Tensor& x, bool as_tuple) {
@@ -287,7 +347,9 @@ void bind_indexing(nb::module_& m) {
   m.def(
       "index_select",
       [](const Tensor& x, int64_t dim, const Tensor& index, const Out& out) {
-        return into_out("index_select", index_select(x, dim, index), out.value_or(Tensor()));
+        return store("index_select", x, out, [&] {
+          return check_apart("index_select", index_select(x, dim, index), out, {x, index});
+        });
       },
       "input"_a, "dim"_a, "index"_a, nb::kw_only(), "out"_a.none() = nb::none(),
       R"(The entries ``index`` along a dimension, a copy.
@@ -299,7 +361,9 @@ Example:
   m.def(
       "gather",
       [](const Tensor& x, int64_t dim, const Tensor& index, bool, const Out& out) {
-        return into_out("gather", gather(x, dim, index), out.value_or(Tensor()));
+        return store("gather", x, out, [&] {
+          return check_apart("gather", gather(x, dim, index), out, {x, index});
+        });
       },
       "input"_a, "dim"_a, "index"_a, nb::kw_only(), "sparse_grad"_a = false,
       "out"_a.none() = nb::none(),
@@ -314,92 +378,76 @@ Example:
       [](const Tensor& x, int64_t dim, const Tensor& index, bool) { return gather(x, dim, index); },
       "dim"_a, "index"_a, nb::kw_only(), "sparse_grad"_a = false);
 
-  // Each writes to places given by an index: a function, a method, and the in-place method.
-#define DEF_WRITER(name, signature, call, ...)                                     \
-  def_op(                                                                          \
-      m, name, [] signature { return call(x); }, __VA_ARGS__);                     \
-  def_method(                                                                      \
-      name "_",                                                                    \
-      [] signature {                                                               \
-        Tensor self = x;                                                           \
-        return in_place(name "_", self, [&](const Tensor& x) { return call(x); }); \
-      },                                                                           \
-      __VA_ARGS__);
-#define CALL(x) index_add(x, dim, index, source, alpha)
-  DEF_WRITER(
-      "index_add",
-      (const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha), CALL,
-      "dim"_a, "index"_a, "source"_a, nb::kw_only(), "alpha"_a = Scalar(1),
-      "Adds ``alpha * source`` to the entries ``index`` along a dimension.")
-#undef CALL
-#define CALL(x) index_copy(x, dim, index, source)
-  DEF_WRITER(
-      "index_copy", (const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source), CALL,
-      "dim"_a, "index"_a, "source"_a, "Copies source to the entries ``index`` along a dimension.")
-#undef CALL
-#define CALL(x) index_fill(x, dim, index, value)
-  DEF_WRITER("index_fill",
-             (const Tensor& x, int64_t dim, const Tensor& index, const Operand& value), CALL,
-             "dim"_a, "index"_a, "value"_a,
-             "Fills the entries ``index`` along a dimension with one value.")
-#undef CALL
-#define CALL(x) scatter_with(x, dim, index, src, reduce)
-  DEF_WRITER("scatter",
-             (const Tensor& x, int64_t dim, const Tensor& index, const Operand& src,
-              const std::optional<std::string>& reduce),
-             CALL, "dim"_a, "index"_a, "src"_a, nb::kw_only(), "reduce"_a.none() = nb::none(),
-             R"(Writes along a dimension: ``out[index[i][j]][j] = src[i][j]`` for dim 0.
+  def_writer_out(m, "index_add", "index_add_", &index_add, "dim"_a, "index"_a, "source"_a,
+                 nb::kw_only(), "alpha"_a = Scalar(1),
+                 R"(Adds ``alpha * source`` to the entries ``index`` along a dimension.
+
+Example:
+    >>> facula.zeros(3).index_add(0, facula.tensor([0, 0, 2]), facula.ones(3))
+    tensor([2., 0., 1.]))");
+  def_writer_out(m, "index_copy", "index_copy_", &index_copy, "dim"_a, "index"_a, "source"_a,
+                 R"(Copies source to the entries ``index`` along a dimension.
+
+Example:
+    >>> facula.zeros(3).index_copy(0, facula.tensor([2, 0]), facula.tensor([1., 2.]))
+    tensor([2., 0., 1.]))");
+  def_writer_out(m, "index_reduce", "index_reduce_", &index_reduce, "dim"_a, "index"_a, "source"_a,
+                 "reduce"_a, nb::kw_only(), "include_self"_a = true,
+                 R"(Reduces source into the entries ``index``: prod, mean, amax or amin.
+
+Example:
+    >>> facula.ones(2).index_reduce(0, facula.tensor([1, 1]), facula.tensor([3., 2.]), "prod")
+    tensor([1., 6.]))");
+  def_writer(m, "index_fill", "index_fill_", &index_fill_with, "dim"_a, "index"_a, "value"_a,
+             R"(Fills the entries ``index`` along a dimension with one value.
+
+Example:
+    >>> facula.zeros(3).index_fill(0, facula.tensor([0, 2]), 1)
+    tensor([1., 0., 1.]))");
+  def_writer_out(m, "scatter", "scatter_", &scatter_with, "dim"_a, "index"_a, "src"_a,
+                 nb::kw_only(), "reduce"_a.none() = nb::none(),
+                 R"(Writes along a dimension: ``out[index[i][j]][j] = src[i][j]`` for dim 0.
 
 Example:
     >>> facula.zeros(3).scatter(0, facula.tensor([2, 0]), facula.tensor([1., 2.]))
-    tensor([2., 0., 1.]))")
-  DEF_WRITER("scatter",
-             (const Tensor& x, int64_t dim, const Tensor& index, const Operand& src,
-              const std::optional<std::string>& reduce),
-             CALL, "dim"_a, "index"_a, nb::kw_only(), "value"_a, "reduce"_a.none() = nb::none())
-#undef CALL
-#define CALL(x) scatter_add(x, dim, index, src)
-  DEF_WRITER("scatter_add", (const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src),
-             CALL, "dim"_a, "index"_a, "src"_a,
-             R"(Adds along a dimension: ``out[index[i][j]][j] += src[i][j]`` for dim 0.
+    tensor([2., 0., 1.]))");
+  def_writer_out(m, "scatter", "scatter_", &scatter_with, "dim"_a, "index"_a, nb::kw_only(),
+                 "value"_a, "reduce"_a.none() = nb::none());
+  def_writer_out(m, "scatter_add", "scatter_add_", &scatter_add, "dim"_a, "index"_a, "src"_a,
+                 R"(Adds along a dimension: ``out[index[i][j]][j] += src[i][j]`` for dim 0.
 
 Example:
     >>> facula.zeros(2).scatter_add(0, facula.tensor([0, 0, 1]), facula.ones(3))
-    tensor([2., 1.]))")
-#undef CALL
-#define CALL(x) scatter_reduce(x, dim, index, src, reduce, include_self)
-  DEF_WRITER("scatter_reduce",
-             (const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src,
-              const std::string& reduce, bool include_self),
-             CALL, "dim"_a, "index"_a, "src"_a, "reduce"_a, nb::kw_only(), "include_self"_a = true,
-             "Reduces src into the places ``index``: sum, prod, mean, amax or amin.")
-#undef CALL
-#define CALL(x) masked_fill(x, mask, value)
-  DEF_WRITER("masked_fill", (const Tensor& x, const Tensor& mask, const Operand& value), CALL,
-             "mask"_a, "value"_a, R"(One value where the mask is true.
+    tensor([2., 1.]))");
+  def_writer_out(m, "scatter_reduce", "scatter_reduce_", &scatter_reduce, "dim"_a, "index"_a,
+                 "src"_a, "reduce"_a, nb::kw_only(), "include_self"_a = true,
+                 R"(Reduces src into the places ``index``: sum, prod, mean, amax or amin.
+
+Example:
+    >>> facula.zeros(2).scatter_reduce(0, facula.tensor([0, 0]), facula.tensor([1., 3.]), "amax")
+    tensor([3., 0.]))");
+  def_writer(m, "masked_fill", "masked_fill_", &masked_fill_with, "mask"_a, "value"_a,
+             R"(One value where the mask is true.
 
 Example:
     >>> facula.tensor([1, 2]).masked_fill(facula.tensor([True, False]), 0)
-    tensor([0, 2]))")
-#undef CALL
-#define CALL(x) masked_scatter(x, mask, source)
-  DEF_WRITER("masked_scatter", (const Tensor& x, const Tensor& mask, const Tensor& source), CALL,
-             "mask"_a, "source"_a, "The elements of source, in order, where the mask is true.")
-#undef CALL
-#define CALL(x) put(x, index, source, accumulate)
-  DEF_WRITER("put", (const Tensor& x, const Tensor& index, const Tensor& source, bool accumulate),
-             CALL, "index"_a, "source"_a, "accumulate"_a = false,
-             "Writes source to places of the flattened tensor.")
-#undef CALL
-#undef DEF_WRITER
+    tensor([0, 2]))");
+  def_writer(m, "masked_scatter", "masked_scatter_", &masked_scatter, "mask"_a, "source"_a,
+             "The elements of source, in order, where the mask is true.");
+  def_writer(m, "put", "put_", &put, "index"_a, "source"_a, "accumulate"_a = false,
+             R"(Writes source to places of the flattened tensor.
 
-  def_op(
-      m, "index_put",
-      [](const Tensor& x, nb::handle indices, const Tensor& values, bool accumulate) {
-        return index_put(x, indices_from("index_put", indices), values, accumulate);
-      },
-      "indices"_a, "values"_a, "accumulate"_a = false,
-      "``x[indices] = values`` on a copy; adds where accumulate.");
+Example:
+    >>> facula.zeros(2, 2).put(facula.tensor([3]), facula.tensor([1.]))
+    tensor([[0., 0.],
+            [0., 1.]]))");
+
+  def_op(m, "index_put", &index_put_at, "indices"_a, "values"_a, "accumulate"_a = false,
+         R"(``x[indices] = values`` on a copy; adds where accumulate.
+
+Example:
+    >>> facula.zeros(3).index_put((facula.tensor([1]),), facula.tensor(5.))
+    tensor([0., 5., 0.]))");
   m.def(
       "index_put_",
       [](Tensor x, nb::handle indices, const Tensor& values, bool accumulate) {
@@ -416,7 +464,8 @@ Example:
   m.def(
       "masked_select",
       [](const Tensor& x, const Tensor& mask, const Out& out) {
-        return into_out("masked_select", masked_select(x, mask), out.value_or(Tensor()));
+        Tensor result = check_apart("masked_select", masked_select(x, mask), out, {x, mask});
+        return into_out("masked_select", result, out.value_or(Tensor()));
       },
       "input"_a, "mask"_a, nb::kw_only(), "out"_a.none() = nb::none(),
       R"(The elements where the mask is true, as a 1-d tensor.
@@ -428,24 +477,27 @@ Example:
   m.def(
       "take",
       [](const Tensor& x, const Tensor& index, const Out& out) {
-        return into_out("take", take(x, index), out.value_or(Tensor()));
+        return store("take", x, out, [&] {
+          return check_apart("take", take(x, index), out, {x, index});
+        });
       },
       "input"_a, "index"_a, nb::kw_only(), "out"_a.none() = nb::none(),
       "Elements of the flattened tensor.");
   def_method("take", &take, "index"_a);
-  auto take_along = [](const Tensor& x, const Tensor& indices, std::optional<int64_t> dim) {
-    return dim ? take_along_dim(x, indices, *dim)
-               : take_along_dim(reshape(x, {-1}), reshape(indices, {-1}), 0);
-  };
   m.def(
       "take_along_dim",
-      [take_along](const Tensor& x, const Tensor& indices, std::optional<int64_t> dim,
-                   const Out& out) {
-        return into_out("take_along_dim", take_along(x, indices, dim), out.value_or(Tensor()));
+      [](const Tensor& x, const Tensor& indices, std::optional<int64_t> dim, const Out& out) {
+        return store("take_along_dim", x, out, [&] { return take_along_dim(x, indices, dim); });
       },
       "input"_a, "indices"_a, "dim"_a.none() = nb::none(), nb::kw_only(),
-      "out"_a.none() = nb::none(), "As gather, with broadcasting.");
-  def_method("take_along_dim", take_along, "indices"_a, "dim"_a.none() = nb::none());
+      "out"_a.none() = nb::none(),
+      R"(As gather, with broadcasting; the flattened tensor without dim.
+
+Example:
+    >>> facula.take_along_dim(facula.tensor([[1, 2], [3, 4]]), facula.tensor([[1]]), 1)
+    tensor([[2],
+            [4]]))");
+  def_method("take_along_dim", &take_along_dim, "indices"_a, "dim"_a.none() = nb::none());
   m.def(
       "nonzero",
       [](const Tensor& x, const Out& out, bool as_tuple) -> nb::object {

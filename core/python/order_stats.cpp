@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/pair.h>
 
+#include "python/out.h"
 #include "python/reduce_args.h"
 
 namespace facula {
@@ -95,7 +96,11 @@ Example:
   m.def(
       "kthvalue",
       [](const Tensor& x, int64_t k, int64_t dim, bool keepdim, const OutPair& out) {
-        return pair_result("kthvalue", x, out, [&] { return kthvalue(x, k, dim, keepdim); });
+        return pair_result("kthvalue", x, out, [&] {
+          ValuesAndIndices result = kthvalue(x, k, dim, keepdim);
+          if (out) check_apart("kthvalue", result.first, out->first, {x});
+          return result;
+        });
       },
       "input"_a, "k"_a, "dim"_a = -1, "keepdim"_a = false, nb::kw_only(),
       "out"_a.none() = nb::none(), kth_doc);

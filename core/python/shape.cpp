@@ -4,23 +4,32 @@
 #include "ops/inplace.h"
 #include "ops/ops.h"
 #include "python/bind.h"
+#include "python/out.h"
 
 namespace facula {
 
 namespace {
 
-using Out = std::optional<Tensor>;
-
 nb::object as_tuple(const TensorList& tensors) { return nb::steal(to_python_tuple(tensors)); }
 
-nb::object split_by(const Tensor& x, nb::handle size, int64_t dim) {
+// Calls f with one size for all pieces, or with a size for each.
+template <class F>
+nb::object split_by(nb::handle size, F&& f) {
   int64_t one;
   Dims sizes;
-  if (index_from_object(size.ptr(), one)) return as_tuple(split(x, one, dim));
+  if (index_from_object(size.ptr(), one)) return as_tuple(f(one));
   check_type(dims_from_object(size.ptr(), sizes),
              "split: expected an int or a sequence of ints as split_size_or_sections, got ",
              nb::repr(size).c_str(), ".");
-  return as_tuple(split(x, sizes, dim));
+  return as_tuple(f(sizes));
+}
+
+nb::object split_any(const Tensor& x, nb::handle size, int64_t dim) {
+  return split_by(size, [&](const auto& s) { return split(x, s, dim); });
+}
+
+nb::object unsafe_split_any(const Tensor& x, nb::handle size, int64_t dim) {
+  return split_by(size, [&](const auto& s) { return unsafe_split(x, s, dim); });
 }
 
 // The arguments of cat and stack: a tuple or list of tensors.
@@ -34,6 +43,15 @@ TensorList tensors_from(const char* op, nb::handle object) {
     tensors.push_back(as_tensor(item.ptr()));
   }
   return tensors;
+}
+
+Tensor joined_into(const char* op, const TensorList& tensors, const Tensor& result,
+                   const Out& out) {
+  if (!out) return result;
+  for (const Tensor& x : tensors) check_apart(op, result, out, {x});
+  check_type(can_cast(result.dtype(), out->dtype()), op, ": the result, ", result,
+             ", can't be cast to the dtype of out, ", out->dtype(), ".");
+  return into_out(op, result, *out);
 }
 
 }  // namespace
@@ -68,7 +86,7 @@ Example:
             [2, 3],
             [3, 4]]))");
   auto split_tensor = [](const Tensor& x, nb::handle sizes, int64_t dim) {
-    return told_as("split", [&] { return split_by(x, sizes, dim); });
+    return told_as("split", [&] { return split_any(x, sizes, dim); });
   };
   m.def("split", split_tensor, "tensor"_a, "split_size_or_sections"_a, "dim"_a = 0,
         R"(Views of pieces along a dimension: all of one size, or of the sizes given.
@@ -77,6 +95,30 @@ Example:
     >>> [p.tolist() for p in facula.tensor([1, 2, 3]).split(2)]
     [[1, 2], [3]])");
   def_method("split", split_tensor, "split_size"_a, "dim"_a = 0);
+  m.def("unsafe_split", &unsafe_split_any, "tensor"_a, "split_size_or_sections"_a, "dim"_a = 0,
+        R"(As split, but each piece may be written to in place while gradients are recorded.
+
+The pieces share memory, and backward does not see such writes: use one piece or the input, not both.
+
+Example:
+    >>> facula.unsafe_split(facula.tensor([1, 2, 3]), 2)
+    (tensor([1, 2]), tensor([3])))");
+  def_method("unsafe_split", &unsafe_split_any, "split_size"_a, "dim"_a = 0);
+  def_op(
+      m, "unsafe_split_with_sizes",
+      [](const Tensor& x, const Dims& sizes, int64_t dim) {
+        return as_tuple(unsafe_split(x, sizes, dim));
+      },
+      "split_sizes"_a, "dim"_a = 0, "As unsafe_split, with a size for each piece.");
+  def_op(
+      m, "unsafe_chunk",
+      [](const Tensor& x, int64_t n, int64_t dim) { return as_tuple(unsafe_chunk(x, n, dim)); },
+      "chunks"_a, "dim"_a = 0,
+      R"(As chunk, but each piece may be written to in place; see unsafe_split.
+
+Example:
+    >>> facula.unsafe_chunk(facula.tensor([1, 2, 3]), 2)
+    (tensor([1, 2]), tensor([3])))");
   def_op(
       m, "split_with_sizes",
       [](const Tensor& x, const Dims& sizes, int64_t dim) {
@@ -93,28 +135,6 @@ Example:
     >>> [p.tolist() for p in facula.tensor([1, 2, 3]).chunk(2)]
     [[1, 2], [3]])");
   def_op(
-      m, "unsafe_split",
-      [](const Tensor& x, int64_t size, int64_t dim) {
-        return as_tuple(unsafe_split(x, size, dim));
-      },
-      "split_size"_a, "dim"_a = 0,
-      R"(As split, but each piece may be written to in place while gradients are recorded.
-
-The pieces share memory, and backward does not see such writes: use one piece or the input, not both.
-
-Example:
-    >>> [p.tolist() for p in facula.unsafe_split(facula.tensor([1, 2, 3]), 2)]
-    [[1, 2], [3]])");
-  def_op(
-      m, "unsafe_chunk",
-      [](const Tensor& x, int64_t n, int64_t dim) { return as_tuple(unsafe_chunk(x, n, dim)); },
-      "chunks"_a, "dim"_a = 0,
-      R"(As chunk, but each piece may be written to in place; see unsafe_split.
-
-Example:
-    >>> [p.tolist() for p in facula.unsafe_chunk(facula.tensor([1, 2, 3]), 2)]
-    [[1, 2], [3]])");
-  def_op(
       m, "unbind", [](const Tensor& x, int64_t dim) { return as_tuple(unbind(x, dim)); },
       "dim"_a = 0, R"(Views of all slices along a dimension, which is dropped.
 
@@ -125,7 +145,8 @@ Example:
     m.def(
         name,
         [](nb::handle tensors, int64_t dim, const Out& out) {
-          return into_out("cat", cat(tensors_from("cat", tensors), dim), out.value_or(Tensor()));
+          TensorList parts = tensors_from("cat", tensors);
+          return joined_into("cat", parts, cat(parts, dim), out);
         },
         "tensors"_a, "dim"_a = 0, nb::kw_only(), "out"_a.none() = nb::none(),
         R"(The tensors one after the other along a dimension.
@@ -136,8 +157,8 @@ Example:
   m.def(
       "stack",
       [](nb::handle tensors, int64_t dim, const Out& out) {
-        return into_out("stack", stack(tensors_from("stack", tensors), dim),
-                        out.value_or(Tensor()));
+        TensorList parts = tensors_from("stack", tensors);
+        return joined_into("stack", parts, stack(parts, dim), out);
       },
       "tensors"_a, "dim"_a = 0, nb::kw_only(), "out"_a.none() = nb::none(),
       R"(The tensors, all of one shape, along a new dimension.
@@ -235,6 +256,54 @@ Example:
     tensor([[1, 0],
             [0, 2]]))");
   def_method("diag", &diag, "diagonal"_a = 0);
+  def_op(m, "diagonal_scatter", &diagonal_scatter, "src"_a, "offset"_a = 0, "dim1"_a = 0,
+         "dim2"_a = 1, R"(A copy with ``src`` as its diagonal.
+
+Example:
+    >>> facula.zeros(2, 2).diagonal_scatter(facula.tensor([1., 2.]))
+    tensor([[1., 0.],
+            [0., 2.]]))");
+  def_op(m, "select_scatter", &select_scatter, "src"_a, "dim"_a, "index"_a,
+         R"(A copy with ``src`` in place of the slice at ``index``.
+
+Example:
+    >>> facula.zeros(2, 2).select_scatter(facula.ones(2), 0, 1)
+    tensor([[0., 0.],
+            [1., 1.]]))");
+  auto slice_scatter_by = [](const Tensor& x, const Tensor& src, int64_t dim,
+                             std::optional<int64_t> start, std::optional<int64_t> end,
+                             int64_t step) {
+    return slice_scatter(x, src, dim, start.value_or(0), end.value_or(INT64_MAX), step);
+  };
+  m.def(
+      "slice_scatter",
+      [slice_scatter_by](const Tensor& x, const Tensor& src, int64_t dim,
+                         std::optional<int64_t> start, std::optional<int64_t> end, int64_t step,
+                         const Out& out) {
+        return into_out("slice_scatter", slice_scatter_by(x, src, dim, start, end, step),
+                        out.value_or(Tensor()));
+      },
+      "input"_a, "src"_a, "dim"_a = 0, "start"_a.none() = nb::none(), "end"_a.none() = nb::none(),
+      "step"_a = 1, nb::kw_only(), "out"_a.none() = nb::none(),
+      R"(A copy with ``src`` in place of the slices from ``start`` to ``end``.
+
+Example:
+    >>> facula.zeros(4).slice_scatter(facula.ones(2), start=1, end=3)
+    tensor([0., 1., 1., 0.]))");
+  def_method("slice_scatter", slice_scatter_by, "src"_a, "dim"_a = 0, "start"_a.none() = nb::none(),
+             "end"_a.none() = nb::none(), "step"_a = 1);
+  def_op(
+      m, "as_strided_scatter",
+      [](const Tensor& x, const Tensor& src, const Dims& size, const Dims& stride,
+         std::optional<int64_t> offset) {
+        return as_strided_scatter(x, src, size, stride, offset.value_or(x.offset()));
+      },
+      "src"_a, "size"_a, "stride"_a, "storage_offset"_a.none() = nb::none(),
+      R"(A copy with ``src`` in place of the view that as_strided gives.
+
+Example:
+    >>> facula.zeros(4).as_strided_scatter(facula.ones(2), (2,), (2,))
+    tensor([1., 0., 1., 0.]))");
 }
 
 }  // namespace facula

@@ -40,6 +40,12 @@ nb::object unique_consecutive_from_python(const Tensor& x, bool inverse, bool co
   return chosen(dim ? unique_rows(x, *dim, true) : unique_consecutive(x), inverse, counts);
 }
 
+// PyTorch's form with `stable` is another function, with another name for its derivative.
+std::tuple<Tensor, Tensor> sort_by(const Tensor& x, int64_t dim, bool descending,
+                                   std::optional<bool> stable) {
+  return sort(x, dim, descending, stable ? "SortBackward1" : "SortBackward0");
+}
+
 Tensor argsort(const Tensor& x, int64_t dim, bool descending, bool) {
   return std::get<1>(sort(x, dim, descending));
 }
@@ -49,11 +55,10 @@ Tensor argsort(const Tensor& x, int64_t dim, bool descending, bool) {
 void bind_sort(nb::module_& m) {
   m.def(
       "sort",
-      [](const Tensor& x, int64_t dim, bool descending, bool, const OutPair& out) {
-        return pair("sort", sort(x, dim, descending), out);
-      },
-      "input"_a, "dim"_a = -1, "descending"_a = false, "stable"_a = false, nb::kw_only(),
-      "out"_a.none() = nb::none(),
+      [](const Tensor& x, int64_t dim, bool descending, std::optional<bool> stable,
+         const OutPair& out) { return pair("sort", sort_by(x, dim, descending, stable), out); },
+      "input"_a, "dim"_a = -1, "descending"_a = false, "stable"_a.none() = nb::none(),
+      nb::kw_only(), "out"_a.none() = nb::none(),
       R"(The values in order along a dimension, and where each came from. The order of equal values is kept; NaN is the largest.
 
 Example:
@@ -61,17 +66,17 @@ Example:
     tensor([1, 2, 3]))");
   m.def(
       "sort",
-      [](const Tensor& x, bool, int64_t dim, bool descending, const OutPair& out) {
-        return pair("sort", sort(x, dim, descending), out);
+      [](const Tensor& x, bool stable, int64_t dim, bool descending, const OutPair& out) {
+        return pair("sort", sort_by(x, dim, descending, stable), out);
       },
       "input"_a, nb::kw_only(), "stable"_a, "dim"_a = -1, "descending"_a = false,
       "out"_a.none() = nb::none());
   def_method(
       "sort",
-      [](const Tensor& x, int64_t dim, bool descending, bool) {
-        return pair("sort", sort(x, dim, descending), {});
+      [](const Tensor& x, int64_t dim, bool descending, std::optional<bool> stable) {
+        return pair("sort", sort_by(x, dim, descending, stable), {});
       },
-      "dim"_a = -1, "descending"_a = false, "stable"_a = false);
+      "dim"_a = -1, "descending"_a = false, "stable"_a.none() = nb::none());
   def_op(m, "argsort", &argsort, "dim"_a = -1, "descending"_a = false, "stable"_a = false,
          R"(The indices that sort a dimension.
 

@@ -68,6 +68,7 @@ from facula._ops.shapes import (
     swapdims,
     tensor_split,
     unflatten,
+    unravel_index,
     vsplit,
     vstack,
 )
@@ -135,6 +136,7 @@ __all__ = [
     "tril_indices",
     "triu_indices",
     "unflatten",
+    "unravel_index",
     "vander",
     "vdot",
     "vsplit",

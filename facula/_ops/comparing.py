@@ -82,7 +82,12 @@ def allclose(
 
 
 def isin(
-    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
+    elements: Any,
+    test_elements: Any,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
+    out: Tensor | None = None,
 ) -> Tensor:
     """Whether each element is among ``test_elements``.
 
@@ -91,6 +96,7 @@ def isin(
         test_elements: a tensor or a number; at most one of the two is a number.
         assume_unique: accepted for compatibility; a promise that makes nothing faster here.
         invert: give the opposite.
+        out: where to put the result, of dtype bool.
 
     Example:
         >>> facula.isin(facula.tensor([1, 2, 3]), facula.tensor([2, 5]))
@@ -102,9 +108,12 @@ def isin(
         elements = _core.tensor(elements, device=test_elements.device)
     if not isinstance(test_elements, Tensor):
         test_elements = _core.tensor(test_elements, device=elements.device)
+    for given in (elements, test_elements):
+        if given.dtype == _core.bool or given.is_complex():
+            raise RuntimeError(f"isin: expected real numbers, got {given.dtype}.")
+    if out is not None and out.dtype != _core.bool:
+        raise RuntimeError(f"isin: expected out of dtype bool, got {out.dtype}.")
     dtype = _core.promote_types(elements.dtype, test_elements.dtype)
-    if dtype == _core.bool:
-        raise RuntimeError("isin: expected numbers, got bool.")
     values, tests = elements.detach().to(dtype), test_elements.detach().to(dtype).reshape(-1)
     if tests.is_floating_point():
         # NaN equals nothing, and has no place in an order.
@@ -115,7 +124,7 @@ def isin(
         ordered = tests.sort()[0]
         place = _binary_search(ordered, values.reshape(-1), is_right=False)
         found = ordered[place.clamp_max(tests.numel() - 1)].reshape(values.shape) == values
-    return ~found if invert else found
+    return into("isin", out, ~found if invert else found)
 
 
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
@@ -182,7 +191,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         >>> facula.bincount(facula.tensor([0, 1, 1, 3]))
         tensor([1, 2, 0, 1])
     """
-    if input.is_floating_point() or input.is_complex():
+    if input.is_floating_point() or input.is_complex() or input.dtype == _core.bool:
         raise NotImplementedError(f"bincount: expected integers, got {input.dtype}.")
     if input.dim() != 1:
         raise RuntimeError(f"bincount: expected a vector, got shape {tuple(input.shape)}.")
@@ -235,6 +244,8 @@ def histc(
         >>> facula.histc(facula.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
         tensor([0., 2., 1., 0.])
     """
+    if out is not None and out.dtype != input.dtype:
+        raise RuntimeError(f"histc: expected out of dtype {input.dtype}, got {out.dtype}.")
     if not input.is_floating_point():
         raise NotImplementedError(f"histc: expected a floating-point input, got {input.dtype}.")
     if bins <= 0:
@@ -279,8 +290,12 @@ def histogram(
         >>> facula.histogram(facula.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 4.0)).hist
         tensor([2., 1.])
     """
-    if not input.is_floating_point():
-        raise NotImplementedError(f"histogram: expected a floating-point input, got {input.dtype}.")
+    if out is not None and not (isinstance(out, (tuple, list)) and len(out) == 2):
+        raise TypeError("histogram: expected out as a pair of tensors, for counts and edges.")
+    if input.dtype not in (_core.float32, _core.float64):
+        raise NotImplementedError(
+            f"histogram: expected an input of float32 or float64, got {input.dtype}."
+        )
     if weight is not None and weight.shape != input.shape:
         raise RuntimeError(
             f"histogram: expected weight of shape {tuple(input.shape)}, got {tuple(weight.shape)}."
@@ -354,6 +369,9 @@ def searchsorted(
         raise RuntimeError(f"searchsorted: expected side 'left' or 'right', got {side!r}.")
     if right and side == "left":
         raise RuntimeError("searchsorted: right=True and side='left' contradict each other.")
+    result_dtype = _core.int32 if out_int32 else _core.int64
+    if out is not None and out.dtype != result_dtype:
+        raise RuntimeError(f"searchsorted: expected out of {result_dtype}, got {out.dtype}.")
     ordered = sorted_sequence.detach()
     if not isinstance(input, Tensor):
         if ordered.dim() != 1:
@@ -361,11 +379,14 @@ def searchsorted(
         input = _core.tensor(input, dtype=ordered.dtype, device=ordered.device)
     values = input.detach()
     _check_search(ordered, values, sorter)
+    for given in (ordered, values):
+        if values.numel() and (given.dtype == _core.bool or given.is_complex()):
+            raise NotImplementedError(f"searchsorted: expected real numbers, got {given.dtype}.")
     if sorter is not None:
         ordered = ordered.gather(-1, sorter)
     flat = values.reshape(-1) if ordered.dim() == 1 else values
     result = _binary_search(ordered, flat, right or side == "right").reshape(values.shape)
-    return into("searchsorted", out, result.to(_core.int32) if out_int32 else result)
+    return into("searchsorted", out, result.to(result_dtype))
 
 
 def _check_search(ordered: Tensor, values: Tensor, sorter: Tensor | None) -> None:

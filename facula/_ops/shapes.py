@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from facula import _core
 from facula._core import Tensor
-from facula._ops._out import into
 from facula._ops.comparing import bucketize
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "swapdims",
     "tensor_split",
     "unflatten",
+    "unravel_index",
     "vsplit",
     "vstack",
 ]
@@ -138,7 +139,7 @@ def atleast_3d(*tensors: Any) -> Any:
 def _joined(name: str, tensors: Sequence[Tensor], dim: int, out: Tensor | None) -> Tensor:
     if len(tensors) == 0:
         raise RuntimeError(f"{name}: expected at least one tensor.")
-    return into(name, out, _core.cat(tuple(tensors), dim))
+    return _core.cat(tuple(tensors), dim, out=out)
 
 
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
@@ -426,12 +427,27 @@ def repeat_interleave(
         return _repeated_indices(input, input.numel(), output_size)
     if dim is None:
         input, dim = input.reshape(-1), 0
+    if isinstance(repeats, int):
+        return _repeated_evenly(input, repeats, dim, output_size)
     return input.index_select(dim, _repeated_indices(repeats, input.size(dim), output_size))
 
 
-def _repeated_indices(repeats: Tensor | int, n: int, output_size: int | None) -> Tensor:
+def _repeated_evenly(input: Tensor, repeats: int, dim: int, output_size: int | None) -> Tensor:
+    if repeats < 0:
+        raise RuntimeError(f"repeat_interleave: repeats must be non-negative, got {repeats}.")
+    total = input.size(dim) * repeats
+    if output_size is not None and output_size != total:
+        raise RuntimeError(
+            f"repeat_interleave: output_size is {output_size}, but the result has {total} entries."
+        )
+    dim %= input.dim()
+    copies = [*input.shape[: dim + 1], repeats, *input.shape[dim + 1 :]]
+    spread = input.unsqueeze(dim + 1).expand(copies)
+    return spread.clone(memory_format=_core.contiguous_format).flatten(dim, dim + 1)
+
+
+def _repeated_indices(counts: Tensor, n: int, output_size: int | None) -> Tensor:
     name = "repeat_interleave"
-    counts = repeats if isinstance(repeats, Tensor) else _core.tensor([repeats])
     if counts.dim() > 1 or counts.dtype not in (_core.int64, _core.int32):
         raise RuntimeError(
             f"{name}: expected repeats to be a 0-d or 1-d tensor of int64 or int32, got "
@@ -449,3 +465,34 @@ def _repeated_indices(repeats: Tensor | int, n: int, output_size: int | None) ->
         raise RuntimeError(f"{name}: output_size is {output_size}, but repeats add up to {total}.")
     # Entry i owns the places before the running total of the counts.
     return bucketize(_core.arange(total), counts.cumsum(0), right=True)
+
+
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """Coordinates in a shape of places in the flattened tensor.
+
+    Args:
+        indices: integers; those outside the shape count around it.
+        shape: an int or a sequence of ints.
+
+    Returns:
+        one tensor, shaped as ``indices``, for each dimension.
+
+    Example:
+        >>> facula.unravel_index(facula.tensor([5, 7]), (3, 4))
+        (tensor([1, 1]), tensor([1, 3]))
+    """
+    if indices.is_floating_point() or indices.is_complex() or indices.dtype == _core.bool:
+        raise TypeError(f"unravel_index: expected integer indices, got {indices.dtype}.")
+    if not isinstance(shape, (int, tuple, list)):
+        raise TypeError(f"unravel_index: expected an int or ints as shape, got {type(shape)}.")
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"unravel_index: sizes must not be negative, got {sizes}.")
+    if not sizes:
+        return ()
+    if 0 in sizes and indices.numel() > 0:
+        raise RuntimeError(f"unravel_index: the shape {sizes} has no places.")
+    steps = [math.prod(sizes[i + 1 :]) or 1 for i in range(len(sizes))]
+    # One tensor of all coordinates of a point together, seen by dimension.
+    points = indices.to(_core.int64).unsqueeze(-1).div(_core.tensor(steps), rounding_mode="floor")
+    return points.remainder(_core.tensor(sizes).clamp_min(1)).unbind(-1)

@@ -25,8 +25,9 @@ DTYPES: dict[str, torch.dtype] = {
 _NUMPY = {name: np.dtype("int16" if name == "bfloat16" else name) for name in DTYPES}
 
 
-# Of each storage, by its address in PyTorch: the dtype of the first tensor seen on it, its memory.
-Buffers = dict[int, tuple[str, np.ndarray]]
+# Of each storage, by its address in PyTorch: the dtype of the first tensor seen on it, its memory,
+# and a tensor of the framework on it.
+Buffers = dict[int, tuple[str, np.ndarray, Any]]
 
 
 def dtype_name(dtype: Any) -> str:
@@ -65,19 +66,24 @@ def _convert_tensor(lib: Any, t: torch.Tensor, buffers: Buffers) -> Any:
     base = t.detach().resolve_conj().resolve_neg()
     storage = base.untyped_storage()
     key = storage.data_ptr() or id(t)
-    if key not in buffers:
+    geometry = tuple(base.shape), base.stride(), base.storage_offset()
+    if key in buffers and dtype_name(buffers[key][2].dtype) == name:
+        out = buffers[key][2].as_strided(*geometry)
+        return out.requires_grad_() if t.requires_grad else out
+    if key in buffers:
+        array = buffers[key][1].view(_NUMPY[name])
+    else:
         flat = torch.empty(0, dtype=torch.uint8).set_(storage).numpy().copy()
-        buffers[key] = name, flat[: flat.nbytes // t.itemsize * t.itemsize].view(_NUMPY[name])
-    array = buffers[key][1].view(_NUMPY[name])
-    if array.size == 0 and base.is_contiguous():
-        made = lib.empty(tuple(base.shape), dtype=getattr(lib, name))  # which out= may resize
-        return made.requires_grad_() if t.requires_grad else made
+        array = flat[: flat.nbytes // t.itemsize * t.itemsize].view(_NUMPY[name])
     whole = base.is_contiguous() and base.storage_offset() == 0 and array.size == base.numel()
-    out = lib.from_numpy(array.reshape(tuple(base.shape)) if whole else array)
-    if name == "bfloat16":
-        out = out.view(lib.bfloat16)
+    if array.size == 0 and base.is_contiguous():
+        out = lib.empty(tuple(base.shape), dtype=getattr(lib, name))  # which out= may resize
+    else:
+        out = lib.from_numpy(array.reshape(tuple(base.shape)) if whole else array)
+        out = out.view(lib.bfloat16) if name == "bfloat16" else out
+    buffers.setdefault(key, (name, array, out.detach()))
     if not whole:
-        out = out.as_strided(tuple(base.shape), base.stride(), base.storage_offset())
+        out = out.as_strided(*geometry)
     return out.requires_grad_() if t.requires_grad else out
 
 

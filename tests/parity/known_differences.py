@@ -122,7 +122,14 @@ KNOWN: list[Known] = [
     *_each("conj H mH", "sharing", "", _CONJUGATE),
     *_each("conj H mH", "strides", "", _CONJUGATE),
     Known("mm", ALL, "exception", "got no exception | out wider dtype", _OUT_POLICY, True),
-    Known("take", ALL, "exception", "got no exception | out integer dtype", _OUT_POLICY, True),
+    Known(
+        "masked_select",
+        ALL,
+        "exception",
+        "got no exception | out integer dtype",
+        _OUT_POLICY,
+        True,
+    ),
     Known("cumsum", ALL, "refused", "out integer dtype", _OUT_POLICY, True),
     *_each(
         "acosh asinh atanh arccosh arcsinh arctanh",
@@ -151,7 +158,7 @@ KNOWN: list[Known] = [
     ),
     *_each(
         "diag quantile nanquantile diff softmax softmax.with_dtype log_softmax "
-        "log_softmax.with_dtype inner tensordot conj_physical",
+        "log_softmax.with_dtype inner tensordot conj_physical slice_scatter",
         "refused",
         "differentiation",
         "out= with a gradient wanted is refused by every operation; PyTorch accepts it in those "
@@ -162,6 +169,81 @@ KNOWN: list[Known] = [
     *_each("argsort", "value", "(8000,)", _TIES),
     *_each("mode", "grad", "(3000,)", _TIES),
     *_each("sort msort", "grad", "(8000,)", _TIES),
+    *_each("topk", "value", "result[1]: ", _TIES),
+    *_each(
+        "index_fill",
+        "exception",
+        "Index to scalar can have only 1 value, got 0",
+        "The gradient of a value that was written nowhere is zero, also for a 0-d tensor.",
+    ),
+    *_each("topk", "memory", "hold", _TIES),
+    *_each(
+        "select_scatter slice_scatter",
+        "exception",
+        "does not support automatic differentiation for outputs with complex dtype",
+        "PyTorch leaves the derivative out for complex numbers, where it is the same.",
+    ),
+    *_each(
+        "as_strided_scatter",
+        "grad",
+        "first gradient 0",
+        "PyTorch's gradient of the input is that of the elements which src replaced; here it is "
+        "that of the others.",
+    ),
+    *_each("as_strided_scatter", "gradgrad", "second gradient", "Follows from its gradient."),
+    *_each(
+        "as_strided_scatter",
+        "refused",
+        "expected a storage offset of at least 0",
+        "The view lies before the input in memory; PyTorch's gradient reads another part.",
+    ),
+    *_each(
+        "scatter_reduce.sum scatter_reduce.mean scatter_reduce.prod scatter_reduce.amax "
+        "scatter_reduce.amin index_reduce.prod",
+        "refused",
+        "has no derivative for complex numbers",
+        "PyTorch refuses the derivative for complex numbers, but for the form in place, where "
+        "that of the product lacks a conjugate.",
+    ),
+    *_each(
+        "scatter_reduce.mean scatter_reduce.amax scatter_reduce.amin",
+        "memory",
+        "inplace",
+        "PyTorch has begun to write when it finds that the dtype is not supported.",
+    ),
+    *_each(
+        "scatter_reduce.amax scatter_reduce.amin",
+        "grad",
+        "include_self=False",
+        "An element that is not included takes no share of the gradient here, also where it "
+        "happens to equal the result.",
+    ),
+    *_each(
+        "index_reduce.mean index_reduce.prod index_reduce.amax index_reduce.amin",
+        "exception",
+        '"index_func_" not implemented',
+        "PyTorch has bool and complex numbers for two dimensions or more; here for all.",
+    ),
+    *_each(
+        "index_reduce.mean index_reduce.prod index_reduce.amax index_reduce.amin",
+        "exception",
+        '"index_reduce_func_exclude_input_init" not implemented',
+        "PyTorch has bool and complex numbers with include_self only.",
+    ),
+    Known(
+        "histc",
+        ("uint8",),
+        "exception",
+        "value cannot be converted to type uint8_t without overflow",
+        "Integers are refused as such; PyTorch trips over the empty range first.",
+    ),
+    Known(
+        "histogram",
+        ("float16", "bfloat16"),
+        "refused",
+        "expected an input of float32 or float64",
+        "PyTorch refuses these dtypes only where there are elements.",
+    ),
     *_each(
         "baddbmm mv addmv addbmm cross",
         "exception",

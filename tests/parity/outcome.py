@@ -73,7 +73,7 @@ def execute(lib: Any, call: Callable[..., Any], inputs: tuple[Any, ...], grad: i
     o.inputs = flatten(args)
     leaves = [t for t in o.inputs if t.requires_grad]
     o.result, o.error = outcome_of(lambda: call(*args))
-    o.buffers = list(buffers.values())
+    o.buffers = [(name, memory) for name, memory, _ in buffers.values()]
     if o.error is not None:
         return o
     o.tensors = flatten(o.result)

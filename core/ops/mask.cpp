@@ -1,0 +1,133 @@
+// Choosing elements by a mask, and masks as positions.
+#include "autograd/node.h"
+#include "cpu/index.h"
+#include "ops/ops.h"
+
+namespace facula {
+
+namespace {
+
+void check_mask(const char* op, const Tensor& mask) {
+  check(mask.dtype() == DType::Bool, op, ": expected a mask of dtype bool, got ", mask,
+        ". Convert it with mask.bool().");
+}
+
+}  // namespace
+
+Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value) {
+  check_mask("masked_fill", mask);
+  check(value.dim() == 0,
+        "masked_fill: masked_fill only supports a 0-dimensional value tensor, but got tensor with ",
+        value.dim(), " dimension(s).");
+  check(can_cast(value.dtype(), x.dtype()) || value->is_wrapped_number,
+        "masked_fill: value of type ", value.dtype(), " cannot be converted to ", x.dtype(),
+        " without overflow.");
+  check(is_complex(x.dtype()) || !is_complex(value.dtype()),
+        "masked_fill: a complex value cannot fill ", x, ".");
+  broadcast_shapes("masked_fill", x.sizes(), mask.sizes());
+  Tensor y;
+  {
+    NoGradGuard guard;
+    y = contiguous(where(mask, to_dtype(value, x.dtype()), x));
+  }
+  return record(value->is_wrapped_number ? "MaskedFillBackward0" : "MaskedFillBackward1", y,
+                {x, value}, [mask = save(mask)](const Tensor& g, Needs need) -> TensorList {
+                  Tensor m = mask;
+                  Tensor zero = zeros({}, g.dtype(), g.device());
+                  return {need[0] ? where(m, zero, g) : Tensor(),
+                          need[1] ? sum(where(m, g, zero)) : Tensor()};
+                });
+}
+
+Tensor masked_select(const Tensor& x, const Tensor& mask) {
+  check_mask("masked_select", mask);
+  Dims shape = broadcast_shapes("masked_select", x.sizes(), mask.sizes());
+  Tensor m = expand(mask, shape), in = expand(x, shape);
+  Tensor y;
+  {
+    NoGradGuard guard;
+    y = shape.empty() ? index(unsqueeze(in, 0), {unsqueeze(m, 0)}) : index(in, {m});
+  }
+  return record("MaskedSelectBackward0", y, {x},
+                [shape, sizes = x.sizes(), mask = save(mask)](const Tensor& g) {
+                  return sum_to_size(masked_scatter(zeros(shape, g.dtype(), g.device()), mask, g),
+                                     sizes);
+                });
+}
+
+Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source) {
+  check_mask("masked_scatter", mask);
+  check(x.dtype() == source.dtype(),
+        "masked_scatter: expected self and source to have same dtypes but got ", x, " and ", source,
+        ".");
+  Dims shape = broadcast_shapes("masked_scatter", x.sizes(), mask.sizes());
+  Tensor y = empty(shape, x.dtype(), x.device());
+  copy_into(y, x);
+  {
+    NoGradGuard guard;
+    Tensor positions = nonzero(reshape(expand(mask, shape), {-1}));
+    int64_t n = positions.size(0);
+    check(n <= source.numel(), "masked_scatter: expected at least ", n,
+          " elements in source, one for each true element of the mask, got ", source, ".");
+    Tensor flat = reshape(y, {-1});
+    index_put_(flat, {reshape(positions, {-1})}, narrow(reshape(source, {-1}), 0, 0, n));
+  }
+  return record(
+      "MaskedScatterBackward0", y, {x, source},
+      [shape, in = x.sizes(), sizes = source.sizes(), mask = save(mask)](const Tensor& g,
+                                                                         Needs need) -> TensorList {
+        Tensor m = mask, to_source;
+        if (need[1]) {
+          Tensor used = masked_select(g, m);
+          int64_t n = 1;
+          for (int64_t s : sizes) n *= s;
+          to_source = reshape(cat({used, zeros({n - used.numel()}, g.dtype(), g.device())}), sizes);
+        }
+        return {need[0] ? sum_to_size(where(m, zeros({}, g.dtype(), g.device()), g), in) : Tensor(),
+                to_source};
+      });
+}
+
+Tensor nonzero(const Tensor& x) {
+  check_cpu("nonzero", x);
+  NoGradGuard guard;
+  Tensor in = contiguous(x);
+  int64_t n = cpu::count_nonzero(in.dtype(), in.data(), in.numel());
+  Tensor flat = empty({n}, DType::Int64);
+  cpu::find_nonzero(in.dtype(), in.data(), in.numel(), flat.data_as<int64_t>());
+  // Column by column in memory, as PyTorch stores it.
+  Tensor y = empty_strided({n, x.dim()}, {1, std::max<int64_t>(n, 1)}, DType::Int64);
+  const int64_t* from = flat.data_as<int64_t>();
+  int64_t* to = y.data_as<int64_t>();
+  int64_t inner = 1;
+  for (int64_t d = x.dim() - 1; d >= 0; --d) {
+    for (int64_t i = 0; i < n; ++i) to[d * n + i] = from[i] / inner % x.size(d);
+    inner *= std::max<int64_t>(x.size(d), 1);
+  }
+  return y;
+}
+
+Tensor one_hot(const Tensor& x, int64_t num_classes) {
+  check(x.dtype() == DType::Int64, "one_hot: expected class indices of dtype int64, got ", x, ".");
+  check_cpu("one_hot", x);
+  check(x.numel() > 0 || num_classes > 0,
+        "one_hot: Can not infer total number of classes from empty tensor.");
+  NoGradGuard guard;
+  Tensor flat = contiguous(x);
+  int64_t largest = -1;
+  for (int64_t i = 0; i < flat.numel(); ++i) {
+    int64_t value = flat.data_as<int64_t>()[i];
+    check(value >= 0, "one_hot: Class values must be non-negative, got ", value, " at position ", i,
+          ".");
+    largest = std::max(largest, value);
+  }
+  if (num_classes == -1) num_classes = largest + 1;
+  check(num_classes >= 1, "one_hot: num_classes should be positive, got ", num_classes, ".");
+  check(largest < num_classes, "one_hot: Class values must be smaller than num_classes: there is ",
+        largest, ", but num_classes is ", num_classes, ".");
+  Dims shape = x.sizes();
+  shape.push_back(num_classes);
+  return scatter(zeros(shape, DType::Int64), -1, unsqueeze(x, -1), wrapped_number(1));
+}
+
+}  // namespace facula

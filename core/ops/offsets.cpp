@@ -1,0 +1,67 @@
+#include "ops/offsets.h"
+
+#include "autograd/node.h"
+#include "ops/elementwise.h"
+
+namespace facula {
+
+Tensor byte_offsets(const char* op, const Tensor& index, int64_t size, int64_t step,
+                    bool negative_allowed, ErrorKind kind) {
+  Tensor offsets = empty(index.sizes(), DType::Int64);
+  copy_into(offsets, index);
+  int64_t* at = offsets.data_as<int64_t>();
+  int64_t low = negative_allowed ? -size : 0;
+  for (int64_t i = 0; i < offsets.numel(); ++i) {
+    int64_t value = at[i];
+    if (value < low || value >= size)
+      fail(kind, op, ": index ", value, " (at position ", i,
+           ") is out of bounds for dimension with size ", size, ".");
+    at[i] = (value < 0 ? value + size : value) * step;
+  }
+  return offsets;
+}
+
+Tensor restrided(const Tensor& x, const Dims& sizes, const Dims& strides) {
+  Tensor y = alias(x);
+  set_geometry(y, sizes, strides, x.offset());
+  return y;
+}
+
+void read_at(const char* op, const Tensor& out, const Tensor& x, const Tensor& offsets) {
+  run_cpu(make_walk(op, out, {x, offsets}), cpu::read_at_loop(out.dtype()));
+}
+
+void write_at(const char* op, const Tensor& target, const Tensor& values, const Tensor& offsets,
+              WriteMode mode) {
+  check_not_implemented(
+      !is_complex(target.dtype()) || (mode != WriteMode::AMin && mode != WriteMode::AMax), op,
+      ": not defined for ", target, ".");
+  run_cpu_in_order(make_walk(op, target, {values, offsets}),
+                   cpu::write_at_loop(target.dtype(), mode));
+}
+
+Tensor copy_of(const Tensor& x, MemoryFormat format) {
+  NoGradGuard guard;
+  return clone(x, format);
+}
+
+void check_source(const char* op, const Tensor& x, int64_t dim, const Tensor& index,
+                  const Tensor& source, ErrorKind wrong_number) {
+  check(x.dtype() == source.dtype(), op, ": expected self and source of the same dtype, got ", x,
+        " and ", source, ".");
+  check(source.dim() == x.dim() || (x.dim() <= 1 && source.dim() <= 1), op,
+        ": expected a source with ", x.dim(), " dimensions, got ", source, ".");
+  check_index(index.dim() <= 1, op, ": index should have dimension 1 or 0, got ", index, ".");
+  if (source.dim() == 0) {
+    check_index(index.numel() == 1, op, ": expected one index for a 0-d source, got ", index, ".");
+    return;
+  }
+  if (source.size(dim) != index.numel())
+    fail(wrong_number, op, ": Number of indices (", index.numel(),
+         ") should be equal to source.size(dim) (", source.size(dim), ").");
+  for (int64_t d = 0; d < std::min(x.dim(), source.dim()); ++d)
+    check(d == dim || x.size(d) == source.size(d), op, ": source ", source.sizes(),
+          " does not match self ", x.sizes(), " at dimension ", d, ".");
+}
+
+}  // namespace facula

@@ -1,0 +1,42 @@
+// Reading and writing at offsets: what all operations that index by tensors are made of.
+//
+// Everything is one of two walks: read x at offsets, or write x at offsets. An operation only works
+// out where the offsets apply: the indexed dimensions of x get stride 0, and the offsets carry what
+// they would have added. All offsets are checked before the walk begins.
+#pragma once
+#include "cpu/index.h"
+#include "ops/copy.h"
+
+namespace facula {
+
+using cpu::WriteMode;
+
+// index * step in bytes, as int64 of the shape of `index`; every value is checked against the size.
+// PyTorch raises an IndexError for some operations and a RuntimeError for others.
+Tensor byte_offsets(const char* op, const Tensor& index, int64_t size, int64_t step,
+                    bool negative_allowed, ErrorKind kind = ErrorKind::Index);
+
+// x as seen by a walk of the given shape: no check of bounds, because the offsets decide where it
+// goes.
+Tensor restrided(const Tensor& x, const Dims& sizes, const Dims& strides);
+
+void read_at(const char* op, const Tensor& out, const Tensor& x, const Tensor& offsets);
+void write_at(const char* op, const Tensor& target, const Tensor& values, const Tensor& offsets,
+              WriteMode mode);
+
+// A 0-d tensor is indexed as if it had one dimension of size 1.
+inline Tensor at_least_1d(const Tensor& x) { return x.dim() == 0 ? restrided(x, {1}, {1}) : x; }
+
+inline Dims with_stride_zero(Dims strides, int64_t dim) {
+  strides[dim] = 0;
+  return strides;
+}
+
+// A copy to write to, without history.
+Tensor copy_of(const Tensor& x, MemoryFormat format);
+
+// Raises unless the slices of `source` along dim fit into x, one for each element of a 1-d index.
+void check_source(const char* op, const Tensor& x, int64_t dim, const Tensor& index,
+                  const Tensor& source, ErrorKind wrong_number = ErrorKind::Runtime);
+
+}  // namespace facula
