@@ -1,6 +1,8 @@
 #include "ops/elementwise.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <numeric>
 
 #include "base/parallel.h"
 #include "cuda/cuda.h"
@@ -12,6 +14,7 @@ namespace {
 // Enough elements to pay for waking another thread. Also the size of a piece, so results never
 // depend on the threads.
 constexpr int64_t kGrain = 32768;
+constexpr int64_t kTileSide = 64;
 
 // How the dimensions of operands lie in memory: dimension numbers from the fastest to the slowest.
 // Walks that read transposed inputs then go along memory, and results take the inputs' order.
@@ -254,11 +257,14 @@ void run_line(const Walk& walk, Loop loop, const void* params, int64_t begin, in
   loop(data, strides, end - begin, params);
 }
 
-void run_pieces(const Walk& walk, Loop loop, const void* params, int64_t grain) {
-  if (walk.numel == 0) return;
-  // Device memory must never be read here: an operation that forgot to ask stops with an error.
+// Device memory must never be read here: an operation that forgot to ask stops with an error.
+void check_on_cpu(const Walk& walk) {
   check_not_implemented(walk.device.is_cpu(), "this operation is not available on ", walk.device,
                         " yet. Move its tensors with .cpu() first.");
+}
+
+void run_pieces(const Walk& walk, Loop loop, const void* params, int64_t grain) {
+  if (walk.numel == 0) return;
   if (walk.n_dims == 1) {
     if (walk.numel <= grain) return run_line(walk, loop, params, 0, walk.numel);
     return parallel_for(walk.numel, grain, [&](int64_t begin, int64_t end) {
@@ -271,13 +277,61 @@ void run_pieces(const Walk& walk, Loop loop, const void* params, int64_t grain) 
                [&](int64_t begin, int64_t end) { run_rows(walk, loop, params, begin, end); });
 }
 
+// Whether an operand is read across, so that each element of a row lies in a cache line of its own,
+// and these lines are gone before the next row wants them: the steps of a row are powers of two and
+// fall on few sets of the cache, or the row is very long.
+bool loses_lines(const Walk& walk) {
+  constexpr int64_t line = 64, way = 64 << 10, l2 = 1 << 20;  // bytes
+  if (walk.n_dims < 2 || std::min(walk.sizes[0], walk.sizes[1]) < kTileSide) return false;
+  for (int i = 0; i < walk.n_operands; ++i) {
+    int64_t step = std::abs(walk.strides[i][0]), row_step = std::abs(walk.strides[i][1]);
+    if (step >= line && row_step > 0 && row_step < line &&
+        walk.sizes[0] * std::max(line, std::gcd(step, way)) > l2) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The two innermost dimensions in square tiles.
+void run_tiles(const Walk& walk, Loop loop, const void* params) {
+  int64_t tiles_0 = (walk.sizes[0] + kTileSide - 1) / kTileSide;
+  int64_t tiles_1 = (walk.sizes[1] + kTileSide - 1) / kTileSide;
+  int64_t n_tiles = walk.numel / (walk.sizes[0] * walk.sizes[1]) * tiles_0 * tiles_1;
+  parallel_for(n_tiles, kGrain / (kTileSide * kTileSide), [&](int64_t begin, int64_t end) {
+    for (int64_t tile = begin; tile < end; ++tile) {
+      int64_t column = tile % tiles_0 * kTileSide, row = tile / tiles_0 % tiles_1 * kTileSide;
+      int64_t n_columns = std::min(kTileSide, walk.sizes[0] - column);
+      int64_t last_row = std::min(row + kTileSide, walk.sizes[1]);
+      char* base[kMaxOperands];
+      int64_t strides[kMaxOperands];
+      for (int i = 0; i < walk.n_operands; ++i) {
+        strides[i] = walk.strides[i][0];
+        base[i] = walk.data[i] + column * strides[i];
+        int64_t rest = tile / (tiles_0 * tiles_1);
+        for (int d = 2; d < walk.n_dims; ++d) {
+          base[i] += rest % walk.sizes[d] * walk.strides[i][d];
+          rest /= walk.sizes[d];
+        }
+      }
+      for (; row < last_row; ++row) {
+        char* data[kMaxOperands];
+        for (int i = 0; i < walk.n_operands; ++i) data[i] = base[i] + row * walk.strides[i][1];
+        loop(data, strides, n_columns, params);
+      }
+    }
+  });
+}
+
 }  // namespace
 
 void run_cpu(const Walk& walk, Loop loop, const void* params) {
-  run_pieces(walk, loop, params, kGrain);
+  check_on_cpu(walk);
+  loses_lines(walk) ? run_tiles(walk, loop, params) : run_pieces(walk, loop, params, kGrain);
 }
 
 void run_cpu_in_order(const Walk& walk, Loop loop, const void* params) {
+  check_on_cpu(walk);
   if (walk.numel <= kGrain) return run_pieces(walk, loop, params, walk.numel);
   run_blocking([&] { run_pieces(walk, loop, params, walk.numel); });
 }

@@ -210,3 +210,27 @@ def test_complex_numbers_from_their_parts():
     z = facula.complex(facula.tensor([1.0]), facula.tensor([2.0]))
     assert z.tolist() == [1 + 2j]
     assert facula.polar(facula.tensor([2.0]), facula.tensor([0.0])).tolist() == [2 + 0j]
+
+
+@pytest.mark.parametrize("shape", [(1024, 300), (1024, 2, 70), (70, 20000), (3, 1030, 1024)])
+def test_large_transposed_operands(shape):
+    x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    crossed = x.swapaxes(-1, -2)
+    y = facula.from_numpy(x).transpose(-1, -2)
+    np.testing.assert_array_equal(y.contiguous().numpy(), np.ascontiguousarray(crossed))
+    dense = np.ones(crossed.shape, np.float32)
+    np.testing.assert_array_equal((facula.from_numpy(dense) + y).numpy(), dense + crossed)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_fmod_is_exact_for_quotients_of_any_size(dtype):
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=5000) * 10.0 ** rng.integers(-25, 25, 5000)
+    edges = [0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, np.finfo(dtype).max, np.finfo(dtype).tiny]
+    a = np.concatenate([numbers, np.repeat(edges, len(edges))]).astype(dtype)
+    b = np.concatenate([rng.permutation(numbers), np.tile(edges, len(edges))]).astype(dtype)
+    with np.errstate(all="ignore"):
+        expected = np.fmod(a, b)
+    result = facula.fmod(facula.from_numpy(a), facula.from_numpy(b)).numpy()
+    np.testing.assert_array_equal(result, expected)
+    np.testing.assert_array_equal(np.signbit(result), np.signbit(expected))
