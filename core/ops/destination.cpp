@@ -10,12 +10,13 @@ namespace facula {
 
 namespace {
 
-thread_local const Destination* current = nullptr;
+thread_local Destination* current = nullptr;
 
-bool is_of(const Destination& destination, const char* op) {
+bool is_awaited_by(const char* op) {
+  if (!current || current->is_checked) return false;
   size_t n = std::strlen(op);
-  if (std::strncmp(destination.op, op, n) != 0) return false;
-  const char* rest = destination.op + n;
+  if (std::strncmp(current->op, op, n) != 0) return false;
+  const char* rest = current->op + n;
   return !*rest || (rest[0] == '_' && !rest[1]);
 }
 
@@ -28,7 +29,7 @@ Destination::Destination(const char* op, const Tensor& tensor, Kind kind)
 Destination::~Destination() { current = outer_; }
 
 void check_destination_history(const char* op, std::initializer_list<TensorRef> inputs) {
-  if (!current || current->kind != Destination::Kind::Out || !is_of(*current, op)) return;
+  if (!is_awaited_by(op) || current->kind != Destination::Kind::Out) return;
   bool has_history = current->tensor.requires_grad();
   for (const TensorRef& input : inputs) has_history = has_history || input->requires_grad();
   check_out_history(op, has_history);
@@ -36,9 +37,10 @@ void check_destination_history(const char* op, std::initializer_list<TensorRef> 
 
 void check_destination(const char* op, const Dims& shape, DType dtype,
                        std::initializer_list<TensorRef> inputs, OutDType policy) {
-  if (!current || !is_of(*current, op)) return;
+  if (!is_awaited_by(op)) return;
   const Tensor& tensor = current->tensor;
   check_destination_history(op, inputs);
+  current->is_checked = true;
   if (current->kind == Destination::Kind::InPlace) {
     check_inplace_result(current->op, tensor, shape, dtype);
   } else {

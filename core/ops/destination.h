@@ -19,9 +19,10 @@ class Destination {
   const char* op;  // "add" and "add_" are both add's
   const Tensor& tensor;
   Kind kind;
+  bool is_checked = false;  // then operations of the same name, as hooks may call, are others
 
  private:
-  const Destination* outer_;
+  Destination* outer_;
 };
 
 // Which dtypes out= may have.

@@ -102,3 +102,13 @@ def test_operator_in_place_names_the_operation():
     x = facula.tensor([1, 2])
     with pytest.raises(RuntimeError, match=r"bitwise_and_: result type .*float32 can't be cast"):
         x &= facula.ones(2)
+
+
+def test_operations_that_hooks_call_have_other_destinations():
+    x = facula.ones(2, 3, requires_grad=True)
+    y = facula.tensor([5.0], requires_grad=True)
+    hooks = facula.autograd.graph.saved_tensors_hooks(lambda t: t.mul(2), lambda t: t.mul(0.5))
+    with hooks:
+        z = (x * 1).mul_(y)
+    z.sum().backward()
+    assert x.grad.tolist() == [[5] * 3] * 2
