@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "cpu/vec.h"
+#include "cpu/formulas.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
@@ -97,7 +97,12 @@ struct ZeroForNan {
 struct Magnitude {
   template <class T>
   static FACULA_FN auto of(T x) {
-    return std::abs(x);
+    // To the bit as abs() of tensors, with which the derivative looks for the largest.
+    if constexpr (is_complex_v<T>) {
+      return math::hypot(x.real(), x.imag());
+    } else {
+      return std::abs(x);
+    }
   }
   template <class T>
   static FACULA_FN Vec<T> of(Vec<T> x) {

@@ -277,3 +277,12 @@ def test_same_bits_for_1_2_and_8_threads(name):
 def test_full_reductions_have_the_same_bits_for_1_2_and_8_threads(name):
     x = facula.rand(100_003)
     check_threads(getattr(x, name), getattr(x.half(), name), getattr(x.double(), name))
+
+
+def test_the_largest_complex_number_of_a_norm_is_found_again_for_its_gradient():
+    rng = np.random.default_rng(0)
+    parts = rng.normal(size=(2, 300))
+    x = facula.tensor(parts[0] + 1j * parts[1], requires_grad=True)
+    x.norm(float("inf")).backward()
+    assert x.grad.abs().count_nonzero() == 1
+    assert facula.allclose(x.grad.abs().sum(), facula.ones((), dtype=facula.float64))
