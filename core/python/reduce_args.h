@@ -1,6 +1,7 @@
 // What the bindings of reductions share.
 #pragma once
 #include "ops/destination.h"
+#include "ops/elementwise.h"
 #include "ops/ops.h"
 #include "python/bind.h"
 #include "python/return_types.h"
@@ -28,7 +29,11 @@ inline Tensor into_exact_out(const char* name, const Tensor& result, const Out& 
 // before one is written.
 template <class F>
 nb::object pair_result(const char* name, const Tensor& x, const OutPair& out, F&& f) {
-  if (out) check_out_history(name, x.requires_grad());
+  if (out) {
+    check_out_history(name, x.requires_grad());
+    check_no_partial_overlap(name, out->first, x);
+    check_no_partial_overlap(name, out->second, x);
+  }
   std::pair<Tensor, Tensor> results = f();
   if (out) {
     check_same_dtype(name, results.first, out->first);

@@ -23,6 +23,8 @@ def shifted():
         lambda a, b: facula.maximum(a, a, out=b),
         lambda a, b: facula.where(a > 1, a, a, out=b),
         lambda a, b: facula.cumsum(a, 0, out=b),
+        lambda a, b: facula.add(a, 1, out=b[:2]),
+        lambda a, b: facula.max(a, 0, out=(b, facula.empty(0, dtype=facula.int64))),
     ],
 )
 def test_out_that_partly_overlaps_an_input_is_refused(call):
