@@ -81,7 +81,11 @@ TensorList fill_backward(const Tensor& g, Needs need) {
 Tensor& write_value(const char* op, const char* node, Tensor& x, const Tensor& value) {
   check(value.dim() == 0, op, ": only a 0-dimensional value tensor is supported, got one with ",
         value.dim(), " dimensions.");
-  check_writable(op, x);  // also an expanded tensor: all its elements become the same
+  if (value->is_wrapped_number) {
+    check_writable(op, x);  // also an expanded tensor: all its elements become the same
+  } else {
+    check_inplace(op, x);  // PyTorch makes the exception for numbers only
+  }
   check(is_complex(x.dtype()) || !is_complex(value.dtype()), op, ": value cannot be converted to ",
         x.dtype(), " without overflow: it is complex.");
   copy_into(x, value);

@@ -149,6 +149,19 @@ void put_at(const Tensor& x, const TensorList& indices, const Tensor& values, bo
            accumulate ? WriteMode::Add : WriteMode::Set);
 }
 
+// One value for one mask fills the elements chosen: any shape will do, and any real dtype.
+Tensor fitting(const Tensor& x, const TensorList& indices, const Tensor& values, bool accumulate) {
+  int n_indices = 0;
+  bool is_mask = false;
+  for (const Tensor& index : indices) {
+    n_indices += index.defined();
+    is_mask = is_mask || (index.defined() && index.dtype() == DType::Bool);
+  }
+  bool fills = is_mask && n_indices == 1 && values.numel() == 1 && !accumulate;
+  if (!fills || (is_complex(values.dtype()) && !is_complex(x.dtype()))) return values;
+  return to_dtype(reshape(values, {}), x.dtype());
+}
+
 // A mask without dimensions, which chooses all of x or nothing.
 bool is_all_or_nothing(const Tensor& x, const TensorList& indices) {
   return x.dim() > 0 && indices.size() == 1 && indices[0].defined() && indices[0].dim() == 0 &&
@@ -162,8 +175,8 @@ TensorList all_or_nothing(const Tensor& mask) {
 
 }  // namespace
 
-Tensor index_put(const Tensor& x, const TensorList& indices, const Tensor& values,
-                 bool accumulate) {
+Tensor index_put(const Tensor& x, const TensorList& indices, const Tensor& given, bool accumulate) {
+  Tensor values = fitting(x, indices, given, accumulate);
   if (is_all_or_nothing(x, indices))
     return squeeze(index_put(unsqueeze(x, 0), all_or_nothing(indices[0]), values, accumulate), {0});
   Tensor y = copy_of(x, MemoryFormat::Preserve);
@@ -180,7 +193,8 @@ Tensor index_put(const Tensor& x, const TensorList& indices, const Tensor& value
                 });
 }
 
-Tensor& index_put_(Tensor& x, const TensorList& indices, const Tensor& values, bool accumulate) {
+Tensor& index_put_(Tensor& x, const TensorList& indices, const Tensor& given, bool accumulate) {
+  Tensor values = fitting(x, indices, given, accumulate);
   if (is_all_or_nothing(x, indices)) {
     Tensor row = unsqueeze(x, 0);
     index_put_(row, all_or_nothing(indices[0]), values, accumulate);

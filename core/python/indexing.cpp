@@ -72,13 +72,16 @@ int64_t slice_bound(PyObject* bound, int64_t otherwise) {
   return value;
 }
 
-Tensor apply_slice(const Tensor& x, int64_t dim, PyObject* key) {
+// A slice of all is x itself where `all_is_self`.
+Tensor apply_slice(const Tensor& x, int64_t dim, PyObject* key, bool all_is_self) {
   auto* s = reinterpret_cast<PySliceObject*>(key);
   int64_t step = slice_bound(s->step, 1);
   check_value(step > 0, "slice: step must be greater than zero, got ", step,
               ". Use flip() to reverse a tensor.");
   check_index(x.dim() > 0, "slice: slice() cannot be applied to a 0-dim tensor.");
-  return slice(x, dim, slice_bound(s->start, 0), slice_bound(s->stop, INT64_MAX), step);
+  int64_t start = slice_bound(s->start, 0), stop = slice_bound(s->stop, INT64_MAX);
+  if (all_is_self && step == 1 && start == 0 && dim < x.dim() && stop >= x.size(dim)) return x;
+  return slice(x, dim, start, stop, step);
 }
 
 // A mask stands in one place of the list for all its dimensions; the core expands it.
@@ -106,11 +109,12 @@ void apply_bool(Selection& selection, int64_t& dim, bool value) {
   ++dim;
 }
 
-void apply_part(Selection& selection, int64_t& dim, PyObject* part, int64_t skipped) {
+void apply_part(Selection& selection, int64_t& dim, PyObject* part, int64_t skipped,
+                bool all_is_self) {
   int64_t number;
   Tensor& x = selection.view;
   if (PySlice_Check(part)) {
-    x = apply_slice(x, dim, part);
+    x = apply_slice(x, dim, part, all_is_self);
     ++dim;
   } else if (part == Py_None) {
     x = unsqueeze(x, dim);
@@ -142,12 +146,6 @@ void apply_part(Selection& selection, int64_t& dim, PyObject* part, int64_t skip
   }
 }
 
-bool is_whole_slice(PyObject* part) {
-  if (!PySlice_Check(part)) return false;
-  auto* s = reinterpret_cast<PySliceObject*>(part);
-  return s->start == Py_None && s->stop == Py_None && s->step == Py_None;
-}
-
 // A short list that holds more than numbers is a tuple of indices, as it was in old NumPy.
 bool is_list_of_indices(PyObject* key) {
   if (!PyList_Check(key) || PyList_GET_SIZE(key) >= 32) return false;
@@ -160,14 +158,15 @@ bool is_list_of_indices(PyObject* key) {
   return false;
 }
 
-Selection take_apart(const Tensor& x, PyObject* given) {
+Selection take_apart(const Tensor& x, PyObject* given, bool is_read) {
   Selection selection{x, {}, false};
   int64_t dim = 0;
   nb::object key_owner =
       is_list_of_indices(given) ? nb::steal(PySequence_Tuple(given)) : nb::borrow(given);
   PyObject* key = key_owner.ptr();
   if (!PyTuple_Check(key)) {  // a list is one index, a tuple several
-    apply_part(selection, dim, key, key == Py_Ellipsis ? x.dim() : 0);
+    // Read by one slice, even all of x is a slice, as the history shows.
+    apply_part(selection, dim, key, key == Py_Ellipsis ? x.dim() : 0, !is_read);
     return selection;
   }
   Py_ssize_t n = PyTuple_GET_SIZE(key);
@@ -180,12 +179,8 @@ Selection take_apart(const Tensor& x, PyObject* given) {
   bool seen = false;
   for (Py_ssize_t i = 0; i < n; ++i) {
     PyObject* part = PyTuple_GET_ITEM(key, i);
-    if (is_whole_slice(part) && dim < selection.view.dim()) {
-      ++dim;
-      continue;
-    }
     // A second Ellipsis stands for nothing.
-    apply_part(selection, dim, part, seen ? 0 : x.dim() - used);
+    apply_part(selection, dim, part, seen ? 0 : x.dim() - used, true);
     seen |= part == Py_Ellipsis;
   }
   return selection;
@@ -196,7 +191,7 @@ Selection take_apart(const Tensor& x, PyObject* given) {
 PyObject* tensor_getitem(PyObject* self, PyObject* key) {
   return guarded([&]() -> PyObject* {
     Tensor x = as_tensor(self);
-    Selection selection = take_apart(x, key);
+    Selection selection = take_apart(x, key, true);
     if (selection.has_indices) return index(selection.view, selection.indices).release();
     // x[...] and x[()] are new views, never x itself.
     if (selection.view.is_same(x)) return alias_view(x).release();
@@ -233,13 +228,15 @@ int tensor_setitem(PyObject* self, PyObject* key, PyObject* value) {
   try {
     check_type(value != nullptr, "Tensor does not support deleting items");
     Tensor x = as_tensor(self);
-    Selection selection = take_apart(x, key);
+    Selection selection = take_apart(x, key, false);
     Tensor v = value_tensor(x, value);
     if (selection.has_indices) {
       if (!is_tensor(value)) v = to_dtype(v, x.dtype());
       if (v.dim() == 0 && v.device() != x.device()) v = to(v, x.device(), x.dtype(), false);
       Tensor target = selection.view;
       index_put_(target, selection.indices, v);
+    } else if (v.dim() == 0 && v.is_cpu() && selection.view.dim() > 0) {
+      fill_(selection.view, v);
     } else {
       copy_(selection.view, without_leading_ones(v, selection.view.dim()));
     }

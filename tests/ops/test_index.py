@@ -160,3 +160,123 @@ def test_a_number_filled_at_no_index_keeps_its_gradient_at_zero():
 def test_index_select_of_a_number_takes_one_index():
     with pytest.raises(RuntimeError, match="index_select: Index to scalar can have only 1 value"):
         facula.tensor(1.0).index_select(0, facula.tensor([0, 0]))
+
+
+def test_index_reduce_agrees_with_scatter_reduce():
+    x, source = facula.tensor([[4.0, 0.0], [2.0, 3.0]]), facula.tensor([[0.0, 5.0], [7.0, 0.0]])
+    index = facula.tensor([1, 1])
+    for reduce in ("prod", "mean", "amax", "amin"):
+        for include_self in (True, False):
+            found = x.index_reduce(0, index, source, reduce, include_self=include_self)
+            wide = index.unsqueeze(1).expand(2, 2)
+            expected = x.scatter_reduce(0, wide, source, reduce, include_self=include_self)
+            assert found.tolist() == expected.tolist()
+
+
+def test_the_gradient_of_a_product_with_zeros_is_the_product_of_the_others():
+    source = facula.tensor([0.0, 5.0, 0.0, 0.0], requires_grad=True)
+    x = facula.tensor([2.0, 3.0], requires_grad=True)
+    x.scatter_reduce(0, facula.tensor([0, 0, 1, 1]), source, "prod").sum().backward()
+    assert source.grad.tolist() == [10.0, 0.0, 0.0, 0.0]
+    assert x.grad.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("index", [facula.tensor([0.5]), facula.tensor([float("nan")])])
+@pytest.mark.parametrize(
+    "error, call",
+    [
+        (RuntimeError, lambda x, i: x.gather(0, i)),
+        (RuntimeError, lambda x, i: x.scatter(0, i, 1.0)),
+        (RuntimeError, lambda x, i: x.index_select(0, i)),
+        (RuntimeError, lambda x, i: x.index_copy(0, i, x[:1])),
+        (IndexError, lambda x, i: x.index_fill(0, i, 1.0)),
+        (RuntimeError, lambda x, i: x.take(i)),
+        (IndexError, lambda x, i: x[i]),
+    ],
+)
+def test_floating_point_numbers_are_no_index(error, call, index):
+    with pytest.raises(error, match=r"int|long|Long"):
+        call(facula.ones(3), index)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x, i: x.scatter_(0, i, 1.0),
+        lambda x, i: x.scatter_add_(0, i, facula.ones(2)),
+        lambda x, i: x.index_add_(0, i, facula.ones(2)),
+        lambda x, i: x.index_copy_(0, i, facula.ones(2)),
+        lambda x, i: x.index_fill_(0, i, 1.0),
+        lambda x, i: x.put_(i, facula.ones(2)),
+        lambda x, i: x.index_put_((i,), facula.ones(2)),
+        lambda x, i: facula.scatter(x, 0, i, 1.0, out=x),
+    ],
+)
+def test_nothing_is_written_where_one_index_is_out_of_range(write):
+    x = facula.zeros(3)
+    with pytest.raises((IndexError, RuntimeError), match="out of bounds"):
+        write(x, facula.tensor([0, 3]))
+    assert x.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_a_value_that_fills_a_place_twice_counts_once_in_the_gradient():
+    value = facula.tensor(5.0, requires_grad=True)
+    facula.zeros(3).index_fill(0, facula.tensor([2, 0, -1]), value).sum().backward()
+    assert value.grad.item() == 2.0
+
+
+def test_out_must_have_the_dtype_and_be_apart_from_the_input():
+    x, index = facula.tensor([1.0, 2.0, 3.0]), facula.tensor([2, 0])
+    out = facula.empty(0)
+    assert facula.gather(x, 0, index, out=out) is out
+    assert out.tolist() == [3.0, 1.0]
+    with pytest.raises(RuntimeError, match=r"gather: expected out of dtype float32, got float64"):
+        facula.gather(x, 0, index, out=facula.empty(0, dtype=facula.float64))
+    with pytest.raises(RuntimeError, match=r"gather: unsupported operation"):
+        facula.gather(x, 0, index, out=x[:2])
+
+
+def test_a_part_is_replaced_in_a_copy():
+    x = facula.zeros(2, 3)
+    ones = facula.ones(2)
+    assert x.select_scatter(ones, 1, 2).tolist() == [[0, 0, 1], [0, 0, 1]]
+    assert x.diagonal_scatter(ones, 1).tolist() == [[0, 1, 0], [0, 0, 1]]
+    assert x.slice_scatter(ones.reshape(1, 2).expand(2, 2), 1, 0, 2).tolist() == [[1, 1, 0]] * 2
+    assert x.as_strided_scatter(ones, (2,), (4,)).tolist() == [[1, 0, 0], [0, 1, 0]]
+    assert x.sum() == 0
+    with pytest.raises(RuntimeError, match=r"select_scatter: expected src of the shape \(2,\)"):
+        x.select_scatter(facula.ones(3), 1, 2)
+
+
+def test_the_gradient_of_a_replaced_part_goes_to_its_replacement():
+    x = facula.zeros(4, requires_grad=True)
+    part = facula.zeros(2, requires_grad=True)
+    y = x.as_strided_scatter(part, (2,), (2,), 1)
+    y.backward(facula.tensor([1.0, 2.0, 3.0, 4.0]))
+    assert x.grad.tolist() == [1.0, 0.0, 3.0, 0.0]
+    assert part.grad.tolist() == [2.0, 4.0]
+
+
+def test_unravel_index_gives_coordinates():
+    rows, columns = facula.unravel_index(facula.tensor([5, 7]), (3, 4))
+    assert (rows.tolist(), columns.tolist()) == ([1, 1], [1, 3])
+    with pytest.raises(TypeError, match=r"unravel_index: expected integer indices"):
+        facula.unravel_index(facula.tensor([0.5]), (3, 4))
+
+
+def test_a_mask_without_dimensions_chooses_all_or_nothing():
+    x = facula.zeros(2)
+    five = facula.tensor(5.0)
+    assert x.index_put((facula.tensor(False),), five).tolist() == [0.0, 0.0]
+    assert x.index_put_((facula.tensor(True),), five).tolist() == [5.0, 5.0]
+
+
+def test_one_value_for_a_mask_is_cast():
+    x = facula.tensor([1, 2])
+    x[facula.tensor([True, False])] = facula.tensor([[7.5]])
+    assert x.tolist() == [7, 2]
+
+
+def test_an_int_beyond_64_bits_is_no_index():
+    with pytest.raises(ValueError, match="64 bits"):
+        facula.zeros(3)[2**70]
