@@ -40,6 +40,9 @@ void check_recorded_write(const char* op, const Tensor& x) {
         "Return a clone() from its forward.");
   if (!x.requires_grad()) return;
   if (x.is_view()) {
+    check(x->requires_grad || Tensor::borrow(x->base).is_leaf(), op,
+          ": this view was made before its base had a history, so that it is a leaf Variable that "
+          "requires grad, being used in an in-place operation. Make the view again.");
     check(!Tensor::borrow(x->base).is_leaf(), op,
           ": a view of a leaf Variable that requires grad is being used in an in-place operation. "
           "Write to it under no_grad(), or work on a copy.");

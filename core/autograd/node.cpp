@@ -334,10 +334,15 @@ Node* Tensor::grad_fn() const {
   check_rebase(x);
   x->view_version = version();
   Tensor base = Tensor::borrow(x->base);
+  if (!base.requires_grad()) {
+    // The base was detached: this view still has a history, but one that leads nowhere.
+    base = alias(base);
+    base->requires_grad = true;
+  }
   GradModeGuard guard(true);
   Tensor fresh = as_strided(base, x->sizes, x->strides, x->offset);
-  if (Node* node = fresh->meta ? fresh->meta->grad_fn : nullptr) attach_output(node, *this, 0);
-  return x->meta ? x->meta->grad_fn : nullptr;
+  attach_output(fresh->meta->grad_fn, *this, 0);
+  return x->meta->grad_fn;
 }
 
 }  // namespace facula

@@ -101,6 +101,7 @@ class SavedTensor {
   uint32_t output_nr_ = 0;
   bool is_output_ = false;
   bool was_defined_ = false;
+  bool had_grad_fn_ = false;  // an input with a history of its own
   bool is_released_ = false;
 };
 

@@ -63,6 +63,7 @@ void SavedTensor::activate() {
         ": inference tensors cannot be saved for backward. Make a normal tensor of it with clone() "
         "first.");
   version_ = value_.version();
+  had_grad_fn_ = !is_output_ && value_->meta && value_->meta->grad_fn;
   if (is_output_) {
     output_nr_ = value_->meta ? value_->meta->output_nr : 0;
     value_ = alias(value_);
@@ -111,6 +112,8 @@ Tensor SavedTensor::unpack() const {
          value->version->last_write.describe(),
          ". Use the out-of-place form there, or clone() the tensor first.");
   }
+  check(packed_ || !had_grad_fn_ || value->meta->grad_fn, owner_->name,
+        ": needs a tensor that was detached in place since, by detach_(). Use detach() instead.");
   if (is_output_ && is_grad_enabled()) {
     // Second derivatives flow through the output's own node.
     value = alias(value);

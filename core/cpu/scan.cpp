@@ -94,10 +94,7 @@ struct CumminKernel {
 
 // Note [Derivative of a running product]
 // y_k = x_0 ... x_k. With P_i = x_0 ... x_(i-1) and R_i = sum over k >= i of g_k x_(i+1) ... x_k,
-// the gradient is P_i R_i, and R_i = g_i + x_(i+1) R_(i+1): no division, so zeros need no care. Its
-// own derivative, for gradients h of those gradients: with A_i = h_i P_i + x_i A_(i-1), the
-// gradient of g_i is A_i, and that of x_i is A_(i-1) R_i (by R) + P_i U_i (by P), where U_i =
-// h_(i+1) R_(i+1) + x_(i+1) U_(i+1).
+// the gradient is P_i R_i, and R_i = g_i + x_(i+1) R_(i+1): no division, so zeros need no care.
 template <class T>
 struct CumprodBackwardKernel {
   static constexpr bool kIsDefined = is_floating_v<T> || is_complex_v<T>;
@@ -110,29 +107,6 @@ struct CumprodBackwardKernel {
     A p = A(1);
     for (int64_t i = 0; i < n; ++i) {
       at<T>(data[0], strides[0], i) = static_cast<T>(p * r[i]);
-      p = p * x(i);
-    }
-  }
-};
-template <class T>
-struct CumprodDoubleBackwardKernel {
-  static constexpr bool kIsDefined = is_floating_v<T> || is_complex_v<T>;
-  static void loop(char** data, const int64_t* strides, int64_t n, const void*) {
-    using A = Running<T>;
-    auto h = [&](int64_t i) { return static_cast<A>(at<T>(data[2], strides[2], i)); };
-    auto g = [&](int64_t i) { return static_cast<A>(at<T>(data[3], strides[3], i)); };
-    auto x = [&](int64_t i) { return static_cast<A>(at<T>(data[4], strides[4], i)); };
-    std::vector<A> r(n), u(n);
-    for (int64_t i = n - 1; i >= 0; --i) {
-      bool is_last = i + 1 == n;
-      r[i] = is_last ? g(i) : g(i) + x(i + 1) * r[i + 1];
-      u[i] = is_last ? A(0) : h(i + 1) * r[i + 1] + x(i + 1) * u[i + 1];
-    }
-    A p = A(1), a = A(0);
-    for (int64_t i = 0; i < n; ++i) {
-      at<T>(data[1], strides[1], i) = static_cast<T>(a * r[i] + p * u[i]);
-      a = h(i) * p + x(i) * a;
-      at<T>(data[0], strides[0], i) = static_cast<T>(a);
       p = p * x(i);
     }
   }
@@ -157,13 +131,8 @@ constexpr ScanTable::Row row() {
 
 extern const ScanTable scan_table;
 const ScanTable scan_table = {
-    row<CumsumKernel>(),
-    row<CumprodKernel>(),
-    row<LogcumsumexpKernel>(),
-    row<CummaxKernel>(),
-    row<CumminKernel>(),
-    row<CumprodBackwardKernel>(),
-    row<CumprodDoubleBackwardKernel>(),
+    row<CumsumKernel>(), row<CumprodKernel>(), row<LogcumsumexpKernel>(),
+    row<CummaxKernel>(), row<CumminKernel>(),  row<CumprodBackwardKernel>(),
 };
 
 }  // namespace FACULA_ISA

@@ -14,11 +14,10 @@ struct ScanTable {
   Row cumsum;   // y, x
   Row cumprod;  // y, x
   Row logcumsumexp;
-  Row cummax;   // values, indices (int64), x
+  Row cummax;  // values, indices (int64), x
   Row cummin;
   // The derivative of cumprod, and the derivative of that: see cumprod_backward() in ops/scan.cpp.
-  Row cumprod_backward;         // gx, g, x
-  Row cumprod_double_backward;  // gg, gx, h, g, x
+  Row cumprod_backward;  // gx, g, x
 };
 
 FACULA_KERNEL_TABLE(ScanTable, scan_table)

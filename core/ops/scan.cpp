@@ -129,28 +129,39 @@ Tensor cumprod(const Tensor& input, int64_t dim, std::optional<DType> dtype) {
                 [dim, x = save(x)](const Tensor& g) { return cumprod_backward(g, x, dim); });
 }
 
-// See Note [Derivative of a running product] in cpu/scan.cpp.
+namespace {
+
+// The formula of Note [Derivative of a running product] in cpu/scan.cpp, in operations that have
+// derivatives of any order. R is a chain of functions r -> b_i + a_i r, of which each step here
+// joins those that are `reach` apart.
+Tensor cumprod_backward_recorded(const Tensor& g, const Tensor& x, int64_t dim) {
+  int64_t n = x.size(dim);
+  Tensor edge = zeros(narrow(x, dim, 0, 1).sizes(), x.dtype(), x.device());
+  Tensor a = cat({narrow(x, dim, 1, n - 1), edge}, dim), b = g;
+  for (int64_t reach = 1; reach < n; reach *= 2) {
+    int64_t n_joined = n - reach;
+    auto near = [&](const Tensor& t) { return narrow(t, dim, 0, n_joined); };
+    auto far = [&](const Tensor& t) { return narrow(t, dim, reach, n_joined); };
+    auto rest = [&](const Tensor& t) { return narrow(t, dim, n_joined, reach); };
+    b = cat({near(b) + near(a) * far(b), rest(b)}, dim);
+    a = cat({near(a) * far(a), rest(a)}, dim);
+  }
+  return cumprod(cat({edge + 1, narrow(x, dim, 0, n - 1)}, dim), dim) * b;
+}
+
+}  // namespace
+
 Tensor cumprod_backward(const Tensor& g, const Tensor& input, int64_t dim) {
   if (input.numel() <= 1) return g;
   Tensor x = conj(input);
-  // Without zeros the formula by division differentiates to any order.
-  if (is_grad_enabled() && has_no_zero(x))
-    return running_sum("CumsumBackward0", g * cumprod(x, dim), dim, true) / x;
+  if (is_grad_enabled()) {
+    // By division it is quicker, but not at zeros.
+    if (has_no_zero(x)) return running_sum("CumsumBackward0", g * cumprod(x, dim), dim, true) / x;
+    return cumprod_backward_recorded(g, x, dim);
+  }
   Tensor y = empty(x.sizes(), x.dtype(), x.device());
   run_lines({y, g, x}, dim, loop_of("cumprod", cpu::get_scan_table().cumprod_backward, x));
-  return record("CumprodBackwardBackward0", y, {g, x},
-                [dim, g = save(g), x = save(x)](const Tensor& h, Needs) -> TensorList {
-                  check_not_implemented(
-                      !is_grad_enabled(),
-                      "cumprod: the third derivative at an input with zeros is not available.");
-                  Tensor upstream = conj(g), base = conj(x);
-                  Tensor to_g = empty(base.sizes(), base.dtype(), base.device()),
-                         to_x = empty(base.sizes(), base.dtype(), base.device());
-                  run_lines(
-                      {to_g, to_x, h, upstream, base}, dim,
-                      loop_of("cumprod", cpu::get_scan_table().cumprod_double_backward, base));
-                  return {to_g, to_x};
-                });
+  return y;
 }
 
 std::pair<Tensor, Tensor> cummax(const Tensor& x, int64_t dim) {

@@ -210,9 +210,13 @@ void bind_autograd(nb::module_& m) {
   def_method(
       "backward",
       [](const Tensor& x, const std::optional<Tensor>& gradient, std::optional<bool> retain_graph,
-         bool create_graph, const std::optional<TensorList>& inputs) {
-        TensorList targets = inputs.value_or(TensorList{});
-        check(!inputs || !targets.empty(),
+         bool create_graph, const nb::object& inputs) {
+        TensorList targets;
+        if (is_tensor(inputs.ptr()))
+          targets = {as_tensor(inputs.ptr())};
+        else if (!inputs.is_none())
+          targets = nb::cast<TensorList>(inputs);
+        check(inputs.is_none() || !targets.empty(),
               "backward: inputs argument to backward() cannot be empty.");
         differentiate({x}, {root_gradient(x, gradient.value_or(Tensor()))},
                       retain_graph.value_or(create_graph), create_graph, targets, true);

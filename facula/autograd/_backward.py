@@ -7,34 +7,14 @@ inputs, allow_unused, accumulate_grad)``, which returns the gradients of ``input
 
 from __future__ import annotations
 
-import contextlib
-import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from facula import _core
 from facula._core import Tensor
 
 __all__ = ["backward", "grad"]
-
-_thread = threading.local()
-
-
-@contextlib.contextmanager
-def _restriction(is_on: bool) -> Iterator[None]:
-    before = is_restricted()
-    _thread.is_restricted = is_on
-    try:
-        yield
-    finally:
-        _thread.is_restricted = before
-
-
-def is_restricted() -> bool:
-    """Whether the running call of :func:`grad` or :func:`backward` is for some inputs only."""
-    return getattr(_thread, "is_restricted", False)
-
 
 _Tensors = Tensor | Sequence[Tensor]
 _OptionalTensors = Tensor | Sequence[Tensor | None] | None
@@ -131,8 +111,7 @@ def backward(
     grads = _completed_grads("backward", outputs, grad_tensors)
     keeps_graph = create_graph if retain_graph is None else retain_graph
     wanted = () if inputs is None else _as_tuple(inputs)
-    with _restriction(bool(wanted)):
-        _core.run_backward(outputs, grads, keeps_graph, create_graph, wanted, True, True)
+    _core.run_backward(outputs, grads, keeps_graph, create_graph, wanted, True, True)
 
 
 def grad(
@@ -175,13 +154,12 @@ def grad(
     keeps_graph = create_graph if retain_graph is None else retain_graph
 
     result: tuple[Any, ...]
-    with _restriction(True):
-        if is_grads_batched:
-            result = _batched_grad(out, wanted, grads, keeps_graph, create_graph, allows_unused)
-        else:
-            result = _core.run_backward(
-                out, grads, keeps_graph, create_graph, wanted, allows_unused, False
-            )
+    if is_grads_batched:
+        result = _batched_grad(out, wanted, grads, keeps_graph, create_graph, allows_unused)
+    else:
+        result = _core.run_backward(
+            out, grads, keeps_graph, create_graph, wanted, allows_unused, False
+        )
     if materialize_grads:
         n = None if not is_grads_batched else _batch_size(grads)
         result = tuple(

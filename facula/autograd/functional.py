@@ -37,6 +37,16 @@ def _fresh_inputs(inputs: _Tensors, create_graph: bool) -> _Tensors:
     )
 
 
+def _called(
+    name: str, func: Callable[..., Any], inputs: Any, create_graph: bool, strict: bool
+) -> tuple[_Tensors, _Tensors, bool]:
+    """Inputs of our own, what ``func`` makes of them, and whether that was a tuple."""
+    own = _fresh_inputs(_as_tuple(name, "inputs", inputs)[0], create_graph)
+    outputs, is_tuple = _as_tuple(name, "the output of func", func(*own))
+    _check_connected(name, outputs, strict)
+    return own, outputs, is_tuple
+
+
 def _finished(value: _Tensors, is_tuple: bool, create_graph: bool) -> Any:
     kept = value if create_graph else tuple(t.detach() for t in value)
     return kept if is_tuple else kept[0]
@@ -147,16 +157,13 @@ def vjp(
         (tensor([1., 4.]), tensor([2., 4.]))
     """
     with enable_grad():
-        given, is_tuple = _as_tuple("vjp", "inputs", inputs)
-        own = _fresh_inputs(given, create_graph)
-        outputs, outputs_is_tuple = _as_tuple("vjp", "the output of func", func(*own))
-        _check_connected("vjp", outputs, strict)
+        own, outputs, outputs_is_tuple = _called("vjp", func, inputs, create_graph, strict)
         vectors = _checked_vector("vjp", v, outputs, outputs_is_tuple, "output of func")
         grads = _grads(outputs, own, vectors, create_graph)
         product = _materialized("vjp", grads, own, strict, create_graph)
     return (
         _finished(outputs, outputs_is_tuple, create_graph),
-        _finished(product, is_tuple, create_graph),
+        _finished(product, isinstance(inputs, tuple), create_graph),
     )
 
 
@@ -188,11 +195,8 @@ def jvp(
         (tensor([1., 4.]), tensor([2., 4.]))
     """
     with enable_grad():
-        given, is_tuple = _as_tuple("jvp", "inputs", inputs)
-        vectors = _checked_vector("jvp", v, given, is_tuple, "input")
-        own = _fresh_inputs(given, create_graph)
-        outputs, outputs_is_tuple = _as_tuple("jvp", "the output of func", func(*own))
-        _check_connected("jvp", outputs, strict)
+        vectors = _checked_vector("jvp", v, *_as_tuple("jvp", "inputs", inputs), "input")
+        own, outputs, outputs_is_tuple = _called("jvp", func, inputs, create_graph, strict)
         product = _forward_product("jvp", outputs, own, vectors, create_graph, strict)
     return (
         _finished(outputs, outputs_is_tuple, create_graph),
@@ -245,11 +249,9 @@ def jacobian(
     """
     _check_strategy("jacobian", strategy, create_graph, strict, vectorize)
     with enable_grad():
-        given, is_tuple = _as_tuple("jacobian", "inputs", inputs)
-        own = _fresh_inputs(given, create_graph)
-        outputs, outputs_is_tuple = _as_tuple("jacobian", "the output of func", func(*own))
-        _check_connected("jacobian", outputs, strict)
+        own, outputs, outputs_is_tuple = _called("jacobian", func, inputs, create_graph, strict)
         make = _rows if strategy == "reverse-mode" else _columns
+        is_tuple = isinstance(inputs, tuple)
         blocks = tuple(
             _finished(make(output, own, index, create_graph, strict), is_tuple, create_graph)
             for index, output in enumerate(outputs)
@@ -311,7 +313,7 @@ def _columns(
     return tuple(blocks)
 
 
-def _scalar_function(name: str, func: Callable[..., Any]) -> Callable[..., Tensor]:
+def _single_element(name: str, func: Callable[..., Any]) -> Callable[..., Tensor]:
     def checked(*inputs: Tensor) -> Tensor:
         output = func(*inputs)
         if not isinstance(output, Tensor):
@@ -322,7 +324,7 @@ def _scalar_function(name: str, func: Callable[..., Any]) -> Callable[..., Tenso
             raise RuntimeError(
                 f"{name}: expected func to return one element, got {tuple(output.shape)}."
             )
-        return output.reshape(())
+        return output
 
     return checked
 
@@ -354,10 +356,10 @@ def hessian(
                 [ 0., 12.]])
     """
     given, is_tuple = _as_tuple("hessian", "inputs", inputs)
-    scalar = _scalar_function("hessian", func)
+    scalar = _single_element("hessian", func)
 
     def gradient(*own: Tensor) -> Any:
-        rows = jacobian(scalar, own, create_graph=True, strict=strict)
+        rows = jacobian(lambda *x: scalar(*x).reshape(()), own, create_graph=True, strict=strict)
         return rows if is_tuple else rows[0]
 
     return jacobian(
@@ -436,17 +438,13 @@ def _hessian_product(
     strict: bool,
 ) -> tuple[Any, Any]:
     with enable_grad():
-        given, is_tuple = _as_tuple(name, "inputs", inputs)
-        vectors = _checked_vector(name, v, given, is_tuple, "input")
-        own = _fresh_inputs(given, create_graph)
-        output = func(*own)
-        _scalar_function(name, lambda: output)()
-        _check_connected(name, (output,), strict)
+        vectors = _checked_vector(name, v, *_as_tuple(name, "inputs", inputs), "input")
+        own, (output,), _ = _called(name, _single_element(name, func), inputs, create_graph, strict)
         first = _grads((output.reshape(()),), own, None, create_graph=True)
         first = _materialized(name, first, own, strict, must_have_graph=True)
         second = _grads(first, own, vectors, create_graph)
         product = _materialized(name, second, own, strict, create_graph)
     return (
         _finished((output,), False, create_graph),
-        _finished(product, is_tuple, create_graph),
+        _finished(product, isinstance(inputs, tuple), create_graph),
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
-from facula.autograd._backward import backward, is_restricted
+from facula.autograd._backward import backward
 from facula.autograd.function import Function
 from facula.autograd.grad_mode import enable_grad
 from facula.autograd.graph import saved_tensors_hooks
@@ -170,7 +170,7 @@ class _Reentrant(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
-        if is_restricted():
+        if not _core.is_backward_to_leaves():
             raise RuntimeError(
                 "checkpoint: with use_reentrant=True only backward() without inputs is possible; "
                 "autograd.grad is not. Pass use_reentrant=False."

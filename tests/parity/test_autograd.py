@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from .outcome import agree
 from .strategies import numbered, steady
 
-# Every step takes two of the tensors made so far and gives a new one, or changes the first.
+# Every step takes two of the tensors made so far and gives a new one, or changes the first. A step
+# that needs dimensions does nothing without: a program wrong for two reasons says nothing.
 STEPS: dict[str, Any] = {
     "x * y": lambda lib, x, y: x * y,
     "x + y": lambda lib, x, y: x + y,
@@ -22,16 +23,16 @@ STEPS: dict[str, Any] = {
     "x.clone()": lambda lib, x, y: x.clone(),
     "x.detach()": lambda lib, x, y: x.detach(),
     "x.data": lambda lib, x, y: x.data,
-    "x[0]": lambda lib, x, y: x[0],
-    "x[1:]": lambda lib, x, y: x[1:],
-    "x[..., ::2]": lambda lib, x, y: x[..., ::2],
+    "x[0]": lambda lib, x, y: x[0] if x.dim() else None,
+    "x[1:]": lambda lib, x, y: x[1:] if x.dim() else None,
+    "x[..., ::2]": lambda lib, x, y: x[..., ::2] if x.dim() else None,
     "x.t()": lambda lib, x, y: x.t(),
     "x.view(-1)": lambda lib, x, y: x.view(-1),
     "x.unsqueeze(0)": lambda lib, x, y: x.unsqueeze(0),
-    "x.diagonal()": lambda lib, x, y: x.diagonal(),
+    "x.diagonal()": lambda lib, x, y: x.diagonal() if x.dim() > 1 else None,
     "x.expand": lambda lib, x, y: x.expand(2, *x.shape),
-    "x.chunk(2)[0]": lambda lib, x, y: x.chunk(2)[0],
-    "x.unbind()[1]": lambda lib, x, y: x.unbind()[1],
+    "x.chunk(2)[0]": lambda lib, x, y: x.chunk(2)[0] if x.dim() else None,
+    "x.unbind()[1]": lambda lib, x, y: x.unbind()[1] if x.dim() and len(x) > 1 else None,
     "x.add_(y)": lambda lib, x, y: x.add_(y),
     "x.mul_(y)": lambda lib, x, y: x.mul_(y),
     "x.mul_(2)": lambda lib, x, y: x.mul_(2),
@@ -40,11 +41,11 @@ STEPS: dict[str, Any] = {
     "x.unsqueeze_(0)": lambda lib, x, y: x.unsqueeze_(0),
     "x.sigmoid_()": lambda lib, x, y: x.sigmoid_(),
     "x.detach_()": lambda lib, x, y: x.detach_(),
-    "x[0] = y": lambda lib, x, y: x.__setitem__(0, y),
+    "x[0] = y": lambda lib, x, y: x.__setitem__(0, y) if x.dim() else None,
     "x[mask] = 1": lambda lib, x, y: x.__setitem__(x > 0, 1.0),
     "x.masked_fill_(x > 1, 0)": lambda lib, x, y: x.masked_fill_(x > 1, 0),
     "no_grad: x.add_(1)": lambda lib, x, y: _without_grad(lib, lambda: x.add_(1)),
-    "no_grad: x[0]": lambda lib, x, y: _without_grad(lib, lambda: x[0]),
+    "no_grad: x[0]": lambda lib, x, y: _without_grad(lib, lambda: x[0]) if x.dim() else None,
     "x.requires_grad_()": lambda lib, x, y: x.requires_grad_(),
     "relu": lambda lib, x, y: x.relu(),
     "stack": lambda lib, x, y: lib.stack([x, x]),
@@ -551,6 +552,83 @@ def gradients_at_kinks(lib: Any) -> Any:
     total = x.abs() + x.relu() * 10 + x.clamp(-1, 1) * 100 + x.sign() + x.norm()
     total.sum().backward()
     return x.grad
+
+
+def _derivatives(lib: Any, function: Any, x: Any, order: int) -> list[Any]:
+    """Of a weighted sum, so that every element counts differently."""
+    found = []
+    value = function(x)
+    for nth in range(order):
+        weights = lib.arange(1.0, value.numel() + 1, dtype=value.dtype).reshape(value.shape)
+        (value,) = lib.autograd.grad((value * (weights + nth)).sum(), x, create_graph=True)
+        found.append(value.detach())
+    return found
+
+
+@rule
+def products_with_zeros_have_derivatives_of_any_order(lib: Any) -> Any:
+    found = []
+    for line in ([0.0, 2, 3, 4], [0.0, 2, 0, 4], [0.0, 0, 0, 4], [1.0, 2, 3, 0], [0.0, 0, 0, 0]):
+        x = lib.tensor([line, [2.0, 1, 5, 3]], dtype=lib.float64).requires_grad_()
+        found += _derivatives(lib, lambda x: x.prod(), x, 4)
+        found += _derivatives(lib, lambda x: x.prod(1, keepdim=True), x, 3)
+        found += _derivatives(lib, lambda x: x.cumprod(1), x, 3)
+    return found
+
+
+@rule
+def a_view_made_without_grad_cannot_follow_its_base(lib: Any) -> Any:
+    x = _x(lib).clone()
+    with lib.no_grad():
+        v = x[0]
+    x.mul_(2)
+    return v.grad_fn
+
+
+@rule
+def one_of_several_views_cannot_follow_its_base(lib: Any) -> Any:
+    x = _x(lib).clone()
+    a, _b = x.chunk(2)
+    x.mul_(2)
+    return a * 2
+
+
+@rule
+def a_view_follows_a_write_to_it_and_to_its_base(lib: Any) -> Any:
+    x = _x(lib)
+    y = x * 1
+    v = y[0]
+    v.mul_(3)
+    y.mul_(2)
+    (v.sum() + y.sum()).backward()
+    return x.grad
+
+
+@rule
+def a_write_with_an_operand_that_needs_a_gradient(lib: Any) -> Any:
+    x = _x(lib)
+    y = lib.full((2, 2), 3.0)
+    y.mul_(x).div_(x + 1)
+    y.sum().backward()
+    return x.grad
+
+
+@rule
+def a_saved_tensor_detached_in_place(lib: Any) -> Any:
+    x = _x(lib)
+    y = x * 1
+    z = y * x
+    y.detach_()
+    z.sum().backward()
+
+
+@rule
+def reentrant_checkpoint_and_gradients_of_some_inputs(lib: Any) -> Any:
+    import importlib
+
+    x = _x(lib)
+    checkpoint = importlib.import_module(f"{lib.__name__}.utils.checkpoint").checkpoint
+    checkpoint(lambda x: x.sin(), x * 1, use_reentrant=True).sum().backward(inputs=[x])
 
 
 @pytest.mark.parametrize("name", RULES)

@@ -132,11 +132,20 @@ def test_a_run_that_saves_other_shapes_is_refused():
         y.backward()
 
 
-def test_the_reentrant_form_refuses_autograd_grad():
+@pytest.mark.parametrize(
+    "differentiate",
+    [
+        lambda y, x: facula.autograd.grad(y, x),
+        lambda y, x: facula.autograd.backward(y, inputs=x),
+        lambda y, x: y.backward(inputs=x),
+    ],
+    ids=["grad", "backward", "Tensor.backward"],
+)
+def test_the_reentrant_form_refuses_gradients_of_some_inputs_only(differentiate):
     a, b = inputs()
     y = checkpoint(layer, a, b, use_reentrant=True).sum()
     with pytest.raises(RuntimeError, match="Pass use_reentrant=False"):
-        facula.autograd.grad(y, a)
+        differentiate(y, a)
 
 
 def test_the_form_should_be_chosen():
