@@ -394,8 +394,6 @@ Tensor reinterpret(const Tensor& x, DType dtype, const Dims& sizes, const Dims& 
                    int64_t offset) {
   Tensor y = make_view(x, sizes, strides, offset);
   y->dtype = dtype;
-  // Where one of the dtypes has no gradients, the tensors share memory but no history.
-  if (!is_differentiable(dtype) || !is_differentiable(x.dtype())) forget_base(y);
   return y;
 }
 
