@@ -47,10 +47,11 @@ void cast_loop(char** data, const int64_t* strides, int64_t n, const void*) {
       std::memcpy(data[0], data[1], n * sizeof(To));
       return;
     }
-    if (strides[0] == sizeof(To) && strides[1] == 0) {
-      std::fill_n(reinterpret_cast<To*>(data[0]), n, *reinterpret_cast<const To*>(data[1]));
-      return;
-    }
+  }
+  if (strides[0] == sizeof(To) && strides[1] == 0) {
+    To value = convert<To>(*reinterpret_cast<const From*>(data[1]));
+    std::fill_n(reinterpret_cast<To*>(data[0]), n, value);
+    return;
   }
   if constexpr (is_reduced_float_v<From> || is_reduced_float_v<To>) {
     // Between 16 bits and float, vectors at a time.

@@ -14,7 +14,9 @@ void read_at(char** data, const int64_t* strides, int64_t n, const void*) {
     std::memcpy(y, x + *reinterpret_cast<int64_t*>(offset), n * sizeof(T));
     return;
   }
-  for (int64_t i = 0; i < n; ++i, y += strides[0], x += strides[1], offset += strides[2])
+  // The strides in variables: the writes might change them, for all that the compiler knows.
+  int64_t y_step = strides[0], x_step = strides[1], offset_step = strides[2];
+  for (int64_t i = 0; i < n; ++i, y += y_step, x += x_step, offset += offset_step)
     std::memcpy(y, x + *reinterpret_cast<int64_t*>(offset), sizeof(T));
 }
 
@@ -42,7 +44,16 @@ T combined(T old, T value) {
 template <class T, WriteMode mode>
 void write_at(char** data, const int64_t* strides, int64_t n, const void*) {
   char *y = data[0], *x = data[1], *offset = data[2];
-  for (int64_t i = 0; i < n; ++i, y += strides[0], x += strides[1], offset += strides[2]) {
+  if (strides[2] == 0 && strides[0] == sizeof(T) && strides[1] == sizeof(T)) {
+    // A whole row at one offset.
+    T* target = reinterpret_cast<T*>(y + *reinterpret_cast<int64_t*>(offset));
+    const T* values = reinterpret_cast<const T*>(x);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) target[i] = combined<T, mode>(target[i], values[i]);
+    return;
+  }
+  int64_t y_step = strides[0], x_step = strides[1], offset_step = strides[2];
+  for (int64_t i = 0; i < n; ++i, y += y_step, x += x_step, offset += offset_step) {
     T* target = reinterpret_cast<T*>(y + *reinterpret_cast<int64_t*>(offset));
     *target = combined<T, mode>(*target, *reinterpret_cast<const T*>(x));
   }
@@ -98,8 +109,11 @@ void find_nonzero(DType dtype, const char* data, int64_t n, int64_t* positions) 
   visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* x = reinterpret_cast<const T*>(data);
-    for (int64_t i = 0; i < n; ++i)
-      if (is_set(x[i])) *positions++ = i;
+    // Without a branch, which would be guessed wrong half of the time.
+    for (int64_t i = 0; i < n; ++i) {
+      *positions = i;
+      positions += is_set(x[i]);
+    }
   });
 }
 

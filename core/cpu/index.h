@@ -14,8 +14,8 @@ Loop read_at_loop(DType dtype);
 // have fixed bits.
 Loop write_at_loop(DType dtype, WriteMode mode);
 
-// Positions of the elements that are not zero, as flat indices into a contiguous tensor; returns
-// their number.
+// The number of elements that are not zero, and their positions, as flat indices into a contiguous
+// tensor; `positions` has room for one more.
 int64_t count_nonzero(DType dtype, const char* data, int64_t n);
 void find_nonzero(DType dtype, const char* data, int64_t n, int64_t* positions);
 

@@ -54,9 +54,23 @@ bool are_adjacent(const TensorList& indices) {
   return changes <= (starts ? 1 : 2);
 }
 
-IndexPlan plan_index(const char* op, Tensor x, const TensorList& given) {
+// Whether one mask chooses elements of a contiguous x, or rows of its last dimensions.
+bool is_mask_of_rows(const Tensor& x, const TensorList& indices) {
+  if (indices.size() != 1 || !indices[0].defined() || !x.is_contiguous()) return false;
+  const Tensor& mask = indices[0];
+  return mask.dtype() == DType::Bool && mask.dim() > 1 && mask.dim() <= x.dim() &&
+         std::equal(mask.sizes().begin(), mask.sizes().end(), x.sizes().begin());
+}
+
+IndexPlan plan_index(const char* op, Tensor x, TensorList given) {
   NoGradGuard guard;
   check_cpu(op, x);
+  if (is_mask_of_rows(x, given)) {
+    Dims shape{given[0].numel()};
+    for (int64_t d = given[0].dim(); d < x.dim(); ++d) shape.push_back(x.size(d));
+    x = view(x, shape);
+    given = {reshape(given[0], {-1})};
+  }
   check_index(static_cast<int64_t>(given.size()) <= x.dim(), op,
               ": too many indices for tensor of dimension ", x.dim(), ": got ", given.size(), ".");
   TensorList indices = expand_masks(x, given);

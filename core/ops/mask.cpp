@@ -1,5 +1,6 @@
 // Choosing elements by a mask, and masks as positions.
 #include "autograd/node.h"
+#include "base/parallel.h"
 #include "cpu/index.h"
 #include "ops/ops.h"
 
@@ -93,17 +94,22 @@ Tensor nonzero(const Tensor& x) {
   NoGradGuard guard;
   Tensor in = contiguous(x);
   int64_t n = cpu::count_nonzero(in.dtype(), in.data(), in.numel());
-  Tensor flat = empty({n}, DType::Int64);
-  cpu::find_nonzero(in.dtype(), in.data(), in.numel(), flat.data_as<int64_t>());
+  Tensor flat = empty({n + 1}, DType::Int64);
+  int64_t* from = flat.data_as<int64_t>();
+  cpu::find_nonzero(in.dtype(), in.data(), in.numel(), from);
   // Column by column in memory, as PyTorch stores it.
   Tensor y = empty_strided({n, x.dim()}, {1, std::max<int64_t>(n, 1)}, DType::Int64);
-  const int64_t* from = flat.data_as<int64_t>();
   int64_t* to = y.data_as<int64_t>();
-  int64_t inner = 1;
-  for (int64_t d = x.dim() - 1; d >= 0; --d) {
-    for (int64_t i = 0; i < n; ++i) to[d * n + i] = from[i] / inner % x.size(d);
-    inner *= std::max<int64_t>(x.size(d), 1);
-  }
+  const Dims& sizes = in.sizes();
+  parallel_for(n, 16384, [&](int64_t begin, int64_t end) {
+    for (int64_t d = static_cast<int64_t>(sizes.size()) - 1; d >= 0; --d) {
+      int64_t size = sizes[d];
+      for (int64_t i = begin; i < end; ++i) {
+        to[d * n + i] = from[i] % size;
+        from[i] /= size;
+      }
+    }
+  });
   return y;
 }
 

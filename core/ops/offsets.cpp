@@ -1,23 +1,59 @@
 #include "ops/offsets.h"
 
+#include <algorithm>
+
 #include "autograd/node.h"
+#include "base/parallel.h"
 #include "ops/elementwise.h"
 
 namespace facula {
 
+namespace {
+
+constexpr int64_t kGrain = 32768;
+
+// Elements that differ in a dimension along which the target advances never meet in one place: such
+// a dimension is cut into pieces for the threads. Along the others the writes keep their order.
+void run_apart(const Walk& walk, Loop loop) {
+  int axis = -1;
+  for (int d = 0; d < walk.n_dims; ++d) {
+    if (walk.strides[0][d] != 0 && (axis < 0 || walk.sizes[d] > walk.sizes[axis])) axis = d;
+  }
+  if (axis < 0 || walk.numel <= kGrain) return run_cpu_in_order(walk, loop);
+  int64_t others = walk.numel / walk.sizes[axis];
+  // At least a few cache lines, lest two threads write to the same one.
+  int64_t grain = std::max<int64_t>(axis == 0 ? 256 : 1, kGrain / others);
+  parallel_for(walk.sizes[axis], grain, [&](int64_t begin, int64_t end) {
+    Walk piece = walk;
+    piece.sizes[axis] = end - begin;
+    piece.numel = others * (end - begin);
+    for (int i = 0; i < walk.n_operands; ++i) piece.data[i] += begin * walk.strides[i][axis];
+    run_cpu_in_order(piece, loop);
+  });
+}
+
+}  // namespace
+
 Tensor byte_offsets(const char* op, const Tensor& index, int64_t size, int64_t step,
                     bool negative_allowed, ErrorKind kind) {
   Tensor offsets = empty(index.sizes(), DType::Int64);
-  copy_into(offsets, index);
-  int64_t* at = offsets.data_as<int64_t>();
-  int64_t low = negative_allowed ? -size : 0;
-  for (int64_t i = 0; i < offsets.numel(); ++i) {
-    int64_t value = at[i];
-    if (value < low || value >= size)
-      fail(kind, op, ": index ", value, " (at position ", i,
-           ") is out of bounds for dimension with size ", size, ".");
-    at[i] = (value < 0 ? value + size : value) * step;
+  int64_t* to = offsets.data_as<int64_t>();
+  const int64_t* from = to;
+  if (index.dtype() == DType::Int64 && index.is_contiguous() && index.is_cpu()) {
+    from = index.data_as<int64_t>();
+  } else {
+    copy_into(offsets, index);
   }
+  int64_t low = negative_allowed ? -size : 0;
+  parallel_for(offsets.numel(), kGrain, [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t value = from[i];  // once: another thread may be writing to it
+      if (__builtin_expect(value < low || value >= size, 0))
+        fail(kind, op, ": index ", value, " (at position ", i,
+             ") is out of bounds for dimension with size ", size, ".");
+      to[i] = (value < 0 ? value + size : value) * step;
+    }
+  });
   return offsets;
 }
 
@@ -36,8 +72,7 @@ void write_at(const char* op, const Tensor& target, const Tensor& values, const 
   check_not_implemented(
       !is_complex(target.dtype()) || (mode != WriteMode::AMin && mode != WriteMode::AMax), op,
       ": not defined for ", target, ".");
-  run_cpu_in_order(make_walk(op, target, {values, offsets}),
-                   cpu::write_at_loop(target.dtype(), mode));
+  run_apart(make_walk(op, target, {values, offsets}), cpu::write_at_loop(target.dtype(), mode));
 }
 
 Tensor copy_of(const Tensor& x, MemoryFormat format) {
