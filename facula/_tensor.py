@@ -88,7 +88,9 @@ def numpy_array(self: Tensor, *, force: bool = False) -> numpy.ndarray:
         )
     if self.dtype == _core.bfloat16:
         raise TypeError("numpy: NumPy has no bfloat16. Convert the tensor with float() first.")
-    return numpy.asarray(memoryview(self))
+    array = numpy.asarray(memoryview(self))
+    # Of no elements, with the strides that NumPy itself gives them.
+    return array if array.size else numpy.empty(array.shape, array.dtype)
 
 
 def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray:
