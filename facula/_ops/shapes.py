@@ -495,4 +495,4 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     steps = [math.prod(sizes[i + 1 :]) or 1 for i in range(len(sizes))]
     # One tensor of all coordinates of a point together, seen by dimension.
     points = indices.to(_core.int64).unsqueeze(-1).div(_core.tensor(steps), rounding_mode="floor")
-    return points.remainder(_core.tensor(sizes).clamp_min(1)).unbind(-1)
+    return tuple(points.remainder(_core.tensor(sizes).clamp_min(1)).unbind(-1))
