@@ -30,12 +30,13 @@ namespace {
 
 constexpr int64_t kRows = 8;        // 8 x 3 vectors of C, 3 of B and 1 of A: 28 of 32 registers
 constexpr int64_t kColVectors = 3;  // wide, because every number of A is a load of its own
-constexpr int64_t kDepth = 192;     // a panel of B, 36 kB, stays in L1 while those of A pass by
-constexpr int64_t kSlices = 4;      // of kDepth are packed at a time,
+constexpr int64_t kDepth = 384;     // a panel of A, 12 kB, stays in L1 while those of B pass by
+constexpr int64_t kSlices = 3;      // of kDepth are packed at a time,
 constexpr int64_t kMaxM = 2304;     // with up to 11 MB of A
 constexpr int64_t kMaxN = 3840;     // and 18 MB of B, in L3
-constexpr int64_t kTileRows = 48;   // panels of A in a tile, a thread's unit of work
-constexpr int64_t kTileCols = 4;    // panels of B in a tile: its C and slices fill 740 kB of L2
+constexpr int64_t kTileRows = 32;   // panels of A in a tile, a thread's unit of work
+constexpr int64_t kTileCols = 6;    // panels of B in a tile: they and its C fill 740 kB of L2
+constexpr int64_t kAhead = 24;      // steps of k after which a line of B that is asked for is there
 constexpr int64_t kMinTiles = 16;   // smaller tiles rather than fewer, to keep the threads even
 constexpr int64_t kMinTileRows = 8;
 constexpr int64_t kFewPanels = 4;
@@ -102,7 +103,10 @@ void multiply_panels(MatrixView<T> from, const T* b, int64_t depth, Update<T> up
   for (int64_t p = 0; p < depth; ++p) {
     Vec columns[kN];
 #pragma GCC unroll 3
-    for (int j = 0; j < kN; ++j) columns[j] = load(b + j * v);
+    for (int j = 0; j < kN; ++j) {
+      columns[j] = load(b + j * v);
+      __builtin_prefetch(b + (kAhead * kN + j) * v);
+    }
 #pragma GCC unroll 8
     for (int i = 0; i < kM; ++i) {
       Vec x = broadcast(a[i * row_stride]);
@@ -350,13 +354,12 @@ void multiply_block(const GemmProblem<T>& x, T* packed_a, T* packed_b) {
       int64_t first_b = b_panels * tile_n / tiles_n, last_b = b_panels * (tile_n + 1) / tiles_n;
       for (int64_t p = 0; p < x.k; p += depth) {
         Update<T> update{x.alpha, p == 0 ? x.beta : T(1)};
-        for (int64_t j = first_b; j < last_b; ++j) {
-          const T* b = packed_b + p * padded_n + j * kCols<T> * depth_at(p);
-          for (int64_t i = first_a; i < last_a; ++i) {
-            MatrixView<T> a =
-                packs_a
-                    ? MatrixView<T>{packed_a + p * x.m + i * kRows * depth_at(p), 1, kRows}
-                    : MatrixView<T>{x.a.data + i * kRows * x.a.row_stride + p, x.a.row_stride, 1};
+        for (int64_t i = first_a; i < last_a; ++i) {
+          MatrixView<T> a =
+              packs_a ? MatrixView<T>{packed_a + p * x.m + i * kRows * depth_at(p), 1, kRows}
+                      : MatrixView<T>{x.a.data + i * kRows * x.a.row_stride + p, x.a.row_stride, 1};
+          for (int64_t j = first_b; j < last_b; ++j) {
+            const T* b = packed_b + p * padded_n + j * kCols<T> * depth_at(p);
             multiply_tile(a, b, std::min(kRows, x.m - i * kRows),
                           std::min(kCols<T>, x.n - j * kCols<T>), depth_at(p), update,
                           x.c + i * kRows * x.ldc + j * kCols<T>, x.ldc);
