@@ -65,6 +65,10 @@ Loop write_loop_for(DType dtype) {
                      [](auto tag) -> Loop { return write_at<typename decltype(tag)::type, mode>; });
 }
 
+// The bytes of a bool may come from elsewhere and be more than 0 and 1.
+template <class T>
+using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+
 template <class T>
 bool is_set(T value) {
   if constexpr (is_reduced_float_v<T>) {
@@ -97,7 +101,7 @@ Loop write_at_loop(DType dtype, WriteMode mode) {
 
 int64_t count_nonzero(DType dtype, const char* data, int64_t n) {
   return visit_dtype(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+    using T = Stored<typename decltype(tag)::type>;
     const T* x = reinterpret_cast<const T*>(data);
     int64_t count = 0;
     for (int64_t i = 0; i < n; ++i) count += is_set(x[i]);
@@ -105,15 +109,18 @@ int64_t count_nonzero(DType dtype, const char* data, int64_t n) {
   });
 }
 
-void find_nonzero(DType dtype, const char* data, int64_t n, int64_t* positions) {
-  visit_dtype(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+int64_t find_nonzero(DType dtype, const char* data, int64_t n, int64_t* positions,
+                     int64_t capacity) {
+  return visit_dtype(dtype, [&](auto tag) {
+    using T = Stored<typename decltype(tag)::type>;
     const T* x = reinterpret_cast<const T*>(data);
-    // Without a branch, which would be guessed wrong half of the time.
-    for (int64_t i = 0; i < n; ++i) {
-      *positions = i;
-      positions += is_set(x[i]);
+    int64_t found = 0;
+    // Without a branch on the element, which would be guessed wrong half of the time.
+    for (int64_t i = 0; i < n && found < capacity; ++i) {
+      positions[found] = i;
+      found += is_set(x[i]);
     }
+    return found;
   });
 }
 

@@ -14,9 +14,10 @@ Loop read_at_loop(DType dtype);
 // have fixed bits.
 Loop write_at_loop(DType dtype, WriteMode mode);
 
-// The number of elements that are not zero, and their positions, as flat indices into a contiguous
-// tensor; `positions` has room for one more.
+// The number of elements that are not zero, and the positions of the first of them, at most
+// `capacity`, as flat indices into a contiguous tensor.
 int64_t count_nonzero(DType dtype, const char* data, int64_t n);
-void find_nonzero(DType dtype, const char* data, int64_t n, int64_t* positions);
+int64_t find_nonzero(DType dtype, const char* data, int64_t n, int64_t* positions,
+                     int64_t capacity);
 
 }  // namespace facula::cpu

@@ -42,6 +42,22 @@ FACULA_FN double igammac_by_fraction(double a, double x) {
   return product * gamma_density(a, x);
 }
 
+// For large a, where the series would be long: Temme's expansion by the distance of x from a, whose
+// first two terms suffice.
+FACULA_FN double igamma_by_distance(double a, double x, bool is_upper) {
+  double u = (x - a) / a;
+  // eta^2 / 2 = u - log(1 + u).
+  double half = ::fabs(u) < 1e-2 ? u * u * (0.5 - u * (1. / 3 - u * (0.25 - u * (0.2 - u / 6))))
+                                 : u - ::log1p(u);
+  double eta = ::copysign(::sqrt(2 * half), u);
+  double first = ::fabs(eta) < 1e-2
+                     ? -1. / 3 + eta * (1. / 12 - eta * (2. / 135 - eta * (1. / 864)))
+                     : 1 / u - 1 / eta;
+  double rest = ::exp(-a * half) / ::sqrt(2 * kPi * a) * first;
+  double sign = is_upper ? 1 : -1;
+  return 0.5 * ::erfc(sign * eta * ::sqrt(a / 2)) + sign * rest;
+}
+
 // `is_upper`: Q(a, x), else P(a, x) = 1 - Q(a, x).
 FACULA_FN double igamma_of_lane(double a, double x, bool is_upper) {
   double all = is_upper ? 0 : 1, none = is_upper ? 1 : 0;
@@ -49,6 +65,8 @@ FACULA_FN double igamma_of_lane(double a, double x, bool is_upper) {
   if (a == infinity<double>()) return x == a ? nan<double>() : none;
   if (a == 0 || x == infinity<double>()) return all;
   if (x == 0) return none;
+  if (a < 1e-300) return all;
+  if (a > 1e7) return igamma_by_distance(a, x, is_upper);
   bool by_series = x < a + 1;
   double found = by_series ? igamma_by_series(a, x) : igammac_by_fraction(a, x);
   return by_series == is_upper ? 1 - found : found;

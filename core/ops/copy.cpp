@@ -88,11 +88,12 @@ Tensor& write_value(const char* op, const char* node, Tensor& x, const Tensor& v
   }
   check(is_complex(x.dtype()) || !is_complex(value.dtype()), op, ": value cannot be converted to ",
         x.dtype(), " without overflow: it is complex.");
+  bool is_recorded = is_grad_enabled() && (x.requires_grad() || value.requires_grad()) &&
+                     is_differentiable(x.dtype());
+  if (is_recorded) check_recorded_write(op, x);
   copy_into(x, value);
   bump_version(x);
-  if (is_grad_enabled() && (x.requires_grad() || value.requires_grad()) &&
-      is_differentiable(x.dtype()))
-    rebase_history(x, record(node, alias(x), {x, value}, fill_backward));
+  if (is_recorded) rebase_history(x, record(node, alias(x), {x, value}, fill_backward));
   return x;
 }
 
@@ -257,12 +258,20 @@ Tensor into_out(const char* op, Tensor result, const Tensor& out) {
   return out;
 }
 
+void resize_(const Tensor& x, const Dims& sizes, MemoryFormat format) {
+  int64_t numel = checked_numel(sizes), end, nbytes;
+  check(!__builtin_add_overflow(x.offset(), numel, &end) &&
+            !__builtin_mul_overflow(end, x.itemsize(), &nbytes),
+        "resize_: the shape ", sizes, " has more bytes than an int64 can count.");
+  if (numel > 0 && nbytes > x.storage()->nbytes()) x.storage()->resize(nbytes);
+  set_geometry(
+      x, sizes,
+      format == MemoryFormat::Contiguous ? contiguous_strides(sizes) : channels_last_strides(sizes),
+      x.offset());
+}
+
 void resize_(const Tensor& x, const Dims& sizes) {
-  if (x.sizes() == sizes) return;  // the strides stay
-  int64_t numel = checked_numel(sizes);
-  int64_t needed = (x.offset() + numel) * x.itemsize();
-  if (needed > x.storage()->nbytes() && numel > 0) x.storage()->resize(needed);
-  set_geometry(x, sizes, contiguous_strides(sizes), x.offset());
+  if (x.sizes() != sizes) resize_(x, sizes, MemoryFormat::Contiguous);
 }
 
 }  // namespace facula

@@ -29,7 +29,9 @@ Tensor empty_like(const Tensor& x, DType dtype, Device device,
 Scalar item(const Tensor& x);  // of a tensor with one element
 bool has_nan(const Tensor& x);
 
-// Gives x another shape, contiguous; its storage grows where it must and keeps what it held.
+// Gives x another shape and the strides of a format; its storage grows where it must and keeps what
+// it held. Without a format it becomes contiguous, and stays as it is if it has the shape already.
+void resize_(const Tensor& x, const Dims& sizes, MemoryFormat format);
 void resize_(const Tensor& x, const Dims& sizes);
 
 // Raise unless a result of this dtype may be stored in out=.

@@ -23,11 +23,15 @@ Tensor generate(int64_t n, DType dtype, Device device, F&& value) {
 int64_t arange_length(Scalar start, Scalar end, Scalar step, DType dtype) {
   bool is_integral = start.is_integral() && end.is_integral() && step.is_integral();
   if (is_integral || dtype == DType::Int64) {
+    auto fits = [](Scalar x) { return x.is_integral() || std::abs(x.to_double()) < 0x1p63; };
     int64_t distance;
-    check(!__builtin_sub_overflow(end.to_int(), start.to_int(), &distance),
+    check(fits(start) && fits(end) && fits(step) &&
+              !__builtin_sub_overflow(end.to_int(), start.to_int(), &distance),
           "arange: invalid size, possible overflow.");
     int64_t by = step.to_int();
     check_value(by != 0, "arange: step must be nonzero; ", step.to_double(), " is 0 in int64.");
+    check(by != -1 || distance != std::numeric_limits<int64_t>::min(),
+          "arange: invalid size, possible overflow.");
     return distance / by + (distance % by != 0);
   }
   double n = std::ceil((end.to_double() - start.to_double()) / step.to_double());

@@ -160,7 +160,8 @@ void put_at(const Tensor& x, const TensorList& indices, const Tensor& values, bo
         "index_put_: shape mismatch: value tensor of shape ", values.sizes(),
         " cannot be broadcast to indexing result of shape ", plan.shape, ".");
   write_at("index_put_", plan.x, expand(values, plan.shape), plan.offsets,
-           accumulate ? WriteMode::Add : WriteMode::Set);
+           accumulate ? WriteMode::Add : WriteMode::Set,
+           is_non_overlapping_and_dense(x.sizes(), x.strides()));
 }
 
 // One value for one mask fills the elements chosen: any shape will do, and any real dtype.

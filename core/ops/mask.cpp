@@ -94,9 +94,10 @@ Tensor nonzero(const Tensor& x) {
   NoGradGuard guard;
   Tensor in = contiguous(x);
   int64_t n = cpu::count_nonzero(in.dtype(), in.data(), in.numel());
-  Tensor flat = empty({n + 1}, DType::Int64);
+  Tensor flat = empty({n}, DType::Int64);
   int64_t* from = flat.data_as<int64_t>();
-  cpu::find_nonzero(in.dtype(), in.data(), in.numel(), from);
+  // Another thread may have written to x since they were counted.
+  n = cpu::find_nonzero(in.dtype(), in.data(), in.numel(), from, n);
   // Column by column in memory, as PyTorch stores it.
   Tensor y = empty_strided({n, x.dim()}, {1, std::max<int64_t>(n, 1)}, DType::Int64);
   int64_t* to = y.data_as<int64_t>();

@@ -12,8 +12,9 @@ namespace {
 
 constexpr int64_t kGrain = 32768;
 
-// Elements that differ in a dimension along which the target advances never meet in one place: such
-// a dimension is cut into pieces for the threads. Along the others the writes keep their order.
+// In a target whose elements do not share memory, those that differ in a dimension along which it
+// advances never meet in one place: such a dimension is cut into pieces for the threads. Along the
+// others the writes keep their order.
 void run_apart(const Walk& walk, Loop loop) {
   int axis = -1;
   for (int d = 0; d < walk.n_dims; ++d) {
@@ -68,11 +69,13 @@ void read_at(const char* op, const Tensor& out, const Tensor& x, const Tensor& o
 }
 
 void write_at(const char* op, const Tensor& target, const Tensor& values, const Tensor& offsets,
-              WriteMode mode) {
+              WriteMode mode, bool is_apart) {
   check_not_implemented(
       !is_complex(target.dtype()) || (mode != WriteMode::AMin && mode != WriteMode::AMax), op,
       ": not defined for ", target, ".");
-  run_apart(make_walk(op, target, {values, offsets}), cpu::write_at_loop(target.dtype(), mode));
+  Walk walk = make_walk(op, target, {values, offsets});
+  Loop loop = cpu::write_at_loop(target.dtype(), mode);
+  is_apart ? run_apart(walk, loop) : run_cpu_in_order(walk, loop);
 }
 
 Tensor copy_of(const Tensor& x, MemoryFormat format) {

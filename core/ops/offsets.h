@@ -21,8 +21,10 @@ Tensor byte_offsets(const char* op, const Tensor& index, int64_t size, int64_t s
 Tensor restrided(const Tensor& x, const Dims& sizes, const Dims& strides);
 
 void read_at(const char* op, const Tensor& out, const Tensor& x, const Tensor& offsets);
+// The writes keep their order. With `is_apart`, elements of the tensor that was indexed never share
+// memory, and threads may divide it among them.
 void write_at(const char* op, const Tensor& target, const Tensor& values, const Tensor& offsets,
-              WriteMode mode);
+              WriteMode mode, bool is_apart = true);
 
 // A 0-d tensor is indexed as if it had one dimension of size 1.
 inline Tensor at_least_1d(const Tensor& x) { return x.dim() == 0 ? restrided(x, {1}, {1}) : x; }

@@ -170,7 +170,8 @@ void check_sizes(const char* op, const Tensor& x, const Dims& split_sizes, int64
     check(size >= 0, op, ": ", op,
           " expects split_sizes have only non-negative entries, but got split_sizes=", split_sizes,
           ".");
-    total += size;
+    // More than the dimension has is as wrong as any other sum, and cannot overflow.
+    total += std::min(size, x.size(dim) + 1 - std::min(total, x.size(dim)));
   }
   check(total == x.size(dim), op, ": ", op, " expects split_sizes to sum exactly to ", x.size(dim),
         " (input tensor's size at dimension ", dim, "), but got split_sizes=", split_sizes, ".");
@@ -471,6 +472,7 @@ Tensor triangle(const char* op, const char* node, const Tensor& x, int64_t diago
   Tensor y = empty(x.sizes(), x.dtype(), x.device());
   copy_into(y, x);
   int64_t rows = x.size(-2), cols = x.size(-1), size = x.itemsize();
+  diagonal = std::clamp(diagonal, -rows, cols);  // beyond, it says no more, and sums overflow
   char* data = y.data();
   for (int64_t r = 0; r < (cols ? y.numel() / cols : 0); ++r) {
     int64_t row = r % rows;

@@ -19,15 +19,14 @@ MemoryFormat suggested_format(const Tensor& x) {
 Tensor resized(const char* op, const Tensor& x, const Dims& sizes, Format format) {
   check(!x.requires_grad(), op, ": cannot resize variables that require grad");
   check(format != MemoryFormat::Preserve, op, ": memory_format=preserve_format is not supported.");
-  resize_(x, sizes);
-  if (format == MemoryFormat::Contiguous) {
-    set_geometry(x, sizes, contiguous_strides(sizes), x.offset());
-  } else if (format) {
-    size_t rank = format == MemoryFormat::ChannelsLast ? 4 : 5;
-    check(sizes.size() == rank, op, ": expected ", rank, " dimensions for this memory_format, got ",
-          sizes, ".");
-    set_geometry(x, sizes, channels_last_strides(sizes), x.offset());
+  if (!format) {
+    resize_(x, sizes);
+    return x;
   }
+  size_t rank = format == MemoryFormat::ChannelsLast ? 4 : 5;
+  check(format == MemoryFormat::Contiguous || sizes.size() == rank, op, ": expected ", rank,
+        " dimensions for this memory_format, got ", sizes, ".");
+  resize_(x, sizes, *format);
   return x;
 }
 
