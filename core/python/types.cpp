@@ -138,12 +138,10 @@ bool dtype_from_object(PyObject* object, DType& out) {
 }
 
 bool device_from_object(PyObject* object, Device& out) {
-  if (nb::isinstance<Device>(nb::handle(object))) {
-    out = nb::cast<Device>(nb::handle(object));
-    return true;
-  }
-  if (PyUnicode_Check(object)) {
-    out = parse_device(PyUnicode_AsUTF8(object));
+  bool is_device = nb::isinstance<Device>(nb::handle(object));
+  if (is_device || PyUnicode_Check(object)) {
+    out = is_device ? nb::cast<Device>(nb::handle(object)) : parse_device(PyUnicode_AsUTF8(object));
+    if (out.is_cpu()) out = Device();  // there is one CPU: "cpu:0" is where "cpu" is
     return true;
   }
   int64_t index;

@@ -1,5 +1,6 @@
 #include "tensor/tensor.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "autograd/node.h"
@@ -63,11 +64,15 @@ Tensor make_tensor(Storage* storage, DType dtype, const Dims& sizes, const Dims&
 }
 
 int64_t storage_extent(const Dims& sizes, const Dims& strides) {
-  int64_t extent = 1;
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return 0;
+  int64_t extent = 1, step;
+  bool overflows = false;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 0) return 0;
-    extent += (sizes[i] - 1) * strides[i];
+    overflows |= __builtin_mul_overflow(sizes[i] - 1, strides[i], &step) ||
+                 __builtin_add_overflow(extent, step, &extent);
   }
+  check(!overflows, "sizes ", sizes, " and strides ", strides,
+        " reach further than an int64 can count.");
   return extent;
 }
 
@@ -149,7 +154,10 @@ Tensor empty_strided(const Dims& sizes, const Dims& strides, DType dtype, Device
   for (int64_t stride : strides)
     check(stride >= 0, "empty_strided: strides must not be negative, got ", strides, ".");
   if (!device.is_cpu()) device = backend_of(device).resolve(device);
-  int64_t nbytes = storage_extent(sizes, strides) * item_size(dtype);
+  int64_t nbytes;
+  check(!__builtin_mul_overflow(storage_extent(sizes, strides), item_size(dtype), &nbytes),
+        "empty_strided: sizes ", sizes, " and strides ", strides, " of ", dtype,
+        " need more bytes than an int64 can count.");
   return make_tensor(Storage::allocate(nbytes, device), dtype, sizes, strides, 0, numel);
 }
 
