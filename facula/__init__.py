@@ -28,6 +28,7 @@ from facula._ops import *  # noqa: F403
 from facula._ops.methods import METHODS as _METHODS
 from facula._tensor_str import set_printoptions
 from facula.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from facula.func import vmap
 from facula.storage import TypedStorage
 from facula.utils.dlpack import from_dlpack
 
@@ -104,4 +105,5 @@ __all__ = [
     "set_printoptions",
     "storage",
     "utils",
+    "vmap",
 ]

@@ -24,6 +24,8 @@ __all__ = [
     "get_device_name",
     "get_device_properties",
     "is_available",
+    "manual_seed",
+    "manual_seed_all",
     "max_memory_allocated",
     "mem_get_info",
     "memory_allocated",
@@ -148,6 +150,26 @@ def mem_get_info(device: DeviceLike = None) -> tuple[int, int]:
 def reset_peak_memory_stats(device: DeviceLike = None) -> None:
     """Lets :func:`max_memory_allocated` start again from what is allocated now."""
     _core._cuda_reset_peak(device_index(device))
+
+
+def manual_seed(seed: int) -> None:
+    """Seeds the random numbers of the GPU, which come from the one generator of the library;
+    nothing where there is no GPU.
+
+    Example:
+        >>> facula.cuda.manual_seed(0)
+    """
+    if is_available():
+        _core.manual_seed(seed)
+
+
+def manual_seed_all(seed: int) -> None:
+    """Seeds the random numbers of all GPUs; nothing where there is none.
+
+    Example:
+        >>> facula.cuda.manual_seed_all(0)
+    """
+    manual_seed(seed)
 
 
 def empty_cache() -> None:

@@ -1,3 +1,13 @@
-"""Tools beside the tensors, in modules to be imported by name: checkpointing, hooks."""
+"""Tools beside the tensors: checkpointing, hooks, DLPack."""
 
-__all__: list[str] = []
+from importlib import import_module
+from types import ModuleType
+
+__all__ = ["checkpoint", "dlpack", "hooks"]
+
+
+def __getattr__(name: str) -> ModuleType:
+    # Each module is imported when it is first asked for.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module(f"{__name__}.{name}")

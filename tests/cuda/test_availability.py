@@ -55,3 +55,12 @@ def test_visible_devices_are_the_environments():
     output = subprocess.check_output([sys.executable, "-c", script], text=True, env=environment)
     assert output.startswith("0 ")
     assert len(output) > 3
+
+
+def test_seeds_are_taken_without_a_gpu():
+    facula.manual_seed(3)
+    if not facula.cuda.is_available():
+        expected = facula.initial_seed()
+        facula.cuda.manual_seed(5)
+        facula.cuda.manual_seed_all(7)
+        assert facula.initial_seed() == expected
