@@ -5,6 +5,9 @@
 // gradient of x, hands the part under the view to the derivative of the write, and puts what comes
 // back in its place. The view and its siblings find out by the version counter that their grad_fn
 // is out of date, and take a new one, as_strided of the base (Tensor::grad_fn).
+//
+// A view may be real where its base is complex (view_as_real, imag), or the other way round. Its
+// geometry counts elements of its own dtype, so the two meet in real numbers: piece_under.
 #include "autograd/node.h"
 #include "ops/ops.h"
 
@@ -53,14 +56,23 @@ void check_recorded_write(const char* op, const Tensor& x) {
   }
 }
 
+ViewGeometry geometry_of(const Tensor& x) {
+  return {x.sizes(), x.strides(), x.offset(), x.dtype()};
+}
+
+Tensor piece_under(const Tensor& base, ViewGeometry view, int64_t origin) {
+  if (is_complex(base.dtype()) && !is_complex(view.dtype))
+    return as_strided(view_as_real(base), view.sizes, view.strides, view.offset - 2 * origin);
+  if (!is_complex(base.dtype()) && is_complex(view.dtype)) {
+    for (int64_t& stride : view.strides) stride *= 2;
+    view.sizes.push_back(2);
+    view.strides.push_back(1);
+    view.offset *= 2;
+  }
+  return as_strided(base, view.sizes, view.strides, view.offset - origin);
+}
+
 namespace {
-
-struct ViewGeometry {
-  Dims sizes, strides;
-  int64_t offset;
-};
-
-ViewGeometry geometry_of(const Tensor& x) { return {x.sizes(), x.strides(), x.offset()}; }
 
 // The node that replaces the base's history after a write through a view.
 struct CopySlices : Node {
@@ -76,14 +88,15 @@ TensorList apply_copy_slices(Node& node, TensorList& grads) {
   whole = copy_(whole, grads[0]);
   bool same_layout = whole.strides() == self.base.strides;
   check(same_layout, "backward: a write through a view of an overlapping base is not supported.");
-  Tensor part =
-      as_strided(whole, self.view.sizes, self.view.strides, self.view.offset - self.base.offset);
-  TensorList inner{clone(part)};
+  Tensor part = piece_under(whole, self.view, self.base.offset);
+  bool is_in_pairs = is_complex(self.view.dtype) && !is_complex(part.dtype());
+  TensorList inner{is_in_pairs ? view_as_complex(clone(part, MemoryFormat::Contiguous))
+                               : clone(part)};
   TensorList results = self.wrapped->apply(*self.wrapped, inner);
   TensorList out(node.n_edges);
   if (node.edges[0].node) {
     if (results[0].defined()) {
-      copy_(part, results[0]);
+      copy_(part, is_in_pairs ? view_as_real(to_dtype(results[0], self.view.dtype)) : results[0]);
     } else {
       fill_(part, 0);
     }

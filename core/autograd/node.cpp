@@ -340,7 +340,8 @@ Node* Tensor::grad_fn() const {
     base->requires_grad = true;
   }
   GradModeGuard guard(true);
-  Tensor fresh = as_strided(base, x->sizes, x->strides, x->offset);
+  Tensor fresh = piece_under(base, geometry_of(*this), 0);
+  if (fresh.dtype() != x->dtype) fresh = view_as_complex(fresh);
   attach_output(fresh->meta->grad_fn, *this, 0);
   return x->meta->grad_fn;
 }

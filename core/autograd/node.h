@@ -302,6 +302,18 @@ inline void bump_version(const Tensor& x) { x->version->bump(); }
 // view passes it on to its base.
 void rebase_history(const Tensor& x, const Tensor& result);
 
+// Where a tensor lies in its storage, in elements of its dtype.
+struct ViewGeometry {
+  Dims sizes, strides;
+  int64_t offset;
+  DType dtype;
+};
+ViewGeometry geometry_of(const Tensor& x);
+// The elements of `base` that a view of it looks at. Those under a complex view of a real base stay
+// real, in pairs: (..., 2). `origin` is the offset that the viewed tensor had, where `base` stands
+// for it at the start of another storage; otherwise 0.
+Tensor piece_under(const Tensor& base, ViewGeometry view, int64_t origin);
+
 // ---- saved-tensor hooks, per thread: pairs (pack, unpack), the innermost counts
 void push_saved_tensor_hooks(PyObject* pack, PyObject* unpack);
 void pop_saved_tensor_hooks();
