@@ -57,10 +57,9 @@ def test_visible_devices_are_the_environments():
     assert len(output) > 3
 
 
-def test_seeds_are_taken_without_a_gpu():
+@without_gpu
+def test_seeds_of_the_gpu_leave_the_cpu_alone():
     facula.manual_seed(3)
-    if not facula.cuda.is_available():
-        expected = facula.initial_seed()
-        facula.cuda.manual_seed(5)
-        facula.cuda.manual_seed_all(7)
-        assert facula.initial_seed() == expected
+    facula.cuda.manual_seed(5)
+    facula.cuda.manual_seed_all(7)
+    assert facula.initial_seed() == 3
