@@ -17,6 +17,7 @@ struct Selection {
   Tensor view;
   TensorList indices;
   bool has_indices = false;
+  int64_t n_gone = 0;  // dimensions that the view lacks so far, for messages
 };
 
 bool is_list_like(PyObject* object) { return PyList_Check(object) || PyTuple_Check(object); }
@@ -107,6 +108,7 @@ void apply_bool(Selection& selection, int64_t& dim, bool value) {
   Tensor index = value ? zeros({1}, DType::Int64) : empty({0}, DType::Int64);
   add_index(selection, dim, index);
   ++dim;
+  --selection.n_gone;
 }
 
 void apply_part(Selection& selection, int64_t& dim, PyObject* part, int64_t skipped,
@@ -119,6 +121,7 @@ void apply_part(Selection& selection, int64_t& dim, PyObject* part, int64_t skip
   } else if (part == Py_None) {
     x = unsqueeze(x, dim);
     ++dim;
+    --selection.n_gone;
   } else if (part == Py_Ellipsis) {
     dim += skipped;
   } else if (PyBool_Check(part)) {
@@ -131,8 +134,9 @@ void apply_part(Selection& selection, int64_t& dim, PyObject* part, int64_t skip
       fail(ErrorKind::Index, "index: too many indices for tensor of dimension ", dim, ".");
     int64_t size = x.size(dim);
     check_index(number >= -size && number < size, "index ", number,
-                " is out of bounds for dimension ", dim, " with size ", size);
+                " is out of bounds for dimension ", dim + selection.n_gone, " with size ", size);
     x = select(x, dim, number);
+    ++selection.n_gone;
   } else {
     Tensor index = is_tensor(part) ? as_tensor(part) : index_tensor(part);
     check_index(!is_differentiable(index.dtype()),
@@ -159,7 +163,7 @@ bool is_list_of_indices(PyObject* key) {
 }
 
 Selection take_apart(const Tensor& x, PyObject* given, bool is_read) {
-  Selection selection{x, {}, false};
+  Selection selection{x, {}};
   int64_t dim = 0;
   nb::object key_owner =
       is_list_of_indices(given) ? nb::steal(PySequence_Tuple(given)) : nb::borrow(given);

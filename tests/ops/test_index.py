@@ -280,3 +280,11 @@ def test_one_value_for_a_mask_is_cast():
 def test_an_int_beyond_64_bits_is_no_index():
     with pytest.raises(ValueError, match="64 bits"):
         facula.zeros(3)[2**70]
+
+
+def test_an_index_out_of_range_names_its_own_dimension():
+    x = facula.zeros(2, 3, 4)
+    with pytest.raises(IndexError, match="dimension 1 with size 3"):
+        x[0, 5]
+    with pytest.raises(IndexError, match="dimension 2 with size 4"):
+        x[0, None, ..., 9] = 1
