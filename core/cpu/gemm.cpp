@@ -38,9 +38,10 @@ constexpr int64_t kTileRows = 32;   // panels of A in a tile, a thread's unit of
 constexpr int64_t kTileCols = 6;    // panels of B in a tile: they and its C fill 740 kB of L2
 constexpr int64_t kAhead = 24;      // steps of k after which a line of B that is asked for is there
 constexpr int64_t kMinTiles = 16;   // smaller tiles rather than fewer, to keep the threads even
-constexpr int64_t kMinTileRows = 8;
+constexpr int64_t kMinTileRows = 2;
 constexpr int64_t kFewPanels = 4;
-constexpr int64_t kPackPanels = 16;             // panels that a thread packs at a time
+constexpr int64_t kMaxSteps = 128;
+constexpr int64_t kPackPanels = 4;              // panels that a thread packs at a time
 constexpr int64_t kMinPacked = 32768;           // numbers whose packing is worth a second thread
 constexpr int64_t kMinWork = int64_t{1} << 18;  // multiplications that are worth giving to a thread
 
@@ -82,14 +83,15 @@ struct Update {
   T beta;
 };
 
-// kM rows of A, packed or where they are, times kN vectors of B. Of the last vector only the first
-// n_last numbers are stored.
-template <bool kIsPacked, int kM, int kN, class T>
+// kM rows of A times kN vectors of B; either the numbers of a column of A lie together or those of
+// a row. Of the last vector only the first n_last numbers are stored.
+template <bool kByColumns, int kM, int kN, class T>
 void multiply_panels(MatrixView<T> from, const T* b, int64_t depth, Update<T> update, T* c,
                      int64_t ldc, int n_last) {
   using Vec = decltype(load(b));
   const T* a = from.data;
-  int64_t row_stride = kIsPacked ? 1 : from.row_stride;
+  int64_t row_stride = kByColumns ? 1 : from.row_stride;
+  int64_t col_stride = kByColumns ? from.col_stride : 1;
   constexpr int64_t v = kVector<T>;
   Vec sums[kM][kN];
 #pragma GCC unroll 8
@@ -113,7 +115,7 @@ void multiply_panels(MatrixView<T> from, const T* b, int64_t depth, Update<T> up
 #pragma GCC unroll 3
       for (int j = 0; j < kN; ++j) sums[i][j] = fma(x, columns[j], sums[i][j]);
     }
-    a += kIsPacked ? kM : 1;
+    a += col_stride;
     b += kN * v;
   }
   Vec alpha = broadcast(update.alpha), beta = broadcast(update.beta);
@@ -132,22 +134,21 @@ void multiply_panels(MatrixView<T> from, const T* b, int64_t depth, Update<T> up
 
 template <class T>
 using Multiply = void (*)(MatrixView<T>, const T*, int64_t, Update<T>, T*, int64_t, int);
-template <bool kIsPacked, class T, int... I>
+template <bool kByColumns, class T, int... I>
 constexpr std::array<Multiply<T>, sizeof...(I)> multiply_by_size(std::integer_sequence<int, I...>) {
-  return {multiply_panels<kIsPacked, I / kColVectors + 1, I % kColVectors + 1, T>...};
+  return {multiply_panels<kByColumns, I / kColVectors + 1, I % kColVectors + 1, T>...};
 }
 
-// Panels at the edges have fewer rows and fewer vectors, and are packed so. The rows of A lie
-// together in a packed panel; else its columns do.
+// Panels at the edges have fewer rows and fewer vectors, and are packed so.
 template <class T>
 void multiply_tile(MatrixView<T> a, const T* b, int64_t n_rows, int64_t n_cols, int64_t depth,
                    Update<T> update, T* c, int64_t ldc) {
   using Sizes = std::make_integer_sequence<int, kRows * kColVectors>;
-  static constexpr auto packed = multiply_by_size<true, T>(Sizes());
-  static constexpr auto in_place = multiply_by_size<false, T>(Sizes());
+  static constexpr auto by_columns = multiply_by_size<true, T>(Sizes());
+  static constexpr auto by_rows = multiply_by_size<false, T>(Sizes());
   int64_t n_vectors = ceil_div(n_cols, kVector<T>);
   int n_last = static_cast<int>(n_cols - (n_vectors - 1) * kVector<T>);
-  const auto& kernels = a.row_stride == 1 ? packed : in_place;
+  const auto& kernels = a.row_stride == 1 ? by_columns : by_rows;
   kernels[(n_rows - 1) * kColVectors + n_vectors - 1](a, b, depth, update, c, ldc, n_last);
 }
 
@@ -318,8 +319,9 @@ void multiply_block(const GemmProblem<T>& x, T* packed_a, T* packed_b) {
   int64_t n_slices = ceil_div(x.k, kDepth), depth = ceil_div(x.k, n_slices);
   auto depth_at = [&](int64_t p) { return std::min(depth, x.k - p); };
 
-  // Rows of A that meet few panels of B are read where they are.
-  bool packs_a = x.a.col_stride != 1 || b_panels > kFewPanels;
+  // An A that meets few panels of B is read where it is, unless every step of a long way along k
+  // would be on another page.
+  bool packs_a = b_panels > kFewPanels || (x.a.col_stride != 1 && x.k > kMaxSteps);
   int64_t a_pieces = packs_a ? ceil_div(a_panels, kPackPanels) : 0;
   int64_t b_pieces = ceil_div(b_panels, kPackPanels);
   int64_t pieces = a_pieces + b_pieces;
@@ -355,13 +357,13 @@ void multiply_block(const GemmProblem<T>& x, T* packed_a, T* packed_b) {
       for (int64_t p = 0; p < x.k; p += depth) {
         Update<T> update{x.alpha, p == 0 ? x.beta : T(1)};
         for (int64_t i = first_a; i < last_a; ++i) {
-          MatrixView<T> a =
-              packs_a ? MatrixView<T>{packed_a + p * x.m + i * kRows * depth_at(p), 1, kRows}
-                      : MatrixView<T>{x.a.data + i * kRows * x.a.row_stride + p, x.a.row_stride, 1};
+          int64_t n_rows = std::min(kRows, x.m - i * kRows);
+          MatrixView<T> a = x.a;
+          a.data += i * kRows * a.row_stride + p * a.col_stride;
+          if (packs_a) a = {packed_a + p * x.m + i * kRows * depth_at(p), 1, n_rows};
           for (int64_t j = first_b; j < last_b; ++j) {
             const T* b = packed_b + p * padded_n + j * kCols<T> * depth_at(p);
-            multiply_tile(a, b, std::min(kRows, x.m - i * kRows),
-                          std::min(kCols<T>, x.n - j * kCols<T>), depth_at(p), update,
+            multiply_tile(a, b, n_rows, std::min(kCols<T>, x.n - j * kCols<T>), depth_at(p), update,
                           x.c + i * kRows * x.ldc + j * kCols<T>, x.ldc);
           }
         }
