@@ -3,7 +3,10 @@
 ``import facula as torch`` is the usual way to port a script.
 """
 
+from importlib import import_module as _import_module
 from math import e, inf, nan, pi
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 from facula import (
     _core,
@@ -15,7 +18,6 @@ from facula import (
     cuda,
     func,
     linalg,
-    nn,
     random,
     return_types,
     storage,
@@ -31,6 +33,9 @@ from facula.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_
 from facula.func import vmap
 from facula.storage import TypedStorage
 from facula.utils.dlpack import from_dlpack
+
+if _TYPE_CHECKING:
+    from facula import nn, optim
 
 __version__ = "0.1.0"
 
@@ -77,6 +82,16 @@ for _name in _INTERNAL:
     del globals()[_name]
 del _name
 
+# Imported when they are first asked for: much code that a script may never use.
+_LAZY = {"nn", "optim"}
+
+
+def __getattr__(name: str) -> _Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _import_module(f"facula.{name}")
+
+
 __all__ = [
     *(name for name in dir(_core) if name[0] != "_" != name[-1] and name not in _INTERNAL),
     *_legacy.__all__,
@@ -98,6 +113,7 @@ __all__ = [
     "newaxis",
     "nn",
     "no_grad",
+    "optim",
     "pi",
     "random",
     "return_types",

@@ -1,5 +1,5 @@
 """Building blocks of networks."""
 
-from facula.nn import functional
+from facula.nn import functional, modules, utils
 
-__all__ = ["functional"]
+__all__ = ["functional", "modules", "utils"]

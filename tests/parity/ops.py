@@ -94,7 +94,6 @@ _OPERATORS = {
 _OUT_TOO = {"sum", "prod"}
 
 _LATER_PREFIXES = (
-    "nn.functional.",
     "linalg.",
     "fft.",
     "special.",
@@ -114,8 +113,111 @@ _LATER = _names(
     "hash_tensor nonzero_static norm.nuc histogramdd constant_pad_nd addmm.decomposed slice "
     "bmm.triton_optimized"
 )
+# Functions of networks that are not there yet, one a line.
+_LATER_NN = _names(
+    """
+    nn.functional.adaptive_avg_pool1d
+    nn.functional.adaptive_avg_pool2d
+    nn.functional.adaptive_avg_pool3d
+    nn.functional.adaptive_max_pool1d
+    nn.functional.adaptive_max_pool2d
+    nn.functional.adaptive_max_pool3d
+    nn.functional.alpha_dropout
+    nn.functional.avg_pool1d
+    nn.functional.avg_pool2d
+    nn.functional.avg_pool3d
+    nn.functional.batch_norm
+    nn.functional.bilinear
+    nn.functional.binary_cross_entropy
+    nn.functional.binary_cross_entropy_with_logits
+    nn.functional.celu
+    nn.functional.channel_shuffle
+    nn.functional.conv1d
+    nn.functional.conv2d
+    nn.functional.conv3d
+    nn.functional.conv_transpose1d
+    nn.functional.conv_transpose2d
+    nn.functional.conv_transpose3d
+    nn.functional.cosine_embedding_loss
+    nn.functional.cosine_similarity
+    nn.functional.cross_entropy
+    nn.functional.ctc_loss
+    nn.functional.dropout
+    nn.functional.dropout2d
+    nn.functional.dropout3d
+    nn.functional.elu
+    nn.functional.embedding
+    nn.functional.embedding_bag
+    nn.functional.feature_alpha_dropout
+    nn.functional.fractional_max_pool2d
+    nn.functional.fractional_max_pool3d
+    nn.functional.gaussian_nll_loss
+    nn.functional.gelu
+    nn.functional.glu
+    nn.functional.grid_sample
+    nn.functional.group_norm
+    nn.functional.hardshrink
+    nn.functional.hardsigmoid
+    nn.functional.hardswish
+    nn.functional.hardtanh
+    nn.functional.hinge_embedding_loss
+    nn.functional.huber_loss
+    nn.functional.instance_norm
+    nn.functional.interpolate
+    nn.functional.kl_div
+    nn.functional.l1_loss
+    nn.functional.layer_norm
+    nn.functional.leaky_relu
+    nn.functional.linear
+    nn.functional.linear_cross_entropy
+    nn.functional.local_response_norm
+    nn.functional.logsigmoid
+    nn.functional.margin_ranking_loss
+    nn.functional.max_pool1d
+    nn.functional.max_pool2d
+    nn.functional.max_pool3d
+    nn.functional.max_unpool1d
+    nn.functional.max_unpool2d
+    nn.functional.max_unpool3d
+    nn.functional.mish
+    nn.functional.mse_loss
+    nn.functional.multi_head_attention_forward
+    nn.functional.multi_margin_loss
+    nn.functional.multilabel_margin_loss
+    nn.functional.multilabel_soft_margin_loss
+    nn.functional.nll_loss
+    nn.functional.normalize
+    nn.functional.pad
+    nn.functional.pairwise_distance
+    nn.functional.pdist
+    nn.functional.pixel_shuffle
+    nn.functional.pixel_unshuffle
+    nn.functional.poisson_nll_loss
+    nn.functional.prelu
+    nn.functional.relu6
+    nn.functional.relu
+    nn.functional.rms_norm
+    nn.functional.rrelu
+    nn.functional.scaled_dot_product_attention
+    nn.functional.selu
+    nn.functional.silu
+    nn.functional.smooth_l1_loss
+    nn.functional.soft_margin_loss
+    nn.functional.softmin
+    nn.functional.softplus
+    nn.functional.softshrink
+    nn.functional.softsign
+    nn.functional.tanhshrink
+    nn.functional.threshold
+    nn.functional.triplet_margin_loss
+    nn.functional.triplet_margin_with_distance_loss
+    nn.functional.unfold
+    nn.functional.upsample_bilinear
+    nn.functional.upsample_nearest
+    """
+)
 _CORE_ANYWAY = _names(
-    "nn.functional.one_hot __getitem__ __radd__ __rdiv__ __rmul__ __rand__ __ror__ __rxor__ "
+    "__getitem__ __radd__ __rdiv__ __rmul__ __rand__ __ror__ __rxor__ "
     "__rmatmul__ __rmod__ __rpow__ __rsub__"
 )
 
@@ -197,7 +299,9 @@ def _is_core(name: str, info: Any) -> bool:
         return True
     if info.name.endswith("_copy") and info.name != "index_copy":
         return False  # copies of views, which PyTorch made for its compiler
-    return not (name in _LATER or info.name in _LATER or info.name.startswith(_LATER_PREFIXES))
+    return not (
+        name in _LATER or info.name in _LATER | _LATER_NN or info.name.startswith(_LATER_PREFIXES)
+    )
 
 
 def _aliases(op: Op) -> Iterator[Op]:

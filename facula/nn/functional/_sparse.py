@@ -1,11 +1,9 @@
-"""Functions of networks, without state."""
+"""Rows of a table by index, and indices as rows."""
 
 from __future__ import annotations
 
 from facula import _core
-from facula._core import Tensor, gelu, log_softmax, relu, softmax
-
-__all__ = ["gelu", "log_softmax", "one_hot", "relu", "softmax"]
+from facula._core import Tensor
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:

@@ -1,0 +1,6 @@
+"""Functions of networks, without state."""
+
+from facula._core import gelu, log_softmax, relu, softmax
+from facula.nn.functional._sparse import one_hot
+
+__all__ = ["gelu", "log_softmax", "one_hot", "relu", "softmax"]

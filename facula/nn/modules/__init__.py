@@ -1,0 +1,3 @@
+"""The layers, one file per family."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Tools for modules and their parameters."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Optimisers: they change parameters by their gradients."""
+
+__all__: list[str] = []
