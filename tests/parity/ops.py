@@ -7,6 +7,7 @@ tests itself with; this file says which of its entries are the core's and what i
 from __future__ import annotations
 
 import functools
+import importlib
 import operator
 import sys
 import types
@@ -20,15 +21,14 @@ import torch
 from .frameworks import DTYPES
 
 
-def _load_database() -> list[Any]:
-    # The database's module imports a test package of PyTorch's for one class it does not use here.
+def load_module(name: str) -> Any:
+    """A module of ``torch.testing._internal``, where PyTorch keeps its lists of test cases."""
+    # They import a test package of PyTorch's for one class that is not used here.
     if "expecttest" not in sys.modules:
         stand_in = types.ModuleType("expecttest")
         stand_in.TestCase = unittest.TestCase  # type: ignore[attr-defined]
         sys.modules["expecttest"] = stand_in
-    from torch.testing._internal.common_methods_invocations import op_db
-
-    return op_db
+    return importlib.import_module(f"torch.testing._internal.{name}")
 
 
 @dataclass(frozen=True)
@@ -320,7 +320,7 @@ def _aliases(op: Op) -> Iterator[Op]:
 def table() -> dict[str, Op]:
     """All operations of the suite, by name."""
     ops: dict[str, Op] = {}
-    for info in [*_load_database(), *_own_entries()]:
+    for info in [*load_module("common_methods_invocations").op_db, *_own_entries()]:
         name = info.name + ("." + info.variant_test_name if info.variant_test_name else "")
         if _is_core(name, info):
             forms = ("inplace",) if name == "normal.in_place" else _forms(name, info)
