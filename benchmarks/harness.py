@@ -31,7 +31,8 @@ class Case:
     ``budget`` is how many times faster than PyTorch the design asks it to be, and ``limit`` the
     ratio at which the arithmetic alone fills the time: 90% of the limit is as good as the budget.
     ``floor`` is a statement that moves the same memory with hardly any arithmetic; its time, taken
-    in the same rounds, gives the limit instead.
+    in the same rounds, gives the limit instead. ``has_memory_row`` asks for a second row: the peak
+    of the memory that setup and three runs take.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Case:
     budget: float
     limit: float = float("inf")
     floor: str | None = None
+    has_memory_row: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,28 @@ class Worker:
 
     def close(self) -> None:
         self._process.communicate()
+
+
+def peak_memory(framework: str, script: str, index: int, n_threads: int) -> int | None:
+    """Bytes that the case adds at its peak, in a process of its own."""
+    command = [sys.executable, __file__, framework, script, str(n_threads), str(index)]
+    result = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    return json.loads(result.stdout) if result.returncode == 0 else None
+
+
+def print_peak_memory(framework: str, script: str, n_threads: int, index: int) -> None:
+    """What the process of ``peak_memory`` does. The kernel counts the peak."""
+    torch = importlib.import_module(framework)
+    torch.set_num_threads(n_threads)
+    case = importlib.import_module(script).CASES[index]
+    before = _status_bytes("VmRSS")
+    timeit.Timer(case.stmt, globals={"torch": torch, **case.setup(torch)}).timeit(3)
+    print(json.dumps(_status_bytes("VmHWM") - before))
+
+
+def _status_bytes(key: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(key + ":"))
 
 
 def serve(framework: str, script: str, n_threads: int) -> None:
@@ -115,6 +139,9 @@ def compare(script: str, n_threads: int) -> list[Row]:
         rounds = [[turn() for turn in turns] for _ in range(N_ROUNDS)]
         best = [None if None in times else min(times) for times in zip(*rounds, strict=True)]
         rows.append(_row(case, *best))
+        if case.has_memory_row:
+            peaks = [peak_memory(name, script, index, n_threads) for name in ("facula", "torch")]
+            rows.append(_memory_row(case, *peaks))
     facula.close()
     torch.close()
     return rows
@@ -134,6 +161,13 @@ def _row(
         f"{limit:.3g}x" if limit < float("inf") else "",
         ratio >= min(case.budget, 0.9 * limit),
     )
+
+
+def _memory_row(case: Case, facula: int | None, torch: int | None) -> Row:
+    texts = ["failed" if peak is None else f"{peak / 1e6:.1f} MB" for peak in (facula, torch)]
+    ratio = torch / facula if facula and torch else 0.0
+    name = f"{case.name.split(',')[0]}, peak memory"
+    return Row(name, *texts, f"{ratio:.2f}x" if ratio else "-", "1x", "", ratio >= 1)
 
 
 def format_seconds(seconds: float | None) -> str:
@@ -170,4 +204,7 @@ def main(file: str) -> None:
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    if len(sys.argv) == 5:
+        print_peak_memory(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    else:
+        serve(sys.argv[1], sys.argv[2], int(sys.argv[3]))

@@ -38,6 +38,7 @@ CASES = [
         partial(training_step, sizes),
         2.5,
         limit=4.4,
+        has_memory_row=True,
     )
     for sizes in ([1000, 100, 10], [1000, 100, 100, 100, 10])
 ]
