@@ -6,6 +6,8 @@
 
 namespace facula {
 
+void bind_pad(nb::module_& m);
+
 namespace {
 
 // Long kernels run without the interpreter lock. A thread that does not hold it (or a process that
@@ -33,6 +35,7 @@ void bind_all(nb::module_& m) {
   bind_scan(m);
   bind_softmax(m);
   bind_order_stats(m);
+  bind_pad(m);
   bind_convert(m);
   bind_shape(m);
   bind_copy(m);

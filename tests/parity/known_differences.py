@@ -56,8 +56,17 @@ _POLES = (
     "that rounding makes of it."
 )
 _POLYGAMMAS = " ".join(f"polygamma.polygamma_n_{n}" for n in range(5))
+_NO_SECOND = "A linear operation has no second derivative; PyTorch makes zeros for it."
 
 KNOWN: list[Known] = [
+    *_each(
+        "nn.functional.pad.reflect nn.functional.pad.replicate "
+        "nn.functional.pad.replicate_negative",
+        "grad",
+        "second gradient 0: one of",
+        _NO_SECOND,
+    ),
+    *_each("nn.functional.pad.circular", "grad_fn", "expected CopySlices", _COMPOSED),
     Known("tril", ALL, "refused", ": more than one element of the written-to", _OVERLAP, True),
     Known("addmm", ALL, "exception", ": more than one element of the written-to", _OVERLAP, True),
     *_each(

@@ -110,7 +110,7 @@ _LATER_PREFIXES = (
 _LATER = _names(
     "cholesky cholesky_inverse cholesky_solve stft istft geqrf lu lu_solve lu_unpack matrix_exp "
     "ormqr qr svd svd_lowrank pca_lowrank pinverse triangular_solve logdet to_sparse chalf "
-    "hash_tensor nonzero_static norm.nuc histogramdd constant_pad_nd addmm.decomposed slice "
+    "hash_tensor nonzero_static norm.nuc histogramdd addmm.decomposed slice "
     "bmm.triton_optimized"
 )
 # Functions of networks that are not there yet, one a line.
@@ -187,7 +187,6 @@ _LATER_NN = _names(
     nn.functional.multilabel_soft_margin_loss
     nn.functional.nll_loss
     nn.functional.normalize
-    nn.functional.pad
     nn.functional.pairwise_distance
     nn.functional.pdist
     nn.functional.pixel_shuffle
@@ -238,10 +237,11 @@ _MOVES_DATA = _names(
     "unsqueeze unsqueeze_copy zero_ transpose transpose_copy T H mT mH tril triu where argwhere "
     "neg sign max min maximum minimum fmax fmin amax amin aminmax clamp clamp_min clamp_max "
     "floor ceil trunc cummax cummin median kthvalue topk mode t t_copy repeat_interleave diagflat "
-    "argsort item relu copy_ type_as nn.functional.relu nn.functional.one_hot copysign nan_to_num"
+    "argsort item relu copy_ type_as nn.functional.relu nn.functional.one_hot copysign nan_to_num "
+    "constant_pad_nd"
 )
 # Moves data too, but an element may come several times: its gradient is a sum.
-_REPEATS_DATA = _names("repeat tile unfold")
+_REPEATS_DATA = _names("repeat tile unfold nn.functional.pad")
 _ADDS_UP = _names(
     "addmm addmv addbmm baddbmm dot vdot bmm mv addr cdist sum_to_size corrcoef cov cross cumsum "
     "cumprod diff gradient matmul var_mean std_mean quantile nanquantile mm dist outer "

@@ -1,6 +1,7 @@
 """Functions of networks, without state."""
 
 from facula._core import gelu, log_softmax, relu, softmax
+from facula.nn.functional._padding import pad
 from facula.nn.functional._sparse import one_hot
 
-__all__ = ["gelu", "log_softmax", "one_hot", "relu", "softmax"]
+__all__ = ["gelu", "log_softmax", "one_hot", "pad", "relu", "softmax"]

@@ -1,0 +1,192 @@
+#include "ops/pad.h"
+
+#include "autograd/node.h"
+#include "ops/ops.h"
+#include "ops/reduction.h"
+
+namespace facula {
+
+namespace {
+
+enum class Border { Reflect, Replicate, Circular };
+
+constexpr const char* kReflectNodes[] = {"ReflectionPad1DBackward0", "ReflectionPad2DBackward0",
+                                         "ReflectionPad3DBackward0"};
+constexpr const char* kReplicateNodes[] = {"ReplicationPad1DBackward0", "ReplicationPad2DBackward0",
+                                           "ReplicationPad3DBackward0"};
+
+int64_t padded_dim(const Tensor& x, size_t i) { return x.dim() - 1 - static_cast<int64_t>(i / 2); }
+
+Dims padded_sizes(const Tensor& x, const Dims& pad) {
+  Dims sizes = x.sizes();
+  for (size_t i = 0; i < pad.size(); ++i) sizes[padded_dim(x, i)] += pad[i];
+  return sizes;
+}
+
+MemoryFormat format_of(const Tensor& x) {
+  if (x.is_contiguous()) return MemoryFormat::Contiguous;
+  if (x.dim() == 4 && x.is_contiguous(MemoryFormat::ChannelsLast))
+    return MemoryFormat::ChannelsLast;
+  if (x.dim() == 5 && x.is_contiguous(MemoryFormat::ChannelsLast3d))
+    return MemoryFormat::ChannelsLast3d;
+  return MemoryFormat::Contiguous;
+}
+
+// x without the parts that negative padding takes away.
+Tensor cropped(Tensor x, const Dims& pad) {
+  for (size_t i = 0; i < pad.size(); i += 2) {
+    int64_t dim = padded_dim(x, i);
+    int64_t start = std::max<int64_t>(0, -pad[i]);
+    int64_t stop = x.size(dim) - std::max<int64_t>(0, -pad[i + 1]);
+    if (start != 0 || stop != x.size(dim))
+      x = narrow(x, dim, start, std::max<int64_t>(0, stop - start));
+  }
+  return x;
+}
+Dims opposite(Dims pad) {
+  for (int64_t& p : pad) p = -p;
+  return pad;
+}
+Dims only_positive(Dims pad) {
+  for (int64_t& p : pad) p = std::max<int64_t>(p, 0);
+  return pad;
+}
+Dims only_negative(Dims pad) {
+  for (int64_t& p : pad) p = std::min<int64_t>(p, 0);
+  return pad;
+}
+
+// Calls f(edge, source) with the border of y before and after its middle along one dimension, and
+// with the part of the middle that the border repeats, in the border's order.
+template <class F>
+void for_each_edge(const Tensor& y, int64_t dim, int64_t before, int64_t after, Border border,
+                   F f) {
+  int64_t size = y.size(dim) - before - after;
+  auto edge = [&](int64_t start, int64_t length, int64_t source_start, int64_t source_length) {
+    if (length == 0) return;
+    f(narrow(y, dim, start, length), narrow(y, dim, before + source_start, source_length));
+  };
+  bool is_one = border == Border::Replicate;
+  bool is_circular = border == Border::Circular;
+  edge(0, before, is_circular ? size - before : !is_one, is_one ? 1 : before);
+  edge(before + size, after, is_circular ? 0 : (is_one ? size - 1 : size - 1 - after),
+       is_one ? 1 : after);
+}
+
+Tensor border_pad_backward(const Tensor& g, const Dims& pad, Border border, const char* name);
+
+// Dimension after dimension: a border copies whole slices of y, so that corners come out of the
+// borders filled before. What negative padding crops is filled first: a reflection may show it.
+Tensor border_pad(const Tensor& x, const Dims& pad, Border border, const char* name) {
+  Dims more = only_positive(pad);
+  Tensor y = empty(padded_sizes(x, more), x.dtype(), x.device(), format_of(x));
+  {
+    NoGradGuard guard;
+    copy_into(cropped(y, opposite(more)), x);
+    for (size_t i = 0; i < pad.size(); i += 2) {
+      int64_t dim = padded_dim(x, i);
+      for_each_edge(y, dim, more[i], more[i + 1], border, [&](const Tensor& edge, const Tensor& s) {
+        copy_into(edge, border == Border::Reflect ? flip(s, {dim}) : s);
+      });
+    }
+    if (more != pad) y = clone(cropped(y, pad), format_of(x));
+  }
+  return record(name, y, {x}, [pad, border, name](const Tensor& g) {
+    return border_pad_backward(g, pad, border, name);
+  });
+}
+
+Tensor border_pad_backward(const Tensor& g, const Dims& pad, Border border, const char* name) {
+  Dims more = only_positive(pad);
+  Tensor gx;
+  {
+    NoGradGuard guard;
+    Tensor sums = to_dtype(constant_pad_nd(g, opposite(only_negative(pad))), wide_dtype(g.dtype()));
+    for (size_t i = pad.size(); i > 0; i -= 2) {
+      int64_t dim = padded_dim(g, i - 1);
+      for_each_edge(
+          sums, dim, more[i - 2], more[i - 1], border, [&](const Tensor& edge, const Tensor& s) {
+            Tensor from = border == Border::Reflect ? flip(edge, {dim}) : edge;
+            copy_into(s, s + (border == Border::Replicate ? sum(from, {dim}, true) : from));
+          });
+    }
+    gx = to(cropped(sums, opposite(more)), g.device(), g.dtype(), /*copy=*/true);
+  }
+  return record(name, gx, {g},
+                [pad, border, name](const Tensor& h) { return border_pad(h, pad, border, name); });
+}
+
+void check_border_pad(const Tensor& x, const Dims& pad, Border border, const char* mode) {
+  int64_t n_dims = static_cast<int64_t>(pad.size()) / 2;
+  check_not_implemented(
+      n_dims >= 1 && n_dims <= 3 && (x.dim() == n_dims + 1 || x.dim() == n_dims + 2), "pad: mode '",
+      mode, "' takes 2 numbers for an input of 2 or 3 dimensions, 4 for 3 or 4, ",
+      "6 for 4 or 5, got ", pad.size(), " numbers for ", x, ".");
+  for (int64_t d = x.dim() == n_dims + 2 ? 1 : 0; d < x.dim(); ++d)
+    check(border == Border::Circular || x.size(d) > 0, "pad: mode '", mode,
+          "' expects sizes that are not 0 (that of the batch may be), got ", x, ".");
+  for (size_t i = 0; i < pad.size(); i += 2) {
+    int64_t size = x.size(padded_dim(x, i)), most = std::max(pad[i], pad[i + 1]);
+    if (border == Border::Reflect)
+      check(most < size, "pad: mode 'reflect' expects padding less than the size, got (", pad[i],
+            ", ", pad[i + 1], ") for dimension ", padded_dim(x, i), " of ", x, ".");
+    if (border == Border::Circular)
+      check(most <= size, "pad: mode 'circular' expects padding of at most the size, got (", pad[i],
+            ", ", pad[i + 1], ") for dimension ", padded_dim(x, i), " of ", x, ".");
+    int64_t result = size + pad[i] + pad[i + 1];
+    check(result > 0 || (border == Border::Circular && result == 0), "pad: padding (", pad[i], ", ",
+          pad[i + 1], ") leaves nothing of dimension ", padded_dim(x, i), " of ", x, ".");
+  }
+  check_not_implemented(border == Border::Circular || x.dtype() != DType::Bool, "pad: mode '", mode,
+                        "' is not implemented for bool. Convert the input with input.byte().");
+}
+
+void check_number_count(const Tensor& x, const Dims& pad) {
+  check(pad.size() % 2 == 0, "pad: expected an even number of numbers, got ", pad.size(), ".");
+  check(static_cast<int64_t>(pad.size()) <= 2 * x.dim(), "pad: expected at most ", 2 * x.dim(),
+        " numbers for ", x, ", got ", pad.size(), ".");
+}
+
+}  // namespace
+
+Tensor constant_pad_nd(const Tensor& x, const Dims& pad, Scalar value) {
+  check_number_count(x, pad);
+  Dims sizes = padded_sizes(x, pad);
+  for (size_t i = 0; i < pad.size(); i += 2) {
+    int64_t dim = padded_dim(x, i);
+    check(sizes[dim] >= 0 && x.size(dim) + std::min<int64_t>(0, pad[i]) >= 0 &&
+              x.size(dim) + std::min<int64_t>(0, pad[i + 1]) >= 0,
+          "pad: padding (", pad[i], ", ", pad[i + 1], ") takes more than there is of dimension ",
+          dim, " of ", x, ".");
+  }
+  Tensor y = empty(sizes, x.dtype(), x.device(), format_of(x));
+  {
+    NoGradGuard guard;
+    if (only_positive(pad) != Dims(pad.size(), 0)) fill_(y, value);
+    copy_into(cropped(y, opposite(pad)), cropped(x, pad));
+  }
+  return record("ConstantPadNdBackward0", y, {x},
+                [pad](const Tensor& g) { return constant_pad_nd(g, opposite(pad)); });
+}
+
+Tensor pad(const Tensor& x, const Dims& pad, const std::string& mode, std::optional<double> value) {
+  if (mode == "constant") return constant_pad_nd(x, pad, value ? Scalar(*value) : Scalar(0));
+  bool is_reflect = mode == "reflect", is_replicate = mode == "replicate";
+  check_not_implemented(is_reflect || is_replicate || mode == "circular",
+                        "pad: mode must be 'constant', 'reflect', 'replicate' or 'circular', got '",
+                        mode, "'.");
+  check(!value || *value == 0, "pad: mode '", mode, "' takes no value, got ", *value, ".");
+  check_number_count(x, pad);
+  Border border = is_reflect     ? Border::Reflect
+                  : is_replicate ? Border::Replicate
+                                 : Border::Circular;
+  check_border_pad(x, pad, border, mode.c_str());
+  const char* name = is_reflect     ? kReflectNodes[pad.size() / 2 - 1]
+                     : is_replicate ? kReplicateNodes[pad.size() / 2 - 1]
+                                    : "CircularPadBackward0";
+  // What goes around does so after cropping.
+  if (border != Border::Circular) return border_pad(x, pad, border, name);
+  return border_pad(cropped(x, pad), only_positive(pad), border, name);
+}
+
+}  // namespace facula
