@@ -12,6 +12,7 @@ from facula import (
     _core,
     _legacy,
     _ops,
+    _settings,
     _tensor,
     autograd,
     backends,
@@ -22,22 +23,23 @@ from facula import (
     return_types,
     storage,
     utils,
+    version,
 )
 from facula._core import *  # noqa: F403
 from facula._legacy import *  # noqa: F403
 from facula._limits import finfo, iinfo
 from facula._ops import *  # noqa: F403
 from facula._ops.methods import METHODS as _METHODS
+from facula._settings import *  # noqa: F403
 from facula._tensor_str import set_printoptions
 from facula.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from facula.func import vmap
 from facula.storage import TypedStorage
 from facula.utils.dlpack import from_dlpack
+from facula.version import __version__ as __version__
 
 if _TYPE_CHECKING:
-    from facula import nn, optim
-
-__version__ = "0.1.0"
+    from facula import accelerator, nn, optim, testing
 
 for _name, _method in _METHODS.items():
     _tensor.attach(_name, _method)
@@ -83,7 +85,7 @@ for _name in _INTERNAL:
 del _name
 
 # Imported when they are first asked for: much code that a script may never use.
-_LAZY = {"nn", "optim"}
+_LAZY = {"accelerator", "nn", "optim", "testing"}
 
 
 def __getattr__(name: str) -> _Any:
@@ -96,7 +98,9 @@ __all__ = [
     *(name for name in dir(_core) if name[0] != "_" != name[-1] and name not in _INTERNAL),
     *_legacy.__all__,
     *_ops.__all__,
+    *_settings.__all__,
     "TypedStorage",
+    "accelerator",
     "autograd",
     "backends",
     "cuda",
@@ -120,6 +124,8 @@ __all__ = [
     "set_grad_enabled",
     "set_printoptions",
     "storage",
+    "testing",
     "utils",
+    "version",
     "vmap",
 ]

@@ -3,6 +3,7 @@
 #include "autograd/node.h"
 #include "ops/ops.h"
 #include "python/bind.h"
+#include "python/default_device.h"
 #include "python/new_tensor.h"
 
 namespace facula {
@@ -12,8 +13,6 @@ namespace {
 using MaybeDType = std::optional<DType>;
 using MaybeDevice = std::optional<DeviceArg>;
 using Out = std::optional<Tensor>;
-
-Device device_or_cpu(const MaybeDevice& device) { return device ? device->device : Device{}; }
 
 Tensor finish(Tensor x, bool requires_grad) {
   if (requires_grad) require_grad(x, true);
@@ -59,7 +58,7 @@ void def_sized(nb::module_& m, const char* name, Make make, const char* doc) {
         check_type(size || args.size() > 0, name, ": the size is missing.");
         DType type = chosen_dtype(name, dtype, out, get_default_dtype());
         check_sizes(name, sizes, type);
-        return finish(make(sizes, type, device_or_cpu(device), format, out.value_or(Tensor())),
+        return finish(make(sizes, type, device_or_default(device), format, out.value_or(Tensor())),
                       requires_grad);
       },
       "args"_a, nb::kw_only(), "size"_a.none() = nb::none(), "out"_a.none() = nb::none(),
@@ -135,7 +134,7 @@ void bind_creation(nb::module_& m) {
       [](nb::handle data, MaybeDType dtype, MaybeDevice device, bool requires_grad, bool) {
         Device where = device                  ? device->device
                        : is_tensor(data.ptr()) ? as_tensor(data.ptr()).device()
-                                               : Device{};
+                                               : default_device();
         return finish(tensor_from_data(data.ptr(), dtype, where), requires_grad);
       },
       "data"_a.none(), nb::kw_only(), "dtype"_a.none() = nb::none(), "device"_a.none() = nb::none(),
@@ -178,7 +177,7 @@ Example:
          MaybeDevice device, bool, bool requires_grad) {
         DType type = chosen_dtype("full", dtype, out, value.dtype());
         check_sizes("full", size, type);
-        return finish(into_out("full", full(size, value, type, device_or_cpu(device)),
+        return finish(into_out("full", full(size, value, type, device_or_default(device)),
                                out.value_or(Tensor())),
                       requires_grad);
       },
@@ -191,8 +190,9 @@ Example:
   m.def(
       "scalar_tensor",
       [](Scalar s, MaybeDType dtype, MaybeDevice device, bool requires_grad) {
-        return finish(scalar_tensor(s, dtype.value_or(get_default_dtype()), device_or_cpu(device)),
-                      requires_grad);
+        return finish(
+            scalar_tensor(s, dtype.value_or(get_default_dtype()), device_or_default(device)),
+            requires_grad);
       },
       "s"_a, nb::kw_only(), "dtype"_a.none() = nb::none(), "device"_a.none() = nb::none(),
       "requires_grad"_a = false, "A 0-d tensor.");
@@ -200,9 +200,9 @@ Example:
       "empty_strided",
       [](const Dims& size, const Dims& stride, MaybeDType dtype, nb::handle, MaybeDevice device,
          bool requires_grad, bool) {
-        return finish(
-            empty_strided(size, stride, dtype.value_or(get_default_dtype()), device_or_cpu(device)),
-            requires_grad);
+        return finish(empty_strided(size, stride, dtype.value_or(get_default_dtype()),
+                                    device_or_default(device)),
+                      requires_grad);
       },
       "size"_a, "stride"_a, nb::kw_only(), "dtype"_a.none() = nb::none(),
       "layout"_a.none() = nb::none(), "device"_a.none() = nb::none(), "requires_grad"_a = false,
@@ -264,8 +264,8 @@ Example:
 
   auto make_arange = [](Scalar start, Scalar end, Scalar step, const Out& out, MaybeDType dtype,
                         nb::handle, MaybeDevice device, bool, bool requires_grad) {
-    Tensor x =
-        arange(start, end, step, arange_dtype(dtype, out, start, end, step), device_or_cpu(device));
+    Tensor x = arange(start, end, step, arange_dtype(dtype, out, start, end, step),
+                      device_or_default(device));
     return finish(into_out("arange", x, out.value_or(Tensor())), requires_grad);
   };
   m.def(
@@ -287,7 +287,7 @@ Example:
          nb::handle, MaybeDevice device, bool, bool requires_grad) {
         Scalar start = end_from("linspace", from), end = end_from("linspace", to);
         Tensor x = linspace(start, end, steps, linear_dtype("linspace", dtype, out, start, end),
-                            device_or_cpu(device));
+                            device_or_default(device));
         return finish(into_out("linspace", x, out.value_or(Tensor())), requires_grad);
       },
       "start"_a, "end"_a, "steps"_a, FACTORY_ARGS,
@@ -303,7 +303,7 @@ Example:
         Scalar start = end_from("logspace", from), end = end_from("logspace", to);
         Tensor x =
             logspace(start, end, steps, base, linear_dtype("logspace", dtype, out, start, end),
-                     device_or_cpu(device));
+                     device_or_default(device));
         return finish(into_out("logspace", x, out.value_or(Tensor())), requires_grad);
       },
       "start"_a, "end"_a, "steps"_a, "base"_a = 10.0, FACTORY_ARGS,
@@ -317,7 +317,7 @@ Example:
       [](int64_t n, std::optional<int64_t> cols, const Out& out, MaybeDType dtype, nb::handle,
          MaybeDevice device, bool, bool requires_grad) {
         DType type = chosen_dtype("eye", dtype, out, get_default_dtype());
-        return finish(into_out("eye", eye(n, cols.value_or(n), type, device_or_cpu(device)),
+        return finish(into_out("eye", eye(n, cols.value_or(n), type, device_or_default(device)),
                                out.value_or(Tensor())),
                       requires_grad);
       },

@@ -6,6 +6,7 @@
 #include "autograd/node.h"
 #include "ops/ops.h"
 #include "python/bind.h"
+#include "python/default_device.h"
 #include "python/new_tensor.h"
 
 namespace facula {
@@ -176,7 +177,7 @@ Tensor as_tensor_from_python(nb::handle data, std::optional<DType> dtype,
     Tensor x = as_tensor(data.ptr());
     return to(x, device ? device->device : x.device(), dtype.value_or(x.dtype()), false);
   }
-  Device target = device ? device->device : Device{};
+  Device target = device_or_default(device);
   if (is_numpy_array(data.ptr())) {
     Tensor x = from_numpy(data.ptr(), true);
     return to(x, target, dtype.value_or(x.dtype()), false);
@@ -199,7 +200,7 @@ Tensor asarray(nb::handle object, std::optional<DType> dtype, std::optional<Devi
   } else {
     check_value(copy.value_or(true), "asarray: a copy is needed of an object of type ",
                 Py_TYPE(object.ptr())->tp_name, ", but copy=False was given.");
-    x = tensor_from_data(object.ptr(), dtype, device ? device->device : Device{});
+    x = tensor_from_data(object.ptr(), dtype, device_or_default(device));
   }
   if (x.requires_grad() && !requires_grad.value_or(true)) x = detach(x);
   if (!x.requires_grad() && requires_grad.value_or(false)) require_grad(x, true);

@@ -5,6 +5,7 @@
 #include "autograd/node.h"
 #include "ops/ops.h"
 #include "python/bind.h"
+#include "python/default_device.h"
 #include "python/new_tensor.h"
 
 namespace facula {
@@ -156,7 +157,7 @@ Tensor create(const char* op, const Dims& size, const Options& options, DType de
     check_inplace(op, out);  // before anything about it changes
     if (out.sizes() != size) resize_(out, size);
   } else {
-    Device device = options.device ? options.device->device : Device{};
+    Device device = device_or_default(options.device);
     x = empty(size, options.dtype.value_or(default_dtype), device);
   }
   fill(x);
@@ -287,7 +288,7 @@ void bind_integers(nb::module_& m) {
       [](int64_t n, const GeneratorArg& generator, const std::optional<Tensor>& out,
          std::optional<DType> dtype, nb::handle, std::optional<DeviceArg> device, bool,
          bool requires_grad) {
-        Device where = device ? device->device : Device{};
+        Device where = device_or_default(device);
         DType type = out ? out->dtype() : dtype.value_or(DType::Int64);
         check(!dtype || *dtype == type, "randperm: expected out of the given dtype ",
               dtype.value_or(type), ", got ", *out, ".");

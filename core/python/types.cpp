@@ -2,6 +2,7 @@
 #include <nanobind/operators.h>
 
 #include "python/bind.h"
+#include "python/default_device.h"
 #include "tensor/backend.h"
 
 namespace facula {
@@ -151,6 +152,13 @@ bool device_from_object(PyObject* object, Device& out) {
   return true;
 }
 
+namespace {
+thread_local std::vector<Device> entered_devices;
+thread_local Device chosen_device;
+}  // namespace
+
+Device default_device() { return entered_devices.empty() ? chosen_device : entered_devices.back(); }
+
 void bind_types(nb::module_& m) {
   nb::class_<DTypeObject> dtype(m, "dtype", "The type of a tensor's elements.");
   dtype
@@ -214,9 +222,21 @@ void bind_types(nb::module_& m) {
            [](const Device& a, nb::handle b) {
              return !nb::isinstance<Device>(b) || a != nb::cast<Device>(b);
            })
-      .def("__reduce__", [](const Device& d) {
-        return nb::make_tuple(nb::type<Device>(), nb::make_tuple(to_string(d)));
-      });
+      .def("__reduce__",
+           [](const Device& d) {
+             return nb::make_tuple(nb::type<Device>(), nb::make_tuple(to_string(d)));
+           })
+      .def("__enter__",
+           [](const Device& d) {
+             entered_devices.push_back(d);
+             return d;
+           })
+      .def(
+          "__exit__",
+          [](const Device&, nb::handle, nb::handle, nb::handle) {
+            if (!entered_devices.empty()) entered_devices.pop_back();
+          },
+          "type"_a.none(), "value"_a.none(), "traceback"_a.none());
 
   nb::class_<LayoutObject> layout(m, "layout");
   layout.def("__repr__", [](const LayoutObject&) { return "torch.strided"; })
@@ -245,6 +265,20 @@ void bind_types(nb::module_& m) {
   m.def(
       "set_default_dtype", [](DType d) { set_default_dtype(d); }, "d"_a,
       "Sets the dtype of new floating-point tensors.");
+  m.def("get_default_device", &default_device,
+        "The device of new tensors for which none is named.");
+  m.def(
+      "set_default_device",
+      [](std::optional<DeviceArg> device) { chosen_device = device ? device->device : Device{}; },
+      "device"_a.none(), R"(Sets the device of new tensors for which none is named; None is the CPU.
+
+``with facula.device(...):`` does so for a block.
+
+Example:
+    >>> facula.set_default_device("cpu")
+    >>> with facula.device("cpu"):
+    ...     facula.zeros(2).device
+    device(type='cpu'))");
 }
 
 }  // namespace facula

@@ -1,5 +1,5 @@
 """What the library found on this machine."""
 
-from facula.backends import cpu
+from facula.backends import cpu, cudnn, mps
 
-__all__ = ["cpu"]
+__all__ = ["cpu", "cudnn", "mps"]

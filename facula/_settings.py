@@ -1,0 +1,93 @@
+"""Global switches that scripts set: determinism and the precision of products."""
+
+from __future__ import annotations
+
+import warnings
+
+__all__ = [
+    "are_deterministic_algorithms_enabled",
+    "get_deterministic_debug_mode",
+    "get_float32_matmul_precision",
+    "is_deterministic_algorithms_warn_only_enabled",
+    "set_deterministic_debug_mode",
+    "set_float32_matmul_precision",
+    "use_deterministic_algorithms",
+]
+
+_DEBUG_MODES = {"default": 0, "warn": 1, "error": 2}
+_debug_mode = 0
+_matmul_precision = "highest"
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Asks for the same bits at every run; they are the same in any case.
+
+    Args:
+        mode: what :func:`are_deterministic_algorithms_enabled` will say.
+        warn_only: what :func:`is_deterministic_algorithms_warn_only_enabled` will say.
+
+    Example:
+        >>> facula.use_deterministic_algorithms(True)
+        >>> facula.are_deterministic_algorithms_enabled()
+        True
+        >>> facula.use_deterministic_algorithms(False)
+    """
+    set_deterministic_debug_mode(0 if not mode else 1 if warn_only else 2)
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """Whether :func:`use_deterministic_algorithms` was asked for."""
+    return _debug_mode != 0
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """Whether :func:`use_deterministic_algorithms` was asked for with ``warn_only``."""
+    return _debug_mode == 1
+
+
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """The same switch with three positions: 0 ``"default"``, 1 ``"warn"``, 2 ``"error"``."""
+    global _debug_mode
+    if not isinstance(debug_mode, (int, str)):
+        name = type(debug_mode).__name__
+        raise TypeError(f"set_deterministic_debug_mode: expected an int or a str, got {name}.")
+    mode = _DEBUG_MODES.get(debug_mode, -1) if isinstance(debug_mode, str) else debug_mode
+    if mode not in _DEBUG_MODES.values():
+        raise RuntimeError(
+            "set_deterministic_debug_mode: expected 0 'default', 1 'warn' or 2 'error', "
+            f"got {debug_mode!r}."
+        )
+    _debug_mode = mode
+
+
+def get_deterministic_debug_mode() -> int:
+    """The position that :func:`set_deterministic_debug_mode` set."""
+    return _debug_mode
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Allows products of float32 to be less precise; they stay in float32 all the same.
+
+    Args:
+        precision: ``"highest"``, ``"high"`` or ``"medium"``; another is ignored with a warning.
+
+    Example:
+        >>> facula.set_float32_matmul_precision("high")
+        >>> facula.get_float32_matmul_precision()
+        'high'
+        >>> facula.set_float32_matmul_precision("highest")
+    """
+    global _matmul_precision
+    if precision not in ("highest", "high", "medium"):
+        warnings.warn(
+            "set_float32_matmul_precision: expected 'highest', 'high' or 'medium', "
+            f"got {precision!r}; nothing is changed.",
+            stacklevel=2,
+        )
+        return
+    _matmul_precision = precision
+
+
+def get_float32_matmul_precision() -> str:
+    """What :func:`set_float32_matmul_precision` set."""
+    return _matmul_precision

@@ -1,0 +1,172 @@
+"""assert_close: tensors, numbers and containers of them, within a tolerance."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import facula
+from facula._core import Tensor
+
+Message = str | Callable[[str], str] | None
+
+# Relative and absolute tolerance by dtype; every other dtype must be equal.
+_TOLERANCES = {
+    facula.float16: (1e-3, 1e-5),
+    facula.bfloat16: (1.6e-2, 1e-5),
+    facula.float32: (1.3e-6, 1e-5),
+    facula.float64: (1e-7, 1e-7),
+    facula.complex64: (1.3e-6, 1e-5),
+    facula.complex128: (1e-7, 1e-7),
+}
+
+
+def assert_close(
+    actual: Any,
+    expected: Any,
+    *,
+    allow_subclasses: bool = True,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = False,
+    check_device: bool = True,
+    check_dtype: bool = True,
+    check_layout: bool = True,
+    check_stride: bool = False,
+    msg: Message = None,
+) -> None:
+    """Raises AssertionError unless ``|actual - expected| <= atol + rtol * |expected|`` everywhere.
+
+    Sequences and mappings are compared item by item.
+
+    Args:
+        actual: tensors, arrays, numbers, or sequences and mappings of them.
+        expected: the same.
+        allow_subclasses: False asks for the same type on both sides.
+        rtol, atol: both or none; by default they go by the dtype, with the wider of two.
+        equal_nan: whether NaN equals NaN.
+        check_device, check_dtype, check_stride: whether these must agree as well.
+        check_layout: accepted for compatibility; there is one layout.
+        msg: the message to fail with, or a function that makes it of the usual one.
+
+    Example:
+        >>> facula.testing.assert_close(facula.tensor([1.0, 2.0]), facula.tensor([1.0, 2.000001]))
+        >>> facula.testing.assert_close(1.0, 1.1, msg="far")
+        Traceback (most recent call last):
+        AssertionError: far
+    """
+    if (rtol is None) != (atol is None):
+        raise ValueError(
+            "assert_close: rtol and atol must both be specified or both be unspecified, "
+            f"got rtol={rtol} and atol={atol}."
+        )
+    options = {"dtype": check_dtype, "device": check_device, "stride": check_stride}
+    tolerance = None if rtol is None or atol is None else (rtol, atol)
+    text = _difference(actual, expected, tolerance, equal_nan, options, allow_subclasses, "")
+    if text is not None:
+        raise AssertionError(msg(text) if callable(msg) else text if msg is None else msg)
+
+
+def _difference(
+    actual: Any,
+    expected: Any,
+    tolerance: tuple[float, float] | None,
+    equal_nan: bool,
+    options: dict[str, bool],
+    allow_subclasses: bool,
+    where: str,
+) -> str | None:
+    """What is wrong, or None. ``where`` is the path of the item in its containers."""
+
+    def inner(a: Any, e: Any, key: Any) -> str | None:
+        path = f"{where}[{key!r}]"
+        return _difference(a, e, tolerance, equal_nan, options, allow_subclasses, path)
+
+    if isinstance(actual, Mapping) and isinstance(expected, Mapping):
+        if set(actual) != set(expected):
+            keys = sorted(map(str, set(actual) ^ set(expected)))
+            return f"The keys of the mappings do not match{_at(where)}: only one side has {keys}."
+        pairs = [(actual[key], expected[key], key) for key in expected]
+        return next((text for text in (inner(*pair) for pair in pairs) if text), None)
+    if _is_sequence(actual) and _is_sequence(expected):
+        if len(actual) != len(expected):
+            lengths = f"{len(actual)} != {len(expected)}"
+            return f"The length of the sequences mismatch{_at(where)}: {lengths}"
+        pairs = [(a, e, i) for i, (a, e) in enumerate(zip(actual, expected, strict=True))]
+        return next((text for text in (inner(*pair) for pair in pairs) if text), None)
+    is_same_type = allow_subclasses or type(actual) is type(expected)
+    if not is_same_type or not (_is_value(actual) and _is_value(expected)):
+        types = f"{type(actual).__name__} and {type(expected).__name__}"
+        raise TypeError(f"assert_close: cannot compare{_at(where)} {types}.")
+    is_scalar = all(isinstance(v, numbers.Number) for v in (actual, expected))
+    a, e = (facula.as_tensor(v) if not isinstance(v, Tensor) else v for v in (actual, expected))
+    if not is_scalar:
+        text = _attribute_difference(a, e, options)
+        if text is not None:
+            return text + _of_item(where)
+    return _value_difference(a, e, tolerance, equal_nan, is_scalar, where)
+
+
+def _is_sequence(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _is_value(value: Any) -> bool:
+    return isinstance(value, (Tensor, numbers.Number)) or hasattr(value, "__array__")
+
+
+def _at(where: str) -> str:
+    return f" at item {where}" if where else ""
+
+
+def _of_item(where: str) -> str:
+    return f"\n\nThe failure occurred for item {where}" if where else ""
+
+
+def _attribute_difference(a: Tensor, e: Tensor, options: dict[str, bool]) -> str | None:
+    if a.shape != e.shape:
+        return f"The values for attribute 'shape' do not match: {a.shape} != {e.shape}."
+    for name, is_checked in options.items():
+        left, right = (getattr(t, name) for t in (a, e))
+        if name == "stride":
+            left, right = left(), right()
+        if is_checked and left != right:
+            return f"The values for attribute {name!r} do not match: {left} != {right}."
+    return None
+
+
+def _value_difference(
+    a: Tensor,
+    e: Tensor,
+    tolerance: tuple[float, float] | None,
+    equal_nan: bool,
+    is_scalar: bool,
+    where: str,
+) -> str | None:
+    if tolerance is None:
+        both = [_TOLERANCES.get(t.dtype, (0.0, 0.0)) for t in (a, e)]
+        tolerance = max(t[0] for t in both), max(t[1] for t in both)
+    rtol, atol = tolerance
+    dtype = facula.promote_types(a.dtype, e.dtype)
+    wide = facula.complex128 if dtype.is_complex else facula.float64
+    wide = wide if dtype.is_complex or dtype.is_floating_point else facula.int64
+    a, e = (t.detach().cpu().to(wide) for t in (a, e))
+    is_close = facula.isclose(a, e, rtol=rtol, atol=atol, equal_nan=equal_nan)
+    if is_close.all():
+        return None
+    kind = "equal" if rtol == atol == 0 else "close"
+    gap = (a - e).abs()
+    if is_scalar:
+        head = f"Scalars are not {kind}!\n\nExpected {e.item()} but got {a.item()}."
+        return head + _of_item(where)
+    n_wrong, worst = int((~is_close).sum()), gap.masked_fill(is_close, 0).flatten()
+    at = tuple(int(i) for i in facula.unravel_index(worst.argmax(), a.shape)) if a.dim() else ()
+    relative = (gap / e.abs()).masked_fill(is_close, 0).flatten().max().item()
+    return (
+        f"Tensor-likes are not {kind}!\n\n"
+        f"Mismatched elements: {n_wrong} / {a.numel()} ({n_wrong / a.numel():.1%})\n"
+        f"Greatest absolute difference: {worst.max().item()} at index {at}"
+        f" (up to {atol} allowed)\n"
+        f"Greatest relative difference: {relative} (up to {rtol} allowed)" + _of_item(where)
+    )

@@ -1,0 +1,63 @@
+import numpy as np
+import pytest
+
+import facula
+from facula.testing import assert_close
+
+
+def test_equal_values_in_containers_pass():
+    pair = {"a": [facula.ones(2), 1.0], "b": (np.ones(3), facula.tensor(2))}
+    assert_close(pair, pair)
+
+
+def test_the_message_counts_and_names_the_worst_place():
+    with pytest.raises(AssertionError) as caught:
+        assert_close(facula.tensor([[1.0, 2.0]]), facula.tensor([[1.0, 4.0]]))
+    assert str(caught.value) == (
+        "Tensor-likes are not close!\n\n"
+        "Mismatched elements: 1 / 2 (50.0%)\n"
+        "Greatest absolute difference: 2.0 at index (0, 1) (up to 1e-05 allowed)\n"
+        "Greatest relative difference: 0.5 (up to 1.3e-06 allowed)"
+    )
+
+
+def test_an_item_is_named_by_its_path():
+    with pytest.raises(AssertionError, match=r"The failure occurred for item \['w'\]\[1\]"):
+        assert_close({"w": [1, facula.zeros(1)]}, {"w": [1, facula.ones(1)]})
+
+
+@pytest.mark.parametrize(
+    "actual, expected, text",
+    [
+        (facula.ones(2), facula.ones(3), "attribute 'shape'"),
+        (facula.ones(2), facula.ones(2).double(), "attribute 'dtype'"),
+        ([1], [1, 2], "length of the sequences"),
+        ({"a": 1}, {"b": 1}, "keys of the mappings"),
+        (1.0, 2.0, "Scalars are not close"),
+        (facula.tensor(1), facula.tensor(2), "not equal"),
+        (facula.tensor(facula.nan), facula.tensor(facula.nan), "not close"),
+    ],
+)
+def test_a_difference_fails(actual, expected, text):
+    with pytest.raises(AssertionError, match=text):
+        assert_close(actual, expected)
+
+
+def test_what_is_asked_for_is_allowed():
+    assert_close(facula.ones(2), facula.ones(2).double(), check_dtype=False)
+    assert_close(facula.tensor(facula.nan), facula.tensor(facula.nan), equal_nan=True)
+    assert_close(1.0, 1.4, rtol=0, atol=0.5)
+
+
+def test_half_a_tolerance_and_other_types_are_refused():
+    with pytest.raises(ValueError, match="both be specified"):
+        assert_close(1, 1, rtol=1)
+    with pytest.raises(TypeError, match="cannot compare str and int"):
+        assert_close("1", 1)
+
+
+def test_a_message_of_the_users_own():
+    with pytest.raises(AssertionError, match=r"^mine$"):
+        assert_close(1, 2, msg="mine")
+    with pytest.raises(AssertionError, match=r"^layer 1: Scalars"):
+        assert_close(1, 2, msg=lambda text: f"layer 1: {text}")
