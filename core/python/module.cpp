@@ -6,6 +6,8 @@
 
 namespace facula {
 
+void accept_numpy_names(nb::module_& m);  // in all functions bound so far
+
 void bind_pad(nb::module_& m);
 
 namespace {
@@ -83,6 +85,7 @@ NB_MODULE(_core, m) {
   });
   try {
     bind_all(m);
+    accept_numpy_names(m);
   } catch (const PythonError& error) {
     error.restore();
     throw nb::python_error();
