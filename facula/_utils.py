@@ -39,3 +39,17 @@ def _rebuild_from_type_v2(
     if state:
         tensor.__dict__.update(state)
     return tensor
+
+
+def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Tensor:
+    from facula.nn.parameter import Parameter
+
+    return Parameter(data, requires_grad)
+
+
+def _rebuild_parameter_with_state(
+    data: Tensor, requires_grad: bool, backward_hooks: Any, state: dict[str, Any]
+) -> Tensor:
+    parameter = _rebuild_parameter(data, requires_grad, backward_hooks)
+    parameter.__dict__.update(state)
+    return parameter

@@ -1,5 +1,18 @@
 """Building blocks of networks."""
 
-from facula.nn import functional, modules, utils
+from facula.nn import functional, init, modules, parameter, utils
+from facula.nn.modules import *  # noqa: F403
+from facula.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
-__all__ = ["functional", "modules", "utils"]
+__all__ = [
+    *modules.__all__,
+    "Buffer",
+    "Parameter",
+    "UninitializedBuffer",
+    "UninitializedParameter",
+    "functional",
+    "init",
+    "modules",
+    "parameter",
+    "utils",
+]

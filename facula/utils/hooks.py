@@ -12,14 +12,22 @@ _next_id = itertools.count()
 
 
 class RemovableHandle:
-    """Takes a hook away again: ``handle.remove()``, or at the end of a ``with`` block."""
+    """Takes a hook away again: ``handle.remove()``, or at the end of a ``with`` block.
 
-    def __init__(self, hooks: dict[int, Callable[..., Any]]) -> None:
+    Args:
+        hooks_dict: the table that has the hook under the handle's ``id``.
+        extra_dict: a table, or a list of them, that may have more about the hook.
+    """
+
+    def __init__(self, hooks_dict: dict[int, Any], *, extra_dict: Any = None) -> None:
         self.id = next(_next_id)
-        self._hooks: dict[int, Callable[..., Any]] | None = hooks
+        while self.id in hooks_dict:  # an unpickled table has ids of another process
+            self.id = next(_next_id)
+        more = extra_dict if isinstance(extra_dict, list) else [extra_dict or {}]
+        self._tables: list[dict[int, Any]] = [hooks_dict, *more]
 
     @classmethod
-    def add(cls, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> RemovableHandle:
+    def add(cls, hooks: dict[int, Any], hook: Callable[..., Any]) -> RemovableHandle:
         """Put ``hook`` last into ``hooks`` and return the handle that removes it."""
         handle = cls(hooks)
         hooks[handle.id] = hook
@@ -27,9 +35,9 @@ class RemovableHandle:
 
     def remove(self) -> None:
         """Remove the hook; a second call does nothing."""
-        if self._hooks is not None:
-            self._hooks.pop(self.id, None)
-            self._hooks = None
+        for table in self._tables:
+            table.pop(self.id, None)
+        self._tables.clear()
 
     def __enter__(self) -> RemovableHandle:
         return self

@@ -1,3 +1,12 @@
 """The layers, one file per family."""
 
-__all__: list[str] = []
+from facula.nn.modules import container, linear
+from facula.nn.modules.container import *  # noqa: F403
+from facula.nn.modules.linear import *  # noqa: F403
+from facula.nn.modules.module import Module
+
+__all__ = [
+    "Module",
+    *container.__all__,
+    *linear.__all__,
+]

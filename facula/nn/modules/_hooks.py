@@ -1,0 +1,276 @@
+"""Hooks of modules: those of all modules, and the call of a module that has any."""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from facula._core import Tensor
+from facula.nn.modules._backward_hook import BackwardHook
+from facula.utils.hooks import RemovableHandle
+
+if TYPE_CHECKING:
+    from facula.nn.modules.module import Module
+
+# The tables of hooks that a call runs. Modules have them by the same names as GLOBAL.
+_CALL_TABLES = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
+
+
+class _GlobalHooks:
+    """The hooks of all modules, in tables named as those of a single one."""
+
+    def __init__(self) -> None:
+        self._has_hooks = False
+        self._is_full_backward_hook: bool | None = None
+        self._forward_pre_hooks: OrderedDict[int, Any] = OrderedDict()
+        self._forward_pre_hooks_with_kwargs: OrderedDict[int, bool] = OrderedDict()
+        self._forward_hooks: OrderedDict[int, Any] = OrderedDict()
+        self._forward_hooks_with_kwargs: OrderedDict[int, bool] = OrderedDict()
+        self._forward_hooks_always_called: OrderedDict[int, bool] = OrderedDict()
+        self._backward_pre_hooks: OrderedDict[int, Any] = OrderedDict()
+        self._backward_hooks: OrderedDict[int, Any] = OrderedDict()
+        self._registration_hooks: dict[str, dict[int, Any]] = {
+            kind: OrderedDict() for kind in ("parameter", "buffer", "module")
+        }
+
+
+GLOBAL = _GlobalHooks()
+
+
+def add(
+    owner: Any, table: str, hook: Callable[..., Any], *marks: str, prepend: bool = False
+) -> RemovableHandle:
+    """Add a hook to a table of a module or of GLOBAL, and its id to the tables ``marks``."""
+    hooks: OrderedDict[int, Any] = getattr(owner, table)
+    handle = RemovableHandle(hooks, extra_dict=[getattr(owner, mark) for mark in marks])
+    hooks[handle.id] = hook
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    for mark in marks:
+        getattr(owner, mark)[handle.id] = True
+    if table in _CALL_TABLES:
+        owner._has_hooks = True
+    return handle
+
+
+def add_backward(
+    owner: Any, hook: Callable[..., Any], *, full: bool, prepend: bool = False
+) -> RemovableHandle:
+    """Add a backward hook; the two kinds exclude each other."""
+    if owner._is_full_backward_hook is not None and owner._is_full_backward_hook != full:
+        where = "as a global Module hook" if owner is GLOBAL else "on a single Module"
+        raise RuntimeError(
+            f"Cannot use both regular backward hooks and full backward hooks {where}. "
+            "Please use only one of them."
+        )
+    owner._is_full_backward_hook = full
+    return add(owner, "_backward_hooks", hook, prepend=prepend)
+
+
+def on_registration(
+    kind: Literal["parameter", "buffer", "module"], module: Module, name: str, value: Any
+) -> Any:
+    """The value that is registered, after the hooks of all modules have seen it."""
+    for hook in GLOBAL._registration_hooks[kind].values():
+        replacement = hook(module, name, value)
+        if replacement is not None:
+            value = replacement
+    return value
+
+
+def call(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The module's result, with its hooks and those of all modules around ``forward``."""
+    owners: tuple[Any, Any] = (GLOBAL, module)
+    for owner in owners:
+        # Handles take hooks away without a word, so this is the place to notice the last one.
+        owner.__dict__["_has_hooks"] = any(getattr(owner, table) for table in _CALL_TABLES)
+    result = None
+    done: set[int] = set()
+    try:
+        args, kwargs = _run_forward_pre(module, owners, args, kwargs)
+        full = [hook for owner in owners for hook in _backward_hooks(owner, full=True)]
+        pre = [hook for owner in owners for hook in owner._backward_pre_hooks.values()]
+        boundary = BackwardHook(module, full, pre) if full or pre else None
+        if boundary is not None:
+            args = boundary.setup_input_hook(args)
+        result = module.forward(*args, **kwargs)
+        for owner, key, hook in _forward_hooks(owners):
+            done.add(key)
+            result = _run_forward(owner, key, hook, module, args, kwargs, result)
+        if boundary is not None:
+            result = _with_output_boundary(boundary, result)
+        _attach_to_grad_fn(module, owners, result)
+    except Exception:
+        _run_always_called(owners, done, module, args, kwargs, result)
+        raise
+    return result
+
+
+def _run_forward_pre(
+    module: Module, owners: tuple[Any, Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    for owner in owners:
+        for key, hook in list(owner._forward_pre_hooks.items()):
+            if key in owner._forward_pre_hooks_with_kwargs:
+                changed = hook(module, args, kwargs)
+                if changed is None:
+                    continue
+                if not (isinstance(changed, tuple) and len(changed) == 2):
+                    raise RuntimeError(
+                        "forward pre-hook must return None or a tuple of (new_args, new_kwargs), "
+                        f"but got {changed}."
+                    )
+                args, kwargs = changed
+            else:
+                changed = hook(module, args)
+                if changed is not None:
+                    args = changed if isinstance(changed, tuple) else (changed,)
+    return args, kwargs
+
+
+def _forward_hooks(owners: tuple[Any, Any]) -> Iterator[tuple[Any, int, Callable[..., Any]]]:
+    for owner in owners:
+        for key, hook in list(owner._forward_hooks.items()):
+            yield owner, key, hook
+
+
+def _run_forward(
+    owner: Any,
+    key: int,
+    hook: Callable[..., Any],
+    module: Module,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    result: Any,
+) -> Any:
+    if key in owner._forward_hooks_with_kwargs:
+        changed = hook(module, args, kwargs, result)
+    else:
+        changed = hook(module, args, result)
+    return result if changed is None else changed
+
+
+def _run_always_called(
+    owners: tuple[Any, Any],
+    done: set[int],
+    module: Module,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    result: Any,
+) -> None:
+    for owner, key, hook in _forward_hooks(owners):
+        if key in done or key not in owner._forward_hooks_always_called:
+            continue
+        try:
+            result = _run_forward(owner, key, hook, module, args, kwargs, result)
+        except Exception as error:  # the first error is the one to report
+            which = "global module forward hook" if owner is GLOBAL else "module forward hook"
+            warnings.warn(
+                f"{which} with ``always_call=True`` raised an exception that was silenced as "
+                f"another error was raised in forward: {error}",
+                stacklevel=4,
+            )
+
+
+def _backward_hooks(owner: Any, *, full: bool) -> list[Callable[..., Any]]:
+    return list(owner._backward_hooks.values()) if owner._is_full_backward_hook is full else []
+
+
+def _with_output_boundary(boundary: BackwardHook, result: Any) -> Any:
+    if not isinstance(result, (Tensor, tuple)):
+        warnings.warn(
+            "For backward hooks to be called, module output should be a Tensor or a tuple of "
+            f"Tensors but received {type(result)}",
+            stacklevel=4,
+        )
+    return boundary.setup_output_hook(result)
+
+
+def _attach_to_grad_fn(module: Module, owners: tuple[Any, Any], result: Any) -> None:
+    hooks = [hook for owner in owners for hook in _backward_hooks(owner, full=False)]
+    if not hooks:
+        return
+    while not isinstance(result, Tensor):
+        if isinstance(result, dict):
+            result = next(value for value in result.values() if isinstance(value, Tensor))
+        else:
+            result = result[0]
+    if result.grad_fn is not None:
+        for hook in hooks:
+            result.grad_fn.register_hook(partial(hook, module))
+
+
+def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, args)`` before the forward of every module.
+
+    Example:
+        >>> from facula import nn
+        >>> from facula.nn.modules.module import register_module_forward_pre_hook
+        >>> with register_module_forward_pre_hook(lambda m, args: print(type(m).__name__)):
+        ...     _ = nn.Sequential(nn.Linear(2, 2))(facula.ones(1, 2))
+        Sequential
+        Linear
+    """
+    return add(GLOBAL, "_forward_pre_hooks", hook)
+
+
+def register_module_forward_hook(
+    hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
+    """Call ``hook(module, args, output)`` after the forward of every module.
+
+    What it returns, unless ``None``, replaces the output.
+
+    Args:
+        hook: the function.
+        with_kwargs: call ``hook(module, args, kwargs, output)`` instead.
+        always_call: call it even if forward raises an exception.
+    """
+    marks = []
+    if with_kwargs:
+        marks.append("_forward_hooks_with_kwargs")
+    if always_call:
+        marks.append("_forward_hooks_always_called")
+    return add(GLOBAL, "_forward_hooks", hook, *marks)
+
+
+def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, grad_output)`` before the gradients of every module are computed."""
+    return add(GLOBAL, "_backward_pre_hooks", hook)
+
+
+def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, grad_input, grad_output)`` when any module's gradients are computed."""
+    return add_backward(GLOBAL, hook, full=True)
+
+
+def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """As the full backward hook, but only of the last operation in each module. Deprecated."""
+    return add_backward(GLOBAL, hook, full=False)
+
+
+def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, name, param)`` when any module is given a parameter.
+
+    What it returns, unless ``None``, is registered in its place.
+    """
+    return RemovableHandle.add(GLOBAL._registration_hooks["parameter"], hook)
+
+
+def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, name, buffer)`` when any module is given a buffer.
+
+    What it returns, unless ``None``, is registered in its place.
+    """
+    return RemovableHandle.add(GLOBAL._registration_hooks["buffer"], hook)
+
+
+def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, name, submodule)`` when any module is given a module.
+
+    What it returns, unless ``None``, is registered in its place.
+    """
+    return RemovableHandle.add(GLOBAL._registration_hooks["module"], hook)

@@ -1,0 +1,248 @@
+"""``state_dict`` and ``load_state_dict``, of which the latter changes all or nothing."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from facula._core import Tensor
+from facula.autograd.grad_mode import no_grad
+from facula.nn.parameter import Parameter, UninitializedTensorMixin, is_lazy
+
+if TYPE_CHECKING:
+    from facula.nn.modules.module import Module
+
+EXTRA_STATE = "_extra_state"
+
+
+class _IncompatibleKeys(NamedTuple):
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return f"_IncompatibleKeys(missing_keys={self[0]}, unexpected_keys={self[1]})"
+
+    __str__ = __repr__
+
+
+def persistent(module: Module) -> dict[str, Tensor]:
+    """The module's own parameters and buffers that a state_dict has, without its children's."""
+    skipped = module._non_persistent_buffers_set
+    buffers = {name: value for name, value in module._buffers.items() if name not in skipped}
+    both = {**module._parameters, **buffers}
+    return {name: value for name, value in both.items() if value is not None}
+
+
+def has_extra_state(module: Module, method: str) -> bool:
+    """Whether the module's class defines get_extra_state or set_extra_state itself."""
+    from facula.nn.modules.module import Module
+
+    return getattr(type(module), method) is not getattr(Module, method)
+
+
+def save(module: Module, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+    """Put the module's own state into ``destination``."""
+    for name, value in persistent(module).items():
+        destination[prefix + name] = value if keep_vars else value.detach()
+    if has_extra_state(module, "get_extra_state"):
+        destination[prefix + EXTRA_STATE] = module.get_extra_state()
+
+
+def load_own(
+    module: Module,
+    state_dict: dict[str, Any],
+    prefix: str,
+    local_metadata: dict[str, Any],
+    strict: bool,
+    missing_keys: list[str],
+    unexpected_keys: list[str],
+    error_msgs: list[str],
+) -> None:
+    """Take the module's own state from ``state_dict``, and note all that does not fit."""
+    for hook, takes_module in list(module._load_state_dict_pre_hooks.values()):
+        known = (module,) if takes_module else ()
+        rest = (strict, missing_keys, unexpected_keys, error_msgs)
+        hook(*known, state_dict, prefix, local_metadata, *rest)
+
+    assign = local_metadata.get("assign_to_params_buffers", False)
+    own = persistent(module)
+    for name, target in own.items():
+        key = prefix + name
+        if key not in state_dict:
+            if strict:
+                missing_keys.append(key)
+            continue
+        problem = _load_tensor(module, name, key, target, state_dict[key], assign)
+        if problem:
+            error_msgs.append(problem)
+
+    extra_key = prefix + EXTRA_STATE
+    if has_extra_state(module, "set_extra_state"):
+        if extra_key in state_dict:
+            module.set_extra_state(state_dict[extra_key])
+        elif strict:
+            missing_keys.append(extra_key)
+    elif strict and extra_key in state_dict:
+        unexpected_keys.append(extra_key)
+    if strict:
+        for key in state_dict:
+            if key.startswith(prefix) and key != extra_key:
+                first, *rest_of_path = key[len(prefix) :].split(".", 1)
+                if first not in (module._modules if rest_of_path else own):
+                    unexpected_keys.append(key)
+
+
+def _load_tensor(
+    module: Module, name: str, key: str, target: Tensor, value: Any, assign: bool
+) -> str | None:
+    """Copy or assign one value; the text of what is wrong with it, if something is."""
+    if not isinstance(value, Tensor):
+        return (
+            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like '
+            f"object from checkpoint but received {type(value)}"
+        )
+    if not is_lazy(target):
+        if target.dim() == 0 and value.dim() == 1 and value.numel() == 1:
+            value = value[0]  # scalars were saved as vectors by very old versions
+        if value.shape != target.shape:
+            return (
+                f"size mismatch for {key}: copying a param with shape {value.shape} from "
+                f"checkpoint, the shape in current model is {target.shape}."
+            )
+    try:
+        with no_grad():
+            if assign:
+                setattr(module, name, _as_assigned(target, value))
+            else:
+                target.copy_(value)
+    except Exception as error:
+        return (
+            f'While copying the parameter named "{key}", whose dimensions in the model are '
+            f"{target.size()} and whose dimensions in the checkpoint are {value.size()}, "
+            f"an exception occurred : {error.args}."
+        )
+    return None
+
+
+def _as_assigned(target: Tensor, value: Tensor) -> Tensor:
+    if not isinstance(target, Parameter):
+        return value
+    if isinstance(value, Parameter):
+        return value.requires_grad_(target.requires_grad)
+    return Parameter(value, requires_grad=target.requires_grad)
+
+
+def load(module: Module, state_dict: Any, strict: bool, assign: bool) -> _IncompatibleKeys:
+    """``module.load_state_dict``: on any error the module is as before."""
+    if not isinstance(state_dict, Mapping):
+        raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+    found = _IncompatibleKeys([], [])
+    errors: list[str] = []
+    metadata = getattr(state_dict, "_metadata", None)
+    state: OrderedDict[str, Any] = OrderedDict(state_dict)
+    if metadata is not None:
+        state._metadata = metadata  # type: ignore[attr-defined]
+    before = None if _is_sure_to_fit(module, state, strict) else _Snapshot(module)
+    try:
+        _load_tree(module, state, "", metadata, assign, found, errors)
+        if strict and found.unexpected_keys:
+            errors.insert(0, f"Unexpected key(s) in state_dict: {_quoted(found.unexpected_keys)}. ")
+        if strict and found.missing_keys:
+            errors.insert(0, f"Missing key(s) in state_dict: {_quoted(found.missing_keys)}. ")
+        if errors:
+            listed = "\n\t".join(errors)
+            raise RuntimeError(
+                f"Error(s) in loading state_dict for {type(module).__name__}:\n\t{listed}"
+            )
+    except BaseException:
+        if before is not None:
+            before.restore()
+        raise
+    return found
+
+
+def _quoted(keys: list[str]) -> str:
+    return ", ".join(f'"{key}"' for key in keys)
+
+
+def _load_tree(
+    module: Module,
+    state: dict[str, Any],
+    prefix: str,
+    metadata: Any,
+    assign: bool,
+    found: _IncompatibleKeys,
+    errors: list[str],
+) -> None:
+    local: dict[str, Any] = {} if metadata is None else dict(metadata.get(prefix[:-1], {}))
+    if assign:
+        local["assign_to_params_buffers"] = True
+    # Strict, so that the lists are complete; whether they are errors is the caller's matter.
+    module._load_from_state_dict(state, prefix, local, True, *found, errors)
+    for name, child in module._modules.items():
+        if child is not None:
+            below = f"{prefix}{name}."
+            part = {key: value for key, value in state.items() if key.startswith(below)}
+            _load_tree(child, part, below, metadata, assign, found, errors)
+    for hook in list(module._load_state_dict_post_hooks.values()):
+        if hook(module, found) is not None:
+            raise RuntimeError(
+                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
+                "return new values, if incompatible_keys need to be modified, it should be done "
+                "inplace."
+            )
+
+
+def _is_sure_to_fit(module: Module, state: dict[str, Any], strict: bool) -> bool:
+    """Whether loading cannot fail, so that the old values need not be kept."""
+    expected: dict[str, Tensor] = {}
+    for path, part in module.named_modules(remove_duplicate=False):
+        hooks = part._load_state_dict_pre_hooks or part._load_state_dict_post_hooks
+        loader = type(part)._load_from_state_dict
+        if hooks or not loader.__module__.startswith("facula."):
+            return False
+        prefix = f"{path}." if path else ""
+        expected.update((prefix + name, value) for name, value in persistent(part).items())
+    if strict and expected.keys() != state.keys():
+        return False
+    return all(
+        isinstance(state[key], Tensor) and not is_lazy(target) and state[key].shape == target.shape
+        for key, target in expected.items()
+        if key in state
+    )
+
+
+class _Snapshot:
+    """The state of a module and its children, to go back to."""
+
+    def __init__(self, module: Module) -> None:
+        modules = list(module.modules())
+        self.tables = [
+            (table, dict(table)) for part in modules for table in (part._parameters, part._buffers)
+        ]
+        tensors = {id(t): t for _, values in self.tables for t in values.values() if t is not None}
+        self.values = [
+            (t, type(t), t.data if is_lazy(t) else t.data.clone()) for t in tensors.values()
+        ]
+        self.extra = [
+            (part, part.get_extra_state())
+            for part in modules
+            if has_extra_state(part, "get_extra_state") and has_extra_state(part, "set_extra_state")
+        ]
+
+    @no_grad()
+    def restore(self) -> None:
+        for table, values in self.tables:
+            table.clear()
+            table.update(values)
+        for tensor, kind, value in self.values:
+            if issubclass(kind, UninitializedTensorMixin):  # which loading may have given a shape
+                tensor.data = value
+                tensor.__class__ = kind
+            else:
+                tensor.copy_(value)
+        for part, state in self.extra:
+            part.set_extra_state(state)

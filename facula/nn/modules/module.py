@@ -1,0 +1,866 @@
+"""The base class of all layers and networks."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
+from typing import Any, TypeVar
+
+import facula
+from facula import _core
+from facula._core import Tensor
+from facula.autograd.grad_mode import no_grad
+from facula.nn.modules import _hooks, _state
+from facula.nn.modules._hooks import (
+    GLOBAL,
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
+from facula.nn.parameter import Buffer, Parameter
+from facula.utils.hooks import RemovableHandle
+
+__all__ = [
+    "Module",
+    "register_module_backward_hook",
+    "register_module_buffer_registration_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]
+
+_Self = TypeVar("_Self", bound="Module")
+
+# Made anew for every module: its parts, and its hooks by kind.
+_TABLES: dict[str, type] = {
+    "_parameters": dict,
+    "_buffers": dict,
+    "_non_persistent_buffers_set": set,
+    "_backward_pre_hooks": OrderedDict,
+    "_backward_hooks": OrderedDict,
+    "_forward_hooks": OrderedDict,
+    "_forward_hooks_with_kwargs": OrderedDict,
+    "_forward_hooks_always_called": OrderedDict,
+    "_forward_pre_hooks": OrderedDict,
+    "_forward_pre_hooks_with_kwargs": OrderedDict,
+    "_state_dict_hooks": OrderedDict,
+    "_state_dict_pre_hooks": OrderedDict,
+    "_load_state_dict_pre_hooks": OrderedDict,
+    "_load_state_dict_post_hooks": OrderedDict,
+    "_modules": dict,
+}
+
+
+def _missing_forward(self: Module, *args: Any, **kwargs: Any) -> Any:
+    """What the module computes; every subclass defines it. Call the module rather than this."""
+    raise NotImplementedError(
+        f'Module [{type(self).__name__}] is missing the required "forward" function'
+    )
+
+
+class Module:
+    """Base class of layers and networks.
+
+    Parameters, buffers and modules that are assigned to attributes become part of the module:
+    ``parameters()`` lists them, ``to()`` moves them, ``state_dict()`` saves them.
+
+    Example:
+        >>> from facula import nn
+        >>> class Net(nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.hidden = nn.Linear(3, 4)
+        ...         self.out = nn.Linear(4, 2)
+        ...     def forward(self, x):
+        ...         return self.out(facula.relu(self.hidden(x)))
+        >>> net = Net()
+        >>> net(facula.ones(5, 3)).shape
+        torch.Size([5, 2])
+        >>> [name for name, _ in net.named_parameters()]
+        ['hidden.weight', 'hidden.bias', 'out.weight', 'out.bias']
+    """
+
+    dump_patches = False
+    call_super_init = False
+    # Of the module's part of a state_dict; a layer that changes what it saves raises it.
+    _version = 1
+    # Whether this module may have a hook that its call must run. The register methods set it, and
+    # the first call that finds no hook clears it.
+    _has_hooks = False
+
+    training: bool
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, Tensor | None]
+    _modules: dict[str, Module | None]
+    _non_persistent_buffers_set: set[str]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if not self.call_super_init:
+            if kwargs:
+                raise TypeError(
+                    f"{type(self).__name__}.__init__() got an unexpected keyword argument "
+                    f"'{next(iter(kwargs))}'"
+                )
+            if args:
+                raise TypeError(
+                    f"{type(self).__name__}.__init__() takes 1 positional argument but "
+                    f"{len(args) + 1} were given"
+                )
+        own = self.__dict__
+        own["training"] = True
+        own["_is_full_backward_hook"] = None
+        own["_has_hooks"] = False
+        for name, table in _TABLES.items():
+            own[name] = table()
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+
+    forward: Callable[..., Any] = _missing_forward
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            if self._has_hooks or GLOBAL._has_hooks:
+                return _hooks.call(self, args, kwargs)
+            return self.forward(*args, **kwargs)
+        except Exception as error:
+            _note_failing_module(self, error)
+            raise
+
+    # Attributes
+
+    def __getattr__(self, name: str) -> Any:
+        own = self.__dict__
+        for table in ("_parameters", "_buffers", "_modules"):
+            if table in own and name in own[table]:
+                return own[table][name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        own = self.__dict__
+        if isinstance(value, Parameter):
+            self._check_initialized("parameters")
+            self._forget(name, keep="_parameters")
+            self.register_parameter(name, value)
+        elif "_parameters" in own and name in own["_parameters"]:
+            if value is not None:
+                raise _wrong_kind(value, "parameter", name, "torch.nn.Parameter or None")
+            self.register_parameter(name, value)
+        elif isinstance(value, Module):
+            self._check_initialized("module")
+            self._forget(name, keep="_modules")
+            own["_modules"][name] = _hooks.on_registration("module", self, name, value)
+        elif "_modules" in own and name in own["_modules"]:
+            if value is not None:
+                raise _wrong_kind(value, "child module", name, "torch.nn.Module or None")
+            own["_modules"][name] = _hooks.on_registration("module", self, name, value)
+        elif isinstance(value, Buffer) or ("_buffers" in own and name in own["_buffers"]):
+            self._set_buffer(name, value)
+        else:
+            object.__setattr__(self, name, value)
+
+    def _set_buffer(self, name: str, value: Any) -> None:
+        if value is not None and not isinstance(value, Tensor):
+            raise _wrong_kind(value, "buffer", name, "torch.nn.Buffer, torch.Tensor or None")
+        if isinstance(value, Buffer):
+            self._check_initialized("buffer")
+            self._forget(name, keep="_buffers")
+            self.register_buffer(name, value, value.persistent)
+        else:
+            self._buffers[name] = _hooks.on_registration("buffer", self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        if name in self._parameters:
+            del self._parameters[name]
+        elif name in self._buffers:
+            del self._buffers[name]
+            self._non_persistent_buffers_set.discard(name)
+        elif name in self._modules:
+            del self._modules[name]
+        else:
+            object.__delattr__(self, name)
+
+    def __dir__(self) -> list[str]:
+        tables = (self._parameters, self._modules, self._buffers)
+        names = {*dir(type(self)), *self.__dict__, *chain(*tables)}
+        # Names such as "0", of a container's modules, are no attributes that one could write.
+        return sorted(name for name in names if not name[0].isdigit())
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for name, table in _TABLES.items():
+            if name not in self.__dict__:
+                self.__dict__[name] = table()
+        self.__dict__.setdefault("_is_full_backward_hook", None)
+
+    def _check_initialized(self, kind: str) -> None:
+        if "_parameters" not in self.__dict__:
+            raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
+
+    def _forget(self, name: str, *, keep: str) -> None:
+        """Take ``name`` away from wherever it is an attribute, except the table ``keep``."""
+        own = self.__dict__
+        own.pop(name, None)
+        for table in ("_parameters", "_buffers", "_modules"):
+            if table != keep:
+                own[table].pop(name, None)
+        if keep != "_buffers":
+            own["_non_persistent_buffers_set"].discard(name)
+
+    def _check_new_name(self, kind: str, name: Any, table: dict[str, Any]) -> None:
+        self._check_initialized(kind)
+        if not isinstance(name, str):
+            raise TypeError(f"{kind} name should be a string. Got {_typename(name)}")
+        if hasattr(self, name) and name not in table:
+            raise KeyError(f"attribute '{name}' already exists")
+        if "." in name:
+            raise KeyError(f'{kind} name can\'t contain ".", got: {name}')
+        if name == "":
+            raise KeyError(f'{kind} name can\'t be empty string ""')
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Add a parameter under ``name``; ``None`` takes the place of one that is not there."""
+        self._check_new_name("parameter", name, self.__dict__.get("_parameters", {}))
+        if param is not None:
+            if not isinstance(param, Parameter):
+                raise TypeError(
+                    f"cannot assign '{_typename(param)}' object to parameter '{name}' "
+                    "(torch.nn.Parameter or None required)"
+                )
+            if param.grad_fn is not None:
+                raise ValueError(
+                    f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must "
+                    "be created explicitly. To express a parameter as a function of another one, "
+                    "compute it in forward(), or use nn.utils.parametrize."
+                )
+        self._parameters[name] = _hooks.on_registration("parameter", self, name, param)
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Add a tensor that is state but no parameter, such as a running mean.
+
+        Args:
+            name: the attribute's name.
+            tensor: the buffer, or ``None`` for one that is not there.
+            persistent: whether ``state_dict`` has it.
+
+        Example:
+            >>> m = facula.nn.Module()
+            >>> m.register_buffer("running_mean", facula.zeros(2))
+            >>> m.running_mean
+            tensor([0., 0.])
+        """
+        self._check_new_name("buffer", name, self.__dict__.get("_buffers", {}))
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"cannot assign '{_typename(tensor)}' object to buffer '{name}' "
+                "(torch Tensor or None required)"
+            )
+        self._buffers[name] = _hooks.on_registration("buffer", self, name, tensor)
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Add a module under ``name``, as an assignment to the attribute does."""
+        if not isinstance(module, Module) and module is not None:
+            raise TypeError(f"{_typename(module)} is not a Module subclass")
+        self._check_new_name("module", name, self.__dict__.get("_modules", {}))
+        self._modules[name] = _hooks.on_registration("module", self, name, module)
+
+    def register_module(self, name: str, module: Module | None) -> None:
+        """Another name of :meth:`add_module`."""
+        self.add_module(name, module)
+
+    # Parts
+
+    def get_submodule(self, target: str) -> Module:
+        """The module at a path such as ``"layers.0"``; the module itself for ``""``."""
+        part: Any = self
+        for name in target.split(".") if target else ():
+            part = _attribute_of(part, name)
+            if not isinstance(part, Module):
+                raise AttributeError(f"`{name}` is not an nn.Module")
+        return part
+
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Put ``module`` at the path ``target``.
+
+        Args:
+            target: the path.
+            module: the new module.
+            strict: refuse a path that has no module yet.
+        """
+        if target == "":
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if strict or hasattr(parent, name):
+            parent.get_submodule(name)
+        setattr(parent, name, module)
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter at a path such as ``"layers.0.weight"``."""
+        path, _, name = target.rpartition(".")
+        value = _attribute_of(self.get_submodule(path), name)
+        if not isinstance(value, Parameter):
+            raise AttributeError(f"`{name}` is not an nn.Parameter")
+        return value
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer at a path such as ``"layers.0.running_mean"``."""
+        path, _, name = target.rpartition(".")
+        owner = self.get_submodule(path)
+        value = _attribute_of(owner, name)
+        if name not in owner._buffers:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return value  # type: ignore[no-any-return]
+
+    def _named_members(
+        self,
+        get_members_fn: Callable[[Module], Any],
+        prefix: str = "",
+        recurse: bool = True,
+        remove_duplicate: bool = True,
+    ) -> Iterator[tuple[str, Any]]:
+        seen = set()
+        named = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+        for path, module in named if recurse else [(prefix, self)]:
+            for name, value in get_members_fn(module):
+                if value is None or value in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(value)
+                yield f"{path}.{name}" if path else name, value
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """The parameters, each once; only the module's own without ``recurse``."""
+        for _, param in self.named_parameters(recurse=recurse):
+            yield param
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """The parameters with their paths.
+
+        Args:
+            prefix: put before every path.
+            recurse: also those of the modules inside.
+            remove_duplicate: a parameter that has several paths is listed under its first.
+        """
+        yield from self._named_members(
+            lambda module: module._parameters.items(), prefix, recurse, remove_duplicate
+        )
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """The buffers, each once; only the module's own without ``recurse``."""
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """The buffers with their paths; the arguments are those of :meth:`named_parameters`."""
+        yield from self._named_members(
+            lambda module: module._buffers.items(), prefix, recurse, remove_duplicate
+        )
+
+    def children(self) -> Iterator[Module]:
+        """The modules directly inside, each once."""
+        for _, module in self.named_children():
+            yield module
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """The modules directly inside with their names."""
+        seen = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
+        """The module itself and all modules inside."""
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
+            yield module
+
+    def named_modules(
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
+        """The module itself, as ``""``, and all modules inside with their paths.
+
+        Args:
+            memo: modules to leave out; those that are listed are added to it.
+            prefix: put before every path.
+            remove_duplicate: a module that has several paths is listed under its first.
+
+        Example:
+            >>> from facula import nn
+            >>> [path for path, _ in nn.Sequential(nn.Sequential(nn.Identity())).named_modules()]
+            ['', '0', '0.0']
+        """
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        for name, module in self._modules.items():
+            if module is not None:
+                path = f"{prefix}.{name}" if prefix else name
+                yield from module.named_modules(memo, path, remove_duplicate)
+
+    # Changes of all parts
+
+    def apply(self: _Self, fn: Callable[[Module], Any]) -> _Self:
+        """Call ``fn`` with every module inside, then with the module itself.
+
+        Example:
+            >>> from facula import nn
+            >>> def ones(m):
+            ...     if isinstance(m, nn.Linear):
+            ...         m.weight.data.fill_(1.0)
+            >>> nn.Sequential(nn.Linear(2, 1)).apply(ones)[0].weight.data
+            tensor([[1., 1.]])
+        """
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def _apply(self: _Self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> _Self:
+        """Replace the data of all parameters, gradients and buffers by ``fn`` of it.
+
+        The parameters stay the same objects, so that an optimiser keeps its hold of them.
+        """
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for param in self._parameters.values():
+            if param is None:
+                continue
+            with no_grad():
+                for tensor in (param, param.grad):
+                    if tensor is not None:
+                        tensor.data = fn(tensor)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def to(self: _Self, *args: Any, **kwargs: Any) -> _Self:
+        """Move the module, or change the dtype of what is floating point or complex in it.
+
+        ``to(device=None, dtype=None, non_blocking=False)``, ``to(dtype)``, ``to(tensor)`` and
+        ``to(memory_format=...)``, the latter for parameters and buffers of 4 or 5 dimensions.
+
+        Example:
+            >>> m = facula.nn.Linear(2, 2).to(facula.float64)
+            >>> m.weight.dtype
+            torch.float64
+        """
+        device, dtype, non_blocking, memory_format = _parse_to(*args, **kwargs)
+        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+            raise TypeError(
+                "nn.Module.to only accepts floating point or complex dtypes, but got desired "
+                f"dtype={dtype}"
+            )
+
+        def convert(t: Tensor) -> Tensor:
+            wanted = dtype if t.is_floating_point() or t.is_complex() else None
+            layout = memory_format if t.dim() in (4, 5) else None
+            options = {} if layout is None else {"memory_format": layout}
+            return t.to(device or t.device, wanted or t.dtype, non_blocking, **options)
+
+        return self._apply(convert)
+
+    def to_empty(self: _Self, *, device: Any, recurse: bool = True) -> _Self:
+        """Move the module without its values: they are undefined on the new device."""
+        return self._apply(lambda t: facula.empty_like(t, device=device), recurse=recurse)
+
+    def cpu(self: _Self) -> _Self:
+        """Move the module to the CPU."""
+        return self._apply(lambda t: t.cpu())
+
+    def cuda(self: _Self, device: Any = None) -> _Self:
+        """Move the module to a GPU, by default the current one."""
+        return self._apply(lambda t: t.cuda(device))
+
+    def type(self: _Self, dst_type: Any) -> _Self:
+        """Convert all parameters and buffers."""
+        return self._apply(lambda t: t.type(dst_type))
+
+    def float(self: _Self) -> _Self:
+        """Convert what is floating point to float32."""
+        return self._apply(lambda t: t.float() if t.is_floating_point() else t)
+
+    def double(self: _Self) -> _Self:
+        """Convert what is floating point to float64."""
+        return self._apply(lambda t: t.double() if t.is_floating_point() else t)
+
+    def half(self: _Self) -> _Self:
+        """Convert what is floating point to float16."""
+        return self._apply(lambda t: t.half() if t.is_floating_point() else t)
+
+    def bfloat16(self: _Self) -> _Self:
+        """Convert what is floating point to bfloat16."""
+        return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
+
+    def train(self: _Self, mode: bool = True) -> _Self:
+        """Switch the module and all inside to training mode, or with ``False`` to evaluation."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self: _Self) -> _Self:
+        """Switch to evaluation: dropout passes all, batch norm uses its running statistics."""
+        return self.train(False)
+
+    def requires_grad_(self: _Self, requires_grad: bool = True) -> _Self:
+        """Switch the recording of gradients for all parameters."""
+        for param in self.parameters():
+            param.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of all parameters, or with ``False`` fill them with zeros."""
+        for param in self.parameters():
+            if param.grad is None:
+                continue
+            if set_to_none:
+                param.grad = None
+            else:
+                param.grad.detach_()
+                param.grad.zero_()
+
+    def share_memory(self: _Self) -> _Self:
+        """Move all parameters and buffers to memory that other processes can map."""
+        return self._apply(lambda t: t.share_memory_())
+
+    # Hooks
+
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(module, args)`` before forward.
+
+        What it returns, unless ``None``, replaces the arguments; a single value stands for a tuple
+        of one.
+
+        Args:
+            hook: the function.
+            prepend: before, not after, the module's other hooks.
+            with_kwargs: call ``hook(module, args, kwargs)`` instead, which returns ``None`` or
+                a pair.
+
+        Example:
+            >>> m = facula.nn.Linear(2, 1)
+            >>> handle = m.register_forward_pre_hook(lambda module, args: print(args[0].shape))
+            >>> _ = m(facula.ones(3, 2))
+            torch.Size([3, 2])
+        """
+        marks = ["_forward_pre_hooks_with_kwargs"] if with_kwargs else []
+        return _hooks.add(self, "_forward_pre_hooks", hook, *marks, prepend=prepend)
+
+    def register_forward_hook(
+        self,
+        hook: Callable[..., Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> RemovableHandle:
+        """Call ``hook(module, args, output)`` after forward.
+
+        What it returns, unless ``None``, replaces the output.
+
+        Args:
+            hook: the function.
+            prepend: before, not after, the module's other hooks.
+            with_kwargs: call ``hook(module, args, kwargs, output)`` instead.
+            always_call: call it even if forward raises an exception, with the output ``None``.
+
+        Example:
+            >>> m = facula.nn.Linear(2, 1)
+            >>> handle = m.register_forward_hook(lambda module, args, output: output.detach())
+            >>> m(facula.ones(3, 2)).requires_grad
+            False
+        """
+        marks = ["_forward_hooks_with_kwargs"] if with_kwargs else []
+        marks += ["_forward_hooks_always_called"] if always_call else []
+        return _hooks.add(self, "_forward_hooks", hook, *marks, prepend=prepend)
+
+    def register_full_backward_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(module, grad_output)`` before the module's gradients are computed.
+
+        A tuple that it returns replaces the gradients of the outputs.
+        """
+        return _hooks.add(self, "_backward_pre_hooks", hook, prepend=prepend)
+
+    def register_full_backward_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(module, grad_input, grad_output)`` when the module's gradients are computed.
+
+        Both are tuples, with ``None`` for arguments that are no tensors; keyword arguments are
+        not among them. A tuple that it returns replaces the gradients of the inputs.
+        """
+        return _hooks.add_backward(self, hook, full=True, prepend=prepend)
+
+    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """As the full backward hook, but only of the module's last operation. Deprecated."""
+        return _hooks.add_backward(self, hook, full=False)
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(module, prefix, keep_vars)`` before the module's part of a state_dict."""
+        return _hooks.add(self, "_state_dict_pre_hooks", hook)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(module, state_dict, prefix, local_metadata)`` after the module's part.
+
+        It changes the dictionary in place.
+        """
+        return RemovableHandle.add(self._state_dict_hooks, (hook, False))
+
+    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """As the public one, but what it returns replaces the dictionary."""
+        return RemovableHandle.add(self._state_dict_hooks, (hook, True))
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook`` before the module takes its part of a state_dict.
+
+        Its arguments are ``module, state_dict, prefix, local_metadata, strict, missing_keys,
+        unexpected_keys, error_msgs``, which it may change in place.
+        """
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
+
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], with_module: bool = False
+    ) -> RemovableHandle:
+        return RemovableHandle.add(self._load_state_dict_pre_hooks, (hook, with_module))
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(module, incompatible_keys)`` after the module and those inside are loaded.
+
+        Keys that it takes out of the lists are no error.
+        """
+        return _hooks.add(self, "_load_state_dict_post_hooks", hook)
+
+    # State
+
+    def get_extra_state(self) -> Any:
+        """What ``state_dict`` has of the module beside tensors; a subclass may define it."""
+        raise RuntimeError(
+            "get_extra_state: the module has none. A subclass that defines it defines "
+            "set_extra_state as well."
+        )
+
+    def set_extra_state(self, state: Any) -> None:
+        """Take back what :meth:`get_extra_state` gave; a subclass may define it."""
+        raise RuntimeError(
+            "set_extra_state: the module has none. A subclass that defines it defines "
+            "get_extra_state as well."
+        )
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        _state.save(self, destination, prefix, keep_vars)
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        lists = missing_keys, unexpected_keys, error_msgs
+        _state.load_own(self, state_dict, prefix, local_metadata, strict, *lists)
+
+    def state_dict(
+        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
+    ) -> Any:
+        """All parameters and persistent buffers by their paths.
+
+        The tensors share their memory with the module's.
+
+        Args:
+            destination: a dictionary to put them into; by default a new one.
+            prefix: put before every path.
+            keep_vars: the parameters themselves rather than tensors detached from the graph.
+
+        Example:
+            >>> list(facula.nn.Linear(2, 1).state_dict())
+            ['weight', 'bias']
+        """
+        for value, name in zip(args, ("destination", "prefix", "keep_vars"), strict=False):
+            warnings.warn(
+                f"state_dict: give {name} by keyword; positional arguments are deprecated.",
+                FutureWarning,
+                stacklevel=2,
+            )
+            destination = value if name == "destination" else destination
+            prefix = value if name == "prefix" else prefix
+            keep_vars = value if name == "keep_vars" else keep_vars
+        if destination is None:
+            destination = OrderedDict()
+            destination._metadata = OrderedDict()
+        local_metadata = {"version": self._version}
+        if hasattr(destination, "_metadata"):
+            destination._metadata[prefix[:-1]] = local_metadata
+        for hook in self._state_dict_pre_hooks.values():
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        for name, module in self._modules.items():
+            if module is not None:
+                below = f"{prefix}{name}."
+                module.state_dict(destination=destination, prefix=below, keep_vars=keep_vars)
+        for hook, may_replace in self._state_dict_hooks.values():
+            replaced = hook(self, destination, prefix, local_metadata)
+            if replaced is not None:
+                if not may_replace:
+                    raise RuntimeError("state_dict post-hook must return None")
+                destination = replaced
+        return destination
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> Any:
+        """Copy the values of a ``state_dict`` into the module's parameters and buffers.
+
+        All differences are listed in one error, after which the module is as it was before.
+
+        Args:
+            state_dict: values by path.
+            strict: refuse keys that are missing or unknown.
+            assign: make the given tensors the module's parameters, rather than copy their values.
+
+        Returns:
+            The lists ``missing_keys`` and ``unexpected_keys``.
+
+        Example:
+            >>> from facula import nn
+            >>> nn.Linear(2, 1).load_state_dict(nn.Linear(2, 1).state_dict())
+            <All keys matched successfully>
+        """
+        return _state.load(self, state_dict, strict, assign)
+
+    # Text
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def extra_repr(self) -> str:
+        """The arguments of the module, as its repr shows them; subclasses define it."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        lines = extra.split("\n") if extra else []
+        for name, module in self._modules.items():
+            lines.append(f"({name}): " + _indented(repr(module)))
+        if not self._modules and len(lines) <= 1:
+            return f"{self._get_name()}({extra})"
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+def _indented(text: str) -> str:
+    first, *rest = text.split("\n")
+    return "\n".join([first, *("  " + line if line.strip() else "" for line in rest)])
+
+
+def _typename(value: Any) -> str:
+    """The name of a value's type in messages: of a tensor with its dtype."""
+    if isinstance(value, Tensor):
+        return str(value.type())
+    kind = type(value)
+    is_builtin = kind.__module__ in ("builtins", "__main__")
+    return kind.__qualname__ if is_builtin else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _attribute_of(module: Module, name: str) -> Any:
+    if not hasattr(module, name):
+        raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+    return getattr(module, name)
+
+
+def _parse_to(
+    *args: Any,
+    device: Any = None,
+    dtype: Any = None,
+    non_blocking: bool = False,
+    tensor: Tensor | None = None,
+    memory_format: Any = None,
+) -> tuple[Any, Any, bool, Any]:
+    if len(args) > 4:
+        raise TypeError(f"to() takes from 0 to 4 positional arguments but {len(args)} were given")
+    rest = list(args)
+    if rest and isinstance(rest[0], Tensor):
+        tensor = rest.pop(0)
+    elif rest and not isinstance(rest[0], _core.dtype):
+        device = rest.pop(0)
+    if rest and (rest[0] is None or isinstance(rest[0], _core.dtype)):
+        dtype = rest.pop(0)
+    if rest:
+        non_blocking = rest.pop(0)
+    if tensor is not None:
+        device, dtype = tensor.device, tensor.dtype
+    return None if device is None else _core.device(device), dtype, non_blocking, memory_format
+
+
+def _wrong_kind(value: Any, kind: str, name: str, expected: str) -> TypeError:
+    given = _typename(value)
+    return TypeError(f"cannot assign '{given}' as {kind} '{name}' ({expected} expected)")
+
+
+def _note_failing_module(root: Module, error: Exception) -> None:
+    """Add to an error, on its way out of the outermost module, which module inside raised it.
+
+    The traceback has the calls of the modules on the way, so that a call that succeeds has nothing
+    to keep.
+    """
+    call = Module.__call__.__code__
+    outer = sys._getframe(2)
+    while outer is not None:
+        if outer.f_code is call:
+            return
+        outer = outer.f_back  # type: ignore[assignment]
+    path: list[str] = []
+    failing = root
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code is call:
+            module = trace.tb_frame.f_locals["self"]
+            name = next((name for name, m in failing.named_modules() if m is module), "")
+            if name:
+                path.append(name)
+                failing = module
+        trace = trace.tb_next
+    if path:
+        text = repr(failing)
+        text = f"{type(failing).__name__}(...)" if "\n" in text else text
+        _add_note(error, f"{'.'.join(path)}: {text}")
+
+
+def _add_note(error: Exception, note: str) -> None:
+    if sys.version_info >= (3, 11):
+        error.add_note(note)
+    elif error.args and isinstance(error.args[0], str):
+        error.args = (f"{error.args[0]}\n{note}", *error.args[1:])

@@ -1,0 +1,258 @@
+"""Tensors that belong to a module: parameters, buffers, and both before their shape is known."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any, cast
+
+import facula
+from facula import _core, _utils
+from facula._core import Tensor
+from facula._tensor_str import plain_types, tensor_repr
+
+__all__ = [
+    "Buffer",
+    "Parameter",
+    "UninitializedBuffer",
+    "UninitializedParameter",
+    "UninitializedTensorMixin",
+    "is_lazy",
+]
+
+
+class _MarkedType(type):
+    """Instances are those of the class, and tensors of other types that carry its mark."""
+
+    _mark: str
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if type.__instancecheck__(cls, instance):
+            return True
+        # The mark makes no instance of a subclass, such as UninitializedParameter.
+        return "_mark" in cls.__dict__ and getattr(instance, cls._mark, False) is True
+
+
+class Parameter(Tensor, metaclass=_MarkedType):
+    """A tensor that a module lists among its parameters when it is made an attribute of it.
+
+    It shares its memory with ``data``.
+
+    Args:
+        data: the values; by default none, shape ``(0,)``.
+        requires_grad: whether gradients are computed for it.
+
+    Example:
+        >>> facula.nn.Parameter(facula.ones(2))
+        Parameter containing:
+        tensor([1., 1.], requires_grad=True)
+    """
+
+    _mark = "_is_param"
+
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
+        if data is None:
+            data = facula.empty(0)
+        if type(data) is Tensor or type(data) is Parameter:
+            return cast(Parameter, _core._make_subclass(cls, data, requires_grad))
+        # A tensor of another subclass keeps its type, and with it its methods.
+        kept = data.detach().as_subclass(type(data)).requires_grad_(requires_grad)
+        kept._is_param = True
+        return cast(Parameter, kept)
+
+    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
+        pass  # Tensor.__init__ would read the arguments as sizes
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            data = self.data.clone(memory_format=_core.preserve_format)
+            memo[id(self)] = type(self)(data, self.requires_grad)
+        return memo[id(self)]
+
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:
+        return "Parameter containing:\n" + tensor_repr(self, tensor_contents=tensor_contents)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        args = self.data, self.requires_grad, OrderedDict[int, Any]()
+        if not self.__dict__:
+            return _utils._rebuild_parameter, args
+        return _utils._rebuild_parameter_with_state, (*args, self.__dict__)
+
+
+plain_types.add(Parameter)
+
+
+class Buffer(Tensor, metaclass=_MarkedType):
+    """A tensor that a module lists among its buffers when it is made an attribute of it.
+
+    It shares its memory with ``data`` and has its type.
+
+    Args:
+        data: the values; by default none, shape ``(0,)``.
+        persistent: whether the module's ``state_dict`` has it.
+
+    Example:
+        >>> m = facula.nn.Module()
+        >>> m.mean = facula.nn.Buffer(facula.zeros(2))
+        >>> list(m.state_dict())
+        ['mean']
+    """
+
+    _mark = "_is_buffer"
+    persistent: bool
+
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Buffer:
+        if data is None:
+            data = facula.empty(0)
+        buffer = data.detach().requires_grad_(data.requires_grad)
+        buffer.persistent = persistent
+        buffer._is_buffer = True
+        return cast(Buffer, buffer)
+
+
+class UninitializedTensorMixin:
+    """What parameters and buffers have in common until the first call gives them a shape."""
+
+    cls_to_become: type[Tensor]
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Give the tensor its shape, and with it ordinary behaviour. The values are undefined.
+
+        Args:
+            shape: the sizes.
+            device: where it lives; by default where it was made.
+            dtype: its type; by default that which it was made with.
+        """
+        data = cast(Tensor, self).data
+        device = data.device if device is None else device
+        dtype = data.dtype if dtype is None else dtype
+        cast(Tensor, self).data = facula.empty(shape, device=device, dtype=dtype)
+        self.__class__ = self.cls_to_become  # type: ignore[assignment]
+
+    @property
+    def shape(self) -> Any:
+        """Not known yet: an error."""
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. Call the module with "
+            "an input first, which gives its parameters their shapes; load_state_dict cannot copy "
+            "an uninitialized parameter into an initialized one."
+        )
+
+    def share_memory_(self) -> Any:
+        """Not possible yet: an error."""
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. Call the module with an "
+            "input first, which gives its parameters their shapes."
+        )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return type(self), (cast(Tensor, self).requires_grad,)
+
+
+def _refused(name: str) -> Any:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter in {name}. Call the module with an input "
+            "first, which gives its parameters their shapes."
+        )
+
+    return method
+
+
+# What needs no shape: everything else would compute with a tensor of no elements in silence.
+_NEEDS_NO_SHAPE = {
+    *vars(UninitializedTensorMixin),
+    "as_subclass",
+    "bfloat16",
+    "cpu",
+    "cuda",
+    "detach",
+    "double",
+    "float",
+    "half",
+    "requires_grad_",
+    "size",
+    "to",
+    "type",
+}
+_OPERATORS = "add sub mul truediv matmul pow radd rsub rmul neg getitem setitem len bool float int"
+for _name in (*dir(Tensor), *(f"__{name}__" for name in _OPERATORS.split())):
+    _is_private = _name[0] == "_" and _name[2:-2] not in _OPERATORS.split()
+    if not _is_private and _name not in _NEEDS_NO_SHAPE and callable(getattr(Tensor, _name)):
+        setattr(UninitializedTensorMixin, _name, _refused(_name))
+del _name, _is_private
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A parameter whose shape is not known yet; ``materialize`` makes it a :class:`Parameter`.
+
+    Example:
+        >>> p = facula.nn.UninitializedParameter()
+        >>> p
+        <UninitializedParameter>
+        >>> p.materialize((2, 3))
+        >>> p.shape
+        torch.Size([2, 3])
+    """
+
+    cls_to_become = Parameter
+
+    def __new__(
+        cls, requires_grad: bool = True, device: Any = None, dtype: Any = None
+    ) -> UninitializedParameter:
+        data = facula.empty(0, device=device, dtype=dtype)
+        return cast(UninitializedParameter, _core._make_subclass(cls, data, requires_grad))
+
+    def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
+        pass
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            data = self.data
+            memo[id(self)] = type(self)(self.requires_grad, data.device, data.dtype)
+        return memo[id(self)]
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+    """A buffer whose shape is not known yet; ``materialize`` makes it a tensor.
+
+    Example:
+        >>> facula.nn.UninitializedBuffer()
+        <UninitializedBuffer>
+    """
+
+    cls_to_become = Tensor
+
+    def __new__(
+        cls,
+        requires_grad: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        persistent: bool = True,
+    ) -> UninitializedBuffer:
+        data = facula.empty(0, device=device, dtype=dtype)
+        buffer = cast(Any, _core._make_subclass(cls, data, requires_grad))
+        buffer.persistent = persistent
+        buffer._is_buffer = True
+        return cast(UninitializedBuffer, buffer)
+
+    def __init__(
+        self,
+        requires_grad: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        persistent: bool = True,
+    ) -> None:
+        pass
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether the shape of a parameter or buffer is still unknown.
+
+    Example:
+        >>> facula.nn.parameter.is_lazy(facula.nn.Parameter())
+        False
+    """
+    return isinstance(param, UninitializedTensorMixin)
