@@ -37,7 +37,7 @@ void bind_copy(nb::module_& m) {
   def_method("contiguous", &contiguous, "memory_format"_a = MemoryFormat::Contiguous,
              "The tensor itself if contiguous, else a copy.");
   def_method(
-      "copy_", [](Tensor x, const Operand& src, bool) { return copy_(x, src); }, "src"_a,
+      "copy_", [](Tensor x, const Operand& src, bool) { return copy_(x, src); }, "other"_a,
       "non_blocking"_a = false);
   def_method(
       "fill_", [](Tensor x, const Operand& value) { return fill_(x, value.tensor); }, "value"_a);

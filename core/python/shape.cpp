@@ -3,7 +3,7 @@
 #include "autograd/hooks.h"
 #include "ops/inplace.h"
 #include "ops/ops.h"
-#include "python/bind.h"
+#include "python/dims_method.h"
 #include "python/out.h"
 
 namespace facula {
@@ -173,12 +173,7 @@ Example:
 Example:
     >>> facula.tensor([1, 2, 3]).flip(0)
     tensor([3, 2, 1]))");
-  def_method(
-      "flip",
-      [](const Tensor& x, const nb::args& args, std::optional<Dims> dims) {
-        return flip(x, dims ? *dims : dims_from_args("flip", args));
-      },
-      "args"_a, "dims"_a.none() = nb::none());
+  def_dims_method("flip", "dims", &flip);
   def_op(
       m, "roll",
       [](const Tensor& x, const Dims& shifts, std::optional<Dims> dims) {
@@ -190,21 +185,15 @@ Example:
 Example:
     >>> facula.tensor([1, 2, 3]).roll(1)
     tensor([3, 1, 2]))");
-  def_method(
-      "repeat",
-      [](const Tensor& x, const nb::args& repeats) {
-        return repeat(x, dims_from_args("repeat", repeats));
-      },
-      R"(Copies of the tensor along each dimension.
+  def_dims_method("repeat", "repeats", &repeat,
+                  R"(Copies of the tensor along each dimension.
 
 Example:
     >>> facula.tensor([1, 2]).repeat(2, 2)
     tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]]))");
   m.def("tile", &tile, "input"_a, "dims"_a, "As repeat; missing leading counts are 1.");
-  def_method("tile", [](const Tensor& x, const nb::args& dims) {
-    return tile(x, dims_from_args("tile", dims));
-  });
+  def_dims_method("tile", "dims", &tile);
   m.def(
       "tril",
       [](const Tensor& x, int64_t d, const Out& out) {

@@ -4,7 +4,7 @@
 
 #include "autograd/node.h"
 #include "ops/ops.h"
-#include "python/bind.h"
+#include "python/dims_method.h"
 #include "python/slots.h"
 
 namespace facula {
@@ -53,17 +53,11 @@ PyObject* tensor_view(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObj
 }
 
 void bind_view(nb::module_& m) {
-  def_method("reshape", [](const Tensor& x, const nb::args& args) {
-    return reshape(x, dims_from_args("reshape", args));
-  });
+  def_dims_method("reshape", "shape", &reshape);
   m.def("reshape", &reshape, "input"_a, "shape"_a,
         "Another shape; a view where strides allow, else a copy.");
-  def_method("expand", [](const Tensor& x, const nb::args& args) {
-    return expand(x, dims_from_args("expand", args));
-  });
-  def_method("permute", [](const Tensor& x, const nb::args& args) {
-    return permute(x, dims_from_args("permute", args));
-  });
+  def_dims_method("expand", "size", &expand);
+  def_dims_method("permute", "dims", &permute);
   m.def("permute", &permute, "input"_a, "dims"_a, "The view with its dimensions in another order.");
   def_op(m, "transpose", &transpose, "dim0"_a, "dim1"_a);
   def_op(m, "t", &t);

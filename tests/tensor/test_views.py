@@ -223,3 +223,24 @@ def test_a_reshape_that_copies_is_no_view():
     x = facula.arange(6.0).reshape(2, 3)
     assert x.t().reshape(-1)._is_view() is False
     assert x.reshape(-1)._is_view() is True
+
+
+@pytest.mark.parametrize(
+    "by_name, by_position",
+    [
+        (lambda x: x.reshape(shape=(3, 2)), lambda x: x.reshape(3, 2)),
+        (lambda x: x.permute(dims=(1, 0)), lambda x: x.permute(1, 0)),
+        (lambda x: x.expand(size=(4, 2, 3)), lambda x: x.expand(4, 2, 3)),
+        (lambda x: x.repeat(repeats=(1, 2)), lambda x: x.repeat(1, 2)),
+        (lambda x: x.flip(dims=(0,)), lambda x: x.flip(0)),
+        (lambda x: x.tile(dims=(2,)), lambda x: x.tile(2)),
+    ],
+)
+def test_sizes_and_dims_may_be_given_by_name(by_name, by_position):
+    x = facula.arange(6).view(2, 3)
+    assert facula.equal(by_name(x), by_position(x))
+
+
+def test_sizes_given_twice_are_refused():
+    with pytest.raises(TypeError, match="reshape: the argument is given twice"):
+        facula.ones(6).reshape(2, 3, shape=(3, 2))
