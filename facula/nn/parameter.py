@@ -172,6 +172,8 @@ _NEEDS_NO_SHAPE = {
     "double",
     "float",
     "half",
+    "is_complex",
+    "is_floating_point",
     "requires_grad_",
     "size",
     "to",

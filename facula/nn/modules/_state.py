@@ -46,7 +46,7 @@ def has_extra_state(module: Module, method: str) -> bool:
 def save(module: Module, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
     """Put the module's own state into ``destination``."""
     for name, value in persistent(module).items():
-        destination[prefix + name] = value if keep_vars else value.detach()
+        destination[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()
     if has_extra_state(module, "get_extra_state"):
         destination[prefix + EXTRA_STATE] = module.get_extra_state()
 
@@ -104,6 +104,8 @@ def _load_tensor(
             f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like '
             f"object from checkpoint but received {type(value)}"
         )
+    if is_lazy(target) and is_lazy(value):
+        return None
     if not is_lazy(target):
         if target.dim() == 0 and value.dim() == 1 and value.numel() == 1:
             value = value[0]  # scalars were saved as vectors by very old versions

@@ -9,10 +9,11 @@ import facula
 from facula._core import Tensor
 from facula.nn import functional as F
 from facula.nn import init
+from facula.nn.modules.lazy import LazyModuleMixin
 from facula.nn.modules.module import Module
-from facula.nn.parameter import Parameter
+from facula.nn.parameter import Parameter, UninitializedParameter
 
-__all__ = ["Bilinear", "Identity", "Linear"]
+__all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
 
 class Identity(Module):
@@ -153,3 +154,47 @@ class Bilinear(Module):
             f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
             f"out_features={self.out_features}, bias={self.bias is not None}"
         )
+
+
+class LazyLinear(LazyModuleMixin, Linear):
+    """A :class:`Linear` that takes ``in_features`` from its first input.
+
+    Args:
+        out_features: the size of the result's last dimension.
+        bias: whether there is a bias.
+        device: of the parameters.
+        dtype: of the parameters.
+
+    Example:
+        >>> m = facula.nn.LazyLinear(3)
+        >>> m(facula.ones(2, 5)).shape
+        torch.Size([2, 3])
+        >>> m.in_features
+        5
+    """
+
+    cls_to_become = Linear
+
+    def __init__(
+        self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__(0, 0, bias=False)  # of no parameters, whose values would be drawn now
+        kind = {"device": device, "dtype": dtype}
+        self.out_features = out_features
+        self.weight = UninitializedParameter(**kind)
+        if bias:
+            self.bias = UninitializedParameter(**kind)
+
+    def reset_parameters(self) -> None:
+        if not self.has_uninitialized_params() and self.in_features != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input: Tensor) -> None:  # type: ignore[override]
+        if isinstance(self.weight, UninitializedParameter):
+            self.in_features = input.shape[-1]
+            self.weight.materialize((self.out_features, self.in_features))
+            if isinstance(self.bias, UninitializedParameter):
+                self.bias.materialize((self.out_features,))
+            self.reset_parameters()
+        if self.in_features == 0:  # the shapes came with a state_dict
+            self.in_features = self.weight.shape[-1]

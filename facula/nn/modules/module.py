@@ -479,7 +479,7 @@ class Module:
 
         def convert(t: Tensor) -> Tensor:
             wanted = dtype if t.is_floating_point() or t.is_complex() else None
-            layout = memory_format if t.dim() in (4, 5) else None
+            layout = memory_format if memory_format is not None and t.dim() in (4, 5) else None
             options = {} if layout is None else {"memory_format": layout}
             return t.to(device or t.device, wanted or t.dtype, non_blocking, **options)
 
