@@ -9,6 +9,7 @@ namespace facula {
 void accept_numpy_names(nb::module_& m);  // in all functions bound so far
 
 void bind_pad(nb::module_& m);
+void bind_conv(nb::module_& m);
 
 namespace {
 
@@ -33,6 +34,7 @@ void bind_all(nb::module_& m) {
   bind_reduce(m);
   bind_sort(m);
   bind_matmul(m);
+  bind_conv(m);
   bind_indexing(m);
   bind_scan(m);
   bind_softmax(m);

@@ -55,6 +55,13 @@ _POLES = (
     "At the poles of its first derivative digamma's is infinite; PyTorch gives the large number "
     "that rounding makes of it."
 )
+_INTEGER_CONVOLUTIONS = (
+    "Every convolution takes every integer dtype; PyTorch's depends on dilation and transposition."
+)
+_CONVOLUTIONS = (
+    "nn.functional.conv1d nn.functional.conv2d nn.functional.conv3d nn.functional.conv_transpose1d "
+    "nn.functional.conv_transpose2d nn.functional.conv_transpose3d"
+)
 _POLYGAMMAS = " ".join(f"polygamma.polygamma_n_{n}" for n in range(5))
 _NO_SECOND = "A linear operation has no second derivative; PyTorch makes zeros for it."
 
@@ -67,6 +74,18 @@ KNOWN: list[Known] = [
         _NO_SECOND,
     ),
     *_each("nn.functional.pad.circular", "grad_fn", "expected CopySlices", _COMPOSED),
+    *_each(
+        _CONVOLUTIONS.replace("nn.functional.conv2d ", ""),  # whose samples PyTorch takes
+        "exception",
+        'expected NotImplementedError("slow_conv',
+        _INTEGER_CONVOLUTIONS,
+    ),
+    *_each(
+        _CONVOLUTIONS,
+        "grad_fn",
+        "expected AddBackward0, got ConvolutionBackward0",
+        "Complex convolutions are one operation; PyTorch makes them of three real ones.",
+    ),
     Known("tril", ALL, "refused", ": more than one element of the written-to", _OVERLAP, True),
     Known("addmm", ALL, "exception", ": more than one element of the written-to", _OVERLAP, True),
     *_each(

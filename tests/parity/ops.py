@@ -132,12 +132,6 @@ _LATER_NN = _names(
     nn.functional.binary_cross_entropy_with_logits
     nn.functional.celu
     nn.functional.channel_shuffle
-    nn.functional.conv1d
-    nn.functional.conv2d
-    nn.functional.conv3d
-    nn.functional.conv_transpose1d
-    nn.functional.conv_transpose2d
-    nn.functional.conv_transpose3d
     nn.functional.cosine_embedding_loss
     nn.functional.cosine_similarity
     nn.functional.cross_entropy
@@ -210,7 +204,6 @@ _LATER_NN = _names(
     nn.functional.threshold
     nn.functional.triplet_margin_loss
     nn.functional.triplet_margin_with_distance_loss
-    nn.functional.unfold
     nn.functional.upsample_bilinear
     nn.functional.upsample_nearest
     """
@@ -241,14 +234,17 @@ _MOVES_DATA = _names(
     "constant_pad_nd"
 )
 # Moves data too, but an element may come several times: its gradient is a sum.
-_REPEATS_DATA = _names("repeat tile unfold nn.functional.pad")
+_REPEATS_DATA = _names("repeat tile unfold nn.functional.pad nn.functional.unfold")
 _ADDS_UP = _names(
     "addmm addmv addbmm baddbmm dot vdot bmm mv addr cdist sum_to_size corrcoef cov cross cumsum "
     "cumprod diff gradient matmul var_mean std_mean quantile nanquantile mm dist outer "
     "float_power einsum index_add index_reduce index_put scatter_add scatter_reduce histc "
     "histogram bincount renorm trapz trapezoid cumulative_trapezoid logsumexp trace kron inner "
     "tensordot logcumsumexp softmax log_softmax norm mean nanmean std var prod sum nansum addcmul "
-    "addcdiv nn.functional.linear linalg.vector_norm linalg.cross linalg.vecdot linalg.multi_dot "
+    "addcdiv nn.functional.conv1d nn.functional.conv2d nn.functional.conv3d "
+    "nn.functional.conv_transpose1d nn.functional.conv_transpose2d "
+    "nn.functional.conv_transpose3d nn.functional.linear linalg.vector_norm linalg.cross "
+    "linalg.vecdot linalg.multi_dot "
     "linalg.matrix_power __rmatmul__ allclose"
 )
 _SPECIAL = _names(

@@ -1,0 +1,66 @@
+"""Convolutions, and the windows that they are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from facula import _core
+from facula._core import Tensor
+
+
+def unfold(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    dilation: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    stride: int | Sequence[int] = 1,
+) -> Tensor:
+    """The windows of images as columns.
+
+    Args:
+        input: images.
+        kernel_size: height and width of the windows, or one number for both.
+        dilation: steps between the elements of a window.
+        padding: zeros at both ends of each dimension.
+        stride: steps between windows.
+
+    Shape:
+        input ``(N, C, H, W)`` or ``(C, H, W)``; result ``(N, C * KH * KW, L)`` or
+        ``(C * KH * KW, L)`` for ``L`` windows.
+
+    Example:
+        >>> facula.nn.functional.unfold(facula.ones(1, 3, 5, 5), 3).shape
+        torch.Size([1, 27, 9])
+    """
+    return _core._im2col(input, kernel_size, dilation, padding, stride)
+
+
+def fold(
+    input: Tensor,
+    output_size: int | Sequence[int],
+    kernel_size: int | Sequence[int],
+    dilation: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    stride: int | Sequence[int] = 1,
+) -> Tensor:
+    """The sum of windows, given as columns, put in their places in images.
+
+    Args:
+        input: columns, as :func:`unfold` gives them.
+        output_size: height and width of the images.
+        kernel_size: height and width of the windows, or one number for both.
+        dilation: steps between the elements of a window.
+        padding: elements at both ends of each dimension that are left out.
+        stride: steps between windows.
+
+    Shape:
+        input ``(N, C * KH * KW, L)`` or ``(C * KH * KW, L)``; result ``(N, C, H, W)`` or
+        ``(C, H, W)``.
+
+    Example:
+        >>> facula.nn.functional.fold(facula.ones(1, 4, 4), (3, 3), 2)
+        tensor([[[[1., 2., 1.],
+                  [2., 4., 2.],
+                  [1., 2., 1.]]]])
+    """
+    return _core._col2im(input, output_size, kernel_size, dilation, padding, stride)

@@ -1,0 +1,362 @@
+"""Convolutions against sums written out in NumPy."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import facula
+from check_op import check_op, check_threads
+from facula.nn import functional as F
+
+pytestmark = pytest.mark.promise("N2")
+
+
+def per_dim(value, n):
+    return (value,) * n if isinstance(value, int) else value
+
+
+class Taps:
+    """The form sum(x * w * y), one tap of the kernel at a time.
+
+    For a tap, ``pixels`` of the padded x are those that it meets.
+    """
+
+    def __init__(self, size, kernel, *, stride=1, padding=0, dilation=1, groups=1):
+        n = len(size)
+        self.stride, self.padding, self.dilation = (
+            per_dim(v, n) for v in (stride, padding, dilation)
+        )
+        self.size, self.kernel, self.groups = size, kernel, groups
+        extent = [d * (k - 1) + 1 for d, k in zip(self.dilation, kernel, strict=True)]
+        self.out = [
+            (s + 2 * p - e) // t + 1
+            for s, p, e, t in zip(size, self.padding, extent, self.stride, strict=True)
+        ]
+
+    def pixels(self):
+        for tap in itertools.product(*map(range, self.kernel)):
+            starts = [k * d for k, d in zip(tap, self.dilation, strict=True)]
+            yield (
+                tap,
+                tuple(
+                    slice(a, a + (o - 1) * t + 1, t)
+                    for a, o, t in zip(starts, self.out, self.stride, strict=True)
+                ),
+            )
+
+    def pad(self, x):
+        return np.pad(x, [(0, 0), (0, 0), *((p, p) for p in self.padding)])
+
+    def split(self, a, dim):
+        """(groups, ...): the channels of each group."""
+        return np.stack(np.split(a, self.groups, dim))
+
+    def output(self, x, w):
+        x, w, y = self.split(self.pad(x), 1), self.split(w, 0), 0
+        for tap, at in self.pixels():
+            y = y + np.einsum("gnc...,goc->ngo...", x[(..., *at)], w[(..., *tap)])
+        return y.reshape(y.shape[0], -1, *self.out)
+
+    def input(self, w, y):
+        y, w = self.split(y, 1), self.split(w, 0)
+        padded = [s + 2 * p for s, p in zip(self.size, self.padding, strict=True)]
+        x = np.zeros((y.shape[1], self.groups, w.shape[2], *padded), np.result_type(y, w))
+        for tap, at in self.pixels():
+            x[(..., *at)] += np.einsum("gno...,goc->ngc...", y, w[(..., *tap)])
+        inside = [slice(p, p + s) for s, p in zip(self.size, self.padding, strict=True)]
+        return x[(..., *inside)].reshape(x.shape[0], -1, *self.size)
+
+    def weight(self, x, y):
+        x, y = self.split(self.pad(x), 1), self.split(y, 1)
+        w = np.zeros((self.groups, y.shape[2], x.shape[2], *self.kernel))
+        for tap, at in self.pixels():
+            w[(..., *tap)] = np.einsum("gncp,gnop->goc", flat(x[(..., *at)]), flat(y))
+        return w.reshape(-1, *w.shape[2:])
+
+
+def flat(a):
+    return a.reshape(*a.shape[:3], -1)
+
+
+def add_bias(y, bias):
+    return y if bias is None else y + bias.reshape(-1, *(1,) * (y.ndim - 2))
+
+
+@pytest.mark.parametrize(
+    "shapes, options",
+    [
+        ([(2, 3, 7), (4, 3, 3), (4,)], {}),
+        ([(2, 4, 9), (6, 2, 3)], {"stride": 2, "padding": 2, "dilation": 2, "groups": 2}),
+        ([(2, 3, 5, 6), (4, 3, 3, 2), (4,)], {"padding": 1}),
+        (
+            [(1, 4, 7, 6), (4, 2, 3, 3)],
+            {"stride": (2, 3), "padding": (1, 2), "dilation": (1, 2), "groups": 2},
+        ),
+        ([(2, 3, 5, 5), (3, 1, 3, 3)], {"stride": 2, "padding": 1, "groups": 3}),
+        ([(2, 3, 4, 4), (5, 3, 1, 1)], {"stride": 2}),
+        ([(1, 1, 2, 2), (1, 1, 3, 3)], {"padding": 4}),
+        ([(1, 2, 3, 4, 3), (2, 2, 2, 3, 2)], {"stride": (1, 2, 1), "padding": 1}),
+    ],
+)
+def test_a_convolution_is_a_sum_over_windows(shapes, options):
+    n = len(shapes[0]) - 2
+    taps = Taps(shapes[0][2:], shapes[1][2:], **options)
+
+    def reference(x, w, bias=None):
+        return add_bias(taps.output(x, w), bias)
+
+    check_op(
+        lambda *tensors: getattr(facula, f"conv{n}d")(*tensors, **options),
+        reference,
+        shapes,
+        dtypes=("float32", "float64", "complex128", "int64"),
+    )
+
+
+@pytest.mark.parametrize(
+    "shapes, options, size",
+    [
+        ([(2, 3, 4), (3, 2, 3), (2,)], {"stride": 2, "padding": 1, "output_padding": 1}, (8,)),
+        (
+            [(1, 4, 3, 4), (4, 2, 3, 2)],
+            {"stride": 3, "padding": 2, "output_padding": 2, "groups": 2, "dilation": 2},
+            (9, 10),
+        ),
+        ([(2, 3, 3, 3), (3, 2, 3, 3), (2,)], {}, (5, 5)),
+        ([(1, 2, 2, 3, 2), (2, 2, 2, 2, 2)], {"stride": 2, "padding": 1}, (2, 4, 2)),
+    ],
+)
+def test_a_transposed_convolution_adds_a_kernel_for_each_element(shapes, options, size):
+    n = len(size)
+    sizes = {k: v for k, v in options.items() if k != "output_padding"}
+    taps = Taps(size, shapes[1][2:], **sizes)
+
+    def reference(x, w, bias=None):
+        return add_bias(taps.input(w, x), bias)
+
+    check_op(
+        lambda *tensors: getattr(facula, f"conv_transpose{n}d")(*tensors, **options),
+        reference,
+        shapes,
+        dtypes=("float32", "float64", "complex128"),
+    )
+
+
+# Large enough for full tiles of the kernels and for their edges, in every direction.
+LARGE = [
+    ((3, 20, 13, 17), (37, 20, 3, 3), {"padding": 1}),
+    ((2, 9, 30, 31), (16, 9, 5, 4), {"stride": 2, "padding": 2}),
+    ((2, 3, 40, 41), (20, 3, 7, 7), {"stride": 2, "padding": 3}),
+    ((2, 24, 12, 12), (24, 1, 3, 3), {"padding": 1, "groups": 24}),
+    ((2, 24, 13, 12), (48, 1, 3, 3), {"stride": 2, "padding": 1, "groups": 24}),
+    ((2, 18, 11, 12), (36, 6, 3, 3), {"padding": 2, "dilation": 2, "groups": 3}),
+    ((9, 16, 7, 7), (24, 16, 3, 3), {"padding": 1}),
+    ((2, 16, 14, 14), (24, 16, 1, 1), {"stride": 2}),
+    ((2, 50, 9, 9), (11, 50, 3, 3), {"stride": 3, "padding": 4}),
+    ((2, 70, 30, 28), (40, 70, 3, 3), {}),
+    ((70, 1, 28, 28), (33, 1, 3, 3), {}),
+    ((1, 5, 6, 9, 11), (19, 5, 3, 2, 3), {"stride": (1, 2, 1), "padding": 1}),
+]
+
+
+@pytest.mark.parametrize("x_shape, w_shape, options", LARGE)
+@pytest.mark.parametrize("dtype", [facula.float32, facula.float64])
+def test_large_convolutions_and_their_gradients(x_shape, w_shape, options, dtype):
+    rng = np.random.default_rng(0)
+    taps = Taps(x_shape[2:], w_shape[2:], **options)
+    x, w, b = (rng.standard_normal(s) for s in (x_shape, w_shape, w_shape[:1]))
+    g = rng.standard_normal((x_shape[0], w_shape[0], *taps.out))
+    tensors = [facula.tensor(a).to(dtype).requires_grad_() for a in (x, w, b)]
+    conv = F.conv2d if x.ndim == 4 else F.conv3d
+    y = conv(*tensors, **options)
+    results = [y, *facula.autograd.grad(y, tensors, facula.tensor(g).to(dtype))]
+    expected = [
+        add_bias(taps.output(x, w), b),
+        taps.input(w, g),
+        taps.weight(x, g),
+        g.sum((0, *range(2, g.ndim))),
+    ]
+    tolerance = 1e-12 if dtype == facula.float64 else 1e-5
+    for result, array in zip(results, expected, strict=True):
+        scale = np.abs(array).max()
+        np.testing.assert_allclose(result.detach().numpy() / scale, array / scale, 0, tolerance)
+
+
+@pytest.mark.parametrize("x_shape, w_shape, options", LARGE[:10])
+def test_results_do_not_depend_on_the_number_of_threads(x_shape, w_shape, options):
+    facula.manual_seed(0)
+    x, w = facula.randn(x_shape, requires_grad=True), facula.randn(w_shape, requires_grad=True)
+    g = facula.randn_like(F.conv2d(x, w, **options))
+
+    def forward():
+        return F.conv2d(x, w, **options)
+
+    check_threads(
+        forward,
+        lambda: facula.autograd.grad(forward(), x, g)[0],
+        lambda: facula.autograd.grad(forward(), w, g)[0],
+    )
+
+
+@pytest.mark.parametrize("dtype", [facula.float16, facula.bfloat16])
+def test_narrow_floats_are_summed_in_float_and_rounded_once(dtype):
+    facula.manual_seed(0)
+    x, w = facula.randn(2, 30, 9, 9).to(dtype), facula.randn(8, 30, 3, 3).to(dtype)
+    expected = F.conv2d(x.float(), w.float(), padding=1).to(dtype)
+    assert facula.equal(F.conv2d(x, w, padding=1), expected)
+
+
+def test_padding_by_name():
+    x, w = facula.randn(1, 2, 9), facula.randn(3, 2, 4)
+    assert facula.equal(F.conv1d(x, w, padding="valid"), F.conv1d(x, w))
+    # The odd zero goes to the end.
+    padded = facula.cat([facula.zeros(1, 2, 1), x, facula.zeros(1, 2, 2)], 2)
+    assert F.conv1d(x, w, padding="same").allclose(F.conv1d(padded, w), atol=1e-6)
+
+
+def test_a_single_image_needs_no_batch():
+    x, w = facula.randn(3, 8, 8), facula.randn(4, 3, 3, 3)
+    assert facula.equal(F.conv2d(x, w), F.conv2d(x[None], w)[0])
+
+
+def test_channels_last_stays_channels_last():
+    x = facula.randn(2, 3, 8, 8).to(memory_format=facula.channels_last).requires_grad_()
+    w = facula.randn(4, 3, 3, 3)
+    y = F.conv2d(x, w, padding=1)
+    assert y.is_contiguous(memory_format=facula.channels_last)
+    assert facula.equal(y, F.conv2d(x.contiguous(), w, padding=1))
+    y.sum().backward()
+    assert x.grad.is_contiguous(memory_format=facula.channels_last)
+
+
+def test_empty_batches_and_no_channels():
+    w = facula.randn(4, 3, 3, 3, requires_grad=True)
+    y = F.conv2d(facula.randn(0, 3, 8, 8), w)
+    assert y.shape == (0, 4, 6, 6)
+    y.sum().backward()
+    assert w.grad.count_nonzero() == 0
+    bias = facula.tensor([1.0, 2.0])
+    y = F.conv2d(facula.randn(1, 0, 3, 3), facula.randn(2, 0, 3, 3), bias)
+    assert y.flatten().tolist() == [1, 2]
+
+
+def test_conv_tbc_is_conv1d_with_time_first():
+    x, w, b = facula.randn(9, 2, 3), facula.randn(4, 3, 5), facula.randn(5)
+    expected = F.conv1d(x.permute(1, 2, 0), w.permute(2, 1, 0), b, padding=2).permute(2, 0, 1)
+    assert facula.equal(F.conv_tbc(x, w, b, 2), expected)
+
+
+def test_unfold_gives_the_windows_that_a_convolution_multiplies():
+    x, w = facula.randn(2, 3, 7, 8), facula.randn(4, 3, 3, 2)
+    options = {"stride": (2, 1), "padding": (1, 2), "dilation": (1, 2)}
+    columns = F.unfold(x, (3, 2), **options)
+    expected = F.conv2d(x, w, **options)
+    assert (w.view(4, -1) @ columns).view(expected.shape).allclose(expected, atol=1e-5)
+
+
+def test_fold_undoes_unfold_up_to_the_number_of_windows():
+    x = facula.randn(2, 3, 6, 6, dtype=facula.float64)
+    options = {"stride": 2, "padding": 1}
+    count = F.fold(F.unfold(facula.ones_like(x), 3, **options), (6, 6), 3, **options)
+    folded = F.fold(F.unfold(x, 3, **options), (6, 6), 3, **options)
+    assert folded.allclose(x * count)
+
+
+def test_windows_have_gradients_of_both_orders():
+    x = facula.randn(1, 2, 5, 5, dtype=facula.float64, requires_grad=True)
+    columns = facula.randn(1, 8, 9, dtype=facula.float64, requires_grad=True)
+    for f, a in ((F.unfold, x), (lambda c, k: F.fold(c, (4, 4), k), columns)):
+        assert facula.autograd.gradcheck(lambda v, f=f: f(v, 2), a)
+        assert facula.autograd.gradgradcheck(lambda v, f=f: f(v, 2), a)
+
+
+X, W = (1, 2, 5, 5), (3, 2, 3, 3)
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (
+            lambda x, w: F.conv2d(x[:, :1], w),
+            "conv2d: expected an input of 2 channels for weight (3, 2, 3, 3), "
+            "got float32 (1, 1, 5, 5).",
+        ),
+        (
+            lambda x, w: F.conv2d(x, w, padding=-1),
+            "conv2d: expected padding to be at least 0, got (-1, -1): "
+            "a negative one is not supported.",
+        ),
+        (
+            lambda x, w: F.conv2d(x, w, stride=0),
+            "conv2d: expected stride to be at least 1, got (0, 0).",
+        ),
+        (
+            lambda x, w: F.conv2d(x, w, dilation=3),
+            "conv2d: the kernel, which with dilation reaches over 7 elements, is larger than the "
+            "input, which has 5 with padding: input (1, 2, 5, 5), weight (3, 2, 3, 3).",
+        ),
+        (
+            lambda x, w: F.conv2d(x, w, facula.ones(2)),
+            "conv2d: expected a bias of shape (3,), one number per output channel, got (2,).",
+        ),
+        (
+            lambda x, w: F.conv2d(x, w, groups=2),
+            "conv2d: expected the first dimension of weight to be a multiple of groups=2, "
+            "got weight (3, 2, 3, 3).",
+        ),
+        (
+            lambda x, w: F.conv2d(x.double(), w),
+            "conv2d: expected input and weight to have the same dtype, "
+            "got float64 (1, 2, 5, 5) and float32 (3, 2, 3, 3).",
+        ),
+        (
+            lambda x, w: F.conv2d(x[0, 0], w),
+            "conv2d: expected an input of 3 (unbatched) or 4 (batched) dimensions, "
+            "got float32 (5, 5).",
+        ),
+        (
+            lambda x, w: F.conv2d(x, w, padding="full"),
+            "conv2d: expected padding to be 'valid', 'same' or integers, got 'full'.",
+        ),
+        (
+            lambda x, w: F.conv2d(x, w, padding="same", stride=2),
+            "conv2d: padding='same' is not supported for strided convolutions.",
+        ),
+        (
+            lambda x, w: F.conv2d(x, w, stride=(1, 2, 3)),
+            "conv2d: expected stride to be one integer or 2, one per spatial dimension, "
+            "got (1, 2, 3).",
+        ),
+        (
+            lambda x, w: F.conv2d(x, w, padding=2**62),
+            "conv2d: a padding of 4611686018427387904 is more than an int64 can count.",
+        ),
+        (
+            lambda x, w: F.conv_transpose2d(x, w[:2], stride=2, output_padding=2),
+            "conv_transpose2d: output padding must be smaller than either stride or dilation, got "
+            "output_padding (2, 2), stride (2, 2) and dilation (1, 1).",
+        ),
+        (
+            lambda x, w: F.unfold(x, 6),
+            "unfold: a window that with dilation reaches over 6 elements does not fit into an "
+            "image of 5 with padding 0.",
+        ),
+        (
+            lambda x, w: F.fold(facula.ones(1, 8, 15), 5, 2),
+            "fold: expected 4 * 4 = 16 columns, the windows of an image of (5, 5), "
+            "got float32 (1, 8, 15).",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused(call, message):
+    with pytest.raises(RuntimeError) as error:
+        call(facula.ones(X), facula.ones(W))
+    assert str(error.value) == message
+
+
+def test_huge_strides_and_dilations_are_ordinary():
+    x, w = facula.ones(1, 1, 5), facula.ones(1, 1, 3)
+    assert F.conv1d(x, w, stride=2**62).flatten().tolist() == [3]
+    assert F.conv1d(x, w, dilation=2**60, padding=2**60).flatten().tolist() == [1] * 5
+    assert F.conv_transpose1d(x[..., :1], w, stride=2**62).flatten().tolist() == [1, 1, 1]
