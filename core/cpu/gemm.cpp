@@ -15,7 +15,7 @@
 
 #include "base/allocator.h"
 #include "base/parallel.h"
-#include "cpu/vec.h"
+#include "cpu/transpose.h"
 
 // GCC 12 takes the undefined operands inside the headers of the intrinsics for mistakes of ours.
 #pragma GCC diagnostic ignored "-Wuninitialized"
@@ -150,56 +150,6 @@ void multiply_tile(MatrixView<T> a, const T* b, int64_t n_rows, int64_t n_cols, 
   int n_last = static_cast<int>(n_cols - (n_vectors - 1) * kVector<T>);
   const auto& kernels = a.row_stride == 1 ? by_columns : by_rows;
   kernels[(n_rows - 1) * kColVectors + n_vectors - 1](a, b, depth, update, c, ldc, n_last);
-}
-
-// rows[i] holds row i of a square of kVector numbers; afterwards it holds column i.
-inline void transpose(__m512 (&rows)[16]) {
-  __m512 pairs[16];
-  for (int i = 0; i < 16; i += 2) {
-    pairs[i] = _mm512_unpacklo_ps(rows[i], rows[i + 1]);
-    pairs[i + 1] = _mm512_unpackhi_ps(rows[i], rows[i + 1]);
-  }
-  auto low = [](__m512 x, __m512 y) {
-    return _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(x), _mm512_castps_pd(y)));
-  };
-  auto high = [](__m512 x, __m512 y) {
-    return _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(x), _mm512_castps_pd(y)));
-  };
-  __m512 quads[16];
-  for (int i = 0; i < 16; i += 4) {
-    quads[i] = low(pairs[i], pairs[i + 2]);
-    quads[i + 1] = high(pairs[i], pairs[i + 2]);
-    quads[i + 2] = low(pairs[i + 1], pairs[i + 3]);
-    quads[i + 3] = high(pairs[i + 1], pairs[i + 3]);
-  }
-  for (int i = 0; i < 4; ++i) {
-    __m512 even_low = _mm512_shuffle_f32x4(quads[i], quads[i + 4], 0x88);
-    __m512 odd_low = _mm512_shuffle_f32x4(quads[i], quads[i + 4], 0xDD);
-    __m512 even_high = _mm512_shuffle_f32x4(quads[i + 8], quads[i + 12], 0x88);
-    __m512 odd_high = _mm512_shuffle_f32x4(quads[i + 8], quads[i + 12], 0xDD);
-    rows[i] = _mm512_shuffle_f32x4(even_low, even_high, 0x88);
-    rows[i + 4] = _mm512_shuffle_f32x4(odd_low, odd_high, 0x88);
-    rows[i + 8] = _mm512_shuffle_f32x4(even_low, even_high, 0xDD);
-    rows[i + 12] = _mm512_shuffle_f32x4(odd_low, odd_high, 0xDD);
-  }
-}
-
-inline void transpose(__m512d (&rows)[8]) {
-  __m512d pairs[8];
-  for (int i = 0; i < 8; i += 2) {
-    pairs[i] = _mm512_unpacklo_pd(rows[i], rows[i + 1]);
-    pairs[i + 1] = _mm512_unpackhi_pd(rows[i], rows[i + 1]);
-  }
-  for (int i = 0; i < 2; ++i) {
-    __m512d even_low = _mm512_shuffle_f64x2(pairs[i], pairs[i + 2], 0x88);
-    __m512d odd_low = _mm512_shuffle_f64x2(pairs[i], pairs[i + 2], 0xDD);
-    __m512d even_high = _mm512_shuffle_f64x2(pairs[i + 4], pairs[i + 6], 0x88);
-    __m512d odd_high = _mm512_shuffle_f64x2(pairs[i + 4], pairs[i + 6], 0xDD);
-    rows[i] = _mm512_shuffle_f64x2(even_low, even_high, 0x88);
-    rows[i + 2] = _mm512_shuffle_f64x2(odd_low, odd_high, 0x88);
-    rows[i + 4] = _mm512_shuffle_f64x2(even_low, even_high, 0xDD);
-    rows[i + 6] = _mm512_shuffle_f64x2(odd_low, odd_high, 0xDD);
-  }
 }
 
 // A full panel of kRows rows and one vector of columns: the numbers of a column come to lie

@@ -7,7 +7,7 @@
 namespace facula {
 
 void accept_numpy_names(nb::module_& m);  // in all functions bound so far
-
+void bind_attention(nb::module_& m);
 void bind_pad(nb::module_& m);
 void bind_conv(nb::module_& m);
 
@@ -38,6 +38,7 @@ void bind_all(nb::module_& m) {
   bind_indexing(m);
   bind_scan(m);
   bind_softmax(m);
+  bind_attention(m);
   bind_order_stats(m);
   bind_pad(m);
   bind_convert(m);

@@ -1,0 +1,495 @@
+// Note [Blocked attention]
+// Scores are computed for kQueries queries and kKeys keys at a time and never stored as a whole.
+// They lie transposed, a row per key: a vector holds one key's scores of several queries, so that
+// maxima and sums over the keys go down the rows without a step across the lanes. The forward pass
+// keeps the maximum and the sum of each query so far, and scales what it has summed up when the
+// maximum grows. Backward computes the blocks again from the logarithm of that sum.
+//
+// All matrices of a block are copies in scratch memory, zero up to whole vectors, in rows of an odd
+// number of cache lines, which spread over the sets of the cache. What lies after the diagonal of a
+// causal block is left out by tiles of kTileRows rows.
+#include "cpu/attention.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "cpu/transpose.h"
+#include "math/exp_log.h"
+
+namespace facula::cpu {
+inline namespace FACULA_ISA {
+
+namespace {
+
+constexpr int64_t kQueries = kAttentionQueries;
+constexpr int64_t kKeys = 128;
+// Tiles of 3 vectors: the sums, a row of B and a number of A fill the registers.
+#if defined(FACULA_AVX512)
+constexpr int64_t kTileRows = 8;
+#else
+constexpr int64_t kTileRows = 4;
+#endif
+constexpr int64_t kRowUnit = 8;
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
+
+// What a product does with the old C.
+enum class Start { Zero, Add, Scaled };
+
+// S is the stored element, T what it is computed in.
+template <class S>
+struct Heads {
+  using T = Wide<S>;
+  using V = Vec<T>;
+  static constexpr int64_t L = V::kLanes;
+  static constexpr T kNothing = -std::numeric_limits<T>::infinity();
+
+  struct Matrix {
+    T* data;
+    int64_t ld;
+    T* row(int64_t i) const { return data + i * ld; }
+  };
+  static constexpr int64_t kLine = 64 / sizeof(T);
+  static int64_t row_length(int64_t n) { return (ceil_div(n, kLine) | 1) * kLine; }
+
+  // Cuts matrices from the scratch memory; from null, it counts.
+  struct Carver {
+    char* at;
+    Matrix take(int64_t rows, int64_t cols) {
+      Matrix m{reinterpret_cast<T*>(at), row_length(cols)};
+      at += round_up(rows, kRowUnit) * m.ld * static_cast<int64_t>(sizeof(T));
+      return m;
+    }
+  };
+
+  struct Block {
+    int64_t batch, head, first_query, n_queries, first_key, n_keys;
+    bool is_causal;
+
+    // The keys that the queries of the vector at `lane` see, in whole units of rows.
+    int64_t keys_of(int64_t lane) const {
+      if (!is_causal) return n_keys;
+      return std::min(n_keys, round_up(first_query + lane + L - first_key, kRowUnit));
+    }
+    // The first query that sees this key.
+    int64_t queries_from(int64_t key) const {
+      return is_causal ? std::max<int64_t>(0, first_key + key - first_query) : 0;
+    }
+    // The keys that the tile of queries from here on sees.
+    int64_t keys_of_tile(int64_t query) const {
+      if (!is_causal) return n_keys;
+      return std::min(n_keys, first_query + query + kTileRows - first_key);
+    }
+  };
+
+  // ---- products
+
+  template <int kN, bool kByColumns, Start kStart>
+  static void multiply_tile(const T* a, int64_t lda, const T* b, int64_t ldb, int64_t depth, T* c,
+                            int64_t ldc, const T* factors) {
+    V sums[kTileRows][kN];
+#pragma GCC unroll 8
+    for (int i = 0; i < kTileRows; ++i) {
+#pragma GCC unroll 3
+      for (int j = 0; j < kN; ++j) {
+        sums[i][j] = kStart == Start::Zero ? V(T(0)) : V::load(c + i * ldc + j * L);
+        if (kStart == Start::Scaled) sums[i][j] *= V(factors[i]);
+      }
+    }
+    for (int64_t p = 0; p < depth; ++p) {
+      V row[kN];
+#pragma GCC unroll 3
+      for (int j = 0; j < kN; ++j) row[j] = V::load(b + j * L);
+#pragma GCC unroll 8
+      for (int i = 0; i < kTileRows; ++i) {
+        V x(a[kByColumns ? i : i * lda]);
+#pragma GCC unroll 3
+        for (int j = 0; j < kN; ++j) sums[i][j] = fma(x, row[j], sums[i][j]);
+      }
+      a += kByColumns ? lda : 1;
+      b += ldb;
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < kTileRows; ++i) {
+#pragma GCC unroll 3
+      for (int j = 0; j < kN; ++j) sums[i][j].store(c + i * ldc + j * L);
+    }
+  }
+
+  // Of one tile of rows: the first column that is wanted, and the steps of the sum.
+  struct Extent {
+    int64_t col, begin, end;
+  };
+
+  // C = A B, over whole tiles of rows and whole vectors of columns. A is m x k; by columns, its
+  // transpose is given. `factors` belong to Start::Scaled: C = factor of the row * C + A B.
+  template <bool kByColumns, Start kStart, class F>
+  static void multiply(int64_t m, int64_t n, Matrix a, Matrix b, Matrix c, F extent_of,
+                       const T* factors = nullptr) {
+    for (int64_t i = 0; i < m; i += kTileRows) {
+      Extent extent = extent_of(i);
+      int64_t depth = std::max<int64_t>(0, extent.end - extent.begin);
+      const T* from = kByColumns ? a.row(extent.begin) + i : a.row(i) + extent.begin;
+      const T* scales = kStart == Start::Scaled ? factors + i : nullptr;
+      for (int64_t j = extent.col; j < n;) {
+        int64_t left = ceil_div(n - j, L), n_vectors = left == 4 ? 2 : std::min<int64_t>(left, 3);
+        const T* cols = b.row(extent.begin) + j;
+        T* to = c.row(i) + j;
+        auto tile = n_vectors == 3   ? multiply_tile<3, kByColumns, kStart>
+                    : n_vectors == 2 ? multiply_tile<2, kByColumns, kStart>
+                                     : multiply_tile<1, kByColumns, kStart>;
+        tile(from, a.ld, cols, b.ld, depth, to, c.ld, scales);
+        j += n_vectors * L;
+      }
+    }
+  }
+
+  // ---- copies
+
+  static const S* rows_of(const HeadRows& x, int64_t batch, int64_t head, int64_t row) {
+    return reinterpret_cast<const S*>(x.data) + batch * x.batch + head * x.head + row * x.row;
+  }
+
+  static V load(const S* from, int64_t n) { return n >= L ? V::load(from) : V::load(from, n); }
+
+  // n rows; the columns up to whole vectors and the rows up to whole units are zero.
+  static void pack(const S* from, int64_t stride, int64_t n, int64_t width, Matrix to) {
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t j = 0; j < width; j += L)
+        load(from + i * stride + j, width - j).store(to.row(i) + j);
+    for (int64_t i = n; i < round_up(n, kRowUnit); ++i)
+      for (int64_t j = 0; j < width; j += L) V(T(0)).store(to.row(i) + j);
+  }
+
+  // Row i of `from` becomes column i, times `scale`; the columns up to whole vectors are zero.
+  static void pack_transposed(const S* from, int64_t stride, int64_t n, int64_t width, T scale,
+                              Matrix to) {
+    for (int64_t i = 0; i < n; i += L) {
+      for (int64_t j = 0; j < width; j += L) {
+        V square[L];
+        for (int64_t r = 0; r < L; ++r)
+          square[r] = i + r < n ? load(from + (i + r) * stride + j, width - j) : V(T(0));
+        transpose(square);
+        for (int64_t r = 0; r < std::min<int64_t>(L, width - j); ++r)
+          (square[r] * V(scale)).store(to.row(j + r) + i);
+      }
+    }
+  }
+
+  template <class To>
+  static void store_row(const T* from, int64_t n, T factor, To* to) {
+    int64_t i = 0;
+    for (; i + L <= n; i += L) (V::load(from + i) * V(factor)).store(to + i);
+    if (i < n) (V::load(from + i) * V(factor)).store(to + i, n - i);
+  }
+
+  // Not std::fill: the linker could give its AVX-512 twin to the baseline.
+  static void fill(T* to, int64_t n, T value) {
+    for (int64_t i = 0; i < n; ++i) to[i] = value;
+  }
+  static void clear(Matrix m, int64_t n_rows) { fill(m.data, n_rows * m.ld, T(0)); }
+
+  // ---- scores
+
+  template <class M>
+  static void mask_scores(const AttentionMask& mask, const Block& at, Matrix scores) {
+    const M* from = reinterpret_cast<const M*>(mask.data) + at.batch * mask.batch +
+                    at.head * mask.head + at.first_query * mask.row + at.first_key * mask.col;
+    for (int64_t key = 0; key < at.n_keys; ++key, from += mask.col) {
+      T* row = scores.row(key);
+      for (int64_t i = 0; i < at.n_queries; ++i) {
+        M value = from[i * mask.row];
+        if constexpr (std::is_same_v<M, bool>) {
+          row[i] = value ? row[i] : kNothing;
+        } else {
+          row[i] += value;
+        }
+      }
+    }
+  }
+
+  // Keys after the query.
+  static void hide_future(const Block& at, Matrix scores) {
+    T lanes[L];
+    for (int64_t i = 0; i < L; ++i) lanes[i] = static_cast<T>(i);
+    V lane = V::load(lanes);
+    for (int64_t i = 0; i < at.n_queries; i += L) {
+      int64_t offset = at.first_query + i - at.first_key;
+      for (int64_t key = std::max<int64_t>(0, offset + 1); key < at.keys_of(i); ++key) {
+        T* place = scores.row(key) + i;
+        select(lane < V(static_cast<T>(key - offset)), V(kNothing), V::load(place)).store(place);
+      }
+    }
+  }
+
+  static void compute_scores(const Attention& x, const Block& at, Matrix keys, Matrix query_t,
+                             Matrix scores) {
+    multiply<false, Start::Zero>(at.n_keys, at.n_queries, keys, query_t, scores,
+                                 [&](int64_t key) -> Extent {
+                                   return {at.queries_from(key) / L * L, 0, x.width};
+                                 });
+    if (x.mask.data && x.mask.is_bool) mask_scores<bool>(x.mask, at, scores);
+    if (x.mask.data && !x.mask.is_bool) mask_scores<T>(x.mask, at, scores);
+    if (at.is_causal) hide_future(at, scores);
+  }
+
+  // exp(x) of x that are not far above 0.
+  static FACULA_FN V exp_below(V x) {
+    return math::exp_of_clamped(at_least(x, math::lowest_exponent<V>()));
+  }
+
+  // ---- forward
+
+  struct Forward {
+    Matrix query_t, keys, values, scores, sums;
+    T *high, *total, *factor;  // of each query: the largest score, the sum, what the sums are
+                               // multiplied by where the former grew
+
+    Forward(const Attention& x, Carver& carve)
+        : query_t(carve.take(x.width, kQueries)),
+          keys(carve.take(kKeys, x.width)),
+          values(carve.take(kKeys, x.value_width)),
+          scores(carve.take(kKeys, kQueries)),
+          sums(carve.take(kQueries, x.value_width)),
+          high(carve.take(1, kQueries).data),
+          total(carve.take(1, kQueries).data),
+          factor(carve.take(1, kQueries).data) {}
+  };
+
+  static int64_t scratch_bytes(const Attention& x) {
+    Carver count{nullptr};
+    Forward f(x, count);
+    return reinterpret_cast<int64_t>(count.at);
+  }
+
+  // Scores become exponentials.
+  static void softmax_block(const Block& at, Forward& f) {
+    for (int64_t i = 0; i < at.n_queries; i += L) {
+      int64_t n = at.keys_of(i), ld = f.scores.ld, key = 0;
+      T* column = f.scores.data + i;
+      V before = V::load(f.high + i), high[4] = {before, before, before, before};
+      // A NaN may be lost here; its exponential is not.
+      for (; key + 4 <= n; key += 4)
+        for (int64_t k = 0; k < 4; ++k)
+          high[k] = at_least(high[k], V::load(column + (key + k) * ld));
+      for (; key < n; ++key) high[0] = at_least(high[0], V::load(column + key * ld));
+      V top = at_least(at_least(high[0], high[1]), at_least(high[2], high[3]));
+      V shift = select(top == V(kNothing), V(T(0)), top);
+      V sum = V(T(0));
+      for (key = 0; key < n; ++key) {
+        V e = exp_below(V::load(column + key * ld) - shift);
+        e.store(column + key * ld);
+        sum += e;
+      }
+      V factor = exp_below(before - shift);
+      top.store(f.high + i);
+      factor.store(f.factor + i);
+      (V::load(f.total + i) * factor + sum).store(f.total + i);
+    }
+  }
+
+  static void forward(const Attention& x, char* scratch, int64_t begin, int64_t end) {
+    Carver carve{scratch};
+    Forward f(x, carve);
+    int64_t n_blocks = ceil_div(x.n_queries, kQueries);
+    for (int64_t task = begin; task < end; ++task) {
+      int64_t index = task / n_blocks, first = task % n_blocks * kQueries;
+      forward_block(x, f, index / x.n_heads, index % x.n_heads, first);
+    }
+  }
+
+  static void forward_block(const Attention& x, Forward& f, int64_t batch, int64_t head,
+                            int64_t first) {
+    int64_t key_head = head / x.heads_per_key, n = std::min(kQueries, x.n_queries - first);
+    pack_transposed(rows_of(x.query, batch, head, first), x.query.row, n, x.width,
+                    static_cast<T>(x.scale), f.query_t);
+    clear(f.sums, kQueries);
+    fill(f.high, kQueries, kNothing);
+    fill(f.total, kQueries, T(0));
+    int64_t n_keys = x.is_causal ? std::min(x.n_keys, first + n) : x.n_keys;
+    for (int64_t key = 0; key < n_keys; key += kKeys) {
+      int64_t left = std::min(kKeys, n_keys - key);
+      Block at{batch, head, first, n, key, left, x.is_causal && key + left > first + 1};
+      pack(rows_of(x.key, batch, key_head, key), x.key.row, left, x.width, f.keys);
+      pack(rows_of(x.value, batch, key_head, key), x.value.row, left, x.value_width, f.values);
+      compute_scores(x, at, f.keys, f.query_t, f.scores);
+      softmax_block(at, f);
+      multiply<true, Start::Scaled>(
+          n, x.value_width, f.scores, f.values, f.sums,
+          [&](int64_t query) -> Extent {
+            return {0, 0, at.keys_of_tile(query)};
+          },
+          f.factor);
+    }
+    S* out = const_cast<S*>(rows_of(x.out, batch, head, first));
+    T* logsumexp =
+        reinterpret_cast<T*>(x.logsumexp) + (batch * x.n_heads + head) * x.n_queries + first;
+    for (int64_t i = 0; i < n; ++i) {
+      // A query that sees no key has no weights, neither here nor when they are computed again.
+      bool is_empty = f.total[i] == T(0);
+      store_row(f.sums.row(i), x.value_width, is_empty ? T(0) : 1 / f.total[i],
+                out + i * x.out.row);
+      logsumexp[i] = is_empty ? -kNothing : f.high[i] + math::log(f.total[i]);
+    }
+  }
+
+  // ---- backward
+
+  struct Backward {
+    Matrix query_t, queries, grad_t, grads, keys, values, scores, grad_scores, grad_query;
+    T *logsumexp, *dot;  // of each query; dot: its result times the gradient of that
+    Matrix grad_keys, grad_values;
+
+    Backward(const Attention& x, Carver& carve)
+        : query_t(carve.take(x.width, kQueries)),
+          queries(carve.take(kQueries, x.width)),
+          grad_t(carve.take(x.value_width, kQueries)),
+          grads(carve.take(kQueries, x.value_width)),
+          keys(carve.take(kKeys, x.width)),
+          values(carve.take(kKeys, x.value_width)),
+          scores(carve.take(kKeys, kQueries)),
+          grad_scores(carve.take(kKeys, kQueries)),
+          grad_query(carve.take(kQueries, x.width)),
+          logsumexp(carve.take(1, kQueries).data),
+          dot(carve.take(1, kQueries).data),
+          grad_keys(carve.take(x.n_keys, x.width)),
+          grad_values(carve.take(x.n_keys, x.value_width)) {}
+  };
+
+  static int64_t backward_scratch_bytes(const Attention& x) {
+    Carver count{nullptr};
+    Backward b(x, count);
+    return reinterpret_cast<int64_t>(count.at);
+  }
+
+  // Scores become weights, and the gradients of the weights those of the scores.
+  static void softmax_backward_block(const Block& at, Backward& b) {
+    int64_t ld = b.scores.ld;
+    for (int64_t i = 0; i < at.n_queries; i += L) {
+      V shift = V::load(b.logsumexp + i), dot = V::load(b.dot + i);
+      T *score = b.scores.data + i, *grad = b.grad_scores.data + i;
+      for (int64_t key = 0; key < at.keys_of(i); ++key, score += ld, grad += ld) {
+        V weight = exp_below(V::load(score) - shift);
+        weight.store(score);
+        V g = weight * (V::load(grad) - dot);
+        // Beyond the diagonal the gradient was not computed.
+        (at.is_causal ? select(weight == V(T(0)), V(T(0)), g) : g).store(grad);
+      }
+    }
+  }
+
+  static void store_grad_scores(const Attention& x, const Block& at, Matrix grads, char* to) {
+    T* place = reinterpret_cast<T*>(to) +
+               ((at.batch * x.n_heads + at.head) * x.n_queries + at.first_query) * x.n_keys +
+               at.first_key;
+    for (int64_t i = 0; i < at.n_queries; ++i)
+      for (int64_t key = 0; key < at.n_keys; ++key) place[i * x.n_keys + key] = grads.row(key)[i];
+  }
+
+  static void load_queries(const Attention& x, const AttentionGrad& grad, Backward& b,
+                           int64_t batch, int64_t head, int64_t first, int64_t n) {
+    const S* query = rows_of(x.query, batch, head, first);
+    const S* grad_out = rows_of(grad.out, batch, head, first);
+    const S* out = rows_of(x.out, batch, head, first);
+    pack_transposed(query, x.query.row, n, x.width, static_cast<T>(x.scale), b.query_t);
+    pack(query, x.query.row, n, x.width, b.queries);
+    pack_transposed(grad_out, grad.out.row, n, x.value_width, T(1), b.grad_t);
+    pack(grad_out, grad.out.row, n, x.value_width, b.grads);
+    const T* logsumexp =
+        reinterpret_cast<T*>(x.logsumexp) + (batch * x.n_heads + head) * x.n_queries + first;
+    fill(b.logsumexp, kQueries, T(0));
+    fill(b.dot, kQueries, T(0));
+    for (int64_t i = 0; i < n; ++i) {
+      b.logsumexp[i] = logsumexp[i];
+      V sum = V(T(0));
+      for (int64_t j = 0; j < x.value_width; j += L)
+        sum += V::load(b.grads.row(i) + j) * load(out + i * x.out.row + j, x.value_width - j);
+      T lanes[L];
+      sum.store(lanes);
+      for (int64_t l = 1; l < L; ++l) lanes[0] += lanes[l];
+      b.dot[i] = lanes[0];
+    }
+  }
+
+  static void backward_block(const Attention& x, const AttentionGrad& grad, Backward& b,
+                             int64_t batch, int64_t head, int64_t first) {
+    int64_t key_head = head / x.heads_per_key, n = std::min(kQueries, x.n_queries - first);
+    load_queries(x, grad, b, batch, head, first, n);
+    clear(b.grad_query, kQueries);
+    int64_t n_keys = x.is_causal ? std::min(x.n_keys, first + n) : x.n_keys;
+    for (int64_t key = 0; key < n_keys; key += kKeys) {
+      int64_t left = std::min(kKeys, n_keys - key);
+      Block at{batch, head, first, n, key, left, x.is_causal && key + left > first + 1};
+      pack(rows_of(x.key, batch, key_head, key), x.key.row, left, x.width, b.keys);
+      pack(rows_of(x.value, batch, key_head, key), x.value.row, left, x.value_width, b.values);
+      compute_scores(x, at, b.keys, b.query_t, b.scores);
+      multiply<false, Start::Zero>(left, n, b.values, b.grad_t, b.grad_scores,
+                                   [&](int64_t row) -> Extent {
+                                     return {at.queries_from(row) / L * L, 0, x.value_width};
+                                   });
+      softmax_backward_block(at, b);
+      if (grad.scores) store_grad_scores(x, at, b.grad_scores, grad.scores);
+      auto over_queries = [&](int64_t row) -> Extent { return {0, at.queries_from(row), n}; };
+      multiply<false, Start::Add>(left, x.value_width, b.scores, b.grads,
+                                  {b.grad_values.row(key), b.grad_values.ld}, over_queries);
+      multiply<false, Start::Add>(left, x.width, b.grad_scores, b.queries,
+                                  {b.grad_keys.row(key), b.grad_keys.ld}, over_queries);
+      multiply<true, Start::Add>(n, x.width, b.grad_scores, b.keys, b.grad_query,
+                                 [&](int64_t query) -> Extent {
+                                   return {0, 0, at.keys_of_tile(query)};
+                                 });
+    }
+    S* grad_query = const_cast<S*>(rows_of(grad.query, batch, head, first));
+    for (int64_t i = 0; i < n; ++i)
+      store_row(b.grad_query.row(i), x.width, static_cast<T>(x.scale),
+                grad_query + i * grad.query.row);
+  }
+
+  template <class To>
+  static void store_head(Matrix from, int64_t n, int64_t width, T factor, const HeadRows& to,
+                         int64_t batch, int64_t head) {
+    To* place = reinterpret_cast<To*>(to.data) + batch * to.batch + head * to.head;
+    for (int64_t i = 0; i < n; ++i) store_row(from.row(i), width, factor, place + i * to.row);
+  }
+
+  static void backward(const Attention& x, const AttentionGrad& grad, char* scratch, int64_t begin,
+                       int64_t end) {
+    Carver carve{scratch};
+    Backward b(x, carve);
+    int64_t key_heads = x.n_heads / x.heads_per_key;
+    for (int64_t task = begin; task < end; ++task) {
+      int64_t part = task % grad.n_parts, index = task / grad.n_parts;
+      int64_t batch = index / key_heads, key_head = index % key_heads;
+      clear(b.grad_keys, x.n_keys);
+      clear(b.grad_values, x.n_keys);
+      for (int64_t h = 0; h < x.heads_per_key; ++h)
+        for (int64_t i = part * kQueries; i < x.n_queries; i += grad.n_parts * kQueries)
+          backward_block(x, grad, b, batch, key_head * x.heads_per_key + h, i);
+      auto store = grad.n_parts == 1 ? store_head<S> : store_head<T>;
+      batch += part * x.n_batch;
+      store(b.grad_keys, x.n_keys, x.width, static_cast<T>(x.scale), grad.key, batch, key_head);
+      store(b.grad_values, x.n_keys, x.value_width, T(1), grad.value, batch, key_head);
+    }
+  }
+
+  static constexpr AttentionKernels kernels = {scratch_bytes, forward, backward_scratch_bytes,
+                                               backward};
+};
+
+constexpr AttentionTable make_table() {
+  AttentionTable table = {};
+  table.by_dtype[static_cast<int>(DType::Float16)] = Heads<Half>::kernels;
+  table.by_dtype[static_cast<int>(DType::BFloat16)] = Heads<BFloat16>::kernels;
+  table.by_dtype[static_cast<int>(DType::Float32)] = Heads<float>::kernels;
+  table.by_dtype[static_cast<int>(DType::Float64)] = Heads<double>::kernels;
+  return table;
+}
+
+}  // namespace
+
+extern const AttentionTable attention_table;
+const AttentionTable attention_table = make_table();
+
+}  // namespace FACULA_ISA
+}  // namespace facula::cpu
