@@ -8,19 +8,21 @@ inline namespace FACULA_ISA {
 // Internal: the lists may have an operation of the same name.
 namespace {
 
-#define BINARY(name, kinds, formula)                                                           \
-  template <class T>                                                                           \
-  struct name##_formula {                                                                      \
-    T p0;                                                                                      \
-    FACULA_FN T operator()(T a, T b) const { return static_cast<T>(formula); }                 \
-  };                                                                                           \
-  template <class E>                                                                           \
-  struct name##_kernel {                                                                       \
-    static constexpr Kinds kinds_ = Kinds::kinds;                                              \
-    static void loop(char** data, const int64_t* strides, int64_t n, const void* given) {      \
-      const auto& params = *static_cast<const BinaryParams*>(given);                           \
-      map_binary<E>(data, strides, n, params, name##_formula<Lanes<E>>{number<E>(params.p0)}); \
-    }                                                                                          \
+#define BINARY(name, kinds, formula)                                                      \
+  template <class T>                                                                      \
+  struct name##_formula {                                                                 \
+    T p0, p1, p2;                                                                         \
+    FACULA_FN T operator()(T a, T b) const { return static_cast<T>(formula); }            \
+  };                                                                                      \
+  template <class E>                                                                      \
+  struct name##_kernel {                                                                  \
+    static constexpr Kinds kinds_ = Kinds::kinds;                                         \
+    static void loop(char** data, const int64_t* strides, int64_t n, const void* given) { \
+      const auto& params = *static_cast<const BinaryParams*>(given);                      \
+      const Scalar* p = params.numbers;                                                   \
+      name##_formula<Lanes<E>> f{number<E>(p[0]), number<E>(p[1]), number<E>(p[2])};      \
+      map_binary<E>(data, strides, n, params, f);                                         \
+    }                                                                                     \
   };
 #include "ops/binary.def"
 #undef BINARY

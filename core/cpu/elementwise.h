@@ -94,7 +94,7 @@ namespace facula::cpu {
 
 // What a binary loop is told besides its operands.
 struct BinaryParams {
-  Scalar p0;
+  Scalar numbers[3];  // p0, p1, p2
   // Of a 16-bit dtype: the operand is one float.
   bool a_is_wide, b_is_wide;
 };

@@ -273,7 +273,7 @@ void run_binary(BinaryOp op, DType dtype, const Walk& walk, const cpu::BinaryPar
   DType dtypes[] = {dtype, params.a_is_wide ? DType::Float32 : dtype,
                     params.b_is_wide ? DType::Float32 : dtype};
   run(kBinary[static_cast<int>(op)].name,
-      {Family::Binary, static_cast<int>(op), dtype, dtype, dtypes, &params.p0, 1}, walk);
+      {Family::Binary, static_cast<int>(op), dtype, dtype, dtypes, params.numbers, 3}, walk);
 }
 void run_where(DType dtype, const Walk& walk) {
   DType dtypes[] = {dtype, DType::Bool, dtype, dtype};

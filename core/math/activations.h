@@ -49,6 +49,12 @@ FACULA_FN V mish(V x) {
   return select(x > V(30), x, x * (n / (n + V(2))));
 }
 
+// A line from 0 at -3 to 1 at 3.
+template <class V>
+FACULA_FN V hardsigmoid(V x) {
+  return at_most(at_least(x + V(3), V(0)), V(6)) / V(6);
+}
+
 // x times the normal distribution's cumulative probability of x.
 template <class V>
 FACULA_FN V gelu(V x) {

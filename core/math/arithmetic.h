@@ -311,6 +311,20 @@ FACULA_FN V silu_backward(V g, V x) {
   return g * y * (V(1) + x * rest);
 }
 
+// With e = exp(x) and n = e (e + 2) the tangent of mish is n / (n + 2), and its derivative
+// 4 e (e + 1) / (n + 2)^2.
+template <class V>
+FACULA_FN V mish_backward(V g, V x) {
+  V e = exp(min(x, V(30)));
+  V n = fma(e, e, e + e) + V(2);
+  V bend = V(4) * e / n * ((e + V(1)) / n);
+  return g * select(x > V(30), V(1), fma(x, bend, (n - V(2)) / n));
+}
+template <class V>
+FACULA_FN V hardswish_backward(V g, V x) {
+  return select(x <= V(-3), V(0), select(x < V(3), g * (x / V(3) + V(0.5)), g));
+}
+
 // sum of (x + k)^-s over k >= 0, by Euler and Maclaurin: the first terms, then an integral and its
 // corrections.
 FACULA_FN double zeta(double s, double x) {

@@ -68,11 +68,11 @@ void check_not_complex32(const char* name, const Tensor& a, const Tensor& b) {
 }
 
 void run_binary(const char* name, BinaryOp op, const Tensor& out, const Tensor& a, const Tensor& b,
-                DType dtype, Scalar p0) {
+                DType dtype, Scalar p0, Scalar p1 = 0, Scalar p2 = 0) {
   check_not_complex32(name, a, b);
   Loop loop = cpu::get_binary_table().get(op, dtype);
   check_not_implemented(loop != nullptr, name, ": not implemented for ", a, " and ", b, ".");
-  cpu::BinaryParams params{p0, stays_wide(a, b, dtype), stays_wide(b, a, dtype)};
+  cpu::BinaryParams params{{p0, p1, p2}, stays_wide(a, b, dtype), stays_wide(b, a, dtype)};
   Tensor x = cast_to(a, params.a_is_wide ? DType::Float32 : dtype),
          y = cast_to(b, params.b_is_wide ? DType::Float32 : dtype);
   Walk walk = make_walk(name, out, {x, y});
@@ -157,11 +157,11 @@ Tensor apply_predicate(const char* name, PredicateOp op, const Tensor& x) {
 }
 
 Tensor apply_binary(const char* name, BinaryOp op, const Tensor& a, const Tensor& b, DType dtype,
-                    Scalar p0) {
+                    Scalar p0, Scalar p1, Scalar p2) {
   Dims shape = broadcast_shapes(name, a.sizes(), b.sizes());
   check_destination(name, shape, dtype, {a, b});
   Tensor y = empty_for(shape, dtype, {a, b});
-  run_binary(name, op, y, a, b, dtype, p0);
+  run_binary(name, op, y, a, b, dtype, p0, p1, p2);
   return y;
 }
 

@@ -23,7 +23,7 @@ Tensor apply_parametric(const char* name, ParametricOp op, Kinds kinds, const Te
                         Scalar p0 = 0, Scalar p1 = 0, Scalar p2 = 0);
 Tensor apply_predicate(const char* name, PredicateOp op, const Tensor& x);
 Tensor apply_binary(const char* name, BinaryOp op, const Tensor& a, const Tensor& b, DType dtype,
-                    Scalar p0 = 0);
+                    Scalar p0 = 0, Scalar p1 = 0, Scalar p2 = 0);
 // a becomes op(a, b); a's dtype need not be `dtype`.
 void apply_binary_(const char* name, BinaryOp op, const Tensor& a, const Tensor& b, DType dtype,
                    Scalar p0 = 0);

@@ -1,5 +1,6 @@
 // All operations, by family. A family has one header and one or more files of the same name.
 #pragma once
+#include "ops/activation.h"
 #include "ops/arithmetic.h"
 #include "ops/binary.h"
 #include "ops/compare.h"

@@ -177,47 +177,6 @@ Tensor nan_to_num(const Tensor& x, std::optional<double> nan, std::optional<doub
                 [x = save(x)](const Tensor& g) { return g * isfinite(x); });
 }
 
-Tensor threshold(const Tensor& x, Scalar threshold, Scalar value) {
-  Tensor y =
-      apply_parametric("threshold", ParametricOp::threshold, Kinds::NUM, x, threshold, value);
-  return record("ThresholdBackward0", y, {x}, [x = save(x), threshold](const Tensor& g) {
-    return threshold_backward(g, x, threshold);
-  });
-}
-
-namespace {
-
-Tensor elu_named(const char* node, const char* name, const Tensor& x, double alpha, double scale,
-                 double input_scale) {
-  Tensor y =
-      apply_parametric(name, ParametricOp::elu, Kinds::FONLY, x, alpha * scale, scale, input_scale);
-  return record(node, y, {x}, [x = save(x), alpha, scale, input_scale](const Tensor& g) {
-    Tensor below = g * exp(Tensor(x) * input_scale) * (alpha * scale * input_scale);
-    return where(gt(x, wrapped_number(0)), g * scale, below);
-  });
-}
-
-}  // namespace
-
-Tensor elu(const Tensor& x, Scalar alpha, Scalar scale, Scalar input_scale) {
-  return elu_named("EluBackward0", "elu", x, alpha.to_double(), scale.to_double(),
-                   input_scale.to_double());
-}
-Tensor selu(const Tensor& x) {
-  return elu_named("EluBackward0", "selu", x, 1.6732632423543772, 1.0507009873554805, 1);
-}
-Tensor celu(const Tensor& x, Scalar alpha) {
-  check(alpha.to_double() != 0, "celu: alpha cannot be 0.");
-  return elu_named("CeluBackward0", "celu", x, alpha.to_double(), 1, 1 / alpha.to_double());
-}
-
-Tensor gelu(const Tensor& x, bool use_tanh) {
-  Tensor y = apply_parametric("gelu", use_tanh ? ParametricOp::gelu_tanh : ParametricOp::gelu,
-                              Kinds::FONLY, x);
-  return record("GeluBackward0", y, {x},
-                [x = save(x), use_tanh](const Tensor& g) { return gelu_backward(g, x, use_tanh); });
-}
-
 Tensor polygamma(int64_t n, const Tensor& x) {
   check(n >= 0, "polygamma: polygamma(n, x) does not support negative n, got n=", n, ".");
   Tensor y;
@@ -260,38 +219,6 @@ Tensor sigmoid_backward(const Tensor& g, const Tensor& y) {
                   return {need[0] ? sigmoid_backward(gg, y) : Tensor(),
                           need[1] ? gg * g * (1 - Tensor(y) * 2) : Tensor()};
                 });
-}
-
-Tensor threshold_backward(const Tensor& g, const Tensor& x, Scalar threshold) {
-  Tensor d =
-      apply_binary("threshold_backward", BinaryOp::threshold_backward, g, x, x.dtype(), threshold);
-  return record("ThresholdBackwardBackward0", d, {g, x},
-                [x = save(x), threshold](const Tensor& gg, Needs need) -> TensorList {
-                  return {need[0] ? threshold_backward(gg, x, threshold) : Tensor(),
-                          need[1] ? zeros_like(gg) : Tensor()};
-                });
-}
-
-Tensor silu_backward(const Tensor& g, const Tensor& x) {
-  if (!is_complex(x.dtype()) && !wants_history(g, x))
-    return apply_binary("silu_backward", BinaryOp::silu_backward, g, x, x.dtype());
-  Tensor y = sigmoid(x);
-  return g * conj(y * (1 + x * (1 - y)));
-}
-
-Tensor gelu_backward(const Tensor& g, const Tensor& x, bool use_tanh) {
-  if (!wants_history(g, x)) {
-    BinaryOp op = use_tanh ? BinaryOp::gelu_tanh_backward : BinaryOp::gelu_backward;
-    return apply_binary("gelu_backward", op, g, x, x.dtype());
-  }
-  if (!use_tanh) {
-    constexpr double inverse_sqrt_2pi = 0.3989422804014327, sqrt_half = 0.7071067811865476;
-    return g * ((erf(x * sqrt_half) + 1) * 0.5 + x * exp(square(x) * -0.5) * inverse_sqrt_2pi);
-  }
-  constexpr double sqrt_2_over_pi = 0.7978845608028654;
-  Tensor t = tanh((x + x * x * x * 0.044715) * sqrt_2_over_pi);
-  Tensor slope = (square(x) * (3 * 0.044715) + 1) * sqrt_2_over_pi;
-  return g * ((t + 1) * 0.5 + x * (1 - square(t)) * slope * 0.5);
 }
 
 }  // namespace facula

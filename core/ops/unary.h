@@ -23,11 +23,6 @@ Tensor round(const Tensor& x, std::optional<int64_t> decimals = 0);
 Tensor logit(const Tensor& x, std::optional<double> eps = {});
 Tensor nan_to_num(const Tensor& x, std::optional<double> nan = {},
                   std::optional<double> posinf = {}, std::optional<double> neginf = {});
-Tensor threshold(const Tensor& x, Scalar threshold, Scalar value);
-Tensor elu(const Tensor& x, Scalar alpha = 1.0, Scalar scale = 1.0, Scalar input_scale = 1.0);
-Tensor selu(const Tensor& x);
-Tensor celu(const Tensor& x, Scalar alpha = 1.0);
-Tensor gelu(const Tensor& x, bool use_tanh = false);
 Tensor polygamma(int64_t n, const Tensor& x);
 Tensor mvlgamma(const Tensor& x, int64_t p);
 
@@ -40,8 +35,5 @@ Tensor imag(const Tensor& x);  // a view; complex only
 // operation.
 Tensor tanh_backward(const Tensor& g, const Tensor& y);
 Tensor sigmoid_backward(const Tensor& g, const Tensor& y);
-Tensor threshold_backward(const Tensor& g, const Tensor& x, Scalar threshold);
-Tensor silu_backward(const Tensor& g, const Tensor& x);
-Tensor gelu_backward(const Tensor& g, const Tensor& x, bool use_tanh);
 
 }  // namespace facula

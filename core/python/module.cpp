@@ -10,6 +10,8 @@ void accept_numpy_names(nb::module_& m);  // in all functions bound so far
 void bind_attention(nb::module_& m);
 void bind_pad(nb::module_& m);
 void bind_conv(nb::module_& m);
+void bind_activation(nb::module_& m);
+void bind_dropout(nb::module_& m);
 
 namespace {
 
@@ -27,6 +29,7 @@ void bind_all(nb::module_& m) {
   bind_creation(m);
   bind_arithmetic(m);
   bind_unary(m);
+  bind_activation(m);
   bind_binary(m);
   bind_compare(m);
   bind_ternary(m);
@@ -45,6 +48,7 @@ void bind_all(nb::module_& m) {
   bind_shape(m);
   bind_copy(m);
   bind_random(m);
+  bind_dropout(m);
   bind_autograd(m);
   bind_interop(m);
   bind_dlpack(m);

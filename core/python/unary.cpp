@@ -348,70 +348,6 @@ Example:
         "neginf"_a.none() = none);
 }
 
-// The few activations that are functions of the top level, and those that nn.functional is made of.
-void bind_activations(nb::module_& m) {
-  m.def("relu", relu, "input"_a, R"(Each element, 0 where it is negative.
-
-Example:
-    >>> facula.relu(facula.tensor([-1.0, 2.0]))
-    tensor([0., 2.]))");
-  def_method("relu", relu, "Each element, 0 where it is negative.");
-  m.def(
-      "relu_", [](Tensor x) -> Tensor { return relu_(x); }, "input"_a);
-  def_method("relu_", [](Tensor x) -> Tensor { return relu_(x); });
-  m.def("selu", selu, "input"_a,
-        R"(``scale * elu(input, alpha)`` with the constants that keep activations normalised.
-
-Example:
-    >>> facula.selu(facula.tensor([-1.0, 2.0]))
-    tensor([-1.1113,  2.1014]))");
-  m.def(
-      "selu_",
-      [](Tensor x) -> Tensor {
-        return in_place("selu_", x, [](const Tensor& t) { return selu(t); });
-      },
-      "input"_a);
-  m.def("celu", celu, "input"_a, "alpha"_a = Scalar(1.0),
-        R"(``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``.
-
-Example:
-    >>> facula.celu(facula.tensor([-1.0, 2.0]))
-    tensor([-0.6321,  2.0000]))");
-  m.def(
-      "celu_",
-      [](Tensor x, Scalar alpha) -> Tensor {
-        return in_place("celu_", x, [&](const Tensor& t) { return celu(t, alpha); });
-      },
-      "input"_a, "alpha"_a = Scalar(1.0));
-  m.def("threshold", threshold, "input"_a, "threshold"_a, "value"_a,
-        R"(Each element, ``value`` where it is not above ``threshold``.
-
-Example:
-    >>> facula.threshold(facula.tensor([-1.0, 2.0]), 0, 9)
-    tensor([9., 2.]))");
-  m.def(
-      "threshold_",
-      [](Tensor x, Scalar limit, Scalar value) -> Tensor {
-        return in_place("threshold_", x,
-                        [&](const Tensor& t) { return threshold(t, limit, value); });
-      },
-      "input"_a, "threshold"_a, "value"_a);
-  m.def("elu", elu, "input"_a, "alpha"_a = Scalar(1.0), "scale"_a = Scalar(1.0),
-        "input_scale"_a = Scalar(1.0), "``input`` above 0, ``alpha * (exp(input) - 1)`` below.");
-  m.def(
-      "gelu",
-      [](const Tensor& x, const std::string& approximate) {
-        check(approximate == "none" || approximate == "tanh",
-              "gelu: approximate argument must be either none or tanh, got ", approximate, ".");
-        return gelu(x, approximate == "tanh");
-      },
-      "input"_a, nb::kw_only(), "approximate"_a = "none",
-      "``input`` times the probability that a normal number is below it.");
-  m.def("silu", silu, "input"_a, "``input * sigmoid(input)``.");
-  m.def(
-      "silu_", [](Tensor x) -> Tensor { return silu_(x); }, "input"_a);
-}
-
 }  // namespace
 
 void bind_unary(nb::module_& m) {
@@ -420,7 +356,6 @@ void bind_unary(nb::module_& m) {
   bind_special_functions(m);
   bind_rounding(m);
   bind_signs(m);
-  bind_activations(m);
 }
 
 }  // namespace facula

@@ -35,6 +35,16 @@ from facula._ops.grids import (
     triu_indices,
     vander,
 )
+from facula._ops.noise import (
+    alpha_dropout,
+    alpha_dropout_,
+    feature_alpha_dropout,
+    feature_alpha_dropout_,
+    feature_dropout,
+    feature_dropout_,
+    rrelu,
+    rrelu_,
+)
 from facula._ops.numbers import frexp
 from facula._ops.products import (
     addr,
@@ -77,6 +87,8 @@ from facula._ops.statistics import cdist, corrcoef, cov, dist, nanmean, renorm
 __all__ = [
     "addr",
     "allclose",
+    "alpha_dropout",
+    "alpha_dropout_",
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
@@ -103,6 +115,10 @@ __all__ = [
     "dstack",
     "einsum",
     "empty_permuted",
+    "feature_alpha_dropout",
+    "feature_alpha_dropout_",
+    "feature_dropout",
+    "feature_dropout_",
     "fliplr",
     "flipud",
     "float_power",
@@ -125,6 +141,8 @@ __all__ = [
     "repeat_interleave",
     "rot90",
     "row_stack",
+    "rrelu",
+    "rrelu_",
     "searchsorted",
     "swapaxes",
     "swapdims",

@@ -169,7 +169,7 @@ KNOWN: list[Known] = [
         "vdot addr block_diag cdist sum_to_size cross diag diag_embed "
         "meshgrid.variadic_tensors meshgrid.list_of_tensors quantile nanquantile dist rot90 "
         "mvlgamma.mvlgamma_p_1 mvlgamma.mvlgamma_p_3 mvlgamma.mvlgamma_p_5 einsum combinations "
-        "matmul __rmatmul__ __rsub__ renorm trapz trapezoid "
+        "nn.functional.glu nn.functional.rrelu matmul __rmatmul__ __rsub__ renorm trapz trapezoid "
         "cumulative_trapezoid trace kron roll diagflat frexp",
         "grad_fn",
         "",
@@ -301,6 +301,53 @@ KNOWN: list[Known] = [
             "PyTorch's derivative of digamma has nine digits; here it has all.",
         )
         for p in (1, 3, 5)
+    ],
+    *_each(
+        "nn.functional.logsigmoid nn.functional.rrelu",
+        "strides",
+        "channels last",
+        "The memory order of the input is kept, as in all other activations.",
+    ),
+    *_each(
+        "nn.functional.rrelu nn.functional.prelu",
+        "grad",
+        "and None is None",
+        "The gradient depends on the input in its pieces only: None stands for zero.",
+    ),
+    *_each(
+        "nn.functional.rrelu",
+        "exception",
+        "not implemented for 'Half'",
+        "Has float16 too.",
+    ),
+    *_each(
+        "nn.functional.hardsigmoid",
+        "exception",
+        "derivative for aten::hardsigmoid_backward is not implemented",
+        "Has derivatives of any order.",
+    ),
+    Known(
+        "nn.functional.hardsigmoid",
+        ("float64",),
+        "grad",
+        "first gradient 0",
+        "PyTorch multiplies by the float32 that is nearest to 1/6.",
+    ),
+    *_each(
+        "nn.functional.silu",
+        "exception",
+        "silu does not support automatic differentiation for outputs with complex dtype",
+        "PyTorch leaves the derivative out for complex numbers.",
+    ),
+    *[
+        Known(
+            "nn.functional.gelu",
+            ("bfloat16", "float32"),
+            category,
+            "out transposed",
+            "PyTorch writes nothing into an out= that is not contiguous.",
+        )
+        for category in ("value", "memory")
     ],
     *_each(_POLYGAMMAS, "value", "got inf", _POLES),
     *_each(_POLYGAMMAS, "memory", "got inf", _POLES),

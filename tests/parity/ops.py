@@ -122,7 +122,6 @@ _LATER_NN = _names(
     nn.functional.adaptive_max_pool1d
     nn.functional.adaptive_max_pool2d
     nn.functional.adaptive_max_pool3d
-    nn.functional.alpha_dropout
     nn.functional.avg_pool1d
     nn.functional.avg_pool2d
     nn.functional.avg_pool3d
@@ -130,30 +129,18 @@ _LATER_NN = _names(
     nn.functional.bilinear
     nn.functional.binary_cross_entropy
     nn.functional.binary_cross_entropy_with_logits
-    nn.functional.celu
     nn.functional.channel_shuffle
     nn.functional.cosine_embedding_loss
     nn.functional.cosine_similarity
     nn.functional.cross_entropy
     nn.functional.ctc_loss
-    nn.functional.dropout
-    nn.functional.dropout2d
-    nn.functional.dropout3d
-    nn.functional.elu
     nn.functional.embedding
     nn.functional.embedding_bag
-    nn.functional.feature_alpha_dropout
     nn.functional.fractional_max_pool2d
     nn.functional.fractional_max_pool3d
     nn.functional.gaussian_nll_loss
-    nn.functional.gelu
-    nn.functional.glu
     nn.functional.grid_sample
     nn.functional.group_norm
-    nn.functional.hardshrink
-    nn.functional.hardsigmoid
-    nn.functional.hardswish
-    nn.functional.hardtanh
     nn.functional.hinge_embedding_loss
     nn.functional.huber_loss
     nn.functional.instance_norm
@@ -161,11 +148,9 @@ _LATER_NN = _names(
     nn.functional.kl_div
     nn.functional.l1_loss
     nn.functional.layer_norm
-    nn.functional.leaky_relu
     nn.functional.linear
     nn.functional.linear_cross_entropy
     nn.functional.local_response_norm
-    nn.functional.logsigmoid
     nn.functional.margin_ranking_loss
     nn.functional.max_pool1d
     nn.functional.max_pool2d
@@ -173,7 +158,6 @@ _LATER_NN = _names(
     nn.functional.max_unpool1d
     nn.functional.max_unpool2d
     nn.functional.max_unpool3d
-    nn.functional.mish
     nn.functional.mse_loss
     nn.functional.multi_head_attention_forward
     nn.functional.multi_margin_loss
@@ -186,22 +170,10 @@ _LATER_NN = _names(
     nn.functional.pixel_shuffle
     nn.functional.pixel_unshuffle
     nn.functional.poisson_nll_loss
-    nn.functional.prelu
-    nn.functional.relu6
-    nn.functional.relu
     nn.functional.rms_norm
-    nn.functional.rrelu
     nn.functional.scaled_dot_product_attention
-    nn.functional.selu
-    nn.functional.silu
     nn.functional.smooth_l1_loss
     nn.functional.soft_margin_loss
-    nn.functional.softmin
-    nn.functional.softplus
-    nn.functional.softshrink
-    nn.functional.softsign
-    nn.functional.tanhshrink
-    nn.functional.threshold
     nn.functional.triplet_margin_loss
     nn.functional.triplet_margin_with_distance_loss
     nn.functional.upsample_bilinear
@@ -230,7 +202,7 @@ _MOVES_DATA = _names(
     "unsqueeze unsqueeze_copy zero_ transpose transpose_copy T H mT mH tril triu where argwhere "
     "neg sign max min maximum minimum fmax fmin amax amin aminmax clamp clamp_min clamp_max "
     "floor ceil trunc cummax cummin median kthvalue topk mode t t_copy repeat_interleave diagflat "
-    "argsort item relu copy_ type_as nn.functional.relu nn.functional.one_hot copysign nan_to_num "
+    "argsort item relu copy_ type_as nn.functional.relu nn.functional.relu6 nn.functional.hardtanh nn.functional.one_hot copysign nan_to_num "
     "constant_pad_nd"
 )
 # Moves data too, but an element may come several times: its gradient is a sum.

@@ -1,14 +1,18 @@
 """The layers, one file per family."""
 
-from facula.nn.modules import container, flatten, linear
+from facula.nn.modules import activation, container, dropout, flatten, linear
+from facula.nn.modules.activation import *  # noqa: F403
 from facula.nn.modules.container import *  # noqa: F403
+from facula.nn.modules.dropout import *  # noqa: F403
 from facula.nn.modules.flatten import *  # noqa: F403
 from facula.nn.modules.linear import *  # noqa: F403
 from facula.nn.modules.module import Module
 
 __all__ = [
     "Module",
+    *activation.__all__,
     *container.__all__,
+    *dropout.__all__,
     *flatten.__all__,
     *linear.__all__,
 ]

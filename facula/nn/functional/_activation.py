@@ -1,0 +1,336 @@
+"""Activation functions."""
+
+from __future__ import annotations
+
+import warnings
+
+import facula
+from facula import _core
+from facula._core import Tensor
+from facula._core import dtype as _DType
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """Each element, ``value`` where it is not above ``threshold``.
+
+    Example:
+        >>> facula.nn.functional.threshold(facula.tensor([-1.0, 2.0]), 0.0, 9.0)
+        tensor([9., 2.])
+    """
+    if inplace:
+        return _core.threshold_(input, threshold, value)
+    return _core.threshold(input, threshold, value)
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """Each element, 0 where it is negative.
+
+    Example:
+        >>> facula.nn.functional.relu(facula.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
+    """
+    return _core.relu_(input) if inplace else _core.relu(input)
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """Each element, brought into ``[0, 6]``.
+
+    Example:
+        >>> facula.nn.functional.relu6(facula.tensor([-1.0, 2.0, 9.0]))
+        tensor([0., 2., 6.])
+    """
+    return _core._hardtanh_(input, 0, 6) if inplace else _core._hardtanh(input, 0, 6)
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """Positive elements as they are, ``alpha * (exp(x) - 1)`` of the others.
+
+    Example:
+        >>> facula.nn.functional.elu(facula.tensor([-1.0, 2.0]))
+        tensor([-0.6321,  2.0000])
+    """
+    return _core._elu_(input, alpha) if inplace else _core._elu(input, alpha)
+
+
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """``elu`` in place."""
+    return _core._elu_(input, alpha)
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """``scale * elu(input, alpha)`` with the constants that keep activations normalised.
+
+    Example:
+        >>> facula.nn.functional.selu(facula.tensor([-1.0, 2.0]))
+        tensor([-1.1113,  2.1014])
+    """
+    return _core.selu_(input) if inplace else _core.selu(input)
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``.
+
+    Example:
+        >>> facula.nn.functional.celu(facula.tensor([-1.0, 2.0]), alpha=2.0)
+        tensor([-0.7869,  2.0000])
+    """
+    return _core.celu_(input, alpha) if inplace else _core.celu(input, alpha)
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """Each element, times ``negative_slope`` where it is negative.
+
+    Example:
+        >>> facula.nn.functional.leaky_relu(facula.tensor([-1.0, 2.0]))
+        tensor([-0.0100,  2.0000])
+    """
+    if inplace:
+        return _core._leaky_relu_(input, negative_slope)
+    return _core._leaky_relu(input, negative_slope)
+
+
+def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+    """``leaky_relu`` in place."""
+    return _core._leaky_relu_(input, negative_slope)
+
+
+def rrelu(
+    input: Tensor,
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
+    inplace: bool = False,
+) -> Tensor:
+    """Each element, times a slope where it is not positive.
+
+    In training every slope is drawn from ``[lower, upper)``; otherwise it is their mean.
+
+    Example:
+        >>> facula.nn.functional.rrelu(facula.tensor([-1.0, 2.0]), 0.25, 0.75)
+        tensor([-0.5000,  2.0000])
+    """
+    function = facula.rrelu_ if inplace else facula.rrelu
+    return function(input, lower, upper, training)
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half along ``dim``, times the sigmoid of the second.
+
+    Shape:
+        input ``(*, 2N, *)`` along ``dim``; result ``(*, N, *)``.
+
+    Example:
+        >>> facula.nn.functional.glu(facula.tensor([3.0, 4.0, 0.0, 0.0]))
+        tensor([1.5000, 2.0000])
+    """
+    if input.dim() == 0:
+        raise RuntimeError("glu: expected at least one dimension, got a 0-d tensor.")
+    if not input.is_floating_point():
+        raise NotImplementedError(f"glu: expected a floating-point input, got {input.dtype}.")
+    if input.size(dim) % 2:
+        raise RuntimeError(
+            f"glu: Halving dimension must be even, but dimension {dim} of "
+            f"{tuple(input.shape)} is size {input.size(dim)}."
+        )
+    values, gates = input.chunk(2, dim)
+    return values * gates.sigmoid()
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """Each element times its sigmoid.
+
+    Example:
+        >>> facula.nn.functional.silu(facula.tensor([-1.0, 2.0]))
+        tensor([-0.2689,  1.7616])
+    """
+    return _core._silu_(input) if inplace else _core._silu(input)
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """Each element times the hyperbolic tangent of its ``softplus``.
+
+    Example:
+        >>> facula.nn.functional.mish(facula.tensor([-1.0, 2.0]))
+        tensor([-0.3034,  1.9440])
+    """
+    return _core._mish_(input) if inplace else _core._mish(input)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """Each element times its ``hardsigmoid``.
+
+    Example:
+        >>> facula.nn.functional.hardswish(facula.tensor([-4.0, 0.0, 3.0]))
+        tensor([-0., 0., 3.])
+    """
+    return _core._hardswish_(input) if inplace else _core._hardswish(input)
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """``x / 6 + 1 / 2``, brought into ``[0, 1]``.
+
+    Example:
+        >>> facula.nn.functional.hardsigmoid(facula.tensor([-4.0, 0.0, 3.0]))
+        tensor([0.0000, 0.5000, 1.0000])
+    """
+    return _core._hardsigmoid_(input) if inplace else _core._hardsigmoid(input)
+
+
+def hardtanh(
+    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Tensor:
+    """Each element, brought into ``[min_val, max_val]``.
+
+    Example:
+        >>> facula.nn.functional.hardtanh(facula.tensor([-4.0, 0.5, 3.0]))
+        tensor([-1.0000,  0.5000,  1.0000])
+    """
+    if min_val > max_val:
+        raise ValueError(
+            f"hardtanh: min_val cannot be greater than max_val, got {min_val} and {max_val}."
+        )
+    if inplace:
+        return _core._hardtanh_(input, min_val, max_val)
+    return _core._hardtanh(input, min_val, max_val)
+
+
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """``hardtanh`` in place."""
+    return hardtanh(input, min_val, max_val, inplace=True)
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """Each element less its hyperbolic tangent.
+
+    Example:
+        >>> facula.nn.functional.tanhshrink(facula.tensor([0.0, 2.0]))
+        tensor([0.0000, 1.0360])
+    """
+    return input - input.tanh()
+
+
+def softsign(input: Tensor) -> Tensor:
+    """``x / (1 + abs(x))``.
+
+    Example:
+        >>> facula.nn.functional.softsign(facula.tensor([-1.0, 3.0]))
+        tensor([-0.5000,  0.7500])
+    """
+    return input / (input.abs() + 1)
+
+
+def sigmoid(input: Tensor) -> Tensor:
+    """``1 / (1 + exp(-x))``.
+
+    Example:
+        >>> facula.nn.functional.sigmoid(facula.tensor([0.0, 2.0]))
+        tensor([0.5000, 0.8808])
+    """
+    return _core.sigmoid(input)
+
+
+def tanh(input: Tensor) -> Tensor:
+    """The hyperbolic tangent of each element.
+
+    Example:
+        >>> facula.nn.functional.tanh(facula.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7616])
+    """
+    return _core.tanh(input)
+
+
+def _dim_of(name: str, dim: int | None, n_dims: int, stacklevel: int) -> int:
+    """The dimension that was given, else the one that PyTorch once chose for it."""
+    if dim is not None:
+        return dim
+    warnings.warn(
+        f"{name}: the choice of a dimension is deprecated. Give one with dim=.",
+        stacklevel=stacklevel + 1,
+    )
+    return 0 if n_dims in (0, 1, 3) else 1
+
+
+def softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: _DType | None = None
+) -> Tensor:
+    """Exponentials along a dimension, scaled to a sum of 1.
+
+    Args:
+        input: logits, floating point.
+        dim: the dimension that sums to 1.
+        dtype: dtype of the result; the logits are converted first.
+
+    Example:
+        >>> facula.nn.functional.softmax(facula.tensor([0.0, 0.0]), dim=0)
+        tensor([0.5000, 0.5000])
+    """
+    if dim is None:
+        dim = _dim_of("softmax", dim, input.dim(), _stacklevel)
+    return _core.softmax(input, dim, dtype)
+
+
+def softmin(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: _DType | None = None
+) -> Tensor:
+    """``softmax(-input)``: the smallest elements weigh most.
+
+    Args:
+        input: floating point.
+        dim: the dimension that sums to 1.
+        dtype: dtype of the result; the input is converted first.
+
+    Example:
+        >>> facula.nn.functional.softmin(facula.tensor([0.0, 0.0]), dim=0)
+        tensor([0.5000, 0.5000])
+    """
+    if dim is None:
+        dim = _dim_of("softmin", dim, input.dim(), _stacklevel)
+    return _core.softmax(-input, dim, dtype)
+
+
+def log_softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: _DType | None = None
+) -> Tensor:
+    """Logarithm of ``softmax``, without its loss of precision.
+
+    Args:
+        input: logits, floating point.
+        dim: the dimension along which the probabilities sum to 1.
+        dtype: dtype of the result; the logits are converted first.
+
+    Example:
+        >>> facula.nn.functional.log_softmax(facula.tensor([0.0, 0.0]), dim=0)
+        tensor([-0.6931, -0.6931])
+    """
+    if dim is None:
+        dim = _dim_of("log_softmax", dim, input.dim(), _stacklevel)
+    return _core.log_softmax(input, dim, dtype)
+
+
+def gumbel_softmax(
+    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
+    """Samples of the Gumbel-Softmax distribution, which can be differentiated.
+
+    Args:
+        logits: unnormalised logarithms of probabilities.
+        tau: temperature; the lower, the closer the samples are to one-hot vectors.
+        hard: one-hot vectors, with the gradient of the soft samples.
+        eps: has no effect.
+        dim: the dimension that sums to 1.
+
+    Example:
+        >>> sample = facula.nn.functional.gumbel_softmax(facula.zeros(2, 3), hard=True)
+        >>> sample.sum(-1)
+        tensor([1., 1.])
+    """
+    if eps != 1e-10:
+        warnings.warn("gumbel_softmax: eps is deprecated and has no effect.", stacklevel=2)
+    draws = _core.empty_like(logits, memory_format=_core.contiguous_format, requires_grad=False)
+    noise = -draws.exponential_().log()
+    soft = _core.softmax((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    chosen = soft.argmax(dim, keepdim=True)
+    sharp = _core.zeros_like(soft, requires_grad=False).scatter_(dim, chosen, 1.0)
+    return sharp - soft.detach() + soft

@@ -1,0 +1,145 @@
+"""Dropout in all its forms."""
+
+from __future__ import annotations
+
+import warnings
+
+import facula
+from facula import _core
+from facula._core import Tensor
+
+
+def _check_probability(name: str, p: float) -> None:
+    if p < 0.0 or p > 1.0:
+        raise ValueError(f"{name}: dropout probability has to be between 0 and 1, but got {p}")
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zeroes elements with probability ``p`` and scales the others by ``1 / (1 - p)``.
+
+    Args:
+        input: floating point.
+        p: the probability of a zero.
+        training: without it, the result is ``input`` itself.
+        inplace: whether ``input`` is written to.
+
+    Example:
+        >>> facula.nn.functional.dropout(facula.ones(2), p=0.5, training=False)
+        tensor([1., 1.])
+    """
+    _check_probability("dropout", p)
+    return _core.dropout_(input, p, training) if inplace else _core.dropout(input, p, training)
+
+
+def _of_features(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+    function = facula.feature_dropout_ if inplace else facula.feature_dropout
+    return function(input, p, training)
+
+
+def dropout1d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Zeroes whole channels with probability ``p`` and scales the others by ``1 / (1 - p)``.
+
+    Shape:
+        input ``(N, C, L)`` or ``(C, L)``; result the same.
+
+    Example:
+        >>> facula.nn.functional.dropout1d(facula.ones(1, 2), p=1.0)
+        tensor([[0., 0.]])
+    """
+    _check_probability("dropout1d", p)
+    n_dims = input.dim()
+    if n_dims not in (2, 3):
+        raise RuntimeError(
+            f"dropout1d: expected an input (N, C, L) or (C, L), got {tuple(input.shape)}."
+        )
+    if n_dims == 3:
+        return _of_features(input, p, training, inplace)
+    batch = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
+    result = _of_features(batch, p, training, inplace)
+    return result.squeeze_(0) if inplace else result.squeeze(0)
+
+
+def _warn_of_shape(name: str, n_dims: int, usual: tuple[int, ...], shapes: str) -> None:
+    if n_dims not in usual:
+        warnings.warn(
+            f"{name}: expected an input {shapes}; one of {n_dims} dimensions is deprecated and "
+            "will be refused in the future. Use dropout instead.",
+            stacklevel=3,
+        )
+
+
+def dropout2d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Zeroes whole channels with probability ``p`` and scales the others by ``1 / (1 - p)``.
+
+    Shape:
+        input ``(N, C, H, W)`` or ``(N, C, L)``; result the same.
+
+    Example:
+        >>> facula.nn.functional.dropout2d(facula.ones(1, 1, 1, 2), p=1.0)
+        tensor([[[[0., 0.]]]])
+    """
+    _check_probability("dropout2d", p)
+    _warn_of_shape("dropout2d", input.dim(), (3, 4), "(N, C, H, W)")
+    if input.dim() == 3:
+        warnings.warn(
+            "dropout2d: an input of 3 dimensions is taken for (N, C, L), which will change to "
+            "(C, H, W) in the future. Use dropout1d instead.",
+            stacklevel=2,
+        )
+    return _of_features(input, p, training, inplace)
+
+
+def dropout3d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Zeroes whole channels with probability ``p`` and scales the others by ``1 / (1 - p)``.
+
+    Shape:
+        input ``(N, C, D, H, W)`` or ``(C, D, H, W)``; result the same.
+
+    Example:
+        >>> facula.nn.functional.dropout3d(facula.ones(1, 1, 1, 1, 2), p=1.0)
+        tensor([[[[[0., 0.]]]]])
+    """
+    _check_probability("dropout3d", p)
+    _warn_of_shape("dropout3d", input.dim(), (4, 5), "(N, C, D, H, W) or (C, D, H, W)")
+    if input.dim() == 5:
+        return _of_features(input, p, training, inplace)
+    batch = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
+    result = _of_features(batch, p, training, inplace)
+    return result.squeeze_(0) if inplace else result.squeeze(0)
+
+
+def alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """Dropout for ``selu``: keeps mean 0 and variance 1.
+
+    Example:
+        >>> facula.nn.functional.alpha_dropout(facula.ones(2))
+        tensor([1., 1.])
+    """
+    _check_probability("alpha_dropout", p)
+    function = facula.alpha_dropout_ if inplace else facula.alpha_dropout
+    return function(input, p, training)
+
+
+def feature_alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """``alpha_dropout`` of whole channels.
+
+    Shape:
+        input ``(N, C, *)``; result the same.
+
+    Example:
+        >>> facula.nn.functional.feature_alpha_dropout(facula.ones(1, 2))
+        tensor([[1., 1.]])
+    """
+    _check_probability("feature_alpha_dropout", p)
+    function = facula.feature_alpha_dropout_ if inplace else facula.feature_alpha_dropout
+    return function(input, p, training)

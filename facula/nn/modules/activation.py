@@ -1,0 +1,765 @@
+"""Activation functions as layers."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import facula
+from facula import _core
+from facula._core import Tensor
+from facula._core import dtype as _DType
+from facula.nn import functional as F
+from facula.nn.modules.module import Module
+from facula.nn.parameter import Parameter
+
+__all__ = [
+    "CELU",
+    "ELU",
+    "GELU",
+    "GLU",
+    "SELU",
+    "Hardshrink",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
+    "LeakyReLU",
+    "LogSigmoid",
+    "LogSoftmax",
+    "Mish",
+    "PReLU",
+    "RReLU",
+    "ReLU",
+    "ReLU6",
+    "SiLU",
+    "Sigmoid",
+    "Softmax",
+    "Softmax2d",
+    "Softmin",
+    "Softplus",
+    "Softshrink",
+    "Softsign",
+    "Tanh",
+    "Tanhshrink",
+    "Threshold",
+]
+
+
+def _inplace_of(inplace: bool) -> str:
+    return "inplace=True" if inplace else ""
+
+
+def _with_inplace(text: str, inplace: bool) -> str:
+    return text + (", inplace=True" if inplace else "")
+
+
+class Threshold(Module):
+    """Each element, ``value`` where it is not above ``threshold``.
+
+    Shape:
+        Any; the result has the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.Threshold(0.0, 9.0)(facula.tensor([-1.0, 2.0]))
+        tensor([9., 2.])
+    """
+
+    threshold: float
+    value: float
+    inplace: bool
+
+    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
+        super().__init__()
+        self.threshold = threshold
+        self.value = value
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.threshold(input, self.threshold, self.value, self.inplace)
+
+    def extra_repr(self) -> str:
+        return _with_inplace(f"threshold={self.threshold}, value={self.value}", self.inplace)
+
+
+class ReLU(Module):
+    """Each element, 0 where it is negative.
+
+    Shape:
+        Any; the result has the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.ReLU()(facula.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
+    """
+
+    inplace: bool
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.relu(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        return _inplace_of(self.inplace)
+
+
+class RReLU(Module):
+    """Each element, times a slope where it is not positive.
+
+    In training every slope is drawn from ``[lower, upper)``; otherwise it is their mean.
+
+    Shape:
+        Any; the result has the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.RReLU(0.25, 0.75).eval()(facula.tensor([-1.0, 2.0]))
+        tensor([-0.5000,  2.0000])
+    """
+
+    lower: float
+    upper: float
+    inplace: bool
+
+    def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3, inplace: bool = False) -> None:
+        super().__init__()
+        self.lower = lower
+        self.upper = upper
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+
+    def extra_repr(self) -> str:
+        return _with_inplace(f"lower={self.lower}, upper={self.upper}", self.inplace)
+
+
+class Hardtanh(Module):
+    """Each element, brought into ``[min_val, max_val]``.
+
+    Args:
+        min_val: the lower bound.
+        max_val: the upper bound.
+        inplace: whether the input is written to.
+        min_value: deprecated name of ``min_val``.
+        max_value: deprecated name of ``max_val``.
+
+    Shape:
+        Any; the result has the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.Hardtanh()(facula.tensor([-4.0, 0.5, 3.0]))
+        tensor([-1.0000,  0.5000,  1.0000])
+    """
+
+    min_val: float
+    max_val: float
+    inplace: bool
+
+    def __init__(
+        self,
+        min_val: float = -1.0,
+        max_val: float = 1.0,
+        inplace: bool = False,
+        min_value: float | None = None,
+        max_value: float | None = None,
+    ) -> None:
+        super().__init__()
+        if min_value is not None:
+            warnings.warn(
+                "Hardtanh: min_value is deprecated, use min_val.", FutureWarning, stacklevel=2
+            )
+            min_val = min_value
+        if max_value is not None:
+            warnings.warn(
+                "Hardtanh: max_value is deprecated, use max_val.", FutureWarning, stacklevel=2
+            )
+            max_val = max_value
+        if max_val <= min_val:
+            raise AssertionError(
+                f"Hardtanh: max_val must be greater than min_val, got {max_val} and {min_val}."
+            )
+        self.min_val = min_val
+        self.max_val = max_val
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
+
+    def extra_repr(self) -> str:
+        return _with_inplace(f"min_val={self.min_val}, max_val={self.max_val}", self.inplace)
+
+
+class ReLU6(Hardtanh):
+    """Each element, brought into ``[0, 6]``.
+
+    Shape:
+        Any; the result has the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.ReLU6()(facula.tensor([-1.0, 2.0, 9.0]))
+        tensor([0., 2., 6.])
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__(0.0, 6.0, inplace)
+
+    def extra_repr(self) -> str:
+        return _inplace_of(self.inplace)
+
+
+class Sigmoid(Module):
+    """``1 / (1 + exp(-x))``.
+
+    Shape:
+        Any; the result has the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.Sigmoid()(facula.tensor([0.0, 2.0]))
+        tensor([0.5000, 0.8808])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return _core.sigmoid(input)
+
+
+class Hardsigmoid(Module):
+    """``x / 6 + 1 / 2``, brought into ``[0, 1]``.
+
+    Shape:
+        Any; the result has the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.Hardsigmoid()(facula.tensor([-4.0, 0.0, 3.0]))
+        tensor([0.0000, 0.5000, 1.0000])
+    """
+
+    inplace: bool
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardsigmoid(input, self.inplace)
+
+
+class Tanh(Module):
+    """The hyperbolic tangent of each element.
+
+    Shape:
+        Any; the result has the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.Tanh()(facula.tensor([0.0, 1.0]))
+        tensor([0.0000, 0.7616])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return _core.tanh(input)
+
+
+class SiLU(Module):
+    """Each element times its sigmoid.
+
+    Shape:
+        Any; the result has the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.SiLU()(facula.tensor([-1.0, 2.0]))
+        tensor([-0.2689,  1.7616])
+    """
+
+    inplace: bool
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.silu(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        return _inplace_of(self.inplace)
+
+
+class Mish(Module):
+    """Each element times the hyperbolic tangent of its softplus.
+
+    Shape:
+        Any; the result has the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.Mish()(facula.tensor([-1.0, 2.0]))
+        tensor([-0.3034,  1.9440])
+    """
+
+    inplace: bool
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.mish(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        return _inplace_of(self.inplace)
+
+
+class Hardswish(Module):
+    """Each element times its hard sigmoid.
+
+    Shape:
+        Any; the result has the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.Hardswish()(facula.tensor([0.0, 3.0]))
+        tensor([0., 3.])
+    """
+
+    inplace: bool
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardswish(input, self.inplace)
+
+
+class ELU(Module):
+    """Positive elements as they are, ``alpha * (exp(x) - 1)`` of the others.
+
+    Shape:
+        Any; the result has the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.ELU()(facula.tensor([-1.0, 2.0]))
+        tensor([-0.6321,  2.0000])
+    """
+
+    alpha: float
+    inplace: bool
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.elu(input, self.alpha, self.inplace)
+
+    def extra_repr(self) -> str:
+        return _with_inplace(f"alpha={self.alpha}", self.inplace)
+
+
+class CELU(Module):
+    """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``.
+
+    Shape:
+        Any; the result has the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.CELU()(facula.tensor([-1.0, 2.0]))
+        tensor([-0.6321,  2.0000])
+    """
+
+    alpha: float
+    inplace: bool
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.celu(input, self.alpha, self.inplace)
+
+    def extra_repr(self) -> str:
+        return _with_inplace(f"alpha={self.alpha}", self.inplace)
+
+
+class SELU(Module):
+    """The scaled ``ELU`` that keeps activations normalised.
+
+    Shape:
+        Any; the result has the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.SELU()(facula.tensor([-1.0, 2.0]))
+        tensor([-1.1113,  2.1014])
+    """
+
+    inplace: bool
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.selu(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        return _inplace_of(self.inplace)
+
+
+class GLU(Module):
+    """The first half along ``dim``, times the sigmoid of the second.
+
+    Shape:
+        input ``(*, 2N, *)`` along ``dim``; result ``(*, N, *)``.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.GLU()(facula.tensor([3.0, 4.0, 0.0, 0.0]))
+        tensor([1.5000, 2.0000])
+    """
+
+    dim: int
+
+    def __init__(self, dim: int = -1) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.glu(input, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class GELU(Module):
+    """Each element times the probability that a standard normal number is below it.
+
+    ``approximate="tanh"`` approximates it by a hyperbolic tangent.
+
+    Shape:
+        Any; the result has the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.GELU()(facula.tensor([-1.0, 2.0]))
+        tensor([-0.1587,  1.9545])
+    """
+
+    approximate: str
+
+    def __init__(self, approximate: str = "none") -> None:
+        super().__init__()
+        self.approximate = approximate
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.gelu(input, approximate=self.approximate)
+
+    def extra_repr(self) -> str:
+        return f"approximate={self.approximate!r}"
+
+
+class Hardshrink(Module):
+    """Each element, 0 where it lies in ``[-lambd, lambd]``.
+
+    Shape:
+        Any; the result has the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.Hardshrink()(facula.tensor([-1.0, 0.25]))
+        tensor([-1.,  0.])
+    """
+
+    lambd: float
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def forward(self, input: Tensor) -> Tensor:
+        return _core.hardshrink(input, self.lambd)
+
+    def extra_repr(self) -> str:
+        return f"{self.lambd}"
+
+
+class LeakyReLU(Module):
+    """Each element, times ``negative_slope`` where it is negative.
+
+    Shape:
+        Any; the result has the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.LeakyReLU(0.25)(facula.tensor([-1.0, 2.0]))
+        tensor([-0.2500,  2.0000])
+    """
+
+    negative_slope: float
+    inplace: bool
+
+    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
+        super().__init__()
+        self.negative_slope = negative_slope
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.leaky_relu(input, self.negative_slope, self.inplace)
+
+    def extra_repr(self) -> str:
+        return _with_inplace(f"negative_slope={self.negative_slope}", self.inplace)
+
+
+class LogSigmoid(Module):
+    """The logarithm of the sigmoid.
+
+    Shape:
+        Any; the result has the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.LogSigmoid()(facula.tensor([0.0, 1.0]))
+        tensor([-0.6931, -0.3133])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.logsigmoid(input)
+
+
+class Softplus(Module):
+    """``log(1 + exp(beta * x)) / beta``; x itself where ``beta * x`` is above ``threshold``.
+
+    Shape:
+        Any; the result has the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.Softplus()(facula.tensor([0.0, 30.0]))
+        tensor([ 0.6931, 30.0000])
+    """
+
+    beta: float
+    threshold: float
+
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
+        super().__init__()
+        self.beta = beta
+        self.threshold = threshold
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softplus(input, self.beta, self.threshold)
+
+    def extra_repr(self) -> str:
+        return f"beta={self.beta}, threshold={self.threshold}"
+
+
+class Softshrink(Module):
+    """Each element, brought nearer to 0 by ``lambd``.
+
+    Shape:
+        Any; the result has the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.Softshrink()(facula.tensor([-1.0, 0.25, 2.0]))
+        tensor([-0.5000,  0.0000,  1.5000])
+    """
+
+    lambd: float
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softshrink(input, self.lambd)
+
+    def extra_repr(self) -> str:
+        return str(self.lambd)
+
+
+class PReLU(Module):
+    """Each element, times a learned slope where it is negative.
+
+    Args:
+        num_parameters: 1, or the number of channels, each of which then has its own slope.
+        init: the slope at the beginning.
+        device: where the slopes are.
+        dtype: their dtype.
+
+    Shape:
+        input ``(N, C, *)``, or any for one slope; result the same. ``weight`` is
+        ``(num_parameters,)``.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.PReLU()(facula.tensor([-1.0, 2.0])).tolist()
+        [-0.25, 2.0]
+    """
+
+    num_parameters: int
+    weight: Parameter
+
+    def __init__(
+        self,
+        num_parameters: int = 1,
+        init: float = 0.25,
+        device: Any = None,
+        dtype: _DType | None = None,
+    ) -> None:
+        super().__init__()
+        self.num_parameters = num_parameters
+        self.init = init
+        self.weight = Parameter(_core.empty(num_parameters, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Sets the slopes to ``init``."""
+        with facula.no_grad():
+            self.weight.fill_(self.init)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return _core.prelu(input, self.weight)
+
+    def extra_repr(self) -> str:
+        return f"num_parameters={self.num_parameters}"
+
+
+class Softsign(Module):
+    """``x / (1 + abs(x))``.
+
+    Shape:
+        Any; the result has the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.Softsign()(facula.tensor([-1.0, 3.0]))
+        tensor([-0.5000,  0.7500])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softsign(input)
+
+
+class Tanhshrink(Module):
+    """Each element less its hyperbolic tangent.
+
+    Shape:
+        Any; the result has the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.Tanhshrink()(facula.tensor([0.0, 2.0]))
+        tensor([0.0000, 1.0360])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.tanhshrink(input)
+
+
+class Softmin(Module):
+    """Softmax of the negative input: the smallest elements along ``dim`` weigh most.
+
+    Shape:
+        Any; the result has the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.Softmin(dim=0)(facula.tensor([1.0, 1.0]))
+        tensor([0.5000, 0.5000])
+    """
+
+    dim: int | None
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softmin(input, self.dim, _stacklevel=5)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class Softmax(Module):
+    """Exponentials along ``dim``, scaled to a sum of 1.
+
+    Shape:
+        Any; the result has the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.Softmax(dim=0)(facula.tensor([1.0, 1.0]))
+        tensor([0.5000, 0.5000])
+    """
+
+    dim: int | None
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softmax(input, self.dim, _stacklevel=5)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class Softmax2d(Module):
+    """Softmax over the channels of each place of an image.
+
+    Shape:
+        input ``(N, C, H, W)`` or ``(C, H, W)``; result the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.Softmax2d()(facula.zeros(2, 1, 1)).flatten()
+        tensor([0.5000, 0.5000])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() not in (3, 4):
+            raise ValueError(
+                f"Softmax2d: expected an input (N, C, H, W) or (C, H, W), got {tuple(input.shape)}."
+            )
+        return _core.softmax(input, -3)
+
+
+class LogSoftmax(Module):
+    """Logarithm of the softmax along ``dim``.
+
+    Shape:
+        Any; the result has the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.LogSoftmax(dim=0)(facula.tensor([1.0, 1.0]))
+        tensor([-0.6931, -0.6931])
+    """
+
+    dim: int | None
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.log_softmax(input, self.dim, _stacklevel=5)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"

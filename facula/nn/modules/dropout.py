@@ -1,0 +1,129 @@
+"""Dropout as layers; all of them do nothing in evaluation."""
+
+from __future__ import annotations
+
+from facula._core import Tensor
+from facula.nn import functional as F
+from facula.nn.modules.module import Module
+
+__all__ = [
+    "AlphaDropout",
+    "Dropout",
+    "Dropout1d",
+    "Dropout2d",
+    "Dropout3d",
+    "FeatureAlphaDropout",
+]
+
+
+class _DropoutNd(Module):
+    p: float
+    inplace: bool
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        if p < 0 or p > 1:
+            raise ValueError(
+                f"{type(self).__name__}: dropout probability has to be between 0 and 1, but got {p}"
+            )
+        self.p = p
+        self.inplace = inplace
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout(_DropoutNd):
+    """Zeroes elements with probability ``p`` and scales the others by ``1 / (1 - p)``.
+
+    Shape:
+        Any; the result has the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.Dropout(p=0.5).eval()(facula.ones(2))
+        tensor([1., 1.])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout(input, self.p, self.training, self.inplace)
+
+
+class Dropout1d(_DropoutNd):
+    """Zeroes whole channels with probability ``p`` and scales the others by ``1 / (1 - p)``.
+
+    Shape:
+        input ``(N, C, L)`` or ``(C, L)``; result the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.Dropout1d(p=1.0)(facula.ones(1, 2))
+        tensor([[0., 0.]])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout1d(input, self.p, self.training, self.inplace)
+
+
+class Dropout2d(_DropoutNd):
+    """Zeroes whole channels with probability ``p`` and scales the others by ``1 / (1 - p)``.
+
+    Shape:
+        input ``(N, C, H, W)`` or ``(N, C, L)``; result the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.Dropout2d(p=1.0)(facula.ones(1, 1, 1, 2))
+        tensor([[[[0., 0.]]]])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout2d(input, self.p, self.training, self.inplace)
+
+
+class Dropout3d(_DropoutNd):
+    """Zeroes whole channels with probability ``p`` and scales the others by ``1 / (1 - p)``.
+
+    Shape:
+        input ``(N, C, D, H, W)`` or ``(C, D, H, W)``; result the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.Dropout3d(p=1.0)(facula.ones(1, 1, 1, 1, 2))
+        tensor([[[[[0., 0.]]]]])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout3d(input, self.p, self.training, self.inplace)
+
+
+class AlphaDropout(_DropoutNd):
+    """Dropout for ``SELU``: keeps mean 0 and variance 1.
+
+    Shape:
+        Any; the result has the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.AlphaDropout().eval()(facula.ones(2))
+        tensor([1., 1.])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.alpha_dropout(input, self.p, self.training)
+
+
+class FeatureAlphaDropout(_DropoutNd):
+    """``AlphaDropout`` of whole channels.
+
+    Shape:
+        input ``(N, C, *)``; result the same.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.FeatureAlphaDropout().eval()(facula.ones(1, 2))
+        tensor([[1., 1.]])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.feature_alpha_dropout(input, self.p, self.training)
