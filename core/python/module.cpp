@@ -7,11 +7,12 @@
 namespace facula {
 
 void accept_numpy_names(nb::module_& m);  // in all functions bound so far
-void bind_attention(nb::module_& m);
-void bind_pad(nb::module_& m);
-void bind_conv(nb::module_& m);
 void bind_activation(nb::module_& m);
+void bind_attention(nb::module_& m);
+void bind_conv(nb::module_& m);
 void bind_dropout(nb::module_& m);
+void bind_optim(nb::module_& m);
+void bind_pad(nb::module_& m);
 
 namespace {
 
@@ -55,6 +56,7 @@ void bind_all(nb::module_& m) {
   bind_storage(m);
   bind_legacy(m);
   bind_runtime(m);
+  bind_optim(m);
   bind_cuda(m);
 }
 

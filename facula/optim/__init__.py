@@ -1,3 +1,41 @@
-"""Optimisers: they change parameters by their gradients."""
+"""Optimisers, which change parameters by their gradients, and schedules of their learning rates.
 
-__all__: list[str] = []
+Example:
+    >>> from facula import optim
+    >>> x = facula.tensor([1.0, -2.0], requires_grad=True)
+    >>> optimizer = optim.SGD([x], lr=0.1)
+    >>> for _ in range(3):
+    ...     optimizer.zero_grad()
+    ...     (x * x).sum().backward()
+    ...     optimizer.step()
+    >>> x
+    tensor([ 0.5120, -1.0240], requires_grad=True)
+"""
+
+from facula.optim.adadelta import Adadelta
+from facula.optim.adagrad import Adagrad
+from facula.optim.adam import Adam
+from facula.optim.adamax import Adamax
+from facula.optim.adamw import AdamW
+from facula.optim.asgd import ASGD
+from facula.optim.nadam import NAdam
+from facula.optim.optimizer import Optimizer
+from facula.optim.radam import RAdam
+from facula.optim.rmsprop import RMSprop
+from facula.optim.rprop import Rprop
+from facula.optim.sgd import SGD
+
+__all__ = [
+    "ASGD",
+    "SGD",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "NAdam",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+]

@@ -1,0 +1,97 @@
+"""Optimisers whose rule is in the core: one call steps all parameters of all groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import facula
+from facula import Tensor
+from facula.optim.optimizer import Optimizer
+
+# Options that older checkpoints lack.
+_ADDED_LATER: dict[str, Any] = {
+    "amsgrad": False,
+    "capturable": False,
+    "centered": False,
+    "decoupled_weight_decay": False,
+    "differentiable": False,
+    "foreach": None,
+    "fused": None,
+    "maximize": False,
+    "momentum": 0,
+    "nesterov": False,
+}
+
+
+class RuleOptimizer(Optimizer):
+    """An optimiser that steps by a rule of ``core/math/optim.h``.
+
+    The flags ``foreach`` and ``fused`` choose nothing here: there is one way, and it takes all
+    parameters at once. ``capturable`` has no meaning without a graph to be captured in.
+    """
+
+    _rule: Callable[[Optimizer], None]
+    _numbers: tuple[str, ...] = ("step",)  # states that are one number; once they were no tensors
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        loss = None
+        if closure is not None:
+            with facula.enable_grad():
+                loss = closure()
+        self._rule(self)
+        return loss
+
+    def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
+        """The state of a parameter before its first step; called by the rule."""
+        raise NotImplementedError
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for name, default in _ADDED_LATER.items():
+                if name in self.defaults:
+                    group.setdefault(name, default)
+            for p in group["params"]:
+                own = self.state.get(p, {})
+                for name in self._numbers:
+                    if name in own and not isinstance(own[name], Tensor):
+                        own[name] = scalar(float(own[name]))
+
+
+def scalar(value: float) -> Tensor:
+    """A state that is one number, in the precision that PyTorch keeps it in."""
+    is_double = facula.get_default_dtype() == facula.float64
+    return facula.tensor(value, dtype=facula.float64 if is_double else facula.float32)
+
+
+def check_at_least_zero(optimizer: Optimizer, **options: Any) -> None:
+    """Refuse options below zero or NaN, and learning rates of several elements."""
+    for name, value in options.items():
+        if isinstance(value, Tensor) and value.numel() != 1:
+            raise ValueError(
+                f"{type(optimizer).__name__}: {name} must be a number or a tensor of one element, "
+                f"got one of {value.numel()}."
+            )
+        if not value >= 0:
+            raise ValueError(f"{type(optimizer).__name__}: {name} must be at least 0, got {value}.")
+
+
+def check_betas(optimizer: Optimizer, betas: tuple[Any, Any]) -> None:
+    """Refuse decays that are not in [0, 1)."""
+    for i, beta in enumerate(betas):
+        if not 0 <= beta < 1:
+            raise ValueError(
+                f"{type(optimizer).__name__}: betas must be at least 0 and below 1, got {beta} at "
+                f"index {i}."
+            )
+
+
+def check_implementation(
+    optimizer: Optimizer, foreach: bool | None, fused: bool | None, differentiable: bool
+) -> None:
+    """Refuse flags that contradict each other."""
+    if fused and differentiable:
+        raise RuntimeError(f"{type(optimizer).__name__}: fused and differentiable exclude another.")
+    if fused and foreach:
+        raise RuntimeError(f"{type(optimizer).__name__}: fused and foreach exclude each other.")

@@ -1,0 +1,81 @@
+"""Adagrad."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import facula
+from facula import Tensor, _core
+from facula.optim._rule import RuleOptimizer, check_at_least_zero, check_implementation, scalar
+from facula.optim.optimizer import ParamsT
+
+__all__ = ["Adagrad"]
+
+
+class Adagrad(RuleOptimizer):
+    """Steps scaled by the sum of all squared gradients so far.
+
+    Args:
+        params: tensors, named tensors, or groups of them as dicts.
+        lr: learning rate, a number or a tensor of one element.
+        lr_decay: the learning rate of step ``t`` is ``lr / (1 + (t - 1) * lr_decay)``.
+        weight_decay: L2 penalty.
+        initial_accumulator_value: what the sum of squares starts with.
+        eps: added to the divisor.
+        maximize: goes uphill instead.
+        foreach, fused: accepted; there is one implementation.
+        differentiable: the step itself is recorded, for gradients through it.
+
+    Example:
+        >>> from facula import optim
+        >>> x = facula.tensor([1.0, -2.0], requires_grad=True)
+        >>> optimizer = optim.Adagrad([x], lr=0.5)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x
+        tensor([ 0.5000, -1.5000], requires_grad=True)
+    """
+
+    _rule = staticmethod(_core._adagrad_step)
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_at_least_zero(
+            self,
+            lr=lr,
+            lr_decay=lr_decay,
+            weight_decay=weight_decay,
+            initial_accumulator_value=initial_accumulator_value,
+            eps=eps,
+        )
+        defaults = {
+            "lr": lr,
+            "lr_decay": lr_decay,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, defaults)
+        check_implementation(self, foreach, fused, differentiable)
+
+    def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
+        start = self.defaults["initial_accumulator_value"]
+        # A complex parameter is a pair of real ones, each with a sum of its own.
+        value = complex(start, start) if p.is_complex() else start
+        return {"step": scalar(0.0), "sum": facula.full_like(p, value)}

@@ -1,0 +1,72 @@
+"""Adam with the largest gradient as its scale."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import facula
+from facula import Tensor, _core
+from facula.optim._rule import RuleOptimizer, check_at_least_zero, check_betas, scalar
+from facula.optim.optimizer import ParamsT
+
+__all__ = ["Adamax"]
+
+
+class Adamax(RuleOptimizer):
+    """Adam that divides by the largest gradient, which it forgets slowly.
+
+    Args:
+        params: tensors, named tensors, or groups of them as dicts.
+        lr: learning rate, a number or a tensor of one element.
+        betas: how much of the average and of the largest gradient stays at each step.
+        eps: added to the absolute value of the gradient.
+        weight_decay: L2 penalty.
+        maximize: goes uphill instead.
+        foreach, capturable: accepted; there is one implementation.
+        differentiable: the step itself is recorded, for gradients through it.
+
+    Example:
+        >>> from facula import optim
+        >>> x = facula.tensor([1.0, -2.0], requires_grad=True)
+        >>> optimizer = optim.Adamax([x], lr=0.5)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x
+        tensor([ 0.5000, -1.5000], requires_grad=True)
+    """
+
+    _rule = staticmethod(_core._adamax_step)
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_at_least_zero(self, lr=lr, eps=eps, weight_decay=weight_decay)
+        check_betas(self, betas)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
+        return {
+            "step": scalar(0.0),
+            "exp_avg": facula.zeros_like(p),
+            "exp_inf": facula.zeros_like(p),
+        }

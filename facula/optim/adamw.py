@@ -1,0 +1,71 @@
+"""Adam with decoupled weight decay."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from facula import Tensor
+from facula.optim.adam import Adam
+from facula.optim.optimizer import ParamsT
+
+__all__ = ["AdamW"]
+
+
+class AdamW(Adam):
+    """Adam whose weight decay shrinks the parameters themselves, whatever their gradients.
+
+    Args:
+        params: tensors, named tensors, or groups of them as dicts.
+        lr: learning rate, a number or a tensor of one element.
+        betas: how much of the two averages stays at each step.
+        eps: added to the divisor.
+        weight_decay: parameters shrink by ``lr * weight_decay`` at each step.
+        amsgrad: divides by the largest average of squares so far.
+        maximize: goes uphill instead.
+        foreach, fused, capturable: accepted; there is one implementation.
+        differentiable: the step itself is recorded, for gradients through it.
+
+    Example:
+        >>> from facula import optim
+        >>> x = facula.tensor([1.0, -2.0], requires_grad=True)
+        >>> optimizer = optim.AdamW([x], lr=0.5, weight_decay=0.2)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x
+        tensor([ 0.4000, -1.3000], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        super().__init__(
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            foreach=foreach,
+            maximize=maximize,
+            capturable=capturable,
+            differentiable=differentiable,
+            fused=fused,
+            decoupled_weight_decay=True,
+        )
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:  # the state of an Adam, or of an AdamW of old, has not
+            group["decoupled_weight_decay"] = True

@@ -1,0 +1,75 @@
+"""Averaged stochastic gradient descent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import facula
+from facula import Tensor, _core
+from facula.optim._rule import RuleOptimizer, check_at_least_zero, scalar
+from facula.optim.optimizer import ParamsT
+
+__all__ = ["ASGD"]
+
+
+class ASGD(RuleOptimizer):
+    """Gradient descent that also keeps the average of its parameters, in state ``"ax"``.
+
+    Args:
+        params: tensors, named tensors, or groups of them as dicts.
+        lr: learning rate, a number or a tensor of one element.
+        lambd: decay of the parameters.
+        alpha: power by which the learning rate falls.
+        t0: the step from which on parameters are averaged.
+        weight_decay: L2 penalty.
+        foreach, capturable: accepted; there is one implementation.
+        differentiable: the step itself is recorded, for gradients through it.
+        maximize: goes uphill instead.
+
+    Example:
+        >>> from facula import optim
+        >>> x = facula.tensor([1.0, -2.0], requires_grad=True)
+        >>> optimizer = optim.ASGD([x], lr=0.25)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x
+        tensor([ 0.5000, -1.0000], requires_grad=True)
+    """
+
+    _rule = staticmethod(_core._asgd_step)
+    _numbers = ("step", "eta", "mu")
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_at_least_zero(self, lr=lr, weight_decay=weight_decay)
+        defaults = {
+            "lr": lr,
+            "lambd": lambd,
+            "alpha": alpha,
+            "t0": t0,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
+        return {
+            "step": scalar(0.0),
+            "eta": scalar(float(group["lr"])),
+            "mu": scalar(1.0),
+            "ax": facula.zeros_like(p),
+        }

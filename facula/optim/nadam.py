@@ -1,0 +1,82 @@
+"""Adam with the momentum of Nesterov."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import facula
+from facula import Tensor, _core
+from facula.optim._rule import RuleOptimizer, check_at_least_zero, check_betas, scalar
+from facula.optim.optimizer import ParamsT
+
+__all__ = ["NAdam"]
+
+
+class NAdam(RuleOptimizer):
+    """Adam that looks ahead along its momentum.
+
+    Args:
+        params: tensors, named tensors, or groups of them as dicts.
+        lr: learning rate, a number or a tensor of one element.
+        betas: how much of the averages of gradient and square stays at each step.
+        eps: added to the divisor.
+        weight_decay: L2 penalty.
+        momentum_decay: how fast the momentum grows to ``betas[0]``.
+        decoupled_weight_decay: shrinks the parameters instead of changing their gradients.
+        maximize: goes uphill instead.
+        foreach, capturable: accepted; there is one implementation.
+        differentiable: the step itself is recorded, for gradients through it.
+
+    Example:
+        >>> from facula import optim
+        >>> x = facula.tensor([1.0, -2.0], requires_grad=True)
+        >>> optimizer = optim.NAdam([x], lr=0.5)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x
+        tensor([ 0.4718, -1.4718], requires_grad=True)
+    """
+
+    _rule = staticmethod(_core._nadam_step)
+    _numbers = ("step", "mu_product")
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_at_least_zero(
+            self, lr=lr, eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay
+        )
+        check_betas(self, betas)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "momentum_decay": momentum_decay,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
+        return {
+            "step": scalar(0.0),
+            "mu_product": scalar(1.0),
+            "exp_avg": facula.zeros_like(p),
+            "exp_avg_sq": facula.zeros_like(p),
+        }

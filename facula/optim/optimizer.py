@@ -1,0 +1,413 @@
+"""What all optimisers have in common: groups of parameters, their state, and hooks."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import warnings
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from typing import Any, TypeAlias, TypeVar, cast
+
+import facula
+from facula import Tensor, _core
+from facula.utils.hooks import RemovableHandle
+
+__all__ = [
+    "Optimizer",
+    "ParamsT",
+    "StateDict",
+    "register_optimizer_step_post_hook",
+    "register_optimizer_step_pre_hook",
+]
+
+ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
+StateDict: TypeAlias = dict[str, Any]
+
+_Step = TypeVar("_Step", bound=Callable[..., Any])
+_Hooks: TypeAlias = OrderedDict[int, Callable[..., Any]]
+
+_global_optimizer_pre_hooks: _Hooks = OrderedDict()
+_global_optimizer_post_hooks: _Hooks = OrderedDict()
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(optimizer, args, kwargs)`` before every step of every optimiser.
+
+    Args:
+        hook: may return new ``(args, kwargs)`` for the step, the optimiser first in ``args``.
+
+    Example:
+        >>> from facula.optim.optimizer import register_optimizer_step_pre_hook
+        >>> handle = register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: None)
+        >>> handle.remove()
+    """
+    return RemovableHandle.add(_global_optimizer_pre_hooks, hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(optimizer, args, kwargs)`` after every step of every optimiser.
+
+    Args:
+        hook: what it returns is ignored.
+
+    Example:
+        >>> from facula.optim.optimizer import register_optimizer_step_post_hook
+        >>> handle = register_optimizer_step_post_hook(lambda optimizer, args, kwargs: None)
+        >>> handle.remove()
+    """
+    return RemovableHandle.add(_global_optimizer_post_hooks, hook)
+
+
+class _Required:
+    """Stands in ``defaults`` for an option that every group must give."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _Required()
+
+_HOOKS = (
+    "_optimizer_step_pre_hooks",
+    "_optimizer_step_post_hooks",
+    "_optimizer_state_dict_pre_hooks",
+    "_optimizer_state_dict_post_hooks",
+    "_optimizer_load_state_dict_pre_hooks",
+    "_optimizer_load_state_dict_post_hooks",
+)
+
+
+class Optimizer:
+    """Base class of the optimisers.
+
+    A subclass calls ``super().__init__(params, defaults)`` and has a method ``step``, which changes
+    the parameters by their gradients.
+
+    Args:
+        params: tensors, or pairs ``(name, tensor)`` as ``named_parameters()`` gives them, or dicts,
+            each of them a group: its tensors under ``"params"``, and options of its own.
+        defaults: options of the groups that do not have them.
+
+    Example:
+        >>> from facula import optim
+        >>> class SignDescent(optim.Optimizer):
+        ...     def step(self, closure=None):
+        ...         with facula.no_grad():
+        ...             for group in self.param_groups:
+        ...                 for p in group["params"]:
+        ...                     p -= group["lr"] * p.grad.sign()
+        >>> x = facula.tensor([1.0, -2.0], requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> SignDescent([x], {"lr": 0.5}).step()
+        >>> x.tolist()
+        [0.5, -1.5]
+    """
+
+    _optimizer_step_pre_hooks: _Hooks
+    _optimizer_step_post_hooks: _Hooks
+    _optimizer_state_dict_pre_hooks: _Hooks
+    _optimizer_state_dict_post_hooks: _Hooks
+    _optimizer_load_state_dict_pre_hooks: _Hooks
+    _optimizer_load_state_dict_post_hooks: _Hooks
+    _opt_called = False  # lr_scheduler warns of schedulers that step before their optimiser
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "step" in cls.__dict__:
+            cls.step = Optimizer.profile_hook_step(cls.step)  # type: ignore[method-assign]
+
+    def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
+        self.defaults = defaults
+        for name in _HOOKS:
+            setattr(self, name, OrderedDict())
+        if isinstance(params, Tensor):
+            raise TypeError(
+                f"{type(self).__name__}: params must be an iterable of tensors or dicts, got one "
+                f"tensor. Write [tensor]."
+            )
+        self.state: defaultdict[Any, Any] = defaultdict(dict)
+        self.param_groups: list[dict[str, Any]] = []
+        groups: list[Any] = list(params)
+        if not groups:
+            raise ValueError(f"{type(self).__name__}: params is empty: nothing to optimise.")
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(group)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "defaults": self.defaults,
+            "state": self.state,
+            "param_groups": self.param_groups,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for name in _HOOKS:
+            self.__dict__.setdefault(name, OrderedDict())
+        self.defaults.setdefault("differentiable", False)
+
+    def __repr__(self) -> str:
+        lines = [f"{type(self).__name__} ("]
+        for i, group in enumerate(self.param_groups):
+            lines += [""] if i else []
+            lines.append(f"Parameter Group {i}")
+            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
+        return "\n".join([*lines, ")"])
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change the parameters by their gradients, once.
+
+        Args:
+            closure: computes the loss and its gradients again; called before the step.
+
+        Returns:
+            What ``closure`` returned.
+        """
+        raise NotImplementedError(f"{type(self).__name__}: step() is not implemented.")
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of all parameters.
+
+        Args:
+            set_to_none: False fills them with zeros instead.
+        """
+        _core._zero_grads(self.param_groups, set_to_none)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add tensors to optimise.
+
+        Args:
+            param_group: the tensors under ``"params"``, and options where they differ from the
+                defaults.
+        """
+        name = type(self).__name__
+        if not isinstance(param_group, dict):
+            raise TypeError(
+                f"{name}: a parameter group must be a dict, got {type(param_group).__name__}."
+            )
+        params = param_group["params"]
+        if isinstance(params, set):
+            raise TypeError(
+                f"{name}: params must have an order, which a set does not keep. Use a list."
+            )
+        items = [params] if isinstance(params, Tensor) else list(params)
+        names = [item[0] for item in items if isinstance(item, tuple)]
+        tensors = [item[1] if isinstance(item, tuple) else item for item in items]
+        if names and len(names) != len(tensors):
+            raise ValueError(f"{name}: either all parameters of a group have names or none has.")
+        for i, p in enumerate(tensors):
+            if not isinstance(p, Tensor):
+                raise TypeError(f"{name}: parameter {i} is not a tensor but {type(p).__name__}.")
+            if not (self.defaults.get("differentiable") or p.is_leaf or p.retains_grad):
+                raise ValueError(
+                    f"{name}: parameter {i} is the result of an operation. Only leaf tensors can "
+                    f"be optimised."
+                )
+        missing = [
+            key
+            for key, default in self.defaults.items()
+            if default is required and key not in param_group
+        ]
+        if missing:
+            raise ValueError(f"{name}: a parameter group must give {', '.join(missing)}.")
+        known = set(map(id, itertools.chain(*(group["params"] for group in self.param_groups))))
+        if not known.isdisjoint(map(id, tensors)):
+            raise ValueError(f"{name}: a parameter is in more than one group.")
+        has_names = bool(names) or "param_names" in param_group
+        if any(("param_names" in group) != has_names for group in self.param_groups):
+            raise ValueError(f"{name}: either all parameter groups have names or none has.")
+        if len(set(map(id, tensors))) != len(tensors):
+            warnings.warn(
+                f"{name}: a parameter is listed twice in its group, and is stepped twice.",
+                stacklevel=3,
+            )
+
+        param_group["params"] = tensors
+        if names:
+            param_group["param_names"] = names
+        for key, default in self.defaults.items():
+            param_group.setdefault(key, default)
+        self.param_groups.append(param_group)
+
+    # ---- hooks
+
+    @staticmethod
+    def profile_hook_step(func: _Step) -> _Step:
+        """``func``, a method ``step``, with the hooks around it: what every subclass gets."""
+
+        @functools.wraps(func)
+        def step(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+            self._opt_called = True
+            if not (
+                self._optimizer_step_pre_hooks
+                or self._optimizer_step_post_hooks
+                or _global_optimizer_pre_hooks
+                or _global_optimizer_post_hooks
+            ):
+                return func(self, *args, **kwargs)
+            if type(self).step is not step:  # called by the step of a subclass, which has them
+                return func(self, *args, **kwargs)
+            return self._step_with_hooks(func, (self, *args), kwargs)
+
+        return cast(_Step, step)
+
+    def _step_with_hooks(
+        self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        for hook in (
+            *_global_optimizer_pre_hooks.values(),
+            *self._optimizer_step_pre_hooks.values(),
+        ):
+            result = hook(self, args, kwargs)
+            if result is None:
+                continue
+            if not (isinstance(result, tuple) and len(result) == 2):
+                raise RuntimeError(
+                    f"{type(self).__name__}: a hook before step must return None or "
+                    f"(args, kwargs), got {result!r}."
+                )
+            args, kwargs = result
+        result = func(*args, **kwargs)
+        for hook in (
+            *self._optimizer_step_post_hooks.values(),
+            *_global_optimizer_post_hooks.values(),
+        ):
+            hook(self, args, kwargs)
+        return result
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` before each step; it may return new ones."""
+        return RemovableHandle.add(self._optimizer_step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` after each step."""
+        return RemovableHandle.add(self._optimizer_step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(
+        self, hook: Callable[[Optimizer], None], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer)`` before each ``state_dict()``; ``prepend``: before the others."""
+        return _add(self._optimizer_state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(
+        self, hook: Callable[[Optimizer, StateDict], StateDict | None], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` after it was made; it may return another one."""
+        return _add(self._optimizer_state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(
+        self, hook: Callable[[Optimizer, StateDict], StateDict | None], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` before loading; it may return another one."""
+        return _add(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(
+        self, hook: Callable[[Optimizer], None], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(optimizer)`` after a state was loaded."""
+        return _add(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+
+    # ---- the state as a dict
+
+    def state_dict(self) -> StateDict:
+        """The state of the optimiser, with parameters numbered in the order of the groups.
+
+        Returns:
+            ``{"state": {number: state of the parameter}, "param_groups": [options, ...]}``. The
+            tensors are the optimiser's own, not copies.
+        """
+        for pre_hook in self._optimizer_state_dict_pre_hooks.values():
+            pre_hook(self)
+        numbers: dict[int, int] = {}
+        for group in self.param_groups:
+            for p in group["params"]:
+                numbers.setdefault(id(p), len(numbers))
+        state_dict: StateDict = {
+            "state": {
+                numbers[id(key)] if isinstance(key, Tensor) else key: value
+                for key, value in self.state.items()
+            },
+            "param_groups": [
+                {
+                    **{key: value for key, value in group.items() if key != "params"},
+                    "params": [numbers[id(p)] for p in group["params"]],
+                }
+                for group in self.param_groups
+            ],
+        }
+        for post_hook in self._optimizer_state_dict_post_hooks.values():
+            result = post_hook(self, state_dict)
+            state_dict = state_dict if result is None else result
+        return state_dict
+
+    def load_state_dict(self, state_dict: StateDict) -> None:
+        """Take over a state that ``state_dict()`` returned.
+
+        The parameters themselves stay. Where the state does not fit, nothing is changed.
+
+        Args:
+            state_dict: of an optimiser of the same type with groups of the same sizes. Its tensors
+                get the dtype and device of the parameters.
+        """
+        state_dict = state_dict.copy()
+        for pre_hook in self._optimizer_load_state_dict_pre_hooks.values():
+            result = pre_hook(self, state_dict)
+            state_dict = state_dict if result is None else result
+        name = type(self).__name__
+        groups = deepcopy(state_dict["param_groups"])
+        sizes = [len(group["params"]) for group in self.param_groups]
+        loaded_sizes = [len(group["params"]) for group in groups]
+        if len(sizes) != len(loaded_sizes):
+            raise ValueError(
+                f"{name}: the loaded state has {len(loaded_sizes)} parameter groups, the optimiser "
+                f"has {len(sizes)}."
+            )
+        if sizes != loaded_sizes:
+            raise ValueError(
+                f"{name}: the groups of the loaded state have {loaded_sizes} parameters, those of "
+                f"the optimiser {sizes}."
+            )
+        options: dict[Any, tuple[Tensor, dict[str, Any]]] = {
+            number: (p, loaded)
+            for group, loaded in zip(self.param_groups, groups, strict=True)
+            for number, p in zip(loaded["params"], group["params"], strict=True)
+        }
+        state: defaultdict[Any, Any] = defaultdict(dict)
+        for key, value in state_dict["state"].items():
+            if key in options:
+                p, loaded = options[key]
+                state[p] = _fitted(value, p, loaded)
+            else:
+                state[key] = value
+        for group, loaded in zip(self.param_groups, groups, strict=True):
+            loaded["params"] = group["params"]
+            if "param_names" in group:
+                loaded.setdefault("param_names", group["param_names"])
+        self.__setstate__({"state": state, "param_groups": groups})
+        for post_hook in self._optimizer_load_state_dict_post_hooks.values():
+            post_hook(self)
+
+
+def _add(hooks: _Hooks, hook: Callable[..., Any], prepend: bool) -> RemovableHandle:
+    handle = RemovableHandle.add(hooks, hook)
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+def _fitted(value: Any, p: Tensor, group: dict[str, Any], key: str | None = None) -> Any:
+    """A loaded state with its tensors in the dtype and on the device of their parameter."""
+    if isinstance(value, Tensor):
+        if key == "step":  # a count, which a parameter of lower precision could not hold
+            is_on_device = group.get("capturable") or group.get("fused")
+            return value.to(p.device, facula.float32) if is_on_device else value
+        return value.to(p.device, p.dtype) if p.is_floating_point() else value.to(p.device)
+    if isinstance(value, dict):
+        return {name: _fitted(item, p, group, name) for name, item in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return type(value)(_fitted(item, p, group) for item in value)  # type: ignore[call-arg]
+    return value

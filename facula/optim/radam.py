@@ -1,0 +1,75 @@
+"""Rectified Adam."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import facula
+from facula import Tensor, _core
+from facula.optim._rule import RuleOptimizer, check_at_least_zero, check_betas, scalar
+from facula.optim.optimizer import ParamsT
+
+__all__ = ["RAdam"]
+
+
+class RAdam(RuleOptimizer):
+    """Adam whose first steps, while the average of squares is still uncertain, are plain momentum.
+
+    Args:
+        params: tensors, named tensors, or groups of them as dicts.
+        lr: learning rate, a number or a tensor of one element.
+        betas: how much of the averages of gradient and square stays at each step.
+        eps: added to the divisor.
+        weight_decay: L2 penalty.
+        decoupled_weight_decay: shrinks the parameters instead of changing their gradients.
+        maximize: goes uphill instead.
+        foreach, capturable: accepted; there is one implementation.
+        differentiable: the step itself is recorded, for gradients through it.
+
+    Example:
+        >>> from facula import optim
+        >>> x = facula.tensor([1.0, -2.0], requires_grad=True)
+        >>> optimizer = optim.RAdam([x], lr=0.25)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x
+        tensor([ 0.5000, -1.0000], requires_grad=True)
+    """
+
+    _rule = staticmethod(_core._radam_step)
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_at_least_zero(self, lr=lr, eps=eps, weight_decay=weight_decay)
+        check_betas(self, betas)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
+        return {
+            "step": scalar(0.0),
+            "exp_avg": facula.zeros_like(p),
+            "exp_avg_sq": facula.zeros_like(p),
+        }

@@ -1,0 +1,77 @@
+"""RMSprop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import facula
+from facula import Tensor, _core
+from facula.optim._rule import RuleOptimizer, check_at_least_zero, scalar
+from facula.optim.optimizer import ParamsT
+
+__all__ = ["RMSprop"]
+
+
+class RMSprop(RuleOptimizer):
+    """Steps scaled by a running average of squared gradients.
+
+    Args:
+        params: tensors, named tensors, or groups of them as dicts.
+        lr: learning rate, a number or a tensor of one element.
+        alpha: how much of the average stays at each step.
+        eps: added to the divisor.
+        weight_decay: L2 penalty.
+        momentum: how much of the last update goes into the next one.
+        centered: divides by the deviation of the gradient instead.
+        foreach, capturable: accepted; there is one implementation.
+        differentiable: the step itself is recorded, for gradients through it.
+        maximize: goes uphill instead.
+
+    Example:
+        >>> from facula import optim
+        >>> x = facula.tensor([1.0, -2.0], requires_grad=True)
+        >>> optimizer = optim.RMSprop([x], lr=0.05)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x
+        tensor([ 0.5000, -1.5000], requires_grad=True)
+    """
+
+    _rule = staticmethod(_core._rmsprop_step)
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_at_least_zero(
+            self, lr=lr, eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha
+        )
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "alpha": alpha,
+            "eps": eps,
+            "centered": centered,
+            "weight_decay": weight_decay,
+            "capturable": capturable,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
+        names = ["square_avg"]
+        names += ["momentum_buffer"] if group["momentum"] > 0 else []
+        names += ["grad_avg"] if group["centered"] else []
+        return {"step": scalar(0.0), **{name: facula.zeros_like(p) for name in names}}

@@ -1,0 +1,71 @@
+"""Resilient backpropagation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import facula
+from facula import Tensor, _core
+from facula.optim._rule import RuleOptimizer, check_at_least_zero, scalar
+from facula.optim.optimizer import ParamsT
+
+__all__ = ["Rprop"]
+
+
+class Rprop(RuleOptimizer):
+    """Steps by the sign of the gradient, each parameter with a step size of its own.
+
+    Args:
+        params: tensors, named tensors, or groups of them as dicts.
+        lr: the first step size, a number or a tensor of one element.
+        etas: factors of the step size, where the sign of the gradient changed and where it stayed.
+        step_sizes: the smallest and the largest step size.
+        foreach, capturable: accepted; there is one implementation.
+        differentiable: the step itself is recorded, for gradients through it.
+        maximize: goes uphill instead.
+
+    Example:
+        >>> from facula import optim
+        >>> x = facula.tensor([1.0, -2.0], requires_grad=True)
+        >>> optimizer = optim.Rprop([x], lr=0.5)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x
+        tensor([ 0.5000, -1.5000], requires_grad=True)
+    """
+
+    _rule = staticmethod(_core._rprop_step)
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50),
+        *,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_at_least_zero(self, lr=lr)
+        if not 0 < etas[0] < 1 < etas[1]:
+            raise ValueError(
+                f"Rprop: etas must be a factor between 0 and 1 and one above 1, got {etas}."
+            )
+        defaults = {
+            "lr": lr,
+            "etas": etas,
+            "step_sizes": step_sizes,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
+        lr = float(group["lr"])
+        # A complex parameter is a pair of real ones, each with a step size of its own.
+        size = facula.full_like(p, complex(lr, lr) if p.is_complex() else lr)
+        return {"step": scalar(0.0), "prev": facula.zeros_like(p), "step_size": size}
