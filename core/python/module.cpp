@@ -13,6 +13,7 @@ void bind_conv(nb::module_& m);
 void bind_dropout(nb::module_& m);
 void bind_optim(nb::module_& m);
 void bind_pad(nb::module_& m);
+void bind_rnn(nb::module_& m);
 
 namespace {
 
@@ -50,6 +51,7 @@ void bind_all(nb::module_& m) {
   bind_copy(m);
   bind_random(m);
   bind_dropout(m);
+  bind_rnn(m);
   bind_autograd(m);
   bind_interop(m);
   bind_dlpack(m);
