@@ -1,3 +1,5 @@
 """Tools for modules and their parameters."""
 
-__all__: list[str] = []
+from facula.nn.utils import rnn
+
+__all__ = ["rnn"]
