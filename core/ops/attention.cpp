@@ -5,9 +5,9 @@
 
 #include "autograd/node.h"
 #include "base/allocator.h"
-#include "base/generator.h"
 #include "base/parallel.h"
 #include "cpu/attention.h"
+#include "ops/dropout.h"
 #include "ops/ops.h"
 #include "ops/reduction.h"
 
@@ -40,12 +40,6 @@ Tensor weights_of(const Tensor& q, const Tensor& k, const Tensor& mask, bool is_
   return masked_fill(softmax(masked_fill(scores, is_empty, zero), -1), is_empty, zero);
 }
 
-Tensor drop(const Tensor& x, double p) {
-  if (p == 0 || x.numel() == 0) return x;
-  if (p == 1) return x * 0;
-  return x * (bernoulli(x, 1 - p, *default_generator()) / (1 - p));
-}
-
 // Each head of keys or values as often as it is shared.
 Tensor spread_heads(const Tensor& x, int64_t n_heads) {
   if (x.size(-3) == n_heads) return x;
@@ -61,7 +55,8 @@ Tensor composed_attention(const Tensor& query, const Tensor& key, const Tensor& 
                           const Tensor& mask, double dropout_p, bool is_causal, double scale) {
   DType wide = wide_dtype(query.dtype());
   Tensor weights = weights_of(to_dtype(query, wide), to_dtype(key, wide), mask, is_causal, scale);
-  return to_dtype(matmul(drop(weights, dropout_p), to_dtype(value, wide)), query.dtype());
+  return to_dtype(matmul(dropout(weights, dropout_p, /*train=*/true), to_dtype(value, wide)),
+                  query.dtype());
 }
 
 // The gradients of (batch, head, row, column) tensors, once more differentiable.

@@ -1,6 +1,6 @@
 """Building blocks of networks."""
 
-from facula.nn import functional, init, modules, parameter, utils
+from facula.nn import attention, functional, init, modules, parameter, utils
 from facula.nn.modules import *  # noqa: F403
 from facula.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
@@ -10,6 +10,7 @@ __all__ = [
     "Parameter",
     "UninitializedBuffer",
     "UninitializedParameter",
+    "attention",
     "functional",
     "init",
     "modules",

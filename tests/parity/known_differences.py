@@ -73,6 +73,25 @@ KNOWN: list[Known] = [
         "second gradient 0: one of",
         _NO_SECOND,
     ),
+    *_each(
+        "nn.functional.scaled_dot_product_attention",
+        "grad_fn",
+        "expected",
+        "One operation for all inputs; PyTorch composes it of others where it is not fused.",
+    ),
+    *_each(
+        "nn.functional.scaled_dot_product_attention",
+        "refused",
+        "",
+        "Integers and complex numbers are refused with and without elements.",
+    ),
+    Known(
+        "nn.functional.scaled_dot_product_attention",
+        ("float64",),
+        "exception",
+        "second gradient: expected RuntimeError",
+        "Second derivatives exist; PyTorch's fused attention has none.",
+    ),
     *_each("nn.functional.pad.circular", "grad_fn", "expected CopySlices", _COMPOSED),
     *_each(
         _CONVOLUTIONS.replace("nn.functional.conv2d ", ""),  # whose samples PyTorch takes

@@ -159,7 +159,6 @@ _LATER_NN = _names(
     nn.functional.max_unpool2d
     nn.functional.max_unpool3d
     nn.functional.mse_loss
-    nn.functional.multi_head_attention_forward
     nn.functional.multi_margin_loss
     nn.functional.multilabel_margin_loss
     nn.functional.multilabel_soft_margin_loss
@@ -171,7 +170,6 @@ _LATER_NN = _names(
     nn.functional.pixel_unshuffle
     nn.functional.poisson_nll_loss
     nn.functional.rms_norm
-    nn.functional.scaled_dot_product_attention
     nn.functional.smooth_l1_loss
     nn.functional.soft_margin_loss
     nn.functional.triplet_margin_loss
@@ -216,6 +214,7 @@ _ADDS_UP = _names(
     "addcdiv nn.functional.conv1d nn.functional.conv2d nn.functional.conv3d "
     "nn.functional.conv_transpose1d nn.functional.conv_transpose2d "
     "nn.functional.conv_transpose3d nn.functional.linear linalg.vector_norm linalg.cross "
+    "nn.functional.multi_head_attention_forward nn.functional.scaled_dot_product_attention "
     "linalg.vecdot linalg.multi_dot "
     "linalg.matrix_power __rmatmul__ allclose"
 )

@@ -47,6 +47,10 @@ from facula.nn.functional._activation import (
     tanhshrink,
     threshold,
 )
+from facula.nn.functional._attention import (
+    multi_head_attention_forward,
+    scaled_dot_product_attention,
+)
 from facula.nn.functional._conv import fold, unfold
 from facula.nn.functional._dropout import (
     alpha_dropout,
@@ -94,6 +98,7 @@ __all__ = [
     "log_softmax",
     "logsigmoid",
     "mish",
+    "multi_head_attention_forward",
     "one_hot",
     "pad",
     "prelu",
@@ -102,6 +107,7 @@ __all__ = [
     "relu_",
     "rrelu",
     "rrelu_",
+    "scaled_dot_product_attention",
     "selu",
     "selu_",
     "sigmoid",

@@ -10,6 +10,7 @@ from facula import _core
 from facula._core import Tensor
 from facula._core import dtype as _DType
 from facula.nn import functional as F
+from facula.nn.modules.attention import MultiheadAttention
 from facula.nn.modules.module import Module
 from facula.nn.parameter import Parameter
 
@@ -27,6 +28,7 @@ __all__ = [
     "LogSigmoid",
     "LogSoftmax",
     "Mish",
+    "MultiheadAttention",
     "PReLU",
     "RReLU",
     "ReLU",

@@ -91,6 +91,10 @@ class Linear(Module):
         )
 
 
+class NonDynamicallyQuantizableLinear(Linear):
+    """Linear under the name that attention's projection has in PyTorch, as its repr shows."""
+
+
 class Bilinear(Module):
     """``input1 @ weight[k] @ input2 + bias[k]`` for every feature ``k`` of the result.
 

@@ -1,0 +1,342 @@
+"""Attention with several heads, from the projections of its inputs to that of its result."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import facula
+from facula._core import Tensor, _scaled_dot_product_attention
+from facula.nn.functional._dropout import dropout
+from facula.nn.functional._linear import linear
+from facula.nn.functional._padding import pad
+
+scaled_dot_product_attention = _scaled_dot_product_attention
+
+
+def multi_head_attention_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """Attention in several heads, each over its share of the features.
+
+    What :class:`facula.nn.MultiheadAttention` computes with its parameters.
+
+    Args:
+        query: what is asked for.
+        key: what it is compared with.
+        value: what is averaged.
+        embed_dim_to_check: the number of features ``E`` that query must have.
+        num_heads: the number of heads, a divisor of ``E``.
+        in_proj_weight: the projections of query, key and value, one below the other.
+        in_proj_bias: their biases, or None.
+        bias_k: a key that is added to all sequences; together with ``bias_v``.
+        bias_v: the value of that key.
+        add_zero_attn: whether a key and value of zeros are added.
+        dropout_p: the probability with which a weight becomes 0 in training.
+        out_proj_weight: the projection of the result.
+        out_proj_bias: its bias, or None.
+        training: whether there is dropout.
+        key_padding_mask: keys to leave out (True), or numbers added to their scores.
+        need_weights: whether the weights are returned; attention is faster without.
+        attn_mask: pairs of query and key to leave out (True), or numbers added to their scores.
+        use_separate_proj_weight: whether the three weights that follow replace
+            ``in_proj_weight``.
+        q_proj_weight: the projection of query.
+        k_proj_weight: that of key.
+        v_proj_weight: that of value.
+        static_k: keys to use as they are instead of a projection.
+        static_v: the same for values.
+        average_attn_weights: whether the weights are the mean over the heads.
+        is_causal: a hint that ``attn_mask`` is causal; it must be given nevertheless.
+
+    Shape:
+        query ``(L, N, E)`` or ``(L, E)``, key and value ``(S, N, E)`` or ``(S, E)``;
+        in_proj_weight ``(3 E, E)``, out_proj_weight ``(E, E)``; bias_k and bias_v ``(1, 1, E)``;
+        key_padding_mask ``(N, S)`` or ``(S,)``; attn_mask ``(L, S)`` or ``(N * num_heads, L, S)``;
+        static_k and static_v ``(N * num_heads, S, E / num_heads)``. The result is as query; the
+        weights are ``(N, L, S)``, ``(N, num_heads, L, S)`` where not averaged, without ``N`` for
+        inputs without.
+
+    Example:
+        >>> from facula.nn import functional as F
+        >>> x, eye = facula.eye(2), facula.eye(2)
+        >>> y, weights = F.multi_head_attention_forward(
+        ...     x, x, x, 2, 1, eye.repeat(3, 1), None, None, None, False, 0.0, eye, None
+        ... )
+        >>> weights
+        tensor([[0.6698, 0.3302],
+                [0.3302, 0.6698]])
+    """
+    is_batched = _check_dims(query, key, value, key_padding_mask, attn_mask, num_heads)
+    _check_features(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
+    if is_causal and attn_mask is None:
+        raise RuntimeError(
+            "multi_head_attention_forward: Need attn_mask if specifying the is_causal hint. Make "
+            "one with nn.Transformer.generate_square_subsequent_mask."
+        )
+    other = None if attn_mask is None else attn_mask.dtype
+    padding = _additive_mask(key_padding_mask, "key_padding_mask", query.dtype, other)
+    # Attention knows causal masks itself, but not together with others.
+    is_causal = is_causal and padding is None and not need_weights
+    mask = None if is_causal else _additive_mask(attn_mask, "attn_mask", query.dtype)
+    if mask is not None:
+        mask = _pairs_mask(mask, query, key, num_heads)
+
+    if use_separate_proj_weight:
+        weights = (q_proj_weight, k_proj_weight, v_proj_weight)
+        q, k, v = _project_separately(query, key, value, weights, in_proj_bias)
+    else:
+        q, k, v = _project_together(query, key, value, in_proj_weight, in_proj_bias)
+    q, k, v = (_split_heads(x, num_heads) for x in (q, k, v))
+    if static_k is not None:
+        k = _checked_static("static_k", static_k, q)
+    if static_v is not None:
+        v = _checked_static("static_v", static_v, q)
+    if bias_k is not None or bias_v is not None:
+        if static_k is not None or static_v is not None:
+            raise AssertionError(
+                "multi_head_attention_forward: bias cannot be added to static key or value."
+            )
+        k, v = _append(k, bias_k, "bias_k"), _append(v, bias_v, "bias_v")
+    if add_zero_attn:
+        k, v = pad(k, (0, 0, 0, 1)), pad(v, (0, 0, 0, 1))
+    if padding is not None:
+        padding = _padding_mask(padding, key.size(0))
+    if mask is not None:
+        mask = _see_added_keys(mask, k.size(2))
+    if padding is not None:
+        padding = _see_added_keys(padding, k.size(2))
+        mask = padding if mask is None else mask + padding
+
+    dropout_p = dropout_p if training else 0.0
+    attn_weights = None
+    if need_weights:
+        attn_weights = facula.softmax(_scores(q * math.sqrt(1.0 / q.size(-1)), k, mask), -1)
+        if dropout_p > 0.0:
+            attn_weights = dropout(attn_weights, dropout_p)
+        y = facula.matmul(attn_weights, v)
+    else:
+        y = scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)
+    n_batch, _, length, _ = y.shape
+    y = y.permute(2, 0, 1, 3).reshape(length * n_batch, embed_dim_to_check)
+    y = linear(y, out_proj_weight, out_proj_bias).view(length, n_batch, -1)
+    if attn_weights is not None and average_attn_weights:
+        attn_weights = attn_weights.mean(dim=1)
+    if not is_batched:
+        y = y.squeeze(1)
+        attn_weights = None if attn_weights is None else attn_weights.squeeze(0)
+    return y, attn_weights
+
+
+def _check_dims(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    key_padding_mask: Tensor | None,
+    attn_mask: Tensor | None,
+    num_heads: int,
+) -> bool:
+    """Whether the inputs have a batch dimension."""
+    n = query.dim()
+    if n not in (2, 3):
+        raise AssertionError(
+            "multi_head_attention_forward: query should be unbatched 2D or batched 3D tensor but "
+            f"received {n}-D query tensor"
+        )
+    kind = f"{'batched' if n == 3 else 'unbatched'} ({n}-D) query"
+    if key.dim() != n or value.dim() != n:
+        raise AssertionError(
+            f"multi_head_attention_forward: for {kind}, expected key and value to be {n}-D, got "
+            f"{key.dim()}-D and {value.dim()}-D"
+        )
+    if key_padding_mask is not None and key_padding_mask.dim() != n - 1:
+        raise AssertionError(
+            f"multi_head_attention_forward: for {kind}, expected key_padding_mask to be None or "
+            f"{n - 1}-D, got {key_padding_mask.dim()}-D"
+        )
+    if attn_mask is not None and attn_mask.dim() not in (2, 3):
+        raise AssertionError(
+            f"multi_head_attention_forward: for {kind}, expected attn_mask to be None, 2-D or 3-D, "
+            f"got {attn_mask.dim()}-D"
+        )
+    if n == 2 and attn_mask is not None and attn_mask.dim() == 3:
+        expected = (num_heads, query.size(0), key.size(0))
+        if tuple(attn_mask.shape) != expected:
+            raise AssertionError(
+                f"multi_head_attention_forward: expected attn_mask to be {expected}, got "
+                f"{tuple(attn_mask.shape)}"
+            )
+    return n == 3
+
+
+def _check_features(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim: int,
+    num_heads: int,
+    has_separate_weights: bool,
+) -> None:
+    name = "multi_head_attention_forward"
+    if query.size(-1) != embed_dim:
+        raise AssertionError(
+            f"{name}: was expecting embedding dimension of {embed_dim}, but got {query.size(-1)}: "
+            f"query is {tuple(query.shape)}"
+        )
+    if num_heads <= 0 or embed_dim % num_heads != 0:
+        raise AssertionError(
+            f"{name}: embed_dim {embed_dim} not divisible by num_heads {num_heads}"
+        )
+    n = query.dim() - 1 if has_separate_weights else query.dim()
+    if key.shape[:n] != value.shape[:n]:
+        raise AssertionError(
+            f"{name}: key shape {tuple(key.shape)} does not match value shape {tuple(value.shape)}"
+        )
+    if query.dim() == 3 and key.size(1) != query.size(1):
+        raise RuntimeError(
+            f"{name}: expected query and key to have the same batch size (dimension 1), got "
+            f"{tuple(query.shape)} and {tuple(key.shape)}"
+        )
+
+
+def _additive_mask(
+    mask: Tensor | None, name: str, dtype: facula.dtype, other: facula.dtype | None = None
+) -> Tensor | None:
+    """The numbers to add for a mask; ``other`` is the dtype of the mask that it comes with."""
+    if mask is None:
+        return None
+    if mask.dtype != facula.bool and not mask.is_floating_point():
+        raise AssertionError(
+            f"only bool and floating types of {name} are supported, got {mask.dtype}"
+        )
+    if other is not None and mask.dtype != other:
+        warnings.warn(
+            f"mismatched dtypes of {name} and attn_mask are deprecated: {mask.dtype} and {other}. "
+            "Use the same for both.",
+            stacklevel=3,
+        )
+    if mask.dtype == facula.bool:
+        zeros = facula.zeros(mask.shape, dtype=dtype, device=mask.device)
+        return zeros.masked_fill(mask, -math.inf)
+    return mask
+
+
+def _pairs_mask(mask: Tensor, query: Tensor, key: Tensor, num_heads: int) -> Tensor:
+    """The mask of pairs of query and key as it broadcasts to ``(N, heads, L, S)``."""
+    n_batch = query.size(1) if query.dim() == 3 else 1
+    expected: tuple[int, ...] = (query.size(0), key.size(0))
+    if mask.dim() == 3:
+        expected = (n_batch * num_heads, *expected)
+    if tuple(mask.shape) != expected:
+        raise RuntimeError(
+            f"multi_head_attention_forward: the shape of the {mask.dim()}D attn_mask is "
+            f"{tuple(mask.shape)}, but should be {expected}."
+        )
+    return mask if mask.dim() == 2 else mask.reshape(n_batch, num_heads, *expected[1:])
+
+
+def _padding_mask(mask: Tensor, n_keys: int) -> Tensor:
+    if mask.size(-1) != n_keys:
+        raise AssertionError(
+            "multi_head_attention_forward: expected key_padding_mask to have a number for each of "
+            f"the {n_keys} keys, got {tuple(mask.shape)}"
+        )
+    return mask.reshape(-1, 1, 1, n_keys)
+
+
+def _see_added_keys(mask: Tensor, n_keys: int) -> Tensor:
+    n_added = n_keys - mask.size(-1)
+    return pad(mask, (0, n_added)) if n_added > 0 else mask
+
+
+def _project_together(
+    query: Tensor, key: Tensor, value: Tensor, weight: Tensor | None, bias: Tensor | None
+) -> tuple[Tensor, ...]:
+    """Query, key and value by the parts of one weight; what is one object is projected at once."""
+    if weight is None:
+        raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
+    if query is key and key is value:
+        return tuple(linear(query, weight, bias).chunk(3, -1))
+    n = query.size(-1)
+    sizes = (n, 2 * n) if key is value else (n, n, n)
+    weights = weight.split(sizes)
+    biases = (None,) * len(sizes) if bias is None else bias.split(sizes)
+    inputs = (query, key, value)[: len(sizes)]
+    parts = [linear(x, w, b) for x, w, b in zip(inputs, weights, biases, strict=True)]
+    return (parts[0], *parts[1].chunk(2, -1)) if key is value else tuple(parts)
+
+
+def _project_separately(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    weights: tuple[Tensor | None, Tensor | None, Tensor | None],
+    bias: Tensor | None,
+) -> tuple[Tensor, ...]:
+    for letter, weight in zip("qkv", weights, strict=True):
+        if weight is None:
+            raise AssertionError(
+                f"use_separate_proj_weight is True but {letter}_proj_weight is None"
+            )
+    biases = (None, None, None) if bias is None else bias.chunk(3)
+    inputs = zip((query, key, value), weights, biases, strict=True)
+    return tuple(linear(x, w, b) for x, w, b in inputs if w is not None)
+
+
+def _split_heads(x: Tensor, num_heads: int) -> Tensor:
+    """``(L, N, E)`` or ``(L, E)`` as ``(N, heads, L, E / heads)``."""
+    heads = x.unflatten(-1, (num_heads, -1))
+    return heads.permute(1, 2, 0, 3) if x.dim() == 3 else heads.transpose(0, 1).unsqueeze(0)
+
+
+def _scores(q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
+    """The products of queries and keys, rounded once with the mask."""
+    shape = (*q.shape[:-1], k.size(-2))
+    if mask is None:
+        return facula.matmul(q, k.transpose(-2, -1))
+    added = mask.expand(shape).flatten(0, 1)
+    return facula.baddbmm(added, q.flatten(0, 1), k.flatten(0, 1).transpose(-2, -1)).view(shape)
+
+
+def _checked_static(name: str, x: Tensor, q: Tensor) -> Tensor:
+    n_batch, num_heads, _, width = q.shape
+    for dim, expected in ((0, n_batch * num_heads), (2, width)):
+        if x.size(dim) != expected:
+            raise AssertionError(
+                f"multi_head_attention_forward: expecting {name}.size({dim}) of {expected}, but "
+                f"got {x.size(dim)}"
+            )
+    return x.reshape(n_batch, num_heads, x.size(1), width)
+
+
+def _append(x: Tensor, bias: Tensor | None, name: str) -> Tensor:
+    """One more key or value for all sequences."""
+    if bias is None:
+        raise AssertionError(f"bias_k and bias_v belong together, but {name} is None")
+    n_batch, num_heads, _, width = x.shape
+    row = bias.reshape(1, num_heads, 1, width).expand(n_batch, -1, -1, -1)
+    return facula.cat([x, row], dim=2)
