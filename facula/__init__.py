@@ -62,6 +62,7 @@ _INTERNAL = {
     "is_backward_to_leaves",
     "lgamma_",
     "linalg_vector_norm",
+    "linear",
     "logsigmoid",
     "pop_inference_mode_",
     "pop_saved_tensors_hooks_",

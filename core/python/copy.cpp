@@ -30,6 +30,16 @@ PyObject* to_list(const Tensor& x, int64_t dim, char* data) {
 
 }  // namespace
 
+namespace {
+
+// A dimension that x has: a 0-d tensor, where most operations take dim 0 or -1, has none.
+int64_t own_dim(const char* op, const Tensor& x, int64_t dim) {
+  check_index(x.dim() > 0, op, ": dim ", dim, " was given, but the tensor has no dimensions.");
+  return wrap_dim(op, dim, x.dim());
+}
+
+}  // namespace
+
 void bind_copy(nb::module_& m) {
   m.def("clone", &clone, "input"_a, nb::kw_only(), "memory_format"_a = MemoryFormat::Preserve,
         "A copy, recorded.");
@@ -75,14 +85,14 @@ Example:
   def_method(
       "size",
       [](const Tensor& x, std::optional<int64_t> dim) -> nb::object {
-        if (dim) return nb::int_(x.size(wrap_dim("size", *dim, x.dim())));
+        if (dim) return nb::int_(x.size(own_dim("size", x, *dim)));
         return nb::steal(size_object(x.sizes()));
       },
       "dim"_a.none() = nb::none());
   def_method(
       "stride",
       [](const Tensor& x, std::optional<int64_t> dim) -> nb::object {
-        if (dim) return nb::int_(x.stride(wrap_dim("stride", *dim, x.dim())));
+        if (dim) return nb::int_(x.stride(own_dim("stride", x, *dim)));
         nb::object size = nb::steal(size_object(x.strides()));
         return nb::tuple(nb::list(size));
       },

@@ -1,6 +1,7 @@
 #include "ops/matmul.h"
 
 #include "ops/inplace.h"
+#include "ops/linear.h"
 #include "ops/ops.h"
 #include "python/bind.h"
 
@@ -105,6 +106,32 @@ Example:
     >>> facula.addbmm(facula.zeros(2, 2), facula.ones(3, 2, 4), facula.ones(3, 4, 2))
     tensor([[12., 12.],
             [12., 12.]]))");
+  m.def(
+      "linear",
+      [](const Tensor& x, const Tensor& weight, const Out& bias, const Out& out) {
+        return told_as("linear", [&] {
+          return into_out("linear", linear(x, weight, bias.value_or(Tensor())),
+                          out.value_or(Tensor()));
+        });
+      },
+      "input"_a, "weight"_a, "bias"_a.none() = nb::none(), nb::kw_only(),
+      "out"_a.none() = nb::none(),
+      R"(``input @ weight.T + bias``.
+
+Args:
+    input: vectors of ``in_features`` numbers, along the last dimension.
+    weight: one row for each feature of the result.
+    bias: one number for each feature of the result, or none.
+    out: where to put the result.
+
+Shape:
+    input ``(*, in_features)``, weight ``(out_features, in_features)``, bias ``(out_features,)``;
+    result ``(*, out_features)``. A weight ``(in_features,)`` gives a result ``(*)``.
+
+Example:
+    >>> weight = facula.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    >>> facula.nn.functional.linear(facula.tensor([1.0, 10.0]), weight)
+    tensor([21., 43., 65.]))");
 }
 
 }  // namespace facula

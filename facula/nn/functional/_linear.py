@@ -3,26 +3,9 @@
 from __future__ import annotations
 
 import facula
-from facula._core import Tensor
+from facula._core import Tensor, linear
 
-
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``input @ weight.T + bias``.
-
-    Shape:
-        input ``(*, in_features)``, weight ``(out_features, in_features)`` or ``(in_features,)``,
-        bias ``(out_features,)`` or ``()``; result ``(*, out_features)`` or ``(*)``.
-
-    Example:
-        >>> from facula.nn import functional as F
-        >>> F.linear(facula.ones(2, 3), facula.ones(1, 3), facula.ones(1))
-        tensor([[4.],
-                [4.]])
-    """
-    if input.dim() == 2 and weight.dim() == 2 and bias is not None and bias.dim() == 1:
-        return facula.addmm(bias, input, weight.t())
-    product = facula.matmul(input, weight.t())
-    return product if bias is None else product + bias
+__all__ = ["bilinear", "linear"]
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
