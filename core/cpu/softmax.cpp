@@ -160,6 +160,65 @@ struct Softmax {
       store(load(g + r * step, n) - math::exp(load(y + r * step, n)) * sum, gx + r * step, n);
   }
 
+  // The row to which the element at `offset`, the first of a row or of a vector of columns,
+  // belongs.
+  static FACULA_FN int64_t row_of(SoftmaxShape shape, int64_t offset) {
+    int64_t slice = shape.size * shape.inner;
+    return offset / slice * shape.inner + offset % slice;
+  }
+
+  static void log_sum_exp(char* to, const char* from, const char*, SoftmaxShape shape,
+                          int64_t begin, int64_t end) {
+    T *highs = reinterpret_cast<T*>(to), *logs = highs + shape.n_rows;
+    const S* x = reinterpret_cast<const S*>(from);
+    for_each(
+        shape, begin, end,
+        [&](int64_t at) {
+          T top = row_max(x + at, shape.size);
+          V high = V(top), total = V(T(0));
+          walk(shape.size, [&](int64_t i, int64_t n) FACULA_INLINE {
+            total += keep(exp_below(load(x + at + i, n), high), n, T(0));
+          });
+          highs[row_of(shape, at)] = top;
+          logs[row_of(shape, at)] = math::log(sum_of(total));
+        },
+        [&](int64_t at, int64_t n) {
+          V high = V(-math::infinity<T>()), total = V(T(0));
+          for (int64_t r = 0; r < shape.size; ++r)
+            high = max(high, load(x + at + r * shape.inner, n));
+          for (int64_t r = 0; r < shape.size; ++r)
+            total += exp_below(load(x + at + r * shape.inner, n), high);
+          high.store(highs + row_of(shape, at), n);
+          math::log(total).store(logs + row_of(shape, at), n);
+        });
+  }
+
+  static void scaled_softmax(char* to, const char* from, const char* stats, SoftmaxShape shape,
+                             int64_t begin, int64_t end) {
+    S* y = reinterpret_cast<S*>(to);
+    const S* x = reinterpret_cast<const S*>(from);
+    const T *highs = reinterpret_cast<const T*>(stats), *logs = highs + shape.n_rows,
+            *scales = logs + shape.n_rows;
+    for_each(
+        shape, begin, end,
+        [&](int64_t at) {
+          int64_t row = row_of(shape, at);
+          V high = V(highs[row]), log = V(logs[row]), scale = V(scales[row]);
+          walk(shape.size, [&](int64_t i, int64_t n) FACULA_INLINE {
+            store(math::exp(load(x + at + i, n) - high - log) * scale, y + at + i, n);
+          });
+        },
+        [&](int64_t at, int64_t n) {
+          int64_t row = row_of(shape, at);
+          V high = V::load(highs + row, n), log = V::load(logs + row, n),
+            scale = V::load(scales + row, n);
+          for (int64_t r = 0; r < shape.size; ++r) {
+            int64_t i = at + r * shape.inner;
+            store(math::exp(load(x + i, n) - high - log) * scale, y + i, n);
+          }
+        });
+  }
+
   // rows(offset) for each row, or columns(offset, n) for each vector of columns.
   template <class Rows, class Columns>
   static FACULA_FN void for_each(SoftmaxShape shape, int64_t begin, int64_t end, Rows rows,
@@ -215,8 +274,9 @@ extern const SoftmaxTable softmax_table;
 #define FACULA_ROW(name)                                                           \
   floating_row(Softmax<Half>::name, Softmax<BFloat16>::name, Softmax<float>::name, \
                Softmax<double>::name)
-const SoftmaxTable softmax_table = {FACULA_ROW(softmax), FACULA_ROW(log_softmax),
-                                    FACULA_ROW(softmax_backward), FACULA_ROW(log_softmax_backward)};
+const SoftmaxTable softmax_table = {FACULA_ROW(softmax),          FACULA_ROW(log_softmax),
+                                    FACULA_ROW(softmax_backward), FACULA_ROW(log_softmax_backward),
+                                    FACULA_ROW(log_sum_exp),      FACULA_ROW(scaled_softmax)};
 #undef FACULA_ROW
 
 }  // namespace FACULA_ISA

@@ -2,10 +2,10 @@
 
 #include "autograd/node.h"
 #include "base/parallel.h"
-#include "cpu/softmax.h"
 #include "ops/destination.h"
 #include "ops/ops.h"
 #include "ops/reduction.h"
+#include "ops/softmax_rows.h"
 
 namespace facula {
 
@@ -37,20 +37,24 @@ Tensor run_softmax(const cpu::SoftmaxTable::Row& row, const Tensor& first, const
   NoGradGuard guard;
   Tensor a = contiguous(first), b = second.defined() ? contiguous(second) : second;
   Tensor y = empty(a.sizes(), a.dtype(), a.device());
-  if (y.numel() == 0) return y;
-  cpu::SoftmaxShape shape = {a.dim() ? a.size(dim) : 1, 1};
-  for (int64_t d = dim + 1; d < a.dim(); ++d) shape.inner *= a.size(d);
-  int64_t columns = std::min(shape.inner, cpu::kSoftmaxColumns);
-  int64_t n_tasks = a.numel() / shape.size / shape.inner * ((shape.inner + columns - 1) / columns);
-  char* to = y.data();
-  const char *from = a.data(), *result = b.defined() ? b.data() : nullptr;
-  cpu::SoftmaxKernel kernel = row[static_cast<int>(a.dtype())];
-  parallel_for(n_tasks, std::max<int64_t>(1, kSoftmaxGrain / (shape.size * columns)),
-               [&](int64_t begin, int64_t end) { kernel(to, from, result, shape, begin, end); });
+  if (y.numel() > 0) run_softmax_rows(row, a, dim, y.data(), b.defined() ? b.data() : nullptr);
   return y;
 }
 
 }  // namespace
+
+void run_softmax_rows(const cpu::SoftmaxTable::Row& row, const Tensor& x, int64_t dim, char* y,
+                      const char* b) {
+  cpu::SoftmaxShape shape = {x.dim() ? x.size(dim) : 1, 1, 0};
+  for (int64_t d = dim + 1; d < x.dim(); ++d) shape.inner *= x.size(d);
+  shape.n_rows = x.numel() / shape.size;
+  int64_t columns = std::min(shape.inner, cpu::kSoftmaxColumns);
+  int64_t n_tasks = shape.n_rows / shape.inner * ((shape.inner + columns - 1) / columns);
+  const char* from = x.data();
+  cpu::SoftmaxKernel kernel = row[static_cast<int>(x.dtype())];
+  parallel_for(n_tasks, std::max<int64_t>(1, kSoftmaxGrain / (shape.size * columns)),
+               [&](int64_t begin, int64_t end) { kernel(y, from, b, shape, begin, end); });
+}
 
 Tensor softmax(const Tensor& input, int64_t dim, std::optional<DType> dtype) {
   dim = wrap_dim("softmax", dim, input.dim());

@@ -12,6 +12,7 @@ void bind_attention(nb::module_& m);
 void bind_conv(nb::module_& m);
 void bind_dropout(nb::module_& m);
 void bind_optim(nb::module_& m);
+void bind_loss(nb::module_& m);
 void bind_pad(nb::module_& m);
 void bind_rnn(nb::module_& m);
 
@@ -43,6 +44,7 @@ void bind_all(nb::module_& m) {
   bind_indexing(m);
   bind_scan(m);
   bind_softmax(m);
+  bind_loss(m);
   bind_attention(m);
   bind_order_stats(m);
   bind_pad(m);

@@ -23,6 +23,7 @@ from facula._ops.comparing import (
     searchsorted,
 )
 from facula._ops.creation import empty_permuted, range
+from facula._ops.distances import cosine_similarity, pairwise_distance, pdist
 from facula._ops.einsum import einsum
 from facula._ops.grids import (
     block_diag,
@@ -34,6 +35,16 @@ from facula._ops.grids import (
     tril_indices,
     triu_indices,
     vander,
+)
+from facula._ops.losses import (
+    binary_cross_entropy_with_logits,
+    cosine_embedding_loss,
+    ctc_loss,
+    hinge_embedding_loss,
+    kl_div,
+    margin_ranking_loss,
+    poisson_nll_loss,
+    triplet_margin_loss,
 )
 from facula._ops.noise import (
     alpha_dropout,
@@ -92,6 +103,7 @@ __all__ = [
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
+    "binary_cross_entropy_with_logits",
     "bincount",
     "block_diag",
     "broadcast_shapes",
@@ -103,9 +115,12 @@ __all__ = [
     "column_stack",
     "combinations",
     "corrcoef",
+    "cosine_embedding_loss",
+    "cosine_similarity",
     "count_nonzero",
     "cov",
     "cross",
+    "ctc_loss",
     "cumulative_trapezoid",
     "diag_embed",
     "diagflat",
@@ -124,6 +139,7 @@ __all__ = [
     "float_power",
     "frexp",
     "gradient",
+    "hinge_embedding_loss",
     "histc",
     "histogram",
     "hsplit",
@@ -131,10 +147,15 @@ __all__ = [
     "inner",
     "isclose",
     "isin",
+    "kl_div",
     "kron",
+    "margin_ranking_loss",
     "matrix_power",
     "meshgrid",
     "nanmean",
+    "pairwise_distance",
+    "pdist",
+    "poisson_nll_loss",
     "range",
     "ravel",
     "renorm",
@@ -152,6 +173,7 @@ __all__ = [
     "trapezoid",
     "trapz",
     "tril_indices",
+    "triplet_margin_loss",
     "triu_indices",
     "unflatten",
     "unravel_index",

@@ -65,7 +65,67 @@ _CONVOLUTIONS = (
 _POLYGAMMAS = " ".join(f"polygamma.polygamma_n_{n}" for n in range(5))
 _NO_SECOND = "A linear operation has no second derivative; PyTorch makes zeros for it."
 
+_IN_FLOAT = "The 16-bit floats are computed in float32 and rounded once; PyTorch rounds on the way."
+_NO_ROWS = (
+    "Of no rows PyTorch looks at neither dtype nor derivative, and gives memory that it did not "
+    "write; here the dtype is refused as always, and the result is the mean of nothing."
+)
+_MARGINS = "nn.functional.multi_margin_loss nn.functional.multilabel_margin_loss"
+
 KNOWN: list[Known] = [
+    *_each(
+        "nn.functional.linear",
+        "grad_fn",
+        "got LinearBackward0",
+        "One operation, whose node is the one that PyTorch has where it calls its own library.",
+    ),
+    *_each("nn.functional.linear", "exception", "not defined for bool.)", _BOOL_PRODUCT),
+    *_each(
+        "nn.functional.linear",
+        "exception",
+        "got no exception | out transposed",
+        "PyTorch cannot store a product of several rows in a transposed out=.",
+    ),
+    *_each(
+        "nn.functional.linear_cross_entropy nn.functional.binary_cross_entropy "
+        "nn.functional.binary_cross_entropy_with_logits nn.functional.ctc_loss "
+        f"nn.functional.pairwise_distance {_MARGINS}",
+        "grad_fn",
+        "",
+        _COMPOSED,
+    ),
+    *_each("nn.functional.nll_loss", "grad", "second gradient 0: one of", _NO_SECOND),
+    *_each(
+        "nn.functional.nll_loss nn.functional.binary_cross_entropy_with_logits "
+        "nn.functional.soft_margin_loss",
+        "value",
+        "float16 ",
+        _IN_FLOAT,
+    ),
+    Known("nn.functional.soft_margin_loss", ("float16",), "grad", "expected nan", _IN_FLOAT),
+    Known(
+        "nn.functional.binary_cross_entropy",
+        ("float64",),
+        "gradgrad",
+        "second gradient",
+        "PyTorch adds 1e-12 to a divisor in the second derivative, which shows in its digits.",
+    ),
+    Known(
+        "nn.functional.hinge_embedding_loss",
+        ("uint8",),
+        "exception",
+        "value cannot be converted to type uint8_t without overflow",
+        "A negative margin wraps around in uint8, as all integer arithmetic.",
+    ),
+    *_each(
+        _MARGINS,
+        "exception",
+        "got no exception",
+        "Has the half dtypes too, and derivatives of any order.",
+    ),
+    *_each(_MARGINS, "refused", "expected a floating-point input", _NO_ROWS),
+    *_each(_MARGINS, "value", "empty first dim", _NO_ROWS),
+    *_each(_MARGINS, "exception", "expected a floating-point input", _NO_ROWS),
     *_each(
         "nn.functional.pad.reflect nn.functional.pad.replicate "
         "nn.functional.pad.replicate_negative",

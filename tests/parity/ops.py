@@ -74,10 +74,25 @@ def _as_is(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def _with_own_distance(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The database's distance is a module of PyTorch's; its twin is the module of that name."""
+
+    def call(*args: Any, distance_function: Any = None, **kwargs: Any) -> Any:
+        is_facula = not isinstance(args[0], torch.Tensor)
+        if is_facula and isinstance(distance_function, torch.nn.Module):
+            from facula.nn import modules
+
+            distance_function = getattr(modules, type(distance_function).__name__)()
+        return function(*args, distance_function=distance_function, **kwargs)
+
+    return call
+
+
 # The database passes the tensor first even where the function does not.
 _ARGUMENT_ORDER: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     "einsum": lambda f: lambda tensors, equation, **kw: f(equation, *tensors, **kw),
     "where": lambda f: lambda x, mask, other, **kw: f(mask, x, other, **kw),
+    "nn.functional.triplet_margin_with_distance_loss": _with_own_distance,
     "polygamma": lambda f: lambda x, n, **kw: f(n, x, **kw),
 }
 
@@ -113,6 +128,8 @@ _LATER = _names(
     "hash_tensor nonzero_static norm.nuc histogramdd addmm.decomposed slice "
     "bmm.triton_optimized"
 )
+# PyTorch's gradient of pdist reads freed memory for an input without elements.
+_CRASHES_PYTORCH = _names("nn.functional.pdist")
 # Functions of networks that are not there yet, one a line.
 _LATER_NN = _names(
     """
@@ -127,53 +144,27 @@ _LATER_NN = _names(
     nn.functional.avg_pool3d
     nn.functional.batch_norm
     nn.functional.bilinear
-    nn.functional.binary_cross_entropy
-    nn.functional.binary_cross_entropy_with_logits
     nn.functional.channel_shuffle
-    nn.functional.cosine_embedding_loss
-    nn.functional.cosine_similarity
-    nn.functional.cross_entropy
-    nn.functional.ctc_loss
     nn.functional.embedding
     nn.functional.embedding_bag
     nn.functional.fractional_max_pool2d
     nn.functional.fractional_max_pool3d
-    nn.functional.gaussian_nll_loss
     nn.functional.grid_sample
     nn.functional.group_norm
-    nn.functional.hinge_embedding_loss
-    nn.functional.huber_loss
     nn.functional.instance_norm
     nn.functional.interpolate
-    nn.functional.kl_div
-    nn.functional.l1_loss
     nn.functional.layer_norm
-    nn.functional.linear
-    nn.functional.linear_cross_entropy
     nn.functional.local_response_norm
-    nn.functional.margin_ranking_loss
     nn.functional.max_pool1d
     nn.functional.max_pool2d
     nn.functional.max_pool3d
     nn.functional.max_unpool1d
     nn.functional.max_unpool2d
     nn.functional.max_unpool3d
-    nn.functional.mse_loss
-    nn.functional.multi_margin_loss
-    nn.functional.multilabel_margin_loss
-    nn.functional.multilabel_soft_margin_loss
-    nn.functional.nll_loss
     nn.functional.normalize
-    nn.functional.pairwise_distance
-    nn.functional.pdist
     nn.functional.pixel_shuffle
     nn.functional.pixel_unshuffle
-    nn.functional.poisson_nll_loss
     nn.functional.rms_norm
-    nn.functional.smooth_l1_loss
-    nn.functional.soft_margin_loss
-    nn.functional.triplet_margin_loss
-    nn.functional.triplet_margin_with_distance_loss
     nn.functional.upsample_bilinear
     nn.functional.upsample_nearest
     """
@@ -213,7 +204,7 @@ _ADDS_UP = _names(
     "tensordot logcumsumexp softmax log_softmax norm mean nanmean std var prod sum nansum addcmul "
     "addcdiv nn.functional.conv1d nn.functional.conv2d nn.functional.conv3d "
     "nn.functional.conv_transpose1d nn.functional.conv_transpose2d "
-    "nn.functional.conv_transpose3d nn.functional.linear linalg.vector_norm linalg.cross "
+    "nn.functional.conv_transpose3d nn.functional.linear nn.functional.ctc_loss linalg.vector_norm linalg.cross "
     "nn.functional.multi_head_attention_forward nn.functional.scaled_dot_product_attention "
     "linalg.vecdot linalg.multi_dot "
     "linalg.matrix_power __rmatmul__ allclose"
@@ -267,7 +258,9 @@ def _is_core(name: str, info: Any) -> bool:
     if info.name.endswith("_copy") and info.name != "index_copy":
         return False  # copies of views, which PyTorch made for its compiler
     return not (
-        name in _LATER or info.name in _LATER | _LATER_NN or info.name.startswith(_LATER_PREFIXES)
+        name in _LATER
+        or info.name in _LATER | _LATER_NN | _CRASHES_PYTORCH
+        or info.name.startswith(_LATER_PREFIXES)
     )
 
 

@@ -19,6 +19,7 @@ from facula._core import (
     softshrink,
     threshold_,
 )
+from facula._ops.distances import cosine_similarity, pairwise_distance, pdist
 from facula._ops.noise import rrelu_
 from facula.nn.functional._activation import (
     celu,
@@ -60,13 +61,43 @@ from facula.nn.functional._dropout import (
     dropout3d,
     feature_alpha_dropout,
 )
+from facula.nn.functional._likelihood_loss import (
+    ctc_loss,
+    gaussian_nll_loss,
+    kl_div,
+    poisson_nll_loss,
+)
 from facula.nn.functional._linear import bilinear, linear
+from facula.nn.functional._loss import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cross_entropy,
+    huber_loss,
+    l1_loss,
+    linear_cross_entropy,
+    mse_loss,
+    nll_loss,
+    smooth_l1_loss,
+)
+from facula.nn.functional._margin_loss import (
+    cosine_embedding_loss,
+    hinge_embedding_loss,
+    margin_ranking_loss,
+    multi_margin_loss,
+    multilabel_margin_loss,
+    multilabel_soft_margin_loss,
+    soft_margin_loss,
+    triplet_margin_loss,
+    triplet_margin_with_distance_loss,
+)
 from facula.nn.functional._padding import pad
 from facula.nn.functional._sparse import one_hot
 
 __all__ = [
     "alpha_dropout",
     "bilinear",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
     "celu",
     "celu_",
     "conv1d",
@@ -76,6 +107,10 @@ __all__ = [
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
+    "cosine_embedding_loss",
+    "cosine_similarity",
+    "cross_entropy",
+    "ctc_loss",
     "dropout",
     "dropout1d",
     "dropout2d",
@@ -84,6 +119,7 @@ __all__ = [
     "elu_",
     "feature_alpha_dropout",
     "fold",
+    "gaussian_nll_loss",
     "gelu",
     "glu",
     "gumbel_softmax",
@@ -92,15 +128,29 @@ __all__ = [
     "hardswish",
     "hardtanh",
     "hardtanh_",
+    "hinge_embedding_loss",
+    "huber_loss",
+    "kl_div",
+    "l1_loss",
     "leaky_relu",
     "leaky_relu_",
     "linear",
+    "linear_cross_entropy",
     "log_softmax",
     "logsigmoid",
+    "margin_ranking_loss",
     "mish",
+    "mse_loss",
     "multi_head_attention_forward",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
+    "nll_loss",
     "one_hot",
     "pad",
+    "pairwise_distance",
+    "pdist",
+    "poisson_nll_loss",
     "prelu",
     "relu",
     "relu6",
@@ -112,6 +162,8 @@ __all__ = [
     "selu_",
     "sigmoid",
     "silu",
+    "smooth_l1_loss",
+    "soft_margin_loss",
     "softmax",
     "softmin",
     "softplus",
@@ -121,5 +173,7 @@ __all__ = [
     "tanhshrink",
     "threshold",
     "threshold_",
+    "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
     "unfold",
 ]

@@ -1,0 +1,36 @@
+"""How losses are reduced: by name, by PyTorch's number, or by the two flags it had before."""
+
+from __future__ import annotations
+
+import warnings
+
+_NUMBERS = {"none": 0, "mean": 1, "sum": 2}
+
+
+def get_enum(reduction: str) -> int:
+    """The number of a reduction given by name."""
+    number = _NUMBERS.get(reduction)
+    if number is None:
+        raise ValueError(f"{reduction} is not a valid value for reduction: none, mean or sum.")
+    return number
+
+
+def legacy_get_string(
+    size_average: bool | None, reduce: bool | None, emit_warning: bool = True
+) -> str:
+    """The name of the reduction that ``size_average`` and ``reduce`` stand for."""
+    of_sum = "sum" if size_average is False else "mean"
+    reduction = "none" if reduce is False else of_sum
+    if emit_warning:
+        warnings.warn(
+            f"size_average and reduce are deprecated: pass reduction={reduction!r} instead.",
+            stacklevel=4,
+        )
+    return reduction
+
+
+def resolve(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+    """``reduction``, unless one of the flags of old is given: then theirs."""
+    if size_average is None and reduce is None:
+        return reduction
+    return legacy_get_string(size_average, reduce)

@@ -1,0 +1,543 @@
+"""Losses."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from facula._core import Tensor
+from facula.nn import functional as F
+from facula.nn.modules import _margin_loss
+from facula.nn.modules._loss_base import _Loss, _WeightedLoss
+from facula.nn.modules._margin_loss import *  # noqa: F403
+from facula.nn.modules.linear import Linear
+from facula.nn.modules.module import Module
+
+__all__ = [
+    *_margin_loss.__all__,
+    "BCELoss",
+    "BCEWithLogitsLoss",
+    "CTCLoss",
+    "CrossEntropyLoss",
+    "GaussianNLLLoss",
+    "HuberLoss",
+    "KLDivLoss",
+    "L1Loss",
+    "LinearCrossEntropyLoss",
+    "MSELoss",
+    "NLLLoss",
+    "NLLLoss2d",
+    "PoissonNLLLoss",
+    "SmoothL1Loss",
+]
+
+
+class L1Loss(_Loss):
+    """The mean absolute error; ``F.l1_loss`` as a module.
+
+    Args:
+        size_average: deprecated, see ``reduction``.
+        reduce: deprecated, see ``reduction``.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.L1Loss()(facula.tensor([1.0, 2.0]), facula.tensor([1.0, 5.0]))
+        tensor(1.5000)
+    """
+
+    __constants__ = ("reduction",)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.l1_loss(input, target, reduction=self.reduction)
+
+
+class NLLLoss(_WeightedLoss):
+    """Minus the log probabilities of the target classes; ``F.nll_loss`` as a module.
+
+    Args:
+        weight: of each class.
+        size_average: deprecated, see ``reduction``.
+        ignore_index: targets that count nothing.
+        reduce: deprecated, see ``reduction``.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Shape:
+        input ``(N, C)``, ``(C,)`` or ``(N, C, *)``, target without the ``C``.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.NLLLoss()(facula.tensor([[0.5, 0.5]]).log(), facula.tensor([0]))
+        tensor(0.6931)
+    """
+
+    __constants__ = ("ignore_index", "reduction")
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        self.ignore_index = ignore_index
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.nll_loss(
+            input,
+            target,
+            weight=self.weight,
+            ignore_index=self.ignore_index,
+            reduction=self.reduction,
+        )
+
+
+class NLLLoss2d(NLLLoss):
+    """The name that ``NLLLoss`` once had for images.
+
+    Example:
+        >>> from facula import nn
+        >>> import warnings
+        >>> warnings.simplefilter("ignore")
+        >>> nn.NLLLoss2d()(facula.zeros(1, 2, 3, 3), facula.zeros(1, 3, 3).long())
+        tensor(0.)
+    """
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        warnings.warn(
+            "NLLLoss2d is deprecated: NLLLoss does the same.", FutureWarning, stacklevel=2
+        )
+        super().__init__(weight, size_average, ignore_index, reduce, reduction)
+
+
+class PoissonNLLLoss(_Loss):
+    """Minus the log likelihood of counts; ``F.poisson_nll_loss`` as a module.
+
+    Args:
+        log_input: whether the input is logarithms of expectations.
+        full: whether Stirling's approximation of ``log(target!)`` is added.
+        size_average: deprecated, see ``reduction``.
+        eps: added to expectations before their logarithm.
+        reduce: deprecated, see ``reduction``.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.PoissonNLLLoss()(facula.tensor([0.0, 0.0]), facula.tensor([1.0, 3.0]))
+        tensor(1.)
+    """
+
+    __constants__ = ("log_input", "full", "eps", "reduction")
+
+    def __init__(
+        self,
+        log_input: bool = True,
+        full: bool = False,
+        size_average: bool | None = None,
+        eps: float = 1e-8,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.log_input = log_input
+        self.full = full
+        self.eps = eps
+
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
+        return F.poisson_nll_loss(
+            log_input,
+            target,
+            log_input=self.log_input,
+            full=self.full,
+            eps=self.eps,
+            reduction=self.reduction,
+        )
+
+
+class GaussianNLLLoss(_Loss):
+    """Minus the log likelihood under normal distributions; ``F.gaussian_nll_loss`` as a module.
+
+    Args:
+        full: whether ``log(2 pi) / 2`` is added.
+        eps: the least variance that is divided by.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.GaussianNLLLoss()(facula.zeros(2), facula.ones(2), facula.ones(2))
+        tensor(0.5000)
+    """
+
+    __constants__ = ("full", "eps", "reduction")
+
+    def __init__(
+        self,
+        *,
+        full: bool = False,
+        eps: float = 1e-6,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(None, None, reduction)
+        self.full = full
+        self.eps = eps
+
+    def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
+        return F.gaussian_nll_loss(
+            input, target, var, full=self.full, eps=self.eps, reduction=self.reduction
+        )
+
+
+class KLDivLoss(_Loss):
+    """The Kullback-Leibler divergence; ``F.kl_div`` as a module.
+
+    Args:
+        size_average: deprecated, see ``reduction``.
+        reduce: deprecated, see ``reduction``.
+        reduction: ``"batchmean"``, the divergence; ``"mean"``, by element; ``"sum"`` or ``"none"``.
+        log_target: whether the target is logarithms.
+
+    Example:
+        >>> from facula import nn
+        >>> log_probs = facula.tensor([[0.5, 0.5]]).log()
+        >>> nn.KLDivLoss(reduction="batchmean")(log_probs, facula.tensor([[1.0, 0.0]]))
+        tensor(0.6931)
+    """
+
+    __constants__ = ("reduction",)
+
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        log_target: bool = False,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.log_target = log_target
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
+
+
+class MSELoss(_Loss):
+    """The mean squared error; ``F.mse_loss`` as a module.
+
+    Args:
+        size_average: deprecated, see ``reduction``.
+        reduce: deprecated, see ``reduction``.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.MSELoss()(facula.tensor([1.0, 2.0]), facula.tensor([1.0, 5.0]))
+        tensor(4.5000)
+    """
+
+    __constants__ = ("reduction",)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.mse_loss(input, target, reduction=self.reduction)
+
+
+class BCELoss(_WeightedLoss):
+    """Cross entropy of probabilities; ``F.binary_cross_entropy`` as a module.
+
+    Args:
+        weight: of each loss; broadcast.
+        size_average: deprecated, see ``reduction``.
+        reduce: deprecated, see ``reduction``.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.BCELoss()(facula.tensor([0.5, 0.25]), facula.tensor([1.0, 0.0]))
+        tensor(0.4904)
+    """
+
+    __constants__ = ("reduction",)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
+
+
+class BCEWithLogitsLoss(_Loss):
+    """Cross entropy of probabilities given as logits; ``F.binary_cross_entropy_with_logits``.
+
+    Args:
+        weight: of each loss; broadcast.
+        size_average: deprecated, see ``reduction``.
+        reduce: deprecated, see ``reduction``.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        pos_weight: of positive targets, by class; broadcast.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.BCEWithLogitsLoss()(facula.tensor([0.0, 2.0]), facula.tensor([1.0, 1.0]))
+        tensor(0.4100)
+    """
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        pos_weight: Tensor | None = None,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+        self.register_buffer("pos_weight", pos_weight)
+        self.weight: Tensor | None
+        self.pos_weight: Tensor | None
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.binary_cross_entropy_with_logits(
+            input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction
+        )
+
+
+class SmoothL1Loss(_Loss):
+    """The absolute error, a parabola below ``beta``; ``F.smooth_l1_loss`` as a module.
+
+    Args:
+        size_average: deprecated, see ``reduction``.
+        reduce: deprecated, see ``reduction``.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        beta: where the parabola ends.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.SmoothL1Loss()(facula.tensor([1.0, 2.0]), facula.tensor([0.5, 5.0]))
+        tensor(1.3125)
+    """
+
+    __constants__ = ("reduction",)
+
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        beta: float = 1.0,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.beta = beta
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
+
+
+class HuberLoss(_Loss):
+    """Half the squared error, a line above ``delta``; ``F.huber_loss`` as a module.
+
+    Args:
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        delta: where the parabola ends.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.HuberLoss()(facula.tensor([1.0, 2.0]), facula.tensor([0.5, 5.0]))
+        tensor(1.3125)
+    """
+
+    __constants__ = ("reduction", "delta")
+
+    def __init__(
+        self,
+        reduction: str = "mean",
+        delta: float = 1.0,
+    ) -> None:
+        super().__init__(reduction=reduction)
+        self.delta = delta
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
+
+
+class CrossEntropyLoss(_WeightedLoss):
+    """Cross entropy of logits and classes; ``F.cross_entropy`` as a module.
+
+    Args:
+        weight: of each class.
+        size_average: deprecated, see ``reduction``.
+        ignore_index: class indices that count nothing.
+        reduce: deprecated, see ``reduction``.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        label_smoothing: how much of the target is spread evenly over all classes, 0 to 1.
+
+    Shape:
+        input ``(N, C)``, ``(C,)`` or ``(N, C, *)``, target without the ``C``, or probabilities of
+        the input's shape.
+
+    Example:
+        >>> from facula import nn
+        >>> logits = facula.tensor([[2.0, 0.0], [0.0, 2.0]])
+        >>> nn.CrossEntropyLoss()(logits, facula.tensor([0, 1]))
+        tensor(0.1269)
+    """
+
+    __constants__ = ("ignore_index", "reduction", "label_smoothing")
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.cross_entropy(
+            input,
+            target,
+            weight=self.weight,
+            ignore_index=self.ignore_index,
+            reduction=self.reduction,
+            label_smoothing=self.label_smoothing,
+        )
+
+
+class LinearCrossEntropyLoss(Module):
+    """A linear layer and the cross entropy of its logits; ``F.linear_cross_entropy`` as a module.
+
+    Args:
+        in_features: the size of the input's last dimension.
+        num_classes: the number of classes.
+        out_features: further dimensions of the target, each with logits of its own.
+        bias: whether the layer has a bias.
+        device: of the parameters.
+        dtype: of the parameters.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        weight: of each class.
+        ignore_index: class indices that count nothing; -100 if not given.
+        label_smoothing: how much of the target is spread evenly over all classes, 0 to 1.
+        options: only ``None``: the logits are computed as a whole.
+
+    Shape:
+        input ``(N, in_features)`` or ``(in_features,)``, target ``(N, *out_features)`` or ``()``,
+        or probabilities ``(N, num_classes, *out_features)`` or ``(num_classes,)``.
+
+    Example:
+        >>> from facula import nn
+        >>> loss = nn.LinearCrossEntropyLoss(5, 10, out_features=(4, 3))
+        >>> loss(facula.randn(2, 5), facula.zeros(2, 4, 3, dtype=facula.int64)).shape
+        torch.Size([])
+    """
+
+    __constants__ = ("num_classes", "out_features", "reduction", "ignore_index", "label_smoothing")
+
+    def __init__(
+        self,
+        in_features: int,
+        num_classes: int,
+        *,
+        out_features: tuple[int, ...] = (),
+        bias: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        reduction: str = "mean",
+        weight: Tensor | None = None,
+        ignore_index: int | None = None,
+        label_smoothing: float = 0.0,
+        options: None = None,
+    ) -> None:
+        super().__init__()
+        self.in_features = in_features
+        self.num_classes = num_classes
+        self.out_features = tuple(out_features)
+        self.reduction = reduction
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+        self.options = options
+        n_rows = num_classes * math.prod(self.out_features)
+        self.linear = Linear(in_features, n_rows, bias=bias, device=device, dtype=dtype)
+        self.register_buffer("weight", weight)
+        self.weight: Tensor | None
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        sizes = (self.num_classes, *self.out_features)
+        bias = self.linear.bias
+        return F.linear_cross_entropy(
+            input,
+            self.linear.weight.reshape(*sizes, self.in_features),
+            target,
+            linear_bias=None if bias is None else bias.reshape(sizes),
+            weight=self.weight,
+            reduction=self.reduction,
+            ignore_index=self.ignore_index,
+            label_smoothing=self.label_smoothing,
+            options=self.options,
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"in_features={self.in_features}, num_classes={self.num_classes}, "
+            f"out_features={self.out_features}, bias={self.linear.bias is not None}, "
+            f"reduction={self.reduction}, ignore_index={self.ignore_index}, "
+            f"label_smoothing={self.label_smoothing}, options={self.options}"
+        )
+
+
+class CTCLoss(_Loss):
+    """The loss of label sequences that are not aligned; ``F.ctc_loss`` as a module.
+
+    Args:
+        blank: the label that stands for none.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        zero_infinity: whether infinite losses, and their gradients, are zero.
+
+    Shape:
+        log_probs ``(T, N, C)`` or ``(T, C)``, targets ``(N, S)`` or ``(sum(target_lengths),)``,
+        lengths ``(N,)`` or ``()``; losses ``(N,)`` or ``()``.
+
+    Example:
+        >>> from facula import nn
+        >>> log_probs = facula.tensor([[[0.5, 0.5]], [[0.5, 0.5]]]).log()
+        >>> nn.CTCLoss()(log_probs, facula.tensor([[1]]), (2,), (1,))
+        tensor(0.2877)
+    """
+
+    __constants__ = ("blank", "reduction")
+
+    def __init__(
+        self,
+        blank: int = 0,
+        reduction: str = "mean",
+        zero_infinity: bool = False,
+    ) -> None:
+        super().__init__(reduction=reduction)
+        self.blank = blank
+        self.zero_infinity = zero_infinity
+
+    def forward(
+        self,
+        log_probs: Tensor,
+        targets: Tensor,
+        input_lengths: Tensor | Sequence[int],
+        target_lengths: Tensor | Sequence[int],
+    ) -> Tensor:
+        return F.ctc_loss(
+            log_probs,
+            targets,
+            input_lengths,
+            target_lengths,
+            self.blank,
+            self.reduction,
+            self.zero_infinity,
+        )
