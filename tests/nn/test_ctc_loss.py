@@ -1,0 +1,146 @@
+"""CTC loss against the sum over all alignments."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import facula
+from facula.nn import functional as F
+
+pytestmark = pytest.mark.promise("N2")
+
+
+def collapse(path, blank):
+    merged = [c for c, _ in itertools.groupby(path)]
+    return [c for c in merged if c != blank]
+
+
+def loss_by_paths(log_probs, labels, blank=0):
+    """Minus the log of the sum over every path that collapses to the labels."""
+    n_steps, n_classes = log_probs.shape
+    total = 0.0
+    for path in itertools.product(range(n_classes), repeat=n_steps):
+        if collapse(path, blank) == list(labels):
+            total += math.exp(sum(log_probs[t, c] for t, c in enumerate(path)))
+    return -math.log(total) if total else math.inf
+
+
+def logits(n_steps=5, n_batch=3, n_classes=3):
+    rng = np.random.default_rng(0)
+    return facula.tensor(rng.standard_normal((n_steps, n_batch, n_classes)), requires_grad=True)
+
+
+TARGETS = [[1, 2], [1, 1], [2]]
+LENGTHS = [2, 2, 1]
+
+
+@pytest.mark.parametrize("blank", [0, 2])
+def test_the_loss_is_that_of_all_alignments(blank):
+    log_probs = logits().log_softmax(-1).detach()
+    labels = [[1, 0], [1, 1], [0]] if blank == 2 else TARGETS
+    padded = facula.tensor([[*row, 1][:2] for row in labels])
+    losses = F.ctc_loss(log_probs, padded, (5, 4, 3), LENGTHS, blank=blank, reduction="none")
+    expected = [
+        loss_by_paths(log_probs.numpy()[:n, i], labels[i], blank) for i, n in enumerate((5, 4, 3))
+    ]
+    assert np.allclose(losses.numpy(), expected)
+
+
+def test_rows_and_labels_behind_each_other_are_the_same():
+    log_probs = logits().log_softmax(-1)
+    padded = facula.tensor([[1, 2], [1, 1], [2, 0]])
+    rows = F.ctc_loss(log_probs, padded, (5, 5, 5), LENGTHS)
+    flat = F.ctc_loss(
+        log_probs, facula.tensor([1, 2, 1, 1, 2]), facula.tensor([5] * 3), facula.tensor(LENGTHS)
+    )
+    assert rows.item() == flat.item()
+
+
+def test_one_sequence_needs_no_batch():
+    log_probs = logits().log_softmax(-1)
+    alone = F.ctc_loss(log_probs[:, 0], facula.tensor([1, 2]), (5,), (2,), reduction="none")
+    batch = F.ctc_loss(log_probs, facula.tensor([[1, 2]] * 3), (5,) * 3, (2,) * 3, reduction="none")
+    assert alone.shape == ()
+    assert alone.item() == batch[0].item()
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_the_gradient_of_logits_is_that_of_finite_differences(reduction):
+    target = facula.tensor([[1, 2], [1, 1], [2, 0]])
+
+    def loss(x):
+        return F.ctc_loss(x.log_softmax(-1), target, (5, 4, 3), LENGTHS, reduction=reduction).sum()
+
+    x = logits()
+    loss(x).backward()
+    step = 1e-6
+    with facula.no_grad():
+        for index in [(0, 0, 0), (2, 1, 1), (4, 0, 2), (2, 2, 1), (4, 1, 0), (3, 2, 2)]:
+            high, low = x.clone(), x.clone()
+            high[index] += step
+            low[index] -= step
+            slope = (loss(high) - loss(low)).item() / (2 * step)
+            assert abs(slope - x.grad[index].item()) < 1e-6
+
+
+def test_a_target_longer_than_its_input_is_infinitely_unlikely():
+    log_probs = logits().log_softmax(-1)
+    target = facula.tensor([[1, 1], [1, 2], [2, 1]])
+    losses = F.ctc_loss(log_probs, target, (2, 5, 5), (2, 2, 2), reduction="none")
+    assert losses.isinf().tolist() == [True, False, False]
+
+
+def test_zero_infinity_takes_such_losses_and_their_gradients_out():
+    x = logits()
+    target = facula.tensor([[1, 1], [1, 2], [2, 1]])
+    losses = F.ctc_loss(
+        x.log_softmax(-1), target, (2, 5, 5), (2, 2, 2), reduction="none", zero_infinity=True
+    )
+    losses.sum().backward()
+    assert losses[0].item() == 0.0
+    assert x.grad[:, 0].abs().max().item() == 0.0
+    assert x.grad.isfinite().all()
+
+
+def test_steps_beyond_the_input_length_have_no_gradient():
+    log_probs = logits().log_softmax(-1).detach().requires_grad_()
+    F.ctc_loss(log_probs, facula.tensor([[1]] * 3), (2, 3, 5), (1, 1, 1)).backward()
+    assert log_probs.grad[2:, 0].abs().max().item() == 0.0
+    assert log_probs.grad[3:, 1].abs().max().item() == 0.0
+
+
+@pytest.mark.parametrize(
+    "changes, error, message",
+    [
+        ({"input_lengths": (5, -1, 5)}, RuntimeError, "input_lengths from 0 to 5, got -1 at"),
+        ({"input_lengths": (5, 6, 5)}, RuntimeError, "input_lengths from 0 to 5, got 6 at index 1"),
+        ({"target_lengths": (2, -1, 1)}, RuntimeError, "target_lengths from 0 to 2, got -1"),
+        ({"target_lengths": (2, 3, 1)}, RuntimeError, "target_lengths from 0 to 2, got 3"),
+        ({"target_lengths": (2, 1)}, RuntimeError, "target_lengths of 3 sequences, got 2"),
+        ({"targets": facula.tensor([1, 2])}, RuntimeError, "expected 5 targets, the sum of"),
+        ({"targets": facula.tensor([[1, 3]] * 3)}, IndexError, "label 3 at index 1 of sequence 0"),
+        ({"blank": 3}, RuntimeError, "expected a blank from 0 to 2, got 3"),
+        ({"input_lengths": 5}, TypeError, "expected input_lengths as a tensor or a sequence"),
+        ({"input_lengths": facula.ones(3)}, RuntimeError, "input_lengths must be integers"),
+        ({"log_probs": facula.ones(0, 3, 3)}, RuntimeError, "log_probs must not be empty"),
+    ],
+)
+def test_wrong_arguments_are_refused(changes, error, message):
+    args = {
+        "log_probs": facula.zeros(5, 3, 3),
+        "targets": facula.tensor([[1, 2], [1, 1], [2, 0]]),
+        "input_lengths": (5, 5, 5),
+        "target_lengths": (2, 2, 1),
+    }
+    with pytest.raises(error, match=message):
+        F.ctc_loss(**{**args, **changes})
+
+
+def test_its_gradient_has_no_derivative():
+    x = logits()
+    loss = F.ctc_loss(x.log_softmax(-1), facula.tensor([[1]] * 3), (5,) * 3, (1,) * 3)
+    (gx,) = facula.autograd.grad(loss, x, create_graph=True)
+    with pytest.raises(RuntimeError, match="ctc_loss: its gradient cannot be differentiated"):
+        gx.sum().backward()

@@ -1,0 +1,271 @@
+"""The losses: values, gradients of both orders, and what they refuse."""
+
+import numpy as np
+import pytest
+
+import facula
+from facula import nn
+from facula.nn import functional as F
+from tests.check_op import check_op, check_threads
+
+pytestmark = pytest.mark.promise("N2")
+
+
+def log_softmax(x, axis):
+    shifted = x - x.max(axis, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis, keepdims=True))
+
+
+def softplus(x):
+    return np.logaddexp(0, x)
+
+
+REDUCTIONS = {"none": lambda x: x, "mean": np.mean, "sum": np.sum}
+BY_ELEMENT = {
+    "mse_loss": (F.mse_loss, lambda x, t: (x - t) ** 2),
+    "smooth_l1_loss": (
+        lambda x, t, **kw: F.smooth_l1_loss(x, t, beta=0.7, **kw),
+        lambda x, t: np.where(abs(x - t) < 0.7, (x - t) ** 2 / 1.4, abs(x - t) - 0.35),
+    ),
+    "huber_loss": (
+        lambda x, t, **kw: F.huber_loss(x, t, delta=0.7, **kw),
+        lambda x, t: np.where(abs(x - t) < 0.7, (x - t) ** 2 / 2, 0.7 * (abs(x - t) - 0.35)),
+    ),
+    "binary_cross_entropy_with_logits": (
+        F.binary_cross_entropy_with_logits,
+        lambda x, t: softplus(x) - t * x,
+    ),
+}
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("name", BY_ELEMENT)
+def test_a_loss_by_element_agrees_with_the_formula(name, reduction, device):
+    loss, formula = BY_ELEMENT[name]
+    check_op(
+        lambda x, t: loss(x, t, reduction=reduction),
+        lambda x, t: REDUCTIONS[reduction](formula(x, t)),
+        [(3, 4), (3, 4)],
+        device,
+    )
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_binary_cross_entropy_agrees_with_the_formula(reduction):
+    check_op(
+        lambda x, t: F.binary_cross_entropy(x, t, reduction=reduction),
+        lambda x, t: REDUCTIONS[reduction](-t * np.log(x) - (1 - t) * np.log1p(-x)),
+        [(3, 4), (3, 4)],
+        low=0.1,
+        high=0.9,
+        dtypes=("float32", "float64"),
+    )
+
+
+def test_soft_margin_loss_agrees_with_the_formula():
+    signs = np.array([1.0, -1.0, 1.0])
+    check_op(
+        lambda x: F.soft_margin_loss(x, facula.tensor(signs)),
+        lambda x: softplus(-signs * x).mean(),
+        [(2, 3)],
+    )
+
+
+@pytest.mark.promise("N4")
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 3, 4), (2, 3, 2, 70)])
+def test_cross_entropy_agrees_with_the_formula(shape, reduction):
+    rng = np.random.default_rng(0)
+    dim = 0 if len(shape) == 1 else 1
+    target = rng.integers(0, 3, shape[:dim] + shape[dim + 1 :])
+
+    def formula(x):
+        picked = np.take_along_axis(log_softmax(x, dim), np.expand_dims(target, dim), dim)
+        return REDUCTIONS[reduction](-picked.squeeze(dim))
+
+    check_op(
+        lambda x: F.cross_entropy(x, facula.tensor(target), reduction=reduction),
+        formula,
+        [shape],
+    )
+
+
+@pytest.mark.promise("N4")
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("weight", [None, [0.5, 2.0, 1.0]])
+@pytest.mark.parametrize("label_smoothing", [0.0, 0.2])
+def test_cross_entropy_is_log_softmax_and_nll_loss(reduction, weight, label_smoothing):
+    weight = weight and facula.tensor(weight, dtype=facula.float64)
+    target = facula.tensor([0, 2, -100, 1])
+    x = facula.randn(4, 3, dtype=facula.float64, requires_grad=True)
+    hard = F.nll_loss(x.log_softmax(1), target, weight, reduction=reduction)
+    fused = F.cross_entropy(x, target, weight, reduction=reduction, label_smoothing=label_smoothing)
+    if label_smoothing:
+        by_class = -x.log_softmax(1) * (1 if weight is None else weight)
+        even = by_class.sum(1).masked_fill(target == -100, 0)
+        if reduction != "none":
+            even = even.sum()
+        if reduction == "mean":
+            even = even / (3 if weight is None else 3.5)
+        hard = 0.8 * hard + 0.2 / 3 * even
+    assert facula.allclose(fused, hard)
+    first = facula.autograd.grad(fused.sum(), x, create_graph=True)[0]
+    again = facula.autograd.grad(hard.sum(), x, create_graph=True)[0]
+    assert facula.allclose(first, again)
+    of_first = facula.autograd.grad(first.square().sum(), x)[0]
+    assert facula.allclose(of_first, facula.autograd.grad(again.square().sum(), x)[0])
+
+
+@pytest.mark.promise("N4")
+def test_soft_targets_are_class_indices_where_they_are_certain():
+    x = facula.randn(4, 3, 5)
+    target = facula.randint(0, 3, (4, 5))
+    soft = F.one_hot(target, 3).movedim(-1, 1).float()
+    for reduction in REDUCTIONS:
+        assert facula.allclose(
+            F.cross_entropy(x, soft, reduction=reduction),
+            F.cross_entropy(x, target, reduction=reduction),
+            atol=1e-6,
+        )
+
+
+def test_cross_entropy_of_large_logits_does_not_overflow():
+    x = facula.tensor([[1e4, 0.0], [-1e4, 1e4]], requires_grad=True)
+    loss = F.cross_entropy(x, facula.tensor([0, 1]))
+    loss.backward()
+    assert loss.item() == 0.0
+    assert x.grad.tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+def test_cross_entropy_keeps_two_numbers_a_row_besides_its_input():
+    saved = []
+
+    def pack(x):
+        saved.append(x.numel())
+        return x
+
+    x = facula.randn(8, 1000, requires_grad=True)
+    with facula.autograd.graph.saved_tensors_hooks(pack, lambda x: x):
+        F.cross_entropy(x, facula.zeros(8, dtype=facula.int64))
+    assert sorted(saved) == [1, 8, 16, 8000]
+
+
+def test_the_mean_of_no_targets_is_nan_and_their_sum_zero():
+    x, ignored = facula.ones(2, 3), facula.tensor([-100, -100])
+    assert F.cross_entropy(x, ignored).isnan()
+    assert F.cross_entropy(x, ignored, reduction="sum").item() == 0.0
+
+
+def test_results_do_not_depend_on_the_number_of_threads():
+    def run():
+        facula.manual_seed(0)
+        x = facula.randn(6000, 40, requires_grad=True)
+        loss = F.cross_entropy(x, facula.randint(0, 40, (6000,)))
+        loss = loss + F.mse_loss(x, facula.ones_like(x))
+        loss.backward()
+        return facula.cat([loss.detach().view(1), x.grad.flatten()])
+
+    check_threads(run)
+
+
+@pytest.mark.parametrize(
+    "loss, target, error, message",
+    [
+        (
+            F.cross_entropy,
+            [0, 7],
+            IndexError,
+            r"cross_entropy: target has class 7 at index 1, but input \(2, 3\) has 3 classes.",
+        ),
+        (F.nll_loss, [0, -1], IndexError, "nll_loss: target has class -1 at index 1"),
+        (F.cross_entropy, [0.0, 1.0], RuntimeError, "cross_entropy: expected class indices"),
+        (F.cross_entropy, [0, 1, 2], ValueError, "cross_entropy: expected 2 targets"),
+        (F.cross_entropy, [[0, 1, 2]] * 2, RuntimeError, "expected a floating-point target"),
+        (F.multi_margin_loss, [0, 7], RuntimeError, "multi_margin_loss: target has class 7 at"),
+        (
+            F.multilabel_margin_loss,
+            [[0, -2, 1]] * 2,
+            RuntimeError,
+            r"multilabel_margin_loss: target has class -2 at index \(0, 1\)",
+        ),
+        (F.binary_cross_entropy, [[0.5, 0.5, 2.0]] * 2, RuntimeError, "elements of target should"),
+        (F.binary_cross_entropy, [0.5], ValueError, r"input's shape \(2, 3\), got \(1,\)"),
+        (F.binary_cross_entropy_with_logits, [0.5], ValueError, "expected a target of the input's"),
+        (F.kl_div, [[1, 1, 1]] * 2, RuntimeError, "kl_div: expected a floating-point input"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_wrong_targets_are_refused(loss, target, error, message):
+    with pytest.raises(error, match=message):
+        loss(facula.full((2, 3), 0.5), facula.tensor(target))
+
+
+def test_a_nan_target_is_refused_where_probabilities_are_wanted_and_shown_elsewhere():
+    nan = facula.full((2, 3), float("nan"))
+    with pytest.raises(RuntimeError, match="elements of target should be between 0 and 1"):
+        F.binary_cross_entropy(facula.full((2, 3), 0.5), nan)
+    assert F.mse_loss(facula.ones(2, 3), nan).isnan()
+    assert F.cross_entropy(facula.ones(2, 3), nan).isnan()
+
+
+@pytest.mark.parametrize(
+    "weight, message",
+    [
+        (facula.ones(2), "expected a weight for each of the 3 classes"),
+        (facula.ones(3, dtype=facula.float64), "expected a weight of the input's dtype"),
+    ],
+)
+def test_wrong_class_weights_are_refused(weight, message):
+    with pytest.raises(RuntimeError, match=message):
+        F.cross_entropy(facula.ones(2, 3), facula.tensor([0, 1]), weight)
+
+
+def test_a_wrong_reduction_is_named():
+    with pytest.raises(ValueError, match="average is not a valid value for reduction"):
+        F.mse_loss(facula.ones(2), facula.ones(2), reduction="average")
+
+
+def test_shapes_that_differ_are_broadcast_with_a_warning():
+    with pytest.warns(UserWarning, match=r"mse_loss: the target \(3,\) and the input \(2, 3\)"):
+        assert F.mse_loss(facula.ones(2, 3), facula.zeros(3)).item() == 1.0
+
+
+@pytest.mark.parametrize(
+    "flags, reduction",
+    [({"reduce": False}, "none"), ({"size_average": False}, "sum"), ({"reduce": True}, "mean")],
+)
+def test_the_flags_of_old_warn_and_still_count(flags, reduction):
+    x, t = facula.randn(3), facula.randn(3)
+    with pytest.warns(UserWarning, match=f"pass reduction='{reduction}' instead"):
+        old = F.mse_loss(x, t, **flags)
+    assert facula.equal(old, F.mse_loss(x, t, reduction=reduction))
+    with pytest.warns(UserWarning, match=f"pass reduction='{reduction}' instead"):
+        assert nn.MSELoss(**flags).reduction == reduction
+
+
+def test_modules_keep_weights_as_buffers():
+    loss = nn.CrossEntropyLoss(weight=facula.ones(3))
+    assert list(loss.state_dict()) == ["weight"]
+    assert list(nn.BCEWithLogitsLoss(pos_weight=facula.ones(3)).state_dict()) == ["pos_weight"]
+
+
+def test_adaptive_softmax_gives_the_log_probabilities_of_all_classes():
+    m = nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[4, 10], div_value=2.0)
+    x, target = facula.randn(6, 8), facula.tensor([0, 3, 4, 9, 10, 19])
+    output, loss = m(x, target)
+    log_probs = m.log_prob(x)
+    assert facula.allclose(log_probs.exp().sum(1), facula.ones(6))
+    assert facula.allclose(output, log_probs[range(6), target], atol=1e-6)
+    assert facula.allclose(loss, -output.mean())
+    assert facula.equal(m.predict(x), log_probs.argmax(1))
+    assert m(x[0], target[0]).output.shape == ()
+
+
+def test_adaptive_softmax_refuses_classes_and_cutoffs_out_of_range():
+    with pytest.raises(
+        ValueError, match=r"cutoffs that rise, each from 1 to 19, got \[\]"
+    ):
+        nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[])
+    m = nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[4])
+    with pytest.raises(RuntimeError, match="expected targets from 0 to 19, got 20"):
+        m(facula.ones(2, 8), facula.tensor([0, 20]))
