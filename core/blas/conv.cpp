@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "base/allocator.h"
 #include "base/parallel.h"
+#include "base/scratch.h"
 #include "blas/gemm.h"
 
 namespace facula::blas {
@@ -18,21 +18,13 @@ constexpr int64_t kCopyGrain = int64_t{1} << 16;
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t floor_div(int64_t a, int64_t b) { return a >= 0 ? a / b : -ceil_div(-a, b); }
 
+// The kernels of our own for T, or none.
 template <class T>
-class Scratch {
- public:
-  explicit Scratch(int64_t numel)
-      : nbytes_(numel * static_cast<int64_t>(sizeof(T))),
-        data_(static_cast<T*>(cpu_allocator().allocate(nbytes_, nullptr))) {}
-  ~Scratch() { cpu_allocator().deallocate(data_, nbytes_, nullptr); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  T* data() const { return data_; }
-
- private:
-  int64_t nbytes_;
-  T* data_;
-};
+cpu::ConvKernels<T> own_kernels() {
+  if constexpr (std::is_same_v<T, float>) return cpu::get_conv_table().float32;
+  if constexpr (std::is_same_v<T, double>) return cpu::get_conv_table().float64;
+  return {};
+}
 
 // Calls run(column, n_before, n, from) for each stretch of one row of the windows, (channel, tap)
 // number `row`, over the output pixels [begin, end): the stretch starts at `column` with n_before
@@ -123,6 +115,8 @@ void fill_channels(T* to, int64_t n_channels, int64_t n_pixels, const T* bias) {
 
 template <class T>
 void conv_output(const ConvShape& s, const T* x, const T* w, const T* bias, T* y) {
+  auto own = own_kernels<T>().output;
+  if (own && own(s, x, w, bias, y)) return;
   int64_t n_rows = s.weight_row(), n_pixels = s.out_pixels(), block = block_of(n_rows, n_pixels);
   int64_t n_blocks = ceil_div(n_pixels, block);
   parallel_for(s.n_batch * s.groups * n_blocks, 1, [&](int64_t first, int64_t last) {
@@ -150,6 +144,8 @@ void conv_output(const ConvShape& s, const T* x, const T* w, const T* bias, T* y
 
 template <class T>
 void conv_input(const ConvShape& s, const T* w, const T* y, const T* bias, T* x) {
+  auto own = own_kernels<T>().input;
+  if (own && own(s, w, y, bias, x)) return;
   int64_t n_images = s.n_batch * s.groups, n_pixels = s.out_pixels();
   // Channels, not pixels, are given to threads: the windows of neighbouring pixels share some of x.
   int64_t n_parts = std::min(s.in_channels, ceil_div(kMinTasks, n_images));
@@ -184,6 +180,8 @@ void conv_input(const ConvShape& s, const T* w, const T* y, const T* bias, T* x)
 
 template <class T>
 void conv_weight(const ConvShape& s, const T* x, const T* y, T* w) {
+  auto own = own_kernels<T>().weight;
+  if (own && own(s, x, y, w)) return;
   int64_t n_pixels = s.out_pixels();
   // Every task adds up all images for its columns of w, in their order.
   int64_t n_parts = std::min(s.weight_row(), ceil_div(kMinTasks, s.groups));

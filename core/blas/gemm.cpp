@@ -4,8 +4,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "base/allocator.h"
 #include "base/parallel.h"
+#include "base/scratch.h"
 #include "blas/openblas.h"
 #include "cpu/gemm.h"
 
@@ -25,22 +25,6 @@ int to_int(int64_t value) {
         " elements is too large for the BLAS library of this processor.");
   return static_cast<int>(value);
 }
-
-template <class T>
-class Scratch {
- public:
-  explicit Scratch(int64_t numel)
-      : nbytes_(numel * static_cast<int64_t>(sizeof(T))),
-        data_(static_cast<T*>(cpu_allocator().allocate(nbytes_, nullptr))) {}
-  ~Scratch() { cpu_allocator().deallocate(data_, nbytes_, nullptr); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  T* data() const { return data_; }
-
- private:
-  int64_t nbytes_;
-  T* data_;
-};
 
 template <class T>
 constexpr bool is_library_type_v = std::is_floating_point_v<T> || is_complex_v<T>;

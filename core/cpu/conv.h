@@ -24,4 +24,19 @@ struct ConvShape {
   int64_t weight_row() const { return in_channels * taps(); }  // of one output channel
 };
 
+// The three results of a convolution, as in blas/conv.h. A kernel returns false, and does nothing,
+// where the sizes are beyond it.
+template <class T>
+struct ConvKernels {
+  bool (*output)(const ConvShape& s, const T* x, const T* w, const T* bias, T* y);
+  bool (*input)(const ConvShape& s, const T* w, const T* y, const T* bias, T* x);
+  bool (*weight)(const ConvShape& s, const T* x, const T* y, T* w);
+};
+
+struct ConvTable {
+  ConvKernels<float> float32;
+  ConvKernels<double> float64;
+};
+FACULA_KERNEL_TABLE(ConvTable, conv_table)
+
 }  // namespace facula::cpu
