@@ -191,7 +191,7 @@ def _load_tree(
             _load_tree(child, part, below, metadata, assign, found, errors)
     for hook in list(module._load_state_dict_post_hooks.values()):
         if hook(module, found) is not None:
-            raise RuntimeError(
+            raise AssertionError(
                 "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
                 "return new values, if incompatible_keys need to be modified, it should be done "
                 "inplace."

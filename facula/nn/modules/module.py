@@ -95,11 +95,11 @@ class Module:
     call_super_init = False
     # Of the module's part of a state_dict; a layer that changes what it saves raises it.
     _version = 1
-    # Whether this module may have a hook that its call must run. The register methods set it, and
-    # the first call that finds no hook clears it.
-    _has_hooks = False
 
     training: bool
+    # Whether this module may have a hook that its call must run. The register methods set it, and
+    # the first call that finds no hook clears it.
+    _has_hooks: bool
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
     _modules: dict[str, Module | None]
@@ -202,6 +202,7 @@ class Module:
             if name not in self.__dict__:
                 self.__dict__[name] = table()
         self.__dict__.setdefault("_is_full_backward_hook", None)
+        self.__dict__["_has_hooks"] = True  # until a call has looked
 
     def _check_initialized(self, kind: str) -> None:
         if "_parameters" not in self.__dict__:
