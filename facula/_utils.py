@@ -1,7 +1,8 @@
-"""What a pickled tensor is rebuilt by. The names are those that PyTorch's files have."""
+"""What pickled objects are rebuilt by. The names are those that PyTorch's files have."""
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -53,3 +54,14 @@ def _rebuild_parameter_with_state(
     parameter = _rebuild_parameter(data, requires_grad, backward_hooks)
     parameter.__dict__.update(state)
     return parameter
+
+
+def _global_name(function: Callable[..., Any]) -> str:
+    return function.__qualname__
+
+
+# The core's functions and methods are copied and pickled by their name, as those of Python: a
+# module may have one as an attribute, such as self.act = facula.relu.
+for _kind in (type(_core.relu), type(Tensor.relu)):
+    copyreg.pickle(_kind, _global_name)
+del _kind

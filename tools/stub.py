@@ -141,9 +141,11 @@ def declare_class(name: str, type_: type) -> Iterator[str]:
         members = [f"{member.name} = {member.value!r}" for member in type_]
         base = "(enum.Enum)"
     else:
-        skipped = ("__new__", "__doc__", "__module__", "__dict__", "__weakref__")
-        members = [m for n, v in vars(type_).items() if n not in skipped for m in declare(n, v)]
         (parent,) = type_.__bases__
+        skipped = {"__new__", "__doc__", "__module__", "__dict__", "__weakref__"}
+        if parent is tuple:  # whose operators the type checker knows
+            skipped |= {"__add__", "__radd__", "__getitem__", "__mul__", "__rmul__"}
+        members = [m for n, v in vars(type_).items() if n not in skipped for m in declare(n, v)]
         named: dict[type, str] = {object: "", tuple: "(tuple[_int, ...])"}
         base = named.get(parent, f"({parent.__name__})")
         if name == "UntypedStorage":

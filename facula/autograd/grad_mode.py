@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Generator
 from types import TracebackType
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, overload
 
 from facula import _core
 
@@ -56,7 +56,11 @@ class _Mode:
 class _BareMode(_Mode):
     """A mode without arguments: ``@no_grad`` means the same as ``@no_grad()``."""
 
-    def __new__(cls, orig_func: Callable[..., Any] | None = None) -> Any:
+    @overload
+    def __new__(cls, orig_func: None = None) -> _BareMode: ...
+    @overload
+    def __new__(cls, orig_func: _F) -> _F: ...  # type: ignore[misc]
+    def __new__(cls, orig_func: Any = None) -> Any:
         mode = super().__new__(cls)
         return mode if orig_func is None else mode(orig_func)
 

@@ -222,7 +222,8 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     centre = tuple(size // 2 for size in kernel)
     for first in range(0, out_channels, out_channels // groups):
         for channel in range(min(out_channels // groups, in_channels)):
-            tensor[(first + channel, channel, *centre)] = 1
+            place = (first + channel, channel, *centre)
+            tensor[place] = 1
     return tensor
 
 

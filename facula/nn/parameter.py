@@ -68,8 +68,8 @@ class Parameter(Tensor, metaclass=_MarkedType):
             memo[id(self)] = type(self)(data, self.requires_grad)
         return memo[id(self)]
 
-    def __repr__(self, *, tensor_contents: str | None = None) -> str:
-        return "Parameter containing:\n" + tensor_repr(self, tensor_contents=tensor_contents)
+    def __repr__(self, *args: Any, **kwargs: Any) -> str:
+        return "Parameter containing:\n" + tensor_repr(self, *args, **kwargs)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         args = self.data, self.requires_grad, OrderedDict[int, Any]()
@@ -144,7 +144,7 @@ class UninitializedTensorMixin:
             "input first, which gives its parameters their shapes."
         )
 
-    def __repr__(self) -> str:
+    def __repr__(self, *args: Any, **kwargs: Any) -> str:
         return f"<{type(self).__name__}>"
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -187,7 +187,7 @@ for _name in (*dir(Tensor), *(f"__{name}__" for name in _OPERATORS.split())):
 del _name, _is_private
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[override]
     """A parameter whose shape is not known yet; ``materialize`` makes it a :class:`Parameter`.
 
     Example:
@@ -217,7 +217,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
         return memo[id(self)]
 
 
-class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[override]
     """A buffer whose shape is not known yet; ``materialize`` makes it a tensor.
 
     Example:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from typing import Any
 
 __all__ = ["RemovableHandle"]
@@ -27,7 +26,7 @@ class RemovableHandle:
         self._tables: list[dict[int, Any]] = [hooks_dict, *more]
 
     @classmethod
-    def add(cls, hooks: dict[int, Any], hook: Callable[..., Any]) -> RemovableHandle:
+    def add(cls, hooks: dict[int, Any], hook: Any) -> RemovableHandle:
         """Put ``hook`` last into ``hooks`` and return the handle that removes it."""
         handle = cls(hooks)
         hooks[handle.id] = hook

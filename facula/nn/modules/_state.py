@@ -25,8 +25,6 @@ class _IncompatibleKeys(NamedTuple):
             return "<All keys matched successfully>"
         return f"_IncompatibleKeys(missing_keys={self[0]}, unexpected_keys={self[1]})"
 
-    __str__ = __repr__
-
 
 def persistent(module: Module) -> dict[str, Tensor]:
     """The module's own parameters and buffers that a state_dict has, without its children's."""
@@ -183,7 +181,8 @@ def _load_tree(
     if assign:
         local["assign_to_params_buffers"] = True
     # Strict, so that the lists are complete; whether they are errors is the caller's matter.
-    module._load_from_state_dict(state, prefix, local, True, *found, errors)
+    lists = found.missing_keys, found.unexpected_keys, errors
+    module._load_from_state_dict(state, prefix, local, True, *lists)
     for name, child in module._modules.items():
         if child is not None:
             below = f"{prefix}{name}."
@@ -222,7 +221,7 @@ class _Snapshot:
 
     def __init__(self, module: Module) -> None:
         modules = list(module.modules())
-        self.tables = [
+        self.tables: list[tuple[dict[str, Any], dict[str, Any]]] = [
             (table, dict(table)) for part in modules for table in (part._parameters, part._buffers)
         ]
         tensors = {id(t): t for _, values in self.tables for t in values.values() if t is not None}

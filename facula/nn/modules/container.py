@@ -8,7 +8,7 @@ from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Va
 from typing import Any, TypeVar
 
 from facula._core import Tensor
-from facula.nn.modules.module import Module, _indented
+from facula.nn.modules.module import Module, _indented, _typename
 from facula.nn.parameter import Parameter
 
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
@@ -473,8 +473,7 @@ class ParameterDict(Module):
 
     def extra_repr(self) -> str:
         return "\n".join(
-            f"  ({key}): {_entry(value, value.type() if isinstance(value, Tensor) else '')}"
-            for key, value in self.items()
+            f"  ({key}): {_entry(value, _typename(value))}" for key, value in self.items()
         )
 
     def __call__(self, input: Any) -> Any:

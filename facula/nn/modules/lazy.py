@@ -51,9 +51,9 @@ class LazyModuleMixin(Module):
         own = itertools.chain(self._parameters.items(), self._buffers.items())
         for name, tensor in own:
             value = state_dict.get(prefix + name)
-            if isinstance(tensor, UninitializedTensorMixin):
-                if value is not None and not is_lazy(value):
-                    tensor.materialize(value.shape)
+            has_shape = value is not None and not is_lazy(value)
+            if has_shape and isinstance(tensor, UninitializedTensorMixin):
+                tensor.materialize(value.shape)
 
     def _infer_parameters(
         self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None

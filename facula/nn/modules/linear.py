@@ -193,7 +193,7 @@ class LazyLinear(LazyModuleMixin, Linear):
         if not self.has_uninitialized_params() and self.in_features != 0:
             super().reset_parameters()
 
-    def initialize_parameters(self, input: Tensor) -> None:  # type: ignore[override]
+    def initialize_parameters(self, input: Tensor) -> None:
         if isinstance(self.weight, UninitializedParameter):
             self.in_features = input.shape[-1]
             self.weight.materialize((self.out_features, self.in_features))

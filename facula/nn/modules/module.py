@@ -7,7 +7,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import facula
 from facula import _core
@@ -287,12 +287,13 @@ class Module:
 
     def get_submodule(self, target: str) -> Module:
         """The module at a path such as ``"layers.0"``; the module itself for ``""``."""
-        part: Any = self
+        module: Module = self
         for name in target.split(".") if target else ():
-            part = _attribute_of(part, name)
+            part = _attribute_of(module, name)
             if not isinstance(part, Module):
                 raise AttributeError(f"`{name}` is not an nn.Module")
-        return part
+            module = part
+        return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Put ``module`` at the path ``target``.
@@ -500,7 +501,7 @@ class Module:
 
     def type(self: _Self, dst_type: Any) -> _Self:
         """Convert all parameters and buffers."""
-        return self._apply(lambda t: t.type(dst_type))
+        return self._apply(lambda t: cast(Tensor, t.type(dst_type)))
 
     def float(self: _Self) -> _Self:
         """Convert what is floating point to float32."""
@@ -550,7 +551,7 @@ class Module:
 
     def share_memory(self: _Self) -> _Self:
         """Move all parameters and buffers to memory that other processes can map."""
-        return self._apply(lambda t: t.share_memory_())
+        return self._apply(lambda t: cast(Any, t).share_memory_())
 
     # Hooks
 

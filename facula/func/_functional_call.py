@@ -1,0 +1,106 @@
+"""Modules as functions of their parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import facula
+from facula._core import Tensor
+
+if TYPE_CHECKING:
+    from facula.nn import Module
+
+
+def functional_call(
+    module: Module,
+    parameter_and_buffer_dicts: dict[str, Tensor] | Sequence[dict[str, Tensor]],
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """Call a module with the given tensors in the place of its parameters and buffers.
+
+    Args:
+        module: the module, which is unchanged afterwards.
+        parameter_and_buffer_dicts: tensors by their path, in one dictionary or several. What is
+            not given is the module's own.
+        args: the arguments: a tuple, or a single one.
+        kwargs: the keyword arguments.
+        tie_weights: a tensor that the module has under several names is replaced under all.
+        strict: refuse names that the module does not have, and require all that it has.
+
+    Example:
+        >>> from facula.func import functional_call
+        >>> m = facula.nn.Linear(2, 1, bias=False)
+        >>> functional_call(m, {"weight": facula.tensor([[1.0, 2.0]])}, facula.ones(2))
+        tensor([3.])
+    """
+    from facula.nn.utils import stateless  # nn is imported when it is first used
+
+    if isinstance(parameter_and_buffer_dicts, dict):
+        values = parameter_and_buffer_dicts
+    elif isinstance(parameter_and_buffer_dicts, Sequence):
+        if not all(isinstance(d, dict) for d in parameter_and_buffer_dicts):
+            raise ValueError(
+                "Expected all elements of parameter_and_buffer_dicts to be dictionaries"
+            )
+        names = [name for d in parameter_and_buffer_dicts for name in d]
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise ValueError(
+                f"{repeated} appeared in multiple dictionaries; behavior of functional call is "
+                "ambiguous"
+            )
+        values = {name: value for d in parameter_and_buffer_dicts for name, value in d.items()}
+    else:
+        raise ValueError(
+            "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
+            f"{type(parameter_and_buffer_dicts)}"
+        )
+    return stateless._functional_call(
+        module, values, args, kwargs, tie_weights=tie_weights, strict=strict
+    )
+
+
+def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The parameters and buffers of models of one kind, stacked to run them all with ``vmap``.
+
+    Args:
+        models: modules of one class in one mode, at least one.
+
+    Returns:
+        Two dictionaries, of parameters and of buffers, each tensor with a first dimension of the
+        number of models.
+
+    Example:
+        >>> from facula import nn
+        >>> params, buffers = facula.func.stack_module_state([nn.Linear(3, 2) for _ in range(4)])
+        >>> params["weight"].shape
+        torch.Size([4, 2, 3])
+    """
+    if len(models) == 0:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if any(model.training != models[0].training for model in models):
+        raise RuntimeError(
+            "stack_module_state: Expected all models to have the same training/eval mode."
+        )
+    if any(type(model) is not type(models[0]) for model in models):
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    parameters = [dict(model.named_parameters()) for model in models]
+    buffers = [dict(model.named_buffers()) for model in models]
+    return (
+        {name: _stacked([p[name] for p in parameters]) for name in parameters[0]},
+        {name: _stacked([b[name] for b in buffers]) for name in buffers[0]},
+    )
+
+
+def _stacked(tensors: list[Tensor]) -> Tensor:
+    if not all(t.requires_grad == tensors[0].requires_grad for t in tensors):
+        raise RuntimeError(
+            "stack_module_state: expected a parameter to require grad in all models or in none."
+        )
+    stacked = facula.stack(tensors)
+    return stacked.detach().requires_grad_() if tensors[0].requires_grad else stacked

@@ -1,0 +1,166 @@
+"""Maps from all matrices to orthogonal ones, and what linear algebra they need."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import facula
+from facula._core import Tensor
+from facula.autograd.function import Function
+from facula.autograd.grad_mode import no_grad
+from facula.nn.modules.module import Module
+
+MAPS = ("matrix_exp", "cayley", "householder")
+
+
+def matrix_exp(a: Tensor) -> Tensor:
+    """The matrix exponential, by the series of ``a / 2**s`` and ``s`` squarings."""
+    n = a.size(-1)
+    largest = float(a.detach().abs().sum(-2).max()) if a.numel() else 0.0
+    # With a norm of at most 1/2, fifteen terms leave less than the last bit of float64.
+    n_squarings = max(0, math.ceil(math.log2(largest)) + 1) if largest > 0 else 0
+    a = a / 2**n_squarings
+    identity = facula.eye(n, dtype=a.dtype, device=a.device)
+    result = identity + a / 15
+    for k in range(14, 0, -1):
+        result = identity + (a @ result) / k
+    for _ in range(n_squarings):
+        result = result @ result
+    return result
+
+
+class _Solve(Function):
+    """``x`` in ``a @ x = b``."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        import numpy
+
+        x = facula.from_numpy(numpy.linalg.solve(*(t.detach().cpu().numpy() for t in (a, b)))).to(
+            a.device
+        )
+        ctx.save_for_backward(a, x)
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
+        a, x = ctx.saved_tensors
+        grad_b = _Solve.apply(a.mH, grad)
+        return -grad_b @ x.mH, grad_b
+
+
+def cayley(a: Tensor) -> Tensor:
+    """``(1 - a/2)⁻¹ (1 + a/2)``, orthogonal for a skew-symmetric ``a``."""
+    identity = facula.eye(a.size(-1), dtype=a.dtype, device=a.device)
+    solution: Tensor = _Solve.apply(identity - 0.5 * a, identity + 0.5 * a)
+    return solution
+
+
+def householder_product(v: Tensor, tau: Tensor) -> Tensor:
+    """The first columns of the product of the reflections ``1 - tau[i] v[:, i] v[:, i]ᵀ``.
+
+    ``v`` is strictly lower triangular; the ones on its diagonal are implied.
+    """
+    n, k = v.shape[-2:]
+    product = facula.eye(n, k, dtype=v.dtype, device=v.device)
+    v = v + product
+    for i in reversed(range(k)):
+        column = v[..., i : i + 1]
+        factor = tau[..., i : i + 1].unsqueeze(-1)
+        product = product - factor * (column @ (column.mT @ product))
+    return product
+
+
+def reflections(q: Tensor) -> tuple[Tensor, Tensor]:
+    """The reflections whose product has the columns of ``q``, as LAPACK's geqrf gives them."""
+    import numpy
+
+    a, tau = numpy.linalg.qr(q.detach().cpu().numpy(), mode="raw")
+    return facula.from_numpy(a).mT.contiguous().to(q.device), facula.from_numpy(tau).to(q.device)
+
+
+def nearest(a: Tensor) -> Tensor:
+    """The orthogonal factor of ``a`` in a QR decomposition with a positive diagonal of R."""
+    import numpy
+
+    q, r = map(facula.from_numpy, numpy.linalg.qr(a.detach().cpu().numpy()))
+    return (q * r.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)).to(a.device)
+
+
+def _is_orthogonal(q: Tensor) -> bool:
+    n, k = q.shape[-2:]
+    identity = facula.eye(k, dtype=q.dtype, device=q.device)
+    return facula.allclose(q.mH @ q, identity, atol=10 * n * facula.finfo(q.dtype).eps)
+
+
+class _Orthogonal(Module):
+    """A matrix as an orthogonal one.
+
+    With ``use_trivialization`` the map begins at ``base``, an orthogonal matrix, and the parameter
+    is the way from there: Lezcano-Casado, *Trivializations for gradient-based optimization on
+    manifolds*, 2019.
+    """
+
+    base: Tensor | None
+
+    def __init__(self, weight: Tensor, orthogonal_map: str, *, use_trivialization: bool) -> None:
+        super().__init__()
+        if weight.is_complex() and orthogonal_map == "householder":
+            raise ValueError("The householder parametrization does not support complex tensors.")
+        self.shape = weight.shape
+        self.orthogonal_map = orthogonal_map
+        if use_trivialization:
+            self.register_buffer("base", None)
+
+    def forward(self, X: Tensor) -> Tensor:
+        is_wide = X.size(-2) < X.size(-1)
+        X = X.mT if is_wide else X
+        n, k = X.shape[-2:]
+        if self.orthogonal_map == "householder":
+            below = X.tril(-1)
+            tau = 2.0 / (1.0 + (below * below).sum(-2))
+            # Of the diagonal only the signs matter.
+            signs = X.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
+            q = householder_product(below, tau) * signs
+        else:
+            lower = X.tril()
+            if n != k:
+                lower = facula.cat([lower, lower.new_zeros(*lower.shape[:-1], n - k)], -1)
+            skew = lower - lower.mH
+            q = (matrix_exp(skew) if self.orthogonal_map == "matrix_exp" else cayley(skew))[..., :k]
+        if "base" in self._buffers:
+            q = self.base @ q
+        return q.mT if is_wide else q
+
+    @no_grad()
+    def right_inverse(self, Q: Tensor) -> Tensor:
+        if Q.shape != self.shape:
+            raise ValueError(
+                f"Expected a matrix or batch of matrices of shape {self.shape}. "
+                f"Got a tensor of shape {Q.shape}."
+            )
+        is_wide = Q.size(-2) < Q.size(-1)
+        q = Q.mT if is_wide else Q
+        n, k = q.shape[-2:]
+        if "base" not in self._buffers:
+            if self.orthogonal_map != "householder":
+                raise NotImplementedError(
+                    "It is not possible to assign to the matrix exponential or the Cayley "
+                    "parametrizations when use_trivialization=False."
+                )
+            a, tau = reflections(q)
+            diagonal = a.diagonal(dim1=-2, dim2=-1)
+            # A tau of 0 is no reflection, where forward has one with v = 0: another sign.
+            diagonal.copy_(facula.where(tau == 0, -diagonal.sign(), diagonal.sign()))
+            return a.mT if is_wide else a
+        if n == k:
+            q = q.clone() if _is_orthogonal(q) else nearest(q)
+        else:
+            more = facula.randn(*q.shape[:-2], n, n - k, dtype=q.dtype, device=q.device)
+            q = nearest(facula.cat([q, more], -1))
+        self.base = q
+        # The point that every map takes to the identity: for householder its signs are -1.
+        start = facula.zeros_like(Q)
+        start.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
+        return start

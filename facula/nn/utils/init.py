@@ -1,0 +1,40 @@
+"""Modules without initial values."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import facula
+from facula.nn.modules.module import Module
+
+__all__ = ["skip_init"]
+
+
+def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:
+    """A module whose parameters have undefined values, made without a random number.
+
+    For modules that get their values elsewhere, from a file for example.
+
+    Args:
+        module_cls: a class that takes ``device``.
+        args: for the class.
+        kwargs: for the class.
+
+    Example:
+        >>> from facula import nn
+        >>> state = facula.get_rng_state()
+        >>> nn.utils.skip_init(nn.Linear, 2, 3)
+        Linear(in_features=2, out_features=3, bias=True)
+        >>> bool((facula.get_rng_state() == state).all())
+        True
+    """
+    if not issubclass(module_cls, Module):
+        raise RuntimeError(f"Expected a Module; got {module_cls}")
+    if "device" not in inspect.signature(module_cls).parameters:
+        raise RuntimeError("Module must support a 'device' arg to skip initialization")
+    state = facula.get_rng_state()
+    try:
+        return module_cls(*args, **kwargs)
+    finally:
+        facula.set_rng_state(state)

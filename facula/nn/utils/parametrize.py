@@ -1,0 +1,414 @@
+"""Parameters computed from others whenever they are read."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from facula._core import Tensor
+from facula.autograd.grad_mode import no_grad
+from facula.nn.modules.container import ModuleDict, ModuleList
+from facula.nn.modules.module import Module
+from facula.nn.parameter import Parameter
+
+__all__ = [
+    "ParametrizationList",
+    "cached",
+    "is_parametrized",
+    "register_parametrization",
+    "remove_parametrizations",
+    "transfer_parametrizations_and_params",
+    "type_before_parametrizations",
+]
+
+_n_cached_contexts = 0
+_cache: dict[Module, Tensor] = {}
+
+
+@contextmanager
+def cached() -> Iterator[None]:
+    """Within the context every parametrized tensor is computed once.
+
+    Example:
+        >>> from facula import nn
+        >>> m = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
+        >>> with nn.utils.parametrize.cached():
+        ...     m.weight is m.weight
+        True
+    """
+    global _n_cached_contexts
+    _n_cached_contexts += 1
+    try:
+        yield
+    finally:
+        _n_cached_contexts -= 1
+        if not _n_cached_contexts:
+            _cache.clear()
+
+
+def _register(module: Module, name: str, tensor: Tensor) -> None:
+    if isinstance(tensor, Parameter):
+        module.register_parameter(name, tensor)
+    else:
+        module.register_buffer(name, tensor)
+
+
+def _set(target: Tensor, source: Tensor) -> None:
+    """Give ``target`` the values of ``source``; it stays the object that an optimiser holds."""
+    if source is not target:
+        target.data = source.detach()
+
+
+class ParametrizationList(ModuleList):
+    """The parametrizations of one tensor, and as ``original`` what it is computed from.
+
+    ``original0``, ``original1`` ... if the first parametrization takes several tensors.
+
+    Args:
+        modules: the parametrizations, the first one to be applied first.
+        original: the parameter or buffer.
+        unsafe: whether the result may have another shape or dtype.
+    """
+
+    def __init__(self, modules: Sequence[Module], original: Tensor, unsafe: bool = False) -> None:
+        if not modules:
+            raise ValueError("ParametrizationList requires one or more modules.")
+        super().__init__(modules)
+        self.unsafe = unsafe
+        shape, dtype = original.shape, original.dtype
+        with no_grad():
+            new: Any = original
+            for module in reversed(modules):
+                if hasattr(module, "right_inverse"):
+                    # Where it is not defined, with the values as they are.
+                    with suppress(NotImplementedError):
+                        new = module.right_inverse(new)
+        self.is_tensor = isinstance(new, Tensor)
+        if not self.is_tensor and not isinstance(new, Sequence):
+            raise ValueError(
+                "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
+                f"Got {type(new).__name__}"
+            )
+        self.ntensors = 1 if self.is_tensor else len(new)
+        if self.is_tensor:
+            self._keep_one(original, new)
+        else:
+            self._keep_several(original, new)
+        if not unsafe:
+            self._check_result(shape, dtype)
+
+    def _keep_one(self, original: Tensor, new: Tensor) -> None:
+        if original.dtype != new.dtype:
+            raise ValueError(
+                "When `right_inverse` outputs one tensor, it may not change the dtype.\n"
+                f"original.dtype: {original.dtype}\nright_inverse(original).dtype: {new.dtype}"
+            )
+        if original.device != new.device:
+            raise ValueError(
+                "When `right_inverse` outputs one tensor, it may not change the device.\n"
+                f"original.device: {original.device}\nright_inverse(original).device: {new.device}"
+            )
+        _set(original, new)
+        _register(self, "original", original)
+
+    def _keep_several(self, original: Tensor, new: Sequence[Any]) -> None:
+        for i, tensor in enumerate(new):
+            if not isinstance(tensor, Tensor):
+                raise ValueError(
+                    "'right_inverse' must return a Tensor or a Sequence of tensors (list, "
+                    f"tuple...). Got element {i} of the sequence with type {type(tensor).__name__}."
+                )
+            if isinstance(original, Parameter):
+                tensor = Parameter(tensor, original.requires_grad)
+            tensor.requires_grad_(original.requires_grad)
+            _register(self, f"original{i}", tensor)
+
+    def _check_result(self, shape: Any, dtype: Any) -> None:
+        result = self()
+        if not isinstance(result, Tensor):
+            raise ValueError(
+                f"A parametrization must return a tensor. Got {type(result).__name__}."
+            )
+        for kind, before, after in (("dtype", dtype, result.dtype), ("shape", shape, result.shape)):
+            if before != after:
+                raise ValueError(
+                    f"Registering a parametrization may not change the {kind} of the tensor, "
+                    f"unless `unsafe` flag is enabled.\nunparametrized {kind}: {before}\n"
+                    f"parametrized {kind}: {after}"
+                )
+
+    def originals(self) -> list[Tensor]:
+        """The tensors that the parametrized one is computed from."""
+        if self.is_tensor:
+            return [self.original]
+        return [getattr(self, f"original{i}") for i in range(self.ntensors)]
+
+    def right_inverse(self, value: Tensor) -> None:
+        """Change the originals so that the parametrized tensor becomes ``value``."""
+        with no_grad():
+            new: Any = value
+            for module in reversed(list(self)):
+                if not hasattr(module, "right_inverse"):
+                    raise RuntimeError(
+                        f"parametrization {type(module).__name__} does not implement right_inverse."
+                    )
+                new = module.right_inverse(new)
+            if self.is_tensor:
+                if not isinstance(new, Tensor):
+                    raise ValueError(
+                        f"`right_inverse` should return a tensor. Got {type(new).__name__}"
+                    )
+                new = [new]
+            elif not isinstance(new, Sequence) or len(new) != self.ntensors:
+                raise ValueError(
+                    f"'right_inverse' must return a sequence of {self.ntensors} tensors. "
+                    f"Got {type(new).__name__}."
+                )
+            for original, tensor in zip(self.originals(), new, strict=True):
+                if original.dtype != tensor.dtype:
+                    raise ValueError(
+                        "The tensor returned by `right_inverse` has dtype "
+                        f"{tensor.dtype} while `original` has dtype {original.dtype}"
+                    )
+            for original, tensor in zip(self.originals(), new, strict=True):
+                _set(original, tensor)
+
+    def forward(self) -> Any:
+        first, *rest = self
+        value = first(*self.originals())
+        for module in rest:
+            value = module(value)
+        return value
+
+
+def _refuse_state(self: Module) -> Any:
+    raise RuntimeError(
+        "Serialization of parametrized modules is only supported through state_dict(): their class "
+        "is made at run time, so that a pickle could not name it."
+    )
+
+
+def _deepcopy(self: Module, memo: dict[int, Any]) -> Any:
+    twin = self.__new__(type(self))
+    memo[id(self)] = twin
+    twin.__dict__ = copy.deepcopy(self.__dict__, memo)
+    return twin
+
+
+def _inject_new_class(module: Module) -> None:
+    """Give the module a class of its own, to which properties can be added."""
+    base = type(module)
+    members: dict[str, Any] = {"__getstate__": _refuse_state}
+    if not hasattr(base, "__deepcopy__"):
+        members["__deepcopy__"] = _deepcopy
+    module.__class__ = type(f"Parametrized{base.__name__}", (base,), members)
+
+
+def _inject_property(module: Module, name: str) -> None:
+    def get(self: Module) -> Any:
+        parametrization = self.parametrizations[name]
+        if not _n_cached_contexts:
+            return parametrization()
+        if parametrization not in _cache:
+            _cache[parametrization] = parametrization()
+        return _cache[parametrization]
+
+    def set_(self: Module, value: Tensor) -> None:
+        self.parametrizations[name].right_inverse(value)
+
+    setattr(type(module), name, property(get, set_))
+
+
+def register_parametrization(
+    module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
+) -> Module:
+    """Make a parameter or buffer the result of ``parametrization``, computed whenever it is read.
+
+    What it is computed from is ``module.parametrizations[tensor_name].original``. Several
+    parametrizations of one tensor are applied in the order of their registration. A parametrization
+    with a method ``right_inverse`` lets the tensor be assigned to, and is initialised with it.
+
+    Args:
+        module: the module.
+        tensor_name: the parameter or buffer.
+        parametrization: a module from a tensor to a tensor of the same shape and dtype.
+        unsafe: leave out the check of shape and dtype.
+
+    Returns:
+        The module.
+
+    Example:
+        >>> from facula import nn
+        >>> class Symmetric(nn.Module):
+        ...     def forward(self, x):
+        ...         return x.triu() + x.triu(1).t()
+        >>> m = nn.utils.parametrize.register_parametrization(
+        ...     nn.Linear(3, 3), "weight", Symmetric()
+        ... )
+        >>> facula.equal(m.weight, m.weight.t())
+        True
+    """
+    parametrization.train(module.training)
+    if is_parametrized(module, tensor_name):
+        if not unsafe:
+            _check_addition(module, tensor_name, parametrization)
+        known: Any = module.parametrizations[tensor_name]
+        known.append(parametrization)
+        known.unsafe |= unsafe
+    elif tensor_name in module._buffers or tensor_name in module._parameters:
+        original = getattr(module, tensor_name)
+        # Made first: an error in it leaves the module as it was.
+        parametrizations = ParametrizationList([parametrization], original, unsafe)
+        delattr(module, tensor_name)
+        if not is_parametrized(module):
+            _inject_new_class(module)
+            module.parametrizations = ModuleDict()
+        _inject_property(module, tensor_name)
+        module.parametrizations[tensor_name] = parametrizations
+    else:
+        raise ValueError(
+            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element "
+            f"with name '{tensor_name}'"
+        )
+    return module
+
+
+def _check_addition(module: Module, name: str, parametrization: Any) -> None:
+    before = getattr(module, name)
+    after = parametrization(before)
+    if not isinstance(after, Tensor):
+        raise ValueError(f"A parametrization must return a tensor. Got {type(after).__name__}.")
+    for kind in ("dtype", "shape"):
+        if getattr(before, kind) != getattr(after, kind):
+            raise ValueError(
+                f"Registering a parametrization may not change the {kind} of the tensor, unless "
+                f"the `unsafe` flag is enabled.\nmodule.{name}.{kind}: {getattr(before, kind)}\n"
+                f"parametrization(module.{name}).{kind}: {getattr(after, kind)}"
+            )
+    if not hasattr(parametrization, "right_inverse"):
+        return
+    try:
+        back = parametrization.right_inverse(after)
+    except NotImplementedError:
+        return
+    if not isinstance(back, Tensor):
+        raise ValueError(
+            f"parametrization.right_inverse must return a tensor. Got: {type(back).__name__}"
+        )
+    for kind in ("dtype", "shape"):
+        if getattr(before, kind) != getattr(back, kind):
+            raise ValueError(
+                f"The tensor returned by parametrization.right_inverse must have the same {kind} "
+                f"as module.{name}, unless the `unsafe` flag is enabled.\n"
+                f"module.{name}.{kind}: {getattr(before, kind)}\n"
+                f"returned {kind}: {getattr(back, kind)}"
+            )
+
+
+def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
+    """Whether a tensor of the module is parametrized; without a name, whether any is.
+
+    Example:
+        >>> from facula import nn
+        >>> m = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
+        >>> nn.utils.parametrize.is_parametrized(m, "bias")
+        False
+    """
+    parametrizations = getattr(module, "parametrizations", None)
+    if not isinstance(parametrizations, ModuleDict):
+        return False
+    return len(parametrizations) > 0 if tensor_name is None else tensor_name in parametrizations
+
+
+def remove_parametrizations(
+    module: Module, tensor_name: str, leave_parametrized: bool = True
+) -> Module:
+    """Make a parametrized tensor a parameter or buffer again.
+
+    Args:
+        module: the module.
+        tensor_name: the tensor.
+        leave_parametrized: with the values that it has; otherwise with those of the original.
+
+    Returns:
+        The module.
+
+    Example:
+        >>> from facula import nn
+        >>> m = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
+        >>> nn.utils.parametrize.remove_parametrizations(m, "weight")
+        Linear(in_features=2, out_features=2, bias=True)
+    """
+    if not is_parametrized(module, tensor_name):
+        raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
+    parametrizations: Any = module.parametrizations[tensor_name]
+    if not parametrizations.is_tensor and not leave_parametrized:
+        raise ValueError(
+            "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is "
+            "parametrized in terms of a sequence of tensors."
+        )
+    if parametrizations.is_tensor:
+        original = parametrizations.original
+        if leave_parametrized:
+            with no_grad():
+                _set(original, getattr(module, tensor_name))
+    else:
+        value = getattr(module, tensor_name)
+        original = Parameter(value.detach()) if value.requires_grad else value
+    delattr(type(module), tensor_name)
+    del module.parametrizations[tensor_name]
+    _register(module, tensor_name, original)
+    if not is_parametrized(module):
+        del module.parametrizations
+        module.__class__ = type(module).__bases__[0]
+    return module
+
+
+def type_before_parametrizations(module: Module) -> type:
+    """The class that the module had before it was parametrized.
+
+    Example:
+        >>> from facula import nn
+        >>> m = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
+        >>> nn.utils.parametrize.type_before_parametrizations(m).__name__
+        'Linear'
+    """
+    return type(module).__bases__[0] if is_parametrized(module) else type(module)
+
+
+def transfer_parametrizations_and_params(
+    from_module: Module, to_module: Module, tensor_name: str | None = None
+) -> Module:
+    """Parametrize one module as another one is, with copies of its values.
+
+    Args:
+        from_module: the parametrized module.
+        to_module: the module to change.
+        tensor_name: the tensor; by default all that are parametrized.
+
+    Returns:
+        ``to_module``.
+
+    Example:
+        >>> from facula import nn
+        >>> m = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))
+        >>> twin = nn.Linear(2, 2)
+        >>> _ = nn.utils.parametrize.transfer_parametrizations_and_params(m, twin)
+        >>> facula.equal(m.weight, twin.weight)
+        True
+    """
+    if not is_parametrized(from_module):
+        return to_module
+    names = list(from_module.parametrizations) if tensor_name is None else [tensor_name]
+    for name in names:
+        source = from_module.parametrizations[name]
+        if not hasattr(to_module, name):
+            setattr(to_module, name, Parameter(source.originals()[0].detach().clone()))
+        for parametrization in source:
+            register_parametrization(to_module, name, parametrization, unsafe=source.unsafe)
+        target = to_module.parametrizations[name]
+        for original, value in zip(target.originals(), source.originals(), strict=True):
+            original.data = value.detach().clone()
+    return to_module

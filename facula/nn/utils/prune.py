@@ -1,0 +1,569 @@
+"""Parameters with elements set to zero and kept there, by a mask and a hook before forward."""
+
+from __future__ import annotations
+
+import numbers
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
+
+import facula
+from facula import linalg
+from facula._core import Tensor
+from facula.nn.modules.module import Module
+
+__all__ = [
+    "BasePruningMethod",
+    "CustomFromMask",
+    "Identity",
+    "L1Unstructured",
+    "LnStructured",
+    "PruningContainer",
+    "RandomStructured",
+    "RandomUnstructured",
+    "custom_from_mask",
+    "global_unstructured",
+    "identity",
+    "is_pruned",
+    "l1_unstructured",
+    "ln_structured",
+    "random_structured",
+    "random_unstructured",
+    "remove",
+]
+
+_M = TypeVar("_M", bound=Module)
+
+
+def _hooks_of(module: Module) -> dict[int, Any]:
+    hooks: dict[int, Any] = module._forward_pre_hooks
+    return hooks
+
+
+class BasePruningMethod(ABC):
+    """A way to choose what is pruned: subclasses define :meth:`compute_mask`.
+
+    An object is the hook that multiplies the parameter ``name`` anew before each forward: of the
+    parameter ``name + "_orig"`` and the buffer ``name + "_mask"``.
+    """
+
+    _tensor_name: str
+    PRUNING_TYPE: str
+
+    def __call__(self, module: Module, inputs: Any) -> None:
+        setattr(module, self._tensor_name, self.apply_mask(module))
+
+    @abstractmethod
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask of a tensor: ``default_mask`` with more zeros, chosen by the scores ``t``."""
+
+    def apply_mask(self, module: Module) -> Tensor:
+        """The parameter of the module multiplied by its mask."""
+        mask = getattr(module, self._tensor_name + "_mask")
+        original = getattr(module, self._tensor_name + "_orig")
+        pruned: Tensor = mask.to(original.dtype) * original
+        return pruned
+
+    @classmethod
+    def apply(
+        cls, module: Module, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any
+    ) -> Any:
+        """Prune a parameter and add the hook that keeps it so.
+
+        Args:
+            module: the module.
+            name: the parameter.
+            args: for the class.
+            importance_scores: what to choose by instead of the parameter, of the same shape.
+            kwargs: for the class.
+
+        Returns:
+            The hook: a container of both if the parameter was pruned before.
+        """
+        method = cls(*args, **kwargs)
+        method._tensor_name = name
+        original = getattr(module, name)
+        if importance_scores is not None and importance_scores.shape != original.shape:
+            raise AssertionError(
+                f"importance_scores should have the same shape as parameter {name} of {module}"
+            )
+        scores = original if importance_scores is None else importance_scores
+        earlier = [
+            (key, hook)
+            for key, hook in _hooks_of(module).items()
+            if isinstance(hook, BasePruningMethod) and hook._tensor_name == name
+        ]
+        if len(earlier) > 1:
+            raise AssertionError(
+                f"Avoid adding multiple pruning hooks to the same tensor {name} of module "
+                f"{module}. Use a PruningContainer."
+            )
+        if earlier:
+            key, known = earlier[0]
+            if isinstance(known, PruningContainer):
+                hook: Any = PruningContainer(*known)
+            else:
+                hook = PruningContainer(known)
+            hook._tensor_name = name
+            hook.add_pruning_method(method)
+            mask = hook.compute_mask(scores, getattr(module, name + "_mask").detach().clone())
+            del _hooks_of(module)[key]
+        else:
+            hook = method
+            mask = hook.compute_mask(scores, facula.ones_like(original))
+            del module._parameters[name]
+            module.register_parameter(name + "_orig", original)
+        module.register_buffer(name + "_mask", mask)
+        setattr(module, name, hook.apply_mask(module))
+        module.register_forward_pre_hook(hook)
+        return hook
+
+    def prune(
+        self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None
+    ) -> Tensor:
+        """``t`` multiplied by its mask, without a module."""
+        if importance_scores is not None and importance_scores.shape != t.shape:
+            raise AssertionError("importance_scores should have the same shape as tensor t")
+        scores = t if importance_scores is None else importance_scores
+        mask = facula.ones_like(t) if default_mask is None else default_mask
+        return t * self.compute_mask(scores, default_mask=mask)
+
+    def remove(self, module: Module) -> None:
+        """Make the pruned values the parameter itself."""
+        name = self._tensor_name
+        if name is None:
+            raise AssertionError(
+                f"Module {module} has to be pruned before pruning can be removed"
+            )
+        pruned = self.apply_mask(module)
+        original = module._parameters[name + "_orig"]
+        assert original is not None
+        original.data = pruned.data
+        del module._parameters[name + "_orig"]
+        del module._buffers[name + "_mask"]
+        if hasattr(module, name):
+            delattr(module, name)
+        setattr(module, name, original)
+
+
+class PruningContainer(BasePruningMethod):
+    """Several methods that pruned one parameter, one after the other.
+
+    Args:
+        args: the methods, all of one parameter.
+    """
+
+    def __init__(self, *args: BasePruningMethod) -> None:
+        self._pruning_methods: tuple[BasePruningMethod, ...] = ()
+        if args:
+            self._tensor_name = args[0]._tensor_name
+        for method in args:
+            self.add_pruning_method(method)
+
+    def add_pruning_method(self, method: Any) -> None:
+        """Add a method, of the same parameter as the others."""
+        if not isinstance(method, BasePruningMethod):
+            raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
+        if self._tensor_name != method._tensor_name:
+            raise ValueError(
+                "Can only add pruning methods acting on the parameter named "
+                f"'{self._tensor_name}' to PruningContainer {self}. Found '{method._tensor_name}'"
+            )
+        self._pruning_methods += (method,)
+
+    def __len__(self) -> int:
+        return len(self._pruning_methods)
+
+    def __iter__(self) -> Iterator[BasePruningMethod]:
+        return iter(self._pruning_methods)
+
+    def __getitem__(self, index: int) -> BasePruningMethod:
+        return self._pruning_methods[index]
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask after the last method, which chooses among what the others have left."""
+        method = self._pruning_methods[-1]
+        mask = default_mask.to(dtype=t.dtype).clone()
+        left: Any
+        if method.PRUNING_TYPE == "unstructured":
+            left = mask == 1
+        elif method.PRUNING_TYPE == "structured":
+            # Slices of which nothing is left do not count.
+            dim = method.dim % t.dim()  # type: ignore[attr-defined]
+            others = [d for d in range(t.dim()) if d != dim]
+            left = (slice(None),) * dim + (mask.sum(others) != 0,)
+        elif method.PRUNING_TYPE == "global":
+            left = (slice(None),) * t.dim()
+        else:
+            raise ValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
+        mask[left] = method.compute_mask(t[left], default_mask=mask[left]).to(dtype=t.dtype)
+        return mask
+
+
+class Identity(BasePruningMethod):
+    """Prunes nothing: a mask of ones."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        return default_mask
+
+
+class RandomUnstructured(BasePruningMethod):
+    """Prunes elements at random.
+
+    Args:
+        amount: how many, or which part of all as a number between 0.0 and 1.0.
+    """
+
+    PRUNING_TYPE = "unstructured"
+
+    def __init__(self, amount: float) -> None:
+        _validate_pruning_amount_init(amount)
+        self.amount = amount
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        n_pruned = _checked_amount(self.amount, t.numel())
+        mask = default_mask.clone()
+        if n_pruned:
+            chosen = facula.topk(facula.rand_like(t).view(-1), k=n_pruned).indices
+            mask.view(-1)[chosen] = 0
+        return mask
+
+
+class L1Unstructured(BasePruningMethod):
+    """Prunes the elements of the least absolute value.
+
+    Args:
+        amount: how many, or which part of all as a number between 0.0 and 1.0.
+    """
+
+    PRUNING_TYPE = "unstructured"
+
+    def __init__(self, amount: float) -> None:
+        _validate_pruning_amount_init(amount)
+        self.amount = amount
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        n_pruned = _checked_amount(self.amount, t.numel())
+        mask = default_mask.clone()
+        if n_pruned:
+            chosen = facula.topk(t.detach().abs().reshape(-1), k=n_pruned, largest=False).indices
+            mask.view(-1)[chosen] = 0
+        return mask
+
+
+class RandomStructured(BasePruningMethod):
+    """Prunes whole slices at random.
+
+    Args:
+        amount: how many, or which part of all as a number between 0.0 and 1.0.
+        dim: the dimension that is sliced.
+    """
+
+    PRUNING_TYPE = "structured"
+
+    def __init__(self, amount: float, dim: int = -1) -> None:
+        _validate_pruning_amount_init(amount)
+        self.amount = amount
+        self.dim = dim
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        _validate_structured(t, self.dim)
+        n_pruned = _checked_amount(self.amount, t.shape[self.dim])
+        if n_pruned == 0:
+            return default_mask
+        draws = facula.rand(t.shape[self.dim])
+        kept = draws > facula.kthvalue(draws, k=n_pruned).values
+        return _slices_mask(t, self.dim, kept) * default_mask.to(t.dtype)
+
+
+class LnStructured(BasePruningMethod):
+    """Prunes whole slices of the least norm.
+
+    Args:
+        amount: how many, or which part of all as a number between 0.0 and 1.0.
+        n: the order of the norm.
+        dim: the dimension that is sliced.
+    """
+
+    PRUNING_TYPE = "structured"
+
+    def __init__(self, amount: float, n: Any, dim: int = -1) -> None:
+        _validate_pruning_amount_init(amount)
+        self.amount = amount
+        self.n = n
+        self.dim = dim
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        _validate_structured(t, self.dim)
+        size = t.shape[self.dim]
+        n_pruned = _checked_amount(self.amount, size)
+        if n_pruned == 0:
+            return default_mask
+        others = [d for d in range(t.dim()) if d != self.dim % t.dim()]
+        order = 2.0 if self.n == "fro" else float(self.n)
+        norms = linalg.vector_norm(t.detach(), order, others)
+        kept = facula.topk(norms, k=size - n_pruned, largest=True).indices
+        return _slices_mask(t, self.dim, kept) * default_mask.to(t.dtype)
+
+
+class CustomFromMask(BasePruningMethod):
+    """Prunes what a mask says.
+
+    Args:
+        mask: ones and zeros of the parameter's shape.
+    """
+
+    PRUNING_TYPE = "global"
+
+    def __init__(self, mask: Tensor) -> None:
+        self.mask = mask
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        return default_mask * self.mask.to(dtype=default_mask.dtype)
+
+
+def identity(module: _M, name: str) -> _M:
+    """Prune nothing: a mask of ones, for a parameter that is to have one.
+
+    Example:
+        >>> from facula import nn
+        >>> m = nn.utils.prune.identity(nn.Linear(2, 3), "bias")
+        >>> m.bias_mask
+        tensor([1., 1., 1.])
+    """
+    Identity.apply(module, name)
+    return module
+
+
+def random_unstructured(module: _M, name: str, amount: float) -> _M:
+    """Prune elements of a parameter at random.
+
+    Args:
+        module: the module.
+        name: the parameter.
+        amount: how many, or which part of all as a number between 0.0 and 1.0.
+
+    Example:
+        >>> from facula import nn
+        >>> m = nn.utils.prune.random_unstructured(nn.Linear(2, 3), "weight", amount=1)
+        >>> int((m.weight_mask == 0).sum())
+        1
+    """
+    RandomUnstructured.apply(module, name, amount)
+    return module
+
+
+def l1_unstructured(
+    module: _M, name: str, amount: float, importance_scores: Tensor | None = None
+) -> _M:
+    """Prune the elements of a parameter that have the least absolute value.
+
+    Args:
+        module: the module.
+        name: the parameter.
+        amount: how many, or which part of all as a number between 0.0 and 1.0.
+        importance_scores: what to choose by instead of the parameter.
+
+    Example:
+        >>> from facula import nn
+        >>> m = nn.utils.prune.l1_unstructured(nn.Linear(2, 3), "weight", amount=0.5)
+        >>> int((m.weight == 0).sum())
+        3
+    """
+    L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
+    return module
+
+
+def random_structured(module: _M, name: str, amount: float, dim: int) -> _M:
+    """Prune slices of a parameter at random.
+
+    Args:
+        module: the module.
+        name: the parameter.
+        amount: how many, or which part of all as a number between 0.0 and 1.0.
+        dim: the dimension that is sliced.
+
+    Example:
+        >>> from facula import nn
+        >>> m = nn.utils.prune.random_structured(nn.Linear(5, 3), "weight", amount=3, dim=1)
+        >>> int((m.weight == 0).all(0).sum())
+        3
+    """
+    RandomStructured.apply(module, name, amount, dim)
+    return module
+
+
+def ln_structured(
+    module: _M,
+    name: str,
+    amount: float,
+    n: Any,
+    dim: int,
+    importance_scores: Tensor | None = None,
+) -> _M:
+    """Prune the slices of a parameter that have the least norm.
+
+    Args:
+        module: the module.
+        name: the parameter.
+        amount: how many, or which part of all as a number between 0.0 and 1.0.
+        n: the order of the norm.
+        dim: the dimension that is sliced.
+        importance_scores: what to choose by instead of the parameter.
+
+    Example:
+        >>> from facula import nn
+        >>> m = nn.utils.prune.ln_structured(nn.Linear(5, 3), "weight", amount=2, n=1, dim=0)
+        >>> int((m.weight == 0).all(1).sum())
+        2
+    """
+    LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
+    return module
+
+
+def global_unstructured(
+    parameters: Any, pruning_method: type, importance_scores: Any = None, **kwargs: Any
+) -> None:
+    """Prune parameters of several modules as if they were one.
+
+    Args:
+        parameters: pairs of module and name.
+        pruning_method: a class of methods that prune single elements.
+        importance_scores: tensors by such pairs, to choose by instead of the parameters.
+        kwargs: for the class.
+
+    Example:
+        >>> from facula import nn
+        >>> a, b = nn.Linear(4, 2), nn.Linear(2, 1)
+        >>> nn.utils.prune.global_unstructured(
+        ...     [(a, "weight"), (b, "weight")], nn.utils.prune.L1Unstructured, amount=5
+        ... )
+        >>> int((a.weight == 0).sum() + (b.weight == 0).sum())
+        5
+    """
+    if not isinstance(parameters, Iterable):
+        raise TypeError("global_unstructured(): parameters is not an Iterable")
+    given = {} if importance_scores is None else importance_scores
+    if not isinstance(given, dict):
+        raise TypeError("global_unstructured(): importance_scores should be of type dict")
+    pairs = list(parameters)
+    method = pruning_method(**kwargs)
+    if method.PRUNING_TYPE != "unstructured":
+        raise TypeError(
+            'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. '
+            f"Found method {pruning_method} of type {method.PRUNING_TYPE}"
+        )
+    scores = [given.get((module, name), getattr(module, name)) for module, name in pairs]
+    masks = [
+        getattr(module, name + "_mask", facula.ones_like(getattr(module, name)))
+        for module, name in pairs
+    ]
+    method._tensor_name = "all"
+    mask = PruningContainer(method).compute_mask(
+        facula.cat([score.detach().reshape(-1) for score in scores]),
+        facula.cat([known.reshape(-1) for known in masks]),
+    )
+    begin = 0
+    for module, name in pairs:
+        parameter = getattr(module, name)
+        end = begin + parameter.numel()
+        custom_from_mask(module, name, mask=mask[begin:end].view_as(parameter))
+        begin = end
+
+
+def custom_from_mask(module: _M, name: str, mask: Tensor) -> _M:
+    """Prune what a mask says.
+
+    Args:
+        module: the module.
+        name: the parameter.
+        mask: ones and zeros of the parameter's shape.
+
+    Example:
+        >>> from facula import nn
+        >>> mask = facula.tensor([0.0, 1.0, 0.0])
+        >>> m = nn.utils.prune.custom_from_mask(nn.Linear(5, 3), "bias", mask)
+        >>> m.bias_mask
+        tensor([0., 1., 0.])
+    """
+    CustomFromMask.apply(module, name, mask)
+    return module
+
+
+def remove(module: _M, name: str) -> _M:
+    """Make the pruned values of a parameter the parameter itself, without mask and hook.
+
+    Example:
+        >>> from facula import nn
+        >>> m = nn.utils.prune.random_unstructured(nn.Linear(5, 3), "weight", amount=0.2)
+        >>> [name for name, _ in nn.utils.prune.remove(m, "weight").named_parameters()]
+        ['bias', 'weight']
+    """
+    for key, hook in _hooks_of(module).items():
+        if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
+            hook.remove(module)
+            del _hooks_of(module)[key]
+            return module
+    raise ValueError(
+        f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed"
+    )
+
+
+def is_pruned(module: Module) -> bool:
+    """Whether a parameter of the module, or of one inside, is pruned.
+
+    Example:
+        >>> from facula import nn
+        >>> m = nn.Sequential(nn.Linear(5, 7))
+        >>> nn.utils.prune.is_pruned(m)
+        False
+        >>> _ = nn.utils.prune.random_unstructured(m[0], "weight", amount=0.2)
+        >>> nn.utils.prune.is_pruned(m)
+        True
+    """
+    return any(
+        isinstance(hook, BasePruningMethod)
+        for part in module.modules()
+        for hook in _hooks_of(part).values()
+    )
+
+
+def _validate_pruning_amount_init(amount: Any) -> None:
+    is_number = isinstance(amount, numbers.Real)
+    if not is_number:
+        raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
+    is_count = isinstance(amount, numbers.Integral)
+    if amount < 0 or (not is_count and amount > 1):
+        raise ValueError(
+            f"amount={amount} should either be a float in the range [0, 1] or a non-negative "
+            "integer"
+        )
+
+
+def _checked_amount(amount: float, size: int) -> int:
+    """How many of ``size`` are to be pruned."""
+    if not isinstance(amount, numbers.Integral):
+        return round(amount * size)
+    if amount > size:
+        raise ValueError(
+            f"amount={amount} should be smaller than the number of parameters to prune={size}"
+        )
+    return int(amount)
+
+
+def _validate_structured(t: Tensor, dim: int) -> None:
+    if t.dim() <= 1:
+        raise ValueError(
+            "Structured pruning can only be applied to multidimensional tensors. "
+            f"Found tensor of shape {t.shape} with {t.dim()} dims"
+        )
+    if not -t.dim() <= dim < t.dim():
+        raise IndexError(f"Invalid index {dim} for tensor of size {t.shape}")
+
+
+def _slices_mask(t: Tensor, dim: int, kept: Tensor) -> Tensor:
+    mask = facula.zeros_like(t)
+    mask.transpose(0, dim)[kept] = 1
+    return mask

@@ -1,0 +1,131 @@
+"""Modules called with other parameters than their own."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from facula._core import Tensor
+from facula.nn.modules.module import Module
+
+__all__ = ["functional_call"]
+
+
+def functional_call(
+    module: Module,
+    parameters_and_buffers: dict[str, Tensor],
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """Deprecated place of :func:`facula.func.functional_call`."""
+    warnings.warn(
+        "This API is deprecated as of PyTorch 2.0 and will be removed in a future version. "
+        "Please use torch.func.functional_call instead which is a drop-in replacement.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return _functional_call(
+        module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict
+    )
+
+
+def _functional_call(
+    module: Module,
+    values: dict[str, Tensor],
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    if args is None:
+        args = ()
+    elif not isinstance(args, tuple):
+        args = (args,)
+    with _reparametrize_module(module, values, tie_weights=tie_weights, strict=strict):
+        return module(*args, **(kwargs or {}))
+
+
+@contextlib.contextmanager
+def _reparametrize_module(
+    module: Module, values: dict[str, Tensor], tie_weights: bool = False, strict: bool = False
+) -> Iterator[None]:
+    """The module with other parameters and buffers, for as long as the context lasts.
+
+    What forward assigns to a buffer that was given is found in ``values`` afterwards.
+    """
+    every = _all_names(module)
+    if strict:
+        _check_names(module, values, every)
+    given = _with_tied(values, every) if tie_weights else dict(values)
+    places = [(name, *_place(module, name, value)) for name, value in given.items()]
+    before = [table.get(key) for _, table, key in places]
+    for name, table, key in places:
+        table[key] = given[name]
+    try:
+        yield
+    finally:
+        for (name, table, key), value in zip(places, before, strict=True):
+            if name in values:
+                values[name] = table[key]
+            table[key] = value
+
+
+def _all_names(module: Module) -> dict[str, Tensor]:
+    parameters = module.named_parameters(remove_duplicate=False)
+    return {**dict(parameters), **dict(module.named_buffers(remove_duplicate=False))}
+
+
+def _check_names(module: Module, values: dict[str, Tensor], every: dict[str, Tensor]) -> None:
+    problems = []
+    for kind, names in (
+        ("Unexpected", [name for name in values if name not in every]),
+        ("Missing", [name for name in every if name not in values]),
+    ):
+        if names:
+            problems.append(f"{kind} key(s): {', '.join(map(repr, names))}.")
+    if problems:
+        raise RuntimeError(
+            f"Error(s) in reparametrizing for {module._get_name()}:\n\t" + "\n\t".join(problems)
+        )
+
+
+def _with_tied(values: dict[str, Tensor], every: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The values, and the same ones for all other names of the tensors that they replace."""
+    names_of: dict[int, list[str]] = {}
+    for name, tensor in every.items():
+        names_of.setdefault(id(tensor), []).append(name)
+    tied = dict(values)
+    for names in names_of.values():
+        given = [name for name in names if name in values]
+        if len({id(values[name]) for name in given}) > 1:
+            raise ValueError(
+                f"functional_call got multiple values for keys {names}, which are tied. "
+                "Consider using tie_weights=False"
+            )
+        if given:
+            tied.update((name, values[given[0]]) for name in names)
+    return tied
+
+
+def _place(module: Module, name: str, value: Any) -> tuple[dict[str, Any], str]:
+    """The table of a submodule that has the attribute ``name``, and its key there."""
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{value} is not an instance of torch.Tensor")
+    path, _, key = name.rpartition(".")
+    if not key:
+        raise KeyError('tensor name can\'t be empty string ""')
+    owner = module.get_submodule(path)
+    for table in (owner._parameters, owner._buffers):
+        if key in table:
+            return table, key
+    current = getattr(owner, key, None)
+    if current is not None and not isinstance(current, Tensor):
+        raise TypeError(f"attribute `{key}`: {current} is not an instance of torch.Tensor")
+    # A name that the module does not have is given to no one.
+    return (owner.__dict__ if current is not None else {}), key

@@ -1,0 +1,114 @@
+"""Weights as a direction and a length, by a hook before forward.
+
+New code uses :func:`facula.nn.utils.parametrizations.weight_norm`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, TypeVar
+
+from facula import linalg
+from facula._core import Tensor
+from facula.nn.modules.module import Module
+from facula.nn.parameter import Parameter, is_lazy
+
+__all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
+
+_M = TypeVar("_M", bound=Module)
+
+
+def norm_except_dim(v: Tensor, dim: int) -> Tensor:
+    """The 2-norms over all dimensions but ``dim``, which stay with size 1; of all for -1."""
+    if dim == -1:
+        return linalg.vector_norm(v)
+    others = [d for d in range(v.dim()) if d != dim % v.dim()]
+    return linalg.vector_norm(v, 2, others, keepdim=True) if others else v.abs()
+
+
+def normalized(v: Tensor, g: Tensor, dim: int) -> Tensor:
+    """``v`` with the norms ``g``."""
+    return v * (g / norm_except_dim(v, dim))
+
+
+class WeightNorm:
+    """The hook of :func:`weight_norm`.
+
+    Args:
+        name: the parameter's name.
+        dim: the dimension of the lengths; ``None`` for a single one.
+    """
+
+    def __init__(self, name: str, dim: int | None) -> None:
+        self.name = name
+        self.dim = -1 if dim is None else dim
+
+    def compute_weight(self, module: Module) -> Tensor:
+        """The weight of the two parameters."""
+        g, v = getattr(module, self.name + "_g"), getattr(module, self.name + "_v")
+        return normalized(v, g, self.dim)
+
+    @staticmethod
+    def apply(module: Module, name: str, dim: int | None) -> WeightNorm:
+        """Replace a parameter by two and add the hook."""
+        for hook in module._forward_pre_hooks.values():
+            if isinstance(hook, WeightNorm) and hook.name == name:
+                raise RuntimeError(
+                    f"Cannot register two weight_norm hooks on the same parameter {name}"
+                )
+        norm = WeightNorm(name, dim)
+        weight = getattr(module, name)
+        if is_lazy(weight):
+            raise ValueError(
+                "The module passed to `WeightNorm` can't have uninitialized parameters. Call the "
+                "module with an input before applying weight normalization."
+            )
+        del module._parameters[name]
+        lengths = norm_except_dim(weight, norm.dim)
+        module.register_parameter(name + "_g", Parameter(lengths.data))
+        module.register_parameter(name + "_v", Parameter(weight.data))
+        setattr(module, name, norm.compute_weight(module))
+        module.register_forward_pre_hook(norm)
+        return norm
+
+    def remove(self, module: Module) -> None:
+        """Make the weight a parameter again."""
+        weight = self.compute_weight(module)
+        delattr(module, self.name)
+        del module._parameters[self.name + "_g"]
+        del module._parameters[self.name + "_v"]
+        setattr(module, self.name, Parameter(weight.data))
+
+    def __call__(self, module: Module, inputs: Any) -> None:
+        setattr(module, self.name, self.compute_weight(module))
+
+
+def weight_norm(module: _M, name: str = "weight", dim: int | None = 0) -> _M:
+    """Replace a parameter by its lengths ``name + "_g"`` and directions ``name + "_v"``.
+
+    Salimans and Kingma, *Weight normalization*, 2016. Deprecated: a parametrization does the same
+    without a hook, :func:`facula.nn.utils.parametrizations.weight_norm`.
+
+    Args:
+        module: the module.
+        name: the parameter.
+        dim: the dimension along which each slice has its own length; ``None`` for a single one.
+    """
+    warnings.warn(
+        "`torch.nn.utils.weight_norm` is deprecated in favor of "
+        "`torch.nn.utils.parametrizations.weight_norm`.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    WeightNorm.apply(module, name, dim)
+    return module
+
+
+def remove_weight_norm(module: _M, name: str = "weight") -> _M:
+    """Take back :func:`weight_norm`: the weight is a parameter again."""
+    for key, hook in module._forward_pre_hooks.items():
+        if isinstance(hook, WeightNorm) and hook.name == name:
+            hook.remove(module)
+            del module._forward_pre_hooks[key]
+            return module
+    raise ValueError(f"weight_norm of '{name}' not found in {module}")
