@@ -262,9 +262,7 @@ def test_adaptive_softmax_gives_the_log_probabilities_of_all_classes():
 
 
 def test_adaptive_softmax_refuses_classes_and_cutoffs_out_of_range():
-    with pytest.raises(
-        ValueError, match=r"cutoffs that rise, each from 1 to 19, got \[\]"
-    ):
+    with pytest.raises(ValueError, match=r"cutoffs that rise, each from 1 to 19, got \[\]"):
         nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[])
     m = nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[4])
     with pytest.raises(RuntimeError, match="expected targets from 0 to 19, got 20"):

@@ -224,29 +224,25 @@ def _ours(error: type[Exception]) -> type[Exception]:
 # ---- the older lists
 
 
-def in_facula(function: Any) -> Any:
-    """A function of PyTorch's lists, with our names where its text says ``nn`` or ``F``."""
-    return _Rebinder().rebind(function)
-
-
 class _Rebinder:
-    def __init__(self) -> None:
-        self._names: dict[str, Any] = {}
+    """Copies functions of PyTorch's lists, with our names where their text says ``nn`` or ``F``."""
 
-    def rebind(self, function: Any) -> Any:
-        if not isinstance(function, types.FunctionType):
-            return function
-        if not self._names:
-            self._names.update(function.__globals__)
-            self._names.update(torch=facula, nn=facula.nn, F=facula.nn.functional)
-            for name, value in list(self._names.items()):
-                if getattr(value, "__module__", "") == function.__module__:
-                    self._names[name] = self._copy(value)
-        return self._copy(function)
+    def __init__(self, module: Any) -> None:
+        self._module = module
+        self._names: dict[str, Any] = dict(vars(module))
+        self._names.update(torch=facula, nn=facula.nn, F=facula.nn.functional)
+        self._names.update({n: self.copy(f) for n, f in self._names.items() if self._is_own(f)})
 
-    def _copy(self, value: Any) -> Any:
+    def _is_own(self, value: Any) -> bool:
+        return isinstance(value, types.FunctionType) and value.__module__ == self._module.__name__
+
+    def copy(self, value: Any) -> Any:
+        if isinstance(value, type) and value.__module__ == self._module.__name__:
+            return self._functional_module(value)
         if not isinstance(value, types.FunctionType):
             return value
+        if value.__module__ == "torch.nn.functional":
+            return getattr(facula.nn.functional, value.__name__)
         cells = tuple(types.CellType(self._content(c)) for c in value.__closure__ or ())
         copy = types.FunctionType(
             value.__code__, self._names, value.__name__, value.__defaults__, cells
@@ -256,21 +252,26 @@ class _Rebinder:
 
     def _content(self, cell: Any) -> Any:
         value = cell.cell_contents
-        return (
-            self._copy(value) if isinstance(value, types.FunctionType) else convert(facula, value)
-        )
+        return self.copy(value) if isinstance(value, types.FunctionType) else twin(value)
+
+    def _functional_module(self, cls: Any) -> Any:
+        """A class made by ``wrap_functional`` around a function that its forward knows."""
+        names = cls.forward.__code__.co_freevars
+        known = dict(zip(names, map(self._content, cls.forward.__closure__), strict=True))
+        return self._names["wrap_functional"](known["fn"], **known["kwargs"])
 
 
 @functools.cache
 def older_cases() -> dict[str, Case]:
     """The modules and losses of ``common_nn``, by name."""
     lists = load_module("common_nn")
+    rebinder = _Rebinder(lists)
     entries = [*lists.module_tests, *lists.get_new_module_tests(), *lists.criterion_tests]
     found: dict[str, Case] = {}
     for entry in entries:
         if entry.get("has_sparse_gradients"):
             continue  # sparse gradients are refused
-        case = _older_case(entry)
+        case = _older_case(entry, rebinder)
         name, n = case.name, 2
         while case.name in found:
             case = Case(f"{name}-{n}", *list(vars(case).values())[1:])
@@ -279,7 +280,7 @@ def older_cases() -> dict[str, Case]:
     return found
 
 
-def _older_case(entry: dict[str, Any]) -> Case:
+def _older_case(entry: dict[str, Any], rebinder: _Rebinder) -> Case:
     name = entry.get("fullname") or "_".join(
         [entry.get("module_name", "functional"), *([entry["desc"]] if "desc" in entry else [])]
     )
@@ -289,8 +290,9 @@ def _older_case(entry: dict[str, Any]) -> Case:
         if "constructor" not in entry:
             path = getattr(lib.nn, entry["module_name"])
             return path(*(arguments if lib is torch else twin(tuple(arguments))))
-        constructor = entry["constructor"] if lib is torch else in_facula(entry["constructor"])
-        return constructor(*(arguments if lib is torch else twin(tuple(arguments))))
+        if lib is torch:
+            return entry["constructor"](*arguments)
+        return rebinder.copy(entry["constructor"])(*twin(tuple(arguments)))
 
     torch.manual_seed(0)
     dtype = entry.get("default_dtype", torch.float32)
