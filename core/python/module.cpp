@@ -14,6 +14,7 @@ void bind_dropout(nb::module_& m);
 void bind_optim(nb::module_& m);
 void bind_loss(nb::module_& m);
 void bind_pad(nb::module_& m);
+void bind_pool(nb::module_& m);
 void bind_rnn(nb::module_& m);
 
 namespace {
@@ -48,6 +49,7 @@ void bind_all(nb::module_& m) {
   bind_attention(m);
   bind_order_stats(m);
   bind_pad(m);
+  bind_pool(m);
   bind_convert(m);
   bind_shape(m);
   bind_copy(m);

@@ -63,6 +63,20 @@ _CONVOLUTIONS = (
     "nn.functional.conv_transpose2d nn.functional.conv_transpose3d"
 )
 _POLYGAMMAS = " ".join(f"polygamma.polygamma_n_{n}" for n in range(5))
+_MAX_POOLS = " ".join(
+    f"nn.functional.{name}"
+    for name in (
+        *(f"{kind}max_pool{n}d" for kind in ("", "adaptive_") for n in (1, 2, 3)),
+        "fractional_max_pool2d",
+        "fractional_max_pool3d",
+    )
+)
+_AVG_POOLS = " ".join(
+    f"nn.functional.{kind}avg_pool{n}d" for kind in ("", "adaptive_") for n in (1, 2, 3)
+)
+_MAX_UNPOOLS = " ".join(
+    f"nn.functional.max_unpool{n}d{variant}" for variant in ("", ".grad") for n in (1, 2, 3)
+)
 _NO_SECOND = "A linear operation has no second derivative; PyTorch makes zeros for it."
 
 _IN_FLOAT = "The 16-bit floats are computed in float32 and rounded once; PyTorch rounds on the way."
@@ -153,6 +167,84 @@ KNOWN: list[Known] = [
         "Second derivatives exist; PyTorch's fused attention has none.",
     ),
     *_each("nn.functional.pad.circular", "grad_fn", "expected CopySlices", _COMPOSED),
+    *_each(_MAX_POOLS + " " + _AVG_POOLS, "grad", "second gradient 0: one of", _NO_SECOND),
+    *_each(
+        "nn.functional.max_pool1d nn.functional.adaptive_max_pool1d nn.functional.avg_pool1d "
+        "nn.functional.adaptive_avg_pool1d nn.functional.max_unpool1d "
+        "nn.functional.max_unpool1d.grad",
+        "grad_fn",
+        "expected SqueezeBackward",
+        "PyTorch's operation is that of two dimensions between two views; here it is its own.",
+    ),
+    *_each(
+        "nn.functional.avg_pool2d nn.functional.avg_pool3d",
+        "exception",
+        "expected RuntimeError(Expected out tensor to have dtype",
+        "Other dtypes are refused for the input before out= is looked at.",
+    ),
+    *_each(
+        "nn.functional.avg_pool2d nn.functional.avg_pool3d",
+        "exception",
+        "out=... arguments don't support automatic differentiation, but one of t), got NotImpl",
+        "Complex numbers are refused for their dtype before derivatives are looked at.",
+    ),
+    *_each(
+        "nn.functional.avg_pool2d nn.functional.avg_pool3d",
+        "exception",
+        "expected IndexError(Dimension specified as -",
+        "An input without dimensions is refused as any other of the wrong number.",
+    ),
+    *_each(
+        "nn.functional.avg_pool3d",
+        "exception",
+        'expected NotImplementedError("avg_pool3d_out_frame" not implemented for',
+        "Has the half dtypes too.",
+    ),
+    *_each(
+        "nn.functional.avg_pool3d",
+        "exception",
+        'expected NotImplementedError("avg_pool3d_backward_out_frame" not implemented for',
+        "Has the half dtypes too.",
+    ),
+    Known(
+        "nn.functional.avg_pool3d",
+        ALL,
+        "value",
+        "out transposed",
+        "PyTorch writes to out= as if it were contiguous.",
+    ),
+    Known(
+        "nn.functional.avg_pool3d",
+        ALL,
+        "memory",
+        "out transposed",
+        "PyTorch writes to out= as if it were contiguous.",
+    ),
+    *_each(
+        "nn.functional.adaptive_avg_pool1d nn.functional.adaptive_avg_pool2d " + _MAX_UNPOOLS,
+        "refused",
+        "not implemented for",
+        "Other dtypes are refused even where there is nothing to compute.",
+    ),
+    *_each(
+        "nn.functional.adaptive_avg_pool1d nn.functional.adaptive_avg_pool2d "
+        "nn.functional.fractional_max_pool2d nn.functional.fractional_max_pool3d " + _MAX_UNPOOLS,
+        "exception",
+        "does not support automatic differentiation for outputs with complex dtype.), got NotImpl",
+        "Complex numbers are refused for their dtype before derivatives are looked at.",
+    ),
+    *_each(
+        "nn.functional.adaptive_avg_pool1d nn.functional.adaptive_avg_pool3d",
+        "refused",
+        "expected sizes that are not 0",
+        "An average of nothing is refused, as by the other poolings.",
+    ),
+    *_each(
+        "nn.functional.max_unpool3d nn.functional.max_unpool3d.grad",
+        "exception",
+        "first gradient: expected RuntimeError(view size is not compatible",
+        "PyTorch's derivative takes the input to be contiguous.",
+    ),
     *_each(
         _CONVOLUTIONS.replace("nn.functional.conv2d ", ""),  # whose samples PyTorch takes
         "exception",

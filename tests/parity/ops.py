@@ -133,34 +133,17 @@ _CRASHES_PYTORCH = _names("nn.functional.pdist")
 # Functions of networks that are not there yet, one a line.
 _LATER_NN = _names(
     """
-    nn.functional.adaptive_avg_pool1d
-    nn.functional.adaptive_avg_pool2d
-    nn.functional.adaptive_avg_pool3d
-    nn.functional.adaptive_max_pool1d
-    nn.functional.adaptive_max_pool2d
-    nn.functional.adaptive_max_pool3d
-    nn.functional.avg_pool1d
-    nn.functional.avg_pool2d
-    nn.functional.avg_pool3d
     nn.functional.batch_norm
     nn.functional.bilinear
     nn.functional.channel_shuffle
     nn.functional.embedding
     nn.functional.embedding_bag
-    nn.functional.fractional_max_pool2d
-    nn.functional.fractional_max_pool3d
     nn.functional.grid_sample
     nn.functional.group_norm
     nn.functional.instance_norm
     nn.functional.interpolate
     nn.functional.layer_norm
     nn.functional.local_response_norm
-    nn.functional.max_pool1d
-    nn.functional.max_pool2d
-    nn.functional.max_pool3d
-    nn.functional.max_unpool1d
-    nn.functional.max_unpool2d
-    nn.functional.max_unpool3d
     nn.functional.normalize
     nn.functional.pixel_shuffle
     nn.functional.pixel_unshuffle
@@ -209,6 +192,21 @@ _ADDS_UP = _names(
     "nn.functional.multi_head_attention_forward nn.functional.scaled_dot_product_attention "
     "linalg.vecdot linalg.multi_dot "
     "linalg.matrix_power __rmatmul__ allclose"
+)
+# Pooling and resampling.
+_MOVES_DATA |= _names(
+    "nn.functional.max_unpool1d nn.functional.max_unpool2d nn.functional.max_unpool3d"
+)
+_REPEATS_DATA |= _names(
+    "nn.functional.max_pool1d nn.functional.max_pool2d nn.functional.max_pool3d "
+    "nn.functional.adaptive_max_pool1d nn.functional.adaptive_max_pool2d "
+    "nn.functional.adaptive_max_pool3d nn.functional.fractional_max_pool2d "
+    "nn.functional.fractional_max_pool3d"
+)
+_ADDS_UP |= _names(
+    "nn.functional.avg_pool1d nn.functional.avg_pool2d nn.functional.avg_pool3d "
+    "nn.functional.adaptive_avg_pool1d nn.functional.adaptive_avg_pool2d "
+    "nn.functional.adaptive_avg_pool3d"
 )
 _SPECIAL = _names(
     "lgamma digamma polygamma mvlgamma igamma igammac i0 erfinv special.i0e special.i1 "

@@ -11,6 +11,8 @@ from facula.nn.modules import (
     fold,
     linear,
     loss,
+    padding,
+    pooling,
     rnn,
 )
 from facula.nn.modules.activation import *  # noqa: F403
@@ -24,6 +26,8 @@ from facula.nn.modules.fold import *  # noqa: F403
 from facula.nn.modules.linear import *  # noqa: F403
 from facula.nn.modules.loss import *  # noqa: F403
 from facula.nn.modules.module import Module
+from facula.nn.modules.padding import *  # noqa: F403
+from facula.nn.modules.pooling import *  # noqa: F403
 from facula.nn.modules.rnn import *  # noqa: F403
 
 __all__ = [
@@ -38,5 +42,7 @@ __all__ = [
     *fold.__all__,
     *linear.__all__,
     *loss.__all__,
+    *padding.__all__,
+    *pooling.__all__,
     *rnn.__all__,
 ]
