@@ -3,7 +3,9 @@
 // They lie transposed, a row per key: a vector holds one key's scores of several queries, so that
 // maxima and sums over the keys go down the rows without a step across the lanes. The forward pass
 // keeps the maximum and the sum of each query so far, and scales what it has summed up when the
-// maximum grows. Backward computes the blocks again from the logarithm of that sum.
+// maximum grows. Backward computes the blocks again from the logarithm of that sum. A block of keys
+// and values is copied once for a span of several blocks of queries: rows of one head lie far apart
+// in memory, and to fetch them costs as much as a third of the products with one block.
 //
 // All matrices of a block are copies in scratch memory, zero up to whole vectors, in rows of an odd
 // number of cache lines, which spread over the sets of the cache. What lies after the diagonal of a
@@ -192,18 +194,38 @@ struct Heads {
 
   // ---- scores
 
+  // n numbers to add for a query's keys.
+  template <class M>
+  static FACULA_FN V mask_row(const M* from, int64_t stride, int64_t n) {
+    if constexpr (std::is_same_v<M, T>) {
+      if (stride == 1) return n >= L ? V::load(from) : V::load(from, n);
+    }
+    T numbers[L] = {};
+    for (int64_t i = 0; i < std::min<int64_t>(n, L); ++i) {
+      if constexpr (std::is_same_v<M, bool>) {
+        numbers[i] = from[i * stride] ? T(0) : kNothing;
+      } else {
+        numbers[i] = from[i * stride];
+      }
+    }
+    return V::load(numbers);
+  }
+
   template <class M>
   static void mask_scores(const AttentionMask& mask, const Block& at, Matrix scores) {
     const M* from = reinterpret_cast<const M*>(mask.data) + at.batch * mask.batch +
                     at.head * mask.head + at.first_query * mask.row + at.first_key * mask.col;
-    for (int64_t key = 0; key < at.n_keys; ++key, from += mask.col) {
-      T* row = scores.row(key);
-      for (int64_t i = 0; i < at.n_queries; ++i) {
-        M value = from[i * mask.row];
-        if constexpr (std::is_same_v<M, bool>) {
-          row[i] = value ? row[i] : kNothing;
-        } else {
-          row[i] += value;
+    for (int64_t i = 0; i < at.n_queries; i += L) {
+      for (int64_t key = 0; key < at.n_keys; key += L) {
+        V square[L];
+        for (int64_t r = 0; r < L; ++r) {
+          const M* row = from + std::min(i + r, at.n_queries - 1) * mask.row + key * mask.col;
+          square[r] = mask_row(row, mask.col, at.n_keys - key);
+        }
+        transpose(square);
+        for (int64_t r = 0; r < std::min<int64_t>(L, at.n_keys - key); ++r) {
+          T* place = scores.row(key + r) + i;
+          (V::load(place) + square[r]).store(place);
         }
       }
     }
@@ -241,19 +263,28 @@ struct Heads {
 
   // ---- forward
 
+  // Buffers of the blocks of a span lie one after the other.
+  static Matrix part(Matrix m, int64_t n_rows, int64_t i) {
+    return {m.row(i * round_up(n_rows, kRowUnit)), m.ld};
+  }
+  static Matrix take_parts(Carver& carve, const Attention& x, int64_t n_rows, int64_t cols) {
+    return carve.take(x.blocks_per_span * round_up(n_rows, kRowUnit), cols);
+  }
+
   struct Forward {
-    Matrix query_t, keys, values, scores, sums;
-    T *high, *total, *factor;  // of each query: the largest score, the sum, what the sums are
-                               // multiplied by where the former grew
+    Matrix query_t, sums, high, total;  // of each block; the last two: of each query the largest
+                                        // score and the sum
+    Matrix keys, values, scores;
+    T* factor;  // of each query: what the sums are multiplied by where the largest score grew
 
     Forward(const Attention& x, Carver& carve)
-        : query_t(carve.take(x.width, kQueries)),
+        : query_t(take_parts(carve, x, x.width, kQueries)),
+          sums(take_parts(carve, x, kQueries, x.value_width)),
+          high(carve.take(x.blocks_per_span, kQueries)),
+          total(carve.take(x.blocks_per_span, kQueries)),
           keys(carve.take(kKeys, x.width)),
           values(carve.take(kKeys, x.value_width)),
           scores(carve.take(kKeys, kQueries)),
-          sums(carve.take(kQueries, x.value_width)),
-          high(carve.take(1, kQueries).data),
-          total(carve.take(1, kQueries).data),
           factor(carve.take(1, kQueries).data) {}
   };
 
@@ -264,11 +295,11 @@ struct Heads {
   }
 
   // Scores become exponentials.
-  static void softmax_block(const Block& at, Forward& f) {
+  static void softmax_block(const Block& at, Matrix scores, T* highs, T* totals, T* factors) {
     for (int64_t i = 0; i < at.n_queries; i += L) {
-      int64_t n = at.keys_of(i), ld = f.scores.ld, key = 0;
-      T* column = f.scores.data + i;
-      V before = V::load(f.high + i), high[4] = {before, before, before, before};
+      int64_t n = at.keys_of(i), ld = scores.ld, key = 0;
+      T* column = scores.data + i;
+      V before = V::load(highs + i), high[4] = {before, before, before, before};
       // A NaN may be lost here; its exponential is not.
       for (; key + 4 <= n; key += 4)
         for (int64_t k = 0; k < 4; ++k)
@@ -283,76 +314,111 @@ struct Heads {
         sum += e;
       }
       V factor = exp_below(before - shift);
-      top.store(f.high + i);
-      factor.store(f.factor + i);
-      (V::load(f.total + i) * factor + sum).store(f.total + i);
+      top.store(highs + i);
+      factor.store(factors + i);
+      (V::load(totals + i) * factor + sum).store(totals + i);
     }
+  }
+
+  static int64_t spans_of(const Attention& x) {
+    return ceil_div(x.n_queries, x.blocks_per_span * kQueries);
+  }
+
+  // f(number, first query, number of queries) for the blocks of a span.
+  template <class F>
+  static FACULA_FN void for_each_block(const Attention& x, int64_t span, F f) {
+    int64_t first = span * x.blocks_per_span * kQueries;
+    for (int64_t i = 0; i < x.blocks_per_span && first < x.n_queries; ++i, first += kQueries)
+      f(i, first, std::min(kQueries, x.n_queries - first));
+  }
+
+  // The keys that a span of queries sees.
+  static int64_t keys_of_span(const Attention& x, int64_t span) {
+    return x.is_causal ? std::min(x.n_keys, (span + 1) * x.blocks_per_span * kQueries) : x.n_keys;
+  }
+
+  static Block block_of(const Attention& x, int64_t batch, int64_t head, int64_t query,
+                        int64_t n_queries, int64_t key, int64_t n_keys) {
+    bool has_diagonal = x.is_causal && key + n_keys > query + 1;
+    if (x.is_causal) n_keys = std::min(n_keys, query + n_queries - key);
+    return {batch, head, query, n_queries, key, n_keys, has_diagonal};
   }
 
   static void forward(const Attention& x, char* scratch, int64_t begin, int64_t end) {
     Carver carve{scratch};
     Forward f(x, carve);
-    int64_t n_blocks = ceil_div(x.n_queries, kQueries);
+    int64_t n_spans = spans_of(x);
     for (int64_t task = begin; task < end; ++task) {
-      int64_t index = task / n_blocks, first = task % n_blocks * kQueries;
-      forward_block(x, f, index / x.n_heads, index % x.n_heads, first);
+      int64_t index = task / n_spans;
+      forward_span(x, f, index / x.n_heads, index % x.n_heads, task % n_spans);
     }
   }
 
-  static void forward_block(const Attention& x, Forward& f, int64_t batch, int64_t head,
-                            int64_t first) {
-    int64_t key_head = head / x.heads_per_key, n = std::min(kQueries, x.n_queries - first);
-    pack_transposed(rows_of(x.query, batch, head, first), x.query.row, n, x.width,
-                    static_cast<T>(x.scale), f.query_t);
-    clear(f.sums, kQueries);
-    fill(f.high, kQueries, kNothing);
-    fill(f.total, kQueries, T(0));
-    int64_t n_keys = x.is_causal ? std::min(x.n_keys, first + n) : x.n_keys;
+  static void forward_span(const Attention& x, Forward& f, int64_t batch, int64_t head,
+                           int64_t span) {
+    int64_t key_head = head / x.heads_per_key, n_keys = keys_of_span(x, span);
+    for_each_block(x, span, [&](int64_t i, int64_t first, int64_t n) {
+      pack_transposed(rows_of(x.query, batch, head, first), x.query.row, n, x.width,
+                      static_cast<T>(x.scale), part(f.query_t, x.width, i));
+      clear(part(f.sums, kQueries, i), kQueries);
+      fill(f.high.row(i), kQueries, kNothing);
+      fill(f.total.row(i), kQueries, T(0));
+    });
     for (int64_t key = 0; key < n_keys; key += kKeys) {
       int64_t left = std::min(kKeys, n_keys - key);
-      Block at{batch, head, first, n, key, left, x.is_causal && key + left > first + 1};
       pack(rows_of(x.key, batch, key_head, key), x.key.row, left, x.width, f.keys);
       pack(rows_of(x.value, batch, key_head, key), x.value.row, left, x.value_width, f.values);
-      compute_scores(x, at, f.keys, f.query_t, f.scores);
-      softmax_block(at, f);
-      multiply<true, Start::Scaled>(
-          n, x.value_width, f.scores, f.values, f.sums,
-          [&](int64_t query) -> Extent {
-            return {0, 0, at.keys_of_tile(query)};
-          },
-          f.factor);
+      for_each_block(x, span, [&](int64_t i, int64_t first, int64_t n) {
+        Block at = block_of(x, batch, head, first, n, key, left);
+        if (at.n_keys <= 0) return;
+        compute_scores(x, at, f.keys, part(f.query_t, x.width, i), f.scores);
+        softmax_block(at, f.scores, f.high.row(i), f.total.row(i), f.factor);
+        multiply<true, Start::Scaled>(
+            n, x.value_width, f.scores, f.values, part(f.sums, kQueries, i),
+            [&](int64_t query) -> Extent {
+              return {0, 0, at.keys_of_tile(query)};
+            },
+            f.factor);
+      });
     }
+    for_each_block(x, span, [&](int64_t i, int64_t first, int64_t n) {
+      store_results(x, part(f.sums, kQueries, i), f.high.row(i), f.total.row(i), batch, head, first,
+                    n);
+    });
+  }
+
+  static void store_results(const Attention& x, Matrix sums, const T* high, const T* total,
+                            int64_t batch, int64_t head, int64_t first, int64_t n) {
     S* out = const_cast<S*>(rows_of(x.out, batch, head, first));
     T* logsumexp =
         reinterpret_cast<T*>(x.logsumexp) + (batch * x.n_heads + head) * x.n_queries + first;
     for (int64_t i = 0; i < n; ++i) {
       // A query that sees no key has no weights, neither here nor when they are computed again.
-      bool is_empty = f.total[i] == T(0);
-      store_row(f.sums.row(i), x.value_width, is_empty ? T(0) : 1 / f.total[i],
-                out + i * x.out.row);
-      logsumexp[i] = is_empty ? -kNothing : f.high[i] + math::log(f.total[i]);
+      bool is_empty = total[i] == T(0);
+      store_row(sums.row(i), x.value_width, is_empty ? T(0) : 1 / total[i], out + i * x.out.row);
+      logsumexp[i] = is_empty ? -kNothing : high[i] + math::log(total[i]);
     }
   }
 
   // ---- backward
 
   struct Backward {
-    Matrix query_t, queries, grad_t, grads, keys, values, scores, grad_scores, grad_query;
-    T *logsumexp, *dot;  // of each query; dot: its result times the gradient of that
-    Matrix grad_keys, grad_values;
+    // Of each block; dots: of each query its result times the gradient of that.
+    Matrix query_t, queries, grad_t, grads, grad_query, logsumexp, dots;
+    Matrix keys, values, scores, grad_scores, grad_keys, grad_values;
 
     Backward(const Attention& x, Carver& carve)
-        : query_t(carve.take(x.width, kQueries)),
-          queries(carve.take(kQueries, x.width)),
-          grad_t(carve.take(x.value_width, kQueries)),
-          grads(carve.take(kQueries, x.value_width)),
+        : query_t(take_parts(carve, x, x.width, kQueries)),
+          queries(take_parts(carve, x, kQueries, x.width)),
+          grad_t(take_parts(carve, x, x.value_width, kQueries)),
+          grads(take_parts(carve, x, kQueries, x.value_width)),
+          grad_query(take_parts(carve, x, kQueries, x.width)),
+          logsumexp(carve.take(x.blocks_per_span, kQueries)),
+          dots(carve.take(x.blocks_per_span, kQueries)),
           keys(carve.take(kKeys, x.width)),
           values(carve.take(kKeys, x.value_width)),
           scores(carve.take(kKeys, kQueries)),
           grad_scores(carve.take(kKeys, kQueries)),
-          grad_query(carve.take(kQueries, x.width)),
-          logsumexp(carve.take(1, kQueries).data),
-          dot(carve.take(1, kQueries).data),
           grad_keys(carve.take(x.n_keys, x.width)),
           grad_values(carve.take(x.n_keys, x.value_width)) {}
   };
@@ -364,10 +430,11 @@ struct Heads {
   }
 
   // Scores become weights, and the gradients of the weights those of the scores.
-  static void softmax_backward_block(const Block& at, Backward& b) {
+  static void softmax_backward_block(const Block& at, Backward& b, const T* logsumexp,
+                                     const T* dots) {
     int64_t ld = b.scores.ld;
     for (int64_t i = 0; i < at.n_queries; i += L) {
-      V shift = V::load(b.logsumexp + i), dot = V::load(b.dot + i);
+      V shift = V::load(logsumexp + i), dot = V::load(dots + i);
       T *score = b.scores.data + i, *grad = b.grad_scores.data + i;
       for (int64_t key = 0; key < at.keys_of(i); ++key, score += ld, grad += ld) {
         V weight = exp_below(V::load(score) - shift);
@@ -376,6 +443,11 @@ struct Heads {
         // Beyond the diagonal the gradient was not computed.
         (at.is_causal ? select(weight == V(T(0)), V(T(0)), g) : g).store(grad);
       }
+    }
+    // The rest of the last tile of keys.
+    for (int64_t key = at.n_keys; key < round_up(at.n_keys, kRowUnit); ++key) {
+      fill(b.scores.row(key), ld, T(0));
+      fill(b.grad_scores.row(key), ld, T(0));
     }
   }
 
@@ -387,63 +459,83 @@ struct Heads {
       for (int64_t key = 0; key < at.n_keys; ++key) place[i * x.n_keys + key] = grads.row(key)[i];
   }
 
-  static void load_queries(const Attention& x, const AttentionGrad& grad, Backward& b,
-                           int64_t batch, int64_t head, int64_t first, int64_t n) {
+  static void load_block(const Attention& x, const AttentionGrad& grad, Backward& b, int64_t block,
+                         int64_t batch, int64_t head, int64_t first, int64_t n) {
     const S* query = rows_of(x.query, batch, head, first);
     const S* grad_out = rows_of(grad.out, batch, head, first);
     const S* out = rows_of(x.out, batch, head, first);
-    pack_transposed(query, x.query.row, n, x.width, static_cast<T>(x.scale), b.query_t);
-    pack(query, x.query.row, n, x.width, b.queries);
-    pack_transposed(grad_out, grad.out.row, n, x.value_width, T(1), b.grad_t);
-    pack(grad_out, grad.out.row, n, x.value_width, b.grads);
-    const T* logsumexp =
+    Matrix grads = part(b.grads, kQueries, block);
+    pack_transposed(query, x.query.row, n, x.width, static_cast<T>(x.scale),
+                    part(b.query_t, x.width, block));
+    pack(query, x.query.row, n, x.width, part(b.queries, kQueries, block));
+    pack_transposed(grad_out, grad.out.row, n, x.value_width, T(1),
+                    part(b.grad_t, x.value_width, block));
+    pack(grad_out, grad.out.row, n, x.value_width, grads);
+    clear(part(b.grad_query, kQueries, block), kQueries);
+    const T* from =
         reinterpret_cast<T*>(x.logsumexp) + (batch * x.n_heads + head) * x.n_queries + first;
-    fill(b.logsumexp, kQueries, T(0));
-    fill(b.dot, kQueries, T(0));
+    T *logsumexp = b.logsumexp.row(block), *dots = b.dots.row(block);
+    fill(logsumexp, kQueries, T(0));
+    fill(dots, kQueries, T(0));
     for (int64_t i = 0; i < n; ++i) {
-      b.logsumexp[i] = logsumexp[i];
+      logsumexp[i] = from[i];
       V sum = V(T(0));
       for (int64_t j = 0; j < x.value_width; j += L)
-        sum += V::load(b.grads.row(i) + j) * load(out + i * x.out.row + j, x.value_width - j);
+        sum += V::load(grads.row(i) + j) * load(out + i * x.out.row + j, x.value_width - j);
       T lanes[L];
       sum.store(lanes);
       for (int64_t l = 1; l < L; ++l) lanes[0] += lanes[l];
-      b.dot[i] = lanes[0];
+      dots[i] = lanes[0];
     }
   }
 
+  // One block of queries and the block of keys that b holds.
   static void backward_block(const Attention& x, const AttentionGrad& grad, Backward& b,
-                             int64_t batch, int64_t head, int64_t first) {
-    int64_t key_head = head / x.heads_per_key, n = std::min(kQueries, x.n_queries - first);
-    load_queries(x, grad, b, batch, head, first, n);
-    clear(b.grad_query, kQueries);
-    int64_t n_keys = x.is_causal ? std::min(x.n_keys, first + n) : x.n_keys;
+                             int64_t block, const Block& at) {
+    compute_scores(x, at, b.keys, part(b.query_t, x.width, block), b.scores);
+    multiply<false, Start::Zero>(at.n_keys, at.n_queries, b.values,
+                                 part(b.grad_t, x.value_width, block), b.grad_scores,
+                                 [&](int64_t row) -> Extent {
+                                   return {at.queries_from(row) / L * L, 0, x.value_width};
+                                 });
+    softmax_backward_block(at, b, b.logsumexp.row(block), b.dots.row(block));
+    if (grad.scores) store_grad_scores(x, at, b.grad_scores, grad.scores);
+    auto over_queries = [&](int64_t row) -> Extent {
+      return {0, at.queries_from(row), at.n_queries};
+    };
+    Matrix to_values{b.grad_values.row(at.first_key), b.grad_values.ld};
+    Matrix to_keys{b.grad_keys.row(at.first_key), b.grad_keys.ld};
+    multiply<false, Start::Add>(at.n_keys, x.value_width, b.scores, part(b.grads, kQueries, block),
+                                to_values, over_queries);
+    multiply<false, Start::Add>(at.n_keys, x.width, b.grad_scores, part(b.queries, kQueries, block),
+                                to_keys, over_queries);
+    multiply<true, Start::Add>(at.n_queries, x.width, b.grad_scores, b.keys,
+                               part(b.grad_query, kQueries, block), [&](int64_t query) -> Extent {
+                                 return {0, 0, at.keys_of_tile(query)};
+                               });
+  }
+
+  static void backward_span(const Attention& x, const AttentionGrad& grad, Backward& b,
+                            int64_t batch, int64_t head, int64_t span) {
+    int64_t key_head = head / x.heads_per_key, n_keys = keys_of_span(x, span);
+    for_each_block(x, span, [&](int64_t i, int64_t first, int64_t n) {
+      load_block(x, grad, b, i, batch, head, first, n);
+    });
     for (int64_t key = 0; key < n_keys; key += kKeys) {
       int64_t left = std::min(kKeys, n_keys - key);
-      Block at{batch, head, first, n, key, left, x.is_causal && key + left > first + 1};
       pack(rows_of(x.key, batch, key_head, key), x.key.row, left, x.width, b.keys);
       pack(rows_of(x.value, batch, key_head, key), x.value.row, left, x.value_width, b.values);
-      compute_scores(x, at, b.keys, b.query_t, b.scores);
-      multiply<false, Start::Zero>(left, n, b.values, b.grad_t, b.grad_scores,
-                                   [&](int64_t row) -> Extent {
-                                     return {at.queries_from(row) / L * L, 0, x.value_width};
-                                   });
-      softmax_backward_block(at, b);
-      if (grad.scores) store_grad_scores(x, at, b.grad_scores, grad.scores);
-      auto over_queries = [&](int64_t row) -> Extent { return {0, at.queries_from(row), n}; };
-      multiply<false, Start::Add>(left, x.value_width, b.scores, b.grads,
-                                  {b.grad_values.row(key), b.grad_values.ld}, over_queries);
-      multiply<false, Start::Add>(left, x.width, b.grad_scores, b.queries,
-                                  {b.grad_keys.row(key), b.grad_keys.ld}, over_queries);
-      multiply<true, Start::Add>(n, x.width, b.grad_scores, b.keys, b.grad_query,
-                                 [&](int64_t query) -> Extent {
-                                   return {0, 0, at.keys_of_tile(query)};
-                                 });
+      for_each_block(x, span, [&](int64_t i, int64_t first, int64_t n) {
+        Block at = block_of(x, batch, head, first, n, key, left);
+        if (at.n_keys > 0) backward_block(x, grad, b, i, at);
+      });
     }
-    S* grad_query = const_cast<S*>(rows_of(grad.query, batch, head, first));
-    for (int64_t i = 0; i < n; ++i)
-      store_row(b.grad_query.row(i), x.width, static_cast<T>(x.scale),
-                grad_query + i * grad.query.row);
+    for_each_block(x, span, [&](int64_t i, int64_t first, int64_t n) {
+      S* to = const_cast<S*>(rows_of(grad.query, batch, head, first));
+      Matrix from = part(b.grad_query, kQueries, i);
+      for (int64_t r = 0; r < n; ++r)
+        store_row(from.row(r), x.width, static_cast<T>(x.scale), to + r * grad.query.row);
+    });
   }
 
   template <class To>
@@ -459,15 +551,15 @@ struct Heads {
     Backward b(x, carve);
     int64_t key_heads = x.n_heads / x.heads_per_key;
     for (int64_t task = begin; task < end; ++task) {
-      int64_t part = task % grad.n_parts, index = task / grad.n_parts;
+      int64_t share = task % grad.n_parts, index = task / grad.n_parts;
       int64_t batch = index / key_heads, key_head = index % key_heads;
       clear(b.grad_keys, x.n_keys);
       clear(b.grad_values, x.n_keys);
       for (int64_t h = 0; h < x.heads_per_key; ++h)
-        for (int64_t i = part * kQueries; i < x.n_queries; i += grad.n_parts * kQueries)
-          backward_block(x, grad, b, batch, key_head * x.heads_per_key + h, i);
+        for (int64_t span = share; span < spans_of(x); span += grad.n_parts)
+          backward_span(x, grad, b, batch, key_head * x.heads_per_key + h, span);
       auto store = grad.n_parts == 1 ? store_head<S> : store_head<T>;
-      batch += part * x.n_batch;
+      batch += share * x.n_batch;
       store(b.grad_keys, x.n_keys, x.width, static_cast<T>(x.scale), grad.key, batch, key_head);
       store(b.grad_values, x.n_keys, x.value_width, T(1), grad.value, batch, key_head);
     }

@@ -24,7 +24,8 @@ struct AttentionMask {
 
 struct Attention {
   int64_t n_batch, n_heads, n_queries, n_keys, width, value_width;
-  int64_t heads_per_key;  // so many heads of queries share one head of keys and values
+  int64_t heads_per_key;    // so many heads of queries share one head of keys and values
+  int64_t blocks_per_span;  // so many blocks of queries, at most kMaxSpan, share copies of the keys
   double scale;
   bool is_causal;
   HeadRows query, key, value, out;
@@ -41,10 +42,11 @@ struct AttentionGrad {
 };
 
 constexpr int64_t kAttentionQueries = 64;  // in a block
+constexpr int64_t kMaxSpan = 4;
 
 struct AttentionKernels {
   int64_t (*scratch_bytes)(const Attention& x);
-  // Blocks of queries [begin, end) of all heads.
+  // Spans of queries [begin, end) of all heads.
   void (*forward)(const Attention& x, char* scratch, int64_t begin, int64_t end);
   int64_t (*backward_scratch_bytes)(const Attention& x);
   // Parts [begin, end) of all heads of keys.

@@ -17,7 +17,9 @@ namespace {
 
 constexpr const char* kName = "scaled_dot_product_attention";
 constexpr int64_t kMinWork = int64_t{1} << 18;  // multiplications that are worth giving to a thread
-constexpr int64_t kMinParts = 16;  // of the backward pass, which keep a few threads even
+constexpr int64_t kMinTasks = 16;               // keep a few threads even
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // ---- with tensor operations: for dropout, other devices and derivatives of derivatives
 
@@ -111,6 +113,10 @@ cpu::Attention problem_of(const Tensor& q, const Tensor& k, const Tensor& v, con
   x.n_queries = q.size(2), x.n_keys = k.size(2);
   x.width = q.size(3), x.value_width = v.size(3);
   x.heads_per_key = q.size(1) / std::max<int64_t>(k.size(1), 1);
+  // Long spans, unless there would be too few.
+  int64_t n_blocks = ceil_div(x.n_queries, cpu::kAttentionQueries);
+  x.blocks_per_span =
+      std::clamp<int64_t>(x.n_batch * x.n_heads * n_blocks / kMinTasks, 1, cpu::kMaxSpan);
   x.scale = scale;
   x.is_causal = is_causal;
   x.query = rows_of(q), x.key = rows_of(k), x.value = rows_of(v), x.out = rows_of(out);
@@ -120,6 +126,10 @@ cpu::Attention problem_of(const Tensor& q, const Tensor& k, const Tensor& v, con
               mask.stride(2), mask.stride(3)};
   x.logsumexp = logsumexp.data();
   return x;
+}
+
+int64_t spans_of(const cpu::Attention& x) {
+  return ceil_div(x.n_queries, x.blocks_per_span * cpu::kAttentionQueries);
 }
 
 // The mask with four dimensions, of the type that is computed in.
@@ -157,10 +167,9 @@ TensorList fused_backward(const Tensor& g, const Tensor& query, const Tensor& ke
   if (needs_mask) to_scores = empty(wide_mask.sizes(), wide);
 
   int64_t n_key_heads = x.n_batch * k.size(1);
-  int64_t n_blocks = (x.n_queries + cpu::kAttentionQueries - 1) / cpu::kAttentionQueries;
   cpu::AttentionGrad grad;
-  grad.n_parts = std::clamp<int64_t>(kMinParts / std::max<int64_t>(n_key_heads, 1), 1,
-                                     std::max<int64_t>(n_blocks, 1));
+  grad.n_parts = std::clamp<int64_t>(kMinTasks / std::max<int64_t>(n_key_heads, 1), 1,
+                                     std::max<int64_t>(spans_of(x), 1));
   Tensor parts_k = dk, parts_v = dv;
   if (grad.n_parts > 1) {
     parts_k = empty({grad.n_parts * k.size(0), k.size(1), k.size(2), k.size(3)}, wide);
@@ -201,9 +210,9 @@ Tensor fused_attention(const Tensor& query, const Tensor& key, const Tensor& val
     Tensor wide_mask = spread_mask(mask, q, k);
     cpu::Attention x = problem_of(q, k, v, wide_mask, out, logsumexp, is_causal, scale);
     const cpu::AttentionKernels& kernels = kernels_of(q);
-    int64_t n_blocks = (x.n_queries + cpu::kAttentionQueries - 1) / cpu::kAttentionQueries;
-    run_tasks(x.n_batch * x.n_heads * n_blocks,
-              std::min(cpu::kAttentionQueries, x.n_queries) * x.n_keys * (x.width + x.value_width),
+    int64_t n_spans = spans_of(x), width = x.width + x.value_width;
+    run_tasks(x.n_batch * x.n_heads * n_spans,
+              x.n_queries / std::max<int64_t>(n_spans, 1) * x.n_keys * width,
               kernels.scratch_bytes(x), [&](char* scratch, int64_t begin, int64_t end) {
                 kernels.forward(x, scratch, begin, end);
               });
