@@ -89,8 +89,9 @@ Classes checked_classes(const char* op, const Tensor& x, const Tensor& target, c
   const int64_t* targets = classes.target.data_as<int64_t>();
   for (int64_t i = 0; i < target.numel(); ++i) {
     int64_t c = targets[i];
-    check_index(c == ignore_index || (c >= 0 && c < n_classes), op, ": target has class ", c,
-                position(target, i), ", but input ", x.sizes(), " has ", n_classes, " classes.");
+    if (c == ignore_index || (c >= 0 && c < n_classes)) continue;
+    fail(ErrorKind::Index, op, ": target has class ", c, position(target, i), ", but input ",
+         x.sizes(), " has ", n_classes, " classes.");
   }
   return classes;
 }

@@ -267,3 +267,19 @@ def test_adaptive_softmax_refuses_classes_and_cutoffs_out_of_range():
     m = nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[4])
     with pytest.raises(RuntimeError, match="expected targets from 0 to 19, got 20"):
         m(facula.ones(2, 8), facula.tensor([0, 20]))
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("weight", [None, [0.5, 2.0, 1.0]])
+def test_linear_cross_entropy_in_pieces_is_that_of_the_whole(reduction, weight):
+    weight = weight and facula.tensor(weight)
+    x, target = facula.randn(5, 4, requires_grad=True), facula.tensor([0, 2, -100, 1, 1])
+    rows = facula.randn(3, 4, requires_grad=True)
+    results = []
+    for options in (None, nn.LinearCrossEntropyOptions(batch_chunk_size=2)):
+        loss = F.linear_cross_entropy(
+            x, rows, target, weight=weight, reduction=reduction, options=options
+        )
+        results.append([loss, *facula.autograd.grad(loss.sum(), [x, rows])])
+    for whole, pieces in zip(*results, strict=True):
+        assert facula.allclose(whole, pieces, atol=1e-6)

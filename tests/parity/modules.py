@@ -7,6 +7,7 @@ PyTorch's.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import types
 from collections.abc import Callable, Iterator
@@ -41,7 +42,9 @@ def twin(value: Any) -> Any:
     if isinstance(value, types.BuiltinFunctionType):
         return getattr(facula, value.__name__)
     if type(value).__module__.startswith("torch.nn") and not isinstance(value, torch.Tensor):
-        return getattr(facula.nn, type(value).__name__)(**vars(value))
+        # Not vars(): options are dataclasses with slots.
+        given = dataclasses.asdict(value) if dataclasses.is_dataclass(value) else vars(value)
+        return getattr(facula.nn, type(value).__name__)(**given)
     if isinstance(value, tuple):
         return tuple(twin(v) for v in value)
     if isinstance(value, dict):

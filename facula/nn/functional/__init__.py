@@ -68,13 +68,13 @@ from facula.nn.functional._likelihood_loss import (
     poisson_nll_loss,
 )
 from facula.nn.functional._linear import bilinear, linear
+from facula.nn.functional._linear_cross_entropy import linear_cross_entropy
 from facula.nn.functional._loss import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
     cross_entropy,
     huber_loss,
     l1_loss,
-    linear_cross_entropy,
     mse_loss,
     nll_loss,
     smooth_l1_loss,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 
 from facula import _core, _ops
@@ -390,64 +389,3 @@ def _smoothed_cross_entropy(
     share = label_smoothing / input.size(dim)
     smoothed: Tensor = hard * (1 - label_smoothing) + even.view_as(hard) * share
     return smoothed
-
-
-def linear_cross_entropy(
-    input: Tensor,
-    linear_weight: Tensor,
-    target: Tensor,
-    *,
-    linear_bias: Tensor | None = None,
-    weight: Tensor | None = None,
-    reduction: str = "mean",
-    ignore_index: int | None = None,
-    label_smoothing: float = 0.0,
-    options: None = None,
-) -> Tensor:
-    """``cross_entropy(linear(input, linear_weight, linear_bias), target)``.
-
-    Args:
-        input: features.
-        linear_weight: one row a class, or a block of rows for targets of more dimensions.
-        target: class indices or probabilities, as of ``cross_entropy``.
-        linear_bias: without the last dimension of ``linear_weight``.
-        weight: of each class.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        ignore_index: class indices that count nothing; -100 if not given.
-        label_smoothing: how much of the target is spread evenly over all classes, 0 to 1.
-        options: only ``None``: the logits are computed as a whole.
-
-    Shape:
-        input ``(D,)`` or ``(N, D)``, linear_weight ``(C, D)`` or, for ``(N, D)``, ``(C, *, D)``;
-        target as for logits ``(C,)`` or ``(N, C, *)``.
-
-    Example:
-        >>> from facula.nn import functional as F
-        >>> F.linear_cross_entropy(facula.ones(1, 2), facula.eye(2), facula.tensor([0]))
-        tensor(0.6931)
-    """
-    if options is not None:
-        raise NotImplementedError(
-            "linear_cross_entropy: options other than None, which compute the logits in chunks, "
-            "are not supported."
-        )
-    sizes = linear_weight.shape[:-1]
-    if input.dim() not in ((1, 2) if len(sizes) == 1 else (2,)) or not sizes:
-        raise RuntimeError(
-            "linear_cross_entropy: expected an input (N, in_features) and a linear_weight of two "
-            "or more dimensions, or an input (in_features,) and one of two, got "
-            f"{tuple(input.shape)} and {tuple(linear_weight.shape)}."
-        )
-    rows = linear_weight.reshape(math.prod(sizes), linear_weight.size(-1))
-    bias = None if linear_bias is None else linear_bias.reshape(-1)
-    logits = _core.linear(input, rows, bias)
-    if len(sizes) > 1:
-        logits = logits.reshape(input.size(0), *sizes)
-    return cross_entropy(
-        logits,
-        target,
-        weight,
-        ignore_index=-100 if ignore_index is None else ignore_index,
-        reduction=reduction,
-        label_smoothing=label_smoothing,
-    )

@@ -385,8 +385,7 @@ def multilabel_soft_margin_loss(
         tensor(0.4100)
     """
     number = get_enum(resolve(size_average, reduce, reduction))
-    x, y = _ops.broadcast_tensors(input, target.to(input.dtype))
-    losses = _core._binary_cross_entropy_with_logits(x, y, 0)
+    losses = -(target * _core.logsigmoid(input) + (1 - target) * _core.logsigmoid(-input))
     if weight is not None:
         losses = losses * weight
     return reduced(losses.sum(-1) / input.size(-1), number)

@@ -10,6 +10,7 @@ from facula.nn.modules import (
     flatten,
     fold,
     linear,
+    linear_cross_entropy_options,
     loss,
     padding,
     pooling,
@@ -24,6 +25,7 @@ from facula.nn.modules.dropout import *  # noqa: F403
 from facula.nn.modules.flatten import *  # noqa: F403
 from facula.nn.modules.fold import *  # noqa: F403
 from facula.nn.modules.linear import *  # noqa: F403
+from facula.nn.modules.linear_cross_entropy_options import *  # noqa: F403
 from facula.nn.modules.loss import *  # noqa: F403
 from facula.nn.modules.module import Module
 from facula.nn.modules.padding import *  # noqa: F403
@@ -41,6 +43,7 @@ __all__ = [
     *flatten.__all__,
     *fold.__all__,
     *linear.__all__,
+    *linear_cross_entropy_options.__all__,
     *loss.__all__,
     *padding.__all__,
     *pooling.__all__,

@@ -13,6 +13,7 @@ from facula.nn.modules import _margin_loss
 from facula.nn.modules._loss_base import _Loss, _WeightedLoss
 from facula.nn.modules._margin_loss import *  # noqa: F403
 from facula.nn.modules.linear import Linear
+from facula.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions
 from facula.nn.modules.module import Module
 
 __all__ = [
@@ -359,6 +360,10 @@ class HuberLoss(_Loss):
         delta: float = 1.0,
     ) -> None:
         super().__init__(reduction=reduction)
+        if not isinstance(delta, (int, float)):
+            raise TypeError(
+                f"HuberLoss: expected delta as a float or int, got {type(delta).__name__}."
+            )
         self.delta = delta
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -427,7 +432,7 @@ class LinearCrossEntropyLoss(Module):
         weight: of each class.
         ignore_index: class indices that count nothing; -100 if not given.
         label_smoothing: how much of the target is spread evenly over all classes, 0 to 1.
-        options: only ``None``: the logits are computed as a whole.
+        options: in which pieces of the batch; ``None`` computes the logits as a whole.
 
     Shape:
         input ``(N, in_features)`` or ``(in_features,)``, target ``(N, *out_features)`` or ``()``,
@@ -455,9 +460,19 @@ class LinearCrossEntropyLoss(Module):
         weight: Tensor | None = None,
         ignore_index: int | None = None,
         label_smoothing: float = 0.0,
-        options: None = None,
+        options: LinearCrossEntropyOptions | None = None,
     ) -> None:
         super().__init__()
+        if weight is not None and weight.shape != (num_classes,):
+            raise RuntimeError(
+                f"LinearCrossEntropyLoss: expected a weight for each of the {num_classes} "
+                f"classes, got {tuple(weight.shape)}."
+            )
+        if not 0.0 <= label_smoothing <= 1.0:
+            raise RuntimeError(
+                "LinearCrossEntropyLoss: expected label_smoothing from 0.0 to 1.0, got "
+                f"{label_smoothing}."
+            )
         self.in_features = in_features
         self.num_classes = num_classes
         self.out_features = tuple(out_features)

@@ -94,9 +94,7 @@ def fuse_conv_bn_weights(
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
-    """A copy of a linear layer that also does what the batch norm after it does.
-
-    """
+    """A copy of a linear layer that also does what the batch norm after it does."""
     _check_eval("fuse_linear_bn_eval", linear, bn)
     if linear.out_features != bn.num_features and bn.num_features != 1:
         raise AssertionError(

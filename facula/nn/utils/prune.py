@@ -132,9 +132,7 @@ class BasePruningMethod(ABC):
         """Make the pruned values the parameter itself."""
         name = self._tensor_name
         if name is None:
-            raise AssertionError(
-                f"Module {module} has to be pruned before pruning can be removed"
-            )
+            raise AssertionError(f"Module {module} has to be pruned before pruning can be removed")
         pruned = self.apply_mask(module)
         original = module._parameters[name + "_orig"]
         assert original is not None
