@@ -1,4 +1,4 @@
-"""Optimisers whose rule is in the core: one call steps all parameters of all groups."""
+"""Optimisers whose rule is in the core, and checks that all optimisers share."""
 
 from __future__ import annotations
 
@@ -75,6 +75,26 @@ def check_at_least_zero(optimizer: Optimizer, **options: Any) -> None:
             )
         if not value >= 0:
             raise ValueError(f"{type(optimizer).__name__}: {name} must be at least 0, got {value}.")
+
+
+def checked_gradients(optimizer: Optimizer) -> list[tuple[dict[str, Any], Tensor, Tensor]]:
+    """``(group, parameter, gradient)`` of all that have a gradient; each fits, and is real."""
+    name = type(optimizer).__name__
+    found = []
+    for group in optimizer.param_groups:
+        for p in group["params"]:
+            grad = p.grad
+            if grad is None:
+                continue
+            if p.is_complex():
+                raise RuntimeError(f"{name}: complex parameters are not supported.")
+            if grad.shape != p.shape or grad.dtype != p.dtype or grad.device != p.device:
+                raise RuntimeError(
+                    f"{name}: a parameter is {p.dtype} {tuple(p.shape)} on {p.device}, but its "
+                    f"gradient is {grad.dtype} {tuple(grad.shape)} on {grad.device}."
+                )
+            found.append((group, p, grad))
+    return found
 
 
 def check_betas(optimizer: Optimizer, betas: tuple[Any, Any]) -> None:

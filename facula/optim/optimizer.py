@@ -111,7 +111,9 @@ class Optimizer:
     _optimizer_state_dict_post_hooks: _Hooks
     _optimizer_load_state_dict_pre_hooks: _Hooks
     _optimizer_load_state_dict_post_hooks: _Hooks
-    _opt_called = False  # lr_scheduler warns of schedulers that step before their optimiser
+    # By these two a scheduler finds out that it is stepped before its optimiser.
+    _opt_called = False
+    _scheduled_step: Any = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -1,0 +1,125 @@
+"""Adafactor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import facula
+from facula import Tensor
+from facula.optim._rule import check_at_least_zero, checked_gradients, scalar
+from facula.optim.optimizer import Optimizer, ParamsT
+
+__all__ = ["Adafactor"]
+
+
+class Adafactor(Optimizer):
+    """Steps scaled by an average of squared gradients, kept as rows and columns for a matrix.
+
+    Args:
+        params: tensors, named tensors, or groups of them as dicts.
+        lr: the largest learning rate, a number or a tensor of one element.
+        beta2_decay: power of the step by which new squares weigh less; at most 0.
+        eps: added to the squares (by default what the dtype can resolve), and the smallest scale
+            of a parameter.
+        d: the largest root mean square of an update; at least 1.
+        weight_decay: parameters shrink by ``lr * weight_decay`` at each step.
+        foreach: accepted; there is one implementation.
+        maximize: goes uphill instead.
+
+    Example:
+        >>> from facula import optim
+        >>> x = facula.tensor([1.0, -2.0], requires_grad=True)
+        >>> optimizer = optim.Adafactor([x], lr=0.1)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x
+        tensor([ 0.8419, -1.8419], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        beta2_decay: float = -0.8,
+        eps: tuple[float | None, float] = (None, 1e-3),
+        d: float = 1.0,
+        weight_decay: float = 0.0,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+    ) -> None:
+        check_at_least_zero(self, lr=lr, weight_decay=weight_decay)
+        if not beta2_decay <= 0:
+            raise ValueError(f"Adafactor: beta2_decay must be at most 0, got {beta2_decay}.")
+        if (eps[0] is not None and not eps[0] >= 0) or not eps[1] >= 0:
+            raise ValueError(f"Adafactor: eps must be at least 0, got {eps}.")
+        if not d >= 1:
+            raise ValueError(f"Adafactor: d must be at least 1, got {d}.")
+        defaults = {
+            "lr": lr,
+            "beta2_decay": beta2_decay,
+            "eps": eps,
+            "d": d,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+        }
+        super().__init__(params, defaults)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group.setdefault("foreach", None)
+            for p in group["params"]:
+                own = self.state.get(p, {})
+                if "step" in own and not isinstance(own["step"], Tensor):
+                    own["step"] = scalar(float(own["step"]))
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        loss = None
+        if closure is not None:
+            with facula.enable_grad():
+                loss = closure()
+        with facula.no_grad():
+            for group, p, grad in checked_gradients(self):
+                self._update(group, p, -grad if group["maximize"] else grad)
+        return loss
+
+    def _update(self, group: dict[str, Any], p: Tensor, grad: Tensor) -> None:
+        state = self.state[p]
+        if not state:
+            state.update(_new_state(grad))
+        state["step"] += 1
+        step, lr = state["step"].item(), float(group["lr"])
+        eps1, eps2 = group["eps"]
+        eps1 = facula.finfo(p.dtype).eps if eps1 is None else eps1
+        size = max(eps2, p.norm(2).item() / p.numel() ** 0.5) * min(lr, 1 / step**0.5)
+        if group["weight_decay"] != 0:
+            p.mul_(1 - lr * group["weight_decay"])
+        squares = _squares(state, grad, step ** group["beta2_decay"], eps1)
+        update = squares.clamp_(min=eps1 * eps1).rsqrt_().mul_(grad)
+        rms = update.norm(2).item() / update.numel() ** 0.5
+        p.add_(update, alpha=-size / max(1.0, rms / group["d"]))
+
+
+def _new_state(grad: Tensor) -> dict[str, Tensor]:
+    if grad.dim() < 2:
+        return {"step": scalar(0.0), "variance": facula.zeros_like(grad)}
+    *outer, rows, columns = grad.shape
+    return {
+        "step": scalar(0.0),
+        "row_var": grad.new_zeros((*outer, rows, 1)),
+        "col_var": grad.new_zeros((*outer, 1, columns)),
+    }
+
+
+def _squares(state: dict[str, Tensor], grad: Tensor, weight: float, eps1: float) -> Tensor:
+    """The running average of the squared gradient; of a matrix, from those of rows and columns."""
+    if grad.dim() < 2:
+        return state["variance"].lerp_(grad * grad, weight).clone()
+    for name, dim in (("row_var", -1), ("col_var", -2)):
+        mean = grad.norm(dim=dim, keepdim=True).square_().div_(grad.size(dim))
+        state[name].lerp_(mean, weight)
+    rows, columns = state["row_var"], state["col_var"]
+    return (rows @ columns).div_(rows.mean(dim=-2, keepdim=True).clamp_(min=eps1))

@@ -1,0 +1,276 @@
+"""What all optimisers have in common: groups, hooks, states, copies."""
+
+import copy
+import pickle
+
+import pytest
+
+import facula
+from facula import optim
+from facula.optim.optimizer import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
+
+pytestmark = pytest.mark.promise("N6")
+
+
+def parameter(*values):
+    return facula.tensor(values, requires_grad=True)
+
+
+def stepped(cls=optim.Adam, **options):
+    p = parameter(1.0, 2.0)
+    p.grad = facula.ones(2)
+    optimizer = cls([p], **options)
+    optimizer.step()
+    return optimizer, p
+
+
+@pytest.mark.parametrize(
+    "params, error, message",
+    [
+        (lambda p, q: [], ValueError, "SGD: params is empty"),
+        (lambda p, q: p, TypeError, "an iterable of tensors or dicts, got one tensor"),
+        (lambda p, q: 5, TypeError, "'int' object is not iterable"),
+        (lambda p, q: [1], TypeError, "SGD: parameter 0 is not a tensor but int"),
+        (lambda p, q: [p * 2], ValueError, "SGD: parameter 0 is the result of an operation"),
+        (lambda p, q: [{"params": {p}}], TypeError, "params must have an order"),
+        (lambda p, q: [{"lr": 1}], KeyError, "params"),
+        (lambda p, q: [{"params": [p]}, {"params": [p]}], ValueError, "in more than one group"),
+        (lambda p, q: [("p", p), q], ValueError, "either all parameters of a group have names"),
+        (
+            lambda p, q: [{"params": [("p", p)]}, {"params": [q]}],
+            ValueError,
+            "either all parameter groups have names",
+        ),
+        (lambda p, q: [{"params": [p]}, 3], TypeError, "a parameter group must be a dict, got int"),
+    ],
+)
+def test_parameters_that_cannot_be_optimised_are_refused(params, error, message):
+    with pytest.raises(error, match=message):
+        optim.SGD(params(parameter(1.0), parameter(2.0)), lr=0.1)
+
+
+@pytest.mark.parametrize(
+    "cls, options, message",
+    [
+        (optim.SGD, {"lr": -1}, "SGD: lr must be at least 0, got -1"),
+        (optim.SGD, {"lr": float("nan")}, "SGD: lr must be at least 0, got nan"),
+        (optim.SGD, {"lr": facula.ones(2)}, "lr must be a number or a tensor of one element"),
+        (optim.SGD, {"nesterov": True}, "nesterov needs a momentum above 0"),
+        (optim.AdamW, {"betas": (0.9, 1.0)}, "AdamW: betas must be .* got 1.0 at index 1"),
+        (optim.Adam, {"betas": (0.9, facula.tensor(0.9))}, "two numbers or two tensors"),
+        (optim.Adam, {"lr": facula.tensor(0.1), "foreach": True}, "lr as a tensor needs"),
+        (optim.Rprop, {"etas": (1.0, 2.0)}, "Rprop: etas must be a factor between 0 and 1"),
+        (optim.Adadelta, {"rho": 2}, "Adadelta: rho must be between 0 and 1, got 2"),
+        (optim.Adafactor, {"d": 0.5}, "Adafactor: d must be at least 1"),
+        (optim.Adafactor, {"eps": (-1.0, 0.0)}, "Adafactor: eps must be at least 0"),
+        (optim.Adafactor, {"beta2_decay": 1.0}, "beta2_decay must be at most 0"),
+        (optim.Muon, {}, r"Muon: parameters must have two dimensions, got one of shape \(1,\)"),
+        (optim.Muon, {"adjust_lr_fn": "x"}, "adjust_lr_fn must be 'original' or"),
+    ],
+)
+def test_options_out_of_range_are_refused(cls, options, message):
+    with pytest.raises(ValueError, match=message):
+        cls([parameter(1.0)], **options)
+
+
+def test_flags_that_contradict_each_other_are_refused():
+    with pytest.raises(RuntimeError, match="fused and foreach exclude each other"):
+        optim.SGD([parameter(1.0)], fused=True, foreach=True)
+    with pytest.raises(RuntimeError, match="fused and differentiable exclude"):
+        optim.Adam([parameter(1.0)], fused=True, differentiable=True)
+
+
+def test_sparse_adam_is_refused():
+    with pytest.raises(NotImplementedError, match="SparseAdam: there are no sparse gradients"):
+        optim.SparseAdam([parameter(1.0)])
+
+
+def test_a_group_that_is_refused_is_left_as_it_was():
+    optimizer = optim.SGD([parameter(1.0)], lr=0.1)
+    group = {"params": (parameter(1.0), 3)}
+    with pytest.raises(TypeError, match="parameter 1 is not a tensor"):
+        optimizer.add_param_group(group)
+    assert len(optimizer.param_groups) == 1 and list(group) == ["params"]
+
+
+def test_an_added_group_takes_the_defaults_it_does_not_have():
+    optimizer = optim.SGD([parameter(1.0)], lr=0.1, momentum=0.5)
+    optimizer.add_param_group({"params": parameter(2.0), "lr": 0.2})
+    group = optimizer.param_groups[1]
+    assert (group["lr"], group["momentum"], len(group["params"])) == (0.2, 0.5, 1)
+
+
+def test_names_of_parameters_are_kept_with_their_group():
+    optimizer = optim.SGD([("a", parameter(1.0)), ("b", parameter(2.0))])
+    assert optimizer.param_groups[0]["param_names"] == ["a", "b"]
+    assert optimizer.state_dict()["param_groups"][0]["param_names"] == ["a", "b"]
+
+
+def test_zero_grad_drops_gradients_or_fills_them_with_zeros():
+    optimizer, p = stepped()
+    grad = p.grad
+    optimizer.zero_grad(set_to_none=False)
+    assert p.grad is grad and grad.tolist() == [0.0, 0.0]
+    optimizer.zero_grad()
+    assert p.grad is None
+
+
+def test_zero_grad_cuts_gradients_from_their_history():
+    p = parameter(2.0)
+    (p * p * p).sum().backward(create_graph=True)
+    assert p.grad.requires_grad
+    optim.SGD([p]).zero_grad(set_to_none=False)
+    assert not p.grad.requires_grad and p.grad.item() == 0.0
+
+
+def test_hooks_run_around_a_step_the_global_ones_outside():
+    optimizer, _ = stepped()
+    calls = []
+    handles = [
+        optimizer.register_step_pre_hook(lambda *a: calls.append("before")),
+        optimizer.register_step_post_hook(lambda *a: calls.append("after")),
+        register_optimizer_step_pre_hook(lambda *a: calls.append("first")),
+        register_optimizer_step_post_hook(lambda *a: calls.append("last")),
+    ]
+    optimizer.step()
+    assert calls == ["first", "before", "after", "last"]
+    for handle in handles:
+        handle.remove()
+    optimizer.step()
+    assert len(calls) == 4
+
+
+def test_a_hook_before_a_step_may_replace_its_arguments():
+    optimizer, _ = stepped()
+    seen = []
+
+    def closure():
+        seen.append("closure")
+        return 3.0
+
+    optimizer.register_step_pre_hook(lambda self, args, kwargs: ((self, closure), kwargs))
+    assert optimizer.step() == 3.0 and seen == ["closure"]
+    optimizer.register_step_pre_hook(lambda *a: 5)
+    with pytest.raises(RuntimeError, match=r"must return None or \(args, kwargs\), got 5"):
+        optimizer.step()
+
+
+def test_the_hooks_of_a_subclass_run_once():
+    class Louder(optim.SGD):
+        def step(self, closure=None):
+            return super().step(closure)
+
+    calls = []
+    optimizer = Louder([parameter(1.0)])
+    optimizer.register_step_pre_hook(lambda *a: calls.append(1))
+    optimizer.step()
+    assert calls == [1]
+
+
+def test_hooks_of_states_run_in_their_order_and_may_replace_them():
+    optimizer, _ = stepped()
+    calls = []
+    optimizer.register_state_dict_pre_hook(lambda o: calls.append("second"))
+    optimizer.register_state_dict_pre_hook(lambda o: calls.append("first"), prepend=True)
+    optimizer.register_state_dict_post_hook(lambda o, state: {**state, "more": 1})
+    state = optimizer.state_dict()
+    assert state["more"] == 1 and calls == ["first", "second"]
+
+    optimizer.register_load_state_dict_pre_hook(lambda o, s: calls.append("before"))
+    optimizer.register_load_state_dict_post_hook(lambda o: calls.append("after"))
+    optimizer.load_state_dict(state)
+    assert calls[2:] == ["before", "after"]
+
+
+def test_a_state_goes_on_in_another_optimiser():
+    one, p = stepped(optim.AdamW, amsgrad=True)
+    other = optim.AdamW([q := p.detach().clone().requires_grad_()], lr=0.5)
+    other.load_state_dict(copy.deepcopy(one.state_dict()))
+    assert other.param_groups[0]["lr"] == 0.001
+    for optimizer, x in ((one, p), (other, q)):
+        x.grad = facula.tensor([0.5, -0.5])
+        optimizer.step()
+    assert p.tolist() == q.tolist()
+
+
+def test_a_loaded_state_takes_the_dtype_of_its_parameter_but_not_its_count():
+    state = stepped()[0].state_dict()
+    q = facula.ones(2, dtype=facula.bfloat16, requires_grad=True)
+    other = optim.Adam([q])
+    other.load_state_dict(state)
+    assert other.state[q]["exp_avg"].dtype == facula.bfloat16
+    assert other.state[q]["step"].dtype == facula.float32
+
+
+def test_counts_that_are_numbers_become_tensors_and_missing_options_their_defaults():
+    optimizer, p = stepped()
+    state = optimizer.state_dict()
+    state["state"][0]["step"] = 7
+    del state["param_groups"][0]["maximize"]
+    optimizer.load_state_dict(state)
+    assert optimizer.state[p]["step"].item() == 7.0
+    assert optimizer.param_groups[0]["maximize"] is False
+
+
+@pytest.mark.parametrize(
+    "groups, message",
+    [
+        ([], "the loaded state has 0 parameter groups, the optimiser has 1"),
+        ([{"params": [0, 1]}], r"the groups of the loaded state have \[2\] parameters"),
+    ],
+)
+def test_a_state_that_does_not_fit_changes_nothing(groups, message):
+    optimizer, _ = stepped()
+    before = copy.deepcopy(optimizer.state_dict())
+    with pytest.raises(ValueError, match=message):
+        optimizer.load_state_dict({"state": {}, "param_groups": groups})
+    assert str(optimizer.state_dict()) == str(before)
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda o: pickle.loads(pickle.dumps(o))])
+def test_copies_have_parameters_and_state_of_their_own(duplicate):
+    optimizer, p = stepped()
+    other = duplicate(optimizer)
+    q = other.param_groups[0]["params"][0]
+    assert (
+        q is not p and other.state[q]["exp_avg"].tolist() == optimizer.state[p]["exp_avg"].tolist()
+    )
+    q.grad = facula.ones(2)
+    other.step()
+    assert q.tolist() != p.tolist() and optimizer.state[p]["step"].item() == 1.0
+
+
+def test_repr_lists_the_options_of_each_group_in_order():
+    optimizer = optim.Rprop([{"params": [parameter(1.0)]}, {"params": [parameter(1.0)], "lr": 1}])
+    assert repr(optimizer).splitlines()[:4] == [
+        "Rprop (",
+        "Parameter Group 0",
+        "    capturable: False",
+        "    differentiable: False",
+    ]
+    assert "\n\nParameter Group 1\n" in repr(optimizer)
+
+
+def test_an_optimiser_without_step_says_so():
+    with pytest.raises(NotImplementedError, match=r"Optimizer: step\(\) is not implemented"):
+        optim.Optimizer([parameter(1.0)], {}).step()
+
+
+def test_parameters_and_state_are_swapped_for_a_block():
+    optimizer, p = stepped()
+    q = parameter(5.0, 6.0)
+    q.grad = facula.ones(2)
+    state = copy.deepcopy(optimizer.state_dict())
+    before = p.tolist()
+    with optim.swap_in_optimizer_params_and_state(optimizer, {"q": q}, state):
+        optimizer.step()
+    assert q.tolist() != [5.0, 6.0] and p.tolist() == before
+    assert state["state"][0]["step"].item() == 2.0 and optimizer.state[p]["step"].item() == 1.0
+    with (
+        pytest.raises(RuntimeError, match="got 0 parameters for the 1 of the optimiser"),
+        optim.swap_in_optimizer_params_and_state(optimizer, {}, state),
+    ):
+        pass
