@@ -3,6 +3,7 @@
 Every name here is one of ``facula``; many are methods of ``Tensor`` too, see ``methods``.
 """
 
+from facula._ops._arguments import checked as _checked
 from facula._ops.calculus import (
     cumulative_trapezoid,
     diff,
@@ -182,3 +183,5 @@ __all__ = [
     "vsplit",
     "vstack",
 ]
+
+globals().update({_name: _checked(globals()[_name]) for _name in __all__})

@@ -49,6 +49,9 @@ def einsum(*args: Any) -> Tensor:
         raise RuntimeError(
             f"einsum: the equation has {len(inputs)} operands, but {len(operands)} were given."
         )
+    for x in operands:
+        if not isinstance(x, Tensor):
+            raise TypeError(f"einsum: expected tensors as operands, got {type(x).__name__}.")
     n_ellipsis = max(map(_ellipsis_size, inputs, operands, range(len(operands))))
     labels = [_numbered(i, x.dim(), n_ellipsis) for i, x in zip(inputs, operands, strict=True)]
     result_labels = _output_labels(labels, output, n_ellipsis)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 from facula import _core
@@ -21,7 +22,9 @@ __all__ = [
 ]
 
 
-def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+def meshgrid(
+    *tensors: Tensor | Sequence[Tensor], indexing: str | None = None
+) -> tuple[Tensor, ...]:
     """Coordinates of a grid, from the coordinates along each of its axes.
 
     Args:
@@ -35,7 +38,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         tensor([[1, 1, 1],
                 [2, 2, 2]])
     """
-    axes = tuple(tensors[0]) if _is_sequence(tensors) else tensors
+    axes: tuple[Any, ...] = tuple(tensors[0]) if _is_sequence(tensors) else tensors
     if not axes:
         raise RuntimeError("meshgrid: expected at least one tensor.")
     if indexing not in (None, "ij", "xy"):

@@ -66,7 +66,7 @@ def _broadcast(name: str, shapes: Iterable[Any]) -> Any:
     return _core.Size(result)
 
 
-def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Expand tensors to their common shape, without copying.
 
     Example:
@@ -92,7 +92,7 @@ def _for_each(change: Callable[[Tensor], Tensor], tensors: tuple[Any, ...]) -> A
     return tuple(change(t) for t in _unpacked(tensors))
 
 
-def atleast_1d(*tensors: Any) -> Any:
+def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """Give 0-d tensors one dimension; several tensors come back as a tuple.
 
     Example:
@@ -102,7 +102,7 @@ def atleast_1d(*tensors: Any) -> Any:
     return _for_each(lambda t: t.reshape(1) if t.dim() == 0 else t, tensors)
 
 
-def atleast_2d(*tensors: Any) -> Any:
+def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """Give tensors two dimensions, adding them in front.
 
     Example:
@@ -118,7 +118,7 @@ def atleast_2d(*tensors: Any) -> Any:
     return _for_each(change, tensors)
 
 
-def atleast_3d(*tensors: Any) -> Any:
+def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """Give tensors three dimensions; a vector becomes ``(1, n, 1)``, a matrix ``(n, m, 1)``.
 
     Example:

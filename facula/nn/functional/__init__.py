@@ -19,8 +19,7 @@ from facula._core import (
     softshrink,
     threshold_,
 )
-from facula._ops.distances import cosine_similarity, pairwise_distance, pdist
-from facula._ops.noise import rrelu_
+from facula._ops import cosine_similarity, pairwise_distance, pdist, rrelu_
 from facula.nn.functional._activation import (
     celu,
     elu,

@@ -1,0 +1,77 @@
+"""What operations written in Python do with arguments that are no tensors."""
+
+import inspect
+
+import pytest
+
+import facula
+from facula import _ops
+
+pytestmark = pytest.mark.promise("U3")
+
+# They take shapes or numbers, or an equation first.
+WITHOUT_TENSORS = {
+    "broadcast_shapes",
+    "einsum",
+    "empty_permuted",
+    "range",
+    "tril_indices",
+    "triu_indices",
+}
+
+
+def call_with(function, value):
+    """The function with ``value`` for every tensor and something plausible for the rest."""
+    args = []
+    for parameter in inspect.signature(function).parameters.values():
+        hint = str(parameter.annotation)
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            args.append(value)
+        elif parameter.default is parameter.empty and "Sequence[Tensor]" in hint:
+            args.append([value, value])
+        elif parameter.default is parameter.empty and "Tensor" in hint:
+            args.append(value)
+        elif parameter.default is parameter.empty:
+            args.append({"int": 1, "float": 1.0, "bool": True}.get(hint, (2,)))
+    return function(*args)
+
+
+@pytest.mark.parametrize("value", [1.5, "x", None], ids=repr)
+@pytest.mark.parametrize("name", sorted(set(_ops.__all__) - WITHOUT_TENSORS))
+def test_what_is_no_tensor_is_a_type_error(name, value):
+    with pytest.raises(TypeError):
+        call_with(getattr(facula, name), value)
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda x: facula.inner(x, 1.5), r"^inner: expected a tensor as other, got float\.$"),
+        (lambda x: facula.inner(x, other=1.5), r"^inner: expected a tensor as other, got float\.$"),
+        (lambda x: x.inner(1.5), r"^inner: expected a tensor as other, got float\.$"),
+        (lambda x: facula.dist(x, 1.5), r"^dist: expected a tensor as other, got float\.$"),
+        (lambda x: facula.hstack([x, 1]), r"^hstack: expected a tensor as tensors, got int\.$"),
+        (lambda x: facula.einsum("i,i", x, 1), r"^einsum: expected tensors as operands, got int"),
+        (lambda x: facula.broadcast_tensors(x, None), "expected a tensor as tensors, got NoneType"),
+    ],
+)
+def test_the_message_names_the_argument(call, message):
+    with pytest.raises(TypeError, match=message):
+        call(facula.ones(3))
+
+
+def test_an_attribute_error_of_the_users_own_stays_one():
+    def pack(x):
+        raise AttributeError("mine")
+
+    x = facula.ones(3, requires_grad=True)
+    with (
+        pytest.raises(AttributeError, match="mine"),
+        facula.autograd.graph.saved_tensors_hooks(pack, lambda x: x),
+    ):
+        facula.inner(x, x)
+
+
+def test_signatures_and_documentation_are_those_of_the_operations():
+    assert list(inspect.signature(facula.inner).parameters) == ["input", "other", "out"]
+    assert facula.inner.__doc__.startswith("Sum of products")
