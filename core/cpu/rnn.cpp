@@ -27,19 +27,16 @@ constexpr int64_t kRegisters = 32;
 #else
 constexpr int64_t kRegisters = 16;
 #endif
-constexpr int64_t kMaxVectors = 4;  // of columns in a panel
-constexpr int64_t kMaxRows = 8;
+// A panel has two vectors of columns of each gate. Those of a gate are multiplied at once, by as
+// many rows as registers hold the sums of: so each number of the weights, which come from L2, is
+// loaded once for many rows.
+constexpr int64_t kPair = 2;
+constexpr int64_t kMaxRows = (kRegisters - kPair - 1) / kPair;
+constexpr int64_t kMaxGates = 4;
 constexpr int64_t kPrivateBytes = 768 << 10;    // of weights that may fill a thread's L2
 constexpr int64_t kMinWork = int64_t{1} << 18;  // multiplications that are worth giving to a thread
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-// Rows that a panel is multiplied by at once: their sums, a row of the panel and one number of h
-// stay in registers.
-constexpr int64_t rows_at_once(int64_t n_vectors) {
-  int64_t rows = (kRegisters - n_vectors - 1) / n_vectors;
-  return rows < kMaxRows ? rows : kMaxRows;
-}
 
 struct Range {
   int64_t begin, end;
@@ -60,21 +57,25 @@ class Panels {
   static constexpr int64_t L = V::kLanes;
 
   Panels() = default;
-  // Of a matrix of `depth` rows and n_gates * width columns. With several gates a panel has one
-  // vector of each; otherwise its vectors are neighbours.
+  // Of a matrix of `depth` rows and n_gates * width columns.
   Panels(int64_t depth, int64_t width, int64_t n_gates, T* memory)
-      : depth_(depth), width_(width), n_gates_(n_gates), memory_(memory) {
-    n_blocks_ = ceil_div(width, L);
-    n_panels_ = n_gates > 1 ? n_blocks_ : ceil_div(n_blocks_, kMaxVectors);
-  }
+      : depth_(depth),
+        width_(width),
+        n_gates_(n_gates),
+        n_blocks_(ceil_div(width, L)),
+        n_panels_(ceil_div(n_blocks_, kPair)),
+        memory_(memory) {}
 
   int64_t size() const { return n_panels_; }
   int64_t depth() const { return depth_; }
   int64_t nbytes() const { return n_blocks_ * n_gates_ * L * depth_ * int64_t{sizeof(T)}; }
   // The columns of panel i within a gate, in vectors of L.
-  Range blocks(int64_t i) const { return part_of(n_blocks_, i, n_panels_); }
-  int64_t n_vectors(int64_t i) const {
-    return n_gates_ > 1 ? n_gates_ : blocks(i).end - blocks(i).begin;
+  Range blocks(int64_t i) const { return {i * kPair, std::min((i + 1) * kPair, n_blocks_)}; }
+  int64_t n_blocks(int64_t i) const { return blocks(i).end - blocks(i).begin; }
+  int64_t tile_step(int64_t i) const { return n_gates_ * n_blocks(i) * L; }
+  // Where in a tile the sums of a row and a block are, those of the first gate.
+  int64_t place(int64_t i, int64_t row, int64_t block) const {
+    return row * tile_step(i) + (block - blocks(i).begin) * L;
   }
   // Columns of a block that exist: the last one may be short.
   int64_t n_lanes(int64_t block) const { return std::min(L, width_ - block * L); }
@@ -86,78 +87,79 @@ class Panels {
                  });
   }
 
-  // tile[row][vector][lane] = the sums over k of rows[row][k] and the panel's columns.
+  // tile[row][gate][block][lane] = the sums over k of rows[row][k] and the panel's columns.
   void multiply(int64_t i, const T* const* rows, int64_t n_rows, T* tile) const {
-    kMultiply[(n_rows - 1) * kMaxVectors + n_vectors(i) - 1](rows, panel(i), depth_, tile);
+    auto multiply = kMultiply[(n_rows - 1) * kPair + n_blocks(i) - 1];
+    for (int64_t gate = 0; gate < n_gates_; ++gate)
+      multiply(rows, strip(i, gate), depth_, tile + gate * n_blocks(i) * L, tile_step(i));
   }
 
  private:
-  T* panel(int64_t i) const { return memory_ + blocks(i).begin * n_gates_ * L * depth_; }
+  // The columns of a gate in a panel, row by row.
+  T* strip(int64_t i, int64_t gate) const {
+    return memory_ + (blocks(i).begin * n_gates_ + gate * n_blocks(i)) * L * depth_;
+  }
 
   void pack(Strided<T> from, int64_t i) {
-    int64_t step = n_vectors(i) * L;
-    for (int64_t v = 0; v < n_vectors(i); ++v) {
-      int64_t block = blocks(i).begin + (n_gates_ > 1 ? 0 : v), n = n_lanes(block);
-      const T* first = from.data + ((n_gates_ > 1 ? v * width_ : 0) + block * L) * from.col_stride;
-      T* to = panel(i) + v * L;
-      if (from.col_stride == 1) {
-        for (int64_t k = 0; k < depth_; ++k)
-          V::load(first + k * from.row_stride, n).store(to + k * step);
-        continue;
-      }
-      for (int64_t lane = 0; lane < L; ++lane) {
-        const T* column = first + lane * from.col_stride;
-        for (int64_t k = 0; k < depth_; ++k)
-          to[k * step + lane] = lane < n ? column[k * from.row_stride] : T(0);
+    int64_t step = n_blocks(i) * L;
+    for (int64_t gate = 0; gate < n_gates_; ++gate) {
+      for (int64_t block = blocks(i).begin; block < blocks(i).end; ++block) {
+        const T* first = from.data + (gate * width_ + block * L) * from.col_stride;
+        T* to = strip(i, gate) + (block - blocks(i).begin) * L;
+        int64_t n = n_lanes(block);
+        if (from.col_stride == 1) {
+          for (int64_t k = 0; k < depth_; ++k)
+            V::load(first + k * from.row_stride, n).store(to + k * step);
+          continue;
+        }
+        for (int64_t lane = 0; lane < L; ++lane) {
+          for (int64_t k = 0; k < depth_; ++k)
+            to[k * step + lane] = lane < n ? first[lane * from.col_stride + k] : T(0);
+        }
       }
     }
   }
 
   template <int kRows, int kVectors>
-  static void multiply_rows(const T* const* rows, const T* panel, int64_t depth, T* tile) {
+  static void multiply_rows(const T* const* rows, const T* strip, int64_t depth, T* tile,
+                            int64_t tile_step) {
     constexpr int64_t kAhead = 24;  // steps of k after which a line that is asked for is there
     V sums[kRows][kVectors];
     const T* a[kRows];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) {
       a[r] = rows[r];
-#pragma GCC unroll 4
+#pragma GCC unroll 2
       for (int v = 0; v < kVectors; ++v) sums[r][v] = V(T(0));
     }
     for (int64_t k = 0; k < depth; ++k) {
       V columns[kVectors];
-#pragma GCC unroll 4
+#pragma GCC unroll 2
       for (int v = 0; v < kVectors; ++v) {
-        columns[v] = V::load(panel + v * L);
-        __builtin_prefetch(panel + (kAhead * kVectors + v) * L);
+        columns[v] = V::load(strip + v * L);
+        __builtin_prefetch(strip + (kAhead * kVectors + v) * L);
       }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int r = 0; r < kRows; ++r) {
         V x = V(a[r][k]);
-#pragma GCC unroll 4
+#pragma GCC unroll 2
         for (int v = 0; v < kVectors; ++v) sums[r][v] = fma(x, columns[v], sums[r][v]);
       }
-      panel += kVectors * L;
+      strip += kVectors * L;
     }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) sums[r][v].store(tile + (r * kVectors + v) * L);
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) sums[r][v].store(tile + r * tile_step + v * L);
     }
   }
 
-  using Multiply = void (*)(const T* const*, const T*, int64_t, T*);
-  template <int kRows, int kVectors>
-  static constexpr Multiply multiply_of() {
-    if constexpr (kRows <= rows_at_once(kVectors)) return multiply_rows<kRows, kVectors>;
-    return nullptr;
-  }
+  using Multiply = void (*)(const T* const*, const T*, int64_t, T*, int64_t);
   template <int... I>
   static constexpr std::array<Multiply, sizeof...(I)> table(std::integer_sequence<int, I...>) {
-    return {multiply_of<I / kMaxVectors + 1, I % kMaxVectors + 1>()...};
+    return {multiply_rows<I / kPair + 1, I % kPair + 1>...};
   }
-  static constexpr auto kMultiply =
-      table(std::make_integer_sequence<int, kMaxRows * kMaxVectors>());
+  static constexpr auto kMultiply = table(std::make_integer_sequence<int, kMaxRows * kPair>());
 
   int64_t depth_ = 0, width_ = 0, n_gates_ = 1, n_blocks_ = 0, n_panels_ = 0;
   T* memory_ = nullptr;
@@ -169,7 +171,7 @@ class Walk {
  public:
   using V = Vec<T>;
   static constexpr int64_t L = V::kLanes;
-  static constexpr int64_t kTile = kMaxRows * kMaxVectors * L;
+  static constexpr int64_t kTile = kMaxRows * kMaxGates * kPair * L;
 
   Walk(const RnnDirection<T>& x, RnnSteps steps) : x_(x), steps_(steps) {}
 
@@ -192,15 +194,25 @@ class Walk {
                                       : x_.c0 + sequence * x_.hidden;
   }
 
-  // f(first, n) for the sequences of the range that take the step, as many at a time as the panel
-  // can be multiplied by.
+  // f(first, n) for the sequences of the range that take the step, kMaxRows at most at a time.
   template <class F>
-  void for_rows(int64_t step, Range range, int64_t n_vectors, F f) const {
+  void for_rows(int64_t step, Range range, F f) const {
     int64_t n_rows = std::min(range.end, batch(step)) - range.begin;
-    int64_t n_parts = ceil_div(std::max<int64_t>(n_rows, 0), rows_at_once(n_vectors));
+    int64_t n_parts = ceil_div(std::max<int64_t>(n_rows, 0), kMaxRows);
     for (int64_t i = 0; i < n_parts; ++i) {
       Range part = part_of(n_rows, i, n_parts);
       f(range.begin + part.begin, part.end - part.begin);
+    }
+  }
+
+  // Lines of a matrix with a column per gate and unit. Asked for before a multiplication, they are
+  // there after it; they lie too far apart for the processor to see them coming.
+  void ask_for(const T* matrix, int64_t step, int64_t sequence, Range blocks) const {
+    int64_t n = n_gates(x_.mode), row = this->row_at(step, sequence);
+    for (int64_t gate = 0; gate < n; ++gate) {
+      const T* from = matrix + (row * n + gate) * x_.hidden;
+      for (int64_t block = blocks.begin; block < blocks.end; ++block)
+        __builtin_prefetch(from + block * L, 1);
     }
   }
 
@@ -256,12 +268,14 @@ class Forward : Walk<T> {
 
  private:
   void apply_gates(int64_t step, Range sequences, int64_t panel) const {
-    int64_t n_vectors = gates_.n_vectors(panel);
-    this->for_rows(step, sequences, n_vectors, [&](int64_t first, int64_t n_rows) {
+    this->for_rows(step, sequences, [&](int64_t first, int64_t n_rows) {
       alignas(64) T tile[Base::kTile];
       if (!x_.recurrent) {
         const T* rows[kMaxRows];
-        for (int64_t r = 0; r < n_rows; ++r) rows[r] = this->h_before(step, first + r);
+        for (int64_t r = 0; r < n_rows; ++r) {
+          rows[r] = this->h_before(step, first + r);
+          this->ask_for(x_.gates, step, first + r, gates_.blocks(panel));
+        }
         gates_.multiply(panel, rows, n_rows, tile);
       }
       for (int64_t r = 0; r < n_rows; ++r) {
@@ -270,16 +284,21 @@ class Forward : Walk<T> {
           // Without panels the products of the gates lie `hidden` apart.
           const T* sums =
               x_.recurrent ? x_.recurrent + (first + r) * n_gates(x_.mode) * x_.hidden + block * L
-                           : tile + (r * n_vectors + block - blocks.begin) * L;
-          apply_gates_to(step, first + r, block * L, gates_.n_lanes(block), sums,
-                         x_.recurrent ? x_.hidden : L);
+                           : tile + gates_.place(panel, r, block);
+          int64_t n = gates_.n_lanes(block),
+                  gate_step = x_.recurrent ? x_.hidden : gates_.n_blocks(panel) * L;
+          // Inlined twice: most vectors are whole, and the first call knows it.
+          if (n == L)
+            apply_gates_to(step, first + r, block * L, L, sums, gate_step);
+          else
+            apply_gates_to(step, first + r, block * L, n, sums, gate_step);
         }
       }
     });
   }
 
-  void apply_gates_to(int64_t step, int64_t sequence, int64_t unit, int64_t n, const T* sums,
-                      int64_t gate_step) const {
+  FACULA_FN void apply_gates_to(int64_t step, int64_t sequence, int64_t unit, int64_t n,
+                                const T* sums, int64_t gate_step) const {
     int64_t row = this->row_at(step, sequence), hidden = x_.hidden;
     T* gates = x_.gates + row * n_gates(x_.mode) * hidden + unit;
     T* y = (x_.weight_hr ? unprojected_ + sequence * hidden : x_.y + row * x_.ld_y) + unit;
@@ -317,8 +336,7 @@ class Forward : Walk<T> {
   }
 
   void project(int64_t step, Range sequences, int64_t panel) const {
-    int64_t n_vectors = projection_.n_vectors(panel);
-    this->for_rows(step, sequences, n_vectors, [&](int64_t first, int64_t n_rows) {
+    this->for_rows(step, sequences, [&](int64_t first, int64_t n_rows) {
       alignas(64) T tile[Base::kTile];
       const T* rows[kMaxRows];
       for (int64_t r = 0; r < n_rows; ++r) rows[r] = unprojected_ + (first + r) * x_.hidden;
@@ -327,7 +345,7 @@ class Forward : Walk<T> {
       for (int64_t r = 0; r < n_rows; ++r) {
         T* y = x_.y + this->row_at(step, first + r) * x_.ld_y;
         for (int64_t block = blocks.begin; block < blocks.end; ++block)
-          this->store(V::load(tile + (r * n_vectors + block - blocks.begin) * L), y + block * L,
+          this->store(V::load(tile + projection_.place(panel, r, block)), y + block * L,
                       projection_.n_lanes(block));
       }
     });
@@ -362,21 +380,24 @@ class Backward : Walk<T> {
   void run(int64_t turn, int64_t phase, Range sequences, int64_t panel) const {
     int64_t step = this->steps_.n_steps - 1 - turn;
     const Panels<T>& panels = phase == 0 ? recurrent_ : projection_;
-    int64_t n_vectors = panels.n_vectors(panel);
     Range blocks = panels.blocks(panel);
-    this->for_rows(step, sequences, n_vectors, [&](int64_t first, int64_t n_rows) {
+    this->for_rows(step, sequences, [&](int64_t first, int64_t n_rows) {
       alignas(64) T tile[Base::kTile];
+      for (int64_t r = 0; r < n_rows && !x_.weight_hr; ++r) {
+        this->ask_for(x_.gates, step, first + r, blocks);
+        this->ask_for(g_.dgates_input, step, first + r, blocks);
+      }
       phase == 0 ? multiply_gates(step, panel, first, n_rows, tile)
                  : multiply_state(step, panel, first, n_rows, tile);
       for (int64_t r = 0; r < n_rows; ++r) {
         for (int64_t block = blocks.begin; block < blocks.end; ++block) {
-          V dh = V::load(tile + (r * n_vectors + block - blocks.begin) * L);
-          int64_t unit = block * L, n = panels.n_lanes(block);
-          if (phase == 0) dh += from_outside(step, first + r, unit, n);
-          if (phase == 0 && x_.weight_hr)
-            this->store(dh, g_.dstate + this->row_at(step, first + r) * x_.state + unit, n);
+          V dh = V::load(tile + panels.place(panel, r, block));
+          int64_t n = panels.n_lanes(block);
+          // Inlined twice: most vectors are whole, and the first call knows it.
+          if (n == L)
+            go_on(step, phase, first + r, block * L, L, dh);
           else
-            apply_gates(step, first + r, unit, n, dh);
+            go_on(step, phase, first + r, block * L, n, dh);
         }
         if (phase == 0 && blocks.begin == 0) keep_previous(step, first + r);
       }
@@ -389,8 +410,8 @@ class Backward : Walk<T> {
   // The gradients of the gates of the step after, for the sequences that take it: they come first.
   void multiply_gates(int64_t step, int64_t panel, int64_t first, int64_t n_rows, T* tile) const {
     int64_t n_next = std::clamp(this->batch(step + 1) - first, int64_t{0}, n_rows);
-    int64_t n_vectors = recurrent_.n_vectors(panel);
-    std::fill(tile + n_next * n_vectors * L, tile + n_rows * n_vectors * L, T(0));
+    int64_t tile_step = recurrent_.tile_step(panel);
+    std::fill(tile + n_next * tile_step, tile + n_rows * tile_step, T(0));
     if (n_next == 0) return;
     const T* rows[kMaxRows];
     for (int64_t r = 0; r < n_next; ++r)
@@ -405,8 +426,18 @@ class Backward : Walk<T> {
     projection_.multiply(panel, rows, n_rows, tile);
   }
 
+  // From the gradient of h that the products give.
+  FACULA_FN void go_on(int64_t step, int64_t phase, int64_t sequence, int64_t unit, int64_t n,
+                       V dh) const {
+    if (phase == 0) dh += from_outside(step, sequence, unit, n);
+    if (phase == 0 && x_.weight_hr)
+      this->store(dh, g_.dstate + this->row_at(step, sequence) * x_.state + unit, n);
+    else
+      apply_gates(step, sequence, unit, n, dh);
+  }
+
   // Of y, and of hn where it is the last step of the sequence; a GRU carries that.
-  V from_outside(int64_t step, int64_t sequence, int64_t unit, int64_t n) const {
+  FACULA_FN V from_outside(int64_t step, int64_t sequence, int64_t unit, int64_t n) const {
     V dh = this->load_or_zero(g_.dy, this->row_at(step, sequence) * x_.ld_y + unit, n);
     if (x_.mode != RnnMode::Gru && sequence >= this->batch(step + 1))
       dh += this->load(g_.dhn + sequence * x_.state + unit, n);
@@ -418,7 +449,7 @@ class Backward : Walk<T> {
                 this->h_before(step, sequence), sizeof(T) * static_cast<size_t>(x_.state));
   }
 
-  void apply_gates(int64_t step, int64_t sequence, int64_t unit, int64_t n, V dh) const {
+  FACULA_FN void apply_gates(int64_t step, int64_t sequence, int64_t unit, int64_t n, V dh) const {
     int64_t row = this->row_at(step, sequence), hidden = x_.hidden;
     int64_t at = row * n_gates(x_.mode) * hidden + unit;
     V one = V(T(1));
@@ -470,7 +501,7 @@ class Backward : Walk<T> {
 template <class W>
 void run(const std::vector<W>& walks, int64_t n_steps, int64_t batch, int64_t work_of_row) {
   int64_t n = static_cast<int64_t>(walks.size()), n_phases = walks[0].n_phases();
-  int64_t n_parts = ceil_div(batch, rows_at_once(kMaxVectors));
+  int64_t n_parts = ceil_div(batch, kMaxRows);
   auto run_all = [&](int64_t d, int64_t step, Range sequences) {
     for (int64_t phase = 0; phase < n_phases; ++phase)
       for (int64_t panel = 0; panel < walks[d].n_panels(phase); ++panel)
