@@ -159,6 +159,17 @@ KNOWN: list[Known] = [
         "",
         "Integers and complex numbers are refused with and without elements.",
     ),
+    *[
+        Known(
+            "nn.functional.multi_head_attention_forward",
+            ("bfloat16",),
+            category,
+            "sample 0 expanded",
+            "Scores in the hundreds, rounded to bfloat16 in another place: a softmax of such "
+            "turns the last bit into another choice.",
+        )
+        for category in ("value", "grad")
+    ],
     Known(
         "nn.functional.scaled_dot_product_attention",
         ("float64",),
