@@ -55,17 +55,18 @@ FACULA_FN V hardsigmoid(V x) {
   return at_most(at_least(x + V(3), V(0)), V(6)) / V(6);
 }
 
-// x times the normal distribution's cumulative probability of x.
+// The probability that a standard normal number is above a >= 0. It keeps its accuracy, which
+// 1 - erf(a) would lose; beyond the bound it is less than the smallest number.
 template <class V>
-FACULA_FN V gelu(V x) {
-  // The probability beyond |x| keeps its accuracy, which 1 + erf(x) would lose for negative x.
-  // Beyond the bound it is less than the smallest number.
-  V a = at_most(abs(x), V(kIsFloat<V> ? 20 : 38.6));
-  V tail;
+FACULA_FN V normal_bound() {
+  return V(kIsFloat<V> ? 20 : 38.6);
+}
+template <class V>
+FACULA_FN V normal_tail(V a) {
   if constexpr (kIsFloat<V>) {
     // Minus its logarithm is a polynomial, and then, where it is below 4e-9, taken for a line.
     V b = at_most(a, V(5.8));
-    tail = exp_of_clamped(fma(b - a, V(6),
+    return exp_of_clamped(fma(b - a, V(6),
                               -poly(b, 0.693147167, 0.797885367, 0.318301929, 0.0363650983,
                                     -0.00483506102, 1.30833319e-05, 0.000189267839, -5.22051432e-05,
                                     7.56146255e-06, -6.00382034e-07, 2.05223619e-08)));
@@ -74,11 +75,27 @@ FACULA_FN V gelu(V x) {
     V square = a * a;
     V half_square = V(0.5) * square, scaled = a * V(sqrt_half);
     V half_error = V(0.5) * product_error(a, a, square);
-    tail = V(0.5) * erfc_tail_in_double(scaled, half_square, half_error);
-    tail = select(a < V(1), fma(V(-0.5), erf_near_zero(scaled, half_square), V(0.5)), tail);
+    V tail = V(0.5) * erfc_tail_in_double(scaled, half_square, half_error);
+    return select(a < V(1), fma(V(-0.5), erf_near_zero(scaled, half_square), V(0.5)), tail);
   }
+}
+
+// x times the probability that a standard normal number is below x.
+template <class V>
+FACULA_FN V gelu(V x) {
+  V a = at_most(abs(x), normal_bound<V>());
   // Not +0: a result too small for its type is -0 then.
-  return at_least(x, V(-0.0)) - a * tail;
+  return at_least(x, V(-0.0)) - a * normal_tail(a);
+}
+
+template <class V>
+FACULA_FN V gelu_backward(V g, V x) {
+  constexpr double inverse_sqrt_2pi = 0.3989422804014327;
+  V a = at_most(abs(x), normal_bound<V>());
+  V tail = normal_tail(a);
+  V probability = select(x < V(0), tail, V(1) - tail);
+  V density = exp_of_clamped(at_least(V(-0.5) * a * a, lowest_exponent<V>())) * V(inverse_sqrt_2pi);
+  return g * fma(select(x < V(0), -a, a), density, probability);
 }
 
 // The approximation with tanh, as x sigmoid(2y).

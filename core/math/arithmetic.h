@@ -284,13 +284,6 @@ FACULA_FN V lerp(V a, V b, V weight) {
 }
 
 template <class V>
-FACULA_FN V gelu_backward(V g, V x) {
-  constexpr double sqrt_half = 0x1.6a09e667f3bcdp-1, inverse_sqrt_2pi = 0.3989422804014327;
-  V probability = V(0.5) * erfc(-x * V(sqrt_half));
-  V density = exp(V(-0.5) * x * x) * V(inverse_sqrt_2pi);
-  return g * (probability + select(density == V(0), V(0), x * density));
-}
-template <class V>
 FACULA_FN V gelu_tanh_backward(V g, V x) {
   constexpr double sqrt_2_over_pi = 0.7978845608028654;
   V square = x * x;

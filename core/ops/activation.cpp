@@ -1,5 +1,7 @@
 #include "ops/activation.h"
 
+#include <limits>
+
 #include "autograd/node.h"
 #include "ops/apply.h"
 #include "ops/destination.h"
@@ -140,7 +142,14 @@ Tensor softplus(const Tensor& x, Scalar beta, Scalar threshold) {
 
 Tensor log_sigmoid(const Tensor& x) {
   check_floating("logsigmoid", x);
-  return logsigmoid(x);
+  Tensor y = apply_unary("logsigmoid", UnaryOp::logsigmoid, Kinds::FONLY, x);
+  return record("LogSigmoidBackward0", y, {x}, [saved = save(x)](const Tensor& g) {
+    Tensor x = saved;
+    // That of softplus(-x), with its sign turned twice.
+    return derivative("logsigmoid_backward", BinaryOp::softplus_backward, g, x,
+                      {-1, std::numeric_limits<double>::infinity()},
+                      [&] { return g * sigmoid(neg(x)); });
+  });
 }
 
 Tensor hardshrink(const Tensor& x, Scalar lambd) {

@@ -491,6 +491,51 @@ KNOWN: list[Known] = [
         "The memory order of the input is kept, as in all other activations.",
     ),
     *_each(
+        "nn.functional.batch_norm nn.functional.instance_norm",
+        "exception",
+        "expected IndexError(",
+        "What has the wrong size is refused by name, and an input without elements needs nothing; "
+        "PyTorch trips over an element that is not there.",
+    ),
+    *_each(
+        "nn.functional.batch_norm",
+        "exception",
+        "expected a floating-point input",
+        "Other dtypes are refused as such; PyTorch trips over them in one operation or another.",
+    ),
+    *_each(
+        "nn.functional.batch_norm",
+        "refused",
+        "(0,",
+        "An input without elements is refused for its dtype or dimensions as any other is.",
+    ),
+    *_each(
+        "nn.functional.rms_norm",
+        "grad_fn",
+        "",
+        "One operation; PyTorch composes it on the CPU.",
+    ),
+    *_each(
+        "nn.functional.local_response_norm",
+        "refused",
+        "got torch.int64",
+        "Integers are refused; PyTorch divides means of int64 without their fractions.",
+    ),
+    Known(
+        "nn.functional.normalize",
+        ("float16", "bfloat16"),
+        "grad",
+        "first gradient 0",
+        "The derivative of the norm is computed in float32; PyTorch's loses digits in 16 bits.",
+    ),
+    Known(
+        "native_layer_norm",
+        ("bfloat16", "float32"),
+        "grad",
+        " (1, 2) (2, 1) grad>, (2)",
+        "The gradient of two elements is close to zero, a difference of large numbers.",
+    ),
+    *_each(
         "nn.functional.rrelu nn.functional.prelu",
         "grad",
         "and None is None",

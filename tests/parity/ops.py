@@ -133,28 +133,21 @@ _CRASHES_PYTORCH = _names("nn.functional.pdist")
 # Functions of networks that are not there yet, one a line.
 _LATER_NN = _names(
     """
-    nn.functional.batch_norm
     nn.functional.bilinear
     nn.functional.channel_shuffle
     nn.functional.embedding
     nn.functional.embedding_bag
     nn.functional.grid_sample
-    nn.functional.group_norm
-    nn.functional.instance_norm
     nn.functional.interpolate
-    nn.functional.layer_norm
-    nn.functional.local_response_norm
-    nn.functional.normalize
     nn.functional.pixel_shuffle
     nn.functional.pixel_unshuffle
-    nn.functional.rms_norm
     nn.functional.upsample_bilinear
     nn.functional.upsample_nearest
     """
 )
 _CORE_ANYWAY = _names(
     "__getitem__ __radd__ __rdiv__ __rmul__ __rand__ __ror__ __rxor__ "
-    "__rmatmul__ __rmod__ __rpow__ __rsub__"
+    "__rmatmul__ __rmod__ __rpow__ __rsub__ native_layer_norm"
 )
 
 _MOVES_DATA = _names(
@@ -191,7 +184,9 @@ _ADDS_UP = _names(
     "linalg.vector_norm linalg.cross "
     "nn.functional.multi_head_attention_forward nn.functional.scaled_dot_product_attention "
     "linalg.vecdot linalg.multi_dot "
-    "linalg.matrix_power __rmatmul__ allclose"
+    "linalg.matrix_power __rmatmul__ allclose nn.functional.batch_norm nn.functional.group_norm "
+    "nn.functional.instance_norm nn.functional.layer_norm nn.functional.local_response_norm "
+    "nn.functional.normalize nn.functional.rms_norm native_layer_norm"
 )
 # Pooling and resampling.
 _MOVES_DATA |= _names(

@@ -1,0 +1,244 @@
+"""Normalisation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from facula import _core
+from facula._core import Tensor
+from facula.nn.functional._padding import pad
+
+
+def _check_batch(name: str, input: Tensor, n_values: int) -> None:
+    if n_values == 1:
+        raise ValueError(
+            f"{name}: Expected more than 1 value per channel when training, got an input "
+            f"{tuple(input.shape)}."
+        )
+
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-05,
+) -> Tensor:
+    """Brings each channel to mean 0 and variance 1, then scales and shifts it.
+
+    Args:
+        input: floating point; dimension 1 counts the channels.
+        running_mean: means to use, or in training to move towards those of the batch.
+        running_var: variances, in the same way.
+        weight: a factor for each channel.
+        bias: a summand for each channel.
+        training: whether mean and variance are those of the batch.
+        momentum: the share of the batch in the new running statistics.
+        eps: added to the variance.
+
+    Shape:
+        input ``(N, C, *)``, all other tensors ``(C,)``; result as the input.
+
+    Example:
+        >>> x = facula.tensor([[1.0], [3.0]])
+        >>> facula.nn.functional.batch_norm(x, None, None, training=True)
+        tensor([[-1.0000],
+                [ 1.0000]])
+    """
+    if eps < 0 or (training and eps == 0):
+        wanted = "positive during training" if training else "non-negative"
+        raise ValueError(f"batch_norm: eps must be {wanted}, but got {eps}.")
+    if training and input.dim() > 1:
+        _check_batch("batch_norm", input, input.numel() // max(input.size(1), 1))
+    return _core.batch_norm(
+        input, weight, bias, running_mean, running_var, training, momentum, eps, False
+    )
+
+
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-05,
+) -> Tensor:
+    """Brings each channel of each sample to mean 0 and variance 1, then scales and shifts it.
+
+    Args:
+        input: floating point; dimension 1 counts the channels.
+        running_mean: means to use, or to move towards those of the input.
+        running_var: variances, in the same way.
+        weight: a factor for each channel.
+        bias: a summand for each channel.
+        use_input_stats: whether mean and variance are those of the input.
+        momentum: the share of the input in the new running statistics.
+        eps: added to the variance.
+
+    Shape:
+        input ``(N, C, *)``, all other tensors ``(C,)``; result as the input.
+
+    Example:
+        >>> facula.nn.functional.instance_norm(facula.tensor([[[1.0, 3.0]]]), eps=0.0)
+        tensor([[[-1.,  1.]]])
+    """
+    if (running_mean is None) != (running_var is None):
+        raise ValueError(
+            "instance_norm: running_mean and running_var must either both be None or neither."
+        )
+    if use_input_stats and math.prod(input.shape[2:]) == 1:
+        raise ValueError(
+            "instance_norm: Expected more than 1 spatial element when training, got an input "
+            f"{tuple(input.shape)}."
+        )
+    return _core.instance_norm(
+        input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, False
+    )
+
+
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
+) -> Tensor:
+    """Brings groups of channels of each sample to mean 0 and variance 1.
+
+    Args:
+        input: floating point; dimension 1 counts the channels.
+        num_groups: into how many groups the channels are divided.
+        weight: a factor for each channel.
+        bias: a summand for each channel.
+        eps: added to the variance.
+
+    Shape:
+        input ``(N, C, *)``, weight and bias ``(C,)``; result as the input.
+
+    Example:
+        >>> facula.nn.functional.group_norm(facula.tensor([[1.0, 3.0]]), 1, eps=0.0)
+        tensor([[-1.,  1.]])
+    """
+    if input.dim() >= 2:
+        n_values = input.size(0) * (input.size(1) // num_groups) * math.prod(input.shape[2:])
+        _check_batch("group_norm", input, n_values)
+    return _core.group_norm(input, num_groups, weight, bias, eps, False)
+
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
+) -> Tensor:
+    """Brings the last dimensions to mean 0 and variance 1, then scales and shifts them.
+
+    Args:
+        input: floating point.
+        normalized_shape: sizes of the dimensions that have one mean.
+        weight: factors of the shape ``normalized_shape``.
+        bias: summands of that shape.
+        eps: added to the variance.
+
+    Shape:
+        input ``(*, *normalized_shape)``; result the same.
+
+    Example:
+        >>> facula.nn.functional.layer_norm(facula.tensor([[1.0, 3.0]]), (2,), eps=0.0)
+        tensor([[-1.,  1.]])
+    """
+    return _core.layer_norm(input, normalized_shape, weight, bias, eps, False)
+
+
+def rms_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    eps: float | None = None,
+) -> Tensor:
+    """Divides the last dimensions by the root of their mean square, then scales them.
+
+    Args:
+        input: floating point.
+        normalized_shape: sizes of the dimensions that are divided by one number.
+        weight: factors of the shape ``normalized_shape``.
+        eps: added to the mean square; by default that of float32, or of float64 for float64.
+
+    Shape:
+        input ``(*, *normalized_shape)``; result the same.
+
+    Example:
+        >>> facula.nn.functional.rms_norm(facula.tensor([[3.0, 4.0, 0.0, 0.0]]), (4,))
+        tensor([[1.2000, 1.6000, 0.0000, 0.0000]])
+    """
+    return _core.rms_norm(input, normalized_shape, weight, eps)
+
+
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
+    """Divides each channel by a power of the mean square of its neighbours.
+
+    Args:
+        input: floating point.
+        size: how many neighbouring channels count.
+        alpha: factor of their mean square.
+        beta: exponent.
+        k: added to the mean square.
+
+    Shape:
+        input ``(N, C, *)`` of three dimensions or more; result the same.
+
+    Example:
+        >>> facula.nn.functional.local_response_norm(facula.ones(1, 1, 2), 1, k=3.0, alpha=1.0,
+        ...     beta=0.5)
+        tensor([[[0.5000, 0.5000]]])
+    """
+    if input.dim() < 3:
+        raise ValueError(
+            "local_response_norm: Expected 3D or higher dimensionality input, got "
+            f"{tuple(input.shape)}."
+        )
+    if input.numel() == 0:
+        return input
+    if not input.is_floating_point():
+        raise NotImplementedError(
+            f"local_response_norm: expected a floating-point input, got {input.dtype}."
+        )
+    beyond = [0, 0] * (input.dim() - 2)
+    squares = pad(input * input, [*beyond, size // 2, (size - 1) // 2])
+    means = squares.unfold(1, size, 1).mean(-1)
+    return input / (means * alpha + k) ** beta
+
+
+def normalize(
+    input: Tensor,
+    p: float = 2.0,
+    dim: int | tuple[int, ...] = 1,
+    eps: float = 1e-12,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Divides by the norm along a dimension, which then is 1.
+
+    Args:
+        input: floating point or complex.
+        p: order of the norm.
+        dim: the dimension, or several.
+        eps: the least that is divided by.
+        out: where to put the result.
+
+    Example:
+        >>> facula.nn.functional.normalize(facula.tensor([[3.0, 4.0]]))
+        tensor([[0.6000, 0.8000]])
+    """
+    size = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
+    if out is None:
+        return input / size
+    return _core.div(input, size, out=out)

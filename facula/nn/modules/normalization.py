@@ -1,0 +1,293 @@
+"""Normalisation within samples."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import facula
+from facula._core import Tensor
+from facula.nn import functional as F
+from facula.nn import init
+from facula.nn.modules.module import Module
+from facula.nn.parameter import Parameter
+
+__all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
+
+
+class LocalResponseNorm(Module):
+    """Divides each channel by a power of the mean square of its neighbours.
+
+    Args:
+        size: how many neighbouring channels count.
+        alpha: factor of their mean square.
+        beta: exponent.
+        k: added to the mean square.
+
+    Shape:
+        input ``(N, C, *)`` of three dimensions or more; result the same.
+
+    Example:
+        >>> facula.nn.LocalResponseNorm(1, alpha=1.0, beta=0.5, k=3.0)(facula.ones(1, 1, 2))
+        tensor([[[0.5000, 0.5000]]])
+    """
+
+    __constants__ = ("size", "alpha", "beta", "k")
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class CrossMapLRN2d(Module):
+    """As :class:`LocalResponseNorm`, over an odd number of channels, the own in the middle.
+
+    As in PyTorch the first channel counts for all channels after it, too.
+
+    Args:
+        size: how many neighbouring channels count.
+        alpha: factor of their mean square.
+        beta: exponent.
+        k: added to the mean square.
+
+    Shape:
+        input ``(N, C, H, W)``; result the same.
+
+    Example:
+        >>> facula.nn.CrossMapLRN2d(1, alpha=1.0, beta=0.5, k=3.0)(facula.ones(1, 1, 1, 2))
+        tensor([[[[0.5000, 0.5000]]]])
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() != 4:
+            raise ValueError(
+                f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D {tuple(input.shape)}."
+            )
+        reach = (self.size - 1) // 2
+        squares = input * input
+        padded = F.pad(squares, [0, 0, 0, 0, reach, reach])
+        sums = padded.unfold(1, 2 * reach + 1, 1).sum(-1)
+        sums = facula.cat([sums[:, : reach + 1], sums[:, reach + 1 :] + squares[:, :1]], 1)
+        return input * (sums * (self.alpha / self.size) + self.k) ** -self.beta
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+def _shape_of(normalized_shape: int | Sequence[int]) -> tuple[int, ...]:
+    if isinstance(normalized_shape, numbers.Integral):
+        return (int(normalized_shape),)
+    return tuple(normalized_shape)  # type: ignore[arg-type]
+
+
+class LayerNorm(Module):
+    """Brings the last dimensions to mean 0 and variance 1, then scales and shifts them.
+
+    Args:
+        normalized_shape: sizes of the dimensions that have one mean; a number for one dimension.
+        eps: added to the variance.
+        elementwise_affine: whether there is a weight.
+        bias: whether there is a bias, where there is a weight.
+        device: of the parameters.
+        dtype: of the parameters.
+
+    Shape:
+        input ``(*, *normalized_shape)``; result the same.
+
+    Example:
+        >>> facula.nn.LayerNorm(2, eps=0.0, elementwise_affine=False)(facula.tensor([1.0, 3.0]))
+        tensor([-1.,  1.])
+    """
+
+    __constants__ = ("normalized_shape", "eps", "elementwise_affine")
+    normalized_shape: tuple[int, ...]
+    eps: float
+    elementwise_affine: bool
+    weight: Parameter | None
+    bias: Parameter | None
+
+    def __init__(
+        self,
+        normalized_shape: int | Sequence[int],
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = _shape_of(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+
+        def parameter() -> Parameter:
+            return Parameter(facula.empty(self.normalized_shape, device=device, dtype=dtype))
+
+        self.register_parameter("weight", parameter() if elementwise_affine else None)
+        self.register_parameter("bias", parameter() if elementwise_affine and bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Sets weights to 1 and biases to 0."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, "
+            f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
+        )
+
+
+class GroupNorm(Module):
+    """Brings groups of channels of each sample to mean 0 and variance 1.
+
+    Args:
+        num_groups: into how many groups the channels are divided.
+        num_channels: number of channels.
+        eps: added to the variance.
+        affine: whether there is a weight for each channel.
+        device: of the parameters.
+        dtype: of the parameters.
+        bias: whether there is a bias, where there is a weight.
+
+    Shape:
+        input ``(N, C, *)``; result the same.
+
+    Example:
+        >>> facula.nn.GroupNorm(1, 2, eps=0.0, affine=False)(facula.tensor([[1.0, 3.0]]))
+        tensor([[-1.,  1.]])
+    """
+
+    __constants__ = ("num_groups", "num_channels", "eps", "affine")
+    num_groups: int
+    num_channels: int
+    eps: float
+    affine: bool
+    weight: Parameter | None
+    bias: Parameter | None
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        if num_channels % num_groups != 0:
+            raise ValueError(
+                f"GroupNorm: num_channels ({num_channels}) must be divisible by num_groups "
+                f"({num_groups})"
+            )
+        self.num_groups = num_groups
+        self.num_channels = num_channels
+        self.eps = eps
+        self.affine = affine
+
+        def parameter() -> Parameter:
+            return Parameter(facula.empty(num_channels, device=device, dtype=dtype))
+
+        self.register_parameter("weight", parameter() if affine else None)
+        self.register_parameter("bias", parameter() if affine and bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Sets weights to 1 and biases to 0."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class RMSNorm(Module):
+    """Divides the last dimensions by the root of their mean square, then scales them.
+
+    Args:
+        normalized_shape: sizes of the dimensions that are divided by one number; a number for one
+            dimension.
+        eps: added to the mean square; by default that of float32, or of float64 for float64.
+        elementwise_affine: whether there is a weight.
+        device: of the weight.
+        dtype: of the weight.
+
+    Shape:
+        input ``(*, *normalized_shape)``; result the same.
+
+    Example:
+        >>> m = facula.nn.RMSNorm(4, elementwise_affine=False)
+        >>> m(facula.tensor([3.0, 4.0, 0.0, 0.0]))
+        tensor([1.2000, 1.6000, 0.0000, 0.0000])
+    """
+
+    __constants__ = ("normalized_shape", "eps", "elementwise_affine")
+    normalized_shape: tuple[int, ...]
+    eps: float | None
+    elementwise_affine: bool
+    weight: Parameter | None
+
+    def __init__(
+        self,
+        normalized_shape: int | Sequence[int],
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = _shape_of(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        weight = None
+        if elementwise_affine:
+            weight = Parameter(facula.empty(self.normalized_shape, device=device, dtype=dtype))
+        self.register_parameter("weight", weight)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Sets the weights to 1."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        )
