@@ -167,7 +167,8 @@ _MOVES_DATA = _names(
     "unsqueeze unsqueeze_copy zero_ transpose transpose_copy T H mT mH tril triu where argwhere "
     "neg sign max min maximum minimum fmax fmin amax amin aminmax clamp clamp_min clamp_max "
     "floor ceil trunc cummax cummin median kthvalue topk mode t t_copy repeat_interleave diagflat "
-    "argsort item relu copy_ type_as nn.functional.relu nn.functional.relu6 nn.functional.hardtanh nn.functional.one_hot copysign nan_to_num "
+    "argsort item relu copy_ type_as nn.functional.relu nn.functional.relu6 "
+    "nn.functional.hardtanh nn.functional.one_hot copysign nan_to_num "
     "constant_pad_nd"
 )
 # Moves data too, but an element may come several times: its gradient is a sum.
