@@ -139,6 +139,7 @@ void for_each_group(PyObject* groups, F f) {
   check_type(PyList_Check(groups), "param_groups must be a list, got ", type_name(groups), ".");
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(groups); ++i) {
     PyObject* group = PyList_GET_ITEM(groups, i);
+    nb::object kept = nb::borrow(group);  // whatever Python code does to the list meanwhile
     check_type(PyDict_Check(group), "a parameter group must be a dict, got ", type_name(group),
                ".");
     f(group, i);
@@ -151,6 +152,7 @@ void for_each_param(PyObject* group, F f) {
   PyObject* params = find(group, key_of("params"));
   check_type(params && (PyList_Check(params) || PyTuple_Check(params)),
              "the params of a parameter group must be a list.");
+  nb::object kept = nb::borrow(params);
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(params); ++i) {
     PyObject* p = PySequence_Fast_GET_ITEM(params, i);
     check_type(is_tensor(p), "the params of a parameter group must be tensors, got ", type_name(p),
@@ -167,14 +169,16 @@ void compose(OptimUpdate& update, const Options& options, bool is_differentiable
   rule.read(options);
   if constexpr (rule.kNumNumbers == 0)
     rule.is_first = reinterpret_cast<const Rule<double>*>(update.rule)->is_first;
+  // States of one number have no history: steps are counted, not differentiated.
   OptimValue numbers[OptimUpdate::kMaxNumbers];
   for (int i = 0; i < rule.kNumNumbers; ++i)
-    convert(options.optimizer, rule.kNumbers[i], update.numbers[i].get(), numbers[i]);
+    numbers[i] = OptimValue(item(update.numbers[i]).to_double());
   rule.begin(numbers);
   OptimRow row(update);
   rule.update(row);
   row.store(update);
-  for (int i = 0; i < rule.kNumNumbers; ++i) copy_(update.numbers[i], numbers[i].tensor());
+  NoGradGuard no_grad;
+  for (int i = 0; i < rule.kNumNumbers; ++i) fill_(update.numbers[i], numbers[i].number());
 }
 
 template <template <class> class Rule>

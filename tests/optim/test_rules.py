@@ -126,17 +126,59 @@ def test_a_differentiable_step_gives_the_same_numbers(cls, options, expected):
     assert leaf.grad.isfinite().all() and (leaf.grad != 0).all()
 
 
-def test_gradients_flow_through_a_differentiable_step_to_its_learning_rate():
-    lr = facula.tensor(0.5, dtype=facula.float64, requires_grad=True)
+@every_rule
+def test_gradients_flow_through_a_differentiable_step(cls, options, expected):
+    rate = options["lr"]
+    has_rate = cls not in (optim.Rprop, optim.ASGD)  # whose rates are states, without a history
 
-    def stepped(lr, start):
+    def stepped(lr, start, slope):
         p = start.clone()
-        p.grad = start * start
-        optim.Adam([p], lr, differentiable=True, weight_decay=0.1).step()
+        if not has_rate:
+            lr = rate
+        optimizer = cls([p], **{**options, "lr": lr}, differentiable=True)
+        for factor in (1.0, 0.5):
+            p.grad = slope * factor + start
+            optimizer.step()
         return p
 
     start = parameter(1.0, -2.0, 3.0, dtype=facula.float64)
-    assert facula.autograd.gradcheck(stepped, (lr, start))
+    lr = facula.tensor(rate, dtype=facula.float64, requires_grad=has_rate)
+    slope = parameter(2.0, -1.0, 0.5, dtype=facula.float64)
+    assert facula.autograd.gradcheck(stepped, (lr, start, slope))
+
+
+def test_gradients_flow_to_betas_and_weight_decay():
+    def stepped(beta1, beta2, weight_decay):
+        p = facula.tensor([1.0, -2.0], dtype=facula.float64)
+        p.grad = facula.tensor([0.5, 0.25], dtype=facula.float64)
+        optimizer = optim.Adam([p], 0.1, differentiable=True)
+        optimizer.param_groups[0].update(betas=(beta1, beta2), weight_decay=weight_decay)
+        optimizer.step()
+        return p
+
+    numbers = [facula.tensor(x, dtype=facula.float64, requires_grad=True) for x in (0.8, 0.9, 0.1)]
+    assert facula.autograd.gradcheck(stepped, numbers)
+
+
+@every_rule
+def test_a_rule_gives_its_numbers_on_every_device(cls, options, expected, device):
+    p = facula.tensor([1.0, -2.0, 3.0]).to(device).requires_grad_()
+    optimizer = cls([p], **options)
+    for step in range(1, 6):
+        p.grad = (facula.tensor([2.0, -1.0, 0.5]) * step).to(device)
+        optimizer.step()
+    np.testing.assert_allclose(p.tolist(), expected, rtol=5e-6)
+
+
+@every_rule
+def test_parameters_without_elements_are_stepped(cls, options, expected):
+    empty, p = facula.ones(0, 3, requires_grad=True), parameter(1.0, -2.0, 3.0)
+    optimizer = cls([empty, p], **options)
+    for step in range(1, 6):
+        empty.grad = facula.ones(0, 3)
+        p.grad = facula.tensor([2.0, -1.0, 0.5]) * step
+        optimizer.step()
+    np.testing.assert_allclose(p.tolist(), expected, rtol=2e-6)
 
 
 @every_rule
