@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 import facula
 from facula import Tensor
 from facula.nn import Module
+from facula.nn.modules.batchnorm import _BatchNorm
 from facula.optim.lr_scheduler._base import LRScheduler, Rate, per_group, warn_outside_step
 from facula.optim.optimizer import Optimizer
 
@@ -22,6 +23,7 @@ __all__ = [
     "get_ema_multi_avg_fn",
     "get_swa_avg_fn",
     "get_swa_multi_avg_fn",
+    "update_bn",
 ]
 
 _Tensors: TypeAlias = list[Tensor] | tuple[Tensor, ...]
@@ -206,6 +208,44 @@ class AveragedModel(Module):
         for (device, _), group in alike.items():
             averages, news = zip(*group, strict=True)
             update(list(averages), list(news), self.n_averaged.to(device))
+
+
+def update_bn(
+    loader: Iterable[Any], model: Module, device: int | facula.device | None = None
+) -> None:
+    """Compute the running statistics of all batch norms again, from one pass over the data.
+
+    Averaged parameters need it: statistics do not average with them.
+
+    Args:
+        loader: batches; of a list or tuple the first element is the input.
+        model: put into training mode for the pass, and back afterwards.
+        device: where inputs are moved to.
+
+    Example:
+        >>> from facula import nn, optim
+        >>> model = nn.BatchNorm1d(1)
+        >>> optim.swa_utils.update_bn([facula.tensor([[1.0], [3.0]])], model)
+        >>> model.running_mean
+        tensor([2.])
+    """
+    norms = {m: m.momentum for m in model.modules() if isinstance(m, _BatchNorm)}
+    if not norms:
+        return
+    was_training = model.training
+    model.train()
+    for norm in norms:
+        norm.reset_running_stats()
+        norm.momentum = None  # the equal average of all batches
+    try:
+        with facula.no_grad():
+            for batch in loader:
+                input = batch[0] if isinstance(batch, (list, tuple)) else batch
+                model(input if device is None else input.to(device))
+    finally:
+        for norm, momentum in norms.items():
+            norm.momentum = momentum
+        model.train(was_training)
 
 
 class SWALR(LRScheduler):

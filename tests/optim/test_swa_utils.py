@@ -61,6 +61,23 @@ def test_an_average_is_saved_with_its_count():
     assert sorted(averaged.state_dict()) == ["module.count", "module.weight", "n_averaged"]
 
 
+def test_statistics_of_batch_norms_are_computed_again_over_all_batches():
+    model = nn.Sequential(nn.BatchNorm1d(1, momentum=0.3), nn.Linear(1, 1)).eval()
+    batches = [facula.full((4, 1), value) for value in (1.0, 2.0, 6.0)]
+    swa_utils.update_bn([(batch, None) for batch in batches], model)
+    norm = model[0]
+    assert norm.running_mean.tolist() == pytest.approx([3.0])
+    assert (norm.momentum, model.training) == (0.3, False)
+    swa_utils.update_bn(batches[:1], nn.Linear(1, 1))  # without any, the data is not read
+
+
+def test_a_pass_that_fails_leaves_mode_and_momentum_as_they_were():
+    model = nn.BatchNorm1d(1).eval()
+    with pytest.raises((RuntimeError, ValueError)):
+        swa_utils.update_bn([facula.ones(2, 3, 4, 5)], model)
+    assert (model.momentum, model.training) == (0.1, False)
+
+
 def test_bad_arguments_are_refused():
     with pytest.raises(AssertionError, match="give avg_fn or multi_avg_fn, not both"):
         swa_utils.AveragedModel(Scale(), avg_fn=max, multi_avg_fn=max)
