@@ -16,6 +16,7 @@ void bind_loss(nb::module_& m);
 void bind_pad(nb::module_& m);
 void bind_pool(nb::module_& m);
 void bind_rnn(nb::module_& m);
+void bind_embedding(nb::module_& m);
 void bind_norm(nb::module_& m);
 
 namespace {
@@ -56,6 +57,7 @@ void bind_all(nb::module_& m) {
   bind_copy(m);
   bind_random(m);
   bind_norm(m);
+  bind_embedding(m);
   bind_dropout(m);
   bind_rnn(m);
   bind_autograd(m);

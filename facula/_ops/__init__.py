@@ -94,7 +94,15 @@ from facula._ops.shapes import (
     vsplit,
     vstack,
 )
-from facula._ops.statistics import cdist, corrcoef, cov, dist, nanmean, renorm
+from facula._ops.statistics import (
+    cdist,
+    corrcoef,
+    cov,
+    dist,
+    embedding_renorm_,
+    nanmean,
+    renorm,
+)
 
 __all__ = [
     "addr",
@@ -130,6 +138,7 @@ __all__ = [
     "dsplit",
     "dstack",
     "einsum",
+    "embedding_renorm_",
     "empty_permuted",
     "feature_alpha_dropout",
     "feature_alpha_dropout_",

@@ -9,7 +9,7 @@ from facula import _core
 from facula._core import Tensor
 from facula._ops._out import into
 
-__all__ = ["cdist", "corrcoef", "cov", "dist", "nanmean", "renorm"]
+__all__ = ["cdist", "corrcoef", "cov", "dist", "embedding_renorm_", "nanmean", "renorm"]
 
 # From so many rows on the Euclidean distance goes through a matrix product, as in PyTorch.
 N_ROWS_FOR_MM = 25
@@ -121,6 +121,27 @@ def renorm(
     # A little more than the norm, so that rounding does not leave the result above maxnorm.
     factor = _core.where(norms > maxnorm, maxnorm / (norms + 1e-7), _core.ones_like(norms))
     return into("renorm", out, input.contiguous() * factor)
+
+
+def embedding_renorm_(
+    input: Tensor, indices: Tensor, max_norm: float, norm_type: float = 2.0
+) -> Tensor:
+    """Scale down, in place, the rows with these indices whose norm is too large.
+
+    Args:
+        input: the table.
+        indices: which rows to look at.
+        max_norm: the largest norm allowed.
+        norm_type: order of the norm.
+
+    Example:
+        >>> table = facula.tensor([[3.0, 4.0], [6.0, 8.0]])
+        >>> facula.embedding_renorm_(table, facula.tensor([1]), 1.0)
+        tensor([[3.0000, 4.0000],
+                [0.6000, 0.8000]])
+    """
+    rows = _core.unique(indices)
+    return input.index_copy_(0, rows, renorm(input.index_select(0, rows), norm_type, 0, max_norm))
 
 
 def cov(

@@ -536,6 +536,18 @@ KNOWN: list[Known] = [
         "The gradient of two elements is close to zero, a difference of large numbers.",
     ),
     *_each(
+        "nn.functional.embedding_bag",
+        "exception",
+        "step must be nonzero",
+        "The sum of an empty bag is zero, also where all bags are empty.",
+    ),
+    *_each(
+        "nn.functional.embedding_bag",
+        "exception",
+        "is not implemented",
+        "Has derivatives of any order.",
+    ),
+    *_each(
         "nn.functional.rrelu nn.functional.prelu",
         "grad",
         "and None is None",

@@ -135,8 +135,6 @@ _LATER_NN = _names(
     """
     nn.functional.bilinear
     nn.functional.channel_shuffle
-    nn.functional.embedding
-    nn.functional.embedding_bag
     nn.functional.grid_sample
     nn.functional.interpolate
     nn.functional.pixel_shuffle
@@ -187,7 +185,8 @@ _ADDS_UP = _names(
     "linalg.vecdot linalg.multi_dot "
     "linalg.matrix_power __rmatmul__ allclose nn.functional.batch_norm nn.functional.group_norm "
     "nn.functional.instance_norm nn.functional.layer_norm nn.functional.local_response_norm "
-    "nn.functional.normalize nn.functional.rms_norm native_layer_norm"
+    "nn.functional.normalize nn.functional.rms_norm native_layer_norm "
+    "nn.functional.embedding nn.functional.embedding_bag"
 )
 # Pooling and resampling.
 _MOVES_DATA |= _names(

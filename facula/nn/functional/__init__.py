@@ -129,7 +129,7 @@ from facula.nn.functional._pooling import (
     max_unpool2d,
     max_unpool3d,
 )
-from facula.nn.functional._sparse import one_hot
+from facula.nn.functional._sparse import embedding, embedding_bag, one_hot
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -168,6 +168,8 @@ __all__ = [
     "dropout3d",
     "elu",
     "elu_",
+    "embedding",
+    "embedding_bag",
     "feature_alpha_dropout",
     "fold",
     "fractional_max_pool2d",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+
+import facula
 from facula import _core
 from facula._core import Tensor
 
@@ -22,3 +25,158 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
                 [0, 0, 1]])
     """
     return _core._one_hot(tensor, num_classes)
+
+
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """Rows of a table by index.
+
+    Args:
+        input: which rows, int64 or int32.
+        weight: the table.
+        padding_idx: a row that gets no gradient.
+        max_norm: rows of a larger norm are scaled down to it first, in the table itself.
+        norm_type: order of that norm.
+        scale_grad_by_freq: whether gradients are divided by how often their row was asked for.
+        sparse: must be False.
+
+    Shape:
+        input ``(*)``, weight ``(V, D)``; result ``(*, D)``.
+
+    Example:
+        >>> table = facula.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> facula.nn.functional.embedding(facula.tensor([1, 1]), table)
+        tensor([[3., 4.],
+                [3., 4.]])
+    """
+    if padding_idx is not None:
+        padding_idx = _row_of("embedding", padding_idx, weight.size(0))
+    if max_norm is not None:
+        facula.embedding_renorm_(weight.detach(), input, max_norm, norm_type)
+    row = -1 if padding_idx is None else padding_idx
+    return _core.embedding(weight, input, row, scale_grad_by_freq, sparse)
+
+
+def _row_of(name: str, padding_idx: int, n_rows: int) -> int:
+    if not -n_rows <= padding_idx < n_rows:
+        raise AssertionError(
+            f"{name}: padding_idx must be within num_embeddings, {-n_rows} to {n_rows - 1}, got "
+            f"{padding_idx}."
+        )
+    return padding_idx % n_rows
+
+
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """Sums, means or maxima of rows of a table, for bags of indices.
+
+    Args:
+        input: which rows: a bag in each row, or all bags after each other.
+        weight: the table.
+        offsets: where each bag begins, for an input of one dimension.
+        max_norm: rows of a larger norm are scaled down to it first, in the table itself.
+        norm_type: order of that norm.
+        scale_grad_by_freq: whether gradients are divided by how often their row was asked for.
+        mode: ``"sum"``, ``"mean"`` or ``"max"``.
+        sparse: must be False.
+        per_sample_weights: a factor for each index, for sums.
+        include_last_offset: whether the last offset is where the last bag ends.
+        padding_idx: a row that is left out.
+
+    Shape:
+        input ``(B, N)``, or ``(N,)`` with offsets ``(B,)``; weight ``(V, D)``; result ``(B, D)``.
+
+    Example:
+        >>> table = facula.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> facula.nn.functional.embedding_bag(facula.tensor([[0, 1], [1, 1]]), table)
+        tensor([[2., 3.],
+                [3., 4.]])
+    """
+    if weight.dtype == facula.int64 and input.is_floating_point():
+        warnings.warn(
+            "embedding_bag: expected the arguments input, weight, got weight, input; this order "
+            "is deprecated.",
+            stacklevel=2,
+        )
+        input, weight = weight, input
+    if mode not in _MODES:
+        raise ValueError(f"embedding_bag: mode has to be one of sum, mean or max, got {mode!r}.")
+    if mode == "max" and scale_grad_by_freq:
+        raise ValueError("embedding_bag: max mode does not support scale_grad_by_freq.")
+    if mode == "max" and sparse:
+        raise ValueError("embedding_bag: max mode does not support sparse weights.")
+    if per_sample_weights is not None:
+        if per_sample_weights.shape != input.shape:
+            raise ValueError(
+                "embedding_bag: expected per_sample_weights of the shape of the input "
+                f"{tuple(input.shape)}, got {tuple(per_sample_weights.shape)}."
+            )
+        if mode != "sum":
+            raise NotImplementedError(
+                "embedding_bag: per_sample_weights is only supported for mode='sum', got "
+                f"mode={mode!r}."
+            )
+    input, offsets, per_sample_weights = _as_one_bag_after_another(
+        input, offsets, per_sample_weights
+    )
+    if max_norm is not None:
+        facula.embedding_renorm_(weight.detach(), input, max_norm, norm_type)
+    return _core.embedding_bag(
+        weight,
+        input,
+        offsets,
+        scale_grad_by_freq,
+        _MODES[mode],
+        sparse,
+        per_sample_weights,
+        include_last_offset,
+        padding_idx,
+    )[0]
+
+
+_MODES = {"sum": 0, "mean": 1, "max": 2}
+
+
+def _as_one_bag_after_another(
+    input: Tensor, offsets: Tensor | None, per_sample_weights: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    if input.dim() == 2:
+        if offsets is not None:
+            raise ValueError(
+                "embedding_bag: an input of two dimensions has a bag in each row; leave out "
+                "offsets."
+            )
+        n_bags, size = input.shape
+        offsets = facula.arange(n_bags, device=input.device) * size
+        if per_sample_weights is not None:
+            per_sample_weights = per_sample_weights.reshape(-1)
+        return input.reshape(-1), offsets, per_sample_weights
+    if input.dim() != 1:
+        raise ValueError(
+            f"embedding_bag: expected an input of one or two dimensions, got {tuple(input.shape)}."
+        )
+    if offsets is None:
+        raise ValueError("embedding_bag: offsets has to be a 1D Tensor but got None.")
+    if offsets.dim() != 1:
+        raise ValueError(
+            f"embedding_bag: offsets has to be a 1D Tensor, got {tuple(offsets.shape)}."
+        )
+    return input, offsets, per_sample_weights

@@ -18,6 +18,7 @@ from facula.nn.modules import (
     padding,
     pooling,
     rnn,
+    sparse,
 )
 from facula.nn.modules.activation import *  # noqa: F403
 from facula.nn.modules.adaptive import *  # noqa: F403
@@ -37,6 +38,7 @@ from facula.nn.modules.normalization import *  # noqa: F403
 from facula.nn.modules.padding import *  # noqa: F403
 from facula.nn.modules.pooling import *  # noqa: F403
 from facula.nn.modules.rnn import *  # noqa: F403
+from facula.nn.modules.sparse import *  # noqa: F403
 
 __all__ = [
     "Module",
@@ -57,4 +59,5 @@ __all__ = [
     *padding.__all__,
     *pooling.__all__,
     *rnn.__all__,
+    *sparse.__all__,
 ]

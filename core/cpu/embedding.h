@@ -1,0 +1,22 @@
+// Sums of rows of a table. Sums are of the wide type: float for rows of 16-bit elements.
+#pragma once
+#include <array>
+
+#include "base/dtype.h"
+#include "cpu/isa.h"
+
+namespace facula::cpu {
+
+struct EmbeddingKernels {
+  void (*add_scaled)(char* sum, const char* row, double factor, int64_t n);  // sum += row * factor
+  void (*store_scaled)(char* row, const char* sum, double factor, int64_t n);
+  double (*dot)(const char* row, const char* other, int64_t n);
+};
+
+struct EmbeddingTable {
+  std::array<EmbeddingKernels, kNumDTypes> kernels;  // of the floating dtypes
+};
+
+FACULA_KERNEL_TABLE(EmbeddingTable, embedding_table)
+
+}  // namespace facula::cpu
