@@ -124,3 +124,11 @@ def test_a_generator_goes_on_where_its_pickle_was_made():
     facula.rand(5, generator=generator)
     other = pickled(generator)
     assert facula.rand(3, generator=other).tolist() == facula.rand(3, generator=generator).tolist()
+
+
+@pytest.mark.parametrize(
+    "function", [facula.relu, facula.Tensor.relu, facula.linalg.vector_norm, facula.conv2d]
+)
+def test_functions_of_the_core_are_copied_and_pickled_by_name(function):
+    assert copy.deepcopy(function) is function
+    assert pickle.loads(pickle.dumps(function)) is function

@@ -87,6 +87,13 @@ _NO_ROWS = (
 _MARGINS = "nn.functional.multi_margin_loss nn.functional.multilabel_margin_loss"
 
 KNOWN: list[Known] = [
+    Known(
+        "nn.functional.bilinear",
+        ("complex64", "complex128"),
+        "exception",
+        "_trilinear does not support automatic differentiation for outputs with complex dtype",
+        "Composed of products, which have a gradient for complex dtypes too.",
+    ),
     *_each(
         "nn.functional.linear",
         "grad_fn",

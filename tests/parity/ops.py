@@ -133,7 +133,6 @@ _CRASHES_PYTORCH = _names("nn.functional.pdist")
 # Functions of networks that are not there yet, one a line.
 _LATER_NN = _names(
     """
-    nn.functional.bilinear
     nn.functional.channel_shuffle
     nn.functional.grid_sample
     nn.functional.interpolate
@@ -177,7 +176,8 @@ _ADDS_UP = _names(
     "float_power einsum index_add index_reduce index_put scatter_add scatter_reduce histc "
     "histogram bincount renorm trapz trapezoid cumulative_trapezoid logsumexp trace kron inner "
     "tensordot logcumsumexp softmax log_softmax norm mean nanmean std var prod sum nansum addcmul "
-    "addcdiv nn.functional.conv1d nn.functional.conv2d nn.functional.conv3d "
+    "addcdiv nn.functional.bilinear "
+    "nn.functional.conv1d nn.functional.conv2d nn.functional.conv3d "
     "nn.functional.conv_transpose1d nn.functional.conv_transpose2d "
     "nn.functional.conv_transpose3d nn.functional.linear nn.functional.ctc_loss "
     "linalg.vector_norm linalg.cross "

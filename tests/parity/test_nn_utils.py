@@ -327,6 +327,7 @@ def fusing(torch: Any, log: Log) -> None:
 PROGRAMS = [
     calls_with_other_parameters,
     clipping,
+    fusing,
     norm_parametrizations,
     old_spectral_norm,
     old_weight_norm,

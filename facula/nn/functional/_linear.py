@@ -27,7 +27,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     # (N, in1) @ (in1, out * in2): all products with the first input in one.
     left = facula.matmul(input1, weight.transpose(0, 1).reshape(n_in1, n_out * n_in2))
     left = left.reshape(*input1.shape[:-1], n_out, n_in2)
-    product = facula.matmul(left, input2.unsqueeze(-1)).squeeze(-1)
+    product = facula.matmul(left, input2.unsqueeze(-1)).view(*input1.shape[:-1], n_out)
     return product if bias is None else product + bias
 
 
@@ -36,7 +36,8 @@ def _check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor
         return str(tuple(t.shape))
 
     if weight.dim() != 3:
-        raise RuntimeError(f"bilinear: expected a weight of 3 dimensions, got {shape(weight)}.")
+        kind = RuntimeError if weight.dim() else IndexError
+        raise kind(f"bilinear: expected a weight of 3 dimensions, got {shape(weight)}.")
     if input1.dim() == 0 or input1.dim() != input2.dim() or input1.shape[:-1] != input2.shape[:-1]:
         raise RuntimeError(
             "bilinear: expected inputs that agree in all dimensions but the last, got "

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from facula._core import Tensor
 from facula.autograd.grad_mode import no_grad
+from facula.nn.modules import module as base
 from facula.nn.parameter import Parameter, UninitializedTensorMixin, is_lazy
 
 if TYPE_CHECKING:
@@ -26,27 +27,14 @@ class _IncompatibleKeys(NamedTuple):
         return f"_IncompatibleKeys(missing_keys={self[0]}, unexpected_keys={self[1]})"
 
 
-def persistent(module: Module) -> dict[str, Tensor]:
+def persistent(module: Module) -> Iterator[tuple[str, Tensor]]:
     """The module's own parameters and buffers that a state_dict has, without its children's."""
-    skipped = module._non_persistent_buffers_set
-    buffers = {name: value for name, value in module._buffers.items() if name not in skipped}
-    both = {**module._parameters, **buffers}
-    return {name: value for name, value in both.items() if value is not None}
-
-
-def has_extra_state(module: Module, method: str) -> bool:
-    """Whether the module's class defines get_extra_state or set_extra_state itself."""
-    from facula.nn.modules.module import Module
-
-    return getattr(type(module), method) is not getattr(Module, method)
-
-
-def save(module: Module, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
-    """Put the module's own state into ``destination``."""
-    for name, value in persistent(module).items():
-        destination[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()
-    if has_extra_state(module, "get_extra_state"):
-        destination[prefix + EXTRA_STATE] = module.get_extra_state()
+    for name, param in module._parameters.items():
+        if param is not None:
+            yield name, param
+    for name, buffer in module._buffers.items():
+        if buffer is not None and name not in module._non_persistent_buffers_set:
+            yield name, buffer
 
 
 def load_own(
@@ -66,7 +54,7 @@ def load_own(
         hook(*known, state_dict, prefix, local_metadata, *rest)
 
     assign = local_metadata.get("assign_to_params_buffers", False)
-    own = persistent(module)
+    own = dict(persistent(module))
     for name, target in own.items():
         key = prefix + name
         if key not in state_dict:
@@ -78,7 +66,7 @@ def load_own(
             error_msgs.append(problem)
 
     extra_key = prefix + EXTRA_STATE
-    if has_extra_state(module, "set_extra_state"):
+    if type(module).set_extra_state is not base.Module.set_extra_state:
         if extra_key in state_dict:
             module.set_extra_state(state_dict[extra_key])
         elif strict:
@@ -183,11 +171,14 @@ def _load_tree(
     # Strict, so that the lists are complete; whether they are errors is the caller's matter.
     lists = found.missing_keys, found.unexpected_keys, errors
     module._load_from_state_dict(state, prefix, local, True, *lists)
+    parts: dict[str, dict[str, Any]] = {}
+    for key, value in state.items():
+        if key.startswith(prefix):
+            parts.setdefault(key[len(prefix) :].partition(".")[0], {})[key] = value
     for name, child in module._modules.items():
         if child is not None:
-            below = f"{prefix}{name}."
-            part = {key: value for key, value in state.items() if key.startswith(below)}
-            _load_tree(child, part, below, metadata, assign, found, errors)
+            part = parts.get(name, {})
+            _load_tree(child, part, f"{prefix}{name}.", metadata, assign, found, errors)
     for hook in list(module._load_state_dict_post_hooks.values()):
         if hook(module, found) is not None:
             raise AssertionError(
@@ -206,7 +197,7 @@ def _is_sure_to_fit(module: Module, state: dict[str, Any], strict: bool) -> bool
         if hooks or not loader.__module__.startswith("facula."):
             return False
         prefix = f"{path}." if path else ""
-        expected.update((prefix + name, value) for name, value in persistent(part).items())
+        expected.update((prefix + name, value) for name, value in persistent(part))
     if strict and expected.keys() != state.keys():
         return False
     return all(
@@ -231,7 +222,8 @@ class _Snapshot:
         self.extra = [
             (part, part.get_extra_state())
             for part in modules
-            if has_extra_state(part, "get_extra_state") and has_extra_state(part, "set_extra_state")
+            if type(part).get_extra_state is not base.Module.get_extra_state
+            and type(part).set_extra_state is not base.Module.set_extra_state
         ]
 
     @no_grad()

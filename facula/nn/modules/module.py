@@ -25,7 +25,7 @@ from facula.nn.modules._hooks import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
-from facula.nn.parameter import Buffer, Parameter
+from facula.nn.parameter import Buffer, Parameter, is_lazy
 from facula.utils.hooks import RemovableHandle
 
 __all__ = [
@@ -141,18 +141,24 @@ class Module:
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
-        for table in ("_parameters", "_buffers", "_modules"):
-            if table in own and name in own[table]:
-                return own[table][name]
+        if "_parameters" in own:
+            if name in own["_parameters"]:
+                return own["_parameters"][name]
+            if name in own["_modules"]:
+                return own["_modules"][name]
+            if name in own["_buffers"]:
+                return own["_buffers"][name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
-        if isinstance(value, Parameter):
+        # Asked first, for the types of marked tensors are slow to ask for.
+        is_tensor = isinstance(value, Tensor)
+        if is_tensor and isinstance(value, Parameter):
             self._check_initialized("parameters")
             self._forget(name, keep="_parameters")
             self.register_parameter(name, value)
-        elif "_parameters" in own and name in own["_parameters"]:
+        elif name in own.get("_parameters", ()):
             if value is not None:
                 raise _wrong_kind(value, "parameter", name, "torch.nn.Parameter or None")
             self.register_parameter(name, value)
@@ -160,11 +166,11 @@ class Module:
             self._check_initialized("module")
             self._forget(name, keep="_modules")
             own["_modules"][name] = _hooks.on_registration("module", self, name, value)
-        elif "_modules" in own and name in own["_modules"]:
+        elif name in own.get("_modules", ()):
             if value is not None:
                 raise _wrong_kind(value, "child module", name, "torch.nn.Module or None")
             own["_modules"][name] = _hooks.on_registration("module", self, name, value)
-        elif isinstance(value, Buffer) or ("_buffers" in own and name in own["_buffers"]):
+        elif name in own.get("_buffers", ()) or (is_tensor and isinstance(value, Buffer)):
             self._set_buffer(name, value)
         else:
             object.__setattr__(self, name, value)
@@ -341,10 +347,10 @@ class Module:
         named = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
         for path, module in named if recurse else [(prefix, self)]:
             for name, value in get_members_fn(module):
-                if value is None or value in seen:
+                if value is None or id(value) in seen:
                     continue
                 if remove_duplicate:
-                    seen.add(value)
+                    seen.add(id(value))
                 yield f"{path}.{name}" if path else name, value
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
@@ -681,7 +687,10 @@ class Module:
         )
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        _state.save(self, destination, prefix, keep_vars)
+        for name, value in _state.persistent(self):
+            destination[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()
+        if type(self).get_extra_state is not Module.get_extra_state:
+            destination[prefix + _state.EXTRA_STATE] = self.get_extra_state()
 
     def _load_from_state_dict(
         self,

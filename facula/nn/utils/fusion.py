@@ -33,6 +33,12 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
         bn: the batch norm, in evaluation mode.
         transpose: whether ``conv`` is a transposed convolution.
 
+    Example:
+        >>> from facula import nn
+        >>> conv, bn = nn.Conv1d(1, 2, 3).eval(), nn.BatchNorm1d(2).eval()
+        >>> x = facula.ones(1, 1, 5)
+        >>> facula.allclose(nn.utils.fuse_conv_bn_eval(conv, bn)(x), bn(conv(x)), atol=1e-6)
+        True
     """
     _check_eval("fuse_conv_bn_eval", conv, bn)
     fused = copy.deepcopy(conv)
@@ -94,7 +100,15 @@ def fuse_conv_bn_weights(
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
-    """A copy of a linear layer that also does what the batch norm after it does."""
+    """A copy of a linear layer that also does what the batch norm after it does.
+
+    Example:
+        >>> from facula import nn
+        >>> linear, bn = nn.Linear(3, 2).eval(), nn.BatchNorm1d(2).eval()
+        >>> x = facula.ones(4, 3)
+        >>> facula.allclose(nn.utils.fuse_linear_bn_eval(linear, bn)(x), bn(linear(x)), atol=1e-6)
+        True
+    """
     _check_eval("fuse_linear_bn_eval", linear, bn)
     if linear.out_features != bn.num_features and bn.num_features != 1:
         raise AssertionError(
