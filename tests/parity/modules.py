@@ -39,8 +39,9 @@ def twin(value: Any) -> Any:
     """``value``, an argument of a module, as Facula has it."""
     if isinstance(value, torch.nn.TransformerEncoderLayer):
         return _encoder_layer(value)
-    if isinstance(value, types.BuiltinFunctionType):
-        return getattr(facula, value.__name__)
+    if isinstance(value, (types.BuiltinFunctionType, types.FunctionType)):
+        home = facula.nn.functional if hasattr(facula.nn.functional, value.__name__) else facula
+        return getattr(home, value.__name__)
     if type(value).__module__.startswith("torch.nn") and not isinstance(value, torch.Tensor):
         # Not vars(): options are dataclasses with slots.
         given = dataclasses.asdict(value) if dataclasses.is_dataclass(value) else vars(value)
@@ -58,11 +59,12 @@ def _encoder_layer(layer: torch.nn.TransformerEncoderLayer) -> Any:
         layer.self_attn.num_heads,
         layer.linear1.out_features,
         layer.dropout.p,
-        twin(layer.activation) if not isinstance(layer.activation, types.FunctionType) else "relu",
+        twin(layer.activation),
         layer.norm1.eps,
         layer.self_attn.batch_first,
         layer.norm_first,
         layer.linear1.bias is not None,
+        dtype=getattr(facula, dtype_name(layer.linear1.weight.dtype)),
     )
     ours.load_state_dict(twin(dict(layer.state_dict())))
     return ours

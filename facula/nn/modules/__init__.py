@@ -19,6 +19,7 @@ from facula.nn.modules import (
     pooling,
     rnn,
     sparse,
+    transformer,
 )
 from facula.nn.modules.activation import *  # noqa: F403
 from facula.nn.modules.adaptive import *  # noqa: F403
@@ -39,6 +40,7 @@ from facula.nn.modules.padding import *  # noqa: F403
 from facula.nn.modules.pooling import *  # noqa: F403
 from facula.nn.modules.rnn import *  # noqa: F403
 from facula.nn.modules.sparse import *  # noqa: F403
+from facula.nn.modules.transformer import *  # noqa: F403
 
 __all__ = [
     "Module",
@@ -60,4 +62,5 @@ __all__ = [
     *pooling.__all__,
     *rnn.__all__,
     *sparse.__all__,
+    *transformer.__all__,
 ]
