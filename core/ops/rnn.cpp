@@ -181,9 +181,9 @@ cpu::RnnDirection<T> direction_of(const Layer& layer, const TensorList& inputs, 
   if (tape[first].defined()) x.gates = memory.of(tape[first]);
   x.cells = memory.of(tape[first + 1]);
   x.ld_y = layer.n_directions * state;
-  x.y = y.data_as<T>() + direction * state;
+  if (y.defined()) x.y = memory.of(y) + direction * state;
   int64_t numel = cpu::scratch_numel(layer.mode, hidden, state, layer.batch(0));
-  x.scratch = memory.of(empty({numel}, y.dtype()));
+  x.scratch = memory.of(empty({numel}, inputs[0].dtype()));
   return x;
 }
 
@@ -254,7 +254,7 @@ template <class T>
 TensorList run_gradients(const Layer& layer, const TensorList& inputs, const Tensor& y,
                          const TensorList& tape, const TensorList& grads, Needs need) {
   NoGradGuard guard;
-  DType dtype = y.dtype();
+  DType dtype = inputs[0].dtype();
   int64_t n_rows = layer.n_rows();
   Tensor rows = reshape(inputs[0], {n_rows, inputs[0].size(-1)});
   Tensor dy = grads[0].defined() ? contiguous(grads[0]) : Tensor();
@@ -322,8 +322,11 @@ TensorList run_layer(const Layer& layer, const TensorList& inputs) {
   bool is_float = inputs[0].dtype() == DType::Float32;
   TensorList outputs =
       is_float ? run_forward<float>(layer, inputs, tape) : run_forward<double>(layer, inputs, tape);
+  // A single step with gates has all it needs in them.
+  bool needs_y = layer.n_steps() > 1 || cpu::n_gates(layer.mode) == 1;
+  Tensor y = needs_y ? outputs[0] : Tensor();
   record_all("RnnLayerBackward0", outputs, inputs,
-             [layer, inputs = save(inputs), y = save_output(outputs[0]), tape = save(tape)](
+             [layer, inputs = save(inputs), y = save_output(y), tape = save(tape)](
                  const TensorList& grads, Needs need) -> TensorList {
                TensorList given = inputs.unpack();
                if (is_grad_enabled()) return differentiable_gradients(layer, given, grads, need);
@@ -474,6 +477,8 @@ TensorList rnn(const char* op, RnnMode mode, const Tensor& input, const Tensor& 
     x = outputs[0];
     for (size_t s = 0; s < last.size(); ++s) last[s].push_back(outputs[1 + s]);
   }
+  // As in PyTorch, the output of an LSTM is kept for backward, that of others may be overwritten.
+  if (mode != RnnMode::Lstm && x.requires_grad()) x = clone(x);
   TensorList results = {is_turned ? transpose(x, 0, 1) : x};
   for (const TensorList& each : last) results.push_back(each.size() == 1 ? each[0] : cat(each));
   return results;

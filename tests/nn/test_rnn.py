@@ -249,6 +249,33 @@ def test_backward_twice_needs_retain_graph():
         y.backward()
 
 
+@pytest.mark.parametrize("kind", ["tanh", "relu", "gru"])
+def test_the_output_may_be_changed_in_place(kind):
+    m = make(kind, 3, 5)
+    x = facula.randn(4, 2, 3)
+    m(x)[0].relu().sum().backward()
+    expected = m.weight_hh_l0.grad.clone()
+    m.zero_grad()
+    m(x)[0].relu_().sum().backward()
+    assert facula.equal(m.weight_hh_l0.grad, expected)
+
+
+@pytest.mark.parametrize("cell", [nn.LSTMCell, nn.GRUCell])
+def test_the_states_of_a_cell_may_be_changed_in_place(cell):
+    m = cell(3, 5)
+    states = m(facula.ones(2, 3))
+    for state in states if isinstance(states, tuple) else (states,):
+        state.mul_(2).sum().backward(retain_graph=True)
+    assert m.weight_ih.grad is not None
+
+
+def test_the_output_of_an_lstm_is_kept_for_backward():
+    y = make("lstm", 3, 5)(facula.ones(4, 2, 3))[0]
+    y.relu_()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation: RnnLayerBackward0"):
+        y.sum().backward()
+
+
 @pytest.mark.parametrize("kind", LAYERS)
 def test_parameters_that_are_frozen_get_no_gradient(kind):
     m = make(kind, 3, 5)
