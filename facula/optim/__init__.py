@@ -12,7 +12,11 @@ Example:
     tensor([ 0.5120, -1.0240], requires_grad=True)
 """
 
-from facula.optim import lr_scheduler, swa_utils
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
+from facula.optim import lr_scheduler
 from facula.optim._adafactor import Adafactor
 from facula.optim._muon import Muon
 from facula.optim._stateless import swap_in_optimizer_params_and_state
@@ -30,6 +34,16 @@ from facula.optim.rmsprop import RMSprop
 from facula.optim.rprop import Rprop
 from facula.optim.sgd import SGD
 from facula.optim.sparse_adam import SparseAdam
+
+if _TYPE_CHECKING:
+    from facula.optim import swa_utils
+
+
+def __getattr__(name: str) -> _Any:
+    if name != "swa_utils":  # the only part that needs facula.nn
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _import_module("facula.optim.swa_utils")
+
 
 __all__ = [
     "ASGD",

@@ -8,6 +8,7 @@ import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
+from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar, cast
 
 import facula
@@ -392,6 +393,12 @@ class Optimizer:
         self.__setstate__({"state": state, "param_groups": groups})
         for post_hook in self._optimizer_load_state_dict_post_hooks.values():
             post_hook(self)
+
+
+# For optimisers that wrap another one and leave out Optimizer.__init__: they have no hooks.
+for _name in _HOOKS:
+    setattr(Optimizer, _name, MappingProxyType({}))
+del _name
 
 
 def _add(hooks: _Hooks, hook: Callable[..., Any], prepend: bool) -> RemovableHandle:

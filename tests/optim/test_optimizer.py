@@ -259,6 +259,26 @@ def test_an_optimiser_without_step_says_so():
         optim.Optimizer([parameter(1.0)], {}).step()
 
 
+def test_a_wrapper_that_leaves_out_the_constructor_works():
+    class EverySecond(optim.Optimizer):
+        def __init__(self, optimizer):
+            self.optimizer, self.param_groups, self.count = optimizer, optimizer.param_groups, 0
+
+        def step(self, closure=None):
+            self.count += 1
+            return self.optimizer.step(closure) if self.count % 2 == 0 else None
+
+    optimizer, p = stepped()
+    before = p.tolist()
+    wrapper = EverySecond(optimizer)
+    wrapper.step()
+    assert p.tolist() == before
+    wrapper.step()
+    assert p.tolist() != before
+    wrapper.zero_grad()
+    assert p.grad is None
+
+
 def test_parameters_and_state_are_swapped_for_a_block():
     optimizer, p = stepped()
     q = parameter(5.0, 6.0)
