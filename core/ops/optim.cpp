@@ -45,7 +45,8 @@ Flat flatten(const cpu::OptimTable::Row& kernels, const OptimUpdate& update,
                      ? p.strides()
                      : contiguous_strides(p.sizes());
   auto data = [&](const Tensor& x, bool is_written) {
-    if (x.dtype() == p.dtype() && has_strides(x, strides)) return x.data();
+    bool is_clear = x.storage() != p.storage() || x.data() == p.data();
+    if (is_clear && x.dtype() == p.dtype() && has_strides(x, strides)) return x.data();
     Tensor copy = empty_strided(p.sizes(), strides, p.dtype());
     copy_into(copy, x);
     stands.push_back({copy, is_written ? x : Tensor()});
@@ -119,13 +120,17 @@ void run_together(const cpu::OptimTable::Row& kernels, void (*begin)(void*, doub
   }
 }
 
+// Whether a write to one parameter may be seen by the update of another.
 bool share_memory(const std::vector<OptimUpdate>& updates) {
   if (updates.size() < 2) return false;
-  std::vector<Storage*> storages;
-  storages.reserve(updates.size());
-  for (const OptimUpdate& update : updates) storages.push_back(update.param.storage());
-  std::sort(storages.begin(), storages.end());
-  return std::adjacent_find(storages.begin(), storages.end()) != storages.end();
+  std::vector<Storage*> written;
+  written.reserve(updates.size());
+  for (const OptimUpdate& update : updates) written.push_back(update.param.storage());
+  std::sort(written.begin(), written.end());
+  if (std::adjacent_find(written.begin(), written.end()) != written.end()) return true;
+  return std::any_of(updates.begin(), updates.end(), [&](const OptimUpdate& update) {
+    return std::binary_search(written.begin(), written.end(), update.grad.storage());
+  });
 }
 
 }  // namespace

@@ -228,6 +228,26 @@ def test_a_parameter_listed_twice_is_stepped_twice():
     assert set(p.tolist()) == {0.5}
 
 
+def test_parameters_that_share_memory_are_stepped_in_their_order():
+    memory = facula.ones(100001)
+    a, b = (memory[i : i + 100000].detach().requires_grad_() for i in (0, 1))
+    a.grad = b.grad = facula.ones(100000)
+    optim.SGD([a, b], lr=0.25).step()
+    assert memory[0].item() == memory[-1].item() == 0.75
+    assert set(memory[1:-1].tolist()) == {0.5}
+
+
+def test_gradients_may_lie_in_the_memory_of_parameters():
+    memory = facula.ones(100001)
+    p = memory[:-1].detach().requires_grad_()
+    p.grad = memory[1:].detach()
+    q = facula.ones(100000, requires_grad=True)
+    q.grad = memory[1:].detach()
+    optim.SGD([p, q], lr=0.25).step()
+    assert set(p.tolist()) == {0.75}
+    assert set(q[:-1].tolist()) == {0.8125} and q[-1].item() == 0.75
+
+
 def test_a_step_counts_as_a_write():
     p = parameter(1.0, 2.0)
     y = (p * p).sum()

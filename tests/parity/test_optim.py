@@ -278,3 +278,21 @@ def test_reduced_precision_is_as_close_to_the_truth_as_in_pytorch(name, dtype):
         for lib in (torch, facula)
     )
     assert ours <= 1.5 * theirs + 4 * torch.finfo(getattr(torch, dtype)).eps
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64", "int64"])
+@pytest.mark.parametrize("name, arguments", [("ema", (0.7,)), ("swa", ())])
+def test_averages_over_time_agree(name, arguments, dtype):
+    results = []
+    for lib in (torch, facula):
+        single = getattr(lib.optim.swa_utils, f"get_{name}_avg_fn")(*arguments)
+        several = getattr(lib.optim.swa_utils, f"get_{name}_multi_avg_fn")(*arguments)
+        values = [lib.arange(6).mul(7 * i + 3).to(getattr(lib, dtype)) for i in range(4)]
+        average, moved = values[0], values[0].clone()
+        for i, value in enumerate(values[1:], 1):
+            average = single(average, value, lib.tensor(i))
+            if dtype != "int64" or name == "ema":  # PyTorch's cannot average integers in lists
+                several([moved], [value], lib.tensor(i))
+        results.append([to_numpy(average), to_numpy(moved)])
+    for expected, actual in zip(*results, strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=2e-6)
