@@ -5,9 +5,7 @@
 // it meets a vector of output channels, B: y turned over, packed a slice of pixels at a time. The
 // sums, rows by output channels, are turned over at the end. Tasks have some rows and, where these
 // are few, a part of the pixels, whose sums are added in order.
-#include "cpu/conv_weight.h"
-
-#include <vector>
+#include "cpu/conv_windows.h"
 
 #include "base/parallel.h"
 #include "base/scratch.h"
