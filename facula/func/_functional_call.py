@@ -104,3 +104,24 @@ def _stacked(tensors: list[Tensor]) -> Tensor:
         )
     stacked = facula.stack(tensors)
     return stacked.detach().requires_grad_() if tensors[0].requires_grad else stacked
+
+
+def replace_all_batch_norm_modules_(root: Module) -> Module:
+    """Let all batch norms of a module use the statistics of each batch, in place.
+
+    Running statistics are written in place, which ``vmap`` and derivatives of functions do not
+    allow.
+
+    Example:
+        >>> from facula import nn
+        >>> m = facula.func.replace_all_batch_norm_modules_(nn.Sequential(nn.BatchNorm1d(2)))
+        >>> m[0].track_running_stats
+        False
+    """
+    from facula.nn.modules.batchnorm import _BatchNorm
+
+    for module in root.modules():
+        if isinstance(module, _BatchNorm) and module.track_running_stats:
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root

@@ -2,6 +2,7 @@
 
 from facula.nn import attention, functional, init, modules, parameter, utils
 from facula.nn.modules import *  # noqa: F403
+from facula.nn.modules.utils import factory_kwargs
 from facula.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "UninitializedBuffer",
     "UninitializedParameter",
     "attention",
+    "factory_kwargs",
     "functional",
     "init",
     "modules",

@@ -46,7 +46,7 @@ def twin(value: Any) -> Any:
         # Not vars(): options are dataclasses with slots.
         given = dataclasses.asdict(value) if dataclasses.is_dataclass(value) else vars(value)
         return getattr(facula.nn, type(value).__name__)(**given)
-    if isinstance(value, tuple):
+    if isinstance(value, tuple) and not isinstance(value, torch.Size):
         return tuple(twin(v) for v in value)
     if isinstance(value, dict):
         return {key: twin(v) for key, v in value.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections import OrderedDict
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from typing import Any, TypeVar
@@ -11,9 +12,23 @@ from facula._core import Tensor
 from facula.nn.modules.module import Module, _indented, _typename
 from facula.nn.parameter import Parameter
 
-__all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+__all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
 _Self = TypeVar("_Self", bound=Module)
+
+
+class Container(Module):
+    """Modules by keyword. Deprecated: :class:`Module` itself does all of it."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__()
+        warnings.warn(
+            "nn.Container is deprecated. Subclass nn.Module, which does all of it, instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        for name, module in kwargs.items():
+            self.add_module(name, module)
 
 
 def _checked_index(index: Any, size: int) -> int:

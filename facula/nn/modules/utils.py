@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from itertools import repeat
 from typing import Any
 
-__all__ = ["consume_prefix_in_state_dict_if_present"]
+__all__ = ["consume_prefix_in_state_dict_if_present", "factory_kwargs"]
 
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
@@ -36,6 +36,30 @@ def _list_with_default(out_size: Any, defaults: list[int]) -> Any:
         raise ValueError(f"Input dimension should be at least {len(out_size) + 1}")
     last = defaults[-len(out_size) :]
     return [d if v is None else v for v, d in zip(out_size, last, strict=True)]
+
+
+def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
+    """The arguments for making tensors among ``kwargs``: device, dtype and memory_format.
+
+    They may stand there themselves or in a dictionary ``kwargs["factory_kwargs"]``.
+
+    Example:
+        >>> facula.nn.factory_kwargs({"device": "cpu"})
+        {'device': 'cpu'}
+    """
+    if kwargs is None:
+        return {}
+    names = ("device", "dtype", "memory_format")
+    unknown = kwargs.keys() - {*names, "factory_kwargs"}
+    if unknown:
+        raise TypeError(f"unexpected kwargs {unknown}")
+    found = dict(kwargs.get("factory_kwargs", {}))
+    for name in names:
+        if name in kwargs:
+            if name in found:
+                raise TypeError(f"{name} specified twice, in **kwargs and in factory_kwargs")
+            found[name] = kwargs[name]
+    return found
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
