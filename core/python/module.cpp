@@ -15,6 +15,7 @@ void bind_optim(nb::module_& m);
 void bind_loss(nb::module_& m);
 void bind_pad(nb::module_& m);
 void bind_pool(nb::module_& m);
+void bind_resample(nb::module_& m);
 void bind_rnn(nb::module_& m);
 void bind_embedding(nb::module_& m);
 void bind_norm(nb::module_& m);
@@ -52,6 +53,7 @@ void bind_all(nb::module_& m) {
   bind_order_stats(m);
   bind_pad(m);
   bind_pool(m);
+  bind_resample(m);
   bind_convert(m);
   bind_shape(m);
   bind_copy(m);

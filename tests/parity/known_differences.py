@@ -77,6 +77,7 @@ _AVG_POOLS = " ".join(
 _MAX_UNPOOLS = " ".join(
     f"nn.functional.max_unpool{n}d{variant}" for variant in ("", ".grad") for n in (1, 2, 3)
 )
+_EMPTY_SHUFFLE = "PyTorch leaves the shape of an empty input as it is."
 _NO_SECOND = "A linear operation has no second derivative; PyTorch makes zeros for it."
 
 _IN_FLOAT = "The 16-bit floats are computed in float32 and rounded once; PyTorch rounds on the way."
@@ -185,11 +186,29 @@ KNOWN: list[Known] = [
         "Second derivatives exist; PyTorch's fused attention has none.",
     ),
     *_each("nn.functional.pad.circular", "grad_fn", "expected CopySlices", _COMPOSED),
-    *_each(_MAX_POOLS + " " + _AVG_POOLS, "grad", "second gradient 0: one of", _NO_SECOND),
+    *_each(
+        _MAX_POOLS + " " + _AVG_POOLS + " nn.functional.interpolate.area",
+        "grad",
+        "second gradient 0: one of",
+        _NO_SECOND,
+    ),
+    *_each(
+        "nn.functional.pixel_shuffle",
+        "exception",
+        "first gradient: expected RuntimeError(Function PixelShuffleBackward0 returned an invalid",
+        _EMPTY_SHUFFLE,
+    ),
+    *_each("nn.functional.pixel_unshuffle", "shape", "empty ", _EMPTY_SHUFFLE),
+    *_each(
+        "nn.functional.pixel_unshuffle",
+        "exception",
+        "first gradient: expected RuntimeError(pixel_shuffle expects its input's 'channel'",
+        _EMPTY_SHUFFLE,
+    ),
     *_each(
         "nn.functional.max_pool1d nn.functional.adaptive_max_pool1d nn.functional.avg_pool1d "
         "nn.functional.adaptive_avg_pool1d nn.functional.max_unpool1d "
-        "nn.functional.max_unpool1d.grad",
+        "nn.functional.max_unpool1d.grad nn.functional.interpolate.area",
         "grad_fn",
         "expected SqueezeBackward",
         "PyTorch's operation is that of two dimensions between two views; here it is its own.",
@@ -239,14 +258,17 @@ KNOWN: list[Known] = [
         "PyTorch writes to out= as if it were contiguous.",
     ),
     *_each(
-        "nn.functional.adaptive_avg_pool1d nn.functional.adaptive_avg_pool2d " + _MAX_UNPOOLS,
+        "nn.functional.adaptive_avg_pool1d nn.functional.adaptive_avg_pool2d "
+        "nn.functional.interpolate.area " + _MAX_UNPOOLS,
         "refused",
         "not implemented for",
         "Other dtypes are refused even where there is nothing to compute.",
     ),
     *_each(
         "nn.functional.adaptive_avg_pool1d nn.functional.adaptive_avg_pool2d "
-        "nn.functional.fractional_max_pool2d nn.functional.fractional_max_pool3d " + _MAX_UNPOOLS,
+        "nn.functional.interpolate.area nn.functional.fractional_max_pool2d "
+        "nn.functional.fractional_max_pool3d "
+        + _MAX_UNPOOLS,
         "exception",
         "does not support automatic differentiation for outputs with complex dtype.), got NotImpl",
         "Complex numbers are refused for their dtype before derivatives are looked at.",

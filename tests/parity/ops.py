@@ -133,13 +133,7 @@ _CRASHES_PYTORCH = _names("nn.functional.pdist")
 # Functions of networks that are not there yet, one a line.
 _LATER_NN = _names(
     """
-    nn.functional.channel_shuffle
     nn.functional.grid_sample
-    nn.functional.interpolate
-    nn.functional.pixel_shuffle
-    nn.functional.pixel_unshuffle
-    nn.functional.upsample_bilinear
-    nn.functional.upsample_nearest
     """
 )
 _CORE_ANYWAY = _names(
@@ -190,7 +184,8 @@ _ADDS_UP = _names(
 )
 # Pooling and resampling.
 _MOVES_DATA |= _names(
-    "nn.functional.max_unpool1d nn.functional.max_unpool2d nn.functional.max_unpool3d"
+    "nn.functional.max_unpool1d nn.functional.max_unpool2d nn.functional.max_unpool3d "
+    "nn.functional.pixel_shuffle nn.functional.pixel_unshuffle nn.functional.channel_shuffle"
 )
 _REPEATS_DATA |= _names(
     "nn.functional.max_pool1d nn.functional.max_pool2d nn.functional.max_pool3d "
@@ -201,7 +196,8 @@ _REPEATS_DATA |= _names(
 _ADDS_UP |= _names(
     "nn.functional.avg_pool1d nn.functional.avg_pool2d nn.functional.avg_pool3d "
     "nn.functional.adaptive_avg_pool1d nn.functional.adaptive_avg_pool2d "
-    "nn.functional.adaptive_avg_pool3d"
+    "nn.functional.adaptive_avg_pool3d nn.functional.interpolate "
+    "nn.functional.upsample_bilinear nn.functional.upsample_nearest"
 )
 _SPECIAL = _names(
     "lgamma digamma polygamma mvlgamma igamma igammac i0 erfinv special.i0e special.i1 "

@@ -4,6 +4,7 @@ from facula.nn.modules import (
     activation,
     adaptive,
     batchnorm,
+    channelshuffle,
     container,
     conv,
     distance,
@@ -16,14 +17,17 @@ from facula.nn.modules import (
     loss,
     normalization,
     padding,
+    pixelshuffle,
     pooling,
     rnn,
     sparse,
     transformer,
+    upsampling,
 )
 from facula.nn.modules.activation import *  # noqa: F403
 from facula.nn.modules.adaptive import *  # noqa: F403
 from facula.nn.modules.batchnorm import *  # noqa: F403
+from facula.nn.modules.channelshuffle import *  # noqa: F403
 from facula.nn.modules.container import *  # noqa: F403
 from facula.nn.modules.conv import *  # noqa: F403
 from facula.nn.modules.distance import *  # noqa: F403
@@ -37,16 +41,19 @@ from facula.nn.modules.loss import *  # noqa: F403
 from facula.nn.modules.module import Module
 from facula.nn.modules.normalization import *  # noqa: F403
 from facula.nn.modules.padding import *  # noqa: F403
+from facula.nn.modules.pixelshuffle import *  # noqa: F403
 from facula.nn.modules.pooling import *  # noqa: F403
 from facula.nn.modules.rnn import *  # noqa: F403
 from facula.nn.modules.sparse import *  # noqa: F403
 from facula.nn.modules.transformer import *  # noqa: F403
+from facula.nn.modules.upsampling import *  # noqa: F403
 
 __all__ = [
     "Module",
     *activation.__all__,
     *adaptive.__all__,
     *batchnorm.__all__,
+    *channelshuffle.__all__,
     *container.__all__,
     *conv.__all__,
     *distance.__all__,
@@ -59,8 +66,10 @@ __all__ = [
     *loss.__all__,
     *normalization.__all__,
     *padding.__all__,
+    *pixelshuffle.__all__,
     *pooling.__all__,
     *rnn.__all__,
     *sparse.__all__,
     *transformer.__all__,
+    *upsampling.__all__,
 ]

@@ -1,0 +1,179 @@
+#include "cpu/resample.h"
+
+#include <algorithm>
+#include <memory>
+
+namespace facula::cpu {
+inline namespace FACULA_ISA {
+
+namespace {
+
+constexpr int64_t kChannels = 256;  // summed up side by side
+
+template <class S>
+struct Resample {
+  using T = Wide<S>;
+
+  static void add(T* __restrict sums, const S* __restrict x, T weight, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) sums[i] += weight * static_cast<T>(x[i]);
+  }
+
+  struct Row {
+    const S* x;  // of the slice
+    const ResampleShape& shape;
+    int64_t d, h;
+
+    // f(line, weight) for each line that this row is made of.
+    template <class F>
+    void for_each_line(F f) const {
+      const ResampleAxis &deep = shape.axes[0], &high = shape.axes[1];
+      const T *w_deep = static_cast<const T*>(deep.weight),
+              *w_high = static_cast<const T*>(high.weight);
+      for (int64_t i = deep.begin[d]; i < deep.begin[d + 1]; ++i)
+        for (int64_t j = high.begin[h]; j < high.begin[h + 1]; ++j)
+          f(int64_t(deep.index[i]) * high.in + high.index[j],
+            shape.is_pick ? T(1) : w_deep[i] * w_high[j]);
+    }
+  };
+
+  template <int64_t kTaps, class From>
+  static void along_line(S* __restrict y, const From* __restrict line, const ResampleAxis& axis) {
+    const T* __restrict weight = static_cast<const T*>(axis.weight);
+    const int32_t *__restrict index = axis.index, *__restrict begin = axis.begin;
+    int64_t out = axis.out;
+    for (int64_t o = 0; o < out; ++o) {
+      T sum = T(0);
+      if constexpr (kTaps > 0)
+        for (int64_t k = 0; k < kTaps; ++k)
+          sum += weight[kTaps * o + k] * static_cast<T>(line[index[kTaps * o + k]]);
+      else
+        for (int64_t k = begin[o]; k < begin[o + 1]; ++k)
+          sum += weight[k] * static_cast<T>(line[index[k]]);
+      y[o] = static_cast<S>(sum);
+    }
+  }
+
+  // The lines under a row are summed up, then the elements of the sum.
+  static void one_channel(S* y, const Row& row, T* sums) {
+    const ResampleAxis& axis = row.shape.axes[2];
+    const S* only = nullptr;
+    int n_lines = 0;
+    row.for_each_line([&](int64_t line, T weight) {
+      const S* x = row.x + line * axis.in;
+      only = n_lines++ == 0 && weight == T(1) ? x : nullptr;
+    });
+    if (row.shape.is_pick) {
+      for (int64_t o = 0; o < axis.out; ++o) y[o] = only[axis.index[o]];
+      return;
+    }
+    if (only) return along<S>(y, only, axis);
+    std::fill_n(sums, axis.in, T(0));
+    row.for_each_line(
+        [&](int64_t line, T weight) { add(sums, row.x + line * axis.in, weight, axis.in); });
+    along<T>(y, sums, axis);
+  }
+  template <class From>
+  static void along(S* y, const From* line, const ResampleAxis& axis) {
+    if (axis.n_taps == 2)
+      along_line<2>(y, line, axis);
+    else if (axis.n_taps == 4)
+      along_line<4>(y, line, axis);
+    else
+      along_line<0>(y, line, axis);
+  }
+
+  static void all_channels(S* y, const Row& row, T* sums) {
+    const ResampleAxis& axis = row.shape.axes[2];
+    const T* weights = static_cast<const T*>(axis.weight);
+    int64_t inner = row.shape.inner;
+    for (int64_t o = 0; o < axis.out; ++o)
+      for (int64_t c = 0; c < inner; c += kChannels) {
+        int64_t n = std::min(kChannels, inner - c);
+        if (!row.shape.is_pick) std::fill_n(sums, n, T(0));
+        row.for_each_line([&](int64_t line, T weight) {
+          for (int64_t k = axis.begin[o]; k < axis.begin[o + 1]; ++k) {
+            const S* x = row.x + (line * axis.in + axis.index[k]) * inner + c;
+            if (row.shape.is_pick)
+              std::copy_n(x, n, y + o * inner + c);
+            else
+              add(sums, x, weight * weights[k], n);
+          }
+        });
+        if (row.shape.is_pick) continue;
+        for (int64_t i = 0; i < n; ++i) y[o * inner + c + i] = static_cast<S>(sums[i]);
+      }
+  }
+
+  static void rows(char* to, const char* from, const ResampleShape& shape, int64_t begin,
+                   int64_t end) {
+    const auto& axes = shape.axes;
+    std::unique_ptr<T[]> sums(new T[std::max(axes[2].in, kChannels)]);
+    for (int64_t r = begin; r < end; ++r) {
+      int64_t outer = r / (axes[0].out * axes[1].out);
+      Row row = {reinterpret_cast<const S*>(from) + outer * shape.n_in * shape.inner, shape,
+                 r / axes[1].out % axes[0].out, r % axes[1].out};
+      S* y = reinterpret_cast<S*>(to) + r * axes[2].out * shape.inner;
+      if (shape.inner == 1)
+        one_channel(y, row, sums.get());
+      else
+        all_channels(y, row, sums.get());
+    }
+  }
+};
+
+uint8_t rounded(int32_t sum, int precision) {
+  return static_cast<uint8_t>(std::clamp(sum >> precision, 0, 255));
+}
+
+// (n_lines, in, inner) to (n_lines, out, inner), rounded to bytes.
+void fixed_axis(uint8_t* y, const uint8_t* x, const ResampleAxis& axis, int precision,
+                int64_t n_lines, int64_t inner) {
+  const int32_t* weights = static_cast<const int32_t*>(axis.weight);
+  int32_t half = precision > 0 ? 1 << (precision - 1) : 0;
+  int32_t sums[kChannels];
+  for (int64_t l = 0; l < n_lines; ++l)
+    for (int64_t o = 0; o < axis.out; ++o)
+      for (int64_t c = 0; c < inner; c += kChannels) {
+        int64_t n = std::min(kChannels, inner - c);
+        std::fill_n(sums, n, half);
+        for (int64_t k = axis.begin[o]; k < axis.begin[o + 1]; ++k) {
+          const uint8_t* from = x + (l * axis.in + axis.index[k]) * inner + c;
+          for (int64_t i = 0; i < n; ++i) sums[i] += weights[k] * from[i];
+        }
+        uint8_t* to = y + (l * axis.out + o) * inner + c;
+        for (int64_t i = 0; i < n; ++i) to[i] = rounded(sums[i], precision);
+      }
+}
+
+void fixed(char* to, const char* from, const ResampleShape& shape, int64_t begin, int64_t end) {
+  const ResampleAxis &high = shape.axes[1], &wide = shape.axes[2];
+  int64_t n_between = high.in * wide.out * shape.inner, n_out = high.out * wide.out * shape.inner;
+  std::unique_ptr<uint8_t[]> between(new uint8_t[n_between]);
+  for (int64_t s = begin; s < end; ++s) {
+    fixed_axis(between.get(), reinterpret_cast<const uint8_t*>(from) + s * shape.n_in * shape.inner,
+               wide, shape.precision[2], high.in, shape.inner);
+    fixed_axis(reinterpret_cast<uint8_t*>(to) + s * n_out, between.get(), high, shape.precision[1],
+               1, wide.out * shape.inner);
+  }
+}
+
+constexpr ResampleTable make_table() {
+  ResampleTable table = {};
+#define FACULA_RESAMPLE(T) table.rows[static_cast<int>(DTypeOf<T>::value)] = Resample<T>::rows;
+  FACULA_RESAMPLE(uint8_t)
+  FACULA_RESAMPLE(Half)
+  FACULA_RESAMPLE(BFloat16)
+  FACULA_RESAMPLE(float)
+  FACULA_RESAMPLE(double)
+#undef FACULA_RESAMPLE
+  table.fixed = fixed;
+  return table;
+}
+
+}  // namespace
+
+extern const ResampleTable resample_table;
+const ResampleTable resample_table = make_table();
+
+}  // namespace FACULA_ISA
+}  // namespace facula::cpu

@@ -1,0 +1,166 @@
+"""Images: other sizes, other places, and channels as pixels."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from facula import _core
+from facula._core import Tensor
+from facula.nn.functional._pooling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+)
+
+pixel_shuffle = _core.pixel_shuffle
+pixel_unshuffle = _core.pixel_unshuffle
+channel_shuffle = _core.channel_shuffle
+native_channel_shuffle = _core.native_channel_shuffle
+
+_DIMS_OF_MODE = {"linear": 3, "bilinear": 4, "bicubic": 4, "lanczos": 4, "trilinear": 5}
+_MODES = ("nearest", "nearest-exact", "area", *_DIMS_OF_MODE)
+_AREA = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
+
+
+def _spatial(input: Tensor, what: str, given: Any) -> list[Any]:
+    """One value for each dimension after batch and channels."""
+    n = input.dim() - 2
+    if not isinstance(given, (tuple, list)):
+        return [given] * n
+    if len(given) != n:
+        raise ValueError(
+            f"interpolate: expected {what} of {n} numbers for an input {tuple(input.shape)}, "
+            f"got {tuple(given)}."
+        )
+    return list(given)
+
+
+def interpolate(
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
+    """Images of another size.
+
+    Args:
+        input: images, floating point, or uint8 in the modes nearest, bilinear and bicubic.
+        size: of the result; one number or one for each dimension.
+        scale_factor: the ratio of the sizes, in place of size.
+        mode: ``"nearest"``, ``"nearest-exact"``, ``"area"`` (averages); ``"linear"`` for one
+            dimension, ``"bilinear"``, ``"bicubic"`` and ``"lanczos"`` for two, ``"trilinear"`` for
+            three.
+        align_corners: whether the centers of the corner elements, rather than their corners, of
+            input and result coincide; False by default.
+        recompute_scale_factor: whether the ratio of the sizes, which are whole numbers, replaces
+            scale_factor.
+        antialias: whether elements that a smaller result skips are averaged; for two dimensions.
+
+    Shape:
+        input ``(N, C, L)``, ``(N, C, H, W)`` or ``(N, C, D, H, W)``.
+
+    Example:
+        >>> import facula.nn.functional as F
+        >>> F.interpolate(facula.tensor([[[1.0, 2.0]]]), scale_factor=2)
+        tensor([[[1., 1., 2., 2.]]])
+        >>> F.interpolate(facula.tensor([[[1.0, 2.0]]]), size=3, mode="linear")
+        tensor([[[1.0000, 1.5000, 2.0000]]])
+    """
+    is_smooth = mode in _DIMS_OF_MODE
+    if align_corners is not None and not is_smooth:
+        raise ValueError(
+            f"interpolate: align_corners has no meaning in mode {mode!r}; it is for linear, "
+            "bilinear, bicubic and trilinear."
+        )
+    if size is None and scale_factor is None:
+        raise ValueError("interpolate: expected size or scale_factor.")
+    if size is not None and scale_factor is not None:
+        raise ValueError("interpolate: expected one of size and scale_factor, got both.")
+    scales: list[float] = [0.0] * (input.dim() - 2)
+    if size is not None:
+        if recompute_scale_factor:
+            raise ValueError("interpolate: recompute_scale_factor has no meaning with size.")
+        sizes = _spatial(input, "a size", size)
+    else:
+        factors = _spatial(input, "a scale_factor", scale_factor)
+        sizes = [int(n * f) for n, f in zip(input.shape[2:], factors, strict=True)]
+        if not recompute_scale_factor:
+            scales = [float(f) for f in factors]
+    if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and input.dim() == 4):
+        raise ValueError(
+            "interpolate: antialias is for the modes bilinear, bicubic and lanczos of an input "
+            f"(N, C, H, W), got mode {mode!r} and {tuple(input.shape)}."
+        )
+    if mode == "lanczos" and not antialias:
+        raise ValueError("interpolate: mode 'lanczos' needs antialias=True.")
+    if mode == "lanczos" and align_corners:
+        raise ValueError("interpolate: mode 'lanczos' takes no align_corners=True.")
+    if mode not in _MODES or not 3 <= input.dim() <= 5:
+        raise NotImplementedError(
+            f"interpolate: expected an input of 3 to 5 dimensions and a mode of "
+            f"{', '.join(_MODES)}, got {tuple(input.shape)} and {mode!r}."
+        )
+    if is_smooth and input.dim() != _DIMS_OF_MODE[mode]:
+        raise NotImplementedError(
+            f"interpolate: mode {mode!r} is for an input of {_DIMS_OF_MODE[mode]} dimensions, "
+            f"got {tuple(input.shape)}."
+        )
+    if mode == "area":
+        return _AREA[input.dim() - 3](input, sizes)
+    return _core._resample(input, mode, antialias, sizes, bool(align_corners), scales)
+
+
+def upsample(
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """An older name of :func:`interpolate`.
+
+    Example:
+        >>> import facula.nn.functional as F
+        >>> F.interpolate(facula.tensor([[[1.0, 2.0]]]), size=4).shape
+        torch.Size([1, 1, 4])
+    """
+    warnings.warn("upsample is the older name of interpolate.", stacklevel=2)
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+) -> Tensor:
+    """An older way to call :func:`interpolate` with ``mode="nearest"``.
+
+    Example:
+        >>> import facula.nn.functional as F
+        >>> F.interpolate(facula.tensor([[[1.0, 2.0]]]), size=4, mode="nearest").shape
+        torch.Size([1, 1, 4])
+    """
+    warnings.warn("upsample_nearest is an older form of interpolate.", stacklevel=2)
+    return interpolate(input, size, scale_factor, mode="nearest")
+
+
+def upsample_bilinear(
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+) -> Tensor:
+    """An older way to call :func:`interpolate` with ``mode="bilinear", align_corners=True``.
+
+    Example:
+        >>> import facula.nn.functional as F
+        >>> x = facula.ones(1, 1, 2, 2)
+        >>> F.interpolate(x, size=4, mode="bilinear", align_corners=True).shape
+        torch.Size([1, 1, 4, 4])
+    """
+    warnings.warn("upsample_bilinear is an older form of interpolate.", stacklevel=2)
+    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

@@ -1,0 +1,37 @@
+"""Channels in another order."""
+
+from __future__ import annotations
+
+from facula._core import Tensor
+from facula.nn import functional as F
+from facula.nn.modules.module import Module
+
+__all__ = ["ChannelShuffle"]
+
+
+class ChannelShuffle(Module):
+    """Channels in the order of their place in a group.
+
+    Args:
+        groups: the number of groups that the channels are divided into.
+
+    Shape:
+        input and result ``(N, C, *)``.
+
+    Example:
+        >>> facula.nn.ChannelShuffle(2)(facula.arange(4.0).reshape(1, 4, 1, 1)).flatten()
+        tensor([0., 2., 1., 3.])
+    """
+
+    __constants__ = ("groups",)
+    groups: int
+
+    def __init__(self, groups: int) -> None:
+        super().__init__()
+        self.groups = groups
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.channel_shuffle(input, self.groups)
+
+    def extra_repr(self) -> str:
+        return f"groups={self.groups}"
