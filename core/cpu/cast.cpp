@@ -42,14 +42,14 @@ inline To convert(From x) {
 
 template <class To, class From>
 void cast_loop(char** data, const int64_t* strides, int64_t n, const void*) {
-  if constexpr (std::is_same_v<To, From>) {
+  if constexpr (std::is_same_v<To, From> && !std::is_same_v<To, bool>) {
     if (strides[0] == sizeof(To) && strides[1] == sizeof(To)) {
       std::memcpy(data[0], data[1], n * sizeof(To));
       return;
     }
   }
   if (strides[0] == sizeof(To) && strides[1] == 0) {
-    To value = convert<To>(*reinterpret_cast<const From*>(data[1]));
+    To value = convert<To>(element(reinterpret_cast<const From*>(data[1])));
     std::fill_n(reinterpret_cast<To*>(data[0]), n, value);
     return;
   }

@@ -28,6 +28,16 @@ inline Lanes<E> number(Scalar value) {
   return Lanes<E>(value.to<Wide<E>>());
 }
 
+// Bools may come from elsewhere, as bytes that are more than 0 and 1: every one but 0 is true.
+template <class E>
+FACULA_FN E element(const E* at) {
+  if constexpr (std::is_same_v<E, bool>) {
+    return *reinterpret_cast<const uint8_t*>(at) != 0;
+  } else {
+    return *at;
+  }
+}
+
 template <class E>
 inline void gather(Wide<E>* to, const char* from, int64_t stride, int64_t n) {
   int64_t i = 0;
@@ -88,12 +98,12 @@ inline void map1(char** data, const int64_t* strides, int64_t n, F f) {
     Out* y = reinterpret_cast<Out*>(data[0]);
     const In* x = reinterpret_cast<const In*>(data[1]);
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) y[i] = f(x[i]);
+    for (int64_t i = 0; i < n; ++i) y[i] = f(element(x + i));
     return;
   }
   char *y = data[0], *x = data[1];
   for (int64_t i = 0; i < n; ++i, y += strides[0], x += strides[1])
-    *reinterpret_cast<Out*>(y) = f(*reinterpret_cast<const In*>(x));
+    *reinterpret_cast<Out*>(y) = f(element(reinterpret_cast<const In*>(x)));
 }
 
 // y[i] = f(a[i], b[i]), with loops of their own for contiguous operands and for one that is a
@@ -107,26 +117,26 @@ inline void map2(char** data, const int64_t* strides, int64_t n, F f) {
   if (strides[0] == sizeof(Out)) {
     if (strides[1] == size && strides[2] == size) {
 #pragma GCC ivdep
-      for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], b[i]);
+      for (int64_t i = 0; i < n; ++i) y[i] = f(element(a + i), element(b + i));
       return;
     }
     if (strides[1] == size && strides[2] == 0) {
-      In value = *b;
+      In value = element(b);
 #pragma GCC ivdep
-      for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], value);
+      for (int64_t i = 0; i < n; ++i) y[i] = f(element(a + i), value);
       return;
     }
     if (strides[1] == 0 && strides[2] == size) {
-      In value = *a;
+      In value = element(a);
 #pragma GCC ivdep
-      for (int64_t i = 0; i < n; ++i) y[i] = f(value, b[i]);
+      for (int64_t i = 0; i < n; ++i) y[i] = f(value, element(b + i));
       return;
     }
   }
   char *py = data[0], *pa = data[1], *pb = data[2];
   for (int64_t i = 0; i < n; ++i, py += strides[0], pa += strides[1], pb += strides[2])
     *reinterpret_cast<Out*>(py) =
-        f(*reinterpret_cast<const In*>(pa), *reinterpret_cast<const In*>(pb));
+        f(element(reinterpret_cast<const In*>(pa)), element(reinterpret_cast<const In*>(pb)));
 }
 
 // y[i] = f(x[i]) in the lanes of E.

@@ -368,21 +368,23 @@ struct Arg {
   }
 };
 
-// any and all, over bytes that are 0 or 1.
+// any and all. Every byte of the input but 0 is true; accumulators are 0 or 1.
 template <bool kAll>
 struct Truth {
   using B = uint8_t;
   static void row(const void* from, int64_t n, int64_t, void* acc, const ReduceParams&) {
     const B* x = static_cast<const B*>(from);
     B y = kAll;
-    for (int64_t i = 0; i < n; ++i) y = kAll ? y & x[i] : y | x[i];
+    for (int64_t i = 0; i < n; ++i) y = kAll ? y & (x[i] != 0) : y | (x[i] != 0);
     *static_cast<B*>(acc) = y;
   }
   static void columns(const void* from, int64_t row_stride, int64_t n_rows, int64_t n, int64_t,
                       void* acc, const ReduceParams&) {
     const B* x = static_cast<const B*>(from);
-    std::fill_n(static_cast<B*>(acc), n, B(kAll));
-    for (int64_t r = 0; r < n_rows; ++r) combine(acc, x + r * row_stride, n);
+    B* y = static_cast<B*>(acc);
+    std::fill_n(y, n, B(kAll));
+    for (int64_t r = 0; r < n_rows; ++r, x += row_stride)
+      for (int64_t i = 0; i < n; ++i) y[i] = kAll ? y[i] & (x[i] != 0) : y[i] | (x[i] != 0);
   }
   static void combine(void* acc, const void* later, int64_t n) {
     B* y = static_cast<B*>(acc);

@@ -50,11 +50,10 @@ struct Softmax {
   static FACULA_FN void store(V v, S* y, int64_t n) { n == L ? v.store(y) : v.store(y, n); }
   // Lanes from n on become `other`.
   static FACULA_FN V keep(V v, int64_t n, T other) {
+    static constexpr T lanes[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    static_assert(L <= 16);
     if (n == L) return v;
-    T lanes[L];
-    v.store(lanes);
-    for (int64_t i = n; i < L; ++i) lanes[i] = other;
-    return V::load(lanes);
+    return select(V::load(lanes) < V(static_cast<T>(n)), v, V(other));
   }
 
   // exp(x - high) for x that are not above `high`.

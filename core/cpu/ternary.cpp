@@ -37,7 +37,7 @@ const TernaryTable ternary_table = {{
 template <class E>
 void where_loop(char** data, const int64_t* strides, int64_t n, const void*) {
   constexpr int64_t size = sizeof(E);
-  const bool* condition = reinterpret_cast<const bool*>(data[1]);
+  const uint8_t* condition = reinterpret_cast<const uint8_t*>(data[1]);
   if (strides[0] == size && strides[1] == 1 && strides[2] == size && strides[3] == size) {
     E* y = reinterpret_cast<E*>(data[0]);
     const E *a = reinterpret_cast<const E*>(data[2]), *b = reinterpret_cast<const E*>(data[3]);

@@ -62,7 +62,9 @@ std::pair<Tensor, Tensor> running_extremum(const char* op, const char* node, con
     copy_into(values, x);
     fill_(indices, 0);
   } else {
-    run_lines({values, indices, x}, dim, loop_of(op, row, x));
+    // In a copy the bytes of bools are 0 or 1.
+    Tensor plain = x.dtype() == DType::Bool ? clone(x) : x;
+    run_lines({values, indices, plain}, dim, loop_of(op, row, x));
   }
   check_real_derivative(op, x, values);
   values = record(node, values, {x}, [dim, indices = save(indices)](const Tensor& g) {

@@ -54,6 +54,9 @@ Tensor scatter_back(const Tensor& g, const Dims& sizes, int64_t dim, const Tenso
   return scatter(zeros(sizes, g.dtype(), g.device()), dim, indices, g);
 }
 
+// Bytes of bools that are more than 0 and 1 become 1 in a copy: the kernels compare bits.
+Tensor with_plain_bools(const Tensor& x) { return x.dtype() == DType::Bool ? clone(x) : x; }
+
 void check_order(const char* op, const Tensor& x) {
   check_cpu(op, x);
   check(!is_complex(x.dtype()), op, ": complex numbers have no order, got ", x, ".");
@@ -73,7 +76,8 @@ std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim, bool descending, c
   Tensor values, indices;
   {
     NoGradGuard guard;
-    Tensor in = x.dim() == 0 ? reshape(x, {1}) : transpose(x, dim, -1);
+    Tensor plain = with_plain_bools(x);
+    Tensor in = x.dim() == 0 ? reshape(plain, {1}) : transpose(plain, dim, -1);
     values = empty(in.sizes(), x.dtype());
     indices = empty(in.sizes(), DType::Int64);
     char* out = values.data();
@@ -158,7 +162,7 @@ Unique group(int64_t n, const int64_t* order, Same&& same, Tensor& firsts) {
 
 Unique unique_flat(const Tensor& x, bool is_sorted) {
   NoGradGuard guard;
-  Tensor flat = contiguous(reshape(x, {-1}));
+  Tensor flat = contiguous(reshape(with_plain_bools(x), {-1}));
   int64_t n = flat.numel();
   Tensor order;
   if (is_sorted) {
@@ -200,7 +204,7 @@ Unique unique_rows(const Tensor& x, int64_t dim, bool is_consecutive) {
   int64_t n = x.size(dim);
   check(x.numel() > 0 || n == 0, op, ": there are ", n, " slices along dim ", dim,
         " but they have no elements.");
-  Tensor rows = contiguous(reshape(transpose(x, 0, dim), {n, -1}));
+  Tensor rows = contiguous(reshape(transpose(with_plain_bools(x), 0, dim), {n, -1}));
   if (n == 0) return {clone(x), empty({0}, DType::Int64), empty({0}, DType::Int64)};
   int64_t width = rows.size(1);
   std::vector<int64_t> order(n);
