@@ -83,7 +83,7 @@ struct Adam {
 
   K lr, beta1, beta2, eps, weight_decay;
   bool amsgrad, maximize, decoupled;
-  K step_size, root;
+  K step_size, correction;  // reciprocals, here and below: a division costs as much as the rest
   template <class F>
   void read(F& of) {
     of("lr", lr);
@@ -97,7 +97,7 @@ struct Adam {
   void begin(K* numbers) {
     K step = numbers[0] = numbers[0] + 1;
     step_size = lr / (1 - raised(beta1, step));
-    root = sqrt(1 - raised(beta2, step));
+    correction = 1 / sqrt(1 - raised(beta2, step));
   }
 
   template <class X>
@@ -112,7 +112,7 @@ struct Adam {
       v = max(x.state(2), v);
       x.set_state(2, v);
     }
-    x.set_param(p - V(step_size) * m / (sqrt(v) / V(root) + V(eps)));
+    x.set_param(p - V(step_size) * m / (sqrt(v) * V(correction) + V(eps)));
   }
 };
 
@@ -144,7 +144,7 @@ struct NAdam {
     K step = numbers[0] = numbers[0] + 1;
     K mu = momentum_at(step), next = momentum_at(step + 1);
     K product = numbers[1] = numbers[1] * mu;
-    correction = 1 - raised(beta2, step);
+    correction = 1 / (1 - raised(beta2, step));
     of_grad = lr * (1 - mu) / (1 - product);
     of_average = lr * next / (1 - product * next);
   }
@@ -157,8 +157,8 @@ struct NAdam {
     V m = moved(x.state(0), g, V(1 - beta1)), v = mixed(x.state(1), g, beta2);
     x.set_state(0, m);
     x.set_state(1, v);
-    V scale = sqrt(v / V(correction)) + V(eps);
-    x.set_param(p - V(of_grad) * g / scale - V(of_average) * m / scale);
+    V scale = sqrt(v * V(correction)) + V(eps);
+    x.set_param(p - (V(of_grad) * g + V(of_average) * m) / scale);
   }
 };
 
@@ -172,7 +172,7 @@ struct RAdam {
 
   K lr, beta1, beta2, eps, weight_decay;
   bool maximize, decoupled;
-  K correction1, rectified_root;
+  K step_size, rectified_root;
   bool is_rectified;
   template <class F>
   void read(F& of) {
@@ -186,7 +186,7 @@ struct RAdam {
   void begin(K* numbers) {
     K step = numbers[0] = numbers[0] + 1;
     K decay = raised(beta2, step), correction2 = 1 - decay;
-    correction1 = 1 - raised(beta1, step);
+    step_size = lr / (1 - raised(beta1, step));
     // The length of the average, and what it tends to.
     K limit = 2 / (1 - beta2) - 1, length = limit - 2 * step * decay / correction2;
     is_rectified = number(length) > 5;
@@ -203,8 +203,8 @@ struct RAdam {
     V m = moved(x.state(0), g, V(1 - beta1)), v = mixed(x.state(1), g, beta2);
     x.set_state(0, m);
     x.set_state(1, v);
-    V d = m / V(correction1) * V(lr);
-    if (is_rectified) d = d * (V(rectified_root) / (sqrt(v) + V(eps)));
+    V d = V(step_size) * m;
+    if (is_rectified) d = V(rectified_root) * d / (sqrt(v) + V(eps));
     x.set_param(p - d);
   }
 };
