@@ -18,6 +18,8 @@ bool sum_windows(const WindowSum<T>& s) {
       s.n_rows <= kFewRows && (s.n_channels <= kFewRows || s.n_rows * s.n_taps() >= kMinReads);
   if (is_direct && sum_few_rows(s)) return true;
 #if defined(FACULA_AVX512)
+  if constexpr (std::is_same_v<T, float>)
+    if (sum_by_winograd(s)) return true;
   return sum_by_product(s);
 #else
   return false;

@@ -81,6 +81,8 @@ bool conv_weight_of_planes(const ConvShape& s, const T* x, const T* y, T* w);
 // As a product of matrices. False if the step is too large.
 template <class T>
 bool sum_by_product(const WindowSum<T>& s);
+// For 3x3 kernels and many channels, with fewer multiplications. False for others.
+bool sum_by_winograd(const WindowSum<float>& s);
 // As ConvKernels::weight; for float and double.
 template <class T>
 bool conv_weight(const ConvShape& s, const T* x, const T* y, T* w);

@@ -1,0 +1,240 @@
+// Note [Winograd's convolution]
+// The four outputs of a 2x2 tile of a 3x3 convolution are made of the 4x4 window under the tile
+// with 16 multiplications instead of 36: Y = A^T [(G g G^T) * (B^T d B)] A for the window d and the
+// kernel g (Winograd; Lavin and Gray, "Fast algorithms for convolutional neural networks"). The
+// sums over channels are 16 products of matrices, one for each place in the window. B and A are of
+// zeros and ones, so that hardly any precision is lost.
+#include "base/parallel.h"
+#include "base/scratch.h"
+#include "cpu/conv_pack.h"
+
+namespace facula::cpu {
+inline namespace FACULA_ISA {
+
+#if defined(FACULA_AVX512)
+
+namespace {
+
+constexpr int64_t kPlaces = 16;
+constexpr int64_t kMinChannels = 32;        // fewer do not pay for the transforms
+constexpr int64_t kMaxWeights = 256 * 256;  // more would be read from memory for every panel
+constexpr int64_t kMinTiles = 2 * kCols<float>;
+constexpr int64_t kBlockRows = 64;  // whose products stay in L2 beside the windows
+constexpr int64_t kFewTasks = 16;
+
+inline __m512 add(__m512 a, __m512 b) { return _mm512_add_ps(a, b); }
+inline __m512 subtract(__m512 a, __m512 b) { return _mm512_sub_ps(a, b); }
+
+// B^T d for one line of a window, and the same for the places of a window.
+inline void transform_window(const __m512 (&d)[4], __m512 (&to)[4]) {
+  to[0] = subtract(d[0], d[2]);
+  to[1] = add(d[1], d[2]);
+  to[2] = subtract(d[2], d[1]);
+  to[3] = subtract(d[1], d[3]);
+}
+
+// G g for one line of a kernel.
+inline void transform_kernel(const __m512 (&g)[3], __m512 (&to)[4]) {
+  __m512 half = broadcast(0.5f);
+  __m512 ends = multiply(half, add(g[0], g[2])), middle = multiply(half, g[1]);
+  to[0] = g[0];
+  to[1] = add(ends, middle);
+  to[2] = subtract(ends, middle);
+  to[3] = g[2];
+}
+
+// A^T m.
+inline void transform_products(const __m512 (&m)[4], __m512 (&to)[2]) {
+  to[0] = add(add(m[0], m[1]), m[2]);
+  to[1] = subtract(subtract(m[1], m[2]), m[3]);
+}
+
+// Tiles are the pixels of a sum over 4x4 windows with a step of 2.
+WindowSum<float> tiles_of(const WindowSum<float>& s) {
+  WindowSum<float> tiles = s;
+  tiles.x_step = {1, 2, 2};
+  for (int d = 1; d < 3; ++d) {
+    tiles.grid[d] = ceil_div(s.grid[d], 2);
+    int64_t low = std::min(s.taps[d][0].shift, s.taps[d][2].shift);
+    tiles.taps[d] = {{0, low}, {1, low + 1}, {2, low + 2}, {3, low + 3}};
+  }
+  return tiles;
+}
+
+// Packed kernels: (place, row, channel) with the rows of a panel together.
+void pack_kernels(const WindowSum<float>& s, int64_t group, int64_t row, float* to) {
+  int64_t n_rows = std::min(kRows, s.n_rows - row), n_channels = s.n_channels;
+  int64_t place_stride = s.n_rows * n_channels;
+  int n = static_cast<int>(n_rows);
+  // The taps of the gradient of the input go backwards.
+  bool flips[2] = {s.taps[1][0].shift > s.taps[1][2].shift,
+                   s.taps[2][0].shift > s.taps[2][2].shift};
+  Scratch<float> packed(9 * n_rows * n_channels + kVector<float>);
+  pack_weights(s, group, row, n_rows, 0, n_channels, packed.data());
+  to += row * n_channels;
+  for (int64_t c = 0; c < n_channels; ++c, to += n_rows) {
+    __m512 half_done[4][3];
+    for (int j = 0; j < 3; ++j) {
+      __m512 g[3], column[4];
+      for (int i = 0; i < 3; ++i) {
+        int a = flips[0] ? 2 - i : i, b = flips[1] ? 2 - j : j;
+        g[i] = load_first(packed.data() + (c * 9 + a * 3 + b) * n_rows, n);
+      }
+      transform_kernel(g, column);
+      for (int i = 0; i < 4; ++i) half_done[i][j] = column[i];
+    }
+    for (int i = 0; i < 4; ++i) {
+      __m512 line[4];
+      transform_kernel(half_done[i], line);
+      for (int j = 0; j < 4; ++j) store_first(to + (i * 4 + j) * place_stride, n, line[j]);
+    }
+  }
+}
+
+// The windows of the tiles [begin, end): (place, channel, tile).
+void pack_tiles(const WindowSum<float>& tiles, int64_t begin, int64_t end, int64_t group,
+                Piece* pieces, float* raw, float* to) {
+  constexpr int64_t v = kVector<float>;
+  int64_t width = ceil_div(end - begin, v) * v, place_stride = tiles.n_channels * width;
+  int64_t per_tap = find_pieces(tiles, begin, end, pieces);
+  const float* x = tiles.x + group * tiles.n_channels * tiles.x_plane();
+  for (int64_t c = 0; c < tiles.n_channels; ++c, x += tiles.x_plane()) {
+    pack_pieces<2>(pieces, per_tap, kPlaces, x, tiles.x_plane(), 1, 2, width, raw);
+    for (int64_t j = 0; j < width; j += v) {
+      __m512 half_done[4][4];
+      for (int b = 0; b < 4; ++b) {
+        __m512 d[4], column[4];
+        for (int a = 0; a < 4; ++a) d[a] = load(raw + (a * 4 + b) * width + j);
+        transform_window(d, column);
+        for (int a = 0; a < 4; ++a) half_done[a][b] = column[a];
+      }
+      for (int a = 0; a < 4; ++a) {
+        __m512 line[4];
+        transform_window(half_done[a], line);
+        for (int b = 0; b < 4; ++b) store(to + (a * 4 + b) * place_stride + c * width + j, line[b]);
+      }
+    }
+  }
+}
+
+inline void copy_pixels(const float* from, int64_t n, float* to) {
+  constexpr int64_t v = kVector<float>;
+  for (int64_t i = 0; i < n; i += v) {
+    int n_lanes = static_cast<int>(std::min(v, n - i));
+    store_first(to + i, n_lanes, load_first(from + i, n_lanes));
+  }
+}
+
+struct Run {
+  int64_t column, n_pixels, image, offset;
+  bool has_second_line;
+};
+
+// The outputs of the tiles of one row, from their products in places place_stride apart.
+void store_tiles(const WindowSum<float>& s, const std::vector<Run>& runs, int64_t width,
+                 const float* products, int64_t place_stride, float bias, float* y,
+                 int64_t image_stride) {
+  constexpr int64_t v = kVector<float>;
+  const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+  const __m512i high =
+      _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+  float lines[2][2 * kCols<float>];
+  for (int64_t j = 0; j < width; j += v) {
+    __m512 half_done[2][4];
+    for (int b = 0; b < 4; ++b) {
+      __m512 m[4], column[2];
+      for (int a = 0; a < 4; ++a) m[a] = load(products + (a * 4 + b) * place_stride + j);
+      transform_products(m, column);
+      half_done[0][b] = column[0], half_done[1][b] = column[1];
+    }
+    for (int a = 0; a < 2; ++a) {
+      __m512 pixels[2];
+      transform_products(half_done[a], pixels);
+      for (__m512& p : pixels) p = add(p, broadcast(bias));
+      store(lines[a] + 2 * j, _mm512_permutex2var_ps(pixels[0], low, pixels[1]));
+      store(lines[a] + 2 * j + v, _mm512_permutex2var_ps(pixels[0], high, pixels[1]));
+    }
+  }
+  for (const Run& run : runs) {
+    float* to = y + run.image * image_stride + run.offset;
+    copy_pixels(lines[0] + 2 * run.column, run.n_pixels, to);
+    if (run.has_second_line)
+      copy_pixels(lines[1] + 2 * run.column, run.n_pixels, to + s.y_sizes[2]);
+  }
+}
+
+bool is_consecutive(const std::vector<Tap>& taps) {
+  return taps.size() == 3 && taps[1].shift - taps[0].shift == taps[2].shift - taps[1].shift &&
+         std::abs(taps[1].shift - taps[0].shift) == 1;
+}
+
+}  // namespace
+
+bool sum_by_winograd(const WindowSum<float>& s) {
+  constexpr int64_t cols = kCols<float>, v = kVector<float>;
+  bool is_suitable = s.taps[0].size() == 1 && is_consecutive(s.taps[1]) &&
+                     is_consecutive(s.taps[2]) && s.x_step == Spatial{1, 1, 1} && s.is_dense() &&
+                     s.n_rows >= kMinChannels && s.n_channels >= kMinChannels &&
+                     s.n_rows * s.n_channels <= kMaxWeights;
+  if (!is_suitable) return false;
+  WindowSum<float> tiles = tiles_of(s);
+  int64_t n_tiles = s.n_batch * tiles.n_pixels();
+  if (n_tiles < kMinTiles) return false;
+
+  int64_t group_weights = kPlaces * s.n_rows * s.n_channels, row_panels = ceil_div(s.n_rows, kRows);
+  Scratch<float> kernels(s.groups * group_weights);
+  parallel_for(s.groups * row_panels, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t group = i / row_panels;
+      pack_kernels(s, group, i % row_panels * kRows, kernels.data() + group * group_weights);
+    }
+  });
+
+  int64_t n_panels = ceil_div(n_tiles, cols);
+  int64_t row_tasks = s.groups * n_panels < kFewTasks && s.n_rows >= 4 * kBlockRows ? 2 : 1;
+  int64_t task_panels = ceil_div(row_panels, row_tasks);
+  parallel_for(s.groups * n_panels * row_tasks, 1, [&](int64_t first, int64_t last) {
+    Scratch<Piece> pieces(kPlaces * (cols + 1));
+    Scratch<float> raw(kPlaces * cols + v), windows(kPlaces * s.n_channels * cols);
+    Scratch<float> products(kPlaces * kBlockRows * cols);
+    std::vector<Run> runs;
+    for (int64_t task = first; task < last; ++task) {
+      int64_t part = task % row_tasks, panel = task / row_tasks % n_panels;
+      int64_t group = task / row_tasks / n_panels;
+      int64_t begin = panel * cols, end = std::min(begin + cols, n_tiles);
+      int64_t width = ceil_div(end - begin, v) * v;
+      pack_tiles(tiles, begin, end, group, pieces.data(), raw.data(), windows.data());
+      runs.clear();
+      for_each_run(tiles, begin, end, [&](int64_t column, int64_t n, int64_t image, Spatial at) {
+        int64_t h = 2 * at[1], w = 2 * at[2];
+        runs.push_back({column, std::min(2 * n, s.grid[2] - w), image,
+                        (at[0] * s.grid[1] + h) * s.grid[2] + w, h + 1 < s.grid[1]});
+      });
+      int64_t row_end = std::min((part + 1) * task_panels * kRows, s.n_rows);
+      for (int64_t row = part * task_panels * kRows; row < row_end; row += kBlockRows) {
+        int64_t block_end = std::min(row + kBlockRows, row_end);
+        for (int64_t place = 0; place < kPlaces; ++place) {
+          const float* w = kernels.data() + group * group_weights + place * s.n_rows * s.n_channels;
+          for (int64_t r = row; r < block_end; r += kRows) {
+            int64_t height = std::min(kRows, block_end - r);
+            multiply_tile<float>({w + r * s.n_channels, 1, height},
+                                 windows.data() + place * s.n_channels * width, height, width,
+                                 s.n_channels, {1, 0},
+                                 products.data() + (place * kBlockRows + r - row) * cols, cols);
+          }
+        }
+        for (int64_t r = row; r < block_end; ++r) {
+          store_tiles(s, runs, width, products.data() + (r - row) * cols, kBlockRows * cols,
+                      s.bias ? s.bias[group * s.n_rows + r] : 0.0f, s.y_row(0, group, r),
+                      s.groups * s.n_rows * s.y_plane());
+        }
+      }
+    }
+  });
+  return true;
+}
+
+#endif
+
+}  // namespace FACULA_ISA
+}  // namespace facula::cpu
