@@ -7,26 +7,19 @@ from harness import Case, main
 
 
 def training_step(sizes, torch, device="cpu"):
+    nn = torch.nn
     torch.manual_seed(0)
+    layers = [layer for n in pairwise(sizes) for layer in (nn.Linear(*n), nn.ReLU())]
+    model = nn.Sequential(*layers[:-1]).to(device)
+    loss_of = nn.CrossEntropyLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     x = torch.randn(64, sizes[0]).to(device)
-    labels = torch.arange(64).remainder(sizes[-1]).unsqueeze(1).to(device)
-    layers = []
-    for n_in, n_out in pairwise(sizes):
-        weight = torch.randn(n_in, n_out) * (2 / n_in) ** 0.5
-        layers.append([p.to(device).requires_grad_() for p in (weight, torch.zeros(n_out))])
+    labels = torch.arange(64).remainder(sizes[-1]).to(device)
 
     def step():
-        hidden = x
-        for weight, bias in layers[:-1]:
-            hidden = torch.relu(torch.addmm(bias, hidden, weight))
-        weight, bias = layers[-1]
-        log_probabilities = torch.log_softmax(torch.addmm(bias, hidden, weight), 1)
-        (-log_probabilities.gather(1, labels).mean()).backward()
-        with torch.no_grad():
-            for layer in layers:
-                for parameter in layer:
-                    parameter.sub_(parameter.grad, alpha=0.01)
-                    parameter.grad = None
+        optimizer.zero_grad()
+        loss_of(model(x), labels).backward()
+        optimizer.step()
 
     return {"step": step}
 
