@@ -409,6 +409,149 @@ def weights(torch: Any, log: Log) -> None:
     log(loaded, lambda: nn.Bilinear(0, 1, 1))
 
 
+def subclasses(torch: Any, log: Log) -> None:
+    nn = torch.nn
+
+    class Delegates(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = nn.Linear(2, 2)
+
+        def __getattr__(self, name: str) -> Any:
+            try:
+                return super().__getattr__(name)
+            except AttributeError:
+                return getattr(super().__getattr__("inner"), name)
+
+    m = Delegates()
+    log(m.in_features, m.weight is m.inner.weight, lambda: m.nothing, m.training)
+
+    class Defaults(nn.Module):
+        weight = None
+        late: Any
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.late = None
+            self.listed = [nn.Linear(1, 1)]
+            self.late = nn.Linear(1, 1)
+
+        @property
+        def broken(self) -> Any:
+            return self.missing
+
+        @property
+        def size(self) -> int:
+            return 3
+
+    d = Defaults()
+    log(d, "late" in d.__dict__, d.size, lambda: d.broken, lambda: setattr(d, "size", 4))
+    log(lambda: setattr(d, "weight", nn.Parameter(torch.ones(1))), d.weight)
+    d.late = None
+    log(d, d.late, lambda: setattr(d, "late", 3))
+    d.number = 1
+    d.number = nn.Parameter(torch.ones(1))
+    log(list(d._parameters), "number" in d.__dict__)
+    del d.number
+    d.number = 2
+    log(d.number, lambda: delattr(d, "number"), hasattr(d, "number"))
+
+    class Other:
+        def __init__(self, value: int = 0, **kwargs: Any) -> None:
+            super().__init__(**kwargs)
+            self.value = value
+
+    class Both(nn.Module, Other):
+        call_super_init = True
+
+    class First(Other, nn.Module):
+        pass
+
+    log(Both(value=3).value, lambda: Both(other=3), First(value=4).value)
+    log(lambda: nn.Module(3), lambda: nn.Module(a=3))
+
+
+def shared_parts(torch: Any, log: Log) -> None:
+    nn = torch.nn
+    inner = nn.Linear(1, 1)
+    m = nn.Sequential(inner, inner, nn.Sequential(inner))
+    m.register_buffer("a", torch.ones(1))
+    m.register_buffer("b", m.a)
+    for each in (False, True):
+        log([n for n, _ in m.named_modules(remove_duplicate=each)])
+        log([n for n, _ in m.named_parameters(remove_duplicate=each)])
+        log([n for n, _ in m.named_buffers(remove_duplicate=each)], len(list(m.modules(each))))
+    log(len(list(m.children())), [n for n, _ in m.named_children()], list(m.state_dict()))
+    order: list[str] = []
+    m.apply(lambda part: order.append(type(part).__name__))
+    log(order, len(list(m.parameters(recurse=False))), m.load_state_dict(m.state_dict()))
+    memo = {inner}
+    log([n for n, _ in m.named_modules(memo)], len(memo))
+    m.register_buffer("a", None)
+    m.register_buffer("b", torch.zeros(2), persistent=False)
+    log([n for n, _ in m.named_buffers()], m._non_persistent_buffers_set, m.a)
+    m.b = torch.ones(3)
+    log(m.b, m._non_persistent_buffers_set, lambda: setattr(m, "b", "text"))
+    m.b = nn.Parameter(torch.ones(1))
+    log(list(m._parameters), list(m._buffers), m._non_persistent_buffers_set)
+
+
+def loading(torch: Any, log: Log) -> None:
+    nn = torch.nn
+    m = nn.Linear(2, 2, bias=False)
+    m.weight.requires_grad_(False)
+    wide = {"weight": torch.full((2, 2), 0.1, dtype=torch.float64)}
+    log(m.load_state_dict(wide), m.weight, m.weight.dtype)
+    log(m.load_state_dict(wide, assign=True), m.weight, m.weight.dtype, m.weight.requires_grad)
+    log(m.load_state_dict({"weight": nn.Parameter(torch.ones(2, 2))}, assign=True))
+    log(m.weight, type(m.weight).__name__)
+    log(m.load_state_dict({"weight": torch.ones(2, 2).t()[:, :]}, strict=True))
+    log(lambda: m.load_state_dict({"weight": torch.ones(4)}))
+    log(lambda: m.load_state_dict({"weight": torch.ones(1)}, strict=False))
+    log(lambda: m.load_state_dict([("weight", 1)]), lambda: m.load_state_dict(None))
+    b = nn.Module()
+    b.register_buffer("n", torch.tensor(1))
+    log(b.load_state_dict({"n": torch.tensor(7.9)}), b.n, b.load_state_dict({"n": torch.ones(1)}))
+    log(b.load_state_dict({"n": torch.tensor(2.5)}, assign=True), b.n)
+    tree = nn.Sequential(nn.Linear(1, 1), nn.Sequential(nn.Linear(1, 1)))
+    keys = {"0": 1, "0.weight.x": 2, "1.0.q": 3, "1.5.weight": 4, ".": 5, "": 6, "1": 7}
+    result = tree.load_state_dict(keys, strict=False)
+    log(result.missing_keys, result.unexpected_keys, type(result).__name__, result)
+    missing, unexpected = result
+    log(missing, unexpected)
+
+    class Versioned(nn.Linear):
+        _version = 3
+
+        def _load_from_state_dict(self, state: Any, prefix: str, meta: Any, *rest: Any) -> None:
+            log(prefix, meta.get("version"), len(rest))
+            super()._load_from_state_dict(state, prefix, meta, *rest)
+
+    v = nn.Sequential(Versioned(1, 1))
+    log(v.load_state_dict(v.state_dict()), v.load_state_dict(dict(v.state_dict())))
+    log(v.state_dict()._metadata)
+
+
+def gradients(torch: Any, log: Log) -> None:
+    nn = torch.nn
+    m = nn.Linear(2, 1)
+    x = torch.ones(1, 2)
+    m(x).sum().backward(create_graph=True)
+    m.zero_grad(set_to_none=False)
+    log(m.weight.grad, m.weight.grad.requires_grad)
+    kept = m.weight.grad
+    m(x).sum().backward()
+    log(m.weight.grad is kept, kept)
+    m.double()
+    log(m.weight.grad.dtype, m.weight.grad is kept, m.type(torch.float32).weight.dtype)
+    log(m.type("torch.DoubleTensor").weight.dtype, m.float().bias.grad.dtype)
+    m.requires_grad_(False)
+    log(m(x.requires_grad_()).requires_grad, m.weight.grad is None)
+    ints = nn.Module()
+    ints.p = nn.Parameter(torch.ones(2, dtype=torch.int64), requires_grad=False)
+    log(ints.half().p, ints.to(torch.float64).p, lambda: ints.type(torch.float64).p)
+
+
 PROGRAMS = [
     attributes,
     backward_hooks,
@@ -416,6 +559,8 @@ PROGRAMS = [
     conversions,
     copies,
     forward_hooks,
+    gradients,
+    loading,
     module_dict,
     module_list,
     parameter_dict,
@@ -423,8 +568,10 @@ PROGRAMS = [
     paths,
     registration_hooks,
     sequential,
+    shared_parts,
     state_dicts,
     state_hooks,
+    subclasses,
     texts,
     weights,
 ]

@@ -85,8 +85,7 @@ def call(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The module's result, with its hooks and those of all modules around ``forward``."""
     owners: tuple[Any, Any] = (GLOBAL, module)
     for owner in owners:
-        # Handles take hooks away without a word, so this is the place to notice the last one.
-        owner.__dict__["_has_hooks"] = any(getattr(owner, table) for table in _CALL_TABLES)
+        _clear_flag_without_hooks(owner)
     result = None
     done: set[int] = set()
     try:
@@ -107,6 +106,18 @@ def call(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         _run_always_called(owners, done, module, args, kwargs, result)
         raise
     return result
+
+
+def _clear_flag_without_hooks(owner: Any) -> None:
+    """Notice that the last hook is gone: handles take hooks away without a word."""
+
+    def has_hooks() -> bool:
+        return any(getattr(owner, table) for table in _CALL_TABLES)
+
+    if not has_hooks():
+        owner.__dict__["_has_hooks"] = False
+        if has_hooks():  # another thread has added one meanwhile
+            owner.__dict__["_has_hooks"] = True
 
 
 def _run_forward_pre(

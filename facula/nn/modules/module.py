@@ -859,7 +859,8 @@ def _note_failing_module(root: Module, error: Exception) -> None:
     while trace is not None:
         if trace.tb_frame.f_code is call:
             module = trace.tb_frame.f_locals["self"]
-            name = next((name for name, m in failing.named_modules() if m is module), "")
+            inside = chain(failing.named_children(), failing.named_modules())
+            name = next((name for name, m in inside if m is module), "")
             if name:
                 path.append(name)
                 failing = module
