@@ -75,21 +75,34 @@ struct Norm {
 
   // ---- rows
 
+  // What is left of a mean when it is rounded to W. The sums and maps make up for it: it may be as
+  // large as the elements' distances from their mean.
+  static FACULA_FN double rest_of(double mean) { return mean - static_cast<W>(mean); }
+
+  // The moments from the sums of the distances from `center` and of their squares.
+  static FACULA_FN Moments moments_about(W center, double sum, double squares, int64_t n) {
+    double step = sum / static_cast<double>(n);
+    return {center + step, std::max(0.0, squares - step * sum)};
+  }
+
   static Moments moments_of(const S* x, int64_t n) {
     Moments all = {0, 0};
     for (int64_t begin = 0; begin < n; begin += kChunk) {
-      const S* part = x + begin;
+      const S* from = x + begin;
       int64_t m = std::min(kChunk, n - begin);
-      W sum = sum_of(m, [&](int64_t i, int64_t k) FACULA_INLINE { return load(part + i, k); });
-      W center = sum / static_cast<W>(m);
-      double squares = sum_of(m, [&](int64_t i, int64_t k) FACULA_INLINE {
-        V distance = keep(load(part + i, k) - V(center), k);
+      W center = sum_of(m, [&](int64_t i, int64_t k) FACULA_INLINE { return load(from + i, k); }) /
+                 static_cast<W>(m);
+      V distances = V(W(0));
+      W squares = sum_of(m, [&](int64_t i, int64_t k) FACULA_INLINE {
+        V distance = keep(load(from + i, k) - V(center), k);
+        distances += distance;
         return distance * distance;
       });
+      Moments part = moments_about(center, total(distances), squares, m);
       double share = static_cast<double>(m) / static_cast<double>(begin + m);
-      double step = center - all.mean;
+      double step = part.mean - all.mean;
       all.mean += step * share;
-      all.squares += squares + step * step * share * static_cast<double>(begin);
+      all.squares += part.squares + step * step * share * static_cast<double>(begin);
     }
     return all;
   }
@@ -111,7 +124,7 @@ struct Norm {
     S* y = elements(to);
     const S* x = elements(from);
     V mean = V(static_cast<W>(map.mean)), scale = V(static_cast<W>(map.scale)),
-      shift = V(static_cast<W>(map.shift));
+      shift = V(static_cast<W>(map.shift - rest_of(map.mean) * map.scale));
     walk(n, [&](int64_t i, int64_t k)
                 FACULA_INLINE { store(fma(load(x + i, k) - mean, scale, shift), y + i, k); });
   }
@@ -138,6 +151,7 @@ struct Norm {
       all.sum += total(sum + other_sum);
       all.dot += total(dot + other_dot);
     }
+    all.dot -= rest_of(mean) * all.sum;
     return all;
   }
 
@@ -145,7 +159,8 @@ struct Norm {
     S* gx = elements(to);
     const S *g = elements(grad), *x = elements(from);
     V mean = V(static_cast<W>(map.mean)), of_grad = V(static_cast<W>(map.of_grad)),
-      of_input = V(static_cast<W>(map.of_input)), constant = V(static_cast<W>(map.constant));
+      of_input = V(static_cast<W>(map.of_input)),
+      constant = V(static_cast<W>(map.constant - rest_of(map.mean) * map.of_input));
     walk(n, [&](int64_t i, int64_t k) FACULA_INLINE {
       V from_input = fma(load(x + i, k) - mean, of_input, constant);
       store(fma(load(g + i, k), of_grad, from_input), gx + i, k);
@@ -167,37 +182,36 @@ struct Norm {
     if (j < n_columns) f(Width<1>{}, j, n_columns - j);
   }
 
-  // The member of n neighbouring structs as a vector.
-  template <class Struct>
-  static FACULA_FN V lanes_of(const Struct* from, double Struct::*member, int64_t n) {
+  // f(i) for n neighbouring lanes as a vector.
+  template <class F>
+  static FACULA_FN V lanes_of(int64_t n, F f) {
     W lanes[L] = {};
-    for (int64_t i = 0; i < n; ++i) lanes[i] = static_cast<W>(from[i].*member);
+    for (int64_t i = 0; i < n; ++i) lanes[i] = static_cast<W>(f(i));
     return V::load(lanes);
-  }
-  template <class Struct>
-  static FACULA_FN void spread(V v, Struct* to, double Struct::*member, int64_t n) {
-    W lanes[L];
-    v.store(lanes);
-    for (int64_t i = 0; i < n; ++i) to[i].*member = lanes[i];
   }
 
   static void column_moments(Moments* out, const char* from, int64_t n_rows, int64_t n_columns) {
     walk_columns(n_columns, [&](auto width, int64_t j, int64_t n) FACULA_INLINE {
       constexpr int K = decltype(width)::value;
       const S* x = elements(from) + j;
-      V sums[K], means[K], squares[K];
-      for (int k = 0; k < K; ++k) sums[k] = squares[k] = V(W(0));
+      V centers[K], sums[K], squares[K];
+      for (int k = 0; k < K; ++k) centers[k] = sums[k] = squares[k] = V(W(0));
       for (int64_t r = 0; r < n_rows; ++r)
-        for (int k = 0; k < K; ++k) sums[k] += load(x + r * n_columns + k * L, n);
-      for (int k = 0; k < K; ++k) means[k] = sums[k] / V(static_cast<W>(n_rows));
+        for (int k = 0; k < K; ++k) centers[k] += load(x + r * n_columns + k * L, n);
+      for (int k = 0; k < K; ++k) centers[k] /= V(static_cast<W>(n_rows));
       for (int64_t r = 0; r < n_rows; ++r)
         for (int k = 0; k < K; ++k) {
-          V distance = load(x + r * n_columns + k * L, n) - means[k];
+          V distance = load(x + r * n_columns + k * L, n) - centers[k];
+          sums[k] += distance;
           squares[k] = fma(distance, distance, squares[k]);
         }
       for (int k = 0; k < K; ++k) {
-        spread(means[k], out + j + k * L, &Moments::mean, n);
-        spread(squares[k], out + j + k * L, &Moments::squares, n);
+        W center[L], sum[L], square[L];
+        centers[k].store(center);
+        sums[k].store(sum);
+        squares[k].store(square);
+        for (int64_t i = 0; i < n; ++i)
+          out[j + k * L + i] = moments_about(center[i], sum[i], square[i], n_rows);
       }
     });
   }
@@ -208,9 +222,11 @@ struct Norm {
       constexpr int K = decltype(width)::value;
       V mean[K], scale[K], shift[K];
       for (int k = 0; k < K; ++k) {
-        mean[k] = lanes_of(maps + j + k * L, &NormMap::mean, n);
-        scale[k] = lanes_of(maps + j + k * L, &NormMap::scale, n);
-        shift[k] = lanes_of(maps + j + k * L, &NormMap::shift, n);
+        const NormMap* map = maps + j + k * L;
+        mean[k] = lanes_of(n, [&](int64_t i) { return map[i].mean; });
+        scale[k] = lanes_of(n, [&](int64_t i) { return map[i].scale; });
+        shift[k] = lanes_of(
+            n, [&](int64_t i) { return map[i].shift - rest_of(map[i].mean) * map[i].scale; });
       }
       for (int64_t r = 0; r < n_rows; ++r)
         for (int k = 0; k < K; ++k) {
@@ -225,23 +241,24 @@ struct Norm {
                           int64_t n_columns, const double* means) {
     walk_columns(n_columns, [&](auto width, int64_t j, int64_t n) FACULA_INLINE {
       constexpr int K = decltype(width)::value;
-      V mean[K], sum[K], dot[K];
+      V mean[K], sums[K], dots[K];
       for (int k = 0; k < K; ++k) {
-        W lanes[L] = {};
-        for (int64_t i = 0; i < n; ++i) lanes[i] = static_cast<W>(means[j + k * L + i]);
-        mean[k] = V::load(lanes);
-        sum[k] = dot[k] = V(W(0));
+        mean[k] = lanes_of(n, [&](int64_t i) { return means[j + k * L + i]; });
+        sums[k] = dots[k] = V(W(0));
       }
       for (int64_t r = 0; r < n_rows; ++r)
         for (int k = 0; k < K; ++k) {
           int64_t at = r * n_columns + j + k * L;
           V g = load(elements(grad) + at, n);
-          sum[k] += g;
-          dot[k] = fma(g, load(elements(from) + at, n) - mean[k], dot[k]);
+          sums[k] += g;
+          dots[k] = fma(g, load(elements(from) + at, n) - mean[k], dots[k]);
         }
       for (int k = 0; k < K; ++k) {
-        spread(sum[k], out + j + k * L, &GradSums::sum, n);
-        spread(dot[k], out + j + k * L, &GradSums::dot, n);
+        W sum[L], dot[L];
+        sums[k].store(sum);
+        dots[k].store(dot);
+        for (int64_t i = 0; i < n; ++i)
+          out[j + k * L + i] = {sum[i], dot[i] - rest_of(means[j + k * L + i]) * sum[i]};
       }
     });
   }
@@ -252,10 +269,12 @@ struct Norm {
       constexpr int K = decltype(width)::value;
       V mean[K], of_grad[K], of_input[K], constant[K];
       for (int k = 0; k < K; ++k) {
-        mean[k] = lanes_of(maps + j + k * L, &GradMap::mean, n);
-        of_grad[k] = lanes_of(maps + j + k * L, &GradMap::of_grad, n);
-        of_input[k] = lanes_of(maps + j + k * L, &GradMap::of_input, n);
-        constant[k] = lanes_of(maps + j + k * L, &GradMap::constant, n);
+        const GradMap* map = maps + j + k * L;
+        mean[k] = lanes_of(n, [&](int64_t i) { return map[i].mean; });
+        of_grad[k] = lanes_of(n, [&](int64_t i) { return map[i].of_grad; });
+        of_input[k] = lanes_of(n, [&](int64_t i) { return map[i].of_input; });
+        constant[k] = lanes_of(
+            n, [&](int64_t i) { return map[i].constant - rest_of(map[i].mean) * map[i].of_input; });
       }
       for (int64_t r = 0; r < n_rows; ++r)
         for (int k = 0; k < K; ++k) {
@@ -286,9 +305,10 @@ struct Norm {
       }
       W rstd = static_cast<W>(1 / std::sqrt(squares / static_cast<double>(n) + norm.eps));
       numbers(norm.rstd)[r] = rstd;
-      V center = V(static_cast<W>(mean)), scale = V(rstd);
+      V center = V(static_cast<W>(mean)), scale = V(rstd),
+        offset = V(static_cast<W>(-rest_of(mean) * rstd));
       walk(n, [&](int64_t i, int64_t k) FACULA_INLINE {
-        V value = (load(x + i, k) - center) * scale;
+        V value = fma(load(x + i, k) - center, scale, offset);
         if (weight) value *= load(weight + i, k);
         if (bias) value += load(bias + i, k);
         store(value, y + i, k);

@@ -62,8 +62,12 @@ std::pair<Tensor, Tensor> native_dropout(const Tensor& x, double p, std::optiona
   check(is_floating(x.dtype()), "native_dropout: expected a floating-point input, got ", x,
         ". Convert it with input.float().");
   bool drops = train.value_or(true);
-  Tensor mask = full(x.sizes(), 1, DType::Bool, x.device());
-  if (drops) bernoulli_(mask, 1 - p, *default_generator());
+  Tensor mask = empty_like(x, DType::Bool, x.device());
+  if (drops) {
+    bernoulli_(mask, 1 - p, *default_generator());
+  } else {
+    fill_(mask, 1);
+  }
   double scale = !drops ? 1 : p == 1 ? 0 : 1 / (1 - p);
   return {scale_kept("NativeDropoutBackward0", x, mask, scale), mask};
 }

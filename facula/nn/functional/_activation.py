@@ -133,7 +133,8 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
             f"{tuple(input.shape)} is size {input.size(dim)}."
         )
     values, gates = input.chunk(2, dim)
-    return values * gates.sigmoid()
+    result: Tensor = values * gates.sigmoid()
+    return result
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:

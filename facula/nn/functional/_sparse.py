@@ -139,7 +139,7 @@ def embedding_bag(
     )
     if max_norm is not None:
         facula.embedding_renorm_(weight.detach(), input, max_norm, norm_type)
-    return _core.embedding_bag(
+    result: Tensor = _core.embedding_bag(
         weight,
         input,
         offsets,
@@ -150,6 +150,7 @@ def embedding_bag(
         include_last_offset,
         padding_idx,
     )[0]
+    return result
 
 
 _MODES = {"sum": 0, "mean": 1, "max": 2}

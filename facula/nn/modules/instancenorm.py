@@ -153,7 +153,7 @@ class InstanceNorm3d(_InstanceNorm):
 
 
 class _LazyInstanceNorm(_LazyNormBase, _InstanceNorm):
-    def initialize_parameters(self, input: Tensor) -> None:  # type: ignore[override]
+    def initialize_parameters(self, input: Tensor) -> None:
         self._check_input_dim(input)
         # Of a sample without a batch the channels are dimension 0.
         super().initialize_parameters(input if input.dim() > self._n_dims else input.unsqueeze(0))

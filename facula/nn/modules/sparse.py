@@ -164,8 +164,10 @@ class Embedding(_Table):
             tensor([[3., 4.]])
         """
         _check_pretrained("Embedding", embeddings)
+        n_rows, size = embeddings.shape
         return cls(
-            *embeddings.shape,
+            n_rows,
+            size,
             padding_idx=padding_idx,
             max_norm=max_norm,
             norm_type=norm_type,
@@ -297,8 +299,10 @@ class EmbeddingBag(_Table):
             tensor([[2., 3.]])
         """
         _check_pretrained("EmbeddingBag", embeddings)
+        n_rows, size = embeddings.shape
         bag = cls(
-            *embeddings.shape,
+            n_rows,
+            size,
             _weight=embeddings,
             max_norm=max_norm,
             norm_type=norm_type,
