@@ -140,25 +140,33 @@ View channel_view(const Tensor& x) {
 }
 
 // How the channels lie in memory: as runs of `inner` elements, one of each channel per sample, or
-// as the columns of a matrix.
+// as columns of a matrix, `spread` neighbouring columns for each channel.
 struct ChannelLayout {
   int64_t n_samples, n_channels, inner;
   MemoryFormat format;
   bool is_columns;
+  int64_t spread, n_columns, n_rows;
   explicit ChannelLayout(const Tensor& x)
       : n_samples(x.size(0)), n_channels(x.size(1)), inner(1), format(MemoryFormat::Contiguous) {
     for (int64_t d = 2; d < x.dim(); ++d) inner *= x.size(d);
     for (MemoryFormat other : {MemoryFormat::ChannelsLast, MemoryFormat::ChannelsLast3d})
       if (!x.is_contiguous() && x.is_contiguous(other)) format = other;
-    is_columns = inner == 1 || format != MemoryFormat::Contiguous;
+    bool is_last = format != MemoryFormat::Contiguous;
+    // Many short runs cost a call each; samples are then the rows of a matrix.
+    bool is_short = inner == 1 || (inner < 48 && n_samples >= 16);
+    is_columns = is_last || is_short;
+    spread = is_last ? 1 : inner;
+    n_columns = n_channels * spread;
+    n_rows = n_samples * inner / spread;
   }
   int64_t count() const { return n_samples * inner; }  // elements of a channel
   int64_t row_offset(int64_t sample, int64_t channel) const {
     return (sample * n_channels + channel) * inner;
   }
-  // Columns are cut into blocks of this many rows.
-  int64_t block() const { return std::max<int64_t>(16, kNormGrain / 4 / n_channels); }
-  int64_t n_blocks() const { return (count() + block() - 1) / block(); }
+  // The matrix is cut into blocks of this many rows.
+  int64_t block() const { return std::max<int64_t>(16, kNormGrain / 4 / n_columns); }
+  int64_t n_blocks() const { return (n_rows + block() - 1) / block(); }
+  int64_t block_rows(int64_t i) const { return std::min(block(), n_rows - i * block()); }
 };
 
 // Joins the moments of parts: part(i) and size(i).
@@ -182,8 +190,7 @@ template <class F>
 void for_blocks(const ChannelLayout& layout, const F& f) {
   parallel_for(layout.n_blocks(), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      int64_t first = i * layout.block();
-      f(i, first * layout.n_channels, std::min(layout.block(), layout.count() - first));
+      f(i, i * layout.block() * layout.n_columns, layout.block_rows(i));
     }
   });
 }
@@ -229,23 +236,23 @@ void run_batch_norm(const ChannelLayout& layout, const Tensor& x, const Tensor& 
     });
     return;
   }
+  int64_t n_columns = layout.n_columns, spread = layout.spread;
   if (!is_given) {
-    std::vector<cpu::Moments> parts(layout.n_blocks() * layout.n_channels);
+    std::vector<cpu::Moments> parts(layout.n_blocks() * n_columns);
     for_blocks(layout, [&](int64_t i, int64_t at, int64_t n_rows) {
-      k.column_moments(&parts[i * layout.n_channels], from + at * size, n_rows, layout.n_channels);
+      k.column_moments(&parts[i * n_columns], from + at * size, n_rows, n_columns);
     });
     for (int64_t c = 0; c < layout.n_channels; ++c)
-      finish(c, join(
-                    layout.n_blocks(), [&](int64_t i) { return parts[i * layout.n_channels + c]; },
-                    [&](int64_t i) {
-                      return static_cast<double>(
-                          std::min(layout.block(), layout.count() - i * layout.block()));
-                    }));
+      finish(c,
+             join(
+                 layout.n_blocks() * spread,
+                 [&](int64_t i) { return parts[i / spread * n_columns + c * spread + i % spread]; },
+                 [&](int64_t i) { return static_cast<double>(layout.block_rows(i / spread)); }));
   }
-  std::vector<cpu::NormMap> maps(layout.n_channels);
-  for (int64_t c = 0; c < layout.n_channels; ++c) maps[c] = map_of(c);
+  std::vector<cpu::NormMap> maps(n_columns);
+  for (int64_t j = 0; j < n_columns; ++j) maps[j] = map_of(j / spread);
   for_blocks(layout, [&](int64_t, int64_t at, int64_t n_rows) {
-    k.column_map(to + at * size, from + at * size, n_rows, layout.n_channels, maps.data());
+    k.column_map(to + at * size, from + at * size, n_rows, n_columns, maps.data());
   });
 }
 
@@ -281,22 +288,25 @@ void run_batch_norm_backward(const ChannelLayout& layout, const Tensor& g, const
     });
     return;
   }
+  int64_t n_columns = layout.n_columns, spread = layout.spread;
   if (needs_sums) {
-    std::vector<cpu::GradSums> parts(layout.n_blocks() * layout.n_channels);
+    Doubles means(n_columns);
+    for (int64_t j = 0; j < n_columns; ++j) means[j] = s.mean[j / spread];
+    std::vector<cpu::GradSums> parts(layout.n_blocks() * n_columns);
     for_blocks(layout, [&](int64_t i, int64_t at, int64_t n_rows) {
-      k.column_sums(&parts[i * layout.n_channels], grad + at * size, from + at * size, n_rows,
-                    layout.n_channels, s.mean.data());
+      k.column_sums(&parts[i * n_columns], grad + at * size, from + at * size, n_rows, n_columns,
+                    means.data());
     });
     for (size_t i = 0; i < parts.size(); ++i) {
-      sums[i % layout.n_channels].sum += parts[i].sum;
-      sums[i % layout.n_channels].dot += parts[i].dot;
+      sums[i % n_columns / spread].sum += parts[i].sum;
+      sums[i % n_columns / spread].dot += parts[i].dot;
     }
   }
   if (!to) return;
-  std::vector<cpu::GradMap> maps(layout.n_channels);
-  for (int64_t c = 0; c < layout.n_channels; ++c) maps[c] = map_of(c);
+  std::vector<cpu::GradMap> maps(n_columns);
+  for (int64_t j = 0; j < n_columns; ++j) maps[j] = map_of(j / spread);
   for_blocks(layout, [&](int64_t, int64_t at, int64_t n_rows) {
-    k.column_grad(to + at * size, grad + at * size, from + at * size, n_rows, layout.n_channels,
+    k.column_grad(to + at * size, grad + at * size, from + at * size, n_rows, n_columns,
                   maps.data());
   });
 }
