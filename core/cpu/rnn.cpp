@@ -1,8 +1,8 @@
 // Note [Recurrent steps]
 // A step multiplies the h of the step before by the weights and applies the gates to what comes
-// out. The weights are packed once per sequence into panels: a panel holds a few vectors of
-// columns, for the gates those of the same units, so that the gates follow while the products are
-// in L1. Sequences of a batch never meet. While the weights fit in L2, a thread takes a few
+// out. The weights are packed once per sequence into panels: a panel holds the columns of the same
+// few units in all gates, so that the gates follow while the products are in L1. Sequences of a
+// batch never meet. While the weights fit in L2, a thread takes a few
 // sequences all the way; larger weights are shared, each thread with some panels, and the threads
 // meet after every step. Both ways give the same bits: every product adds its terms in order.
 #include "cpu/rnn.h"
@@ -56,7 +56,6 @@ class Panels {
   using V = Vec<T>;
   static constexpr int64_t L = V::kLanes;
 
-  Panels() = default;
   // Of a matrix of `depth` rows and n_gates * width columns.
   Panels(int64_t depth, int64_t width, int64_t n_gates, T* memory)
       : depth_(depth),
@@ -161,8 +160,8 @@ class Panels {
   }
   static constexpr auto kMultiply = table(std::make_integer_sequence<int, kMaxRows * kPair>());
 
-  int64_t depth_ = 0, width_ = 0, n_gates_ = 1, n_blocks_ = 0, n_panels_ = 0;
-  T* memory_ = nullptr;
+  int64_t depth_, width_, n_gates_, n_blocks_, n_panels_;
+  T* memory_;
 };
 
 // What both ways of a direction share. Steps are counted in the order in which they are taken.
@@ -497,6 +496,11 @@ class Backward : Walk<T> {
   Panels<T> recurrent_, projection_;
 };
 
+template <class T>
+int64_t work_of_row(const RnnDirection<T>& x) {
+  return n_gates(x.mode) * x.hidden * x.state;
+}
+
 // All steps of all directions. See Note [Recurrent steps].
 template <class W>
 void run(const std::vector<W>& walks, int64_t n_steps, int64_t batch, int64_t work_of_row) {
@@ -508,7 +512,7 @@ void run(const std::vector<W>& walks, int64_t n_steps, int64_t batch, int64_t wo
         walks[d].run(step, phase, sequences, panel);
   };
   if (n * n_parts > 1 && walks[0].nbytes() <= kPrivateBytes) {
-    int64_t work = ceil_div(batch, n_parts) * n_steps * work_of_row;
+    int64_t work = batch / n_parts * n_steps * work_of_row;
     parallel_for(n * n_parts, ceil_div(kMinWork, work), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         Range sequences = part_of(batch, i % n_parts, n_parts);
@@ -533,23 +537,22 @@ void run(const std::vector<W>& walks, int64_t n_steps, int64_t batch, int64_t wo
 }
 
 template <class T>
-int64_t work_of_row(const RnnDirection<T>& x) {
-  return n_gates(x.mode) * x.hidden * x.state;
-}
-
-template <class T>
 void forward(const RnnDirection<T>* directions, int64_t n_directions, RnnSteps steps) {
+  int64_t batch = steps.batch(0), work = work_of_row(directions[0]);
+  if (batch == 0 || work == 0) return;
   std::vector<Forward<T>> walks;
   for (int64_t d = 0; d < n_directions; ++d) walks.emplace_back(directions[d], steps);
-  run(walks, steps.n_steps, steps.batch(0), work_of_row(directions[0]));
+  run(walks, steps.n_steps, batch, work);
 }
 
 template <class T>
 void backward(const RnnDirection<T>* directions, const RnnGradients<T>* gradients,
               int64_t n_directions, RnnSteps steps) {
+  int64_t batch = steps.batch(0), work = work_of_row(directions[0]);
+  if (batch == 0 || work == 0) return;
   std::vector<Backward<T>> walks;
   for (int64_t d = 0; d < n_directions; ++d) walks.emplace_back(directions[d], gradients[d], steps);
-  run(walks, steps.n_steps, steps.batch(0), work_of_row(directions[0]));
+  run(walks, steps.n_steps, batch, work);
 }
 
 }  // namespace

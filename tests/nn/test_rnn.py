@@ -181,6 +181,19 @@ def test_a_batch_without_sequences_is_legal(kind):
     assert m.weight_hh_l0.grad.abs().sum() == 0
 
 
+@pytest.mark.parametrize("batch", [0, 2, 30])
+def test_a_cell_without_units_is_legal(batch):
+    w = [facula.zeros(0, 3, requires_grad=True), facula.zeros(0, 0, requires_grad=True)]
+    h = facula.zeros(batch, 0)
+    for result in (
+        facula.rnn_tanh_cell(facula.ones(batch, 3), h, *w),
+        facula.gru_cell(facula.ones(batch, 3), h, *w),
+        *facula.lstm_cell(facula.ones(batch, 3), (h, h), *w),
+    ):
+        assert result.shape == (batch, 0)
+        result.sum().backward(retain_graph=True)
+
+
 # ---- gradients
 
 
