@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Generator
-from types import TracebackType
+from types import FunctionType, MethodType, TracebackType
 from typing import Any, TypeVar, cast, overload
 
 from facula import _core
@@ -16,6 +16,9 @@ __all__ = [
     "set_grad_enabled",
     "set_multithreading_enabled",
 ]
+
+# Of a code object: that of a generator function, as in inspect.
+_CO_GENERATOR = 0x20
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _Self = TypeVar("_Self", bound="_Mode")
@@ -40,9 +43,7 @@ class _Mode:
         return type(self)()
 
     def __call__(self, func: _F) -> _F:
-        import inspect  # slow to load, and needed here only
-
-        if inspect.isgeneratorfunction(func):
+        if _is_generator_function(func):
             return cast(_F, _wrap_generator(self.clone, func))
 
         @functools.wraps(func)
@@ -51,6 +52,13 @@ class _Mode:
                 return func(*args, **kwargs)
 
         return cast(_F, wrapper)
+
+
+def _is_generator_function(func: Any) -> bool:
+    """As the function of ``inspect``, which takes long to import."""
+    while isinstance(func, (functools.partial, MethodType)):
+        func = func.func if isinstance(func, functools.partial) else func.__func__
+    return isinstance(func, FunctionType) and bool(func.__code__.co_flags & _CO_GENERATOR)
 
 
 class _BareMode(_Mode):

@@ -109,6 +109,38 @@ class Buffer(Tensor, metaclass=_MarkedType):
         return cast(Buffer, buffer)
 
 
+# What needs no shape. All other methods would compute with a tensor of no elements in silence.
+_NEEDS_NO_SHAPE = {
+    "as_subclass",
+    "bfloat16",
+    "cls_to_become",
+    "cpu",
+    "cuda",
+    "detach",
+    "double",
+    "float",
+    "half",
+    "is_complex",
+    "is_floating_point",
+    "materialize",
+    "requires_grad_",
+    "share_memory_",
+    "size",
+    "to",
+    "type",
+}
+
+
+def _refused(name: str) -> Any:
+    def method(self: Any = None, *args: Any, **kwargs: Any) -> Any:
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter in {name}. Call the module with an input "
+            "first, which gives its parameters their shapes."
+        )
+
+    return method
+
+
 class UninitializedTensorMixin:
     """What parameters and buffers have in common until the first call gives them a shape."""
 
@@ -127,6 +159,11 @@ class UninitializedTensorMixin:
         dtype = data.dtype if dtype is None else dtype
         cast(Tensor, self).data = facula.empty(shape, device=device, dtype=dtype)
         self.__class__ = self.cls_to_become  # type: ignore[assignment]
+
+    def __getattribute__(self, name: str) -> Any:
+        value = super().__getattribute__(name)
+        is_usable = name[0] == "_" or name in _NEEDS_NO_SHAPE or not callable(value)
+        return value if is_usable else _refused(name)
 
     @property
     def shape(self) -> Any:
@@ -151,40 +188,10 @@ class UninitializedTensorMixin:
         return type(self), (cast(Tensor, self).requires_grad,)
 
 
-def _refused(name: str) -> Any:
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        raise ValueError(
-            f"Attempted to use an uninitialized parameter in {name}. Call the module with an input "
-            "first, which gives its parameters their shapes."
-        )
-
-    return method
-
-
-# What needs no shape: everything else would compute with a tensor of no elements in silence.
-_NEEDS_NO_SHAPE = {
-    *vars(UninitializedTensorMixin),
-    "as_subclass",
-    "bfloat16",
-    "cpu",
-    "cuda",
-    "detach",
-    "double",
-    "float",
-    "half",
-    "is_complex",
-    "is_floating_point",
-    "requires_grad_",
-    "size",
-    "to",
-    "type",
-}
 _OPERATORS = "add sub mul truediv matmul pow radd rsub rmul neg getitem setitem len bool float int"
-for _name in (*dir(Tensor), *(f"__{name}__" for name in _OPERATORS.split())):
-    _is_private = _name[0] == "_" and _name[2:-2] not in _OPERATORS.split()
-    if not _is_private and _name not in _NEEDS_NO_SHAPE and callable(getattr(Tensor, _name)):
-        setattr(UninitializedTensorMixin, _name, _refused(_name))
-del _name, _is_private
+for _name in _OPERATORS.split():
+    setattr(UninitializedTensorMixin, f"__{_name}__", _refused(f"__{_name}__"))
+del _name
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[override]

@@ -1,6 +1,10 @@
 """Tools for modules and their parameters."""
 
-from facula.nn.utils import parametrizations, parametrize, prune, rnn, stateless
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
+from facula.nn.utils import rnn
 from facula.nn.utils.clip_grad import (
     clip_grad_norm,
     clip_grad_norm_,
@@ -22,6 +26,19 @@ from facula.nn.utils.memory_format import (
 )
 from facula.nn.utils.spectral_norm import remove_spectral_norm, spectral_norm
 from facula.nn.utils.weight_norm import remove_weight_norm, weight_norm
+
+if _TYPE_CHECKING:
+    from facula.nn.utils import parametrizations, parametrize, prune, stateless
+
+# Imported when they are first asked for, as much code that a script may never use.
+_LAZY = {"parametrizations", "parametrize", "prune", "stateless"}
+
+
+def __getattr__(name: str) -> _Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _import_module(f"{__name__}.{name}")
+
 
 __all__ = [
     "clip_grad_norm",
