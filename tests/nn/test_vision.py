@@ -129,3 +129,108 @@ def test_layers_of_images_print_as_pytorchs():
     )
     assert repr(nn.UpsamplingBilinear2d(4)) == "UpsamplingBilinear2d(size=4, mode='bilinear')"
     assert repr(nn.PixelShuffle(3)) == "PixelShuffle(upscale_factor=3)"
+
+
+@pytest.mark.promise("N2")
+def test_a_grid_of_centers_gives_the_image():
+    x = facula.rand(2, 3, 4, 5)
+    identity = facula.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]).expand(2, 2, 3)
+    for align_corners in (False, True):
+        grid = F.affine_grid(identity, x.shape, align_corners=align_corners)
+        y = F.grid_sample(x, grid, align_corners=align_corners)
+        assert facula.allclose(y, x, atol=1e-6)
+
+
+@pytest.mark.promise("N2")
+def test_places_outside_show_what_the_padding_mode_says():
+    x = facula.tensor([[[[1.0, 2.0, 4.0]]]])
+    grid = facula.tensor([[[[-5 / 3, 0.0], [5 / 3, 0.0]]]])
+
+    def sample(padding_mode):
+        y = F.grid_sample(x, grid, padding_mode=padding_mode, align_corners=False)
+        return [round(v, 5) for v in y.flatten().tolist()]
+
+    assert sample("zeros") == [0.0, 0.0]
+    assert sample("border") == [1.0, 4.0]
+    assert sample("reflection") == [1.5, 3.0]
+
+
+@pytest.mark.promise("N2")
+def test_places_that_are_no_numbers_do_no_harm():
+    nan, inf = float("nan"), float("inf")
+    grid = facula.tensor([[[[nan, 0.0], [inf, 0.0], [1e30, -1e30]]]], requires_grad=True)
+    x = facula.ones(1, 1, 2, 2, requires_grad=True)
+    for mode in ("bilinear", "nearest", "bicubic"):
+        for padding_mode in ("zeros", "border", "reflection"):
+            y = F.grid_sample(x, grid, mode, padding_mode, align_corners=False)
+            y.sum().backward()
+            if mode != "nearest":
+                assert y[0, 0, 0, 0].isnan()
+
+
+GRIDS = [
+    ((2, 2, 4, 5), (2, 3, 2, 2), "bilinear"),
+    ((2, 2, 4, 5), (2, 3, 2, 2), "bicubic"),
+    ((1, 2, 3, 4, 3), (1, 2, 2, 3, 3), "bilinear"),
+]
+
+
+@pytest.mark.promise("N2")
+@pytest.mark.parametrize("padding_mode", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("shape, places, mode", GRIDS)
+def test_gradients_of_samples_agree_with_differences(shape, places, mode, padding_mode):
+    facula.manual_seed(3)
+    x = facula.rand(shape, dtype=facula.float64, requires_grad=True)
+    grid = (facula.rand(places, dtype=facula.float64) * 2.6 - 1.3).requires_grad_()
+
+    def sample(x, grid):
+        return F.grid_sample(x, grid, mode, padding_mode, align_corners=False)
+
+    assert facula.autograd.gradcheck(sample, (x, grid))
+    assert facula.autograd.gradgradcheck(sample, (x, grid))
+
+
+@pytest.mark.promise("N2")
+def test_samples_do_not_depend_on_the_threads():
+    x = facula.rand(2, 20, 30, 31, requires_grad=True)
+    grid = (facula.rand(2, 40, 40, 2) * 2 - 1).requires_grad_()
+
+    def gradient(i):
+        y = F.grid_sample(x, grid, align_corners=False)
+        return facula.autograd.grad((y**2).sum(), (x, grid))[i]
+
+    check_threads(
+        lambda: F.grid_sample(x, grid, align_corners=False).detach(),
+        lambda: gradient(0),
+        lambda: gradient(1),
+    )
+
+
+@pytest.mark.promise("N2")
+@pytest.mark.parametrize(
+    "x, grid, options, error, text",
+    [
+        ((1, 1, 2, 2), (1, 2, 2, 3), {}, RuntimeError, "a grid of 2 coordinates"),
+        ((1, 1, 2, 2), (2, 2, 2, 2), {}, RuntimeError, "one batch size"),
+        ((1, 1, 0, 2), (1, 2, 2, 2), {}, RuntimeError, "an input with elements"),
+        ((1, 1, 2), (1, 2, 2), {}, RuntimeError, "4 or 5 dimensions"),
+        ((1, 1, 2, 2), (1, 2, 2, 2), {"mode": "best"}, ValueError, "mode must be one of"),
+        ((1, 1, 2, 2, 2), (1, 2, 2, 2, 3), {"mode": "bicubic"}, RuntimeError, "'bicubic' is for"),
+    ],
+)
+def test_impossible_grids_are_refused(x, grid, options, error, text):
+    with pytest.raises(error, match=text):
+        F.grid_sample(facula.ones(x), facula.ones(grid), align_corners=False, **options)
+
+
+@pytest.mark.promise("N2")
+def test_affine_grids_of_the_wrong_form_are_refused():
+    theta = facula.ones(2, 2, 3)
+    with pytest.raises(ValueError, match=r"expected theta \(N, 3, 4\) for the size"):
+        F.affine_grid(theta, (2, 1, 2, 2, 2), align_corners=False)
+    with pytest.raises(NotImplementedError, match=r"expected a size \(N, C, H, W\)"):
+        F.affine_grid(theta, (2, 1, 2), align_corners=False)
+    with pytest.raises(RuntimeError, match=r"expected theta \(3, 2, 3\)"):
+        F.affine_grid(theta, (3, 1, 2, 2), align_corners=False)
+    with pytest.warns(UserWarning, match="align_corners is False by default"):
+        F.affine_grid(theta, (2, 1, 2, 2))

@@ -78,6 +78,8 @@ _MAX_UNPOOLS = " ".join(
     f"nn.functional.max_unpool{n}d{variant}" for variant in ("", ".grad") for n in (1, 2, 3)
 )
 _EMPTY_SHUFFLE = "PyTorch leaves the shape of an empty input as it is."
+_GRID_SAMPLES = "grid_sampler_2d grid_sampler_3d nn.functional.grid_sample"
+_COARSE_PLACES = "PyTorch computes places and weights in 16 bits, here it is done in float32."
 _NO_SECOND = "A linear operation has no second derivative; PyTorch makes zeros for it."
 
 _IN_FLOAT = "The 16-bit floats are computed in float32 and rounded once; PyTorch rounds on the way."
@@ -198,6 +200,35 @@ KNOWN: list[Known] = [
         "first gradient: expected RuntimeError(Function PixelShuffleBackward0 returned an invalid",
         _EMPTY_SHUFFLE,
     ),
+    *_each(
+        _GRID_SAMPLES,
+        "exception",
+        "expected IndexError(Dimension specified as 0 but tensor has no dimensions)",
+        "An input without dimensions is refused as any other of the wrong number.",
+    ),
+    *_each(
+        "grid_sampler_2d nn.functional.grid_sample",
+        "refused",
+        "not implemented for",
+        "Other dtypes are refused even where there is nothing to compute.",
+    ),
+    *_each(
+        "grid_sampler_2d nn.functional.grid_sample",
+        "grad",
+        "second gradient 1: one of",
+        "The place of the nearest element has no derivative; PyTorch makes zeros for it.",
+    ),
+    *_each(
+        "grid_sampler_2d nn.functional.grid_sample",
+        "exception",
+        "does not support automatic differentiation for outputs with complex dtype.), got NotImpl",
+        "Complex numbers are refused for their dtype before derivatives are looked at.",
+    ),
+    *(
+        Known(op, ("float16", "bfloat16"), category, "", _COARSE_PLACES)
+        for op in ("grid_sampler_2d", "nn.functional.grid_sample")
+        for category in ("value", "grad")
+    ),
     *_each("nn.functional.pixel_unshuffle", "shape", "empty ", _EMPTY_SHUFFLE),
     *_each(
         "nn.functional.pixel_unshuffle",
@@ -267,8 +298,7 @@ KNOWN: list[Known] = [
     *_each(
         "nn.functional.adaptive_avg_pool1d nn.functional.adaptive_avg_pool2d "
         "nn.functional.interpolate.area nn.functional.fractional_max_pool2d "
-        "nn.functional.fractional_max_pool3d "
-        + _MAX_UNPOOLS,
+        "nn.functional.fractional_max_pool3d " + _MAX_UNPOOLS,
         "exception",
         "does not support automatic differentiation for outputs with complex dtype.), got NotImpl",
         "Complex numbers are refused for their dtype before derivatives are looked at.",

@@ -118,7 +118,6 @@ _LATER_PREFIXES = (
     "torch.",
     "jiterator",
     "native_",
-    "grid_sampler",
     "max_pool2d",
     "_",
 )
@@ -133,7 +132,6 @@ _CRASHES_PYTORCH = _names("nn.functional.pdist")
 # Functions of networks that are not there yet, one a line.
 _LATER_NN = _names(
     """
-    nn.functional.grid_sample
     """
 )
 _CORE_ANYWAY = _names(
@@ -196,9 +194,12 @@ _REPEATS_DATA |= _names(
 _ADDS_UP |= _names(
     "nn.functional.avg_pool1d nn.functional.avg_pool2d nn.functional.avg_pool3d "
     "nn.functional.adaptive_avg_pool1d nn.functional.adaptive_avg_pool2d "
-    "nn.functional.adaptive_avg_pool3d nn.functional.interpolate "
+    "nn.functional.adaptive_avg_pool3d nn.functional.interpolate nn.functional.grid_sample "
+    "grid_sampler_2d grid_sampler_3d "
     "nn.functional.upsample_bilinear nn.functional.upsample_nearest"
 )
+# Their samples take minutes in all dtypes, and nn.functional has the same operation.
+_LARGE = _names("grid_sampler_3d")
 _SPECIAL = _names(
     "lgamma digamma polygamma mvlgamma igamma igammac i0 erfinv special.i0e special.i1 "
     "special.i1e special.ndtri special.log_ndtr special.erfcx special.zeta logspace"
@@ -274,7 +275,8 @@ def table() -> dict[str, Op]:
         name = info.name + ("." + info.variant_test_name if info.variant_test_name else "")
         if _is_core(name, info):
             forms = ("inplace",) if name == "normal.in_place" else _forms(name, info)
-            ops[name] = Op(name, info.name, info, _tolerance(info.name), forms)
+            dtypes = ("float32",) if name in _LARGE else tuple(DTYPES)
+            ops[name] = Op(name, info.name, info, _tolerance(info.name), forms, dtypes)
     for op in list(ops.values()):
         for alias in _aliases(op):
             ops.setdefault(alias.name, alias)

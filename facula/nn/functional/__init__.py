@@ -131,7 +131,9 @@ from facula.nn.functional._pooling import (
 )
 from facula.nn.functional._sparse import embedding, embedding_bag, one_hot
 from facula.nn.functional._vision import (
+    affine_grid,
     channel_shuffle,
+    grid_sample,
     interpolate,
     native_channel_shuffle,
     pixel_shuffle,
@@ -151,6 +153,7 @@ __all__ = [
     "adaptive_max_pool2d_with_indices",
     "adaptive_max_pool3d",
     "adaptive_max_pool3d_with_indices",
+    "affine_grid",
     "alpha_dropout",
     "avg_pool1d",
     "avg_pool2d",
@@ -190,6 +193,7 @@ __all__ = [
     "gaussian_nll_loss",
     "gelu",
     "glu",
+    "grid_sample",
     "group_norm",
     "gumbel_softmax",
     "hardshrink",

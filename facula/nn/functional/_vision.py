@@ -164,3 +164,95 @@ def upsample_bilinear(
     """
     warnings.warn("upsample_bilinear is an older form of interpolate.", stacklevel=2)
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
+
+
+_GRID_MODES = ("bilinear", "nearest", "bicubic")
+_GRID_PADDINGS = ("zeros", "border", "reflection")
+
+
+def _corners(name: str, align_corners: bool | None) -> bool:
+    if align_corners is None:
+        warnings.warn(
+            f"{name}: align_corners is False by default; pass it to say which is meant.",
+            stacklevel=3,
+        )
+    return bool(align_corners)
+
+
+def grid_sample(
+    input: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """Images at places that a grid gives.
+
+    Args:
+        input: images, floating point.
+        grid: places from -1 to 1, the coordinate along the last dimension first.
+        mode: ``"bilinear"``, ``"nearest"`` or, for two dimensions, ``"bicubic"``.
+        padding_mode: what lies outside: ``"zeros"``, the ``"border"`` or a ``"reflection"``.
+        align_corners: whether -1 and 1 are the centers of the corner elements or, by default,
+            their outer edges.
+
+    Shape:
+        input ``(N, C, H, W)`` and grid ``(N, h, w, 2)``: result ``(N, C, h, w)``; or input
+        ``(N, C, D, H, W)`` and grid ``(N, d, h, w, 3)``: result ``(N, C, d, h, w)``.
+
+    Example:
+        >>> import facula.nn.functional as F
+        >>> x = facula.tensor([[[[1.0, 3.0]]]])
+        >>> F.grid_sample(x, facula.zeros(1, 1, 1, 2), align_corners=False)
+        tensor([[[[2.]]]])
+    """
+    if mode not in _GRID_MODES:
+        raise ValueError(f"grid_sample: mode must be one of {_GRID_MODES}, got {mode!r}.")
+    if padding_mode not in _GRID_PADDINGS:
+        raise ValueError(
+            f"grid_sample: padding_mode must be one of {_GRID_PADDINGS}, got {padding_mode!r}."
+        )
+    return _core.grid_sampler(
+        input,
+        grid,
+        _GRID_MODES.index(mode),
+        _GRID_PADDINGS.index(padding_mode),
+        _corners("grid_sample", align_corners),
+    )
+
+
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
+    """The grid for :func:`grid_sample` of an affine map from result to input.
+
+    Args:
+        theta: the matrices of the maps, floating point.
+        size: of the result of grid_sample, ``(N, C, H, W)`` or ``(N, C, D, H, W)``.
+        align_corners: as in grid_sample.
+
+    Shape:
+        theta ``(N, 2, 3)``, result ``(N, H, W, 2)``; or ``(N, 3, 4)`` and ``(N, D, H, W, 3)``.
+
+    Example:
+        >>> import facula.nn.functional as F
+        >>> theta = facula.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+        >>> F.affine_grid(theta, (1, 1, 1, 2), align_corners=True)
+        tensor([[[[-1.,  0.],
+                  [ 1.,  0.]]]])
+    """
+    size = tuple(size)
+    corners = _corners("affine_grid", align_corners)
+    if not theta.is_floating_point():
+        raise ValueError(f"affine_grid: expected a floating-point theta, got {theta.dtype}.")
+    if len(size) not in (4, 5):
+        raise NotImplementedError(
+            f"affine_grid: expected a size (N, C, H, W) or (N, C, D, H, W), got {size}."
+        )
+    n = len(size) - 2
+    if theta.dim() != 3 or tuple(theta.shape[1:]) != (n, n + 1):
+        raise ValueError(
+            f"affine_grid: expected theta (N, {n}, {n + 1}) for the size {size}, "
+            f"got {tuple(theta.shape)}."
+        )
+    if min(size) <= 0:
+        raise ValueError(f"affine_grid: expected a size of positive numbers, got {size}.")
+    return _core.affine_grid_generator(theta, size, corners)
