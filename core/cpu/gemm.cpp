@@ -1,10 +1,10 @@
 // Note [Blocked product]
-// A is cut into panels of kRows rows and B into panels of kCols columns, copied ("packed") so that
-// the inner loop reads both straight ahead. The inner loop keeps one kRows x kCols tile of C in
-// registers: per step of k it takes three vectors of B and multiplies them by kRows numbers of A.
-// k is cut into slices of kDepth; a tile of C goes through all slices that are packed, so that it
-// is read and written in L2. Every element of C adds its terms in the order of k, whatever the
-// tiles and whoever computes them.
+// A is cut into panels of kRows rows and B into panels of kCols columns, which are copied
+// ("packed") so that the inner loop reads them straight ahead; rows of A are so already. The inner
+// loop keeps one kRows x kCols tile of C in registers: per step of k it takes three vectors of B
+// and multiplies them by kRows numbers of A. k is cut into slices of kDepth; a tile of C goes
+// through all slices that are packed, so that it is read and written in L2. Every element of C adds
+// its terms in the order of k, whatever the tiles and whoever computes them.
 #include "cpu/gemm.h"
 
 #include <algorithm>
@@ -20,17 +20,17 @@ namespace {
 
 #if defined(FACULA_AVX512)
 
-constexpr int64_t kDepth = 384;    // a panel of A, 12 kB, stays in L1 while those of B pass by
-constexpr int64_t kSlices = 3;     // of kDepth are packed at a time,
-constexpr int64_t kMaxM = 2304;    // with up to 11 MB of A
-constexpr int64_t kMaxN = 3840;    // and 18 MB of B, in L3
+constexpr int64_t kDepth = 512;    // a panel of A, 16 kB, stays in L1 while those of B pass by
+constexpr int64_t kSlices = 2;     // of kDepth are packed at a time,
+constexpr int64_t kMaxM = 2304;    // with up to 9 MB of A
+constexpr int64_t kMaxN = 3840;    // and 16 MB of B, in L3
 constexpr int64_t kTileRows = 32;  // panels of A in a tile, a thread's unit of work
-constexpr int64_t kTileCols = 6;   // panels of B in a tile: they and its C fill 740 kB of L2
+constexpr int64_t kTileCols = 4;   // panels of B in a tile: they and its C fill 590 kB of L2
 constexpr int64_t kMinTiles = 16;  // smaller tiles rather than fewer, to keep the threads even
 constexpr int64_t kMinTileRows = 2;
 constexpr int64_t kFewPanels = 4;
 constexpr int64_t kMaxSteps = 128;
-constexpr int64_t kPackPanels = 4;              // panels that a thread packs at a time
+constexpr int64_t kPacked = 192;                // rows of A or columns of B that a thread packs
 constexpr int64_t kMinPacked = 32768;           // numbers whose packing is worth a second thread
 constexpr int64_t kMinWork = int64_t{1} << 18;  // multiplications that are worth giving to a thread
 
@@ -43,11 +43,11 @@ void multiply_block(const GemmProblem<T>& x, T* packed_a, T* packed_b) {
   int64_t n_slices = ceil_div(x.k, kDepth), depth = ceil_div(x.k, n_slices);
   auto depth_at = [&](int64_t p) { return std::min(depth, x.k - p); };
 
-  // An A that meets few panels of B is read where it is, unless every step of a long way along k
-  // would be on another page.
-  bool packs_a = b_panels > kFewPanels || (x.a.col_stride != 1 && x.k > kMaxSteps);
-  int64_t a_pieces = packs_a ? ceil_div(a_panels, kPackPanels) : 0;
-  int64_t b_pieces = ceil_div(b_panels, kPackPanels);
+  // Rows of A are read where they are. So are columns that meet few panels of B, unless every step
+  // of a long way along k would be on another page.
+  bool packs_a = x.a.col_stride != 1 && (b_panels > kFewPanels || x.k > kMaxSteps);
+  int64_t a_pieces = packs_a ? ceil_div(x.m, kPacked) : 0;
+  int64_t b_pieces = ceil_div(x.n, kPacked);
   int64_t pieces = a_pieces + b_pieces;
   int64_t numel = (packs_a ? x.m : 0) * x.k + x.n * x.k;
   parallel_for(
@@ -57,8 +57,8 @@ void multiply_block(const GemmProblem<T>& x, T* packed_a, T* packed_b) {
           int64_t p = index / pieces * depth, piece = index % pieces;
           bool is_a = piece < a_pieces;
           int64_t height = is_a ? kRows : kCols<T>;
-          int64_t first = (is_a ? piece : piece - a_pieces) * kPackPanels * height;
-          int64_t n_rows = std::min(kPackPanels * height, (is_a ? x.m : x.n) - first);
+          int64_t first = (is_a ? piece : piece - a_pieces) * kPacked;
+          int64_t n_rows = std::min(kPacked, (is_a ? x.m : x.n) - first);
           MatrixView<T> from = is_a ? x.a : MatrixView<T>{x.b.data, x.b.col_stride, x.b.row_stride};
           from.data += first * from.row_stride + p * from.col_stride;
           T* to = is_a ? packed_a + p * x.m : packed_b + p * padded_n;
