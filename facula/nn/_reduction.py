@@ -15,22 +15,14 @@ def get_enum(reduction: str) -> int:
     return number
 
 
-def legacy_get_string(
-    size_average: bool | None, reduce: bool | None, emit_warning: bool = True
-) -> str:
-    """The name of the reduction that ``size_average`` and ``reduce`` stand for."""
-    of_sum = "sum" if size_average is False else "mean"
-    reduction = "none" if reduce is False else of_sum
-    if emit_warning:
-        warnings.warn(
-            f"size_average and reduce are deprecated: pass reduction={reduction!r} instead.",
-            stacklevel=4,
-        )
-    return reduction
-
-
 def resolve(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
-    """``reduction``, unless one of the flags of old is given: then theirs."""
+    """``reduction``, unless one of the flags of old is given: then theirs, with a warning."""
     if size_average is None and reduce is None:
         return reduction
-    return legacy_get_string(size_average, reduce)
+    of_sum = "sum" if size_average is False else "mean"
+    reduction = "none" if reduce is False else of_sum
+    warnings.warn(
+        f"size_average and reduce are deprecated: pass reduction={reduction!r} instead.",
+        stacklevel=3,
+    )
+    return reduction
