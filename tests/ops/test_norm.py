@@ -24,7 +24,9 @@ def over_batch(a, w, b):
 
 
 @pytest.mark.promise("N2")
-@pytest.mark.parametrize("shape", [(4, 3), (4, 3, 5), (2, 3, 2, 3), (2, 20, 2, 2), (3, 17), (16, 3, 2)])
+@pytest.mark.parametrize(
+    "shape", [(4, 3), (4, 3, 5), (2, 3, 2, 3), (2, 20, 2, 2), (3, 17), (16, 3, 2)]
+)
 def test_batch_norm_agrees_with_the_formula(shape, device):
     def op(x, w, b):
         return F.batch_norm(x, None, None, w, b, True, 0.1, EPS)
