@@ -148,7 +148,7 @@ def declare_class(name: str, type_: type) -> Iterator[str]:
         members = [m for n, v in vars(type_).items() if n not in skipped for m in declare(n, v)]
         named: dict[type, str] = {object: "", tuple: "(tuple[_int, ...])"}
         base = named.get(parent, f"({parent.__name__})")
-        if name == "UntypedStorage":
+        if name in ("UntypedStorage", "_ModuleAttribute"):
             members.insert(0, "def __init__(self, *args: Any, **kwargs: Any) -> None: ...")
         if name == "Tensor":
             members.insert(0, "def __new__(cls, *args: Any, **kwargs: Any) -> Any: ...")

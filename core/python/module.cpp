@@ -18,6 +18,7 @@ void bind_pool(nb::module_& m);
 void bind_resample(nb::module_& m);
 void bind_rnn(nb::module_& m);
 void bind_embedding(nb::module_& m);
+void bind_module_attribute(nb::module_& m);
 void bind_norm(nb::module_& m);
 
 namespace {
@@ -68,6 +69,7 @@ void bind_all(nb::module_& m) {
   bind_storage(m);
   bind_legacy(m);
   bind_runtime(m);
+  bind_module_attribute(m);
   bind_optim(m);
   bind_cuda(m);
 }

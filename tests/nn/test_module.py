@@ -114,6 +114,70 @@ def test_a_module_is_freed_without_the_garbage_collector():
         gc.enable()
 
 
+class TestAttributes:
+    """What is read past ``__getattr__`` is what the tables have at that moment."""
+
+    def test_follow_the_tables(self):
+        m = Net()
+        other = nn.Identity()
+        m._modules["net"] = other
+        assert m.net is other
+        del m._modules["net"]
+        with pytest.raises(AttributeError, match="'Net' object has no attribute 'net'"):
+            _ = m.net
+
+    def test_of_one_object_are_not_those_of_another(self):
+        class Some(nn.Module):
+            pass
+
+        one, other = Some(), Some()
+        one.part = nn.Identity()
+        assert not hasattr(other, "part")
+        assert "part" in dir(one)
+        assert "part" not in dir(other)
+        other.part = 3
+        assert (type(one.part), other.part) == (nn.Identity, 3)
+
+    def test_of_the_class_go_first(self):
+        class Fixed(nn.Module):
+            weight = "of the class"
+
+            @property
+            def size(self):
+                return 3
+
+        m = Fixed()
+        m._parameters["weight"] = nn.Parameter(facula.ones(1))
+        assert m.weight == "of the class"
+        with pytest.raises(KeyError, match="attribute 'size' already exists"):
+            m.size = nn.Parameter(facula.ones(1))
+
+    def test_that_a_subclass_looks_up_itself_are_asked_for_last(self):
+        class Wraps(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = nn.Linear(2, 2)
+
+            def __getattr__(self, name):
+                try:
+                    return super().__getattr__(name)
+                except AttributeError:
+                    return getattr(self.inner, name)
+
+        m = Wraps()
+        assert m.weight is m.inner.weight
+        with pytest.raises(AttributeError):
+            _ = m.nothing
+
+    def test_do_not_fill_the_classes_that_all_share(self):
+        m = nn.Module()
+        m.some_name = nn.Identity()
+        nn.ModuleDict({"some_name": nn.Identity()})
+        assert not hasattr(nn.Module, "some_name")
+        assert not hasattr(nn.ModuleDict, "some_name")
+        assert isinstance(m.some_name, nn.Identity)
+
+
 class TestErrorsInForward:
     def test_name_the_module_that_raised_them(self):
         m = Net()

@@ -9,7 +9,7 @@ from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Va
 from typing import Any, TypeVar
 
 from facula._core import Tensor
-from facula.nn.modules.module import Module, _indented, _typename
+from facula.nn.modules.module import Module, _indented, _typename, open_classes
 from facula.nn.parameter import Parameter
 
 __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
@@ -507,3 +507,6 @@ class ParameterDict(Module):
     def __ior__(self, other: Any) -> ParameterDict:
         self.update(other)
         return self
+
+
+open_classes.update({Container, Sequential, ModuleList, ModuleDict, ParameterList, ParameterDict})

@@ -82,12 +82,7 @@ class Linear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
-        own: dict[str, Any] = self._parameters
-        try:  # past __getattr__, which costs as much as a small product
-            weight, bias = own["weight"], own["bias"]
-        except KeyError:  # a parametrization or a hook has made attributes of them
-            weight, bias = self.weight, self.bias
-        return F.linear(input, weight, bias)
+        return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         return (

@@ -62,6 +62,21 @@ _TABLES: dict[str, type] = {
 }
 
 
+_Attribute = _core._ModuleAttribute
+
+# Classes of modules to which any part may be given, so that none is an attribute of the class.
+open_classes: set[type] = set()
+
+
+def _expose(kind: type, name: str) -> None:
+    """Let ``name`` be read from the tables of a module without a call of ``__getattr__``.
+
+    An attribute that the class has by that name already goes first, as it does without this.
+    """
+    if not hasattr(kind, name) and kind not in open_classes and name.isidentifier():
+        setattr(kind, name, _Attribute(name))
+
+
 def _missing_forward(self: Module, *args: Any, **kwargs: Any) -> Any:
     """What the module computes; every subclass defines it. Call the module rather than this."""
     raise NotImplementedError(
@@ -166,6 +181,7 @@ class Module:
             self._check_initialized("module")
             self._forget(name, keep="_modules")
             own["_modules"][name] = _hooks.on_registration("module", self, name, value)
+            _expose(type(self), name)
         elif name in own.get("_modules", ()):
             if value is not None:
                 raise _wrong_kind(value, "child module", name, "torch.nn.Module or None")
@@ -197,8 +213,12 @@ class Module:
             object.__delattr__(self, name)
 
     def __dir__(self) -> list[str]:
-        tables = (self._parameters, self._modules, self._buffers)
-        names = {*dir(type(self)), *self.__dict__, *chain(*tables)}
+        of_class: dict[str, Any] = {}
+        for base in reversed(type(self).__mro__):
+            of_class.update(vars(base))
+        # What _expose has added is an attribute of those objects only that have it.
+        names = {name for name, value in of_class.items() if type(value) is not _Attribute}
+        names.update(self.__dict__, self._parameters, self._modules, self._buffers)
         # Names such as "0", of a container's modules, are no attributes that one could write.
         return sorted(name for name in names if not name[0].isdigit())
 
@@ -209,6 +229,8 @@ class Module:
                 self.__dict__[name] = table()
         self.__dict__.setdefault("_is_full_backward_hook", None)
         self.__dict__["_has_hooks"] = True  # until a call has looked
+        for name in chain(self._parameters, self._modules, self._buffers):
+            _expose(type(self), name)
 
     def _check_initialized(self, kind: str) -> None:
         if "_parameters" not in self.__dict__:
@@ -251,6 +273,7 @@ class Module:
                     "compute it in forward(), or use nn.utils.parametrize."
                 )
         self._parameters[name] = _hooks.on_registration("parameter", self, name, param)
+        _expose(type(self), name)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that is state but no parameter, such as a running mean.
@@ -273,6 +296,7 @@ class Module:
                 "(torch Tensor or None required)"
             )
         self._buffers[name] = _hooks.on_registration("buffer", self, name, tensor)
+        _expose(type(self), name)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -284,6 +308,7 @@ class Module:
             raise TypeError(f"{_typename(module)} is not a Module subclass")
         self._check_new_name("module", name, self.__dict__.get("_modules", {}))
         self._modules[name] = _hooks.on_registration("module", self, name, module)
+        _expose(type(self), name)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """Another name of :meth:`add_module`."""
@@ -790,6 +815,9 @@ class Module:
         if not self._modules and len(lines) <= 1:
             return f"{self._get_name()}({extra})"
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+open_classes.add(Module)
 
 
 def _indented(text: str) -> str:
