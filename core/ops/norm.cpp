@@ -53,10 +53,19 @@ void check_per_channel(const char* op, const char* name, const Tensor& parameter
 
 using Doubles = std::vector<double>;
 
+// Of a vector; read and written in place, without tensors on the way.
+template <class F>
+void visit_numbers(const Tensor& x, const F& f) {
+  visit_dtype(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (is_floating_v<T>)
+      for (int64_t i = 0; i < x.numel(); ++i) f(i, x.data_as<T>()[i * x.stride(0)]);
+  });
+}
 Doubles doubles_of(const Tensor& x) {
-  NoGradGuard guard;
-  Tensor wide = contiguous(cast_to(x, DType::Float64));
-  return Doubles(wide.data_as<double>(), wide.data_as<double>() + wide.numel());
+  Doubles values(x.numel());
+  visit_numbers(x, [&](int64_t i, auto& number) { values[i] = static_cast<double>(number); });
+  return values;
 }
 // One for each channel.
 Doubles doubles_of(const Tensor& x, int64_t n, double otherwise) {
@@ -354,9 +363,11 @@ TensorList batch_norm_backward(const Tensor& grad, const Tensor& input, const Te
 // running += (value - running) * momentum, in double.
 void update_running(const Tensor& running, const Doubles& values, double momentum) {
   if (!running.defined()) return;
-  Doubles now = doubles_of(running);
-  for (size_t i = 0; i < now.size(); ++i) now[i] = momentum * values[i] + (1 - momentum) * now[i];
-  copy_into(running, tensor_of(now, running.sizes()));
+  visit_numbers(running, [&](int64_t i, auto& number) {
+    using T = std::decay_t<decltype(number)>;
+    double before = static_cast<double>(number);
+    number = T(static_cast<Wide<T>>(momentum * values[i] + (1 - momentum) * before));
+  });
   bump_version(running);
 }
 
@@ -379,9 +390,10 @@ void check_batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor&
 }
 
 // Where there are no kernels, or nothing to do.
-NormResult composed_batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
-                               const Tensor& running_mean, const Tensor& running_var, bool training,
-                               double momentum, double eps) {
+std::pair<Tensor, Tensor> composed_batch_norm(const Tensor& x, const Tensor& weight,
+                                              const Tensor& bias, const Tensor& running_mean,
+                                              const Tensor& running_var, bool training,
+                                              double momentum, double eps) {
   View view = channel_view(x);
   DType wide = wide_dtype(x.dtype());
   Tensor input = to_dtype(x, wide);
@@ -403,25 +415,26 @@ NormResult composed_batch_norm(const Tensor& x, const Tensor& weight, const Tens
          rsqrt(reshape(to_dtype(running_var, wide), view.weight_sizes) + eps)};
   }
   Tensor y = to_dtype(composed_norm(input, weight, bias, view, s), x.dtype());
-  return {y, detach(reshape(s.mean, {x.size(1)})), detach(reshape(s.rstd, {x.size(1)}))};
+  NoGradGuard guard;
+  return {y, stack({reshape(s.mean, {x.size(1)}), reshape(s.rstd, {x.size(1)})})};
 }
 
-}  // namespace
-
-NormResult native_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
-                             const Tensor& running_mean, const Tensor& running_var, bool training,
-                             double momentum, double eps) {
+// The result, and the means and inverse standard deviations that it was made with.
+std::pair<Tensor, Tensor> batch_norm_and_statistics(const Tensor& input, const Tensor& weight,
+                                                    const Tensor& bias, const Tensor& running_mean,
+                                                    const Tensor& running_var, bool training,
+                                                    double momentum, double eps) {
   check_batch_norm(input, running_mean, running_var, training);
   int64_t n = input.size(1);
   check_per_channel("batch_norm", "running_mean", running_mean, input, n);
   check_per_channel("batch_norm", "running_var", running_var, input, n);
   check_per_channel("batch_norm", "weight", weight, input, n);
   check_per_channel("batch_norm", "bias", bias, input, n);
-  DType dtype = check_parameters("batch_norm", input,
-                                 {{"weight", weight},
-                                  {"bias", bias},
-                                  {"running_mean", running_mean},
-                                  {"running_var", running_var}});
+  check_parameters("batch_norm", input,
+                   {{"weight", weight},
+                    {"bias", bias},
+                    {"running_mean", running_mean},
+                    {"running_var", running_var}});
   if (!input.is_cpu() || input.numel() == 0)
     return composed_batch_norm(input, weight, bias, running_mean, running_var, training, momentum,
                                eps);
@@ -452,14 +465,32 @@ NormResult native_batch_norm(const Tensor& input, const Tensor& weight, const Te
               eps](const Tensor& g, Needs need) {
                return batch_norm_backward(g, x, w, b, s, training, eps, need);
              });
-  if (!training) return {y, empty({0}, dtype), empty({0}, dtype)};
-  return {y, tensor_of(s.mean, {n}, dtype), tensor_of(s.rstd, {n}, dtype)};
+  return {y, statistics};
 }
 
-Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
+}  // namespace
+
+Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
                   const Tensor& running_mean, const Tensor& running_var, bool training,
                   double momentum, double eps) {
-  return native_batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps)[0];
+  return batch_norm_and_statistics(input, weight, bias, running_mean, running_var, training,
+                                   momentum, eps)
+      .first;
+}
+
+NormResult native_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                             const Tensor& running_mean, const Tensor& running_var, bool training,
+                             double momentum, double eps) {
+  auto [y, statistics] = batch_norm_and_statistics(input, weight, bias, running_mean, running_var,
+                                                   training, momentum, eps);
+  DType dtype = input.dtype();
+  for (const Tensor& parameter : {weight, bias, running_mean, running_var})
+    if (parameter.defined()) dtype = parameter.dtype();
+  NoGradGuard guard;
+  auto row = [&](int64_t i) {
+    return training ? cast_to(select(statistics, 0, i), dtype) : empty({0}, dtype, input.device());
+  };
+  return {y, row(0), row(1)};
 }
 
 Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
@@ -605,9 +636,12 @@ NormResult native_group_norm(const Tensor& input, const Tensor& weight, const Te
   check(num_groups > 0 && n_channels % num_groups == 0,
         "group_norm: expected the number of channels to be divisible by num_groups=", num_groups,
         ", got ", n_channels, " channels in an input ", input, ".");
-  check(n >= 0 && inner >= 0 && n * n_channels * inner == input.numel(),
-        "group_norm: expected an input of ", n, " * ", n_channels, " * ", inner, " elements, got ",
-        input, ".");
+  int64_t numel = 0;
+  bool fits = n >= 0 && n_channels >= 0 && inner >= 0 &&
+              !__builtin_mul_overflow(n, n_channels, &numel) &&
+              !__builtin_mul_overflow(numel, inner, &numel) && numel == input.numel();
+  check(fits, "group_norm: expected an input of ", n, " * ", n_channels, " * ", inner,
+        " elements, got ", input, ".");
   check_per_channel("group_norm", "weight", weight, input, n_channels);
   check_per_channel("group_norm", "bias", bias, input, n_channels);
   check_floating("group_norm", input);
