@@ -184,7 +184,7 @@ class LargeBlocks {
       return cached.block;
     }
     int64_t mapped = round_up(nbytes, kPage);
-    int64_t limit = counters_.peak() + counters_.peak() / 8;
+    int64_t limit = counters_.peak() + counters_.peak() / 4;
     while (!by_age_.empty() && counters_.reserved() + mapped > limit) drop(by_age_.front());
     void* block = map_pages(mapped);
     if (block == nullptr) {
@@ -286,8 +286,8 @@ class LargeBlocks {
 // shared lists, which hold at most kMaxShared bytes, then to the system. Large blocks are reused by
 // best fit within a quarter of the size. They go back to the system, the oldest first: when more is
 // cached than is live or than a quarter of the memory (whichever is larger); when a new block would
-// bring the total above what was live at the peak by more than an eighth, so that caching does not
-// raise a program's peak; and when nobody wanted them for ten seconds.
+// bring the total above what was live at the peak by more than a quarter, so that caching hardly
+// raises a program's peak; and when nobody wanted them for ten seconds.
 class CpuAllocator final : public Allocator {
  public:
   CpuAllocator() {

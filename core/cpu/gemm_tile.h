@@ -45,6 +45,13 @@ inline void store_first(float* p, int n, __m512 v) {
 inline void store_first(double* p, int n, __m512d v) {
   _mm512_mask_storeu_pd(p, static_cast<__mmask8>((1u << n) - 1), v);
 }
+// Half a vector from each.
+inline __m512 join_halves(const float* low, const float* high) {
+  return _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps(low)), _mm256_loadu_ps(high), 1);
+}
+inline __m512d join_halves(const double* low, const double* high) {
+  return _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(low)), _mm256_loadu_pd(high), 1);
+}
 inline __m512 broadcast(float x) { return _mm512_set1_ps(x); }
 inline __m512d broadcast(double x) { return _mm512_set1_pd(x); }
 inline __m512 fma(__m512 x, __m512 y, __m512 z) { return _mm512_fmadd_ps(x, y, z); }
@@ -192,9 +199,20 @@ void pack_copied(MatrixView<T> from, int64_t n_rows, int64_t height, int64_t uni
   constexpr int64_t v = kVector<T>;
   int64_t n_full = n_rows / height * height, n_rest = n_rows - n_full;
   int64_t padded = ceil_div(n_rest, unit) * unit;
+  int64_t done = 0;
+  if (height == v / 2) {
+    // Two steps fill a cache line. Panels may lie so that all fall into one set of the cache: a
+    // line that waits for its other half would be gone by then.
+    for (; done + 2 <= depth; done += 2) {
+      const T* column = from.data + done * from.col_stride;
+      for (int64_t i = 0; i < n_full; i += height)
+        store(to + i * depth + done * height,
+              join_halves(column + i, column + from.col_stride + i));
+    }
+  }
   for (int64_t p = 0; p < depth; ++p) {
     const T* column = from.data + p * from.col_stride;
-    for (int64_t i = 0; i < n_full; i += height) {
+    for (int64_t i = 0; i < n_full && p >= done; i += height) {
       T* place = to + i * depth + p * height;
       for (int64_t r = 0; r + v <= height; r += v) store(place + r, load(column + i + r));
       int n_tail = static_cast<int>(height % v);
