@@ -398,12 +398,14 @@ MaxPooled fractional_max_pool(const Tensor& x, int n, const Dims& kernel_size,
        sizes = each(*plan, "output_size", output_size);
   check_input(*plan, x, false);
   check_kernel(*plan, x, is_floating(x.dtype()));
-  int64_t n_slices = x.size(x.dim() - n - 1) * (x.dim() == n + 2 ? x.size(0) : 1);
+  int64_t n_channels = x.size(x.dim() - n - 1), n_batch = x.dim() == n + 2 ? x.size(0) : 1;
+  int64_t n_slices = n_batch * n_channels;
   check(samples.dtype() == x.dtype(), plan->op(), ": expected random samples of ", x.dtype(),
         ", got ", samples.dtype(), ".");
-  check(samples.dim() == 3 && samples.size(0) * samples.size(1) == n_slices && samples.size(2) == n,
-        plan->op(), ": expected random samples (batch, channels, ", n, ") for ", x, ", got ",
-        samples.sizes(), ".");
+  check(samples.dim() == 3 && samples.size(0) >= n_batch && samples.size(1) == n_channels &&
+            samples.size(2) == n,
+        plan->op(), ": expected random samples (", n_batch, ", ", n_channels, ", ", n, ") for ", x,
+        ", got ", samples.sizes(), ".");
   Tensor numbers = contiguous(to_dtype(detach(samples), DType::Float64));
   const double* sample = numbers.data_as<double>();
   for (int i = 0; i < n; ++i) {

@@ -33,7 +33,7 @@ _Size = int | tuple[int, ...]
 class _PadNd(Module):
     """What the layers share; a class says how many dimensions it pads and how."""
 
-    __constants__ = ("padding",)
+    __constants__: tuple[str, ...] = ("padding",)
     _n_dims: ClassVar[int]
     _mode: ClassVar[str]
     padding: tuple[int, ...]
