@@ -147,20 +147,29 @@ struct Pool {
           const S* from = row.x + line * axis.in + first + low * axis.stride;
           T* values = buffers.values + low;
           int32_t* places = buffers.places + low;
-          int64_t n_blocks = (high - low + kBlock - 1) / kBlock;
-          // Lanes after the last may be written, but not those that this element is no part of.
-          bool fits = std::is_same_v<S, float> && high == n && axis.stride <= 2 &&
-                      from + n_blocks * kBlock * axis.stride <= row.end;
-          if (fits && axis.stride == 1)
-            add_blocks<1>(values, places, from, high - low, place);
-          else if (fits)
-            add_blocks<2>(values, places, from, high - low, place);
-          else if (axis.stride == 1)
-            add<1>(values, places, from, 1, high - low, place);
+          int64_t n_left = high - low, n_whole = 0;
+          if (std::is_same_v<S, float> && axis.stride <= 2) {
+            // Lanes after the last may be written, but not those that this element is no part of.
+            n_whole = (high == n ? n_left + kBlock - 1 : n_left) / kBlock * kBlock;
+            if (from + n_whole * axis.stride > row.end) n_whole = 0;
+          }
+          if (n_whole > 0) {
+            if (axis.stride == 1)
+              add_blocks<1>(values, places, from, n_whole, place);
+            else
+              add_blocks<2>(values, places, from, n_whole, place);
+            if (n_whole >= n_left) continue;
+            values += n_whole;
+            places += n_whole;
+            from += n_whole * axis.stride;
+            n_left -= n_whole;
+          }
+          if (axis.stride == 1)
+            add<1>(values, places, from, 1, n_left, place);
           else if (axis.stride == 2)
-            add<2>(values, places, from, 2, high - low, place);
+            add<2>(values, places, from, 2, n_left, place);
           else
-            add<0>(values, places, from, axis.stride, high - low, place);
+            add<0>(values, places, from, axis.stride, n_left, place);
         }
       });
       sink(Lanes{buffers.values, buffers.places, axis.stride, at, 0, n});
@@ -201,9 +210,11 @@ struct Pool {
           T v = static_cast<T>(row.x[i]);
           if constexpr (keep == Keep::Sum) {
             value += v;
-          } else if ((v > value) | (v != v) | (keep == Keep::MaxIndex && found == kNowhere)) {
-            value = v;
-            found = static_cast<int32_t>(i);
+          } else {
+            // Which one is larger is hard to predict: no branches.
+            bool is_better = (v > value) | (v != v) | (keep == Keep::MaxIndex && found == kNowhere);
+            value = is_better ? v : value;
+            found = is_better ? static_cast<int32_t>(i) : found;
           }
         }
       });

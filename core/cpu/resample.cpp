@@ -18,6 +18,39 @@ struct Resample {
     for (int64_t i = 0; i < n; ++i) sums[i] += weight * static_cast<T>(x[i]);
   }
 
+  // Four at a time, so that the sums are not stored in between.
+  struct Sum {
+    T* sums;
+    int64_t n;
+    const S* from[4] = {};
+    T weights[4] = {};
+    int n_held = 0;
+    bool is_begun = false;
+
+    void hold(const S* x, T weight) {
+      from[n_held] = x;
+      weights[n_held] = weight;
+      if (++n_held == 4) is_begun ? flush<true>() : flush<false>();
+    }
+    template <bool kAdds>
+    void flush() {
+      T* __restrict to = sums;
+      const S *a = from[0], *b = from[1], *c = from[2], *d = from[3];
+      T u = weights[0], v = weights[1], w = weights[2], z = weights[3];
+      for (int64_t i = 0; i < n; ++i) {
+        T four = u * static_cast<T>(a[i]) + v * static_cast<T>(b[i]) + w * static_cast<T>(c[i]) +
+                 z * static_cast<T>(d[i]);
+        to[i] = kAdds ? to[i] + four : four;
+      }
+      is_begun = true;
+      n_held = 0;
+    }
+    void finish() {
+      if (!is_begun) std::fill_n(sums, n, T(0));
+      for (int k = 0; k < n_held; ++k) add(sums, from[k], weights[k], n);
+    }
+  };
+
   struct Row {
     const S* x;  // of the slice
     const ResampleShape& shape;
@@ -39,7 +72,7 @@ struct Resample {
   template <int64_t kTaps, class From>
   static void along_line(S* __restrict y, const From* __restrict line, const ResampleAxis& axis) {
     const T* __restrict weight = static_cast<const T*>(axis.weight);
-    const int32_t *__restrict index = axis.index, *__restrict begin = axis.begin;
+    const int32_t* __restrict index = axis.index, * __restrict begin = axis.begin;
     int64_t out = axis.out;
     for (int64_t o = 0; o < out; ++o) {
       T sum = T(0);
@@ -67,9 +100,9 @@ struct Resample {
       return;
     }
     if (only) return along<S>(y, only, axis);
-    std::fill_n(sums, axis.in, T(0));
-    row.for_each_line(
-        [&](int64_t line, T weight) { add(sums, row.x + line * axis.in, weight, axis.in); });
+    Sum sum = {sums, axis.in};
+    row.for_each_line([&](int64_t line, T weight) { sum.hold(row.x + line * axis.in, weight); });
+    sum.finish();
     along<T>(y, sums, axis);
   }
   template <class From>
@@ -89,17 +122,18 @@ struct Resample {
     for (int64_t o = 0; o < axis.out; ++o)
       for (int64_t c = 0; c < inner; c += kChannels) {
         int64_t n = std::min(kChannels, inner - c);
-        if (!row.shape.is_pick) std::fill_n(sums, n, T(0));
+        Sum sum = {sums, n};
         row.for_each_line([&](int64_t line, T weight) {
           for (int64_t k = axis.begin[o]; k < axis.begin[o + 1]; ++k) {
             const S* x = row.x + (line * axis.in + axis.index[k]) * inner + c;
             if (row.shape.is_pick)
               std::copy_n(x, n, y + o * inner + c);
             else
-              add(sums, x, weight * weights[k], n);
+              sum.hold(x, weight * weights[k]);
           }
         });
         if (row.shape.is_pick) continue;
+        sum.finish();
         for (int64_t i = 0; i < n; ++i) y[o * inner + c + i] = static_cast<S>(sums[i]);
       }
   }
@@ -121,23 +155,45 @@ struct Resample {
   }
 };
 
+int32_t half_of(int precision) { return precision > 0 ? 1 << (precision - 1) : 0; }
+
 uint8_t rounded(int32_t sum, int precision) {
   return static_cast<uint8_t>(std::clamp(sum >> precision, 0, 255));
+}
+
+// Few channels, known to the compiler: those of an image.
+template <int64_t kInner>
+void fixed_pixels(uint8_t* y, const uint8_t* x, const ResampleAxis& axis, int precision,
+                  int64_t n_lines) {
+  const int32_t* weights = static_cast<const int32_t*>(axis.weight);
+  for (int64_t l = 0; l < n_lines; ++l)
+    for (int64_t o = 0; o < axis.out; ++o) {
+      int32_t sums[kInner];
+      std::fill_n(sums, kInner, half_of(precision));
+      for (int64_t k = axis.begin[o]; k < axis.begin[o + 1]; ++k) {
+        const uint8_t* from = x + (l * axis.in + axis.index[k]) * kInner;
+        for (int64_t c = 0; c < kInner; ++c) sums[c] += weights[k] * from[c];
+      }
+      for (int64_t c = 0; c < kInner; ++c)
+        y[(l * axis.out + o) * kInner + c] = rounded(sums[c], precision);
+    }
 }
 
 // (n_lines, in, inner) to (n_lines, out, inner), rounded to bytes.
 void fixed_axis(uint8_t* y, const uint8_t* x, const ResampleAxis& axis, int precision,
                 int64_t n_lines, int64_t inner) {
+  if (inner == 1) return fixed_pixels<1>(y, x, axis, precision, n_lines);
+  if (inner == 3) return fixed_pixels<3>(y, x, axis, precision, n_lines);
+  if (inner == 4) return fixed_pixels<4>(y, x, axis, precision, n_lines);
   const int32_t* weights = static_cast<const int32_t*>(axis.weight);
-  int32_t half = precision > 0 ? 1 << (precision - 1) : 0;
   int32_t sums[kChannels];
   for (int64_t l = 0; l < n_lines; ++l)
     for (int64_t o = 0; o < axis.out; ++o)
       for (int64_t c = 0; c < inner; c += kChannels) {
         int64_t n = std::min(kChannels, inner - c);
-        std::fill_n(sums, n, half);
+        std::fill_n(sums, n, half_of(precision));
         for (int64_t k = axis.begin[o]; k < axis.begin[o + 1]; ++k) {
-          const uint8_t* from = x + (l * axis.in + axis.index[k]) * inner + c;
+          const uint8_t* __restrict from = x + (l * axis.in + axis.index[k]) * inner + c;
           for (int64_t i = 0; i < n; ++i) sums[i] += weights[k] * from[i];
         }
         uint8_t* to = y + (l * axis.out + o) * inner + c;
