@@ -339,6 +339,10 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0:
         return tensor
+    if tensor.dtype in (facula.float16, facula.bfloat16):
+        raise NotImplementedError(
+            f"orthogonal_: not defined for {tensor.dtype}. Fill a float32 tensor and convert it."
+        )
     import numpy  # here, for only those who use NumPy pay for its import
 
     rows = tensor.size(0)

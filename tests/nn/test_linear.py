@@ -97,3 +97,27 @@ def test_second_derivatives_are_those_of_the_product():
     (gw,) = facula.autograd.grad(gx.sum(), w)
     # gx.sum() = 2 (x w) (w1 + w2), with x w = 11
     assert gw.tolist() == [[2 * (1 * 7 + 11), 2 * (2 * 7 + 11)]]
+
+
+def test_bilinear_agrees_with_the_formula(device):
+    check_op(
+        F.bilinear,
+        lambda x, y, w, b: np.einsum("ni,oij,nj->no", x, w, y) + b,
+        [(2, 3), (2, 4), (5, 3, 4), (5,)],
+        device,
+    )
+
+
+@pytest.mark.parametrize(
+    "shapes, text",
+    [
+        (((2, 3), (2, 4), (3, 4)), r"expected a weight of 3 dimensions, got \(3, 4\)"),
+        (((2, 3), (3, 4), (5, 3, 4)), r"agree in all dimensions but the last.*\(2, 3\).*\(3, 4\)"),
+        (((2, 9), (2, 4), (5, 3, 4)), r"expected input1 to have 3 features.*got \(2, 9\)"),
+        (((2, 3), (2, 9), (5, 3, 4)), r"expected input2 to have 4 features.*got \(2, 9\)"),
+        (((2, 3), (2, 4), (5, 3, 4), (4,)), r"expected a bias of 5 elements, got \(4,\)"),
+    ],
+)
+def test_bilinear_refuses_shapes_that_do_not_fit(shapes, text):
+    with pytest.raises(RuntimeError, match=f"bilinear: .*{text}"):
+        F.bilinear(*map(facula.ones, shapes))

@@ -32,6 +32,13 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
 
 def _check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    given = {"input1": input1, "input2": input2, "weight": weight, "bias": bias}
+    for name, value in given.items():
+        if not isinstance(value, Tensor) and (name, value) != ("bias", None):
+            raise TypeError(
+                f"bilinear: expected {name} to be a tensor, got {type(value).__name__}."
+            )
+
     def shape(t: Tensor) -> str:
         return str(tuple(t.shape))
 
@@ -43,11 +50,11 @@ def _check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor
             "bilinear: expected inputs that agree in all dimensions but the last, got "
             f"input1 {shape(input1)} and input2 {shape(input2)}."
         )
-    for name, given, dim in (("input1", input1, 1), ("input2", input2, 2)):
-        if given.size(-1) != weight.size(dim):
+    for name, tensor, dim in (("input1", input1, 1), ("input2", input2, 2)):
+        if tensor.size(-1) != weight.size(dim):
             raise RuntimeError(
                 f"bilinear: expected {name} to have {weight.size(dim)} features (its last "
-                f"dimension) for a weight {shape(weight)}, got {shape(given)}."
+                f"dimension) for a weight {shape(weight)}, got {shape(tensor)}."
             )
     if bias is not None and bias.shape != weight.shape[:1]:
         raise RuntimeError(

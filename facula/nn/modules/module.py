@@ -861,6 +861,8 @@ def _parse_to(
         non_blocking = rest.pop(0)
     if tensor is not None:
         device, dtype = tensor.device, tensor.dtype
+    if dtype is not None and not isinstance(dtype, _core.dtype):
+        raise TypeError(f"to: expected a dtype, got {type(dtype).__name__}.")
     return None if device is None else _core.device(device), dtype, non_blocking, memory_format
 
 
