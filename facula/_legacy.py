@@ -33,6 +33,7 @@ __all__ = [
     "ShortTensor",
     "is_storage",
     "set_default_tensor_type",
+    "typename",
 ]
 
 
@@ -187,3 +188,17 @@ def set_default_tensor_type(t: TensorType | str) -> None:
     if not dtype.is_floating_point:
         raise TypeError(f"set_default_tensor_type: expected a floating-point type, got {dtype}.")
     _core.set_default_dtype(dtype)
+
+
+def typename(obj: Any) -> str:
+    """The name of a type, or of an object's type; of a tensor with its dtype.
+
+    Example:
+        >>> facula.typename(facula.ones(1)), facula.typename(3)
+        ('torch.FloatTensor', 'int')
+    """
+    if isinstance(obj, Tensor):
+        return str(obj.type())
+    kind = obj if hasattr(obj, "__qualname__") else type(obj)
+    module = kind.__module__
+    return kind.__qualname__ if module in (None, "builtins") else f"{module}.{kind.__qualname__}"

@@ -1,5 +1,6 @@
 """The historic constructors and Tensor's Python-level methods."""
 
+import collections
 import gc
 import weakref
 
@@ -183,3 +184,18 @@ def test_nothing_is_lazily_conjugated():
     assert not x.is_neg()
     assert x.resolve_conj() is x.resolve_neg() is x
     assert facula.ones(2, 3, 4).transpose(0, 2).dim_order() == (2, 1, 0)
+
+
+@pytest.mark.parametrize(
+    "value, name",
+    [
+        (3, "int"),
+        (int, "int"),
+        (None, "NoneType"),
+        (facula.ones(1), "torch.FloatTensor"),
+        (collections.OrderedDict, "collections.OrderedDict"),
+        (collections.OrderedDict(), "collections.OrderedDict"),
+    ],
+)
+def test_typename_is_that_of_the_type(value, name):
+    assert facula.typename(value) == name

@@ -12,11 +12,13 @@ from facula._ops._out import into
 
 __all__ = [
     "addr",
+    "bilinear",
     "chain_matmul",
     "cross",
     "inner",
     "kron",
     "matrix_power",
+    "norm_except_dim",
     "tensordot",
     "trace",
     "vdot",
@@ -324,3 +326,83 @@ def _cheapest_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
             splits[i, j] = min(options, key=options.__getitem__)
             cost[i, j] = options[splits[i, j]]
     return splits
+
+
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``input1 @ weight[k] @ input2 + bias[k]`` for every feature ``k`` of the result.
+
+    Shape:
+        input1 ``(*, in1_features)``, input2 ``(*, in2_features)``, weight
+        ``(out_features, in1_features, in2_features)``, bias ``(out_features,)``; result
+        ``(*, out_features)``.
+
+    Example:
+        >>> facula.bilinear(facula.ones(2, 3), facula.ones(2, 4), facula.ones(1, 3, 4))
+        tensor([[12.],
+                [12.]])
+    """
+    _check_bilinear(input1, input2, weight, bias)
+    n_out, n_in1, n_in2 = weight.shape
+    # (N, in1) @ (in1, out * in2): all products with the first input in one.
+    left = _core.matmul(input1, weight.transpose(0, 1).reshape(n_in1, n_out * n_in2))
+    left = left.reshape(*input1.shape[:-1], n_out, n_in2)
+    product = _core.matmul(left, input2.unsqueeze(-1)).view(*input1.shape[:-1], n_out)
+    return product if bias is None else product + bias
+
+
+def _check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    given = {"input1": input1, "input2": input2, "weight": weight, "bias": bias}
+    for name, value in given.items():
+        if not isinstance(value, Tensor) and (name, value) != ("bias", None):
+            raise TypeError(
+                f"bilinear: expected {name} to be a tensor, got {type(value).__name__}."
+            )
+
+    def shape(t: Tensor) -> str:
+        return str(tuple(t.shape))
+
+    if weight.dim() != 3:
+        kind = RuntimeError if weight.dim() else IndexError
+        raise kind(f"bilinear: expected a weight of 3 dimensions, got {shape(weight)}.")
+    if input1.dim() == 0 or input1.dim() != input2.dim() or input1.shape[:-1] != input2.shape[:-1]:
+        raise RuntimeError(
+            "bilinear: expected inputs that agree in all dimensions but the last, got "
+            f"input1 {shape(input1)} and input2 {shape(input2)}."
+        )
+    for name, tensor, dim in (("input1", input1, 1), ("input2", input2, 2)):
+        if tensor.size(-1) != weight.size(dim):
+            raise RuntimeError(
+                f"bilinear: expected {name} to have {weight.size(dim)} features (its last "
+                f"dimension) for a weight {shape(weight)}, got {shape(tensor)}."
+            )
+    if bias is not None and bias.shape != weight.shape[:1]:
+        raise RuntimeError(
+            f"bilinear: expected a bias of {weight.size(0)} elements, got {shape(bias)}."
+        )
+
+
+def norm_except_dim(v: Tensor, pow: float = 2, dim: int = 0) -> Tensor:
+    """The norms of the slices of ``v`` along ``dim``.
+
+    Args:
+        v: the tensor.
+        pow: the order of the norm.
+        dim: the dimension that is sliced; -1 stands for none: one norm of all elements.
+
+    Shape:
+        The result has size 1 in all dimensions but ``dim``; for -1 it is ``()``.
+
+    Example:
+        >>> facula.norm_except_dim(facula.tensor([[3.0, 4.0], [6.0, 8.0]]))
+        tensor([[ 5.],
+                [10.]])
+    """
+    if dim == -1:
+        return _core.linalg_vector_norm(v, pow)
+    if not -v.dim() <= dim < v.dim():
+        raise IndexError(
+            f"norm_except_dim: expected dim in [{-v.dim()}, {v.dim() - 1}], got {dim}."
+        )
+    dim = dim % v.dim()
+    others = [d for d in range(v.dim()) if d != dim]
+    return _core.linalg_vector_norm(v, pow, others, keepdim=True) if others else v.abs()

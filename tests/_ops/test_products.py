@@ -99,3 +99,13 @@ def test_wrong_shapes_are_refused():
         facula.cross(facula.ones(2, 2), facula.ones(2, 2))
     with pytest.raises(RuntimeError, match=r"matrix_power: expected square matrices"):
         facula.matrix_power(facula.ones(2, 3), 2)
+
+
+@pytest.mark.parametrize("dim, shape", [(0, (3, 1, 1)), (1, (1, 4, 1)), (-2, (1, 4, 1)), (-1, ())])
+def test_norm_except_dim_keeps_one_dimension(dim, shape):
+    assert facula.norm_except_dim(facula.ones(3, 4, 2), 2, dim).shape == shape
+
+
+def test_norm_except_dim_refuses_a_dimension_that_is_not_there():
+    with pytest.raises(IndexError, match=r"norm_except_dim: expected dim in \[-3, 2\], got 3"):
+        facula.norm_except_dim(facula.ones(3, 4, 2), 2, 3)

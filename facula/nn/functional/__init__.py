@@ -11,6 +11,7 @@ from facula._core import (
     conv_transpose3d,
     gelu,
     hardshrink,
+    linear,
     logsigmoid,
     prelu,
     relu_,
@@ -19,7 +20,7 @@ from facula._core import (
     softshrink,
     threshold_,
 )
-from facula._ops import cosine_similarity, pairwise_distance, pdist, rrelu_
+from facula._ops import bilinear, cosine_similarity, pairwise_distance, pdist, rrelu_
 from facula.nn.functional._activation import (
     celu,
     elu,
@@ -66,7 +67,6 @@ from facula.nn.functional._likelihood_loss import (
     kl_div,
     poisson_nll_loss,
 )
-from facula.nn.functional._linear import bilinear, linear
 from facula.nn.functional._linear_cross_entropy import linear_cross_entropy
 from facula.nn.functional._loss import (
     binary_cross_entropy,

@@ -6,9 +6,8 @@ import math
 import warnings
 
 import facula
-from facula._core import Tensor, _scaled_dot_product_attention
+from facula._core import Tensor, _scaled_dot_product_attention, linear
 from facula.nn.functional._dropout import dropout
-from facula.nn.functional._linear import linear
 from facula.nn.functional._padding import pad
 
 scaled_dot_product_attention = _scaled_dot_product_attention

@@ -9,7 +9,8 @@ from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Va
 from typing import Any, TypeVar
 
 from facula._core import Tensor
-from facula.nn.modules.module import Module, _indented, _typename, open_classes
+from facula._legacy import typename
+from facula.nn.modules.module import Module, _indented, open_classes
 from facula.nn.parameter import Parameter
 
 __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
@@ -488,7 +489,7 @@ class ParameterDict(Module):
 
     def extra_repr(self) -> str:
         return "\n".join(
-            f"  ({key}): {_entry(value, _typename(value))}" for key, value in self.items()
+            f"  ({key}): {_entry(value, typename(value))}" for key, value in self.items()
         )
 
     def __call__(self, input: Any) -> Any:

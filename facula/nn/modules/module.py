@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 import facula
 from facula import _core
 from facula._core import Tensor
+from facula._legacy import typename
 from facula.autograd.grad_mode import no_grad
 from facula.nn.modules import _hooks, _state
 from facula.nn.modules._hooks import (
@@ -249,7 +250,7 @@ class Module:
     def _check_new_name(self, kind: str, name: Any, table: dict[str, Any]) -> None:
         self._check_initialized(kind)
         if not isinstance(name, str):
-            raise TypeError(f"{kind} name should be a string. Got {_typename(name)}")
+            raise TypeError(f"{kind} name should be a string. Got {typename(name)}")
         if hasattr(self, name) and name not in table:
             raise KeyError(f"attribute '{name}' already exists")
         if "." in name:
@@ -263,7 +264,7 @@ class Module:
         if param is not None:
             if not isinstance(param, Parameter):
                 raise TypeError(
-                    f"cannot assign '{_typename(param)}' object to parameter '{name}' "
+                    f"cannot assign '{typename(param)}' object to parameter '{name}' "
                     "(torch.nn.Parameter or None required)"
                 )
             if param.grad_fn is not None:
@@ -292,7 +293,7 @@ class Module:
         self._check_new_name("buffer", name, self.__dict__.get("_buffers", {}))
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
-                f"cannot assign '{_typename(tensor)}' object to buffer '{name}' "
+                f"cannot assign '{typename(tensor)}' object to buffer '{name}' "
                 "(torch Tensor or None required)"
             )
         self._buffers[name] = _hooks.on_registration("buffer", self, name, tensor)
@@ -305,7 +306,7 @@ class Module:
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a module under ``name``, as an assignment to the attribute does."""
         if not isinstance(module, Module) and module is not None:
-            raise TypeError(f"{_typename(module)} is not a Module subclass")
+            raise TypeError(f"{typename(module)} is not a Module subclass")
         self._check_new_name("module", name, self.__dict__.get("_modules", {}))
         self._modules[name] = _hooks.on_registration("module", self, name, module)
         _expose(type(self), name)
@@ -825,15 +826,6 @@ def _indented(text: str) -> str:
     return "\n".join([first, *("  " + line if line.strip() else "" for line in rest)])
 
 
-def _typename(value: Any) -> str:
-    """The name of a value's type in messages: of a tensor with its dtype."""
-    if isinstance(value, Tensor):
-        return str(value.type())
-    kind = type(value)
-    is_builtin = kind.__module__ in ("builtins", "__main__")
-    return kind.__qualname__ if is_builtin else f"{kind.__module__}.{kind.__qualname__}"
-
-
 def _attribute_of(module: Module, name: str) -> Any:
     if not hasattr(module, name):
         raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
@@ -867,7 +859,7 @@ def _parse_to(
 
 
 def _wrong_kind(value: Any, kind: str, name: str, expected: str) -> TypeError:
-    given = _typename(value)
+    given = typename(value)
     return TypeError(f"cannot assign '{given}' as {kind} '{name}' ({expected} expected)")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import facula
 from facula._core import Tensor
-from facula.nn.modules.module import _typename
+from facula._legacy import typename
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
 
@@ -44,7 +44,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         tensor([2.])
     """
     if not isinstance(vec, Tensor):
-        raise TypeError(f"expected torch.Tensor, but got: {_typename(vec)}")
+        raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")
     listed = _on_one_device(parameters)
     needed = sum(param.numel() for param in listed)
     if vec.numel() < needed:

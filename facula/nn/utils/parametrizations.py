@@ -11,7 +11,7 @@ from facula.nn.modules.module import Module
 from facula.nn.utils._orthogonal import MAPS, _Orthogonal
 from facula.nn.utils.parametrize import register_parametrization
 from facula.nn.utils.spectral_norm import as_matrix, check_power_iterations, default_dim, unit
-from facula.nn.utils.weight_norm import norm_except_dim, normalized
+from facula.nn.utils.weight_norm import normalized
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
@@ -74,7 +74,7 @@ class _WeightNorm(Module):
         return normalized(weight_v, weight_g, self.dim)
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
-        return norm_except_dim(weight, self.dim), weight
+        return facula.norm_except_dim(weight, 2, self.dim), weight
 
 
 def weight_norm(module: _M, name: str = "weight", dim: int | None = 0) -> _M:

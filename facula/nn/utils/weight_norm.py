@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from typing import Any, TypeVar
 
-from facula import linalg
+import facula
 from facula._core import Tensor
 from facula.nn.modules.module import Module
 from facula.nn.parameter import Parameter, is_lazy
@@ -18,17 +18,9 @@ __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
 _M = TypeVar("_M", bound=Module)
 
 
-def norm_except_dim(v: Tensor, dim: int) -> Tensor:
-    """The 2-norms over all dimensions but ``dim``, which stay with size 1; of all for -1."""
-    if dim == -1:
-        return linalg.vector_norm(v)
-    others = [d for d in range(v.dim()) if d != dim % v.dim()]
-    return linalg.vector_norm(v, 2, others, keepdim=True) if others else v.abs()
-
-
 def normalized(v: Tensor, g: Tensor, dim: int) -> Tensor:
     """``v`` with the norms ``g``."""
-    return v * (g / norm_except_dim(v, dim))
+    return v * (g / facula.norm_except_dim(v, 2, dim))
 
 
 class WeightNorm:
@@ -64,7 +56,7 @@ class WeightNorm:
                 "module with an input before applying weight normalization."
             )
         del module._parameters[name]
-        lengths = norm_except_dim(weight, norm.dim)
+        lengths = facula.norm_except_dim(weight, 2, norm.dim)
         module.register_parameter(name + "_g", Parameter(lengths.data))
         module.register_parameter(name + "_v", Parameter(weight.data))
         setattr(module, name, norm.compute_weight(module))
