@@ -26,6 +26,7 @@ constexpr int64_t kMinTileRows = 16;  // panels of weights: packing windows cost
 constexpr int64_t kPackGrain = 32768;
 constexpr int64_t kMinWork = int64_t{1} << 18;  // multiplications that are worth giving to a thread
 constexpr int64_t kMaxStep = int64_t{1} << 24;  // of a gather
+constexpr int64_t kMaxTaps = 4096;              // whose windows of one channel fit
 
 // How the work is cut, by the sizes alone.
 struct Cut {
@@ -62,6 +63,24 @@ struct Target {
   bool is_buffer;
 };
 
+// To every second place.
+inline void store_even(const float* from, int64_t n, float* to) {
+  const __m512i low = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
+  const __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
+  for (int64_t i = 0; i < n; i += 16) {
+    int n_lanes = static_cast<int>(std::min<int64_t>(16, n - i));
+    __m512 values = load_first(from + i, n_lanes);
+    uint32_t mask = spread_bits((1u << n_lanes) - 1);
+    _mm512_mask_storeu_ps(to + 2 * i, static_cast<__mmask16>(mask),
+                          _mm512_permutexvar_ps(low, values));
+    _mm512_mask_storeu_ps(to + 2 * i + 16, static_cast<__mmask16>(mask >> 16),
+                          _mm512_permutexvar_ps(high, values));
+  }
+}
+inline void store_even(const double* from, int64_t n, double* to) {
+  for (int64_t i = 0; i < n; ++i) to[2 * i] = from[i];
+}
+
 template <class T>
 void store_buffer(const WindowSum<T>& s, int64_t begin, int64_t end, int64_t group, int64_t row,
                   int64_t n_rows, Target<T> from) {
@@ -73,6 +92,8 @@ void store_buffer(const WindowSum<T>& s, int64_t begin, int64_t end, int64_t gro
       const T* values = from.data + r * from.ld + column;
       if (step == 1) {
         std::copy(values, values + n, to);
+      } else if (step == 2) {
+        store_even(values, n, to);
       } else {
         for (int64_t i = 0; i < n; ++i) to[i * step] = values[i];
       }
@@ -99,8 +120,10 @@ void multiply_task(const WindowSum<T>& s, const Cut& cut, const T* packed_w, int
                    Workspace<T>& space) {
   int64_t row = first_row * kRows, n_rows = std::min(last_row * kRows, s.n_rows) - row;
   int64_t n_panels = last_col - first_col, n_pixels = s.n_pixels();
-  auto begin = [&](int64_t j) { return (first_col + j) * kCols<T>; };
-  auto end = [&](int64_t j) { return std::min(begin(j) + kCols<T>, s.n_batch * n_pixels); };
+  // Panels have two or three vectors, rather than three and at the end one.
+  int64_t n_columns = s.n_batch * n_pixels, n_vectors = ceil_div(n_columns, kVector<T>);
+  auto begin = [&](int64_t j) { return n_vectors * (first_col + j) / cut.col_panels * kVector<T>; };
+  auto end = [&](int64_t j) { return std::min(begin(j + 1), n_columns); };
   auto target = [&](int64_t j) -> Target<T> {
     int64_t image = begin(j) / n_pixels;
     if (!s.is_dense() || (end(j) - 1) / n_pixels != image)
@@ -183,7 +206,7 @@ void sum_windows(WindowSum<T> s) {
 
 template <class T>
 bool sum_by_product(const WindowSum<T>& s) {
-  if (s.x_step[2] > kMaxStep) return false;
+  if (s.x_step[2] > kMaxStep || s.n_taps() > kMaxTaps) return false;
   sum_windows(s);
   return true;
 }

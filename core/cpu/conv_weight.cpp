@@ -234,8 +234,9 @@ void store_sums(const ConvShape& s, const T* sums, int64_t ldc, int64_t n_parts,
                 int64_t part_stride, int64_t n_rows, T* w) {
   constexpr int64_t v = kVector<T>;
   using Vec = decltype(load(sums));
-  for (int64_t r = 0; r < n_rows; r += v) {
-    for (int64_t o = 0; o < s.out_channels; o += v) {
+  // Along the rows of w: every other order would touch a page for each of its cache lines.
+  for (int64_t o = 0; o < s.out_channels; o += v) {
+    for (int64_t r = 0; r < n_rows; r += v) {
       int64_t n_r = std::min(v, n_rows - r), n_o = std::min(v, s.out_channels - o);
       Vec square[v];
       for (int64_t i = 0; i < v; ++i) {

@@ -78,7 +78,7 @@ template <class T>
 bool conv_weight_of_planes(const ConvShape& s, const T* x, const T* y, T* w);
 
 #if defined(FACULA_AVX512)
-// As a product of matrices. False if the step is too large.
+// As a product of matrices. False if the step or the kernel is too large.
 template <class T>
 bool sum_by_product(const WindowSum<T>& s);
 // For 3x3 kernels and many channels, with fewer multiplications. False for others.
