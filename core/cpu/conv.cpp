@@ -93,6 +93,8 @@ template <class T>
 bool conv_weight_any(const ConvShape& s, const T* x, const T* y, T* w) {
   if (conv_weight_of_planes(s, x, y, w)) return true;
 #if defined(FACULA_AVX512)
+  if constexpr (std::is_same_v<T, float>)
+    if (weight_by_winograd(s, x, y, w)) return true;
   return conv_weight(s, x, y, w);
 #else
   return false;

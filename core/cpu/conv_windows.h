@@ -83,6 +83,7 @@ template <class T>
 bool sum_by_product(const WindowSum<T>& s);
 // For 3x3 kernels and many channels, with fewer multiplications. False for others.
 bool sum_by_winograd(const WindowSum<float>& s);
+bool weight_by_winograd(const ConvShape& s, const float* x, const float* y, float* w);
 // As ConvKernels::weight; for float and double.
 template <class T>
 bool conv_weight(const ConvShape& s, const T* x, const T* y, T* w);

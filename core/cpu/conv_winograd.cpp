@@ -21,6 +21,8 @@ constexpr int64_t kMaxWeights = 256 * 256;  // more would be read from memory fo
 constexpr int64_t kMinTiles = 2 * kCols<float>;
 constexpr int64_t kBlockRows = 64;  // whose products stay in L2 beside the windows
 constexpr int64_t kFewTasks = 16;
+constexpr int64_t kSliceTiles = 96;  // for the gradient of the weight
+constexpr int64_t kPanelVectors = 2;
 
 inline __m512 add(__m512 a, __m512 b) { return _mm512_add_ps(a, b); }
 inline __m512 subtract(__m512 a, __m512 b) { return _mm512_sub_ps(a, b); }
@@ -91,14 +93,16 @@ void pack_kernels(const WindowSum<float>& s, int64_t group, int64_t row, float* 
   }
 }
 
-// The windows of the tiles [begin, end): (place, channel, tile).
+// The windows of n_channels channels of the tiles [begin, end), kCols at most: (place, channel,
+// tile), where a channel has ld tiles. The last vector of tiles is filled with zeros.
 void pack_tiles(const WindowSum<float>& tiles, int64_t begin, int64_t end, int64_t group,
-                Piece* pieces, float* raw, float* to) {
+                int64_t channel, int64_t n_channels, int64_t ld, Piece* pieces, float* raw,
+                float* to) {
   constexpr int64_t v = kVector<float>;
-  int64_t width = ceil_div(end - begin, v) * v, place_stride = tiles.n_channels * width;
+  int64_t width = ceil_div(end - begin, v) * v, place_stride = n_channels * ld;
   int64_t per_tap = find_pieces(tiles, begin, end, pieces);
-  const float* x = tiles.x + group * tiles.n_channels * tiles.x_plane();
-  for (int64_t c = 0; c < tiles.n_channels; ++c, x += tiles.x_plane()) {
+  const float* x = tiles.x + (group * tiles.n_channels + channel) * tiles.x_plane();
+  for (int64_t c = 0; c < n_channels; ++c, x += tiles.x_plane()) {
     pack_pieces<2>(pieces, per_tap, kPlaces, x, tiles.x_plane(), 1, 2, width, raw);
     for (int64_t j = 0; j < width; j += v) {
       __m512 half_done[4][4];
@@ -111,7 +115,7 @@ void pack_tiles(const WindowSum<float>& tiles, int64_t begin, int64_t end, int64
       for (int a = 0; a < 4; ++a) {
         __m512 line[4];
         transform_window(half_done[a], line);
-        for (int b = 0; b < 4; ++b) store(to + (a * 4 + b) * place_stride + c * width + j, line[b]);
+        for (int b = 0; b < 4; ++b) store(to + (a * 4 + b) * place_stride + c * ld + j, line[b]);
       }
     }
   }
@@ -168,6 +172,146 @@ bool is_consecutive(const std::vector<Tap>& taps) {
          std::abs(taps[1].shift - taps[0].shift) == 1;
 }
 
+// A y for one line of a tile, the transpose of transform_products.
+inline void transform_outputs(const __m512 (&y)[2], __m512 (&to)[4]) {
+  to[0] = y[0];
+  to[1] = add(y[0], y[1]);
+  to[2] = subtract(y[0], y[1]);
+  to[3] = subtract(broadcast(0.0f), y[1]);
+}
+
+// G^T s, the transpose of transform_kernel.
+inline void transform_sums(const __m512 (&s)[4], __m512 (&to)[3]) {
+  __m512 half = broadcast(0.5f), ends = multiply(half, add(s[1], s[2]));
+  to[0] = add(s[0], ends);
+  to[1] = multiply(half, subtract(s[1], s[2]));
+  to[2] = add(ends, s[3]);
+}
+
+// How the gradient of the weight is cut: blocks of channels by channels, and parts of the tiles.
+struct WeightCut {
+  int64_t slice_tiles, n_slices, in_blocks, out_blocks, parts;
+  WeightCut(const ConvShape& s, int64_t n_tiles) {
+    constexpr int64_t v = kVector<float>;
+    n_slices = ceil_div(n_tiles, kSliceTiles);
+    slice_tiles = ceil_div(ceil_div(n_tiles, n_slices), v) * v;
+    n_slices = ceil_div(n_tiles, slice_tiles);
+    in_blocks = ceil_div(s.in_channels, kBlockRows);
+    out_blocks = ceil_div(s.out_channels, kBlockRows);
+    parts = std::min(n_slices, ceil_div(kFewTasks, s.groups * in_blocks * out_blocks));
+  }
+};
+
+// What a task needs for a block of kBlockRows by kBlockRows channels.
+struct WeightSpace {
+  explicit WeightSpace(const WeightCut& cut)
+      : pieces(kPlaces * (kCols<float> + 1)),
+        raw(kPlaces * kCols<float> + kVector<float>),
+        windows(kPlaces * kBlockRows * cut.slice_tiles),
+        pixels(4 * cut.slice_tiles * kBlockRows),
+        outputs(kPlaces * kBlockRows * cut.slice_tiles),
+        sums(kPlaces * kBlockRows * kBlockRows) {}
+  Scratch<Piece> pieces;
+  Scratch<float> raw, windows, pixels, outputs, sums;
+};
+
+// A dY A^T for the tiles [begin, end) and a block of output channels: (place, panel of channels,
+// tile, channel). `pixels` holds both lines of a run of tiles, turned over.
+void pack_output_tiles(const ConvShape& s, const WindowSum<float>& tiles, const float* y,
+                       int64_t begin, int64_t end, int64_t n_channels, float* pixels, float* to) {
+  constexpr int64_t v = kVector<float>;
+  int64_t n_vectors = ceil_div(n_channels, v), ld = n_vectors * v, n_tiles = end - begin;
+  int64_t panel = std::min(ld, kPanelVectors * v);
+  for_each_run(tiles, begin, end, [&](int64_t column, int64_t n, int64_t image, Spatial at) {
+    int64_t h = 2 * at[1], w = 2 * at[2], n_pixels = std::min(2 * n, s.out[2] - w);
+    const float* from = y + image * s.groups * s.out_channels * s.out_pixels() +
+                        (at[0] * s.out[1] + h) * s.out[2] + w;
+    for (int line = 0; line < 2; ++line) {
+      float* turned = pixels + line * 2 * n * ld;
+      int64_t n_there = h + line < s.out[1] ? n_pixels : 0;
+      if (n_there > 0)
+        pack_transposed<float>({from + line * s.out[2], s.out_pixels(), 1}, n_channels, ld, n_there,
+                               turned);
+      std::fill(turned + n_there * ld, turned + 2 * n * ld, 0.0f);
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t c = 0; c < ld; c += v) {
+        __m512 half_done[4][2];
+        for (int b = 0; b < 2; ++b) {
+          const float* place = pixels + (2 * i + b) * ld + c;
+          __m512 lines[2] = {load(place), load(place + 2 * n * ld)}, turned[4];
+          transform_outputs(lines, turned);
+          for (int a = 0; a < 4; ++a) half_done[a][b] = turned[a];
+        }
+        int64_t first = c / panel * panel, width = std::min(panel, ld - first);
+        float* place = to + first * n_tiles + (column + i) * width + c - first;
+        for (int a = 0; a < 4; ++a) {
+          __m512 line[4];
+          transform_outputs(half_done[a], line);
+          for (int b = 0; b < 4; ++b) store(place + (a * 4 + b) * ld * n_tiles, line[b]);
+        }
+      }
+    }
+  });
+}
+
+// w[o, c] = G^T sums G for a block; sums are (place, c, o).
+void store_kernels(const ConvShape& s, const float* sums, int64_t n_in, int64_t n_out, float* w) {
+  constexpr int64_t v = kVector<float>;
+  int64_t ld = ceil_div(n_out, v) * v;
+  for (int64_t o = 0; o < n_out; o += v) {
+    for (int64_t c = 0; c < n_in; ++c) {
+      __m512 half_done[3][4];
+      for (int b = 0; b < 4; ++b) {
+        __m512 m[4], column[3];
+        for (int a = 0; a < 4; ++a) m[a] = load(sums + ((a * 4 + b) * n_in + c) * ld + o);
+        transform_sums(m, column);
+        for (int a = 0; a < 3; ++a) half_done[a][b] = column[a];
+      }
+      float taps[9][v];
+      for (int a = 0; a < 3; ++a) {
+        __m512 line[3];
+        transform_sums(half_done[a], line);
+        for (int b = 0; b < 3; ++b) store(taps[a * 3 + b], line[b]);
+      }
+      for (int64_t i = 0; i < std::min(v, n_out - o); ++i)
+        for (int t = 0; t < 9; ++t) w[(o + i) * s.weight_row() + c * 9 + t] = taps[t][i];
+    }
+  }
+}
+
+// One block of the gradient, summed over the slices [first, last).
+void sum_weight_block(const ConvShape& s, const WindowSum<float>& tiles, const WeightCut& cut,
+                      const float* y, int64_t group, int64_t in, int64_t out, int64_t first,
+                      int64_t last, WeightSpace& space, float* w) {
+  constexpr int64_t v = kVector<float>, cols = kCols<float>;
+  int64_t n_in = std::min(kBlockRows, s.in_channels - in);
+  int64_t n_out = std::min(kBlockRows, s.out_channels - out), ld = ceil_div(n_out, v) * v;
+  int64_t panel = std::min(ld, kPanelVectors * v);
+  const float* y_block = y + (group * s.out_channels + out) * s.out_pixels();
+  for (int64_t slice = first; slice < last; ++slice) {
+    int64_t begin = slice * cut.slice_tiles;
+    int64_t end = std::min(begin + cut.slice_tiles, s.n_batch * tiles.n_pixels());
+    int64_t n = end - begin;
+    for (int64_t q = begin; q < end; q += cols)
+      pack_tiles(tiles, q, std::min(q + cols, end), group, in, n_in, cut.slice_tiles,
+                 space.pieces.data(), space.raw.data(), space.windows.data() + q - begin);
+    pack_output_tiles(s, tiles, y_block, begin, end, n_out, space.pixels.data(),
+                      space.outputs.data());
+    for (int64_t place = 0; place < kPlaces; ++place) {
+      for (int64_t r = 0; r < n_in; r += kRows) {
+        const float* a = space.windows.data() + (place * n_in + r) * cut.slice_tiles;
+        for (int64_t c = 0; c < ld; c += panel)
+          multiply_tile<float>({a, cut.slice_tiles, 1}, space.outputs.data() + (place * ld + c) * n,
+                               std::min(kRows, n_in - r), std::min(panel, ld - c), n,
+                               {1, slice == first ? 0.0f : 1.0f},
+                               space.sums.data() + (place * n_in + r) * ld + c, ld);
+      }
+    }
+  }
+  store_kernels(s, space.sums.data(), n_in, n_out, w);
+}
+
 }  // namespace
 
 bool sum_by_winograd(const WindowSum<float>& s) {
@@ -203,7 +347,8 @@ bool sum_by_winograd(const WindowSum<float>& s) {
       int64_t group = task / row_tasks / n_panels;
       int64_t begin = panel * cols, end = std::min(begin + cols, n_tiles);
       int64_t width = ceil_div(end - begin, v) * v;
-      pack_tiles(tiles, begin, end, group, pieces.data(), raw.data(), windows.data());
+      pack_tiles(tiles, begin, end, group, 0, s.n_channels, width, pieces.data(), raw.data(),
+                 windows.data());
       runs.clear();
       for_each_run(tiles, begin, end, [&](int64_t column, int64_t n, int64_t image, Spatial at) {
         int64_t h = 2 * at[1], w = 2 * at[2];
@@ -231,6 +376,43 @@ bool sum_by_winograd(const WindowSum<float>& s) {
       }
     }
   });
+  return true;
+}
+
+bool weight_by_winograd(const ConvShape& s, const float* x, const float* y, float* w) {
+  bool is_suitable = s.kernel == Spatial{1, 3, 3} && s.stride == Spatial{1, 1, 1} &&
+                     s.dilation == Spatial{1, 1, 1} && s.in_channels >= kMinChannels &&
+                     s.out_channels >= kMinChannels &&
+                     s.in_channels * s.out_channels <= kMaxWeights;
+  if (!is_suitable) return false;
+  // clang-format off
+  WindowSum<float> tiles = tiles_of({s.n_batch, s.groups, s.out_channels, s.in_channels, taps_of(s),
+                                     s.in, s.stride, s.out, s.out, {0, 0, 0}, {1, 1, 1},
+                                     x, w, s.kernel, s.weight_row(), s.taps(), nullptr, w});
+  // clang-format on
+  int64_t n_tiles = s.n_batch * tiles.n_pixels();
+  if (n_tiles < kMinTiles) return false;
+  WeightCut cut(s, n_tiles);
+  int64_t numel = s.groups * s.out_channels * s.weight_row();
+  Scratch<float> partial((cut.parts - 1) * numel);
+  int64_t n_blocks = s.groups * cut.in_blocks * cut.out_blocks;
+  parallel_for(n_blocks * cut.parts, 1, [&](int64_t begin, int64_t end) {
+    WeightSpace space(cut);
+    for (int64_t task = begin; task < end; ++task) {
+      int64_t part = task % cut.parts, block = task / cut.parts;
+      int64_t in = block % cut.in_blocks * kBlockRows;
+      int64_t out = block / cut.in_blocks % cut.out_blocks * kBlockRows;
+      int64_t group = block / cut.in_blocks / cut.out_blocks;
+      float* to = part == 0 ? w : partial.data() + (part - 1) * numel;
+      sum_weight_block(s, tiles, cut, y, group, in, out, cut.n_slices * part / cut.parts,
+                       cut.n_slices * (part + 1) / cut.parts, space,
+                       to + (group * s.out_channels + out) * s.weight_row() + in * s.taps());
+    }
+  });
+  for (int64_t part = 1; part < cut.parts; ++part) {
+    const float* from = partial.data() + (part - 1) * numel;
+    for (int64_t i = 0; i < numel; ++i) w[i] += from[i];
+  }
   return true;
 }
 
