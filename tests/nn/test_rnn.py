@@ -361,6 +361,19 @@ def test_a_weight_that_is_replaced_is_used():
     assert facula.allclose(m(facula.ones(2, 1, 3))[0][1, 0], bias)
 
 
+@pytest.mark.parametrize("norm", [nn.utils.weight_norm, nn.utils.parametrizations.weight_norm])
+@pytest.mark.filterwarnings("ignore:.*weight_norm:FutureWarning")
+def test_a_weight_that_is_computed_from_others_is_used(norm):
+    m = make("gru", 3, 5)
+    x = facula.ones(4, 2, 3)
+    expected = m(x)[0]
+    norm(m, "weight_hh_l0")
+    y = m(x)[0]
+    y.sum().backward()
+    assert facula.allclose(y, expected, atol=1e-6)
+    assert all(p.grad is not None for p in m.parameters())
+
+
 @pytest.mark.parametrize("copy_of", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
 def test_copies_have_weights_of_their_own(copy_of):
     m = make("gru", 3, 5)
