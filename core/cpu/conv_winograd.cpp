@@ -93,22 +93,87 @@ void pack_kernels(const WindowSum<float>& s, int64_t group, int64_t row, float* 
   }
 }
 
-// The windows of n_channels channels of the tiles [begin, end), kCols at most: (place, channel,
-// tile), where a channel has ld tiles. The last vector of tiles is filled with zeros.
-void pack_tiles(const WindowSum<float>& tiles, int64_t begin, int64_t end, int64_t group,
-                int64_t channel, int64_t n_channels, int64_t ld, Piece* pieces, float* raw,
-                float* to) {
+// Up to a vector of tiles in one line: where the four lines of their windows come from, and which
+// of the 34 numbers of each are inside the image.
+struct TilePiece {
+  int64_t from[4];
+  uint64_t mask[4];
+  int64_t column;
+};
+
+int64_t find_tile_pieces(const WindowSum<float>& tiles, int64_t begin, int64_t end,
+                         TilePiece* pieces) {
   constexpr int64_t v = kVector<float>;
+  int64_t n_pieces = 0, low_h = tiles.taps[1][0].shift, low_w = tiles.taps[2][0].shift;
+  for_each_run(tiles, begin, end, [&](int64_t column, int64_t n, int64_t image, Spatial at) {
+    int64_t d = at[0] + tiles.taps[0][0].shift;
+    for (int64_t i = 0; i < n; i += v) {
+      TilePiece& piece = pieces[n_pieces++];
+      piece.column = column + i;
+      int64_t w = 2 * (at[2] + i) + low_w, n_lanes = 2 * std::min(v, n - i) + 2;
+      int64_t first = std::clamp<int64_t>(-w, 0, n_lanes);
+      int64_t last = std::clamp<int64_t>(tiles.x_sizes[2] - w, first, n_lanes);
+      uint64_t mask = (uint64_t{1} << last) - (uint64_t{1} << first);
+      for (int a = 0; a < 4; ++a) {
+        int64_t h = 2 * at[1] + low_h + a;
+        bool is_inside = mask && d >= 0 && d < tiles.x_sizes[0] && h >= 0 && h < tiles.x_sizes[1];
+        int64_t from = image * tiles.groups * tiles.n_channels * tiles.x_plane() +
+                       (d * tiles.x_sizes[1] + h) * tiles.x_sizes[2] + w;
+        piece.from[a] = is_inside ? from : 0;
+        piece.mask[a] = is_inside ? mask : 0;
+      }
+    }
+  });
+  return n_pieces;
+}
+
+// The 16 places of the windows of some tiles of one channel, kPitch apart. Vectors are stored
+// whole: what is too much is overwritten by the next piece, or is room after the last one.
+constexpr int64_t kPitch = kCols<float> + kVector<float>;
+
+void gather_tiles(const TilePiece* pieces, int64_t n_pieces, const float* x, float* to) {
+  const __m512i evens =
+      _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  const __m512i odds = _mm512_add_epi32(evens, _mm512_set1_epi32(1));
+  for (const TilePiece* piece = pieces; piece < pieces + n_pieces; ++piece) {
+    for (int a = 0; a < 4; ++a) {
+      const float* line = x + piece->from[a];
+      uint64_t mask = piece->mask[a];
+      __m512 first = load_masked(line, static_cast<uint32_t>(mask & 0xFFFF));
+      __m512 second = load_masked(line + 16, static_cast<uint32_t>(mask >> 16 & 0xFFFF));
+      __m512i third =
+          _mm512_castps_si512(load_masked(line + 32, static_cast<uint32_t>(mask >> 32)));
+      __m512i even = _mm512_castps_si512(_mm512_permutex2var_ps(first, evens, second));
+      __m512i odd = _mm512_castps_si512(_mm512_permutex2var_ps(first, odds, second));
+      float* place = to + a * 4 * kPitch + piece->column;
+      store(place, _mm512_castsi512_ps(even));
+      store(place + kPitch, _mm512_castsi512_ps(odd));
+      // The next tile's even and odd numbers are this tile's last two.
+      store(place + 2 * kPitch, _mm512_castsi512_ps(_mm512_alignr_epi32(third, even, 1)));
+      third = _mm512_alignr_epi32(third, third, 1);
+      store(place + 3 * kPitch, _mm512_castsi512_ps(_mm512_alignr_epi32(third, odd, 1)));
+    }
+  }
+}
+
+// The windows of n_channels channels of the tiles [begin, end), kCols at most: (place, channel,
+// tile), where a channel has ld tiles.
+void pack_tiles(const WindowSum<float>& tiles, int64_t begin, int64_t end, int64_t group,
+                int64_t channel, int64_t n_channels, int64_t ld, float* to) {
+  constexpr int64_t v = kVector<float>;
+  TilePiece pieces[kCols<float>];
+  // Lanes after the last tile are multiplied too, and must hold numbers.
+  float raw[kPlaces * kPitch] = {};
   int64_t width = ceil_div(end - begin, v) * v, place_stride = n_channels * ld;
-  int64_t per_tap = find_pieces(tiles, begin, end, pieces);
+  int64_t n_pieces = find_tile_pieces(tiles, begin, end, pieces);
   const float* x = tiles.x + (group * tiles.n_channels + channel) * tiles.x_plane();
   for (int64_t c = 0; c < n_channels; ++c, x += tiles.x_plane()) {
-    pack_pieces<2>(pieces, per_tap, kPlaces, x, tiles.x_plane(), 1, 2, width, raw);
+    gather_tiles(pieces, n_pieces, x, raw);
     for (int64_t j = 0; j < width; j += v) {
       __m512 half_done[4][4];
       for (int b = 0; b < 4; ++b) {
         __m512 d[4], column[4];
-        for (int a = 0; a < 4; ++a) d[a] = load(raw + (a * 4 + b) * width + j);
+        for (int a = 0; a < 4; ++a) d[a] = load(raw + (a * 4 + b) * kPitch + j);
         transform_window(d, column);
         for (int a = 0; a < 4; ++a) half_done[a][b] = column[a];
       }
@@ -205,14 +270,11 @@ struct WeightCut {
 // What a task needs for a block of kBlockRows by kBlockRows channels.
 struct WeightSpace {
   explicit WeightSpace(const WeightCut& cut)
-      : pieces(kPlaces * (kCols<float> + 1)),
-        raw(kPlaces * kCols<float> + kVector<float>),
-        windows(kPlaces * kBlockRows * cut.slice_tiles),
+      : windows(kPlaces * kBlockRows * cut.slice_tiles),
         pixels(4 * cut.slice_tiles * kBlockRows),
         outputs(kPlaces * kBlockRows * cut.slice_tiles),
         sums(kPlaces * kBlockRows * kBlockRows) {}
-  Scratch<Piece> pieces;
-  Scratch<float> raw, windows, pixels, outputs, sums;
+  Scratch<float> windows, pixels, outputs, sums;
 };
 
 // A dY A^T for the tiles [begin, end) and a block of output channels: (place, panel of channels,
@@ -295,7 +357,7 @@ void sum_weight_block(const ConvShape& s, const WindowSum<float>& tiles, const W
     int64_t n = end - begin;
     for (int64_t q = begin; q < end; q += cols)
       pack_tiles(tiles, q, std::min(q + cols, end), group, in, n_in, cut.slice_tiles,
-                 space.pieces.data(), space.raw.data(), space.windows.data() + q - begin);
+                 space.windows.data() + q - begin);
     pack_output_tiles(s, tiles, y_block, begin, end, n_out, space.pixels.data(),
                       space.outputs.data());
     for (int64_t place = 0; place < kPlaces; ++place) {
@@ -338,8 +400,7 @@ bool sum_by_winograd(const WindowSum<float>& s) {
   int64_t row_tasks = s.groups * n_panels < kFewTasks && s.n_rows >= 4 * kBlockRows ? 2 : 1;
   int64_t task_panels = ceil_div(row_panels, row_tasks);
   parallel_for(s.groups * n_panels * row_tasks, 1, [&](int64_t first, int64_t last) {
-    Scratch<Piece> pieces(kPlaces * (cols + 1));
-    Scratch<float> raw(kPlaces * cols + v), windows(kPlaces * s.n_channels * cols);
+    Scratch<float> windows(kPlaces * s.n_channels * cols);
     Scratch<float> products(kPlaces * kBlockRows * cols);
     std::vector<Run> runs;
     for (int64_t task = first; task < last; ++task) {
@@ -347,8 +408,7 @@ bool sum_by_winograd(const WindowSum<float>& s) {
       int64_t group = task / row_tasks / n_panels;
       int64_t begin = panel * cols, end = std::min(begin + cols, n_tiles);
       int64_t width = ceil_div(end - begin, v) * v;
-      pack_tiles(tiles, begin, end, group, 0, s.n_channels, width, pieces.data(), raw.data(),
-                 windows.data());
+      pack_tiles(tiles, begin, end, group, 0, s.n_channels, width, windows.data());
       runs.clear();
       for_each_run(tiles, begin, end, [&](int64_t column, int64_t n, int64_t image, Spatial at) {
         int64_t h = 2 * at[1], w = 2 * at[2];
