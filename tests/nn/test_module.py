@@ -281,6 +281,23 @@ class TestLoading:
             assert t is known
             assert facula.equal(t.data, values)
 
+    def test_that_cannot_write_a_tensor_changes_nothing(self):
+        m = nn.Linear(2, 2)
+        m.register_buffer("shared", facula.zeros(1).expand(3))
+        before = m.weight.data.clone()
+        state = {k: facula.ones_like(v) for k, v in m.state_dict().items()}
+        with pytest.raises(RuntimeError, match='While copying the parameter named "shared"'):
+            m.load_state_dict(state)
+        assert facula.equal(m.weight, before)
+
+    def test_by_assignment_that_refuses_a_dtype_changes_nothing(self):
+        m = nn.Linear(2, 2)
+        weight = m.weight
+        state = {"weight": facula.zeros(2, 2), "bias": facula.zeros(2, dtype=facula.int64)}
+        with pytest.raises(RuntimeError, match='While copying the parameter named "bias"'):
+            m.load_state_dict(state, assign=True)
+        assert m.weight is weight
+
     def test_that_a_hook_stops_changes_nothing(self):
         m = Net()
         values = m.net[0].weight.data.clone()

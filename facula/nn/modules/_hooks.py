@@ -214,6 +214,84 @@ def _attach_to_grad_fn(module: Module, owners: tuple[Any, Any], result: Any) -> 
             result.grad_fn.register_hook(partial(hook, module))
 
 
+class Hooked:
+    """The methods of a module that add hooks to its call."""
+
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(module, args)`` before forward.
+
+        What it returns, unless ``None``, replaces the arguments; a single value stands for a tuple
+        of one.
+
+        Args:
+            hook: the function.
+            prepend: before, not after, the module's other hooks.
+            with_kwargs: call ``hook(module, args, kwargs)`` instead, which returns ``None`` or
+                a pair.
+
+        Example:
+            >>> m = facula.nn.Linear(2, 1)
+            >>> handle = m.register_forward_pre_hook(lambda module, args: print(args[0].shape))
+            >>> _ = m(facula.ones(3, 2))
+            torch.Size([3, 2])
+        """
+        marks = ["_forward_pre_hooks_with_kwargs"] if with_kwargs else []
+        return add(self, "_forward_pre_hooks", hook, *marks, prepend=prepend)
+
+    def register_forward_hook(
+        self,
+        hook: Callable[..., Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> RemovableHandle:
+        """Call ``hook(module, args, output)`` after forward.
+
+        What it returns, unless ``None``, replaces the output.
+
+        Args:
+            hook: the function.
+            prepend: before, not after, the module's other hooks.
+            with_kwargs: call ``hook(module, args, kwargs, output)`` instead.
+            always_call: call it even if forward raises an exception, with the output ``None``.
+
+        Example:
+            >>> m = facula.nn.Linear(2, 1)
+            >>> handle = m.register_forward_hook(lambda module, args, output: output.detach())
+            >>> m(facula.ones(3, 2)).requires_grad
+            False
+        """
+        marks = ["_forward_hooks_with_kwargs"] if with_kwargs else []
+        marks += ["_forward_hooks_always_called"] if always_call else []
+        return add(self, "_forward_hooks", hook, *marks, prepend=prepend)
+
+    def register_full_backward_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(module, grad_output)`` before the module's gradients are computed.
+
+        A tuple that it returns replaces the gradients of the outputs.
+        """
+        return add(self, "_backward_pre_hooks", hook, prepend=prepend)
+
+    def register_full_backward_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(module, grad_input, grad_output)`` when the module's gradients are computed.
+
+        Both are tuples, with ``None`` for arguments that are no tensors; keyword arguments are
+        not among them. A tuple that it returns replaces the gradients of the inputs.
+        """
+        return add_backward(self, hook, full=True, prepend=prepend)
+
+    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """As the full backward hook, but only of the module's last operation. Deprecated."""
+        return add_backward(self, hook, full=False)
+
+
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(module, args)`` before the forward of every module.
 

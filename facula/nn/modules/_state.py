@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from facula._core import Tensor
 from facula.autograd.grad_mode import no_grad
-from facula.nn.modules import module as base
 from facula.nn.parameter import Parameter, UninitializedTensorMixin, is_lazy
-
-if TYPE_CHECKING:
-    from facula.nn.modules.module import Module
+from facula.utils.hooks import RemovableHandle
 
 EXTRA_STATE = "_extra_state"
 
@@ -27,7 +25,7 @@ class _IncompatibleKeys(NamedTuple):
         return f"_IncompatibleKeys(missing_keys={self[0]}, unexpected_keys={self[1]})"
 
 
-def persistent(module: Module) -> Iterator[tuple[str, Tensor]]:
+def persistent(module: Stateful) -> Iterator[tuple[str, Tensor]]:
     """The module's own parameters and buffers that a state_dict has, without its children's."""
     for name, param in module._parameters.items():
         if param is not None:
@@ -38,7 +36,7 @@ def persistent(module: Module) -> Iterator[tuple[str, Tensor]]:
 
 
 def load_own(
-    module: Module,
+    module: Stateful,
     state_dict: dict[str, Any],
     prefix: str,
     local_metadata: dict[str, Any],
@@ -66,7 +64,7 @@ def load_own(
             error_msgs.append(problem)
 
     extra_key = prefix + EXTRA_STATE
-    if type(module).set_extra_state is not base.Module.set_extra_state:
+    if type(module).set_extra_state is not Stateful.set_extra_state:
         if extra_key in state_dict:
             module.set_extra_state(state_dict[extra_key])
         elif strict:
@@ -82,7 +80,7 @@ def load_own(
 
 
 def _load_tensor(
-    module: Module, name: str, key: str, target: Tensor, value: Any, assign: bool
+    module: Stateful, name: str, key: str, target: Tensor, value: Any, assign: bool
 ) -> str | None:
     """Copy or assign one value; the text of what is wrong with it, if something is."""
     if not isinstance(value, Tensor):
@@ -123,7 +121,7 @@ def _as_assigned(target: Tensor, value: Tensor) -> Tensor:
     return Parameter(value, requires_grad=target.requires_grad)
 
 
-def load(module: Module, state_dict: Any, strict: bool, assign: bool) -> _IncompatibleKeys:
+def load(module: Stateful, state_dict: Any, strict: bool, assign: bool) -> _IncompatibleKeys:
     """``module.load_state_dict``: on any error the module is as before."""
     if not isinstance(state_dict, Mapping):
         raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
@@ -133,7 +131,9 @@ def load(module: Module, state_dict: Any, strict: bool, assign: bool) -> _Incomp
     state: OrderedDict[str, Any] = OrderedDict(state_dict)
     if metadata is not None:
         state._metadata = metadata  # type: ignore[attr-defined]
-    before = None if _is_sure_to_fit(module, state, strict) else _Snapshot(module)
+    is_sure = _is_sure_to_fit(module, state, strict)
+    # Assignments leave the tensors as they are, but may refuse a dtype.
+    before = _Snapshot(module, with_values=not is_sure) if assign or not is_sure else None
     try:
         _load_tree(module, state, "", metadata, assign, found, errors)
         if strict and found.unexpected_keys:
@@ -157,7 +157,7 @@ def _quoted(keys: list[str]) -> str:
 
 
 def _load_tree(
-    module: Module,
+    module: Stateful,
     state: dict[str, Any],
     prefix: str,
     metadata: Any,
@@ -188,7 +188,7 @@ def _load_tree(
             )
 
 
-def _is_sure_to_fit(module: Module, state: dict[str, Any], strict: bool) -> bool:
+def _is_sure_to_fit(module: Any, state: dict[str, Any], strict: bool) -> bool:
     """Whether loading cannot fail, so that the old values need not be kept."""
     expected: dict[str, Tensor] = {}
     for path, part in module.named_modules(remove_duplicate=False):
@@ -201,7 +201,10 @@ def _is_sure_to_fit(module: Module, state: dict[str, Any], strict: bool) -> bool
     if strict and expected.keys() != state.keys():
         return False
     return all(
-        isinstance(state[key], Tensor) and not is_lazy(target) and state[key].shape == target.shape
+        isinstance(state[key], Tensor)
+        and not is_lazy(target)
+        and state[key].shape == target.shape
+        and 0 not in target.stride()  # elements that share memory cannot be written
         for key, target in expected.items()
         if key in state
     )
@@ -210,20 +213,22 @@ def _is_sure_to_fit(module: Module, state: dict[str, Any], strict: bool) -> bool
 class _Snapshot:
     """The state of a module and its children, to go back to."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Any, *, with_values: bool) -> None:
         modules = list(module.modules())
         self.tables: list[tuple[dict[str, Any], dict[str, Any]]] = [
             (table, dict(table)) for part in modules for table in (part._parameters, part._buffers)
         ]
-        tensors = {id(t): t for _, values in self.tables for t in values.values() if t is not None}
+        tensors = [t for _, values in self.tables for t in values.values() if t is not None]
+        once = {id(t): t for t in tensors} if with_values else {}
         self.values = [
-            (t, type(t), t.data if is_lazy(t) else t.data.clone()) for t in tensors.values()
+            (t, type(t), t._version, t.data if is_lazy(t) else t.data.clone())
+            for t in once.values()
         ]
         self.extra = [
             (part, part.get_extra_state())
             for part in modules
-            if type(part).get_extra_state is not base.Module.get_extra_state
-            and type(part).set_extra_state is not base.Module.set_extra_state
+            if type(part).get_extra_state is not Stateful.get_extra_state
+            and type(part).set_extra_state is not Stateful.set_extra_state
         ]
 
     @no_grad()
@@ -231,11 +236,163 @@ class _Snapshot:
         for table, values in self.tables:
             table.clear()
             table.update(values)
-        for tensor, kind, value in self.values:
+        for tensor, kind, version, value in self.values:
             if issubclass(kind, UninitializedTensorMixin):  # which loading may have given a shape
                 tensor.data = value
                 tensor.__class__ = kind
-            else:
+            elif tensor._version != version:
                 tensor.copy_(value)
         for part, state in self.extra:
             part.set_extra_state(state)
+
+
+class Stateful:
+    """The methods of a module that save and load its state."""
+
+    # Of the module's part of a state_dict; a layer that changes what it saves raises it.
+    _version = 1
+
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, Tensor | None]
+    _modules: dict[str, Any]
+    _non_persistent_buffers_set: set[str]
+    _state_dict_hooks: dict[int, Any]
+    _state_dict_pre_hooks: dict[int, Any]
+    _load_state_dict_pre_hooks: dict[int, Any]
+    _load_state_dict_post_hooks: dict[int, Any]
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(module, prefix, keep_vars)`` before the module's part of a state_dict."""
+        return RemovableHandle.add(self._state_dict_pre_hooks, hook)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(module, state_dict, prefix, local_metadata)`` after the module's part.
+
+        It changes the dictionary in place.
+        """
+        return RemovableHandle.add(self._state_dict_hooks, (hook, False))
+
+    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """As the public one, but what it returns replaces the dictionary."""
+        return RemovableHandle.add(self._state_dict_hooks, (hook, True))
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook`` before the module takes its part of a state_dict.
+
+        Its arguments are ``module, state_dict, prefix, local_metadata, strict, missing_keys,
+        unexpected_keys, error_msgs``, which it may change in place.
+        """
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
+
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], with_module: bool = False
+    ) -> RemovableHandle:
+        return RemovableHandle.add(self._load_state_dict_pre_hooks, (hook, with_module))
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(module, incompatible_keys)`` after the module and those inside are loaded.
+
+        Keys that it takes out of the lists are no error.
+        """
+        return RemovableHandle.add(self._load_state_dict_post_hooks, hook)
+
+    def get_extra_state(self) -> Any:
+        """What ``state_dict`` has of the module beside tensors; a subclass may define it."""
+        raise RuntimeError(
+            "get_extra_state: the module has none. A subclass that defines it defines "
+            "set_extra_state as well."
+        )
+
+    def set_extra_state(self, state: Any) -> None:
+        """Take back what :meth:`get_extra_state` gave; a subclass may define it."""
+        raise RuntimeError(
+            "set_extra_state: the module has none. A subclass that defines it defines "
+            "get_extra_state as well."
+        )
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        for name, value in persistent(self):
+            destination[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()
+        if type(self).get_extra_state is not Stateful.get_extra_state:
+            destination[prefix + EXTRA_STATE] = self.get_extra_state()
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        lists = missing_keys, unexpected_keys, error_msgs
+        load_own(self, state_dict, prefix, local_metadata, strict, *lists)
+
+    def state_dict(
+        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
+    ) -> Any:
+        """All parameters and persistent buffers by their paths.
+
+        The tensors share their memory with the module's.
+
+        Args:
+            destination: a dictionary to put them into; by default a new one.
+            prefix: put before every path.
+            keep_vars: the parameters themselves rather than tensors detached from the graph.
+
+        Example:
+            >>> list(facula.nn.Linear(2, 1).state_dict())
+            ['weight', 'bias']
+        """
+        for value, name in zip(args, ("destination", "prefix", "keep_vars"), strict=False):
+            warnings.warn(
+                f"state_dict: give {name} by keyword; positional arguments are deprecated.",
+                FutureWarning,
+                stacklevel=2,
+            )
+            destination = value if name == "destination" else destination
+            prefix = value if name == "prefix" else prefix
+            keep_vars = value if name == "keep_vars" else keep_vars
+        if destination is None:
+            destination = OrderedDict()
+            destination._metadata = OrderedDict()
+        local_metadata = {"version": self._version}
+        if hasattr(destination, "_metadata"):
+            destination._metadata[prefix[:-1]] = local_metadata
+        for hook in self._state_dict_pre_hooks.values():
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        for name, module in self._modules.items():
+            if module is not None:
+                below = f"{prefix}{name}."
+                module.state_dict(destination=destination, prefix=below, keep_vars=keep_vars)
+        for hook, may_replace in self._state_dict_hooks.values():
+            replaced = hook(self, destination, prefix, local_metadata)
+            if replaced is not None:
+                if not may_replace:
+                    raise RuntimeError("state_dict post-hook must return None")
+                destination = replaced
+        return destination
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> Any:
+        """Copy the values of a ``state_dict`` into the module's parameters and buffers.
+
+        All differences are listed in one error, after which the module is as it was before.
+
+        Args:
+            state_dict: values by path.
+            strict: refuse keys that are missing or unknown.
+            assign: make the given tensors the module's parameters, rather than copy their values.
+
+        Returns:
+            The lists ``missing_keys`` and ``unexpected_keys``.
+
+        Example:
+            >>> from facula import nn
+            >>> nn.Linear(2, 1).load_state_dict(nn.Linear(2, 1).state_dict())
+            <All keys matched successfully>
+        """
+        return load(self, state_dict, strict, assign)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any, TypeVar, cast
 
@@ -14,9 +12,10 @@ from facula import _core
 from facula._core import Tensor
 from facula._legacy import typename
 from facula.autograd.grad_mode import no_grad
-from facula.nn.modules import _hooks, _state
+from facula.nn.modules import _hooks
 from facula.nn.modules._hooks import (
     GLOBAL,
+    Hooked,
     register_module_backward_hook,
     register_module_buffer_registration_hook,
     register_module_forward_hook,
@@ -26,8 +25,9 @@ from facula.nn.modules._hooks import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
-from facula.nn.parameter import Buffer, Parameter, is_lazy
-from facula.utils.hooks import RemovableHandle
+from facula.nn.modules._notes import note_failing_module
+from facula.nn.modules._state import Stateful
+from facula.nn.parameter import Buffer, Parameter
 
 __all__ = [
     "Module",
@@ -85,7 +85,7 @@ def _missing_forward(self: Module, *args: Any, **kwargs: Any) -> Any:
     )
 
 
-class Module:
+class Module(Stateful, Hooked):
     """Base class of layers and networks.
 
     Parameters, buffers and modules that are assigned to attributes become part of the module:
@@ -109,17 +109,12 @@ class Module:
 
     dump_patches = False
     call_super_init = False
-    # Of the module's part of a state_dict; a layer that changes what it saves raises it.
-    _version = 1
 
     training: bool
     # Whether this module may have a hook that its call must run. The register methods set it, and
     # the first call that finds no hook clears it.
     _has_hooks: bool
-    _parameters: dict[str, Parameter | None]
-    _buffers: dict[str, Tensor | None]
     _modules: dict[str, Module | None]
-    _non_persistent_buffers_set: set[str]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:
@@ -150,7 +145,7 @@ class Module:
                 return _hooks.call(self, args, kwargs)
             return self.forward(*args, **kwargs)
         except Exception as error:
-            _note_failing_module(self, error)
+            note_failing_module(self, error)
             raise
 
     # Attributes
@@ -585,220 +580,6 @@ class Module:
         """Move all parameters and buffers to memory that other processes can map."""
         return self._apply(lambda t: cast(Any, t).share_memory_())
 
-    # Hooks
-
-    def register_forward_pre_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
-    ) -> RemovableHandle:
-        """Call ``hook(module, args)`` before forward.
-
-        What it returns, unless ``None``, replaces the arguments; a single value stands for a tuple
-        of one.
-
-        Args:
-            hook: the function.
-            prepend: before, not after, the module's other hooks.
-            with_kwargs: call ``hook(module, args, kwargs)`` instead, which returns ``None`` or
-                a pair.
-
-        Example:
-            >>> m = facula.nn.Linear(2, 1)
-            >>> handle = m.register_forward_pre_hook(lambda module, args: print(args[0].shape))
-            >>> _ = m(facula.ones(3, 2))
-            torch.Size([3, 2])
-        """
-        marks = ["_forward_pre_hooks_with_kwargs"] if with_kwargs else []
-        return _hooks.add(self, "_forward_pre_hooks", hook, *marks, prepend=prepend)
-
-    def register_forward_hook(
-        self,
-        hook: Callable[..., Any],
-        *,
-        prepend: bool = False,
-        with_kwargs: bool = False,
-        always_call: bool = False,
-    ) -> RemovableHandle:
-        """Call ``hook(module, args, output)`` after forward.
-
-        What it returns, unless ``None``, replaces the output.
-
-        Args:
-            hook: the function.
-            prepend: before, not after, the module's other hooks.
-            with_kwargs: call ``hook(module, args, kwargs, output)`` instead.
-            always_call: call it even if forward raises an exception, with the output ``None``.
-
-        Example:
-            >>> m = facula.nn.Linear(2, 1)
-            >>> handle = m.register_forward_hook(lambda module, args, output: output.detach())
-            >>> m(facula.ones(3, 2)).requires_grad
-            False
-        """
-        marks = ["_forward_hooks_with_kwargs"] if with_kwargs else []
-        marks += ["_forward_hooks_always_called"] if always_call else []
-        return _hooks.add(self, "_forward_hooks", hook, *marks, prepend=prepend)
-
-    def register_full_backward_pre_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
-    ) -> RemovableHandle:
-        """Call ``hook(module, grad_output)`` before the module's gradients are computed.
-
-        A tuple that it returns replaces the gradients of the outputs.
-        """
-        return _hooks.add(self, "_backward_pre_hooks", hook, prepend=prepend)
-
-    def register_full_backward_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
-    ) -> RemovableHandle:
-        """Call ``hook(module, grad_input, grad_output)`` when the module's gradients are computed.
-
-        Both are tuples, with ``None`` for arguments that are no tensors; keyword arguments are
-        not among them. A tuple that it returns replaces the gradients of the inputs.
-        """
-        return _hooks.add_backward(self, hook, full=True, prepend=prepend)
-
-    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """As the full backward hook, but only of the module's last operation. Deprecated."""
-        return _hooks.add_backward(self, hook, full=False)
-
-    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(module, prefix, keep_vars)`` before the module's part of a state_dict."""
-        return _hooks.add(self, "_state_dict_pre_hooks", hook)
-
-    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(module, state_dict, prefix, local_metadata)`` after the module's part.
-
-        It changes the dictionary in place.
-        """
-        return RemovableHandle.add(self._state_dict_hooks, (hook, False))
-
-    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """As the public one, but what it returns replaces the dictionary."""
-        return RemovableHandle.add(self._state_dict_hooks, (hook, True))
-
-    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook`` before the module takes its part of a state_dict.
-
-        Its arguments are ``module, state_dict, prefix, local_metadata, strict, missing_keys,
-        unexpected_keys, error_msgs``, which it may change in place.
-        """
-        return self._register_load_state_dict_pre_hook(hook, with_module=True)
-
-    def _register_load_state_dict_pre_hook(
-        self, hook: Callable[..., Any], with_module: bool = False
-    ) -> RemovableHandle:
-        return RemovableHandle.add(self._load_state_dict_pre_hooks, (hook, with_module))
-
-    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(module, incompatible_keys)`` after the module and those inside are loaded.
-
-        Keys that it takes out of the lists are no error.
-        """
-        return _hooks.add(self, "_load_state_dict_post_hooks", hook)
-
-    # State
-
-    def get_extra_state(self) -> Any:
-        """What ``state_dict`` has of the module beside tensors; a subclass may define it."""
-        raise RuntimeError(
-            "get_extra_state: the module has none. A subclass that defines it defines "
-            "set_extra_state as well."
-        )
-
-    def set_extra_state(self, state: Any) -> None:
-        """Take back what :meth:`get_extra_state` gave; a subclass may define it."""
-        raise RuntimeError(
-            "set_extra_state: the module has none. A subclass that defines it defines "
-            "get_extra_state as well."
-        )
-
-    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        for name, value in _state.persistent(self):
-            destination[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()
-        if type(self).get_extra_state is not Module.get_extra_state:
-            destination[prefix + _state.EXTRA_STATE] = self.get_extra_state()
-
-    def _load_from_state_dict(
-        self,
-        state_dict: Any,
-        prefix: str,
-        local_metadata: Any,
-        strict: bool,
-        missing_keys: list[str],
-        unexpected_keys: list[str],
-        error_msgs: list[str],
-    ) -> None:
-        lists = missing_keys, unexpected_keys, error_msgs
-        _state.load_own(self, state_dict, prefix, local_metadata, strict, *lists)
-
-    def state_dict(
-        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
-    ) -> Any:
-        """All parameters and persistent buffers by their paths.
-
-        The tensors share their memory with the module's.
-
-        Args:
-            destination: a dictionary to put them into; by default a new one.
-            prefix: put before every path.
-            keep_vars: the parameters themselves rather than tensors detached from the graph.
-
-        Example:
-            >>> list(facula.nn.Linear(2, 1).state_dict())
-            ['weight', 'bias']
-        """
-        for value, name in zip(args, ("destination", "prefix", "keep_vars"), strict=False):
-            warnings.warn(
-                f"state_dict: give {name} by keyword; positional arguments are deprecated.",
-                FutureWarning,
-                stacklevel=2,
-            )
-            destination = value if name == "destination" else destination
-            prefix = value if name == "prefix" else prefix
-            keep_vars = value if name == "keep_vars" else keep_vars
-        if destination is None:
-            destination = OrderedDict()
-            destination._metadata = OrderedDict()
-        local_metadata = {"version": self._version}
-        if hasattr(destination, "_metadata"):
-            destination._metadata[prefix[:-1]] = local_metadata
-        for hook in self._state_dict_pre_hooks.values():
-            hook(self, prefix, keep_vars)
-        self._save_to_state_dict(destination, prefix, keep_vars)
-        for name, module in self._modules.items():
-            if module is not None:
-                below = f"{prefix}{name}."
-                module.state_dict(destination=destination, prefix=below, keep_vars=keep_vars)
-        for hook, may_replace in self._state_dict_hooks.values():
-            replaced = hook(self, destination, prefix, local_metadata)
-            if replaced is not None:
-                if not may_replace:
-                    raise RuntimeError("state_dict post-hook must return None")
-                destination = replaced
-        return destination
-
-    def load_state_dict(
-        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-    ) -> Any:
-        """Copy the values of a ``state_dict`` into the module's parameters and buffers.
-
-        All differences are listed in one error, after which the module is as it was before.
-
-        Args:
-            state_dict: values by path.
-            strict: refuse keys that are missing or unknown.
-            assign: make the given tensors the module's parameters, rather than copy their values.
-
-        Returns:
-            The lists ``missing_keys`` and ``unexpected_keys``.
-
-        Example:
-            >>> from facula import nn
-            >>> nn.Linear(2, 1).load_state_dict(nn.Linear(2, 1).state_dict())
-            <All keys matched successfully>
-        """
-        return _state.load(self, state_dict, strict, assign)
-
     # Text
 
     def _get_name(self) -> str:
@@ -861,40 +642,3 @@ def _parse_to(
 def _wrong_kind(value: Any, kind: str, name: str, expected: str) -> TypeError:
     given = typename(value)
     return TypeError(f"cannot assign '{given}' as {kind} '{name}' ({expected} expected)")
-
-
-def _note_failing_module(root: Module, error: Exception) -> None:
-    """Add to an error, on its way out of the outermost module, which module inside raised it.
-
-    The traceback has the calls of the modules on the way, so that a call that succeeds has nothing
-    to keep.
-    """
-    call = Module.__call__.__code__
-    outer = sys._getframe(2)
-    while outer is not None:
-        if outer.f_code is call:
-            return
-        outer = outer.f_back  # type: ignore[assignment]
-    path: list[str] = []
-    failing = root
-    trace = error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code is call:
-            module = trace.tb_frame.f_locals["self"]
-            inside = chain(failing.named_children(), failing.named_modules())
-            name = next((name for name, m in inside if m is module), "")
-            if name:
-                path.append(name)
-                failing = module
-        trace = trace.tb_next
-    if path:
-        text = repr(failing)
-        text = f"{type(failing).__name__}(...)" if "\n" in text else text
-        _add_note(error, f"{'.'.join(path)}: {text}")
-
-
-def _add_note(error: Exception, note: str) -> None:
-    if sys.version_info >= (3, 11):
-        error.add_note(note)
-    elif error.args and isinstance(error.args[0], str):
-        error.args = (f"{error.args[0]}\n{note}", *error.args[1:])

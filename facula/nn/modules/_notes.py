@@ -1,0 +1,48 @@
+"""Errors that say in which module of a model they were raised."""
+
+from __future__ import annotations
+
+import sys
+from itertools import chain
+from types import FrameType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from facula.nn.modules.module import Module
+
+
+def note_failing_module(root: Module, error: Exception) -> None:
+    """Add to an error, on its way out of the outermost module, which module inside raised it.
+
+    The traceback has the calls of the modules on the way, so that a call that succeeds has nothing
+    to keep.
+    """
+    call = sys._getframe(1).f_code  # Module.__call__
+    outer: FrameType | None = sys._getframe(2)
+    while outer is not None:
+        if outer.f_code is call:
+            return
+        outer = outer.f_back
+    path: list[str] = []
+    failing = root
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code is call:
+            module = trace.tb_frame.f_locals["self"]
+            inside = chain(failing.named_children(), failing.named_modules())
+            name = next((name for name, m in inside if m is module), "")
+            if name:
+                path.append(name)
+                failing = module
+        trace = trace.tb_next
+    if path:
+        text = repr(failing)
+        text = f"{type(failing).__name__}(...)" if "\n" in text else text
+        _add_note(error, f"{'.'.join(path)}: {text}")
+
+
+def _add_note(error: Exception, note: str) -> None:
+    if sys.version_info >= (3, 11):
+        error.add_note(note)
+    elif error.args and isinstance(error.args[0], str):
+        error.args = (f"{error.args[0]}\n{note}", *error.args[1:])
