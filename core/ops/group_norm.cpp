@@ -161,7 +161,7 @@ NormResult native_group_norm(const Tensor& input, const Tensor& weight, const Te
 
 Tensor group_norm(const Tensor& x, int64_t num_groups, const Tensor& weight, const Tensor& bias,
                   double eps) {
-  check(x.dim() >= 2, "group_norm: expected an input (N, C, *), got ", x, ".");
+  check_index(x.dim() >= 2, "group_norm: expected an input (N, C, *), got ", x, ".");
   int64_t inner = 1;
   for (int64_t d = 2; d < x.dim(); ++d) inner *= x.size(d);
   return native_group_norm(x, weight, bias, x.size(0), x.size(1), inner, num_groups, eps)[0];

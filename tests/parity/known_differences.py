@@ -569,7 +569,7 @@ KNOWN: list[Known] = [
         "An input without elements is refused for its dtype or dimensions as any other is.",
     ),
     *_each(
-        "nn.functional.rms_norm",
+        "nn.functional.rms_norm rms_norm",
         "grad_fn",
         "",
         "One operation; PyTorch composes it on the CPU.",

@@ -125,9 +125,10 @@ def group_norm(
         >>> facula.nn.functional.group_norm(facula.tensor([[1.0, 3.0]]), 1, eps=0.0)
         tensor([[-1.,  1.]])
     """
-    if input.dim() >= 2:
-        n_values = input.size(0) * (input.size(1) // num_groups) * math.prod(input.shape[2:])
-        _check_batch("group_norm", input, n_values)
+    if input.dim() < 2:
+        raise RuntimeError(f"group_norm: expected an input (N, C, *), got {tuple(input.shape)}.")
+    n_values = input.size(0) * (input.size(1) // num_groups) * math.prod(input.shape[2:])
+    _check_batch("group_norm", input, n_values)
     return _core.group_norm(input, num_groups, weight, bias, eps, False)
 
 
