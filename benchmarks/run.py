@@ -12,7 +12,18 @@ import startup
 from facula.cli import cpu_model
 
 ROOT = Path(__file__).resolve().parent.parent
-SCRIPTS = ["small_ops", "elementwise", "gemm", "conv", "losses", "mlp", "networks", "gpt", "optim"]
+SCRIPTS = [
+    "small_ops",
+    "elementwise",
+    "gemm",
+    "conv",
+    "losses",
+    "images",
+    "mlp",
+    "networks",
+    "gpt",
+    "optim",
+]
 
 
 def git(*command):

@@ -1,7 +1,9 @@
 #include "ops/pool.h"
 
 #include <array>
+#include <functional>
 #include <memory>
+#include <numeric>
 
 #include "autograd/node.h"
 #include "base/parallel.h"
@@ -315,13 +317,36 @@ Tensor max_pool_backward(const SharedPlan& plan, const Tensor& g, const Tensor& 
                 [plan, x = save(x)](const Tensor& h) { return pick_largest(plan, h, x); });
 }
 
+// Zeros of these sizes, with the gradients added at the places that they are of.
+Tensor add_at(const Tensor& g, const Tensor& indices, const Dims& sizes, int n) {
+  int64_t first = g.dim() - n;
+  Dims flat(sizes.begin(), sizes.begin() + first);
+  flat.push_back(
+      std::accumulate(sizes.begin() + first, sizes.end(), int64_t(1), std::multiplies<int64_t>()));
+  DType dtype = wide_dtype(g.dtype());
+  Tensor sums = scatter_add(zeros(flat, dtype, g.device()), -1, flatten(indices, first, -1),
+                            flatten(to_dtype(g, dtype), first, -1));
+  return to_dtype(reshape(sums, sizes), g.dtype());
+}
+
 MaxPooled run_max(const SharedPlan& plan, const Tensor& x, bool with_indices) {
   const cpu::PoolTable& table = cpu::get_pool_table();
   check_kernel(*plan, x, table.max[static_cast<int>(x.dtype())] != nullptr);
   if (x.requires_grad()) check_places(*plan, x);
-  MaxPooled result = run_forward(table.max, *plan, x, with_indices);
-  record(plan->names.node[plan->n - 1], result.values, {x},
-         [plan, x = save(x)](const Tensor& g) { return max_pool_backward(plan, g, x); });
+  // Irregular windows are searched one by one: their places are saved rather than found again.
+  bool saves_indices = plan->axes[2].stride == 0 && !plan->is_channels_last && is_grad_enabled() &&
+                       x.requires_grad();
+  MaxPooled result = run_forward(table.max, *plan, x, with_indices || saves_indices);
+  const char* node = plan->names.node[plan->n - 1];
+  if (saves_indices)
+    record(node, result.values, {x},
+           [indices = save(result.indices), sizes = x.sizes(), n = plan->n](const Tensor& g) {
+             return add_at(g, indices, sizes, n);
+           });
+  else
+    record(node, result.values, {x},
+           [plan, x = save(x)](const Tensor& g) { return max_pool_backward(plan, g, x); });
+  if (!with_indices) result.indices = {};
   return result;
 }
 
