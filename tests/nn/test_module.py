@@ -1,6 +1,7 @@
 import copy
 import gc
 import pickle
+import sys
 import weakref
 
 import pytest
@@ -219,6 +220,26 @@ class TestErrorsInForward:
         with pytest.raises(ValueError) as caught:
             nn.Sequential(Fails())(facula.ones(1))
         assert notes(caught.value) == ["0: Fails(...)"]
+
+    def test_have_the_name_in_their_text_before_python_3_11(self, monkeypatch):
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "version_info", (3, 10))
+            with pytest.raises(RuntimeError) as caught:
+                nn.Sequential(nn.Linear(2, 2))(facula.ones(1, 3))
+        assert str(caught.value).endswith(
+            "\n0: Linear(in_features=2, out_features=2, bias=True)",
+        )
+
+    def test_are_not_hidden_by_a_broken_repr(self):
+        class Broken(nn.Module):
+            def forward(self, x):
+                raise ValueError("the error")
+
+            def extra_repr(self):
+                raise TypeError("another")
+
+        with pytest.raises(ValueError, match="the error"):
+            nn.Sequential(Broken())(1)
 
     def test_that_forward_catches_have_no_note(self):
         class Tries(nn.Module):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from itertools import chain
-from types import FrameType
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,6 +24,14 @@ def note_failing_module(root: Module, error: Exception) -> None:
         if outer.f_code is call:
             return
         outer = outer.f_back
+    with suppress(Exception):  # such as a user's __repr__ may raise, and hide the first
+        note = _describe(root, call, error)
+        if note:
+            _add_note(error, note)
+
+
+def _describe(root: Module, call: CodeType, error: Exception) -> str:
+    """Path and text of the innermost module whose call is in the traceback; "" for the root."""
     path: list[str] = []
     failing = root
     trace = error.__traceback__
@@ -35,10 +44,11 @@ def note_failing_module(root: Module, error: Exception) -> None:
                 path.append(name)
                 failing = module
         trace = trace.tb_next
-    if path:
-        text = repr(failing)
-        text = f"{type(failing).__name__}(...)" if "\n" in text else text
-        _add_note(error, f"{'.'.join(path)}: {text}")
+    if not path:
+        return ""
+    text = repr(failing)
+    text = f"{type(failing).__name__}(...)" if "\n" in text else text
+    return f"{'.'.join(path)}: {text}"
 
 
 def _add_note(error: Exception, note: str) -> None:
