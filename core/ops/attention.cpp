@@ -161,7 +161,9 @@ TensorList fused_backward(const Tensor& g, const Tensor& query, const Tensor& ke
   NoGradGuard guard;
   Tensor q = with_rows(query), k = with_rows(key), v = with_rows(value), grad_out = with_rows(g);
   Tensor wide_mask = spread_mask(mask, q, k);
-  cpu::Attention x = problem_of(q, k, v, wide_mask, out, logsumexp, is_causal, scale);
+  // Hooks on saved tensors may return them in another form.
+  Tensor y = with_rows(out), l = contiguous(logsumexp);
+  cpu::Attention x = problem_of(q, k, v, wide_mask, y, l, is_causal, scale);
   Tensor dq = empty_in_order(q), dk = empty_in_order(k), dv = empty_in_order(v), to_scores;
   DType wide = wide_dtype(q.dtype());
   if (needs_mask) to_scores = empty(wide_mask.sizes(), wide);
