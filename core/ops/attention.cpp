@@ -36,6 +36,7 @@ Tensor weights_of(const Tensor& q, const Tensor& k, const Tensor& mask, bool is_
     scores = scores + to_dtype(mask, scores.dtype());
   }
   if (k.size(-2) == 0) return scores;
+  if (!mask.defined()) return softmax(scores, -1);
   // A query that sees no key has no weights.
   Tensor is_empty = all(eq(detach(scores), nothing), {-1}, /*keepdim=*/true);
   Tensor zero = wrapped_number(0.0);
