@@ -45,23 +45,18 @@ struct ChannelLayout {
     return (sample * n_channels + channel) * inner;
   }
   // The matrix is cut into blocks of this many rows.
-  int64_t block() const { return std::max<int64_t>(16, kGrain / 4 / n_columns); }
+  int64_t block() const { return std::max<int64_t>(16, kGrain / n_columns); }
   int64_t n_blocks() const { return (n_rows + block() - 1) / block(); }
   int64_t block_rows(int64_t i) const { return std::min(block(), n_rows - i * block()); }
 };
 
-// Joins the moments of parts: part(i) and size(i).
-template <class Part, class Size>
-cpu::Moments join(int64_t n_parts, const Part& part, const Size& size) {
-  double total = 0, mean = 0, squares = 0;
-  for (int64_t i = 0; i < n_parts; ++i) {
-    total += size(i);
-    mean += part(i).mean * size(i);
-  }
-  mean /= total;
-  for (int64_t i = 0; i < n_parts; ++i) {
-    double distance = part(i).mean - mean;
-    squares += part(i).squares + distance * distance * size(i);
+// Joins the moments of runs of equal length.
+cpu::Moments join(const std::vector<cpu::Moments>& runs, int64_t length) {
+  double mean = 0, squares = 0;
+  for (const cpu::Moments& run : runs) mean += run.mean / static_cast<double>(runs.size());
+  for (const cpu::Moments& run : runs) {
+    double distance = run.mean - mean;
+    squares += run.squares + distance * distance * static_cast<double>(length);
   }
   return {mean, squares};
 }
@@ -74,6 +69,17 @@ void for_blocks(const ChannelLayout& layout, const F& f) {
       f(i, i * layout.block() * layout.n_columns, layout.block_rows(i));
     }
   });
+}
+
+// f(part, channel, number of rows) for the parts that the blocks have for each column.
+template <class Part, class F>
+void for_parts(const ChannelLayout& layout, const std::vector<Part>& parts, const F& f) {
+  const Part* part = parts.data();
+  for (int64_t i = 0; i < layout.n_blocks(); ++i) {
+    double n_rows = static_cast<double>(layout.block_rows(i));
+    for (int64_t c = 0; c < layout.n_channels; ++c)
+      for (int64_t k = 0; k < layout.spread; ++k) f(*part++, c, n_rows);
+  }
 }
 
 struct ChannelStatistics {
@@ -105,9 +111,7 @@ void run_batch_norm(const ChannelLayout& layout, const Tensor& x, const Tensor& 
         if (!is_given) {
           for (int64_t n = 0; n < layout.n_samples; ++n)
             parts[n] = k.row_moments(from + layout.row_offset(n, c) * size, layout.inner);
-          finish(c, join(
-                        layout.n_samples, [&](int64_t n) { return parts[n]; },
-                        [&](int64_t) { return static_cast<double>(layout.inner); }));
+          finish(c, join(parts, layout.inner));
         }
         for (int64_t n = 0; n < layout.n_samples; ++n) {
           int64_t at = layout.row_offset(n, c) * size;
@@ -123,12 +127,15 @@ void run_batch_norm(const ChannelLayout& layout, const Tensor& x, const Tensor& 
     for_blocks(layout, [&](int64_t i, int64_t at, int64_t n_rows) {
       k.column_moments(&parts[i * n_columns], from + at * size, n_rows, n_columns);
     });
-    for (int64_t c = 0; c < layout.n_channels; ++c)
-      finish(c,
-             join(
-                 layout.n_blocks() * spread,
-                 [&](int64_t i) { return parts[i / spread * n_columns + c * spread + i % spread]; },
-                 [&](int64_t i) { return static_cast<double>(layout.block_rows(i / spread)); }));
+    double n = static_cast<double>(layout.count());
+    for_parts(layout, parts, [&](const cpu::Moments& part, int64_t c, double n_rows) {
+      s.mean[c] += part.mean * (n_rows / n);
+    });
+    for_parts(layout, parts, [&](const cpu::Moments& part, int64_t c, double n_rows) {
+      double distance = part.mean - s.mean[c];
+      s.squares[c] += part.squares + distance * distance * n_rows;
+    });
+    for (int64_t c = 0; c < layout.n_channels; ++c) finish(c, {s.mean[c], s.squares[c]});
   }
   std::vector<cpu::NormMap> maps(n_columns);
   for (int64_t j = 0; j < n_columns; ++j) maps[j] = map_of(j / spread);
@@ -178,10 +185,10 @@ void run_batch_norm_backward(const ChannelLayout& layout, const Tensor& g, const
       k.column_sums(&parts[i * n_columns], grad + at * size, from + at * size, n_rows, n_columns,
                     means.data());
     });
-    for (size_t i = 0; i < parts.size(); ++i) {
-      sums[i % n_columns / spread].sum += parts[i].sum;
-      sums[i % n_columns / spread].dot += parts[i].dot;
-    }
+    for_parts(layout, parts, [&](const cpu::GradSums& part, int64_t c, double) {
+      sums[c].sum += part.sum;
+      sums[c].dot += part.dot;
+    });
   }
   if (!to) return;
   std::vector<cpu::GradMap> maps(n_columns);
