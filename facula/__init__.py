@@ -39,7 +39,8 @@ from facula.utils.dlpack import from_dlpack
 from facula.version import __version__ as __version__
 
 if _TYPE_CHECKING:
-    from facula import accelerator, nn, optim, testing
+    from facula import accelerator, nn, optim, serialization, testing
+    from facula.serialization import load, save
 
 for _name, _method in _METHODS.items():
     _tensor.attach(_name, _method)
@@ -86,10 +87,12 @@ for _name in _INTERNAL:
 del _name
 
 # Imported when they are first asked for: much code that a script may never use.
-_LAZY = {"accelerator", "nn", "optim", "testing"}
+_LAZY = {"accelerator", "nn", "optim", "serialization", "testing"}
 
 
 def __getattr__(name: str) -> _Any:
+    if name in ("load", "save"):
+        return getattr(_import_module("facula.serialization"), name)
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _import_module(f"facula.{name}")
@@ -114,6 +117,7 @@ __all__ = [
     "inf",
     "inference_mode",
     "linalg",
+    "load",
     "nan",
     "newaxis",
     "nn",
@@ -122,6 +126,8 @@ __all__ = [
     "pi",
     "random",
     "return_types",
+    "save",
+    "serialization",
     "set_grad_enabled",
     "set_printoptions",
     "storage",

@@ -122,7 +122,8 @@ def storage(self: Tensor) -> TypedStorage:
 
 def _reduce_ex(self: Tensor, protocol: int) -> tuple[Any, ...]:
     geometry = self.storage_offset(), tuple(self.shape), self.stride()
-    args = (storage(self), *geometry, self.requires_grad, OrderedDict[str, Any]())
+    no_hooks: OrderedDict[int, Any] = OrderedDict()
+    args = (storage(self), *geometry, self.requires_grad, no_hooks)
     if type(self) is Tensor and not self.__dict__:
         return _utils._rebuild_tensor_v2, args
     rebuild = _utils._rebuild_tensor_v2, type(self), args, self.__dict__

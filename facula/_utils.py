@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from facula import _core
-from facula._core import Tensor
+from facula._core import Tensor, UntypedStorage
 from facula.storage import TypedStorage
 
 
@@ -27,6 +27,27 @@ def _rebuild_tensor_v2(
     metadata: Any = None,
 ) -> Tensor:
     tensor = _rebuild_tensor(storage, storage_offset, size, stride)
+    return _finished(tensor, requires_grad, metadata)
+
+
+def _rebuild_tensor_v3(
+    storage: UntypedStorage,
+    storage_offset: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+    requires_grad: bool,
+    backward_hooks: Any,
+    dtype: _core.dtype,
+    metadata: Any = None,
+) -> Tensor:
+    tensor = _core._tensor_over(storage, dtype, storage_offset, tuple(size), tuple(stride))
+    return _finished(tensor, requires_grad, metadata)
+
+
+def _finished(tensor: Tensor, requires_grad: bool, metadata: Any) -> Tensor:
+    # PyTorch's tensors may say that they are to be conjugated or negated when they are read.
+    for name, change in (metadata or {}).items():
+        tensor = tensor if not change else tensor.conj() if name == "conj" else tensor.neg()
     tensor.requires_grad = requires_grad
     return tensor
 

@@ -72,7 +72,8 @@ class Parameter(Tensor, metaclass=_MarkedType):
         return "Parameter containing:\n" + tensor_repr(self, *args, **kwargs)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        args = self.data, self.requires_grad, OrderedDict[int, Any]()
+        no_hooks: OrderedDict[int, Any] = OrderedDict()
+        args = self.data, self.requires_grad, no_hooks
         if not self.__dict__:
             return _utils._rebuild_parameter, args
         return _utils._rebuild_parameter_with_state, (*args, self.__dict__)

@@ -1,0 +1,233 @@
+"""Reading checkpoints: which format a file has, and its storages."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap as _mmap
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import IO, Any
+
+from facula import _core
+from facula._core import UntypedStorage
+from facula._legacy import StorageType
+from facula.serialization._errors import CheckpointError
+from facula.serialization._locations import Locations, MapLocation
+from facula.serialization._memory import bytes_of, swap_bytes
+from facula.serialization._old_formats import load_stacked, load_tar
+from facula.serialization._source import Budget, FileSource, Source, StreamSource
+from facula.serialization._unpickle import Unpickle
+from facula.serialization._zip_reader import ZipReader
+from facula.storage import TypedStorage
+
+__all__ = ["load"]
+
+_N_READERS = 4  # threads: the checksums take as long as the disk
+
+
+def load(
+    f: str | os.PathLike[str] | IO[bytes],
+    map_location: MapLocation | None = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
+    trusted: bool = False,
+    memory_limit: int | None = None,
+    encoding: str = "utf-8",
+) -> Any:
+    """Read a checkpoint that :func:`save` or PyTorch wrote, in any of PyTorch's formats.
+
+    No code of the file is run: it may be anybody's. Objects are made of a fixed list of types
+    (tensors, parameters, numbers, strings, containers, NumPy's arrays and numbers), to which
+    :func:`facula.serialization.add_safe_globals` adds. Every checksum is compared. What is wrong
+    with a file is told by one exception, :class:`facula.serialization.CheckpointError`.
+
+    Args:
+        f: a path, or a file-like object with ``read``, ``seek`` and ``tell``.
+        map_location: the device to load to: a device, a dict from devices of the file to others,
+            or a function of a storage and its place in the file. By default where they were.
+        pickle_module: what unpickles trusted files in place of ``pickle``.
+        weights_only: PyTorch's spelling of ``not trusted``; True by default.
+        mmap: map the tensors from the file, at ``f`` a path, in place of reading them: pages are
+            read when they are used, changes stay in memory, and tensor checksums are not compared.
+        trusted: the file is as good as a program of yours: unpickle it with all that it asks for.
+            Only this loads whole modules.
+        memory_limit: bytes that the objects may take; by default the size of the file and 40 MB.
+        encoding: of the byte strings in files of Python 2; ``"bytes"`` keeps them as they are.
+
+    Example:
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> facula.save({"weight": facula.ones(2), "epoch": 3}, file)
+        >>> _ = file.seek(0)
+        >>> facula.load(file)
+        {'weight': tensor([1., 1.]), 'epoch': 3}
+    """
+    trusted = _is_trusted(trusted, weights_only, pickle_module)
+    is_path = isinstance(f, (str, os.PathLike))
+    if mmap and not is_path:
+        raise ValueError("load: mmap=True needs a path: only files on disk can be mapped.")
+    with _open(f) as file:
+        source = FileSource(file) if is_path else StreamSource(file)
+        reader = _Reader(
+            source,
+            Budget.for_file(source.size, memory_limit),
+            Locations(map_location),
+            file if mmap else None,
+            Unpickle(trusted, pickle_module, encoding),
+        )
+        return reader.load()
+
+
+def _is_trusted(trusted: bool, weights_only: bool | None, pickle_module: Any) -> bool:
+    if trusted and weights_only:
+        raise ValueError("load: weights_only=True and trusted=True contradict each other.")
+    trusted = trusted or weights_only is False
+    if pickle_module is not None and not trusted:
+        raise RuntimeError(
+            "load: a pickle_module runs what the file asks for, so it needs trusted=True."
+        )
+    return trusted
+
+
+@contextlib.contextmanager
+def _open(f: Any) -> Iterator[Any]:
+    if isinstance(f, (str, os.PathLike)):
+        with open(f, "rb", buffering=0) as file:
+            yield file
+    elif all(hasattr(f, name) for name in ("read", "seek", "tell")):
+        yield f
+    else:
+        raise AttributeError(
+            f"load: expected a path or a file-like object with read, seek and tell, got "
+            f"{type(f).__name__}. Put the bytes of another object into io.BytesIO."
+        )
+
+
+class _Reader:
+    def __init__(
+        self,
+        source: Source,
+        budget: Budget,
+        locations: Locations,
+        mapped_file: IO[bytes] | None,
+        unpickle: Unpickle,
+    ) -> None:
+        self._source = source
+        self._budget = budget
+        self._locations = locations
+        self._mapped_file = mapped_file
+        self._unpickle = unpickle
+
+    def load(self) -> Any:
+        """The object in the file."""
+        source = self._source
+        start = source.read(0, min(source.size, 512))
+        if start[:4] == b"PK\3\4":
+            return self._load_zip(ZipReader(source, self._budget))
+        if self._mapped_file:
+            raise RuntimeError(
+                "load: mmap=True needs PyTorch's zip format, which the file has not. Load it "
+                "without mmap; save writes it anew in that format."
+            )
+        if not start:
+            raise CheckpointError("load: the file is empty", 0)
+        data = source.read(0, source.size)
+        if start[257:262] == b"ustar":
+            return load_tar(data, self._unpickle, self._locations, self._budget)
+        result, end = load_stacked(data, self._unpickle, self._locations, self._budget)
+        if isinstance(source, StreamSource):
+            source.seek(end)
+        return result
+
+    def _load_zip(self, archive: ZipReader) -> Any:
+        if "constants.pkl" in archive.records:
+            raise RuntimeError(
+                "load: the file is a TorchScript program, which only PyTorch's torch.jit runs."
+            )
+        data = archive.read("data.pkl")
+        byteorder = archive.read("byteorder") if "byteorder" in archive.records else b"little"
+        if byteorder not in (b"little", b"big"):
+            raise CheckpointError(f"load: the byte order {byteorder!r:.50} is unknown")
+        storages = self._map(archive) if self._mapped_file else self._read(archive)
+        load_storage = _StorageOfRecord(storages, self._locations, byteorder == b"big")
+        where = f"{archive.root}/data.pkl"
+        result, end = self._unpickle(data, 0, load_storage, self._budget, where)
+        if end != len(data):
+            raise CheckpointError(f"load: {where} goes on after its end at byte {end}", end)
+        return result
+
+    def _read(self, archive: ZipReader) -> dict[str, UntypedStorage]:
+        """Every record, its checksum compared: those below data/ as storages."""
+
+        def read(name: str) -> UntypedStorage:
+            storage = UntypedStorage(archive.records[name].size)
+            archive.readinto(name, bytes_of(storage))
+            return storage
+
+        names = [name for name in archive.records if name != "data.pkl"]
+        self._budget.spend(sum(archive.records[name].size for name in names))
+        if isinstance(self._source, StreamSource) or self._source.size < 1 << 20:
+            return {name: read(name) for name in names}
+        with ThreadPoolExecutor(_N_READERS) as pool:
+            return dict(zip(names, pool.map(read, names), strict=True))
+
+    def _map(self, archive: ZipReader) -> dict[str, UntypedStorage]:
+        """Every record below data/ as a storage over the mapped file."""
+        assert self._mapped_file is not None
+        memory = _mmap.mmap(self._mapped_file.fileno(), 0, access=_mmap.ACCESS_COPY)
+        view = memoryview(memory)
+        storages = {}
+        for name, record in archive.records.items():
+            part = view[record.offset : record.offset + record.size]
+            # Rarely: files by other tools, whose tensors do not begin at a whole element.
+            part = memoryview(bytearray(part)) if record.offset % 16 else part
+            is_empty = not record.size
+            storages[name] = (
+                UntypedStorage(0)
+                if is_empty
+                else _core.frombuffer(part, dtype=_core.uint8).untyped_storage()
+            )
+        return storages
+
+
+class _StorageOfRecord:
+    """Makes the storage of a persistent id in a zip archive."""
+
+    def __init__(
+        self, records: dict[str, UntypedStorage], locations: Locations, is_swapped: bool
+    ) -> None:
+        self._records = records
+        self._locations = locations
+        self._is_swapped = is_swapped
+        self._placed: dict[str, UntypedStorage] = {}
+
+    def __call__(self, saved: Any) -> TypedStorage | UntypedStorage:
+        if type(saved) is not tuple or len(saved) != 5 or saved[0] != "storage":
+            raise CheckpointError(f"the persistent id {saved!r:.100} is not that of a storage")
+        _, kind, key, location, numel = saved
+        is_storage = isinstance(kind, StorageType) or kind is UntypedStorage
+        if not is_storage or type(key) is not str or type(location) is not str:
+            raise CheckpointError(f"the persistent id {saved!r:.100} is not that of a storage")
+        dtype = kind.dtype if isinstance(kind, StorageType) else _core.uint8
+        name = f"data/{key}"
+        if name not in self._records:
+            raise CheckpointError(f"the file has no record {name!r:.100}", found=key)
+        nbytes = self._records[name].nbytes()
+        if type(numel) is not int or numel != nbytes // dtype.itemsize:
+            raise CheckpointError(
+                f"the storage {key!r} is said to have {numel!r:.50} elements of {dtype}, and its "
+                f"record has {nbytes} bytes",
+                found=numel,
+            )
+        if name not in self._placed:
+            storage = self._records[name]
+            if self._is_swapped:
+                swap_bytes(storage, dtype)
+            self._placed[name] = self._locations.place(storage, location)
+        placed = self._placed[name]
+        if kind is UntypedStorage:
+            return placed
+        return TypedStorage(wrap_storage=placed, dtype=dtype)

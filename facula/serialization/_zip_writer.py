@@ -1,0 +1,83 @@
+"""The zip archive that PyTorch writes: records stored as they are, each at a multiple of 64."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+ALIGNMENT = 64
+MAX32 = 0xFFFFFFFF
+FLAGS = 0x0808  # sizes follow the data; names are UTF-8
+PADDING_ID = b"FB"
+
+# A piece that is summed and written while it is in the cache.
+_CHUNK = 1 << 20
+
+
+class ZipWriter:
+    """Writes an archive from the first byte to the last, without going back.
+
+    Args:
+        write: takes the bytes.
+        root: the folder that all records are in.
+    """
+
+    def __init__(self, write: Callable[[Any], Any], root: str) -> None:
+        self._write_bytes = write
+        self._root = root
+        self._offset = 0
+        self._directory: list[bytes] = []
+        self.checksums: list[tuple[str, int]] = []
+
+    def _write(self, data: Any) -> None:
+        self._write_bytes(data)
+        self._offset += len(data)
+
+    def record(self, name: str, data: bytes | memoryview) -> None:
+        """Add a record; a memoryview is one of bytes."""
+        start, size = self._offset, len(data)
+        path = f"{self._root}/{name}".encode()
+        is_large, is_far = size >= MAX32, start >= MAX32
+        numbers = struct.pack("<QQ", size, size) if is_large else b""
+        numbers += struct.pack("<Q", start) if is_far else b""
+        zip64 = struct.pack("<HH", 1, len(numbers)) + numbers if numbers else b""
+        header_size = 30 + len(path) + len(zip64) + 4
+        padding = -(start + header_size) % ALIGNMENT
+        extra = zip64 + PADDING_ID + struct.pack("<H", padding) + b"Z" * padding
+        # Nothing follows what has no bytes: the header says it all.
+        flags = FLAGS if size else FLAGS & ~8
+        lengths = len(path), len(extra)
+        header = struct.pack("<4s5H3I2H", b"PK\3\4", 0, flags, 0, 0, 0, 0, 0, 0, *lengths)
+        self._write(header + path + extra)
+
+        crc = 0
+        for i in range(0, size, _CHUNK):
+            chunk = data[i : i + _CHUNK]
+            crc = zlib.crc32(chunk, crc)
+            self._write(chunk)
+        if size:
+            kind = "<4sIQQ" if numbers else "<4sIII"
+            self._write(struct.pack(kind, b"PK\7\10", crc, size, size))
+        self.checksums.append((name, crc))
+
+        size32, start32 = min(size, MAX32), min(start, MAX32)
+        self._directory.append(
+            struct.pack("<4s6H3I", b"PK\1\2", 0, 0, flags, 0, 0, 0, crc, size32, size32)
+            + struct.pack("<5H2I", len(path), len(zip64), 0, 0, 0, 0, start32)
+            + path
+            + zip64
+        )
+
+    def finish(self) -> None:
+        """Write the directory: without it there is no archive."""
+        start, count = self._offset, len(self._directory)
+        directory = b"".join(self._directory)
+        size = len(directory)
+        sizes = struct.pack("<4sQ2H2I", b"PK\6\6", 44, 0x031E, 45, 0, 0)
+        end64 = sizes + struct.pack("<4Q", count, count, size, start)
+        locator = struct.pack("<4sIQI", b"PK\6\7", 0, start + size, 1)
+        count16 = min(count, 0xFFFF)
+        end = struct.pack("<4s4H2I", b"PK\5\6", 0, 0, count16, count16, size, min(start, MAX32))
+        self._write(directory + end64 + locator + end + b"\0\0")
