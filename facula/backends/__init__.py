@@ -1,5 +1,5 @@
 """What the library found on this machine."""
 
-from facula.backends import cpu, cudnn, mps
+from facula.backends import cpu, cuda, cudnn, mha, mps
 
-__all__ = ["cpu", "cudnn", "mps"]
+__all__ = ["cpu", "cuda", "cudnn", "mha", "mps"]

@@ -196,6 +196,19 @@ def test_implementations_are_checked_and_change_nothing():
         pass
 
 
+def test_switches_of_implementations_are_kept():
+    cuda = facula.backends.cuda
+    for name in ("flash", "math", "mem_efficient", "cudnn"):
+        enable, is_enabled = (
+            getattr(cuda, f"enable_{name}_sdp"),
+            getattr(cuda, f"{name}_sdp_enabled"),
+        )
+        enable(False)
+        assert not is_enabled()
+        enable(True)
+        assert is_enabled()
+
+
 # ---- several heads
 
 

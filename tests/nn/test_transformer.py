@@ -94,6 +94,9 @@ def test_an_encoder_clears_padding_in_evaluation_without_gradients():
         y = encoder(x, src_key_padding_mask=padding)
         kept = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False).eval()
         assert (kept(x, src_key_padding_mask=padding)[0, 2] != 0).all()
+        facula.backends.mha.set_fastpath_enabled(False)
+        assert (encoder(x, src_key_padding_mask=padding)[0, 2] != 0).all()
+        facula.backends.mha.set_fastpath_enabled(True)
     assert y[0, 2].tolist() == [0.0] * 8
     assert (y[0, 1] != 0).all()
 

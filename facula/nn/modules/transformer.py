@@ -9,6 +9,7 @@ from typing import Any
 
 import facula
 from facula._core import Tensor
+from facula.backends.mha import get_fastpath_enabled
 from facula.nn import functional as F
 from facula.nn import init
 from facula.nn.functional._attention import _additive_mask
@@ -227,6 +228,8 @@ class TransformerEncoder(Module):
 
     def _clears_padding(self, src: Tensor, padding: Tensor) -> bool:
         if not self.use_nested_tensor or self.training or src.dim() != 3:
+            return False
+        if not get_fastpath_enabled():
             return False
         if facula.is_grad_enabled() and (
             src.requires_grad or any(p.requires_grad for p in self.layers.parameters())
