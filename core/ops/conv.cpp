@@ -236,9 +236,10 @@ Tensor convolve(const char* node, const Convolution& c, Role role, const Form& f
                  second = save(first.requires_grad() ? second : Tensor())](
                     const Tensor& g, Needs need) -> TensorList {
                   TensorList grads(3);
+                  Tensor dense = contiguous(g);  // once for both
                   auto gradient = [&](Role wanted, Role other, const SavedTensor& saved) {
                     Form others;
-                    others[role] = g;
+                    others[role] = dense;
                     others[other] = conj(saved);
                     return convolve("ConvolutionBackwardBackward0", c, wanted, others, Tensor());
                   };
