@@ -375,7 +375,7 @@ MaxPooled max_pool(const Tensor& x, int n, const Dims& kernel_size, const Dims& 
                    const Dims& padding, const Dims& dilation, bool ceil_mode, bool with_indices) {
   auto plan = std::make_shared<Plan>(Plan{kMaxNames, n, is_channels_last(x, n)});
   WindowSizes sizes = window_sizes(*plan, kernel_size, stride, padding, dilation);
-  check_input(*plan, x, n == 1);
+  check_input(*plan, x, false);
   set_regular(*plan, x, sizes, ceil_mode, false);
   return run_max(plan, x, with_indices);
 }
@@ -387,7 +387,7 @@ Tensor avg_pool(const Tensor& x, int n, const Dims& kernel_size, const Dims& str
   WindowSizes sizes = window_sizes(*plan, kernel_size, stride, padding, {1});
   check(!divisor_override || *divisor_override != 0, plan->op(),
         ": divisor_override must not be 0.");
-  check_input(*plan, x, n == 1);
+  check_input(*plan, x, false);
   set_regular(*plan, x, sizes, ceil_mode, count_include_pad);
   plan->divisor = divisor_override.value_or(0);
   return run_mean(plan, x);

@@ -257,7 +257,7 @@ KNOWN: list[Known] = [
         "Complex numbers are refused for their dtype before derivatives are looked at.",
     ),
     *_each(
-        "nn.functional.avg_pool2d nn.functional.avg_pool3d",
+        "nn.functional.avg_pool2d",
         "exception",
         "expected IndexError(Dimension specified as -",
         "An input without dimensions is refused as any other of the wrong number.",
@@ -266,12 +266,6 @@ KNOWN: list[Known] = [
         "nn.functional.avg_pool3d",
         "exception",
         'expected NotImplementedError("avg_pool3d_out_frame" not implemented for',
-        "Has the half dtypes too.",
-    ),
-    *_each(
-        "nn.functional.avg_pool3d",
-        "exception",
-        'expected NotImplementedError("avg_pool3d_backward_out_frame" not implemented for',
         "Has the half dtypes too.",
     ),
     Known(

@@ -226,15 +226,15 @@ def avg_pool3d(
 def _sizes_of(output_size: _OptionalInts, input: Tensor, n: int) -> list[int]:
     """One size for each pooled dimension; None stands for the input's."""
     if output_size is None or isinstance(output_size, int):
-        output_size = [output_size] * n
+        return [output_size] * n if output_size is not None else list(input.shape[-n:])
     given = list(output_size)
-    if len(given) >= input.dim():
-        raise ValueError(
+    if len(given) != n or n >= input.dim():
+        error = ValueError if len(given) >= input.dim() else RuntimeError
+        raise error(
             f"expected an output_size of {n} numbers for an input {tuple(input.shape)}, "
             f"got {tuple(given)}."
         )
-    own = input.shape[-len(given) :]
-    return [default if size is None else size for size, default in zip(given, own, strict=True)]
+    return [input.shape[i - n] if size is None else size for i, size in enumerate(given)]
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: _Ints, return_indices: bool = False) -> Any:
