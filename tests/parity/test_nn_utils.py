@@ -300,6 +300,12 @@ def calls_with_other_parameters(torch: Any, log: Log) -> None:
     log(lambda: stack([nn.Linear(1, 1), nn.Linear(2, 1)]))
     grads = torch.func.grad(lambda p: call(m, p, x).sum())(dict(m.named_parameters()))
     log(grads)
+    nn.utils.parametrize.register_parametrization(m, "weight", _parametrizations(nn)["Double"]())
+    before = m.weight.detach().clone()
+    log(call(m, {"weight": w}, x), (m.weight - before).abs().max().item() == 0)
+    log(call(m, {"parametrizations.weight.original": w}, x), call(m, {"bias": w[0, :1]}, x))
+    normed = nn.utils.weight_norm(nn.Linear(2, 1))
+    log(call(normed, {"weight_v": w * 3, "weight_g": w[:, :1]}, x))
 
 
 def fusing(torch: Any, log: Log) -> None:

@@ -113,7 +113,22 @@ def _with_tied(values: dict[str, Tensor], every: dict[str, Tensor]) -> dict[str,
     return tied
 
 
-def _place(module: Module, name: str, value: Any) -> tuple[dict[str, Any], str]:
+class _Attributes:
+    """The plain and the parametrized attributes of a module, as a table."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self.module, name)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        setattr(self.module, name, value)
+
+    get = __getitem__
+
+
+def _place(module: Module, name: str, value: Any) -> tuple[Any, str]:
     """The table of a submodule that has the attribute ``name``, and its key there."""
     if not isinstance(value, Tensor):
         raise TypeError(f"{value} is not an instance of torch.Tensor")
@@ -128,4 +143,4 @@ def _place(module: Module, name: str, value: Any) -> tuple[dict[str, Any], str]:
     if current is not None and not isinstance(current, Tensor):
         raise TypeError(f"attribute `{key}`: {current} is not an instance of torch.Tensor")
     # A name that the module does not have is given to no one.
-    return (owner.__dict__ if current is not None else {}), key
+    return ({} if current is None else _Attributes(owner)), key
