@@ -5,7 +5,7 @@
 // keeps the maximum and the sum of each query so far, and scales what it has summed up when the
 // maximum grows. Backward computes the blocks again from the logarithm of that sum. A block of keys
 // and values is copied once for a span of several blocks of queries: rows of one head lie far apart
-// in memory, and to fetch them costs as much as a third of the products with one block.
+// in memory, and to fetch them costs a quarter of the products with one block.
 //
 // All matrices of a block are copies in scratch memory, zero up to whole vectors, in rows of an odd
 // number of cache lines, which spread over the sets of the cache. What lies after the diagonal of a
@@ -55,12 +55,13 @@ struct Heads {
   static constexpr int64_t kLine = 64 / sizeof(T);
   static int64_t row_length(int64_t n) { return (ceil_div(n, kLine) | 1) * kLine; }
 
-  // Cuts matrices from the scratch memory; from null, it counts.
+  // Cuts matrices from the scratch memory; without one, it counts.
   struct Carver {
-    char* at;
+    char* scratch;
+    int64_t nbytes = 0;
     Matrix take(int64_t rows, int64_t cols) {
-      Matrix m{reinterpret_cast<T*>(at), row_length(cols)};
-      at += round_up(rows, kRowUnit) * m.ld * static_cast<int64_t>(sizeof(T));
+      Matrix m{scratch ? reinterpret_cast<T*>(scratch + nbytes) : nullptr, row_length(cols)};
+      nbytes += round_up(rows, kRowUnit) * m.ld * static_cast<int64_t>(sizeof(T));
       return m;
     }
   };
@@ -291,7 +292,7 @@ struct Heads {
   static int64_t scratch_bytes(const Attention& x) {
     Carver count{nullptr};
     Forward f(x, count);
-    return reinterpret_cast<int64_t>(count.at);
+    return count.nbytes;
   }
 
   // Scores become exponentials.
@@ -426,7 +427,7 @@ struct Heads {
   static int64_t backward_scratch_bytes(const Attention& x) {
     Carver count{nullptr};
     Backward b(x, count);
-    return reinterpret_cast<int64_t>(count.at);
+    return count.nbytes;
   }
 
   // Scores become weights, and the gradients of the weights those of the scores.
