@@ -145,6 +145,9 @@ void check_number_count(const Tensor& x, const Dims& pad) {
   check(pad.size() % 2 == 0, "pad: expected an even number of numbers, got ", pad.size(), ".");
   check(static_cast<int64_t>(pad.size()) <= 2 * x.dim(), "pad: expected at most ", 2 * x.dim(),
         " numbers for ", x, ", got ", pad.size(), ".");
+  constexpr int64_t kMost = int64_t(1) << 60;
+  for (int64_t p : pad)
+    check(-kMost < p && p < kMost, "pad: expected numbers between -2^60 and 2^60, got ", p, ".");
 }
 
 }  // namespace

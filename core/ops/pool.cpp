@@ -16,6 +16,7 @@ namespace facula {
 namespace {
 
 constexpr int64_t kPoolGrain = 32768;  // elements read by a task
+constexpr int64_t kMostWalked = 4096;
 
 // The names of an operation, by its number of dimensions.
 struct PoolNames {
@@ -161,9 +162,11 @@ void set_regular(Plan& plan, const Tensor& x, const WindowSizes& sizes, bool cei
     // The last window must start inside the input or the padding before it.
     if (ceil_mode && (axis.out - 1) * s >= axis.in + p) --axis.out;
     axis.step = d;
-    axis.stride = s;
     axis.start = -p;
-    axis.size = k;
+    // Of a window far larger than the input most is padding: it is not looped over.
+    bool is_walked = k <= kMostWalked;
+    axis.stride = is_walked ? s : 0;
+    axis.size = is_walked ? k : 0;
     axis.set_ranges();
     axis.begin.resize(axis.out);
     axis.count.resize(axis.out);
@@ -181,6 +184,10 @@ void set_regular(Plan& plan, const Tensor& x, const WindowSizes& sizes, bool cei
 
 void set_adaptive(Plan& plan, const Tensor& x, const Dims& output_size) {
   Dims sizes = each(plan, "output_size", output_size);
+  Dims result = x.sizes();
+  for (int i = 0; i < plan.n; ++i) result[x.dim() - plan.n + i] = std::max<int64_t>(sizes[i], 0);
+  // Memory that cannot be had is refused before the windows are made.
+  if (checked_numel(result) > 1 << 28) empty(result, x.dtype(), x.device());
   for (int i = 0; i < plan.n; ++i) {
     Axis& axis = plan.axis(i);
     axis.in = x.size(x.dim() - plan.n + i);

@@ -321,6 +321,10 @@ Tensor resample(const Tensor& x, const std::string& mode, bool antialias, const 
     check(x.size(i + 2) > 0 && sizes[i] > 0 && x.size(i + 2) < kMost && sizes[i] < kMost,
           "interpolate: input and result must have sizes from 1 to 2^31, got ", x, " and the size ",
           sizes, ".");
+  Dims result = x.sizes();
+  for (int i = 0; i < n; ++i) result[i + 2] = sizes[i];
+  // Memory that cannot be had is refused before the weights are made.
+  if (checked_numel(result) > 1 << 28) empty(result, x.dtype(), x.device());
   check(x.size(1) > 0, "interpolate: expected an input with channels, got ", x, ".");
   bool is_pick = mode == "nearest" || mode == "nearest-exact";
   bool has_bytes = is_pick || n == 2;

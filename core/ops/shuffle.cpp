@@ -15,7 +15,8 @@ MemoryFormat format_of(const Tensor& x) {
 
 void check_factor(const char* op, const char* what, const Tensor& x, int64_t factor) {
   check(x.dim() >= 3, op, ": expected an input of at least 3 dimensions, got ", x, ".");
-  check(factor > 0 && factor <= INT32_MAX, op, ": ", what, " must be positive, got ", factor, ".");
+  check(factor > 0 && factor < 1 << 20, op, ": ", what, " must be from 1 to 2^20, got ", factor,
+        ".");
 }
 
 }  // namespace

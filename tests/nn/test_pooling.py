@@ -162,3 +162,12 @@ def test_layers_of_pooling_and_padding_print_as_pytorchs():
     assert repr(nn.AdaptiveAvgPool2d((None, 3))) == "AdaptiveAvgPool2d(output_size=(None, 3))"
     assert repr(nn.ConstantPad1d(2, 3.5)) == "ConstantPad1d(padding=(2, 2), value=3.5)"
     assert repr(nn.ZeroPad2d(1)) == "ZeroPad2d((1, 1, 1, 1))"
+
+
+@pytest.mark.promise("N2")
+def test_windows_far_larger_than_the_input_cost_no_more_than_it():
+    x = facula.ones(1, 4, requires_grad=True)
+    y = F.avg_pool1d(x, 2**30, stride=1, padding=2**29, count_include_pad=False)
+    assert y.tolist() == [[1.0] * 5]
+    y.sum().backward()
+    assert F.max_pool1d(x, 2**30, stride=1, padding=2**29).tolist() == [[1.0] * 5]
