@@ -95,6 +95,7 @@ class SavedTensor {
       nullptr;  // all saved tensors of a node are a list, for release and for the garbage collector
   PyObject* packed_ = nullptr;  // what the pack hook returned, and the hook to undo it
   PyObject* unpack_hook_ = nullptr;
+  std::unique_ptr<OutputInfo> form_;  // of a packed tensor: what the hook returns must have it
   Edge edge_;  // of a packed input: where its gradients go, since the hook may return plain data;
                // owned
   uint32_t version_ = 0;

@@ -78,6 +78,8 @@ void SavedTensor::set_hooks(PyObject* pack, PyObject* unpack) {
   Py_XSETREF(packed_, packed);
   Py_INCREF(unpack);
   Py_XSETREF(unpack_hook_, unpack);
+  form_ = std::make_unique<OutputInfo>(
+      OutputInfo{value_.sizes(), value_.dtype(), value_.device()});
   if (!is_output_) {
     release_node(edge_.node);
     edge_ = gradient_edge(value_);
@@ -102,6 +104,11 @@ Tensor SavedTensor::unpack() const {
     if (!is_tensor) Py_DECREF(result);
     check_type(is_tensor, "Output of saved tensor unpack_hook expected to be a Tensor.");
     value = Tensor::steal(static_cast<TensorImpl*>(result));
+    // Derivatives are kernels on raw memory: they trust the form that the operation saw.
+    check(value.sizes() == form_->sizes && value.dtype() == form_->dtype &&
+              value.device() == form_->device,
+          "saved_tensors_hooks: the unpack hook was to return a tensor ", form_->dtype, " ",
+          form_->sizes, " on ", form_->device, " for ", owner_->name, ", got ", value, ".");
   } else if (value.version() != version_) {
     fail(ErrorKind::Runtime,
          "one of the variables needed for gradient computation has been modified by an inplace "
