@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -38,6 +37,8 @@ def checked(function: Callable[..., Any]) -> Callable[..., Any]:
 def _look_for_no_tensor(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
+    import inspect  # slow to import, and needed for an error only
+
     signature = inspect.signature(function)
     for name, value in signature.bind(*args, **kwargs).arguments.items():
         hint = signature.parameters[name].annotation

@@ -154,3 +154,12 @@ def test_set_detect_anomaly_acts_at_once_and_as_a_context():
     with facula.autograd.set_detect_anomaly(True, check_nan=False):
         assert not facula.is_anomaly_check_nan_enabled()
     assert not facula.is_anomaly_enabled()
+
+
+@pytest.mark.parametrize("change", [lambda x: x[:1], lambda x: x.double(), lambda x: x.view(3, 2)])
+def test_an_unpack_hook_must_return_the_form_that_was_packed(change):
+    x = facula.ones(2, 3, requires_grad=True)
+    with facula.autograd.graph.saved_tensors_hooks(lambda t: t, change):
+        y = facula.nn.functional.layer_norm(x, (3,)).sum()
+    with pytest.raises(RuntimeError, match=r"the unpack hook was to return a tensor float32 \("):
+        y.backward()
