@@ -156,7 +156,7 @@ def test_set_detect_anomaly_acts_at_once_and_as_a_context():
     assert not facula.is_anomaly_enabled()
 
 
-@pytest.mark.parametrize("change", [lambda x: x[:1], lambda x: x.double(), lambda x: x.view(3, 2)])
+@pytest.mark.parametrize("change", [lambda x: x[:1], lambda x: x.double(), lambda x: x[None]])
 def test_an_unpack_hook_must_return_the_form_that_was_packed(change):
     x = facula.ones(2, 3, requires_grad=True)
     with facula.autograd.graph.saved_tensors_hooks(lambda t: t, change):
