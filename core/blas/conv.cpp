@@ -26,6 +26,60 @@ cpu::ConvKernels<T> own_kernels() {
   return {};
 }
 
+template <class T>
+void fill_channels(T* to, int64_t n_channels, int64_t n_pixels, const T* bias) {
+  for (int64_t c = 0; c < n_channels; ++c) {
+    std::fill(to + c * n_pixels, to + (c + 1) * n_pixels, bias ? bias[c] : T(0));
+  }
+}
+
+constexpr int64_t kMinPointwise = 128;
+
+// Kernels of one pixel are plain products with the images, matrices (channels, pixels). Few pixels
+// are better taken from all images together.
+bool is_pointwise(const ConvShape& s) {
+  return s.taps() == 1 && s.in == s.out && s.padding == ConvShape::Spatial{0, 0, 0} &&
+         s.out_pixels() >= kMinPointwise;
+}
+
+// to = w from for all images and groups, or with the transpose of w.
+template <class T>
+void multiply_images(const ConvShape& s, const T* w, Trans trans, const T* from, const T* bias,
+                     T* to) {
+  int64_t n_from = trans == Trans::No ? s.in_channels : s.out_channels;
+  int64_t n_to = trans == Trans::No ? s.out_channels : s.in_channels, n_pixels = s.out_pixels();
+  for (int64_t n = 0; bias && n < s.n_batch; ++n)
+    fill_channels(to + n * s.groups * n_to * n_pixels, s.groups * n_to, n_pixels, bias);
+  for (int64_t group = 0; group < s.groups; ++group) {
+    Gemm<T> product;
+    product.trans_a = trans;
+    product.m = n_to, product.n = n_pixels, product.k = n_from;
+    product.a = w + group * s.out_channels * s.in_channels, product.lda = s.in_channels;
+    product.b = from + group * n_from * n_pixels, product.ldb = n_pixels;
+    product.c = to + group * n_to * n_pixels, product.ldc = n_pixels;
+    product.n_batch = s.n_batch;
+    product.stride_b = s.groups * n_from * n_pixels;
+    product.stride_c = s.groups * n_to * n_pixels;
+    product.beta = bias ? T(1) : T(0);
+    gemm(product);
+  }
+}
+
+template <class T>
+void multiply_pixels(const ConvShape& s, const T* x, const T* y, T* w) {
+  for (int64_t image = 0; image < s.n_batch * s.groups; ++image) {
+    Gemm<T> product;
+    product.trans_b = Trans::Yes;
+    product.m = s.out_channels, product.n = s.in_channels, product.k = s.out_pixels();
+    product.a = y + image * s.out_channels * s.out_pixels(), product.lda = s.out_pixels();
+    product.b = x + image * s.in_channels * s.out_pixels(), product.ldb = s.out_pixels();
+    product.c = w + image % s.groups * s.out_channels * s.in_channels;
+    product.ldc = s.in_channels;
+    product.beta = image < s.groups ? T(0) : T(1);
+    gemm(product);
+  }
+}
+
 // Calls run(column, n_before, n, from) for each stretch of one row of the windows, (channel, tap)
 // number `row`, over the output pixels [begin, end): the stretch starts at `column` with n_before
 // pixels of padding, then has n pixels of the image at offset `from`, and the rest is padding up to
@@ -104,17 +158,11 @@ int64_t block_of(int64_t n_rows, int64_t n_pixels) {
                     std::max(n_pixels, kMinBlock));
 }
 
-template <class T>
-void fill_channels(T* to, int64_t n_channels, int64_t n_pixels, const T* bias) {
-  for (int64_t c = 0; c < n_channels; ++c) {
-    std::fill(to + c * n_pixels, to + (c + 1) * n_pixels, bias ? bias[c] : T(0));
-  }
-}
-
 }  // namespace
 
 template <class T>
 void conv_output(const ConvShape& s, const T* x, const T* w, const T* bias, T* y) {
+  if (is_pointwise(s)) return multiply_images(s, w, Trans::No, x, bias, y);
   auto own = own_kernels<T>().output;
   if (own && own(s, x, w, bias, y)) return;
   int64_t n_rows = s.weight_row(), n_pixels = s.out_pixels(), block = block_of(n_rows, n_pixels);
@@ -144,6 +192,7 @@ void conv_output(const ConvShape& s, const T* x, const T* w, const T* bias, T* y
 
 template <class T>
 void conv_input(const ConvShape& s, const T* w, const T* y, const T* bias, T* x) {
+  if (is_pointwise(s)) return multiply_images(s, w, Trans::Yes, y, bias, x);
   auto own = own_kernels<T>().input;
   if (own && own(s, w, y, bias, x)) return;
   int64_t n_images = s.n_batch * s.groups, n_pixels = s.out_pixels();
@@ -180,6 +229,7 @@ void conv_input(const ConvShape& s, const T* w, const T* y, const T* bias, T* x)
 
 template <class T>
 void conv_weight(const ConvShape& s, const T* x, const T* y, T* w) {
+  if (is_pointwise(s)) return multiply_pixels(s, x, y, w);
   auto own = own_kernels<T>().weight;
   if (own && own(s, x, y, w)) return;
   int64_t n_pixels = s.out_pixels();

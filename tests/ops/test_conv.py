@@ -153,6 +153,7 @@ LARGE = [
     ((2, 18, 11, 12), (36, 6, 3, 3), {"padding": 2, "dilation": 2, "groups": 3}),
     ((9, 16, 7, 7), (24, 16, 3, 3), {"padding": 1}),
     ((2, 16, 14, 14), (24, 16, 1, 1), {"stride": 2}),
+    ((2, 16, 14, 14), (24, 8, 1, 1), {"groups": 2}),
     ((2, 50, 9, 9), (11, 50, 3, 3), {"stride": 3, "padding": 4}),
     ((2, 70, 30, 28), (40, 70, 3, 3), {}),
     ((3, 66, 15, 17), (70, 33, 3, 3), {"padding": 2, "groups": 2}),
@@ -184,7 +185,7 @@ def test_large_convolutions_and_their_gradients(x_shape, w_shape, options, dtype
         np.testing.assert_allclose(result.detach().numpy() / scale, array / scale, 0, tolerance)
 
 
-@pytest.mark.parametrize("x_shape, w_shape, options", LARGE[:11])
+@pytest.mark.parametrize("x_shape, w_shape, options", LARGE[:12])
 def test_results_do_not_depend_on_the_number_of_threads(x_shape, w_shape, options):
     facula.manual_seed(0)
     x, w = facula.randn(x_shape, requires_grad=True), facula.randn(w_shape, requires_grad=True)
