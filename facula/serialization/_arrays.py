@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from facula.serialization._errors import CheckpointError
+from facula.serialization._errors import CheckpointError, shown
 from facula.serialization._source import Budget
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def _dtype(args: Any, budget: Budget) -> Any:
 
     code = args[0] if args else None
     if len(args) not in (1, 3) or type(code) is not str or not _CODE.fullmatch(code):
-        raise CheckpointError(f"numpy.dtype: {code!r} is no number and no string", found=code)
+        raise CheckpointError(f"numpy.dtype: {shown(code)} is no number and no string", found=code)
     budget.spend(200)
     return numpy.dtype(code, copy=True)
 

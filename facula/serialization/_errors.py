@@ -30,3 +30,22 @@ class CheckpointError(pickle.UnpicklingError):
         super().__init__(message)
         self.offset = offset
         self.found = found
+
+
+class MissingDeviceError(CheckpointError, RuntimeError):
+    """The file has tensors of a device that is not here; PyTorch raises a RuntimeError for that."""
+
+
+class CallerError(Exception):
+    """Carries, as its cause, an error that is not the file's: of a device, or of map_location."""
+
+
+def shown(value: Any) -> str:
+    """A short text for an object of a file, made in bounded time whatever the object is."""
+    if isinstance(value, (str, bytes)):
+        return repr(value[:60])
+    if isinstance(value, int) and value.bit_length() <= 128:
+        return str(value)
+    if value is None or isinstance(value, float):
+        return repr(value)
+    return f"of type {type(value).__name__}"

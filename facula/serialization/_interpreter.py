@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from facula.serialization import _types
-from facula.serialization._errors import CheckpointError
+from facula.serialization._errors import CallerError, CheckpointError
 from facula.serialization._source import Budget
 
 # Deeper than Python's own pickler can write: comparing or printing such objects would overflow.
@@ -117,6 +117,8 @@ class Interpreter:
             _check_depth(self._stack[0], budget)
         except CheckpointError as error:
             raise self._located(str(error), at, error.found) from error.__cause__
+        except CallerError:
+            raise
         except Exception as error:
             what = f"{type(error).__name__}: {error}"
             raise self._located(what, at, data[at : at + 1]) from error

@@ -12,7 +12,7 @@ from typing import IO, Any
 from facula import _core
 from facula._core import UntypedStorage
 from facula._legacy import StorageType
-from facula.serialization._errors import CheckpointError
+from facula.serialization._errors import CallerError, CheckpointError, shown
 from facula.serialization._locations import Locations, MapLocation
 from facula.serialization._memory import bytes_of, swap_bytes
 from facula.serialization._old_formats import load_stacked, load_tar
@@ -78,7 +78,11 @@ def load(
             file if mmap else None,
             Unpickle(trusted, pickle_module, encoding),
         )
-        return reader.load()
+        try:
+            return reader.load()
+        except CallerError as error:
+            assert error.__cause__ is not None
+            raise error.__cause__ from None
 
 
 def _is_trusted(trusted: bool, weights_only: bool | None, pickle_module: Any) -> bool:
@@ -150,7 +154,7 @@ class _Reader:
         data = archive.read("data.pkl")
         byteorder = archive.read("byteorder") if "byteorder" in archive.records else b"little"
         if byteorder not in (b"little", b"big"):
-            raise CheckpointError(f"load: the byte order {byteorder!r:.50} is unknown")
+            raise CheckpointError(f"load: the byte order {shown(byteorder)} is unknown")
         storages = self._map(archive) if self._mapped_file else self._read(archive)
         load_storage = _StorageOfRecord(storages, self._locations, byteorder == b"big")
         where = f"{archive.root}/data.pkl"
@@ -205,20 +209,22 @@ class _StorageOfRecord:
         self._placed: dict[str, UntypedStorage] = {}
 
     def __call__(self, saved: Any) -> TypedStorage | UntypedStorage:
-        if type(saved) is not tuple or len(saved) != 5 or saved[0] != "storage":
-            raise CheckpointError(f"the persistent id {saved!r:.100} is not that of a storage")
-        _, kind, key, location, numel = saved
+        if type(saved) is not tuple or len(saved) != 5:
+            raise CheckpointError(f"a persistent id {shown(saved)} is not that of a storage")
+        word, kind, key, location, numel = saved
         is_storage = isinstance(kind, StorageType) or kind is UntypedStorage
-        if not is_storage or type(key) is not str or type(location) is not str:
-            raise CheckpointError(f"the persistent id {saved!r:.100} is not that of a storage")
+        if not is_storage or not all(type(part) is str for part in (word, key, location)):
+            raise CheckpointError(f"a storage is named by {shown(key)} of kind {shown(kind)}")
+        if word != "storage":
+            raise CheckpointError(f"a persistent id begins with {shown(word)}", found=word)
         dtype = kind.dtype if isinstance(kind, StorageType) else _core.uint8
         name = f"data/{key}"
         if name not in self._records:
-            raise CheckpointError(f"the file has no record {name!r:.100}", found=key)
+            raise CheckpointError(f"the file has no record {shown(name)}", found=key)
         nbytes = self._records[name].nbytes()
         if type(numel) is not int or numel != nbytes // dtype.itemsize:
             raise CheckpointError(
-                f"the storage {key!r} is said to have {numel!r:.50} elements of {dtype}, and its "
+                f"the storage {key!r} is said to have {shown(numel)} elements of {dtype}, and its "
                 f"record has {nbytes} bytes",
                 found=numel,
             )

@@ -8,6 +8,7 @@ from typing import Any
 import facula
 from facula import _core
 from facula._core import UntypedStorage
+from facula.serialization._errors import CallerError, MissingDeviceError
 from facula.storage import TypedStorage
 
 MapLocation = (
@@ -29,6 +30,12 @@ class Locations:
 
     def place(self, storage: UntypedStorage, location: str) -> UntypedStorage:
         """The storage on its device; itself if that is main memory."""
+        try:
+            return self._place(storage, location)
+        except Exception as error:
+            raise CallerError from error
+
+    def _place(self, storage: UntypedStorage, location: str) -> UntypedStorage:
         wanted = self._map
         if callable(wanted):
             placed = wanted(storage, location)
@@ -47,19 +54,19 @@ def _move(storage: UntypedStorage, location: str | _core.device) -> UntypedStora
     if kind == "cpu":
         return storage
     if kind != "cuda":
-        raise RuntimeError(
+        raise MissingDeviceError(
             f"load: the file has tensors of {location!r}, and there is no such device here. Pass "
             "map_location='cpu' to load them into main memory."
         )
     if not facula.cuda.is_available():
-        raise RuntimeError(
+        raise MissingDeviceError(
             f"load: the file has tensors of the CUDA device {str(location)!r}, but "
             "facula.cuda.is_available() is False. Pass map_location='cpu' to load them into main "
             "memory."
         )
     device = _core.device(location)
     if device.index is not None and device.index >= facula.cuda.device_count():
-        raise RuntimeError(
+        raise MissingDeviceError(
             f"load: the file has tensors of {device}, but there are {facula.cuda.device_count()} "
             "CUDA devices. Pass map_location to choose one of them."
         )

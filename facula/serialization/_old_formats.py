@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from facula import _core
 from facula._core import Tensor, UntypedStorage
 from facula._legacy import StorageType
-from facula.serialization._errors import CheckpointError
+from facula.serialization._errors import CheckpointError, shown
 from facula.serialization._locations import Locations
 from facula.serialization._memory import bytes_of, swap_bytes
 from facula.serialization._source import Budget
@@ -28,7 +28,7 @@ _VERSION = 1001
 
 def _text(value: Any) -> Any:
     """Strings of Python 2 may be bytes."""
-    return value.decode("ascii") if isinstance(value, bytes) else value
+    return value.decode("ascii", "replace") if isinstance(value, bytes) else value
 
 
 def _int64(data: bytes, at: int) -> int:
@@ -50,7 +50,7 @@ def _fill(storage: UntypedStorage, data: bytes, at: int) -> int:
 def _nbytes(kind: Any, numel: Any, room: int) -> int:
     """The bytes of a storage, if it can be in a file that has ``room`` bytes left."""
     if not isinstance(kind, StorageType) or type(numel) is not int or numel < 0:
-        raise CheckpointError(f"no storage: {kind!r:.100} of {numel!r:.50} elements", found=numel)
+        raise CheckpointError(f"no storage: {shown(kind)} of {shown(numel)} elements", found=numel)
     nbytes = numel * kind.dtype.itemsize
     if nbytes > room:
         raise CheckpointError(
@@ -79,14 +79,14 @@ class _Storages:
 
     def __call__(self, saved: Any) -> Any:
         kind = _text(saved[0]) if type(saved) is tuple and saved else None
-        if kind == "module" and len(saved) == 4:
+        if type(kind) is str and (kind, len(saved)) == ("module", 4):
             return saved[1]  # a class; its source code, which follows, is not needed
-        if kind != "storage" or len(saved) != 6:
-            raise CheckpointError(f"the persistent id {saved!r:.100} is not that of a storage")
+        if type(kind) is not str or (kind, len(saved)) != ("storage", 6):
+            raise CheckpointError(f"a persistent id {shown(kind)} is not that of a storage")
         _, storage_type, key, location, numel, view = saved
         key, location = _text(key), _text(location)
         if type(key) is not str or type(location) is not str:
-            raise CheckpointError(f"the persistent id {saved!r:.100} is not that of a storage")
+            raise CheckpointError(f"a storage is named by {shown(key)} at {shown(location)}")
         nbytes = _nbytes(storage_type, numel, self._room)
         if key not in self.by_key:
             self._room -= nbytes
@@ -100,12 +100,12 @@ class _Storages:
 
     def _view(self, root: UntypedStorage, dtype: _core.dtype, view: Any) -> UntypedStorage:
         if type(view) is not tuple or len(view) != 3:
-            raise CheckpointError(f"no view of a storage: {view!r:.100}")
+            raise CheckpointError(f"no view of a storage: {shown(view)}")
         key, offset, numel = _text(view[0]), view[1], view[2]
         is_view = type(key) is str and type(offset) is int and type(numel) is int
         size = dtype.itemsize
         if not is_view or offset < 0 or numel < 0 or (offset + numel) * size > root.nbytes():
-            raise CheckpointError(f"a view {view!r:.100} of a storage of {root.nbytes()} bytes")
+            raise CheckpointError(f"a view {shown(view)} of a storage of {root.nbytes()} bytes")
         if key not in self._views:
             self._views[key] = root._slice(offset * size, (offset + numel) * size)
         return self._views[key]
@@ -116,11 +116,11 @@ def load_stacked(
 ) -> tuple[Any, int]:
     """The object of a file of pickles one after another, and where the file ends."""
     magic, at = unpickle.plain(data, 0, budget, "the magic number")
-    if magic != _MAGIC:
+    if type(magic) is not int or magic != _MAGIC:
         raise CheckpointError("load: the file is no checkpoint: it has no magic number", 0, magic)
     version, at = unpickle.plain(data, at, budget, "the version")
-    if version != _VERSION:
-        raise CheckpointError(f"load: the version is {version!r:.50}, not {_VERSION}", at, version)
+    if type(version) is not int or version != _VERSION:
+        raise CheckpointError(f"load: the version is {shown(version)}, not {_VERSION}", at, version)
     machine, at = unpickle.plain(data, at, budget, "the machine's properties")
     is_swapped = isinstance(machine, dict) and machine.get("little_endian") is False
 
@@ -167,9 +167,11 @@ def load_tar(data: bytes, unpickle: Unpickle, locations: Locations, budget: Budg
     def find(saved: Any) -> Any:
         if type(saved) is tuple and len(saved) == 3:
             return saved[0]  # a class; its source code, which follows, is not needed
-        key = int(saved) if type(saved) in (int, str) else None
-        if key not in objects:
-            raise CheckpointError(f"there is no tensor {saved!r:.100}", found=saved)
+        key = saved if type(saved) is int else _text(saved)
+        if type(key) is str and key.isdecimal() and len(key) < 32:
+            key = int(key)
+        if type(key) is not int or key not in objects:
+            raise CheckpointError(f"there is no tensor {shown(saved)}", found=saved)
         return objects[key]
 
     return unpickle(members["pickle"], 0, find, budget, "pickle")[0]
@@ -200,7 +202,7 @@ def _tar_members(data: bytes) -> dict[str, bytes]:
 
 def _count(value: Any) -> int:
     if type(value) is not int or value < 0:
-        raise CheckpointError(f"load: {value!r:.50} is no number of items", found=value)
+        raise CheckpointError(f"load: {shown(value)} is no number of items", found=value)
     return value
 
 
@@ -212,7 +214,7 @@ def _tar_storages(
     for _ in range(_count(count)):
         saved, at = unpickle.plain(data, at, budget, "storages")
         if type(saved) is not tuple or len(saved) != 3 or type(saved[0]) is not int:
-            raise CheckpointError(f"load: no storage: {saved!r:.100}", at, saved)
+            raise CheckpointError(f"load: no storage: {shown(saved)}", at, saved)
         key, location, kind = saved
         nbytes = _nbytes(kind, _int64(data, at), len(data) - at)
         budget.spend(nbytes)
@@ -225,7 +227,7 @@ def _tar_storages(
         is_view = type(view) is tuple and len(view) == 4 and all(type(v) is int for v in view)
         root = storages.get(view[1]) if is_view else None
         if root is None or view[2] < 0 or view[3] < 0 or view[2] + view[3] > len(root):
-            raise CheckpointError(f"load: no view of a storage: {view!r:.100}", at, view)
+            raise CheckpointError(f"load: no view of a storage: {shown(view)}", at, view)
         size = root.dtype.itemsize
         part = root.untyped()._slice(view[2] * size, (view[2] + view[3]) * size)
         storages[view[0]] = TypedStorage(wrap_storage=part, dtype=root.dtype)
@@ -242,7 +244,7 @@ def _tar_tensors(
         is_tensor = type(saved) is tuple and len(saved) == 3
         is_tensor = is_tensor and all(type(key) is int for key in saved[:2])
         if not is_tensor or saved[1] not in storages:
-            raise CheckpointError(f"load: no tensor: {saved!r:.100}", at, saved)
+            raise CheckpointError(f"load: no tensor: {shown(saved)}", at, saved)
         n_dims = _int64(data, at) & 0xFFFFFFFF  # the upper half was never set
         if n_dims > 64 or at + 16 * n_dims + 16 > len(data):
             raise CheckpointError(f"load: a tensor of {n_dims} dimensions", at, n_dims)

@@ -15,7 +15,7 @@ import facula
 from facula import _core, _legacy, _utils
 from facula._core import Size, Tensor, UntypedStorage
 from facula.serialization import _arrays, _safe_globals
-from facula.serialization._errors import CheckpointError
+from facula.serialization._errors import CheckpointError, shown
 from facula.serialization._names import get_layout
 from facula.serialization._source import Budget
 from facula.storage import STORAGE_NAMES, TypedStorage
@@ -210,7 +210,7 @@ def _set_attributes(made: Any, state: Any) -> None:
         is_free = type(name) is str and not callable(getattr(type(made), name, None))
         if not is_free or name.startswith("__"):
             raise CheckpointError(
-                f"{name!r} is no attribute that a file may give to a {type(made).__name__}",
+                f"{shown(name)} is no attribute that a file may give to a {type(made).__name__}",
                 found=name,
             )
     made.__dict__.update(state)
@@ -317,7 +317,7 @@ class Types:
             check_no_metadata(function, args)
         make = _MAKES.get(id(function)) or _arrays.make_of(function)
         if make is None:
-            raise CheckpointError(f"{function!r:.200} is called, which no checkpoint does")
+            raise CheckpointError(f"{shown(function)} is called, which no checkpoint does")
         return make(args, self._budget)
 
     def new(self, cls: Any, args: Any, kwargs: Any) -> Any:
@@ -327,7 +327,7 @@ class Types:
                 raise CheckpointError("arguments that are no tuple and no dict")
             return cls.__new__(cls, *args, **kwargs)
         if id(cls) not in _NEWABLE or kwargs:
-            raise CheckpointError(f"{cls!r:.200} is made, which no checkpoint does")
+            raise CheckpointError(f"{shown(cls)} is made, which no checkpoint does")
         return self.call(cls, args)
 
     def build(self, made: Any, state: Any) -> None:

@@ -6,14 +6,14 @@ import io
 from collections.abc import Callable
 from typing import Any
 
-from facula.serialization._errors import CheckpointError
+from facula.serialization._errors import CheckpointError, shown
 from facula.serialization._interpreter import Interpreter
 from facula.serialization._source import Budget
 from facula.serialization._trusted import load_trusted
 
 
 def _no_ids(saved: Any) -> Any:
-    raise CheckpointError(f"there is a persistent id {saved!r:.100}, where none belongs")
+    raise CheckpointError(f"there is a persistent id {shown(saved)}, where none belongs")
 
 
 class Unpickle:

@@ -1,0 +1,207 @@
+"""Checkpoints exchanged with PyTorch, both ways."""
+
+from __future__ import annotations
+
+import collections
+import io
+import zipfile
+
+import numpy as np
+import pytest
+import torch
+
+from .frameworks import DTYPES, convert, facula, to_numpy
+
+pytestmark = pytest.mark.promise("P1")
+
+NUMPY_GLOBALS = [
+    np.dtype,
+    np.ndarray,
+    np._core.multiarray.scalar,
+    np._core.multiarray._reconstruct,
+    *(type(np.dtype(code)) for code in ("f8", "i8", "i4", "b1", "f4", "U3")),
+]
+IS_NEW = pytest.mark.parametrize("is_new", [True, False], ids=["zip", "stacked"])
+
+
+def exchange(obj, source, target, is_new=True, **kwargs):
+    file = io.BytesIO()
+    source.save(obj, file, _use_new_zipfile_serialization=is_new)
+    file.seek(0)
+    if target is torch:
+        with torch.serialization.safe_globals(NUMPY_GLOBALS):
+            return torch.load(file, weights_only=True, **kwargs)
+    return target.load(file, **kwargs)
+
+
+def both_ways(obj, is_new=True):
+    """An object of PyTorch as Facula loads it, and that one as PyTorch loads it again."""
+    ours = exchange(obj, torch, facula, is_new)
+    return ours, exchange(ours, facula, torch, is_new)
+
+
+def same_tensor(a, b):
+    assert str(a.dtype) == str(b.dtype)
+    assert (tuple(a.shape), a.stride(), a.storage_offset()) == (
+        tuple(b.shape),
+        b.stride(),
+        b.storage_offset(),
+    )
+    assert a.requires_grad == b.requires_grad
+    assert a.untyped_storage().nbytes() == b.untyped_storage().nbytes()
+    np.testing.assert_array_equal(to_numpy(a), to_numpy(b))
+
+
+@IS_NEW
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_tensors_of_every_dtype_and_layout(dtype, is_new):
+    x = torch.arange(24).reshape(2, 3, 4).to(DTYPES[dtype])
+    tensors = [x, x.permute(2, 0, 1), x[:, 1, ::2], x[1, 2, 3], x[:0], x[0, 0].expand(3, 4)]
+    ours, again = both_ways(tensors, is_new)
+    for t, a, b in zip(tensors, ours, again, strict=True):
+        same_tensor(t, a)
+        same_tensor(t, b)
+
+
+@IS_NEW
+def test_views_share_one_storage(is_new):
+    x = torch.zeros(10)
+    for a, b in both_ways((x[:6], x[4:]), is_new):
+        a[5] = 7
+        assert b[1] == 7
+
+
+@IS_NEW
+def test_parameters_buffers_and_attributes(is_new):
+    p = torch.nn.Parameter(torch.ones(2), requires_grad=False)
+    q = torch.nn.Parameter(torch.ones(2))
+    q.note = "mine"
+    ours, again = both_ways([p, q, torch.nn.Buffer(torch.ones(1))], is_new)
+    for lib, loaded in ((facula, ours), (torch, again)):
+        assert [type(v) for v in loaded[:2]] == [lib.nn.Parameter] * 2
+        assert [v.requires_grad for v in loaded] == [False, True, False]
+        assert loaded[1].note == "mine"
+        assert isinstance(loaded[2], lib.nn.Buffer)
+
+
+def test_objects_that_both_take():
+    obj = {
+        "scalars": [None, True, 3, 1 << 80, -1.5, 1 + 2j, "text é", b"\0\xff", bytearray(b"ab")],
+        "containers": [(), [], {}, {1, 2}, collections.OrderedDict(b=1, a=2), (1, (2, [3]))],
+        "counter": collections.Counter("aab"),
+        "keys": {1: "a", (1, 2): "b", None: "c", 2.5: "d"},
+        "size": torch.Size([2, 3]),
+        "device": torch.device("cuda", 1),
+        "layout": torch.strided,
+        "dtypes": list(DTYPES.values()),
+    }
+    ours, again = both_ways(obj)
+    assert again == obj
+    assert ours == convert(facula, obj) | {"containers": obj["containers"]}
+    assert [type(v) for v in ours["containers"]] == [type(v) for v in obj["containers"]]
+
+
+def test_arrays_and_numbers_of_numpy():
+    obj = [np.float64(1.5), np.int32(-3), np.bool_(True), np.arange(6).reshape(2, 3).T]
+    ours, again = both_ways(obj)
+    for loaded in (ours, again):
+        assert [type(v) for v in loaded] == [type(v) for v in obj]
+        assert loaded[:3] == obj[:3]
+        np.testing.assert_array_equal(loaded[3], obj[3])
+
+
+def trained(lib):
+    """A model after three steps of AdamW, made of the same numbers in both libraries."""
+    # No bias before the normalisation: its gradient would be nothing but rounding.
+    conv = lib.nn.Conv2d(1, 4, 3, bias=False)
+    model = lib.nn.Sequential(conv, lib.nn.BatchNorm2d(4), lib.nn.ReLU(), lib.nn.Flatten())
+    with lib.no_grad():
+        for i, p in enumerate(model.parameters()):
+            p.copy_(lib.linspace(-1, 1, p.numel()).reshape(p.shape) * (i + 1))
+    optimizer = lib.optim.AdamW(model.parameters(), lr=0.01)
+    scheduler = lib.optim.lr_scheduler.StepLR(optimizer, 2)
+    return model, optimizer, scheduler
+
+
+def step(lib, model, optimizer, scheduler):
+    optimizer.zero_grad()
+    model(lib.linspace(0, 1, 50).reshape(2, 1, 5, 5)).square().mean().backward()
+    optimizer.step()
+    scheduler.step()
+
+
+@pytest.mark.promise("P2")
+@pytest.mark.parametrize("source, target", [(torch, facula), (facula, torch)], ids=["to", "from"])
+def test_a_training_begun_in_one_goes_on_in_the_other(source, target):
+    parts = trained(source)
+    for _ in range(3):
+        step(source, *parts)
+    names = ["model", "optimizer", "scheduler"]
+    saved = {n: p.state_dict() for n, p in zip(names, parts, strict=True)} | {"epoch": 3}
+    loaded = exchange(saved, source, target)
+    others = trained(target)
+    for part, key in zip(others, names, strict=True):
+        part.load_state_dict(loaded[key])
+    for _ in range(2):
+        step(source, *parts)
+        step(target, *others)
+    for a, b in zip(parts[0].state_dict().values(), others[0].state_dict().values(), strict=True):
+        np.testing.assert_allclose(to_numpy(a), to_numpy(b), rtol=1e-4, atol=1e-5)
+    assert parts[2].get_last_lr() == pytest.approx(others[2].get_last_lr())
+
+
+@pytest.mark.promise("P2")
+@pytest.mark.parametrize("source, target", [(torch, facula), (facula, torch)], ids=["to", "from"])
+def test_whole_modules_when_trusted(source, target):
+    model = source.nn.Sequential(
+        source.nn.Linear(4, 8),
+        source.nn.GELU(),
+        source.nn.LayerNorm(8),
+        source.nn.Conv1d(2, 3, 3),
+    ).eval()
+    x = np.linspace(-1, 1, 8, dtype="f4").reshape(1, 2, 4)
+    file = io.BytesIO()
+    source.save(model, file)
+    file.seek(0)
+    loaded = target.load(file, weights_only=False)
+    a, b = model(source.from_numpy(x)), loaded(target.from_numpy(x))
+    np.testing.assert_allclose(to_numpy(a), to_numpy(b), rtol=1e-5, atol=1e-6)
+
+
+def test_pytorch_maps_our_files(tmp_path):
+    path = tmp_path / "x.pt"
+    facula.save([facula.arange(5.0), facula.zeros(0), facula.arange(100)], path)
+    from torch.utils.serialization import config
+
+    before = config.load.calculate_storage_offsets
+    try:
+        for config.load.calculate_storage_offsets in (False, True):
+            loaded = torch.load(path, mmap=True)
+            assert loaded[0].tolist() == [0, 1, 2, 3, 4]
+            assert loaded[2].tolist() == list(range(100))
+    finally:
+        config.load.calculate_storage_offsets = before
+
+
+def test_the_archive_is_laid_out_as_pytorch_does(tmp_path):
+    def layout(lib):
+        path = tmp_path / "same.pt"
+        lib.save({"a": lib.arange(5.0), "e": lib.zeros(0), "b": lib.arange(300)}, path)
+        with zipfile.ZipFile(path) as zipped:
+            return [
+                (i.filename, i.header_offset, i.file_size, i.flag_bits, i.CRC)
+                for i in zipped.infolist()
+                if not i.filename.endswith("serialization_id")
+            ]
+
+    assert layout(facula) == layout(torch)
+
+
+def test_both_refuse_what_is_not_on_their_list():
+    file = io.BytesIO()
+    torch.save(torch.nn.Linear(1, 1), file)
+    for lib in (torch, facula):
+        file.seek(0)
+        with pytest.raises(Exception, match="add_safe_globals") as caught:
+            lib.load(file)
+        assert "UnpicklingError" in [base.__name__ for base in type(caught.value).__mro__]
