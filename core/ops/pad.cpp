@@ -1,6 +1,7 @@
 #include "ops/pad.h"
 
 #include "autograd/node.h"
+#include "ops/format.h"
 #include "ops/ops.h"
 #include "ops/reduction.h"
 
@@ -21,15 +22,6 @@ Dims padded_sizes(const Tensor& x, const Dims& pad) {
   Dims sizes = x.sizes();
   for (size_t i = 0; i < pad.size(); ++i) sizes[padded_dim(x, i)] += pad[i];
   return sizes;
-}
-
-MemoryFormat format_of(const Tensor& x) {
-  if (x.is_contiguous()) return MemoryFormat::Contiguous;
-  if (x.dim() == 4 && x.is_contiguous(MemoryFormat::ChannelsLast))
-    return MemoryFormat::ChannelsLast;
-  if (x.dim() == 5 && x.is_contiguous(MemoryFormat::ChannelsLast3d))
-    return MemoryFormat::ChannelsLast3d;
-  return MemoryFormat::Contiguous;
 }
 
 // x without the parts that negative padding takes away.

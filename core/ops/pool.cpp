@@ -8,6 +8,7 @@
 #include "autograd/node.h"
 #include "base/parallel.h"
 #include "cpu/pool.h"
+#include "ops/format.h"
 #include "ops/ops.h"
 #include "ops/reduction.h"
 
@@ -80,7 +81,7 @@ struct Axis {
 struct Plan {
   const PoolNames& names;
   int n;
-  bool is_channels_last;
+  MemoryFormat format;
   std::array<Axis, 3> axes = {};
   int64_t divisor = 0;
 
@@ -90,13 +91,13 @@ struct Plan {
 };
 using SharedPlan = std::shared_ptr<const Plan>;
 
-MemoryFormat channels_last_format(int n) {
-  return n == 3 ? MemoryFormat::ChannelsLast3d : MemoryFormat::ChannelsLast;
+// Without a batch dimension, tensors are contiguous.
+MemoryFormat pooled_format(const Tensor& x, int n) {
+  return x.dim() == n + 2 ? format_of(x) : MemoryFormat::Contiguous;
 }
-
-bool is_channels_last(const Tensor& x, int n) {
-  return n >= 2 && x.dim() == n + 2 && !x.is_contiguous() &&
-         x.is_contiguous(channels_last_format(n)) && x.stride(-2) >= x.stride(-1) * x.size(-1);
+// Of operations that keep the format of images only.
+MemoryFormat image_format(const Tensor& x, int n) {
+  return n == 2 ? pooled_format(x, n) : MemoryFormat::Contiguous;
 }
 
 void check_input(const Plan& plan, const Tensor& x, bool channels_may_be_empty) {
@@ -236,14 +237,10 @@ cpu::PoolShape shape_of(const Plan& plan, const Tensor& x) {
                      a.high.data(), a.per_outer};
     shape.n_in *= a.in;
   }
-  shape.inner = plan.is_channels_last ? x.size(1) : 1;
+  shape.inner = plan.format == MemoryFormat::Contiguous ? 1 : x.size(1);
   shape.n_outer = x.numel() / (shape.n_in * shape.inner);
   shape.divisor = plan.divisor;
   return shape;
-}
-
-MemoryFormat format_of(const Plan& plan) {
-  return plan.is_channels_last ? channels_last_format(plan.n) : MemoryFormat::Contiguous;
 }
 
 int64_t window_numel(const Plan& plan) {
@@ -264,13 +261,13 @@ MaxPooled run_forward(const cpu::PoolTable::Row& row, const Plan& plan, const Te
   NoGradGuard guard;
   Dims sizes = input.sizes();
   for (int i = 0; i < plan.n; ++i) sizes[input.dim() - plan.n + i] = plan.axis(i).out;
-  MaxPooled result = {empty(sizes, input.dtype(), input.device(), format_of(plan)), {}};
+  MaxPooled result = {empty(sizes, input.dtype(), input.device(), plan.format), {}};
   if (with_indices) {
     check_places(plan, input);
-    result.indices = empty(sizes, DType::Int64, input.device(), format_of(plan));
+    result.indices = empty(sizes, DType::Int64, input.device(), plan.format);
   }
   if (result.values.numel() == 0) return result;
-  Tensor x = contiguous(input, format_of(plan));
+  Tensor x = contiguous(input, plan.format);
   cpu::PoolShape shape = shape_of(plan, x);
   char* to = result.values.data();
   const char* from = x.data();
@@ -289,11 +286,11 @@ Tensor run_backward_kernel(const cpu::PoolTable::BackwardRow& row, const Plan& p
                            const Tensor& grad, const Tensor& input, const Dims& sizes) {
   NoGradGuard guard;
   DType dtype = wide_dtype(grad.dtype());
-  Tensor gx = empty(sizes, dtype, grad.device(), format_of(plan));
+  Tensor gx = empty(sizes, dtype, grad.device(), plan.format);
   if (grad.numel() == 0) zero_(gx);
   if (gx.numel() > 0 && grad.numel() > 0) {
-    Tensor g = contiguous(to_dtype(grad, dtype), format_of(plan)), x;
-    if (input.defined()) x = contiguous(to_dtype(input, dtype), format_of(plan));
+    Tensor g = contiguous(to_dtype(grad, dtype), plan.format), x;
+    if (input.defined()) x = contiguous(to_dtype(input, dtype), plan.format);
     cpu::PoolShape shape = shape_of(plan, gx);
     char* to = gx.data();
     const char *from = g.data(), *values = x.defined() ? x.data() : nullptr;
@@ -341,8 +338,8 @@ MaxPooled run_max(const SharedPlan& plan, const Tensor& x, bool with_indices) {
   check_kernel(*plan, x, table.max[static_cast<int>(x.dtype())] != nullptr);
   if (x.requires_grad()) check_places(*plan, x);
   // Irregular windows are searched one by one: their places are saved rather than found again.
-  bool saves_indices = plan->axes[2].stride == 0 && !plan->is_channels_last && is_grad_enabled() &&
-                       x.requires_grad();
+  bool saves_indices = plan->axes[2].stride == 0 && plan->format == MemoryFormat::Contiguous &&
+                       is_grad_enabled() && x.requires_grad();
   MaxPooled result = run_forward(table.max, *plan, x, with_indices || saves_indices);
   const char* node = plan->names.node[plan->n - 1];
   if (saves_indices)
@@ -380,7 +377,7 @@ Tensor run_mean(const SharedPlan& plan, const Tensor& x) {
 
 MaxPooled max_pool(const Tensor& x, int n, const Dims& kernel_size, const Dims& stride,
                    const Dims& padding, const Dims& dilation, bool ceil_mode, bool with_indices) {
-  auto plan = std::make_shared<Plan>(Plan{kMaxNames, n, is_channels_last(x, n)});
+  auto plan = std::make_shared<Plan>(Plan{kMaxNames, n, pooled_format(x, n)});
   WindowSizes sizes = window_sizes(*plan, kernel_size, stride, padding, dilation);
   check_input(*plan, x, false);
   set_regular(*plan, x, sizes, ceil_mode, false);
@@ -390,7 +387,7 @@ MaxPooled max_pool(const Tensor& x, int n, const Dims& kernel_size, const Dims& 
 Tensor avg_pool(const Tensor& x, int n, const Dims& kernel_size, const Dims& stride,
                 const Dims& padding, bool ceil_mode, bool count_include_pad,
                 std::optional<int64_t> divisor_override) {
-  auto plan = std::make_shared<Plan>(Plan{kMeanNames, n, n == 2 && is_channels_last(x, n)});
+  auto plan = std::make_shared<Plan>(Plan{kMeanNames, n, image_format(x, n)});
   WindowSizes sizes = window_sizes(*plan, kernel_size, stride, padding, {1});
   check(!divisor_override || *divisor_override != 0, plan->op(),
         ": divisor_override must not be 0.");
@@ -401,7 +398,7 @@ Tensor avg_pool(const Tensor& x, int n, const Dims& kernel_size, const Dims& str
 }
 
 MaxPooled adaptive_max_pool(const Tensor& x, int n, const Dims& output_size, bool with_indices) {
-  auto plan = std::make_shared<Plan>(Plan{kAdaptiveMaxNames, n, n == 2 && is_channels_last(x, n)});
+  auto plan = std::make_shared<Plan>(Plan{kAdaptiveMaxNames, n, image_format(x, n)});
   check_input(*plan, x, true);
   set_adaptive(*plan, x, output_size);
   check_kernel(*plan, x, is_floating(x.dtype()));
@@ -409,7 +406,7 @@ MaxPooled adaptive_max_pool(const Tensor& x, int n, const Dims& output_size, boo
 }
 
 Tensor adaptive_avg_pool(const Tensor& x, int n, const Dims& output_size) {
-  auto plan = std::make_shared<Plan>(Plan{kAdaptiveMeanNames, n, n == 2 && is_channels_last(x, n)});
+  auto plan = std::make_shared<Plan>(Plan{kAdaptiveMeanNames, n, image_format(x, n)});
   check_input(*plan, x, true);
   set_adaptive(*plan, x, output_size);
   bool is_whole = true;
@@ -425,7 +422,7 @@ Tensor adaptive_avg_pool(const Tensor& x, int n, const Dims& output_size) {
 
 MaxPooled fractional_max_pool(const Tensor& x, int n, const Dims& kernel_size,
                               const Dims& output_size, const Tensor& samples, bool with_indices) {
-  auto plan = std::make_shared<Plan>(Plan{kFractionalNames, n, false});
+  auto plan = std::make_shared<Plan>(Plan{kFractionalNames, n, MemoryFormat::Contiguous});
   Dims kernel = each(*plan, "kernel_size", kernel_size),
        sizes = each(*plan, "output_size", output_size);
   check_input(*plan, x, false);
@@ -494,7 +491,7 @@ Tensor max_unpool(const Tensor& x, const Tensor& indices, int n, const Dims& out
     }
     y = scatter(zeros(flat_sizes, x.dtype(), x.device()), -1, flat, flatten(x, from, -1));
     y = reshape(y, sizes);
-    if (n == 2 && is_channels_last(x, n)) y = contiguous(y, channels_last_format(n));
+    y = contiguous(y, image_format(x, n));
   }
   return record(kUnpoolNodes[n - 1], y, {x},
                 [indices = save(flat), sizes = x.sizes(), from](const Tensor& g) {

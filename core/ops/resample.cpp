@@ -7,6 +7,7 @@
 #include "autograd/node.h"
 #include "base/parallel.h"
 #include "cpu/resample.h"
+#include "ops/format.h"
 #include "ops/ops.h"
 
 namespace facula {
@@ -60,7 +61,7 @@ Taps transposed(const Taps& taps) {
 struct Plan {
   const char* node;
   int n;
-  bool is_channels_last;
+  MemoryFormat format;
   bool is_pick;
   std::array<Taps, 3> axes;
 };
@@ -171,8 +172,10 @@ Taps smooth_taps(const std::string& mode, int64_t in, int64_t out, bool align_co
 // for this case.
 bool is_scale_ignored(const Plan& plan, const std::string& mode, bool antialias, bool is_bytes,
                       int64_t in, int64_t out) {
-  if (mode == "nearest")
-    return (plan.is_channels_last || (is_bytes && plan.n == 2)) && (out == in || out == 2 * in);
+  if (mode == "nearest") {
+    bool is_channels_last = plan.format != MemoryFormat::Contiguous;
+    return (is_channels_last || (is_bytes && plan.n == 2)) && (out == in || out == 2 * in);
+  }
   return out == in && mode != "nearest-exact" && (mode != "bicubic" || antialias || is_bytes);
 }
 
@@ -224,7 +227,7 @@ void run(const Plan& plan, const std::array<Taps, 3>& axes, const Tensor& x, con
   if (is_fixed)
     for (int i = 0; i < 3; ++i) used[i] = fixed_point(axes[i], shape.precision[i]);
   std::array<std::vector<T>, 3> weights = weights_as<T>(used);
-  shape.inner = plan.is_channels_last ? x.size(1) : 1;
+  shape.inner = plan.format == MemoryFormat::Contiguous ? 1 : x.size(1);
   shape.n_in = 1;
   shape.is_pick = plan.is_pick;
   int64_t n_taps = 1;
@@ -246,14 +249,11 @@ void run(const Plan& plan, const std::array<Taps, 3>& axes, const Tensor& x, con
 
 Tensor run_resample(const Plan& plan, const std::array<Taps, 3>& axes, const Tensor& input) {
   NoGradGuard guard;
-  MemoryFormat format = !plan.is_channels_last ? MemoryFormat::Contiguous
-                        : plan.n == 3          ? MemoryFormat::ChannelsLast3d
-                                               : MemoryFormat::ChannelsLast;
   Dims sizes = input.sizes();
   for (int i = 0; i < plan.n; ++i) sizes[input.dim() - plan.n + i] = axes[3 - plan.n + i].out;
-  Tensor y = empty(sizes, input.dtype(), input.device(), format);
+  Tensor y = empty(sizes, input.dtype(), input.device(), plan.format);
   if (y.numel() == 0) return y;
-  Tensor x = contiguous(input, format);
+  Tensor x = contiguous(input, plan.format);
   if (x.dtype() == DType::Float64)
     run<double>(plan, axes, x, y);
   else if (x.dtype() == DType::UInt8)
@@ -333,10 +333,7 @@ Tensor resample(const Tensor& x, const std::string& mode, bool antialias, const 
                         ". Convert it with input.float().");
   check_not_implemented(x.is_cpu(), "interpolate: not implemented on ", x.device(), ".");
 
-  bool is_channels_last =
-      n >= 2 && !x.is_contiguous() &&
-      x.is_contiguous(n == 3 ? MemoryFormat::ChannelsLast3d : MemoryFormat::ChannelsLast);
-  auto plan = std::make_shared<Plan>(Plan{node, n, is_channels_last, is_pick, {}});
+  auto plan = std::make_shared<Plan>(Plan{node, n, format_of(x), is_pick, {}});
   bool is_wide = x.dtype() == DType::Float64 || x.dtype() == DType::UInt8;
   for (int i = 0; i < n; ++i) {
     auto make = is_wide ? taps_of<double> : taps_of<float>;

@@ -1,17 +1,12 @@
 #include "ops/shuffle.h"
 
 #include "autograd/node.h"
+#include "ops/format.h"
 #include "ops/ops.h"
 
 namespace facula {
 
 namespace {
-
-MemoryFormat format_of(const Tensor& x) {
-  bool is_channels_last =
-      x.dim() == 4 && !x.is_contiguous() && x.is_contiguous(MemoryFormat::ChannelsLast);
-  return is_channels_last ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous;
-}
 
 void check_factor(const char* op, const char* what, const Tensor& x, int64_t factor) {
   check(x.dim() >= 3, op, ": expected an input of at least 3 dimensions, got ", x, ".");
