@@ -39,7 +39,7 @@ from facula.utils.dlpack import from_dlpack
 from facula.version import __version__ as __version__
 
 if _TYPE_CHECKING:
-    from facula import accelerator, nn, optim, serialization, testing
+    from facula import accelerator, checkpoint, nn, optim, serialization, testing
     from facula.serialization import load, save
 
 for _name, _method in _METHODS.items():
@@ -87,7 +87,7 @@ for _name in _INTERNAL:
 del _name
 
 # Imported when they are first asked for: much code that a script may never use.
-_LAZY = {"accelerator", "nn", "optim", "serialization", "testing"}
+_LAZY = {"accelerator", "checkpoint", "nn", "optim", "serialization", "testing"}
 
 
 def __getattr__(name: str) -> _Any:
@@ -107,6 +107,7 @@ __all__ = [
     "accelerator",
     "autograd",
     "backends",
+    "checkpoint",
     "cuda",
     "e",
     "enable_grad",

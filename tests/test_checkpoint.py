@@ -1,0 +1,147 @@
+import hashlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import facula
+from facula import nn
+from facula.checkpoint import Checkpoints
+from facula.serialization import CheckpointError
+
+
+def parts():
+    model = nn.Linear(2, 1)
+    return {"model": model, "optimizer": facula.optim.SGD(model.parameters(), lr=0.1)}
+
+
+def test_a_folder_without_files_restores_nothing(tmp_path):
+    assert Checkpoints(tmp_path / "new" / "run", **parts()).restore() is None
+
+
+def test_parts_and_values_come_back(tmp_path):
+    saved = parts()
+    Checkpoints(tmp_path, **saved).save(7, epoch=2, order=facula.arange(3))
+    restored = parts()
+    values = Checkpoints(tmp_path, **restored).restore()
+    assert (values["step"], values["epoch"], values["order"].tolist()) == (7, 2, [0, 1, 2])
+    assert facula.equal(saved["model"].weight, restored["model"].weight)
+
+
+def test_every_random_generator_goes_on(tmp_path):
+    def draw():
+        return random.random(), np.random.rand(), facula.rand(3).tolist()
+
+    checkpoints = Checkpoints(tmp_path)
+    checkpoints.save(1)
+    expected = draw()
+    draw()
+    checkpoints.restore()
+    assert draw() == expected
+
+
+def test_the_last_files_are_kept(tmp_path):
+    checkpoints = Checkpoints(tmp_path, keep_last=2)
+    for step in (1, 2, 10, 3):
+        checkpoints.save(step)
+    assert [path.name for path in checkpoints.paths()] == ["step-000000003.pt", "step-000000010.pt"]
+    assert checkpoints.restore()["step"] == 10
+
+
+@pytest.mark.parametrize("best, expected", [("min", 2), ("max", 3)])
+def test_the_best_file_is_kept(tmp_path, best, expected):
+    for step, metric in enumerate([0.5, 0.7, 0.1, 0.9, 0.3]):
+        Checkpoints(tmp_path, keep_last=1, best=best).save(step, metric=metric)
+    assert Checkpoints(tmp_path).restore(tmp_path / "best.pt")["step"] == expected
+
+
+@pytest.mark.promise("P4")
+def test_a_damaged_file_is_passed_over_for_the_one_before(tmp_path):
+    checkpoints = Checkpoints(tmp_path)
+    checkpoints.save(1)
+    checkpoints.save(2)
+    first, second = checkpoints.paths()
+    second.write_bytes(second.read_bytes()[:-100])
+    with pytest.warns(UserWarning, match=r"step-000000002\.pt cannot be read"):
+        assert checkpoints.restore()["step"] == 1
+    first.write_bytes(b"")
+    with pytest.warns(UserWarning), pytest.raises(CheckpointError):
+        checkpoints.restore()
+
+
+def test_wrong_arguments_are_told(tmp_path):
+    with pytest.raises(TypeError, match="expected epoch to have state_dict"):
+        Checkpoints(tmp_path, epoch=3)
+    with pytest.raises(ValueError, match="keep_last of at least 1, got 0"):
+        Checkpoints(tmp_path, keep_last=0)
+    with pytest.raises(ValueError, match="expected best to be 'min' or 'max', got 'low'"):
+        Checkpoints(tmp_path, best="low")
+    with pytest.raises(ValueError, match="needs the metric of the step"):
+        Checkpoints(tmp_path, best="min").save(1)
+
+
+def test_other_parts_than_the_files_are_refused(tmp_path):
+    Checkpoints(tmp_path, **parts()).save(1)
+    with pytest.raises(KeyError, match="the file has the parts"):
+        Checkpoints(tmp_path).restore()
+
+
+# Two epochs of a small network with dropout, a save after every step, and its fingerprint.
+TRAINING = """
+import hashlib, sys, time
+import facula
+from facula import nn
+from facula.checkpoint import Checkpoints
+
+facula.manual_seed(1)
+model = nn.Sequential(nn.Linear(4, 32), nn.ReLU(), nn.Dropout(0.5), nn.Linear(32, 2))
+optimizer = facula.optim.AdamW(model.parameters(), lr=0.01)
+scheduler = facula.optim.lr_scheduler.StepLR(optimizer, 7, gamma=0.5)
+checkpoints = Checkpoints(sys.argv[1], model=model, optimizer=optimizer, scheduler=scheduler)
+data = facula.linspace(-1, 1, 320).reshape(80, 4)
+state = checkpoints.restore() or {"step": 0, "order": None}
+print("start", state["step"], flush=True)
+step, order = state["step"], state["order"]
+while step < 40:
+    if step % 20 == 0:
+        order = facula.randperm(80)
+    batch = data[order[4 * (step % 20) :][:4]]
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(batch), (batch.sum(1) > 0).long()).backward()
+    optimizer.step()
+    scheduler.step()
+    step += 1
+    checkpoints.save(step, order=order)
+    time.sleep(float(sys.argv[2]))
+weights = b"".join(p.detach().numpy().tobytes() for p in model.parameters())
+print(hashlib.sha256(weights).hexdigest())
+"""
+
+
+def train(folder, pause=0.0):
+    env = {**os.environ, "PYTHONPATH": str(Path(facula.__file__).parent.parent)}
+    command = [sys.executable, "-c", TRAINING, str(folder), str(pause)]
+    return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.promise("P5")
+def test_a_killed_training_ends_with_the_same_weights(tmp_path):
+    expected = train(tmp_path / "whole").communicate()[0].split()[-1]
+    assert len(expected) == len(hashlib.sha256().hexdigest())
+    starts = []
+    for _ in range(2):
+        killed = train(tmp_path / "killed", pause=0.05)
+        starts.append(int(killed.stdout.readline().split()[1]))
+        time.sleep(0.6)
+        os.kill(killed.pid, signal.SIGKILL)
+        killed.communicate()
+    resumed = train(tmp_path / "killed").communicate()[0].split()
+    starts.append(int(resumed[1]))
+    assert 0 == starts[0] < starts[1] < starts[2] < 40
+    assert resumed[-1] == expected
