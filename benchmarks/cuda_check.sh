@@ -11,6 +11,6 @@ cmake --install $build --prefix "$PWD"
 export PYTHONPATH=$PWD${PYTHONPATH:+:$PYTHONPATH} PYTHONUNBUFFERED=1
 python3 -m facula.cli info
 failed=0
-python3 -m pytest -q -m cuda tests/cuda || failed=$?
+python3 -m pytest -q -m cuda tests --ignore=tests/parity || failed=$?
 python3 benchmarks/cuda.py
 exit $failed

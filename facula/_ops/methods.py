@@ -76,10 +76,40 @@ def _transpose_in_place(self: Tensor, dim0: int, dim1: int) -> Tensor:
     return self.transpose_(dim0, dim1)
 
 
+def fill_diagonal_(input: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
+    """Writes a value to the main diagonal, in place.
+
+    Args:
+        fill_value: what to write.
+        wrap: of a matrix with more rows than columns: go on below, after one row left out.
+
+    Example:
+        >>> facula.zeros(2, 3).fill_diagonal_(1)
+        tensor([[1., 0., 0.],
+                [0., 1., 0.]])
+    """
+    if input.dim() < 2:
+        raise RuntimeError(
+            f"fill_diagonal_: expected 2 or more dimensions, got {tuple(input.shape)}."
+        )
+    if input.dim() > 2 and len(set(input.shape)) > 1:
+        raise RuntimeError(
+            "fill_diagonal_: expected more than 2 dimensions to be of one length, "
+            f"got {tuple(input.shape)}."
+        )
+    step = sum(input.stride())
+    input.as_strided((min(input.shape),), (step,), input.storage_offset()).fill_(fill_value)
+    n_columns = input.size(1)
+    if wrap and input.dim() == 2 and input.size(0) > n_columns + 1:
+        fill_diagonal_(input[n_columns + 1 :], fill_value, wrap)
+    return input
+
+
 METHODS: dict[str, Callable[..., Any]] = {
     **{name: getattr(_ops, name) for name in FUNCTIONS},
     **{name + "_": _in_place(name + "_", getattr(_ops, name)) for name in IN_PLACE},
     "new_empty_strided": new_empty_strided,
+    "fill_diagonal_": fill_diagonal_,
     "float_power_": float_power_,
     "unflatten": _unflatten,
     "swapaxes_": _transpose_in_place,
