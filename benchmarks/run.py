@@ -23,6 +23,7 @@ SCRIPTS = [
     "networks",
     "gpt",
     "optim",
+    "checkpoints",
 ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 ALIGNMENT = 64
@@ -12,8 +13,7 @@ MAX32 = 0xFFFFFFFF
 FLAGS = 0x0808  # sizes follow the data; names are UTF-8
 PADDING_ID = b"FB"
 
-# A piece that is summed and written while it is in the cache.
-_CHUNK = 1 << 20
+_LARGE = 1 << 20  # bytes
 
 
 class ZipWriter:
@@ -29,6 +29,7 @@ class ZipWriter:
         self._root = root
         self._offset = 0
         self._directory: list[bytes] = []
+        self._pool = ThreadPoolExecutor(1)
         self.checksums: list[tuple[str, int]] = []
 
     def _write(self, data: Any) -> None:
@@ -52,11 +53,10 @@ class ZipWriter:
         header = struct.pack("<4s5H3I2H", b"PK\3\4", 0, flags, 0, 0, 0, 0, 0, 0, *lengths)
         self._write(header + path + extra)
 
-        crc = 0
-        for i in range(0, size, _CHUNK):
-            chunk = data[i : i + _CHUNK]
-            crc = zlib.crc32(chunk, crc)
-            self._write(chunk)
+        # The sum of a large record is taken while it is written: either takes as long.
+        large_crc = self._pool.submit(zlib.crc32, data) if size >= _LARGE else None
+        self._write(data)
+        crc = large_crc.result() if large_crc else zlib.crc32(data)
         if size:
             kind = "<4sIQQ" if numbers else "<4sIII"
             self._write(struct.pack(kind, b"PK\7\10", crc, size, size))
@@ -81,3 +81,4 @@ class ZipWriter:
         count16 = min(count, 0xFFFF)
         end = struct.pack("<4s4H2I", b"PK\5\6", 0, 0, count16, count16, size, min(start, MAX32))
         self._write(directory + end64 + locator + end + b"\0\0")
+        self._pool.shutdown()

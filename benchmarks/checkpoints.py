@@ -1,0 +1,31 @@
+"""Saving and loading a state dict of 500 MB, as it is and mapped."""
+
+import atexit
+import os
+import shutil
+import tempfile
+
+from harness import Case, main
+
+
+def state_dict(torch):
+    """24 layers of 5 matrices and 8 vectors, in a folder of their own."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder)
+    state = {}
+    for i in range(24):
+        state |= {f"layers.{i}.matrix{j}": torch.ones(1024, 1024) for j in range(5)}
+        state |= {f"layers.{i}.vector{j}": torch.ones(1024) for j in range(8)}
+    path = os.path.join(folder, "state.pt")
+    torch.save(state, path)
+    return {"torch": torch, "state": state, "path": path}
+
+
+CASES = [
+    Case("save 500 MB", "torch.save(state, path)", state_dict, 1),
+    Case("load 500 MB", "torch.load(path)", state_dict, 1),
+    Case("load 500 MB mapped", "torch.load(path, mmap=True)", state_dict, 1),
+]
+
+if __name__ == "__main__":
+    main(__file__)
