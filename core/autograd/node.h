@@ -95,9 +95,9 @@ class SavedTensor {
       nullptr;  // all saved tensors of a node are a list, for release and for the garbage collector
   PyObject* packed_ = nullptr;  // what the pack hook returned, and the hook to undo it
   PyObject* unpack_hook_ = nullptr;
-  std::unique_ptr<OutputInfo> form_;  // of a packed tensor: what the hook returns must have it
   Edge edge_;  // of a packed input: where its gradients go, since the hook may return plain data;
                // owned
+  uint64_t form_ = 0;  // of sizes, dtype and device: derivatives are kernels that trust them
   uint32_t version_ = 0;
   uint32_t output_nr_ = 0;
   bool is_output_ = false;

@@ -14,6 +14,18 @@ thread_local std::vector<HookPair> hook_stack;
 thread_local std::string disabled_message;
 thread_local bool hooks_disabled = false;
 
+// A number that differs for tensors of different sizes, dtype or device.
+uint64_t form_of(const Tensor& x) {
+  auto mix = [](uint64_t hash, uint64_t value) {
+    hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
+    return hash ^ (hash >> 32);
+  };
+  uint64_t hash = mix(static_cast<uint64_t>(x.dtype()), static_cast<uint64_t>(x.dim()));
+  hash = mix(hash, static_cast<uint64_t>(x.device().type) << 8 | uint8_t(x.device().index));
+  for (int64_t size : x.sizes()) hash = mix(hash, static_cast<uint64_t>(size));
+  return hash;
+}
+
 }  // namespace
 
 void push_saved_tensor_hooks(PyObject* pack, PyObject* unpack) {
@@ -63,6 +75,7 @@ void SavedTensor::activate() {
         ": inference tensors cannot be saved for backward. Make a normal tensor of it with clone() "
         "first.");
   version_ = value_.version();
+  form_ = form_of(value_);
   had_grad_fn_ = !is_output_ && value_->meta && value_->meta->grad_fn;
   if (is_output_) {
     output_nr_ = value_->meta ? value_->meta->output_nr : 0;
@@ -78,8 +91,6 @@ void SavedTensor::set_hooks(PyObject* pack, PyObject* unpack) {
   Py_XSETREF(packed_, packed);
   Py_INCREF(unpack);
   Py_XSETREF(unpack_hook_, unpack);
-  form_ = std::make_unique<OutputInfo>(
-      OutputInfo{value_.sizes(), value_.dtype(), value_.device()});
   if (!is_output_) {
     release_node(edge_.node);
     edge_ = gradient_edge(value_);
@@ -104,11 +115,6 @@ Tensor SavedTensor::unpack() const {
     if (!is_tensor) Py_DECREF(result);
     check_type(is_tensor, "Output of saved tensor unpack_hook expected to be a Tensor.");
     value = Tensor::steal(static_cast<TensorImpl*>(result));
-    // Derivatives are kernels on raw memory: they trust the form that the operation saw.
-    check(value.sizes() == form_->sizes && value.dtype() == form_->dtype &&
-              value.device() == form_->device,
-          "saved_tensors_hooks: the unpack hook was to return a tensor ", form_->dtype, " ",
-          form_->sizes, " on ", form_->device, " for ", owner_->name, ", got ", value, ".");
   } else if (value.version() != version_) {
     fail(ErrorKind::Runtime,
          "one of the variables needed for gradient computation has been modified by an inplace "
@@ -119,6 +125,10 @@ Tensor SavedTensor::unpack() const {
          value->version->last_write.describe(),
          ". Use the out-of-place form there, or clone() the tensor first.");
   }
+  check(form_of(value) == form_, owner_->name,
+        ": needs a tensor as it was in the forward pass, but ",
+        packed_ ? "the unpack hook returned " : "it was given other data since and is now ", value,
+        ", of another shape, dtype or device.");
   check(packed_ || !had_grad_fn_ || value->meta->grad_fn, owner_->name,
         ": needs a tensor that was detached in place since, by detach_(). Use detach() instead.");
   if (is_output_ && is_grad_enabled()) {

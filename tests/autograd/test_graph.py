@@ -161,5 +161,5 @@ def test_an_unpack_hook_must_return_the_form_that_was_packed(change):
     x = facula.ones(2, 3, requires_grad=True)
     with facula.autograd.graph.saved_tensors_hooks(lambda t: t, change):
         y = facula.nn.functional.layer_norm(x, (3,)).sum()
-    with pytest.raises(RuntimeError, match=r"the unpack hook was to return a tensor float32 \("):
+    with pytest.raises(RuntimeError, match="the unpack hook returned"):
         y.backward()
