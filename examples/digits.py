@@ -1,6 +1,10 @@
-"""Trains a convolutional network on 8x8 digits: ``make demo``."""
+"""Trains a convolutional network on 8x8 digits: ``make demo``.
+
+Stopped at any time, also by kill -9, it goes on from the last epoch when it is started again.
+"""
 
 import argparse
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +12,7 @@ from tqdm import tqdm
 
 import facula
 from facula import nn, optim
+from facula.checkpoint import Checkpoints
 from facula.nn import functional as F
 
 DATA = Path(__file__).parent / "data" / "digits.npz"
@@ -46,7 +51,7 @@ class Net(nn.Module):
         return self.output(self.dropout(F.relu(self.hidden(x))))
 
 
-def train(n_epochs, batch_size, seed):
+def train(folder, n_epochs, batch_size, seed):
     """The trained network, the loss of every step and the accuracy on the test images."""
     facula.manual_seed(seed)
     (images, labels), test = load_digits()
@@ -54,9 +59,12 @@ def train(n_epochs, batch_size, seed):
     optimizer = optim.AdamW(model.parameters(), lr=2e-3, weight_decay=0.01)
     n_steps = n_epochs * -(-len(labels) // batch_size)
     scheduler = optim.lr_scheduler.CosineAnnealingLR(optimizer, n_steps)
-    losses = []
-    with tqdm(range(n_epochs), desc="training", unit="epoch") as epochs:
-        for _ in epochs:
+    parts = {"model": model, "optimizer": optimizer, "scheduler": scheduler}
+    checkpoints = Checkpoints(folder / f"{n_epochs}-{batch_size}-{seed}", keep_last=2, **parts)
+    state = checkpoints.restore() or {"step": 0, "losses": []}
+    done, losses = state["step"], state["losses"]
+    with tqdm(range(done, n_epochs), "training", n_epochs, initial=done, unit="epoch") as epochs:
+        for epoch in epochs:
             for batch in facula.randperm(len(labels)).split(batch_size):
                 loss = F.cross_entropy(model(images[batch]), labels[batch])
                 optimizer.zero_grad()
@@ -64,6 +72,7 @@ def train(n_epochs, batch_size, seed):
                 optimizer.step()
                 scheduler.step()
                 losses.append(loss.item())
+            checkpoints.save(epoch + 1, losses=losses)
             epochs.set_postfix(loss=f"{losses[-1]:.4f}")
     return model, losses, accuracy(model, *test)
 
@@ -76,8 +85,7 @@ def accuracy(model, images, labels):
 
 def save(folder, model, losses):
     folder.mkdir(parents=True, exist_ok=True)
-    arrays = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
-    np.savez(folder / "weights.npz", **arrays)
+    facula.save(model.state_dict(), folder / "weights.pt")
     lines = [f"{step},{loss:.6f}" for step, loss in enumerate(losses)]
     (folder / "loss.csv").write_text("\n".join(["step,loss", *lines, ""]))
 
@@ -89,8 +97,10 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--results", type=Path, default=Path("results/digits"))
     args = parser.parse_args()
-    model, losses, test_accuracy = train(args.epochs, args.batch_size, args.seed)
+    checkpoints = args.results / "checkpoints"
+    model, losses, test_accuracy = train(checkpoints, args.epochs, args.batch_size, args.seed)
     save(args.results, model, losses)
+    shutil.rmtree(checkpoints)  # the next start is a new training
     print(f"test accuracy: {test_accuracy:.1%}")
     print(f"weights and loss curve: {args.results.resolve()}")
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import facula
+from examples import digits
 from facula import nn
 from facula.checkpoint import Checkpoints
 from facula.serialization import CheckpointError
@@ -145,3 +146,25 @@ def test_a_killed_training_ends_with_the_same_weights(tmp_path):
     starts.append(int(resumed[1]))
     assert 0 == starts[0] < starts[1] < starts[2] < 40
     assert resumed[-1] == expected
+
+
+@pytest.mark.promise("P5")
+def test_the_demo_goes_on_after_a_kill_as_if_there_was_none(tmp_path):
+    env = {**os.environ, "PYTHONPATH": str(Path(facula.__file__).parent.parent)}
+
+    def start(name):
+        command = [sys.executable, digits.__file__, "--epochs=4", "--results", tmp_path / name]
+        return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    assert start("whole").communicate()[0]
+    killed = start("killed")
+    while killed.poll() is None and not list(
+        tmp_path.glob("killed/checkpoints/*/step-000000002.pt")
+    ):
+        time.sleep(0.01)
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.communicate()
+    assert not (tmp_path / "killed" / "weights.pt").exists()
+    assert b"50%" in start("killed").communicate()[1]
+    weights = [(tmp_path / name / "weights.pt").read_bytes() for name in ("whole", "killed")]
+    assert weights[0] == weights[1]

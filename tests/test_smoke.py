@@ -1,6 +1,5 @@
 """From import to a trained, saved and reloaded model."""
 
-import numpy as np
 import pytest
 
 import facula
@@ -9,14 +8,13 @@ from examples import digits
 
 @pytest.mark.promise("U1")
 def test_the_demo_learns_saves_and_its_weights_reload(tmp_path):
-    model, losses, test_accuracy = digits.train(n_epochs=2, batch_size=32, seed=0)
+    model, losses, test_accuracy = digits.train(tmp_path, n_epochs=2, batch_size=32, seed=0)
     assert losses[-1] < losses[0] / 4
     assert test_accuracy > 0.9
 
     digits.save(tmp_path, model, losses)
     reloaded = digits.Net()
-    with np.load(tmp_path / "weights.npz") as file:
-        reloaded.load_state_dict({name: facula.from_numpy(file[name]) for name in file.files})
+    reloaded.load_state_dict(facula.load(tmp_path / "weights.pt"))
     facula.manual_seed(0)
     _, test = digits.load_digits()
     assert digits.accuracy(reloaded, *test) == test_accuracy
