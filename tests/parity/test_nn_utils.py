@@ -170,10 +170,8 @@ def refused_parametrizations(torch: Any, log: Log) -> None:
                 p.register_parametrization(m, "weight", made(lambda x: x, lambda y: y))
             try:
                 p.register_parametrization(m, "weight", made(*case))
-            except ValueError as error:
-                log(str(error))
-            except TypeError:
-                log("TypeError")
+            except (ValueError, TypeError) as error:
+                log(type(error).__name__)
             log(type(m).__name__, list(m.state_dict()))
     m = nn.Linear(3, 3)
     log(p.register_parametrization(m, "weight", made(lambda x: x[0]), unsafe=True), m.weight.shape)

@@ -107,7 +107,10 @@ class _Orthogonal(Module):
     def __init__(self, weight: Tensor, orthogonal_map: str, *, use_trivialization: bool) -> None:
         super().__init__()
         if weight.is_complex() and orthogonal_map == "householder":
-            raise ValueError("The householder parametrization does not support complex tensors.")
+            raise ValueError(
+                "orthogonal: expected a real tensor for orthogonal_map='householder', got "
+                f"{weight.dtype}. Choose 'matrix_exp' or 'cayley' for complex ones."
+            )
         self.shape = weight.shape
         self.orthogonal_map = orthogonal_map
         if use_trivialization:
@@ -137,8 +140,8 @@ class _Orthogonal(Module):
     def right_inverse(self, Q: Tensor) -> Tensor:
         if Q.shape != self.shape:
             raise ValueError(
-                f"Expected a matrix or batch of matrices of shape {self.shape}. "
-                f"Got a tensor of shape {Q.shape}."
+                f"orthogonal: expected a tensor of shape {tuple(self.shape)} to assign, got "
+                f"{tuple(Q.shape)}."
             )
         is_wide = Q.size(-2) < Q.size(-1)
         q = Q.mT if is_wide else Q
@@ -146,8 +149,9 @@ class _Orthogonal(Module):
         if "base" not in self._buffers:
             if self.orthogonal_map != "householder":
                 raise NotImplementedError(
-                    "It is not possible to assign to the matrix exponential or the Cayley "
-                    "parametrizations when use_trivialization=False."
+                    f"orthogonal: orthogonal_map={self.orthogonal_map!r} has no inverse to assign "
+                    "through. Register the parametrization with use_trivialization=True, or with "
+                    "the map 'householder'."
                 )
             a, tau = reflections(q)
             diagonal = a.diagonal(dim1=-2, dim2=-1)

@@ -27,7 +27,9 @@ def _listed(tensors: Tensor | Iterable[Tensor]) -> list[Tensor]:
     listed = list(tensors)
     if not listed and isinstance(tensors, types.GeneratorType):
         warnings.warn(
-            "`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=3
+            "clip_grad: expected gradients to clip, got a generator that yields nothing. Was it "
+            "consumed before?",
+            stacklevel=3,
         )
     return listed
 
@@ -59,9 +61,9 @@ def get_total_norm(
     total = linalg.vector_norm(facula.stack([n.to(norms[0].device) for n in norms]), order)
     if error_if_nonfinite and not total.isfinite():
         raise RuntimeError(
-            f"The total norm of order {order} for gradients from `parameters` is non-finite, so it "
-            "cannot be clipped. To disable this error and scale the gradients by the non-finite "
-            "norm anyway, set `error_if_nonfinite=False`"
+            f"clip_grad_norm_: expected a finite total norm, got {total.item()} for the norm of "
+            f"order {order}. Look for inf and nan in the gradients, or pass "
+            "error_if_nonfinite=False to scale by it all the same."
         )
     return total
 
@@ -133,7 +135,7 @@ def clip_grad_norm_(
 def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
     """Deprecated name of :func:`clip_grad_norm_`."""
     warnings.warn(
-        "`nn.utils.clip_grad_norm` is now deprecated in favor of `nn.utils.clip_grad_norm_`.",
+        "clip_grad_norm: this is the old name. Call nn.utils.clip_grad_norm_ instead.",
         FutureWarning,
         stacklevel=2,
     )

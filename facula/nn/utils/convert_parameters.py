@@ -11,11 +11,13 @@ from facula._legacy import typename
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
 
 
-def _on_one_device(parameters: Iterable[Tensor]) -> list[Tensor]:
+def _on_one_device(name: str, parameters: Iterable[Tensor]) -> list[Tensor]:
     listed = list(parameters)
     if any(param.device != listed[0].device for param in listed):
         raise TypeError(
-            "Found two parameters on different devices, this is currently not supported."
+            f"{name}: expected all parameters on one device, got "
+            f"{sorted({str(param.device) for param in listed})}. Move the module to one of them "
+            "first."
         )
     return listed
 
@@ -31,7 +33,9 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
         >>> facula.nn.utils.parameters_to_vector(m.parameters()).shape
         torch.Size([3])
     """
-    return facula.cat([param.reshape(-1) for param in _on_one_device(parameters)])
+    return facula.cat(
+        [param.reshape(-1) for param in _on_one_device("parameters_to_vector", parameters)]
+    )
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
@@ -44,8 +48,8 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         tensor([2.])
     """
     if not isinstance(vec, Tensor):
-        raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")
-    listed = _on_one_device(parameters)
+        raise TypeError(f"vector_to_parameters: expected a tensor as vec, got {typename(vec)}.")
+    listed = _on_one_device("vector_to_parameters", parameters)
     needed = sum(param.numel() for param in listed)
     if vec.numel() < needed:
         raise RuntimeError(

@@ -29,11 +29,14 @@ def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:
         True
     """
     if not issubclass(module_cls, Module):
-        raise RuntimeError(f"Expected a Module; got {module_cls}")
+        raise RuntimeError(f"skip_init: expected a Module class, got {module_cls!r}.")
     import inspect  # here, for its import is slow
 
     if "device" not in inspect.signature(module_cls).parameters:
-        raise RuntimeError("Module must support a 'device' arg to skip initialization")
+        raise RuntimeError(
+            "skip_init: expected a class whose constructor takes device, got "
+            f"{module_cls.__name__}."
+        )
     state = facula.get_rng_state()
     try:
         return module_cls(*args, **kwargs)

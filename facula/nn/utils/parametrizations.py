@@ -21,7 +21,10 @@ _M = TypeVar("_M", bound=Module)
 def _tensor_of(module: Module, name: str) -> Tensor:
     value = getattr(module, name, None)
     if not isinstance(value, Tensor):
-        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+        raise ValueError(
+            f"parametrizations: expected a tensor named {name!r} in {type(module).__name__}, got "
+            f"{type(value).__name__}."
+        )
     return value
 
 
@@ -52,14 +55,16 @@ def orthogonal(
     weight = _tensor_of(module, name)
     if weight.dim() < 2:
         raise ValueError(
-            f"Expected a matrix or batch of matrices. Got a tensor of {weight.dim()} dimensions."
+            f"orthogonal: expected a weight of at least 2 dimensions, got {tuple(weight.shape)}."
         )
     if orthogonal_map is None:
         is_square = weight.size(-2) == weight.size(-1)
         orthogonal_map = "matrix_exp" if is_square or weight.is_complex() else "householder"
     if orthogonal_map not in MAPS:
         allowed = ", ".join(f'"{known}"' for known in MAPS)
-        raise ValueError(f"orthogonal_map has to be one of {allowed}. Got: {orthogonal_map}")
+        raise ValueError(
+            f"orthogonal: expected orthogonal_map as {allowed}, got {orthogonal_map!r}."
+        )
     parametrization = _Orthogonal(weight, orthogonal_map, use_trivialization=use_trivialization)
     register_parametrization(module, name, parametrization, unsafe=True)
     return module
@@ -117,8 +122,8 @@ class _SpectralNorm(Module):
         ndim = weight.dim()
         if not -ndim <= dim < ndim:
             raise IndexError(
-                "Dimension out of range (expected to be in range of "
-                f"[-{ndim}, {ndim - 1}] but got {dim})"
+                f"spectral_norm: expected dim from {-ndim} to {ndim - 1} for a weight of {ndim} "
+                f"dimensions, got {dim}."
             )
         check_power_iterations(n_power_iterations)
         self.dim = dim % ndim

@@ -74,7 +74,7 @@ class ParametrizationList(ModuleList):
 
     def __init__(self, modules: Sequence[Module], original: Tensor, unsafe: bool = False) -> None:
         if not modules:
-            raise ValueError("ParametrizationList requires one or more modules.")
+            raise ValueError("ParametrizationList: expected at least one module, got none.")
         super().__init__(modules)
         self.unsafe = unsafe
         shape, dtype = original.shape, original.dtype
@@ -88,8 +88,8 @@ class ParametrizationList(ModuleList):
         self.is_tensor = isinstance(new, Tensor)
         if not self.is_tensor and not isinstance(new, Sequence):
             raise ValueError(
-                "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "
-                f"Got {type(new).__name__}"
+                "ParametrizationList: expected right_inverse to give a tensor, or several in a "
+                f"list or tuple, got {type(new).__name__}."
             )
         self.ntensors = 1 if self.is_tensor else len(new)
         if self.is_tensor:
@@ -102,13 +102,13 @@ class ParametrizationList(ModuleList):
     def _keep_one(self, original: Tensor, new: Tensor) -> None:
         if original.dtype != new.dtype:
             raise ValueError(
-                "When `right_inverse` outputs one tensor, it may not change the dtype.\n"
-                f"original.dtype: {original.dtype}\nright_inverse(original).dtype: {new.dtype}"
+                f"ParametrizationList: expected right_inverse to keep the dtype {original.dtype}, "
+                f"got {new.dtype}."
             )
         if original.device != new.device:
             raise ValueError(
-                "When `right_inverse` outputs one tensor, it may not change the device.\n"
-                f"original.device: {original.device}\nright_inverse(original).device: {new.device}"
+                f"ParametrizationList: expected right_inverse to stay on {original.device}, got a "
+                f"tensor on {new.device}."
             )
         _set(original, new)
         _register(self, "original", original)
@@ -117,8 +117,8 @@ class ParametrizationList(ModuleList):
         for i, tensor in enumerate(new):
             if not isinstance(tensor, Tensor):
                 raise ValueError(
-                    "'right_inverse' must return a Tensor or a Sequence of tensors (list, "
-                    f"tuple...). Got element {i} of the sequence with type {type(tensor).__name__}."
+                    "ParametrizationList: expected right_inverse to give tensors only, got "
+                    f"{type(tensor).__name__} at index {i}."
                 )
             if isinstance(original, Parameter):
                 tensor = Parameter(tensor, original.requires_grad)
@@ -129,14 +129,14 @@ class ParametrizationList(ModuleList):
         result = self()
         if not isinstance(result, Tensor):
             raise ValueError(
-                f"A parametrization must return a tensor. Got {type(result).__name__}."
+                "ParametrizationList: expected forward to give a tensor, got "
+                f"{type(result).__name__}."
             )
         for kind, before, after in (("dtype", dtype, result.dtype), ("shape", shape, result.shape)):
             if before != after:
                 raise ValueError(
-                    f"Registering a parametrization may not change the {kind} of the tensor, "
-                    f"unless `unsafe` flag is enabled.\nunparametrized {kind}: {before}\n"
-                    f"parametrized {kind}: {after}"
+                    f"ParametrizationList: expected forward to keep the {kind} {before}, got "
+                    f"{after}. Pass unsafe=True if the change is meant."
                 )
 
     def originals(self) -> list[Tensor]:
@@ -152,25 +152,27 @@ class ParametrizationList(ModuleList):
             for module in reversed(list(self)):
                 if not hasattr(module, "right_inverse"):
                     raise RuntimeError(
-                        f"parametrization {type(module).__name__} does not implement right_inverse."
+                        f"{type(module).__name__}: assigning to a parametrized tensor needs the "
+                        "method right_inverse. Define it, or remove the parametrization first."
                     )
                 new = module.right_inverse(new)
             if self.is_tensor:
                 if not isinstance(new, Tensor):
                     raise ValueError(
-                        f"`right_inverse` should return a tensor. Got {type(new).__name__}"
+                        f"{type(module).__name__}: expected right_inverse to give one tensor, got "
+                        f"{type(new).__name__}."
                     )
                 new = [new]
             elif not isinstance(new, Sequence) or len(new) != self.ntensors:
                 raise ValueError(
-                    f"'right_inverse' must return a sequence of {self.ntensors} tensors. "
-                    f"Got {type(new).__name__}."
+                    f"ParametrizationList: expected right_inverse to give {self.ntensors} tensors "
+                    f"in a list or tuple, got {type(new).__name__}."
                 )
             for original, tensor in zip(self.originals(), new, strict=True):
                 if original.dtype != tensor.dtype:
                     raise ValueError(
-                        "The tensor returned by `right_inverse` has dtype "
-                        f"{tensor.dtype} while `original` has dtype {original.dtype}"
+                        f"ParametrizationList: expected right_inverse to give {original.dtype}, as "
+                        f"the stored tensor is, got {tensor.dtype}."
                     )
             for original, tensor in zip(self.originals(), new, strict=True):
                 _set(original, tensor)
@@ -185,8 +187,8 @@ class ParametrizationList(ModuleList):
 
 def _refuse_state(self: Module) -> Any:
     raise RuntimeError(
-        "Serialization of parametrized modules is only supported through state_dict(): their class "
-        "is made at run time, so that a pickle could not name it."
+        f"{type(self).__name__}: a parametrized module cannot be pickled, since its class is made "
+        "at run time and a pickle could not name it. Save its state_dict() instead."
     )
 
 
@@ -269,8 +271,8 @@ def register_parametrization(
         module.parametrizations[tensor_name] = parametrizations
     else:
         raise ValueError(
-            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element "
-            f"with name '{tensor_name}'"
+            f"register_parametrization: expected {tensor_name!r} to be a parameter or buffer of "
+            f"{type(module).__name__}, got neither."
         )
     return module
 
@@ -279,13 +281,16 @@ def _check_addition(module: Module, name: str, parametrization: Any) -> None:
     before = getattr(module, name)
     after = parametrization(before)
     if not isinstance(after, Tensor):
-        raise ValueError(f"A parametrization must return a tensor. Got {type(after).__name__}.")
+        raise ValueError(
+            "register_parametrization: expected forward to give a tensor, got "
+            f"{type(after).__name__}."
+        )
     for kind in ("dtype", "shape"):
         if getattr(before, kind) != getattr(after, kind):
             raise ValueError(
-                f"Registering a parametrization may not change the {kind} of the tensor, unless "
-                f"the `unsafe` flag is enabled.\nmodule.{name}.{kind}: {getattr(before, kind)}\n"
-                f"parametrization(module.{name}).{kind}: {getattr(after, kind)}"
+                f"register_parametrization: expected forward to keep the {kind} "
+                f"{getattr(before, kind)} of {name!r}, got {getattr(after, kind)}. Pass "
+                "unsafe=True if the change is meant."
             )
     if not hasattr(parametrization, "right_inverse"):
         return
@@ -295,15 +300,15 @@ def _check_addition(module: Module, name: str, parametrization: Any) -> None:
         return
     if not isinstance(back, Tensor):
         raise ValueError(
-            f"parametrization.right_inverse must return a tensor. Got: {type(back).__name__}"
+            "register_parametrization: expected right_inverse to give a tensor, got "
+            f"{type(back).__name__}."
         )
     for kind in ("dtype", "shape"):
         if getattr(before, kind) != getattr(back, kind):
             raise ValueError(
-                f"The tensor returned by parametrization.right_inverse must have the same {kind} "
-                f"as module.{name}, unless the `unsafe` flag is enabled.\n"
-                f"module.{name}.{kind}: {getattr(before, kind)}\n"
-                f"returned {kind}: {getattr(back, kind)}"
+                f"register_parametrization: expected right_inverse to give the {kind} "
+                f"{getattr(before, kind)} of {name!r}, got {getattr(back, kind)}. Pass unsafe=True "
+                "if the change is meant."
             )
 
 
@@ -342,12 +347,15 @@ def remove_parametrizations(
         Linear(in_features=2, out_features=2, bias=True)
     """
     if not is_parametrized(module, tensor_name):
-        raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
+        raise ValueError(
+            f"remove_parametrizations: expected a parametrized tensor, but {tensor_name!r} of "
+            f"{type(module).__name__} has no parametrization."
+        )
     parametrizations: Any = module.parametrizations[tensor_name]
     if not parametrizations.is_tensor and not leave_parametrized:
         raise ValueError(
-            "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is "
-            "parametrized in terms of a sequence of tensors."
+            f"remove_parametrizations: {tensor_name!r} is computed from several tensors, so there "
+            "is no single one to go back to. Pass leave_parametrized=True."
         )
     if parametrizations.is_tensor:
         original = parametrizations.original

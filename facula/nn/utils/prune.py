@@ -85,7 +85,8 @@ class BasePruningMethod(ABC):
         original = getattr(module, name)
         if importance_scores is not None and importance_scores.shape != original.shape:
             raise AssertionError(
-                f"importance_scores should have the same shape as parameter {name} of {module}"
+                f"{cls.__name__}: expected importance_scores of shape {tuple(original.shape)}, "
+                f"that of {name!r}, got {tuple(importance_scores.shape)}."
             )
         scores = original if importance_scores is None else importance_scores
         earlier = [
@@ -95,8 +96,9 @@ class BasePruningMethod(ABC):
         ]
         if len(earlier) > 1:
             raise AssertionError(
-                f"Avoid adding multiple pruning hooks to the same tensor {name} of module "
-                f"{module}. Use a PruningContainer."
+                f"{cls.__name__}: expected at most one pruning hook on {name!r} of "
+                f"{type(module).__name__}, got {len(earlier)}. Collect the methods in a "
+                "PruningContainer."
             )
         if earlier:
             key, known = earlier[0]
@@ -123,7 +125,10 @@ class BasePruningMethod(ABC):
     ) -> Tensor:
         """``t`` multiplied by its mask, without a module."""
         if importance_scores is not None and importance_scores.shape != t.shape:
-            raise AssertionError("importance_scores should have the same shape as tensor t")
+            raise AssertionError(
+                f"{type(self).__name__}: expected importance_scores of shape {tuple(t.shape)}, "
+                f"that of t, got {tuple(importance_scores.shape)}."
+            )
         scores = t if importance_scores is None else importance_scores
         mask = facula.ones_like(t) if default_mask is None else default_mask
         return t * self.compute_mask(scores, default_mask=mask)
@@ -132,7 +137,10 @@ class BasePruningMethod(ABC):
         """Make the pruned values the parameter itself."""
         name = self._tensor_name
         if name is None:
-            raise AssertionError(f"Module {module} has to be pruned before pruning can be removed")
+            raise AssertionError(
+                f"{type(self).__name__}: {type(module).__name__} is not pruned by this method, so "
+                "there is nothing to remove. Call apply first."
+            )
         pruned = self.apply_mask(module)
         original = module._parameters[name + "_orig"]
         assert original is not None
@@ -161,11 +169,13 @@ class PruningContainer(BasePruningMethod):
     def add_pruning_method(self, method: Any) -> None:
         """Add a method, of the same parameter as the others."""
         if not isinstance(method, BasePruningMethod):
-            raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
+            raise TypeError(
+                f"PruningContainer: expected a BasePruningMethod, got {type(method).__name__}."
+            )
         if self._tensor_name != method._tensor_name:
             raise ValueError(
-                "Can only add pruning methods acting on the parameter named "
-                f"'{self._tensor_name}' to PruningContainer {self}. Found '{method._tensor_name}'"
+                f"PruningContainer: expected methods for {self._tensor_name!r}, got one for "
+                f"{method._tensor_name!r}. A container prunes one tensor."
             )
         self._pruning_methods += (method,)
 
@@ -193,7 +203,10 @@ class PruningContainer(BasePruningMethod):
         elif method.PRUNING_TYPE == "global":
             left = (slice(None),) * t.dim()
         else:
-            raise ValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
+            raise ValueError(
+                f"PruningContainer: {type(method).__name__} has no known PRUNING_TYPE: "
+                f"{method.PRUNING_TYPE!r}."
+            )
         mask[left] = method.compute_mask(t[left], default_mask=mask[left]).to(dtype=t.dtype)
         return mask
 
@@ -442,16 +455,22 @@ def global_unstructured(
         5
     """
     if not isinstance(parameters, Iterable):
-        raise TypeError("global_unstructured(): parameters is not an Iterable")
+        raise TypeError(
+            "global_unstructured: expected parameters as (module, name) pairs, got "
+            f"{type(parameters).__name__}."
+        )
     given = {} if importance_scores is None else importance_scores
     if not isinstance(given, dict):
-        raise TypeError("global_unstructured(): importance_scores should be of type dict")
+        raise TypeError(
+            "global_unstructured: expected importance_scores as a dict of (module, name) to a "
+            f"tensor, got {type(given).__name__}."
+        )
     pairs = list(parameters)
     method = pruning_method(**kwargs)
     if method.PRUNING_TYPE != "unstructured":
         raise TypeError(
-            'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. '
-            f"Found method {pruning_method} of type {method.PRUNING_TYPE}"
+            "global_unstructured: expected a pruning_method that is unstructured, got "
+            f"{pruning_method.__name__}, which is {method.PRUNING_TYPE}."
         )
     scores = [given.get((module, name), getattr(module, name)) for module, name in pairs]
     masks = [
@@ -505,7 +524,8 @@ def remove(module: _M, name: str) -> _M:
             del _hooks_of(module)[key]
             return module
     raise ValueError(
-        f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed"
+        f"remove: expected a pruned parameter, but {name!r} of {type(module).__name__} has no "
+        "pruning hook."
     )
 
 
@@ -531,12 +551,15 @@ def is_pruned(module: Module) -> bool:
 def _validate_pruning_amount_init(amount: Any) -> None:
     is_number = isinstance(amount, numbers.Real)
     if not is_number:
-        raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
+        raise TypeError(
+            "prune: expected amount as a fraction (float) or a count (int), got "
+            f"{type(amount).__name__}."
+        )
     is_count = isinstance(amount, numbers.Integral)
     if amount < 0 or (not is_count and amount > 1):
         raise ValueError(
-            f"amount={amount} should either be a float in the range [0, 1] or a non-negative "
-            "integer"
+            "prune: expected amount as a fraction from 0 to 1 or a count of at least 0, got "
+            f"{amount}."
         )
 
 
@@ -546,7 +569,7 @@ def _checked_amount(amount: float, size: int) -> int:
         return round(amount * size)
     if amount > size:
         raise ValueError(
-            f"amount={amount} should be smaller than the number of parameters to prune={size}"
+            f"prune: expected to prune at most the {size} entries there are, got {amount}."
         )
     return int(amount)
 
@@ -554,11 +577,14 @@ def _checked_amount(amount: float, size: int) -> int:
 def _validate_structured(t: Tensor, dim: int) -> None:
     if t.dim() <= 1:
         raise ValueError(
-            "Structured pruning can only be applied to multidimensional tensors. "
-            f"Found tensor of shape {t.shape} with {t.dim()} dims"
+            "prune: expected a tensor of at least 2 dimensions to prune slices of, got "
+            f"{tuple(t.shape)}."
         )
     if not -t.dim() <= dim < t.dim():
-        raise IndexError(f"Invalid index {dim} for tensor of size {t.shape}")
+        raise IndexError(
+            f"prune: expected dim from {-t.dim()} to {t.dim() - 1} for a tensor {tuple(t.shape)}, "
+            f"got {dim}."
+        )
 
 
 def _slices_mask(t: Tensor, dim: int, kept: Tensor) -> Tensor:

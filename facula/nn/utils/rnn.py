@@ -279,8 +279,8 @@ def pad_packed_sequence(
         total_length = n_steps
     elif total_length < n_steps:
         raise ValueError(
-            "pad_packed_sequence: expected total_length to be at least the length of the longest "
-            f"sequence, {n_steps}, got {total_length}."
+            f"pad_packed_sequence: expected a total_length of {n_steps} or more, since the longest "
+            f"sequence has {n_steps} steps, got {total_length}."
         )
     mask = facula.arange(batch) < batch_sizes.unsqueeze(1)
     padded = data.new_full((total_length, batch, *data.shape[1:]), padding_value)

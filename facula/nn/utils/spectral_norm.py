@@ -46,8 +46,7 @@ def default_dim(module: Module) -> int:
 def check_power_iterations(n_power_iterations: int) -> None:
     if n_power_iterations <= 0:
         raise ValueError(
-            "Expected n_power_iterations to be positive, but got "
-            f"n_power_iterations={n_power_iterations}"
+            f"spectral_norm: expected n_power_iterations of at least 1, got {n_power_iterations}."
         )
 
 
@@ -109,16 +108,20 @@ class SpectralNorm:
         for hook in module._forward_pre_hooks.values():
             if isinstance(hook, SpectralNorm) and hook.name == name:
                 raise RuntimeError(
-                    f"Cannot register two spectral_norm hooks on the same parameter {name}"
+                    f"spectral_norm: {name!r} of {type(module).__name__} has a spectral norm "
+                    "already. Take it off with remove_spectral_norm first."
                 )
         norm = SpectralNorm(name, n_power_iterations, dim, eps)
         weight = module._parameters[name]
         if weight is None:
-            raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
+            raise ValueError(
+                f"spectral_norm: expected a tensor as {name!r} of {type(module).__name__}, got "
+                "None."
+            )
         if is_lazy(weight):
             raise ValueError(
-                "The module passed to `SpectralNorm` can't have uninitialized parameters. Call the "
-                "module with an input before applying spectral normalization."
+                f"spectral_norm: {name!r} of {type(module).__name__} has no shape yet. Call the "
+                "module with an input first."
             )
         with no_grad():
             height, width = as_matrix(weight, dim).shape
@@ -146,7 +149,10 @@ class SpectralNormStateDictHook:
         versions = local_metadata.setdefault("spectral_norm", {})
         key = self.fn.name + ".version"
         if key in versions:
-            raise RuntimeError(f"Unexpected key in metadata['spectral_norm']: {key}")
+            raise RuntimeError(
+                f"spectral_norm: the metadata of the state_dict lists {key!r} already; two norms "
+                "of one name cannot be saved."
+            )
         versions[key] = self.fn._version
 
 
@@ -221,7 +227,10 @@ def remove_spectral_norm(module: _M, name: str = "weight") -> _M:
             del module._forward_pre_hooks[key]
             break
     else:
-        raise ValueError(f"spectral_norm of '{name}' not found in {module}")
+        raise ValueError(
+            f"remove_spectral_norm: expected a spectral norm on {name!r} of "
+            f"{type(module).__name__}, found none."
+        )
     for table in (module._state_dict_hooks, module._load_state_dict_pre_hooks):
         for key, (stored, _) in list(table.items()):
             if getattr(getattr(stored, "fn", None), "name", None) == name:

@@ -24,8 +24,8 @@ def functional_call(
 ) -> Any:
     """Deprecated place of :func:`facula.func.functional_call`."""
     warnings.warn(
-        "This API is deprecated as of PyTorch 2.0 and will be removed in a future version. "
-        "Please use torch.func.functional_call instead which is a drop-in replacement.",
+        "functional_call: nn.utils.stateless is its old place. Call facula.func.functional_call, "
+        "which takes the same arguments.",
         FutureWarning,
         stacklevel=2,
     )
@@ -91,7 +91,8 @@ def _check_names(module: Module, values: dict[str, Tensor], every: dict[str, Ten
             problems.append(f"{kind} key(s): {', '.join(map(repr, names))}.")
     if problems:
         raise RuntimeError(
-            f"Error(s) in reparametrizing for {module._get_name()}:\n\t" + "\n\t".join(problems)
+            f"functional_call: the given names do not fit {module._get_name()} (strict=True):\n\t"
+            + "\n\t".join(problems)
         )
 
 
@@ -105,8 +106,8 @@ def _with_tied(values: dict[str, Tensor], every: dict[str, Tensor]) -> dict[str,
         given = [name for name in names if name in values]
         if len({id(values[name]) for name in given}) > 1:
             raise ValueError(
-                f"functional_call got multiple values for keys {names}, which are tied. "
-                "Consider using tie_weights=False"
+                f"functional_call: {names} name one tied tensor, but were given different values. "
+                "Give one of them only, or pass tie_weights=False."
             )
         if given:
             tied.update((name, values[given[0]]) for name in names)
@@ -131,16 +132,21 @@ class _Attributes:
 def _place(module: Module, name: str, value: Any) -> tuple[Any, str]:
     """The table of a submodule that has the attribute ``name``, and its key there."""
     if not isinstance(value, Tensor):
-        raise TypeError(f"{value} is not an instance of torch.Tensor")
+        raise TypeError(
+            f"functional_call: expected a tensor for {name!r}, got {type(value).__name__}."
+        )
     path, _, key = name.rpartition(".")
     if not key:
-        raise KeyError('tensor name can\'t be empty string ""')
+        raise KeyError("functional_call: expected a name for each tensor, got an empty string.")
     owner = module.get_submodule(path)
     for table in (owner._parameters, owner._buffers):
         if key in table:
             return table, key
     current = getattr(owner, key, None)
     if current is not None and not isinstance(current, Tensor):
-        raise TypeError(f"attribute `{key}`: {current} is not an instance of torch.Tensor")
+        raise TypeError(
+            f"functional_call: expected {key!r} to name a tensor of the module, but it is "
+            f"{type(current).__name__}."
+        )
     # A name that the module does not have is given to no one.
     return ({} if current is None else _Attributes(owner)), key

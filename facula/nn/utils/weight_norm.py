@@ -46,14 +46,15 @@ class WeightNorm:
         for hook in module._forward_pre_hooks.values():
             if isinstance(hook, WeightNorm) and hook.name == name:
                 raise RuntimeError(
-                    f"Cannot register two weight_norm hooks on the same parameter {name}"
+                    f"weight_norm: {name!r} of {type(module).__name__} has a weight norm already. "
+                    "Take it off with remove_weight_norm first."
                 )
         norm = WeightNorm(name, dim)
         weight = getattr(module, name)
         if is_lazy(weight):
             raise ValueError(
-                "The module passed to `WeightNorm` can't have uninitialized parameters. Call the "
-                "module with an input before applying weight normalization."
+                f"weight_norm: {name!r} of {type(module).__name__} has no shape yet. Call the "
+                "module with an input first."
             )
         del module._parameters[name]
         lengths = facula.norm_except_dim(weight, 2, norm.dim)
@@ -87,8 +88,8 @@ def weight_norm(module: _M, name: str = "weight", dim: int | None = 0) -> _M:
         dim: the dimension along which each slice has its own length; ``None`` for a single one.
     """
     warnings.warn(
-        "`torch.nn.utils.weight_norm` is deprecated in favor of "
-        "`torch.nn.utils.parametrizations.weight_norm`.",
+        "weight_norm: this is the old form, made of hooks. Use "
+        "nn.utils.parametrizations.weight_norm instead.",
         FutureWarning,
         stacklevel=2,
     )
@@ -103,4 +104,7 @@ def remove_weight_norm(module: _M, name: str = "weight") -> _M:
             hook.remove(module)
             del module._forward_pre_hooks[key]
             return module
-    raise ValueError(f"weight_norm of '{name}' not found in {module}")
+    raise ValueError(
+        f"remove_weight_norm: expected a weight norm on {name!r} of {type(module).__name__}, found "
+        "none."
+    )

@@ -49,7 +49,7 @@ def test_an_assignment_goes_through_the_right_inverse():
 
 def test_an_assignment_without_right_inverse_is_refused():
     m = parametrize.register_parametrization(nn.Linear(2, 2), "weight", Symmetric())
-    with pytest.raises(RuntimeError, match="Symmetric does not implement right_inverse"):
+    with pytest.raises(RuntimeError, match="Symmetric: assigning to a parametrized tensor needs"):
         m.weight = facula.ones(2, 2)
 
 
@@ -59,7 +59,7 @@ def test_a_change_of_shape_is_refused_and_changes_nothing():
             return x[0]
 
     m = nn.Linear(2, 2)
-    with pytest.raises(ValueError, match="may not change the shape of the tensor"):
+    with pytest.raises(ValueError, match=r"expected forward to keep the shape .* Pass unsafe=True"):
         parametrize.register_parametrization(m, "weight", First())
     assert type(m) is nn.Linear
     assert list(m.state_dict()) == ["weight", "bias"]
@@ -70,7 +70,7 @@ def test_a_deep_copy_is_parametrized_and_a_pickle_is_refused():
     twin = copy.deepcopy(m)
     assert facula.equal(twin.weight, m.weight)
     assert twin.parametrizations.weight.original is not m.parametrizations.weight.original
-    with pytest.raises(RuntimeError, match="only supported through state_dict"):
+    with pytest.raises(RuntimeError, match=r"cannot be pickled.* Save its state_dict\(\) instead"):
         pickle.dumps(m)
 
 
@@ -96,7 +96,7 @@ def test_weight_norm_splits_into_length_and_direction():
 
 
 def test_weight_norm_loads_what_the_older_one_saved():
-    with pytest.warns(FutureWarning, match="weight_norm` is deprecated"):
+    with pytest.warns(FutureWarning, match="weight_norm: this is the old form"):
         old = nn.utils.weight_norm(nn.Linear(2, 3))
     new = parametrizations.weight_norm(nn.Linear(2, 3))
     new.load_state_dict(old.state_dict())

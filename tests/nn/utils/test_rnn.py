@@ -171,7 +171,7 @@ def test_lists_that_cannot_be_padded_are_refused(xs, error, message):
 
 def test_other_wrong_arguments_are_refused():
     packed = pack_sequence(sequences(3, 1))
-    with pytest.raises(ValueError, match="longest sequence, 3, got 2"):
+    with pytest.raises(ValueError, match="longest sequence has 3 steps, got 2"):
         pad_packed_sequence(packed, total_length=2)
     with pytest.raises(RuntimeError, match=r"add up to the 4 rows of the data, got \[1, 2\]"):
         pad_packed_sequence(PackedSequence(packed.data, facula.tensor([1, 2])))
