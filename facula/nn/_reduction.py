@@ -11,7 +11,7 @@ def get_enum(reduction: str) -> int:
     """The number of a reduction given by name."""
     number = _NUMBERS.get(reduction)
     if number is None:
-        raise ValueError(f"{reduction} is not a valid value for reduction: none, mean or sum.")
+        raise ValueError(f"reduction: expected 'none', 'mean' or 'sum', got {reduction!r}.")
     return number
 
 

@@ -64,10 +64,13 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     if nonlinearity in _GAINS:
         return _GAINS[nonlinearity]
     if nonlinearity != "leaky_relu":
-        raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+        raise ValueError(
+            f"calculate_gain: expected nonlinearity as 'leaky_relu' or one of {sorted(_GAINS)}, "
+            f"got {nonlinearity!r}."
+        )
     slope = 0.01 if param is None else param
     if isinstance(slope, bool) or not isinstance(slope, (int, float)):
-        raise ValueError(f"negative_slope {slope} not a valid number")
+        raise ValueError(f"calculate_gain: expected the negative slope as a number, got {slope!r}.")
     return math.sqrt(2.0 / (1 + slope**2))
 
 
@@ -112,8 +115,8 @@ def trunc_normal_(
     """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
-            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
-            "The distribution of values may be incorrect.",
+            f"trunc_normal_: the mean {mean} is further than 2 std = {2 * std} from the interval "
+            f"[{a}, {b}], where the values will not follow the normal distribution closely.",
             stacklevel=2,
         )
     inside = _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std)
@@ -197,7 +200,7 @@ def eye_(tensor: Tensor) -> Tensor:
                 [0., 1., 0.]])
     """
     if tensor.dim() != 2:
-        raise ValueError("Only tensors with 2 dimensions are supported")
+        raise ValueError(f"eye_: expected a matrix, got {tuple(tensor.shape)}.")
     return tensor.copy_(facula.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
 
 
@@ -214,10 +217,15 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
         tensor([[[0., 1., 0.]]])
     """
     if tensor.dim() not in (3, 4, 5):
-        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+        raise ValueError(
+            "dirac_: expected the weight of a convolution, of 3, 4 or 5 dimensions, got "
+            f"{tuple(tensor.shape)}."
+        )
     out_channels, in_channels, *kernel = tensor.shape
     if out_channels % groups:
-        raise ValueError("dim 0 must be divisible by groups")
+        raise ValueError(
+            f"dirac_: expected groups to divide the {out_channels} output channels, got {groups}."
+        )
     tensor.zero_()
     centre = tuple(size // 2 for size in kernel)
     for first in range(0, out_channels, out_channels // groups):
@@ -231,7 +239,8 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     """How many inputs one output of a layer with this weight has, and how many outputs an input."""
     if tensor.dim() < 2:
         raise ValueError(
-            "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
+            "init: expected a tensor of at least 2 dimensions, (outputs, inputs, *), to count the "
+            f"inputs and outputs of, got {tuple(tensor.shape)}."
         )
     n_outputs, n_inputs, *kernel = tensor.shape
     return n_inputs * math.prod(kernel), n_outputs * math.prod(kernel)
@@ -240,7 +249,7 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
 def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
     modes = ["fan_in", "fan_out"]
     if mode.lower() not in modes:
-        raise ValueError(f"Mode {mode} not supported, please use one of {modes}")
+        raise ValueError(f"init: expected mode 'fan_in' or 'fan_out', got {mode!r}.")
     return _calculate_fan_in_and_fan_out(tensor)[modes.index(mode.lower())]
 
 
@@ -295,7 +304,7 @@ def kaiming_uniform_(
         True
     """
     if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
+        warnings.warn("kaiming_uniform_: the tensor has no elements to fill.", stacklevel=2)
         return tensor
     fan = _calculate_correct_fan(tensor, mode)
     std = calculate_gain(nonlinearity, a) / math.sqrt(fan)
@@ -317,7 +326,7 @@ def kaiming_normal_(
         torch.Size([3, 5])
     """
     if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
+        warnings.warn("kaiming_normal_: the tensor has no elements to fill.", stacklevel=2)
         return tensor
     fan = _calculate_correct_fan(tensor, mode)
     return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(fan), generator)
@@ -336,7 +345,9 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
         True
     """
     if tensor.dim() < 2:
-        raise ValueError("Only tensors with 2 or more dimensions are supported")
+        raise ValueError(
+            f"orthogonal_: expected a tensor of at least 2 dimensions, got {tuple(tensor.shape)}."
+        )
     if tensor.numel() == 0:
         return tensor
     if tensor.dtype in (facula.float16, facula.bfloat16):
@@ -373,7 +384,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
         tensor([3, 3, 3])
     """
     if tensor.dim() != 2:
-        raise ValueError("Only tensors with 2 dimensions are supported")
+        raise ValueError(f"sparse_: expected a matrix, got {tuple(tensor.shape)}.")
     rows, columns = tensor.shape
     n_zeros = math.ceil(sparsity * rows)
     tensor.normal_(0, std, generator=generator)
@@ -388,7 +399,7 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     def deprecated(*args: Any, **kwargs: Any) -> Tensor:
         warnings.warn(
-            f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.",
+            f"{old}: this is the old name. Call nn.init.{new} instead.",
             FutureWarning,
             stacklevel=2,
         )

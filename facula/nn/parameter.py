@@ -135,8 +135,8 @@ _NEEDS_NO_SHAPE = {
 def _refused(name: str) -> Any:
     def method(self: Any = None, *args: Any, **kwargs: Any) -> Any:
         raise ValueError(
-            f"Attempted to use an uninitialized parameter in {name}. Call the module with an input "
-            "first, which gives its parameters their shapes."
+            f"{name}: the parameter has no shape yet. Call the module with an input first, which "
+            "gives its parameters their shapes."
         )
 
     return method
@@ -170,15 +170,14 @@ class UninitializedTensorMixin:
     def shape(self) -> Any:
         """Not known yet: an error."""
         raise RuntimeError(
-            "Can't access the shape of an uninitialized parameter or buffer. Call the module with "
-            "an input first, which gives its parameters their shapes; load_state_dict cannot copy "
-            "an uninitialized parameter into an initialized one."
+            "shape: the parameter or buffer has none yet. Call the module with an input first; "
+            "load_state_dict takes the value of such a parameter for one without a shape only."
         )
 
     def share_memory_(self) -> Any:
         """Not possible yet: an error."""
         raise RuntimeError(
-            "Can't share memory on an uninitialized parameter or buffer. Call the module with an "
+            "share_memory_: the parameter or buffer has no shape yet. Call the module with an "
             "input first, which gives its parameters their shapes."
         )
 

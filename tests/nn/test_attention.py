@@ -190,7 +190,7 @@ def test_implementations_are_checked_and_change_nothing():
         y = F.scaled_dot_product_attention(x, x, x)
     assert facula.equal(y, F.scaled_dot_product_attention(x, x, x))
     with (
-        pytest.raises(AssertionError, match="backends must be an instance of SDPBackend"),
+        pytest.raises(AssertionError, match="expected one SDPBackend or a list of several"),
         sdpa_kernel("math"),
     ):
         pass
@@ -280,21 +280,26 @@ x3, x2 = facula.ones(5, 3, 8), facula.ones(5, 8)
 @pytest.mark.parametrize(
     "arguments, options, error, message",
     [
-        ((x3[None], x3, x3), {}, AssertionError, "unbatched 2D or batched 3D tensor"),
+        ((x3[None], x3, x3), {}, AssertionError, r"expected a query \(L, E\), or"),
         (
             (x3, x2, x2),
             {},
             AssertionError,
-            r"batched \(3-D\) query, expected key and value to be 3-D",
+            r"batched \(3-D\) query goes with a key and a value of 3 dimensions",
         ),
-        ((facula.ones(5, 3, 6), x3, x3), {}, AssertionError, "embedding dimension of 8, but got 6"),
-        ((x3, x3, x3[:4]), {}, AssertionError, "does not match value shape"),
-        ((x3, x3[:, :2], x3[:, :2]), {}, RuntimeError, "the same batch size"),
-        ((x3,) * 3, {"is_causal": True}, RuntimeError, "Need attn_mask"),
-        ((x3,) * 3, {"attn_mask": ones(5, 4)}, RuntimeError, r"\(5, 4\), but should be \(5, 5\)"),
-        ((x3,) * 3, {"attn_mask": ones(5, 5).long()}, AssertionError, "only bool and floating"),
+        ((facula.ones(5, 3, 6), x3, x3), {}, AssertionError, "expected a query of 8 features"),
+        ((x3, x3, x3[:4]), {}, AssertionError, "a key and a value of one length"),
+        ((x3, x3[:, :2], x3[:, :2]), {}, RuntimeError, "query and key of one batch size"),
+        ((x3,) * 3, {"is_causal": True}, RuntimeError, "there is no attn_mask"),
+        ((x3,) * 3, {"attn_mask": ones(5, 4)}, RuntimeError, r"attn_mask \(5, 5\), got \(5, 4\)"),
+        (
+            (x3,) * 3,
+            {"attn_mask": ones(5, 5).long()},
+            AssertionError,
+            "as bool or a floating-point",
+        ),
         ((x3,) * 3, {"key_padding_mask": ones(3, 4)}, AssertionError, "each of the 5 keys"),
-        ((x3,) * 3, {"key_padding_mask": ones(5)}, AssertionError, "None or 2-D, got 1-D"),
+        ((x3,) * 3, {"key_padding_mask": ones(5)}, AssertionError, r"of 2 dimensions, got \(5,\)"),
     ],
 )
 def test_multihead_attention_refuses(arguments, options, error, message):
@@ -303,9 +308,9 @@ def test_multihead_attention_refuses(arguments, options, error, message):
 
 
 def test_multihead_attention_refuses_heads_that_do_not_divide():
-    with pytest.raises(AssertionError, match="embed_dim must be divisible by num_heads"):
+    with pytest.raises(AssertionError, match="expected num_heads to divide embed_dim=8, got 3"):
         nn.MultiheadAttention(8, 3)
-    with pytest.raises(ValueError, match="must be greater than 0, got embed_dim=8 and num_heads=0"):
+    with pytest.raises(ValueError, match="a positive embed_dim and num_heads, got 8 and 0"):
         nn.MultiheadAttention(8, 0)
 
 

@@ -118,9 +118,9 @@ def test_layer_prints_as_in_pytorch(layer, expected):
         ),
         (
             lambda: nn.InstanceNorm2d(3, affine=True)(facula.ones(2, 4, 3, 3)),
-            r"InstanceNorm2d: expected input's size at dim=1 to match num_features \(3\)",
+            r"InstanceNorm2d: expected 3 channels \(dimension 1\), got an input \(2, 4",
         ),
-        (lambda: nn.GroupNorm(3, 4), r"num_channels \(4\) must be divisible by num_groups \(3\)"),
+        (lambda: nn.GroupNorm(3, 4), r"expected num_groups to divide num_channels=4, got 3"),
     ],
 )
 def test_bad_input_is_refused(call, message):

@@ -60,7 +60,7 @@ def test_a_missing_attribute_is_named():
 
 def test_a_parameter_is_not_overwritten_by_a_tensor():
     m = nn.Linear(2, 2)
-    expected = r"cannot assign 'torch.FloatTensor' as parameter 'weight' \(torch.nn.Parameter"
+    expected = r"parameter 'weight': expected a Parameter or None, got torch\.FloatTensor"
     with pytest.raises(TypeError, match=expected):
         m.weight = facula.ones(2, 2)
 
@@ -70,7 +70,7 @@ def test_a_parameter_before_init_is_refused():
         def __init__(self):
             self.weight = nn.Parameter(facula.ones(1))
 
-    expected = r"cannot assign parameters before Module.__init__\(\)"
+    expected = r"Early: call super\(\).__init__\(\) before the first parameter"
     with pytest.raises(AttributeError, match=expected):
         Early()
 
@@ -78,7 +78,7 @@ def test_a_parameter_before_init_is_refused():
 def test_a_result_of_operations_is_no_parameter():
     m = nn.Module()
     result = (nn.Parameter(facula.ones(1)) * 2).as_subclass(nn.Parameter)
-    with pytest.raises(ValueError, match="Cannot assign non-leaf Tensor to parameter 'w'"):
+    with pytest.raises(ValueError, match="expected a leaf as parameter 'w', got the result of"):
         m.w = result
 
 
@@ -92,7 +92,7 @@ def test_to_keeps_the_parameters_the_same_objects():
 
 
 def test_to_an_integer_dtype_is_refused():
-    with pytest.raises(TypeError, match="only accepts floating point or complex dtypes"):
+    with pytest.raises(TypeError, match="expected a floating-point or complex dtype, got"):
         Net().to(facula.int64)
 
 
@@ -150,7 +150,7 @@ class TestAttributes:
         m = Fixed()
         m._parameters["weight"] = nn.Parameter(facula.ones(1))
         assert m.weight == "of the class"
-        with pytest.raises(KeyError, match="attribute 'size' already exists"):
+        with pytest.raises(KeyError, match="'size' is an attribute already"):
             m.size = nn.Parameter(facula.ones(1))
 
     def test_that_a_subclass_looks_up_itself_are_asked_for_last(self):
@@ -276,8 +276,8 @@ class TestLoading:
             "Error(s) in loading state_dict for Net:\n"
             '\tMissing key(s) in state_dict: "net.0.bias". \n'
             '\tUnexpected key(s) in state_dict: "extra". \n'
-            "\tsize mismatch for net.2.weight: copying a param with shape torch.Size([7, 7]) from "
-            "checkpoint, the shape in current model is torch.Size([2, 3])."
+            "\tsize mismatch for net.2.weight: expected (2, 3), as the module has it, got (7, 7) "
+            "in the state_dict."
         )
 
     @pytest.mark.parametrize("assign", [False, True])
@@ -307,7 +307,9 @@ class TestLoading:
         m.register_buffer("shared", facula.zeros(1).expand(3))
         before = m.weight.data.clone()
         state = {k: facula.ones_like(v) for k, v in m.state_dict().items()}
-        with pytest.raises(RuntimeError, match='While copying the parameter named "shared"'):
+        with pytest.raises(
+            RuntimeError, match=r"shared: the value .* of the state_dict could not become"
+        ):
             m.load_state_dict(state)
         assert facula.equal(m.weight, before)
 
@@ -315,7 +317,9 @@ class TestLoading:
         m = nn.Linear(2, 2)
         weight = m.weight
         state = {"weight": facula.zeros(2, 2), "bias": facula.zeros(2, dtype=facula.int64)}
-        with pytest.raises(RuntimeError, match='While copying the parameter named "bias"'):
+        with pytest.raises(
+            RuntimeError, match=r"bias: the value .* of the state_dict could not become"
+        ):
             m.load_state_dict(state, assign=True)
         assert m.weight is weight
 
@@ -411,7 +415,10 @@ class TestHooks:
 
         m = Fails()
         m.register_forward_hook(hook, always_call=True)
-        with pytest.warns(UserWarning, match="silenced"), pytest.raises(ValueError, match="first"):
+        with (
+            pytest.warns(UserWarning, match="and it failed as well"),
+            pytest.raises(ValueError, match="first"),
+        ):
             m()
 
     def test_after_backward_have_the_gradients(self):
@@ -480,5 +487,5 @@ def test_repr_shows_the_tree():
 
 
 def test_a_module_without_forward_says_so():
-    with pytest.raises(NotImplementedError, match=r"Module \[Module\] is missing the required"):
+    with pytest.raises(NotImplementedError, match="Module: a module has to define forward"):
         nn.Module()(1)

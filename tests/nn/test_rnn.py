@@ -400,13 +400,13 @@ r = facula.zeros
 @pytest.mark.parametrize(
     "arguments, error, message",
     [
-        ({"dropout": 1.5}, ValueError, r"number in \[0, 1\]"),
-        ({"dropout": True}, ValueError, r"number in \[0, 1\]"),
-        ({"bias": 1}, TypeError, "bias should be of type bool, got: int"),
-        ({"input_size": 0}, ValueError, "input_size must be greater than zero, got 0"),
-        ({"hidden_size": 2.0}, TypeError, "hidden_size should be of type int, got: float"),
-        ({"num_layers": 0}, ValueError, "num_layers must be greater than zero"),
-        ({"proj_size": -1}, ValueError, "proj_size must be 0"),
+        ({"dropout": 1.5}, ValueError, "LSTM: expected dropout as a probability from 0 to 1"),
+        ({"dropout": True}, ValueError, "LSTM: expected dropout as a probability from 0 to 1"),
+        ({"bias": 1}, TypeError, "expected bias as bool, got int"),
+        ({"input_size": 0}, ValueError, "expected input_size of at least 1, got 0"),
+        ({"hidden_size": 2.0}, TypeError, "expected hidden_size as int, got float"),
+        ({"num_layers": 0}, ValueError, "expected num_layers of at least 1"),
+        ({"proj_size": -1}, ValueError, "expected proj_size 0"),
         ({"proj_size": 5}, ValueError, "smaller than hidden_size=5, got 5"),
     ],
 )

@@ -214,7 +214,7 @@ def test_samples_do_not_depend_on_the_threads():
         ((1, 1, 2, 2), (2, 2, 2, 2), {}, RuntimeError, "one batch size"),
         ((1, 1, 0, 2), (1, 2, 2, 2), {}, RuntimeError, "an input with elements"),
         ((1, 1, 2), (1, 2, 2), {}, RuntimeError, "4 or 5 dimensions"),
-        ((1, 1, 2, 2), (1, 2, 2, 2), {"mode": "best"}, ValueError, "mode must be one of"),
+        ((1, 1, 2, 2), (1, 2, 2, 2), {"mode": "best"}, ValueError, "expected mode as one of"),
         ((1, 1, 2, 2, 2), (1, 2, 2, 2, 3), {"mode": "bicubic"}, RuntimeError, "'bicubic' is for"),
     ],
 )

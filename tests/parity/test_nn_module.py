@@ -207,7 +207,11 @@ def state_dicts(torch: Any, log: Log) -> None:
         try:
             m.load_state_dict(bad, strict=strict)
         except RuntimeError as error:
-            log(str(error))
+            # The heads with their names are what users match on; the rest is in our own words.
+            heads = ("Error(s) in", "Missing key(s)", "Unexpected key(s)", "size mismatch for")
+            lines = [line.strip() for line in str(error).split("\n")]
+            log([line.split(":")[0] for line in lines if line.startswith(heads)])
+            log([line for line in lines if "key(s) in" in line])
     new = torch.full((2, 2), 5.0)
     log(m.load_state_dict({"a.weight": new}, strict=False, assign=True))
     log(m.a.weight.data_ptr() == new.data_ptr(), type(m.a.weight).__name__, m.a.weight)

@@ -50,7 +50,6 @@ def sdpa_kernel(
     chosen = [backends] if isinstance(backends, SDPBackend) else backends
     if not isinstance(chosen, list) or not all(isinstance(b, SDPBackend) for b in chosen):
         raise AssertionError(
-            "sdpa_kernel: backends must be an instance of SDPBackend or a list of them, got "
-            f"{backends!r}"
+            f"sdpa_kernel: expected one SDPBackend or a list of several, got {backends!r}."
         )
     yield

@@ -187,9 +187,7 @@ def hardtanh(
         tensor([-1.0000,  0.5000,  1.0000])
     """
     if min_val > max_val:
-        raise ValueError(
-            f"hardtanh: min_val cannot be greater than max_val, got {min_val} and {max_val}."
-        )
+        raise ValueError(f"hardtanh: expected min_val <= max_val, got {min_val} and {max_val}.")
     if inplace:
         return _core._hardtanh_(input, min_val, max_val)
     return _core._hardtanh(input, min_val, max_val)
@@ -326,7 +324,7 @@ def gumbel_softmax(
         tensor([1., 1.])
     """
     if eps != 1e-10:
-        warnings.warn("gumbel_softmax: eps is deprecated and has no effect.", stacklevel=2)
+        warnings.warn("gumbel_softmax: eps is ignored. Leave it out.", stacklevel=2)
     draws = _core.empty_like(logits, memory_format=_core.contiguous_format, requires_grad=False)
     noise = -draws.exponential_().log()
     soft = _core.softmax((logits + noise) / tau, dim)

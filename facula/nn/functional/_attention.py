@@ -94,8 +94,8 @@ def multi_head_attention_forward(
     _check_features(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
     if is_causal and attn_mask is None:
         raise RuntimeError(
-            "multi_head_attention_forward: Need attn_mask if specifying the is_causal hint. Make "
-            "one with nn.Transformer.generate_square_subsequent_mask."
+            "multi_head_attention_forward: is_causal=True only says that attn_mask is causal, but "
+            "there is no attn_mask. Make one with nn.Transformer.generate_square_subsequent_mask."
         )
     other = None if attn_mask is None else attn_mask.dtype
     padding = _additive_mask(key_padding_mask, "key_padding_mask", query.dtype, other)
@@ -118,7 +118,8 @@ def multi_head_attention_forward(
     if bias_k is not None or bias_v is not None:
         if static_k is not None or static_v is not None:
             raise AssertionError(
-                "multi_head_attention_forward: bias cannot be added to static key or value."
+                "multi_head_attention_forward: bias_k and bias_v do not go with static_k and "
+                "static_v. Leave one of the pairs out."
             )
         k, v = _append(k, bias_k, "bias_k"), _append(v, bias_v, "bias_v")
     if add_zero_attn:
@@ -163,31 +164,31 @@ def _check_dims(
     n = query.dim()
     if n not in (2, 3):
         raise AssertionError(
-            "multi_head_attention_forward: query should be unbatched 2D or batched 3D tensor but "
-            f"received {n}-D query tensor"
+            "multi_head_attention_forward: expected a query (L, E), or (L, N, E) for a batch, got "
+            f"{tuple(query.shape)}."
         )
     kind = f"{'batched' if n == 3 else 'unbatched'} ({n}-D) query"
     if key.dim() != n or value.dim() != n:
         raise AssertionError(
-            f"multi_head_attention_forward: for {kind}, expected key and value to be {n}-D, got "
-            f"{key.dim()}-D and {value.dim()}-D"
+            f"multi_head_attention_forward: {kind} goes with a key and a value of {n} dimensions, "
+            f"got {tuple(key.shape)} and {tuple(value.shape)}."
         )
     if key_padding_mask is not None and key_padding_mask.dim() != n - 1:
         raise AssertionError(
-            f"multi_head_attention_forward: for {kind}, expected key_padding_mask to be None or "
-            f"{n - 1}-D, got {key_padding_mask.dim()}-D"
+            f"multi_head_attention_forward: {kind} goes with a key_padding_mask of {n - 1} "
+            f"dimensions, got {tuple(key_padding_mask.shape)}."
         )
     if attn_mask is not None and attn_mask.dim() not in (2, 3):
         raise AssertionError(
-            f"multi_head_attention_forward: for {kind}, expected attn_mask to be None, 2-D or 3-D, "
-            f"got {attn_mask.dim()}-D"
+            f"multi_head_attention_forward: {kind} goes with an attn_mask of 2 or 3 dimensions, "
+            f"got {tuple(attn_mask.shape)}."
         )
     if n == 2 and attn_mask is not None and attn_mask.dim() == 3:
         expected = (num_heads, query.size(0), key.size(0))
         if tuple(attn_mask.shape) != expected:
             raise AssertionError(
-                f"multi_head_attention_forward: expected attn_mask to be {expected}, got "
-                f"{tuple(attn_mask.shape)}"
+                f"multi_head_attention_forward: expected an attn_mask {expected}, got "
+                f"{tuple(attn_mask.shape)}."
             )
     return n == 3
 
@@ -203,22 +204,24 @@ def _check_features(
     name = "multi_head_attention_forward"
     if query.size(-1) != embed_dim:
         raise AssertionError(
-            f"{name}: was expecting embedding dimension of {embed_dim}, but got {query.size(-1)}: "
-            f"query is {tuple(query.shape)}"
+            f"{name}: expected a query of {embed_dim} features (its last dimension), got "
+            f"{tuple(query.shape)}."
         )
     if num_heads <= 0 or embed_dim % num_heads != 0:
         raise AssertionError(
-            f"{name}: embed_dim {embed_dim} not divisible by num_heads {num_heads}"
+            f"{name}: expected a number of heads that divides embed_dim={embed_dim}, got "
+            f"{num_heads}."
         )
     n = query.dim() - 1 if has_separate_weights else query.dim()
     if key.shape[:n] != value.shape[:n]:
         raise AssertionError(
-            f"{name}: key shape {tuple(key.shape)} does not match value shape {tuple(value.shape)}"
+            f"{name}: expected a key and a value of one length and batch, got {tuple(key.shape)} "
+            f"and {tuple(value.shape)}."
         )
     if query.dim() == 3 and key.size(1) != query.size(1):
         raise RuntimeError(
-            f"{name}: expected query and key to have the same batch size (dimension 1), got "
-            f"{tuple(query.shape)} and {tuple(key.shape)}"
+            f"{name}: expected query and key of one batch size (dimension 1), got "
+            f"{tuple(query.shape)} and {tuple(key.shape)}."
         )
 
 
@@ -230,7 +233,8 @@ def _additive_mask(
         return None
     if mask.dtype != facula.bool and not mask.is_floating_point():
         raise AssertionError(
-            f"only bool and floating types of {name} are supported, got {mask.dtype}"
+            f"multi_head_attention_forward: expected {name} as bool or a floating-point dtype, got "
+            f"{mask.dtype}."
         )
     if other is not None and mask.dtype != other:
         warnings.warn(
@@ -252,8 +256,8 @@ def _pairs_mask(mask: Tensor, query: Tensor, key: Tensor, num_heads: int) -> Ten
         expected = (n_batch * num_heads, *expected)
     if tuple(mask.shape) != expected:
         raise RuntimeError(
-            f"multi_head_attention_forward: the shape of the {mask.dim()}D attn_mask is "
-            f"{tuple(mask.shape)}, but should be {expected}."
+            f"multi_head_attention_forward: expected an attn_mask {expected}, got "
+            f"{tuple(mask.shape)}."
         )
     return mask if mask.dim() == 2 else mask.reshape(n_batch, num_heads, *expected[1:])
 
@@ -261,8 +265,8 @@ def _pairs_mask(mask: Tensor, query: Tensor, key: Tensor, num_heads: int) -> Ten
 def _padding_mask(mask: Tensor, n_keys: int) -> Tensor:
     if mask.size(-1) != n_keys:
         raise AssertionError(
-            "multi_head_attention_forward: expected key_padding_mask to have a number for each of "
-            f"the {n_keys} keys, got {tuple(mask.shape)}"
+            "multi_head_attention_forward: expected in key_padding_mask a number for each of the "
+            f"{n_keys} keys, got {tuple(mask.shape)}."
         )
     return mask.reshape(-1, 1, 1, n_keys)
 
@@ -277,7 +281,10 @@ def _project_together(
 ) -> tuple[Tensor, ...]:
     """Query, key and value by the parts of one weight; what is one object is projected at once."""
     if weight is None:
-        raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
+        raise AssertionError(
+            "multi_head_attention_forward: in_proj_weight is missing. Give it, or pass "
+            "use_separate_proj_weight=True and three weights."
+        )
     if query is key and key is value:
         return tuple(linear(query, weight, bias).chunk(3, -1))
     n = query.size(-1)
@@ -299,7 +306,8 @@ def _project_separately(
     for letter, weight in zip("qkv", weights, strict=True):
         if weight is None:
             raise AssertionError(
-                f"use_separate_proj_weight is True but {letter}_proj_weight is None"
+                f"multi_head_attention_forward: {letter}_proj_weight is missing, which "
+                "use_separate_proj_weight=True needs."
             )
     biases = (None, None, None) if bias is None else bias.chunk(3)
     inputs = zip((query, key, value), weights, biases, strict=True)

@@ -11,7 +11,7 @@ from facula._core import Tensor
 
 def _check_probability(name: str, p: float) -> None:
     if p < 0.0 or p > 1.0:
-        raise ValueError(f"{name}: dropout probability has to be between 0 and 1, but got {p}")
+        raise ValueError(f"{name}: expected a probability p from 0 to 1, got {p}.")
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -64,8 +64,8 @@ def dropout1d(
 def _warn_of_shape(name: str, n_dims: int, usual: tuple[int, ...], shapes: str) -> None:
     if n_dims not in usual:
         warnings.warn(
-            f"{name}: expected an input {shapes}; one of {n_dims} dimensions is deprecated and "
-            "will be refused in the future. Use dropout instead.",
+            f"{name}: expected an input {shapes}, got one of {n_dims} dimensions, which a later "
+            "version will refuse. Use dropout instead.",
             stacklevel=3,
         )
 

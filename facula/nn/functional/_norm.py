@@ -13,8 +13,8 @@ from facula.nn.functional._padding import pad
 def _check_batch(name: str, input: Tensor, n_values: int) -> None:
     if n_values == 1:
         raise ValueError(
-            f"{name}: Expected more than 1 value per channel when training, got an input "
-            f"{tuple(input.shape)}."
+            f"{name}: training needs at least 2 values of each channel to estimate a variance, got "
+            f"an input {tuple(input.shape)}."
         )
 
 
@@ -50,8 +50,8 @@ def batch_norm(
                 [ 1.0000]])
     """
     if eps < 0 or (training and eps == 0):
-        wanted = "positive during training" if training else "non-negative"
-        raise ValueError(f"batch_norm: eps must be {wanted}, but got {eps}.")
+        wanted = "positive" if training else "non-negative"
+        raise ValueError(f"batch_norm: expected a {wanted} eps, got {eps}.")
     if training and input.dim() > 1:
         _check_batch("batch_norm", input, input.numel() // max(input.size(1), 1))
     return _core.batch_norm(
@@ -90,12 +90,12 @@ def instance_norm(
     """
     if (running_mean is None) != (running_var is None):
         raise ValueError(
-            "instance_norm: running_mean and running_var must either both be None or neither."
+            "instance_norm: expected both of running_mean and running_var, or none of the two."
         )
     if use_input_stats and math.prod(input.shape[2:]) == 1:
         raise ValueError(
-            "instance_norm: Expected more than 1 spatial element when training, got an input "
-            f"{tuple(input.shape)}."
+            "instance_norm: the statistics of an instance need at least 2 places of each channel, "
+            f"got an input {tuple(input.shape)}."
         )
     return _core.instance_norm(
         input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, False
@@ -204,7 +204,7 @@ def local_response_norm(
     """
     if input.dim() < 3:
         raise ValueError(
-            "local_response_norm: Expected 3D or higher dimensionality input, got "
+            "local_response_norm: expected an input of at least 3 dimensions (N, C, *), got "
             f"{tuple(input.shape)}."
         )
     if input.numel() == 0:

@@ -67,8 +67,8 @@ def embedding(
 def _row_of(name: str, padding_idx: int, n_rows: int) -> int:
     if not -n_rows <= padding_idx < n_rows:
         raise AssertionError(
-            f"{name}: padding_idx must be within num_embeddings, {-n_rows} to {n_rows - 1}, got "
-            f"{padding_idx}."
+            f"{name}: expected padding_idx from {-n_rows} to {n_rows - 1}, a row of the weight, "
+            f"got {padding_idx}."
         )
     return padding_idx % n_rows
 
@@ -118,11 +118,13 @@ def embedding_bag(
         )
         input, weight = weight, input
     if mode not in _MODES:
-        raise ValueError(f"embedding_bag: mode has to be one of sum, mean or max, got {mode!r}.")
+        raise ValueError(f"embedding_bag: expected mode 'sum', 'mean' or 'max', got {mode!r}.")
     if mode == "max" and scale_grad_by_freq:
-        raise ValueError("embedding_bag: max mode does not support scale_grad_by_freq.")
+        raise ValueError(
+            "embedding_bag: scale_grad_by_freq=True is for the modes 'sum' and 'mean' only."
+        )
     if mode == "max" and sparse:
-        raise ValueError("embedding_bag: max mode does not support sparse weights.")
+        raise ValueError("embedding_bag: sparse=True is for the modes 'sum' and 'mean' only.")
     if per_sample_weights is not None:
         if per_sample_weights.shape != input.shape:
             raise ValueError(
@@ -131,8 +133,7 @@ def embedding_bag(
             )
         if mode != "sum":
             raise NotImplementedError(
-                "embedding_bag: per_sample_weights is only supported for mode='sum', got "
-                f"mode={mode!r}."
+                f"embedding_bag: per_sample_weights is for mode 'sum' only, got mode={mode!r}."
             )
     input, offsets, per_sample_weights = _as_one_bag_after_another(
         input, offsets, per_sample_weights
@@ -175,9 +176,12 @@ def _as_one_bag_after_another(
             f"embedding_bag: expected an input of one or two dimensions, got {tuple(input.shape)}."
         )
     if offsets is None:
-        raise ValueError("embedding_bag: offsets has to be a 1D Tensor but got None.")
+        raise ValueError(
+            "embedding_bag: a vector of indices needs offsets, the place where each bag begins. "
+            "Give them, or a matrix with a bag in each row."
+        )
     if offsets.dim() != 1:
         raise ValueError(
-            f"embedding_bag: offsets has to be a 1D Tensor, got {tuple(offsets.shape)}."
+            f"embedding_bag: expected offsets of 1 dimension, got {tuple(offsets.shape)}."
         )
     return input, offsets, per_sample_weights

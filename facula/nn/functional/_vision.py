@@ -207,10 +207,10 @@ def grid_sample(
         tensor([[[[2.]]]])
     """
     if mode not in _GRID_MODES:
-        raise ValueError(f"grid_sample: mode must be one of {_GRID_MODES}, got {mode!r}.")
+        raise ValueError(f"grid_sample: expected mode as one of {_GRID_MODES}, got {mode!r}.")
     if padding_mode not in _GRID_PADDINGS:
         raise ValueError(
-            f"grid_sample: padding_mode must be one of {_GRID_PADDINGS}, got {padding_mode!r}."
+            f"grid_sample: expected padding_mode as one of {_GRID_PADDINGS}, got {padding_mode!r}."
         )
     return _core.grid_sampler(
         input,

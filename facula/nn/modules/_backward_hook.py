@@ -96,8 +96,8 @@ class BackwardHook:
 
     def _call_hooks_without_inputs(self) -> None:
         warnings.warn(
-            "Full backward hook is firing when gradients are computed with respect to module "
-            "outputs since no inputs require gradients.",
+            "register_full_backward_hook: no input of the module requires gradients, so the hook "
+            "runs as soon as those of the outputs are there, with None for the inputs.",
             stacklevel=2,
         )
         grads = self._call_hooks((None,) * self.n_inputs)

@@ -61,10 +61,11 @@ def add_backward(
 ) -> RemovableHandle:
     """Add a backward hook; the two kinds exclude each other."""
     if owner._is_full_backward_hook is not None and owner._is_full_backward_hook != full:
-        where = "as a global Module hook" if owner is GLOBAL else "on a single Module"
+        where = "all modules" if owner is GLOBAL else type(owner).__name__
         raise RuntimeError(
-            f"Cannot use both regular backward hooks and full backward hooks {where}. "
-            "Please use only one of them."
+            f"register_backward_hook: {where} has hooks of the other kind already, and the full "
+            "and the non-full backward hooks exclude each other. Use register_full_backward_hook "
+            "for all."
         )
     owner._is_full_backward_hook = full
     return add(owner, "_backward_hooks", hook, prepend=prepend)
@@ -131,8 +132,8 @@ def _run_forward_pre(
                     continue
                 if not (isinstance(changed, tuple) and len(changed) == 2):
                     raise RuntimeError(
-                        "forward pre-hook must return None or a tuple of (new_args, new_kwargs), "
-                        f"but got {changed}."
+                        "forward pre-hook: with_kwargs=True expects None or a pair (args, kwargs) "
+                        f"from the hook, got {changed!r}."
                     )
                 args, kwargs = changed
             else:
@@ -178,10 +179,10 @@ def _run_always_called(
         try:
             result = _run_forward(owner, key, hook, module, args, kwargs, result)
         except Exception as error:  # the first error is the one to report
-            which = "global module forward hook" if owner is GLOBAL else "module forward hook"
+            which = "global forward hook" if owner is GLOBAL else "forward hook"
             warnings.warn(
-                f"{which} with ``always_call=True`` raised an exception that was silenced as "
-                f"another error was raised in forward: {error}",
+                f"{which}: always_call=True ran it after the module had failed, and it failed as "
+                f"well: {error!r}. The error of the module is the one raised.",
                 stacklevel=4,
             )
 
@@ -193,8 +194,8 @@ def _backward_hooks(owner: Any, *, full: bool) -> list[Callable[..., Any]]:
 def _with_output_boundary(boundary: BackwardHook, result: Any) -> Any:
     if not isinstance(result, (Tensor, tuple)):
         warnings.warn(
-            "For backward hooks to be called, module output should be a Tensor or a tuple of "
-            f"Tensors but received {type(result)}",
+            "backward hooks: expected the module to give a Tensor or a tuple of them, or the "
+            f"hooks do not run, got {type(result).__name__}.",
             stacklevel=4,
         )
     return boundary.setup_output_hook(result)

@@ -84,10 +84,7 @@ def _load_tensor(
 ) -> str | None:
     """Copy or assign one value; the text of what is wrong with it, if something is."""
     if not isinstance(value, Tensor):
-        return (
-            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like '
-            f"object from checkpoint but received {type(value)}"
-        )
+        return f"{key}: expected a tensor in the state_dict, got {type(value).__name__}."
     if is_lazy(target) and is_lazy(value):
         return None
     if not is_lazy(target):
@@ -95,8 +92,8 @@ def _load_tensor(
             value = value[0]  # scalars were saved as vectors by very old versions
         if value.shape != target.shape:
             return (
-                f"size mismatch for {key}: copying a param with shape {value.shape} from "
-                f"checkpoint, the shape in current model is {target.shape}."
+                f"size mismatch for {key}: expected {tuple(target.shape)}, as the module has it, "
+                f"got {tuple(value.shape)} in the state_dict."
             )
     try:
         with no_grad():
@@ -106,9 +103,8 @@ def _load_tensor(
                 target.copy_(value)
     except Exception as error:
         return (
-            f'While copying the parameter named "{key}", whose dimensions in the model are '
-            f"{target.size()} and whose dimensions in the checkpoint are {value.size()}, "
-            f"an exception occurred : {error.args}."
+            f"{key}: the value {tuple(value.shape)} of the state_dict could not become that of the "
+            f"module {tuple(target.shape)}: {type(error).__name__}: {error}"
         )
     return None
 
@@ -124,7 +120,7 @@ def _as_assigned(target: Tensor, value: Tensor) -> Tensor:
 def load(module: Stateful, state_dict: Any, strict: bool, assign: bool) -> _IncompatibleKeys:
     """``module.load_state_dict``: on any error the module is as before."""
     if not isinstance(state_dict, Mapping):
-        raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+        raise TypeError(f"load_state_dict: expected a mapping, got {type(state_dict).__name__}.")
     found = _IncompatibleKeys([], [])
     errors: list[str] = []
     metadata = getattr(state_dict, "_metadata", None)
@@ -182,9 +178,8 @@ def _load_tree(
     for hook in list(module._load_state_dict_post_hooks.values()):
         if hook(module, found) is not None:
             raise AssertionError(
-                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
-                "return new values, if incompatible_keys need to be modified, it should be done "
-                "inplace."
+                "load_state_dict: a hook of register_load_state_dict_post_hook gave a value, where "
+                "None is expected. It changes the lists of incompatible_keys it is given instead."
             )
 
 
@@ -371,7 +366,10 @@ class Stateful:
             replaced = hook(self, destination, prefix, local_metadata)
             if replaced is not None:
                 if not may_replace:
-                    raise RuntimeError("state_dict post-hook must return None")
+                    raise RuntimeError(
+                        "state_dict: a hook of register_state_dict_post_hook gave a value, where "
+                        "None is expected. It changes the state_dict it is given instead."
+                    )
                 destination = replaced
         return destination
 

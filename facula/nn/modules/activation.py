@@ -184,7 +184,7 @@ class Hardtanh(Module):
             max_val = max_value
         if max_val <= min_val:
             raise AssertionError(
-                f"Hardtanh: max_val must be greater than min_val, got {max_val} and {min_val}."
+                f"Hardtanh: expected min_val < max_val, got {min_val} and {max_val}."
             )
         self.min_val = min_val
         self.max_val = max_val

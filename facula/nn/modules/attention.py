@@ -69,13 +69,13 @@ class MultiheadAttention(Module):
     ) -> None:
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(
-                "MultiheadAttention: embed_dim and num_heads must be greater than 0, got "
-                f"embed_dim={embed_dim} and num_heads={num_heads}"
+                f"MultiheadAttention: expected a positive embed_dim and num_heads, got {embed_dim} "
+                f"and {num_heads}."
             )
         if embed_dim % num_heads != 0:
             raise AssertionError(
-                "MultiheadAttention: embed_dim must be divisible by num_heads, got "
-                f"embed_dim={embed_dim} and num_heads={num_heads}"
+                f"MultiheadAttention: expected num_heads to divide embed_dim={embed_dim}, got "
+                f"{num_heads}."
             )
         super().__init__()
         self.embed_dim = embed_dim

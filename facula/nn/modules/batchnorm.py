@@ -333,8 +333,7 @@ class SyncBatchNorm(_BatchNorm):
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() < 2:
             raise ValueError(
-                f"SyncBatchNorm: expected at least 2D input (got {input.dim()}D input "
-                f"{tuple(input.shape)})"
+                f"SyncBatchNorm: expected an input (N, C, *), got {tuple(input.shape)}."
             )
 
     @classmethod

@@ -35,7 +35,7 @@ class Container(Module):
 def _checked_index(index: Any, size: int) -> int:
     i = operator.index(index)
     if not -size <= i < size:
-        raise IndexError(f"index {i} is out of range")
+        raise IndexError(f"container: expected an index from {-size} to {size - 1}, got {i}.")
     return i % size
 
 
@@ -113,9 +113,13 @@ class Sequential(_Numbered):
     def insert(self, index: int, module: Module) -> Sequential:
         """Add a module before the one at ``index``."""
         if not isinstance(module, Module):
-            raise AssertionError(f"module should be of type: {Module}")
+            raise AssertionError(
+                f"Sequential: expected a Module to insert, got {type(module).__name__}."
+            )
         if not -len(self) <= index <= len(self):
-            raise IndexError(f"Index out of range: {index}")
+            raise IndexError(
+                f"Sequential: expected an index from {-len(self)} to {len(self)}, got {index}."
+            )
         modules = list(self)
         modules.insert(index, module)
         self._renumber(modules)
@@ -133,8 +137,7 @@ class Sequential(_Numbered):
     def __iadd__(self, other: Any) -> Sequential:
         if not isinstance(other, Sequential):
             raise ValueError(
-                "add operator supports only objects of Sequential class, but "
-                f"{type(other)} is given."
+                f"Sequential: expected another Sequential after +, got {type(other).__name__}."
             )
         return self.extend(other)
 
@@ -145,9 +148,11 @@ class Sequential(_Numbered):
 
     def __imul__(self, other: Any) -> Sequential:
         if not isinstance(other, int):
-            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(other)}")
+            raise TypeError(f"Sequential: expected an int after *, got {type(other).__name__}.")
         if other <= 0:
-            raise ValueError(f"Non-positive multiplication factor {other} for {type(self)}")
+            raise ValueError(
+                f"Sequential: expected to be repeated at least once, got {other} times."
+            )
         modules = list(self)
         for _ in range(other - 1):
             self.extend(modules)
@@ -185,8 +190,7 @@ class ModuleList(_Numbered):
         """Add modules at the end."""
         if not isinstance(modules, Iterable):
             raise TypeError(
-                "ModuleList.extend should be called with an iterable, but got "
-                f"{type(modules).__name__}"
+                f"ModuleList: expected an iterable of modules, got {type(modules).__name__}."
             )
         for module in list(modules):
             self.append(module)
@@ -222,8 +226,7 @@ def _pairs(what: str, values: Any) -> list[tuple[Any, Any]]:
     """The key-value pairs of an iterable of them, checked one by one."""
     if not isinstance(values, Iterable):
         raise TypeError(
-            f"{what}.update should be called with an iterable of key/value pairs, but got "
-            f"{type(values).__name__}"
+            f"{what}: expected a mapping or an iterable of pairs, got {type(values).__name__}."
         )
     pairs = []
     for i, pair in enumerate(values):
@@ -360,8 +363,7 @@ class ParameterList(Module):
         """Add values at the end."""
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(
-                "ParameterList.extend should be called with an iterable, but got "
-                f"{type(values).__name__}"
+                f"ParameterList: expected an iterable of parameters, got {type(values).__name__}."
             )
         for value in list(values):
             self.append(value)
@@ -374,7 +376,7 @@ class ParameterList(Module):
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError("ParameterList should not be called.")
+        raise RuntimeError("ParameterList: it computes nothing, so it cannot be called.")
 
 
 class ParameterDict(Module):
@@ -397,10 +399,7 @@ class ParameterDict(Module):
 
     def _attribute(self, key: Any) -> str:
         if not isinstance(key, str):
-            raise TypeError(
-                "Index given to ParameterDict cannot be used as a key as it is not a string "
-                f"(type is '{type(key).__name__}')."
-            )
+            raise TypeError(f"ParameterDict: expected a str as the key, got {type(key).__name__}.")
         return key
 
     def __getitem__(self, key: str) -> Any:
@@ -493,7 +492,7 @@ class ParameterDict(Module):
         )
 
     def __call__(self, input: Any) -> Any:
-        raise RuntimeError("ParameterDict should not be called.")
+        raise RuntimeError("ParameterDict: it computes nothing, so it cannot be called.")
 
     def __or__(self, other: Any) -> ParameterDict:
         both = self.copy()

@@ -35,6 +35,7 @@ _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 def _check_arguments(
+    name: str,
     in_channels: int,
     out_channels: int,
     groups: int,
@@ -43,23 +44,26 @@ def _check_arguments(
     padding_mode: str,
 ) -> None:
     if groups <= 0:
-        raise ValueError(f"groups must be a positive integer, got {groups}")
+        raise ValueError(f"{name}: expected groups of at least 1, got {groups}.")
     if in_channels % groups != 0:
-        raise ValueError(f"in_channels must be divisible by groups, got {in_channels} and {groups}")
+        raise ValueError(
+            f"{name}: expected groups to divide in_channels={in_channels}, got {groups}."
+        )
     if out_channels % groups != 0:
         raise ValueError(
-            f"out_channels must be divisible by groups, got {out_channels} and {groups}"
+            f"{name}: expected groups to divide out_channels={out_channels}, got {groups}."
         )
     if isinstance(padding, str):
         if padding not in ("same", "valid"):
             raise ValueError(
-                f"Invalid padding string {padding!r}, should be 'same', 'valid' or integers"
+                f"{name}: expected padding as numbers, 'same' or 'valid', got {padding!r}."
             )
         if padding == "same" and any(s != 1 for s in stride):
-            raise ValueError("padding='same' is not supported for strided convolutions")
+            raise ValueError(f"{name}: padding='same' needs a stride of 1, got {stride}.")
     if padding_mode not in _PADDING_MODES:
         raise ValueError(
-            f"padding_mode must be one of {', '.join(_PADDING_MODES)}, got {padding_mode!r}"
+            f"{name}: expected padding_mode as one of {', '.join(_PADDING_MODES)}, got "
+            f"{padding_mode!r}."
         )
 
 
@@ -109,7 +113,9 @@ class _ConvNd(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        _check_arguments(in_channels, out_channels, groups, padding, stride, padding_mode)
+        _check_arguments(
+            type(self).__name__, in_channels, out_channels, groups, padding, stride, padding_mode
+        )
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.kernel_size = kernel_size
@@ -302,8 +308,8 @@ class _ConvTransposeNd(_ConvNd):
     ) -> None:
         if padding_mode != "zeros":
             raise ValueError(
-                f'Only "zeros" padding mode is supported for {type(self).__name__}, '
-                f"got {padding_mode!r}"
+                f"{type(self).__name__}: expected padding_mode='zeros', the only one of transposed "
+                f"convolutions, got {padding_mode!r}."
             )
         each = _ntuple(self._n_spatial)
         super().__init__(
@@ -331,8 +337,8 @@ class _ConvTransposeNd(_ConvNd):
             size = size[-n:]
         if len(size) != n:
             raise ValueError(
-                f"ConvTranspose{n}D: for {input.dim()}D input, output_size must have {n} or "
-                f"{n + 1 + is_batched} elements (got {len(size)})"
+                f"{type(self).__name__}: expected an output_size of {n} or {n + 1 + is_batched} "
+                f"numbers for an input {tuple(input.shape)}, got {len(size)}."
             )
         padding = [p for p in self.padding if isinstance(p, int)]
         smallest = [
@@ -344,8 +350,8 @@ class _ConvTransposeNd(_ConvNd):
         largest = [low + s - 1 for low, s in zip(smallest, self.stride, strict=True)]
         if not all(a <= v <= b for a, v, b in zip(smallest, size, largest, strict=True)):
             raise ValueError(
-                f"requested an output size of {tuple(output_size)}, but valid sizes range from "
-                f"{smallest} to {largest} (for an input of {input.shape[-n:]})"
+                f"{type(self).__name__}: expected an output_size from {smallest} to {largest} for "
+                f"an input {tuple(input.shape)}, got {tuple(output_size)}."
             )
         return tuple(v - a for v, a in zip(size, smallest, strict=True))
 
@@ -464,7 +470,8 @@ class _LazyConvNd(LazyModuleMixin, _ConvNd):
         self.in_channels = input.shape[-n - 1]
         if self.in_channels % self.groups != 0:
             raise ValueError(
-                f"in_channels must be divisible by groups, got {self.in_channels} and {self.groups}"
+                f"{type(self).__name__}: expected an input whose channels {self.groups} groups "
+                f"divide, got {tuple(input.shape)}."
             )
         self.weight.materialize(self._weight_shape())
         if isinstance(self.bias, UninitializedParameter):

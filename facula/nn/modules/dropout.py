@@ -24,7 +24,7 @@ class _DropoutNd(Module):
         super().__init__()
         if p < 0 or p > 1:
             raise ValueError(
-                f"{type(self).__name__}: dropout probability has to be between 0 and 1, but got {p}"
+                f"{type(self).__name__}: expected a probability p from 0 to 1, got {p}."
             )
         self.p = p
         self.inplace = inplace

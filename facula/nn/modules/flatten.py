@@ -57,14 +57,14 @@ class Unflatten(Module):
         super().__init__()
         if not isinstance(unflattened_size, (tuple, list)):
             raise TypeError(
-                "unflattened_size must be a tuple of ints, but found type "
-                f"{type(unflattened_size).__name__}"
+                "Unflatten: expected unflattened_size as a tuple of sizes, got "
+                f"{type(unflattened_size).__name__}."
             )
         for i, size in enumerate(unflattened_size):
             if not isinstance(size, int):
                 raise TypeError(
-                    "unflattened_size must be tuple of ints, but found element of type "
-                    f"{type(size).__name__} at pos {i}"
+                    f"Unflatten: expected an int for each size, got {type(size).__name__} at index "
+                    f"{i}."
                 )
         self.dim = dim
         self.unflattened_size: Any = unflattened_size

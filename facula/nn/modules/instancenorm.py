@@ -58,9 +58,9 @@ class _InstanceNorm(_NormBase):
             if kept:
                 names = " and ".join(f'"{key}"' for key in kept)
                 error_msgs.append(
-                    f"Unexpected running stats buffer(s) {names} for {type(self).__name__} with "
-                    "track_running_stats=False. Remove them from the state_dict, or make the "
-                    "module with track_running_stats=True."
+                    f"{type(self).__name__}: the state_dict has {names}, but "
+                    "track_running_stats=False. Remove them from it, or make the module with "
+                    "track_running_stats=True."
                 )
                 for key in kept:
                     state_dict.pop(key)
@@ -73,8 +73,8 @@ class _InstanceNorm(_NormBase):
         dim = input.dim() - self._n_dims
         if input.size(dim) != self.num_features:
             text = (
-                f"{type(self).__name__}: expected input's size at dim={dim} to match num_features "
-                f"({self.num_features}), but got: {input.size(dim)}."
+                f"{type(self).__name__}: expected {self.num_features} channels (dimension {dim}), "
+                f"got an input {tuple(input.shape)}."
             )
             if self.affine:
                 raise ValueError(text)

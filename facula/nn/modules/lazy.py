@@ -38,7 +38,7 @@ class LazyModuleMixin(Module):
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
         """Give the parameters their shapes; ``args`` and ``kwargs`` are those of the first call."""
         raise NotImplementedError(
-            f"initialize_parameters is not implemented for {type(self).__name__}"
+            f"{type(self).__name__}: a lazy module has to define initialize_parameters."
         )
 
     def has_uninitialized_params(self) -> bool:
@@ -60,7 +60,10 @@ class LazyModuleMixin(Module):
     ) -> None:
         self.initialize_parameters(*args, **(kwargs or {}))
         if self.has_uninitialized_params():
-            raise RuntimeError(f"module {self._get_name()} has not been fully initialized")
+            raise RuntimeError(
+                f"{self._get_name()}: initialize_parameters left a parameter or buffer without a "
+                "shape."
+            )
         self._initialize_hook.remove()
         self._load_hook.remove()
         del self._initialize_hook, self._load_hook

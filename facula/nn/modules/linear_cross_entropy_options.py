@@ -45,7 +45,9 @@ class LinearCrossEntropyOptions:
     def __post_init__(self) -> None:
         size = self.batch_chunk_size
         if size is not None and (not isinstance(size, int) or size <= 0):
-            raise ValueError(f"batch_chunk_size must be a positive int or None, got {size!r}.")
+            raise ValueError(
+                f"batch_chunk_size: expected a count of at least 1 or None, got {size!r}."
+            )
         if self._ratio() <= 0:
             raise ValueError(f"invalid chunking_method: {self.chunking_method!r}")
         if self.acc_policy not in ("accurate", "balanced", "compact", "auto"):

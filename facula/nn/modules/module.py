@@ -81,7 +81,7 @@ def _expose(kind: type, name: str) -> None:
 def _missing_forward(self: Module, *args: Any, **kwargs: Any) -> Any:
     """What the module computes; every subclass defines it. Call the module rather than this."""
     raise NotImplementedError(
-        f'Module [{type(self).__name__}] is missing the required "forward" function'
+        f"{type(self).__name__}: a module has to define forward to be called."
     )
 
 
@@ -120,13 +120,13 @@ class Module(Stateful, Hooked):
         if not self.call_super_init:
             if kwargs:
                 raise TypeError(
-                    f"{type(self).__name__}.__init__() got an unexpected keyword argument "
-                    f"'{next(iter(kwargs))}'"
+                    f"{type(self).__name__}: nn.Module takes no arguments, got the keyword "
+                    f"{next(iter(kwargs))!r}. Set call_super_init=True to pass them on."
                 )
             if args:
                 raise TypeError(
-                    f"{type(self).__name__}.__init__() takes 1 positional argument but "
-                    f"{len(args) + 1} were given"
+                    f"{type(self).__name__}: nn.Module takes no arguments, got {len(args)}. Set "
+                    "call_super_init=True to pass them on."
                 )
         own = self.__dict__
         own["training"] = True
@@ -166,12 +166,12 @@ class Module(Stateful, Hooked):
         # Asked first, for the types of marked tensors are slow to ask for.
         is_tensor = isinstance(value, Tensor)
         if is_tensor and isinstance(value, Parameter):
-            self._check_initialized("parameters")
+            self._check_initialized("parameter")
             self._forget(name, keep="_parameters")
             self.register_parameter(name, value)
         elif name in own.get("_parameters", ()):
             if value is not None:
-                raise _wrong_kind(value, "parameter", name, "torch.nn.Parameter or None")
+                raise _wrong_kind(value, "parameter", name, "a Parameter or None")
             self.register_parameter(name, value)
         elif isinstance(value, Module):
             self._check_initialized("module")
@@ -180,7 +180,7 @@ class Module(Stateful, Hooked):
             _expose(type(self), name)
         elif name in own.get("_modules", ()):
             if value is not None:
-                raise _wrong_kind(value, "child module", name, "torch.nn.Module or None")
+                raise _wrong_kind(value, "module", name, "a Module or None")
             own["_modules"][name] = _hooks.on_registration("module", self, name, value)
         elif name in own.get("_buffers", ()) or (is_tensor and isinstance(value, Buffer)):
             self._set_buffer(name, value)
@@ -189,7 +189,7 @@ class Module(Stateful, Hooked):
 
     def _set_buffer(self, name: str, value: Any) -> None:
         if value is not None and not isinstance(value, Tensor):
-            raise _wrong_kind(value, "buffer", name, "torch.nn.Buffer, torch.Tensor or None")
+            raise _wrong_kind(value, "buffer", name, "a Tensor, a Buffer or None")
         if isinstance(value, Buffer):
             self._check_initialized("buffer")
             self._forget(name, keep="_buffers")
@@ -230,7 +230,10 @@ class Module(Stateful, Hooked):
 
     def _check_initialized(self, kind: str) -> None:
         if "_parameters" not in self.__dict__:
-            raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
+            raise AttributeError(
+                f"{type(self).__name__}: call super().__init__() before the first {kind} is "
+                "assigned."
+            )
 
     def _forget(self, name: str, *, keep: str) -> None:
         """Take ``name`` away from wherever it is an attribute, except the table ``keep``."""
@@ -245,28 +248,32 @@ class Module(Stateful, Hooked):
     def _check_new_name(self, kind: str, name: Any, table: dict[str, Any]) -> None:
         self._check_initialized(kind)
         if not isinstance(name, str):
-            raise TypeError(f"{kind} name should be a string. Got {typename(name)}")
+            raise TypeError(
+                f"{type(self).__name__}: expected a str as the name of a {kind}, got "
+                f"{typename(name)}."
+            )
         if hasattr(self, name) and name not in table:
-            raise KeyError(f"attribute '{name}' already exists")
+            raise KeyError(
+                f"{type(self).__name__}: {name!r} is an attribute already, so it cannot name a "
+                f"{kind}."
+            )
         if "." in name:
-            raise KeyError(f'{kind} name can\'t contain ".", got: {name}')
+            raise KeyError(
+                f"{type(self).__name__}: the name of a {kind} must not have a dot, got {name!r}."
+            )
         if name == "":
-            raise KeyError(f'{kind} name can\'t be empty string ""')
+            raise KeyError(f"{type(self).__name__}: the name of a {kind} must not be empty.")
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter under ``name``; ``None`` takes the place of one that is not there."""
         self._check_new_name("parameter", name, self.__dict__.get("_parameters", {}))
         if param is not None:
             if not isinstance(param, Parameter):
-                raise TypeError(
-                    f"cannot assign '{typename(param)}' object to parameter '{name}' "
-                    "(torch.nn.Parameter or None required)"
-                )
+                raise _wrong_kind(param, "parameter", name, "a Parameter or None")
             if param.grad_fn is not None:
                 raise ValueError(
-                    f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must "
-                    "be created explicitly. To express a parameter as a function of another one, "
-                    "compute it in forward(), or use nn.utils.parametrize."
+                    f"{type(self).__name__}: expected a leaf as parameter {name!r}, got the result "
+                    "of an operation. Compute it in forward(), or use nn.utils.parametrize."
                 )
         self._parameters[name] = _hooks.on_registration("parameter", self, name, param)
         _expose(type(self), name)
@@ -287,10 +294,7 @@ class Module(Stateful, Hooked):
         """
         self._check_new_name("buffer", name, self.__dict__.get("_buffers", {}))
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(
-                f"cannot assign '{typename(tensor)}' object to buffer '{name}' "
-                "(torch Tensor or None required)"
-            )
+            raise _wrong_kind(tensor, "buffer", name, "a Tensor or None")
         self._buffers[name] = _hooks.on_registration("buffer", self, name, tensor)
         _expose(type(self), name)
         if persistent:
@@ -301,7 +305,7 @@ class Module(Stateful, Hooked):
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a module under ``name``, as an assignment to the attribute does."""
         if not isinstance(module, Module) and module is not None:
-            raise TypeError(f"{typename(module)} is not a Module subclass")
+            raise TypeError(f"add_module: expected a Module or None, got {typename(module)}.")
         self._check_new_name("module", name, self.__dict__.get("_modules", {}))
         self._modules[name] = _hooks.on_registration("module", self, name, module)
         _expose(type(self), name)
@@ -318,7 +322,7 @@ class Module(Stateful, Hooked):
         for name in target.split(".") if target else ():
             part = _attribute_of(module, name)
             if not isinstance(part, Module):
-                raise AttributeError(f"`{name}` is not an nn.Module")
+                raise AttributeError(f"get_submodule: {name!r} of {target!r} is not a Module.")
             module = part
         return module
 
@@ -331,9 +335,11 @@ class Module(Stateful, Hooked):
             strict: refuse a path that has no module yet.
         """
         if target == "":
-            raise ValueError("Cannot set the submodule without a target name!")
+            raise ValueError(
+                "set_submodule: expected the path of the module to replace, got an empty one."
+            )
         if not isinstance(module, Module):
-            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+            raise ValueError(f"set_submodule: expected a Module, got {type(module).__name__}.")
         path, _, name = target.rpartition(".")
         parent = self.get_submodule(path)
         if strict or hasattr(parent, name):
@@ -345,7 +351,7 @@ class Module(Stateful, Hooked):
         path, _, name = target.rpartition(".")
         value = _attribute_of(self.get_submodule(path), name)
         if not isinstance(value, Parameter):
-            raise AttributeError(f"`{name}` is not an nn.Parameter")
+            raise AttributeError(f"get_parameter: {target!r} is not a Parameter.")
         return value
 
     def get_buffer(self, target: str) -> Tensor:
@@ -501,10 +507,7 @@ class Module(Stateful, Hooked):
         """
         device, dtype, non_blocking, memory_format = _parse_to(*args, **kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
-            raise TypeError(
-                "nn.Module.to only accepts floating point or complex dtypes, but got desired "
-                f"dtype={dtype}"
-            )
+            raise TypeError(f"Module.to: expected a floating-point or complex dtype, got {dtype}.")
 
         def convert(t: Tensor) -> Tensor:
             wanted = dtype if t.is_floating_point() or t.is_complex() else None
@@ -549,7 +552,7 @@ class Module(Stateful, Hooked):
     def train(self: _Self, mode: bool = True) -> _Self:
         """Switch the module and all inside to training mode, or with ``False`` to evaluation."""
         if not isinstance(mode, bool):
-            raise ValueError("training mode is expected to be boolean")
+            raise ValueError(f"train: expected mode as a bool, got {mode!r}.")
         self.training = mode
         for module in self.children():
             module.train(mode)
@@ -641,4 +644,4 @@ def _parse_to(
 
 def _wrong_kind(value: Any, kind: str, name: str, expected: str) -> TypeError:
     given = typename(value)
-    return TypeError(f"cannot assign '{given}' as {kind} '{name}' ({expected} expected)")
+    return TypeError(f"{kind} {name!r}: expected {expected}, got {given}.")

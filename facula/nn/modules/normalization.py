@@ -78,7 +78,7 @@ class CrossMapLRN2d(Module):
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() != 4:
             raise ValueError(
-                f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D {tuple(input.shape)}."
+                f"CrossMapLRN2d: expected an input (N, C, H, W), got {tuple(input.shape)}."
             )
         reach = (self.size - 1) // 2
         squares = input * input
@@ -203,8 +203,8 @@ class GroupNorm(Module):
         super().__init__()
         if num_channels % num_groups != 0:
             raise ValueError(
-                f"GroupNorm: num_channels ({num_channels}) must be divisible by num_groups "
-                f"({num_groups})"
+                f"GroupNorm: expected num_groups to divide num_channels={num_channels}, got "
+                f"{num_groups}."
             )
         self.num_groups = num_groups
         self.num_channels = num_channels

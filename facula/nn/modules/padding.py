@@ -56,7 +56,8 @@ class _CircularPadNd(_PadNd):
         n_dims = self._n_dims
         if input.dim() not in (n_dims + 1, n_dims + 2):
             raise ValueError(
-                f"expected {n_dims + 1}D or {n_dims + 2}D input (got {input.dim()}D input)"
+                f"{type(self).__name__}: expected an input of {n_dims + 1} or {n_dims + 2} "
+                f"dimensions, got {tuple(input.shape)}."
             )
         return super().forward(input)
 

@@ -81,7 +81,15 @@ class RNNBase(Module):
     ) -> None:
         super().__init__()
         _check_arguments(
-            mode, input_size, hidden_size, num_layers, bias, batch_first, dropout, proj_size
+            type(self).__name__,
+            mode,
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            proj_size,
         )
         self.mode = mode
         self.input_size = input_size
@@ -278,6 +286,7 @@ class RNNBase(Module):
 
 
 def _check_arguments(
+    owner: str,
     mode: Any,
     input_size: Any,
     hidden_size: Any,
@@ -289,10 +298,12 @@ def _check_arguments(
 ) -> None:
     is_number = isinstance(dropout, numbers.Number) and not isinstance(dropout, bool)
     if not is_number or not 0 <= dropout <= 1:
-        raise ValueError(f"dropout should be a number in [0, 1], a probability, got {dropout!r}")
+        raise ValueError(
+            f"{owner}: expected dropout as a probability from 0 to 1, got {dropout!r}."
+        )
     if dropout > 0 and num_layers == 1:
         warnings.warn(
-            f"dropout={dropout} has no effect: it is between layers, and num_layers is 1",
+            f"{owner}: dropout={dropout} has no effect: it is between layers, and num_layers is 1",
             stacklevel=4,
         )
     for name, value, expected in (
@@ -303,7 +314,7 @@ def _check_arguments(
     ):
         if not isinstance(value, expected):
             raise TypeError(
-                f"{name} should be of type {expected.__name__}, got: {type(value).__name__}"
+                f"{owner}: expected {name} as {expected.__name__}, got {type(value).__name__}."
             )
     for name, value in (
         ("input_size", input_size),
@@ -311,14 +322,14 @@ def _check_arguments(
         ("num_layers", num_layers),
     ):
         if value <= 0:
-            raise ValueError(f"{name} must be greater than zero, got {value}")
+            raise ValueError(f"{owner}: expected {name} of at least 1, got {value}.")
     if not 0 <= proj_size < hidden_size:
         raise ValueError(
-            f"proj_size must be 0, for no projection, or smaller than hidden_size={hidden_size}, "
-            f"got {proj_size}"
+            f"{owner}: expected proj_size 0, for no projection, or smaller than "
+            f"hidden_size={hidden_size}, got {proj_size}"
         )
     if mode not in _GATES:
-        raise ValueError(f"mode must be one of {', '.join(_GATES)}, got {mode!r}")
+        raise ValueError(f"{owner}: expected mode as one of {', '.join(_GATES)}, got {mode!r}.")
 
 
 def _check_state_dims(

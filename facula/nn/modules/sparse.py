@@ -31,8 +31,8 @@ class _Table(Module):
         if self.padding_idx is not None:
             if not -n_rows <= self.padding_idx < n_rows:
                 raise AssertionError(
-                    f"{type(self).__name__}: padding_idx must be within num_embeddings, {-n_rows} "
-                    f"to {n_rows - 1}, got {self.padding_idx}."
+                    f"{type(self).__name__}: expected padding_idx from {-n_rows} to {n_rows - 1}, "
+                    f"a row of the table, got {self.padding_idx}."
                 )
             self.padding_idx %= n_rows
         if weight is None:

@@ -122,13 +122,13 @@ class Transformer(Module):
         batch_dim = 0 if self.batch_first else 1
         if src.dim() == 3 and src.size(batch_dim) != tgt.size(batch_dim):
             raise RuntimeError(
-                "Transformer: the batch number of src and tgt must be equal, got "
-                f"{tuple(src.shape)} and {tuple(tgt.shape)}"
+                f"Transformer: expected src and tgt of one batch size (dimension {batch_dim}), got "
+                f"{tuple(src.shape)} and {tuple(tgt.shape)}."
             )
         if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
             raise RuntimeError(
-                "Transformer: the feature number of src and tgt must be equal to d_model, "
-                f"{self.d_model}, got {tuple(src.shape)} and {tuple(tgt.shape)}"
+                f"Transformer: expected src and tgt of d_model={self.d_model} features (their last "
+                f"dimension), got {tuple(src.shape)} and {tuple(tgt.shape)}."
             )
         memory = self.encoder(
             src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
@@ -525,7 +525,9 @@ def _activation_of(activation: _Activation) -> Callable[[Tensor], Tensor]:
     if not isinstance(activation, str):
         return activation
     if activation not in ("relu", "gelu"):
-        raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+        raise RuntimeError(
+            f"transformer: expected activation as 'relu', 'gelu' or a function, got {activation!r}."
+        )
     return F.relu if activation == "relu" else F.gelu
 
 

@@ -33,7 +33,10 @@ def _list_with_default(out_size: Any, defaults: list[int]) -> Any:
     if isinstance(out_size, int):
         return out_size
     if len(defaults) <= len(out_size):
-        raise ValueError(f"Input dimension should be at least {len(out_size) + 1}")
+        raise ValueError(
+            f"output_size: {len(out_size)} sizes need an input of at least {len(out_size) + 1} "
+            f"dimensions, got {len(defaults)}."
+        )
     last = defaults[-len(out_size) :]
     return [d if v is None else v for v, d in zip(out_size, last, strict=True)]
 
@@ -52,12 +55,14 @@ def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
     names = ("device", "dtype", "memory_format")
     unknown = kwargs.keys() - {*names, "factory_kwargs"}
     if unknown:
-        raise TypeError(f"unexpected kwargs {unknown}")
+        raise TypeError(f"factory_kwargs: expected {names} only, got {sorted(unknown)}.")
     found = dict(kwargs.get("factory_kwargs", {}))
     for name in names:
         if name in kwargs:
             if name in found:
-                raise TypeError(f"{name} specified twice, in **kwargs and in factory_kwargs")
+                raise TypeError(
+                    f"factory_kwargs: {name} is given twice, by itself and in factory_kwargs."
+                )
             found[name] = kwargs[name]
     return found
 
