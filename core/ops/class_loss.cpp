@@ -17,6 +17,7 @@ constexpr int64_t kGrain = 4096;  // targets
 
 // Checked targets of an input (C,), (N, C) or (N, C, ...).
 struct Classes {
+  const char* op;
   Tensor target;  // int64, contiguous
   Tensor weight;  // contiguous, or undefined
   int64_t ignored;
@@ -81,9 +82,12 @@ Classes checked_classes(const char* op, const Tensor& x, const Tensor& target, c
   check_class_input(op, x);
   check_same_device(op, {x, target});
   if (weight.defined()) check_same_device(op, {x, weight});
-  Classes classes = {contiguous(to_dtype(target, DType::Int64)),
-                     weight.defined() ? contiguous(detach(weight)) : weight, ignore_index,
-                     n_classes, 1};
+  Classes classes = {op,
+                     contiguous(to_dtype(target, DType::Int64)),
+                     weight.defined() ? contiguous(detach(weight)) : weight,
+                     ignore_index,
+                     n_classes,
+                     1};
   for (int64_t d = 2; d < x.dim(); ++d) classes.inner *= x.size(d);
   if (!x.is_cpu()) return classes;
   const int64_t* targets = classes.target.data_as<int64_t>();
@@ -104,6 +108,8 @@ void visit_floating(DType dtype, F&& f) {
 }
 
 // f(i, class, weight) for every target that is not ignored; weights are 1 where there are none.
+// Classes are checked again: what shares the memory of the targets, as an array of NumPy does, may
+// have written to it since.
 template <class S, class F>
 void for_each_target(const Classes& classes, F&& f) {
   const int64_t* targets = classes.target.data_as<int64_t>();
@@ -111,7 +117,10 @@ void for_each_target(const Classes& classes, F&& f) {
   parallel_for(classes.target.numel(), kGrain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t c = targets[i];
-      if (c != classes.ignored) f(i, c, weights ? Wide<S>(weights[c]) : Wide<S>(1));
+      if (c == classes.ignored) continue;
+      check_index(c >= 0 && c < classes.n_classes, classes.op, ": target has class ", c, " of ",
+                  classes.n_classes, " classes: it was changed after the loss was computed.");
+      f(i, c, weights ? Wide<S>(weights[c]) : Wide<S>(1));
     }
   });
 }
@@ -249,11 +258,11 @@ Tensor class_loss(const Tensor& input, const Tensor& stats, const Classes& class
   const char* node = x.dim() > 2 ? "NllLoss2DBackward0" : "NllLossBackward0";
   bool is_logits = stats.defined();
   return record(node, y, {input},
-                [x = save(is_logits ? input : Tensor()), stats = save(stats),
+                [op = classes.op, x = save(is_logits ? input : Tensor()), stats = save(stats),
                  target = save(classes.target), weight = save(classes.weight), total = save(total),
                  ignored = classes.ignored, n_classes = classes.n_classes, inner = classes.inner,
                  reduction, sizes = x.sizes(), dtype = x.dtype()](const Tensor& g) {
-                  Classes known = {target, weight, ignored, n_classes, inner};
+                  Classes known = {op, target, weight, ignored, n_classes, inner};
                   Tensor each = spread(g, total, reduction, known.target.sizes()), logits = x;
                   if (!logits.defined()) return nll_gradient(each, known, sizes, dtype);
                   return cross_entropy_gradient(each, logits, stats, known);

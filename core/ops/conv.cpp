@@ -291,6 +291,14 @@ Tensor conv_tbc(const Tensor& input, const Tensor& weight, const Tensor& bias, i
 
 namespace {
 
+// The product, which an int64 may be too small for.
+int64_t product(const char* op, const char* what, int64_t a, int64_t b) {
+  int64_t result;
+  check(!__builtin_mul_overflow(a, b, &result), op, ": ", a, " * ", b, " ", what,
+        " are more than an int64 can count.");
+  return result;
+}
+
 ConvShape window_shape(const char* op, const Dims& kernel_size, const Dims& dilation,
                        const Dims& padding, const Dims& stride) {
   auto pair = [&](const char* name, const Dims& values, int64_t least) {
@@ -300,6 +308,7 @@ ConvShape window_shape(const char* op, const Dims& kernel_size, const Dims& dila
   };
   Dims kernel = pair("kernel_size", kernel_size, 1), steps = pair("dilation", dilation, 1);
   Dims margin = pair("padding", padding, 0), by = pair("stride", stride, 1);
+  product(op, "elements of a window", kernel[0], kernel[1]);
   ConvShape s;
   for (size_t i = 0; i < 2; ++i) {
     s.kernel[i + 1] = kernel[i];
@@ -322,6 +331,7 @@ void count_windows(const char* op, ConvShape& s) {
     if (s.out[d] == 1) s.stride[d] = 1;
     if (s.kernel[d] == 1) s.dilation[d] = 1;
   }
+  product(op, "windows", s.out[1], s.out[2]);
 }
 
 void check_windows(const char* op, const Tensor& x, int64_t n_dims) {
@@ -359,7 +369,7 @@ Tensor im2col(const Tensor& input, const Dims& kernel_size, const Dims& dilation
   s.in[1] = input.size(-2);
   s.in[2] = input.size(-1);
   count_windows("unfold", s);
-  Dims sizes{s.weight_row(), s.out_pixels()};
+  Dims sizes{product("unfold", "elements of a column", s.in_channels, s.taps()), s.out_pixels()};
   if (is_batched) sizes.insert(0, s.n_batch);
   return record("Im2ColBackward0", run_windows(s, input, sizes, true), {input},
                 [=, height = s.in[1], width = s.in[2]](const Tensor& g) {

@@ -187,6 +187,8 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Lengths& i
                       const Tensor& g, const Tensor& log_probs, const Tensor& labels,
                       const Tensor& alpha, const Tensor& nll) {
     NoGradGuard guard;
+    // Again: the memory of the targets may have been written to since.
+    check_labels(labels, offsets, target_lengths, log_probs.size(2));
     Tensor x = contiguous(log_probs), each = contiguous(g), gx = zeros(x.sizes(), x.dtype());
     int64_t n_classes = x.size(2), n_steps = x.size(0), width = alpha.size(2);
     visit_real(x.dtype(), [&](auto zero) {

@@ -6,6 +6,7 @@
 #include "base/parallel.h"
 #include "cpu/embedding.h"
 #include "ops/apply.h"
+#include "ops/elementwise.h"
 #include "ops/ops.h"
 #include "ops/reduction.h"
 
@@ -26,6 +27,7 @@ Tensor checked_indices(const char* op, const char* name, const Tensor& indices) 
   return contiguous(cast_to(indices, DType::Int64));
 }
 
+// Derivatives call it again: the memory of the indices may have been written to since.
 void check_range(const char* op, ErrorKind kind, const Tensor& indices, int64_t n_rows) {
   const int64_t* values = indices.data_as<int64_t>();
   for (int64_t i = 0; i < indices.numel(); ++i) {
@@ -71,6 +73,7 @@ Tensor embedding_backward(const Tensor& grad, const Tensor& indices, int64_t n_r
   Tensor y;
   {
     NoGradGuard guard;
+    check_range("embedding", ErrorKind::Index, indices, n_rows);
     Tensor g = contiguous(grad);
     const int64_t *index = indices.data_as<int64_t>(), n = indices.numel();
     std::vector<int64_t> counts;
@@ -101,6 +104,7 @@ Tensor embedding_backward(const Tensor& grad, const Tensor& indices, int64_t n_r
 Tensor embedding(const Tensor& weight, const Tensor& given, int64_t padding_idx,
                  bool scale_by_freq) {
   check(weight.dim() == 2, "embedding: expected a weight of two dimensions, got ", weight, ".");
+  check_same_device("embedding", {weight, given});
   check_cpu("embedding", weight);
   Tensor indices = checked_indices("embedding", "indices", given);
   int64_t n_rows = weight.size(0);
@@ -135,15 +139,19 @@ struct Bags {
 Bags bags_of(const Tensor& indices, const Tensor& offsets, const BagOptions& options) {
   const int64_t *offset = offsets.data_as<int64_t>(), *index = indices.data_as<int64_t>();
   int64_t n = indices.numel(), n_bags = offsets.numel();
+  Bags bags;
+  bags.begins.assign(offset, offset + n_bags);
   if (options.has_last_offset) {
     check(n_bags >= 1,
           "embedding_bag: include_last_offset: expected at least one offset, got none.");
     --n_bags;
+    check(offset[n_bags] <= n,
+          "embedding_bag: include_last_offset: expected a last offset of at most ", n,
+          ", the number of indices, got ", offset[n_bags], ".");
+  } else {
+    bags.begins.push_back(n);
   }
-  Bags bags;
-  bags.begins.assign(offset, offset + n_bags);
-  bags.begins.push_back(n);
-  check(n_bags == 0 || offset[0] == 0, "embedding_bag: expected offsets[0] to be 0, got ",
+  check(offsets.numel() == 0 || offset[0] == 0, "embedding_bag: expected offsets[0] to be 0, got ",
         offset[0], ".");
   for (int64_t b = 0; b < n_bags; ++b)
     check(bags.begins[b] <= bags.begins[b + 1],
@@ -264,6 +272,11 @@ TensorList bag_backward(const Tensor& grad, const Tensor& weight, const Tensor& 
     return composed_bag_backward(grad, weight, indices, bag_of, coefficients, per_sample, need);
   Tensor g = contiguous(grad), w = contiguous(weight);
   const int64_t *index = indices.data_as<int64_t>(), *bag = bag_of.data_as<int64_t>();
+  check_range("embedding_bag", ErrorKind::Runtime, indices, w.size(0));
+  // The caller has them too, in mode 'mean'.
+  for (int64_t i = 0; i < bag_of.numel(); ++i)
+    check(bag[i] < g.size(0), "embedding_bag: the bag of index ", i, " was changed to ", bag[i],
+          " of ", g.size(0), " bags before the derivative.");
   const double* factor = coefficients.data_as<double>();
   Tensor samples =
       per_sample.defined() ? contiguous(cast_to(per_sample, DType::Float64)) : Tensor();
@@ -298,6 +311,9 @@ std::array<Tensor, 4> embedding_bag(const Tensor& weight, const Tensor& given_in
   const char* op = "embedding_bag";
   check(weight.dim() == 2, op, ": expected a weight of two dimensions, got ", weight, ".");
   check(is_floating(weight.dtype()), op, ": expected a floating-point weight, got ", weight, ".");
+  check_same_device(op, {weight, given_indices});
+  check_same_device(op, {weight, given_offsets});
+  if (per_sample.defined()) check_same_device(op, {weight, per_sample});
   check_cpu(op, weight);
   check(given_indices.dim() == 1, op, ": expected indices of one dimension, got ", given_indices,
         ".");

@@ -242,6 +242,7 @@ Tensor rms_norm(const Tensor& x, const Dims& shape, const Tensor& weight,
                 std::optional<double> eps) {
   check_last_dims("rms_norm", x, shape);
   check_shape("rms_norm", "weight", weight, shape);
+  if (weight.defined()) check_same_device("rms_norm", {x, weight});
   check_not_implemented(is_differentiable(x.dtype()),
                         "rms_norm: expected a floating-point input, got ", x,
                         ". Convert it with input.float().");

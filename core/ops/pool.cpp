@@ -183,10 +183,18 @@ void set_regular(Plan& plan, const Tensor& x, const WindowSizes& sizes, bool cei
   }
 }
 
+// Each takes 24 bytes, which are not there for any number that an int64 can count.
+constexpr int64_t kMostWindows = 1 << 28;
+
 void set_adaptive(Plan& plan, const Tensor& x, const Dims& output_size) {
   Dims sizes = each(plan, "output_size", output_size);
   Dims result = x.sizes();
-  for (int i = 0; i < plan.n; ++i) result[x.dim() - plan.n + i] = std::max<int64_t>(sizes[i], 0);
+  for (int i = 0; i < plan.n; ++i) {
+    check_not_implemented(sizes[i] <= kMostWindows, plan.op(), ": not implemented for more than ",
+                          kMostWindows, " windows along a dimension, got output_size ", output_size,
+                          ".");
+    result[x.dim() - plan.n + i] = std::max<int64_t>(sizes[i], 0);
+  }
   // Memory that cannot be had is refused before the windows are made.
   if (checked_numel(result) > 1 << 28) empty(result, x.dtype(), x.device());
   for (int i = 0; i < plan.n; ++i) {
@@ -208,7 +216,8 @@ void set_adaptive(Plan& plan, const Tensor& x, const Dims& output_size) {
 }
 
 // Where windows begin that a random number u spreads over the input. Rounded as PyTorch does, after
-// every step to the dtype of the input: the windows depend on it.
+// every step to the dtype of the input: the windows depend on it. Where the rounding, or a u that
+// is not from 0 to 1, would carry a window out of the input, it is moved back.
 template <class T>
 void place_windows(int64_t* begin, const Axis& axis, int64_t size, double u) {
   using W = Wide<T>;
@@ -218,11 +227,14 @@ void place_windows(int64_t* begin, const Axis& axis, int64_t size, double u) {
       axis.out > 1
           ? rounded(rounded(static_cast<W>(axis.in - size)) / rounded(static_cast<W>(axis.out - 1)))
           : W(0);
-  int64_t offset = static_cast<int64_t>(rounded(start * pace));
+  auto whole = [](W value) {
+    return std::abs(value) < W(int64_t(1) << 62) ? static_cast<int64_t>(value) : 0;
+  };
+  int64_t offset = whole(rounded(start * pace)), last = axis.in - size;
   for (int64_t o = 0; o + 1 < axis.out; ++o)
-    begin[o] =
-        static_cast<int64_t>(rounded(rounded(rounded(static_cast<W>(o)) + start) * pace)) - offset;
-  begin[axis.out - 1] = axis.in - size;
+    begin[o] = std::clamp<int64_t>(
+        whole(rounded(rounded(rounded(static_cast<W>(o)) + start) * pace)) - offset, 0, last);
+  begin[axis.out - 1] = last;
 }
 
 // ---- running the kernels
@@ -427,6 +439,7 @@ MaxPooled fractional_max_pool(const Tensor& x, int n, const Dims& kernel_size,
        sizes = each(*plan, "output_size", output_size);
   check_input(*plan, x, false);
   check_kernel(*plan, x, is_floating(x.dtype()));
+  check_same_device(plan->op(), {x, samples});
   int64_t n_channels = x.size(x.dim() - n - 1), n_batch = x.dim() == n + 2 ? x.size(0) : 1;
   int64_t n_slices = n_batch * n_channels;
   check(samples.dtype() == x.dtype(), plan->op(), ": expected random samples of ", x.dtype(),
@@ -441,8 +454,10 @@ MaxPooled fractional_max_pool(const Tensor& x, int n, const Dims& kernel_size,
     Axis& axis = plan->axis(i);
     axis.in = x.size(x.dim() - n + i);
     axis.out = sizes[i];
-    check(kernel[i] > 0 && axis.out > 0 && axis.out + kernel[i] - 1 <= axis.in, plan->op(),
-          ": windows of ", kernel[i], " elements and a result of ", axis.out,
+    // PyTorch wants one element more in three dimensions.
+    int64_t room = axis.in - (n == 3 ? 1 : 0);
+    check(kernel[i] > 0 && axis.out > 0 && kernel[i] <= room && axis.out - 1 <= room - kernel[i],
+          plan->op(), ": windows of ", kernel[i], " elements and a result of ", axis.out,
           " do not fit into dimension ", x.dim() - n + i, " of ", x, ".");
     axis.stride = axis.size = 0;
     axis.count.assign(axis.out, kernel[i]);

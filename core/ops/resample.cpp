@@ -76,12 +76,19 @@ T pace_of(int64_t in, int64_t out, bool align_corners, double scale) {
   return scale > 0 ? static_cast<T>(1.0 / scale) : static_cast<T>(in) / static_cast<T>(out);
 }
 
+// As an integer from low to high; a NaN is low. Infinite and huge places come of tiny scales.
+template <class T>
+int64_t whole(T place, int64_t low, int64_t high) {
+  if (!(place > static_cast<T>(low))) return low;
+  return place < static_cast<T>(high) ? static_cast<int64_t>(place) : high;
+}
+
 Taps nearest_taps(int64_t in, int64_t out, double scale, bool is_exact) {
   Taps taps = no_taps(in, out);
   float pace = pace_of<float>(in, out, false, scale);
   for (int64_t o = 0; o < out; ++o) {
     float place = (static_cast<float>(o) + (is_exact ? 0.5f : 0.0f)) * pace;
-    taps.add(std::clamp<int64_t>(static_cast<int64_t>(std::floor(place)), 0, in - 1), 1.0);
+    taps.add(whole(std::floor(place), 0, in - 1), 1.0);
     taps.end_result();
   }
   return taps;
@@ -98,7 +105,7 @@ Taps linear_taps(int64_t in, int64_t out, bool align_corners, double scale) {
   T pace = pace_of<T>(in, out, align_corners, scale);
   for (int64_t o = 0; o < out; ++o) {
     T place = std::max(place_of(o, pace, align_corners), T(0));
-    int64_t first = std::min(static_cast<int64_t>(place), in - 1);
+    int64_t first = whole(place, 0, in - 1);
     T part = std::clamp(place - static_cast<T>(first), T(0), T(1));
     taps.add(first, T(1) - part);
     taps.add(std::min(first + 1, in - 1), part);
@@ -122,8 +129,9 @@ Taps cubic_taps(int64_t in, int64_t out, bool align_corners, double scale) {
   T pace = pace_of<T>(in, out, align_corners, scale);
   for (int64_t o = 0; o < out; ++o) {
     T place = place_of(o, pace, align_corners), first = std::floor(place);
+    int64_t at = whole(first, -2, in + 1);
     for (int64_t k = -1; k <= 2; ++k)
-      taps.add(std::clamp<int64_t>(static_cast<int64_t>(first) + k, 0, in - 1),
+      taps.add(std::clamp<int64_t>(at + k, 0, in - 1),
                cubic(place - first - static_cast<T>(k), T(-0.75)));
     taps.end_result();
   }
@@ -154,8 +162,8 @@ Taps smooth_taps(const std::string& mode, int64_t in, int64_t out, bool align_co
   T support = width * (mode == "bilinear" ? T(1) : mode == "bicubic" ? T(2) : T(3));
   for (int64_t o = 0; o < out; ++o) {
     T center = pace * (static_cast<T>(o) + T(0.5));
-    int64_t low = std::max<int64_t>(static_cast<int64_t>(center - support + T(0.5)), 0);
-    int64_t high = std::min<int64_t>(static_cast<int64_t>(center + support + T(0.5)), in);
+    int64_t low = whole(center - support + T(0.5), 0, in);
+    int64_t high = whole(center + support + T(0.5), 0, in);
     T total = T(0);
     for (int64_t i = low; i < high; ++i)
       total += kernel_at(mode, (static_cast<T>(i) - center + T(0.5)) / width);

@@ -137,6 +137,11 @@ def test_unpooling_puts_elements_back():
         (lambda x: F.fractional_max_pool2d(x, 2), ValueError, "output_size or output_ratio"),
         (lambda x: F.fractional_max_pool2d(x, 3, 4), RuntimeError, "do not fit into dimension 2"),
         (
+            lambda x: F.fractional_max_pool3d(facula.ones(1, 6, 6, 6), 3, 4),
+            RuntimeError,
+            "do not fit into dimension 1",
+        ),
+        (
             lambda x: F.max_unpool2d(x, facula.full(x.shape, 99), 1),
             RuntimeError,
             r"max_unpool2d: index 99 is out of range for an output of \(4, 5\)",

@@ -191,3 +191,28 @@ def test_pretrained_tables_are_frozen_unless_asked():
 def test_bad_input_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.promise("N2")
+@pytest.mark.parametrize(
+    "mode, expected, factors",
+    [
+        ("sum", [4.0, 2.0], [1.0, 1.0, 0.0, 0.0]),
+        ("mean", [2.0, 1.0], [0.5, 0.5, 0.0, 0.0]),
+        ("max", [3.0, 4.0], [0.0, 1.0, 0.0, 0.0]),
+    ],
+)
+def test_the_last_bag_ends_at_the_last_offset(mode, expected, factors):
+    table = TABLE.clone().requires_grad_()
+    ends = facula.tensor([0, 2])
+    y = F.embedding_bag(facula.arange(4), table, ends, mode=mode, include_last_offset=True)
+    assert y.tolist() == [expected]
+    y.sum().backward()
+    assert table.grad[:, 1].tolist() == factors
+
+
+@pytest.mark.promise("N2")
+@pytest.mark.parametrize("ends", [[0, 5], [0, -1], [0, 2, 1], [1]])
+def test_a_last_offset_outside_the_indices_is_refused(ends):
+    with pytest.raises(RuntimeError, match=r"embedding_bag: .*offset"):
+        F.embedding_bag(facula.arange(4), TABLE, facula.tensor(ends), include_last_offset=True)
