@@ -84,12 +84,12 @@ void keep_traceback(Node* node) {
 Node* new_node(PyTypeObject* type, const char* name) {
   PyObject* object = type->tp_alloc(type, 0);  // zeroed
   if (!object) fail(ErrorKind::OutOfMemory, "out of memory while recording ", name);
-  Node* node = static_cast<Node*>(object);
+  NodePtr node(static_cast<Node*>(object));
   node->name = name;
   node->sequence_nr = next_sequence_nr++;
   new (&node->location) SourceLocation(SourceLocation::here());
-  if (is_anomaly_enabled()) keep_traceback(node);
-  return node;
+  if (is_anomaly_enabled()) keep_traceback(node.get());
+  return node.release();
 }
 
 void set_edges(Node* node, const Tensor* const* inputs, size_t n_inputs) {
@@ -123,7 +123,12 @@ void attach_output(Node* node, const Tensor& y, uint32_t output_nr) {
 }
 
 void activate_saved(Node* node) {
-  for (SavedTensor* s = node->saved; s; s = s->next()) s->activate();
+  try {
+    for (SavedTensor* s = node->saved; s; s = s->next()) s->activate();
+  } catch (...) {
+    node->release_saved();
+    throw;
+  }
 }
 
 void Node::release_saved() {

@@ -171,6 +171,10 @@ inline bool Needs::operator[](size_t i) const { return node_.edges[i].node != nu
 
 inline void retain_node(Node* node) { Py_XINCREF(reinterpret_cast<PyObject*>(node)); }
 inline void release_node(Node* node) { Py_XDECREF(reinterpret_cast<PyObject*>(node)); }
+struct ReleaseNode {
+  void operator()(Node* node) const { release_node(node); }
+};
+using NodePtr = std::unique_ptr<Node, ReleaseNode>;  // one reference
 
 // The Python type of nodes with this name and size. Types are made once and never freed.
 PyTypeObject* node_type(const char* name, size_t nbytes);
@@ -186,6 +190,7 @@ void set_edges(Node* node, std::vector<Edge> edges);  // takes over the referenc
 void attach_output(Node* node, const Tensor& y, uint32_t output_nr);
 void reserve_outputs(Node* node, size_t n_outputs);
 // Sets versions, hooks and the list of the saved tensors that were moved into the node's memory.
+// Where a hook raises, all of them are released: the node of an unfinished operation keeps nothing.
 void activate_saved(Node* node);
 // While captures are moved into a node, their saved tensors join its list.
 extern Node* node_under_construction;
@@ -231,7 +236,7 @@ TensorList call_backward(F& f, Node& node, TensorList& grads) {
 }
 
 template <class F>
-Node* make_lambda_node(const char* name, F&& backward) {
+NodePtr make_lambda_node(const char* name, F&& backward) {
   using Fn = std::decay_t<F>;
   using LNode = LambdaNode<Fn>;
   // One call site has one name, but for a few that choose between two.
@@ -241,9 +246,15 @@ Node* make_lambda_node(const char* name, F&& backward) {
     last_type = node_type(name, sizeof(LNode));
     last_name = name;
   }
-  Node* node = new_node(last_type, name);
-  node_under_construction = node;
-  new (static_cast<LNode*>(node)->memory) Fn(std::forward<F>(backward));
+  NodePtr node(new_node(last_type, name));
+  node_under_construction = node.get();
+  try {
+    new (static_cast<LNode*>(node.get())->memory) Fn(std::forward<F>(backward));
+  } catch (...) {
+    node_under_construction = nullptr;
+    node->saved = nullptr;  // went with the captures
+    throw;
+  }
   node_under_construction = nullptr;
   node->apply = [](Node& n, TensorList& grads) {
     return call_backward(static_cast<LNode&>(n).captures(), n, grads);
@@ -262,11 +273,10 @@ Tensor record(const char* name, Tensor y, std::initializer_list<TensorRef> input
   static_assert(sizeof(TensorRef) == sizeof(const Tensor*));
   auto refs = reinterpret_cast<const Tensor* const*>(inputs.begin());
   if (!must_record(refs, inputs.size(), &y, 1)) return y;
-  Node* node = detail::make_lambda_node(name, std::forward<F>(backward));
-  set_edges(node, refs, inputs.size());
-  attach_output(node, y, 0);
-  activate_saved(node);
-  release_node(node);
+  NodePtr node = detail::make_lambda_node(name, std::forward<F>(backward));
+  set_edges(node.get(), refs, inputs.size());
+  attach_output(node.get(), y, 0);
+  activate_saved(node.get());
   return y;
 }
 
@@ -277,13 +287,12 @@ void record_all(const char* name, const TensorList& outputs, const TensorList& i
   std::vector<const Tensor*> refs;
   for (const Tensor& x : inputs) refs.push_back(&x);
   if (!must_record(refs.data(), refs.size(), outputs.data(), outputs.size())) return;
-  Node* node = detail::make_lambda_node(name, std::forward<F>(backward));
-  set_edges(node, refs.data(), refs.size());
-  reserve_outputs(node, outputs.size());
+  NodePtr node = detail::make_lambda_node(name, std::forward<F>(backward));
+  set_edges(node.get(), refs.data(), refs.size());
+  reserve_outputs(node.get(), outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i)
-    attach_output(node, outputs[i], static_cast<uint32_t>(i));
-  activate_saved(node);
-  release_node(node);
+    attach_output(node.get(), outputs[i], static_cast<uint32_t>(i));
+  activate_saved(node.get());
 }
 
 // Raises if y, a complex result of x, would need a derivative that only the real operation has.

@@ -1,5 +1,7 @@
 """backward and grad as functions, saved-tensor hooks, anomaly mode."""
 
+import gc
+
 import pytest
 
 import facula
@@ -163,3 +165,24 @@ def test_an_unpack_hook_must_return_the_form_that_was_packed(change):
         y = facula.nn.functional.layer_norm(x, (3,)).sum()
     with pytest.raises(RuntimeError, match="the unpack hook returned"):
         y.backward()
+
+
+@pytest.mark.parametrize("save", [lambda x: x * x, lambda x: x.exp(), lambda x: facula.stack([x])])
+def test_a_pack_hook_that_raises_leaves_no_node_behind(x, save):
+    def pack(saved):
+        raise ValueError("no room")
+
+    def count():
+        gc.collect()
+        return sum("Backward0" in type(o).__name__ for o in gc.get_objects())
+
+    before = count()
+    for _ in range(5):
+        with graph.saved_tensors_hooks(pack, lambda packed: packed):
+            try:
+                save(x) * x
+            except ValueError as error:
+                assert str(error) == "no room"
+    assert count() == before
+    (x * x).sum().backward()
+    assert x.grad.tolist() == (2 * x).tolist()

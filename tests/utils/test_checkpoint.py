@@ -1,5 +1,7 @@
 """Checkpointing gives the gradients of the plain run."""
 
+import gc
+
 import pytest
 
 import facula
@@ -168,3 +170,15 @@ def test_checkpoint_sequential_runs_the_functions_in_segments(use_reentrant):
 
     (x, _) = inputs()
     assert gradients(run, x) == gradients(plain, x)
+
+
+def test_the_graph_of_the_second_run_is_freed():
+    def count():
+        gc.collect()
+        return sum("Backward0" in type(o).__name__ for o in gc.get_objects())
+
+    a, b = inputs()
+    before = count()
+    for _ in range(3):
+        checkpoint(layer, a, b, use_reentrant=False).sum().backward()
+    assert count() == before
