@@ -156,15 +156,30 @@ Tensor contiguous(const Tensor& x, MemoryFormat format) {
   return clone(x, format);
 }
 
+namespace {
+
+// Whether the strides, not just the places of the elements, are those of channels_last: with a
+// single channel or pixel the two formats differ in nothing else.
+bool has_channels_last_strides(const Tensor& x) {
+  int64_t n = x.dim();
+  if ((n != 4 && n != 5) || x.numel() == 0 || x.stride(1) == 0) return false;
+  int64_t end = x.stride(1) * x.size(1);  // of the dims so far: channels, then pixels
+  for (int64_t dim = n - 1; dim >= 2; --dim) {
+    if (x.stride(dim) < end) return false;
+    end = x.stride(dim) * x.size(dim);
+  }
+  return x.stride(0) >= end && end > x.stride(1);  // images of one element say nothing
+}
+
+}  // namespace
+
 Tensor to(const Tensor& x, Device device, DType dtype, bool copy, MemoryFormat format) {
   if (!device.is_cpu()) device = backend_of(device).resolve(device);
   // Asked for the contiguous format, only a tensor in the other format is converted, as in PyTorch.
-  bool is_channels_last =
-      !x.is_contiguous() &&
-      x.is_contiguous(x.dim() == 5 ? MemoryFormat::ChannelsLast3d : MemoryFormat::ChannelsLast);
-  bool same_layout =
-      format == MemoryFormat::Preserve ||
-      (format == MemoryFormat::Contiguous ? !is_channels_last : x.is_contiguous(format));
+  MemoryFormat held = !has_channels_last_strides(x) ? MemoryFormat::Contiguous
+                      : x.dim() == 5                ? MemoryFormat::ChannelsLast3d
+                                                    : MemoryFormat::ChannelsLast;
+  bool same_layout = format == MemoryFormat::Preserve || format == held;
   if (device == x.device() && dtype == x.dtype() && same_layout && !copy) return x;
   Tensor y = empty_like(x, dtype, device, format);
   copy_into(y, x);

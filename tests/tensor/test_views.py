@@ -154,6 +154,19 @@ def test_channels_last_changes_strides_and_not_values():
     assert facula.equal(x, y)
 
 
+@pytest.mark.promise("T2")
+def test_to_a_memory_format_gives_its_strides_to_a_single_channel_too():
+    x = facula.arange(18.0).view(2, 1, 3, 3)
+    y = x.to(memory_format=facula.channels_last)
+    assert y.stride() == (9, 1, 3, 1)
+    assert facula.equal(x, y)
+    assert y.to(memory_format=facula.channels_last) is y
+    assert y.to(memory_format=facula.contiguous_format).stride() == (9, 9, 3, 1)
+    assert x.to(memory_format=facula.contiguous_format) is x
+    volume = facula.ones(2, 1, 3, 3, 3).to(memory_format=facula.channels_last_3d)
+    assert volume.stride() == (27, 1, 9, 3, 1)
+
+
 @pytest.mark.parametrize("index", [2, -3, (0, 3), (slice(None), slice(None), slice(None))], ids=str)
 def test_an_index_out_of_range_is_an_index_error(index):
     with pytest.raises(IndexError):
