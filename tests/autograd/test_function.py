@@ -1,6 +1,7 @@
 """autograd.Function."""
 
 import gc
+import inspect
 import weakref
 
 import pytest
@@ -199,6 +200,27 @@ def test_a_wrong_number_of_gradients_is_refused():
     a = facula.ones(2, requires_grad=True)
     with pytest.raises(RuntimeError, match=r"Wrong.backward: expected 2 gradients, .* got 1"):
         Wrong.apply(a, a).sum().backward()
+
+
+def test_a_gradient_of_the_wrong_shape_names_the_function_and_the_line_that_called_it():
+    class Wrong(Function):
+        @staticmethod
+        def forward(ctx, a):
+            return a * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad[:1]
+
+    a = facula.ones(2, 3, requires_grad=True)
+    y = Wrong.apply(a * 1)
+    line = inspect.currentframe().f_lineno - 1
+    with pytest.raises(RuntimeError) as error:
+        y.sum().backward()
+    assert str(error.value) == (
+        "backward: MulBackward0 got a gradient of shape (1, 3) for an output of shape (2, 3). "
+        f"It came from WrongBackward, gradient 0, recorded at {__file__}:{line}."
+    )
 
 
 def test_a_function_is_not_instantiated():
