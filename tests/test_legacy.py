@@ -199,3 +199,11 @@ def test_nothing_is_lazily_conjugated():
 )
 def test_typename_is_that_of_the_type(value, name):
     assert facula.typename(value) == name
+
+
+def test_python_calls_the_type_tensor_in_its_messages():
+    with pytest.raises(
+        TypeError, match=r"unsupported operand type\(s\) for \+: 'Tensor' and 'str'"
+    ):
+        facula.ones(2) + "two"
+    assert repr(facula.Tensor) == "<class 'facula.Tensor'>"

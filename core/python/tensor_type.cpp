@@ -126,7 +126,7 @@ int set_guarded(F&& f) {
 
 int set_requires_grad(PyObject* self, PyObject* value, void*) {
   return set_guarded([&] {
-    check_type(value && PyBool_Check(value), "requires_grad must be a bool");
+    check(value && PyBool_Check(value), "requires_grad must be a bool");
     require_grad(self_of(self), value == Py_True);
   });
 }
@@ -405,6 +405,7 @@ void bind_tensor_type(nb::module_& m) {
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE, slots};
   tensor_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (!tensor_type) throw nb::python_error();
+  tensor_type->tp_name = "Tensor";  // in Python's own messages; __module__ keeps the rest
   m.attr("Tensor") = nb::handle(reinterpret_cast<PyObject*>(tensor_type));
   nb::handle type(reinterpret_cast<PyObject*>(tensor_type));
   nb::setattr(type, "layout", m.attr("strided"));

@@ -41,6 +41,14 @@ def test_volatile_and_requires_grad_exclude_each_other():
         Variable(facula.ones(2), requires_grad=True, volatile=True)
 
 
+@pytest.mark.parametrize("value", [3, None, "yes"])
+def test_requires_grad_takes_only_a_bool(value):
+    x = facula.ones(2)
+    with pytest.raises(RuntimeError, match="requires_grad must be a bool"):
+        x.requires_grad = value
+    assert not x.requires_grad
+
+
 def test_data_must_be_a_tensor():
     with pytest.raises(TypeError, match="Variable: expected data to be a tensor, got list"):
         Variable([1.0])
