@@ -81,7 +81,9 @@ void SavedTensor::activate() {
     output_nr_ = value_->meta ? value_->meta->output_nr : 0;
     value_ = alias(value_);
   }
-  if (!hook_stack.empty()) set_hooks(hook_stack.back().pack, hook_stack.back().unpack);
+  // A number that the user wrote is no tensor of theirs.
+  if (!hook_stack.empty() && !value_->is_wrapped_number)
+    set_hooks(hook_stack.back().pack, hook_stack.back().unpack);
 }
 
 void SavedTensor::set_hooks(PyObject* pack, PyObject* unpack) {

@@ -186,3 +186,16 @@ def test_a_pack_hook_that_raises_leaves_no_node_behind(x, save):
     assert count() == before
     (x * x).sum().backward()
     assert x.grad.tolist() == (2 * x).tolist()
+
+
+def test_numbers_do_not_pass_through_the_hooks(x):
+    packed = []
+
+    def pack(saved):
+        packed.append(saved.shape)
+        return saved
+
+    with graph.saved_tensors_hooks(pack, lambda saved: saved):
+        x * 3 / 2
+        x * facula.tensor(3)
+    assert packed == [()]
