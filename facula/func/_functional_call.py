@@ -44,21 +44,19 @@ def functional_call(
         values = parameter_and_buffer_dicts
     elif isinstance(parameter_and_buffer_dicts, Sequence):
         if not all(isinstance(d, dict) for d in parameter_and_buffer_dicts):
-            raise ValueError(
-                "Expected all elements of parameter_and_buffer_dicts to be dictionaries"
-            )
+            raise ValueError("functional_call: expected dicts only in the list of dicts.")
         names = [name for d in parameter_and_buffer_dicts for name in d]
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:
             raise ValueError(
-                f"{repeated} appeared in multiple dictionaries; behavior of functional call is "
-                "ambiguous"
+                f"functional_call: expected each name in one of the dicts only, got {repeated} in "
+                "several."
             )
         values = {name: value for d in parameter_and_buffer_dicts for name, value in d.items()}
     else:
         raise ValueError(
-            "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
-            f"{type(parameter_and_buffer_dicts)}"
+            "functional_call: expected a dict of tensors, or several in a list or tuple, got "
+            f"{type(parameter_and_buffer_dicts).__name__}."
         )
     return stateless._functional_call(
         module, values, args, kwargs, tie_weights=tie_weights, strict=strict
@@ -82,13 +80,17 @@ def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         torch.Size([4, 2, 3])
     """
     if len(models) == 0:
-        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+        raise RuntimeError("stack_module_state: there are no models to stack.")
     if any(model.training != models[0].training for model in models):
         raise RuntimeError(
-            "stack_module_state: Expected all models to have the same training/eval mode."
+            "stack_module_state: some models are in training mode, others are not. Call train() or "
+            "eval() on all of them."
         )
     if any(type(model) is not type(models[0]) for model in models):
-        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+        raise RuntimeError(
+            "stack_module_state: expected models of one class, got "
+            f"{sorted({type(model).__name__ for model in models})}."
+        )
     parameters = [dict(model.named_parameters()) for model in models]
     buffers = [dict(model.named_buffers()) for model in models]
     return (

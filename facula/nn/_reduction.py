@@ -22,7 +22,8 @@ def resolve(size_average: bool | None, reduce: bool | None, reduction: str) -> s
     of_sum = "sum" if size_average is False else "mean"
     reduction = "none" if reduce is False else of_sum
     warnings.warn(
-        f"size_average and reduce are deprecated: pass reduction={reduction!r} instead.",
+        f"reduction: size_average and reduce are its older forms; pass reduction={reduction!r} "
+        "instead.",
         stacklevel=3,
     )
     return reduction

@@ -114,7 +114,7 @@ def test_layer_prints_as_in_pytorch(layer, expected):
     [
         (
             lambda: nn.BatchNorm2d(3)(facula.ones(2, 3)),
-            r"BatchNorm2d: expected 4D input \(got 2D input \(2, 3\)\)",
+            r"BatchNorm2d: expected an input of 4 dimensions, got \(2, 3\)",
         ),
         (
             lambda: nn.InstanceNorm2d(3, affine=True)(facula.ones(2, 4, 3, 3)),

@@ -334,8 +334,8 @@ def _checked_static(name: str, x: Tensor, q: Tensor) -> Tensor:
     for dim, expected in ((0, n_batch * num_heads), (2, width)):
         if x.size(dim) != expected:
             raise AssertionError(
-                f"multi_head_attention_forward: expecting {name}.size({dim}) of {expected}, but "
-                f"got {x.size(dim)}"
+                f"multi_head_attention_forward: expected {name} of size {expected} in dimension "
+                f"{dim}, got {tuple(x.shape)}."
             )
     return x.reshape(n_batch, num_heads, x.size(1), width)
 
@@ -343,7 +343,9 @@ def _checked_static(name: str, x: Tensor, q: Tensor) -> Tensor:
 def _append(x: Tensor, bias: Tensor | None, name: str) -> Tensor:
     """One more key or value for all sequences."""
     if bias is None:
-        raise AssertionError(f"bias_k and bias_v belong together, but {name} is None")
+        raise AssertionError(
+            f"multi_head_attention_forward: bias_k and bias_v belong together, but {name} is None."
+        )
     n_batch, num_heads, _, width = x.shape
     row = bias.reshape(1, num_heads, 1, width).expand(n_batch, -1, -1, -1)
     return facula.cat([x, row], dim=2)

@@ -231,8 +231,8 @@ def _sizes_of(output_size: _OptionalInts, input: Tensor, n: int) -> list[int]:
     if len(given) != n or n >= input.dim():
         error = ValueError if len(given) >= input.dim() else RuntimeError
         raise error(
-            f"expected an output_size of {n} numbers for an input {tuple(input.shape)}, "
-            f"got {tuple(given)}."
+            f"adaptive pooling: expected an output_size of {n} numbers for an input "
+            f"{tuple(input.shape)}, got {tuple(given)}."
         )
     return [input.shape[i - n] if size is None else size for i, size in enumerate(given)]
 

@@ -74,8 +74,8 @@ class BackwardHook:
                 continue
             if len(changed) != len(grads):
                 raise RuntimeError(
-                    "Backward pre hook returned an invalid number of grad_output, "
-                    f"got {len(changed)}, but expected {len(grads)}"
+                    f"backward pre-hook: expected None or {len(grads)} gradients of the outputs "
+                    f"from the hook, got {len(changed)}."
                 )
             grads = changed
         return grads
@@ -87,8 +87,8 @@ class BackwardHook:
                 continue
             if len(changed) != len(grads):
                 raise RuntimeError(
-                    "Backward hook returned an invalid number of grad_input, "
-                    f"got {len(changed)}, but expected {len(grads)}"
+                    f"backward hook: expected None or {len(grads)} gradients of the inputs from "
+                    f"the hook, got {len(changed)}."
                 )
             grads = changed
         self.grad_outputs = None
@@ -103,8 +103,8 @@ class BackwardHook:
         grads = self._call_hooks((None,) * self.n_inputs)
         if any(grad is not None for grad in grads):
             raise RuntimeError(
-                "Backward hook for Modules where no input requires gradient should always return "
-                "None or None for all gradients."
+                "backward hook: no input of the module requires gradients, so the hook has none to "
+                "replace. Return None."
             )
 
 

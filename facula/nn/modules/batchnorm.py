@@ -179,10 +179,10 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
 
 def _check_dims(layer: Module, input: Tensor, allowed: tuple[int, ...]) -> None:
     if input.dim() not in allowed:
-        shapes = " or ".join(f"{n}D" for n in allowed)
+        shapes = " or ".join(str(n) for n in allowed)
         raise ValueError(
-            f"{type(layer).__name__}: expected {shapes} input (got {input.dim()}D input "
-            f"{tuple(input.shape)})"
+            f"{type(layer).__name__}: expected an input of {shapes} dimensions, got "
+            f"{tuple(input.shape)}."
         )
 
 

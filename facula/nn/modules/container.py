@@ -231,14 +231,11 @@ def _pairs(what: str, values: Any) -> list[tuple[Any, Any]]:
     pairs = []
     for i, pair in enumerate(values):
         if not isinstance(pair, Iterable):
-            raise TypeError(
-                f"{what} update sequence element #{i} should be Iterable; is {type(pair).__name__}"
-            )
+            raise TypeError(f"{what}: expected pairs, got {type(pair).__name__} at index {i}.")
         key_and_value = tuple(pair)
         if len(key_and_value) != 2:
             raise ValueError(
-                f"{what} update sequence element #{i} has length {len(key_and_value)}; "
-                "2 is required"
+                f"{what}: expected pairs, got {len(key_and_value)} values at index {i}."
             )
         pairs.append(key_and_value)
     return pairs

@@ -53,7 +53,9 @@ class LinearCrossEntropyOptions:
         if self.acc_policy not in ("accurate", "balanced", "compact", "auto"):
             raise ValueError(f"invalid acc_policy: {self.acc_policy!r}")
         if self.acc_dtype not in _DTYPES:
-            raise ValueError(f"acc_dtype must be a floating dtype or None, got {self.acc_dtype}.")
+            raise ValueError(
+                f"acc_dtype: expected a floating-point dtype or None, got {self.acc_dtype}."
+            )
 
     def _ratio(self) -> int:
         """Elements of logits for one of the input; 0 for a method that is none."""

@@ -360,7 +360,7 @@ class Module(Stateful, Hooked):
         owner = self.get_submodule(path)
         value = _attribute_of(owner, name)
         if name not in owner._buffers:
-            raise AttributeError(f"`{name}` is not a buffer")
+            raise AttributeError(f"get_buffer: {target!r} is not a buffer.")
         return value  # type: ignore[no-any-return]
 
     def _named_members(
@@ -612,7 +612,7 @@ def _indented(text: str) -> str:
 
 def _attribute_of(module: Module, name: str) -> Any:
     if not hasattr(module, name):
-        raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+        raise AttributeError(f"{module._get_name()}: there is no attribute {name!r}.")
     return getattr(module, name)
 
 
@@ -625,7 +625,7 @@ def _parse_to(
     memory_format: Any = None,
 ) -> tuple[Any, Any, bool, Any]:
     if len(args) > 4:
-        raise TypeError(f"to() takes from 0 to 4 positional arguments but {len(args)} were given")
+        raise TypeError(f"Module.to: expected at most 4 arguments without a name, got {len(args)}.")
     rest = list(args)
     if rest and isinstance(rest[0], Tensor):
         tensor = rest.pop(0)

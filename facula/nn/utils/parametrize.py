@@ -243,13 +243,12 @@ def register_parametrization(
 
     Example:
         >>> from facula import nn
-        >>> class Symmetric(nn.Module):
-        ...     def forward(self, x):
-        ...         return x.triu() + x.triu(1).t()
-        >>> m = nn.utils.parametrize.register_parametrization(
-        ...     nn.Linear(3, 3), "weight", Symmetric()
-        ... )
-        >>> facula.equal(m.weight, m.weight.t())
+        >>> class Positive(nn.Module):
+        ...     def forward(self, log_weight):
+        ...         return log_weight.exp()
+        >>> m = nn.Linear(3, 2)
+        >>> m = nn.utils.parametrize.register_parametrization(m, "weight", Positive())
+        >>> bool((m.weight > 0).all())
         True
     """
     parametrization.train(module.training)
