@@ -20,7 +20,7 @@ test: .venv/built
 	.venv/bin/python -m pytest
 
 parity: .venv-parity/ready
-	.venv-parity/bin/python -m pytest tests/parity
+	.venv-parity/bin/python -m pytest -n auto tests/parity
 
 bench: .venv-parity/ready
 	.venv-parity/bin/python benchmarks/run.py
@@ -74,7 +74,7 @@ clean:
 # The environment of .venv with PyTorch on top, so that the core is not built a second time.
 .venv-parity/ready: Makefile | .venv/built
 	$(PYTHON) -m venv .venv-parity
-	.venv-parity/bin/pip install -q $(TORCH) numpy
+	.venv-parity/bin/pip install -q $(TORCH) numpy pytest-xdist
 	echo "import site; site.addsitedir('$(SITE)')" > $$(echo .venv-parity/lib/python3*/site-packages)/facula.pth
 	touch $@
 
