@@ -154,6 +154,12 @@ class UninitializedTensorMixin:
             shape: the sizes.
             device: where it lives; by default where it was made.
             dtype: its type; by default that which it was made with.
+
+        Example:
+            >>> p = facula.nn.UninitializedParameter()
+            >>> p.materialize((2, 3))
+            >>> type(p).__name__, p.shape
+            ('Parameter', torch.Size([2, 3]))
         """
         data = cast(Tensor, self).data
         device = data.device if device is None else device

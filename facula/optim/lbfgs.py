@@ -102,6 +102,18 @@ class LBFGS(Optimizer):
 
         Returns:
             The loss before the step.
+
+        Example:
+            >>> from facula import optim
+            >>> x = facula.tensor([4.0], requires_grad=True)
+            >>> optimizer = optim.LBFGS([x])
+            >>> def closure():
+            ...     optimizer.zero_grad()
+            ...     loss = x.square().sum()
+            ...     loss.backward()
+            ...     return loss
+            >>> optimizer.step(closure).item()
+            16.0
         """
         group = self.param_groups[0]
         if group["line_search_fn"] not in (None, "strong_wolfe"):

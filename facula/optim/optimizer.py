@@ -169,6 +169,14 @@ class Optimizer:
 
         Returns:
             What ``closure`` returned.
+
+        Example:
+            >>> x = facula.ones(1, requires_grad=True)
+            >>> optimizer = facula.optim.SGD([x], lr=0.25)
+            >>> (2 * x).sum().backward()
+            >>> optimizer.step()
+            >>> x
+            tensor([0.5000], requires_grad=True)
         """
         raise NotImplementedError(f"{type(self).__name__}: step() is not implemented.")
 
@@ -177,6 +185,14 @@ class Optimizer:
 
         Args:
             set_to_none: False fills them with zeros instead.
+
+        Example:
+            >>> x = facula.ones(1, requires_grad=True)
+            >>> optimizer = facula.optim.SGD([x])
+            >>> x.sum().backward()
+            >>> optimizer.zero_grad()
+            >>> x.grad is None
+            True
         """
         _core._zero_grads(self.param_groups, set_to_none)
 
@@ -186,6 +202,13 @@ class Optimizer:
         Args:
             param_group: the tensors under ``"params"``, and options where they differ from the
                 defaults.
+
+        Example:
+            >>> x, y = (facula.ones(1, requires_grad=True) for _ in range(2))
+            >>> optimizer = facula.optim.SGD([x], lr=0.5)
+            >>> optimizer.add_param_group({"params": [y], "lr": 0.25})
+            >>> [group["lr"] for group in optimizer.param_groups]
+            [0.5, 0.25]
         """
         name = type(self).__name__
         if not isinstance(param_group, dict):
@@ -355,6 +378,13 @@ class Optimizer:
         Args:
             state_dict: of an optimiser of the same type with groups of the same sizes. Its tensors
                 get the dtype and device of the parameters.
+
+        Example:
+            >>> x = facula.ones(1, requires_grad=True)
+            >>> optimizer = facula.optim.SGD([x], lr=0.5)
+            >>> optimizer.load_state_dict(facula.optim.SGD([x], lr=0.25).state_dict())
+            >>> optimizer.param_groups[0]["lr"]
+            0.25
         """
         state_dict = state_dict.copy()
         for pre_hook in self._optimizer_load_state_dict_pre_hooks.values():

@@ -318,6 +318,18 @@ def register_module_forward_hook(
         hook: the function.
         with_kwargs: call ``hook(module, args, kwargs, output)`` instead.
         always_call: call it even if forward raises an exception.
+
+    Example:
+        >>> from facula import nn
+        >>> from facula.nn.modules.module import register_module_forward_hook
+        >>> names = []
+        >>> handle = register_module_forward_hook(
+        ...     lambda module, args, output: names.append(type(module).__name__)
+        ... )
+        >>> y = nn.Sequential(nn.ReLU(), nn.Tanh())(facula.ones(1))
+        >>> handle.remove()
+        >>> names
+        ['ReLU', 'Tanh', 'Sequential']
     """
     marks = []
     if with_kwargs:

@@ -150,6 +150,13 @@ class MultiheadAttention(Module):
                 (True), or numbers added to their scores.
             average_attn_weights: whether the weights are the mean over the heads.
             is_causal: a hint that ``attn_mask`` is causal; it must be given nevertheless.
+
+        Example:
+            >>> m = facula.nn.MultiheadAttention(8, 2)
+            >>> x = facula.ones(5, 3, 8)
+            >>> output, weights = m(x, x, x)
+            >>> output.shape, weights.shape
+            (torch.Size([5, 3, 8]), torch.Size([3, 5, 5]))
         """
         swaps = self.batch_first and query.dim() == 3
         if swaps:

@@ -333,6 +333,13 @@ class Module(Stateful, Hooked):
             target: the path.
             module: the new module.
             strict: refuse a path that has no module yet.
+
+        Example:
+            >>> from facula import nn
+            >>> m = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+            >>> m.set_submodule("1", nn.Tanh())
+            >>> m[1]
+            Tanh()
         """
         if target == "":
             raise ValueError(
@@ -394,6 +401,12 @@ class Module(Stateful, Hooked):
             prefix: put before every path.
             recurse: also those of the modules inside.
             remove_duplicate: a parameter that has several paths is listed under its first.
+
+        Example:
+            >>> from facula import nn
+            >>> m = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+            >>> [name for name, _ in m.named_parameters()]
+            ['0.weight', '0.bias']
         """
         yield from self._named_members(
             lambda module: module._parameters.items(), prefix, recurse, remove_duplicate

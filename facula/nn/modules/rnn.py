@@ -41,6 +41,11 @@ class RNNBase(Module):
         proj_size: of an LSTM, the size that its state is projected to; 0 for none.
         device: of the parameters.
         dtype: of the parameters.
+
+    Example:
+        >>> m = facula.nn.RNNBase("GRU", input_size=3, hidden_size=5)
+        >>> [tuple(weight.shape) for weight in m.all_weights[0]]
+        [(15, 3), (15, 5), (15,), (15,)]
     """
 
     __constants__ = (
@@ -579,6 +584,11 @@ class RNNCellBase(Module):
         num_chunks: the number of gates.
         device: of the parameters.
         dtype: of the parameters.
+
+    Example:
+        >>> m = facula.nn.RNNCellBase(3, 5, bias=False, num_chunks=4)
+        >>> m.weight_ih.shape, m.weight_hh.shape
+        (torch.Size([20, 3]), torch.Size([20, 5]))
     """
 
     __constants__: tuple[str, ...] = ("input_size", "hidden_size", "bias")

@@ -215,6 +215,13 @@ class TransformerEncoder(Module):
             mask: of pairs of positions.
             src_key_padding_mask: of positions.
             is_causal: whether ``mask`` is causal; found out where it is not said.
+
+        Example:
+            >>> from facula import nn
+            >>> layer = nn.TransformerEncoderLayer(8, 2, batch_first=True)
+            >>> m = nn.TransformerEncoder(layer, 2)
+            >>> m(facula.ones(3, 5, 8)).shape
+            torch.Size([3, 5, 8])
         """
         padding = _padding_of(src_key_padding_mask, mask, src)
         mask = _additive_mask(mask, "mask", src.dtype)
@@ -367,6 +374,12 @@ class TransformerEncoderLayer(Module):
             src_mask: of pairs of positions.
             src_key_padding_mask: of positions.
             is_causal: a hint that ``src_mask`` is causal; it must be given nevertheless.
+
+        Example:
+            >>> m = facula.nn.TransformerEncoderLayer(8, 2, batch_first=True)
+            >>> mask = facula.ones(5, 5).triu(1).bool()
+            >>> m(facula.ones(3, 5, 8), src_mask=mask, is_causal=True).shape
+            torch.Size([3, 5, 8])
         """
         padding = _padding_of(src_key_padding_mask, src_mask, src)
         mask = _additive_mask(src_mask, "src_mask", src.dtype)

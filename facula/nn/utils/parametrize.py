@@ -70,6 +70,14 @@ class ParametrizationList(ModuleList):
         modules: the parametrizations, the first one to be applied first.
         original: the parameter or buffer.
         unsafe: whether the result may have another shape or dtype.
+
+    Example:
+        >>> from facula import nn
+        >>> m = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
+        >>> len(m.parametrizations.weight)
+        1
+        >>> m.parametrizations.weight.original0.shape
+        torch.Size([2, 1])
     """
 
     def __init__(self, modules: Sequence[Module], original: Tensor, unsafe: bool = False) -> None:

@@ -79,6 +79,12 @@ class BasePruningMethod(ABC):
 
         Returns:
             The hook: a container of both if the parameter was pruned before.
+
+        Example:
+            >>> m = facula.nn.Linear(4, 2)
+            >>> hook = facula.nn.utils.prune.L1Unstructured.apply(m, "weight", amount=3)
+            >>> int((m.weight == 0).sum())
+            3
         """
         method = cls(*args, **kwargs)
         method._tensor_name = name
@@ -157,6 +163,16 @@ class PruningContainer(BasePruningMethod):
 
     Args:
         args: the methods, all of one parameter.
+
+    Example:
+        >>> from facula import nn
+        >>> from facula.nn.utils import prune
+        >>> m = prune.l1_unstructured(nn.Linear(4, 2), "weight", amount=1)
+        >>> hook = prune.RandomUnstructured.apply(m, "weight", amount=2)
+        >>> type(hook).__name__, len(hook)
+        ('PruningContainer', 2)
+        >>> int(m.weight_mask.sum())
+        5
     """
 
     def __init__(self, *args: BasePruningMethod) -> None:
@@ -225,6 +241,11 @@ class RandomUnstructured(BasePruningMethod):
 
     Args:
         amount: how many, or which part of all as a number between 0.0 and 1.0.
+
+    Example:
+        >>> method = facula.nn.utils.prune.RandomUnstructured(amount=0.5)
+        >>> int(method.compute_mask(facula.randn(2, 4), facula.ones(2, 4)).sum())
+        4
     """
 
     PRUNING_TYPE = "unstructured"
@@ -247,6 +268,12 @@ class L1Unstructured(BasePruningMethod):
 
     Args:
         amount: how many, or which part of all as a number between 0.0 and 1.0.
+
+    Example:
+        >>> method = facula.nn.utils.prune.L1Unstructured(amount=2)
+        >>> t = facula.tensor([3.0, -0.1, 0.2, -4.0])
+        >>> method.compute_mask(t, facula.ones(4))
+        tensor([1., 0., 0., 1.])
     """
 
     PRUNING_TYPE = "unstructured"
@@ -270,6 +297,11 @@ class RandomStructured(BasePruningMethod):
     Args:
         amount: how many, or which part of all as a number between 0.0 and 1.0.
         dim: the dimension that is sliced.
+
+    Example:
+        >>> method = facula.nn.utils.prune.RandomStructured(amount=1, dim=0)
+        >>> int(method.compute_mask(facula.randn(3, 4), facula.ones(3, 4)).sum())
+        8
     """
 
     PRUNING_TYPE = "structured"
@@ -296,6 +328,13 @@ class LnStructured(BasePruningMethod):
         amount: how many, or which part of all as a number between 0.0 and 1.0.
         n: the order of the norm.
         dim: the dimension that is sliced.
+
+    Example:
+        >>> method = facula.nn.utils.prune.LnStructured(amount=1, n=2, dim=0)
+        >>> t = facula.tensor([[3.0, 4.0], [1.0, 1.0]])
+        >>> method.compute_mask(t, facula.ones(2, 2))
+        tensor([[1., 1.],
+                [0., 0.]])
     """
 
     PRUNING_TYPE = "structured"
@@ -324,6 +363,11 @@ class CustomFromMask(BasePruningMethod):
 
     Args:
         mask: ones and zeros of the parameter's shape.
+
+    Example:
+        >>> method = facula.nn.utils.prune.CustomFromMask(facula.tensor([1, 0, 1]))
+        >>> method.compute_mask(facula.ones(3), facula.ones(3))
+        tensor([1., 0., 1.])
     """
 
     PRUNING_TYPE = "global"

@@ -58,6 +58,12 @@ class SpectralNorm:
         n_power_iterations: steps of the power method before each forward in training.
         dim: the dimension of the weight that counts the features of the result.
         eps: added to lengths, against division by zero.
+
+    Example:
+        >>> from facula import nn
+        >>> m = nn.utils.spectral_norm(nn.Linear(3, 2), n_power_iterations=2)
+        >>> [hook.n_power_iterations for hook in m._forward_pre_hooks.values()]
+        [2]
     """
 
     # Of what a state_dict has; 1 since there is weight_v.

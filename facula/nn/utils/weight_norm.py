@@ -29,6 +29,15 @@ class WeightNorm:
     Args:
         name: the parameter's name.
         dim: the dimension of the lengths; ``None`` for a single one.
+
+    Example:
+        >>> import warnings
+        >>> from facula import nn
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     m = nn.utils.weight_norm(nn.Linear(3, 2))
+        >>> [hook.name for hook in m._forward_pre_hooks.values()]
+        ['weight']
     """
 
     def __init__(self, name: str, dim: int | None) -> None:
@@ -86,6 +95,15 @@ def weight_norm(module: _M, name: str = "weight", dim: int | None = 0) -> _M:
         module: the module.
         name: the parameter.
         dim: the dimension along which each slice has its own length; ``None`` for a single one.
+
+    Example:
+        >>> import warnings
+        >>> from facula import nn
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     m = nn.utils.weight_norm(nn.Linear(3, 2))
+        >>> m.weight_g.shape, m.weight_v.shape
+        (torch.Size([2, 1]), torch.Size([2, 3]))
     """
     warnings.warn(
         "weight_norm: this is the old form, made of hooks. Use "

@@ -83,6 +83,15 @@ class LRScheduler:
 
         Args:
             state_dict: of a schedule of the same type. The optimiser's rates are its own state.
+
+        Example:
+            >>> from facula import optim
+            >>> optimizer = optim.SGD([facula.ones(1, requires_grad=True)], lr=1.0)
+            >>> scheduler = optim.lr_scheduler.StepLR(optimizer, step_size=2)
+            >>> other = optim.lr_scheduler.StepLR(optimizer, step_size=5)
+            >>> other.load_state_dict(scheduler.state_dict())
+            >>> other.step_size
+            2
         """
         self.__dict__.update(state_dict)
 
@@ -99,6 +108,15 @@ class LRScheduler:
 
         Args:
             epoch: the epoch to go to; deprecated.
+
+        Example:
+            >>> from facula import optim
+            >>> optimizer = optim.SGD([facula.ones(1, requires_grad=True)], lr=1.0)
+            >>> scheduler = optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+            >>> optimizer.step()
+            >>> scheduler.step()
+            >>> optimizer.param_groups[0]["lr"]
+            0.5
         """
         if self._step_count == 1:
             self._check_order()

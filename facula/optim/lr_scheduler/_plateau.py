@@ -97,6 +97,15 @@ class ReduceLROnPlateau(LRScheduler):
         Args:
             metrics: a number or a tensor of one element.
             epoch: the number of the epoch; deprecated.
+
+        Example:
+            >>> from facula import optim
+            >>> optimizer = optim.SGD([facula.ones(1, requires_grad=True)], lr=1.0)
+            >>> scheduler = optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0, factor=0.5)
+            >>> scheduler.step(2.0)
+            >>> scheduler.step(2.0)
+            >>> scheduler.get_last_lr()
+            [0.5]
         """
         current = float(metrics)
         if epoch is not None:
