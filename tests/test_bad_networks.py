@@ -113,3 +113,24 @@ def test_places_of_tiny_scales_stay_in_the_input(mode, scale):
     if mode.startswith("nearest"):
         assert y[0, 0, 1:, 1:].eq(15).all()
     assert y.shape == x.shape
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, index, there: F.embedding(index.to(there), x),
+        lambda x, index, there: F.embedding_bag(index.to(there), x, index[:1]),
+        lambda x, index, there: F.embedding_bag(index, x, index[:1].to(there)),
+        lambda x, index, there: F.embedding_bag(
+            index, x, index[:1], mode="sum", per_sample_weights=facula.ones(4, device=there)
+        ),
+        lambda x, index, there: F.rms_norm(x, (4,), facula.ones(4, device=there)),
+        lambda x, index, there: F.fractional_max_pool2d(
+            x[None], 2, 2, _random_samples=facula.zeros(1, 1, 2, device=there)
+        ),
+    ],
+)
+def test_operands_on_another_device_are_refused(call):
+    with pytest.raises(RuntimeError, match="expected all tensors to be on the same device"):
+        call(facula.ones(4, 4), facula.arange(4), "cuda")
