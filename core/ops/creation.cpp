@@ -68,7 +68,8 @@ Tensor arange(Scalar start, Scalar end, Scalar step, DType dtype, Device device)
 namespace {
 
 // The i-th of `steps` numbers at equal distances. Counted from the nearer end, so that the last one
-// is exactly `end`; a narrow dtype rounds after each operation, as arithmetic in it would.
+// is exactly `end`; a narrow dtype rounds after each operation, as arithmetic in it would. Float
+// and double round product and sum once, which is also what PyTorch's numbers show.
 template <class T>
 auto evenly_spaced(Scalar start, Scalar end, int64_t steps, int64_t i) {
   using W = std::conditional_t<std::is_integral_v<T>, double, Wide<T>>;
@@ -79,6 +80,10 @@ auto evenly_spaced(Scalar start, Scalar end, int64_t steps, int64_t i) {
   W first = W(start.to<T>()), last = W(end.to<T>());
   if (steps == 1) return first;
   W step = rounded(rounded(last - first) / W(static_cast<double>(steps - 1)));
+  if constexpr (std::is_floating_point_v<T>) {
+    if (i < steps / 2) return std::fma(step, static_cast<T>(i), first);
+    return std::fma(-step, static_cast<T>(steps - i - 1), last);
+  }
   if (i < steps / 2) return rounded(first + rounded(step * W(static_cast<double>(i))));
   return rounded(last - rounded(step * W(static_cast<double>(steps - i - 1))));
 }

@@ -234,7 +234,8 @@ void check_grid(const Tensor& x, const Tensor& grid, const GridOptions& options)
 Tensor even_coordinates(int64_t n, const Tensor& like, bool align_corners) {
   if (n <= 1) return zeros({n}, like.dtype(), like.device());
   Tensor range = linspace(-1, 1, n, like.dtype(), like.device());
-  return align_corners ? range : range * Scalar(static_cast<double>(n - 1) / n);
+  // Two roundings, as in PyTorch: the last bit of a grid decides which pixel is the nearest.
+  return align_corners ? range : range * Scalar(n - 1) / Scalar(n);
 }
 
 }  // namespace
