@@ -72,6 +72,7 @@ _INTERNAL = {
     "record_function",
     "run_backward",
     "saved_tensors_hooks_disabled_message",
+    "scaled_dot_product_attention",
     "set_anomaly_enabled_",
     "set_grad_enabled_",
     "sgn_",

@@ -6,7 +6,7 @@ namespace facula {
 
 void bind_attention(nb::module_& m) {
   m.def(
-      "_scaled_dot_product_attention",
+      "scaled_dot_product_attention",
       [](const Tensor& query, const Tensor& key, const Tensor& value,
          const std::optional<Tensor>& attn_mask, double dropout_p, bool is_causal,
          std::optional<double> scale, bool enable_gqa) {

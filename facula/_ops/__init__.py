@@ -197,4 +197,7 @@ __all__ = [
     "vstack",
 ]
 
-globals().update({_name: _checked(globals()[_name]) for _name in __all__})
+for _name in __all__:
+    globals()[_name] = _checked(globals()[_name])
+    globals()[_name].__module__ = __name__  # where pickle finds it
+del _name

@@ -13,7 +13,7 @@ def checked(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, with PyTorch's TypeError for what is no tensor.
 
     The tensors that come first are looked at before the call, at the cost of one comparison each.
-    Elsewhere it is looked for when the operation missed a tensor's attribute.
+    Elsewhere it is looked for when the operation could do nothing with it.
     """
     code, hints = function.__code__, function.__annotations__
     n_first = 0
@@ -27,7 +27,7 @@ def checked(function: Callable[..., Any]) -> Callable[..., Any]:
                 _refuse(function, code.co_varnames[i], x)
         try:
             return function(*args, **kwargs)
-        except AttributeError:
+        except (AttributeError, TypeError):
             _look_for_no_tensor(function, args, kwargs)
             raise
 
@@ -40,11 +40,18 @@ def _look_for_no_tensor(
     import inspect  # slow to import, and needed for an error only
 
     signature = inspect.signature(function)
-    for name, value in signature.bind(*args, **kwargs).arguments.items():
+    try:
+        given = signature.bind(*args, **kwargs).arguments
+    except TypeError:  # too many or too few: the call has said so
+        return
+    for name, value in given.items():
         hint = signature.parameters[name].annotation
         if "Tensor" not in hint:
             continue
-        for x in value if isinstance(value, (list, tuple)) else (value,):
+        takes_several = (
+            "[" in hint or signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
+        )
+        for x in value if takes_several and isinstance(value, (list, tuple)) else (value,):
             if not isinstance(x, Tensor) and not (x is None and "None" in hint):
                 _refuse(function, name, x)
 

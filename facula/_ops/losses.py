@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from facula import _core
 from facula._core import Tensor
 from facula._ops.distances import pairwise_distance
+from facula._ops.shapes import broadcast_for
 
 __all__ = [
     "binary_cross_entropy_with_logits",
@@ -29,6 +30,12 @@ def reduced(losses: Tensor, reduction: int) -> Tensor:
     if reduction == 1:
         return losses.mean()
     return losses.sum() if reduction == 2 else losses
+
+
+def _check_shapes(name: str, *tensors: Tensor) -> None:
+    """Refuse what does not broadcast, in the name of the loss."""
+    if any(t.shape != tensors[0].shape for t in tensors[1:]):
+        broadcast_for(name, *tensors)
 
 
 def binary_cross_entropy_with_logits(
@@ -89,6 +96,7 @@ def kl_div(
                 "kl_div: expected a floating-point input and target, got "
                 f"{input.dtype} and {target.dtype}. Convert them with .float()."
             )
+    _check_shapes("kl_div", input, target)
     if log_target:
         return reduced(target.exp() * (target - input), reduction)
     return reduced(_core.xlogy(target, target) - target * input, reduction)
@@ -112,6 +120,7 @@ def poisson_nll_loss(
         >>> facula.poisson_nll_loss(facula.zeros(1), one, True, False, 1e-8, 1)
         tensor(1.)
     """
+    _check_shapes("poisson_nll_loss", input, target)
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
@@ -134,6 +143,7 @@ def hinge_embedding_loss(
         >>> facula.hinge_embedding_loss(facula.tensor([0.5, 0.25]), facula.tensor([1, -1]))
         tensor(0.6250)
     """
+    _check_shapes("hinge_embedding_loss", input, target)
     bound = _core.full((), margin, dtype=input.dtype, device=input.device)
     near = _core.where(target != -1, input, 0)
     far = _core.where(target != 1, (bound - input).clamp_min(0), 0)
@@ -157,6 +167,7 @@ def margin_ranking_loss(
         >>> facula.margin_ranking_loss(one, 3 * one, one)
         tensor(2.)
     """
+    _check_shapes("margin_ranking_loss", input1, input2, target)
     return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
@@ -191,10 +202,12 @@ def cosine_embedding_loss(
         )
     if input1.is_complex() or input2.is_complex():
         raise NotImplementedError("cosine_embedding_loss: not defined for complex numbers.")
+    _check_shapes("cosine_embedding_loss", input1, input2)
     dim = target.dim()
     square1 = input1.square().sum(dim) + 1e-12
     square2 = input2.square().sum(dim) + 1e-12
     cosine = (input1 * input2).sum(dim) / (square1 * square2).sqrt()
+    _check_shapes("cosine_embedding_loss", cosine, target)
     near = _core.where(target == 1, 1 - cosine, 0.0)
     far = _core.where(target == -1, (cosine - margin).clamp_min(0), 0.0)
     return reduced(near + far, reduction)

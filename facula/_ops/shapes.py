@@ -74,9 +74,13 @@ def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]
         >>> a.shape, b.shape
         (torch.Size([2, 3]), torch.Size([2, 3]))
     """
-    given = _unpacked(tensors)
-    shape = _broadcast("broadcast_tensors", (t.shape for t in given))
-    return tuple(t if t.shape == shape else t.expand(shape) for t in given)
+    return broadcast_for("broadcast_tensors", *_unpacked(tensors))
+
+
+def broadcast_for(name: str, *tensors: Tensor) -> tuple[Tensor, ...]:
+    """Tensors in their common shape; where there is none, an error of the operation ``name``."""
+    shape = _broadcast(name, (t.shape for t in tensors))
+    return tuple(t if t.shape == shape else t.expand(shape) for t in tensors)
 
 
 def _unpacked(tensors: tuple[Any, ...]) -> tuple[Tensor, ...]:

@@ -15,15 +15,20 @@ def get_enum(reduction: str) -> int:
     return number
 
 
-def resolve(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
-    """``reduction``, unless one of the flags of old is given: then theirs, with a warning."""
+def resolve(
+    size_average: bool | None, reduce: bool | None, reduction: str, stacklevel: int = 4
+) -> str:
+    """``reduction``, unless one of the flags of old is given: then theirs, with a warning.
+
+    The warning is for who called the loss: the function, with the check of its arguments around it.
+    """
     if size_average is None and reduce is None:
         return reduction
-    of_sum = "sum" if size_average is False else "mean"
-    reduction = "none" if reduce is False else of_sum
+    of_sum = "mean" if size_average is None or size_average else "sum"
+    reduction = of_sum if reduce is None or reduce else "none"
     warnings.warn(
         f"reduction: size_average and reduce are its older forms; pass reduction={reduction!r} "
         "instead.",
-        stacklevel=3,
+        stacklevel=stacklevel,
     )
     return reduction

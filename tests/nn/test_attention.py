@@ -319,3 +319,8 @@ def test_mixed_masks_are_deprecated():
         nn.MultiheadAttention(8, 2)(
             x3, x3, x3, key_padding_mask=ones(3, 5).bool().logical_not(), attn_mask=ones(5, 5)
         )
+
+
+def test_scaled_dot_product_attention_has_its_public_name():
+    assert F.scaled_dot_product_attention.__name__ == "scaled_dot_product_attention"
+    assert not hasattr(facula, "scaled_dot_product_attention")

@@ -1,5 +1,7 @@
 """The losses: values, gradients of both orders, and what they refuse."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -285,3 +287,80 @@ def test_linear_cross_entropy_in_pieces_is_that_of_the_whole(reduction, weight):
         results.append([loss, *facula.autograd.grad(loss.sum(), [x, rows])])
     for whole, pieces in zip(*results, strict=True):
         assert facula.allclose(whole, pieces, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["MSELoss", "L1Loss", "CrossEntropyLoss", "KLDivLoss"])
+def test_a_loss_that_is_made_with_data_says_how_it_is_called(name):
+    message = (
+        rf"^{name}: expected options, got a tensor \(4, 3\). The loss is made first and then "
+        rf"called: write nn.{name}\(\)\(input, target\).$"
+    )
+    with pytest.raises(RuntimeError, match=message):
+        getattr(nn, name)(facula.ones(4, 3), facula.ones(4, 3))
+
+
+@pytest.mark.filterwarnings("ignore:.*size_average and reduce")
+def test_flags_of_old_count_by_their_truth():
+    assert nn.MSELoss(0).reduction == "sum"
+    assert nn.MSELoss(None, 0).reduction == "none"
+    with pytest.raises(RuntimeError, match="Boolean value of Tensor"):
+        F.mse_loss(facula.ones(2), facula.ones(2), facula.ones(2))
+
+
+@pytest.mark.filterwarnings("ignore:.*broadcast together")
+@pytest.mark.parametrize(
+    "target", [[0, 1, 2], np.array([0, 1, 2]), None], ids=lambda x: type(x).__name__
+)
+@pytest.mark.parametrize("as_keyword", [False, True])
+@pytest.mark.parametrize("name", ["cross_entropy", "nll_loss", "mse_loss", "soft_margin_loss"])
+def test_a_target_that_is_no_tensor_is_refused(name, as_keyword, target):
+    args, kwargs = ((), {"target": target}) if as_keyword else ((target,), {})
+    message = rf"^{name}: expected a tensor as target, got {type(target).__name__}\.$"
+    with pytest.raises(TypeError, match=message):
+        getattr(F, name)(facula.ones(3, 3), *args, **kwargs)
+
+
+def test_a_missing_target_is_named():
+    with pytest.raises(TypeError, match=r"^mse_loss\(\) missing 1 required positional .*'target'$"):
+        F.mse_loss(facula.ones(2))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hinge_embedding_loss",
+        "huber_loss",
+        "kl_div",
+        "l1_loss",
+        "mse_loss",
+        "poisson_nll_loss",
+        "smooth_l1_loss",
+        "soft_margin_loss",
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*(broadcast together|reduction='mean')")
+def test_shapes_that_do_not_fit_are_refused_in_the_name_of_the_loss(name):
+    message = rf"^{name}: shapes do not broadcast: \(3,\), \(2,\) differ in dimension -1\.$"
+    with pytest.raises(RuntimeError, match=message):
+        getattr(F, name)(facula.ones(3), facula.ones(2))
+
+
+@pytest.mark.parametrize("shapes", [((3, 2), (3, 2), (2,)), ((3, 2), (2, 2), (2,))])
+def test_cosine_embedding_loss_names_itself_where_shapes_do_not_fit(shapes):
+    with pytest.raises(RuntimeError, match=r"^cosine_embedding_loss: shapes do not broadcast: "):
+        nn.CosineEmbeddingLoss()(*map(facula.ones, shapes))
+
+
+def test_warnings_point_to_the_call_of_the_loss():
+    with pytest.warns(UserWarning) as found:
+        F.mse_loss(facula.ones(2), facula.ones(1))
+        F.mse_loss(facula.ones(2), facula.ones(2), True)
+        F.kl_div(facula.ones(2), facula.ones(2))
+        nn.MSELoss(True)
+    assert [warning.filename for warning in found] == [__file__] * 4
+
+
+@pytest.mark.parametrize("name", ["cross_entropy", "mse_loss", "pairwise_distance", "relu"])
+def test_functions_survive_pickling(name):
+    function = getattr(F, name)
+    assert pickle.loads(pickle.dumps(function)) is function

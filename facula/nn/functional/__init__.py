@@ -15,12 +15,14 @@ from facula._core import (
     logsigmoid,
     prelu,
     relu_,
+    scaled_dot_product_attention,
     selu_,
     softplus,
     softshrink,
     threshold_,
 )
 from facula._ops import bilinear, cosine_similarity, pairwise_distance, pdist, rrelu_
+from facula._ops._arguments import checked as _checked
 from facula.nn.functional._activation import (
     celu,
     elu,
@@ -48,10 +50,7 @@ from facula.nn.functional._activation import (
     tanhshrink,
     threshold,
 )
-from facula.nn.functional._attention import (
-    multi_head_attention_forward,
-    scaled_dot_product_attention,
-)
+from facula.nn.functional._attention import multi_head_attention_forward
 from facula.nn.functional._conv import fold, unfold
 from facula.nn.functional._dropout import (
     alpha_dropout,
@@ -274,3 +273,14 @@ __all__ = [
     "upsample_bilinear",
     "upsample_nearest",
 ]
+
+# Functions of the files of this package bear its name, as they are known and pickled by it. A step
+# of training has one loss, so that the check of its arguments costs little there.
+for _name in __all__:
+    _function = globals()[_name]
+    _file = getattr(_function, "__module__", "")
+    if _file.startswith(f"{__name__}."):
+        if _file.endswith(("_loss", "_cross_entropy")):
+            globals()[_name] = _function = _checked(_function)
+        _function.__module__ = __name__
+del _name, _function, _file

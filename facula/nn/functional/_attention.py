@@ -6,11 +6,9 @@ import math
 import warnings
 
 import facula
-from facula._core import Tensor, _scaled_dot_product_attention, linear
+from facula._core import Tensor, linear, scaled_dot_product_attention
 from facula.nn.functional._dropout import dropout
 from facula.nn.functional._padding import pad
-
-scaled_dot_product_attention = _scaled_dot_product_attention
 
 
 def multi_head_attention_forward(

@@ -7,6 +7,7 @@ import warnings
 from facula import _core, _ops
 from facula._core import Tensor
 from facula._ops.losses import reduced
+from facula._ops.shapes import broadcast_for
 from facula.nn._reduction import get_enum, resolve
 
 
@@ -17,9 +18,9 @@ def _same_shape(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tenso
     warnings.warn(
         f"{name}: the target {tuple(target.shape)} and the input {tuple(input.shape)} are "
         "broadcast together, which is likely not what was meant. Give them the same shape.",
-        stacklevel=3,
+        stacklevel=4,
     )
-    first, second = _ops.broadcast_tensors(input, target)
+    first, second = broadcast_for(name, input, target)
     return first, second
 
 

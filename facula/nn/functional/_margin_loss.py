@@ -7,6 +7,7 @@ from collections.abc import Callable
 from facula import _core, _ops
 from facula._core import Tensor
 from facula._ops.losses import reduced
+from facula._ops.shapes import broadcast_for
 from facula.nn._reduction import get_enum, resolve
 
 
@@ -217,7 +218,7 @@ def soft_margin_loss(
             f"soft_margin_loss: expected a floating-point input, got {input.dtype}. Convert it "
             "with input.float()."
         )
-    x, y = _ops.broadcast_tensors(input, target.to(input.dtype))
+    x, y = broadcast_for("soft_margin_loss", input, target.to(input.dtype))
     return _core._soft_margin_loss(x, y, number)
 
 

@@ -17,7 +17,14 @@ class _Loss(Module):
         reduction: str = "mean",
     ) -> None:
         super().__init__()
-        self.reduction = resolve(size_average, reduce, reduction)
+        for flag in (size_average, reduce):
+            if isinstance(flag, Tensor) and flag.numel() != 1:
+                name = type(self).__name__
+                raise RuntimeError(
+                    f"{name}: expected options, got a tensor {tuple(flag.shape)}. The loss is made "
+                    f"first and then called: write nn.{name}()(input, target)."
+                )
+        self.reduction = resolve(size_average, reduce, reduction, stacklevel=3)
 
 
 class _WeightedLoss(_Loss):
