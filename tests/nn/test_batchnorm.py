@@ -126,3 +126,10 @@ def test_layer_prints_as_in_pytorch(layer, expected):
 def test_bad_input_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_local_response_norm_refuses_no_neighbours(size):
+    message = f"^local_response_norm: expected a size of 1 or more, got {size}\\.$"
+    with pytest.raises(RuntimeError, match=message):
+        nn.functional.local_response_norm(facula.ones(1, 3, 3), size)

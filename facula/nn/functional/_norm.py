@@ -213,6 +213,8 @@ def local_response_norm(
         raise NotImplementedError(
             f"local_response_norm: expected a floating-point input, got {input.dtype}."
         )
+    if size < 1:
+        raise RuntimeError(f"local_response_norm: expected a size of 1 or more, got {size}.")
     beyond = [0, 0] * (input.dim() - 2)
     squares = pad(input * input, [*beyond, size // 2, (size - 1) // 2])
     means = squares.unfold(1, size, 1).mean(-1)
