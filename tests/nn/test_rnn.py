@@ -453,6 +453,18 @@ def test_a_wrong_cell_state_is_refused():
         nn.LSTM(3, 5)(r(4, 2, 3), (r(1, 2, 5), r(1, 2, 4)))
     with pytest.raises(IndexError, match=r"pair of tensors \(h_0, c_0\), got Tensor"):
         nn.LSTM(3, 5)(r(4, 2, 3), r(1, 2, 5))
+    with pytest.raises(RuntimeError, match=r"pair of tensors \(h_0, c_0\), got Tensor"):
+        nn.LSTM(3, 5, 2)(r(4, 2, 3), r(2, 2, 5))
+
+
+@pytest.mark.parametrize("name", ["GRU", "LSTM"])
+def test_too_few_states_for_packed_sequences_are_refused(name):
+    sequences = pack_sequence([r(2, 3), r(4, 3), r(1, 3)], enforce_sorted=False)
+    state = r(1, 2, 5)
+    with pytest.raises(
+        RuntimeError, match=rf"^{name}: expected h_0 of shape \(1, 3, 5\), got \(1, 2, 5\)\.$"
+    ):
+        getattr(nn, name)(3, 5)(sequences, (state, state) if name == "LSTM" else state)
 
 
 @pytest.mark.parametrize(

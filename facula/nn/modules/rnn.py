@@ -261,9 +261,13 @@ class RNNBase(Module):
 
     def _run_packed(self, sequence: PackedSequence, hx: Any) -> tuple[PackedSequence, Any]:
         data, batch_sizes, sorted_indices, unsorted_indices = sequence
-        hx = self._initial(
-            hx if hx is None else self.permute_hidden(hx, sorted_indices), data, batch_sizes
-        )
+        if hx is not None:
+            try:
+                hx = self.permute_hidden(hx, sorted_indices)
+            except IndexError:  # fewer states than sequences: say how many it must be
+                self.check_forward_args(data, hx, batch_sizes)
+                raise
+        hx = self._initial(hx, data, batch_sizes)
         self.check_forward_args(data, hx, batch_sizes)
         output, state = self._call(data, batch_sizes, hx)
         packed = PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices)
@@ -506,7 +510,9 @@ class LSTM(RNNBase):
         self, input: Any, hx: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Any, tuple[Tensor, Tensor]]:
         if hx is not None and not (isinstance(hx, (tuple, list)) and len(hx) == 2):
-            raise IndexError(
+            # PyTorch takes the first two of anything, and of a long tensor they are no states.
+            is_long = isinstance(hx, Tensor) and hx.dim() > 0 and hx.size(0) > 1
+            raise (RuntimeError if is_long else IndexError)(
                 f"LSTM: expected hx to be a pair of tensors (h_0, c_0), got {type(hx).__name__}"
                 + (f" of length {len(hx)}." if isinstance(hx, (tuple, list)) else ".")
             )
