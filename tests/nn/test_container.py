@@ -38,6 +38,16 @@ def test_sequential_grows():
         (lambda m: m + 3, ValueError, r"expected another Sequential after \+, got int"),
         (lambda m: m * 0, ValueError, "repeated at least once, got 0 times"),
         (lambda m: m.append(3), TypeError, "expected a Module or None, got int"),
+        (
+            lambda m: m.append(nn.ReLU),
+            TypeError,
+            r"got the class facula\.nn\.modules\.activation\.ReLU: write ReLU\(\)\.$",
+        ),
+        (
+            lambda m: m.append(nn.functional.relu),
+            TypeError,
+            r"expected a Module or None, got facula\.nn\.functional\.relu\.$",
+        ),
         (lambda m: m.insert(9, nn.Identity()), IndexError, "expected an index from -1 to 1, got 9"),
     ],
 )

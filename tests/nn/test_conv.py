@@ -127,3 +127,11 @@ def test_a_copy_has_parameters_of_its_own():
     with facula.no_grad():
         other.weight.zero_()
     assert m.weight.item() != 0
+
+
+@pytest.mark.parametrize("name", ["Conv1d", "Conv2d", "ConvTranspose2d", "LazyConv2d"])
+def test_a_missing_kernel_size_is_named_with_the_layer(name):
+    channels = (3,) if name.startswith("Lazy") else (3, 8)
+    message = rf"^{name}\.__init__\(\) missing 1 required positional argument: 'kernel_size'$"
+    with pytest.raises(TypeError, match=message):
+        getattr(nn, name)(*channels)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from types import FunctionType
+from typing import Any, ClassVar, TypeVar
 
 import facula
 from facula._core import Tensor
@@ -30,6 +31,7 @@ __all__ = [
     "LazyConvTranspose3d",
 ]
 
+_Conv_T = TypeVar("_Conv_T", bound=Module)
 _Size = int | tuple[int, ...]
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
@@ -65,6 +67,18 @@ def _check_arguments(
             f"{name}: expected padding_mode as one of {', '.join(_PADDING_MODES)}, got "
             f"{padding_mode!r}."
         )
+
+
+def _with_own_init(cls: type[_Conv_T]) -> type[_Conv_T]:
+    """The class with the ``__init__`` it inherits under its own name, which errors then show."""
+    shared: Any = cls.__init__
+    own: Any = FunctionType(
+        shared.__code__, shared.__globals__, "__init__", shared.__defaults__, shared.__closure__
+    )
+    own.__annotations__ = shared.__annotations__
+    own.__module__, own.__qualname__ = cls.__module__, f"{cls.__name__}.__init__"
+    cls.__init__ = own  # type: ignore[method-assign]
+    return cls
 
 
 class _ConvNd(Module):
@@ -222,6 +236,7 @@ class _Conv(_ConvNd):
         return self._conv_forward(input, self.weight, self.bias)
 
 
+@_with_own_init
 class Conv1d(_Conv):
     """Slides kernels along sequences.
 
@@ -254,6 +269,7 @@ class Conv1d(_Conv):
     _function = staticmethod(F.conv1d)
 
 
+@_with_own_init
 class Conv2d(_Conv):
     """Slides kernels over images.
 
@@ -272,6 +288,7 @@ class Conv2d(_Conv):
     _function = staticmethod(F.conv2d)
 
 
+@_with_own_init
 class Conv3d(_Conv):
     """Slides kernels over volumes.
 
@@ -371,6 +388,7 @@ class _ConvTransposeNd(_ConvNd):
         )
 
 
+@_with_own_init
 class ConvTranspose1d(_ConvTransposeNd):
     """The transposed map of :class:`Conv1d`: each input element adds a kernel to the output.
 
@@ -406,6 +424,7 @@ class ConvTranspose1d(_ConvTransposeNd):
     _function = staticmethod(F.conv_transpose1d)
 
 
+@_with_own_init
 class ConvTranspose2d(_ConvTransposeNd):
     """The transposed map of :class:`Conv2d`.
 
@@ -424,6 +443,7 @@ class ConvTranspose2d(_ConvTransposeNd):
     _function = staticmethod(F.conv_transpose2d)
 
 
+@_with_own_init
 class ConvTranspose3d(_ConvTransposeNd):
     """The transposed map of :class:`Conv3d`.
 
@@ -519,6 +539,7 @@ class _LazyConvTranspose(_LazyConvNd, _ConvTransposeNd):
         self._wait_for_input(out_channels, bias, device, dtype)
 
 
+@_with_own_init
 class LazyConv1d(_LazyConv, Conv1d):
     """A :class:`Conv1d` that takes ``in_channels`` from its first input.
 
@@ -533,6 +554,7 @@ class LazyConv1d(_LazyConv, Conv1d):
     cls_to_become = Conv1d
 
 
+@_with_own_init
 class LazyConv2d(_LazyConv, Conv2d):
     """A :class:`Conv2d` that takes ``in_channels`` from its first input.
 
@@ -544,6 +566,7 @@ class LazyConv2d(_LazyConv, Conv2d):
     cls_to_become = Conv2d
 
 
+@_with_own_init
 class LazyConv3d(_LazyConv, Conv3d):
     """A :class:`Conv3d` that takes ``in_channels`` from its first input.
 
@@ -555,6 +578,7 @@ class LazyConv3d(_LazyConv, Conv3d):
     cls_to_become = Conv3d
 
 
+@_with_own_init
 class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
     """A :class:`ConvTranspose1d` that takes ``in_channels`` from its first input.
 
@@ -566,6 +590,7 @@ class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
     cls_to_become = ConvTranspose1d
 
 
+@_with_own_init
 class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
     """A :class:`ConvTranspose2d` that takes ``in_channels`` from its first input.
 
@@ -577,6 +602,7 @@ class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
     cls_to_become = ConvTranspose2d
 
 
+@_with_own_init
 class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
     """A :class:`ConvTranspose3d` that takes ``in_channels`` from its first input.
 

@@ -305,7 +305,10 @@ class Module(Stateful, Hooked):
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a module under ``name``, as an assignment to the attribute does."""
         if not isinstance(module, Module) and module is not None:
-            raise TypeError(f"add_module: expected a Module or None, got {typename(module)}.")
+            given = typename(module)
+            if isinstance(module, type) and issubclass(module, Module):
+                given = f"the class {given}: write {module.__name__}()"
+            raise TypeError(f"add_module: expected a Module or None, got {given}.")
         self._check_new_name("module", name, self.__dict__.get("_modules", {}))
         self._modules[name] = _hooks.on_registration("module", self, name, module)
         _expose(type(self), name)
