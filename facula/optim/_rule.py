@@ -28,7 +28,7 @@ class RuleOptimizer(Optimizer):
     """An optimiser that steps by a rule of ``core/math/optim.h``.
 
     The flags ``foreach`` and ``fused`` choose nothing here: there is one way, and it takes all
-    parameters at once. ``capturable`` has no meaning without a graph to be captured in.
+    parameters at once. ``capturable`` is for steps captured in a graph, which a CPU does not have.
     """
 
     _rule: Callable[[Optimizer], None]
@@ -39,6 +39,9 @@ class RuleOptimizer(Optimizer):
         if closure is not None:
             with facula.enable_grad():
                 loss = closure()
+        for group in self.param_groups:
+            if group.get("capturable") and not group.get("fused"):
+                _check_capturable(self, group)
         self._rule(self)
         return loss
 
@@ -75,6 +78,15 @@ def check_at_least_zero(optimizer: Optimizer, **options: Any) -> None:
             )
         if not value >= 0:
             raise ValueError(f"{type(optimizer).__name__}: {name} must be at least 0, got {value}.")
+
+
+def _check_capturable(optimizer: Optimizer, group: dict[str, Any]) -> None:
+    for p in group["params"]:
+        if p.grad is not None and not p.is_cuda:
+            raise AssertionError(
+                f"{type(optimizer).__name__}: capturable=True is for parameters on CUDA, got one "
+                f"on {p.device}. Leave it out."
+            )
 
 
 def checked_gradients(optimizer: Optimizer) -> list[tuple[dict[str, Any], Tensor, Tensor]]:

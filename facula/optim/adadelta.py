@@ -21,7 +21,8 @@ class Adadelta(RuleOptimizer):
         rho: how much of the averages stays at each step.
         eps: added to both averages.
         weight_decay: L2 penalty.
-        foreach, capturable: accepted; there is one implementation.
+        foreach: accepted; there is one implementation.
+        capturable: accepted for parameters on CUDA.
         differentiable: the step itself is recorded, for gradients through it.
         maximize: goes uphill instead.
 

@@ -28,7 +28,8 @@ class Adam(RuleOptimizer):
         eps: added to the divisor.
         weight_decay: L2 penalty.
         amsgrad: divides by the largest average of squares so far.
-        foreach, fused, capturable: accepted; there is one implementation.
+        foreach, fused: accepted; there is one implementation.
+        capturable: accepted for parameters on CUDA.
         maximize: goes uphill instead.
         differentiable: the step itself is recorded, for gradients through it.
         decoupled_weight_decay: shrinks the parameters instead of changing their gradients, as

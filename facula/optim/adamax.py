@@ -22,7 +22,8 @@ class Adamax(RuleOptimizer):
         eps: added to the absolute value of the gradient.
         weight_decay: L2 penalty.
         maximize: goes uphill instead.
-        foreach, capturable: accepted; there is one implementation.
+        foreach: accepted; there is one implementation.
+        capturable: accepted for parameters on CUDA.
         differentiable: the step itself is recorded, for gradients through it.
 
     Example:

@@ -22,7 +22,8 @@ class AdamW(Adam):
         weight_decay: parameters shrink by ``lr * weight_decay`` at each step.
         amsgrad: divides by the largest average of squares so far.
         maximize: goes uphill instead.
-        foreach, fused, capturable: accepted; there is one implementation.
+        foreach, fused: accepted; there is one implementation.
+        capturable: accepted for parameters on CUDA.
         differentiable: the step itself is recorded, for gradients through it.
 
     Example:

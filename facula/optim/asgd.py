@@ -22,7 +22,8 @@ class ASGD(RuleOptimizer):
         alpha: power by which the learning rate falls.
         t0: the step from which on parameters are averaged.
         weight_decay: L2 penalty.
-        foreach, capturable: accepted; there is one implementation.
+        foreach: accepted; there is one implementation.
+        capturable: accepted for parameters on CUDA.
         differentiable: the step itself is recorded, for gradients through it.
         maximize: goes uphill instead.
 

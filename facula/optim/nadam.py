@@ -24,7 +24,8 @@ class NAdam(RuleOptimizer):
         momentum_decay: how fast the momentum grows to ``betas[0]``.
         decoupled_weight_decay: shrinks the parameters instead of changing their gradients.
         maximize: goes uphill instead.
-        foreach, capturable: accepted; there is one implementation.
+        foreach: accepted; there is one implementation.
+        capturable: accepted for parameters on CUDA.
         differentiable: the step itself is recorded, for gradients through it.
 
     Example:

@@ -23,7 +23,8 @@ class RAdam(RuleOptimizer):
         weight_decay: L2 penalty.
         decoupled_weight_decay: shrinks the parameters instead of changing their gradients.
         maximize: goes uphill instead.
-        foreach, capturable: accepted; there is one implementation.
+        foreach: accepted; there is one implementation.
+        capturable: accepted for parameters on CUDA.
         differentiable: the step itself is recorded, for gradients through it.
 
     Example:

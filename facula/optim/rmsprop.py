@@ -23,7 +23,8 @@ class RMSprop(RuleOptimizer):
         weight_decay: L2 penalty.
         momentum: how much of the last update goes into the next one.
         centered: divides by the deviation of the gradient instead.
-        foreach, capturable: accepted; there is one implementation.
+        foreach: accepted; there is one implementation.
+        capturable: accepted for parameters on CUDA.
         differentiable: the step itself is recorded, for gradients through it.
         maximize: goes uphill instead.
 

@@ -20,7 +20,8 @@ class Rprop(RuleOptimizer):
         lr: the first step size, a number or a tensor of one element.
         etas: factors of the step size, where the sign of the gradient changed and where it stayed.
         step_sizes: the smallest and the largest step size.
-        foreach, capturable: accepted; there is one implementation.
+        foreach: accepted; there is one implementation.
+        capturable: accepted for parameters on CUDA.
         differentiable: the step itself is recorded, for gradients through it.
         maximize: goes uphill instead.
 

@@ -60,6 +60,19 @@ def test_a_scheduler_that_steps_first_warns():
         scheduler.step()
 
 
+def test_steps_before_the_first_scheduler_was_made_do_not_count():
+    optimizer = sgd()
+    optimizer.step()
+    first = lr_scheduler.StepLR(optimizer, 1)
+    with pytest.warns(UserWarning, match=r"StepLR: scheduler.step\(\) was called before optimizer"):
+        first.step()
+    optimizer.step()
+    second = lr_scheduler.StepLR(optimizer, 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        second.step()
+
+
 def test_a_step_that_was_replaced_warns():
     optimizer = sgd()
     scheduler = lr_scheduler.StepLR(optimizer, 1)

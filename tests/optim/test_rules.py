@@ -338,3 +338,24 @@ def test_an_option_that_is_no_number_is_named():
         optim.SGD([{"params": [p], "momentum": "much"}]).step()
     with pytest.raises(TypeError, match="Adam: expected two numbers for betas, got float"):
         optim.Adam([{"params": [p], "betas": 0.5}]).step()
+
+
+@pytest.mark.parametrize("name", ["ASGD", "Adadelta", "Adam", "AdamW", "RMSprop", "Rprop"])
+def test_capturable_is_refused_on_the_cpu(name):
+    x = facula.ones(2, requires_grad=True)
+    optimizer = getattr(optim, name)([x], capturable=True)
+    optimizer.step()  # without gradients there is nothing to do
+    x.grad = facula.ones(2)
+    message = rf"^{name}: capturable=True is for parameters on CUDA, got one on cpu\."
+    with pytest.raises(AssertionError, match=message):
+        optimizer.step()
+    assert x.tolist() == [1, 1]
+
+
+def test_a_group_without_an_option_is_refused():
+    x = facula.ones(2, requires_grad=True)
+    x.grad = facula.ones(2)
+    optimizer = optim.SGD([x], momentum=0.9)
+    del optimizer.param_groups[0]["momentum"]
+    with pytest.raises(KeyError, match="SGD: a parameter group has no 'momentum'"):
+        optimizer.step()

@@ -63,6 +63,8 @@ class LRScheduler:
                 )
         self.base_lrs = rates_of(optimizer, "initial_lr")
         self.last_epoch = last_epoch
+        if optimizer._scheduled_step is None:  # the first schedule: earlier steps do not count
+            optimizer._opt_called = False
         optimizer._scheduled_step = _step_of(optimizer)
         self._initial_step()
 
