@@ -49,7 +49,7 @@ struct SGD {
 
   K lr, momentum, dampening, weight_decay;
   bool nesterov, maximize;
-  bool is_first;  // there is no momentum yet: the gradient itself becomes it
+  bool is_first = false;  // there is no momentum yet: the gradient itself becomes it
   template <class F>
   void read(F& of) {
     of("lr", lr);

@@ -33,7 +33,7 @@ bool equal(const Tensor& a, const Tensor& b) {
   if (a.sizes() != b.sizes()) return false;
   NoGradGuard guard;
   Tensor same = contiguous(to(eq(a, b), Device{}, DType::Bool, false));
-  return !std::memchr(same.data(), 0, static_cast<size_t>(same.numel()));
+  return same.numel() == 0 || !std::memchr(same.data(), 0, static_cast<size_t>(same.numel()));
 }
 
 }  // namespace facula

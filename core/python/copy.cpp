@@ -12,6 +12,8 @@ PyObject* to_list(const Tensor& x, int64_t dim, char* data) {
   if (dim == x.dim()) {
     return visit_dtype(x.dtype(), [&](auto tag) -> PyObject* {
       using T = typename decltype(tag)::type;
+      // Any byte may lie in a tensor of bools.
+      if constexpr (std::is_same_v<T, bool>) return PyBool_FromLong(*data != 0);
       T value = *reinterpret_cast<T*>(data);
       if constexpr (is_complex_v<T>)
         return scalar_object(std::complex<double>(value));

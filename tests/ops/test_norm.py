@@ -201,7 +201,7 @@ def test_nothing_to_normalise_gives_nothing_and_zero_gradients():
         (
             lambda: F.batch_norm(facula.ones(1, 3), None, None, training=True),
             ValueError,
-            r"batch_norm: training needs at least 2 values of each channel .* got an input \(1, 3\)",
+            r"batch_norm: training needs at least 2 values .* got an input \(1, 3\)",
         ),
         (lambda: F.batch_norm(facula.ones(2, 3), None, None), RuntimeError, "running_mean must be"),
         (
@@ -231,7 +231,7 @@ def test_nothing_to_normalise_gives_nothing_and_zero_gradients():
             r"layer_norm: expected weight of the shape of normalized_shape \(3,\), got \(2,\)",
         ),
         (lambda: F.group_norm(facula.ones(2, 3), 2), RuntimeError, "divisible by num_groups=2"),
-        (lambda: F.instance_norm(facula.ones(2, 3, 1)), ValueError, "need at least 2 places of each channel"),
+        (lambda: F.instance_norm(facula.ones(2, 3, 1)), ValueError, "at least 2 places"),
         (lambda: F.rms_norm(facula.ones(2, 3), ()), RuntimeError, "rms_norm: expected normalized"),
         (lambda: F.local_response_norm(facula.ones(2, 3), 2), ValueError, "at least 3 dimensions"),
     ],
