@@ -34,7 +34,11 @@ def test_op(name: str, dtype: str) -> None:
     assert not new, f"{len(new)} differences\n" + "\n".join(new[:N_SHOWN])
 
 
-@pytest.mark.parametrize("entry", KNOWN, ids=lambda k: f"{k.op}-{k.category}-{k.text}")
+@pytest.mark.parametrize(
+    "entry",
+    [entry for entry in KNOWN if not entry.by_chance],
+    ids=lambda k: f"{k.op}-{k.category}-{k.text}",
+)
 def test_known_difference_still_differs(entry: Known) -> None:
     op = OPS[entry.op]
     assert any(
