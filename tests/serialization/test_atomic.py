@@ -191,19 +191,23 @@ for line in sys.stdin:
 
 def test_200_kills_leave_a_whole_file_each_time(tmp_path):
     path = tmp_path / "x.pt"
-    facula.save({"n": 0, "w": facula.full((50_000,), 0)}, path)
+    start_s = time.perf_counter()
+    for _ in range(5):
+        facula.save({"n": 0, "w": facula.full((50_000,), 0)}, path)
+    save_s = (time.perf_counter() - start_s) / 5
     savers = run(SAVERS, path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     seen = set()
     for i in range(200):
         print(100_000 * i, file=savers.stdin, flush=True)
         victim = int(savers.stdout.readline())
-        time.sleep(0.004 + 0.0005 * (i % 61))  # any instant of the loop, early and late
+        # Any instant of the first saves, early and late, however busy the disk is.
+        time.sleep(0.004 + save_s * (i % 61) / 15)
         os.kill(victim, signal.SIGKILL)
         assert savers.stdout.readline() == "dead\n"
         loaded = facula.load(path)
         assert loaded["w"].unique().tolist() == [loaded["n"] % 1000]
         seen.add(loaded["n"])
     savers.communicate()
-    assert len(seen) > 1  # how many saves got through depends on how busy the disk is
+    assert len(seen) > 20
     # Killed between getting its name and the rename, a file stays, whole: the window is short.
-    assert len(os.listdir(tmp_path)) < 100
+    assert len(os.listdir(tmp_path)) < 10
