@@ -2,6 +2,8 @@
 SHELL := /bin/bash -euo pipefail
 PYTHON ?= python3
 TORCH := torch==2.13.0
+# Without what it depends on: that would be PyTorch's CUDA build. Its operations link the CUDA runtime.
+TORCHVISION := torchvision==0.28.0 'nvidia-cuda-runtime>=13,<14'
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
@@ -76,6 +78,7 @@ clean:
 .venv-parity/ready: Makefile | .venv/built
 	$(PYTHON) -m venv .venv-parity
 	.venv-parity/bin/pip install -q $(TORCH) numpy pytest-xdist
+	.venv-parity/bin/pip install -q --no-deps $(TORCHVISION)
 	echo "import site; site.addsitedir('$(SITE)')" > $$(echo .venv-parity/lib/python3*/site-packages)/facula.pth
 	touch $@
 
