@@ -5,12 +5,8 @@ Pillow is needed to read and write images: ``pip install facula[vision]``.
 
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from facula.vision import datasets, io, models, ops, transforms, tv_tensors, utils
-
-__all__ = ["datasets", "io", "models", "ops", "transforms", "tv_tensors", "utils"]
+__all__: list[str] = []
 
 
 def __getattr__(name: str) -> ModuleType:
