@@ -1,4 +1,7 @@
+# mypy: implicit-reexport
 """The layers, one file per family."""
+
+from typing import TYPE_CHECKING
 
 from facula.nn.modules import (
     activation,
@@ -48,28 +51,29 @@ from facula.nn.modules.sparse import *  # noqa: F403
 from facula.nn.modules.transformer import *  # noqa: F403
 from facula.nn.modules.upsampling import *  # noqa: F403
 
-__all__ = [
-    "Module",
-    *activation.__all__,
-    *adaptive.__all__,
-    *batchnorm.__all__,
-    *channelshuffle.__all__,
-    *container.__all__,
-    *conv.__all__,
-    *distance.__all__,
-    *dropout.__all__,
-    *flatten.__all__,
-    *fold.__all__,
-    *instancenorm.__all__,
-    *linear.__all__,
-    *linear_cross_entropy_options.__all__,
-    *loss.__all__,
-    *normalization.__all__,
-    *padding.__all__,
-    *pixelshuffle.__all__,
-    *pooling.__all__,
-    *rnn.__all__,
-    *sparse.__all__,
-    *transformer.__all__,
-    *upsampling.__all__,
-]
+if not TYPE_CHECKING:  # mypy reads no computed list; without one, all names are public to it
+    __all__ = [
+        "Module",
+        *activation.__all__,
+        *adaptive.__all__,
+        *batchnorm.__all__,
+        *channelshuffle.__all__,
+        *container.__all__,
+        *conv.__all__,
+        *distance.__all__,
+        *dropout.__all__,
+        *flatten.__all__,
+        *fold.__all__,
+        *instancenorm.__all__,
+        *linear.__all__,
+        *linear_cross_entropy_options.__all__,
+        *loss.__all__,
+        *normalization.__all__,
+        *padding.__all__,
+        *pixelshuffle.__all__,
+        *pooling.__all__,
+        *rnn.__all__,
+        *sparse.__all__,
+        *transformer.__all__,
+        *upsampling.__all__,
+    ]
