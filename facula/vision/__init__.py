@@ -6,7 +6,7 @@ Pillow is needed to read and write images: ``pip install facula[vision]``.
 from importlib import import_module
 from types import ModuleType
 
-__all__: list[str] = []
+__all__ = ["models", "ops"]
 
 
 def __getattr__(name: str) -> ModuleType:

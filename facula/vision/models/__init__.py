@@ -1,0 +1,3 @@
+"""Models, and their weights."""
+
+__all__: list[str] = []
