@@ -39,7 +39,7 @@ from facula.utils.dlpack import from_dlpack
 from facula.version import __version__ as __version__
 
 if _TYPE_CHECKING:
-    from facula import accelerator, checkpoint, nn, optim, serialization, testing, vision
+    from facula import accelerator, checkpoint, hub, nn, optim, serialization, testing, vision
     from facula.serialization import load, save
 
 for _name, _method in _METHODS.items():
@@ -88,7 +88,7 @@ for _name in _INTERNAL:
 del _name
 
 # Imported when they are first asked for: much code that a script may never use.
-_LAZY = {"accelerator", "checkpoint", "nn", "optim", "serialization", "testing", "vision"}
+_LAZY = {"accelerator", "checkpoint", "hub", "nn", "optim", "serialization", "testing", "vision"}
 
 
 def __getattr__(name: str) -> _Any:
@@ -115,6 +115,7 @@ __all__ = [
     "finfo",
     "from_dlpack",
     "func",
+    "hub",
     "iinfo",
     "inf",
     "inference_mode",
