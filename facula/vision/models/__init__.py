@@ -1,3 +1,17 @@
-"""Models, and their weights."""
+# mypy: implicit-reexport
+"""Networks for images, with torchvision's parameter names, so that its weight files load.
 
-__all__: list[str] = []
+A model is built by its function or by its name, with random or with trained weights::
+
+    model = resnet50(weights=ResNet50_Weights.DEFAULT)
+    model = get_model("resnet50", weights="DEFAULT")
+    prepare = ResNet50_Weights.DEFAULT.transforms()
+"""
+
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from facula.vision.models._api import *  # noqa: F403
+from facula.vision.models.resnet import *  # noqa: F403
+
+if not _TYPE_CHECKING:  # mypy reads no computed list; without one, all names are public to it
+    __all__ = sorted(name for name in globals() if not name.startswith("_"))

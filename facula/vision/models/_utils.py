@@ -60,6 +60,22 @@ def _make_divisible(v: float, divisor: int, min_value: int | None = None) -> int
     return rounded + divisor if rounded < 0.9 * v else rounded
 
 
+def init_fan_out(model: nn.Module, linear_std: float | None = None) -> None:
+    """Draw the convolutions' weights for ReLUs and, with ``linear_std``, those of linear layers.
+
+    Normalisations are left as they are: they start as the identity.
+    """
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+        elif isinstance(module, nn.Linear) and linear_std is not None:
+            nn.init.normal_(module.weight, 0, linear_std)
+        else:
+            continue
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
 def _ovewrite_value_param(param: str, actual: _T | None, expected: _T) -> _T:
     """What the weights ask for, unless the caller asked for something else."""
     if actual is not None and actual != expected:
