@@ -1,0 +1,708 @@
+"""Other sizes and extents: resize, pad, crop and flip."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import facula
+from facula._core import Tensor
+from facula.nn import functional as nn
+from facula.vision._imports import optional
+from facula.vision.transforms._interpolation import (
+    InterpolationMode,
+    as_interpolation,
+    pil_modes_mapping,
+)
+from facula.vision.transforms.v2.functional._dispatch import (
+    IMAGES,
+    PIL,
+    dispatch,
+    functional,
+    kernel,
+    video_kernel,
+)
+from facula.vision.transforms.v2.functional._meta import get_size
+from facula.vision.transforms.v2.functional._type_conversion import from_pixels, pixels
+from facula.vision.tv_tensors import Mask
+
+BILINEAR = InterpolationMode.BILINEAR
+_SMOOTH = (InterpolationMode.BILINEAR, InterpolationMode.BICUBIC, InterpolationMode.LANCZOS)
+
+
+@functional
+def horizontal_flip(inpt: Any) -> Any:
+    """Exchange left and right.
+
+    Args:
+        inpt: an image, a video, a mask, boxes or key points.
+
+    Example:
+        >>> from facula.vision.transforms.v2 import functional as F
+        >>> F.horizontal_flip(facula.tensor([[[1, 2, 3]]]))
+        tensor([[[3, 2, 1]]])
+    """
+    return dispatch(horizontal_flip, inpt)
+
+
+@kernel(horizontal_flip, *IMAGES)
+def horizontal_flip_image(image: Tensor) -> Tensor:
+    """Exchange left and right of an image ``(..., H, W)``."""
+    return image.flip(-1)
+
+
+horizontal_flip_video = video_kernel(horizontal_flip, horizontal_flip_image)
+
+
+@kernel(horizontal_flip, Mask)
+def horizontal_flip_mask(mask: Tensor) -> Tensor:
+    """Exchange left and right of a mask ``(..., H, W)``."""
+    return horizontal_flip_image(mask)
+
+
+@kernel(horizontal_flip, PIL)
+def _horizontal_flip_image_pil(image: Any) -> Any:
+    return image.transpose(optional("PIL.Image").Transpose.FLIP_LEFT_RIGHT)
+
+
+@functional
+def vertical_flip(inpt: Any) -> Any:
+    """Exchange top and bottom.
+
+    Args:
+        inpt: an image, a video, a mask, boxes or key points.
+
+    Example:
+        >>> from facula.vision.transforms.v2 import functional as F
+        >>> F.vertical_flip(facula.tensor([[[1], [2]]]))
+        tensor([[[2],
+                 [1]]])
+    """
+    return dispatch(vertical_flip, inpt)
+
+
+@kernel(vertical_flip, *IMAGES)
+def vertical_flip_image(image: Tensor) -> Tensor:
+    """Exchange top and bottom of an image ``(..., H, W)``."""
+    return image.flip(-2)
+
+
+vertical_flip_video = video_kernel(vertical_flip, vertical_flip_image)
+
+
+@kernel(vertical_flip, Mask)
+def vertical_flip_mask(mask: Tensor) -> Tensor:
+    """Exchange top and bottom of a mask ``(..., H, W)``."""
+    return vertical_flip_image(mask)
+
+
+@kernel(vertical_flip, PIL)
+def _vertical_flip_image_pil(image: Any) -> Any:
+    return image.transpose(optional("PIL.Image").Transpose.FLIP_TOP_BOTTOM)
+
+
+# Shorter names.
+hflip = horizontal_flip
+vflip = vertical_flip
+
+
+def resized_size(
+    size: Sequence[int], wanted: int | Sequence[int] | None, max_size: int | None
+) -> list[int]:
+    """Height and width after a resize of ``size``: see :func:`resize`."""
+    if isinstance(wanted, int):
+        wanted = [wanted]
+    if wanted is None:
+        if not isinstance(max_size, int):
+            raise ValueError(f"resize: without size, max_size is an int, got {max_size!r}.")
+    elif isinstance(wanted, (float, str)):
+        raise TypeError(f"resize: expected a size of one or two ints, got {wanted!r}.")
+    elif max_size is not None and len(wanted) != 1:
+        raise ValueError(
+            f"resize: max_size is for a size that is None or the length of the shorter side, got "
+            f"size={list(wanted)}."
+        )
+    if wanted is not None and len(wanted) != 1:
+        return [wanted[0], wanted[1]]
+    height, width = size
+    short, long = sorted((height, width))
+    if wanted is None:
+        new_short, new_long = int(max_size * short / long), max_size  # type: ignore[operator]
+    else:
+        new_short, new_long = wanted[0], int(wanted[0] * long / short)
+        if max_size is not None:
+            if max_size <= wanted[0]:
+                raise ValueError(
+                    f"resize: max_size={max_size} must exceed size={wanted[0]}, the length of the "
+                    "shorter side."
+                )
+            if new_long > max_size:
+                new_short, new_long = int(max_size * new_short / new_long), max_size
+    assert new_long is not None
+    return [new_short, new_long] if height <= width else [new_long, new_short]
+
+
+@functional
+def resize(
+    inpt: Any,
+    size: int | Sequence[int] | None,
+    interpolation: InterpolationMode | str | int = BILINEAR,
+    max_size: int | None = None,
+    antialias: bool | None = True,
+) -> Any:
+    """Change height and width.
+
+    Args:
+        inpt: an image, a video, a mask, boxes or key points.
+        size: height and width; one number for the shorter side, which keeps the proportions; None
+            for those proportions and the longer side ``max_size``.
+        interpolation: how values between pixels are found. Masks take the nearest.
+        max_size: what the longer side does not exceed where size is one number.
+        antialias: whether a smaller image averages what it skips; PIL images always do.
+
+    Example:
+        >>> from facula.vision.transforms.v2 import functional as F
+        >>> F.resize(facula.zeros(3, 20, 40), 10).shape
+        torch.Size([3, 10, 20])
+    """
+    return dispatch(
+        resize,
+        inpt,
+        size=size,
+        interpolation=interpolation,
+        max_size=max_size,
+        antialias=antialias,
+    )
+
+
+@kernel(resize, *IMAGES)
+def resize_image(
+    image: Tensor,
+    size: int | Sequence[int] | None,
+    interpolation: InterpolationMode | str | int = BILINEAR,
+    max_size: int | None = None,
+    antialias: bool | None = True,
+) -> Tensor:
+    """Change height and width of an image ``(..., C, H, W)``."""
+    mode = as_interpolation(interpolation)
+    *leading, n_channels, height, width = image.shape
+    new_height, new_width = resized_size((height, width), size, max_size)
+    if (new_height, new_width) == (height, width):
+        return image
+    new_shape = (*leading, n_channels, new_height, new_width)
+    if image.numel() == 0:
+        return image.reshape(new_shape)
+    dtype = image.dtype
+    image = image.reshape(-1, n_channels, height, width)
+    is_smooth = mode in _SMOOTH
+    is_native = dtype in (facula.float32, facula.float64) or (
+        dtype == facula.uint8 and mode != InterpolationMode.LANCZOS
+    )
+    resized = nn.interpolate(
+        image if is_native else image.to(facula.float32),
+        [new_height, new_width],
+        mode=mode.value,
+        align_corners=False if is_smooth and mode != InterpolationMode.LANCZOS else None,
+        antialias=bool(antialias) and is_smooth,
+    )
+    if not is_native:
+        if mode == InterpolationMode.BICUBIC and dtype == facula.uint8:
+            resized = resized.clamp_(0, 255)
+        if not dtype.is_floating_point:
+            resized = resized.round_()
+        resized = resized.to(dtype)
+    return resized.reshape(new_shape)
+
+
+resize_video = video_kernel(resize, resize_image)
+
+
+@kernel(resize, Mask)
+def resize_mask(
+    mask: Tensor,
+    size: int | Sequence[int] | None,
+    interpolation: InterpolationMode | str | int = BILINEAR,
+    max_size: int | None = None,
+) -> Tensor:
+    """Change height and width of a mask ``(..., H, W)``; the nearest pixel is taken."""
+    mode = as_interpolation(interpolation)
+    if mode != InterpolationMode.NEAREST_EXACT:
+        mode = InterpolationMode.NEAREST
+    if mask.dim() < 3:
+        return resize_image(mask.unsqueeze(0), size, mode, max_size).squeeze(0)
+    return resize_image(mask, size, mode, max_size)
+
+
+@kernel(resize, PIL)
+def _resize_image_pil(
+    image: Any,
+    size: int | Sequence[int] | None,
+    interpolation: InterpolationMode | str | int = BILINEAR,
+    max_size: int | None = None,
+) -> Any:
+    number = pil_modes_mapping[as_interpolation(interpolation)]
+    height, width = resized_size((image.height, image.width), size, max_size)
+    if (width, height) == image.size:
+        return image
+    return image.resize((width, height), resample=number)
+
+
+def sides(padding: Any) -> list[int]:
+    """Padding as left, top, right and bottom."""
+    if isinstance(padding, int):
+        return [padding] * 4
+    if not isinstance(padding, (tuple, list)):
+        raise TypeError(f"pad: padding is an int or 1, 2 or 4 ints, got {padding!r}.")
+    if len(padding) not in (1, 2, 4):
+        raise ValueError(f"pad: padding is an int or 1, 2 or 4 ints, got {padding!r}.")
+    if not all(isinstance(number, int) for number in padding):
+        raise TypeError(f"pad: padding is an int or 1, 2 or 4 ints, got {padding!r}.")
+    return list(padding) * (4 // len(padding))
+
+
+_PADDING_MODES = ("constant", "edge", "reflect", "symmetric")
+
+
+def check_padding_mode(mode: Any) -> None:
+    """Refuse modes that no padding has."""
+    if mode not in _PADDING_MODES:
+        raise ValueError(f"pad: padding_mode is one of {list(_PADDING_MODES)}, got {mode!r}.")
+
+
+@functional
+def pad(
+    inpt: Any,
+    padding: int | Sequence[int],
+    fill: float | Sequence[float] | None = None,
+    padding_mode: str = "constant",
+) -> Any:
+    """Add pixels at the sides; negative numbers take some away.
+
+    Args:
+        inpt: an image, a video, a mask, boxes or key points.
+        padding: the same on all sides; left and right, top and bottom; or left, top, right, bottom.
+        fill: the new pixels' value, or a value for each channel; 0 by default.
+        padding_mode: ``"constant"`` for fill, ``"edge"`` for the nearest pixel, ``"reflect"`` and
+            ``"symmetric"`` for a mirror image without and with the pixel at the edge.
+
+    Example:
+        >>> from facula.vision.transforms.v2 import functional as F
+        >>> F.pad(facula.tensor([[[1, 2, 3]]]), [2, 0], padding_mode="reflect")
+        tensor([[[3, 2, 1, 2, 3, 2, 1]]])
+    """
+    return dispatch(pad, inpt, padding=padding, fill=fill, padding_mode=padding_mode)
+
+
+@kernel(pad, *IMAGES)
+def pad_image(
+    image: Tensor,
+    padding: int | Sequence[int],
+    fill: float | Sequence[float] | None = None,
+    padding_mode: str = "constant",
+) -> Tensor:
+    """Add pixels at the sides of an image ``(..., C, H, W)``."""
+    left, top, right, bottom = sides(padding)
+    check_padding_mode(padding_mode)
+    if image.dim() < 3:
+        raise ValueError(f"pad: expected an image (..., C, H, W), got {tuple(image.shape)}.")
+    *leading, n_channels, height, width = image.shape
+    new_shape = (*leading, n_channels, height + top + bottom, width + left + right)
+    if image.numel() == 0:
+        return image.reshape(new_shape)
+    image = image.reshape(-1, n_channels, height, width)
+    if padding_mode != "constant":
+        x, y = [left, right], [top, bottom]
+        _check_mirror(image, x, y, padding_mode)
+        return _pad_from_image(image, x, y, padding_mode).reshape(new_shape)
+    if isinstance(fill, (tuple, list)) and len(set(fill)) == 1:
+        fill = fill[0]
+    if not isinstance(fill, (tuple, list)):
+        fill = 0 if fill is None else float(fill)  # type: ignore[arg-type]
+        if not image.is_floating_point():
+            fill = int(fill)
+        return nn.pad(image, [left, right, top, bottom], value=fill).reshape(new_shape)
+    padded = nn.pad(image, [left, right, top, bottom])
+    values = facula.tensor(fill, dtype=image.dtype, device=image.device).view(-1, 1, 1)
+    for side, count in ((padded[..., :top, :], top), (padded[..., :left], left)):
+        if count > 0:
+            side[...] = values
+    for side, count in ((padded[..., -bottom:, :], bottom), (padded[..., -right:], right)):
+        if count > 0:
+            side[...] = values
+    return padded.reshape(new_shape)
+
+
+def _source(length: int, before: int, after: int, mode: str, device: Any) -> Tensor:
+    """For each index along a padded dimension, that of the pixel which it shows."""
+    index = facula.arange(-before, length + after, device=device)
+    if mode == "edge":
+        return index.clamp_(0, length - 1)
+    # Mirrored at both ends, the pixels repeat after going there and back again.
+    is_reflect = mode == "reflect"
+    period = max(2 * (length - is_reflect), 1)
+    index = index.remainder(period)
+    return facula.minimum(index, period - int(not is_reflect) - index)
+
+
+def _pad_from_image(image: Tensor, x: list[int], y: list[int], mode: str) -> Tensor:
+    for dim, (before, after) in ((-1, x), (-2, y)):
+        if before or after:
+            source = _source(image.shape[dim], before, after, mode, image.device)
+            image = image.index_select(dim, source)
+    return image
+
+
+def _check_mirror(image: Tensor, x: list[int], y: list[int], mode: str) -> None:
+    for dim, padding in ((-1, x), (-2, y)):
+        length = image.shape[dim]
+        if mode in ("reflect", "symmetric") and max(padding) > length - (mode == "reflect"):
+            error = RuntimeError if mode == "reflect" else IndexError
+            raise error(
+                f"pad: {mode} shows the image once, got padding {tuple(padding)} of a length "
+                f"{length}."
+            )
+
+
+pad_video = video_kernel(pad, pad_image)
+
+
+@kernel(pad, Mask)
+def pad_mask(
+    mask: Tensor,
+    padding: int | Sequence[int],
+    fill: float | Sequence[float] | None = None,
+    padding_mode: str = "constant",
+) -> Tensor:
+    """Add pixels at the sides of a mask ``(..., H, W)``."""
+    if isinstance(fill, (tuple, list)):
+        raise ValueError(f"pad: a mask has one fill, got {fill!r}.")
+    if mask.dim() < 3:
+        return pad_image(mask.unsqueeze(0), padding, fill, padding_mode).squeeze(0)
+    return pad_image(mask, padding, fill, padding_mode)
+
+
+def pil_fill(image: Any, fill: Any, name: str = "fillcolor") -> dict[str, Any]:
+    """A fill as an argument of Pillow: an int for one channel or palettes, else a tuple."""
+    n_channels = len(image.getbands())
+    if fill is None:
+        fill = 0
+    if isinstance(fill, (int, float)) and n_channels > 1:
+        fill = (fill,) * n_channels
+    if isinstance(fill, (list, tuple)):
+        if len(fill) == 1:
+            fill = fill * n_channels
+        elif len(fill) != n_channels:
+            raise ValueError(
+                f"fill: expected one number or {n_channels}, one for each channel of the image, "
+                f"got {len(fill)}."
+            )
+        fill = tuple(fill)
+    if image.mode != "F":
+        fill = tuple(int(x) for x in fill) if isinstance(fill, tuple) else int(fill)
+    return {name: fill}
+
+
+@kernel(pad, PIL)
+def _pad_image_pil(
+    image: Any,
+    padding: int | Sequence[int],
+    fill: float | Sequence[float] | None = None,
+    padding_mode: str = "constant",
+) -> Any:
+    if fill is not None and not isinstance(fill, (numbers.Number, tuple, list)):
+        raise TypeError(f"pad: fill is a number or a sequence of them, got {fill!r}.")
+    check_padding_mode(padding_mode)
+    left, top, right, bottom = sides(padding)
+    if padding_mode == "constant":
+        options = pil_fill(image, fill, name="fill")
+        expand = optional("PIL.ImageOps").expand
+        if image.mode != "P":
+            return expand(image, border=(left, top, right, bottom), **options)
+        palette = image.getpalette()
+        image = expand(image, border=(left, top, right, bottom), **options)
+        image.putpalette(palette)
+        return image
+    padded = _pad_from_image(pixels(image), [left, right], [top, bottom], padding_mode)
+    result = from_pixels(padded, image.mode)
+    if image.mode == "P":
+        result.putpalette(image.getpalette())
+    return result
+
+
+@functional
+def crop(inpt: Any, top: int, left: int, height: int, width: int) -> Any:
+    """Cut out a rectangle; what lies outside the image is 0.
+
+    Args:
+        inpt: an image, a video, a mask, boxes or key points.
+        top: first row.
+        left: first column.
+        height: rows.
+        width: columns.
+
+    Example:
+        >>> from facula.vision.transforms.v2 import functional as F
+        >>> F.crop(facula.tensor([[[1, 2, 3]]]), 0, 1, 1, 3)
+        tensor([[[2, 3, 0]]])
+    """
+    return dispatch(crop, inpt, top=top, left=left, height=height, width=width)
+
+
+@kernel(crop, *IMAGES)
+def crop_image(image: Tensor, top: int, left: int, height: int, width: int) -> Tensor:
+    """Cut a rectangle out of an image ``(..., H, W)``; what lies outside is 0."""
+    image_height, image_width = image.shape[-2:]
+    right, bottom = left + width, top + height
+    if not (left < 0 or top < 0 or right > image_width or bottom > image_height):
+        return image[..., top:bottom, left:right]
+    image = image[..., max(top, 0) : max(bottom, 0), max(left, 0) : max(right, 0)]
+    padding = [
+        max(min(right, 0) - left, 0),
+        max(right - max(image_width, left), 0),
+        max(min(bottom, 0) - top, 0),
+        max(bottom - max(image_height, top), 0),
+    ]
+    return nn.pad(image, padding)
+
+
+crop_video = video_kernel(crop, crop_image)
+
+
+@kernel(crop, Mask)
+def crop_mask(mask: Tensor, top: int, left: int, height: int, width: int) -> Tensor:
+    """Cut a rectangle out of a mask ``(..., H, W)``; what lies outside is 0."""
+    return crop_image(mask, top, left, height, width)
+
+
+@kernel(crop, PIL)
+def _crop_image_pil(image: Any, top: int, left: int, height: int, width: int) -> Any:
+    return image.crop((left, top, left + width, top + height))
+
+
+def height_and_width(size: Any) -> list[int]:
+    """The size of a crop from one number or two."""
+    if isinstance(size, numbers.Number):
+        return [int(size)] * 2  # type: ignore[call-overload]
+    if len(size) == 1:
+        return [size[0]] * 2
+    height, width = size
+    return [height, width]
+
+
+def center_crop_place(size: Sequence[int], wanted: Sequence[int]) -> tuple[int, int]:
+    """Top and left of a central crop; negative for a crop larger than the image."""
+
+    def start(length: int, new: int) -> int:
+        # An odd difference of sizes is rounded in one way inside the image and in one outside.
+        return -((new - length) // 2) if new > length else round((length - new) / 2)
+
+    return start(size[0], wanted[0]), start(size[1], wanted[1])
+
+
+@functional
+def center_crop(inpt: Any, output_size: int | Sequence[int]) -> Any:
+    """Cut out the center; what lies outside the image is 0.
+
+    Args:
+        inpt: an image, a video, a mask, boxes or key points.
+        output_size: height and width, or one number for both.
+
+    Example:
+        >>> from facula.vision.transforms.v2 import functional as F
+        >>> F.center_crop(facula.tensor([[[1, 2, 3]]]), 1)
+        tensor([[[2]]])
+    """
+    return dispatch(center_crop, inpt, output_size=output_size)
+
+
+@kernel(center_crop, *IMAGES)
+def center_crop_image(image: Tensor, output_size: int | Sequence[int]) -> Tensor:
+    """Cut the center out of an image ``(..., H, W)``; what lies outside is 0."""
+    height, width = height_and_width(output_size)
+    top, left = center_crop_place(image.shape[-2:], (height, width))
+    return crop_image(image, top, left, max(height, 0), max(width, 0))
+
+
+center_crop_video = video_kernel(center_crop, center_crop_image)
+
+
+@kernel(center_crop, Mask)
+def center_crop_mask(mask: Tensor, output_size: int | Sequence[int]) -> Tensor:
+    """Cut the center out of a mask ``(..., H, W)``; what lies outside is 0."""
+    return center_crop_image(mask, output_size)
+
+
+@kernel(center_crop, PIL)
+def _center_crop_image_pil(image: Any, output_size: int | Sequence[int]) -> Any:
+    height, width = height_and_width(output_size)
+    top, left = center_crop_place((image.height, image.width), (height, width))
+    return _crop_image_pil(image, top, left, height, width)
+
+
+@functional
+def resized_crop(
+    inpt: Any,
+    top: int,
+    left: int,
+    height: int,
+    width: int,
+    size: int | Sequence[int],
+    interpolation: InterpolationMode | str | int = BILINEAR,
+    antialias: bool | None = True,
+) -> Any:
+    """Cut out a rectangle and resize it.
+
+    Args:
+        inpt: an image, a video, a mask, boxes or key points.
+        top: first row.
+        left: first column.
+        height: rows.
+        width: columns.
+        size: of the result, as :func:`resize` takes it.
+        interpolation: how values between pixels are found. Masks take the nearest.
+        antialias: whether a smaller image averages what it skips; PIL images always do.
+
+    Example:
+        >>> from facula.vision.transforms.v2 import functional as F
+        >>> F.resized_crop(facula.zeros(3, 20, 20), 0, 0, 10, 10, [4, 5]).shape
+        torch.Size([3, 4, 5])
+    """
+    return dispatch(
+        resized_crop,
+        inpt,
+        top=top,
+        left=left,
+        height=height,
+        width=width,
+        size=size,
+        interpolation=interpolation,
+        antialias=antialias,
+    )
+
+
+@kernel(resized_crop, *IMAGES)
+def resized_crop_image(
+    image: Tensor,
+    top: int,
+    left: int,
+    height: int,
+    width: int,
+    size: int | Sequence[int],
+    interpolation: InterpolationMode | str | int = BILINEAR,
+    antialias: bool | None = True,
+) -> Tensor:
+    """Cut a rectangle out of an image ``(..., C, H, W)`` and resize it."""
+    image = crop_image(image, top, left, height, width)
+    return resize_image(image, size, interpolation, antialias=antialias)
+
+
+resized_crop_video = video_kernel(resized_crop, resized_crop_image)
+
+
+@kernel(resized_crop, Mask)
+def resized_crop_mask(
+    mask: Tensor, top: int, left: int, height: int, width: int, size: int | Sequence[int]
+) -> Tensor:
+    """Cut a rectangle out of a mask ``(..., H, W)`` and resize it."""
+    return resize_mask(crop_image(mask, top, left, height, width), size)
+
+
+@kernel(resized_crop, PIL)
+def _resized_crop_image_pil(
+    image: Any,
+    top: int,
+    left: int,
+    height: int,
+    width: int,
+    size: int | Sequence[int],
+    interpolation: InterpolationMode | str | int = BILINEAR,
+) -> Any:
+    image = _crop_image_pil(image, top, left, height, width)
+    return _resize_image_pil(image, size, interpolation)
+
+
+def _corners_and_center(image: Any, size: Any, crop_it: Any, center: Any) -> tuple[Any, ...]:
+    if not isinstance(size, numbers.Number) and len(size) not in (1, 2):
+        raise ValueError(f"five_crop: expected a size of one or two numbers, got {size!r}.")
+    if isinstance(size, str):
+        raise ValueError(f"five_crop: expected a size of one or two numbers, got {size!r}.")
+    height, width = height_and_width(size)
+    image_height, image_width = get_size(image)
+    if height > image_height or width > image_width:
+        raise ValueError(
+            f"five_crop: a crop {(height, width)} does not fit into an image "
+            f"{(image_height, image_width)}."
+        )
+    places = [(y, x) for y in (0, image_height - height) for x in (0, image_width - width)]
+    corners = [crop_it(image, top, left, height, width) for top, left in places]
+    return (*corners, center(image, [height, width]))
+
+
+@functional
+def five_crop(inpt: Any, size: int | Sequence[int]) -> tuple[Any, ...]:
+    """The four corners (top left and right, bottom left and right) and the center.
+
+    Args:
+        inpt: an image or a video.
+        size: height and width of each, or one number for both.
+
+    Example:
+        >>> from facula.vision.transforms.v2 import functional as F
+        >>> [part.item() for part in F.five_crop(facula.arange(9).view(1, 3, 3), 1)]
+        [0, 2, 6, 8, 4]
+    """
+    crops: tuple[Any, ...] = dispatch(five_crop, inpt, size=size)
+    return crops
+
+
+@kernel(five_crop, *IMAGES)
+def five_crop_image(image: Tensor, size: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """The four corners and the center of an image ``(..., H, W)``."""
+    return _corners_and_center(image, size, crop_image, center_crop_image)
+
+
+five_crop_video = video_kernel(five_crop, five_crop_image)
+
+
+@kernel(five_crop, PIL)
+def _five_crop_image_pil(image: Any, size: int | Sequence[int]) -> tuple[Any, ...]:
+    return _corners_and_center(image, size, _crop_image_pil, _center_crop_image_pil)
+
+
+@functional
+def ten_crop(inpt: Any, size: int | Sequence[int], vertical_flip: bool = False) -> tuple[Any, ...]:
+    """The crops of :func:`five_crop`, then those of the flipped input.
+
+    Args:
+        inpt: an image or a video.
+        size: height and width of each, or one number for both.
+        vertical_flip: whether top and bottom are exchanged rather than left and right.
+
+    Example:
+        >>> from facula.vision.transforms.v2 import functional as F
+        >>> len(F.ten_crop(facula.zeros(3, 4, 4), 2))
+        10
+    """
+    crops: tuple[Any, ...] = dispatch(ten_crop, inpt, size=size, vertical_flip=vertical_flip)
+    return crops
+
+
+@kernel(ten_crop, *IMAGES)
+def ten_crop_image(
+    image: Tensor, size: int | Sequence[int], vertical_flip: bool = False
+) -> tuple[Tensor, ...]:
+    """The crops of ``five_crop`` of an image ``(..., H, W)``, and those of the flipped image."""
+    flipped = vertical_flip_image(image) if vertical_flip else horizontal_flip_image(image)
+    return five_crop_image(image, size) + five_crop_image(flipped, size)
+
+
+ten_crop_video = video_kernel(ten_crop, ten_crop_image)
+
+
+@kernel(ten_crop, PIL)
+def _ten_crop_image_pil(
+    image: Any, size: int | Sequence[int], vertical_flip: bool = False
+) -> tuple[Any, ...]:
+    flip = _vertical_flip_image_pil if vertical_flip else _horizontal_flip_image_pil
+    return _five_crop_image_pil(image, size) + _five_crop_image_pil(flip(image), size)
