@@ -29,6 +29,7 @@ constexpr int64_t kTileCols = 4;   // panels of B in a tile: they and its C fill
 constexpr int64_t kMinTiles = 16;  // smaller tiles rather than fewer, to keep the threads even
 constexpr int64_t kMinTileRows = 2;
 constexpr int64_t kFewPanels = 4;
+constexpr int64_t kMaxDirect = 98304;  // numbers of B that stay in L2 beside A and C
 constexpr int64_t kMaxSteps = 128;
 constexpr int64_t kPacked = 192;                // rows of A or columns of B that a thread packs
 constexpr int64_t kMinPacked = 32768;           // numbers whose packing is worth a second thread
@@ -46,10 +47,12 @@ void multiply_block(const GemmProblem<T>& x, T* packed_a, T* packed_b) {
   // Rows of A are read where they are. So are columns that meet few panels of B, unless every step
   // of a long way along k would be on another page.
   bool packs_a = x.a.col_stride != 1 && (b_panels > kFewPanels || x.k > kMaxSteps);
+  // Rows of a small B come from L2 as fast as packed ones.
+  bool packs_b = x.b.col_stride != 1 || x.n * x.k > kMaxDirect;
   int64_t a_pieces = packs_a ? ceil_div(x.m, kPacked) : 0;
-  int64_t b_pieces = ceil_div(x.n, kPacked);
+  int64_t b_pieces = packs_b ? ceil_div(x.n, kPacked) : 0;
   int64_t pieces = a_pieces + b_pieces;
-  int64_t numel = (packs_a ? x.m : 0) * x.k + x.n * x.k;
+  int64_t numel = (packs_a ? x.m : 0) * x.k + (packs_b ? x.n : 0) * x.k;
   parallel_for(
       n_slices * pieces, numel < kMinPacked ? n_slices * pieces : 1,
       [&](int64_t begin, int64_t end) {
@@ -86,8 +89,14 @@ void multiply_block(const GemmProblem<T>& x, T* packed_a, T* packed_b) {
           a.data += i * kRows * a.row_stride + p * a.col_stride;
           if (packs_a) a = {packed_a + p * x.m + i * kRows * depth_at(p), 1, n_rows};
           for (int64_t j = first_b; j < last_b; ++j) {
+            int64_t n_cols = std::min(kCols<T>, x.n - j * kCols<T>);
             const T* b = packed_b + p * padded_n + j * kCols<T> * depth_at(p);
-            multiply_tile(a, b, n_rows, std::min(kCols<T>, x.n - j * kCols<T>), depth_at(p), update,
+            int64_t step = ceil_div(n_cols, v) * v;
+            if (!packs_b) {
+              b = x.b.data + p * x.b.row_stride + j * kCols<T>;
+              step = x.b.row_stride;
+            }
+            multiply_tile(a, b, step, n_rows, n_cols, depth_at(p), update,
                           x.c + i * kRows * x.ldc + j * kCols<T>, x.ldc);
           }
         }

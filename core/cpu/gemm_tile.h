@@ -68,11 +68,12 @@ struct Update {
   T beta;
 };
 
-// kM rows of A times kN vectors of B; either the numbers of a column of A lie together or those of
-// a row. Of the last vector only the first n_last numbers are stored.
+// kM rows of A times kN vectors of B, whose next row lies `step` numbers further; either the
+// numbers of a column of A lie together or those of a row. Of the last vector only the first n_last
+// numbers are read and stored.
 template <bool kByColumns, int kM, int kN, class T>
-void multiply_panels(MatrixView<T> from, const T* b, int64_t depth, Update<T> update, T* c,
-                     int64_t ldc, int n_last) {
+void multiply_panels(MatrixView<T> from, const T* b, int64_t step, int64_t depth, Update<T> update,
+                     T* c, int64_t ldc, int n_last) {
   using Vec = decltype(load(b));
   const T* a = from.data;
   int64_t row_stride = kByColumns ? 1 : from.row_stride;
@@ -91,8 +92,8 @@ void multiply_panels(MatrixView<T> from, const T* b, int64_t depth, Update<T> up
     Vec columns[kN];
 #pragma GCC unroll 3
     for (int j = 0; j < kN; ++j) {
-      columns[j] = load(b + j * v);
-      __builtin_prefetch(b + (kAhead * kN + j) * v);
+      columns[j] = j < kN - 1 ? load(b + j * v) : load_first(b + j * v, n_last);
+      __builtin_prefetch(b + kAhead * step + j * v);
     }
 #pragma GCC unroll 8
     for (int i = 0; i < kM; ++i) {
@@ -101,7 +102,7 @@ void multiply_panels(MatrixView<T> from, const T* b, int64_t depth, Update<T> up
       for (int j = 0; j < kN; ++j) sums[i][j] = fma(x, columns[j], sums[i][j]);
     }
     a += col_stride;
-    b += kN * v;
+    b += step;
   }
   Vec alpha = broadcast(update.alpha), beta = broadcast(update.beta);
 #pragma GCC unroll 8
@@ -118,23 +119,31 @@ void multiply_panels(MatrixView<T> from, const T* b, int64_t depth, Update<T> up
 }
 
 template <class T>
-using Multiply = void (*)(MatrixView<T>, const T*, int64_t, Update<T>, T*, int64_t, int);
+using Multiply = void (*)(MatrixView<T>, const T*, int64_t, int64_t, Update<T>, T*, int64_t, int);
 template <bool kByColumns, class T, int... I>
 constexpr std::array<Multiply<T>, sizeof...(I)> multiply_by_size(std::integer_sequence<int, I...>) {
   return {multiply_panels<kByColumns, I / kColVectors + 1, I % kColVectors + 1, T>...};
 }
 
-// Panels at the edges have fewer rows and fewer vectors, and are packed so.
+// Panels at the edges have fewer rows and fewer vectors.
 template <class T>
-void multiply_tile(MatrixView<T> a, const T* b, int64_t n_rows, int64_t n_cols, int64_t depth,
-                   Update<T> update, T* c, int64_t ldc) {
+void multiply_tile(MatrixView<T> a, const T* b, int64_t step, int64_t n_rows, int64_t n_cols,
+                   int64_t depth, Update<T> update, T* c, int64_t ldc) {
   using Sizes = std::make_integer_sequence<int, kRows * kColVectors>;
   static constexpr auto by_columns = multiply_by_size<true, T>(Sizes());
   static constexpr auto by_rows = multiply_by_size<false, T>(Sizes());
   int64_t n_vectors = ceil_div(n_cols, kVector<T>);
   int n_last = static_cast<int>(n_cols - (n_vectors - 1) * kVector<T>);
   const auto& kernels = a.row_stride == 1 ? by_columns : by_rows;
-  kernels[(n_rows - 1) * kColVectors + n_vectors - 1](a, b, depth, update, c, ldc, n_last);
+  kernels[(n_rows - 1) * kColVectors + n_vectors - 1](a, b, step, depth, update, c, ldc, n_last);
+}
+
+// The same with a packed panel of B: its rows are whole vectors, one after the other.
+template <class T>
+void multiply_tile(MatrixView<T> a, const T* b, int64_t n_rows, int64_t n_cols, int64_t depth,
+                   Update<T> update, T* c, int64_t ldc) {
+  int64_t step = ceil_div(n_cols, kVector<T>) * kVector<T>;
+  multiply_tile(a, b, step, n_rows, n_cols, depth, update, c, ldc);
 }
 
 // A full panel of kRows rows and one vector of columns: the numbers of a column come to lie
