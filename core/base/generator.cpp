@@ -1,9 +1,13 @@
 #include "base/generator.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <cstring>
 #include <random>
+#include <set>
 
+#include "base/allocator.h"
 #include "base/error.h"
 
 namespace facula {
@@ -43,6 +47,33 @@ uint64_t system_entropy() {
   return (high << 32 | device()) & 0x1FFFFFFFFFFFFF;
 }
 
+// A child must not inherit a generator that another thread of its parent has locked. fork() waits
+// for such a thread, which needs nothing that the forking thread may hold.
+struct LiveGenerators {
+  std::mutex mutex;
+  std::set<Generator*> all;
+
+  LiveGenerators() {
+    // Handlers run the last first. The allocator's lock must be taken after those of generators,
+    // as by a thread that draws numbers.
+    cpu_allocator();
+    int error = pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork);
+    check(error == 0, "Generator: the system refused a handler for fork().");
+  }
+  static LiveGenerators& get() {
+    static LiveGenerators& generators = *new LiveGenerators;  // never destroyed: threads end late
+    return generators;
+  }
+  static void lock_for_fork() {
+    get().mutex.lock();
+    for (Generator* generator : get().all) generator->mutex().lock();
+  }
+  static void unlock_after_fork() {
+    for (Generator* generator : get().all) generator->mutex().unlock();
+    get().mutex.unlock();
+  }
+};
+
 }  // namespace
 
 void Mt19937::seed(uint64_t value) {
@@ -78,7 +109,16 @@ void Mt19937::next_block(uint32_t* out, int64_t n) {
   }
 }
 
-Generator::Generator(GeneratorKind kind, uint64_t seed) : kind_(kind) { reseed(seed); }
+Generator::Generator(GeneratorKind kind, uint64_t seed) : kind_(kind) {
+  reseed(seed);
+  std::lock_guard<std::mutex> lock(LiveGenerators::get().mutex);
+  LiveGenerators::get().all.insert(this);
+}
+
+Generator::~Generator() {
+  std::lock_guard<std::mutex> lock(LiveGenerators::get().mutex);
+  LiveGenerators::get().all.erase(this);
+}
 
 void Generator::reseed(uint64_t seed) {
   seed_ = seed;

@@ -51,6 +51,7 @@ class Generator {
   static constexpr int64_t kPhiloxStateBytes = 16;
 
   explicit Generator(GeneratorKind kind = GeneratorKind::Mt19937, uint64_t seed = kDefaultSeed);
+  ~Generator();
 
   GeneratorKind kind() const { return kind_; }
   void manual_seed(uint64_t seed);

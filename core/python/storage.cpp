@@ -6,6 +6,7 @@
 #include "ops/ops.h"
 #include "python/bind.h"
 #include "python/new_tensor.h"
+#include "tensor/shared_memory.h"
 
 namespace facula {
 
@@ -176,6 +177,10 @@ Tensor set_(Tensor x, nb::handle source, int64_t offset, std::optional<Dims> siz
   return x;
 }
 
+SharedBy shared_by(bool by_descriptor) {
+  return by_descriptor ? SharedBy::Descriptor : SharedBy::Segment;
+}
+
 }  // namespace
 
 std::optional<StorageArg> storage_from_object(PyObject* object) {
@@ -238,6 +243,32 @@ void bind_storage(nb::module_& m) {
             Storage::wrap(parent->data() + start, stop - start, parent->device(), end, parent)));
       },
       "start"_a, "stop"_a, "A storage of some of the bytes, which shares the memory.");
+  def_storage_method(
+      "is_shared",
+      [](nb::handle self) {
+        Storage* storage = checked_storage("is_shared", self);
+        return storage->device().is_cuda() || is_shared(*storage);
+      },
+      "Whether other processes can use the memory: shared memory, or that of a CUDA device.");
+  def_storage_method(
+      "_share",
+      [](nb::handle self, bool by_descriptor) {
+        share_memory(*checked_storage("share_memory_", self), shared_by(by_descriptor));
+      },
+      "by_descriptor"_a);
+  def_storage_method("_shared_handle", [](nb::handle self) {
+    SharedHandle handle = shared_handle(*checked_storage("send", self));
+    return nb::make_tuple(handle.by == SharedBy::Descriptor, handle.number);
+  });
+  m.def(
+      "_open_shared",
+      [](bool by_descriptor, int number, int64_t nbytes) {
+        Storage* storage = open_shared({shared_by(by_descriptor), number}, nbytes);
+        nb::object object = nb::steal(storage_object(storage));
+        storage->release();  // the object has its own reference
+        return object;
+      },
+      "by_descriptor"_a, "number"_a, "nbytes"_a);
   def_method(
       "untyped_storage", [](const Tensor& x) { return nb::steal(storage_object(x.storage())); },
       R"(The memory that the tensor looks at, the same object for all of its views.

@@ -47,7 +47,7 @@ void Storage::destroy() {
 
 void Storage::resize(int64_t nbytes) {
   check(is_resizable(),
-        "resize_: the memory is shared with another library and cannot be resized.");
+        "resize_: the memory is shared with another library or process and cannot be resized.");
   if (nbytes <= capacity_) {
     nbytes_ = nbytes;
     return;
@@ -59,6 +59,16 @@ void Storage::resize(int64_t nbytes) {
   data_ = bigger;
   nbytes_ = nbytes;
   capacity_ = nbytes;
+}
+
+void Storage::swap_memory(Storage& other) {
+  std::swap(data_, other.data_);
+  std::swap(nbytes_, other.nbytes_);
+  std::swap(capacity_, other.capacity_);
+  std::swap(device_, other.device_);
+  std::swap(deleter_, other.deleter_);
+  std::swap(context_, other.context_);
+  std::swap(stream_, other.stream_);
 }
 
 }  // namespace facula

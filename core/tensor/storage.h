@@ -51,6 +51,12 @@ class Storage {
   // Keeps the common prefix. Raises for memory that other libraries own or look at. A block that
   // shrinks keeps its memory: tensors that still look at its end must not read what is not theirs.
   void resize(int64_t nbytes);
+  // Exchanges the memory of two storages; the tensors that look at them stay with the storage.
+  void swap_memory(Storage& other);
+  bool is_exported() const { return is_exported_; }
+  // What wrap() was given, by which its caller knows its own memory again.
+  Deleter deleter() const { return deleter_; }
+  void* context() const { return context_; }
 
   VersionCounter version;
   void* python_object =
