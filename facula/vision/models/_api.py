@@ -2,7 +2,7 @@
 
 A module of models declares the weights that ``weights.txt`` lists, and its builders::
 
-    ResNet18_Weights = weights_enum(__name__, "ResNet18")
+    ResNet18_Weights: Any = weights_enum(__name__, "ResNet18")
     resnet18 = builder("resnet18", ResNet18_Weights, "ResNet-18", ResNet, BasicBlock, [2, 2, 2, 2])
 
 A builder with arguments of its own is an ordinary function below ``@register_model()`` and
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from fnmatch import fnmatchcase
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from importlib import import_module
 from types import ModuleType
 from typing import Any, TypeVar, cast, get_args
@@ -201,7 +201,7 @@ def _parse_weights(name: str, row: list[str]) -> Weights:
 def weights_enum(module: str, model: str) -> Any:
     """Make the enumeration ``<model>_Weights`` of a module from the rows of weights.txt.
 
-    Its type is Any, so that a type checker takes it for a class and knows its members.
+    Declared as Any, it is a type to mypy, and its members exist.
     """
     members: list[tuple[str, Weights]] = []
     for name, *row in _read_table()[model]:
@@ -329,23 +329,39 @@ def build_model(make: Callable[..., M], weights: Any, progress: bool, kwargs: di
 
 
 def builder(
-    name: str, weights: Any, title: str, make: Callable[..., M], *args: Any, **fixed: Any
+    name: str,
+    weights: Any,
+    title: str,
+    make: Callable[..., M],
+    *args: Any,
+    loaded: Mapping[str, Any] | None = None,
+    **fixed: Any,
 ) -> Callable[..., M]:
-    """Make and register the builder of ``make(*args, **fixed, **kwargs)``."""
+    """Make and register the builder of ``make(*args, **fixed, **kwargs)``.
+
+    Args:
+        name: of the builder and of the model.
+        weights: their enumeration.
+        title: first line of the docstring, without the full stop.
+        make: the model's class, or a function annotated with it.
+        loaded: arguments of make where trained weights are loaded.
+    """
     enum = weights
+    kind = make if isinstance(make, type) else make.__annotations__["return"]
 
     def build(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> M:
-        return build_model(lambda **given: make(*args, **given), weights, progress, fixed | kwargs)
+        kwargs = {**fixed, **kwargs, **((weights and loaded) or {})}
+        return build_model(partial(make, *args), weights, progress, kwargs)
 
     build.__name__ = build.__qualname__ = name
     build.__module__ = enum.__module__
-    build.__annotations__ |= {"weights": enum | None, "return": make}
+    build.__annotations__ |= {"weights": enum | None, "return": kind}
     build.__doc__ = f"""{title}.
 
     Args:
         weights: a member of `{enum.__name__}` or its name; random weights unless given.
         progress: whether a download shows its progress.
-        **kwargs: passed to `{getattr(make, "__name__", name)}`.
+        **kwargs: passed to `{kind.__name__}`.
     """
     return register_model()(accept_weights(weights=enum)(build))
 

@@ -168,7 +168,9 @@ class ResNet(nn.Module):
         norm_layer: Callable[..., nn.Module] | None = None,
     ) -> None:
         super().__init__()
-        dilate = [False, *(replace_stride_with_dilation or [False, False, False])]
+        if replace_stride_with_dilation is None:
+            replace_stride_with_dilation = [False, False, False]
+        dilate = [False, *replace_stride_with_dilation]
         if len(dilate) != 4:
             raise ValueError(
                 "ResNet: replace_stride_with_dilation should be None or three bools, "
@@ -238,20 +240,20 @@ class ResNet(nn.Module):
         return x
 
 
-ResNet18_Weights = weights_enum(__name__, "ResNet18")
-ResNet34_Weights = weights_enum(__name__, "ResNet34")
-ResNet50_Weights = weights_enum(__name__, "ResNet50")
-ResNet101_Weights = weights_enum(__name__, "ResNet101")
-ResNet152_Weights = weights_enum(__name__, "ResNet152")
-ResNeXt50_32X4D_Weights = weights_enum(__name__, "ResNeXt50_32X4D")
-ResNeXt101_32X8D_Weights = weights_enum(__name__, "ResNeXt101_32X8D")
-ResNeXt101_64X4D_Weights = weights_enum(__name__, "ResNeXt101_64X4D")
-Wide_ResNet50_2_Weights = weights_enum(__name__, "Wide_ResNet50_2")
-Wide_ResNet101_2_Weights = weights_enum(__name__, "Wide_ResNet101_2")
+ResNet18_Weights: Any = weights_enum(__name__, "ResNet18")
+ResNet34_Weights: Any = weights_enum(__name__, "ResNet34")
+ResNet50_Weights: Any = weights_enum(__name__, "ResNet50")
+ResNet101_Weights: Any = weights_enum(__name__, "ResNet101")
+ResNet152_Weights: Any = weights_enum(__name__, "ResNet152")
+ResNeXt50_32X4D_Weights: Any = weights_enum(__name__, "ResNeXt50_32X4D")
+ResNeXt101_32X8D_Weights: Any = weights_enum(__name__, "ResNeXt101_32X8D")
+ResNeXt101_64X4D_Weights: Any = weights_enum(__name__, "ResNeXt101_64X4D")
+Wide_ResNet50_2_Weights: Any = weights_enum(__name__, "Wide_ResNet50_2")
+Wide_ResNet101_2_Weights: Any = weights_enum(__name__, "Wide_ResNet101_2")
 
 
 def _resnet(
-    name: str, weights: Any, title: str, layers: list[int], **widths: int
+    name: str, weights: Any, title: str, layers: list[int], **widths: Any
 ) -> Callable[..., ResNet]:
     block = BasicBlock if name in ("resnet18", "resnet34") else Bottleneck
     return builder(name, weights, title, ResNet, block, layers, **widths)
