@@ -126,39 +126,11 @@ def _keeping_method(name: str) -> Callable[..., Any]:
 
 
 _KEEPING = ("clone", "detach", "requires_grad_", "to")
-_BINARY = [
-    "add",
-    "sub",
-    "mul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "pow",
-    "and",
-    "or",
-    "xor",
-    "lshift",
-    "rshift",
-]
+_BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"]
+_BINARY += ["and", "or", "xor", "lshift", "rshift"]
 _OPERATORS = [f"__{prefix}{name}__" for name in _BINARY for prefix in ("", "r", "i")]
-_OPERATORS += [
-    f"__{name}__"
-    for name in [
-        "matmul",
-        "rmatmul",
-        "neg",
-        "pos",
-        "abs",
-        "invert",
-        "eq",
-        "ne",
-        "lt",
-        "le",
-        "gt",
-        "ge",
-        "getitem",
-    ]
-]
+_OTHER = ["neg", "pos", "abs", "invert", "eq", "ne", "lt", "le", "gt", "ge", "getitem"]
+_OPERATORS += [f"__{name}__" for name in _OTHER]
 for _name in [name for name in dir(Tensor) if name[0] != "_"] + _OPERATORS:
     if _name in _KEEPING:
         setattr(TVTensor, _name, _keeping_method(_name))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import facula
 from facula._core import Tensor
 from facula.vision._imports import optional
-from facula.vision.tv_tensors import Image
+from facula.vision.tv_tensors import Image, TVTensor
 
 if TYPE_CHECKING:
     import PIL.Image
@@ -28,6 +28,17 @@ def is_array(obj: Any) -> bool:
     """Whether something is a NumPy array; NumPy is not imported to see that."""
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(obj, numpy.ndarray)
+
+
+def is_pure_tensor(inpt: Any) -> bool:
+    """Whether something is a tensor, but not of the types of :mod:`facula.vision.tv_tensors`.
+
+    Example:
+        >>> from facula.vision.transforms.v2 import functional as F
+        >>> F.is_pure_tensor(facula.zeros(3, 4, 5))
+        True
+    """
+    return isinstance(inpt, Tensor) and not isinstance(inpt, TVTensor)
 
 
 def pixels(image: PIL.Image.Image) -> Tensor:
