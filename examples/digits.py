@@ -14,6 +14,7 @@ import facula
 from facula import nn, optim
 from facula.checkpoint import Checkpoints
 from facula.nn import functional as F
+from facula.utils.tensorboard import SummaryWriter
 
 DATA = Path(__file__).parent / "data" / "digits.npz"
 
@@ -51,7 +52,7 @@ class Net(nn.Module):
         return self.output(self.dropout(F.relu(self.hidden(x))))
 
 
-def train(folder, n_epochs, batch_size, seed):
+def train(folder, logs, n_epochs, batch_size, seed):
     """The trained network, the loss of every step and the accuracy on the test images."""
     facula.manual_seed(seed)
     (images, labels), test = load_digits()
@@ -63,7 +64,11 @@ def train(folder, n_epochs, batch_size, seed):
     checkpoints = Checkpoints(folder / f"{n_epochs}-{batch_size}-{seed}", keep_last=2, **parts)
     state = checkpoints.restore() or {"step": 0, "losses": []}
     done, losses = state["step"], state["losses"]
-    with tqdm(range(done, n_epochs), "training", n_epochs, initial=done, unit="epoch") as epochs:
+    progress = tqdm(range(done, n_epochs), "training", n_epochs, initial=done, unit="epoch")
+    # What was logged after the checkpoint is hidden: it comes again.
+    writer = SummaryWriter(logs, purge_step=len(losses) + 1)
+    with progress as epochs, writer:
+        writer.add_images("digits", test[0][:32])
         for epoch in epochs:
             for batch in facula.randperm(len(labels)).split(batch_size):
                 loss = F.cross_entropy(model(images[batch]), labels[batch])
@@ -72,6 +77,8 @@ def train(folder, n_epochs, batch_size, seed):
                 optimizer.step()
                 scheduler.step()
                 losses.append(loss.item())
+                writer.add_scalar("loss", losses[-1], len(losses))
+            writer.add_scalar("test accuracy", accuracy(model, *test), len(losses))
             checkpoints.save(epoch + 1, losses=losses)
             epochs.set_postfix(loss=f"{losses[-1]:.4f}")
     return model, losses, accuracy(model, *test)
@@ -80,7 +87,9 @@ def train(folder, n_epochs, batch_size, seed):
 @facula.no_grad()
 def accuracy(model, images, labels):
     model.eval()
-    return (model(images).argmax(dim=1) == labels).float().mean().item()
+    right = model(images).argmax(dim=1) == labels
+    model.train()
+    return right.float().mean().item()
 
 
 def save(folder, model, losses):
@@ -97,12 +106,15 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--results", type=Path, default=Path("results/digits"))
     args = parser.parse_args()
-    checkpoints = args.results / "checkpoints"
-    model, losses, test_accuracy = train(checkpoints, args.epochs, args.batch_size, args.seed)
+    checkpoints, logs = args.results / "checkpoints", args.results / "logs"
+    if not checkpoints.exists():
+        shutil.rmtree(logs, ignore_errors=True)
+    model, losses, test_accuracy = train(checkpoints, logs, args.epochs, args.batch_size, args.seed)
     save(args.results, model, losses)
     shutil.rmtree(checkpoints)  # the next start is a new training
     print(f"test accuracy: {test_accuracy:.1%}")
     print(f"weights and loss curve: {args.results.resolve()}")
+    print(f"in pictures: tensorboard --logdir {logs.resolve()}")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import facula
 from examples import digits
@@ -168,3 +169,12 @@ def test_the_demo_goes_on_after_a_kill_as_if_there_was_none(tmp_path):
     assert b"50%" in start("killed").communicate()[1]
     weights = [(tmp_path / name / "weights.pt").read_bytes() for name in ("whole", "killed")]
     assert weights[0] == weights[1]
+    # TensorBoard shows one curve, without a gap and without what was trained twice.
+    curves = [read_curve(tmp_path / name / "logs") for name in ("whole", "killed")]
+    assert [step for step, _ in curves[0]] == list(range(1, 4 * 45 + 1))
+    assert curves[0] == curves[1]
+
+
+def read_curve(logs):
+    events = EventAccumulator(str(logs), size_guidance={"scalars": 0}).Reload()
+    return [(point.step, point.value) for point in events.Scalars("loss")]

@@ -8,7 +8,9 @@ from examples import digits
 
 @pytest.mark.promise("U1")
 def test_the_demo_learns_saves_and_its_weights_reload(tmp_path):
-    model, losses, test_accuracy = digits.train(tmp_path, n_epochs=2, batch_size=32, seed=0)
+    model, losses, test_accuracy = digits.train(
+        tmp_path, tmp_path / "logs", n_epochs=2, batch_size=32, seed=0
+    )
     assert losses[-1] < losses[0] / 4
     assert test_accuracy > 0.9
 

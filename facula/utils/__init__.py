@@ -1,9 +1,9 @@
-"""Tools beside the tensors: checkpointing, hooks, DLPack."""
+"""Tools beside the tensors: checkpointing, hooks, DLPack, logs for TensorBoard."""
 
 from importlib import import_module
 from types import ModuleType
 
-__all__ = ["checkpoint", "dlpack", "hooks"]
+__all__ = ["checkpoint", "dlpack", "hooks", "tensorboard"]
 
 
 def __getattr__(name: str) -> ModuleType:

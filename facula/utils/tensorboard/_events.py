@@ -1,0 +1,56 @@
+"""The file that TensorBoard reads: records of events, each with two checksums."""
+
+import os
+import socket
+import struct
+import threading
+import time
+from itertools import count
+from typing import Any
+
+from tensorboardX.crc32c import crc32c
+from tensorboardX.proto.event_pb2 import Event
+
+_numbers = count()
+
+
+class EventFile:
+    """An event file in a folder of its own run.
+
+    A record is one write to the system: TensorBoard sees it at once, and a process that is killed
+    loses none.
+    """
+
+    def __init__(self, folder: str, suffix: str = "") -> None:
+        os.makedirs(folder, exist_ok=True)
+        name = f"events.out.tfevents.{time.time():.0f}.{socket.gethostname()}"
+        path = os.path.join(folder, f"{name}.{os.getpid()}.{next(_numbers)}{suffix}")
+        self._file = open(path, "ab", buffering=0)  # noqa: SIM115
+        self._lock = threading.Lock()
+        self.add(Event(file_version="brain.Event:2"))
+
+    def add(self, event: Any, step: Any = None, walltime: float | None = None) -> None:
+        """Writes an event, at this moment of the clock unless told."""
+        event.wall_time = time.time() if walltime is None else walltime
+        if step is not None:
+            event.step = int(step)
+        data = event.SerializeToString()
+        length = struct.pack("<Q", len(data))
+        with self._lock:
+            self._file.write(length + _checksum(length) + data + _checksum(data))
+
+    def flush(self) -> None:
+        """Returns when all records are on the disk."""
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Closes the file; a second time does nothing."""
+        if not self._file.closed:
+            self.flush()
+            self._file.close()
+
+
+def _checksum(data: bytes) -> bytes:
+    # Rotated and shifted, as the format asks: the checksum of data that has its own would be weak.
+    crc = crc32c(data)
+    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
