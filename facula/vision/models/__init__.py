@@ -13,16 +13,22 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from facula.vision.models import mobilenet as mobilenet
 from facula.vision.models._api import *  # noqa: F403
 from facula.vision.models.alexnet import *  # noqa: F403
+from facula.vision.models.convnext import *  # noqa: F403
 from facula.vision.models.densenet import *  # noqa: F403
+from facula.vision.models.efficientnet import *  # noqa: F403
 from facula.vision.models.googlenet import *  # noqa: F403
 from facula.vision.models.inception import *  # noqa: F403
+from facula.vision.models.maxvit import *  # noqa: F403
 from facula.vision.models.mnasnet import *  # noqa: F403
 from facula.vision.models.mobilenetv2 import *  # noqa: F403
 from facula.vision.models.mobilenetv3 import *  # noqa: F403
+from facula.vision.models.regnet import *  # noqa: F403
 from facula.vision.models.resnet import *  # noqa: F403
 from facula.vision.models.shufflenetv2 import *  # noqa: F403
 from facula.vision.models.squeezenet import *  # noqa: F403
+from facula.vision.models.swin_transformer import *  # noqa: F403
 from facula.vision.models.vgg import *  # noqa: F403
+from facula.vision.models.vision_transformer import *  # noqa: F403
 
 if not _TYPE_CHECKING:  # mypy reads no computed list; without one, all names are public to it
     __all__ = sorted(name for name in globals() if not name.startswith("_"))

@@ -251,7 +251,7 @@ def accept_weights(**enums: Any) -> Callable[[Callable[..., M]], Callable[..., M
     Callers may also give a member's name, and what was usual before there were such enumerations:
     ``pretrained=True`` for ``weights``, ``pretrained_backbone=True`` for ``weights_backbone``, and
     arguments by position. The value given here is the enumeration, or the member that True means
-    where that is not the first of the enumeration.
+    where that is not the first of the enumeration; it becomes the argument's annotation.
     """
 
     def decorate(build: Callable[..., M]) -> Callable[..., M]:
@@ -273,6 +273,9 @@ def accept_weights(**enums: Any) -> Callable[[Callable[..., M]], Callable[..., M
                     kwargs[argument] = kind.verify(kwargs[argument])
             return build(**kwargs)
 
+        for argument, enum in enums.items():
+            kind = type(enum) if isinstance(enum, WeightsEnum) else enum
+            checked.__annotations__[argument] = kind | None
         return checked
 
     return decorate

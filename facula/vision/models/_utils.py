@@ -85,3 +85,12 @@ def _ovewrite_value_param(param: str, actual: _T | None, expected: _T) -> _T:
 
 def _ovewrite_named_param(kwargs: dict[str, Any], param: str, new_value: Any) -> None:
     kwargs[param] = _ovewrite_value_param(param, kwargs.get(param), new_value)
+
+
+def init_mlp(mlp: nn.Sequential) -> None:
+    """Draw the linear layers of a transformer's block as the first vision transformers did."""
+    for layer in mlp:
+        if isinstance(layer, nn.Linear):
+            nn.init.xavier_uniform_(layer.weight)
+            if layer.bias is not None:
+                nn.init.normal_(layer.bias, std=1e-6)
