@@ -61,8 +61,7 @@ class _Preset:
         presets = import_module("facula.vision.transforms._presets")
         arguments = {**self.keywords, **changes}
         if isinstance(mode := arguments.get("interpolation"), str):
-            functional = import_module("facula.vision.transforms.functional")
-            arguments["interpolation"] = functional.InterpolationMode(mode)
+            arguments["interpolation"] = presets.InterpolationMode(mode)
         return getattr(presets, self.name)(**arguments)
 
 

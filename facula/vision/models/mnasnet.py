@@ -153,10 +153,10 @@ class MNASNet(nn.Module):
         version = local_metadata.get("version", 2)
         if version not in (1, 2):
             raise ValueError(f"MNASNet: the file's version should be 1 or 2, got {version}")
-        if version == 1 and self.alpha != 1.0:
-            widths = _make_divisible(self.alpha * _STACKS[0][0], 8)
+        if version == 1 and self._version != 1 and self.alpha != 1.0:
+            width = _make_divisible(self.alpha * _STACKS[0][0], 8)
             old = [*_conv(3, 32, 3, 2), *_depthwise(32, 16, 3, 1, _BN_MOMENTUM)]
-            for i, layer in enumerate([*old, _stack(16, widths, *_STACKS[0][1:])]):
+            for i, layer in enumerate([*old, _stack(16, width, *_STACKS[0][1:])]):
                 self.layers[i] = layer
             self._version = 1
             warnings.warn(
