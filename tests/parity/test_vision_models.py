@@ -1,0 +1,190 @@
+"""Networks against torchvision's: names and shapes, initial weights, results, gradients."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from .vision_oracle import torch, torchvision  # isort: skip
+
+import facula
+from facula.vision import models
+
+from .frameworks import convert
+
+NAMES = models.list_models(models)
+TWINS = torchvision.models
+
+# As small as the network lets an image be, and its output still depend on it.
+_SIZES = {"inception_v3": 107, "maxvit_t": 224}
+
+
+@pytest.fixture
+def no_init(monkeypatch):
+    """No weights are drawn, so that a network of any size is made at once."""
+    for lib in (torch, facula):
+        for name in facula.nn.init.__all__:
+            if name.endswith("_"):
+                monkeypatch.setattr(lib.nn.init, name, lambda tensor, *args, **kwargs: tensor)
+
+
+def _pair(name, **options):
+    options |= {"init_weights": True} if name in ("googlenet", "inception_v3") else {}
+    pair = []
+    for lib, package in ((torch, TWINS), (facula, models)):
+        lib.manual_seed(0)
+        pair.append(package.get_model(name, **options))
+    return pair
+
+
+def _fill(theirs, ours):
+    """Random weights, the same in both, with which no layer's results vanish or explode."""
+    numbers = np.random.default_rng(0).standard_normal(1 << 16, dtype=np.float32)
+    for name, value in theirs.state_dict().items():
+        if value.dtype != torch.float32:
+            continue
+        drawn = torch.from_numpy(np.resize(numbers, tuple(value.shape)))
+        if name.endswith(("running_var", "logit_scale")):
+            drawn.abs_().add_(0.5)
+        elif value.dim() > 1:
+            drawn /= (value[0].numel() / 2) ** 0.5
+        elif name.endswith("weight"):
+            drawn = drawn * 0.1 + 1
+        value.copy_(drawn)
+    ours.load_state_dict(convert(facula, dict(theirs.state_dict())))
+
+
+def _assert_close(theirs, ours, tolerance=1e-4):
+    theirs, ours = theirs.detach().numpy(), ours.detach().numpy()
+    assert theirs.shape == ours.shape and np.isfinite(theirs).all()
+    scale = max(np.abs(theirs).max(), 1e-30)
+    np.testing.assert_allclose(ours / scale, theirs / scale, rtol=0, atol=tolerance)
+
+
+def _images(n, size):
+    x = np.random.default_rng(1).standard_normal((n, 3, size, size), dtype=np.float32)
+    return torch.from_numpy(x), facula.from_numpy(x)
+
+
+def test_the_same_models_exist():
+    names = models.list_models(models)
+    assert names == [name for name in TWINS.list_models(TWINS) if name in names]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_network_has_the_same_layers(name, no_init):
+    theirs, ours = _pair(name)
+    assert repr(ours) == repr(theirs)
+    expected = {key: tuple(value.shape) for key, value in theirs.state_dict().items()}
+    found = {key: tuple(value.shape) for key, value in ours.state_dict().items()}
+    assert list(found.items()) == list(expected.items())
+    assert [key for key, _ in ours.named_parameters()] == [
+        key for key, _ in theirs.named_parameters()
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_weights_have_the_same_facts(name):
+    theirs, ours = TWINS.get_model_weights(name), models.get_model_weights(name)
+    assert (ours.__name__, ours.DEFAULT.name) == (theirs.__name__, theirs.DEFAULT.name)
+    assert [member.name for member in ours] == [member.name for member in theirs]
+    for member in theirs:
+        facts = {key: value for key, value in member.meta.items() if key != "_docs"}
+        found = dict(ours[member.name].meta)
+        np.testing.assert_equal(found.pop("_metrics"), facts.pop("_metrics"))  # NaN is NaN
+        assert found == facts
+        assert ours[member.name].url == member.url
+        expected, prepare = member.transforms(), ours[member.name].transforms()
+        assert type(prepare).__name__ == type(expected).__name__
+        for key in ("crop_size", "resize_size", "mean", "std"):
+            assert getattr(prepare, key, None) == getattr(expected, key, None)
+        assert prepare.interpolation.value == expected.interpolation.value
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_builder_has_the_same_arguments(name):
+    theirs = inspect.signature(TWINS.get_model_builder(name)).parameters
+    ours = inspect.signature(models.get_model_builder(name)).parameters
+    assert [(p.name, p.kind, p.default) for p in ours.values()] == [
+        (p.name, p.kind, p.default) for p in theirs.values()
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_network_gives_the_same_results(name, no_init):
+    theirs, ours = _pair(name)
+    if sum(p.numel() for p in theirs.parameters()) > 150e6:
+        pytest.skip("too large for a small machine; its layers are those of a smaller one")
+    _fill(theirs, ours)
+    size = _SIZES.get(name, max(TWINS.get_model_weights(name).DEFAULT.meta["min_size"][0], 64))
+    x, y = _images(1, size)
+    with torch.no_grad(), facula.no_grad():
+        _assert_close(theirs.eval()(x), ours.eval()(y))
+
+
+# The smallest of each kind.
+SMALL = [
+    "alexnet",
+    "densenet121",
+    "googlenet",
+    "inception_v3",
+    "mnasnet0_5",
+    "mnasnet1_3",
+    "mobilenet_v2",
+    "mobilenet_v3_large",
+    "mobilenet_v3_small",
+    "resnet18",
+    "resnet50",
+    "resnext50_32x4d",
+    "shufflenet_v2_x0_5",
+    "squeezenet1_0",
+    "squeezenet1_1",
+]
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_same_seed_gives_the_same_initial_weights(name):
+    theirs, ours = _pair(name)
+    for (key, a), b in zip(theirs.state_dict().items(), ours.state_dict().values(), strict=True):
+        assert np.array_equal(a.numpy(), b.numpy()), key
+
+
+def test_same_seed_gives_the_same_initial_weights_of_vgg():
+    for lib in (torch, facula):
+        lib.manual_seed(0)
+    theirs = TWINS.VGG(TWINS.vgg.make_layers([8, "M", 512], batch_norm=True), num_classes=3)
+    ours = models.VGG(models.vgg.make_layers([8, "M", 512], batch_norm=True), num_classes=3)
+    for (key, a), b in zip(theirs.state_dict().items(), ours.state_dict().values(), strict=True):
+        assert np.array_equal(a.numpy(), b.numpy()), key
+
+
+TRAINED = [
+    ("densenet121", {"drop_rate": 0.2, "memory_efficient": True}),
+    ("googlenet", {}),
+    ("mnasnet0_5", {}),
+    ("mobilenet_v2", {"width_mult": 0.5}),
+    ("mobilenet_v3_small", {}),
+    ("resnet18", {"zero_init_residual": True}),
+    ("resnet50", {"replace_stride_with_dilation": [False, True, True]}),
+    ("shufflenet_v2_x0_5", {}),
+    ("squeezenet1_1", {}),
+]
+
+
+@pytest.mark.parametrize("name, options", TRAINED)
+def test_a_step_of_training_is_the_same(name, options):
+    theirs, ours = _pair(name, num_classes=5, **options)
+    outputs = []
+    for lib, net, images in zip((torch, facula), (theirs, ours), _images(4, 64), strict=True):
+        lib.manual_seed(3)  # for the dropouts
+        # In float64: batch normalisations of few values make much of what rounding differs by.
+        found = net.double()(images.double())
+        found = tuple(found) if isinstance(found, tuple) else (found,)
+        sum((logits**2).sum() for logits in found).backward()
+        outputs.append(found)
+    for a, b in zip(*outputs, strict=True):
+        _assert_close(a, b, tolerance=1e-9)
+    for a, b in zip(theirs.buffers(), ours.buffers(), strict=True):
+        np.testing.assert_allclose(b.numpy(), a.numpy(), rtol=1e-9, atol=1e-12)
+    for (key, a), b in zip(theirs.named_parameters(), ours.parameters(), strict=True):
+        np.testing.assert_allclose(b.grad.numpy(), a.grad.numpy(), 1e-6, 1e-9, err_msg=key)
