@@ -39,7 +39,17 @@ from facula.utils.dlpack import from_dlpack
 from facula.version import __version__ as __version__
 
 if _TYPE_CHECKING:
-    from facula import accelerator, checkpoint, hub, nn, optim, serialization, testing, vision
+    from facula import (
+        accelerator,
+        checkpoint,
+        hub,
+        multiprocessing,
+        nn,
+        optim,
+        serialization,
+        testing,
+        vision,
+    )
     from facula.serialization import load, save
 
 for _name, _method in _METHODS.items():
@@ -88,7 +98,17 @@ for _name in _INTERNAL:
 del _name
 
 # Imported when they are first asked for: much code that a script may never use.
-_LAZY = {"accelerator", "checkpoint", "hub", "nn", "optim", "serialization", "testing", "vision"}
+_LAZY = {
+    "accelerator",
+    "checkpoint",
+    "hub",
+    "multiprocessing",
+    "nn",
+    "optim",
+    "serialization",
+    "testing",
+    "vision",
+}
 
 
 def __getattr__(name: str) -> _Any:
@@ -121,6 +141,7 @@ __all__ = [
     "inference_mode",
     "linalg",
     "load",
+    "multiprocessing",
     "nan",
     "newaxis",
     "nn",

@@ -120,6 +120,27 @@ def storage(self: Tensor) -> TypedStorage:
     return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype)
 
 
+def is_shared(self: Tensor) -> bool:
+    """Whether other processes can use the tensor's memory, as they can that of a CUDA device.
+
+    Example:
+        >>> facula.ones(2).is_shared()
+        False
+    """
+    return self.untyped_storage().is_shared()
+
+
+def share_memory_(self: Tensor) -> Tensor:
+    """Move the tensor, with all that share its storage, to memory that other processes can use.
+
+    Example:
+        >>> facula.ones(2).share_memory_().is_shared()
+        True
+    """
+    self.untyped_storage().share_memory_()
+    return self
+
+
 def _reduce_ex(self: Tensor, protocol: int) -> tuple[Any, ...]:
     geometry = self.storage_offset(), tuple(self.shape), self.stride()
     no_hooks: OrderedDict[int, Any] = OrderedDict()
@@ -236,6 +257,8 @@ attach("__dlpack__", dlpack.export)
 attach("__dlpack_device__", _dlpack_device)
 attach("storage", storage)
 attach("_typed_storage", storage)
+attach("is_shared", is_shared)
+attach("share_memory_", share_memory_)
 attach("__reduce_ex__", _reduce_ex)
 attach("__deepcopy__", _deepcopy)
 attach("__contains__", _contains)

@@ -159,6 +159,15 @@ class TypedStorage:
         """The historic name of the storage's type, such as ``'torch.FloatStorage'``."""
         return "torch." + STORAGE_NAMES[str(self.dtype)]
 
+    def is_shared(self) -> bool:
+        """Whether other processes can use the memory."""
+        return self._untyped_storage.is_shared()
+
+    def share_memory_(self) -> TypedStorage:
+        """Move to memory that other processes can use; tensors over the storage follow."""
+        self._untyped_storage.share_memory_()
+        return self
+
     def cpu(self) -> TypedStorage:
         """The storage in main memory; itself if it is there."""
         untyped = self._untyped_storage.cpu()
@@ -268,6 +277,15 @@ def _cpu(self: UntypedStorage) -> UntypedStorage:
     return self if self.device.type == "cpu" else _bytes(self).cpu().untyped_storage()
 
 
+def _share_memory_(self: UntypedStorage) -> UntypedStorage:
+    """Move to memory that other processes can use; tensors over the storage follow."""
+    if not self.is_shared():
+        from facula import multiprocessing
+
+        self._share(multiprocessing.get_sharing_strategy() == "file_descriptor")
+    return self
+
+
 def _is_cuda(self: UntypedStorage) -> bool:
     return self.device.type == "cuda"
 
@@ -300,6 +318,7 @@ _METHODS = {
     "copy_": _copy_,
     "clone": _clone,
     "cpu": _cpu,
+    "share_memory_": _share_memory_,
     "is_cuda": property(_is_cuda, doc="Whether the memory is on a CUDA device."),
 }
 for _name, _method in _METHODS.items():

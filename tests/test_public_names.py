@@ -25,7 +25,10 @@ def test_every_public_python_function_has_a_docstring():
         f"{module.__name__}.{name}"
         for module in public_modules()
         for name in module.__all__
-        if callable(getattr(module, name)) and not getattr(module, name).__doc__
+        if callable(getattr(module, name))
+        and not getattr(module, name).__doc__
+        # Python's own module, which ours passes on.
+        and not getattr(module, name).__module__.startswith("multiprocessing")
     ]
     assert not bare
 

@@ -1,0 +1,88 @@
+"""Python's ``multiprocessing`` for tensors: what is sent to another process shares its memory.
+
+Everything of the standard module is here too. A tensor that goes through a queue, a pipe, a pool,
+a manager or the arguments of a process is moved to shared memory and only a handle travels; both
+processes then see what either writes. The sending process must live until the tensor has arrived.
+
+Shared memory has no name in a file system: it ends with the last process that uses it, however
+that process ends.
+"""
+
+# Shared memory comes as descriptors ("file_descriptor"), of which each storage takes one, or as
+# System V segments ("file_system"), which take none. The latter also serve where descriptors run
+# short.
+
+from __future__ import annotations
+
+import multiprocessing
+from multiprocessing import *  # noqa: F403
+
+from facula.multiprocessing import reductions
+from facula.multiprocessing.reductions import init_reductions
+from facula.multiprocessing.spawn import (
+    ProcessContext,
+    ProcessExitedException,
+    ProcessRaisedException,
+    SpawnContext,
+    spawn,
+    start_processes,
+)
+
+__all__ = [
+    *multiprocessing.__all__,
+    "ProcessContext",
+    "ProcessExitedException",
+    "ProcessRaisedException",
+    "SpawnContext",
+    "get_all_sharing_strategies",
+    "get_sharing_strategy",
+    "init_reductions",
+    "reductions",
+    "set_sharing_strategy",
+    "spawn",
+    "start_processes",
+]
+
+_STRATEGIES = {"file_descriptor", "file_system"}
+_strategy = "file_descriptor"
+
+
+def set_sharing_strategy(new_strategy: str) -> None:
+    """Choose how memory is shared from now on.
+
+    Args:
+        new_strategy: ``"file_descriptor"`` takes an open descriptor for each storage,
+            ``"file_system"`` takes none, for programs that share thousands of tensors.
+
+    Example:
+        >>> facula.multiprocessing.set_sharing_strategy("file_descriptor")
+    """
+    global _strategy
+    if new_strategy not in _STRATEGIES:
+        raise AssertionError(
+            f"set_sharing_strategy: expected one of {sorted(_STRATEGIES)}, got {new_strategy!r}."
+        )
+    _strategy = new_strategy
+
+
+def get_sharing_strategy() -> str:
+    """How memory is shared.
+
+    Example:
+        >>> facula.multiprocessing.get_sharing_strategy()
+        'file_descriptor'
+    """
+    return _strategy
+
+
+def get_all_sharing_strategies() -> set[str]:
+    """The ways to share memory that there are.
+
+    Example:
+        >>> sorted(facula.multiprocessing.get_all_sharing_strategies())
+        ['file_descriptor', 'file_system']
+    """
+    return set(_STRATEGIES)
+
+
+init_reductions()
