@@ -9,6 +9,7 @@
 
 #include "base/allocator.h"
 #include "base/error.h"
+#include "base/local_generator.h"
 
 namespace facula {
 
@@ -73,6 +74,23 @@ struct LiveGenerators {
     get().mutex.unlock();
   }
 };
+
+// Seeding takes a microsecond, and a loader pushes one for every batch: it waits for a draw.
+struct LocalGenerator {
+  std::shared_ptr<Generator> generator = std::make_shared<Generator>();
+  uint64_t seed = 0;
+  bool is_seeded = false;
+};
+
+thread_local std::vector<LocalGenerator> local_generators;  // kept after a pop, for the next push
+thread_local size_t n_local_generators = 0;
+
+const std::shared_ptr<Generator>& local_generator() {
+  LocalGenerator& local = local_generators[n_local_generators - 1];
+  if (!local.is_seeded) local.generator->manual_seed(local.seed);
+  local.is_seeded = true;
+  return local.generator;
+}
 
 }  // namespace
 
@@ -201,7 +219,20 @@ void Generator::set_mt19937_state(const uint8_t* bytes) {
   if (layout.float_normal_is_valid) next_float_normal = layout.float_normal;
 }
 
+void push_local_generator(uint64_t seed) {
+  if (n_local_generators == local_generators.size()) local_generators.emplace_back();
+  LocalGenerator& local = local_generators[n_local_generators++];
+  local.seed = seed;
+  local.is_seeded = false;
+}
+
+void pop_local_generator() {
+  check(n_local_generators > 0, "_pop_generator: no generator of this thread is pushed.");
+  --n_local_generators;
+}
+
 const std::shared_ptr<Generator>& default_generator() {
+  if (n_local_generators > 0) return local_generator();
   static const std::shared_ptr<Generator> generator =
       std::make_shared<Generator>(GeneratorKind::Mt19937, system_entropy());
   return generator;

@@ -1,9 +1,9 @@
-"""Tools beside the tensors: checkpointing, hooks, DLPack, logs for TensorBoard."""
+"""Tools beside the tensors: data, checkpointing, hooks, DLPack, logs for TensorBoard."""
 
 from importlib import import_module
 from types import ModuleType
 
-__all__ = ["checkpoint", "dlpack", "hooks", "tensorboard"]
+__all__ = ["checkpoint", "data", "dlpack", "hooks", "tensorboard"]
 
 
 def __getattr__(name: str) -> ModuleType:

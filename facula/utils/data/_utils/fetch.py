@@ -1,0 +1,219 @@
+"""Fetching: from indices to a batch, the same for the caller, threads and processes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import facula
+from facula import Tensor, _core
+from facula.utils.data._utils import streams
+from facula.utils.data._utils.collate import CollateError, default_collate
+from facula.utils.data.dataset import Subset, TensorDataset
+
+__all__ = ["Exhausted", "Fetcher", "Recipe"]
+
+
+class Exhausted(Exception):
+    """An iterable dataset has no more batches."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What whoever fetches has to know about the loader."""
+
+    dataset: Any
+    collate_fn: Callable[[Any], Any]
+    is_iterable: bool
+    batch_size: int | None  # None: samples, not batches; 0: as many as a batch sampler says
+    drop_last: bool
+
+
+class Fetcher:
+    """Makes the batches of one epoch that fall to one worker, or to the caller."""
+
+    def __init__(self, recipe: Recipe, epoch_seed: int, worker: int = 0) -> None:
+        self._recipe = recipe
+        self._dataset = recipe.dataset
+        self.collate = recipe.collate_fn
+        self._seed = epoch_seed
+        self._worker = worker
+        self._n_fetched = 0
+        self.progress: Any = [0]  # the place in its batch of the sample that is being fetched
+        self.failed_at: str | None = None
+        self._iterator: Any = None
+        self._gather = recipe.collate_fn is default_collate and _tensors_of(self._dataset)
+
+    def seed_of(self, n: int) -> int:
+        """The seed of batch ``n`` of the epoch; iterable datasets count the worker's own."""
+        if self._recipe.is_iterable:
+            n, seed = self._n_fetched, _core._mix_seeds(self._seed, self._worker)
+        else:
+            seed = self._seed
+        return _core._mix_seeds(seed, n)
+
+    def fetch_seeded(self, n: int, indices: Any) -> Any:
+        """The batch, in a process whose streams belong to the loader alone."""
+        seed = self.seed_of(n)
+        streams.seed_all(seed)
+        knew_numpy = streams.knows_numpy()
+        batch = self.fetch_in_thread(seed, n, indices)
+        if streams.knows_numpy() == knew_numpy or self._recipe.is_iterable:
+            return batch
+        # The dataset has just imported NumPy, whose stream was not seeded.
+        return self.fetch_seeded(n, indices)
+
+    def fetch_in_caller(self, n: int, indices: Any) -> Any:
+        """The batch; the caller's streams are as before."""
+        saved = streams.save()
+        try:
+            return self.fetch_seeded(n, indices)
+        except Exception as error:
+            if self.failed_at and hasattr(error, "add_note"):  # Python 3.11
+                error.add_note(f"DataLoader: while fetching {self.failed_at}.")
+            raise
+        finally:
+            streams.put_back(saved)
+
+    def fetch_in_thread(self, seed: int, n: int, indices: Any) -> Any:
+        """The batch, with Facula's stream alone: the others are shared with other threads."""
+        self.failed_at = None
+        _core._push_generator(seed)
+        try:
+            if self._recipe.is_iterable:
+                return self._fetch_next()
+            if self._recipe.batch_size is None:
+                return self._fetch_sample(n, indices)
+            return self._fetch_batch(n, indices)
+        finally:
+            _core._pop_generator()
+
+    def _fetch_batch(self, n: int, indices: Sequence[Any]) -> Any:
+        if self._gather and set(map(type, indices)) == {int}:
+            return self._gathered(indices)
+        dataset, progress = self._dataset, self.progress
+        get_items = getattr(dataset, "__getitems__", None)
+        samples: Any = []
+        k = -1
+        try:
+            if get_items:
+                samples = get_items(indices)
+            else:
+                for k, index in enumerate(indices):
+                    progress[0] = k
+                    samples.append(dataset[index])
+        except Exception as error:
+            self._locate(error, n, indices if k < 0 else indices[k])
+            raise
+        try:
+            return self.collate(samples)
+        except CollateError as error:
+            error.indices = indices
+            raise
+
+    def _gathered(self, indices: Sequence[int]) -> list[Tensor]:
+        dataset: Any = self._dataset
+        n_samples = len(dataset)
+        for index in indices:
+            if not -n_samples <= index < n_samples:
+                raise _out_of_range(index, n_samples)
+        while type(dataset) is Subset:
+            indices, dataset = [dataset.indices[i] for i in indices], dataset.dataset
+        where = facula.tensor(indices)
+        return [tensor[where] for tensor in dataset.tensors]
+
+    def _fetch_sample(self, n: int, index: Any) -> Any:
+        try:
+            sample = self._dataset[index]
+        except Exception as error:
+            self._locate(error, n, index)
+            raise
+        return self.collate(sample)
+
+    def _locate(self, error: Exception, n: int, index: Any) -> None:
+        what = "samples" if isinstance(index, list) else "sample"
+        self.failed_at = f"{what} {index!r} of batch {n}"
+        if isinstance(error, StopIteration):  # would end the loop of the caller without a word
+            raise RuntimeError(
+                f"DataLoader: the dataset raised StopIteration for the index {index}."
+            ) from error
+        if (
+            isinstance(error, IndexError)
+            and type(index) is int
+            and hasattr(self._dataset, "__len__")
+        ):
+            n_samples = len(self._dataset)
+            if not -n_samples <= index < n_samples:
+                raise _out_of_range(index, n_samples) from error
+
+    def _samples(self) -> Any:
+        """The next samples of an iterable dataset."""
+        if self._iterator is None:
+            self._iterator = iter(self._dataset)
+        batch_size = self._recipe.batch_size
+        if batch_size is None:
+            for sample in self._iterator:
+                return sample
+            raise Exhausted
+        samples = list(itertools.islice(self._iterator, batch_size))
+        if not samples or (self._recipe.drop_last and len(samples) < batch_size):
+            raise Exhausted
+        return samples
+
+    def _fetch_next(self) -> Any:
+        try:
+            samples = self._samples()
+        except Exhausted:
+            raise
+        except Exception:
+            self.failed_at = f"batch {self._n_fetched} of the worker"
+            raise
+        self._n_fetched += 1
+        return self.collate(samples)
+
+    def state(self) -> Any:
+        """The state of an iterable dataset that has one."""
+        is_wanted = self._recipe.is_iterable and has_state(self._dataset)
+        return self._dataset.state_dict() if is_wanted else None
+
+    def resume(self, n_batches: int, state: Any) -> None:
+        """Go to behind the first batches of an iterable dataset."""
+        if state is not None:
+            self._dataset.load_state_dict(state)
+            self._n_fetched = n_batches
+        while self._n_fetched < n_batches:
+            seed = self.seed_of(0)
+            saved = streams.save()
+            streams.seed_all(seed)
+            _core._push_generator(seed)
+            try:
+                self._samples()
+                self._n_fetched += 1
+            except Exhausted:
+                return
+            finally:
+                _core._pop_generator()
+                streams.put_back(saved)
+
+
+def has_state(part: Any) -> bool:
+    """Whether a sampler or dataset can say where it is."""
+    return hasattr(part, "state_dict") and hasattr(part, "load_state_dict")
+
+
+def _tensors_of(dataset: Any) -> bool:
+    # Rows of tensors are gathered all at once. What the tensors record or are is then no other:
+    # gradients and subclasses take the long way.
+    while type(dataset) is Subset:
+        dataset = dataset.dataset
+    return type(dataset) is TensorDataset and all(
+        type(tensor) is Tensor and not tensor.requires_grad for tensor in dataset.tensors
+    )
+
+
+def _out_of_range(index: int, n_samples: int) -> IndexError:
+    return IndexError(
+        f"DataLoader: the sampler gave the index {index} for a dataset of {n_samples} samples."
+    )

@@ -1,0 +1,224 @@
+"""Iterators over a loader: the caller fetches, or workers fetch ahead."""
+
+from __future__ import annotations
+
+import multiprocessing
+import warnings
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+from facula.utils.data._utils.fetch import Exhausted, Fetcher
+from facula.utils.data._utils.order import Order
+from facula.utils.data._utils.processes import NoWorkers, ProcessPool
+from facula.utils.data._utils.threads import ThreadPool
+from facula.utils.data._utils.worker import END, FAILURE, Epoch, WorkerInfo
+
+__all__ = ["CallerIterator", "PoolIterator"]
+
+
+class CallerIterator:
+    """Batches that the caller fetches when it asks for them."""
+
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+        self._order = order = Order(loader, None, 0)
+        self._fetcher = Fetcher(loader._recipe(), order.place.seed())
+        self._skipped: set[int] = set()
+        if order.resumed is not None:
+            self._skipped = set(order.resumed["ahead"])
+            if loader._is_iterable:
+                self._fetcher.resume(order.place.n_taken, order.place.dataset_states[0])
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __len__(self) -> int:
+        return len(self._loader)
+
+    def __next__(self) -> Any:
+        order, place = self._order, self._order.place
+        try:
+            n, indices = order.next()
+            while n in self._skipped:
+                n, indices = order.next()
+        except StopIteration:
+            place.is_finished = True
+            raise
+        try:
+            batch = self._fetcher.fetch_in_caller(n, indices)
+        except Exhausted:
+            place.is_finished = True
+            raise StopIteration from None
+        order.note(n)
+        if place.is_iterable:
+            place.dataset_states[0] = self._fetcher.state()
+            self._loader._check_length(place.n_taken)
+        return self._loader._finished(batch)
+
+
+class PoolIterator:
+    """Batches that workers fetch ahead, in threads or processes."""
+
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+        self._order = Order(loader, None, 0)
+        self._first_number = 0  # of the epoch: answers to older tasks are of no use
+        self._n_put = 0
+        self._pool: Any = _make_pool(loader, self._order.place.base_seed)
+        self._n_workers = self._pool.n_workers
+        self._end = weakref.finalize(self, self._pool.close)
+        self._begin()
+
+    @property
+    def is_closed(self) -> bool:
+        return not self._end.alive
+
+    def begin_epoch(self) -> None:
+        """Another epoch by the same workers."""
+        place = self._order.place
+        self._order = Order(self._loader, place.base_seed, place.epoch + 1)
+        self._begin()
+
+    def _begin(self) -> None:
+        loader, order = self._loader, self._order
+        self._first_number += self._n_put
+        self._n_put = 0
+        # What is behind the task of each number: the worker, the number of the batch.
+        self._tasks: dict[int, tuple[int, int]] = {}
+        self._ready: dict[int, tuple[int, Any]] = {}
+        self._load = [0] * self._n_workers
+        self._is_active = [True] * self._n_workers
+        self._turn = 0  # of which worker it is to be given a task
+        self._skipped: set[int] = set()
+        self._n_skipped_of = [0] * self._n_workers
+        if order.resumed is not None:
+            self._skipped = set(order.resumed["ahead"])
+            if loader._is_iterable:
+                self._n_skipped_of = list(order.place.taken_from)
+        self._n_put_to = [0] * self._n_workers
+        seed = order.place.seed()
+        states = order.place.dataset_states + [None] * self._n_workers
+        self._pool.begin_epoch(
+            [
+                Epoch(seed, n_skipped, state)
+                for n_skipped, state in zip(self._n_skipped_of, states, strict=False)
+            ]
+        )
+        assert loader.prefetch_factor is not None
+        self._n_ahead = loader.prefetch_factor
+        for _ in range(self._n_ahead * self._n_workers):
+            self._put()
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __len__(self) -> int:
+        return len(self._loader)
+
+    def _put(self) -> None:
+        """Ask a worker for one batch more."""
+        which = self._next_worker()
+        if which is None:
+            return
+        try:
+            n, indices = self._order.next()
+            while n in self._skipped:
+                n, indices = self._order.next()
+        except StopIteration:
+            return
+        number = self._first_number + self._n_put
+        self._n_put += 1
+        self._tasks[number] = which, n
+        if self._n_put_to[which] < self._n_skipped_of[which]:
+            self._ready[number] = -1, None  # taken before the loader was resumed
+        else:
+            self._load[which] += 1
+            self._pool.submit(which, number, n, indices)
+        self._n_put_to[which] += 1
+
+    def _next_worker(self) -> int | None:
+        for _ in range(self._n_workers):
+            which = self._turn
+            self._turn = (which + 1) % self._n_workers
+            is_free = self._loader.in_order or self._load[which] < self._n_ahead
+            if self._is_active[which] and is_free:
+                return which
+        return None
+
+    def __next__(self) -> Any:
+        while self._tasks:
+            number = next(iter(self._tasks))
+            if not self._loader.in_order and self._ready:
+                number = next(iter(self._ready))
+            if number not in self._ready:
+                self._receive()
+                continue
+            kind, message = self._ready.pop(number)
+            which, n = self._tasks.pop(number)
+            if kind == END:
+                self._is_active[which] = False
+            self._put()
+            if kind == END:
+                continue
+            if kind < 0:
+                continue
+            self._note(which, n)
+            content = self._pool.open(which, message)
+            if kind == FAILURE:
+                content.reraise()
+            batch, state = content
+            self._order.place.dataset_states[which] = state
+            return self._loader._finished(batch)
+        self._order.place.is_finished = True
+        if not self._loader.persistent_workers:
+            self._end()
+        raise StopIteration
+
+    def _note(self, which: int, n: int) -> None:
+        place = self._order.place
+        if place.is_iterable:  # n counts the tasks, of which some find the end
+            place.n_taken += 1
+            place.taken_from[which] += 1
+            self._loader._check_length(place.n_taken)
+        else:
+            self._order.note(n)
+
+    def _receive(self) -> None:
+        try:
+            answers = self._pool.receive(self._loader.timeout or None)
+        except KeyboardInterrupt:
+            self._pool.close(0)
+            self._end.detach()
+            raise
+        if not answers:
+            which, n = next(iter(self._tasks.values()))
+            raise RuntimeError(
+                f"DataLoader timed out after {self._loader.timeout} seconds: worker {which} has "
+                f"not yet fetched batch {n}."
+            )
+        for which, number, kind, message in answers:
+            if number in self._tasks:
+                self._load[which] -= 1
+                self._ready[number] = kind, message
+            else:
+                self._pool.discard(which, message)
+
+
+def _make_pool(loader: Any, base_seed: int) -> Any:
+    recipe, n = loader._recipe(), loader.num_workers
+    infos = [WorkerInfo(i, n, base_seed + i, loader.dataset) for i in range(n)]
+    init_fn = loader.worker_init_fn
+    if loader.worker_type == "thread":
+        return ThreadPool(recipe, infos, init_fn, loader._draws)
+    assert loader.prefetch_factor is not None
+    context = loader.multiprocessing_context or multiprocessing.get_context()
+    try:
+        return ProcessPool(recipe, infos, init_fn, context, loader.prefetch_factor)
+    except NoWorkers as error:
+        warnings.warn(
+            f"DataLoader: the {n} worker processes cannot be started ({error}), so the caller "
+            "fetches the batches.",
+            stacklevel=4,
+        )
+        return ThreadPool(recipe, infos, init_fn, [True])

@@ -1,0 +1,352 @@
+"""The loader: batches of a dataset, fetched in the caller, in threads or in processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import multiprocessing.context
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Generic, TypeVar
+
+import facula
+from facula.utils import _pytree
+from facula.utils.data._utils.collate import default_collate, default_convert
+from facula.utils.data._utils.fetch import Recipe
+from facula.utils.data._utils.iterators import CallerIterator, PoolIterator
+from facula.utils.data._utils.order import Place
+from facula.utils.data.dataset import IterableDataset
+from facula.utils.data.sampler import (
+    BatchSampler,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
+    check_positive,
+)
+
+__all__ = ["DataLoader"]
+
+T_co = TypeVar("T_co", covariant=True)
+
+_FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
+_DEFAULT_PREFETCH = 2
+
+
+class DataLoader(Generic[T_co]):
+    """Batches of a dataset, in an order, by as many workers as wanted.
+
+    The order of the samples is PyTorch's for the same seed. Random numbers that the dataset draws
+    (from Facula, Python's ``random`` or NumPy) depend on the epoch and the place of the batch in
+    it: the batches are the same, to the bit, for any number and type of workers, and the caller's
+    own random numbers do not depend on them.
+
+    :meth:`state_dict` says at any batch where the loader is; a loader that is given it by
+    :meth:`load_state_dict` goes on with the rest of the epoch.
+
+    Args:
+        dataset: has ``dataset[index]`` and ``len(dataset)``, or is an :class:`IterableDataset`.
+        batch_size: samples in a batch; None gives the samples themselves.
+        shuffle: take the samples in random order, another one every epoch.
+        sampler: gives the order instead; any iterable over indices.
+        batch_sampler: gives lists of indices; instead of the four arguments before ``num_workers``
+            and ``drop_last``.
+        num_workers: how many workers fetch; with 0, the caller does.
+        collate_fn: makes a batch of a list of samples; :func:`default_collate` by default.
+        pin_memory: accepted; says that it does nothing where there is no GPU.
+        drop_last: leave out a last batch that is not full.
+        timeout: seconds to wait for a batch of a worker; 0 waits as long as it takes.
+        worker_init_fn: called in each worker with its number.
+        multiprocessing_context: ``"fork"``, ``"spawn"``, ``"forkserver"`` or a context.
+        generator: where the order comes from; the default generator otherwise.
+        prefetch_factor: batches that each worker is ahead; 2 by default.
+        persistent_workers: keep the workers from one epoch to the next.
+        pin_memory_device: accepted.
+        in_order: give the batches in their order; with False, as they come.
+        worker_type: ``"process"``, or ``"thread"`` for datasets that release the interpreter lock.
+
+    Example:
+        >>> from facula.utils.data import DataLoader, TensorDataset
+        >>> data = TensorDataset(facula.arange(10).view(5, 2), facula.arange(5))
+        >>> for x, y in DataLoader(data, batch_size=2, drop_last=True):
+        ...     print(x.tolist(), y.tolist())
+        [[0, 1], [2, 3]] [0, 1]
+        [[4, 5], [6, 7]] [2, 3]
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Sampler[Any] | Iterable[Any] | None = None,
+        batch_sampler: Sampler[Any] | Iterable[Any] | None = None,
+        num_workers: int = 0,
+        collate_fn: Callable[[Any], Any] | None = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Callable[[int], Any] | None = None,
+        multiprocessing_context: Any = None,
+        generator: facula.Generator | None = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
+        worker_type: str = "process",
+    ) -> None:
+        _check_workers(num_workers, timeout, prefetch_factor, persistent_workers, worker_type)
+        self.dataset = dataset
+        self.num_workers = num_workers
+        self.prefetch_factor = (
+            _DEFAULT_PREFETCH if num_workers > 0 and prefetch_factor is None else prefetch_factor
+        )
+        self.pin_memory = pin_memory
+        self.pin_memory_device = pin_memory_device
+        self.timeout = timeout
+        self.worker_init_fn = worker_init_fn
+        self.multiprocessing_context = multiprocessing_context
+        self.generator = generator
+        self.persistent_workers = persistent_workers
+        self.in_order = in_order
+        self.worker_type = worker_type
+
+        self._is_iterable = isinstance(dataset, IterableDataset)
+        if self._is_iterable:
+            _check_iterable(shuffle, sampler, batch_sampler)
+        if sampler is not None and shuffle:
+            raise ValueError("DataLoader: sampler gives the order, so shuffle cannot be given too.")
+        if batch_sampler is not None:
+            if batch_size != 1 or shuffle or sampler is not None or drop_last:
+                raise ValueError(
+                    "DataLoader: batch_sampler gives the batches, so batch_size, shuffle, sampler "
+                    "and drop_last cannot be given too."
+                )
+            batch_size, drop_last = None, False
+        elif batch_size is None:
+            if drop_last:
+                raise ValueError(
+                    "DataLoader: without batches (batch_size=None) there is no last one, so "
+                    "drop_last cannot be given too."
+                )
+        else:
+            check_positive("DataLoader", "batch_size", batch_size)
+        if sampler is None and not self._is_iterable:
+            if shuffle:
+                sampler = RandomSampler(dataset, generator=generator)
+            else:
+                sampler = SequentialSampler(dataset)
+        if batch_size is not None and batch_sampler is None and not self._is_iterable:
+            assert sampler is not None
+            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+        self.sampler = sampler
+        self.batch_sampler = batch_sampler
+        is_batched = batch_size is not None or batch_sampler is not None
+        self.collate_fn = collate_fn or (default_collate if is_batched else default_convert)
+
+        self._device: facula.device | None = None
+        self._draws: list[bool] = []  # see Note [Streams of threads]
+        self._reported_length: int | None = None
+        self._iterator: PoolIterator | None = None  # of persistent workers
+        self._place: Place | None = None  # where the latest iterator is
+        self._resume: dict[str, Any] | None = None  # what the next iterator starts from
+        self._is_built = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _FIXED and getattr(self, "_is_built", False):
+            raise ValueError(f"DataLoader: {name} cannot be changed. Make another loader.")
+        super().__setattr__(name, value)
+
+    @property
+    def multiprocessing_context(self) -> Any:
+        """The context that worker processes are started by."""
+        return self._context
+
+    @multiprocessing_context.setter
+    def multiprocessing_context(self, context: Any) -> None:
+        if context is not None:
+            if self.num_workers == 0:
+                raise ValueError("DataLoader: multiprocessing_context needs num_workers > 0.")
+            methods = multiprocessing.get_all_start_methods()
+            if isinstance(context, str):
+                if context not in methods:
+                    raise ValueError(
+                        f"DataLoader: expected multiprocessing_context to be one of {methods}, "
+                        f"got {context!r}."
+                    )
+                context = multiprocessing.get_context(context)
+            if not isinstance(context, multiprocessing.context.BaseContext):
+                raise TypeError(
+                    "DataLoader: expected multiprocessing_context to be a context or one of "
+                    f"{methods}, got {context!r}."
+                )
+        self._context = context
+
+    @property
+    def _index_sampler(self) -> Any:
+        return self.sampler if self.batch_sampler is None else self.batch_sampler
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.pin_memory and not facula.cuda.is_available():
+            warnings.warn(
+                "DataLoader: pin_memory=True does nothing, since there is no GPU.", stacklevel=2
+            )
+        if self.num_workers == 0:
+            if self.timeout > 0:
+                raise AssertionError("DataLoader: a timeout needs num_workers > 0.")
+            return CallerIterator(self)
+        if not self.persistent_workers:
+            return PoolIterator(self)
+        if self._iterator is None or self._iterator.is_closed:
+            self._iterator = PoolIterator(self)
+        else:
+            self._iterator.begin_epoch()
+        return self._iterator
+
+    def __len__(self) -> int:
+        if not self._is_iterable:
+            return len(self._index_sampler)
+        length = self._reported_length = len(self.dataset)
+        if self.batch_size is None:
+            return length
+        return length // self.batch_size if self.drop_last else -(-length // self.batch_size)
+
+    def to(self, device: Any) -> DataLoader[T_co]:
+        """Let the tensors of all batches be on this device.
+
+        Example:
+            >>> from facula.utils.data import DataLoader
+            >>> next(iter(DataLoader(range(4), batch_size=4).to("cpu"))).device
+            device(type='cpu')
+        """
+        self._device = facula.device(device)
+        return self
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the latest iterator over the loader is: after its batches that were taken.
+
+        What workers have fetched ahead does not count. The state can be saved with
+        :func:`facula.save`, and loaded by a loader with another number of workers; for an
+        :class:`IterableDataset`, whose workers have their shares, the number must be the same.
+
+        Example:
+            >>> from facula.utils.data import DataLoader
+            >>> loader = DataLoader(range(4), batch_size=2)
+            >>> batch = next(iter(loader))
+            >>> other = DataLoader(range(4), batch_size=2)
+            >>> other.load_state_dict(loader.state_dict())
+            >>> list(other)
+            [tensor([2, 3])]
+        """
+        if self._resume is not None:
+            return self._resume
+        place = self._place
+        if place is None or place.is_finished:
+            return {
+                "is_inside": False,
+                "generators": {role: g.get_state() for role, g in self._generators().items()},
+                "base_seed": place.base_seed if place else None,
+                "epoch": place.epoch if place else 0,
+            }
+        return {"is_inside": True, **place.state_dict()}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on, with the next iterator, from where :meth:`state_dict` was called."""
+        if "is_inside" not in state_dict:
+            raise KeyError(
+                "DataLoader.load_state_dict: expected what DataLoader.state_dict() returned, got "
+                f"the keys {sorted(map(str, state_dict))}."
+            )
+        state = dict(state_dict)
+        n_workers = state.get("num_workers", self.num_workers)
+        if state["is_inside"] and self._is_iterable != state["is_iterable"]:
+            raise ValueError(
+                "DataLoader.load_state_dict: the state is that of a loader of "
+                f"{'an iterable' if state['is_iterable'] else 'a map-style'} dataset, and this "
+                "one's is not."
+            )
+        if state["is_inside"] and self._is_iterable and n_workers != self.num_workers:
+            raise ValueError(
+                "DataLoader.load_state_dict: workers of an IterableDataset have their shares of "
+                f"it, so the middle of an epoch of {n_workers} workers cannot go on with "
+                f"{self.num_workers}."
+            )
+        generators = self._generators()
+        if set(generators) != set(state["generators"]):
+            raise ValueError(
+                "DataLoader.load_state_dict: the state has the generators "
+                f"{sorted(state['generators'])}, and this loader {sorted(generators)}."
+            )
+        if not state["is_inside"]:
+            for role, generator in generators.items():
+                generator.set_state(state["generators"][role])
+        self._resume = state
+
+    def _generators(self) -> dict[str, facula.Generator]:
+        """The generators that the order comes from, besides the default one."""
+        owners = {
+            "loader": self,
+            "sampler": self.sampler,
+            "batch_sampler": self.batch_sampler,
+        }
+        found = {role: getattr(owner, "generator", None) for role, owner in owners.items()}
+        return {role: g for role, g in found.items() if isinstance(g, facula.Generator)}
+
+    def _recipe(self) -> Recipe:
+        is_batched = self.batch_size is not None or self.batch_sampler is not None
+        batch_size = (self.batch_size or 0) if is_batched else None
+        return Recipe(self.dataset, self.collate_fn, self._is_iterable, batch_size, self.drop_last)
+
+    def _finished(self, batch: Any) -> Any:
+        """What is done to a batch before it is handed out."""
+        if self._device is None:
+            return batch
+        device = self._device
+
+        def moved(part: Any) -> Any:
+            return part.to(device) if isinstance(part, facula.Tensor) else part
+
+        return _pytree.tree_map(moved, batch)
+
+    def _check_length(self, n_batches: int) -> None:
+        """Tell the user of an iterable dataset that is longer than it says."""
+        n_said = self._reported_length
+        if n_said is not None and (n_batches - 1) * (self.batch_size or 1) >= n_said:
+            self._reported_length = None
+            warnings.warn(
+                f"DataLoader: the IterableDataset has a len() of {n_said}, and gives more samples "
+                "than that. With several workers, each must give its own share.",
+                stacklevel=4,
+            )
+
+
+def _check_workers(
+    num_workers: Any, timeout: Any, prefetch_factor: Any, persistent: bool, worker_type: str
+) -> None:
+    if num_workers < 0:
+        raise ValueError(f"DataLoader: expected num_workers of at least 0, got {num_workers}.")
+    if timeout < 0:
+        raise ValueError(f"DataLoader: expected a timeout of at least 0, got {timeout}.")
+    if num_workers == 0 and prefetch_factor is not None:
+        raise ValueError("DataLoader: prefetch_factor needs num_workers > 0.")
+    if num_workers > 0 and prefetch_factor is not None and prefetch_factor < 1:
+        raise ValueError(
+            f"DataLoader: expected prefetch_factor of at least 1, got {prefetch_factor}."
+        )
+    if persistent and num_workers == 0:
+        raise ValueError("DataLoader: persistent_workers needs num_workers > 0.")
+    if worker_type not in ("process", "thread"):
+        raise ValueError(
+            f"DataLoader: expected worker_type 'process' or 'thread', got {worker_type!r}."
+        )
+
+
+def _check_iterable(shuffle: Any, sampler: Any, batch_sampler: Any) -> None:
+    given = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(
+                f"DataLoader: an IterableDataset has its own order, so {name} cannot be given, "
+                f"got {value!r}."
+            )
