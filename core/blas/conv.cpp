@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "base/integers.h"
 #include "base/parallel.h"
 #include "base/scratch.h"
 #include "blas/gemm.h"
@@ -15,7 +16,6 @@ constexpr int64_t kMinBlock = 16;                  // pixels of a block
 constexpr int64_t kMinTasks = 16;
 constexpr int64_t kCopyGrain = int64_t{1} << 16;
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t floor_div(int64_t a, int64_t b) { return a >= 0 ? a / b : -ceil_div(-a, b); }
 
 // The kernels of our own for T, or none.
@@ -152,6 +152,34 @@ void scatter_windows(const ConvShape& s, const T* columns, int64_t ld, int64_t r
   }
 }
 
+// A kernel of one pixel that steps over pixels: a convolution without steps of those that it takes.
+bool steps_over_pixels(const ConvShape& s) {
+  return s.taps() == 1 && s.in != s.out && s.padding == ConvShape::Spatial{0, 0, 0};
+}
+
+ConvShape without_steps(ConvShape s) {
+  s.in = s.out;
+  s.stride = {1, 1, 1};
+  return s;
+}
+
+ConvShape as_one_group(ConvShape s) {
+  s.in_channels *= s.groups;
+  s.groups = 1;
+  return s;
+}
+
+int64_t numel_without_steps(const ConvShape& s) {
+  return s.n_batch * s.groups * s.in_channels * s.out_pixels();
+}
+
+template <class T>
+struct TakenPixels : Scratch<T> {
+  TakenPixels(const ConvShape& s, const T* x) : Scratch<T>(numel_without_steps(s)) {
+    im2col(as_one_group(s), x, this->data());
+  }
+};
+
 // Pixels of a block whose windows have n_rows rows.
 int64_t block_of(int64_t n_rows, int64_t n_pixels) {
   return std::clamp(kBlockNumel / std::max<int64_t>(n_rows, 1), kMinBlock,
@@ -163,6 +191,9 @@ int64_t block_of(int64_t n_rows, int64_t n_pixels) {
 template <class T>
 void conv_output(const ConvShape& s, const T* x, const T* w, const T* bias, T* y) {
   if (is_pointwise(s)) return multiply_images(s, w, Trans::No, x, bias, y);
+  if (steps_over_pixels(s)) {
+    return conv_output(without_steps(s), TakenPixels<T>(s, x).data(), w, bias, y);
+  }
   auto own = own_kernels<T>().output;
   if (own && own(s, x, w, bias, y)) return;
   int64_t n_rows = s.weight_row(), n_pixels = s.out_pixels(), block = block_of(n_rows, n_pixels);
@@ -193,6 +224,11 @@ void conv_output(const ConvShape& s, const T* x, const T* w, const T* bias, T* y
 template <class T>
 void conv_input(const ConvShape& s, const T* w, const T* y, const T* bias, T* x) {
   if (is_pointwise(s)) return multiply_images(s, w, Trans::Yes, y, bias, x);
+  if (steps_over_pixels(s) && !bias) {
+    Scratch<T> pixels(numel_without_steps(s));
+    conv_input<T>(without_steps(s), w, y, nullptr, pixels.data());
+    return col2im(as_one_group(s), pixels.data(), x);
+  }
   auto own = own_kernels<T>().input;
   if (own && own(s, w, y, bias, x)) return;
   int64_t n_images = s.n_batch * s.groups, n_pixels = s.out_pixels();
@@ -230,6 +266,7 @@ void conv_input(const ConvShape& s, const T* w, const T* y, const T* bias, T* x)
 template <class T>
 void conv_weight(const ConvShape& s, const T* x, const T* y, T* w) {
   if (is_pointwise(s)) return multiply_pixels(s, x, y, w);
+  if (steps_over_pixels(s)) return conv_weight(without_steps(s), TakenPixels<T>(s, x).data(), y, w);
   auto own = own_kernels<T>().weight;
   if (own && own(s, x, y, w)) return;
   int64_t n_pixels = s.out_pixels();

@@ -4,6 +4,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/integers.h"
 #include "base/parallel.h"
 #include "base/scratch.h"
 #include "blas/openblas.h"
@@ -17,8 +18,6 @@ constexpr int64_t kMinOwnWork = int64_t{1} << 17;  // and those that are worth o
 constexpr int64_t kTileWork = int64_t{4} << 20;    // and those of a tile for the library
 constexpr int64_t kMinTileSide = 128;
 constexpr int64_t kPieceOfK = 16384;
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 int to_int(int64_t value) {
   check(value <= std::numeric_limits<int>::max(), "matmul: a dimension or stride of ", value,

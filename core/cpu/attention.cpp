@@ -11,6 +11,7 @@
 // number of cache lines, which spread over the sets of the cache. What lies after the diagonal of a
 // causal block is left out by tiles of kTileRows rows.
 #include "cpu/attention.h"
+#include "base/integers.h"
 
 #include <algorithm>
 #include <limits>
@@ -33,7 +34,6 @@ constexpr int64_t kTileRows = 4;
 #endif
 constexpr int64_t kRowUnit = 8;
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
 // What a product does with the old C.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/integers.h"
 #include "base/parallel.h"
 #include "base/scratch.h"
 #include "cpu/conv_windows.h"
@@ -26,8 +27,6 @@ constexpr int kVectors = 4;  // of pixels, by kFewRows rows of sums: half of the
 constexpr int kVectors = 2;
 #endif
 constexpr int kSums = 8;  // taps at a time
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // The range of a dimension's shifts.
 std::pair<int64_t, int64_t> shifts_of(const std::vector<Tap>& taps) {

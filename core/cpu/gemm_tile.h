@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "base/integers.h"
 #include "cpu/gemm.h"
 #include "cpu/transpose.h"
 
@@ -58,8 +59,6 @@ inline __m512 fma(__m512 x, __m512 y, __m512 z) { return _mm512_fmadd_ps(x, y, z
 inline __m512d fma(__m512d x, __m512d y, __m512d z) { return _mm512_fmadd_pd(x, y, z); }
 inline __m512 multiply(__m512 x, __m512 y) { return _mm512_mul_ps(x, y); }
 inline __m512d multiply(__m512d x, __m512d y) { return _mm512_mul_pd(x, y); }
-
-inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // What the store of a tile does with the old C: alpha * product + beta * old.
 template <class T>

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/integers.h"
 #include "base/parallel.h"
 #include "cpu/vec.h"
 #include "math/activations.h"
@@ -35,8 +36,6 @@ constexpr int64_t kMaxRows = (kRegisters - kPair - 1) / kPair;
 constexpr int64_t kMaxGates = 4;
 constexpr int64_t kPrivateBytes = 768 << 10;    // of weights that may fill a thread's L2
 constexpr int64_t kMinWork = int64_t{1} << 18;  // multiplications that are worth giving to a thread
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 struct Range {
   int64_t begin, end;

@@ -5,6 +5,7 @@
 
 #include "autograd/node.h"
 #include "base/allocator.h"
+#include "base/integers.h"
 #include "base/parallel.h"
 #include "cpu/attention.h"
 #include "ops/dropout.h"
@@ -18,8 +19,6 @@ namespace {
 constexpr const char* kName = "scaled_dot_product_attention";
 constexpr int64_t kMinWork = int64_t{1} << 18;  // multiplications that are worth giving to a thread
 constexpr int64_t kMinTasks = 16;               // keep a few threads even
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // ---- with tensor operations: for dropout, other devices and derivatives of derivatives
 

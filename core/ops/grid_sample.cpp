@@ -1,6 +1,7 @@
 #include "ops/grid_sample.h"
 
 #include "autograd/node.h"
+#include "base/integers.h"
 #include "base/parallel.h"
 #include "cpu/grid_sample.h"
 #include "ops/ops.h"
@@ -34,8 +35,6 @@ cpu::GridShape shape_of(const Tensor& x, const Tensor& grid, const GridOptions& 
   shape.align_corners = options.align_corners;
   return shape;
 }
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 Dims result_sizes(const Tensor& x, const Tensor& grid) {
   Dims sizes = x.sizes();

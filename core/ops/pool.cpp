@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "autograd/node.h"
+#include "base/integers.h"
 #include "base/parallel.h"
 #include "cpu/pool.h"
 #include "ops/format.h"
@@ -53,8 +54,6 @@ constexpr const char* kUnpoolNodes[] = {"MaxUnpool1DBackward0", "MaxUnpool2DBack
                                         "MaxUnpool3DBackward0"};
 
 // ---- windows
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 struct Axis {
   int64_t in = 1;
