@@ -87,7 +87,8 @@ bool find_taps(T coordinate, int64_t size, const GridShape& shape, Taps<T>& taps
           {}};
   T scale = static_cast<T>(shape.align_corners ? size - 1 : size) / T(2);
   T shift = shape.align_corners ? T(0) : T(-0.5);
-  Place<T> p = {(coordinate + T(1)) * scale + shift, scale};
+  if (shape.in_pixels) scale = T(1);
+  Place<T> p = {shape.in_pixels ? coordinate : (coordinate + T(1)) * scale + shift, scale};
   bool is_infinite = std::abs(p.at) > std::numeric_limits<T>::max();
   if (p.at != p.at || (is_infinite && shape.padding != GridPadding::Border)) return false;
   if (shape.mode == GridMode::Bicubic) {

@@ -19,6 +19,7 @@ struct GridShape {
   GridMode mode;
   GridPadding padding;
   bool align_corners;
+  bool in_pixels;  // coordinates count elements from 0, instead of going from -1 to 1
 };
 
 // Of x (batch, channels, D, H, W) and grid (batch, places, coordinates), contiguous. Tasks

@@ -18,6 +18,7 @@ struct GridOptions {
   GridMode mode;
   GridPadding padding;
   bool align_corners;
+  bool in_pixels;
 };
 
 constexpr int64_t kGridGrain = 8192;  // products of a task
@@ -33,6 +34,7 @@ cpu::GridShape shape_of(const Tensor& x, const Tensor& grid, const GridOptions& 
   shape.mode = options.mode;
   shape.padding = options.padding;
   shape.align_corners = options.align_corners;
+  shape.in_pixels = options.in_pixels;
   return shape;
 }
 
@@ -45,9 +47,10 @@ Dims result_sizes(const Tensor& x, const Tensor& grid) {
 // ---- as other operations, for derivatives of any order
 
 // The coordinates that `grid` gives along a dimension of this size, of any shape.
-Tensor unnormalized(const Tensor& grid, int64_t size, bool align_corners) {
-  double scale = static_cast<double>(align_corners ? size - 1 : size) / 2;
-  return (grid + Scalar(1)) * Scalar(scale) + Scalar(align_corners ? 0.0 : -0.5);
+Tensor unnormalized(const Tensor& grid, int64_t size, const GridOptions& options) {
+  if (options.in_pixels) return grid;
+  double scale = static_cast<double>(options.align_corners ? size - 1 : size) / 2;
+  return (grid + Scalar(1)) * Scalar(scale) + Scalar(options.align_corners ? 0.0 : -0.5);
 }
 
 // A coordinate brought inside. Every step of it is a line, so that the derivative is a sign or 0.
@@ -90,7 +93,7 @@ Tensor far_cubic(const Tensor& x) {
 }
 
 std::vector<Tap> composed_taps(const Tensor& coordinate, int64_t size, const GridOptions& options) {
-  Tensor at = unnormalized(coordinate, size, options.align_corners);
+  Tensor at = unnormalized(coordinate, size, options);
   if (options.mode == GridMode::Bicubic) {
     Tensor first = floor(detach(at)), part = at - first;
     auto index = [&](int64_t k) { return brought_inside(first + Scalar(k), size, options); };
@@ -237,6 +240,16 @@ Tensor even_coordinates(int64_t n, const Tensor& like, bool align_corners) {
   return align_corners ? range : range * Scalar(n - 1) / Scalar(n);
 }
 
+Tensor sample(const char* name, const Tensor& x, const Tensor& grid, const GridOptions& options) {
+  check_grid(x, grid, options);
+  if (!x.is_cpu()) return composed_grid_sample(x, grid, options);
+  return record(name, run_forward(x, grid, options), {x, grid},
+                [options, x = save(x), grid = save(grid)](const Tensor& g, Needs need) {
+                  return is_grad_enabled() ? composed_gradients(g, x, grid, options, need)
+                                           : run_gradients(g, x, grid, options, need);
+                });
+}
+
 }  // namespace
 
 Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t mode, int64_t padding_mode,
@@ -244,16 +257,16 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t mode, int64_t p
   check(mode >= 0 && mode <= 2 && padding_mode >= 0 && padding_mode <= 2,
         "grid_sampler: interpolation_mode and padding_mode must be from 0 to 2, got ", mode,
         " and ", padding_mode, ".");
-  GridOptions options = {static_cast<GridMode>(mode), static_cast<GridPadding>(padding_mode),
-                         align_corners};
-  check_grid(x, grid, options);
-  if (!x.is_cpu()) return composed_grid_sample(x, grid, options);
   const char* name = x.dim() == 4 ? "GridSampler2DBackward0" : "GridSampler3DBackward0";
-  return record(name, run_forward(x, grid, options), {x, grid},
-                [options, x = save(x), grid = save(grid)](const Tensor& g, Needs need) {
-                  return is_grad_enabled() ? composed_gradients(g, x, grid, options, need)
-                                           : run_gradients(g, x, grid, options, need);
-                });
+  return sample(name, x, grid,
+                {static_cast<GridMode>(mode), static_cast<GridPadding>(padding_mode), align_corners,
+                 /*in_pixels=*/false});
+}
+
+Tensor sample_pixels(const Tensor& x, const Tensor& places) {
+  return sample("SamplePixelsBackward0", x, places,
+                {GridMode::Bilinear, GridPadding::Zeros, /*align_corners=*/true,
+                 /*in_pixels=*/true});
 }
 
 Tensor affine_grid_generator(const Tensor& theta, const Dims& size, bool align_corners) {

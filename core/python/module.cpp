@@ -17,6 +17,7 @@ void bind_pad(nb::module_& m);
 void bind_pool(nb::module_& m);
 void bind_resample(nb::module_& m);
 void bind_rnn(nb::module_& m);
+void bind_roi(nb::module_& m);
 void bind_embedding(nb::module_& m);
 void bind_module_attribute(nb::module_& m);
 void bind_norm(nb::module_& m);
@@ -63,6 +64,7 @@ void bind_all(nb::module_& m) {
   bind_embedding(m);
   bind_dropout(m);
   bind_rnn(m);
+  bind_roi(m);
   bind_autograd(m);
   bind_interop(m);
   bind_dlpack(m);

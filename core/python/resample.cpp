@@ -38,6 +38,7 @@ Example:
     >>> facula.native_channel_shuffle(facula.arange(4).reshape(1, 4, 1, 1), 2).flatten()
     tensor([0, 2, 1, 3])
 )");
+  m.def("_sample_pixels", &sample_pixels, "input"_a, "places"_a);
   auto def_sampler = [&](const char* name, const char* doc) {
     m.def(name, &grid_sampler, "input"_a, "grid"_a, "interpolation_mode"_a, "padding_mode"_a,
           "align_corners"_a, doc);
