@@ -90,7 +90,8 @@ bool find_taps(T coordinate, int64_t size, const GridShape& shape, Taps<T>& taps
   if (shape.in_pixels) scale = T(1);
   Place<T> p = {shape.in_pixels ? coordinate : (coordinate + T(1)) * scale + shift, scale};
   bool is_infinite = std::abs(p.at) > std::numeric_limits<T>::max();
-  if (p.at != p.at || (is_infinite && shape.padding != GridPadding::Border)) return false;
+  bool is_no_place = is_infinite && shape.padding != GridPadding::Border && !shape.in_pixels;
+  if (p.at != p.at || is_no_place) return false;
   if (shape.mode == GridMode::Bicubic) {
     T first = std::floor(p.at), part = p.at - first;
     for (int k = 0; k < 4; ++k) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -142,6 +143,7 @@ class RoiAxis {
 template <class T>
 struct Roi {
   using V = Vec<T>;
+  using Int = LaneInt<sizeof(T)>;
   static constexpr int64_t L = V::kLanes;
 
   static int64_t n_blocks(const RoiShape& s) {
@@ -167,12 +169,25 @@ struct Roi {
     return static_cast<T>(s.kind == RoiKind::Align ? std::max(1.0, n) : n);
   }
 
-  // to[0, n) += weight * from[0, n)
-  static FACULA_FN void add(T* to, const T* from, T weight, int64_t n) {
-    int64_t i = 0;
-    for (; i + L <= n; i += L) fma(V::load(from + i), V(weight), V::load(to + i)).store(to + i);
-    if (i < n)
-      fma(V::load(from + i, n - i), V(weight), V::load(to + i, n - i)).store(to + i, n - i);
+  // Lines have room for whole vectors and are written by them: a load that covers several smaller
+  // stores would wait for all of them.
+  static std::vector<T> make_line(const RoiShape& s) {
+    return std::vector<T>(static_cast<size_t>(s.width + L));
+  }
+  template <class E>
+  static FACULA_FN void fill(E* line, E value, int64_t n) {
+    for (int64_t i = 0; i < n; i += L) Vec<E>(value).store(line + i);
+  }
+
+  static FACULA_FN void add_row(T* line, const T* x, T weight, int64_t n) {
+    for (int64_t i = 0; i < n; i += L)
+      fma(V::load(x + i, std::min(L, n - i)), V(weight), V::load(line + i)).store(line + i);
+  }
+  static FACULA_FN void add_to_row(T* gx, const T* line, T weight, int64_t n) {
+    for (int64_t i = 0; i < n; i += L) {
+      int64_t m = std::min(L, n - i);
+      fma(V::load(line + i), V(weight), V::load(gx + i, m)).store(gx + i, m);
+    }
   }
 
   static void align(T* y, const T* image, const RoiShape& s, const Bins<T>& rows,
@@ -184,9 +199,9 @@ struct Roi {
     for (int64_t c = c_begin; c < c_end; ++c) {
       const T* x = image + c * s.height * s.width;
       for (int64_t r = 0; r < s.n_rows; ++r) {
-        std::fill_n(line.data(), n, T(0));
+        fill(line.data(), T(0), n);
         for (size_t t = rows.first[r]; t < rows.first[r + 1]; ++t)
-          add(line.data(), x + rows.taps[t].index * s.width + low, rows.taps[t].weight, n);
+          add_row(line.data(), x + rows.taps[t].index * s.width + low, rows.taps[t].weight, n);
         for (int64_t q = 0; q < s.n_columns; ++q) {
           T sum = T(0);
           for (size_t t = columns.first[q]; t < columns.first[q + 1]; ++t)
@@ -206,14 +221,57 @@ struct Roi {
     for (int64_t c = c_begin; c < c_end; ++c) {
       T* gx = image + c * s.height * s.width;
       for (int64_t r = 0; r < s.n_rows; ++r) {
-        std::fill_n(line.data(), n, T(0));
+        fill(line.data(), T(0), n);
         for (int64_t q = 0; q < s.n_columns; ++q) {
           T up = *from++ / scale;
           for (size_t t = columns.first[q]; t < columns.first[q + 1]; ++t)
             line[columns.taps[t].index - low] += columns.taps[t].weight * up;
         }
         for (size_t t = rows.first[r]; t < rows.first[r + 1]; ++t)
-          add(gx + rows.taps[t].index * s.width + low, line.data(), rows.taps[t].weight, n);
+          add_to_row(gx + rows.taps[t].index * s.width + low, line.data(), rows.taps[t].weight, n);
+      }
+    }
+  }
+
+  // The largest of each column first, then the largest of those: of equal elements the first one
+  // of the first row counts.
+  static void max(T* y, int32_t* argmax, const T* image, const RoiShape& s, const Bins<T>& rows,
+                  const Bins<T>& columns, int64_t roi, int64_t c_begin, int64_t c_end,
+                  std::vector<T>& line, std::vector<Int>& line_rows) {
+    constexpr T lowest = static_cast<T>(std::numeric_limits<float>::lowest());
+    int64_t low = columns.low, n = std::max<int64_t>(columns.high - low, 0);
+    int64_t at = (roi * s.n_channels + c_begin) * s.n_rows * s.n_columns;
+    T* best = line.data();
+    Int* best_row = line_rows.data();
+    for (int64_t c = c_begin; c < c_end; ++c) {
+      for (int64_t r = 0; r < s.n_rows; ++r) {
+        fill(best, lowest, n);
+        fill(best_row, Int(-1), n);
+        for (size_t t = rows.first[r]; t < rows.first[r + 1]; ++t) {
+          Int row = static_cast<Int>(rows.taps[t].index);
+          const T* x = image + (c * s.height + row) * s.width + low;
+          for (int64_t i = 0; i < n; i += L) {
+            V element = V::load(x + i, std::min(L, n - i)), high = V::load(best + i);
+            auto is_larger = element > high;
+            select(is_larger, element, high).store(best + i);
+            select(is_larger, Vec<Int>(row), Vec<Int>::load(best_row + i)).store(best_row + i);
+          }
+        }
+        for (int64_t q = 0; q < s.n_columns; ++q, ++at) {
+          y[at] = T(0);
+          argmax[at] = -1;
+          if (rows.n_taps(r) == 0 || columns.n_taps(q) == 0) continue;
+          int64_t begin = columns.taps[columns.first[q]].index - low;
+          int64_t end = begin + static_cast<int64_t>(columns.n_taps(q));
+          // Without branches, which no processor would foresee.
+          T top = lowest;
+          for (int64_t i = begin; i < end; ++i) top = best[i] > top ? best[i] : top;
+          int64_t place = INT64_MAX;
+          for (int64_t i = begin; i < end; ++i)
+            place = std::min(place, best[i] == top ? best_row[i] * s.width + low + i : INT64_MAX);
+          y[at] = top;
+          argmax[at] = place < 0 ? -1 : static_cast<int32_t>(place);
+        }
       }
     }
   }
@@ -235,10 +293,11 @@ struct Roi {
   static void forward(char* to, int32_t* argmax, const char* from, const char* boxes,
                       const RoiShape& s, int64_t begin, int64_t end) {
     RoiAxis<T> row_axis(s, true), column_axis(s, false);
-    std::vector<T> line(static_cast<size_t>(s.width));
+    std::vector<T> line = make_line(s);
+    std::vector<Int> line_rows(line.size());
     T* y = reinterpret_cast<T*>(to);
     for (int64_t task = begin; task < end; ++task) {
-      int64_t roi = task / n_blocks(s), c_begin = task % n_blocks(s) * kRoiChannels;
+      int64_t roi = task % s.n_rois, c_begin = task / s.n_rois * kRoiChannels;
       int64_t c_end = std::min(c_begin + kRoiChannels, s.n_result_channels);
       const T* box = reinterpret_cast<const T*>(boxes) + roi * 5;
       const T* image = reinterpret_cast<const T*>(from) +
@@ -248,17 +307,7 @@ struct Roi {
       if (s.kind == RoiKind::Align) {
         align(y, image, s, rows, columns, roi, c_begin, c_end, line);
       } else if (s.kind == RoiKind::Max) {
-        for_bins(s, roi, c_begin, c_end, [&](int64_t c, int64_t r, int64_t q, int64_t at) {
-          const T* x = image + c * s.height * s.width;
-          bool is_empty = rows.n_taps(r) == 0 || columns.n_taps(q) == 0;
-          y[at] = is_empty ? T(0) : static_cast<T>(std::numeric_limits<float>::lowest());
-          argmax[at] = -1;
-          for_elements(s, rows, columns, r, q, [&](T, T, int64_t place) {
-            if (!(x[place] > y[at])) return;
-            y[at] = x[place];
-            argmax[at] = static_cast<int32_t>(place);
-          });
-        });
+        max(y, argmax, image, s, rows, columns, roi, c_begin, c_end, line, line_rows);
       } else {
         for_bins(s, roi, c_begin, c_end, [&](int64_t c, int64_t r, int64_t q, int64_t at) {
           const T* x = image + own_channel(s, c, r, q) * s.height * s.width;
@@ -274,7 +323,7 @@ struct Roi {
   static void backward(char* to, const char* grad, const int32_t* argmax, const char* boxes,
                        const RoiShape& s, int64_t begin, int64_t end) {
     RoiAxis<T> row_axis(s, true), column_axis(s, false);
-    std::vector<T> line(static_cast<size_t>(s.width));
+    std::vector<T> line = make_line(s);
     const T* g = reinterpret_cast<const T*>(grad);
     for (int64_t task = begin; task < end; ++task) {
       int64_t n = task / n_blocks(s), c_begin = task % n_blocks(s) * kRoiChannels;

@@ -28,8 +28,9 @@ struct RoiShape {
 // roi is its image, which exists. The result is (n_rois, channels, n_rows, n_columns). `argmax` has
 // its shape, for Max alone: the place in the channel, -1 for an empty bin.
 //
-// Forward tasks are blocks of kRoiChannels channels of the result of a roi. Backward tasks are such
-// blocks of an image, filled with 0 by the caller: all rois of it in order, since they overlap.
+// Forward tasks are blocks of kRoiChannels channels of the result of a roi, those of the same
+// channels side by side: they stay in the cache. Backward tasks are such blocks of an image, filled
+// with 0 by the caller: all rois of it in order, since they overlap.
 using RoiForward = void (*)(char* y, int32_t* argmax, const char* x, const char* rois,
                             const RoiShape& shape, int64_t begin, int64_t end);
 using RoiBackward = void (*)(char* gx, const char* g, const int32_t* argmax, const char* rois,

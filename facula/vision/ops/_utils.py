@@ -1,0 +1,56 @@
+"""What the losses and the pooling operations share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import facula
+from facula._core import Tensor
+
+Boxes = Tensor | Sequence[Tensor]
+
+
+def upcast_float(x: Tensor) -> Tensor:
+    """float32 for all but float32 and float64."""
+    return x if x.dtype in (facula.float32, facula.float64) else x.float()
+
+
+def reduce_loss(op: str, loss: Tensor, reduction: str) -> Tensor:
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(
+            f"{op}: expected the reduction 'none', 'mean' or 'sum', got {reduction!r}."
+        )
+    if reduction == "none":
+        return loss
+    # The mean of no boxes is 0, not NaN: an image without boxes adds nothing to the loss.
+    return loss.mean() if reduction == "mean" and loss.numel() else loss.sum()
+
+
+def pair(value: int | Sequence[int]) -> tuple[int, int]:
+    return (value, value) if isinstance(value, int) else (value[0], value[1])
+
+
+def to_rois(op: str, boxes: Boxes) -> Tensor:
+    """Boxes as one tensor ``(K, 5)`` whose first column is the number of the image."""
+    if isinstance(boxes, Tensor):
+        if boxes.size(1) != 5:
+            raise AssertionError(
+                f"{op}: expected boxes (K, 5), the number of an image and x1, y1, x2, y2, "
+                f"got {tuple(boxes.shape)}."
+            )
+        return boxes
+    if not isinstance(boxes, (list, tuple)):
+        raise AssertionError(
+            f"{op}: expected boxes as a tensor (K, 5) or a list of tensors (L, 4), "
+            f"got {type(boxes).__name__}."
+        )
+    for i, of_image in enumerate(boxes):
+        if of_image.size(1) != 4:
+            raise AssertionError(
+                f"{op}: expected boxes (L, 4) in the list, got {tuple(of_image.shape)} "
+                f"for image {i}."
+            )
+    if not boxes:
+        raise ValueError(f"{op}: expected boxes for at least one image, got an empty list.")
+    numbers = [facula.full_like(b[:, :1], i) for i, b in enumerate(boxes)]
+    return facula.cat([facula.cat(numbers), facula.cat(list(boxes))], dim=1)
