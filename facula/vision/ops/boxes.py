@@ -73,8 +73,8 @@ def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: floa
         members = (idxs == idx).nonzero()[:, 0]
         is_kept[members[nms(boxes[members], scores[members], iou_threshold)]] = True
     kept = is_kept.nonzero()[:, 0]
-    order: Tensor = scores[kept].sort(descending=True)[1]
-    return kept[order]
+    best_first: Tensor = kept[scores[kept].sort(descending=True)[1]]
+    return best_first
 
 
 # Numbers of boxes up to which one search among all is faster than one per class.
@@ -93,8 +93,8 @@ def remove_small_boxes(boxes: Tensor, min_size: float) -> Tensor:
         tensor([1])
     """
     w, h = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
-    is_large: Tensor = (w >= min_size) & (h >= min_size)
-    return is_large.nonzero()[:, 0]
+    large: Tensor = ((w >= min_size) & (h >= min_size)).nonzero()[:, 0]
+    return large
 
 
 def clip_boxes_to_image(boxes: Tensor, size: tuple[int, int]) -> Tensor:
