@@ -311,7 +311,8 @@ def is_rotated_bounding_format(format: BoundingBoxFormat | str) -> bool:
     return format in _ROTATED or format in [rotated.value for rotated in _ROTATED]
 
 
-def _as_format(format: BoundingBoxFormat | str) -> BoundingBoxFormat:
+def as_format(format: BoundingBoxFormat | str) -> BoundingBoxFormat:
+    """A format from itself or its name."""
     return format if isinstance(format, BoundingBoxFormat) else BoundingBoxFormat[format.upper()]
 
 
@@ -352,7 +353,7 @@ class BoundingBoxes(TVTensor):
     ) -> Any:
         tensor = cls._to_tensor(data, dtype, device, requires_grad)
         metadata = {"canvas_size": canvas_size, "clamping_mode": clamping_mode}
-        format = _as_format(format)
+        format = as_format(format)
         if is_rotated_bounding_format(format) and not tensor.is_floating_point():
             raise ValueError(
                 f"BoundingBoxes: rotated boxes are floating point, got {tensor.dtype}."
@@ -373,7 +374,7 @@ class BoundingBoxes(TVTensor):
             (4, 5)
         """
         if "format" in metadata:
-            metadata["format"] = _as_format(metadata["format"])
+            metadata["format"] = as_format(metadata["format"])
         mode = metadata.get("clamping_mode")
         if mode not in (None, "hard", "soft"):
             raise ValueError(

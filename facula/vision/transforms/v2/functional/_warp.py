@@ -1,0 +1,618 @@
+"""Rotation and other affine maps, perspective and elastic distortion."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import facula
+from facula._core import Tensor
+from facula.nn import functional as nn
+from facula.vision._imports import optional
+from facula.vision.transforms._interpolation import (
+    InterpolationMode,
+    as_interpolation,
+    pil_modes_mapping,
+)
+from facula.vision.transforms.v2.functional._dispatch import (
+    IMAGES,
+    PIL,
+    dispatch,
+    functional,
+    kernel,
+    video_kernel,
+)
+from facula.vision.transforms.v2.functional._size import (
+    horizontal_flip_image,
+    pil_fill,
+    vertical_flip_image,
+)
+from facula.vision.transforms.v2.functional._type_conversion import from_pixels, pixels
+from facula.vision.tv_tensors import Mask
+
+NEAREST = InterpolationMode.NEAREST
+BILINEAR = InterpolationMode.BILINEAR
+
+
+def affine_matrix(
+    center: Sequence[float],
+    angle: float,
+    translate: Sequence[float],
+    scale: float,
+    shear: Sequence[float],
+    inverted: bool = True,
+) -> list[float]:
+    """The two rows of the map that shears, scales and rotates about a center, then translates.
+
+    It is ``T(translate) C R(angle) Shear(shear) scale C^-1``, with ``C`` the translation to the
+    center; inverted, which is what images need: for each pixel of the result, its origin.
+    """
+    rotation, shear_x, shear_y = (math.radians(x) for x in (angle, *shear))
+    center_x, center_y = center
+    translate_x, translate_y = translate
+    a = math.cos(rotation - shear_y) / math.cos(shear_y)
+    b = -a * math.tan(shear_x) - math.sin(rotation)
+    c = math.sin(rotation - shear_y) / math.cos(shear_y)
+    d = -c * math.tan(shear_x) + math.cos(rotation)
+    if inverted:
+        # The determinant of R and Shear together is 1.
+        a, b, c, d = (x / scale for x in (d, -b, -c, a))
+        from_x, from_y = center_x + translate_x, center_y + translate_y
+        to_x, to_y = center_x, center_y
+    else:
+        a, b, c, d = (x * scale for x in (a, b, c, d))
+        from_x, from_y = center_x, center_y
+        to_x, to_y = center_x + translate_x, center_y + translate_y
+    return [a, b, to_x - a * from_x - b * from_y, c, d, to_y - c * from_x - d * from_y]
+
+
+def expanded_size(matrix: Sequence[float], width: int, height: int) -> tuple[int, int]:
+    """Width and height of what holds an image after a map given about its center."""
+    sizes = []
+    corners = [(x, y) for x in (-0.5 * width, 0.5 * width) for y in (-0.5 * height, 0.5 * height)]
+    for length, (a, b, c) in ((width, matrix[:3]), (height, matrix[3:])):
+        ends = [a * x + b * y + c + 0.5 * length for x, y in corners]
+        # In ten thousandths of a pixel, of which parts are due to rounding.
+        ends = [math.trunc(1e4 * end + math.copysign(1e-6, end)) for end in ends]
+        low, high = min(ends), max(ends)
+        sizes.append(-(-high // 10000) - low // 10000)
+    return sizes[0], sizes[1]
+
+
+def _supported(name: str, interpolation: Any) -> str:
+    mode = as_interpolation(interpolation)
+    if mode not in (NEAREST, BILINEAR):
+        raise ValueError(
+            f"{name}: for tensors, interpolation is 'nearest' or 'bilinear', got {mode.value!r}."
+        )
+    return mode.value
+
+
+def _check_fill(name: str, image: Tensor, fill: Any) -> Any:
+    if fill is not None and not isinstance(fill, (int, float, tuple, list)):
+        raise ValueError(f"{name}: fill is a number or one for each channel, got {fill!r}.")
+    if isinstance(fill, (tuple, list)) and len(fill) not in (1, image.shape[-3]):
+        raise ValueError(
+            f"{name}: expected one fill or {image.shape[-3]}, one for each channel, got {fill!r}."
+        )
+    return fill
+
+
+def _sample(image: Tensor, grid: Tensor, mode: str, fill: Any) -> Tensor:
+    """The image at the places of a grid ``(1, H, W, 2)``; what lies outside is filled."""
+    shape = (*image.shape[:-2], *grid.shape[1:3])
+    if image.numel() == 0:
+        return image.reshape(shape)
+    values = image.reshape(-1, *image.shape[-3:])
+    values = values if image.is_floating_point() else values.to(facula.float32)
+    grid = grid.to(values.dtype).expand(values.shape[0], -1, -1, -1)
+    if fill is not None:
+        # One more channel says how much of each result comes from inside the image.
+        values = facula.cat((values, facula.ones_like(values[:, :1])), dim=1)
+    values = nn.grid_sample(values, grid, mode=mode, padding_mode="zeros", align_corners=False)
+    if fill is not None:
+        values, inside = values[:, :-1], values[:, -1:]
+        color = facula.tensor(
+            fill if isinstance(fill, (tuple, list)) else [float(fill)],
+            dtype=values.dtype,
+            device=values.device,
+        ).view(1, -1, 1, 1)
+        if mode == "nearest":
+            values = facula.where(inside < 0.5, color.expand_as(values), values)
+        else:
+            values = (values - color).mul_(inside).add_(color)
+    if not image.is_floating_point():
+        values = values.round_().to(image.dtype)
+    return values.reshape(shape)
+
+
+def _grid_dtype(image: Tensor) -> facula.dtype:
+    return image.dtype if image.is_floating_point() else facula.float32
+
+
+def _places(height: int, width: int, shift: float, like: dict[str, Any]) -> Tensor:
+    """``x, y, 1`` of each pixel: columns and rows counted from ``shift``, ``(H, W, 3)``."""
+    x = facula.arange(width, **like).add_(shift if shift else (1 - width) * 0.5)
+    y = facula.arange(height, **like).add_(shift if shift else (1 - height) * 0.5)
+    one = facula.ones(height, width, **like)
+    return facula.stack((x.expand(height, -1), y.unsqueeze(-1).expand(-1, width), one), dim=-1)
+
+
+def _affine(
+    image: Tensor, matrix: Sequence[float], mode: str, fill: Any, size: tuple[int, int]
+) -> Tensor:
+    """An image of ``size``, width and height, mapped about its center."""
+    like = {"dtype": _grid_dtype(image), "device": image.device}
+    height, width = image.shape[-2:]
+    half = facula.tensor([0.5 * width, 0.5 * height], **like)
+    theta = facula.tensor(matrix, **like).view(2, 3).t() / half
+    grid = _places(size[1], size[0], 0, like).view(-1, 3) @ theta
+    return _sample(image, grid.view(1, size[1], size[0], 2), mode, fill)
+
+
+def check_affine(
+    angle: Any, translate: Any, scale: Any, shear: Any, center: Any
+) -> tuple[float, list[float], list[float], list[float] | None]:
+    """Angle, translation, shear and center of an affine map, each in one form."""
+    if not isinstance(angle, (int, float)):
+        raise TypeError(f"affine: angle is a number, got {angle!r}.")
+    if not isinstance(translate, (list, tuple)):
+        raise TypeError(f"affine: translate is a sequence of two numbers, got {translate!r}.")
+    if len(translate) != 2:
+        raise ValueError(f"affine: translate is a sequence of two numbers, got {translate!r}.")
+    if scale <= 0.0:
+        raise ValueError(f"affine: scale is positive, got {scale}.")
+    if not isinstance(shear, (numbers.Number, list, tuple)):
+        raise TypeError(f"affine: shear is a number or two, got {shear!r}.")
+    if isinstance(shear, numbers.Number):
+        shear = [shear, 0.0]
+    elif len(shear) == 1:
+        shear = [shear[0], shear[0]]
+    if len(shear) != 2:
+        raise ValueError(f"affine: shear is a number or two, got {shear!r}.")
+    if center is not None:
+        center = check_center("affine", center)
+    return angle, list(translate), list(shear), center
+
+
+def check_center(name: str, center: Any) -> list[float]:
+    """A center as x and y."""
+    if not isinstance(center, (list, tuple)):
+        raise TypeError(f"{name}: center is a sequence of two numbers, got {center!r}.")
+    if len(center) != 2:
+        raise ValueError(f"{name}: center is a sequence of two numbers, got {center!r}.")
+    return [float(x) for x in center]
+
+
+def _from_center(center: Sequence[float] | None, image: Tensor) -> list[float]:
+    """A center counted from the middle of the image."""
+    if center is None:
+        return [0.0, 0.0]
+    height, width = image.shape[-2:]
+    return [center[0] - width * 0.5, center[1] - height * 0.5]
+
+
+@functional
+def affine(
+    inpt: Any,
+    angle: float,
+    translate: Sequence[float],
+    scale: float,
+    shear: Sequence[float],
+    interpolation: InterpolationMode | str | int = NEAREST,
+    fill: float | Sequence[float] | None = None,
+    center: Sequence[float] | None = None,
+) -> Any:
+    """Shear, scale and rotate about a center, then translate.
+
+    Args:
+        inpt: an image, a video, a mask, boxes or key points.
+        angle: of the rotation, in degrees, clockwise.
+        translate: pixels to the right and down.
+        scale: a positive factor.
+        shear: degrees along x and y, or along x only.
+        interpolation: ``"nearest"`` or ``"bilinear"``; PIL images also take ``"bicubic"``.
+        fill: for what lies outside; a number or one for each channel.
+        center: x and y of the fixed point, by default the middle.
+
+    Example:
+        >>> from facula.vision.transforms.v2 import functional as F
+        >>> F.affine(facula.tensor([[[1, 2, 3]]]), 0, [1, 0], 1.0, [0.0, 0.0])
+        tensor([[[0, 1, 2]]])
+    """
+    return dispatch(
+        affine,
+        inpt,
+        angle=angle,
+        translate=translate,
+        scale=scale,
+        shear=shear,
+        interpolation=interpolation,
+        fill=fill,
+        center=center,
+    )
+
+
+@kernel(affine, *IMAGES)
+def affine_image(
+    image: Tensor,
+    angle: float,
+    translate: Sequence[float],
+    scale: float,
+    shear: Sequence[float],
+    interpolation: InterpolationMode | str | int = NEAREST,
+    fill: float | Sequence[float] | None = None,
+    center: Sequence[float] | None = None,
+) -> Tensor:
+    """An affine map of an image ``(..., C, H, W)``."""
+    mode = as_interpolation(interpolation)
+    angle, translate, shear, center = check_affine(angle, translate, scale, shear, center)
+    matrix = affine_matrix(_from_center(center, image), angle, translate, scale, shear)
+    fill = _check_fill("affine", image, fill)
+    height, width = image.shape[-2:]
+    return _affine(image, matrix, _supported("affine", mode), fill, (width, height))
+
+
+affine_video = video_kernel(affine, affine_image)
+
+
+def _as_image(mask: Tensor) -> Tensor:
+    return mask.unsqueeze(0) if mask.dim() < 3 else mask
+
+
+@kernel(affine, Mask)
+def affine_mask(
+    mask: Tensor,
+    angle: float,
+    translate: Sequence[float],
+    scale: float,
+    shear: Sequence[float],
+    fill: float | Sequence[float] | None = None,
+    center: Sequence[float] | None = None,
+) -> Tensor:
+    """An affine map of a mask ``(..., H, W)``."""
+    output = affine_image(_as_image(mask), angle, translate, scale, shear, fill=fill, center=center)
+    return output.reshape(mask.shape)
+
+
+@kernel(affine, PIL)
+def _affine_image_pil(
+    image: Any,
+    angle: float,
+    translate: Sequence[float],
+    scale: float,
+    shear: Sequence[float],
+    interpolation: InterpolationMode | str | int = NEAREST,
+    fill: float | Sequence[float] | None = None,
+    center: Sequence[float] | None = None,
+) -> Any:
+    mode = as_interpolation(interpolation)
+    angle, translate, shear, center = check_affine(angle, translate, scale, shear, center)
+    if center is None:
+        center = [image.width * 0.5, image.height * 0.5]
+    matrix = affine_matrix(center, angle, translate, scale, shear)
+    transform = optional("PIL.Image").Transform.AFFINE
+    fill_options = pil_fill(image, fill)
+    return image.transform(image.size, transform, matrix, pil_modes_mapping[mode], **fill_options)
+
+
+@functional
+def rotate(
+    inpt: Any,
+    angle: float,
+    interpolation: InterpolationMode | str | int = NEAREST,
+    expand: bool = False,
+    center: Sequence[float] | None = None,
+    fill: float | Sequence[float] | None = None,
+) -> Any:
+    """Rotate counterclockwise.
+
+    Args:
+        inpt: an image, a video, a mask, boxes or key points.
+        angle: in degrees.
+        interpolation: ``"nearest"`` or ``"bilinear"``; PIL images also take ``"bicubic"``.
+        expand: whether the result grows to hold the whole image.
+        center: x and y of the fixed point, by default the middle.
+        fill: for what lies outside; a number or one for each channel.
+
+    Example:
+        >>> from facula.vision.transforms.v2 import functional as F
+        >>> F.rotate(facula.tensor([[[1, 2, 3]]]), 90, expand=True).shape
+        torch.Size([1, 3, 1])
+    """
+    return dispatch(
+        rotate,
+        inpt,
+        angle=angle,
+        interpolation=interpolation,
+        expand=expand,
+        center=center,
+        fill=fill,
+    )
+
+
+def _check_angle(angle: Any) -> float:
+    if not isinstance(angle, numbers.Number):
+        raise TypeError(f"rotate: angle is a number, got {angle!r}.")
+    return angle % 360  # type: ignore[operator, no-any-return]
+
+
+@kernel(rotate, *IMAGES)
+def rotate_image(
+    image: Tensor,
+    angle: float,
+    interpolation: InterpolationMode | str | int = NEAREST,
+    expand: bool = False,
+    center: Sequence[float] | None = None,
+    fill: float | Sequence[float] | None = None,
+) -> Tensor:
+    """Rotate an image ``(..., C, H, W)``; quarter turns that keep all pixels are exact."""
+    mode = as_interpolation(interpolation)
+    angle = _check_angle(angle)
+    height, width = image.shape[-2:]
+    if center is None:
+        if angle == 0:
+            return image.clone()
+        if angle == 180:
+            return vertical_flip_image(horizontal_flip_image(image))
+        if angle in (90, 270) and (expand or height == width):
+            return facula.rot90(image, k=1 if angle == 90 else -1, dims=(-2, -1))
+    else:
+        center = check_center("rotate", center)
+    matrix = affine_matrix(_from_center(center, image), -angle, [0.0, 0.0], 1.0, [0.0, 0.0])
+    fill = _check_fill("rotate", image, fill)
+    size = expanded_size(matrix, width, height) if expand else (width, height)
+    return _affine(image, matrix, _supported("rotate", mode), fill, size)
+
+
+rotate_video = video_kernel(rotate, rotate_image)
+
+
+@kernel(rotate, Mask)
+def rotate_mask(
+    mask: Tensor,
+    angle: float,
+    expand: bool = False,
+    center: Sequence[float] | None = None,
+    fill: float | Sequence[float] | None = None,
+) -> Tensor:
+    """Rotate a mask ``(..., H, W)``."""
+    output = rotate_image(_as_image(mask), angle, NEAREST, expand, center, fill)
+    return output.squeeze(0) if mask.dim() < 3 else output
+
+
+@kernel(rotate, PIL)
+def _rotate_image_pil(
+    image: Any,
+    angle: float,
+    interpolation: InterpolationMode | str | int = NEAREST,
+    expand: bool = False,
+    center: Sequence[float] | None = None,
+    fill: float | Sequence[float] | None = None,
+) -> Any:
+    mode = as_interpolation(interpolation)
+    angle = _check_angle(angle)
+    return image.rotate(
+        angle, pil_modes_mapping[mode], expand=expand, center=center, **pil_fill(image, fill)
+    )
+
+
+def perspective_coefficients(
+    startpoints: Any, endpoints: Any, coefficients: Sequence[float] | None = None
+) -> list[float]:
+    """The eight numbers of the map from the result to the image: see :func:`perspective`."""
+    if coefficients is not None:
+        if startpoints is not None and endpoints is not None:
+            raise ValueError("perspective: expected points or coefficients, got both.")
+        if len(coefficients) != 8:
+            raise ValueError(f"perspective: expected 8 coefficients, got {len(coefficients)}.")
+        return list(coefficients)
+    if startpoints is None or endpoints is None:
+        raise ValueError("perspective: expected startpoints and endpoints, or coefficients.")
+    if len(startpoints) != 4 or len(endpoints) != 4:
+        raise ValueError(
+            f"perspective: expected four startpoints and endpoints, got {len(startpoints)} and "
+            f"{len(endpoints)}."
+        )
+    # From (a x + b y + c) / (g x + h y + 1) = u and the same for v.
+    rows: list[list[float]] = []
+    for (x, y), (u, v) in zip(endpoints, startpoints, strict=True):
+        rows.append([x, y, 1, 0, 0, 0, -u * x, -u * y, u])
+        rows.append([0, 0, 0, x, y, 1, -v * x, -v * y, v])
+    # Rounded as PyTorch rounds them, for nearest pixels depend on the last digit.
+    return facula.tensor(_solve(rows), dtype=facula.float32).tolist()
+
+
+def _solve(rows: list[list[float]]) -> list[float]:
+    """The solution of linear equations, each with its right side last, by elimination."""
+    n = len(rows)
+    for i in range(n):
+        pivot = max(range(i, n), key=lambda row: abs(rows[row][i]))
+        if abs(rows[pivot][i]) < 1e-9:
+            raise RuntimeError(
+                "perspective: the points give no map; no three of them may be on one line."
+            )
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        for row in range(n):
+            if row != i:
+                factor = rows[row][i] / rows[i][i]
+                rows[row] = [p - factor * q for p, q in zip(rows[row], rows[i], strict=True)]
+    return [rows[i][n] / rows[i][i] for i in range(n)]
+
+
+@functional
+def perspective(
+    inpt: Any,
+    startpoints: Sequence[Sequence[int]] | None,
+    endpoints: Sequence[Sequence[int]] | None,
+    interpolation: InterpolationMode | str | int = BILINEAR,
+    fill: float | Sequence[float] | None = None,
+    coefficients: Sequence[float] | None = None,
+) -> Any:
+    """Move four corners, and all else as a plane seen in perspective.
+
+    Args:
+        inpt: an image, a video, a mask, boxes or key points.
+        startpoints: x and y of four points of the input, top left and right, bottom right and left.
+        endpoints: where they come to lie.
+        interpolation: ``"nearest"`` or ``"bilinear"``; PIL images also take ``"bicubic"``.
+        fill: for what lies outside; a number or one for each channel.
+        coefficients: in place of the points, ``a`` to ``h`` of ``(a x + b y + c) / z`` and
+            ``(d x + e y + f) / z`` with ``z = g x + h y + 1``, from the result to the input.
+
+    Example:
+        >>> from facula.vision.transforms.v2 import functional as F
+        >>> corners = [[0, 0], [3, 0], [3, 3], [0, 3]]
+        >>> F.perspective(facula.ones(1, 4, 4), corners, corners).mean()
+        tensor(1.)
+    """
+    return dispatch(
+        perspective,
+        inpt,
+        startpoints=startpoints,
+        endpoints=endpoints,
+        interpolation=interpolation,
+        fill=fill,
+        coefficients=coefficients,
+    )
+
+
+@kernel(perspective, *IMAGES)
+def perspective_image(
+    image: Tensor,
+    startpoints: Sequence[Sequence[int]] | None,
+    endpoints: Sequence[Sequence[int]] | None,
+    interpolation: InterpolationMode | str | int = BILINEAR,
+    fill: float | Sequence[float] | None = None,
+    coefficients: Sequence[float] | None = None,
+) -> Tensor:
+    """A perspective map of an image ``(..., C, H, W)``."""
+    a, b, c, d, e, f, g, h = perspective_coefficients(startpoints, endpoints, coefficients)
+    mode = _supported("perspective", interpolation)
+    fill = _check_fill("perspective", image, fill)
+    like = {"dtype": _grid_dtype(image), "device": image.device}
+    height, width = image.shape[-2:]
+    half = facula.tensor([0.5 * width, 0.5 * height], **like)
+    places = _places(height, width, 0.5, like).view(-1, 3)
+    over = places @ (facula.tensor([[a, b, c], [d, e, f]], **like).t() / half)
+    under = places @ facula.tensor([[g], [h], [1.0]], **like)
+    grid = (over / under).sub_(1.0).view(1, height, width, 2)
+    return _sample(image, grid, mode, fill)
+
+
+perspective_video = video_kernel(perspective, perspective_image)
+
+
+@kernel(perspective, Mask)
+def perspective_mask(
+    mask: Tensor,
+    startpoints: Sequence[Sequence[int]] | None,
+    endpoints: Sequence[Sequence[int]] | None,
+    fill: float | Sequence[float] | None = None,
+    coefficients: Sequence[float] | None = None,
+) -> Tensor:
+    """A perspective map of a mask ``(..., H, W)``."""
+    output = perspective_image(_as_image(mask), startpoints, endpoints, NEAREST, fill, coefficients)
+    return output.reshape(mask.shape)
+
+
+@kernel(perspective, PIL)
+def _perspective_image_pil(
+    image: Any,
+    startpoints: Sequence[Sequence[int]] | None,
+    endpoints: Sequence[Sequence[int]] | None,
+    interpolation: InterpolationMode | str | int = BILINEAR,
+    fill: float | Sequence[float] | None = None,
+    coefficients: Sequence[float] | None = None,
+) -> Any:
+    numbers_ = perspective_coefficients(startpoints, endpoints, coefficients)
+    mode = pil_modes_mapping[as_interpolation(interpolation)]
+    transform = optional("PIL.Image").Transform.PERSPECTIVE
+    return image.transform(image.size, transform, numbers_, mode, **pil_fill(image, fill))
+
+
+@functional
+def elastic(
+    inpt: Any,
+    displacement: Tensor,
+    interpolation: InterpolationMode | str | int = BILINEAR,
+    fill: float | Sequence[float] | None = None,
+) -> Any:
+    """Take each pixel from another place.
+
+    Args:
+        inpt: an image, a video, a mask, boxes or key points.
+        displacement: for each pixel x and y of the way to the place it is taken from, where the
+            image reaches from -1 to 1, ``(1, H, W, 2)``.
+        interpolation: ``"nearest"``, ``"bilinear"`` or ``"bicubic"``.
+        fill: for what lies outside; a number or one for each channel.
+
+    Example:
+        >>> from facula.vision.transforms.v2 import functional as F
+        >>> F.elastic(facula.ones(1, 4, 5), facula.zeros(1, 4, 5, 2)).mean()
+        tensor(1.)
+    """
+    return dispatch(
+        elastic, inpt, displacement=displacement, interpolation=interpolation, fill=fill
+    )
+
+
+elastic_transform = elastic
+
+
+def check_displacement(displacement: Any, height: int, width: int) -> None:
+    """Refuse what is no displacement for an image of this size."""
+    if not isinstance(displacement, Tensor):
+        raise TypeError(f"elastic: displacement is a tensor, got {type(displacement).__name__}.")
+    if displacement.shape != (1, height, width, 2):
+        raise ValueError(
+            f"elastic: expected a displacement {(1, height, width, 2)}, "
+            f"got {tuple(displacement.shape)}."
+        )
+
+
+def identity_grid(height: int, width: int, like: dict[str, Any]) -> Tensor:
+    """The places of all pixels, where the image reaches from -1 to 1, ``(1, H, W, 2)``."""
+    x, y = (facula.linspace((1 - n) / n, (n - 1) / n, n, **like) for n in (width, height))
+    grid = facula.stack((x.expand(height, -1), y.unsqueeze(-1).expand(-1, width)), dim=-1)
+    return grid.unsqueeze(0)
+
+
+@kernel(elastic, *IMAGES)
+def elastic_image(
+    image: Tensor,
+    displacement: Tensor,
+    interpolation: InterpolationMode | str | int = BILINEAR,
+    fill: float | Sequence[float] | None = None,
+) -> Tensor:
+    """Take each pixel of an image ``(..., C, H, W)`` from another place."""
+    mode = as_interpolation(interpolation).value
+    height, width = image.shape[-2:]
+    check_displacement(displacement, height, width)
+    like = {"dtype": _grid_dtype(image), "device": image.device}
+    grid = identity_grid(height, width, like).add_(displacement.to(**like))
+    return _sample(image, grid, mode, fill)
+
+
+elastic_video = video_kernel(elastic, elastic_image)
+
+
+@kernel(elastic, Mask)
+def elastic_mask(
+    mask: Tensor, displacement: Tensor, fill: float | Sequence[float] | None = None
+) -> Tensor:
+    """Take each pixel of a mask ``(..., H, W)`` from another place."""
+    return elastic_image(_as_image(mask), displacement, NEAREST, fill).reshape(mask.shape)
+
+
+@kernel(elastic, PIL)
+def _elastic_image_pil(
+    image: Any,
+    displacement: Tensor,
+    interpolation: InterpolationMode | str | int = BILINEAR,
+    fill: float | Sequence[float] | None = None,
+) -> Any:
+    output = elastic_image(pixels(image), displacement, interpolation, fill)
+    return from_pixels(output, image.mode)
