@@ -16,12 +16,16 @@ using Lengths = std::vector<int64_t>;
 template <class T>
 constexpr T kNever = -std::numeric_limits<T>::infinity();
 
-// log(exp(a) + exp(b) + exp(c))
+// log(exp(a) + exp(b) + exp(c)). Exponentials take most of the time, so none is taken of the largest
+// and of what never happens.
 template <class T>
 T log_add(T a, T b, T c = kNever<T>) {
-  T high = std::max({a, b, c});
-  if (high == kNever<T>) return high;
-  return high + std::log(std::exp(a - high) + std::exp(b - high) + std::exp(c - high));
+  if (b > a) std::swap(a, b);
+  if (c > a) std::swap(a, c);
+  T sum = 1;
+  if (b != kNever<T>) sum += std::exp(b - a);
+  if (c != kNever<T>) sum += std::exp(c - a);
+  return sum == T(1) ? a : a + std::log(sum);
 }
 
 // One sequence: its labels with blanks between them, and its log probabilities.
