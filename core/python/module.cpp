@@ -11,6 +11,7 @@ void bind_activation(nb::module_& m);
 void bind_attention(nb::module_& m);
 void bind_conv(nb::module_& m);
 void bind_dropout(nb::module_& m);
+void bind_file(nb::module_& m);
 void bind_optim(nb::module_& m);
 void bind_loss(nb::module_& m);
 void bind_pad(nb::module_& m);
@@ -56,6 +57,7 @@ void bind_all(nb::module_& m) {
   bind_pad(m);
   bind_pool(m);
   bind_resample(m);
+  bind_file(m);
   bind_convert(m);
   bind_shape(m);
   bind_copy(m);

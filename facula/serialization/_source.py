@@ -6,10 +6,12 @@ import os
 from collections.abc import Callable
 from typing import IO, Any
 
+from facula import _core
 from facula.serialization._errors import CheckpointError
 
 # Memory that any file may cost beyond its own size.
 _ALLOWANCE = 40 << 20
+_CHUNK = 1 << 20  # bytes that are read and summed up at once
 
 
 class Budget:
@@ -44,13 +46,12 @@ class FileSource:
         self._fd = file.fileno()
         self.size = os.fstat(self._fd).st_size
 
-    def readinto(self, offset: int, view: memoryview) -> None:
-        """Fill ``view`` from ``offset`` on."""
-        while view:
-            n = os.preadv(self._fd, [view], offset)
-            if n == 0:
-                raise _cut_short(offset)
-            view, offset = view[n:], offset + n
+    def readinto(self, offset: int, view: memoryview) -> int:
+        """Fill ``view`` from ``offset`` on and return the CRC-32 of its bytes."""
+        crc: int | None = _core._read_checked(self._fd, offset, view)
+        if crc is None:
+            raise _cut_short(offset)
+        return crc
 
     def read(self, offset: int, nbytes: int) -> bytes:
         """``nbytes`` bytes from ``offset`` on."""
@@ -77,9 +78,14 @@ class StreamSource:
         data: bytes = self._file.read(nbytes)
         return data
 
-    def readinto(self, offset: int, view: memoryview) -> None:
-        """Fill ``view`` from ``offset`` on."""
-        view[:] = self.read(offset, len(view))
+    def readinto(self, offset: int, view: memoryview) -> int:
+        """Fill ``view`` from ``offset`` on and return the CRC-32 of its bytes."""
+        crc = 0
+        for i in range(0, len(view), _CHUNK):
+            chunk = self.read(offset + i, min(_CHUNK, len(view) - i))
+            view[i : i + len(chunk)] = chunk
+            crc = _core._crc32(chunk, crc)
+        return crc
 
     def read(self, offset: int, nbytes: int) -> bytes:
         """``nbytes`` bytes from ``offset`` on."""
@@ -98,7 +104,7 @@ def _check_range(size: int, offset: int, nbytes: int) -> None:
 
 
 def _cut_short(offset: int) -> CheckpointError:
-    return CheckpointError(f"load: the file was cut short to {offset} bytes meanwhile", offset)
+    return CheckpointError(f"load: the file was cut short at byte {offset} or after it", offset)
 
 
 def _join(read: Callable[[int, int], bytes], offset: int, nbytes: int) -> bytes:

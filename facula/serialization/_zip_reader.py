@@ -9,7 +9,6 @@ memory is what it takes in the file.
 from __future__ import annotations
 
 import struct
-import zlib
 from typing import NamedTuple
 
 from facula.serialization._errors import CheckpointError
@@ -26,7 +25,6 @@ _END64 = struct.Struct("<4sQ2H2I4Q")
 _OTHER_WRITERS = {10, 20, 30, 31, 45, 46, 51, 63}
 _KNOWN_EXTRAS = {0x5455, 0x7875, 0x000A}  # times and owners, from zip tools
 _RECORD_COST = 400  # bytes of memory of an entry in the list below, name included
-_CHUNK = 1 << 20
 
 
 class Record(NamedTuple):
@@ -128,11 +126,7 @@ class ZipReader:
     def readinto(self, name: str, view: memoryview) -> None:
         """Fill ``view``, as long as the record, with its bytes, its checksum compared."""
         offset, size, expected = self.find(name)
-        crc = 0
-        for i in range(0, size, _CHUNK):
-            chunk = view[i : i + _CHUNK]
-            self.source.readinto(offset + i, chunk)
-            crc = zlib.crc32(chunk, crc)
+        crc = self.source.readinto(offset, view[:size])
         if crc != expected:
             raise CheckpointError(
                 f"load: the record {name!r} is damaged: its checksum is {crc:08x}, and "

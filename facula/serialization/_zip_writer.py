@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import struct
-import zlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+
+from facula import _core
 
 ALIGNMENT = 64
 MAX32 = 0xFFFFFFFF
@@ -54,9 +55,9 @@ class ZipWriter:
         self._write(header + path + extra)
 
         # The sum of a large record is taken while it is written: either takes as long.
-        large_crc = self._pool.submit(zlib.crc32, data) if size >= _LARGE else None
+        large_crc = self._pool.submit(_core._crc32, data) if size >= _LARGE else None
         self._write(data)
-        crc = large_crc.result() if large_crc else zlib.crc32(data)
+        crc = large_crc.result() if large_crc else _core._crc32(data)
         if size:
             kind = "<4sIQQ" if numbers else "<4sIII"
             self._write(struct.pack(kind, b"PK\7\10", crc, size, size))
