@@ -41,7 +41,9 @@ def _reconstruct(args: Any, budget: Budget) -> Any:
     """An array that its state is still to be given to."""
     import numpy
 
-    if len(args) != 3 or args[0] is not numpy.ndarray or args[1:] != ((0,), b"b"):
+    # In pickles of Python 2 the letter is a string, and so is the content of the array below.
+    is_empty = len(args) == 3 and args[1] == (0,) and args[2] in (b"b", "b")
+    if not is_empty or args[0] is not numpy.ndarray:
         raise CheckpointError("numpy: expected an ndarray of no elements, to be given its state")
     budget.spend(200)
     return numpy.empty(0, "int8")
@@ -78,6 +80,9 @@ def _build_array(made: numpy.ndarray, state: Any, budget: Budget) -> None:
     if type(state) is not tuple or len(state) != 5:
         raise CheckpointError("numpy.ndarray: expected a state of five parts")
     version, shape, dtype, is_fortran, data = state
+    if type(data) is str:
+        budget.spend(len(data))
+        data = data.encode("latin-1")
     is_array = version == 1 and type(shape) is tuple and isinstance(dtype, numpy.dtype)
     is_array = is_array and all(type(n) is int and n >= 0 for n in shape) and len(shape) <= 32
     if not is_array or type(is_fortran) is not bool or type(data) is not bytes:

@@ -11,8 +11,10 @@ def optional(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        package = {"PIL": "Pillow", "numpy": "NumPy"}.get(name.split(".")[0], name)
+        top = name.partition(".")[0]
+        package = {"PIL": "Pillow", "numpy": "NumPy", "scipy": "SciPy"}.get(top, top)
+        install = "facula[vision]" if top in ("PIL", "numpy") else top
         raise ImportError(
             f"facula.vision: {package} is needed here and is not installed. Install it with "
-            "pip install facula[vision]."
+            f"pip install {install}."
         ) from error
