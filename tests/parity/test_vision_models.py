@@ -48,13 +48,14 @@ def _fill(theirs, ours):
             drawn.abs_().add_(0.5)
         elif value.dim() > 1:
             drawn /= (value[0].numel() / 2) ** 0.5
-        elif name.endswith("weight"):
-            drawn = drawn * 0.1 + 1
+        else:
+            drawn *= 0.1
+            drawn += name.endswith("weight")
         value.copy_(drawn)
     ours.load_state_dict(convert(facula, dict(theirs.state_dict())))
 
 
-def _assert_close(theirs, ours, tolerance=1e-4):
+def _assert_close(theirs, ours, tolerance):
     theirs, ours = theirs.detach().numpy(), ours.detach().numpy()
     assert theirs.shape == ours.shape and np.isfinite(theirs).all()
     scale = max(np.abs(theirs).max(), 1e-30)
@@ -67,8 +68,7 @@ def _images(n, size):
 
 
 def test_the_same_models_exist():
-    names = models.list_models(models)
-    assert names == [name for name in TWINS.list_models(TWINS) if name in names]
+    assert models.list_models(models) == TWINS.list_models(TWINS)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -110,16 +110,26 @@ def test_builder_has_the_same_arguments(name):
     ]
 
 
-@pytest.mark.parametrize("name", NAMES)
+# What is larger than these is made of the same layers.
+_LARGE = 70e6
+_SMALLEST_OF_LARGE = ("vgg11_bn", "vit_b_32")
+
+
+def _is_compared(name):
+    n_params = TWINS.get_model_weights(name).DEFAULT.meta["num_params"]
+    return n_params < _LARGE or name in _SMALLEST_OF_LARGE
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if _is_compared(name)])
 def test_network_gives_the_same_results(name, no_init):
     theirs, ours = _pair(name)
-    if sum(p.numel() for p in theirs.parameters()) > 150e6:
-        pytest.skip("too large for a small machine; its layers are those of a smaller one")
     _fill(theirs, ours)
     size = _SIZES.get(name, max(TWINS.get_model_weights(name).DEFAULT.meta["min_size"][0], 64))
     x, y = _images(1, size)
+    if name.startswith("efficientnet"):  # with random weights, these amplify rounding errors
+        theirs, ours, x, y = (value.double() for value in (theirs, ours, x, y))
     with torch.no_grad(), facula.no_grad():
-        _assert_close(theirs.eval()(x), ours.eval()(y))
+        _assert_close(theirs.eval()(x), ours.eval()(y), tolerance=1e-4)
 
 
 # The smallest of each kind.
