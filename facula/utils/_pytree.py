@@ -1,11 +1,12 @@
 """Nested containers taken apart into their leaves, and put together again.
 
-Containers are tuples, named tuples, lists, dicts and OrderedDicts; everything else is a leaf.
+Containers are tuples, named tuples, lists, deques, dicts, OrderedDicts and defaultdicts; everything
+else is a leaf.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -13,11 +14,15 @@ __all__ = ["TreeSpec", "broadcast_prefix", "tree_flatten", "tree_map", "tree_unf
 
 
 class TreeSpec(NamedTuple):
-    """The shape of a tree: its container type, the keys of a dict, the children; None: a leaf."""
+    """The shape of a tree: its container type, the keys of a dict, the children; None: a leaf.
+
+    ``extra`` is what else makes the container: the factory of a defaultdict, the limit of a deque.
+    """
 
     type: Any = None
     keys: tuple[Any, ...] = ()
     children: tuple[TreeSpec, ...] = ()
+    extra: Any = None
 
     @property
     def is_leaf(self) -> bool:
@@ -37,9 +42,9 @@ def _is_namedtuple(tree: Any) -> bool:
 
 def _children(tree: Any) -> tuple[tuple[Any, ...], list[Any]] | None:
     """Keys and children of a container; None for a leaf."""
-    if type(tree) in (dict, OrderedDict):
+    if type(tree) in (dict, OrderedDict, defaultdict):
         return tuple(tree.keys()), list(tree.values())
-    if type(tree) in (tuple, list) or _is_namedtuple(tree):
+    if type(tree) in (tuple, list, deque) or _is_namedtuple(tree):
         return (), list(tree)
     return None
 
@@ -62,7 +67,8 @@ def tree_flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
         child_leaves, spec = tree_flatten(child)
         leaves += child_leaves
         specs.append(spec)
-    return leaves, TreeSpec(type(tree), keys, tuple(specs))
+    extra = tree.default_factory if type(tree) is defaultdict else getattr(tree, "maxlen", None)
+    return leaves, TreeSpec(type(tree), keys, tuple(specs), extra)
 
 
 def tree_unflatten(leaves: Sequence[Any], spec: TreeSpec) -> Any:
@@ -77,8 +83,12 @@ def tree_unflatten(leaves: Sequence[Any], spec: TreeSpec) -> Any:
         stop = start + child.num_leaves
         children.append(tree_unflatten(leaves[start:stop], child))
         start = stop
+    if spec.type is defaultdict:
+        return defaultdict(spec.extra, zip(spec.keys, children, strict=True))
     if spec.type in (dict, OrderedDict):
         return spec.type(zip(spec.keys, children, strict=True))
+    if spec.type is deque:
+        return deque(children, spec.extra)
     return spec.type(*children) if hasattr(spec.type, "_fields") else spec.type(children)
 
 
