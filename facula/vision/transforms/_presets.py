@@ -7,8 +7,8 @@ from typing import Any
 import facula
 from facula import nn
 from facula._core import Tensor
-from facula.vision.transforms.v2 import functional as F
 from facula.vision.transforms._interpolation import InterpolationMode
+from facula.vision.transforms.v2 import functional as F
 
 __all__ = ["ImageClassification", "ObjectDetection", "SemanticSegmentation"]
 
@@ -20,7 +20,8 @@ _ACCEPTS = "Accepts a PIL image, or images as a tensor ``(..., C, H, W)``. "
 class _Preset(nn.Module):
     def _to_float(self, img: Any) -> Tensor:
         tensor = img if isinstance(img, Tensor) else F.pil_to_tensor(img)
-        return F.to_dtype(tensor, facula.float32, scale=True)
+        scaled: Tensor = F.to_dtype(tensor, facula.float32, scale=True)
+        return scaled
 
     def describe(self) -> str:
         """What the transform does, in a sentence."""
@@ -74,7 +75,8 @@ class _Normalizing(_Preset):
             )
         if hasattr(self, "crop_size"):
             img = F.center_crop(img, self.crop_size)
-        return F.normalize(self._to_float(img), mean=self.mean, std=self.std)
+        normalized: Tensor = F.normalize(self._to_float(img), mean=self.mean, std=self.std)
+        return normalized
 
     def _shown(self) -> list[str]:
         names = ["crop_size", "resize_size", "mean", "std", "interpolation"]
