@@ -4,6 +4,7 @@ PYTHON ?= python3
 TORCH := torch==2.13.0
 # Without what it depends on: that would be PyTorch's CUDA build. Its operations link the CUDA runtime.
 TORCHVISION := torchvision==0.28.0 'nvidia-cuda-runtime>=13,<14'
+FUZZ_SECONDS ?= 60
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
@@ -13,7 +14,7 @@ CORE := pyproject.toml CMakeLists.txt $(shell find core -type f)
 CPP := $(shell find core -name '*.cpp' -o -name '*.cc' -o -name '*.h' -o -name '*.cu')
 SITE = $(shell echo $(CURDIR)/.venv/lib/python3*/site-packages)
 
-.PHONY: demo test parity bench lint format asan docs wheel-check clean
+.PHONY: demo test parity bench fuzz lint format asan docs wheel-check clean
 
 demo: .venv/built
 	.venv/bin/python examples/digits.py
@@ -26,6 +27,12 @@ parity: .venv-parity/ready
 
 bench: .venv-parity/ready
 	.venv-parity/bin/python benchmarks/run.py
+
+# What it finds is kept as a file below tests/fuzz/corpus, which the tests read again.
+fuzz: .venv-fuzz/ready
+	mkdir -p build/fuzz/corpus
+	.venv-fuzz/bin/python tests/fuzz/fuzz_load.py -max_total_time=$(FUZZ_SECONDS) -timeout=30 \
+	  -rss_limit_mb=2048 -artifact_prefix=build/fuzz/ build/fuzz/corpus
 
 # The generated stub goes beside the sources, where the type checker looks for it.
 lint: .venv/built
@@ -62,7 +69,7 @@ wheel-check: .venv/built
 	  facula.ones(3, 3, requires_grad=True).matmul(facula.ones(3, 3)).sum().backward()"
 
 clean:
-	rm -rf build dist .venv .venv-parity .venv-asan facula/_core.pyi results
+	rm -rf build dist .venv .venv-parity .venv-fuzz .venv-asan facula/_core.pyi results
 
 %/ready-to-build: pyproject.toml
 	$(PYTHON) -m venv $*
@@ -77,9 +84,15 @@ clean:
 # The environment of .venv with PyTorch on top, so that the core is not built a second time.
 .venv-parity/ready: Makefile | .venv/built
 	$(PYTHON) -m venv .venv-parity
-	.venv-parity/bin/pip install -q $(TORCH) numpy pytest-xdist
+	.venv-parity/bin/pip install -q $(TORCH) numpy pytest-xdist safetensors
 	.venv-parity/bin/pip install -q --no-deps $(TORCHVISION)
 	echo "import site; site.addsitedir('$(SITE)')" > $$(echo .venv-parity/lib/python3*/site-packages)/facula.pth
+	touch $@
+
+.venv-fuzz/ready: Makefile | .venv/built
+	$(PYTHON) -m venv .venv-fuzz
+	.venv-fuzz/bin/pip install -q atheris==3.0.0
+	echo "import site; site.addsitedir('$(SITE)')" > $$(echo .venv-fuzz/lib/python3*/site-packages)/facula.pth
 	touch $@
 
 # The stub generator imports the sanitised module without a preload, hence verify_asan_link_order.
