@@ -22,7 +22,7 @@ from facula.serialization._errors import CheckpointError, shown
 from facula.serialization._memory import bytes_of
 from facula.serialization._source import FileSource
 
-__all__ = ["load_file", "save_file"]
+__all__ = ["SafeSlice", "load_file", "safe_open", "save_file"]
 
 _DTYPES = {
     "BOOL": _core.bool,
@@ -40,6 +40,7 @@ _DTYPES = {
 _NAMES = {str(dtype): name for name, dtype in _DTYPES.items()}
 _MAX_HEADER = 100_000_000  # as the format's own library has it
 _TIED = "facula.tied"
+_FRAMEWORKS = {"pt": False, "torch": False, "pytorch": False, "np": True, "numpy": True}
 
 
 def save_file(
@@ -130,25 +131,133 @@ def load_file(
     Raises:
         CheckpointError: the file is not one of safetensors, or damaged.
     """
-    with open(filename, "rb", buffering=0) as file:
-        source = FileSource(file)
-        header, start = _read_header(source)
-        metadata = header.pop("__metadata__", {})
-        memory = _map(file, source.size) if mmap else None
-        places = _check_places(header, source.size - start)
-        tensors = {}
-        for name, (dtype, shape, (begin, end)) in places.items():
-            if begin == end:
-                tensors[name] = _core.empty(shape, dtype=dtype, device=device)
-                continue
-            at = start + begin
-            if memory is not None and at % dtype.itemsize == 0:
-                data = _core.frombuffer(memory[at : start + end], dtype=dtype)
-            else:
-                data = _core.empty((end - begin) // dtype.itemsize, dtype=dtype)
-                source.readinto(at, bytes_of(data.untyped_storage()))
-            tensors[name] = data.reshape(shape).to(device)
-    return _tie(tensors, metadata)
+    with safe_open(filename, device=device) as file:
+        tensors = {name: file._tensor(name, mmap).to(device) for name in file._places}
+        return tensors | {name: tensors[known] for name, known in file._tied.items()}
+
+
+class safe_open:
+    """A safetensors file whose tensors are read one by one, when they are asked for.
+
+    Args:
+        filename: the file.
+        framework: what tensors are returned as: ``"pt"`` for Facula's, ``"np"`` for NumPy's.
+        device: where to put them.
+
+    Raises:
+        CheckpointError: the file is not one of safetensors, or damaged.
+
+    Example:
+        >>> import os, tempfile
+        >>> from facula.serialization.safetensors import safe_open, save_file
+        >>> path = os.path.join(tempfile.mkdtemp(), "x.safetensors")
+        >>> save_file({"w": facula.arange(6).reshape(3, 2)}, path, {"by": "hand"})
+        >>> with safe_open(path, "pt") as file:
+        ...     file.keys(), file.metadata(), file.get_slice("w")[1:, 0]
+        (['w'], {'by': 'hand'}, tensor([2, 4]))
+    """
+
+    def __init__(
+        self,
+        filename: str | os.PathLike[str],
+        framework: str = "pt",
+        device: str | _core.device = "cpu",
+    ) -> None:
+        if framework not in _FRAMEWORKS:
+            raise ValueError(
+                f"safe_open: expected the framework to be one of {sorted(_FRAMEWORKS)}, got "
+                f"{framework!r}."
+            )
+        self._is_numpy = _FRAMEWORKS[framework]
+        self._device = _core.device(device)
+        self._memory: memoryview | None = None
+        self._file = open(filename, "rb", buffering=0)  # noqa: SIM115
+        try:
+            self._source = FileSource(self._file)
+            header, self._start = _read_header(self._source)
+            self._metadata = header.pop("__metadata__", {})
+            self._places = _check_places(header, self._source.size - self._start)
+            self._tied = _read_tied(self._places, self._metadata)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> safe_open:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def keys(self) -> list[str]:
+        """The names of the tensors, in the order of the alphabet."""
+        return sorted([*self._places, *self._tied])
+
+    def offset_keys(self) -> list[str]:
+        """The names of the tensors, in the order of the file; tied ones after the others."""
+        return [*sorted(self._places, key=lambda name: self._places[name][2]), *self._tied]
+
+    def metadata(self) -> dict[str, str] | None:
+        """The strings that are kept beside the tensors; None if there are none."""
+        return {k: v for k, v in self._metadata.items() if k != _TIED} or None
+
+    def get_tensor(self, name: str) -> Any:
+        """The tensor of that name."""
+        return self._given(self._tensor(name, is_mapped=False))
+
+    def get_slice(self, name: str) -> SafeSlice:
+        """The tensor of that name for an index to choose from: only what it chooses is read."""
+        return SafeSlice(self, name)
+
+    def _given(self, tensor: Tensor) -> Any:
+        return tensor.numpy() if self._is_numpy else tensor.to(self._device)
+
+    def _place(self, name: str) -> tuple[str, _core.dtype, list[int], tuple[int, int]]:
+        if self._file.closed:
+            raise ValueError("safe_open: the file is closed.")
+        known = self._tied.get(name, name)
+        if known not in self._places:
+            raise KeyError(f"safe_open: the file has no tensor {name!r}.")
+        return known, *self._places[known]
+
+    def _tensor(self, name: str, is_mapped: bool) -> Tensor:
+        _, dtype, shape, (begin, end) = self._place(name)
+        if begin == end:
+            return _core.empty(shape, dtype=dtype)
+        at = self._start + begin
+        if is_mapped and at % dtype.itemsize == 0:
+            self._memory = self._memory or _map(self._file, self._source.size)
+            data = _core.frombuffer(self._memory[at : self._start + end], dtype=dtype)
+        else:
+            data = _core.empty((end - begin) // dtype.itemsize, dtype=dtype)
+            self._source.readinto(at, bytes_of(data.untyped_storage()))
+        return data.reshape(shape)
+
+
+class SafeSlice:
+    """A tensor in a file; an index reads what it chooses.
+
+    Args:
+        file: the open file.
+        name: the tensor's name.
+    """
+
+    def __init__(self, file: safe_open, name: str) -> None:
+        self._file = file
+        self._name = name
+        known, _, self._shape, _ = file._place(name)
+        self._dtype = _NAMES[str(file._places[known][0])]
+
+    def get_shape(self) -> list[int]:
+        """The sizes of the whole tensor."""
+        return list(self._shape)
+
+    def get_dtype(self) -> str:
+        """The format's name of the dtype, such as ``"F32"``."""
+        return self._dtype
+
+    def __getitem__(self, index: Any) -> Any:
+        # Of the mapped file only the pages that are copied here are read.
+        return self._file._given(self._file._tensor(self._name, is_mapped=True)[index].clone())
 
 
 def _map(file: IO[bytes], size: int) -> memoryview:
@@ -210,7 +319,8 @@ def _check_places(header: dict[str, Any], nbytes: int) -> dict[str, Any]:
     return places
 
 
-def _tie(tensors: dict[str, Tensor], metadata: Any) -> dict[str, Tensor]:
+def _read_tied(places: dict[str, Any], metadata: Any) -> dict[str, str]:
+    """The further names of tensors, with the one that the file has each by."""
     if type(metadata) is not dict or not all(type(v) is str for v in metadata.values()):
         raise _damaged("its metadata are no strings")
     try:
@@ -220,6 +330,6 @@ def _tie(tensors: dict[str, Tensor], metadata: Any) -> dict[str, Tensor]:
     if type(tied) is not dict or not all(type(v) is str for v in tied.values()):
         raise _damaged("the names of its tied tensors are not told")
     for name, known in tied.items():
-        if name in tensors or known not in tensors:
+        if name in places or known not in places:
             raise _damaged(f"{shown(name)} is said to be {shown(known)}", found=name)
-    return tensors | {name: tensors[known] for name, known in tied.items()}
+    return tied

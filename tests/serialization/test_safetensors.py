@@ -6,7 +6,7 @@ import pytest
 import facula
 from facula import nn
 from facula.serialization import CheckpointError
-from facula.serialization.safetensors import load_file, save_file
+from facula.serialization.safetensors import load_file, safe_open, save_file
 
 pytestmark = pytest.mark.promise("P6")
 
@@ -141,3 +141,54 @@ def test_truncation_at_every_byte_is_found(path):
     path.write_bytes(struct.pack("<Q", 1 << 60) + data[8:])
     with pytest.raises(CheckpointError, match="a header of 1152921504606846976 bytes is announced"):
         load_file(path)
+
+
+def test_tensors_are_read_one_by_one(path):
+    x, w = facula.arange(24.0).reshape(4, 3, 2), facula.ones(2)
+    save_file({"x": x, "w": w, "tied": w, "e": facula.zeros(0, 2)}, path, {"by": "hand"})
+    with safe_open(path, "pt") as file:
+        assert file.keys() == ["e", "tied", "w", "x"]
+        assert sorted(file.offset_keys()) == file.keys()
+        assert file.metadata() == {"by": "hand"}
+        assert facula.equal(file.get_tensor("x"), x)
+        assert facula.equal(file.get_tensor("tied"), w)
+        part = file.get_slice("x")
+        assert (part.get_shape(), part.get_dtype()) == ([4, 3, 2], "F32")
+        for index in (1, slice(1, 3), (slice(None), 2), (..., -1), (0, 1, 1), slice(0, 4, 2), ...):
+            assert facula.equal(part[index], x[index])
+        assert file.get_slice("e")[:].shape == (0, 2)
+        with pytest.raises(IndexError):
+            part[5]
+        with pytest.raises(KeyError, match="safe_open: the file has no tensor 'y'"):
+            file.get_tensor("y")
+    with pytest.raises(ValueError, match="safe_open: the file is closed"):
+        file.get_tensor("x")
+    with safe_open(path, "np") as file:
+        assert file.get_tensor("x").tolist() == x.tolist()
+        assert file.get_slice("x")[1].tolist() == x[1].tolist()
+    with pytest.raises(ValueError, match="safe_open: expected the framework to be one of"):
+        safe_open(path, "tf")
+
+
+def test_a_slice_is_not_a_window_on_the_file(path):
+    save_file({"x": facula.zeros(4)}, path)
+    with safe_open(path) as file:
+        part = file.get_slice("x")[:2]
+        part += 1
+        assert file.get_slice("x")[:2].tolist() == [0, 0]
+    assert part.tolist() == [1, 1]
+
+
+def test_a_slice_reads_only_what_it_chooses(path):
+    n = 64 << 20
+    save_file({"x": facula.zeros(n // 1024, 1024, dtype=facula.uint8)}, path)
+    facula.empty(0)
+
+    def resident():
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * 4096
+
+    with safe_open(path) as file:
+        before = resident()
+        assert file.get_slice("x")[5].shape == (1024,)
+        assert resident() - before < n // 4
