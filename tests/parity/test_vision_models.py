@@ -211,3 +211,17 @@ def test_a_step_of_training_is_the_same(name, options):
         np.testing.assert_allclose(b.numpy(), a.numpy(), rtol=1e-9, atol=1e-12)
     for (key, a), b in zip(theirs.named_parameters(), ours.parameters(), strict=True):
         np.testing.assert_allclose(b.grad.numpy(), a.grad.numpy(), 1e-6, 1e-9, err_msg=key)
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_weight_file_of_pytorch_is_read_from_the_cache(zipped, tmp_path, monkeypatch):
+    monkeypatch.setenv("FACULA_HOME", str(tmp_path))
+    cache = tmp_path / "hub" / "checkpoints"
+    cache.mkdir(parents=True)
+    theirs = TWINS.mobilenet_v3_small().eval()
+    file = cache / "mobilenet_v3_small-047dcff4.pth"
+    torch.save(theirs.state_dict(), file, _use_new_zipfile_serialization=zipped)
+    ours = models.mobilenet_v3_small(weights="DEFAULT").eval()
+    x, y = _images(1, 64)
+    with torch.no_grad(), facula.no_grad():
+        _assert_close(theirs(x), ours(y), tolerance=1e-4)
