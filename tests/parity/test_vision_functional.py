@@ -1,6 +1,8 @@
+import inspect
+
 import pytest
 
-from .vision_cases import check
+from .vision_cases import check, facula, outcome, torch, torchvision
 
 IMAGES = ["u8", "f32", "gray", "batch", "image", "video", "pil", "pil_gray"]
 OTHERS = ["mask", "masks", "xyxy", "xywh", "xywhr", "corners", "points"]
@@ -98,7 +100,7 @@ def test_color(expression):
     check(expression, off=tolerance(expression))
 
 
-@pytest.mark.parametrize("expression", cases(SIZE, [*IMAGES, *OTHERS], "F"))
+@pytest.mark.parametrize("expression", cases(SIZE, [*IMAGES, "mask", "masks"], "F"))
 def test_size(expression):
     check(expression)
 
@@ -184,3 +186,102 @@ def test_boxes(expression):
 )
 def test_boxes_and_points_follow_images(expression):
     check(expression, atol=1e-4)
+
+
+V1 = """
+    to_tensor({})  pil_to_tensor({})  to_pil_image({})  convert_image_dtype({}, L.float32)
+    convert_image_dtype({}, L.uint8)  convert_image_dtype({}, L.int16)
+    to_pil_image({}, "YCbCr")  to_pil_image({}, "L")  to_pil_image({}, "foo")
+    get_dimensions({})  get_image_size({})  get_image_num_channels({})
+    perspective({}, CORNERS, MOVED)  perspective({}, CORNERS, MOVED, fill=4)
+    perspective({}, None, None)  perspective({}, CORNERS[:3], MOVED[:3])
+    elastic_transform({}, displacement)  elastic_transform({}, 3)
+    resize({}, [5, 6, 7])  resize({}, None)  resize({}, None, max_size=7)
+    erase({}, 2, 3, 5, 6, L.zeros(1))  pad({}, 1, fill=3.5)
+""".replace(")  ", ")\n")
+NOT_IN_V1 = ["horizontal", "vertical", "elastic(", "permute", "num_", "get_size", "video"]
+NOT_IN_V1 += ["noise", "to_image", "pure", "rgb({}", "to_dtype", "temporal"]
+
+
+def v1_cases(text):
+    lines = [line for line in text.splitlines() if not any(name in line for name in NOT_IN_V1)]
+    return cases("\n".join(lines), ["u8", "f32", "gray", "batch", "pil", "pil_gray"], "F1")
+
+
+@pytest.mark.parametrize("expression", v1_cases(COLOR + SIZE + MISC + WARP + V1))
+def test_v1(expression):
+    check(expression, atol=2e-4, off=0.02)
+
+
+def test_v1_refuses_what_is_no_image():
+    lines = [line.strip() for line in COLOR.strip().splitlines() + V1.strip().splitlines()]
+    for line in lines:
+        expression = "F1." + line.format("[3]")
+        for lib in (torch, facula):
+            assert isinstance(outcome(lib, expression), Exception), expression
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "P", "LA", "RGBA", "CMYK", "YCbCr", "I", "F", "HSV"])
+def test_modes_of_pillow(mode):
+    image = f"pil.convert({mode!r})" if mode != "HSV" else "pil.convert('HSV')"
+    for name in ["F1.to_tensor", "F1.pil_to_tensor", "F.hflip", "F1.vflip", "F.to_image"]:
+        check(f"{name}({image})")
+    check(f"F.resize({image}, [5, 6])")
+    check(f"F.crop({image}, -1, -1, 30, 30)")
+    check(f"F.get_dimensions({image})")
+
+
+DTYPES = ["uint8", "int8", "int16", "int32", "int64", "float32", "float64"]
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, "bool"])
+@pytest.mark.parametrize("shape", [(4,), (4, 5), *((4, 5, n) for n in range(1, 6)), (4, 5, 1, 1)])
+def test_arrays(dtype, shape):
+    array = f"np.ones({shape}, dtype={dtype!r})"
+    check(f"F1.to_pil_image({array})")
+    check(f"F1.to_tensor({array})")
+    check(f"F1.to_pil_image(L.from_numpy({array}))")
+    if len(shape) in (2, 3):
+        check(f"F.to_image({array})")
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, "bool"])
+@pytest.mark.parametrize("other", DTYPES)
+def test_dtypes(dtype, other):
+    image = f"(u8 // 3).to(L.{dtype})"
+    if "float" in dtype:
+        image = f"f32.to(L.{dtype})"
+    for scale in (True, False):
+        check(f"F.to_dtype({image}, L.{other}, scale={scale})", atol=1e-3)
+    check(f"F1.convert_image_dtype({image}, L.{other})", atol=1e-3)
+
+
+def test_every_functional_is_there():
+    theirs = torchvision.transforms.v2.functional
+    ours = facula.vision.transforms.v2.functional
+    missing = [name for name in dir(theirs) if name[0] != "_" and name not in ours.__all__]
+    assert not missing
+    v1 = facula.vision.transforms.functional
+    assert not [name for name in v1.__all__ if not hasattr(torchvision.transforms.functional, name)]
+
+
+def default(value):
+    value = getattr(value, "value", value)
+    return value if isinstance(value, (int, float)) else str(value)
+
+
+def test_arguments_are_those_of_torchvision():
+    for ours, theirs in (
+        (facula.vision.transforms.v2.functional, torchvision.transforms.v2.functional),
+        (facula.vision.transforms.functional, torchvision.transforms.functional),
+    ):
+        for name in ours.__all__:
+            function = getattr(ours, name)
+            if not inspect.isfunction(function):
+                continue
+            expected = inspect.signature(getattr(theirs, name)).parameters.values()
+            actual = inspect.signature(function).parameters.values()
+            described = [
+                [(p.name, p.kind, default(p.default)) for p in each] for each in (expected, actual)
+            ]
+            assert described[0] == described[1], name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from typing import Any
 
@@ -40,6 +41,7 @@ def _corners() -> Any:
 _CORNERS = _corners()
 
 
+@functools.cache
 def names(lib: Any) -> dict[str, Any]:
     """What the expressions of cases can use, of PyTorch or of Facula."""
     vision = torchvision if lib is torch else facula.vision

@@ -22,7 +22,6 @@ from facula.vision.tv_tensors import BoundingBoxes, KeyPoints, Mask
 
 # How many bits count in each integer dtype, and with them the largest value.
 _VALUE_BITS = {
-    facula.bool: 1,
     facula.uint8: 8,
     facula.int8: 7,
     facula.int16: 15,
@@ -33,7 +32,9 @@ _VALUE_BITS = {
 
 def max_value(dtype: facula.dtype) -> int:
     """White: 1 in floating point, else the largest value of the dtype."""
-    return 1 if dtype.is_floating_point else (1 << _VALUE_BITS[dtype]) - 1
+    if dtype.is_floating_point or dtype == facula.bool:
+        return 1
+    return (1 << _VALUE_BITS[dtype]) - 1
 
 
 @functional
@@ -121,6 +122,8 @@ def to_dtype_image(
         return image.mul(max_value(dtype) + 1.0 - 1e-3).to(dtype)
     if dtype.is_floating_point:
         return image.to(dtype).mul_(1.0 / max_value(image.dtype))
+    if facula.bool in (image.dtype, dtype):
+        raise TypeError(f"to_dtype: {image.dtype} cannot be scaled to {dtype}; use scale=False.")
     shift = _VALUE_BITS[dtype] - _VALUE_BITS[image.dtype]
     if shift < 0:
         return image.bitwise_right_shift(-shift).to(dtype)
