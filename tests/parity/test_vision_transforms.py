@@ -282,11 +282,44 @@ def test_same_seed_gives_the_same_tensor(text, version):
     check_seeds(lambda x: theirs(x.clone()), lambda x: ours(x.clone()), a, b)
 
 
+@pytest.mark.parametrize("text", ERASING)
+def test_erasing_of_pil_images_agrees_in_version_2(text):
+    check_seeds(*both(2, text), *inputs("pil"))
+
+
 @pytest.mark.parametrize("kind", ["pil", "uint8"])
 @pytest.mark.parametrize("text", V2_ONLY)
 def test_same_seed_gives_the_same_image_in_version_2(text, kind):
     tolerance = 0 if kind == "pil" else AMPLIFIED
     check_seeds(*both(2, text), *inputs(kind), tolerance=tolerance)
+
+
+PRESETS = [
+    "P.ImageClassification(crop_size=14)",
+    "P.ImageClassification(crop_size=16, resize_size=17, mean=(0.1, 0.2, 0.3), std=(1, 2, 3))",
+    "P.ImageClassification(crop_size=9, interpolation=P.InterpolationMode.BICUBIC)",
+    "P.SemanticSegmentation(resize_size=15)",
+    "P.SemanticSegmentation(resize_size=None)",
+    "P.ObjectDetection()",
+]
+
+
+@pytest.mark.parametrize("kind", ["pil", "uint8", "float"])
+@pytest.mark.parametrize("text", PRESETS)
+def test_presets_of_weights_agree(text, kind):
+    from torchvision.transforms import _presets as theirs
+
+    from facula.vision.transforms import _presets as ours
+
+    a, b = eval(text, {"P": theirs}), eval(text, {"P": ours})
+    assert repr(a) == repr(b)
+    assert [name for name in vars(a) if name[0] != "_"] == [
+        name for name in vars(b) if name[0] != "_"
+    ]
+    x, y = inputs(kind)
+    # Levels of grey are divided by standard deviations.
+    tolerance = ROUNDED / 0.224 if kind == "uint8" else 0
+    check_same(a(x), b(y), tolerance)
 
 
 def sample_of(tv: Any, lib: Any) -> dict[str, Any]:

@@ -371,9 +371,10 @@ def test_erasing_erases_one_rectangle():
     assert (x == 5).any()
 
 
-def test_erasing_of_a_pil_image_warns_that_it_does_nothing():
-    with pytest.warns(UserWarning, match=r"RandomErasing: an input of type Image passes through"):
-        v2.RandomErasing(p=1.0)(pil())
+def test_erasing_warns_that_masks_stay_as_they_are():
+    mask = tv_tensors.Mask(image()[0])
+    with pytest.warns(UserWarning, match=r"RandomErasing: an input of type Mask passes through"):
+        assert v2.RandomErasing(p=1.0)(pil(), mask)[1] is mask
 
 
 # Boxes

@@ -492,7 +492,7 @@ class GaussianBlur(View, v2.GaussianBlur):
 
 
 class RandomErasing(View, v2.RandomErasing):
-    """A rectangle of a tensor overwritten, with a probability; see ``v2.RandomErasing``."""
+    """A rectangle overwritten, with a probability; see ``v2.RandomErasing``."""
 
     _shown = ("p", "scale", "ratio", "value", "inplace")
 

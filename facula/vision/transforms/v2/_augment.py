@@ -69,7 +69,7 @@ def _draw_erased(
 
 
 class RandomErasing(RandomApplyTransform):
-    """A rectangle of a tensor overwritten, with a probability (arXiv 1708.04896).
+    """A rectangle overwritten, with a probability (arXiv 1708.04896).
 
     Args:
         p: the probability.
@@ -128,9 +128,7 @@ class RandomErasing(RandomApplyTransform):
         return {} if found is None else dict(zip("ijhwv", found, strict=True))
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        if is_pil(inpt) or isinstance(
-            inpt, (tv_tensors.BoundingBoxes, tv_tensors.KeyPoints, tv_tensors.Mask)
-        ):
+        if isinstance(inpt, (tv_tensors.BoundingBoxes, tv_tensors.KeyPoints, tv_tensors.Mask)):
             warn_passing(self, inpt)
             return inpt
         return self._call_kernel(F.erase, inpt, **params, inplace=self.inplace) if params else inpt
