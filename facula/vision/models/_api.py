@@ -253,6 +253,10 @@ def accept_weights(**enums: Any) -> Callable[[Callable[..., M]], Callable[..., M
     where that is not the first of the enumeration; it becomes the argument's annotation.
     """
 
+    kinds = {
+        name: type(enum) if isinstance(enum, WeightsEnum) else enum for name, enum in enums.items()
+    }
+
     def decorate(build: Callable[..., M]) -> Callable[..., M]:
         by_position = list(getattr(build, "__kwdefaults__", None) or ())
         name = build.__name__
@@ -268,13 +272,10 @@ def accept_weights(**enums: Any) -> Callable[[Callable[..., M]], Callable[..., M
                 elif not isinstance(kwargs.get(argument), str | WeightsEnum | None):
                     kwargs[argument] = _translate(name, argument, kwargs[argument], enum)
                 if argument in kwargs:
-                    kind = type(enum) if isinstance(enum, WeightsEnum) else enum
-                    kwargs[argument] = kind.verify(kwargs[argument])
+                    kwargs[argument] = kinds[argument].verify(kwargs[argument])
             return build(**kwargs)
 
-        for argument, enum in enums.items():
-            kind = type(enum) if isinstance(enum, WeightsEnum) else enum
-            checked.__annotations__[argument] = kind | None
+        checked.__annotations__.update((name, kind | None) for name, kind in kinds.items())
         return checked
 
     return decorate
@@ -357,7 +358,7 @@ def builder(
 
     build.__name__ = build.__qualname__ = name
     build.__module__ = enum.__module__
-    build.__annotations__ |= {"weights": enum | None, "return": kind}
+    build.__annotations__["return"] = kind
     build.__doc__ = f"""{title}.
 
     Args:
