@@ -2,6 +2,8 @@ import copy
 import inspect
 import pickle
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -23,6 +25,11 @@ def loaded(monkeypatch):
     monkeypatch.setattr(models.AlexNet, "__init__", lambda self, **kwargs: None)
     monkeypatch.setattr(models.ResNet, "__init__", lambda self, *args, **kwargs: None)
     return asked
+
+
+def test_import_loads_nothing_heavy():
+    code = "import sys, facula.vision.models; print({'PIL', 'scipy', 'tqdm'} & set(sys.modules))"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "set()"
 
 
 def test_models_are_listed_by_pattern_and_by_package():
