@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import mmap as _mmap
 import os
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import IO, Any
@@ -12,6 +13,7 @@ from typing import IO, Any
 from facula import _core
 from facula._core import UntypedStorage
 from facula._legacy import StorageType
+from facula.serialization import _options
 from facula.serialization._errors import CallerError, CheckpointError, shown
 from facula.serialization._locations import Locations, MapLocation
 from facula.serialization._memory import bytes_of, swap_bytes
@@ -69,7 +71,10 @@ def load(
     is_path = isinstance(f, (str, os.PathLike))
     if mmap and not is_path:
         raise ValueError("load: mmap=True needs a path: only files on disk can be mapped.")
-    with _open(f) as file:
+    if mmap is None:
+        mmap = is_path and _options.config.load.mmap
+    is_written = mmap and _options.config.load.mmap_flags == _mmap.MAP_SHARED
+    with open_file(f, "r+b" if is_written else "rb") as file:
         source = FileSource(file) if is_path else StreamSource(file)
         reader = _Reader(
             source,
@@ -97,9 +102,10 @@ def _is_trusted(trusted: bool, weights_only: bool | None, pickle_module: Any) ->
 
 
 @contextlib.contextmanager
-def _open(f: Any) -> Iterator[Any]:
+def open_file(f: Any, mode: str) -> Iterator[Any]:
+    """The file at a path, or the file-like object that it is already."""
     if isinstance(f, (str, os.PathLike)):
-        with open(f, "rb", buffering=0) as file:
+        with open(f, mode, buffering=0) as file:
             yield file
     elif all(hasattr(f, name) for name in ("read", "seek", "tell")):
         yield f
@@ -108,6 +114,12 @@ def _open(f: Any) -> Iterator[Any]:
             f"load: expected a path or a file-like object with read, seek and tell, got "
             f"{type(f).__name__}. Put the bytes of another object into io.BytesIO."
         )
+
+
+def _default_byteorder() -> bytes:
+    if _options.config.load.endianness in (None, _options.LoadEndianness.NATIVE):
+        return sys.byteorder.encode()
+    return _options.config.load.endianness.name.lower().encode()
 
 
 class _Reader:
@@ -152,11 +164,14 @@ class _Reader:
                 "load: the file is a TorchScript program, which only PyTorch's torch.jit runs."
             )
         data = archive.read("data.pkl")
-        byteorder = archive.read("byteorder") if "byteorder" in archive.records else b"little"
+        has_order = "byteorder" in archive.records
+        byteorder = archive.read("byteorder") if has_order else _default_byteorder()
         if byteorder not in (b"little", b"big"):
             raise CheckpointError(f"load: the byte order {shown(byteorder)} is unknown")
         storages = self._map(archive) if self._mapped_file else self._read(archive)
-        load_storage = _StorageOfRecord(storages, self._locations, byteorder == b"big")
+        load_storage = _StorageOfRecord(
+            storages, self._locations, byteorder.decode() != sys.byteorder
+        )
         where = f"{archive.root}/data.pkl"
         result, end = self._unpickle(data, 0, load_storage, self._budget, where)
         if end != len(data):
@@ -167,6 +182,8 @@ class _Reader:
         """Every record, its checksum compared: those below data/ as storages."""
 
         def read(name: str) -> UntypedStorage:
+            if _options.is_data_skipped:
+                return _core.zeros(archive.records[name].size, dtype=_core.uint8).untyped_storage()
             storage = UntypedStorage(archive.records[name].size)
             archive.readinto(name, bytes_of(storage))
             return storage
@@ -181,8 +198,9 @@ class _Reader:
     def _map(self, archive: ZipReader) -> dict[str, UntypedStorage]:
         """Every record below data/ as a storage over the mapped file."""
         assert self._mapped_file is not None
-        memory = _mmap.mmap(self._mapped_file.fileno(), 0, access=_mmap.ACCESS_COPY)
-        view = memoryview(memory)
+        is_shared = _options.config.load.mmap_flags == _mmap.MAP_SHARED
+        access = _mmap.ACCESS_WRITE if is_shared else _mmap.ACCESS_COPY
+        view = memoryview(_mmap.mmap(self._mapped_file.fileno(), 0, access=access))
         storages = {}
         for name, record in archive.records.items():
             part = view[record.offset : record.offset + record.size]

@@ -49,18 +49,75 @@ class Locations:
         return _move(storage, wanted)
 
 
+Tagger = Callable[[UntypedStorage], str | None]
+Deserializer = Callable[[UntypedStorage, str], UntypedStorage | None]
+
+
+def register_package(priority: int, tagger: Tagger, deserializer: Deserializer) -> None:
+    """Add a place where storages can be: how files name it, and how storages get there.
+
+    Args:
+        priority: the lowest is asked first; main memory has 10, CUDA 20.
+        tagger: the name of a storage's place, or None if it is not one of this package's.
+        deserializer: a storage in main memory, brought to the place of that name; None if the name
+            is not one of this package's.
+
+    Example:
+        >>> facula.serialization.register_package(30, lambda s: None, lambda s, location: None)
+    """
+    _packages.append((priority, tagger, deserializer))
+    _packages.sort(key=lambda package: package[0])
+
+
+def location_tag(storage: UntypedStorage | TypedStorage) -> str:
+    """The name that files have for a storage's place.
+
+    Example:
+        >>> facula.serialization.location_tag(facula.ones(2).untyped_storage())
+        'cpu'
+    """
+    untyped = storage.untyped() if isinstance(storage, TypedStorage) else storage
+    for _, tagger, _ in _packages:
+        tag = tagger(untyped)
+        if tag is not None:
+            return tag
+    raise RuntimeError(f"save: no package knows a name for the place {untyped.device}.")
+
+
+def default_restore_location(storage: UntypedStorage, location: str) -> UntypedStorage:
+    """A storage in main memory, brought to the place that a file names."""
+    for _, _, deserializer in _packages:
+        placed = deserializer(storage, location)
+        if placed is not None:
+            return placed
+    raise MissingDeviceError(
+        f"load: the file has tensors of {location!r}, and there is no such device here. Pass "
+        "map_location='cpu' to load them into main memory."
+    )
+
+
 def _move(storage: UntypedStorage, location: str | _core.device) -> UntypedStorage:
-    kind = str(location).partition(":")[0]
-    if kind == "cpu":
-        return storage
-    if kind != "cuda":
-        raise MissingDeviceError(
-            f"load: the file has tensors of {location!r}, and there is no such device here. Pass "
-            "map_location='cpu' to load them into main memory."
-        )
+    return default_restore_location(storage, str(location))
+
+
+def _cpu_tag(storage: UntypedStorage) -> str | None:
+    return "cpu" if storage.device.type == "cpu" else None
+
+
+def _to_cpu(storage: UntypedStorage, location: str) -> UntypedStorage | None:
+    return storage if location.partition(":")[0] == "cpu" else None
+
+
+def _cuda_tag(storage: UntypedStorage) -> str | None:
+    return str(storage.device) if storage.device.type == "cuda" else None
+
+
+def _to_cuda(storage: UntypedStorage, location: str) -> UntypedStorage | None:
+    if location.partition(":")[0] != "cuda":
+        return None
     if not facula.cuda.is_available():
         raise MissingDeviceError(
-            f"load: the file has tensors of the CUDA device {str(location)!r}, but "
+            f"load: the file has tensors of the CUDA device {location!r}, but "
             "facula.cuda.is_available() is False. Pass map_location='cpu' to load them into main "
             "memory."
         )
@@ -71,3 +128,9 @@ def _move(storage: UntypedStorage, location: str | _core.device) -> UntypedStora
             "CUDA devices. Pass map_location to choose one of them."
         )
     return facula.storage._bytes(storage).to(device).untyped_storage()
+
+
+_packages: list[tuple[int, Tagger, Deserializer]] = [
+    (10, _cpu_tag, _to_cpu),
+    (20, _cuda_tag, _to_cuda),
+]

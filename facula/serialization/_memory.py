@@ -9,7 +9,8 @@ from facula.storage import _elements
 
 def bytes_of(storage: UntypedStorage) -> memoryview:
     """The memory of a storage, to read and write."""
-    return memoryview(_elements(storage, _core.uint8)) if storage.nbytes() else memoryview(b"")
+    nothing = memoryview(bytearray())
+    return memoryview(_elements(storage, _core.uint8)) if storage.nbytes() else nothing
 
 
 def swap_bytes(storage: UntypedStorage, dtype: _core.dtype) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import mmap
 import os
 import pickle
 import struct
@@ -14,7 +15,9 @@ from typing import IO, Any
 
 from facula import _core, _legacy
 from facula._core import UntypedStorage
+from facula.serialization import _options
 from facula.serialization._atomic import replacing
+from facula.serialization._locations import location_tag
 from facula.serialization._memory import bytes_of
 from facula.serialization._names import get_layout, torch_name
 from facula.serialization._zip_writer import ALIGNMENT, ZipWriter
@@ -100,7 +103,7 @@ class _Storages:
         if storage._cdata not in self._keys:
             self._keys[storage._cdata] = str(len(self._keys))
             self.storages.append(storage)  # which also keeps its address from being used again
-        location = "cpu" if storage.device.type == "cpu" else str(storage.device)
+        location = location_tag(storage)
         return kind, self._keys[storage._cdata], location, storage.nbytes() // dtype.itemsize
 
 
@@ -150,15 +153,23 @@ def _write_zip(
 
     data = _pickle(obj, persistent_id, pickle_module, protocol)
     archive = ZipWriter(write, root)
-    archive.record("data.pkl", data)
-    archive.record(".format_version", b"1")
-    archive.record(".storage_alignment", str(ALIGNMENT).encode())
-    archive.record("byteorder", sys.byteorder.encode())
+    has_crc = _options.config.save.compute_crc32
+    archive.record("data.pkl", data, has_crc)
+    archive.record(".format_version", b"1", has_crc)
+    archive.record(".storage_alignment", str(ALIGNMENT).encode(), has_crc)
+    archive.record("byteorder", sys.byteorder.encode(), has_crc)
     for key, storage in enumerate(storages.storages):
-        archive.record(f"data/{key}", bytes_of(storage.cpu()))
-    archive.record("version", b"3\n")
-    archive.record(".data/serialization_id", _identity(archive.checksums))
+        is_skipped = _options.is_data_skipped and storage.nbytes() > 0
+        content = _zeros(storage.nbytes()) if is_skipped else bytes_of(storage.cpu())
+        archive.record(f"data/{key}", content, has_crc and not is_skipped)
+    archive.record("version", b"3\n", has_crc)
+    archive.record(".data/serialization_id", _identity(archive.checksums), has_crc)
     archive.finish()
+
+
+def _zeros(nbytes: int) -> memoryview:
+    """Zeros that take no memory before they are written to."""
+    return memoryview(mmap.mmap(-1, nbytes))
 
 
 def _identity(checksums: list[tuple[str, int]]) -> bytes:
@@ -171,6 +182,11 @@ def _write_stacked(
     obj: object, write: Callable[[Any], Any], root: str, pickle_module: Any, protocol: int
 ) -> None:
     """The format of PyTorch before 1.6: pickles one after another, then the storages."""
+    if _options.is_data_skipped:
+        raise RuntimeError(
+            "save: skip_data needs PyTorch's zip format; leave out "
+            "_use_new_zipfile_serialization=False."
+        )
     storages = _Storages()
     sizes: list[int] = []
 

@@ -37,8 +37,8 @@ class ZipWriter:
         self._write_bytes(data)
         self._offset += len(data)
 
-    def record(self, name: str, data: bytes | memoryview) -> None:
-        """Add a record; a memoryview is one of bytes."""
+    def record(self, name: str, data: bytes | memoryview, has_crc: bool = True) -> None:
+        """Add a record, a memoryview being one of bytes; a checksum of 0 means that it has none."""
         start, size = self._offset, len(data)
         path = f"{self._root}/{name}".encode()
         is_large, is_far = size >= MAX32, start >= MAX32
@@ -55,9 +55,10 @@ class ZipWriter:
         self._write(header + path + extra)
 
         # The sum of a large record is taken while it is written: either takes as long.
-        large_crc = self._pool.submit(_core._crc32, data) if size >= _LARGE else None
+        is_small = size < _LARGE or not has_crc
+        large_crc = None if is_small else self._pool.submit(_core._crc32, data)
         self._write(data)
-        crc = large_crc.result() if large_crc else _core._crc32(data)
+        crc = large_crc.result() if large_crc else _core._crc32(data) if has_crc else 0
         if size:
             kind = "<4sIQQ" if numbers else "<4sIII"
             self._write(struct.pack(kind, b"PK\7\10", crc, size, size))

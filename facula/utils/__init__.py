@@ -3,7 +3,7 @@
 from importlib import import_module
 from types import ModuleType
 
-__all__ = ["checkpoint", "data", "dlpack", "hooks", "tensorboard"]
+__all__ = ["checkpoint", "data", "dlpack", "hooks", "serialization", "tensorboard"]
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -36,8 +36,12 @@ def attempt(read):
         read()
     except CheckpointError:
         pass
-    except RuntimeError as error:
-        told = "TorchScript program", "mmap=True needs PyTorch's zip format"
+    except (RuntimeError, ValueError) as error:
+        told = (
+            "TorchScript program",
+            "mmap=True needs PyTorch's zip format",
+            "expected a checkpoint",
+        )
         if not any(text in str(error) for text in told):
             raise
     finally:
@@ -53,6 +57,7 @@ def check(data):
         path = f"/proc/self/fd/{fd}"
         if data[:2] == b"PK":
             attempt(lambda: facula.load(path, mmap=True))
+            attempt(lambda: list_globals(path))
         else:
             attempt(lambda: load_file(path))
             attempt(lambda: load_file(path, mmap=True))
@@ -60,6 +65,7 @@ def check(data):
     else:
         archive = hostile_files.archive(data, {"0": bytes(range(16)), "1": b""})
         attempt(lambda: facula.load(io.BytesIO(archive)))
+        attempt(lambda: list_globals(io.BytesIO(archive)))
 
 
 def make_corpus():
@@ -97,6 +103,7 @@ import hostile_files  # noqa: E402
 import facula  # noqa: E402
 import facula.nn  # noqa: E402
 from facula.serialization import CheckpointError  # noqa: E402
+from facula.serialization import get_unsafe_globals_in_checkpoint as list_globals  # noqa: E402
 from facula.serialization._source import Budget, StreamSource  # noqa: E402
 from facula.serialization._zip_reader import ZipReader  # noqa: E402
 from facula.serialization.safetensors import load_file  # noqa: E402
