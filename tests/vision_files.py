@@ -20,12 +20,12 @@ def pixels(*shape, seed=0):
     return np.random.RandomState(seed).randint(0, 256, shape).astype("uint8")
 
 
-def image(path, size=(6, 4), mode="RGB", seed=0):
-    """Write a random image; the name says the format."""
+def image(path, size=(6, 4), mode="RGB", seed=0, limit=256):
+    """Write a random image, of values below ``limit``; the name says the format."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     shape = (size[1], size[0], 3) if mode == "RGB" else (size[1], size[0])
-    picture = Image.fromarray(pixels(*shape, seed=seed))
+    picture = Image.fromarray((pixels(*shape, seed=seed).astype(int) % limit).astype("uint8"))
     if mode == "P":
         picture.putpalette([i % 256 for i in range(768)])
     picture.save(path)
@@ -553,7 +553,7 @@ def cityscapes(root):
                 image(root / "leftImg8bit" / split / city / f"{name}_leftImg8bit.png", seed=i)
                 start = root / mode / split / city / f"{name}_{mode}"
                 for kind, pixel in (("labelIds", "L"), ("instanceIds", "L"), ("color", "RGB")):
-                    image(f"{start}_{kind}.png", mode=pixel, seed=i)
+                    image(f"{start}_{kind}.png", mode=pixel, seed=i, limit=34)
                 content = {"imgHeight": 4, "objects": [{"label": "road", "polygon": [[0, 1]]}]}
                 text(f"{start}_polygons.json", json.dumps(content))
 
@@ -593,8 +593,50 @@ def flickr30k(root):
     text(root / "results.token", *rows)
 
 
-def imagenet(root):
-    wnids = ("n01", "n02", "n03")
-    for split in ("train", "val"):
-        for i, name in enumerate(wnids):
-            image(root / split / name / f"{name}_1.JPEG", seed=i)
+def lsun(root):
+    import lmdb
+
+    for name in ("bedroom_val", "tower_val"):
+        env = lmdb.open(str(root / f"{name}_lmdb"), map_size=1 << 20)
+        with env.begin(write=True) as transaction:
+            for i in range(2):
+                out = io.BytesIO()
+                Image.fromarray(pixels(4, 6, 3, seed=i)).save(out, "PNG")
+                transaction.put(f"key{i}".encode(), out.getvalue())
+        env.close()
+
+
+def pcam(root):
+    import h5py
+
+    (root / "pcam").mkdir()
+    for split in ("train", "test", "valid"):
+        start = root / "pcam" / f"camelyonpatch_level_2_split_{split}"
+        with h5py.File(f"{start}_x.h5", "w") as file:
+            file["x"] = pixels(3, 96, 96, 3)
+        with h5py.File(f"{start}_y.h5", "w") as file:
+            file["y"] = np.array([1, 0, 1], "uint8").reshape(3, 1, 1, 1)
+
+
+def imagenet_archives(root):
+    from scipy import io as scipy_io
+
+    fields = [("ILSVRC2012_ID", "i4"), ("WNID", object), ("words", object)]
+    fields += [("gloss", object), ("num_children", "i4")]
+    rows = [(1, "n02", "dog, hound", "a dog", 0), (2, "n01", "cat", "a cat", 0)]
+    rows += [(3, "n03", "animal", "a living thing", 2)]
+    meta = io.BytesIO()
+    scipy_io.savemat(meta, {"synsets": np.array(rows, dtype=fields)})
+    data = "ILSVRC2012_devkit_t12/data"
+    devkit = {f"{data}/meta.mat": meta.getvalue()}
+    devkit[f"{data}/ILSVRC2012_validation_ground_truth.txt"] = b"2\n1\n2\n"
+    (root / "ILSVRC2012_devkit_t12.tar.gz").write_bytes(tar(devkit, "w:gz"))
+    pictures = []
+    for i in range(3):
+        out = io.BytesIO()
+        Image.fromarray(pixels(4, 6, 3, seed=i)).save(out, "JPEG")
+        pictures.append(out.getvalue())
+    train = {f"n0{i}.tar": tar({f"n0{i}_1.JPEG": pictures[i]}) for i in (1, 2)}
+    (root / "ILSVRC2012_img_train.tar").write_bytes(tar(train))
+    val = {f"ILSVRC2012_val_0000000{i + 1}.JPEG": picture for i, picture in enumerate(pictures)}
+    (root / "ILSVRC2012_img_val.tar").write_bytes(tar(val))

@@ -1,6 +1,7 @@
 """The same files read by torchvision and by facula.vision."""
 
 import inspect
+import os
 
 import numpy as np
 import pytest
@@ -318,6 +319,120 @@ def test_photo_tour_agrees(train, tmp_path, monkeypatch):
         assert plain(ours[index]) == plain(theirs[index])
     for name in ("labels", "matches", "mean", "std"):
         assert plain(getattr(ours, name)) == plain(getattr(theirs, name))
+
+
+@pytest.mark.parametrize("split", ["train", "val"])
+def test_imagenet_is_unpacked_alike(split, tmp_path):
+    found = []
+    for i, package in enumerate((torchvision.datasets, datasets)):
+        root = tmp_path / str(i)
+        root.mkdir()
+        files.imagenet_archives(root)
+        data = package.ImageNet(root, split)
+        text = repr(data).replace(str(root), "")
+        names = [(os.path.relpath(path, root), target) for path, target in data.samples]
+        items = [plain(data[i]) for i in range(len(data))]
+        found.append(
+            [text, names, items, data.classes, data.class_to_idx, data.wnids, data.wnid_to_idx]
+        )
+        assert plain(package.imagenet.load_meta_file(root)) == plain(
+            ({"n01": ("cat",), "n02": ("dog", "hound")}, ["n01", "n02", "n01"])
+        )
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("split", ["train", "val"])
+def test_pcam_agrees(split, tmp_path):
+    pytest.importorskip("h5py")
+    files.pcam(tmp_path)
+    theirs, ours = both("PCAM", tmp_path, split)
+    assert repr(ours) == repr(theirs)
+    assert [plain(ours[i]) for i in range(3)] == [plain(theirs[i]) for i in range(3)]
+
+
+def test_lsun_agrees(tmp_path, monkeypatch):
+    pytest.importorskip("lmdb")
+    monkeypatch.chdir(tmp_path)  # torchvision writes a cache to the working folder
+    files.lsun(tmp_path)
+    found = []
+    for package in (torchvision.datasets, datasets):
+        data = package.LSUN(tmp_path, ["bedroom_val", "tower_val"])
+        found.append([repr(data), *(plain(data[i]) for i in range(4))])
+        for base in data.dbs:
+            base.env.close()
+    assert found[0] == found[1]
+    for classes in ("all", ["no_val"], ["bedroom_no"], 3, [3]):
+        for package in (torchvision.datasets, datasets):
+            with pytest.raises(ValueError):
+                package.LSUN(tmp_path, classes)
+
+
+WRAPPED = [
+    ("MNIST", files.mnist, {}, None),
+    ("ImageFolder", files.image_folder, {}, None),
+    ("Caltech101", files.caltech101, {}, None),
+    ("CelebA", files.celeba, {"target_type": "bbox"}, None),
+    ("CelebA", files.celeba, {"target_type": ["identity", "bbox"]}, None),
+    ("OxfordIIITPet", files.oxford_pets, {"target_types": ["category", "segmentation"]}, None),
+    ("OxfordIIITPet", files.oxford_pets, {"target_types": "segmentation"}, None),
+    ("Cityscapes", files.cityscapes, {"target_type": ["semantic", "instance"]}, None),
+    ("WIDERFace", files.widerface, {}, None),
+    ("WIDERFace", files.widerface, {}, ["blur"]),
+    ("WIDERFace", files.widerface, {"split": "test"}, None),
+    ("VOCDetection", files.voc, {}, None),
+    ("VOCDetection", files.voc, {}, "all"),
+    ("VOCSegmentation", files.voc, {}, None),
+    ("SBDataset", files.sbd, {"mode": "segmentation"}, None),
+]
+
+
+@pytest.mark.parametrize("name, make, kwargs, keys", WRAPPED, ids=str)
+def test_wrapped_datasets_agree(name, make, kwargs, keys, tmp_path):
+    make(tmp_path)
+    theirs, ours = both(name, tmp_path, **kwargs)
+    theirs = torchvision.datasets.wrap_dataset_for_transforms_v2(theirs, keys)
+    ours = datasets.wrap_dataset_for_transforms_v2(ours, keys)
+    assert isinstance(ours, getattr(datasets, name))
+    assert repr(ours).startswith(f"Dataset Wrapped{name}\n")
+    assert plain(ours[0]) == plain(theirs[0])
+    for item in [ours[0][1]] if not isinstance(ours[0][1], tuple) else ours[0][1]:
+        if isinstance(item, dict) and "boxes" in item:
+            assert item["boxes"].canvas_size == theirs[0][1]["boxes"].canvas_size
+
+
+@pytest.mark.parametrize("keys", [None, "all", ["boxes", "masks"]])
+def test_wrapped_coco_agrees(keys, tmp_path):
+    pytest.importorskip("pycocotools")
+    files.coco(tmp_path)
+    theirs, ours = both("CocoDetection", tmp_path, tmp_path / "instances.json")
+    theirs = torchvision.datasets.wrap_dataset_for_transforms_v2(theirs, keys)
+    ours = datasets.wrap_dataset_for_transforms_v2(ours, keys)
+    for i in range(3):
+        assert plain(ours[i]) == plain(theirs[i])
+
+
+BAD_WRAPPED = [
+    ("Caltech101", files.caltech101, {"target_type": "annotation"}, None),
+    ("CelebA", files.celeba, {}, None),
+    ("Cityscapes", files.cityscapes, {"target_type": "polygon"}, None),
+    ("SBDataset", files.sbd, {}, None),
+    ("MNIST", files.mnist, {}, "all"),
+    ("MNIST", files.mnist, {}, 3),
+    ("VOCDetection", files.voc, {}, ["no"]),
+    ("VOCDetection", files.voc, {}, "boxes"),
+    ("LFWPairs", files.lfw, {}, None),
+    ("MovingMNIST", files.moving_mnist, {}, None),
+]
+
+
+@pytest.mark.parametrize("name, make, kwargs, keys", BAD_WRAPPED, ids=str)
+def test_what_cannot_be_wrapped_raises_alike(name, make, kwargs, keys, tmp_path):
+    make(tmp_path)
+    theirs, ours = both(name, tmp_path, **kwargs)
+    with pytest.raises(Exception) as expected:
+        torchvision.datasets.wrap_dataset_for_transforms_v2(theirs, keys)
+    with pytest.raises(expected.type):
+        datasets.wrap_dataset_for_transforms_v2(ours, keys)
 
 
 def test_kitti_agrees(tmp_path):

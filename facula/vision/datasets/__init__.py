@@ -20,12 +20,14 @@ from facula.vision.datasets._listed import (
 from facula.vision.datasets._numbers import PCAM, SEMEION, MovingMNIST, PhotoTour
 from facula.vision.datasets._scenes import Cityscapes, Kitti, SBDataset, WIDERFace
 from facula.vision.datasets._targets import FER2013, Caltech101, Caltech256, Omniglot, OxfordIIITPet
+from facula.vision.datasets._wrapper import wrap_dataset_for_transforms_v2
 from facula.vision.datasets.celeba import CelebA
 from facula.vision.datasets.cifar import CIFAR10, CIFAR100
 from facula.vision.datasets.coco import CocoCaptions, CocoDetection
 from facula.vision.datasets.fakedata import FakeData
 from facula.vision.datasets.folder import DatasetFolder, ImageFolder
 from facula.vision.datasets.imagenet import ImageNet
+from facula.vision.datasets.lsun import LSUN, LSUNClass
 from facula.vision.datasets.mnist import EMNIST, KMNIST, MNIST, QMNIST, FashionMNIST
 from facula.vision.datasets.stl10 import STL10
 from facula.vision.datasets.svhn import SVHN
@@ -41,6 +43,7 @@ __all__ = [
     "FER2013",
     "GTSRB",
     "KMNIST",
+    "LSUN",
     "MNIST",
     "PCAM",
     "QMNIST",
@@ -74,6 +77,7 @@ __all__ = [
     "Kitti",
     "LFWPairs",
     "LFWPeople",
+    "LSUNClass",
     "MovingMNIST",
     "Omniglot",
     "OxfordIIITPet",
@@ -86,4 +90,5 @@ __all__ = [
     "VOCSegmentation",
     "VisionDataset",
     "WIDERFace",
+    "wrap_dataset_for_transforms_v2",
 ]

@@ -274,8 +274,9 @@ class PhotoTour(VisionDataset):
 
     def _points(self) -> tuple[Tensor, Tensor]:
         folder = Path(self.data_dir)
-        points = [int(line.split()[0]) for line in (folder / self.info_file).open()]
-        rows = [line.split() for line in (folder / self.matches_files).open()]
+        lines = (folder / self.info_file).read_text().splitlines()
+        points = [int(line.split()[0]) for line in lines]
+        rows = [line.split() for line in (folder / self.matches_files).read_text().splitlines()]
         pairs = [[int(row[0]), int(row[3]), int(row[1] == row[4])] for row in rows]
         return facula.tensor(points), facula.tensor(pairs)
 

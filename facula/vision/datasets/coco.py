@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
+from facula.vision.datasets._outlines import mask_of
 from facula.vision.datasets.utils import read_image
 from facula.vision.datasets.vision import Root, Transform, VisionDataset
 
@@ -83,6 +84,11 @@ class COCO:
     def loadImgs(self, ids: Any = ()) -> list[Any]:
         """What the file has about the images of these ids."""
         return [self.imgs[i] for i in _listed(ids)]
+
+    def annToMask(self, ann: Any) -> Any:
+        """The mask of an annotation, a NumPy array of uint8 ``(height, width)`` of its image."""
+        image = self.imgs[ann["image_id"]]
+        return mask_of(ann["segmentation"], image["height"], image["width"])
 
 
 def _listed(ids: Any) -> list[Any]:
