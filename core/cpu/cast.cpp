@@ -47,6 +47,13 @@ void cast_loop(char** data, const int64_t* strides, int64_t n, const void*) {
       std::memcpy(data[0], data[1], n * sizeof(To));
       return;
     }
+    // A flip reads backwards; with the steps known the compiler reverses vectors.
+    if (strides[0] == sizeof(To) && strides[1] == -static_cast<int64_t>(sizeof(To))) {
+      To* __restrict y = reinterpret_cast<To*>(data[0]);
+      const To* __restrict x = reinterpret_cast<const To*>(data[1]);
+      for (int64_t i = 0; i < n; ++i) y[i] = x[-i];
+      return;
+    }
   }
   if (strides[0] == sizeof(To) && strides[1] == 0) {
     To value = convert<To>(element(reinterpret_cast<const From*>(data[1])));
