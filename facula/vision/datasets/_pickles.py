@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 from typing import Any
 
-from facula.serialization._source import Budget
-from facula.serialization._unpickle import Unpickle
-
 
 def read_pickle(path: str | os.PathLike[str]) -> Any:
     """The object of a file that Python 2 or 3 pickled: containers, numbers, strings, arrays."""
+    from facula.serialization._source import Budget
+    from facula.serialization._unpickle import Unpickle
+
     data = Path(path).read_bytes()
     # Byte strings of Python 2 are counted at four bytes a letter, and become arrays after that.
     budget = Budget(8 * len(data) + (40 << 20))

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from facula import _download
 from facula.vision._imports import optional
 
 __all__ = [
@@ -65,6 +64,8 @@ def calculate_md5(fpath: PathLike, chunk_size: int = 1024 * 1024) -> str:
         >>> facula.vision.datasets.utils.calculate_md5(path)
         'd41d8cd98f00b204e9800998ecf8427e'
     """
+    from facula import _download
+
     return _download.hash_of(fpath, "md5", chunk_size)
 
 
@@ -111,6 +112,8 @@ def download_first(
     path = os.path.join(os.path.expanduser(root), filename)
     if check_integrity(path, md5):
         return
+    from facula import _download  # with the modules of the network
+
     links = (_DRIVE_LINK.match(url) for url in urls)
     urls = [_DRIVE + m["id"] if m else url for m, url in zip(links, urls, strict=True)]
     checksum = None if md5 is None else ("md5", md5)

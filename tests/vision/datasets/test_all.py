@@ -12,6 +12,7 @@ from http_server import serving
 from PIL import Image
 
 import facula
+from facula import _download
 from facula.vision import datasets
 from facula.vision.datasets import imagenet, utils
 
@@ -169,10 +170,8 @@ def test_dataset_is_downloaded_once(
     name, make, folder, archive, url, tmp_path, any_hash, monkeypatch
 ):
     monkeypatch.setenv("no_proxy", "*")
-    fetch = utils._download.fetch
-    monkeypatch.setattr(
-        utils._download, "fetch", lambda urls, path, md5, **kwargs: fetch(urls, path)
-    )
+    fetch = _download.fetch
+    monkeypatch.setattr(_download, "fetch", lambda urls, path, md5, **kwargs: fetch(urls, path))
     (tmp_path / "made").mkdir()
     make(tmp_path / "made")
     served = {archive: archive_of(tmp_path / "made" / folder, archive)}

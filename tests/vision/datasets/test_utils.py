@@ -9,6 +9,7 @@ import pytest
 import vision_files as files
 from http_server import serving
 
+from facula import _download
 from facula.vision.datasets import utils
 
 pytestmark = pytest.mark.promise("D3")
@@ -62,7 +63,7 @@ def test_redirects_beyond_the_limit_are_refused(tmp_path):
 
 def test_files_of_google_drive_have_their_own_address(tmp_path, monkeypatch):
     asked = []
-    monkeypatch.setattr(utils._download, "fetch", lambda *args, **kwargs: asked.append(args))
+    monkeypatch.setattr(_download, "fetch", lambda *args, **kwargs: asked.append(args))
     utils.download_file_from_google_drive("abc", tmp_path, "file", "0" * 32)
     utils.download_url("https://drive.google.com/file/d/abc/view", tmp_path, "file", "0" * 32)
     assert asked[0] == asked[1]
