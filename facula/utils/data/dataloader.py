@@ -285,13 +285,18 @@ class DataLoader(Generic[T_co]):
 
     def _generators(self) -> dict[str, facula.Generator]:
         """The generators that the order comes from, besides the default one."""
-        owners = {
-            "loader": self,
-            "sampler": self.sampler,
-            "batch_sampler": self.batch_sampler,
-        }
+        owners = {"loader": self, **self._samplers()}
         found = {role: getattr(owner, "generator", None) for role, owner in owners.items()}
         return {role: g for role, g in found.items() if isinstance(g, facula.Generator)}
+
+    def _samplers(self) -> dict[str, Any]:
+        """All that has a part in the order."""
+        found = {
+            "batch_sampler": self.batch_sampler,
+            "batch_sampler.sampler": getattr(self.batch_sampler, "sampler", None),
+            "sampler": self.sampler,
+        }
+        return {role: sampler for role, sampler in found.items() if sampler is not None}
 
     def _recipe(self) -> Recipe:
         is_batched = self.batch_size is not None or self.batch_sampler is not None

@@ -44,6 +44,7 @@ class Fetcher:
         self.progress: Any = [0]  # the place in its batch of the sample that is being fetched
         self.failed_at: str | None = None
         self._iterator: Any = None
+        self._is_ended = False  # what an iterable dataset says of its state then is of no use
         self._gather = recipe.collate_fn is default_collate and _tensors_of(self._dataset)
 
     def seed_of(self, n: int) -> int:
@@ -158,6 +159,7 @@ class Fetcher:
                 return sample
             raise Exhausted
         samples = list(itertools.islice(self._iterator, batch_size))
+        self._is_ended = len(samples) < batch_size
         if not samples or (self._recipe.drop_last and len(samples) < batch_size):
             raise Exhausted
         return samples
@@ -175,14 +177,16 @@ class Fetcher:
 
     def state(self) -> Any:
         """The state of an iterable dataset that has one."""
-        is_wanted = self._recipe.is_iterable and has_state(self._dataset)
-        return self._dataset.state_dict() if is_wanted else None
+        if not self._recipe.is_iterable or not has_state(self._dataset):
+            return None
+        return {"dataset": self._dataset.state_dict(), "is_ended": self._is_ended}
 
     def resume(self, n_batches: int, state: Any) -> None:
         """Go to behind the first batches of an iterable dataset."""
         if state is not None:
-            self._dataset.load_state_dict(state)
+            self._dataset.load_state_dict(state["dataset"])
             self._n_fetched = n_batches
+            self._iterator = iter(()) if state["is_ended"] else None
         while self._n_fetched < n_batches:
             seed = self.seed_of(0)
             saved = streams.save()

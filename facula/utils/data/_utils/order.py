@@ -86,9 +86,8 @@ class Order:
                 known_seed, epoch = state["base_seed"], state["epoch"] + 1
             state = None
         self.resumed = state
-        self._stateful = next(
-            (s for s in (loader.batch_sampler, loader.sampler) if has_state(s)), None
-        )
+        samplers = loader._samplers().values()
+        self._stateful = next((sampler for sampler in samplers if has_state(sampler)), None)
         self._states: dict[int, Any] = {}  # of the sampler, behind each batch
         self._n = 0
         self._iterator: Any = itertools.repeat(None)
@@ -128,6 +127,7 @@ class Order:
 
     def _begin_resumed(self, loader: Any, known_seed: int | None, state: dict[str, Any]) -> int:
         streams = _read_streams(state["streams"])
+        before = ()
         for role, generator in loader._generators().items():
             generator.set_state(state["generators"][role])
         _write_streams(state["streams"])
@@ -138,6 +138,7 @@ class Order:
             self._n = state["n_taken"]
             if loader._is_iterable:
                 return base_seed
+            before = _plain(_read_streams(streams))
             n_left_out = 0 if self._stateful is not None else state["n_taken"]
             for _ in itertools.islice(self._iterator, n_left_out):
                 pass
@@ -146,7 +147,9 @@ class Order:
             self._iterator = itertools.chain(first, self._iterator)
             return base_seed
         finally:
-            _write_streams(streams)
+            # A loader that was stopped before the sampler's first draw lets it count.
+            if _plain(streams) != before:
+                _write_streams(streams)
 
     def next(self) -> tuple[int, Any]:
         """The number and the indices of the next batch."""
@@ -168,8 +171,7 @@ class Order:
 def _snapshot(loader: Any) -> dict[str, Any]:
     """All that the order of an epoch comes from, at its start."""
     streams: dict[str, Any] = {"facula": facula.get_rng_state()}
-    samplers = (loader.sampler, loader.batch_sampler)
-    if any(s is not None and type(s) not in _KNOWN_SAMPLERS for s in samplers):
+    if any(type(sampler) not in _KNOWN_SAMPLERS for sampler in loader._samplers().values()):
         streams["python"] = random.getstate()
         if "numpy" in sys.modules:
             streams["numpy"] = sys.modules["numpy"].random.get_state()
@@ -186,6 +188,15 @@ def _read_streams(like: dict[str, Any]) -> dict[str, Any]:
 
         streams["numpy"] = numpy.random.get_state()
     return streams
+
+
+def _plain(streams: dict[str, Any]) -> tuple[Any, ...]:
+    numpy = streams.get("numpy", ((), ()))
+    return (
+        streams["facula"].tolist(),
+        streams.get("python"),
+        [list(part) if hasattr(part, "tolist") else part for part in numpy],
+    )
 
 
 def _write_streams(streams: dict[str, Any]) -> None:
