@@ -128,7 +128,7 @@ def test_exceptions_of_iterables_are_reported(worker_type, num_workers):
 
 def test_what_cannot_be_pickled_is_reported():
     loader = DataLoader([1], collate_fn=lambda samples: lambda: samples, num_workers=1)
-    with pytest.raises((AttributeError, TypeError, RuntimeError), match="(?i)pickle"):
+    with pytest.raises((AttributeError, TypeError, RuntimeError), match=r"(?i)pickle"):
         list(loader)
 
 
@@ -136,7 +136,7 @@ def test_results_that_need_gradients_do_not_cross_processes():
     data = [facula.ones(2, requires_grad=True)]
     with pytest.raises(RuntimeError, match=r"Call detach\(\) on it in the dataset"):
         list(DataLoader(data, 1, num_workers=1))
-    leaf = list(DataLoader(data, None, num_workers=1))[0]
+    (leaf,) = DataLoader(data, None, num_workers=1)
     assert leaf.requires_grad
 
 
@@ -153,7 +153,7 @@ def test_a_worker_killed_by_a_signal_is_reported_at_once(name):
 
 
 def test_a_worker_that_exits_is_reported():
-    with pytest.raises(RuntimeError, match="worker 0 .* exited with code 3 while it fetched"):
+    with pytest.raises(RuntimeError, match=r"worker 0 .* exited with code 3 while it fetched"):
         list(DataLoader(Failing(lambda: os._exit(3)), 2, num_workers=1))
 
 

@@ -123,7 +123,7 @@ def test_arrays_and_nested_tensors_travel_without_their_bytes():
         assert sample["array"].flags.writeable
         assert sample["readonly"].tolist() == [i] * 4
         assert [tuple(e.shape) for e in sample["empty"]] == [(0,), (0, 3)]
-        x, part, step, transposed, expanded = sample["views"]
+        _, part, step, transposed, expanded = sample["views"]
         assert all(v.eq(i).all() for v in sample["views"])
         assert transposed.stride() == (1, 10)
         assert expanded.stride() == (0,)

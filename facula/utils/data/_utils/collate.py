@@ -30,7 +30,7 @@ def default_convert(data: Any) -> Any:
     """
     if isinstance(data, Tensor):
         return data
-    if type(data).__module__ == "numpy":
+    if type(data).__module__ == "numpy" and not isinstance(data, (str, bytes)):
         if isinstance(data, _numpy().ndarray) and _TEXT_OR_OBJECTS.search(data.dtype.str):
             return data
         return facula.as_tensor(data)
@@ -117,11 +117,11 @@ def collate(
     )
 
 
-def _part(batch: Sequence[Any], where: Any, parts: Any, collate_fn_map: Any) -> Any:
+def _part(where: Any, parts: Any, collate_fn_map: Any) -> Any:
     try:
         return collate(parts, collate_fn_map=collate_fn_map)
-    except CollateError as error:
-        error.path = f"[{where!r}]{error.path}"
+    except RuntimeError as error:
+        complete(error, part=f"[{where!r}]")
         raise
 
 
@@ -137,7 +137,7 @@ def _collate_mappings(batch: Sequence[Any], collate_fn_map: Any) -> Any:
                 f"default_collate: sample 0 has the key {key}, but sample {lacking} of the batch "
                 f"has only {', '.join(map(str, batch[lacking])) or 'none'}."
             ) from None
-        items[key] = _part(batch, key, parts, collate_fn_map)
+        items[key] = _part(key, parts, collate_fn_map)
     return _rebuilt_mapping(first, items)
 
 
@@ -146,25 +146,24 @@ def _collate_sequences(batch: Sequence[Any], collate_fn_map: Any) -> Any:
     n_parts = len(first)
     for i, sample in enumerate(batch):
         if len(sample) != n_parts:
-            raise CollateError("samples of one length", str(n_parts), i, str(len(sample)))
+            raise _mismatch("samples of one length", str(n_parts), i, str(len(sample)))
     columns = zip(*batch, strict=True)
-    parts = [_part(batch, i, part, collate_fn_map) for i, part in enumerate(columns)]
+    parts = [_part(i, part, collate_fn_map) for i, part in enumerate(columns)]
     if _is_namedtuple(first):
         return type(first)(*parts)
     return parts if isinstance(first, tuple) else _rebuilt_sequence(first, parts)
 
 
-class CollateError(RuntimeError):
-    """Samples that do not fit together; ``position`` is the first that differs from sample 0."""
+class Mismatch:
+    """Why samples do not fit together: an attribute of the RuntimeError that says so."""
 
     def __init__(self, expected: str, first: str, position: int, other: str) -> None:
-        super().__init__(expected, first, position, other)
-        self.position = position
+        self.values = expected, first, position, other
         self.path = ""  # to the part of the sample, as one would write it in Python
         self.indices: Sequence[Any] | None = None  # of the batch, where a loader knows them
 
     def __str__(self) -> str:
-        expected, first, position, other = self.args
+        expected, first, position, other = self.values
         samples = ["sample 0", f"sample {position}"]
         if self.indices is not None:
             samples = [f"sample {i} (index {self.indices[i]})" for i in (0, position)]
@@ -174,8 +173,27 @@ class CollateError(RuntimeError):
             f"in {samples[1]} of the batch."
         )
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), self.args, self.__dict__
+
+def _mismatch(expected: str, first: str, position: int, other: str) -> RuntimeError:
+    error = RuntimeError()
+    complete(error, mismatch=Mismatch(expected, first, position, other))
+    return error
+
+
+def complete(
+    error: Any,
+    mismatch: Mismatch | None = None,
+    part: str = "",
+    indices: Sequence[Any] | None = None,
+) -> None:
+    """Add to the text of a mismatch where it is; other errors stay as they are."""
+    found: Mismatch | None = getattr(error, "mismatch", mismatch)
+    if found is None:
+        return
+    error.mismatch = found
+    found.path = part + found.path
+    found.indices = indices or found.indices
+    error.args = (str(found),)
 
 
 def _collate_tensors(batch: Sequence[Tensor], *, collate_fn_map: Any = None) -> Tensor:
@@ -188,7 +206,7 @@ def _collate_tensors(batch: Sequence[Tensor], *, collate_fn_map: Any = None) -> 
         for i, sample in enumerate(batch):
             if sample.shape != first.shape:
                 shapes = str(tuple(first.shape)), i, str(tuple(sample.shape))
-                raise CollateError("samples of one shape", *shapes) from None
+                raise _mismatch("samples of one shape", *shapes) from None
         raise
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import facula
 from facula import Tensor, _core
 from facula.utils.data._utils import streams
-from facula.utils.data._utils.collate import CollateError, default_collate
+from facula.utils.data._utils.collate import complete, default_collate
 from facula.utils.data.dataset import Subset, TensorDataset
 
 __all__ = ["Exhausted", "Fetcher", "Recipe"]
@@ -110,8 +110,8 @@ class Fetcher:
             raise
         try:
             return self.collate(samples)
-        except CollateError as error:
-            error.indices = indices
+        except RuntimeError as error:
+            complete(error, indices=indices)
             raise
 
     def _gathered(self, indices: Sequence[int]) -> list[Tensor]:
