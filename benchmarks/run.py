@@ -24,6 +24,7 @@ SCRIPTS = [
     "gpt",
     "optim",
     "checkpoints",
+    "data",
 ]
 
 
