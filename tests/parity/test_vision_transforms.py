@@ -275,6 +275,24 @@ def test_same_seed_gives_the_same_image(text, version, kind):
 
 
 @pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "T.RandomResizedCrop(8, scale=(0.01, 1.0), ratio=(0.2, 5.0))",
+        "T.RandomCrop(9, padding=3)",
+        "T.RandomHorizontalFlip()",
+        "T.RandomAffine(30, (0.3, 0.3), (0.5, 2), 20)",
+        "T.ColorJitter(0.5, 0.5, 0.5, 0.5)",
+        "T.AutoAugment()",
+        "T.RandAugment()",
+        "T.TrivialAugmentWide()",
+    ],
+)
+def test_a_hundred_seeds_give_the_same_pil_images(text, version):
+    check_seeds(*both(version, text), *inputs("pil"), n=100)
+
+
+@pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("text", ERASING + OF_FLOATS)
 def test_same_seed_gives_the_same_tensor(text, version):
     theirs, ours = both(version, text)

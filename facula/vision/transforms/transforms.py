@@ -23,7 +23,8 @@ from facula._core import Tensor
 from facula.vision.transforms import v2
 from facula.vision.transforms._interpolation import InterpolationMode, as_interpolation
 from facula.vision.transforms.v2 import functional as F
-from facula.vision.transforms.v2._utils import check_p, is_number, randint
+from facula.vision.transforms.v2._size import draw_corner_of_v1
+from facula.vision.transforms.v2._utils import check_p, is_number
 from facula.vision.transforms.v2.functional._type_conversion import is_pil, scaled_tensor
 
 __all__ = [
@@ -313,12 +314,7 @@ class RandomCrop(View, v2.RandomCrop):
         self.padding = padding
 
     def _draw_corner(self, height: int, width: int) -> tuple[int, int]:
-        h, w = self.size
-        if (h, w) == (height, width):
-            return 0, 0
-        # Unlike version 2, both are drawn where one of them can only be 0.
-        top = randint(0, height - h + 1)
-        return top, randint(0, width - w + 1)
+        return draw_corner_of_v1(self.size, height, width)
 
 
 class RandomResizedCrop(View, v2.RandomResizedCrop):

@@ -389,6 +389,15 @@ def _check_crop(name: str, size: tuple[int, int], of: tuple[int, int]) -> None:
         )
 
 
+def draw_corner_of_v1(size: tuple[int, int], height: int, width: int) -> tuple[int, int]:
+    """Top and left: unlike in version 2, both are drawn where one of them can only be 0."""
+    h, w = size
+    if (h, w) == (height, width):
+        return 0, 0
+    top = randint(0, height - h + 1)
+    return top, randint(0, width - w + 1)
+
+
 class RandomCrop(Transform):
     """A part of a given size, somewhere.
 
@@ -427,12 +436,8 @@ class RandomCrop(Transform):
     def get_params(img: Any, output_size: tuple[int, int]) -> tuple[int, int, int, int]:
         """Draw top, left, height and width of a part of an image, as version 1 does."""
         _, height, width = F.get_dimensions(img)
-        h, w = output_size
         _check_crop("RandomCrop", output_size, (height, width))
-        if (h, w) == (height, width):
-            return 0, 0, h, w
-        top = randint(0, height - h + 1)
-        return top, randint(0, width - w + 1), h, w
+        return *draw_corner_of_v1(output_size, height, width), *output_size
 
     def _draw_corner(self, height: int, width: int) -> tuple[int, int]:
         """Top and left of the part of an image of this size."""
