@@ -30,8 +30,8 @@ class Checkpoints:
         keep_last: how many of the newest files to keep.
         best: ``"min"`` or ``"max"`` also keeps, as ``best.pt``, the file whose ``metric`` is the
             lowest or highest.
-        parts: what has ``state_dict`` and ``load_state_dict``: the model, the optimizer, the
-            scheduler and so on, each by a name.
+        parts: what has ``state_dict`` and ``load_state_dict``, each by a name: the model, the
+            optimizer, the scheduler, the scaler, and the loader for its place in the epoch.
 
     Example:
         >>> import tempfile

@@ -94,59 +94,100 @@ def test_other_parts_than_the_files_are_refused(tmp_path):
         Checkpoints(tmp_path).restore()
 
 
-# Two epochs of a small network with dropout, a save after every step, and its fingerprint.
+# Two epochs of a small network with dropout on noisy samples, a save after every step, and its
+# fingerprint.
 TRAINING = """
 import hashlib, sys, time
 import facula
 from facula import nn
 from facula.checkpoint import Checkpoints
+from facula.utils.data import DataLoader, Dataset
 
+class Noisy(Dataset):
+    data = facula.linspace(-1, 1, 320).reshape(80, 4)
+    def __len__(self):
+        return len(self.data)
+    def __getitem__(self, index):
+        return self.data[index] + 0.1 * facula.randn(4)
+
+folder, n_workers, pause_s = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
 facula.manual_seed(1)
 model = nn.Sequential(nn.Linear(4, 32), nn.ReLU(), nn.Dropout(0.5), nn.Linear(32, 2))
 optimizer = facula.optim.AdamW(model.parameters(), lr=0.01)
 scheduler = facula.optim.lr_scheduler.StepLR(optimizer, 7, gamma=0.5)
-checkpoints = Checkpoints(sys.argv[1], model=model, optimizer=optimizer, scheduler=scheduler)
-data = facula.linspace(-1, 1, 320).reshape(80, 4)
-state = checkpoints.restore() or {"step": 0, "order": None}
-print("start", state["step"], flush=True)
-step, order = state["step"], state["order"]
+loader = DataLoader(Noisy(), batch_size=4, shuffle=True, num_workers=n_workers)
+parts = {"model": model, "optimizer": optimizer, "scheduler": scheduler, "loader": loader}
+checkpoints = Checkpoints(folder, **parts)
+step = (checkpoints.restore() or {"step": 0})["step"]
+print("start", step, flush=True)
 while step < 40:
-    if step % 20 == 0:
-        order = facula.randperm(80)
-    batch = data[order[4 * (step % 20) :][:4]]
-    optimizer.zero_grad()
-    nn.functional.cross_entropy(model(batch), (batch.sum(1) > 0).long()).backward()
-    optimizer.step()
-    scheduler.step()
-    step += 1
-    checkpoints.save(step, order=order)
-    time.sleep(float(sys.argv[2]))
+    for batch in loader:
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(batch), (batch.sum(1) > 0).long()).backward()
+        optimizer.step()
+        scheduler.step()
+        step += 1
+        checkpoints.save(step)
+        time.sleep(pause_s)
 weights = b"".join(p.detach().numpy().tobytes() for p in model.parameters())
 print(hashlib.sha256(weights).hexdigest())
 """
 
 
-def train(folder, pause=0.0):
+def train(folder, n_workers, pause_s=0.0):
     env = {**os.environ, "PYTHONPATH": str(Path(facula.__file__).parent.parent)}
-    command = [sys.executable, "-c", TRAINING, str(folder), str(pause)]
+    command = [sys.executable, "-c", TRAINING, str(folder), str(n_workers), str(pause_s)]
     return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
 
 
-@pytest.mark.promise("P5")
-def test_a_killed_training_ends_with_the_same_weights(tmp_path):
-    expected = train(tmp_path / "whole").communicate()[0].split()[-1]
-    assert len(expected) == len(hashlib.sha256().hexdigest())
-    starts = []
-    for _ in range(2):
-        killed = train(tmp_path / "killed", pause=0.05)
-        starts.append(int(killed.stdout.readline().split()[1]))
-        time.sleep(0.6)
+def fingerprint(process):
+    *_, found = process.communicate(timeout=100)[0].split()
+    assert len(found) == len(hashlib.sha256().hexdigest())
+    return found
+
+
+@pytest.mark.promise("P5", "D2")
+@pytest.mark.parametrize("n_workers", [0, 2])
+def test_a_training_killed_in_mid_epoch_ends_with_the_same_weights(tmp_path, n_workers):
+    expected = fingerprint(train(tmp_path / "whole", n_workers))
+    checkpoints = Checkpoints(tmp_path / "killed")
+    for last_step in (7, 26):  # in the middle of each epoch
+        killed = train(tmp_path / "killed", n_workers, pause_s=0.02)
+        while killed.poll() is None and not (
+            checkpoints.paths() and checkpoints.paths()[-1].name >= f"step-{last_step:09d}.pt"
+        ):
+            time.sleep(0.01)
         os.kill(killed.pid, signal.SIGKILL)
-        killed.communicate()
-    resumed = train(tmp_path / "killed").communicate()[0].split()
-    starts.append(int(resumed[1]))
-    assert 0 == starts[0] < starts[1] < starts[2] < 40
-    assert resumed[-1] == expected
+        killed.communicate(timeout=100)
+        assert checkpoints.paths()[-1].name < "step-000000040.pt"
+    assert fingerprint(train(tmp_path / "killed", n_workers)) == expected
+
+
+@pytest.mark.promise("P5", "D2")
+def test_a_training_does_not_depend_on_the_number_of_workers(tmp_path):
+    expected = fingerprint(train(tmp_path / "whole", 2))
+    assert fingerprint(train(tmp_path / "none", 0)) == expected
+
+
+@pytest.mark.promise("P5")
+def test_anything_with_a_state_is_a_part(tmp_path):
+    class Scaler:
+        def __init__(self):
+            self.scale, self.n_good = 65536.0, 0
+
+        def state_dict(self):
+            return {"scale": self.scale, "n_good": self.n_good}
+
+        def load_state_dict(self, state):
+            self.scale, self.n_good = state["scale"], state["n_good"]
+
+    scaler = Scaler()
+    checkpoints = Checkpoints(tmp_path, scaler=scaler)
+    scaler.scale, scaler.n_good = 1024.0, 7
+    checkpoints.save(1)
+    scaler.scale, scaler.n_good = 0.0, 0
+    checkpoints.restore()
+    assert (scaler.scale, scaler.n_good) == (1024.0, 7)
 
 
 @pytest.mark.promise("P5")

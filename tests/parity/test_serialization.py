@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from .frameworks import DTYPES, convert, facula, to_numpy
+from .vision_oracle import torchvision
 
 pytestmark = pytest.mark.promise("P1")
 
@@ -205,3 +206,38 @@ def test_both_refuse_what_is_not_on_their_list():
         with pytest.raises(Exception, match="add_safe_globals") as caught:
             lib.load(file)
         assert "UnpicklingError" in [base.__name__ for base in type(caught.value).__mro__]
+
+
+def same_state(ours, theirs):
+    assert type(ours) is type(theirs) is collections.OrderedDict
+    assert list(ours) == list(theirs)
+    for name in theirs:
+        assert ours[name].dtype is getattr(facula, str(theirs[name].dtype).removeprefix("torch."))
+        assert np.array_equal(ours[name].numpy(), theirs[name].numpy()), name
+
+
+@IS_NEW
+def test_a_state_dict_of_the_size_of_pretrained_ones_goes_both_ways(tmp_path, is_new):
+    path = tmp_path / "resnet50.pt"
+    theirs = torchvision.models.resnet50().eval()
+    torch.save(theirs.state_dict(), path, _use_new_zipfile_serialization=is_new)
+    loaded = facula.load(path, weights_only=True)
+    same_state(loaded, theirs.state_dict())
+    ours = facula.vision.models.resnet50().eval()
+    ours.load_state_dict(loaded)
+    image = np.linspace(-1, 1, 3 * 64 * 64, dtype="f4").reshape(1, 3, 64, 64)
+    with torch.no_grad(), facula.no_grad():
+        a, b = ours(facula.from_numpy(image)), theirs(torch.from_numpy(image))
+    np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-3, atol=1e-4)
+    facula.save(ours.state_dict(), path, _use_new_zipfile_serialization=is_new)
+    same_state(ours.state_dict(), torch.load(path, weights_only=True))
+
+
+def test_half_a_gigabyte_goes_both_ways_mapped(tmp_path):
+    path = tmp_path / "vgg16.pt"
+    theirs = torchvision.models.vgg16(init_weights=False).state_dict()
+    torch.save(theirs, path)
+    ours = facula.load(path, weights_only=True, mmap=True)
+    same_state(ours, theirs)
+    facula.save(ours, path)  # over the file that is mapped, which stays as it was
+    same_state(ours, torch.load(path, weights_only=True, mmap=True))
