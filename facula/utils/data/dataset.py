@@ -6,7 +6,7 @@ import bisect
 import itertools
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 import facula
@@ -141,11 +141,16 @@ class StackDataset(Dataset[Any]):
         return self._length
 
 
+def items_getter(dataset: Any) -> Callable[[Sequence[Any]], Sequence[Any]] | None:
+    """What gives all samples of some indices at once, if the dataset has that."""
+    if type(dataset) is Subset and items_getter(dataset.dataset) is None:
+        return None  # one by one, an error can name its sample
+    return getattr(dataset, "__getitems__", None)
+
+
 def samples_of(dataset: Any, indices: Sequence[Any]) -> Sequence[Any]:
-    """The samples of these indices, in one call where the dataset has one for it."""
-    get_items = getattr(dataset, "__getitems__", None)
-    samples = None if get_items is None else get_items(indices)
-    return [dataset[i] for i in indices] if samples is None else samples
+    get_items = items_getter(dataset)
+    return [dataset[i] for i in indices] if get_items is None else get_items(indices)
 
 
 class ConcatDataset(Dataset[T_co]):

@@ -10,7 +10,7 @@ import pytest
 from data_tools import ROOT, run_script
 
 import facula
-from facula.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
+from facula.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset
 
 pytestmark = pytest.mark.promise("D2")
 
@@ -349,3 +349,41 @@ def test_where_no_process_can_be_started_the_caller_fetches(monkeypatch):
     monkeypatch.setattr(processes.ProcessPool, "_start", refuse)
     with pytest.warns(UserWarning, match="cannot be started .* so the caller fetches"):
         assert len(list(DataLoader(range(10), 2, num_workers=4))) == 5
+
+
+def test_samples_of_subsets_and_of_whole_batches_are_named():
+    data = Subset(Failing(raise_error(ValueError("x"))), [3, 5, 7])
+    with pytest.raises(ValueError, match="in DataLoader worker process 0, sample 1 of batch 0"):
+        list(DataLoader(data, 2, num_workers=1))
+
+    class Columns(Dataset):
+        def __len__(self):
+            return 9
+
+        def __getitems__(self, indices):
+            raise ValueError("x")
+
+    message = "one of 3 samples, from 4 to 8, of batch 0"
+    with pytest.raises(ValueError, match=message):
+        list(DataLoader(Columns(), batch_sampler=[[4, 2, 8]], num_workers=1))
+
+
+def test_threads_that_compute_do_not_disturb_the_exit(tmp_path):
+    code, _, err = run_script(
+        """
+        import facula
+        from facula.utils.data import DataLoader, Dataset
+
+        class Work(Dataset):
+            def __len__(self):
+                return 1000
+            def __getitem__(self, i):
+                return facula.rand(300, 300).matmul(facula.rand(300, 300)).sum()
+
+        if __name__ == "__main__":
+            iterator = iter(DataLoader(Work(), 4, num_workers=4, worker_type="thread"))
+            print(next(iterator).shape, next(iterator).shape)
+        """,
+        tmp_path,
+    )
+    assert (code, err) == (0, "")

@@ -11,7 +11,7 @@ import facula
 from facula import Tensor, _core
 from facula.utils.data._utils import streams
 from facula.utils.data._utils.collate import complete, default_collate
-from facula.utils.data.dataset import Subset, TensorDataset
+from facula.utils.data.dataset import Subset, TensorDataset, items_getter
 
 __all__ = ["Exhausted", "Fetcher", "Recipe"]
 
@@ -45,6 +45,7 @@ class Fetcher:
         self.failed_at: str | None = None
         self._iterator: Any = None
         self._is_ended = False  # what an iterable dataset says of its state then is of no use
+        self._get_items = items_getter(recipe.dataset)
         self._gather = recipe.collate_fn is default_collate and _tensors_of(self._dataset)
 
     def seed_of(self, n: int) -> int:
@@ -95,12 +96,11 @@ class Fetcher:
         if self._gather and set(map(type, indices)) == {int}:
             return self._gathered(indices)
         dataset, progress = self._dataset, self.progress
-        get_items = getattr(dataset, "__getitems__", None)
         samples: Any = []
         k = -1
         try:
-            if get_items:
-                samples = get_items(indices)
+            if self._get_items is not None:
+                samples = self._get_items(indices)
             else:
                 for k, index in enumerate(indices):
                     progress[0] = k
@@ -134,8 +134,10 @@ class Fetcher:
         return self.collate(sample)
 
     def _locate(self, error: Exception, n: int, index: Any) -> None:
-        what = "samples" if isinstance(index, list) else "sample"
-        self.failed_at = f"{what} {index!r} of batch {n}"
+        what = f"sample {index!r}"
+        if isinstance(index, list):
+            what = f"one of {len(index)} samples, from {index[0]!r} to {index[-1]!r},"
+        self.failed_at = f"{what} of batch {n}"
         if isinstance(error, StopIteration):  # would end the loop of the caller without a word
             raise RuntimeError(
                 f"DataLoader: the dataset raised StopIteration for the index {index}."

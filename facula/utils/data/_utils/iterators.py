@@ -68,6 +68,7 @@ class PoolIterator:
         self._pool: Any = _make_pool(loader, self._order.place.base_seed)
         self._n_workers = self._pool.n_workers
         self._end = weakref.finalize(self, self._pool.close)
+        self._end.atexit = False  # multiprocessing ends processes then, and threads end themselves
         self._begin()
 
     @property

@@ -11,11 +11,14 @@ again in the caller, while all threads wait.
 
 from __future__ import annotations
 
+import atexit
 import collections
 import contextlib
 import queue
 import threading
+import time
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -33,6 +36,8 @@ from facula.utils.data._utils.worker import (
 )
 
 __all__ = ["ThreadPool"]
+
+_GRACE_S = 0.5  # at the exit
 
 
 class _Gate:
@@ -146,6 +151,7 @@ class ThreadPool:
         self._gate = _Gate()
         self._waiting: collections.deque[Any] = collections.deque()
         self._threads: list[threading.Thread] = []
+        _pools.add(self)
 
     def begin_epoch(self, epochs: list[Epoch]) -> None:
         self._forget_tasks()
@@ -217,8 +223,8 @@ class ThreadPool:
                 is_drawn = streams.mark() != before
                 streams.put_back(saved)
 
-        self._gate.close()
         try:
+            self._gate.close()
             kind, content = self._workers[which].answer(fetch)
         finally:
             self._gate.open()
@@ -240,7 +246,20 @@ class ThreadPool:
         pass
 
     def close(self, grace_s: float = 0) -> None:
-        """Let the threads end after what they are fetching."""
+        """Let the threads end after what they are fetching, and wait so long for it."""
         self._forget_tasks()
         for worker in self._workers:
             worker.tasks.put(None)
+        end = time.monotonic() + grace_s
+        for thread in self._threads:
+            thread.join(max(0.0, end - time.monotonic()))
+
+
+_pools: weakref.WeakSet[ThreadPool] = weakref.WeakSet()
+
+
+@atexit.register
+def _end_threads() -> None:
+    # A thread that computes while the interpreter ends would be torn out of the core.
+    for pool in list(_pools):
+        pool.close(_GRACE_S)
