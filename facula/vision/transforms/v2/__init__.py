@@ -25,6 +25,13 @@ from facula.vision.transforms.v2._color import (
     RandomSolarize,
 )
 from facula.vision.transforms.v2._container import Compose, RandomApply, RandomChoice, RandomOrder
+from facula.vision.transforms.v2._detection import (
+    RandomIoUCrop,
+    RandomResize,
+    RandomShortestSize,
+    RandomZoomOut,
+    ScaleJitter,
+)
 from facula.vision.transforms.v2._geometry import (
     ElasticTransform,
     RandomAffine,
@@ -56,13 +63,8 @@ from facula.vision.transforms.v2._size import (
     FiveCrop,
     Pad,
     RandomCrop,
-    RandomIoUCrop,
-    RandomResize,
     RandomResizedCrop,
-    RandomShortestSize,
-    RandomZoomOut,
     Resize,
-    ScaleJitter,
     TenCrop,
 )
 from facula.vision.transforms.v2._temporal import UniformTemporalSubsample
