@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 from types import TracebackType
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import facula
 from facula._core import Tensor
 from facula._tensor_str import tensor_repr
-
-_T = TypeVar("_T", bound="TVTensor")
 
 # Whether operations on a TVTensor return its type rather than a plain tensor.
 _returns_tv_tensor = False
@@ -82,9 +80,8 @@ class TVTensor(Tensor):
             setattr(wrapped, name, value)
         return wrapped
 
-    def __deepcopy__(self: _T, memo: dict[int, Any]) -> _T:
-        copied: _T = self.detach().clone().requires_grad_(self.requires_grad)
-        return copied
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return self.detach().clone().requires_grad_(self.requires_grad)
 
     def __repr__(self, *args: Any, **kwargs: Any) -> str:
         text = tensor_repr(self, *args, **kwargs)

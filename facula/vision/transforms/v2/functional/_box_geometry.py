@@ -503,7 +503,7 @@ def _elastic_mapping(
     check_displacement(displacement, height, width)
 
     def mapping(points: Tensor) -> Tensor:
-        like = {"dtype": points.dtype, "device": points.device}
+        like: dict[str, Any] = {"dtype": points.dtype, "device": points.device}
         # To first order, what is taken from a place goes the opposite way.
         grid = identity_grid(height, width, like).sub_(displacement.to(**like))[0]
         index = pixel(points).to(facula.int64)

@@ -38,7 +38,8 @@ def _luminance(image: Tensor) -> Tensor:
     """The grey of an image ``(..., 3, H, W)``, in floating point."""
     r, g, b = image.unbind(dim=-3)
     # The weights of ITU-R 601-2, as Pillow has them.
-    return r.mul(0.2989).add_(g, alpha=0.587).add_(b, alpha=0.114).unsqueeze(-3)
+    gray: Tensor = r.mul(0.2989).add_(g, alpha=0.587).add_(b, alpha=0.114).unsqueeze(-3)
+    return gray
 
 
 @functional

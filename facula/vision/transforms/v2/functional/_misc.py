@@ -67,7 +67,7 @@ def normalize_image(
         )
     if image.dim() < 3:
         raise ValueError(f"normalize: expected an image (..., C, H, W), got {tuple(image.shape)}.")
-    like = {"dtype": image.dtype, "device": image.device}
+    like: dict[str, Any] = {"dtype": image.dtype, "device": image.device}
     divisor = facula.as_tensor(std, **like)
     if std == 0 if isinstance(std, (int, float)) else 0 in divisor.tolist():
         raise ValueError(

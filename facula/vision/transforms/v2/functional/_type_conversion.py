@@ -58,10 +58,15 @@ def from_pixels(channels: Tensor, mode: str) -> Any:
     size = channels.shape[2], channels.shape[1]
     if 0 in size:
         return image.new(mode, size)
-    data = bytes(memoryview(channels.permute(1, 2, 0).contiguous()))
-    if mode == "1":
-        return image.frombytes("L", size, data).convert("1")
-    return image.frombytes(mode, size, data)
+    in_order = channels.permute(1, 2, 0)
+    if in_order.is_contiguous():
+        if mode == "1":
+            return image.frombytes("L", size, bytes(memoryview(in_order))).convert("1")
+        return image.frombytes(mode, size, bytes(memoryview(in_order)))
+    # Pillow puts channels together faster than a copy into their order.
+    bands = (memoryview(channel.contiguous()) for channel in channels.unbind(0))
+    parts = [image.frombuffer("L", size, band, "raw", "L", 0, 1) for band in bands]
+    return image.merge(mode, parts)
 
 
 def pil_to_tensor(pic: Any) -> Tensor:
@@ -170,7 +175,7 @@ _MODES = {2: ("LA",), 3: ("RGB", "YCbCr", "HSV"), 4: ("RGBA", "CMYK", "RGBX")}
 _MODE_OF_DTYPE = {facula.uint8: "L", facula.int16: "I;16", facula.int32: "I", facula.float32: "F"}
 
 
-def to_pil_image(pic: Any, mode: str | None = None) -> PIL.Image.Image:
+def to_pil_image(pic: Any, mode: str | None = None) -> Any:
     """A tensor ``(C, H, W)`` or NumPy array ``(H, W, C)`` as a PIL image.
 
     Floating-point values of a tensor from 0 to 1 become bytes.

@@ -70,13 +70,13 @@ def affine_matrix(
 
 def expanded_size(matrix: Sequence[float], width: int, height: int) -> tuple[int, int]:
     """Width and height of what holds an image after a map given about its center."""
-    sizes = []
+    sizes: list[int] = []
     corners = [(x, y) for x in (-0.5 * width, 0.5 * width) for y in (-0.5 * height, 0.5 * height)]
     for length, (a, b, c) in ((width, matrix[:3]), (height, matrix[3:])):
         ends = [a * x + b * y + c + 0.5 * length for x, y in corners]
         # In ten thousandths of a pixel, of which parts are due to rounding.
-        ends = [math.trunc(1e4 * end + math.copysign(1e-6, end)) for end in ends]
-        low, high = min(ends), max(ends)
+        parts = [math.trunc(1e4 * end + math.copysign(1e-6, end)) for end in ends]
+        low, high = min(parts), max(parts)
         sizes.append(-(-high // 10000) - low // 10000)
     return sizes[0], sizes[1]
 
@@ -144,7 +144,7 @@ def _affine(
     image: Tensor, matrix: Sequence[float], mode: str, fill: Any, size: tuple[int, int]
 ) -> Tensor:
     """An image of ``size``, width and height, mapped about its center."""
-    like = {"dtype": _grid_dtype(image), "device": image.device}
+    like: dict[str, Any] = {"dtype": _grid_dtype(image), "device": image.device}
     height, width = image.shape[-2:]
     half = facula.tensor([0.5 * width, 0.5 * height], **like)
     theta = facula.tensor(matrix, **like).view(2, 3).t() / half
@@ -336,7 +336,7 @@ def rotate(
 def _check_angle(angle: Any) -> float:
     if not isinstance(angle, numbers.Number):
         raise TypeError(f"rotate: angle is a number, got {angle!r}.")
-    return angle % 360  # type: ignore[operator, no-any-return]
+    return angle % 360  # type: ignore[operator]
 
 
 @kernel(rotate, *IMAGES)
@@ -422,7 +422,8 @@ def perspective_coefficients(
         rows.append([x, y, 1, 0, 0, 0, -u * x, -u * y, u])
         rows.append([0, 0, 0, x, y, 1, -v * x, -v * y, v])
     # Rounded as PyTorch rounds them, for nearest pixels depend on the last digit.
-    return facula.tensor(_solve(rows), dtype=facula.float32).tolist()
+    rounded: list[float] = facula.tensor(_solve(rows), dtype=facula.float32).tolist()
+    return rounded
 
 
 def _solve(rows: list[list[float]]) -> list[float]:
@@ -492,7 +493,7 @@ def perspective_image(
     a, b, c, d, e, f, g, h = perspective_coefficients(startpoints, endpoints, coefficients)
     mode = _supported("perspective", interpolation)
     fill = _check_fill("perspective", image, fill)
-    like = {"dtype": _grid_dtype(image), "device": image.device}
+    like: dict[str, Any] = {"dtype": _grid_dtype(image), "device": image.device}
     height, width = image.shape[-2:]
     half = facula.tensor([0.5 * width, 0.5 * height], **like)
     places = _places(height, width, 0.5, like).view(-1, 3)
@@ -591,7 +592,7 @@ def elastic_image(
     mode = as_interpolation(interpolation).value
     height, width = image.shape[-2:]
     check_displacement(displacement, height, width)
-    like = {"dtype": _grid_dtype(image), "device": image.device}
+    like: dict[str, Any] = {"dtype": _grid_dtype(image), "device": image.device}
     grid = identity_grid(height, width, like).add_(displacement.to(**like))
     return _sample(image, grid, mode, fill)
 
