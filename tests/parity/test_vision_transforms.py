@@ -419,6 +419,15 @@ def test_frames_are_picked_alike():
         check_same(theirs(torch.from_numpy(video)), ours(facula.from_numpy(video)), 0)
 
 
+@pytest.mark.parametrize("kind", ["Video", "Image"])
+@pytest.mark.parametrize("text", ["T.AugMix()", "T.RandAugment()", "T.RandomErasing(p=1)"])
+def test_videos_and_batches_of_images_agree(text, kind):
+    frames = np.stack([array(seed=i).transpose(2, 0, 1) for i in range(3)])
+    theirs = getattr(torch_tensors, kind)(torch.from_numpy(frames))
+    ours = getattr(facula_tensors, kind)(facula.from_numpy(frames))
+    check_seeds(*both(2, text), theirs, ours, tolerance=AMPLIFIED, n=5)
+
+
 def test_noise_is_the_same():
     image = np.random.default_rng(0).random((3, 9, 12), dtype=np.float32)
     theirs, ours = both(2, "T.GaussianNoise(0.1, 0.3)")

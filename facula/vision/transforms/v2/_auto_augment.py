@@ -439,7 +439,9 @@ class AugMix(_AutoAugmentBase):
 
     def _augment(self, image: Any) -> Any:
         tensor = F.pil_to_tensor(image) if is_pil(image) else image.as_subclass(Tensor)
-        batch = tensor.reshape([1] * (4 - tensor.ndim) + list(tensor.shape))
+        # The frames of a video share their weights; the images of a batch do not.
+        n_dims = 5 if isinstance(image, tv_tensors.Video) else 4
+        batch = tensor.reshape([1] * (n_dims - tensor.ndim) + list(tensor.shape))
         n_images, per_image = batch.shape[0], [-1] + [1] * (batch.ndim - 1)
         own = self._draw_weights(n_images, 2).to(batch.device)
         chains = self._draw_weights(n_images, self.mixture_width).to(batch.device) * own[:, 1:]
