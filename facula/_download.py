@@ -144,8 +144,8 @@ class _Transfer:
         """Bring the file to its full length and compare its hash."""
         name, expected = checksum or ("", "")
         file = self._file
-        furthest = file.seek(0, os.SEEK_END)
-        if furthest and name and self._hash(name).startswith(expected):
+        n_before = furthest = file.seek(0, os.SEEK_END)
+        if n_before and name and self._hash(name).startswith(expected):
             return  # complete but for its name
         if self._progress:
             print(f"Downloading {self._url} to {self._path}", file=sys.stderr)
@@ -164,6 +164,8 @@ class _Transfer:
                 furthest = file.tell()
         if name and not (got := self._hash(name)).startswith(expected):
             _empty(file)
+            if n_before:
+                return self.run(checksum)  # the bytes of an earlier call may be to blame
             raise DownloadError(
                 f"download: {self._url} has the {name} hash {got}, expected one that begins with "
                 f"{expected}. The file there is damaged or another one; it was not kept."
@@ -202,14 +204,16 @@ class _Transfer:
 @contextlib.contextmanager
 def _bar(name: str, total: int | None, start: int, progress: bool) -> Iterator[Any]:
     if progress:
-        with contextlib.suppress(ImportError):
+        try:
             from tqdm import tqdm  # type: ignore[import-untyped, unused-ignore]
-
-            sizes = {"unit": "B", "unit_scale": True, "unit_divisor": 1024}
-            with tqdm(total=total, initial=start, desc=name, **sizes) as bar:
-                yield bar.update
-            return
-    yield lambda n: None
+        except ImportError:
+            progress = False
+    if not progress:
+        yield lambda n: None
+        return
+    sizes = {"unit": "B", "unit_scale": True, "unit_divisor": 1024}
+    with tqdm(total=total, initial=start, desc=name, **sizes) as bar:
+        yield bar.update
 
 
 def _raise(failures: Sequence[tuple[str, Exception]], path: str) -> NoReturn:

@@ -15,6 +15,7 @@ from facula.vision.datasets.folder import Loader
 from facula.vision.datasets.utils import (
     check_integrity,
     download_and_extract_archive,
+    extract_archive,
     list_dir,
     list_files,
     read_image,
@@ -194,7 +195,7 @@ class Caltech101(VisionDataset):
         download_and_extract_archive(url, self.root, md5=md5)
         inner = os.path.join(self.root, "caltech-101")
         for name in ("101_ObjectCategories.tar.gz", "Annotations.tar"):
-            facula.vision.datasets.utils.extract_archive(os.path.join(inner, name), self.root)
+            extract_archive(os.path.join(inner, name), self.root)
 
     def extra_repr(self) -> str:
         return f"Target type: {self.target_type}"

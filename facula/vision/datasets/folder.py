@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from facula.vision.datasets.utils import read_image
@@ -98,8 +99,7 @@ def make_dataset(
     if (extensions is None) == (is_valid_file is None):
         raise ValueError("make_dataset: expected either extensions or is_valid_file.")
     if is_valid_file is None:
-        endings = extensions or ()
-        is_valid_file = lambda path: has_file_allowed_extension(path, endings)  # noqa: E731
+        is_valid_file = partial(has_file_allowed_extension, extensions=extensions or ())
     found: list[tuple[str, int]] = []
     empty = []
     for name in sorted(class_to_idx):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
 import lzma
 import os
 import re
 import tarfile
+import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -170,11 +172,12 @@ def extract_archive(
     target: PathLike = os.path.dirname(from_path) if to_path is None else to_path
     try:
         if kind == ".tar":
-            with tarfile.open(from_path, f"r:{(compression or '')[1:]}") as tar:  # type: ignore[call-overload, unused-ignore]
-                tar.extractall(target, filter="data")
+            mode: Any = f"r:{(compression or '')[1:]}"
+            with tarfile.open(from_path, mode) as tar, _appearing(Path(target)) as folder:
+                tar.extractall(folder, filter="data")
         elif kind == ".zip":
-            with zipfile.ZipFile(from_path) as archive:
-                archive.extractall(target)
+            with zipfile.ZipFile(from_path) as archive, _appearing(Path(target)) as folder:
+                archive.extractall(folder)
         else:
             assert compression is not None
             target = os.path.join(target, Path(from_path).stem)
@@ -189,8 +192,32 @@ def extract_archive(
     return Path(target) if isinstance(from_path, Path) else target
 
 
+@contextlib.contextmanager
+def _appearing(target: Path) -> Iterator[str]:
+    """A folder whose content moves to ``target`` at the end.
+
+    Half an archive must not be taken for a dataset by the next run: that a folder is there is all
+    that most datasets look for.
+    """
+    target.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".unpacking-", dir=target) as folder:
+        yield folder
+        _merge(Path(folder), target)
+
+
+def _merge(source: Path, target: Path) -> None:
+    for entry in source.iterdir():
+        to = target / entry.name
+        try:
+            os.replace(entry, to)
+        except OSError:
+            # A folder that is there already: of another archive, or of another process.
+            if not (entry.is_dir() and to.is_dir()):
+                raise
+            _merge(entry, to)
+
+
 def _decompress(opener: Callable[..., Any], source: PathLike, target: Path) -> None:
-    # Half a file must not be taken for a whole one by the next run.
     partial = target.with_name(f"{target.name}.partial")
     try:
         with opener(source, "rb") as file, open(partial, "wb") as out:

@@ -8,7 +8,6 @@ import zipfile
 
 import pytest
 import vision_files as files
-from http_server import serving
 from PIL import Image
 
 import facula
@@ -151,46 +150,171 @@ def archive_of(folder, name):
     return out.getvalue()
 
 
-# The dataset, what makes its files, the folder that its archive is unpacked into, the archive.
+# The dataset, what makes its files, the archives by name with the folder that each is unpacked
+# into, and arguments. Of the first archive all files, of the others those that the entry names.
 DOWNLOADS = [
-    ("VOCDetection", files.voc, "", "VOCtrainval_11-May-2012.tar", "_URL"),
-    ("STL10", files.stl10, "", "stl10_binary.tar.gz", "url"),
-    ("Food101", files.food101, "", "food-101.tar.gz", "_URL"),
-    ("DTD", files.dtd, "dtd", "dtd-r1.0.1.tar.gz", "_URL"),
-    ("CLEVRClassification", files.clevr, "clevr", "CLEVR_v1.0.zip", "_URL"),
-    ("Country211", files.country211, "", "country211.tgz", "_URL"),
-    ("EuroSAT", files.eurosat, "eurosat", "EuroSAT.zip", "_URL"),
-    ("SUN397", files.sun397, "", "SUN397.tar.gz", "_DATASET_URL"),
-    ("Kitti", files.kitti, "Kitti/raw", "data_object_image_2.zip", "data_url"),
+    ("VOCDetection", files.voc, {"VOCtrainval_11-May-2012.tar": ""}, {}),
+    ("STL10", files.stl10, {"stl10_binary.tar.gz": ""}, {}),
+    ("CIFAR100", files.cifar100, {"cifar-100-python.tar.gz": ""}, {}),
+    ("Food101", files.food101, {"food-101.tar.gz": ""}, {}),
+    ("DTD", files.dtd, {"dtd-r1.0.1.tar.gz": "dtd"}, {}),
+    ("CLEVRClassification", files.clevr, {"CLEVR_v1.0.zip": "clevr"}, {}),
+    ("Country211", files.country211, {"country211.tgz": ""}, {}),
+    ("EuroSAT", files.eurosat, {"EuroSAT.zip": "eurosat"}, {}),
+    ("FGVCAircraft", files.fgvc_aircraft, {"fgvc-aircraft-2013b.tar.gz": ""}, {}),
+    ("GTSRB", files.gtsrb, {"GTSRB-Training_fixed.zip": "gtsrb"}, {}),
+    ("Imagenette", files.imagenette, {"imagenette2-160.tgz": ""}, {"size": "160px"}),
+    ("RenderedSST2", files.rendered_sst2, {"rendered-sst2.tgz": ""}, {}),
+    ("SUN397", files.sun397, {"SUN397.tar.gz": ""}, {}),
+    ("Caltech256", files.caltech256, {"256_ObjectCategories.tar": "caltech256"}, {}),
+    ("Omniglot", files.omniglot, {"images_background.zip": "omniglot-py"}, {}),
+    (
+        "OxfordIIITPet",
+        files.oxford_pets,
+        {"images.tar.gz": "oxford-iiit-pet", "annotations.tar.gz": "oxford-iiit-pet"},
+        {},
+    ),
+    (
+        "Kitti",
+        files.kitti,
+        {"data_object_image_2.zip": "Kitti/raw", "data_object_label_2.zip": "Kitti/raw"},
+        {},
+    ),
+    (
+        "WIDERFace",
+        files.widerface,
+        dict.fromkeys(
+            ("WIDER_train.zip", "WIDER_val.zip", "WIDER_test.zip", "wider_face_split.zip"),
+            "widerface",
+        ),
+        {},
+    ),
 ]
 
 
-@pytest.mark.parametrize("name, make, folder, archive, url", DOWNLOADS, ids=lambda v: str(v)[:20])
-def test_dataset_is_downloaded_once(
-    name, make, folder, archive, url, tmp_path, any_hash, monkeypatch
-):
-    monkeypatch.setenv("no_proxy", "*")
-    fetch = _download.fetch
-    monkeypatch.setattr(_download, "fetch", lambda urls, path, md5, **kwargs: fetch(urls, path))
-    (tmp_path / "made").mkdir()
-    make(tmp_path / "made")
-    served = {archive: archive_of(tmp_path / "made" / folder, archive)}
-    if name == "Kitti":
-        served["data_object_label_2.zip"] = archive_of(tmp_path / "made" / folder, "x.zip")
+@pytest.fixture
+def network(monkeypatch, any_hash):
+    """What the network has, bytes by name; ``asked`` are the addresses that were asked for."""
+
+    class Network(dict):
+        pass
+
+    files_there = Network()
+    files_there.asked = []
+
+    def fetch(urls, path, checksum, **kwargs):
+        name = os.path.basename(path)
+        files_there.asked.append(urls[0])
+        if name not in files_there:
+            raise _download.DownloadError(f"no {name}")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(files_there[name])
+
+    monkeypatch.setattr(_download, "fetch", fetch)
+    return files_there
+
+
+def made(make, tmp_path, *args):
+    folder = tmp_path / "made"
+    folder.mkdir()
+    make(folder, *args)
+    return folder
+
+
+@pytest.mark.parametrize("name, make, archives, kwargs", DOWNLOADS, ids=lambda v: str(v)[:20])
+def test_dataset_is_downloaded_once(name, make, archives, kwargs, tmp_path, network):
+    folder = made(make, tmp_path)
+    network.update({a: archive_of(folder / base, a) for a, base in archives.items()})
     cls = getattr(datasets, name)
-    with serving(served) as server:
-        if name == "VOCDetection":
-            module = importlib.import_module(cls.__module__)
-            monkeypatch.setattr(module, "_URL", server.url(""))
-            monkeypatch.setitem(module._ARCHIVES, "2012", (archive, "0" * 32, ""))
-        else:
-            monkeypatch.setattr(cls, url, server.url("" if name == "Kitti" else archive))
-        root = tmp_path / "root"
-        n = len(cls(root, download=True))
-        n_requests = len(server.requests)
-        assert n_requests == len(served)
-        assert len(cls(root, download=True)) == n == len(cls(root))
-        assert len(server.requests) == n_requests
+    n = len(cls(tmp_path / "root", download=True, **kwargs))
+    assert sorted(os.path.basename(url) for url in network.asked if "id=" not in url) == sorted(
+        a for a in archives if not a.startswith("WIDER")
+    )
+    n_asked = len(network.asked)
+    assert n == len(cls(tmp_path / "root", **kwargs)) == len(cls(folder, **kwargs))
+    cls(tmp_path / "root", download=True, **kwargs)
+    assert len(network.asked) == n_asked
+
+
+def test_archives_in_an_archive_are_unpacked(tmp_path, network):
+    base = made(files.caltech101, tmp_path) / "caltech101"
+    (tmp_path / "outer" / "caltech-101").mkdir(parents=True)
+    for name in ("101_ObjectCategories.tar.gz", "Annotations.tar"):
+        part = tmp_path / name.partition(".")[0]
+        part.mkdir()
+        (base / part.name).rename(part / part.name)
+        data = archive_of(part, name)
+        (tmp_path / "outer" / "caltech-101" / name).write_bytes(data)
+    network["caltech-101.zip"] = archive_of(tmp_path / "outer", "x.zip")
+    assert len(datasets.Caltech101(tmp_path / "root", "annotation", download=True)) == 8
+
+
+def test_unpacked_folders_get_their_names(tmp_path, network):
+    folder = made(files.inaturalist, tmp_path)
+    (folder / "2021_train").rename(folder / "train")
+    network["2021_train.tgz"] = archive_of(folder, "x.tgz")
+    data = datasets.INaturalist(tmp_path / "root", download=True)
+    assert len(data) == 4
+    assert sorted(os.listdir(tmp_path / "root")) == ["2021_train", "2021_train.tgz"]
+    with pytest.raises(RuntimeError, match=r"is there already. Delete it"):
+        datasets.INaturalist(tmp_path / "root", download=True)
+
+
+def test_places_are_downloaded_by_list_and_images(tmp_path, network):
+    folder = made(files.places365, tmp_path)
+    (folder / "data_256_standard").rename(folder / "data_256")
+    lists, images = tmp_path / "lists", tmp_path / "images"
+    lists.mkdir()
+    images.mkdir()
+    (folder / "data_256").rename(images / "data_256")
+    for path in folder.glob("*.txt"):
+        path.rename(lists / path.name)
+    network["filelist_places365-standard.tar"] = archive_of(lists, "x.tar")
+    network["train_256_places365standard.tar"] = archive_of(images, "x.tar")
+    data = datasets.Places365(tmp_path / "root", small=True, download=True)
+    assert [target for _, target in data] == [0, 1]
+
+
+def test_boundaries_move_to_the_root(tmp_path, network):
+    folder = made(files.sbd, tmp_path)
+    base = tmp_path / "outer" / "benchmark_RELEASE"
+    base.mkdir(parents=True)
+    (folder / "inst").mkdir()
+    network["train_noval.txt"] = (folder / "train_noval.txt").read_bytes()
+    folder.rename(base / "dataset")
+    network["benchmark.tgz"] = archive_of(tmp_path / "outer", "x.tgz")
+    assert len(datasets.SBDataset(tmp_path / "root", "train_noval", download=True)) == 2
+
+
+def test_photographs_that_are_gone_are_left_out(tmp_path, network, monkeypatch):
+    folder = made(files.sbu, tmp_path)
+    network["0_abc.jpg"] = (folder / "dataset" / "0_abc.jpg").read_bytes()
+    for path in folder.rglob("*.jpg"):
+        path.unlink()
+    network["SBUCaptionedPhotoDataset.tar.gz"] = archive_of(folder, "x.tar.gz")
+    data = datasets.SBU(tmp_path / "root")
+    assert (data.photos, data.captions) == (["0_abc.jpg"], ["one"])
+
+
+def test_files_of_google_drive_are_asked_for_by_id(tmp_path, network):
+    folder = made(files.celeba, tmp_path) / "celeba"
+    for path in folder.glob("*.txt"):
+        network[path.name] = path.read_bytes()
+    network["img_align_celeba.zip"] = archive_of(folder, "x.zip")
+    data = datasets.CelebA(tmp_path / "root", download=True)
+    assert (len(data), data[0][0].size) == (3, (6, 4))
+    assert [url.rpartition("=")[2] for url in network.asked] == [row[0] for row in data.file_list]
+
+
+def test_flowers_are_downloaded_with_their_lists(tmp_path, network):
+    folder = made(files.flowers102, tmp_path) / "flowers-102"
+    for name in ("imagelabels.mat", "setid.mat"):
+        network[name] = (folder / name).read_bytes()
+    network["102flowers.tgz"] = archive_of(folder, "x.tgz")
+    data = datasets.Flowers102(tmp_path / "root", "test", download=True)
+    assert [target for _, target in data] == [5, 4]
+    assert data.classes[4] == "english marigold"
 
 
 def test_damaged_tables_are_named(tmp_path, any_hash):

@@ -94,6 +94,16 @@ def test_archives_are_unpacked(name, tmp_path):
     assert (tmp_path / "b.txt").exists() and not (tmp_path / name).exists()
 
 
+def test_archives_of_one_folder_are_merged(tmp_path):
+    make_archive(tmp_path / "a.zip", {"data/in/a.txt": b"a", "data/both.txt": b"old"})
+    make_archive(tmp_path / "b.tar", {"data/in/b.txt": b"b", "data/both.txt": b"new"})
+    utils.extract_archive(tmp_path / "a.zip")
+    utils.extract_archive(tmp_path / "b.tar")
+    assert sorted(os.listdir(tmp_path / "data" / "in")) == ["a.txt", "b.txt"]
+    assert (tmp_path / "data" / "both.txt").read_bytes() == b"new"
+    assert sorted(os.listdir(tmp_path)) == ["a.zip", "b.tar", "data"]
+
+
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
 def test_single_files_are_decompressed(suffix, tmp_path):
     with utils._OPENERS[suffix](tmp_path / f"a.txt{suffix}", "wb") as file:
@@ -117,11 +127,11 @@ def test_damaged_archives_are_named_and_leave_no_half_file(name, tmp_path):
         with utils._OPENERS[path.suffix](path, "wb") as file:
             file.write(os.urandom(1000))
     else:
-        make_archive(path, {"x.bin": os.urandom(100_000)})
+        make_archive(path, {"a/whole.bin": b"whole", "a/x.bin": os.urandom(100_000)})
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     with pytest.raises(utils._DAMAGE, match=rf"{name} cannot be unpacked"):
         utils.extract_archive(path)
-    assert not (tmp_path / "a").exists()
+    assert os.listdir(tmp_path) == [name]
 
 
 @pytest.mark.parametrize("name", ["../out.txt", "/tmp/facula_out.txt", "a/../../out.txt"])
