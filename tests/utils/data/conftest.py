@@ -5,6 +5,6 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def _no_test_hangs():
-    faulthandler.dump_traceback_later(120, exit=True)
+    faulthandler.dump_traceback_later(300, exit=True)
     yield
     faulthandler.cancel_dump_traceback_later()

@@ -171,13 +171,13 @@ def test_a_worker_whose_child_keeps_its_socket_open_is_reported():
 @BOTH_TYPES
 def test_a_worker_that_takes_too_long_is_given_up(worker_type):
     data = TensorDataset(facula.arange(4))  # the first batch of threads is the caller's
-    slow = Failing(lambda: time.sleep(4), at=1)
-    loader = DataLoader(slow, 1, num_workers=1, timeout=0.5, worker_type=worker_type)
+    slow = Failing(lambda: time.sleep(9), at=1)
+    loader = DataLoader(slow, 1, num_workers=1, timeout=1.5, worker_type=worker_type)
     start = time.monotonic()
-    message = r"timed out after 0.5 seconds: worker 0 has not yet fetched batch 1"
+    message = r"timed out after 1.5 seconds: worker 0 has not yet fetched batch 1"
     with pytest.raises(RuntimeError, match=message):
         list(loader)
-    assert time.monotonic() - start < 4
+    assert time.monotonic() - start < 8
     assert len(list(DataLoader(data, 2, num_workers=1, timeout=60))) == 2
 
 
@@ -266,7 +266,7 @@ def test_a_thousand_abandoned_iterators_leave_nothing(tmp_path):
             data = TensorDataset(facula.rand(64, 4))
             before = left()
             for i in range(1000):
-                kind = ("process", "thread")[i % 4 > 0]
+                kind = ("process", "thread")[i % 2]
                 iterator = iter(DataLoader(data, 4, num_workers=1 + i % 3, worker_type=kind))
                 for _ in range(i % 3):
                     next(iterator)

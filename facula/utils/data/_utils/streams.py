@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import pickle
 import random
 import struct
 import sys
@@ -110,7 +111,7 @@ class _SlowStream:
         self._seed(seed % 2**32)
 
     def mark(self) -> Any:
-        return repr(self.save())
+        return pickle.dumps(self.save())
 
 
 def _view(address: int, nbytes: int) -> memoryview:
