@@ -158,6 +158,8 @@ GEOMETRY = [
     "T.RandomCrop(20, padding=4)",
     "T.RandomCrop((15, 20), padding=(1, 2, 3, 4), fill=9)",
     "T.RandomCrop(30, pad_if_needed=True, padding_mode='edge')",
+    "T.RandomCrop((30, 38), padding=2, pad_if_needed=True, padding_mode='reflect')",
+    "T.RandomCrop(40, padding=(1, 2), pad_if_needed=True, fill=3)",
     "T.RandomResizedCrop(14)",
     "T.RandomResizedCrop((8, 20), scale=(0.5, 0.9), ratio=(1.5, 2.0))",
     "T.RandomResizedCrop(14, scale=(0.9, 1.0), ratio=(0.1, 0.2))",

@@ -316,6 +316,15 @@ class RandomCrop(View, v2.RandomCrop):
     def _draw_corner(self, height: int, width: int) -> tuple[int, int]:
         return draw_corner_of_v1(self.size, height, width)
 
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        if self.padding is not None and self.pad_if_needed:
+            # In two steps, as version 1 does: what is missing mirrors what was padded already.
+            inpt = F.pad(inpt, self.padding, self._fill["others"], self.padding_mode)
+            left, right, top, bottom = self._sides
+            steps = zip(params["padding"], (left, top, right, bottom), strict=True)
+            params = {**params, "padding": [both - first for both, first in steps]}
+        return super().transform(inpt, params)
+
 
 class RandomResizedCrop(View, v2.RandomResizedCrop):
     """A part of random area and shape, resized; see ``v2.RandomResizedCrop``."""
