@@ -1,4 +1,6 @@
-"""Networks with results for each pixel, and parts of networks, against torchvision's."""
+"""Networks for segmentation and video, and parts of networks, against torchvision's."""
+
+import inspect
 
 import numpy as np
 import pytest
@@ -9,15 +11,50 @@ import facula
 from facula.vision import models
 from facula.vision.models import swin_transformer, vision_transformer
 
+from . import test_vision_models as classification
 from .test_vision_models import _assert_close, _fill, _images, _pair, no_init  # noqa: F401
 
 TWINS = torchvision.models
 
 SEGMENTATION = TWINS.list_models(TWINS.segmentation)
+_SEEDED = ["deeplabv3_mobilenet_v3_large", "lraspp_mobilenet_v3_large"]
+VIDEO = [name for name in TWINS.list_models(TWINS.video) if not name.startswith("mvit")]
+
+# As small as the network lets a video be.
+_VIDEOS = {"s3d": (13, 209, 209)}
 
 
 def test_the_same_models_exist():
     assert models.list_models(models.segmentation) == SEGMENTATION
+    assert models.list_models(models.video) == VIDEO
+
+
+@pytest.mark.parametrize("name", SEGMENTATION + VIDEO)
+def test_weights_have_the_same_facts(name):
+    classification.test_weights_have_the_same_facts(name)
+
+
+@pytest.mark.parametrize("name", SEGMENTATION + VIDEO)
+def test_builder_has_the_same_arguments(name):
+    def describe(package):
+        parameters = inspect.signature(package.get_model_builder(name)).parameters
+        return [(p.name, p.kind, str(p.default)) for p in parameters.values()]
+
+    assert describe(models) == describe(TWINS)
+
+
+@pytest.mark.parametrize("name", VIDEO)
+def test_video_gives_the_same_results(name, no_init):  # noqa: F811
+    theirs, ours = _pair(name)
+    assert repr(ours) == repr(theirs)
+    assert list(ours.state_dict()) == list(theirs.state_dict())
+    if name in ("swin3d_b", "swin3d_s"):
+        return  # too large for a small machine, and their layers are those of a smaller one
+    _fill(theirs, ours)
+    x = np.random.default_rng(1).standard_normal((1, 3, *_VIDEOS.get(name, (4, 40, 32))))
+    with torch.no_grad(), facula.no_grad():
+        expected = theirs.double().eval()(torch.tensor(x))
+        _assert_close(expected, ours.double().eval()(facula.tensor(x)), 1e-6)
 
 
 @pytest.mark.parametrize("name", SEGMENTATION)
@@ -34,9 +71,9 @@ def test_segmentation_gives_the_same_results(name, no_init):  # noqa: F811
         _assert_close(expected[key], found[key], 1e-6)
 
 
-@pytest.mark.parametrize("name", ["deeplabv3_mobilenet_v3_large", "lraspp_mobilenet_v3_large"])
+@pytest.mark.parametrize("name", [*_SEEDED, "mc3_18", "s3d", "swin3d_t"])
 def test_same_seed_gives_the_same_initial_weights(name):
-    theirs, ours = _pair(name, weights_backbone=None)
+    theirs, ours = _pair(name, **({"weights_backbone": None} if name in _SEEDED else {}))
     for (key, a), b in zip(theirs.state_dict().items(), ours.state_dict().values(), strict=True):
         assert np.array_equal(a.numpy(), b.numpy()), key
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from facula.vision.models import mobilenet as mobilenet
 from facula.vision.models import segmentation as segmentation
+from facula.vision.models import video as video
 from facula.vision.models._api import *  # noqa: F403
 from facula.vision.models.alexnet import *  # noqa: F403
 from facula.vision.models.convnext import *  # noqa: F403

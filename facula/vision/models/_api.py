@@ -11,6 +11,7 @@ A builder with arguments of its own is an ordinary function below ``@register_mo
 
 import json
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -45,6 +46,8 @@ _TASKS = {
     "IMAGENET1K": ("ImageNet-1K", "ImageClassification"),
     "COCO_WITH_VOC_LABELS": ("COCO-val2017-VOC-labels", "SemanticSegmentation"),
     "COCO": ("COCO-val2017", "ObjectDetection"),
+    "KINETICS400": ("Kinetics-400", "VideoClassification"),
+    "C_T": ("", "OpticalFlow"),
 }
 # What pretrained=True has always meant, whatever DEFAULT has become since.
 _PRETRAINED = [f"{task}_V1" for task in _TASKS]
@@ -168,8 +171,9 @@ def _read_table() -> dict[str, list[list[str]]]:
 
 def _parse_options(text: str) -> dict[str, Any]:
     def parse(value: str) -> Any:
-        if "/" in value:
-            return tuple(float(part) for part in value.split("/"))
+        if "/" in value:  # a slash at the end makes a tuple of one
+            parts = value.removesuffix("/").split("/")
+            return tuple(int(part) if part.isdigit() else float(part) for part in parts)
         return int(value) if value.isdigit() else value
 
     pairs = (option.split("=") for option in text.split(",") if option != "-")
@@ -180,16 +184,23 @@ def _parse_weights(name: str, row: list[str]) -> Weights:
     file, n_params, min_size, ops, file_size, metrics, categories, options, recipe = row
     dataset, preset = next(_TASKS[task] for task in _TASKS if name.startswith(task))
     lists = _read_categories()
-    pairs = (metric.split("=") for metric in metrics.split(","))
-    meta = {
+    size, _, n_frames = min_size.partition("x")
+    found: dict[str, dict[str, float]] = {}
+    for text in metrics.split(","):
+        *data, metric, value = re.split("[:=]", text)
+        found.setdefault(data[0] if data else dataset, {})[metric] = float(value)
+    meta: dict[str, Any] = {
         "num_params": int(n_params),
-        "min_size": (int(min_size), int(min_size)),
-        "categories": lists.get(categories),
+        "min_size": (int(size), int(size)),
         "recipe": _RECIPES + recipe,
-        "_metrics": {dataset: {metric: float(value) for metric, value in pairs}},
+        "_metrics": found,
         "_ops": float(ops),
         "_file_size": float(file_size),
     }
+    if preset != "OpticalFlow":
+        meta["categories"] = lists.get(categories)
+    if n_frames:
+        meta["min_temporal_size"] = int(n_frames)
     if categories == "person":
         meta["keypoint_names"] = lists["keypoints"]
     if "SWAG" in name:
@@ -323,7 +334,7 @@ def _translate(builder: str, argument: str, value: Any, enum: Any, old: str = ""
 
 def build_model(make: Callable[..., M], weights: Any, progress: bool, kwargs: dict[str, Any]) -> M:
     """Call ``make(**kwargs)``, with the weights' number of classes and then with the weights."""
-    if weights is not None and weights.meta["categories"] is not None:
+    if weights is not None and weights.meta.get("categories") is not None:
         _ovewrite_named_param(kwargs, "num_classes", len(weights.meta["categories"]))
     model = make(**kwargs)
     if weights is not None:

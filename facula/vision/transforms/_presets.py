@@ -10,7 +10,13 @@ from facula._core import Tensor
 from facula.vision.transforms._interpolation import InterpolationMode
 from facula.vision.transforms.v2 import functional as F
 
-__all__ = ["ImageClassification", "ObjectDetection", "SemanticSegmentation"]
+__all__ = [
+    "ImageClassification",
+    "ObjectDetection",
+    "OpticalFlow",
+    "SemanticSegmentation",
+    "VideoClassification",
+]
 
 _MEAN = (0.485, 0.456, 0.406)
 _STD = (0.229, 0.224, 0.225)
@@ -159,3 +165,66 @@ class SemanticSegmentation(_Normalizing):
         antialias: bool | None = True,
     ) -> None:
         super().__init__(None, resize_size, mean, std, interpolation, antialias)
+
+
+class VideoClassification(_Normalizing):
+    """Frames resized, cropped to their middle, normalised, and channels put before time.
+
+    Args:
+        crop_size: height and width of the result.
+        resize_size: before the crop: of the shorter edge, or height and width.
+        mean: of each channel.
+        std: the same.
+        interpolation: of the resizing.
+
+    Shape:
+        ``(..., T, C, H, W)``; result ``(..., C, T, *crop_size)``, float32.
+
+    Example:
+        >>> from facula.vision.transforms._presets import VideoClassification
+        >>> prepare = VideoClassification(crop_size=(4, 4), resize_size=(5, 5))
+        >>> prepare(facula.zeros(2, 3, 8, 8, dtype=facula.uint8)).shape
+        torch.Size([3, 2, 4, 4])
+    """
+
+    def __init__(
+        self,
+        *,
+        crop_size: tuple[int, int],
+        resize_size: tuple[int] | tuple[int, int],
+        mean: tuple[float, ...] = (0.43216, 0.394666, 0.37645),
+        std: tuple[float, ...] = (0.22803, 0.22145, 0.216989),
+        interpolation: InterpolationMode = InterpolationMode.BILINEAR,
+    ) -> None:
+        # Without antialias, as when the models were trained.
+        super().__init__(None, None, mean, std, interpolation, antialias=False)
+        self.crop_size = list(crop_size)
+        self.resize_size = list(resize_size)
+
+    def forward(self, vid: Tensor) -> Tensor:
+        return super().forward(vid).transpose(-4, -3)
+
+    def describe(self) -> str:
+        return super().describe() + " The result is ``(..., C, T, H, W)``."
+
+
+class OpticalFlow(_Preset):
+    """Two images with values from -1 to 1.
+
+    Shape:
+        PIL images, or ``(..., C, H, W)``; results ``(..., C, H, W)``, float32.
+
+    Example:
+        >>> from facula.vision.transforms._presets import OpticalFlow
+        >>> first, second = OpticalFlow()(facula.zeros(3, 2, 2), facula.ones(3, 2, 2))
+        >>> first.min(), second.max()
+        (tensor(-1.), tensor(1.))
+    """
+
+    def forward(self, img1: Any, img2: Any) -> tuple[Tensor, Tensor]:
+        half = [0.5, 0.5, 0.5]
+        first, second = (F.normalize(self._to_float(img), half, half) for img in (img1, img2))
+        return first.contiguous(), second.contiguous()
+
+    def describe(self) -> str:
+        return _ACCEPTS + "Values are scaled to -1 to 1."

@@ -1,0 +1,216 @@
+"""Video Swin transformer: `arXiv:2106.13230 <https://arxiv.org/abs/2106.13230>`_."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from facula import nn
+from facula._core import Tensor
+from facula.nn import functional as F
+from facula.vision.models._api import builder, weights_enum
+from facula.vision.models.swin_transformer import (
+    _B,
+    _S,
+    _T,
+    PatchMerging,
+    ShiftedWindowAttention,
+    SwinTransformerBlock,
+    _get_relative_position_bias,
+    _init_linear,
+    _relative_position_index,
+    _stages,
+    shifted_window_attention,
+)
+
+__all__ = [
+    "Swin3D_B_Weights",
+    "Swin3D_S_Weights",
+    "Swin3D_T_Weights",
+    "SwinTransformer3d",
+    "swin3d_b",
+    "swin3d_s",
+    "swin3d_t",
+]
+
+Layer = Callable[..., nn.Module]
+
+
+class ShiftedWindowAttention3d(ShiftedWindowAttention):
+    """Self-attention within windows of a video; windows longer than it are cut to its size.
+
+    Args:
+        dim: channels.
+        window_size: duration, height and width of a window.
+        shift_size: of the windows.
+        num_heads: of the attention.
+        qkv_bias: whether the first linear layer has a bias.
+        proj_bias: whether the last one has.
+        attention_dropout: the probability of dropout of the attention's weights.
+        dropout: that of the result.
+
+    Shape:
+        input ``(N, T, H, W, dim)``; result the same.
+    """
+
+    _n_dims = 3
+
+    def define_relative_position_index(self) -> None:
+        self.register_buffer("relative_position_index", _relative_position_index(self.window_size))
+
+    def get_relative_position_bias(self, window_size: list[int] | None = None) -> Tensor:
+        window_size = window_size or self.window_size
+        n = window_size[0] * window_size[1] * window_size[2]
+        index = self.relative_position_index[:n, :n].flatten()
+        return _get_relative_position_bias(self.relative_position_bias_table, index, window_size)
+
+    def forward(self, x: Tensor) -> Tensor:
+        sizes = x.shape[1:-1]
+        window = [min(size, w) for size, w in zip(sizes, self.window_size, strict=True)]
+        return shifted_window_attention(
+            x,
+            self.qkv.weight,
+            self.proj.weight,
+            self.get_relative_position_bias(window),
+            window,
+            self.num_heads,
+            self.shift_size,
+            self.attention_dropout,
+            self.dropout,
+            self.qkv.bias,
+            self.proj.bias,
+            None,
+            self.training,
+        )
+
+
+class PatchEmbed3d(nn.Module):
+    """A vector for each patch of a video.
+
+    Args:
+        patch_size: duration, height and width of a patch.
+        in_channels: channels of the video.
+        embed_dim: size of the vectors.
+        norm_layer: called with ``embed_dim``; ``None`` for no norm.
+
+    Shape:
+        input ``(N, in_channels, T, H, W)``; result ``(N, T', H', W', embed_dim)`` for patches.
+    """
+
+    def __init__(
+        self,
+        patch_size: list[int],
+        in_channels: int = 3,
+        embed_dim: int = 96,
+        norm_layer: Layer | None = None,
+    ) -> None:
+        super().__init__()
+        self.tuple_patch_size = (patch_size[0], patch_size[1], patch_size[2])
+        size = self.tuple_patch_size
+        self.proj = nn.Conv3d(in_channels, embed_dim, kernel_size=size, stride=size)
+        self.norm = nn.Identity() if norm_layer is None else norm_layer(embed_dim)
+
+    def forward(self, x: Tensor) -> Tensor:
+        t, h, w = (-n % size for n, size in zip(x.shape[2:], self.tuple_patch_size, strict=True))
+        x = self.proj(F.pad(x, (0, w, 0, h, 0, t)))
+        result: Tensor = self.norm(x.permute(0, 2, 3, 4, 1))
+        return result
+
+
+class SwinTransformer3d(nn.Module):
+    """Patches of a video through stages of window attention, which merge patches in between.
+
+    Args:
+        patch_size: duration, height and width of a patch.
+        embed_dim: size of a patch's vector; it doubles from stage to stage.
+        depths: blocks of each stage.
+        num_heads: of the attention in each stage.
+        window_size: duration, height and width of a window of patches.
+        mlp_ratio: size of the hidden layers over that of the vectors.
+        dropout: its probability.
+        attention_dropout: that of the attention's weights.
+        stochastic_depth_prob: of the last block; that of the others grows linearly up to it.
+        num_classes: outputs of the classifier.
+        norm_layer: ``None`` for ``nn.LayerNorm``.
+        block: ``None`` for a block of :class:`ShiftedWindowAttention3d`.
+        downsample_layer: between the stages; ``None`` for nothing.
+        patch_embed: ``None`` for :class:`PatchEmbed3d`.
+
+    Shape:
+        input ``(N, 3, T, H, W)``; result ``(N, num_classes)``.
+
+    Example:
+        >>> from facula.vision.models.video import SwinTransformer3d
+        >>> model = SwinTransformer3d([2, 4, 4], 8, [2, 2], [1, 2], [2, 2, 2], num_classes=5)
+        >>> model.eval()(facula.ones(1, 3, 4, 32, 32)).shape
+        torch.Size([1, 5])
+    """
+
+    def __init__(
+        self,
+        patch_size: list[int],
+        embed_dim: int,
+        depths: list[int],
+        num_heads: list[int],
+        window_size: list[int],
+        mlp_ratio: float = 4.0,
+        dropout: float = 0.0,
+        attention_dropout: float = 0.0,
+        stochastic_depth_prob: float = 0.1,
+        num_classes: int = 400,
+        norm_layer: Layer | None = None,
+        block: Layer | None = None,
+        downsample_layer: Layer | None = PatchMerging,
+        patch_embed: Layer | None = None,
+    ) -> None:
+        super().__init__()
+        self.num_classes = num_classes
+        block = block or partial(SwinTransformerBlock, attn_layer=ShiftedWindowAttention3d)
+        norm_layer = norm_layer or partial(nn.LayerNorm, eps=1e-5)
+        self.patch_embed = (patch_embed or PatchEmbed3d)(
+            patch_size=patch_size, embed_dim=embed_dim, norm_layer=norm_layer
+        )
+        self.pos_drop = nn.Dropout(p=dropout)
+        stages = _stages(
+            embed_dim,
+            depths,
+            num_heads,
+            window_size,
+            stochastic_depth_prob,
+            partial(
+                block,
+                mlp_ratio=mlp_ratio,
+                dropout=dropout,
+                attention_dropout=attention_dropout,
+                norm_layer=norm_layer,
+            ),
+            downsample_layer and partial(downsample_layer, norm_layer=norm_layer),
+        )
+        self.features = nn.Sequential(*stages)
+        self.num_features = embed_dim * 2 ** (len(depths) - 1)
+        self.norm = norm_layer(self.num_features)
+        self.avgpool = nn.AdaptiveAvgPool3d(1)
+        self.head = nn.Linear(self.num_features, num_classes)
+        _init_linear(self)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.norm(self.features(self.pos_drop(self.patch_embed(x))))
+        x = self.avgpool(x.permute(0, 4, 1, 2, 3))
+        result: Tensor = self.head(x.flatten(1))
+        return result
+
+
+Swin3D_T_Weights: Any = weights_enum(__name__, "Swin3D_T")
+Swin3D_S_Weights: Any = weights_enum(__name__, "Swin3D_S")
+Swin3D_B_Weights: Any = weights_enum(__name__, "Swin3D_B")
+
+
+def _swin3d(
+    size: str, weights: Any, sizes: tuple[int, list[int], list[int]]
+) -> Callable[..., SwinTransformer3d]:
+    name, title = f"swin3d_{size.lower()}", f"Video Swin transformer of the size {size}"
+    return builder(name, weights, title, SwinTransformer3d, [2, 4, 4], *sizes, [8, 7, 7])
+
+
+swin3d_t = _swin3d("T", Swin3D_T_Weights, _T)
+swin3d_s = _swin3d("S", Swin3D_S_Weights, _S)
+swin3d_b = _swin3d("B", Swin3D_B_Weights, _B)
