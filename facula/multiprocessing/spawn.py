@@ -230,7 +230,12 @@ def start_processes(
         error_files.append(os.path.join(folder, f"{index}.txt"))
         run = (fn, index, args, error_files[-1])
         process = context.Process(target=_run, args=run, daemon=daemon)  # type: ignore[attr-defined]
-        process.start()
+        try:
+            process.start()
+        except BaseException:
+            for started_before in processes:
+                started_before.terminate()
+            raise
         processes.append(process)
     started = ProcessContext(processes, error_files)
     weakref.finalize(started, _remove, folder, os.getpid())

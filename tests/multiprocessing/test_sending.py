@@ -239,3 +239,26 @@ model = nn.Sequential(*[nn.Linear(3, 3) for _ in range(100)]).share_memory()
 print(all(p.is_shared() for p in model.parameters()))
 """
     assert run_with("ulimit -n 64", code) == ["True"]
+
+
+def test_a_small_dev_shm_is_no_limit():
+    code = """
+import facula
+from facula import multiprocessing as mp
+read, write = mp.Pipe(duplex=False)
+for strategy in ("file_descriptor", "file_system"):
+    mp.set_sharing_strategy(strategy)
+    x = facula.ones(4_000_000)
+    write.send(x)
+    read.recv().add_(1)
+    print(x.sum().item() == 8_000_000)
+"""
+    mount = "mount -t tmpfs -o size=1m tmpfs /dev/shm"
+    command = ["unshare", "-rm", "bash", "-c", f'{mount} && exec "$0" -c "$1"']
+    is_allowed = subprocess.run([*command[:4], mount], capture_output=True, timeout=60)
+    if is_allowed.returncode != 0:
+        pytest.skip("no namespace of mounts for this user")
+    done = subprocess.run(
+        [*command, sys.executable, code], capture_output=True, text=True, timeout=100
+    )
+    assert done.stdout.split() == ["True", "True"], done.stderr

@@ -86,6 +86,12 @@ def is_running(pid):
         return False
 
 
+def test_what_cannot_be_sent_starts_nothing():
+    with pytest.raises((AttributeError, pickle.PicklingError)):
+        mp.spawn(process_cases.add_rank, (lambda: 0,), nprocs=2)
+    assert not mp.active_children()
+
+
 def test_spawn_warns_of_another_start_method():
     with pytest.warns(FutureWarning, match="starts processes by 'spawn' always, not by 'fork'"):
         mp.spawn(os.getpid, nprocs=0, start_method="fork")

@@ -241,3 +241,65 @@ def test_half_a_gigabyte_goes_both_ways_mapped(tmp_path):
     same_state(ours, theirs)
     facula.save(ours, path)  # over the file that is mapped, which stays as it was
     same_state(ours, torch.load(path, weights_only=True, mmap=True))
+
+
+# Helpers of PyTorch's own files, and devices that there are none of here.
+NOT_HERE = {
+    "SourceChangeWarning",
+    "StorageType",
+    "check_module_version_greater_or_equal",
+    "mkdtemp",
+    "normalize_storage_type",
+    "storage_to_tensor_type",
+    "validate_cuda_device",
+    "validate_hpu_device",
+}
+
+
+def test_the_names_of_the_module_are_there():
+    there = set(torch.serialization.__all__) - NOT_HERE
+    assert there <= set(facula.serialization.__all__)
+
+
+def test_options_begin_the_same_and_refuse_the_same():
+    def outcome(lib):
+        module = lib.serialization
+        found = [module.get_crc32_options(), module.get_default_mmap_options()]
+        found += [module.get_default_load_endianness(), [e.name for e in module.LoadEndianness]]
+        calls = [
+            lambda: module.set_default_load_endianness("big"),
+            lambda: module.set_default_mmap_options(77),
+            lambda: module.get_unsafe_globals_in_checkpoint(io.BytesIO(b"junk")),
+        ]
+        for call in calls:
+            with pytest.raises(Exception) as caught:
+                call()
+            found.append(caught.type)
+        return found
+
+    assert outcome(facula) == outcome(torch)
+
+
+def test_unsafe_globals_are_the_same():
+    file = io.BytesIO()
+    torch.save([torch.nn.Linear(1, 1), collections.Counter(), torch.ones(1)], file)
+    found = []
+    for lib in (torch, facula):
+        file.seek(0)
+        found.append(sorted(lib.serialization.get_unsafe_globals_in_checkpoint(file)))
+    assert found[0] == found[1] == ["torch.nn.modules.linear.Linear"]
+
+
+@pytest.mark.parametrize("source, target", [(torch, facula), (facula, torch)], ids=["to", "from"])
+def test_files_without_checksums_or_data_are_read(source, target):
+    x = source.arange(5.0)
+    source.serialization.set_crc32_options(False)
+    try:
+        assert exchange({"x": x}, source, target)["x"].tolist() == [0, 1, 2, 3, 4]
+    finally:
+        source.serialization.set_crc32_options(True)
+    file = io.BytesIO()
+    with source.serialization.skip_data():
+        source.save({"x": x}, file)
+    file.seek(0)
+    assert target.load(file)["x"].tolist() == [0] * 5
