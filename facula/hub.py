@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlparse
 
 from facula import _download
+from facula.serialization import CheckpointError
 from facula.serialization import load as _load
 from facula.serialization._locations import MapLocation
 
@@ -126,7 +127,13 @@ def load_state_dict_from_url(
         else:
             match = _HASH_IN_NAME.search(name) if check_hash else None
             download_url_to_file(url, path, match.group(1) if match else None, progress)
-    return _load_weights(path, map_location, weights_only)
+    try:
+        return _load_weights(path, map_location, weights_only)
+    except CheckpointError as error:
+        if type(error) is not CheckpointError:
+            raise
+        text = f"{error} The file is {path!r}: if it is damaged, delete it to fetch it again."
+        raise CheckpointError(text, error.offset, error.found) from error
 
 
 def _load_weights(

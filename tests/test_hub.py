@@ -89,6 +89,13 @@ def test_offline_the_error_says_which_file_to_put_where(home):
     assert f"http://127.0.0.1:1/{NAME}: " in str(error.value)
 
 
+def test_damaged_file_is_named(home):
+    (home / "net.pth").write_bytes(DATA[:-30])
+    text = r"The file is '.*net.pth': if it is damaged, delete it to fetch it again"
+    with pytest.raises(facula.serialization.CheckpointError, match=text):
+        hub.load_state_dict_from_url("http://127.0.0.1:1/net.pth", model_dir=str(home))
+
+
 def test_checkpoint_in_an_ordinary_archive_is_loaded(home):
     old = io.BytesIO()
     facula.save({"epoch": 3}, old)

@@ -239,7 +239,7 @@ class SBDataset(VisionDataset):
         self.mode = verify_str_arg(mode, "mode", ("segmentation", "boundaries"))
         self.num_classes = 20
         root = Path(self.root)
-        if download:
+        if download and not (root / "img").is_dir():
             download_and_extract_archive(self.url, root, filename=self.filename, md5=self.md5)
             unpacked = root / "benchmark_RELEASE" / "dataset"
             for name in ("cls", "img", "inst", "train.txt", "val.txt"):

@@ -284,7 +284,22 @@ def test_boundaries_move_to_the_root(tmp_path, network):
     network["train_noval.txt"] = (folder / "train_noval.txt").read_bytes()
     folder.rename(base / "dataset")
     network["benchmark.tgz"] = archive_of(tmp_path / "outer", "x.tgz")
-    assert len(datasets.SBDataset(tmp_path / "root", "train_noval", download=True)) == 2
+    for _ in range(2):
+        assert len(datasets.SBDataset(tmp_path / "root", "train_noval", download=True)) == 2
+    assert len(network.asked) == 2
+
+
+def test_archives_of_cityscapes_are_unpacked(tmp_path):
+    folder = made(files.cityscapes, tmp_path)
+    (folder / "gtCoarse").rename(tmp_path / "gtCoarse")
+    archive = archive_of(folder, "x.zip")
+    root = tmp_path / "root"
+    root.mkdir()
+    with pytest.raises(RuntimeError, match=r"Put leftImg8bit_trainvaltest.zip and gtFine_train"):
+        datasets.Cityscapes(root)
+    for name in ("leftImg8bit_trainvaltest.zip", "gtFine_trainvaltest.zip"):
+        (root / name).write_bytes(archive)
+    assert len(datasets.Cityscapes(root)) == 2
 
 
 def test_photographs_that_are_gone_are_left_out(tmp_path, network, monkeypatch):
