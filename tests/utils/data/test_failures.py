@@ -11,6 +11,7 @@ from data_tools import ROOT, run_script
 
 import facula
 from facula.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset
+from facula.utils.data._utils import processes
 
 pytestmark = pytest.mark.promise("D2")
 
@@ -150,6 +151,41 @@ def test_a_worker_killed_by_a_signal_is_reported_at_once(name):
         list(loader)
     assert time.monotonic() - start < 5  # a second, on a machine that is not busy
     assert ("memory runs out" in str(caught.value)) == (name == "SIGKILL")
+
+
+def test_after_the_death_of_a_worker_there_is_nothing_more():
+    loader = DataLoader(Failing(lambda: os._exit(3)), 2, num_workers=2)
+    iterator = iter(loader)
+    with pytest.raises(RuntimeError, match=r"exited with code 3"):
+        for _ in range(6):
+            next(iterator)
+    assert list(iterator) == []
+    assert loader.state_dict()["is_inside"]
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_a_batch_that_failed_counts_as_taken(num_workers):
+    data = Failing(raise_error(ValueError("x")))
+    loader = DataLoader(data, 4, num_workers=num_workers)
+    iterator = iter(loader)
+    next(iterator)
+    with pytest.raises(ValueError):
+        next(iterator)
+    other = DataLoader(data, 4)
+    other.load_state_dict(loader.state_dict())
+    assert [batch.tolist() for batch in other] == [[8, 9, 10, 11]]
+
+
+def test_a_loader_ends_at_once_while_another_goes_on(monkeypatch):
+    monkeypatch.setattr(processes.ProcessPool.close, "__defaults__", (60.0,))
+    data = list(range(100))
+    first = iter(DataLoader(data, 4, num_workers=2))
+    second = iter(DataLoader(data, 4, num_workers=2))  # whose workers know the sockets of the first
+    next(first), next(second)
+    start = time.monotonic()
+    del first
+    assert time.monotonic() - start < 30
+    assert len(list(second)) == 24
 
 
 def test_a_worker_that_exits_is_reported():
@@ -341,8 +377,6 @@ def test_without_shared_memory_everything_travels_in_the_messages(monkeypatch):
 
 
 def test_where_no_process_can_be_started_the_caller_fetches(monkeypatch):
-    from facula.utils.data._utils import processes
-
     def refuse(self, *args):
         raise processes.NoWorkers("Resource temporarily unavailable")
 

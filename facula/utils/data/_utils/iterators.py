@@ -16,6 +16,8 @@ from facula.utils.data._utils.worker import END, FAILURE, Epoch, WorkerInfo
 
 __all__ = ["CallerIterator", "PoolIterator"]
 
+_SKIPPED = -1  # a kind of answer: the batch was taken before the loader was resumed
+
 
 class CallerIterator:
     """Batches that the caller fetches when it asks for them."""
@@ -50,6 +52,9 @@ class CallerIterator:
         except Exhausted:
             place.is_finished = True
             raise StopIteration from None
+        except Exception:
+            order.note(n)  # who goes on does so without it
+            raise
         order.note(n)
         if place.is_iterable:
             place.dataset_states[0] = self._fetcher.state()
@@ -132,7 +137,7 @@ class PoolIterator:
         self._n_put += 1
         self._tasks[number] = which, n
         if self._n_put_to[which] < self._n_skipped_of[which]:
-            self._ready[number] = -1, None  # taken before the loader was resumed
+            self._ready[number] = _SKIPPED, None
         else:
             self._load[which] += 1
             self._pool.submit(which, number, n, indices)
@@ -160,9 +165,7 @@ class PoolIterator:
             if kind == END:
                 self._is_active[which] = False
             self._put()
-            if kind == END:
-                continue
-            if kind < 0:
+            if kind in (END, _SKIPPED):
                 continue
             self._note(which, n)
             content = self._pool.open(which, message)
@@ -171,9 +174,10 @@ class PoolIterator:
             batch, state = content
             self._order.place.dataset_states[which] = state
             return self._loader._finished(batch)
-        self._order.place.is_finished = True
-        if not self._loader.persistent_workers:
-            self._end()
+        if not self.is_closed:
+            self._order.place.is_finished = True
+            if not self._loader.persistent_workers:
+                self._end()
         raise StopIteration
 
     def _note(self, which: int, n: int) -> None:
@@ -188,9 +192,11 @@ class PoolIterator:
     def _receive(self) -> None:
         try:
             answers = self._pool.receive(self._loader.timeout or None)
-        except KeyboardInterrupt:
+        except BaseException:  # Ctrl-C, or a worker is dead: there is nothing more to come
+            self._tasks.clear()
+            self._ready.clear()
             self._pool.close(0)
-            self._end.detach()
+            self._end()
             raise
         if not answers:
             which, n = next(iter(self._tasks.values()))

@@ -207,7 +207,7 @@ class ProcessPool:
         which = self._workers.index(one)
         how = f"exited with code {code}"
         if code is not None and code < 0:
-            how = f"was killed by {signal.Signals(-code).name}"
+            how = f"was killed by {_signal_name(-code)}"
         text = f"DataLoader: worker {which} (pid {one.process.pid}) {how}"
         if one.tasks:
             n, indices = next(iter(one.tasks.values()))
@@ -227,6 +227,9 @@ class ProcessPool:
             return  # a fork of the caller, whose children these are not
         workers, self._workers = self._workers, []
         for one in workers:
+            with contextlib.suppress(OSError):  # a dead worker's is no longer connected
+                # Not only closed: workers of another loader may have a copy of the descriptor.
+                one.channel.sock.shutdown(socket.SHUT_RDWR)
             one.channel.sock.close()
         end = time.monotonic() + grace_s
         for ask in (None, "terminate", "kill"):
@@ -239,6 +242,13 @@ class ProcessPool:
         for one in workers:
             one.process.join()
             one.process.close()
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _return_block(one: _Worker, start: int) -> None:
