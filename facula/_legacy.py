@@ -71,6 +71,9 @@ class StorageType(_NamedType):
     def __call__(self, *args: Any, **kwargs: Any) -> TypedStorage:
         return TypedStorage(*args, dtype=self.dtype, **kwargs)
 
+    def _new_shared(self, size: int) -> TypedStorage:
+        return self()._new_shared(size)
+
     def __instancecheck__(self, x: Any) -> bool:
         return isinstance(x, TypedStorage) and x.dtype == self.dtype
 

@@ -168,6 +168,11 @@ class TypedStorage:
         self._untyped_storage.share_memory_()
         return self
 
+    def _new_shared(self, size: int, *, device: Any = None) -> TypedStorage:
+        # Functions that collate batches in workers, copied from PyTorch's, call it.
+        shared = _new_shared(size * self.dtype.itemsize, device=device)
+        return TypedStorage(wrap_storage=shared, dtype=self.dtype)
+
     def cpu(self) -> TypedStorage:
         """The storage in main memory; itself if it is there."""
         untyped = self._untyped_storage.cpu()
@@ -286,6 +291,10 @@ def _share_memory_(self: UntypedStorage) -> UntypedStorage:
     return self
 
 
+def _new_shared(size: int, *, device: Any = "cpu") -> UntypedStorage:
+    return UntypedStorage(size, device=device).share_memory_()
+
+
 def _is_cuda(self: UntypedStorage) -> bool:
     return self.device.type == "cuda"
 
@@ -319,6 +328,7 @@ _METHODS = {
     "clone": _clone,
     "cpu": _cpu,
     "share_memory_": _share_memory_,
+    "_new_shared": staticmethod(_new_shared),
     "is_cuda": property(_is_cuda, doc="Whether the memory is on a CUDA device."),
 }
 for _name, _method in _METHODS.items():

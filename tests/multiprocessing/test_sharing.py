@@ -37,6 +37,16 @@ def test_storages_and_modules_share():
     assert model[0].weight.grad is not None
 
 
+def test_batches_are_collated_into_new_shared_memory():
+    samples = [facula.full((3,), float(i)) for i in range(4)]
+    storage = samples[0].storage()._new_shared(12)
+    batch = facula.stack(samples, 0, out=samples[0].new(storage).resize_(4, 3))
+    assert batch.is_shared() and batch.data_ptr() == storage.data_ptr()
+    assert batch[:, 0].tolist() == [0, 1, 2, 3]
+    assert facula.UntypedStorage._new_shared(8).is_shared()
+    assert facula.FloatStorage._new_shared(8).nbytes() == 32
+
+
 def test_gradients_are_shared_with_their_parameters():
     model = nn.Linear(2, 2)
     model(facula.ones(1, 2)).sum().backward()
