@@ -1,3 +1,7 @@
+#include <pthread.h>
+
+#include <atomic>
+
 #include "autograd/node.h"
 #include "base/parallel.h"
 #include "blas/openblas.h"
@@ -27,9 +31,16 @@ namespace {
 
 // Long kernels run without the interpreter lock. A thread that does not hold it (or a process that
 // is ending) leaves it alone.
-void* leave_interpreter() { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; }
+std::atomic<int64_t> n_computing{0};
+void* leave_interpreter() {
+  if (!PyGILState_Check()) return nullptr;
+  ++n_computing;
+  return PyEval_SaveThread();
+}
 void enter_interpreter(void* state) {
-  if (state) PyEval_RestoreThread(static_cast<PyThreadState*>(state));
+  if (!state) return;
+  PyEval_RestoreThread(static_cast<PyThreadState*>(state));
+  --n_computing;
 }
 
 void bind_all(nb::module_& m) {
@@ -80,6 +91,8 @@ void bind_all(nb::module_& m) {
 
 }  // namespace
 
+bool is_any_thread_computing() { return n_computing.load() > 0; }
+
 void bind_runtime(nb::module_& m) {
   m.def("get_num_threads", &get_num_threads, "The number of threads that kernels may use.");
   m.def(
@@ -100,6 +113,7 @@ void bind_runtime(nb::module_& m) {
 NB_MODULE(_core, m) {
   using namespace facula;
   nb::set_leak_warnings(false);
+  pthread_atfork(nullptr, nullptr, [] { n_computing = 0; });  // a child has one thread
   set_blocking_hooks({leave_interpreter, enter_interpreter});
   nb::register_exception_translator([](const std::exception_ptr& error, void*) {
     try {

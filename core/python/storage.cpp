@@ -10,6 +10,8 @@
 
 namespace facula {
 
+bool is_any_thread_computing();  // without the interpreter lock, in module.cpp
+
 namespace {
 
 struct StorageObject {
@@ -253,7 +255,10 @@ void bind_storage(nb::module_& m) {
   def_storage_method(
       "_share",
       [](nb::handle self, bool by_descriptor) {
-        share_memory(*checked_storage("share_memory_", self), shared_by(by_descriptor));
+        // A queue shares what is put into it in a thread of its own: a kernel may be at work on the
+        // memory that is left.
+        share_memory(*checked_storage("share_memory_", self), shared_by(by_descriptor),
+                     is_any_thread_computing());
       },
       "by_descriptor"_a);
   def_storage_method("_shared_handle", [](nb::handle self) {

@@ -26,7 +26,7 @@ struct Mapping {
   int64_t nbytes = 0;
   Key key;
   Storage* owner = nullptr;   // not counted: the mapping ends with it
-  Storage* former = nullptr;  // what NumPy still looks at after the move
+  Storage* former = nullptr;  // what NumPy or a kernel still looks at after the move
 };
 
 // Used, as storages are, with the interpreter lock held. Never destroyed: storages may be later.
@@ -152,7 +152,7 @@ Storage* wrap_mapping(Mapping& mapping) {
 
 bool is_shared(const Storage& storage) { return storage.deleter() == end_mapping; }
 
-void share_memory(Storage& storage, SharedBy by) {
+void share_memory(Storage& storage, SharedBy by, bool keep_former) {
   check_not_implemented(!storage.device().is_cuda(), "share_memory_: not implemented on ",
                         storage.device(), ".");
   if (is_shared(storage)) return;
@@ -165,7 +165,7 @@ void share_memory(Storage& storage, SharedBy by) {
   Storage* moved = wrap_mapping(*mapping);
   storage.swap_memory(*moved);
   mapping->owner = &storage;
-  if (storage.is_exported())
+  if (keep_former || storage.is_exported())
     mapping->former = moved;
   else
     moved->release();

@@ -16,8 +16,8 @@ struct SharedHandle {
 };
 
 // Moves the memory, in place: all views of the storage follow. Segments are also taken where
-// descriptors run short.
-void share_memory(Storage& storage, SharedBy by);
+// descriptors run short. The memory that is left ends at once or, if kept, with the storage.
+void share_memory(Storage& storage, SharedBy by, bool keep_former);
 bool is_shared(const Storage& storage);
 SharedHandle shared_handle(const Storage& storage);
 

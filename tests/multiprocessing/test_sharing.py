@@ -1,3 +1,5 @@
+import threading
+
 import numpy as np
 import pytest
 
@@ -59,6 +61,25 @@ def test_a_tensor_over_a_numpy_array_leaves_it():
     x = facula.from_numpy(array).share_memory_()
     x += 1
     assert x.tolist() == [2, 2, 2] and array.tolist() == [1, 1, 1]
+
+
+def test_a_kernel_at_work_keeps_the_memory_that_it_has():
+    for _ in range(5):
+        x = facula.full((2_000_000,), 2.5)
+        is_started = threading.Event()
+
+        def compute(x=x, is_started=is_started):
+            is_started.set()
+            for _ in range(3):
+                x.lgamma_()
+
+        thread = threading.Thread(target=compute)
+        thread.start()
+        is_started.wait()
+        x.share_memory_()
+        others = [facula.zeros(2_000_000) for _ in range(2)]  # in memory that has become free
+        thread.join()
+        assert not any(other.any() for other in others)
 
 
 def test_an_array_over_a_tensor_keeps_the_memory_that_it_has():
