@@ -288,11 +288,12 @@ void forget_pool_in_child() {
   pool = nullptr;
   pool_is_taken.store(false);
 }
+// From the start: between taking the pool and making it another thread may fork.
+const int fork_handler_error = pthread_atfork(nullptr, nullptr, forget_pool_in_child);
 
 Pool& started_pool() {
   if (pool == nullptr) {
-    static const int registered = pthread_atfork(nullptr, nullptr, forget_pool_in_child);
-    check(registered == 0, "parallel_for: the system refused a handler for fork().");
+    check(fork_handler_error == 0, "parallel_for: the system refused a handler for fork().");
     constexpr int kMaxWorkers = 1023;
     int n_threads = thread_count().load();
     pool = new Pool(std::min(n_threads - 1, kMaxWorkers), n_threads <= available_cpus());

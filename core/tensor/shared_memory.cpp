@@ -103,6 +103,7 @@ void map(Mapping& mapping) {
   mapping.address = address;
   mapping.key = key_of(handle);
   if (handle.by == SharedBy::Segment) return;
+  fcntl(handle.number, F_SETFD, FD_CLOEXEC);  // a received one would pass to other programs
   // Without its descriptor the memory can be used, but not sent on.
   may_keep_descriptor() ? void(++n_descriptors) : close_descriptor(mapping);
 }
