@@ -18,7 +18,8 @@ TWINS = torchvision.models
 
 SEGMENTATION = TWINS.list_models(TWINS.segmentation)
 _SEEDED = ["deeplabv3_mobilenet_v3_large", "lraspp_mobilenet_v3_large"]
-VIDEO = [name for name in TWINS.list_models(TWINS.video) if not name.startswith("mvit")]
+VIDEO = TWINS.list_models(TWINS.video)
+FLOW = TWINS.list_models(TWINS.optical_flow)
 
 # As small as the network lets a video be.
 _VIDEOS = {"s3d": (13, 209, 209)}
@@ -27,6 +28,7 @@ _VIDEOS = {"s3d": (13, 209, 209)}
 def test_the_same_models_exist():
     assert models.list_models(models.segmentation) == SEGMENTATION
     assert models.list_models(models.video) == VIDEO
+    assert models.list_models(models.optical_flow) == FLOW
 
 
 @pytest.mark.parametrize("name", SEGMENTATION + VIDEO)
@@ -34,7 +36,17 @@ def test_weights_have_the_same_facts(name):
     classification.test_weights_have_the_same_facts(name)
 
 
-@pytest.mark.parametrize("name", SEGMENTATION + VIDEO)
+@pytest.mark.parametrize("name", FLOW)
+def test_weights_of_flow_have_the_same_facts(name):
+    theirs, ours = TWINS.get_model_weights(name), models.get_model_weights(name)
+    assert [str(member) for member in ours] == [str(member) for member in theirs]
+    assert ours.DEFAULT.name == theirs.DEFAULT.name
+    for member in theirs:
+        assert ours[member.name].url == member.url
+        assert ours[member.name].meta == {k: v for k, v in member.meta.items() if k != "_docs"}
+
+
+@pytest.mark.parametrize("name", SEGMENTATION + VIDEO + FLOW)
 def test_builder_has_the_same_arguments(name):
     def describe(package):
         parameters = inspect.signature(package.get_model_builder(name)).parameters
@@ -48,8 +60,8 @@ def test_video_gives_the_same_results(name, no_init):  # noqa: F811
     theirs, ours = _pair(name)
     assert repr(ours) == repr(theirs)
     assert list(ours.state_dict()) == list(theirs.state_dict())
-    if name in ("swin3d_b", "swin3d_s"):
-        return  # too large for a small machine, and their layers are those of a smaller one
+    if name in ("swin3d_b", "swin3d_s") or name.startswith("mvit"):
+        return  # too large for a small machine: smaller ones have the same layers
     _fill(theirs, ours)
     x = np.random.default_rng(1).standard_normal((1, 3, *_VIDEOS.get(name, (4, 40, 32))))
     with torch.no_grad(), facula.no_grad():
@@ -71,11 +83,78 @@ def test_segmentation_gives_the_same_results(name, no_init):  # noqa: F811
         _assert_close(expected[key], found[key], 1e-6)
 
 
-@pytest.mark.parametrize("name", [*_SEEDED, "mc3_18", "s3d", "swin3d_t"])
+@pytest.mark.parametrize("name", [*_SEEDED, "mc3_18", "mvit_v2_s", "raft_small", "s3d", "swin3d_t"])
 def test_same_seed_gives_the_same_initial_weights(name):
     theirs, ours = _pair(name, **({"weights_backbone": None} if name in _SEEDED else {}))
     for (key, a), b in zip(theirs.state_dict().items(), ours.state_dict().values(), strict=True):
         assert np.array_equal(a.numpy(), b.numpy()), key
+
+
+@pytest.mark.parametrize("name", FLOW)
+def test_flow_is_the_same(name):
+    theirs, ours = _pair(name)
+    assert repr(ours) == repr(theirs)
+    images = np.random.default_rng(0).uniform(-1, 1, (2, 1, 3, 128, 136)).astype(np.float32)
+    with torch.no_grad(), facula.no_grad():
+        expected = theirs.eval()(*torch.tensor(images), num_flow_updates=3)
+        found = ours.eval()(*facula.tensor(images), num_flow_updates=3)
+    assert len(found) == len(expected) == 3
+    for a, b in zip(expected, found, strict=True):
+        _assert_close(a, b, 1e-4)
+
+
+def test_gradients_of_flow_are_the_same():
+    theirs, ours = _pair("raft_small")
+    images = np.random.default_rng(0).uniform(-1, 1, (2, 1, 3, 128, 128)).astype(np.float32)
+    for net, pair in ((theirs, torch.tensor(images)), (ours, facula.tensor(images))):
+        sum((flow**2).mean() for flow in net(*pair, num_flow_updates=2)).backward()
+    largest = max(p.grad.abs().max().item() for p in theirs.parameters())
+    for (key, a), b in zip(theirs.named_parameters(), ours.parameters(), strict=True):
+        np.testing.assert_allclose(b.grad.numpy(), a.grad.numpy(), 0, 1e-4 * largest, err_msg=key)
+
+
+_BLOCKS = [  # heads, channels before and after, kernels and strides of queries, those of keys
+    (1, 8, 16, [], [3, 3, 3], [], [1, 2, 2]),
+    (2, 16, 16, [3, 3, 3], [3, 3, 3], [1, 2, 2], [1, 1, 1]),
+]
+
+
+@pytest.mark.parametrize("size", [(4, 32, 32), (4, 48, 32)])
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_step_of_training_of_a_small_mvit_is_the_same(version, size):
+    # In version 2 heads are as wide as the result.
+    blocks = (
+        _BLOCKS
+        if version == 1
+        else [
+            (2, 8, 8, [3] * 3, [3] * 3, [1, 1, 1], [1, 2, 2]),
+            (2, 8, 16, [3] * 3, [3] * 3, [1, 2, 2], [1, 1, 1]),
+        ]
+    )
+    x = np.random.default_rng(0).standard_normal((2, 3, *size))
+    nets, outputs = [], []
+    for lib, part in ((torch, TWINS.video.mvit), (facula, models.video.mvit)):
+        lib.manual_seed(0)
+        net = part.MViT(
+            size[1:],
+            size[0],
+            [part.MSBlockConfig(*block) for block in blocks],
+            residual_pool=version == 2,
+            residual_with_cls_embed=size[1] == 48,
+            rel_pos_embed=version == 2,
+            proj_after_attn=version == 2,
+            attention_dropout=0.1,
+            stochastic_depth_prob=0.2,
+            num_classes=3,
+        )
+        out = net.double()(lib.tensor(x))
+        (out**2).sum().backward()
+        nets.append(net)
+        outputs.append(out)
+    assert repr(nets[0]) == repr(nets[1])
+    _assert_close(*outputs, tolerance=1e-9)
+    for (key, a), b in zip(nets[0].named_parameters(), nets[1].parameters(), strict=True):
+        np.testing.assert_allclose(b.grad.numpy(), a.grad.numpy(), 1e-6, 1e-9, err_msg=key)
 
 
 def _tiny_vit(library, **changes):

@@ -11,6 +11,7 @@ A model is built by its function or by its name, with random or with trained wei
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from facula.vision.models import mobilenet as mobilenet
+from facula.vision.models import optical_flow as optical_flow
 from facula.vision.models import segmentation as segmentation
 from facula.vision.models import video as video
 from facula.vision.models._api import *  # noqa: F403
