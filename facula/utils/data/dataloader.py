@@ -201,7 +201,7 @@ class DataLoader(Generic[T_co]):
         if self._iterator is None or self._iterator.is_closed:
             self._iterator = PoolIterator(self)
         else:
-            self._iterator.begin_epoch()
+            self._iterator.begin_epoch(self)
         return self._iterator
 
     def __len__(self) -> int:

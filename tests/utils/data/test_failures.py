@@ -1,5 +1,8 @@
 """Workers that raise, die, hang or are left behind. Everything has an end, within seconds."""
 
+import contextlib
+import gc
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -303,7 +306,8 @@ def test_a_thousand_abandoned_iterators_leave_nothing(tmp_path):
             before = left()
             for i in range(1000):
                 kind = ("process", "thread")[i % 2]
-                iterator = iter(DataLoader(data, 4, num_workers=1 + i % 3, worker_type=kind))
+                kwargs = {"worker_type": kind, "persistent_workers": i % 5 == 0}
+                iterator = iter(DataLoader(data, 4, num_workers=1 + i % 3, **kwargs))
                 for _ in range(i % 3):
                     next(iterator)
                 del iterator
@@ -316,6 +320,23 @@ def test_a_thousand_abandoned_iterators_leave_nothing(tmp_path):
         timeout_s=150,
     )
     assert (code, out) == (0, "True 1\n"), err
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_the_workers_of_a_caught_exception_do_not_wait_for_the_garbage_collector(persistent):
+    gc.collect()
+    before = multiprocessing.active_children()
+    gc.disable()
+    try:
+        loader = DataLoader(
+            Failing(raise_error(ValueError("x"))), 4, num_workers=2, persistent_workers=persistent
+        )
+        with contextlib.suppress(ValueError):
+            list(loader)
+        del loader
+        assert multiprocessing.active_children() == before
+    finally:
+        gc.enable()
 
 
 def test_iterators_in_a_cycle_and_at_the_exit_are_ended(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import multiprocessing
 import warnings
 import weakref
@@ -66,7 +67,7 @@ class PoolIterator:
     """Batches that workers fetch ahead, in threads or processes."""
 
     def __init__(self, loader: Any) -> None:
-        self._loader = loader
+        self._set_loader(loader)
         self._order = Order(loader, None, 0)
         self._first_number = 0  # of the epoch: answers to older tasks are of no use
         self._n_put = 0
@@ -80,10 +81,17 @@ class PoolIterator:
     def is_closed(self) -> bool:
         return not self._end.alive
 
-    def begin_epoch(self) -> None:
+    def _set_loader(self, loader: Any) -> None:
+        # A loader keeps the iterator of workers that persist. Had the iterator the loader itself,
+        # the workers would wait for the garbage collector.
+        self._loader = copy.copy(loader)
+        self._loader._iterator = None
+
+    def begin_epoch(self, loader: Any) -> None:
         """Another epoch by the same workers."""
+        self._set_loader(loader)
         place = self._order.place
-        self._order = Order(self._loader, place.base_seed, place.epoch + 1)
+        self._order = Order(loader, place.base_seed, place.epoch + 1)
         self._begin()
 
     def _begin(self) -> None:

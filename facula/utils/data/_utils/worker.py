@@ -109,7 +109,10 @@ class Failure:
             error = self.kind(text)
         except Exception:  # its constructor wants something else
             error = RuntimeError(text)
-        raise error from None
+        try:
+            raise error from None
+        finally:
+            del error  # else its traceback keeps it alive, and with it the iterator
 
 
 def _make_failure(kind: type[BaseException], text: str) -> Failure:
