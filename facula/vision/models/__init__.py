@@ -10,6 +10,7 @@ A model is built by its function or by its name, with random or with trained wei
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from facula.vision.models import detection as detection
 from facula.vision.models import mobilenet as mobilenet
 from facula.vision.models import optical_flow as optical_flow
 from facula.vision.models import segmentation as segmentation

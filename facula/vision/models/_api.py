@@ -19,6 +19,7 @@ from enum import Enum
 from fnmatch import fnmatchcase
 from functools import cache, partial, wraps
 from importlib import import_module
+from inspect import Parameter, signature
 from types import ModuleType
 from typing import Any, TypeVar, cast, get_args
 
@@ -269,7 +270,8 @@ def accept_weights(**enums: Any) -> Callable[[Callable[..., M]], Callable[..., M
     }
 
     def decorate(build: Callable[..., M]) -> Callable[..., M]:
-        by_position = list(getattr(build, "__kwdefaults__", None) or ())
+        parameters = signature(build).parameters.values()
+        by_position = [p.name for p in parameters if p.kind is Parameter.KEYWORD_ONLY]
         name = build.__name__
 
         @wraps(build)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import facula
 from facula._core import Tensor
@@ -54,3 +55,19 @@ def to_rois(op: str, boxes: Boxes) -> Tensor:
         raise ValueError(f"{op}: expected boxes for at least one image, got an empty list.")
     numbers = [facula.full_like(b[:, :1], i) for i, b in enumerate(boxes)]
     return facula.cat([facula.cat(numbers), facula.cat(list(boxes))], dim=1)
+
+
+def move_keys(
+    state_dict: dict[str, Any],
+    prefix: str,
+    local_metadata: Mapping[str, Any],
+    moves: Mapping[str, str],
+) -> None:
+    """Rename the layers of a state of version 1, or of none, whose weights and biases moved."""
+    version = local_metadata.get("version")
+    if version is not None and version >= 2:
+        return
+    for old, new in moves.items():
+        for kind in ("weight", "bias"):
+            if f"{prefix}{old}.{kind}" in state_dict:
+                state_dict[f"{prefix}{new}.{kind}"] = state_dict.pop(f"{prefix}{old}.{kind}")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import Any
 
 from facula import nn
 from facula._core import Tensor
 from facula.nn import functional as F
+from facula.vision.ops._utils import move_keys
 from facula.vision.ops.misc import Conv2dNormActivation
 
 __all__ = ["ExtraFPNBlock", "FeaturePyramidNetwork", "LastLevelMaxPool", "LastLevelP6P7"]
@@ -50,6 +52,8 @@ class FeaturePyramidNetwork(nn.Module):
         {'fine': (1, 4, 6, 6), 'coarse': (1, 4, 3, 3)}
     """
 
+    _version = 2
+
     def __init__(
         self,
         in_channels_list: list[int],
@@ -88,6 +92,15 @@ class FeaturePyramidNetwork(nn.Module):
                 f"got {type(extra_blocks).__name__}."
             )
         self.extra_blocks = extra_blocks
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], *args: Any
+    ) -> None:
+        # In files of version 1 the levels are convolutions, not blocks of one.
+        n_levels = len(self.inner_blocks)
+        names = [f"{kind}_blocks.{i}" for kind in ("inner", "layer") for i in range(n_levels)]
+        move_keys(state_dict, prefix, local_metadata, {name: f"{name}.0" for name in names})
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *args)
 
     def forward(self, x: dict[str, Tensor]) -> dict[str, Tensor]:
         names, features = list(x), list(x.values())
