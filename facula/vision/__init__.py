@@ -6,7 +6,7 @@ Pillow is needed to read and write images: ``pip install facula[vision]``.
 from importlib import import_module
 from types import ModuleType
 
-__all__ = ["datasets", "models", "ops", "transforms", "tv_tensors", "utils"]
+__all__ = ["datasets", "io", "models", "ops", "transforms", "tv_tensors", "utils"]
 
 
 def __getattr__(name: str) -> ModuleType:

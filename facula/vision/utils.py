@@ -44,11 +44,12 @@ def _as_batch(tensor: Any) -> Tensor:
         )
     tensor = tensor.unsqueeze(0) if tensor.dim() == 2 else tensor
     tensor = tensor.unsqueeze(0) if tensor.dim() == 3 else tensor
-    return tensor.expand(-1, 3, -1, -1) if tensor.shape[1] == 1 else tensor
+    batch: Tensor = tensor.expand(-1, 3, -1, -1) if tensor.shape[1] == 1 else tensor
+    return batch
 
 
 def _stretch(image: Tensor, value_range: tuple[float, float] | None) -> None:
-    low, high = value_range or (image.min().item(), image.max().item())
+    low, high = value_range or (float(image.min()), float(image.max()))
     image.clamp_(low, high).sub_(low).div_(max(high - low, 1e-5))
 
 
@@ -447,6 +448,6 @@ def flow_to_image(flow: Tensor) -> Tensor:
     below = place.floor().to(facula.int64)
     above = (below + 1) % wheel.shape[0]
     part = (place - below).unsqueeze(-1)
-    color = (1 - part) * (wheel[below] / 255) + part * (wheel[above] / 255)
-    color = 1 - length.unsqueeze(-1) * (1 - color)
+    full = (1 - part) * (wheel[below] / 255) + part * (wheel[above] / 255)
+    color: Tensor = 1 - length.unsqueeze(-1) * (1 - full)
     return color.mul(255).floor().to(facula.uint8).movedim(-1, -3)

@@ -188,6 +188,24 @@ def test_boxes_and_points_follow_images(expression):
     check(expression, atol=1e-4)
 
 
+CLAMPED = """
+    clamp_bounding_boxes({})
+    horizontal_flip({})  vertical_flip({})  pad({}, 2)  pad({}, [1, 2, 3, 4])
+    crop({}, 0, 1, 15, 20)  crop({}, -1, -2, 19, 26)  center_crop({}, [15, 22])
+    resize({}, 9)  resize({}, [40, 30])  resized_crop({}, 0, 1, 15, 20, [11, 12])
+    rotate({}, 31.7)  rotate({}, -131.2, expand=True)  affine({}, 11.3, [1, 2], 0.9, [3, 4])
+    perspective({}, CORNERS, MOVED)  elastic({}, displacement)
+""".replace(")  ", ")\n")
+ROTATED = ["xywhr", "cxcywhr", "corners"]
+
+
+@pytest.mark.parametrize(
+    "expression", [*cases(CLAMPED, ROTATED, "F"), "F.clamp_bounding_boxes(xywhr_hard)"]
+)
+def test_rotated_boxes_are_clamped(expression):
+    check(expression, atol=2e-3)
+
+
 V1 = """
     to_tensor({})  pil_to_tensor({})  to_pil_image({})  convert_image_dtype({}, L.float32)
     convert_image_dtype({}, L.uint8)  convert_image_dtype({}, L.int16)

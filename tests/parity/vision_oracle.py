@@ -33,7 +33,8 @@ def _load_operations() -> None:
             command = ["gcc", "-shared", f"-Wl,-soname,{name}", "-o", library, source]
             subprocess.run(command, check=True)
             ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
-    ctypes.CDLL(str(_folder("torchvision") / "_C.so"), mode=os.RTLD_LAZY)
+    for name in ("_C.so", "image.so"):
+        ctypes.CDLL(str(_folder("torchvision") / name), mode=os.RTLD_LAZY)
 
 
 _load_operations()

@@ -101,6 +101,4 @@ def _jpeg_image_pil(image: Any, quality: int) -> Any:
     buffer = BytesIO()
     image.save(buffer, format="JPEG", quality=quality)
     buffer.seek(0)
-    decoded = optional("PIL.Image").open(buffer)
-    decoded.load()
-    return decoded
+    return optional("PIL.Image").open(buffer).copy()

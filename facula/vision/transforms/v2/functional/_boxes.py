@@ -162,8 +162,11 @@ def _convert(
     return output
 
 
-def _clamp_rotated(corners: Tensor, size: tuple[int, int]) -> Tensor:
-    """The smallest boxes of the same angles around what of each lies in the image."""
+def _clamp_rotated(corners: Tensor, size: tuple[int, int], is_hard: bool) -> Tensor:
+    """The smallest boxes of the same angles around what of each lies in the image.
+
+    If hard, they are made smaller until they lie in the image.
+    """
     height, width = size
     n = corners.shape[0]
     own = corners.view(n, 4, 2)
@@ -184,10 +187,42 @@ def _clamp_rotated(corners: Tensor, size: tuple[int, int]) -> Tensor:
     is_corner = facula.cat((in_image, in_box, is_crossing), dim=1).unsqueeze(-1)
     low = points.masked_fill(~is_corner, float("inf")).amin(1)
     high = points.masked_fill(~is_corner, float("-inf")).amax(1)
+    if is_hard:
+        low, high = _shrunk(low, high, own[:, 0], axes, size)
     start = own[:, 0] + (low.unsqueeze(1) @ axes).squeeze(1)
     along, across = ((high - low).unsqueeze(-1) * axes).unbind(1)
     output = facula.cat((start, start + along, start + along + across, start + across), dim=-1)
     return facula.where(is_corner.any(1), output, facula.zeros_like(output))
+
+
+def _shrunk(
+    low: Tensor, high: Tensor, origin: Tensor, axes: Tensor, size: tuple[int, int]
+) -> tuple[Tensor, Tensor]:
+    """Boxes in their own frames, ``low`` to ``high``, made to lie in the image."""
+    height, width = size
+    # The sides of the image, as what a @ (s, t) must not exceed for all places s, t in the box.
+    sides = []
+    for sign, dim, bound in ((-1, 0, 0), (-1, 1, 0), (1, 0, width), (1, 1, height)):
+        sides.append((sign * axes[:, :, dim], bound - sign * origin[:, dim : dim + 1]))
+    least, most = low, high
+    for a, b in sides:
+        counts = a.abs() > 1e-6
+        excess = ((a * facula.where(a > 0, high, low)).sum(-1, keepdim=True) - b).clamp(min=0)
+        # Both sides that meet in the corner outside give way, each for its part.
+        part = excess / counts.sum(-1, keepdim=True) / a.abs().clamp(min=1e-6) * counts
+        low, high = facula.where(a > 0, low, low + part), facula.where(a > 0, high - part, high)
+    # One side may have given way more than it must, once the others have.
+    for k in (0, 1):
+        new_low, new_high = least[:, k], most[:, k]
+        for a, b in sides:
+            far = facula.where(a > 0, high, low)
+            room = b[:, 0] - a[:, 1 - k] * far[:, 1 - k]
+            place = room / facula.where(a[:, k].abs() > 1e-6, a[:, k], facula.ones_like(room))
+            new_high = facula.where(a[:, k] > 1e-6, new_high.minimum(place), new_high)
+            new_low = facula.where(a[:, k] < -1e-6, new_low.maximum(place), new_low)
+        low, high = low.clone(), high.clone()
+        low[:, k], high[:, k] = new_low, new_high.maximum(new_low)
+    return low, high
 
 
 def _crossings(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
@@ -216,7 +251,7 @@ def clamped(
         return boxes.clone()
     if is_rotated_bounding_format(format):
         flat = boxes.reshape(-1, boxes.shape[-1])
-        corners = _clamp_rotated(converted(flat, format, XYXYXYXY), canvas_size)
+        corners = _clamp_rotated(converted(flat, format, XYXYXYXY), canvas_size, mode == "hard")
         return converted(corners, XYXYXYXY, format).reshape(boxes.shape)
     height, width = canvas_size
     corners = converted(boxes, format, XYXY).clone()

@@ -559,7 +559,7 @@ def equalize(inpt: Any) -> Any:
         >>> from facula.vision.transforms.v2 import functional as F
         >>> image = facula.arange(100, 104, dtype=facula.uint8).repeat(128).view(1, 4, 128)
         >>> F.equalize(image).unique()
-        tensor([  0,  85, 170, 255], dtype=torch.uint8)
+        tensor([  0, 128, 255], dtype=torch.uint8)
     """
     return dispatch(equalize, inpt)
 
