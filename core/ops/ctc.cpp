@@ -16,8 +16,8 @@ using Lengths = std::vector<int64_t>;
 template <class T>
 constexpr T kNever = -std::numeric_limits<T>::infinity();
 
-// log(exp(a) + exp(b) + exp(c)). Exponentials take most of the time, so none is taken of the largest
-// and of what never happens.
+// log(exp(a) + exp(b) + exp(c)). Exponentials take most of the time, so none is taken of the
+// largest and of what never happens.
 template <class T>
 T log_add(T a, T b, T c = kNever<T>) {
   if (b > a) std::swap(a, b);
