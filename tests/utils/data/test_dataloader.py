@@ -350,3 +350,26 @@ def test_spawned_workers_give_the_same_batches(tmp_path):
         tmp_path,
     )
     assert (code, out) == (0, "same\n"), err
+
+
+def test_processes_are_forked_unless_the_program_chose_otherwise(tmp_path):
+    code, out, err = run_script(
+        """
+        import multiprocessing
+        from facula.utils.data import DataLoader, Dataset
+
+        class Kinds(Dataset):
+            def __len__(self):
+                return 1
+            def __getitem__(self, i):
+                return type(multiprocessing.current_process()).__name__
+
+        if __name__ == "__main__":
+            print(*DataLoader(Kinds(), None, num_workers=1))
+            multiprocessing.set_start_method("spawn")
+            print(*DataLoader(Kinds(), None, num_workers=1))
+        """,
+        tmp_path,
+    )
+    assert code == 0, err
+    assert out == "ForkProcess\nSpawnProcess\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import multiprocessing
+import sys
 import warnings
 import weakref
 from collections.abc import Iterator
@@ -220,6 +221,14 @@ class PoolIterator:
                 self._pool.discard(which, message)
 
 
+def _default_context() -> Any:
+    # Python 3.14 forks no more unless told to. The core is ready for a fork, which starts a worker
+    # in milliseconds and needs no pickle of the dataset.
+    method = multiprocessing.get_start_method(allow_none=True)
+    is_forked = method is None and sys.platform == "linux"
+    return multiprocessing.get_context("fork" if is_forked else method)
+
+
 def _make_pool(loader: Any, base_seed: int) -> Any:
     recipe, n = loader._recipe(), loader.num_workers
     infos = [WorkerInfo(i, n, base_seed + i, loader.dataset) for i in range(n)]
@@ -227,7 +236,7 @@ def _make_pool(loader: Any, base_seed: int) -> Any:
     if loader.worker_type == "thread":
         return ThreadPool(recipe, infos, init_fn, loader._draws)
     assert loader.prefetch_factor is not None
-    context = loader.multiprocessing_context or multiprocessing.get_context()
+    context = loader.multiprocessing_context or _default_context()
     try:
         return ProcessPool(recipe, infos, init_fn, context, loader.prefetch_factor)
     except NoWorkers as error:
