@@ -70,6 +70,11 @@ def _images(n, size):
 
 
 def test_the_same_models_exist():
+    names = [name for name in TWINS.list_models() if not name.startswith("quantized")]
+    assert models.list_models() == names
+    for package in ("detection", "optical_flow", "segmentation", "video"):
+        ours, theirs = getattr(models, package), getattr(TWINS, package)
+        assert models.list_models(ours) == TWINS.list_models(theirs)
     assert models.list_models(models) == TWINS.list_models(TWINS)
 
 

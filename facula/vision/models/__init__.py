@@ -8,14 +8,13 @@ A model is built by its function or by its name, with random or with trained wei
     prepare = ResNet50_Weights.DEFAULT.transforms()
 """
 
+from importlib import import_module as _import_module
+from types import ModuleType as _ModuleType
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from facula.vision.models import detection as detection
 from facula.vision.models import mobilenet as mobilenet
-from facula.vision.models import optical_flow as optical_flow
-from facula.vision.models import segmentation as segmentation
-from facula.vision.models import video as video
 from facula.vision.models._api import *  # noqa: F403
+from facula.vision.models._api import PACKAGES as _PACKAGES
 from facula.vision.models.alexnet import *  # noqa: F403
 from facula.vision.models.convnext import *  # noqa: F403
 from facula.vision.models.densenet import *  # noqa: F403
@@ -34,5 +33,13 @@ from facula.vision.models.swin_transformer import *  # noqa: F403
 from facula.vision.models.vgg import *  # noqa: F403
 from facula.vision.models.vision_transformer import *  # noqa: F403
 
-if not _TYPE_CHECKING:  # mypy reads no computed list; without one, all names are public to it
-    __all__ = sorted(name for name in globals() if not name.startswith("_"))
+if _TYPE_CHECKING:
+    from facula.vision.models import detection, optical_flow, segmentation, video  # noqa: F401
+else:  # mypy reads no computed list; without one, all names are public to it
+    __all__ = sorted({*(name for name in globals() if not name.startswith("_")), *_PACKAGES})
+
+    def __getattr__(name: str) -> _ModuleType:
+        # These packages are half of all the code, and imported when they are first asked for.
+        if name not in _PACKAGES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return _import_module(f"{__name__}.{name}")

@@ -228,6 +228,15 @@ def weights_enum(module: str, model: str) -> Any:
 
 _BUILDERS: dict[str, Callable[..., Module]] = {}
 
+# Those that facula.vision.models does not import by itself.
+PACKAGES = ("detection", "optical_flow", "segmentation", "video")
+
+
+def _all_builders() -> dict[str, Callable[..., Module]]:
+    for package in PACKAGES:
+        import_module(f"facula.vision.models.{package}")
+    return _BUILDERS
+
 
 def register_model(name: str | None = None) -> Callable[[Callable[..., M]], Callable[..., M]]:
     """Decorate a function that builds a model, so that `get_model` finds it.
@@ -390,7 +399,8 @@ def get_model_builder(name: str) -> Callable[..., Module]:
         >>> get_model_builder("resnet18") is resnet18
         True
     """
-    build = _BUILDERS.get(name.lower())
+    key = name.lower()
+    build = _BUILDERS.get(key) or _all_builders().get(key)
     if build is None:
         raise ValueError(f"there is no model {name!r}; list_models() gives the names of all")
     return build
@@ -448,7 +458,7 @@ def get_weight(name: str) -> Any:
     enum_name, dot, member = name.partition(".")
     if not dot or "." in member:
         raise ValueError(f"expected a name such as ResNet18_Weights.DEFAULT, got {name!r}")
-    for enum in map(_annotated_enum, _BUILDERS.values()):
+    for enum in map(_annotated_enum, _all_builders().values()):
         if enum is not None and enum.__name__ == enum_name:
             return enum.verify(member)
     raise ValueError(f"no model has weights {enum_name!r}")
@@ -480,7 +490,7 @@ def list_models(
     is_excluded = matcher(exclude or ())
     return sorted(
         name
-        for name, build in _BUILDERS.items()
+        for name, build in _all_builders().items()
         if (module is None or build.__module__.rpartition(".")[0] == module.__name__)
         and is_included(name)
         and not is_excluded(name)

@@ -91,6 +91,11 @@ def test_weights_are_themselves_after_pickle_and_copy():
     assert copy.deepcopy(weights) is weights
 
 
+def test_every_row_of_the_table_belongs_to_a_model():
+    for model in _api._read_table():
+        assert models.get_weight(f"{model}_Weights.DEFAULT")
+
+
 def test_transforms_are_made_from_the_table():
     prepare = models.VGG16_Weights.IMAGENET1K_FEATURES.transforms()
     assert (prepare.crop_size, prepare.std[0]) == ([224], 1 / 255)
@@ -169,7 +174,7 @@ def test_builder_shows_its_arguments():
 
 
 def test_own_models_and_weights_can_be_registered(monkeypatch):
-    monkeypatch.setattr(_api, "_BUILDERS", dict(_api._BUILDERS))
+    monkeypatch.setattr(_api, "_BUILDERS", dict(_api._all_builders()))
 
     class Own_Weights(models.WeightsEnum):
         V1 = models.Weights("https://example.org/own.pth", nn.Identity, {"num_params": 3})
