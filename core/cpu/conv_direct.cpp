@@ -117,28 +117,37 @@ struct Lines {
   }
 
  private:
+  // Whole vectors are stored, a few numbers further than asked: the next ones come after them, and
+  // behind the last one there is room. Lines are often too short for a call of memset or memcpy.
+  static void fill_zeros(T* to, int64_t n) {
+    for (int64_t i = 0; i < n; i += Vec<T>::kLanes) Vec<T>(T(0)).store(to + i);
+  }
+
   void copy_line(const T* line, int64_t first, T* to) const {
-    if (!line) return std::fill(to, to + line_size(), T(0)), void();
+    constexpr int64_t lanes = Vec<T>::kLanes;
+    if (!line) return fill_zeros(to, line_size());
     for (int64_t residue = 0; residue < step; ++residue, to += width) {
       // Numbers begin, begin + 1, ... of the residue are inside the line.
       int64_t at = first + residue, size = s.x_sizes[2];
       int64_t begin = at < 0 ? std::min(ceil_div(-at, step), width) : 0;
       int64_t end = at < size ? std::clamp(ceil_div(size - at, step), begin, width) : begin;
-      std::fill(to, to + begin, T(0));
+      fill_zeros(to, begin);
+      int64_t i = begin;
       if (step == 1) {
-        std::copy(line + at + begin, line + at + end, to + begin);
+        for (; i + lanes <= end; i += lanes) Vec<T>::load(line + at + i).store(to + i);
+        if (i < end) Vec<T>::load(line + at + i, end - i).store(to + i);
       } else {
-        for (int64_t i = begin; i < end; ++i) to[i] = line[at + i * step];
+        for (; i < end; ++i) to[i] = line[at + i * step];
       }
-      std::fill(to + end, to + width, T(0));
+      fill_zeros(to + end, width - end);
     }
   }
 };
 
-// kR rows of sums over kN vectors of pixels.
+// kR rows of sums over kN vectors of pixels, which begin at these places of the copied lines.
 template <int kR, int kN, class T>
-void sum_pixels(const T* lines, const int64_t* offsets, const T* w, int64_t depth, const T* bias,
-                T* to) {
+void sum_pixels(const T* lines, const int64_t* offsets, const int64_t* places, const T* w,
+                int64_t depth, const T* bias, T* to) {
   using V = Vec<T>;
   V sums[kR][kN];
 #pragma GCC unroll 4
@@ -149,7 +158,7 @@ void sum_pixels(const T* lines, const int64_t* offsets, const T* w, int64_t dept
   for (int64_t k = 0; k < depth; ++k) {
     V x[kN];
 #pragma GCC unroll 4
-    for (int j = 0; j < kN; ++j) x[j] = V::load(lines + offsets[k] + j * V::kLanes);
+    for (int j = 0; j < kN; ++j) x[j] = V::load(lines + offsets[k] + places[j]);
 #pragma GCC unroll 4
     for (int r = 0; r < kR; ++r) {
       V factor(w[k * kR + r]);
@@ -165,38 +174,47 @@ void sum_pixels(const T* lines, const int64_t* offsets, const T* w, int64_t dept
 }
 
 template <class T>
-using SumPixels = void (*)(const T*, const int64_t*, const T*, int64_t, const T*, T*);
+using SumPixels = void (*)(const T*, const int64_t*, const int64_t*, const T*, int64_t, const T*,
+                           T*);
 template <class T, int... I>
 constexpr std::array<SumPixels<T>, sizeof...(I)> sum_pixels_by_size(
     std::integer_sequence<int, I...>) {
   return {sum_pixels<I / kVectors + 1, I % kVectors + 1, T>...};
 }
 
+// Vectors of several lines are summed together where lines are short: one after the other, they
+// would wait for each other's sums.
 template <class T>
 void sum_block(const Lines<T>& lines, const Block& block, const T* copy, const T* w) {
-  constexpr int64_t lanes = Vec<T>::kLanes;
+  using V = Vec<T>;
+  constexpr int64_t lanes = V::kLanes;
   static constexpr auto kernels =
       sum_pixels_by_size<T>(std::make_integer_sequence<int, kFewRows * kVectors>());
   const WindowSum<T>& s = lines.s;
   T sums[kFewRows * kVectors * lanes];
-  int64_t depth = s.n_channels * s.n_taps();
+  int64_t depth = s.n_channels * s.n_taps(), line = s.x_step[1] * lines.line_size();
   const T* bias = s.bias ? s.bias + block.group * s.n_rows : nullptr;
   int64_t d = block.d * s.y_step[0] + s.y_first[0];
-  for (int64_t i = 0; i < block.n_h; ++i) {
-    int64_t h = (block.h + i) * s.y_step[1] + s.y_first[1];
-    const T* from = copy + i * s.x_step[1] * lines.line_size();
-    for (int64_t j = 0; j < block.n_w; j += kVectors * lanes) {
-      int64_t n = std::min(kVectors * lanes, block.n_w - j);
-      kernels[(s.n_rows - 1) * kVectors + ceil_div(n, lanes) - 1](from + j, lines.offsets.data(), w,
-                                                                  depth, bias, sums);
-      int64_t at = (block.w + j) * s.y_step[2] + s.y_first[2];
-      for (int64_t r = 0; r < s.n_rows; ++r) {
-        T* to = s.y_row(block.image, block.group, r) + (d * s.y_sizes[1] + h) * s.y_sizes[2] + at;
-        const T* values = sums + r * kVectors * lanes;
+  for (int64_t i = 0, j = 0; i < block.n_h;) {
+    int64_t n = 0, places[kVectors], to[kVectors], n_pixels[kVectors];
+    for (; n < kVectors && i < block.n_h; ++n) {
+      int64_t h = (block.h + i) * s.y_step[1] + s.y_first[1];
+      places[n] = i * line + j;
+      to[n] = (d * s.y_sizes[1] + h) * s.y_sizes[2] + (block.w + j) * s.y_step[2] + s.y_first[2];
+      n_pixels[n] = std::min(lanes, block.n_w - j);
+      j += lanes;
+      if (j >= block.n_w) j = 0, ++i;
+    }
+    kernels[(s.n_rows - 1) * kVectors + n - 1](copy, lines.offsets.data(), places, w, depth, bias,
+                                               sums);
+    for (int64_t r = 0; r < s.n_rows; ++r) {
+      T* row = s.y_row(block.image, block.group, r);
+      for (int64_t v = 0; v < n; ++v) {
+        const T* values = sums + (r * kVectors + v) * lanes;
         if (s.y_step[2] == 1) {
-          std::copy(values, values + n, to);
+          V::load(values).store(row + to[v], n_pixels[v]);
         } else {
-          for (int64_t p = 0; p < n; ++p) to[p * s.y_step[2]] = values[p];
+          for (int64_t p = 0; p < n_pixels[v]; ++p) row[to[v] + p * s.y_step[2]] = values[p];
         }
       }
     }
@@ -214,6 +232,18 @@ void gather_weights(const WindowSum<T>& s, int64_t group, T* to) {
           for (int64_t r = 0; r < s.n_rows; ++r)
             *to++ = from[r * s.w_row + (a.index * s.kernel[1] + b.index) * s.kernel[2] + t.index];
   }
+}
+
+// Whether gather_weights would only copy them.
+template <class T>
+bool are_gathered(const WindowSum<T>& s) {
+  if (s.n_rows != 1 || (s.n_channels != 1 && s.w_channel != s.n_taps())) return false;
+  for (size_t d = 0; d < 3; ++d) {
+    if (static_cast<int64_t>(s.taps[d].size()) != s.kernel[d]) return false;
+    for (int64_t k = 0; k < s.kernel[d]; ++k)
+      if (s.taps[d][static_cast<size_t>(k)].index != k) return false;
+  }
+  return true;
 }
 
 // kT sums, of the products of pixels of y with those of a tap each.
@@ -259,13 +289,14 @@ bool sum_few_rows(const WindowSum<T>& s) {
   if (!lines.fits) return false;
   int64_t depth = s.n_channels * s.n_taps(), n = lines.blocks_of_image();
   int64_t work = s.n_rows * depth * lines.n_h * lines.n_w;
+  bool is_gathered = are_gathered(s);
   parallel_for(lines.n_blocks(), ceil_div(kMinWork, work), [&](int64_t begin, int64_t end) {
     Scratch<T> copy(lines.numel()), w(depth * s.n_rows);
     for (int64_t i = begin; i < end; ++i) {
       Block block = lines.block(i);
-      if (i == begin || i % n == 0) gather_weights(s, block.group, w.data());
+      if (!is_gathered && (i == begin || i % n == 0)) gather_weights(s, block.group, w.data());
       lines.copy(block, copy.data());
-      sum_block(lines, block, copy.data(), w.data());
+      sum_block(lines, block, copy.data(), is_gathered ? s.w_group(block.group) : w.data());
     }
   });
   return true;
