@@ -2,6 +2,7 @@ import collections
 
 import numpy as np
 import pytest
+from data_tools import run_script
 
 import facula
 from facula.utils.data import DataLoader, default_collate, default_convert
@@ -123,3 +124,22 @@ def test_a_loader_names_the_indices_of_unequal_samples(num_workers):
     message = r"\(2, 2\) in sample 0 \(index 1\) and \(3, 2\) in sample 1 \(index 2\)"
     with pytest.raises(RuntimeError, match=message):
         list(loader)
+
+
+def test_types_that_the_user_adds_do_not_hide_those_of_numpy(tmp_path):
+    code, _, err = run_script(
+        """
+        from facula.utils.data import default_collate
+        from facula.utils.data._utils.collate import default_collate_fn_map
+
+        class Own:
+            pass
+
+        default_collate_fn_map[Own] = lambda samples, *, collate_fn_map: len(samples)
+        import numpy
+        assert default_collate([Own(), Own()]) == 2
+        assert default_collate([numpy.ones(2), numpy.ones(2)]).shape == (2, 2)
+        """,
+        tmp_path,
+    )
+    assert code == 0, err

@@ -1,6 +1,7 @@
 """Shared blocks are reused, and forked workers do not copy the dataset again and again."""
 
 import gc
+import os
 
 import numpy as np
 import pytest
@@ -149,3 +150,66 @@ def test_a_ring_gives_blocks_back_and_falls_back_when_it_is_full():
     ring.begin_batch()
     assert ring.reserve(100) == taken[0]
     memory.close_fd()
+
+
+def test_tensors_that_begin_at_one_address_arrive_whole():
+    def collate(samples):
+        x = facula.arange(10.0) + samples[0]
+        return x[:2], x
+
+    for i, (part, whole) in enumerate(DataLoader(range(8), num_workers=1, collate_fn=collate)):
+        assert whole.tolist() == [i + k for k in range(10)]
+        part.fill_(-1)
+        assert whole[:3].tolist() == [-1, -1, i + 2]
+
+
+class Numbers(Dataset):
+    def __len__(self):
+        return 20
+
+    def __getitem__(self, i):
+        return facula.full((1000,), i)
+
+
+def test_a_fork_keeps_the_batches_that_the_caller_had():
+    iterator = iter(DataLoader(Numbers(), num_workers=1))
+    batch = next(iterator)
+    (to_child, go), (result, from_child) = os.pipe(), os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.read(to_child, 1)
+        os.write(from_child, str(batch[0, 0].item()).encode())
+        os._exit(0)
+    del batch
+    for batch in iterator:
+        del batch
+    os.write(go, b".")
+    os.waitpid(pid, 0)
+    assert os.read(result, 10) == b"0"
+    for descriptor in (to_child, go, result, from_child):
+        os.close(descriptor)
+
+
+def test_epochs_that_are_left_give_their_blocks_back(monkeypatch):
+    loader = DataLoader(Numbers(), num_workers=2, persistent_workers=True)
+    for _ in range(20):
+        for batch in loader:
+            if batch[0, 0] == 2:
+                break
+    starts = []
+
+    def load(message, *args, load=shared.load):
+        starts.append(shared.block_of(message))
+        return load(message, *args)
+
+    monkeypatch.setattr(shared, "load", load)
+    assert sum(1 for _ in loader) == 20
+    assert all(starts)
+
+
+def test_messages_without_blocks_are_aligned(monkeypatch):
+    monkeypatch.setattr(shared.Memory, "create", lambda n_workers: None)
+    data = TensorDataset(facula.zeros(4, 100_000), facula.zeros(4, dtype=facula.uint8))
+    for large, small in DataLoader(data, 2, num_workers=1):
+        assert large.data_ptr() % 16 == 0
+        assert small.sum() == 0

@@ -242,7 +242,6 @@ default_collate_fn_map: dict[Any, Callable[..., Any]] = {
     str: _collate_strings,
     bytes: _collate_strings,
 }
-_N_WITHOUT_NUMPY = len(default_collate_fn_map)  # its types are added once it is imported
 
 
 def default_collate(batch: Any) -> Any:
@@ -256,8 +255,8 @@ def default_collate(batch: Any) -> Any:
         >>> default_collate([("a", {"x": 1}), ("b", {"x": 2})])
         [('a', 'b'), {'x': tensor([1, 2])}]
     """
-    if "numpy" in sys.modules and len(default_collate_fn_map) == _N_WITHOUT_NUMPY:
-        np = _numpy()
+    # NumPy's types are added once it is imported.
+    if "numpy" in sys.modules and (np := _numpy()).ndarray not in default_collate_fn_map:
         default_collate_fn_map[np.ndarray] = _collate_arrays
         default_collate_fn_map[np.bool_, np.number, np.object_] = _collate_scalars
     return collate(batch, collate_fn_map=default_collate_fn_map)

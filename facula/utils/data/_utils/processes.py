@@ -27,6 +27,7 @@ _MAX_LEASED = 3
 _GRACE_S = 1.0
 # How often a silent worker is looked at: a process of its own making may keep its socket open.
 _CHECK_S = 0.5
+_NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
 
 
 class NoWorkers(Exception):
@@ -110,10 +111,15 @@ class ProcessPool:
                     # Python 3.12 warns of threads; the core's are ready for a fork.
                     warnings.filterwarnings("ignore", ".*multi-threaded", DeprecationWarning)
                     one.process.start()
-            except OSError as error:
+            except BaseException as error:
                 ours.close()
-                if error.errno in (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM):
+                if isinstance(error, OSError) and error.errno in _NO_ROOM:
                     raise NoWorkers(str(error)) from error
+                if isinstance(error, (AttributeError, TypeError, pickle.PicklingError)):
+                    raise type(error)(
+                        "DataLoader: the dataset, collate_fn and worker_init_fn are pickled for "
+                        f"workers that are not forked: {error}. Define what it names in a module."
+                    ) from error
                 raise
         ours.setblocking(False)
         self._workers.append(one)
@@ -185,7 +191,7 @@ class ProcessPool:
                 one.freed.append(start)
                 return bytearray(block)
             one.n_leased += 1
-            weakref.finalize(block, _return_block, one, start).atexit = False
+            weakref.finalize(block, _return_block, one, start, _n_forks).atexit = False
             return block
 
         return shared.load(memoryview(message)[worker.HEAD.size :], lease)
@@ -251,22 +257,40 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _return_block(one: _Worker, start: int) -> None:
+def _return_block(one: _Worker, start: int, n_forks: int) -> None:
     one.n_leased -= 1
-    one.freed.append(start)
+    if n_forks == _n_forks:
+        one.freed.append(start)
+
+
+# A process that the user forks has the batches too, over the same memory: what they hold at that
+# moment is not written again. Workers do not look at them.
+_n_forks = 0
+_is_starting = False
+
+
+def _count_fork() -> None:
+    global _n_forks
+    _n_forks += not _is_starting
+
+
+os.register_at_fork(before=_count_fork)
 
 
 @contextlib.contextmanager
 def _ready_for_fork(context: Any) -> Iterator[None]:
     # A collection in a worker would write to the header of every object of the caller, and so
     # copy all its memory. Ctrl-C must find workers that know what to do with it.
+    global _is_starting
     is_ours = gc.get_freeze_count() == 0 and context.get_start_method() == "fork"
     if is_ours:
         gc.freeze()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    _is_starting = True
     try:
         yield
     finally:
+        _is_starting = False
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         if is_ours:
             gc.unfreeze()

@@ -17,6 +17,7 @@ import mmap
 import os
 import pickle
 import struct
+import threading
 from collections.abc import Callable, Sequence
 from multiprocessing import reduction
 from typing import Any
@@ -32,7 +33,7 @@ _SPANS = (16 << 30, 1 << 30, 64 << 20)
 _MAX_WORKERS = _PAGE // 8  # each has a word for its progress in the first page
 
 ring: Ring | None = None  # of this process, where it is a worker
-_is_collating = False
+_collating_thread: int | None = None
 
 
 class Memory:
@@ -155,17 +156,17 @@ def collate_into_block(collate: Callable[[Any], Any], samples: Any) -> Any:
 
     Only for a function that keeps no tensor, since the block is used again.
     """
-    global _is_collating
-    _is_collating = True
+    global _collating_thread
+    _collating_thread = threading.get_ident()
     try:
         return collate(samples)
     finally:
-        _is_collating = False
+        _collating_thread = None
 
 
 def empty_for_stack(batch: Sequence[Tensor]) -> Tensor | None:
     """A tensor in the block of this worker for the stack of these; None if it must be elsewhere."""
-    if not _is_collating or ring is None:
+    if ring is None or _collating_thread != threading.get_ident():
         return None
     first = batch[0]
     shape, dtype = first.shape, first.dtype
@@ -191,7 +192,6 @@ def empty_for_stack(batch: Sequence[Tensor]) -> Tensor | None:
 class _Pickler(pickle.Pickler):
     def __init__(self, file: Any, callback: Callable[[pickle.PickleBuffer], Any]) -> None:
         super().__init__(file, 5, buffer_callback=callback)
-        self.kept: list[Tensor] = []  # alive until their memory is copied
 
     def reducer_override(self, obj: Any) -> Any:
         if not isinstance(obj, Tensor):
@@ -204,22 +204,23 @@ class _Pickler(pickle.Pickler):
         kind = type(obj)
         if not obj.is_cpu or not obj.numel() or kind.__reduce_ex__ is not Tensor.__reduce_ex__:
             return NotImplemented
-        args = self._args_of(obj)
+        args = _args_of(obj)
         if kind is Tensor and not obj.__dict__:
             return _rebuild_tensor, args
         return _utils._rebuild_from_type_v2, (_rebuild_tensor, kind, args, obj.__dict__)
 
-    def _args_of(self, tensor: Tensor) -> tuple[Any, ...]:
-        x = tensor.detach()
-        shape, stride = tuple(x.shape), x.stride()
-        n_spanned = 1 + sum((n - 1) * step for n, step in zip(shape, stride, strict=True))
-        if n_spanned > 2 * x.numel():  # a column of a large matrix, say
-            x = x.contiguous()
-            stride, n_spanned = x.stride(), x.numel()
-        self.kept.append(x)
-        memory = (ctypes.c_ubyte * (n_spanned * x.element_size())).from_address(x.data_ptr())
-        stride = None if x.is_contiguous() else stride
-        return pickle.PickleBuffer(memory), x.dtype, shape, stride, tensor.requires_grad
+
+def _args_of(tensor: Tensor) -> tuple[Any, ...]:
+    x = tensor.detach()
+    shape, stride = tuple(x.shape), x.stride()
+    n_spanned = 1 + sum((n - 1) * step for n, step in zip(shape, stride, strict=True))
+    if n_spanned > 2 * x.numel():  # a column of a large matrix, say
+        x = x.contiguous()
+        stride, n_spanned = x.stride(), x.numel()
+    memory = (ctypes.c_ubyte * (n_spanned * x.element_size())).from_address(x.data_ptr())
+    memory.owner = x  # alive until its memory is copied or sent
+    stride = None if x.is_contiguous() else stride
+    return pickle.PickleBuffer(memory), x.dtype, shape, stride, tensor.requires_grad
 
 
 def _rebuild_tensor(
@@ -258,35 +259,39 @@ def dump(obj: Any) -> list[Any]:
 
 
 def _places_in_block(ring: Ring, buffers: list[memoryview]) -> list[tuple[int, int]] | None:
-    places = _try_places(ring, buffers)
+    addresses = [_address_of(buffer) for buffer in buffers]
+    places = _try_places(ring, buffers, addresses)
     if places is None:
         # Some may lie in the block that is given up for a larger one.
         buffers[:] = [memoryview(bytearray(buffer)) for buffer in buffers]
         if ring.take_larger_block(sum(buffer.nbytes + _ALIGNMENT for buffer in buffers)):
-            places = _try_places(ring, buffers)
+            places = _try_places(ring, buffers, addresses)
     return places
 
 
-def _try_places(ring: Ring, buffers: list[memoryview]) -> list[tuple[int, int]] | None:
-    places: dict[int, int] = {}  # offsets by address: tensors over the same memory stay so
-    result = []
-    for buffer in buffers:
-        nbytes = buffer.nbytes
-        owner: Any = buffer.obj
-        is_tensor = isinstance(owner, ctypes.Array)
-        address = ctypes.addressof(owner) if is_tensor else id(buffer)
-        offset = places.get(address)
-        if offset is None and is_tensor:
-            offset = ring.offset_of(address)
+def _address_of(buffer: memoryview) -> int:
+    owner: Any = buffer.obj
+    return ctypes.addressof(owner) if isinstance(owner, ctypes.Array) else id(buffer)
+
+
+def _try_places(
+    ring: Ring, buffers: list[memoryview], addresses: list[int]
+) -> list[tuple[int, int]] | None:
+    offsets: dict[int, int] = {}  # by address: tensors over the same memory stay so
+    # The largest first: others at its address are parts of it.
+    for i in sorted(range(len(buffers)), key=lambda i: -buffers[i].nbytes):
+        address, buffer = addresses[i], buffers[i]
+        if address in offsets:
+            continue
+        offset = ring.offset_of(address)
         if offset is None:
-            start = ring.reserve(nbytes)
+            start = ring.reserve(buffer.nbytes)
             if start is None:
                 return None
-            ring.view(start, nbytes)[:] = buffer
+            ring.view(start, buffer.nbytes)[:] = buffer
             offset = start - ring.block
-        places[address] = offset
-        result.append((offset, nbytes))
-    return result
+        offsets[address] = offset
+    return [(offsets[a], buffer.nbytes) for a, buffer in zip(addresses, buffers, strict=True)]
 
 
 def block_of(message: Any) -> int:
