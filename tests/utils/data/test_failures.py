@@ -4,6 +4,7 @@ import contextlib
 import gc
 import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -442,3 +443,75 @@ def test_threads_that_compute_do_not_disturb_the_exit(tmp_path):
         tmp_path,
     )
     assert (code, err) == (0, "")
+
+
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt])
+def test_a_thread_that_wants_to_end_the_program_is_reported(kind):
+    loader = DataLoader(Failing(raise_error(kind(3))), num_workers=2, worker_type="thread")
+    with pytest.raises(kind, match="in DataLoader worker thread 1"):
+        list(loader)
+
+
+@pytest.mark.parametrize("num_workers", [0, 1])
+def test_a_stop_iteration_of_collate_fn_does_not_end_the_epoch_in_silence(num_workers):
+    loader = DataLoader(range(4), num_workers=num_workers, collate_fn=raise_stop)
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        list(loader)
+
+
+def raise_stop(samples):
+    raise StopIteration
+
+
+def test_what_cannot_be_sent_to_a_new_process_is_named():
+    loader = DataLoader(
+        range(4), num_workers=1, multiprocessing_context="spawn", collate_fn=lambda samples: 1
+    )
+    with pytest.raises((AttributeError, pickle.PicklingError)) as caught:
+        list(loader)
+    text = str(caught.value)
+    assert text.startswith("DataLoader: the dataset, collate_fn and worker_init_fn are pickled")
+    assert "lambda" in text
+
+
+def test_handlers_of_the_caller_do_not_run_in_workers(tmp_path):
+    def handle(signum, frame):
+        (tmp_path / "called").touch()
+
+    before = signal.signal(signal.SIGTERM, handle)
+    try:
+        loader = DataLoader(Failing(lambda: os.kill(os.getpid(), signal.SIGTERM)), num_workers=1)
+        with pytest.raises(RuntimeError, match="killed by SIGTERM"):
+            list(loader)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert not (tmp_path / "called").exists()
+
+
+def in_fork(function):
+    """What the function returns in a fork of this process."""
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.write(write, repr(function()).encode())
+        except BaseException as error:
+            os.write(write, repr(error).encode())
+        os._exit(0)
+    os.close(write)
+    with open(read) as file:
+        result = file.read()
+    os.waitpid(pid, 0)
+    return result
+
+
+@BOTH_TYPES
+def test_a_fork_of_the_caller_has_workers_of_its_own(worker_type):
+    loader = DataLoader(range(8), num_workers=1, persistent_workers=True, worker_type=worker_type)
+    iterator = iter(loader)
+    next(iterator)
+    assert "workers of this iterator are those of another process" in in_fork(
+        lambda: next(iterator)
+    )
+    assert in_fork(lambda: [batch.item() for batch in loader]) == str(list(range(8)))
+    assert [batch.item() for batch in iterator] == list(range(1, 8))

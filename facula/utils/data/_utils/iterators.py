@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import multiprocessing
+import os
 import sys
 import warnings
 import weakref
@@ -54,8 +55,10 @@ class CallerIterator:
         except Exhausted:
             place.is_finished = True
             raise StopIteration from None
-        except Exception:
+        except Exception as error:
             order.note(n)  # who goes on does so without it
+            if isinstance(error, StopIteration):  # would end the caller's loop without a word
+                raise RuntimeError("DataLoader: the collate_fn raised StopIteration.") from error
             raise
         order.note(n)
         if place.is_iterable:
@@ -69,6 +72,7 @@ class PoolIterator:
 
     def __init__(self, loader: Any) -> None:
         self._set_loader(loader)
+        self._pid = os.getpid()
         self._order = Order(loader, None, 0)
         self._first_number = 0  # of the epoch: answers to older tasks are of no use
         self._n_put = 0
@@ -80,7 +84,8 @@ class PoolIterator:
 
     @property
     def is_closed(self) -> bool:
-        return not self._end.alive
+        # In a fork of the caller, the workers are those of the caller.
+        return not self._end.alive or os.getpid() != self._pid
 
     def _set_loader(self, loader: Any) -> None:
         # A loader keeps the iterator of workers that persist. Had the iterator the loader itself,
@@ -91,6 +96,9 @@ class PoolIterator:
     def begin_epoch(self, loader: Any) -> None:
         """Another epoch by the same workers."""
         self._set_loader(loader)
+        for number, (kind, message) in self._ready.items():
+            if kind != _SKIPPED:
+                self._pool.discard(self._tasks[number][0], message)
         place = self._order.place
         self._order = Order(loader, place.base_seed, place.epoch + 1)
         self._begin()
@@ -162,6 +170,11 @@ class PoolIterator:
         return None
 
     def __next__(self) -> Any:
+        if self._tasks and self.is_closed:
+            raise RuntimeError(
+                "DataLoader: the workers of this iterator are those of another process, of which "
+                "this one is a fork. Start others with iter(loader)."
+            )
         while self._tasks:
             number = next(iter(self._tasks))
             if not self._loader.in_order and self._ready:

@@ -92,6 +92,10 @@ class _Worker:
     def _where(self) -> str:
         return f"in DataLoader worker thread {self.info.id}"
 
+    def failure_of(self, error: BaseException) -> Failure:
+        at = self.fetcher.failed_at if self.fetcher is not None else None
+        return Failure(error, self._where() + (f", {at}" if at else ""))
+
     def begin_epoch(self, epoch: Epoch) -> None:
         with running_as(self.info):
             self.fetcher = Fetcher(self.recipe, epoch.seed, self.info.id)
@@ -111,8 +115,7 @@ class _Worker:
             except Exhausted:
                 return END, None
             except Exception as error:
-                at = fetcher.failed_at
-                return FAILURE, Failure(error, self._where() + (f", {at}" if at else ""))
+                return FAILURE, self.failure_of(error)
 
 
 def _serve(worker: _Worker, answers: queue.SimpleQueue[Any], gate: _Gate) -> None:
@@ -126,8 +129,10 @@ def _serve(worker: _Worker, answers: queue.SimpleQueue[Any], gate: _Gate) -> Non
         before = streams.mark()
         try:
             kind, content = worker.answer(fetch)
-            is_drawn = streams.mark() != before
+        except BaseException as error:  # sys.exit(), say: the caller would wait for ever
+            kind, content = FAILURE, worker.failure_of(error)
         finally:
+            is_drawn = streams.mark() != before
             gate.leave()
         answers.put((worker.info.id, number, kind, content, task if is_drawn else None))
         del task, content  # not kept alive while waiting for the next

@@ -105,6 +105,8 @@ class Failure:
     def reraise(self) -> None:
         """Raise it in the caller, with the text of its traceback."""
         text = _Text(self.text) if issubclass(self.kind, KeyError) else self.text
+        if issubclass(self.kind, StopIteration):  # would end the caller's loop without a word
+            raise RuntimeError(text)
         try:
             error = self.kind(text)
         except Exception:  # its constructor wants something else
@@ -130,7 +132,7 @@ class _Text(str):
 
 # Messages to a worker: (number, n, indices, blocks given back), or an Epoch. From it: the kind, the
 # number, and what shared.dump made.
-HEAD = struct.Struct("<Bq")
+HEAD = struct.Struct("<Bq7x")  # padded: buffers of the message are to be aligned
 BATCH, FAILURE, END = range(3)
 _PIECE = 1 << 16
 
@@ -217,6 +219,7 @@ def main(job: Job, inherited: list[socket.socket]) -> None:
         sock.close()
     # Ctrl-C reaches the whole group of processes. The caller reports it and ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a handler of the caller is not for workers
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
     facula.set_num_threads(1)
     _of_process = job.info
