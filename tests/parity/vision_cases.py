@@ -178,7 +178,11 @@ def _array_difference(a: Any, b: Any, atol: float, off: float, where: str) -> st
     return f"{where}: {wrong.sum()} of {wrong.size} differ, by up to {distance}"
 
 
-def check(expression: str, atol: float = 1e-5, off: float = 0.0) -> None:
-    """Assert that both libraries agree on an expression."""
-    message = difference(outcome(torch, expression), outcome(facula, expression), atol, off)
-    assert not message, f"{expression}: {message}"
+def check(*expressions: str, atol: float = 1e-5, off: float = 0.0) -> None:
+    """Assert that both libraries agree on expressions; all that differ are named."""
+    messages = []
+    for expression in expressions:
+        message = difference(outcome(torch, expression), outcome(facula, expression), atol, off)
+        if message:
+            messages.append(f"{expression}: {message}")
+    assert not messages, "\n".join(messages)

@@ -132,12 +132,16 @@ def _grid_dtype(image: Tensor) -> facula.dtype:
     return image.dtype if image.is_floating_point() else facula.float32
 
 
-def _places(height: int, width: int, shift: float, like: dict[str, Any]) -> Tensor:
-    """``x, y, 1`` of each pixel: columns and rows counted from ``shift``, ``(H, W, 3)``."""
-    x = facula.arange(width, **like).add_(shift if shift else (1 - width) * 0.5)
-    y = facula.arange(height, **like).add_(shift if shift else (1 - height) * 0.5)
-    one = facula.ones(height, width, **like)
-    return facula.stack((x.expand(height, -1), y.unsqueeze(-1).expand(-1, width), one), dim=-1)
+def _linear(
+    rows: list[list[float]], height: int, width: int, shift: tuple[float, float], like: Any
+) -> Tensor:
+    """``a x + b y + c`` for each row of numbers, ``(H, W, rows)``; x and y begin at ``shift``."""
+    x = facula.arange(width, **like).add_(shift[0])
+    y = facula.arange(height, **like).add_(shift[1]).unsqueeze(-1)
+    result = facula.empty(height, width, len(rows), **like)
+    for i, (a, b, c) in enumerate(rows):
+        result[:, :, i] = (x * a + y * b).add_(c)
+    return result
 
 
 def _affine(
@@ -146,10 +150,11 @@ def _affine(
     """An image of ``size``, width and height, mapped about its center."""
     like: dict[str, Any] = {"dtype": _grid_dtype(image), "device": image.device}
     height, width = image.shape[-2:]
-    half = facula.tensor([0.5 * width, 0.5 * height], **like)
-    theta = facula.tensor(matrix, **like).view(2, 3).t() / half
-    grid = _places(size[1], size[0], 0, like).view(-1, 3) @ theta
-    return _sample(image, grid.view(1, size[1], size[0], 2), mode, fill)
+    half = facula.tensor([[0.5 * width], [0.5 * height]], **like)
+    rows = (facula.tensor(matrix, **like).view(2, 3) / half).tolist()
+    shift = (1 - size[0]) * 0.5, (1 - size[1]) * 0.5
+    grid = _linear(rows, size[1], size[0], shift, like)
+    return _sample(image, grid.unsqueeze(0), mode, fill)
 
 
 def check_affine(
@@ -495,12 +500,11 @@ def perspective_image(
     fill = _check_fill("perspective", image, fill)
     like: dict[str, Any] = {"dtype": _grid_dtype(image), "device": image.device}
     height, width = image.shape[-2:]
-    half = facula.tensor([0.5 * width, 0.5 * height], **like)
-    places = _places(height, width, 0.5, like).view(-1, 3)
-    over = places @ (facula.tensor([[a, b, c], [d, e, f]], **like).t() / half)
-    under = places @ facula.tensor([[g], [h], [1.0]], **like)
-    grid = (over / under).sub_(1.0).view(1, height, width, 2)
-    return _sample(image, grid, mode, fill)
+    half = facula.tensor([[0.5 * width], [0.5 * height]], **like)
+    rows = (facula.tensor([[a, b, c], [d, e, f]], **like) / half).tolist()
+    over = _linear(rows, height, width, (0.5, 0.5), like)
+    under = _linear([[g, h, 1.0]], height, width, (0.5, 0.5), like)
+    return _sample(image, over.div_(under).sub_(1.0).unsqueeze(0), mode, fill)
 
 
 perspective_video = video_kernel(perspective, perspective_image)
