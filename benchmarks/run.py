@@ -19,6 +19,7 @@ SCRIPTS = [
     "conv",
     "losses",
     "images",
+    "regions",
     "mlp",
     "networks",
     "gpt",

@@ -103,7 +103,8 @@ class RoiAxis {
   template <class F>
   void for_points_inside(T base, T bin, T n, F f) {
     double step = static_cast<double>(bin) / n, count = static_cast<double>(n);
-    if (!(count >= 1 && count < double(1 << 30) && std::isfinite(base))) return;
+    bool is_finite = std::isfinite(base) && std::isfinite(bin);
+    if (!(is_finite && count >= 1 && count < double(1 << 30))) return;
     double first = 0, last = count;
     if (step != 0) {
       double a = (-1 - base) / step, b = (static_cast<double>(size_) - base) / step;

@@ -285,3 +285,33 @@ def test_layers_to_train():
     )
     trained = {k.split(".")[0] for k, p in backbone.body.named_parameters() if p.requires_grad}
     assert trained == {"layer4"}
+
+
+def test_a_trained_detector_gets_a_head_for_other_classes():
+    from facula.vision.models.detection.faster_rcnn import FastRCNNPredictor
+    from facula.vision.models.detection.mask_rcnn import MaskRCNNPredictor
+
+    model = _tiny(detection.MaskRCNN)
+    n_features = model.roi_heads.box_predictor.cls_score.in_features
+    model.roi_heads.box_predictor = FastRCNNPredictor(n_features, 7)
+    n_channels = model.roi_heads.mask_predictor.conv5_mask.in_channels
+    model.roi_heads.mask_predictor = MaskRCNNPredictor(n_channels, 16, 7)
+    images, targets = _sample()
+    targets[0]["labels"] = facula.tensor([5, 6])
+    assert sum(model(images, targets).values()).isfinite()
+
+
+def test_a_backbone_of_one_feature_map():
+    from facula.vision.models.detection.rpn import AnchorGenerator
+    from facula.vision.ops import MultiScaleRoIAlign
+
+    backbone = nn.Sequential(nn.Conv2d(3, 8, 4, stride=4), nn.ReLU())
+    backbone.out_channels = 8
+    model = detection.FasterRCNN(
+        backbone,
+        num_classes=2,
+        min_size=48,
+        rpn_anchor_generator=AnchorGenerator(((8, 16, 32),), ((0.5, 1.0, 2.0),)),
+        box_roi_pool=MultiScaleRoIAlign(featmap_names=["0"], output_size=7, sampling_ratio=2),
+    ).eval()
+    assert sorted(model([facula.rand(3, 40, 50)])[0]) == ["boxes", "labels", "scores"]

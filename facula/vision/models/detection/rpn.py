@@ -9,6 +9,7 @@ from facula import nn
 from facula._core import Tensor
 from facula.nn import functional as F
 from facula.vision.models.detection import _utils as det_utils
+from facula.vision.models.detection.anchor_utils import AnchorGenerator
 from facula.vision.models.detection.image_list import ImageList
 from facula.vision.ops import boxes as box_ops
 from facula.vision.ops._utils import move_keys
@@ -81,7 +82,7 @@ class RegionProposalNetwork(nn.Module):
 
     def __init__(
         self,
-        anchor_generator: nn.Module,
+        anchor_generator: AnchorGenerator,
         head: nn.Module,
         fg_iou_thresh: float,
         bg_iou_thresh: float,
