@@ -305,12 +305,16 @@ def _hsv_to_rgb(image: Tensor) -> Tensor:
     low = ((1 - saturation) * value).clamp_(0, 1)
     falling = ((1 - saturation * part) * value).clamp_(0, 1)
     rising = (value - saturation * value * (1 - part)).clamp_(0, 1)
-    choices = facula.stack((value, falling, low, rising), dim=-3)
-    # Red in the six sectors of 60 degrees; green and blue are the same, two and four sectors on.
-    of_red = facula.tensor([0, 1, 2, 2, 3, 0], device=image.device)
-    red = sector.to(facula.int64).remainder_(6)
-    which = facula.stack([of_red[(red + shift) % 6] for shift in (0, 4, 2)], dim=-3)
-    return choices.gather(-3, which)
+    sector = sector.remainder_(6)
+    is_in = [sector == k for k in range(6)]
+
+    def channel(falls: int, low_from: int, rises: int) -> Tensor:
+        """In the six sectors of 60 degrees: full, falling, low in two of them, rising, full."""
+        output = facula.where(is_in[rises], rising, value)
+        output = facula.where(is_in[low_from] | is_in[low_from + 1], low, output)
+        return facula.where(is_in[falls], falling, output)
+
+    return facula.stack((channel(1, 2, 4), channel(3, 4, 0), channel(5, 0, 2)), dim=-3)
 
 
 @functional
