@@ -172,32 +172,35 @@ def test_what_was_fetched_cannot_be_fetched_again(capfd):
         pickle.loads(data)
 
 
+def count_shared():
+    """The pieces of shared memory that this process has: of this test and of others."""
+    gc.collect()
+    with open("/proc/self/maps") as maps:
+        return sum("memfd:facula" in line or "/SYSV" in line for line in maps)
+
+
 def wait_for(n_expected):
-    """Until the process has so many pieces of shared memory: a thread gives them free."""
+    """A thread gives memory free that was sent."""
     deadline = time.monotonic() + 30
-    while True:
-        gc.collect()
-        with open("/proc/self/maps") as maps:
-            n_found = sum("memfd:facula" in line or "/SYSV" in line for line in maps)
-        if n_found == n_expected:
-            return
+    while (n_found := count_shared()) != n_expected:
         assert time.monotonic() < deadline, n_found
         time.sleep(0.01)
 
 
 def test_memory_and_descriptors_end_with_their_last_user(strategy):
+    before = count_shared()
     read, write = mp.Pipe(duplex=False)
     write.send(facula.ones(3))  # starts the thread that hands descriptors out
     read.recv()
-    wait_for(0)
+    wait_for(before)
     n_descriptors = len(os.listdir("/proc/self/fd"))
     for _ in range(5):
         x = facula.ones(1000)
         write.send(x)
         y = read.recv()
-        wait_for(1)
+        wait_for(before + 1)
     del x, y
-    wait_for(0)
+    wait_for(before)
     assert len(os.listdir("/proc/self/fd")) == n_descriptors
 
 
