@@ -34,6 +34,8 @@ SIZE = """
     resize({}, [9, 7], interpolation=0)  resize({}, [9, 7], interpolation="nearest-exact")
     resize({}, [9, 7], interpolation=IM.BICUBIC)  resize({}, [30, 29], interpolation=3)
     resize({}, [9, 31], antialias=False)  resize({}, [9, 7], IM.BICUBIC, None, False)
+    resize({}, [9, 7], interpolation=IM.LANCZOS)  resize({}, [9, 7], interpolation=IM.BOX)
+    resize({}, [9, 7], IM.LANCZOS, None, False)  resize({}, [9, 7], interpolation="hamming")
     resize({}, [9, 7], interpolation="foo")  resize({}, [9, 7], interpolation=None)
     resize({}, [9, 7], interpolation=11)  resize({}, 0)  resize({}, [4, 5], max_size=9)
     resize({}, 5, max_size=5)  resize({}, "a")  resize({}, 5.0)

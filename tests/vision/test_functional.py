@@ -1,4 +1,6 @@
 import math
+import subprocess
+import sys
 
 import numpy as np
 import PIL.Image
@@ -335,3 +337,19 @@ def test_results_do_not_depend_on_the_threads(image):
         assert all(a.equal(b) for a, b in zip(one, results(), strict=True))
     finally:
         facula.set_num_threads(n_threads)
+
+
+def test_pillow_and_numpy_are_imported_only_where_they_are_needed():
+    program = (
+        "import sys, facula.vision.transforms.functional, facula.vision.utils, facula.vision.io\n"
+        "from facula.vision.transforms.v2 import functional as F\n"
+        "F.resize(sys.modules['facula'].zeros(3, 4, 4), [2, 2])\n"
+        "sys.exit('PIL' in sys.modules or 'numpy' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+def test_a_missing_pillow_is_named_with_the_command_that_installs_it(photo, monkeypatch):
+    monkeypatch.setitem(sys.modules, "PIL.ImageOps", None)
+    with pytest.raises(ImportError, match=r"Pillow is needed here .*pip install facula\[vision\]"):
+        F.invert(photo)

@@ -196,22 +196,16 @@ def resize_image(
     dtype = image.dtype
     image = image.reshape(-1, n_channels, height, width)
     is_smooth = mode in _SMOOTH
-    is_native = dtype in (facula.float32, facula.float64) or (
-        dtype == facula.uint8 and mode != InterpolationMode.LANCZOS
-    )
+    is_native = dtype in (facula.float32, facula.float64, facula.uint8)
     resized = nn.interpolate(
         image if is_native else image.to(facula.float32),
         [new_height, new_width],
         mode=mode.value,
-        align_corners=False if is_smooth and mode != InterpolationMode.LANCZOS else None,
+        align_corners=False if is_smooth else None,
         antialias=bool(antialias) and is_smooth,
     )
     if not is_native:
-        if mode == InterpolationMode.BICUBIC and dtype == facula.uint8:
-            resized = resized.clamp_(0, 255)
-        if not dtype.is_floating_point:
-            resized = resized.round_()
-        resized = resized.to(dtype)
+        resized = (resized if dtype.is_floating_point else resized.round_()).to(dtype)
     return resized.reshape(new_shape)
 
 
