@@ -85,8 +85,9 @@ class TVTensor(Tensor):
 
     def __repr__(self, *args: Any, **kwargs: Any) -> str:
         text = tensor_repr(self, *args, **kwargs)
-        if type(self) is TVTensor:
+        if not isinstance(self, (Image, Video)) and not self._metadata:
             return text
+        # Images and videos have no metadata, but room for it, as torchvision prints them.
         metadata = (f"{name}={getattr(self, name)}" for name in self._metadata)
         return f"{text[:-1]}, {', '.join(metadata)})"
 
@@ -266,7 +267,7 @@ class Mask(TVTensor):
     Example:
         >>> from facula.vision import tv_tensors
         >>> tv_tensors.Mask([[0, 1]])
-        Mask([[0, 1]], )
+        Mask([[0, 1]])
     """
 
     def __new__(cls, data: Any, **kwargs: Any) -> Any:

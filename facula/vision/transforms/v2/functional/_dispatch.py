@@ -154,7 +154,7 @@ def register_kernel(functional: Kernel, tv_tensor_cls: type[TVTensor]) -> Callab
         ... def hflip_label(inpt):
         ...     return inpt
         >>> F.hflip(Label([3]))
-        Label([3], )
+        Label([3])
     """
     if functional not in _KERNELS:
         raise ValueError(
