@@ -8,6 +8,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -16,6 +17,9 @@ from data_tools import ROOT, run_script
 import facula
 from facula.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset
 from facula.utils.data._utils import processes
+from facula.utils.data._utils.fetch import Recipe
+from facula.utils.data._utils.threads import ThreadPool
+from facula.utils.data._utils.worker import WorkerInfo
 
 pytestmark = pytest.mark.promise("D2")
 
@@ -515,3 +519,17 @@ def test_a_fork_of_the_caller_has_workers_of_its_own(worker_type):
     )
     assert in_fork(lambda: [batch.item() for batch in loader]) == str(list(range(8)))
     assert [batch.item() for batch in iterator] == list(range(1, 8))
+
+
+def test_ctrl_c_while_threads_start_is_not_followed_by_another_error(monkeypatch):
+    pool = ThreadPool(
+        Recipe(range(4), list, False, 1, False), [WorkerInfo(0, 1, 0, None)], None, []
+    )
+    monkeypatch.setattr(threading.Thread, "start", raise_interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        pool._start()
+    pool.close()
+
+
+def raise_interrupt(thread):
+    raise KeyboardInterrupt

@@ -257,7 +257,8 @@ class ThreadPool:
             worker.tasks.put(None)
         end = time.monotonic() + grace_s
         for thread in self._threads:
-            thread.join(max(0.0, end - time.monotonic()))
+            with contextlib.suppress(RuntimeError):  # Ctrl-C came while it was starting
+                thread.join(max(0.0, end - time.monotonic()))
 
 
 _pools: weakref.WeakSet[ThreadPool] = weakref.WeakSet()
