@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -359,3 +360,36 @@ def test_a_read_only_folder_is_named(tmp_path):
     file.write_text("")
     with pytest.raises(OSError, match=os.fspath(file)):
         SummaryWriter(file / "run")
+
+
+def test_tags_stay_as_they_are(tmp_path):
+    tag = "loss (train): a b/c"
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_scalar(tag, 1.0)
+        writer.add_histogram(tag, facula.ones(2))
+        writer.add_histogram_raw(tag, 0, 1, 1, 1, 1, [1], [1])
+        writer.add_image(tag, facula.rand(3, 4, 4))
+        writer.add_image_with_boxes(tag, facula.rand(3, 8, 8), facula.tensor([[1.0, 1, 4, 4]]))
+        writer.add_scalars(tag, {"x": 1.0})
+        writer.add_hparams({"lr": 0.1}, {"the metric": 1.0}, run_name="run")
+    assert read(tmp_path).Tags()["scalars"] == [tag]
+    assert read(tmp_path).Tags()["histograms"] == [tag]
+    assert read(tmp_path).Tags()["images"] == [tag]
+    assert read(tmp_path / "loss (train): a b_c_x").Tags()["scalars"] == [tag]
+    assert read(tmp_path / "run").Tags()["scalars"] == ["the metric"]
+
+
+def test_a_full_disk_leaves_whole_records(tmp_path):
+    writer = SummaryWriter(tmp_path)
+    writer.add_scalar("a", 1.0, 0)
+    (path,) = tmp_path.iterdir()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 10, limits[1]))
+    try:
+        with pytest.raises(OSError):
+            writer.add_scalar("a", 2.0, 1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    writer.add_scalar("a", 3.0, 2)
+    writer.close()
+    assert [point.value for point in read(tmp_path).Scalars("a")] == [1.0, 3.0]

@@ -37,7 +37,19 @@ class EventFile:
         data = event.SerializeToString()
         length = struct.pack("<Q", len(data))
         with self._lock:
-            self._file.write(length + _checksum(length) + data + _checksum(data))
+            self._append(length + _checksum(length) + data + _checksum(data))
+
+    def _append(self, record: bytes) -> None:
+        # A disk that is full takes a part. A reader would not get past it, so it is cut off again.
+        n_written = 0
+        try:
+            while n_written < len(record):
+                n_written += self._file.write(memoryview(record)[n_written:])
+        except OSError:
+            end = self._file.tell()
+            if n_written and end == os.fstat(self._file.fileno()).st_size:
+                self._file.truncate(end - n_written)
+            raise
 
     def flush(self) -> None:
         """Returns when all records are on the disk."""

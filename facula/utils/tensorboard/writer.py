@@ -151,7 +151,7 @@ class SummaryWriter:
             record = _media.tensor(tag, number, plugin="scalars")
         else:
             record = summary.scalar(tag, value, display_name, summary_description)
-        self._add(record, global_step, walltime)
+        self._add(_tagged(record, tag), global_step, walltime)
 
     def add_scalars(
         self,
@@ -165,7 +165,8 @@ class SummaryWriter:
         for tag, value in tag_scalar_dict.items():
             number = _array(value)
             folder = os.path.join(self.log_dir, f"{main_tag.replace('/', '_')}_{tag}")
-            self._add(summary.scalar(main_tag, number), global_step, walltime, folder)
+            record = _tagged(summary.scalar(main_tag, number), main_tag)
+            self._add(record, global_step, walltime, folder)
             points = self._scalars.setdefault(folder, [])
             points.append([walltime, global_step, float(number)])
 
@@ -197,7 +198,8 @@ class SummaryWriter:
         values = np.asarray(_array(values))
         if values.size == 0:
             raise ValueError(f"add_histogram: {tag!r} has no values.")
-        self._add(summary.histogram(tag, values, bins, max_bins), global_step, walltime)
+        record = summary.histogram(tag, values, bins, max_bins)
+        self._add(_tagged(record, tag), global_step, walltime)
 
     def add_histogram_raw(
         self,
@@ -219,7 +221,8 @@ class SummaryWriter:
                 f"got {len(bucket_counts)}."
             )
         numbers = (min, max, num, sum, sum_squares, bucket_limits, bucket_counts)
-        self._add(summary.histogram_raw(tag, *map(_array, numbers)), global_step, walltime)
+        record = summary.histogram_raw(tag, *map(_array, numbers))
+        self._add(_tagged(record, tag), global_step, walltime)
 
     def add_image(
         self,
@@ -232,7 +235,7 @@ class SummaryWriter:
         """Adds an image ``(3, H, W)``, or as the letters of ``dataformats`` say, such as ``HWC``
         and ``HW``. Numbers are in [0, 1], those of uint8 in [0, 255]."""
         record = summary.image(tag, _array(img_tensor), dataformats=dataformats)
-        self._add(record, global_step, walltime)
+        self._add(_tagged(record, tag), global_step, walltime)
 
     def add_images(
         self,
@@ -264,7 +267,7 @@ class SummaryWriter:
             labels = None
         image = _array(img_tensor)
         record = summary.image_boxes(tag, image, boxes, rescale, dataformats, labels)
-        self._add(record, global_step, walltime)
+        self._add(_tagged(record, tag), global_step, walltime)
 
     def add_figure(
         self,
@@ -476,6 +479,13 @@ class SummaryWriter:
             if self.purge_step is not None:
                 file.add(Event(session_log=SessionLog(status=SessionLog.START)), self.purge_step)
         return self._files[folder]
+
+
+def _tagged(record: Any, tag: str) -> Any:
+    # tensorboardX replaces spaces and more in tags. Custom charts and the table of hyperparameters
+    # would then not find their curves.
+    record.value[0].tag = tag
+    return record
 
 
 def _number(value: Any) -> Any:
