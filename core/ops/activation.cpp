@@ -5,6 +5,7 @@
 #include "autograd/node.h"
 #include "ops/apply.h"
 #include "ops/destination.h"
+#include "ops/inplace.h"
 #include "ops/ops.h"
 
 namespace facula {
@@ -52,6 +53,38 @@ Tensor derivative_of_pieces(const char* node, const char* name, BinaryOp op, con
   });
 }
 
+// The forms in place of functions made of straight pieces write x once: the result lies in the
+// piece in which x did, so that it serves for the derivative.
+template <class Record>
+Tensor& write_over(const char* op, Tensor& x, ParametricOp kernel, Kinds kinds, Scalar p0,
+                   Scalar p1, const Record& record_result) {
+  check_inplace(op, x);
+  bool has_history = is_grad_enabled() && x.requires_grad();
+  apply_parametric_(op, kernel, kinds, x, p0, p1);
+  if (has_history) rebase_history(x, record_result(alias(x)));
+  return x;
+}
+
+bool is_view_with_history(const Tensor& x) {
+  return is_grad_enabled() && x.requires_grad() && x.is_view();
+}
+
+// `place` is x, or the result where it was written over x.
+Tensor record_leaky_relu(const Tensor& y, const Tensor& x, SavedTensor place, Scalar slope) {
+  return record("LeakyReluBackward0", y, {x}, [x = std::move(place), slope](const Tensor& g) {
+    return derivative_of_pieces("LeakyReluBackwardBackward0", "leaky_relu_backward",
+                                BinaryOp::leaky_relu_backward, g, x, slope);
+  });
+}
+
+Tensor record_hardtanh(const Tensor& y, const Tensor& x, SavedTensor place, Scalar low,
+                       Scalar high) {
+  return record("HardtanhBackward0", y, {x}, [x = std::move(place), low, high](const Tensor& g) {
+    return derivative_of_pieces("HardtanhBackwardBackward0", "hardtanh_backward",
+                                BinaryOp::hardtanh_backward, g, x, low, high);
+  });
+}
+
 // For those of which PyTorch refuses the dtype before it looks at out=.
 void check_floating(const char* name, const Tensor& x) {
   check_destination_history(name, {x});
@@ -62,6 +95,15 @@ void check_floating(const char* name, const Tensor& x) {
 // An integer bound of an integer tensor.
 Scalar bound_of(const Tensor& x, Scalar bound) {
   return is_floating(x.dtype()) ? bound : Scalar(bound.to<int64_t>());
+}
+
+std::pair<Scalar, Scalar> hardtanh_limits(const Tensor& x, Scalar min_val, Scalar max_val) {
+  check(x.dtype() != DType::Bool, "hardtanh: not supported for ", x, ".");
+  Scalar low = bound_of(x, min_val), high = bound_of(x, max_val);
+  check(x.dtype() != DType::UInt8 || (low.to_double() >= 0 && high.to_double() >= 0),
+        "hardtanh: expected limits of at least 0 for ", x, ", got ", low.to_double(), " and ",
+        high.to_double(), ".");
+  return {low, high};
 }
 
 }  // namespace
@@ -95,10 +137,17 @@ Tensor gelu(const Tensor& x, bool use_tanh) {
 
 Tensor leaky_relu(const Tensor& x, Scalar slope) {
   Tensor y = apply_parametric("leaky_relu", ParametricOp::leaky_relu, Kinds::FONLY, x, slope);
-  return record("LeakyReluBackward0", y, {x}, [x = save(x), slope](const Tensor& g) {
-    return derivative_of_pieces("LeakyReluBackwardBackward0", "leaky_relu_backward",
-                                BinaryOp::leaky_relu_backward, g, x, slope);
-  });
+  return record_leaky_relu(y, x, save(x), slope);
+}
+Tensor& leaky_relu_(Tensor& x, Scalar slope) {
+  // A negative slope hides the sign of x.
+  if (is_view_with_history(x) || slope.to_double() < 0)
+    return in_place("leaky_relu_", x, [&](const Tensor& t) { return leaky_relu(t, slope); });
+  auto record_result = [&](const Tensor& y) {
+    return record_leaky_relu(y, x, save_output(y), slope);
+  };
+  return write_over("leaky_relu_", x, ParametricOp::leaky_relu, Kinds::FONLY, slope, 0,
+                    record_result);
 }
 
 Tensor prelu(const Tensor& x, const Tensor& weight) {
@@ -172,16 +221,18 @@ Tensor softshrink(const Tensor& x, Scalar lambd) {
 }
 
 Tensor hardtanh(const Tensor& x, Scalar min_val, Scalar max_val) {
-  check(x.dtype() != DType::Bool, "hardtanh: not supported for ", x, ".");
-  Scalar low = bound_of(x, min_val), high = bound_of(x, max_val);
-  check(x.dtype() != DType::UInt8 || (low.to_double() >= 0 && high.to_double() >= 0),
-        "hardtanh: expected limits of at least 0 for ", x, ", got ", low.to_double(), " and ",
-        high.to_double(), ".");
+  auto [low, high] = hardtanh_limits(x, min_val, max_val);
   Tensor y = apply_parametric("hardtanh", ParametricOp::clamp, Kinds::NUM, x, low, high);
-  return record("HardtanhBackward0", y, {x}, [x = save(x), low, high](const Tensor& g) {
-    return derivative_of_pieces("HardtanhBackwardBackward0", "hardtanh_backward",
-                                BinaryOp::hardtanh_backward, g, x, low, high);
-  });
+  return record_hardtanh(y, x, save(x), low, high);
+}
+Tensor& hardtanh_(Tensor& x, Scalar min_val, Scalar max_val) {
+  if (is_view_with_history(x))
+    return in_place("hardtanh_", x, [&](const Tensor& t) { return hardtanh(t, min_val, max_val); });
+  auto [low, high] = hardtanh_limits(x, min_val, max_val);
+  auto record_result = [&, low = low, high = high](const Tensor& y) {
+    return record_hardtanh(y, x, save_output(y), low, high);
+  };
+  return write_over("hardtanh_", x, ParametricOp::clamp, Kinds::NUM, low, high, record_result);
 }
 
 // ---- derivatives

@@ -11,12 +11,14 @@ Tensor selu(const Tensor& x);
 Tensor celu(const Tensor& x, Scalar alpha = 1.0);
 Tensor gelu(const Tensor& x, bool use_tanh = false);
 Tensor leaky_relu(const Tensor& x, Scalar slope = 0.01);
+Tensor& leaky_relu_(Tensor& x, Scalar slope);
 Tensor prelu(const Tensor& x, const Tensor& weight);  // one weight, or one per channel (dim 1)
 Tensor softplus(const Tensor& x, Scalar beta = 1.0, Scalar threshold = 20.0);
 Tensor log_sigmoid(const Tensor& x);
 Tensor hardshrink(const Tensor& x, Scalar lambd = 0.5);
 Tensor softshrink(const Tensor& x, Scalar lambd = 0.5);
 Tensor hardtanh(const Tensor& x, Scalar low = -1.0, Scalar high = 1.0);
+Tensor& hardtanh_(Tensor& x, Scalar low, Scalar high);
 
 Tensor threshold_backward(const Tensor& g, const Tensor& x, Scalar threshold);
 Tensor silu_backward(const Tensor& g, const Tensor& x);

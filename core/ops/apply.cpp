@@ -67,6 +67,15 @@ void check_not_complex32(const char* name, const Tensor& a, const Tensor& b) {
                         " would be complex32, which is not available. Convert them with .float().");
 }
 
+void run_parametric(const char* name, ParametricOp op, const Tensor& out, const Tensor& x,
+                    std::array<Scalar, 3> params) {
+  Loop loop = cpu::get_parametric_table().get(op, x.dtype());
+  check_not_implemented(loop != nullptr, name, ": not implemented for ", x, ".");
+  Walk walk = make_walk(name, out, {x});
+  if (!walk.device.is_cpu()) return cuda::run_parametric(op, x.dtype(), walk, params.data());
+  run_cpu(walk, loop, params.data());
+}
+
 void run_binary(const char* name, BinaryOp op, const Tensor& out, const Tensor& a, const Tensor& b,
                 DType dtype, Scalar p0, Scalar p1 = 0, Scalar p2 = 0) {
   check_not_complex32(name, a, b);
@@ -126,18 +135,17 @@ Tensor apply_parametric(const char* name, ParametricOp op, Kinds kinds, const Te
                         Scalar p1, Scalar p2) {
   check_unary_destination(name, kinds, x);
   DType dtype = compute_dtype(kinds, x.dtype());
-  Loop loop = cpu::get_parametric_table().get(op, dtype);
-  check_not_implemented(loop != nullptr, name, ": not implemented for ", x, ".");
   Tensor in = cast_to(x, dtype);
   Tensor y = empty_for(x.sizes(), dtype, {x});
-  Scalar params[] = {p0, p1, p2};
-  Walk walk = make_walk(name, y, {in});
-  if (walk.device.is_cpu()) {
-    run_cpu(walk, loop, params);
-  } else {
-    cuda::run_parametric(op, dtype, walk, params);
-  }
+  run_parametric(name, op, y, in, {p0, p1, p2});
   return y;
+}
+
+void apply_parametric_(const char* name, ParametricOp op, Kinds kinds, const Tensor& x, Scalar p0,
+                       Scalar p1, Scalar p2) {
+  check_inplace_result(name, x, x.sizes(), compute_dtype(kinds, x.dtype()));
+  run_parametric(name, op, x, x, {p0, p1, p2});
+  bump_version(x);
 }
 
 Tensor apply_predicate(const char* name, PredicateOp op, const Tensor& x) {

@@ -21,6 +21,9 @@ void apply_unary_(const char* name, UnaryOp op, Kinds kinds, const Tensor& x);
 // `kinds` decides about integers only; the numbers are those of the formula.
 Tensor apply_parametric(const char* name, ParametricOp op, Kinds kinds, const Tensor& x,
                         Scalar p0 = 0, Scalar p1 = 0, Scalar p2 = 0);
+// The same into x itself; counts the write.
+void apply_parametric_(const char* name, ParametricOp op, Kinds kinds, const Tensor& x,
+                       Scalar p0 = 0, Scalar p1 = 0, Scalar p2 = 0);
 Tensor apply_predicate(const char* name, PredicateOp op, const Tensor& x);
 Tensor apply_binary(const char* name, BinaryOp op, const Tensor& a, const Tensor& b, DType dtype,
                     Scalar p0 = 0, Scalar p1 = 0, Scalar p2 = 0);

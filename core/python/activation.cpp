@@ -18,11 +18,15 @@ void def_activation(nb::module_& m, const char* name, Tensor (*f)(const Tensor&,
         },
         "input"_a, extra...);
 }
-void def_activation_of_one(nb::module_& m, const char* name, UnaryCall f, UnaryCallInPlace f_) {
-  m.def(name, f, "input"_a);
-  m.def((std::string(name) + "_").c_str(), [f_](Tensor x) -> Tensor { return f_(x); }, "input"_a);
+// With a form in place of its own.
+template <class... Numbers, class... Extra>
+void def_activation(nb::module_& m, const char* name, Tensor (*f)(const Tensor&, Numbers...),
+                    Tensor& (*f_)(Tensor&, Numbers...), const Extra&... extra) {
+  m.def(name, f, "input"_a, extra...);
+  m.def((std::string(name) + "_").c_str(),
+        [f_](Tensor x, Numbers... numbers) -> Tensor { return f_(x, numbers...); }, "input"_a,
+        extra...);
 }
-
 // Those of the top level.
 void bind_public(nb::module_& m) {
   m.def("relu", relu, "input"_a, R"(Each element, 0 where it is negative.
@@ -145,14 +149,14 @@ Example:
 
 void bind_activation(nb::module_& m) {
   bind_public(m);
-  def_activation_of_one(m, "_silu", silu, silu_);
-  def_activation_of_one(m, "_mish", mish, mish_);
-  def_activation_of_one(m, "_hardswish", hardswish, hardswish_);
-  def_activation_of_one(m, "_hardsigmoid", hardsigmoid, hardsigmoid_);
+  def_activation(m, "_silu", silu, silu_);
+  def_activation(m, "_mish", mish, mish_);
+  def_activation(m, "_hardswish", hardswish, hardswish_);
+  def_activation(m, "_hardsigmoid", hardsigmoid, hardsigmoid_);
   def_activation(m, "_elu", elu, "alpha"_a = Scalar(1.0), "scale"_a = Scalar(1.0),
                  "input_scale"_a = Scalar(1.0));
-  def_activation(m, "_leaky_relu", leaky_relu, "negative_slope"_a);
-  def_activation(m, "_hardtanh", hardtanh, "min_val"_a, "max_val"_a);
+  def_activation(m, "_leaky_relu", leaky_relu, leaky_relu_, "negative_slope"_a);
+  def_activation(m, "_hardtanh", hardtanh, hardtanh_, "min_val"_a, "max_val"_a);
   bind_with_out(m);
 }
 
