@@ -67,7 +67,7 @@ int64_t keep_best(const Tensor& boxes, const int64_t* order, double threshold, i
 
 void check_rois(const Tensor& x, const Tensor& rois, const RoiOptions& options) {
   const char* op = name_of(options.kind);
-  check(x.dim() == 4, op, ": expected an input (N, C, H, W), got ", x, ".");
+  check_index(x.dim() == 4, op, ": expected an input (N, C, H, W), got ", x, ".");
   check(rois.dim() == 2 && rois.size(1) == 5, op,
         ": expected boxes (K, 5), the number of an image and x1, y1, x2, y2, got ", rois, ".");
   check(x.device() == rois.device() && x.dtype() == rois.dtype(), op,

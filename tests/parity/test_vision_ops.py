@@ -169,6 +169,7 @@ def test_pooling_refuses_what_torchvision_refuses(name: str) -> None:
     x, rois = _random(2, 4, 6, 6), _rois(3, 2)
     for boxes in (rois[:, :4], rois[0], [rois], "boxes", [], rois.double()):
         _check_error(name, x, boxes, 2)
+    _check_error(name, x[0], rois, 2)
     _check_error(name, x[:, :3].bfloat16(), rois.bfloat16(), 1)
     _check_error(name, x.long(), rois.long(), 2)
     _check_error(name, x, rois, -1)
