@@ -238,9 +238,9 @@ class MultiscaleBlock(nn.Module):
         self.pool_skip: nn.Module | None = None
         if math.prod(cnf.stride_q) > 1:
             kernel = [stride + 1 if stride > 1 else stride for stride in cnf.stride_q]
-            padding: Any = [size // 2 for size in kernel]
-            pool: Any = partial(nn.MaxPool3d, padding=padding)
-            self.pool_skip = Pool(pool(kernel, stride=cnf.stride_q), None)
+            max_pool: Any = nn.MaxPool3d  # lists serve as well as the tuples of its annotations
+            padding = [size // 2 for size in kernel]
+            self.pool_skip = Pool(max_pool(kernel, stride=cnf.stride_q, padding=padding), None)
         width = cnf.output_channels if proj_after_attn else cnf.input_channels
         self.norm1 = norm_layer(cnf.input_channels)
         self.norm2 = norm_layer(width)
