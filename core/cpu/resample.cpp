@@ -162,24 +162,6 @@ uint8_t rounded(int32_t sum, int precision) {
   return static_cast<uint8_t>(std::clamp(sum >> precision, 0, 255));
 }
 
-// Few channels, known to the compiler: those of an image.
-template <int64_t kInner>
-void fixed_pixels(uint8_t* y, const uint8_t* x, const ResampleAxis& axis, int precision,
-                  int64_t n_lines) {
-  const int32_t* weights = static_cast<const int32_t*>(axis.weight);
-  for (int64_t l = 0; l < n_lines; ++l)
-    for (int64_t o = 0; o < axis.out; ++o) {
-      int32_t sums[kInner];
-      std::fill_n(sums, kInner, half_of(precision));
-      for (int64_t k = axis.begin[o]; k < axis.begin[o + 1]; ++k) {
-        const uint8_t* from = x + (l * axis.in + axis.index[k]) * kInner;
-        for (int64_t c = 0; c < kInner; ++c) sums[c] += weights[k] * from[c];
-      }
-      for (int64_t c = 0; c < kInner; ++c)
-        y[(l * axis.out + o) * kInner + c] = rounded(sums[c], precision);
-    }
-}
-
 using Bytes = uint8_t __attribute__((vector_size(16)));
 
 // A square of bytes, turned over: each round moves a bit of the row's number to the column's.
@@ -210,33 +192,33 @@ void turn_over(uint8_t* to, const uint8_t* from, int64_t n_rows, int64_t n) {
   }
 }
 
-// One channel: sixteen lines side by side are the lanes of a vector.
+// Few channels: sixteen lines side by side are the lanes of a vector.
 void fixed_lines(uint8_t* y, const uint8_t* x, const ResampleAxis& axis, int precision,
-                 int64_t n_lines) {
+                 int64_t n_lines, int64_t inner) {
   const int32_t* weights = static_cast<const int32_t*>(axis.weight);
-  std::unique_ptr<uint8_t[]> from(new uint8_t[axis.in * 16]), to(new uint8_t[axis.out * 16]);
+  int64_t n_in = axis.in * inner, n_out = axis.out * inner;
+  std::unique_ptr<uint8_t[]> from(new uint8_t[n_in * 16]), to(new uint8_t[n_out * 16]);
   for (int64_t l = 0; l < n_lines; l += 16) {
     int64_t n = std::min<int64_t>(16, n_lines - l);
-    turn_over<false>(from.get(), x + l * axis.in, n, axis.in);
-    for (int64_t o = 0; o < axis.out; ++o) {
+    turn_over<false>(from.get(), x + l * n_in, n, n_in);
+    for (int64_t i = 0; i < n_out; ++i) {
+      int64_t o = i / inner, c = i % inner;
       int32_t sums[16];
       std::fill_n(sums, 16, half_of(precision));
       for (int64_t k = axis.begin[o]; k < axis.begin[o + 1]; ++k) {
-        const uint8_t* pixels = from.get() + int64_t(axis.index[k]) * 16;
-        for (int i = 0; i < 16; ++i) sums[i] += weights[k] * pixels[i];
+        const uint8_t* pixels = from.get() + (axis.index[k] * inner + c) * 16;
+        for (int j = 0; j < 16; ++j) sums[j] += weights[k] * pixels[j];
       }
-      for (int i = 0; i < 16; ++i) to[o * 16 + i] = rounded(sums[i], precision);
+      for (int j = 0; j < 16; ++j) to[i * 16 + j] = rounded(sums[j], precision);
     }
-    turn_over<true>(y + l * axis.out, to.get(), n, axis.out);
+    turn_over<true>(y + l * n_out, to.get(), n, n_out);
   }
 }
 
 // (n_lines, in, inner) to (n_lines, out, inner), rounded to bytes.
 void fixed_axis(uint8_t* y, const uint8_t* x, const ResampleAxis& axis, int precision,
                 int64_t n_lines, int64_t inner) {
-  if (inner == 1) return fixed_lines(y, x, axis, precision, n_lines);
-  if (inner == 3) return fixed_pixels<3>(y, x, axis, precision, n_lines);
-  if (inner == 4) return fixed_pixels<4>(y, x, axis, precision, n_lines);
+  if (inner <= 4) return fixed_lines(y, x, axis, precision, n_lines, inner);
   const int32_t* weights = static_cast<const int32_t*>(axis.weight);
   int32_t sums[kChannels];
   for (int64_t l = 0; l < n_lines; ++l)

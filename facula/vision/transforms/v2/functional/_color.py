@@ -18,6 +18,7 @@ from facula.vision.transforms.v2.functional._dispatch import (
     kernel,
     video_kernel,
 )
+from facula.vision.transforms.v2.functional._meta import by_channels
 from facula.vision.transforms.v2.functional._misc import max_value, to_dtype_image
 from facula.vision.transforms.v2.functional._type_conversion import from_pixels, pixels
 
@@ -534,6 +535,7 @@ def autocontrast_image(image: Tensor) -> Tensor:
     _check_channels("autocontrast", image)
     if image.numel() == 0:
         return image
+    image = by_channels(image)
     bound = max_value(image.dtype)
     dtype = image.dtype if image.is_floating_point() else facula.float32
     low = image.amin(dim=(-2, -1), keepdim=True).to(dtype)

@@ -25,6 +25,14 @@ def _check_image(name: str, image: Tensor) -> None:
         )
 
 
+def by_channels(image: Tensor) -> Tensor:
+    """An image whose rows lie in memory as such: those from PIL images go pixel by pixel.
+
+    Row by row, a copy included, is several times faster than three channels at a time.
+    """
+    return image if image.stride(-1) == 1 else image.contiguous()
+
+
 @functional
 def get_dimensions(inpt: Any) -> list[int]:
     """Channels, height and width.

@@ -17,6 +17,7 @@ from facula.vision.transforms.v2.functional._dispatch import (
     kernel,
     video_kernel,
 )
+from facula.vision.transforms.v2.functional._meta import by_channels
 from facula.vision.transforms.v2.functional._type_conversion import pil_to_tensor, to_pil_image
 from facula.vision.tv_tensors import BoundingBoxes, KeyPoints, Mask
 
@@ -76,7 +77,7 @@ def normalize_image(
     offset = facula.as_tensor(mean, **like)
     offset = offset.view(-1, 1, 1) if offset.dim() == 1 else offset
     divisor = divisor.view(-1, 1, 1) if divisor.dim() == 1 else divisor
-    image = image.sub_(offset) if inplace else image.sub(offset)
+    image = image.sub_(offset) if inplace else by_channels(image).sub(offset)
     return image.div_(divisor)
 
 
