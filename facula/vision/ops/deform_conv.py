@@ -58,8 +58,6 @@ def deform_conv2d(
     rows, columns = offset.shape[2:]
     n_taps = kernel[0] * kernel[1]
     n_shifts, n_groups = offset.size(1) // (2 * n_taps), n_channels // group_channels
-    if n == 0:
-        return input.new_zeros((0, n_out, rows, columns))
     shifts = offset.reshape(n * n_shifts, *kernel, 2, rows, columns)
     y = shifts[:, :, :, 0] + _grid(0, kernel, rows, strides, paddings, dilations, offset)
     x = shifts[:, :, :, 1] + _grid(1, kernel, columns, strides, paddings, dilations, offset)

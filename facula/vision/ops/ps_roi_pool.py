@@ -16,7 +16,8 @@ def ps_roi_pool(
 ) -> Tensor:
     """What is inside boxes, as bins that average elements of a channel of their own (R-FCN).
 
-    The arguments are those of :func:`roi_pool`.
+    The arguments are those of :func:`roi_pool`. A box that reaches the last row or column of the
+    images averages it too; torchvision leaves it out, though not in its gradient.
 
     Shape:
         input ``(N, C * rows * columns, H, W)``; result ``(K, C, rows, columns)``.

@@ -167,6 +167,15 @@ def test_deform_conv2d_at_places_far_away(value):
     y.sum().backward()
 
 
+def test_deform_conv2d_of_no_images_has_gradients():
+    x, offset = facula.ones(0, 1, 4, 4, requires_grad=True), facula.ones(0, 2, 4, 4)
+    weight = facula.ones(3, 1, 1, 1, requires_grad=True)
+    y = ops.deform_conv2d(x, offset, weight)
+    y.sum().backward()
+    assert y.shape == (0, 3, 4, 4)
+    assert (x.grad.shape, weight.grad.tolist()) == (x.shape, [[[[0.0]]]] * 3)
+
+
 def test_deform_conv2d_refuses_steps_of_0():
     x, offset, weight = facula.ones(1, 1, 4, 4), facula.ones(1, 2, 4, 4), facula.ones(1, 1, 1, 1)
     for kwargs in ({"stride": 0}, {"dilation": 0}, {"padding": -1}):
