@@ -485,6 +485,11 @@ def test_bad_arguments_are_refused(make, error, message):
             "expected a tensor, got a PIL",
         ),
         (
+            lambda: T.Normalize([0.5] * 3, [0.5] * 3)(image()[:1].float()),
+            RuntimeError,
+            r"expected a mean and a std for 1 channel or for each, .* an image \(1, 6, 8\)",
+        ),
+        (
             lambda: T.LinearTransformation(facula.eye(3), facula.zeros(3))(image()),
             ValueError,
             r"expected 3 numbers in an image, got \(3, 6, 8\)",
@@ -530,3 +535,37 @@ def test_bad_arguments_are_refused(make, error, message):
 def test_bad_samples_are_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    "name, arguments, drawn",
+    [
+        ("RandomCrop", (3,), (1, 2, 3, 3)),
+        ("RandomResizedCrop", (3,), (1, 2, 3, 3)),
+        ("RandomErasing", (1.0,), (0, 0, 1, 8, facula.ones(1))),
+        ("ColorJitter", (0.5,), ([3, 2, 1, 0], 0.0, None, None, None)),
+        ("RandomRotation", (10,), 180.0),
+        ("RandomAffine", (10,), (0.0, (1, 0), 1.0, (0.0, 0.0))),
+    ],
+)
+def test_what_is_drawn_is_that_of_an_overridden_get_params(name, arguments, drawn):
+    own = type("Own", (getattr(T, name),), {"get_params": lambda self, *_: drawn})(*arguments)
+    expected = {
+        "RandomCrop": lambda x: x[:, 1:4, 2:5],
+        "RandomResizedCrop": lambda x: x[:, 1:4, 2:5],
+        "RandomErasing": lambda x: facula.cat([facula.ones(3, 1, 8), x[:, 1:]], dim=1),
+        "ColorJitter": lambda x: x * 0,
+        "RandomRotation": lambda x: x.flip(1, 2),
+        "RandomAffine": lambda x: facula.cat([facula.zeros(3, 6, 1), x[:, :, :-1]], dim=2),
+    }
+    x = facula.rand(3, 6, 8)
+    facula.testing.assert_close(own(x), expected[name](x))
+
+
+def test_classes_of_version_1_compute_what_its_functions_do():
+    facula.manual_seed(0)
+    x = facula.randint(256, (3, 16, 20), dtype=facula.uint8)
+    assert facula.equal(T.Resize((8, 7))(x), T.functional.resize(x, (8, 7)))
+    assert not facula.equal(T.Resize((8, 7))(x), v2.Resize((8, 7))(x))
+    mask = x[0]  # without channels, which version 2 refuses
+    assert facula.equal(T.Pad(2)(mask), T.functional.pad(mask, 2))

@@ -157,7 +157,13 @@ def normalize(
 ) -> Tensor:
     if not isinstance(tensor, Tensor):
         raise TypeError(f"normalize: expected a tensor, got {type(tensor).__name__}.")
-    return v2.normalize_image(tensor.as_subclass(Tensor), mean, std, inplace)
+    result = v2.normalize_image(tensor.as_subclass(Tensor), mean, std, inplace)
+    if result.shape != tensor.shape:
+        raise RuntimeError(
+            f"normalize: expected a mean and a std for 1 channel or for each, got {mean} and {std} "
+            f"for an image {tuple(tensor.shape)}."
+        )
+    return result
 
 
 @_documented_as(v2.get_dimensions)

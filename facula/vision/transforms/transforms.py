@@ -20,10 +20,10 @@ from typing import Any, ClassVar
 import facula
 from facula import nn
 from facula._core import Tensor
+from facula.vision.transforms import functional as own_functional
 from facula.vision.transforms import v2
 from facula.vision.transforms._interpolation import InterpolationMode, as_interpolation
 from facula.vision.transforms.v2 import functional as F
-from facula.vision.transforms.v2._size import draw_corner_of_v1
 from facula.vision.transforms.v2._utils import check_p, is_number
 from facula.vision.transforms.v2.functional._type_conversion import is_pil, scaled_tensor
 
@@ -72,7 +72,10 @@ _NEAREST = InterpolationMode.NEAREST
 
 
 class View(v2.Transform):
-    """A transform of version 2 for one image."""
+    """A transform of version 2 for one image.
+
+    What it draws comes from ``get_params``, which subclasses override.
+    """
 
     # The attributes that are printed.
     _shown: ClassVar[Sequence[str]] = ()
@@ -84,6 +87,12 @@ class View(v2.Transform):
                 f"got {type(img).__name__}."
             )
         return super().forward(img)
+
+    def _call_kernel(self, functional: Callable[..., Any], inpt: Any, **kwargs: Any) -> Any:
+        own = getattr(own_functional, functional.__name__, None)
+        if own is None:
+            return super()._call_kernel(functional, inpt, **kwargs)
+        return own(inpt, **kwargs)
 
     def _values(self) -> dict[str, Any]:
         """What is printed."""
@@ -313,17 +322,23 @@ class RandomCrop(View, v2.RandomCrop):
         super().__init__(size, padding, pad_if_needed, fill, padding_mode)
         self.padding = padding
 
-    def _draw_corner(self, height: int, width: int) -> tuple[int, int]:
-        return draw_corner_of_v1(self.size, height, width)
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        return {}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        if self.padding is not None and self.pad_if_needed:
-            # In two steps, as version 1 does: what is missing mirrors what was padded already.
-            inpt = F.pad(inpt, self.padding, self._fill["others"], self.padding_mode)
-            left, right, top, bottom = self._sides
-            steps = zip(params["padding"], (left, top, right, bottom), strict=True)
-            params = {**params, "padding": [both - first for both, first in steps]}
-        return super().transform(inpt, params)
+        if self.padding is not None:
+            inpt = self._pad(inpt, self.padding)
+        if self.pad_if_needed:
+            # A second step: what is missing mirrors what was padded already.
+            _, height, width = F.get_dimensions(inpt)
+            missing = [max(0, self.size[1] - width), max(0, self.size[0] - height)]
+            inpt = self._pad(inpt, missing) if any(missing) else inpt
+        top, left, height, width = self.get_params(inpt, self.size)
+        return self._call_kernel(F.crop, inpt, top=top, left=left, height=height, width=width)
+
+    def _pad(self, inpt: Any, padding: int | Sequence[int]) -> Any:
+        fill, mode = self._fill["others"], self.padding_mode
+        return self._call_kernel(F.pad, inpt, padding=padding, fill=fill, padding_mode=mode)
 
 
 class RandomResizedCrop(View, v2.RandomResizedCrop):
@@ -338,6 +353,10 @@ class RandomResizedCrop(View, v2.RandomResizedCrop):
         antialias: bool | None = True,
     ) -> None:
         super().__init__(size, scale, ratio, as_interpolation(interpolation), antialias)
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        box = self.get_params(flat_inputs[0], self.scale, self.ratio)
+        return dict(zip(("top", "left", "height", "width"), box, strict=True))
 
     def _values(self) -> dict[str, Any]:
         return {
@@ -511,6 +530,12 @@ class RandomErasing(View, v2.RandomErasing):
     ) -> None:
         super().__init__(p, scale, ratio, value, inplace)
         self.value = value
+
+    def _draw(
+        self, flat_inputs: list[Any], size: tuple[int, int, int], value: list[float] | None
+    ) -> tuple[int, int, int, int, Tensor] | None:
+        drawn = self.get_params(flat_inputs[0], self.scale, self.ratio, value)
+        return None if drawn[-1] is flat_inputs[0] else drawn
 
 
 class Grayscale(View, v2.Grayscale):

@@ -112,7 +112,7 @@ class RandomErasing(RandomApplyTransform):
         value: list[float] | None = None,
     ) -> tuple[int, int, int, int, Tensor]:
         """Draw top, left, height, width and values of what is erased of an image ``(C, H, W)``."""
-        n_channels, height, width = img.shape[-3:]
+        n_channels, height, width = F.get_dimensions(img)
         found = _draw_erased((n_channels, height, width), scale, ratio, value)
         return (0, 0, height, width, img) if found is None else found
 
@@ -124,8 +124,13 @@ class RandomErasing(RandomApplyTransform):
                 f"{type(self).__name__}: expected 1 value or {size[0]}, one for each channel, "
                 f"got {len(value)}."
             )
-        found = _draw_erased(size, self.scale, self.ratio, value)
+        found = self._draw(flat_inputs, size, value)
         return {} if found is None else dict(zip("ijhwv", found, strict=True))
+
+    def _draw(
+        self, flat_inputs: list[Any], size: tuple[int, int, int], value: list[float] | None
+    ) -> tuple[int, int, int, int, Tensor] | None:
+        return _draw_erased(size, self.scale, self.ratio, value)
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         if isinstance(inpt, (tv_tensors.BoundingBoxes, tv_tensors.KeyPoints, tv_tensors.Mask)):

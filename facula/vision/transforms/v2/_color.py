@@ -160,7 +160,7 @@ class ColorJitter(Transform):
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
         order, *factors = self.get_params(self.brightness, self.contrast, self.saturation, self.hue)
-        return {"order": order.tolist(), "factors": factors}
+        return {"order": [int(idx) for idx in order], "factors": factors}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         changes = (_brightness, _contrast, _saturation, _hue)

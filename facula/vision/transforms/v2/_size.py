@@ -336,15 +336,6 @@ def _check_crop(name: str, size: tuple[int, int], of: tuple[int, int]) -> None:
         )
 
 
-def draw_corner_of_v1(size: tuple[int, int], height: int, width: int) -> tuple[int, int]:
-    """Top and left: unlike in version 2, both are drawn where one of them can only be 0."""
-    h, w = size
-    if (h, w) == (height, width):
-        return 0, 0
-    top = randint(0, height - h + 1)
-    return top, randint(0, width - w + 1)
-
-
 class RandomCrop(Transform):
     """A part of a given size, somewhere.
 
@@ -381,16 +372,17 @@ class RandomCrop(Transform):
 
     @staticmethod
     def get_params(img: Any, output_size: tuple[int, int]) -> tuple[int, int, int, int]:
-        """Draw top, left, height and width of a part of an image, as version 1 does."""
-        _, height, width = F.get_dimensions(img)
-        _check_crop("RandomCrop", output_size, (height, width))
-        return *draw_corner_of_v1(output_size, height, width), *output_size
+        """Draw top, left, height and width of a part of an image, as version 1 does.
 
-    def _draw_corner(self, height: int, width: int) -> tuple[int, int]:
-        """Top and left of the part of an image of this size."""
-        h, w = self.size
-        top = randint(0, height - h + 1) if height > h else 0
-        return top, randint(0, width - w + 1) if width > w else 0
+        Unlike in version 2, both are drawn where one of them can only be 0.
+        """
+        _, height, width = F.get_dimensions(img)
+        h, w = output_size
+        _check_crop("RandomCrop", output_size, (height, width))
+        if (h, w) == (height, width):
+            return 0, 0, h, w
+        top = randint(0, height - h + 1)
+        return top, randint(0, width - w + 1), h, w
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
         height, width = query_size(flat_inputs)
@@ -404,7 +396,10 @@ class RandomCrop(Transform):
         padding = [left, top, right, bottom]
         height, width = height + top + bottom, width + left + right
         _check_crop(type(self).__name__, self.size, (height, width))
-        return {"padding": padding, "corner": self._draw_corner(height, width)}
+        h, w = self.size
+        top = randint(0, height - h + 1) if height > h else 0
+        left = randint(0, width - w + 1) if width > w else 0
+        return {"padding": padding, "corner": (top, left)}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         if any(params["padding"]):
