@@ -12,7 +12,7 @@ MAKE = """
     tv.Image([[1.0, 2.0]])
     tv.Image(3.0)
     tv.Image(u8, dtype=L.float32)
-    tv.Image(f32, requires_grad=True)
+    tv.Image(f32.clone(), requires_grad=True)
     tv.Image(f32.clone().requires_grad_())
     tv.Video(batch)
     tv.Video(u8)
