@@ -133,15 +133,14 @@ def _grid_dtype(image: Tensor) -> facula.dtype:
 
 
 def _linear(
-    rows: list[list[float]], height: int, width: int, shift: tuple[float, float], like: Any
+    rows: Tensor, height: int, width: int, shift: tuple[float, float], like: dict[str, Any]
 ) -> Tensor:
     """``a x + b y + c`` for each row of numbers, ``(H, W, rows)``; x and y begin at ``shift``."""
-    x = facula.arange(width, **like).add_(shift[0])
-    y = facula.arange(height, **like).add_(shift[1]).unsqueeze(-1)
-    result = facula.empty(height, width, len(rows), **like)
-    for i, (a, b, c) in enumerate(rows):
-        result[:, :, i] = (x * a + y * b).add_(c)
-    return result
+    places = facula.ones(height, width, 3, **like)
+    places[:, :, 0] = facula.arange(width, **like).add_(shift[0])
+    places[:, :, 1] = facula.arange(height, **like).add_(shift[1]).unsqueeze(-1)
+    # A product, for it rounds as PyTorch's does: the nearest pixel may depend on the last digit.
+    return (places.view(-1, 3) @ rows.t()).view(height, width, -1)
 
 
 def _affine(
@@ -151,7 +150,7 @@ def _affine(
     like: dict[str, Any] = {"dtype": _grid_dtype(image), "device": image.device}
     height, width = image.shape[-2:]
     half = facula.tensor([[0.5 * width], [0.5 * height]], **like)
-    rows = (facula.tensor(matrix, **like).view(2, 3) / half).tolist()
+    rows = facula.tensor(matrix, **like).view(2, 3) / half
     shift = (1 - size[0]) * 0.5, (1 - size[1]) * 0.5
     grid = _linear(rows, size[1], size[0], shift, like)
     return _sample(image, grid.unsqueeze(0), mode, fill)
@@ -501,9 +500,9 @@ def perspective_image(
     like: dict[str, Any] = {"dtype": _grid_dtype(image), "device": image.device}
     height, width = image.shape[-2:]
     half = facula.tensor([[0.5 * width], [0.5 * height]], **like)
-    rows = (facula.tensor([[a, b, c], [d, e, f]], **like) / half).tolist()
+    rows = facula.tensor([[a, b, c], [d, e, f]], **like) / half
     over = _linear(rows, height, width, (0.5, 0.5), like)
-    under = _linear([[g, h, 1.0]], height, width, (0.5, 0.5), like)
+    under = _linear(facula.tensor([[g, h, 1.0]], **like), height, width, (0.5, 0.5), like)
     return _sample(image, over.div_(under).sub_(1.0).unsqueeze(0), mode, fill)
 
 
