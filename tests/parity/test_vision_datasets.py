@@ -575,7 +575,6 @@ def test_fake_data_agree(tmp_path):
         {"is_valid_file": lambda path: True, "extensions": ".png"},
         {"is_valid_file": lambda path: False},
     ],
-    ids=str,
 )
 def test_make_dataset_agrees(kwargs, tmp_path):
     files.image_folder(tmp_path)
