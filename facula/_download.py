@@ -55,6 +55,8 @@ def fetch(
     """
     urls = [urls] if isinstance(urls, str) else list(urls)
     path = os.path.abspath(path)
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"download: {path!r} is a folder: give the name of a file.")
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with _partial(path) as file:
         if file is None:

@@ -192,3 +192,11 @@ def test_processes_that_want_one_file_fetch_it_once(tmp_path):
         assert [process.wait(60) for process in processes] == [0, 0, 0]
     assert (tmp_path / "a.bin").read_bytes() == DATA * 20
     assert os.listdir(tmp_path) == ["a.bin"]
+
+
+def test_a_folder_in_place_of_the_file_is_refused(tmp_path):
+    folder = tmp_path / "weights"
+    folder.mkdir()
+    with pytest.raises(IsADirectoryError, match="is a folder: give the name of a file"):
+        fetch("file:///nowhere", folder)
+    assert os.listdir(tmp_path) == ["weights"]
