@@ -137,13 +137,14 @@ def test_arrays_and_nested_tensors_travel_without_their_bytes():
 def test_a_ring_gives_blocks_back_and_falls_back_when_it_is_full():
     memory = shared.Memory.create(1)
     ring = shared.Ring(memory, 0, max_blocks=2)
-    taken = []
-    for _ in range(2):
-        ring.begin_batch()
-        assert ring.reserve(100) is None
-        assert ring.take_larger_block(100)
-        assert ring.reserve(100) is not None
-        taken.append(ring.take_block())
+    ring.begin_batch()
+    assert ring.reserve(100) is None
+    assert ring.take_larger_block(100)
+    assert ring.reserve(100) is not None
+    taken = [ring.take_block()]
+    ring.begin_batch()  # knows by now how much is wanted
+    assert ring.reserve(100) is not None
+    taken.append(ring.take_block())
     ring.begin_batch()
     assert not ring.take_larger_block(100)
     ring.give_back(taken[:1])

@@ -96,6 +96,7 @@ class Ring:
         self._free: list[int] = []
         self.block = 0  # the one that the next batch goes to; 0: none yet
         self._used = 0
+        self._n_latest = 0  # bytes of the latest batch
         self._base = ctypes.addressof(ctypes.c_ubyte.from_buffer(memory.map))
 
     def give_back(self, starts: Sequence[int]) -> None:
@@ -106,6 +107,8 @@ class Ring:
         self._used = 0
         if not self.block and self._free:
             self.block = self._free.pop()
+        elif not self.block and self._n_latest:
+            self.take_larger_block(self._n_latest)
 
     def reserve(self, nbytes: int) -> int | None:
         """The start of this many bytes of the block, if it has them."""
@@ -117,7 +120,7 @@ class Ring:
 
     def take_block(self) -> int:
         """The start of the block, which now belongs to the caller."""
-        block, self.block = self.block, 0
+        block, self.block, self._n_latest = self.block, 0, self._used
         return block
 
     def take_larger_block(self, nbytes: int) -> bool:
@@ -262,8 +265,9 @@ def _places_in_block(ring: Ring, buffers: list[memoryview]) -> list[tuple[int, i
     addresses = [_address_of(buffer) for buffer in buffers]
     places = _try_places(ring, buffers, addresses)
     if places is None:
-        # Some may lie in the block that is given up for a larger one.
-        buffers[:] = [memoryview(bytearray(buffer)) for buffer in buffers]
+        for i, buffer in enumerate(buffers):
+            if ring.offset_of(addresses[i]) is not None:  # the block is given up for a larger one
+                buffers[i] = memoryview(bytearray(buffer))
         if ring.take_larger_block(sum(buffer.nbytes + _ALIGNMENT for buffer in buffers)):
             places = _try_places(ring, buffers, addresses)
     return places
