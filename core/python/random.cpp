@@ -17,8 +17,11 @@ namespace {
 
 using GeneratorArg = std::shared_ptr<Generator>;
 
+Generator* named_default = nullptr;  // the object facula.default_generator
+
+// Who names the default generator means what the thread draws from.
 Generator& or_default(const GeneratorArg& generator) {
-  return generator ? *generator : *default_generator();
+  return generator && generator.get() != named_default ? *generator : *default_generator();
 }
 
 // ---- generators
@@ -117,6 +120,7 @@ void bind_generator(nb::module_& m) {
 }
 
 void bind_default_generator(nb::module_& m) {
+  named_default = default_generator().get();
   m.attr("default_generator") = nb::cast(default_generator());
   m.def(
       "manual_seed",

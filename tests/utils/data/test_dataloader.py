@@ -1,6 +1,7 @@
 """The loader's arguments, its order and its random numbers."""
 
 import random
+import threading
 import warnings
 
 import numpy as np
@@ -373,3 +374,42 @@ def test_processes_are_forked_unless_the_program_chose_otherwise(tmp_path):
     )
     assert code == 0, err
     assert out == "ForkProcess\nSpawnProcess\n"
+
+
+class DrawingByName(Dataset):
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, i):
+        return facula.rand(2, generator=facula.default_generator)
+
+
+def batches_of(data, **kwargs):
+    facula.manual_seed(0)
+    return [batch.tolist() for batch in DataLoader(data, 2, **kwargs)], facula.rand(1).item()
+
+
+@pytest.mark.parametrize(
+    "kwargs", [{"num_workers": 1}, {"num_workers": 3}, {"num_workers": 2, "worker_type": "thread"}]
+)
+def test_the_default_generator_by_its_name_is_that_of_the_batch(kwargs):
+    assert batches_of(DrawingByName(), **kwargs) == batches_of(DrawingByName())
+
+
+class DrawingInThreads(Dataset):
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, i):
+        drawn = []
+        thread = threading.Thread(target=lambda: drawn.append(facula.rand(2)))
+        thread.start()
+        thread.join()
+        return drawn[0]
+
+
+def test_threads_of_the_dataset_draw_other_numbers_in_each_worker():
+    data = DrawingInThreads()
+    batches, _ = batches_of(data, num_workers=3)
+    assert len({row[0] for batch in batches for row in batch}) == 6
+    assert batches == batches_of(data, num_workers=1)[0]

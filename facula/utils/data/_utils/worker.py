@@ -270,6 +270,8 @@ def _answer(
     try:
         if shared.ring is not None:
             shared.ring.begin_batch()
+        # Threads of the dataset draw from the generator of the process.
+        facula.default_generator.manual_seed(fetcher.seed_of(n))
         batch = fetcher.fetch_seeded(n, indices)
         return BATCH, shared.dump((batch, fetcher.state()))
     except Exhausted:
