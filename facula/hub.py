@@ -189,9 +189,11 @@ def load(
     if source not in ("github", "local"):
         raise ValueError(f'hub.load: expected source="github" or "local", got {source!r}.')
     if source == "github":
+        repository, _, branch = str(repo_or_dir).partition(":")
         raise NotImplementedError(
-            f"hub.load: repositories are not downloaded. Clone https://github.com/{repo_or_dir} "
-            'and call hub.load(folder, ..., source="local").'
+            f"hub.load: repositories are not downloaded. Clone https://github.com/{repository}"
+            f"{f' (branch or tag {branch})' if branch else ''} and call "
+            'hub.load(folder, ..., source="local").'
         )
     module = _import_hubconf(Path(repo_or_dir).resolve())
     missing = [

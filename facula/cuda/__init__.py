@@ -127,19 +127,24 @@ def get_device_capability(device: DeviceLike = None) -> tuple[int, int]:
     return properties.major, properties.minor
 
 
+def _memory(device: DeviceLike) -> tuple[int, int, int]:
+    # Logs of trainings ask for it on machines without a GPU too.
+    return _core._cuda_memory(device_index(device)) if is_available() else (0, 0, 0)
+
+
 def memory_allocated(device: DeviceLike = None) -> int:
     """Bytes of GPU memory that tensors of this process hold."""
-    return _core._cuda_memory(device_index(device))[0]
+    return _memory(device)[0]
 
 
 def max_memory_allocated(device: DeviceLike = None) -> int:
     """The most that :func:`memory_allocated` was since the start or the last reset."""
-    return _core._cuda_memory(device_index(device))[1]
+    return _memory(device)[1]
 
 
 def memory_reserved(device: DeviceLike = None) -> int:
     """Bytes that this process has of the GPU, those kept for reuse included."""
-    return _core._cuda_memory(device_index(device))[2]
+    return _memory(device)[2]
 
 
 def mem_get_info(device: DeviceLike = None) -> tuple[int, int]:

@@ -23,6 +23,7 @@ from facula.serialization._unpickle import Unpickle
 from facula.storage import TypedStorage
 
 _MAGIC = 0x1950A86A20F9469CFC6C
+_PROTOCOL = b"\x80"  # the first byte of a pickle of protocol 2 and later
 _VERSION = 1001
 
 
@@ -115,7 +116,18 @@ def load_stacked(
     data: bytes, unpickle: Unpickle, locations: Locations, budget: Budget
 ) -> tuple[Any, int]:
     """The object of a file of pickles one after another, and where the file ends."""
-    magic, at = unpickle.plain(data, 0, budget, "the magic number")
+    try:
+        magic, at = unpickle.plain(data, 0, budget, "the magic number")
+    except CheckpointError:
+        if data.startswith(_PROTOCOL):
+            raise
+        start = bytes(data[:40])
+        raise CheckpointError(
+            f"load: the file is no checkpoint: it begins with {start!r}. Was it downloaded whole, "
+            "and not a page of HTML or a pointer to large-file storage?",
+            0,
+            start,
+        ) from None
     if type(magic) is not int or magic != _MAGIC:
         raise CheckpointError("load: the file is no checkpoint: it has no magic number", 0, magic)
     version, at = unpickle.plain(data, at, budget, "the version")

@@ -3,7 +3,7 @@
 from importlib import import_module
 from types import ModuleType
 
-__all__ = ["checkpoint", "data", "dlpack", "hooks", "serialization", "tensorboard"]
+__all__ = ["checkpoint", "data", "dlpack", "hooks", "model_zoo", "serialization", "tensorboard"]
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -27,7 +27,6 @@ def test_without_a_gpu_nothing_is_there_and_the_reason_is_told():
         lambda: facula.cuda.current_device(),
         lambda: facula.cuda.synchronize(),
         lambda: facula.cuda.Stream(),
-        lambda: facula.cuda.memory_allocated(),
         lambda: facula.cuda.get_device_name(),
         lambda: facula.cuda.set_device(0),
     ],
@@ -38,8 +37,11 @@ def test_without_a_gpu_every_use_says_why(use):
 
 
 @without_gpu
-def test_empty_cache_needs_no_gpu():
+def test_what_logs_ask_for_needs_no_gpu():
     facula.cuda.empty_cache()
+    assert facula.cuda.memory_allocated() == 0
+    assert facula.cuda.max_memory_allocated() == 0
+    assert facula.cuda.memory_reserved() == 0
 
 
 def test_import_opens_no_cuda_library():

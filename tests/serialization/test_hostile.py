@@ -176,3 +176,11 @@ def test_more_objects_than_a_file_may_have_need_a_limit_of_their_own():
     with pytest.raises(CheckpointError, match="Pass memory_limit=<bytes> to load"):
         facula.load(io.BytesIO(data))
     assert len(facula.load(io.BytesIO(data), memory_limit=1 << 30)) == 200_000
+
+
+@pytest.mark.parametrize("start", [b"<html><body>404", b"hello", b"version https://git-lfs"])
+def test_a_bad_download_is_shown(start):
+    with pytest.raises(CheckpointError) as info:
+        facula.load(io.BytesIO(start))
+    assert f"no checkpoint: it begins with {start!r}" in str(info.value)
+    assert (info.value.offset, info.value.found) == (0, start)

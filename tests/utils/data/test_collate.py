@@ -3,6 +3,7 @@ import collections
 import numpy as np
 import pytest
 from data_tools import run_script
+from PIL import Image
 
 import facula
 from facula.utils.data import DataLoader, default_collate, default_convert
@@ -91,6 +92,7 @@ def test_a_function_for_a_type_can_be_given():
 @pytest.mark.parametrize(
     "batch, error, message",
     [
+        ([Image.new("RGB", (2, 2))], TypeError, r"Give the dataset transform=ToTensor\(\)"),
         ([None], TypeError, "got <class 'NoneType'>. A collate_fn can make batches of other types"),
         ([np.array(["a"])], TypeError, "an array of dtype <U1"),
         ([], IndexError, "list index out of range"),

@@ -111,9 +111,15 @@ def collate(
         return _collate_mappings(batch, collate_fn_map)
     if isinstance(first, Sequence):
         return _collate_sequences(batch, collate_fn_map)
+    is_image = kind.__module__.startswith("PIL.")
+    advice = (
+        "Give the dataset transform=ToTensor(), or make batches of images by a collate_fn."
+        if is_image
+        else "A collate_fn can make batches of other types."
+    )
     raise TypeError(
         "default_collate: expected tensors, NumPy arrays, numbers, strings, dicts or lists, got "
-        f"{kind}. A collate_fn can make batches of other types."
+        f"{kind}. {advice}"
     )
 
 
