@@ -353,6 +353,31 @@ def test_spawned_workers_give_the_same_batches(tmp_path):
     assert (code, out) == (0, "same\n"), err
 
 
+def test_spawned_workers_share_the_memory_of_the_dataset(tmp_path):
+    code, out, err = run_script(
+        """
+        import facula
+        from facula.utils.data import DataLoader, Dataset
+
+        class Marked(Dataset):
+            def __init__(self):
+                self.seen = facula.zeros(4)
+            def __len__(self):
+                return 4
+            def __getitem__(self, i):
+                self.seen[i] += 1
+                return i
+
+        if __name__ == "__main__":
+            data = Marked()
+            list(DataLoader(data, num_workers=2, multiprocessing_context="spawn"))
+            print(data.seen.tolist())
+        """,
+        tmp_path,
+    )
+    assert (code, out) == (0, "[1.0, 1.0, 1.0, 1.0]\n"), err
+
+
 def test_processes_are_forked_unless_the_program_chose_otherwise(tmp_path):
     code, out, err = run_script(
         """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import gc
+import importlib
 import os
 import pickle
 import select
@@ -104,6 +105,8 @@ class ProcessPool:
         with theirs:
             job = worker.Job(theirs, self._memory, recipe, info, init_fn, n_blocks)
             is_fork = context.get_start_method() == "fork"
+            if not is_fork:  # its tensors then share the memory of the caller's
+                importlib.import_module("facula.multiprocessing")
             args = (job, inherited if is_fork else [])
             one.process = context.Process(target=worker.main, args=args, daemon=True)
             try:
