@@ -111,7 +111,7 @@ def _run(fn: Callable[..., Any], index: int, args: Sequence[Any], error_file: st
     except KeyboardInterrupt:
         pass  # the parent has the same one, or is no more
     except Exception:
-        Path(error_file).write_text(traceback.format_exc())
+        Path(error_file).write_text(traceback.format_exc(), "utf-8", "backslashreplace")
         sys.exit(1)
 
 
@@ -179,7 +179,7 @@ class ProcessContext:
         error_file = Path(self.error_files[index])
         if error_file.exists():
             text = f"\n\n-- Process {index} terminated with the following error:\n"
-            return ProcessRaisedException(text + error_file.read_text(), index, pid)
+            return ProcessRaisedException(text + error_file.read_text("utf-8"), index, pid)
         if code >= 0:
             text = f"process {index} terminated with exit code {code}"
             return ProcessExitedException(text, index, pid, code)
@@ -235,6 +235,7 @@ def start_processes(
         except BaseException:
             for started_before in processes:
                 started_before.terminate()
+            _remove(folder, os.getpid())
             raise
         processes.append(process)
     started = ProcessContext(processes, error_files)

@@ -1,6 +1,7 @@
 import os
 import pickle
 import signal
+import tempfile
 import time
 
 import process_cases
@@ -108,3 +109,18 @@ def test_the_standard_module_is_passed_on():
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_hogwild_training_reaches_a_good_accuracy(method):
     assert hogwild.run(n_processes=2, n_epochs=4, batch_size=32, start_method=method) > 0.9
+
+
+def test_what_cannot_be_started_leaves_no_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises((AttributeError, pickle.PicklingError)):
+        mp.spawn(lambda index: None, nprocs=2)
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_error_of_any_letters_is_reported():
+    def fail(index):
+        raise ValueError("a file named \udcff")
+
+    with pytest.raises(mp.ProcessRaisedException, match=r"a file named \\udcff"):
+        start(fail, nprocs=1)
