@@ -249,7 +249,7 @@ class DataLoader(Generic[T_co]):
                 "base_seed": place.base_seed if place else None,
                 "epoch": place.epoch if place else 0,
             }
-        return {"is_inside": True, **place.state_dict()}
+        return {"is_inside": True, "batch_size": self.batch_size, **place.state_dict()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on, with the next iterator, from where :meth:`state_dict` was called."""
@@ -271,6 +271,13 @@ class DataLoader(Generic[T_co]):
                 "DataLoader.load_state_dict: workers of an IterableDataset have their shares of "
                 f"it, so the middle of an epoch of {n_workers} workers cannot go on with "
                 f"{self.num_workers}."
+            )
+        batch_size = state.get("batch_size", self.batch_size)
+        if state["is_inside"] and batch_size != self.batch_size:
+            raise ValueError(
+                "DataLoader.load_state_dict: the middle of an epoch in batches of "
+                f"{batch_size} cannot go on in batches of {self.batch_size}: samples would be "
+                "left out or come twice."
             )
         generators = self._generators()
         if set(generators) != set(state["generators"]):

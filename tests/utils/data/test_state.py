@@ -315,3 +315,14 @@ def test_states_of_other_loaders_are_refused():
     given = DataLoader(range(3), shuffle=True, generator=facula.Generator())
     with pytest.raises(ValueError, match=r"has the generators \[\], and this loader .*'loader'"):
         given.load_state_dict(DataLoader(range(3)).state_dict())
+
+
+def test_the_middle_of_an_epoch_in_other_batches_is_refused():
+    loader = DataLoader(range(12), 2)
+    next(iter(loader))
+    other = DataLoader(range(12), 3)
+    with pytest.raises(ValueError, match="in batches of 2 cannot go on in batches of 3"):
+        other.load_state_dict(loader.state_dict())
+    list(loader)
+    other.load_state_dict(loader.state_dict())  # between two epochs it is no matter
+    assert len(list(other)) == 4
