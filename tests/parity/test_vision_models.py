@@ -231,3 +231,15 @@ def test_weight_file_of_pytorch_is_read_from_the_cache(zipped, tmp_path, monkeyp
     x, y = _images(1, 64)
     with torch.no_grad(), facula.no_grad():
         _assert_close(theirs(x), ours(y), tolerance=1e-4)
+
+
+@pytest.mark.parametrize("name", ["googlenet", "inception_v3", "mnasnet0_5", "shufflenet_v2_x0_5"])
+def test_whole_network_of_torchvision_can_be_loaded(name, no_init, tmp_path):
+    theirs, ours = _pair(name)
+    _fill(theirs, ours)
+    torch.save(theirs, tmp_path / "network.pt")
+    loaded = facula.load(tmp_path / "network.pt", trusted=True).eval()
+    assert type(loaded) is type(ours)
+    x = _images(1, 107)[1]
+    with facula.no_grad():
+        facula.testing.assert_close(loaded(x), ours.eval()(x))

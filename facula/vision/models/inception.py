@@ -55,12 +55,10 @@ class _Branches(nn.Module):
     def __init__(self, conv_block: Conv) -> None:
         super().__init__()
         self._conv_block = conv_block or BasicConv2d
-        self._lengths: dict[str, int] = {}
 
     def add_chain(self, name: str, in_channels: int, *layers: tuple[Any, ...]) -> None:
-        self._lengths[name] = len(layers)
-        for layer_name, layer in zip(self._names(name), layers, strict=True):
-            out_channels, kernel, *stride = layer
+        for i, (out_channels, kernel, *stride) in enumerate(layers, 1):
+            layer_name = f"{name}_{i}" if len(layers) > 1 else name
             sizes = (kernel, kernel) if isinstance(kernel, int) else kernel
             options = {"stride": stride[0]} if stride else {"padding": [k // 2 for k in sizes]}
             conv = self._conv_block(in_channels, out_channels, kernel_size=kernel, **options)
@@ -68,13 +66,12 @@ class _Branches(nn.Module):
             in_channels = out_channels
 
     def run(self, name: str, x: Tensor) -> Tensor:
-        for layer_name in self._names(name):
-            x = getattr(self, layer_name)(x)
+        # Found by their names, which is all that an unpickled model of torchvision has.
+        layers = self._modules
+        names = [name] if name in layers else [f"{name}_{i}" for i in range(1, len(layers) + 1)]
+        for layer in filter(None, map(layers.get, names)):
+            x = layer(x)
         return x
-
-    def _names(self, name: str) -> list[str]:
-        n = self._lengths[name]
-        return [f"{name}_{i + 1}" for i in range(n)] if n > 1 else [name]
 
     def run_pool(self, x: Tensor) -> Tensor:
         return self.run("branch_pool", F.avg_pool2d(x, kernel_size=3, stride=1, padding=1))
