@@ -321,7 +321,7 @@ class DataLoader(Generic[T_co]):
 
         return _pytree.tree_map(moved, batch)
 
-    def _check_length(self, n_batches: int) -> None:
+    def _check_length(self, n_batches: int, stacklevel: int) -> None:
         """Tell the user of an iterable dataset that is longer than it says."""
         n_said = self._reported_length
         if n_said is not None and (n_batches - 1) * (self.batch_size or 1) >= n_said:
@@ -329,7 +329,7 @@ class DataLoader(Generic[T_co]):
             warnings.warn(
                 f"DataLoader: the IterableDataset has a len() of {n_said}, and gives more samples "
                 "than that. With several workers, each must give its own share.",
-                stacklevel=4,
+                stacklevel=stacklevel,
             )
 
 

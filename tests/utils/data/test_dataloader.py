@@ -248,7 +248,8 @@ def test_the_length_is_that_of_the_batches():
         len(DataLoader(Shares(3), 2))
 
 
-def test_an_iterable_that_is_longer_than_it_says_is_reported():
+@pytest.mark.parametrize("num_workers", [0, 1])
+def test_an_iterable_that_is_longer_than_it_says_is_reported(num_workers):
     class Liar(IterableDataset):
         def __iter__(self):
             return iter(range(5))
@@ -256,10 +257,11 @@ def test_an_iterable_that_is_longer_than_it_says_is_reported():
         def __len__(self):
             return 2
 
-    loader = DataLoader(Liar(), 2)
+    loader = DataLoader(Liar(), 2, num_workers=num_workers)
     assert len(loader) == 1
-    with pytest.warns(UserWarning, match=r"has a len\(\) of 2, and gives more samples"):
+    with pytest.warns(UserWarning, match=r"has a len\(\) of 2, and gives more samples") as caught:
         list(loader)
+    assert caught[0].filename == __file__
 
 
 def test_batches_go_to_a_device():

@@ -201,6 +201,12 @@ def test_a_worker_that_exits_is_reported():
         list(DataLoader(Failing(lambda: os._exit(3)), 2, num_workers=1))
 
 
+def test_a_worker_that_dies_while_it_starts_is_reported():
+    loader = DataLoader(range(4), num_workers=1, worker_init_fn=lambda worker: os._exit(3))
+    with pytest.raises(RuntimeError, match=r"worker 0 .* exited with code 3 while it started\."):
+        list(loader)
+
+
 def test_a_worker_whose_child_keeps_its_socket_open_is_reported():
     def act():
         if os.fork() == 0:

@@ -63,7 +63,7 @@ class CallerIterator:
         order.note(n)
         if place.is_iterable:
             place.dataset_states[0] = self._fetcher.state()
-            self._loader._check_length(place.n_taken)
+            self._loader._check_length(place.n_taken, stacklevel=3)
         return self._loader._finished(batch)
 
 
@@ -207,7 +207,7 @@ class PoolIterator:
         if place.is_iterable:  # n counts the tasks, of which some find the end
             place.n_taken += 1
             place.taken_from[which] += 1
-            self._loader._check_length(place.n_taken)
+            self._loader._check_length(place.n_taken, stacklevel=4)
         else:
             self._order.note(n)
 

@@ -101,6 +101,8 @@ class ProcessPool:
         except OSError as error:
             raise NoWorkers(str(error)) from error
         one = _Worker(ours)
+        if self._memory is not None:
+            self._memory.words[info.id] = worker.STARTING
         inherited = [w.channel.sock for w in self._workers] + [ours]
         with theirs:
             job = worker.Job(theirs, self._memory, recipe, info, init_fn, n_blocks)
@@ -218,12 +220,14 @@ class ProcessPool:
         if code is not None and code < 0:
             how = f"was killed by {_signal_name(-code)}"
         text = f"DataLoader: worker {which} (pid {one.process.pid}) {how}"
-        if one.tasks:
+        k = 0 if self._memory is None else self._memory.words[which]
+        if k == worker.STARTING:
+            text += " while it started"
+        elif one.tasks:
             n, indices = next(iter(one.tasks.values()))
             text += f" while it fetched batch {n}"
-            if isinstance(indices, list) and self._memory is not None:
-                k = min(self._memory.words[which], len(indices) - 1)
-                text += f", sample {indices[k]!r}"
+            if isinstance(indices, list) and indices and self._memory is not None:
+                text += f", sample {indices[min(k, len(indices) - 1)]!r}"
         text += "."
         if code == -signal.SIGKILL:
             text += " The system kills processes so when memory runs out."

@@ -134,6 +134,7 @@ class _Text(str):
 # number, and what shared.dump made.
 HEAD = struct.Struct("<Bq7x")  # padded: buffers of the message are to be aligned
 BATCH, FAILURE, END = range(3)
+STARTING = -1  # in place of its progress, as long as a worker is not ready
 _PIECE = 1 << 16
 
 
@@ -240,6 +241,7 @@ def _serve(job: Job) -> None:
         run_init(job.init_fn, info)
     except Exception as error:
         failure = Failure(error, f"{where}, in worker_init_fn")
+    progress[0] = 0
     channel = Channel(job.sock)
     fetcher: Fetcher | None = None
     while True:
