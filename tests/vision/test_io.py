@@ -42,6 +42,15 @@ def test_sixteen_bits_keep_their_values(tmp_path):
     path = str(tmp_path / "image.png")
     PIL.Image.new("I;16", (4, 4), 50000).save(path)
     assert io.read_image(path).unique().tolist() == [50000]
+    with_alpha = {"GRAY_ALPHA": [50000, 65535], "RGB_ALPHA": [50000, 50000, 50000, 65535]}
+    for mode, channels in with_alpha.items():
+        assert io.read_image(path, mode)[:, 0, 0].tolist() == channels
+
+
+def test_colors_for_printers_are_read_as_the_file_has_them(tmp_path):
+    path = str(tmp_path / "image.jpg")
+    PIL.Image.new("CMYK", (8, 8), (255, 255, 0, 0)).save(path)
+    assert io.read_image(path)[:, 0, 0].tolist() == [0, 0, 255, 255]
 
 
 def test_frames_of_a_gif_are_stacked(tmp_path):

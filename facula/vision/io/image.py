@@ -132,8 +132,12 @@ def _to_tensor(name: str, image: Any, mode: ImageReadMode) -> Tensor:
         raise RuntimeError(f"{name}: a JPEG has no alpha channel, got mode {mode.name}.")
     if image.mode in ("I;16", "I;16B", "I"):
         values = pil_to_tensor(image.convert("I"))
-        return values if mode in (mode.UNCHANGED, mode.GRAY) else values.expand(3, -1, -1)
+        n_colors = 3 if mode in (mode.RGB, mode.RGB_ALPHA) else 1
+        alpha = [facula.full_like(values, 65535)] if mode in _ALPHA else []
+        return facula.cat([values] * n_colors + alpha)
     if mode == ImageReadMode.UNCHANGED:
+        if image.mode == "CMYK":
+            return 255 - pixels(image)  # As in the file: Pillow inverts what printers need.
         if image.mode in ("P", "PA"):
             image = image.convert("RGBA" if "transparency" in image.info else "RGB")
         elif image.mode == "1":
