@@ -339,4 +339,4 @@ def keep_best(
     boxes: Tensor, scores: Tensor, labels: Tensor, nms_thresh: float, n_most: int
 ) -> Detection:
     kept = box_ops.batched_nms(boxes, scores, labels, nms_thresh)[:n_most]
-    return {"boxes": boxes[kept], "labels": labels[kept], "scores": scores[kept]}
+    return {"boxes": boxes[kept], "scores": scores[kept], "labels": labels[kept]}

@@ -343,15 +343,14 @@ class RoIHeads(nn.Module):
             scores, labels = scores[:, 1:].reshape(-1), labels[:, 1:].reshape(-1)
             kept = indices(scores > self.score_thresh)
             kept = kept[box_ops.remove_small_boxes(boxes[kept], min_size=1e-2)]
-            result.append(
-                det_utils.keep_best(
-                    boxes[kept],
-                    scores[kept],
-                    labels[kept],
-                    self.nms_thresh,
-                    self.detections_per_img,
-                )
+            best = det_utils.keep_best(
+                boxes[kept],
+                scores[kept],
+                labels[kept],
+                self.nms_thresh,
+                self.detections_per_img,
             )
+            result.append({name: best[name] for name in ("boxes", "labels", "scores")})
         return result
 
     def forward(
