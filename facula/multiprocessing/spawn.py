@@ -99,7 +99,9 @@ def _end_with_parent() -> None:
 
     def wait() -> None:
         connection.wait([parent.sentinel])
-        os.kill(os.getpid(), signal.SIGINT)
+        # Programs that a shell runs in the background ignore interrupts.
+        ignores = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        os.kill(os.getpid(), signal.SIGTERM if ignores else signal.SIGINT)
 
     threading.Thread(target=wait, daemon=True).start()
 

@@ -252,6 +252,8 @@ def test_ctrl_c_ends_everything_with_one_traceback(tmp_path):
         text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         start_new_session=True,
+        # Tests that a shell runs in the background ignore interrupts; this program must not.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     pids = [int(process.stdout.readline()) for _ in range(2)]
     time.sleep(0.2)
