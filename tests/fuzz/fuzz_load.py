@@ -90,7 +90,7 @@ def main():
     atheris.Fuzz()
 
 
-sys.path[:0] = [str(FUZZ.parent), str(FUZZ.parent.parent)]
+sys.path.insert(0, str(FUZZ.parent))
 is_fuzzing = __name__ == "__main__" and "--make" not in sys.argv
 if is_fuzzing:
     import atheris

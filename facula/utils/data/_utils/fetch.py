@@ -41,7 +41,8 @@ class Fetcher:
         self._seed = epoch_seed
         self._worker = worker
         self._n_fetched = 0
-        self.progress: Any = [0]  # the place in its batch of the sample that is being fetched
+        # Where others see the place in its batch of the sample that is being fetched.
+        self.progress: Any = None
         self.failed_at: str | None = None
         self._iterator: Any = None
         self._is_ended = False  # what an iterable dataset says of its state then is of no use
@@ -97,16 +98,20 @@ class Fetcher:
             return self._gathered(indices)
         dataset, progress = self._dataset, self.progress
         samples: Any = []
-        k = -1
         try:
             if self._get_items is not None:
                 samples = self._get_items(indices)
+            elif progress is None:
+                for index in indices:
+                    samples.append(dataset[index])
             else:
                 for k, index in enumerate(indices):
                     progress[0] = k
                     samples.append(dataset[index])
         except Exception as error:
-            self._locate(error, n, indices if k < 0 else indices[k])
+            # The samples before the one that failed are in the list.
+            failed = indices if self._get_items is not None else indices[len(samples)]
+            self._locate(error, n, failed)
             raise
         try:
             return self.collate(samples)
