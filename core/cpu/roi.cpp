@@ -147,10 +147,6 @@ struct Roi {
   using Int = LaneInt<sizeof(T)>;
   static constexpr int64_t L = V::kLanes;
 
-  static int64_t n_blocks(const RoiShape& s) {
-    return (s.n_result_channels + kRoiChannels - 1) / kRoiChannels;
-  }
-
   // Calls f(channel of the result, row of bins, column of bins, place in the result) for each bin.
   template <class F>
   static FACULA_FN void for_bins(const RoiShape& s, int64_t roi, int64_t c_begin, int64_t c_end,
@@ -327,7 +323,7 @@ struct Roi {
     std::vector<T> line = make_line(s);
     const T* g = reinterpret_cast<const T*>(grad);
     for (int64_t task = begin; task < end; ++task) {
-      int64_t n = task / n_blocks(s), c_begin = task % n_blocks(s) * kRoiChannels;
+      int64_t n = task / s.n_blocks(), c_begin = task % s.n_blocks() * kRoiChannels;
       int64_t c_end = std::min(c_begin + kRoiChannels, s.n_result_channels);
       T* image = reinterpret_cast<T*>(to) + n * s.n_channels * s.height * s.width;
       for (int64_t roi = 0; roi < s.n_rois; ++roi) {

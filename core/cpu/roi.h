@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/dtype.h"
+#include "base/integers.h"
 #include "cpu/isa.h"
 
 namespace facula::cpu {
@@ -14,6 +15,8 @@ enum class RoiKind {
   Max,            // the largest of whole elements
 };
 
+constexpr int64_t kRoiChannels = 32;  // of a block
+
 struct RoiShape {
   RoiKind kind;
   int64_t n_channels, height, width;  // of an image
@@ -22,6 +25,8 @@ struct RoiShape {
   double spatial_scale;
   int64_t sampling_ratio;  // points of a bin along a dimension; 0: as many as it has elements
   bool is_aligned;         // element centers are at halves
+
+  int64_t n_blocks() const { return ceil_div(n_result_channels, kRoiChannels); }
 };
 
 // Of images (N, channels, height, width) and rois (n_rois, 5), contiguous; the first number of a
@@ -35,8 +40,6 @@ using RoiForward = void (*)(char* y, int32_t* argmax, const char* x, const char*
                             const RoiShape& shape, int64_t begin, int64_t end);
 using RoiBackward = void (*)(char* gx, const char* g, const int32_t* argmax, const char* rois,
                              const RoiShape& shape, int64_t begin, int64_t end);
-
-constexpr int64_t kRoiChannels = 32;
 
 // boxes: x1, y1, x2, y2 and area of `stride` boxes each, one array after another. is_dead[j] = 1
 // for j in [begin, end), multiples of kNmsLanes, where box i covers box j by more than `threshold`.

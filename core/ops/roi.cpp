@@ -33,7 +33,7 @@ bool has_own_channels(RoiKind kind) {
 template <class T>
 int64_t keep_best(const Tensor& boxes, const int64_t* order, double threshold, int64_t* kept) {
   int64_t n = boxes.size(0);
-  int64_t stride = (n + cpu::kNmsLanes - 1) / cpu::kNmsLanes * cpu::kNmsLanes;
+  int64_t stride = ceil_div(n, cpu::kNmsLanes) * cpu::kNmsLanes;
   // Behind the last box are boxes of NaN, which cover nothing.
   Scratch<T> columns(stride * 5), is_dead(stride);
   std::fill_n(columns.data(), stride * 5, std::numeric_limits<T>::quiet_NaN());
@@ -108,10 +108,6 @@ cpu::RoiShape shape_of(const Dims& images, const Tensor& rois, const RoiOptions&
           o.is_aligned};
 }
 
-int64_t n_blocks(const cpu::RoiShape& shape) {
-  return (shape.n_result_channels + cpu::kRoiChannels - 1) / cpu::kRoiChannels;
-}
-
 // x and rois are contiguous, of float32 or float64.
 Tensor run_forward(const Tensor& x, const Tensor& rois, const cpu::RoiShape& shape,
                    const Tensor& argmax) {
@@ -123,7 +119,7 @@ Tensor run_forward(const Tensor& x, const Tensor& rois, const cpu::RoiShape& sha
   int32_t* places = argmax.defined() ? argmax.data_as<int32_t>() : nullptr;
   cpu::RoiForward kernel = cpu::get_roi_table().forward[static_cast<int>(x.dtype())];
   int64_t cost = cpu::kRoiChannels * shape.n_rows * shape.n_columns;
-  parallel_for(shape.n_rois * n_blocks(shape), std::max<int64_t>(1, kRoiGrain / cost),
+  parallel_for(shape.n_rois * shape.n_blocks(), std::max<int64_t>(1, kRoiGrain / cost),
                [&](int64_t b, int64_t e) { kernel(to, places, from, boxes, shape, b, e); });
   return y;
 }
@@ -136,7 +132,7 @@ Tensor run_backward_kernel(const Tensor& g, const Tensor& rois, const Dims& imag
   const char *from = g.data(), *boxes = rois.data();
   const int32_t* places = argmax.defined() ? argmax.data_as<int32_t>() : nullptr;
   cpu::RoiBackward kernel = cpu::get_roi_table().backward[static_cast<int>(g.dtype())];
-  parallel_for(images[0] * n_blocks(shape), 1,
+  parallel_for(images[0] * shape.n_blocks(), 1,
                [&](int64_t b, int64_t e) { kernel(to, from, places, boxes, shape, b, e); });
   return gx;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/crc32.h"
+#include "base/integers.h"
 #include "base/parallel.h"
 #include "python/bind.h"
 
@@ -34,7 +35,7 @@ class Bytes {
 // Calls checked(data, size) for each piece, which returns its checksum, and joins the sums.
 template <class Checked>
 uint32_t sum_pieces(uint32_t crc, int64_t nbytes, const Checked& checked) {
-  std::vector<uint32_t> sums(static_cast<size_t>((nbytes + kPiece - 1) / kPiece));
+  std::vector<uint32_t> sums(static_cast<size_t>(ceil_div(nbytes, kPiece)));
   parallel_for(nbytes, kPiece, [&](int64_t begin, int64_t end) {
     sums[static_cast<size_t>(begin / kPiece)] = checked(begin, end - begin);
   });
