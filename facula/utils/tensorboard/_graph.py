@@ -34,7 +34,6 @@ def trace(model: nn.Module, inputs: Any) -> Any:
 def _differentiable(model: nn.Module) -> Iterator[None]:
     # Frozen parameters would leave no trace, and running statistics would move.
     frozen = [p for p in model.parameters() if not p.requires_grad and p.dtype.is_floating_point]
-    modes = [(module, module.training) for module in model.modules()]
     buffers = [(buffer, buffer.clone()) for buffer in model.buffers()]
     random_state = facula.get_rng_state()
     try:
@@ -44,8 +43,6 @@ def _differentiable(model: nn.Module) -> Iterator[None]:
     finally:
         for parameter in frozen:
             parameter.requires_grad_(False)
-        for module, mode in modes:
-            module.training = mode
         with facula.no_grad():
             for buffer, before in buffers:
                 buffer.copy_(before)
@@ -62,16 +59,18 @@ class _Recorder:
         self._scopes = [self._root]  # of the modules that run
         for name, value in model.named_parameters():
             path, _, own = name.rpartition(".")
-            scope = "/".join([self._root, *filter(None, path.split("."))])
-            self._leaves[id(value)] = self._add(f"{scope}/{own}", "Parameter", [], value)
+            name = f"{self._scope(path)}/{own}"
+            self._leaves[id(value)] = self._add(name, "Parameter", [], value)
+
+    def _scope(self, path: str) -> str:
+        return "/".join([self._root, *filter(None, path.split("."))])
 
     @contextmanager
     def listening(self, model: nn.Module) -> Iterator[None]:
         with ExitStack() as hooks:
             for name, module in model.named_modules():
-                scope = "/".join([self._root, *filter(None, name.split("."))])
 
-                def enter(module: nn.Module, args: Any, scope: str = scope) -> None:
+                def enter(module: nn.Module, args: Any, scope: str = self._scope(name)) -> None:
                     self._claim(args)
                     self._scopes.append(scope)
 
