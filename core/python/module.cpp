@@ -16,6 +16,7 @@ void bind_attention(nb::module_& m);
 void bind_conv(nb::module_& m);
 void bind_dropout(nb::module_& m);
 void bind_file(nb::module_& m);
+void bind_loader_streams(nb::module_& m);
 void bind_optim(nb::module_& m);
 void bind_loss(nb::module_& m);
 void bind_pad(nb::module_& m);
@@ -73,6 +74,7 @@ void bind_all(nb::module_& m) {
   bind_shape(m);
   bind_copy(m);
   bind_random(m);
+  bind_loader_streams(m);
   bind_norm(m);
   bind_embedding(m);
   bind_dropout(m);

@@ -2,10 +2,7 @@
 
 #include <nanobind/stl/shared_ptr.h>
 
-#include <cstring>
-
 #include "autograd/node.h"
-#include "base/local_generator.h"
 #include "ops/ops.h"
 #include "python/bind.h"
 #include "python/default_device.h"
@@ -143,40 +140,6 @@ void bind_default_generator(nb::module_& m) {
   m.def(
       "set_rng_state", [](const Tensor& state) { set_state(*default_generator(), state); },
       "new_state"_a, "Sets the state of the default generator.");
-}
-
-// ---- streams of a loader
-
-uint64_t splitmix64(uint64_t x) {  // Steele, Lea and Flood (2014)
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
-// The state words of a Mersenne Twister of Python or NumPy, many times faster than their seed().
-void fill_stream(nb::handle words, uint64_t seed) {
-  Py_buffer view;
-  if (PyObject_GetBuffer(words.ptr(), &view, PyBUF_WRITABLE) != 0) throw nb::python_error();
-  auto* out = static_cast<uint8_t*>(view.buf);
-  for (Py_ssize_t i = 0; i + 8 <= view.len; i += 8) {
-    uint64_t two_words = splitmix64(seed += 0x9e3779b97f4a7c15u);
-    std::memcpy(out + i, &two_words, 8);
-  }
-  PyBuffer_Release(&view);
-}
-
-void bind_streams(nb::module_& m) {
-  m.def("_push_generator", &push_local_generator, "seed"_a,
-        "Until _pop_generator(), the default generator of this thread is another, of this seed.");
-  m.def("_pop_generator", &pop_local_generator, "Ends what _push_generator(seed) began.");
-  m.def("_fill_stream", &fill_stream, "words"_a, "seed"_a,
-        "Writes 32-bit words that depend on the seed alone.");
-  m.def(
-      "_mix_seeds",
-      [](uint64_t seed, uint64_t n) {
-        return splitmix64(splitmix64(seed + 0x9e3779b97f4a7c15u) + (n + 1) * 0x9e3779b97f4a7c15u);
-      },
-      "seed"_a, "n"_a, "A seed for the n-th of the streams that belong to a seed.");
 }
 
 // ---- creation
@@ -492,7 +455,6 @@ void bind_fillers() {
 void bind_random(nb::module_& m) {
   bind_generator(m);
   bind_default_generator(m);
-  bind_streams(m);
   bind_factories(m);
   bind_integers(m);
   bind_distributions(m);

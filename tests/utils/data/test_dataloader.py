@@ -65,10 +65,39 @@ def test_streams_whose_memory_is_unknown_are_seeded_by_their_own_functions(monke
     monkeypatch.setattr(streams, "_python", slow(random.getstate, random.setstate, random.seed))
     numpy = slow(np.random.get_state, np.random.set_state, np.random.seed)
     monkeypatch.setattr(streams, "_numpy", numpy)
+    monkeypatch.setattr(streams, "_numpy_generator", np.random.get_bit_generator())
     expected = two_epochs(Drawing(30))
     assert len({str(batch["python"]) for epoch in expected[0] for batch in epoch}) == 16
     assert two_epochs(Drawing(30), num_workers=2) == expected
     assert two_epochs(Drawing(30), num_workers=2, worker_type="thread") == expected
+
+
+class Nested(Dataset):
+    """Samples for each of which a loader of its own is asked, before and after other draws."""
+
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, i):
+        before = random.gauss(0, 1), np.random.randn()
+        inner = plain(list(DataLoader(Drawing(3), 2)))
+        return {
+            "before": before,
+            "inner": str(inner),
+            "after": (random.gauss(0, 1), random.random()),
+        }
+
+
+def test_a_loader_within_a_dataset_leaves_its_streams_alone():
+    expected = two_epochs(Nested())
+    assert two_epochs(Nested(), num_workers=2) == expected
+    assert len({str(batch["after"]) for epoch in expected[0] for batch in epoch}) == 4
+
+    seed_all(3)
+    sample = Nested()[0]
+    seed_all(3)
+    without = random.gauss(0, 1), np.random.randn(), random.gauss(0, 1), random.random()
+    assert (*sample["before"], *sample["after"]) == without
 
 
 def test_threads_fetch_at_once_where_only_facula_draws():

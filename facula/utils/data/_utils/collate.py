@@ -250,6 +250,13 @@ default_collate_fn_map: dict[Any, Callable[..., Any]] = {
 }
 
 
+def _add_numpy() -> None:
+    np = _numpy()
+    if np.ndarray not in default_collate_fn_map:
+        default_collate_fn_map[np.ndarray] = _collate_arrays
+        default_collate_fn_map[np.bool_, np.number, np.object_] = _collate_scalars
+
+
 def default_collate(batch: Any) -> Any:
     """The batch of a list of samples, each part with a dimension more, in front.
 
@@ -261,8 +268,6 @@ def default_collate(batch: Any) -> Any:
         >>> default_collate([("a", {"x": 1}), ("b", {"x": 2})])
         [('a', 'b'), {'x': tensor([1, 2])}]
     """
-    # NumPy's types are added once it is imported.
-    if "numpy" in sys.modules and (np := _numpy()).ndarray not in default_collate_fn_map:
-        default_collate_fn_map[np.ndarray] = _collate_arrays
-        default_collate_fn_map[np.bool_, np.number, np.object_] = _collate_scalars
+    if type(batch[0]) not in default_collate_fn_map and "numpy" in sys.modules:
+        _add_numpy()
     return collate(batch, collate_fn_map=default_collate_fn_map)

@@ -57,28 +57,19 @@ class Fetcher:
             seed = self._seed
         return _core._mix_seeds(seed, n)
 
-    def fetch_seeded(self, n: int, indices: Any) -> Any:
-        """The batch, in a process whose streams belong to the loader alone."""
-        seed = self.seed_of(n)
-        streams.seed_all(seed)
+    def fetch(self, n: int, indices: Any) -> Any:
+        """The batch; the streams of the process are as before."""
         knew_numpy = streams.knows_numpy()
-        batch = self.fetch_in_thread(seed, n, indices)
+        seed = self.seed_of(n)
+        started = streams.start(seed)
+        try:
+            batch = self.fetch_in_thread(seed, n, indices)
+        finally:
+            streams.stop(started)
         if streams.knows_numpy() == knew_numpy or self._recipe.is_iterable:
             return batch
-        # The dataset has just imported NumPy, whose stream was not seeded.
-        return self.fetch_seeded(n, indices)
-
-    def fetch_in_caller(self, n: int, indices: Any) -> Any:
-        """The batch; the caller's streams are as before."""
-        saved = streams.save()
-        try:
-            return self.fetch_seeded(n, indices)
-        except Exception as error:
-            if self.failed_at and hasattr(error, "add_note"):  # Python 3.11
-                error.add_note(f"DataLoader: while fetching {self.failed_at}.")
-            raise
-        finally:
-            streams.put_back(saved)
+        # The dataset has just imported NumPy, whose stream was not started.
+        return self.fetch(n, indices)
 
     def fetch_in_thread(self, seed: int, n: int, indices: Any) -> Any:
         """The batch, with Facula's stream alone: the others are shared with other threads."""
@@ -196,8 +187,7 @@ class Fetcher:
             self._iterator = iter(()) if state["is_ended"] else None
         while self._n_fetched < n_batches:
             seed = self.seed_of(0)
-            saved = streams.save()
-            streams.seed_all(seed)
+            started = streams.start(seed)
             _core._push_generator(seed)
             try:
                 self._samples()
@@ -206,7 +196,7 @@ class Fetcher:
                 return
             finally:
                 _core._pop_generator()
-                streams.put_back(saved)
+                streams.stop(started)
 
 
 def has_state(part: Any) -> bool:

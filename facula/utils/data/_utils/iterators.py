@@ -51,12 +51,14 @@ class CallerIterator:
             place.is_finished = True
             raise
         try:
-            batch = self._fetcher.fetch_in_caller(n, indices)
+            batch = self._fetcher.fetch(n, indices)
         except Exhausted:
             place.is_finished = True
             raise StopIteration from None
         except Exception as error:
             order.note(n)  # who goes on does so without it
+            if self._fetcher.failed_at and hasattr(error, "add_note"):  # Python 3.11
+                error.add_note(f"DataLoader: while fetching {self._fetcher.failed_at}.")
             if isinstance(error, StopIteration):  # would end the caller's loop without a word
                 raise RuntimeError("DataLoader: the collate_fn raised StopIteration.") from error
             raise

@@ -56,6 +56,9 @@ class Place:
 
     def note(self, n: int) -> None:
         """Batch ``n`` is taken."""
+        if n == self.n_taken and not self.ahead:  # as nearly always
+            self.n_taken += 1
+            return
         self.ahead.add(n)
         while self.n_taken in self.ahead:
             self.ahead.remove(self.n_taken)
@@ -164,8 +167,9 @@ class Order:
         """Batch ``n`` is taken by the user."""
         before = self.place.n_taken
         self.place.note(n)
-        for passed in range(before, self.place.n_taken):
-            self.place.sampler_state = self._states.pop(passed, None)
+        if self._stateful is not None:
+            for passed in range(before, self.place.n_taken):
+                self.place.sampler_state = self._states.pop(passed, None)
 
 
 def _snapshot(loader: Any) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from facula import _core
 
-__all__ = ["knows_numpy", "mark", "put_back", "save", "seed_all"]
+__all__ = ["knows_numpy", "mark", "start", "stop"]
 
 # Note [States in memory]
 # random.seed, getstate and setstate take 17 us together and NumPy's 100 us, more than the rest of
@@ -27,61 +27,25 @@ __all__ = ["knows_numpy", "mark", "put_back", "save", "seed_all"]
 _N_WORDS = 624
 
 
-class _PythonStream:
-    def __init__(self) -> None:
-        self.owner: Any = random._inst
-        *words, position = random.getstate()[1]
-        raw = ctypes.string_at(id(self.owner), type(self.owner).__basicsize__)
-        at = raw.find(struct.pack(f"{_N_WORDS}I", *words))
-        if at < 4 or struct.unpack_from("i", raw, at - 4) != (position,):
-            raise LookupError
-        self.memory = _view(id(self.owner) + at - 4, 4 + 4 * _N_WORDS)
-        self.words = self.memory[4:]
-        self.position = self.memory[:4].cast("i")
-        self.first = self.words[:4].cast("i")
-
-    def save(self) -> Any:
-        return bytes(self.memory), self.owner.gauss_next
-
-    def restore(self, state: Any) -> None:
-        self.memory[:], self.owner.gauss_next = state
-
-    def seed(self, seed: int) -> None:
-        _core._fill_stream(self.words, seed)
-        self.position[0] = _N_WORDS
-        self.owner.gauss_next = None
-
-    def mark(self) -> Any:
-        return self.position[0], self.first[0]
+def _python_twister() -> Any:
+    owner: Any = random._inst
+    *words, position = random.getstate()[1]
+    raw = ctypes.string_at(id(owner), type(owner).__basicsize__)
+    at = raw.find(struct.pack(f"{_N_WORDS}I", *words))
+    if at < 4 or struct.unpack_from("i", raw, at - 4) != (position,):
+        raise LookupError
+    return _core._Twister(owner, id(owner) + at, id(owner) + at - 4, 0)
 
 
-class _NumpyStream:
-    def __init__(self, module: Any) -> None:
-        self.generator = module.get_bit_generator()
-        address = self.generator.ctypes.state_address
-        state = self.generator.state["state"]
-        expected = state["key"].astype("uint32").tobytes() + struct.pack("i", state["pos"])
-        if ctypes.string_at(address, len(expected)) != expected:
-            raise LookupError
-        self.memory = _view(address, len(expected))
-        self.words = self.memory[: 4 * _N_WORDS]
-        self.position = self.memory[4 * _N_WORDS :].cast("i")
-        self.first = self.words[:4].cast("i")
-        self.gauss = _view(id(module.mtrand._rand) + _gauss_offset(module), 16)
-
-    def save(self) -> Any:
-        return bytes(self.memory), bytes(self.gauss)
-
-    def restore(self, state: Any) -> None:
-        self.memory[:], self.gauss[:] = state
-
-    def seed(self, seed: int) -> None:
-        _core._fill_stream(self.words, seed)
-        self.position[0] = _N_WORDS
-        self.gauss[:] = bytes(16)
-
-    def mark(self) -> Any:
-        return self.position[0], self.first[0]
+def _numpy_twister(module: Any, generator: Any) -> Any:
+    address = generator.ctypes.state_address
+    state = generator.state["state"]
+    expected = state["key"].astype("uint32").tobytes() + struct.pack("i", state["pos"])
+    if ctypes.string_at(address, len(expected)) != expected:
+        raise LookupError
+    rand = module.mtrand._rand
+    pair = id(rand) + _gauss_offset(module)
+    return _core._Twister((generator, rand), address, address + 4 * _N_WORDS, pair)
 
 
 def _gauss_offset(module: Any) -> int:
@@ -104,30 +68,30 @@ class _SlowStream:
     """A stream through its public functions."""
 
     def __init__(self, save: Any, restore: Any, seed: Any) -> None:
-        self.save, self.restore = save, restore
-        self._seed = seed
+        self._save, self._restore, self._seed = save, restore, seed
+        self._kept: list[Any] = []
 
-    def seed(self, seed: int) -> None:
+    def start(self, seed: int) -> None:
+        self._kept.append(self._save())
         self._seed(seed % 2**32)
 
+    def stop(self) -> None:
+        self._restore(self._kept.pop())
+
     def mark(self) -> Any:
-        return pickle.dumps(self.save())
-
-
-def _view(address: int, nbytes: int) -> memoryview:
-    return memoryview((ctypes.c_ubyte * nbytes).from_address(address)).cast("B")
+        return pickle.dumps(self._save())
 
 
 def _python_stream() -> Any:
     try:
-        return _PythonStream()
+        return _python_twister()
     except (AttributeError, LookupError):
         return _SlowStream(random.getstate, random.setstate, random.seed)
 
 
-def _numpy_stream(module: Any) -> Any:
+def _numpy_stream(module: Any, generator: Any) -> Any:
     try:
-        return _NumpyStream(module)
+        return _numpy_twister(module, generator)
     except (AttributeError, LookupError, KeyError, TypeError):
         return _SlowStream(module.get_state, module.set_state, module.seed)
 
@@ -139,10 +103,11 @@ def knows_numpy() -> bool:
 
 _python: Any = None
 _numpy: Any = None
+_numpy_generator: Any = None  # of which _numpy is the stream; a user can set another
 
 
 def _streams() -> tuple[Any, ...]:
-    global _python, _numpy
+    global _python, _numpy, _numpy_generator
     if _python is None:
         _python = _python_stream()
     if not knows_numpy():
@@ -150,28 +115,24 @@ def _streams() -> tuple[Any, ...]:
     module: Any = sys.modules.get("numpy.random")
     if module is None or not hasattr(module, "set_state"):  # NumPy puts its import off
         module = importlib.import_module("numpy.random")
-    if _numpy is None or (
-        type(_numpy) is _NumpyStream and module.get_bit_generator() is not _numpy.generator
-    ):
-        _numpy = _numpy_stream(module)
+    generator = module.get_bit_generator()
+    if generator is not _numpy_generator:
+        _numpy, _numpy_generator = _numpy_stream(module, generator), generator
     return _python, _numpy
 
 
-def seed_all(seed: int) -> None:
-    """Start the streams of the process from this seed."""
-    for n, stream in enumerate(_streams()):
-        stream.seed(_core._mix_seeds(seed, n))
+def start(seed: int) -> Any:
+    """Start the streams of the process from this seed; returns what :func:`stop` needs."""
+    started = _streams()
+    for n, stream in enumerate(started):
+        stream.start(_core._mix_seeds(seed, n))
+    return started
 
 
-def save() -> list[Any]:
-    """What :func:`put_back` needs."""
-    return [(stream, stream.save()) for stream in _streams()]
-
-
-def put_back(saved: list[Any]) -> None:
-    """Let the streams go on as if nothing had been drawn since :func:`save`."""
-    for stream, state in saved:
-        stream.restore(state)
+def stop(started: Any) -> None:
+    """Let the streams go on as if :func:`start` had not been called, nor anything drawn since."""
+    for stream in started:
+        stream.stop()
 
 
 def mark() -> Any:

@@ -219,14 +219,13 @@ class ThreadPool:
         def fetch(fetcher: Fetcher) -> Any:
             nonlocal is_drawn
             seed = fetcher.seed_of(n)
-            saved = streams.save()
-            streams.seed_all(seed)
+            started = streams.start(seed)
             before = streams.mark()
             try:
                 return fetcher.fetch_in_thread(seed, n, indices)
             finally:
                 is_drawn = streams.mark() != before
-                streams.put_back(saved)
+                streams.stop(started)
 
         try:
             self._gate.close()

@@ -75,14 +75,13 @@ def run_init(init_fn: Callable[[int], Any] | None, info: WorkerInfo) -> None:
     """Call the user's function with the streams that PyTorch's workers have."""
     if init_fn is None:
         return
-    saved = streams.save()
-    streams.seed_all(info.seed)
+    started = streams.start(info.seed)
     _core._push_generator(info.seed)
     try:
         init_fn(info.id)
     finally:
         _core._pop_generator()
-        streams.put_back(saved)
+        streams.stop(started)
 
 
 class Failure:
@@ -234,7 +233,7 @@ def _serve(job: Job) -> None:
     if memory is not None:
         shared.ring = shared.Ring(memory, info.id, job.max_blocks)
         progress = memory.words[info.id : info.id + 1]
-    streams.seed_all(info.seed)
+    streams.start(info.seed)
     where = f"in DataLoader worker process {info.id}"
     failure: Failure | None = None
     try:
@@ -274,7 +273,7 @@ def _answer(
             shared.ring.begin_batch()
         # Threads of the dataset draw from the generator of the process.
         facula.default_generator.manual_seed(fetcher.seed_of(n))
-        batch = fetcher.fetch_seeded(n, indices)
+        batch = fetcher.fetch(n, indices)
         return BATCH, shared.dump((batch, fetcher.state()))
     except Exhausted:
         return END, []
