@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "error.h"
+#include "integers.h"
 #include "machine.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -33,7 +34,7 @@ namespace {
 constexpr int64_t kAlignment = 64;
 constexpr int64_t kMaxBytes = std::numeric_limits<int64_t>::max() / 2;
 
-int64_t round_up(int64_t nbytes, int64_t step) { return (nbytes + step - 1) / step * step; }
+int64_t round_up(int64_t nbytes, int64_t step) { return ceil_div(nbytes, step) * step; }
 
 [[noreturn]] void fail_out_of_memory(int64_t nbytes) {
   fail(ErrorKind::OutOfMemory, "DefaultCPUAllocator: not enough memory: a block of ", nbytes,

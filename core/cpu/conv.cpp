@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/integers.h"
 #include "base/parallel.h"
 #include "cpu/conv_windows.h"
 
@@ -74,7 +75,7 @@ bool conv_input(const ConvShape& s, const T* w, const T* y, const T* bias, T* x)
     for (const Residue& b : residues[1]) {
       for (const Residue& c : residues[2]) {
         Spatial first{a.first, b.first, c.first}, grid;
-        for (int d = 0; d < 3; ++d) grid[d] = (s.in[d] - first[d] + s.stride[d] - 1) / s.stride[d];
+        for (int d = 0; d < 3; ++d) grid[d] = ceil_div(s.in[d] - first[d], s.stride[d]);
         // clang-format off
         bool is_done = sum_windows<T>(
             {s.n_batch, s.groups, s.in_channels, s.out_channels, {a.taps, b.taps, c.taps},

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/integers.h"
+
 namespace facula::cpu {
 inline namespace FACULA_ISA {
 
@@ -204,9 +206,7 @@ struct GridSample {
     return true;
   }
 
-  static int64_t n_blocks(const GridShape& shape) {
-    return (shape.n_places + kGridPlaces - 1) / kGridPlaces;
-  }
+  static int64_t n_blocks(const GridShape& shape) { return ceil_div(shape.n_places, kGridPlaces); }
   static int64_t n_elements(const GridShape& shape) {
     return shape.sizes[0] * shape.sizes[1] * shape.sizes[2];
   }
@@ -244,7 +244,7 @@ struct GridSample {
   static void to_input(char* to, const char* grad, const char*, const char* places,
                        const GridShape& shape, int64_t begin, int64_t end) {
     Block block;
-    int64_t n_parts = (shape.n_channels + kGridChannels - 1) / kGridChannels;
+    int64_t n_parts = ceil_div(shape.n_channels, kGridChannels);
     for (int64_t b = begin; b < end; ++b) {
       int64_t slice = b / n_parts, c_begin = b % n_parts * kGridChannels;
       int64_t c_end = std::min(c_begin + kGridChannels, shape.n_channels);

@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 
+#include "base/integers.h"
 #include "cpu/vec.h"
 
 namespace facula::cpu {
@@ -290,7 +291,7 @@ struct Pool {
   // f(slice, c, c_end) for blocks of channels of slices.
   template <class F>
   static void for_each_slice(const PoolShape& shape, int64_t begin, int64_t end, F f) {
-    int64_t n_blocks = (shape.inner + kPoolBlock - 1) / kPoolBlock;
+    int64_t n_blocks = ceil_div(shape.inner, kPoolBlock);
     for (int64_t b = begin; b < end; ++b) {
       int64_t c = b % n_blocks * kPoolBlock;
       f(b / n_blocks, c, std::min(c + kPoolBlock, shape.inner));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/integers.h"
 #include "cpu/vec.h"
 #include "math/exp_log.h"
 
@@ -226,7 +227,7 @@ struct Softmax {
       for (int64_t r = begin; r < end; ++r) rows(r * shape.size);
       return;
     }
-    int64_t n_blocks = (shape.inner + kSoftmaxColumns - 1) / kSoftmaxColumns;
+    int64_t n_blocks = ceil_div(shape.inner, kSoftmaxColumns);
     for (int64_t b = begin; b < end; ++b) {
       int64_t first = b % n_blocks * kSoftmaxColumns,
               last = std::min(first + kSoftmaxColumns, shape.inner);

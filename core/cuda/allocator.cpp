@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/integers.h"
 #include "cuda/device.h"
 
 namespace facula::cuda {
@@ -20,7 +21,7 @@ constexpr int64_t kAlignment = 512;
 // Blocks up to kSmall are cut from segments of their own, so that they do not break up large ones.
 constexpr int64_t kSmall = kMiB, kSmallSegment = 2 * kMiB, kLargeSegment = 20 * kMiB;
 
-int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
+int64_t round_up(int64_t n, int64_t unit) { return ceil_div(n, unit) * unit; }
 
 // A piece of a segment, in the order of addresses.
 struct Block {
@@ -128,7 +129,7 @@ class CudaAllocator final : public Allocator {
          mib(static_cast<int64_t>(n_free)), " MiB are free; tensors of this process hold ",
          mib(stats_.allocated_bytes), " MiB. Use smaller batches, or free tensors first.");
   }
-  static int64_t mib(int64_t nbytes) { return (nbytes + kMiB - 1) / kMiB; }
+  static int64_t mib(int64_t nbytes) { return ceil_div(nbytes, kMiB); }
 
   // Leaves `nbytes` in the block and gives the rest back, where that is worth keeping.
   void cut(Block* block, int64_t nbytes) {

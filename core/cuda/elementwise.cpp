@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/integers.h"
 #include "cuda/cuda.h"
 #include "cuda/device.h"
 #include "cuda/kernels/arguments.h"
@@ -217,7 +218,7 @@ void launch_with(const Call& call, const Walk& walk, Layout layout, int64_t n_th
     arguments.numbers[i] = word_of_number(call.numbers[i], call.dtype);
   int index = walk.device.index;
   void* kernel = kernel_of({call.family, call.op, call.dtype, call.out, layout}, index);
-  launch(kernel, index, {(n_threads_needed + kThreads - 1) / kThreads, 1}, kThreads, &arguments);
+  launch(kernel, index, {ceil_div(n_threads_needed, kThreads), 1}, kThreads, &arguments);
 }
 
 void run(const char* name, const Call& call, const Walk& walk) {
@@ -227,7 +228,7 @@ void run(const char* name, const Call& call, const Walk& walk) {
   if (walk.numel == 0) return;
   if (is_dense(walk, call.operand_dtypes)) {
     DenseArguments arguments{};
-    launch_with(call, walk, Layout::Dense, (walk.numel + kPackSize - 1) / kPackSize, arguments);
+    launch_with(call, walk, Layout::Dense, ceil_div(walk.numel, kPackSize), arguments);
   } else if (walk.n_dims <= kShortDims && walk.numel < (int64_t(1) << 31)) {
     ShortArguments arguments{};
     set_geometry(arguments, walk);

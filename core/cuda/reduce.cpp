@@ -2,6 +2,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/integers.h"
 #include "cuda/allocator.h"
 #include "cuda/cuda.h"
 #include "cuda/device.h"
@@ -97,7 +98,7 @@ void divide_work(LongReduceArguments& a) {
   int64_t inner = a.n_reduced ? a.reduced[0].stride : 0;
   a.lanes_are_neighbours =
       a.n_kept == 0 || (inner != 0 && inner <= a.kept[0].stride) || a.kept[0].stride == 0;
-  int64_t lanes = std::min<int64_t>(kReduceThreads, round_to_power((a.n_in + 3) / 4));
+  int64_t lanes = std::min<int64_t>(kReduceThreads, round_to_power(ceil_div(a.n_in, 4)));
   // Neighbouring results are read together, at least a warp of them.
   if (!a.lanes_are_neighbours)
     lanes = std::min(
@@ -107,7 +108,7 @@ void divide_work(LongReduceArguments& a) {
   if (a.n_out * lanes < kEnoughThreads)
     a.n_pieces = std::max<int64_t>(1, std::min({a.n_in / (lanes * kPerThread), kMaxPieces,
                                                 kEnoughThreads / (a.n_out * lanes)}));
-  a.piece_size = (a.n_in + a.n_pieces - 1) / a.n_pieces;
+  a.piece_size = ceil_div(a.n_in, a.n_pieces);
 }
 
 ReduceArguments shorten(const LongReduceArguments& a) {
@@ -171,7 +172,7 @@ void run_reduction(const char* op, cpu::ReduceOp which, const Tensor& x, uint64_
   Workspace workspace(index, a.n_pieces > 1 ? a.n_out * a.n_pieces * kAccumulatorBytes : 0);
   a.partials = workspace.data();
   int64_t n_slots = kReduceThreads / a.n_lanes;
-  Grid grid{(a.n_out + n_slots - 1) / n_slots, a.n_pieces};
+  Grid grid{ceil_div(a.n_out, n_slots), a.n_pieces};
   ReduceArguments s = shorten(a);
   if (a.n_kept <= kShortDims && a.n_reduced <= kShortDims) {
     launch(kernel_of(job, kReduce, index), index, grid, kReduceThreads, &s);

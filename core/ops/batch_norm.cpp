@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "base/integers.h"
 #include "base/parallel.h"
 #include "ops/apply.h"
 #include "ops/norm.h"
@@ -46,7 +47,7 @@ struct ChannelLayout {
   }
   // The matrix is cut into blocks of this many rows.
   int64_t block() const { return std::max<int64_t>(16, kGrain / n_columns); }
-  int64_t n_blocks() const { return (n_rows + block() - 1) / block(); }
+  int64_t n_blocks() const { return ceil_div(n_rows, block()); }
   int64_t block_rows(int64_t i) const { return std::min(block(), n_rows - i * block()); }
 };
 

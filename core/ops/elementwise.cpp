@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "base/integers.h"
 #include "base/parallel.h"
 #include "cuda/cuda.h"
 
@@ -295,8 +296,8 @@ bool loses_lines(const Walk& walk) {
 
 // The two innermost dimensions in square tiles.
 void run_tiles(const Walk& walk, Loop loop, const void* params) {
-  int64_t tiles_0 = (walk.sizes[0] + kTileSide - 1) / kTileSide;
-  int64_t tiles_1 = (walk.sizes[1] + kTileSide - 1) / kTileSide;
+  int64_t tiles_0 = ceil_div(walk.sizes[0], kTileSide);
+  int64_t tiles_1 = ceil_div(walk.sizes[1], kTileSide);
   int64_t n_tiles = walk.numel / (walk.sizes[0] * walk.sizes[1]) * tiles_0 * tiles_1;
   parallel_for(n_tiles, kGrain / (kTileSide * kTileSide), [&](int64_t begin, int64_t end) {
     for (int64_t tile = begin; tile < end; ++tile) {

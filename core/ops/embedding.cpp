@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "autograd/node.h"
+#include "base/integers.h"
 #include "base/parallel.h"
 #include "cpu/embedding.h"
 #include "ops/apply.h"
@@ -57,7 +58,7 @@ Tensor sum_rows(const Tensor& like, int64_t n_rows, const int64_t* indices, int6
   auto add = kernels_of(like).add_scaled;
   char* to = sums.data();
   int64_t row_bytes = size * sums.itemsize();
-  int64_t grain = std::max({int64_t(1), kRowGrain / size, (n_rows + 15) / 16});
+  int64_t grain = std::max({int64_t(1), kRowGrain / size, ceil_div(n_rows, 16)});
   parallel_for(n_rows, grain, [&](int64_t begin, int64_t end) {
     std::memset(to + begin * row_bytes, 0, (end - begin) * row_bytes);
     for (int64_t i = 0; i < n; ++i)

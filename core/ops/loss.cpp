@@ -1,6 +1,7 @@
 #include "ops/loss.h"
 
 #include "autograd/node.h"
+#include "base/integers.h"
 #include "base/parallel.h"
 #include "cpu/loss.h"
 #include "ops/ops.h"
@@ -63,7 +64,7 @@ Tensor run_loss(Loop loop, const Tensor& x, const Tensor& t, double p0, double s
 // The sum of the losses of contiguous tensors, without writing them down.
 double sum_of_losses(const ElementLoss& loss, const Tensor& x, const Tensor& t, double p0) {
   auto kernel = kernel_of(cpu::get_loss_table().sum, loss.op, x.dtype());
-  std::vector<double> parts((x.numel() + kPiece - 1) / kPiece);
+  std::vector<double> parts(ceil_div(x.numel(), kPiece));
   const char *xs = x.data(), *ts = t.data();
   int64_t size = x.itemsize();
   parallel_for(x.numel(), kPiece, [&](int64_t begin, int64_t end) {

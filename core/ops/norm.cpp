@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "base/integers.h"
 #include "base/parallel.h"
 #include "ops/apply.h"
 #include "ops/norm_parts.h"
@@ -159,7 +160,7 @@ TensorList layer_norm_backward(const Tensor& grad, const Tensor& input, const Di
   int64_t n = numel_of(shape), n_rows = x.numel() / n;
   // Each block of rows has its own sums for weight and bias, which are joined in order.
   int64_t block = std::max<int64_t>(8, kGrain / 2 / n);
-  int64_t n_blocks = (n_rows + block - 1) / block;
+  int64_t n_blocks = ceil_div(n_rows, block);
   auto sums = [&](bool wanted) { return wanted ? empty({n_blocks, n}, rstd.dtype()) : Tensor(); };
   Tensor gx = need[0] ? empty(x.sizes(), x.dtype()) : Tensor();
   Tensor gw = sums(need[1]), gb = sums(need[2]);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/integers.h"
 #include "base/parallel.h"
 #include "cpu/elementwise.h"
 #include "cuda/cuda.h"
@@ -238,7 +239,7 @@ void reduce_rows(const Job& job) {
   if (job.n_out >= kEnoughTasks || job.n_in <= kPiece)
     return parallel_for(job.n_out, grain,
                         [&](int64_t begin, int64_t end) { reduce_rows_whole(job, begin, end); });
-  int64_t n_pieces = (job.n_in + kPiece - 1) / kPiece, bytes = job.kernel->accumulator_bytes;
+  int64_t n_pieces = ceil_div(job.n_in, kPiece), bytes = job.kernel->accumulator_bytes;
   std::vector<char> partial(job.n_out * n_pieces * bytes);
   parallel_for(job.n_out * n_pieces, 1, [&](int64_t task, int64_t) {
     int64_t out = task / n_pieces, begin = task % n_pieces * kPiece;
@@ -263,7 +264,7 @@ struct ColumnBlock {
 
 ColumnBlock column_block(const Job& job, int64_t block) {
   const Axis& columns = job.kept[0];
-  int64_t n_blocks = (columns.size + kReduceColumns - 1) / kReduceColumns;
+  int64_t n_blocks = ceil_div(columns.size, kReduceColumns);
   int64_t first = block % n_blocks * kReduceColumns, outer = block / n_blocks;
   ColumnBlock result = {job.data + first * columns.stride,
                         std::min(kReduceColumns, columns.size - first), first * columns.out_stride};
@@ -313,8 +314,7 @@ void reduce_columns(const Job& job, const ColumnBlock& block, int64_t begin, int
 
 void reduce_all_columns(const Job& job) {
   int64_t width = std::min(job.kept[0].size, kReduceColumns);
-  int64_t n_blocks =
-      (job.kept[0].size + kReduceColumns - 1) / kReduceColumns * (job.n_out / job.kept[0].size);
+  int64_t n_blocks = ceil_div(job.kept[0].size, kReduceColumns) * (job.n_out / job.kept[0].size);
   int64_t out_stride = job.kept[0].out_stride;
   if (n_blocks >= kEnoughTasks || job.n_in * width <= 2 * kPiece) {
     parallel_for(n_blocks, std::max<int64_t>(1, kPiece / (job.n_in * width)),
@@ -329,7 +329,7 @@ void reduce_all_columns(const Job& job) {
     return;
   }
   int64_t n_rows = std::max(kReduceRows, kPiece / width / kReduceRows * kReduceRows);
-  int64_t n_pieces = (job.n_in + n_rows - 1) / n_rows, bytes = job.kernel->accumulator_bytes;
+  int64_t n_pieces = ceil_div(job.n_in, n_rows), bytes = job.kernel->accumulator_bytes;
   std::vector<char> partial(n_blocks * n_pieces * width * bytes);
   parallel_for(n_blocks * n_pieces, 1, [&](int64_t task, int64_t) {
     ColumnBlock block = column_block(job, task / n_pieces);

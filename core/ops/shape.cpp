@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "autograd/node.h"
+#include "base/integers.h"
 #include "ops/ops.h"
 
 namespace facula {
@@ -155,7 +156,7 @@ Dims equal_sizes(const char* op, const Tensor& x, int64_t split_size, int64_t& d
   int64_t size = x.size(dim);
   check(split_size > 0 || size == 0, op,
         ": split_size can only be 0 if dimension size is 0, but got dimension size of ", size, ".");
-  int64_t n = split_size == 0 ? 1 : std::max<int64_t>((size + split_size - 1) / split_size, 1);
+  int64_t n = split_size == 0 ? 1 : std::max<int64_t>(ceil_div(size, split_size), 1);
   Dims sizes(n, split_size);
   sizes.back() = size - (n - 1) * split_size;
   return sizes;
@@ -182,7 +183,7 @@ Dims chunk_sizes(const char* op, const Tensor& x, int64_t chunks, int64_t& dim) 
   check(x.dim() > 0, op, ": chunk expects at least a 1-dimensional tensor.");
   check(chunks > 0, op, ": chunk expects `chunks` to be greater than 0, got: ", chunks, ".");
   dim = wrap_dim(op, dim, x.dim());
-  int64_t size = (x.size(dim) + chunks - 1) / chunks;
+  int64_t size = ceil_div(x.size(dim), chunks);
   return size == 0 ? Dims(chunks, 0) : equal_sizes(op, x, size, dim);
 }
 

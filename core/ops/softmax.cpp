@@ -1,6 +1,7 @@
 #include "ops/softmax.h"
 
 #include "autograd/node.h"
+#include "base/integers.h"
 #include "base/parallel.h"
 #include "ops/destination.h"
 #include "ops/ops.h"
@@ -49,7 +50,7 @@ void run_softmax_rows(const cpu::SoftmaxTable::Row& row, const Tensor& x, int64_
   for (int64_t d = dim + 1; d < x.dim(); ++d) shape.inner *= x.size(d);
   shape.n_rows = x.numel() / shape.size;
   int64_t columns = std::min(shape.inner, cpu::kSoftmaxColumns);
-  int64_t n_tasks = shape.n_rows / shape.inner * ((shape.inner + columns - 1) / columns);
+  int64_t n_tasks = shape.n_rows / shape.inner * ceil_div(shape.inner, columns);
   const char* from = x.data();
   cpu::SoftmaxKernel kernel = row[static_cast<int>(x.dtype())];
   parallel_for(n_tasks, std::max<int64_t>(1, kSoftmaxGrain / (shape.size * columns)),

@@ -1,6 +1,7 @@
 #include "ops/view.h"
 
 #include "autograd/node.h"
+#include "base/integers.h"
 #include "ops/ops.h"
 
 namespace facula {
@@ -308,7 +309,7 @@ Tensor slice(const Tensor& x, int64_t dim, int64_t start, int64_t end, int64_t s
   end = std::max(clamp(end), start);
   Dims sizes = x.sizes(), strides = x.strides();
   int64_t offset = x.offset() + start * strides[dim];
-  sizes[dim] = (end - start + step - 1) / step;
+  sizes[dim] = ceil_div(end - start, step);
   if (__builtin_mul_overflow(strides[dim], step, &strides[dim]))
     strides[dim] = 1;  // then there is one element at most
   Tensor y = make_view(x, sizes, strides, offset);
