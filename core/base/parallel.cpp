@@ -89,10 +89,16 @@ struct Job {
   const Body* body = nullptr;
   int64_t n = 0;
   int64_t grain = 1;
-  int64_t n_pieces = 0;
+  int n_shares = 0;
+  bool is_backward = false;
   FloatControl float_control = 0;
   std::exception_ptr error;
-  int64_t error_piece = 0;
+};
+
+// See Note [Shares].
+struct alignas(64) Share {
+  std::atomic<int64_t> next{0};
+  int64_t begin = 0, end = 0;
 };
 
 void run_piece(const Body& body, int64_t n, int64_t grain, int64_t piece) {
@@ -106,6 +112,12 @@ void run_piece(const Body& body, int64_t n, int64_t grain, int64_t piece) {
 // clears kOpen; the caller returns when the count is zero. A worker that wakes late finds the word
 // closed and never looks at the job, which may be gone by then. So the caller waits for workers
 // that took a piece, never for those that are still waking up.
+//
+// Note [Shares]
+// A thread begins with a share of its own, pieces that are neighbours: what it wrote in the last
+// operation on a tensor of this size is in its cache. Where the share is larger than the cache that
+// is the end of it, so each job goes the other way than the one before: add of 1M floats takes 120
+// us instead of 150, their sum 44 instead of 70. Who is done with its share helps with the others.
 class Pool {
  public:
   Pool(int n_workers, bool may_spin) : spin_(may_spin ? kSpin : std::chrono::nanoseconds(0)) {
@@ -115,7 +127,7 @@ class Pool {
     pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
       workers_.reserve(static_cast<size_t>(n_workers));
-      for (int i = 0; i < n_workers; ++i) workers_.emplace_back([this] { work(); });
+      for (int i = 0; i < n_workers; ++i) workers_.emplace_back([this, i] { work(i + 1); });
     } catch (const std::system_error&) {
       // The system grants no more threads. Fewer give the same results.
     }
@@ -132,11 +144,18 @@ class Pool {
   }
 
   void run(int64_t n, int64_t grain, int64_t n_pieces, const Body& body) {
-    job_ = Job{&body, n, grain, n_pieces, read_float_control(), nullptr, 0};
-    next_.store(0, std::memory_order_relaxed);
+    int64_t n_threads = static_cast<int64_t>(workers_.size()) + 1;
+    int n_shares = static_cast<int>(std::min({n_pieces, n_threads, kMaxShares}));
+    job_ = Job{&body, n, grain, n_shares, !job_.is_backward, read_float_control(), nullptr};
+    first_error_.store(n_pieces, std::memory_order_relaxed);
+    for (int i = 0; i < n_shares; ++i) {
+      shares_[i].begin = n_pieces * i / n_shares;
+      shares_[i].next.store(shares_[i].begin, std::memory_order_relaxed);
+      shares_[i].end = n_pieces * (i + 1) / n_shares;
+    }
     state_.store(kOpen);
     wake_workers(n_pieces - 1);
-    run_pieces();
+    run_pieces(0);
     wait_for_workers();
     if (job_.error) std::rethrow_exception(std::exchange(job_.error, nullptr));
   }
@@ -146,6 +165,7 @@ class Pool {
   static constexpr uint64_t kCallerSleeps = uint64_t{1} << 33;
   static constexpr uint64_t kStop = uint64_t{1} << 34;
   static constexpr uint64_t kCount = kOpen - 1;
+  static constexpr int64_t kMaxShares = 16;  // who helps looks at all of them
   // Waking a sleeping thread costs the caller 10 us in a virtual machine. Between two parallel
   // operations of a loop in Python lie some small ones, about this long together; an idle process
   // stops spinning after it.
@@ -167,7 +187,7 @@ class Pool {
     return false;
   }
 
-  void work() {
+  void work(int thread) {
     is_inside_parallel = true;
     while (true) {
       auto has_news = [this] {
@@ -180,7 +200,7 @@ class Pool {
       }
       if (!(state & kOpen)) continue;
       if (read_float_control() != job_.float_control) write_float_control(job_.float_control);
-      run_pieces();
+      run_pieces(thread);
       leave();
     }
   }
@@ -205,27 +225,32 @@ class Pool {
     }
   }
 
-  void run_pieces() {
-    while (true) {
-      int64_t piece = next_.fetch_add(1, std::memory_order_relaxed);
-      if (piece >= job_.n_pieces) break;
+  void run_pieces(int thread) {
+    for (int i = 0; i < job_.n_shares; ++i) run_share(shares_[(thread + i) % job_.n_shares]);
+    state_.fetch_and(~kOpen);
+  }
+
+  void run_share(Share& share) {
+    while (share.next.load(std::memory_order_relaxed) < share.end) {
+      int64_t piece = share.next.fetch_add(1, std::memory_order_relaxed);
+      if (piece >= share.end) return;
+      if (job_.is_backward) piece = share.begin + share.end - 1 - piece;
+      if (piece > first_error_.load(std::memory_order_relaxed)) continue;
       try {
         run_piece(*job_.body, job_.n, job_.grain, piece);
       } catch (...) {
         keep_error(piece);
       }
     }
-    state_.fetch_and(~kOpen);
   }
 
-  // Pieces are taken in order, so every piece before this one has been taken already: of all errors
-  // the one of the first piece is reported, whatever the number of threads.
+  // Pieces before the one that failed still run: of all errors the one of the first piece is
+  // reported, whatever the number of threads.
   void keep_error(int64_t piece) {
-    next_.store(job_.n_pieces, std::memory_order_relaxed);
     std::lock_guard<std::mutex> lock(mutex_);
-    if (job_.error && job_.error_piece < piece) return;
+    if (first_error_.load(std::memory_order_relaxed) < piece) return;
+    first_error_.store(piece, std::memory_order_relaxed);
     job_.error = std::current_exception();
-    job_.error_piece = piece;
   }
 
   void leave() {
@@ -243,8 +268,9 @@ class Pool {
   }
 
   alignas(64) std::atomic<uint64_t> state_{0};
-  alignas(64) std::atomic<int64_t> next_{0};
   alignas(64) Job job_;
+  std::atomic<int64_t> first_error_{0};
+  Share shares_[kMaxShares];
   std::mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable done_;

@@ -78,7 +78,7 @@ void multiply_block(const GemmProblem<T>& x, T* packed_a, T* packed_b) {
   int64_t work = ceil_div(x.m, tiles_m) * ceil_div(x.n, tiles_n) * x.k;
   parallel_for(tiles_m * tiles_n, ceil_div(kMinWork, work), [&](int64_t begin, int64_t end) {
     for (int64_t tile = begin; tile < end; ++tile) {
-      int64_t tile_m = tile / tiles_n, tile_n = tile % tiles_n;
+      int64_t tile_m = tile % tiles_m, tile_n = tile / tiles_m;
       int64_t first_a = a_panels * tile_m / tiles_m, last_a = a_panels * (tile_m + 1) / tiles_m;
       int64_t first_b = b_panels * tile_n / tiles_n, last_b = b_panels * (tile_n + 1) / tiles_n;
       for (int64_t p = 0; p < x.k; p += depth) {
