@@ -24,11 +24,12 @@ bool is_unsupported(UnaryOp op, DType dtype) {
   return (op == UnaryOp::deg2rad || op == UnaryOp::rad2deg) && is_complex(dtype);
 }
 
+bool promotes(Kinds kinds) { return kinds == Kinds::F || kinds == Kinds::FC; }
+
 // Without promotion PyTorch does not convert on the way to out= either.
-void check_unary_destination(const char* name, Kinds kinds, const Tensor& x) {
-  bool promotes = kinds == Kinds::F || kinds == Kinds::FC;
-  check_destination(name, x.sizes(), compute_dtype(kinds, x.dtype()), {x},
-                    promotes ? OutDType::Castable : OutDType::Same);
+Tensor unary_result(const char* name, Kinds kinds, const Tensor& x) {
+  return result_for(name, x.sizes(), compute_dtype(kinds, x.dtype()), {x},
+                    promotes(kinds) ? OutDType::Castable : OutDType::Same);
 }
 
 // Not even meant for complex numbers: refused before out= is looked at.
@@ -36,19 +37,18 @@ bool is_real_only(UnaryOp op) {
   return op == UnaryOp::floor || op == UnaryOp::ceil || op == UnaryOp::trunc || op == UnaryOp::sign;
 }
 
-DType checked_dtype(const char* name, UnaryOp op, Kinds kinds, const Tensor& x) {
-  if (is_real_only(op)) {
-    check_destination_history(name, {x});
-    check_not_implemented(!is_complex(x.dtype()), name, ": not defined for ", x, ".");
-  }
-  check_unary_destination(name, kinds, x);
+void check_real_only(const char* name, UnaryOp op, const Tensor& x) {
+  if (!is_real_only(op)) return;
+  check_destination_history(name, {x});
+  check_not_implemented(!is_complex(x.dtype()), name, ": not defined for ", x, ".");
+}
+
+void check_supported(const char* name, UnaryOp op, const Tensor& x, DType dtype) {
   check(
       !is_unsupported(op, x.dtype()), name, ": not supported for ", x, ".",
       op == UnaryOp::neg ? " To invert a mask, use the ~ or logical_not() operator instead." : "");
-  DType dtype = compute_dtype(kinds, x.dtype());
   check_not_implemented(cpu::get_unary_table().get(op, dtype) != nullptr, name,
                         ": not implemented for ", x, ".");
-  return dtype;
 }
 
 // Numbers for an operation in a 16-bit type stay wide: only the result is rounded.
@@ -100,8 +100,7 @@ Tensor cast_to(const Tensor& x, DType dtype) {
 }
 
 DType compute_dtype(Kinds kinds, DType dtype) {
-  bool promotes = kinds == Kinds::F || kinds == Kinds::FC;
-  return promotes && !is_differentiable(dtype) ? get_default_dtype() : dtype;
+  return promotes(kinds) && !is_differentiable(dtype) ? get_default_dtype() : dtype;
 }
 
 double largest(DType dtype) {
@@ -118,14 +117,17 @@ double largest(DType dtype) {
 }
 
 Tensor apply_unary(const char* name, UnaryOp op, Kinds kinds, const Tensor& x) {
-  DType dtype = checked_dtype(name, op, kinds, x);
-  Tensor y = empty_for(x.sizes(), dtype, {x});
-  run_unary(name, op, y, cast_to(x, dtype));
+  check_real_only(name, op, x);
+  Tensor y = unary_result(name, kinds, x);
+  check_supported(name, op, x, y.dtype());
+  run_unary(name, op, y, cast_to(x, y.dtype()));
   return y;
 }
 
 void apply_unary_(const char* name, UnaryOp op, Kinds kinds, const Tensor& x) {
-  DType dtype = checked_dtype(name, op, kinds, x);
+  DType dtype = compute_dtype(kinds, x.dtype());
+  check_real_only(name, op, x);
+  check_supported(name, op, x, dtype);
   check_inplace_result(name, x, x.sizes(), dtype);
   run_unary(name, op, x, x);
   bump_version(x);
@@ -133,11 +135,8 @@ void apply_unary_(const char* name, UnaryOp op, Kinds kinds, const Tensor& x) {
 
 Tensor apply_parametric(const char* name, ParametricOp op, Kinds kinds, const Tensor& x, Scalar p0,
                         Scalar p1, Scalar p2) {
-  check_unary_destination(name, kinds, x);
-  DType dtype = compute_dtype(kinds, x.dtype());
-  Tensor in = cast_to(x, dtype);
-  Tensor y = empty_for(x.sizes(), dtype, {x});
-  run_parametric(name, op, y, in, {p0, p1, p2});
+  Tensor y = unary_result(name, kinds, x);
+  run_parametric(name, op, y, cast_to(x, y.dtype()), {p0, p1, p2});
   return y;
 }
 
@@ -151,10 +150,9 @@ void apply_parametric_(const char* name, ParametricOp op, Kinds kinds, const Ten
 Tensor apply_predicate(const char* name, PredicateOp op, const Tensor& x) {
   check(!is_complex(x.dtype()) || (op != PredicateOp::isposinf && op != PredicateOp::isneginf),
         name, ": not supported for ", x, ".");
-  check_destination(name, x.sizes(), DType::Bool, {x});
+  Tensor y = result_for(name, x.sizes(), DType::Bool, {x});
   Loop loop = cpu::get_predicate_table().get(op, x.dtype());
   check_not_implemented(loop != nullptr, name, ": not implemented for ", x, ".");
-  Tensor y = empty_for(x.sizes(), DType::Bool, {x});
   Walk walk = make_walk(name, y, {x});
   if (walk.device.is_cpu()) {
     run_cpu(walk, loop);
@@ -167,8 +165,7 @@ Tensor apply_predicate(const char* name, PredicateOp op, const Tensor& x) {
 Tensor apply_binary(const char* name, BinaryOp op, const Tensor& a, const Tensor& b, DType dtype,
                     Scalar p0, Scalar p1, Scalar p2) {
   Dims shape = broadcast_shapes(name, a.sizes(), b.sizes());
-  check_destination(name, shape, dtype, {a, b});
-  Tensor y = empty_for(shape, dtype, {a, b});
+  Tensor y = result_for(name, shape, dtype, {a, b});
   run_binary(name, op, y, a, b, dtype, p0, p1, p2);
   return y;
 }
@@ -188,12 +185,11 @@ void apply_binary_(const char* name, BinaryOp op, const Tensor& a, const Tensor&
 Tensor apply_compare(const char* name, CompareOp op, const Tensor& a, const Tensor& b,
                      DType dtype) {
   Dims shape = broadcast_shapes(name, a.sizes(), b.sizes());
-  check_destination(name, shape, DType::Bool, {a, b});
+  Tensor y = result_for(name, shape, DType::Bool, {a, b});
   // Equality needs no result of that dtype.
   if (op != CompareOp::eq && op != CompareOp::ne) check_not_complex32(name, a, b);
   Loop loop = cpu::get_compare_table().get(op, dtype);
   check_not_implemented(loop != nullptr, name, ": not implemented for ", a, " and ", b, ".");
-  Tensor y = empty_for(shape, DType::Bool, {a, b});
   Tensor p = cast_to(a, dtype), q = cast_to(b, dtype);
   Walk walk = make_walk(name, y, {p, q});
   if (walk.device.is_cpu()) {
@@ -208,17 +204,31 @@ Tensor apply_ternary(const char* name, TernaryOp op, const Tensor& a, const Tens
                      const Tensor& c, DType dtype, Scalar p0) {
   Dims shape = broadcast_shapes(name, broadcast_shapes(name, a.sizes(), b.sizes()), c.sizes());
   bool promotes = op != TernaryOp::lerp;
-  check_destination(name, shape, dtype, {a, b, c}, promotes ? OutDType::Castable : OutDType::Same);
+  Tensor y =
+      result_for(name, shape, dtype, {a, b, c}, promotes ? OutDType::Castable : OutDType::Same);
   Loop loop = cpu::get_ternary_table().get(op, dtype);
   check_not_implemented(loop != nullptr, name, ": not implemented for ", a, ", ", b, " and ", c,
                         ".");
-  Tensor y = empty_for(shape, dtype, {a, b, c});
   Tensor p = cast_to(a, dtype), q = cast_to(b, dtype), r = cast_to(c, dtype);
   Walk walk = make_walk(name, y, {p, q, r});
   if (walk.device.is_cpu()) {
     run_cpu(walk, loop, &p0);
   } else {
     cuda::run_ternary(op, dtype, walk, p0);
+  }
+  return y;
+}
+
+Tensor apply_where(const char* name, const Tensor& mask, const Tensor& a, const Tensor& b,
+                   DType dtype) {
+  Dims shape = broadcast_shapes(name, broadcast_shapes(name, mask.sizes(), a.sizes()), b.sizes());
+  Tensor y = result_for(name, shape, dtype, {mask, a, b});
+  Tensor p = cast_to(a, dtype), q = cast_to(b, dtype);
+  Walk walk = make_walk(name, y, {mask, p, q});
+  if (walk.device.is_cpu()) {
+    run_cpu(walk, cpu::get_where_table().loops[static_cast<int>(dtype)]);
+  } else {
+    cuda::run_where(dtype, walk);
   }
   return y;
 }

@@ -33,5 +33,8 @@ void apply_binary_(const char* name, BinaryOp op, const Tensor& a, const Tensor&
 Tensor apply_compare(const char* name, CompareOp op, const Tensor& a, const Tensor& b, DType dtype);
 Tensor apply_ternary(const char* name, TernaryOp op, const Tensor& a, const Tensor& b,
                      const Tensor& c, DType dtype, Scalar p0 = 0);
+// a where the mask, which is bool, is true, else b.
+Tensor apply_where(const char* name, const Tensor& mask, const Tensor& a, const Tensor& b,
+                   DType dtype);
 
 }  // namespace facula

@@ -194,16 +194,20 @@ namespace {
 // The powers that have a shorter way than pow. Undefined where there is none.
 Tensor short_power(const Tensor& x, Scalar exponent) {
   if (exponent.is_complex()) return Tensor();
+  DType dtype = x.dtype();
   double e = exponent.to_double();
-  if (e == 1) return clone(x);
-  if (x.dtype() == DType::Bool) return Tensor();
-  if (e == 2) return mul(x, x);
-  if (!is_differentiable(x.dtype())) return Tensor();
-  if (e == 0.5) return sqrt(x);
-  if (e == 3) return mul(mul(x, x), x);
-  if (e == -0.5) return rsqrt(x);
-  if (e == -1) return reciprocal(x);
-  if (e == -2) return reciprocal(mul(x, x));
+  if (e == 1) {
+    check_destination("pow", x.sizes(), dtype, {x});
+    return clone(x);
+  }
+  if (dtype == DType::Bool) return Tensor();
+  if (e == 2) return apply_binary("pow", BinaryOp::mul, x, x, dtype);
+  if (!is_differentiable(dtype)) return Tensor();
+  if (e == 0.5) return apply_unary("pow", UnaryOp::sqrt, Kinds::FC, x);
+  if (e == 3) return apply_binary("pow", BinaryOp::mul, mul(x, x), x, dtype);
+  if (e == -0.5) return apply_unary("pow", UnaryOp::rsqrt, Kinds::FC, x);
+  if (e == -1) return apply_unary("pow", UnaryOp::reciprocal, Kinds::FC, x);
+  if (e == -2) return apply_unary("pow", UnaryOp::reciprocal, Kinds::FC, mul(x, x));
   return Tensor();
 }
 
@@ -232,8 +236,6 @@ Tensor power_of_number(const Tensor& x, Scalar exponent) {
 
 Tensor pow(const Tensor& base, const Tensor& exponent) {
   DType dtype = result_type({base, exponent});
-  check_destination("pow", broadcast_shapes("pow", base.sizes(), exponent.sizes()), dtype,
-                    {base, exponent});
   if (exponent->is_wrapped_number && exponent.dim() == 0) {
     Scalar e = item(exponent);
     check(is_differentiable(dtype) || e.to_int() >= 0,

@@ -20,10 +20,28 @@ bool is_awaited_by(const char* op) {
   return !*rest || (rest[0] == '_' && !rest[1]);
 }
 
+// Whether a kernel that reads each element of its inputs before it writes that of its result may
+// write the result here, where nothing is lost if the user's tensor changes before the end.
+bool can_hold(const Destination& destination, const Dims& shape, DType dtype,
+              std::initializer_list<TensorRef> inputs) {
+  const Tensor& tensor = destination.tensor;
+  if (tensor.dtype() != dtype || tensor.sizes() != shape || has_internal_overlap(tensor))
+    return false;
+  for (const TensorRef& ref : inputs) {
+    const Tensor& input = *ref;
+    if (destination.is_recording && input.requires_grad()) return false;
+    if (input.device() != tensor.device() && input.dim() > 0) return false;
+    bool is_it = input.offset() == tensor.offset() && input.sizes() == shape &&
+                 input.strides() == tensor.strides() && input.dtype() == dtype;
+    if (input.storage() == tensor.storage() && !is_it) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Destination::Destination(const char* op, const Tensor& tensor, Kind kind)
-    : op(op), tensor(tensor), kind(kind), outer_(current) {
+    : op(op), tensor(tensor), kind(kind), is_recording(is_grad_enabled()), outer_(current) {
   current = this;
 }
 Destination::~Destination() { current = outer_; }
@@ -50,6 +68,14 @@ void check_destination(const char* op, const Dims& shape, DType dtype,
   }
   for (const TensorRef& input : inputs)
     if (!input->is_same(tensor)) check_no_partial_overlap(current->op, tensor, *input);
+}
+
+Tensor result_for(const char* op, const Dims& shape, DType dtype,
+                  std::initializer_list<TensorRef> inputs, OutDType policy) {
+  if (!is_awaited_by(op)) return empty_for(shape, dtype, inputs);
+  check_destination(op, shape, dtype, inputs, policy);
+  if (can_hold(*current, shape, dtype, inputs)) return current->tensor;
+  return empty_for(shape, dtype, inputs);
 }
 
 }  // namespace facula

@@ -20,6 +20,7 @@ class Destination {
   const Tensor& tensor;
   Kind kind;
   bool is_checked = false;  // then operations of the same name, as hooks may call, are others
+  bool is_recording;        // whether what has a history gets one
 
  private:
   Destination* outer_;
@@ -33,6 +34,11 @@ enum class OutDType { Castable, Same };
 void check_destination(const char* op, const Dims& shape, DType dtype,
                        std::initializer_list<TensorRef> inputs,
                        OutDType policy = OutDType::Castable);
+
+// A tensor for the result of an element-wise kernel: the destination, which is checked as above,
+// where the kernel may write to it at once; else a new one, as empty_for() makes it.
+Tensor result_for(const char* op, const Dims& shape, DType dtype,
+                  std::initializer_list<TensorRef> inputs, OutDType policy = OutDType::Castable);
 
 // The part of it that concerns history: PyTorch refuses out= with a gradient before anything else.
 void check_destination_history(const char* op, std::initializer_list<TensorRef> inputs);

@@ -16,7 +16,7 @@ Tensor& in_place(const char* op, Tensor& x, F&& f) {
   if (!is_grad_enabled() || x->is_volatile) {
     Tensor y = f(x);
     check_inplace_result(op, x, y.sizes(), y.dtype());
-    copy_into(x, y);
+    if (!y.is_same(x)) copy_into(x, y);
     bump_version(x);
     return x;
   }
@@ -31,7 +31,7 @@ Tensor& in_place(const char* op, Tensor& x, F&& f) {
     copy_(x, y);
     return x;
   }
-  copy_into(x, y);
+  if (!y.is_same(x)) copy_into(x, y);
   bump_version(x);
   if (y.requires_grad()) rebase_history(x, y);
   return x;

@@ -2,6 +2,7 @@
 #include "autograd/node.h"
 #include "base/parallel.h"
 #include "cpu/index.h"
+#include "ops/apply.h"
 #include "ops/ops.h"
 
 namespace facula {
@@ -25,11 +26,11 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value) {
         " without overflow.");
   check(is_complex(x.dtype()) || !is_complex(value.dtype()),
         "masked_fill: a complex value cannot fill ", x, ".");
-  broadcast_shapes("masked_fill", x.sizes(), mask.sizes());
   Tensor y;
   {
     NoGradGuard guard;
-    y = contiguous(where(mask, to_dtype(value, x.dtype()), x));
+    y = apply_where("masked_fill", mask, value, x, x.dtype());
+    if (!y.is_same(x)) y = contiguous(y);
   }
   return record(value->is_wrapped_number ? "MaskedFillBackward0" : "MaskedFillBackward1", y,
                 {x, value}, [mask = save(mask)](const Tensor& g, Needs need) -> TensorList {

@@ -1,7 +1,6 @@
 #include "ops/ternary.h"
 
 #include "autograd/node.h"
-#include "cuda/cuda.h"
 #include "ops/apply.h"
 #include "ops/destination.h"
 #include "ops/ops.h"
@@ -17,18 +16,8 @@ Tensor zero() { return wrapped_number(0); }
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   check(condition.dtype() == DType::Bool || condition.dtype() == DType::UInt8,
         "where: expected condition to be a boolean tensor, got ", condition, ".");
-  DType dtype = result_type({a, b});
-  Dims shape =
-      broadcast_shapes("where", broadcast_shapes("where", condition.sizes(), a.sizes()), b.sizes());
-  check_destination("where", shape, dtype, {condition, a, b});
-  Tensor y = empty_for(shape, dtype, {condition, a, b});
-  Tensor mask = cast_to(condition, DType::Bool), p = cast_to(a, dtype), q = cast_to(b, dtype);
-  Walk walk = make_walk("where", y, {mask, p, q});
-  if (walk.device.is_cpu()) {
-    run_cpu(walk, cpu::get_where_table().loops[static_cast<int>(dtype)]);
-  } else {
-    cuda::run_where(dtype, walk);
-  }
+  Tensor mask = cast_to(condition, DType::Bool);
+  Tensor y = apply_where("where", mask, a, b, result_type({a, b}));
   return record("WhereBackward0", y, {a, b},
                 [mask = save(mask)](const Tensor& g, Needs need) -> TensorList {
                   return {need[0] ? where(mask, g, zero()) : Tensor(),

@@ -114,3 +114,65 @@ def test_operations_that_hooks_call_have_other_destinations():
         z = (x * 1).mul_(y)
     z.sum().backward()
     assert x.grad.tolist() == [[5] * 3] * 2
+
+
+ELEMENTWISE = {
+    "exp": lambda x, y, **to: facula.exp(x, **to),
+    "clamp": lambda x, y, **to: facula.clamp(x, -0.5, 0.5, **to),
+    "pow": lambda x, y, **to: facula.pow(x, 3, **to),
+    "add": lambda x, y, **to: facula.add(x, y, alpha=2, **to),
+    "lerp": lambda x, y, **to: facula.lerp(x, y, 0.25, **to),
+    "addcmul": lambda x, y, **to: facula.addcmul(x, x, y, value=3, **to),
+    "where": lambda x, y, **to: facula.where(x > 0, x, y, **to),
+}
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_out_may_be_an_input_another_layout_or_share_memory_with_an_input(name):
+    f = ELEMENTWISE[name]
+    x, y = facula.randn(6, 6), facula.randn(6, 6)
+    expected = f(x, y)
+    strided = facula.zeros(6, 12)[:, ::2]
+    assert f(x, y, out=strided) is strided
+    assert facula.equal(strided, expected)
+    transposed = facula.zeros(6, 6).t()
+    assert facula.equal(f(x, y, out=transposed), expected)
+    itself = x.clone()
+    version = itself._version
+    assert facula.equal(f(itself, y, out=itself), expected)
+    assert itself._version == version + 1
+    line = facula.randn(50)
+    left, right = line[:36].view(6, 6), line[14:].view(6, 6)
+    with pytest.raises(RuntimeError, match=SHARED):
+        f(left, y, out=right)
+
+
+IN_PLACE = {
+    "clamp_": lambda x, y: x.clamp_(-0.5, 0.5),
+    "pow_": lambda x, y: x.pow_(2),
+    "lerp_": lambda x, y: x.lerp_(y, 0.25),
+    "addcmul_": lambda x, y: x.addcmul_(y, y),
+    "masked_fill_": lambda x, y: x.masked_fill_(y > 0, y.sum()),
+    "div_trunc_": lambda x, y: x.div_(y, rounding_mode="trunc"),
+}
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_in_place_is_as_out_of_place_whoever_has_a_history(name):
+    f = IN_PLACE[name]
+    first, second = facula.randn(4, 5), facula.randn(4, 5)
+    results, gradients = [], []
+    for x_has, y_has in ((False, False), (True, False), (False, True), (True, True)):
+        x = first.clone().requires_grad_(x_has)
+        y = second.clone().requires_grad_(y_has)
+        written = x * 1 if x_has else x
+        f(written, y)
+        results.append(written.detach())
+        if written.requires_grad:
+            written.sum().backward()
+        gradients.append((x.grad if x_has else None, y.grad if y_has else None))
+    assert all(facula.equal(result, results[0]) for result in results)
+    for n in (0, 1):  # each with a history alone, then both
+        alone, together = gradients[1 + n][n], gradients[3][n]
+        assert (alone is None) == (together is None)
+        assert alone is None or facula.allclose(alone, together)
