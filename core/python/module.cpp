@@ -10,7 +10,7 @@
 
 namespace facula {
 
-void accept_numpy_names(nb::module_& m);  // in all functions bound so far
+void put_calls_in_front(nb::module_& m);  // of all functions bound so far
 void bind_activation(nb::module_& m);
 void bind_attention(nb::module_& m);
 void bind_conv(nb::module_& m);
@@ -128,7 +128,7 @@ NB_MODULE(_core, m) {
   });
   try {
     bind_all(m);
-    accept_numpy_names(m);
+    put_calls_in_front(m);
   } catch (const PythonError& error) {
     error.restore();
     throw nb::python_error();

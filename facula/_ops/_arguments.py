@@ -1,12 +1,25 @@
-"""What every operation written in Python refuses: something else where a tensor is wanted."""
+"""What operations refuse: something else where a tensor, or another kind of argument, is wanted."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from facula import _core
 from facula._core import Tensor
+
+if TYPE_CHECKING:
+    import ast
+
+# How to make a tensor of the usual things that are none.
+_CONVERSIONS = {
+    "PIL": "facula.vision.transforms.ToTensor(), or with pil_to_tensor() to keep its numbers",
+    "list": "facula.tensor()",
+    "numpy.ndarray": "facula.from_numpy()",
+    "torch": "facula.from_dlpack()",
+    "tuple": "facula.tensor()",
+}
 
 
 def checked(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -58,5 +71,147 @@ def _look_for_no_tensor(
 
 def _refuse(function: Callable[..., Any], name: str, value: Any) -> NoReturn:
     raise TypeError(
-        f"{function.__name__}: expected a tensor as {name}, got {type(value).__name__}."
+        f"{function.__name__}: expected a tensor as {name}, got {type_name(value)}.{advice(value)}"
     ) from None
+
+
+def type_name(value: Any) -> str:
+    """The type as the user knows it: ``float``, ``numpy.ndarray``."""
+    kind = type(value)
+    is_plain = kind.__module__ in ("builtins", "facula")
+    return kind.__qualname__ if is_plain else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def advice(value: Any) -> str:
+    """How to make a tensor of the value, as a sentence; "" where there is no usual way."""
+    if isinstance(value, (list, tuple)) and any(isinstance(x, Tensor) for x in value):
+        return " Join its tensors with facula.stack() or facula.cat()."
+    name = type_name(value)
+    way = _CONVERSIONS.get(name) or _CONVERSIONS.get(name.partition(".")[0])
+    return f" Convert it with {way}." if way else ""
+
+
+def explain(text: str, args: list[Any], kwargs: dict[str, Any]) -> str:
+    """What is wrong with arguments that fit no signature of a bound function.
+
+    ``text`` is what nanobind says: the name of the function, and its signatures, one to a line.
+    """
+    name = text.partition("(")[0]
+    name = name if name.startswith("__") else name.removeprefix("_")
+    signatures = [
+        line.partition(". ")[2]
+        .partition(" -> ")[0]
+        .replace("bool | int | float | complex", "Number")
+        for line in text.splitlines()
+        if line.startswith("    ")
+    ]
+    problems = [_problem(signature, args, kwargs) for signature in signatures]
+    first, argument, value, _ = max(problems, key=lambda problem: problem[0])
+    if argument:
+        wanted = [w for p in problems if p[:2] == (first, argument) for w in p[3]]
+        *most, last = dict.fromkeys(wanted)
+        expected = f"{', '.join(most)} or {last}" if most else last
+        convert = advice(value) if "a tensor" in wanted else ""
+        return f"{name}: expected {expected} as {argument}, got {_described(value)}.{convert}"
+    is_method = all("(self" in signature for signature in signatures)
+    given = [_described(x) for x in args[is_method:]]
+    given += [f"{key}={_described(x)}" for key, x in kwargs.items()]
+    expected = " or ".join(
+        signature[signature.index("(") :].replace("(self, ", "(").replace("(self)", "()")
+        for signature in signatures
+    ).replace("collections.abc.", "")
+    return f"{name}: expected {expected}, got ({', '.join(given)})."
+
+
+def _problem(
+    signature: str, args: list[Any], kwargs: dict[str, Any]
+) -> tuple[int, str, Any, list[str]]:
+    """The first argument that does not fit: its place, name, value, and what would fit.
+
+    The place is -1 if the arguments are too many or too few, the name "" if all seem to fit.
+    """
+    import ast  # slow to import, and needed for an error only
+
+    try:
+        typed = signature.replace("(self", "(self: Tensor")
+        function = ast.parse(f"def {typed}: ...").body[0]
+        assert isinstance(function, ast.FunctionDef)
+        given = _bind(function.args, args, kwargs)
+    except (KeyError, SyntaxError):  # an unknown name; a parameter called from
+        return -1, "", None, []
+    for place, (parameter, value) in enumerate(given):
+        if parameter.annotation and not _fits(parameter.annotation, value):
+            return place, parameter.arg, value, _words(parameter.annotation)
+    return len(given) or -1, "", None, []
+
+
+def _bind(
+    parameters: ast.arguments, args: list[Any], kwargs: dict[str, Any]
+) -> list[tuple[ast.arg, Any]]:
+    """The parameters and their values; none if those are too many or too few."""
+    positional = [*parameters.posonlyargs, *parameters.args]
+    by_name = {p.arg: p for p in (*parameters.args, *parameters.kwonlyargs)}
+    given = [*zip(positional, args, strict=False), *((by_name[k], v) for k, v in kwargs.items())]
+    n_required = len(positional) - len(parameters.defaults)
+    is_complete = {p.arg for p in positional[:n_required]} <= {p.arg for p, _ in given}
+    return given if is_complete and len(args) <= len(positional) else []
+
+
+def _fits(hint: ast.expr, value: Any) -> bool:
+    """Whether the value is of the kind; True for kinds not known here."""
+    import ast
+
+    if isinstance(hint, ast.BinOp):  # one | other
+        return _fits(hint.left, value) or _fits(hint.right, value)
+    if isinstance(hint, ast.Subscript):
+        return isinstance(value, (list, tuple)) and all(_fits(_inner(hint), x) for x in value)
+    kind = ast.unparse(hint)
+    if isinstance(value, Tensor) and value.dim() == 0 and kind in ("Number", "float", "int"):
+        return True
+    return isinstance(value, _kinds().get(kind, object))
+
+
+def _inner(hint: ast.Subscript) -> ast.expr:
+    """The kind of the elements, of the first one for ``tuple[Tensor, Tensor]``."""
+    elements: list[ast.expr] = getattr(hint.slice, "elts", [hint.slice])
+    return elements[0]
+
+
+@functools.cache
+def _kinds() -> dict[str, Any]:
+    from numbers import Complex, Integral, Real
+
+    return {
+        "None": type(None),
+        "Number": Complex,
+        "Tensor": Tensor,
+        "bool": bool,
+        "device": _core.device,
+        "dtype": (_core.dtype, type),
+        "float": Real,
+        "int": Integral,
+        "str": str,
+    }
+
+
+def _words(hint: ast.expr) -> list[str]:
+    """What the kinds are called: ``["an int", "a sequence of ints", "None"]``."""
+    import ast
+
+    if isinstance(hint, ast.BinOp):
+        return [*_words(hint.left), *_words(hint.right)]
+    if isinstance(hint, ast.Subscript):
+        return [f"a sequence of {_words(_inner(hint))[0].split()[-1]}s"]
+    kind = ast.unparse(hint).rpartition(".")[2]
+    kind = kind.lower() if kind in ("Number", "Tensor") else kind
+    return [kind if kind == "None" else f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"]
+
+
+def _described(value: Any) -> str:
+    """The type, that of a list with the types in it."""
+    if isinstance(value, int) and value.bit_length() > 63:
+        return "an int of more than 64 bits"
+    if not isinstance(value, (list, tuple)) or not value:
+        return type_name(value)
+    inside = " | ".join(dict.fromkeys(type_name(x) for x in value))
+    return f"{type_name(value)}[{inside}]"

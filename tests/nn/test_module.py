@@ -203,6 +203,13 @@ class TestErrorsInForward:
         (note,) = notes(caught.value)
         assert note == "0.blocks.0.a: Linear(in_features=2, out_features=2, bias=True)"
 
+    def test_of_a_list_instead_of_a_tensor_say_what_to_do(self):
+        with pytest.raises(AttributeError) as caught:
+            nn.BatchNorm1d(2)([1.0, 2.0])
+        assert notes(caught.value) == [
+            "expected a tensor, got list. Convert it with facula.tensor()."
+        ]
+
     def test_of_the_model_itself_have_no_note(self):
         with pytest.raises(RuntimeError) as caught:
             nn.Linear(2, 2)(facula.ones(1, 3))

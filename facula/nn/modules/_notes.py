@@ -8,6 +8,9 @@ from itertools import chain
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING
 
+from facula._core import Tensor
+from facula._ops._arguments import advice, type_name
+
 if TYPE_CHECKING:
     from facula.nn.modules.module import Module
 
@@ -25,9 +28,9 @@ def note_failing_module(root: Module, error: Exception) -> None:
             return
         outer = outer.f_back
     with suppress(Exception):  # such as a user's __repr__ may raise, and hide the first
-        note = _describe(root, call, error)
-        if note:
-            _add_note(error, note)
+        for note in (_describe(root, call, error), _no_tensor(error)):
+            if note:
+                _add_note(error, note)
 
 
 def _describe(root: Module, call: CodeType, error: Exception) -> str:
@@ -49,6 +52,14 @@ def _describe(root: Module, call: CodeType, error: Exception) -> str:
     text = repr(failing)
     text = f"{type(failing).__name__}(...)" if "\n" in text else text
     return f"{'.'.join(path)}: {text}"
+
+
+def _no_tensor(error: Exception) -> str:
+    """What was given instead of a tensor, if an attribute of tensors was asked of it."""
+    if not isinstance(error, AttributeError) or not hasattr(Tensor, error.name or ""):
+        return ""
+    convert = advice(error.obj)
+    return convert and f"expected a tensor, got {type_name(error.obj)}.{convert}"
 
 
 def _add_note(error: Exception, note: str) -> None:
