@@ -593,6 +593,7 @@ WRONG_1 = """
     T.Lambda(3)                     T.ToTensor()(image)           T.PILToTensor()(image)
     T.ToPILImage()(3)               T.RandomHorizontalFlip(1.0)("abc")
     T.Resize(3)("abc")              T.CenterCrop(3)(None)         T.Pad(1, fill=None)
+    T.ConvertImageDtype(lib.float32)(pil)
 """
 WRONG_2 = """
     T.RandomHorizontalFlip(1.5)     T.RandomHorizontalFlip(-1)    T.RandomPerspective(2)
@@ -662,6 +663,7 @@ def test_wrong_arguments_and_inputs_raise_the_same_type_of_error(version, text):
             "lib": lib,
             "tv": tv,
             "image": lib.zeros(3, 8, 9, dtype=lib.uint8),
+            "pil": pil(),
             "batch": lib.zeros(2, 3, 4, 4),
             "mask": tv.Mask(lib.zeros(8, 9, dtype=lib.uint8)),
             "boxes": tv.BoundingBoxes(

@@ -237,6 +237,9 @@ class ConvertImageDtype(View, v2.ConvertImageDtype):
     def __init__(self, dtype: facula.dtype) -> None:
         super().__init__(dtype)
 
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        return own_functional.convert_image_dtype(inpt, self.dtype)
+
 
 class Normalize(View, v2.Normalize):
     """Values less a mean, over a standard deviation, for each channel; see ``v2.Normalize``."""

@@ -72,6 +72,12 @@ def test_streams_whose_memory_is_unknown_are_seeded_by_their_own_functions(monke
     assert two_epochs(Drawing(30), num_workers=2, worker_type="thread") == expected
 
 
+def test_another_generator_of_numpy_is_started_too(another_generator):
+    expected = two_epochs(Drawing(30))
+    assert two_epochs(Drawing(30), num_workers=2) == expected
+    assert len({str(batch["numpy"]) for epoch in expected[0] for batch in epoch}) == 16
+
+
 class Nested(Dataset):
     """Samples for each of which a loader of its own is asked, before and after other draws."""
 

@@ -53,7 +53,7 @@ def stop_and_go_on(make, n_taken, make_other=None):
     iterator = iter(loader)
     first = [plain(next(iterator)) for _ in range(n_taken)]
     state = through_a_file(loader.state_dict())
-    random_states = facula.get_rng_state(), random.getstate(), np.random.get_state()
+    random_states = facula.get_rng_state(), random.getstate(), np.random.get_state(legacy=False)
     del iterator, loader
     disturb()
     other = (make_other or make)()
@@ -119,6 +119,18 @@ class Shuffled(Sampler):
 @pytest.mark.parametrize("num_workers", [0, 2])
 def test_samplers_that_draw_from_python_go_on(num_workers):
     whole, parts = stop_and_go_on(lambda: seeded(sampler=Shuffled(), num_workers=num_workers), 2)
+    assert parts == whole
+
+
+class ShuffledByNumpy(Shuffled):
+    def __iter__(self):
+        return iter(np.random.permutation(22).tolist())
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_samplers_that_draw_from_another_generator_of_numpy_go_on(num_workers, another_generator):
+    sampler = ShuffledByNumpy()
+    whole, parts = stop_and_go_on(lambda: seeded(sampler=sampler, num_workers=num_workers), 2)
     assert parts == whole
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 import random
 import sys
 from dataclasses import dataclass, field
@@ -178,7 +179,7 @@ def _snapshot(loader: Any) -> dict[str, Any]:
     if any(type(sampler) not in _KNOWN_SAMPLERS for sampler in loader._samplers().values()):
         streams["python"] = random.getstate()
         if "numpy" in sys.modules:
-            streams["numpy"] = sys.modules["numpy"].random.get_state()
+            streams["numpy"] = sys.modules["numpy"].random.get_state(legacy=False)
     generators = {role: g.get_state() for role, g in loader._generators().items()}
     return {"generators": generators, "streams": streams}
 
@@ -190,17 +191,13 @@ def _read_streams(like: dict[str, Any]) -> dict[str, Any]:
     if "numpy" in like:
         import numpy
 
-        streams["numpy"] = numpy.random.get_state()
+        streams["numpy"] = numpy.random.get_state(legacy=False)
     return streams
 
 
 def _plain(streams: dict[str, Any]) -> tuple[Any, ...]:
-    numpy = streams.get("numpy", ((), ()))
-    return (
-        streams["facula"].tolist(),
-        streams.get("python"),
-        [list(part) if hasattr(part, "tolist") else part for part in numpy],
-    )
+    # Arrays have no plain ==, and which ones NumPy's state has depends on its generator.
+    return streams["facula"].tolist(), streams.get("python"), pickle.dumps(streams.get("numpy"))
 
 
 def _write_streams(streams: dict[str, Any]) -> None:

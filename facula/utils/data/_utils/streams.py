@@ -8,6 +8,7 @@ are put back after the fetch, so that the caller's own numbers do not depend on 
 from __future__ import annotations
 
 import ctypes
+import functools
 import importlib
 import pickle
 import random
@@ -93,7 +94,8 @@ def _numpy_stream(module: Any, generator: Any) -> Any:
     try:
         return _numpy_twister(module, generator)
     except (AttributeError, LookupError, KeyError, TypeError):
-        return _SlowStream(module.get_state, module.set_state, module.seed)
+        save = functools.partial(module.get_state, legacy=False)
+        return _SlowStream(save, module.set_state, module.seed)
 
 
 def knows_numpy() -> bool:

@@ -75,6 +75,11 @@ class SSDLiteClassificationHead(_LiteHead):
         norm_layer: of the convolutions.
     """
 
+    def __init__(
+        self, in_channels: list[int], num_anchors: list[int], num_classes: int, norm_layer: _Norm
+    ) -> None:
+        super().__init__(in_channels, num_anchors, num_classes, norm_layer)
+
 
 class SSDLiteRegressionHead(_LiteHead):
     """The codes of boxes of default boxes.
