@@ -160,6 +160,11 @@ class MNIST(VisionDataset):
                 "download=True to download it."
             )
         self.data, self.targets = self._load_data()
+        if len(self.data) != len(self.targets):
+            raise ValueError(
+                f"{type(self).__name__}: {self.raw_folder!r} has {len(self.data)} images and "
+                f"{len(self.targets)} labels: a file is damaged, or of another split."
+            )
 
     # Versions of torchvision before 0.10 kept tensors in files of PyTorch.
     def _has_processed(self) -> bool:

@@ -218,6 +218,7 @@ def _merge(source: Path, target: Path) -> None:
 
 
 def _decompress(opener: Callable[..., Any], source: PathLike, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f"{target.name}.partial")
     try:
         with opener(source, "rb") as file, open(partial, "wb") as out:

@@ -125,6 +125,14 @@ def test_idx_files_of_other_kinds_are_refused(tmp_path):
         mnist.read_image_file(tmp_path / "x")
 
 
+def test_images_without_labels_are_refused(tmp_path):
+    files.mnist(tmp_path)
+    labels = tmp_path / "MNIST" / "raw" / "train-labels-idx1-ubyte"
+    labels.write_bytes(files.idx(np.zeros(4, "uint8")))
+    with pytest.raises(ValueError, match=r"MNIST: '.*raw' has 5 images and 4 labels"):
+        datasets.MNIST(tmp_path)
+
+
 def test_old_names_warn(tmp_path):
     files.mnist(tmp_path)
     data = datasets.MNIST(tmp_path)

@@ -111,6 +111,8 @@ def test_single_files_are_decompressed(suffix, tmp_path):
     assert utils.extract_archive(tmp_path / f"a.txt{suffix}") == tmp_path / "a.txt"
     assert (tmp_path / "a.txt").read_bytes() == b"hello"
     assert sorted(os.listdir(tmp_path)) == ["a.txt", f"a.txt{suffix}"]
+    utils.extract_archive(tmp_path / f"a.txt{suffix}", tmp_path / "new" / "folder")
+    assert (tmp_path / "new" / "folder" / "a.txt").read_bytes() == b"hello"
 
 
 def test_unknown_archives_are_refused(tmp_path):
