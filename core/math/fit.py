@@ -172,6 +172,7 @@ def print_tanh_tables():
     edges = [mpmath.mpmathify(edge) for edge in TANH_EDGES]
     pieces = [tanh_piece(low, high) for low, high in pairwise(edges)]
     pieces += [pieces[-1]] * (16 - len(pieces))
+    pieces = pieces[-7:] + pieces[:-7]  # the first in column 7
     for table in zip(*pieces, strict=True):
         print("  {" + ", ".join(f"{float(to_float(x)):.9g}f" for x in table) + "},")
 
