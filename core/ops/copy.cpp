@@ -1,7 +1,10 @@
 #include "ops/copy.h"
 
 #include "autograd/node.h"
+#include "base/integers.h"
+#include "base/parallel.h"
 #include "base/python_error.h"
+#include "cpu/copy.h"
 #include "cuda/cuda.h"
 #include "ops/inplace.h"
 #include "ops/ops.h"
@@ -11,10 +14,43 @@ namespace facula {
 
 namespace {
 
+// Elements of `size` bytes, as they are: planes of the innermost dimension and one more, in which
+// the input is dense if it is dense in any.
+void copy_planes(Walk walk, int64_t size) {
+  int64_t* steps = walk.strides[1];
+  for (int d = 2; d < walk.n_dims && steps[0] != size && steps[1] != size; ++d) {
+    if (steps[d] != size) continue;
+    std::swap(walk.sizes[1], walk.sizes[d]);
+    for (int i = 0; i < 2; ++i) std::swap(walk.strides[i][1], walk.strides[i][d]);
+  }
+  constexpr int64_t kPiece = 32768, kSquare = 64;
+  int64_t n = walk.sizes[0], n_rows = walk.sizes[1];
+  int64_t rows = std::min(n_rows, ceil_div(ceil_div(kPiece, n), kSquare) * kSquare);
+  int64_t strips = ceil_div(n_rows, rows), n_strips = walk.numel / (n * n_rows) * strips;
+  auto kernel = cpu::get_copy_table().by_size[__builtin_ctzll(size)];
+  parallel_for(n_strips, ceil_div(kPiece, rows * n), [&](int64_t begin, int64_t end) {
+    for (int64_t strip = begin; strip < end; ++strip) {
+      int64_t row = strip % strips * rows, rest = strip / strips;
+      char* base[2];
+      for (int i = 0; i < 2; ++i) base[i] = walk.data[i] + row * walk.strides[i][1];
+      for (int d = 2; d < walk.n_dims; ++d) {
+        int64_t at = rest % walk.sizes[d];
+        rest /= walk.sizes[d];
+        for (int i = 0; i < 2; ++i) base[i] += at * walk.strides[i][d];
+      }
+      kernel({base[0], base[1], n, std::min(rows, n_rows - row), walk.strides[0][0],
+              walk.strides[1][0], walk.strides[0][1], walk.strides[1][1]});
+    }
+  });
+}
+
 // Both on one device, any dtypes and layouts.
 void cast_on_device(const Tensor& dst, const Tensor& src) {
   Walk walk = make_walk("copy_", dst, {src});
   if (!walk.device.is_cpu()) return cuda::run_cast(src.dtype(), dst.dtype(), walk);
+  // Not bool: bytes that are more than 0 and 1 become 1 on the way.
+  if (dst.dtype() == src.dtype() && dst.dtype() != DType::Bool && walk.n_dims > 1)
+    return copy_planes(walk, dst.itemsize());
   run_cpu(
       walk,
       cpu::get_cast_table().loops[static_cast<int>(src.dtype())][static_cast<int>(dst.dtype())]);

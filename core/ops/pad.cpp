@@ -78,7 +78,7 @@ Tensor border_pad(const Tensor& x, const Dims& pad, Border border, const char* n
     for (size_t i = 0; i < pad.size(); i += 2) {
       int64_t dim = padded_dim(x, i);
       for_each_edge(y, dim, more[i], more[i + 1], border, [&](const Tensor& edge, const Tensor& s) {
-        copy_into(edge, border == Border::Reflect ? flip(s, {dim}) : s);
+        copy_into(edge, border == Border::Reflect && s.size(dim) > 1 ? flip(s, {dim}) : s);
       });
     }
     if (more != pad) y = clone(cropped(y, pad), format_of(x));

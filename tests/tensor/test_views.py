@@ -1,5 +1,8 @@
 """Storage, strides and views."""
 
+from itertools import permutations
+
+import numpy as np
 import pytest
 
 import facula
@@ -257,3 +260,16 @@ def test_sizes_and_dims_may_be_given_by_name(by_name, by_position):
 def test_sizes_given_twice_are_refused():
     with pytest.raises(TypeError, match="reshape: the argument is given twice"):
         facula.ones(6).reshape(2, 3, shape=(3, 2))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float32, np.int64, np.complex128])
+@pytest.mark.parametrize("shape", [(3, 70, 5), (16, 2, 33), (8, 17, 64)])
+def test_copies_of_permuted_tensors_agree_with_numpy(shape, dtype):
+    a = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+    x = facula.from_numpy(a)
+    for order in permutations(range(3)):
+        expected = np.ascontiguousarray(a.transpose(order))
+        assert np.array_equal(x.permute(order).contiguous().numpy(), expected)
+        padded = facula.full([n + 2 for n in expected.shape], -1, dtype=x.dtype)
+        padded[1:-1, 1:-1, 1:-1] = x.permute(order)
+        assert np.array_equal(padded.numpy(), np.pad(expected, 1, constant_values=-1))
