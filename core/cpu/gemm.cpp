@@ -31,9 +31,16 @@ constexpr int64_t kMinTileRows = 2;
 constexpr int64_t kFewPanels = 4;
 constexpr int64_t kMaxDirect = 98304;  // numbers of B that stay in L2 beside A and C
 constexpr int64_t kMaxSteps = 128;
+constexpr int64_t kFewRows = 256;               // of A: a slice of them stays in L2
 constexpr int64_t kPacked = 192;                // rows of A or columns of B that a thread packs
 constexpr int64_t kMinPacked = 32768;           // numbers whose packing is worth a second thread
 constexpr int64_t kMinWork = int64_t{1} << 18;  // multiplications that are worth giving to a thread
+
+// Rows of a small B come from L2 as fast as packed ones.
+template <class T>
+bool reads_in_place(const MatrixView<T>& b, int64_t n, int64_t k) {
+  return b.col_stride == 1 && n * k <= kMaxDirect;
+}
 
 // One block: up to kMaxM x kMaxN of C, up to kSlices * kDepth of k.
 template <class T>
@@ -47,8 +54,7 @@ void multiply_block(const GemmProblem<T>& x, T* packed_a, T* packed_b) {
   // Rows of A are read where they are. So are columns that meet few panels of B, unless every step
   // of a long way along k would be on another page.
   bool packs_a = x.a.col_stride != 1 && (b_panels > kFewPanels || x.k > kMaxSteps);
-  // Rows of a small B come from L2 as fast as packed ones.
-  bool packs_b = x.b.col_stride != 1 || x.n * x.k > kMaxDirect;
+  bool packs_b = !reads_in_place(x.b, x.n, x.k);
   int64_t a_pieces = packs_a ? ceil_div(x.m, kPacked) : 0;
   int64_t b_pieces = packs_b ? ceil_div(x.n, kPacked) : 0;
   int64_t pieces = a_pieces + b_pieces;
@@ -105,9 +111,42 @@ void multiply_block(const GemmProblem<T>& x, T* packed_a, T* packed_b) {
   });
 }
 
+// A few rows of A: to pack B is much of the work, and more if what is packed goes through L3 or
+// from one core to another. Here each thread packs a panel for itself, and all rows pass by.
+template <class T>
+void multiply_few_rows(const GemmProblem<T>& x) {
+  constexpr int64_t v = kVector<T>;
+  int64_t n_vectors = ceil_div(x.n, v);
+  int64_t n_panels = ceil_div(n_vectors, 2 * kColVectors) * 2;  // for two threads, or more
+  int64_t n_slices = ceil_div(x.k, kDepth), depth = ceil_div(x.k, n_slices);
+  int64_t work = x.m * kCols<T> * x.k;
+  parallel_for(n_panels, ceil_div(kMinWork, work), [&](int64_t begin, int64_t end) {
+    Scratch<T> packed(kCols<T> * depth);
+    for (int64_t panel = begin; panel < end; ++panel) {
+      // Panels of even width: one of a single vector would spend its time on loading A.
+      int64_t first = n_vectors * panel / n_panels * v;
+      int64_t n_cols = std::min(x.n, n_vectors * (panel + 1) / n_panels * v) - first;
+      for (int64_t p = 0; p < x.k; p += depth) {
+        int64_t n_steps = std::min(depth, x.k - p);
+        MatrixView<T> columns{x.b.data + p * x.b.row_stride + first * x.b.col_stride,
+                              x.b.col_stride, x.b.row_stride};
+        pack(columns, n_cols, kCols<T>, v, n_steps, packed.data());
+        Update<T> update{x.alpha, p == 0 ? x.beta : T(1)};
+        for (int64_t i = 0; i < x.m; i += kRows) {
+          MatrixView<T> a{x.a.data + i * x.a.row_stride + p, x.a.row_stride, 1};
+          multiply_tile(a, packed.data(), ceil_div(n_cols, v) * v, std::min(kRows, x.m - i), n_cols,
+                        n_steps, update, x.c + i * x.ldc + first, x.ldc);
+        }
+      }
+    }
+  });
+}
+
 template <class T>
 void gemm(const GemmProblem<T>& x) {
   constexpr int64_t v = kVector<T>;
+  if (x.m <= kFewRows && x.n > kCols<T> && x.a.col_stride == 1 && !reads_in_place(x.b, x.n, x.k))
+    return multiply_few_rows(x);
   int64_t n_blocks = ceil_div(x.k, kSlices * kDepth), max_k = ceil_div(x.k, n_blocks);
   int64_t max_m = std::min(x.m, kMaxM), max_n = std::min(ceil_div(x.n, v) * v, kMaxN);
   Scratch<T> scratch((max_m + max_n) * max_k);

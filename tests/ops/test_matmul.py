@@ -77,6 +77,21 @@ def test_sizes_around_the_tiles_agree_with_numpy(size):
     np.testing.assert_allclose(result, a.astype(np.float64) @ b, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "m, n, k", [(9, 49, 700), (64, 100, 1000), (250, 97, 513), (17, 1000, 1025)]
+)
+def test_few_rows_times_a_transposed_or_large_matrix_agree_with_numpy(m, n, k, dtype):
+    a, b = facula.randn(m, k).to(getattr(facula, dtype)), facula.randn(n, k + 3)[:, :k]
+    b, c = b.to(a.dtype), facula.randn(m, n).to(a.dtype)
+    exact = a.double().numpy() @ b.double().numpy().T
+    tolerance = {"rtol": 0, "atol": k * (1e-6 if dtype == "float32" else 1e-15)}
+    for columns in (b.t(), b.t().contiguous(), facula.cat([b.t(), b.t()], 1)[:, :n]):
+        np.testing.assert_allclose((a @ columns).numpy(), exact, **tolerance)
+        added = facula.addmm(c, a, columns, beta=0.5, alpha=2)
+        np.testing.assert_allclose(added.numpy(), 0.5 * c.numpy() + 2 * exact, **tolerance)
+
+
 def test_sizes_that_do_not_fit_are_refused():
     with pytest.raises(RuntimeError, match=r"\(2, 3\).*\(4, 5\)"):
         facula.ones(2, 3) @ facula.ones(4, 5)
@@ -87,7 +102,9 @@ def test_sizes_that_do_not_fit_are_refused():
 
 
 @pytest.mark.promise("T10")
-@pytest.mark.parametrize("shape", [(64, 64, 64), (513, 300, 700), (1, 4000, 1000), (1000, 4000, 1)])
+@pytest.mark.parametrize(
+    "shape", [(64, 64, 64), (64, 1000, 300), (513, 300, 700), (1, 4000, 1000), (1000, 4000, 1)]
+)
 def test_same_bits_for_1_2_and_8_threads(shape):
     n, k, m = shape
     a, b = facula.rand(n, k), facula.rand(k, m)
