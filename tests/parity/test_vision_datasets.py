@@ -434,7 +434,6 @@ def test_wrapped_datasets_agree(name, make, kwargs, keys, tmp_path):
 
 @pytest.mark.parametrize("keys", [None, "all", ["boxes", "masks"]])
 def test_wrapped_coco_agrees(keys, tmp_path):
-    pytest.importorskip("pycocotools")
     files.coco(tmp_path)
     theirs, ours = both("CocoDetection", tmp_path, tmp_path / "instances.json")
     theirs = torchvision.datasets.wrap_dataset_for_transforms_v2(theirs, keys)
