@@ -14,7 +14,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from facula.vision._imports import optional
 
@@ -318,10 +318,19 @@ def read_image(path: PathLike, mode: str | None = "RGB") -> Any:
     with open(path, "rb") as file:
         try:
             image = image_module.open(file)
+            check_length(file, image)
             if mode is not None:
                 return image.convert(mode)
             image.load()
             return image
-        except (OSError, SyntaxError, ValueError) as error:
+        except (OSError, SyntaxError, ValueError, image_module.DecompressionBombError) as error:
             text = f"cannot read the image {os.fspath(path)!r}: {error}"
             raise type(error)(text) from error
+
+
+def check_length(file: BinaryIO, image: Any) -> None:
+    """Refuse a PNG file that is too short for its pixels, before they get memory."""
+    # Deflate makes at most 1032 bytes of one, and a byte is at most eight pixels.
+    most = 8 * 1032 * os.fstat(file.fileno()).st_size
+    if image.format == "PNG" and image.width * image.height > most:
+        raise OSError(f"it is too short for {image.width} x {image.height} pixels")
