@@ -146,7 +146,10 @@ def test_warp(expressions):
     check(*expressions, atol=2e-4, off=0.01)
 
 
-BOXES = ["xyxy", "xyxy_int", "xyxy_hard", "xyxy_free", "xywh", "xywh_int", "cxcywh"]
+BOXES = [
+    *("xyxy", "xyxy_int", "xyxy_hard", "xyxy_free"),
+    *("xywh", "xywh_int", "cxcywh", "cxcywh_int"),
+]
 ROTATED_FREE = ["xywhr_free", "corners_free"]
 POINTS = ["points", "points_int"]
 EXACT = """

@@ -84,6 +84,7 @@ def names(lib: Any) -> dict[str, Any]:
         "xywh": boxes(_SIZES, "XYWH"),
         "xywh_int": boxes(_SIZES.astype(np.int64), "XYWH"),
         "cxcywh": boxes(_SIZES, "CXCYWH"),
+        "cxcywh_int": boxes(_SIZES.astype(np.int64), "CXCYWH"),
         "xywhr": boxes(rotated, "XYWHR"),
         "xywhr_free": boxes(rotated, "XYWHR", clamping_mode=None),
         "xywhr_hard": boxes(rotated, "XYWHR", clamping_mode="hard"),

@@ -15,6 +15,7 @@ from facula.vision.transforms.v2.functional._boxes import (
     XYXYXYXY,
     clamped,
     converted,
+    with_fractions,
 )
 from facula.vision.transforms.v2.functional._dispatch import kernel
 from facula.vision.transforms.v2.functional._size import (
@@ -326,8 +327,7 @@ def _mapped_and_clamped(
         output = rectangles(corners)
     else:
         middle = XYXY
-        corners = converted(boxes, format, middle).reshape(-1, 4)
-        corners = corners if boxes.is_floating_point() else corners.to(facula.float32)
+        corners = converted(with_fractions(boxes), format, middle).reshape(-1, 4)
         points = mapping(corners[:, [0, 1, 2, 1, 2, 3, 0, 3]].reshape(-1, 2)).reshape(-1, 4, 2)
         output = facula.cat((points.amin(1), points.amax(1)), dim=-1)
     output = clamped(output, middle, canvas_size, clamping_mode)
@@ -479,7 +479,11 @@ def perspective_bounding_boxes(
 ) -> Tensor:
     """Boxes ``(N, K)`` after a perspective map."""
     mapping = _perspective_mapping(startpoints, endpoints, coefficients)
-    return _mapped_and_clamped(bounding_boxes, format, mapping, canvas_size, clamping_mode)
+    boxes = bounding_boxes
+    if not boxes.is_floating_point():  # as in torchvision, corners lie on pixels before it too
+        boxes = converted(with_fractions(converted(boxes, format, XYXY)), XYXY, format)
+    boxes = _mapped_and_clamped(boxes, format, mapping, canvas_size, clamping_mode)
+    return boxes.to(bounding_boxes.dtype)
 
 
 @kernel(perspective, KeyPoints)

@@ -41,7 +41,10 @@ def _xyxy_to_xywh(xyxy: Tensor) -> Tensor:
 
 def _cxcywh_to_xyxy(cxcywh: Tensor) -> Tensor:
     center, size = cxcywh.split(2, dim=-1)
-    start = center + _half(-size)
+    if not cxcywh.is_floating_point():  # both corners are cut off, so that an odd size shrinks
+        ends = facula.cat((2 * center - size, 2 * center + size), dim=-1)
+        return ends.div(2, rounding_mode="trunc")
+    start = center - size / 2
     return facula.cat((start, start + size), dim=-1)
 
 
@@ -97,6 +100,11 @@ _FROM: dict[BoundingBoxFormat, Callable[[Tensor], Tensor]] = {
     CXCYWHR: lambda boxes: _moved_to_center(boxes, 1),
     XYXYXYXY: _xywhr_to_corners,
 }
+
+
+def with_fractions(boxes: Tensor) -> Tensor:
+    """Boxes as floating point, so that what becomes of them is cut off once, at the end."""
+    return boxes if boxes.is_floating_point() else boxes.to(facula.float32)
 
 
 def converted(boxes: Tensor, old: BoundingBoxFormat, new: BoundingBoxFormat) -> Tensor:
@@ -254,10 +262,10 @@ def clamped(
         corners = _clamp_rotated(converted(flat, format, XYXYXYXY), canvas_size, mode == "hard")
         return converted(corners, XYXYXYXY, format).reshape(boxes.shape)
     height, width = canvas_size
-    corners = converted(boxes, format, XYXY).clone()
+    corners = converted(with_fractions(boxes), format, XYXY).clone()
     corners[..., 0::2].clamp_(0, width)
     corners[..., 1::2].clamp_(0, height)
-    return converted(corners, XYXY, format)
+    return converted(corners, XYXY, format).to(boxes.dtype)
 
 
 def clamp_bounding_boxes(
