@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from facula import _core
 from facula._core import Tensor
-
-if TYPE_CHECKING:
-    import ast
 
 # How to make a tensor of the usual things that are none.
 _CONVERSIONS = {
@@ -130,51 +127,47 @@ def _problem(
 
     The place is -1 if the arguments are too many or too few, the name "" if all seem to fit.
     """
-    import ast  # slow to import, and needed for an error only
-
-    try:
-        typed = signature.replace("(self", "(self: Tensor")
-        function = ast.parse(f"def {typed}: ...").body[0]
-        assert isinstance(function, ast.FunctionDef)
-        given = _bind(function.args, args, kwargs)
-    except (KeyError, SyntaxError):  # an unknown name; a parameter called from
+    hints: dict[str, str] = {}
+    required, positional = set(), []
+    for part in _split(signature[signature.index("(") + 1 : -1], ", "):
+        name, _, rest = part.partition(": ")
+        hints[name], _, default = rest.partition(" = ")
+        if name != "/" and "*" not in hints:
+            positional.append(name)
+        if not default and name.isidentifier():
+            required.add(name)
+    given = {**dict(zip(positional, args, strict=False)), **kwargs}
+    if len(args) > len(positional) or not required <= given.keys() <= hints.keys():
         return -1, "", None, []
-    for place, (parameter, value) in enumerate(given):
-        if parameter.annotation and not _fits(parameter.annotation, value):
-            return place, parameter.arg, value, _words(parameter.annotation)
-    return len(given) or -1, "", None, []
+    for place, (name, value) in enumerate(given.items()):
+        kinds = _split("Tensor" if name == "self" else hints[name], " | ")
+        if not any(_fits(kind, value) for kind in kinds):
+            return place, name, value, [_words(kind) for kind in kinds]
+    return len(given), "", None, []
 
 
-def _bind(
-    parameters: ast.arguments, args: list[Any], kwargs: dict[str, Any]
-) -> list[tuple[ast.arg, Any]]:
-    """The parameters and their values; none if those are too many or too few."""
-    positional = [*parameters.posonlyargs, *parameters.args]
-    by_name = {p.arg: p for p in (*parameters.args, *parameters.kwonlyargs)}
-    given = [*zip(positional, args, strict=False), *((by_name[k], v) for k, v in kwargs.items())]
-    n_required = len(positional) - len(parameters.defaults)
-    is_complete = {p.arg for p in positional[:n_required]} <= {p.arg for p, _ in given}
-    return given if is_complete and len(args) <= len(positional) else []
+def _split(text: str, separator: str) -> list[str]:
+    """The parts between separators that are not in brackets."""
+    import re
+
+    return re.split(re.escape(separator) + r"(?![^\[(]*[\])])", text) if text else []
 
 
-def _fits(hint: ast.expr, value: Any) -> bool:
+def _fits(kind: str, value: Any) -> bool:
     """Whether the value is of the kind; True for kinds not known here."""
-    import ast
-
-    if isinstance(hint, ast.BinOp):  # one | other
-        return _fits(hint.left, value) or _fits(hint.right, value)
-    if isinstance(hint, ast.Subscript):
-        return isinstance(value, (list, tuple)) and all(_fits(_inner(hint), x) for x in value)
-    kind = ast.unparse(hint)
+    if "[" in kind:
+        inner = _split(_inner(kind), " | ")
+        return isinstance(value, (list, tuple)) and all(
+            any(_fits(k, x) for k in inner) for x in value
+        )
     if isinstance(value, Tensor) and value.dim() == 0 and kind in ("Number", "float", "int"):
         return True
     return isinstance(value, _kinds().get(kind, object))
 
 
-def _inner(hint: ast.Subscript) -> ast.expr:
+def _inner(kind: str) -> str:
     """The kind of the elements, of the first one for ``tuple[Tensor, Tensor]``."""
-    elements: list[ast.expr] = getattr(hint.slice, "elts", [hint.slice])
-    return elements[0]
+    return kind.partition("[")[2].removesuffix("]").partition(", ")[0]
 
 
 @functools.cache
@@ -194,17 +187,13 @@ def _kinds() -> dict[str, Any]:
     }
 
 
-def _words(hint: ast.expr) -> list[str]:
-    """What the kinds are called: ``["an int", "a sequence of ints", "None"]``."""
-    import ast
-
-    if isinstance(hint, ast.BinOp):
-        return [*_words(hint.left), *_words(hint.right)]
-    if isinstance(hint, ast.Subscript):
-        return [f"a sequence of {_words(_inner(hint))[0].split()[-1]}s"]
-    kind = ast.unparse(hint).rpartition(".")[2]
+def _words(kind: str) -> str:
+    """What the kind is called: "an int", "a sequence of ints", "None"."""
+    if "[" in kind:
+        return f"a sequence of {_words(_inner(kind).partition(' | ')[0]).split()[-1]}s"
+    kind = kind.rpartition(".")[2]
     kind = kind.lower() if kind in ("Number", "Tensor") else kind
-    return [kind if kind == "None" else f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"]
+    return kind if kind == "None" else f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
 def _described(value: Any) -> str:

@@ -57,6 +57,7 @@ class TestArgumentsThatDoNotFit:
                 "sort: expected a sequence of tensors or None as out",
                 "Tensor",
             ),
+            (lambda x: x.uniform_("a"), "uniform_: expected a float as from", "str"),
             (lambda x: facula.max(x, "a"), "max: expected an int as dim", "str"),
             (
                 lambda x: facula.relu(2**80),
@@ -75,7 +76,6 @@ class TestArgumentsThatDoNotFit:
             (lambda x: facula.relu(), "relu: expected (input: Tensor), got ()."),
             (lambda x: facula.relu(x, 3), "relu: expected (input: Tensor), got (Tensor, int)."),
             (lambda x: x.relu(x=3), "relu: expected (), got (x=int)."),
-            (lambda x: x.uniform_("a"), "uniform_: expected (from: float"),
             (lambda x: x.sum(2**80), "sum: expected (dim: int | Sequence[int] | None = None"),
         ],
     )
