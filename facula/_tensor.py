@@ -79,12 +79,12 @@ def numpy_array(self: Tensor, *, force: bool = False) -> numpy.ndarray:
         self = self.detach().cpu()
     if self.requires_grad:
         raise RuntimeError(
-            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+            "numpy: expected a tensor that does not require grad. Use tensor.detach().numpy()."
         )
     if self.is_cuda:
         raise TypeError(
-            f"can't convert {self.device} device type tensor to numpy. "
-            "Use Tensor.cpu() to copy the tensor to host memory first."
+            f"numpy: expected a tensor on the CPU, got one on {self.device}. "
+            "Copy it with tensor.cpu() first."
         )
     if self.dtype == _core.bfloat16:
         raise TypeError("numpy: NumPy has no bfloat16. Convert the tensor with float() first.")
@@ -188,7 +188,7 @@ def _reversed(self: Tensor) -> Tensor:
 
 def _complex(self: Tensor) -> complex:
     if self.numel() != 1:
-        raise ValueError("only one element tensors can be converted to Python scalars")
+        raise ValueError(f"complex: expected a tensor of one element, got {tuple(self.shape)}.")
     return complex(self.item())
 
 
@@ -201,7 +201,7 @@ def _check_values(self: Tensor, name: str) -> None:
     if self.requires_grad:
         raise RuntimeError(f"{name}: cannot call a Python function on a tensor that requires grad.")
     if self.is_cuda:
-        raise TypeError(f"{name}: only implemented on CPU tensors.")
+        raise TypeError(f"{name}: expected a tensor on the CPU, got one on {self.device}.")
 
 
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:

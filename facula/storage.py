@@ -24,7 +24,7 @@ def _position(index: Any, size: int) -> int:
             f"storage: expected an int or a slice as index, got {type(index).__name__}."
         )
     if not -size <= index < size:
-        raise IndexError(f"storage: index {index} out of range for storage of size {size}")
+        raise IndexError(f"storage: expected an index from {-size} to {size - 1}, got {index}.")
     return index % size
 
 

@@ -98,7 +98,7 @@ def test_a_pickle_cannot_make_a_tensor_outside_its_storage():
         function(storage, -1, (1,), (1,), False, None)
     with pytest.raises(RuntimeError, match="negative"):
         function(storage, 1, (2,), (-1,), False, None)
-    with pytest.raises(RuntimeError, match="equal length"):
+    with pytest.raises(RuntimeError, match="a stride for each size"):
         function(storage, 0, (2,), (), False, None)
 
 

@@ -221,8 +221,8 @@ void check_for_nan(Node* node, const TensorList& results) {
       if (text && PyUnicode_Check(text))
         trace = std::string(" Forward call:\n") + PyUnicode_AsUTF8(text);
     }
-    fail(ErrorKind::Runtime, "Function '", node->name, "' returned nan values in its ", i,
-         "th output. It was recorded at ", node->location.describe(), ".", trace);
+    fail(ErrorKind::Runtime, "detect_anomaly: ", node->name, " gave NaN as gradient ", i,
+         ". It was recorded at ", node->location.describe(), ".", trace);
   }
 }
 
@@ -352,9 +352,10 @@ TensorList run_backward(const TensorList& roots, const TensorList& grads, bool r
   TensorList root_grads;
   for (size_t i = 0; i < roots.size(); ++i) {
     Edge edge = gradient_edge(roots[i]);
-    check(edge.node != nullptr, "backward: element ", i,
-          " of tensors does not require grad and does not have a grad_fn (it is ", roots[i],
-          "). Was it computed under no_grad, detached, or made only of tensors without "
+    check(edge.node != nullptr,
+          "backward: expected a tensor that requires grad or has a grad_fn, got ", roots[i],
+          " at index ", i,
+          ". Was it computed under no_grad, detached, or made only of tensors without "
           "requires_grad?");
     starts.edges.push_back(edge);
     root_grads.push_back(grads[i]);

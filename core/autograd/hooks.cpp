@@ -67,11 +67,11 @@ void run_tensor_hooks(PyObject* hooks, Tensor& grad) {
                Py_TYPE(result.p)->tp_name, ".");
     Tensor replacement = Tensor::borrow(static_cast<TensorImpl*>(result.p));
     check(replacement.sizes() == grad.sizes(),
-          "register_hook: the hook has changed the size of value: the gradient is ", grad,
-          ", it returned ", replacement, ".");
+          "register_hook: expected the hook to keep the shape of the gradient, ", grad, ", got ",
+          replacement, ".");
     check(replacement.dtype() == grad.dtype(),
-          "register_hook: the hook has changed the type of value: the gradient is ", grad,
-          ", it returned ", replacement, ".");
+          "register_hook: expected the hook to keep the dtype of the gradient, ", grad, ", got ",
+          replacement, ".");
     grad = replacement;
   }
 }

@@ -14,9 +14,9 @@
 namespace facula {
 
 void check_inplace(const char* op, const Tensor& x) {
-  check(!has_internal_overlap(x), op, ": more than one element of the written-to tensor, ", x,
+  check(!has_internal_overlap(x), op, ": expected a tensor with a place for each element, got ", x,
         " with strides ", x.strides(),
-        ", refers to a single memory location. Please clone() the tensor before writing to it.");
+        ", where elements share places. Write to its clone() instead.");
   check_writable(op, x);
 }
 
@@ -28,31 +28,27 @@ void check_writable(const char* op, const Tensor& x) {
 }
 
 void check_recorded_write(const char* op, const Tensor& x) {
-  check(
-      x->view_kind != ViewKind::OneOfMany, op,
-      ": this view is the output of a function that returns multiple views (unbind, split, chunk). "
-      "Such functions do not allow the output views to be modified inplace. Replace the inplace "
-      "operation by an out-of-place one.");
-  check(
-      x->view_kind != ViewKind::MadeInNoGrad, op,
-      ": a view was created in no_grad mode and is being modified inplace with grad mode enabled. "
-      "Move both inside the no_grad block (then the write is not recorded) or both outside (then "
-      "it is).");
+  check(x->view_kind != ViewKind::OneOfMany, op,
+        ": one of the views that unbind, split or chunk made cannot be written to while gradients "
+        "are recorded. Use the operation that is not in place.");
+  check(x->view_kind != ViewKind::MadeInNoGrad, op,
+        ": a view made under no_grad() cannot be written to where gradients are recorded. Do both "
+        "under no_grad() (then the write is not recorded), or neither (then it is).");
   check(x->view_kind != ViewKind::MadeInFunction, op,
-        ": a view was created inside a custom Function and is being modified inplace. "
-        "Return a clone() from its forward.");
+        ": a view made inside a custom Function cannot be written to. Return its clone() from "
+        "forward.");
   if (!x.requires_grad()) return;
   if (x.is_view()) {
     check(x->requires_grad || Tensor::borrow(x->base).is_leaf(), op,
-          ": this view was made before its base had a history, so that it is a leaf Variable that "
-          "requires grad, being used in an in-place operation. Make the view again.");
+          ": this view was made before its base had a history, so it counts as a leaf that "
+          "requires grad, and cannot be written to. Make the view again.");
     check(!Tensor::borrow(x->base).is_leaf(), op,
-          ": a view of a leaf Variable that requires grad is being used in an in-place operation. "
-          "Write to it under no_grad(), or work on a copy.");
+          ": a view of a leaf that requires grad cannot be written to while gradients are "
+          "recorded. Write to it under no_grad(), or work on a copy.");
   } else {
     check(!x.is_leaf(), op,
-          ": a leaf Variable that requires grad is being used in an in-place operation. "
-          "Write to it under no_grad(), or work on a copy.");
+          ": a leaf that requires grad cannot be written to while gradients are recorded. Write to "
+          "it under no_grad(), or work on a copy.");
   }
 }
 

@@ -72,8 +72,8 @@ void SavedTensor::activate() {
   was_defined_ = value_.defined();
   if (!was_defined_) return;
   check(!value_->is_inference, owner_->name,
-        ": inference tensors cannot be saved for backward. Make a normal tensor of it with clone() "
-        "first.");
+        ": a tensor made in inference mode cannot be kept for the derivative. Make a normal one of "
+        "it with clone() first.");
   version_ = value_.version();
   form_ = form_of(value_);
   had_grad_fn_ = !is_output_ && value_->meta && value_->meta->grad_fn;
@@ -101,12 +101,8 @@ void SavedTensor::set_hooks(PyObject* pack, PyObject* unpack) {
 }
 
 Tensor SavedTensor::unpack() const {
-  check(!is_released_,
-        "Trying to backward through the graph a second time (or directly access saved tensors "
-        "after they have already been "
-        "freed): the tensors that ",
-        owner_->name,
-        " kept were freed by the first backward. Call the first one with "
+  check(!is_released_, "backward: the tensors that ", owner_->name,
+        " kept for its derivative were freed by an earlier backward. Call that one with "
         "retain_graph=True.");
   if (!was_defined_) return Tensor();
   Tensor value = value_;
@@ -115,17 +111,15 @@ Tensor SavedTensor::unpack() const {
     if (!result) throw_python_error();
     bool is_tensor = PyObject_TypeCheck(result, tensor_type);
     if (!is_tensor) Py_DECREF(result);
-    check_type(is_tensor, "Output of saved tensor unpack_hook expected to be a Tensor.");
+    check_type(is_tensor, "saved_tensors_hooks: expected the unpack hook to return a tensor.");
     value = Tensor::steal(static_cast<TensorImpl*>(result));
   } else if (value.version() != version_) {
-    fail(ErrorKind::Runtime,
-         "one of the variables needed for gradient computation has been modified by an inplace "
-         "operation: ",
-         owner_->name, " (recorded at ", owner_->location.describe(), ") needs a ", value,
-         " tensor", is_output_ ? ", its own output," : "", " that is at version ", value.version(),
-         "; expected version ", version_, " instead. It was last written to at ",
-         value->version->last_write.describe(),
-         ". Use the out-of-place form there, or clone() the tensor first.");
+    fail(ErrorKind::Runtime, "backward: ", owner_->name, " (recorded at ",
+         owner_->location.describe(), ") needs a ", value, " tensor",
+         is_output_ ? ", its own output," : "",
+         " that was overwritten in-place since: expected version ", version_, ", got version ",
+         value.version(), ". It was last written to at ", value->version->last_write.describe(),
+         ". Use the operation that is not in place there, or clone() the tensor first.");
   }
   check(form_of(value) == form_, owner_->name,
         ": needs a tensor as it was in the forward pass, but ",

@@ -44,9 +44,8 @@ void check_real_only(const char* name, UnaryOp op, const Tensor& x) {
 }
 
 void check_supported(const char* name, UnaryOp op, const Tensor& x, DType dtype) {
-  check(
-      !is_unsupported(op, x.dtype()), name, ": not supported for ", x, ".",
-      op == UnaryOp::neg ? " To invert a mask, use the ~ or logical_not() operator instead." : "");
+  check(!is_unsupported(op, x.dtype()), name, ": not supported for ", x, ".",
+        op == UnaryOp::neg ? " Invert a mask with ~ or logical_not()." : "");
   check_not_implemented(cpu::get_unary_table().get(op, dtype) != nullptr, name,
                         ": not implemented for ", x, ".");
 }

@@ -14,11 +14,11 @@ namespace {
 
 void check_alpha(const char* name, Scalar alpha, DType dtype) {
   check(!alpha.is_bool() || dtype == DType::Bool, name,
-        ": Boolean alpha only supported for Boolean results.");
+        ": expected a number as alpha for a result of ", dtype, ", got a bool.");
   check(is_differentiable(dtype) || alpha.is_integral(), name,
-        ": For integral input tensors, argument alpha must not be a floating point number.");
-  check(is_complex(dtype) || !alpha.is_complex(), name,
-        ": For non-complex input tensors, argument alpha must not be a complex number.");
+        ": expected an integer alpha for a result of ", dtype, ", got one that is no integer.");
+  check(is_complex(dtype) || !alpha.is_complex(), name, ": expected a real alpha for a result of ",
+        dtype, ", got a complex one.");
 }
 
 bool is_one(Scalar alpha) { return !alpha.is_complex() && alpha.to_double() == 1.0; }
@@ -32,12 +32,9 @@ Scalar conjugate(Scalar x) { return x.is_complex() ? Scalar(std::conj(x.to_compl
 
 void check_no_bool(const char* name, const Tensor& a, const Tensor& b) {
   check(a.dtype() != DType::Bool || b.dtype() != DType::Bool, name,
-        ": subtraction of two bool tensors is not supported. Use the ^ or logical_xor() operator "
-        "instead.");
+        ": bool tensors have no difference. Use ^ or logical_xor().");
   check(a.dtype() != DType::Bool && b.dtype() != DType::Bool, name,
-        ": subtraction with a bool tensor is not supported. If you are trying to invert a mask, "
-        "use the ~ or "
-        "logical_not() operator instead.");
+        ": a bool tensor has no difference. Invert a mask with ~ or logical_not().");
 }
 
 // a + alpha * b in one pass.
@@ -134,8 +131,7 @@ Tensor div(const Tensor& a, const Tensor& b) {
 Tensor div(const Tensor& a, const Tensor& b, const std::optional<std::string>& rounding_mode) {
   if (!rounding_mode) return div(a, b);
   check(*rounding_mode == "floor" || *rounding_mode == "trunc",
-        "div: expected rounding_mode to be one of None, 'trunc', or 'floor' but found '",
-        *rounding_mode, "'.");
+        "div: expected None, 'trunc' or 'floor' as rounding_mode, got '", *rounding_mode, "'.");
   DType dtype = result_type({a, b});
   check_divisor("div", b, dtype);
   Tensor y;
@@ -239,7 +235,7 @@ Tensor pow(const Tensor& base, const Tensor& exponent) {
   if (exponent->is_wrapped_number && exponent.dim() == 0) {
     Scalar e = item(exponent);
     check(is_differentiable(dtype) || e.to_int() >= 0,
-          "pow: Integers to negative integer powers are not allowed; got ", base, " to the power ",
+          "pow: expected exponents of at least 0 for integers, got ", base, " to the power ",
           e.to_int(), ". Convert it with input.float().");
     return power_of_number(base, e);
   }

@@ -240,8 +240,7 @@ void check_inputs(const Tensor& q, const Tensor& k, const Tensor& v, const Tenso
         ": expected query, key and value to have at least 2 dimensions (..., length, width), got ",
         q, ", ", k, " and ", v, ".");
   check(q.dtype() == k.dtype() && q.dtype() == v.dtype(), kName,
-        ": expected query, key and value to have the same dtype, got ", q, ", ", k, " and ", v,
-        ".");
+        ": expected query, key and value of one dtype, got ", q, ", ", k, " and ", v, ".");
   check_same_device(kName, {q, k, v});
   check_not_implemented(!is_complex(q.dtype()), kName, ": not defined for complex numbers, got ", q,
                         ".");
@@ -252,11 +251,11 @@ void check_inputs(const Tensor& q, const Tensor& k, const Tensor& v, const Tenso
   check(k.size(-2) == v.size(-2), kName, ": expected a value for each key, got ", k, " and ", v,
         ": ", k.size(-2), " is not ", v.size(-2), ".");
   check(options.dropout_p >= 0 && options.dropout_p <= 1, kName,
-        ": dropout probability has to be between 0 and 1, but got ", options.dropout_p, ".");
+        ": expected dropout_p from 0 to 1, got ", options.dropout_p, ".");
   if (!mask.defined()) return;
   check(!options.is_causal, kName,
-        ": explicit attn_mask should not be set when is_causal=True. Make the mask causal "
-        "itself, or leave it out.");
+        ": expected attn_mask or is_causal=True, got both. Make the mask causal itself, or leave "
+        "it out.");
   check(mask.dtype() == DType::Bool || mask.dtype() == DType::Float32 || mask.dtype() == q.dtype(),
         kName, ": expected attn_mask to be bool, float32 or ", q.dtype(), " as query, got ", mask,
         ".");

@@ -253,8 +253,8 @@ void update_running(const Tensor& running, const Doubles& values, double momentu
 
 void check_writable_statistics(const Tensor& running) {
   check(!has_internal_overlap(running),
-        "batch_norm: more than one element of the written-to tensor, running statistics ", running,
-        ", refers to a single memory location. Clone it before the call.");
+        "batch_norm: expected running statistics with a place for each element, got ", running,
+        ", where elements share places. Clone them before the call.");
 }
 
 void check_batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
@@ -264,9 +264,9 @@ void check_batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor&
   for (const Tensor& running : {running_mean, running_var})
     if (training && running.defined()) check_writable_statistics(running);
   check(training || running_mean.defined(),
-        "batch_norm: running_mean must be defined in evaluation mode.");
+        "batch_norm: expected running_mean in evaluation mode, got None.");
   check(training || running_var.defined(),
-        "batch_norm: running_var must be defined in evaluation mode.");
+        "batch_norm: expected running_var in evaluation mode, got None.");
 }
 
 // Where there are no kernels, or nothing to do.
@@ -377,8 +377,8 @@ Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
                      const Tensor& running_mean, const Tensor& running_var, bool use_input_stats,
                      double momentum, double eps) {
   check(use_input_stats || (running_mean.defined() && running_var.defined()),
-        "instance_norm: expected running_mean and running_var to be defined when use_input_stats "
-        "is false.");
+        "instance_norm: expected running_mean and running_var where use_input_stats is False, got "
+        "None.");
   check(x.dim() >= 2, "instance_norm: expected an input (N, C, *), got ", x, ".");
   int64_t n = x.size(0), n_channels = x.size(1);
   for (const auto& [name, tensor] :

@@ -176,8 +176,7 @@ Tensor igammac(const Tensor& a, const Tensor& x) {
 
 Tensor heaviside(const Tensor& x, const Tensor& values) {
   check_ordered("heaviside", x, values);
-  check(x.dtype() == values.dtype(),
-        "heaviside: heaviside is not yet implemented for tensors with different dtypes, got ", x,
+  check(x.dtype() == values.dtype(), "heaviside: expected input and values of one dtype, got ", x,
         " and ", values, ".");
   Tensor y = apply_binary("heaviside", BinaryOp::heaviside, x, values, x.dtype());
   return record("NotImplemented", y, {x, values}, [](const Tensor&, Needs) -> TensorList {

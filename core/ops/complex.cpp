@@ -20,8 +20,7 @@ Tensor real(const Tensor& x) {
 }
 
 Tensor imag(const Tensor& x) {
-  check(is_complex(x.dtype()),
-        "imag: imag is not implemented for tensors with non-complex dtypes, got ", x, ".");
+  check(is_complex(x.dtype()), "imag: expected a complex tensor, got ", x, ".");
   return select(view_as_real(x), -1, 1);
 }
 

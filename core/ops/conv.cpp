@@ -78,12 +78,12 @@ bool is_channels_last(const Tensor& x) {
 }
 
 void check_operands(const char* op, const Tensor& x, const Tensor& w, const Tensor& bias) {
-  check(x.dtype() == w.dtype(), op, ": expected input and weight to have the same dtype, got ", x,
-        " and ", w, ".");
+  check(x.dtype() == w.dtype(), op, ": expected input and weight of one dtype, got ", x, " and ", w,
+        ".");
   check_same_device(op, {x, w});
   if (bias.defined()) {
-    check(x.dtype() == bias.dtype(), op, ": expected input and bias to have the same dtype, got ",
-          x, " and ", bias, ".");
+    check(x.dtype() == bias.dtype(), op, ": expected input and bias of one dtype, got ", x, " and ",
+          bias, ".");
     check_same_device(op, {x, bias});
   }
   check_not_implemented(x.is_cpu(), op, ": not implemented on ", x.device(), ".");
@@ -115,7 +115,7 @@ void check_channels(const char* op, const Tensor& x, const Tensor& w, const Tens
 
 Convolution prepare(const char* op, const Tensor& x, const Tensor& w, const Tensor& bias,
                     const ConvOptions& options) {
-  check(w.dim() >= 3, op, ": weight should have at least three dimensions, got ", w, ".");
+  check(w.dim() >= 3, op, ": expected a weight of at least 3 dimensions, got ", w, ".");
   int64_t n_spatial = w.dim() - 2;
   check(n_spatial <= 3, op, ": at most 3 spatial dimensions are supported, got weight ", w, ".");
   Dims stride = per_dim(op, "stride", options.stride, n_spatial);
@@ -148,12 +148,12 @@ Convolution prepare(const char* op, const Tensor& x, const Tensor& w, const Tens
     s.dilation[d] = dilation[i];
     if (options.is_transposed) {
       check(output_padding[i] < std::max(stride[i], dilation[i]), op,
-            ": output padding must be smaller than either stride or dilation, got output_padding ",
-            output_padding, ", stride ", stride, " and dilation ", dilation, ".");
+            ": expected an output_padding less than stride or dilation, got ", output_padding,
+            " with stride ", stride, " and dilation ", dilation, ".");
       s.out[d] = x.size(2 + i);
       s.in[d] = transposed_output_size(op, x, w, s, d, output_padding[i]);
     } else if (options.pads_to_same) {
-      check(stride[i] == 1, op, ": padding='same' is not supported for strided convolutions.");
+      check(stride[i] == 1, op, ": expected a stride of 1 with padding='same', got ", stride, ".");
       s.in[d] = s.out[d] = x.size(2 + i);
       s.padding[d] = (extent_of(op, s.kernel[d], s.dilation[d]) - 1) / 2;
     } else {

@@ -122,8 +122,8 @@ Tensor& write_value(const char* op, const char* node, Tensor& x, const Tensor& v
   } else {
     check_inplace(op, x);  // PyTorch makes the exception for numbers only
   }
-  check(is_complex(x.dtype()) || !is_complex(value.dtype()), op, ": value cannot be converted to ",
-        x.dtype(), " without overflow: it is complex.");
+  check(is_complex(x.dtype()) || !is_complex(value.dtype()), op,
+        ": a complex value does not fit into ", x.dtype(), ".");
   bool is_recorded = is_grad_enabled() && (x.requires_grad() || value.requires_grad()) &&
                      is_differentiable(x.dtype());
   if (is_recorded) check_recorded_write(op, x);
@@ -188,7 +188,7 @@ Tensor clone_with_history(const Tensor& x) {
 Tensor contiguous(const Tensor& x, MemoryFormat format) {
   if (x.is_contiguous(format)) return x;
   check(format != MemoryFormat::Preserve,
-        "contiguous: preserve memory format is unsupported by the contiguous operator.");
+        "contiguous: expected contiguous_format or a channels_last format, got preserve_format.");
   return clone(x, format);
 }
 
@@ -232,8 +232,7 @@ Tensor to_dtype(const Tensor& x, DType dtype) {
 }
 
 Scalar item(const Tensor& x) {
-  check(x.numel() == 1, "item: a Tensor with ", x.numel(),
-        " elements cannot be converted to Scalar.");
+  check(x.numel() == 1, "item: expected a tensor of one element, got ", x, ".");
   Tensor host = x;
   if (!x.is_cpu()) {
     NoGradGuard guard;
@@ -265,22 +264,21 @@ bool has_nan(const Tensor& x) {
 }
 
 void check_inplace_result(const char* op, const Tensor& x, const Dims& shape, DType dtype) {
-  check(shape == x.sizes(), op, ": output with shape ", x.sizes(),
-        " doesn't match the broadcast shape ", shape,
-        "; an in-place operation cannot change the shape of its tensor.");
-  check(can_cast(dtype, x.dtype()), op, ": result type ", dtype,
-        " can't be cast to the desired output type ", x.dtype(), ".");
+  check(shape == x.sizes(), op, ": expected a result of the shape of the tensor written to, ",
+        x.sizes(), ", got ", shape, ".");
+  check(can_cast(dtype, x.dtype()), op, ": the result is ", dtype,
+        " and cannot be stored in a tensor of ", x.dtype(), ".");
 }
 
 void check_out_history(const char* op, bool has_history) {
   check(!has_history || !is_grad_enabled(), op,
-        ": functions with out=... arguments don't support automatic differentiation, but one of "
-        "the arguments requires grad.");
+        ": out= takes no part in differentiation, but one of the arguments requires grad. Leave "
+        "out= away, or use no_grad().");
 }
 
 void check_out_dtype(const char* op, DType dtype, const Tensor& out) {
-  check(can_cast(dtype, out.dtype()), op, ": result type ", dtype,
-        " can't be cast to the desired output type ", out.dtype(), ".");
+  check(can_cast(dtype, out.dtype()), op, ": the result is ", dtype,
+        " and cannot be stored in out of ", out.dtype(), ".");
 }
 
 Tensor into_out(const char* op, Tensor result, const Tensor& out) {
@@ -304,10 +302,8 @@ Tensor into_out(const char* op, Tensor result, const Tensor& out) {
     }
     resize_(out, result.sizes());
   }
-  check(
-      !has_internal_overlap(out), op,
-      ": unsupported operation: more than one element of the written-to tensor refers to a single "
-      "memory location. Please clone() the tensor before performing the operation.");
+  check(!has_internal_overlap(out), op, ": expected out with a place for each element, got ", out,
+        ", where elements share places. Pass its clone() instead.");
   copy_into(out, result);
   bump_version(out);
   return out;

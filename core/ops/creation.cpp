@@ -46,9 +46,8 @@ Tensor arange(Scalar start, Scalar end, Scalar step, DType dtype, Device device)
   check(by != 0, "arange: step must be nonzero.");
   check(std::isfinite(from) && std::isfinite(to), "arange: unsupported range: ", from, " -> ", to,
         ".");
-  check((by > 0 && to >= from) || (by < 0 && to <= from),
-        "arange: upper bound and lower bound inconsistent with step sign: from ", from, " to ", to,
-        " by ", by, ".");
+  check((by > 0 && to >= from) || (by < 0 && to <= from), "arange: steps of ", by,
+        " do not lead from ", from, " to ", to, ".");
   check_not_implemented(dtype != DType::Bool && !is_complex(dtype), "arange: not implemented for ",
                         dtype, ".");
   int64_t n = arange_length(start, end, step, dtype);
@@ -91,7 +90,7 @@ auto evenly_spaced(Scalar start, Scalar end, int64_t steps, int64_t i) {
 }  // namespace
 
 Tensor linspace(Scalar start, Scalar end, int64_t steps, DType dtype, Device device) {
-  check(steps >= 0, "linspace: number of steps must be non-negative, got ", steps, ".");
+  check(steps >= 0, "linspace: expected steps of at least 0, got ", steps, ".");
   check_not_implemented(dtype != DType::Bool, "linspace: not implemented for bool.");
   return generate(steps, dtype, device, [&](int64_t i, auto tag) {
     using T = typename decltype(tag)::type;
@@ -100,7 +99,7 @@ Tensor linspace(Scalar start, Scalar end, int64_t steps, DType dtype, Device dev
 }
 
 Tensor logspace(Scalar start, Scalar end, int64_t steps, double base, DType dtype, Device device) {
-  check(steps >= 0, "logspace: number of steps must be non-negative, got ", steps, ".");
+  check(steps >= 0, "logspace: expected steps of at least 0, got ", steps, ".");
   check_not_implemented(dtype != DType::Bool, "logspace: not implemented for bool.");
   return generate(steps, dtype, device, [&](int64_t i, auto tag) {
     using T = typename decltype(tag)::type;
@@ -111,8 +110,8 @@ Tensor logspace(Scalar start, Scalar end, int64_t steps, double base, DType dtyp
 }
 
 Tensor eye(int64_t n, int64_t m, DType dtype, Device device) {
-  check(n >= 0, "eye: n must be greater or equal to 0, got ", n, ".");
-  check(m >= 0, "eye: m must be greater or equal to 0, got ", m, ".");
+  check(n >= 0, "eye: expected n of at least 0, got ", n, ".");
+  check(m >= 0, "eye: expected m of at least 0, got ", m, ".");
   Tensor x = zeros({n, m}, dtype, device);
   Tensor line = diagonal(x);
   fill_(line, 1);

@@ -157,7 +157,7 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Lengths& i
   check_not_implemented(log_probs.dtype() == DType::Float32 || log_probs.dtype() == DType::Float64,
                         "ctc_loss: expected log_probs of dtype float32 or float64, got ", log_probs,
                         ".");
-  check(log_probs.numel() > 0, "ctc_loss: log_probs must not be empty, got ", log_probs, ".");
+  check(log_probs.numel() > 0, "ctc_loss: expected log_probs with elements, got ", log_probs, ".");
   check_cpu("ctc_loss", log_probs);
   check_cpu("ctc_loss", targets);
   int64_t n_batch = log_probs.size(1), n_classes = log_probs.size(2);

@@ -11,7 +11,7 @@ namespace facula {
 namespace {
 
 void check_probability(const char* op, double p) {
-  check(p >= 0 && p <= 1, op, ": dropout probability has to be between 0 and 1, but got ", p, ".");
+  check(p >= 0 && p <= 1, op, ": expected p from 0 to 1, got ", p, ".");
 }
 
 // 1 / keep, rounded as a division of numbers of this dtype.

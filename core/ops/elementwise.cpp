@@ -135,7 +135,7 @@ Walk make_walk(const char* op, const Tensor& out, std::initializer_list<TensorRe
   for (const TensorRef& input : inputs) {
     const Tensor& x = *input;
     check(x.device() == out.device() || (x.is_cpu() && x.dim() == 0), op,
-          ": expected all tensors to be on the same device, got ", x, " and ", out,
+          ": expected tensors on one device, got ", x, " and ", out,
           ". Move one with .to(device).");
     has_host_operands = has_host_operands || x.device() != out.device();
     operands[k] = &x;
@@ -383,9 +383,8 @@ void check_no_partial_overlap(const char* op, const Tensor& out, const Tensor& i
   bool dense = is_non_overlapping_and_dense(out.sizes(), out.strides()) &&
                is_non_overlapping_and_dense(input.sizes(), input.strides());
   check(apart || !dense, op,
-        ": unsupported operation: some elements of the input tensor and the written-to tensor "
-        "refer to a "
-        "single memory location. Please clone() the tensor before performing the operation.");
+        ": the input and the tensor written to share some of their elements. Pass the clone() of "
+        "one.");
 }
 
 void check_cpu(const char* op, const Tensor& x) {
@@ -398,9 +397,8 @@ void check_same_device(const char* op, std::initializer_list<TensorRef> inputs) 
   for (const TensorRef& input : inputs) {
     if (!input->defined()) continue;
     if (!first) first = input.tensor;
-    check(input->device() == first->device(), op,
-          ": expected all tensors to be on the same device, got ", *first, " and ", *input,
-          ". Move one with .to(device).");
+    check(input->device() == first->device(), op, ": expected tensors on one device, got ", *first,
+          " and ", *input, ". Move one with .to(device).");
   }
 }
 

@@ -324,8 +324,7 @@ std::array<Tensor, 4> embedding_bag(const Tensor& weight, const Tensor& given_in
          offsets = checked_indices(op, "offsets", given_offsets);
   check_range(op, ErrorKind::Runtime, indices, weight.size(0));
   if (per_sample.defined()) {
-    check(options.mode == BagMode::Sum, op,
-          ": per_sample_weights is only supported in mode 'sum'.");
+    check(options.mode == BagMode::Sum, op, ": expected per_sample_weights in mode 'sum' only.");
     check(per_sample.dtype() == weight.dtype(), op,
           ": expected per_sample_weights of the weight's dtype ", weight.dtype(), ", got ",
           per_sample, ".");

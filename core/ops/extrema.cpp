@@ -18,15 +18,14 @@ void check_ordered(const char* op, const Tensor& x) {
 }
 
 void check_not_empty(const char* op, const Tensor& x) {
-  check(x.numel() > 0, op, ": expected reduction dim to be specified for input.numel() == 0, got ",
-        x, ". Pass dim=.");
+  check(x.numel() > 0, op, ": expected an input with elements where there is no dim, got ", x, ".");
 }
 
 void check_dims_not_empty(const char* op, const Tensor& x, DimMask mask) {
   if (x.numel() > 0) return;
   for (int64_t d = 0; d < x.dim(); ++d)
-    check_index(!is_in(mask, d) || x.size(d) > 0, op, ": expected reduction dim ", d,
-                " to have non-zero size, got ", x, ".");
+    check_index(!is_in(mask, d) || x.size(d) > 0, op, ": expected elements along dimension ", d,
+                ", got ", x, ".");
 }
 
 // The elements of x that are equal to the kept result y, each with its share of the gradient g,
@@ -102,7 +101,7 @@ ValuesAndIndices most_along(const char* op, const char* node, ReduceOp which, co
                             int64_t dim, bool keepdim) {
   dim = wrap_dim(op, dim, x.dim());
   check_dims_not_empty(op, x, DimMask(1) << dim);
-  check(!is_complex(x.dtype()), op, ": does not support complex input, got ", x, ".");
+  check(!is_complex(x.dtype()), op, ": expected a real input, got ", x, ".");
   auto [values, indices] =
       find_along(op, which, x, dim, reduced_shape(x, DimMask(1) << dim, keepdim));
   return {record_picked(node, x, dim, values, indices), indices};
@@ -110,15 +109,15 @@ ValuesAndIndices most_along(const char* op, const char* node, ReduceOp which, co
 
 Tensor arg_most(const char* op, ReduceOp which, const Tensor& x, std::optional<int64_t> dim,
                 bool keepdim) {
-  check(!is_complex(x.dtype()) && x.dtype() != DType::Bool, op, ": does not support ", x.dtype(),
-        " input, got ", x, ".");
+  check(!is_complex(x.dtype()) && x.dtype() != DType::Bool, op,
+        ": expected a real input that is not bool, got ", x, ".");
   if (dim) {
     int64_t at = wrap_dim(op, *dim, x.dim());
     check_dims_not_empty(op, x, DimMask(1) << at);
     return find_along(op, which, x, at, reduced_shape(x, DimMask(1) << at, keepdim)).second;
   }
-  check_index(x.numel() > 0, op,
-              ": expected reduction dim to be specified for input.numel() == 0, got ", x, ".");
+  check_index(x.numel() > 0, op, ": expected an input with elements where there is no dim, got ", x,
+              ".");
   NoGradGuard guard;
   return find_along(op, which, reshape(x, {-1}), 0, keepdim ? Dims(x.dim(), 1) : Dims{}).second;
 }
@@ -168,9 +167,7 @@ Tensor amin(const Tensor& x, const Dims& dims, bool keepdim) {
 
 std::pair<Tensor, Tensor> aminmax(const Tensor& x, std::optional<int64_t> dim, bool keepdim) {
   check(dim || x.numel() > 0,
-        "aminmax: cannot compute aminmax over an empty dimension as the operation has no identity, "
-        "got ",
-        x, ".");
+        "aminmax: expected an input with elements where there is no dim, got ", x, ".");
   DimMask mask = dim ? DimMask(1) << wrap_dim("aminmax", *dim, x.dim()) : ~DimMask(0);
   check_dims_not_empty("aminmax", x, mask);
   Tensor low = reduce_values("aminmax", ReduceOp::Min, x, mask, keepdim),

@@ -24,23 +24,20 @@ TensorList expand_masks(const Tensor& x, const TensorList& indices) {
     if (!index.defined() || (index.dtype() != DType::Bool && index.dtype() != DType::UInt8)) {
       if (index.defined())
         check_index(index.dtype() == DType::Int64 || index.dtype() == DType::Int32,
-                    "index: tensors used as indices must be long, int, byte or bool tensors, got ",
-                    index, ".");
+                    "index: expected indices of int64, int32, uint8 or bool, got ", index, ".");
       out.push_back(index);
       continue;
     }
     for (int64_t d = 0; d < index.dim(); ++d) {
       int64_t at = static_cast<int64_t>(out.size()) + d;
-      check_index(at < x.dim() && index.size(d) == x.size(at), "index: The shape of the mask ",
-                  index.sizes(), " at index ", d,
-                  " does not match the shape of the indexed tensor ", x.sizes(), " at index ", at,
-                  ".");
+      check_index(at < x.dim() && index.size(d) == x.size(at), "index: the mask ", index.sizes(),
+                  " does not fit ", x.sizes(), ": its dimension ", d, " meets dimension ", at, ".");
     }
     Tensor positions = nonzero(index);
     for (int64_t d = 0; d < index.dim(); ++d) out.push_back(select(positions, 1, d));
   }
-  check_index(static_cast<int64_t>(out.size()) <= x.dim(),
-              "index: too many indices for tensor of dimension ", x.dim(), ".");
+  check_index(static_cast<int64_t>(out.size()) <= x.dim(), "index: expected at most ", x.dim(),
+              " indices for ", x, ", got ", out.size(), ".");
   out.resize(x.dim());
   return out;
 }
@@ -71,8 +68,8 @@ IndexPlan plan_index(const char* op, Tensor x, TensorList given) {
     x = view(x, shape);
     given = {reshape(given[0], {-1})};
   }
-  check_index(static_cast<int64_t>(given.size()) <= x.dim(), op,
-              ": too many indices for tensor of dimension ", x.dim(), ": got ", given.size(), ".");
+  check_index(static_cast<int64_t>(given.size()) <= x.dim(), op, ": expected at most ", x.dim(),
+              " indices for ", x, ", got ", given.size(), ".");
   TensorList indices = expand_masks(x, given);
   if (!are_adjacent(indices)) {
     Dims order;
@@ -91,8 +88,8 @@ IndexPlan plan_index(const char* op, Tensor x, TensorList given) {
   bool any = false;
   for (const Tensor& index : indices) {
     if (!index.defined()) continue;
-    check(index.is_cpu(), op, ": indices should be on the same device as the indexed tensor (",
-          x.device(), ").");
+    check(index.is_cpu(), op, ": expected indices on the CPU, or on ", x.device(),
+          " as the tensor is, got ", index, ".");
     if (any && !is_expandable_to(index.sizes(), index_shape) &&
         !is_expandable_to(index_shape, index.sizes())) {
       Dims a = index_shape, b = index.sizes();
@@ -101,9 +98,7 @@ IndexPlan plan_index(const char* op, Tensor x, TensorList given) {
         int64_t s = a[a.size() - 1 - i], t = b[b.size() - 1 - i];
         fits &= s == t || s == 1 || t == 1;
       }
-      check_index(fits, op,
-                  ": shape mismatch: indexing tensors could not be broadcast together with shapes ",
-                  a, ", ", b, ".");
+      check_index(fits, op, ": indices of the shapes ", a, " and ", b, " do not broadcast.");
     }
     index_shape = any ? broadcast_shapes(op, index_shape, index.sizes()) : index.sizes();
     any = true;
@@ -153,12 +148,11 @@ namespace {
 void put_at(const Tensor& x, const TensorList& indices, const Tensor& values, bool accumulate) {
   NoGradGuard guard;
   IndexPlan plan = plan_index("index_put_", x, indices);
-  check(x.dtype() == values.dtype(),
-        "index_put_: Index put requires the source and destination dtypes match, got ", x.dtype(),
-        " for the destination and ", values.dtype(), " for the source.");
+  check(x.dtype() == values.dtype(), "index_put_: expected values of ", x.dtype(), ", got ",
+        values.dtype(), ".");
   check(is_expandable_to(values.sizes(), plan.shape),
-        "index_put_: shape mismatch: value tensor of shape ", values.sizes(),
-        " cannot be broadcast to indexing result of shape ", plan.shape, ".");
+        "index_put_: expected values that broadcast to ", plan.shape, ", got ", values.sizes(),
+        ".");
   write_at("index_put_", plan.x, expand(values, plan.shape), plan.offsets,
            accumulate ? WriteMode::Add : WriteMode::Set,
            is_non_overlapping_and_dense(x.sizes(), x.strides()));
@@ -246,7 +240,8 @@ Tensor dim_offsets(const char* op, const Tensor& x, int64_t dim, const Tensor& i
   if (index.dtype() != DType::Int64 && !(rules.int32_allowed && index.dtype() == DType::Int32))
     fail(rules.wrong_dtype, op, ": expected an index of dtype int64",
          rules.int32_allowed ? " or int32" : "", ", got ", index, ".");
-  check_index(index.dim() <= 1, op, ": index should have dimension 1 or 0, got ", index, ".");
+  check_index(index.dim() <= 1, op, ": expected an index of at most one dimension, got ", index,
+              ".");
   Tensor offsets = byte_offsets(op, index, x.size(dim), x.stride(dim) * x.itemsize(),
                                 rules.negative_allowed, rules.out_of_range);
   Dims shape(x.dim(), 1);
@@ -272,8 +267,8 @@ void write_dim(const char* op, const Tensor& y, int64_t dim, const Tensor& index
 
 Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) {
   dim = wrap_dim("index_select", dim, x.dim());
-  check(x.dim() > 0 || index.numel() == 1,
-        "index_select: Index to scalar can have only 1 value, got ", index.numel(), " value(s).");
+  check(x.dim() > 0 || index.numel() == 1, "index_select: expected one index for a 0-d input, got ",
+        index.numel(), ".");
   check_cpu("index_select", x);
   Tensor in = at_least_1d(x);
   Tensor offsets = dim_offsets("index_select", in, dim, index, {});
@@ -327,9 +322,8 @@ Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tenso
 
 Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value) {
   dim = wrap_dim("index_fill", dim, x.dim());
-  check(value.dim() == 0,
-        "index_fill_: index_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
-        value.dim(), " dimension(s).");
+  check(value.dim() == 0, "index_fill_: expected a number or a 0-d tensor as value, got ", value,
+        ".");
   check(is_complex(x.dtype()) || !is_complex(value.dtype()),
         "index_fill_: a complex value cannot fill ", x, ".");
   Tensor y = copy_of(x, MemoryFormat::Preserve);
@@ -355,9 +349,9 @@ Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tenso
 // ---- flat
 
 Tensor take(const Tensor& x, const Tensor& index) {
-  check(index.dtype() == DType::Int64, "take: Expected a long tensor for index, but got ", index,
-        ".");
-  check_index(x.numel() != 0 || index.numel() == 0, "take: tried to take from an empty tensor.");
+  check(index.dtype() == DType::Int64, "take: expected an int64 index, got ", index, ".");
+  check_index(x.numel() != 0 || index.numel() == 0,
+              "take: an empty tensor has no elements to take.");
   check_cpu("take", x);
   Tensor y;
   {
@@ -374,15 +368,13 @@ Tensor take(const Tensor& x, const Tensor& index) {
 }
 
 Tensor put(const Tensor& x, const Tensor& index, const Tensor& source, bool accumulate) {
-  check(index.dtype() == DType::Int64, "put_: Expected a long tensor for index, but got ", index,
+  check(index.dtype() == DType::Int64, "put_: expected an int64 index, got ", index, ".");
+  check(x.dtype() == source.dtype(), "put_: expected a source of ", x.dtype(), ", got ", source,
         ".");
-  check(x.dtype() == source.dtype(),
-        "put_: self and source expected to have the same dtype, but got ", x, " and ", source, ".");
-  check(index.numel() == source.numel(),
-        "put_: Expected source and index to have the same number of elements, but got ",
-        source.numel(), " and ", index.numel(), ".");
+  check(index.numel() == source.numel(), "put_: expected an index for each of the ", source.numel(),
+        " elements of source, got ", index.numel(), ".");
   check_index(x.numel() != 0 || index.numel() == 0,
-              "put_: Tried to put elements into an empty tensor.");
+              "put_: an empty tensor has no place for elements.");
   check_cpu("put_", x);
   Tensor y = copy_of(x, MemoryFormat::Contiguous);
   {

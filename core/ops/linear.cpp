@@ -23,7 +23,7 @@ void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
         "linear: expected a weight (out_features, in_features) or (in_features,), got ", weight,
         ".");
   check(x.dtype() == weight.dtype() && (!bias.defined() || bias.dtype() == x.dtype()),
-        "linear: expected input, weight and bias to have the same dtype, got ", x.dtype(), ", ",
+        "linear: expected input, weight and bias of one dtype, got ", x.dtype(), ", ",
         weight.dtype(), " and ", bias.defined() ? bias.dtype() : x.dtype(), ".");
   check_same_device("linear", {x, weight});
   check(x.size(-1) == weight.size(-1), "linear: expected an input of ", weight.size(-1),

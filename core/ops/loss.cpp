@@ -124,8 +124,8 @@ void check_in_unit_interval(const char* op, const char* what, const Tensor& x) {
   NoGradGuard guard;
   auto [low, high] = aminmax(x);
   double from = item(low).to_double(), to = item(high).to_double();
-  check(from >= 0 && to <= 1, op, ": all elements of ", what,
-        " should be between 0 and 1, got values from ", from, " to ", to, ".");
+  check(from >= 0 && to <= 1, op, ": expected ", what, " with values from 0 to 1, got values from ",
+        from, " to ", to, ".");
 }
 
 }  // namespace

@@ -18,12 +18,10 @@ void check_mask(const char* op, const Tensor& mask) {
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value) {
   check_mask("masked_fill", mask);
-  check(value.dim() == 0,
-        "masked_fill: masked_fill only supports a 0-dimensional value tensor, but got tensor with ",
-        value.dim(), " dimension(s).");
-  check(can_cast(value.dtype(), x.dtype()) || value->is_wrapped_number,
-        "masked_fill: value of type ", value.dtype(), " cannot be converted to ", x.dtype(),
-        " without overflow.");
+  check(value.dim() == 0, "masked_fill: expected a number or a 0-d tensor as value, got ", value,
+        ".");
+  check(can_cast(value.dtype(), x.dtype()) || value->is_wrapped_number, "masked_fill: a value of ",
+        value.dtype(), " does not fit into ", x.dtype(), ".");
   check(is_complex(x.dtype()) || !is_complex(value.dtype()),
         "masked_fill: a complex value cannot fill ", x, ".");
   Tensor y;
@@ -59,9 +57,8 @@ Tensor masked_select(const Tensor& x, const Tensor& mask) {
 
 Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source) {
   check_mask("masked_scatter", mask);
-  check(x.dtype() == source.dtype(),
-        "masked_scatter: expected self and source to have same dtypes but got ", x, " and ", source,
-        ".");
+  check(x.dtype() == source.dtype(), "masked_scatter: expected a source of ", x.dtype(), ", got ",
+        source, ".");
   Dims shape = broadcast_shapes("masked_scatter", x.sizes(), mask.sizes());
   Tensor y = empty(shape, x.dtype(), x.device());
   copy_into(y, x);
@@ -119,20 +116,20 @@ Tensor one_hot(const Tensor& x, int64_t num_classes) {
   check(x.dtype() == DType::Int64, "one_hot: expected class indices of dtype int64, got ", x, ".");
   check_cpu("one_hot", x);
   check(x.numel() > 0 || num_classes > 0,
-        "one_hot: Can not infer total number of classes from empty tensor.");
+        "one_hot: expected num_classes for a tensor without elements.");
   NoGradGuard guard;
   Tensor flat = contiguous(x);
   int64_t largest = -1;
   for (int64_t i = 0; i < flat.numel(); ++i) {
     int64_t value = flat.data_as<int64_t>()[i];
-    check(value >= 0, "one_hot: Class values must be non-negative, got ", value, " at position ", i,
+    check(value >= 0, "one_hot: expected classes of at least 0, got ", value, " at position ", i,
           ".");
     largest = std::max(largest, value);
   }
   if (num_classes == -1) num_classes = largest + 1;
   check(num_classes >= 1, "one_hot: num_classes should be positive, got ", num_classes, ".");
-  check(largest < num_classes, "one_hot: Class values must be smaller than num_classes: there is ",
-        largest, ", but num_classes is ", num_classes, ".");
+  check(largest < num_classes, "one_hot: expected classes below num_classes=", num_classes,
+        ", got ", largest, ".");
   Dims shape = x.sizes();
   shape.push_back(num_classes);
   return scatter(zeros(shape, DType::Int64), -1, unsqueeze(x, -1), wrapped_number(1));

@@ -10,8 +10,8 @@ namespace facula {
 namespace {
 
 void check_operands(const char* op, const Tensor& a, const Tensor& b) {
-  check(a.dtype() == b.dtype(), op, ": expected both operands to have the same dtype, got ", a,
-        " and ", b, ".");
+  check(a.dtype() == b.dtype(), op, ": expected both operands of one dtype, got ", a, " and ", b,
+        ".");
   check_same_device(op, {a, b});
 }
 
@@ -97,15 +97,14 @@ Tensor add_product(const char* op, const Tensor& c, const Tensor& a, const Tenso
   check_same_device(op, {c, a});
   Dims sizes = a.sizes();
   sizes.back() = b.size(-1);
-  check(is_expandable_to(c.sizes(), sizes), op,
-        ": The expanded size of the tensor must match: input ", c.sizes(),
-        " does not broadcast to the product's shape ", sizes, ".");
+  check(is_expandable_to(c.sizes(), sizes), op, ": expected an input that broadcasts to ", sizes,
+        ", got ", c.sizes(), ".");
   Tensor y = empty(sizes, a.dtype(), a.device());
   if (a.size(-1) == 0 && y.numel() > 0) {
     // Only beta c remains, whose dtype must be that of the result.
     DType dtype = result_type({c, wrapped_number(beta)});
-    check(can_cast(dtype, c.dtype()), op, ": result type ", dtype,
-          " of beta and input can't be cast to the desired output type ", c.dtype(), ".");
+    check(can_cast(dtype, c.dtype()), op, ": the result of beta and input is ", dtype,
+          " and cannot be stored in ", c.dtype(), ".");
   }
   if (!is_zero(beta)) copy_into(y, c);
   run_matmul(op, y, a, b, beta, alpha);
@@ -118,9 +117,9 @@ Tensor mm(const Tensor& a, const Tensor& b) {
   check(a.dim() == 2 && b.dim() == 2, "mm: expected two matrices (2 dimensions each), got ", a,
         " and ", b, ".");
   check_operands("mm", a, b);
-  check(a.size(1) == b.size(0), "mm: mat1 and mat2 shapes cannot be multiplied (", a.size(0), "x",
-        a.size(1), " and ", b.size(0), "x", b.size(1),
-        "): the columns of the first must be as many as the rows of the second.");
+  check(a.size(1) == b.size(0),
+        "mm: expected as many columns in the first matrix as rows in the second, got ", a, " and ",
+        b, ".");
   return record(
       "MmBackward0", product("mm", a, b), {a, b},
       [a = save(b.requires_grad() ? a : Tensor()), b = save(a.requires_grad() ? b : Tensor())](
@@ -144,10 +143,11 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
 }
 
 Tensor mv(const Tensor& a, const Tensor& x) {
-  check(a.dim() == 2 && x.dim() == 1, "mv: vector + matrix @ vector expected, got ", a, " and ", x,
+  check(a.dim() == 2 && x.dim() == 1, "mv: expected a matrix and a vector, got ", a, " and ", x,
         ".");
   check_operands("mv", a, x);
-  check(a.size(1) == x.size(0), "mv: size mismatch, got input ", a.sizes(), ", vec ", x.sizes(),
+  check(a.size(1) == x.size(0),
+        "mv: expected as many columns in the matrix as elements in the vector, got ", a, " and ", x,
         ".");
   Tensor y = empty({a.size(0)}, a.dtype(), a.device());
   {
@@ -163,14 +163,11 @@ Tensor mv(const Tensor& a, const Tensor& x) {
 }
 
 Tensor dot(const Tensor& x, const Tensor& y) {
-  check(x.dim() == 1 && y.dim() == 1, "dot: 1D tensors expected, but got ", x, " and ", y, ".");
-  check(x.dtype() == y.dtype(), "dot: expected both vectors to have same dtype, but found ", x,
-        " and ", y, ".");
+  check(x.dim() == 1 && y.dim() == 1, "dot: expected two vectors, got ", x, " and ", y, ".");
+  check(x.dtype() == y.dtype(), "dot: expected vectors of one dtype, got ", x, " and ", y, ".");
   check_operands("dot", x, y);
-  check(x.size(0) == y.size(0),
-        "dot: inconsistent tensor size, expected tensors to have the same number of elements, but "
-        "got ",
-        x.size(0), " and ", y.size(0), ".");
+  check(x.size(0) == y.size(0), "dot: expected vectors of one length, got ", x.size(0), " and ",
+        y.size(0), ".");
   check_not_implemented(x.dtype() != DType::Bool, "dot: not defined for bool.");
   Tensor out = empty({}, x.dtype(), x.device());
   {
@@ -190,8 +187,8 @@ Tensor addmm(const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta, Sca
         "addmm: expected mat1 and mat2 to be matrices (2 dimensions each), got ", a, " and ", b,
         ".");
   check_operands("addmm", a, b);
-  check(a.size(1) == b.size(0), "addmm: mat1 and mat2 shapes cannot be multiplied (", a.size(0),
-        "x", a.size(1), " and ", b.size(0), "x", b.size(1), ").");
+  check(a.size(1) == b.size(0), "addmm: expected as many columns in mat1 as rows in mat2, got ", a,
+        " and ", b, ".");
   Tensor y = add_product("addmm", c, a, b, beta, alpha);
   return record(
       "AddmmBackward0", y, {c, a, b},
@@ -205,7 +202,7 @@ Tensor addmm(const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta, Sca
 }
 
 Tensor baddbmm(const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha) {
-  check(a.dim() == 3 && b.dim() == 3, "baddbmm: expected batch1 and batch2 to be 3D tensors, got ",
+  check(a.dim() == 3 && b.dim() == 3, "baddbmm: expected batch1 and batch2 of 3 dimensions, got ",
         a, " and ", b, ".");
   check_operands("baddbmm", a, b);
   check(a.size(0) == b.size(0) && a.size(2) == b.size(1),
@@ -249,8 +246,8 @@ Tensor addmv(const Tensor& c, const Tensor& a, const Tensor& x, Scalar beta, Sca
 }
 
 Tensor addbmm(const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha) {
-  check(a.dim() == 3 && b.dim() == 3, "addbmm: expected batch1 and batch2 to be 3D tensors, got ",
-        a, " and ", b, ".");
+  check(a.dim() == 3 && b.dim() == 3, "addbmm: expected batch1 and batch2 of 3 dimensions, got ", a,
+        " and ", b, ".");
   check_operands("addbmm", a, b);
   check(a.size(0) == b.size(0) && a.size(2) == b.size(1),
         "addbmm: expected (b, m, k) and (b, k, n), got ", a.sizes(), " and ", b.sizes(), ".");
@@ -275,8 +272,8 @@ Tensor addbmm(const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta, Sc
 }
 
 Tensor outer(const Tensor& x, const Tensor& y) {
-  check(x.dim() == 1, "outer: Expected 1-D argument input, but got ", x.dim(), "-D.");
-  check(y.dim() == 1, "outer: Expected 1-D argument vec2, but got ", y.dim(), "-D.");
+  check(x.dim() == 1, "outer: expected a vector as input, got ", x, ".");
+  check(y.dim() == 1, "outer: expected a vector as vec2, got ", y, ".");
   return mul(reshape(x, {x.size(0), 1}), y);
 }
 
@@ -314,9 +311,8 @@ Tensor batched(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
-  check(a.dim() > 0 && b.dim() > 0,
-        "matmul: both arguments to matmul need to be at least 1D, but they are ", a.dim(), "D and ",
-        b.dim(), "D.");
+  check(a.dim() > 0 && b.dim() > 0, "matmul: expected operands of at least one dimension, got ", a,
+        " and ", b, ".");
   check_operands("matmul", a, b);
   int64_t inner = b.dim() == 1 ? b.size(0) : b.size(-2);
   check(a.size(-1) == inner, "matmul: the last dimension of the first operand, ", a,

@@ -50,8 +50,8 @@ Tensor byte_offsets(const char* op, const Tensor& index, int64_t size, int64_t s
     for (int64_t i = begin; i < end; ++i) {
       int64_t value = from[i];  // once: another thread may be writing to it
       if (__builtin_expect(value < low || value >= size, 0))
-        fail(kind, op, ": index ", value, " (at position ", i,
-             ") is out of bounds for dimension with size ", size, ".");
+        fail(kind, op, ": index ", value, " at position ", i, " is outside a dimension of size ",
+             size, ".");
       to[i] = (value < 0 ? value + size : value) * step;
     }
   });
@@ -85,18 +85,19 @@ Tensor copy_of(const Tensor& x, MemoryFormat format) {
 
 void check_source(const char* op, const Tensor& x, int64_t dim, const Tensor& index,
                   const Tensor& source, ErrorKind wrong_number) {
-  check(x.dtype() == source.dtype(), op, ": expected self and source of the same dtype, got ", x,
+  check(x.dtype() == source.dtype(), op, ": expected self and source of one dtype, got ", x,
         " and ", source, ".");
   check(source.dim() == x.dim() || (x.dim() <= 1 && source.dim() <= 1), op,
         ": expected a source with ", x.dim(), " dimensions, got ", source, ".");
-  check_index(index.dim() <= 1, op, ": index should have dimension 1 or 0, got ", index, ".");
+  check_index(index.dim() <= 1, op, ": expected an index of at most one dimension, got ", index,
+              ".");
   if (source.dim() == 0) {
     check_index(index.numel() == 1, op, ": expected one index for a 0-d source, got ", index, ".");
     return;
   }
   if (source.size(dim) != index.numel())
-    fail(wrong_number, op, ": Number of indices (", index.numel(),
-         ") should be equal to source.size(dim) (", source.size(dim), ").");
+    fail(wrong_number, op, ": expected an index for each of the ", source.size(dim),
+         " entries of source, got ", index.numel(), ".");
   for (int64_t d = 0; d < std::min(x.dim(), source.dim()); ++d)
     check(d == dim || x.size(d) == source.size(d), op, ": source ", source.sizes(),
           " does not match self ", x.sizes(), " at dimension ", d, ".");

@@ -40,8 +40,8 @@ void check_not_bool(const char* op, const Tensor& x) {
 }
 
 void check_line(const char* op, const Tensor& x, int64_t dim) {
-  check_index(x.dim() == 0 || x.size(dim) > 0, op, ": expected reduction dim ", dim,
-              " to have non-zero size, got ", x, ".");
+  check_index(x.dim() == 0 || x.size(dim) > 0, op, ": expected elements along dimension ", dim,
+              ", got ", x, ".");
 }
 
 // One place per line, with `dim` kept.
@@ -92,8 +92,8 @@ Interpolation interpolation_named(const char* op, const std::string& name) {
   if (name == "higher") return Interpolation::Higher;
   if (name == "midpoint") return Interpolation::Midpoint;
   check(name == "nearest", op,
-        ": interpolation must be one of linear, lower, higher, midpoint or nearest, got '", name,
-        "'.");
+        ": expected 'linear', 'lower', 'higher', 'midpoint' or 'nearest' as interpolation, got '",
+        name, "'.");
   return Interpolation::Nearest;
 }
 
@@ -196,10 +196,9 @@ ValuesAndIndices mode(const Tensor& x, int64_t dim, bool keepdim) {
 ValuesAndIndices kthvalue(const Tensor& x, int64_t k, int64_t dim, bool keepdim) {
   dim = wrap_dim("kthvalue", dim, x.dim());
   int64_t n = x.dim() ? x.size(dim) : 1;
-  check_index(n > 0, "kthvalue: expected reduction dim ", dim, " to have non-zero size, got ", x,
-              ".");
-  check(k >= 1 && k <= n, "kthvalue: selected number k out of range for dimension ", dim, ": k is ",
-        k, ", the size ", n, ".");
+  check_index(n > 0, "kthvalue: expected elements along dimension ", dim, ", got ", x, ".");
+  check(k >= 1 && k <= n, "kthvalue: expected k from 1 to ", n, ", the size of dimension ", dim,
+        ", got ", k, ".");
   return pick_values("kthvalue", "KthvalueBackward0", x, dim, keepdim, Pick::Kth, k - 1);
 }
 
@@ -208,18 +207,18 @@ Tensor quantile(const Tensor& input, const Tensor& q, std::optional<int64_t> may
   const char* op = ignore_nan ? "nanquantile" : "quantile";
   Interpolation mode = interpolation_named(op, interpolation);
   check(input.dtype() == DType::Float32 || input.dtype() == DType::Float64, op,
-        ": input tensor must be either float or double dtype, got ", input, ".");
-  check(q.dim() <= 1, op, ": q must be a scalar or 1D tensor, got ", q, ".");
+        ": expected an input of float32 or float64, got ", input, ".");
+  check(q.dim() <= 1, op, ": expected a number or a vector as q, got ", q, ".");
   check(q.dtype() == input.dtype() || q->is_wrapped_number, op,
-        ": q tensor must be same dtype as the input tensor, got ", q, " and ", input, ".");
-  check(input.numel() > 0, op, ": input tensor must be non-empty, got ", input, ".");
+        ": expected q of the input's dtype, got ", q, " and ", input, ".");
+  check(input.numel() > 0, op, ": expected an input with elements, got ", input, ".");
   check_ordered(op, input);
   std::vector<double> values;
   for (int64_t i = 0; i < q.numel(); ++i) {
     NoGradGuard guard;
     values.push_back(item(q.dim() ? select(q, 0, i) : q).to_double());
-    check(values.back() >= 0 && values.back() <= 1, op,
-          ": q values must be in the range [0, 1], got ", values.back(), ".");
+    check(values.back() >= 0 && values.back() <= 1, op, ": expected q from 0 to 1, got ",
+          values.back(), ".");
   }
   Tensor x = lines_last(op, input, maybe_dim, keepdim);
   QuantilePlaces places = find_places(x, x.dim() - 1, values, mode, ignore_nan);

@@ -28,7 +28,7 @@ Tensor normal_target(const Tensor& out, const Dims& shape, const Tensor& mean_or
     return empty(shape, mean_or_std.dtype(), mean_or_std.device());
   }
   check(!wants_grad || !is_grad_enabled(),
-        "normal: out= does not support automatic differentiation, but an argument requires grad.");
+        "normal: out= takes no part in differentiation, but an argument requires grad.");
   check_not_implemented(is_differentiable(out.dtype()),
                         "normal: expected out of a floating-point dtype, got ", out, ".");
   resize_(out, shape);

@@ -50,9 +50,8 @@ Tensor sum(const Tensor& input, const Dims& dims, bool keepdim, std::optional<DT
 
 Tensor mean(const Tensor& input, const Dims& dims, bool keepdim, std::optional<DType> dtype) {
   check(is_differentiable(dtype.value_or(input.dtype())),
-        "mean: could not infer output dtype. Input dtype must be either a floating "
-        "point or complex dtype, got ",
-        input, ". Convert it with input.float(), or pass dtype=.");
+        "mean: expected a floating-point or complex input, got ", input,
+        ". Convert it with input.float(), or pass dtype=.");
   Tensor x = cast_input(input, dtype);
   DimMask mask = dim_mask("mean", dims, x.dim());
   int64_t n = reduced_numel(x, mask);
@@ -124,8 +123,8 @@ struct Spread {
 // Variance or its root, and the mean, without history.
 Spread find_spread(const char* op, const Tensor& x, const Dims& dims, double correction,
                    bool keepdim, bool takes_root) {
-  check(is_differentiable(x.dtype()), op,
-        ": std and var only support floating point and complex dtypes, got ", x, ".");
+  check(is_differentiable(x.dtype()), op, ": expected a floating-point or complex input, got ", x,
+        ".");
   NoGradGuard guard;
   DimMask mask = dim_mask(op, dims, x.dim());
   int64_t n = reduced_numel(x, mask);
@@ -263,16 +262,15 @@ Tensor norm_backward(const Tensor& g, const Tensor& x, const Tensor& y, double p
 Tensor vector_norm(const Tensor& input, double p, const Dims& dims, bool keepdim,
                    std::optional<DType> dtype) {
   const char* op = "linalg.vector_norm";
-  check(is_differentiable(input.dtype()), op,
-        ": expected a floating point or complex tensor as input, got ", input, ".");
+  check(is_differentiable(input.dtype()), op, ": expected a floating-point or complex input, got ",
+        input, ".");
   check(!dtype || is_differentiable(*dtype), op,
-        ": expected dtype to be floating point or complex, got ", dtype.value_or(input.dtype()),
-        ".");
+        ": expected a floating-point or complex dtype, got ", dtype.value_or(input.dtype()), ".");
   Tensor x = cast_input(input, dtype);
   DimMask mask = dim_mask(op, dims, x.dim());
   if (reduced_numel(x, mask) == 0)
-    check(p >= 0 && !std::isinf(p), op, ": cannot compute the ", p,
-          " norm of no elements, as the operation does not have an identity; got ", x, ".");
+    check(p >= 0 && !std::isinf(p), op, ": the norm of order ", p,
+          " is not defined for no elements, got ", x, ".");
   Tensor y = empty(reduced_shape(x, mask, keepdim), to_real_dtype(x.dtype()), x.device());
   cpu::ReduceParams params;
   params.p = p;

@@ -438,8 +438,7 @@ DimMask dim_mask(const char* op, const Dims& dims, int64_t n_dims) {
   DimMask mask = 0;
   for (int64_t d : dims) {
     int64_t dim = wrap_dim(op, d, n_dims);
-    check(!is_in(mask, dim), op, ": dim ", dim, " appears multiple times in the list of dims ",
-          dims, ".");
+    check(!is_in(mask, dim), op, ": expected each dimension once, got ", dims, ".");
     mask |= DimMask(1) << dim;
   }
   return mask;

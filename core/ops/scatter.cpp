@@ -15,11 +15,10 @@ void check_places(const char* op, const Tensor& x, int64_t dim, const Tensor& in
   check(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, op,
         ": expected an index of dtype int64 or int32, got ", index, ".");
   check(index.dim() == x.dim() || (x.dim() <= 1 && index.dim() <= 1), op,
-        ": Index tensor must have the same number of dimensions as ", what, " tensor, got ", index,
-        " and ", x, ".");
+        ": expected an index of as many dimensions as ", what, ", got ", index, " and ", x, ".");
   for (int64_t d = 0; d < std::min(index.dim(), x.dim()); ++d)
-    check(d == dim || index.size(d) <= x.size(d), op, ": Expected index ", index.sizes(),
-          " to be no larger than ", what, " ", x.sizes(), " apart from dimension ", dim, ".");
+    check(d == dim || index.size(d) <= x.size(d), op, ": expected an index no larger than ", what,
+          " but for dimension ", dim, ", got ", index.sizes(), " and ", x.sizes(), ".");
 }
 
 void check_scatter(const char* op, const Tensor& x, int64_t dim, const Tensor& index,
@@ -27,14 +26,12 @@ void check_scatter(const char* op, const Tensor& x, int64_t dim, const Tensor& i
   if (index.numel() == 0) return;
   check_places(op, x, dim, index, "self");
   if (src->is_wrapped_number) return;
-  check(src.dtype() == x.dtype(), op, ": Expected self.dtype to be equal to src.dtype, got ", x,
-        " and ", src, ".");
+  check(src.dtype() == x.dtype(), op, ": expected src of ", x.dtype(), ", got ", src, ".");
   check(src.dim() == index.dim() || (src.dim() <= 1 && index.dim() <= 1), op,
-        ": Index tensor must have the same number of dimensions as src tensor, got ", index,
-        " and ", src, ".");
+        ": expected an index of as many dimensions as src, got ", index, " and ", src, ".");
   for (int64_t d = 0; d < index.dim(); ++d)
-    check(index.size(d) <= (src.dim() ? src.size(d) : 1), op, ": Expected index ", index.sizes(),
-          " to be no larger than src ", src.sizes(), ".");
+    check(index.size(d) <= (src.dim() ? src.size(d) : 1), op,
+          ": expected an index no larger than src, got ", index.sizes(), " and ", src.sizes(), ".");
 }
 
 // y, a fresh copy: y[index[i]] op= src[i] along dim.
@@ -146,7 +143,7 @@ WriteMode mode_of(const char* op, const std::string& reduce) {
   if (reduce == "sum" || reduce == "mean" || reduce == "add") return WriteMode::Add;
   if (reduce == "prod" || reduce == "multiply") return WriteMode::Prod;
   check(reduce == "amax" || reduce == "amin", op,
-        ": reduce argument must be one of sum, prod, mean, amax, amin, got ", reduce, ".");
+        ": expected 'sum', 'prod', 'mean', 'amax' or 'amin' as reduce, got '", reduce, "'.");
   return reduce == "amax" ? WriteMode::AMax : WriteMode::AMin;
 }
 
@@ -253,14 +250,12 @@ Tensor index_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Ten
 }
 
 Tensor take_along_dim(const Tensor& x, const Tensor& index, std::optional<int64_t> given) {
-  check(index.dtype() == DType::Int64, "take_along_dim: dtype of indices should be Long but got ",
-        index, ".");
+  check(index.dtype() == DType::Int64, "take_along_dim: expected int64 indices, got ", index, ".");
   if (!given) return gather(reshape(x, {-1}), 0, reshape(index, {-1}));
   check(x.dim() == index.dim(),
-        "take_along_dim: input and indices should have the same number of dimensions, but got ",
-        x.dim(), " dimensions for input, and ", index.dim(), " dimensions for indices.");
-  check_index(x.dim() > 0, "take_along_dim: Dimension specified as ", *given,
-              " but tensor has no dimensions.");
+        "take_along_dim: expected indices of as many dimensions as input, got ", index, " and ", x,
+        ".");
+  check_index(x.dim() > 0, "take_along_dim: a 0-d tensor has no dimension ", *given, ".");
   int64_t dim = wrap_dim("take_along_dim", *given, x.dim());
   Dims in = x.sizes(), at = index.sizes();
   in[dim] = at[dim] = 1;

@@ -11,8 +11,8 @@ namespace facula {
 Tensor flatten(const Tensor& x, int64_t start_dim, int64_t end_dim) {
   start_dim = wrap_dim("flatten", start_dim, x.dim());
   end_dim = wrap_dim("flatten", end_dim, x.dim());
-  check(start_dim <= end_dim,
-        "flatten: flatten() has invalid args: start_dim cannot come after end_dim.");
+  check(start_dim <= end_dim, "flatten: expected start_dim not after end_dim, got ", start_dim,
+        " and ", end_dim, ".");
   if (x.dim() == 0) return reshape(x, {1});
   if (start_dim == end_dim) return x;
   Dims sizes;
@@ -30,17 +30,17 @@ Tensor flatten(const Tensor& x, int64_t start_dim, int64_t end_dim) {
 
 Tensor movedim(const Tensor& x, const Dims& source, const Dims& destination) {
   check(source.size() == destination.size(),
-        "movedim: Invalid source or destination dims: source (", source.size(),
-        " dims) should contain the same number of dims as destination (", destination.size(),
-        " dims).");
+        "movedim: expected as many dimensions in source as in destination, got ", source, " and ",
+        destination, ".");
   Dims order(x.dim(), -1);
   bool taken[kMaxDims] = {};
   for (size_t i = 0; i < source.size(); ++i) {
     int64_t from = wrap_dim("movedim", source[i], x.dim()),
             to = wrap_dim("movedim", destination[i], x.dim());
     if (x.dim() == 0) return alias_view(x);
-    check(!taken[from], "movedim: repeated dim in source ", source, ".");
-    check(order[to] < 0, "movedim: repeated dim in destination ", destination, ".");
+    check(!taken[from], "movedim: expected each dimension once in source, got ", source, ".");
+    check(order[to] < 0, "movedim: expected each dimension once in destination, got ", destination,
+          ".");
     taken[from] = true;
     order[to] = from;
   }
@@ -55,7 +55,7 @@ Tensor movedim(const Tensor& x, const Dims& source, const Dims& destination) {
 
 Tensor diagonal(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
   int64_t d1 = wrap_dim("diagonal", dim1, x.dim()), d2 = wrap_dim("diagonal", dim2, x.dim());
-  check(d1 != d2, "diagonal: diagonal dimensions cannot be identical ", dim1, ", ", dim2, ".");
+  check(d1 != d2, "diagonal: expected two dimensions that differ, got ", dim1, " and ", dim2, ".");
   int64_t start = x.offset(), n;
   if (offset >= 0) {
     n = std::max<int64_t>(std::min(x.size(d1), x.size(d2) - offset), 0);
@@ -84,10 +84,10 @@ Tensor diagonal(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
 Tensor unfold(const Tensor& x, int64_t dim, int64_t size, int64_t step) {
   dim = wrap_dim("unfold", dim, x.dim());
   int64_t length = x.dim() == 0 ? 1 : x.size(dim);
-  check(size >= 0, "unfold: size is ", size, " but must be >= 0.");
-  check(size <= length, "unfold: maximum size for tensor at dimension ", dim, " is ", length,
-        " but size is ", size, ".");
-  check(step > 0, "unfold: step is ", step, " but must be > 0.");
+  check(size >= 0, "unfold: expected size of at least 0, got ", size, ".");
+  check(size <= length, "unfold: expected size of at most ", length, ", that of dimension ", dim,
+        ", got ", size, ".");
+  check(step > 0, "unfold: expected step of at least 1, got ", step, ".");
   Dims sizes = x.sizes(), strides = x.strides();
   sizes.push_back(size);
   strides.push_back(x.dim() == 0 ? 1 : strides[dim]);
@@ -149,13 +149,12 @@ TensorList cut(const Tensor& x, const Dims& sizes, int64_t dim) {
 
 // The sizes of pieces of `split_size`, the last of which may be smaller; wraps dim.
 Dims equal_sizes(const char* op, const Tensor& x, int64_t split_size, int64_t& dim) {
-  check(x.dim() > 0, op, ": split expects at least a 1-dimensional tensor.");
+  check(x.dim() > 0, op, ": expected a tensor of at least one dimension, got a 0-d one.");
   dim = wrap_dim(op, dim, x.dim());
-  check(split_size >= 0, op,
-        ": split expects split_size be non-negative, but got split_size=", split_size, ".");
+  check(split_size >= 0, op, ": expected split_size of at least 0, got ", split_size, ".");
   int64_t size = x.size(dim);
-  check(split_size > 0 || size == 0, op,
-        ": split_size can only be 0 if dimension size is 0, but got dimension size of ", size, ".");
+  check(split_size > 0 || size == 0, op, ": a dimension of size ", size,
+        " has no pieces of size 0.");
   int64_t n = split_size == 0 ? 1 : std::max<int64_t>(ceil_div(size, split_size), 1);
   Dims sizes(n, split_size);
   sizes.back() = size - (n - 1) * split_size;
@@ -164,24 +163,22 @@ Dims equal_sizes(const char* op, const Tensor& x, int64_t split_size, int64_t& d
 
 // Raises unless the sizes add up to that of x; wraps dim.
 void check_sizes(const char* op, const Tensor& x, const Dims& split_sizes, int64_t& dim) {
-  check(x.dim() > 0, op, ": split expects at least a 1-dimensional tensor.");
+  check(x.dim() > 0, op, ": expected a tensor of at least one dimension, got a 0-d one.");
   dim = wrap_dim(op, dim, x.dim());
   int64_t total = 0;
   for (int64_t size : split_sizes) {
-    check(size >= 0, op, ": ", op,
-          " expects split_sizes have only non-negative entries, but got split_sizes=", split_sizes,
-          ".");
+    check(size >= 0, op, ": expected sizes of at least 0, got ", split_sizes, ".");
     // More than the dimension has is as wrong as any other sum, and cannot overflow.
     total += std::min(size, x.size(dim) + 1 - std::min(total, x.size(dim)));
   }
-  check(total == x.size(dim), op, ": ", op, " expects split_sizes to sum exactly to ", x.size(dim),
-        " (input tensor's size at dimension ", dim, "), but got split_sizes=", split_sizes, ".");
+  check(total == x.size(dim), op, ": expected sizes that add up to ", x.size(dim),
+        ", the size of dimension ", dim, ", got ", split_sizes, ".");
 }
 
 // The sizes of `chunks` pieces; wraps dim.
 Dims chunk_sizes(const char* op, const Tensor& x, int64_t chunks, int64_t& dim) {
-  check(x.dim() > 0, op, ": chunk expects at least a 1-dimensional tensor.");
-  check(chunks > 0, op, ": chunk expects `chunks` to be greater than 0, got: ", chunks, ".");
+  check(x.dim() > 0, op, ": expected a tensor of at least one dimension, got a 0-d one.");
+  check(chunks > 0, op, ": expected chunks of at least 1, got ", chunks, ".");
   dim = wrap_dim(op, dim, x.dim());
   int64_t size = ceil_div(x.size(dim), chunks);
   return size == 0 ? Dims(chunks, 0) : equal_sizes(op, x, size, dim);
@@ -238,8 +235,7 @@ TensorList unsafe_chunk(const Tensor& x, int64_t chunks, int64_t dim) {
 }
 
 TensorList unbind(const Tensor& x, int64_t dim) {
-  check_index(x.dim() > 0, "unbind: Dimension specified as ", dim,
-              " but tensor has no dimensions.");
+  check_index(x.dim() > 0, "unbind: a 0-d tensor has no dimension ", dim, ".");
   dim = wrap_dim("unbind", dim, x.dim());
   Dims sizes = x.sizes(), strides = x.strides();
   sizes.erase(dim);
@@ -272,14 +268,14 @@ bool all_channels_last(const TensorList& tensors) {
 }  // namespace
 
 Tensor cat(const TensorList& tensors, int64_t dim) {
-  check_value(!tensors.empty(), "cat: expected a non-empty list of Tensors.");
+  check_value(!tensors.empty(), "cat: expected at least one tensor.");
   const Tensor* model = nullptr;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    check(tensors[i].dim() > 0, "cat: zero-dimensional tensor (at position ", i,
-          ") cannot be concatenated. Use stack instead.");
-    check(tensors[i].device() == tensors[0].device(),
-          "cat: expected all tensors to be on the same device, got ", tensors[0], " and ",
-          tensors[i], " at position ", i, ".");
+    check(tensors[i].dim() > 0,
+          "cat: expected tensors of at least one dimension, got a 0-d one at position ", i,
+          ". Use stack() for those.");
+    check(tensors[i].device() == tensors[0].device(), "cat: expected tensors on one device, got ",
+          tensors[0], " and ", tensors[i], " at position ", i, ".");
     if (!model && !is_skipped(tensors[i])) model = &tensors[i];
   }
   if (!model) model = &tensors[0];
@@ -289,13 +285,11 @@ Tensor cat(const TensorList& tensors, int64_t dim) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& x = tensors[i];
     if (is_skipped(x)) continue;
-    check(x.dim() == model->dim(), "cat: tensors must have same number of dimensions: got ",
+    check(x.dim() == model->dim(), "cat: expected tensors of as many dimensions, got ",
           model->dim(), " and ", x.dim(), " at position ", i, ".");
     for (int64_t d = 0; d < x.dim(); ++d)
-      check(d == dim || x.size(d) == sizes[d],
-            "cat: sizes of tensors must match except in dimension ", dim, ". Expected size ",
-            sizes[d], " but got size ", x.size(d), " at dimension ", d, " for tensor number ", i,
-            " in the list.");
+      check(d == dim || x.size(d) == sizes[d], "cat: expected size ", sizes[d], " in dimension ", d,
+            ", got ", x.sizes(), " at position ", i, "; only dimension ", dim, " may differ.");
     sizes[dim] += x.size(dim);
   }
   DType dtype = joined_dtype(tensors);
@@ -339,13 +333,12 @@ Tensor cat(const TensorList& tensors, int64_t dim) {
 }
 
 Tensor stack(const TensorList& tensors, int64_t dim) {
-  check(!tensors.empty(), "stack: stack expects a non-empty TensorList.");
+  check(!tensors.empty(), "stack: expected at least one tensor.");
   dim = wrap_dim("stack", dim, tensors[0].dim() + 1);
   const Dims& shape = tensors[0].sizes();
   for (size_t i = 0; i < tensors.size(); ++i)
-    check(tensors[i].sizes() == shape,
-          "stack: stack expects each tensor to be equal size, but got ", shape, " at entry 0 and ",
-          tensors[i].sizes(), " at entry ", i, ".");
+    check(tensors[i].sizes() == shape, "stack: expected tensors of one shape, got ", shape, " and ",
+          tensors[i].sizes(), " at position ", i, ".");
   Tensor y;
   {
     NoGradGuard guard;
@@ -373,7 +366,7 @@ Tensor flip(const Tensor& x, const Dims& dims) {
   bool flipped[kMaxDims] = {};
   for (int64_t d : dims) {
     int64_t dim = wrap_dim("flip", d, x.dim());
-    check(!flipped[dim], "flip: dim ", dim, " appears multiple times in the list of dims.");
+    check(!flipped[dim], "flip: expected each dimension once, got ", dims, ".");
     flipped[dim] = true;
   }
   Tensor y = empty_like(x);
@@ -397,9 +390,8 @@ Tensor roll(const Tensor& x, const Dims& shifts, const Dims& dims) {
   check(!shifts.empty(), "roll: `shifts` required.");
   if (dims.empty() && shifts.size() == 1)
     return reshape(roll(reshape(x, {-1}), shifts, {0}), x.sizes());
-  check(shifts.size() == dims.size(),
-        "roll: shifts and dimensions must align. shifts: ", shifts.size(), ", dims:", dims.size(),
-        ".");
+  check(shifts.size() == dims.size(), "roll: expected a shift for each dimension, got ", shifts,
+        " and ", dims, ".");
   Tensor y = empty(x.sizes(), x.dtype(), x.device());
   {
     NoGradGuard guard;
@@ -422,16 +414,13 @@ Tensor roll(const Tensor& x, const Dims& shifts, const Dims& dims) {
 }
 
 Tensor repeat(const Tensor& x, const Dims& repeats) {
-  check(static_cast<int64_t>(repeats.size()) >= x.dim(),
-        "repeat: Number of dimensions of repeat dims can not be smaller than number of dimensions "
-        "of tensor: ",
-        repeats, " for ", x, ".");
+  check(static_cast<int64_t>(repeats.size()) >= x.dim(), "repeat: expected at least ", x.dim(),
+        " numbers for ", x, ", got ", repeats, ".");
   size_t missing = repeats.size() - x.dim();
   Dims sizes(repeats.size()), blocks, spread;
   for (size_t i = 0; i < repeats.size(); ++i) {
     int64_t size = i < missing ? 1 : x.sizes()[i - missing];
-    check(repeats[i] >= 0, "repeat: Trying to create tensor with negative dimension ",
-          repeats[i] * size, ": ", repeats, ".");
+    check(repeats[i] >= 0, "repeat: expected numbers of at least 0, got ", repeats, ".");
     sizes[i] = repeats[i] * size;
     blocks.push_back(repeats[i]);
     blocks.push_back(size);
@@ -468,7 +457,7 @@ namespace {
 
 template <bool keep_lower>
 Tensor triangle(const char* op, const char* node, const Tensor& x, int64_t diagonal) {
-  check(x.dim() >= 2, op, ": input tensor must have at least 2 dimensions, got ", x, ".");
+  check(x.dim() >= 2, op, ": expected an input of at least 2 dimensions, got ", x, ".");
   check_cpu(op, x);
   Tensor y = empty(x.sizes(), x.dtype(), x.device());
   copy_into(y, x);
@@ -501,7 +490,7 @@ Tensor triu(const Tensor& x, int64_t diagonal) {
 }
 
 Tensor diag(const Tensor& x, int64_t offset) {
-  check(x.dim() == 1 || x.dim() == 2, "diag: Supports 1D or 2D tensors. Got ", x, ".");
+  check(x.dim() == 1 || x.dim() == 2, "diag: expected an input of 1 or 2 dimensions, got ", x, ".");
   if (x.dim() == 2) return clone(diagonal(x, offset));
   int64_t n = x.size(0) + std::abs(offset);
   Tensor y = zeros({n, n}, x.dtype(), x.device());

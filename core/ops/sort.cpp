@@ -101,8 +101,8 @@ std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim, bool descending, c
 
 std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim, bool largest) {
   dim = wrap_dim("topk", dim, x.dim());
-  check(k >= 0 && k <= (x.dim() ? x.size(dim) : 1), "topk: selected index k out of range: k is ", k,
-        ", the dimension has size ", x.dim() ? x.size(dim) : 1, ".");
+  check(k >= 0 && k <= (x.dim() ? x.size(dim) : 1), "topk: expected k from 0 to ",
+        x.dim() ? x.size(dim) : 1, ", the size of dimension ", dim, ", got ", k, ".");
   check_order("topk", x);
   check(x.dtype() != DType::Bool, "topk: not defined for bool.");
   Tensor values, indices;

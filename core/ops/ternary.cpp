@@ -15,7 +15,7 @@ Tensor zero() { return wrapped_number(0); }
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   check(condition.dtype() == DType::Bool || condition.dtype() == DType::UInt8,
-        "where: expected condition to be a boolean tensor, got ", condition, ".");
+        "where: expected a bool condition, got ", condition, ".");
   Tensor mask = cast_to(condition, DType::Bool);
   Tensor y = apply_where("where", mask, a, b, result_type({a, b}));
   return record("WhereBackward0", y, {a, b},
@@ -51,10 +51,9 @@ Tensor addcdiv(const Tensor& x, const Tensor& a, const Tensor& b, Scalar value) 
 }
 
 Tensor lerp(const Tensor& start, const Tensor& end, const Tensor& weight) {
-  check(start.dtype() == end.dtype(), "lerp: expected dtype ", start.dtype(),
-        " for `end` but got dtype ", end.dtype(), ".");
-  check(start.dtype() == weight.dtype() || weight.dim() == 0, "lerp: expected dtype ",
-        start.dtype(), " for `weight` but got dtype ", weight.dtype(), ".");
+  check(start.dtype() == end.dtype(), "lerp: expected end of ", start.dtype(), ", got ", end, ".");
+  check(start.dtype() == weight.dtype() || weight.dim() == 0, "lerp: expected weight of ",
+        start.dtype(), ", got ", weight, ".");
   Tensor y = apply_ternary("lerp", TernaryOp::lerp, start, end, weight, start.dtype());
   bool needs_ends = weight.requires_grad();
   return record(
@@ -68,8 +67,7 @@ Tensor lerp(const Tensor& start, const Tensor& end, const Tensor& weight) {
 }
 
 Tensor lerp(const Tensor& start, const Tensor& end, Scalar weight) {
-  check(start.dtype() == end.dtype(), "lerp: expected dtype ", start.dtype(),
-        " for `end` but got dtype ", end.dtype(), ".");
+  check(start.dtype() == end.dtype(), "lerp: expected end of ", start.dtype(), ", got ", end, ".");
   Tensor y = apply_binary("lerp", BinaryOp::lerp_scalar, start, end, start.dtype(), weight);
   return record(
       "LerpBackward0", y, {start, end}, [weight](const Tensor& g, Needs need) -> TensorList {
@@ -125,7 +123,7 @@ Tensor clamp_max(const Tensor& x, Scalar high) {
 }
 
 Tensor clamp(const Tensor& x, std::optional<Scalar> low, std::optional<Scalar> high) {
-  check(low || high, "clamp: At least one of 'min' or 'max' must not be None.");
+  check(low || high, "clamp: expected min or max, got neither.");
   // A bound that is NaN makes everything NaN; as the lower one it passes through both.
   Scalar a = low.value_or(0), b = high.value_or(0);
   if (high && is_nan(b)) low = a = b;
@@ -165,7 +163,7 @@ Tensor clamp_max(const Tensor& x, const Tensor& high) {
 }
 
 Tensor clamp(const Tensor& x, const Tensor& low, const Tensor& high) {
-  check(low.defined() || high.defined(), "clamp: At least one of 'min' or 'max' must not be None.");
+  check(low.defined() || high.defined(), "clamp: expected min or max, got neither.");
   Tensor y = clamped(x, low, high);
   TensorList inputs{x};
   if (low.defined()) inputs.push_back(low);

@@ -113,8 +113,7 @@ Tensor angle(const Tensor& x) {
 }
 
 Tensor positive(const Tensor& x) {
-  check(x.dtype() != DType::Bool,
-        "positive: the + operator is not supported on a bool tensor, got ", x, ".");
+  check(x.dtype() != DType::Bool, "positive: + is not defined for bool, got ", x, ".");
   return x;
 }
 
@@ -178,7 +177,7 @@ Tensor nan_to_num(const Tensor& x, std::optional<double> nan, std::optional<doub
 }
 
 Tensor polygamma(int64_t n, const Tensor& x) {
-  check(n >= 0, "polygamma: polygamma(n, x) does not support negative n, got n=", n, ".");
+  check(n >= 0, "polygamma: expected n of at least 0, got ", n, ".");
   Tensor y;
   if (n == 0) {
     NoGradGuard guard;
@@ -191,7 +190,7 @@ Tensor polygamma(int64_t n, const Tensor& x) {
 }
 
 Tensor mvlgamma(const Tensor& x, int64_t p) {
-  check(p >= 1, "mvlgamma: p has to be greater than or equal to 1, got ", p, ".");
+  check(p >= 1, "mvlgamma: expected p of at least 1, got ", p, ".");
   check(x.dtype() != DType::Bool, "mvlgamma: expected numbers, got ", x, ".");
   check_destination_history("mvlgamma", {x});
   TensorList terms;

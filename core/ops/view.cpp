@@ -82,15 +82,13 @@ Tensor as_strided_backward(const Tensor& g, Geometry in, Geometry out) {
 }  // namespace
 
 Tensor as_strided(const Tensor& x, const Dims& sizes, const Dims& strides, int64_t offset) {
-  check(sizes.size() == strides.size(), "as_strided: mismatch in length of strides ", strides,
-        " and shape ", sizes, ".");
+  check(sizes.size() == strides.size(), "as_strided: expected a stride for each size, got ",
+        strides, " for ", sizes, ".");
   int64_t numel = checked_numel(sizes);
   check(offset >= 0, "as_strided: expected a storage offset of at least 0, got ", offset, ".");
   int64_t last = offset;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    check(strides[i] >= 0,
-          "as_strided: Negative strides are not supported at the moment, got strides: ", strides,
-          ".");
+    check(strides[i] >= 0, "as_strided: expected strides of at least 0, got ", strides, ".");
     int64_t step;
     bool overflow = sizes[i] > 0 && __builtin_mul_overflow(sizes[i] - 1, strides[i], &step);
     check(!overflow, "as_strided: sizes ", sizes, " and strides ", strides, " overflow an int64.");
@@ -112,7 +110,7 @@ Dims infer_size(const char* op, Dims sizes, int64_t numel) {
   int unknown = -1;
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == -1) {
-      check(unknown < 0, op, ": only one dimension can be inferred, got the shape ", sizes, ".");
+      check(unknown < 0, op, ": expected at most one -1 in the shape, got ", sizes, ".");
       unknown = static_cast<int>(i);
     } else {
       check(sizes[i] >= 0, op, ": invalid shape dimension ", sizes[i], " in ", sizes, ".");
@@ -121,12 +119,13 @@ Dims infer_size(const char* op, Dims sizes, int64_t numel) {
     }
   }
   if (unknown >= 0) {
-    check(known != 0, op, ": cannot reshape tensor of ", numel, " elements into shape ", sizes,
-          " because the unspecified dimension size -1 can be any value and is ambiguous.");
-    check(numel % known == 0, op, ": shape ", sizes, " is invalid for input of size ", numel, ".");
+    check(known != 0, op, ": with no elements, the -1 in ", sizes, " could be any size.");
+    check(numel % known == 0, op, ": a tensor of ", numel, " elements cannot have the shape ",
+          sizes, ".");
     sizes[unknown] = numel / known;
   } else {
-    check(known == numel, op, ": shape ", sizes, " is invalid for input of size ", numel, ".");
+    check(known == numel, op, ": a tensor of ", numel, " elements cannot have the shape ", sizes,
+          ".");
   }
   return sizes;
 }
@@ -174,11 +173,10 @@ Tensor view_as(const char* node, const Tensor& x, const Dims& sizes, const Dims&
 Tensor view(const Tensor& x, const Dims& wish) {
   Dims sizes = infer_size("view", wish, x.numel());
   Dims strides;
-  check(view_strides(x, sizes, strides),
-        "view: view size is not compatible with input tensor's size and stride: ", x,
-        " with strides ", x.strides(), " has no view of shape ", sizes,
-        " (at least one dimension spans across two contiguous subspaces). "
-        "Use .reshape(...) instead, or call .contiguous() before .view().");
+  check(view_strides(x, sizes, strides), "view: ", x, " with strides ", x.strides(),
+        " has no view of shape ", sizes,
+        ": one of its dimensions would need two strides. Use .reshape(...) instead, or call "
+        ".contiguous() before .view().");
   return view_as("ViewBackward0", x, sizes, strides);
 }
 
@@ -206,22 +204,20 @@ Tensor reshape(const Tensor& x, const Dims& wish) {
 
 Tensor expand(const Tensor& x, const Dims& wish) {
   Dims sizes = wish;
-  check(sizes.size() >= x.sizes().size(), "expand: the number of sizes provided (", sizes.size(),
-        ") must be greater or equal to the number of dimensions in the tensor (", x.dim(), ").");
+  check(sizes.size() >= x.sizes().size(), "expand: expected at least ", x.dim(), " sizes for ", x,
+        ", got ", sizes, ".");
   size_t missing = sizes.size() - x.dim();
   Dims strides(sizes.size());
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (i < missing) {
-      check(sizes[i] >= 0, "expand: the expanded size of the tensor (", sizes[i],
-            ") isn't allowed in a leading, non-existing dimension ", i, ".");
+      check(sizes[i] >= 0, "expand: expected sizes of at least 0 for new dimensions, got ", sizes,
+            ".");
       continue;
     }
     int64_t size = x.sizes()[i - missing];
     if (sizes[i] == -1) sizes[i] = size;
-    check(size == sizes[i] || (size == 1 && sizes[i] >= 0),
-          "expand: the expanded size of the tensor (", sizes[i], ") must match the existing size (",
-          size, ") at non-singleton dimension ", i, ". Target sizes: ", sizes,
-          ". Tensor sizes: ", x.sizes(), ".");
+    check(size == sizes[i] || (size == 1 && sizes[i] >= 0), "expand: ", x.sizes(),
+          " does not expand to ", sizes, ": dimension ", i, " has size ", size, ".");
     strides[i] = size == sizes[i] ? x.strides()[i - missing] : 0;
   }
   checked_numel(sizes);
@@ -235,15 +231,12 @@ Tensor expand(const Tensor& x, const Dims& wish) {
 }
 
 Tensor permute(const Tensor& x, const Dims& dims) {
-  check(
-      static_cast<int64_t>(dims.size()) == x.dim(),
-      "permute: number of dimensions in the tensor input does not match the length of the desired "
-      "ordering of dimensions, i.e. input.dim() = ",
-      x.dim(), " is not equal to len(dims) = ", dims.size(), ".");
+  check(static_cast<int64_t>(dims.size()) == x.dim(), "permute: expected ", x.dim(),
+        " dimensions for ", x, ", got ", dims, ".");
   Dims sizes(x.dim()), strides(x.dim()), inverse(x.dim(), -1);
   for (int64_t i = 0; i < x.dim(); ++i) {
     int64_t d = wrap_dim("permute", dims[i], x.dim());
-    check(inverse[d] < 0, "permute: duplicate dims are not allowed, got ", dims, ".");
+    check(inverse[d] < 0, "permute: expected each dimension once, got ", dims, ".");
     inverse[d] = i;
     sizes[i] = x.size(d);
     strides[i] = x.stride(d);
@@ -275,16 +268,16 @@ Tensor transpose(const Tensor& x, int64_t dim0, int64_t dim1) {
 }
 
 Tensor t(const Tensor& x) {
-  check(x.dim() <= 2, "t: expects a tensor with <= 2 dimensions, but self is ", x.dim(), "D.");
+  check(x.dim() <= 2, "t: expected a tensor of at most 2 dimensions, got ", x, ".");
   return swap_dims("TBackward0", x, 0, x.dim() < 2 ? 0 : 1);
 }
 
 Tensor select(const Tensor& x, int64_t dim, int64_t index) {
-  check_index(x.dim() > 0, "select: select() cannot be applied to a 0-dim tensor.");
+  check_index(x.dim() > 0, "select: a 0-d tensor has no dimension to select from.");
   dim = wrap_dim("select", dim, x.dim());
   int64_t size = x.size(dim);
-  check_index(index >= -size && index < size, "select: index ", index,
-              " is out of bounds for dimension ", dim, " with size ", size, ".");
+  check_index(index >= -size && index < size, "select: expected an index from ", -size, " to ",
+              size - 1, " for dimension ", dim, ", got ", index, ".");
   if (index < 0) index += size;
   Dims sizes = x.sizes(), strides = x.strides();
   int64_t offset = x.offset() + index * strides[dim];
@@ -298,9 +291,9 @@ Tensor select(const Tensor& x, int64_t dim, int64_t index) {
 }
 
 Tensor slice(const Tensor& x, int64_t dim, int64_t start, int64_t end, int64_t step) {
-  check_index(x.dim() > 0, "slice: slice() cannot be applied to a 0-dim tensor.");
+  check_index(x.dim() > 0, "slice: a 0-d tensor has no dimension to slice.");
   dim = wrap_dim("slice", dim, x.dim());
-  check(step > 0, "slice: slice step must be positive, got ", step, ".");
+  check(step > 0, "slice: expected a step of at least 1, got ", step, ".");
   int64_t size = x.size(dim);
   auto clamp = [size](int64_t i) {
     return std::min(std::max<int64_t>(i < 0 ? i + size : i, 0), size);
@@ -321,15 +314,15 @@ Tensor slice(const Tensor& x, int64_t dim, int64_t start, int64_t end, int64_t s
 }
 
 Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
-  check(x.dim() > 0, "narrow: narrow() cannot be applied to a 0-dim tensor.");
-  check(length >= 0, "narrow: length must be non-negative, got ", length, ".");
+  check(x.dim() > 0, "narrow: a 0-d tensor has no dimension to narrow.");
+  check(length >= 0, "narrow: expected a length of at least 0, got ", length, ".");
   dim = wrap_dim("narrow", dim, x.dim());
   int64_t size = x.size(dim);
-  check_index(start >= -size && start <= size, "narrow: start ", start,
-              " is out of range for dimension ", dim, " with size ", size, ".");
+  check_index(start >= -size && start <= size, "narrow: expected start from ", -size, " to ", size,
+              " for dimension ", dim, ", got ", start, ".");
   if (start < 0) start += size;
-  check(start <= size - length, "narrow: start (", start, ") + length (", length,
-        ") exceeds dimension size (", size, ").");
+  check(start <= size - length, "narrow: expected start + length of at most ", size,
+        ", the size of dimension ", dim, ", got ", start, " + ", length, ".");
   return slice(x, dim, start, start + length);
 }
 
@@ -358,7 +351,7 @@ Tensor squeeze(const Tensor& x, const Dims& dims) {
   bool chosen[kMaxDims] = {};
   for (int64_t dim : dims) {
     dim = wrap_dim("squeeze", dim, x.dim());
-    check(!chosen[dim], "squeeze: dim ", dim, " appears multiple times in the list of dims.");
+    check(!chosen[dim], "squeeze: expected each dimension once, got ", dims, ".");
     chosen[dim] = true;
   }
   return squeeze_where("SqueezeBackward2", x, chosen);
@@ -416,18 +409,20 @@ Tensor view_as_complex(const Tensor& x) {
         "view_as_complex: expected a float32 or float64 input, got ", x, ".");
   check(x.dtype() != DType::Float16,
         "view_as_complex: complex of float16 is not supported; convert with .float() first.");
-  check(x.dim() > 0, "view_as_complex: Input tensor must have one or more dimensions.");
-  check(x.size(-1) == 2, "view_as_complex: Tensor must have a last dimension of size 2, got ", x,
-        ".");
-  check(x.stride(-1) == 1, "view_as_complex: Tensor must have a last dimension with stride 1.");
+  check(x.dim() > 0,
+        "view_as_complex: expected a tensor of at least one dimension, got a 0-d one.");
+  check(x.size(-1) == 2, "view_as_complex: expected a last dimension of size 2, got ", x, ".");
+  check(x.stride(-1) == 1, "view_as_complex: expected stride 1 in the last dimension, got strides ",
+        x.strides(), ".");
   Dims sizes(x.sizes().begin(), x.sizes().end() - 1),
       strides(x.strides().begin(), x.strides().end() - 1);
   for (int64_t& s : strides) {
-    check(s % 2 == 0,
-          "view_as_complex: Tensor must have a stride divisible by 2 for all but last dimension.");
+    check(s % 2 == 0, "view_as_complex: expected even strides but for the last dimension, got ",
+          x.strides(), ".");
     s /= 2;
   }
-  check(x.offset() % 2 == 0, "view_as_complex: Tensor must have a storage_offset divisible by 2.");
+  check(x.offset() % 2 == 0, "view_as_complex: expected an even storage_offset, got ", x.offset(),
+        ".");
   Tensor y = reinterpret(x, to_complex_dtype(x.dtype()), sizes, strides, x.offset() / 2);
   return record("ViewAsComplexBackward0", y, {x}, [](const Tensor& g) { return view_as_real(g); });
 }
@@ -441,8 +436,8 @@ Tensor view_dtype(const Tensor& x, DType dtype) {
   if (from == to) return reread(x.sizes(), x.strides(), x.offset());
   check(x.dim() > 0, "view: a 0-dim tensor cannot be viewed as ", dtype,
         ": the element sizes differ.");
-  check(x.stride(-1) == 1, "view: self.stride(-1) must be 1 to view ", x.dtype(), " as ", dtype,
-        " (different element sizes), but got ", x.stride(-1), ".");
+  check(x.stride(-1) == 1, "view: expected stride 1 in the last dimension to view ", x.dtype(),
+        " as ", dtype, ", got strides ", x.strides(), ".");
   Dims sizes = x.sizes(), strides = x.strides();
   if (from > to) {
     int64_t ratio = from / to;
@@ -451,13 +446,13 @@ Tensor view_dtype(const Tensor& x, DType dtype) {
     return reread(sizes, strides, x.offset() * ratio);
   }
   int64_t ratio = to / from;
-  check(sizes.back() % ratio == 0, "view: self.size(-1) must be divisible by ", ratio, " to view ",
-        x.dtype(), " as ", dtype, ", got ", x, ".");
-  check(x.offset() % ratio == 0, "view: self.storage_offset() must be divisible by ", ratio,
-        " to view ", x.dtype(), " as ", dtype, ".");
+  check(sizes.back() % ratio == 0, "view: expected a last dimension that is a multiple of ", ratio,
+        " to view ", x.dtype(), " as ", dtype, ", got ", x, ".");
+  check(x.offset() % ratio == 0, "view: expected a storage_offset that is a multiple of ", ratio,
+        " to view ", x.dtype(), " as ", dtype, ", got ", x.offset(), ".");
   for (size_t i = 0; i + 1 < strides.size(); ++i) {
-    check(strides[i] % ratio == 0, "view: self.stride(", i, ") must be divisible by ", ratio,
-          " to view ", x.dtype(), " as ", dtype, ".");
+    check(strides[i] % ratio == 0, "view: expected strides that are multiples of ", ratio,
+          " to view ", x.dtype(), " as ", dtype, ", got ", x.strides(), ".");
     strides[i] /= ratio;
   }
   sizes.back() /= ratio;

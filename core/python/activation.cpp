@@ -89,7 +89,7 @@ void bind_with_out(nb::module_& m) {
       "gelu",
       [](const Tensor& x, const std::string& approximate, const Out& out) {
         check(approximate == "none" || approximate == "tanh",
-              "gelu: approximate argument must be either none or tanh, got ", approximate, ".");
+              "gelu: expected 'none' or 'tanh' as approximate, got '", approximate, "'.");
         return with_out("gelu", out, [&] { return gelu(x, approximate == "tanh"); });
       },
       "input"_a, nb::kw_only(), "approximate"_a = "none", "out"_a.none() = nb::none(),

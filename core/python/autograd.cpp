@@ -16,20 +16,20 @@ namespace {
 // The gradient to start from: the given one, or 1 for a scalar.
 Tensor root_gradient(const Tensor& root, const Tensor& given) {
   if (given.defined()) {
-    check(given.sizes() == root.sizes(), "Mismatch in shape: grad_output[0] has a shape of ",
-          given.sizes(), " and output[0] has a shape of ", root.sizes(), ".");
+    check(given.sizes() == root.sizes(),
+          "backward: expected a gradient of the shape of its output, ", root.sizes(), ", got ",
+          given.sizes(), ".");
     check(is_complex(given.dtype()) == is_complex(root.dtype()),
-          "For complex Tensors, both grad_output and output are required to have the same dtype: "
-          "got ",
-          given, " and ", root, ".");
+          "backward: expected a gradient that is complex where its output is, got ", given, " for ",
+          root, ".");
     return given;
   }
   if (!root.requires_grad()) return Tensor();  // refused with a better message by the engine
-  check(root.numel() == 1,
-        "grad can be implicitly created only for scalar outputs, but the output is ", root,
-        ". Reduce it first, e.g. with .sum(), or pass gradient=, a tensor of the output's shape.");
-  check(is_floating(root.dtype()),
-        "grad can be implicitly created only for real scalar outputs but got ", root, ".");
+  check(root.numel() == 1, "backward: an output that is no scalar, ", root,
+        ", needs a gradient. Reduce it first, e.g. with .sum(), or pass gradient=, a tensor of the "
+        "output's shape.");
+  check(is_floating(root.dtype()), "backward: an output that is not real, ", root,
+        ", needs a gradient. Pass gradient=.");
   return full(root.sizes(), 1, root.dtype(), root.device());
 }
 
@@ -38,7 +38,7 @@ Tensor root_gradient(const Tensor& root, const Tensor& given) {
 TensorList differentiate(const TensorList& roots, const TensorList& grads, bool retain_graph,
                          bool create_graph, const TensorList& inputs, bool accumulate) {
   for (const Tensor& x : inputs)
-    check(x.requires_grad(), "One of the differentiated Tensors does not require grad: ", x, ".");
+    check(x.requires_grad(), "grad: expected inputs that require grad, got ", x, ".");
   TensorList found = run_backward(roots, grads, retain_graph, create_graph, inputs, accumulate);
   for (size_t i = 0; accumulate && i < inputs.size(); ++i)
     if (found[i].defined()) accumulate_grad(inputs[i], found[i]);
@@ -59,9 +59,7 @@ nb::object dict_of(PyObject*& slot) {
 // in-place operation, which gives the tensor another node, leaves the hooks with the value they
 // were meant for.
 nb::object tensor_hooks(const Tensor& x) {
-  check(x.requires_grad(),
-        "register_hook: cannot register a hook on a tensor that doesn't require gradient: ", x,
-        ".");
+  check(x.requires_grad(), "register_hook: expected a tensor that requires grad, got ", x, ".");
   Node* node = x.grad_fn();
   if (!node) return dict_of(x.meta().hooks);
   uint32_t output_nr = x->meta->output_nr;
@@ -73,7 +71,7 @@ nb::object tensor_hooks(const Tensor& x) {
 }
 
 void retain_grad(const Tensor& x) {
-  check(x.requires_grad(), "retain_grad: can't retain_grad on Tensor that has requires_grad=False");
+  check(x.requires_grad(), "retain_grad: expected a tensor that requires grad, got ", x, ".");
   if (x.is_leaf() || x.meta().retains_grad) return;
   PyObject* weak = PyWeakref_NewRef(x.get(), nullptr);
   if (!weak) throw_python_error();
@@ -199,10 +197,9 @@ void bind_autograd(nb::module_& m) {
         TensorList found =
             differentiate(roots, starts, retain_graph, create_graph, inputs, accumulate);
         for (size_t i = 0; i < found.size(); ++i)
-          check(accumulate || allow_unused || found[i].defined(),
-                "One of the differentiated Tensors appears to not have been used in the graph: "
-                "input ",
-                i, ", ", inputs[i], ". Set allow_unused=True if this is the desired behavior.");
+          check(accumulate || allow_unused || found[i].defined(), "grad: input ", i, ", ",
+                inputs[i],
+                ", has no part in the outputs. Pass allow_unused=True to get None for it.");
         return nb::steal(to_python_tuple(accumulate ? TensorList{} : found));
       },
       "tensors"_a, "grad_tensors"_a, "retain_graph"_a, "create_graph"_a, "inputs"_a,
@@ -217,7 +214,7 @@ void bind_autograd(nb::module_& m) {
         else if (!inputs.is_none())
           targets = nb::cast<TensorList>(inputs);
         check(inputs.is_none() || !targets.empty(),
-              "backward: inputs argument to backward() cannot be empty.");
+              "backward: inputs is empty. Leave it out to reach every leaf.");
         differentiate({x}, {root_gradient(x, gradient.value_or(Tensor()))},
                       retain_graph.value_or(create_graph), create_graph, targets, true);
       },
@@ -251,16 +248,13 @@ void bind_autograd(nb::module_& m) {
   def_method("_tensor_hooks", &tensor_hooks);
   def_method("_post_accumulate_hooks", [](const Tensor& x) {
     check(x.requires_grad(),
-          "register_post_accumulate_grad_hook: cannot register a hook on a tensor that doesn't "
-          "require gradient: ",
-          x, ".");
-    check(x.is_leaf(),
-          "register_post_accumulate_grad_hook: post accumulate grad hooks cannot be registered on "
-          "non-leaf tensors.");
+          "register_post_accumulate_grad_hook: expected a tensor that requires grad, got ", x, ".");
+    check(x.is_leaf(), "register_post_accumulate_grad_hook: expected a leaf, got ", x,
+          ", a result of operations.");
     return dict_of(x.meta().post_accumulate_hooks);
   });
   def_method("detach_", [](Tensor x) {
-    check(!x.is_view(), "detach_: Can't detach views in-place. Use detach() instead.");
+    check(!x.is_view(), "detach_: a view cannot be detached in place. Use detach().");
     if (x->meta) release_node(std::exchange(x->meta->grad_fn, nullptr));
     x->requires_grad = false;
     return x;

@@ -17,7 +17,7 @@ MemoryFormat suggested_format(const Tensor& x) {
 }
 
 Tensor resized(const char* op, const Tensor& x, const Dims& sizes, Format format) {
-  check(!x.requires_grad(), op, ": cannot resize variables that require grad");
+  check(!x.requires_grad(), op, ": a tensor that requires grad cannot be resized.");
   check(format != MemoryFormat::Preserve, op, ": memory_format=preserve_format is not supported.");
   if (!format) {
     resize_(x, sizes);
@@ -122,7 +122,7 @@ Example:
       "cuda",
       [](const Tensor& x, std::optional<DeviceArg> device, bool, Format format) {
         Device target = device ? device->device : Device{DeviceType::CUDA, -1};
-        check(target.is_cuda(), "cuda: Invalid device, must be cuda device, got ", target, ".");
+        check(target.is_cuda(), "cuda: expected a CUDA device, got ", target, ".");
         return to(x, target, x.dtype(), false, format.value_or(MemoryFormat::Preserve));
       },
       "device"_a.none() = nb::none(), "non_blocking"_a = false,
@@ -147,8 +147,7 @@ Example:
   def_op(
       m, "is_nonzero",
       [](const Tensor& x) {
-        check(x.numel() == 1, "is_nonzero: Boolean value of Tensor with ",
-              x.numel() ? "more than one value" : "no values", " is ambiguous");
+        check(x.numel() == 1, "is_nonzero: expected a tensor of one element, got ", x, ".");
         return item(x).to_bool();
       },
       "Whether the only element is not zero.");

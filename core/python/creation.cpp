@@ -121,7 +121,7 @@ DType linear_dtype(const char* op, const MaybeDType& dtype, const Out& out, Scal
 
 // An end of a range: a number, or a tensor that holds one.
 Scalar end_from(const char* op, const Operand& x) {
-  check(x.tensor.dim() == 0, op, ": only supports 0-dimensional start and end tensors, but got ",
+  check(x.tensor.dim() == 0, op, ": expected numbers or 0-d tensors as start and end, got ",
         x.tensor, ".");
   return item(x.tensor);
 }

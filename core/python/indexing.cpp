@@ -38,8 +38,7 @@ Tensor index_tensor(PyObject* object) {
   }
   if (index.numel() == 0 && is_differentiable(index.dtype())) index = to_dtype(index, DType::Int64);
   check_index(!is_differentiable(index.dtype()),
-              "index: tensors used as indices must be long, int, byte or bool tensors, got ", index,
-              ".");
+              "index: expected indices of int64, int32, uint8 or bool, got ", index, ".");
   return index;
 }
 
@@ -77,9 +76,9 @@ int64_t slice_bound(PyObject* bound, int64_t otherwise) {
 Tensor apply_slice(const Tensor& x, int64_t dim, PyObject* key, bool all_is_self) {
   auto* s = reinterpret_cast<PySliceObject*>(key);
   int64_t step = slice_bound(s->step, 1);
-  check_value(step > 0, "slice: step must be greater than zero, got ", step,
+  check_value(step > 0, "slice: expected a step of at least 1, got ", step,
               ". Use flip() to reverse a tensor.");
-  check_index(x.dim() > 0, "slice: slice() cannot be applied to a 0-dim tensor.");
+  check_index(x.dim() > 0, "slice: a 0-d tensor has no dimension to slice.");
   int64_t start = slice_bound(s->start, 0), stop = slice_bound(s->stop, INT64_MAX);
   if (all_is_self && step == 1 && start == 0 && dim < x.dim() && stop >= x.size(dim)) return x;
   return slice(x, dim, start, stop, step);
@@ -128,20 +127,18 @@ void apply_part(Selection& selection, int64_t& dim, PyObject* part, int64_t skip
     apply_bool(selection, dim, part == Py_True);
   } else if (index_from_object(part, number)) {
     check_index(x.dim() > 0,
-                "index: invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim "
-                "tensor to a number.");
+                "index: a 0-d tensor has no dimension to index. Use item() for its number.");
     if (x.dim() <= dim)
-      fail(ErrorKind::Index, "index: too many indices for tensor of dimension ", dim, ".");
+      fail(ErrorKind::Index, "index: expected at most ", dim, " indices, got more.");
     int64_t size = x.size(dim);
-    check_index(number >= -size && number < size, "index ", number,
-                " is out of bounds for dimension ", dim + selection.n_gone, " with size ", size);
+    check_index(number >= -size && number < size, "index: expected an index from ", -size, " to ",
+                size - 1, " for dimension ", dim + selection.n_gone, ", got ", number, ".");
     x = select(x, dim, number);
     ++selection.n_gone;
   } else {
     Tensor index = is_tensor(part) ? as_tensor(part) : index_tensor(part);
     check_index(!is_differentiable(index.dtype()),
-                "index: tensors used as indices must be long, int, byte or bool tensors, got ",
-                index, ".");
+                "index: expected indices of int64, int32, uint8 or bool, got ", index, ".");
     if (index.dim() == 0 && (index.dtype() == DType::Bool || index.dtype() == DType::UInt8))
       return apply_bool(selection, dim, item(index).to_bool());
     add_index(selection, dim, index);
@@ -178,8 +175,7 @@ Selection take_apart(const Tensor& x, PyObject* given, bool is_read) {
   for (Py_ssize_t i = 0; i < n; ++i) {
     used += dims_used(PyTuple_GET_ITEM(key, i));
   }
-  check_index(used <= x.dim(), "index: too many indices for tensor of dimension ", x.dim(),
-              ": got ", used, ".");
+  check_index(used <= x.dim(), "index: expected at most ", x.dim(), " indices, got ", used, ".");
   bool seen = false;
   for (Py_ssize_t i = 0; i < n; ++i) {
     PyObject* part = PyTuple_GET_ITEM(key, i);
@@ -230,7 +226,7 @@ Tensor value_tensor(const Tensor& x, PyObject* value) {
 
 int tensor_setitem(PyObject* self, PyObject* key, PyObject* value) {
   try {
-    check_type(value != nullptr, "Tensor does not support deleting items");
+    check_type(value != nullptr, "Tensor: elements cannot be deleted.");
     Tensor x = as_tensor(self);
     Selection selection = take_apart(x, key, false);
     Tensor v = value_tensor(x, value);
@@ -272,7 +268,7 @@ Tensor scatter_with(const Tensor& x, int64_t dim, const Tensor& index, const Ope
   const Tensor& src = value;
   if (!reduce) return scatter(x, dim, index, src);
   check(*reduce == "add" || *reduce == "multiply",
-        "scatter: reduce argument must be either add or multiply, got ", *reduce, ".");
+        "scatter: expected 'add' or 'multiply' as reduce, got '", *reduce, "'.");
   Tensor from = src->is_wrapped_number ? expand(to_dtype(src, x.dtype()), index.sizes()) : src;
   return scatter_reduce(x, dim, index, from, *reduce == "add" ? "sum" : "prod");
 }
@@ -294,9 +290,8 @@ template <class F>
 Tensor store(const char* op, const Tensor& x, const Out& out, F&& f) {
   if (!out) return f();
   check(out->dtype() == x.dtype(), op, ": expected out of dtype ", x.dtype(), ", got ", *out, ".");
-  check(!has_internal_overlap(*out), op,
-        ": unsupported operation: more than one element of out refers to a single memory location. "
-        "Please clone() the tensor before performing the operation.");
+  check(!has_internal_overlap(*out), op, ": expected out with a place for each element, got ", *out,
+        ", where elements share places. Pass its clone() instead.");
   return into_out(op, f(), *out);
 }
 

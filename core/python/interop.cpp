@@ -256,9 +256,9 @@ DType dtype_of_numpy(const char* op, PyObject* object) {
                                              : "c";
     if (type != DType::BFloat16 && kind == own && itemsize == item_size(type)) return type;
   }
-  fail(ErrorKind::Type, op, ": can't convert NumPy's ", nb::str(nb::handle(dtype)).c_str(),
-       ". The only supported types are: float64, float32, float16, complex64, complex128, int64, "
-       "int32, int16, int8, uint8, and bool.");
+  fail(ErrorKind::Type, op, ": no dtype is NumPy's ", nb::str(nb::handle(dtype)).c_str(),
+       ". Convert the array to float64, float32, float16, complex128, complex64, int64, int32, "
+       "int16, int8, uint8 or bool.");
 }
 
 Tensor from_numpy(PyObject* array, bool warn_if_read_only) {
@@ -266,7 +266,7 @@ Tensor from_numpy(PyObject* array, bool warn_if_read_only) {
              Py_TYPE(array)->tp_name, ").");
   DType dtype = dtype_of_numpy("from_numpy", array);
   check_value(nb::cast<bool>(nb::handle(array).attr("dtype").attr("isnative")),
-              "from_numpy: the given array has a byte order different from the native one. Use "
+              "from_numpy: expected an array in the byte order of this machine. Use "
               "array.astype(array.dtype.newbyteorder('=')).");
   HeapBuffer buffer(array, PyBUF_STRIDED_RO);
   Py_buffer& view = *buffer.view;

@@ -10,7 +10,7 @@ using OptionalTensor = std::optional<Tensor>;
 
 // PyTorch's numbers: 0 none, 1 mean, 2 sum.
 Reduction reduction_of(int64_t number) {
-  check_value(number >= 0 && number <= 2, number, " is not a valid value for reduction.");
+  check_value(number >= 0 && number <= 2, "reduction: expected 0, 1 or 2, got ", number, ".");
   return static_cast<Reduction>(number);
 }
 

@@ -26,8 +26,7 @@ void warn(const char* message) {
 
 template <class T>
 [[noreturn]] void fail_overflow() {
-  fail(ErrorKind::Runtime, "tensor: value cannot be converted to type ", DTypeOf<T>::value,
-       " without overflow");
+  fail(ErrorKind::Runtime, "tensor: a number does not fit into ", DTypeOf<T>::value, ".");
 }
 
 template <class T>
@@ -50,8 +49,7 @@ T integer_from(double value) {
 int64_t int64_from_long(PyObject* object) {
   int overflow;
   long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
-  check_value(!overflow,
-              "tensor: Overflow when unpacking long long: an int does not fit into int64.");
+  check_value(!overflow, "tensor: an int does not fit into int64.");
   return value;
 }
 
@@ -74,9 +72,8 @@ T convert(Scalar value) {
 }
 
 Scalar scalar_from_tensor(const Tensor& x) {
-  check_value(x.numel() == 1,
-              "tensor: only one element tensors can be converted to Python scalars, got ", x,
-              " in a list. Use stack() to put tensors together.");
+  check_value(x.numel() == 1, "tensor: expected tensors of one element in a list, got ", x,
+              ". Use stack() to put tensors together.");
   if (x.requires_grad())
     warn(
         "tensor: the value of a tensor that requires grad becomes a number without history. Use "
@@ -155,16 +152,15 @@ Dims find_shape(PyObject* data) {
     Py_ssize_t n = PySequence_Size(at.ptr());
     if (n < 0) throw_python_error();
     shape.push_back(n);
-    check_value(shape.size() <= kMaxDims, "tensor: too many dimensions '",
-                Py_TYPE(at.ptr())->tp_name, "': the data is nested more than ", kMaxDims,
-                " levels deep. Does a list contain itself?");
+    check_value(shape.size() <= kMaxDims, "tensor: expected data nested at most ", kMaxDims,
+                " levels deep, got ", Py_TYPE(at.ptr())->tp_name,
+                " below that. Does a list contain itself?");
     if (n == 0) return shape;
     PyObject* first = PySequence_GetItem(at.ptr(), 0);
     if (!first) throw_python_error();
     at = plain(nb::steal(first).ptr());
   }
-  check_value(shape.empty() || !PyUnicode_Check(at.ptr()),
-              "tensor: too many dimensions 'str': expected numbers in the data, got a string.");
+  check_value(shape.empty() || !PyUnicode_Check(at.ptr()), "tensor: expected numbers, got str.");
   return shape;
 }
 
@@ -175,11 +171,12 @@ DType dtype_of_value(PyObject* item) {
   if (PyFloat_Check(item)) return get_default_dtype();
   if (PyLong_Check(item)) return DType::Int64;
   if (PyComplex_Check(item)) return to_complex_dtype(get_default_dtype());
-  check_type(!PyUnicode_Check(item) && !PyBytes_Check(item), "new(): invalid data type '",
-             Py_TYPE(item)->tp_name, "'");
+  check_type(!PyUnicode_Check(item) && !PyBytes_Check(item), "tensor: expected numbers, got ",
+             Py_TYPE(item)->tp_name, ".");
   check_type(!is_sequence(item), "tensor: expected a number at this depth, got a ",
              Py_TYPE(item)->tp_name, ": the data is ragged.");
-  fail(ErrorKind::Runtime, "tensor: Could not infer dtype of ", Py_TYPE(item)->tp_name);
+  fail(ErrorKind::Runtime, "tensor: expected numbers or sequences of them, got ",
+       Py_TYPE(item)->tp_name, ".");
 }
 
 // The dtypes of all values, one bit for each.
@@ -236,8 +233,8 @@ void read_nested(PyObject* data, const Dims& shape, size_t depth, T*& out) {
   check_type(is_sequence(data), "tensor: not a sequence: expected one of length ", shape[depth],
              " at dim ", depth, ", got ", Py_TYPE(data)->tp_name, ".");
   Items items(plain(data).ptr());
-  check_value(items.size() == shape[depth], "tensor: expected sequence of length ", shape[depth],
-              " at dim ", depth, " (got ", items.size(), ")");
+  check_value(items.size() == shape[depth], "tensor: expected ", shape[depth],
+              " elements in dimension ", depth, ", got ", items.size(), ".");
   bool is_last = depth + 1 == shape.size();
   for (int64_t i = 0; i < shape[depth]; ++i) {
     check_value(i < items.size(), "tensor: the data changed while it was read.");
@@ -249,8 +246,8 @@ void read_nested(PyObject* data, const Dims& shape, size_t depth, T*& out) {
 }
 
 Tensor read_data(PyObject* data, std::optional<DType> dtype, Device device) {
-  check_type(!PyUnicode_Check(data) && !PyBytes_Check(data), "new(): invalid data type '",
-             Py_TYPE(data)->tp_name, "'");
+  check_type(!PyUnicode_Check(data) && !PyBytes_Check(data), "tensor: expected numbers, got ",
+             Py_TYPE(data)->tp_name, ".");
   Dims shape = find_shape(data);
   if (!dtype) {
     DTypeFinder finder(shape.size());
@@ -321,8 +318,7 @@ Tensor legacy_from_one(const char* name, DType dtype, bool needs_dtype, PyObject
     return from_storage(source->storage, dtype, {n}, {1}, 0);
   }
   if (is_size(data) && dims_from_object(data, sizes)) return empty(sizes, dtype, device);
-  check_type(is_sequence(data), "new(): data must be a sequence (got ", Py_TYPE(data)->tp_name,
-             ")");
+  check_type(is_sequence(data), "tensor: expected a sequence, got ", Py_TYPE(data)->tp_name, ".");
   if (is_numpy_array(data)) return tensor_from_data(data, dtype, device);
   return read_data(data, dtype, device);
 }
@@ -334,9 +330,8 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype, Device devic
   auto copied = [&](const Tensor& x) { return to(x, device, dtype.value_or(x.dtype()), true); };
   if (is_tensor(data)) {
     warn(
-        "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() "
-        "or "
-        "sourceTensor.detach().clone().requires_grad_(True), rather than tensor(sourceTensor).");
+        "tensor: a tensor is copied without its history. Say so with detach().clone(), and "
+        "requires_grad_() for a history of its own.");
     Tensor x = as_tensor(data);
     return to(x, device, dtype.value_or(x.dtype()), true);
   }

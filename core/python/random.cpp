@@ -346,7 +346,7 @@ void bind_distributions(nb::module_& m) {
                          const std::optional<Tensor>& out) {
     if (!out) return bernoulli(input, or_default(generator));
     check(!is_grad_enabled() || !input.requires_grad(),
-          "bernoulli: out= does not support automatic differentiation, but input requires grad.");
+          "bernoulli: out= takes no part in differentiation, but input requires grad.");
     if (out->sizes() != input.sizes()) resize_(*out, input.sizes());
     Tensor y = *out;
     return bernoulli_(y, input, or_default(generator));

@@ -137,11 +137,11 @@ SpreadArgs spread_args(const char* op, nb::handle dim, std::optional<bool> unbia
   SpreadArgs args = {{}, correction ? correction->to_double() : 1};
   if (PyBool_Check(dim.ptr())) {
     check_type(!unbiased && !correction, op,
-               ": dim must be an int or a tuple of ints, got a bool.");
+               ": expected an int or a tuple of ints as dim, got a bool.");
     unbiased = dim.ptr() == Py_True;
   } else if (!dim.is_none()) {
-    check_type(nb::try_cast(dim, args.dims), op, ": dim must be an int or a tuple of ints, got ",
-               nb::repr(dim).c_str(), ".");
+    check_type(nb::try_cast(dim, args.dims), op,
+               ": expected an int or a tuple of ints as dim, got ", nb::repr(dim).c_str(), ".");
   }
   if (unbiased) args.correction = *unbiased ? 1 : 0;
   return args;

@@ -88,8 +88,7 @@ ASSIGN(bitwise_right_shift)
 #undef ASSIGN
 
 inline Tensor invert(const Tensor& x) {
-  check_type(!is_differentiable(x.dtype()),
-             "~ (operator.invert) is only implemented on integer and Boolean-type tensors, got ", x,
+  check_type(!is_differentiable(x.dtype()), "~: expected a tensor of integers or bool, got ", x,
              ".");
   return bitwise_not(x);
 }

@@ -120,8 +120,8 @@ Storage* checked_storage(const char* op, nb::handle object) {
 // The bytes that a tensor of this geometry needs; raises for what is no geometry.
 int64_t needed_nbytes(const char* op, const Dims& sizes, const Dims& strides, int64_t offset,
                       DType dtype) {
-  check(sizes.size() == strides.size(), op, ": sizes ", sizes, " and strides ", strides,
-        " must be of equal length.");
+  check(sizes.size() == strides.size(), op, ": expected a stride for each size, got ", strides,
+        " for ", sizes, ".");
   check(offset >= 0, op, ": invalid storage offset ", offset);
   if (checked_numel(sizes) == 0) return 0;
   __int128 extent = static_cast<__int128>(offset) + 1;

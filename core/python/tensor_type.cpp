@@ -95,19 +95,15 @@ PyObject* get_T(const Tensor& x) {
   return permute(x, order).release();
 }
 PyObject* get_mT(const Tensor& x) {
-  check(x.dim() != 1, "mT: tensor.mT is only supported on matrices or batches of matrices, got ", x,
-        ".");
+  check(x.dim() != 1, "mT: expected a matrix or a batch of them, got ", x, ".");
   return x.dim() == 0 ? wrap(x) : transpose(x, -2, -1).release();
 }
 PyObject* get_mH(const Tensor& x) {
-  check(x.dim() != 1, "mH: tensor.mH is only supported on matrices or batches of matrices, got ", x,
-        ".");
+  check(x.dim() != 1, "mH: expected a matrix or a batch of them, got ", x, ".");
   return conj(x.dim() == 0 ? x : transpose(x, -2, -1)).release();
 }
 PyObject* get_H(const Tensor& x) {
-  check(x.dim() == 2 || x.dim() == 0,
-        "H: tensor.H is only supported on matrices (2-D tensors), got ", x,
-        ". Use mH for batches.");
+  check(x.dim() == 2 || x.dim() == 0, "H: expected a matrix, got ", x, ". Use mH for batches.");
   return get_mH(x);
 }
 PyObject* get_real(const Tensor& x) { return real(x).release(); }
@@ -126,7 +122,7 @@ int set_guarded(F&& f) {
 
 int set_requires_grad(PyObject* self, PyObject* value, void*) {
   return set_guarded([&] {
-    check(value && PyBool_Check(value), "requires_grad must be a bool");
+    check(value && PyBool_Check(value), "requires_grad: expected a bool.");
     require_grad(self_of(self), value == Py_True);
   });
 }
@@ -144,18 +140,17 @@ int set_grad(PyObject* self, PyObject* value, void*) {
     Tensor x = self_of(self);
     Tensor grad;
     if (value && value != Py_None) {
-      check_type(is_tensor(value),
-                 "assigned grad expected to be a Tensor or None but got grad of type ",
-                 Py_TYPE(value)->tp_name, ".");
-      check(value != self, "can't assign Variable as its own grad");
+      check_type(is_tensor(value), "grad: expected a tensor or None, got ", Py_TYPE(value)->tp_name,
+                 ".");
+      check(value != self, "grad: a tensor cannot be its own gradient.");
       grad = as_tensor(value);
-      check(grad.dtype() == x.dtype(), "assigned grad has data of a different type: ", grad,
-            " for a tensor ", x, ".");
+      check(grad.dtype() == x.dtype(), "grad: expected a gradient of the dtype of its tensor, ", x,
+            ", got ", grad, ".");
       check(grad.device() == x.device(),
             "assigned grad has data located on a different device: ", grad, " for a tensor ", x,
             ".");
-      check(grad.sizes() == x.sizes(), "assigned grad has data of a different size: ", grad,
-            " for a tensor ", x, ".");
+      check(grad.sizes() == x.sizes(), "grad: expected a gradient of the shape of its tensor, ", x,
+            ", got ", grad, ".");
     }
     Py_XDECREF(std::exchange(x.meta().grad, grad.release()));
   });
@@ -240,9 +235,9 @@ PyMemberDef members[] = {
 int tensor_bool(PyObject* self) {
   try {
     Tensor x = self_of(self);
-    check(x.numel() != 0, "Boolean value of Tensor with no values is ambiguous");
-    check(x.numel() == 1, "Boolean value of Tensor with more than one value is ambiguous: it is ",
-          x, ". Use any() or all().");
+    check(x.numel() != 0, "bool: a tensor of no elements is neither True nor False.");
+    check(x.numel() == 1, "bool: expected a tensor of one element, got ", x,
+          ". Use any() or all().");
     return item(x).to_bool();
   } catch (...) {
     set_python_exception();
@@ -252,8 +247,7 @@ int tensor_bool(PyObject* self) {
 
 Scalar single_value(PyObject* self) {
   Tensor x = self_of(self);
-  check_value(x.numel() == 1, "only one element tensors can be converted to Python scalars, got ",
-              x, ".");
+  check_value(x.numel() == 1, "item: expected a tensor of one element, got ", x, ".");
   return item(x);
 }
 
@@ -262,7 +256,7 @@ PyObject* tensor_int(PyObject* self) {
     Scalar value = single_value(self);
     if (value.is_integral()) return PyLong_FromLongLong(value.to_int());
     check(!value.is_complex() || value.to_complex().imag() == 0,
-          "value cannot be converted to an int without overflow: it is complex.");
+          "int: a complex number is no int.");
     return PyLong_FromDouble(value.to_double());
   });
 }
@@ -271,7 +265,7 @@ PyObject* tensor_float(PyObject* self) {
   return guarded([&] {
     Scalar value = single_value(self);
     check(!value.is_complex() || value.to_complex().imag() == 0,
-          "value cannot be converted to type double without overflow");
+          "float: a complex number is no float.");
     return PyFloat_FromDouble(value.to_double());
   });
 }
@@ -280,8 +274,7 @@ PyObject* tensor_index(PyObject* self) {
   return guarded([&] {
     Tensor x = self_of(self);
     check_type(x.numel() == 1 && !is_differentiable(x.dtype()),
-               "only integer tensors of a single element can be converted to an index, got ", x,
-               ".");
+               "index: expected an integer tensor of one element, got ", x, ".");
     return PyLong_FromLongLong(item(x).to_int());
   });
 }
@@ -298,7 +291,7 @@ Py_ssize_t tensor_len(PyObject* self) {
 PyObject* tensor_iter(PyObject* self) {
   return guarded([&] {
     Tensor x = self_of(self);
-    check_type(x.dim() > 0, "iteration over a 0-d tensor");
+    check_type(x.dim() > 0, "iter: a 0-d tensor has no elements to go over.");
     nb::object rows = nb::cast(unbind(x, 0));
     return PyObject_GetIter(rows.ptr());
   });
@@ -318,16 +311,16 @@ constexpr void* slot() {
 void require_grad(const Tensor& x, bool on) {
   if (x.is_leaf()) {
     check(!on || is_differentiable(x.dtype()),
-          "only Tensors of floating point and complex dtype can require gradients, got ", x, ".");
+          "requires_grad: expected a floating-point or complex tensor, got ", x, ".");
     check(!on || !x->is_inference || is_inference_mode_enabled(),
-          "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+          "requires_grad: a tensor made in inference mode cannot require grad outside of it. Make "
+          "a normal one of it with clone() first.");
     x->requires_grad = on;
     if (on) x.meta();
   } else {
     check(on,
-          "you can only change requires_grad flags of leaf variables. If you want to use a "
-          "computed variable in a subgraph that "
-          "doesn't require differentiation use var_no_grad = var.detach().");
+          "requires_grad: a result of operations that require grad requires it too. Use detach() "
+          "for a tensor without history.");
   }
 }
 

@@ -8,8 +8,7 @@ namespace facula {
 namespace {
 
 Tensor& abs_(Tensor& x) {
-  check(!is_complex(x.dtype()), "abs_: In-place abs is not supported for complex tensors, got ", x,
-        ".");
+  check(!is_complex(x.dtype()), "abs_: expected a real tensor, got ", x, ". Use abs().");
   return in_place("abs_", x, [](const Tensor& t) { return abs(t); });
 }
 // Also where x is expanded: nothing is written.

@@ -88,10 +88,7 @@ void bind_view(nb::module_& m) {
   def_op(
       m, "adjoint",
       [](const Tensor& x) {
-        check(
-            x.dim() != 1,
-            "adjoint: tensor.adjoint() is only supported on matrices or batches of matrices, got ",
-            x, ".");
+        check(x.dim() != 1, "adjoint: expected a matrix or a batch of them, got ", x, ".");
         return x.dim() == 0 ? conj(x) : conj(transpose(x, -2, -1));
       },
       "The conjugate transpose of the last two dimensions.");

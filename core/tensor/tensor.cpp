@@ -138,8 +138,8 @@ Tensor empty(const Dims& sizes, DType dtype, Device device, MemoryFormat format)
   if (!device.is_cpu()) device = backend_of(device).resolve(device);
   if (format == MemoryFormat::ChannelsLast || format == MemoryFormat::ChannelsLast3d) {
     size_t wanted = format == MemoryFormat::ChannelsLast ? 4 : 5;
-    check(sizes.size() == wanted, "required rank ", wanted,
-          " tensor to use channels_last format, got the shape ", sizes, ".");
+    check(sizes.size() == wanted, "channels_last: expected ", wanted, " dimensions, got the shape ",
+          sizes, ".");
     return make_tensor(Storage::allocate(nbytes, device), dtype, sizes,
                        channels_last_strides(sizes), 0, numel);
   }
@@ -148,8 +148,8 @@ Tensor empty(const Dims& sizes, DType dtype, Device device, MemoryFormat format)
 }
 
 Tensor empty_strided(const Dims& sizes, const Dims& strides, DType dtype, Device device) {
-  check(sizes.size() == strides.size(), "empty_strided: sizes ", sizes, " and strides ", strides,
-        " must be of equal length.");
+  check(sizes.size() == strides.size(), "empty_strided: expected a stride for each size, got ",
+        strides, " for ", sizes, ".");
   int64_t numel = checked_numel(sizes);
   for (int64_t stride : strides)
     check(stride >= 0, "empty_strided: strides must not be negative, got ", strides, ".");

@@ -49,7 +49,9 @@ def meshgrid(
                 f"meshgrid: expected vectors or 0-d tensors, got shape {tuple(axis.shape)}."
             )
     if any(axis.dtype != axes[0].dtype for axis in axes):
-        raise RuntimeError("meshgrid: expected all tensors to have the same dtype.")
+        raise RuntimeError(
+            f"meshgrid: expected tensors of one dtype, got {[x.dtype for x in axes]}."
+        )
     order = list(range(len(axes)))
     if indexing == "xy" and len(axes) >= 2:
         order[0], order[1] = 1, 0

@@ -24,7 +24,7 @@ _ALPHA = 1.7580993408473766
 
 def _is_idle(name: str, input: Tensor, p: float, train: bool) -> bool:
     if not 0 <= p <= 1:
-        raise RuntimeError(f"{name}: dropout probability has to be between 0 and 1, but got {p}.")
+        raise RuntimeError(f"{name}: expected p from 0 to 1, got {p}.")
     return not train or p == 0 or input.numel() == 0
 
 
@@ -37,8 +37,7 @@ def _kept_features(name: str, input: Tensor, p: float) -> Tensor:
     """The same, one for each channel (dimension 1) of each sample."""
     if input.dim() < 2:
         raise RuntimeError(
-            f"{name}: Feature dropout requires at least 2 dimensions in the input, got "
-            f"{tuple(input.shape)}."
+            f"{name}: expected an input of at least 2 dimensions, got {tuple(input.shape)}."
         )
     sizes = (*input.shape[:2], *(1,) * (input.dim() - 2))
     return input.new_empty(sizes).bernoulli_(1 - p)

@@ -49,9 +49,8 @@ def _completed_grad(
             return None
         if output.numel() != 1:
             raise RuntimeError(
-                f"{name}: grad can be implicitly created only for scalar outputs; this one is "
-                f"{tuple(output.shape)}. Pass a gradient of that shape, or reduce it first "
-                "(for example with .sum())."
+                f"{name}: an output that is no scalar, {tuple(output.shape)}, needs a "
+                "gradient. Pass one of that shape, or reduce the output first, e.g. with .sum()."
             )
         if not (output.is_floating_point() or output.is_complex()):
             raise RuntimeError(f"{name}: expected a floating-point output, got {output.dtype}.")
@@ -63,8 +62,8 @@ def _completed_grad(
     shape = tuple(grad.shape)[1:] if is_batched else tuple(grad.shape)
     if shape != tuple(output.shape):
         raise RuntimeError(
-            f"{name}: Mismatch in shape: the gradient is {tuple(grad.shape)}, the output "
-            f"{tuple(output.shape)}. They must be equal."
+            f"{name}: expected a gradient of the shape of its output, {tuple(output.shape)}, got "
+            f"{tuple(grad.shape)}."
         )
     if grad.is_complex() != output.is_complex():
         raise RuntimeError(

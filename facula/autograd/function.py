@@ -212,9 +212,8 @@ class _OnceDifferentiated(Function):
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         raise RuntimeError(
-            f"{ctx.name}: trying to differentiate twice a function that was marked with "
-            "@once_differentiable. Write its backward with differentiable operations and remove "
-            "the mark."
+            f"{ctx.name}: its backward is marked with @once_differentiable, and has no derivative "
+            "itself. Write it with differentiable operations and remove the mark."
         )
 
 

@@ -95,11 +95,13 @@ def export(
         'PyCapsule'
     """
     if tensor.requires_grad:
-        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        raise BufferError(
+            "__dlpack__: expected a tensor that does not require grad. Use tensor.detach()."
+        )
     if stream is not None and type(stream) is not int:
-        raise TypeError(f"__dlpack__: stream must be an int or None, got {stream!r}.")
+        raise TypeError(f"__dlpack__: expected an int or None as stream, got {stream!r}.")
     if not tensor.is_cuda and stream not in (None, -1):
-        raise AssertionError(f"__dlpack__: stream should be None on the CPU, got {stream}.")
+        raise AssertionError(f"__dlpack__: expected None as stream on the CPU, got {stream}.")
     target = tensor.device
     if dl_device is not None and tuple(dl_device) != dlpack_device(tensor.device):
         if copy is False:

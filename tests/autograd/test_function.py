@@ -183,7 +183,7 @@ def test_once_differentiable_refuses_a_second_derivative():
     x = facula.ones(2, requires_grad=True)
     (g,) = facula.autograd.grad(Once.apply(x).sum(), x, create_graph=True)
     assert g.tolist() == [2, 2]
-    with pytest.raises(RuntimeError, match="OnceBackward: trying to differentiate twice"):
+    with pytest.raises(RuntimeError, match="OnceBackward: its backward is marked with @once"):
         g.sum().backward()
 
 

@@ -52,9 +52,9 @@ def test_backward_reaches_only_the_inputs_asked_for(x):
 
 
 def test_wrong_gradients_are_refused(x):
-    with pytest.raises(RuntimeError, match="only for scalar outputs"):
+    with pytest.raises(RuntimeError, match="an output that is no scalar"):
         facula.autograd.backward(x * 2)
-    with pytest.raises(RuntimeError, match=r"the gradient is \(3,\), the output \(2,\)"):
+    with pytest.raises(RuntimeError, match=r"of its output, \(2,\), got \(3,\)"):
         facula.autograd.grad(x * 2, x, facula.ones(3))
     with pytest.raises(RuntimeError, match="got 1 tensors and 2 gradients"):
         facula.autograd.backward([x.sum()], [None, None])
@@ -144,7 +144,7 @@ def test_anomaly_mode_finds_the_operation_that_makes_nan(x):
     with pytest.warns(UserWarning, match="detect_anomaly"):
         anomaly = facula.autograd.detect_anomaly()
     y = facula.zeros(1, requires_grad=True)
-    with anomaly, pytest.raises(RuntimeError, match="'SqrtBackward0' returned nan"):
+    with anomaly, pytest.raises(RuntimeError, match="detect_anomaly: SqrtBackward0 gave NaN"):
         (y.sqrt() * 0).sum().backward()
     assert not facula.is_anomaly_enabled()
 

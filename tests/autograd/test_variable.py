@@ -44,7 +44,7 @@ def test_volatile_and_requires_grad_exclude_each_other():
 @pytest.mark.parametrize("value", [3, None, "yes"])
 def test_requires_grad_takes_only_a_bool(value):
     x = facula.ones(2)
-    with pytest.raises(RuntimeError, match="requires_grad must be a bool"):
+    with pytest.raises(RuntimeError, match="requires_grad: expected a bool"):
         x.requires_grad = value
     assert not x.requires_grad
 

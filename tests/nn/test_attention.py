@@ -157,7 +157,7 @@ def ones(*shape, dtype=facula.float32):
         ((ones(3), ones(3), ones(3)), {}, r"at least 2 dimensions \(\.\.\., length, width\)"),
         ((ones(2, 3), ones(2, 4), ones(2, 4)), {}, r"the same width, .*: 3 is not 4"),
         ((ones(2, 3), ones(2, 3), ones(4, 3)), {}, r"a value for each key, .*: 2 is not 4"),
-        ((ones(2, 3), ones(2, 3).double(), ones(2, 3)), {}, r"to have the same dtype"),
+        ((ones(2, 3), ones(2, 3).double(), ones(2, 3)), {}, r"query, key and value of one dtype"),
         ((ones(2, 3).long(),) * 3, {}, r"expected floating-point tensors, got int64 \(2, 3\)"),
         ((ones(3, 2, 3), ones(2, 2, 3), ones(2, 2, 3)), {}, r"cannot be broadcast"),
         (
@@ -169,9 +169,9 @@ def ones(*shape, dtype=facula.float32):
         (
             (ones(2, 3),) * 3 + (ones(2, 2),),
             {"is_causal": True},
-            r"attn_mask should not be set when",
+            r"expected attn_mask or is_causal=True, got both",
         ),
-        ((ones(2, 3),) * 3, {"dropout_p": 1.5}, r"between 0 and 1, but got 1.5"),
+        ((ones(2, 3),) * 3, {"dropout_p": 1.5}, r"expected dropout_p from 0 to 1, got 1.5"),
         (
             (ones(3, 2, 3), ones(2, 2, 3), ones(2, 2, 3)),
             {"enable_gqa": True},

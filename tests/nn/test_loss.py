@@ -190,7 +190,12 @@ def test_results_do_not_depend_on_the_number_of_threads():
             RuntimeError,
             r"multilabel_margin_loss: target has class -2 at index \(0, 1\)",
         ),
-        (F.binary_cross_entropy, [[0.5, 0.5, 2.0]] * 2, RuntimeError, "elements of target should"),
+        (
+            F.binary_cross_entropy,
+            [[0.5, 0.5, 2.0]] * 2,
+            RuntimeError,
+            "expected target with values from 0 to 1",
+        ),
         (F.binary_cross_entropy, [0.5], ValueError, r"input's shape \(2, 3\), got \(1,\)"),
         (F.binary_cross_entropy_with_logits, [0.5], ValueError, "expected a target of the input's"),
         (F.kl_div, [[1, 1, 1]] * 2, RuntimeError, "kl_div: expected a floating-point input"),
@@ -204,7 +209,7 @@ def test_wrong_targets_are_refused(loss, target, error, message):
 
 def test_a_nan_target_is_refused_where_probabilities_are_wanted_and_shown_elsewhere():
     nan = facula.full((2, 3), float("nan"))
-    with pytest.raises(RuntimeError, match="elements of target should be between 0 and 1"):
+    with pytest.raises(RuntimeError, match="expected target with values from 0 to 1"):
         F.binary_cross_entropy(facula.full((2, 3), 0.5), nan)
     assert F.mse_loss(facula.ones(2, 3), nan).isnan()
     assert F.cross_entropy(facula.ones(2, 3), nan).isnan()
@@ -303,7 +308,7 @@ def test_a_loss_that_is_made_with_data_says_how_it_is_called(name):
 def test_flags_of_old_count_by_their_truth():
     assert nn.MSELoss(0).reduction == "sum"
     assert nn.MSELoss(None, 0).reduction == "none"
-    with pytest.raises(RuntimeError, match="Boolean value of Tensor"):
+    with pytest.raises(RuntimeError, match="bool: expected a tensor of one element"):
         F.mse_loss(facula.ones(2), facula.ones(2), facula.ones(2))
 
 

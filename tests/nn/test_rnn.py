@@ -258,7 +258,7 @@ def test_backward_twice_needs_retain_graph():
     first = m.weight_hh_l0.grad.clone()
     y.backward()
     assert facula.equal(m.weight_hh_l0.grad, 2 * first)
-    with pytest.raises(RuntimeError, match="second time"):
+    with pytest.raises(RuntimeError, match="freed by an earlier backward"):
         y.backward()
 
 
@@ -285,7 +285,7 @@ def test_the_states_of_a_cell_may_be_changed_in_place(cell):
 def test_the_output_of_an_lstm_is_kept_for_backward():
     y = make("lstm", 3, 5)(facula.ones(4, 2, 3))[0]
     y.relu_()
-    with pytest.raises(RuntimeError, match="modified by an inplace operation: RnnLayerBackward0"):
+    with pytest.raises(RuntimeError, match=r"RnnLayerBackward0 .* overwritten in-place"):
         y.sum().backward()
 
 

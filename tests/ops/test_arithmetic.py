@@ -178,7 +178,7 @@ def test_integers_wrap_around():
 def test_integer_powers():
     x = facula.tensor([2, -1, 1, 0, 3])
     assert (x ** facula.tensor([-1, -1, -2, -1, 3])).tolist() == [0, -1, 1, 0, 27]
-    with pytest.raises(RuntimeError, match="pow: Integers to negative integer powers"):
+    with pytest.raises(RuntimeError, match="pow: expected exponents of at least 0"):
         x**-1
 
 
@@ -189,7 +189,7 @@ def test_shifts_beyond_the_width_leave_the_sign():
 
 
 def test_subtracting_bool_is_refused():
-    with pytest.raises(RuntimeError, match="sub: subtraction of two bool tensors"):
+    with pytest.raises(RuntimeError, match="sub: bool tensors have no difference"):
         facula.tensor([True]) - facula.tensor([True])
 
 
@@ -202,7 +202,9 @@ def test_division_rounds_as_asked():
     x = facula.tensor([7.0, -7.0])
     assert x.div(2, rounding_mode="floor").tolist() == [3, -4]
     assert x.div(2, rounding_mode="trunc").tolist() == [3, -3]
-    with pytest.raises(RuntimeError, match="div: expected rounding_mode"):
+    with pytest.raises(
+        RuntimeError, match="div: expected None, 'trunc' or 'floor' as rounding_mode"
+    ):
         x.div(2, rounding_mode="up")
 
 

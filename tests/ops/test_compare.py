@@ -68,7 +68,7 @@ def test_ordering_of_complex_numbers_is_refused():
 def test_invert_is_for_integers_and_bool():
     assert (~facula.tensor([True, False])).tolist() == [False, True]
     assert (~facula.tensor([0, 5])).tolist() == [-1, -6]
-    with pytest.raises(TypeError, match="integer and Boolean-type"):
+    with pytest.raises(TypeError, match="~: expected a tensor of integers or bool"):
         ~facula.ones(2)
 
 
@@ -80,5 +80,5 @@ def test_where_takes_numbers():
     condition = facula.tensor([True, False])
     assert facula.where(condition, 1, 2.5).tolist() == [1, 2.5]
     assert facula.where(condition, facula.tensor([1, 2]), 0).dtype == facula.int64
-    with pytest.raises(RuntimeError, match="where: expected condition to be a boolean tensor"):
+    with pytest.raises(RuntimeError, match="where: expected a bool condition"):
         facula.where(facula.tensor([1, 0]), 1, 2)

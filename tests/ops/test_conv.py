@@ -309,7 +309,7 @@ X, W = (1, 2, 5, 5), (3, 2, 3, 3)
         ),
         (
             lambda x, w: F.conv2d(x.double(), w),
-            "conv2d: expected input and weight to have the same dtype, "
+            "conv2d: expected input and weight of one dtype, "
             "got float64 (1, 2, 5, 5) and float32 (3, 2, 3, 3).",
         ),
         (
@@ -323,7 +323,7 @@ X, W = (1, 2, 5, 5), (3, 2, 3, 3)
         ),
         (
             lambda x, w: F.conv2d(x, w, padding="same", stride=2),
-            "conv2d: padding='same' is not supported for strided convolutions.",
+            "conv2d: expected a stride of 1 with padding='same', got (2, 2).",
         ),
         (
             lambda x, w: F.conv2d(x, w, stride=(1, 2, 3)),
@@ -336,8 +336,8 @@ X, W = (1, 2, 5, 5), (3, 2, 3, 3)
         ),
         (
             lambda x, w: F.conv_transpose2d(x, w[:2], stride=2, output_padding=2),
-            "conv_transpose2d: output padding must be smaller than either stride or dilation, got "
-            "output_padding (2, 2), stride (2, 2) and dilation (1, 1).",
+            "conv_transpose2d: expected an output_padding less than stride or dilation, got (2, 2) "
+            "with stride (2, 2) and dilation (1, 1).",
         ),
         (
             lambda x, w: F.unfold(x, 6),

@@ -4,7 +4,7 @@ import pytest
 
 import facula
 
-SHARED = "some elements of the input tensor and the written-to tensor"
+SHARED = "the input and the tensor written to share some of their elements"
 
 
 def shifted():
@@ -61,9 +61,11 @@ def test_out_may_be_an_input():
 
 def test_a_write_to_an_expanded_tensor_is_refused():
     x = facula.ones(1).expand(3)
-    with pytest.raises(RuntimeError, match=r"add_: more than one element of the written-to tensor"):
+    with pytest.raises(
+        RuntimeError, match=r"add_: expected a tensor with a place for each element"
+    ):
         x.add_(1)
-    with pytest.raises(RuntimeError, match=r"more than one element of the written-to tensor"):
+    with pytest.raises(RuntimeError, match=r"expected out with a place for each element"):
         facula.exp(facula.ones(3), out=x)
 
 
@@ -77,12 +79,14 @@ def test_an_expanded_tensor_can_be_filled():
 
 def test_out_is_looked_at_before_the_operation_is_found_missing():
     z = facula.ones(2, dtype=facula.complex64)
-    with pytest.raises(RuntimeError, match=r"atan2: result type .*complex64 can't be cast"):
+    with pytest.raises(
+        RuntimeError, match=r"atan2: the result is .*complex64 and cannot be stored"
+    ):
         facula.atan2(z, z, out=facula.empty(2))
     with pytest.raises(NotImplementedError, match=r"atan2: not implemented for complex64"):
         facula.atan2(z, z, out=facula.empty(2, dtype=facula.complex64))
     x = facula.ones(2, requires_grad=True)
-    with pytest.raises(RuntimeError, match=r"floor: functions with out=... arguments"):
+    with pytest.raises(RuntimeError, match=r"floor: out= takes no part in differentiation"):
         facula.floor(x, out=facula.empty(2))
 
 
@@ -94,7 +98,9 @@ def test_without_promotion_out_must_have_the_dtype_of_the_input():
 
 def test_the_shape_is_refused_before_the_dtype_in_place():
     a, b = facula.ones(2, 1), facula.ones(2, 3)
-    with pytest.raises(RuntimeError, match=r"gcd_: output with shape \(2, 1\) doesn't match"):
+    with pytest.raises(
+        RuntimeError, match=r"gcd_: expected a result of the shape .* \(2, 1\), got"
+    ):
         a.gcd_(b)
     with pytest.raises(NotImplementedError, match=r"gcd: not implemented for float32"):
         a.gcd_(a)
@@ -102,7 +108,7 @@ def test_the_shape_is_refused_before_the_dtype_in_place():
 
 def test_operator_in_place_names_the_operation():
     x = facula.tensor([1, 2])
-    with pytest.raises(RuntimeError, match=r"bitwise_and_: result type .*float32 can't be cast"):
+    with pytest.raises(RuntimeError, match=r"bitwise_and_: the result is .*float32 and cannot be"):
         x &= facula.ones(2)
 
 

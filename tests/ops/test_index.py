@@ -158,7 +158,9 @@ def test_a_number_filled_at_no_index_keeps_its_gradient_at_zero():
 
 
 def test_index_select_of_a_number_takes_one_index():
-    with pytest.raises(RuntimeError, match="index_select: Index to scalar can have only 1 value"):
+    with pytest.raises(
+        RuntimeError, match="index_select: expected one index for a 0-d input, got 2"
+    ):
         facula.tensor(1.0).index_select(0, facula.tensor([0, 0]))
 
 
@@ -214,7 +216,7 @@ def test_floating_point_numbers_are_no_index(error, call, index):
 )
 def test_nothing_is_written_where_one_index_is_out_of_range(write):
     x = facula.zeros(3)
-    with pytest.raises((IndexError, RuntimeError), match="out of bounds"):
+    with pytest.raises((IndexError, RuntimeError), match=r"outside a dimension|an index from"):
         write(x, facula.tensor([0, 3]))
     assert x.tolist() == [0.0, 0.0, 0.0]
 
@@ -232,7 +234,7 @@ def test_out_must_have_the_dtype_and_be_apart_from_the_input():
     assert out.tolist() == [3.0, 1.0]
     with pytest.raises(RuntimeError, match=r"gather: expected out of dtype float32, got float64"):
         facula.gather(x, 0, index, out=facula.empty(0, dtype=facula.float64))
-    with pytest.raises(RuntimeError, match=r"gather: unsupported operation"):
+    with pytest.raises(RuntimeError, match=r"gather: the input and the tensor written to share"):
         facula.gather(x, 0, index, out=x[:2])
 
 
@@ -284,7 +286,7 @@ def test_an_int_beyond_64_bits_is_no_index():
 
 def test_an_index_out_of_range_names_its_own_dimension():
     x = facula.zeros(2, 3, 4)
-    with pytest.raises(IndexError, match="dimension 1 with size 3"):
+    with pytest.raises(IndexError, match="from -3 to 2 for dimension 1, got 5"):
         x[0, 5]
-    with pytest.raises(IndexError, match="dimension 2 with size 4"):
+    with pytest.raises(IndexError, match="for dimension 2, got"):
         x[0, None, ..., 9] = 1

@@ -130,12 +130,14 @@ def test_a_dim_that_is_not_there_is_an_index_error():
 
 
 def test_a_dim_given_twice_is_refused():
-    with pytest.raises(RuntimeError, match=r"sum: dim 0 appears multiple times"):
+    with pytest.raises(RuntimeError, match=r"sum: expected each dimension once, got"):
         facula.ones(2, 3).sum((0, -2))
 
 
 def test_mean_refuses_integers():
-    with pytest.raises(RuntimeError, match=r"mean: could not infer output dtype.*int64 \(2, 3\)"):
+    with pytest.raises(
+        RuntimeError, match=r"mean: expected a floating-point .* got int64 \(2, 3\)"
+    ):
         facula.ones(2, 3, dtype=facula.int64).mean()
 
 
@@ -235,7 +237,7 @@ def test_medians_and_ranks():
     assert x.kthvalue(2, 1).values.tolist() == [2, 5]
     assert facula.mode(facula.tensor([1, 3, 3, 1, 2])).values.item() == 1
     assert facula.nanmedian(facula.tensor([float("nan"), 2.0, 1.0])).item() == 1
-    with pytest.raises(RuntimeError, match="kthvalue: selected number k out of range"):
+    with pytest.raises(RuntimeError, match="kthvalue: expected k from 1 to 4"):
         x.kthvalue(5, 1)
 
 

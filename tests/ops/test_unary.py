@@ -137,7 +137,7 @@ def test_overwriting_what_the_derivative_needs_is_an_error():
     x = facula.tensor([1.0, 2.0], requires_grad=True)
     y = x.exp()
     y.add_(1)
-    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+    with pytest.raises(RuntimeError, match="overwritten in-place"):
         y.sum().backward()
 
 

@@ -253,7 +253,7 @@ def test_a_step_counts_as_a_write():
     y = (p * p).sum()
     p.grad = facula.ones(2)
     optim.SGD([p]).step()
-    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+    with pytest.raises(RuntimeError, match="overwritten in-place"):
         y.backward()
 
 

@@ -207,7 +207,7 @@ def test_pieces_of_unsafe_split_may_be_written_to_in_place():
     first.mul_(3)
     (first.sum() + last.sum()).backward()
     assert x.grad.tolist() == [3, 3, 1]
-    with pytest.raises(RuntimeError, match="multiple views"):
+    with pytest.raises(RuntimeError, match="views that unbind, split or chunk made"):
         facula.split(x * 1, 2)[0].mul_(3)
 
 
@@ -221,7 +221,7 @@ def test_filling_an_expanded_tensor_fills_what_it_shares():
 def test_transposed_of_a_number_is_the_number():
     x = facula.tensor(2.0)
     assert x.mT is x
-    with pytest.raises(RuntimeError, match=r"mT: tensor\.mT is only supported on matrices"):
+    with pytest.raises(RuntimeError, match=r"mT: expected a matrix or a batch of them"):
         facula.ones(2).mT  # noqa: B018
 
 

@@ -129,8 +129,8 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         raise NotImplementedError(f"glu: expected a floating-point input, got {input.dtype}.")
     if input.size(dim) % 2:
         raise RuntimeError(
-            f"glu: Halving dimension must be even, but dimension {dim} of "
-            f"{tuple(input.shape)} is size {input.size(dim)}."
+            f"glu: expected an even size in dimension {dim}, which is cut into halves, got "
+            f"{tuple(input.shape)}."
         )
     values, gates = input.chunk(2, dim)
     result: Tensor = values * gates.sigmoid()
