@@ -31,9 +31,9 @@ constexpr int64_t kMinTileRows = 2;
 constexpr int64_t kFewPanels = 4;
 constexpr int64_t kMaxDirect = 98304;  // numbers of B that stay in L2 beside A and C
 constexpr int64_t kMaxSteps = 128;
-constexpr int64_t kFewRows = 256;               // of A: a slice of them stays in L2
-constexpr int64_t kPacked = 192;                // rows of A or columns of B that a thread packs
-constexpr int64_t kMinPacked = 32768;           // numbers whose packing is worth a second thread
+constexpr int64_t kSmallA = 163840;    // numbers of a slice of A that stay in L2 while B passes by
+constexpr int64_t kPacked = 192;       // rows of A or columns of B that a thread packs
+constexpr int64_t kMinPacked = 32768;  // numbers whose packing is worth a second thread
 constexpr int64_t kMinWork = int64_t{1} << 18;  // multiplications that are worth giving to a thread
 
 // Rows of a small B come from L2 as fast as packed ones.
@@ -145,7 +145,8 @@ void multiply_few_rows(const GemmProblem<T>& x) {
 template <class T>
 void gemm(const GemmProblem<T>& x) {
   constexpr int64_t v = kVector<T>;
-  if (x.m <= kFewRows && x.n > kCols<T> && x.a.col_stride == 1 && !reads_in_place(x.b, x.n, x.k))
+  if (x.m * std::min(x.k, kDepth) <= kSmallA && x.n > kCols<T> && x.a.col_stride == 1 &&
+      !reads_in_place(x.b, x.n, x.k))
     return multiply_few_rows(x);
   int64_t n_blocks = ceil_div(x.k, kSlices * kDepth), max_k = ceil_div(x.k, n_blocks);
   int64_t max_m = std::min(x.m, kMaxM), max_n = std::min(ceil_div(x.n, v) * v, kMaxN);
