@@ -47,12 +47,54 @@ __all__ = [
 ]
 
 
-def _inplace_of(inplace: bool) -> str:
-    return "inplace=True" if inplace else ""
-
-
 def _with_inplace(text: str, inplace: bool) -> str:
     return text + (", inplace=True" if inplace else "")
+
+
+class _Inplace(Module):
+    inplace: bool
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def extra_repr(self) -> str:
+        return "inplace=True" if self.inplace else ""
+
+
+class _WithAlpha(Module):
+    alpha: float
+    inplace: bool
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
+
+    def extra_repr(self) -> str:
+        return _with_inplace(f"alpha={self.alpha}", self.inplace)
+
+
+class _WithLambd(Module):
+    lambd: float
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def extra_repr(self) -> str:
+        return str(self.lambd)
+
+
+class _AlongDim(Module):
+    dim: int | None
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
 
 
 class Threshold(Module):
@@ -84,7 +126,7 @@ class Threshold(Module):
         return _with_inplace(f"threshold={self.threshold}, value={self.value}", self.inplace)
 
 
-class ReLU(Module):
+class ReLU(_Inplace):
     """Each element, 0 where it is negative.
 
     Shape:
@@ -96,17 +138,8 @@ class ReLU(Module):
         tensor([0., 2.])
     """
 
-    inplace: bool
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.relu(input, self.inplace)
-
-    def extra_repr(self) -> str:
-        return _inplace_of(self.inplace)
 
 
 class RReLU(Module):
@@ -213,7 +246,7 @@ class ReLU6(Hardtanh):
         super().__init__(0.0, 6.0, inplace)
 
     def extra_repr(self) -> str:
-        return _inplace_of(self.inplace)
+        return "inplace=True" if self.inplace else ""
 
 
 class Sigmoid(Module):
@@ -232,7 +265,7 @@ class Sigmoid(Module):
         return _core.sigmoid(input)
 
 
-class Hardsigmoid(Module):
+class Hardsigmoid(_Inplace):
     """``x / 6 + 1 / 2``, brought into ``[0, 1]``.
 
     Shape:
@@ -244,14 +277,11 @@ class Hardsigmoid(Module):
         tensor([0.0000, 0.5000, 1.0000])
     """
 
-    inplace: bool
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.hardsigmoid(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        return ""
 
 
 class Tanh(Module):
@@ -270,7 +300,7 @@ class Tanh(Module):
         return _core.tanh(input)
 
 
-class SiLU(Module):
+class SiLU(_Inplace):
     """Each element times its sigmoid.
 
     Shape:
@@ -282,20 +312,11 @@ class SiLU(Module):
         tensor([-0.2689,  1.7616])
     """
 
-    inplace: bool
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.silu(input, self.inplace)
 
-    def extra_repr(self) -> str:
-        return _inplace_of(self.inplace)
 
-
-class Mish(Module):
+class Mish(_Inplace):
     """Each element times the hyperbolic tangent of its softplus.
 
     Shape:
@@ -307,20 +328,11 @@ class Mish(Module):
         tensor([-0.3034,  1.9440])
     """
 
-    inplace: bool
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.mish(input, self.inplace)
 
-    def extra_repr(self) -> str:
-        return _inplace_of(self.inplace)
 
-
-class Hardswish(Module):
+class Hardswish(_Inplace):
     """Each element times its hard sigmoid.
 
     Shape:
@@ -332,17 +344,14 @@ class Hardswish(Module):
         tensor([0., 3.])
     """
 
-    inplace: bool
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.hardswish(input, self.inplace)
 
+    def extra_repr(self) -> str:
+        return ""
 
-class ELU(Module):
+
+class ELU(_WithAlpha):
     """Positive elements as they are, ``alpha * (exp(x) - 1)`` of the others.
 
     Shape:
@@ -354,22 +363,11 @@ class ELU(Module):
         tensor([-0.6321,  2.0000])
     """
 
-    alpha: float
-    inplace: bool
-
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__()
-        self.alpha = alpha
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.elu(input, self.alpha, self.inplace)
 
-    def extra_repr(self) -> str:
-        return _with_inplace(f"alpha={self.alpha}", self.inplace)
 
-
-class CELU(Module):
+class CELU(_WithAlpha):
     """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``.
 
     Shape:
@@ -381,22 +379,11 @@ class CELU(Module):
         tensor([-0.6321,  2.0000])
     """
 
-    alpha: float
-    inplace: bool
-
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__()
-        self.alpha = alpha
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.celu(input, self.alpha, self.inplace)
 
-    def extra_repr(self) -> str:
-        return _with_inplace(f"alpha={self.alpha}", self.inplace)
 
-
-class SELU(Module):
+class SELU(_Inplace):
     """The scaled ``ELU`` that keeps activations normalised.
 
     Shape:
@@ -408,17 +395,8 @@ class SELU(Module):
         tensor([-1.1113,  2.1014])
     """
 
-    inplace: bool
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.selu(input, self.inplace)
-
-    def extra_repr(self) -> str:
-        return _inplace_of(self.inplace)
 
 
 class GLU(Module):
@@ -473,7 +451,7 @@ class GELU(Module):
         return f"approximate={self.approximate!r}"
 
 
-class Hardshrink(Module):
+class Hardshrink(_WithLambd):
     """Each element, 0 where it lies in ``[-lambd, lambd]``.
 
     Shape:
@@ -485,17 +463,8 @@ class Hardshrink(Module):
         tensor([-1.,  0.])
     """
 
-    lambd: float
-
-    def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__()
-        self.lambd = lambd
-
     def forward(self, input: Tensor) -> Tensor:
         return _core.hardshrink(input, self.lambd)
-
-    def extra_repr(self) -> str:
-        return f"{self.lambd}"
 
 
 class LeakyReLU(Module):
@@ -568,7 +537,7 @@ class Softplus(Module):
         return f"beta={self.beta}, threshold={self.threshold}"
 
 
-class Softshrink(Module):
+class Softshrink(_WithLambd):
     """Each element, brought nearer to 0 by ``lambd``.
 
     Shape:
@@ -580,17 +549,8 @@ class Softshrink(Module):
         tensor([-0.5000,  0.0000,  1.5000])
     """
 
-    lambd: float
-
-    def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__()
-        self.lambd = lambd
-
     def forward(self, input: Tensor) -> Tensor:
         return F.softshrink(input, self.lambd)
-
-    def extra_repr(self) -> str:
-        return str(self.lambd)
 
 
 class PReLU(Module):
@@ -672,7 +632,7 @@ class Tanhshrink(Module):
         return F.tanhshrink(input)
 
 
-class Softmin(Module):
+class Softmin(_AlongDim):
     """Softmax of the negative input: the smallest elements along ``dim`` weigh most.
 
     Shape:
@@ -684,20 +644,11 @@ class Softmin(Module):
         tensor([0.5000, 0.5000])
     """
 
-    dim: int | None
-
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
     def forward(self, input: Tensor) -> Tensor:
         return F.softmin(input, self.dim, _stacklevel=5)
 
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
 
-
-class Softmax(Module):
+class Softmax(_AlongDim):
     """Exponentials along ``dim``, scaled to a sum of 1.
 
     Shape:
@@ -709,17 +660,8 @@ class Softmax(Module):
         tensor([0.5000, 0.5000])
     """
 
-    dim: int | None
-
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
     def forward(self, input: Tensor) -> Tensor:
         return F.softmax(input, self.dim, _stacklevel=5)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
 
 
 class Softmax2d(Module):
@@ -742,7 +684,7 @@ class Softmax2d(Module):
         return _core.softmax(input, -3)
 
 
-class LogSoftmax(Module):
+class LogSoftmax(_AlongDim):
     """Logarithm of the softmax along ``dim``.
 
     Shape:
@@ -754,14 +696,5 @@ class LogSoftmax(Module):
         tensor([-0.6931, -0.6931])
     """
 
-    dim: int | None
-
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
     def forward(self, input: Tensor) -> Tensor:
         return F.log_softmax(input, self.dim, _stacklevel=5)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"

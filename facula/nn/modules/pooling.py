@@ -135,12 +135,11 @@ class MaxPool3d(_MaxPoolNd):
 
 
 class _MaxUnpoolNd(Module):
-    kernel_size: tuple[int, ...]
-    stride: tuple[int, ...]
-    padding: tuple[int, ...]
+    _n_dims: int
 
-    def _set_sizes(self, n: int, kernel_size: _Size, stride: _Size | None, padding: _Size) -> None:
-        each = _ntuple(n)
+    def __init__(self, kernel_size: _Size, stride: _Size | None = None, padding: _Size = 0) -> None:
+        super().__init__()
+        each = _ntuple(self._n_dims)
         self.kernel_size = each(kernel_size)
         self.stride = each(stride if stride is not None else kernel_size)
         self.padding = each(padding)
@@ -164,9 +163,7 @@ class MaxUnpool1d(_MaxUnpoolNd):
         tensor([[1., 0., 1., 0.]])
     """
 
-    def __init__(self, kernel_size: _Size, stride: _Size | None = None, padding: _Size = 0) -> None:
-        super().__init__()
-        self._set_sizes(1, kernel_size, stride, padding)
+    _n_dims = 1
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
         return F.max_unpool1d(
@@ -189,9 +186,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
                  [5., 0.]]])
     """
 
-    def __init__(self, kernel_size: _Size, stride: _Size | None = None, padding: _Size = 0) -> None:
-        super().__init__()
-        self._set_sizes(2, kernel_size, stride, padding)
+    _n_dims = 2
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
         return F.max_unpool2d(
@@ -215,9 +210,7 @@ class MaxUnpool3d(_MaxUnpoolNd):
                   [0., 5.]]]])
     """
 
-    def __init__(self, kernel_size: _Size, stride: _Size | None = None, padding: _Size = 0) -> None:
-        super().__init__()
-        self._set_sizes(3, kernel_size, stride, padding)
+    _n_dims = 3
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
         return F.max_unpool3d(
@@ -353,19 +346,21 @@ class AvgPool3d(_DividedAvgPoolNd):
 class _FractionalMaxPoolNd(Module):
     __constants__ = ("kernel_size", "return_indices", "output_size", "output_ratio")
 
-    def _set_sizes(
+    _n_dims: int
+
+    def __init__(
         self,
-        n: int,
         kernel_size: _Size,
-        output_size: _Size | None,
-        output_ratio: float | tuple[float, ...] | None,
-        return_indices: bool,
-        samples: Tensor | None,
+        output_size: _Size | None = None,
+        output_ratio: float | tuple[float, ...] | None = None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
     ) -> None:
-        each = _ntuple(n)
+        super().__init__()
+        each = _ntuple(self._n_dims)
         self.kernel_size = each(kernel_size)
         self.return_indices = return_indices
-        self.register_buffer("_random_samples", samples)
+        self.register_buffer("_random_samples", _random_samples)
         self.output_size = each(output_size) if output_size is not None else None
         self.output_ratio = each(output_ratio) if output_ratio is not None else None
         name = type(self).__name__
@@ -403,16 +398,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
         torch.Size([1, 3, 7, 7])
     """
 
-    def __init__(
-        self,
-        kernel_size: _Size,
-        output_size: _Size | None = None,
-        output_ratio: float | tuple[float, ...] | None = None,
-        return_indices: bool = False,
-        _random_samples: Tensor | None = None,
-    ) -> None:
-        super().__init__()
-        self._set_sizes(2, kernel_size, output_size, output_ratio, return_indices, _random_samples)
+    _n_dims = 2
 
     def forward(self, input: Tensor) -> Any:
         return F.fractional_max_pool2d(input, *self._arguments())
@@ -431,16 +417,7 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
         torch.Size([1, 3, 3, 3, 3])
     """
 
-    def __init__(
-        self,
-        kernel_size: _Size,
-        output_size: _Size | None = None,
-        output_ratio: float | tuple[float, ...] | None = None,
-        return_indices: bool = False,
-        _random_samples: Tensor | None = None,
-    ) -> None:
-        super().__init__()
-        self._set_sizes(3, kernel_size, output_size, output_ratio, return_indices, _random_samples)
+    _n_dims = 3
 
     def forward(self, input: Tensor) -> Any:
         return F.fractional_max_pool3d(input, *self._arguments())
