@@ -111,10 +111,10 @@ void multiply_block(const GemmProblem<T>& x, T* packed_a, T* packed_b) {
   });
 }
 
-// A few rows of A: to pack B is much of the work, and more if what is packed goes through L3 or
-// from one core to another. Here each thread packs a panel for itself, and all rows pass by.
+// A small A: to pack B is much of the work, and more if what is packed goes through L3 or from one
+// core to another. Here each thread packs a panel for itself, and all rows of A meet it there.
 template <class T>
-void multiply_few_rows(const GemmProblem<T>& x) {
+void multiply_small_a(const GemmProblem<T>& x) {
   constexpr int64_t v = kVector<T>;
   int64_t n_vectors = ceil_div(x.n, v);
   int64_t n_panels = ceil_div(n_vectors, 2 * kColVectors) * 2;  // for two threads, or more
@@ -147,7 +147,7 @@ void gemm(const GemmProblem<T>& x) {
   constexpr int64_t v = kVector<T>;
   if (x.m * std::min(x.k, kDepth) <= kSmallA && x.n > kCols<T> && x.a.col_stride == 1 &&
       !reads_in_place(x.b, x.n, x.k))
-    return multiply_few_rows(x);
+    return multiply_small_a(x);
   int64_t n_blocks = ceil_div(x.k, kSlices * kDepth), max_k = ceil_div(x.k, n_blocks);
   int64_t max_m = std::min(x.m, kMaxM), max_n = std::min(ceil_div(x.n, v) * v, kMaxN);
   Scratch<T> scratch((max_m + max_n) * max_k);
