@@ -171,6 +171,8 @@ def _colors(name: str, colors: Any, n: int) -> list[Any]:
         if len(colors) < n:
             raise ValueError(f"{name}: expected {n} colors or one, got a list of {len(colors)}.")
     else:
+        if isinstance(colors, tuple) and len(colors) != 3:
+            raise ValueError(f"{name}: expected a color of red, green and blue, got {colors}.")
         colors = [colors] * n
     to_rgb = optional("PIL.ImageColor").getrgb
     return [to_rgb(color) if isinstance(color, str) else color for color in colors]

@@ -29,6 +29,7 @@ def files(tmp_path_factory):
         "gray_png": encoded(image.convert("L"), "PNG"),
         "gray_alpha_png": encoded(with_alpha.convert("LA"), "PNG"),
         "alpha_png": encoded(with_alpha, "PNG"),
+        "palette_png": encoded(image.quantize(200), "PNG"),
         "jpeg": encoded(image, "JPEG"),
         "gray_jpeg": encoded(image.convert("L"), "JPEG"),
         "cmyk_jpeg": encoded(image.convert("CMYK"), "JPEG"),
@@ -62,6 +63,11 @@ def test_images_are_read(name, mode, files):
     check(f"vision.io.read_image({name!r}, vision.io.ImageReadMode.{mode})", off=off)
     check(f"vision.io.decode_image({name!r}, {mode!r}, True)", off=off)
     check(f"vision.io.decode_image(vision.io.read_file({name!r}), {mode!r})", off=off)
+
+
+@pytest.mark.parametrize("mode", ["UNCHANGED", "RGB"])
+def test_palettes_are_read(mode, files):
+    check(f"vision.io.read_image('palette_png', vision.io.ImageReadMode.{mode})")
 
 
 @pytest.mark.parametrize("name", ["gif", "gif_frames", "webp", "alpha_webp", "cmyk_jpeg"])

@@ -47,6 +47,7 @@ BOX_CASES = f"""
     u8, {BOXES}, labels=["a"]
     u8, {BOXES}, colors=["red"]
     u8, {BOXES}, colors="foo"
+    u8, {BOXES}, colors=(1, 2)
     u8, {BOXES}.flip(-1)
     u8[:2], {BOXES}
     u8[0], {BOXES}

@@ -32,10 +32,15 @@ def test_jpeg_files_keep_about_every_value(tmp_path):
     assert len(several) == 2 and several[0].equal(several[1])
 
 
-def test_palettes_become_their_colors(tmp_path):
-    path = str(tmp_path / "image.png")
-    PIL.Image.new("RGB", (4, 4), (200, 100, 50)).quantize(4).save(path)
-    assert io.read_image(path)[:, 0, 0].tolist() == [200, 100, 50]
+@pytest.mark.parametrize("bits", [2, 8])
+def test_palettes_are_numbers_or_become_their_colors(bits, tmp_path):
+    path = str(tmp_path / "mask.png")
+    mask = PIL.Image.new("P", (4, 4), 3)
+    mask.putpalette([0, 0, 0, 128, 0, 0, 0, 128, 0, 200, 100, 50])
+    mask.save(path, bits=bits)
+    assert io.read_image(path).unique().tolist() == [3]
+    assert io.read_image(path).shape == (1, 4, 4)
+    assert io.read_image(path, "RGB")[:, 0, 0].tolist() == [200, 100, 50]
 
 
 def test_sixteen_bits_keep_their_values(tmp_path):

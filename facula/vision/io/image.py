@@ -37,7 +37,7 @@ __all__ = [
 class ImageReadMode(Enum):
     """What an image is converted to as it is read.
 
-    ``UNCHANGED`` keeps the channels of the file; palettes become their colors.
+    ``UNCHANGED`` keeps the channels of the file; of a palette they are the numbers, as masks need.
 
     Example:
         >>> from facula.vision import io
@@ -138,10 +138,6 @@ def _to_tensor(name: str, image: Any, mode: ImageReadMode) -> Tensor:
     if mode == ImageReadMode.UNCHANGED:
         if image.mode == "CMYK":
             return 255 - pixels(image)  # As in the file: Pillow inverts what printers need.
-        if image.mode in ("P", "PA"):
-            image = image.convert("RGBA" if "transparency" in image.info else "RGB")
-        elif image.mode == "1":
-            image = image.convert("L")
     elif image.mode != _PIL_MODES[mode]:
         image = image.convert(_PIL_MODES[mode])
     return pixels(image)
