@@ -10,9 +10,12 @@ inline namespace FACULA_ISA {
 
 namespace {
 
+// Planes go by value: bytes that are written could be those of a plane elsewhere, for all that the
+// compiler knows, and it would make no vectors of the loops.
+
 // Rows without gaps. Vectors rather than memcpy, whose call costs as much as a short row; the last
 // vector overlaps the one before it.
-void copy_dense_rows(const Plane& p, int64_t nbytes) {
+void copy_dense_rows(Plane p, int64_t nbytes) {
   constexpr int64_t kLong = 4096;
   for (int64_t row = 0; row < p.n_rows; ++row) {
     char* to = p.to + row * p.to_row;
@@ -31,10 +34,20 @@ void copy_dense_rows(const Plane& p, int64_t nbytes) {
   }
 }
 
+template <class T>
+void copy_reversed_rows(Plane p) {
+  for (int64_t row = 0; row < p.n_rows; ++row) {
+    T* to = reinterpret_cast<T*>(p.to + row * p.to_row);
+    const T* from = reinterpret_cast<const T*>(p.from + row * p.from_row);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < p.n; ++i) to[i] = from[-i];
+  }
+}
+
 // Without gaps in `to` along a row and in `from` across them: squares are turned over in registers.
 // F is only what carries the bits.
 template <class F>
-void copy_transposed(const Plane& p) {
+void copy_transposed(Plane p) {
   constexpr int64_t side = Vec<F>::kLanes;
   for (int64_t row = 0; row < p.n_rows; row += side) {
     int64_t n_rows = std::min(side, p.n_rows - row);
@@ -56,6 +69,51 @@ void copy_transposed(const Plane& p) {
   }
 }
 
+// C planes into pixels of C elements, or back: loops of which the compiler makes shuffles.
+template <class T, int C>
+void copy_to_pixels(Plane p) {
+  T* to = reinterpret_cast<T*>(p.to);
+  const T* from[C];
+  for (int c = 0; c < C; ++c) from[c] = reinterpret_cast<const T*>(p.from + c * p.from_step);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < p.n_rows; ++i)
+    for (int c = 0; c < C; ++c) to[C * i + c] = from[c][i];
+}
+template <class T, int C>
+void copy_from_pixels(Plane p) {
+  T* to[C];
+  for (int c = 0; c < C; ++c) to[c] = reinterpret_cast<T*>(p.to + c * p.to_row);
+  const T* from = reinterpret_cast<const T*>(p.from);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < p.n; ++i)
+    for (int c = 0; c < C; ++c) to[c][i] = from[C * i + c];
+}
+// Pixels one behind the other, from anywhere. Three elements go as four: what is too much is
+// written over by the next pixel, and only the first and the last may be at an end of the memory.
+template <class T, int C>
+void copy_pixels(Plane p) {
+  constexpr int64_t pixel = C * sizeof(T), wide = (C == 3 ? 4 : C) * sizeof(T);
+  char* last = p.to + (p.n_rows - 1) * pixel;
+  std::memcpy(p.to, p.from, pixel);
+  if (p.n_rows == 1) return;
+#pragma GCC unroll 4
+  for (p.to += pixel, p.from += p.from_row; p.to != last; p.to += pixel, p.from += p.from_row)
+    std::memcpy(p.to, p.from, wide);
+  std::memcpy(last, p.from, pixel);
+}
+
+// True where one dimension has C elements that lie together, and the copy has been made.
+template <class T, int C>
+bool copy_by_pixels(Plane p) {
+  constexpr int64_t size = sizeof(T), pixel = C * size;
+  bool writes_pixels = p.n == C && p.to_step == size && p.to_row == pixel;
+  bool reads_pixels = p.n_rows == C && p.from_row == size && p.from_step == pixel;
+  if (writes_pixels && p.from_row == size) return copy_to_pixels<T, C>(p), true;
+  if (writes_pixels && p.from_step == size) return copy_pixels<T, C>(p), true;
+  if (reads_pixels && p.to_step == size) return copy_from_pixels<T, C>(p), true;
+  return false;
+}
+
 struct Bytes16 {
   uint64_t low, high;
 };
@@ -63,11 +121,13 @@ struct Bytes16 {
 template <class T>
 void copy_plane(const Plane& p) {
   constexpr int64_t size = sizeof(T);
+  if (copy_by_pixels<T, 3>(p) || copy_by_pixels<T, 4>(p) || copy_by_pixels<T, 2>(p)) return;
   if (p.to_step == size && p.from_step == size) return copy_dense_rows(p, p.n * size);
   if (p.to_step == size && p.from_row == size) {
     if constexpr (size == 4) return copy_transposed<float>(p);
     if constexpr (size == 8) return copy_transposed<double>(p);
   }
+  if (p.to_step == size && p.from_step == -size) return copy_reversed_rows<T>(p);
   // In strips, so that a line of `from` that is read across is still there for the next row.
   constexpr int64_t kStrip = 32;
   for (int64_t begin = 0; begin < p.n; begin += kStrip) {

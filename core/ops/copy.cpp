@@ -44,16 +44,27 @@ void copy_planes(Walk walk, int64_t size) {
   });
 }
 
+Loop cast_loop(DType from, DType to) {
+  return cpu::get_cast_table().loops[static_cast<int>(from)][static_cast<int>(to)];
+}
+
+}  // namespace
+
+void copy_elements(const Walk& walk, DType dtype) {
+  if (walk.numel == 0) return;
+  // Not bool: bytes that are more than 0 and 1 become 1 on the way.
+  if (dtype != DType::Bool && walk.n_dims > 1) return copy_planes(walk, item_size(dtype));
+  run_cpu(walk, cast_loop(dtype, dtype));
+}
+
+namespace {
+
 // Both on one device, any dtypes and layouts.
 void cast_on_device(const Tensor& dst, const Tensor& src) {
   Walk walk = make_walk("copy_", dst, {src});
   if (!walk.device.is_cpu()) return cuda::run_cast(src.dtype(), dst.dtype(), walk);
-  // Not bool: bytes that are more than 0 and 1 become 1 on the way.
-  if (dst.dtype() == src.dtype() && dst.dtype() != DType::Bool && walk.n_dims > 1)
-    return copy_planes(walk, dst.itemsize());
-  run_cpu(
-      walk,
-      cpu::get_cast_table().loops[static_cast<int>(src.dtype())][static_cast<int>(dst.dtype())]);
+  if (dst.dtype() == src.dtype()) return copy_elements(walk, dst.dtype());
+  run_cpu(walk, cast_loop(src.dtype(), dst.dtype()));
 }
 
 // Between devices bytes travel contiguous and unconverted; layout and dtype change on the source's

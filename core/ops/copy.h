@@ -4,8 +4,12 @@
 
 namespace facula {
 
+struct Walk;
+
 // The bytes only: no history, no version. src broadcasts to dst.
 void copy_into(const Tensor& dst, const Tensor& src);
+// The same for the two operands of a walk on the CPU, both of this dtype.
+void copy_elements(const Walk& walk, DType dtype);
 Tensor& copy_(Tensor& dst, const Tensor& src);  // recorded
 Tensor& fill_(Tensor& x, const Tensor& value);
 Tensor& fill_(Tensor& x, Scalar value);

@@ -16,6 +16,7 @@ namespace {
 // depend on the threads.
 constexpr int64_t kGrain = 32768;
 constexpr int64_t kTileSide = 64;
+constexpr int64_t kShortRow = 12;  // elements whose loop takes less time than its call
 
 // How the dimensions of operands lie in memory: dimension numbers from the fastest to the slowest.
 // Walks that read transposed inputs then go along memory, and results take the inputs' order.
@@ -224,23 +225,29 @@ void run_rows(const Walk& walk, Loop loop, const void* params, int64_t begin, in
   int64_t counter[kMaxDims];
   int64_t strides[kMaxOperands];
   char* base[kMaxOperands];
-  for (int i = 0; i < n_operands; ++i) {
-    base[i] = walk.data[i];
-    strides[i] = walk.strides[i][0];
-  }
+  for (int i = 0; i < n_operands; ++i) base[i] = walk.data[i];
   int64_t rest = begin;
   for (int d = 1; d < walk.n_dims; ++d) {
     counter[d] = rest % walk.sizes[d];
     rest /= walk.sizes[d];
     for (int i = 0; i < n_operands; ++i) base[i] += counter[d] * walk.strides[i][d];
   }
-  for (int64_t row = begin; row < end; ++row) {
-    char* data[kMaxOperands];
-    for (int i = 0; i < n_operands; ++i) data[i] = base[i];
-    loop(data, strides, walk.sizes[0], params);
-    for (int d = 1; d < walk.n_dims; ++d) {
-      for (int i = 0; i < n_operands; ++i) base[i] += walk.strides[i][d];
-      if (++counter[d] < walk.sizes[d]) break;
+  // Short rows are run through across: all their first elements, then the second ones, and so on.
+  bool goes_across = walk.sizes[0] < kShortRow && walk.sizes[1] > walk.sizes[0];
+  int along = goes_across ? 1 : 0, n_loops = goes_across ? static_cast<int>(walk.sizes[0]) : 1;
+  for (int i = 0; i < n_operands; ++i) strides[i] = walk.strides[i][along];
+  int64_t n_rows = 1;
+  for (int64_t row = begin; row < end; row += n_rows) {
+    if (goes_across) n_rows = std::min(end - row, walk.sizes[1] - counter[1]);
+    for (int k = 0; k < n_loops; ++k) {
+      char* data[kMaxOperands];
+      for (int i = 0; i < n_operands; ++i) data[i] = base[i] + k * walk.strides[i][0];
+      loop(data, strides, goes_across ? n_rows : walk.sizes[0], params);
+    }
+    int64_t step = n_rows;
+    for (int d = 1; d < walk.n_dims; ++d, step = 1) {
+      for (int i = 0; i < n_operands; ++i) base[i] += step * walk.strides[i][d];
+      if ((counter[d] += step) < walk.sizes[d]) break;
       for (int i = 0; i < n_operands; ++i) base[i] -= walk.sizes[d] * walk.strides[i][d];
       counter[d] = 0;
     }

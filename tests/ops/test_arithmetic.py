@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import facula
-from check_op import ALL, COMPLEX, FLOATING, INTEGRAL, check_op
+from check_op import ALL, COMPLEX, FLOATING, INTEGRAL, check_op, check_threads
 
 SHAPES = [
     [(3, 4), (3, 4)],
@@ -236,3 +236,16 @@ def test_fmod_is_exact_for_quotients_of_any_size(dtype):
     result = facula.fmod(facula.from_numpy(a), facula.from_numpy(b)).numpy()
     np.testing.assert_array_equal(result, expected)
     np.testing.assert_array_equal(np.signbit(result), np.signbit(expected))
+
+
+@pytest.mark.parametrize("n_short", [1, 2, 3, 5, 11, 12])
+def test_short_rows_give_the_same_bits_as_long_ones(n_short):
+    points, scale = facula.randn(70, 9, n_short), facula.randn(n_short)
+    shift = facula.randn(9, 1)
+    expected = points.numpy() * scale.numpy() + shift.numpy()
+    np.testing.assert_array_equal((points * scale + shift).numpy(), expected)
+    turned = points.permute(1, 2, 0)
+    np.testing.assert_array_equal(
+        (turned * 2 - turned[:1]).numpy(), turned.numpy() * 2 - turned[:1].numpy()
+    )
+    check_threads(lambda: (facula.ones(40000, n_short) * scale).exp())

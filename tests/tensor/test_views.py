@@ -273,3 +273,19 @@ def test_copies_of_permuted_tensors_agree_with_numpy(shape, dtype):
         padded = facula.full([n + 2 for n in expected.shape], -1, dtype=x.dtype)
         padded[1:-1, 1:-1, 1:-1] = x.permute(order)
         assert np.array_equal(padded.numpy(), np.pad(expected, 1, constant_values=-1))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("n_channels", [2, 3, 4, 5])
+def test_pixels_are_copied_between_layouts_and_flipped(n_channels, dtype):
+    array = np.arange(7 * 9 * n_channels).reshape(7, 9, n_channels).astype(dtype)
+    pixels = facula.from_numpy(array).permute(2, 0, 1)
+    assert pixels.contiguous().numpy().tolist() == array.transpose(2, 0, 1).tolist()
+    assert pixels.contiguous().permute(1, 2, 0).contiguous().numpy().tolist() == array.tolist()
+    for dim in range(3):
+        flipped = pixels.flip(dim)
+        assert flipped.stride() == pixels.stride()
+        assert flipped.numpy().tolist() == np.flip(array.transpose(2, 0, 1), dim).tolist()
+    one = pixels[:, 3:4, 4:5]
+    assert one.flip(2).numpy().tolist() == one.numpy().tolist()
+    assert pixels[:, :0].flip(1).shape == (n_channels, 0, 9)

@@ -23,7 +23,7 @@ from facula.vision.transforms.v2.functional._dispatch import (
     kernel,
     video_kernel,
 )
-from facula.vision.transforms.v2.functional._meta import by_channels, get_size
+from facula.vision.transforms.v2.functional._meta import get_size
 from facula.vision.transforms.v2.functional._type_conversion import from_pixels, pixels
 from facula.vision.tv_tensors import Mask
 
@@ -49,7 +49,7 @@ def horizontal_flip(inpt: Any) -> Any:
 @kernel(horizontal_flip, *IMAGES)
 def horizontal_flip_image(image: Tensor) -> Tensor:
     """Exchange left and right of an image ``(..., H, W)``."""
-    return by_channels(image).flip(-1) if image.dim() else image.clone()
+    return image.flip(-1) if image.dim() else image.clone()
 
 
 horizontal_flip_video = video_kernel(horizontal_flip, horizontal_flip_image)
@@ -85,7 +85,7 @@ def vertical_flip(inpt: Any) -> Any:
 @kernel(vertical_flip, *IMAGES)
 def vertical_flip_image(image: Tensor) -> Tensor:
     """Exchange top and bottom of an image ``(..., H, W)``."""
-    return by_channels(image).flip(-2)
+    return image.flip(-2)
 
 
 vertical_flip_video = video_kernel(vertical_flip, vertical_flip_image)
