@@ -69,15 +69,22 @@ class Twister {
       owner_.attr("gauss_next") = kept.second;
   }
 
-  // Something that is different after anybody has drawn.
+  // Something that is different after anybody has drawn, be it only the second of a pair.
   uint64_t mark() const {
-    uint64_t mark;
-    std::memcpy(&mark, words_, 4);
-    std::memcpy(reinterpret_cast<char*>(&mark) + 4, position_, 4);
-    return mark;
+    uint32_t first, position;
+    std::memcpy(&first, words_, 4);
+    std::memcpy(&position, position_, 4);
+    return uint64_t{has_second()} << 63 | uint64_t{position} << 32 | first;
   }
 
  private:
+  bool has_second() const {
+    if (!pair_) return !owner_.attr("gauss_next").is_none();
+    int64_t flag;
+    std::memcpy(&flag, pair_, sizeof flag);
+    return flag != 0;
+  }
+
   static constexpr int32_t kUsedUp = 624;  // the position behind the last word
   struct State {
     char words[4 * kUsedUp], position[4], pair[16];

@@ -132,6 +132,25 @@ def test_threads_repeat_a_batch_during_which_somebody_drew():
     assert batches == expected
 
 
+@pytest.mark.parametrize("draw", [np.random.randn, lambda: random.gauss(0, 1)], ids=["np", "py"])
+def test_threads_see_the_second_number_of_a_pair_being_taken(draw):
+    class Sometimes(Dataset):
+        def __len__(self):
+            return 12
+
+        def __getitem__(self, i):
+            return draw() if i == 6 else 0.0
+
+    def batches(**kwargs):
+        seed_all(0)
+        draw()  # half of a pair is left for the caller
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*draws from Python's or NumPy's random stream")
+            return plain(list(DataLoader(Sometimes(), 2, **kwargs)))
+
+    assert batches(num_workers=2, worker_type="thread") == batches()
+
+
 def test_the_samples_of_a_batch_and_two_epochs_have_other_numbers():
     epochs, _ = two_epochs(Drawing(30))
     numbers = [tuple(x) for epoch in epochs for batch in epoch for x in batch["x"]]
