@@ -241,19 +241,25 @@ FACULA_FN V log1p_of_unit(V x) {
   }
 }
 
+// log(x / (1 - x)). Near 1/2 the quotient is near 1, and its rounding would be most of the result.
 template <class V>
 FACULA_FN V logit(V x) {
-  if constexpr (kIsFloat<V>) {
-    return through_double([](auto wide) { return log(wide / (decltype(wide)(1) - wide)); }, x);
-  } else {
-    // Near 1/2 the quotient is near 1, and its rounding would be most of the result.
-    V rest = V(1) - x;
-    V rest_low = (V(1) - rest) - x;
-    V quotient = x / rest;
-    V lost = -product_error(quotient, rest, x) - quotient * rest_low;
-    V y = log(quotient);
-    return select(x > V(0) && x < V(1), y + lost / x, y);
-  }
+  // The quotient is made of a power of two more, and so never denormal.
+  constexpr int scale_bits = Ieee<V>::kMantissaBits + 1;
+  V scaled = x * pow2(V(scale_bits));
+  V rest = V(1) - x;
+  V rest_low = (V(1) - rest) - x;
+  V inverse = V(1) / rest;
+  V quotient = scaled * inverse;
+  V lost = inverse * (-product_error(quotient, rest, scaled) - quotient * rest_low);
+  LogParts<V> parts = log_parts(quotient);
+  parts.f = fma(lost, pow2(-parts.k), parts.f);
+  parts.k = parts.k - V(scale_bits);
+  V y = log_from_parts(parts);
+  auto is_outside = !(x > V(0) && x < V(1));
+  if (!any(is_outside)) return y;
+  V edge = select(x == V(0), -infinity<V>(), select(x == V(1), infinity<V>(), nan<V>()));
+  return select(is_outside, edge, y);
 }
 
 // C's pow, special cases included.

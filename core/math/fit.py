@@ -21,12 +21,14 @@ from mpmath import (
     expm1,
     log,
     log1p,
+    loggamma,
     mp,
     mpf,
     pi,
     sin,
     sinh,
     sqrt,
+    tan,
     tanh,
 )
 
@@ -77,6 +79,19 @@ def scaled_erfc(q):
     return (1 + 2 * x) * exp(x * x) * erfc(x)
 
 
+def scaled_erfc_tail(x):
+    return (x + 3) * exp(x * x) * erfc(x)
+
+
+def stirling(z):
+    x = 1 / sqrt(z)
+    return (loggamma(x) - (x - mpf(1) / 2) * log(x) + x - log(2 * pi) / 2) * x
+
+
+def stirling_weight(z):
+    return sqrt(z) / loggamma(1 / sqrt(z))
+
+
 def erfinv_over_x(w):
     x = sqrt(-expm1(-w))
     return erfinv(x) / x
@@ -113,6 +128,7 @@ FITS = {
     "cos_f": (cos_tail, 0, QUARTER, 3, lambda z: z**2),
     "cos_short": (cos_tail, 0, QUARTER, 3, lambda z: z**2),
     "cos_d": (cos_tail, 0, QUARTER, 6, lambda z: z**2),
+    "tan_f": (even(lambda x: (tan(x) / x - 1) / x**2), 0, QUARTER, 7, lambda z: z),
     "sinpi": (even(lambda x: sin(pi * x) / x), 0, ".25", 9),
     "asin_f": (even(lambda x: (asin(x) / x - 1) / x**2), 0, ".25", 5, lambda z: z),
     "asin_d": (even(lambda x: (asin(x) / x - 1) / x**2), 0, ".25", 13, lambda z: z),
@@ -125,10 +141,14 @@ FITS = {
     "erf_d": (even(lambda x: erf(x) / x - 1), 0, 1, 12),
     "erf_large_f": (lambda x: -log(erfc(x)) / x, 1, "3.95", 6, lambda x: x * erfc(x)),
     "erfcx": (scaled_erfc, -1, mpf(24) / 32, 24),
+    "erfc_short": (lambda t: scaled_erfc_tail(1 / t - 3), 1 / mpf("13.5"), 1 / mpf(3), 12),
+    "exp_short": (exp_tail, -R, R, 6, lambda r: r**2),
     "erfinv_central_short": (erfinv_over_x, 0, 5, 12),
     "erfinv_tail_short": (lambda s: erfinv_over_x(s * s), sqrt(mpf(5)), 4, 12),
     "erfinv_central": (erfinv_over_x, 0, 5, 9),
     "erfinv_tail": (lambda s: erfinv_over_x(s * s), sqrt(mpf(5)), "6.01", 12),
+    "lgamma_short": (lambda t: loggamma(2 + t) / t, -0.5, 0.5, 11),
+    "stirling_short": (stirling, mpf(10) ** -8, ".16", 7, stirling_weight),
     "i0_small": (even(lambda x: (besseli(0, 2 * x) - 1) / x**2), 0, 16, 16, lambda z: z),
     "i0_large": (scaled_i0, mpf(8) / 720, 1, 23),
     "gelu_f": (

@@ -69,19 +69,36 @@ FACULA_FN V erf(V x) {
   return copysign(select(a < V(1), erf_near_zero(a, a * a), large), x);
 }
 
+// For 0 <= x, where the result is rounded to float.
 template <class V>
-FACULA_FN V erfc_in_double(V x) {
-  V a = abs(x);
-  V tail = erfc_tail_in_double(a);
-  V far = select(x > V(0), tail, V(2) - tail);
-  return select(a < V(0.5), V(1) - erf_near_zero(x, x * x), far);
+FACULA_FN V erfc_tail_for_float(V x) {
+  x = at_most(x, V(10.5));
+  // erfc(x) = exp(-x^2) t Q(t); the square of a float is exact.
+  V t = V(1) / (x + V(3));
+  V q = poly(t, 0.56420046889531039, 1.6916617136186836, 4.8293921152845956, 11.951223171141571,
+             41.628385745928263, -39.932787733146618, 879.65655986726188, -3576.4371532716659,
+             12875.701601476037, -28579.547138387443, 32007.686916698793, -14311.744978846447);
+  ExpParts<V> parts = exp_parts(-x * x);
+  V r = parts.r;
+  V tail = poly(r, 0.50000000829587177, 0.16666666822348861, 0.041666253407562782,
+                0.0083332724207949693, 0.0013947239154149102, 0.0001991431972725679);
+  return power_of_two(parts) * fma(fma(tail, r, V(1)), r, V(1)) * (t * q);
 }
+
 template <class V>
 FACULA_FN V erfc(V x) {
   if constexpr (kIsFloat<V>) {
-    return through_double([](auto wide) { return erfc_in_double(wide); }, x);
+    auto in_double = [](auto wide) {
+      using W = decltype(wide);
+      W tail = erfc_tail_for_float(abs(wide));
+      return select(wide > W(0), tail, W(2) - tail);
+    };
+    return through_double(in_double, x);
   } else {
-    return erfc_in_double(x);
+    V a = abs(x);
+    V tail = erfc_tail_in_double(a);
+    V far = select(x > V(0), tail, V(2) - tail);
+    return select(a < V(0.5), V(1) - erf_near_zero(x, x * x), far);
   }
 }
 
@@ -139,10 +156,38 @@ FACULA_FN double lgamma_of_lane(double x) {
   return ::lgamma_r(x, &sign);
 #endif
 }
+
+// In double, for a result that is rounded to float.
+template <class V>
+FACULA_FN V lgamma_for_float(V x) {
+  V a = abs(x);
+  // Up to 2.5 from lgamma(2 + t), with Gamma(a + 1) = a Gamma(a); beyond, by Stirling's series.
+  V t = select(a < V(0.5), a, select(a < V(1.5), a - V(1), a - V(2)));
+  V log_a = log(select(a < V(0.5), a * (a + V(1)), a));
+  V small = t * poly(t, 0.4227843351010051, 0.32246703367621798, -0.067352301676207926,
+                     0.020580788370919867, -0.007385525582051751, 0.0028909556144732368,
+                     -0.0011931404973342986, 0.00050566054657426068, -0.00022047838459015012,
+                     0.00011499793313211233, -5.3412576311689163e-05);
+  V r = V(1) / a;
+  V series = r * poly(r * r, 0.083333333287959541, -0.0027777719254235824, 0.00079337152185006009,
+                      -0.00058843102425322653, 0.00074491640848459563, -0.0010449155246422962,
+                      0.00091203669373289672);
+  constexpr double half_log_2pi = 0.91893853320467274;
+  V large = fma(a - V(0.5), log_a - V(1), series + V(half_log_2pi - 0.5));
+  V y = select(a < V(2.5), select(a < V(1.5), small - log_a, small), large);
+  auto is_negative = x < V(0);
+  if (!any(is_negative)) return y;
+  // Gamma(-a) Gamma(a) = -pi / (a sin(pi a)).
+  V reflected = -log(a * abs(sin_pi_in_double(a)) * V(1 / kPi)) - y;
+  y = select(is_negative, select(a == infinity<V>(), a, reflected), y);
+  // Close to its zeros that is the difference of two numbers that are not small.
+  return per_lane_where(
+      x < V(-2) && abs(y) < V(0x1p-6), [](double lane) { return lgamma_of_lane(lane); }, x, y);
+}
 template <class V>
 FACULA_FN V lgamma(V x) {
   if constexpr (kIsFloat<V>) {
-    return through_double([](auto wide) { return lgamma(wide); }, x);
+    return through_double([](auto wide) { return lgamma_for_float(wide); }, x);
   } else {
     return per_lane([](double lane) { return lgamma_of_lane(lane); }, x);
   }

@@ -157,7 +157,21 @@ FACULA_FN V cos(V x) {
 template <class V>
 FACULA_FN V tan(V x) {
   if constexpr (kIsFloat<V>) {
-    return through_double([](auto wide) { return tan_for_float(wide); }, x);
+    Reduced<V> reduced = reduce_quadrant<true>(x);
+    V r = reduced.r, z = r * r;
+    V tail = fma(r * z,
+                 poly(z, 0.333333531, 0.133325535, 0.0540719523, 0.0212216487, 0.0109895396,
+                      -0.000102184965, 0.004469616),
+                 fma(reduced.r_low, z, reduced.r_low));
+    V t = r + tail;
+    // A quarter turn on it is -1/t, corrected by what rounding took from t and from the quotient.
+    V q = V(-1) / t;
+    V lost = product_error(q, t, V(-1)) + q * (tail - (t - r));
+    auto is_odd = (reduced.n_bits & Bits<V>(1)) != Bits<V>(0);
+    V y = select(x == V(0), x, select(is_odd, fma(q, lost, q), t));
+    auto is_large = abs(x) > V(kReducible<V>);
+    if (!any(is_large)) return y;
+    return select(is_large, through_double([](auto wide) { return tan_for_float(wide); }, x), y);
   } else {
     return per_lane([](double lane) { return ::tan(lane); }, x);
   }
@@ -235,7 +249,7 @@ FACULA_FN V acos(V x) {
 }
 
 // The angle of the point (x, y) in double, both at least 0 and not both infinite.
-template <bool kForFloat, class V>
+template <class V>
 FACULA_FN V first_quadrant_angle(V y, V x) {
   // Around pi/2 and pi/4 the angle is that plus a small one, whose tangent is the quotient.
   auto is_steep = y > x * V(2.414213562373095);
@@ -251,13 +265,22 @@ FACULA_FN V first_quadrant_angle(V y, V x) {
       poly(z, -0.33333333333333198, 0.19999999999953585, -0.14285714280196349, 0.11111110783507033,
            -0.090908977607277272, 0.076920602897903076, -0.066631050498597758, 0.058478970836481785,
            -0.050393399892746146, 0.038065426860346828, -0.017908096276623028);
-  if constexpr (!kForFloat) {
-    // Around pi/4, what rounding took from the quotient and its two sides would add up.
-    V lost = difference_error(y, x, numerator) - t * difference_error(y, -x, denominator);
-    lost = (lost - product_error(t, denominator, numerator)) / denominator;
-    tail = select(is_middle && !is_steep, tail + lost, tail);
-  }
+  // Around pi/4, what rounding took from the quotient and its two sides would add up.
+  V lost = difference_error(y, x, numerator) - t * difference_error(y, -x, denominator);
+  lost = (lost - product_error(t, denominator, numerator)) / denominator;
+  tail = select(is_middle && !is_steep, tail + lost, tail);
   return fma(eighths, V(kPi / 2), fma(eighths, V(kPiLow / 2), tail) + t);
+}
+
+// half_turns pi + atan(t) in float, for |t| <= 1.
+template <class V>
+FACULA_FN V turned_atan(V half_turns, V t) {
+  V z = t * t;
+  V tail = fma(t * z,
+               poly(z, -0.333333015, 0.199986269, -0.142651279, 0.10956985, -0.084177773,
+                    0.0582063211, -0.031428002, 0.0110497523, -0.0018239627),
+               half_turns * V(kPiRest<V>));
+  return fma(half_turns, V(kPiHigh<V>), t + tail);
 }
 
 template <class V>
@@ -266,37 +289,34 @@ FACULA_FN V atan(V x) {
   if constexpr (kIsFloat<V>) {
     auto is_large = a > V(1);
     V t = select(is_large, V(-1), a) / select(is_large, a, V(1));
-    V z = t * t;
-    V tail = fma(t * z,
-                 poly(z, -0.333333015, 0.199986269, -0.142651279, 0.10956985, -0.084177773,
-                      0.0582063211, -0.031428002, 0.0110497523, -0.0018239627),
-                 select(is_large, V(kPiRest<V> / 2), V(0)));
-    return copysign((t + tail) + select(is_large, V(kPiHigh<V> / 2), V(0)), x);
+    return copysign(turned_atan(select(is_large, V(0.5), V(0)), t), x);
   } else {
-    return copysign(first_quadrant_angle<false>(a, V(1)), x);
+    return copysign(first_quadrant_angle(a, V(1)), x);
   }
 }
 
-template <bool kForFloat, class V>
-FACULA_FN V atan2_in_double(V y, V x) {
-  V a = abs(y), b = abs(x);
-  // Sums must not overflow, and the comparisons above need normal numbers.
-  auto is_huge = a > V(0x1p1000) || b > V(0x1p1000);
-  auto is_tiny = a < V(0x1p-900) && b < V(0x1p-900);
-  V scale = select(is_huge, V(0x1p-100), select(is_tiny, V(0x1p100), V(1)));
-  auto both_infinite = a == infinity<V>() && b == infinity<V>();
-  V angle = first_quadrant_angle<kForFloat>(select(both_infinite, V(1), a * scale),
-                                            select(both_infinite, V(1), b * scale));
-  auto is_left = copysign(V(1), x) < V(0);
-  return copysign(select(is_left, V(kPi) - (angle - V(kPiLow)), angle), y);
-}
 template <class V>
 FACULA_FN V atan2(V y, V x) {
+  V a = abs(y), b = abs(x);
+  auto both_infinite = a == infinity<V>() && b == infinity<V>();
+  auto is_left = copysign(V(1), x) < V(0);
+  V angle;
   if constexpr (kIsFloat<V>) {
-    return through_double([](auto a, auto b) { return atan2_in_double<true>(a, b); }, y, x);
+    auto is_steep = a > b;
+    V t = select(is_steep, b, a) / select(is_steep, a, b);
+    t = select(both_infinite, V(1), select(a == V(0) && b == V(0), V(0), t));
+    t = select((is_steep && !is_left) || (!is_steep && is_left), -t, t);
+    angle = turned_atan(select(is_steep, V(0.5), select(is_left, V(1), V(0))), t);
   } else {
-    return atan2_in_double<false>(y, x);
+    // Sums must not overflow, and the comparisons above need normal numbers.
+    auto is_huge = a > V(0x1p1000) || b > V(0x1p1000);
+    auto is_tiny = a < V(0x1p-900) && b < V(0x1p-900);
+    V scale = select(is_huge, V(0x1p-100), select(is_tiny, V(0x1p100), V(1)));
+    angle = first_quadrant_angle(select(both_infinite, V(1), a * scale),
+                                 select(both_infinite, V(1), b * scale));
+    angle = select(is_left, V(kPi) - (angle - V(kPiLow)), angle);
   }
+  return copysign(angle, y);
 }
 
 }  // namespace FACULA_ISA
