@@ -150,10 +150,25 @@ bool gemm_by_own_kernel(const Gemm<T>& x) {
 }
 
 template <class T>
+void gemm_integers(const Gemm<T>& x) {
+  const cpu::GemmTable& table = cpu::get_gemm_table();
+  Strides a = strides_of(x.trans_a, x.lda), b = strides_of(x.trans_b, x.ldb);
+  cpu::GemmProblem<T> problem{x.m,    x.n, x.k,  x.alpha, {x.a, a.row, a.col}, {x.b, b.row, b.col},
+                              x.beta, x.c, x.ldc};
+  if constexpr (std::is_same_v<T, uint8_t>) table.uint8(problem);
+  if constexpr (std::is_same_v<T, int8_t>) table.int8(problem);
+  if constexpr (std::is_same_v<T, int16_t>) table.int16(problem);
+  if constexpr (std::is_same_v<T, int32_t>) table.int32(problem);
+  if constexpr (std::is_same_v<T, int64_t>) table.int64(problem);
+}
+
+template <class T>
 void gemm_one(const Gemm<T>& x) {
-  if (gemm_as_gemv(x)) return;
-  if (gemm_by_own_kernel(x)) return;
-  gemm_by_library(x);
+  if constexpr (is_library_type_v<T>) {
+    if (!gemm_as_gemv(x) && !gemm_by_own_kernel(x)) gemm_by_library(x);
+  } else {
+    gemm_integers(x);
+  }
 }
 
 // A small C with a long k: pieces of k become a batch of products, which are then added in order.
@@ -193,28 +208,6 @@ void gemm_batch(const Gemm<T>& x) {
   }
   parallel_for(x.n_batch, ceil_div(kMinWork, work), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) gemm_one(at_batch(x, i));
-  });
-}
-
-// C of integers: rows are given to threads.
-template <class T>
-void gemm_integers(const Gemm<T>& x) {
-  Strides a = strides_of(x.trans_a, x.lda), b = strides_of(x.trans_b, x.ldb);
-  int64_t grain = ceil_div(kMinWork / 8, x.n * x.k);
-  parallel_for(x.n_batch * x.m, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      Gemm<T> one = at_batch(x, row / x.m);
-      int64_t i = row % x.m;
-      T* out = one.c + i * x.ldc;
-      for (int64_t j = 0; j < x.n; ++j) out[j] = scaled<T>(x.beta, out[j]);
-      for (int64_t p = 0; p < x.k; ++p) {
-        Word<T> factor = Word<T>(x.alpha) * Word<T>(one.a[i * a.row + p * a.col]);
-        const T* from = one.b + p * b.row;
-        for (int64_t j = 0; j < x.n; ++j) {
-          out[j] = static_cast<T>(Word<T>(out[j]) + factor * Word<T>(from[j * b.col]));
-        }
-      }
-    }
   });
 }
 
@@ -294,7 +287,7 @@ void gemm(const Gemm<T>& problem) {
   } else if constexpr (is_reduced_float_v<T>) {
     gemm_in_float(x);
   } else {
-    gemm_integers(x);
+    gemm_batch(x);
   }
 }
 

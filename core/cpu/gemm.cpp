@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "base/integers.h"
 #include "base/parallel.h"
 #include "base/scratch.h"
 #include "cpu/gemm_tile.h"
@@ -182,6 +183,49 @@ constexpr void (*gemm_float64)(const GemmProblem<double>&) = nullptr;
 
 #endif
 
+// Integers are multiplied and added as unsigned ones, which wrap around without undefined
+// behaviour. Panels of B are widened to these.
+template <class T>
+void gemm_integers(const GemmProblem<T>& x) {
+  using Word = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+  constexpr int64_t lanes = Vec<Word>::kLanes, n_vectors = 4, width = n_vectors * lanes;
+  constexpr int64_t depth = 128, height = 64, min_work = int64_t{1} << 18;
+  int64_t tiles_m = ceil_div(x.m, height), tiles_n = ceil_div(x.n, width);
+  int64_t work = std::min(height, x.m) * width * x.k;
+  parallel_for(tiles_m * tiles_n, ceil_div(min_work, work), [&](int64_t begin, int64_t end) {
+    Word panel[depth * width], sums[width];
+    for (int64_t tile = begin; tile < end; ++tile) {
+      int64_t first_row = tile / tiles_n * height, first_col = tile % tiles_n * width;
+      int64_t last_row = std::min(first_row + height, x.m);
+      int64_t n_cols = std::min(width, x.n - first_col);
+      for (int64_t first = 0; first < x.k; first += depth) {
+        int64_t n = std::min(depth, x.k - first);
+        for (int64_t p = 0; p < n; ++p) {
+          const T* b = x.b.data + (first + p) * x.b.row_stride + first_col * x.b.col_stride;
+          for (int64_t j = 0; j < width; ++j)
+            panel[p * width + j] = j < n_cols ? static_cast<Word>(b[j * x.b.col_stride]) : 0;
+        }
+        for (int64_t i = first_row; i < last_row; ++i) {
+          const T* a = x.a.data + i * x.a.row_stride + first * x.a.col_stride;
+          Vec<Word> parts[n_vectors] = {Word(0), Word(0), Word(0), Word(0)};
+          for (int64_t p = 0; p < n; ++p) {
+            Vec<Word> factor(static_cast<Word>(a[p * x.a.col_stride]));
+            for (int64_t v = 0; v < n_vectors; ++v)
+              parts[v] += factor * Vec<Word>::load(panel + p * width + v * lanes);
+          }
+          for (int64_t v = 0; v < n_vectors; ++v) parts[v].store(sums + v * lanes);
+          T* c = x.c + i * x.ldc + first_col;
+          Word beta = first == 0 ? static_cast<Word>(x.beta) : 1;
+          for (int64_t j = 0; j < n_cols; ++j) {
+            Word before = beta == 0 ? 0 : beta * static_cast<Word>(c[j]);
+            c[j] = static_cast<T>(before + static_cast<Word>(x.alpha) * sums[j]);
+          }
+        }
+      }
+    }
+  });
+}
+
 template <class To, class From>
 void convert(const From* from, int64_t n, To* to) {
   constexpr int64_t lanes = Vec<float>::kLanes;
@@ -193,9 +237,17 @@ void convert(const From* from, int64_t n, To* to) {
 }  // namespace
 
 extern const GemmTable gemm_table;
-const GemmTable gemm_table = {gemm_float32,         gemm_float64,
-                              convert<float, Half>, convert<float, BFloat16>,
-                              convert<Half, float>, convert<BFloat16, float>};
+const GemmTable gemm_table = {gemm_float32,
+                              gemm_float64,
+                              gemm_integers<uint8_t>,
+                              gemm_integers<int8_t>,
+                              gemm_integers<int16_t>,
+                              gemm_integers<int32_t>,
+                              gemm_integers<int64_t>,
+                              convert<float, Half>,
+                              convert<float, BFloat16>,
+                              convert<Half, float>,
+                              convert<BFloat16, float>};
 
 }  // namespace FACULA_ISA
 }  // namespace facula::cpu

@@ -1,4 +1,5 @@
-// Matrix products of our own, for the instruction sets where they beat the BLAS library.
+// Matrix products of our own: of integers, and for the instruction sets where they beat the BLAS
+// library.
 #pragma once
 #include <cstdint>
 
@@ -30,6 +31,11 @@ struct GemmTable {
   // Null where the BLAS library is not slower.
   void (*float32)(const GemmProblem<float>&);
   void (*float64)(const GemmProblem<double>&);
+  void (*uint8)(const GemmProblem<uint8_t>&);
+  void (*int8)(const GemmProblem<int8_t>&);
+  void (*int16)(const GemmProblem<int16_t>&);
+  void (*int32)(const GemmProblem<int32_t>&);
+  void (*int64)(const GemmProblem<int64_t>&);
   void (*widen_half)(const Half* from, int64_t n, float* to);
   void (*widen_bfloat16)(const BFloat16* from, int64_t n, float* to);
   void (*narrow_half)(const float* from, int64_t n, Half* to);

@@ -152,30 +152,39 @@ FACULA_FN T trunc_divide(T a, T b) {
   return trunc(a / b);
 }
 
-// A divisor of zero is refused before the loop; here it must only not trap. -1 is apart because the
-// smallest integer divided by it traps as well.
+// Whether a double holds x.
+template <class T>
+FACULA_FN bool fits_double(T x) {
+  constexpr uint64_t limit = uint64_t(1) << 53;
+  return sizeof(T) < 8 || static_cast<uint64_t>(x) + limit < 2 * limit;
+}
+
+// A divisor of zero is refused before the loop; here it must only not trap. Doubles are divided
+// faster than integers, and no quotient of two integers is rounded to the next one. -1 is apart
+// because the smallest integer divided by it traps.
 template <class T, IfInteger<T> = 0>
 FACULA_FN T trunc_divide(T a, T b) {
   if (b == T(0)) return T(0);
-  if constexpr (std::is_signed_v<T>) {
-    if (b == T(-1)) return neg(a);
-  }
-  return static_cast<T>(a / b);
+  if (fits_double(a) && fits_double(b))
+    return static_cast<T>(static_cast<int64_t>(static_cast<double>(a) / static_cast<double>(b)));
+  return b == T(-1) ? neg(a) : static_cast<T>(a / b);
 }
 template <class T, IfInteger<T> = 0>
 FACULA_FN T fmod(T a, T b) {
   return sub(a, mul(trunc_divide(a, b), b));
 }
+// Without branches, which would be taken now and then.
 template <class T, IfInteger<T> = 0>
 FACULA_FN T remainder(T a, T b) {
   T rest = fmod(a, b);
-  return rest != T(0) && (b < T(0)) != (rest < T(0)) ? static_cast<T>(rest + b) : rest;
+  bool is_across = (rest != T(0)) & ((b < T(0)) != (rest < T(0)));
+  return add(rest, mul(static_cast<T>(is_across), b));
 }
 template <class T, IfInteger<T> = 0>
 FACULA_FN T floor_divide(T a, T b) {
   T quotient = trunc_divide(a, b);
-  bool rounds_up = sub(a, mul(quotient, b)) != T(0) && (a < T(0)) != (b < T(0));
-  return rounds_up ? static_cast<T>(quotient - T(1)) : quotient;
+  bool is_above = (sub(a, mul(quotient, b)) != T(0)) & ((a < T(0)) != (b < T(0)));
+  return sub(quotient, static_cast<T>(is_above));
 }
 
 template <class T, IfInteger<T> = 0>
