@@ -177,6 +177,30 @@ Tensor prelu(const Tensor& x, const Tensor& weight) {
                 });
 }
 
+Tensor glu(const Tensor& x, int64_t dim) {
+  check(x.dim() > 0, "glu: expected at least one dimension, got a 0-d tensor.");
+  check_not_implemented(is_floating(x.dtype()), "glu: expected a floating-point input, got ", x,
+                        ".");
+  int64_t at = wrap_dim("glu", dim, x.dim());
+  check(x.size(at) % 2 == 0, "glu: expected an even size in dimension ", dim,
+        ", which is cut into halves, got ", x.sizes(), ".");
+  auto halves = [at](const Tensor& x) {
+    int64_t n = x.size(at) / 2;
+    return std::pair(narrow(x, at, 0, n), narrow(x, at, n, n));
+  };
+  Tensor y;
+  {
+    NoGradGuard guard;
+    auto [values, gates] = halves(x);
+    y = apply_binary("glu", BinaryOp::glu, values, gates, x.dtype());
+  }
+  return record("GluBackward0", y, {x}, [x = save(x), at, halves](const Tensor& g) {
+    auto [values, gates] = halves(x);
+    Tensor open = sigmoid(gates);
+    return cat({g * open, sigmoid_backward(g * values, open)}, at);
+  });
+}
+
 Tensor softplus(const Tensor& x, Scalar beta, Scalar threshold) {
   Tensor y = apply_parametric("softplus", ParametricOp::softplus, Kinds::FONLY, x, beta, threshold);
   return record("SoftplusBackward0", y, {x}, [saved = save(x), beta, threshold](const Tensor& g) {

@@ -13,6 +13,7 @@ Tensor gelu(const Tensor& x, bool use_tanh = false);
 Tensor leaky_relu(const Tensor& x, Scalar slope = 0.01);
 Tensor& leaky_relu_(Tensor& x, Scalar slope);
 Tensor prelu(const Tensor& x, const Tensor& weight);  // one weight, or one per channel (dim 1)
+Tensor glu(const Tensor& x, int64_t dim);             // of the two halves along dim
 Tensor softplus(const Tensor& x, Scalar beta = 1.0, Scalar threshold = 20.0);
 Tensor log_sigmoid(const Tensor& x);
 Tensor hardshrink(const Tensor& x, Scalar lambd = 0.5);

@@ -200,7 +200,7 @@ Tensor short_power(const Tensor& x, Scalar exponent) {
   if (e == 2) return apply_binary("pow", BinaryOp::mul, x, x, dtype);
   if (!is_differentiable(dtype)) return Tensor();
   if (e == 0.5) return apply_unary("pow", UnaryOp::sqrt, Kinds::FC, x);
-  if (e == 3) return apply_binary("pow", BinaryOp::mul, mul(x, x), x, dtype);
+  if (e == 3) return apply_binary("pow", BinaryOp::mul_twice, x, x, dtype);
   if (e == -0.5) return apply_unary("pow", UnaryOp::rsqrt, Kinds::FC, x);
   if (e == -1) return apply_unary("pow", UnaryOp::reciprocal, Kinds::FC, x);
   if (e == -2) return apply_unary("pow", UnaryOp::reciprocal, Kinds::FC, mul(x, x));

@@ -57,6 +57,7 @@ Example:
 Example:
     >>> facula.threshold(facula.tensor([-1.0, 2.0]), 0, 9)
     tensor([9., 2.]))");
+  m.def("_glu", glu, "input"_a, "dim"_a);
   const char* prelu_doc = R"(Each element, times ``weight`` where it is negative.
 
 Args:

@@ -123,18 +123,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         >>> facula.nn.functional.glu(facula.tensor([3.0, 4.0, 0.0, 0.0]))
         tensor([1.5000, 2.0000])
     """
-    if input.dim() == 0:
-        raise RuntimeError("glu: expected at least one dimension, got a 0-d tensor.")
-    if not input.is_floating_point():
-        raise NotImplementedError(f"glu: expected a floating-point input, got {input.dtype}.")
-    if input.size(dim) % 2:
-        raise RuntimeError(
-            f"glu: expected an even size in dimension {dim}, which is cut into halves, got "
-            f"{tuple(input.shape)}."
-        )
-    values, gates = input.chunk(2, dim)
-    result: Tensor = values * gates.sigmoid()
-    return result
+    return _core._glu(input, dim)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
