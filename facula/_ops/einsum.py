@@ -6,6 +6,7 @@ lists them), and from 52 on the dimensions under an ellipsis.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -94,6 +95,7 @@ def _sublist(items: Any) -> _Labels:
     return labels
 
 
+@functools.lru_cache(maxsize=256)
 def _parse_equation(equation: str) -> tuple[list[_Labels], _Labels | None]:
     left, arrow, right = equation.replace(" ", "").partition("->")
     inputs = [_parse_term(term, equation) for term in left.split(",")]
@@ -166,6 +168,8 @@ def _output_labels(inputs: list[_Labels], output: _Labels | None, n_ellipsis: in
 
 def _diagonals(labels: _Labels, x: Tensor, index: int) -> tuple[_Labels, Tensor]:
     """Merge repeated labels of one operand; the merged dimension goes to the end."""
+    if len(set(labels)) == len(labels):
+        return labels, x
     labels = list(labels)
     for label in dict.fromkeys(labels):
         while labels.count(label) > 1:
