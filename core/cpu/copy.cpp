@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "cpu/transpose.h"
 
@@ -119,16 +120,23 @@ struct Bytes16 {
 };
 
 template <class T>
-void copy_plane(const Plane& p) {
+void copy_plane(Plane p) {
   constexpr int64_t size = sizeof(T);
   if (copy_by_pixels<T, 3>(p) || copy_by_pixels<T, 4>(p) || copy_by_pixels<T, 2>(p)) return;
-  if (p.to_step == size && p.from_step == size) return copy_dense_rows(p, p.n * size);
+  bool is_dense = p.to_step == size && p.from_step == size;
+  if (is_dense && (p.n * size >= kVecBytes || p.n >= p.n_rows))
+    return copy_dense_rows(p, p.n * size);
   if (p.to_step == size && p.from_row == size) {
     if constexpr (size == 4) return copy_transposed<float>(p);
     if constexpr (size == 8) return copy_transposed<double>(p);
   }
   if (p.to_step == size && p.from_step == -size) return copy_reversed_rows<T>(p);
-  // In strips, so that a line of `from` that is read across is still there for the next row.
+  // Along the longer side, and in strips: a line that is crossed is still there for the next row.
+  if (p.n < p.n_rows) {
+    std::swap(p.n, p.n_rows);
+    std::swap(p.to_step, p.to_row);
+    std::swap(p.from_step, p.from_row);
+  }
   constexpr int64_t kStrip = 32;
   for (int64_t begin = 0; begin < p.n; begin += kStrip) {
     int64_t n = std::min(kStrip, p.n - begin);

@@ -18,7 +18,7 @@ struct Plane {
 
 // For elements of 1, 2, 4, 8 and 16 bytes.
 struct CopyTable {
-  std::array<void (*)(const Plane&), 5> by_size;
+  std::array<void (*)(Plane), 5> by_size;
 };
 FACULA_KERNEL_TABLE(CopyTable, copy_table)
 

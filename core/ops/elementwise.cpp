@@ -219,12 +219,13 @@ Tensor empty_for(const Dims& shape, DType dtype, std::initializer_list<TensorRef
 
 namespace {
 
-// Rows [begin, end) of a walk: all dimensions but the innermost, counted as one.
+// Rows [begin, end) of a walk: all dimensions but the innermost, counted as one. The number of
+// operands is a constant, because the steps between short rows cost as much as the rows.
+template <int n_operands>
 void run_rows(const Walk& walk, Loop loop, const void* params, int64_t begin, int64_t end) {
-  int n_operands = walk.n_operands;
   int64_t counter[kMaxDims];
-  int64_t strides[kMaxOperands];
-  char* base[kMaxOperands];
+  int64_t strides[n_operands];
+  char* base[n_operands];
   for (int i = 0; i < n_operands; ++i) base[i] = walk.data[i];
   int64_t rest = begin;
   for (int d = 1; d < walk.n_dims; ++d) {
@@ -240,7 +241,7 @@ void run_rows(const Walk& walk, Loop loop, const void* params, int64_t begin, in
   for (int64_t row = begin; row < end; row += n_rows) {
     if (goes_across) n_rows = std::min(end - row, walk.sizes[1] - counter[1]);
     for (int k = 0; k < n_loops; ++k) {
-      char* data[kMaxOperands];
+      char* data[n_operands];
       for (int i = 0; i < n_operands; ++i) data[i] = base[i] + k * walk.strides[i][0];
       loop(data, strides, goes_across ? n_rows : walk.sizes[0], params);
     }
@@ -252,6 +253,13 @@ void run_rows(const Walk& walk, Loop loop, const void* params, int64_t begin, in
       counter[d] = 0;
     }
   }
+}
+
+void run_rows(const Walk& walk, Loop loop, const void* params, int64_t begin, int64_t end) {
+  static_assert(kMaxOperands == 6);
+  constexpr decltype(&run_rows<1>) by_operands[] = {run_rows<1>, run_rows<2>, run_rows<3>,
+                                                    run_rows<4>, run_rows<5>, run_rows<6>};
+  by_operands[walk.n_operands - 1](walk, loop, params, begin, end);
 }
 
 // Elements [begin, end) of a walk of one dimension.

@@ -258,6 +258,15 @@ DType joined_dtype(const TensorList& tensors) {
   return dtype;
 }
 
+bool can_join_in(const Tensor& out, const Dims& sizes, DType dtype, const TensorList& tensors) {
+  if (!out.defined() || out.sizes() != sizes || out.dtype() != dtype || out.requires_grad() ||
+      out.device() != tensors[0].device() || has_internal_overlap(out))
+    return false;
+  for (const Tensor& x : tensors)
+    if (x.requires_grad() || x.storage() == out.storage()) return false;
+  return true;
+}
+
 bool all_channels_last(const TensorList& tensors) {
   for (const Tensor& x : tensors)
     if (!is_skipped(x) && (x.is_contiguous() || !x.is_contiguous(MemoryFormat::ChannelsLast)))
@@ -267,7 +276,7 @@ bool all_channels_last(const TensorList& tensors) {
 
 }  // namespace
 
-Tensor cat(const TensorList& tensors, int64_t dim) {
+Tensor cat(const TensorList& tensors, int64_t dim, const Tensor& out) {
   check_value(!tensors.empty(), "cat: expected at least one tensor.");
   const Tensor* model = nullptr;
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -295,7 +304,8 @@ Tensor cat(const TensorList& tensors, int64_t dim) {
   DType dtype = joined_dtype(tensors);
   MemoryFormat format = model->dim() == 4 && all_channels_last(tensors) ? MemoryFormat::ChannelsLast
                                                                         : MemoryFormat::Contiguous;
-  Tensor y = empty(sizes, dtype, model->device(), format);
+  Tensor y =
+      can_join_in(out, sizes, dtype, tensors) ? out : empty(sizes, dtype, model->device(), format);
   Dims lengths;
   int64_t start = 0;
   {

@@ -27,7 +27,8 @@ Tensor as_strided_scatter(const Tensor& x, const Tensor& src, const Dims& sizes,
                           const Dims& strides, int64_t offset);
 
 // ---- copies
-Tensor cat(const TensorList& tensors, int64_t dim = 0);
+// Into `out` where it has the result's shape and dtype and nothing to do with the tensors.
+Tensor cat(const TensorList& tensors, int64_t dim = 0, const Tensor& out = {});
 Tensor stack(const TensorList& tensors, int64_t dim = 0);
 Tensor flip(const Tensor& x, const Dims& dims);
 Tensor roll(const Tensor& x, const Dims& shifts, const Dims& dims);

@@ -146,7 +146,7 @@ Example:
         name,
         [](nb::handle tensors, int64_t dim, const Out& out) {
           TensorList parts = tensors_from("cat", tensors);
-          return joined_into("cat", parts, cat(parts, dim), out);
+          return joined_into("cat", parts, cat(parts, dim, out.value_or(Tensor())), out);
         },
         "tensors"_a, "dim"_a = 0, nb::kw_only(), "out"_a.none() = nb::none(),
         R"(The tensors one after the other along a dimension.

@@ -182,3 +182,24 @@ def test_in_place_is_as_out_of_place_whoever_has_a_history(name):
         alone, together = gradients[1 + n][n], gradients[3][n]
         assert (alone is None) == (together is None)
         assert alone is None or facula.allclose(alone, together)
+
+
+def test_cat_writes_into_out_of_any_layout():
+    x, y = facula.arange(6.0).view(2, 3), facula.ones(2, 2)
+    out = facula.zeros(5, 2).T
+    place = out.data_ptr()
+    assert facula.cat([x, y], 1, out=out) is out
+    assert out.tolist() == [[0.0, 1.0, 2.0, 1.0, 1.0], [3.0, 4.0, 5.0, 1.0, 1.0]]
+    assert out.data_ptr() == place and out.stride() == (1, 2)
+    version = out._version
+    facula.cat([x, y], 1, out=out)
+    assert out._version == version + 1
+
+
+def test_cat_refuses_an_out_with_a_gradient_or_of_its_own_memory():
+    x = facula.ones(2, 2)
+    with pytest.raises(RuntimeError, match="cat: "):
+        facula.cat([x, x], out=facula.zeros(4, 2, requires_grad=True))
+    base = facula.arange(8.0).view(4, 2)
+    with pytest.raises(RuntimeError, match="cat: "):
+        facula.cat([base[2:], base[:2]], out=base)
