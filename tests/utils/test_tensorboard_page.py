@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import os
 import shutil
 import socket
 import subprocess
@@ -52,7 +53,11 @@ CURVE = (0x42, 0x50, 0x66)
 
 @contextmanager
 def server(*command):
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    # A browser does not start with the library of the sanitisers loaded.
+    env = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env
+    )
     try:
         yield process
     finally:
