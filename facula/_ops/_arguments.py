@@ -129,15 +129,21 @@ def _problem(
     """
     hints: dict[str, str] = {}
     required, positional = set(), []
+    is_positional, takes_more = True, False
     for part in _split(signature[signature.index("(") + 1 : -1], ", "):
         name, _, rest = part.partition(": ")
+        if not name.isidentifier():  # /, *, *args or **kwargs
+            is_positional, takes_more = is_positional and name == "/", takes_more or len(name) > 1
+            continue
         hints[name], _, default = rest.partition(" = ")
-        if name != "/" and "*" not in hints:
+        if is_positional:
             positional.append(name)
-        if not default and name.isidentifier():
+        if not default:
             required.add(name)
     given = {**dict(zip(positional, args, strict=False)), **kwargs}
-    if len(args) > len(positional) or not required <= given.keys() <= hints.keys():
+    are_too_many = len(args) > len(positional) and not takes_more
+    are_given_twice = kwargs.keys() & positional[: len(args)]
+    if are_too_many or are_given_twice or not required <= given.keys() <= hints.keys():
         return -1, "", None, []
     for place, (name, value) in enumerate(given.items()):
         kinds = _split("Tensor" if name == "self" else hints[name], " | ")
