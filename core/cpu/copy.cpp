@@ -30,7 +30,7 @@ void copy_dense_rows(Plane p, int64_t nbytes) {
       std::memcpy(&v, from + at, kVecBytes);
       std::memcpy(to + at, &v, kVecBytes);
     };
-    for (int64_t at = 0; at + kVecBytes <= nbytes; at += kVecBytes) copy_vector(at);
+    for (int64_t at = 0; at < nbytes - kVecBytes; at += kVecBytes) copy_vector(at);
     copy_vector(nbytes - kVecBytes);
   }
 }
