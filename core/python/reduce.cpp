@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "autograd/node.h"
+#include "ops/distance.h"
 #include "ops/extrema.h"
 #include "python/reduce_args.h"
 
@@ -350,6 +351,8 @@ Example:
 }  // namespace
 
 void bind_reduce(nb::module_& m) {
+  m.def("_row_distances", &row_distances, "x1"_a, "x2"_a, "p"_a);
+  m.def("_pair_distances", &pair_distances, "input"_a, "p"_a);
   def_typed_reduction<sum, true>(m, "sum", R"(Sum of the elements, of all or along dimensions.
 
 Args:

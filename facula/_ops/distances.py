@@ -6,7 +6,7 @@ from facula import _core
 from facula._core import Tensor
 from facula._ops.grids import triu_indices
 from facula._ops.shapes import broadcast_tensors
-from facula._ops.statistics import cdist
+from facula._ops.statistics import cdist, has_kernel
 
 __all__ = ["cosine_similarity", "pairwise_distance", "pdist"]
 
@@ -79,5 +79,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise RuntimeError(f"pdist: expected a floating-point input, got {input.dtype}.")
     if p < 0:
         raise RuntimeError(f"pdist: expected p >= 0, got {p}.")
+    if has_kernel(input):
+        return _core._pair_distances(input, p)
     first, second = triu_indices(input.size(0), input.size(0), 1, device=input.device)
     return cdist(input, input, p, "donot_use_mm_for_euclid_dist")[first, second]

@@ -15,6 +15,14 @@ __all__ = ["cdist", "corrcoef", "cov", "dist", "embedding_renorm_", "nanmean", "
 N_ROWS_FOR_MM = 25
 
 
+def has_kernel(*tensors: Tensor) -> bool:
+    """Whether the kernels of distances serve: on the CPU, where no gradient is wanted.
+
+    Otherwise distances are composed, and their differences take memory of their own.
+    """
+    return not any(x.requires_grad or not x.is_cpu for x in tensors)
+
+
 def cdist(
     x1: Tensor,
     x2: Tensor,
@@ -62,6 +70,8 @@ def cdist(
         uses_mm = max(x1.size(-2), x2.size(-2)) > N_ROWS_FOR_MM
     if p == 2 and uses_mm:
         return _euclidean_by_products(x1, x2)
+    if x1.dtype == x2.dtype and has_kernel(x1, x2) and x1.shape[:-2] == x2.shape[:-2]:
+        return _core._row_distances(x1, x2, p)
     difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
     if difference.numel() == 0:
         return difference.sum(-1)

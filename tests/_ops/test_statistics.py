@@ -79,3 +79,17 @@ def test_nan_has_no_gradient_in_nansum():
     x = facula.tensor([1.0, float("nan")], requires_grad=True)
     facula.nansum(x).backward()
     assert x.grad.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("p", [0.0, 0.5, 1.0, 2.0, 3.0, float("inf")])
+@pytest.mark.parametrize("shape", [(4, 3), (2, 5, 40), (3, 0), (0, 3)])
+def test_distances_are_the_same_with_a_gradient_and_without(p, shape):
+    facula.manual_seed(0)
+    x = facula.randn(shape, dtype=facula.float64)
+    y = facula.cat([x[..., :1, :], x + 1], -2)
+    with_gradient = facula.cdist(x.clone().requires_grad_(), y, p, "donot_use_mm_for_euclid_dist")
+    without = facula.cdist(x, y, p, "donot_use_mm_for_euclid_dist")
+    np.testing.assert_allclose(without.numpy(), with_gradient.detach().numpy(), rtol=1e-12)
+    if x.dim() == 2:
+        pairs = facula.pdist(x.clone().requires_grad_(), p).detach()
+        np.testing.assert_allclose(facula.pdist(x, p).numpy(), pairs.numpy(), rtol=1e-12)
