@@ -408,7 +408,7 @@ KNOWN: list[Known] = [
         "vdot addr block_diag cdist sum_to_size cross diag diag_embed "
         "meshgrid.variadic_tensors meshgrid.list_of_tensors quantile nanquantile dist rot90 "
         "mvlgamma.mvlgamma_p_1 mvlgamma.mvlgamma_p_3 mvlgamma.mvlgamma_p_5 einsum combinations "
-        "nn.functional.glu nn.functional.rrelu matmul __rmatmul__ __rsub__ renorm trapz trapezoid "
+        "nn.functional.rrelu matmul __rmatmul__ __rsub__ renorm trapz trapezoid "
         "cumulative_trapezoid trace kron roll diagflat frexp",
         "grad_fn",
         "",
