@@ -494,3 +494,19 @@ def test_threads_of_the_dataset_draw_other_numbers_in_each_worker():
     batches, _ = batches_of(data, num_workers=3)
     assert len({row[0] for batch in batches for row in batch}) == 6
     assert batches == batches_of(data, num_workers=1)[0]
+
+
+@pytest.mark.parametrize("worker_type", ["process", "thread"])
+def test_threads_of_the_user_may_share_an_iterator(worker_type):
+    iterator = iter(DataLoader(range(400), 4, num_workers=2, worker_type=worker_type))
+    taken = []
+    threads = [
+        threading.Thread(target=lambda: taken.extend(plain(list(iterator))), daemon=True)
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+    assert sorted(i for batch in taken for i in batch) == list(range(400))

@@ -6,6 +6,7 @@ import copy
 import multiprocessing
 import os
 import sys
+import threading
 import warnings
 import weakref
 from collections.abc import Iterator
@@ -75,6 +76,7 @@ class PoolIterator:
     def __init__(self, loader: Any) -> None:
         self._set_loader(loader)
         self._pid = os.getpid()
+        self._lock = threading.RLock()  # threads of the user may share the iterator
         self._order = Order(loader, None, 0)
         self._first_number = 0  # of the epoch: answers to older tasks are of no use
         self._n_put = 0
@@ -177,6 +179,10 @@ class PoolIterator:
                 "DataLoader: the workers of this iterator are those of another process, of which "
                 "this one is a fork. Start others with iter(loader)."
             )
+        with self._lock:
+            return self._next()
+
+    def _next(self) -> Any:
         while self._tasks:
             number = next(iter(self._tasks))
             if not self._loader.in_order and self._ready:
@@ -209,7 +215,7 @@ class PoolIterator:
         if place.is_iterable:  # n counts the tasks, of which some find the end
             place.n_taken += 1
             place.taken_from[which] += 1
-            self._loader._check_length(place.n_taken, stacklevel=4)
+            self._loader._check_length(place.n_taken, stacklevel=5)
         else:
             self._order.note(n)
 
