@@ -325,8 +325,17 @@ KNOWN: list[Known] = [
         "expected AddBackward0, got ConvolutionBackward0",
         "Complex convolutions are one operation; PyTorch makes them of three real ones.",
     ),
-    Known("tril", ALL, "refused", ": more than one element of the written-to", _OVERLAP, True),
-    Known("addmm", ALL, "exception", ": more than one element of the written-to", _OVERLAP, True),
+    Known(
+        "tril", ALL, "refused", ": expected a tensor with a place for each element", _OVERLAP, True
+    ),
+    Known(
+        "addmm",
+        ALL,
+        "exception",
+        ": expected a tensor with a place for each element",
+        _OVERLAP,
+        True,
+    ),
     *_each(
         "mm bmm mv dot vdot matmul addmm addmv addbmm baddbmm cross tensordot",
         "exception",
@@ -363,7 +372,7 @@ KNOWN: list[Known] = [
         "addbmm",
         ALL,
         "refused",
-        "an in-place operation cann",
+        "expected a result of the shape of the tensor written to",
         "PyTorch resizes the tensor in place; here its shape stays, as in all other operations.",
     ),
     Known(
