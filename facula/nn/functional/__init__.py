@@ -50,6 +50,17 @@ from facula.nn.functional._activation import (
     tanhshrink,
     threshold,
 )
+from facula.nn.functional._adaptive_pooling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool1d_with_indices,
+    adaptive_max_pool2d,
+    adaptive_max_pool2d_with_indices,
+    adaptive_max_pool3d,
+    adaptive_max_pool3d_with_indices,
+)
 from facula.nn.functional._attention import multi_head_attention_forward
 from facula.nn.functional._conv import fold, unfold
 from facula.nn.functional._dropout import (
@@ -99,15 +110,6 @@ from facula.nn.functional._norm import (
 )
 from facula.nn.functional._padding import pad
 from facula.nn.functional._pooling import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_avg_pool3d,
-    adaptive_max_pool1d,
-    adaptive_max_pool1d_with_indices,
-    adaptive_max_pool2d,
-    adaptive_max_pool2d_with_indices,
-    adaptive_max_pool3d,
-    adaptive_max_pool3d_with_indices,
     avg_pool1d,
     avg_pool2d,
     avg_pool3d,

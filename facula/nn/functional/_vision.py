@@ -8,7 +8,7 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
-from facula.nn.functional._pooling import (
+from facula.nn.functional._adaptive_pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,
