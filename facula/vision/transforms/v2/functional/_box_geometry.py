@@ -17,31 +17,35 @@ from facula.vision.transforms.v2.functional._boxes import (
     converted,
     with_fractions,
 )
-from facula.vision.transforms.v2.functional._dispatch import kernel
-from facula.vision.transforms.v2.functional._size import (
+from facula.vision.transforms.v2.functional._crop import (
     center_crop,
-    check_padding_mode,
     crop,
     height_and_width,
+    resized_crop,
+)
+from facula.vision.transforms.v2.functional._dispatch import kernel
+from facula.vision.transforms.v2.functional._maps import (
+    affine_matrix,
+    check_affine,
+    check_center,
+    expanded_size,
+    perspective_coefficients,
+)
+from facula.vision.transforms.v2.functional._size import (
+    check_padding_mode,
     horizontal_flip,
     pad,
     resize,
-    resized_crop,
     resized_size,
     sides,
     vertical_flip,
 )
 from facula.vision.transforms.v2.functional._warp import (
     affine,
-    affine_matrix,
-    check_affine,
-    check_center,
     check_displacement,
     elastic,
-    expanded_size,
     identity_grid,
     perspective,
-    perspective_coefficients,
     rotate,
 )
 from facula.vision.tv_tensors import (
