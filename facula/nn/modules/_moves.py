@@ -1,0 +1,127 @@
+"""The methods of a module that move and convert all of its tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar, cast
+
+import facula
+from facula import _core
+from facula._core import Tensor
+from facula.autograd.grad_mode import no_grad
+from facula.nn.parameter import Parameter
+
+_Self = TypeVar("_Self", bound="Movable")
+
+
+class Movable:
+    """What :class:`Module` has for all tensors at once: another device, dtype or memory."""
+
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, Tensor | None]
+    children: Callable[[], Iterator[Any]]
+
+    def _apply(self: _Self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> _Self:
+        """Replace the data of all parameters, gradients and buffers by ``fn`` of it.
+
+        The parameters stay the same objects, so that an optimiser keeps its hold of them.
+        """
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for param in self._parameters.values():
+            if param is None:
+                continue
+            with no_grad():
+                for tensor in (param, param.grad):
+                    if tensor is not None:
+                        tensor.data = fn(tensor)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def to(self: _Self, *args: Any, **kwargs: Any) -> _Self:
+        """Move the module, or change the dtype of what is floating point or complex in it.
+
+        ``to(device=None, dtype=None, non_blocking=False)``, ``to(dtype)``, ``to(tensor)`` and
+        ``to(memory_format=...)``, the latter for parameters and buffers of 4 or 5 dimensions.
+
+        Example:
+            >>> m = facula.nn.Linear(2, 2).to(facula.float64)
+            >>> m.weight.dtype
+            torch.float64
+        """
+        device, dtype, non_blocking, memory_format = _parse_to(*args, **kwargs)
+        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+            raise TypeError(f"Module.to: expected a floating-point or complex dtype, got {dtype}.")
+
+        def convert(t: Tensor) -> Tensor:
+            wanted = dtype if t.is_floating_point() or t.is_complex() else None
+            layout = memory_format if memory_format is not None and t.dim() in (4, 5) else None
+            options = {} if layout is None else {"memory_format": layout}
+            return t.to(device or t.device, wanted or t.dtype, non_blocking, **options)
+
+        return self._apply(convert)
+
+    def to_empty(self: _Self, *, device: Any, recurse: bool = True) -> _Self:
+        """Move the module without its values: they are undefined on the new device."""
+        return self._apply(lambda t: facula.empty_like(t, device=device), recurse=recurse)
+
+    def cpu(self: _Self) -> _Self:
+        """Move the module to the CPU."""
+        return self._apply(lambda t: t.cpu())
+
+    def cuda(self: _Self, device: Any = None) -> _Self:
+        """Move the module to a GPU, by default the current one."""
+        return self._apply(lambda t: t.cuda(device))
+
+    def type(self: _Self, dst_type: Any) -> _Self:
+        """Convert all parameters and buffers."""
+        return self._apply(lambda t: cast(Tensor, t.type(dst_type)))
+
+    def float(self: _Self) -> _Self:
+        """Convert what is floating point to float32."""
+        return self._apply(lambda t: t.float() if t.is_floating_point() else t)
+
+    def double(self: _Self) -> _Self:
+        """Convert what is floating point to float64."""
+        return self._apply(lambda t: t.double() if t.is_floating_point() else t)
+
+    def half(self: _Self) -> _Self:
+        """Convert what is floating point to float16."""
+        return self._apply(lambda t: t.half() if t.is_floating_point() else t)
+
+    def bfloat16(self: _Self) -> _Self:
+        """Convert what is floating point to bfloat16."""
+        return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
+
+    def share_memory(self: _Self) -> _Self:
+        """Move all parameters and buffers to memory that other processes can map."""
+        return self._apply(lambda t: cast(Any, t).share_memory_())
+
+
+def _parse_to(
+    *args: Any,
+    device: Any = None,
+    dtype: Any = None,
+    non_blocking: bool = False,
+    tensor: Tensor | None = None,
+    memory_format: Any = None,
+) -> tuple[Any, Any, bool, Any]:
+    if len(args) > 4:
+        raise TypeError(f"Module.to: expected at most 4 arguments without a name, got {len(args)}.")
+    rest = list(args)
+    if rest and isinstance(rest[0], Tensor):
+        tensor = rest.pop(0)
+    elif rest and not isinstance(rest[0], _core.dtype):
+        device = rest.pop(0)
+    if rest and (rest[0] is None or isinstance(rest[0], _core.dtype)):
+        dtype = rest.pop(0)
+    if rest:
+        non_blocking = rest.pop(0)
+    if tensor is not None:
+        device, dtype = tensor.device, tensor.dtype
+    if dtype is not None and not isinstance(dtype, _core.dtype):
+        raise TypeError(f"to: expected a dtype, got {type(dtype).__name__}.")
+    return None if device is None else _core.device(device), dtype, non_blocking, memory_format
