@@ -2,19 +2,16 @@
 
 from facula.vision.datasets._captions import SBU, Flickr8k, Flickr30k
 from facula.vision.datasets._faces import LFWPairs, LFWPeople
+from facula.vision.datasets._foldered import Country211, EuroSAT, Imagenette, RenderedSST2
 from facula.vision.datasets._large import INaturalist, Places365
 from facula.vision.datasets._listed import (
     DTD,
     GTSRB,
     SUN397,
     CLEVRClassification,
-    Country211,
-    EuroSAT,
     FGVCAircraft,
     Flowers102,
     Food101,
-    Imagenette,
-    RenderedSST2,
     StanfordCars,
 )
 from facula.vision.datasets._numbers import PCAM, SEMEION, MovingMNIST, PhotoTour
