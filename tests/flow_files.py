@@ -5,8 +5,8 @@ import struct
 import zlib
 
 import numpy as np
+from file_formats import image, pixels, text
 from PIL import Image
-from vision_files import image, pixels, text
 
 
 def numbers(*shape, seed=0):

@@ -3,10 +3,10 @@
 import gc
 import random
 
+import file_formats
 import flow_files as files
 import numpy as np
 import pytest
-import vision_files
 
 from tests.parity.test_vision_datasets import Apply, both, plain
 from tests.parity.vision_oracle import torchvision
@@ -195,7 +195,7 @@ def test_flows_of_16_bits_agree(size, tmp_path):
 def test_maps_of_8_bits_agree(tmp_path):
     files.kitti_2012(tmp_path)
     path = tmp_path / "Kitti2012/training/disp_noc/000000_10.png"
-    vision_files.image(path, mode="L")
+    file_formats.image(path, mode="L")
     theirs, ours = both("Kitti2012Stereo", tmp_path)
     assert plain(ours[0]) == plain(theirs[0])
 

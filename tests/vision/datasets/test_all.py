@@ -6,6 +6,7 @@ import os
 import tarfile
 import zipfile
 
+import file_formats
 import pytest
 import vision_files as files
 from PIL import Image
@@ -334,7 +335,9 @@ def test_flowers_are_downloaded_with_their_lists(tmp_path, network):
 
 def test_damaged_tables_are_named(tmp_path, any_hash):
     files.widerface(tmp_path)
-    files.text(tmp_path / "widerface/wider_face_split/wider_face_val_bbx_gt.txt", "a.jpg", "2", "1")
+    file_formats.text(
+        tmp_path / "widerface/wider_face_split/wider_face_val_bbx_gt.txt", "a.jpg", "2", "1"
+    )
     with pytest.raises(RuntimeError, match=r"wider_face_val_bbx_gt.txt is damaged at 'a.jpg'"):
         datasets.WIDERFace(tmp_path, "val")
     files.usps(tmp_path)
@@ -342,15 +345,15 @@ def test_damaged_tables_are_named(tmp_path, any_hash):
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(RuntimeError, match=r"usps.bz2' is damaged"):
         datasets.USPS(tmp_path)
-    files.text(tmp_path / "fer2013" / "train.csv", "emotion,pixels", "3,1 2 3")
+    file_formats.text(tmp_path / "fer2013" / "train.csv", "emotion,pixels", "3,1 2 3")
     with pytest.raises(ValueError, match=r"train.csv' is damaged"):
         datasets.FER2013(tmp_path)
     files.celeba(tmp_path)
-    files.text(tmp_path / "celeba" / "identity_CelebA.txt", "000001.jpg x")
+    file_formats.text(tmp_path / "celeba" / "identity_CelebA.txt", "000001.jpg x")
     with pytest.raises(ValueError, match=r"identity_CelebA.txt is damaged"):
         datasets.CelebA(tmp_path)
     files.voc(tmp_path)
-    files.text(tmp_path / "VOCdevkit/VOC2012/Annotations/2007_01.xml", "<annotation>")
+    file_formats.text(tmp_path / "VOCdevkit/VOC2012/Annotations/2007_01.xml", "<annotation>")
     with pytest.raises(SyntaxError, match=r"2007_01.xml is damaged"):
         datasets.VOCDetection(tmp_path)[0]
 

@@ -9,10 +9,10 @@ import zipfile
 import zlib
 from pathlib import Path
 
+import file_formats
 import flow_files as files
 import numpy as np
 import pytest
-import vision_files
 from PIL import Image
 
 from facula import _download
@@ -145,7 +145,7 @@ def test_damaged_lists_are_refused(tmp_path):
     files.flying_chairs(tmp_path)
     path = tmp_path / "FlyingChairs/FlyingChairs_train_val.txt"
     for lines in (["1", "2"], ["1", "2", "3", "1"]):
-        vision_files.text(path, *lines)
+        file_formats.text(path, *lines)
         with pytest.raises(ValueError, match=r"train_val.txt' is damaged: expected 1 or 2 for"):
             datasets.FlyingChairs(tmp_path)
     files.falling_things(tmp_path)
@@ -261,12 +261,12 @@ def test_maps_of_too_few_channels_are_refused(tmp_path):
     files.pfm(tmp_path / "map.pfm", 1)
     with pytest.raises(ValueError, match=r"map.pfm': expected 2 channels, got 1"):
         read_pfm(path, 2)
-    vision_files.image(tmp_path / "map.png")
+    file_formats.image(tmp_path / "map.png")
     with pytest.raises(ValueError, match=r"map.png': expected an image of one channel, got mode"):
         read_gray(str(tmp_path / "map.png"))
     files.sintel_stereo(tmp_path)
     path = tmp_path / "Sintel/training/disparities/alley_1/frame_0001.png"
-    vision_files.image(path, mode="L")
+    file_formats.image(path, mode="L")
     with pytest.raises(ValueError, match=r"frame_0001.png': expected an image of mode 'RGB', got"):
         datasets.SintelStereo(tmp_path)[0]
 
@@ -288,7 +288,7 @@ def test_flows_that_are_no_png_of_16_bits_are_named(tmp_path):
         lambda: path.write_bytes(content[:-30]),
         lambda: path.write_bytes(content[:40]),
         lambda: files.png16(path, 1),
-        lambda: vision_files.image(path),
+        lambda: file_formats.image(path),
         lambda: Image.new("RGB", (6, 4)).save(path, "JPEG"),
         lambda: (path.write_bytes(content), png_that_says(9000, 9000, path)),
         lambda: (path.write_bytes(content), png_that_says(1 << 30, 1 << 30, path)),

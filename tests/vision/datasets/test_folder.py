@@ -1,6 +1,7 @@
 import os
 import pickle
 
+import file_formats
 import pytest
 import vision_files as files
 
@@ -73,7 +74,7 @@ def test_empty_classes_are_named(tmp_path):
 )
 def test_damaged_images_are_named(tmp_path, name, cut):
     path = tmp_path / "cat" / name
-    files.image(path, size=(40, 30))
+    file_formats.image(path, size=(40, 30))
     path.write_bytes(path.read_bytes()[:cut])
     data = datasets.ImageFolder(tmp_path)
     with pytest.raises(OSError, match=rf"cannot read the image '.*cat/{name}': "):
@@ -102,7 +103,7 @@ def test_extensions_or_a_function_say_which_files_count(tmp_path):
 
 
 def test_links_to_folders_are_followed(tmp_path):
-    files.image(tmp_path / "elsewhere" / "1.png")
+    file_formats.image(tmp_path / "elsewhere" / "1.png")
     (tmp_path / "root").mkdir()
     (tmp_path / "root" / "cat").symlink_to(tmp_path / "elsewhere")
     assert len(datasets.ImageFolder(tmp_path / "root")) == 1

@@ -4,6 +4,7 @@ import io
 import os
 import zipfile
 
+import file_formats
 import numpy as np
 import pytest
 import vision_files as files
@@ -79,9 +80,11 @@ def test_emnist_comes_in_an_archive_of_archives(tmp_path, monkeypatch):
         for part in ("train", "test"):
             start = f"gzip/emnist-letters-{part}"
             digits = np.arange(1, 4, dtype="uint8")
-            images = gzip.compress(files.idx(files.pixels(3, 28, 28)))
+            images = gzip.compress(file_formats.idx(file_formats.pixels(3, 28, 28)))
             archive.writestr(f"{start}-images-idx3-ubyte.gz", images)
-            archive.writestr(f"{start}-labels-idx1-ubyte.gz", gzip.compress(files.idx(digits)))
+            archive.writestr(
+                f"{start}-labels-idx1-ubyte.gz", gzip.compress(file_formats.idx(digits))
+            )
     data = out.getvalue()
     monkeypatch.setattr(datasets.EMNIST, "md5", hashlib.md5(data).hexdigest())
     with serving({"gzip.zip": data}) as server:
@@ -116,11 +119,11 @@ def test_damaged_idx_files_are_named(data, text, tmp_path):
 
 
 def test_idx_files_of_other_kinds_are_refused(tmp_path):
-    (tmp_path / "x").write_bytes(files.idx(np.zeros((2, 2), "int32")))
+    (tmp_path / "x").write_bytes(file_formats.idx(np.zeros((2, 2), "int32")))
     assert mnist.read_sn3_pascalvincent_tensor(tmp_path / "x").dtype == facula.int32
     with pytest.raises(TypeError, match=r"expected elements of dtype uint8, got torch.int32"):
         mnist.read_label_file(tmp_path / "x")
-    (tmp_path / "x").write_bytes(files.idx(np.zeros((2, 2), "uint8")))
+    (tmp_path / "x").write_bytes(file_formats.idx(np.zeros((2, 2), "uint8")))
     with pytest.raises(ValueError, match="expected 3 dimensions, got 2"):
         mnist.read_image_file(tmp_path / "x")
 
@@ -128,7 +131,7 @@ def test_idx_files_of_other_kinds_are_refused(tmp_path):
 def test_images_without_labels_are_refused(tmp_path):
     files.mnist(tmp_path)
     labels = tmp_path / "MNIST" / "raw" / "train-labels-idx1-ubyte"
-    labels.write_bytes(files.idx(np.zeros(4, "uint8")))
+    labels.write_bytes(file_formats.idx(np.zeros(4, "uint8")))
     with pytest.raises(ValueError, match=r"MNIST: '.*raw' has 5 images and 4 labels"):
         datasets.MNIST(tmp_path)
 

@@ -2,6 +2,7 @@ import hashlib
 import os
 import pickle
 
+import file_formats
 import pytest
 import vision_files as files
 from http_server import serving
@@ -29,7 +30,7 @@ def tables(monkeypatch):
 
 
 def test_cifar_is_downloaded_unpacked_and_read(tmp_path, monkeypatch, tables):
-    archive = files.tar(files.cifar10_files(), "w:gz")
+    archive = file_formats.tar(files.cifar10_files(), "w:gz")
     monkeypatch.setattr(datasets.CIFAR10, "tgz_md5", md5(archive))
     with serving({"cifar.tar.gz": archive}) as server:
         monkeypatch.setattr(datasets.CIFAR10, "url", server.url("cifar.tar.gz"))
@@ -68,7 +69,7 @@ def test_pickles_run_no_code(tmp_path, monkeypatch, protocol):
 
 @pytest.mark.parametrize("protocol", range(5))
 def test_pickles_of_python_3_are_read_too(tmp_path, protocol):
-    value = {"data": files.pixels(3, 4), "labels": [1, 2], "name": "é"}
+    value = {"data": file_formats.pixels(3, 4), "labels": [1, 2], "name": "é"}
     (tmp_path / "batch").write_bytes(pickle.dumps(value, protocol))
     found = read_pickle(tmp_path / "batch")
     assert (found["data"] == value["data"]).all()
@@ -76,6 +77,8 @@ def test_pickles_of_python_3_are_read_too(tmp_path, protocol):
 
 
 def test_cut_pickles_are_named(tmp_path):
-    (tmp_path / "batch").write_bytes(files.python2_pickle({"data": files.pixels(3, 4)})[:-20])
+    (tmp_path / "batch").write_bytes(
+        file_formats.python2_pickle({"data": file_formats.pixels(3, 4)})[:-20]
+    )
     with pytest.raises(pickle.UnpicklingError, match="batch, byte"):
         read_pickle(tmp_path / "batch")

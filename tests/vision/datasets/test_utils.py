@@ -5,8 +5,8 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+import file_formats
 import pytest
-import vision_files as files
 from http_server import serving
 
 from facula import _download
@@ -82,7 +82,7 @@ def make_archive(path, members):
             for name, data in members.items():
                 archive.writestr(name, data)
     else:
-        path.write_bytes(files.tar(members, mode))
+        path.write_bytes(file_formats.tar(members, mode))
 
 
 @pytest.mark.parametrize("name", ARCHIVES)
