@@ -47,14 +47,9 @@ def _check_arguments(
 ) -> None:
     if groups <= 0:
         raise ValueError(f"{name}: expected groups of at least 1, got {groups}.")
-    if in_channels % groups != 0:
-        raise ValueError(
-            f"{name}: expected groups to divide in_channels={in_channels}, got {groups}."
-        )
-    if out_channels % groups != 0:
-        raise ValueError(
-            f"{name}: expected groups to divide out_channels={out_channels}, got {groups}."
-        )
+    for side, n in (("in_channels", in_channels), ("out_channels", out_channels)):
+        if n % groups != 0:
+            raise ValueError(f"{name}: expected groups to divide {side}={n}, got {groups}.")
     if isinstance(padding, str):
         if padding not in ("same", "valid"):
             raise ValueError(
@@ -97,16 +92,6 @@ class _ConvNd(Module):
     )
     _function: ClassVar[Callable[..., Tensor]]
     _n_spatial: ClassVar[int]
-    in_channels: int
-    out_channels: int
-    kernel_size: tuple[int, ...]
-    stride: tuple[int, ...]
-    padding: str | tuple[int, ...]
-    dilation: tuple[int, ...]
-    transposed: bool
-    output_padding: tuple[int, ...]
-    groups: int
-    padding_mode: str
     weight: Tensor
     bias: Tensor | None
 

@@ -310,36 +310,11 @@ class ShiftedWindowAttentionV2(ShiftedWindowAttention):
 
     relative_coords_table: Tensor
 
-    def __init__(
-        self,
-        dim: int,
-        window_size: list[int],
-        shift_size: list[int],
-        num_heads: int,
-        qkv_bias: bool = True,
-        proj_bias: bool = True,
-        attention_dropout: float = 0.0,
-        dropout: float = 0.0,
-    ) -> None:
-        super().__init__(
-            dim,
-            window_size,
-            shift_size,
-            num_heads,
-            qkv_bias,
-            proj_bias,
-            attention_dropout,
-            dropout,
-        )
-        self.logit_scale = nn.Parameter(facula.log(10 * facula.ones(num_heads, 1, 1)))
-        self.cpb_mlp = nn.Sequential(
-            nn.Linear(2, 512), nn.ReLU(inplace=True), nn.Linear(512, num_heads, bias=False)
-        )
-        if self.qkv.bias is not None:
-            nn.init.zeros_(self.qkv.bias.chunk(3)[1])
-
     def define_relative_position_bias_table(self) -> None:
-        """The coordinates of the vectors between two places, on a logarithmic scale."""
+        """The coordinates of the vectors between two places, on a logarithmic scale.
+
+        With them come the network that makes their biases, and the scale of the cosines.
+        """
         axes = [
             facula.arange(1 - size, size, dtype=facula.float32) / (size - 1) * 8
             for size in self.window_size
@@ -347,6 +322,12 @@ class ShiftedWindowAttentionV2(ShiftedWindowAttention):
         table = facula.stack(facula.meshgrid(*axes, indexing="ij"), dim=-1).unsqueeze(0)
         table = facula.sign(table) * facula.log2(facula.abs(table) + 1.0) / 3.0
         self.register_buffer("relative_coords_table", table)
+        self.logit_scale = nn.Parameter(facula.log(10 * facula.ones(self.num_heads, 1, 1)))
+        self.cpb_mlp = nn.Sequential(
+            nn.Linear(2, 512), nn.ReLU(inplace=True), nn.Linear(512, self.num_heads, bias=False)
+        )
+        if self.qkv.bias is not None:
+            nn.init.zeros_(self.qkv.bias.chunk(3)[1])
 
     def get_relative_position_bias(self) -> Tensor:
         table = self.cpb_mlp(self.relative_coords_table).view(-1, self.num_heads)

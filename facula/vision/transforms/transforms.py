@@ -103,6 +103,14 @@ class View(v2.Transform):
         return f"{type(self).__name__}({values})"
 
 
+class _Resampled(View):
+    """One that prints the name of its interpolation."""
+
+    def _values(self) -> dict[str, Any]:
+        values = super()._values()
+        return values | {"interpolation": as_interpolation(values["interpolation"]).value}
+
+
 class Compose(v2.Compose):
     """Transforms, or any functions, one after the other; of one image, or of any sample.
 
@@ -253,8 +261,10 @@ class Normalize(View, v2.Normalize):
         self.inplace = inplace
 
 
-class Resize(View, v2.Resize):
+class Resize(_Resampled, v2.Resize):
     """Resize to a size; see ``v2.Resize``."""
+
+    _shown = ("size", "interpolation", "max_size", "antialias")
 
     def __init__(
         self,
@@ -269,14 +279,6 @@ class Resize(View, v2.Resize):
             )
         super().__init__(size, as_interpolation(interpolation), max_size, antialias)
         self.size = size
-
-    def _values(self) -> dict[str, Any]:
-        return {
-            "size": self.size,
-            "interpolation": as_interpolation(self.interpolation).value,
-            "max_size": self.max_size,
-            "antialias": self.antialias,
-        }
 
 
 class Scale(Resize):
@@ -344,8 +346,10 @@ class RandomCrop(View, v2.RandomCrop):
         return self._call_kernel(F.pad, inpt, padding=padding, fill=fill, padding_mode=mode)
 
 
-class RandomResizedCrop(View, v2.RandomResizedCrop):
+class RandomResizedCrop(_Resampled, v2.RandomResizedCrop):
     """A part of random area and shape, resized; see ``v2.RandomResizedCrop``."""
+
+    _shown = ("size", "scale", "ratio", "interpolation", "antialias")
 
     def __init__(
         self,
@@ -362,13 +366,10 @@ class RandomResizedCrop(View, v2.RandomResizedCrop):
         return dict(zip(("top", "left", "height", "width"), box, strict=True))
 
     def _values(self) -> dict[str, Any]:
-        return {
-            "size": self.size,
-            "scale": tuple(round(s, 4) for s in self.scale),
-            "ratio": tuple(round(r, 4) for r in self.ratio),
-            "interpolation": as_interpolation(self.interpolation).value,
-            "antialias": self.antialias,
-        }
+        values = super()._values()
+        for name in ("scale", "ratio"):
+            values[name] = tuple(round(value, 4) for value in values[name])
+        return values
 
 
 class RandomSizedCrop(RandomResizedCrop):
@@ -421,8 +422,10 @@ class RandomPerspective(View, v2.RandomPerspective):
         super().__init__(distortion_scale, p, as_interpolation(interpolation), fill)
 
 
-class RandomRotation(View, v2.RandomRotation):
+class RandomRotation(_Resampled, v2.RandomRotation):
     """A turn by a random angle, counter-clockwise; see ``v2.RandomRotation``."""
+
+    _shown = ("degrees", "interpolation", "expand", "center", "fill")
 
     def __init__(
         self,
@@ -435,18 +438,16 @@ class RandomRotation(View, v2.RandomRotation):
         super().__init__(degrees, as_interpolation(interpolation), expand, center, fill)
 
     def _values(self) -> dict[str, Any]:
-        center = {} if self.center is None else {"center": self.center}
-        return {
-            "degrees": self.degrees,
-            "interpolation": as_interpolation(self.interpolation).value,
-            "expand": self.expand,
-            **center,
-            "fill": self.fill,
-        }
+        values = super()._values()
+        if self.center is None:
+            del values["center"]
+        return values
 
 
-class RandomAffine(View, v2.RandomAffine):
+class RandomAffine(_Resampled, v2.RandomAffine):
     """A random turn, shift, scaling and shear; see ``v2.RandomAffine``."""
+
+    _shown = ("degrees", "translate", "scale", "shear", "interpolation", "fill", "center")
 
     def __init__(
         self,
@@ -463,16 +464,8 @@ class RandomAffine(View, v2.RandomAffine):
 
     def _values(self) -> dict[str, Any]:
         usual = {"interpolation": "nearest", "fill": 0}
-        values = {
-            "degrees": self.degrees,
-            "translate": self.translate,
-            "scale": self.scale,
-            "shear": self.shear,
-            "interpolation": as_interpolation(self.interpolation).value,
-            "fill": self.fill,
-            "center": self.center,
-        }
-        return {name: value for name, value in values.items() if value != usual.get(name)}
+        values = super()._values().items()
+        return {name: value for name, value in values if value != usual.get(name)}
 
 
 class ElasticTransform(View, v2.ElasticTransform):
