@@ -10,6 +10,14 @@ from facula import _core
 from facula._core import Tensor
 from facula._core import dtype as _DType
 from facula.nn import functional as F
+from facula.nn.modules._activation_bases import (
+    _AlongDim,
+    _Inplace,
+    _ShownInplace,
+    _with_inplace,
+    _WithAlpha,
+    _WithLambd,
+)
 from facula.nn.modules.attention import MultiheadAttention
 from facula.nn.modules.module import Module
 from facula.nn.parameter import Parameter
@@ -47,56 +55,6 @@ __all__ = [
 ]
 
 
-def _with_inplace(text: str, inplace: bool) -> str:
-    return text + (", inplace=True" if inplace else "")
-
-
-class _Inplace(Module):
-    inplace: bool
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
-    def extra_repr(self) -> str:
-        return "inplace=True" if self.inplace else ""
-
-
-class _WithAlpha(Module):
-    alpha: float
-    inplace: bool
-
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__()
-        self.alpha = alpha
-        self.inplace = inplace
-
-    def extra_repr(self) -> str:
-        return _with_inplace(f"alpha={self.alpha}", self.inplace)
-
-
-class _WithLambd(Module):
-    lambd: float
-
-    def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__()
-        self.lambd = lambd
-
-    def extra_repr(self) -> str:
-        return str(self.lambd)
-
-
-class _AlongDim(Module):
-    dim: int | None
-
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
-
-
 class Threshold(Module):
     """Each element, ``value`` where it is not above ``threshold``.
 
@@ -104,14 +62,9 @@ class Threshold(Module):
         Any; the result has the same.
 
     Example:
-        >>> from facula import nn
-        >>> nn.Threshold(0.0, 9.0)(facula.tensor([-1.0, 2.0]))
+        >>> facula.nn.Threshold(0.0, 9.0)(facula.tensor([-1.0, 2.0]))
         tensor([9., 2.])
     """
-
-    threshold: float
-    value: float
-    inplace: bool
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
@@ -126,15 +79,14 @@ class Threshold(Module):
         return _with_inplace(f"threshold={self.threshold}, value={self.value}", self.inplace)
 
 
-class ReLU(_Inplace):
+class ReLU(_ShownInplace):
     """Each element, 0 where it is negative.
 
     Shape:
         Any; the result has the same.
 
     Example:
-        >>> from facula import nn
-        >>> nn.ReLU()(facula.tensor([-1.0, 2.0]))
+        >>> facula.nn.ReLU()(facula.tensor([-1.0, 2.0]))
         tensor([0., 2.])
     """
 
@@ -151,14 +103,9 @@ class RReLU(Module):
         Any; the result has the same.
 
     Example:
-        >>> from facula import nn
-        >>> nn.RReLU(0.25, 0.75).eval()(facula.tensor([-1.0, 2.0]))
+        >>> facula.nn.RReLU(0.25, 0.75).eval()(facula.tensor([-1.0, 2.0]))
         tensor([-0.5000,  2.0000])
     """
-
-    lower: float
-    upper: float
-    inplace: bool
 
     def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3, inplace: bool = False) -> None:
         super().__init__()
@@ -187,14 +134,9 @@ class Hardtanh(Module):
         Any; the result has the same.
 
     Example:
-        >>> from facula import nn
-        >>> nn.Hardtanh()(facula.tensor([-4.0, 0.5, 3.0]))
+        >>> facula.nn.Hardtanh()(facula.tensor([-4.0, 0.5, 3.0]))
         tensor([-1.0000,  0.5000,  1.0000])
     """
-
-    min_val: float
-    max_val: float
-    inplace: bool
 
     def __init__(
         self,
@@ -205,16 +147,15 @@ class Hardtanh(Module):
         max_value: float | None = None,
     ) -> None:
         super().__init__()
-        if min_value is not None:
-            warnings.warn(
-                "Hardtanh: min_value is deprecated, use min_val.", FutureWarning, stacklevel=2
-            )
-            min_val = min_value
-        if max_value is not None:
-            warnings.warn(
-                "Hardtanh: max_value is deprecated, use max_val.", FutureWarning, stacklevel=2
-            )
-            max_val = max_value
+        for name, value in (("min", min_value), ("max", max_value)):
+            if value is not None:
+                warnings.warn(
+                    f"Hardtanh: {name}_value is deprecated, use {name}_val.",
+                    FutureWarning,
+                    stacklevel=2,
+                )
+        min_val = min_val if min_value is None else min_value
+        max_val = max_val if max_value is None else max_value
         if max_val <= min_val:
             raise AssertionError(
                 f"Hardtanh: expected min_val < max_val, got {min_val} and {max_val}."
@@ -237,8 +178,7 @@ class ReLU6(Hardtanh):
         Any; the result has the same.
 
     Example:
-        >>> from facula import nn
-        >>> nn.ReLU6()(facula.tensor([-1.0, 2.0, 9.0]))
+        >>> facula.nn.ReLU6()(facula.tensor([-1.0, 2.0, 9.0]))
         tensor([0., 2., 6.])
     """
 
@@ -256,8 +196,7 @@ class Sigmoid(Module):
         Any; the result has the same.
 
     Example:
-        >>> from facula import nn
-        >>> nn.Sigmoid()(facula.tensor([0.0, 2.0]))
+        >>> facula.nn.Sigmoid()(facula.tensor([0.0, 2.0]))
         tensor([0.5000, 0.8808])
     """
 
@@ -272,16 +211,12 @@ class Hardsigmoid(_Inplace):
         Any; the result has the same.
 
     Example:
-        >>> from facula import nn
-        >>> nn.Hardsigmoid()(facula.tensor([-4.0, 0.0, 3.0]))
+        >>> facula.nn.Hardsigmoid()(facula.tensor([-4.0, 0.0, 3.0]))
         tensor([0.0000, 0.5000, 1.0000])
     """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardsigmoid(input, self.inplace)
-
-    def extra_repr(self) -> str:
-        return ""
 
 
 class Tanh(Module):
@@ -291,8 +226,7 @@ class Tanh(Module):
         Any; the result has the same.
 
     Example:
-        >>> from facula import nn
-        >>> nn.Tanh()(facula.tensor([0.0, 1.0]))
+        >>> facula.nn.Tanh()(facula.tensor([0.0, 1.0]))
         tensor([0.0000, 0.7616])
     """
 
@@ -300,15 +234,14 @@ class Tanh(Module):
         return _core.tanh(input)
 
 
-class SiLU(_Inplace):
+class SiLU(_ShownInplace):
     """Each element times its sigmoid.
 
     Shape:
         Any; the result has the same.
 
     Example:
-        >>> from facula import nn
-        >>> nn.SiLU()(facula.tensor([-1.0, 2.0]))
+        >>> facula.nn.SiLU()(facula.tensor([-1.0, 2.0]))
         tensor([-0.2689,  1.7616])
     """
 
@@ -316,15 +249,14 @@ class SiLU(_Inplace):
         return F.silu(input, self.inplace)
 
 
-class Mish(_Inplace):
+class Mish(_ShownInplace):
     """Each element times the hyperbolic tangent of its softplus.
 
     Shape:
         Any; the result has the same.
 
     Example:
-        >>> from facula import nn
-        >>> nn.Mish()(facula.tensor([-1.0, 2.0]))
+        >>> facula.nn.Mish()(facula.tensor([-1.0, 2.0]))
         tensor([-0.3034,  1.9440])
     """
 
@@ -339,16 +271,12 @@ class Hardswish(_Inplace):
         Any; the result has the same.
 
     Example:
-        >>> from facula import nn
-        >>> nn.Hardswish()(facula.tensor([0.0, 3.0]))
+        >>> facula.nn.Hardswish()(facula.tensor([0.0, 3.0]))
         tensor([0., 3.])
     """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardswish(input, self.inplace)
-
-    def extra_repr(self) -> str:
-        return ""
 
 
 class ELU(_WithAlpha):
@@ -358,8 +286,7 @@ class ELU(_WithAlpha):
         Any; the result has the same.
 
     Example:
-        >>> from facula import nn
-        >>> nn.ELU()(facula.tensor([-1.0, 2.0]))
+        >>> facula.nn.ELU()(facula.tensor([-1.0, 2.0]))
         tensor([-0.6321,  2.0000])
     """
 
@@ -374,8 +301,7 @@ class CELU(_WithAlpha):
         Any; the result has the same.
 
     Example:
-        >>> from facula import nn
-        >>> nn.CELU()(facula.tensor([-1.0, 2.0]))
+        >>> facula.nn.CELU()(facula.tensor([-1.0, 2.0]))
         tensor([-0.6321,  2.0000])
     """
 
@@ -383,15 +309,14 @@ class CELU(_WithAlpha):
         return F.celu(input, self.alpha, self.inplace)
 
 
-class SELU(_Inplace):
+class SELU(_ShownInplace):
     """The scaled ``ELU`` that keeps activations normalised.
 
     Shape:
         Any; the result has the same.
 
     Example:
-        >>> from facula import nn
-        >>> nn.SELU()(facula.tensor([-1.0, 2.0]))
+        >>> facula.nn.SELU()(facula.tensor([-1.0, 2.0]))
         tensor([-1.1113,  2.1014])
     """
 
@@ -406,12 +331,9 @@ class GLU(Module):
         input ``(*, 2N, *)`` along ``dim``; result ``(*, N, *)``.
 
     Example:
-        >>> from facula import nn
-        >>> nn.GLU()(facula.tensor([3.0, 4.0, 0.0, 0.0]))
+        >>> facula.nn.GLU()(facula.tensor([3.0, 4.0, 0.0, 0.0]))
         tensor([1.5000, 2.0000])
     """
-
-    dim: int
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
@@ -433,12 +355,9 @@ class GELU(Module):
         Any; the result has the same.
 
     Example:
-        >>> from facula import nn
-        >>> nn.GELU()(facula.tensor([-1.0, 2.0]))
+        >>> facula.nn.GELU()(facula.tensor([-1.0, 2.0]))
         tensor([-0.1587,  1.9545])
     """
-
-    approximate: str
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
@@ -458,8 +377,7 @@ class Hardshrink(_WithLambd):
         Any; the result has the same.
 
     Example:
-        >>> from facula import nn
-        >>> nn.Hardshrink()(facula.tensor([-1.0, 0.25]))
+        >>> facula.nn.Hardshrink()(facula.tensor([-1.0, 0.25]))
         tensor([-1.,  0.])
     """
 
@@ -474,13 +392,9 @@ class LeakyReLU(Module):
         Any; the result has the same.
 
     Example:
-        >>> from facula import nn
-        >>> nn.LeakyReLU(0.25)(facula.tensor([-1.0, 2.0]))
+        >>> facula.nn.LeakyReLU(0.25)(facula.tensor([-1.0, 2.0]))
         tensor([-0.2500,  2.0000])
     """
-
-    negative_slope: float
-    inplace: bool
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
         super().__init__()
@@ -501,8 +415,7 @@ class LogSigmoid(Module):
         Any; the result has the same.
 
     Example:
-        >>> from facula import nn
-        >>> nn.LogSigmoid()(facula.tensor([0.0, 1.0]))
+        >>> facula.nn.LogSigmoid()(facula.tensor([0.0, 1.0]))
         tensor([-0.6931, -0.3133])
     """
 
@@ -517,13 +430,9 @@ class Softplus(Module):
         Any; the result has the same.
 
     Example:
-        >>> from facula import nn
-        >>> nn.Softplus()(facula.tensor([0.0, 30.0]))
+        >>> facula.nn.Softplus()(facula.tensor([0.0, 30.0]))
         tensor([ 0.6931, 30.0000])
     """
-
-    beta: float
-    threshold: float
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
@@ -544,8 +453,7 @@ class Softshrink(_WithLambd):
         Any; the result has the same.
 
     Example:
-        >>> from facula import nn
-        >>> nn.Softshrink()(facula.tensor([-1.0, 0.25, 2.0]))
+        >>> facula.nn.Softshrink()(facula.tensor([-1.0, 0.25, 2.0]))
         tensor([-0.5000,  0.0000,  1.5000])
     """
 
@@ -567,13 +475,9 @@ class PReLU(Module):
         ``(num_parameters,)``.
 
     Example:
-        >>> from facula import nn
-        >>> nn.PReLU()(facula.tensor([-1.0, 2.0])).tolist()
+        >>> facula.nn.PReLU()(facula.tensor([-1.0, 2.0])).tolist()
         [-0.25, 2.0]
     """
-
-    num_parameters: int
-    weight: Parameter
 
     def __init__(
         self,
@@ -607,8 +511,7 @@ class Softsign(Module):
         Any; the result has the same.
 
     Example:
-        >>> from facula import nn
-        >>> nn.Softsign()(facula.tensor([-1.0, 3.0]))
+        >>> facula.nn.Softsign()(facula.tensor([-1.0, 3.0]))
         tensor([-0.5000,  0.7500])
     """
 
@@ -623,8 +526,7 @@ class Tanhshrink(Module):
         Any; the result has the same.
 
     Example:
-        >>> from facula import nn
-        >>> nn.Tanhshrink()(facula.tensor([0.0, 2.0]))
+        >>> facula.nn.Tanhshrink()(facula.tensor([0.0, 2.0]))
         tensor([0.0000, 1.0360])
     """
 
@@ -639,8 +541,7 @@ class Softmin(_AlongDim):
         Any; the result has the same.
 
     Example:
-        >>> from facula import nn
-        >>> nn.Softmin(dim=0)(facula.tensor([1.0, 1.0]))
+        >>> facula.nn.Softmin(dim=0)(facula.tensor([1.0, 1.0]))
         tensor([0.5000, 0.5000])
     """
 
@@ -655,8 +556,7 @@ class Softmax(_AlongDim):
         Any; the result has the same.
 
     Example:
-        >>> from facula import nn
-        >>> nn.Softmax(dim=0)(facula.tensor([1.0, 1.0]))
+        >>> facula.nn.Softmax(dim=0)(facula.tensor([1.0, 1.0]))
         tensor([0.5000, 0.5000])
     """
 
@@ -671,8 +571,7 @@ class Softmax2d(Module):
         input ``(N, C, H, W)`` or ``(C, H, W)``; result the same.
 
     Example:
-        >>> from facula import nn
-        >>> nn.Softmax2d()(facula.zeros(2, 1, 1)).flatten()
+        >>> facula.nn.Softmax2d()(facula.zeros(2, 1, 1)).flatten()
         tensor([0.5000, 0.5000])
     """
 
@@ -691,8 +590,7 @@ class LogSoftmax(_AlongDim):
         Any; the result has the same.
 
     Example:
-        >>> from facula import nn
-        >>> nn.LogSoftmax(dim=0)(facula.tensor([1.0, 1.0]))
+        >>> facula.nn.LogSoftmax(dim=0)(facula.tensor([1.0, 1.0]))
         tensor([-0.6931, -0.6931])
     """
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from facula._core import Tensor
 from facula.nn import functional as F
-from facula.nn.modules.module import Module
-from facula.nn.modules.utils import _ntuple, _single
+from facula.nn.modules._pooling_bases import (
+    _AdaptiveAvgPoolNd,
+    _AdaptiveMaxPoolNd,
+    _AvgPoolNd,
+    _DividedAvgPoolNd,
+    _FractionalMaxPoolNd,
+    _LPPoolNd,
+    _MaxPoolNd,
+    _MaxUnpoolNd,
+    _Size,
+)
+from facula.nn.modules.utils import _single
 
 __all__ = [
     "AdaptiveAvgPool1d",
@@ -32,53 +40,6 @@ __all__ = [
     "MaxUnpool3d",
 ]
 
-_Size = int | tuple[int, ...]
-_OptionalSize = int | None | tuple[int | None, ...]
-
-
-class _MaxPoolNd(Module):
-    __constants__ = (
-        "kernel_size",
-        "stride",
-        "padding",
-        "dilation",
-        "return_indices",
-        "ceil_mode",
-    )
-
-    def __init__(
-        self,
-        kernel_size: _Size,
-        stride: _Size | None = None,
-        padding: _Size = 0,
-        dilation: _Size = 1,
-        return_indices: bool = False,
-        ceil_mode: bool = False,
-    ) -> None:
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.stride = stride if stride is not None else kernel_size
-        self.padding = padding
-        self.dilation = dilation
-        self.return_indices = return_indices
-        self.ceil_mode = ceil_mode
-
-    def extra_repr(self) -> str:
-        return (
-            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
-            f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
-        )
-
-    def _arguments(self) -> tuple[Any, ...]:
-        return (
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.dilation,
-            self.ceil_mode,
-            self.return_indices,
-        )
-
 
 class MaxPool1d(_MaxPoolNd):
     """The largest elements of windows over the last dimension.
@@ -99,8 +60,7 @@ class MaxPool1d(_MaxPoolNd):
         tensor([[3., 2.]])
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return F.max_pool1d(input, *self._arguments())
+    _pool = staticmethod(F.max_pool1d)
 
 
 class MaxPool2d(_MaxPoolNd):
@@ -115,8 +75,7 @@ class MaxPool2d(_MaxPoolNd):
                  [13., 15.]]])
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return F.max_pool2d(input, *self._arguments())
+    _pool = staticmethod(F.max_pool2d)
 
 
 class MaxPool3d(_MaxPoolNd):
@@ -130,22 +89,7 @@ class MaxPool3d(_MaxPoolNd):
         tensor([[[[7.]]]])
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return F.max_pool3d(input, *self._arguments())
-
-
-class _MaxUnpoolNd(Module):
-    _n_dims: int
-
-    def __init__(self, kernel_size: _Size, stride: _Size | None = None, padding: _Size = 0) -> None:
-        super().__init__()
-        each = _ntuple(self._n_dims)
-        self.kernel_size = each(kernel_size)
-        self.stride = each(stride if stride is not None else kernel_size)
-        self.padding = each(padding)
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+    _pool = staticmethod(F.max_pool3d)
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
@@ -164,11 +108,7 @@ class MaxUnpool1d(_MaxUnpoolNd):
     """
 
     _n_dims = 1
-
-    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
-        return F.max_unpool1d(
-            input, indices, self.kernel_size, self.stride, self.padding, output_size
-        )
+    _unpool = staticmethod(F.max_unpool1d)
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
@@ -187,11 +127,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
     """
 
     _n_dims = 2
-
-    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
-        return F.max_unpool2d(
-            input, indices, self.kernel_size, self.stride, self.padding, output_size
-        )
+    _unpool = staticmethod(F.max_unpool2d)
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
@@ -211,27 +147,7 @@ class MaxUnpool3d(_MaxUnpoolNd):
     """
 
     _n_dims = 3
-
-    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
-        return F.max_unpool3d(
-            input, indices, self.kernel_size, self.stride, self.padding, output_size
-        )
-
-
-class _AvgPoolNd(Module):
-    __constants__: tuple[str, ...] = (
-        "kernel_size",
-        "stride",
-        "padding",
-        "ceil_mode",
-        "count_include_pad",
-    )
-    kernel_size: _Size
-    stride: _Size
-    padding: _Size
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+    _unpool = staticmethod(F.max_unpool3d)
 
 
 class AvgPool1d(_AvgPoolNd):
@@ -278,37 +194,6 @@ class AvgPool1d(_AvgPoolNd):
         )
 
 
-class _DividedAvgPoolNd(_AvgPoolNd):
-    __constants__ = (*_AvgPoolNd.__constants__, "divisor_override")
-
-    def __init__(
-        self,
-        kernel_size: _Size,
-        stride: _Size | None = None,
-        padding: _Size = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-    ) -> None:
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.stride = stride if stride is not None else kernel_size
-        self.padding = padding
-        self.ceil_mode = ceil_mode
-        self.count_include_pad = count_include_pad
-        self.divisor_override = divisor_override
-
-    def _arguments(self) -> tuple[Any, ...]:
-        return (
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-            self.divisor_override,
-        )
-
-
 class AvgPool2d(_DividedAvgPoolNd):
     """Averages of windows over the last two dimensions.
 
@@ -324,8 +209,7 @@ class AvgPool2d(_DividedAvgPoolNd):
                  [10.5000, 12.5000]]])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool2d(input, *self._arguments())
+    _pool = staticmethod(F.avg_pool2d)
 
 
 class AvgPool3d(_DividedAvgPoolNd):
@@ -339,46 +223,7 @@ class AvgPool3d(_DividedAvgPoolNd):
         tensor([[[[3.5000]]]])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool3d(input, *self._arguments())
-
-
-class _FractionalMaxPoolNd(Module):
-    __constants__ = ("kernel_size", "return_indices", "output_size", "output_ratio")
-
-    _n_dims: int
-
-    def __init__(
-        self,
-        kernel_size: _Size,
-        output_size: _Size | None = None,
-        output_ratio: float | tuple[float, ...] | None = None,
-        return_indices: bool = False,
-        _random_samples: Tensor | None = None,
-    ) -> None:
-        super().__init__()
-        each = _ntuple(self._n_dims)
-        self.kernel_size = each(kernel_size)
-        self.return_indices = return_indices
-        self.register_buffer("_random_samples", _random_samples)
-        self.output_size = each(output_size) if output_size is not None else None
-        self.output_ratio = each(output_ratio) if output_ratio is not None else None
-        name = type(self).__name__
-        if output_size is None and output_ratio is None:
-            raise ValueError(f"{name}: expected output_size or output_ratio.")
-        if output_size is not None and output_ratio is not None:
-            raise ValueError(f"{name}: expected one of output_size and output_ratio, got both.")
-        if self.output_ratio is not None and not all(0 < r < 1 for r in self.output_ratio):
-            raise ValueError(f"{name}: output_ratio must be between 0 and 1, got {output_ratio}.")
-
-    def _arguments(self) -> tuple[Any, ...]:
-        return (
-            self.kernel_size,
-            self.output_size,
-            self.output_ratio,
-            self.return_indices,
-            self._random_samples,
-        )
+    _pool = staticmethod(F.avg_pool3d)
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
@@ -399,9 +244,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
     """
 
     _n_dims = 2
-
-    def forward(self, input: Tensor) -> Any:
-        return F.fractional_max_pool2d(input, *self._arguments())
+    _pool = staticmethod(F.fractional_max_pool2d)
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
@@ -418,32 +261,7 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
     """
 
     _n_dims = 3
-
-    def forward(self, input: Tensor) -> Any:
-        return F.fractional_max_pool3d(input, *self._arguments())
-
-
-class _LPPoolNd(Module):
-    __constants__ = ("norm_type", "kernel_size", "stride", "ceil_mode")
-
-    def __init__(
-        self,
-        norm_type: float,
-        kernel_size: _Size,
-        stride: _Size | None = None,
-        ceil_mode: bool = False,
-    ) -> None:
-        super().__init__()
-        self.norm_type = norm_type
-        self.kernel_size: Any = kernel_size
-        self.stride = stride
-        self.ceil_mode = ceil_mode
-
-    def extra_repr(self) -> str:
-        return (
-            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
-            f"ceil_mode={self.ceil_mode}"
-        )
+    _pool = staticmethod(F.fractional_max_pool3d)
 
 
 class LPPool1d(_LPPoolNd):
@@ -463,10 +281,7 @@ class LPPool1d(_LPPoolNd):
         tensor([[5., 2.]])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.lp_pool1d(
-            input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
-        )
+    _pool = staticmethod(F.lp_pool1d)
 
 
 class LPPool2d(_LPPoolNd):
@@ -480,10 +295,7 @@ class LPPool2d(_LPPoolNd):
         tensor([[[5.]]])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.lp_pool2d(
-            input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
-        )
+    _pool = staticmethod(F.lp_pool2d)
 
 
 class LPPool3d(_LPPoolNd):
@@ -497,22 +309,7 @@ class LPPool3d(_LPPoolNd):
         tensor([[[[8.]]]])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.lp_pool3d(
-            input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
-        )
-
-
-class _AdaptiveMaxPoolNd(Module):
-    __constants__ = ("output_size", "return_indices")
-
-    def __init__(self, output_size: _OptionalSize, return_indices: bool = False) -> None:
-        super().__init__()
-        self.output_size: Any = output_size
-        self.return_indices = return_indices
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
+    _pool = staticmethod(F.lp_pool3d)
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
@@ -530,8 +327,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
         tensor([[3., 2.]])
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
+    _pool = staticmethod(F.adaptive_max_pool1d)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
@@ -549,8 +345,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
         tensor([[[2., 3.]]])
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
+    _pool = staticmethod(F.adaptive_max_pool2d)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
@@ -566,19 +361,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
         tensor([[[[7.]]]])
     """
 
-    def forward(self, input: Tensor) -> Any:
-        return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
-
-
-class _AdaptiveAvgPoolNd(Module):
-    __constants__ = ("output_size",)
-
-    def __init__(self, output_size: _OptionalSize) -> None:
-        super().__init__()
-        self.output_size: Any = output_size
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
+    _pool = staticmethod(F.adaptive_max_pool3d)
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
@@ -595,8 +378,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
         tensor([[2., 1.]])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool1d(input, self.output_size)
+    _pool = staticmethod(F.adaptive_avg_pool1d)
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
@@ -613,8 +395,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
         tensor([[[7.5000]]])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool2d(input, self.output_size)
+    _pool = staticmethod(F.adaptive_avg_pool2d)
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
@@ -630,5 +411,4 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
         tensor([[[[3.5000]]]])
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.adaptive_avg_pool3d(input, self.output_size)
+    _pool = staticmethod(F.adaptive_avg_pool3d)
