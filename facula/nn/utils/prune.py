@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
@@ -11,6 +10,7 @@ import facula
 from facula import linalg
 from facula._core import Tensor
 from facula.nn.modules.module import Module
+from facula.nn.utils._prune_checks import check_amount, check_slices, n_pruned_of
 
 __all__ = [
     "BasePruningMethod",
@@ -38,6 +38,18 @@ _M = TypeVar("_M", bound=Module)
 def _hooks_of(module: Module) -> dict[int, Any]:
     hooks: dict[int, Any] = module._forward_pre_hooks
     return hooks
+
+
+def _scores_of(method: str, name: str, t: Tensor, importance_scores: Tensor | None) -> Tensor:
+    """What to choose by: the scores if there are any, else the tensor of this name itself."""
+    if importance_scores is None:
+        return t
+    if importance_scores.shape != t.shape:
+        raise AssertionError(
+            f"{method}: expected importance_scores of shape {tuple(t.shape)}, that of {name}, got "
+            f"{tuple(importance_scores.shape)}."
+        )
+    return importance_scores
 
 
 class BasePruningMethod(ABC):
@@ -89,12 +101,7 @@ class BasePruningMethod(ABC):
         method = cls(*args, **kwargs)
         method._tensor_name = name
         original = getattr(module, name)
-        if importance_scores is not None and importance_scores.shape != original.shape:
-            raise AssertionError(
-                f"{cls.__name__}: expected importance_scores of shape {tuple(original.shape)}, "
-                f"that of {name!r}, got {tuple(importance_scores.shape)}."
-            )
-        scores = original if importance_scores is None else importance_scores
+        scores = _scores_of(cls.__name__, repr(name), original, importance_scores)
         earlier = [
             (key, hook)
             for key, hook in _hooks_of(module).items()
@@ -130,12 +137,7 @@ class BasePruningMethod(ABC):
         self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None
     ) -> Tensor:
         """``t`` multiplied by its mask, without a module."""
-        if importance_scores is not None and importance_scores.shape != t.shape:
-            raise AssertionError(
-                f"{type(self).__name__}: expected importance_scores of shape {tuple(t.shape)}, "
-                f"that of t, got {tuple(importance_scores.shape)}."
-            )
-        scores = t if importance_scores is None else importance_scores
+        scores = _scores_of(type(self).__name__, "t", t, importance_scores)
         mask = facula.ones_like(t) if default_mask is None else default_mask
         return t * self.compute_mask(scores, default_mask=mask)
 
@@ -236,7 +238,26 @@ class Identity(BasePruningMethod):
         return default_mask
 
 
-class RandomUnstructured(BasePruningMethod):
+class _Unstructured(BasePruningMethod):
+    PRUNING_TYPE = "unstructured"
+
+    def __init__(self, amount: float) -> None:
+        check_amount(amount)
+        self.amount = amount
+
+    @abstractmethod
+    def _choose(self, t: Tensor, n: int) -> Any:
+        """The flat indices of ``n`` elements to prune."""
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        n_pruned = n_pruned_of(self.amount, t.numel())
+        mask = default_mask.clone()
+        if n_pruned:
+            mask.view(-1)[self._choose(t, n_pruned)] = 0
+        return mask
+
+
+class RandomUnstructured(_Unstructured):
     """Prunes elements at random.
 
     Args:
@@ -248,22 +269,11 @@ class RandomUnstructured(BasePruningMethod):
         4
     """
 
-    PRUNING_TYPE = "unstructured"
-
-    def __init__(self, amount: float) -> None:
-        _validate_pruning_amount_init(amount)
-        self.amount = amount
-
-    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        n_pruned = _checked_amount(self.amount, t.numel())
-        mask = default_mask.clone()
-        if n_pruned:
-            chosen = facula.topk(facula.rand_like(t).view(-1), k=n_pruned).indices
-            mask.view(-1)[chosen] = 0
-        return mask
+    def _choose(self, t: Tensor, n: int) -> Any:
+        return facula.topk(facula.rand_like(t).view(-1), k=n).indices
 
 
-class L1Unstructured(BasePruningMethod):
+class L1Unstructured(_Unstructured):
     """Prunes the elements of the least absolute value.
 
     Args:
@@ -276,22 +286,33 @@ class L1Unstructured(BasePruningMethod):
         tensor([1., 0., 0., 1.])
     """
 
-    PRUNING_TYPE = "unstructured"
+    def _choose(self, t: Tensor, n: int) -> Any:
+        return facula.topk(t.detach().abs().reshape(-1), k=n, largest=False).indices
 
-    def __init__(self, amount: float) -> None:
-        _validate_pruning_amount_init(amount)
+
+class _Structured(BasePruningMethod):
+    PRUNING_TYPE = "structured"
+
+    def __init__(self, amount: float, dim: int = -1) -> None:
+        check_amount(amount)
         self.amount = amount
+        self.dim = dim
+
+    @abstractmethod
+    def _keep(self, t: Tensor, n_pruned: int) -> Any:
+        """An index of all slices but ``n_pruned``."""
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        n_pruned = _checked_amount(self.amount, t.numel())
-        mask = default_mask.clone()
-        if n_pruned:
-            chosen = facula.topk(t.detach().abs().reshape(-1), k=n_pruned, largest=False).indices
-            mask.view(-1)[chosen] = 0
-        return mask
+        check_slices(t, self.dim)
+        n_pruned = n_pruned_of(self.amount, t.shape[self.dim])
+        if n_pruned == 0:
+            return default_mask
+        mask = facula.zeros_like(t)
+        mask.transpose(0, self.dim)[self._keep(t, n_pruned)] = 1
+        return mask * default_mask.to(t.dtype)
 
 
-class RandomStructured(BasePruningMethod):
+class RandomStructured(_Structured):
     """Prunes whole slices at random.
 
     Args:
@@ -304,24 +325,12 @@ class RandomStructured(BasePruningMethod):
         8
     """
 
-    PRUNING_TYPE = "structured"
-
-    def __init__(self, amount: float, dim: int = -1) -> None:
-        _validate_pruning_amount_init(amount)
-        self.amount = amount
-        self.dim = dim
-
-    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        _validate_structured(t, self.dim)
-        n_pruned = _checked_amount(self.amount, t.shape[self.dim])
-        if n_pruned == 0:
-            return default_mask
+    def _keep(self, t: Tensor, n_pruned: int) -> Any:
         draws = facula.rand(t.shape[self.dim])
-        kept = draws > facula.kthvalue(draws, k=n_pruned).values
-        return _slices_mask(t, self.dim, kept) * default_mask.to(t.dtype)
+        return draws > facula.kthvalue(draws, k=n_pruned).values
 
 
-class LnStructured(BasePruningMethod):
+class LnStructured(_Structured):
     """Prunes whole slices of the least norm.
 
     Args:
@@ -337,25 +346,15 @@ class LnStructured(BasePruningMethod):
                 [0., 0.]])
     """
 
-    PRUNING_TYPE = "structured"
-
     def __init__(self, amount: float, n: Any, dim: int = -1) -> None:
-        _validate_pruning_amount_init(amount)
-        self.amount = amount
+        super().__init__(amount, dim)
         self.n = n
-        self.dim = dim
 
-    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        _validate_structured(t, self.dim)
-        size = t.shape[self.dim]
-        n_pruned = _checked_amount(self.amount, size)
-        if n_pruned == 0:
-            return default_mask
+    def _keep(self, t: Tensor, n_pruned: int) -> Any:
         others = [d for d in range(t.dim()) if d != self.dim % t.dim()]
         order = 2.0 if self.n == "fro" else float(self.n)
         norms = linalg.vector_norm(t.detach(), order, others)
-        kept = facula.topk(norms, k=size - n_pruned, largest=True).indices
-        return _slices_mask(t, self.dim, kept) * default_mask.to(t.dtype)
+        return facula.topk(norms, k=t.shape[self.dim] - n_pruned, largest=True).indices
 
 
 class CustomFromMask(BasePruningMethod):
@@ -590,48 +589,3 @@ def is_pruned(module: Module) -> bool:
         for part in module.modules()
         for hook in _hooks_of(part).values()
     )
-
-
-def _validate_pruning_amount_init(amount: Any) -> None:
-    is_number = isinstance(amount, numbers.Real)
-    if not is_number:
-        raise TypeError(
-            "prune: expected amount as a fraction (float) or a count (int), got "
-            f"{type(amount).__name__}."
-        )
-    is_count = isinstance(amount, numbers.Integral)
-    if amount < 0 or (not is_count and amount > 1):
-        raise ValueError(
-            "prune: expected amount as a fraction from 0 to 1 or a count of at least 0, got "
-            f"{amount}."
-        )
-
-
-def _checked_amount(amount: float, size: int) -> int:
-    """How many of ``size`` are to be pruned."""
-    if not isinstance(amount, numbers.Integral):
-        return round(amount * size)
-    if amount > size:
-        raise ValueError(
-            f"prune: expected to prune at most the {size} entries there are, got {amount}."
-        )
-    return int(amount)
-
-
-def _validate_structured(t: Tensor, dim: int) -> None:
-    if t.dim() <= 1:
-        raise ValueError(
-            "prune: expected a tensor of at least 2 dimensions to prune slices of, got "
-            f"{tuple(t.shape)}."
-        )
-    if not -t.dim() <= dim < t.dim():
-        raise IndexError(
-            f"prune: expected dim from {-t.dim()} to {t.dim() - 1} for a tensor {tuple(t.shape)}, "
-            f"got {dim}."
-        )
-
-
-def _slices_mask(t: Tensor, dim: int, kept: Tensor) -> Tensor:
-    mask = facula.zeros_like(t)
-    mask.transpose(0, dim)[kept] = 1
-    return mask
