@@ -169,6 +169,17 @@ def test_whole_modules_when_trusted(source, target):
     np.testing.assert_allclose(to_numpy(a), to_numpy(b), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.promise("P2")
+@pytest.mark.parametrize("source, target", [(torch, facula), (facula, torch)], ids=["to", "from"])
+@pytest.mark.parametrize("name", ["MultiheadAttention(4, 2)", "GRUCell(2, 3)", "MaxPool2d(2)"])
+def test_modules_have_the_same_names_in_files(name, source, target):
+    file = io.BytesIO()
+    source.save(eval(f"nn.{name}", {"nn": source.nn}), file)
+    file.seek(0)
+    loaded = target.load(file, weights_only=False)
+    assert type(loaded) is getattr(target.nn, name.partition("(")[0])
+
+
 def test_pytorch_maps_our_files(tmp_path):
     path = tmp_path / "x.pt"
     facula.save([facula.arange(5.0), facula.zeros(0), facula.arange(100)], path)

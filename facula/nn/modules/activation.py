@@ -18,7 +18,7 @@ from facula.nn.modules._activation_bases import (
     _WithAlpha,
     _WithLambd,
 )
-from facula.nn.modules.attention import MultiheadAttention
+from facula.nn.modules._attention import MultiheadAttention
 from facula.nn.modules.module import Module
 from facula.nn.parameter import Parameter
 

@@ -13,8 +13,8 @@ from facula.backends.mha import get_fastpath_enabled
 from facula.nn import functional as F
 from facula.nn import init
 from facula.nn.functional._attention import _additive_mask
+from facula.nn.modules._attention import MultiheadAttention
 from facula.nn.modules.activation import GELU, ReLU
-from facula.nn.modules.attention import MultiheadAttention
 from facula.nn.modules.container import ModuleList
 from facula.nn.modules.dropout import Dropout
 from facula.nn.modules.linear import Linear
