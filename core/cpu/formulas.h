@@ -79,42 +79,5 @@ FACULA_FN Vec<T> polygamma(Vec<T> n, Vec<T> x) {
   return cpu::per_lane([](T a, T b) { return static_cast<T>(polygamma_of_lane(a, b)); }, n, x);
 }
 
-template <class T>
-FACULA_FN T power(T base, T exponent) {
-  if constexpr (std::is_integral_v<T>) {
-    return integer_pow(base, exponent);
-  } else {
-    return math::pow(base, exponent);
-  }
-}
-
-// Of any number: what only floating and complex ones can be.
-template <class T>
-FACULA_FN bool isnan(T x) {
-  return x != x;
-}
-template <class T>
-FACULA_FN bool isinf(T x) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return abs(x) == infinity<T>();
-  } else if constexpr (std::is_integral_v<T>) {
-    return false;
-  } else {
-    return isinf(x.real()) || isinf(x.imag());
-  }
-}
-template <class T>
-FACULA_FN bool isfinite(T x) {
-  return !isnan(x) && !isinf(x);
-}
-template <class T>
-FACULA_FN bool signbit(T x) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return (to_bits(x) & Bits<T>(Ieee<T>::kSignBit)) != 0;
-  } else {
-    return x < T(0);
-  }
-}
-
 }  // namespace FACULA_ISA
 }  // namespace facula::math

@@ -90,6 +90,10 @@ FACULA_FN std::complex<R> pow(std::complex<R> a, std::complex<R> b) {
   return std::pow(a, b);
 }
 template <class R>
+FACULA_FN std::complex<R> power(std::complex<R> a, std::complex<R> b) {
+  return math::pow(a, b);
+}
+template <class R>
 FACULA_FN std::complex<R> logaddexp(std::complex<R> a, std::complex<R> b) {
   if (a.real() < b.real()) std::swap(a, b);
   if (std::isinf(a.real()) && a == b) return a;
