@@ -6,18 +6,63 @@ namespace facula::cpu {
 
 namespace {
 
-template <class T>
-void read_at(char** data, const int64_t* strides, int64_t n, const void*) {
-  char *y = data[0], *x = data[1], *offset = data[2];
-  if (strides[2] == 0 && strides[0] == sizeof(T) && strides[1] == sizeof(T)) {
-    // A whole row at one offset.
-    std::memcpy(y, x + *reinterpret_cast<int64_t*>(offset), n * sizeof(T));
-    return;
+#define FACULA_INLINE __attribute__((always_inline))
+
+// Calls f(i, offset in bytes) for n indices.
+template <class F>
+FACULA_INLINE inline void for_each_place(const char* index, int64_t index_step, int64_t n,
+                                         const IndexBounds& bounds, int64_t wrap, int64_t step,
+                                         F f) {
+  uint64_t size = static_cast<uint64_t>(bounds.size);
+#pragma GCC unroll 4
+  for (int64_t i = 0; i < n; ++i, index += index_step) {
+    int64_t place = *reinterpret_cast<const int64_t*>(index);
+    place += place >> 63 & wrap;
+    if (__builtin_expect(static_cast<uint64_t>(place) >= size, 0))
+      return bounds.is_outside->store(true);
+    f(i, place * step);
   }
-  // The strides in variables: the writes might change them, for all that the compiler knows.
-  int64_t y_step = strides[0], x_step = strides[1], offset_step = strides[2];
-  for (int64_t i = 0; i < n; ++i, y += y_step, x += x_step, offset += offset_step)
-    std::memcpy(y, x + *reinterpret_cast<int64_t*>(offset), sizeof(T));
+}
+
+// Whether the whole row is at one place.
+template <class T>
+bool is_row(const int64_t* strides) {
+  return strides[2] == 0 && strides[0] == sizeof(T) && strides[1] == sizeof(T);
+}
+
+// How far to go in operand 0, operand 1 and the index from one element to the next.
+struct Steps {
+  int64_t y, x, index;
+};
+
+// Calls loop(steps, wrap, step) with constants where a contiguous index, none of it negative, goes
+// along a contiguous line. `moving` is the operand that is not indexed.
+template <class T, int moving, class F>
+FACULA_INLINE inline void with_steps(const int64_t* strides, const IndexBounds& bounds, F loop) {
+  constexpr int64_t item = sizeof(T), index_item = sizeof(int64_t);
+  // By value: the writes might change them, for all that the compiler knows.
+  Steps steps{strides[0], strides[1], strides[2]};
+  if (strides[1 - moving] == 0 && steps.index == index_item && bounds.step == item &&
+      bounds.wrap == 0) {
+    loop(Steps{moving == 0 ? steps.y : 0, moving == 1 ? steps.x : 0, index_item}, 0, item);
+  } else {
+    loop(steps, bounds.wrap, bounds.step);
+  }
+}
+
+template <class T>
+void read_at(char** data, const int64_t* strides, int64_t n, const void* params) {
+  const IndexBounds& bounds = *static_cast<const IndexBounds*>(params);
+  char *y = data[0], *x = data[1], *index = data[2];
+  if (is_row<T>(strides))
+    return for_each_place(
+        index, 0, 1, bounds, bounds.wrap, bounds.step,
+        [&](int64_t, int64_t offset) { std::memcpy(y, x + offset, n * sizeof(T)); });
+  with_steps<T, 0>(strides, bounds, [&](Steps steps, int64_t wrap, int64_t step) FACULA_INLINE {
+    for_each_place(index, steps.index, n, bounds, wrap, step, [&](int64_t i, int64_t offset) {
+      std::memcpy(y + i * steps.y, x + i * steps.x + offset, sizeof(T));
+    });
+  });
 }
 
 template <class T, WriteMode mode>
@@ -42,21 +87,24 @@ T combined(T old, T value) {
 }
 
 template <class T, WriteMode mode>
-void write_at(char** data, const int64_t* strides, int64_t n, const void*) {
-  char *y = data[0], *x = data[1], *offset = data[2];
-  if (strides[2] == 0 && strides[0] == sizeof(T) && strides[1] == sizeof(T)) {
-    // A whole row at one offset.
-    T* target = reinterpret_cast<T*>(y + *reinterpret_cast<int64_t*>(offset));
-    const T* values = reinterpret_cast<const T*>(x);
+void write_at(char** data, const int64_t* strides, int64_t n, const void* params) {
+  const IndexBounds& bounds = *static_cast<const IndexBounds*>(params);
+  char *y = data[0], *x = data[1], *index = data[2];
+  if (is_row<T>(strides))
+    return for_each_place(index, 0, 1, bounds, bounds.wrap, bounds.step,
+                          [&](int64_t, int64_t offset) {
+                            T* target = reinterpret_cast<T*>(y + offset);
+                            const T* values = reinterpret_cast<const T*>(x);
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) target[i] = combined<T, mode>(target[i], values[i]);
-    return;
-  }
-  int64_t y_step = strides[0], x_step = strides[1], offset_step = strides[2];
-  for (int64_t i = 0; i < n; ++i, y += y_step, x += x_step, offset += offset_step) {
-    T* target = reinterpret_cast<T*>(y + *reinterpret_cast<int64_t*>(offset));
-    *target = combined<T, mode>(*target, *reinterpret_cast<const T*>(x));
-  }
+                            for (int64_t i = 0; i < n; ++i)
+                              target[i] = combined<T, mode>(target[i], values[i]);
+                          });
+  with_steps<T, 1>(strides, bounds, [&](Steps steps, int64_t wrap, int64_t step) FACULA_INLINE {
+    for_each_place(index, steps.index, n, bounds, wrap, step, [&](int64_t i, int64_t offset) {
+      T* target = reinterpret_cast<T*>(y + i * steps.y + offset);
+      *target = combined<T, mode>(*target, *reinterpret_cast<const T*>(x + i * steps.x));
+    });
+  });
 }
 
 template <WriteMode mode>

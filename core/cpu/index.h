@@ -1,6 +1,8 @@
-// Reads and writes at offsets: operand 0 or 1 plus a byte offset from the last operand. Compiled
-// once: memory sets the pace.
+// Reads and writes at indices: operand 0 or 1 plus what the last operand, an index (int64), says.
+// Compiled once: memory sets the pace.
 #pragma once
+#include <atomic>
+
 #include "base/dtype.h"
 #include "ops/elementwise.h"
 
@@ -8,10 +10,19 @@ namespace facula::cpu {
 
 enum class WriteMode { Set, Add, Prod, AMin, AMax };
 
-// y[i] = x[i + offset[i]]: operands y, x, offsets.
+// What the loops get as params. An index is read once, since another thread may be writing to it,
+// and checked where it is used: at one that is out of bounds a loop stops and says so.
+struct IndexBounds {
+  int64_t size;  // indices are below it
+  int64_t wrap;  // added to negative ones: the size, or 0 where they are out of bounds
+  int64_t step;  // in bytes, of the indexed dimension
+  std::atomic<bool>* is_outside;
+};
+
+// y[i] = x[i + index[i] * step]: operands y, x, index.
 Loop read_at_loop(DType dtype);
-// y[i + offset[i]] op= x[i]: operands y, x, offsets. In order, so that later writes win and sums
-// have fixed bits.
+// y[i + index[i] * step] op= x[i]: operands y, x, index. In order, so that later writes win and
+// sums have fixed bits.
 Loop write_at_loop(DType dtype, WriteMode mode);
 
 // The number of elements that are not zero, and the positions of the first of them, at most

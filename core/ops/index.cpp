@@ -13,8 +13,10 @@ namespace {
 
 struct IndexPlan {
   Tensor x;        // restrided to the result's shape
-  Tensor offsets;  // expands to it
+  Tensor offsets;  // expands to it; checked
   Dims shape;
+
+  Places places() const { return {offsets, /*size=*/INT64_MAX, /*stride=*/1}; }
 };
 
 // Masks become one index tensor per dimension.
@@ -113,7 +115,7 @@ IndexPlan plan_index(const char* op, Tensor x, TensorList given) {
       offset_shape.push_back(1);
       continue;
     }
-    Tensor step = byte_offsets("index", indices[d], x.size(d), x.stride(d) * x.itemsize(), true);
+    Tensor step = offsets_of("index", {indices[d], x.size(d), x.stride(d), true});
     offsets = offsets.defined() ? offsets + step : step;
     if (placed) continue;
     placed = true;
@@ -136,7 +138,7 @@ IndexPlan plan_index(const char* op, Tensor x, TensorList given) {
 Tensor index(const Tensor& x, const TensorList& indices) {
   IndexPlan plan = plan_index("index", x, indices);
   Tensor y = empty_for(plan.shape, x.dtype(), {plan.x, plan.offsets});
-  read_at("index", y, plan.x, plan.offsets);
+  read_at("index", y, plan.x, plan.places());
   return record("IndexBackward0", y, {x},
                 [indices = save(indices), sizes = x.sizes()](const Tensor& g) {
                   return index_put(zeros(sizes, g.dtype(), g.device()), indices.unpack(), g, true);
@@ -153,7 +155,7 @@ void put_at(const Tensor& x, const TensorList& indices, const Tensor& values, bo
   check(is_expandable_to(values.sizes(), plan.shape),
         "index_put_: expected values that broadcast to ", plan.shape, ", got ", values.sizes(),
         ".");
-  write_at("index_put_", plan.x, expand(values, plan.shape), plan.offsets,
+  write_at("index_put_", plan.x, expand(values, plan.shape), plan.places(),
            accumulate ? WriteMode::Add : WriteMode::Set,
            is_non_overlapping_and_dense(x.sizes(), x.strides()));
 }
@@ -234,19 +236,18 @@ struct IndexRules {
   ErrorKind out_of_range = ErrorKind::Index;
 };
 
-// Offsets of a 1-d index along `dim`, shaped to broadcast over the other dimensions.
-Tensor dim_offsets(const char* op, const Tensor& x, int64_t dim, const Tensor& index,
-                   const IndexRules& rules) {
+// The places of a 1-d index along `dim`, shaped to broadcast over the other dimensions.
+Places dim_places(const char* op, const Tensor& x, int64_t dim, const Tensor& index,
+                  const IndexRules& rules) {
   if (index.dtype() != DType::Int64 && !(rules.int32_allowed && index.dtype() == DType::Int32))
     fail(rules.wrong_dtype, op, ": expected an index of dtype int64",
          rules.int32_allowed ? " or int32" : "", ", got ", index, ".");
   check_index(index.dim() <= 1, op, ": expected an index of at most one dimension, got ", index,
               ".");
-  Tensor offsets = byte_offsets(op, index, x.size(dim), x.stride(dim) * x.itemsize(),
-                                rules.negative_allowed, rules.out_of_range);
   Dims shape(x.dim(), 1);
   shape[dim] = index.numel();
-  return reshape(offsets, shape);
+  return {reshape(index, shape), x.size(dim), x.stride(dim), rules.negative_allowed,
+          rules.out_of_range};
 }
 
 // y, a fresh copy, written along dim: y[index[i]] op= source[i].
@@ -255,12 +256,12 @@ void write_dim(const char* op, const Tensor& y, int64_t dim, const Tensor& index
   NoGradGuard guard;
   check_cpu(op, y);
   Tensor target = at_least_1d(y);
-  Tensor offsets = dim_offsets(op, target, dim, index, rules);
+  Places places = dim_places(op, target, dim, index, rules);
   Dims shape = target.sizes();
   shape[dim] = index.numel();
   write_at(op, restrided(target, shape, with_stride_zero(target.strides(), dim)),
            expand(source.dim() == 0 && shape.size() == 1 ? reshape(source, {1}) : source, shape),
-           offsets, mode);
+           places, mode);
 }
 
 }  // namespace
@@ -271,11 +272,11 @@ Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) {
         index.numel(), ".");
   check_cpu("index_select", x);
   Tensor in = at_least_1d(x);
-  Tensor offsets = dim_offsets("index_select", in, dim, index, {});
+  Places places = dim_places("index_select", in, dim, index, {});
   Dims shape = in.sizes();
   shape[dim] = index.numel();
   Tensor y = empty(shape, x.dtype(), x.device());
-  read_at("index_select", y, restrided(in, shape, with_stride_zero(in.strides(), dim)), offsets);
+  read_at("index_select", y, restrided(in, shape, with_stride_zero(in.strides(), dim)), places);
   if (x.dim() == 0) set_geometry(y, {}, {}, 0);
   return record("IndexSelectBackward0", y, {x},
                 [sizes = x.sizes(), dim, index = save(index)](const Tensor& g) {
@@ -357,10 +358,9 @@ Tensor take(const Tensor& x, const Tensor& index) {
   {
     NoGradGuard guard;
     Tensor flat = reshape(x, {-1});
-    Tensor offsets = byte_offsets("take", index, std::max<int64_t>(flat.numel(), 1),
-                                  flat.stride(0) * flat.itemsize(), true);
     y = empty(index.sizes(), x.dtype(), x.device());
-    read_at("take", y, restrided(flat, index.sizes(), Dims(index.dim(), 0)), offsets);
+    read_at("take", y, restrided(flat, index.sizes(), Dims(index.dim(), 0)),
+            {index, flat.numel(), flat.stride(0), true});
   }
   return record("TakeBackward0", y, {x}, [sizes = x.sizes(), index = save(index)](const Tensor& g) {
     return put(zeros(sizes, g.dtype(), g.device()), index, g, true);
@@ -379,10 +379,9 @@ Tensor put(const Tensor& x, const Tensor& index, const Tensor& source, bool accu
   Tensor y = copy_of(x, MemoryFormat::Contiguous);
   {
     NoGradGuard guard;
-    Tensor offsets =
-        byte_offsets("put_", index, std::max<int64_t>(y.numel(), 1), y.itemsize(), true);
-    write_at("put_", restrided(y, index.sizes(), Dims(index.dim(), 0)),
-             reshape(source, index.sizes()), offsets, accumulate ? WriteMode::Add : WriteMode::Set);
+    write_at("put_", restrided(y, {index.numel()}, {0}), reshape(source, {-1}),
+             {reshape(index, {-1}), y.numel(), 1, true},
+             accumulate ? WriteMode::Add : WriteMode::Set);
     if (!x.is_contiguous()) {
       Tensor flat = y;
       y = empty_like(x);

@@ -15,12 +15,12 @@ constexpr int64_t kGrain = 32768;
 // In a target whose elements do not share memory, those that differ in a dimension along which it
 // advances never meet in one place: such a dimension is cut into pieces for the threads. Along the
 // others the writes keep their order.
-void run_apart(const Walk& walk, Loop loop) {
+void run_apart(const Walk& walk, Loop loop, const void* params) {
   int axis = -1;
   for (int d = 0; d < walk.n_dims; ++d) {
     if (walk.strides[0][d] != 0 && (axis < 0 || walk.sizes[d] > walk.sizes[axis])) axis = d;
   }
-  if (axis < 0 || walk.numel <= kGrain) return run_cpu_in_order(walk, loop);
+  if (axis < 0 || walk.numel <= kGrain) return run_cpu_in_order(walk, loop, params);
   int64_t others = walk.numel / walk.sizes[axis];
   // At least a few cache lines, lest two threads write to the same one.
   int64_t grain = std::max<int64_t>(axis == 0 ? 256 : 1, kGrain / others);
@@ -29,14 +29,26 @@ void run_apart(const Walk& walk, Loop loop) {
     piece.sizes[axis] = end - begin;
     piece.numel = others * (end - begin);
     for (int i = 0; i < walk.n_operands; ++i) piece.data[i] += begin * walk.strides[i][axis];
-    run_cpu_in_order(piece, loop);
+    run_cpu_in_order(piece, loop, params);
   });
+}
+
+// Calls run(params of the loop), which indexes x; raises if an index was out of bounds.
+template <class F>
+void with_bounds(const char* op, const Tensor& x, const Places& places, F run) {
+  std::atomic<bool> is_outside = false;
+  run(cpu::IndexBounds{places.size, places.negative_allowed ? places.size : 0,
+                       places.stride * x.itemsize(), &is_outside});
+  if (!is_outside) return;
+  offsets_of(op, places);
+  fail(places.kind, op, ": the index changed while it was read.");
 }
 
 }  // namespace
 
-Tensor byte_offsets(const char* op, const Tensor& index, int64_t size, int64_t step,
-                    bool negative_allowed, ErrorKind kind) {
+Tensor offsets_of(const char* op, const Places& places) {
+  const Tensor& index = places.index;
+  int64_t size = places.size, stride = places.stride;
   Tensor offsets = empty(index.sizes(), DType::Int64);
   int64_t* to = offsets.data_as<int64_t>();
   const int64_t* from = to;
@@ -45,14 +57,14 @@ Tensor byte_offsets(const char* op, const Tensor& index, int64_t size, int64_t s
   } else {
     copy_into(offsets, index);
   }
-  int64_t low = negative_allowed ? -size : 0;
-  parallel_for(offsets.numel(), kGrain, [=](int64_t begin, int64_t end) {
+  int64_t low = places.negative_allowed ? -size : 0;
+  parallel_for(offsets.numel(), kGrain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t value = from[i];  // once: another thread may be writing to it
       if (__builtin_expect(value < low || value >= size, 0))
-        fail(kind, op, ": index ", value, " at position ", i, " is outside a dimension of size ",
-             size, ".");
-      to[i] = (value < 0 ? value + size : value) * step;
+        fail(places.kind, op, ": index ", value, " at position ", i,
+             " is outside a dimension of size ", size, ".");
+      to[i] = (value < 0 ? value + size : value) * stride;
     }
   });
   return offsets;
@@ -64,18 +76,25 @@ Tensor restrided(const Tensor& x, const Dims& sizes, const Dims& strides) {
   return y;
 }
 
-void read_at(const char* op, const Tensor& out, const Tensor& x, const Tensor& offsets) {
-  run_cpu(make_walk(op, out, {x, offsets}), cpu::read_at_loop(out.dtype()));
+void read_at(const char* op, const Tensor& out, const Tensor& x, Places places) {
+  places.index = to_dtype(places.index, DType::Int64);
+  Walk walk = make_walk(op, out, {x, places.index});
+  with_bounds(op, x, places, [&](const cpu::IndexBounds& bounds) {
+    run_cpu(walk, cpu::read_at_loop(out.dtype()), &bounds);
+  });
 }
 
-void write_at(const char* op, const Tensor& target, const Tensor& values, const Tensor& offsets,
+void write_at(const char* op, const Tensor& target, const Tensor& values, Places places,
               WriteMode mode, bool is_apart) {
   check_not_implemented(
       !is_complex(target.dtype()) || (mode != WriteMode::AMin && mode != WriteMode::AMax), op,
       ": not defined for ", target, ".");
-  Walk walk = make_walk(op, target, {values, offsets});
+  places.index = to_dtype(places.index, DType::Int64);
+  Walk walk = make_walk(op, target, {values, places.index});
   Loop loop = cpu::write_at_loop(target.dtype(), mode);
-  is_apart ? run_apart(walk, loop) : run_cpu_in_order(walk, loop);
+  with_bounds(op, target, places, [&](const cpu::IndexBounds& bounds) {
+    is_apart ? run_apart(walk, loop, &bounds) : run_cpu_in_order(walk, loop, &bounds);
+  });
 }
 
 Tensor copy_of(const Tensor& x, MemoryFormat format) {

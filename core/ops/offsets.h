@@ -1,8 +1,9 @@
-// Reading and writing at offsets: what all operations that index by tensors are made of.
+// Reading and writing at indices: what all operations that index by tensors are made of.
 //
-// Everything is one of two walks: read x at offsets, or write x at offsets. An operation only works
-// out where the offsets apply: the indexed dimensions of x get stride 0, and the offsets carry what
-// they would have added. All offsets are checked before the walk begins.
+// Everything is one of two walks: read x at places, or write x at places. An operation only works
+// out where the places apply: the indexed dimensions of x get stride 0, and the index carries what
+// they would have added. An index is checked as it is used: what is written is a fresh tensor, or
+// the index was checked before.
 #pragma once
 #include "cpu/index.h"
 #include "ops/copy.h"
@@ -11,19 +12,27 @@ namespace facula {
 
 using cpu::WriteMode;
 
-// index * step in bytes, as int64 of the shape of `index`; every value is checked against the size.
-// PyTorch raises an IndexError for some operations and a RuntimeError for others.
-Tensor byte_offsets(const char* op, const Tensor& index, int64_t size, int64_t step,
-                    bool negative_allowed, ErrorKind kind = ErrorKind::Index);
+// An index along a dimension with this size and stride, in elements. PyTorch raises an IndexError
+// for some operations and a RuntimeError for others.
+struct Places {
+  Tensor index;
+  int64_t size, stride;
+  bool negative_allowed = false;
+  ErrorKind kind = ErrorKind::Index;
+};
+
+// index * stride, as int64 of the shape of `index`; every value is checked against the size.
+Tensor offsets_of(const char* op, const Places& places);
 
 // x as seen by a walk of the given shape: no check of bounds, because the offsets decide where it
 // goes.
 Tensor restrided(const Tensor& x, const Dims& sizes, const Dims& strides);
 
-void read_at(const char* op, const Tensor& out, const Tensor& x, const Tensor& offsets);
+// The index expands to the shape of the walk.
+void read_at(const char* op, const Tensor& out, const Tensor& x, Places places);
 // The writes keep their order. With `is_apart`, elements of the tensor that was indexed never share
 // memory, and threads may divide it among them.
-void write_at(const char* op, const Tensor& target, const Tensor& values, const Tensor& offsets,
+void write_at(const char* op, const Tensor& target, const Tensor& values, Places places,
               WriteMode mode, bool is_apart = true);
 
 // A 0-d tensor is indexed as if it had one dimension of size 1.

@@ -42,11 +42,10 @@ void scatter_into(const char* op, const Tensor& y, int64_t dim, const Tensor& in
   NoGradGuard guard;
   Tensor target = at_least_1d(y), at = at_least_1d(index);
   Tensor from = at_least_1d(to_dtype(src, y.dtype()));
-  Tensor offsets = byte_offsets(op, at, target.size(dim), target.stride(dim) * target.itemsize(),
-                                false, out_of_range);
+  Places places{at, target.size(dim), target.stride(dim), false, out_of_range};
   Dims strides = src->is_wrapped_number ? Dims(at.dim(), 0) : from.strides();
   write_at(op, restrided(target, at.sizes(), with_stride_zero(target.strides(), dim)),
-           restrided(from, at.sizes(), strides), offsets, mode);
+           restrided(from, at.sizes(), strides), places, mode);
 }
 
 // The gradient of src: it may be larger than the index.
@@ -69,9 +68,8 @@ Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) {
   if (index.numel() != 0) {
     check_places("gather", x, dim, index, "input");
     Tensor in = at_least_1d(x), at = at_least_1d(index), out = at_least_1d(y);
-    Tensor offsets = byte_offsets("gather", at, in.size(dim), in.stride(dim) * in.itemsize(), false,
-                                  ErrorKind::Runtime);
-    read_at("gather", out, restrided(in, at.sizes(), with_stride_zero(in.strides(), dim)), offsets);
+    Places places{at, in.size(dim), in.stride(dim), false, ErrorKind::Runtime};
+    read_at("gather", out, restrided(in, at.sizes(), with_stride_zero(in.strides(), dim)), places);
   }
   return record("GatherBackward0", y, {x},
                 [sizes = x.sizes(), dim, index = save(index)](const Tensor& g) {
