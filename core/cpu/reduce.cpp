@@ -341,13 +341,25 @@ struct Arg {
   }
   static void columns(const void* from, int64_t row_stride, int64_t n_rows, int64_t n,
                       int64_t first, void* acc, const ReduceParams&) {
-    const T* x = static_cast<const T*>(from);
     A* y = static_cast<A*>(acc);
-    for (int64_t j = 0; j < n; ++j) y[j] = {x[j], first};
-    for (int64_t r = 1; r < n_rows; ++r) {
-      const T* row = x + r * row_stride;
-      for (int64_t j = 0; j < n; ++j)
-        if (beats(row[j], y[j].value)) y[j] = {row[j], first + r};
+    // As wide as T, so that one comparison of vectors chooses both.
+    using Row = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+    constexpr int64_t kBlock = 64;
+    for (int64_t j0 = 0; j0 < n; j0 += kBlock) {
+      const T* x = static_cast<const T*>(from) + j0;
+      int64_t width = std::min(kBlock, n - j0);
+      T best[kBlock];
+      Row at[kBlock] = {};
+      std::copy_n(x, width, best);
+      for (Row r = 1; r < n_rows; ++r) {
+        x += row_stride;
+        for (int64_t j = 0; j < width; ++j) {
+          bool takes = beats(x[j], best[j]);
+          best[j] = takes ? x[j] : best[j];
+          at[j] = takes ? r : at[j];
+        }
+      }
+      for (int64_t j = 0; j < width; ++j) y[j0 + j] = {best[j], first + at[j]};
     }
   }
   static void combine(void* acc, const void* later, int64_t n) {
