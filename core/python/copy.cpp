@@ -8,25 +8,28 @@ namespace facula {
 
 namespace {
 
-PyObject* to_list(const Tensor& x, int64_t dim, char* data) {
-  if (dim == x.dim()) {
-    return visit_dtype(x.dtype(), [&](auto tag) -> PyObject* {
-      using T = typename decltype(tag)::type;
-      // Any byte may lie in a tensor of bools.
-      if constexpr (std::is_same_v<T, bool>) return PyBool_FromLong(*data != 0);
-      T value = *reinterpret_cast<T*>(data);
-      if constexpr (is_complex_v<T>)
-        return scalar_object(std::complex<double>(value));
-      else if constexpr (is_reduced_float_v<T>)
-        return scalar_object(static_cast<float>(value));
-      else
-        return scalar_object(value);
-    });
-  }
+template <class T>
+PyObject* element(const char* data) {
+  // Any byte may lie in a tensor of bools.
+  if constexpr (std::is_same_v<T, bool>) return PyBool_FromLong(*data != 0);
+  Wide<T> value = *reinterpret_cast<const T*>(data);
+  if constexpr (is_complex_v<T>)
+    return PyComplex_FromDoubles(value.real(), value.imag());
+  else if constexpr (is_floating_v<T>)
+    return PyFloat_FromDouble(value);
+  else
+    return PyLong_FromLongLong(value);
+}
+
+template <class T>
+PyObject* to_list(const Tensor& x, int64_t dim, const char* data) {
+  if (dim == x.dim()) return element<T>(data);
   PyObject* list = PyList_New(x.size(dim));
   if (!list) throw_python_error();
-  for (int64_t i = 0; i < x.size(dim); ++i)
-    PyList_SET_ITEM(list, i, to_list(x, dim + 1, data + i * x.stride(dim) * x.itemsize()));
+  int64_t n = x.size(dim), step = x.stride(dim) * x.itemsize();
+  bool is_innermost = dim + 1 == x.dim();
+  for (int64_t i = 0; i < n; ++i, data += step)
+    PyList_SET_ITEM(list, i, is_innermost ? element<T>(data) : to_list<T>(x, dim + 1, data));
   return list;
 }
 
@@ -74,7 +77,9 @@ Example:
       [](const Tensor& x) {
         NoGradGuard guard;
         Tensor host = to(x, Device{}, x.dtype(), false);
-        return nb::steal(to_list(host, 0, host.data()));
+        return visit_dtype(x.dtype(), [&](auto tag) {
+          return nb::steal(to_list<typename decltype(tag)::type>(host, 0, host.data()));
+        });
       },
       "The values as nested lists.");
   def_method(
