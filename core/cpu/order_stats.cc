@@ -1,90 +1,153 @@
 #include "cpu/order_stats.h"
 
 #include <algorithm>
-#include <numeric>
-#include <vector>
+
+#include "base/scratch.h"
+#include "cpu/sort.h"
+#include "cpu/sort_key.h"
 
 namespace facula::cpu {
 
 namespace {
 
 template <class T>
-bool less_nan_last(T a, T b) {
-  return a < b || (b != b && a == a);
-}
-template <class T>
-bool same(T a, T b) {
-  return a == b || (a != a && b != b);
+struct Line {
+  const char* data;
+  int64_t step, n;
+
+  Key<T> key(int64_t i) const { return to_key(*reinterpret_cast<const T*>(data + i * step)); }
+  int64_t first(Key<T> key) const {
+    int64_t i = 0;
+    while (this->key(i) != key) ++i;
+    return i;
+  }
+};
+
+// The middle of three elements at places that follow no pattern of the input.
+template <class K>
+K choose_pivot(const K* x, int64_t n, uint64_t& seed) {
+  auto draw = [&] {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return x[static_cast<uint64_t>((static_cast<unsigned __int128>(seed) * n) >> 64)];
+  };
+  K a = draw(), b = draw(), c = draw();
+  return std::max(std::min(a, b), std::min(std::max(a, b), c));
 }
 
-template <class T>
-int64_t kth(const T* x, int64_t n, int64_t k) {
-  std::vector<T> values(x, x + n);
-  std::nth_element(values.begin(), values.begin() + k, values.end(), less_nan_last<T>);
-  return std::find_if(x, x + n, [&](T v) { return same(v, values[k]); }) - x;
-}
-
-template <class T>
-int64_t mode(const T* x, int64_t n) {
-  std::vector<T> values(x, x + n);
-  std::sort(values.begin(), values.end(), less_nan_last<T>);
-  T best = values[0];
-  int64_t best_count = 0;
-  for (int64_t i = 0, start = 0; i < n; ++i) {
-    if (!same(values[i], values[start])) start = i;
-    if (i - start + 1 > best_count) {
-      best_count = i - start + 1;
-      best = values[i];
+// The k-th smallest of n. The elements are parted without a branch, which would be guessed wrong
+// every other time: the smaller ones move together in `x`, the larger ones to `other`.
+template <class K>
+K select(K* x, K* other, int64_t n, int64_t k) {
+  uint64_t seed = 0;
+  while (true) {
+    K pivot = choose_pivot(x, n, seed);
+    int64_t n_less = 0, n_more = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      K value = x[i];
+      x[n_less] = value;
+      other[n_more] = value;
+      n_less += value < pivot;
+      n_more += value > pivot;
+    }
+    if (k < n_less) {
+      n = n_less;
+    } else if (k >= n - n_more) {
+      k -= n - n_more;
+      n = n_more;
+      std::swap(x, other);
+    } else {
+      return pivot;
     }
   }
-  int64_t last = n - 1;
-  while (!same(x[last], best)) --last;
-  return last;
+}
+
+// The last place of the smallest of the most frequent values.
+template <class T>
+int64_t mode(Line<T> line) {
+  Scratch<T> sorted(line.n);
+  Scratch<int64_t> order(line.n);
+  sort_row(reinterpret_cast<const T*>(line.data), line.step / int64_t{sizeof(T)}, sorted.data(),
+           order.data(), line.n, /*descending=*/false);
+  int64_t best = 0, best_count = 0, count = 0;
+  for (int64_t i = 0; i < line.n; ++i) {
+    bool is_next = i > 0 && to_key(sorted.data()[i]) == to_key(sorted.data()[i - 1]);
+    count = is_next ? count + 1 : 1;
+    if (count > best_count) {
+      best_count = count;
+      best = order.data()[i];
+    }
+  }
+  return best;
 }
 
 template <class T>
-int64_t pick_typed(Pick pick, const T* x, int64_t n, int64_t k) {
-  switch (pick) {
-    case Pick::Kth:
-      return kth(x, n, k);
-    case Pick::Mode:
-      return mode(x, n);
-    case Pick::Median: {
-      const T* nan = std::find_if(x, x + n, [](T v) { return v != v; });
-      return nan != x + n ? nan - x : kth(x, n, (n - 1) / 2);
-    }
-    case Pick::NanMedian: {
-      int64_t n_numbers = std::count_if(x, x + n, [](T v) { return v == v; });
-      return kth(x, n, n_numbers == 0 ? 0 : (n_numbers - 1) / 2);
-    }
+int64_t pick(Pick which, Line<T> line, int64_t k) {
+  using K = Key<T>;
+  if (which == Pick::Mode) return mode(line);
+  int64_t n = line.n, n_nans = 0;
+  Scratch<K> keys(n), other(n);
+  for (int64_t i = 0; i < n; ++i) {
+    keys.data()[i] = line.key(i);
+    n_nans += is_floating_v<T> && keys.data()[i] == kNanKey<T>;
   }
-  return 0;
+  if (which == Pick::Median && n_nans > 0) return line.first(kNanKey<T>);
+  if (which != Pick::Kth) k = n_nans < n ? (n - n_nans - 1) / 2 : 0;
+  return line.first(select(keys.data(), other.data(), n, k));
 }
 
-template <class F>
-int64_t with_type(DType dtype, const void* x, F f) {
-  switch (dtype) {
-    case DType::Float32:
-      return f(static_cast<const float*>(x));
-    case DType::Float64:
-      return f(static_cast<const double*>(x));
-    default:
-      return f(static_cast<const int64_t*>(x));
+// Several values are sought side by side, since each step of one waits for the one before, and
+// without branches. All take the same number of steps: a part of m elements leaves m / 2, or one
+// less of an even number, so that no part is empty before the last step, and none longer than 1
+// then.
+template <class T, bool is_right>
+void search(const T* ordered, int64_t n, const T* values, int64_t n_values, int64_t* places) {
+  constexpr int64_t kBeside = 8;
+  if (n == 0) return void(std::fill_n(places, n_values, 0));
+  // Written with "not", so that NaN belongs behind every number.
+  auto is_behind = [=](int64_t i, Wide<T> value) -> int64_t {
+    Wide<T> probe = ordered[i];
+    return is_right ? !(probe > value) : !(probe >= value);
+  };
+  int n_steps = 63 - __builtin_clzll(n + 1);
+  for (int64_t begin = 0; begin < n_values; begin += kBeside) {
+    Wide<T> value[kBeside];
+    int64_t low[kBeside], rest[kBeside];
+    for (int64_t j = 0; j < kBeside; ++j) {
+      value[j] = values[std::min(begin + j, n_values - 1)];
+      low[j] = 0;
+      rest[j] = n;
+    }
+    for (int step = 0; step < n_steps; ++step)
+      for (int64_t j = 0; j < kBeside; ++j) {
+        int64_t half = rest[j] >> 1, behind = is_behind(low[j] + half, value[j]);
+        low[j] += (half + 1) & -behind;
+        rest[j] = half - (behind & ~rest[j]);
+      }
+    for (int64_t j = 0; j < std::min(kBeside, n_values - begin); ++j)
+      places[begin + j] = low[j] + (rest[j] & is_behind(std::min(low[j], n - 1), value[j]));
   }
 }
 
 }  // namespace
 
-int64_t pick_index(Pick pick, DType dtype, const void* x, int64_t n, int64_t k) {
-  return with_type(dtype, x, [&](auto* values) { return pick_typed(pick, values, n, k); });
+int64_t pick_index(Pick which, DType dtype, const char* x, int64_t step, int64_t n, int64_t k) {
+  return visit_dtype(dtype, [&](auto tag) -> int64_t {
+    using T = typename decltype(tag)::type;
+    if constexpr (is_complex_v<T>)
+      return 0;  // refused before
+    else
+      return pick(which, Line<T>{x, step, n}, k);
+  });
 }
 
-int64_t argsort_line(DType dtype, const void* x, int64_t n, int64_t* order) {
-  return with_type(dtype, x, [&](auto* values) {
-    std::iota(order, order + n, 0);
-    std::stable_sort(order, order + n,
-                     [&](int64_t a, int64_t b) { return less_nan_last(values[a], values[b]); });
-    return static_cast<int64_t>(std::count_if(values, values + n, [](auto v) { return v == v; }));
+void search_sorted(DType dtype, const char* ordered, int64_t n, const char* values,
+                   int64_t n_values, bool is_right, int64_t* places) {
+  visit_dtype(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (!is_complex_v<T>)  // refused before
+      (is_right ? search<T, true> : search<T, false>)(reinterpret_cast<const T*>(ordered), n,
+                                                      reinterpret_cast<const T*>(values), n_values,
+                                                      places);
   });
 }
 

@@ -13,11 +13,12 @@ enum class Pick {
   Mode,       // the smallest of the most frequent values, where it is last
 };
 
-// The place in `x` (n > 0 elements of float32, float64 or int64) of the element asked for; k counts
-// from 0.
-int64_t pick_index(Pick pick, DType dtype, const void* x, int64_t n, int64_t k);
+// The place of the element asked for among n > 0 real numbers `step` bytes apart; k counts from 0.
+int64_t pick_index(Pick pick, DType dtype, const char* x, int64_t step, int64_t n, int64_t k);
 
-// The places of the elements in ascending order; returns how many are not NaN.
-int64_t argsort_line(DType dtype, const void* x, int64_t n, int64_t* order);
+// Where n_values real numbers belong in n others that are in order: before those that are equal, or
+// behind.
+void search_sorted(DType dtype, const char* ordered, int64_t n, const char* values,
+                   int64_t n_values, bool is_right, int64_t* places);
 
 }  // namespace facula::cpu

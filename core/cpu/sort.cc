@@ -7,43 +7,18 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <limits>
-#include <type_traits>
 
-#include "base/allocator.h"
-#include "base/dtype.h"
 #include "base/parallel.h"
+#include "base/scratch.h"
+#include "cpu/sort_key.h"
 
 namespace facula::cpu {
 namespace {
 
-constexpr int64_t kMinRadix = 1024;           // shorter rows are sorted by comparisons
+constexpr int64_t kMinRadix = 64;             // shorter rows are sorted by comparisons
+constexpr int64_t kManyBuckets = 4096;        // elements that pay for 11 bits at a time
 constexpr int64_t kChunk = int64_t{1} << 16;  // elements that a thread distributes at a time
 constexpr int64_t kMaxChunks = 64;            // bounds the memory of the counts
-
-template <int kBytes>
-using Bits = std::conditional_t<
-    kBytes == 1, uint8_t,
-    std::conditional_t<kBytes == 2, uint16_t, std::conditional_t<kBytes == 4, uint32_t, uint64_t>>>;
-
-template <class T>
-using Key = Bits<sizeof(T)>;
-
-template <class T>
-Key<T> to_key(T value) {
-  constexpr Key<T> sign = static_cast<Key<T>>(Key<T>{1} << (8 * sizeof(T) - 1));
-  Key<T> bits;
-  std::memcpy(&bits, &value, sizeof(T));
-  if constexpr (is_floating_v<T>) {
-    Wide<T> wide = value;
-    if (wide != wide) return std::numeric_limits<Key<T>>::max();
-    if (bits == sign) bits = 0;  // -0 equals 0
-    return static_cast<Key<T>>(bits & sign ? ~bits : bits | sign);
-  } else {
-    return static_cast<Key<T>>(std::is_signed_v<T> ? bits ^ sign : bits);
-  }
-}
 
 // A key with its index: in one word where both fit.
 struct NarrowWord {
@@ -65,22 +40,6 @@ struct WideWord {
     return key_ != other.key_ ? key_ < other.key_ : index_ < other.index_;
   }
   static WideWord make(uint64_t key, int64_t index) { return {key, index}; }
-};
-
-template <class Word>
-class Words {
- public:
-  explicit Words(int64_t n)
-      : nbytes_(n * static_cast<int64_t>(sizeof(Word))),
-        data_(static_cast<Word*>(cpu_allocator().allocate(nbytes_, nullptr))) {}
-  ~Words() { cpu_allocator().deallocate(data_, nbytes_, nullptr); }
-  Words(const Words&) = delete;
-  Words& operator=(const Words&) = delete;
-  Word* data() const { return data_; }
-
- private:
-  int64_t nbytes_;
-  Word* data_;
 };
 
 template <class T>
@@ -111,7 +70,7 @@ bool distribute(const Word* from, Word* to, int64_t n, int64_t chunk, int shift)
   constexpr int64_t n_buckets = int64_t{1} << kBits;
   auto bucket = [shift](const Word& word) { return (word.key() >> shift) & (n_buckets - 1); };
   int64_t n_chunks = (n - 1) / chunk + 1;
-  Words<int64_t> counts(n_chunks * n_buckets);
+  Scratch<int64_t> counts(n_chunks * n_buckets);
   parallel_for(n, chunk, [&](int64_t begin, int64_t end) {
     int64_t* count = counts.data() + begin / chunk * n_buckets;
     std::fill_n(count, n_buckets, 0);
@@ -134,11 +93,10 @@ bool distribute(const Word* from, Word* to, int64_t n, int64_t chunk, int shift)
   return true;
 }
 
-template <class Word, class T>
+template <int kBits, class Word, class T>
 void sort_by_radix(Row<T> row, T* values, int64_t* indices, int64_t n) {
   constexpr int kKeyBits = 8 * sizeof(T);
-  constexpr int kBits = kKeyBits > 16 ? 11 : 8;
-  Words<Word> first(n), second(n);
+  Scratch<Word> first(n), second(n);
   Word *from = first.data(), *to = second.data();
   int64_t chunk = std::max(kChunk, (n - 1) / kMaxChunks + 1);
   parallel_for(n, chunk, [&](int64_t begin, int64_t end) {
@@ -179,7 +137,7 @@ void select_by_heap(Row<T> row, Word* best, int64_t n, int64_t k) {
 template <class Word, class T>
 void topk(Row<T> row, T* values, int64_t* indices, int64_t n, int64_t k) {
   bool is_few = k <= n / 16;
-  Words<Word> words(is_few ? k : n);
+  Scratch<Word> words(is_few ? k : n);
   Word* best = words.data();
   if (is_few) {
     select_by_heap(row, best, n, k);
@@ -207,7 +165,8 @@ void sort_row(const T* in, int64_t in_stride, T* values, int64_t* indices, int64
   with_word<T>(n, [&](auto word) {
     using Word = decltype(word);
     if (n <= kMinRadix) return sort_by_comparison<Word>(row, values, indices, n);
-    sort_by_radix<Word>(row, values, indices, n);
+    if (sizeof(T) <= 2 || n < kManyBuckets) return sort_by_radix<8, Word>(row, values, indices, n);
+    sort_by_radix<11, Word>(row, values, indices, n);
   });
 }
 

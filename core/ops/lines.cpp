@@ -80,6 +80,8 @@ void run_lines_reversed(std::initializer_list<TensorRef> operands, int64_t dim, 
   });
 }
 
+Tensor with_plain_bools(const Tensor& x) { return x.dtype() == DType::Bool ? clone(x) : x; }
+
 Tensor put_along(const Tensor& g, int64_t dim, const Tensor& index, int64_t size) {
   Dims sizes = g.sizes();
   if (!sizes.empty()) sizes[dim] = size;

@@ -23,6 +23,9 @@ void run_lines(std::initializer_list<TensorRef> operands, int64_t dim, Loop loop
 // The same from the end of each line to its start.
 void run_lines_reversed(std::initializer_list<TensorRef> operands, int64_t dim, Loop loop);
 
+// Bytes of bools that are more than 0 and 1 become 1 in a copy, for kernels that compare bits.
+Tensor with_plain_bools(const Tensor& x);
+
 // Zeros of `size` along dim, to which each element of g is added where index says: the transpose of
 // gather().
 Tensor put_along(const Tensor& g, int64_t dim, const Tensor& index, int64_t size);

@@ -4,8 +4,9 @@
 #include <vector>
 
 #include "autograd/node.h"
-#include "cpu/elementwise.h"
+#include "base/scratch.h"
 #include "cpu/order_stats.h"
+#include "cpu/sort.h"
 #include "ops/extrema.h"
 #include "ops/lines.h"
 #include "ops/ops.h"
@@ -16,17 +17,6 @@ namespace facula {
 namespace {
 
 using cpu::Pick;
-
-// The elements of a line, close together and in their wide dtype.
-void gather_line(const char* data, int64_t step, int64_t n, DType dtype,
-                 std::vector<int64_t>& buffer) {
-  DType wide = wide_dtype(dtype);
-  buffer.resize(n);  // 8 bytes hold every wide dtype
-  char* operands[2] = {reinterpret_cast<char*>(buffer.data()), const_cast<char*>(data)};
-  int64_t strides[2] = {item_size(wide), step};
-  cpu::get_cast_table().loops[static_cast<int>(dtype)][static_cast<int>(wide)](operands, strides, n,
-                                                                               nullptr);
-}
 
 void check_ordered(const char* op, const Tensor& x) {
   check_not_implemented(x.is_cpu(), op, ": not available on ", x.device(),
@@ -52,11 +42,8 @@ Tensor pick_along(const char* op, const Tensor& x, int64_t dim, Pick pick, int64
   if (indices.numel() == 0) return indices;
   int64_t n = x.dim() ? x.size(dim) : 1;
   DType dtype = x.dtype();
-  for_each_line({indices, x}, dim, n * 4, [&](char** data, const int64_t* steps) {
-    thread_local std::vector<int64_t> buffer;
-    gather_line(data[1], steps[1], n, dtype, buffer);
-    *reinterpret_cast<int64_t*>(data[0]) =
-        cpu::pick_index(pick, wide_dtype(dtype), buffer.data(), n, k);
+  for_each_line({indices, with_plain_bools(x)}, dim, n * 4, [&](char** data, const int64_t* steps) {
+    *reinterpret_cast<int64_t*>(data[0]) = cpu::pick_index(pick, dtype, data[1], steps[1], n, k);
   });
   return indices;
 }
@@ -103,6 +90,7 @@ struct QuantilePlaces {
   Tensor weight;     // in the dtype of x
 };
 
+template <class T>
 QuantilePlaces find_places(const Tensor& x, int64_t dim, const std::vector<double>& q,
                            Interpolation mode, bool ignore_nan) {
   Dims sizes = x.sizes();
@@ -110,32 +98,27 @@ QuantilePlaces find_places(const Tensor& x, int64_t dim, const std::vector<doubl
   QuantilePlaces places = {empty(sizes, DType::Int64), empty(sizes, DType::Int64),
                            empty(sizes, x.dtype())};
   int64_t n = x.size(dim);
-  DType dtype = x.dtype();
   if (places.low.numel() == 0) return places;
   auto find = [&](char** data, const int64_t* steps) {
-    thread_local std::vector<int64_t> buffer, order;
-    gather_line(data[3], steps[3], n, dtype, buffer);
-    order.resize(n);
-    int64_t n_numbers = cpu::argsort_line(dtype, buffer.data(), n, order.data());
+    Scratch<T> sorted(n);
+    Scratch<int64_t> order(n);
+    cpu::sort_row(reinterpret_cast<const T*>(data[3]), steps[3] / int64_t{sizeof(T)}, sorted.data(),
+                  order.data(), n, /*descending=*/false);
+    int64_t n_numbers = n;
+    while (n_numbers > 0 && std::isnan(sorted.data()[n_numbers - 1])) --n_numbers;
     bool is_nan = ignore_nan ? n_numbers == 0 : n_numbers < n;
     for (size_t i = 0; i < q.size(); ++i) {
       // NaN sorts last: the last place gives it as the result.
-      double rank = is_nan ? static_cast<double>(n - 1)
-                           : q[i] * static_cast<double>((ignore_nan ? n_numbers : n) - 1);
-      if (dtype == DType::Float32 && !is_nan)
-        rank = static_cast<float>(q[i]) * static_cast<float>((ignore_nan ? n_numbers : n) - 1);
+      double rank = static_cast<double>(n - 1);
+      if (!is_nan) rank = static_cast<T>(q[i]) * static_cast<T>((ignore_nan ? n_numbers : n) - 1);
       if (mode == Interpolation::Lower) rank = std::floor(rank);
       if (mode == Interpolation::Higher) rank = std::ceil(rank);
       if (mode == Interpolation::Nearest) rank = std::nearbyint(rank);
       int64_t low = static_cast<int64_t>(rank), high = static_cast<int64_t>(std::ceil(rank));
       double weight = mode == Interpolation::Midpoint ? 0.5 : rank - static_cast<double>(low);
-      *reinterpret_cast<int64_t*>(data[0] + i * steps[0]) = order[low];
-      *reinterpret_cast<int64_t*>(data[1] + i * steps[1]) = order[high];
-      if (dtype == DType::Float32) {
-        *reinterpret_cast<float*>(data[2] + i * steps[2]) = static_cast<float>(weight);
-      } else {
-        *reinterpret_cast<double*>(data[2] + i * steps[2]) = weight;
-      }
+      *reinterpret_cast<int64_t*>(data[0] + i * steps[0]) = order.data()[low];
+      *reinterpret_cast<int64_t*>(data[1] + i * steps[1]) = order.data()[high];
+      *reinterpret_cast<T*>(data[2] + i * steps[2]) = static_cast<T>(weight);
     }
   };
   for_each_line({places.low, places.high, places.weight, x}, dim, n * 8, find);
@@ -221,7 +204,8 @@ Tensor quantile(const Tensor& input, const Tensor& q, std::optional<int64_t> may
           values.back(), ".");
   }
   Tensor x = lines_last(op, input, maybe_dim, keepdim);
-  QuantilePlaces places = find_places(x, x.dim() - 1, values, mode, ignore_nan);
+  auto find = x.dtype() == DType::Float32 ? find_places<float> : find_places<double>;
+  QuantilePlaces places = find(x, x.dim() - 1, values, mode, ignore_nan);
   Tensor y = gather(x, -1, places.low);
   if (mode == Interpolation::Linear || mode == Interpolation::Midpoint) {
     Tensor weight = places.weight;
@@ -234,6 +218,48 @@ Tensor quantile(const Tensor& input, const Tensor& q, std::optional<int64_t> may
   Dims order{y.dim() - 1};
   for (int64_t d = 0; d + 1 < y.dim(); ++d) order.push_back(d);
   return permute(y, order);
+}
+
+Tensor searchsorted(const Tensor& sequence, const Tensor& input, bool is_right, bool as_int32,
+                    const Tensor& sorter) {
+  const char* op = "searchsorted";
+  NoGradGuard guard;
+  check(sequence.dim() > 0, op, ": expected a sequence with at least one dimension.");
+  bool is_one = sequence.dim() == 1;
+  check(is_one || !input->is_wrapped_number, op, ": a number needs a sequence of one dimension.");
+  bool fits = input.dim() == sequence.dim() &&
+              std::equal(input.sizes().begin(), input.sizes().end() - 1, sequence.sizes().begin());
+  check(is_one || fits, op,
+        ": expected sequences and values to agree in all but the last dimension, got ",
+        sequence.sizes(), " and ", input.sizes(), ".");
+  if (sorter.defined())
+    check(sorter.sizes() == sequence.sizes() && sorter.dtype() == DType::Int64, op,
+          ": expected sorter as int64 of shape ", sequence.sizes(), ", got ", sorter, ".");
+  Tensor places = empty(input.sizes(), DType::Int64, input.device());
+  if (input.numel() > 0) {
+    for (const Tensor* x : {&sequence, &input}) {
+      check_cpu(op, *x);
+      check_not_implemented(x->dtype() != DType::Bool && !is_complex(x->dtype()), op,
+                            ": expected real numbers, got ", x->dtype(), ".");
+    }
+    DType dtype = input->is_wrapped_number ? sequence.dtype()
+                                           : promote_types(sequence.dtype(), input.dtype());
+    Tensor ordered =
+        contiguous(to_dtype(sorter.defined() ? gather(sequence, -1, sorter) : sequence, dtype));
+    Tensor values = contiguous(to_dtype(input, dtype));
+    int64_t n = sequence.size(-1), width = is_one ? values.numel() : values.size(-1);
+    int64_t item = values.itemsize(), *to = places.data_as<int64_t>();
+    constexpr int64_t kGrain = 4096;
+    parallel_for(values.numel(), kGrain, [&](int64_t begin, int64_t end) {
+      while (begin < end) {
+        int64_t line = begin / width, stop = std::min(end, (line + 1) * width);
+        cpu::search_sorted(dtype, ordered.data() + line * n * item, n, values.data() + begin * item,
+                           stop - begin, is_right, to + begin);
+        begin = stop;
+      }
+    });
+  }
+  return as_int32 ? to_dtype(places, DType::Int32) : places;
 }
 
 }  // namespace facula

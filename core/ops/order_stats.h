@@ -22,4 +22,9 @@ ValuesAndIndices kthvalue(const Tensor& x, int64_t k, int64_t dim, bool keepdim)
 Tensor quantile(const Tensor& x, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
                 const std::string& interpolation, bool ignore_nan);
 
+// Where the elements of input belong in sequences, which lie in the last dimension in increasing
+// order, or are put in it by a sorter.
+Tensor searchsorted(const Tensor& sequence, const Tensor& input, bool is_right, bool as_int32,
+                    const Tensor& sorter);
+
 }  // namespace facula

@@ -5,6 +5,7 @@
 #include "autograd/node.h"
 #include "base/parallel.h"
 #include "cpu/sort.h"
+#include "ops/lines.h"
 #include "ops/ops.h"
 
 namespace facula {
@@ -53,9 +54,6 @@ Tensor scatter_back(const Tensor& g, const Dims& sizes, int64_t dim, const Tenso
   if (sizes.empty()) return g;
   return scatter(zeros(sizes, g.dtype(), g.device()), dim, indices, g);
 }
-
-// Bytes of bools that are more than 0 and 1 become 1 in a copy: the kernels compare bits.
-Tensor with_plain_bools(const Tensor& x) { return x.dtype() == DType::Bool ? clone(x) : x; }
 
 void check_order(const char* op, const Tensor& x) {
   check_cpu(op, x);

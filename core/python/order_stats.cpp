@@ -48,6 +48,16 @@ void def_quantile(nb::module_& m, const char* name, bool ignore_nan, const char*
              "interpolation"_a = "linear", doc);
 }
 
+Tensor search(const char* op, const Tensor& sequence, const Tensor& values, bool is_right,
+              bool as_int32, const Out& out, const Out& sorter) {
+  DType dtype = as_int32 ? DType::Int32 : DType::Int64;
+  check(!out || out->dtype() == dtype, op, ": expected out of ", dtype, ", got ",
+        out ? out->dtype() : dtype, ".");
+  return with_out(op, out, [&] {
+    return searchsorted(sequence, values, is_right, as_int32, sorter.value_or(Tensor()));
+  });
+}
+
 }  // namespace
 
 void bind_order_stats(nb::module_& m) {
@@ -129,6 +139,57 @@ Example:
 Example:
     >>> facula.nanquantile(facula.tensor([0.0, facula.nan, 2.0]), 0.5)
     tensor(1.)
+)");
+  m.def(
+      "searchsorted",
+      [](const Tensor& sequence, const Operand& values, bool as_int32, bool right,
+         const std::optional<std::string>& side, const Out& out, const Out& sorter) {
+        check(!side || side == "left" || side == "right",
+              "searchsorted: expected side 'left' or 'right', got '", side.value_or(""), "'.");
+        check(!right || side != "left",
+              "searchsorted: right=True and side='left' contradict each other.");
+        return search("searchsorted", sequence, values, right || side == "right", as_int32, out,
+                      sorter);
+      },
+      "sorted_sequence"_a, "input"_a, nb::kw_only(), "out_int32"_a = false, "right"_a = false,
+      "side"_a.none() = nb::none(), "out"_a.none() = nb::none(), "sorter"_a.none() = nb::none(),
+      R"(Where values belong in sorted sequences.
+
+Args:
+    sorted_sequence: sequences in the last dimension, in increasing order.
+    input: the values; a tensor with the same other dimensions, or anything for one sequence.
+    out_int32: give int32 rather than int64.
+    right: behind elements that are equal, rather than before them.
+    side: ``"left"`` or ``"right"``, another way to say ``right``.
+    out: where to put the result.
+    sorter: indices that put an unsorted sequence in order.
+
+Example:
+    >>> facula.searchsorted(facula.tensor([1, 3, 5]), facula.tensor([3, 6]))
+    tensor([1, 3])
+)");
+  m.def(
+      "bucketize",
+      [](const Operand& values, const Tensor& boundaries, bool as_int32, bool right,
+         const Out& out) {
+        check(boundaries.dim() == 1, "bucketize: expected boundaries as a vector, got ",
+              boundaries.sizes(), ".");
+        return search("bucketize", boundaries, values, right, as_int32, out, {});
+      },
+      "input"_a, "boundaries"_a, nb::kw_only(), "out_int32"_a = false, "right"_a = false,
+      "out"_a.none() = nb::none(),
+      R"(The number of the interval between boundaries that each value falls into.
+
+Args:
+    input: the values, a tensor or a number.
+    boundaries: a vector in increasing order.
+    out_int32: give int32 rather than int64.
+    right: a boundary belongs to the interval that begins, rather than ends, at it.
+    out: where to put the result.
+
+Example:
+    >>> facula.bucketize(facula.tensor([3, 6, 9]), facula.tensor([1, 3, 5, 7, 9]))
+    tensor([1, 3, 4])
 )");
 }
 

@@ -14,14 +14,12 @@ from facula._ops.calculus import (
 from facula._ops.comparing import (
     allclose,
     bincount,
-    bucketize,
     count_nonzero,
     float_power,
     histc,
     histogram,
     isclose,
     isin,
-    searchsorted,
 )
 from facula._ops.creation import empty_permuted, range
 from facula._ops.distances import cosine_similarity, pairwise_distance, pdist
@@ -120,7 +118,6 @@ __all__ = [
     "block_diag",
     "broadcast_shapes",
     "broadcast_tensors",
-    "bucketize",
     "cartesian_prod",
     "cdist",
     "chain_matmul",
@@ -178,7 +175,6 @@ __all__ = [
     "row_stack",
     "rrelu",
     "rrelu_",
-    "searchsorted",
     "swapaxes",
     "swapdims",
     "tensor_split",

@@ -12,14 +12,12 @@ from facula._ops._out import into
 __all__ = [
     "allclose",
     "bincount",
-    "bucketize",
     "count_nonzero",
     "float_power",
     "histc",
     "histogram",
     "isclose",
     "isin",
-    "searchsorted",
 ]
 
 
@@ -122,7 +120,7 @@ def isin(
         found = _core.zeros(values.shape, dtype=_core.bool, device=values.device)
     else:
         ordered = tests.sort()[0]
-        place = _binary_search(ordered, values.reshape(-1), is_right=False)
+        place = _core.searchsorted(ordered, values.reshape(-1))
         found = ordered[place.clamp_max(tests.numel() - 1)].reshape(values.shape) == values
     return into("isin", out, ~found if invert else found)
 
@@ -204,13 +202,14 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
             f"bincount: expected weights of shape {tuple(input.shape)}, got {tuple(weights.shape)}."
         )
     if weights is None:
-        counted = _core.ones_like(input, dtype=_core.int64)
+        counted = _core.ones((), dtype=_core.int64, device=input.device).expand_as(input)
     else:
         counted = weights if weights.dtype == _core.float32 else weights.double()
     index = input.to(_core.int64)
-    if int(index.min()) < 0:
-        raise RuntimeError(f"bincount: expected no negative number, got {int(index.min())}.")
-    length = max(int(index.max()) + 1, minlength)
+    least, largest = (int(end) for end in index.aminmax())
+    if least < 0:
+        raise RuntimeError(f"bincount: expected no negative number, got {least}.")
+    length = max(largest + 1, minlength)
     result = _core.zeros(length, dtype=counted.dtype, device=input.device)
     return result.scatter_add_(0, index, counted.detach())
 
@@ -252,12 +251,12 @@ def histc(
         raise RuntimeError(f"histc: expected bins > 0, got {bins}.")
     x = input.detach().reshape(-1)
     low, high = _range("histc", x, min, max, margin=1)
-    x = x[(x >= low) & (x <= high)]
-    # The upper end belongs to the last interval.
+    # The upper end belongs to the last interval; what lies outside is counted behind it.
     place = ((x - low) * bins / (high - low)).to(_core.int64).clamp_max(bins - 1)
-    counts = _core.zeros(bins, dtype=input.dtype, device=input.device)
-    counts.scatter_add_(0, place, _core.ones_like(x))
-    return into("histc", out, counts)
+    place = _core.where((x >= low) & (x <= high), place, bins)
+    counts = _core.zeros(bins + 1, dtype=input.dtype, device=input.device)
+    counts.scatter_add_(0, place, _core.ones((), dtype=x.dtype, device=x.device).expand_as(x))
+    return into("histc", out, counts[:bins])
 
 
 class Histogram(NamedTuple):
@@ -314,7 +313,7 @@ def histogram(
     is_inside = (x >= edges[0]) & (x <= edges[-1])
     x, amount = x[is_inside], amount[is_inside]
     n_bins = edges.numel() - 1
-    place = (_binary_search(edges, x, is_right=True) - 1).clamp_max(n_bins - 1)
+    place = (_core.searchsorted(edges, x, right=True) - 1).clamp_max(n_bins - 1)
     counts = _core.zeros(n_bins, dtype=input.dtype, device=input.device)
     counts.scatter_add_(0, place, amount)
     if density:
@@ -322,111 +321,3 @@ def histogram(
     if out is not None:
         return Histogram(into("histogram", out[0], counts), into("histogram", out[1], edges))
     return Histogram(counts, edges)
-
-
-def _binary_search(ordered: Tensor, values: Tensor, is_right: bool) -> Tensor:
-    """Where values belong in the last dimension of ``ordered``, whose other dims are theirs."""
-    low = _core.zeros_like(values, dtype=_core.int64)
-    high = _core.full_like(low, ordered.size(-1))
-    last = max(ordered.size(-1) - 1, 0)
-    for _ in range(ordered.size(-1).bit_length()):
-        middle = (low + high).div(2, rounding_mode="floor")
-        probe = ordered.gather(-1, middle.clamp_max(last))
-        # Written with "not", so that NaN belongs behind every number.
-        is_behind = ~(probe > values) if is_right else ~(probe >= values)
-        is_open = low < high
-        low = _core.where(is_open & is_behind, middle + 1, low)
-        high = _core.where(is_open & ~is_behind, middle, high)
-    return low
-
-
-def searchsorted(
-    sorted_sequence: Tensor,
-    input: Any,
-    *,
-    out_int32: bool = False,
-    right: bool = False,
-    side: str | None = None,
-    out: Tensor | None = None,
-    sorter: Tensor | None = None,
-) -> Tensor:
-    """Where values belong in sorted sequences.
-
-    Args:
-        sorted_sequence: sequences in the last dimension, in increasing order.
-        input: the values; a tensor with the same other dimensions, or anything for one sequence.
-        out_int32: give int32 rather than int64.
-        right: behind elements that are equal, rather than before them.
-        side: ``"left"`` or ``"right"``, another way to say ``right``.
-        out: where to put the result.
-        sorter: indices that put an unsorted sequence in order.
-
-    Example:
-        >>> facula.searchsorted(facula.tensor([1, 3, 5]), facula.tensor([3, 6]))
-        tensor([1, 3])
-    """
-    if side not in (None, "left", "right"):
-        raise RuntimeError(f"searchsorted: expected side 'left' or 'right', got {side!r}.")
-    if right and side == "left":
-        raise RuntimeError("searchsorted: right=True and side='left' contradict each other.")
-    result_dtype = _core.int32 if out_int32 else _core.int64
-    if out is not None and out.dtype != result_dtype:
-        raise RuntimeError(f"searchsorted: expected out of {result_dtype}, got {out.dtype}.")
-    ordered = sorted_sequence.detach()
-    if not isinstance(input, Tensor):
-        if ordered.dim() != 1:
-            raise RuntimeError("searchsorted: a number needs a sequence of one dimension.")
-        input = _core.tensor(input, dtype=ordered.dtype, device=ordered.device)
-    values = input.detach()
-    _check_search(ordered, values, sorter)
-    for given in (ordered, values):
-        if values.numel() and (given.dtype == _core.bool or given.is_complex()):
-            raise NotImplementedError(f"searchsorted: expected real numbers, got {given.dtype}.")
-    if sorter is not None:
-        ordered = ordered.gather(-1, sorter)
-    flat = values.reshape(-1) if ordered.dim() == 1 else values
-    result = _binary_search(ordered, flat, right or side == "right").reshape(values.shape)
-    return into("searchsorted", out, result.to(result_dtype))
-
-
-def _check_search(ordered: Tensor, values: Tensor, sorter: Tensor | None) -> None:
-    if ordered.dim() == 0:
-        raise RuntimeError("searchsorted: expected a sequence with at least one dimension.")
-    if ordered.dim() != 1 and ordered.shape[:-1] != values.shape[:-1]:
-        raise RuntimeError(
-            "searchsorted: expected sequences and values to agree in all but the last dimension, "
-            f"got {tuple(ordered.shape)} and {tuple(values.shape)}."
-        )
-    if sorter is not None and (sorter.shape != ordered.shape or sorter.dtype != _core.int64):
-        raise RuntimeError(
-            f"searchsorted: expected sorter as int64 of shape {tuple(ordered.shape)}, got "
-            f"{sorter.dtype} {tuple(sorter.shape)}."
-        )
-
-
-def bucketize(
-    input: Any,
-    boundaries: Tensor,
-    *,
-    out_int32: bool = False,
-    right: bool = False,
-    out: Tensor | None = None,
-) -> Tensor:
-    """The number of the interval between boundaries that each value falls into.
-
-    Args:
-        input: the values, a tensor or a number.
-        boundaries: a vector in increasing order.
-        out_int32: give int32 rather than int64.
-        right: a boundary belongs to the interval that begins, rather than ends, at it.
-        out: where to put the result.
-
-    Example:
-        >>> facula.bucketize(facula.tensor([3, 6, 9]), facula.tensor([1, 3, 5, 7, 9]))
-        tensor([1, 3, 4])
-    """
-    if boundaries.dim() != 1:
-        raise RuntimeError(
-            f"bucketize: expected boundaries as a vector, got {tuple(boundaries.shape)}."
-        )
-    return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)

@@ -8,7 +8,6 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
-from facula._ops.comparing import bucketize
 
 __all__ = [
     "atleast_1d",
@@ -468,7 +467,7 @@ def _repeated_indices(counts: Tensor, n: int, output_size: int | None) -> Tensor
     if output_size is not None and output_size != total:
         raise RuntimeError(f"{name}: output_size is {output_size}, but repeats add up to {total}.")
     # Entry i owns the places before the running total of the counts.
-    return bucketize(_core.arange(total), counts.cumsum(0), right=True)
+    return _core.bucketize(_core.arange(total), counts.cumsum(0), right=True)
 
 
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:

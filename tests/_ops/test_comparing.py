@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import facula
+from check_op import check_threads
 
 NAN, INF = float("nan"), float("inf")
 
@@ -52,6 +53,41 @@ def test_searchsorted_agrees_with_numpy(right):
     rows = facula.stack([tensors[0], tensors[0] + 1])
     result = facula.searchsorted(rows, tensors[1][:2] + facula.tensor([[0], [1]]), right=right)
     assert result.tolist() == expected[:2].tolist()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "uint8", "int32"])
+@pytest.mark.parametrize("right", [False, True])
+def test_searchsorted_finds_the_place_in_sequences_of_every_length(dtype, right):
+    kind = getattr(facula, dtype)
+    values = facula.arange(40).to(kind) / 2 if "float" in dtype else facula.arange(20, dtype=kind)
+    for n in [*range(20), 100]:
+        ordered = facula.arange(n).to(kind) // 2 * 2
+        less = ordered[:, None] <= values if right else ordered[:, None] < values
+        assert facula.searchsorted(ordered, values, right=right).equal(less.sum(0))
+
+
+def test_searchsorted_puts_nan_last():
+    ordered = facula.tensor([1.0, 2.0, NAN])
+    assert facula.searchsorted(ordered, facula.tensor([0.0, NAN])).tolist() == [0, 3]
+    assert facula.searchsorted(ordered, facula.tensor([0.0, NAN]), right=True).tolist() == [0, 3]
+
+
+def test_searchsorted_is_the_same_for_any_number_of_threads():
+    ordered, values = facula.randn(2, 50).sort()[0], facula.randn(2, 9001)
+    check_threads(lambda: facula.searchsorted(ordered, values))
+
+
+@pytest.mark.parametrize(
+    "args, message",
+    [
+        ((facula.zeros(2, 3), 1), r"a number needs a sequence of one dimension"),
+        ((facula.tensor(1.0), facula.ones(2)), r"a sequence with at least one dimension"),
+        ((facula.zeros(2, 3), facula.ones(3, 3)), r"to agree in all .*, got \(2, 3\) and \(3, 3\)"),
+    ],
+)
+def test_searchsorted_refuses_sequences_that_do_not_fit(args, message):
+    with pytest.raises(RuntimeError, match="searchsorted: .*" + message):
+        facula.searchsorted(*args)
 
 
 def test_searchsorted_takes_numbers_sorters_and_int32():

@@ -98,6 +98,15 @@ def test_any_and_all_agree_with_numpy(name, dim):
     np.testing.assert_array_equal(result.numpy(), getattr(np, name)(a, axis=dim))
 
 
+def test_of_many_columns_each_gives_its_first_extremum():
+    a = np.random.default_rng(0).integers(0, 9, (150, 70)).astype(np.float32)
+    a[20:, 3] = a[90:, 66] = np.nan
+    for name in ("max", "min"):
+        values, indices = getattr(facula.from_numpy(a), name)(0)
+        np.testing.assert_array_equal(values.numpy(), getattr(np, name)(a, axis=0))
+        np.testing.assert_array_equal(indices.numpy(), getattr(np, "arg" + name)(a, axis=0))
+
+
 def test_nan_wins_max_and_min():
     x = facula.tensor([1.0, float("nan"), 3.0])
     assert x.max().isnan()
@@ -239,6 +248,24 @@ def test_medians_and_ranks():
     assert facula.nanmedian(facula.tensor([float("nan"), 2.0, 1.0])).item() == 1
     with pytest.raises(RuntimeError, match="kthvalue: expected k from 1 to 4"):
         x.kthvalue(5, 1)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "int64"])
+@pytest.mark.parametrize("n", [63, 200, 5000])
+def test_ranks_of_long_lines_agree_with_numpy(dtype, n):
+    for top in (3, n, 30000):
+        a = np.random.default_rng(0).integers(-top, top, n).astype(dtype)
+        x = facula.from_numpy(a)
+        ordered = np.sort(a)
+        for k in (1, n // 3, n):
+            value, index = x.kthvalue(k)
+            assert value.item() == ordered[k - 1]
+            assert index.item() == np.argmax(a == value.item())
+        assert x.median().item() == ordered[(n - 1) // 2]
+        values, counts = np.unique(a, return_counts=True)
+        value, index = x.mode()
+        assert value.item() == values[counts.argmax()]
+        assert index.item() == np.flatnonzero(a == value.item())[-1]
 
 
 @pytest.mark.parametrize("interpolation", ["linear", "lower", "higher", "midpoint", "nearest"])
