@@ -234,7 +234,9 @@ void run_rows(const Walk& walk, Loop loop, const void* params, int64_t begin, in
     for (int i = 0; i < n_operands; ++i) base[i] += counter[d] * walk.strides[i][d];
   }
   // Short rows are run through across: all their first elements, then the second ones, and so on.
-  bool goes_across = walk.sizes[0] < kShortRow && walk.sizes[1] > walk.sizes[0];
+  // Not where operand 0 stands still: writes that meet keep their order.
+  bool goes_across = walk.sizes[0] < kShortRow && walk.sizes[1] > walk.sizes[0] &&
+                     walk.strides[0][0] != 0 && walk.strides[0][1] != 0;
   int along = goes_across ? 1 : 0, n_loops = goes_across ? static_cast<int>(walk.sizes[0]) : 1;
   for (int i = 0; i < n_operands; ++i) strides[i] = walk.strides[i][along];
   int64_t n_rows = 1;

@@ -290,3 +290,11 @@ def test_an_index_out_of_range_names_its_own_dimension():
         x[0, 5]
     with pytest.raises(IndexError, match="for dimension 2, got"):
         x[0, None, ..., 9] = 1
+
+
+def test_the_last_of_writes_that_meet_wins_whatever_the_values_broadcast():
+    index = facula.arange(1, 61).view(20, 3)
+    index[0, 2] = index[1, 0] = 0
+    x = facula.zeros(61, dtype=facula.int64)
+    x[index] = facula.arange(20).view(20, 1)
+    assert x[0].item() == 1
