@@ -180,6 +180,19 @@ def test_modules_have_the_same_names_in_files(name, source, target):
     assert type(loaded) is getattr(target.nn, name.partition("(")[0])
 
 
+@pytest.mark.promise("P2")
+@pytest.mark.parametrize("source, target", [(torch, facula), (facula, torch)], ids=["to", "from"])
+def test_whole_recurrent_layers_go_both_ways(source, target):
+    model = source.nn.LSTM(4, 3, 2, bidirectional=True)
+    file = io.BytesIO()
+    source.save(model, file)
+    file.seek(0)
+    loaded = target.load(file, weights_only=False)
+    x = np.linspace(-1, 1, 24, dtype="f4").reshape(3, 2, 4)
+    a, b = model(source.from_numpy(x))[0], loaded(target.from_numpy(x))[0]
+    np.testing.assert_allclose(to_numpy(a), to_numpy(b), rtol=1e-5, atol=1e-6)
+
+
 def test_pytorch_maps_our_files(tmp_path):
     path = tmp_path / "x.pt"
     facula.save([facula.arange(5.0), facula.zeros(0), facula.arange(100)], path)

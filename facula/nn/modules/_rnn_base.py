@@ -217,6 +217,10 @@ class RNNBase(Module):
         ]
         return ", ".join(parts)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # PyTorch has the weights a second time, in a list.
+        return {**self.__dict__, "_flat_weights": self._flat_weights}
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self.__dict__.setdefault("proj_size", 0)  # modules saved before there were projections
