@@ -246,7 +246,9 @@ DAMAGED = [
 ]
 
 
-@pytest.mark.parametrize("name, make, path, end", DAMAGED, ids=lambda value: str(value)[-20:])
+@pytest.mark.parametrize(
+    "name, make, path, end", DAMAGED, ids=[f"{name}{end}" for name, _, _, end in DAMAGED]
+)
 def test_damaged_files_raise_alike(name, make, path, end, tmp_path):
     make(tmp_path)
     path = tmp_path / path
