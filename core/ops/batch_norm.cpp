@@ -251,9 +251,9 @@ void update_running(const Tensor& running, const Doubles& values, double momentu
   bump_version(running);
 }
 
-void check_writable_statistics(const Tensor& running) {
-  check(!has_internal_overlap(running),
-        "batch_norm: expected running statistics with a place for each element, got ", running,
+void check_writable_statistics(const char* op, const Tensor& running) {
+  check(!running.defined() || !has_internal_overlap(running), op,
+        ": expected running statistics with a place for each element, got ", running,
         ", where elements share places. Clone them before the call.");
 }
 
@@ -262,7 +262,7 @@ void check_batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor&
   check_floating("batch_norm", x);
   check(x.dim() >= 2, "batch_norm: expected an input (N, C, *), got ", x, ".");
   for (const Tensor& running : {running_mean, running_var})
-    if (training && running.defined()) check_writable_statistics(running);
+    if (training) check_writable_statistics("batch_norm", running);
   check(training || running_mean.defined(),
         "batch_norm: expected running_mean in evaluation mode, got None.");
   check(training || running_var.defined(),
@@ -395,6 +395,8 @@ Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
   Tensor mean_of_each = repeated(running_mean), var_of_each = repeated(running_var);
   Tensor y = batch_norm(reshape(contiguous(x), sizes), repeated(weight), repeated(bias),
                         mean_of_each, var_of_each, use_input_stats, momentum, eps);
+  for (const Tensor& running : {running_mean, running_var})
+    if (use_input_stats) check_writable_statistics("instance_norm", running);
   auto update = [&](const Tensor& running, const Tensor& of_each) {
     if (!use_input_stats || !running.defined() || n == 0) return;
     NoGradGuard guard;
