@@ -90,7 +90,8 @@ void copy_from_pixels(Plane p) {
     for (int c = 0; c < C; ++c) to[c][i] = from[C * i + c];
 }
 // Pixels one behind the other, from anywhere. Three elements go as four: what is too much is
-// written over by the next pixel, and only the first and the last may be at an end of the memory.
+// written over by the next pixel, and only the first and the last may be at an end of the memory,
+// since no two are at one place.
 template <class T, int C>
 void copy_pixels(Plane p) {
   constexpr int64_t pixel = C * sizeof(T), wide = (C == 3 ? 4 : C) * sizeof(T);
@@ -110,7 +111,7 @@ bool copy_by_pixels(Plane p) {
   bool writes_pixels = p.n == C && p.to_step == size && p.to_row == pixel;
   bool reads_pixels = p.n_rows == C && p.from_row == size && p.from_step == pixel;
   if (writes_pixels && p.from_row == size) return copy_to_pixels<T, C>(p), true;
-  if (writes_pixels && p.from_step == size) return copy_pixels<T, C>(p), true;
+  if (writes_pixels && p.from_step == size && p.from_row != 0) return copy_pixels<T, C>(p), true;
   if (reads_pixels && p.to_step == size) return copy_from_pixels<T, C>(p), true;
   return false;
 }

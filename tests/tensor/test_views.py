@@ -289,3 +289,10 @@ def test_pixels_are_copied_between_layouts_and_flipped(n_channels, dtype):
     one = pixels[:, 3:4, 4:5]
     assert one.flip(2).numpy().tolist() == one.numpy().tolist()
     assert pixels[:, :0].flip(1).shape == (n_channels, 0, 9)
+
+
+def test_one_pixel_many_times_is_read_as_often_and_no_further():
+    pixel = facula.arange(3.0)
+    assert pixel.expand(50, 3).contiguous().tolist() == [[0, 1, 2]] * 50
+    windows = facula.arange(12.0).unfold(0, 3, 1)
+    assert windows.contiguous().tolist() == [[i, i + 1, i + 2] for i in range(10)]
