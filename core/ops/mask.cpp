@@ -27,7 +27,9 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value) {
   Tensor y;
   {
     NoGradGuard guard;
-    y = apply_where("masked_fill", mask, value, x, x.dtype());
+    // A value that is an element of x is read before it is overwritten.
+    bool is_element = value.storage() == x.storage() && !value.is_same(x);
+    y = apply_where("masked_fill", mask, is_element ? clone(value) : value, x, x.dtype());
     if (!y.is_same(x)) y = contiguous(y);
   }
   return record(value->is_wrapped_number ? "MaskedFillBackward0" : "MaskedFillBackward1", y,

@@ -242,8 +242,7 @@ Tensor searchsorted(const Tensor& sequence, const Tensor& input, bool is_right, 
       check_not_implemented(x->dtype() != DType::Bool && !is_complex(x->dtype()), op,
                             ": expected real numbers, got ", x->dtype(), ".");
     }
-    DType dtype = input->is_wrapped_number ? sequence.dtype()
-                                           : promote_types(sequence.dtype(), input.dtype());
+    DType dtype = result_type({sequence, input});
     Tensor ordered =
         contiguous(to_dtype(sorter.defined() ? gather(sequence, -1, sorter) : sequence, dtype));
     Tensor values = contiguous(to_dtype(input, dtype));

@@ -23,16 +23,19 @@ uint64_t mix_seeds(uint64_t seed, uint64_t n) {
 
 // A Mersenne Twister that Python or NumPy keeps in plain memory: its words, its position, and the
 // second number of a normal pair, which is in memory too or the attribute gauss_next of its owner.
+// NumPy draws whole arrays without the GIL: its lock is held while its memory is written.
 class Twister {
  public:
-  Twister(nb::object owner, uintptr_t words, uintptr_t position, uintptr_t pair)
+  Twister(nb::object owner, nb::object lock, uintptr_t words, uintptr_t position, uintptr_t pair)
       : owner_(std::move(owner)),
+        lock_(std::move(lock)),
         words_(reinterpret_cast<char*>(words)),
         position_(reinterpret_cast<char*>(position)),
         pair_(reinterpret_cast<char*>(pair)) {}
 
   // Starts from this seed. Starts nest: each is undone by a stop.
   void start(uint64_t seed) {
+    Held held(lock_);
     State& kept = kept_.emplace_back();
     std::memcpy(kept.words, words_, sizeof kept.words);
     std::memcpy(kept.position, position_, sizeof kept.position);
@@ -59,6 +62,7 @@ class Twister {
   // Goes on as if the last start had not been, nor anything drawn since.
   void stop() {
     check_index(!kept_.empty(), "_Twister.stop: it was not started.");
+    Held held(lock_);
     State kept = std::move(kept_.back());
     kept_.pop_back();
     std::memcpy(words_, kept.words, sizeof kept.words);
@@ -78,6 +82,16 @@ class Twister {
   }
 
  private:
+  struct Held {
+    explicit Held(nb::handle lock) : lock(lock) {
+      if (!lock.is_none()) lock.attr("acquire")();
+    }
+    ~Held() {
+      if (!lock.is_none()) lock.attr("release")();
+    }
+    nb::handle lock;
+  };
+
   bool has_second() const {
     if (!pair_) return !owner_.attr("gauss_next").is_none();
     int64_t flag;
@@ -91,6 +105,7 @@ class Twister {
     nb::object second;
   };
   nb::object owner_;  // whose memory it is
+  nb::object lock_;   // or None
   char *words_, *position_, *pair_;
   std::vector<State> kept_;
 };
@@ -104,8 +119,8 @@ void bind_loader_streams(nb::module_& m) {
   m.def("_mix_seeds", &mix_seeds, "seed"_a, "n"_a,
         "A seed for the n-th of the streams that belong to a seed.");
   nb::class_<Twister>(m, "_Twister", "A Mersenne Twister that lies in the memory of its owner.")
-      .def(nb::init<nb::object, uintptr_t, uintptr_t, uintptr_t>(), "owner"_a, "words"_a,
-           "position"_a, "pair"_a)
+      .def(nb::init<nb::object, nb::object, uintptr_t, uintptr_t, uintptr_t>(), "owner"_a,
+           "lock"_a.none(), "words"_a, "position"_a, "pair"_a)
       .def("start", &Twister::start, "seed"_a, "Starts from a seed, until stop().")
       .def("stop", &Twister::stop, "Goes on as before start().")
       .def("mark", &Twister::mark, "A number that is another after anybody has drawn.");

@@ -156,6 +156,7 @@ def test_out_may_be_an_input_another_layout_or_share_memory_with_an_input(name):
 IN_PLACE = {
     "clamp_": lambda x, y: x.clamp_(-0.5, 0.5),
     "pow_": lambda x, y: x.pow_(2),
+    "pow_ by -2": lambda x, y: x.pow_(-2),
     "lerp_": lambda x, y: x.lerp_(y, 0.25),
     "addcmul_": lambda x, y: x.addcmul_(y, y),
     "masked_fill_": lambda x, y: x.masked_fill_(y > 0, y.sum()),
@@ -203,3 +204,18 @@ def test_cat_refuses_an_out_with_a_gradient_or_of_its_own_memory():
     base = facula.arange(8.0).view(4, 2)
     with pytest.raises(RuntimeError, match="cat: "):
         facula.cat([base[2:], base[:2]], out=base)
+
+
+def test_a_view_written_by_a_power_keeps_its_gradient():
+    x = facula.tensor([1.0, 2.0, 4.0], requires_grad=True)
+    y = x * 1
+    y[1:].pow_(-2)
+    y.sum().backward()
+    assert x.grad.tolist() == [1, -0.25, -0.03125]
+    with pytest.raises(RuntimeError, match="pow: out= takes no part"):
+        facula.pow(x, -2, out=facula.empty(3))
+
+
+def test_an_element_of_a_tensor_can_fill_it():
+    x = facula.tensor([1.0, 2.0, 3.0])
+    assert x.masked_fill_(x > 1, x[2]).tolist() == [1, 3, 3]

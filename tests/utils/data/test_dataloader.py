@@ -106,6 +106,23 @@ def test_a_loader_within_a_dataset_leaves_its_streams_alone():
     assert (*sample["before"], *sample["after"]) == without
 
 
+def test_workers_start_while_another_thread_draws_from_numpy():
+    is_over = threading.Event()
+
+    def draw():
+        while not is_over.is_set():
+            np.random.random(200_000)
+
+    thread = threading.Thread(target=draw)
+    thread.start()
+    try:
+        for num_workers in (0, 2, 2, 2):
+            assert len(list(DataLoader(Drawing(8), 4, num_workers=num_workers))) == 2
+    finally:
+        is_over.set()
+        thread.join()
+
+
 def test_threads_fetch_at_once_where_only_facula_draws():
     data = Drawing(30, uses_global_streams=False)
     expected, after = two_epochs(data)

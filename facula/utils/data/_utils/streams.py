@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib
+import os
 import pickle
 import random
 import struct
@@ -35,7 +36,7 @@ def _python_twister() -> Any:
     at = raw.find(struct.pack(f"{_N_WORDS}I", *words))
     if at < 4 or struct.unpack_from("i", raw, at - 4) != (position,):
         raise LookupError
-    return _core._Twister(owner, id(owner) + at, id(owner) + at - 4, 0)
+    return _core._Twister(owner, None, id(owner) + at, id(owner) + at - 4, 0)
 
 
 def _numpy_twister(module: Any, generator: Any) -> Any:
@@ -46,7 +47,8 @@ def _numpy_twister(module: Any, generator: Any) -> Any:
         raise LookupError
     rand = module.mtrand._rand
     pair = id(rand) + _gauss_offset(module)
-    return _core._Twister((generator, rand), address, address + 4 * _N_WORDS, pair)
+    owner = (generator, rand)
+    return _core._Twister(owner, generator.lock, address, address + 4 * _N_WORDS, pair)
 
 
 def _gauss_offset(module: Any) -> int:
@@ -102,6 +104,14 @@ def knows_numpy() -> bool:
     """Whether NumPy, and so its stream, has been imported."""
     return "numpy" in sys.modules
 
+
+def _free_lock() -> None:
+    # A thread that is not in the forked process may have been drawing, and does not end there.
+    if isinstance(_numpy, _core._Twister):
+        _numpy_generator.lock._at_fork_reinit()
+
+
+os.register_at_fork(after_in_child=_free_lock)
 
 _python: Any = None
 _numpy: Any = None
