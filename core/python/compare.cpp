@@ -1,5 +1,7 @@
 #include "ops/compare.h"
 
+#include <cstring>
+
 #include "ops/ops.h"
 #include "python/elementwise.h"
 
@@ -7,10 +9,24 @@ namespace facula {
 
 namespace {
 
+// The nodes of the in-place forms through which no gradient passes.
+constexpr std::pair<const char*, const char*> kNodes[] = {
+    {"eq_", "EqBackward0"}, {"ne_", "NeBackward0"}, {"lt_", "LtBackward0"},
+    {"le_", "LeBackward0"}, {"gt_", "GtBackward0"}, {"ge_", "GeBackward0"}};
+
 // Results are bool; the in-place forms store them in the dtype of the tensor.
 template <class F>
 Tensor assign_truth(const char* name, Tensor x, F f) {
-  return in_place(name, x, [&](const Tensor& t) { return to_dtype(f(t), x.dtype()); });
+  return in_place(name, x, [&](const Tensor& t) {
+    Tensor y = to_dtype(f(t), x.dtype());
+    for (auto [op, node] : kNodes) {
+      if (std::strcmp(op, name) != 0) continue;
+      return record(node, y, {t}, [](const Tensor& g) -> Tensor {
+        return zeros(g.sizes(), g.dtype(), g.device());
+      });
+    }
+    return y;
+  });
 }
 
 void def_compare(nb::module_& m, Names names, Numbers numbers, BinaryCall f, const Doc& doc) {

@@ -82,3 +82,14 @@ def test_where_takes_numbers():
     assert facula.where(condition, facula.tensor([1, 2]), 0).dtype == facula.int64
     with pytest.raises(RuntimeError, match="where: expected a bool condition"):
         facula.where(facula.tensor([1, 0]), 1, 2)
+
+
+@pytest.mark.parametrize("name", ["eq_", "ne_", "lt_", "le_", "gt_", "ge_", "greater_"])
+def test_no_gradient_passes_through_a_comparison_in_place(name):
+    x = facula.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = x * 2
+    getattr(y, name)(4.0)
+    y.sum().backward()
+    assert x.grad.tolist() == [0, 0, 0]
+    plain = facula.tensor([1.0, 4.0])
+    assert not getattr(plain, name)(4.0).requires_grad
