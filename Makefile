@@ -57,7 +57,8 @@ SANITIZED = LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-n
 FORKING = tests/multiprocessing tests/utils/data
 
 # What the sanitisers add makes the package and its memory larger than they may be. Their allocator, until
-# GCC 14, stands still in a child that is forked while another thread allocates: tests that fork have one.
+# GCC 14, stands still in a child that is forked while another thread allocates: tests that fork have one
+# thread, which makes it rare, and one that stands still ends the run after five minutes.
 asan: .venv-asan/built
 	$(SANITIZED) $(FORKING:%=--ignore=%) \
 	  --deselect tests/test_startup.py::test_installed_package_is_under_60_mb \
