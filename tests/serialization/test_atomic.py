@@ -1,7 +1,9 @@
 """A save that fails at any point leaves the old file whole, and nothing beside it."""
 
 import errno
+import fcntl
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -142,6 +144,28 @@ def test_where_there_is_no_rename_the_file_is_overwritten_with_a_warning(old, mo
     assert os.listdir(old.parent) == ["x.pt"]
 
 
+@pytest.mark.parametrize("can_rename_beside", [True, False])
+def test_an_interrupted_overwriting_leaves_the_whole_content(old, monkeypatch, can_rename_beside):
+    def replace(source, path):
+        raise OSError(errno.EBUSY, "Device or resource busy")
+
+    def interrupt(new, old, size):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(os, "replace", replace)
+        patched.setattr(shutil, "copyfileobj", interrupt)
+        if not can_rename_beside:
+            patched.setattr(os, "rename", replace)
+        with pytest.warns(UserWarning, match="the whole content is in"):
+            facula.save(facula.zeros(3), old)
+    (whole,) = (path for path in old.parent.iterdir() if path != old)
+    assert facula.load(whole).tolist() == [0, 0, 0]
+    if can_rename_beside:
+        facula.save(1, old.parent / "y.pt")
+        assert facula.load(whole).tolist() == [0, 0, 0]
+
+
 def test_permissions_and_links_stay(old):
     old.chmod(0o640)
     link = old.parent / "latest.pt"
@@ -209,5 +233,51 @@ def test_200_kills_leave_a_whole_file_each_time(tmp_path):
         seen.add(loaded["n"])
     savers.communicate()
     assert len(seen) > 20
-    # Killed between getting its name and the rename, a file stays, whole: the window is short.
-    assert len(os.listdir(tmp_path)) < 10
+    # Killed between getting its name and the rename, a file stays: until the next save.
+    facula.save(0, path)
+    assert os.listdir(tmp_path) == ["x.pt"]
+
+
+def test_a_save_removes_what_killed_processes_left_and_nothing_else(old):
+    left, of_another, in_use = (
+        old.parent / f".{name}.{digit * 16}.facula-save"
+        for name, digit in [("x.pt", "0"), ("y.pt", "0"), ("x.pt", "7")]
+    )
+    others = [".x.pt.mine.facula-save", ".x.pt.0000000000000000.tmp", "x.pt.facula-save"]
+    for path in [left, of_another, in_use, *(old.parent / name for name in others)]:
+        path.write_bytes(b"half of a file")
+    with in_use.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        facula.save(facula.zeros(3), old)
+        assert sorted(os.listdir(old.parent)) == sorted(["x.pt", in_use.name, *others])
+    facula.save(facula.zeros(3), old)
+    assert sorted(os.listdir(old.parent)) == sorted(["x.pt", *others])
+
+
+def test_a_file_taken_for_abandoned_before_it_is_locked_gets_another_name(old, monkeypatch):
+    monkeypatch.delattr(os, "O_TMPFILE")
+    flock = fcntl.flock
+
+    def sweep_first(fd, how):
+        monkeypatch.setattr(fcntl, "flock", flock)
+        (temporary,) = old.parent.glob(".x.pt.*.facula-save")
+        temporary.unlink()
+        flock(fd, how)
+
+    monkeypatch.setattr(fcntl, "flock", sweep_first)
+    facula.save(facula.zeros(3), old)
+    assert facula.load(old).tolist() == [0, 0, 0]
+    assert os.listdir(old.parent) == ["x.pt"]
+
+
+def test_two_processes_save_the_same_path_at_once(tmp_path):
+    path = tmp_path / "x.pt"
+    savers = run(SAVERS, path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    print(0, file=savers.stdin, flush=True)
+    other = int(savers.stdout.readline())
+    for n in range(100_000, 100_100):
+        facula.save({"n": n, "w": facula.full((50_000,), n % 1000)}, path)
+        loaded = facula.load(path)
+        assert loaded["w"].unique().tolist() == [loaded["n"] % 1000]
+    os.kill(other, signal.SIGKILL)
+    savers.communicate()
