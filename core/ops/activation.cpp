@@ -6,6 +6,7 @@
 #include "ops/apply.h"
 #include "ops/destination.h"
 #include "ops/inplace.h"
+#include "ops/number.h"
 #include "ops/ops.h"
 
 namespace facula {
@@ -94,6 +95,7 @@ void check_floating(const char* name, const Tensor& x) {
 
 // An integer bound of an integer tensor.
 Scalar bound_of(const Tensor& x, Scalar bound) {
+  check_fits("hardtanh", "bound", bound, is_floating(x.dtype()) ? x.dtype() : DType::Int64);
   return is_floating(x.dtype()) ? bound : Scalar(bound.to<int64_t>());
 }
 
@@ -103,12 +105,15 @@ std::pair<Scalar, Scalar> hardtanh_limits(const Tensor& x, Scalar min_val, Scala
   check(x.dtype() != DType::UInt8 || (low.to_double() >= 0 && high.to_double() >= 0),
         "hardtanh: expected limits of at least 0 for ", x, ", got ", low.to_double(), " and ",
         high.to_double(), ".");
+  for (Scalar bound : {low, high}) check_fits("hardtanh", "bound", bound, x.dtype());
   return {low, high};
 }
 
 }  // namespace
 
 Tensor threshold(const Tensor& x, Scalar threshold, Scalar value) {
+  check_fits("threshold", "threshold", threshold, x.dtype());
+  check_fits("threshold", "value", value, x.dtype());
   Tensor y =
       apply_parametric("threshold", ParametricOp::threshold, Kinds::NUM, x, threshold, value);
   return record("ThresholdBackward0", y, {x}, [x = save(x), threshold](const Tensor& g) {

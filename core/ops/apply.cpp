@@ -6,6 +6,7 @@
 #include "cuda/cuda.h"
 #include "ops/destination.h"
 #include "ops/inplace.h"
+#include "ops/number.h"
 #include "ops/ops.h"
 
 namespace facula {
@@ -221,9 +222,9 @@ Tensor apply_compare(const char* name, CompareOp op, const Tensor& a, const Tens
 Tensor apply_ternary(const char* name, TernaryOp op, const Tensor& a, const Tensor& b,
                      const Tensor& c, DType dtype, Scalar p0) {
   Dims shape = broadcast_shapes(name, broadcast_shapes(name, a.sizes(), b.sizes()), c.sizes());
-  bool promotes = op != TernaryOp::lerp;
-  Tensor y =
-      result_for(name, shape, dtype, {a, b, c}, promotes ? OutDType::Castable : OutDType::Same);
+  OutDType out_dtype = op == TernaryOp::lerp ? OutDType::Same : OutDType::Castable;
+  check_factor(name, "value", p0, dtype);
+  Tensor y = result_for(name, shape, dtype, {a, b, c}, out_dtype);
   Loop loop = cpu::get_ternary_table().get(op, dtype);
   check_not_implemented(loop != nullptr, name, ": not implemented for ", a, ", ", b, " and ", c,
                         ".");

@@ -6,6 +6,7 @@
 #include "ops/apply.h"
 #include "ops/destination.h"
 #include "ops/inplace.h"
+#include "ops/number.h"
 #include "ops/ops.h"
 
 namespace facula {
@@ -19,9 +20,12 @@ void check_alpha(const char* name, Scalar alpha, DType dtype) {
         ": expected an integer alpha for a result of ", dtype, ", got one that is no integer.");
   check(is_complex(dtype) || !alpha.is_complex(), name, ": expected a real alpha for a result of ",
         dtype, ", got a complex one.");
+  check_fits(name, "alpha", alpha, dtype);
 }
 
-bool is_one(Scalar alpha) { return !alpha.is_complex() && alpha.to_double() == 1.0; }
+bool is_one(Scalar alpha) {
+  return !alpha.is_complex() && !alpha.is_bool() && alpha.to_double() == 1.0;
+}
 
 Scalar negated(Scalar x) {
   if (x.is_complex()) return Scalar(-x.to_complex());
@@ -219,7 +223,11 @@ Tensor pow_value(const Tensor& base, const Tensor& exponent, DType dtype) {
 }
 
 Tensor power_of_number(const Tensor& x, Scalar exponent) {
-  Tensor y = pow_value(x, wrapped_number(exponent), result_type({x, wrapped_number(exponent)}));
+  DType dtype = result_type({x, wrapped_number(exponent)});
+  // Other dtypes take an exponent beyond their range for an infinite one.
+  if (item_size(dtype) == 2 || !is_differentiable(dtype))
+    check_fits("pow", "exponent", exponent, dtype);
+  Tensor y = pow_value(x, wrapped_number(exponent), dtype);
   return record("PowBackward0", y, {x}, [x = save(x), exponent](const Tensor& g) -> Tensor {
     if (exponent.is_complex())
       return g * conj(pow(x, wrapped_number(exponent.to_complex() - 1.0)) * exponent);

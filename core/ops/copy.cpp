@@ -7,6 +7,7 @@
 #include "cpu/copy.h"
 #include "cuda/cuda.h"
 #include "ops/inplace.h"
+#include "ops/number.h"
 #include "ops/ops.h"
 #include "tensor/backend.h"
 
@@ -133,8 +134,12 @@ Tensor& write_value(const char* op, const char* node, Tensor& x, const Tensor& v
   } else {
     check_inplace(op, x);  // PyTorch makes the exception for numbers only
   }
-  check(is_complex(x.dtype()) || !is_complex(value.dtype()), op,
-        ": a complex value does not fit into ", x.dtype(), ".");
+  if (value->is_wrapped_number) {
+    check_fits(op, "value", item(value), x.dtype());
+  } else {
+    check(is_complex(x.dtype()) || !is_complex(value.dtype()), op,
+          ": a complex value does not fit into ", x.dtype(), ".");
+  }
   bool is_recorded = is_grad_enabled() && (x.requires_grad() || value.requires_grad()) &&
                      is_differentiable(x.dtype());
   if (is_recorded) check_recorded_write(op, x);
@@ -165,6 +170,7 @@ Tensor& fill_(Tensor& x, Scalar value) { return fill_(x, wrapped_number(value));
 Tensor& zero_(Tensor& x) { return write_value("zero_", "ZeroBackward0", x, wrapped_number(0)); }
 
 Tensor full(const Dims& sizes, Scalar value, DType dtype, Device device) {
+  check_fits("full", "fill_value", value, dtype);
   Tensor x = empty(sizes, dtype, device);
   copy_into(x, scalar_tensor(value, dtype));
   return x;

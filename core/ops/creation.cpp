@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "ops/number.h"
 #include "ops/ops.h"
 
 namespace facula {
@@ -92,6 +93,8 @@ auto evenly_spaced(Scalar start, Scalar end, int64_t steps, int64_t i) {
 Tensor linspace(Scalar start, Scalar end, int64_t steps, DType dtype, Device device) {
   check(steps >= 0, "linspace: expected steps of at least 0, got ", steps, ".");
   check_not_implemented(dtype != DType::Bool, "linspace: not implemented for bool.");
+  check_fits("linspace", "start", start, dtype);
+  check_fits("linspace", "end", end, dtype);
   return generate(steps, dtype, device, [&](int64_t i, auto tag) {
     using T = typename decltype(tag)::type;
     return static_cast<T>(evenly_spaced<T>(start, end, steps, i));
@@ -101,6 +104,8 @@ Tensor linspace(Scalar start, Scalar end, int64_t steps, DType dtype, Device dev
 Tensor logspace(Scalar start, Scalar end, int64_t steps, double base, DType dtype, Device device) {
   check(steps >= 0, "logspace: expected steps of at least 0, got ", steps, ".");
   check_not_implemented(dtype != DType::Bool, "logspace: not implemented for bool.");
+  check_fits("logspace", "start", start, dtype);
+  check_fits("logspace", "end", end, dtype);
   return generate(steps, dtype, device, [&](int64_t i, auto tag) {
     using T = typename decltype(tag)::type;
     using W = std::conditional_t<is_complex_v<T>, Complex128, double>;

@@ -2,6 +2,7 @@
 
 #include "autograd/node.h"
 #include "ops/inplace.h"
+#include "ops/number.h"
 #include "ops/offsets.h"
 #include "ops/ops.h"
 
@@ -288,6 +289,7 @@ Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor
                  Scalar alpha) {
   dim = wrap_dim("index_add", dim, x.dim());
   check_source("index_add", x, dim, index, source);
+  check_fits("index_add", "alpha", alpha, x.dtype());
   Tensor y = copy_of(x, MemoryFormat::Contiguous);
   IndexRules rules;
   rules.out_of_range = x.dim() > 1 ? ErrorKind::Runtime : ErrorKind::Index;
@@ -327,6 +329,7 @@ Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tenso
         ".");
   check(is_complex(x.dtype()) || !is_complex(value.dtype()),
         "index_fill_: a complex value cannot fill ", x, ".");
+  if (value.is_cpu()) check_fits("index_fill_", "value", item(value), x.dtype());
   Tensor y = copy_of(x, MemoryFormat::Preserve);
   {
     NoGradGuard guard;

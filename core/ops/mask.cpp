@@ -3,6 +3,7 @@
 #include "base/parallel.h"
 #include "cpu/index.h"
 #include "ops/apply.h"
+#include "ops/number.h"
 #include "ops/ops.h"
 
 namespace facula {
@@ -20,10 +21,8 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value) {
   check_mask("masked_fill", mask);
   check(value.dim() == 0, "masked_fill: expected a number or a 0-d tensor as value, got ", value,
         ".");
-  check(can_cast(value.dtype(), x.dtype()) || value->is_wrapped_number, "masked_fill: a value of ",
-        value.dtype(), " does not fit into ", x.dtype(), ".");
-  check(is_complex(x.dtype()) || !is_complex(value.dtype()),
-        "masked_fill: a complex value cannot fill ", x, ".");
+  // A value on a GPU is not waited for.
+  if (value.is_cpu()) check_fits("masked_fill", "value", item(value), x.dtype());
   Tensor y;
   {
     NoGradGuard guard;

@@ -3,6 +3,7 @@
 #include "autograd/node.h"
 #include "blas/gemm.h"
 #include "cuda/cuda.h"
+#include "ops/number.h"
 #include "ops/ops.h"
 
 namespace facula {
@@ -41,6 +42,8 @@ void run_matmul(const char* op, const Tensor& out, const Tensor& a, const Tensor
     if (!beta.to_bool()) copy_into(out, wrapped_number(false));
     return;
   }
+  check_factor(op, "alpha", alpha, out.dtype());
+  check_factor(op, "beta", beta, out.dtype());
   Matrix ma = as_matrix(a), mb = as_matrix(b);
   visit_dtype(out.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;

@@ -2,6 +2,7 @@
 
 #include "autograd/node.h"
 #include "ops/format.h"
+#include "ops/number.h"
 #include "ops/ops.h"
 #include "ops/reduction.h"
 
@@ -157,7 +158,10 @@ Tensor constant_pad_nd(const Tensor& x, const Dims& pad, Scalar value) {
   Tensor y = empty(sizes, x.dtype(), x.device(), format_of(x));
   {
     NoGradGuard guard;
-    if (only_positive(pad) != Dims(pad.size(), 0)) fill_(y, value);
+    if (only_positive(pad) != Dims(pad.size(), 0)) {
+      check_fits("pad", "value", value, x.dtype());
+      fill_(y, value);
+    }
     copy_into(cropped(y, opposite(pad)), cropped(x, pad));
   }
   return record("ConstantPadNdBackward0", y, {x},

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "autograd/node.h"
+#include "ops/number.h"
 #include "ops/offsets.h"
 #include "ops/ops.h"
 
@@ -25,7 +26,7 @@ void check_scatter(const char* op, const Tensor& x, int64_t dim, const Tensor& i
                    const Tensor& src) {
   if (index.numel() == 0) return;
   check_places(op, x, dim, index, "self");
-  if (src->is_wrapped_number) return;
+  if (src->is_wrapped_number) return check_fits(op, "value", item(src), x.dtype());
   check(src.dtype() == x.dtype(), op, ": expected src of ", x.dtype(), ", got ", src, ".");
   check(src.dim() == index.dim() || (src.dim() <= 1 && index.dim() <= 1), op,
         ": expected an index of as many dimensions as src, got ", index, " and ", src, ".");

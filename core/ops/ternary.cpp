@@ -3,6 +3,7 @@
 #include "autograd/node.h"
 #include "ops/apply.h"
 #include "ops/destination.h"
+#include "ops/number.h"
 #include "ops/ops.h"
 
 namespace facula {
@@ -17,7 +18,10 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   check(condition.dtype() == DType::Bool || condition.dtype() == DType::UInt8,
         "where: expected a bool condition, got ", condition, ".");
   Tensor mask = cast_to(condition, DType::Bool);
-  Tensor y = apply_where("where", mask, a, b, result_type({a, b}));
+  DType dtype = result_type({a, b});
+  for (const Tensor& x : {a, b})
+    if (x->is_wrapped_number) check_number("where", item(x), dtype);
+  Tensor y = apply_where("where", mask, a, b, dtype);
   return record("WhereBackward0", y, {a, b},
                 [mask = save(mask)](const Tensor& g, Needs need) -> TensorList {
                   return {need[0] ? where(mask, g, zero()) : Tensor(),
@@ -68,6 +72,7 @@ Tensor lerp(const Tensor& start, const Tensor& end, const Tensor& weight) {
 
 Tensor lerp(const Tensor& start, const Tensor& end, Scalar weight) {
   check(start.dtype() == end.dtype(), "lerp: expected end of ", start.dtype(), ", got ", end, ".");
+  check_factor("lerp", "weight", weight, start.dtype());
   Tensor y = apply_binary("lerp", BinaryOp::lerp_scalar, start, end, start.dtype(), weight);
   return record(
       "LerpBackward0", y, {start, end}, [weight](const Tensor& g, Needs need) -> TensorList {
@@ -85,6 +90,7 @@ Tensor clamped(const char* name, ParametricOp op, const Tensor& x, Scalar p0, Sc
   check_destination_history(name, {x});
   bool keeps_dtype = is_floating(x.dtype()) && !p0.is_complex() && !p1.is_complex();
   DType dtype = keeps_dtype ? x.dtype() : result_type({x, wrapped_number(p0), wrapped_number(p1)});
+  for (Scalar bound : {p0, p1}) check_fits(name, "bound", bound, dtype);
   return apply_parametric(name, op, Kinds::NUM, cast_to(x, dtype), p0, p1);
 }
 

@@ -1,6 +1,7 @@
 #include "ops/creation.h"
 
 #include "autograd/node.h"
+#include "ops/number.h"
 #include "ops/ops.h"
 #include "python/bind.h"
 #include "python/default_device.h"
@@ -190,9 +191,9 @@ Example:
   m.def(
       "scalar_tensor",
       [](Scalar s, MaybeDType dtype, MaybeDevice device, bool requires_grad) {
-        return finish(
-            scalar_tensor(s, dtype.value_or(get_default_dtype()), device_or_default(device)),
-            requires_grad);
+        DType type = dtype.value_or(get_default_dtype());
+        check_number("scalar_tensor", s, type);
+        return finish(scalar_tensor(s, type, device_or_default(device)), requires_grad);
       },
       "s"_a, nb::kw_only(), "dtype"_a.none() = nb::none(), "device"_a.none() = nb::none(),
       "requires_grad"_a = false, "A 0-d tensor.");
@@ -223,6 +224,7 @@ Example:
          bool requires_grad, MemoryFormat format) {
         Tensor y =
             empty_like(x, dtype.value_or(x.dtype()), device ? device->device : x.device(), format);
+        check_fits("full_like", "fill_value", value, y.dtype());
         copy_into(y, wrapped_number(value));
         return finish(y, requires_grad);
       },

@@ -2,6 +2,7 @@
 #include "autograd/hooks.h"
 #include "autograd/node.h"
 #include "ops/inplace.h"
+#include "ops/number.h"
 #include "ops/ops.h"
 #include "python/bind.h"
 #include "python/new_tensor.h"
@@ -212,8 +213,7 @@ Tensor value_tensor(const Tensor& x, PyObject* value) {
   if (is_tensor(value)) return as_tensor(value);
   Scalar number;
   if (number_from_object(value, number)) {
-    check(is_complex(x.dtype()) || !number.is_complex(),
-          "setitem: a complex number cannot be stored in ", x, ".");
+    check_number("setitem", number, x.dtype());
     return scalar_tensor(number, x.dtype(), x.device());
   }
   if (is_list_like(value) || PyObject_CheckBuffer(value))
@@ -269,6 +269,7 @@ Tensor scatter_with(const Tensor& x, int64_t dim, const Tensor& index, const Ope
   if (!reduce) return scatter(x, dim, index, src);
   check(*reduce == "add" || *reduce == "multiply",
         "scatter: expected 'add' or 'multiply' as reduce, got '", *reduce, "'.");
+  if (src->is_wrapped_number) check_fits("scatter", "value", item(src), x.dtype());
   Tensor from = src->is_wrapped_number ? expand(to_dtype(src, x.dtype()), index.sizes()) : src;
   return scatter_reduce(x, dim, index, from, *reduce == "add" ? "sum" : "prod");
 }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "autograd/node.h"
+#include "ops/number.h"
 #include "ops/ops.h"
 #include "python/bind.h"
 #include "python/interop.h"
@@ -31,19 +32,14 @@ template <class T>
 
 template <class T>
 T integer_from(int64_t value) {
-  // Unsigned types take the negative numbers of their width too, as PyTorch's do.
-  constexpr int64_t max = std::numeric_limits<T>::max();
-  constexpr int64_t min =
-      std::is_unsigned_v<T> ? -max : static_cast<int64_t>(std::numeric_limits<T>::min());
-  if (value < min || value > max) fail_overflow<T>();
+  if (!fits<T>(value)) fail_overflow<T>();
   return static_cast<T>(value);
 }
 
 template <class T>
 T integer_from(double value) {
-  // 2^63 is the first double beyond int64.
-  if (!(value >= -0x1p63 && value < 0x1p63)) fail_overflow<T>();
-  return integer_from<T>(static_cast<int64_t>(value));
+  if (!fits<T>(value)) fail_overflow<T>();
+  return static_cast<T>(value);
 }
 
 int64_t int64_from_long(PyObject* object) {
