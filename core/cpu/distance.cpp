@@ -36,12 +36,13 @@ void distances(const T* a, const T* b, int64_t n, int64_t m, T* out, Term term, 
 }
 
 template <class T>
-void distances_of_order(const T* a, const T* b, int64_t n, int64_t m, double p, T* out) {
+void distances_of_order(const T* a, const T* b, int64_t n, int64_t m, double p, bool max_skips_nan,
+                        T* out) {
   using V = Vec<T>;
   auto add = [](auto x, auto y) { return x + y; };
   auto same = [](auto x) { return x; };
   if (p == 0) {
-    auto is_some = [](V d) { return select(d == V(T(0)), V(T(0)), V(T(1))); };
+    auto is_some = [](V d) { return select(d > V(T(0)), V(T(1)), d); };  // NaN is NaN
     distances(a, b, n, m, out, is_some, add, same);
   } else if (p == 1) {
     distances(a, b, n, m, out, same, add, same);
@@ -49,8 +50,9 @@ void distances_of_order(const T* a, const T* b, int64_t n, int64_t m, double p, 
     distances(
         a, b, n, m, out, [](V d) { return d * d; }, add, [](T x) { return std::sqrt(x); });
   } else if (std::isinf(p)) {
+    auto number = [=](V d) { return max_skips_nan ? select(d == d, d, V(T(0))) : d; };
     distances(
-        a, b, n, m, out, same, [](auto x, auto y) { return math::max(x, y); }, same);
+        a, b, n, m, out, number, [](auto x, auto y) { return math::max(x, y); }, same);
   } else {
     auto power = [p](V d) { return math::pow(d, V(static_cast<T>(p))); };
     auto root = [p](T x) { return static_cast<T>(std::pow(static_cast<double>(x), 1 / p)); };

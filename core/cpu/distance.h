@@ -6,10 +6,14 @@
 
 namespace facula::cpu {
 
-// out[j] is the p-norm of a - b[j], for rows of m numbers, the n of b one behind the other.
+// out[j] is the p-norm of a - b[j], for rows of m numbers, the n of b one behind the other. Asked
+// to, the maximum passes NaN by.
+template <class T>
+using Distances = void (*)(const T* a, const T* b, int64_t n, int64_t m, double p,
+                           bool max_skips_nan, T* out);
 struct DistanceTable {
-  void (*float32)(const float* a, const float* b, int64_t n, int64_t m, double p, float* out);
-  void (*float64)(const double* a, const double* b, int64_t n, int64_t m, double p, double* out);
+  Distances<float> float32;
+  Distances<double> float64;
 };
 FACULA_KERNEL_TABLE(DistanceTable, distance_table)
 

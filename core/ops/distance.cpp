@@ -33,6 +33,7 @@ int64_t grain_of(int64_t work) { return ceil_div(1 << 15, std::max<int64_t>(work
 
 }  // namespace
 
+// PyTorch's cdist passes NaN by where it looks for a maximum; its pdist does not.
 Tensor row_distances(const Tensor& x1, const Tensor& x2, double p) {
   int64_t n = x1.size(-2), r = x2.size(-2), m = x1.size(-1);
   Dims sizes = x1.sizes();
@@ -42,7 +43,7 @@ Tensor row_distances(const Tensor& x1, const Tensor& x2, double p) {
   return computed(x1, x2, sizes, [&](auto kernel, auto* a, auto* b, auto* y) {
     parallel_for(n_rows, grain_of(r * m), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
-        kernel(a + i * m, b + i / n * r * m, r, m, p, y + i * r);
+        kernel(a + i * m, b + i / n * r * m, r, m, p, true, y + i * r);
     });
   });
 }
@@ -52,7 +53,7 @@ Tensor pair_distances(const Tensor& x, double p) {
   return computed(x, x, {n * (n - 1) / 2}, [&](auto kernel, auto* a, auto*, auto* y) {
     parallel_for(n, grain_of(n * m / 2), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
-        kernel(a + i * m, a + (i + 1) * m, n - i - 1, m, p, y + i * (2 * n - i - 1) / 2);
+        kernel(a + i * m, a + (i + 1) * m, n - i - 1, m, p, false, y + i * (2 * n - i - 1) / 2);
     });
   });
 }

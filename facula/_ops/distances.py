@@ -6,7 +6,7 @@ from facula import _core
 from facula._core import Tensor
 from facula._ops.grids import triu_indices
 from facula._ops.shapes import broadcast_tensors
-from facula._ops.statistics import cdist, has_kernel
+from facula._ops.statistics import has_kernel, lengths
 
 __all__ = ["cosine_similarity", "pairwise_distance", "pdist"]
 
@@ -82,4 +82,4 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     if has_kernel(input):
         return _core._pair_distances(input, p)
     first, second = triu_indices(input.size(0), input.size(0), 1, device=input.device)
-    return cdist(input, input, p, "donot_use_mm_for_euclid_dist")[first, second]
+    return lengths(input[first] - input[second], p)

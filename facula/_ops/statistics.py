@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -73,12 +74,19 @@ def cdist(
     if x1.dtype == x2.dtype and has_kernel(x1, x2) and x1.shape[:-2] == x2.shape[:-2]:
         return _core._row_distances(x1, x2, p)
     difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    if p == math.inf:  # PyTorch's maximum passes NaN by
+        difference = difference.masked_fill(difference.isnan(), 0)
+    return lengths(difference, p)
+
+
+def lengths(difference: Tensor, p: float) -> Tensor:
+    """The ``p``-norms of rows, composed; NaN also counts as NaN for ``p=0``."""
     if difference.numel() == 0:
         return difference.sum(-1)
     if p == 0:
         # A count, and yet differentiable: its gradient is 0, made from the difference.
         zeros = difference.masked_fill(_core.ones_like(difference, dtype=_core.bool), 0)
-        return zeros.sum(-1) + difference.detach().norm(0, -1)
+        return zeros.sum(-1) + difference.detach().abs().ceil().clamp_max(1).sum(-1)
     return difference.norm(p, -1)
 
 

@@ -7,6 +7,7 @@ import facula
 from check_op import check_op
 
 SOME = ["float32", "float64"]
+INF, NAN = float("inf"), float("nan")
 
 
 @pytest.mark.parametrize("p", [0, 0.5, 1, 2, 3, float("inf")])
@@ -16,6 +17,22 @@ def test_cdist_agrees_with_the_formula(p, n_rows):
     difference = (a.numpy()[:, :, None] - b.numpy()[None, None]).reshape(-1, 3)
     expected = np.linalg.norm(difference, p, axis=1).reshape(2, n_rows, 5)
     np.testing.assert_allclose(facula.cdist(a, b, p).numpy(), expected, rtol=1e-9, atol=1e-7)
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize("width", [2, 37])
+def test_distances_of_rows_with_nan(width, requires_grad):
+    # By a kernel without a gradient, composed with one: the values are PyTorch's in both.
+    x = facula.ones(3, width)
+    x[0, -1] = x[2, 0] = NAN
+    x[1] = 3
+    x.requires_grad_(requires_grad)
+    zeros = facula.zeros(1, width)
+    for p, expected in ((0, [NAN, width, NAN]), (1, [NAN, 3 * width, NAN]), (INF, [1, 3, 1])):
+        result = facula.cdist(x, zeros, p).detach().numpy().ravel()
+        np.testing.assert_array_equal(result, np.float32(expected))
+    for p in (0, 1, INF):
+        assert facula.pdist(x, p).isnan().tolist() == [True] * 3
 
 
 @pytest.mark.parametrize("mode", ["use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"])
