@@ -57,7 +57,11 @@ void check_destination(const char* op, const Dims& shape, DType dtype,
                        std::initializer_list<TensorRef> inputs, OutDType policy) {
   if (!is_awaited_by(op)) return;
   const Tensor& tensor = current->tensor;
-  check_destination_history(op, inputs);
+  if (is_differentiable(dtype)) {
+    check_destination_history(op, inputs);
+  } else {
+    check_destination_history(op, {});  // a comparison has no derivative, whatever it compares
+  }
   current->is_checked = true;
   if (current->kind == Destination::Kind::InPlace) {
     check_inplace_result(current->op, tensor, shape, dtype);

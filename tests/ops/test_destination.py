@@ -52,6 +52,27 @@ def test_a_write_in_place_from_an_overlapping_operand_is_refused(call):
     assert a.tolist() == [1, 2, 3, 4, 5]
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, out: facula.eq(x, 2, out=out),
+        lambda x, out: facula.lt(facula.full((3,), 2.0), x, out=out),
+        lambda x, out: facula.isposinf(x, out=out),
+        lambda x, out: facula.logical_not(x - 2, out=out),
+        lambda x, out: facula.logical_and(x, x - 2, out=out),
+    ],
+)
+@pytest.mark.parametrize("dtype", [facula.bool, facula.float32])
+def test_what_has_no_derivative_may_write_to_out_whatever_requires_grad(call, dtype):
+    x = facula.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    out = facula.empty(3, dtype=dtype)
+    result = call(x, out)
+    assert result is out and not out.requires_grad
+    assert out.tolist() == call(x.detach(), facula.empty(3, dtype=dtype)).tolist()
+    with pytest.raises(RuntimeError, match="out= takes no part in differentiation"):
+        facula.floor(x, out=facula.empty(3))  # has one, of zeros
+
+
 def test_out_may_be_an_input():
     x = facula.tensor([1.0, 2.0])
     assert facula.add(x, x, out=x) is x
