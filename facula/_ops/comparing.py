@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from facula import _core
 from facula._core import Tensor
+from facula._limits import finfo
 from facula._ops._out import into
 
 __all__ = [
@@ -251,12 +252,15 @@ def histc(
         raise RuntimeError(f"histc: expected bins > 0, got {bins}.")
     x = input.detach().reshape(-1)
     low, high = _range("histc", x, min, max, margin=1)
+    if (high - low) * bins > finfo(x.dtype).max:
+        x = x.double()
     # The upper end belongs to the last interval; what lies outside is counted behind it.
     place = ((x - low) * bins / (high - low)).to(_core.int64).clamp_max(bins - 1)
     place = _core.where((x >= low) & (x <= high), place, bins)
-    counts = _core.zeros(bins + 1, dtype=input.dtype, device=input.device)
-    counts.scatter_add_(0, place, _core.ones((), dtype=x.dtype, device=x.device).expand_as(x))
-    return into("histc", out, counts[:bins])
+    # Counted in integers: 16-bit floats have no 2049 or 257.
+    counts = _core.zeros(bins + 1, dtype=_core.int64, device=input.device)
+    counts.scatter_add_(0, place, _core.ones_like(place))
+    return into("histc", out, counts[:bins].to(input.dtype))
 
 
 class Histogram(NamedTuple):

@@ -125,6 +125,15 @@ def test_histograms_agree_with_numpy():
     np.testing.assert_allclose(result.hist.numpy(), expected, rtol=1e-12)
 
 
+def test_histc_of_16_bit_floats_neither_overflows_nor_loses_counts():
+    x = facula.tensor([60000.0, -60000.0, 0.0, 1.0], dtype=facula.float16)
+    assert facula.histc(x, 4).tolist() == [1, 0, 2, 1]
+    assert facula.histc(x[2:], 100).tolist() == [1, *[0] * 98, 1]
+    for dtype in (facula.float16, facula.bfloat16):
+        counts = facula.histc(facula.ones(4096, dtype=dtype), 1, 0, 2)
+        assert counts.dtype == dtype and counts.tolist() == [4096]
+
+
 def test_histc_refuses_a_range_without_end():
     with pytest.raises(RuntimeError, match="is not finite"):
         facula.histc(facula.tensor([1.0, INF]))
