@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 import facula
 from facula import Tensor, _core
+from facula._state_dict import check_keys
 from facula.utils.hooks import RemovableHandle
 
 __all__ = [
@@ -386,12 +387,25 @@ class Optimizer:
             >>> optimizer.param_groups[0]["lr"]
             0.25
         """
+        op = f"{type(self).__name__}.load_state_dict"
+        check_keys(op, "the state", state_dict)
         state_dict = state_dict.copy()
         for pre_hook in self._optimizer_load_state_dict_pre_hooks.values():
             result = pre_hook(self, state_dict)
             state_dict = state_dict if result is None else result
-        name = type(self).__name__
+        check_keys(op, "the state", state_dict, ("state", "param_groups"))
+        check_keys(op, "state_dict['state']", state_dict["state"])
         groups = deepcopy(state_dict["param_groups"])
+        if not isinstance(groups, list):
+            raise TypeError(f"{op}: expected param_groups as a list, got {type(groups).__name__}.")
+        for i, group in enumerate(groups):
+            check_keys(op, f"param_groups[{i}]", group, ("params",))
+            if not isinstance(group["params"], list):
+                raise TypeError(
+                    f"{op}: expected the params of param_groups[{i}] as a list, got "
+                    f"{type(group['params']).__name__}."
+                )
+        name = type(self).__name__
         sizes = [len(group["params"]) for group in self.param_groups]
         loaded_sizes = [len(group["params"]) for group in groups]
         if len(sizes) != len(loaded_sizes):
@@ -420,7 +434,12 @@ class Optimizer:
             loaded["params"] = group["params"]
             if "param_names" in group:
                 loaded.setdefault("param_names", group["param_names"])
-        self.__setstate__({"state": state, "param_groups": groups})
+        before = self.__dict__.copy()
+        try:
+            self.__setstate__({"state": state, "param_groups": groups})
+        except BaseException:
+            self.__dict__ = before
+            raise
         for post_hook in self._optimizer_load_state_dict_post_hooks.values():
             post_hook(self)
 

@@ -309,6 +309,14 @@ class TestLoading:
             assert t is known
             assert facula.equal(t.data, values)
 
+    @pytest.mark.parametrize(
+        "state, message",
+        [([], "a mapping, got list"), ({0: 1}, "the names of tensors as keys, got 0")],
+    )
+    def test_of_what_is_no_state_is_refused(self, state, message):
+        with pytest.raises(TypeError, match=f"load_state_dict: expected {message}"):
+            nn.Linear(2, 2).load_state_dict(state)
+
     def test_that_cannot_write_a_tensor_changes_nothing(self):
         m = nn.Linear(2, 2)
         m.register_buffer("shared", facula.zeros(1).expand(3))

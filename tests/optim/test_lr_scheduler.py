@@ -127,6 +127,45 @@ def test_functions_are_not_saved_but_objects_called_as_such_are():
     assert other.lr_lambdas[1] is warmup and warmup.n == 5
 
 
+def _chained(optimizer):
+    parts = [lr_scheduler.StepLR(optimizer, 2), lr_scheduler.LambdaLR(optimizer, lambda e: 1.0)]
+    return lr_scheduler.ChainedScheduler(parts)
+
+
+@pytest.mark.parametrize(
+    "make, key",
+    [
+        (lambda o: lr_scheduler.LambdaLR(o, lambda e: 1.0), "lr_lambdas"),
+        (lambda o: lr_scheduler.CyclicLR(o, 0.1, 0.2, cycle_momentum=False), "_scale_fn_custom"),
+        (_chained, "_schedulers"),
+    ],
+)
+def test_what_is_no_state_is_refused_and_changes_nothing(make, key):
+    scheduler = make(sgd())
+    before = str(scheduler.state_dict())
+    other = lr_scheduler.StepLR(sgd(), 7)
+    rates(other, 2)
+    with pytest.raises(KeyError, match=f"load_state_dict: the state has no '{key}', which"):
+        scheduler.load_state_dict(other.state_dict())
+    with pytest.raises(TypeError, match="load_state_dict: expected the state as a dict, got list"):
+        scheduler.load_state_dict([])
+    assert str(scheduler.state_dict()) == before
+
+
+def test_a_part_that_does_not_fit_leaves_all_parts_as_they_were():
+    scheduler = _chained(sgd())
+    before = str(scheduler.state_dict())
+    rates(other := _chained(sgd()), 2)
+    state = other.state_dict()
+    del state["_schedulers"][1]["lr_lambdas"]
+    with pytest.raises(KeyError, match=r"LambdaLR\.load_state_dict: .* no 'lr_lambdas'"):
+        scheduler.load_state_dict(state)
+    del state["_schedulers"][1]
+    with pytest.raises(ValueError, match="the state has 1 in '_schedulers', and the scheduler 2"):
+        scheduler.load_state_dict(state)
+    assert str(scheduler.state_dict()) == before
+
+
 def test_a_schedule_goes_on_from_the_optimisers_first_rates():
     optimizer = sgd()
     with pytest.raises(KeyError, match="has no 'initial_lr'"):

@@ -230,6 +230,41 @@ def test_a_state_that_does_not_fit_changes_nothing(groups, message):
     assert str(optimizer.state_dict()) == str(before)
 
 
+GROUPS = [{"params": [0]}]
+
+
+@pytest.mark.parametrize(
+    "state, error, message",
+    [
+        ([], TypeError, "Adam.load_state_dict: expected the state as a dict, got list"),
+        ({}, KeyError, "the state has no 'state', 'param_groups', which state_dict"),
+        ({"weight": 1}, KeyError, r"its keys are \['weight'\]"),
+        ({"state": {}}, KeyError, "the state has no 'param_groups'"),
+        ({"param_groups": GROUPS}, KeyError, "the state has no 'state'"),
+        ({"state": {}, "param_groups": 3}, TypeError, "expected param_groups as a list, got int"),
+        (
+            {"state": {}, "param_groups": [{"lr": 1}]},
+            KeyError,
+            r"param_groups\[0\] has no 'params'",
+        ),
+        ({"state": {}, "param_groups": [3]}, TypeError, r"param_groups\[0\] as a dict, got int"),
+        (
+            {"state": {}, "param_groups": [{"params": 0}]},
+            TypeError,
+            "params of .* as a list, got int",
+        ),
+        ({"state": [1], "param_groups": GROUPS}, TypeError, r"state_dict\['state'\] as a dict"),
+        ({"state": {0: 3}, "param_groups": GROUPS}, TypeError, None),  # found by the rule itself
+    ],
+)
+def test_what_is_no_state_is_refused_and_changes_nothing(state, error, message):
+    optimizer, _ = stepped()
+    before = copy.deepcopy(optimizer.state_dict())
+    with pytest.raises(error, match=message):
+        optimizer.load_state_dict(state)
+    assert str(optimizer.state_dict()) == str(before)
+
+
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda o: pickle.loads(pickle.dumps(o))])
 def test_copies_have_parameters_and_state_of_their_own(duplicate):
     optimizer, p = stepped()

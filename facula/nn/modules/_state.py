@@ -121,6 +121,9 @@ def load(module: Stateful, state_dict: Any, strict: bool, assign: bool) -> _Inco
     """``module.load_state_dict``: on any error the module is as before."""
     if not isinstance(state_dict, Mapping):
         raise TypeError(f"load_state_dict: expected a mapping, got {type(state_dict).__name__}.")
+    for key in state_dict:
+        if not isinstance(key, str):
+            raise TypeError(f"load_state_dict: expected the names of tensors as keys, got {key!r}.")
     found = _IncompatibleKeys([], [])
     errors: list[str] = []
     metadata = getattr(state_dict, "_metadata", None)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 from facula import Tensor
+from facula._state_dict import check_keys
 from facula.optim.optimizer import Optimizer
 
 __all__ = ["LRScheduler"]
@@ -48,6 +49,7 @@ class LRScheduler:
     _is_initial = False
     _step_count: int
     _last_lr: list[Rate]
+    _needed: tuple[str, ...] = ()  # what load_state_dict cannot do without
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         check_optimizer(self, optimizer)
@@ -95,7 +97,19 @@ class LRScheduler:
             >>> other.step_size
             2
         """
+        self._check_state(state_dict)
         self.__dict__.update(state_dict)
+
+    def _check_state(self, state_dict: Any) -> None:
+        """Raise where a state cannot be loaded, before any of it is."""
+        check_keys(f"{type(self).__name__}.load_state_dict", "the state", state_dict, self._needed)
+
+    def _check_count(self, key: str, given: list[Any], n: int) -> None:
+        if len(given) != n:
+            raise ValueError(
+                f"{type(self).__name__}.load_state_dict: the state has {len(given)} in {key!r}, "
+                f"and the scheduler {n}."
+            )
 
     def get_last_lr(self) -> list[Rate]:
         """The rate of each group, as the last step set it."""

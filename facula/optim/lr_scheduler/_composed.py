@@ -15,6 +15,7 @@ __all__ = ["ChainedScheduler", "SequentialLR"]
 
 class _ComposedLR(LRScheduler):
     _schedulers: Sequence[LRScheduler]
+    _needed = ("_schedulers",)
 
     def _check(self, optimizer: Optimizer, schedulers: Sequence[Any]) -> None:
         name = type(self).__name__
@@ -31,6 +32,14 @@ class _ComposedLR(LRScheduler):
     def state_dict(self) -> dict[str, Any]:
         states = [scheduler.state_dict() for scheduler in self._schedulers]
         return {**super().state_dict(), "_schedulers": states}
+
+    def _check_state(self, state_dict: Any) -> None:
+        super()._check_state(state_dict)
+        states = state_dict["_schedulers"]
+        self._check_count("_schedulers", states, len(self._schedulers))
+        for scheduler, state in zip(self._schedulers, states, strict=True):
+            if isinstance(scheduler, LRScheduler):
+                scheduler._check_state(state)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         schedulers = self._schedulers

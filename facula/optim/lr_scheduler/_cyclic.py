@@ -84,6 +84,8 @@ class CyclicLR(_MomentumLR):
         1.0
     """
 
+    _needed = ("_scale_fn_custom",)
+
     def __init__(
         self,
         optimizer: Optimizer,

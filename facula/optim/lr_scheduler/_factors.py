@@ -308,6 +308,8 @@ class PolynomialLR(_FactorLR):
 class _FunctionLR(LRScheduler):
     """A schedule whose factors are functions of the epoch, one for each group."""
 
+    _needed = ("lr_lambdas",)
+
     def __init__(
         self,
         optimizer: Optimizer,
@@ -329,6 +331,10 @@ class _FunctionLR(LRScheduler):
     def state_dict(self) -> dict[str, Any]:
         functions = [saved_function(function) for function in self.lr_lambdas]
         return {**super().state_dict(), "lr_lambdas": functions}
+
+    def _check_state(self, state_dict: Any) -> None:
+        super()._check_state(state_dict)
+        self._check_count("lr_lambdas", state_dict["lr_lambdas"], len(self.lr_lambdas))
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         functions = self.lr_lambdas

@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 import facula
+from facula._state_dict import check_keys
 from facula.utils import _pytree
 from facula.utils.data._utils.collate import default_collate, default_convert
 from facula.utils.data._utils.fetch import Recipe
 from facula.utils.data._utils.iterators import CallerIterator, PoolIterator
-from facula.utils.data._utils.order import Place
+from facula.utils.data._utils.order import IN_AN_EPOCH, Place
 from facula.utils.data.dataset import IterableDataset
 from facula.utils.data.sampler import (
     BatchSampler,
@@ -253,12 +254,11 @@ class DataLoader(Generic[T_co]):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on, with the next iterator, from where :meth:`state_dict` was called."""
-        if "is_inside" not in state_dict:
-            raise KeyError(
-                "DataLoader.load_state_dict: expected what DataLoader.state_dict() returned, got "
-                f"the keys {sorted(map(str, state_dict))}."
-            )
+        op = "DataLoader.load_state_dict"
+        check_keys(op, "the state", state_dict, ("is_inside", "generators", "base_seed", "epoch"))
         state = dict(state_dict)
+        if state["is_inside"]:
+            check_keys(op, "the state", state, IN_AN_EPOCH)
         n_workers = state.get("num_workers", self.num_workers)
         if state["is_inside"] and self._is_iterable != state["is_iterable"]:
             raise ValueError(
@@ -286,6 +286,8 @@ class DataLoader(Generic[T_co]):
                 f"{sorted(state['generators'])}, and this loader {sorted(generators)}."
             )
         if not state["is_inside"]:
+            for role, generator in generators.items():  # all or none: one may refuse its state
+                facula.Generator(generator.device).set_state(state["generators"][role])
             for role, generator in generators.items():
                 generator.set_state(state["generators"][role])
         self._resume = state

@@ -314,8 +314,12 @@ def test_checkpoints_hold_the_place_of_a_loader(tmp_path):
 
 
 def test_states_of_other_loaders_are_refused():
-    with pytest.raises(KeyError, match=r"expected what DataLoader.state_dict\(\) returned"):
+    with pytest.raises(
+        KeyError, match="state has no 'is_inside', 'generators', 'base_seed', which"
+    ):
         DataLoader(range(3)).load_state_dict({"epoch": 1})
+    with pytest.raises(TypeError, match="expected the state as a dict, got list"):
+        DataLoader(range(3)).load_state_dict([])
     loader = DataLoader(Shares(9), 2, num_workers=2)
     iterator = iter(loader)
     next(iterator)
@@ -327,6 +331,35 @@ def test_states_of_other_loaders_are_refused():
     given = DataLoader(range(3), shuffle=True, generator=facula.Generator())
     with pytest.raises(ValueError, match=r"has the generators \[\], and this loader .*'loader'"):
         given.load_state_dict(DataLoader(range(3)).state_dict())
+
+
+@pytest.mark.parametrize("key", ["n_taken", "streams", "is_iterable", "generators"])
+def test_a_state_without_one_of_its_keys_is_refused_and_the_loader_stays(key):
+    loader = DataLoader(range(6), 2)
+    next(iter(loader))
+    state = loader.state_dict()
+    del state[key]
+    other = DataLoader(range(6), 2)
+    with pytest.raises(KeyError, match=f"DataLoader.load_state_dict: the state has no '{key}'"):
+        other.load_state_dict(state)
+    assert len(list(other)) == 3
+
+
+def test_a_state_of_which_one_generator_is_refused_changes_none():
+    def make():
+        sampler = RandomSampler(range(4), generator=facula.Generator().manual_seed(1))
+        return DataLoader(range(4), sampler=sampler, generator=facula.Generator().manual_seed(2))
+
+    loader = make()
+    state = loader.state_dict()
+    before = plain(list(make()))
+    for role in state["generators"]:
+        list(loader)  # other states than those in the dict
+        broken = {**state, "generators": {**state["generators"], role: "no state"}}
+        given = make()
+        with pytest.raises(TypeError):
+            given.load_state_dict(broken)
+        assert plain(list(given)) == before
 
 
 def test_the_middle_of_an_epoch_in_other_batches_is_refused():

@@ -36,6 +36,10 @@ _KNOWN_SAMPLERS = (
 )
 
 
+# What an epoch goes on from.
+IN_AN_EPOCH = ("streams", "is_iterable", "sampler", "n_taken", "ahead", "taken_from", "dataset")
+
+
 @dataclass
 class Place:
     """Where in which epoch an iterator is; it outlives the iterator."""
