@@ -141,7 +141,6 @@ class Caltech101(VisionDataset):
         download: bool = False,
     ) -> None:
         root = os.path.join(os.path.expanduser(root), "caltech101")
-        os.makedirs(root, exist_ok=True)
         super().__init__(root, transform=transform, target_transform=target_transform)
         types = [target_type] if isinstance(target_type, str) else target_type
         valid = ("category", "annotation")
@@ -230,7 +229,6 @@ class Caltech256(VisionDataset):
         download: bool = False,
     ) -> None:
         root = os.path.join(os.path.expanduser(root), "caltech256")
-        os.makedirs(root, exist_ok=True)
         super().__init__(root, transform=transform, target_transform=target_transform)
         base = Path(root, "256_ObjectCategories")
         provide(self, [base], download, Path(root), self._ARCHIVE)

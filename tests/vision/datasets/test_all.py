@@ -84,6 +84,7 @@ def test_missing_dataset_is_told(name, tmp_path):
     kwargs = {"download": False} if name in ("SBU", "SEMEION") else {}
     with pytest.raises((RuntimeError, FileNotFoundError), match=str(tmp_path)):
         getattr(datasets, name)(tmp_path, **kwargs)
+    assert not os.listdir(tmp_path)  # folders are made by downloads only
 
 
 def test_pairs_films_and_patches_are_read(tmp_path, any_hash, monkeypatch):
