@@ -19,6 +19,8 @@ inline namespace FACULA_ISA {
 
 namespace {
 
+constexpr int64_t kMinWork = int64_t{1} << 18;  // multiplications that are worth giving to a thread
+
 #if defined(FACULA_AVX512)
 
 constexpr int64_t kDepth = 512;    // a panel of A, 16 kB, stays in L1 while those of B pass by
@@ -35,7 +37,6 @@ constexpr int64_t kMaxSteps = 128;
 constexpr int64_t kSmallA = 163840;    // numbers of a slice of A that stay in L2 while B passes by
 constexpr int64_t kPacked = 192;       // rows of A or columns of B that a thread packs
 constexpr int64_t kMinPacked = 32768;  // numbers whose packing is worth a second thread
-constexpr int64_t kMinWork = int64_t{1} << 18;  // multiplications that are worth giving to a thread
 
 // Rows of a small B come from L2 as fast as packed ones.
 template <class T>
@@ -189,10 +190,10 @@ template <class T>
 void gemm_integers(const GemmProblem<T>& x) {
   using Word = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
   constexpr int64_t lanes = Vec<Word>::kLanes, n_vectors = 4, width = n_vectors * lanes;
-  constexpr int64_t depth = 128, height = 64, min_work = int64_t{1} << 18;
+  constexpr int64_t depth = 128, height = 64;
   int64_t tiles_m = ceil_div(x.m, height), tiles_n = ceil_div(x.n, width);
   int64_t work = std::min(height, x.m) * width * x.k;
-  parallel_for(tiles_m * tiles_n, ceil_div(min_work, work), [&](int64_t begin, int64_t end) {
+  parallel_for(tiles_m * tiles_n, ceil_div(kMinWork, work), [&](int64_t begin, int64_t end) {
     Word panel[depth * width], sums[width];
     for (int64_t tile = begin; tile < end; ++tile) {
       int64_t first_row = tile / tiles_n * height, first_col = tile % tiles_n * width;
