@@ -20,24 +20,6 @@ bool is_awaited_by(const char* op) {
   return !*rest || (rest[0] == '_' && !rest[1]);
 }
 
-// Whether a kernel that reads each element of its inputs before it writes that of its result may
-// write the result here, where nothing is lost if the user's tensor changes before the end.
-bool can_hold(const Destination& destination, const Dims& shape, DType dtype,
-              std::initializer_list<TensorRef> inputs) {
-  const Tensor& tensor = destination.tensor;
-  if (tensor.dtype() != dtype || tensor.sizes() != shape || has_internal_overlap(tensor))
-    return false;
-  for (const TensorRef& ref : inputs) {
-    const Tensor& input = *ref;
-    if (destination.is_recording && input.requires_grad()) return false;
-    if (input.device() != tensor.device() && input.dim() > 0) return false;
-    bool is_it = input.offset() == tensor.offset() && input.sizes() == shape &&
-                 input.strides() == tensor.strides() && input.dtype() == dtype;
-    if (input.storage() == tensor.storage() && !is_it) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 Destination::Destination(const char* op, const Tensor& tensor, Kind kind)
@@ -74,11 +56,26 @@ void check_destination(const char* op, const Dims& shape, DType dtype,
     if (!input->is_same(tensor)) check_no_partial_overlap(current->op, tensor, *input);
 }
 
+bool can_hold(const Tensor& out, const Dims& shape, DType dtype, bool is_recording,
+              std::initializer_list<TensorRef> inputs) {
+  if (out.dtype() != dtype || out.sizes() != shape || has_internal_overlap(out)) return false;
+  for (const TensorRef& ref : inputs) {
+    const Tensor& input = *ref;
+    if (is_recording && input.requires_grad()) return false;
+    if (input.device() != out.device() && input.dim() > 0) return false;
+    bool is_it = input.offset() == out.offset() && input.sizes() == shape &&
+                 input.strides() == out.strides() && input.dtype() == dtype;
+    if (input.storage() == out.storage() && !is_it) return false;
+  }
+  return true;
+}
+
 Tensor result_for(const char* op, const Dims& shape, DType dtype,
                   std::initializer_list<TensorRef> inputs, OutDType policy) {
   if (!is_awaited_by(op)) return empty_for(shape, dtype, inputs);
   check_destination(op, shape, dtype, inputs, policy);
-  if (can_hold(*current, shape, dtype, inputs)) return current->tensor;
+  if (can_hold(current->tensor, shape, dtype, current->is_recording, inputs))
+    return current->tensor;
   return empty_for(shape, dtype, inputs);
 }
 

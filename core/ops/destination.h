@@ -40,6 +40,11 @@ void check_destination(const char* op, const Dims& shape, DType dtype,
 Tensor result_for(const char* op, const Dims& shape, DType dtype,
                   std::initializer_list<TensorRef> inputs, OutDType policy = OutDType::Castable);
 
+// Whether a kernel that reads each element of its inputs before it writes that of its result may
+// write it to `out` at once, where nothing is lost if the user's tensor changes before the end.
+bool can_hold(const Tensor& out, const Dims& shape, DType dtype, bool is_recording,
+              std::initializer_list<TensorRef> inputs);
+
 // The part of it that concerns history: PyTorch refuses out= with a gradient before anything else.
 void check_destination_history(const char* op, std::initializer_list<TensorRef> inputs);
 

@@ -1,9 +1,11 @@
 #include "ops/shape.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "autograd/node.h"
 #include "base/integers.h"
+#include "ops/destination.h"
 #include "ops/ops.h"
 
 namespace facula {
@@ -259,12 +261,10 @@ DType joined_dtype(const TensorList& tensors) {
 }
 
 bool can_join_in(const Tensor& out, const Dims& sizes, DType dtype, const TensorList& tensors) {
-  if (!out.defined() || out.sizes() != sizes || out.dtype() != dtype || out.requires_grad() ||
-      out.device() != tensors[0].device() || has_internal_overlap(out))
-    return false;
-  for (const Tensor& x : tensors)
-    if (x.requires_grad() || x.storage() == out.storage()) return false;
-  return true;
+  return out.defined() && !out.requires_grad() &&
+         std::all_of(tensors.begin(), tensors.end(), [&](const Tensor& x) {
+           return can_hold(out, sizes, dtype, is_grad_enabled(), {x});
+         });
 }
 
 bool all_channels_last(const TensorList& tensors) {
