@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "cpu/formulas.h"
@@ -143,24 +144,39 @@ inline A join_halves(A* values, int n) {
   return values[0];
 }
 
+template <class Join, class T, int kHalf = Vec<T>::kLanes / 2>
+inline T join_lanes(Vec<T> x) {
+  x = Join::join(x, rotated<kHalf>(x));
+  if constexpr (kHalf > 1) {
+    return join_lanes<Join, T, kHalf / 2>(x);
+  } else {
+    return x[0];
+  }
+}
+
 // Four vectors side by side hide the latency of the addition; each lane adds 64 elements at most,
 // then lanes join in a tree.
 template <class T, class Map, class Join>
 inline T fold_vectors(const T* x, int64_t n) {
   using V = Vec<T>;
   constexpr int64_t L = V::kLanes;
-  V acc[4];
-  for (int k = 0; k < 4; ++k) acc[k] = Map::of(V::load(x + k * L));
-  int64_t i = 4 * L;
-  for (; i + 4 * L <= n; i += 4 * L)
-    for (int k = 0; k < 4; ++k) acc[k] = Join::join(acc[k], Map::of(V::load(x + i + k * L)));
-  for (; i + L <= n; i += L) acc[0] = Join::join(acc[0], Map::of(V::load(x + i)));
-  V both = Join::join(Join::join(acc[0], acc[1]), Join::join(acc[2], acc[3]));
-  T lanes[L];
-  both.store(lanes);
-  T y = join_halves<Join>(lanes, L);
-  for (; i < n; ++i) y = Join::join(y, Map::of(x[i]));
-  return y;
+  int64_t i = 0;
+  V all;
+  if (n >= 4 * L) {
+    V acc[4];
+    for (int k = 0; k < 4; ++k) acc[k] = Map::of(V::load(x + k * L));
+    for (i = 4 * L; i + 4 * L <= n; i += 4 * L)
+      for (int k = 0; k < 4; ++k) acc[k] = Join::join(acc[k], Map::of(V::load(x + i + k * L)));
+    all = Join::join(Join::join(acc[0], acc[1]), Join::join(acc[2], acc[3]));
+  } else {
+    all = V(Join::template first<T>());
+  }
+  for (; i + L <= n; i += L) all = Join::join(all, Map::of(V::load(x + i)));
+  if (i < n) {
+    V rest = Map::of(V::load(x + i, n - i));
+    all = Join::join(all, select(first_lanes<T>(n - i), rest, V(Join::template first<T>())));
+  }
+  return join_lanes<Join>(all);
 }
 
 // For types without vectors: independent sums, which the compiler may keep in vectors.
@@ -176,21 +192,25 @@ inline A fold_elements(const T* x, int64_t n, A first, F map, Join) {
   return join_halves<Join>(acc, kLanes);
 }
 
+template <class Kernel, class T>
+void rows_of(const void* from, int64_t row_stride, int64_t n_rows, int64_t n, int64_t first,
+             void* accumulators, const ReduceParams& params) {
+  const T* x = static_cast<const T*>(from);
+  auto* y = static_cast<typename Kernel::A*>(accumulators);
+  for (int64_t r = 0; r < n_rows; ++r) y[r] = Kernel::row(x + r * row_stride, n, first, params);
+}
+
 template <class T, class Map, class Join>
 struct Fold {
   using A = decltype(Map::of(T()));
 
-  static void row(const void* from, int64_t n, int64_t, void* acc, const ReduceParams&) {
-    const T* x = static_cast<const T*>(from);
-    A& y = *static_cast<A*>(acc);
+  static FACULA_FN A row(const T* x, int64_t n, int64_t, const ReduceParams&) {
     if constexpr (kHasVec<T>) {
-      if (n >= 4 * Vec<T>::kLanes) {
-        y = fold_vectors<T, Map, Join>(x, n);
-        return;
-      }
+      return fold_vectors<T, Map, Join>(x, n);
+    } else {
+      return fold_elements(
+          x, n, Join::template first<A>(), [](T v) { return Map::of(v); }, Join());
     }
-    y = fold_elements(
-        x, n, Join::template first<A>(), [](T v) { return Map::of(v); }, Join());
   }
 
   static FACULA_FN void add_rows(const T* x, int64_t row_stride, int n_rows, int64_t n, A* y) {
@@ -273,13 +293,13 @@ struct Fold {
   }
 
   static constexpr ReduceKernel kernel() {
-    return {sizeof(A), DTypeOf<A>::value, row, columns, combine, finish};
+    return {sizeof(A), DTypeOf<A>::value, rows_of<Fold, T>, columns, combine, finish};
   }
   static constexpr ReduceKernel mean_kernel() {
-    return {sizeof(A), DTypeOf<A>::value, row, columns, combine, finish_mean};
+    return {sizeof(A), DTypeOf<A>::value, rows_of<Fold, T>, columns, combine, finish_mean};
   }
   static constexpr ReduceKernel root_kernel() {
-    return {sizeof(A), DTypeOf<A>::value, row, columns, combine, finish_root};
+    return {sizeof(A), DTypeOf<A>::value, rows_of<Fold, T>, columns, combine, finish_root};
   }
 };
 
@@ -288,10 +308,10 @@ template <class T>
 struct PowerSum {
   using A = decltype(std::abs(T()));
 
-  static void row(const void* from, int64_t n, int64_t, void* acc, const ReduceParams& params) {
+  static A row(const T* x, int64_t n, int64_t, const ReduceParams& params) {
     A p = static_cast<A>(params.p);
-    *static_cast<A*>(acc) = fold_elements(
-        static_cast<const T*>(from), n, A(0), [p](T v) { return std::pow(std::abs(v), p); }, Add());
+    return fold_elements(
+        x, n, A(0), [p](T v) { return std::pow(std::abs(v), p); }, Add());
   }
   static void columns(const void* from, int64_t row_stride, int64_t n_rows, int64_t n, int64_t,
                       void* acc, const ReduceParams& params) {
@@ -308,13 +328,16 @@ struct PowerSum {
       static_cast<A*>(values)[i] = std::pow(static_cast<const A*>(acc)[i], inverse);
   }
   static constexpr ReduceKernel kernel() {
-    return {sizeof(A), DTypeOf<A>::value, row, columns, Fold<A, Itself, Add>::combine, finish};
+    return {
+        sizeof(A), DTypeOf<A>::value, rows_of<PowerSum, T>, columns, Fold<A, Itself, Add>::combine,
+        finish};
   }
 };
 
 // The extremum and where it is first found; NaN beats everything.
 template <class T, class Join>
 struct Arg {
+  using V = Vec<T>;
   struct A {
     T value;
     int64_t index;
@@ -326,18 +349,18 @@ struct Arg {
     return !(Join::join(value, later) == value) && !is_nan(value);
   }
 
-  static void row(const void* from, int64_t n, int64_t first, void* acc,
-                  const ReduceParams& params) {
-    const T* x = static_cast<const T*>(from);
-    T best;
-    Fold<T, Itself, Join>::row(from, n, 0, &best, params);
-    int64_t i = 0;
-    if (is_nan(best)) {
-      while (!is_nan(x[i])) ++i;
-    } else {
-      while (x[i] != best) ++i;
+  static A row(const T* x, int64_t n, int64_t first, const ReduceParams& params) {
+    constexpr int64_t L = Vec<T>::kLanes;
+    V best = Fold<T, Itself, Join>::row(x, n, 0, params);
+    bool is_nan = any(best != best);
+    // It is there: what is read as zero behind the end is never the first.
+    for (int64_t i = 0;; i += L) {
+      V v = i + L <= n ? V::load(x + i) : V::load(x + i, n - i);
+      auto is_it = is_nan ? v != v : v == best;
+      if (!any(is_it)) continue;
+      while (!is_it[static_cast<int>(i % L)]) ++i;
+      return {x[i], first + i};
     }
-    *static_cast<A*>(acc) = {x[i], first + i};
   }
   static void columns(const void* from, int64_t row_stride, int64_t n_rows, int64_t n,
                       int64_t first, void* acc, const ReduceParams&) {
@@ -376,37 +399,46 @@ struct Arg {
     }
   }
   static constexpr ReduceKernel kernel() {
-    return {sizeof(A), DTypeOf<T>::value, row, columns, combine, finish};
+    return {sizeof(A), DTypeOf<T>::value, rows_of<Arg, T>, columns, combine, finish};
   }
 };
 
 // any and all. Every byte of the input but 0 is true; accumulators are 0 or 1.
 template <bool kAll>
 struct Truth {
-  using B = uint8_t;
-  static void row(const void* from, int64_t n, int64_t, void* acc, const ReduceParams&) {
-    const B* x = static_cast<const B*>(from);
-    B y = kAll;
-    for (int64_t i = 0; i < n; ++i) y = kAll ? y & (x[i] != 0) : y | (x[i] != 0);
-    *static_cast<B*>(acc) = y;
+  using A = uint8_t;
+  static A row(const A* x, int64_t n, int64_t, const ReduceParams&) {
+    constexpr uint64_t kOnes = 0x0101010101010101;
+    uint64_t found = 0;  // not 0 if a byte is true; for all, if one is false
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+      uint64_t bytes;
+      std::memcpy(&bytes, x + i, 8);
+      // A byte that is 0 borrows, which sets its highest bit.
+      found |= kAll ? (bytes - kOnes) & ~bytes & (kOnes << 7) : bytes;
+    }
+    for (; i < n; ++i) found |= kAll ? x[i] == 0 : x[i];
+    return (found != 0) != kAll;
   }
   static void columns(const void* from, int64_t row_stride, int64_t n_rows, int64_t n, int64_t,
                       void* acc, const ReduceParams&) {
-    const B* x = static_cast<const B*>(from);
-    B* y = static_cast<B*>(acc);
-    std::fill_n(y, n, B(kAll));
+    const A* x = static_cast<const A*>(from);
+    A* y = static_cast<A*>(acc);
+    std::fill_n(y, n, A(kAll));
     for (int64_t r = 0; r < n_rows; ++r, x += row_stride)
       for (int64_t i = 0; i < n; ++i) y[i] = kAll ? y[i] & (x[i] != 0) : y[i] | (x[i] != 0);
   }
   static void combine(void* acc, const void* later, int64_t n) {
-    B* y = static_cast<B*>(acc);
-    const B* z = static_cast<const B*>(later);
+    A* y = static_cast<A*>(acc);
+    const A* z = static_cast<const A*>(later);
     for (int64_t i = 0; i < n; ++i) y[i] = kAll ? y[i] & z[i] : y[i] | z[i];
   }
   static void finish(const void* acc, int64_t n, void* values, void*, const ReduceParams&) {
-    std::copy_n(static_cast<const B*>(acc), n, static_cast<B*>(values));
+    std::copy_n(static_cast<const A*>(acc), n, static_cast<A*>(values));
   }
-  static constexpr ReduceKernel kernel() { return {1, DType::Bool, row, columns, combine, finish}; }
+  static constexpr ReduceKernel kernel() {
+    return {1, DType::Bool, rows_of<Truth, A>, columns, combine, finish};
+  }
 };
 
 // Mean and sum of squared distances. Within a chunk both are computed in two passes; chunks join by
@@ -419,8 +451,7 @@ struct Spread {
   static_assert(sizeof(A) <= kMaxAccumulatorBytes);
 
   // Distances are first taken from the first element: equal elements have a spread of exactly 0.
-  static void row(const void* from, int64_t n, int64_t, void* acc, const ReduceParams&) {
-    const T* x = static_cast<const T*>(from);
+  static A row(const T* x, int64_t n, int64_t, const ReduceParams&) {
     T origin = n > 0 ? x[0] : T(0);
     double off = static_cast<double>(fold_elements(
                      x, n, T(0), [origin](T v) { return v - origin; }, Add())) /
@@ -432,7 +463,7 @@ struct Spread {
     double rounding = off - static_cast<double>(centre);
     double exact =
         std::max(static_cast<double>(squares) - static_cast<double>(n) * rounding * rounding, 0.0);
-    *static_cast<A*>(acc) = {static_cast<double>(origin) + off, exact, static_cast<double>(n)};
+    return {static_cast<double>(origin) + off, exact, static_cast<double>(n)};
   }
   static void columns(const void* from, int64_t row_stride, int64_t n_rows, int64_t n, int64_t,
                       void* acc, const ReduceParams&) {
@@ -475,7 +506,7 @@ struct Spread {
     }
   }
   static constexpr ReduceKernel kernel() {
-    return {sizeof(A), DType::Float64, row, columns, combine, finish};
+    return {sizeof(A), DType::Float64, rows_of<Spread, T>, columns, combine, finish};
   }
 };
 

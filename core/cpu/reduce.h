@@ -47,10 +47,10 @@ constexpr int64_t kMaxAccumulatorBytes = 24;
 struct ReduceKernel {
   int64_t accumulator_bytes = 0;
   DType value_dtype = DType::Float32;  // of what finish() writes
-  // The reduction of n contiguous elements, of which the first has this number within the whole
-  // reduction.
-  void (*row)(const void* x, int64_t n, int64_t first, void* accumulator,
-              const ReduceParams& params) = nullptr;
+  // The reduction of each of n_rows rows, which are row_stride elements apart, of n contiguous
+  // elements, of which the first has this number within the whole reduction.
+  void (*rows)(const void* x, int64_t row_stride, int64_t n_rows, int64_t n, int64_t first,
+               void* accumulators, const ReduceParams& params) = nullptr;
   // The same for each of n_columns neighbours, over rows that are row_stride elements apart.
   void (*columns)(const void* x, int64_t row_stride, int64_t n_rows, int64_t n_columns,
                   int64_t first, void* accumulators, const ReduceParams& params) = nullptr;
@@ -60,7 +60,7 @@ struct ReduceKernel {
   // (double).
   void (*finish)(const void* accumulators, int64_t n, void* values, void* seconds,
                  const ReduceParams& params) = nullptr;
-  bool is_null() const { return row == nullptr; }
+  bool is_null() const { return rows == nullptr; }
 };
 
 struct ReduceTable {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #if defined(__x86_64__)
 // GCC 12 takes the undefined operands inside these headers for mistakes of ours.
@@ -119,6 +120,8 @@ struct Vec {
 #if defined(FACULA_AVX512)
     if constexpr (std::is_same_v<S, float>) return _mm512_maskz_loadu_ps((1u << n) - 1, from);
     if constexpr (std::is_same_v<S, double>) return _mm512_maskz_loadu_pd((1u << n) - 1, from);
+    if constexpr (std::is_same_v<S, int64_t>)
+      return reinterpret_cast<Native<T>>(_mm512_maskz_loadu_epi64((1u << n) - 1, from));
 #endif
     S buffer[kLanes];
     std::memset(static_cast<void*>(buffer), 0, sizeof(buffer));
@@ -182,6 +185,29 @@ FACULA_COMPARISON(<=, _CMP_LE_OQ)
 FACULA_COMPARISON(>, _CMP_GT_OQ)
 FACULA_COMPARISON(>=, _CMP_GE_OQ)
 #undef FACULA_COMPARISON
+
+// True for the first n lanes.
+template <class T>
+FACULA_FN Mask<sizeof(T)> first_lanes(int64_t n) {
+#if defined(FACULA_AVX512)
+  return {static_cast<typename Mask<sizeof(T)>::Storage>((1u << n) - 1)};
+#else
+  using Int = LaneInt<sizeof(T)>;
+  Native<Int> lanes;
+  for (int i = 0; i < Vec<T>::kLanes; ++i) lanes[i] = i;
+  return Vec<Int>(lanes) < Vec<Int>(static_cast<Int>(n));
+#endif
+}
+
+// Lane i of the result is lane i + kSteps of x, counted around.
+template <int kSteps, class T, int... kLane>
+FACULA_FN Vec<T> rotated_by(Vec<T> x, std::integer_sequence<int, kLane...>) {
+  return __builtin_shufflevector(x.v, x.v, (kLane + kSteps) % Vec<T>::kLanes...);
+}
+template <int kSteps, class T>
+FACULA_FN Vec<T> rotated(Vec<T> x) {
+  return rotated_by<kSteps>(x, std::make_integer_sequence<int, Vec<T>::kLanes>());
+}
 
 // a where the mask is set, else b.
 template <class T>

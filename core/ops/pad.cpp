@@ -1,5 +1,7 @@
 #include "ops/pad.h"
 
+#include <array>
+
 #include "autograd/node.h"
 #include "ops/format.h"
 #include "ops/number.h"
@@ -49,21 +51,23 @@ Dims only_negative(Dims pad) {
   return pad;
 }
 
-// Calls f(edge, source) with the border of y before and after its middle along one dimension, and
-// with the part of the middle that the border repeats, in the border's order.
-template <class F>
-void for_each_edge(const Tensor& y, int64_t dim, int64_t before, int64_t after, Border border,
-                   F f) {
-  int64_t size = y.size(dim) - before - after;
-  auto edge = [&](int64_t start, int64_t length, int64_t source_start, int64_t source_length) {
-    if (length == 0) return;
-    f(narrow(y, dim, start, length), narrow(y, dim, before + source_start, source_length));
-  };
-  bool is_one = border == Border::Replicate;
-  bool is_circular = border == Border::Circular;
-  edge(0, before, is_circular ? size - before : !is_one, is_one ? 1 : before);
-  edge(before + size, after, is_circular ? 0 : (is_one ? size - 1 : size - 1 - after),
-       is_one ? 1 : after);
+// Where a border lies along a dimension, and which part of the middle it repeats.
+struct Edge {
+  int64_t start, length, source_start, source_length;
+};
+
+// The borders before and after a middle of this size.
+std::array<Edge, 2> edges_of(int64_t size, int64_t before, int64_t after, Border border) {
+  switch (border) {
+    case Border::Reflect:
+      return {{{0, before, before + 1, before},
+               {before + size, after, before + size - 1 - after, after}}};
+    case Border::Replicate:
+      return {{{0, before, before, 1}, {before + size, after, before + size - 1, 1}}};
+    case Border::Circular:
+      break;
+  }
+  return {{{0, before, size, before}, {before + size, after, before, after}}};
 }
 
 Tensor border_pad_backward(const Tensor& g, const Dims& pad, Border border, const char* name);
@@ -78,9 +82,11 @@ Tensor border_pad(const Tensor& x, const Dims& pad, Border border, const char* n
     copy_into(cropped(y, opposite(more)), x);
     for (size_t i = 0; i < pad.size(); i += 2) {
       int64_t dim = padded_dim(x, i);
-      for_each_edge(y, dim, more[i], more[i + 1], border, [&](const Tensor& edge, const Tensor& s) {
-        copy_into(edge, border == Border::Reflect && s.size(dim) > 1 ? flip(s, {dim}) : s);
-      });
+      for (Edge edge : edges_of(x.size(dim), more[i], more[i + 1], border)) {
+        Tensor source = narrow(y, dim, edge.source_start, edge.source_length);
+        if (border == Border::Reflect && edge.length > 1) source = flip(source, {dim});
+        copy_into(narrow(y, dim, edge.start, edge.length), source);
+      }
     }
     if (more != pad) y = clone(cropped(y, pad), format_of(x));
   }
@@ -89,21 +95,30 @@ Tensor border_pad(const Tensor& x, const Dims& pad, Border border, const char* n
   });
 }
 
+// What of g belongs to the middle of the dimensions of pad[i] and after it: its own part, and that
+// of each border, whose corners are counted first, added where its values came from.
+Tensor fold_borders(const Tensor& g, const Dims& pad, size_t i, Border border) {
+  if (i == pad.size()) return to(g, g.device(), wide_dtype(g.dtype()), /*copy=*/true);
+  int64_t dim = padded_dim(g, i), before = pad[i], size = g.size(dim) - before - pad[i + 1];
+  Tensor sums = fold_borders(narrow(g, dim, before, size), pad, i + 2, border);
+  for (Edge edge : edges_of(size, before, pad[i + 1], border)) {
+    if (edge.length == 0) continue;
+    Tensor part = fold_borders(narrow(g, dim, edge.start, edge.length), pad, i + 2, border);
+    if (border == Border::Replicate && edge.length > 1) part = sum(part, {dim}, true);
+    if (border == Border::Reflect && edge.length > 1) part = flip(part, {dim});
+    Tensor source = narrow(sums, dim, edge.source_start - before, edge.source_length);
+    add_(source, part);
+  }
+  return sums;
+}
+
 Tensor border_pad_backward(const Tensor& g, const Dims& pad, Border border, const char* name) {
-  Dims more = only_positive(pad);
   Tensor gx;
   {
     NoGradGuard guard;
-    Tensor sums = to_dtype(constant_pad_nd(g, opposite(only_negative(pad))), wide_dtype(g.dtype()));
-    for (size_t i = pad.size(); i > 0; i -= 2) {
-      int64_t dim = padded_dim(g, i - 1);
-      for_each_edge(
-          sums, dim, more[i - 2], more[i - 1], border, [&](const Tensor& edge, const Tensor& s) {
-            Tensor from = border == Border::Reflect ? flip(edge, {dim}) : edge;
-            copy_into(s, s + (border == Border::Replicate ? sum(from, {dim}, true) : from));
-          });
-    }
-    gx = to(cropped(sums, opposite(more)), g.device(), g.dtype(), /*copy=*/true);
+    Dims less = only_negative(pad);
+    Tensor whole = less == Dims(pad.size(), 0) ? g : constant_pad_nd(g, opposite(less));
+    gx = to_dtype(fold_borders(whole, only_positive(pad), 0, border), g.dtype());
   }
   return record(name, gx, {g},
                 [pad, border, name](const Tensor& h) { return border_pad(h, pad, border, name); });

@@ -27,6 +27,8 @@ constexpr int kMaxLevels = 52;
 // Shorter runs than this are gathered, or reduced column by column, rather than each given to a
 // kernel.
 constexpr int64_t kShortRun = 32;
+// The same for rows that a kernel takes many of at once.
+constexpr int64_t kShortDenseRun = 8;
 
 struct Axis {
   int64_t size;
@@ -158,9 +160,10 @@ void load_run(const Job& job, const char* from, int64_t stride, int64_t n, char*
 // Elements [begin, end) of the reduction that starts at `base`.
 void reduce_row(const Job& job, const char* base, int64_t begin, int64_t end, char* accumulator) {
   const cpu::ReduceKernel& kernel = *job.kernel;
-  bool is_direct = job.is_wide && (job.n_reduced == 0 || job.reduced[0].stride == job.item_bytes);
-  if (is_direct && job.n_reduced <= 1 && end - begin <= kReduceChunk)
-    return kernel.row(base + begin * job.item_bytes, end - begin, begin, accumulator, *job.params);
+  bool is_direct = job.is_wide && job.reduced[0].stride == job.item_bytes;
+  if (is_direct && job.n_reduced == 1 && end - begin <= kReduceChunk)
+    return kernel.rows(base + begin * job.item_bytes, 0, 1, end - begin, begin, accumulator,
+                       *job.params);
   char memory[(kMaxLevels + 1) * cpu::kMaxAccumulatorBytes];
   alignas(64) char buffer[kReduceChunk * sizeof(Complex128)];
   Tree tree(kernel, 1, memory);
@@ -169,14 +172,14 @@ void reduce_row(const Job& job, const char* base, int64_t begin, int64_t end, ch
   for (int64_t i = begin; i < end;) {
     int64_t n = std::min({cursor.left_in_run(), end - i, kReduceChunk - n_buffered});
     if (is_direct && n_buffered == 0 && (n >= kShortRun * 8 || n == end - i)) {
-      kernel.row(base + cursor.offset(), n, i, tree.incoming(), *job.params);
+      kernel.rows(base + cursor.offset(), 0, 1, n, i, tree.incoming(), *job.params);
       tree.push();
     } else {
-      load_run(job, base + cursor.offset(), job.n_reduced ? job.reduced[0].stride : 0, n,
+      load_run(job, base + cursor.offset(), job.reduced[0].stride, n,
                buffer + n_buffered * job.wide_bytes);
       n_buffered += n;
       if (n_buffered == kReduceChunk || i + n == end) {
-        kernel.row(buffer, n_buffered, i + n - n_buffered, tree.incoming(), *job.params);
+        kernel.rows(buffer, 0, 1, n_buffered, i + n - n_buffered, tree.incoming(), *job.params);
         tree.push();
         n_buffered = 0;
       }
@@ -211,15 +214,44 @@ void store_results(const Job& job, const char* accumulators, int64_t n, int64_t 
   }
 }
 
+// Whether a kernel can take many rows at once: each is one run of memory, and if they are to be
+// converted, so are all of them.
+bool has_dense_rows(const Job& job) {
+  return job.n_in <= kReduceChunk && job.n_reduced == 1 &&
+         job.reduced[0].stride == job.item_bytes && job.n_kept > 0 &&
+         (job.is_wide || job.kept[0].stride == job.n_in * job.item_bytes);
+}
+
+// Up to n dense rows from `base` on. Returns how many were taken.
+int64_t reduce_dense_rows(const Job& job, const char* base, int64_t n, char* accumulators) {
+  if (job.is_wide) {
+    job.kernel->rows(base, job.kept[0].stride / job.item_bytes, n, job.n_in, 0, accumulators,
+                     *job.params);
+    return n;
+  }
+  alignas(64) char buffer[kReduceChunk * sizeof(Complex128)];
+  n = std::min(n, kReduceChunk / job.n_in);
+  load_run(job, base, job.item_bytes, n * job.n_in, buffer);
+  job.kernel->rows(buffer, job.n_in, n, job.n_in, 0, accumulators, *job.params);
+  return n;
+}
+
 void reduce_rows_whole(const Job& job, int64_t begin, int64_t end) {
   constexpr int64_t kBlock = 128;
   char accumulators[kBlock * cpu::kMaxAccumulatorBytes];
   Cursor cursor(job.kept, job.n_kept, begin);
+  bool is_dense = has_dense_rows(job);
   for (int64_t out = begin; out < end; out += kBlock) {
-    int64_t n = std::min(kBlock, end - out);
-    for (int64_t k = 0; k < n; ++k, cursor.advance(1))
-      reduce_row(job, job.data + cursor.offset(), 0, job.n_in,
-                 accumulators + k * job.kernel->accumulator_bytes);
+    int64_t n = std::min(kBlock, end - out), n_taken = 1;
+    for (int64_t k = 0; k < n; k += n_taken, cursor.advance(n_taken)) {
+      char* accumulator = accumulators + k * job.kernel->accumulator_bytes;
+      const char* base = job.data + cursor.offset();
+      if (is_dense) {
+        n_taken = reduce_dense_rows(job, base, std::min(n - k, cursor.left_in_run()), accumulator);
+      } else {
+        reduce_row(job, base, 0, job.n_in, accumulator);
+      }
+    }
     store_results(job, accumulators, n, out, 1);
   }
 }
@@ -286,6 +318,12 @@ void reduce_columns(const Job& job, const ColumnBlock& block, int64_t begin, int
   bool is_direct = job.is_wide && job.kept[0].stride == job.item_bytes &&
                    rows.stride % job.item_bytes == 0 &&
                    (job.n_reduced == 1 || rows.size >= kShortRun / 4);
+  int64_t n_rows_direct = std::max(kReduceRows, kReduceChunk / block.n);
+  if (is_direct && job.n_reduced == 1 && end - begin <= n_rows_direct) {
+    memory.resize(block.n * kernel.accumulator_bytes);
+    return kernel.columns(block.base + begin * rows.stride, rows.stride / job.item_bytes,
+                          end - begin, block.n, begin, memory.data(), *job.params);
+  }
   int64_t n_rows_buffered = std::max<int64_t>(1, std::min(kReduceRows, kReduceChunk / block.n));
   memory.resize((Tree::n_levels(end - begin) + 1) * block.n * kernel.accumulator_bytes);
   alignas(64) char buffer[kReduceChunk * sizeof(Complex128)];
@@ -295,7 +333,7 @@ void reduce_columns(const Job& job, const ColumnBlock& block, int64_t begin, int
   for (int64_t i = begin; i < end;) {
     int64_t n;
     if (is_direct) {
-      n = std::min({cursor.left_in_run(), end - i, std::max(kReduceRows, kReduceChunk / block.n)});
+      n = std::min({cursor.left_in_run(), end - i, n_rows_direct});
       kernel.columns(block.base + cursor.offset(), rows.stride / job.item_bytes, n, block.n, i,
                      tree.incoming(), *job.params);
       cursor.advance(n);
@@ -371,6 +409,7 @@ void set_axes(Job& job, const Tensor& x, DimMask mask, bool keeps_order) {
     std::stable_sort(order, order + n, [&](int a, int b) { return x.stride(a) < x.stride(b); });
   for (int i = 0; i < n; ++i)
     append(job.reduced, job.n_reduced, {x.size(order[i]), x.stride(order[i]) * job.item_bytes, 0});
+  if (n == 0) append(job.reduced, job.n_reduced, {1, job.item_bytes, 0});
   int64_t out_stride = 1;
   for (int64_t d = x.dim() - 1; d >= 0; --d) {
     if (is_in(mask, d)) {
@@ -395,7 +434,7 @@ void choose_columns(Job& job) {
 }
 
 bool prefers_columns(const Job& job) {
-  if (job.n_kept == 0 || job.n_reduced == 0) return false;
+  if (job.n_kept == 0) return false;
   int64_t shortest = job.kept[0].stride, size = job.kept[0].size;
   for (int d = 1; d < job.n_kept; ++d)
     if (job.kept[d].stride > 0 && job.kept[d].stride < shortest) {
@@ -403,7 +442,7 @@ bool prefers_columns(const Job& job) {
       size = job.kept[d].size;
     }
   if (job.reduced[0].stride <= job.item_bytes || shortest > job.reduced[0].stride)
-    return job.n_in < kShortRun && size >= kShortRun;
+    return job.n_in < (has_dense_rows(job) ? kShortDenseRun : kShortRun) && size >= kShortRun;
   return size >= 4;
 }
 
@@ -481,7 +520,7 @@ void run_reduction(const char* op, cpu::ReduceOp which, const Tensor& x, DimMask
   if (values.numel() == 1 && numel <= kReduceChunk && x.is_contiguous() &&
       x.dtype() == read_dtype && kernel.value_dtype == values.dtype()) {
     alignas(16) char accumulator[cpu::kMaxAccumulatorBytes];
-    kernel.row(x.data(), numel, 0, accumulator, params);
+    kernel.rows(x.data(), 0, 1, numel, 0, accumulator, params);
     return kernel.finish(accumulator, 1, values.data(),
                          seconds.defined() ? seconds.data() : nullptr, params);
   }
@@ -489,7 +528,7 @@ void run_reduction(const char* op, cpu::ReduceOp which, const Tensor& x, DimMask
   Job job = make_job(which, kernel, x, mask, read_dtype, values, seconds, params);
   if (job.n_in == 0) {
     char accumulator[cpu::kMaxAccumulatorBytes];
-    kernel.row(nullptr, 0, 0, accumulator, params);
+    kernel.rows(nullptr, 0, 1, 0, 0, accumulator, params);
     for (int64_t i = 0; i < job.n_out; ++i) store_results(job, accumulator, 1, i, 1);
   } else if (prefers_columns(job)) {
     choose_columns(job);
