@@ -120,7 +120,7 @@ using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
 template <class T>
 bool is_set(T value) {
   if constexpr (is_reduced_float_v<T>) {
-    return static_cast<float>(value) != 0;
+    return (value.bits & 0x7fff) != 0;
   } else {
     return value != T(0);
   }
@@ -147,29 +147,76 @@ Loop write_at_loop(DType dtype, WriteMode mode) {
   }
 }
 
-int64_t count_nonzero(DType dtype, const char* data, int64_t n) {
+int64_t find_nonzero(DType dtype, const char* data, int64_t n, uint64_t* bits) {
   return visit_dtype(dtype, [&](auto tag) {
     using T = Stored<typename decltype(tag)::type>;
     const T* x = reinterpret_cast<const T*>(data);
     int64_t count = 0;
-    for (int64_t i = 0; i < n; ++i) count += is_set(x[i]);
+    for (int64_t i = 0; i < n; i += 64) {
+      // In two loops without branches: elements become bytes, and eight bytes of 0 and 1 eight
+      // bits.
+      alignas(64) uint8_t flags[64] = {};
+      if (n - i >= 64) {
+        for (int k = 0; k < 64; ++k) flags[k] = is_set(x[i + k]);
+      } else {
+        for (int64_t k = 0; k < n - i; ++k) flags[k] = is_set(x[i + k]);
+      }
+      uint64_t word = 0;
+      for (int k = 0; k < 8; ++k) {
+        uint64_t bytes;
+        std::memcpy(&bytes, flags + 8 * k, 8);
+        word |= (bytes * 0x0102040810204080 >> 56) << 8 * k;
+      }
+      bits[i / 64] = word;
+      count += __builtin_popcountll(word);
+    }
     return count;
   });
 }
 
-int64_t find_nonzero(DType dtype, const char* data, int64_t n, int64_t* positions,
-                     int64_t capacity) {
-  return visit_dtype(dtype, [&](auto tag) {
-    using T = Stored<typename decltype(tag)::type>;
-    const T* x = reinterpret_cast<const T*>(data);
-    int64_t found = 0;
-    // Without a branch on the element, which would be guessed wrong half of the time.
-    for (int64_t i = 0; i < n && found < capacity; ++i) {
-      positions[found] = i;
-      found += is_set(x[i]);
+namespace {
+
+// With the number of rows as a constant, or 0 for any.
+template <int constant_rows>
+void write_rows(const Positions& p, const uint64_t* bits, int64_t begin, int64_t end, int64_t at) {
+  const int n_rows = constant_rows ? constant_rows : p.n_rows;
+  const int64_t size = p.sizes[0], row_step = p.row_step;
+  const int64_t* weights = p.weights[0].data();
+  int64_t counter[kMaxDims], base[kMaxDims] = {};
+  int64_t* out = p.out;
+  auto move = [&](int d, int64_t steps) {
+    for (int j = 0; j < n_rows; ++j) base[j] += steps * p.weights[d][j];
+  };
+  int64_t rest = begin / size, line_end = (rest + 1) * size;
+  for (int d = 1; d < p.n_dims; ++d) {
+    counter[d] = rest % p.sizes[d];
+    rest /= p.sizes[d];
+    move(d, counter[d]);
+  }
+  for (int64_t first = begin; first < end; first += 64) {
+    for (uint64_t set = bits[first / 64]; set; set &= set - 1, ++at) {
+      int64_t i = first + __builtin_ctzll(set);
+      for (; i >= line_end; line_end += size) {
+        for (int d = 1; d < p.n_dims; ++d) {
+          move(d, 1);
+          if (++counter[d] < p.sizes[d]) break;
+          move(d, -counter[d]);
+          counter[d] = 0;
+        }
+      }
+      int64_t column = i - (line_end - size);
+      for (int j = 0; j < n_rows; ++j) out[j * row_step + at] = base[j] + column * weights[j];
     }
-    return found;
-  });
+  }
+}
+
+}  // namespace
+
+void write_positions(const Positions& positions, const uint64_t* bits, int64_t begin, int64_t end,
+                     int64_t at) {
+  constexpr decltype(&write_rows<0>) by_rows[] = {write_rows<0>, write_rows<1>, write_rows<2>,
+                                                  write_rows<3>, write_rows<4>};
+  by_rows[positions.n_rows <= 4 ? positions.n_rows : 0](positions, bits, begin, end, at);
 }
 
 }  // namespace facula::cpu

@@ -2,6 +2,7 @@
 // Compiled once: memory sets the pace.
 #pragma once
 #include <atomic>
+#include <vector>
 
 #include "base/dtype.h"
 #include "ops/elementwise.h"
@@ -25,10 +26,19 @@ Loop read_at_loop(DType dtype);
 // sums have fixed bits.
 Loop write_at_loop(DType dtype, WriteMode mode);
 
-// The number of elements that are not zero, and the positions of the first of them, at most
-// `capacity`, as flat indices into a contiguous tensor.
-int64_t count_nonzero(DType dtype, const char* data, int64_t n);
-int64_t find_nonzero(DType dtype, const char* data, int64_t n, int64_t* positions,
-                     int64_t capacity);
+// Which of n elements, one behind the other, are not zero: a bit for each. Returns how many are.
+int64_t find_nonzero(DType dtype, const char* data, int64_t n, uint64_t* bits);
+
+// What to write about an element: `n_rows` numbers, each a sum of its coordinates times weights.
+struct Positions {
+  int n_dims, n_rows;
+  int64_t sizes[kMaxDims];  // dimension 0 is the innermost
+  std::vector<int64_t> weights[kMaxDims];
+  int64_t* out;
+  int64_t row_step;
+};
+// For the bits [begin, end) that are set, in the columns from `at` on; begin starts a word.
+void write_positions(const Positions& positions, const uint64_t* bits, int64_t begin, int64_t end,
+                     int64_t at);
 
 }  // namespace facula::cpu

@@ -54,23 +54,31 @@ bool are_adjacent(const TensorList& indices) {
   return changes <= (starts ? 1 : 2);
 }
 
-// Whether one mask chooses elements of a contiguous x, or rows of its last dimensions.
-bool is_mask_of_rows(const Tensor& x, const TensorList& indices) {
-  if (indices.size() != 1 || !indices[0].defined() || !x.is_contiguous()) return false;
+// Whether one mask chooses elements of x, or slices of its last dimensions.
+bool is_mask_of_slices(const Tensor& x, const TensorList& indices) {
+  if (indices.size() != 1 || !indices[0].defined()) return false;
   const Tensor& mask = indices[0];
-  return mask.dtype() == DType::Bool && mask.dim() > 1 && mask.dim() <= x.dim() &&
+  return mask.is_cpu() && (mask.dtype() == DType::Bool || mask.dtype() == DType::UInt8) &&
+         mask.dim() > 0 && mask.dim() <= x.dim() &&
          std::equal(mask.sizes().begin(), mask.sizes().end(), x.sizes().begin());
+}
+
+IndexPlan plan_mask(const Tensor& x, const Tensor& mask) {
+  auto strides = x.strides().begin();
+  Tensor offsets = weighted_positions(mask, {Dims(strides, strides + mask.dim())});
+  Dims shape{offsets.numel()}, steps{0}, offset_shape{offsets.numel()};
+  for (int64_t d = mask.dim(); d < x.dim(); ++d) {
+    shape.push_back(x.size(d));
+    steps.push_back(x.stride(d));
+    offset_shape.push_back(1);
+  }
+  return {restrided(x, shape, steps), reshape(offsets, offset_shape), shape};
 }
 
 IndexPlan plan_index(const char* op, Tensor x, TensorList given) {
   NoGradGuard guard;
   check_cpu(op, x);
-  if (is_mask_of_rows(x, given)) {
-    Dims shape{given[0].numel()};
-    for (int64_t d = given[0].dim(); d < x.dim(); ++d) shape.push_back(x.size(d));
-    x = view(x, shape);
-    given = {reshape(given[0], {-1})};
-  }
+  if (is_mask_of_slices(x, given)) return plan_mask(x, given[0]);
   check_index(static_cast<int64_t>(given.size()) <= x.dim(), op, ": expected at most ", x.dim(),
               " indices for ", x, ", got ", given.size(), ".");
   TensorList indices = expand_masks(x, given);

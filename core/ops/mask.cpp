@@ -1,9 +1,8 @@
 // Choosing elements by a mask, and masks as positions.
 #include "autograd/node.h"
-#include "base/parallel.h"
-#include "cpu/index.h"
 #include "ops/apply.h"
 #include "ops/number.h"
+#include "ops/offsets.h"
 #include "ops/ops.h"
 
 namespace facula {
@@ -91,25 +90,12 @@ Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source)
 Tensor nonzero(const Tensor& x) {
   check_cpu("nonzero", x);
   NoGradGuard guard;
-  Tensor in = contiguous(x);
-  int64_t n = cpu::count_nonzero(in.dtype(), in.data(), in.numel());
-  Tensor flat = empty({n}, DType::Int64);
-  int64_t* from = flat.data_as<int64_t>();
-  // Another thread may have written to x since they were counted.
-  n = cpu::find_nonzero(in.dtype(), in.data(), in.numel(), from, n);
+  std::vector<Dims> weights(x.dim(), Dims(x.dim(), 0));
+  for (int64_t d = 0; d < x.dim(); ++d) weights[d][d] = 1;
   // Column by column in memory, as PyTorch stores it.
-  Tensor y = empty_strided({n, x.dim()}, {1, std::max<int64_t>(n, 1)}, DType::Int64);
-  int64_t* to = y.data_as<int64_t>();
-  const Dims& sizes = in.sizes();
-  parallel_for(n, 16384, [&](int64_t begin, int64_t end) {
-    for (int64_t d = static_cast<int64_t>(sizes.size()) - 1; d >= 0; --d) {
-      int64_t size = sizes[d];
-      for (int64_t i = begin; i < end; ++i) {
-        to[d * n + i] = from[i] % size;
-        from[i] /= size;
-      }
-    }
-  });
+  Tensor y = weighted_positions(x, weights);
+  int64_t n = y.size(1);
+  set_geometry(y, {n, x.dim()}, {1, std::max<int64_t>(n, 1)}, 0);
   return y;
 }
 

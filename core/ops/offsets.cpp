@@ -1,9 +1,12 @@
 #include "ops/offsets.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "autograd/node.h"
+#include "base/integers.h"
 #include "base/parallel.h"
+#include "base/scratch.h"
 #include "ops/elementwise.h"
 
 namespace facula {
@@ -68,6 +71,61 @@ Tensor offsets_of(const char* op, const Places& places) {
     }
   });
   return offsets;
+}
+
+namespace {
+
+// Dimensions that continue each other in all the weights become one.
+cpu::Positions merged_positions(const Dims& sizes, const std::vector<Dims>& weights) {
+  cpu::Positions p{};
+  p.n_rows = static_cast<int>(weights.size());
+  for (int64_t d = static_cast<int64_t>(sizes.size()) - 1; d >= 0; --d) {
+    if (sizes[d] == 1) continue;
+    bool continues = p.n_dims > 0;
+    for (int j = 0; j < p.n_rows && continues; ++j)
+      continues = weights[j][d] == p.weights[p.n_dims - 1][j] * p.sizes[p.n_dims - 1];
+    if (continues) {
+      p.sizes[p.n_dims - 1] *= sizes[d];
+      continue;
+    }
+    p.sizes[p.n_dims] = sizes[d];
+    for (const Dims& row : weights) p.weights[p.n_dims].push_back(row[d]);
+    ++p.n_dims;
+  }
+  if (p.n_dims > 0) return p;
+  p.n_dims = 1;
+  p.sizes[0] = 1;
+  p.weights[0].resize(p.n_rows);
+  return p;
+}
+
+}  // namespace
+
+Tensor weighted_positions(const Tensor& x, const std::vector<Dims>& weights) {
+  NoGradGuard guard;
+  Tensor in = contiguous(x);
+  int64_t numel = in.numel(), n_pieces = ceil_div(numel, kGrain);
+  // x is read once: another thread may be writing to it.
+  Scratch<uint64_t> bits(ceil_div(numel, 64));
+  std::vector<int64_t> ends(n_pieces);
+  parallel_for(n_pieces, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      ends[i] =
+          cpu::find_nonzero(in.dtype(), in.data() + i * kGrain * in.itemsize(),
+                            std::min(kGrain, numel - i * kGrain), bits.data() + i * kGrain / 64);
+  });
+  std::partial_sum(ends.begin(), ends.end(), ends.begin());
+  int64_t n = ends.empty() ? 0 : ends.back();
+  Tensor out = empty({static_cast<int64_t>(weights.size()), n}, DType::Int64);
+  cpu::Positions positions = merged_positions(x.sizes(), weights);
+  positions.out = out.data_as<int64_t>();
+  positions.row_step = n;
+  parallel_for(n_pieces, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      cpu::write_positions(positions, bits.data(), i * kGrain, std::min((i + 1) * kGrain, numel),
+                           i ? ends[i - 1] : 0);
+  });
+  return out;
 }
 
 Tensor restrided(const Tensor& x, const Dims& sizes, const Dims& strides) {

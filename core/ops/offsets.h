@@ -24,6 +24,10 @@ struct Places {
 // index * stride, as int64 of the shape of `index`; every value is checked against the size.
 Tensor offsets_of(const char* op, const Places& places);
 
+// For every element of x that is not zero, in order, a column of the result: one number for each of
+// `weights`, the sum of its coordinates times these.
+Tensor weighted_positions(const Tensor& x, const std::vector<Dims>& weights);
+
 // x as seen by a walk of the given shape: no check of bounds, because the offsets decide where it
 // goes.
 Tensor restrided(const Tensor& x, const Dims& sizes, const Dims& strides);
