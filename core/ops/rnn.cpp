@@ -54,13 +54,13 @@ TensorList compose_step(RnnMode mode, const Tensor& of_x, const TensorList& stat
     case RnnMode::Relu:
       return {relu(of_x + of_h)};
     case RnnMode::Lstm: {
-      TensorList gates = unsafe_chunk(of_x + of_h, 4, 1);
+      TensorList gates = chunk(of_x + of_h, 4, 1, Pieces::Unsafe);
       Tensor c = sigmoid(gates[1]) * states[1] + sigmoid(gates[0]) * tanh(gates[2]);
       Tensor h = sigmoid(gates[3]) * tanh(c);
       return {w.hr.defined() ? mm(h, t(w.hr)) : h, c};
     }
     case RnnMode::Gru: {
-      TensorList x = unsafe_chunk(of_x, 3, 1), h = unsafe_chunk(of_h, 3, 1);
+      TensorList x = chunk(of_x, 3, 1, Pieces::Unsafe), h = chunk(of_h, 3, 1, Pieces::Unsafe);
       Tensor r = sigmoid(x[0] + h[0]), z = sigmoid(x[1] + h[1]), n = tanh(x[2] + r * h[2]);
       return {n + z * (states[0] - n)};
     }

@@ -149,6 +149,11 @@ TensorList cut(const Tensor& x, const Dims& sizes, int64_t dim) {
   return pieces;
 }
 
+// Names of views are those of unsafe pieces without the prefix.
+const char* name_of(const char* unsafe_name, Pieces kind) {
+  return unsafe_name + (kind == Pieces::Unsafe ? 0 : std::strlen("unsafe_"));
+}
+
 // The sizes of pieces of `split_size`, the last of which may be smaller; wraps dim.
 Dims equal_sizes(const char* op, const Tensor& x, int64_t split_size, int64_t& dim) {
   check(x.dim() > 0, op, ": expected a tensor of at least one dimension, got a 0-d one.");
@@ -186,54 +191,35 @@ Dims chunk_sizes(const char* op, const Tensor& x, int64_t chunks, int64_t& dim) 
   return size == 0 ? Dims(chunks, 0) : equal_sizes(op, x, size, dim);
 }
 
-TensorList recorded_cut(const char* node, const Tensor& x, const Dims& sizes, int64_t dim) {
-  TensorList pieces = cut(x, sizes, dim);
-  record_pieces(node, x, pieces, dim, true);
-  return pieces;
-}
-
-// Pieces of x's memory that autograd takes for tensors of their own: each may be written to in
+// Unsafe pieces of x's memory are tensors of their own to autograd: each may be written to in
 // place, and nothing finds out that the others or x were read before.
-TensorList unsafe_cut(const char* node, const Tensor& x, const Dims& sizes, int64_t dim) {
+TensorList recorded_cut(Pieces kind, bool is_equal, const Tensor& x, const Dims& sizes,
+                        int64_t dim) {
   TensorList pieces = cut(x, sizes, dim);
-  for (Tensor& piece : pieces) piece = alias_uncounted(piece);
-  record_pieces(node, x, pieces, dim, true);
+  bool is_unsafe = kind == Pieces::Unsafe;
+  if (is_unsafe)
+    for (Tensor& piece : pieces) piece = alias_uncounted(piece);
+  const char* equal = is_unsafe ? "UnsafeSplitBackward0" : "SplitBackward0";
+  const char* other = is_unsafe ? "UnsafeSplitWithSizesBackward0" : "SplitWithSizesBackward0";
+  record_pieces(is_equal ? equal : other, x, pieces, dim, true);
   return pieces;
 }
 
 }  // namespace
 
-TensorList split(const Tensor& x, int64_t split_size, int64_t dim) {
-  Dims sizes = equal_sizes("split", x, split_size, dim);
-  return recorded_cut("SplitBackward0", x, sizes, dim);
+TensorList split(const Tensor& x, int64_t split_size, int64_t dim, Pieces kind) {
+  Dims sizes = equal_sizes(name_of("unsafe_split", kind), x, split_size, dim);
+  return recorded_cut(kind, true, x, sizes, dim);
 }
 
-TensorList split(const Tensor& x, const Dims& split_sizes, int64_t dim) {
-  check_sizes("split_with_sizes", x, split_sizes, dim);
-  return recorded_cut("SplitWithSizesBackward0", x, split_sizes, dim);
+TensorList split(const Tensor& x, const Dims& split_sizes, int64_t dim, Pieces kind) {
+  check_sizes(name_of("unsafe_split_with_sizes", kind), x, split_sizes, dim);
+  return recorded_cut(kind, false, x, split_sizes, dim);
 }
 
-TensorList chunk(const Tensor& x, int64_t chunks, int64_t dim) {
-  Dims sizes = chunk_sizes("chunk", x, chunks, dim);
-  bool is_empty = x.size(dim) == 0;
-  return recorded_cut(is_empty ? "SplitWithSizesBackward0" : "SplitBackward0", x, sizes, dim);
-}
-
-TensorList unsafe_split(const Tensor& x, int64_t split_size, int64_t dim) {
-  Dims sizes = equal_sizes("unsafe_split", x, split_size, dim);
-  return unsafe_cut("UnsafeSplitBackward0", x, sizes, dim);
-}
-
-TensorList unsafe_split(const Tensor& x, const Dims& split_sizes, int64_t dim) {
-  check_sizes("unsafe_split_with_sizes", x, split_sizes, dim);
-  return unsafe_cut("UnsafeSplitWithSizesBackward0", x, split_sizes, dim);
-}
-
-TensorList unsafe_chunk(const Tensor& x, int64_t chunks, int64_t dim) {
-  Dims sizes = chunk_sizes("unsafe_chunk", x, chunks, dim);
-  bool is_empty = x.size(dim) == 0;
-  return unsafe_cut(is_empty ? "UnsafeSplitWithSizesBackward0" : "UnsafeSplitBackward0", x, sizes,
-                    dim);
+TensorList chunk(const Tensor& x, int64_t chunks, int64_t dim, Pieces kind) {
+  Dims sizes = chunk_sizes(name_of("unsafe_chunk", kind), x, chunks, dim);
+  return recorded_cut(kind, x.size(dim) != 0, x, sizes, dim);
 }
 
 TensorList unbind(const Tensor& x, int64_t dim) {

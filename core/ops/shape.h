@@ -9,12 +9,11 @@ Tensor flatten(const Tensor& x, int64_t start_dim = 0, int64_t end_dim = -1);
 Tensor movedim(const Tensor& x, const Dims& source, const Dims& destination);
 Tensor diagonal(const Tensor& x, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1);
 Tensor unfold(const Tensor& x, int64_t dim, int64_t size, int64_t step);
-TensorList split(const Tensor& x, int64_t split_size, int64_t dim = 0);
-TensorList split(const Tensor& x, const Dims& split_sizes, int64_t dim = 0);
-TensorList chunk(const Tensor& x, int64_t chunks, int64_t dim = 0);
-TensorList unsafe_split(const Tensor& x, int64_t split_size, int64_t dim = 0);
-TensorList unsafe_split(const Tensor& x, const Dims& split_sizes, int64_t dim = 0);
-TensorList unsafe_chunk(const Tensor& x, int64_t chunks, int64_t dim = 0);
+enum class Pieces { Views, Unsafe };  // Unsafe: written to in place although gradients are recorded
+TensorList split(const Tensor& x, int64_t split_size, int64_t dim = 0, Pieces kind = Pieces::Views);
+TensorList split(const Tensor& x, const Dims& split_sizes, int64_t dim = 0,
+                 Pieces kind = Pieces::Views);
+TensorList chunk(const Tensor& x, int64_t chunks, int64_t dim = 0, Pieces kind = Pieces::Views);
 TensorList unbind(const Tensor& x, int64_t dim = 0);
 
 // ---- copies with another tensor in place of a view

@@ -12,24 +12,26 @@ namespace {
 
 nb::object as_tuple(const TensorList& tensors) { return nb::steal(to_python_tuple(tensors)); }
 
-// Calls f with one size for all pieces, or with a size for each.
-template <class F>
-nb::object split_by(nb::handle size, F&& f) {
+// One size for all pieces, or a size for each.
+template <Pieces kind>
+nb::object split_any(const Tensor& x, nb::handle size, int64_t dim) {
   int64_t one;
   Dims sizes;
-  if (index_from_object(size.ptr(), one)) return as_tuple(f(one));
+  if (index_from_object(size.ptr(), one)) return as_tuple(split(x, one, dim, kind));
   check_type(dims_from_object(size.ptr(), sizes),
              "split: expected an int or a sequence of ints as split_size_or_sections, got ",
              nb::repr(size).c_str(), ".");
-  return as_tuple(f(sizes));
+  return as_tuple(split(x, sizes, dim, kind));
 }
 
-nb::object split_any(const Tensor& x, nb::handle size, int64_t dim) {
-  return split_by(size, [&](const auto& s) { return split(x, s, dim); });
+template <Pieces kind>
+nb::object split_sizes(const Tensor& x, const Dims& sizes, int64_t dim) {
+  return as_tuple(split(x, sizes, dim, kind));
 }
 
-nb::object unsafe_split_any(const Tensor& x, nb::handle size, int64_t dim) {
-  return split_by(size, [&](const auto& s) { return unsafe_split(x, s, dim); });
+template <Pieces kind>
+nb::object chunks(const Tensor& x, int64_t n, int64_t dim) {
+  return as_tuple(chunk(x, n, dim, kind));
 }
 
 // The arguments of cat and stack: a tuple or list of tensors.
@@ -86,7 +88,7 @@ Example:
             [2, 3],
             [3, 4]]))");
   auto split_tensor = [](const Tensor& x, nb::handle sizes, int64_t dim) {
-    return told_as("split", [&] { return split_any(x, sizes, dim); });
+    return told_as("split", [&] { return split_any<Pieces::Views>(x, sizes, dim); });
   };
   m.def("split", split_tensor, "tensor"_a, "split_size_or_sections"_a, "dim"_a = 0,
         R"(Views of pieces along a dimension: all of one size, or of the sizes given.
@@ -95,7 +97,8 @@ Example:
     >>> [p.tolist() for p in facula.tensor([1, 2, 3]).split(2)]
     [[1, 2], [3]])");
   def_method("split", split_tensor, "split_size"_a, "dim"_a = 0);
-  m.def("unsafe_split", &unsafe_split_any, "tensor"_a, "split_size_or_sections"_a, "dim"_a = 0,
+  m.def("unsafe_split", &split_any<Pieces::Unsafe>, "tensor"_a, "split_size_or_sections"_a,
+        "dim"_a = 0,
         R"(As split, but each piece may be written to in place while gradients are recorded.
 
 The pieces share memory, and backward does not see such writes: use one piece or the input, not both.
@@ -103,33 +106,19 @@ The pieces share memory, and backward does not see such writes: use one piece or
 Example:
     >>> facula.unsafe_split(facula.tensor([1, 2, 3]), 2)
     (tensor([1, 2]), tensor([3])))");
-  def_method("unsafe_split", &unsafe_split_any, "split_size"_a, "dim"_a = 0);
-  def_op(
-      m, "unsafe_split_with_sizes",
-      [](const Tensor& x, const Dims& sizes, int64_t dim) {
-        return as_tuple(unsafe_split(x, sizes, dim));
-      },
-      "split_sizes"_a, "dim"_a = 0, "As unsafe_split, with a size for each piece.");
-  def_op(
-      m, "unsafe_chunk",
-      [](const Tensor& x, int64_t n, int64_t dim) { return as_tuple(unsafe_chunk(x, n, dim)); },
-      "chunks"_a, "dim"_a = 0,
-      R"(As chunk, but each piece may be written to in place; see unsafe_split.
+  def_method("unsafe_split", &split_any<Pieces::Unsafe>, "split_size"_a, "dim"_a = 0);
+  def_op(m, "unsafe_split_with_sizes", &split_sizes<Pieces::Unsafe>, "split_sizes"_a, "dim"_a = 0,
+         "As unsafe_split, with a size for each piece.");
+  def_op(m, "unsafe_chunk", &chunks<Pieces::Unsafe>, "chunks"_a, "dim"_a = 0,
+         R"(As chunk, but each piece may be written to in place; see unsafe_split.
 
 Example:
     >>> facula.unsafe_chunk(facula.tensor([1, 2, 3]), 2)
     (tensor([1, 2]), tensor([3])))");
-  def_op(
-      m, "split_with_sizes",
-      [](const Tensor& x, const Dims& sizes, int64_t dim) {
-        return as_tuple(split(x, sizes, dim));
-      },
-      "split_sizes"_a, "dim"_a = 0, "Views of pieces of the given sizes along a dimension.");
-  def_op(
-      m, "chunk",
-      [](const Tensor& x, int64_t n, int64_t dim) { return as_tuple(chunk(x, n, dim)); },
-      "chunks"_a, "dim"_a = 0,
-      R"(Views of ``chunks`` pieces along a dimension; the last may be smaller.
+  def_op(m, "split_with_sizes", &split_sizes<Pieces::Views>, "split_sizes"_a, "dim"_a = 0,
+         "Views of pieces of the given sizes along a dimension.");
+  def_op(m, "chunk", &chunks<Pieces::Views>, "chunks"_a, "dim"_a = 0,
+         R"(Views of ``chunks`` pieces along a dimension; the last may be smaller.
 
 Example:
     >>> [p.tolist() for p in facula.tensor([1, 2, 3]).chunk(2)]
