@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "autograd/node.h"
 #include "base/integers.h"
+#include "base/parallel.h"
+#include "cpu/copy_line.h"
 #include "ops/destination.h"
 #include "ops/ops.h"
 
@@ -260,6 +263,65 @@ bool all_channels_last(const TensorList& tensors) {
   return true;
 }
 
+// Lines of a tensor: its last dimensions, dense, one line a fixed step after the other.
+struct Lines {
+  const char* data;
+  int64_t nbytes, step;
+};
+
+// The dimensions from `dim` on as lines, if they are that.
+std::optional<Lines> lines_of(const Tensor& x, int64_t dim) {
+  int64_t line = 1, step = 0, end = -1;  // where the next slower dimension has to start
+  for (int64_t d = x.dim() - 1; d >= 0; --d) {
+    if (d >= dim) {
+      if (x.size(d) != 1 && x.stride(d) != line) return {};
+      line *= x.size(d);
+    } else if (x.size(d) != 1) {
+      if (end >= 0 && x.stride(d) != end) return {};
+      if (end < 0) step = x.stride(d);
+      end = x.stride(d) * x.size(d);
+    }
+  }
+  return Lines{x.data(), line * x.itemsize(), step * x.itemsize()};
+}
+
+// True where the lines of y are made of lines of the parts, neither long nor single elements, and
+// have been written: all that belongs to one line before the next.
+bool join_lines(const Tensor& y, const TensorList& parts, int64_t dim) {
+  constexpr int64_t kShortest = 16, kLongest = 8192, kPiece = 65536;  // bytes
+  // Not bool: bytes that are more than 0 and 1 become 1 in copies.
+  if (!y.is_cpu() || !y.is_contiguous() || y.dtype() == DType::Bool || y.numel() == 0) return false;
+  std::vector<Lines> lines;
+  int64_t nbytes = 0;
+  for (const Tensor& x : parts) {
+    std::optional<Lines> from = lines_of(x, dim);
+    if (!from || x.dtype() != y.dtype() || x.storage() == y.storage()) return false;
+    nbytes += from->nbytes;
+    lines.push_back(*from);
+  }
+  if (nbytes < kShortest * static_cast<int64_t>(parts.size()) || nbytes > kLongest) return false;
+  parallel_for(y.numel() * y.itemsize() / nbytes, kPiece / nbytes, [&](int64_t begin, int64_t end) {
+    char* to = y.data() + begin * nbytes;
+    for (int64_t i = begin; i < end; ++i) {
+      for (const Lines& from : lines) {
+        cpu::copy_line(to, from.data + i * from.step, from.nbytes);
+        to += from.nbytes;
+      }
+    }
+  });
+  return true;
+}
+
+// Writes the parts, one behind the other along dim, to y.
+void join(const Tensor& y, const TensorList& parts, int64_t dim) {
+  if (join_lines(y, parts, dim)) return;
+  int64_t start = 0;
+  for (const Tensor& x : parts) {
+    copy_into(piece_of(y, dim, start, x.size(dim)), x);
+    start += x.size(dim);
+  }
+}
+
 }  // namespace
 
 Tensor cat(const TensorList& tensors, int64_t dim, const Tensor& out) {
@@ -293,15 +355,14 @@ Tensor cat(const TensorList& tensors, int64_t dim, const Tensor& out) {
   Tensor y =
       can_join_in(out, sizes, dtype, tensors) ? out : empty(sizes, dtype, model->device(), format);
   Dims lengths;
-  int64_t start = 0;
   {
     NoGradGuard guard;
+    TensorList parts;
     for (const Tensor& x : tensors) {
-      int64_t length = is_skipped(x) ? 0 : x.size(dim);
-      lengths.push_back(length);
-      if (length) copy_into(piece_of(y, dim, start, length), x);
-      start += length;
+      lengths.push_back(is_skipped(x) ? 0 : x.size(dim));
+      if (lengths.back()) parts.push_back(x);
     }
+    join(y, parts, dim);
   }
   std::vector<Dims> shapes;
   std::vector<DType> dtypes;
@@ -380,6 +441,22 @@ Tensor flip(const Tensor& x, const Dims& dims) {
   return record("FlipBackward0", y, {x}, [dims](const Tensor& g) { return flip(g, dims); });
 }
 
+namespace {
+
+// x with what is before and behind a cut exchanged in each dimension from `dim` on.
+void copy_rolled(const Tensor& y, const Tensor& x, const Dims& shifts, int64_t dim) {
+  while (dim < x.dim() && shifts[dim] == 0) ++dim;
+  if (dim == x.dim()) return copy_into(y, x);
+  int64_t shift = shifts[dim], rest = x.size(dim) - shift;
+  Tensor head = piece_of(x, dim, 0, rest), tail = piece_of(x, dim, rest, shift);
+  if (std::all_of(shifts.begin() + dim + 1, shifts.end(), [](int64_t s) { return s == 0; }))
+    return join(y, {tail, head}, dim);
+  copy_rolled(piece_of(y, dim, 0, shift), tail, shifts, dim + 1);
+  copy_rolled(piece_of(y, dim, shift, rest), head, shifts, dim + 1);
+}
+
+}  // namespace
+
 Tensor roll(const Tensor& x, const Dims& shifts, const Dims& dims) {
   check(!shifts.empty(), "roll: `shifts` required.");
   if (dims.empty() && shifts.size() == 1)
@@ -389,17 +466,14 @@ Tensor roll(const Tensor& x, const Dims& shifts, const Dims& dims) {
   Tensor y = empty(x.sizes(), x.dtype(), x.device());
   {
     NoGradGuard guard;
-    Tensor from = x;
+    Dims by_dim(x.dim(), 0);
     for (size_t i = 0; i < dims.size(); ++i) {
       check_index(x.dim() > 0, "roll: dim ", dims[i],
                   " was given, but the tensor has no dimensions.");
-      int64_t dim = wrap_dim("roll", dims[i], x.dim());
-      int64_t size = x.size(dim);
-      int64_t shift = size ? ((shifts[i] % size) + size) % size : 0;
-      if (shift == 0 || x.numel() == 0) continue;
-      from = cat({narrow(from, dim, size - shift, shift), narrow(from, dim, 0, size - shift)}, dim);
+      int64_t dim = wrap_dim("roll", dims[i], x.dim()), size = x.size(dim);
+      if (size) by_dim[dim] = (by_dim[dim] + shifts[i] % size + size) % size;
     }
-    copy_into(y, from);
+    copy_rolled(y, x, by_dim, 0);
   }
   Dims back = shifts;
   for (int64_t& s : back) s = -s;
@@ -454,21 +528,36 @@ Tensor triangle(const char* op, const char* node, const Tensor& x, int64_t diago
   check(x.dim() >= 2, op, ": expected an input of at least 2 dimensions, got ", x, ".");
   check_cpu(op, x);
   Tensor y = empty(x.sizes(), x.dtype(), x.device());
-  copy_into(y, x);
   int64_t rows = x.size(-2), cols = x.size(-1), size = x.itemsize();
   diagonal = std::clamp(diagonal, -rows, cols);  // beyond, it says no more, and sums overflow
-  char* data = y.data();
-  for (int64_t r = 0; r < (cols ? y.numel() / cols : 0); ++r) {
-    int64_t row = r % rows;
-    // Columns [0, edge) are on or below the diagonal.
-    int64_t edge = std::min(std::max<int64_t>(row + diagonal + (keep_lower ? 1 : 0), 0), cols);
-    char* line = data + r * cols * size;
-    if (keep_lower) {
-      std::memset(line + edge * size, 0, (cols - edge) * size);
-    } else {
-      std::memset(line, 0, edge * size);
-    }
+  {
+    // The rectangle that holds what is kept.
+    NoGradGuard guard;
+    int64_t row = keep_lower ? std::max<int64_t>(-diagonal, 0) : 0;
+    int64_t col = keep_lower ? 0 : std::max<int64_t>(diagonal, 0);
+    int64_t n_rows = (keep_lower ? rows : std::clamp<int64_t>(cols - diagonal, 0, rows)) - row;
+    int64_t n_cols = (keep_lower ? std::clamp<int64_t>(rows + diagonal, 0, cols) : cols) - col;
+    auto kept = [&](const Tensor& t) {
+      return piece_of(piece_of(t, t.dim() - 2, row, n_rows), t.dim() - 1, col, n_cols);
+    };
+    copy_into(kept(y), kept(x));
   }
+  constexpr int64_t kPiece = 32768;
+  parallel_for(cols ? y.numel() / cols : 0,
+               std::max<int64_t>(kPiece / std::max<int64_t>(cols, 1), 1),
+               [&](int64_t begin, int64_t end) {
+                 char* line = y.data() + begin * cols * size;
+                 int64_t row = begin % rows;
+                 for (int64_t r = begin; r < end;
+                      ++r, line += cols * size, row = row + 1 == rows ? 0 : row + 1) {
+                   // Columns [0, edge) are on or below the diagonal.
+                   int64_t edge =
+                       std::min(std::max<int64_t>(row + diagonal + (keep_lower ? 1 : 0), 0), cols);
+                   if (keep_lower && edge < cols)
+                     std::memset(line + edge * size, 0, (cols - edge) * size);
+                   if (!keep_lower && edge > 0) std::memset(line, 0, edge * size);
+                 }
+               });
   return record(node, y, {x}, [diagonal](const Tensor& g) {
     return keep_lower ? tril(g, diagonal) : triu(g, diagonal);
   });

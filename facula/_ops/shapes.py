@@ -445,6 +445,8 @@ def _repeated_evenly(input: Tensor, repeats: int, dim: int, output_size: int | N
         )
     dim %= input.dim()
     copies = [*input.shape[: dim + 1], repeats, *input.shape[dim + 1 :]]
+    if dim + 1 == input.dim():
+        input = input.contiguous()  # else the copy goes across memory for each of the repeats
     spread = input.unsqueeze(dim + 1).expand(copies)
     return spread.clone(memory_format=_core.contiguous_format).flatten(dim, dim + 1)
 
