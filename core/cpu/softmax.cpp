@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/integers.h"
+#include "cpu/transpose.h"
 #include "cpu/vec.h"
 #include "math/exp_log.h"
 
@@ -23,21 +24,24 @@ struct Softmax {
   static constexpr int64_t L = V::kLanes;
   // Results of half precision are too coarse to hold the exponentials between two passes: they are
   // computed again.
-  static constexpr bool kRecomputes = !std::is_same_v<S, T>;
+  template <class E>
+  static constexpr bool kRecomputes = !std::is_same_v<E, T>;
+  // Rows up to this long may become columns, a vector of rows at a time: no lane is idle, and
+  // nothing is joined across lanes.
+  static constexpr int64_t kShortRow = 48;
 
-  static FACULA_FN T sum_of(V x) {
-    T lanes[L];
-    x.store(lanes);
-    for (int64_t n = L / 2; n > 0; n /= 2)
-      for (int64_t i = 0; i < n; ++i) lanes[i] += lanes[i + n];
-    return lanes[0];
+  // In every lane the sum or the maximum of all.
+  template <int kHalf = L / 2>
+  static FACULA_FN V sum_of(V x) {
+    x += rotated<kHalf>(x);
+    if constexpr (kHalf > 1) x = sum_of<kHalf / 2>(x);
+    return x;
   }
-  static FACULA_FN T max_of(V x) {
-    T lanes[L];
-    x.store(lanes);
-    for (int64_t n = L / 2; n > 0; n /= 2)
-      for (int64_t i = 0; i < n; ++i) lanes[i] = math::max(lanes[i], lanes[i + n]);
-    return lanes[0];
+  template <int kHalf = L / 2>
+  static FACULA_FN V max_of(V x) {
+    x = max(x, rotated<kHalf>(x));
+    if constexpr (kHalf > 1) x = max_of<kHalf / 2>(x);
+    return x;
   }
 
   // f(i, n) for vectors of n lanes from element i.
@@ -47,8 +51,14 @@ struct Softmax {
     for (; i + L <= size; i += L) f(i, L);
     if (i < size) f(i, size - i);
   }
-  static FACULA_FN V load(const S* x, int64_t n) { return n == L ? V::load(x) : V::load(x, n); }
-  static FACULA_FN void store(V v, S* y, int64_t n) { n == L ? v.store(y) : v.store(y, n); }
+  template <class E>
+  static FACULA_FN V load(const E* x, int64_t n) {
+    return n == L ? V::load(x) : V::load(x, n);
+  }
+  template <class E>
+  static FACULA_FN void store(V v, E* y, int64_t n) {
+    n == L ? v.store(y) : v.store(y, n);
+  }
   // Lanes from n on become `other`.
   static FACULA_FN V keep(V v, int64_t n, T other) {
     static constexpr T lanes[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -63,7 +73,7 @@ struct Softmax {
   }
 
   // Four vectors side by side: one alone would wait for itself.
-  static T row_max(const S* x, int64_t size) {
+  static V row_max(const S* x, int64_t size) {
     V low = V(-math::infinity<T>()), high[4] = {low, low, low, low};
     int64_t i = 0;
     for (; i + 4 * L <= size; i += 4 * L)
@@ -74,27 +84,27 @@ struct Softmax {
     return max_of(max(max(high[0], high[1]), max(high[2], high[3])));
   }
 
-  static void softmax_row(S* y, const S* x, int64_t size) {
-    V high = V(row_max(x, size));
+  static void softmax_row(S* y, const S* x, const S*, int64_t size) {
+    V high = row_max(x, size);
     V total = V(T(0));
     walk(size, [&](int64_t i, int64_t n) FACULA_INLINE {
       V e = exp_below(load(x + i, n), high);
-      if (!kRecomputes) store(e, y + i, n);
+      if (!kRecomputes<S>) store(e, y + i, n);
       total += keep(e, n, T(0));
     });
-    V scale = V(T(1) / sum_of(total));
+    V scale = V(T(1)) / sum_of(total);
     walk(size, [&](int64_t i, int64_t n) FACULA_INLINE {
-      V e = kRecomputes ? exp_below(load(x + i, n), high) : load(y + i, n);
+      V e = kRecomputes<S> ? exp_below(load(x + i, n), high) : load(y + i, n);
       store(e * scale, y + i, n);
     });
   }
 
-  static void log_softmax_row(S* y, const S* x, int64_t size) {
-    V high = V(row_max(x, size));
+  static void log_softmax_row(S* y, const S* x, const S*, int64_t size) {
+    V high = row_max(x, size);
     V total = V(T(0));
     walk(size, [&](int64_t i, int64_t n)
                    FACULA_INLINE { total += keep(exp_below(load(x + i, n), high), n, T(0)); });
-    V shift = V(math::log(sum_of(total)));
+    V shift = math::log(sum_of(total));
     walk(size, [&](int64_t i, int64_t n)
                    FACULA_INLINE { store(load(x + i, n) - high - shift, y + i, n); });
   }
@@ -103,7 +113,7 @@ struct Softmax {
     V total = V(T(0));
     walk(size,
          [&](int64_t i, int64_t n) FACULA_INLINE { total += load(g + i, n) * load(y + i, n); });
-    V dot = V(sum_of(total));
+    V dot = sum_of(total);
     walk(size, [&](int64_t i, int64_t n)
                    FACULA_INLINE { store(load(y + i, n) * (load(g + i, n) - dot), gx + i, n); });
   }
@@ -111,7 +121,7 @@ struct Softmax {
   static void log_softmax_backward_row(S* gx, const S* g, const S* y, int64_t size) {
     V total = V(T(0));
     walk(size, [&](int64_t i, int64_t n) FACULA_INLINE { total += load(g + i, n); });
-    V sum = V(sum_of(total));
+    V sum = sum_of(total);
     walk(size, [&](int64_t i, int64_t n) FACULA_INLINE {
       store(load(g + i, n) - math::exp(load(y + i, n)) * sum, gx + i, n);
     });
@@ -119,23 +129,26 @@ struct Softmax {
 
   // ---- a column per lane: n of them, rows `step` elements apart
 
-  static void softmax_columns(S* y, const S* x, int64_t size, int64_t step, int64_t n) {
+  template <class E>
+  static void softmax_columns(E* y, const E* x, const E*, int64_t size, int64_t step, int64_t n) {
     V high = V(-math::infinity<T>());
     for (int64_t r = 0; r < size; ++r) high = max(high, load(x + r * step, n));
     V total = V(T(0));
     for (int64_t r = 0; r < size; ++r) {
       V e = exp_below(load(x + r * step, n), high);
-      if (!kRecomputes) store(e, y + r * step, n);
+      if (!kRecomputes<E>) store(e, y + r * step, n);
       total += e;
     }
     V scale = V(T(1)) / total;
     for (int64_t r = 0; r < size; ++r) {
-      V e = kRecomputes ? exp_below(load(x + r * step, n), high) : load(y + r * step, n);
+      V e = kRecomputes<E> ? exp_below(load(x + r * step, n), high) : load(y + r * step, n);
       store(e * scale, y + r * step, n);
     }
   }
 
-  static void log_softmax_columns(S* y, const S* x, int64_t size, int64_t step, int64_t n) {
+  template <class E>
+  static void log_softmax_columns(E* y, const E* x, const E*, int64_t size, int64_t step,
+                                  int64_t n) {
     V high = V(-math::infinity<T>());
     for (int64_t r = 0; r < size; ++r) high = max(high, load(x + r * step, n));
     V total = V(T(0));
@@ -144,7 +157,8 @@ struct Softmax {
     for (int64_t r = 0; r < size; ++r) store(load(x + r * step, n) - high - shift, y + r * step, n);
   }
 
-  static void softmax_backward_columns(S* gx, const S* g, const S* y, int64_t size, int64_t step,
+  template <class E>
+  static void softmax_backward_columns(E* gx, const E* g, const E* y, int64_t size, int64_t step,
                                        int64_t n) {
     V dot = V(T(0));
     for (int64_t r = 0; r < size; ++r) dot += load(g + r * step, n) * load(y + r * step, n);
@@ -152,7 +166,8 @@ struct Softmax {
       store(load(y + r * step, n) * (load(g + r * step, n) - dot), gx + r * step, n);
   }
 
-  static void log_softmax_backward_columns(S* gx, const S* g, const S* y, int64_t size,
+  template <class E>
+  static void log_softmax_backward_columns(E* gx, const E* g, const E* y, int64_t size,
                                            int64_t step, int64_t n) {
     V sum = V(T(0));
     for (int64_t r = 0; r < size; ++r) sum += load(g + r * step, n);
@@ -160,36 +175,87 @@ struct Softmax {
       store(load(g + r * step, n) - math::exp(load(y + r * step, n)) * sum, gx + r * step, n);
   }
 
-  // The row to which the element at `offset`, the first of a row or of a vector of columns,
-  // belongs.
-  static FACULA_FN int64_t row_of(SoftmaxShape shape, int64_t offset) {
-    int64_t slice = shape.size * shape.inner;
-    return offset / slice * shape.inner + offset % slice;
+  // ---- short rows as columns
+
+  // n rows of `size` elements from x on: the element c of row r goes to columns[c * L + r].
+  static void turn(const S* x, int64_t size, int64_t n, T* columns) {
+    for (int64_t c = 0; c < size; c += L) {
+      int64_t width = std::min(L, size - c);
+      V square[L];
+      for (int64_t r = 0; r < L; ++r) square[r] = r < n ? load(x + r * size + c, width) : V(T(0));
+      transpose(square);
+      for (int64_t k = 0; k < width; ++k) square[k].store(columns + (c + k) * L);
+    }
+  }
+  static void turn_back(const T* columns, int64_t size, int64_t n, S* y) {
+    for (int64_t c = 0; c < size; c += L) {
+      int64_t width = std::min(L, size - c);
+      V square[L];
+      for (int64_t k = 0; k < L; ++k)
+        square[k] = k < width ? V::load(columns + (c + k) * L) : V(T(0));
+      transpose(square);
+      for (int64_t r = 0; r < n; ++r) store(square[r], y + r * size + c, width);
+    }
+  }
+
+  template <class E>
+  static FACULA_FN E* offset_by(E* p, int64_t n) {
+    return p ? p + n : p;
+  }
+
+  // rows(offset) for each row, or columns(y, a, b, step, n, row) for each vector of columns, of
+  // which `row` is the number of the first. y and b may be null; kTurns: short rows are taken as
+  // columns, which pays where a row is joined to one value twice.
+  template <bool kTurns, class Rows, class Columns>
+  static FACULA_FN void for_each(SoftmaxShape shape, int64_t begin, int64_t end, S* y, const S* a,
+                                 const S* b, Rows rows, Columns columns) {
+    int64_t size = shape.size, inner = shape.inner;
+    if (kTurns && inner == 1 && size <= kShortRow) {
+      T turned_y[kShortRow * L], turned_a[kShortRow * L];
+      for (int64_t r = begin; r < end; r += L) {
+        int64_t n = std::min(L, end - r);
+        turn(a + r * size, size, n, turned_a);
+        columns(turned_y, turned_a, static_cast<const T*>(nullptr), L, n, r);
+        if (y) turn_back(turned_y, size, n, y + r * size);
+      }
+      return;
+    }
+    if (inner == 1) {
+      for (int64_t r = begin; r < end; ++r) rows(r * size);
+      return;
+    }
+    int64_t n_blocks = ceil_div(inner, kSoftmaxColumns);
+    for (int64_t block = begin; block < end; ++block) {
+      int64_t first = block % n_blocks * kSoftmaxColumns,
+              last = std::min(first + kSoftmaxColumns, inner), slice = block / n_blocks;
+      for (int64_t j = first; j < last; j += L) {
+        int64_t at = slice * size * inner + j;
+        columns(offset_by(y, at), a + at, offset_by(b, at), inner, std::min(L, last - j),
+                slice * inner + j);
+      }
+    }
   }
 
   static void log_sum_exp(char* to, const char* from, const char*, SoftmaxShape shape,
                           int64_t begin, int64_t end) {
     T *highs = reinterpret_cast<T*>(to), *logs = highs + shape.n_rows;
     const S* x = reinterpret_cast<const S*>(from);
-    for_each(
-        shape, begin, end,
+    for_each<true>(
+        shape, begin, end, static_cast<S*>(nullptr), x, static_cast<const S*>(nullptr),
         [&](int64_t at) {
-          T top = row_max(x + at, shape.size);
-          V high = V(top), total = V(T(0));
+          V high = row_max(x + at, shape.size), total = V(T(0));
           walk(shape.size, [&](int64_t i, int64_t n) FACULA_INLINE {
             total += keep(exp_below(load(x + at + i, n), high), n, T(0));
           });
-          highs[row_of(shape, at)] = top;
-          logs[row_of(shape, at)] = math::log(sum_of(total));
+          highs[at / shape.size] = high[0];
+          logs[at / shape.size] = math::log(sum_of(total))[0];
         },
-        [&](int64_t at, int64_t n) {
+        [&](auto*, auto* x, auto*, int64_t step, int64_t n, int64_t row) {
           V high = V(-math::infinity<T>()), total = V(T(0));
-          for (int64_t r = 0; r < shape.size; ++r)
-            high = max(high, load(x + at + r * shape.inner, n));
-          for (int64_t r = 0; r < shape.size; ++r)
-            total += exp_below(load(x + at + r * shape.inner, n), high);
-          high.store(highs + row_of(shape, at), n);
-          math::log(total).store(logs + row_of(shape, at), n);
+          for (int64_t r = 0; r < shape.size; ++r) high = max(high, load(x + r * step, n));
+          for (int64_t r = 0; r < shape.size; ++r) total += exp_below(load(x + r * step, n), high);
+          high.store(highs + row, n);
+          math::log(total).store(logs + row, n);
         });
   }
 
@@ -199,62 +265,40 @@ struct Softmax {
     const S* x = reinterpret_cast<const S*>(from);
     const T *highs = reinterpret_cast<const T*>(stats), *logs = highs + shape.n_rows,
             *scales = logs + shape.n_rows;
-    for_each(
-        shape, begin, end,
+    for_each<false>(
+        shape, begin, end, y, x, static_cast<const S*>(nullptr),
         [&](int64_t at) {
-          int64_t row = row_of(shape, at);
+          int64_t row = at / shape.size;
           V high = V(highs[row]), log = V(logs[row]), scale = V(scales[row]);
           walk(shape.size, [&](int64_t i, int64_t n) FACULA_INLINE {
             store(math::exp(load(x + at + i, n) - high - log) * scale, y + at + i, n);
           });
         },
-        [&](int64_t at, int64_t n) {
-          int64_t row = row_of(shape, at);
+        [&](auto* y, auto* x, auto*, int64_t step, int64_t n, int64_t row) {
           V high = V::load(highs + row, n), log = V::load(logs + row, n),
             scale = V::load(scales + row, n);
-          for (int64_t r = 0; r < shape.size; ++r) {
-            int64_t i = at + r * shape.inner;
-            store(math::exp(load(x + i, n) - high - log) * scale, y + i, n);
-          }
+          for (int64_t r = 0; r < shape.size; ++r)
+            store(math::exp(load(x + r * step, n) - high - log) * scale, y + r * step, n);
         });
   }
 
-  // rows(offset) for each row, or columns(offset, n) for each vector of columns.
-  template <class Rows, class Columns>
-  static FACULA_FN void for_each(SoftmaxShape shape, int64_t begin, int64_t end, Rows rows,
-                                 Columns columns) {
-    if (shape.inner == 1) {
-      for (int64_t r = begin; r < end; ++r) rows(r * shape.size);
-      return;
-    }
-    int64_t n_blocks = ceil_div(shape.inner, kSoftmaxColumns);
-    for (int64_t b = begin; b < end; ++b) {
-      int64_t first = b % n_blocks * kSoftmaxColumns,
-              last = std::min(first + kSoftmaxColumns, shape.inner);
-      int64_t base = b / n_blocks * shape.size * shape.inner;
-      for (int64_t j = first; j < last; j += L) columns(base + j, std::min(L, last - j));
-    }
+#define FACULA_SOFTMAX(name, kTurns)                                                        \
+  static void name(char* to, const char* from, const char* result, SoftmaxShape shape,      \
+                   int64_t begin, int64_t end) {                                            \
+    S* y = reinterpret_cast<S*>(to);                                                        \
+    const S* a = reinterpret_cast<const S*>(from);                                          \
+    const S* b = reinterpret_cast<const S*>(result);                                        \
+    for_each<kTurns>(                                                                       \
+        shape, begin, end, y, a, b,                                                         \
+        [&](int64_t at) { name##_row(y + at, a + at, offset_by(b, at), shape.size); },      \
+        [&](auto* y, auto* a, auto* b, int64_t step, int64_t n, int64_t) {                  \
+          name##_columns<std::remove_pointer_t<decltype(y)>>(y, a, b, shape.size, step, n); \
+        });                                                                                 \
   }
-
-#define FACULA_SOFTMAX(name, ...)                                                      \
-  static void name(char* to, const char* from, const char* result, SoftmaxShape shape, \
-                   int64_t begin, int64_t end) {                                       \
-    S* y = reinterpret_cast<S*>(to);                                                   \
-    const S* a = reinterpret_cast<const S*>(from);                                     \
-    [[maybe_unused]] const S* b = reinterpret_cast<const S*>(result);                  \
-    for_each(                                                                          \
-        shape, begin, end,                                                             \
-        [&](int64_t at) { name##_row(y + at, a + at __VA_ARGS__, shape.size); },       \
-        [&](int64_t at, int64_t n) {                                                   \
-          name##_columns(y + at, a + at __VA_ARGS__, shape.size, shape.inner, n);      \
-        });                                                                            \
-  }
-#define FACULA_B , b + at
-  FACULA_SOFTMAX(softmax)
-  FACULA_SOFTMAX(log_softmax)
-  FACULA_SOFTMAX(softmax_backward, FACULA_B)
-  FACULA_SOFTMAX(log_softmax_backward, FACULA_B)
-#undef FACULA_B
+  FACULA_SOFTMAX(softmax, true)
+  FACULA_SOFTMAX(log_softmax, true)
+  FACULA_SOFTMAX(softmax_backward, false)
+  FACULA_SOFTMAX(log_softmax_backward, false)
 #undef FACULA_SOFTMAX
 };
 

@@ -43,6 +43,14 @@ def test_rows_of_every_length_sum_to_one(n):
     assert facula.softmax(facula.randn(3, n), 1).sum(1).tolist() == pytest.approx([1, 1, 1])
 
 
+@pytest.mark.parametrize("op", [facula.softmax, facula.log_softmax, facula.logsumexp])
+@pytest.mark.parametrize("n", [1, 3, 16, 33, 49])
+def test_a_row_has_the_same_bits_alone_and_among_others(op, n):
+    x = facula.randn(37, n)
+    for row in (0, 20, 36):
+        assert op(x, 1)[row].tolist() == op(x[row : row + 1], 1)[0].tolist()
+
+
 def test_softmax_refuses_integers():
     with pytest.raises(RuntimeError):
         facula.softmax(facula.ones(2, 3, dtype=facula.int64), dim=1)
