@@ -213,31 +213,32 @@ struct Fold {
     }
   }
 
+  // Joins the elements of one place of n_rows rows, 1 or 4, with the accumulator there.
+  template <class V, class Load>
+  static FACULA_FN V add_place(V a, int n_rows, Load load) {
+    if (n_rows == 1) return Join::join(a, Map::of(load(0)));
+    V low = Join::join(Map::of(load(0)), Map::of(load(1)));
+    V high = Join::join(Map::of(load(2)), Map::of(load(3)));
+    return Join::join(a, Join::join(low, high));
+  }
+
   static FACULA_FN void add_rows(const T* x, int64_t row_stride, int n_rows, int64_t n, A* y) {
-    int64_t j = 0;
     if constexpr (kHasVec<T>) {
       using V = Vec<T>;
-      for (; j + V::kLanes <= n; j += V::kLanes) {
-        V a = V::load(y + j);
-        if (n_rows == 4) {
-          V r0 = Map::of(V::load(x + j)), r1 = Map::of(V::load(x + row_stride + j));
-          V r2 = Map::of(V::load(x + 2 * row_stride + j)),
-            r3 = Map::of(V::load(x + 3 * row_stride + j));
-          a = Join::join(a, Join::join(Join::join(r0, r1), Join::join(r2, r3)));
-        } else {
-          a = Join::join(a, Map::of(V::load(x + j)));
-        }
-        a.store(y + j);
-      }
-    }
-    for (; j < n; ++j) {
-      if (n_rows == 4) {
-        A low = Join::join(Map::of(x[j]), Map::of(x[row_stride + j]));
-        A high = Join::join(Map::of(x[2 * row_stride + j]), Map::of(x[3 * row_stride + j]));
-        y[j] = Join::join(y[j], Join::join(low, high));
-      } else {
-        y[j] = Join::join(y[j], Map::of(x[j]));
-      }
+      int64_t j = 0;
+      for (; j + V::kLanes <= n; j += V::kLanes)
+        add_place(V::load(y + j), n_rows, [=](int64_t r) {
+          return V::load(x + r * row_stride + j);
+        }).store(y + j);
+      // Not element by element: which of two is larger, a branch would guess wrong every other
+      // time.
+      if (j < n)
+        add_place(V::load(y + j, n - j), n_rows, [=](int64_t r) {
+          return V::load(x + r * row_stride + j, n - j);
+        }).store(y + j, n - j);
+    } else {
+      for (int64_t j = 0; j < n; ++j)
+        y[j] = add_place(y[j], n_rows, [=](int64_t r) { return x[r * row_stride + j]; });
     }
   }
 
@@ -246,7 +247,7 @@ struct Fold {
     const T* x = static_cast<const T*>(from);
     A* y = static_cast<A*>(acc);
     std::fill_n(y, n, Join::template first<A>());
-    // Rows shorter than a vector are taken kBeside at a time, as one row.
+    // Narrow rows are taken kBeside at a time, as one row: a whole number of vectors.
     if (row_stride == n && n <= kNarrow && n_rows >= 4 * kBeside) {
       A wide[kNarrow * kBeside];
       int64_t n_wide = n_rows / kBeside;
@@ -262,7 +263,7 @@ struct Fold {
   }
 
   static constexpr int64_t kNarrow = 32;
-  static constexpr int64_t kBeside = 8;
+  static constexpr int64_t kBeside = 16;
   static FACULA_FN void add_all_rows(const T* x, int64_t row_stride, int64_t n_rows, int64_t n,
                                      A* y) {
     int64_t r = 0;

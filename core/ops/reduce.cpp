@@ -1,5 +1,6 @@
 #include "ops/reduce.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "autograd/node.h"
@@ -9,6 +10,7 @@
 #include "ops/ops.h"
 #include "ops/reduction.h"
 #include "ops/scan.h"
+#include "ops/softmax_rows.h"
 
 namespace facula {
 
@@ -286,6 +288,27 @@ Tensor vector_norm(const Tensor& input, double p, const Dims& dims, bool keepdim
                 });
 }
 
+namespace {
+
+// Along one dimension, which is kept: in the order of memory, without a tensor of the exponentials.
+Tensor logsumexp_along(const Tensor& x, int64_t dim) {
+  Dims order, back(x.dim(), 0), sizes = {2};
+  for (int64_t d = 0; d < x.dim(); ++d) order.push_back(d);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return x.stride(a) > x.stride(b); });
+  for (int64_t d = 0; d < x.dim(); ++d) {
+    back[order[d]] = d;
+    sizes.push_back(order[d] == dim ? 1 : x.size(order[d]));
+  }
+  Tensor stats = empty(sizes, wide_dtype(x.dtype()));
+  run_softmax_rows(cpu::get_softmax_table().log_sum_exp, contiguous(permute(x, order)), back[dim],
+                   stats.data(), nullptr);
+  Tensor high = select(stats, 0, 0), y = where(isinf(high), high, high + select(stats, 0, 1));
+  return to_dtype(contiguous(permute(y, back)), x.dtype());
+}
+
+}  // namespace
+
 Tensor logsumexp(const Tensor& input, const Dims& dims, bool keepdim) {
   Tensor x = is_differentiable(input.dtype()) ? input : to_dtype(input, get_default_dtype());
   DimMask mask = dim_mask("logsumexp", dims, x.dim());
@@ -293,13 +316,16 @@ Tensor logsumexp(const Tensor& input, const Dims& dims, bool keepdim) {
   {
     NoGradGuard guard;
     if (reduced_numel(x, mask) == 0 || x.numel() == 0) {
-      y = log(sum(exp(x), dims, keepdim));
+      y = log(sum(exp(x), dims, true));
+    } else if (x.is_cpu() && is_floating(x.dtype()) && x.dim() > 0 &&
+               (dims.size() == 1 || x.dim() == 1)) {
+      y = logsumexp_along(x, dims.empty() ? 0 : wrap_dim("logsumexp", dims[0], x.dim()));
     } else {
       Tensor high = amax(real(x), dims, true);
       high = zero_where(isinf(high), high);
       y = log(sum(exp(x - high), dims, true)) + high;
-      if (!keepdim) y = alias(reshape(y, reduced_shape(x, mask, false)));
     }
+    if (!keepdim) y = alias(reshape(y, reduced_shape(x, mask, false)));
   }
   return record("LogsumexpBackward0", y, {x},
                 [mask, keepdim, x = save(x), y = save_output(y)](const Tensor& g) {

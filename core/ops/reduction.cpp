@@ -49,7 +49,10 @@ struct Job {
   int n_kept = 0;
   int n_reduced = 0;
   int64_t n_out = 1;
-  int64_t n_in = 1;  // elements to one result
+  int64_t n_in = 1;  // elements, or runs of them, to one result
+  // Runs that are taken many at once: see group_short_runs().
+  Axis run = {1, 0, 0};
+  bool keeps_order;
   char* values;
   int64_t value_bytes;   // of the kernel's results
   int64_t out_bytes;     // of the tensor's
@@ -157,10 +160,33 @@ void load_run(const Job& job, const char* from, int64_t stride, int64_t n, char*
 
 // ---- one result after another
 
-// Elements [begin, end) of the reduction that starts at `base`.
+// Where elements lie in short runs, many runs are taken at once: the first elements of all, then
+// the second ones, and so on.
+void group_short_runs(Job& job) {
+  if (job.keeps_order || job.n_reduced < 2 || job.reduced[0].size >= kShortRun ||
+      job.reduced[1].size < job.reduced[0].size)
+    return;
+  job.run = job.reduced[0];
+  job.n_in /= job.run.size;
+  --job.n_reduced;
+  std::copy_n(job.reduced + 1, job.n_reduced, job.reduced);
+}
+
+// n runs that need not be loaded: place by place, then the places are joined.
+void reduce_runs(const Job& job, const char* base, int64_t n, char* accumulator) {
+  const cpu::ReduceKernel& kernel = *job.kernel;
+  alignas(16) char places[kShortRun * cpu::kMaxAccumulatorBytes];
+  kernel.columns(base, job.reduced[0].stride / job.item_bytes, n, job.run.size, 0, places,
+                 *job.params);
+  for (int64_t left = job.run.size; left > 1; left -= left / 2)
+    kernel.combine(places, places + (left - left / 2) * kernel.accumulator_bytes, left / 2);
+  std::memcpy(accumulator, places, kernel.accumulator_bytes);
+}
+
+// Elements, or runs, [begin, end) of the reduction that starts at `base`.
 void reduce_row(const Job& job, const char* base, int64_t begin, int64_t end, char* accumulator) {
   const cpu::ReduceKernel& kernel = *job.kernel;
-  bool is_direct = job.is_wide && job.reduced[0].stride == job.item_bytes;
+  bool is_direct = job.is_wide && job.reduced[0].stride == job.item_bytes && job.run.size == 1;
   if (is_direct && job.n_reduced == 1 && end - begin <= kReduceChunk)
     return kernel.rows(base + begin * job.item_bytes, 0, 1, end - begin, begin, accumulator,
                        *job.params);
@@ -168,18 +194,25 @@ void reduce_row(const Job& job, const char* base, int64_t begin, int64_t end, ch
   alignas(64) char buffer[kReduceChunk * sizeof(Complex128)];
   Tree tree(kernel, 1, memory);
   Cursor cursor(job.reduced, job.n_reduced, begin);
-  int64_t n_buffered = 0;
+  int64_t n_buffered = 0, chunk = kReduceChunk / job.run.size;
+  bool is_grouped = job.is_wide && job.run.size > 1 && job.run.stride == job.item_bytes &&
+                    job.reduced[0].stride % job.item_bytes == 0;
   for (int64_t i = begin; i < end;) {
-    int64_t n = std::min({cursor.left_in_run(), end - i, kReduceChunk - n_buffered});
-    if (is_direct && n_buffered == 0 && (n >= kShortRun * 8 || n == end - i)) {
+    int64_t n = std::min({cursor.left_in_run(), end - i, chunk - n_buffered});
+    if (is_grouped) {
+      reduce_runs(job, base + cursor.offset(), n, tree.incoming());
+      tree.push();
+    } else if (is_direct && n_buffered == 0 && (n >= kShortRun * 8 || n == end - i)) {
       kernel.rows(base + cursor.offset(), 0, 1, n, i, tree.incoming(), *job.params);
       tree.push();
     } else {
-      load_run(job, base + cursor.offset(), job.reduced[0].stride, n,
-               buffer + n_buffered * job.wide_bytes);
+      for (int64_t k = 0; k < job.run.size; ++k)
+        load_run(job, base + cursor.offset() + k * job.run.stride, job.reduced[0].stride, n,
+                 buffer + (n_buffered * job.run.size + k * n) * job.wide_bytes);
       n_buffered += n;
-      if (n_buffered == kReduceChunk || i + n == end) {
-        kernel.rows(buffer, 0, 1, n_buffered, i + n - n_buffered, tree.incoming(), *job.params);
+      if (n_buffered == chunk || i + n == end) {
+        kernel.rows(buffer, 0, 1, n_buffered * job.run.size, i + n - n_buffered, tree.incoming(),
+                    *job.params);
         tree.push();
         n_buffered = 0;
       }
@@ -218,7 +251,7 @@ void store_results(const Job& job, const char* accumulators, int64_t n, int64_t 
 // converted, so are all of them.
 bool has_dense_rows(const Job& job) {
   return job.n_in <= kReduceChunk && job.n_reduced == 1 &&
-         job.reduced[0].stride == job.item_bytes && job.n_kept > 0 &&
+         job.reduced[0].stride == job.item_bytes && job.n_kept > 0 && job.run.size == 1 &&
          (job.is_wide || job.kept[0].stride == job.n_in * job.item_bytes);
 }
 
@@ -267,16 +300,16 @@ void join_pieces(const Job& job, const char* partial, int64_t n_pieces, int64_t 
 }
 
 void reduce_rows(const Job& job) {
-  int64_t grain = std::max<int64_t>(1, kPiece / job.n_in);
-  if (job.n_out >= kEnoughTasks || job.n_in <= kPiece)
+  int64_t piece = kPiece / job.run.size, grain = std::max<int64_t>(1, piece / job.n_in);
+  if (job.n_out >= kEnoughTasks || job.n_in <= piece)
     return parallel_for(job.n_out, grain,
                         [&](int64_t begin, int64_t end) { reduce_rows_whole(job, begin, end); });
-  int64_t n_pieces = ceil_div(job.n_in, kPiece), bytes = job.kernel->accumulator_bytes;
+  int64_t n_pieces = ceil_div(job.n_in, piece), bytes = job.kernel->accumulator_bytes;
   std::vector<char> partial(job.n_out * n_pieces * bytes);
   parallel_for(job.n_out * n_pieces, 1, [&](int64_t task, int64_t) {
-    int64_t out = task / n_pieces, begin = task % n_pieces * kPiece;
+    int64_t out = task / n_pieces, begin = task % n_pieces * piece;
     Cursor cursor(job.kept, job.n_kept, out);
-    reduce_row(job, job.data + cursor.offset(), begin, std::min(begin + kPiece, job.n_in),
+    reduce_row(job, job.data + cursor.offset(), begin, std::min(begin + piece, job.n_in),
                partial.data() + task * bytes);
   });
   std::vector<char> memory((Tree::n_levels(n_pieces) + 1) * bytes);
@@ -324,7 +357,10 @@ void reduce_columns(const Job& job, const ColumnBlock& block, int64_t begin, int
     return kernel.columns(block.base + begin * rows.stride, rows.stride / job.item_bytes,
                           end - begin, block.n, begin, memory.data(), *job.params);
   }
-  int64_t n_rows_buffered = std::max<int64_t>(1, std::min(kReduceRows, kReduceChunk / block.n));
+  bool is_dense = job.n_reduced == 1 && job.kept[0].stride == job.item_bytes &&
+                  rows.stride == block.n * job.item_bytes;
+  int64_t n_rows_buffered = std::max<int64_t>(
+      1, is_dense ? kReduceChunk / block.n : std::min(kReduceRows, kReduceChunk / block.n));
   memory.resize((Tree::n_levels(end - begin) + 1) * block.n * kernel.accumulator_bytes);
   alignas(64) char buffer[kReduceChunk * sizeof(Complex128)];
   Tree tree(kernel, block.n, memory.data());
@@ -339,9 +375,14 @@ void reduce_columns(const Job& job, const ColumnBlock& block, int64_t begin, int
       cursor.advance(n);
     } else {
       n = std::min(end - i, n_rows_buffered);
-      for (int64_t r = 0; r < n; ++r, cursor.advance(1))
-        load_run(job, block.base + cursor.offset(), job.kept[0].stride, block.n,
-                 buffer + r * row_bytes);
+      if (is_dense) {
+        load_run(job, block.base + cursor.offset(), job.item_bytes, n * block.n, buffer);
+        cursor.advance(n);
+      } else {
+        for (int64_t r = 0; r < n; ++r, cursor.advance(1))
+          load_run(job, block.base + cursor.offset(), job.kept[0].stride, block.n,
+                   buffer + r * row_bytes);
+      }
       kernel.columns(buffer, block.n, n, block.n, i, tree.incoming(), *job.params);
     }
     tree.push();
@@ -399,13 +440,13 @@ void append(Axis* axes, int& n, Axis axis) {
 }
 
 // Dimensions from the last to the first; those that continue each other in memory become one.
-void set_axes(Job& job, const Tensor& x, DimMask mask, bool keeps_order) {
+void set_axes(Job& job, const Tensor& x, DimMask mask) {
   int order[kMaxDims], n = 0;
   for (int64_t d = x.dim() - 1; d >= 0; --d)
     if (is_in(mask, d) && x.size(d) != 1) order[n++] = static_cast<int>(d);
   // A sum may be taken in any order: along memory is best. Indices count in the order of the
   // dimensions.
-  if (!keeps_order)
+  if (!job.keeps_order)
     std::stable_sort(order, order + n, [&](int a, int b) { return x.stride(a) < x.stride(b); });
   for (int i = 0; i < n; ++i)
     append(job.reduced, job.n_reduced, {x.size(order[i]), x.stride(order[i]) * job.item_bytes, 0});
@@ -443,7 +484,10 @@ bool prefers_columns(const Job& job) {
     }
   if (job.reduced[0].stride <= job.item_bytes || shortest > job.reduced[0].stride)
     return job.n_in < (has_dense_rows(job) ? kShortDenseRun : kShortRun) && size >= kShortRun;
-  return size >= 4;
+  // Where kernels can take rows as they lie, two columns are enough.
+  bool is_direct = !job.keeps_order && shortest == job.item_bytes &&
+                   (job.is_wide || job.reduced[0].stride == size * shortest);
+  return size >= (is_direct ? 2 : 4);
 }
 
 Job make_job(cpu::ReduceOp op, const cpu::ReduceKernel& kernel, const Tensor& x, DimMask mask,
@@ -466,7 +510,8 @@ Job make_job(cpu::ReduceOp op, const cpu::ReduceKernel& kernel, const Tensor& x,
   job.seconds = seconds.defined() ? seconds.data() : nullptr;
   job.store_seconds =
       casts[static_cast<int>(DType::Int64)][static_cast<int>(DType::Int64)];  // 8 bytes are moved
-  set_axes(job, x, mask, op == cpu::ReduceOp::ArgMax || op == cpu::ReduceOp::ArgMin);
+  job.keeps_order = op == cpu::ReduceOp::ArgMax || op == cpu::ReduceOp::ArgMin;
+  set_axes(job, x, mask);
   return job;
 }
 
@@ -534,6 +579,7 @@ void run_reduction(const char* op, cpu::ReduceOp which, const Tensor& x, DimMask
     choose_columns(job);
     reduce_all_columns(job);
   } else {
+    group_short_runs(job);
     reduce_rows(job);
   }
 }

@@ -239,6 +239,19 @@ def test_large_reductions_agree_with_numpy(shape, dim):
         np.testing.assert_array_equal(best.numpy(), b.argmax(axis=dim))
 
 
+@pytest.mark.parametrize("name", ["sum", "amax", "amin", "any", "argmax"])
+@pytest.mark.parametrize("n", [1, 3, 14])
+def test_short_runs_and_narrow_columns_agree_with_numpy(name, n):
+    a = np.random.default_rng(0).integers(-9, 9, (50, 97, n + 3)).astype(np.float32)
+    ours, theirs = getattr(facula, name), getattr(np, name)
+    x, a = facula.tensor(a)[..., 1:-2], a[..., 1:-2]
+    assert ours(x).tolist() == theirs(a).tolist()
+    for dim in (0, 1, 2):
+        assert ours(x, dim).tolist() == theirs(a, axis=dim).tolist()
+        turned = theirs(a.transpose(2, 1, 0), axis=dim)
+        assert ours(x.transpose(0, 2), dim).tolist() == turned.tolist()
+
+
 def test_medians_and_ranks():
     x = facula.tensor([[3.0, 1.0, 2.0, 4.0], [0.0, 5.0, 5.0, 5.0]])
     assert x.median().item() == 3
