@@ -14,10 +14,30 @@ namespace {
 // Planes go by value: bytes that are written could be those of a plane elsewhere, for all that the
 // compiler knows, and it would make no vectors of the loops.
 
+// Rows of two pieces without gaps, which overlap.
+template <int kPiece>
+void copy_by_pieces(Plane p, int64_t nbytes) {
+  for (int64_t row = 0; row < p.n_rows; ++row) {
+    char* to = p.to + row * p.to_row;
+    const char* from = p.from + row * p.from_row;
+    char low[kPiece], high[kPiece];
+    std::memcpy(low, from, kPiece);
+    std::memcpy(high, from + nbytes - kPiece, kPiece);
+    std::memcpy(to, low, kPiece);
+    std::memcpy(to + nbytes - kPiece, high, kPiece);
+  }
+}
+
 // Rows without gaps. Vectors rather than memcpy, whose call costs as much as a short row; the last
 // vector overlaps the one before it.
 void copy_dense_rows(Plane p, int64_t nbytes) {
   constexpr int64_t kLong = 4096;
+  if (nbytes < kVecBytes) {
+    if (nbytes >= 32) return copy_by_pieces<32>(p, nbytes);
+    if (nbytes >= 16) return copy_by_pieces<16>(p, nbytes);
+    if (nbytes >= 8) return copy_by_pieces<8>(p, nbytes);
+    if (nbytes >= 4) return copy_by_pieces<4>(p, nbytes);
+  }
   for (int64_t row = 0; row < p.n_rows; ++row) {
     char* to = p.to + row * p.to_row;
     const char* from = p.from + row * p.from_row;
@@ -35,13 +55,33 @@ void copy_dense_rows(Plane p, int64_t nbytes) {
   }
 }
 
+// Rows of one element again and again; the last vector overlaps the one before it.
 template <class T>
-void copy_reversed_rows(Plane p) {
+void copy_repeated(Plane p) {
+  constexpr int64_t lanes = kVecBytes / static_cast<int64_t>(sizeof(T));
+  for (int64_t row = 0; row < p.n_rows; ++row) {
+    T* to = reinterpret_cast<T*>(p.to + row * p.to_row);
+    T element = *reinterpret_cast<const T*>(p.from + row * p.from_row);
+    if constexpr (std::is_integral_v<T>) {
+      if (p.n >= lanes) {
+        Native<T> v = element - Native<T>{};
+        for (int64_t i = 0; i < p.n - lanes; i += lanes) std::memcpy(to + i, &v, kVecBytes);
+        std::memcpy(to + p.n - lanes, &v, kVecBytes);
+        continue;
+      }
+    }
+    for (int64_t i = 0; i < p.n; ++i) to[i] = element;
+  }
+}
+
+// Rows from elements that are kGap apart, in steps of which the compiler makes shuffles.
+template <class T, int kGap>
+void copy_spaced_rows(Plane p) {
   for (int64_t row = 0; row < p.n_rows; ++row) {
     T* to = reinterpret_cast<T*>(p.to + row * p.to_row);
     const T* from = reinterpret_cast<const T*>(p.from + row * p.from_row);
 #pragma GCC ivdep
-    for (int64_t i = 0; i < p.n; ++i) to[i] = from[-i];
+    for (int64_t i = 0; i < p.n; ++i) to[i] = from[kGap * i];
   }
 }
 
@@ -125,13 +165,16 @@ void copy_plane(Plane p) {
   constexpr int64_t size = sizeof(T);
   if (copy_by_pixels<T, 3>(p) || copy_by_pixels<T, 4>(p) || copy_by_pixels<T, 2>(p)) return;
   bool is_dense = p.to_step == size && p.from_step == size;
-  if (is_dense && (p.n * size >= kVecBytes || p.n >= p.n_rows))
-    return copy_dense_rows(p, p.n * size);
+  if (is_dense && (p.n > 1 || p.n_rows == 1)) return copy_dense_rows(p, p.n * size);
+  if (p.to_step == size && p.from_step == 0) return copy_repeated<T>(p);
   if (p.to_step == size && p.from_row == size) {
     if constexpr (size == 4) return copy_transposed<float>(p);
     if constexpr (size == 8) return copy_transposed<double>(p);
   }
-  if (p.to_step == size && p.from_step == -size) return copy_reversed_rows<T>(p);
+  if (p.to_step == size && p.n > 1) {
+    if (p.from_step == -size) return copy_spaced_rows<T, -1>(p);
+    if (p.from_step == 2 * size) return copy_spaced_rows<T, 2>(p);
+  }
   // Along the longer side, and in strips: a line that is crossed is still there for the next row.
   if (p.n < p.n_rows) {
     std::swap(p.n, p.n_rows);

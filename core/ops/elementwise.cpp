@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <numeric>
 
 #include "base/integers.h"
 #include "base/parallel.h"
+#include "cpu/copy.h"
 #include "cuda/cuda.h"
 
 namespace facula {
@@ -15,8 +15,9 @@ namespace {
 // Enough elements to pay for waking another thread. Also the size of a piece, so results never
 // depend on the threads.
 constexpr int64_t kGrain = 32768;
-constexpr int64_t kTileSide = 64;
-constexpr int64_t kShortRow = 12;  // elements whose loop takes less time than its call
+constexpr int64_t kShortRow = 96;  // elements whose loop takes less time than its call
+constexpr int64_t kTile = 1024;    // elements that are brought together for one call
+constexpr int64_t kTileSide = 32;
 
 // How the dimensions of operands lie in memory: dimension numbers from the fastest to the slowest.
 // Walks that read transposed inputs then go along memory, and results take the inputs' order.
@@ -130,6 +131,7 @@ Walk make_walk(const char* op, const Tensor& out, std::initializer_list<TensorRe
   walk.numel = out.numel();
   walk.device = out.device();
   walk.data[0] = out.data();
+  walk.item_bytes[0] = out.itemsize();
   const Tensor* operands[kMaxOperands] = {&out};
   bool flat = out.is_contiguous(), has_host_operands = false;
   int k = 1;
@@ -140,6 +142,7 @@ Walk make_walk(const char* op, const Tensor& out, std::initializer_list<TensorRe
           ". Move one with .to(device).");
     has_host_operands = has_host_operands || x.device() != out.device();
     operands[k] = &x;
+    walk.item_bytes[k] = x.itemsize();
     walk.data[k++] = x.data();
     flat = flat && (x.numel() == 1 || (x.is_contiguous() && x.numel() == out.numel()));
   }
@@ -167,6 +170,7 @@ Walk make_walk(const Tensor& out, char* input, const Dims& input_strides) {
   walk.device = out.device();
   walk.data[0] = out.data();
   walk.data[1] = input;
+  walk.item_bytes[0] = walk.item_bytes[1] = out.itemsize();
   int64_t strides[kMaxOperands][kMaxDims];
   for (int64_t i = 0; i < out.dim(); ++i) {
     strides[0][i] = out.stride(i) * out.itemsize();
@@ -233,24 +237,14 @@ void run_rows(const Walk& walk, Loop loop, const void* params, int64_t begin, in
     rest /= walk.sizes[d];
     for (int i = 0; i < n_operands; ++i) base[i] += counter[d] * walk.strides[i][d];
   }
-  // Short rows are run through across: all their first elements, then the second ones, and so on.
-  // Not where operand 0 stands still: writes that meet keep their order.
-  bool goes_across = walk.sizes[0] < kShortRow && walk.sizes[1] > walk.sizes[0] &&
-                     walk.strides[0][0] != 0 && walk.strides[0][1] != 0;
-  int along = goes_across ? 1 : 0, n_loops = goes_across ? static_cast<int>(walk.sizes[0]) : 1;
-  for (int i = 0; i < n_operands; ++i) strides[i] = walk.strides[i][along];
-  int64_t n_rows = 1;
-  for (int64_t row = begin; row < end; row += n_rows) {
-    if (goes_across) n_rows = std::min(end - row, walk.sizes[1] - counter[1]);
-    for (int k = 0; k < n_loops; ++k) {
-      char* data[n_operands];
-      for (int i = 0; i < n_operands; ++i) data[i] = base[i] + k * walk.strides[i][0];
-      loop(data, strides, goes_across ? n_rows : walk.sizes[0], params);
-    }
-    int64_t step = n_rows;
-    for (int d = 1; d < walk.n_dims; ++d, step = 1) {
-      for (int i = 0; i < n_operands; ++i) base[i] += step * walk.strides[i][d];
-      if ((counter[d] += step) < walk.sizes[d]) break;
+  for (int i = 0; i < n_operands; ++i) strides[i] = walk.strides[i][0];
+  for (int64_t row = begin; row < end; ++row) {
+    char* data[n_operands];
+    for (int i = 0; i < n_operands; ++i) data[i] = base[i];
+    loop(data, strides, walk.sizes[0], params);
+    for (int d = 1; d < walk.n_dims; ++d) {
+      for (int i = 0; i < n_operands; ++i) base[i] += walk.strides[i][d];
+      if (++counter[d] < walk.sizes[d]) break;
       for (int i = 0; i < n_operands; ++i) base[i] -= walk.sizes[d] * walk.strides[i][d];
       counter[d] = 0;
     }
@@ -295,48 +289,70 @@ void run_pieces(const Walk& walk, Loop loop, const void* params, int64_t grain) 
                [&](int64_t begin, int64_t end) { run_rows(walk, loop, params, begin, end); });
 }
 
-// Whether an operand is read across, so that each element of a row lies in a cache line of its own,
-// and these lines are gone before the next row wants them: the steps of a row are powers of two and
-// fall on few sets of the cache, or the row is very long.
-bool loses_lines(const Walk& walk) {
-  constexpr int64_t line = 64, way = 64 << 10, l2 = 1 << 20;  // bytes
-  if (walk.n_dims < 2 || std::min(walk.sizes[0], walk.sizes[1]) < kTileSide) return false;
-  for (int i = 0; i < walk.n_operands; ++i) {
-    int64_t step = std::abs(walk.strides[i][0]), row_step = std::abs(walk.strides[i][1]);
-    if (step >= line && row_step > 0 && row_step < line &&
-        walk.sizes[0] * std::max(line, std::gcd(step, way)) > l2) {
-      return true;
-    }
-  }
+// Whether operands are to be brought together before a kernel sees them: their rows are short, or
+// have gaps that it would have to step over.
+bool wants_tiles(const Walk& walk) {
+  if (walk.keeps_places || walk.numel < kShortRow) return false;
+  if (walk.n_dims > 1 && walk.sizes[0] < kShortRow) return true;
+  for (int i = 0; i < walk.n_operands; ++i)
+    if (walk.strides[i][0] != 0 && walk.strides[i][0] != walk.item_bytes[i]) return true;
   return false;
 }
 
-// The two innermost dimensions in square tiles.
+// One call of the loop for n_rows rows of n elements, at most kTile in all, that begin at `base`.
+void run_tile(const Walk& walk, Loop loop, const void* params, char* const* base, int64_t n,
+              int64_t n_rows) {
+  const auto& copies = cpu::get_copy_table().by_size;
+  constexpr int64_t kPage = 4096;
+  alignas(kPage) char memory[kMaxOperands][kTile * sizeof(Complex128) + kPage];
+  // Half a page from the result, as the processor compares addresses: closer ones wait for writes.
+  int64_t from_page = (reinterpret_cast<intptr_t>(base[0]) + kPage / 2) % kPage / 64 * 64;
+  char* data[kMaxOperands];
+  int64_t strides[kMaxOperands];
+  for (int i = 0; i < walk.n_operands; ++i) {
+    int64_t size = walk.item_bytes[i], step = walk.strides[i][0];
+    int64_t row_step = n_rows > 1 ? walk.strides[i][1] : n * step;
+    data[i] = base[i];
+    strides[i] = step;
+    if (row_step == n * step && (step == size || step == 0)) continue;
+    data[i] = memory[i] + from_page;
+    strides[i] = size;
+    if (i > 0)
+      copies[__builtin_ctzll(size)]({data[i], base[i], n, n_rows, size, step, n * size, row_step});
+  }
+  loop(data, strides, n * n_rows, params);
+  if (data[0] == base[0]) return;
+  int64_t size = walk.item_bytes[0], row_step = n_rows > 1 ? walk.strides[0][1] : 0;
+  copies[__builtin_ctzll(size)](
+      {base[0], data[0], n, n_rows, walk.strides[0][0], size, row_step, n * size});
+}
+
+// Tiles of the two innermost dimensions: along rows, or square where an operand lies across them,
+// so that the cache lines of one row are still there for the next.
 void run_tiles(const Walk& walk, Loop loop, const void* params) {
-  int64_t tiles_0 = ceil_div(walk.sizes[0], kTileSide);
-  int64_t tiles_1 = ceil_div(walk.sizes[1], kTileSide);
-  int64_t n_tiles = walk.numel / (walk.sizes[0] * walk.sizes[1]) * tiles_0 * tiles_1;
-  parallel_for(n_tiles, kGrain / (kTileSide * kTileSide), [&](int64_t begin, int64_t end) {
+  int64_t n = walk.sizes[0], n_rows = walk.n_dims > 1 ? walk.sizes[1] : 1, width = kTile;
+  for (int i = 0; i < walk.n_operands && walk.n_dims > 1; ++i)
+    if (walk.strides[i][1] != 0 && std::abs(walk.strides[i][1]) < std::abs(walk.strides[i][0]))
+      width = kTileSide;
+  width = std::min(n, width);
+  int64_t height = std::min(n_rows, kTile / width);
+  int64_t n_across = ceil_div(n, width), n_down = ceil_div(n_rows, height);
+  int64_t n_tiles = walk.numel / (n * n_rows) * n_across * n_down;
+  parallel_for(n_tiles, ceil_div(kGrain, width * height), [&](int64_t begin, int64_t end) {
     for (int64_t tile = begin; tile < end; ++tile) {
-      int64_t column = tile % tiles_0 * kTileSide, row = tile / tiles_0 % tiles_1 * kTileSide;
-      int64_t n_columns = std::min(kTileSide, walk.sizes[0] - column);
-      int64_t last_row = std::min(row + kTileSide, walk.sizes[1]);
+      int64_t column = tile % n_across * width, row = tile / n_across % n_down * height;
       char* base[kMaxOperands];
-      int64_t strides[kMaxOperands];
       for (int i = 0; i < walk.n_operands; ++i) {
-        strides[i] = walk.strides[i][0];
-        base[i] = walk.data[i] + column * strides[i];
-        int64_t rest = tile / (tiles_0 * tiles_1);
+        base[i] = walk.data[i] + column * walk.strides[i][0];
+        if (row > 0) base[i] += row * walk.strides[i][1];
+        int64_t rest = tile / (n_across * n_down);
         for (int d = 2; d < walk.n_dims; ++d) {
           base[i] += rest % walk.sizes[d] * walk.strides[i][d];
           rest /= walk.sizes[d];
         }
       }
-      for (; row < last_row; ++row) {
-        char* data[kMaxOperands];
-        for (int i = 0; i < walk.n_operands; ++i) data[i] = base[i] + row * walk.strides[i][1];
-        loop(data, strides, n_columns, params);
-      }
+      run_tile(walk, loop, params, base, std::min(width, n - column),
+               std::min(height, n_rows - row));
     }
   });
 }
@@ -345,7 +361,7 @@ void run_tiles(const Walk& walk, Loop loop, const void* params) {
 
 void run_cpu(const Walk& walk, Loop loop, const void* params) {
   check_on_cpu(walk);
-  loses_lines(walk) ? run_tiles(walk, loop, params) : run_pieces(walk, loop, params, kGrain);
+  wants_tiles(walk) ? run_tiles(walk, loop, params) : run_pieces(walk, loop, params, kGrain);
 }
 
 void run_cpu_in_order(const Walk& walk, Loop loop, const void* params) {

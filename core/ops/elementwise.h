@@ -22,6 +22,8 @@ struct Walk {
   char* data[kMaxOperands];
   int64_t sizes[kMaxDims];
   int64_t strides[kMaxOperands][kMaxDims];  // bytes
+  int64_t item_bytes[kMaxOperands];
+  bool keeps_places = false;  // the loop reads around an element: none may be brought elsewhere
 };
 
 Dims broadcast_shapes(const char* op, const Dims& a, const Dims& b);

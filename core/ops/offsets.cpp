@@ -137,6 +137,7 @@ Tensor restrided(const Tensor& x, const Dims& sizes, const Dims& strides) {
 void read_at(const char* op, const Tensor& out, const Tensor& x, Places places) {
   places.index = to_dtype(places.index, DType::Int64);
   Walk walk = make_walk(op, out, {x, places.index});
+  walk.keeps_places = true;
   with_bounds(op, x, places, [&](const cpu::IndexBounds& bounds) {
     run_cpu(walk, cpu::read_at_loop(out.dtype()), &bounds);
   });
