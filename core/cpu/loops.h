@@ -5,6 +5,7 @@
 // gathered into blocks of their wide type first: so every layout gives the same bits, and a formula
 // is compiled once per width.
 #pragma once
+#include <algorithm>
 #include <array>
 
 #include "base/dtype.h"
@@ -46,6 +47,10 @@ inline void gather(Wide<E>* to, const char* from, int64_t stride, int64_t n) {
     const E* dense = reinterpret_cast<const E*>(from);
     if (stride == sizeof(E))
       for (; i + lanes <= n; i += lanes) Vec<Wide<E>>::load(dense + i).store(to + i);
+  }
+  if (stride == 0 && n > 0) {
+    std::fill_n(to, n, Wide<E>(*reinterpret_cast<const E*>(from)));
+    return;
   }
   for (; i < n; ++i) to[i] = *reinterpret_cast<const E*>(from + i * stride);
 }
@@ -206,7 +211,17 @@ inline void map_binary(char** data, const int64_t* strides, int64_t n, const Bin
 template <class E, class F>
 inline void map_ternary(char** data, const int64_t* strides, int64_t n, F f) {
   constexpr int64_t size = sizeof(E);
+  bool is_dense =
+      strides[0] == size && strides[1] == size && strides[2] == size && strides[3] == size;
   if constexpr (!is_floating_v<E>) {
+    E* y = reinterpret_cast<E*>(data[0]);
+    const E *a = reinterpret_cast<const E*>(data[1]), *b = reinterpret_cast<const E*>(data[2]),
+            *c = reinterpret_cast<const E*>(data[3]);
+    if (is_dense) {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], b[i], c[i]);
+      return;
+    }
     for (int64_t i = 0; i < n; ++i)
       *reinterpret_cast<E*>(data[0] + i * strides[0]) =
           f(*reinterpret_cast<const E*>(data[1] + i * strides[1]),
@@ -215,8 +230,6 @@ inline void map_ternary(char** data, const int64_t* strides, int64_t n, F f) {
   } else {
     using W = Wide<E>;
     using Numbers = Stream<W, false>;
-    bool is_dense =
-        strides[0] == size && strides[1] == size && strides[2] == size && strides[3] == size;
     if (std::is_same_v<E, W> && is_dense) {
       map_vectors(reinterpret_cast<W*>(data[0]), n, f, Numbers(reinterpret_cast<const W*>(data[1])),
                   Numbers(reinterpret_cast<const W*>(data[2])),

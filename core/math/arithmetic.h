@@ -76,6 +76,9 @@ template <class T, IfInteger<T> = 0>
 FACULA_FN T max(T a, T b) {
   return a > b ? a : b;
 }
+// Without a choice, for which the compiler has no vectors of bool.
+FACULA_FN bool min(bool a, bool b) { return a & b; }
+FACULA_FN bool max(bool a, bool b) { return a | b; }
 // A number against NaN gives the number.
 template <class T>
 FACULA_FN T fmin(T a, T b) {
