@@ -1,16 +1,20 @@
-// Loops along a line, each by dtype. Operand 0 is written; strides may be negative (a line read
-// from its end).
+// Loops along lines, each by dtype. Operand 0 is written; steps may be negative (lines read from
+// their end).
 #pragma once
 #include <array>
 
 #include "base/dtype.h"
 #include "cpu/isa.h"
-#include "ops/elementwise.h"
 
 namespace facula::cpu {
 
+// n elements of each of n_lines lines; `steps` are the bytes between elements of a line,
+// `line_steps` those between lines.
+using ScanKernel = void (*)(char** data, const int64_t* steps, const int64_t* line_steps, int64_t n,
+                            int64_t n_lines);
+
 struct ScanTable {
-  using Row = std::array<Loop, kNumDTypes>;
+  using Row = std::array<ScanKernel, kNumDTypes>;
   Row cumsum;   // y, x
   Row cumprod;  // y, x
   Row logcumsumexp;

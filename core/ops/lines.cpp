@@ -1,5 +1,7 @@
 #include "ops/lines.h"
 
+#include <algorithm>
+
 #include "ops/ops.h"
 
 namespace facula {
@@ -10,85 +12,79 @@ constexpr int64_t kLineGrain = 16384;
 
 // Where the lines of each operand lie; dimension 0 is the innermost of those that count them.
 struct Lines {
-  int n_dims = 0;
+  int n_operands, n_dims = 0;
   char* starts[kMaxOperands];
-  int64_t steps[kMaxOperands], sizes[kMaxDims], strides[kMaxOperands][kMaxDims];
+  int64_t steps[kMaxOperands], sizes[kMaxDims], strides[kMaxDims][kMaxOperands];
 };
 
-// Lines [begin, end). A constant number of operands, as for run_rows() in elementwise.cpp.
-template <int n_operands>
-void run_lines_of(const Lines& lines, int64_t begin, int64_t end, LineBody body) {
-  char* base[kMaxOperands];
-  int64_t at[kMaxDims];
-  for (int i = 0; i < n_operands; ++i) base[i] = lines.starts[i];
-  for (int64_t d = 0, rest = begin; d < lines.n_dims; ++d) {
-    at[d] = rest % lines.sizes[d];
-    rest /= lines.sizes[d];
-    for (int i = 0; i < n_operands; ++i) base[i] += at[d] * lines.strides[i][d];
+// A dimension that continues the one before it in every operand becomes part of it.
+void append(Lines& lines, int64_t size, const int64_t* strides) {
+  if (size == 1) return;
+  int last = lines.n_dims - 1;
+  bool continues = last >= 0;
+  for (int i = 0; continues && i < lines.n_operands; ++i)
+    continues = strides[i] == lines.strides[last][i] * lines.sizes[last];
+  if (continues) {
+    lines.sizes[last] *= size;
+    return;
   }
-  for (int64_t line = begin; line < end; ++line) {
+  std::copy_n(strides, lines.n_operands, lines.strides[lines.n_dims]);
+  lines.sizes[lines.n_dims++] = size;
+}
+
+// Lines [begin, end).
+void run_lines(const Lines& lines, int64_t begin, int64_t end, LinesBody body) {
+  for (int64_t line = begin, n; line < end; line += n) {
     char* data[kMaxOperands];
-    for (int i = 0; i < n_operands; ++i) data[i] = base[i];
-    body(data, lines.steps);
-    for (int d = 0; d < lines.n_dims; ++d) {
-      for (int i = 0; i < n_operands; ++i) base[i] += lines.strides[i][d];
-      if (++at[d] < lines.sizes[d]) break;
-      for (int i = 0; i < n_operands; ++i) base[i] -= lines.sizes[d] * lines.strides[i][d];
-      at[d] = 0;
-    }
+    std::copy_n(lines.starts, lines.n_operands, data);
+    int64_t rest = line;
+    for (int d = 0; d < lines.n_dims; ++d, rest /= lines.sizes[d - 1])
+      for (int i = 0; i < lines.n_operands; ++i)
+        data[i] += rest % lines.sizes[d] * lines.strides[d][i];
+    n = std::min(lines.sizes[0] - line % lines.sizes[0], end - line);
+    body(data, lines.steps, lines.strides[0], n);
   }
 }
 
 }  // namespace
 
-void for_each_line(std::initializer_list<TensorRef> operands, int64_t dim, int64_t line_cost,
-                   LineBody body) {
-  constexpr decltype(&run_lines_of<1>) run[kMaxOperands] = {run_lines_of<1>, run_lines_of<2>,
-                                                            run_lines_of<3>, run_lines_of<4>,
-                                                            run_lines_of<5>, run_lines_of<6>};
+void for_many_lines(std::initializer_list<TensorRef> operands, int64_t dim, int64_t line_cost,
+                    LinesBody body) {
   const Tensor& first = **operands.begin();
   Lines lines;
-  int k = 0;
+  lines.n_operands = 0;
   for (const TensorRef& x : operands) {
-    lines.starts[k] = x->data();
-    lines.steps[k] = first.dim() ? x->stride(dim) * x->itemsize() : 0;
-    int n_dims = 0;
-    for (int64_t d = first.dim() - 1; d >= 0; --d)
-      if (d != dim) lines.strides[k][n_dims++] = x->stride(d) * x->itemsize();
-    ++k;
+    lines.starts[lines.n_operands] = x->data();
+    lines.steps[lines.n_operands++] = first.dim() ? x->stride(dim) * x->itemsize() : 0;
   }
   int64_t n_lines = 1;
   for (int64_t d = first.dim() - 1; d >= 0; --d) {
     if (d == dim) continue;
-    lines.sizes[lines.n_dims++] = first.size(d);
+    int64_t strides[kMaxOperands], *stride = strides;
+    for (const TensorRef& x : operands) *stride++ = x->stride(d) * x->itemsize();
+    append(lines, first.size(d), strides);
     n_lines *= first.size(d);
   }
+  if (lines.n_dims == 0) {  // one line
+    std::fill_n(lines.strides[0], lines.n_operands, 0);
+    lines.sizes[lines.n_dims++] = 1;
+  }
   parallel_for(n_lines, std::max<int64_t>(1, kLineGrain / std::max<int64_t>(line_cost, 1)),
-               [&](int64_t begin, int64_t end) { run[k - 1](lines, begin, end, body); });
+               [&](int64_t begin, int64_t end) { run_lines(lines, begin, end, body); });
 }
 
-void run_lines(std::initializer_list<TensorRef> operands, int64_t dim, Loop loop,
-               const void* params) {
-  const Tensor& first = **operands.begin();
-  int64_t n = first.dim() ? first.size(dim) : 1;
-  if (first.numel() == 0) return;
-  for_each_line(operands, dim, n,
-                [&](char** data, const int64_t* steps) { loop(data, steps, n, params); });
-}
-
-void run_lines_reversed(std::initializer_list<TensorRef> operands, int64_t dim, Loop loop) {
-  const Tensor& first = **operands.begin();
-  int64_t n = first.dim() ? first.size(dim) : 1;
-  int n_operands = static_cast<int>(operands.size());
-  if (first.numel() == 0) return;
-  for_each_line(operands, dim, n, [&](char** data, const int64_t* steps) {
-    int64_t back[kMaxOperands];
-    for (int i = 0; i < n_operands; ++i) {
-      data[i] += (n - 1) * steps[i];
-      back[i] = -steps[i];
-    }
-    loop(data, back, n, nullptr);
-  });
+void for_each_line(std::initializer_list<TensorRef> operands, int64_t dim, int64_t line_cost,
+                   LineBody body) {
+  size_t n_operands = operands.size();
+  for_many_lines(
+      operands, dim, line_cost,
+      [&](char** data, const int64_t* steps, const int64_t* line_steps, int64_t n_lines) {
+        char* line[kMaxOperands];
+        for (int64_t l = 0; l < n_lines; ++l) {
+          for (size_t i = 0; i < n_operands; ++i) line[i] = data[i] + l * line_steps[i];
+          body(line, steps);
+        }
+      });
 }
 
 Tensor with_plain_bools(const Tensor& x) { return x.dtype() == DType::Bool ? clone(x) : x; }

@@ -14,11 +14,29 @@ namespace {
 
 using Row = cpu::ScanTable::Row;
 
-Loop loop_of(const char* op, const Row& row, const Tensor& x) {
+cpu::ScanKernel kernel_of(const char* op, const Row& row, const Tensor& x) {
   check_cpu(op, x);
-  Loop loop = row[static_cast<int>(x.dtype())];
-  check_not_implemented(loop != nullptr, op, ": not defined for ", x, ".");
-  return loop;
+  cpu::ScanKernel kernel = row[static_cast<int>(x.dtype())];
+  check_not_implemented(kernel != nullptr, op, ": not defined for ", x, ".");
+  return kernel;
+}
+
+// Along `dim` of operands of one shape, which have elements; where said so, from the end of each
+// line to its start.
+void run_kernel(cpu::ScanKernel kernel, std::initializer_list<TensorRef> operands, int64_t dim,
+                bool from_end = false) {
+  int64_t n = (*operands.begin())->size(dim);
+  size_t n_operands = operands.size();
+  for_many_lines(
+      operands, dim, n,
+      [&](char** data, const int64_t* steps, const int64_t* line_steps, int64_t n_lines) {
+        int64_t directed[kMaxOperands];
+        for (size_t i = 0; i < n_operands; ++i) {
+          if (from_end) data[i] += (n - 1) * steps[i];
+          directed[i] = from_end ? -steps[i] : steps[i];
+        }
+        kernel(data, directed, line_steps, n, n_lines);
+      });
 }
 
 // In the dtype of the result: what dtype= says, int64 for integers and bool.
@@ -33,9 +51,9 @@ Tensor run_scan(const char* op, const Row& row, const Tensor& x, int64_t dim, bo
   check_destination(op, x.sizes(), x.dtype(), {x});
   NoGradGuard guard;
   if (is_trivial(x)) return contiguous(clone(x));
-  Loop loop = loop_of(op, row, x);
+  cpu::ScanKernel kernel = kernel_of(op, row, x);
   Tensor y = empty(x.sizes(), x.dtype(), x.device());
-  from_end ? run_lines_reversed({y, x}, dim, loop) : run_lines({y, x}, dim, loop);
+  run_kernel(kernel, {y, x}, dim, from_end);
   return y;
 }
 
@@ -64,7 +82,7 @@ std::pair<Tensor, Tensor> running_extremum(const char* op, const char* node, con
   } else {
     // In a copy the bytes of bools are 0 or 1.
     Tensor plain = x.dtype() == DType::Bool ? clone(x) : x;
-    run_lines({values, indices, plain}, dim, loop_of(op, row, x));
+    run_kernel(kernel_of(op, row, x), {values, indices, plain}, dim);
   }
   check_real_derivative(op, x, values);
   values = record(node, values, {x}, [dim, indices = save(indices)](const Tensor& g) {
@@ -91,7 +109,7 @@ Tensor logcumsumexp_backward(const Tensor& g, const Tensor& x, const Tensor& y, 
 
 Tensor log_sums(const Tensor& x, int64_t dim, bool from_end) {
   check_destination("logcumsumexp", x.sizes(), x.dtype(), {x}, OutDType::Same);
-  loop_of("logcumsumexp", cpu::get_scan_table().logcumsumexp, x);
+  kernel_of("logcumsumexp", cpu::get_scan_table().logcumsumexp, x);
   Tensor y = run_scan("logcumsumexp", cpu::get_scan_table().logcumsumexp, x, dim, from_end);
   return record("LogcumsumexpBackward0", y, {x},
                 [dim, from_end, x = save(x), y = save_output(y)](const Tensor& g) {
@@ -162,7 +180,7 @@ Tensor cumprod_backward(const Tensor& g, const Tensor& input, int64_t dim) {
     return cumprod_backward_recorded(g, x, dim);
   }
   Tensor y = empty(x.sizes(), x.dtype(), x.device());
-  run_lines({y, g, x}, dim, loop_of("cumprod", cpu::get_scan_table().cumprod_backward, x));
+  run_kernel(kernel_of("cumprod", cpu::get_scan_table().cumprod_backward, x), {y, g, x}, dim);
   return y;
 }
 

@@ -74,6 +74,34 @@ def test_same_bits_for_1_2_and_8_threads(name):
     check_threads(lambda: op(x, 0), lambda: op(x, 1), lambda: op(x.flatten(), 0))
 
 
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "logcumsumexp", "cummax", "cummin"])
+@pytest.mark.parametrize("shape", [(37, 3), (19, 100), (3, 5, 23)])
+def test_a_line_has_the_same_bits_alone_and_among_others(name, shape):
+    def scan(x, dim):
+        result = getattr(facula, name)(x, dim)
+        return facula.stack(result) if name in ("cummax", "cummin") else result
+
+    x = facula.randint(-5, 5, shape).float()
+    x[0, 0], x[1, 1], x[2, 2] = float("nan"), float("inf"), float("-inf")
+    for moved in (x, x.transpose(0, -1).contiguous().transpose(0, -1)):
+        for dim in range(x.dim()):
+            lines = moved.movedim(dim, -1).reshape(-1, shape[dim])
+            alone = facula.stack([scan(line.clone(), 0) for line in lines], -2)
+            among = scan(moved, dim).movedim(dim - x.dim(), -1)
+            assert facula.equal(among.reshape(alone.shape).nan_to_num(99), alone.nan_to_num(99))
+
+
+def test_logcumsumexp_of_infinities():
+    inf, nan = float("inf"), float("nan")
+    for values, expected in [
+        ([-inf, -inf, 1.0, 1000.0], [-inf, -inf, 1.0, 1000.0]),
+        ([1.0, inf, 2.0, -inf, nan], [1.0, inf, inf, inf, nan]),
+        ([-1e300, 5.0] * 50, [-1e300] + [5 + np.log((i + 1) // 2) for i in range(1, 100)]),
+    ]:
+        y = facula.logcumsumexp(facula.tensor(values, dtype=facula.float64), 0)
+        assert y.tolist() == pytest.approx(expected, nan_ok=True)
+
+
 def test_logcumsumexp_differentiates_twice():
     x = facula.tensor([0.3, 0.5, -1.0, 2.0], dtype=facula.float64, requires_grad=True)
     assert facula.autograd.gradcheck(lambda t: facula.logcumsumexp(t, 0), (x,))
