@@ -121,6 +121,7 @@ struct Pool {
       const PoolAxis& axis = shape.axes[dim];
       return axis.begin[o + (axis.per_outer ? outer * axis.out : 0)];
     }
+    bool has_lines() const { return shape.axes[0].count[d] > 0 && shape.axes[1].count[h] > 0; }
     // f(line) for each line of elements under the windows of this row.
     template <class F>
     void for_each_line(F f) const {
@@ -198,7 +199,45 @@ struct Pool {
       }
   }
 
-  // The same for one channel.
+  // Windows of any places along a line: each column is reduced first, all of them side by side.
+  template <class F>
+  static void along_columns(const Row& row, Buffers& buffers, F sink) {
+    const PoolAxis& axis = row.shape.axes[2];
+    int64_t n_whole = ceil_div(axis.in, kBlock) * kBlock;
+    buffers.clear(n_whole);
+    row.for_each_line([&](int64_t line) {
+      const S* from = row.x + line * axis.in;
+      int32_t place = static_cast<int32_t>(line * axis.in);
+      if (std::is_same_v<S, float> && from + n_whole <= row.end)
+        add_blocks<1>(buffers.values, buffers.places, from, n_whole, place);
+      else
+        add<1>(buffers.values, buffers.places, from, 1, axis.in, place);
+    });
+    for (int64_t at = 0; at < axis.out; ++at) {
+      T value = keep == Keep::Sum ? T(0) : lowest<T>();
+      int32_t found = kNowhere;
+      int64_t begin = row.begin(2, at);
+      for (int64_t i = begin; i < begin + axis.count[at]; ++i) {
+        T v = buffers.values[i];
+        if constexpr (keep == Keep::Sum) {
+          value += v;
+        } else {
+          bool is_better = (v > value) | (v != v);
+          if constexpr (keep == Keep::MaxIndex) {
+            // In the order of rows the first of the largest counts, and the last NaN.
+            int32_t place = buffers.places[i] + static_cast<int32_t>(i);
+            is_better = (v > value) | ((v == value) & (place < found)) |
+                        ((v != v) & ((value == value) | (place > found))) | (found == kNowhere);
+            found = is_better ? place : found;
+          }
+          value = is_better ? v : value;
+        }
+      }
+      sink(Lanes{&value, &found, 0, at, 0, 1});
+    }
+  }
+
+  // The same for one channel, window by window.
   template <class F>
   static void one_by_one(const Row& row, F sink) {
     const PoolAxis& axis = row.shape.axes[2];
@@ -226,12 +265,14 @@ struct Pool {
   template <class F>
   static void walk(const Row& row, int64_t c_begin, int64_t c_end, Buffers& buffers, F sink) {
     const PoolAxis& axis = row.shape.axes[2];
-    if (row.shape.inner == 1 && axis.stride > 0 && axis.out >= 4)
-      along_row(row, buffers, sink);
-    else if (row.shape.inner == 1)
-      one_by_one(row, sink);
-    else
+    if (row.shape.inner > 1)
       along_channels(row, c_begin, c_end, buffers, sink);
+    else if (axis.stride > 0 && axis.out >= 4)
+      along_row(row, buffers, sink);
+    else if (axis.in <= kLanes && axis.step == 1 && row.has_lines())
+      along_columns(row, buffers, sink);
+    else
+      one_by_one(row, sink);
   }
 
   static int64_t n_rows(const PoolShape& shape) { return shape.axes[0].out * shape.axes[1].out; }

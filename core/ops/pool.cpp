@@ -1,5 +1,6 @@
 #include "ops/pool.h"
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <memory>
@@ -260,6 +261,12 @@ int64_t window_numel(const Plan& plan) {
   return std::max<int64_t>(numel, 1);
 }
 
+bool has_empty_windows(const Plan& plan) {
+  return std::any_of(plan.axes.begin(), plan.axes.end(), [](const Axis& axis) {
+    return std::count(axis.count.begin(), axis.count.end(), 0) > 0;
+  });
+}
+
 void check_places(const Plan& plan, const Tensor& x) {
   int64_t numel = 1;
   for (const Axis& axis : plan.axes) numel *= axis.in;
@@ -348,8 +355,11 @@ MaxPooled run_max(const SharedPlan& plan, const Tensor& x, bool with_indices) {
   const cpu::PoolTable& table = cpu::get_pool_table();
   check_kernel(*plan, x, table.max[static_cast<int>(x.dtype())] != nullptr);
   if (x.requires_grad()) check_places(*plan, x);
-  // Irregular windows are searched one by one: their places are saved rather than found again.
-  bool saves_indices = plan->axes[2].stride == 0 && plan->format == MemoryFormat::Contiguous &&
+  // The places of irregular windows, which take long to find again, and of large ones, which are
+  // few, are saved.
+  constexpr int64_t kLargeWindow = 16;
+  bool saves_indices = (plan->axes[2].stride == 0 || window_numel(*plan) >= kLargeWindow) &&
+                       plan->format == MemoryFormat::Contiguous && !has_empty_windows(*plan) &&
                        is_grad_enabled() && x.requires_grad();
   MaxPooled result = run_forward(table.max, *plan, x, with_indices || saves_indices);
   const char* node = plan->names.node[plan->n - 1];
