@@ -26,8 +26,10 @@ inline void copy_line(char* to, const char* from, int64_t nbytes) {
     copy_by<8>(to, from, nbytes);
   } else if (nbytes >= 4) {
     copy_by<4>(to, from, nbytes);
-  } else if (nbytes > 0) {
-    copy_by<1>(to, from, nbytes);
+  } else if (nbytes >= 2) {
+    copy_by<2>(to, from, nbytes);
+  } else if (nbytes == 1) {
+    *to = *from;
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "cpu/copy_line.h"
+
 namespace facula::cpu {
 
 namespace {
@@ -24,10 +26,9 @@ FACULA_INLINE inline void for_each_place(const char* index, int64_t index_step, 
   }
 }
 
-// Whether the whole row is at one place.
 template <class T>
-bool is_row(const int64_t* strides) {
-  return strides[2] == 0 && strides[0] == sizeof(T) && strides[1] == sizeof(T);
+bool is_dense(const int64_t* strides) {
+  return strides[0] == sizeof(T) && strides[1] == sizeof(T);
 }
 
 // How far to go in operand 0, operand 1 and the index from one element to the next.
@@ -35,34 +36,53 @@ struct Steps {
   int64_t y, x, index;
 };
 
-// Calls loop(steps, wrap, step) with constants where a contiguous index, none of it negative, goes
-// along a contiguous line. `moving` is the operand that is not indexed.
-template <class T, int moving, class F>
+// Calls loop(steps, wrap) with constants where a contiguous index goes along a line. `moving` is
+// the operand that is not indexed.
+template <int moving, class F>
 FACULA_INLINE inline void with_steps(const int64_t* strides, const IndexBounds& bounds, F loop) {
-  constexpr int64_t item = sizeof(T), index_item = sizeof(int64_t);
+  constexpr int64_t index_item = sizeof(int64_t);
   // By value: the writes might change them, for all that the compiler knows.
   Steps steps{strides[0], strides[1], strides[2]};
-  if (strides[1 - moving] == 0 && steps.index == index_item && bounds.step == item &&
-      bounds.wrap == 0) {
-    loop(Steps{moving == 0 ? steps.y : 0, moving == 1 ? steps.x : 0, index_item}, 0, item);
+  Steps along_line{moving == 0 ? steps.y : 0, moving == 1 ? steps.x : 0, index_item};
+  if (strides[1 - moving] != 0 || steps.index != index_item) {
+    loop(steps, bounds.wrap);
+  } else if (bounds.wrap == 0) {
+    loop(along_line, 0);
   } else {
-    loop(steps, bounds.wrap, bounds.step);
+    loop(along_line, bounds.wrap);
   }
+}
+
+// Rows of n elements, each at a place of its own.
+template <class T>
+void read_plane(char** data, const int64_t* strides, const int64_t* row_strides, int64_t n,
+                int64_t n_rows, const IndexBounds& bounds) {
+  char *y = data[0], *x = data[1], *index = data[2];
+  int64_t y_row = row_strides[0], x_row = row_strides[1], index_row = row_strides[2];
+  int64_t step = bounds.step;
+  with_steps<0>(strides, bounds, [&](Steps steps, int64_t wrap) FACULA_INLINE {
+    for (int64_t row = 0; row < n_rows; ++row, y += y_row, x += x_row, index += index_row)
+      for_each_place(index, steps.index, n, bounds, wrap, step, [&](int64_t i, int64_t offset) {
+        std::memcpy(y + i * steps.y, x + i * steps.x + offset, sizeof(T));
+      });
+  });
 }
 
 template <class T>
 void read_at(char** data, const int64_t* strides, int64_t n, const void* params) {
   const IndexBounds& bounds = *static_cast<const IndexBounds*>(params);
   char *y = data[0], *x = data[1], *index = data[2];
-  if (is_row<T>(strides))
-    return for_each_place(
-        index, 0, 1, bounds, bounds.wrap, bounds.step,
-        [&](int64_t, int64_t offset) { std::memcpy(y, x + offset, n * sizeof(T)); });
-  with_steps<T, 0>(strides, bounds, [&](Steps steps, int64_t wrap, int64_t step) FACULA_INLINE {
-    for_each_place(index, steps.index, n, bounds, wrap, step, [&](int64_t i, int64_t offset) {
-      std::memcpy(y + i * steps.y, x + i * steps.x + offset, sizeof(T));
+  int64_t step = bounds.step;
+  if (strides[2] == 0)  // the whole row at one place
+    return for_each_place(index, 0, 1, bounds, bounds.wrap, step, [&](int64_t, int64_t offset) {
+      x += offset;
+      if (is_dense<T>(strides)) return copy_line(y, x, n * sizeof(T));
+      int64_t y_step = strides[0], x_step = strides[1];
+#pragma GCC unroll 4
+      for (int64_t i = 0; i < n; ++i) std::memcpy(y + i * y_step, x + i * x_step, sizeof(T));
     });
-  });
+  const int64_t row[3] = {};
+  read_plane<T>(data, strides, row, n, 1, bounds);
 }
 
 template <class T, WriteMode mode>
@@ -90,7 +110,7 @@ template <class T, WriteMode mode>
 void write_at(char** data, const int64_t* strides, int64_t n, const void* params) {
   const IndexBounds& bounds = *static_cast<const IndexBounds*>(params);
   char *y = data[0], *x = data[1], *index = data[2];
-  if (is_row<T>(strides))
+  if (strides[2] == 0 && is_dense<T>(strides))
     return for_each_place(index, 0, 1, bounds, bounds.wrap, bounds.step,
                           [&](int64_t, int64_t offset) {
                             T* target = reinterpret_cast<T*>(y + offset);
@@ -99,7 +119,8 @@ void write_at(char** data, const int64_t* strides, int64_t n, const void* params
                             for (int64_t i = 0; i < n; ++i)
                               target[i] = combined<T, mode>(target[i], values[i]);
                           });
-  with_steps<T, 1>(strides, bounds, [&](Steps steps, int64_t wrap, int64_t step) FACULA_INLINE {
+  int64_t step = bounds.step;
+  with_steps<1>(strides, bounds, [&](Steps steps, int64_t wrap) FACULA_INLINE {
     for_each_place(index, steps.index, n, bounds, wrap, step, [&](int64_t i, int64_t offset) {
       T* target = reinterpret_cast<T*>(y + i * steps.y + offset);
       *target = combined<T, mode>(*target, *reinterpret_cast<const T*>(x + i * steps.x));
@@ -127,6 +148,23 @@ bool is_set(T value) {
 }
 
 }  // namespace
+
+void read_lines(char** data, const int64_t* steps, int64_t n, int64_t nbytes,
+                const IndexBounds& bounds) {
+  char *y = data[0], *x = data[1];
+  int64_t y_step = steps[0], x_step = steps[1];
+  for_each_place(data[2], steps[2], n, bounds, bounds.wrap, bounds.step,
+                 [&](int64_t i, int64_t offset) {
+                   copy_line(y + i * y_step, x + i * x_step + offset, nbytes);
+                 });
+}
+
+void read_rows(DType dtype, char** data, const int64_t* strides, const int64_t* row_strides,
+               int64_t n, int64_t n_rows, const IndexBounds& bounds) {
+  visit_dtype(dtype, [&](auto tag) {
+    read_plane<typename decltype(tag)::type>(data, strides, row_strides, n, n_rows, bounds);
+  });
+}
 
 Loop read_at_loop(DType dtype) {
   return visit_dtype(dtype, [](auto tag) -> Loop { return read_at<typename decltype(tag)::type>; });

@@ -22,6 +22,12 @@ struct IndexBounds {
 
 // y[i] = x[i + index[i] * step]: operands y, x, index.
 Loop read_at_loop(DType dtype);
+// The same for n_rows rows of n elements, for which the call of a loop for each would take long.
+void read_rows(DType dtype, char** data, const int64_t* strides, const int64_t* row_strides,
+               int64_t n, int64_t n_rows, const IndexBounds& bounds);
+// n lines of `nbytes`, one for each index: operands y, x, index, with steps from line to line.
+void read_lines(char** data, const int64_t* steps, int64_t n, int64_t nbytes,
+                const IndexBounds& bounds);
 // y[i + index[i] * step] op= x[i]: operands y, x, index. In order, so that later writes win and
 // sums have fixed bits.
 Loop write_at_loop(DType dtype, WriteMode mode);

@@ -79,4 +79,20 @@ Tensor result_for(const char* op, const Dims& shape, DType dtype,
   return empty_for(shape, dtype, inputs);
 }
 
+Tensor target_for(const char* op, const Tensor& x, MemoryFormat format,
+                  std::initializer_list<TensorRef> others) {
+  bool is_x = is_awaited_by(op) && current->kind == Destination::Kind::InPlace &&
+              x.is_same(current->tensor) &&
+              can_hold(x, x.sizes(), x.dtype(), current->is_recording, {x});
+  for (const TensorRef& other : others)
+    is_x = is_x && other->storage() != x.storage() &&
+           !(current->is_recording && other->requires_grad());
+  if (is_x) {
+    current->is_checked = true;
+    return x;
+  }
+  NoGradGuard guard;
+  return clone(x, format);
+}
+
 }  // namespace facula

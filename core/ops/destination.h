@@ -40,6 +40,11 @@ void check_destination(const char* op, const Dims& shape, DType dtype,
 Tensor result_for(const char* op, const Dims& shape, DType dtype,
                   std::initializer_list<TensorRef> inputs, OutDType policy = OutDType::Castable);
 
+// What an operation that changes some elements of x writes to: x itself where it may, in place;
+// else a copy of x in this format.
+Tensor target_for(const char* op, const Tensor& x, MemoryFormat format,
+                  std::initializer_list<TensorRef> others);
+
 // Whether a kernel that reads each element of its inputs before it writes that of its result may
 // write it to `out` at once, where nothing is lost if the user's tensor changes before the end.
 bool can_hold(const Tensor& out, const Dims& shape, DType dtype, bool is_recording,

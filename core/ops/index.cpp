@@ -13,11 +13,9 @@ namespace facula {
 namespace {
 
 struct IndexPlan {
-  Tensor x;        // restrided to the result's shape
-  Tensor offsets;  // expands to it; checked
+  Tensor x;       // restrided to the result's shape
+  Places places;  // the index expands to it
   Dims shape;
-
-  Places places() const { return {offsets, /*size=*/INT64_MAX, /*stride=*/1}; }
 };
 
 // Masks become one index tensor per dimension.
@@ -72,7 +70,7 @@ IndexPlan plan_mask(const Tensor& x, const Tensor& mask) {
     steps.push_back(x.stride(d));
     offset_shape.push_back(1);
   }
-  return {restrided(x, shape, steps), reshape(offsets, offset_shape), shape};
+  return {restrided(x, shape, steps), {reshape(offsets, offset_shape), INT64_MAX, 1}, shape};
 }
 
 IndexPlan plan_index(const char* op, Tensor x, TensorList given) {
@@ -114,9 +112,10 @@ IndexPlan plan_index(const char* op, Tensor x, TensorList given) {
     index_shape = any ? broadcast_shapes(op, index_shape, index.sizes()) : index.sizes();
     any = true;
   }
+  // One index alone is checked as it is used; of several the sum of their offsets is made.
+  Places places{{}, INT64_MAX, 1};
   Tensor offsets;
   Dims shape, strides, offset_shape;
-  bool placed = false;
   for (int64_t d = 0; d < x.dim(); ++d) {
     if (!indices[d].defined()) {
       shape.push_back(x.size(d));
@@ -124,30 +123,31 @@ IndexPlan plan_index(const char* op, Tensor x, TensorList given) {
       offset_shape.push_back(1);
       continue;
     }
-    Tensor step = offsets_of("index", {indices[d], x.size(d), x.stride(d), true});
-    offsets = offsets.defined() ? offsets + step : step;
-    if (placed) continue;
-    placed = true;
+    Places at{indices[d], x.size(d), x.stride(d), true};
+    if (places.index.defined()) {
+      if (!offsets.defined()) offsets = offsets_of("index", places);
+      offsets = offsets + offsets_of("index", at);
+      continue;
+    }
+    places = at;
     for (int64_t size : index_shape) {
       shape.push_back(size);
       strides.push_back(0);
       offset_shape.push_back(size);
     }
   }
-  if (offsets.defined()) {
-    offsets = reshape(contiguous(expand(offsets, index_shape)), offset_shape);
-  } else {
-    offsets = zeros({}, DType::Int64);
-  }
-  return {restrided(x, shape, strides), offsets, shape};
+  if (offsets.defined()) places = {expand(offsets, index_shape), INT64_MAX, 1};
+  places.index = places.index.defined() ? reshape(contiguous(places.index), offset_shape)
+                                        : zeros({}, DType::Int64);
+  return {restrided(x, shape, strides), places, shape};
 }
 
 }  // namespace
 
 Tensor index(const Tensor& x, const TensorList& indices) {
   IndexPlan plan = plan_index("index", x, indices);
-  Tensor y = empty_for(plan.shape, x.dtype(), {plan.x, plan.offsets});
-  read_at("index", y, plan.x, plan.places());
+  Tensor y = empty_for(plan.shape, x.dtype(), {plan.x, plan.places.index});
+  read_at("index", y, plan.x, plan.places);
   return record("IndexBackward0", y, {x},
                 [indices = save(indices), sizes = x.sizes()](const Tensor& g) {
                   return index_put(zeros(sizes, g.dtype(), g.device()), indices.unpack(), g, true);
@@ -164,7 +164,7 @@ void put_at(const Tensor& x, const TensorList& indices, const Tensor& values, bo
   check(is_expandable_to(values.sizes(), plan.shape),
         "index_put_: expected values that broadcast to ", plan.shape, ", got ", values.sizes(),
         ".");
-  write_at("index_put_", plan.x, expand(values, plan.shape), plan.places(),
+  write_at("index_put_", plan.x, expand(values, plan.shape), checked("index", plan.places),
            accumulate ? WriteMode::Add : WriteMode::Set,
            is_non_overlapping_and_dense(x.sizes(), x.strides()));
 }
@@ -259,8 +259,8 @@ Places dim_places(const char* op, const Tensor& x, int64_t dim, const Tensor& in
           rules.out_of_range};
 }
 
-// y, a fresh copy, written along dim: y[index[i]] op= source[i].
-void write_dim(const char* op, const Tensor& y, int64_t dim, const Tensor& index,
+// y, x or a copy of it, written along dim: y[index[i]] op= source[i].
+void write_dim(const char* op, const Tensor& x, const Tensor& y, int64_t dim, const Tensor& index,
                const Tensor& source, WriteMode mode, const IndexRules& rules) {
   NoGradGuard guard;
   check_cpu(op, y);
@@ -270,7 +270,7 @@ void write_dim(const char* op, const Tensor& y, int64_t dim, const Tensor& index
   shape[dim] = index.numel();
   write_at(op, restrided(target, shape, with_stride_zero(target.strides(), dim)),
            expand(source.dim() == 0 && shape.size() == 1 ? reshape(source, {1}) : source, shape),
-           places, mode);
+           y.is_same(x) ? checked(op, places) : places, mode);
 }
 
 }  // namespace
@@ -298,14 +298,14 @@ Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor
   dim = wrap_dim("index_add", dim, x.dim());
   check_source("index_add", x, dim, index, source);
   check_fits("index_add", "alpha", alpha, x.dtype());
-  Tensor y = copy_of(x, MemoryFormat::Contiguous);
+  Tensor y = target_for("index_add", x, MemoryFormat::Contiguous, {index, source});
   IndexRules rules;
   rules.out_of_range = x.dim() > 1 ? ErrorKind::Runtime : ErrorKind::Index;
   {
     NoGradGuard guard;
     bool is_scaled = alpha.is_complex() || alpha.to_double() != 1.0;
-    write_dim("index_add", y, dim, index, is_scaled ? to_dtype(source * alpha, x.dtype()) : source,
-              WriteMode::Add, rules);
+    write_dim("index_add", x, y, dim, index,
+              is_scaled ? to_dtype(source * alpha, x.dtype()) : source, WriteMode::Add, rules);
   }
   return record(
       "IndexAddBackward0", y, {x, source},
@@ -318,10 +318,10 @@ Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor
 Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
   dim = wrap_dim("index_copy", dim, x.dim());
   check_source("index_copy", x, dim, index, source, ErrorKind::Index);
-  Tensor y = copy_of(x, MemoryFormat::Contiguous);
+  Tensor y = target_for("index_copy", x, MemoryFormat::Contiguous, {index, source});
   IndexRules rules;
   rules.int32_allowed = false;
-  write_dim("index_copy", y, dim, index, source, WriteMode::Set, rules);
+  write_dim("index_copy", x, y, dim, index, source, WriteMode::Set, rules);
   return record("IndexCopyBackward0", y, {x, source},
                 [dim, index = save(index), sizes = source.sizes()](const Tensor& g,
                                                                    Needs need) -> TensorList {
@@ -338,11 +338,11 @@ Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tenso
   check(is_complex(x.dtype()) || !is_complex(value.dtype()),
         "index_fill_: a complex value cannot fill ", x, ".");
   if (value.is_cpu()) check_fits("index_fill_", "value", item(value), x.dtype());
-  Tensor y = copy_of(x, MemoryFormat::Preserve);
+  Tensor y = target_for("index_fill", x, MemoryFormat::Preserve, {index, value});
   {
     NoGradGuard guard;
     IndexRules rules{/*int32_allowed=*/false, /*negative_allowed=*/true, ErrorKind::Index};
-    write_dim("index_fill_", y, dim, index, to_dtype(value, x.dtype()), WriteMode::Set, rules);
+    write_dim("index_fill_", x, y, dim, index, to_dtype(value, x.dtype()), WriteMode::Set, rules);
   }
   return record(value->is_wrapped_number ? "IndexFillBackward0" : "IndexFillBackward1", y,
                 {x, value}, [dim, index = save(index)](const Tensor& g, Needs need) -> TensorList {

@@ -1,7 +1,9 @@
 #include "ops/offsets.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
+#include <optional>
 
 #include "autograd/node.h"
 #include "base/integers.h"
@@ -15,6 +17,26 @@ namespace {
 
 constexpr int64_t kGrain = 32768;
 
+// Rows that take less time than the call of a loop for them.
+bool has_short_rows(const Walk& walk) {
+  constexpr int64_t kShort = 4;
+  return walk.n_dims > 1 && walk.sizes[0] < std::min(kShort, walk.sizes[1]);
+}
+
+// They are run through across: the first elements of all, then the second ones.
+void swap_rows(Walk& walk) {
+  std::swap(walk.sizes[0], walk.sizes[1]);
+  for (int i = 0; i < walk.n_operands; ++i) std::swap(walk.strides[i][0], walk.strides[i][1]);
+}
+
+// In order, but for short rows at one place each: each element still gets its writes in their
+// order.
+void run_index_inside(Walk walk, Loop loop, const void* params) {
+  bool is_one_place = walk.strides[0][0] != 0 && walk.strides[2][0] == 0;
+  if (has_short_rows(walk) && is_one_place && walk.strides[2][1] != 0) swap_rows(walk);
+  run_cpu_in_order(walk, loop, params);
+}
+
 // In a target whose elements do not share memory, those that differ in a dimension along which it
 // advances never meet in one place: such a dimension is cut into pieces for the threads. Along the
 // others the writes keep their order.
@@ -23,7 +45,7 @@ void run_apart(const Walk& walk, Loop loop, const void* params) {
   for (int d = 0; d < walk.n_dims; ++d) {
     if (walk.strides[0][d] != 0 && (axis < 0 || walk.sizes[d] > walk.sizes[axis])) axis = d;
   }
-  if (axis < 0 || walk.numel <= kGrain) return run_cpu_in_order(walk, loop, params);
+  if (axis < 0 || walk.numel <= kGrain) return run_index_inside(walk, loop, params);
   int64_t others = walk.numel / walk.sizes[axis];
   // At least a few cache lines, lest two threads write to the same one.
   int64_t grain = std::max<int64_t>(axis == 0 ? 256 : 1, kGrain / others);
@@ -32,7 +54,7 @@ void run_apart(const Walk& walk, Loop loop, const void* params) {
     piece.sizes[axis] = end - begin;
     piece.numel = others * (end - begin);
     for (int i = 0; i < walk.n_operands; ++i) piece.data[i] += begin * walk.strides[i][axis];
-    run_cpu_in_order(piece, loop, params);
+    run_index_inside(piece, loop, params);
   });
 }
 
@@ -71,6 +93,11 @@ Tensor offsets_of(const char* op, const Places& places) {
     }
   });
   return offsets;
+}
+
+Places checked(const char* op, const Places& places) {
+  if (places.size == INT64_MAX) return places;
+  return {offsets_of(op, places), INT64_MAX, 1};
 }
 
 namespace {
@@ -134,11 +161,119 @@ Tensor restrided(const Tensor& x, const Dims& sizes, const Dims& strides) {
   return y;
 }
 
+namespace {
+
+// The only dimension of the walk along which the index advances, or -1.
+int index_axis(const Walk& walk) {
+  int axis = -1;
+  for (int d = 0; d < walk.n_dims; ++d) {
+    if (walk.strides[2][d] == 0) continue;
+    if (axis >= 0) return -1;
+    axis = d;
+  }
+  return axis;
+}
+
+// Two dimensions. Dense rows at one place each are copied as they are.
+void read_plane(const Walk& walk, DType dtype, bool is_dense, const cpu::IndexBounds& bounds) {
+  int64_t n = walk.sizes[0];
+  parallel_for(walk.sizes[1], std::max<int64_t>(1, kGrain / n), [&](int64_t begin, int64_t end) {
+    char* data[3];
+    int64_t strides[3], row_strides[3];
+    for (int i = 0; i < 3; ++i) {
+      strides[i] = walk.strides[i][0];
+      row_strides[i] = walk.strides[i][1];
+      data[i] = walk.data[i] + begin * row_strides[i];
+    }
+    if (is_dense)
+      return cpu::read_lines(data, row_strides, end - begin, n * item_size(dtype), bounds);
+    cpu::read_rows(dtype, data, strides, row_strides, n, end - begin, bounds);
+  });
+}
+
+// The slices of x at the places, whole tensors in any order of memory.
+void read_slices(const Walk& walk, int axis, DType dtype, const cpu::IndexBounds& bounds) {
+  Walk slice = walk;
+  slice.n_operands = 2;
+  slice.numel = walk.numel / walk.sizes[axis];
+  slice.n_dims = 0;
+  for (int d = 0; d < walk.n_dims; ++d) {
+    if (d == axis) continue;
+    slice.sizes[slice.n_dims] = walk.sizes[d];
+    for (int i = 0; i < 2; ++i) slice.strides[i][slice.n_dims] = walk.strides[i][d];
+    ++slice.n_dims;
+  }
+  int64_t grain = std::max<int64_t>(1, kGrain / slice.numel);
+  parallel_for(walk.sizes[axis], grain, [&](int64_t begin, int64_t end) {
+    Walk piece = slice;
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t place;
+      std::memcpy(&place, walk.data[2] + i * walk.strides[2][axis], sizeof(place));
+      if (place < 0) place += bounds.wrap;
+      if (place < 0 || place >= bounds.size) return bounds.is_outside->store(true);
+      piece.data[0] = walk.data[0] + i * walk.strides[0][axis];
+      piece.data[1] = walk.data[1] + i * walk.strides[1][axis] + place * bounds.step;
+      copy_elements(piece, dtype);
+    }
+  });
+}
+
+// The order of memory of x, which is indexed along one dimension, for a tensor of this shape; none
+// where `out` goes along memory as well.
+std::optional<Dims> order_of(const Tensor& out, const Tensor& x, const Places& places) {
+  constexpr int64_t kFew = 4096, kFar = 128;
+  const Tensor& index = places.index;
+  if (places.size == INT64_MAX || index.dim() != out.dim() || out.numel() < kFew) return {};
+  Dims steps = x.strides(), order;
+  int64_t last = -1;  // the fastest dimension of out
+  bool has_axis = false;
+  for (int64_t d = 0; d < out.dim(); ++d) {
+    if (out.size(d) == 1) continue;
+    if (index.size(d) != 1) {
+      if (has_axis) return {};
+      has_axis = true;
+      steps[d] = places.stride;
+    }
+    if (steps[d] == 0) return {};
+    if (last < 0 || out.stride(d) <= out.stride(last)) last = d;
+    order.push_back(d);
+  }
+  if (order.empty() || steps[last] * x.itemsize() < kFar) return {};
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return steps[a] < steps[b]; });
+  if (order[0] == last) return {};
+  Dims strides(out.dim(), 1);
+  int64_t step = 1;
+  for (int64_t d : order) {
+    strides[d] = step;
+    step *= out.size(d);
+  }
+  return strides;
+}
+
+}  // namespace
+
 void read_at(const char* op, const Tensor& out, const Tensor& x, Places places) {
   places.index = to_dtype(places.index, DType::Int64);
+  if (std::optional<Dims> strides = order_of(out, x, places)) {
+    // Two passes along memory cost less than one across it.
+    Tensor y = empty_strided(out.sizes(), *strides, out.dtype(), out.device());
+    read_at(op, y, x, places);
+    return copy_into(out, y);
+  }
   Walk walk = make_walk(op, out, {x, places.index});
   walk.keeps_places = true;
+  if (walk.numel == 0) return;
+  constexpr int64_t kLongSlice = 1024, kShortRow = 64;
+  int64_t item = out.itemsize();
+  int axis = index_axis(walk);
+  bool is_dense = axis > 0 && walk.strides[0][0] == item && walk.strides[1][0] == item;
+  bool has_slices = axis > 0 && walk.n_dims > 2 && walk.numel / walk.sizes[axis] >= kLongSlice;
+  if (axis >= 0 && !is_dense && !has_slices && has_short_rows(walk)) swap_rows(walk);
   with_bounds(op, x, places, [&](const cpu::IndexBounds& bounds) {
+    if (has_slices) return read_slices(walk, axis, out.dtype(), bounds);
+    if (walk.n_dims == 2 && (is_dense || (walk.strides[2][0] != 0 && walk.sizes[0] <= kShortRow)))
+      return read_plane(walk, out.dtype(), is_dense, bounds);
     run_cpu(walk, cpu::read_at_loop(out.dtype()), &bounds);
   });
 }

@@ -3,7 +3,7 @@
 // Everything is one of two walks: read x at places, or write x at places. An operation only works
 // out where the places apply: the indexed dimensions of x get stride 0, and the index carries what
 // they would have added. An index is checked as it is used: what is written is a fresh tensor, or
-// the index was checked before.
+// the index was checked() before.
 #pragma once
 #include "cpu/index.h"
 #include "ops/copy.h"
@@ -27,6 +27,9 @@ Tensor offsets_of(const char* op, const Places& places);
 // For every element of x that is not zero, in order, a column of the result: one number for each of
 // `weights`, the sum of its coordinates times these.
 Tensor weighted_positions(const Tensor& x, const std::vector<Dims>& weights);
+
+// The same places as offsets, all of them checked: for writes to what was there before.
+Places checked(const char* op, const Places& places);
 
 // x as seen by a walk of the given shape: no check of bounds, because the offsets decide where it
 // goes.

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "autograd/node.h"
+#include "ops/destination.h"
 #include "ops/number.h"
 #include "ops/offsets.h"
 #include "ops/ops.h"
@@ -35,9 +36,10 @@ void check_scatter(const char* op, const Tensor& x, int64_t dim, const Tensor& i
           ": expected an index no larger than src, got ", index.sizes(), " and ", src.sizes(), ".");
 }
 
-// y, a fresh copy: y[index[i]] op= src[i] along dim.
-void scatter_into(const char* op, const Tensor& y, int64_t dim, const Tensor& index,
-                  const Tensor& src, WriteMode mode, ErrorKind out_of_range = ErrorKind::Runtime) {
+// y, x or a copy of it: y[index[i]] op= src[i] along dim.
+void scatter_into(const char* op, const Tensor& x, const Tensor& y, int64_t dim,
+                  const Tensor& index, const Tensor& src, WriteMode mode,
+                  ErrorKind out_of_range = ErrorKind::Runtime) {
   if (index.numel() == 0) return;
   check_cpu(op, y);
   NoGradGuard guard;
@@ -46,7 +48,7 @@ void scatter_into(const char* op, const Tensor& y, int64_t dim, const Tensor& in
   Places places{at, target.size(dim), target.stride(dim), false, out_of_range};
   Dims strides = src->is_wrapped_number ? Dims(at.dim(), 0) : from.strides();
   write_at(op, restrided(target, at.sizes(), with_stride_zero(target.strides(), dim)),
-           restrided(from, at.sizes(), strides), places, mode);
+           restrided(from, at.sizes(), strides), y.is_same(x) ? checked(op, places) : places, mode);
 }
 
 // The gradient of src: it may be larger than the index.
@@ -81,8 +83,8 @@ Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) {
 Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src) {
   dim = wrap_dim("scatter", dim, x.dim());
   check_scatter("scatter", x, dim, index, src);
-  Tensor y = copy_of(x, MemoryFormat::Contiguous);
-  scatter_into("scatter", y, dim, index, src, WriteMode::Set);
+  Tensor y = target_for("scatter", x, MemoryFormat::Contiguous, {index, src});
+  scatter_into("scatter", x, y, dim, index, src, WriteMode::Set);
   bool is_number = src->is_wrapped_number;
   return record(
       is_number ? "ScatterBackward1" : "ScatterBackward0", y, {x, src},
@@ -96,8 +98,8 @@ Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& 
 Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src) {
   dim = wrap_dim("scatter_add", dim, x.dim());
   check_scatter("scatter_add", x, dim, index, src);
-  Tensor y = copy_of(x, MemoryFormat::Contiguous);
-  scatter_into("scatter_add", y, dim, index, src, WriteMode::Add);
+  Tensor y = target_for("scatter_add", x, MemoryFormat::Contiguous, {index, src});
+  scatter_into("scatter_add", x, y, dim, index, src, WriteMode::Add);
   return record(
       "ScatterAddBackward0", y, {x, src},
       [dim, index = save(index), sizes = src.sizes()](const Tensor& g, Needs need) -> TensorList {
@@ -208,9 +210,9 @@ Tensor reduce_at(const Reduction& what, const Tensor& x, int64_t dim, const Tens
   {
     NoGradGuard guard;
     if (!include_self)
-      scatter_into(what.op, y, dim, index, wrapped_number(identity_of(reduce, x.dtype())),
+      scatter_into(what.op, x, y, dim, index, wrapped_number(identity_of(reduce, x.dtype())),
                    WriteMode::Set, what.out_of_range);
-    scatter_into(what.op, y, dim, index, src, mode, what.out_of_range);
+    scatter_into(what.op, x, y, dim, index, src, mode, what.out_of_range);
     if (reduce == "mean") {
       Tensor count = scatter_counts(x, dim, index, src.sizes(), include_self);
       y = is_differentiable(x.dtype()) ? y / count : floor_divide(y, count);

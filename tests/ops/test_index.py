@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import facula
-from check_op import check_op
+from check_op import check_op, check_threads
 
 pytestmark = pytest.mark.promise("T4")
 SOME = ["float32", "float64"]
@@ -298,3 +298,91 @@ def test_the_last_of_writes_that_meet_wins_whatever_the_values_broadcast():
     x = facula.zeros(61, dtype=facula.int64)
     x[index] = facula.arange(20).view(20, 1)
     assert x[0].item() == 1
+
+
+def layouts(shape):
+    """The same values in several orders of memory, with gaps and without."""
+    values = facula.arange(int(np.prod(shape))).float().sub(100).clamp_min(0).view(shape)
+    yield values
+    yield values.transpose(0, -1).contiguous().transpose(0, -1)
+    yield values.permute(1, 2, 0).contiguous().permute(2, 0, 1)
+    yield values.repeat_interleave(2, -1)[..., ::2]
+    yield facula.cat([values, values], -1)[..., : shape[-1]]
+
+
+@pytest.mark.parametrize("shape", [(3, 5, 7), (2, 1, 130), (64, 65, 9), (200, 100, 3)])
+def test_what_is_chosen_does_not_depend_on_the_order_of_memory(shape):
+    for x in layouts(shape):
+        a = x.numpy()
+        mask = x % 3 == 0
+        np.testing.assert_array_equal(x.nonzero().numpy(), np.argwhere(a))
+        np.testing.assert_array_equal(x[mask].numpy(), a[mask.numpy()])
+        np.testing.assert_array_equal(x[mask[..., 0]].numpy(), a[mask.numpy()[..., 0]])
+        for dim, size in enumerate(shape):
+            index = facula.arange(-1, 2 * size, 2) % size
+            expected = np.take(a, index.numpy(), dim)
+            np.testing.assert_array_equal(x.index_select(dim, index).numpy(), expected)
+            key = (slice(None),) * dim + (index - size,)
+            np.testing.assert_array_equal(x[key].numpy(), expected)
+
+
+def test_nonzero_of_a_number_and_of_nothing():
+    assert facula.tensor(3).nonzero().shape == (1, 0)
+    assert facula.tensor(0).nonzero().shape == (0, 0)
+    assert facula.zeros(0, 4).nonzero().shape == (0, 2)
+    assert facula.tensor([-0.0, 2.0, float("nan")], dtype=facula.float16).nonzero().tolist() == [
+        [1],
+        [2],
+    ]
+
+
+@pytest.mark.parametrize("shape", [(64, 65, 9), (200, 100, 3)])
+def test_writes_in_place_agree_with_those_to_a_copy(shape):
+    index = facula.arange(shape[0]) % 7
+    for x in layouts(shape):
+        source = x.clone().add(1)
+        for name in ("index_add", "index_copy"):
+            expected = getattr(x, name)(0, index, source)
+            written = x.clone()
+            getattr(written, name + "_")(0, index, source)
+            assert facula.equal(written, expected)
+            written = x.clone()
+            getattr(written, name + "_")(0, index, written)  # reads what it writes to
+            assert facula.equal(written, getattr(x, name)(0, index, x))
+
+
+def test_writes_in_place_are_recorded():
+    source = facula.ones(2, requires_grad=True)
+    x = facula.zeros(3)
+    x.index_add_(0, facula.tensor([1, 1]), source)
+    x.sum().backward()
+    assert (x.tolist(), source.grad.tolist()) == ([0.0, 2.0, 0.0], [1.0, 1.0])
+
+
+@pytest.mark.parametrize("shape", [(3, 5, 7), (2, 40, 14), (4, 3, 9), (5, 300, 2)])
+def test_joins_rolls_and_triangles_of_any_order_of_memory_agree_with_numpy(shape):
+    for x in layouts(shape):
+        a = x.numpy()
+        for dim in range(3):
+            joined = facula.cat([x, x[:, :0], x], dim) if dim == 1 else facula.cat([x, x], dim)
+            np.testing.assert_array_equal(joined.numpy(), np.concatenate([a, a], dim))
+            np.testing.assert_array_equal(x.roll(-1, dim).numpy(), np.roll(a, -1, dim))
+        for shifts, dims in [((1, 2), (0, 2)), ((1, -2, 4), (1, 1, 2)), ((5, 0), (2, 0))]:
+            np.testing.assert_array_equal(x.roll(shifts, dims).numpy(), np.roll(a, shifts, dims))
+        for diagonal in (-300, -2, 0, 1, 6, 300):
+            np.testing.assert_array_equal(x.tril(diagonal).numpy(), np.tril(a, diagonal))
+            np.testing.assert_array_equal(x.triu(diagonal).numpy(), np.triu(a, diagonal))
+
+
+def test_choices_do_not_depend_on_the_threads():
+    x = facula.arange(210000).float().sin().view(300, 700)
+    index = facula.arange(300) % 11
+    check_threads(
+        lambda: x.clamp_min(0).nonzero(),
+        lambda: x.T[x.T > 0],
+        lambda: x.T.index_select(1, index),
+        lambda: facula.zeros(300, 700).index_add_(0, index, x),
+        lambda: facula.zeros(70000, 3).index_add_(0, index.repeat(234)[:70000], x.view(-1, 3)),
+        lambda: x.triu(-5),
+        lambda: x.view(-1, 7).roll((1, 2), (0, 1)),
+    )
