@@ -10,6 +10,9 @@ namespace facula::cpu {
 
 namespace {
 
+constexpr int64_t kShort = 16;  // lines that are ranked, which takes no memory
+static_assert(kShort <= kMaxRanked);
+
 template <class T>
 struct Line {
   const char* data;
@@ -61,38 +64,54 @@ K select(K* x, K* other, int64_t n, int64_t k) {
   }
 }
 
-// The last place of the smallest of the most frequent values.
+// The last place of the smallest of the most frequent values. `sorted` and `order` have room for n.
 template <class T>
-int64_t mode(Line<T> line) {
-  Scratch<T> sorted(line.n);
-  Scratch<int64_t> order(line.n);
-  sort_row(reinterpret_cast<const T*>(line.data), line.step / int64_t{sizeof(T)}, sorted.data(),
-           order.data(), line.n, /*descending=*/false);
+int64_t mode(Line<T> line, T* sorted, int64_t* order) {
+  sort_row(reinterpret_cast<const T*>(line.data), line.step / int64_t{sizeof(T)}, sorted, order,
+           line.n, /*descending=*/false);
   int64_t best = 0, best_count = 0, count = 0;
   for (int64_t i = 0; i < line.n; ++i) {
-    bool is_next = i > 0 && to_key(sorted.data()[i]) == to_key(sorted.data()[i - 1]);
+    bool is_next = i > 0 && to_key(sorted[i]) == to_key(sorted[i - 1]);
     count = is_next ? count + 1 : 1;
     if (count > best_count) {
       best_count = count;
-      best = order.data()[i];
+      best = order[i];
     }
   }
   return best;
 }
 
+// `keys` and `other` have room for n keys.
 template <class T>
-int64_t pick(Pick which, Line<T> line, int64_t k) {
-  using K = Key<T>;
-  if (which == Pick::Mode) return mode(line);
+int64_t pick(Pick which, Line<T> line, int64_t k, Key<T>* keys, Key<T>* other) {
   int64_t n = line.n, n_nans = 0;
-  Scratch<K> keys(n), other(n);
   for (int64_t i = 0; i < n; ++i) {
-    keys.data()[i] = line.key(i);
-    n_nans += is_floating_v<T> && keys.data()[i] == kNanKey<T>;
+    keys[i] = line.key(i);
+    n_nans += is_floating_v<T> && keys[i] == kNanKey<T>;
   }
   if (which == Pick::Median && n_nans > 0) return line.first(kNanKey<T>);
   if (which != Pick::Kth) k = n_nans < n ? (n - n_nans - 1) / 2 : 0;
-  return line.first(select(keys.data(), other.data(), n, k));
+  if (n > kShort) return line.first(select(keys, other, n, k));
+  int32_t order[kMaxRanked];
+  order_by_rank(keys, n, order);
+  return line.first(keys[order[k]]);
+}
+
+template <class T>
+int64_t pick(Pick which, Line<T> line, int64_t k) {
+  if (line.n <= kShort) {
+    Key<T> keys[kShort];
+    T sorted[kShort];
+    int64_t order[kShort];
+    return which == Pick::Mode ? mode(line, sorted, order) : pick(which, line, k, keys, keys);
+  }
+  if (which == Pick::Mode) {
+    Scratch<T> sorted(line.n);
+    Scratch<int64_t> order(line.n);
+    return mode(line, sorted.data(), order.data());
+  }
+  Scratch<Key<T>> keys(line.n), other(line.n);
+  return pick(which, line, k, keys.data(), other.data());
 }
 
 // Several values are sought side by side, since each step of one waits for the one before, and

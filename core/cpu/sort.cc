@@ -1,8 +1,8 @@
 // Note [Sorting by radix]
 // Elements become unsigned keys of the same order, joined with their index, and are distributed by
 // 8 or 11 bits at a time, lowest first. Each distribution keeps the order of equals, so the whole
-// sort does. The comparison sort of short rows works on the same words: with the index in the
-// lowest bits no two are equal, so any sort is stable.
+// sort does. The comparison sort of shorter rows works on the same words: with the index in the
+// lowest bits no two are equal, so any sort is stable. The shortest rows are sorted by rank.
 #include "cpu/sort.h"
 
 #include <algorithm>
@@ -16,6 +16,7 @@ namespace facula::cpu {
 namespace {
 
 constexpr int64_t kMinRadix = 64;             // shorter rows are sorted by comparisons
+constexpr int64_t kFew = 16;                  // this part of a row is found by a heap
 constexpr int64_t kManyBuckets = 4096;        // elements that pay for 11 bits at a time
 constexpr int64_t kChunk = int64_t{1} << 16;  // elements that a thread distributes at a time
 constexpr int64_t kMaxChunks = 64;            // bounds the memory of the counts
@@ -117,6 +118,19 @@ void sort_by_comparison(Row<T> row, T* values, int64_t* indices, int64_t n) {
   store(row, words.data(), 0, n, values, indices);
 }
 
+// The first k of n <= kMaxRanked elements.
+template <class T>
+inline void sort_by_rank(const Row<T>& row, T* values, int64_t* indices, int64_t n, int64_t k) {
+  Key<T> keys[kMaxRanked];
+  int32_t order[kMaxRanked];
+  for (int64_t i = 0; i < n; ++i) keys[i] = row.key(i);
+  order_by_rank(keys, n, order);
+  for (int64_t i = 0; i < k; ++i) {
+    indices[i] = order[i];
+    values[i] = row.in[order[i] * row.stride];
+  }
+}
+
 // A heap of the k best words so far, the worst on top: most elements of a long row are refused by
 // one comparison.
 template <class Word, class T>
@@ -136,7 +150,7 @@ void select_by_heap(Row<T> row, Word* best, int64_t n, int64_t k) {
 
 template <class Word, class T>
 void topk(Row<T> row, T* values, int64_t* indices, int64_t n, int64_t k) {
-  bool is_few = k <= n / 16;
+  bool is_few = k <= n / kFew;
   Scratch<Word> words(is_few ? k : n);
   Word* best = words.data();
   if (is_few) {
@@ -162,6 +176,7 @@ template <class T>
 void sort_row(const T* in, int64_t in_stride, T* values, int64_t* indices, int64_t n,
               bool descending) {
   Row<T> row{in, in_stride, descending};
+  if (n <= kMaxRanked) return sort_by_rank(row, values, indices, n, n);
   with_word<T>(n, [&](auto word) {
     using Word = decltype(word);
     if (n <= kMinRadix) return sort_by_comparison<Word>(row, values, indices, n);
@@ -175,6 +190,7 @@ void topk_row(const T* in, int64_t in_stride, T* values, int64_t* indices, int64
               bool largest) {
   if (k == 0) return;
   Row<T> row{in, in_stride, largest};
+  if (n <= kMaxRanked && k > n / kFew) return sort_by_rank(row, values, indices, n, k);
   with_word<T>(n, [&](auto word) { topk<decltype(word)>(row, values, indices, n, k); });
 }
 

@@ -1,4 +1,5 @@
-// Unsigned integers that sort as elements do: equal where those are, and NaN, all the same, last.
+// Unsigned integers that sort as elements do: equal where those are, and NaN, all the same, last;
+// and their order in short rows.
 #pragma once
 #include <cstring>
 #include <limits>
@@ -34,6 +35,26 @@ Key<T> to_key(T value) {
   } else {
     return static_cast<Key<T>>(std::is_signed_v<T> ? bits ^ sign : bits);
   }
+}
+
+constexpr int64_t kMaxRanked = 32;
+
+// order[p] is the place of the p-th smallest of n <= kMaxRanked keys; equal ones keep their order.
+// Every pair is compared: without branches, that is quicker than comparing fewer.
+template <class K>
+inline __attribute__((always_inline)) void order_by_rank(const K* keys, int64_t n, int32_t* order) {
+  int32_t ranks[kMaxRanked];
+  for (int32_t i = 0; i < n; ++i) {
+    K key = keys[i];
+    int32_t n_larger = 0;
+    for (int32_t j = 0; j < i; ++j) {
+      int32_t is_larger = keys[j] > key;
+      ranks[j] += is_larger;
+      n_larger += is_larger;
+    }
+    ranks[i] = i - n_larger;
+  }
+  for (int32_t i = 0; i < n; ++i) order[ranks[i]] = i;
 }
 
 }  // namespace facula::cpu

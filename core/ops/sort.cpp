@@ -12,32 +12,20 @@ namespace facula {
 
 namespace {
 
-// Calls f(tag, in, stride, row) for every line of x along `dim`; x is read with the dimension moved
-// last. Lines go to threads; one long line is left to the kernel, which cuts it itself.
+// Calls f(values, indices, line, stride) for every line along the last dimension of `in`, values
+// and indices; the results of a line are contiguous. One long line is left to the kernel, which
+// cuts it itself.
 template <class F>
-void for_each_line(const Tensor& x, F&& f) {
-  int64_t n = x.size(-1), stride = x.stride(-1);
-  if (x.numel() == 0) return;
-  int64_t n_lines = x.numel() / n;
-  Dims sizes(x.sizes().begin(), x.sizes().end() - 1),
-      strides(x.strides().begin(), x.strides().end() - 1);
-  visit_dtype(x.dtype(), [&](auto tag) {
+void for_each_line_of(const Tensor& values, const Tensor& indices, const Tensor& in, F f) {
+  if (in.numel() == 0) return;
+  visit_dtype(in.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (!is_complex_v<T>) {
-      const T* data = x.data_as<T>();
-      auto line_at = [&](int64_t line) {
-        int64_t offset = 0;
-        for (size_t d = sizes.size(); d-- > 0;) {
-          offset += line % sizes[d] * strides[d];
-          line /= sizes[d];
-        }
-        return data + offset;
-      };
-      if (n_lines == 1) return f(tag, line_at(0), stride, int64_t{0});
-      parallel_for(n_lines, std::max<int64_t>(1, 4096 / n), [&](int64_t begin, int64_t end) {
-        for (int64_t line = begin; line < end; ++line) f(tag, line_at(line), stride, line);
-      });
-    }
+    if constexpr (!is_complex_v<T>)
+      for_each_line({values, indices, in}, in.dim() - 1, 4 * in.size(-1),
+                    [&](char** data, const int64_t* steps) {
+                      f(reinterpret_cast<T*>(data[0]), reinterpret_cast<int64_t*>(data[1]),
+                        reinterpret_cast<const T*>(data[2]), steps[2] / int64_t{sizeof(T)});
+                    });
   });
 }
 
@@ -78,14 +66,11 @@ std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim, bool descending, c
     Tensor in = x.dim() == 0 ? reshape(plain, {1}) : transpose(plain, dim, -1);
     values = empty(in.sizes(), x.dtype());
     indices = empty(in.sizes(), DType::Int64);
-    char* out = values.data();
-    int64_t* places = indices.data_as<int64_t>();
     int64_t n = in.size(-1);
-    for_each_line(in, [&](auto tag, auto* line, int64_t stride, int64_t row) {
-      using T = typename decltype(tag)::type;
-      cpu::sort_row(line, stride, reinterpret_cast<T*>(out) + row * n, places + row * n, n,
-                    descending);
-    });
+    for_each_line_of(values, indices, in,
+                     [=](auto* out, int64_t* places, auto* line, int64_t step) {
+                       cpu::sort_row(line, step, out, places, n, descending);
+                     });
     values = move_back(values, dim, empty_like(x));
     indices = move_back(indices, dim, empty_like(x, DType::Int64, x.device()));
   }
@@ -112,13 +97,10 @@ std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim, bool la
     sizes.back() = k;
     values = empty(sizes, x.dtype());
     indices = empty(sizes, DType::Int64);
-    char* out = values.data();
-    int64_t* places = indices.data_as<int64_t>();
-    for_each_line(in, [&](auto tag, auto* line, int64_t stride, int64_t row) {
-      using T = typename decltype(tag)::type;
-      cpu::topk_row(line, stride, reinterpret_cast<T*>(out) + row * k, places + row * k, n, k,
-                    largest);
-    });
+    for_each_line_of(values, indices, in,
+                     [=](auto* out, int64_t* places, auto* line, int64_t step) {
+                       cpu::topk_row(line, step, out, places, n, k, largest);
+                     });
     Dims shape = x.sizes();
     if (!shape.empty()) shape[dim] = k;
     values = move_back(values, dim, empty(shape, x.dtype()));

@@ -105,6 +105,23 @@ def test_sort_puts_nan_last_and_stable_keeps_order():
     assert ties.sort(stable=True).indices.tolist() == [1, 3, 0, 2, 4]
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 14, 16, 17, 32, 33, 64, 65])
+@pytest.mark.parametrize("dtype", [facula.float32, facula.float16, facula.int64, facula.uint8])
+def test_rows_of_every_length_are_sorted_stably(n, dtype):
+    x = facula.randint(0, 9, (7, n)).to(dtype)
+    if dtype.is_floating_point:
+        x[0, 0], x[1, -1] = float("nan"), -0.0
+    for descending in (False, True):
+        key = x.double().nan_to_num(99).numpy() * (-1 if descending else 1)
+        expected = np.argsort(key, axis=1, kind="stable")
+        for rows in (x, x.T.contiguous().T):
+            values, indices = rows.sort(-1, descending=descending)
+            assert indices.tolist() == expected.tolist()
+            assert facula.equal(values.nan_to_num(99), x.gather(1, indices).nan_to_num(99))
+            best = rows.topk((n + 1) // 2, -1, largest=descending)
+            assert best.indices.tolist() == expected[:, : (n + 1) // 2].tolist()
+
+
 def test_topk_gives_the_largest_in_order():
     x = facula.tensor([[3.0, 1.0, 2.0], [4.0, 6.0, 5.0]])
     values, indices = x.topk(2)
