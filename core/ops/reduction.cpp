@@ -6,6 +6,7 @@
 
 #include "base/integers.h"
 #include "base/parallel.h"
+#include "cpu/copy.h"
 #include "cpu/elementwise.h"
 #include "cuda/cuda.h"
 #include "ops/elementwise.h"
@@ -29,6 +30,8 @@ constexpr int kMaxLevels = 52;
 constexpr int64_t kShortRun = 32;
 // The same for rows that a kernel takes many of at once.
 constexpr int64_t kShortDenseRun = 8;
+// Shorter runs of one reduction are taken many at once.
+constexpr int64_t kGroupedRun = 256;
 
 struct Axis {
   int64_t size;
@@ -152,10 +155,21 @@ class Cursor {
   int64_t offset_ = 0;
 };
 
-void load_run(const Job& job, const char* from, int64_t stride, int64_t n, char* to) {
+// n_rows rows of n elements, kReduceChunk in all at most, one behind the other and in the kernel's
+// dtype.
+void load_rows(const Job& job, const char* from, int64_t stride, int64_t n, int64_t row_stride,
+               int64_t n_rows, char* to) {
+  int64_t size = job.item_bytes;
+  auto copy = cpu::get_copy_table().by_size[__builtin_ctzll(size)];
+  if (job.is_wide) return copy({to, from, n, n_rows, size, stride, n * size, row_stride});
+  alignas(64) char packed[kReduceChunk * sizeof(int64_t)];
+  if (stride != size || (n_rows > 1 && row_stride != n * size)) {
+    copy({packed, from, n, n_rows, size, stride, n * size, row_stride});
+    from = packed;
+  }
   char* data[2] = {to, const_cast<char*>(from)};
-  int64_t strides[2] = {job.wide_bytes, stride};
-  job.load(data, strides, n, nullptr);
+  int64_t strides[2] = {job.wide_bytes, size};
+  job.load(data, strides, n * n_rows, nullptr);
 }
 
 // ---- one result after another
@@ -163,7 +177,7 @@ void load_run(const Job& job, const char* from, int64_t stride, int64_t n, char*
 // Where elements lie in short runs, many runs are taken at once: the first elements of all, then
 // the second ones, and so on.
 void group_short_runs(Job& job) {
-  if (job.keeps_order || job.n_reduced < 2 || job.reduced[0].size >= kShortRun ||
+  if (job.keeps_order || job.n_reduced < 2 || job.reduced[0].size >= kGroupedRun ||
       job.reduced[1].size < job.reduced[0].size)
     return;
   job.run = job.reduced[0];
@@ -175,7 +189,7 @@ void group_short_runs(Job& job) {
 // n runs that need not be loaded: place by place, then the places are joined.
 void reduce_runs(const Job& job, const char* base, int64_t n, char* accumulator) {
   const cpu::ReduceKernel& kernel = *job.kernel;
-  alignas(16) char places[kShortRun * cpu::kMaxAccumulatorBytes];
+  alignas(16) char places[kGroupedRun * cpu::kMaxAccumulatorBytes];
   kernel.columns(base, job.reduced[0].stride / job.item_bytes, n, job.run.size, 0, places,
                  *job.params);
   for (int64_t left = job.run.size; left > 1; left -= left / 2)
@@ -206,9 +220,11 @@ void reduce_row(const Job& job, const char* base, int64_t begin, int64_t end, ch
       kernel.rows(base + cursor.offset(), 0, 1, n, i, tree.incoming(), *job.params);
       tree.push();
     } else {
-      for (int64_t k = 0; k < job.run.size; ++k)
-        load_run(job, base + cursor.offset() + k * job.run.stride, job.reduced[0].stride, n,
-                 buffer + (n_buffered * job.run.size + k * n) * job.wide_bytes);
+      Axis inner = job.reduced[0], outer = job.run;
+      inner.size = n;
+      if (outer.size > 1 && outer.stride == job.item_bytes) std::swap(inner, outer);
+      load_rows(job, base + cursor.offset(), inner.stride, inner.size, outer.stride, outer.size,
+                buffer + n_buffered * job.run.size * job.wide_bytes);
       n_buffered += n;
       if (n_buffered == chunk || i + n == end) {
         kernel.rows(buffer, 0, 1, n_buffered * job.run.size, i + n - n_buffered, tree.incoming(),
@@ -247,24 +263,21 @@ void store_results(const Job& job, const char* accumulators, int64_t n, int64_t 
   }
 }
 
-// Whether a kernel can take many rows at once: each is one run of memory, and if they are to be
-// converted, so are all of them.
-bool has_dense_rows(const Job& job) {
-  return job.n_in <= kReduceChunk && job.n_reduced == 1 &&
-         job.reduced[0].stride == job.item_bytes && job.n_kept > 0 && job.run.size == 1 &&
-         (job.is_wide || job.kept[0].stride == job.n_in * job.item_bytes);
+// Whether a kernel can be given many rows at once: as they are, or brought together in one step.
+bool takes_many_rows(const Job& job) {
+  return job.n_in <= kReduceChunk && job.n_reduced == 1 && job.n_kept > 0 && job.run.size == 1;
 }
 
-// Up to n dense rows from `base` on. Returns how many were taken.
-int64_t reduce_dense_rows(const Job& job, const char* base, int64_t n, char* accumulators) {
-  if (job.is_wide) {
-    job.kernel->rows(base, job.kept[0].stride / job.item_bytes, n, job.n_in, 0, accumulators,
-                     *job.params);
+// Up to n rows from `base` on. Returns how many were taken.
+int64_t reduce_many_rows(const Job& job, const char* base, int64_t n, char* accumulators) {
+  int64_t stride = job.reduced[0].stride, row_stride = job.kept[0].stride;
+  if (job.is_wide && stride == job.item_bytes) {
+    job.kernel->rows(base, row_stride / job.item_bytes, n, job.n_in, 0, accumulators, *job.params);
     return n;
   }
   alignas(64) char buffer[kReduceChunk * sizeof(Complex128)];
   n = std::min(n, kReduceChunk / job.n_in);
-  load_run(job, base, job.item_bytes, n * job.n_in, buffer);
+  load_rows(job, base, stride, job.n_in, row_stride, n, buffer);
   job.kernel->rows(buffer, job.n_in, n, job.n_in, 0, accumulators, *job.params);
   return n;
 }
@@ -273,14 +286,14 @@ void reduce_rows_whole(const Job& job, int64_t begin, int64_t end) {
   constexpr int64_t kBlock = 128;
   char accumulators[kBlock * cpu::kMaxAccumulatorBytes];
   Cursor cursor(job.kept, job.n_kept, begin);
-  bool is_dense = has_dense_rows(job);
+  bool takes_many = takes_many_rows(job);
   for (int64_t out = begin; out < end; out += kBlock) {
     int64_t n = std::min(kBlock, end - out), n_taken = 1;
     for (int64_t k = 0; k < n; k += n_taken, cursor.advance(n_taken)) {
       char* accumulator = accumulators + k * job.kernel->accumulator_bytes;
       const char* base = job.data + cursor.offset();
-      if (is_dense) {
-        n_taken = reduce_dense_rows(job, base, std::min(n - k, cursor.left_in_run()), accumulator);
+      if (takes_many) {
+        n_taken = reduce_many_rows(job, base, std::min(n - k, cursor.left_in_run()), accumulator);
       } else {
         reduce_row(job, base, 0, job.n_in, accumulator);
       }
@@ -357,15 +370,11 @@ void reduce_columns(const Job& job, const ColumnBlock& block, int64_t begin, int
     return kernel.columns(block.base + begin * rows.stride, rows.stride / job.item_bytes,
                           end - begin, block.n, begin, memory.data(), *job.params);
   }
-  bool is_dense = job.n_reduced == 1 && job.kept[0].stride == job.item_bytes &&
-                  rows.stride == block.n * job.item_bytes;
-  int64_t n_rows_buffered = std::max<int64_t>(
-      1, is_dense ? kReduceChunk / block.n : std::min(kReduceRows, kReduceChunk / block.n));
+  int64_t n_rows_buffered = std::max<int64_t>(1, kReduceChunk / block.n);
   memory.resize((Tree::n_levels(end - begin) + 1) * block.n * kernel.accumulator_bytes);
   alignas(64) char buffer[kReduceChunk * sizeof(Complex128)];
   Tree tree(kernel, block.n, memory.data());
   Cursor cursor(job.reduced, job.n_reduced, begin);
-  int64_t row_bytes = block.n * job.wide_bytes;
   for (int64_t i = begin; i < end;) {
     int64_t n;
     if (is_direct) {
@@ -375,13 +384,12 @@ void reduce_columns(const Job& job, const ColumnBlock& block, int64_t begin, int
       cursor.advance(n);
     } else {
       n = std::min(end - i, n_rows_buffered);
-      if (is_dense) {
-        load_run(job, block.base + cursor.offset(), job.item_bytes, n * block.n, buffer);
-        cursor.advance(n);
-      } else {
-        for (int64_t r = 0; r < n; ++r, cursor.advance(1))
-          load_run(job, block.base + cursor.offset(), job.kept[0].stride, block.n,
-                   buffer + r * row_bytes);
+      for (int64_t r = 0; r < n;) {
+        int64_t m = std::min(n - r, cursor.left_in_run());
+        load_rows(job, block.base + cursor.offset(), job.kept[0].stride, block.n, rows.stride, m,
+                  buffer + r * block.n * job.wide_bytes);
+        cursor.advance(m);
+        r += m;
       }
       kernel.columns(buffer, block.n, n, block.n, i, tree.incoming(), *job.params);
     }
@@ -483,7 +491,7 @@ bool prefers_columns(const Job& job) {
       size = job.kept[d].size;
     }
   if (job.reduced[0].stride <= job.item_bytes || shortest > job.reduced[0].stride)
-    return job.n_in < (has_dense_rows(job) ? kShortDenseRun : kShortRun) && size >= kShortRun;
+    return job.n_in < (takes_many_rows(job) ? kShortDenseRun : kShortRun) && size >= kShortRun;
   // Where kernels can take rows as they lie, two columns are enough.
   bool is_direct = !job.keeps_order && shortest == job.item_bytes &&
                    (job.is_wide || job.reduced[0].stride == size * shortest);
