@@ -149,6 +149,18 @@ void search(const T* ordered, int64_t n, const T* values, int64_t n_values, int6
 
 }  // namespace
 
+template <class T>
+void count_bins(const T* x, int64_t n, int64_t bins, T low, T high, T width, int64_t* counts) {
+  for (int64_t i = 0; i < n; ++i) {
+    T value = x[i];
+    if (!(value >= low && value <= high)) continue;
+    int64_t bin = static_cast<int64_t>((value - low) * static_cast<T>(bins) / width);
+    ++counts[std::min(bin, bins - 1)];
+  }
+}
+template void count_bins(const float*, int64_t, int64_t, float, float, float, int64_t*);
+template void count_bins(const double*, int64_t, int64_t, double, double, double, int64_t*);
+
 int64_t pick_index(Pick which, DType dtype, const char* x, int64_t step, int64_t n, int64_t k) {
   return visit_dtype(dtype, [&](auto tag) -> int64_t {
     using T = typename decltype(tag)::type;

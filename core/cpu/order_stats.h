@@ -21,4 +21,9 @@ int64_t pick_index(Pick pick, DType dtype, const char* x, int64_t step, int64_t 
 void search_sorted(DType dtype, const char* ordered, int64_t n, const char* values,
                    int64_t n_values, bool is_right, int64_t* places);
 
+// Adds to counts[b] how many of n elements fall into interval b of `bins` equal ones from low to
+// high, which belongs to the last.
+template <class T>
+void count_bins(const T* x, int64_t n, int64_t bins, T low, T high, T width, int64_t* counts);
+
 }  // namespace facula::cpu

@@ -1,6 +1,7 @@
 #include "ops/order_stats.h"
 
 #include <cmath>
+#include <mutex>
 #include <vector>
 
 #include "autograd/node.h"
@@ -259,6 +260,34 @@ Tensor searchsorted(const Tensor& sequence, const Tensor& input, bool is_right, 
     });
   }
   return as_int32 ? to_dtype(places, DType::Int32) : places;
+}
+
+Tensor count_bins(const Tensor& input, int64_t bins, double low, double high) {
+  check_cpu("histc", input);
+  check(input.dtype() == DType::Float32 || input.dtype() == DType::Float64,
+        "histc: expected float32 or float64, got ", input, ".");
+  check(bins > 0 && low < high, "histc: expected bins > 0 and low < high, got ", bins, ", ", low,
+        " and ", high, ".");
+  NoGradGuard guard;
+  Tensor x = contiguous(input), y = zeros({bins}, DType::Int64);
+  int64_t* counts = y.data_as<int64_t>();
+  std::mutex mutex;
+  auto count = [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    constexpr int64_t kGrain = 65536;
+    // Pieces are long enough to pay for counts of their own.
+    parallel_for(x.numel(), std::max(kGrain, 4 * bins), [&](int64_t begin, int64_t end) {
+      std::vector<int64_t> own(bins);
+      cpu::count_bins(x.data_as<T>() + begin, end - begin, bins, static_cast<T>(low),
+                      static_cast<T>(high), static_cast<T>(high - low), own.data());
+      std::lock_guard lock(mutex);
+      for (int64_t b = 0; b < bins; ++b) counts[b] += own[b];
+    });
+  };
+  visit_dtype(x.dtype(), [&](auto tag) {
+    if constexpr (std::is_floating_point_v<typename decltype(tag)::type>) count(tag);
+  });
+  return y;
 }
 
 }  // namespace facula

@@ -27,4 +27,8 @@ Tensor quantile(const Tensor& x, const Tensor& q, std::optional<int64_t> dim, bo
 Tensor searchsorted(const Tensor& sequence, const Tensor& input, bool is_right, bool as_int32,
                     const Tensor& sorter);
 
+// How many elements of x, float32 or float64, fall into each of equal intervals from low to high,
+// the ends included.
+Tensor count_bins(const Tensor& x, int64_t bins, double low, double high);
+
 }  // namespace facula

@@ -140,6 +140,8 @@ Example:
     >>> facula.nanquantile(facula.tensor([0.0, facula.nan, 2.0]), 0.5)
     tensor(1.)
 )");
+  m.def("_count_bins", &count_bins, "input"_a, "bins"_a, "low"_a, "high"_a,
+        "The counts of histc() on the CPU: int64, of an input of float32 or float64.");
   m.def(
       "searchsorted",
       [](const Tensor& sequence, const Operand& values, bool as_int32, bool right,

@@ -134,6 +134,14 @@ def test_histc_of_16_bit_floats_neither_overflows_nor_loses_counts():
         assert counts.dtype == dtype and counts.tolist() == [4096]
 
 
+def test_histc_counts_both_ends_and_nothing_outside_for_any_number_of_threads():
+    x = facula.tensor([-1.0, 0.0, 0.5, 1.0, 1.5, float("nan"), float("inf")])
+    assert facula.histc(x, 4, 0, 1).tolist() == [1, 0, 1, 1]
+    many = facula.randn(300_000)[::2]
+    assert facula.histc(many, 50).sum().item() == 150_000
+    check_threads(lambda: facula.histc(many, 50))
+
+
 def test_histc_refuses_a_range_without_end():
     with pytest.raises(RuntimeError, match="is not finite"):
         facula.histc(facula.tensor([1.0, INF]))
