@@ -3,7 +3,10 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cpu/isa.h"
+
 namespace facula::cpu {
+inline namespace FACULA_ISA {
 
 // The last step overlaps the one before it.
 template <int64_t step>
@@ -33,4 +36,5 @@ inline void copy_line(char* to, const char* from, int64_t nbytes) {
   }
 }
 
+}  // namespace FACULA_ISA
 }  // namespace facula::cpu

@@ -1,10 +1,10 @@
 // Reads and writes at indices: operand 0 or 1 plus what the last operand, an index (int64), says.
-// Compiled once: memory sets the pace.
 #pragma once
 #include <atomic>
 #include <vector>
 
 #include "base/dtype.h"
+#include "cpu/isa.h"
 #include "ops/elementwise.h"
 
 namespace facula::cpu {
@@ -20,21 +20,6 @@ struct IndexBounds {
   std::atomic<bool>* is_outside;
 };
 
-// y[i] = x[i + index[i] * step]: operands y, x, index.
-Loop read_at_loop(DType dtype);
-// The same for n_rows rows of n elements, for which the call of a loop for each would take long.
-void read_rows(DType dtype, char** data, const int64_t* strides, const int64_t* row_strides,
-               int64_t n, int64_t n_rows, const IndexBounds& bounds);
-// n lines of `nbytes`, one for each index: operands y, x, index, with steps from line to line.
-void read_lines(char** data, const int64_t* steps, int64_t n, int64_t nbytes,
-                const IndexBounds& bounds);
-// y[i + index[i] * step] op= x[i]: operands y, x, index. In order, so that later writes win and
-// sums have fixed bits.
-Loop write_at_loop(DType dtype, WriteMode mode);
-
-// Which of n elements, one behind the other, are not zero: a bit for each. Returns how many are.
-int64_t find_nonzero(DType dtype, const char* data, int64_t n, uint64_t* bits);
-
 // What to write about an element: `n_rows` numbers, each a sum of its coordinates times weights.
 struct Positions {
   int n_dims, n_rows;
@@ -43,8 +28,28 @@ struct Positions {
   int64_t* out;
   int64_t row_step;
 };
-// For the bits [begin, end) that are set, in the columns from `at` on; begin starts a word.
-void write_positions(const Positions& positions, const uint64_t* bits, int64_t begin, int64_t end,
-                     int64_t at);
+
+struct IndexTable {
+  // y[i] = x[i + index[i] * step]: operands y, x, index.
+  Loop (*read_at_loop)(DType dtype);
+  // The same for n_rows rows of n elements, for which the call of a loop for each would take long.
+  void (*read_rows)(DType dtype, char** data, const int64_t* strides, const int64_t* row_strides,
+                    int64_t n, int64_t n_rows, const IndexBounds& bounds);
+  // n lines of `nbytes`, one for each index: operands y, x, index, with steps from line to line.
+  void (*read_lines)(char** data, const int64_t* steps, int64_t n, int64_t nbytes,
+                     const IndexBounds& bounds);
+  // y[i + index[i] * step] op= x[i]: operands y, x, index. In order, so that later writes win and
+  // sums have fixed bits.
+  Loop (*write_at_loop)(DType dtype, WriteMode mode);
+  // Whether all of n indices are in [low, high).
+  bool (*are_inside)(const int64_t* index, int64_t n, int64_t low, int64_t high);
+
+  // Which of n elements, one behind the other, are not zero: a bit for each. Returns how many are.
+  int64_t (*find_nonzero)(DType dtype, const char* data, int64_t n, uint64_t* bits);
+  // For the bits [begin, end) that are set, in the columns from `at` on; begin starts a word.
+  void (*write_positions)(const Positions& positions, const uint64_t* bits, int64_t begin,
+                          int64_t end, int64_t at);
+};
+FACULA_KERNEL_TABLE(IndexTable, index_table)
 
 }  // namespace facula::cpu

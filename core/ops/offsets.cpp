@@ -95,9 +95,18 @@ Tensor offsets_of(const char* op, const Places& places) {
   return offsets;
 }
 
-Places checked(const char* op, const Places& places) {
+Places checked(const char* op, Places places) {
   if (places.size == INT64_MAX) return places;
-  return {offsets_of(op, places), INT64_MAX, 1};
+  places.index = contiguous(to_dtype(places.index, DType::Int64));
+  const int64_t* index = places.index.data_as<int64_t>();
+  int64_t low = places.negative_allowed ? -places.size : 0;
+  std::atomic<bool> is_outside = false;
+  parallel_for(places.index.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    if (!cpu::get_index_table().are_inside(index + begin, end - begin, low, places.size))
+      is_outside = true;
+  });
+  if (is_outside) offsets_of(op, places);  // says which
+  return places;
 }
 
 namespace {
@@ -137,9 +146,9 @@ Tensor weighted_positions(const Tensor& x, const std::vector<Dims>& weights) {
   std::vector<int64_t> ends(n_pieces);
   parallel_for(n_pieces, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      ends[i] =
-          cpu::find_nonzero(in.dtype(), in.data() + i * kGrain * in.itemsize(),
-                            std::min(kGrain, numel - i * kGrain), bits.data() + i * kGrain / 64);
+      ends[i] = cpu::get_index_table().find_nonzero(
+          in.dtype(), in.data() + i * kGrain * in.itemsize(), std::min(kGrain, numel - i * kGrain),
+          bits.data() + i * kGrain / 64);
   });
   std::partial_sum(ends.begin(), ends.end(), ends.begin());
   int64_t n = ends.empty() ? 0 : ends.back();
@@ -149,8 +158,9 @@ Tensor weighted_positions(const Tensor& x, const std::vector<Dims>& weights) {
   positions.row_step = n;
   parallel_for(n_pieces, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      cpu::write_positions(positions, bits.data(), i * kGrain, std::min((i + 1) * kGrain, numel),
-                           i ? ends[i - 1] : 0);
+      cpu::get_index_table().write_positions(positions, bits.data(), i * kGrain,
+                                             std::min((i + 1) * kGrain, numel),
+                                             i ? ends[i - 1] : 0);
   });
   return out;
 }
@@ -174,20 +184,34 @@ int index_axis(const Walk& walk) {
   return axis;
 }
 
-// Two dimensions. Dense rows at one place each are copied as they are.
-void read_plane(const Walk& walk, DType dtype, bool is_dense, const cpu::IndexBounds& bounds) {
-  int64_t n = walk.sizes[0];
-  parallel_for(walk.sizes[1], std::max<int64_t>(1, kGrain / n), [&](int64_t begin, int64_t end) {
-    char* data[3];
-    int64_t strides[3], row_strides[3];
-    for (int i = 0; i < 3; ++i) {
-      strides[i] = walk.strides[i][0];
-      row_strides[i] = walk.strides[i][1];
-      data[i] = walk.data[i] + begin * row_strides[i];
+// Planes of two dimensions. Dense rows at one place each are copied as they are.
+void read_planes(const Walk& walk, DType dtype, bool is_dense, const cpu::IndexBounds& bounds) {
+  const cpu::IndexTable& kernels = cpu::get_index_table();
+  int64_t n = walk.sizes[0], n_rows = walk.sizes[1];
+  int64_t rows = std::min(n_rows, std::max<int64_t>(1, kGrain / n)),
+          strips = ceil_div(n_rows, rows);
+  int64_t n_strips = walk.numel / (n * n_rows) * strips;
+  parallel_for(n_strips, ceil_div(kGrain, n * rows), [&](int64_t begin, int64_t end) {
+    for (int64_t strip = begin; strip < end; ++strip) {
+      int64_t row = strip % strips * rows, count = std::min(rows, n_rows - row);
+      char* data[3];
+      int64_t strides[3], row_strides[3];
+      for (int i = 0; i < 3; ++i) {
+        strides[i] = walk.strides[i][0];
+        row_strides[i] = walk.strides[i][1];
+        data[i] = walk.data[i] + row * row_strides[i];
+        int64_t rest = strip / strips;
+        for (int d = 2; d < walk.n_dims; ++d) {
+          data[i] += rest % walk.sizes[d] * walk.strides[i][d];
+          rest /= walk.sizes[d];
+        }
+      }
+      if (is_dense) {
+        kernels.read_lines(data, row_strides, count, n * item_size(dtype), bounds);
+      } else {
+        kernels.read_rows(dtype, data, strides, row_strides, n, count, bounds);
+      }
     }
-    if (is_dense)
-      return cpu::read_lines(data, row_strides, end - begin, n * item_size(dtype), bounds);
-    cpu::read_rows(dtype, data, strides, row_strides, n, end - begin, bounds);
   });
 }
 
@@ -272,9 +296,10 @@ void read_at(const char* op, const Tensor& out, const Tensor& x, Places places) 
   if (axis >= 0 && !is_dense && !has_slices && has_short_rows(walk)) swap_rows(walk);
   with_bounds(op, x, places, [&](const cpu::IndexBounds& bounds) {
     if (has_slices) return read_slices(walk, axis, out.dtype(), bounds);
-    if (walk.n_dims == 2 && (is_dense || (walk.strides[2][0] != 0 && walk.sizes[0] <= kShortRow)))
-      return read_plane(walk, out.dtype(), is_dense, bounds);
-    run_cpu(walk, cpu::read_at_loop(out.dtype()), &bounds);
+    bool has_lines = is_dense && walk.n_dims == 2;
+    if (has_lines || (walk.n_dims > 1 && walk.strides[2][0] != 0 && walk.sizes[0] <= kShortRow))
+      return read_planes(walk, out.dtype(), has_lines, bounds);
+    run_cpu(walk, cpu::get_index_table().read_at_loop(out.dtype()), &bounds);
   });
 }
 
@@ -285,7 +310,7 @@ void write_at(const char* op, const Tensor& target, const Tensor& values, Places
       ": not defined for ", target, ".");
   places.index = to_dtype(places.index, DType::Int64);
   Walk walk = make_walk(op, target, {values, places.index});
-  Loop loop = cpu::write_at_loop(target.dtype(), mode);
+  Loop loop = cpu::get_index_table().write_at_loop(target.dtype(), mode);
   with_bounds(op, target, places, [&](const cpu::IndexBounds& bounds) {
     is_apart ? run_apart(walk, loop, &bounds) : run_cpu_in_order(walk, loop, &bounds);
   });

@@ -28,8 +28,8 @@ Tensor offsets_of(const char* op, const Places& places);
 // `weights`, the sum of its coordinates times these.
 Tensor weighted_positions(const Tensor& x, const std::vector<Dims>& weights);
 
-// The same places as offsets, all of them checked: for writes to what was there before.
-Places checked(const char* op, const Places& places);
+// The same places, all of them checked: for writes to what was there before.
+Places checked(const char* op, Places places);
 
 // x as seen by a walk of the given shape: no check of bounds, because the offsets decide where it
 // goes.

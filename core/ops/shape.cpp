@@ -312,9 +312,24 @@ bool join_lines(const Tensor& y, const TensorList& parts, int64_t dim) {
   return true;
 }
 
+// True where y has been written as pairs of elements, one of each part: the parts are one tensor,
+// whose last dimension has the distance between them as its stride.
+bool join_pairs(const Tensor& y, const TensorList& parts, int64_t dim) {
+  if (parts.size() != 2 || !y.is_cpu() || y.stride(dim) != 1 || y.numel() == 0) return false;
+  for (const Tensor& x : parts)
+    if (x.size(dim) != 1 || x.dtype() != y.dtype() || x.storage() == y.storage()) return false;
+  Tensor a = contiguous(parts[0]), b = contiguous(parts[1]);
+  int64_t distance = reinterpret_cast<intptr_t>(b.data()) - reinterpret_cast<intptr_t>(a.data());
+  if (a.strides() != b.strides() || distance % y.itemsize() != 0) return false;
+  Dims strides = a.strides();
+  strides[dim] = distance / y.itemsize();
+  copy_elements(make_walk(y, a.data(), strides), y.dtype());
+  return true;
+}
+
 // Writes the parts, one behind the other along dim, to y.
 void join(const Tensor& y, const TensorList& parts, int64_t dim) {
-  if (join_lines(y, parts, dim)) return;
+  if (join_lines(y, parts, dim) || join_pairs(y, parts, dim)) return;
   int64_t start = 0;
   for (const Tensor& x : parts) {
     copy_into(piece_of(y, dim, start, x.size(dim)), x);

@@ -5,6 +5,7 @@
 #include "cpu/copy_line.h"
 
 namespace facula::cpu {
+inline namespace FACULA_ISA {
 
 namespace {
 
@@ -147,8 +148,6 @@ bool is_set(T value) {
   }
 }
 
-}  // namespace
-
 void read_lines(char** data, const int64_t* steps, int64_t n, int64_t nbytes,
                 const IndexBounds& bounds) {
   char *y = data[0], *x = data[1];
@@ -185,6 +184,12 @@ Loop write_at_loop(DType dtype, WriteMode mode) {
   }
 }
 
+bool are_inside(const int64_t* index, int64_t n, int64_t low, int64_t high) {
+  bool is_one_outside = false;
+  for (int64_t i = 0; i < n; ++i) is_one_outside |= index[i] < low || index[i] >= high;
+  return !is_one_outside;
+}
+
 int64_t find_nonzero(DType dtype, const char* data, int64_t n, uint64_t* bits) {
   return visit_dtype(dtype, [&](auto tag) {
     using T = Stored<typename decltype(tag)::type>;
@@ -211,8 +216,6 @@ int64_t find_nonzero(DType dtype, const char* data, int64_t n, uint64_t* bits) {
     return count;
   });
 }
-
-namespace {
 
 // With the number of rows as a constant, or 0 for any.
 template <int constant_rows>
@@ -248,8 +251,6 @@ void write_rows(const Positions& p, const uint64_t* bits, int64_t begin, int64_t
   }
 }
 
-}  // namespace
-
 void write_positions(const Positions& positions, const uint64_t* bits, int64_t begin, int64_t end,
                      int64_t at) {
   constexpr decltype(&write_rows<0>) by_rows[] = {write_rows<0>, write_rows<1>, write_rows<2>,
@@ -257,4 +258,11 @@ void write_positions(const Positions& positions, const uint64_t* bits, int64_t b
   by_rows[positions.n_rows <= 4 ? positions.n_rows : 0](positions, bits, begin, end, at);
 }
 
+}  // namespace
+
+extern const IndexTable index_table;
+const IndexTable index_table = {read_at_loop, read_rows,    read_lines,     write_at_loop,
+                                are_inside,   find_nonzero, write_positions};
+
+}  // namespace FACULA_ISA
 }  // namespace facula::cpu
