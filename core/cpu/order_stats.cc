@@ -66,7 +66,7 @@ K select(K* x, K* other, int64_t n, int64_t k) {
 
 // The last place of the smallest of the most frequent values. `sorted` and `order` have room for n.
 template <class T>
-int64_t mode(Line<T> line, T* sorted, int64_t* order) {
+int64_t mode(const Line<T>& line, T* sorted, int64_t* order) {
   sort_row(reinterpret_cast<const T*>(line.data), line.step / int64_t{sizeof(T)}, sorted, order,
            line.n, /*descending=*/false);
   int64_t best = 0, best_count = 0, count = 0;
@@ -83,7 +83,7 @@ int64_t mode(Line<T> line, T* sorted, int64_t* order) {
 
 // `keys` and `other` have room for n keys.
 template <class T>
-int64_t pick(Pick which, Line<T> line, int64_t k, Key<T>* keys, Key<T>* other) {
+int64_t pick(Pick which, const Line<T>& line, int64_t k, Key<T>* keys, Key<T>* other) {
   int64_t n = line.n, n_nans = 0;
   for (int64_t i = 0; i < n; ++i) {
     keys[i] = line.key(i);
@@ -94,11 +94,12 @@ int64_t pick(Pick which, Line<T> line, int64_t k, Key<T>* keys, Key<T>* other) {
   if (n > kShort) return line.first(select(keys, other, n, k));
   int32_t order[kMaxRanked];
   order_by_rank(keys, n, order);
-  return line.first(keys[order[k]]);
+  while (k > 0 && keys[order[k - 1]] == keys[order[k]]) --k;  // the first of equals
+  return order[k];
 }
 
 template <class T>
-int64_t pick(Pick which, Line<T> line, int64_t k) {
+int64_t pick(Pick which, const Line<T>& line, int64_t k) {
   if (line.n <= kShort) {
     Key<T> keys[kShort];
     T sorted[kShort];
