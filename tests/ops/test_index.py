@@ -384,6 +384,9 @@ def test_joins_rolls_and_triangles_of_any_order_of_memory_agree_with_numpy(shape
             joined = facula.cat([x, x[:, :0], x], dim) if dim == 1 else facula.cat([x, x], dim)
             np.testing.assert_array_equal(joined.numpy(), np.concatenate([a, a], dim))
             np.testing.assert_array_equal(x.roll(-1, dim).numpy(), np.roll(a, -1, dim))
+        for pair in ([x, -x], [x, -x.contiguous()], [x[..., 0], x[..., -1]]):
+            expected = np.stack([t.numpy() for t in pair], -1)
+            np.testing.assert_array_equal(facula.stack(pair, -1).numpy(), expected)
         for shifts, dims in [((1, 2), (0, 2)), ((1, -2, 4), (1, 1, 2)), ((5, 0), (2, 0))]:
             np.testing.assert_array_equal(x.roll(shifts, dims).numpy(), np.roll(a, shifts, dims))
         for diagonal in (-300, -2, 0, 1, 6, 300):
