@@ -129,12 +129,6 @@ void write_at(char** data, const int64_t* strides, int64_t n, const void* params
   });
 }
 
-template <WriteMode mode>
-Loop write_loop_for(DType dtype) {
-  return visit_dtype(dtype,
-                     [](auto tag) -> Loop { return write_at<typename decltype(tag)::type, mode>; });
-}
-
 // The bytes of a bool may come from elsewhere and be more than 0 and 1.
 template <class T>
 using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
@@ -158,63 +152,36 @@ void read_lines(char** data, const int64_t* steps, int64_t n, int64_t nbytes,
                  });
 }
 
-void read_rows(DType dtype, char** data, const int64_t* strides, const int64_t* row_strides,
-               int64_t n, int64_t n_rows, const IndexBounds& bounds) {
-  visit_dtype(dtype, [&](auto tag) {
-    read_plane<typename decltype(tag)::type>(data, strides, row_strides, n, n_rows, bounds);
-  });
-}
-
-Loop read_at_loop(DType dtype) {
-  return visit_dtype(dtype, [](auto tag) -> Loop { return read_at<typename decltype(tag)::type>; });
-}
-
-Loop write_at_loop(DType dtype, WriteMode mode) {
-  switch (mode) {
-    case WriteMode::Set:
-      return write_loop_for<WriteMode::Set>(dtype);
-    case WriteMode::Add:
-      return write_loop_for<WriteMode::Add>(dtype);
-    case WriteMode::Prod:
-      return write_loop_for<WriteMode::Prod>(dtype);
-    case WriteMode::AMin:
-      return write_loop_for<WriteMode::AMin>(dtype);
-    default:
-      return write_loop_for<WriteMode::AMax>(dtype);
-  }
-}
-
 bool are_inside(const int64_t* index, int64_t n, int64_t low, int64_t high) {
   bool is_one_outside = false;
   for (int64_t i = 0; i < n; ++i) is_one_outside |= index[i] < low || index[i] >= high;
   return !is_one_outside;
 }
 
-int64_t find_nonzero(DType dtype, const char* data, int64_t n, uint64_t* bits) {
-  return visit_dtype(dtype, [&](auto tag) {
-    using T = Stored<typename decltype(tag)::type>;
-    const T* x = reinterpret_cast<const T*>(data);
-    int64_t count = 0;
-    for (int64_t i = 0; i < n; i += 64) {
-      // In two loops without branches: elements become bytes, and eight bytes of 0 and 1 eight
-      // bits.
-      alignas(64) uint8_t flags[64] = {};
-      if (n - i >= 64) {
-        for (int k = 0; k < 64; ++k) flags[k] = is_set(x[i + k]);
-      } else {
-        for (int64_t k = 0; k < n - i; ++k) flags[k] = is_set(x[i + k]);
-      }
-      uint64_t word = 0;
-      for (int k = 0; k < 8; ++k) {
-        uint64_t bytes;
-        std::memcpy(&bytes, flags + 8 * k, 8);
-        word |= (bytes * 0x0102040810204080 >> 56) << 8 * k;
-      }
-      bits[i / 64] = word;
-      count += __builtin_popcountll(word);
+template <class Element>
+int64_t find_nonzero(const char* data, int64_t n, uint64_t* bits) {
+  using T = Stored<Element>;
+  const T* x = reinterpret_cast<const T*>(data);
+  int64_t count = 0;
+  for (int64_t i = 0; i < n; i += 64) {
+    // In two loops without branches: elements become bytes, and eight bytes of 0 and 1 eight
+    // bits.
+    alignas(64) uint8_t flags[64] = {};
+    if (n - i >= 64) {
+      for (int k = 0; k < 64; ++k) flags[k] = is_set(x[i + k]);
+    } else {
+      for (int64_t k = 0; k < n - i; ++k) flags[k] = is_set(x[i + k]);
     }
-    return count;
-  });
+    uint64_t word = 0;
+    for (int k = 0; k < 8; ++k) {
+      uint64_t bytes;
+      std::memcpy(&bytes, flags + 8 * k, 8);
+      word |= (bytes * 0x0102040810204080 >> 56) << 8 * k;
+    }
+    bits[i / 64] = word;
+    count += __builtin_popcountll(word);
+  }
+  return count;
 }
 
 // With the number of rows as a constant, or 0 for any.
@@ -260,9 +227,27 @@ void write_positions(const Positions& positions, const uint64_t* bits, int64_t b
 
 }  // namespace
 
+#define FACULA_READ_AT(T, Name) read_at<T>,
+#define FACULA_READ_ROWS(T, Name) read_plane<T>,
+#define FACULA_FIND(T, Name) find_nonzero<T>,
+#define FACULA_WRITE_AT(T, Name) write_at<T, mode>,
+template <WriteMode mode>
+constexpr IndexTable::ByDType<Loop> write_loops = {FACULA_FORALL_DTYPES(FACULA_WRITE_AT)};
+
 extern const IndexTable index_table;
-const IndexTable index_table = {read_at_loop, read_rows,    read_lines,     write_at_loop,
-                                are_inside,   find_nonzero, write_positions};
+const IndexTable index_table = {
+    {FACULA_FORALL_DTYPES(FACULA_READ_AT)},
+    {FACULA_FORALL_DTYPES(FACULA_READ_ROWS)},
+    read_lines,
+    {write_loops<WriteMode::Set>, write_loops<WriteMode::Add>, write_loops<WriteMode::Prod>,
+     write_loops<WriteMode::AMin>, write_loops<WriteMode::AMax>},
+    are_inside,
+    {FACULA_FORALL_DTYPES(FACULA_FIND)},
+    write_positions};
+#undef FACULA_READ_AT
+#undef FACULA_READ_ROWS
+#undef FACULA_FIND
+#undef FACULA_WRITE_AT
 
 }  // namespace FACULA_ISA
 }  // namespace facula::cpu

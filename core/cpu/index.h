@@ -1,5 +1,6 @@
 // Reads and writes at indices: operand 0 or 1 plus what the last operand, an index (int64), says.
 #pragma once
+#include <array>
 #include <atomic>
 #include <vector>
 
@@ -30,22 +31,26 @@ struct Positions {
 };
 
 struct IndexTable {
+  template <class F>
+  using ByDType = std::array<F, kNumDTypes>;
+
   // y[i] = x[i + index[i] * step]: operands y, x, index.
-  Loop (*read_at_loop)(DType dtype);
+  ByDType<Loop> read_at;
   // The same for n_rows rows of n elements, for which the call of a loop for each would take long.
-  void (*read_rows)(DType dtype, char** data, const int64_t* strides, const int64_t* row_strides,
-                    int64_t n, int64_t n_rows, const IndexBounds& bounds);
+  ByDType<void (*)(char** data, const int64_t* strides, const int64_t* row_strides, int64_t n,
+                   int64_t n_rows, const IndexBounds& bounds)>
+      read_rows;
   // n lines of `nbytes`, one for each index: operands y, x, index, with steps from line to line.
   void (*read_lines)(char** data, const int64_t* steps, int64_t n, int64_t nbytes,
                      const IndexBounds& bounds);
-  // y[i + index[i] * step] op= x[i]: operands y, x, index. In order, so that later writes win and
-  // sums have fixed bits.
-  Loop (*write_at_loop)(DType dtype, WriteMode mode);
+  // y[i + index[i] * step] op= x[i], by mode: operands y, x, index. In order, so that later writes
+  // win and sums have fixed bits.
+  std::array<ByDType<Loop>, 5> write_at;
   // Whether all of n indices are in [low, high).
   bool (*are_inside)(const int64_t* index, int64_t n, int64_t low, int64_t high);
 
   // Which of n elements, one behind the other, are not zero: a bit for each. Returns how many are.
-  int64_t (*find_nonzero)(DType dtype, const char* data, int64_t n, uint64_t* bits);
+  ByDType<int64_t (*)(const char* data, int64_t n, uint64_t* bits)> find_nonzero;
   // For the bits [begin, end) that are set, in the columns from `at` on; begin starts a word.
   void (*write_positions)(const Positions& positions, const uint64_t* bits, int64_t begin,
                           int64_t end, int64_t at);
