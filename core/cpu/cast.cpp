@@ -47,32 +47,35 @@ void cast_loop(char** data, const int64_t* strides, int64_t n, const void*) {
       std::memcpy(data[0], data[1], n * sizeof(To));
       return;
     }
-    // A flip reads backwards; with the steps known the compiler reverses vectors.
-    if (strides[0] == sizeof(To) && strides[1] == -static_cast<int64_t>(sizeof(To))) {
-      To* __restrict y = reinterpret_cast<To*>(data[0]);
-      const To* __restrict x = reinterpret_cast<const To*>(data[1]);
-      for (int64_t i = 0; i < n; ++i) y[i] = x[-i];
-      return;
-    }
   }
   if (strides[0] == sizeof(To) && strides[1] == 0) {
     To value = convert<To>(element(reinterpret_cast<const From*>(data[1])));
     std::fill_n(reinterpret_cast<To*>(data[0]), n, value);
     return;
   }
-  if constexpr (is_reduced_float_v<From> || is_reduced_float_v<To>) {
-    // Between 16 bits and float, vectors at a time.
-    if constexpr (is_floating_v<From> && is_floating_v<To> &&
-                  std::is_same_v<Wide<From>, Wide<To>>) {
-      if (strides[0] == sizeof(To) && strides[1] == sizeof(From)) {
-        constexpr int64_t lanes = Vec<float>::kLanes;
-        To* y = reinterpret_cast<To*>(data[0]);
-        const From* x = reinterpret_cast<const From*>(data[1]);
-        int64_t i = 0;
-        for (; i + lanes <= n; i += lanes) Vec<float>::load(x + i).store(y + i);
-        for (; i < n; ++i) y[i] = convert<To>(x[i]);
-        return;
+  if constexpr ((is_reduced_float_v<From> || is_reduced_float_v<To>)&&!is_complex_v<From> &&
+                !is_complex_v<To>) {
+    if (strides[0] == sizeof(To) && strides[1] == sizeof(From)) {
+      // Through vectors of float, which the others are converted from or to in loops.
+      constexpr int64_t lanes = Vec<float>::kLanes;
+      To* y = reinterpret_cast<To*>(data[0]);
+      const From* x = reinterpret_cast<const From*>(data[1]);
+      int64_t i = 0;
+      for (; i + lanes <= n; i += lanes) {
+        float block[lanes];
+        if constexpr (is_reduced_float_v<From>) {
+          Vec<float>::load(x + i).store(block);
+        } else {
+          for (int64_t k = 0; k < lanes; ++k) block[k] = convert<float>(element(x + i + k));
+        }
+        if constexpr (is_reduced_float_v<To>) {
+          Vec<float>::load(block).store(y + i);
+        } else {
+          for (int64_t k = 0; k < lanes; ++k) y[i + k] = convert<To>(block[k]);
+        }
       }
+      for (; i < n; ++i) y[i] = convert<To>(element(x + i));
+      return;
     }
   }
   map1<To, From>(data, strides, n, [](From x) -> To { return convert<To>(x); });
