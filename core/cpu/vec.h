@@ -94,6 +94,17 @@ FACULA_FN bool all(Mask<kLaneBytes> mask) {
   return !any(!mask);
 }
 
+#if !defined(FACULA_AVX512)
+// Ones in the lanes before number n.
+template <int kLaneBytes>
+FACULA_FN Native<LaneInt<kLaneBytes>> lanes_before(int64_t n) {
+  using Int = LaneInt<kLaneBytes>;
+  Native<Int> lane;
+  for (int i = 0; i < kVecBytes / kLaneBytes; ++i) lane[i] = i;
+  return lane < static_cast<Int>(n) - Native<Int>{};
+}
+#endif
+
 template <class T>
 struct Vec {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "Vec: lanes are 4 or 8 bytes");
@@ -122,6 +133,11 @@ struct Vec {
     if constexpr (std::is_same_v<S, double>) return _mm512_maskz_loadu_pd((1u << n) - 1, from);
     if constexpr (std::is_same_v<S, int64_t>)
       return reinterpret_cast<Native<T>>(_mm512_maskz_loadu_epi64((1u << n) - 1, from));
+#elif defined(FACULA_AVX2)
+    if constexpr (std::is_same_v<S, float>)
+      return _mm256_maskload_ps(from, reinterpret_cast<__m256i>(lanes_before<4>(n)));
+    if constexpr (std::is_same_v<S, double>)
+      return _mm256_maskload_pd(from, reinterpret_cast<__m256i>(lanes_before<8>(n)));
 #endif
     S buffer[kLanes];
     std::memset(static_cast<void*>(buffer), 0, sizeof(buffer));
@@ -133,6 +149,11 @@ struct Vec {
 #if defined(FACULA_AVX512)
     if constexpr (std::is_same_v<S, float>) return _mm512_mask_storeu_ps(to, (1u << n) - 1, v);
     if constexpr (std::is_same_v<S, double>) return _mm512_mask_storeu_pd(to, (1u << n) - 1, v);
+#elif defined(FACULA_AVX2)
+    if constexpr (std::is_same_v<S, float>)
+      return _mm256_maskstore_ps(to, reinterpret_cast<__m256i>(lanes_before<4>(n)), v);
+    if constexpr (std::is_same_v<S, double>)
+      return _mm256_maskstore_pd(to, reinterpret_cast<__m256i>(lanes_before<8>(n)), v);
 #endif
     S buffer[kLanes];
     store(buffer);
@@ -192,10 +213,7 @@ FACULA_FN Mask<sizeof(T)> first_lanes(int64_t n) {
 #if defined(FACULA_AVX512)
   return {static_cast<typename Mask<sizeof(T)>::Storage>((1u << n) - 1)};
 #else
-  using Int = LaneInt<sizeof(T)>;
-  Native<Int> lanes;
-  for (int i = 0; i < Vec<T>::kLanes; ++i) lanes[i] = i;
-  return Vec<Int>(lanes) < Vec<Int>(static_cast<Int>(n));
+  return {lanes_before<sizeof(T)>(n)};
 #endif
 }
 
