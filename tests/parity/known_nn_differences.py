@@ -80,13 +80,6 @@ KNOWN_NN: list[Known] = [
         "second gradient",
         "PyTorch adds 1e-12 to a divisor in the second derivative, which shows in its digits.",
     ),
-    Known(
-        "nn.functional.hinge_embedding_loss",
-        ("uint8",),
-        "exception",
-        "value cannot be converted to type uint8_t without overflow",
-        "A negative margin wraps around in uint8, as all integer arithmetic.",
-    ),
     *each(
         _MARGINS,
         "exception",
