@@ -159,7 +159,11 @@ inline T join_lanes(Vec<T> x) {
 template <class T, class Map, class Join>
 inline T fold_vectors(const T* x, int64_t n) {
   using V = Vec<T>;
-  constexpr int64_t L = V::kLanes;
+  constexpr int64_t L = V::kLanes, kLongest = 64 * 4 * L;
+  if (n > kLongest) {
+    T first = fold_vectors<T, Map, Join>(x, kLongest);
+    return Join::join(first, fold_vectors<T, Map, Join>(x + kLongest, n - kLongest));
+  }
   int64_t i = 0;
   V all;
   if (n >= 4 * L) {
