@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "cpu/copy_line.h"
 #include "cpu/transpose.h"
 
 namespace facula::cpu {
@@ -14,45 +15,22 @@ namespace {
 // Planes go by value: bytes that are written could be those of a plane elsewhere, for all that the
 // compiler knows, and it would make no vectors of the loops.
 
-// Rows of two pieces without gaps, which overlap.
-template <int kPiece>
-void copy_by_pieces(Plane p, int64_t nbytes) {
-  for (int64_t row = 0; row < p.n_rows; ++row) {
-    char* to = p.to + row * p.to_row;
-    const char* from = p.from + row * p.from_row;
-    char low[kPiece], high[kPiece];
-    std::memcpy(low, from, kPiece);
-    std::memcpy(high, from + nbytes - kPiece, kPiece);
-    std::memcpy(to, low, kPiece);
-    std::memcpy(to + nbytes - kPiece, high, kPiece);
-  }
+template <int64_t step>
+void copy_rows_by(Plane p, int64_t nbytes) {
+  for (int64_t row = 0; row < p.n_rows; ++row)
+    copy_by<step>(p.to + row * p.to_row, p.from + row * p.from_row, nbytes);
 }
 
-// Rows without gaps. Vectors rather than memcpy, whose call costs as much as a short row; the last
-// vector overlaps the one before it.
+// Rows without gaps, in steps that are chosen once for all of them.
 void copy_dense_rows(Plane p, int64_t nbytes) {
   constexpr int64_t kLong = 4096;
-  if (nbytes < kVecBytes) {
-    if (nbytes >= 32) return copy_by_pieces<32>(p, nbytes);
-    if (nbytes >= 16) return copy_by_pieces<16>(p, nbytes);
-    if (nbytes >= 8) return copy_by_pieces<8>(p, nbytes);
-    if (nbytes >= 4) return copy_by_pieces<4>(p, nbytes);
-  }
-  for (int64_t row = 0; row < p.n_rows; ++row) {
-    char* to = p.to + row * p.to_row;
-    const char* from = p.from + row * p.from_row;
-    if (nbytes < kVecBytes || nbytes > kLong) {
-      std::memcpy(to, from, nbytes);
-      continue;
-    }
-    auto copy_vector = [&](int64_t at) {
-      Native<float> v;
-      std::memcpy(&v, from + at, kVecBytes);
-      std::memcpy(to + at, &v, kVecBytes);
-    };
-    for (int64_t at = 0; at < nbytes - kVecBytes; at += kVecBytes) copy_vector(at);
-    copy_vector(nbytes - kVecBytes);
-  }
+  if (nbytes >= 64 && nbytes <= kLong) return copy_rows_by<64>(p, nbytes);
+  if (nbytes >= 32 && nbytes < 64) return copy_rows_by<32>(p, nbytes);
+  if (nbytes >= 16 && nbytes < 32) return copy_rows_by<16>(p, nbytes);
+  if (nbytes >= 8 && nbytes < 16) return copy_rows_by<8>(p, nbytes);
+  if (nbytes >= 4 && nbytes < 8) return copy_rows_by<4>(p, nbytes);
+  for (int64_t row = 0; row < p.n_rows; ++row)
+    std::memcpy(p.to + row * p.to_row, p.from + row * p.from_row, nbytes);
 }
 
 // Rows of one element again and again; the last vector overlaps the one before it.

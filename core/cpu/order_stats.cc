@@ -155,8 +155,8 @@ void count_bins(const T* x, int64_t n, int64_t bins, T low, T high, T width, int
   for (int64_t i = 0; i < n; ++i) {
     T value = x[i];
     if (!(value >= low && value <= high)) continue;
-    int64_t bin = static_cast<int64_t>((value - low) * static_cast<T>(bins) / width);
-    ++counts[std::min(bin, bins - 1)];
+    T place = (value - low) * static_cast<T>(bins) / width;
+    ++counts[place < static_cast<T>(bins) ? static_cast<int64_t>(place) : bins - 1];
   }
 }
 template void count_bins(const float*, int64_t, int64_t, float, float, float, int64_t*);

@@ -545,38 +545,19 @@ constexpr Row arg_numbers() {
   set<double>(row, Arg<double, Join>::kernel());
   return row;
 }
+// kernel_of(T()) is the kernel for T.
+template <class F>
+constexpr Row floating_and_complex(F kernel_of) {
+  Row row = {};
+  set<float>(row, kernel_of(float()));
+  set<double>(row, kernel_of(double()));
+  set<Complex64>(row, kernel_of(Complex64()));
+  set<Complex128>(row, kernel_of(Complex128()));
+  return row;
+}
 template <class Map, class Join>
 constexpr Row norms() {
-  Row row = {};
-  set<float>(row, Fold<float, Map, Join>::kernel());
-  set<double>(row, Fold<double, Map, Join>::kernel());
-  set<Complex64>(row, Fold<Complex64, Map, Join>::kernel());
-  set<Complex128>(row, Fold<Complex128, Map, Join>::kernel());
-  return row;
-}
-constexpr Row means() {
-  Row row = {};
-  set<float>(row, Fold<float, Itself, Add>::mean_kernel());
-  set<double>(row, Fold<double, Itself, Add>::mean_kernel());
-  set<Complex64>(row, Fold<Complex64, Itself, Add>::mean_kernel());
-  set<Complex128>(row, Fold<Complex128, Itself, Add>::mean_kernel());
-  return row;
-}
-constexpr Row euclidean_norms() {
-  Row row = {};
-  set<float>(row, Fold<float, Square, Add>::root_kernel());
-  set<double>(row, Fold<double, Square, Add>::root_kernel());
-  set<Complex64>(row, Fold<Complex64, Square, Add>::root_kernel());
-  set<Complex128>(row, Fold<Complex128, Square, Add>::root_kernel());
-  return row;
-}
-constexpr Row power_norms() {
-  Row row = {};
-  set<float>(row, PowerSum<float>::kernel());
-  set<double>(row, PowerSum<double>::kernel());
-  set<Complex64>(row, PowerSum<Complex64>::kernel());
-  set<Complex128>(row, PowerSum<Complex128>::kernel());
-  return row;
+  return floating_and_complex([](auto t) { return Fold<decltype(t), Map, Join>::kernel(); });
 }
 template <bool kAll>
 constexpr Row truths() {
@@ -595,8 +576,8 @@ constexpr Row spreads() {
 
 extern const ReduceTable reduce_table;
 const ReduceTable reduce_table = {{
-    numbers_and_complex<Itself, Add>(),       // Sum
-    means(),                                  // Mean
+    numbers_and_complex<Itself, Add>(),  // Sum
+    floating_and_complex([](auto t) { return Fold<decltype(t), Itself, Add>::mean_kernel(); }),
     numbers_and_complex<ZeroForNan, Add>(),   // NanSum
     numbers_and_complex<Itself, Multiply>(),  // Prod
     numbers<Itself, Larger>(),                // Max
@@ -607,11 +588,11 @@ const ReduceTable reduce_table = {{
     truths<true>(),                           // All
     norms<OneIfNotZero, Add>(),               // Norm0
     norms<Magnitude, Add>(),                  // Norm1
-    euclidean_norms(),                        // Norm2
-    power_norms(),                            // NormP
-    norms<Magnitude, Larger>(),               // NormMax
-    norms<Magnitude, Smaller>(),              // NormMin
-    spreads(),                                // Moments
+    floating_and_complex([](auto t) { return Fold<decltype(t), Square, Add>::root_kernel(); }),
+    floating_and_complex([](auto t) { return PowerSum<decltype(t)>::kernel(); }),
+    norms<Magnitude, Larger>(),   // NormMax
+    norms<Magnitude, Smaller>(),  // NormMin
+    spreads(),                    // Moments
 }};
 
 }  // namespace FACULA_ISA

@@ -100,7 +100,9 @@ void run_binary(const char* name, BinaryOp op, const Tensor& out, const Tensor& 
   check_not_complex32(name, a, b);
   Loop loop = cpu::get_binary_table().get(op, dtype);
   check_not_implemented(loop != nullptr, name, ": not implemented for ", a, " and ", b, ".");
-  cpu::BinaryParams params{{p0, p1, p2}, stays_wide(a, b, dtype), stays_wide(b, a, dtype)};
+  bool may_be_wide = op != BinaryOp::nextafter;  // which goes from one 16-bit number to the next
+  cpu::BinaryParams params{
+      {p0, p1, p2}, may_be_wide && stays_wide(a, b, dtype), may_be_wide && stays_wide(b, a, dtype)};
   Tensor x = in_order_of(out, cast_to(a, params.a_is_wide ? DType::Float32 : dtype));
   Tensor y = in_order_of(out, cast_to(b, params.b_is_wide ? DType::Float32 : dtype));
   Walk walk = make_walk(name, out, {x, y});

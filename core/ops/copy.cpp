@@ -92,7 +92,9 @@ void copy_into(const Tensor& dst, const Tensor& src) {
   if (dst.device() != src.device() && !is_fill) return copy_across(dst, src);
   // A copy between overlapping pieces of one storage (x[1:] = x[:-1]) reads everything before it
   // writes.
-  bool may_overlap = dst.storage() == src.storage() && dst.data() != src.data();
+  bool is_same_place = dst.data() == src.data() && dst.itemsize() == src.itemsize() &&
+                       dst.sizes() == src.sizes() && dst.strides() == src.strides();
+  bool may_overlap = dst.storage() == src.storage() && !is_same_place;
   cast_on_device(dst, may_overlap ? clone(src) : src);
 }
 

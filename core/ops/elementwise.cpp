@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 
 #include "base/integers.h"
 #include "base/parallel.h"
@@ -303,10 +304,13 @@ bool wants_tiles(const Walk& walk) {
 void run_tile(const Walk& walk, Loop loop, const void* params, char* const* base, int64_t n,
               int64_t n_rows) {
   const auto& copies = cpu::get_copy_table().by_size;
-  constexpr int64_t kPage = 4096;
-  alignas(kPage) char memory[kMaxOperands][kTile * sizeof(Complex128) + kPage];
+  constexpr int64_t kPage = 4096, kRoom = kTile * sizeof(Complex128) + kPage;
+  // Not on the stack, which may be small in threads of the user's.
+  static thread_local std::unique_ptr<char[]> memory;
+  if (!memory) memory.reset(new char[kMaxOperands * kRoom]);
   // Half a page from the result, as the processor compares addresses: closer ones wait for writes.
-  int64_t from_page = (reinterpret_cast<intptr_t>(base[0]) + kPage / 2) % kPage / 64 * 64;
+  uintptr_t apart = (reinterpret_cast<uintptr_t>(base[0]) + kPage / 2) / 64 * 64;
+  char* first = memory.get() + (apart - reinterpret_cast<uintptr_t>(memory.get())) % kPage;
   char* data[kMaxOperands];
   int64_t strides[kMaxOperands];
   for (int i = 0; i < walk.n_operands; ++i) {
@@ -315,7 +319,7 @@ void run_tile(const Walk& walk, Loop loop, const void* params, char* const* base
     data[i] = base[i];
     strides[i] = step;
     if (row_step == n * step && (step == size || step == 0)) continue;
-    data[i] = memory[i] + from_page;
+    data[i] = first + i * kRoom;
     strides[i] = size;
     if (i > 0)
       copies[__builtin_ctzll(size)]({data[i], base[i], n, n_rows, size, step, n * size, row_step});
@@ -403,8 +407,8 @@ DType result_type(std::initializer_list<TensorRef> inputs) {
 
 void check_no_partial_overlap(const char* op, const Tensor& out, const Tensor& input) {
   if (out.storage() != input.storage() || out.numel() == 0 || input.numel() == 0) return;
-  if (out.offset() == input.offset() && out.sizes() == input.sizes() &&
-      out.strides() == input.strides())
+  if (out.offset() == input.offset() && out.itemsize() == input.itemsize() &&
+      out.sizes() == input.sizes() && out.strides() == input.strides())
     return;
   auto extent = [](const Tensor& x) {
     int64_t last = 0;

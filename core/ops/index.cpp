@@ -164,7 +164,9 @@ void put_at(const Tensor& x, const TensorList& indices, const Tensor& values, bo
   check(is_expandable_to(values.sizes(), plan.shape),
         "index_put_: expected values that broadcast to ", plan.shape, ", got ", values.sizes(),
         ".");
-  write_at("index_put_", plan.x, expand(values, plan.shape), checked("index", plan.places),
+  Places at = checked("index", plan.places);
+  if (at.index.storage() == x.storage()) at.index = clone(at.index);
+  write_at("index_put_", plan.x, expand(values, plan.shape), at,
            accumulate ? WriteMode::Add : WriteMode::Set,
            is_non_overlapping_and_dense(x.sizes(), x.strides()));
 }

@@ -138,9 +138,11 @@ void check_border_pad(const Tensor& x, const Dims& pad, Border border, const cha
     if (border == Border::Reflect)
       check(most < size, "pad: mode 'reflect' expects padding less than the size, got (", pad[i],
             ", ", pad[i + 1], ") for dimension ", padded_dim(x, i), " of ", x, ".");
-    if (border == Border::Circular)
-      check(most <= size, "pad: mode 'circular' expects padding of at most the size, got (", pad[i],
+    if (border == Border::Circular) {
+      int64_t left = size + std::min<int64_t>(0, pad[i]) + std::min<int64_t>(0, pad[i + 1]);
+      check(most <= left, "pad: mode 'circular' expects padding of at most the size, got (", pad[i],
             ", ", pad[i + 1], ") for dimension ", padded_dim(x, i), " of ", x, ".");
+    }
     int64_t result = size + pad[i] + pad[i + 1];
     check(result > 0 || (border == Border::Circular && result == 0), "pad: padding (", pad[i], ", ",
           pad[i + 1], ") leaves nothing of dimension ", padded_dim(x, i), " of ", x, ".");

@@ -162,14 +162,25 @@ void load_rows(const Job& job, const char* from, int64_t stride, int64_t n, int6
   int64_t size = job.item_bytes;
   auto copy = cpu::get_copy_table().by_size[__builtin_ctzll(size)];
   if (job.is_wide) return copy({to, from, n, n_rows, size, stride, n * size, row_stride});
-  alignas(64) char packed[kReduceChunk * sizeof(int64_t)];
-  if (stride != size || (n_rows > 1 && row_stride != n * size)) {
-    copy({packed, from, n, n_rows, size, stride, n * size, row_stride});
-    from = packed;
-  }
-  char* data[2] = {to, const_cast<char*>(from)};
   int64_t strides[2] = {job.wide_bytes, size};
-  job.load(data, strides, n * n_rows, nullptr);
+  if (stride == size && (n_rows == 1 || row_stride == n * size)) {
+    char* data[2] = {to, const_cast<char*>(from)};
+    return job.load(data, strides, n * n_rows, nullptr);
+  }
+  // Rows, or parts of one, are brought together before they are converted.
+  constexpr int64_t kPackBytes = 16384;
+  alignas(64) char packed[kPackBytes];
+  int64_t width = std::min(n, kPackBytes / size),
+          height = width < n ? 1 : kPackBytes / (width * size);
+  for (int64_t row = 0; row < n_rows; row += height) {
+    for (int64_t column = 0; column < n; column += width) {
+      int64_t w = std::min(width, n - column), h = std::min(height, n_rows - row);
+      copy({packed, from + row * row_stride + column * stride, w, h, size, stride, w * size,
+            row_stride});
+      char* data[2] = {to + (row * n + column) * job.wide_bytes, packed};
+      job.load(data, strides, w * h, nullptr);
+    }
+  }
 }
 
 // ---- one result after another

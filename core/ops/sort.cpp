@@ -88,6 +88,7 @@ std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim, bool la
         x.dim() ? x.size(dim) : 1, ", the size of dimension ", dim, ", got ", k, ".");
   check_order("topk", x);
   check(x.dtype() != DType::Bool, "topk: not defined for bool.");
+  if (x.dim() == 0) k = 1;  // PyTorch's answer to topk(0), too
   Tensor values, indices;
   {
     NoGradGuard guard;
@@ -184,7 +185,7 @@ Unique unique_rows(const Tensor& x, int64_t dim, bool is_consecutive) {
   int64_t n = x.size(dim);
   check(x.numel() > 0 || n == 0, op, ": there are ", n, " slices along dim ", dim,
         " but they have no elements.");
-  Tensor rows = contiguous(reshape(transpose(with_plain_bools(x), 0, dim), {n, -1}));
+  Tensor rows = contiguous(reshape(movedim(with_plain_bools(x), {dim}, {0}), {n, -1}));
   if (n == 0) return {clone(x), empty({0}, DType::Int64), empty({0}, DType::Int64)};
   int64_t width = rows.size(1);
   std::vector<int64_t> order(n);

@@ -251,9 +251,10 @@ def histc(
     if bins <= 0:
         raise RuntimeError(f"histc: expected bins > 0, got {bins}.")
     x = input.detach().reshape(-1)
-    low, high = _range("histc", x, min, max, margin=1)
-    if (high - low) * bins > finfo(x.dtype).max:
-        x = x.double()
+    ends = (float(_core.scalar_tensor(end, dtype=x.dtype)) for end in (min, max))
+    low, high = _range("histc", x, *ends, margin=1)
+    if (high - low) * bins > finfo(x.dtype).max / 2:
+        x, low, high = (end * 2.0**-128 for end in (x.double(), low, high))  # nothing overflows
     # Counted in integers: 16-bit floats have no 2049 or 257.
     if x.device.type == "cpu" and x.dtype in (_core.float32, _core.float64):
         return into("histc", out, _core._count_bins(x, bins, low, high).to(input.dtype))

@@ -38,9 +38,11 @@ def replacing(path: str) -> Iterator[BinaryIO]:
             yield direct
         return
     folder, base = os.path.split(path)
-    folder_fd = os.open(folder, os.O_RDONLY)
-    try:
+    with contextlib.ExitStack() as held:
+        folder_fd = os.open(folder, os.O_RDONLY)
+        held.callback(os.close, folder_fd)
         fd, name, is_named = _open_new(folder, base, folder_fd)
+        held.callback(os.close, os.dup(fd))  # and with it the lock, to the end
         try:
             with os.fdopen(fd, "wb") as file:
                 yield file
@@ -50,8 +52,7 @@ def replacing(path: str) -> Iterator[BinaryIO]:
                 os.fsync(fd)
                 if not is_named:
                     os.link(f"/proc/self/fd/{fd}", name, dst_dir_fd=folder_fd)
-                # Before it is closed: the lock tells other processes that the name is in use.
-                no_rename = _rename(os.path.join(folder, name), path)
+            no_rename = _rename(os.path.join(folder, name), path)
         except BaseException:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=folder_fd)
@@ -61,8 +62,6 @@ def replacing(path: str) -> Iterator[BinaryIO]:
             _remove_abandoned(folder_fd)
         else:
             _overwrite(os.path.join(folder, name), path, no_rename)
-    finally:
-        os.close(folder_fd)
 
 
 def _mode_of(path: str) -> int | None:
@@ -74,7 +73,8 @@ def _mode_of(path: str) -> int | None:
 
 def _open_new(folder: str, base: str, folder_fd: int) -> tuple[int, str, bool]:
     """A new file in the folder, locked, the name for it, and whether it has that name yet."""
-    name = f".{base[:200]}.{secrets.token_hex(8)}.facula-save"
+    short = os.fsdecode(os.fsencode(base)[:200])
+    name = f".{short}.{secrets.token_hex(8)}.facula-save"
     # A file without a name vanishes with its process: a kill leaves no half-written file behind.
     if hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd"):
         with contextlib.suppress(OSError):
@@ -124,8 +124,8 @@ def _rename(source: str, path: str) -> OSError | None:
 
 def _overwrite(source: str, path: str, reason: OSError) -> None:
     with contextlib.suppress(OSError):  # to a name that no later save takes for abandoned
-        os.rename(source, f"{path}.whole")
-        source = f"{path}.whole"
+        os.rename(source, f"{source}.whole")
+        source = f"{source}.whole"
     warnings.warn(
         f"save: the file system cannot rename ({reason.strerror}): {path!r} is overwritten in "
         f"place. Should that be interrupted, the whole content is in {source!r}.",

@@ -178,3 +178,11 @@ def test_methods_in_place_change_the_tensor():
     assert x.tolist() == [0, 1]
     with pytest.raises(RuntimeError, match=r"float_power_: the result is torch\.float64"):
         x.float_power_(2)
+
+
+def test_histc_of_the_widest_ranges():
+    x = facula.tensor([-1e308, 0, 1e308], dtype=facula.float64)
+    assert x.histc(10).tolist() == [1, 0, 0, 0, 0, 1, 0, 0, 0, 1]
+    assert facula.tensor([0.0, 1e307], dtype=facula.float64).histc(100)[[0, 99]].tolist() == [1, 1]
+    # In the elements' dtype the ends are equal.
+    assert facula.tensor([0.0]).histc(3, min=0, max=1e-50).sum() == 1

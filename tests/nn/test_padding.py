@@ -63,3 +63,13 @@ def test_padding_keeps_channels_last(mode):
 def test_impossible_padding_is_refused(pad, mode, error, text):
     with pytest.raises(error, match=text):
         F.pad(X, pad, mode=mode)
+
+
+def test_what_goes_around_is_what_cropping_left():
+    with pytest.raises(RuntimeError, match="at most the size"):
+        F.pad(facula.ones(1, 2, 3), (-2, 2), mode="circular")
+    x = facula.arange(8.0).reshape(1, 2, 4).requires_grad_()
+    y = F.pad(x, (-2, 2), mode="circular")
+    assert y.tolist() == [[[2, 3, 2, 3], [6, 7, 6, 7]]]
+    y.sum().backward()
+    assert x.grad.tolist() == [[[0, 0, 2, 2], [0, 0, 2, 2]]]

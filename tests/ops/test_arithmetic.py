@@ -1,5 +1,7 @@
 """Arithmetic, comparison and their broadcasting against NumPy."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -249,3 +251,40 @@ def test_short_rows_give_the_same_bits_as_long_ones(n_short):
         (turned * 2 - turned[:1]).numpy(), turned.numpy() * 2 - turned[:1].numpy()
     )
     check_threads(lambda: (facula.ones(40000, n_short) * scale).exp())
+
+
+@pytest.mark.parametrize("dtype", [facula.float16, facula.bfloat16])
+def test_nextafter_of_16_bits_with_a_number(dtype):
+    half, many = facula.tensor(0.5, dtype=dtype), facula.full((5,), 0.5, dtype=dtype)
+    two = facula.tensor(2.0, dtype=dtype)
+    expected = facula.nextafter(many, facula.full((5,), 2.0, dtype=dtype)).tolist()
+    assert facula.nextafter(many, two).tolist() == expected
+    assert facula.nextafter(half, two.expand(5)).tolist() == expected
+    assert expected[0] > 0.5
+
+
+def test_views_with_gaps_are_computed_in_threads_with_a_small_stack():
+    before = threading.stack_size(128 << 10)
+    try:
+        sums = []
+        x = facula.ones(200, 60, dtype=facula.complex128)[:, ::2]
+        thread = threading.Thread(target=lambda: sums.append((x * x.clone()).sum(1).sum().item()))
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(before)
+    assert sums == [6000]
+
+
+def test_a_copy_between_dtypes_of_one_memory_is_refused():
+    x = facula.zeros(1000)
+    with pytest.raises(RuntimeError, match="share some of their elements"):
+        x.copy_(x.view(facula.uint8)[:1000])
+
+
+def test_a_copy_over_its_own_transposed_view_reads_first():
+    big = facula.arange(20.0).reshape(4, 5)
+    x = big[:, :4]
+    expected = x.t().tolist()
+    x.copy_(x.t())
+    assert x.tolist() == expected

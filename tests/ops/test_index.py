@@ -406,3 +406,22 @@ def test_choices_do_not_depend_on_the_threads():
         lambda: x.triu(-5),
         lambda: x.view(-1, 7).roll((1, 2), (0, 1)),
     )
+
+
+def test_an_index_may_be_the_memory_that_is_written():
+    x = facula.tensor([1, 2, 0])
+    x[x] = facula.tensor([10, 20, 30])
+    assert x.tolist() == [30, 10, 20]
+    y = facula.tensor([1, 0, 2])
+    y.index_put_((y,), facula.tensor([1, 1, 1]), accumulate=True)
+    assert y.tolist() == [2, 1, 3]
+
+
+def test_unique_slices_are_ordered_by_their_elements_in_the_order_of_dimensions():
+    x = facula.tensor([[[1, 0], [0, 1]], [[0, 1], [0, 0]]])  # slices [1, 0, 0, 0] and [0, 1, 1, 0]
+    assert x.unique(dim=2).tolist() == [[[0, 1], [1, 0]], [[1, 0], [0, 0]]]
+
+
+def test_topk_of_a_number_is_the_number():
+    values, indices = facula.tensor(3.0).topk(0)
+    assert values.item() == 3 and indices.item() == 0

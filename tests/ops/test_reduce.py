@@ -328,3 +328,13 @@ def test_the_largest_complex_number_of_a_norm_is_found_again_for_its_gradient():
     x.norm(float("inf")).backward()
     assert x.grad.abs().count_nonzero() == 1
     assert facula.allclose(x.grad.abs().sum(), facula.ones((), dtype=facula.float64))
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_any_and_all_of_many_complex_elements_of_any_layout(dim):
+    x = facula.zeros(64, 1200, dtype=facula.complex128)
+    x[5, 7] = 1j
+    for view in (x, x[:, ::2], x.t(), x.t()[::3]):
+        expected = view.real.ne(0) | view.imag.ne(0)
+        assert view.any(dim).tolist() == expected.any(dim).tolist()
+        assert view.all(dim).tolist() == expected.all(dim).tolist()

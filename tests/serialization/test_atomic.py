@@ -190,9 +190,9 @@ def test_a_device_is_written_directly():
 
 
 def test_long_names_leave_room_for_the_name_meanwhile(tmp_path):
-    path = tmp_path / ("x" * 250 + ".pt")
-    facula.save(1, path)
-    assert facula.load(path) == 1
+    for name in ("x" * 250 + ".pt", "\u6a21" * 80):
+        facula.save(1, tmp_path / name)
+        assert facula.load(tmp_path / name) == 1
 
 
 # For each line of input a process that saves without end, each content as long as the other; its
