@@ -251,10 +251,11 @@ def histc(
     if bins <= 0:
         raise RuntimeError(f"histc: expected bins > 0, got {bins}.")
     x = input.detach().reshape(-1)
-    ends = (float(_core.scalar_tensor(end, dtype=x.dtype)) for end in (min, max))
-    low, high = _range("histc", x, *ends, margin=1)
+    low, high = (float(_core.scalar_tensor(end, dtype=x.dtype)) for end in (min, max))
+    low, high = _range("histc", x, low, high, margin=1)
     if (high - low) * bins > finfo(x.dtype).max / 2:
-        x, low, high = (end * 2.0**-128 for end in (x.double(), low, high))  # nothing overflows
+        # Everything is made smaller, where nothing overflows.
+        x, low, high = x.double() * 2.0**-128, low * 2.0**-128, high * 2.0**-128
     # Counted in integers: 16-bit floats have no 2049 or 257.
     if x.device.type == "cpu" and x.dtype in (_core.float32, _core.float64):
         return into("histc", out, _core._count_bins(x, bins, low, high).to(input.dtype))
