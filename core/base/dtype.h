@@ -37,6 +37,8 @@ inline int64_t item_size(DType t) { return kItemSizes[static_cast<int>(t)]; }
 inline const char* dtype_name(DType t) { return kDTypeNames[static_cast<int>(t)]; }
 inline bool is_complex(DType t) { return t >= DType::Complex64; }
 inline bool is_floating(DType t) { return t >= DType::Float16 && t <= DType::Float64; }
+// The 16-bit ones, whose arithmetic is done in float.
+inline bool is_reduced_float(DType t) { return t == DType::Float16 || t == DType::BFloat16; }
 inline bool is_integral(DType t) { return t >= DType::UInt8 && t <= DType::Int64; }  // without bool
 inline bool is_differentiable(DType t) { return t >= DType::Float16; }
 

@@ -268,9 +268,9 @@ void run_ternary(TernaryOp op, DType dtype, const Walk& walk, Scalar p0) {
   run_simple(Family::Ternary, kTernary, op, dtype, dtype, walk, &p0, 1);
 }
 void run_binary(BinaryOp op, DType dtype, const Walk& walk, const cpu::BinaryParams& params) {
-  bool is_short = dtype == DType::Float16 || dtype == DType::BFloat16;
-  check_not_implemented(op != BinaryOp::nextafter || !is_short, "nextafter: not available for ",
-                        dtype, " on ", walk.device, " yet. Move the tensors with .cpu() first.");
+  check_not_implemented(op != BinaryOp::nextafter || !is_reduced_float(dtype),
+                        "nextafter: not available for ", dtype, " on ", walk.device,
+                        " yet. Move the tensors with .cpu() first.");
   DType dtypes[] = {dtype, params.a_is_wide ? DType::Float32 : dtype,
                     params.b_is_wide ? DType::Float32 : dtype};
   run(kBinary[static_cast<int>(op)].name,

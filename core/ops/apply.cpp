@@ -53,8 +53,7 @@ void check_supported(const char* name, UnaryOp op, const Tensor& x, DType dtype)
 
 // Numbers for an operation in a 16-bit type stay wide: only the result is rounded.
 bool stays_wide(const Tensor& number, const Tensor& other, DType dtype) {
-  return (dtype == DType::Float16 || dtype == DType::BFloat16) && number.dim() == 0 &&
-         number.is_cpu() && other.dim() > 0;
+  return is_reduced_float(dtype) && number.dim() == 0 && number.is_cpu() && other.dim() > 0;
 }
 
 // PyTorch's result of a float16 tensor with a complex number, or a 0-d tensor, is complex32.

@@ -139,7 +139,7 @@ Tensor div(const Tensor& a, const Tensor& b, const std::optional<std::string>& r
   DType dtype = result_type({a, b});
   check_divisor("div", b, dtype);
   Tensor y;
-  if (*rounding_mode == "trunc" && (dtype == DType::Float16 || dtype == DType::BFloat16)) {
+  if (*rounding_mode == "trunc" && is_reduced_float(dtype)) {
     // The rounded quotient is truncated, as PyTorch does, not the exact one.
     NoGradGuard guard;
     y = trunc(apply_binary("div", BinaryOp::div, a, b, dtype));

@@ -8,12 +8,6 @@
 
 namespace facula {
 
-namespace {
-
-bool is_reduced_float(DType dtype) { return dtype == DType::Float16 || dtype == DType::BFloat16; }
-
-}  // namespace
-
 bool fits(Scalar value, DType dtype) {
   if (dtype == DType::Bool) return true;
   std::complex<double> parts = value.to_complex();

@@ -567,7 +567,7 @@ int64_t reduced_numel(const Tensor& x, DimMask mask) {
 }
 
 DType wide_dtype(DType dtype) {
-  if (dtype == DType::Float16 || dtype == DType::BFloat16) return DType::Float32;
+  if (is_reduced_float(dtype)) return DType::Float32;
   return is_differentiable(dtype) ? dtype : DType::Int64;
 }
 

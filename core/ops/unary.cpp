@@ -137,7 +137,7 @@ Tensor round(const Tensor& x, std::optional<int64_t> given) {
 
 Tensor logit(const Tensor& x, std::optional<double> eps) {
   Tensor y;
-  if (x.dtype() == DType::Float16 || x.dtype() == DType::BFloat16) {
+  if (is_reduced_float(x.dtype())) {
     // Step by step as PyTorch, whose 16-bit results differ by more than a rounding.
     NoGradGuard guard;
     check_destination("logit", x.sizes(), x.dtype(), {x});
