@@ -86,6 +86,8 @@ __attribute__((noinline)) void map_vectors(W* y, int64_t n, F f, const Streams&.
   for (int64_t i = 0; i < n; i += lanes) {
     int64_t rest = n - i;
     bool is_full = __builtin_expect(rest >= lanes, 1);
+    // Formulas of one operand are the long ones; with several, memory is waited for anyway.
+    if constexpr (sizeof...(Streams) == 1) (prefetch_ahead(streams.from + i), ...);
     Vec<W> result = f((is_full ? streams.at(i) : streams.at(i, rest))...);
     if (is_full) {
       result.store(y + i);

@@ -4,15 +4,12 @@
 #include <cmath>
 #include <type_traits>
 
-#include "cpu/vec.h"
+#include "cpu/row.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
 
 namespace {
-
-// Inlined, the calls for whole vectors know that these are whole.
-#define FACULA_INLINE __attribute__((always_inline))
 
 // Elements whose sums are taken in one go: they stay in L1 for a second pass, and the error of
 // their sum stays small in float.
@@ -30,37 +27,12 @@ struct Norm {
   static const W* numbers(const char* x) { return reinterpret_cast<const W*>(x); }
   static W* numbers(char* x) { return reinterpret_cast<W*>(x); }
 
-  // n of a vector's lanes; the rest is zero, and not stored.
   template <class T>
   static FACULA_FN V load(const T* x, int64_t n) {
-    return n == L ? V::load(x) : V::load(x, n);
+    return load_lanes<V>(x, n);
   }
-  template <class T>
-  static FACULA_FN void store(V v, T* y, int64_t n) {
-    n == L ? v.store(y) : v.store(y, n);
-  }
-  // Zero from lane n on.
-  static FACULA_FN V keep(V v, int64_t n) {
-    if (n == L) return v;
-    W lanes[L];
-    v.store(lanes);
-    return V::load(lanes, n);
-  }
-  static FACULA_FN W total(V v) {
-    W lanes[L];
-    v.store(lanes);
-    for (int64_t n = L / 2; n > 0; n /= 2)
-      for (int64_t i = 0; i < n; ++i) lanes[i] += lanes[i + n];
-    return lanes[0];
-  }
+  static FACULA_FN W total(V v) { return join_lanes<Add>(v)[0]; }
 
-  // f(i, n) for the vectors of n lanes from element i.
-  template <class F>
-  static FACULA_FN void walk(int64_t size, F f) {
-    int64_t i = 0;
-    for (; i + L <= size; i += L) f(i, L);
-    if (i < size) f(i, size - i);
-  }
   // The sum of f(i, n). Four vectors side by side: one alone would wait for itself.
   template <class F>
   static FACULA_FN W sum_of(int64_t size, F f) {
@@ -94,7 +66,7 @@ struct Norm {
                  static_cast<W>(m);
       V distances = V(W(0));
       W squares = sum_of(m, [&](int64_t i, int64_t k) FACULA_INLINE {
-        V distance = keep(load(from + i, k) - V(center), k);
+        V distance = keep_lanes(load(from + i, k) - V(center), k, W(0));
         distances += distance;
         return distance * distance;
       });
@@ -125,8 +97,9 @@ struct Norm {
     const S* x = elements(from);
     V mean = V(static_cast<W>(map.mean)), scale = V(static_cast<W>(map.scale)),
       shift = V(static_cast<W>(map.shift - rest_of(map.mean) * map.scale));
-    walk(n, [&](int64_t i, int64_t k)
-                FACULA_INLINE { store(fma(load(x + i, k) - mean, scale, shift), y + i, k); });
+    walk_row<V>(n, [&](int64_t i, int64_t k) FACULA_INLINE {
+      store_lanes(fma(load(x + i, k) - mean, scale, shift), y + i, k);
+    });
   }
 
   static GradSums row_sums(const char* grad, const char* from, int64_t n, double mean) {
@@ -143,7 +116,7 @@ struct Norm {
         dot = fma(a, V::load(x + i) - center, dot);
         other_dot = fma(b, V::load(x + i + L) - center, other_dot);
       }
-      walk(m - i, [&](int64_t j, int64_t k) FACULA_INLINE {
+      walk_row<V>(m - i, [&](int64_t j, int64_t k) FACULA_INLINE {
         V a = load(g + i + j, k);
         sum += a;
         dot = fma(a, load(x + i + j, k) - center, dot);
@@ -161,9 +134,9 @@ struct Norm {
     V mean = V(static_cast<W>(map.mean)), of_grad = V(static_cast<W>(map.of_grad)),
       of_input = V(static_cast<W>(map.of_input)),
       constant = V(static_cast<W>(map.constant - rest_of(map.mean) * map.of_input));
-    walk(n, [&](int64_t i, int64_t k) FACULA_INLINE {
+    walk_row<V>(n, [&](int64_t i, int64_t k) FACULA_INLINE {
       V from_input = fma(load(x + i, k) - mean, of_input, constant);
-      store(fma(load(g + i, k), of_grad, from_input), gx + i, k);
+      store_lanes(fma(load(g + i, k), of_grad, from_input), gx + i, k);
     });
   }
 
@@ -232,7 +205,7 @@ struct Norm {
         for (int k = 0; k < K; ++k) {
           int64_t at = r * n_columns + j + k * L;
           V distance = load(elements(from) + at, n) - mean[k];
-          store(fma(distance, scale[k], shift[k]), elements(to) + at, n);
+          store_lanes(fma(distance, scale[k], shift[k]), elements(to) + at, n);
         }
     });
   }
@@ -280,7 +253,8 @@ struct Norm {
         for (int k = 0; k < K; ++k) {
           int64_t at = r * n_columns + j + k * L;
           V from_input = fma(load(elements(from) + at, n) - mean[k], of_input[k], constant[k]);
-          store(fma(load(elements(grad) + at, n), of_grad[k], from_input), elements(to) + at, n);
+          store_lanes(fma(load(elements(grad) + at, n), of_grad[k], from_input), elements(to) + at,
+                      n);
         }
     });
   }
@@ -307,11 +281,11 @@ struct Norm {
       numbers(norm.rstd)[r] = rstd;
       V center = V(static_cast<W>(mean)), scale = V(rstd),
         offset = V(static_cast<W>(-rest_of(mean) * rstd));
-      walk(n, [&](int64_t i, int64_t k) FACULA_INLINE {
+      walk_row<V>(n, [&](int64_t i, int64_t k) FACULA_INLINE {
         V value = fma(load(x + i, k) - center, scale, offset);
         if (weight) value *= load(weight + i, k);
         if (bias) value += load(bias + i, k);
-        store(value, y + i, k);
+        store_lanes(value, y + i, k);
       });
     }
   }
@@ -329,10 +303,10 @@ struct Norm {
       W rstd = numbers(norm.rstd)[r];
       V center = V(norm.mean ? numbers(norm.mean)[r] : W(0)), scale = V(rstd);
       V sum = V(W(0)), dot = V(W(0));
-      walk(n, [&](int64_t i, int64_t k) FACULA_INLINE {
+      walk_row<V>(n, [&](int64_t i, int64_t k) FACULA_INLINE {
         V a = load(g + i, k), distance = load(x + i, k) - center;
-        if (gw) store(fma(a, distance * scale, load(gw + i, k)), gw + i, k);
-        if (gb) store(load(gb + i, k) + a, gb + i, k);
+        if (gw) store_lanes(fma(a, distance * scale, load(gw + i, k)), gw + i, k);
+        if (gb) store_lanes(load(gb + i, k) + a, gb + i, k);
         if (weight) a *= load(weight + i, k);
         sum += a;
         dot = fma(a, distance, dot);
@@ -342,10 +316,10 @@ struct Norm {
       W mean_grad = norm.mean ? total(sum) / static_cast<W>(n) : W(0);
       V constant = V(-mean_grad * rstd),
         of_input = V(-total(dot) / static_cast<W>(n) * rstd * rstd * rstd);
-      walk(n, [&](int64_t i, int64_t k) FACULA_INLINE {
+      walk_row<V>(n, [&](int64_t i, int64_t k) FACULA_INLINE {
         V a = load(g + i, k) * scale;
         if (weight) a *= load(weight + i, k);
-        store(fma(load(x + i, k) - center, of_input, a + constant), gx + i, k);
+        store_lanes(fma(load(x + i, k) - center, of_input, a + constant), gx + i, k);
       });
     }
   }

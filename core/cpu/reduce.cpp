@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "cpu/formulas.h"
+#include "cpu/row.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
@@ -23,26 +24,6 @@ inline bool is_nan(T x) {
 
 // ---- operations that join two values of one type: an element alone is already an accumulator
 
-struct Add {
-  template <class T>
-  static T first() {
-    return T(0);
-  }
-  template <class V>
-  static FACULA_FN V join(V a, V b) {
-    return a + b;
-  }
-};
-struct Multiply {
-  template <class T>
-  static T first() {
-    return T(1);
-  }
-  template <class V>
-  static FACULA_FN V join(V a, V b) {
-    return a * b;
-  }
-};
 struct Larger {
   template <class T>
   static T first() {
@@ -144,16 +125,6 @@ inline A join_halves(A* values, int n) {
   return values[0];
 }
 
-template <class Join, class T, int kHalf = Vec<T>::kLanes / 2>
-inline T join_lanes(Vec<T> x) {
-  x = Join::join(x, rotated<kHalf>(x));
-  if constexpr (kHalf > 1) {
-    return join_lanes<Join, T, kHalf / 2>(x);
-  } else {
-    return x[0];
-  }
-}
-
 // Four vectors side by side hide the latency of the addition; each lane adds 64 elements at most,
 // then lanes join in a tree.
 template <class T, class Map, class Join>
@@ -178,9 +149,9 @@ inline T fold_vectors(const T* x, int64_t n) {
   for (; i + L <= n; i += L) all = Join::join(all, Map::of(V::load(x + i)));
   if (i < n) {
     V rest = Map::of(V::load(x + i, n - i));
-    all = Join::join(all, select(first_lanes<T>(n - i), rest, V(Join::template first<T>())));
+    all = Join::join(all, keep_lanes(rest, n - i, Join::template first<T>()));
   }
-  return join_lanes<Join>(all);
+  return join_lanes<Join>(all)[0];
 }
 
 // For types without vectors: independent sums, which the compiler may keep in vectors.

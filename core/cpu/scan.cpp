@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cpu/formulas.h"
+#include "cpu/row.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
@@ -71,26 +72,6 @@ struct RunningTotal {
       for (int l = 0; l < kLines; ++l)
         at<T>(data[0] + i * steps[0], line_steps[0], l) = static_cast<T>(total[l]);
     }
-  }
-};
-struct Add {
-  template <class A>
-  static A first() {
-    return A(0);
-  }
-  template <class A>
-  static A join(A total, A x) {
-    return static_cast<A>(total + x);
-  }
-};
-struct Multiply {
-  template <class A>
-  static A first() {
-    return A(1);
-  }
-  template <class A>
-  static A join(A total, A x) {
-    return static_cast<A>(total * x);
   }
 };
 template <class T>

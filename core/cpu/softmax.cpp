@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/integers.h"
+#include "cpu/row.h"
 #include "cpu/transpose.h"
-#include "cpu/vec.h"
 #include "math/exp_log.h"
 
 namespace facula::cpu {
@@ -12,9 +12,13 @@ inline namespace FACULA_ISA {
 
 namespace {
 
-// Each lambda is called twice, for whole vectors and for the rest; inlined, the first call knows
-// that its vectors are whole.
-#define FACULA_INLINE __attribute__((always_inline))
+// The larger of two numbers. A NaN is passed over: its row becomes NaN by the sum.
+struct LargerNumber {
+  template <class V>
+  static FACULA_FN V join(V high, V x) {
+    return at_least(high, x);
+  }
+};
 
 // S is the stored element, T what it is computed in.
 template <class S>
@@ -30,46 +34,20 @@ struct Softmax {
   // nothing is joined across lanes.
   static constexpr int64_t kShortRow = 48;
 
-  // In every lane the sum or the maximum of all.
-  template <int kHalf = L / 2>
-  static FACULA_FN V sum_of(V x) {
-    x += rotated<kHalf>(x);
-    if constexpr (kHalf > 1) x = sum_of<kHalf / 2>(x);
-    return x;
-  }
-  template <int kHalf = L / 2>
-  static FACULA_FN V max_of(V x) {
-    x = max(x, rotated<kHalf>(x));
-    if constexpr (kHalf > 1) x = max_of<kHalf / 2>(x);
-    return x;
-  }
-
-  // f(i, n) for vectors of n lanes from element i.
-  template <class F>
-  static FACULA_FN void walk(int64_t size, F f) {
-    int64_t i = 0;
-    for (; i + L <= size; i += L) f(i, L);
-    if (i < size) f(i, size - i);
-  }
   template <class E>
   static FACULA_FN V load(const E* x, int64_t n) {
-    return n == L ? V::load(x) : V::load(x, n);
-  }
-  template <class E>
-  static FACULA_FN void store(V v, E* y, int64_t n) {
-    n == L ? v.store(y) : v.store(y, n);
-  }
-  // Lanes from n on become `other`.
-  static FACULA_FN V keep(V v, int64_t n, T other) {
-    static constexpr T lanes[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    static_assert(L <= 16);
-    if (n == L) return v;
-    return select(V::load(lanes) < V(static_cast<T>(n)), v, V(other));
+    return load_lanes<V>(x, n);
   }
 
   // exp(x - high) for x that are not above `high`.
   static FACULA_FN V exp_below(V x, V high) {
     return math::exp_of_clamped(at_least(x - high, math::lowest_exponent<V>()));
+  }
+  // The same for n elements of a row. What comes after them is asked for: the search for the next
+  // row's maximum would wait for it.
+  static FACULA_FN V exp_below(const S* x, int64_t n, V high) {
+    prefetch_ahead(x);
+    return exp_below(load(x, n), high);
   }
 
   // Four vectors side by side: one alone would wait for itself.
@@ -77,53 +55,57 @@ struct Softmax {
     V low = V(-math::infinity<T>()), high[4] = {low, low, low, low};
     int64_t i = 0;
     for (; i + 4 * L <= size; i += 4 * L)
-      for (int64_t k = 0; k < 4; ++k) high[k] = max(high[k], V::load(x + i + k * L));
-    walk(size - i, [&](int64_t at, int64_t n) FACULA_INLINE {
-      high[0] = max(high[0], keep(load(x + i + at, n), n, -math::infinity<T>()));
+      for (int64_t k = 0; k < 4; ++k) high[k] = LargerNumber::join(high[k], V::load(x + i + k * L));
+    walk_row<V>(size - i, [&](int64_t at, int64_t n) FACULA_INLINE {
+      high[0] =
+          LargerNumber::join(high[0], keep_lanes(load(x + i + at, n), n, -math::infinity<T>()));
     });
-    return max_of(max(max(high[0], high[1]), max(high[2], high[3])));
+    return join_lanes<LargerNumber>(LargerNumber::join(LargerNumber::join(high[0], high[1]),
+                                                       LargerNumber::join(high[2], high[3])));
   }
 
   static void softmax_row(S* y, const S* x, const S*, int64_t size) {
     V high = row_max(x, size);
     V total = V(T(0));
-    walk(size, [&](int64_t i, int64_t n) FACULA_INLINE {
-      V e = exp_below(load(x + i, n), high);
-      if (!kRecomputes<S>) store(e, y + i, n);
-      total += keep(e, n, T(0));
+    walk_row<V>(size, [&](int64_t i, int64_t n) FACULA_INLINE {
+      V e = exp_below(x + i, n, high);
+      if (!kRecomputes<S>) store_lanes(e, y + i, n);
+      total += keep_lanes(e, n, T(0));
     });
-    V scale = V(T(1)) / sum_of(total);
-    walk(size, [&](int64_t i, int64_t n) FACULA_INLINE {
-      V e = kRecomputes<S> ? exp_below(load(x + i, n), high) : load(y + i, n);
-      store(e * scale, y + i, n);
+    V scale = V(T(1)) / join_lanes<Add>(total);
+    walk_row<V>(size, [&](int64_t i, int64_t n) FACULA_INLINE {
+      V e = kRecomputes<S> ? exp_below(x + i, n, high) : load(y + i, n);
+      store_lanes(e * scale, y + i, n);
     });
   }
 
   static void log_softmax_row(S* y, const S* x, const S*, int64_t size) {
     V high = row_max(x, size);
     V total = V(T(0));
-    walk(size, [&](int64_t i, int64_t n)
-                   FACULA_INLINE { total += keep(exp_below(load(x + i, n), high), n, T(0)); });
-    V shift = math::log(sum_of(total));
-    walk(size, [&](int64_t i, int64_t n)
-                   FACULA_INLINE { store(load(x + i, n) - high - shift, y + i, n); });
+    walk_row<V>(size, [&](int64_t i, int64_t n) FACULA_INLINE {
+      total += keep_lanes(exp_below(x + i, n, high), n, T(0));
+    });
+    V shift = math::log(join_lanes<Add>(total));
+    walk_row<V>(size, [&](int64_t i, int64_t n)
+                          FACULA_INLINE { store_lanes(load(x + i, n) - high - shift, y + i, n); });
   }
 
   static void softmax_backward_row(S* gx, const S* g, const S* y, int64_t size) {
     V total = V(T(0));
-    walk(size,
-         [&](int64_t i, int64_t n) FACULA_INLINE { total += load(g + i, n) * load(y + i, n); });
-    V dot = sum_of(total);
-    walk(size, [&](int64_t i, int64_t n)
-                   FACULA_INLINE { store(load(y + i, n) * (load(g + i, n) - dot), gx + i, n); });
+    walk_row<V>(size, [&](int64_t i, int64_t n)
+                          FACULA_INLINE { total += load(g + i, n) * load(y + i, n); });
+    V dot = join_lanes<Add>(total);
+    walk_row<V>(size, [&](int64_t i, int64_t n) FACULA_INLINE {
+      store_lanes(load(y + i, n) * (load(g + i, n) - dot), gx + i, n);
+    });
   }
 
   static void log_softmax_backward_row(S* gx, const S* g, const S* y, int64_t size) {
     V total = V(T(0));
-    walk(size, [&](int64_t i, int64_t n) FACULA_INLINE { total += load(g + i, n); });
-    V sum = sum_of(total);
-    walk(size, [&](int64_t i, int64_t n) FACULA_INLINE {
-      store(load(g + i, n) - math::exp(load(y + i, n)) * sum, gx + i, n);
+    walk_row<V>(size, [&](int64_t i, int64_t n) FACULA_INLINE { total += load(g + i, n); });
+    V sum = join_lanes<Add>(total);
+    walk_row<V>(size, [&](int64_t i, int64_t n) FACULA_INLINE {
+      store_lanes(load(g + i, n) - math::exp(load(y + i, n)) * sum, gx + i, n);
     });
   }
 
@@ -132,17 +114,17 @@ struct Softmax {
   template <class E>
   static void softmax_columns(E* y, const E* x, const E*, int64_t size, int64_t step, int64_t n) {
     V high = V(-math::infinity<T>());
-    for (int64_t r = 0; r < size; ++r) high = max(high, load(x + r * step, n));
+    for (int64_t r = 0; r < size; ++r) high = LargerNumber::join(high, load(x + r * step, n));
     V total = V(T(0));
     for (int64_t r = 0; r < size; ++r) {
       V e = exp_below(load(x + r * step, n), high);
-      if (!kRecomputes<E>) store(e, y + r * step, n);
+      if (!kRecomputes<E>) store_lanes(e, y + r * step, n);
       total += e;
     }
     V scale = V(T(1)) / total;
     for (int64_t r = 0; r < size; ++r) {
       V e = kRecomputes<E> ? exp_below(load(x + r * step, n), high) : load(y + r * step, n);
-      store(e * scale, y + r * step, n);
+      store_lanes(e * scale, y + r * step, n);
     }
   }
 
@@ -150,11 +132,12 @@ struct Softmax {
   static void log_softmax_columns(E* y, const E* x, const E*, int64_t size, int64_t step,
                                   int64_t n) {
     V high = V(-math::infinity<T>());
-    for (int64_t r = 0; r < size; ++r) high = max(high, load(x + r * step, n));
+    for (int64_t r = 0; r < size; ++r) high = LargerNumber::join(high, load(x + r * step, n));
     V total = V(T(0));
     for (int64_t r = 0; r < size; ++r) total += exp_below(load(x + r * step, n), high);
     V shift = math::log(total);
-    for (int64_t r = 0; r < size; ++r) store(load(x + r * step, n) - high - shift, y + r * step, n);
+    for (int64_t r = 0; r < size; ++r)
+      store_lanes(load(x + r * step, n) - high - shift, y + r * step, n);
   }
 
   template <class E>
@@ -163,7 +146,7 @@ struct Softmax {
     V dot = V(T(0));
     for (int64_t r = 0; r < size; ++r) dot += load(g + r * step, n) * load(y + r * step, n);
     for (int64_t r = 0; r < size; ++r)
-      store(load(y + r * step, n) * (load(g + r * step, n) - dot), gx + r * step, n);
+      store_lanes(load(y + r * step, n) * (load(g + r * step, n) - dot), gx + r * step, n);
   }
 
   template <class E>
@@ -172,7 +155,7 @@ struct Softmax {
     V sum = V(T(0));
     for (int64_t r = 0; r < size; ++r) sum += load(g + r * step, n);
     for (int64_t r = 0; r < size; ++r)
-      store(load(g + r * step, n) - math::exp(load(y + r * step, n)) * sum, gx + r * step, n);
+      store_lanes(load(g + r * step, n) - math::exp(load(y + r * step, n)) * sum, gx + r * step, n);
   }
 
   // ---- short rows as columns
@@ -194,7 +177,7 @@ struct Softmax {
       for (int64_t k = 0; k < L; ++k)
         square[k] = k < width ? V::load(columns + (c + k) * L) : V(T(0));
       transpose(square);
-      for (int64_t r = 0; r < n; ++r) store(square[r], y + r * size + c, width);
+      for (int64_t r = 0; r < n; ++r) store_lanes(square[r], y + r * size + c, width);
     }
   }
 
@@ -244,15 +227,16 @@ struct Softmax {
         shape, begin, end, static_cast<S*>(nullptr), x, static_cast<const S*>(nullptr),
         [&](int64_t at) {
           V high = row_max(x + at, shape.size), total = V(T(0));
-          walk(shape.size, [&](int64_t i, int64_t n) FACULA_INLINE {
-            total += keep(exp_below(load(x + at + i, n), high), n, T(0));
+          walk_row<V>(shape.size, [&](int64_t i, int64_t n) FACULA_INLINE {
+            total += keep_lanes(exp_below(x + at + i, n, high), n, T(0));
           });
           highs[at / shape.size] = high[0];
-          logs[at / shape.size] = math::log(sum_of(total))[0];
+          logs[at / shape.size] = math::log(join_lanes<Add>(total))[0];
         },
         [&](auto*, auto* x, auto*, int64_t step, int64_t n, int64_t row) {
           V high = V(-math::infinity<T>()), total = V(T(0));
-          for (int64_t r = 0; r < shape.size; ++r) high = max(high, load(x + r * step, n));
+          for (int64_t r = 0; r < shape.size; ++r)
+            high = LargerNumber::join(high, load(x + r * step, n));
           for (int64_t r = 0; r < shape.size; ++r) total += exp_below(load(x + r * step, n), high);
           high.store(highs + row, n);
           math::log(total).store(logs + row, n);
@@ -270,15 +254,15 @@ struct Softmax {
         [&](int64_t at) {
           int64_t row = at / shape.size;
           V high = V(highs[row]), log = V(logs[row]), scale = V(scales[row]);
-          walk(shape.size, [&](int64_t i, int64_t n) FACULA_INLINE {
-            store(math::exp(load(x + at + i, n) - high - log) * scale, y + at + i, n);
+          walk_row<V>(shape.size, [&](int64_t i, int64_t n) FACULA_INLINE {
+            store_lanes(math::exp(load(x + at + i, n) - high - log) * scale, y + at + i, n);
           });
         },
         [&](auto* y, auto* x, auto*, int64_t step, int64_t n, int64_t row) {
           V high = V::load(highs + row, n), log = V::load(logs + row, n),
             scale = V::load(scales + row, n);
           for (int64_t r = 0; r < shape.size; ++r)
-            store(math::exp(load(x + r * step, n) - high - log) * scale, y + r * step, n);
+            store_lanes(math::exp(load(x + r * step, n) - high - log) * scale, y + r * step, n);
         });
   }
 

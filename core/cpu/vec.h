@@ -360,7 +360,8 @@ FACULA_FN Vec<T> max(Vec<T> a, Vec<T> b) {
   return select(a > b || a != a, a, b);
 }
 
-// For a bound that is not NaN. A NaN in x stays: the instructions give their second operand then.
+// A NaN in x stays, and one in the bound is passed over: the instructions give their second operand
+// then.
 #if defined(FACULA_SIMD)
 FACULA_FN Vec<float> at_least(Vec<float> x, Vec<float> low) {
   return FACULA_SIMD(max_ps)(low.v, x.v);
@@ -396,6 +397,23 @@ FACULA_FN Vec<T> ldexp(Vec<T> x, Vec<T> n) {
 }
 #endif
 
+// Asks for memory that a loop will read soon. Without it a loop that calculates much waits for
+// memory and then memory for it: the machine itself looks ahead to the end of a page only.
+template <class S>
+FACULA_FN void prefetch_ahead(const S* at) {
+  __builtin_prefetch(reinterpret_cast<const char*>(at) + 2048);
+}
+
+#if defined(FACULA_AVX512)
+// x, or the bound with its sign where |x| is larger or NaN.
+FACULA_FN Vec<float> bounded(Vec<float> x, float bound) {
+  return _mm512_range_ps(x.v, Vec<float>(bound).v, 0b0010);
+}
+FACULA_FN Vec<double> bounded(Vec<double> x, double bound) {
+  return _mm512_range_pd(x.v, Vec<double>(bound).v, 0b0010);
+}
+#endif
+
 #if FACULA_HAS_LOOKUP
 FACULA_FN Vec<float> lookup(const float (&table)[16], Vec<uint32_t> index) {
 #if defined(FACULA_AVX512)
@@ -407,7 +425,6 @@ FACULA_FN Vec<float> lookup(const float (&table)[16], Vec<uint32_t> index) {
                           _mm256_castsi256_ps(_mm256_slli_epi32(i, 28)));
 #endif
 }
-FACULA_FN Vec<uint32_t> max(Vec<uint32_t> a, Vec<uint32_t> b) { return select(a > b, a, b); }
 #endif
 
 // A vector of floats as two of doubles, the lower lanes first, and back.
@@ -506,6 +523,11 @@ template <class T>
 struct Traits<cpu::Vec<T>> {
   using Element = T;
   using Bits = cpu::Vec<cpu::LaneBits<sizeof(T)>>;
+#if defined(FACULA_AVX512)
+  static constexpr bool kScalesByAll = true;
+#else
+  static constexpr bool kScalesByAll = false;
+#endif
 };
 
 // So that math:: names every function, primitive or formula, of an element or a vector.

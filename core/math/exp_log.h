@@ -75,6 +75,12 @@ FACULA_FN V exp_of_clamped(V x) {
 
 template <class V>
 FACULA_FN V exp(V x) {
+  if constexpr (Traits<V>::kScalesByAll) {
+    // Far out of range n alone gives 0, infinity or NaN, as long as r, which means nothing there,
+    // is small.
+    ExpParts<V> parts = exp_parts(x);
+    return ldexp(exp_near_zero(bounded(parts.r, 0.5)), parts.n);
+  }
   return exp_of_clamped(clamp(x, lowest_exponent<V>(), V(kIsFloat<V> ? 89 : 710)));
 }
 

@@ -43,7 +43,7 @@ FACULA_FN V tanh_by_lookup(V a) {
   a = at_most(a, V(9.1));  // from here on the result is 1 to the last bit
   // The exponent and the first bit of the mantissa, which count from 7 on, modulo 16, where those
   // of the last number below 1/8 are the first.
-  Bits<V> piece = max(to_bits(a), Bits<V>(0x3dc00000u)) >> 22;
+  Bits<V> piece = to_bits(at_least(a, V(0.09375))) >> 22;
   V d = a - lookup(tables[0], piece);
   V y = lookup(tables[7], piece);
   for (int i = 6; i >= 1; --i) y = fma(y, d, lookup(tables[i], piece));
@@ -55,7 +55,7 @@ template <class V>
 FACULA_FN V tanh(V x) {
   V a = abs(x);
 #if FACULA_HAS_LOOKUP
-  if constexpr (kIsFloat<V>) return copysign(tanh_by_lookup(a), x);
+  if constexpr (kIsFloat<V>) return with_sign_of(tanh_by_lookup(a), x);
 #endif
   V z = a * a;
   V small;
@@ -73,9 +73,7 @@ FACULA_FN V tanh(V x) {
   // From the bound on, the result is 1 to the last bit.
   ExpParts<V> parts = exp_parts(at_most(a + a, V(kIsFloat<V> ? 18.2 : 40)));
   V large = V(1) - V(2) / fma(power_of_two(parts), exp_near_zero(parts.r), V(1));
-  // Both are positive: the sign of x is all that is missing.
-  V y = select(a < V(0.55), small, large);
-  return from_bits(to_bits(y) | (to_bits(x) & Bits<V>(Ieee<V>::kSignBit)));
+  return with_sign_of(select(a < V(0.55), small, large), x);
 }
 
 template <class V>

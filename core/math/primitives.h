@@ -39,17 +39,20 @@ constexpr bool kHasFma = false;
 #endif
 
 // What a formula must know about the type V it is written over. Specialised for Vec in vec.h.
+// kScalesByAll: ldexp() takes any n, infinities and NaN too, and there is bounded().
 template <class V>
 struct Traits;
 template <>
 struct Traits<float> {
   using Element = float;
   using Bits = uint32_t;
+  static constexpr bool kScalesByAll = false;
 };
 template <>
 struct Traits<double> {
   using Element = double;
   using Bits = uint64_t;
+  static constexpr bool kScalesByAll = false;
 };
 template <class V>
 using Bits = typename Traits<V>::Bits;
@@ -137,7 +140,8 @@ FACULA_FN float min(float a, float b) { return a < b || a != a ? a : b; }
 FACULA_FN double min(double a, double b) { return a < b || a != a ? a : b; }
 FACULA_FN float max(float a, float b) { return a > b || a != a ? a : b; }
 FACULA_FN double max(double a, double b) { return a > b || a != a ? a : b; }
-// The same for a bound that is not NaN, in one instruction. An x equal to the bound keeps its sign.
+// The same in one instruction, but for a bound that is NaN, which is passed over. An x equal to the
+// bound keeps its sign.
 FACULA_FN float at_least(float x, float low) { return low > x ? low : x; }
 FACULA_FN double at_least(double x, double low) { return low > x ? low : x; }
 FACULA_FN float at_most(float x, float high) { return high < x ? high : x; }
@@ -166,7 +170,6 @@ FACULA_FN double ldexp(double x, double n) { return scale_in_two_steps(x, n); }
 
 // Only the last four bits of the index count.
 FACULA_FN float lookup(const float (&table)[16], uint32_t index) { return table[index % 16]; }
-FACULA_FN uint32_t max(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 // f of a double, computed in double and rounded once.
 template <class F>
@@ -208,6 +211,12 @@ FACULA_FN V copysign(V magnitude, V sign) {
   using U = Bits<V>;
   U bit = U(Ieee<V>::kSignBit);
   return from_bits((to_bits(magnitude) & ~bit) | (to_bits(sign) & bit));
+}
+
+// copysign() of a magnitude that is not negative.
+template <class V>
+FACULA_FN V with_sign_of(V magnitude, V sign) {
+  return from_bits(to_bits(magnitude) | (to_bits(sign) & Bits<V>(Ieee<V>::kSignBit)));
 }
 
 // The rounding error of difference = a - b.

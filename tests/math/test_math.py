@@ -251,7 +251,11 @@ INF, NAN = np.inf, np.nan
 @pytest.mark.parametrize(
     "name, x, expected",
     [
-        ("exp", [0, -0.0, INF, -INF, NAN, 1e4, -1e4], [1, 1, INF, 0, NAN, INF, 0]),
+        (
+            "exp",
+            [0, -0.0, INF, -INF, NAN, 1e4, -1e4, 1e30, -1e30],
+            [1, 1, INF, 0, NAN] + [INF, 0] * 2,
+        ),
         ("expm1", [-0.0, INF, -INF, 1e4, -1e4], [-0.0, INF, -1, INF, -1]),
         ("log", [0, -0.0, 1, -1, INF, -INF], [-INF, -INF, 0, NAN, INF, NAN]),
         ("log2", [8, 0.125, 2.0**-126], [3, -3, -126]),

@@ -33,6 +33,23 @@ def test_large_logits_do_not_overflow():
     assert facula.log_softmax(x, dim=0).tolist() == pytest.approx([-np.log(2)] * 2)
 
 
+@pytest.mark.parametrize("size", [3, 40, 100, 1030])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_a_nan_spoils_its_row_and_no_other(size, dim):
+    x = facula.zeros(3, size)
+    for place in (0, size // 2, size - 1):
+        rows = x.clone()
+        rows[1, place] = float("nan")
+        rows[2] = float("-inf")
+        if dim == 0:
+            rows = rows.t().contiguous()
+        for op in (facula.softmax, facula.log_softmax):
+            y = op(rows, dim=dim)
+            y = y if dim == 1 else y.t()
+            assert y[1:].isnan().all() and not y[0].isnan().any()
+        assert facula.logsumexp(rows, dim).isnan().tolist() == [False, True, False]
+
+
 def test_a_masked_place_gets_no_weight():
     x = facula.tensor([0.0, float("-inf"), 0.0])
     assert facula.softmax(x, dim=0).tolist() == [0.5, 0, 0.5]
