@@ -172,11 +172,28 @@ void copy_plane(Plane p) {
   }
 }
 
+#if defined(FACULA_SIMD)
+void copy_past_caches(char* to, const char* from, int64_t nbytes) {
+  int64_t at = 0;
+  for (; at + kVecBytes <= nbytes; at += kVecBytes) {
+    Vec<float> bits = Vec<float>::load(reinterpret_cast<const float*>(from + at));
+    FACULA_SIMD(stream_ps)(reinterpret_cast<float*>(to + at), bits.v);
+  }
+  std::memcpy(to + at, from + at, nbytes - at);
+}
+void fence() { _mm_sfence(); }
+#else
+constexpr decltype(CopyTable::past_caches) copy_past_caches = nullptr;
+constexpr decltype(CopyTable::fence) fence = nullptr;
+#endif
+
 }  // namespace
 
 extern const CopyTable copy_table;
 const CopyTable copy_table = {{copy_plane<uint8_t>, copy_plane<uint16_t>, copy_plane<uint32_t>,
-                               copy_plane<uint64_t>, copy_plane<Bytes16>}};
+                               copy_plane<uint64_t>, copy_plane<Bytes16>},
+                              copy_past_caches,
+                              fence};
 
 }  // namespace FACULA_ISA
 }  // namespace facula::cpu

@@ -16,9 +16,12 @@ struct Plane {
   int64_t to_row, from_row;
 };
 
-// For elements of 1, 2, 4, 8 and 16 bytes.
 struct CopyTable {
-  std::array<void (*)(Plane), 5> by_size;
+  std::array<void (*)(Plane), 5> by_size;  // for elements of 1, 2, 4, 8 and 16 bytes
+  // nbytes to an address that is a multiple of 64, past the caches; null where the machine has no
+  // such stores. Other threads may see them only after the fence.
+  void (*past_caches)(char* to, const char* from, int64_t nbytes);
+  void (*fence)();
 };
 FACULA_KERNEL_TABLE(CopyTable, copy_table)
 

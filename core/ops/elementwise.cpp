@@ -290,6 +290,42 @@ void run_pieces(const Walk& walk, Loop loop, const void* params, int64_t grain) 
                [&](int64_t begin, int64_t end) { run_rows(walk, loop, params, begin, end); });
 }
 
+// Whether the result is larger than caches, so that nobody would find it there. A usual store reads
+// its line first: past the caches, an addition moves three quarters of the bytes.
+bool goes_past_caches(const Walk& walk) {
+  constexpr int64_t kLeastBytes = 32 << 20;
+  if (walk.numel * walk.item_bytes[0] < kLeastBytes || walk.n_dims > 1 || walk.keeps_places ||
+      walk.strides[0][0] != walk.item_bytes[0] || reinterpret_cast<uintptr_t>(walk.data[0]) % 64 ||
+      !cpu::get_copy_table().past_caches)
+    return false;
+  // In place there is nothing to save: the line was read for its elements.
+  for (int i = 1; i < walk.n_operands; ++i)
+    if (walk.data[i] == walk.data[0]) return false;
+  return true;
+}
+
+// As run_line(), into a block in the cache and from there to memory. A longer block would take
+// more time: reading and writing would take turns.
+void run_line_past_caches(const Walk& walk, Loop loop, const void* params, int64_t begin,
+                          int64_t end) {
+  constexpr int64_t kBlockBytes = 1024;
+  alignas(64) char block[kBlockBytes];
+  const cpu::CopyTable& copies = cpu::get_copy_table();
+  int64_t size = walk.item_bytes[0];
+  for (int64_t at = begin; at < end; at += kBlockBytes / size) {
+    int64_t n = std::min(kBlockBytes / size, end - at);
+    char* data[kMaxOperands] = {block};
+    int64_t strides[kMaxOperands] = {size};
+    for (int i = 1; i < walk.n_operands; ++i) {
+      strides[i] = walk.strides[i][0];
+      data[i] = walk.data[i] + at * strides[i];
+    }
+    loop(data, strides, n, params);
+    copies.past_caches(walk.data[0] + at * size, block, n * size);
+  }
+  copies.fence();
+}
+
 // Whether operands are to be brought together before a kernel sees them: their rows are short, or
 // have gaps that it would have to step over.
 bool wants_tiles(const Walk& walk) {
@@ -365,6 +401,11 @@ void run_tiles(const Walk& walk, Loop loop, const void* params) {
 
 void run_cpu(const Walk& walk, Loop loop, const void* params) {
   check_on_cpu(walk);
+  if (goes_past_caches(walk)) {
+    return parallel_for(walk.numel, kGrain, [&](int64_t begin, int64_t end) {
+      run_line_past_caches(walk, loop, params, begin, end);
+    });
+  }
   wants_tiles(walk) ? run_tiles(walk, loop, params) : run_pieces(walk, loop, params, kGrain);
 }
 

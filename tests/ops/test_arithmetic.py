@@ -288,3 +288,29 @@ def test_a_copy_over_its_own_transposed_view_reads_first():
     expected = x.t().tolist()
     x.copy_(x.t())
     assert x.tolist() == expected
+
+
+# Results from 32 MB on are written past the caches.
+@pytest.mark.parametrize(
+    "dtype, n", [("float32", 2**23 + 5), ("int8", 2**25), ("bool", 2**25 + 77)]
+)
+def test_results_larger_than_caches_are_those_of_their_parts(dtype, n):
+    a = facula.arange(n, dtype=facula.int32).remainder(113).to(getattr(facula, dtype))
+    b = facula.arange(n, dtype=facula.int32).remainder(127).to(getattr(facula, dtype))
+    for op in (lambda x, y: x + y, lambda x, y: x < y, lambda x, y: x.clone()):
+        whole, cut = op(a, b), n // 2 - 3
+        assert facula.equal(whole[:cut], op(a[:cut], b[:cut]))
+        assert facula.equal(whole[cut:], op(a[cut:], b[cut:]))
+
+
+def test_results_larger_than_caches_leave_the_memory_around_them_alone():
+    n = 2**23
+    x = facula.arange(n, dtype=facula.float32)
+    for first in (0, 1, 16):
+        room = facula.full((n + 32,), -1.0)
+        facula.neg(x, out=room[first : first + n])
+        assert facula.equal(room[first : first + n], -x)
+        assert (room[:first] == -1).all() and (room[first + n :] == -1).all()
+    expected = x[-100:] * 2
+    x.add_(x)
+    assert facula.equal(x[-100:], expected)
