@@ -15,22 +15,18 @@ namespace {
 // Planes go by value: bytes that are written could be those of a plane elsewhere, for all that the
 // compiler knows, and it would make no vectors of the loops.
 
-template <int64_t step>
-void copy_rows_by(Plane p, int64_t nbytes) {
-  for (int64_t row = 0; row < p.n_rows; ++row)
-    copy_by<step>(p.to + row * p.to_row, p.from + row * p.from_row, nbytes);
-}
-
 // Rows without gaps, in steps that are chosen once for all of them.
 void copy_dense_rows(Plane p, int64_t nbytes) {
   constexpr int64_t kLong = 4096;
-  if (nbytes >= 64 && nbytes <= kLong) return copy_rows_by<64>(p, nbytes);
-  if (nbytes >= 32 && nbytes < 64) return copy_rows_by<32>(p, nbytes);
-  if (nbytes >= 16 && nbytes < 32) return copy_rows_by<16>(p, nbytes);
-  if (nbytes >= 8 && nbytes < 16) return copy_rows_by<8>(p, nbytes);
-  if (nbytes >= 4 && nbytes < 8) return copy_rows_by<4>(p, nbytes);
-  for (int64_t row = 0; row < p.n_rows; ++row)
-    std::memcpy(p.to + row * p.to_row, p.from + row * p.from_row, nbytes);
+  if (nbytes > kLong) {
+    for (int64_t row = 0; row < p.n_rows; ++row)
+      std::memcpy(p.to + row * p.to_row, p.from + row * p.from_row, nbytes);
+  } else if (nbytes > 0) {
+    with_step(nbytes, [p, nbytes](auto step) {
+      for (int64_t row = 0; row < p.n_rows; ++row)
+        copy_by<step>(p.to + row * p.to_row, p.from + row * p.from_row, nbytes);
+    });
+  }
 }
 
 // Rows of one element again and again; the last vector overlaps the one before it.

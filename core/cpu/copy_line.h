@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "cpu/isa.h"
 
@@ -15,24 +16,32 @@ inline void copy_by(char* to, const char* from, int64_t nbytes) {
   std::memcpy(to + nbytes - step, from + nbytes - step, step);
 }
 
+// f(step) with the longest step, as a constant, that is no longer than nbytes > 0.
+template <class F>
+inline void with_step(int64_t nbytes, F f) {
+  if (nbytes >= 64) {
+    f(std::integral_constant<int64_t, 64>());
+  } else if (nbytes >= 32) {
+    f(std::integral_constant<int64_t, 32>());
+  } else if (nbytes >= 16) {
+    f(std::integral_constant<int64_t, 16>());
+  } else if (nbytes >= 8) {
+    f(std::integral_constant<int64_t, 8>());
+  } else if (nbytes >= 4) {
+    f(std::integral_constant<int64_t, 4>());
+  } else if (nbytes >= 2) {
+    f(std::integral_constant<int64_t, 2>());
+  } else {
+    f(std::integral_constant<int64_t, 1>());
+  }
+}
+
 inline void copy_line(char* to, const char* from, int64_t nbytes) {
   constexpr int64_t kLong = 256;
   if (nbytes > kLong) {
     std::memcpy(to, from, nbytes);
-  } else if (nbytes >= 64) {
-    copy_by<64>(to, from, nbytes);
-  } else if (nbytes >= 32) {
-    copy_by<32>(to, from, nbytes);
-  } else if (nbytes >= 16) {
-    copy_by<16>(to, from, nbytes);
-  } else if (nbytes >= 8) {
-    copy_by<8>(to, from, nbytes);
-  } else if (nbytes >= 4) {
-    copy_by<4>(to, from, nbytes);
-  } else if (nbytes >= 2) {
-    copy_by<2>(to, from, nbytes);
-  } else if (nbytes == 1) {
-    *to = *from;
+  } else if (nbytes > 0) {
+    with_step(nbytes, [&](auto step) { copy_by<step>(to, from, nbytes); });
   }
 }
 
