@@ -66,22 +66,24 @@ inline void scatter(char* to, int64_t stride, const Wide<E>* from, int64_t n) {
   for (; i < n; ++i) *reinterpret_cast<E*>(to + i * stride) = from[i];
 }
 
-// A block as vectors of one operand: from memory, or the same number again and again.
-template <class W, bool kIsNumber>
-struct Stream {
+// An operand as vectors: from memory, or the same number again and again.
+template <class W>
+struct Elements {
   const W* from;
+  FACULA_FN Vec<W> at(int64_t i) const { return Vec<W>::load(from + i); }
+  FACULA_FN Vec<W> at(int64_t i, int64_t n) const { return Vec<W>::load(from + i, n); }
+};
+template <class W>
+struct Number {
   Vec<W> value;
-  explicit Stream(const W* p) : from(p), value(kIsNumber ? Vec<W>(*p) : Vec<W>(W(0))) {}
-  FACULA_FN Vec<W> at(int64_t i) const { return kIsNumber ? value : Vec<W>::load(from + i); }
-  FACULA_FN Vec<W> at(int64_t i, int64_t n) const {
-    return kIsNumber ? value : Vec<W>::load(from + i, n);
-  }
+  FACULA_FN Vec<W> at(int64_t) const { return value; }
+  FACULA_FN Vec<W> at(int64_t, int64_t) const { return value; }
 };
 
 // y[i] = f(streams[i]...), the last vector in part. Not inlined and with one call of f, whose code
 // may be long: all dtypes and layouts of a width share it.
 template <class W, class F, class... Streams>
-__attribute__((noinline)) void map_vectors(W* y, int64_t n, F f, const Streams&... streams) {
+__attribute__((noinline)) void map_vectors(W* y, int64_t n, F f, Streams... streams) {
   constexpr int64_t lanes = Vec<W>::kLanes;
   for (int64_t i = 0; i < n; i += lanes) {
     int64_t rest = n - i;
@@ -155,14 +157,14 @@ inline void map_unary(char** data, const int64_t* strides, int64_t n, F f) {
     using W = Wide<E>;
     if (std::is_same_v<E, W> && strides[0] == sizeof(E) && strides[1] == sizeof(E)) {
       map_vectors(reinterpret_cast<W*>(data[0]), n, f,
-                  Stream<W, false>(reinterpret_cast<const W*>(data[1])));
+                  Elements<W>{reinterpret_cast<const W*>(data[1])});
       return;
     }
     W block[kBlock];
     for (int64_t begin = 0; begin < n; begin += kBlock) {
       int64_t m = n - begin < kBlock ? n - begin : kBlock;
       gather<E>(block, data[1] + begin * strides[1], strides[1], m);
-      map_vectors(block, m, f, Stream<W, false>(block));
+      map_vectors(block, m, f, Elements<W>{block});
       scatter<E>(data[0] + begin * strides[0], strides[0], block, m);
     }
   }
@@ -192,18 +194,18 @@ inline void map_binary(char** data, const int64_t* strides, int64_t n, const Bin
       W* y = reinterpret_cast<W*>(data[0]);
       const W *a = reinterpret_cast<const W*>(data[1]), *b = reinterpret_cast<const W*>(data[2]);
       if (strides[1] == size && strides[2] == size)
-        return map_vectors(y, n, f, Stream<W, false>(a), Stream<W, false>(b));
+        return map_vectors(y, n, f, Elements<W>{a}, Elements<W>{b});
       if (strides[1] == size && strides[2] == 0)
-        return map_vectors(y, n, f, Stream<W, false>(a), Stream<W, true>(b));
+        return map_vectors(y, n, f, Elements<W>{a}, Number<W>{Vec<W>(*b)});
       if (strides[1] == 0 && strides[2] == size)
-        return map_vectors(y, n, f, Stream<W, true>(a), Stream<W, false>(b));
+        return map_vectors(y, n, f, Number<W>{Vec<W>(*a)}, Elements<W>{b});
     }
     W a[kBlock], b[kBlock];
     for (int64_t begin = 0; begin < n; begin += kBlock) {
       int64_t m = n - begin < kBlock ? n - begin : kBlock;
       gather_operand<E>(a, data[1], strides[1], begin, m, params.a_is_wide);
       gather_operand<E>(b, data[2], strides[2], begin, m, params.b_is_wide);
-      map_vectors(a, m, f, Stream<W, false>(a), Stream<W, false>(b));
+      map_vectors(a, m, f, Elements<W>{a}, Elements<W>{b});
       scatter<E>(data[0] + begin * strides[0], strides[0], a, m);
     }
   }
@@ -231,11 +233,11 @@ inline void map_ternary(char** data, const int64_t* strides, int64_t n, F f) {
             *reinterpret_cast<const E*>(data[3] + i * strides[3]));
   } else {
     using W = Wide<E>;
-    using Numbers = Stream<W, false>;
     if (std::is_same_v<E, W> && is_dense) {
-      map_vectors(reinterpret_cast<W*>(data[0]), n, f, Numbers(reinterpret_cast<const W*>(data[1])),
-                  Numbers(reinterpret_cast<const W*>(data[2])),
-                  Numbers(reinterpret_cast<const W*>(data[3])));
+      map_vectors(reinterpret_cast<W*>(data[0]), n, f,
+                  Elements<W>{reinterpret_cast<const W*>(data[1])},
+                  Elements<W>{reinterpret_cast<const W*>(data[2])},
+                  Elements<W>{reinterpret_cast<const W*>(data[3])});
       return;
     }
     W a[kBlock], b[kBlock], c[kBlock];
@@ -244,7 +246,7 @@ inline void map_ternary(char** data, const int64_t* strides, int64_t n, F f) {
       gather<E>(a, data[1] + begin * strides[1], strides[1], m);
       gather<E>(b, data[2] + begin * strides[2], strides[2], m);
       gather<E>(c, data[3] + begin * strides[3], strides[3], m);
-      map_vectors(a, m, f, Numbers(a), Numbers(b), Numbers(c));
+      map_vectors(a, m, f, Elements<W>{a}, Elements<W>{b}, Elements<W>{c});
       scatter<E>(data[0] + begin * strides[0], strides[0], a, m);
     }
   }
