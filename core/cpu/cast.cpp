@@ -63,14 +63,17 @@ void cast_loop(char** data, const int64_t* strides, int64_t n, const void*) {
       int64_t i = 0;
       for (; i + lanes <= n; i += lanes) {
         float block[lanes];
-        if constexpr (is_reduced_float_v<From>) {
-          Vec<float>::load(x + i).store(block);
+        Vec<float> v;
+        if constexpr (is_reduced_float_v<From> || std::is_same_v<From, float>) {
+          v = Vec<float>::load(x + i);
         } else {
           for (int64_t k = 0; k < lanes; ++k) block[k] = convert<float>(element(x + i + k));
+          v = Vec<float>::load(block);
         }
-        if constexpr (is_reduced_float_v<To>) {
-          Vec<float>::load(block).store(y + i);
+        if constexpr (is_reduced_float_v<To> || std::is_same_v<To, float>) {
+          v.store(y + i);
         } else {
+          v.store(block);
           for (int64_t k = 0; k < lanes; ++k) y[i + k] = convert<To>(block[k]);
         }
       }

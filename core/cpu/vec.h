@@ -457,7 +457,7 @@ FACULA_FN Vec<float> through_double(F f, Vec<float> x, Vec<float> y) {
   return narrow({f(wide_x.low, wide_y.low), f(wide_x.high, wide_y.high)});
 }
 
-FACULA_FN Vec<float> load_lanes(const Half* from) {
+FACULA_FN Vec<float> load_wide(const Half* from) {
 #if defined(FACULA_AVX512)
   return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
 #elif defined(FACULA_AVX2)
@@ -468,7 +468,7 @@ FACULA_FN Vec<float> load_lanes(const Half* from) {
   return y;
 #endif
 }
-FACULA_FN void store_lanes(Vec<float> x, Half* to) {
+FACULA_FN void store_rounded(Vec<float> x, Half* to) {
 #if defined(FACULA_AVX512)
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtps_ph(x.v, 0));
 #elif defined(FACULA_AVX2)
@@ -478,17 +478,28 @@ FACULA_FN void store_lanes(Vec<float> x, Half* to) {
 #endif
 }
 
-FACULA_FN Vec<float> load_lanes(const BFloat16* from) {
+FACULA_FN Vec<float> load_wide(const BFloat16* from) {
   Native<uint16_t, kVecBytes / 2> bits;
   std::memcpy(&bits, from, sizeof(bits));
-  return bit_cast<float>(Vec<uint32_t>(__builtin_convertvector(bits, Native<uint32_t>) << 16));
+#if defined(FACULA_AVX512)
+  auto wide = _mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(bits));
+#elif defined(FACULA_AVX2)
+  auto wide = _mm256_cvtepu16_epi32(reinterpret_cast<__m128i>(bits));
+#else
+  auto wide = __builtin_convertvector(bits, Native<uint32_t>);
+#endif
+  return bit_cast<float>(Vec<uint32_t>(reinterpret_cast<Native<uint32_t>>(wide) << 16));
 }
 // Round to nearest even; a NaN stays a NaN. As in BFloat16's constructor.
-FACULA_FN void store_lanes(Vec<float> x, BFloat16* to) {
+FACULA_FN void store_rounded(Vec<float> x, BFloat16* to) {
   Vec<uint32_t> u = to_bits(x);
   Vec<uint32_t> rounded = (u + Vec<uint32_t>(0x7FFF) + ((u >> 16) & Vec<uint32_t>(1))) >> 16;
   rounded = select(x != x, Vec<uint32_t>(0x7FC0), rounded);
+#if defined(FACULA_AVX512)
+  __m256i bits = _mm512_cvtepi32_epi16(reinterpret_cast<__m512i>(rounded.v));
+#else
   auto bits = __builtin_convertvector(rounded.v, Native<uint16_t, kVecBytes / 2>);
+#endif
   std::memcpy(static_cast<void*>(to), &bits, sizeof(bits));
 }
 
@@ -500,7 +511,7 @@ FACULA_FN Vec<T> Vec<T>::load(const S* from) {
     std::memcpy(&y.v, from, sizeof(y.v));
     return y;
   } else {
-    return load_lanes(from);
+    return load_wide(from);
   }
 }
 template <class T>
@@ -509,7 +520,7 @@ FACULA_FN void Vec<T>::store(S* to) const {
   if constexpr (std::is_same_v<S, T>) {
     std::memcpy(to, &v, sizeof(v));
   } else {
-    store_lanes(*this, to);
+    store_rounded(*this, to);
   }
 }
 
