@@ -224,12 +224,25 @@ void narrow_row(const float* from, int64_t n, BFloat16* to) {
   cpu::get_gemm_table().narrow_bfloat16(from, n, to);
 }
 
+// f(at, packed_at, n) for runs of n elements of a matrix and of its packed copy: rows, or long
+// pieces where these follow each other, as the elements of a column may.
+template <class F>
+void for_runs(int64_t rows, int64_t cols, int64_t ld, F f) {
+  constexpr int64_t kGrain = 1 << 16;
+  if (ld == cols) {
+    parallel_for(rows * cols, kGrain,
+                 [&](int64_t begin, int64_t end) { f(begin, begin, end - begin); });
+  } else {
+    parallel_for(rows, ceil_div(kGrain, cols), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) f(i * ld, i * cols, cols);
+    });
+  }
+}
+
 template <class T>
 const float* widen(const T* from, int64_t rows, int64_t cols, int64_t ld, float* to) {
-  parallel_for(rows, ceil_div(1 << 16, cols), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      widen_row(from + i * ld, cols, to + i * cols);
-    }
+  for_runs(rows, cols, ld, [&](int64_t at, int64_t packed_at, int64_t n) {
+    widen_row(from + at, n, to + packed_at);
   });
   return to;
 }
@@ -252,10 +265,8 @@ void gemm_in_float(const Gemm<T>& x) {
     wide.c = c.data(), wide.ldc = x.n;
     if (x.beta != 0) widen(one.c, x.m, x.n, x.ldc, c.data());
     gemm(wide);
-    parallel_for(x.m, ceil_div(1 << 16, x.n), [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        narrow_row(c.data() + r * x.n, x.n, one.c + r * x.ldc);
-      }
+    for_runs(x.m, x.n, x.ldc, [&](int64_t at, int64_t packed_at, int64_t n) {
+      narrow_row(c.data() + packed_at, n, one.c + at);
     });
   }
 }

@@ -185,10 +185,37 @@ constexpr void (*gemm_float64)(const GemmProblem<double>&) = nullptr;
 #endif
 
 // Integers are multiplied and added as unsigned ones, which wrap around without undefined
-// behaviour. Panels of B are widened to these.
+// behaviour.
+template <class T>
+using WordOf = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+
+// A matrix and a vector: with panels of B all lanes but one would be idle.
+template <class T>
+void gemv_integers(const GemmProblem<T>& x) {
+  using Word = WordOf<T>;
+  int64_t a_step = x.a.col_stride, b_step = x.b.row_stride;
+  parallel_for(x.m, ceil_div(kMinWork, x.k), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const T *a = x.a.data + i * x.a.row_stride, *b = x.b.data;
+      Word sum = 0;
+      if (a_step == 1 && b_step == 1) {
+        for (int64_t p = 0; p < x.k; ++p) sum += static_cast<Word>(a[p]) * static_cast<Word>(b[p]);
+      } else {
+        for (int64_t p = 0; p < x.k; ++p)
+          sum += static_cast<Word>(a[p * a_step]) * static_cast<Word>(b[p * b_step]);
+      }
+      T& c = x.c[i * x.ldc];
+      Word before = x.beta == 0 ? 0 : static_cast<Word>(x.beta) * static_cast<Word>(c);
+      c = static_cast<T>(before + static_cast<Word>(x.alpha) * sum);
+    }
+  });
+}
+
+// Panels of B are widened to words.
 template <class T>
 void gemm_integers(const GemmProblem<T>& x) {
-  using Word = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+  if (x.n == 1) return gemv_integers(x);
+  using Word = WordOf<T>;
   constexpr int64_t lanes = Vec<Word>::kLanes, n_vectors = 4, width = n_vectors * lanes;
   constexpr int64_t depth = 128, height = 64;
   int64_t tiles_m = ceil_div(x.m, height), tiles_n = ceil_div(x.n, width);

@@ -157,7 +157,7 @@ inline T fold_vectors(const T* x, int64_t n) {
 // For types without vectors: independent sums, which the compiler may keep in vectors.
 template <class T, class A, class F, class Join>
 inline A fold_elements(const T* x, int64_t n, A first, F map, Join) {
-  constexpr int kLanes = 8;
+  constexpr int kLanes = std::is_integral_v<A> ? kVecBytes / sizeof(A) : 8;
   A acc[kLanes];
   for (A& a : acc) a = first;
   int64_t i = 0;

@@ -1,6 +1,6 @@
 // Rows as vectors, the last of which may be in part, and what joins their lanes.
 #pragma once
-#include "cpu/vec.h"
+#include "cpu/formulas.h"
 
 // For lambdas that are called for whole vectors and again for a part of one: inlined, the first
 // call knows that its vectors are whole.
@@ -40,7 +40,7 @@ struct Add {
   }
   template <class V>
   static FACULA_FN V join(V a, V b) {
-    return static_cast<V>(a + b);
+    return math::add(a, b);
   }
 };
 struct Multiply {
@@ -50,7 +50,7 @@ struct Multiply {
   }
   template <class V>
   static FACULA_FN V join(V a, V b) {
-    return static_cast<V>(a * b);
+    return math::mul(a, b);
   }
 };
 

@@ -56,6 +56,10 @@ FACULA_FN T mul(T a, T b) {
   }
 }
 template <class T>
+FACULA_FN T div(T a, T b) {
+  return a / b;
+}
+template <class T>
 FACULA_FN T neg(T x) {
   if constexpr (std::is_integral_v<T>) {
     return sub(T(0), x);

@@ -1,6 +1,7 @@
 // The functions of complex numbers, with the principal values and branch cuts of C99.
 #pragma once
 #include <complex>
+#include <limits>
 
 #include "math/arithmetic.h"
 
@@ -35,6 +36,21 @@ FACULA_OF_COMPLEX(conj)
 template <class R>
 FACULA_FN std::complex<R> mul(std::complex<R> a, std::complex<R> b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+// The part of b that is larger is divided by first, so that no square overflows. Without branches,
+// so that the compiler makes vectors of it.
+template <class R>
+FACULA_FN std::complex<R> div(std::complex<R> a, std::complex<R> b) {
+  bool is_real_larger = std::abs(b.real()) >= std::abs(b.imag());
+  R large = is_real_larger ? b.real() : b.imag(), small = is_real_larger ? b.imag() : b.real();
+  R along = is_real_larger ? a.real() : a.imag(), across = is_real_larger ? a.imag() : a.real();
+  // By 0 the parts of a are divided each for itself.
+  bool is_zero = (large == R(0)) & (small == R(0));
+  R ratio = small / large;
+  R scale = is_zero ? std::numeric_limits<R>::infinity() : R(1) / (large + small * ratio);
+  R real = along + (is_zero ? R(0) : across * ratio);
+  R imag = across - (is_zero ? R(0) : along * ratio);
+  return {real * scale, (is_real_larger ? imag : -imag) * scale};
 }
 
 constexpr double kLn2OfComplex = 0x1.62e42fefa39efp-1;

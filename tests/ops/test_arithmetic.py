@@ -210,6 +210,17 @@ def test_division_rounds_as_asked():
         x.div(2, rounding_mode="up")
 
 
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_complex_division_of_extremes_follows_pytorch(dtype):
+    inf, nan = float("inf"), float("nan")
+    a = [1 + 1j, 1 + 0j, complex(1, inf), 1 + 1j, complex(inf, 0), complex(2.0**100, 2.0**100), 1j]
+    b = [0j, 0j, 0j, complex(inf, 0), 1 + 0j, complex(2.0**100, 2.0**100), complex(nan, 0)]
+    expected = [(inf, inf), (inf, nan), (inf, inf), (0, 0), (inf, nan), (1, 0), (nan, nan)]
+    dtype = getattr(facula, dtype)
+    y = facula.tensor(a, dtype=dtype) / facula.tensor(b, dtype=dtype)
+    assert np.array_equal(facula.view_as_real(y).numpy(), expected, equal_nan=True)
+
+
 def test_complex_numbers_from_their_parts():
     z = facula.complex(facula.tensor([1.0]), facula.tensor([2.0]))
     assert z.tolist() == [1 + 2j]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import facula
-from check_op import FLOATING, check_op, check_threads
+from check_op import FLOATING, INTEGRAL, check_op, check_threads
 
 SHAPES = [
     [(3, 4), (4, 5)],
@@ -138,3 +138,26 @@ def test_products_of_bools_are_refused_unless_there_is_nothing_to_multiply():
         facula.mm(none.new_ones(2, 1), none.new_ones(1, 2))
     with pytest.raises(RuntimeError, match=r"addmv: input \(3,\) does not broadcast"):
         facula.addmv(facula.ones(3), facula.ones(2, 3), facula.ones(3))
+
+
+@pytest.mark.parametrize("dtype", [*INTEGRAL, "float16", "bfloat16"])
+@pytest.mark.parametrize("k", [1, 7, 64, 100])
+def test_products_with_a_vector_in_any_layout(dtype, k):
+    dtype = getattr(facula, dtype)
+    a = facula.arange(6 * k).remainder(4).view(6, k)
+    x = facula.arange(k).remainder(3)
+    expected = facula.from_numpy(a.numpy() @ x.numpy()).to(dtype)
+    a, x = a.to(dtype), x.to(dtype)
+    spaced = facula.stack([x, x], 1)[:, 0]
+    for matrix in (a, a.t().contiguous().t(), facula.stack([a, a], 2)[:, :, 0]):
+        for vector in (x, spaced):
+            assert facula.equal(facula.mv(matrix, vector), expected)
+            assert facula.equal(facula.dot(matrix[2], vector), expected[2])
+            assert facula.equal(facula.addmv(expected, matrix, vector, beta=2), expected * 3)
+
+
+def test_integer_products_wrap_around():
+    x = facula.full((300,), 2**31 - 1, dtype=facula.int32)
+    assert facula.dot(x, x).item() == 300
+    assert facula.mv(x.view(3, 100), x[:100]).tolist() == [100] * 3
+    assert facula.full((3,), 2**62).sum().item() == 3 * 2**62 - 2**64
