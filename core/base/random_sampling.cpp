@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/dtype.h"
 #include "base/half.h"
 #include "base/random_fill.h"
 
@@ -29,10 +30,6 @@ template <>
 constexpr int kDigits<Half> = 11;
 template <>
 constexpr int kDigits<BFloat16> = 8;
-
-template <class T>
-constexpr bool kIsFloating =
-    std::is_floating_point_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
 template <class T>
 struct Affine {  // x -> from + x * (to - from); a result that rounds up to `to` becomes `from`
@@ -178,7 +175,7 @@ T random_integer(Source& source) {
     return source.random() & 1;
   } else if constexpr (std::is_same_v<T, double>) {
     return static_cast<T>(source.random64() % ((uint64_t{1} << kDigits<T>)+1));
-  } else if constexpr (kIsFloating<T>) {
+  } else if constexpr (is_floating_v<T>) {
     return static_cast<T>(static_cast<float>(source.random() % ((1u << kDigits<T>)+1)));
   } else {
     constexpr uint64_t kRange = static_cast<uint64_t>(std::numeric_limits<T>::max()) + 1;
@@ -188,7 +185,7 @@ T random_integer(Source& source) {
 
 template <class T>
 T from_int64(int64_t value) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+  if constexpr (is_reduced_float_v<T>) {
     return static_cast<T>(static_cast<float>(value));
   } else {
     return static_cast<T>(value);
@@ -274,7 +271,7 @@ void fill_geometric(T* out, int64_t n, double p, Generator& generator) {
   double log_failure = std::log1p(-p);
   fill(out, n, generator, [=](auto& source, int64_t) {
     double n_trials = std::ceil(std::log(uniform_double(source)) / log_failure);
-    if constexpr (kIsFloating<T>) return rounded<T>(n_trials);
+    if constexpr (is_floating_v<T>) return rounded<T>(n_trials);
     // By way of int64, because C++ leaves open what a float too large for T becomes.
     else
       return static_cast<T>(n_trials < 0x1p63 ? static_cast<int64_t>(n_trials) : INT64_MIN);

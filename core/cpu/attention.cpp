@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "cpu/row.h"
 #include "cpu/transpose.h"
 #include "math/exp_log.h"
 
@@ -483,10 +484,7 @@ struct Heads {
       V sum = V(T(0));
       for (int64_t j = 0; j < x.value_width; j += L)
         sum += V::load(grads.row(i) + j) * load(out + i * x.out.row + j, x.value_width - j);
-      T lanes[L];
-      sum.store(lanes);
-      for (int64_t l = 1; l < L; ++l) lanes[0] += lanes[l];
-      dots[i] = lanes[0];
+      dots[i] = join_lanes<Add>(sum)[0];
     }
   }
 

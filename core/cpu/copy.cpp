@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cpu/copy_line.h"
+#include "cpu/row.h"
 #include "cpu/transpose.h"
 
 namespace facula::cpu {
@@ -71,14 +72,12 @@ void copy_transposed(Plane p) {
       Vec<F> square[side];
       for (int64_t j = 0; j < side; ++j) {
         auto* from = reinterpret_cast<const F*>(p.from + (i + j) * p.from_step) + row;
-        square[j] = j >= n           ? Vec<F>(F(0))
-                    : n_rows == side ? Vec<F>::load(from)
-                                     : Vec<F>::load(from, n_rows);
+        square[j] = j < n ? load_lanes<Vec<F>>(from, n_rows) : Vec<F>(F(0));
       }
       transpose(square);
       for (int64_t j = 0; j < n_rows; ++j) {
         F* to = reinterpret_cast<F*>(p.to + (row + j) * p.to_row) + i;
-        n == side ? square[j].store(to) : square[j].store(to, n);
+        store_lanes(square[j], to, n);
       }
     }
   }

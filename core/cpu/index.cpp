@@ -9,8 +9,6 @@ inline namespace FACULA_ISA {
 
 namespace {
 
-#define FACULA_INLINE __attribute__((always_inline))
-
 // Calls f(i, offset in bytes) for n indices.
 template <class F>
 FACULA_INLINE inline void for_each_place(const char* index, int64_t index_step, int64_t n,

@@ -7,6 +7,9 @@
 #define FACULA_ISA baseline
 #endif
 
+// For lambdas, whose calls must know the constants that they get.
+#define FACULA_INLINE __attribute__((always_inline))
+
 namespace facula::cpu {
 
 inline namespace FACULA_ISA {}  // namespace FACULA_ISA

@@ -27,10 +27,6 @@ struct Norm {
   static const W* numbers(const char* x) { return reinterpret_cast<const W*>(x); }
   static W* numbers(char* x) { return reinterpret_cast<W*>(x); }
 
-  template <class T>
-  static FACULA_FN V load(const T* x, int64_t n) {
-    return load_lanes<V>(x, n);
-  }
   static FACULA_FN W total(V v) { return join_lanes<Add>(v)[0]; }
 
   // The sum of f(i, n). Four vectors side by side: one alone would wait for itself.
@@ -62,11 +58,12 @@ struct Norm {
     for (int64_t begin = 0; begin < n; begin += kChunk) {
       const S* from = x + begin;
       int64_t m = std::min(kChunk, n - begin);
-      W center = sum_of(m, [&](int64_t i, int64_t k) FACULA_INLINE { return load(from + i, k); }) /
+      W center = sum_of(m, [&](int64_t i, int64_t k)
+                               FACULA_INLINE { return load_lanes<V>(from + i, k); }) /
                  static_cast<W>(m);
       V distances = V(W(0));
       W squares = sum_of(m, [&](int64_t i, int64_t k) FACULA_INLINE {
-        V distance = keep_lanes(load(from + i, k) - V(center), k, W(0));
+        V distance = keep_lanes(load_lanes<V>(from + i, k) - V(center), k, W(0));
         distances += distance;
         return distance * distance;
       });
@@ -83,7 +80,7 @@ struct Norm {
     for (int64_t begin = 0; begin < n; begin += kChunk) {
       const S* part = x + begin;
       all += sum_of(std::min(kChunk, n - begin), [&](int64_t i, int64_t k) FACULA_INLINE {
-        V value = load(part + i, k);
+        V value = load_lanes<V>(part + i, k);
         return value * value;
       });
     }
@@ -98,7 +95,7 @@ struct Norm {
     V mean = V(static_cast<W>(map.mean)), scale = V(static_cast<W>(map.scale)),
       shift = V(static_cast<W>(map.shift - rest_of(map.mean) * map.scale));
     walk_row<V>(n, [&](int64_t i, int64_t k) FACULA_INLINE {
-      store_lanes(fma(load(x + i, k) - mean, scale, shift), y + i, k);
+      store_lanes(fma(load_lanes<V>(x + i, k) - mean, scale, shift), y + i, k);
     });
   }
 
@@ -117,9 +114,9 @@ struct Norm {
         other_dot = fma(b, V::load(x + i + L) - center, other_dot);
       }
       walk_row<V>(m - i, [&](int64_t j, int64_t k) FACULA_INLINE {
-        V a = load(g + i + j, k);
+        V a = load_lanes<V>(g + i + j, k);
         sum += a;
-        dot = fma(a, load(x + i + j, k) - center, dot);
+        dot = fma(a, load_lanes<V>(x + i + j, k) - center, dot);
       });
       all.sum += total(sum + other_sum);
       all.dot += total(dot + other_dot);
@@ -135,8 +132,8 @@ struct Norm {
       of_input = V(static_cast<W>(map.of_input)),
       constant = V(static_cast<W>(map.constant - rest_of(map.mean) * map.of_input));
     walk_row<V>(n, [&](int64_t i, int64_t k) FACULA_INLINE {
-      V from_input = fma(load(x + i, k) - mean, of_input, constant);
-      store_lanes(fma(load(g + i, k), of_grad, from_input), gx + i, k);
+      V from_input = fma(load_lanes<V>(x + i, k) - mean, of_input, constant);
+      store_lanes(fma(load_lanes<V>(g + i, k), of_grad, from_input), gx + i, k);
     });
   }
 
@@ -170,11 +167,11 @@ struct Norm {
       V centers[K], sums[K], squares[K];
       for (int k = 0; k < K; ++k) centers[k] = sums[k] = squares[k] = V(W(0));
       for (int64_t r = 0; r < n_rows; ++r)
-        for (int k = 0; k < K; ++k) centers[k] += load(x + r * n_columns + k * L, n);
+        for (int k = 0; k < K; ++k) centers[k] += load_lanes<V>(x + r * n_columns + k * L, n);
       for (int k = 0; k < K; ++k) centers[k] /= V(static_cast<W>(n_rows));
       for (int64_t r = 0; r < n_rows; ++r)
         for (int k = 0; k < K; ++k) {
-          V distance = load(x + r * n_columns + k * L, n) - centers[k];
+          V distance = load_lanes<V>(x + r * n_columns + k * L, n) - centers[k];
           sums[k] += distance;
           squares[k] = fma(distance, distance, squares[k]);
         }
@@ -204,7 +201,7 @@ struct Norm {
       for (int64_t r = 0; r < n_rows; ++r)
         for (int k = 0; k < K; ++k) {
           int64_t at = r * n_columns + j + k * L;
-          V distance = load(elements(from) + at, n) - mean[k];
+          V distance = load_lanes<V>(elements(from) + at, n) - mean[k];
           store_lanes(fma(distance, scale[k], shift[k]), elements(to) + at, n);
         }
     });
@@ -222,9 +219,9 @@ struct Norm {
       for (int64_t r = 0; r < n_rows; ++r)
         for (int k = 0; k < K; ++k) {
           int64_t at = r * n_columns + j + k * L;
-          V g = load(elements(grad) + at, n);
+          V g = load_lanes<V>(elements(grad) + at, n);
           sums[k] += g;
-          dots[k] = fma(g, load(elements(from) + at, n) - mean[k], dots[k]);
+          dots[k] = fma(g, load_lanes<V>(elements(from) + at, n) - mean[k], dots[k]);
         }
       for (int k = 0; k < K; ++k) {
         W sum[L], dot[L];
@@ -252,9 +249,10 @@ struct Norm {
       for (int64_t r = 0; r < n_rows; ++r)
         for (int k = 0; k < K; ++k) {
           int64_t at = r * n_columns + j + k * L;
-          V from_input = fma(load(elements(from) + at, n) - mean[k], of_input[k], constant[k]);
-          store_lanes(fma(load(elements(grad) + at, n), of_grad[k], from_input), elements(to) + at,
-                      n);
+          V from_input =
+              fma(load_lanes<V>(elements(from) + at, n) - mean[k], of_input[k], constant[k]);
+          store_lanes(fma(load_lanes<V>(elements(grad) + at, n), of_grad[k], from_input),
+                      elements(to) + at, n);
         }
     });
   }
@@ -282,9 +280,9 @@ struct Norm {
       V center = V(static_cast<W>(mean)), scale = V(rstd),
         offset = V(static_cast<W>(-rest_of(mean) * rstd));
       walk_row<V>(n, [&](int64_t i, int64_t k) FACULA_INLINE {
-        V value = fma(load(x + i, k) - center, scale, offset);
-        if (weight) value *= load(weight + i, k);
-        if (bias) value += load(bias + i, k);
+        V value = fma(load_lanes<V>(x + i, k) - center, scale, offset);
+        if (weight) value *= load_lanes<V>(weight + i, k);
+        if (bias) value += load_lanes<V>(bias + i, k);
         store_lanes(value, y + i, k);
       });
     }
@@ -304,10 +302,10 @@ struct Norm {
       V center = V(norm.mean ? numbers(norm.mean)[r] : W(0)), scale = V(rstd);
       V sum = V(W(0)), dot = V(W(0));
       walk_row<V>(n, [&](int64_t i, int64_t k) FACULA_INLINE {
-        V a = load(g + i, k), distance = load(x + i, k) - center;
-        if (gw) store_lanes(fma(a, distance * scale, load(gw + i, k)), gw + i, k);
-        if (gb) store_lanes(load(gb + i, k) + a, gb + i, k);
-        if (weight) a *= load(weight + i, k);
+        V a = load_lanes<V>(g + i, k), distance = load_lanes<V>(x + i, k) - center;
+        if (gw) store_lanes(fma(a, distance * scale, load_lanes<V>(gw + i, k)), gw + i, k);
+        if (gb) store_lanes(load_lanes<V>(gb + i, k) + a, gb + i, k);
+        if (weight) a *= load_lanes<V>(weight + i, k);
         sum += a;
         dot = fma(a, distance, dot);
       });
@@ -317,9 +315,9 @@ struct Norm {
       V constant = V(-mean_grad * rstd),
         of_input = V(-total(dot) / static_cast<W>(n) * rstd * rstd * rstd);
       walk_row<V>(n, [&](int64_t i, int64_t k) FACULA_INLINE {
-        V a = load(g + i, k) * scale;
-        if (weight) a *= load(weight + i, k);
-        store_lanes(fma(load(x + i, k) - center, of_input, a + constant), gx + i, k);
+        V a = load_lanes<V>(g + i, k) * scale;
+        if (weight) a *= load_lanes<V>(weight + i, k);
+        store_lanes(fma(load_lanes<V>(x + i, k) - center, of_input, a + constant), gx + i, k);
       });
     }
   }

@@ -1,6 +1,6 @@
 #include "cpu/optim.h"
 
-#include "cpu/vec.h"
+#include "cpu/row.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
@@ -15,12 +15,8 @@ struct Lanes {
   S* const* arrays;
   int64_t at, n;
 
-  FACULA_FN V load(int i) const {
-    return n == L ? V::load(arrays[i] + at) : V::load(arrays[i] + at, n);
-  }
-  FACULA_FN void store(int i, V v) const {
-    n == L ? v.store(arrays[i] + at) : v.store(arrays[i] + at, n);
-  }
+  FACULA_FN V load(int i) const { return load_lanes<V>(arrays[i] + at, n); }
+  FACULA_FN void store(int i, V v) const { store_lanes(v, arrays[i] + at, n); }
   FACULA_FN V param() const { return load(0); }
   FACULA_FN V grad() const { return load(1); }
   FACULA_FN V state(int i) const { return load(2 + i); }

@@ -15,7 +15,7 @@
 
 #include "base/integers.h"
 #include "base/parallel.h"
-#include "cpu/vec.h"
+#include "cpu/row.h"
 #include "math/activations.h"
 
 namespace facula::cpu {
@@ -214,12 +214,8 @@ class Walk {
     }
   }
 
-  static FACULA_FN V load(const T* from, int64_t n) {
-    return n == L ? V::load(from) : V::load(from, n);
-  }
-  static FACULA_FN void store(V x, T* to, int64_t n) { n == L ? x.store(to) : x.store(to, n); }
   static FACULA_FN V load_or_zero(const T* from, int64_t at, int64_t n) {
-    return from ? load(from + at, n) : V(T(0));
+    return from ? load_lanes<V>(from + at, n) : V(T(0));
   }
 
   const RnnDirection<T>& x_;
@@ -300,35 +296,35 @@ class Forward : Walk<T> {
     int64_t row = this->row_at(step, sequence), hidden = x_.hidden;
     T* gates = x_.gates + row * n_gates(x_.mode) * hidden + unit;
     T* y = (x_.weight_hr ? unprojected_ + sequence * hidden : x_.y + row * x_.ld_y) + unit;
-    auto of_h = [&](int64_t gate) { return this->load(sums + gate * gate_step, n); };
+    auto of_h = [&](int64_t gate) { return load_lanes<V>(sums + gate * gate_step, n); };
     auto of_x = [&](int64_t gate) {
-      return this->load(gates + gate * hidden, n) +
+      return load_lanes<V>(gates + gate * hidden, n) +
              this->load_or_zero(x_.bias, gate * hidden + unit, n);
     };
-    auto keep = [&](int64_t gate, V value) { this->store(value, gates + gate * hidden, n); };
+    auto keep = [&](int64_t gate, V value) { store_lanes(value, gates + gate * hidden, n); };
     switch (x_.mode) {
       case RnnMode::Tanh:
-        return this->store(math::tanh(of_x(0) + of_h(0)), y, n);
+        return store_lanes(math::tanh(of_x(0) + of_h(0)), y, n);
       case RnnMode::Relu: {
         V sum = of_x(0) + of_h(0);
-        return this->store(select(sum < V(T(0)), V(T(0)), sum), y, n);
+        return store_lanes(select(sum < V(T(0)), V(T(0)), sum), y, n);
       }
       case RnnMode::Lstm: {
         V i = math::sigmoid(of_x(0) + of_h(0)), f = math::sigmoid(of_x(1) + of_h(1));
         V g = math::tanh(of_x(2) + of_h(2)), o = math::sigmoid(of_x(3) + of_h(3));
-        V c = fma(f, this->load(this->c_before(step, sequence) + unit, n), i * g);
+        V c = fma(f, load_lanes<V>(this->c_before(step, sequence) + unit, n), i * g);
         keep(0, i), keep(1, f), keep(2, g), keep(3, o);
-        this->store(c, x_.cells + row * hidden + unit, n);
-        return this->store(o * math::tanh(c), y, n);
+        store_lanes(c, x_.cells + row * hidden + unit, n);
+        return store_lanes(o * math::tanh(c), y, n);
       }
       case RnnMode::Gru: {
         V r = math::sigmoid(of_x(0) + of_h(0)), z = math::sigmoid(of_x(1) + of_h(1));
         V part = of_h(2) + this->load_or_zero(x_.bias_hidden, unit, n);
         V h = math::tanh(fma(r, part, of_x(2)));
         keep(0, r), keep(1, z), keep(2, h);
-        this->store(part, x_.cells + row * hidden + unit, n);
-        V before = this->load(this->h_before(step, sequence) + unit, n);
-        return this->store(fma(z, before - h, h), y, n);
+        store_lanes(part, x_.cells + row * hidden + unit, n);
+        V before = load_lanes<V>(this->h_before(step, sequence) + unit, n);
+        return store_lanes(fma(z, before - h, h), y, n);
       }
     }
   }
@@ -343,7 +339,7 @@ class Forward : Walk<T> {
       for (int64_t r = 0; r < n_rows; ++r) {
         T* y = x_.y + this->row_at(step, first + r) * x_.ld_y;
         for (int64_t block = blocks.begin; block < blocks.end; ++block)
-          this->store(V::load(tile + projection_.place(panel, r, block)), y + block * L,
+          store_lanes(V::load(tile + projection_.place(panel, r, block)), y + block * L,
                       projection_.n_lanes(block));
       }
     });
@@ -429,7 +425,7 @@ class Backward : Walk<T> {
                        V dh) const {
     if (phase == 0) dh += from_outside(step, sequence, unit, n);
     if (phase == 0 && x_.weight_hr)
-      this->store(dh, g_.dstate + this->row_at(step, sequence) * x_.state + unit, n);
+      store_lanes(dh, g_.dstate + this->row_at(step, sequence) * x_.state + unit, n);
     else
       apply_gates(step, sequence, unit, n, dh);
   }
@@ -438,7 +434,7 @@ class Backward : Walk<T> {
   FACULA_FN V from_outside(int64_t step, int64_t sequence, int64_t unit, int64_t n) const {
     V dh = this->load_or_zero(g_.dy, this->row_at(step, sequence) * x_.ld_y + unit, n);
     if (x_.mode != RnnMode::Gru && sequence >= this->batch(step + 1))
-      dh += this->load(g_.dhn + sequence * x_.state + unit, n);
+      dh += load_lanes<V>(g_.dhn + sequence * x_.state + unit, n);
     return dh;
   }
 
@@ -451,42 +447,42 @@ class Backward : Walk<T> {
     int64_t row = this->row_at(step, sequence), hidden = x_.hidden;
     int64_t at = row * n_gates(x_.mode) * hidden + unit;
     V one = V(T(1));
-    auto gate = [&](int64_t i) { return this->load(x_.gates + at + i * hidden, n); };
-    auto give = [&](int64_t i, V d) { this->store(d, g_.dgates_input + at + i * hidden, n); };
-    auto give_h = [&](int64_t i, V d) { this->store(d, g_.dgates_hidden + at + i * hidden, n); };
+    auto gate = [&](int64_t i) { return load_lanes<V>(x_.gates + at + i * hidden, n); };
+    auto give = [&](int64_t i, V d) { store_lanes(d, g_.dgates_input + at + i * hidden, n); };
+    auto give_h = [&](int64_t i, V d) { store_lanes(d, g_.dgates_hidden + at + i * hidden, n); };
     switch (x_.mode) {
       case RnnMode::Tanh: {
-        V y = this->load(x_.y + row * x_.ld_y + unit, n);
+        V y = load_lanes<V>(x_.y + row * x_.ld_y + unit, n);
         return give(0, dh * fma(-y, y, one));
       }
       case RnnMode::Relu: {
-        V y = this->load(x_.y + row * x_.ld_y + unit, n);
+        V y = load_lanes<V>(x_.y + row * x_.ld_y + unit, n);
         return give(0, select(y <= V(T(0)), V(T(0)), dh));
       }
       case RnnMode::Lstm: {
         T* carry = g_.carry + sequence * hidden + unit;
         V i = gate(0), f = gate(1), g = gate(2), o = gate(3);
-        V tanh_c = math::tanh(this->load(x_.cells + row * hidden + unit, n));
-        if (x_.weight_hr) this->store(o * tanh_c, g_.unprojected + row * hidden + unit, n);
-        V dc = fma(dh * o, fma(-tanh_c, tanh_c, one), this->load(carry, n));
-        V before = this->load(this->c_before(step, sequence) + unit, n);
+        V tanh_c = math::tanh(load_lanes<V>(x_.cells + row * hidden + unit, n));
+        if (x_.weight_hr) store_lanes(o * tanh_c, g_.unprojected + row * hidden + unit, n);
+        V dc = fma(dh * o, fma(-tanh_c, tanh_c, one), load_lanes<V>(carry, n));
+        V before = load_lanes<V>(this->c_before(step, sequence) + unit, n);
         give(0, dc * g * i * (one - i));
         give(1, dc * before * f * (one - f));
         give(2, dc * i * fma(-g, g, one));
         give(3, dh * tanh_c * o * (one - o));
-        return this->store(dc * f, carry, n);
+        return store_lanes(dc * f, carry, n);
       }
       case RnnMode::Gru: {
         T* carry = g_.carry + sequence * hidden + unit;
         V r = gate(0), z = gate(1), h = gate(2);
-        V before = this->load(this->h_before(step, sequence) + unit, n);
-        V part = this->load(x_.cells + row * hidden + unit, n);
-        dh += this->load(carry, n);
+        V before = load_lanes<V>(this->h_before(step, sequence) + unit, n);
+        V part = load_lanes<V>(x_.cells + row * hidden + unit, n);
+        dh += load_lanes<V>(carry, n);
         V dn = dh * (one - z) * fma(-h, h, one);
         V dr = dn * part * r * (one - r), dz = dh * (before - h) * z * (one - z);
         give(0, dr), give(1, dz), give(2, dn);
         give_h(0, dr), give_h(1, dz), give_h(2, dn * r);
-        return this->store(dh * z, carry, n);
+        return store_lanes(dh * z, carry, n);
       }
     }
   }

@@ -1,15 +1,13 @@
 // Rows as vectors, the last of which may be in part, and what joins their lanes.
 #pragma once
 #include "cpu/formulas.h"
-
-// For lambdas that are called for whole vectors and again for a part of one: inlined, the first
-// call knows that its vectors are whole.
-#define FACULA_INLINE __attribute__((always_inline))
+#include "cpu/isa.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
 
-// f(i, n) for the vectors of n lanes from element i.
+// f(i, n) for the vectors of n lanes from element i. f should be FACULA_INLINE: the first call then
+// knows that its vectors are whole.
 template <class V, class F>
 FACULA_FN void walk_row(int64_t size, F f) {
   constexpr int64_t L = V::kLanes;

@@ -12,11 +12,18 @@ inline namespace FACULA_ISA {
 
 namespace {
 
-// The larger of two numbers. A NaN is passed over: its row becomes NaN by the sum.
+// The larger of two, or NaN if one of them is; and the larger number, which passes over NaN, where
+// the sum makes its row NaN.
+struct Larger {
+  template <class V>
+  static FACULA_FN V join(V a, V b) {
+    return max(a, b);
+  }
+};
 struct LargerNumber {
   template <class V>
-  static FACULA_FN V join(V high, V x) {
-    return at_least(high, x);
+  static FACULA_FN V join(V a, V b) {
+    return at_least(a, b);
   }
 };
 
@@ -34,11 +41,6 @@ struct Softmax {
   // nothing is joined across lanes.
   static constexpr int64_t kShortRow = 48;
 
-  template <class E>
-  static FACULA_FN V load(const E* x, int64_t n) {
-    return load_lanes<V>(x, n);
-  }
-
   // exp(x - high) for x that are not above `high`.
   static FACULA_FN V exp_below(V x, V high) {
     return math::exp_of_clamped(at_least(x - high, math::lowest_exponent<V>()));
@@ -47,25 +49,25 @@ struct Softmax {
   // row's maximum would wait for it.
   static FACULA_FN V exp_below(const S* x, int64_t n, V high) {
     prefetch_ahead(x);
-    return exp_below(load(x, n), high);
+    return exp_below(load_lanes<V>(x, n), high);
   }
 
   // Four vectors side by side: one alone would wait for itself.
+  template <class Join>
   static V row_max(const S* x, int64_t size) {
     V low = V(-math::infinity<T>()), high[4] = {low, low, low, low};
     int64_t i = 0;
     for (; i + 4 * L <= size; i += 4 * L)
-      for (int64_t k = 0; k < 4; ++k) high[k] = LargerNumber::join(high[k], V::load(x + i + k * L));
+      for (int64_t k = 0; k < 4; ++k) high[k] = Join::join(high[k], V::load(x + i + k * L));
     walk_row<V>(size - i, [&](int64_t at, int64_t n) FACULA_INLINE {
-      high[0] =
-          LargerNumber::join(high[0], keep_lanes(load(x + i + at, n), n, -math::infinity<T>()));
+      V part = keep_lanes(load_lanes<V>(x + i + at, n), n, -math::infinity<T>());
+      high[0] = Join::join(high[0], part);
     });
-    return join_lanes<LargerNumber>(LargerNumber::join(LargerNumber::join(high[0], high[1]),
-                                                       LargerNumber::join(high[2], high[3])));
+    return join_lanes<Join>(Join::join(Join::join(high[0], high[1]), Join::join(high[2], high[3])));
   }
 
   static void softmax_row(S* y, const S* x, const S*, int64_t size) {
-    V high = row_max(x, size);
+    V high = row_max<LargerNumber>(x, size);
     V total = V(T(0));
     walk_row<V>(size, [&](int64_t i, int64_t n) FACULA_INLINE {
       V e = exp_below(x + i, n, high);
@@ -74,38 +76,41 @@ struct Softmax {
     });
     V scale = V(T(1)) / join_lanes<Add>(total);
     walk_row<V>(size, [&](int64_t i, int64_t n) FACULA_INLINE {
-      V e = kRecomputes<S> ? exp_below(x + i, n, high) : load(y + i, n);
+      V e = kRecomputes<S> ? exp_below(x + i, n, high) : load_lanes<V>(y + i, n);
       store_lanes(e * scale, y + i, n);
     });
   }
 
   static void log_softmax_row(S* y, const S* x, const S*, int64_t size) {
-    V high = row_max(x, size);
+    V high = row_max<LargerNumber>(x, size);
     V total = V(T(0));
     walk_row<V>(size, [&](int64_t i, int64_t n) FACULA_INLINE {
       total += keep_lanes(exp_below(x + i, n, high), n, T(0));
     });
     V shift = math::log(join_lanes<Add>(total));
-    walk_row<V>(size, [&](int64_t i, int64_t n)
-                          FACULA_INLINE { store_lanes(load(x + i, n) - high - shift, y + i, n); });
+    walk_row<V>(size, [&](int64_t i, int64_t n) FACULA_INLINE {
+      store_lanes(load_lanes<V>(x + i, n) - high - shift, y + i, n);
+    });
   }
 
   static void softmax_backward_row(S* gx, const S* g, const S* y, int64_t size) {
     V total = V(T(0));
-    walk_row<V>(size, [&](int64_t i, int64_t n)
-                          FACULA_INLINE { total += load(g + i, n) * load(y + i, n); });
+    walk_row<V>(size, [&](int64_t i, int64_t n) FACULA_INLINE {
+      total += load_lanes<V>(g + i, n) * load_lanes<V>(y + i, n);
+    });
     V dot = join_lanes<Add>(total);
     walk_row<V>(size, [&](int64_t i, int64_t n) FACULA_INLINE {
-      store_lanes(load(y + i, n) * (load(g + i, n) - dot), gx + i, n);
+      store_lanes(load_lanes<V>(y + i, n) * (load_lanes<V>(g + i, n) - dot), gx + i, n);
     });
   }
 
   static void log_softmax_backward_row(S* gx, const S* g, const S* y, int64_t size) {
     V total = V(T(0));
-    walk_row<V>(size, [&](int64_t i, int64_t n) FACULA_INLINE { total += load(g + i, n); });
+    walk_row<V>(size,
+                [&](int64_t i, int64_t n) FACULA_INLINE { total += load_lanes<V>(g + i, n); });
     V sum = join_lanes<Add>(total);
     walk_row<V>(size, [&](int64_t i, int64_t n) FACULA_INLINE {
-      store_lanes(load(g + i, n) - math::exp(load(y + i, n)) * sum, gx + i, n);
+      store_lanes(load_lanes<V>(g + i, n) - math::exp(load_lanes<V>(y + i, n)) * sum, gx + i, n);
     });
   }
 
@@ -114,16 +119,18 @@ struct Softmax {
   template <class E>
   static void softmax_columns(E* y, const E* x, const E*, int64_t size, int64_t step, int64_t n) {
     V high = V(-math::infinity<T>());
-    for (int64_t r = 0; r < size; ++r) high = LargerNumber::join(high, load(x + r * step, n));
+    for (int64_t r = 0; r < size; ++r)
+      high = LargerNumber::join(high, load_lanes<V>(x + r * step, n));
     V total = V(T(0));
     for (int64_t r = 0; r < size; ++r) {
-      V e = exp_below(load(x + r * step, n), high);
+      V e = exp_below(load_lanes<V>(x + r * step, n), high);
       if (!kRecomputes<E>) store_lanes(e, y + r * step, n);
       total += e;
     }
     V scale = V(T(1)) / total;
     for (int64_t r = 0; r < size; ++r) {
-      V e = kRecomputes<E> ? exp_below(load(x + r * step, n), high) : load(y + r * step, n);
+      V e = kRecomputes<E> ? exp_below(load_lanes<V>(x + r * step, n), high)
+                           : load_lanes<V>(y + r * step, n);
       store_lanes(e * scale, y + r * step, n);
     }
   }
@@ -132,30 +139,34 @@ struct Softmax {
   static void log_softmax_columns(E* y, const E* x, const E*, int64_t size, int64_t step,
                                   int64_t n) {
     V high = V(-math::infinity<T>());
-    for (int64_t r = 0; r < size; ++r) high = LargerNumber::join(high, load(x + r * step, n));
+    for (int64_t r = 0; r < size; ++r)
+      high = LargerNumber::join(high, load_lanes<V>(x + r * step, n));
     V total = V(T(0));
-    for (int64_t r = 0; r < size; ++r) total += exp_below(load(x + r * step, n), high);
+    for (int64_t r = 0; r < size; ++r) total += exp_below(load_lanes<V>(x + r * step, n), high);
     V shift = math::log(total);
     for (int64_t r = 0; r < size; ++r)
-      store_lanes(load(x + r * step, n) - high - shift, y + r * step, n);
+      store_lanes(load_lanes<V>(x + r * step, n) - high - shift, y + r * step, n);
   }
 
   template <class E>
   static void softmax_backward_columns(E* gx, const E* g, const E* y, int64_t size, int64_t step,
                                        int64_t n) {
     V dot = V(T(0));
-    for (int64_t r = 0; r < size; ++r) dot += load(g + r * step, n) * load(y + r * step, n);
     for (int64_t r = 0; r < size; ++r)
-      store_lanes(load(y + r * step, n) * (load(g + r * step, n) - dot), gx + r * step, n);
+      dot += load_lanes<V>(g + r * step, n) * load_lanes<V>(y + r * step, n);
+    for (int64_t r = 0; r < size; ++r)
+      store_lanes(load_lanes<V>(y + r * step, n) * (load_lanes<V>(g + r * step, n) - dot),
+                  gx + r * step, n);
   }
 
   template <class E>
   static void log_softmax_backward_columns(E* gx, const E* g, const E* y, int64_t size,
                                            int64_t step, int64_t n) {
     V sum = V(T(0));
-    for (int64_t r = 0; r < size; ++r) sum += load(g + r * step, n);
+    for (int64_t r = 0; r < size; ++r) sum += load_lanes<V>(g + r * step, n);
     for (int64_t r = 0; r < size; ++r)
-      store_lanes(load(g + r * step, n) - math::exp(load(y + r * step, n)) * sum, gx + r * step, n);
+      store_lanes(load_lanes<V>(g + r * step, n) - math::exp(load_lanes<V>(y + r * step, n)) * sum,
+                  gx + r * step, n);
   }
 
   // ---- short rows as columns
@@ -165,7 +176,8 @@ struct Softmax {
     for (int64_t c = 0; c < size; c += L) {
       int64_t width = std::min(L, size - c);
       V square[L];
-      for (int64_t r = 0; r < L; ++r) square[r] = r < n ? load(x + r * size + c, width) : V(T(0));
+      for (int64_t r = 0; r < L; ++r)
+        square[r] = r < n ? load_lanes<V>(x + r * size + c, width) : V(T(0));
       transpose(square);
       for (int64_t k = 0; k < width; ++k) square[k].store(columns + (c + k) * L);
     }
@@ -219,6 +231,7 @@ struct Softmax {
     }
   }
 
+  // An infinite maximum is the result itself: it must not hide a NaN.
   static void log_sum_exp(char* to, const char* from, const char*, SoftmaxShape shape,
                           int64_t begin, int64_t end) {
     T *highs = reinterpret_cast<T*>(to), *logs = highs + shape.n_rows;
@@ -226,7 +239,7 @@ struct Softmax {
     for_each<true>(
         shape, begin, end, static_cast<S*>(nullptr), x, static_cast<const S*>(nullptr),
         [&](int64_t at) {
-          V high = row_max(x + at, shape.size), total = V(T(0));
+          V high = row_max<Larger>(x + at, shape.size), total = V(T(0));
           walk_row<V>(shape.size, [&](int64_t i, int64_t n) FACULA_INLINE {
             total += keep_lanes(exp_below(x + at + i, n, high), n, T(0));
           });
@@ -236,8 +249,9 @@ struct Softmax {
         [&](auto*, auto* x, auto*, int64_t step, int64_t n, int64_t row) {
           V high = V(-math::infinity<T>()), total = V(T(0));
           for (int64_t r = 0; r < shape.size; ++r)
-            high = LargerNumber::join(high, load(x + r * step, n));
-          for (int64_t r = 0; r < shape.size; ++r) total += exp_below(load(x + r * step, n), high);
+            high = Larger::join(high, load_lanes<V>(x + r * step, n));
+          for (int64_t r = 0; r < shape.size; ++r)
+            total += exp_below(load_lanes<V>(x + r * step, n), high);
           high.store(highs + row, n);
           math::log(total).store(logs + row, n);
         });
@@ -255,14 +269,16 @@ struct Softmax {
           int64_t row = at / shape.size;
           V high = V(highs[row]), log = V(logs[row]), scale = V(scales[row]);
           walk_row<V>(shape.size, [&](int64_t i, int64_t n) FACULA_INLINE {
-            store_lanes(math::exp(load(x + at + i, n) - high - log) * scale, y + at + i, n);
+            store_lanes(math::exp(load_lanes<V>(x + at + i, n) - high - log) * scale, y + at + i,
+                        n);
           });
         },
         [&](auto* y, auto* x, auto*, int64_t step, int64_t n, int64_t row) {
           V high = V::load(highs + row, n), log = V::load(logs + row, n),
             scale = V::load(scales + row, n);
           for (int64_t r = 0; r < shape.size; ++r)
-            store_lanes(math::exp(load(x + r * step, n) - high - log) * scale, y + r * step, n);
+            store_lanes(math::exp(load_lanes<V>(x + r * step, n) - high - log) * scale,
+                        y + r * step, n);
         });
   }
 

@@ -386,7 +386,7 @@ FACULA_FN Vec<T> at_most(Vec<T> x, Vec<T> high) {
 }
 #endif
 
-// x * 2^n for an integral n, rounded once.
+// x * 2^n for an integral n, rounded once. AVX-512 takes any n, infinities and NaN too.
 #if defined(FACULA_AVX512)
 FACULA_FN Vec<float> ldexp(Vec<float> x, Vec<float> n) { return _mm512_scalef_ps(x.v, n.v); }
 FACULA_FN Vec<double> ldexp(Vec<double> x, Vec<double> n) { return _mm512_scalef_pd(x.v, n.v); }

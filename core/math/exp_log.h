@@ -32,7 +32,7 @@ FACULA_FN V exp_tail(V r) {
   }
 }
 
-// x must be small enough that n fits the exponent's range twice; exp() and others clamp it.
+// r means something where n fits the exponent's range twice; exp() and others see to that.
 template <class V>
 FACULA_FN ExpParts<V> exp_parts(V x) {
   constexpr bool is_float = kIsFloat<V>;

@@ -50,6 +50,20 @@ def test_a_nan_spoils_its_row_and_no_other(size, dim):
         assert facula.logsumexp(rows, dim).isnan().tolist() == [False, True, False]
 
 
+@pytest.mark.parametrize("size", [1, 2, 40, 1030])
+@pytest.mark.parametrize("dim", [0, 1])
+@pytest.mark.parametrize("others", [float("nan"), float("inf"), float("-inf")])
+def test_logsumexp_keeps_a_nan_beside_infinities(size, dim, others):
+    x = facula.full((2, size), others)
+    x[1, size // 2] = float("nan")
+    x = x if dim == 1 else x.t().contiguous()
+    x.requires_grad_()
+    y = facula.logsumexp(x, dim)
+    assert y[1].isnan() and (y[0].isnan() if others != others else y[0] == others)
+    y[1].backward()
+    assert x.grad.select(1 - dim, 1).isnan().all()
+
+
 def test_a_masked_place_gets_no_weight():
     x = facula.tensor([0.0, float("-inf"), 0.0])
     assert facula.softmax(x, dim=0).tolist() == [0.5, 0, 0.5]
