@@ -1,7 +1,6 @@
 // The functions of complex numbers, with the principal values and branch cuts of C99.
 #pragma once
 #include <complex>
-#include <limits>
 
 #include "math/arithmetic.h"
 
@@ -47,10 +46,10 @@ FACULA_FN std::complex<R> div(std::complex<R> a, std::complex<R> b) {
   // By 0 the parts of a are divided each for itself.
   bool is_zero = (large == R(0)) & (small == R(0));
   R ratio = small / large;
-  R scale = is_zero ? std::numeric_limits<R>::infinity() : R(1) / (large + small * ratio);
+  R divisor = is_zero ? R(0) : large + small * ratio;
   R real = along + (is_zero ? R(0) : across * ratio);
   R imag = across - (is_zero ? R(0) : along * ratio);
-  return {real * scale, (is_real_larger ? imag : -imag) * scale};
+  return {real / divisor, (is_real_larger ? imag : -imag) / divisor};
 }
 
 constexpr double kLn2OfComplex = 0x1.62e42fefa39efp-1;
