@@ -144,15 +144,18 @@ void multiply_task(const WindowSum<T>& s, const Cut& cut, const T* packed_w, int
     for (int64_t j = 0; j < n_panels; ++j)
       pack_windows(s, begin(j), end(j), group, channel, n_channels, space.pieces.data(),
                    space.windows.data() + j * stride);
-    Update<T> update{T(1), slice == 0 && s.bias == nullptr ? T(0) : T(1)};
     const T* w = packed_w + (group * s.n_channels + channel) * s.n_taps() * s.n_rows;
     for (int64_t i = first_row; i < last_row; ++i) {
       int64_t height = std::min(kRows, s.n_rows - i * kRows);
       MatrixView<T> a{w + i * kRows * depth, 1, height};
       for (int64_t j = 0; j < n_panels; ++j) {
         Target<T> to = target(j);
-        multiply_tile(a, space.windows.data() + j * stride, height, end(j) - begin(j), depth,
-                      update, to.data + (i * kRows - row) * to.ld, to.ld);
+        int64_t n_cols = end(j) - begin(j), step = ceil_div(n_cols, kVector<T>) * kVector<T>;
+        Tile<T> tile{a,     space.windows.data() + j * stride,   step,
+                     depth, to.data + (i * kRows - row) * to.ld, to.ld};
+        tile.beta = slice == 0 && s.bias == nullptr ? T(0) : T(1);
+        if (j == n_panels - 1) tile.next_a = a.data + kRows * depth;
+        multiply_tile(tile, height, n_cols);
       }
     }
   }

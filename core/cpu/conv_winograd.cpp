@@ -363,11 +363,17 @@ void sum_weight_block(const ConvShape& s, const WindowSum<float>& tiles, const W
     for (int64_t place = 0; place < kPlaces; ++place) {
       for (int64_t r = 0; r < n_in; r += kRows) {
         const float* a = space.windows.data() + (place * n_in + r) * cut.slice_tiles;
-        for (int64_t c = 0; c < ld; c += panel)
-          multiply_tile<float>({a, cut.slice_tiles, 1}, space.outputs.data() + (place * ld + c) * n,
-                               std::min(kRows, n_in - r), std::min(panel, ld - c), n,
-                               {1, slice == first ? 0.0f : 1.0f},
-                               space.sums.data() + (place * n_in + r) * ld + c, ld);
+        for (int64_t c = 0; c < ld; c += panel) {
+          int64_t width = std::min(panel, ld - c);
+          Tile<float> tile{{a, cut.slice_tiles, 1},
+                           space.outputs.data() + (place * ld + c) * n,
+                           width,
+                           n,
+                           space.sums.data() + (place * n_in + r) * ld + c,
+                           ld};
+          tile.beta = slice == first ? 0.0f : 1.0f;
+          multiply_tile(tile, std::min(kRows, n_in - r), width);
+        }
       }
     }
   }
@@ -422,10 +428,12 @@ bool sum_by_winograd(const WindowSum<float>& s) {
           const float* w = kernels.data() + group * group_weights + place * s.n_rows * s.n_channels;
           for (int64_t r = row; r < block_end; r += kRows) {
             int64_t height = std::min(kRows, block_end - r);
-            multiply_tile<float>({w + r * s.n_channels, 1, height},
-                                 windows.data() + place * s.n_channels * width, height, width,
-                                 s.n_channels, {1, 0},
-                                 products.data() + (place * kBlockRows + r - row) * cols, cols);
+            const float* a = w + r * s.n_channels;
+            Tile<float> tile{
+                {a, 1, height}, windows.data() + place * s.n_channels * width,           width,
+                s.n_channels,   products.data() + (place * kBlockRows + r - row) * cols, cols};
+            tile.next_a = a + kRows * s.n_channels;
+            multiply_tile(tile, height, width);
           }
         }
         for (int64_t r = row; r < block_end; ++r) {

@@ -2,9 +2,9 @@
 // A is cut into panels of kRows rows and B into panels of kCols columns, which are copied
 // ("packed") so that the inner loop reads them straight ahead; rows of A are so already. The inner
 // loop keeps one kRows x kCols tile of C in registers: per step of k it takes three vectors of B
-// and multiplies them by kRows numbers of A. k is cut into slices of kDepth; a tile of C goes
-// through all slices that are packed, so that it is read and written in L2. Every element of C adds
-// its terms in the order of k, whatever the tiles and whoever computes them.
+// and multiplies them by kRows numbers of A. k is cut into slices, so that a few panels of B fit
+// into L2; every slice reads and writes all of C. Every element of C adds its terms in the order of
+// k, whatever the tiles and whoever computes them.
 #include "cpu/gemm.h"
 
 #include <algorithm>
@@ -23,12 +23,11 @@ constexpr int64_t kMinWork = int64_t{1} << 18;  // multiplications that are wort
 
 #if defined(FACULA_AVX512)
 
-constexpr int64_t kDepth = 512;    // a panel of A, 16 kB, stays in L1 while those of B pass by
-constexpr int64_t kSlices = 2;     // of kDepth are packed at a time,
-constexpr int64_t kMaxM = 2304;    // with up to 9 MB of A
-constexpr int64_t kMaxN = 3840;    // and 16 MB of B, in L3
-constexpr int64_t kTileRows = 32;  // panels of A in a tile, a thread's unit of work
-constexpr int64_t kTileCols = 4;   // panels of B in a tile: they and its C fill 590 kB of L2
+constexpr int64_t kDepth = 1024;   // of a slice of k: shorter ones touch C more often
+constexpr int64_t kMaxM = 2304;    // rows of a block, 9 MB of A,
+constexpr int64_t kMaxN = 3840;    // and columns, 16 MB of B, in L3
+constexpr int64_t kTileRows = 16;  // panels of A in a tile, a thread's unit of work
+constexpr int64_t kTileCols = 4;   // panels of B in a tile: they fill 790 kB of L2
 constexpr int64_t kMinTiles = 16;  // smaller tiles rather than fewer, to keep the threads even
 constexpr int64_t kMinTileRows = 2;
 constexpr int64_t kFewPanels = 4;
@@ -44,14 +43,12 @@ bool reads_in_place(const MatrixView<T>& b, int64_t n, int64_t k) {
   return b.col_stride == 1 && n * k <= kMaxDirect;
 }
 
-// One block: up to kMaxM x kMaxN of C, up to kSlices * kDepth of k.
+// One block: up to kMaxM x kMaxN of C, up to kDepth of k.
 template <class T>
 void multiply_block(const GemmProblem<T>& x, T* packed_a, T* packed_b) {
   constexpr int64_t v = kVector<T>;
   int64_t a_panels = ceil_div(x.m, kRows), b_panels = ceil_div(x.n, kCols<T>);
-  int64_t padded_n = ceil_div(x.n, v) * v;
-  int64_t n_slices = ceil_div(x.k, kDepth), depth = ceil_div(x.k, n_slices);
-  auto depth_at = [&](int64_t p) { return std::min(depth, x.k - p); };
+  int64_t n_vectors = ceil_div(x.n, v);
 
   // Rows of A are read where they are. So are columns that meet few panels of B, unless every step
   // of a long way along k would be on another page.
@@ -61,22 +58,21 @@ void multiply_block(const GemmProblem<T>& x, T* packed_a, T* packed_b) {
   int64_t b_pieces = packs_b ? ceil_div(x.n, kPacked) : 0;
   int64_t pieces = a_pieces + b_pieces;
   int64_t numel = (packs_a ? x.m : 0) * x.k + (packs_b ? x.n : 0) * x.k;
-  parallel_for(
-      n_slices * pieces, numel < kMinPacked ? n_slices * pieces : 1,
-      [&](int64_t begin, int64_t end) {
-        for (int64_t index = begin; index < end; ++index) {
-          int64_t p = index / pieces * depth, piece = index % pieces;
-          bool is_a = piece < a_pieces;
-          int64_t height = is_a ? kRows : kCols<T>;
-          int64_t first = (is_a ? piece : piece - a_pieces) * kPacked;
-          int64_t n_rows = std::min(kPacked, (is_a ? x.m : x.n) - first);
-          MatrixView<T> from = is_a ? x.a : MatrixView<T>{x.b.data, x.b.col_stride, x.b.row_stride};
-          from.data += first * from.row_stride + p * from.col_stride;
-          T* to = is_a ? packed_a + p * x.m : packed_b + p * padded_n;
-          pack(from, n_rows, height, is_a ? 1 : v, depth_at(p), to + first * depth_at(p));
-        }
-      });
+  parallel_for(pieces, numel < kMinPacked ? pieces : 1, [&](int64_t begin, int64_t end) {
+    for (int64_t piece = begin; piece < end; ++piece) {
+      bool is_a = piece < a_pieces;
+      int64_t first = (is_a ? piece : piece - a_pieces) * kPacked;
+      int64_t n_rows = std::min(kPacked, (is_a ? x.m : x.n) - first);
+      MatrixView<T> from = is_a ? x.a : MatrixView<T>{x.b.data, x.b.col_stride, x.b.row_stride};
+      from.data += first * from.row_stride;
+      pack(from, n_rows, is_a ? kRows : kCols<T>, is_a ? 1 : v, x.k,
+           (is_a ? packed_a : packed_b) + first * x.k);
+    }
+  });
 
+  // Where nothing is packed in them, panels are of even width: one of a single vector would spend
+  // its time on loading A.
+  auto first_col = [&](int64_t j) { return packs_b ? j * kCols<T> : n_vectors * j / b_panels * v; };
   int64_t tile_rows = kTileRows;
   int64_t tiles_n = ceil_div(b_panels, kTileCols), tiles_m = ceil_div(a_panels, tile_rows);
   while (tiles_m * tiles_n < kMinTiles && tile_rows > kMinTileRows) {
@@ -89,24 +85,20 @@ void multiply_block(const GemmProblem<T>& x, T* packed_a, T* packed_b) {
       int64_t tile_m = tile % tiles_m, tile_n = tile / tiles_m;
       int64_t first_a = a_panels * tile_m / tiles_m, last_a = a_panels * (tile_m + 1) / tiles_m;
       int64_t first_b = b_panels * tile_n / tiles_n, last_b = b_panels * (tile_n + 1) / tiles_n;
-      for (int64_t p = 0; p < x.k; p += depth) {
-        Update<T> update{x.alpha, p == 0 ? x.beta : T(1)};
-        for (int64_t i = first_a; i < last_a; ++i) {
-          int64_t n_rows = std::min(kRows, x.m - i * kRows);
-          MatrixView<T> a = x.a;
-          a.data += i * kRows * a.row_stride + p * a.col_stride;
-          if (packs_a) a = {packed_a + p * x.m + i * kRows * depth_at(p), 1, n_rows};
-          for (int64_t j = first_b; j < last_b; ++j) {
-            int64_t n_cols = std::min(kCols<T>, x.n - j * kCols<T>);
-            const T* b = packed_b + p * padded_n + j * kCols<T> * depth_at(p);
-            int64_t step = ceil_div(n_cols, v) * v;
-            if (!packs_b) {
-              b = x.b.data + p * x.b.row_stride + j * kCols<T>;
-              step = x.b.row_stride;
-            }
-            multiply_tile(a, b, step, n_rows, n_cols, depth_at(p), update,
-                          x.c + i * kRows * x.ldc + j * kCols<T>, x.ldc);
-          }
+      for (int64_t i = first_a; i < last_a; ++i) {
+        int64_t n_rows = std::min(kRows, x.m - i * kRows);
+        MatrixView<T> a = x.a;
+        if (packs_a) a = {packed_a, 1, n_rows};
+        int64_t panel = kRows * (packs_a ? x.k : a.row_stride);
+        a.data += i * panel;
+        for (int64_t j = first_b; j < last_b; ++j) {
+          int64_t col = first_col(j), n_cols = std::min(first_col(j + 1), x.n) - col;
+          const T* b = packs_b ? packed_b + col * x.k : x.b.data + col;
+          int64_t step = packs_b ? ceil_div(n_cols, v) * v : x.b.row_stride;
+          Tile<T> tile{a,     b,       step,   x.k,    x.c + i * kRows * x.ldc + col,
+                       x.ldc, x.alpha, x.beta, packs_b};
+          if (j == last_b - 1) tile.next_a = a.data + panel;
+          multiply_tile(tile, n_rows, n_cols);
         }
       }
     }
@@ -133,11 +125,13 @@ void multiply_small_a(const GemmProblem<T>& x) {
         MatrixView<T> columns{x.b.data + p * x.b.row_stride + first * x.b.col_stride,
                               x.b.col_stride, x.b.row_stride};
         pack(columns, n_cols, kCols<T>, v, n_steps, packed.data());
-        Update<T> update{x.alpha, p == 0 ? x.beta : T(1)};
         for (int64_t i = 0; i < x.m; i += kRows) {
           MatrixView<T> a{x.a.data + i * x.a.row_stride + p, x.a.row_stride, 1};
-          multiply_tile(a, packed.data(), ceil_div(n_cols, v) * v, std::min(kRows, x.m - i), n_cols,
-                        n_steps, update, x.c + i * x.ldc + first, x.ldc);
+          Tile<T> tile{a,       packed.data(),           ceil_div(n_cols, v) * v,
+                       n_steps, x.c + i * x.ldc + first, x.ldc,
+                       x.alpha, p == 0 ? x.beta : T(1)};
+          tile.next_a = a.data + kRows * x.a.row_stride;
+          multiply_tile(tile, std::min(kRows, x.m - i), n_cols);
         }
       }
     }
@@ -150,7 +144,7 @@ void gemm(const GemmProblem<T>& x) {
   if (x.m * std::min(x.k, kDepth) <= kSmallA && x.n > kCols<T> && x.a.col_stride == 1 &&
       !reads_in_place(x.b, x.n, x.k))
     return multiply_small_a(x);
-  int64_t n_blocks = ceil_div(x.k, kSlices * kDepth), max_k = ceil_div(x.k, n_blocks);
+  int64_t n_slices = ceil_div(x.k, kDepth), max_k = ceil_div(x.k, n_slices);
   int64_t max_m = std::min(x.m, kMaxM), max_n = std::min(ceil_div(x.n, v) * v, kMaxN);
   Scratch<T> scratch((max_m + max_n) * max_k);
   T* packed_b = scratch.data();

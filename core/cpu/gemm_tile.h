@@ -1,10 +1,8 @@
-// The inner loop of matrix products, and what it needs: panels packed in the order in which it
-// reads them. See Note [Blocked product] in gemm.cpp. Included by kernels, once per instruction
-// set.
+// What the products of matrices and the convolutions share: the inner loop (gemm_tile.cpp), its
+// sizes, and panels packed in the order in which it reads them. See Note [Blocked product] in
+// gemm.cpp. Included by kernels, once per instruction set.
 #pragma once
 #include <algorithm>
-#include <array>
-#include <utility>
 
 #include "base/integers.h"
 #include "cpu/gemm.h"
@@ -18,6 +16,22 @@
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
+// Up to kRows rows of A times up to kCols columns of B give alpha * product + beta * old in C.
+template <class T>
+struct Tile {
+  MatrixView<T> a;
+  const T* b;
+  int64_t b_step;  // from one row of B to the next
+  int64_t depth;
+  T* c;
+  int64_t ldc;
+  T alpha = 1, beta = 0;
+  bool is_padded = true;      // rows of B are whole vectors
+  const T* next_a = nullptr;  // the rows of A that come next, if these are needed no more
+};
+template <class T>
+void multiply_tile(const Tile<T>& x, int64_t n_rows, int64_t n_cols);
+
 namespace {
 
 constexpr int64_t kRows = 8;        // 8 x 3 vectors of C, 3 of B and 1 of A: 28 of 32 registers
@@ -59,91 +73,6 @@ inline __m512 fma(__m512 x, __m512 y, __m512 z) { return _mm512_fmadd_ps(x, y, z
 inline __m512d fma(__m512d x, __m512d y, __m512d z) { return _mm512_fmadd_pd(x, y, z); }
 inline __m512 multiply(__m512 x, __m512 y) { return _mm512_mul_ps(x, y); }
 inline __m512d multiply(__m512d x, __m512d y) { return _mm512_mul_pd(x, y); }
-
-// What the store of a tile does with the old C: alpha * product + beta * old.
-template <class T>
-struct Update {
-  T alpha;
-  T beta;
-};
-
-// kM rows of A times kN vectors of B, whose next row lies `step` numbers further; either the
-// numbers of a column of A lie together or those of a row. Of the last vector only the first n_last
-// numbers are read and stored.
-template <bool kByColumns, int kM, int kN, class T>
-void multiply_panels(MatrixView<T> from, const T* b, int64_t step, int64_t depth, Update<T> update,
-                     T* c, int64_t ldc, int n_last) {
-  using Vec = decltype(load(b));
-  const T* a = from.data;
-  int64_t row_stride = kByColumns ? 1 : from.row_stride;
-  int64_t col_stride = kByColumns ? from.col_stride : 1;
-  constexpr int64_t v = kVector<T>;
-  Vec sums[kM][kN];
-#pragma GCC unroll 8
-  for (int i = 0; i < kM; ++i) {
-#pragma GCC unroll 3
-    for (int j = 0; j < kN; ++j) {
-      sums[i][j] = broadcast(T(0));
-      __builtin_prefetch(c + i * ldc + j * v, 1);
-    }
-  }
-  for (int64_t p = 0; p < depth; ++p) {
-    Vec columns[kN];
-#pragma GCC unroll 3
-    for (int j = 0; j < kN; ++j) {
-      columns[j] = j < kN - 1 ? load(b + j * v) : load_first(b + j * v, n_last);
-      __builtin_prefetch(b + kAhead * step + j * v);
-    }
-#pragma GCC unroll 8
-    for (int i = 0; i < kM; ++i) {
-      Vec x = broadcast(a[i * row_stride]);
-#pragma GCC unroll 3
-      for (int j = 0; j < kN; ++j) sums[i][j] = fma(x, columns[j], sums[i][j]);
-    }
-    a += col_stride;
-    b += step;
-  }
-  Vec alpha = broadcast(update.alpha), beta = broadcast(update.beta);
-#pragma GCC unroll 8
-  for (int i = 0; i < kM; ++i) {
-#pragma GCC unroll 3
-    for (int j = 0; j < kN; ++j) {
-      Vec sum = multiply(alpha, sums[i][j]);
-      T* place = c + i * ldc + j * v;
-      int n = j == kN - 1 ? n_last : static_cast<int>(v);
-      if (update.beta != T(0)) sum = fma(beta, load_first(place, n), sum);
-      store_first(place, n, sum);
-    }
-  }
-}
-
-template <class T>
-using Multiply = void (*)(MatrixView<T>, const T*, int64_t, int64_t, Update<T>, T*, int64_t, int);
-template <bool kByColumns, class T, int... I>
-constexpr std::array<Multiply<T>, sizeof...(I)> multiply_by_size(std::integer_sequence<int, I...>) {
-  return {multiply_panels<kByColumns, I / kColVectors + 1, I % kColVectors + 1, T>...};
-}
-
-// Panels at the edges have fewer rows and fewer vectors.
-template <class T>
-void multiply_tile(MatrixView<T> a, const T* b, int64_t step, int64_t n_rows, int64_t n_cols,
-                   int64_t depth, Update<T> update, T* c, int64_t ldc) {
-  using Sizes = std::make_integer_sequence<int, kRows * kColVectors>;
-  static constexpr auto by_columns = multiply_by_size<true, T>(Sizes());
-  static constexpr auto by_rows = multiply_by_size<false, T>(Sizes());
-  int64_t n_vectors = ceil_div(n_cols, kVector<T>);
-  int n_last = static_cast<int>(n_cols - (n_vectors - 1) * kVector<T>);
-  const auto& kernels = a.row_stride == 1 ? by_columns : by_rows;
-  kernels[(n_rows - 1) * kColVectors + n_vectors - 1](a, b, step, depth, update, c, ldc, n_last);
-}
-
-// The same with a packed panel of B: its rows are whole vectors, one after the other.
-template <class T>
-void multiply_tile(MatrixView<T> a, const T* b, int64_t n_rows, int64_t n_cols, int64_t depth,
-                   Update<T> update, T* c, int64_t ldc) {
-  int64_t step = ceil_div(n_cols, kVector<T>) * kVector<T>;
-  multiply_tile(a, b, step, n_rows, n_cols, depth, update, c, ldc);
-}
 
 // A full panel of kRows rows and one vector of columns: the numbers of a column come to lie
 // together.

@@ -248,7 +248,11 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("read, content, text", BAD, ids=lambda value: str(value)[-20:])
+def id_of(value):
+    return getattr(value, "__name__", str(value)[-20:])
+
+
+@pytest.mark.parametrize("read, content, text", BAD, ids=id_of)
 def test_damaged_maps_are_named(read, content, text, tmp_path):
     path = tmp_path / "map"
     path.write_bytes(content)
