@@ -9,6 +9,7 @@
 #include "base/scratch.h"
 #include "blas/openblas.h"
 #include "cpu/gemm.h"
+#include "math/arithmetic.h"
 
 namespace facula::blas {
 namespace {
@@ -56,11 +57,8 @@ Gemm<T> at_batch(const Gemm<T>& x, int64_t i) {
   return one;
 }
 
-// Integers are multiplied and added as unsigned ones, which wrap around without undefined
-// behaviour.
 template <class T>
-using Word = std::conditional_t<!std::is_integral_v<T>, Wide<T>,
-                                std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>>;
+using Word = std::conditional_t<std::is_integral_v<T>, math::Wrapping<T>, Wide<T>>;
 
 template <class T>
 T scaled(Wide<T> beta, T value) {

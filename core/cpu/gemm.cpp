@@ -13,6 +13,7 @@
 #include "base/parallel.h"
 #include "base/scratch.h"
 #include "cpu/gemm_tile.h"
+#include "math/arithmetic.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
@@ -178,15 +179,10 @@ constexpr void (*gemm_float64)(const GemmProblem<double>&) = nullptr;
 
 #endif
 
-// Integers are multiplied and added as unsigned ones, which wrap around without undefined
-// behaviour.
-template <class T>
-using WordOf = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
-
 // A matrix and a vector: with panels of B all lanes but one would be idle.
 template <class T>
 void gemv_integers(const GemmProblem<T>& x) {
-  using Word = WordOf<T>;
+  using Word = math::Wrapping<T>;
   int64_t a_step = x.a.col_stride, b_step = x.b.row_stride;
   parallel_for(x.m, ceil_div(kMinWork, x.k), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -209,7 +205,7 @@ void gemv_integers(const GemmProblem<T>& x) {
 template <class T>
 void gemm_integers(const GemmProblem<T>& x) {
   if (x.n == 1) return gemv_integers(x);
-  using Word = WordOf<T>;
+  using Word = math::Wrapping<T>;
   constexpr int64_t lanes = Vec<Word>::kLanes, n_vectors = 4, width = n_vectors * lanes;
   constexpr int64_t depth = 128, height = 64;
   int64_t tiles_m = ceil_div(x.m, height), tiles_n = ceil_div(x.n, width);

@@ -31,7 +31,6 @@ FACULA_FN Vec<T> keep_lanes(Vec<T> v, int64_t n, T other) {
   return n == Vec<T>::kLanes ? v : select(first_lanes<T>(n), v, Vec<T>(other));
 }
 
-// Integers wrap around: vectors of them are joined as unsigned ones, as math::add() does with one.
 struct Add {
   template <class T>
   static T first() {
@@ -40,9 +39,6 @@ struct Add {
   template <class V>
   static FACULA_FN V join(V a, V b) {
     return math::add(a, b);
-  }
-  static FACULA_FN Vec<int64_t> join(Vec<int64_t> a, Vec<int64_t> b) {
-    return bit_cast<int64_t>(to_bits(a) + to_bits(b));
   }
 };
 struct Multiply {
@@ -53,9 +49,6 @@ struct Multiply {
   template <class V>
   static FACULA_FN V join(V a, V b) {
     return math::mul(a, b);
-  }
-  static FACULA_FN Vec<int64_t> join(Vec<int64_t> a, Vec<int64_t> b) {
-    return bit_cast<int64_t>(to_bits(a) * to_bits(b));
   }
 };
 

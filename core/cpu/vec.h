@@ -111,6 +111,8 @@ struct Vec {
   static constexpr int kLanes = kVecBytes / static_cast<int>(sizeof(T));
   using Element = T;
   using MaskType = Mask<sizeof(T)>;
+  // Integers wrap around, as unsigned ones do by definition.
+  using Word = Native<std::conditional_t<std::is_integral_v<T>, LaneBits<sizeof(T)>, T>>;
   Native<T> v;
 
   Vec() = default;
@@ -160,14 +162,14 @@ struct Vec {
     std::memcpy(static_cast<void*>(to), buffer, static_cast<size_t>(n) * sizeof(S));
   }
 
-  friend FACULA_FN Vec operator+(Vec a, Vec b) { return a.v + b.v; }
-  friend FACULA_FN Vec operator-(Vec a, Vec b) { return a.v - b.v; }
-  friend FACULA_FN Vec operator*(Vec a, Vec b) { return a.v * b.v; }
+  friend FACULA_FN Vec operator+(Vec a, Vec b) { return Native<T>(Word(a.v) + Word(b.v)); }
+  friend FACULA_FN Vec operator-(Vec a, Vec b) { return Native<T>(Word(a.v) - Word(b.v)); }
+  friend FACULA_FN Vec operator*(Vec a, Vec b) { return Native<T>(Word(a.v) * Word(b.v)); }
   friend FACULA_FN Vec operator/(Vec a, Vec b) { return a.v / b.v; }
   friend FACULA_FN Vec operator&(Vec a, Vec b) { return a.v & b.v; }
   friend FACULA_FN Vec operator|(Vec a, Vec b) { return a.v | b.v; }
   friend FACULA_FN Vec operator^(Vec a, Vec b) { return a.v ^ b.v; }
-  FACULA_FN Vec operator-() const { return -v; }
+  FACULA_FN Vec operator-() const { return Native<T>(-Word(v)); }
   FACULA_FN Vec operator~() const { return ~v; }
   FACULA_FN Vec operator<<(int n) const { return v << n; }
   FACULA_FN Vec operator>>(int n) const { return v >> n; }
