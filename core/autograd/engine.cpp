@@ -87,6 +87,8 @@ class Run {
     Task* task = tasks_.get(node);
     return task && task->is_needed;
   }
+  // Nodes inside others (Node::wrapped) may lead to some that this run does not know.
+  bool wants(Node* node) { return !is_restricted_ || !tasks_.get(node) || reaches(node); }
   bool is_to_leaves() const { return !is_restricted_; }
 
   void discover(const std::vector<Edge>& roots);
@@ -336,6 +338,11 @@ void Run::execute(const std::vector<Edge>& roots) {
 }
 
 }  // namespace
+
+bool Needs::operator[](size_t i) const {
+  Node* next = node_.edges[i].node;
+  return next != nullptr && (!current_run || current_run->wants(next));
+}
 
 int64_t current_backward_id() { return current_run ? current_run->id() : -1; }
 bool backward_reaches(Node* node) { return current_run && current_run->reaches(node); }

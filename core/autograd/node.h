@@ -52,7 +52,7 @@ struct OutputInfo {
   Device device;
 };
 
-// Which inputs of the forward operation want a gradient.
+// Which inputs of the forward operation want a gradient from the run that asks.
 class Needs {
  public:
   explicit Needs(const Node& node) : node_(node) {}
@@ -166,8 +166,6 @@ struct Node : PyObject {
   }
   void release_saved();
 };
-
-inline bool Needs::operator[](size_t i) const { return node_.edges[i].node != nullptr; }
 
 inline void retain_node(Node* node) { Py_XINCREF(reinterpret_cast<PyObject*>(node)); }
 inline void release_node(Node* node) { Py_XDECREF(reinterpret_cast<PyObject*>(node)); }

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "base/scratch.h"
 #include "blas/gemm.h"
+#include "cpu/copy.h"
 
 namespace facula::blas {
 namespace {
@@ -163,20 +164,50 @@ ConvShape without_steps(ConvShape s) {
   return s;
 }
 
-ConvShape as_one_group(ConvShape s) {
-  s.in_channels *= s.groups;
-  s.groups = 1;
-  return s;
-}
-
 int64_t numel_without_steps(const ConvShape& s) {
   return s.n_batch * s.groups * s.in_channels * s.out_pixels();
+}
+
+// f(channel) for the channels of all images.
+template <class F>
+void for_each_channel(const ConvShape& s, F f) {
+  int64_t grain = ceil_div(kCopyGrain, s.in_pixels());
+  parallel_for(s.n_batch * s.groups * s.in_channels, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t channel = begin; channel < end; ++channel) f(channel);
+  });
+}
+
+// The pixels of one channel that are taken, put together.
+template <class T>
+void take_pixels(const ConvShape& s, const T* x, T* taken) {
+  auto copy = cpu::get_copy_table().by_size[__builtin_ctzll(sizeof(T))];
+  constexpr int64_t size = sizeof(T);
+  for (int64_t d = 0; d < s.out[0]; ++d) {
+    copy({reinterpret_cast<char*>(taken + d * s.out[1] * s.out[2]),
+          reinterpret_cast<const char*>(x + d * s.stride[0] * s.in[1] * s.in[2]), s.out[2],
+          s.out[1], size, s.stride[2] * size, s.out[2] * size, s.stride[1] * s.in[2] * size});
+  }
+}
+
+// And back among zeros.
+template <class T>
+void spread_pixels(const ConvShape& s, const T* taken, T* x) {
+  auto copy = cpu::get_copy_table().by_size[__builtin_ctzll(sizeof(T))];
+  constexpr int64_t size = sizeof(T);
+  std::fill(x, x + s.in_pixels(), T(0));
+  for (int64_t d = 0; d < s.out[0]; ++d) {
+    copy({reinterpret_cast<char*>(x + d * s.stride[0] * s.in[1] * s.in[2]),
+          reinterpret_cast<const char*>(taken + d * s.out[1] * s.out[2]), s.out[2], s.out[1],
+          s.stride[2] * size, size, s.stride[1] * s.in[2] * size, s.out[2] * size});
+  }
 }
 
 template <class T>
 struct TakenPixels : Scratch<T> {
   TakenPixels(const ConvShape& s, const T* x) : Scratch<T>(numel_without_steps(s)) {
-    im2col(as_one_group(s), x, this->data());
+    for_each_channel(s, [&](int64_t channel) {
+      take_pixels(s, x + channel * s.in_pixels(), this->data() + channel * s.out_pixels());
+    });
   }
 };
 
@@ -227,7 +258,9 @@ void conv_input(const ConvShape& s, const T* w, const T* y, const T* bias, T* x)
   if (steps_over_pixels(s) && !bias) {
     Scratch<T> pixels(numel_without_steps(s));
     conv_input<T>(without_steps(s), w, y, nullptr, pixels.data());
-    return col2im(as_one_group(s), pixels.data(), x);
+    return for_each_channel(s, [&](int64_t channel) {
+      spread_pixels(s, pixels.data() + channel * s.out_pixels(), x + channel * s.in_pixels());
+    });
   }
   auto own = own_kernels<T>().input;
   if (own && own(s, w, y, bias, x)) return;

@@ -283,10 +283,13 @@ Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) {
         index.numel(), ".");
   check_cpu("index_select", x);
   Tensor in = at_least_1d(x);
-  Places places = dim_places("index_select", in, dim, index, {});
+  IndexRules rules;
+  if (in.numel() == 0) rules.out_of_range = ErrorKind::Runtime;
+  Places places = dim_places("index_select", in, dim, index, rules);
   Dims shape = in.sizes();
   shape[dim] = index.numel();
   Tensor y = empty(shape, x.dtype(), x.device());
+  if (y.numel() == 0) checked("index_select", places);
   read_at("index_select", y, restrided(in, shape, with_stride_zero(in.strides(), dim)), places);
   if (x.dim() == 0) set_geometry(y, {}, {}, 0);
   return record("IndexSelectBackward0", y, {x},

@@ -51,6 +51,29 @@ def test_backward_reaches_only_the_inputs_asked_for(x):
     assert other.grad.tolist() == [1, 2]
 
 
+def test_a_derivative_computes_only_the_gradients_asked_for():
+    x, w = facula.randn(3, 4, requires_grad=True), facula.randn(4, 5, requires_grad=True)
+    y, seen = x @ w, []
+    y.grad_fn.register_hook(lambda grads, _: seen.append([g is not None for g in grads]))
+    facula.autograd.grad(y.sum(), x, retain_graph=True)
+    y.sum().backward(inputs=[w], retain_graph=True)
+    y.sum().backward()
+    assert seen == [[True, False], [False, True], [True, True]]
+
+
+def test_a_run_inside_a_restricted_one_computes_all(x):
+    other = facula.ones(2, requires_grad=True)
+
+    def inner(grad):
+        with facula.enable_grad():
+            (x * other).sum().backward()
+
+    y = x * 3
+    y.register_hook(inner)
+    (g,) = facula.autograd.grad((y * other).sum(), x)
+    assert (g.tolist(), x.grad.tolist(), other.grad.tolist()) == ([3, 3], [1, 1], [1, 2])
+
+
 def test_wrong_gradients_are_refused(x):
     with pytest.raises(RuntimeError, match="an output that is no scalar"):
         facula.autograd.backward(x * 2)

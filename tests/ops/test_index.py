@@ -174,6 +174,12 @@ def test_a_number_filled_at_no_index_keeps_its_gradient_at_zero():
     assert (x.grad.item(), value.grad.item()) == (1.0, 0.0)
 
 
+@pytest.mark.parametrize("shape, dim", [((2, 0), 0), ((0, 2), 1), ((0, 2), 0)])
+def test_an_index_out_of_range_of_an_empty_tensor_is_refused(shape, dim):
+    with pytest.raises(RuntimeError, match="index_select: index 5 at position 0 is outside"):
+        facula.empty(shape).index_select(dim, facula.tensor([5]))
+
+
 def test_index_select_of_a_number_takes_one_index():
     with pytest.raises(
         RuntimeError, match="index_select: expected one index for a 0-d input, got 2"

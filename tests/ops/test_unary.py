@@ -119,6 +119,20 @@ def test_large_inputs_of_every_length_agree_with_numpy():
         np.testing.assert_allclose(result, np.exp(a.astype(np.float64)), rtol=3e-7)
 
 
+def test_square_roots_of_floats_are_rounded_correctly():
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 2**32, 200_000, dtype=np.uint32).view(np.float32)
+    edges = np.array([0.0, -0.0, np.inf, 1e-45, 2.0**-60, 2.0**-126, 3.4028235e38, 1], np.float32)
+    squares = np.arange(4096, dtype=np.float32) ** 2
+    near = np.nextafter(squares, np.float32(np.inf)), np.nextafter(squares, np.float32(0))
+    with np.errstate(invalid="ignore"):
+        for x in (a, edges, squares, *near):
+            result = facula.from_numpy(x.copy()).sqrt().numpy()
+            np.testing.assert_array_equal(result, np.sqrt(x))
+            signs = np.signbit(result[x == 0])
+            np.testing.assert_array_equal(signs, np.signbit(x[x == 0]))
+
+
 def test_only_what_the_derivative_needs_is_kept():
     x = facula.tensor([1.0, 2.0], requires_grad=True)
     for name in ["exp", "sqrt", "tanh", "sigmoid", "relu", "reciprocal"]:

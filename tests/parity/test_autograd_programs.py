@@ -99,6 +99,22 @@ def test_second_derivatives_of_random_programs(program: Program) -> None:
     _agree_on(program, 2)
 
 
+@steady(400)
+@given(_PROGRAMS)
+def test_gradients_of_one_leaf_alone(program: Program) -> None:
+    """The derivatives compute only what leads to it."""
+
+    def gradients(lib: Any, leaves: list[Any]) -> Any:
+        made, _ = interpret(lib, program, leaves)
+        total = sum(t.sum() for t in made)
+        return [
+            lib.autograd.grad(total, leaf, retain_graph=True, allow_unused=True)[0]
+            for leaf in leaves[:2]
+        ]
+
+    agree(gradients, _leaves(), grad=0, ignore=("grad_fn",))
+
+
 def _agree_on(program: Program, order: int) -> None:
     # Names of nodes are compared for each operation alone, where their differences are known.
     agree(
