@@ -85,6 +85,50 @@ def test_the_gradient_of_logits_is_that_of_finite_differences(reduction):
             assert abs(slope - x.grad[index].item()) < 1e-6
 
 
+@pytest.mark.parametrize("n_labels", [0, 1, 7, 8, 15, 16, 17])
+def test_long_sequences_agree_with_a_walk_from_state_to_state(n_labels):
+    rng = np.random.default_rng(n_labels)
+    log_probs = facula.tensor(rng.standard_normal((40, 2, 19))).log_softmax(-1).requires_grad_()
+    labels = rng.integers(1, 19, (2, n_labels))
+    labels[:, 1::3] = labels[:, : n_labels - 1 : 3]  # repeated ones need the blank between them
+    lengths = (40, 37), (n_labels,) * 2
+    losses = F.ctc_loss(log_probs, facula.tensor(labels), *lengths, reduction="none")
+    (grad,) = facula.autograd.grad(losses.sum(), log_probs)
+    for dtype, tolerance in ((facula.float64, 1e-12), (facula.float32, 1e-4)):
+        x = log_probs.detach().to(dtype).requires_grad_()
+        same = F.ctc_loss(x, facula.tensor(labels), *lengths, reduction="none")
+        same.sum().backward()
+        for i, n_steps in enumerate(lengths[0]):
+            ways = ways_by_steps(log_probs.detach().numpy()[:n_steps, i], labels[i])
+            assert abs(same[i].item() + np.logaddexp(*ways[-1, -2:])) < tolerance * 10
+        assert (x.grad - grad).abs().max() < tolerance
+    # What is expected at a step is one label: the probabilities of all add up to one.
+    totals = (grad - log_probs.exp()).sum(-1).detach().numpy()
+    assert np.allclose(totals[:37], -1)
+
+
+def ways_by_steps(log_probs, labels, blank=0):
+    states = [blank, *(c for label in labels for c in (label, blank))]
+    ways = np.full((len(log_probs), len(states) + 1), -np.inf)  # one that is never reached, first
+    ways[0, 1:3] = log_probs[0, states[:2]]
+    for t in range(1, len(log_probs)):
+        for s, label in enumerate(states):
+            skips = s > 1 and label not in (blank, states[s - 2])
+            came = np.logaddexp.reduce(ways[t - 1, (s - 1 if skips else s) : s + 2])
+            ways[t, s + 1] = came + log_probs[t, label]
+    return ways
+
+
+def test_an_unknown_probability_that_no_way_takes_spoils_its_own_gradient_only():
+    x = logits().log_softmax(-1).detach()
+    x[4, 0, 1] = math.nan  # at the last step the label before the last
+    x.requires_grad_()
+    loss = F.ctc_loss(x, facula.tensor([[1, 2]] * 3), (5,) * 3, LENGTHS, reduction="sum")
+    loss.backward()
+    assert loss.isfinite()
+    assert x.grad.isnan().nonzero().tolist() == [[4, 0, 1]]
+
+
 def test_a_target_longer_than_its_input_is_infinitely_unlikely():
     log_probs = logits().log_softmax(-1)
     target = facula.tensor([[1, 1], [1, 2], [2, 1]])
