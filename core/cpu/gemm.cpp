@@ -35,7 +35,8 @@ constexpr int64_t kFewPanels = 4;
 constexpr int64_t kMaxDirect = 98304;  // numbers of B that stay in L2 beside A and C
 constexpr int64_t kMaxSteps = 128;
 constexpr int64_t kSmallA = 163840;    // numbers of a slice of A that stay in L2 while B passes by
-constexpr int64_t kPacked = 192;       // rows of A or columns of B that a thread packs
+constexpr int64_t kPackedRows = 24;    // panels of A
+constexpr int64_t kPackedCols = 4;     // or of B that a thread packs
 constexpr int64_t kMinPacked = 32768;  // numbers whose packing is worth a second thread
 
 // Rows of a small B come from L2 as fast as packed ones.
@@ -44,36 +45,56 @@ bool reads_in_place(const MatrixView<T>& b, int64_t n, int64_t k) {
   return b.col_stride == 1 && n * k <= kMaxDirect;
 }
 
+// Panels of B have kColVectors vectors. If the last would have one only, which would spend its time
+// on loading A, the last two have two each.
+template <class T>
+int64_t first_col(int64_t panel, int64_t n_cols) {
+  int64_t last = std::max<int64_t>(ceil_div(n_cols, kVector<T>) - 2, 0) * kVector<T>;
+  return panel < ceil_div(n_cols, kCols<T>) ? std::min(panel * kCols<T>, last) : n_cols;
+}
+
+// Some whole panels of B, packed. `columns` is the transpose of B.
+template <class T>
+void pack_panels(MatrixView<T> columns, int64_t n_cols, int64_t depth, T* to) {
+  constexpr int64_t v = kVector<T>;
+  int64_t n_vectors = ceil_div(n_cols, v);
+  bool is_uneven = n_vectors > 1 && n_vectors % kColVectors == 1;
+  int64_t n_wide = is_uneven ? (n_vectors - 4) * v : n_cols;
+  pack(columns, n_wide, kCols<T>, v, depth, to);
+  if (!is_uneven) return;
+  columns.data += n_wide * columns.row_stride;
+  pack(columns, n_cols - n_wide, 2 * v, v, depth, to + n_wide * depth);
+}
+
 // One block: up to kMaxM x kMaxN of C, up to kDepth of k.
 template <class T>
 void multiply_block(const GemmProblem<T>& x, T* packed_a, T* packed_b) {
   constexpr int64_t v = kVector<T>;
   int64_t a_panels = ceil_div(x.m, kRows), b_panels = ceil_div(x.n, kCols<T>);
-  int64_t n_vectors = ceil_div(x.n, v);
 
   // Rows of A are read where they are. So are columns that meet few panels of B, unless every step
   // of a long way along k would be on another page.
   bool packs_a = x.a.col_stride != 1 && (b_panels > kFewPanels || x.k > kMaxSteps);
   bool packs_b = !reads_in_place(x.b, x.n, x.k);
-  int64_t a_pieces = packs_a ? ceil_div(x.m, kPacked) : 0;
-  int64_t b_pieces = packs_b ? ceil_div(x.n, kPacked) : 0;
+  int64_t a_pieces = packs_a ? ceil_div(a_panels, kPackedRows) : 0;
+  int64_t b_pieces = packs_b ? ceil_div(b_panels, kPackedCols) : 0;
   int64_t pieces = a_pieces + b_pieces;
   int64_t numel = (packs_a ? x.m : 0) * x.k + (packs_b ? x.n : 0) * x.k;
   parallel_for(pieces, numel < kMinPacked ? pieces : 1, [&](int64_t begin, int64_t end) {
     for (int64_t piece = begin; piece < end; ++piece) {
-      bool is_a = piece < a_pieces;
-      int64_t first = (is_a ? piece : piece - a_pieces) * kPacked;
-      int64_t n_rows = std::min(kPacked, (is_a ? x.m : x.n) - first);
-      MatrixView<T> from = is_a ? x.a : MatrixView<T>{x.b.data, x.b.col_stride, x.b.row_stride};
-      from.data += first * from.row_stride;
-      pack(from, n_rows, is_a ? kRows : kCols<T>, is_a ? 1 : v, x.k,
-           (is_a ? packed_a : packed_b) + first * x.k);
+      if (piece < a_pieces) {
+        int64_t row = piece * kPackedRows * kRows;
+        MatrixView<T> rows{x.a.data + row * x.a.row_stride, x.a.row_stride, x.a.col_stride};
+        pack(rows, std::min(kPackedRows * kRows, x.m - row), kRows, 1, x.k, packed_a + row * x.k);
+      } else {
+        int64_t panel = (piece - a_pieces) * kPackedCols, col = first_col<T>(panel, x.n);
+        MatrixView<T> columns{x.b.data + col * x.b.col_stride, x.b.col_stride, x.b.row_stride};
+        pack_panels(columns, first_col<T>(panel + kPackedCols, x.n) - col, x.k,
+                    packed_b + col * x.k);
+      }
     }
   });
 
-  // Where nothing is packed in them, panels are of even width: one of a single vector would spend
-  // its time on loading A.
-  auto first_col = [&](int64_t j) { return packs_b ? j * kCols<T> : n_vectors * j / b_panels * v; };
   int64_t tile_rows = kTileRows;
   int64_t tiles_n = ceil_div(b_panels, kTileCols), tiles_m = ceil_div(a_panels, tile_rows);
   while (tiles_m * tiles_n < kMinTiles && tile_rows > kMinTileRows) {
@@ -82,8 +103,8 @@ void multiply_block(const GemmProblem<T>& x, T* packed_a, T* packed_b) {
   }
   int64_t work = ceil_div(x.m, tiles_m) * ceil_div(x.n, tiles_n) * x.k;
   parallel_for(tiles_m * tiles_n, ceil_div(kMinWork, work), [&](int64_t begin, int64_t end) {
-    for (int64_t tile = begin; tile < end; ++tile) {
-      int64_t tile_m = tile % tiles_m, tile_n = tile / tiles_m;
+    for (int64_t index = begin; index < end; ++index) {
+      int64_t tile_m = index % tiles_m, tile_n = index / tiles_m;
       int64_t first_a = a_panels * tile_m / tiles_m, last_a = a_panels * (tile_m + 1) / tiles_m;
       int64_t first_b = b_panels * tile_n / tiles_n, last_b = b_panels * (tile_n + 1) / tiles_n;
       for (int64_t i = first_a; i < last_a; ++i) {
@@ -93,7 +114,7 @@ void multiply_block(const GemmProblem<T>& x, T* packed_a, T* packed_b) {
         int64_t panel = kRows * (packs_a ? x.k : a.row_stride);
         a.data += i * panel;
         for (int64_t j = first_b; j < last_b; ++j) {
-          int64_t col = first_col(j), n_cols = std::min(first_col(j + 1), x.n) - col;
+          int64_t col = first_col<T>(j, x.n), n_cols = first_col<T>(j + 1, x.n) - col;
           const T* b = packs_b ? packed_b + col * x.k : x.b.data + col;
           int64_t step = packs_b ? ceil_div(n_cols, v) * v : x.b.row_stride;
           Tile<T> tile{a,     b,       step,   x.k,    x.c + i * kRows * x.ldc + col,
