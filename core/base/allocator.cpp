@@ -177,38 +177,48 @@ class LargeBlocks {
   void* take(int64_t nbytes) {
     std::lock_guard<std::mutex> lock(mutex_);
     drop_old();
-    auto fit = by_size_.lower_bound(nbytes);
-    if (fit != by_size_.end() && fit->first <= nbytes + nbytes / 4) {
-      Cached cached = *fit->second;
-      forget(fit);
-      live_.emplace(cached.block, cached.nbytes);
-      return cached.block;
-    }
     int64_t mapped = round_up(nbytes, kPage);
     int64_t limit = counters_.peak() + counters_.peak() / 4;
-    while (!by_age_.empty() && counters_.reserved() + mapped > limit) drop(by_age_.front());
-    void* block = map_pages(mapped);
+    auto fit = by_size_.lower_bound(mapped);
+    if (fit != by_size_.end()) {
+      bool is_close = fit->first <= mapped + mapped / 4;
+      if (is_close || counters_.reserved() + mapped > limit) return take_from(fit->second, mapped);
+    }
+    while (!by_age_.empty() && counters_.reserved() + mapped > limit) drop(by_age_.begin());
+    char* block = map_pages(mapped);
     if (block == nullptr) {
       drop_all();
       block = map_pages(mapped);
     }
     if (block == nullptr) return nullptr;
     counters_.add_reserved(mapped);
-    live_.emplace(block, mapped);
+    live_.emplace(block, Piece{mapped, block});
     return block;
   }
 
   void give_back(void* block) {
     std::lock_guard<std::mutex> lock(mutex_);
-    auto found = live_.find(block);
-    int64_t nbytes = found->second;
+    auto found = live_.find(static_cast<char*>(block));
+    Piece piece = found->second;
+    char *begin = found->first, *end = begin + piece.nbytes;
     live_.erase(found);
-    by_age_.push_back({block, nbytes, Clock::now(), {}});
-    auto newest = std::prev(by_age_.end());
-    newest->place = by_size_.emplace(nbytes, newest);
-    cached_bytes_ += nbytes;
+    // It joins the free ones next to it of the same mapping.
+    auto next = by_address_.lower_bound(begin);
+    if (next != by_address_.begin()) {
+      auto before = std::prev(next)->second;
+      if (before->block + before->piece.nbytes == begin && before->piece.origin == piece.origin) {
+        begin = before->block;
+        forget(before);
+      }
+    }
+    if (next != by_address_.end() && next->first == end &&
+        next->second->piece.origin == piece.origin) {
+      end += next->second->piece.nbytes;
+      forget(next->second);
+    }
+    keep(by_age_.end(), {begin, {end - begin, piece.origin}, Clock::now(), {}});
     int64_t limit = std::max(counters_.allocated(), available_memory_bytes() / 4);
-    while (cached_bytes_ > limit) drop(by_age_.front());
+    while (cached_bytes_ > limit) drop(by_age_.begin());
     drop_old();
   }
 
@@ -221,12 +231,16 @@ class LargeBlocks {
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Cached;
-  using ByAge = std::list<Cached>;
+  struct Piece {
+    int64_t nbytes;  // may exceed what was asked for
+    char* origin;    // where the mapping began that it is a piece of
+  };
+  struct Free;
+  using ByAge = std::list<Free>;
   using BySize = std::multimap<int64_t, ByAge::iterator>;
-  struct Cached {
-    void* block;
-    int64_t nbytes;
+  struct Free {
+    char* block;
+    Piece piece;
     Clock::time_point since;
     BySize::iterator place;
   };
@@ -237,7 +251,7 @@ class LargeBlocks {
 
   // Blocks start on a huge page, where the system has such: one page fault then fills 2 MB instead
   // of 4 kB.
-  static void* map_pages(int64_t nbytes) {
+  static char* map_pages(int64_t nbytes) {
     size_t padded = static_cast<size_t>(nbytes + kHugePage);
     void* start = mmap(nullptr, padded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (start == MAP_FAILED) return nullptr;
@@ -249,46 +263,71 @@ class LargeBlocks {
 #ifdef MADV_HUGEPAGE
     madvise(reinterpret_cast<void*>(aligned), static_cast<size_t>(nbytes), MADV_HUGEPAGE);
 #endif
-    return reinterpret_cast<void*>(aligned);
+    return reinterpret_cast<char*>(aligned);
   }
 
-  void forget(BySize::iterator place) {
-    cached_bytes_ -= place->first;
-    by_age_.erase(place->second);
-    by_size_.erase(place);
+  void keep(ByAge::iterator before, Free free) {
+    auto at = by_age_.insert(before, free);
+    at->place = by_size_.emplace(free.piece.nbytes, at);
+    by_address_.emplace(free.block, at);
+    cached_bytes_ += free.piece.nbytes;
   }
 
-  void drop(const Cached& cached) {
-    munmap(cached.block, static_cast<size_t>(cached.nbytes));
-    counters_.add_reserved(-cached.nbytes);
-    forget(cached.place);
+  void forget(ByAge::iterator at) {
+    cached_bytes_ -= at->piece.nbytes;
+    by_address_.erase(at->block);
+    by_size_.erase(at->place);
+    by_age_.erase(at);
+  }
+
+  void drop(ByAge::iterator at) {
+    munmap(at->block, static_cast<size_t>(at->piece.nbytes));
+    counters_.add_reserved(-at->piece.nbytes);
+    forget(at);
+  }
+
+  // The first nbytes of a free piece; the rest stays free, if it is of use.
+  void* take_from(ByAge::iterator at, int64_t nbytes) {
+    Free free = *at;
+    int64_t n_left = free.piece.nbytes - nbytes;
+    if (n_left < kMaxSmall) {
+      nbytes = free.piece.nbytes;
+    } else {
+      keep(at, {free.block + nbytes, {n_left, free.piece.origin}, free.since, {}});
+    }
+    forget(at);
+    live_.emplace(free.block, Piece{nbytes, free.piece.origin});
+    return free.block;
   }
 
   void drop_all() {
-    while (!by_age_.empty()) drop(by_age_.front());
+    while (!by_age_.empty()) drop(by_age_.begin());
   }
 
   void drop_old() {
     if (by_age_.empty()) return;
     auto limit = Clock::now() - kMaxAge;
-    while (!by_age_.empty() && by_age_.front().since < limit) drop(by_age_.front());
+    while (!by_age_.empty() && by_age_.front().since < limit) drop(by_age_.begin());
   }
 
   Counters& counters_;
   std::mutex mutex_;
-  std::unordered_map<void*, int64_t> live_;  // the mapped size, which may exceed what was asked for
-  ByAge by_age_;                             // oldest first
+  std::unordered_map<char*, Piece> live_;
+  ByAge by_age_;  // oldest first
   BySize by_size_;
+  std::map<char*, ByAge::iterator> by_address_;
   int64_t cached_bytes_ = 0;
 };
 
 // Note [Cached blocks]
 // Small blocks go to the list of their class in the thread that frees them, then in batches to the
 // shared lists, which hold at most kMaxShared bytes, then to the system. Large blocks are reused by
-// best fit within a quarter of the size. They go back to the system, the oldest first: when more is
-// cached than is live or than a quarter of the memory (whichever is larger); when a new block would
-// bring the total above what was live at the peak by more than a quarter, so that caching hardly
-// raises a program's peak; and when nobody wanted them for ten seconds.
+// best fit within a quarter of the size. A new one may bring the total above what was live at the
+// peak by a quarter, so that caching hardly raises a program's peak. Beyond that a piece is cut off
+// a larger free block, to be joined with the rest when both are free again; only where there is
+// none do the oldest go back to the system, whose fresh pages cost more than most operations on
+// them. They also go when more is cached than is live or than a quarter of the memory (whichever is
+// larger), and when nobody wanted them for ten seconds.
 class CpuAllocator final : public Allocator {
  public:
   CpuAllocator() {
