@@ -88,7 +88,10 @@ class Run {
     return task && task->is_needed;
   }
   // Nodes inside others (Node::wrapped) may lead to some that this run does not know.
-  bool wants(Node* node) { return !is_restricted_ || !tasks_.get(node) || reaches(node); }
+  bool wants(Node* node) {
+    Task* task = is_restricted_ ? tasks_.get(node) : nullptr;
+    return !task || task->is_needed;
+  }
   bool is_to_leaves() const { return !is_restricted_; }
 
   void discover(const std::vector<Edge>& roots);

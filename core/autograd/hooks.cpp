@@ -40,6 +40,8 @@ void replace_from(PyObject* result, TensorList& tensors, const char* what) {
     check_type(PyObject_TypeCheck(item, tensor_type), what,
                ": expected tensors or None in the hook's result, got ", Py_TYPE(item)->tp_name,
                ".");
+    check(tensors[i].defined(), what, ": expected None at index ", i,
+          " of the hook's result, where no gradient was, got a tensor.");
     tensors[i] = Tensor::borrow(static_cast<TensorImpl*>(item));
   }
 }

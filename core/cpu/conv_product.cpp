@@ -18,7 +18,7 @@ inline namespace FACULA_ISA {
 
 namespace {
 
-constexpr int64_t kSliceDepth = 384;        // as in a product of matrices
+constexpr int64_t kSliceDepth = 384;        // of channels times taps
 constexpr int64_t kTileBytes = 448 * 1024;  // of packed windows: they stay in L2
 constexpr int64_t kMinTasks = 16;
 constexpr int64_t kMinTilePanels = 3;

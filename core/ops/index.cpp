@@ -284,7 +284,7 @@ Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) {
   check_cpu("index_select", x);
   Tensor in = at_least_1d(x);
   IndexRules rules;
-  if (in.numel() == 0) rules.out_of_range = ErrorKind::Runtime;
+  if (in.dim() > 1 && (in.numel() == 0 || dim == 1)) rules.out_of_range = ErrorKind::Runtime;
   Places places = dim_places("index_select", in, dim, index, rules);
   Dims shape = in.sizes();
   shape[dim] = index.numel();

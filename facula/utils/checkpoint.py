@@ -219,16 +219,19 @@ class _Frame:
         self.options = options
         self.descriptions: list[tuple[Any, Any, Any]] = []
         self.values: dict[int, Tensor] = {}
+        self.call = -1  # of backward or grad, that they were computed for
 
     def pack(self, tensor: Tensor) -> int:
         self.descriptions.append(_description(tensor))
         return len(self.descriptions) - 1
 
     def unpack(self, index: int) -> Tensor:
-        # Each value serves once, so that a second backward (retain_graph) computes them anew:
-        # parameters may have changed in between.
-        if index not in self.values:
+        # A second backward (retain_graph) computes the values anew: parameters may have changed in
+        # between. It may ask for others than the first, so it must not find what that left over.
+        call = _core.current_graph_task_id()
+        if call != self.call or index not in self.values:
             self.recompute()
+            self.call = call
         return self.values.pop(index)
 
     def recompute(self) -> None:

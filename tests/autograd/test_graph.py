@@ -61,6 +61,16 @@ def test_a_derivative_computes_only_the_gradients_asked_for():
     assert seen == [[True, False], [False, True], [True, True]]
 
 
+def test_a_hook_gives_no_gradient_where_none_was_asked_for(x):
+    other = facula.ones(2, requires_grad=True)
+    y = x * other
+    y.grad_fn.register_hook(lambda grads, outer: (grads[0], outer[0]))
+    with pytest.raises(RuntimeError, match="register_hook: expected None at index 1 of the hook"):
+        facula.autograd.grad(y.sum(), x, retain_graph=True)
+    y.sum().backward()
+    assert other.grad.tolist() == [1, 1]
+
+
 def test_a_run_inside_a_restricted_one_computes_all(x):
     other = facula.ones(2, requires_grad=True)
 

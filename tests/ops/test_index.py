@@ -174,9 +174,19 @@ def test_a_number_filled_at_no_index_keeps_its_gradient_at_zero():
     assert (x.grad.item(), value.grad.item()) == (1.0, 0.0)
 
 
-@pytest.mark.parametrize("shape, dim", [((2, 0), 0), ((0, 2), 1), ((0, 2), 0)])
-def test_an_index_out_of_range_of_an_empty_tensor_is_refused(shape, dim):
-    with pytest.raises(RuntimeError, match="index_select: index 5 at position 0 is outside"):
+@pytest.mark.parametrize(
+    "shape, dim, error",
+    [
+        ((2, 0), 0, RuntimeError),
+        ((0, 2), 1, RuntimeError),
+        ((0, 2), 0, RuntimeError),
+        ((2, 3), 1, RuntimeError),
+        ((2, 3), 0, IndexError),
+        ((0,), 0, IndexError),
+    ],
+)
+def test_the_class_of_the_error_is_that_of_pytorch(shape, dim, error):
+    with pytest.raises(error, match="index_select: index 5 at position 0 is outside"):
         facula.empty(shape).index_select(dim, facula.tensor([5]))
 
 

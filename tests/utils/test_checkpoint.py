@@ -78,6 +78,17 @@ def test_keyword_arguments_reach_the_function():
         checkpoint(lambda x, scale: x, x, scale=3, use_reentrant=True)
 
 
+def test_a_gradient_of_other_inputs_does_not_use_what_the_first_left_over():
+    x = facula.tensor([1.0, 2.0], requires_grad=True)
+    w = facula.tensor([3.0, 4.0], requires_grad=True)
+    factor = facula.tensor([2.0, 2.0])
+    y = checkpoint(lambda x, w: (x * factor) * w, x, w, use_reentrant=False).sum()
+    facula.autograd.grad(y, x, retain_graph=True)
+    factor.mul_(10)
+    (grad,) = facula.autograd.grad(y, w)
+    assert grad.tolist() == [20, 40]
+
+
 def test_checkpoints_nest_and_survive_a_second_backward():
     def inner(a, b):
         return checkpoint(layer, a, b, use_reentrant=False) * b

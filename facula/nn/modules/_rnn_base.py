@@ -266,7 +266,7 @@ class RNNBase(Module):
         if hx is not None:
             try:
                 hx = self.permute_hidden(hx, sorted_indices)
-            except IndexError:  # fewer states than sequences: say how many it must be
+            except RuntimeError:  # fewer states than sequences: say how many it must be
                 self.check_forward_args(data, hx, batch_sizes)
                 raise
         hx = self._initial(hx, data, batch_sizes)
