@@ -8,10 +8,6 @@
 #include "cpu/gemm.h"
 #include "cpu/transpose.h"
 
-// GCC 12 takes the undefined operands inside the headers of the intrinsics for mistakes of ours.
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-
 #if defined(FACULA_AVX512)
 
 namespace facula::cpu {

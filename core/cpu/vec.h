@@ -12,12 +12,7 @@
 #include <utility>
 
 #if defined(__x86_64__)
-// GCC 12 takes the undefined operands inside these headers for mistakes of ours.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <immintrin.h>
-#pragma GCC diagnostic pop
 #endif
 
 #include "base/half.h"
