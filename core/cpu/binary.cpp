@@ -1,6 +1,4 @@
-#include "cpu/elementwise.h"
-#include "cpu/formulas.h"
-#include "cpu/loops.h"
+#include "cpu/binary_kernel.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
@@ -8,56 +6,17 @@ inline namespace FACULA_ISA {
 // Internal: the lists may have an operation of the same name.
 namespace {
 
-#define BINARY(name, kinds, formula)                                                      \
-  template <class T>                                                                      \
-  struct name##_formula {                                                                 \
-    T p0, p1, p2;                                                                         \
-    FACULA_FN T operator()(T a, T b) const { return static_cast<T>(formula); }            \
-  };                                                                                      \
-  template <class E>                                                                      \
-  struct name##_kernel {                                                                  \
-    static constexpr Kinds kinds_ = Kinds::kinds;                                         \
-    static void loop(char** data, const int64_t* strides, int64_t n, const void* given) { \
-      const auto& params = *static_cast<const BinaryParams*>(given);                      \
-      const Scalar* p = params.numbers;                                                   \
-      name##_formula<Lanes<E>> f{number<E>(p[0]), number<E>(p[1]), number<E>(p[2])};      \
-      map_binary<E>(data, strides, n, params, f);                                         \
-    }                                                                                     \
-  };
+#define BINARY FACULA_BINARY_KERNEL
+#define BINARY_FLOAT(name, kinds, formula)
 #include "ops/binary.def"
 #undef BINARY
-
-// The neighbour in the type itself, not in float: numbers of one sign are ordered as their bits.
-template <class E>
-E next_of_16_bits(E a, E b) {
-  float x = a, y = b;
-  if (x != x || y != y) return E(x + y);
-  if (x == y) return b;
-  E result;
-  if (x == 0) {
-    result.bits = y < 0 ? 0x8001 : 0x0001;
-  } else {
-    result.bits = (x < y) == (x > 0) ? a.bits + 1 : a.bits - 1;
-  }
-  return result;
-}
-#define NEXTAFTER(E)                                                                \
-  template <>                                                                       \
-  struct nextafter_kernel<E> {                                                      \
-    static constexpr Kinds kinds_ = Kinds::FONLY;                                   \
-    static void loop(char** data, const int64_t* strides, int64_t n, const void*) { \
-      map2<E, E>(data, strides, n, [](E a, E b) { return next_of_16_bits(a, b); }); \
-    }                                                                               \
-  };
-NEXTAFTER(Half)
-NEXTAFTER(BFloat16)
-#undef NEXTAFTER
 
 }  // namespace
 
 extern const BinaryTable binary_table;
 const BinaryTable binary_table = {{
 #define BINARY(name, kinds, formula) dtype_row<name##_kernel>(),
+#define BINARY_FLOAT(name, kinds, formula)
 #include "ops/binary.def"
 #undef BINARY
 }};

@@ -75,6 +75,13 @@ enum class BinaryOp : int {
 #undef BINARY
   count
 };
+// Those before the operations of floating numbers only.
+constexpr int kNumPlainBinaryOps = 0
+#define BINARY(name, kinds, formula) +1
+#define BINARY_FLOAT(name, kinds, formula)
+#include "ops/binary.def"
+#undef BINARY
+    ;
 enum class CompareOp : int {
 #define COMPARE(name, kinds, formula) name,
 #include "ops/compare.def"
@@ -102,9 +109,10 @@ struct BinaryParams {
 // loops[operation][dtype]. The dtype is that of the inputs; results of predicates and comparisons
 // are bool. `params`: three Scalars p0, p1, p2 for PARAMETRIC, BinaryParams for BINARY, one Scalar
 // p0 for TERNARY, else null.
+using LoopRow = std::array<Loop, kNumDTypes>;
 template <class Op>
 struct LoopTable {
-  std::array<std::array<Loop, kNumDTypes>, static_cast<int>(Op::count)> loops;
+  std::array<LoopRow, static_cast<int>(Op::count)> loops;
   Loop get(Op op, DType dtype) const {
     return loops[static_cast<int>(op)][static_cast<int>(dtype)];
   }
@@ -112,7 +120,13 @@ struct LoopTable {
 using UnaryTable = LoopTable<UnaryOp>;
 using ParametricTable = LoopTable<ParametricOp>;
 using PredicateTable = LoopTable<PredicateOp>;
-using BinaryTable = LoopTable<BinaryOp>;
+// In two parts, see binary_loop.
+struct BinaryTable {
+  std::array<LoopRow, kNumPlainBinaryOps> loops;
+};
+struct BinaryFloatTable {
+  std::array<LoopRow, static_cast<int>(BinaryOp::count) - kNumPlainBinaryOps> loops;
+};
 using CompareTable = LoopTable<CompareOp>;
 using TernaryTable = LoopTable<TernaryOp>;
 // cast[from][to]; also the plain copy and, with stride 0, the fill.
@@ -128,9 +142,17 @@ FACULA_KERNEL_TABLE(UnaryTable, unary_table)
 FACULA_KERNEL_TABLE(ParametricTable, parametric_table)
 FACULA_KERNEL_TABLE(PredicateTable, predicate_table)
 FACULA_KERNEL_TABLE(BinaryTable, binary_table)
+FACULA_KERNEL_TABLE(BinaryFloatTable, binary_float_table)
 FACULA_KERNEL_TABLE(CompareTable, compare_table)
 FACULA_KERNEL_TABLE(TernaryTable, ternary_table)
 FACULA_KERNEL_TABLE(WhereTable, where_table)
 FACULA_KERNEL_TABLE(CastTable, cast_table)
+
+inline Loop binary_loop(BinaryOp op, DType dtype) {
+  int row = static_cast<int>(op), column = static_cast<int>(dtype);
+  return row < kNumPlainBinaryOps
+             ? get_binary_table().loops[row][column]
+             : get_binary_float_table().loops[row - kNumPlainBinaryOps][column];
+}
 
 }  // namespace facula::cpu

@@ -303,7 +303,8 @@ std::vector<NamedProgram> elementwise_programs(const std::vector<DType>& dtypes)
     add_all(Family::Unary, cpu::get_unary_table(), dtype, dtype);
     add_all(Family::Parametric, cpu::get_parametric_table(), dtype, dtype);
     add_all(Family::Predicate, cpu::get_predicate_table(), dtype, DType::Bool);
-    add_all(Family::Binary, cpu::get_binary_table(), dtype, dtype);
+    for (int op = 0; op < static_cast<int>(BinaryOp::count); ++op)
+      if (cpu::binary_loop(static_cast<BinaryOp>(op), dtype)) add(Family::Binary, op, dtype, dtype);
     add_all(Family::Compare, cpu::get_compare_table(), dtype, DType::Bool);
     add_all(Family::Ternary, cpu::get_ternary_table(), dtype, dtype);
     add(Family::Where, 0, dtype, dtype, Layout::Strided);

@@ -97,7 +97,7 @@ Tensor in_order_of(const Tensor& out, Tensor x) {
 void run_binary(const char* name, BinaryOp op, const Tensor& out, const Tensor& a, const Tensor& b,
                 DType dtype, Scalar p0, Scalar p1 = 0, Scalar p2 = 0) {
   check_not_complex32(name, a, b);
-  Loop loop = cpu::get_binary_table().get(op, dtype);
+  Loop loop = cpu::binary_loop(op, dtype);
   check_not_implemented(loop != nullptr, name, ": not implemented for ", a, " and ", b, ".");
   bool may_be_wide = op != BinaryOp::nextafter;  // which goes from one 16-bit number to the next
   cpu::BinaryParams params{
