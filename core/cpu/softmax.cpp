@@ -45,12 +45,6 @@ struct Softmax {
   static FACULA_FN V exp_below(V x, V high) {
     return math::exp_of_clamped(at_least(x - high, math::lowest_exponent<V>()));
   }
-  // The same for n elements of a row. What comes after them is asked for: the search for the next
-  // row's maximum would wait for it.
-  static FACULA_FN V exp_below(const S* x, int64_t n, V high) {
-    prefetch_ahead(x);
-    return exp_below(load_lanes<V>(x, n), high);
-  }
 
   // Four vectors side by side: one alone would wait for itself.
   template <class Join>
@@ -66,52 +60,101 @@ struct Softmax {
     return join_lanes<Join>(Join::join(Join::join(high[0], high[1]), Join::join(high[2], high[3])));
   }
 
-  static void softmax_row(S* y, const S* x, const S*, int64_t size) {
-    V high = row_max<LargerNumber>(x, size);
-    V total = V(T(0));
-    walk_row<V>(size, [&](int64_t i, int64_t n) FACULA_INLINE {
-      V e = exp_below(x + i, n, high);
-      if (!kRecomputes<S>) store_lanes(e, y + i, n);
-      total += keep_lanes(e, n, T(0));
-    });
-    V scale = V(T(1)) / join_lanes<Add>(total);
-    walk_row<V>(size, [&](int64_t i, int64_t n) FACULA_INLINE {
-      V e = kRecomputes<S> ? exp_below(x + i, n, high) : load_lanes<V>(y + i, n);
-      store_lanes(e * scale, y + i, n);
-    });
+  // What becomes of a row once the sum of its exponentials is known. kKeeps: until then they are in
+  // the result.
+  struct Scaled {
+    static constexpr bool kKeeps = !kRecomputes<S>;
+    static FACULA_FN V norm(V total) { return V(T(1)) / total; }
+    static FACULA_FN V result(const S* y, const S* x, int64_t n, V high, V scale) {
+      return (kKeeps ? load_lanes<V>(y, n) : exp_below(load_lanes<V>(x, n), high)) * scale;
+    }
+  };
+  struct Shifted {
+    static constexpr bool kKeeps = false;
+    static FACULA_FN V norm(V total) { return math::log(total); }
+    static FACULA_FN V result(const S*, const S* x, int64_t n, V high, V shift) {
+      return load_lanes<V>(x, n) - high - shift;
+    }
+  };
+
+  // One loop for the exponentials of a row, the results of the one before and the maximum of the
+  // one after it: the last two hardly calculate, and are done while the first does.
+  template <class Result>
+  struct RowsInTurn {
+    S* y;
+    const S* x;
+    int64_t size;
+    V last_high, last_norm;
+    V high;
+
+    template <bool kHasLast, bool kHasThis, bool kHasNext>
+    void step() {
+      V total = V(T(0)), next_high = V(-math::infinity<T>());
+      walk_row<V>(size, [&](int64_t i, int64_t n) FACULA_INLINE {
+        if (kHasThis) {
+          V e = exp_below(load_lanes<V>(x + i, n), high);
+          if (Result::kKeeps) store_lanes(e, y + i, n);
+          total += keep_lanes(e, n, T(0));
+        }
+        if (kHasNext) {
+          prefetch_ahead(x + size + i);
+          V next = keep_lanes(load_lanes<V>(x + size + i, n), n, -math::infinity<T>());
+          next_high = LargerNumber::join(next_high, next);
+        }
+        if (kHasLast) {
+          S* to = y - size + i;
+          store_lanes(Result::result(to, x - size + i, n, last_high, last_norm), to, n);
+        }
+      });
+      last_high = high, high = join_lanes<LargerNumber>(next_high);
+      last_norm = Result::norm(join_lanes<Add>(total));
+      x += size, y += size;
+    }
+  };
+  template <class Result>
+  static void normalize_rows(S* y, const S* x, int64_t size, int64_t n_rows) {
+    RowsInTurn<Result> rows{y, x, size, V(), V(), row_max<LargerNumber>(x, size)};
+    if (n_rows == 1) {
+      rows.template step<false, true, false>();
+    } else {
+      rows.template step<false, true, true>();
+      for (int64_t row = 1; row + 1 < n_rows; ++row) rows.template step<true, true, true>();
+      rows.template step<true, true, false>();
+    }
+    rows.template step<true, false, false>();
   }
 
-  static void log_softmax_row(S* y, const S* x, const S*, int64_t size) {
-    V high = row_max<LargerNumber>(x, size);
-    V total = V(T(0));
-    walk_row<V>(size, [&](int64_t i, int64_t n) FACULA_INLINE {
-      total += keep_lanes(exp_below(x + i, n, high), n, T(0));
-    });
-    V shift = math::log(join_lanes<Add>(total));
-    walk_row<V>(size, [&](int64_t i, int64_t n) FACULA_INLINE {
-      store_lanes(load_lanes<V>(x + i, n) - high - shift, y + i, n);
-    });
+  static void softmax_rows(S* y, const S* x, const S*, int64_t size, int64_t n_rows) {
+    normalize_rows<Scaled>(y, x, size, n_rows);
+  }
+  static void log_softmax_rows(S* y, const S* x, const S*, int64_t size, int64_t n_rows) {
+    normalize_rows<Shifted>(y, x, size, n_rows);
   }
 
-  static void softmax_backward_row(S* gx, const S* g, const S* y, int64_t size) {
-    V total = V(T(0));
-    walk_row<V>(size, [&](int64_t i, int64_t n) FACULA_INLINE {
-      total += load_lanes<V>(g + i, n) * load_lanes<V>(y + i, n);
-    });
-    V dot = join_lanes<Add>(total);
-    walk_row<V>(size, [&](int64_t i, int64_t n) FACULA_INLINE {
-      store_lanes(load_lanes<V>(y + i, n) * (load_lanes<V>(g + i, n) - dot), gx + i, n);
-    });
+  static void softmax_backward_rows(S* gx, const S* g, const S* y, int64_t size, int64_t n_rows) {
+    for (int64_t row = 0; row < n_rows; ++row, gx += size, g += size, y += size) {
+      V total = V(T(0));
+      walk_row<V>(size, [&](int64_t i, int64_t n) FACULA_INLINE {
+        total += load_lanes<V>(g + i, n) * load_lanes<V>(y + i, n);
+      });
+      V dot = join_lanes<Add>(total);
+      walk_row<V>(size, [&](int64_t i, int64_t n) FACULA_INLINE {
+        store_lanes(load_lanes<V>(y + i, n) * (load_lanes<V>(g + i, n) - dot), gx + i, n);
+      });
+    }
   }
 
-  static void log_softmax_backward_row(S* gx, const S* g, const S* y, int64_t size) {
-    V total = V(T(0));
-    walk_row<V>(size,
-                [&](int64_t i, int64_t n) FACULA_INLINE { total += load_lanes<V>(g + i, n); });
-    V sum = join_lanes<Add>(total);
-    walk_row<V>(size, [&](int64_t i, int64_t n) FACULA_INLINE {
-      store_lanes(load_lanes<V>(g + i, n) - math::exp(load_lanes<V>(y + i, n)) * sum, gx + i, n);
-    });
+  static void log_softmax_backward_rows(S* gx, const S* g, const S* y, int64_t size,
+                                        int64_t n_rows) {
+    for (int64_t row = 0; row < n_rows; ++row, gx += size, g += size, y += size) {
+      V total = V(T(0));
+      walk_row<V>(size,
+                  [&](int64_t i, int64_t n) FACULA_INLINE { total += load_lanes<V>(g + i, n); });
+      V sum = join_lanes<Add>(total);
+      walk_row<V>(size, [&](int64_t i, int64_t n) FACULA_INLINE {
+        store_lanes(load_lanes<V>(g + i, n) - math::exp(load_lanes<V>(y + i, n)) * sum, gx + i, n);
+      });
+    }
   }
 
   // ---- a column per lane: n of them, rows `step` elements apart
@@ -198,7 +241,7 @@ struct Softmax {
     return p ? p + n : p;
   }
 
-  // rows(offset) for each row, or columns(y, a, b, step, n, row) for each vector of columns, of
+  // rows(offset, n_rows), or columns(y, a, b, step, n, row) for each vector of columns, of
   // which `row` is the number of the first. y and b may be null; kTurns: short rows are taken as
   // columns, which pays where a row is joined to one value twice.
   template <bool kTurns, class Rows, class Columns>
@@ -216,7 +259,7 @@ struct Softmax {
       return;
     }
     if (inner == 1) {
-      for (int64_t r = begin; r < end; ++r) rows(r * size);
+      rows(begin * size, end - begin);
       return;
     }
     int64_t n_blocks = ceil_div(inner, kSoftmaxColumns);
@@ -238,13 +281,17 @@ struct Softmax {
     const S* x = reinterpret_cast<const S*>(from);
     for_each<true>(
         shape, begin, end, static_cast<S*>(nullptr), x, static_cast<const S*>(nullptr),
-        [&](int64_t at) {
-          V high = row_max<Larger>(x + at, shape.size), total = V(T(0));
-          walk_row<V>(shape.size, [&](int64_t i, int64_t n) FACULA_INLINE {
-            total += keep_lanes(exp_below(x + at + i, n, high), n, T(0));
-          });
-          highs[at / shape.size] = high[0];
-          logs[at / shape.size] = math::log(join_lanes<Add>(total))[0];
+        [&](int64_t, int64_t) {
+          for (int64_t row = begin; row < end; ++row) {
+            const S* from = x + row * shape.size;
+            V high = row_max<Larger>(from, shape.size), total = V(T(0));
+            walk_row<V>(shape.size, [&](int64_t i, int64_t n) FACULA_INLINE {
+              prefetch_ahead(from + i);  // the search for the next row's maximum would wait for it
+              total += keep_lanes(exp_below(load_lanes<V>(from + i, n), high), n, T(0));
+            });
+            highs[row] = high[0];
+            logs[row] = math::log(join_lanes<Add>(total))[0];
+          }
         },
         [&](auto*, auto* x, auto*, int64_t step, int64_t n, int64_t row) {
           V high = V(-math::infinity<T>()), total = V(T(0));
@@ -265,13 +312,15 @@ struct Softmax {
             *scales = logs + shape.n_rows;
     for_each<false>(
         shape, begin, end, y, x, static_cast<const S*>(nullptr),
-        [&](int64_t at) {
-          int64_t row = at / shape.size;
-          V high = V(highs[row]), log = V(logs[row]), scale = V(scales[row]);
-          walk_row<V>(shape.size, [&](int64_t i, int64_t n) FACULA_INLINE {
-            store_lanes(math::exp(load_lanes<V>(x + at + i, n) - high - log) * scale, y + at + i,
-                        n);
-          });
+        [&](int64_t, int64_t) {
+          for (int64_t row = begin; row < end; ++row) {
+            V high = V(highs[row]), log = V(logs[row]), scale = V(scales[row]);
+            int64_t at = row * shape.size;
+            walk_row<V>(shape.size, [&](int64_t i, int64_t n) FACULA_INLINE {
+              store_lanes(math::exp(load_lanes<V>(x + at + i, n) - high - log) * scale, y + at + i,
+                          n);
+            });
+          }
         },
         [&](auto* y, auto* x, auto*, int64_t step, int64_t n, int64_t row) {
           V high = V::load(highs + row, n), log = V::load(logs + row, n),
@@ -290,7 +339,9 @@ struct Softmax {
     const S* b = reinterpret_cast<const S*>(result);                                        \
     for_each<kTurns>(                                                                       \
         shape, begin, end, y, a, b,                                                         \
-        [&](int64_t at) { name##_row(y + at, a + at, offset_by(b, at), shape.size); },      \
+        [&](int64_t at, int64_t n_rows) {                                                   \
+          name##_rows(y + at, a + at, offset_by(b, at), shape.size, n_rows);                \
+        },                                                                                  \
         [&](auto* y, auto* a, auto* b, int64_t step, int64_t n, int64_t) {                  \
           name##_columns<std::remove_pointer_t<decltype(y)>>(y, a, b, shape.size, step, n); \
         });                                                                                 \
