@@ -177,28 +177,25 @@ void for_each_channel(const ConvShape& s, F f) {
   });
 }
 
-// The pixels of one channel that are taken, put together.
-template <class T>
-void take_pixels(const ConvShape& s, const T* x, T* taken) {
-  auto copy = cpu::get_copy_table().by_size[__builtin_ctzll(sizeof(T))];
-  constexpr int64_t size = sizeof(T);
-  for (int64_t d = 0; d < s.out[0]; ++d) {
-    copy({reinterpret_cast<char*>(taken + d * s.out[1] * s.out[2]),
-          reinterpret_cast<const char*>(x + d * s.stride[0] * s.in[1] * s.in[2]), s.out[2],
-          s.out[1], size, s.stride[2] * size, s.out[2] * size, s.stride[1] * s.in[2] * size});
-  }
+// How far apart the pixels of a channel that are taken lie: in the image, and put together.
+struct PixelSteps {
+  int64_t plane, row, pixel;
+};
+PixelSteps steps_in_image(const ConvShape& s) {
+  return {s.stride[0] * s.in[1] * s.in[2], s.stride[1] * s.in[2], s.stride[2]};
 }
+PixelSteps steps_together(const ConvShape& s) { return {s.out[1] * s.out[2], s.out[2], 1}; }
 
-// And back among zeros.
 template <class T>
-void spread_pixels(const ConvShape& s, const T* taken, T* x) {
+void copy_pixels(const ConvShape& s, const T* from, PixelSteps from_steps, T* to,
+                 PixelSteps to_steps) {
   auto copy = cpu::get_copy_table().by_size[__builtin_ctzll(sizeof(T))];
   constexpr int64_t size = sizeof(T);
-  std::fill(x, x + s.in_pixels(), T(0));
   for (int64_t d = 0; d < s.out[0]; ++d) {
-    copy({reinterpret_cast<char*>(x + d * s.stride[0] * s.in[1] * s.in[2]),
-          reinterpret_cast<const char*>(taken + d * s.out[1] * s.out[2]), s.out[2], s.out[1],
-          s.stride[2] * size, size, s.stride[1] * s.in[2] * size, s.out[2] * size});
+    copy({reinterpret_cast<char*>(to + d * to_steps.plane),
+          reinterpret_cast<const char*>(from + d * from_steps.plane), s.out[2], s.out[1],
+          to_steps.pixel * size, from_steps.pixel * size, to_steps.row * size,
+          from_steps.row * size});
   }
 }
 
@@ -206,7 +203,8 @@ template <class T>
 struct TakenPixels : Scratch<T> {
   TakenPixels(const ConvShape& s, const T* x) : Scratch<T>(numel_without_steps(s)) {
     for_each_channel(s, [&](int64_t channel) {
-      take_pixels(s, x + channel * s.in_pixels(), this->data() + channel * s.out_pixels());
+      copy_pixels(s, x + channel * s.in_pixels(), steps_in_image(s),
+                  this->data() + channel * s.out_pixels(), steps_together(s));
     });
   }
 };
@@ -259,7 +257,10 @@ void conv_input(const ConvShape& s, const T* w, const T* y, const T* bias, T* x)
     Scratch<T> pixels(numel_without_steps(s));
     conv_input<T>(without_steps(s), w, y, nullptr, pixels.data());
     return for_each_channel(s, [&](int64_t channel) {
-      spread_pixels(s, pixels.data() + channel * s.out_pixels(), x + channel * s.in_pixels());
+      T* image = x + channel * s.in_pixels();
+      std::fill(image, image + s.in_pixels(), T(0));
+      copy_pixels<T>(s, pixels.data() + channel * s.out_pixels(), steps_together(s), image,
+                     steps_in_image(s));
     });
   }
   auto own = own_kernels<T>().input;

@@ -109,24 +109,19 @@ struct BinaryParams {
 // loops[operation][dtype]. The dtype is that of the inputs; results of predicates and comparisons
 // are bool. `params`: three Scalars p0, p1, p2 for PARAMETRIC, BinaryParams for BINARY, one Scalar
 // p0 for TERNARY, else null.
-using LoopRow = std::array<Loop, kNumDTypes>;
-template <class Op>
+// A table may hold a part of the operations.
+template <class Op, int kFirst = 0, int kEnd = static_cast<int>(Op::count)>
 struct LoopTable {
-  std::array<LoopRow, static_cast<int>(Op::count)> loops;
+  std::array<std::array<Loop, kNumDTypes>, kEnd - kFirst> loops;
   Loop get(Op op, DType dtype) const {
-    return loops[static_cast<int>(op)][static_cast<int>(dtype)];
+    return loops[static_cast<int>(op) - kFirst][static_cast<int>(dtype)];
   }
 };
 using UnaryTable = LoopTable<UnaryOp>;
 using ParametricTable = LoopTable<ParametricOp>;
 using PredicateTable = LoopTable<PredicateOp>;
-// In two parts, see binary_loop.
-struct BinaryTable {
-  std::array<LoopRow, kNumPlainBinaryOps> loops;
-};
-struct BinaryFloatTable {
-  std::array<LoopRow, static_cast<int>(BinaryOp::count) - kNumPlainBinaryOps> loops;
-};
+using BinaryTable = LoopTable<BinaryOp, 0, kNumPlainBinaryOps>;
+using BinaryFloatTable = LoopTable<BinaryOp, kNumPlainBinaryOps>;
 using CompareTable = LoopTable<CompareOp>;
 using TernaryTable = LoopTable<TernaryOp>;
 // cast[from][to]; also the plain copy and, with stride 0, the fill.
@@ -149,10 +144,8 @@ FACULA_KERNEL_TABLE(WhereTable, where_table)
 FACULA_KERNEL_TABLE(CastTable, cast_table)
 
 inline Loop binary_loop(BinaryOp op, DType dtype) {
-  int row = static_cast<int>(op), column = static_cast<int>(dtype);
-  return row < kNumPlainBinaryOps
-             ? get_binary_table().loops[row][column]
-             : get_binary_float_table().loops[row - kNumPlainBinaryOps][column];
+  return static_cast<int>(op) < kNumPlainBinaryOps ? get_binary_table().get(op, dtype)
+                                                   : get_binary_float_table().get(op, dtype);
 }
 
 }  // namespace facula::cpu

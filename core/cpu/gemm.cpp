@@ -45,25 +45,12 @@ bool reads_in_place(const MatrixView<T>& b, int64_t n, int64_t k) {
   return b.col_stride == 1 && n * k <= kMaxDirect;
 }
 
-// Panels of B have kColVectors vectors. If the last would have one only, which would spend its time
-// on loading A, the last two have two each.
+// Where a panel of B begins, of n_panels that are about as wide: one of a single vector, beside
+// wide ones, would spend its time on loading A.
 template <class T>
-int64_t first_col(int64_t panel, int64_t n_cols) {
-  int64_t last = std::max<int64_t>(ceil_div(n_cols, kVector<T>) - 2, 0) * kVector<T>;
-  return panel < ceil_div(n_cols, kCols<T>) ? std::min(panel * kCols<T>, last) : n_cols;
-}
-
-// Some whole panels of B, packed. `columns` is the transpose of B.
-template <class T>
-void pack_panels(MatrixView<T> columns, int64_t n_cols, int64_t depth, T* to) {
+int64_t first_col(int64_t panel, int64_t n_panels, int64_t n_cols) {
   constexpr int64_t v = kVector<T>;
-  int64_t n_vectors = ceil_div(n_cols, v);
-  bool is_uneven = n_vectors > 1 && n_vectors % kColVectors == 1;
-  int64_t n_wide = is_uneven ? (n_vectors - 4) * v : n_cols;
-  pack(columns, n_wide, kCols<T>, v, depth, to);
-  if (!is_uneven) return;
-  columns.data += n_wide * columns.row_stride;
-  pack(columns, n_cols - n_wide, 2 * v, v, depth, to + n_wide * depth);
+  return std::min(ceil_div(n_cols, v) * panel / n_panels * v, n_cols);
 }
 
 // One block: up to kMaxM x kMaxN of C, up to kDepth of k.
@@ -87,10 +74,13 @@ void multiply_block(const GemmProblem<T>& x, T* packed_a, T* packed_b) {
         MatrixView<T> rows{x.a.data + row * x.a.row_stride, x.a.row_stride, x.a.col_stride};
         pack(rows, std::min(kPackedRows * kRows, x.m - row), kRows, 1, x.k, packed_a + row * x.k);
       } else {
-        int64_t panel = (piece - a_pieces) * kPackedCols, col = first_col<T>(panel, x.n);
-        MatrixView<T> columns{x.b.data + col * x.b.col_stride, x.b.col_stride, x.b.row_stride};
-        pack_panels(columns, first_col<T>(panel + kPackedCols, x.n) - col, x.k,
-                    packed_b + col * x.k);
+        int64_t first = (piece - a_pieces) * kPackedCols;
+        for (int64_t j = first; j < std::min(first + kPackedCols, b_panels); ++j) {
+          int64_t col = first_col<T>(j, b_panels, x.n);
+          MatrixView<T> columns{x.b.data + col * x.b.col_stride, x.b.col_stride, x.b.row_stride};
+          pack(columns, first_col<T>(j + 1, b_panels, x.n) - col, kCols<T>, v, x.k,
+               packed_b + col * x.k);
+        }
       }
     }
   });
@@ -114,11 +104,12 @@ void multiply_block(const GemmProblem<T>& x, T* packed_a, T* packed_b) {
         int64_t panel = kRows * (packs_a ? x.k : a.row_stride);
         a.data += i * panel;
         for (int64_t j = first_b; j < last_b; ++j) {
-          int64_t col = first_col<T>(j, x.n), n_cols = first_col<T>(j + 1, x.n) - col;
+          int64_t col = first_col<T>(j, b_panels, x.n);
+          int64_t n_cols = first_col<T>(j + 1, b_panels, x.n) - col;
           const T* b = packs_b ? packed_b + col * x.k : x.b.data + col;
           int64_t step = packs_b ? ceil_div(n_cols, v) * v : x.b.row_stride;
-          Tile<T> tile{a,     b,       step,   x.k,    x.c + i * kRows * x.ldc + col,
-                       x.ldc, x.alpha, x.beta, packs_b};
+          Tile<T> tile{a, b, step, x.k, x.c + i * kRows * x.ldc + col, x.ldc, x.alpha, x.beta};
+          tile.is_padded = packs_b;
           if (j == last_b - 1) tile.next_a = a.data + panel;
           multiply_tile(tile, n_rows, n_cols);
         }
@@ -132,16 +123,14 @@ void multiply_block(const GemmProblem<T>& x, T* packed_a, T* packed_b) {
 template <class T>
 void multiply_small_a(const GemmProblem<T>& x) {
   constexpr int64_t v = kVector<T>;
-  int64_t n_vectors = ceil_div(x.n, v);
-  int64_t n_panels = ceil_div(n_vectors, 2 * kColVectors) * 2;  // for two threads, or more
+  int64_t n_panels = ceil_div(x.n, 2 * kCols<T>) * 2;  // for two threads, or more
   int64_t n_slices = ceil_div(x.k, kDepth), depth = ceil_div(x.k, n_slices);
   int64_t work = x.m * kCols<T> * x.k;
   parallel_for(n_panels, ceil_div(kMinWork, work), [&](int64_t begin, int64_t end) {
     Scratch<T> packed(kCols<T> * depth);
     for (int64_t panel = begin; panel < end; ++panel) {
-      // Panels of even width: one of a single vector would spend its time on loading A.
-      int64_t first = n_vectors * panel / n_panels * v;
-      int64_t n_cols = std::min(x.n, n_vectors * (panel + 1) / n_panels * v) - first;
+      int64_t first = first_col<T>(panel, n_panels, x.n);
+      int64_t n_cols = first_col<T>(panel + 1, n_panels, x.n) - first;
       for (int64_t p = 0; p < x.k; p += depth) {
         int64_t n_steps = std::min(depth, x.k - p);
         MatrixView<T> columns{x.b.data + p * x.b.row_stride + first * x.b.col_stride,

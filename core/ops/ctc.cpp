@@ -69,7 +69,7 @@ cpu::CtcSequence<T> sequence_of(const Tensor& log_probs, const Tensor& labels,
           blank};
 }
 
-// f(kernels) with those of the dtype; their T is that of the sequences.
+// f(zero, kernels) with a zero of the dtype, whose type is that of the sequences, and its kernels.
 template <class F>
 void visit_real(DType dtype, F&& f) {
   const cpu::CtcTable& table = cpu::get_ctc_table();
