@@ -20,7 +20,7 @@ inline namespace FACULA_ISA {
 
 namespace {
 
-constexpr int64_t kMinWork = int64_t{1} << 18;  // multiplications that are worth giving to a thread
+constexpr int64_t kMinWork = int64_t{1} << 17;  // multiplications that are worth giving to a thread
 
 #if defined(FACULA_AVX512)
 
@@ -94,7 +94,10 @@ void multiply_block(const GemmProblem<T>& x, T* packed_a, T* packed_b) {
   int64_t work = ceil_div(x.m, tiles_m) * ceil_div(x.n, tiles_n) * x.k;
   parallel_for(tiles_m * tiles_n, ceil_div(kMinWork, work), [&](int64_t begin, int64_t end) {
     for (int64_t index = begin; index < end; ++index) {
-      int64_t tile_m = index % tiles_m, tile_n = index / tiles_m;
+      // Panels of B that fill L2 meet all of A before the next come. If all of B is there, a thread
+      // gets whole rows of C, as it does from the operations that will read them.
+      int64_t tile_m = packs_b ? index % tiles_m : index / tiles_n;
+      int64_t tile_n = packs_b ? index / tiles_m : index % tiles_n;
       int64_t first_a = a_panels * tile_m / tiles_m, last_a = a_panels * (tile_m + 1) / tiles_m;
       int64_t first_b = b_panels * tile_n / tiles_n, last_b = b_panels * (tile_n + 1) / tiles_n;
       for (int64_t i = first_a; i < last_a; ++i) {
@@ -149,12 +152,51 @@ void multiply_small_a(const GemmProblem<T>& x) {
   });
 }
 
+// Multiplications that multiply_small_a makes, those of padding among them; its panels are shared
+// out to two threads.
+template <class T>
+int64_t work_of_small_a(int64_t m, int64_t n) {
+  constexpr int64_t unit = 2 * kVector<T>;
+  return m * ceil_div(n, unit) * unit;
+}
+
+// A and B in each other's place give the product, transposed: worth it if the rows of A fill
+// vectors better than the columns of B.
+template <class T>
+void multiply_exchanged(const GemmProblem<T>& x) {
+  constexpr int64_t v = kVector<T>;
+  Scratch<T> product(x.n * x.m);
+  MatrixView<T> a{x.b.data, x.b.col_stride, x.b.row_stride};
+  MatrixView<T> b{x.a.data, x.a.col_stride, x.a.row_stride};
+  multiply_small_a<T>({x.n, x.m, x.k, x.alpha, a, b, T(0), product.data(), x.m});
+  for (int64_t i = 0; i < x.m; i += v) {
+    for (int64_t j = 0; j < x.n; j += v) {
+      int64_t n_rows = std::min(v, x.m - i), n_cols = std::min(v, x.n - j);
+      Vec<T> square[v];
+      for (int64_t c = 0; c < v; ++c) {
+        const T* column = product.data() + std::min(j + c, x.n - 1) * x.m + i;
+        square[c] = Vec<T>::load(column, n_rows);
+      }
+      transpose(square);
+      for (int64_t r = 0; r < n_rows; ++r) {
+        T* to = x.c + (i + r) * x.ldc + j;
+        if (x.beta != 0) square[r] += Vec<T>(x.beta) * Vec<T>::load(to, n_cols);
+        square[r].store(to, n_cols);
+      }
+    }
+  }
+}
+
 template <class T>
 void gemm(const GemmProblem<T>& x) {
   constexpr int64_t v = kVector<T>;
-  if (x.m * std::min(x.k, kDepth) <= kSmallA && x.n > kCols<T> && x.a.col_stride == 1 &&
-      !reads_in_place(x.b, x.n, x.k))
-    return multiply_small_a(x);
+  bool is_small_a = x.a.col_stride == 1 && x.m * std::min(x.k, kDepth) <= kSmallA;
+  bool is_small_b = x.b.row_stride == 1 && x.n * std::min(x.k, kDepth) <= kSmallA;
+  if (is_small_a && x.n > kCols<T> && !reads_in_place(x.b, x.n, x.k)) {
+    bool exchanges = is_small_b && x.m > kCols<T> &&
+                     work_of_small_a<T>(x.n, x.m) < work_of_small_a<T>(x.m, x.n) * 9 / 10;
+    return exchanges ? multiply_exchanged(x) : multiply_small_a(x);
+  }
   int64_t n_slices = ceil_div(x.k, kDepth), max_k = ceil_div(x.k, n_slices);
   int64_t max_m = std::min(x.m, kMaxM), max_n = std::min(ceil_div(x.n, v) * v, kMaxN);
   Scratch<T> scratch((max_m + max_n) * max_k);

@@ -501,6 +501,16 @@ constexpr Row numbers() {
   set<double>(row, Fold<double, Map, Join>::kernel());
   return row;
 }
+// An extremum is no larger than what it is of: no integer has to be widened.
+template <class Join>
+constexpr Row extrema() {
+  Row row = numbers<Itself, Join>();
+  set<uint8_t>(row, Fold<uint8_t, Itself, Join>::kernel());
+  set<int8_t>(row, Fold<int8_t, Itself, Join>::kernel());
+  set<int16_t>(row, Fold<int16_t, Itself, Join>::kernel());
+  set<int32_t>(row, Fold<int32_t, Itself, Join>::kernel());
+  return row;
+}
 template <class Map, class Join>
 constexpr Row numbers_and_complex() {
   Row row = numbers<Map, Join>();
@@ -551,8 +561,8 @@ const ReduceTable reduce_table = {{
     floating_and_complex([](auto t) { return Fold<decltype(t), Itself, Add>::mean_kernel(); }),
     numbers_and_complex<ZeroForNan, Add>(),   // NanSum
     numbers_and_complex<Itself, Multiply>(),  // Prod
-    numbers<Itself, Larger>(),                // Max
-    numbers<Itself, Smaller>(),               // Min
+    extrema<Larger>(),                        // Max
+    extrema<Smaller>(),                       // Min
     arg_numbers<Larger>(),                    // ArgMax
     arg_numbers<Smaller>(),                   // ArgMin
     truths<false>(),                          // Any

@@ -1,6 +1,6 @@
 // Kernels of reductions. They read values of a wide dtype (float32, float64, int64, complex; bool
-// for any and all), a chunk at a time; core/ops/reduction.cpp walks the tensor, converts other
-// dtypes on the way and joins the chunks in a fixed tree.
+// for any and all; Max and Min all integers), a chunk at a time; core/ops/reduction.cpp walks the
+// tensor, converts other dtypes on the way and joins the chunks in a fixed tree.
 #pragma once
 #include <array>
 

@@ -51,7 +51,7 @@ Tensor reduce_values(const char* op, ReduceOp which, const Tensor& x, DimMask ma
   check_ordered(op, x);
   Tensor y = empty(reduced_shape(x, mask, keepdim), x.dtype(), x.device());
   if (y.numel() == 0) return y;
-  run_reduction(op, which, x, mask, wide_dtype(x.dtype()), y);
+  run_reduction(op, which, x, mask, is_integral(x.dtype()) ? x.dtype() : wide_dtype(x.dtype()), y);
   return y;
 }
 

@@ -9,7 +9,7 @@ namespace facula {
 
 namespace {
 
-constexpr int64_t kOptimGrain = 32768;
+constexpr int64_t kOptimGrain = 8192;
 constexpr int kMaxArrays = 2 + OptimUpdate::kMaxStates;
 
 // An update as the kernel sees it: arrays of n real elements in one order.

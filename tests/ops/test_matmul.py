@@ -79,7 +79,8 @@ def test_sizes_around_the_tiles_agree_with_numpy(size):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(
-    "m, n, k", [(9, 49, 700), (64, 100, 1000), (250, 97, 513), (17, 1000, 1025)]
+    "m, n, k",
+    [(9, 49, 700), (64, 100, 1000), (250, 97, 513), (17, 1000, 1025), (67, 97, 30), (49, 65, 1)],
 )
 def test_few_rows_times_a_transposed_or_large_matrix_agree_with_numpy(m, n, k, dtype):
     a, b = facula.randn(m, k).to(getattr(facula, dtype)), facula.randn(n, k + 3)[:, :k]
@@ -90,6 +91,11 @@ def test_few_rows_times_a_transposed_or_large_matrix_agree_with_numpy(m, n, k, d
         np.testing.assert_allclose((a @ columns).numpy(), exact, **tolerance)
         added = facula.addmm(c, a, columns, beta=0.5, alpha=2)
         np.testing.assert_allclose(added.numpy(), 0.5 * c.numpy() + 2 * exact, **tolerance)
+        frame = facula.full((m + 2, n + 3), 7, dtype=a.dtype)
+        facula.mm(a, columns, out=frame[1:-1, 2:-1])
+        np.testing.assert_allclose(frame[1:-1, 2:-1].numpy(), exact, **tolerance)
+        frame[1:-1, 2:-1] = 7
+        assert (frame == 7).all()
 
 
 def test_sizes_that_do_not_fit_are_refused():

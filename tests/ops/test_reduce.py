@@ -263,6 +263,23 @@ def test_medians_and_ranks():
         x.kthvalue(5, 1)
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64"])
+@pytest.mark.parametrize("shape", [(1,), (130,), (5, 3), (3, 700), (700, 3), (70, 6, 65)])
+def test_extrema_of_integers_agree_with_numpy(dtype, shape, device):
+    info = np.iinfo(dtype)
+    for low, high in ((info.min, info.max), (info.min, info.min + 2), (info.max - 2, info.max)):
+        a = np.random.default_rng(0).integers(low, high, shape, dtype=dtype, endpoint=True)
+        x = facula.from_numpy(a).to(device)
+        for y, b in ((x, a), (x.movedim(0, -1), np.moveaxis(a, 0, -1)), (x[::2], a[::2])):
+            assert y.max().item() == b.max()
+            assert y.min().item() == b.min()
+            for dim in range(b.ndim):
+                result = y.amax(dim)
+                assert result.dtype == x.dtype
+                assert np.array_equal(result.cpu().numpy(), b.max(dim))
+                assert np.array_equal(y.amin(dim).cpu().numpy(), b.min(dim))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "int64"])
 @pytest.mark.parametrize("n", [63, 200, 5000])
 def test_ranks_of_long_lines_agree_with_numpy(dtype, n):

@@ -81,7 +81,9 @@ __device__ __forceinline__ W worst() {
   if constexpr (std::is_floating_point_v<W>) {
     return static_cast<W>(kIsMax ? -huge_val() : huge_val());
   } else {
-    return static_cast<W>(kIsMax ? 0x8000000000000000u : 0x7fffffffffffffffu);
+    constexpr uint64_t ones = ~uint64_t(0) >> (64 - 8 * sizeof(W));
+    constexpr uint64_t highest = W(-1) < W(0) ? ones >> 1 : ones;
+    return static_cast<W>(kIsMax ? ~highest : highest);
   }
 }
 
