@@ -19,18 +19,18 @@ def matrix(n_rows, torch):
 
 GELU = "0.5 * x * (1 + torch.erf(x * 0.7071067811865476))"
 CASES = [
-    Case("add, 1M", "x + y", partial(vectors, M), 1),
+    Case("add, 1M", "x + y", partial(vectors, M), 1, limit=1),
     Case("exp, 1M", "x.exp()", partial(vectors, M), 2, floor="x.square()"),
     Case("tanh, 1M", "x.tanh()", partial(vectors, M), 2, floor="x.square()"),
     Case("gelu as a formula, 1M", GELU, partial(vectors, M), 2),
-    Case("sum, 1M", "x.sum()", partial(vectors, M), 1),
+    Case("sum, 1M", "x.sum()", partial(vectors, M), 1, limit=1),
     Case("softmax, 1024x1024", "torch.softmax(x, 1)", partial(matrix, 1024), 2),
     Case("sort, 1M", "x.sort()", partial(vectors, M), 3),
     Case("add, 16M", "x + y", partial(vectors, 16 * M), 3, limit=4),
     Case("exp, 16M", "x.exp()", partial(vectors, 16 * M), 2, floor="x.square()"),
     Case("tanh, 16M", "x.tanh()", partial(vectors, 16 * M), 2, floor="x.square()"),
     Case("gelu as a formula, 16M", GELU, partial(vectors, 16 * M), 1),
-    Case("sum, 16M", "x.sum()", partial(vectors, 16 * M), 1),
+    Case("sum, 16M", "x.sum()", partial(vectors, 16 * M), 1, limit=1),
     Case("softmax, 16384x1024", "torch.softmax(x, 1)", partial(matrix, 16384), 1),
 ]
 

@@ -106,7 +106,7 @@ struct BinaryParams {
   bool a_is_wide, b_is_wide;
 };
 
-// loops[operation][dtype]. The dtype is that of the inputs; results of predicates and comparisons
+// get(operation, dtype). The dtype is that of the inputs; results of predicates and comparisons
 // are bool. `params`: three Scalars p0, p1, p2 for PARAMETRIC, BinaryParams for BINARY, one Scalar
 // p0 for TERNARY, else null.
 // A table may hold a part of the operations.

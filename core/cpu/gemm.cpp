@@ -1,5 +1,5 @@
 // Note [Blocked product]
-// A is cut into panels of kRows rows and B into panels of kCols columns, which are copied
+// A is cut into panels of kRows rows and B into panels of kCols columns or fewer, which are copied
 // ("packed") so that the inner loop reads them straight ahead; rows of A are so already. The inner
 // loop keeps one kRows x kCols tile of C in registers: per step of k it takes three vectors of B
 // and multiplies them by kRows numbers of A. k is cut into slices, so that a few panels of B fit
@@ -35,6 +35,7 @@ constexpr int64_t kFewPanels = 4;
 constexpr int64_t kMaxDirect = 98304;  // numbers of B that stay in L2 beside A and C
 constexpr int64_t kMaxSteps = 128;
 constexpr int64_t kSmallA = 163840;    // numbers of a slice of A that stay in L2 while B passes by
+constexpr int64_t kTurnTime = 16;      // multiplications while a number of C is transposed
 constexpr int64_t kPackedRows = 24;    // panels of A
 constexpr int64_t kPackedCols = 4;     // or of B that a thread packs
 constexpr int64_t kMinPacked = 32768;  // numbers whose packing is worth a second thread
@@ -152,16 +153,23 @@ void multiply_small_a(const GemmProblem<T>& x) {
   });
 }
 
-// Multiplications that multiply_small_a makes, those of padding among them; its panels are shared
-// out to two threads.
+// Multiplications that take as long as multiply_small_a, whose panels are shared out to two
+// threads.
 template <class T>
-int64_t work_of_small_a(int64_t m, int64_t n) {
+int64_t time_of_small_a(int64_t m, int64_t n, int64_t k) {
   constexpr int64_t unit = 2 * kVector<T>;
-  return m * ceil_div(n, unit) * unit;
+  return m * ceil_div(n, unit) * unit * k;
 }
 
 // A and B in each other's place give the product, transposed: worth it if the rows of A fill
-// vectors better than the columns of B.
+// vectors better than the columns of B, and the way along k is long enough. Not for two slices of
+// k, whose sums would be rounded in another order than those of the other ways.
+template <class T>
+bool gains_by_exchange(const GemmProblem<T>& x) {
+  return x.b.row_stride == 1 && x.m > kCols<T> && x.k <= kDepth && x.n * x.k <= kSmallA &&
+         time_of_small_a<T>(x.n, x.m, x.k) + x.m * x.n * kTurnTime <
+             time_of_small_a<T>(x.m, x.n, x.k);
+}
 template <class T>
 void multiply_exchanged(const GemmProblem<T>& x) {
   constexpr int64_t v = kVector<T>;
@@ -180,7 +188,7 @@ void multiply_exchanged(const GemmProblem<T>& x) {
       transpose(square);
       for (int64_t r = 0; r < n_rows; ++r) {
         T* to = x.c + (i + r) * x.ldc + j;
-        if (x.beta != 0) square[r] += Vec<T>(x.beta) * Vec<T>::load(to, n_cols);
+        if (x.beta != 0) square[r] = fma(Vec<T>(x.beta), Vec<T>::load(to, n_cols), square[r]);
         square[r].store(to, n_cols);
       }
     }
@@ -190,13 +198,9 @@ void multiply_exchanged(const GemmProblem<T>& x) {
 template <class T>
 void gemm(const GemmProblem<T>& x) {
   constexpr int64_t v = kVector<T>;
-  bool is_small_a = x.a.col_stride == 1 && x.m * std::min(x.k, kDepth) <= kSmallA;
-  bool is_small_b = x.b.row_stride == 1 && x.n * std::min(x.k, kDepth) <= kSmallA;
-  if (is_small_a && x.n > kCols<T> && !reads_in_place(x.b, x.n, x.k)) {
-    bool exchanges = is_small_b && x.m > kCols<T> &&
-                     work_of_small_a<T>(x.n, x.m) < work_of_small_a<T>(x.m, x.n) * 9 / 10;
-    return exchanges ? multiply_exchanged(x) : multiply_small_a(x);
-  }
+  if (x.m * std::min(x.k, kDepth) <= kSmallA && x.n > kCols<T> && x.a.col_stride == 1 &&
+      !reads_in_place(x.b, x.n, x.k))
+    return gains_by_exchange(x) ? multiply_exchanged(x) : multiply_small_a(x);
   int64_t n_slices = ceil_div(x.k, kDepth), max_k = ceil_div(x.k, n_slices);
   int64_t max_m = std::min(x.m, kMaxM), max_n = std::min(ceil_div(x.n, v) * v, kMaxN);
   Scratch<T> scratch((max_m + max_n) * max_k);

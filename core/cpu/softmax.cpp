@@ -78,7 +78,7 @@ struct Softmax {
   };
 
   // One loop for the exponentials of a row, the results of the one before and the maximum of the
-  // one after it: the last two hardly calculate, and are done while the first does.
+  // one after it: those wait for memory for the most part, the exponentials do not.
   template <class Result>
   struct RowsInTurn {
     S* y;
@@ -241,7 +241,7 @@ struct Softmax {
     return p ? p + n : p;
   }
 
-  // rows(offset, n_rows), or columns(y, a, b, step, n, row) for each vector of columns, of
+  // rows() for all, or columns(y, a, b, step, n, row) for each vector of columns, of
   // which `row` is the number of the first. y and b may be null; kTurns: short rows are taken as
   // columns, which pays where a row is joined to one value twice.
   template <bool kTurns, class Rows, class Columns>
@@ -259,7 +259,7 @@ struct Softmax {
       return;
     }
     if (inner == 1) {
-      rows(begin * size, end - begin);
+      rows();
       return;
     }
     int64_t n_blocks = ceil_div(inner, kSoftmaxColumns);
@@ -281,13 +281,13 @@ struct Softmax {
     const S* x = reinterpret_cast<const S*>(from);
     for_each<true>(
         shape, begin, end, static_cast<S*>(nullptr), x, static_cast<const S*>(nullptr),
-        [&](int64_t, int64_t) {
+        [&] {
           for (int64_t row = begin; row < end; ++row) {
-            const S* from = x + row * shape.size;
-            V high = row_max<Larger>(from, shape.size), total = V(T(0));
+            const S* row_x = x + row * shape.size;
+            V high = row_max<Larger>(row_x, shape.size), total = V(T(0));
             walk_row<V>(shape.size, [&](int64_t i, int64_t n) FACULA_INLINE {
-              prefetch_ahead(from + i);  // the search for the next row's maximum would wait for it
-              total += keep_lanes(exp_below(load_lanes<V>(from + i, n), high), n, T(0));
+              prefetch_ahead(row_x + i);  // the search for the next maximum would wait for it
+              total += keep_lanes(exp_below(load_lanes<V>(row_x + i, n), high), n, T(0));
             });
             highs[row] = high[0];
             logs[row] = math::log(join_lanes<Add>(total))[0];
@@ -312,7 +312,7 @@ struct Softmax {
             *scales = logs + shape.n_rows;
     for_each<false>(
         shape, begin, end, y, x, static_cast<const S*>(nullptr),
-        [&](int64_t, int64_t) {
+        [&] {
           for (int64_t row = begin; row < end; ++row) {
             V high = V(highs[row]), log = V(logs[row]), scale = V(scales[row]);
             int64_t at = row * shape.size;
@@ -339,8 +339,9 @@ struct Softmax {
     const S* b = reinterpret_cast<const S*>(result);                                        \
     for_each<kTurns>(                                                                       \
         shape, begin, end, y, a, b,                                                         \
-        [&](int64_t at, int64_t n_rows) {                                                   \
-          name##_rows(y + at, a + at, offset_by(b, at), shape.size, n_rows);                \
+        [&] {                                                                               \
+          int64_t at = begin * shape.size;                                                  \
+          name##_rows(y + at, a + at, offset_by(b, at), shape.size, end - begin);           \
         },                                                                                  \
         [&](auto* y, auto* a, auto* b, int64_t step, int64_t n, int64_t) {                  \
           name##_columns<std::remove_pointer_t<decltype(y)>>(y, a, b, shape.size, step, n); \

@@ -78,7 +78,7 @@ def test_sizes_around_the_tiles_agree_with_numpy(size):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(
     "m, n, k",
-    [(9, 49, 700), (64, 100, 1000), (250, 97, 513), (17, 1000, 1025), (67, 97, 30), (49, 65, 1)],
+    [(9, 49, 700), (64, 100, 1000), (250, 97, 513), (65, 97, 999), (17, 1000, 1025), (67, 97, 30)],
 )
 def test_few_rows_times_a_transposed_or_large_matrix_agree_with_numpy(m, n, k, dtype):
     a, b = facula.randn(m, k).to(getattr(facula, dtype)), facula.randn(n, k + 3)[:, :k]
@@ -89,11 +89,18 @@ def test_few_rows_times_a_transposed_or_large_matrix_agree_with_numpy(m, n, k, d
         np.testing.assert_allclose((a @ columns).numpy(), exact, **tolerance)
         added = facula.addmm(c, a, columns, beta=0.5, alpha=2)
         np.testing.assert_allclose(added.numpy(), 0.5 * c.numpy() + 2 * exact, **tolerance)
-        frame = facula.full((m + 2, n + 3), 7, dtype=a.dtype)
-        facula.mm(a, columns, out=frame[1:-1, 2:-1])
-        np.testing.assert_allclose(frame[1:-1, 2:-1].numpy(), exact, **tolerance)
-        frame[1:-1, 2:-1] = 7
-        assert (frame == 7).all()
+
+
+@pytest.mark.skipif(
+    facula.backends.cpu.get_cpu_capability() != "AVX512", reason="no AVX-512: OpenBLAS multiplies"
+)
+@pytest.mark.parametrize("k", [300, 1000, 1500])
+def test_a_row_has_the_same_bits_among_any_number_of_others(k):
+    c, x, w = facula.randn(128, 97), facula.randn(128, k), facula.randn(97, k)
+    for beta in (0, 1, 0.3):
+        rows = facula.addmm(c, x, w.t(), beta=beta)
+        for n in (9, 49, 64, 100):
+            assert facula.equal(facula.addmm(c[:n], x[:n], w.t(), beta=beta), rows[:n])
 
 
 def test_sizes_that_do_not_fit_are_refused():

@@ -262,7 +262,7 @@ def test_medians_and_ranks():
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64"])
-@pytest.mark.parametrize("shape", [(1,), (130,), (5, 3), (3, 700), (700, 3), (70, 6, 65)])
+@pytest.mark.parametrize("shape", [(1,), (130,), (5, 3), (3, 700), (700, 3), (7, 90, 70)])
 def test_extrema_of_integers_agree_with_numpy(dtype, shape, device):
     info = np.iinfo(dtype)
     for low, high in ((info.min, info.max), (info.min, info.min + 2), (info.max - 2, info.max)):

@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -25,6 +27,16 @@ def test_softmax_agrees_with_the_formula(shape, dim):
 def test_log_softmax_agrees_with_the_formula(shape, dim):
     reference = (lambda a: np.zeros(())) if shape == () else (lambda a: np.log(softmax(a, dim)))
     check_op(lambda x: facula.log_softmax(x, dim), reference, [shape])
+
+
+@pytest.mark.parametrize("size", [49, 64, 100, 1000])
+@pytest.mark.parametrize("n_rows", [1, 2, 3, 40])
+def test_long_rows_agree_with_the_formula(size, n_rows):
+    for op, reference in (
+        (facula.softmax, lambda a: softmax(a, 1)),
+        (facula.log_softmax, lambda a: np.log(softmax(a, 1))),
+    ):
+        check_op(partial(op, dim=1), reference, [(n_rows, size)], differentiable=False)
 
 
 def test_large_logits_do_not_overflow():
