@@ -96,6 +96,14 @@ KNOWN: list[Known] = [
         "Has the half dtypes too, and derivatives of any order.",
     ),
     Known(
+        "cov",
+        ("complex64",),
+        "grad",
+        "{correction=1, fweights=None, aweights=<float32 (2,)",
+        "The derivative is zero: what is left is how each rounds, PyTorch as the machine has it.",
+        by_chance=True,
+    ),
+    Known(
         "renorm",
         ("complex64",),
         "grad",

