@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from operator import itemgetter
 from typing import Any
 
@@ -29,8 +28,9 @@ class _NamedResult(tuple[Any, ...]):
     __slots__ = ()
     _fields: tuple[str, ...] = ()
 
-    def __new__(cls, items: Iterable[Any]) -> _NamedResult:
-        self = super().__new__(cls, items)
+    def __new__(cls, *items: Any) -> _NamedResult:
+        # Of one sequence, as PyTorch's; or of the items, as any named tuple is made.
+        self = super().__new__(cls, items[0] if len(items) == 1 else items)
         if len(self) != len(cls._fields):
             raise TypeError(f"{cls.__name__}: expected {len(cls._fields)} items, got {len(self)}.")
         return self

@@ -28,6 +28,16 @@ def test_sizes_that_overflow_are_refused(call):
         call()
 
 
+@pytest.mark.parametrize("step", [HUGE, HUGE - 1, 2**62])
+def test_a_step_beyond_the_end_takes_one_element(step):
+    x = facula.arange(6.0).reshape(3, 2)
+    assert x[::step].tolist() == [[0, 1]]
+    assert x[1:, ::step].sum().item() == 6
+    assert x[3::step].shape == (0, 2)
+    x[::step] = 9
+    assert x.tolist() == [[9, 9], [2, 3], [4, 5]]
+
+
 def test_resize_in_a_format_grows_the_storage():
     x = facula.ones(1).expand(1000).resize_(1000, memory_format=facula.contiguous_format)
     assert x.untyped_storage().nbytes() >= 4000

@@ -266,7 +266,8 @@ void Run::run_node(Task task) {
       Tensor t = Tensor::borrow(static_cast<TensorImpl*>(x));
       Tensor grad = grads[retained.output_nr];
       Tensor held = Tensor::borrow(t.meta().grad);
-      if (held.defined()) grad = add(held, grad);
+      // A copy: it may be expanded, and belong to others too.
+      grad = held.defined() ? add(held, grad) : clone(grad);
       Py_XDECREF(std::exchange(t.meta().grad, grad.release()));
     }
   }

@@ -207,7 +207,8 @@ Tensor short_power(const Tensor& x, Scalar exponent) {
   if (e == 3) return apply_binary("pow", BinaryOp::mul_twice, x, x, dtype);
   if (e == -0.5) return apply_unary("pow", UnaryOp::rsqrt, Kinds::FC, x);
   if (e == -1) return apply_unary("pow", UnaryOp::reciprocal, Kinds::FC, x);
-  if (e == -2) {
+  // Squares of half precision overflow where their reciprocals do not underflow.
+  if (e == -2 && !is_reduced_float(dtype)) {
     // Not at once into a destination: the square has lost the history of x.
     check_destination("pow", x.sizes(), dtype, {x});
     return reciprocal(mul(x, x));

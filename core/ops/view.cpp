@@ -302,7 +302,7 @@ Tensor slice(const Tensor& x, int64_t dim, int64_t start, int64_t end, int64_t s
   end = std::max(clamp(end), start);
   Dims sizes = x.sizes(), strides = x.strides();
   int64_t offset = x.offset() + start * strides[dim];
-  sizes[dim] = ceil_div(end - start, step);
+  sizes[dim] = end > start ? (end - start - 1) / step + 1 : 0;  // whose sums do not overflow
   if (__builtin_mul_overflow(strides[dim], step, &strides[dim]))
     strides[dim] = 1;  // then there is one element at most
   Tensor y = make_view(x, sizes, strides, offset);

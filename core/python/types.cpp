@@ -62,8 +62,13 @@ PyObject* size_subscript(PyObject* self, PyObject* key) {
 }
 
 PyObject* size_concat(PyObject* a, PyObject* b) {
-  if (!PyTuple_Check(a) || !PyTuple_Check(b)) Py_RETURN_NOTIMPLEMENTED;
   return size_from_tuple(PyTuple_Type.tp_as_sequence->sq_concat(a, b));
+}
+
+// Either may be the Size.
+PyObject* size_add(PyObject* a, PyObject* b) {
+  if (!PyTuple_Check(a) || !PyTuple_Check(b)) Py_RETURN_NOTIMPLEMENTED;
+  return size_concat(a, b);
 }
 
 PyObject* size_repeat(PyObject* self, Py_ssize_t n) {
@@ -93,7 +98,7 @@ void make_size_type(nb::module_& m) {
       {Py_tp_new, reinterpret_cast<void*>(size_new)},
       {Py_mp_subscript, reinterpret_cast<void*>(size_subscript)},
       {Py_sq_concat, reinterpret_cast<void*>(size_concat)},
-      {Py_nb_add, reinterpret_cast<void*>(size_concat)},
+      {Py_nb_add, reinterpret_cast<void*>(size_add)},
       {Py_sq_repeat, reinterpret_cast<void*>(size_repeat)},
       {Py_tp_methods, methods},
       {Py_tp_doc, const_cast<char*>("The shape of a tensor: a tuple of ints.")},
@@ -192,15 +197,16 @@ void bind_types(nb::module_& m) {
           "device"_a)
       .def(
           "__init__",
-          [](Device* self, const std::string& type, int index) {
-            check(index >= 0 && index < 128, "device: expected an index of at least 0, got ", index,
-                  ".");
+          [](Device* self, const std::string& type, std::optional<int> index) {
             new (self) Device(parse_device(type));
+            if (!index) return;
+            check(*index >= 0 && *index < 128, "device: expected an index of at least 0, got ",
+                  *index, ".");
             check(self->index < 0, "device: the index is given twice, in '", type, "' and as ",
-                  index, ".");
-            self->index = static_cast<int8_t>(index);
+                  *index, ".");
+            self->index = static_cast<int8_t>(*index);
           },
-          "type"_a, "index"_a)
+          "type"_a, "index"_a = nb::none())
       .def_prop_ro("type", [](const Device& d) { return d.is_cpu() ? "cpu" : "cuda"; })
       .def_prop_ro("index",
                    [](const Device& d) {

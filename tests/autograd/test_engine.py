@@ -40,6 +40,10 @@ def test_only_leaves_and_retained_tensors_keep_grad():
     assert not y.is_leaf
     with pytest.warns(UserWarning, match="leaf"):
         assert y.grad is None
+    # Memory of its own, though the gradient of a sum is one number, seen three times.
+    assert z.grad.stride() == (1,)
+    z.grad.mul_(2)
+    assert z.grad.tolist() == [2, 2, 2] and x.grad.tolist() == [5, 5, 5]
 
 
 @pytest.mark.promise("A2")

@@ -184,6 +184,13 @@ def test_integer_powers():
         x**-1
 
 
+def test_powers_of_half_precision_do_not_overflow_on_the_way():
+    x = facula.tensor([300.0, 0.5], dtype=facula.float16)
+    for exponent in (-2, -2.0, -3, -0.5):
+        exact = np.array([300.0, 0.5]) ** exponent
+        np.testing.assert_allclose((x**exponent).numpy(), exact, rtol=2e-3, atol=6e-8)
+
+
 def test_shifts_beyond_the_width_leave_the_sign():
     x = facula.tensor([5, -5, 5])
     assert (x << facula.tensor([1, 64, -1])).tolist() == [10, 0, 0]

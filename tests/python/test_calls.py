@@ -1,3 +1,4 @@
+import operator
 import re
 
 import pytest
@@ -105,3 +106,29 @@ class TestArgumentsThatDoNotFit:
     def test_leave_other_type_errors_alone(self):
         with pytest.raises(TypeError, match=r"^reshape: expected ints or one tuple of ints, got"):
             facula.ones(2).reshape("a")
+
+
+def test_sizes_take_only_tuples_to_their_end():
+    size = facula.Size([2, 3])
+    assert type(operator.add(size, (4,))) is type(operator.add((1,), size)) is facula.Size
+    for other in ([1], 5):
+        for join in (operator.add, operator.concat):
+            with pytest.raises(TypeError):
+                join(size, other)
+
+
+def test_a_device_by_its_parts():
+    assert facula.device(type="cpu") == facula.device("cpu")
+    assert (
+        facula.device(type="cuda", index=1) == facula.device("cuda", 1) == facula.device("cuda:1")
+    )
+    with pytest.raises(RuntimeError, match="the index is given twice"):
+        facula.device("cuda:0", 1)
+
+
+def test_named_results_are_made_like_named_tuples_too():
+    result = facula.tensor([2.0, 1.0]).sort()
+    for other in (type(result)(tuple(result)), type(result)(*result)):
+        assert type(other) is type(result) and other.indices is result.indices
+    with pytest.raises(TypeError, match="expected 2 items, got 3"):
+        type(result)(1, 2, 3)
