@@ -41,9 +41,9 @@ def assert_close(
     Sequences and mappings are compared item by item.
 
     Args:
-        actual: tensors, arrays, numbers, or sequences and mappings of them.
-        expected: the same.
-        allow_subclasses: False asks for the same type on both sides.
+        actual: tensors, arrays, numbers, None, or sequences and mappings of them.
+        expected: the same, of the same type.
+        allow_subclasses: whether one type may be derived from the other.
         rtol, atol: both or none; by default they go by the dtype, with the wider of two.
         equal_nan: whether NaN equals NaN.
         check_device, check_dtype, check_stride: whether these must agree as well.
@@ -95,11 +95,22 @@ def _difference(
             return f"The length of the sequences mismatch{_at(where)}: {lengths}"
         pairs = [(a, e, i) for i, (a, e) in enumerate(zip(actual, expected, strict=True))]
         return next((text for text in (inner(*pair) for pair in pairs) if text), None)
-    is_same_type = allow_subclasses or type(actual) is type(expected)
-    if not is_same_type or not (_is_value(actual) and _is_value(expected)):
-        types = f"{type(actual).__name__} and {type(expected).__name__}"
-        raise TypeError(f"assert_close: cannot compare{_at(where)} {types}.")
+    if actual is None or expected is None:
+        if actual is expected:
+            return None
+        return f"None mismatch: {actual} is not {expected}" + _of_item(where)
     is_scalar = all(isinstance(v, numbers.Number) for v in (actual, expected))
+    if is_scalar:  # NumPy's as Python's
+        actual, expected = (v.item() if hasattr(v, "item") else v for v in (actual, expected))
+    left, right = type(actual), type(expected)
+    is_comparable = is_scalar or left is right
+    if allow_subclasses:
+        is_comparable |= isinstance(actual, right) or isinstance(expected, left)
+    if not is_comparable or not (_is_value(actual) and _is_value(expected)):
+        types = f"{left.__name__} and {right.__name__}"
+        raise TypeError(f"assert_close: cannot compare{_at(where)} {types}.")
+    if is_scalar and options["dtype"] and left is not right:
+        return f"The (d)types do not match: {left} != {right}." + _of_item(where)
     a, e = (facula.as_tensor(v) if not isinstance(v, Tensor) else v for v in (actual, expected))
     if not is_scalar:
         text = _attribute_difference(a, e, options)

@@ -49,6 +49,19 @@ def test_what_is_asked_for_is_allowed():
     assert_close(1.0, 1.4, rtol=0, atol=0.5)
 
 
+def test_types_must_agree():
+    assert_close([None], [None])
+    assert_close(np.float64(1), 1.0)
+    assert_close(1, 1.0, check_dtype=False)
+    assert_close(facula.nn.Parameter(facula.ones(2)), facula.ones(2))
+    for actual, expected in ((1, 1.0), (None, 1), (1j, 1.0)):
+        with pytest.raises(AssertionError):
+            assert_close(actual, expected)
+    for actual, expected in ((facula.tensor(1), 1), (facula.ones(2), np.ones(2, "float32"))):
+        with pytest.raises(TypeError, match="cannot compare"):
+            assert_close(actual, expected)
+
+
 def test_half_a_tolerance_and_other_types_are_refused():
     with pytest.raises(ValueError, match="both be specified"):
         assert_close(1, 1, rtol=1)
