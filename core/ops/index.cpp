@@ -266,6 +266,11 @@ void write_dim(const char* op, const Tensor& x, const Tensor& y, int64_t dim, co
                const Tensor& source, WriteMode mode, const IndexRules& rules) {
   NoGradGuard guard;
   check_cpu(op, y);
+  if (mode == WriteMode::Add && adds_in_float(y, index.numel())) {
+    Tensor wide = to_dtype(y, DType::Float32);
+    write_dim(op, x, wide, dim, index, to_dtype(source, DType::Float32), mode, rules);
+    return copy_into(y, wide);
+  }
   Tensor target = at_least_1d(y);
   Places places = dim_places(op, target, dim, index, rules);
   Dims shape = target.sizes();

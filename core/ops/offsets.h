@@ -42,6 +42,12 @@ void read_at(const char* op, const Tensor& out, const Tensor& x, Places places);
 void write_at(const char* op, const Tensor& target, const Tensor& values, Places places,
               WriteMode mode, bool is_apart = true);
 
+// Whether sums are made in a copy of x in float32: of half precision they would stop growing at 256
+// or 2048. A few additions are not worth the copy.
+inline bool adds_in_float(const Tensor& x, int64_t n_additions) {
+  return is_reduced_float(x.dtype()) && n_additions > 16;
+}
+
 // A 0-d tensor is indexed as if it had one dimension of size 1.
 inline Tensor at_least_1d(const Tensor& x) { return x.dim() == 0 ? restrided(x, {1}, {1}) : x; }
 

@@ -43,6 +43,11 @@ void scatter_into(const char* op, const Tensor& x, const Tensor& y, int64_t dim,
   if (index.numel() == 0) return;
   check_cpu(op, y);
   NoGradGuard guard;
+  if (mode == WriteMode::Add && adds_in_float(y, index.dim() ? index.size(dim) : 1)) {
+    Tensor wide = to_dtype(y, DType::Float32);
+    scatter_into(op, x, wide, dim, index, src, mode, out_of_range);
+    return copy_into(y, wide);
+  }
   Tensor target = at_least_1d(y), at = at_least_1d(index);
   Tensor from = at_least_1d(to_dtype(src, y.dtype()));
   Places places{at, target.size(dim), target.stride(dim), false, out_of_range};

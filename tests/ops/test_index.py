@@ -30,6 +30,25 @@ def test_scatter_add_adds_where_indices_repeat():
     check_op(lambda x, y: x.scatter_add(0, index, y), reference, [(4,), (3,)], dtypes=SOME)
 
 
+@pytest.mark.parametrize("dtype", [facula.float16, facula.bfloat16])
+def test_sums_of_half_precision_do_not_stop_growing(dtype):
+    n = 3072  # whose ones add up to 256 or 2048 if each sum is rounded
+    index, ones = facula.zeros(n, 2, dtype=facula.int64), facula.ones(n, 2, dtype=dtype)
+    x = facula.zeros(1, 2, dtype=dtype)
+    for y in (
+        x.scatter_add(0, index, ones),
+        x.clone().scatter_add_(0, index, ones),
+        x.scatter_reduce(0, index, ones, "sum"),
+        x.index_add(0, index[:, 0], ones),
+        x.clone().index_add_(0, index[:, 0], ones),
+    ):
+        assert y.tolist() == [[n, n]] and y.dtype == dtype
+    for read in (lambda w: w.gather(0, index), lambda w: w.index_select(0, index[:, 0])):
+        w = x.clone().requires_grad_()
+        read(w).backward(ones)
+        assert w.grad.tolist() == [[n, n]]
+
+
 def test_index_select_and_index_add_agree_with_numpy():
     index = facula.tensor([2, 0, 2])
     check_op(lambda x: x.index_select(1, index), lambda a: a[:, [2, 0, 2]], [(2, 3)], dtypes=SOME)
