@@ -19,9 +19,7 @@ class Known(NamedTuple):
     text: str
     reason: str
     anywhere: bool = False  # excuses every operation; ``op`` is one that shows it
-    by_chance: bool = (
-        False  # PyTorch's value is memory that it did not write, or noise: it may agree
-    )
+    by_chance: bool = False  # PyTorch's value is noise, or memory it did not write: it may agree
 
     def excuses(self, op: str, dtype: str, difference: Difference) -> bool:
         return (
