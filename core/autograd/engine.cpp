@@ -7,9 +7,11 @@
 
 #include "autograd/hooks.h"
 #include "autograd/node.h"
-#include "ops/ops.h"
+#include "autograd/operations.h"
 
 namespace facula {
+
+using graph::operations;
 
 namespace {
 
@@ -185,11 +187,11 @@ Tensor conform(const Node& node, uint32_t input_nr, Tensor grad) {
   if (grad.sizes() != info.sizes) {
     check(is_expandable_to(info.sizes, grad.sizes()), "backward: ", node.name,
           " got a gradient of shape ", grad.sizes(), " for an output of shape ", info.sizes, ".");
-    grad = sum_to_size(grad, info.sizes);
+    grad = operations.sum_to_size(grad, info.sizes);
   }
   if (grad.dtype() != info.dtype) {
-    if (is_complex(grad.dtype()) && !is_complex(info.dtype)) grad = real(grad);
-    grad = to_dtype(grad, info.dtype);
+    if (is_complex(grad.dtype()) && !is_complex(info.dtype)) grad = operations.real(grad);
+    grad = operations.to_dtype(grad, info.dtype);
   }
   check(grad.device() == info.device, "backward: ", node.name, " got a gradient on ", grad.device(),
         " for an output on ", info.device, ".");
@@ -205,9 +207,9 @@ void Run::add_gradient(Node* node, uint32_t input_nr, Tensor grad) {
     sum = std::move(grad);
   } else if (!create_graph_ && sum.is_only_handle() && !sum.is_view() &&
              sum.storage()->n_refs() == 1 && !has_internal_overlap(sum)) {
-    add_(sum, grad);
+    operations.add_to(sum, grad);
   } else {
-    sum = add(sum, grad);
+    sum = operations.add(sum, grad);
   }
 }
 
@@ -219,7 +221,7 @@ TensorList Run::captured() const {
 
 void check_for_nan(Node* node, const TensorList& results) {
   for (size_t i = 0; i < results.size(); ++i) {
-    if (!results[i].defined() || !has_nan(results[i])) continue;
+    if (!results[i].defined() || !operations.has_nan(results[i])) continue;
     std::string trace;
     if (node->extras && node->extras->metadata) {
       PyObject* text = PyDict_GetItemString(node->extras->metadata, "traceback_");
@@ -267,7 +269,8 @@ void Run::run_node(Task task) {
       Tensor grad = grads[retained.output_nr];
       Tensor held = Tensor::borrow(t.meta().grad);
       // A copy: it may be expanded, and belong to others too.
-      grad = held.defined() ? add(held, grad) : clone(grad);
+      grad = held.defined() ? operations.add(held, grad)
+                            : operations.clone(grad, MemoryFormat::Preserve);
       Py_XDECREF(std::exchange(t.meta().grad, grad.release()));
     }
   }

@@ -1,9 +1,11 @@
 #include "autograd/hooks.h"
 
+#include "autograd/operations.h"
 #include "base/python_error.h"
-#include "ops/ops.h"
 
 namespace facula {
+
+using graph::operations;
 
 namespace {
 
@@ -116,21 +118,21 @@ void accumulate_grad(const Tensor& leaf, Tensor grad) {
       // The gradient takes the leaf's memory layout, so that optimisers walk both in the same
       // order.
       if (is_grad_enabled()) {
-        grad = clone(grad);
+        grad = operations.clone(grad, MemoryFormat::Preserve);
       } else {
         Tensor copy = is_non_overlapping_and_dense(leaf.sizes(), leaf.strides())
                           ? empty_strided(leaf.sizes(), leaf.strides(), grad.dtype(), grad.device())
                           : empty(leaf.sizes(), grad.dtype(), grad.device());
-        copy_into(copy, grad);
+        operations.copy_bytes(copy, grad);
         grad = copy;
       }
     }
     meta.grad = grad.release();
   } else if (!is_grad_enabled()) {
     Tensor held = Tensor::borrow(meta.grad);
-    add_(held, grad);
+    operations.add_to(held, grad);
   } else {
-    Tensor sum = add(Tensor::borrow(meta.grad), grad);
+    Tensor sum = operations.add(Tensor::borrow(meta.grad), grad);
     TensorImpl* before = std::exchange(meta.grad, sum.release());
     Py_DECREF(before);
   }

@@ -9,9 +9,11 @@
 // A view may be real where its base is complex (view_as_real, imag), or the other way round. Its
 // geometry counts elements of its own dtype, so the two meet in real numbers: piece_under.
 #include "autograd/node.h"
-#include "ops/ops.h"
+#include "autograd/operations.h"
 
 namespace facula {
+
+using graph::operations;
 
 void check_inplace(const char* op, const Tensor& x) {
   check(!has_internal_overlap(x), op, ": expected a tensor with a place for each element, got ", x,
@@ -58,14 +60,15 @@ ViewGeometry geometry_of(const Tensor& x) {
 
 Tensor piece_under(const Tensor& base, ViewGeometry view, int64_t origin) {
   if (is_complex(base.dtype()) && !is_complex(view.dtype))
-    return as_strided(view_as_real(base), view.sizes, view.strides, view.offset - 2 * origin);
+    return operations.as_strided(operations.view_as_real(base), view.sizes, view.strides,
+                                 view.offset - 2 * origin);
   if (!is_complex(base.dtype()) && is_complex(view.dtype)) {
     for (int64_t& stride : view.strides) stride *= 2;
     view.sizes.push_back(2);
     view.strides.push_back(1);
     view.offset *= 2;
   }
-  return as_strided(base, view.sizes, view.strides, view.offset - origin);
+  return operations.as_strided(base, view.sizes, view.strides, view.offset - origin);
 }
 
 namespace {
@@ -81,20 +84,23 @@ TensorList apply_copy_slices(Node& node, TensorList& grads) {
       is_non_overlapping_and_dense(self.base.sizes, self.base.strides)
           ? empty_strided(self.base.sizes, self.base.strides, grads[0].dtype(), grads[0].device())
           : empty(self.base.sizes, grads[0].dtype(), grads[0].device());
-  whole = copy_(whole, grads[0]);
+  operations.copy(whole, grads[0]);
   bool same_layout = whole.strides() == self.base.strides;
   check(same_layout, "backward: a write through a view of an overlapping base is not supported.");
   Tensor part = piece_under(whole, self.view, self.base.offset);
   bool is_in_pairs = is_complex(self.view.dtype) && !is_complex(part.dtype());
-  TensorList inner{is_in_pairs ? view_as_complex(clone(part, MemoryFormat::Contiguous))
-                               : clone(part)};
+  TensorList inner{
+      is_in_pairs ? operations.view_as_complex(operations.clone(part, MemoryFormat::Contiguous))
+                  : operations.clone(part, MemoryFormat::Preserve)};
   TensorList results = self.wrapped->apply(*self.wrapped, inner);
   TensorList out(node.n_edges);
   if (node.edges[0].node) {
     if (results[0].defined()) {
-      copy_(part, is_in_pairs ? view_as_real(to_dtype(results[0], self.view.dtype)) : results[0]);
+      operations.copy(part, is_in_pairs ? operations.view_as_real(
+                                              operations.to_dtype(results[0], self.view.dtype))
+                                        : results[0]);
     } else {
-      fill_(part, 0);
+      operations.fill_with_zeros(part);
     }
     out[0] = whole;
   }

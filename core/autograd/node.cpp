@@ -4,8 +4,8 @@
 #include <string>
 
 #include "autograd/hooks.h"
+#include "autograd/operations.h"
 #include "base/python_error.h"
-#include "ops/ops.h"
 
 namespace facula {
 
@@ -15,26 +15,8 @@ void check_real_derivative(const char* op, const Tensor& x, const Tensor& y) {
 }
 
 namespace {
-struct Modes {
-  bool grad = true;
-  bool inference = false;
-  bool anomaly = false;
-  bool anomaly_check_nan = true;
-};
-thread_local Modes modes;
 uint64_t next_sequence_nr = 0;  // under the interpreter lock
 }  // namespace
-
-bool is_grad_enabled() { return modes.grad; }
-void set_grad_enabled(bool on) { modes.grad = on; }
-bool is_inference_mode_enabled() { return modes.inference; }
-void set_inference_mode_enabled(bool on) { modes.inference = on; }
-bool is_anomaly_enabled() { return modes.anomaly; }
-bool is_anomaly_check_nan_enabled() { return modes.anomaly_check_nan; }
-void set_anomaly_enabled(bool on, bool check_nan) {
-  modes.anomaly = on;
-  modes.anomaly_check_nan = check_nan;
-}
 
 // ---- node types
 
@@ -59,6 +41,9 @@ PyTypeObject* node_type(const char* name, size_t nbytes) {
 }
 
 Node* node_under_construction = nullptr;
+namespace graph {
+Operations operations;
+}
 
 namespace {
 
@@ -192,6 +177,22 @@ Node* accumulator_of(const Tensor& leaf) {
   static_cast<AccumulateNode*>(node)->leaf = leaf.get();
   meta.accumulator = node;
   return node;
+}
+
+void require_grad(const Tensor& x, bool on) {
+  if (x.is_leaf()) {
+    check(!on || is_differentiable(x.dtype()),
+          "requires_grad: expected a floating-point or complex tensor, got ", x, ".");
+    check(!on || !x->is_inference || is_inference_mode_enabled(),
+          "requires_grad: a tensor made in inference mode cannot require grad outside of it. Make "
+          "a normal one of it with clone() first.");
+    x->requires_grad = on;
+    if (on) x.meta();
+  } else {
+    check(on,
+          "requires_grad: a result of operations that require grad requires it too. Use detach() "
+          "for a tensor without history.");
+  }
 }
 
 Tensor leaf_of(const Node& node) {
@@ -346,7 +347,7 @@ Node* Tensor::grad_fn() const {
   }
   GradModeGuard guard(true);
   Tensor fresh = piece_under(base, geometry_of(*this), 0);
-  if (fresh.dtype() != x->dtype) fresh = view_as_complex(fresh);
+  if (fresh.dtype() != x->dtype) fresh = graph::operations.view_as_complex(fresh);
   attach_output(fresh->meta->grad_fn, *this, 0);
   return x->meta->grad_fn;
 }

@@ -13,31 +13,10 @@
 #include <vector>
 
 #include "base/location.h"
+#include "tensor/modes.h"
 #include "tensor/tensor.h"
 
 namespace facula {
-
-// ---- modes, per thread
-bool is_grad_enabled();
-void set_grad_enabled(bool on);
-bool is_inference_mode_enabled();
-void set_inference_mode_enabled(bool on);
-bool is_anomaly_enabled();
-void set_anomaly_enabled(bool on, bool check_nan);
-bool is_anomaly_check_nan_enabled();
-
-class GradModeGuard {
- public:
-  explicit GradModeGuard(bool on) : before_(is_grad_enabled()) { set_grad_enabled(on); }
-  ~GradModeGuard() { set_grad_enabled(before_); }
-  GradModeGuard(const GradModeGuard&) = delete;
-
- private:
-  bool before_;
-};
-struct NoGradGuard : GradModeGuard {
-  NoGradGuard() : GradModeGuard(false) {}
-};
 
 // ---- the graph
 struct Edge {
@@ -202,6 +181,9 @@ void attach_edge(const Tensor& x, const Edge& edge);
 int traverse_node(Node* node, visitproc visit, void* arg);
 void clear_node(Node* node);
 void dealloc_node(PyObject* self);
+
+// x.requires_grad = on; raises where x cannot have what is asked.
+void require_grad(const Tensor& x, bool on);
 
 // ---- record
 // True if an operation on these inputs must be recorded. Marks `y` volatile where an input is.

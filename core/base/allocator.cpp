@@ -1,4 +1,4 @@
-#include "allocator.h"
+#include "base/allocator.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -16,9 +16,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "error.h"
-#include "integers.h"
-#include "machine.h"
+#include "base/error.h"
+#include "base/integers.h"
+#include "base/machine.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define FACULA_PLAIN_ALLOCATOR

@@ -1,4 +1,4 @@
-#include "machine.h"
+#include "base/machine.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "parallel.h"
+#include "base/parallel.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "error.h"
-#include "machine.h"
+#include "base/error.h"
+#include "base/machine.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>

@@ -10,8 +10,8 @@
 
 #include "base/dtype.h"
 #include "base/scalar.h"
-#include "cpu/elementwise.h"
 #include "cpu/isa.h"
+#include "cpu/pointwise/loop_tables.h"
 #include "cpu/vec.h"
 
 namespace facula::cpu {

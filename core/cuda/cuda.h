@@ -6,14 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "blas/gemm.h"
-#include "cpu/elementwise.h"
-#include "cpu/reduce.h"
-#include "ops/elementwise.h"
+#include "cpu/pointwise/loop_tables.h"
+#include "products/gemm.h"
+#include "walk/reduction.h"
+#include "walk/walk.h"
 
 namespace facula::cuda {
-
-constexpr int64_t kHostStride = INT64_MIN;
 
 // Gives the tensor layer its CUDA device. Opens nothing: that happens at first use.
 void register_backend();
@@ -33,13 +31,12 @@ void run_cast(DType from, DType to, const Walk& walk);
 
 // As facula::run_reduction, of a tensor on a GPU. Joined in a fixed tree, without atomics: the same
 // bits in every run.
-void run_reduction(const char* op, cpu::ReduceOp which, const Tensor& x, uint64_t mask,
-                   DType read_dtype, const Tensor& values, const Tensor& seconds,
-                   const cpu::ReduceParams& params);
+void run_reduction(const char* op, ReduceOp which, const Tensor& x, uint64_t mask, DType read_dtype,
+                   const Tensor& values, const Tensor& seconds, const ReduceParams& params);
 
-// As blas::gemm. Raises for the dtypes that cuBLASLt does not multiply.
+// As products::gemm. Raises for the dtypes that cuBLASLt does not multiply.
 template <class T>
-void gemm(const blas::Gemm<T>& x, Device device);
+void gemm(const products::Gemm<T>& x, Device device);
 
 // The name of a dtype's type in kernels; null for complex ones.
 const char* type_name(DType dtype);

@@ -1,7 +1,7 @@
 // The in-place form of an operation, made from its out-of-place form.
 #pragma once
 #include "autograd/node.h"
-#include "ops/destination.h"
+#include "ops/result.h"
 
 namespace facula {
 

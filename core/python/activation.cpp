@@ -1,5 +1,5 @@
 #include "ops/ops.h"
-#include "python/elementwise.h"
+#include "ops/pointwise/binding.h"
 
 namespace facula {
 
@@ -148,7 +148,7 @@ Example:
 
 }  // namespace
 
-void bind_activation(nb::module_& m) {
+FACULA_BINDINGS {
   bind_public(m);
   def_activation(m, "_silu", silu, silu_);
   def_activation(m, "_mish", mish, mish_);

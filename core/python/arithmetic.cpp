@@ -1,7 +1,7 @@
-#include "ops/arithmetic.h"
+#include "ops/pointwise/arithmetic.h"
 
 #include "ops/ops.h"
-#include "python/elementwise.h"
+#include "ops/pointwise/binding.h"
 
 namespace facula {
 
@@ -94,7 +94,7 @@ Example:
 
 }  // namespace
 
-void bind_arithmetic(nb::module_& m) {
+FACULA_BINDINGS {
   def_scaled(m, {"add"}, add, add_,
              {"``input + alpha * other``.", "facula.tensor([1.0, 2.0]), 10, alpha=2",
               "tensor([21., 22.])"});

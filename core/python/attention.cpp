@@ -1,10 +1,10 @@
-#include "ops/attention.h"
+#include "ops/nn/attention.h"
 
-#include "python/bind.h"
+#include "bind/bind.h"
 
 namespace facula {
 
-void bind_attention(nb::module_& m) {
+FACULA_BINDINGS {
   m.def(
       "scaled_dot_product_attention",
       [](const Tensor& query, const Tensor& key, const Tensor& value,

@@ -4,9 +4,8 @@
 
 #include "autograd/hooks.h"
 #include "autograd/node.h"
+#include "bind/bind.h"
 #include "ops/ops.h"
-#include "python/bind.h"
-#include "python/function.h"
 #include "python/new_tensor.h"
 
 namespace facula {
@@ -162,7 +161,7 @@ void init_node_type(PyObject* module) {
   PyModule_AddObjectRef(module, "Node", reinterpret_cast<PyObject*>(node_base_type));
 }
 
-void bind_autograd(nb::module_& m) {
+FACULA_BINDINGS {
   m.def("is_grad_enabled", &is_grad_enabled, "Whether operations are recorded in this thread.");
   m.def("set_grad_enabled_", &set_grad_enabled, "mode"_a);
   m.def("is_inference_mode_enabled", &is_inference_mode_enabled,
@@ -277,7 +276,6 @@ void bind_autograd(nb::module_& m) {
     const char* message = saved_tensor_hooks_disabled();
     return message ? std::optional<std::string>(message) : std::nullopt;
   });
-  bind_function(m);
 }
 
 }  // namespace facula

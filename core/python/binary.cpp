@@ -1,11 +1,11 @@
-#include "ops/binary.h"
+#include "ops/pointwise/binary.h"
 
 #include "ops/ops.h"
-#include "python/elementwise.h"
+#include "ops/pointwise/binding.h"
 
 namespace facula {
 
-void bind_binary(nb::module_& m) {
+FACULA_BINDINGS {
   const char* pair = "facula.tensor([1.0, 5.0]), facula.tensor([2.0, 3.0])";
   const char* ints = "facula.tensor([12, 5]), facula.tensor([10, 3])";
   def_binary(m, {"maximum"}, Numbers::None, maximum,

@@ -1,9 +1,9 @@
-#include "ops/compare.h"
+#include "ops/pointwise/compare.h"
 
 #include <cstring>
 
 #include "ops/ops.h"
-#include "python/elementwise.h"
+#include "ops/pointwise/binding.h"
 
 namespace facula {
 
@@ -72,7 +72,7 @@ void def_compare(nb::module_& m, Names names, Numbers numbers, BinaryCall f, con
 
 }  // namespace
 
-void bind_compare(nb::module_& m) {
+FACULA_BINDINGS {
   const char* pair = "facula.tensor([1.0, 2.0]), 2";
   def_compare(m, {"eq"}, Numbers::Second, eq,
               {"Whether elements are equal.", pair, "tensor([False,  True])"});

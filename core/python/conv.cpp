@@ -1,6 +1,6 @@
-#include "ops/conv.h"
+#include "ops/nn/conv.h"
 
-#include "python/bind.h"
+#include "bind/bind.h"
 
 namespace facula {
 
@@ -62,7 +62,7 @@ void def_transposed(nb::module_& m, const char* name, int64_t n_spatial, const c
 
 }  // namespace
 
-void bind_conv(nb::module_& m) {
+FACULA_BINDINGS {
   def_conv(m, "conv1d", 1, R"(Slides kernels along sequences: sums of products with every window.
 
 Args:

@@ -1,7 +1,7 @@
 // Conversions of dtype, device and memory format, and questions about a tensor.
 #include "autograd/node.h"
+#include "bind/bind.h"
 #include "ops/ops.h"
-#include "python/bind.h"
 
 namespace facula {
 
@@ -84,7 +84,7 @@ void def_cast(const char* name, DType dtype) {
 
 }  // namespace
 
-void bind_convert(nb::module_& m) {
+FACULA_BINDINGS {
   def_method("to", &to_from_python, "args"_a, nb::kw_only(), "device"_a.none() = nb::none(),
              "dtype"_a.none() = nb::none(), "non_blocking"_a = false, "copy"_a = false,
              "memory_format"_a.none() = nb::none(),

@@ -1,8 +1,8 @@
-#include "ops/copy.h"
+#include "ops/shape/copy.h"
 
 #include "autograd/node.h"
+#include "bind/bind.h"
 #include "ops/ops.h"
-#include "python/bind.h"
 
 namespace facula {
 
@@ -45,7 +45,7 @@ int64_t own_dim(const char* op, const Tensor& x, int64_t dim) {
 
 }  // namespace
 
-void bind_copy(nb::module_& m) {
+FACULA_BINDINGS {
   m.def("clone", &clone, "input"_a, nb::kw_only(), "memory_format"_a = MemoryFormat::Preserve,
         "A copy, recorded.");
   def_method("clone", &clone, nb::kw_only(), "memory_format"_a = MemoryFormat::Preserve);

@@ -1,10 +1,10 @@
-#include "ops/creation.h"
+#include "ops/shape/creation.h"
 
 #include "autograd/node.h"
-#include "ops/number.h"
+#include "base/number.h"
+#include "bind/bind.h"
+#include "bind/default_device.h"
 #include "ops/ops.h"
-#include "python/bind.h"
-#include "python/default_device.h"
 #include "python/new_tensor.h"
 
 namespace facula {
@@ -129,7 +129,7 @@ Scalar end_from(const char* op, const Operand& x) {
 
 }  // namespace
 
-void bind_creation(nb::module_& m) {
+FACULA_BINDINGS {
   m.def(
       "tensor",
       [](nb::handle data, MaybeDType dtype, MaybeDevice device, bool requires_grad, bool) {

@@ -7,11 +7,11 @@
 #include "cuda/cuda.h"
 
 #include "base/parallel.h"
+#include "bind/bind.h"
 #include "cuda/allocator.h"
 #include "cuda/device.h"
 #include "cuda/library.h"
 #include "cuda/program.h"
-#include "python/cuda.h"
 
 namespace facula {
 
@@ -113,7 +113,7 @@ void bind_memory(nb::module_& m) {
 
 }  // namespace
 
-void bind_cuda(nb::module_& m) {
+FACULA_BINDINGS {
   cuda::set_package_folders(module_folders);
   cuda::register_backend();
   m.def("_cuda_unavailable_reason", &cuda::unavailable_reason);

@@ -1,8 +1,8 @@
 // DLPack: tensors of other libraries over the same memory.
 // https://dmlc.github.io/dlpack/latest/c_api.html
 #include "autograd/node.h"
+#include "bind/bind.h"
 #include "ops/ops.h"
-#include "python/bind.h"
 #include "python/interop.h"
 #include "tensor/backend.h"
 
@@ -203,7 +203,7 @@ Tensor from_dlpack(PyObject* object) {
       nb::module_::import_("facula.utils.dlpack").attr("from_dlpack")(nb::handle(object)));
 }
 
-void bind_dlpack(nb::module_& m) {
+FACULA_BINDINGS {
   m.def(
       "_to_dlpack",
       [](const Tensor& x, bool versioned) {

@@ -1,13 +1,13 @@
-#include "ops/dropout.h"
+#include "ops/nn/dropout.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
-#include "python/bind.h"
+#include "bind/bind.h"
 
 namespace facula {
 
-void bind_dropout(nb::module_& m) {
+FACULA_BINDINGS {
   m.def("dropout", dropout, "input"_a, "p"_a, "train"_a,
         R"(Zeroes elements with probability ``p`` and scales the others by ``1 / (1 - p)``.
 

@@ -1,8 +1,8 @@
-#include "ops/embedding.h"
+#include "ops/nn/embedding.h"
 
 #include <nanobind/stl/optional.h>
 
-#include "python/bind.h"
+#include "bind/bind.h"
 
 namespace facula {
 
@@ -15,7 +15,7 @@ void check_dense(const char* op, bool sparse) {
 
 }  // namespace
 
-void bind_embedding(nb::module_& m) {
+FACULA_BINDINGS {
   m.def(
       "embedding",
       [](const Tensor& weight, const Tensor& indices, int64_t padding_idx, bool scale_by_freq,

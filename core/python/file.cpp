@@ -8,7 +8,7 @@
 #include "base/crc32.h"
 #include "base/integers.h"
 #include "base/parallel.h"
-#include "python/bind.h"
+#include "bind/bind.h"
 
 namespace facula {
 namespace {
@@ -79,7 +79,7 @@ nb::object read_checked(int fd, int64_t offset, nb::handle buffer) {
 
 }  // namespace
 
-void bind_file(nb::module_& m) {
+FACULA_BINDINGS {
   m.def("_crc32", &crc32_of, "data"_a, "value"_a = 0);
   m.def("_read_checked", &read_checked, "fd"_a, "offset"_a, "buffer"_a);
 }

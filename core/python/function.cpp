@@ -1,4 +1,4 @@
-#include "python/function.h"
+#include "bind/bind.h"
 
 #include "autograd/hooks.h"
 #include "autograd/node.h"
@@ -153,7 +153,7 @@ nb::list unpack_saved(nb::handle ctx) {
 
 }  // namespace
 
-void bind_function(nb::module_& m) {
+FACULA_BINDINGS {
   PyType_Slot slots[] = {{Py_tp_base, node_base_type},
                          {Py_tp_dealloc, reinterpret_cast<void*>(dealloc_node)},
                          {Py_tp_new, reinterpret_cast<void*>(function_node_new)},

@@ -1,10 +1,10 @@
 // x[key] and x[key] = value, and the functions that index by tensors.
 #include "autograd/hooks.h"
 #include "autograd/node.h"
+#include "base/number.h"
+#include "bind/bind.h"
 #include "ops/inplace.h"
-#include "ops/number.h"
 #include "ops/ops.h"
-#include "python/bind.h"
 #include "python/new_tensor.h"
 #include "python/out.h"
 
@@ -340,7 +340,7 @@ nb::object nonzero_as(const Tensor& x, bool as_tuple) {
 
 }  // namespace
 
-void bind_indexing(nb::module_& m) {
+FACULA_BINDINGS {
   m.def(
       "index_select",
       [](const Tensor& x, int64_t dim, const Tensor& index, const Out& out) {

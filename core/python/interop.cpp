@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "autograd/node.h"
+#include "bind/bind.h"
+#include "bind/default_device.h"
 #include "ops/ops.h"
-#include "python/bind.h"
-#include "python/default_device.h"
 #include "python/new_tensor.h"
 
 namespace facula {
@@ -291,7 +291,7 @@ Tensor from_numpy(PyObject* array, bool warn_if_read_only) {
   return own_storage(storage, dtype, sizes, strides);
 }
 
-void bind_interop(nb::module_& m) {
+FACULA_BINDINGS {
   m.def(
       "from_numpy", [](nb::handle array) { return from_numpy(array.ptr(), true); },
       "ndarray"_a.none(),

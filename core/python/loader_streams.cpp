@@ -2,8 +2,8 @@
 #include <cstring>
 #include <vector>
 
-#include "base/local_generator.h"
-#include "python/bind.h"
+#include "bind/bind.h"
+#include "random/local_generator.h"
 
 namespace facula {
 
@@ -112,7 +112,7 @@ class Twister {
 
 }  // namespace
 
-void bind_loader_streams(nb::module_& m) {
+FACULA_BINDINGS {
   m.def("_push_generator", &push_local_generator, "seed"_a,
         "Until _pop_generator(), the default generator of this thread is another, of this seed.");
   m.def("_pop_generator", &pop_local_generator, "Ends what _push_generator(seed) began.");

@@ -1,6 +1,6 @@
-#include "ops/loss.h"
+#include "ops/nn/loss.h"
 
-#include "python/bind.h"
+#include "bind/bind.h"
 
 namespace facula {
 
@@ -39,9 +39,9 @@ void def_class_loss(nb::module_& m, const char* name, ClassLoss f) {
 
 }  // namespace
 
-void bind_loss(nb::module_& m) {
+FACULA_BINDINGS {
 #define LOSS(name, ...) def_loss(m, "_" #name, name);
-#include "ops/loss.def"
+#include "tables/loss.def"
 #undef LOSS
   def_class_loss(m, "_nll_loss", nll_loss);
   def_class_loss(m, "_cross_entropy", cross_entropy);

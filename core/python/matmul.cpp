@@ -1,9 +1,9 @@
-#include "ops/matmul.h"
+#include "ops/linalg/matmul.h"
 
+#include "bind/bind.h"
 #include "ops/inplace.h"
-#include "ops/linear.h"
+#include "ops/linalg/linear.h"
 #include "ops/ops.h"
-#include "python/bind.h"
 
 namespace facula {
 
@@ -46,7 +46,7 @@ void def_add_product(nb::module_& m, const char* name, AddProduct f, const char*
 
 }  // namespace
 
-void bind_matmul(nb::module_& m) {
+FACULA_BINDINGS {
   def_product(m, "mm", mm, "mat2", R"(The product of two matrices, (m, k) and (k, n).
 
 Example:

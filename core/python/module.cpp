@@ -4,29 +4,15 @@
 
 #include "autograd/node.h"
 #include "base/parallel.h"
-#include "blas/openblas.h"
+#include "bind/bind.h"
 #include "cpu/isa.h"
-#include "python/cuda.h"
+#include "products/openblas.h"
 
 namespace facula {
 
 void put_calls_in_front(nb::module_& m);  // of all functions bound so far
-void bind_activation(nb::module_& m);
-void bind_attention(nb::module_& m);
-void bind_conv(nb::module_& m);
-void bind_dropout(nb::module_& m);
-void bind_file(nb::module_& m);
-void bind_loader_streams(nb::module_& m);
-void bind_optim(nb::module_& m);
-void bind_loss(nb::module_& m);
-void bind_pad(nb::module_& m);
-void bind_pool(nb::module_& m);
-void bind_resample(nb::module_& m);
-void bind_rnn(nb::module_& m);
-void bind_roi(nb::module_& m);
-void bind_embedding(nb::module_& m);
-void bind_module_attribute(nb::module_& m);
-void bind_norm(nb::module_& m);
+void bind_types(nb::module_& m);
+void bind_tensor_type(nb::module_& m);
 
 namespace {
 
@@ -44,58 +30,11 @@ void enter_interpreter(void* state) {
   --n_computing;
 }
 
-void bind_all(nb::module_& m) {
-  bind_types(m);
-  bind_tensor_type(m);
-  init_node_type(m.ptr());
-  bind_creation(m);
-  bind_arithmetic(m);
-  bind_unary(m);
-  bind_activation(m);
-  bind_binary(m);
-  bind_compare(m);
-  bind_ternary(m);
-  bind_view(m);
-  bind_reduce(m);
-  bind_sort(m);
-  bind_matmul(m);
-  bind_conv(m);
-  bind_indexing(m);
-  bind_scan(m);
-  bind_softmax(m);
-  bind_loss(m);
-  bind_attention(m);
-  bind_order_stats(m);
-  bind_pad(m);
-  bind_pool(m);
-  bind_resample(m);
-  bind_file(m);
-  bind_convert(m);
-  bind_shape(m);
-  bind_copy(m);
-  bind_random(m);
-  bind_loader_streams(m);
-  bind_norm(m);
-  bind_embedding(m);
-  bind_dropout(m);
-  bind_rnn(m);
-  bind_roi(m);
-  bind_autograd(m);
-  bind_interop(m);
-  bind_dlpack(m);
-  bind_storage(m);
-  bind_legacy(m);
-  bind_runtime(m);
-  bind_module_attribute(m);
-  bind_optim(m);
-  bind_cuda(m);
-}
-
 }  // namespace
 
 bool is_any_thread_computing() { return n_computing.load() > 0; }
 
-void bind_runtime(nb::module_& m) {
+FACULA_BINDINGS {
   m.def("get_num_threads", &get_num_threads, "The number of threads that kernels may use.");
   m.def(
       "set_num_threads",
@@ -107,7 +46,7 @@ void bind_runtime(nb::module_& m) {
   m.def("set_flush_denormal", &set_flush_denormal, "mode"_a,
         "Whether denormal numbers are treated as zero. False if the machine cannot.");
   m.def("_cpu_capability", &cpu::isa_name);
-  m.def("_blas_config", &blas::FACULA_BLAS(openblas_get_config));
+  m.def("_blas_config", &products::FACULA_BLAS(openblas_get_config));
 }
 
 }  // namespace facula
@@ -127,7 +66,10 @@ NB_MODULE(_core, m) {
     }
   });
   try {
-    bind_all(m);
+    bind_types(m);
+    bind_tensor_type(m);
+    init_node_type(m.ptr());
+    run_bindings(m);
     put_calls_in_front(m);
   } catch (const PythonError& error) {
     error.restore();

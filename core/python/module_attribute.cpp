@@ -1,6 +1,6 @@
 #include <array>
 
-#include "python/bind.h"
+#include "bind/bind.h"
 
 // Reading a part of a module, such as self.weight or self.conv1, without an exception on the way.
 // nn.Module adds such a descriptor to its class for every name that it registers: the tables of the
@@ -49,7 +49,7 @@ PyObject* attribute_get(PyObject* self, PyObject* module, PyObject*) {
 
 }  // namespace
 
-void bind_module_attribute(nb::module_& m) {
+FACULA_BINDINGS {
   table_names = {PyUnicode_InternFromString("_parameters"), PyUnicode_InternFromString("_modules"),
                  PyUnicode_InternFromString("_buffers")};
   static PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(attribute_new)},

@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "autograd/node.h"
-#include "ops/number.h"
+#include "base/number.h"
+#include "bind/bind.h"
 #include "ops/ops.h"
-#include "python/bind.h"
 #include "python/interop.h"
 #include "python/storage.h"
 
@@ -365,7 +365,7 @@ Tensor legacy_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return record("AliasBackward0", alias_as(type, x), {x}, [](const Tensor& g) { return g; });
 }
 
-void bind_legacy(nb::module_& m) {
+FACULA_BINDINGS {
   auto checked_class = [](const char* op, nb::handle cls) {
     bool ok = PyType_Check(cls.ptr()) &&
               PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls.ptr()), tensor_type);

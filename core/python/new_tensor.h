@@ -12,7 +12,6 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype, Device devic
 // or a subclass.
 Tensor legacy_new(PyTypeObject* type, PyObject* args, PyObject* kwargs);
 
-void require_grad(const Tensor& x, bool on);
 // x.data = value: x looks at value's memory from now on.
 void replace_data(const Tensor& x, const Tensor& value);
 

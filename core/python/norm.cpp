@@ -1,9 +1,9 @@
-#include "ops/norm.h"
+#include "ops/nn/norm.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
-#include "python/bind.h"
+#include "bind/bind.h"
 
 namespace facula {
 
@@ -154,7 +154,7 @@ Example:
 
 }  // namespace
 
-void bind_norm(nb::module_& m) {
+FACULA_BINDINGS {
   bind_over_channels(m);
   bind_over_rows(m);
 }

@@ -1,11 +1,11 @@
 // The steps of the optimisers. Groups and states are the optimiser's own dicts, read at every step:
 // whatever the user changes in them counts.
-#include "ops/optim.h"
+#include "ops/optim/optim.h"
 
 #include <unordered_map>
 
 #include "autograd/node.h"
-#include "python/bind.h"
+#include "bind/bind.h"
 #include "python/new_tensor.h"
 
 namespace facula {
@@ -260,7 +260,7 @@ void zero_grads(PyObject* groups, bool set_to_none) {
 
 }  // namespace
 
-void bind_optim(nb::module_& m) {
+FACULA_BINDINGS {
 #define FACULA_BIND(Rule, name)                                         \
   m.def(                                                                \
       "_" #name "_step",                                                \

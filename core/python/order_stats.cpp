@@ -1,9 +1,9 @@
-#include "ops/order_stats.h"
+#include "ops/reduce/order_stats.h"
 
 #include <nanobind/stl/pair.h>
 
+#include "ops/reduce/arguments.h"
 #include "python/out.h"
-#include "python/reduce_args.h"
 
 namespace facula {
 
@@ -60,7 +60,7 @@ Tensor search(const char* op, const Tensor& sequence, const Tensor& values, bool
 
 }  // namespace
 
-void bind_order_stats(nb::module_& m) {
+FACULA_BINDINGS {
   constexpr const char* median_doc =
       R"(The middle element, of all or along a dimension; the lower of two. NaN if there is one.
 

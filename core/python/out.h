@@ -1,7 +1,7 @@
 // Checks of the out= argument that some operations make and others need not.
 #pragma once
-#include "ops/elementwise.h"
-#include "python/bind.h"
+#include "bind/bind.h"
+#include "walk/walk.h"
 
 namespace facula {
 

@@ -1,10 +1,10 @@
-#include "ops/pad.h"
+#include "ops/shape/pad.h"
 
-#include "python/bind.h"
+#include "bind/bind.h"
 
 namespace facula {
 
-void bind_pad(nb::module_& m) {
+FACULA_BINDINGS {
   m.def("constant_pad_nd", &constant_pad_nd, "input"_a, "pad"_a, "value"_a = Scalar(0),
         R"(Puts a border of one value around a tensor.
 

@@ -1,8 +1,8 @@
-#include "ops/pool.h"
+#include "ops/nn/pool.h"
 
 #include <nanobind/stl/tuple.h>
 
-#include "python/bind.h"
+#include "bind/bind.h"
 
 namespace facula {
 
@@ -50,7 +50,7 @@ Pair adaptive_max(const Tensor& x, const Dims& output_size, bool with_indices) {
 
 }  // namespace
 
-void bind_pool(nb::module_& m) {
+FACULA_BINDINGS {
   def_pools<1>(m, "max_pool1d", "max_pool1d_with_indices",
                R"(The largest elements of windows over the last dimension.
 

@@ -1,11 +1,11 @@
-#include "ops/random.h"
+#include "ops/random/random.h"
 
 #include <nanobind/stl/shared_ptr.h>
 
 #include "autograd/node.h"
+#include "bind/bind.h"
+#include "bind/default_device.h"
 #include "ops/ops.h"
-#include "python/bind.h"
-#include "python/default_device.h"
 #include "python/new_tensor.h"
 
 namespace facula {
@@ -452,7 +452,7 @@ void bind_fillers() {
 
 }  // namespace
 
-void bind_random(nb::module_& m) {
+FACULA_BINDINGS {
   bind_generator(m);
   bind_default_generator(m);
   bind_factories(m);

@@ -1,13 +1,13 @@
-#include "ops/reduce.h"
+#include "ops/reduce/reduce.h"
 
 #include <nanobind/stl/pair.h>
 
 #include <cmath>
 
 #include "autograd/node.h"
-#include "ops/distance.h"
-#include "ops/extrema.h"
-#include "python/reduce_args.h"
+#include "ops/linalg/distance.h"
+#include "ops/reduce/arguments.h"
+#include "ops/reduce/extrema.h"
 
 namespace facula {
 
@@ -350,7 +350,7 @@ Example:
 
 }  // namespace
 
-void bind_reduce(nb::module_& m) {
+FACULA_BINDINGS {
   m.def("_row_distances", &row_distances, "x1"_a, "x2"_a, "p"_a);
   m.def("_pair_distances", &pair_distances, "input"_a, "p"_a);
   def_typed_reduction<sum, true>(m, "sum", R"(Sum of the elements, of all or along dimensions.

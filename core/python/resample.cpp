@@ -1,12 +1,12 @@
-#include "ops/resample.h"
+#include "ops/nn/resample.h"
 
-#include "ops/grid_sample.h"
-#include "ops/shuffle.h"
-#include "python/bind.h"
+#include "bind/bind.h"
+#include "ops/nn/grid_sample.h"
+#include "ops/shape/shuffle.h"
 
 namespace facula {
 
-void bind_resample(nb::module_& m) {
+FACULA_BINDINGS {
   m.def("_resample", &resample, "input"_a, "mode"_a, "antialias"_a, "size"_a, "align_corners"_a,
         "scales"_a);
   m.def("pixel_shuffle", &pixel_shuffle, "input"_a, "upscale_factor"_a,

@@ -1,9 +1,9 @@
-#include "ops/rnn.h"
+#include "ops/nn/rnn.h"
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
-#include "python/bind.h"
+#include "bind/bind.h"
 
 namespace facula {
 
@@ -136,7 +136,7 @@ Example:
 
 }  // namespace
 
-void bind_rnn(nb::module_& m) {
+FACULA_BINDINGS {
   def_lstm(m);
   def_rnn(m, "gru", RnnMode::Gru, R"(Gated recurrent units over sequences.
 

@@ -1,10 +1,10 @@
-#include "ops/roi.h"
+#include "ops/nn/roi.h"
 
-#include "python/bind.h"
+#include "bind/bind.h"
 
 namespace facula {
 
-void bind_roi(nb::module_& m) {
+FACULA_BINDINGS {
   using cpu::RoiKind;
   m.def("_nms", &nms, "boxes"_a, "scores"_a, "iou_threshold"_a);
   m.def(

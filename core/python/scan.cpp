@@ -1,9 +1,9 @@
-#include "ops/scan.h"
+#include "ops/reduce/scan.h"
 
 #include <nanobind/stl/pair.h>
 
 #include "ops/inplace.h"
-#include "python/reduce_args.h"
+#include "ops/reduce/arguments.h"
 
 namespace facula {
 
@@ -49,7 +49,7 @@ void def_pair_scan(nb::module_& m, const char* name, const char* doc) {
 
 }  // namespace
 
-void bind_scan(nb::module_& m) {
+FACULA_BINDINGS {
   constexpr const char* logcumsumexp_doc =
       R"(Logarithm of the running sum of exponentials along a dimension, without overflow.
 

@@ -1,9 +1,9 @@
-#include "ops/shape.h"
+#include "ops/shape/shape.h"
 
 #include "autograd/hooks.h"
+#include "bind/dims_method.h"
 #include "ops/inplace.h"
 #include "ops/ops.h"
-#include "python/dims_method.h"
 #include "python/out.h"
 
 namespace facula {
@@ -58,7 +58,7 @@ Tensor joined_into(const char* op, const TensorList& tensors, const Tensor& resu
 
 }  // namespace
 
-void bind_shape(nb::module_& m) {
+FACULA_BINDINGS {
   def_op(m, "flatten", &flatten, "start_dim"_a = 0, "end_dim"_a = -1,
          R"(Joins the dimensions start_dim to end_dim into one; a view where strides allow.
 

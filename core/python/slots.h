@@ -1,8 +1,8 @@
 // Operators: the interpreter calls these directly, without an argument parser.
 #pragma once
+#include "bind/casters.h"
 #include "ops/inplace.h"
 #include "ops/ops.h"
-#include "python/casters.h"
 #include "python/interop.h"
 
 namespace facula {

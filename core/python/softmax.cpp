@@ -1,6 +1,6 @@
-#include "ops/softmax.h"
+#include "ops/nn/softmax.h"
 
-#include "python/reduce_args.h"
+#include "ops/reduce/arguments.h"
 
 namespace facula {
 
@@ -22,7 +22,7 @@ void def_softmax(nb::module_& m, const char* name, const char* doc) {
 
 }  // namespace
 
-void bind_softmax(nb::module_& m) {
+FACULA_BINDINGS {
   def_softmax<softmax>(m, "softmax", R"(Exponentials along a dimension, scaled to a sum of 1.
 
 Args:

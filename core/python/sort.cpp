@@ -1,10 +1,10 @@
-#include "ops/sort.h"
+#include "ops/reduce/sort.h"
 
 #include <nanobind/stl/tuple.h>
 
+#include "bind/bind.h"
+#include "bind/return_types.h"
 #include "ops/ops.h"
-#include "python/bind.h"
-#include "python/return_types.h"
 
 namespace facula {
 
@@ -52,7 +52,7 @@ Tensor argsort(const Tensor& x, int64_t dim, bool descending, bool) {
 
 }  // namespace
 
-void bind_sort(nb::module_& m) {
+FACULA_BINDINGS {
   m.def(
       "sort",
       [](const Tensor& x, int64_t dim, bool descending, std::optional<bool> stable,

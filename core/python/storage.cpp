@@ -3,8 +3,8 @@
 #include <structmember.h>
 
 #include "autograd/node.h"
+#include "bind/bind.h"
 #include "ops/ops.h"
-#include "python/bind.h"
 #include "python/new_tensor.h"
 #include "tensor/shared_memory.h"
 
@@ -209,7 +209,7 @@ PyObject* storage_object(Storage* storage) {
   return new_object(storage);
 }
 
-void bind_storage(nb::module_& m) {
+FACULA_BINDINGS {
   make_storage_type(m);
   def_storage_method(
       "nbytes", [](nb::handle self) { return checked_storage("nbytes", self)->nbytes(); },

@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include "python/casters.h"
+#include "bind/casters.h"
 #include "tensor/storage.h"
 
 namespace facula {

@@ -4,8 +4,8 @@
 #include <structmember.h>
 
 #include "autograd/node.h"
+#include "bind/bind.h"
 #include "ops/ops.h"
-#include "python/bind.h"
 #include "python/interop.h"
 #include "python/new_tensor.h"
 #include "python/slots.h"
@@ -307,22 +307,6 @@ constexpr void* slot() {
 }
 
 }  // namespace
-
-void require_grad(const Tensor& x, bool on) {
-  if (x.is_leaf()) {
-    check(!on || is_differentiable(x.dtype()),
-          "requires_grad: expected a floating-point or complex tensor, got ", x, ".");
-    check(!on || !x->is_inference || is_inference_mode_enabled(),
-          "requires_grad: a tensor made in inference mode cannot require grad outside of it. Make "
-          "a normal one of it with clone() first.");
-    x->requires_grad = on;
-    if (on) x.meta();
-  } else {
-    check(on,
-          "requires_grad: a result of operations that require grad requires it too. Use detach() "
-          "for a tensor without history.");
-  }
-}
 
 void replace_data(const Tensor& x, const Tensor& value) {
   // The counter of x goes on, apart from that of the new memory.

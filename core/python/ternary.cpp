@@ -1,7 +1,7 @@
-#include "ops/ternary.h"
+#include "ops/pointwise/ternary.h"
 
 #include "ops/ops.h"
-#include "python/elementwise.h"
+#include "ops/pointwise/binding.h"
 
 namespace facula {
 
@@ -115,7 +115,7 @@ void def_scaled(nb::module_& m, const char* name, ScaledTernary f, const char* d
 
 }  // namespace
 
-void bind_ternary(nb::module_& m) {
+FACULA_BINDINGS {
   const char* where_doc =
       R"(``input`` where ``condition`` is true, else ``other``; all three broadcast.
 

@@ -1,8 +1,8 @@
 // dtype, device, Size, memory_format, layout: the small types around the tensor.
 #include <nanobind/operators.h>
 
-#include "python/bind.h"
-#include "python/default_device.h"
+#include "bind/bind.h"
+#include "bind/default_device.h"
 #include "tensor/backend.h"
 
 namespace facula {
@@ -157,13 +157,6 @@ bool device_from_object(PyObject* object, Device& out) {
   return true;
 }
 
-namespace {
-thread_local std::vector<Device> entered_devices;
-thread_local Device chosen_device;
-}  // namespace
-
-Device default_device() { return entered_devices.empty() ? chosen_device : entered_devices.back(); }
-
 void bind_types(nb::module_& m) {
   nb::class_<DTypeObject> dtype(m, "dtype", "The type of a tensor's elements.");
   dtype
@@ -234,14 +227,11 @@ void bind_types(nb::module_& m) {
            })
       .def("__enter__",
            [](const Device& d) {
-             entered_devices.push_back(d);
+             enter_device(d);
              return d;
            })
       .def(
-          "__exit__",
-          [](const Device&, nb::handle, nb::handle, nb::handle) {
-            if (!entered_devices.empty()) entered_devices.pop_back();
-          },
+          "__exit__", [](const Device&, nb::handle, nb::handle, nb::handle) { leave_device(); },
           "type"_a.none(), "value"_a.none(), "traceback"_a.none());
 
   nb::class_<LayoutObject> layout(m, "layout");
@@ -275,7 +265,7 @@ void bind_types(nb::module_& m) {
         "The device of new tensors for which none is named.");
   m.def(
       "set_default_device",
-      [](std::optional<DeviceArg> device) { chosen_device = device ? device->device : Device{}; },
+      [](std::optional<DeviceArg> device) { choose_device(device ? device->device : Device{}); },
       "device"_a.none(), R"(Sets the device of new tensors for which none is named; None is the CPU.
 
 ``with facula.device(...):`` does so for a block.

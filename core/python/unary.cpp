@@ -1,7 +1,7 @@
-#include "ops/unary.h"
+#include "ops/pointwise/unary.h"
 
 #include "ops/ops.h"
-#include "python/elementwise.h"
+#include "ops/pointwise/binding.h"
 
 namespace facula {
 
@@ -349,7 +349,7 @@ Example:
 
 }  // namespace
 
-void bind_unary(nb::module_& m) {
+FACULA_BINDINGS {
   bind_exponentials(m);
   bind_trigonometry(m);
   bind_special_functions(m);

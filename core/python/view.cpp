@@ -1,10 +1,10 @@
-#include "ops/view.h"
+#include "ops/shape/view.h"
 
 #include <cstring>
 
 #include "autograd/node.h"
+#include "bind/dims_method.h"
 #include "ops/ops.h"
-#include "python/dims_method.h"
 #include "python/slots.h"
 
 namespace facula {
@@ -52,7 +52,7 @@ PyObject* tensor_view(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObj
   });
 }
 
-void bind_view(nb::module_& m) {
+FACULA_BINDINGS {
   def_dims_method("reshape", "shape", &reshape);
   m.def("reshape", &reshape, "input"_a, "shape"_a,
         "Another shape; a view where strides allow, else a copy.");

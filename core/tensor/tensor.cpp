@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "autograd/node.h"
 #include "tensor/backend.h"
+#include "tensor/modes.h"
 
 namespace facula {
 
@@ -261,6 +261,14 @@ bool has_internal_overlap(const Tensor& x) {
   return false;
 }
 
+bool is_expandable_to(const Dims& from, const Dims& to) {
+  if (from.size() > to.size()) return false;
+  size_t missing = to.size() - from.size();
+  for (size_t i = 0; i < from.size(); ++i)
+    if (from[i] != to[i + missing] && from[i] != 1) return false;
+  return true;
+}
+
 int64_t wrap_dim(const char* op, int64_t dim, int64_t n_dims) {
   int64_t range = std::max<int64_t>(n_dims, 1);
   check_index(dim >= -range && dim < range, op, ": expected dim in [", -range, ", ", range - 1,
@@ -274,6 +282,26 @@ void set_geometry(const Tensor& x, const Dims& sizes, const Dims& strides, int64
   x->strides = strides;
   x->offset = offset;
   x->is_contiguous = compute_contiguous(sizes, strides);
+}
+
+Scalar item(const Tensor& x) {
+  check(x.numel() == 1, "item: expected a tensor of one element, got ", x, ".");
+  return visit_dtype(x.dtype(), [&](auto tag) -> Scalar {
+    using T = typename decltype(tag)::type;
+    T value;
+    if (x.is_cpu()) {
+      value = *x.data_as<T>();
+    } else {
+      backend_of(x.device()).copy_bytes(&value, Device{}, x.data(), x.device(), sizeof(T));
+    }
+    if constexpr (is_complex_v<T>) {
+      return Scalar(std::complex<double>(value));
+    } else if constexpr (is_reduced_float_v<T>) {
+      return Scalar(static_cast<double>(static_cast<float>(value)));
+    } else {
+      return Scalar(value);
+    }
+  });
 }
 
 std::ostream& operator<<(std::ostream& out, const Tensor& x) {
@@ -293,7 +321,7 @@ void clear_tensor(TensorImpl* x) {
   Py_CLEAR(x->base);
   if (AutogradMeta* meta = std::exchange(x->meta, nullptr)) {
     Py_XDECREF(meta->grad);
-    release_node(meta->grad_fn);
+    Py_XDECREF(reinterpret_cast<PyObject*>(meta->grad_fn));
     Py_XDECREF(meta->hooks);
     Py_XDECREF(meta->post_accumulate_hooks);
     delete meta;

@@ -172,9 +172,13 @@ int64_t checked_numel(
 bool is_non_overlapping_and_dense(const Dims& sizes, const Dims& strides);
 // Whether two elements of the tensor may share memory (exact for stride 0, conservative otherwise).
 bool has_internal_overlap(const Tensor& x);
+// Whether a tensor of the sizes `from` broadcasts to `to`.
+bool is_expandable_to(const Dims& from, const Dims& to);
 int64_t wrap_dim(const char* op, int64_t dim, int64_t n_dims);
 // Changes the geometry of x itself, keeping storage and identity.
 void set_geometry(const Tensor& x, const Dims& sizes, const Dims& strides, int64_t offset);
+
+Scalar item(const Tensor& x);  // of a tensor with one element
 
 std::ostream& operator<<(std::ostream& out,
                          const Tensor& x);  // "float32 (2, 3)": for error messages

@@ -1,0 +1,171 @@
+#include "bind/casters.h"
+
+namespace facula {
+
+void retell(const char* name, const Error& error) {
+  std::string text = error.what();
+  size_t colon = text.find(": "), space = text.find(' ');
+  // One word before the colon: another operation's name.
+  if (colon != std::string::npos && colon < space) text = text.substr(colon + 2);
+  throw Error(error.kind(), std::string(name) + ": " + text);
+}
+
+namespace nb = nanobind;
+
+bool number_from_object(PyObject* object, Scalar& out) {
+  if (PyFloat_Check(object)) {
+    out = PyFloat_AS_DOUBLE(object);
+    return true;
+  }
+  if (PyBool_Check(object)) {
+    out = object == Py_True;
+    return true;
+  }
+  if (PyLong_Check(object)) {
+    int overflow;
+    long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (overflow) {
+      double wide = PyLong_AsDouble(object);
+      if (wide == -1.0 && PyErr_Occurred()) PyErr_Clear();
+      PyErr_Clear();
+      return false;
+    }
+    out = static_cast<int64_t>(value);
+    return true;
+  }
+  if (PyComplex_Check(object)) {
+    out = std::complex<double>(PyComplex_RealAsDouble(object), PyComplex_ImagAsDouble(object));
+    return true;
+  }
+  if (is_tensor(object) || PyUnicode_Check(object) || PyTuple_Check(object) || PyList_Check(object))
+    return false;
+  // NumPy numbers: they say what they are by the protocol that they speak. Their bool speaks none
+  // but has item().
+  const char* type = Py_TYPE(object)->tp_name;
+  if (std::strncmp(type, "numpy.", 6) == 0) {
+    PyObject* value = PyObject_CallMethod(object, "item", nullptr);
+    if (!value) {
+      PyErr_Clear();
+      return false;
+    }
+    bool is_plain = PyFloat_Check(value) || PyLong_Check(value) || PyComplex_Check(value);
+    bool ok = is_plain && std::strcmp(type, "numpy.ndarray") != 0 && number_from_object(value, out);
+    Py_DECREF(value);
+    return ok;
+  }
+  return false;
+}
+
+bool scalar_from_object(PyObject* object, Scalar& out) {
+  if (is_tensor(object)) {
+    Tensor x = as_tensor(object);
+    if (x.dim() != 0) return false;
+    out = item(x);
+    return true;
+  }
+  return number_from_object(object, out);
+}
+
+bool index_from_object(PyObject* object, int64_t& out) {
+  if (PyBool_Check(object)) return false;
+  if (PyLong_Check(object)) {
+    int overflow;
+    out = PyLong_AsLongLongAndOverflow(object, &overflow);
+    return overflow == 0;
+  }
+  if (PyFloat_Check(object) || PyUnicode_Check(object) || PyTuple_Check(object) ||
+      PyList_Check(object))
+    return false;
+  if (is_tensor(object)) {
+    Tensor x = as_tensor(object);
+    if (x.numel() != 1 || is_differentiable(x.dtype()) || x.dtype() == DType::Bool || x.dim() != 0)
+      return false;
+    out = item(x).to_int();
+    return true;
+  }
+  if (!PyIndex_Check(object)) return false;
+  PyObject* number = PyNumber_Index(object);
+  if (!number) {
+    PyErr_Clear();
+    return false;
+  }
+  int overflow;
+  out = PyLong_AsLongLongAndOverflow(number, &overflow);
+  Py_DECREF(number);
+  return overflow == 0;
+}
+
+bool dims_from_object(PyObject* object, Dims& out) {
+  if (!PyTuple_Check(object) && !PyList_Check(object)) return false;
+  Py_ssize_t n = PySequence_Fast_GET_SIZE(object);
+  out.resize(n);
+  for (Py_ssize_t i = 0; i < n; ++i)
+    if (!index_from_object(PySequence_Fast_GET_ITEM(object, i), out[i])) return false;
+  return true;
+}
+
+Dims dims_from_args(const char* op, const nb::args& args) {
+  Dims dims;
+  PyObject* list = args.size() == 1 && (PyTuple_Check(args[0].ptr()) || PyList_Check(args[0].ptr()))
+                       ? args[0].ptr()
+                       : args.ptr();
+  if (!dims_from_object(list, dims))
+    fail(ErrorKind::Type, op, ": expected ints or one tuple of ints, got ",
+         nb::repr(nb::handle(list)).c_str(), ".");
+  return dims;
+}
+
+PyObject* scalar_object(Scalar value) {
+  switch (value.kind()) {
+    case Scalar::Kind::Bool:
+      return PyBool_FromLong(value.to_bool());
+    case Scalar::Kind::Int:
+      return PyLong_FromLongLong(value.to_int());
+    case Scalar::Kind::Float:
+      return PyFloat_FromDouble(value.to_double());
+    default:
+      return PyComplex_FromDoubles(value.to_complex().real(), value.to_complex().imag());
+  }
+}
+
+PyObject* wrap(const Tensor& x) {
+  PyObject* object = x.defined() ? static_cast<PyObject*>(x.get()) : Py_None;
+  Py_INCREF(object);
+  return object;
+}
+
+void set_python_exception() noexcept {
+  try {
+    throw;
+  } catch (const PythonError& error) {
+    error.restore();
+  } catch (const Error& error) {
+    PyObject* type = PyExc_RuntimeError;
+    switch (error.kind()) {
+      case ErrorKind::Type:
+        type = PyExc_TypeError;
+        break;
+      case ErrorKind::Value:
+        type = PyExc_ValueError;
+        break;
+      case ErrorKind::Index:
+        type = PyExc_IndexError;
+        break;
+      case ErrorKind::NotImplemented:
+        type = PyExc_NotImplementedError;
+        break;
+      case ErrorKind::OutOfMemory:
+      case ErrorKind::Runtime:
+        break;
+    }
+    PyErr_SetString(type, error.what());
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+}
+
+}  // namespace facula

@@ -1,0 +1,318 @@
+#include "cpu/nn/grid_sample.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/integers.h"
+
+namespace facula::cpu {
+inline namespace FACULA_ISA {
+
+namespace {
+
+constexpr int kMostTaps = 16;  // elements that a result is made of
+
+// A place along one dimension: elements, their weights and the derivatives of those by the
+// coordinate of the grid.
+template <class T>
+struct Taps {
+  int n;
+  int64_t index[4];  // -1: outside, an element that is 0
+  T weight[4];
+  T slope[4];
+};
+
+template <class T>
+struct Place {
+  T at;
+  T slope;  // by the coordinate of the grid
+};
+
+template <class T>
+Place<T> clipped(Place<T> p, int64_t size) {
+  if (p.at <= T(0)) return {T(0), T(0)};
+  if (p.at >= static_cast<T>(size - 1)) return {static_cast<T>(size - 1), T(0)};
+  return p;
+}
+
+// Back and forth between the centers, or the outer edges, of the first and the last element.
+template <class T>
+Place<T> reflected(Place<T> p, int64_t size, bool align_corners) {
+  T low = align_corners ? T(0) : T(-0.5);
+  T span = static_cast<T>(align_corners ? size - 1 : size);
+  if (span == T(0)) return {T(0), T(0)};
+  T distance = p.at - low;
+  if (distance < T(0)) {
+    distance = -distance;
+    p.slope = -p.slope;
+  }
+  T rest = std::fmod(distance, span);
+  if (std::fmod(std::floor(distance / span), T(2)) == T(0)) return {rest + low, p.slope};
+  return {span - rest + low, -p.slope};
+}
+
+template <class T>
+Place<T> inside(Place<T> p, int64_t size, const GridShape& shape) {
+  if (shape.padding == GridPadding::Zeros) return p;
+  if (shape.padding == GridPadding::Reflection) p = reflected(p, size, shape.align_corners);
+  return clipped(p, size);
+}
+
+template <class T>
+int64_t index_at(T place, int64_t size) {
+  return place >= T(0) && place < static_cast<T>(size) ? static_cast<int64_t>(place) : -1;
+}
+
+// The cubic kernel with slope -0.75 and its derivative, at distance x from an element.
+template <class T>
+void cubic(T x, T& weight, T& slope) {
+  constexpr T a = T(-0.75);
+  T d = std::abs(x), sign = x < T(0) ? T(-1) : T(1);
+  if (d < T(1)) {
+    weight = ((a + T(2)) * d - (a + T(3))) * d * d + T(1);
+    slope = sign * (T(3) * (a + T(2)) * d - T(2) * (a + T(3))) * d;
+  } else {
+    weight = ((a * d - T(5) * a) * d + T(8) * a) * d - T(4) * a;
+    slope = sign * ((T(3) * a * d - T(10) * a) * d + T(8) * a);
+  }
+}
+
+// False for a coordinate that is no number.
+template <class T>
+bool find_taps(T coordinate, int64_t size, const GridShape& shape, Taps<T>& taps) {
+  taps = {shape.mode == GridMode::Bilinear  ? 2
+          : shape.mode == GridMode::Nearest ? 1
+                                            : 4,
+          {-1, -1, -1, -1},
+          {},
+          {}};
+  T scale = static_cast<T>(shape.align_corners ? size - 1 : size) / T(2);
+  T shift = shape.align_corners ? T(0) : T(-0.5);
+  if (shape.in_pixels) scale = T(1);
+  Place<T> p = {shape.in_pixels ? coordinate : (coordinate + T(1)) * scale + shift, scale};
+  bool is_infinite = std::abs(p.at) > std::numeric_limits<T>::max();
+  bool is_no_place = is_infinite && shape.padding != GridPadding::Border && !shape.in_pixels;
+  if (p.at != p.at || is_no_place) return false;
+  if (shape.mode == GridMode::Bicubic) {
+    T first = std::floor(p.at), part = p.at - first;
+    for (int k = 0; k < 4; ++k) {
+      T at = inside<T>({first + static_cast<T>(k - 1), T(1)}, size, shape).at;
+      taps.index[k] = index_at(at, size);
+      cubic(part - static_cast<T>(k - 1), taps.weight[k], taps.slope[k]);
+      taps.slope[k] *= scale;
+    }
+    return part == part;
+  }
+  p = inside(p, size, shape);
+  if (shape.mode == GridMode::Nearest) {
+    taps.index[0] = index_at(std::nearbyint(p.at), size);
+    taps.weight[0] = T(1);
+    taps.slope[0] = T(0);
+    return true;
+  }
+  T first = std::floor(p.at), part = p.at - first;
+  taps.index[0] = index_at(first, size);
+  taps.index[1] = index_at(first + T(1), size);
+  taps.weight[0] = T(1) - part;
+  taps.weight[1] = part;
+  taps.slope[0] = -p.slope;
+  taps.slope[1] = p.slope;
+  return true;
+}
+
+template <class S>
+struct GridSample {
+  using T = Wide<S>;
+
+  // The elements of a block of places, all dimensions together: those of place i at [t][i].
+  struct Block {
+    int n_taps;
+    int64_t n;
+    int32_t index[kMostTaps][kGridPlaces];  // in a channel; -1: outside
+    T weight[kMostTaps][kGridPlaces];
+    T slope[3][kMostTaps][kGridPlaces];  // by each coordinate
+  };
+
+  static void find(Block& block, const S* grid, int64_t first, const GridShape& shape) {
+    block.n = std::min(kGridPlaces, shape.n_places - first);
+    for (int64_t i = 0; i < block.n; ++i) {
+      const S* place = grid + (first + i) * shape.n_coordinates;
+      Taps<T> taps[3] = {{1, {0}, {T(1)}, {T(0)}}};
+      bool is_number = true;
+      for (int c = 0; c < shape.n_coordinates; ++c)
+        is_number &= find_taps(static_cast<T>(place[c]), shape.sizes[2 - c], shape, taps[2 - c]);
+      int t = 0;
+      for (int a = 0; a < taps[0].n; ++a)
+        for (int b = 0; b < taps[1].n; ++b)
+          for (int c = 0; c < taps[2].n; ++c, ++t) {
+            bool is_inside =
+                taps[0].index[a] >= 0 && taps[1].index[b] >= 0 && taps[2].index[c] >= 0;
+            int64_t at = (taps[0].index[a] * shape.sizes[1] + taps[1].index[b]) * shape.sizes[2] +
+                         taps[2].index[c];
+            T u = taps[0].weight[a], v = taps[1].weight[b], w = taps[2].weight[c];
+            block.index[t][i] = is_inside && is_number ? static_cast<int32_t>(at) : -1;
+            block.weight[t][i] = u * v * w;
+            block.slope[0][t][i] = u * v * taps[2].slope[c];
+            block.slope[1][t][i] = u * taps[1].slope[b] * w;
+            block.slope[2][t][i] = taps[0].slope[a] * v * w;
+          }
+      block.n_taps = t;
+      // No number in, no number out, wherever the elements are.
+      if (!is_number && shape.mode != GridMode::Nearest) {
+        block.index[0][i] = 0;
+        block.weight[0][i] = std::numeric_limits<T>::quiet_NaN();
+        for (auto& slope : block.slope) slope[0][i] = std::numeric_limits<T>::quiet_NaN();
+      }
+    }
+  }
+
+  // What find does, but for slopes, of images with zeros around them: in loops that become vectors.
+  // False where a place is no finite number.
+  static bool find_in_image(Block& block, const S* grid, int64_t first, const GridShape& shape) {
+    if (shape.n_coordinates != 2 || shape.mode == GridMode::Bicubic || shape.in_pixels ||
+        shape.padding != GridPadding::Zeros)
+      return false;
+    block.n = std::min(kGridPlaces, shape.n_places - first);
+    bool is_nearest = shape.mode == GridMode::Nearest, is_finite = true;
+    T low[2][kGridPlaces], part[2][kGridPlaces];
+    for (int c = 0; c < 2; ++c) {
+      T scale = static_cast<T>(shape.sizes[2 - c] - (shape.align_corners ? 1 : 0)) / T(2);
+      T shift = shape.align_corners ? T(0) : T(-0.5);
+      for (int64_t i = 0; i < block.n; ++i) {
+        T at = (static_cast<T>(grid[(first + i) * 2 + c]) + T(1)) * scale + shift;
+        is_finite &= std::abs(at) <= std::numeric_limits<T>::max();
+        low[c][i] = is_nearest ? std::nearbyint(at) : std::floor(at);
+        part[c][i] = at - low[c][i];
+      }
+    }
+    if (!is_finite) return false;
+    T width = static_cast<T>(shape.sizes[2]), height = static_cast<T>(shape.sizes[1]);
+    int32_t row = static_cast<int32_t>(shape.sizes[2]);
+    block.n_taps = is_nearest ? 1 : 4;
+    for (int t = 0; t < block.n_taps; ++t) {
+      T right = static_cast<T>(t % 2), down = static_cast<T>(t / 2);
+      for (int64_t i = 0; i < block.n; ++i) {
+        T x = low[0][i] + right, y = low[1][i] + down;
+        bool is_inside = x >= T(0) && x < width && y >= T(0) && y < height;
+        int32_t at = static_cast<int32_t>(is_inside ? y : T(0)) * row +
+                     static_cast<int32_t>(is_inside ? x : T(0));
+        T across = t % 2 ? part[0][i] : T(1) - part[0][i];
+        T along = t / 2 ? part[1][i] : T(1) - part[1][i];
+        block.index[t][i] = is_inside ? at : -1;
+        block.weight[t][i] = is_nearest ? T(1) : along * across;
+      }
+    }
+    return true;
+  }
+
+  static int64_t n_blocks(const GridShape& shape) { return ceil_div(shape.n_places, kGridPlaces); }
+  static int64_t n_elements(const GridShape& shape) {
+    return shape.sizes[0] * shape.sizes[1] * shape.sizes[2];
+  }
+
+  // sum[i] = the weighted sum of the elements of place i.
+  static void add_up(T* __restrict sum, const T (*weight)[kGridPlaces], const S* __restrict x,
+                     const Block& block) {
+    std::fill_n(sum, block.n, T(0));
+    for (int t = 0; t < block.n_taps; ++t) {
+      const int32_t* __restrict index = block.index[t];
+      const T* __restrict w = weight[t];
+      for (int64_t i = 0; i < block.n; ++i)
+        sum[i] += index[i] < 0 ? T(0) : w[i] * static_cast<T>(x[index[i]]);
+    }
+  }
+
+  static void forward(char* to, const char* from, const char* places, const GridShape& shape,
+                      int64_t begin, int64_t end) {
+    Block block;
+    T sum[kGridPlaces];
+    for (int64_t b = begin; b < end; ++b) {
+      int64_t slice = b / n_blocks(shape), first = b % n_blocks(shape) * kGridPlaces;
+      const S* grid =
+          reinterpret_cast<const S*>(places) + slice * shape.n_places * shape.n_coordinates;
+      if (!find_in_image(block, grid, first, shape)) find(block, grid, first, shape);
+      for (int64_t c = slice * shape.n_channels; c < (slice + 1) * shape.n_channels; ++c) {
+        add_up(sum, block.weight, reinterpret_cast<const S*>(from) + c * n_elements(shape), block);
+        S* y = reinterpret_cast<S*>(to) + c * shape.n_places + first;
+        for (int64_t i = 0; i < block.n; ++i) y[i] = static_cast<S>(sum[i]);
+      }
+    }
+  }
+
+  // All places of a channel in order: they may share elements.
+  static void to_input(char* to, const char* grad, const char*, const char* places,
+                       const GridShape& shape, int64_t begin, int64_t end) {
+    Block block;
+    int64_t n_parts = ceil_div(shape.n_channels, kGridChannels);
+    for (int64_t b = begin; b < end; ++b) {
+      int64_t slice = b / n_parts, c_begin = b % n_parts * kGridChannels;
+      int64_t c_end = std::min(c_begin + kGridChannels, shape.n_channels);
+      const S* grid =
+          reinterpret_cast<const S*>(places) + slice * shape.n_places * shape.n_coordinates;
+      S* gx = reinterpret_cast<S*>(to) + slice * shape.n_channels * n_elements(shape);
+      std::fill(gx + c_begin * n_elements(shape), gx + c_end * n_elements(shape), S(0));
+      for (int64_t first = 0; first < shape.n_places; first += kGridPlaces) {
+        find(block, grid, first, shape);
+        for (int64_t c = c_begin; c < c_end; ++c) {
+          S* elements = gx + c * n_elements(shape);
+          const S* g = reinterpret_cast<const S*>(grad) +
+                       (slice * shape.n_channels + c) * shape.n_places + first;
+          for (int t = 0; t < block.n_taps; ++t)
+            for (int64_t i = 0; i < block.n; ++i)
+              if (block.index[t][i] >= 0) elements[block.index[t][i]] += block.weight[t][i] * g[i];
+        }
+      }
+    }
+  }
+
+  static void to_grid(char* to, const char* grad, const char* from, const char* places,
+                      const GridShape& shape, int64_t begin, int64_t end) {
+    Block block;
+    T sum[kGridPlaces], total[3][kGridPlaces];
+    for (int64_t b = begin; b < end; ++b) {
+      int64_t slice = b / n_blocks(shape), first = b % n_blocks(shape) * kGridPlaces;
+      int64_t n_coordinates = shape.n_coordinates;
+      find(block, reinterpret_cast<const S*>(places) + slice * shape.n_places * n_coordinates,
+           first, shape);
+      for (auto& row : total) std::fill_n(row, block.n, T(0));
+      for (int64_t c = slice * shape.n_channels; c < (slice + 1) * shape.n_channels; ++c) {
+        const S* g = reinterpret_cast<const S*>(grad) + c * shape.n_places + first;
+        for (int64_t k = 0; k < n_coordinates; ++k) {
+          add_up(sum, block.slope[k], reinterpret_cast<const S*>(from) + c * n_elements(shape),
+                 block);
+          for (int64_t i = 0; i < block.n; ++i) total[k][i] += sum[i] * static_cast<T>(g[i]);
+        }
+      }
+      S* result = reinterpret_cast<S*>(to) + (slice * shape.n_places + first) * n_coordinates;
+      for (int64_t i = 0; i < block.n; ++i)
+        for (int64_t k = 0; k < n_coordinates; ++k)
+          result[i * n_coordinates + k] = static_cast<S>(total[k][i]);
+    }
+  }
+};
+
+constexpr GridTable make_table() {
+  GridTable table = {};
+#define FACULA_GRID(T) table.forward[static_cast<int>(DTypeOf<T>::value)] = GridSample<T>::forward;
+  FACULA_GRID(Half)
+  FACULA_GRID(BFloat16)
+  FACULA_GRID(float)
+  FACULA_GRID(double)
+#undef FACULA_GRID
+#define FACULA_GRID(T)                                                           \
+  table.to_input[static_cast<int>(DTypeOf<T>::value)] = GridSample<T>::to_input; \
+  table.to_grid[static_cast<int>(DTypeOf<T>::value)] = GridSample<T>::to_grid;
+  FACULA_GRID(float)
+  FACULA_GRID(double)
+#undef FACULA_GRID
+  return table;
+}
+
+}  // namespace
+
+extern const GridTable grid_table;
+const GridTable grid_table = make_table();
+
+}  // namespace FACULA_ISA
+}  // namespace facula::cpu

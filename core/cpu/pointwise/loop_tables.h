@@ -1,0 +1,64 @@
+// Tables of element-wise loops: one row per operation of the .def lists, one column per dtype; null
+// where not defined.
+#pragma once
+#include <array>
+
+#include "base/dtype.h"
+#include "base/scalar.h"
+#include "cpu/isa.h"
+#include "tables/operations.h"
+#include "walk/kinds.h"
+#include "walk/walk.h"
+
+namespace facula::cpu {
+
+// What a binary loop is told besides its operands.
+struct BinaryParams {
+  Scalar numbers[3];  // p0, p1, p2
+  // Of a 16-bit dtype: the operand is one float.
+  bool a_is_wide, b_is_wide;
+};
+
+// get(operation, dtype). The dtype is that of the inputs; results of predicates and comparisons
+// are bool. `params`: three Scalars p0, p1, p2 for PARAMETRIC, BinaryParams for BINARY, one Scalar
+// p0 for TERNARY, else null.
+// A table may hold a part of the operations.
+template <class Op, int kFirst = 0, int kEnd = static_cast<int>(Op::count)>
+struct LoopTable {
+  std::array<std::array<Loop, kNumDTypes>, kEnd - kFirst> loops;
+  Loop get(Op op, DType dtype) const {
+    return loops[static_cast<int>(op) - kFirst][static_cast<int>(dtype)];
+  }
+};
+using UnaryTable = LoopTable<UnaryOp>;
+using ParametricTable = LoopTable<ParametricOp>;
+using PredicateTable = LoopTable<PredicateOp>;
+using BinaryTable = LoopTable<BinaryOp, 0, kNumPlainBinaryOps>;
+using BinaryFloatTable = LoopTable<BinaryOp, kNumPlainBinaryOps>;
+using CompareTable = LoopTable<CompareOp>;
+using TernaryTable = LoopTable<TernaryOp>;
+// cast[from][to]; also the plain copy and, with stride 0, the fill.
+struct CastTable {
+  std::array<std::array<Loop, kNumDTypes>, kNumDTypes> loops;
+};
+// y = condition ? a : b, by dtype; the condition is bool.
+struct WhereTable {
+  std::array<Loop, kNumDTypes> loops;
+};
+
+FACULA_KERNEL_TABLE(UnaryTable, unary_table)
+FACULA_KERNEL_TABLE(ParametricTable, parametric_table)
+FACULA_KERNEL_TABLE(PredicateTable, predicate_table)
+FACULA_KERNEL_TABLE(BinaryTable, binary_table)
+FACULA_KERNEL_TABLE(BinaryFloatTable, binary_float_table)
+FACULA_KERNEL_TABLE(CompareTable, compare_table)
+FACULA_KERNEL_TABLE(TernaryTable, ternary_table)
+FACULA_KERNEL_TABLE(WhereTable, where_table)
+FACULA_KERNEL_TABLE(CastTable, cast_table)
+
+inline Loop binary_loop(BinaryOp op, DType dtype) {
+  return static_cast<int>(op) < kNumPlainBinaryOps ? get_binary_table().get(op, dtype)
+                                                   : get_binary_float_table().get(op, dtype);
+}
+
+}  // namespace facula::cpu

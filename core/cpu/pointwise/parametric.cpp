@@ -1,0 +1,39 @@
+#include "cpu/formulas.h"
+#include "cpu/loops.h"
+#include "cpu/pointwise/loop_tables.h"
+
+namespace facula::cpu {
+inline namespace FACULA_ISA {
+
+// Internal: the lists may have an operation of the same name.
+namespace {
+
+#define PARAMETRIC(name, kinds, formula)                                                   \
+  template <class T>                                                                       \
+  struct name##_formula {                                                                  \
+    T p0, p1, p2;                                                                          \
+    FACULA_FN T operator()(T x) const { return static_cast<T>(formula); }                  \
+  };                                                                                       \
+  template <class E>                                                                       \
+  struct name##_kernel {                                                                   \
+    static constexpr Kinds kinds_ = Kinds::kinds;                                          \
+    static void loop(char** data, const int64_t* strides, int64_t n, const void* params) { \
+      const Scalar* p = static_cast<const Scalar*>(params);                                \
+      name##_formula<Lanes<E>> f{number<E>(p[0]), number<E>(p[1]), number<E>(p[2])};       \
+      map_unary<E>(data, strides, n, f);                                                   \
+    }                                                                                      \
+  };
+#include "tables/parametric.def"
+#undef PARAMETRIC
+
+}  // namespace
+
+extern const ParametricTable parametric_table;
+const ParametricTable parametric_table = {{
+#define PARAMETRIC(name, kinds, formula) dtype_row<name##_kernel>(),
+#include "tables/parametric.def"
+#undef PARAMETRIC
+}};
+
+}  // namespace FACULA_ISA
+}  // namespace facula::cpu

@@ -1,0 +1,76 @@
+#include "cpu/formulas.h"
+#include "cpu/loops.h"
+#include "cpu/pointwise/loop_tables.h"
+
+namespace facula::cpu {
+inline namespace FACULA_ISA {
+
+// Internal: the lists may have an operation of the same name.
+namespace {
+
+#define TERNARY(name, kinds, formula)                                                           \
+  template <class T>                                                                            \
+  struct name##_formula {                                                                       \
+    T p0;                                                                                       \
+    FACULA_FN T operator()(T a, T b, T c) const { return static_cast<T>(formula); }             \
+  };                                                                                            \
+  template <class E>                                                                            \
+  struct name##_kernel {                                                                        \
+    static constexpr Kinds kinds_ = Kinds::kinds;                                               \
+    static void loop(char** data, const int64_t* strides, int64_t n, const void* params) {      \
+      map_ternary<E>(data, strides, n,                                                          \
+                     name##_formula<Lanes<E>>{number<E>(*static_cast<const Scalar*>(params))}); \
+    }                                                                                           \
+  };
+#include "tables/ternary.def"
+#undef TERNARY
+
+}  // namespace
+
+extern const TernaryTable ternary_table;
+const TernaryTable ternary_table = {{
+#define TERNARY(name, kinds, formula) dtype_row<name##_kernel>(),
+#include "tables/ternary.def"
+#undef TERNARY
+}};
+
+// The steps of a and b are 1, or 0 for a number.
+template <int kStepA, int kStepB, class E>
+void where_dense(E* y, const uint8_t* condition, const E* a, const E* b, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    // Both are read: a load under a condition could not be part of a vector.
+    E yes = a[i * kStepA], no = b[i * kStepB];
+    y[i] = condition[i] ? yes : no;
+  }
+}
+
+template <class E>
+void where_loop(char** data, const int64_t* strides, int64_t n, const void*) {
+  constexpr int64_t size = sizeof(E);
+  const uint8_t* condition = reinterpret_cast<const uint8_t*>(data[1]);
+  E* y = reinterpret_cast<E*>(data[0]);
+  const E *a = reinterpret_cast<const E*>(data[2]), *b = reinterpret_cast<const E*>(data[3]);
+  if (strides[0] == size && strides[1] == 1) {
+    if (strides[2] == size && strides[3] == size) return where_dense<1, 1>(y, condition, a, b, n);
+    if (strides[2] == 0 && strides[3] == size) return where_dense<0, 1>(y, condition, a, b, n);
+    if (strides[2] == size && strides[3] == 0) return where_dense<1, 0>(y, condition, a, b, n);
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    const char* from =
+        condition[i * strides[1]] ? data[2] + i * strides[2] : data[3] + i * strides[3];
+    *reinterpret_cast<E*>(data[0] + i * strides[0]) = *reinterpret_cast<const E*>(from);
+  }
+}
+
+// Floats of 16 bits are classes, of which no vectors are made; here they are only moved.
+template <class T>
+using Moved = std::conditional_t<sizeof(T) == 2, uint16_t, T>;
+
+extern const WhereTable where_table;
+#define ENTRY(T, Name) where_loop<Moved<T>>,
+const WhereTable where_table = {{FACULA_FORALL_DTYPES(ENTRY)}};
+#undef ENTRY
+
+}  // namespace FACULA_ISA
+}  // namespace facula::cpu

@@ -1,0 +1,36 @@
+#include "cpu/formulas.h"
+#include "cpu/loops.h"
+#include "cpu/pointwise/loop_tables.h"
+
+namespace facula::cpu {
+inline namespace FACULA_ISA {
+
+// Internal: the lists may have an operation of the same name.
+namespace {
+
+#define UNARY(name, node, kinds, formula, gradient)                                 \
+  template <class T>                                                                \
+  struct name##_formula {                                                           \
+    FACULA_FN T operator()(T x) const { return static_cast<T>(formula); }           \
+  };                                                                                \
+  template <class E>                                                                \
+  struct name##_kernel {                                                            \
+    static constexpr Kinds kinds_ = Kinds::kinds;                                   \
+    static void loop(char** data, const int64_t* strides, int64_t n, const void*) { \
+      map_unary<E>(data, strides, n, name##_formula<Lanes<E>>{});                   \
+    }                                                                               \
+  };
+#include "tables/unary.def"
+#undef UNARY
+
+}  // namespace
+
+extern const UnaryTable unary_table;
+const UnaryTable unary_table = {{
+#define UNARY(name, node, kinds, formula, gradient) dtype_row<name##_kernel>(),
+#include "tables/unary.def"
+#undef UNARY
+}};
+
+}  // namespace FACULA_ISA
+}  // namespace facula::cpu

@@ -1,0 +1,186 @@
+#include "cpu/reduce/order_stats.h"
+
+#include <algorithm>
+
+#include "base/scratch.h"
+#include "cpu/reduce/sort.h"
+#include "cpu/reduce/sort_key.h"
+
+namespace facula::cpu {
+
+namespace {
+
+constexpr int64_t kShort = 16;  // lines that are ranked, which takes no memory
+static_assert(kShort <= kMaxRanked);
+
+template <class T>
+struct Line {
+  const char* data;
+  int64_t step, n;
+
+  Key<T> key(int64_t i) const { return to_key(*reinterpret_cast<const T*>(data + i * step)); }
+  int64_t first(Key<T> key) const {
+    int64_t i = 0;
+    while (this->key(i) != key) ++i;
+    return i;
+  }
+};
+
+// The middle of three elements at places that follow no pattern of the input.
+template <class K>
+K choose_pivot(const K* x, int64_t n, uint64_t& seed) {
+  auto draw = [&] {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return x[static_cast<uint64_t>((static_cast<unsigned __int128>(seed) * n) >> 64)];
+  };
+  K a = draw(), b = draw(), c = draw();
+  return std::max(std::min(a, b), std::min(std::max(a, b), c));
+}
+
+// The k-th smallest of n. The elements are parted without a branch, which would be guessed wrong
+// every other time: the smaller ones move together in `x`, the larger ones to `other`.
+template <class K>
+K select(K* x, K* other, int64_t n, int64_t k) {
+  uint64_t seed = 0;
+  while (true) {
+    K pivot = choose_pivot(x, n, seed);
+    int64_t n_less = 0, n_more = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      K value = x[i];
+      x[n_less] = value;
+      other[n_more] = value;
+      n_less += value < pivot;
+      n_more += value > pivot;
+    }
+    if (k < n_less) {
+      n = n_less;
+    } else if (k >= n - n_more) {
+      k -= n - n_more;
+      n = n_more;
+      std::swap(x, other);
+    } else {
+      return pivot;
+    }
+  }
+}
+
+// The last place of the smallest of the most frequent values. `sorted` and `order` have room for n.
+template <class T>
+int64_t mode(const Line<T>& line, T* sorted, int64_t* order) {
+  sort_row(reinterpret_cast<const T*>(line.data), line.step / int64_t{sizeof(T)}, sorted, order,
+           line.n, /*descending=*/false);
+  int64_t best = 0, best_count = 0, count = 0;
+  for (int64_t i = 0; i < line.n; ++i) {
+    bool is_next = i > 0 && to_key(sorted[i]) == to_key(sorted[i - 1]);
+    count = is_next ? count + 1 : 1;
+    if (count > best_count) {
+      best_count = count;
+      best = order[i];
+    }
+  }
+  return best;
+}
+
+// `keys` and `other` have room for n keys.
+template <class T>
+int64_t pick(Pick which, const Line<T>& line, int64_t k, Key<T>* keys, Key<T>* other) {
+  int64_t n = line.n, n_nans = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    keys[i] = line.key(i);
+    n_nans += is_floating_v<T> && keys[i] == kNanKey<T>;
+  }
+  if (which == Pick::Median && n_nans > 0) return line.first(kNanKey<T>);
+  if (which != Pick::Kth) k = n_nans < n ? (n - n_nans - 1) / 2 : 0;
+  if (n > kShort) return line.first(select(keys, other, n, k));
+  int32_t order[kMaxRanked];
+  order_by_rank(keys, n, order);
+  while (k > 0 && keys[order[k - 1]] == keys[order[k]]) --k;  // the first of equals
+  return order[k];
+}
+
+template <class T>
+int64_t pick(Pick which, const Line<T>& line, int64_t k) {
+  if (line.n <= kShort) {
+    Key<T> keys[kShort];
+    T sorted[kShort];
+    int64_t order[kShort];
+    return which == Pick::Mode ? mode(line, sorted, order) : pick(which, line, k, keys, keys);
+  }
+  if (which == Pick::Mode) {
+    Scratch<T> sorted(line.n);
+    Scratch<int64_t> order(line.n);
+    return mode(line, sorted.data(), order.data());
+  }
+  Scratch<Key<T>> keys(line.n), other(line.n);
+  return pick(which, line, k, keys.data(), other.data());
+}
+
+// Several values are sought side by side, since each step of one waits for the one before, and
+// without branches. All take the same number of steps: a part of m elements leaves m / 2, or one
+// less of an even number, so that no part is empty before the last step, and none longer than 1
+// then.
+template <class T, bool is_right>
+void search(const T* ordered, int64_t n, const T* values, int64_t n_values, int64_t* places) {
+  constexpr int64_t kBeside = 8;
+  if (n == 0) return void(std::fill_n(places, n_values, 0));
+  // Written with "not", so that NaN belongs behind every number.
+  auto is_behind = [=](int64_t i, Wide<T> value) -> int64_t {
+    Wide<T> probe = ordered[i];
+    return is_right ? !(probe > value) : !(probe >= value);
+  };
+  int n_steps = 63 - __builtin_clzll(n + 1);
+  for (int64_t begin = 0; begin < n_values; begin += kBeside) {
+    Wide<T> value[kBeside];
+    int64_t low[kBeside], rest[kBeside];
+    for (int64_t j = 0; j < kBeside; ++j) {
+      value[j] = values[std::min(begin + j, n_values - 1)];
+      low[j] = 0;
+      rest[j] = n;
+    }
+    for (int step = 0; step < n_steps; ++step)
+      for (int64_t j = 0; j < kBeside; ++j) {
+        int64_t half = rest[j] >> 1, behind = is_behind(low[j] + half, value[j]);
+        low[j] += (half + 1) & -behind;
+        rest[j] = half - (behind & ~rest[j]);
+      }
+    for (int64_t j = 0; j < std::min(kBeside, n_values - begin); ++j)
+      places[begin + j] = low[j] + (rest[j] & is_behind(std::min(low[j], n - 1), value[j]));
+  }
+}
+
+}  // namespace
+
+template <class T>
+void count_bins(const T* x, int64_t n, int64_t bins, T low, T high, T width, int64_t* counts) {
+  for (int64_t i = 0; i < n; ++i) {
+    T value = x[i];
+    if (!(value >= low && value <= high)) continue;
+    T place = (value - low) * static_cast<T>(bins) / width;
+    ++counts[place < static_cast<T>(bins) ? static_cast<int64_t>(place) : bins - 1];
+  }
+}
+template void count_bins(const float*, int64_t, int64_t, float, float, float, int64_t*);
+template void count_bins(const double*, int64_t, int64_t, double, double, double, int64_t*);
+
+int64_t pick_index(Pick which, DType dtype, const char* x, int64_t step, int64_t n, int64_t k) {
+  return visit_dtype(dtype, [&](auto tag) -> int64_t {
+    using T = typename decltype(tag)::type;
+    if constexpr (is_complex_v<T>)
+      return 0;  // refused before
+    else
+      return pick(which, Line<T>{x, step, n}, k);
+  });
+}
+
+void search_sorted(DType dtype, const char* ordered, int64_t n, const char* values,
+                   int64_t n_values, bool is_right, int64_t* places) {
+  visit_dtype(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (!is_complex_v<T>)  // refused before
+      (is_right ? search<T, true> : search<T, false>)(reinterpret_cast<const T*>(ordered), n,
+                                                      reinterpret_cast<const T*>(values), n_values,
+                                                      places);
+  });
+}
+
+}  // namespace facula::cpu

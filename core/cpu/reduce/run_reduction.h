@@ -1,0 +1,11 @@
+// Walks a tensor and feeds the kernels of reduce.h.
+#pragma once
+#include "cpu/reduce/reduce.h"
+
+namespace facula::cpu {
+
+// As facula::run_reduction, of a tensor on the CPU, with a kernel that is not null.
+void run_reduction(ReduceOp which, const Tensor& x, DimMask mask, DType read_dtype,
+                   const Tensor& values, const Tensor& seconds, const ReduceParams& params);
+
+}  // namespace facula::cpu

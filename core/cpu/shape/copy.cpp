@@ -1,0 +1,194 @@
+#include "cpu/shape/copy.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "cpu/row.h"
+#include "cpu/shape/copy_line.h"
+#include "cpu/transpose.h"
+
+namespace facula::cpu {
+inline namespace FACULA_ISA {
+
+namespace {
+
+// Planes go by value: bytes that are written could be those of a plane elsewhere, for all that the
+// compiler knows, and it would make no vectors of the loops.
+
+// Rows without gaps, in steps that are chosen once for all of them.
+void copy_dense_rows(Plane p, int64_t nbytes) {
+  constexpr int64_t kLong = 4096;
+  if (nbytes > kLong) {
+    for (int64_t row = 0; row < p.n_rows; ++row)
+      std::memcpy(p.to + row * p.to_row, p.from + row * p.from_row, nbytes);
+  } else if (nbytes > 0) {
+    with_step(nbytes, [p, nbytes](auto step) {
+      for (int64_t row = 0; row < p.n_rows; ++row)
+        copy_by<step>(p.to + row * p.to_row, p.from + row * p.from_row, nbytes);
+    });
+  }
+}
+
+// Rows of one element again and again; the last vector overlaps the one before it.
+template <class T>
+void copy_repeated(Plane p) {
+  constexpr int64_t lanes = kVecBytes / static_cast<int64_t>(sizeof(T));
+  for (int64_t row = 0; row < p.n_rows; ++row) {
+    T* to = reinterpret_cast<T*>(p.to + row * p.to_row);
+    T element = *reinterpret_cast<const T*>(p.from + row * p.from_row);
+    if constexpr (std::is_integral_v<T>) {
+      if (p.n >= lanes) {
+        Native<T> v = element - Native<T>{};
+        for (int64_t i = 0; i < p.n - lanes; i += lanes) std::memcpy(to + i, &v, kVecBytes);
+        std::memcpy(to + p.n - lanes, &v, kVecBytes);
+        continue;
+      }
+    }
+    for (int64_t i = 0; i < p.n; ++i) to[i] = element;
+  }
+}
+
+// Rows from elements that are kGap apart, in steps of which the compiler makes shuffles.
+template <class T, int kGap>
+void copy_spaced_rows(Plane p) {
+  for (int64_t row = 0; row < p.n_rows; ++row) {
+    T* to = reinterpret_cast<T*>(p.to + row * p.to_row);
+    const T* from = reinterpret_cast<const T*>(p.from + row * p.from_row);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < p.n; ++i) to[i] = from[kGap * i];
+  }
+}
+
+// Without gaps in `to` along a row and in `from` across them: squares are turned over in registers.
+// F is only what carries the bits.
+template <class F>
+void copy_transposed(Plane p) {
+  constexpr int64_t side = Vec<F>::kLanes;
+  for (int64_t row = 0; row < p.n_rows; row += side) {
+    int64_t n_rows = std::min(side, p.n_rows - row);
+    for (int64_t i = 0; i < p.n; i += side) {
+      int64_t n = std::min(side, p.n - i);
+      Vec<F> square[side];
+      for (int64_t j = 0; j < side; ++j) {
+        auto* from = reinterpret_cast<const F*>(p.from + (i + j) * p.from_step) + row;
+        square[j] = j < n ? load_lanes<Vec<F>>(from, n_rows) : Vec<F>(F(0));
+      }
+      transpose(square);
+      for (int64_t j = 0; j < n_rows; ++j) {
+        F* to = reinterpret_cast<F*>(p.to + (row + j) * p.to_row) + i;
+        store_lanes(square[j], to, n);
+      }
+    }
+  }
+}
+
+// C planes into pixels of C elements, or back: loops of which the compiler makes shuffles.
+template <class T, int C>
+void copy_to_pixels(Plane p) {
+  T* to = reinterpret_cast<T*>(p.to);
+  const T* from[C];
+  for (int c = 0; c < C; ++c) from[c] = reinterpret_cast<const T*>(p.from + c * p.from_step);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < p.n_rows; ++i)
+    for (int c = 0; c < C; ++c) to[C * i + c] = from[c][i];
+}
+template <class T, int C>
+void copy_from_pixels(Plane p) {
+  T* to[C];
+  for (int c = 0; c < C; ++c) to[c] = reinterpret_cast<T*>(p.to + c * p.to_row);
+  const T* from = reinterpret_cast<const T*>(p.from);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < p.n; ++i)
+    for (int c = 0; c < C; ++c) to[c][i] = from[C * i + c];
+}
+// Pixels one behind the other, from anywhere. Three elements go as four: what is too much is
+// written over by the next pixel, and only the first and the last may be at an end of the memory,
+// since no two are at one place.
+template <class T, int C>
+void copy_pixels(Plane p) {
+  constexpr int64_t pixel = C * sizeof(T), wide = (C == 3 ? 4 : C) * sizeof(T);
+  char* last = p.to + (p.n_rows - 1) * pixel;
+  std::memcpy(p.to, p.from, pixel);
+  if (p.n_rows == 1) return;
+#pragma GCC unroll 4
+  for (p.to += pixel, p.from += p.from_row; p.to != last; p.to += pixel, p.from += p.from_row)
+    std::memcpy(p.to, p.from, wide);
+  std::memcpy(last, p.from, pixel);
+}
+
+// True where one dimension has C elements that lie together, and the copy has been made.
+template <class T, int C>
+bool copy_by_pixels(Plane p) {
+  constexpr int64_t size = sizeof(T), pixel = C * size;
+  bool writes_pixels = p.n == C && p.to_step == size && p.to_row == pixel;
+  bool reads_pixels = p.n_rows == C && p.from_row == size && p.from_step == pixel;
+  if (writes_pixels && p.from_row == size) return copy_to_pixels<T, C>(p), true;
+  if (writes_pixels && p.from_step == size && p.from_row != 0) return copy_pixels<T, C>(p), true;
+  if (reads_pixels && p.to_step == size) return copy_from_pixels<T, C>(p), true;
+  return false;
+}
+
+struct Bytes16 {
+  uint64_t low, high;
+};
+
+template <class T>
+void copy_plane(Plane p) {
+  constexpr int64_t size = sizeof(T);
+  if (copy_by_pixels<T, 3>(p) || copy_by_pixels<T, 4>(p) || copy_by_pixels<T, 2>(p)) return;
+  bool is_dense = p.to_step == size && p.from_step == size;
+  if (is_dense && (p.n > 1 || p.n_rows == 1)) return copy_dense_rows(p, p.n * size);
+  if (p.to_step == size && p.from_step == 0) return copy_repeated<T>(p);
+  if (p.to_step == size && p.from_row == size) {
+    if constexpr (size == 4) return copy_transposed<float>(p);
+    if constexpr (size == 8) return copy_transposed<double>(p);
+  }
+  if (p.to_step == size && p.n > 1) {
+    if (p.from_step == -size) return copy_spaced_rows<T, -1>(p);
+    if (p.from_step == 2 * size) return copy_spaced_rows<T, 2>(p);
+  }
+  // Along the longer side, and in strips: a line that is crossed is still there for the next row.
+  if (p.n < p.n_rows) {
+    std::swap(p.n, p.n_rows);
+    std::swap(p.to_step, p.to_row);
+    std::swap(p.from_step, p.from_row);
+  }
+  constexpr int64_t kStrip = 32;
+  for (int64_t begin = 0; begin < p.n; begin += kStrip) {
+    int64_t n = std::min(kStrip, p.n - begin);
+    for (int64_t row = 0; row < p.n_rows; ++row) {
+      char* to = p.to + row * p.to_row + begin * p.to_step;
+      const char* from = p.from + row * p.from_row + begin * p.from_step;
+      for (int64_t i = 0; i < n; ++i)
+        *reinterpret_cast<T*>(to + i * p.to_step) =
+            *reinterpret_cast<const T*>(from + i * p.from_step);
+    }
+  }
+}
+
+#if defined(FACULA_SIMD)
+void copy_past_caches(char* to, const char* from, int64_t nbytes) {
+  int64_t at = 0;
+  for (; at + kVecBytes <= nbytes; at += kVecBytes) {
+    Vec<float> bits = Vec<float>::load(reinterpret_cast<const float*>(from + at));
+    FACULA_SIMD(stream_ps)(reinterpret_cast<float*>(to + at), bits.v);
+  }
+  std::memcpy(to + at, from + at, nbytes - at);
+}
+void fence() { _mm_sfence(); }
+#else
+constexpr decltype(CopyTable::past_caches) copy_past_caches = nullptr;
+constexpr decltype(CopyTable::fence) fence = nullptr;
+#endif
+
+}  // namespace
+
+extern const CopyTable copy_table;
+const CopyTable copy_table = {{copy_plane<uint8_t>, copy_plane<uint16_t>, copy_plane<uint32_t>,
+                               copy_plane<uint64_t>, copy_plane<Bytes16>},
+                              copy_past_caches,
+                              fence};
+
+}  // namespace FACULA_ISA
+}  // namespace facula::cpu

@@ -1,0 +1,251 @@
+// Products of matrices, through cuBLASLt.
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <tuple>
+
+#include "cuda/allocator.h"
+#include "cuda/cuda.h"
+#include "cuda/device.h"
+#include "cuda/library.h"
+
+namespace facula::cuda {
+
+namespace {
+
+// Numbers of cuBLASLt's enumerations.
+constexpr int kCompute32F = 68, kCompute64F = 70;  // 32F: without TF32
+constexpr int kReal32F = 0, kReal64F = 1, kReal16F = 2, kReal16BF = 14;
+constexpr int kTransposed = 1;
+constexpr int kDescTransA = 3, kDescTransB = 4;
+constexpr int kLayoutBatchCount = 5, kLayoutBatchOffset = 6;
+constexpr int kPreferWorkspace = 1, kPreferAlignmentA = 5;  // those of B, C and D follow
+constexpr size_t kWorkspaceBytes = size_t(32) << 20;
+
+struct Algorithm {
+  uint64_t data[8];
+};
+struct HeuristicResult {
+  Algorithm algorithm;
+  size_t workspace_bytes;
+  int state;
+  float waves;
+  int reserved[4];
+};
+
+struct BlasLt {
+  int (*create)(void** handle);
+  int (*desc_create)(void** desc, int compute_type, int scale_type);
+  int (*desc_set)(void* desc, int attribute, const void* value, size_t size);
+  int (*layout_create)(void** layout, int type, uint64_t rows, uint64_t cols, int64_t ld);
+  int (*layout_set)(void* layout, int attribute, const void* value, size_t size);
+  int (*preference_create)(void** preference);
+  int (*preference_set)(void* preference, int attribute, const void* value, size_t size);
+  int (*preference_destroy)(void* preference);
+  int (*heuristic)(void* handle, void* desc, void* a, void* b, void* c, void* d, void* preference,
+                   int n_wanted, HeuristicResult* results, int* n_found);
+  int (*matmul)(void* handle, void* desc, const void* alpha, const void* a, void* a_layout,
+                const void* b, void* b_layout, const void* beta, const void* c, void* c_layout,
+                void* d, void* d_layout, const Algorithm* algorithm, void* workspace,
+                size_t workspace_bytes, void* stream);
+};
+
+const BlasLt& blas_lt() {
+  static const BlasLt functions = [] {
+    Library library = Library::open_nvidia("libcublasLt", {"13", "12"});
+    check(library.is_open(), "cuda: cuBLASLt was not found (", library.reason(),
+          "). Install it with: pip install nvidia-cublas");
+    BlasLt b;
+    library.load(b.create, "cublasLtCreate");
+    library.load(b.desc_create, "cublasLtMatmulDescCreate");
+    library.load(b.desc_set, "cublasLtMatmulDescSetAttribute");
+    library.load(b.layout_create, "cublasLtMatrixLayoutCreate");
+    library.load(b.layout_set, "cublasLtMatrixLayoutSetAttribute");
+    library.load(b.preference_create, "cublasLtMatmulPreferenceCreate");
+    library.load(b.preference_set, "cublasLtMatmulPreferenceSetAttribute");
+    library.load(b.preference_destroy, "cublasLtMatmulPreferenceDestroy");
+    library.load(b.heuristic, "cublasLtMatmulAlgoGetHeuristic");
+    library.load(b.matmul, "cublasLtMatmul");
+    return b;
+  }();
+  return functions;
+}
+
+void check_status(int status, const char* what) {
+  check(status == 0, "cuda: ", what, " failed with status ", status, " of cuBLAS.");
+}
+
+void* handle_of(int index) {
+  static auto* handles = new std::map<int, void*>;  // guarded by the interpreter lock
+  void*& handle = (*handles)[index];
+  if (!handle) check_status(blas_lt().create(&handle), "cublasLtCreate");
+  return handle;
+}
+
+// What decides which algorithm is taken.
+struct Shape {
+  int index;
+  int type;
+  bool trans_a, trans_b;
+  int64_t m, n, k, lda, ldb, ldc, n_batch, stride_a, stride_b, stride_c;
+  uint32_t align_a, align_b, align_c;
+  auto as_tuple() const {
+    return std::tie(index, type, trans_a, trans_b, m, n, k, lda, ldb, ldc, n_batch, stride_a,
+                    stride_b, stride_c, align_a, align_b, align_c);
+  }
+  bool operator<(const Shape& o) const { return as_tuple() < o.as_tuple(); }
+};
+
+struct Plan {
+  void *desc = nullptr, *a = nullptr, *b = nullptr, *c = nullptr;
+  Algorithm algorithm{};
+  size_t workspace_bytes = 0;
+};
+
+template <class T>
+void set_attribute(int (*set)(void*, int, const void*, size_t), void* object, int attribute,
+                   T value) {
+  check_status(set(object, attribute, &value, sizeof(T)), "setting an attribute");
+}
+
+void* make_layout(const Shape& s, int64_t rows, int64_t cols, int64_t ld, int64_t stride) {
+  const BlasLt& lt = blas_lt();
+  void* layout = nullptr;
+  check_status(lt.layout_create(&layout, s.type, static_cast<uint64_t>(rows),
+                                static_cast<uint64_t>(cols), ld),
+               "cublasLtMatrixLayoutCreate");
+  if (s.n_batch > 1) {
+    set_attribute(lt.layout_set, layout, kLayoutBatchCount, static_cast<int32_t>(s.n_batch));
+    set_attribute(lt.layout_set, layout, kLayoutBatchOffset, stride);
+  }
+  return layout;
+}
+
+// cuBLAS counts by columns. What it sees of our row-major matrices are their transposes, so it gets
+// C' = B' A'.
+Plan make_plan(const Shape& s) {
+  const BlasLt& lt = blas_lt();
+  Plan plan;
+  bool is_double = s.type == kReal64F;
+  check_status(lt.desc_create(&plan.desc, is_double ? kCompute64F : kCompute32F,
+                              is_double ? kReal64F : kReal32F),
+               "cublasLtMatmulDescCreate");
+  if (s.trans_b)
+    set_attribute(lt.desc_set, plan.desc, kDescTransA, static_cast<int32_t>(kTransposed));
+  if (s.trans_a)
+    set_attribute(lt.desc_set, plan.desc, kDescTransB, static_cast<int32_t>(kTransposed));
+  plan.a = make_layout(s, s.trans_b ? s.k : s.n, s.trans_b ? s.n : s.k, s.ldb, s.stride_b);
+  plan.b = make_layout(s, s.trans_a ? s.m : s.k, s.trans_a ? s.k : s.m, s.lda, s.stride_a);
+  plan.c = make_layout(s, s.n, s.m, s.ldc, s.stride_c);
+  void* preference = nullptr;
+  check_status(lt.preference_create(&preference), "cublasLtMatmulPreferenceCreate");
+  set_attribute(lt.preference_set, preference, kPreferWorkspace,
+                static_cast<uint64_t>(kWorkspaceBytes));
+  uint32_t alignments[] = {s.align_b, s.align_a, s.align_c, s.align_c};
+  for (int i = 0; i < 4; ++i)
+    set_attribute(lt.preference_set, preference, kPreferAlignmentA + i, alignments[i]);
+  HeuristicResult result{};
+  int n_found = 0;
+  int status = lt.heuristic(handle_of(s.index), plan.desc, plan.a, plan.b, plan.c, plan.c,
+                            preference, 1, &result, &n_found);
+  lt.preference_destroy(preference);
+  check_status(status, "cublasLtMatmulAlgoGetHeuristic");
+  check(n_found > 0 && result.state == 0, "cuda: cuBLAS has no algorithm for a product of (", s.m,
+        ", ", s.k, ") and (", s.k, ", ", s.n, ").");
+  plan.algorithm = result.algorithm;
+  plan.workspace_bytes = result.workspace_bytes;
+  return plan;
+}
+
+const Plan& plan_of(const Shape& shape) {
+  static auto* plans = new std::map<Shape, Plan>;  // guarded by the interpreter lock
+  auto found = plans->find(shape);
+  if (found == plans->end()) found = plans->emplace(shape, make_plan(shape)).first;
+  return found->second;
+}
+
+// The power of two that divides an address, up to what cuBLAS asks about.
+uint32_t alignment_of(const void* data) {
+  auto address = reinterpret_cast<uintptr_t>(data);
+  return static_cast<uint32_t>(std::min<uintptr_t>(address & (~address + 1), 256));
+}
+
+template <class T>
+constexpr int kTypeOf = -1;
+template <>
+constexpr int kTypeOf<float> = kReal32F;
+template <>
+constexpr int kTypeOf<double> = kReal64F;
+template <>
+constexpr int kTypeOf<Half> = kReal16F;
+template <>
+constexpr int kTypeOf<BFloat16> = kReal16BF;
+
+// C = beta C, where there is nothing to add.
+template <class T>
+void scale(const products::Gemm<T>& x, Device device) {
+  T factor(x.beta);
+  Walk walk;
+  walk.n_dims = 1;
+  walk.device = device;
+  walk.numel = walk.sizes[0] = x.n_batch * x.m * x.n;
+  walk.data[0] = walk.data[1] = reinterpret_cast<char*>(x.c);
+  walk.strides[0][0] = walk.strides[1][0] = sizeof(T);
+  bool is_fill = x.beta == 0;
+  walk.n_operands = is_fill ? 2 : 3;
+  int factor_at = walk.n_operands - 1;
+  walk.data[factor_at] = reinterpret_cast<char*>(&factor);
+  walk.strides[factor_at][0] = kHostStride;
+  if (is_fill) return run_cast(DTypeOf<T>::value, DTypeOf<T>::value, walk);
+  run_binary(BinaryOp::mul, DTypeOf<T>::value, walk, {});
+}
+
+}  // namespace
+
+template <class T>
+void gemm(const products::Gemm<T>& x, Device device) {
+  if constexpr (kTypeOf<T> < 0) {
+    fail(ErrorKind::NotImplemented, "matmul: not available for ", DTypeOf<T>::value, " on ", device,
+         ". Move the tensors with .cpu() first.");
+  } else {
+    if (x.m == 0 || x.n == 0 || x.n_batch == 0) return;
+    if (x.k == 0) return scale(x, device);
+    int index = device.index;
+    enter(index);
+    Shape shape{index,
+                kTypeOf<T>,
+                x.trans_a != products::Trans::No,
+                x.trans_b != products::Trans::No,
+                x.m,
+                x.n,
+                x.k,
+                x.lda,
+                x.ldb,
+                x.ldc,
+                x.n_batch,
+                x.stride_a,
+                x.stride_b,
+                x.stride_c,
+                alignment_of(x.a),
+                alignment_of(x.b),
+                alignment_of(x.c)};
+    const Plan& plan = plan_of(shape);
+    void* stream = current_stream(index);
+    // Freed at once: what uses the block next comes later on the same stream.
+    Allocator& allocator = allocator_of(index);
+    auto nbytes = static_cast<int64_t>(plan.workspace_bytes);
+    void* workspace = allocator.allocate(nbytes, stream);
+    int status = blas_lt().matmul(handle_of(index), plan.desc, &x.alpha, x.b, plan.a, x.a, plan.b,
+                                  &x.beta, x.c, plan.c, x.c, plan.c, &plan.algorithm, workspace,
+                                  plan.workspace_bytes, stream);
+    allocator.deallocate(workspace, nbytes, stream);
+    check_status(status, "cublasLtMatmul");
+    if (is_launch_blocking()) synchronize_stream(index, stream);
+  }
+}
+
+#define FACULA_INSTANTIATE(T, Name) template void gemm<T>(const products::Gemm<T>&, Device);
+FACULA_FORALL_DTYPES(FACULA_INSTANTIATE)
+#undef FACULA_INSTANTIATE
+
+}  // namespace facula::cuda

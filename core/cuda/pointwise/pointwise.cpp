@@ -1,0 +1,317 @@
+// Element-wise kernels, made from the formulas of the .def lists.
+#include <cstring>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "base/integers.h"
+#include "cuda/cuda.h"
+#include "cuda/device.h"
+#include "cuda/kernels/arguments.h"
+#include "cuda/program.h"
+
+namespace facula::cuda {
+
+namespace {
+
+// By dtype, as kernels/types.h names them.
+constexpr const char* kTypes[kNumDTypes] = {"bool",    "uint8_t", "int8_t", "int16_t",
+                                            "int32_t", "int64_t", "Half",   "BFloat16",
+                                            "float",   "double",  nullptr,  nullptr};
+
+struct FormulaText {
+  const char* name;
+  const char* text;
+};
+constexpr FormulaText kUnary[] = {
+#define UNARY(name, node, kinds, formula, gradient) {#name, #formula},
+#include "tables/unary.def"
+#undef UNARY
+};
+constexpr FormulaText kParametric[] = {
+#define PARAMETRIC(name, kinds, formula) {#name, #formula},
+#include "tables/parametric.def"
+#undef PARAMETRIC
+};
+constexpr FormulaText kPredicate[] = {
+#define PREDICATE(name, kinds, formula) {#name, #formula},
+#include "tables/predicate.def"
+#undef PREDICATE
+};
+constexpr FormulaText kBinary[] = {
+#define BINARY(name, kinds, formula) {#name, #formula},
+#include "tables/binary.def"
+#undef BINARY
+};
+constexpr FormulaText kCompare[] = {
+#define COMPARE(name, kinds, formula) {#name, #formula},
+#include "tables/compare.def"
+#undef COMPARE
+};
+constexpr FormulaText kTernary[] = {
+#define TERNARY(name, kinds, formula) {#name, #formula},
+#include "tables/ternary.def"
+#undef TERNARY
+};
+// Beside the lists: no formula of T, but written as one.
+constexpr FormulaText kWhere = {"where", "a ? b : c"};
+constexpr FormulaText kCast = {"cast", "convert<Out>(x)"};
+
+enum class Family : int { Unary, Parametric, Predicate, Binary, Compare, Ternary, Where, Cast };
+enum class Layout : int { Dense, Strided, StridedLong };
+constexpr const char* kEntries[] = {"dense", "strided", "strided_long"};
+constexpr const char* kEntryMacros[] = {"FACULA_DENSE", "FACULA_STRIDED", "FACULA_STRIDED_LONG"};
+
+FormulaText formula_of(Family family, int op) {
+  switch (family) {
+    case Family::Unary:
+      return kUnary[op];
+    case Family::Parametric:
+      return kParametric[op];
+    case Family::Predicate:
+      return kPredicate[op];
+    case Family::Binary:
+      return kBinary[op];
+    case Family::Compare:
+      return kCompare[op];
+    case Family::Ternary:
+      return kTernary[op];
+    case Family::Where:
+      return kWhere;
+    default:
+      return kCast;
+  }
+}
+
+// A kernel: operation `op` of the family on elements of `dtype`, to results of `out`.
+struct Key {
+  Family family;
+  int op;
+  DType dtype, out;
+  Layout layout;
+  uint64_t code(int index) const {
+    uint64_t code = static_cast<uint64_t>(family);
+    for (int part :
+         {op, static_cast<int>(dtype), static_cast<int>(out), static_cast<int>(layout), index})
+      code = code << 8 | static_cast<uint64_t>(part);
+    return code;
+  }
+};
+
+// The suffix tells programs apart that are compiled as one, as tests do.
+std::string program_text(const Key& key, const std::string& suffix = "") {
+  const char* parameters[] = {"T x", "T a, T b", "T a, T b, T c", "bool a, T b, T c"};
+  const char* inputs[] = {"E, None, None", "E, E, None", "E, E, E", "bool, E, E"};
+  int shape = 0;
+  if (key.family == Family::Binary || key.family == Family::Compare) shape = 1;
+  if (key.family == Family::Ternary) shape = 2;
+  if (key.family == Family::Where) shape = 3;
+  std::string element = type_name(key.dtype), out = type_name(key.out);
+  std::string text = "#include \"cuda/kernels/elementwise.h\"\n";
+  if (key.family != Family::Where && key.family != Family::Cast)
+    text += "#include \"cuda/kernels/formulas.h\"\n";
+  text += "namespace facula::program" + suffix + " {\nusing E = " + element +
+          ";\nusing Out = " + out + ";\nusing T = Wide<E>;\n";
+  bool has_own_result = key.family == Family::Predicate || key.family == Family::Compare ||
+                        key.family == Family::Cast;
+  std::string result = has_own_result ? "Out" : "T";
+  text += "struct Formula {\n  T p0, p1, p2;\n";
+  text +=
+      "  __device__ Formula(const uint64_t* n) : p0(from_word<T>(n[0])), p1(from_word<T>(n[1])), "
+      "p2(from_word<T>(n[2])) {}\n";
+  text += "  __device__ __forceinline__ " + result + " operator()(" + parameters[shape] +
+          ") const { return static_cast<" + result + ">(" + formula_of(key.family, key.op).text +
+          "); }\n};\n";
+  int layout = static_cast<int>(key.layout);
+  text += std::string(kEntryMacros[layout]) + "(" + kEntries[layout] + suffix + ", Formula, Out, " +
+          inputs[shape] + ")\n}\n";
+  return text;
+}
+
+void* kernel_of(const Key& key, int index) {
+  static auto* kernels =
+      new std::unordered_map<uint64_t, void*>;  // guarded by the interpreter lock
+  void*& kernel = (*kernels)[key.code(index)];
+  if (!kernel)
+    kernel = load_kernel(program_text(key), kEntries[static_cast<int>(key.layout)], index);
+  return kernel;
+}
+
+template <class T>
+uint64_t word_of(T value) {
+  uint64_t word = 0;
+  std::memcpy(&word, &value, sizeof(T));
+  return word;
+}
+
+uint64_t word_of_number(Scalar value, DType dtype) {
+  return visit_dtype(dtype, [&](auto tag) -> uint64_t {
+    using T = typename decltype(tag)::type;
+    if constexpr (is_complex_v<T>) {
+      return 0;
+    } else {
+      return word_of<Wide<T>>(value.to<Wide<T>>());
+    }
+  });
+}
+
+// The value of a 0-d CPU operand in the type that formulas see.
+uint64_t word_of_host(const char* data, DType dtype) {
+  return visit_dtype(dtype, [&](auto tag) -> uint64_t {
+    using T = typename decltype(tag)::type;
+    if constexpr (is_complex_v<T>) {
+      return 0;
+    } else {
+      return word_of<Wide<T>>(*reinterpret_cast<const T*>(data));
+    }
+  });
+}
+
+bool is_host(const Walk& walk, int i) { return walk.strides[i][0] == kHostStride; }
+
+bool is_dense(const Walk& walk, const DType* dtypes) {
+  if (walk.n_dims != 1) return false;
+  for (int i = 0; i < walk.n_operands; ++i) {
+    if (i > 0 && (is_host(walk, i) || walk.strides[i][0] == 0)) continue;
+    int64_t size = item_size(dtypes[i]);
+    bool is_aligned = reinterpret_cast<uintptr_t>(walk.data[i]) % (size * kPackSize) == 0;
+    if (!is_aligned || (walk.strides[i][0] != size && walk.numel != 1)) return false;
+  }
+  return true;
+}
+
+Operand operand_of(const Walk& walk, int i, DType dtype) {
+  if (is_host(walk, i)) return {nullptr, word_of_host(walk.data[i], dtype), OperandKind::Host};
+  bool is_number = i > 0 && walk.n_dims == 1 && walk.strides[i][0] == 0;
+  return {walk.data[i], 0, is_number ? OperandKind::Number : OperandKind::Tensor};
+}
+
+template <class Arguments>
+void set_geometry(Arguments& arguments, const Walk& walk) {
+  arguments.n_dims = walk.n_dims;
+  for (int d = 0; d < walk.n_dims; ++d) {
+    arguments.sizes[d] = walk.sizes[d];
+    for (int i = 0; i < kMaxCudaOperands; ++i)
+      arguments.strides[i][d] = i < walk.n_operands && !is_host(walk, i) ? walk.strides[i][d] : 0;
+  }
+}
+
+constexpr int kThreads = 256;
+
+// dtypes: of each operand; a host operand may have another than its tensor, float32 for one of 16
+// bits.
+struct Call {
+  Family family;
+  int op;
+  DType dtype, out;
+  const DType* operand_dtypes;
+  const Scalar* numbers = nullptr;
+  int n_numbers = 0;
+};
+
+template <class Arguments>
+void launch_with(const Call& call, const Walk& walk, Layout layout, int64_t n_threads_needed,
+                 Arguments& arguments) {
+  arguments.numel = walk.numel;
+  for (int i = 0; i < walk.n_operands; ++i)
+    arguments.operands[i] = operand_of(walk, i, call.operand_dtypes[i]);
+  for (int i = 0; i < call.n_numbers; ++i)
+    arguments.numbers[i] = word_of_number(call.numbers[i], call.dtype);
+  int index = walk.device.index;
+  void* kernel = kernel_of({call.family, call.op, call.dtype, call.out, layout}, index);
+  launch(kernel, index, {ceil_div(n_threads_needed, kThreads), 1}, kThreads, &arguments);
+}
+
+void run(const char* name, const Call& call, const Walk& walk) {
+  check_not_implemented(!is_complex(call.dtype) && !is_complex(call.out), name,
+                        ": complex numbers are not available on ", walk.device,
+                        " yet. Move the tensor with .cpu() first.");
+  if (walk.numel == 0) return;
+  if (is_dense(walk, call.operand_dtypes)) {
+    DenseArguments arguments{};
+    launch_with(call, walk, Layout::Dense, ceil_div(walk.numel, kPackSize), arguments);
+  } else if (walk.n_dims <= kShortDims && walk.numel < (int64_t(1) << 31)) {
+    ShortArguments arguments{};
+    set_geometry(arguments, walk);
+    launch_with(call, walk, Layout::Strided, walk.numel, arguments);
+  } else {
+    LongArguments arguments{};
+    set_geometry(arguments, walk);
+    launch_with(call, walk, Layout::StridedLong, walk.numel, arguments);
+  }
+}
+
+template <class Op>
+void run_simple(Family family, const FormulaText* texts, Op op, DType dtype, DType out,
+                const Walk& walk, const Scalar* numbers = nullptr, int n_numbers = 0) {
+  DType dtypes[kMaxCudaOperands] = {out, dtype, dtype, dtype};
+  run(texts[static_cast<int>(op)].name,
+      {family, static_cast<int>(op), dtype, out, dtypes, numbers, n_numbers}, walk);
+}
+
+}  // namespace
+
+const char* type_name(DType dtype) { return kTypes[static_cast<int>(dtype)]; }
+
+void run_unary(UnaryOp op, DType dtype, const Walk& walk) {
+  run_simple(Family::Unary, kUnary, op, dtype, dtype, walk);
+}
+void run_parametric(ParametricOp op, DType dtype, const Walk& walk, const Scalar* numbers) {
+  run_simple(Family::Parametric, kParametric, op, dtype, dtype, walk, numbers, 3);
+}
+void run_predicate(PredicateOp op, DType dtype, const Walk& walk) {
+  run_simple(Family::Predicate, kPredicate, op, dtype, DType::Bool, walk);
+}
+void run_compare(CompareOp op, DType dtype, const Walk& walk) {
+  run_simple(Family::Compare, kCompare, op, dtype, DType::Bool, walk);
+}
+void run_ternary(TernaryOp op, DType dtype, const Walk& walk, Scalar p0) {
+  run_simple(Family::Ternary, kTernary, op, dtype, dtype, walk, &p0, 1);
+}
+void run_binary(BinaryOp op, DType dtype, const Walk& walk, const cpu::BinaryParams& params) {
+  check_not_implemented(op != BinaryOp::nextafter || !is_reduced_float(dtype),
+                        "nextafter: not available for ", dtype, " on ", walk.device,
+                        " yet. Move the tensors with .cpu() first.");
+  DType dtypes[] = {dtype, params.a_is_wide ? DType::Float32 : dtype,
+                    params.b_is_wide ? DType::Float32 : dtype};
+  run(kBinary[static_cast<int>(op)].name,
+      {Family::Binary, static_cast<int>(op), dtype, dtype, dtypes, params.numbers, 3}, walk);
+}
+void run_where(DType dtype, const Walk& walk) {
+  DType dtypes[] = {dtype, DType::Bool, dtype, dtype};
+  run("where", {Family::Where, 0, dtype, dtype, dtypes}, walk);
+}
+void run_cast(DType from, DType to, const Walk& walk) {
+  // Moved, not converted, a complex number is eight bytes like others.
+  if (from == DType::Complex64 && to == from) from = to = DType::Int64;
+  DType dtypes[] = {to, from};
+  run("copy_", {Family::Cast, 0, from, to, dtypes}, walk);
+}
+
+std::vector<NamedProgram> elementwise_programs(const std::vector<DType>& dtypes) {
+  std::vector<NamedProgram> programs;
+  auto add = [&](Family family, int op, DType dtype, DType out, Layout layout = Layout::Dense) {
+    Key key{family, op, dtype, out, layout};
+    programs.emplace_back(std::string(formula_of(family, op).name) + " of " + dtype_name(dtype),
+                          program_text(key, std::to_string(programs.size())));
+  };
+  // What the CPU has no loop for is not defined.
+  auto add_all = [&](Family family, const auto& table, DType dtype, DType out) {
+    for (size_t op = 0; op < table.loops.size(); ++op)
+      if (table.loops[op][static_cast<int>(dtype)]) add(family, static_cast<int>(op), dtype, out);
+  };
+  for (DType dtype : dtypes) {
+    add_all(Family::Unary, cpu::get_unary_table(), dtype, dtype);
+    add_all(Family::Parametric, cpu::get_parametric_table(), dtype, dtype);
+    add_all(Family::Predicate, cpu::get_predicate_table(), dtype, DType::Bool);
+    for (int op = 0; op < static_cast<int>(BinaryOp::count); ++op)
+      if (cpu::binary_loop(static_cast<BinaryOp>(op), dtype)) add(Family::Binary, op, dtype, dtype);
+    add_all(Family::Compare, cpu::get_compare_table(), dtype, DType::Bool);
+    add_all(Family::Ternary, cpu::get_ternary_table(), dtype, dtype);
+    add(Family::Where, 0, dtype, dtype, Layout::Strided);
+    add(Family::Cast, 0, dtype, DType::Float16, Layout::StridedLong);
+    add(Family::Cast, 0, DType::Float32, dtype);
+  }
+  return programs;
+}
+
+}  // namespace facula::cuda

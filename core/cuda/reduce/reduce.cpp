@@ -1,0 +1,198 @@
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "base/integers.h"
+#include "cuda/allocator.h"
+#include "cuda/cuda.h"
+#include "cuda/device.h"
+#include "cuda/kernels/arguments.h"
+#include "cuda/program.h"
+#include "tensor/tensor.h"
+
+namespace facula::cuda {
+
+namespace {
+
+// By ReduceOp, as kernels/reduce.h names them.
+constexpr const char* kOperations[] = {"Sum",    "Mean",   "NanSum",  "Prod",    "Max",    "Min",
+                                       "ArgMax", "ArgMin", "Any",     "All",     "Norm0",  "Norm1",
+                                       "Norm2",  "NormP",  "NormMax", "NormMin", "Moments"};
+static_assert(std::size(kOperations) == static_cast<size_t>(ReduceOp::count));
+constexpr const char* kEntries[] = {"reduce", "reduce_long", "join"};
+constexpr const char* kEntryMacros[] = {"FACULA_REDUCE", "FACULA_REDUCE_LONG", "FACULA_JOIN"};
+enum Entry { kReduce, kReduceLong, kJoin };
+// No accumulator is larger.
+constexpr int64_t kAccumulatorBytes = 24;
+// Elements that a thread takes at least, before a reduction is cut into pieces for other blocks.
+constexpr int64_t kPerThread = 16;
+constexpr int64_t kMaxPieces = 1024;
+// With so many threads at work the reductions themselves need not be cut.
+constexpr int64_t kEnoughThreads = 128 * 1024;
+
+struct Job {
+  ReduceOp op;
+  DType in, read, out;
+};
+
+// The suffix tells programs apart that are compiled as one, as tests do.
+std::string program_text(const Job& job, Entry entry, const std::string& suffix = "") {
+  std::string text = "#include \"cuda/kernels/reduce.h\"\nnamespace facula::program" + suffix +
+                     " {\n" + kEntryMacros[entry] + "(" + kEntries[entry] + suffix + ", " +
+                     kOperations[static_cast<int>(job.op)];
+  for (DType dtype : {job.in, job.read, job.out}) text += std::string(", ") + type_name(dtype);
+  return text + ")\n}\n";
+}
+
+void* kernel_of(const Job& job, Entry entry, int index) {
+  static auto* kernels =
+      new std::unordered_map<uint64_t, void*>;  // guarded by the interpreter lock
+  uint64_t code = static_cast<uint64_t>(job.op);
+  for (int part : {static_cast<int>(job.in), static_cast<int>(job.read), static_cast<int>(job.out),
+                   static_cast<int>(entry), index})
+    code = code << 8 | static_cast<uint64_t>(part);
+  void*& kernel = (*kernels)[code];
+  if (!kernel) kernel = load_kernel(program_text(job, entry), kEntries[entry], index);
+  return kernel;
+}
+
+void append(ReduceAxis* axes, int& n, ReduceAxis axis) {
+  if (n > 0 && axis.stride == axes[n - 1].stride * axes[n - 1].size) {
+    axes[n - 1].size *= axis.size;
+  } else {
+    axes[n++] = axis;
+  }
+}
+
+// Dimensions from the last to the first; those that continue each other in memory become one.
+void set_axes(LongReduceArguments& a, const Tensor& x, uint64_t mask, bool keeps_order) {
+  int order[kMaxDims], n = 0;
+  a.n_in = a.n_out = 1;
+  for (int64_t d = x.dim() - 1; d >= 0; --d) {
+    bool is_reduced = (mask >> d) & 1;
+    (is_reduced ? a.n_in : a.n_out) *= x.size(d);
+    if (x.size(d) == 1) continue;
+    if (is_reduced) {
+      order[n++] = static_cast<int>(d);
+    } else {
+      append(a.kept, a.n_kept, {x.size(d), x.stride(d) * x.itemsize()});
+    }
+  }
+  // A sum may be taken in any order: along memory is best. Indices count in the order of the
+  // dimensions.
+  if (!keeps_order)
+    std::stable_sort(order, order + n, [&](int i, int j) { return x.stride(i) < x.stride(j); });
+  for (int i = 0; i < n; ++i)
+    append(a.reduced, a.n_reduced, {x.size(order[i]), x.stride(order[i]) * x.itemsize()});
+}
+
+int64_t round_to_power(int64_t n) {
+  int64_t power = 1;
+  while (power < n) power *= 2;
+  return power;
+}
+
+// How many threads and pieces share a result: by the sizes alone, so that the bits never depend on
+// the device.
+void divide_work(LongReduceArguments& a) {
+  int64_t inner = a.n_reduced ? a.reduced[0].stride : 0;
+  a.lanes_are_neighbours =
+      a.n_kept == 0 || (inner != 0 && inner <= a.kept[0].stride) || a.kept[0].stride == 0;
+  int64_t lanes = std::min<int64_t>(kReduceThreads, round_to_power(ceil_div(a.n_in, 4)));
+  // Neighbouring results are read together, at least a warp of them.
+  if (!a.lanes_are_neighbours)
+    lanes = std::min(
+        lanes, std::max<int64_t>(kReduceThreads / round_to_power(a.n_out), kReduceThreads / 32));
+  a.n_lanes = static_cast<int>(lanes);
+  a.n_pieces = 1;
+  if (a.n_out * lanes < kEnoughThreads)
+    a.n_pieces = std::max<int64_t>(1, std::min({a.n_in / (lanes * kPerThread), kMaxPieces,
+                                                kEnoughThreads / (a.n_out * lanes)}));
+  a.piece_size = ceil_div(a.n_in, a.n_pieces);
+}
+
+ReduceArguments shorten(const LongReduceArguments& a) {
+  ReduceArguments s{};
+  s.data = a.data;
+  s.values = a.values;
+  s.seconds = a.seconds;
+  s.partials = a.partials;
+  s.n_out = a.n_out;
+  s.n_in = a.n_in;
+  s.n_pieces = a.n_pieces;
+  s.piece_size = a.piece_size;
+  s.n_lanes = a.n_lanes;
+  s.lanes_are_neighbours = a.lanes_are_neighbours;
+  s.numbers = a.numbers;
+  s.n_kept = std::min(a.n_kept, kShortDims);
+  s.n_reduced = std::min(a.n_reduced, kShortDims);
+  std::copy_n(a.kept, s.n_kept, s.kept);
+  std::copy_n(a.reduced, s.n_reduced, s.reduced);
+  return s;
+}
+
+// Memory for the time of a launch: freed at once, as later work of the stream comes later.
+class Workspace {
+ public:
+  Workspace(int index, int64_t nbytes)
+      : allocator_(allocator_of(index)),
+        nbytes_(nbytes),
+        stream_(current_stream(index)),
+        data_(allocator_.allocate(nbytes, stream_)) {}
+  ~Workspace() { allocator_.deallocate(data_, nbytes_, stream_); }
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+  char* data() const { return static_cast<char*>(data_); }
+
+ private:
+  Allocator& allocator_;
+  int64_t nbytes_;
+  void* stream_;
+  void* data_;
+};
+
+}  // namespace
+
+void run_reduction(const char* op, ReduceOp which, const Tensor& x, uint64_t mask, DType read_dtype,
+                   const Tensor& values, const Tensor& seconds, const ReduceParams& params) {
+  check_not_implemented(!is_complex(x.dtype()) && !is_complex(values.dtype()), op,
+                        ": complex numbers are not available on ", x.device(),
+                        " yet. Move the tensor with .cpu() first.");
+  if (values.numel() == 0) return;
+  int index = x.device().index;
+  Job job{which, x.dtype(), read_dtype, values.dtype()};
+  LongReduceArguments a{};
+  a.data = x.data();
+  a.values = values.data();
+  a.seconds = seconds.defined() ? seconds.data() : nullptr;
+  a.numbers = {params.p, params.divisor, params.takes_root};
+  set_axes(a, x, mask, which == ReduceOp::ArgMax || which == ReduceOp::ArgMin);
+  divide_work(a);
+  Workspace workspace(index, a.n_pieces > 1 ? a.n_out * a.n_pieces * kAccumulatorBytes : 0);
+  a.partials = workspace.data();
+  int64_t n_slots = kReduceThreads / a.n_lanes;
+  Grid grid{ceil_div(a.n_out, n_slots), a.n_pieces};
+  ReduceArguments s = shorten(a);
+  if (a.n_kept <= kShortDims && a.n_reduced <= kShortDims) {
+    launch(kernel_of(job, kReduce, index), index, grid, kReduceThreads, &s);
+  } else {
+    launch(kernel_of(job, kReduceLong, index), index, grid, kReduceThreads, &a);
+  }
+  if (a.n_pieces > 1) launch(kernel_of(job, kJoin, index), index, {a.n_out, 1}, kReduceThreads, &s);
+}
+
+std::vector<NamedProgram> reduction_programs() {
+  std::vector<NamedProgram> programs;
+  for (int op = 0; op < static_cast<int>(ReduceOp::count); ++op)
+    for (Entry entry : {kReduce, kReduceLong, kJoin}) {
+      auto which = static_cast<ReduceOp>(op);
+      bool is_truth = which == ReduceOp::Any || which == ReduceOp::All;
+      Job job = is_truth ? Job{which, DType::Int32, DType::Bool, DType::Bool}
+                         : Job{which, DType::BFloat16, DType::Float32, DType::BFloat16};
+      programs.emplace_back(std::string(kOperations[op]) + " (" + kEntries[entry] + ")",
+                            program_text(job, entry, std::to_string(programs.size())));
+    }
+  return programs;
+}
+
+}  // namespace facula::cuda

@@ -1,0 +1,125 @@
+// Choosing elements by a mask, and masks as positions.
+#include "autograd/node.h"
+#include "base/number.h"
+#include "ops/index/places.h"
+#include "ops/ops.h"
+#include "ops/pointwise/apply.h"
+
+namespace facula {
+
+namespace {
+
+void check_mask(const char* op, const Tensor& mask) {
+  check(mask.dtype() == DType::Bool, op, ": expected a mask of dtype bool, got ", mask,
+        ". Convert it with mask.bool().");
+}
+
+}  // namespace
+
+Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value) {
+  check_mask("masked_fill", mask);
+  check(value.dim() == 0, "masked_fill: expected a number or a 0-d tensor as value, got ", value,
+        ".");
+  // A value on a GPU is not waited for.
+  if (value.is_cpu()) check_fits("masked_fill", "value", item(value), x.dtype());
+  Tensor y;
+  {
+    NoGradGuard guard;
+    // A value that is an element of x is read before it is overwritten.
+    bool is_element = value.storage() == x.storage() && !value.is_same(x);
+    y = apply_where("masked_fill", mask, is_element ? clone(value) : value, x, x.dtype());
+    if (!y.is_same(x)) y = contiguous(y);
+  }
+  return record(value->is_wrapped_number ? "MaskedFillBackward0" : "MaskedFillBackward1", y,
+                {x, value}, [mask = save(mask)](const Tensor& g, Needs need) -> TensorList {
+                  Tensor m = mask;
+                  Tensor zero = zeros({}, g.dtype(), g.device());
+                  return {need[0] ? where(m, zero, g) : Tensor(),
+                          need[1] ? sum(where(m, g, zero)) : Tensor()};
+                });
+}
+
+Tensor masked_select(const Tensor& x, const Tensor& mask) {
+  check_mask("masked_select", mask);
+  Dims shape = broadcast_shapes("masked_select", x.sizes(), mask.sizes());
+  Tensor m = expand(mask, shape), in = expand(x, shape);
+  Tensor y;
+  {
+    NoGradGuard guard;
+    y = shape.empty() ? index(unsqueeze(in, 0), {unsqueeze(m, 0)}) : index(in, {m});
+  }
+  return record("MaskedSelectBackward0", y, {x},
+                [shape, sizes = x.sizes(), mask = save(mask)](const Tensor& g) {
+                  return sum_to_size(masked_scatter(zeros(shape, g.dtype(), g.device()), mask, g),
+                                     sizes);
+                });
+}
+
+Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source) {
+  check_mask("masked_scatter", mask);
+  check(x.dtype() == source.dtype(), "masked_scatter: expected a source of ", x.dtype(), ", got ",
+        source, ".");
+  Dims shape = broadcast_shapes("masked_scatter", x.sizes(), mask.sizes());
+  Tensor y = empty(shape, x.dtype(), x.device());
+  copy_into(y, x);
+  {
+    NoGradGuard guard;
+    Tensor positions = nonzero(reshape(expand(mask, shape), {-1}));
+    int64_t n = positions.size(0);
+    check(n <= source.numel(), "masked_scatter: expected at least ", n,
+          " elements in source, one for each true element of the mask, got ", source, ".");
+    Tensor flat = reshape(y, {-1});
+    index_put_(flat, {reshape(positions, {-1})}, narrow(reshape(source, {-1}), 0, 0, n));
+  }
+  return record(
+      "MaskedScatterBackward0", y, {x, source},
+      [shape, in = x.sizes(), sizes = source.sizes(), mask = save(mask)](const Tensor& g,
+                                                                         Needs need) -> TensorList {
+        Tensor m = mask, to_source;
+        if (need[1]) {
+          Tensor used = masked_select(g, m);
+          int64_t n = 1;
+          for (int64_t s : sizes) n *= s;
+          to_source = reshape(cat({used, zeros({n - used.numel()}, g.dtype(), g.device())}), sizes);
+        }
+        return {need[0] ? sum_to_size(where(m, zeros({}, g.dtype(), g.device()), g), in) : Tensor(),
+                to_source};
+      });
+}
+
+Tensor nonzero(const Tensor& x) {
+  check_cpu("nonzero", x);
+  NoGradGuard guard;
+  std::vector<Dims> weights(x.dim(), Dims(x.dim(), 0));
+  for (int64_t d = 0; d < x.dim(); ++d) weights[d][d] = 1;
+  // Column by column in memory, as PyTorch stores it.
+  Tensor y = weighted_positions(x, weights);
+  int64_t n = y.size(1);
+  set_geometry(y, {n, x.dim()}, {1, std::max<int64_t>(n, 1)}, 0);
+  return y;
+}
+
+Tensor one_hot(const Tensor& x, int64_t num_classes) {
+  check(x.dtype() == DType::Int64, "one_hot: expected class indices of dtype int64, got ", x, ".");
+  check_cpu("one_hot", x);
+  check(x.numel() > 0 || num_classes > 0,
+        "one_hot: expected num_classes for a tensor without elements.");
+  NoGradGuard guard;
+  Tensor flat = contiguous(x);
+  int64_t largest = -1;
+  for (int64_t i = 0; i < flat.numel(); ++i) {
+    int64_t value = flat.data_as<int64_t>()[i];
+    check(value >= 0, "one_hot: expected classes of at least 0, got ", value, " at position ", i,
+          ".");
+    largest = std::max(largest, value);
+  }
+  if (num_classes == -1) num_classes = largest + 1;
+  check(num_classes >= 1, "one_hot: num_classes should be positive, got ", num_classes, ".");
+  check(largest < num_classes, "one_hot: expected classes below num_classes=", num_classes,
+        ", got ", largest, ".");
+  Dims shape = x.sizes();
+  shape.push_back(num_classes);
+  return scatter(zeros(shape, DType::Int64), -1, unsqueeze(x, -1), wrapped_number(1));
+}
+
+}  // namespace facula

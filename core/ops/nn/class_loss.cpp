@@ -1,0 +1,298 @@
+// Losses whose targets are class indices.
+#include <cmath>
+#include <sstream>
+
+#include "autograd/node.h"
+#include "base/parallel.h"
+#include "ops/nn/loss.h"
+#include "ops/nn/softmax_rows.h"
+#include "ops/ops.h"
+#include "walk/reduction.h"
+
+namespace facula {
+
+namespace {
+
+constexpr int64_t kGrain = 4096;  // targets
+
+// Checked targets of an input (C,), (N, C) or (N, C, ...).
+struct Classes {
+  const char* op;
+  Tensor target;  // int64, contiguous
+  Tensor weight;  // contiguous, or undefined
+  int64_t ignored;
+  int64_t n_classes;
+  int64_t inner;  // elements from one class to the next
+
+  // Where the input of the i-th target is.
+  int64_t offset(int64_t i, int64_t target_class) const {
+    return (i / inner * n_classes + target_class) * inner + i % inner;
+  }
+};
+
+// The place of an element in a tensor, as a user writes it.
+std::string position(const Tensor& x, int64_t i) {
+  Dims index(x.dim());
+  for (int64_t d = x.dim() - 1; d >= 0; --d) {
+    index[d] = i % x.size(d);
+    i /= x.size(d);
+  }
+  std::ostringstream out;
+  if (index.size() == 1) {
+    out << " at index " << index[0];
+  } else if (index.size() > 1) {
+    out << " at index " << index;
+  }
+  return out.str();
+}
+
+void check_shapes(const char* op, const Tensor& x, const Tensor& target) {
+  check_value(x.dim() > 0, op, ": expected an input of 1 or more dimensions, got ", x, ".");
+  if (x.dim() == 1) {
+    check_value(target.numel() == 1 && target.dim() <= 1, op, ": expected one target for an input ",
+                x.sizes(), ", got ", target.sizes(), ".");
+    return;
+  }
+  check_value(target.dim() > 0 && target.size(0) == x.size(0), op, ": expected ", x.size(0),
+              " targets for an input ", x.sizes(), ", got ", target.sizes(), ".");
+  Dims sizes = x.sizes();
+  sizes.erase(1);
+  check(target.sizes() == sizes, op, ": expected a target ", sizes, " for an input ", x.sizes(),
+        ", got ", target.sizes(), ".");
+}
+
+void check_class_input(const char* op, const Tensor& x) {
+  check_not_implemented(is_floating(x.dtype()), op, ": expected a floating-point input, got ", x,
+                        ". Convert it with input.float().");
+}
+
+Classes checked_classes(const char* op, const Tensor& x, const Tensor& target, const Tensor& weight,
+                        int64_t ignore_index) {
+  check_shapes(op, x, target);
+  check(target.dtype() == DType::Int64 || target.dtype() == DType::UInt8, op,
+        ": expected class indices of dtype int64, got ", target,
+        ". Convert them with target.long().");
+  int64_t n_classes = x.dim() == 1 ? x.size(0) : x.size(1);
+  if (weight.defined()) {
+    check(weight.dim() == 1 && weight.size(0) == n_classes, op,
+          ": expected a weight for each of the ", n_classes, " classes, got ", weight, ".");
+    check(weight.dtype() == x.dtype(), op, ": expected a weight of the input's dtype ", x.dtype(),
+          ", got ", weight, ".");
+  }
+  check_class_input(op, x);
+  check_same_device(op, {x, target});
+  if (weight.defined()) check_same_device(op, {x, weight});
+  Classes classes = {op,
+                     contiguous(to_dtype(target, DType::Int64)),
+                     weight.defined() ? contiguous(detach(weight)) : weight,
+                     ignore_index,
+                     n_classes,
+                     1};
+  for (int64_t d = 2; d < x.dim(); ++d) classes.inner *= x.size(d);
+  if (!x.is_cpu()) return classes;
+  const int64_t* targets = classes.target.data_as<int64_t>();
+  for (int64_t i = 0; i < target.numel(); ++i) {
+    int64_t c = targets[i];
+    if (c == ignore_index || (c >= 0 && c < n_classes)) continue;
+    fail(ErrorKind::Index, op, ": target has class ", c, position(target, i), ", but input ",
+         x.sizes(), " has ", n_classes, " classes.");
+  }
+  return classes;
+}
+
+template <class F>
+void visit_floating(DType dtype, F&& f) {
+  visit_dtype(dtype, [&](auto tag) {
+    if constexpr (is_floating_v<typename decltype(tag)::type>) f(tag);
+  });
+}
+
+// f(i, class, weight) for every target that is not ignored; weights are 1 where there are none.
+// Classes are checked again: what shares the memory of the targets, as an array of NumPy does, may
+// have written to it since.
+template <class S, class F>
+void for_each_target(const Classes& classes, F&& f) {
+  const int64_t* targets = classes.target.data_as<int64_t>();
+  const S* weights = classes.weight.defined() ? classes.weight.data_as<S>() : nullptr;
+  parallel_for(classes.target.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t c = targets[i];
+      if (c == classes.ignored) continue;
+      check_index(c >= 0 && c < classes.n_classes, classes.op, ": target has class ", c, " of ",
+                  classes.n_classes, " classes: it was changed after the loss was computed.");
+      f(i, c, weights ? Wide<S>(weights[c]) : Wide<S>(1));
+    }
+  });
+}
+
+// What the losses are divided by: the sum of the weights of the targets, in the wide dtype.
+Tensor total_weight(const Classes& classes, DType dtype) {
+  DType wide = wide_dtype(dtype);
+  if (!classes.weight.defined()) {
+    const int64_t* targets = classes.target.data_as<int64_t>();
+    int64_t n_kept = 0;
+    for (int64_t i = 0; i < classes.target.numel(); ++i) n_kept += targets[i] != classes.ignored;
+    return scalar_tensor(static_cast<double>(n_kept), wide);
+  }
+  Tensor each = zeros(classes.target.sizes(), wide);
+  visit_floating(dtype, [&](auto tag) {
+    using S = typename decltype(tag)::type;
+    auto* to = each.data_as<Wide<S>>();
+    for_each_target<S>(classes, [&](int64_t i, int64_t, Wide<S> weight) { to[i] = weight; });
+  });
+  return sum(each);
+}
+
+// The losses one by one, in the wide dtype. `stats`: undefined where x are log probabilities, or
+// what log_sum_exp gave of logits.
+Tensor losses_of(const Tensor& x, const Tensor& stats, const Classes& classes) {
+  Tensor y = zeros(classes.target.sizes(), wide_dtype(x.dtype()));
+  int64_t n = y.numel();
+  visit_floating(x.dtype(), [&](auto tag) {
+    using S = typename decltype(tag)::type;
+    using T = Wide<S>;
+    const S* from = x.data_as<S>();
+    const T* highs = stats.defined() ? stats.data_as<T>() : nullptr;
+    T* to = y.data_as<T>();
+    for_each_target<S>(classes, [&](int64_t i, int64_t c, T weight) {
+      T value = from[classes.offset(i, c)];
+      to[i] = (highs ? highs[n + i] - (value - highs[i]) : -value) * weight;
+    });
+  });
+  return y;
+}
+
+// The gradient of each loss, from that of the result.
+Tensor spread(const Tensor& g, const Tensor& total, Reduction reduction, const Dims& sizes) {
+  if (reduction == Reduction::None) return g.sizes() == sizes ? g : reshape(g, sizes);
+  Tensor wide = to_dtype(g, wide_dtype(g.dtype()));
+  return expand(reduction == Reduction::Mean ? wide / total : wide, sizes);
+}
+
+// A new tensor of x's sizes: minus the gradients times the weights in the places of the targets.
+Tensor nll_gradient(const Tensor& each, const Classes& classes, const Dims& sizes, DType dtype) {
+  Tensor gx = zeros(sizes, dtype);
+  {
+    NoGradGuard guard;
+    Tensor from = contiguous(to_dtype(each, wide_dtype(dtype)));
+    visit_floating(dtype, [&](auto tag) {
+      using S = typename decltype(tag)::type;
+      const auto* g = from.data_as<Wide<S>>();
+      S* to = gx.data_as<S>();
+      for_each_target<S>(classes, [&](int64_t i, int64_t c, Wide<S> weight) {
+        to[classes.offset(i, c)] = S(-g[i] * weight);
+      });
+    });
+  }
+  return record("NllLossBackwardBackward0", gx, {each},
+                [target = save(classes.target), weight = save(classes.weight),
+                 ignored = classes.ignored, dtype = each.dtype()](const Tensor& h) {
+                  Tensor picked = nll_loss(h, target, weight, Reduction::None, ignored);
+                  return to_dtype(reshape(picked, Tensor(target).sizes()), dtype);
+                });
+}
+
+Tensor cross_entropy_gradient(const Tensor& each, const Tensor& x, const Tensor& stats,
+                              const Classes& classes) {
+  int64_t dim = x.dim() == 1 ? 0 : 1;
+  if (is_grad_enabled()) {
+    Tensor y = log_softmax(x, dim);
+    return log_softmax_backward(nll_gradient(each, classes, x.sizes(), x.dtype()), y, dim);
+  }
+  Tensor from = contiguous(x), g = contiguous(to_dtype(each, stats.dtype()));
+  Tensor gx = empty(x.sizes(), x.dtype());
+  if (gx.numel() == 0) return gx;
+  int64_t n = each.numel();
+  Tensor scaled = zeros({3, n}, stats.dtype());
+  visit_floating(x.dtype(), [&](auto tag) {
+    using S = typename decltype(tag)::type;
+    using T = Wide<S>;
+    T *to = scaled.data_as<T>(), *scales = to + 2 * n;
+    std::copy_n(stats.data_as<T>(), 2 * n, to);
+    const T* gs = g.data_as<T>();
+    for_each_target<S>(classes, [&](int64_t i, int64_t, T weight) { scales[i] = gs[i] * weight; });
+    run_softmax_rows(cpu::get_softmax_table().scaled_softmax, from, dim, gx.data(), scaled.data());
+    const S* xs = from.data_as<S>();
+    S* gxs = gx.data_as<S>();
+    for_each_target<S>(classes, [&](int64_t i, int64_t c, T) {
+      int64_t at = classes.offset(i, c);
+      gxs[at] = S(std::expm1(T(xs[at]) - to[i] - to[n + i]) * scales[i]);
+    });
+  });
+  return gx;
+}
+
+Tensor reduced(const Tensor& losses, const Tensor& total, Reduction reduction, const Tensor& x) {
+  if (reduction == Reduction::None) {
+    Tensor y = x.dim() == 1 ? alias(reshape(losses, {})) : losses;
+    return to_dtype(y, x.dtype());
+  }
+  Tensor y = sum(losses);
+  return to_dtype(reduction == Reduction::Mean ? y / total : y, x.dtype());
+}
+
+// On devices that cannot follow indices: the elements of the classes are found by comparing.
+Tensor composed_nll_loss(const Tensor& x, const Classes& classes, Reduction reduction) {
+  int64_t dim = x.dim() == 1 ? 0 : 1;
+  Dims sizes(static_cast<size_t>(x.dim()), 1);
+  sizes[dim] = classes.n_classes;
+  Tensor each = x.dim() == 1 ? reshape(classes.target, {1}) : unsqueeze(classes.target, 1);
+  Tensor numbers = view(arange(0, classes.n_classes, 1, DType::Int64, x.device()), sizes);
+  Tensor chosen = logical_and(eq(numbers, each), ne(each, wrapped_number(classes.ignored)));
+  Tensor weight = classes.weight.defined() ? view(classes.weight, sizes)
+                                           : full(sizes, 1, x.dtype(), x.device());
+  Tensor losses = neg(sum(where(chosen, x * weight, wrapped_number(0.0)), {dim}));
+  if (reduction == Reduction::None) return losses;
+  Tensor total = sum(where(chosen, weight, wrapped_number(0.0)));
+  return reduction == Reduction::Mean ? sum(losses) / total : sum(losses);
+}
+
+Tensor class_loss(const Tensor& input, const Tensor& stats, const Classes& classes,
+                  Reduction reduction) {
+  Tensor x = detach(input), total, y;
+  {
+    NoGradGuard guard;
+    if (reduction == Reduction::Mean) total = total_weight(classes, x.dtype());
+    y = reduced(losses_of(contiguous(x), stats, classes), total, reduction, x);
+  }
+  const char* node = x.dim() > 2 ? "NllLoss2DBackward0" : "NllLossBackward0";
+  bool is_logits = stats.defined();
+  return record(node, y, {input},
+                [op = classes.op, x = save(is_logits ? input : Tensor()), stats = save(stats),
+                 target = save(classes.target), weight = save(classes.weight), total = save(total),
+                 ignored = classes.ignored, n_classes = classes.n_classes, inner = classes.inner,
+                 reduction, sizes = x.sizes(), dtype = x.dtype()](const Tensor& g) {
+                  Classes known = {op, target, weight, ignored, n_classes, inner};
+                  Tensor each = spread(g, total, reduction, known.target.sizes()), logits = x;
+                  if (!logits.defined()) return nll_gradient(each, known, sizes, dtype);
+                  return cross_entropy_gradient(each, logits, stats, known);
+                });
+}
+
+}  // namespace
+
+Tensor nll_loss(const Tensor& log_probs, const Tensor& target, const Tensor& weight,
+                Reduction reduction, int64_t ignore_index) {
+  Classes classes = checked_classes("nll_loss", log_probs, target, weight, ignore_index);
+  if (!log_probs.is_cpu()) return composed_nll_loss(log_probs, classes, reduction);
+  return class_loss(log_probs, {}, classes, reduction);
+}
+
+Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& weight,
+                     Reduction reduction, int64_t ignore_index) {
+  if (logits.numel() > 0 && logits.dim() > 0) check_class_input("cross_entropy", logits);
+  check_real_derivative("cross_entropy", logits, logits);
+  Classes classes = checked_classes("cross_entropy", logits, target, weight, ignore_index);
+  int64_t dim = logits.dim() == 1 ? 0 : 1;
+  if (!logits.is_cpu()) return composed_nll_loss(log_softmax(logits, dim), classes, reduction);
+  // Saved instead of the probabilities: two numbers a row.
+  Tensor stats = empty({2, target.numel()}, wide_dtype(logits.dtype()));
+  if (logits.numel() > 0) {
+    NoGradGuard guard;
+    run_softmax_rows(cpu::get_softmax_table().log_sum_exp, contiguous(logits), dim, stats.data(),
+                     nullptr);
+  }
+  return class_loss(logits, stats, classes, reduction);
+}
+
+}  // namespace facula

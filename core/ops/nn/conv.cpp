@@ -1,0 +1,403 @@
+#include "ops/nn/conv.h"
+
+#include <array>
+
+#include "autograd/node.h"
+#include "ops/ops.h"
+#include "products/conv.h"
+#include "walk/reduction.h"
+
+namespace facula {
+
+namespace {
+
+using cpu::ConvShape;
+
+constexpr int64_t kMaxExtent = int64_t{1} << 62;
+
+// ---- sizes
+
+struct Convolution {
+  ConvShape shape;
+  int64_t n_spatial;
+  MemoryFormat format;  // of results that have as many dimensions as images
+};
+
+// One number per spatial dimension.
+Dims per_dim(const char* op, const char* name, const Dims& values, int64_t n_spatial) {
+  if (values.size() == 1) return Dims(n_spatial, values[0]);
+  check(static_cast<int64_t>(values.size()) == n_spatial, op, ": expected ", name,
+        " to be one integer or ", n_spatial, ", one per spatial dimension, got ", values, ".");
+  return values;
+}
+
+void check_at_least(const char* op, const char* name, const Dims& values, int64_t least) {
+  for (int64_t value : values)
+    check(value >= least, op, ": expected ", name, " to be at least ", least, ", got ", values,
+          least == 0 ? ": a negative one is not supported." : ".");
+}
+
+// dilation * (kernel - 1) + 1, which an int64 may be too small for.
+int64_t extent_of(const char* op, int64_t kernel, int64_t dilation) {
+  int64_t extent;
+  bool fits = !__builtin_mul_overflow(kernel - 1, dilation, &extent) && extent < kMaxExtent;
+  check(fits, op, ": a kernel of size ", kernel, " with dilation ", dilation,
+        " reaches further than an int64 can count.");
+  return extent + 1;
+}
+
+int64_t output_size(const char* op, const Tensor& x, const Tensor& w, const ConvShape& s, int d,
+                    int64_t padding) {
+  int64_t extent = extent_of(op, s.kernel[d], s.dilation[d]);
+  check(padding < kMaxExtent / 2 - s.in[d], op, ": a padding of ", padding,
+        " is more than an int64 can count.");
+  int64_t room = s.in[d] + 2 * padding - extent;
+  check(room >= 0, op, ": the kernel, which with dilation reaches over ", extent,
+        " elements, is larger than the input, which has ", s.in[d] + 2 * padding,
+        " with padding: input ", x.sizes(), ", weight ", w.sizes(), ".");
+  return room / s.stride[d] + 1;
+}
+
+int64_t transposed_output_size(const char* op, const Tensor& x, const Tensor& w, const ConvShape& s,
+                               int d, int64_t output_padding) {
+  int64_t size, extent = extent_of(op, s.kernel[d], s.dilation[d]);
+  bool fits = !__builtin_mul_overflow(s.out[d] - 1, s.stride[d], &size) &&
+              !__builtin_add_overflow(size, extent + output_padding, &size) && size < kMaxExtent &&
+              s.padding[d] < kMaxExtent / 2;
+  check(fits, op, ": the output would be larger than an int64 can count: input ", x.sizes(),
+        ", stride ", s.stride[d], ", padding ", s.padding[d], ".");
+  size -= 2 * s.padding[d];
+  check(size > 0, op, ": the output size is too small: input ", x.sizes(), " and weight ",
+        w.sizes(), " with padding ", s.padding[d], " give ", size, " along spatial dimension ", d,
+        ".");
+  return size;
+}
+
+bool is_channels_last(const Tensor& x) {
+  return !x.is_contiguous() && x.is_contiguous(MemoryFormat::ChannelsLast);
+}
+
+void check_operands(const char* op, const Tensor& x, const Tensor& w, const Tensor& bias) {
+  check(x.dtype() == w.dtype(), op, ": expected input and weight of one dtype, got ", x, " and ", w,
+        ".");
+  check_same_device(op, {x, w});
+  if (bias.defined()) {
+    check(x.dtype() == bias.dtype(), op, ": expected input and bias of one dtype, got ", x, " and ",
+          bias, ".");
+    check_same_device(op, {x, bias});
+  }
+  check_not_implemented(x.is_cpu(), op, ": not implemented on ", x.device(), ".");
+  check_not_implemented(x.dtype() != DType::Bool, op, ": not implemented for bool.");
+}
+
+void check_channels(const char* op, const Tensor& x, const Tensor& w, const Tensor& bias,
+                    const ConvOptions& options) {
+  int64_t groups = options.groups;
+  check(groups > 0, op, ": expected groups to be at least 1, got ", groups, ".");
+  check(w.size(0) >= groups && w.size(0) % groups == 0, op, ": expected the first dimension of ",
+        "weight to be a multiple of groups=", groups, ", got weight ", w.sizes(), ".");
+  int64_t n_in = options.is_transposed ? w.size(0) : w.size(1) * groups;
+  int64_t n_out = options.is_transposed ? w.size(1) * groups : w.size(0);
+  check(x.size(1) == n_in, op, ": expected an input of ", n_in, " channels for weight ", w.sizes(),
+        groups == 1 ? "" : " in groups", ", got ", x, ".");
+  check(!bias.defined() || (bias.dim() == 1 && bias.size(0) == n_out), op,
+        ": expected a bias of shape (", n_out, ",), one number per output channel, got ",
+        bias.defined() ? bias.sizes() : Dims(), ".");
+  for (int64_t d = 2; d < w.dim(); ++d)
+    check(w.size(d) > 0, op, ": expected a kernel without empty dimensions, got weight ", w.sizes(),
+          ".");
+  for (int64_t d = 2; d < x.dim(); ++d)
+    check(x.size(d) > 0, op, ": only the batch and the channels may be empty, got input ",
+          x.sizes(), ".");
+  check(w.size(1) > 0 || !options.is_transposed, op, ": expected a weight with elements, got ",
+        w.sizes(), ".");
+}
+
+Convolution prepare(const char* op, const Tensor& x, const Tensor& w, const Tensor& bias,
+                    const ConvOptions& options) {
+  check(w.dim() >= 3, op, ": expected a weight of at least 3 dimensions, got ", w, ".");
+  int64_t n_spatial = w.dim() - 2;
+  check(n_spatial <= 3, op, ": at most 3 spatial dimensions are supported, got weight ", w, ".");
+  Dims stride = per_dim(op, "stride", options.stride, n_spatial);
+  Dims padding = per_dim(op, "padding", options.padding, n_spatial);
+  Dims dilation = per_dim(op, "dilation", options.dilation, n_spatial);
+  Dims output_padding = per_dim(op, "output_padding", options.output_padding, n_spatial);
+  check_at_least(op, "padding", padding, 0);
+  check_at_least(op, "output_padding", output_padding, 0);
+  check_at_least(op, "stride", stride, 1);
+  check_at_least(op, "dilation", dilation, 1);
+  check(x.dim() == w.dim(), op, ": expected an input of ", w.dim(), " dimensions for weight ",
+        w.sizes(), ", got ", x, ".");
+  check_channels(op, x, w, bias, options);
+  check_operands(op, x, w, bias);
+
+  Convolution c;
+  c.n_spatial = n_spatial;
+  bool has_format = n_spatial == 2 && (is_channels_last(x) || is_channels_last(w));
+  c.format = has_format ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous;
+  ConvShape& s = c.shape;
+  s.n_batch = x.size(0);
+  s.groups = options.groups;
+  s.out_channels = w.size(0) / s.groups;
+  s.in_channels = w.size(1);
+  for (int64_t i = 0; i < n_spatial; ++i) {
+    int d = static_cast<int>(3 - n_spatial + i);
+    s.kernel[d] = w.size(2 + i);
+    s.stride[d] = stride[i];
+    s.padding[d] = padding[i];
+    s.dilation[d] = dilation[i];
+    if (options.is_transposed) {
+      check(output_padding[i] < std::max(stride[i], dilation[i]), op,
+            ": expected an output_padding less than stride or dilation, got ", output_padding,
+            " with stride ", stride, " and dilation ", dilation, ".");
+      s.out[d] = x.size(2 + i);
+      s.in[d] = transposed_output_size(op, x, w, s, d, output_padding[i]);
+    } else if (options.pads_to_same) {
+      check(stride[i] == 1, op, ": expected a stride of 1 with padding='same', got ", stride, ".");
+      s.in[d] = s.out[d] = x.size(2 + i);
+      s.padding[d] = (extent_of(op, s.kernel[d], s.dilation[d]) - 1) / 2;
+    } else {
+      s.in[d] = x.size(2 + i);
+      s.out[d] = output_size(op, x, w, s, d, padding[i]);
+    }
+    // A stride that is never taken may be as large as it likes.
+    if (s.out[d] == 1) s.stride[d] = 1;
+    if (s.kernel[d] == 1) s.dilation[d] = 1;
+  }
+  return c;
+}
+
+Dims sizes_of(int64_t first, int64_t second, const ConvShape::Spatial& spatial, int64_t n_spatial) {
+  Dims sizes{first, second};
+  for (int64_t d = 3 - n_spatial; d < 3; ++d) sizes.push_back(spatial[static_cast<size_t>(d)]);
+  return sizes;
+}
+
+// ---- values and derivatives
+
+// Note [One form, three results]
+// With y a gradient of the output, the sum of x * w * y over all terms of a convolution is linear
+// in each of the three. The convolution is its derivative with respect to y, the transposed one
+// that with respect to x, and the gradient of the weight that with respect to w. So the derivatives
+// of each are the other two, as often as one likes.
+enum Role { kInput, kWeight, kOutput };
+using Form = std::array<Tensor, 3>;  // by role; the one that is to be computed is undefined
+
+template <class T>
+void compute(const ConvShape& s, Role role, const Form& form, const T* bias, T* to) {
+  auto data = [&](Role r) { return form[r].data_as<T>(); };
+  if (role == kOutput) {
+    products::conv_output(s, data(kInput), data(kWeight), bias, to);
+  } else if (role == kInput) {
+    products::conv_input(s, data(kWeight), data(kOutput), bias, to);
+  } else {
+    products::conv_weight(s, data(kInput), data(kOutput), to);
+  }
+}
+
+// Without a derivative.
+Tensor value_of(const Convolution& c, Role role, Form form, Tensor bias) {
+  NoGradGuard guard;
+  const ConvShape& s = c.shape;
+  int64_t n_in = s.groups * s.in_channels, n_out = s.groups * s.out_channels;
+  Dims sizes = role == kInput    ? sizes_of(s.n_batch, n_in, s.in, c.n_spatial)
+               : role == kOutput ? sizes_of(s.n_batch, n_out, s.out, c.n_spatial)
+                                 : sizes_of(n_out, s.in_channels, s.kernel, c.n_spatial);
+  DType dtype = form[role == kInput ? kOutput : kInput].dtype(), wide = wide_dtype(dtype);
+  for (Tensor& x : form)
+    if (x.defined()) x = contiguous(to_dtype(x, wide));
+  if (bias.defined()) bias = contiguous(to_dtype(bias, wide));
+  Tensor result = empty(sizes, wide);
+  bool has_terms = std::all_of(form.begin(), form.end(),
+                               [](const Tensor& x) { return !x.defined() || x.numel() > 0; });
+  if (!has_terms && result.numel() > 0) {
+    // What is left of a sum of no terms.
+    Dims channels(static_cast<size_t>(c.n_spatial) + 1, 1);
+    channels[0] = -1;
+    copy_into(result, bias.defined() ? reshape(bias, channels) : wrapped_number(0));
+  } else if (result.numel() > 0) {
+    visit_dtype(wide, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      if constexpr (!std::is_same_v<T, bool> && !is_reduced_float_v<T>) {
+        compute(s, role, form, bias.defined() ? bias.data_as<T>() : nullptr, result.data_as<T>());
+      }
+    });
+  }
+  return contiguous(to_dtype(result, dtype), c.format);
+}
+
+// The tensor in this role, made of the two others. See Note [One form, three results].
+Tensor convolve(const char* node, const Convolution& c, Role role, const Form& form,
+                const Tensor& bias) {
+  Role a = role == kInput ? kWeight : kInput, b = role == kOutput ? kWeight : kOutput;
+  const Tensor &first = form[a], &second = form[b];
+  return record(node, value_of(c, role, form, bias), {first, second, bias},
+                [c, role, a, b, first = save(second.requires_grad() ? first : Tensor()),
+                 second = save(first.requires_grad() ? second : Tensor())](
+                    const Tensor& g, Needs need) -> TensorList {
+                  TensorList grads(3);
+                  Tensor dense = contiguous(g);  // once for both
+                  auto gradient = [&](Role wanted, Role other, const SavedTensor& saved) {
+                    Form others;
+                    others[role] = dense;
+                    others[other] = conj(saved);
+                    return convolve("ConvolutionBackwardBackward0", c, wanted, others, Tensor());
+                  };
+                  if (need[0]) grads[0] = gradient(a, b, second);
+                  if (need[1]) grads[1] = gradient(b, a, first);
+                  if (need[2]) {
+                    Dims dims{0};
+                    for (int64_t d = 2; d < g.dim(); ++d) dims.push_back(d);
+                    grads[2] = sum(g, dims);
+                  }
+                  return grads;
+                });
+}
+
+}  // namespace
+
+Tensor convolution(const char* op, const Tensor& input, const Tensor& weight, const Tensor& bias,
+                   const ConvOptions& options) {
+  Convolution c = prepare(op, input, weight, bias, options);
+  Role role = options.is_transposed ? kInput : kOutput;
+  Form form;
+  form[role == kInput ? kOutput : kInput] = input;
+  form[kWeight] = weight;
+  return convolve("ConvolutionBackward0", c, role, form, bias);
+}
+
+Tensor conv_nd(const char* op, int64_t n_spatial, const Tensor& input, const Tensor& weight,
+               const Tensor& bias, const ConvOptions& options) {
+  bool is_batched = input.dim() == n_spatial + 2;
+  check(is_batched || input.dim() == n_spatial + 1, op, ": expected an input of ", n_spatial + 1,
+        " (unbatched) or ", n_spatial + 2, " (batched) dimensions, got ", input, ".");
+  if (is_batched) return convolution(op, input, weight, bias, options);
+  return squeeze(convolution(op, unsqueeze(input, 0), weight, bias, options), 0);
+}
+
+Tensor conv_tbc(const Tensor& input, const Tensor& weight, const Tensor& bias, int64_t pad) {
+  check(input.dim() == 3, "conv_tbc: expected an input (time, batch, channels), got ", input, ".");
+  check(weight.dim() == 3, "conv_tbc: expected a weight (time, channels, outputs), got ", weight,
+        ".");
+  check(bias.dim() == 1, "conv_tbc: expected a bias of one dimension, got ", bias, ".");
+  ConvOptions options;
+  options.padding = {pad};
+  Tensor y =
+      convolution("conv_tbc", permute(input, {1, 2, 0}), permute(weight, {2, 1, 0}), bias, options);
+  return contiguous(permute(y, {2, 0, 1}));
+}
+
+// ---- windows
+
+namespace {
+
+// The product, which an int64 may be too small for.
+int64_t product(const char* op, const char* what, int64_t a, int64_t b) {
+  int64_t result;
+  check(!__builtin_mul_overflow(a, b, &result), op, ": ", a, " * ", b, " ", what,
+        " are more than an int64 can count.");
+  return result;
+}
+
+ConvShape window_shape(const char* op, const Dims& kernel_size, const Dims& dilation,
+                       const Dims& padding, const Dims& stride) {
+  auto pair = [&](const char* name, const Dims& values, int64_t least) {
+    Dims both = per_dim(op, name, values, 2);
+    check_at_least(op, name, both, least);
+    return both;
+  };
+  Dims kernel = pair("kernel_size", kernel_size, 1), steps = pair("dilation", dilation, 1);
+  Dims margin = pair("padding", padding, 0), by = pair("stride", stride, 1);
+  product(op, "elements of a window", kernel[0], kernel[1]);
+  ConvShape s;
+  for (size_t i = 0; i < 2; ++i) {
+    s.kernel[i + 1] = kernel[i];
+    s.dilation[i + 1] = steps[i];
+    s.padding[i + 1] = margin[i];
+    s.stride[i + 1] = by[i];
+  }
+  return s;
+}
+
+void count_windows(const char* op, ConvShape& s) {
+  for (int d = 1; d < 3; ++d) {
+    int64_t extent = extent_of(op, s.kernel[d], s.dilation[d]);
+    check(s.padding[d] < kMaxExtent / 2 - s.in[d], op, ": a padding of ", s.padding[d],
+          " is more than an int64 can count.");
+    int64_t room = s.in[d] + 2 * s.padding[d] - extent;
+    s.out[d] = room < 0 ? 0 : room / s.stride[d] + 1;
+    check(s.out[d] > 0, op, ": a window that with dilation reaches over ", extent,
+          " elements does not fit into an image of ", s.in[d], " with padding ", s.padding[d], ".");
+    if (s.out[d] == 1) s.stride[d] = 1;
+    if (s.kernel[d] == 1) s.dilation[d] = 1;
+  }
+  product(op, "windows", s.out[1], s.out[2]);
+}
+
+void check_windows(const char* op, const Tensor& x, int64_t n_dims) {
+  check_not_implemented(x.is_cpu(), op, ": not implemented on ", x.device(), ".");
+  bool is_batched = x.dim() == n_dims;
+  bool is_full = is_batched || x.dim() == n_dims - 1;
+  for (int64_t d = is_batched ? 1 : 0; d < x.dim(); ++d) is_full &= x.size(d) > 0;
+  check(is_full, op, ": expected an input of ", n_dims - 1, " (unbatched) or ", n_dims,
+        " (batched) dimensions, of which only the batch may be empty, got ", x, ".");
+  check_not_implemented(!is_integral(x.dtype()), op, ": not implemented for ", x.dtype(), ".");
+}
+
+Tensor run_windows(const ConvShape& s, const Tensor& x, const Dims& sizes, bool to_columns) {
+  NoGradGuard guard;
+  Tensor from = contiguous(x), to = empty(sizes, x.dtype());
+  if (to.numel() == 0) return to;
+  visit_dtype(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (!std::is_integral_v<T> || std::is_same_v<T, bool>) {
+      (to_columns ? products::im2col<T> : products::col2im<T>)(s, from.data_as<T>(),
+                                                               to.data_as<T>());
+    }
+  });
+  return to;
+}
+
+}  // namespace
+
+Tensor im2col(const Tensor& input, const Dims& kernel_size, const Dims& dilation,
+              const Dims& padding, const Dims& stride) {
+  ConvShape s = window_shape("unfold", kernel_size, dilation, padding, stride);
+  check_windows("unfold", input, 4);
+  bool is_batched = input.dim() == 4;
+  s.n_batch = is_batched ? input.size(0) : 1;
+  s.in_channels = input.size(-3);
+  s.in[1] = input.size(-2);
+  s.in[2] = input.size(-1);
+  count_windows("unfold", s);
+  Dims sizes{product("unfold", "elements of a column", s.in_channels, s.taps()), s.out_pixels()};
+  if (is_batched) sizes.insert(0, s.n_batch);
+  return record("Im2ColBackward0", run_windows(s, input, sizes, true), {input},
+                [=, height = s.in[1], width = s.in[2]](const Tensor& g) {
+                  return col2im(g, {height, width}, kernel_size, dilation, padding, stride);
+                });
+}
+
+Tensor col2im(const Tensor& input, const Dims& output_size, const Dims& kernel_size,
+              const Dims& dilation, const Dims& padding, const Dims& stride) {
+  Dims image = per_dim("fold", "output_size", output_size, 2);
+  check_at_least("fold", "output_size", image, 1);
+  ConvShape s = window_shape("fold", kernel_size, dilation, padding, stride);
+  check_windows("fold", input, 3);
+  bool is_batched = input.dim() == 3;
+  check(input.size(-2) % s.taps() == 0, "fold: expected columns of a multiple of ", s.taps(),
+        " elements, the product of kernel_size ", kernel_size, ", got ", input, ".");
+  s.n_batch = is_batched ? input.size(0) : 1;
+  s.in_channels = input.size(-2) / s.taps();
+  s.in[1] = image[0];
+  s.in[2] = image[1];
+  count_windows("fold", s);
+  check(input.size(-1) == s.out_pixels(), "fold: expected ", s.out[1], " * ", s.out[2], " = ",
+        s.out_pixels(), " columns, the windows of an image of ", image, ", got ", input, ".");
+  Dims sizes{s.in_channels, s.in[1], s.in[2]};
+  if (is_batched) sizes.insert(0, s.n_batch);
+  return record("Col2ImBackward0", run_windows(s, input, sizes, false), {input},
+                [=](const Tensor& g) { return im2col(g, kernel_size, dilation, padding, stride); });
+}
+
+}  // namespace facula

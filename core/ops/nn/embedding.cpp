@@ -1,0 +1,368 @@
+#include "ops/nn/embedding.h"
+
+#include <cstring>
+
+#include "autograd/node.h"
+#include "base/integers.h"
+#include "base/parallel.h"
+#include "cpu/nn/embedding.h"
+#include "ops/ops.h"
+#include "ops/pointwise/apply.h"
+#include "walk/reduction.h"
+#include "walk/walk.h"
+
+namespace facula {
+
+namespace {
+
+constexpr int64_t kRowGrain = 65536;  // elements of a task
+
+const cpu::EmbeddingKernels& kernels_of(const Tensor& x) {
+  return cpu::get_embedding_table().kernels[static_cast<int>(x.dtype())];
+}
+
+// As int64, contiguous; the shape is kept.
+Tensor checked_indices(const char* op, const char* name, const Tensor& indices) {
+  check(indices.dtype() == DType::Int64 || indices.dtype() == DType::Int32, op, ": expected ", name,
+        " of dtype int64 or int32, got ", indices, ".");
+  return contiguous(cast_to(indices, DType::Int64));
+}
+
+// Derivatives call it again: the memory of the indices may have been written to since.
+void check_range(const char* op, ErrorKind kind, const Tensor& indices, int64_t n_rows) {
+  const int64_t* values = indices.data_as<int64_t>();
+  for (int64_t i = 0; i < indices.numel(); ++i) {
+    if (__builtin_expect(values[i] >= 0 && values[i] < n_rows, 1)) continue;
+    Dims position(indices.sizes().size());
+    for (int64_t d = indices.dim() - 1, rest = i; d >= 0; rest /= indices.size(d), --d)
+      position[d] = rest % indices.size(d);
+    fail(kind, op, ": index ", values[i], " at position ", position,
+         " is out of range for a table of ", n_rows, " rows, expected 0 <= index < ", n_rows, ".");
+  }
+}
+
+std::vector<int64_t> frequencies(const int64_t* indices, int64_t n, int64_t n_rows) {
+  std::vector<int64_t> counts(n_rows);
+  for (int64_t i = 0; i < n; ++i) ++counts[indices[i]];
+  return counts;
+}
+
+// A table of the sums of rows: row[indices[i]] += source(i) * factor(i), in the order of i. A
+// factor of 0 leaves the row out. Each task has rows of its own, and looks through all indices.
+template <class Source, class Factor>
+Tensor sum_rows(const Tensor& like, int64_t n_rows, const int64_t* indices, int64_t n,
+                const Source& source, const Factor& factor) {
+  int64_t size = like.size(-1);
+  Tensor sums = empty({n_rows, size}, wide_dtype(like.dtype()));
+  if (sums.numel() == 0) return cast_to(sums, like.dtype());
+  auto add = kernels_of(like).add_scaled;
+  char* to = sums.data();
+  int64_t row_bytes = size * sums.itemsize();
+  int64_t grain = std::max({int64_t(1), kRowGrain / size, ceil_div(n_rows, 16)});
+  parallel_for(n_rows, grain, [&](int64_t begin, int64_t end) {
+    std::memset(to + begin * row_bytes, 0, (end - begin) * row_bytes);
+    for (int64_t i = 0; i < n; ++i)
+      if (indices[i] >= begin && indices[i] < end)
+        if (double f = factor(i); f != 0) add(to + indices[i] * row_bytes, source(i), f, size);
+  });
+  return cast_to(sums, like.dtype());
+}
+
+// The gradient of the table from that of the rows, which are (*, size).
+Tensor embedding_backward(const Tensor& grad, const Tensor& indices, int64_t n_rows,
+                          int64_t padding_idx, bool scale_by_freq) {
+  Tensor y;
+  {
+    NoGradGuard guard;
+    check_range("embedding", ErrorKind::Index, indices, n_rows);
+    Tensor g = contiguous(grad);
+    const int64_t *index = indices.data_as<int64_t>(), n = indices.numel();
+    std::vector<int64_t> counts;
+    if (scale_by_freq) counts = frequencies(index, n, n_rows);
+    const char* from = g.data();
+    int64_t row_bytes = g.size(-1) * g.itemsize();
+    y = sum_rows(
+        g, n_rows, index, n, [&](int64_t i) { return from + i * row_bytes; },
+        [&](int64_t i) {
+          if (index[i] == padding_idx) return 0.0;
+          return scale_by_freq ? 1.0 / static_cast<double>(counts[index[i]]) : 1.0;
+        });
+  }
+  return record(
+      "EmbeddingDenseBackwardBackward0", y, {grad}, [=, saved = save(indices)](const Tensor& gg) {
+        Tensor indices = saved, rows = embedding(gg, indices, padding_idx, false);
+        Tensor is_kept = unsqueeze(ne(indices, wrapped_number(padding_idx)), -1);
+        if (!scale_by_freq) return rows * is_kept;
+        Tensor ones = full({indices.numel()}, 1, gg.dtype());
+        Tensor counts =
+            index_add(zeros({n_rows}, gg.dtype()), 0, reshape(indices, {indices.numel()}), ones);
+        return rows * is_kept / embedding(unsqueeze(counts, -1), indices, -1, false);
+      });
+}
+
+}  // namespace
+
+Tensor embedding(const Tensor& weight, const Tensor& given, int64_t padding_idx,
+                 bool scale_by_freq) {
+  check(weight.dim() == 2, "embedding: expected a weight of two dimensions, got ", weight, ".");
+  check_same_device("embedding", {weight, given});
+  check_cpu("embedding", weight);
+  Tensor indices = checked_indices("embedding", "indices", given);
+  int64_t n_rows = weight.size(0);
+  check_range("embedding", ErrorKind::Index, indices, n_rows);
+  Tensor y;
+  {
+    NoGradGuard guard;
+    Dims sizes = indices.sizes();
+    sizes.push_back(weight.size(1));
+    y = reshape(index_select(weight, 0, reshape(indices, {indices.numel()})), sizes);
+  }
+  if (!is_floating(weight.dtype())) {
+    check_real_derivative("embedding", weight, weight);
+    return y;
+  }
+  return record("EmbeddingBackward0", y, {weight}, [=, indices = save(indices)](const Tensor& g) {
+    return embedding_backward(g, indices, n_rows, padding_idx, scale_by_freq);
+  });
+}
+
+// ---- embedding_bag
+
+namespace {
+
+// Which indices belong to which bag. Padding belongs to none: -1.
+struct Bags {
+  std::vector<int64_t> begins;  // one more than there are bags
+  std::vector<int64_t> bag_of, sizes;
+  int64_t count() const { return static_cast<int64_t>(sizes.size()); }
+};
+
+Bags bags_of(const Tensor& indices, const Tensor& offsets, const BagOptions& options) {
+  const int64_t *offset = offsets.data_as<int64_t>(), *index = indices.data_as<int64_t>();
+  int64_t n = indices.numel(), n_bags = offsets.numel();
+  Bags bags;
+  bags.begins.assign(offset, offset + n_bags);
+  if (options.has_last_offset) {
+    check(n_bags >= 1,
+          "embedding_bag: include_last_offset: expected at least one offset, got none.");
+    --n_bags;
+    check(offset[n_bags] <= n,
+          "embedding_bag: include_last_offset: expected a last offset of at most ", n,
+          ", the number of indices, got ", offset[n_bags], ".");
+  } else {
+    bags.begins.push_back(n);
+  }
+  check(offsets.numel() == 0 || offset[0] == 0, "embedding_bag: expected offsets[0] to be 0, got ",
+        offset[0], ".");
+  for (int64_t b = 0; b < n_bags; ++b)
+    check(bags.begins[b] <= bags.begins[b + 1],
+          "embedding_bag: expected offsets that increase up to ", n,
+          ", the number of indices, got offsets[", b, "] = ", bags.begins[b], " before ",
+          bags.begins[b + 1], ".");
+  bags.bag_of.assign(n, -1);
+  bags.sizes.assign(n_bags, 0);
+  for (int64_t b = 0; b < n_bags; ++b)
+    for (int64_t i = bags.begins[b]; i < bags.begins[b + 1]; ++i)
+      if (index[i] != options.padding_idx) {
+        bags.bag_of[i] = b;
+        ++bags.sizes[b];
+      }
+  return bags;
+}
+
+Tensor tensor_of(const std::vector<int64_t>& values) {
+  Tensor y = empty({static_cast<int64_t>(values.size())}, DType::Int64);
+  std::copy(values.begin(), values.end(), y.data_as<int64_t>());
+  return y;
+}
+
+void sum_bags(const Tensor& y, const Tensor& weight, const int64_t* index, const Bags& bags,
+              const Tensor& factors, bool is_mean) {
+  int64_t size = weight.size(1), row_bytes = size * weight.itemsize();
+  const cpu::EmbeddingKernels& k = kernels_of(weight);
+  const char* from = weight.data();
+  char* to = y.data();
+  const double* factor = factors.defined() ? factors.data_as<double>() : nullptr;
+  int64_t grain = std::max<int64_t>(1, kRowGrain / 8 / std::max<int64_t>(1, size));
+  parallel_for(bags.count(), grain, [&](int64_t begin, int64_t end) {
+    std::vector<double> sum(size);  // room for a row of any type
+    char* row = reinterpret_cast<char*>(sum.data());
+    for (int64_t b = begin; b < end; ++b) {
+      std::fill(sum.begin(), sum.end(), 0.0);
+      for (int64_t i = bags.begins[b]; i < bags.begins[b + 1]; ++i)
+        if (bags.bag_of[i] >= 0)
+          k.add_scaled(row, from + index[i] * row_bytes, factor ? factor[i] : 1, size);
+      double n = static_cast<double>(std::max<int64_t>(1, bags.sizes[b]));
+      k.store_scaled(to + b * row_bytes, row, is_mean ? 1 / n : 1, size);
+    }
+  });
+}
+
+// The largest of each column, and the row it is in; of equal ones the first.
+void max_bags(const Tensor& y, const Tensor& rows, const Tensor& weight, const int64_t* index,
+              const Bags& bags) {
+  int64_t size = weight.size(1);
+  visit_dtype(weight.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (is_floating_v<T>) {
+      const T* from = weight.data_as<T>();
+      T* to = y.data_as<T>();
+      int64_t* row = rows.data_as<int64_t>();
+      parallel_for(bags.count(), std::max<int64_t>(1, kRowGrain / 8 / std::max<int64_t>(1, size)),
+                   [&](int64_t begin, int64_t end) {
+                     for (int64_t b = begin; b < end; ++b) {
+                       bool is_first = true;
+                       for (int64_t i = bags.begins[b]; i < bags.begins[b + 1]; ++i) {
+                         if (bags.bag_of[i] < 0) continue;
+                         for (int64_t j = 0; j < size; ++j) {
+                           T value = from[index[i] * size + j];
+                           if (!is_first && !(Wide<T>(value) > Wide<T>(to[b * size + j]))) continue;
+                           to[b * size + j] = value;
+                           row[b * size + j] = index[i];
+                         }
+                         is_first = false;
+                       }
+                     }
+                   });
+    }
+  });
+}
+
+// What each row was multiplied by, but for the weights per sample.
+std::vector<double> coefficients_of(const Bags& bags, const int64_t* index, int64_t n_rows,
+                                    const BagOptions& options) {
+  int64_t n = static_cast<int64_t>(bags.bag_of.size());
+  std::vector<double> result(n, 1.0);
+  std::vector<int64_t> counts;
+  if (options.scale_by_freq) counts = frequencies(index, n, n_rows);
+  for (int64_t i = 0; i < n; ++i) {
+    if (bags.bag_of[i] < 0) {
+      result[i] = 0;
+      continue;
+    }
+    if (options.mode == BagMode::Mean) result[i] /= static_cast<double>(bags.sizes[bags.bag_of[i]]);
+    if (options.scale_by_freq) result[i] /= static_cast<double>(counts[index[i]]);
+  }
+  return result;
+}
+
+// From tensors alone, where the gradient is to be differentiated again.
+TensorList composed_bag_backward(const Tensor& g, const Tensor& weight, const Tensor& indices,
+                                 const Tensor& bag_of, const Tensor& coefficients,
+                                 const Tensor& per_sample, Needs need) {
+  Tensor of_each = index_select(g, 0, clamp_min(bag_of, Scalar(0)));
+  Tensor factor = to_dtype(coefficients, g.dtype());
+  TensorList grads(2);
+  if (need[1]) {
+    Tensor dots = sum(of_each * index_select(weight, 0, indices), {1});
+    grads[1] = dots * ne(factor, wrapped_number(0));
+  }
+  if (need[0]) {
+    if (per_sample.defined()) factor = factor * per_sample;
+    grads[0] =
+        index_add(zeros(weight.sizes(), g.dtype()), 0, indices, of_each * unsqueeze(factor, -1));
+  }
+  return grads;
+}
+
+TensorList bag_backward(const Tensor& grad, const Tensor& weight, const Tensor& indices,
+                        const Tensor& bag_of, const Tensor& coefficients, const Tensor& per_sample,
+                        Needs need) {
+  if (is_grad_enabled() && (grad.requires_grad() || weight.requires_grad() ||
+                            (per_sample.defined() && per_sample.requires_grad())))
+    return composed_bag_backward(grad, weight, indices, bag_of, coefficients, per_sample, need);
+  Tensor g = contiguous(grad), w = contiguous(weight);
+  const int64_t *index = indices.data_as<int64_t>(), *bag = bag_of.data_as<int64_t>();
+  check_range("embedding_bag", ErrorKind::Runtime, indices, w.size(0));
+  // The caller has them too, in mode 'mean'.
+  for (int64_t i = 0; i < bag_of.numel(); ++i)
+    check(bag[i] < g.size(0), "embedding_bag: the bag of index ", i, " was changed to ", bag[i],
+          " of ", g.size(0), " bags before the derivative.");
+  const double* factor = coefficients.data_as<double>();
+  Tensor samples =
+      per_sample.defined() ? contiguous(cast_to(per_sample, DType::Float64)) : Tensor();
+  const double* sample = samples.defined() ? samples.data_as<double>() : nullptr;
+  const char *upstream = g.data(), *from = w.data();
+  int64_t n = indices.numel(), size = w.size(1), row_bytes = size * w.itemsize();
+  TensorList grads(2);
+  if (need[0])
+    grads[0] = sum_rows(
+        g, w.size(0), index, n, [&](int64_t i) { return upstream + bag[i] * row_bytes; },
+        [&](int64_t i) { return bag[i] < 0 ? 0.0 : factor[i] * (sample ? sample[i] : 1); });
+  if (need[1]) {
+    Tensor dots = zeros({n}, DType::Float64);
+    double* dot = dots.data_as<double>();
+    auto kernel = kernels_of(w).dot;
+    int64_t grain = std::max<int64_t>(1, kRowGrain / 4 / std::max<int64_t>(1, size));
+    parallel_for(n, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        if (bag[i] >= 0)
+          dot[i] = kernel(upstream + bag[i] * row_bytes, from + index[i] * row_bytes, size);
+    });
+    grads[1] = cast_to(dots, per_sample.dtype());
+  }
+  return grads;
+}
+
+}  // namespace
+
+std::array<Tensor, 4> embedding_bag(const Tensor& weight, const Tensor& given_indices,
+                                    const Tensor& given_offsets, const Tensor& per_sample,
+                                    const BagOptions& options) {
+  const char* op = "embedding_bag";
+  check(weight.dim() == 2, op, ": expected a weight of two dimensions, got ", weight, ".");
+  check(is_floating(weight.dtype()), op, ": expected a floating-point weight, got ", weight, ".");
+  check_same_device(op, {weight, given_indices});
+  check_same_device(op, {weight, given_offsets});
+  if (per_sample.defined()) check_same_device(op, {weight, per_sample});
+  check_cpu(op, weight);
+  check(given_indices.dim() == 1, op, ": expected indices of one dimension, got ", given_indices,
+        ".");
+  check(given_offsets.dim() == 1, op, ": expected offsets of one dimension, got ", given_offsets,
+        ".");
+  Tensor indices = checked_indices(op, "indices", given_indices),
+         offsets = checked_indices(op, "offsets", given_offsets);
+  check_range(op, ErrorKind::Runtime, indices, weight.size(0));
+  if (per_sample.defined()) {
+    check(options.mode == BagMode::Sum, op, ": expected per_sample_weights in mode 'sum' only.");
+    check(per_sample.dtype() == weight.dtype(), op,
+          ": expected per_sample_weights of the weight's dtype ", weight.dtype(), ", got ",
+          per_sample, ".");
+    check(per_sample.sizes() == indices.sizes(), op,
+          ": expected per_sample_weights of the shape of indices ", indices.sizes(), ", got ",
+          per_sample, ".");
+  }
+  Bags bags = bags_of(indices, offsets, options);
+  const int64_t* index = indices.data_as<int64_t>();
+  int64_t n_bags = bags.count(), size = weight.size(1);
+  Tensor w = detach(contiguous(detach(weight)));
+  Tensor bag_of = tensor_of(bags.bag_of), bag_sizes = tensor_of(bags.sizes);
+  if (options.mode == BagMode::Max) {
+    Tensor y = zeros({n_bags, size}, w.dtype()), rows = full({n_bags, size}, -1, DType::Int64);
+    max_bags(y, rows, w, index, bags);
+    y = record("EmbeddingBagBackward0", y, {weight},
+               [sizes = weight.sizes(), rows = save(rows)](const Tensor& g) {
+                 Tensor row = rows;  // -1 in an empty bag
+                 return scatter_add(zeros(sizes, g.dtype()), 0, clamp_min(row, Scalar(0)),
+                                    g * ge(row, wrapped_number(0)));
+               });
+    return {y, bag_of, bag_sizes, rows};
+  }
+  Tensor y = empty({n_bags, size}, w.dtype());
+  Tensor factors;
+  if (per_sample.defined()) factors = contiguous(cast_to(detach(per_sample), DType::Float64));
+  sum_bags(y, w, index, bags, factors, options.mode == BagMode::Mean);
+  std::vector<double> values = coefficients_of(bags, index, weight.size(0), options);
+  Tensor coefficients = empty({indices.numel()}, DType::Float64);
+  std::copy(values.begin(), values.end(), coefficients.data_as<double>());
+  y = record("EmbeddingBagBackward0", y, {weight, per_sample},
+             [w = save(weight), i = save(indices), b = save(bag_of), c = save(coefficients),
+              p = save(per_sample)](const Tensor& g, Needs need) {
+               return bag_backward(g, w, i, b, c, p, need);
+             });
+  if (options.mode == BagMode::Mean) return {y, bag_of, bag_sizes, bag_sizes};
+  Tensor none = zeros({n_bags}, DType::Int64);
+  return {y, empty({0}, DType::Int64), none, none};
+}
+
+}  // namespace facula

@@ -1,0 +1,170 @@
+#include <cmath>
+
+#include "base/parallel.h"
+#include "ops/nn/norm.h"
+#include "ops/nn/norm_parts.h"
+#include "walk/reduction.h"
+
+namespace facula {
+
+using namespace norm;
+
+namespace {
+
+struct GroupLayout {
+  int64_t n_samples, n_channels, inner, n_groups;
+  int64_t channels() const { return n_channels / n_groups; }  // of a group
+  int64_t count() const { return channels() * inner; }        // elements of a group
+  int64_t n_all() const { return n_samples * n_groups; }      // groups of all samples
+};
+
+View group_view(const GroupLayout& l) {
+  return {{l.n_samples, l.n_groups, l.channels(), l.inner},
+          {2, 3},
+          {0, 3},
+          {1, l.n_groups, l.channels(), 1}};
+}
+
+// The order of memory that results have.
+MemoryFormat format_of(const Tensor& x) {
+  if (x.is_contiguous()) return MemoryFormat::Contiguous;
+  for (MemoryFormat format : {MemoryFormat::ChannelsLast, MemoryFormat::ChannelsLast3d})
+    if (x.is_contiguous(format)) return format;
+  return MemoryFormat::Contiguous;
+}
+
+void run_group_norm(const GroupLayout& l, const Tensor& x, const Tensor& y, const Tensor& weight,
+                    const Tensor& bias, double eps, Doubles& means, Doubles& rstds) {
+  const cpu::NormKernels& k = kernels_of(x);
+  Doubles scales = doubles_of(weight, l.n_channels, 1), shifts = doubles_of(bias, l.n_channels, 0);
+  bool has_affine = weight.defined() || bias.defined();
+  const char* from = x.data();
+  char* to = y.data();
+  int64_t size = x.itemsize();
+  parallel_for(l.n_all(), rows_of_task(l.count()), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t at = i * l.count() * size;
+      cpu::Moments m = k.row_moments(from + at, l.count());
+      means[i] = m.mean;
+      rstds[i] = 1 / std::sqrt(m.squares / static_cast<double>(l.count()) + eps);
+      if (!has_affine) {
+        k.row_map(to + at, from + at, l.count(), {m.mean, rstds[i], 0});
+        continue;
+      }
+      int64_t first = i % l.n_groups * l.channels();
+      for (int64_t c = first; c < first + l.channels(); ++c, at += l.inner * size)
+        k.row_map(to + at, from + at, l.inner, {m.mean, scales[c] * rstds[i], shifts[c]});
+    }
+  });
+}
+
+TensorList group_norm_backward(const GroupLayout& l, const Tensor& grad, const Tensor& input,
+                               const Tensor& weight, const Tensor& bias, const Tensor& statistics,
+                               double eps, Needs need) {
+  if (input.numel() == 0 || wants_history(grad, input, weight)) {
+    View view = group_view(l);
+    Tensor x = to_dtype(reshape(input, view.sizes), wide_dtype(input.dtype()));
+    return composed_backward(grad, input, weight, bias, view,
+                             statistics_of(x, view.over, eps, true), true, need);
+  }
+  Tensor x = contiguous(input), g = contiguous(grad);
+  Tensor gx = need[0] ? empty(x.sizes(), x.dtype(), x.device()) : Tensor();
+  const cpu::NormKernels& k = kernels_of(x);
+  Doubles scales = doubles_of(weight, l.n_channels, 1);
+  const double *means = statistics.data_as<double>(), *rstds = means + l.n_all();
+  std::vector<cpu::GradSums> sums(l.n_samples * l.n_channels);
+  const char *upstream = g.data(), *from = x.data();
+  char* to = need[0] ? gx.data() : nullptr;
+  int64_t size = x.itemsize();
+  double n = static_cast<double>(l.count());
+  parallel_for(l.n_all(), rows_of_task(l.count()), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t first = i * l.channels(), channel = i % l.n_groups * l.channels();
+      double sum = 0, dot = 0;
+      for (int64_t j = 0; j < l.channels(); ++j) {
+        int64_t at = (first + j) * l.inner * size;
+        sums[first + j] = k.row_sums(upstream + at, from + at, l.inner, means[i]);
+        sum += sums[first + j].sum * scales[channel + j];
+        dot += sums[first + j].dot * scales[channel + j];
+      }
+      double rstd = rstds[i];
+      for (int64_t j = 0; to && j < l.channels(); ++j) {
+        int64_t at = (first + j) * l.inner * size;
+        k.row_grad(
+            to + at, upstream + at, from + at, l.inner,
+            {means[i], scales[channel + j] * rstd, -rstd * rstd * rstd * dot / n, -rstd * sum / n});
+      }
+    }
+  });
+  TensorList grads{gx, {}, {}};
+  auto reduced = [&](const auto& term, DType dtype) {
+    Doubles values(l.n_channels, 0.0);
+    for (int64_t i = 0; i < l.n_samples * l.n_channels; ++i) values[i % l.n_channels] += term(i);
+    return tensor_of(values, {l.n_channels}, dtype);
+  };
+  if (need[1])
+    grads[1] =
+        reduced([&](int64_t i) { return sums[i].dot * rstds[i / l.channels()]; }, weight.dtype());
+  if (need[2]) grads[2] = reduced([&](int64_t i) { return sums[i].sum; }, bias.dtype());
+  return grads;
+}
+
+}  // namespace
+
+NormResult native_group_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                             int64_t n, int64_t n_channels, int64_t inner, int64_t num_groups,
+                             double eps) {
+  check(num_groups > 0 && n_channels % num_groups == 0,
+        "group_norm: expected the number of channels to be divisible by num_groups=", num_groups,
+        ", got ", n_channels, " channels in an input ", input, ".");
+  int64_t numel = 0;
+  bool fits = n >= 0 && n_channels >= 0 && inner >= 0 &&
+              !__builtin_mul_overflow(n, n_channels, &numel) &&
+              !__builtin_mul_overflow(numel, inner, &numel) && numel == input.numel();
+  check(fits, "group_norm: expected an input of ", n, " * ", n_channels, " * ", inner,
+        " elements, got ", input, ".");
+  check_per_channel("group_norm", "weight", weight, input, n_channels);
+  check_per_channel("group_norm", "bias", bias, input, n_channels);
+  check_floating("group_norm", input);
+  DType dtype = check_parameters("group_norm", input, {{"weight", weight}, {"bias", bias}});
+  GroupLayout layout{n, n_channels, inner, num_groups};
+  Dims groups{n, num_groups};
+  if (!input.is_cpu()) {
+    View view = group_view(layout);
+    Tensor x = to_dtype(reshape(input, view.sizes), wide_dtype(input.dtype()));
+    Statistics s = statistics_of(x, view.over, eps, true);
+    Tensor y = composed_norm(x, weight, bias, view, s);
+    return {to_dtype(reshape(y, input.sizes()), input.dtype()), detach(reshape(s.mean, groups)),
+            detach(reshape(s.rstd, groups))};
+  }
+  Tensor y;
+  Doubles means(layout.n_all()), rstds(layout.n_all());
+  if (input.numel() == 0) {
+    y = empty_like(input);
+  } else {
+    NoGradGuard guard;
+    Tensor x = contiguous(input);
+    y = empty(x.sizes(), x.dtype(), x.device());
+    run_group_norm(layout, x, y, weight, bias, eps, means, rstds);
+    y = contiguous(y, format_of(input));
+  }
+  Doubles both = means;
+  both.insert(both.end(), rstds.begin(), rstds.end());
+  Tensor statistics = tensor_of(both, {2, n, num_groups});
+  y = record("NativeGroupNormBackward0", y, {input, weight, bias},
+             [x = save(input), w = save(weight), b = save(bias), s = save(statistics), layout, eps](
+                 const Tensor& g, Needs need) {
+               return group_norm_backward(layout, g, x, w, b, s, eps, need);
+             });
+  return {y, tensor_of(means, groups, dtype), tensor_of(rstds, groups, dtype)};
+}
+
+Tensor group_norm(const Tensor& x, int64_t num_groups, const Tensor& weight, const Tensor& bias,
+                  double eps) {
+  check_index(x.dim() >= 2, "group_norm: expected an input (N, C, *), got ", x, ".");
+  int64_t inner = 1;
+  for (int64_t d = 2; d < x.dim(); ++d) inner *= x.size(d);
+  return native_group_norm(x, weight, bias, x.size(0), x.size(1), inner, num_groups, eps)[0];
+}
+
+}  // namespace facula

@@ -1,0 +1,106 @@
+#include "ops/nn/softmax.h"
+
+#include "autograd/node.h"
+#include "base/integers.h"
+#include "base/parallel.h"
+#include "ops/nn/softmax_rows.h"
+#include "ops/ops.h"
+#include "ops/result.h"
+#include "walk/reduction.h"
+
+namespace facula {
+
+namespace {
+
+constexpr int64_t kSoftmaxGrain = 16384;
+
+Tensor input_of(const char* op, const Tensor& input, std::optional<DType> dtype) {
+  Tensor x = dtype ? to_dtype(input, *dtype) : input;
+  check_destination(op, x.sizes(), x.dtype(), {x}, OutDType::Same);
+  check_not_implemented(is_floating(x.dtype()) || x.numel() == 0, op,
+                        ": expected a floating-point input, got ", x,
+                        ". Convert it with input.float().");
+  check_real_derivative(op, x, x);
+  return x;
+}
+
+// For devices without a kernel of it.
+Tensor composed_log_softmax(const Tensor& x, int64_t dim) {
+  if (x.numel() == 0) return clone(x);
+  Tensor wide = to_dtype(x, wide_dtype(x.dtype()));
+  Tensor shifted = wide - amax(detach(wide), {dim}, true);
+  return to_dtype(shifted - log(sum(exp(shifted), {dim}, true)), x.dtype());
+}
+
+// Of tensors of one shape; b may be undefined. The result is contiguous.
+Tensor run_softmax(const cpu::SoftmaxTable::Row& row, const Tensor& first, const Tensor& second,
+                   int64_t dim) {
+  NoGradGuard guard;
+  Tensor a = contiguous(first), b = second.defined() ? contiguous(second) : second;
+  Tensor y = empty(a.sizes(), a.dtype(), a.device());
+  if (y.numel() > 0) run_softmax_rows(row, a, dim, y.data(), b.defined() ? b.data() : nullptr);
+  return y;
+}
+
+}  // namespace
+
+void run_softmax_rows(const cpu::SoftmaxTable::Row& row, const Tensor& x, int64_t dim, char* y,
+                      const char* b) {
+  cpu::SoftmaxShape shape = {x.dim() ? x.size(dim) : 1, 1, 0};
+  for (int64_t d = dim + 1; d < x.dim(); ++d) shape.inner *= x.size(d);
+  shape.n_rows = x.numel() / shape.size;
+  int64_t columns = std::min(shape.inner, cpu::kSoftmaxColumns);
+  int64_t n_tasks = shape.n_rows / shape.inner * ceil_div(shape.inner, columns);
+  const char* from = x.data();
+  cpu::SoftmaxKernel kernel = row[static_cast<int>(x.dtype())];
+  parallel_for(n_tasks, std::max<int64_t>(1, kSoftmaxGrain / (shape.size * columns)),
+               [&](int64_t begin, int64_t end) { kernel(y, from, b, shape, begin, end); });
+}
+
+Tensor softmax(const Tensor& input, int64_t dim, std::optional<DType> dtype) {
+  dim = wrap_dim("softmax", dim, input.dim());
+  Tensor x = input_of("softmax", input, dtype);
+  if (!x.is_cpu())
+    return to_dtype(exp(composed_log_softmax(to_dtype(x, wide_dtype(x.dtype())), dim)), x.dtype());
+  Tensor y = run_softmax(cpu::get_softmax_table().softmax, x, {}, dim);
+  return record("SoftmaxBackward0", y, {x},
+                [dim, y = save_output(y)](const Tensor& g) { return softmax_backward(g, y, dim); });
+}
+
+Tensor log_softmax(const Tensor& input, int64_t dim, std::optional<DType> dtype) {
+  dim = wrap_dim("log_softmax", dim, input.dim());
+  Tensor x = input_of("log_softmax", input, dtype);
+  if (!x.is_cpu()) return composed_log_softmax(x, dim);
+  Tensor y = run_softmax(cpu::get_softmax_table().log_softmax, x, {}, dim);
+  return record("LogSoftmaxBackward0", y, {x}, [dim, y = save_output(y)](const Tensor& g) {
+    return log_softmax_backward(g, y, dim);
+  });
+}
+
+// y * (g - sum(g * y)).
+Tensor softmax_backward(const Tensor& g, const Tensor& y, int64_t dim) {
+  Tensor gx = run_softmax(cpu::get_softmax_table().softmax_backward, g, y, dim);
+  return record("SoftmaxBackwardDataBackward0", gx, {g, y},
+                [dim, g = save(g), y = save(y)](const Tensor& h, Needs need) -> TensorList {
+                  Tensor upstream = g, weight = y;
+                  Tensor to_y;
+                  if (need[1]) {
+                    Tensor dot = sum(upstream * weight, {dim}, true);
+                    to_y = h * (upstream - dot) - upstream * sum(h * weight, {dim}, true);
+                  }
+                  return {need[0] ? softmax_backward(h, weight, dim) : Tensor(), to_y};
+                });
+}
+
+// g - exp(y) * sum(g).
+Tensor log_softmax_backward(const Tensor& g, const Tensor& y, int64_t dim) {
+  Tensor gx = run_softmax(cpu::get_softmax_table().log_softmax_backward, g, y, dim);
+  return record("LogSoftmaxBackwardDataBackward0", gx, {g, y},
+                [dim, g = save(g), y = save(y)](const Tensor& h, Needs need) -> TensorList {
+                  Tensor weight = exp(Tensor(y));
+                  return {need[0] ? h - sum(h * weight, {dim}, true) : Tensor(),
+                          need[1] ? neg(h * weight * sum(Tensor(g), {dim}, true)) : Tensor()};
+                });
+}
+
+}  // namespace facula

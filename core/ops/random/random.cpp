@@ -1,0 +1,262 @@
+#include "ops/random/random.h"
+
+#include <cmath>
+#include <limits>
+
+#include "ops/random/draw.h"
+#include "random/sampling.h"
+
+namespace facula {
+
+Tensor in_memory_order(const Tensor& x, Dims& order) {
+  // An insertion sort by stride, and not std::sort: a dimension of stride 0 compares as equal to
+  // all others, and where it ends up decides the order of the numbers.
+  int64_t n_dims = x.dim();
+  order = Dims(n_dims);
+  for (int64_t i = 0; i < n_dims; ++i) order[i] = n_dims - 1 - i;
+  auto must_swap = [&](int64_t inner, int64_t outer) {
+    int64_t a = x.stride(inner), b = x.stride(outer);
+    if (a == 0 || b == 0) return 0;
+    if (a != b) return a < b ? -1 : 1;
+    return x.size(inner) > x.size(outer) ? 1 : 0;
+  };
+  for (int64_t i = 1; i < n_dims; ++i) {
+    int64_t moving = i;
+    for (int64_t j = i - 1; j >= 0; --j) {
+      int answer = must_swap(order[j], order[moving]);
+      if (answer < 0) break;
+      if (answer == 0) continue;
+      std::swap(order[j], order[moving]);
+      moving = j;
+    }
+  }
+  std::reverse(order.begin(), order.end());
+  return permute(x, order);
+}
+
+namespace {
+
+// Fills x with fill(T* out, int64_t n); `Visit` is one of the visit_ functions.
+template <class Visit, class Fill>
+void fill_with(const char* op, const Tensor& x, Visit visit, const Fill& fill) {
+  visit(op, x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    draw_into<T>(x, [&](T* out, int64_t n, const Dims&) { run_draw(n, [&] { fill(out, n); }); });
+  });
+}
+#define VISIT(which) [](auto&&... args) { which(std::forward<decltype(args)>(args)...); }
+
+double largest(DType dtype) {
+  double max = 0;
+  visit_floating("uniform_", dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_same_v<T, Half>)
+      max = 65504;
+    else
+      max = std::numeric_limits<Wide<T>>::max() * (std::is_same_v<T, BFloat16> ? 1 - 0x1p-8 : 1);
+  });
+  return max;
+}
+
+void check_uniform(const Tensor& x, double from, double to) {
+  double max = largest(to_real_dtype(x.dtype()));
+  check(std::abs(from) <= max, "uniform_: expected from to be a number of dtype ", x.dtype(),
+        ", got ", from, ".");
+  check(std::abs(to) <= max, "uniform_: expected to to be a number of dtype ", x.dtype(), ", got ",
+        to, ".");
+  check(from <= to, "uniform_: expected from <= to, got from=", from, " and to=", to, ".");
+  check(to - from <= max, "uniform_: expected to - from to be a number of dtype ", x.dtype(),
+        ", got from=", from, " and to=", to, ".");
+}
+
+}  // namespace
+
+Tensor& uniform_(Tensor& x, double from, double to, Generator& generator) {
+  check_uniform(x, from, to);
+  return sample_in_place("uniform_", "UniformBackward0", x, [&] {
+    NoGradGuard guard;
+    Tensor real = is_complex(x.dtype()) ? view_as_real(x) : x;
+    fill_with("uniform_", real, VISIT(visit_floating),
+              [&](auto* out, int64_t n) { fill_uniform(out, n, from, to, generator); });
+  });
+}
+
+Tensor& normal_(Tensor& x, double mean, double std, Generator& generator) {
+  check(std >= 0, "normal_: expected std >= 0, got ", std, ".");
+  return sample_in_place("normal_", "NormalBackward0", x, [&] {
+    NoGradGuard guard;
+    Tensor real = is_complex(x.dtype()) ? view_as_real(x) : x;
+    // Real and imaginary part share the variance.
+    double std_of_part = is_complex(x.dtype()) ? std / std::sqrt(2.0) : std;
+    fill_with("normal_", real, VISIT(visit_floating), [&](auto* out, int64_t n) {
+      fill_normal(out, n, mean, std_of_part, real.is_contiguous(), generator);
+    });
+  });
+}
+
+Tensor& log_normal_(Tensor& x, double mean, double std, Generator& generator) {
+  check(std > 0, "log_normal_: expected std > 0, got ", std, ".");
+  return sample_in_place("log_normal_", "LogNormalBackward0", x, [&] {
+    fill_with("log_normal_", x, VISIT(visit_floating),
+              [&](auto* out, int64_t n) { fill_log_normal(out, n, mean, std, generator); });
+  });
+}
+
+Tensor& cauchy_(Tensor& x, double median, double sigma, Generator& generator) {
+  check(sigma > 0, "cauchy_: expected sigma > 0, got ", sigma, ".");
+  check(is_floating(x.dtype()), "cauchy_: expected a floating-point dtype, got ", x, ".");
+  return sample_in_place("cauchy_", "CauchyBackward0", x, [&] {
+    fill_with("cauchy_", x, VISIT(visit_floating),
+              [&](auto* out, int64_t n) { fill_cauchy(out, n, median, sigma, generator); });
+  });
+}
+
+Tensor& exponential_(Tensor& x, double lambd, Generator& generator) {
+  check(lambd > 0, "exponential_: expected lambd > 0, got ", lambd, ".");
+  return sample_in_place("exponential_", "ExponentialBackward0", x, [&] {
+    check(is_floating(x.dtype()), "exponential_: expected a floating-point dtype, got ", x, ".");
+    fill_with("exponential_", x, VISIT(visit_floating),
+              [&](auto* out, int64_t n) { fill_exponential(out, n, lambd, generator); });
+  });
+}
+
+Tensor& geometric_(Tensor& x, double p, Generator& generator) {
+  check(p > 0 && p < 1, "geometric_: expected 0 < p < 1, got ", p, ".");
+  return sample_in_place("geometric_", "GeometricBackward0", x, [&] {
+    fill_with("geometric_", x, VISIT(visit_numeric),
+              [&](auto* out, int64_t n) { fill_geometric(out, n, p, generator); });
+  });
+}
+
+Tensor& bernoulli_(Tensor& x, double p, Generator& generator) {
+  check(p >= 0 && p <= 1, "bernoulli_: expected 0 <= p <= 1, got ", p, ".");
+  return sample_in_place("bernoulli_", "BernoulliBackward2", x, [&] {
+    fill_with("bernoulli_", x, VISIT(visit_real),
+              [&](auto* out, int64_t n) { fill_bernoulli(out, n, p, generator); });
+  });
+}
+
+Tensor& bernoulli_(Tensor& x, const Tensor& p, Generator& generator) {
+  check_same_device("bernoulli_", {x, p});
+  return sample_in_place("bernoulli_", "BernoulliBackward1", x, [&] {
+    NoGradGuard guard;
+    visit_real("bernoulli_", x.dtype(), [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      draw_into<T>(x, [&](T* out, int64_t n, const Dims& order) {
+        Tensor host = to(expand(p, x.sizes()), Device{}, p.dtype(), false);
+        Tensor probs = contiguous(permute(host, order));
+        visit_floating("bernoulli_", p.dtype(), [&](auto p_tag) {
+          using P = typename decltype(p_tag)::type;
+          const P* values = probs.data_as<P>();
+          for (int64_t i = 0; i < n; ++i) {
+            double value = static_cast<Wide<P>>(values[i]);
+            check(value >= 0 && value <= 1, "bernoulli_: expected probabilities in [0, 1], got ",
+                  value, ".");
+          }
+          run_draw(n, [&] { fill_bernoulli(out, values, n, generator); });
+        });
+      });
+    });
+  });
+}
+
+Tensor bernoulli(const Tensor& p, Generator& generator) {
+  Tensor y = empty(p.sizes(), p.dtype(), p.device());
+  {
+    NoGradGuard guard;
+    bernoulli_(y, p, generator);
+  }
+  check_samples_differentiable("bernoulli", p);
+  return record("BernoulliBackward0", y, {p},
+                [](const Tensor& g) { return zeros(g.sizes(), g.dtype(), g.device()); });
+}
+
+Tensor bernoulli(const Tensor& like, double p, Generator& generator) {
+  Tensor y = empty(like.sizes(), like.dtype(), like.device());
+  return bernoulli_(y, p, generator);
+}
+
+Tensor randperm(int64_t n, DType dtype, Generator& generator) {
+  Tensor y = empty({n}, dtype);
+  visit_numeric("randperm", dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    // Every integer up to n - 1 must have a value of its own in T.
+    int digits = std::is_same_v<T, Half> ? 11 : std::is_same_v<T, BFloat16> ? 8 : 0;
+    if (digits == 0) digits = std::numeric_limits<T>::digits;
+    bool is_exact = is_floating_v<T> ? n - 1 <= int64_t{1} << digits
+                                     : digits == 63 || n <= int64_t{1} << digits;
+    check(is_exact, "randperm: the integers up to n - 1 = ", n - 1, " do not all exist in ", dtype,
+          ". Give a wider dtype.");
+    T* out = y.data_as<T>();
+    run_draw(n, [&] { fill_permutation(out, n, generator); });
+  });
+  return y;
+}
+
+Tensor poisson(const Tensor& rate, Generator& generator) {
+  Tensor y = empty(rate.sizes(), rate.dtype(), rate.device());
+  {
+    NoGradGuard guard;
+    Tensor host = contiguous(to(rate, Device{}, rate.dtype(), false));
+    visit_floating("poisson", rate.dtype(), [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      const T* rates = host.template data_as<T>();
+      for (int64_t i = 0; i < host.numel(); ++i) {
+        double value = static_cast<Wide<T>>(rates[i]);
+        check(value >= 0, "poisson: expected rates that are not negative, got ", value, ".");
+      }
+      draw_into<T>(y, [&](T* out, int64_t n, const Dims&) {
+        run_draw(n, [&] { sample_poisson(out, rates, n, generator); });
+      });
+    });
+  }
+  return record("PoissonBackward0", y, {rate},
+                [](const Tensor& g) { return zeros(g.sizes(), g.dtype(), g.device()); });
+}
+
+Tensor standard_gamma(const Tensor& alpha, Generator& generator) {
+  if (is_grad_enabled() && alpha.requires_grad()) {
+    fail(ErrorKind::NotImplemented,
+         "_standard_gamma: has no derivative; call it with alpha.detach().");
+  }
+  Tensor y = empty(alpha.sizes(), alpha.dtype());
+  Tensor host = contiguous(to(alpha, Device{}, alpha.dtype(), false));
+  visit_floating("_standard_gamma", alpha.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (is_reduced_float_v<T>) {
+      fail(ErrorKind::NotImplemented, "_standard_gamma: expected float32 or float64, got ", alpha,
+           ".");
+    } else {
+      T* out = y.data_as<T>();
+      const T* alphas = host.template data_as<T>();
+      int64_t n = y.numel();
+      run_draw(n, [&] { sample_standard_gamma(out, alphas, n, generator); });
+    }
+  });
+  return to(y, alpha.device(), y.dtype(), false);
+}
+
+Tensor binomial(const Tensor& count, const Tensor& prob, Generator& generator) {
+  check(count.dtype() == prob.dtype(), "binomial: expected count and prob of one dtype, got ",
+        count, " and ", prob, ".");
+  Dims shape = broadcast_shapes("binomial", count.sizes(), prob.sizes());
+  NoGradGuard guard;
+  Tensor y = empty(shape, count.dtype());
+  Tensor counts = contiguous(to(expand(count, shape), Device{}, count.dtype(), false));
+  Tensor probs = contiguous(to(expand(prob, shape), Device{}, prob.dtype(), false));
+  visit_floating("binomial", y.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (is_reduced_float_v<T>) {
+      fail(ErrorKind::NotImplemented, "binomial: expected float32 or float64, got ", count, ".");
+    } else {
+      T* out = y.data_as<T>();
+      const T* n_trials = counts.template data_as<T>();
+      const T* p = probs.template data_as<T>();
+      int64_t n = y.numel();
+      run_draw(n, [&] { sample_binomial(out, n_trials, p, n, generator); });
+    }
+  });
+  return to(y, count.device(), y.dtype(), false);
+}
+
+}  // namespace facula

@@ -1,0 +1,50 @@
+// What the bindings of reductions share.
+#pragma once
+#include "bind/bind.h"
+#include "bind/return_types.h"
+#include "ops/ops.h"
+#include "ops/result.h"
+#include "walk/walk.h"
+
+namespace facula {
+
+using Out = std::optional<Tensor>;
+using OutPair = std::optional<std::pair<Tensor, Tensor>>;
+using OptionalDims = std::optional<Dims>;
+using OptionalDim = std::optional<int64_t>;
+using OptionalDType = std::optional<DType>;
+
+// For operations whose out= must have the dtype of the result.
+inline void check_same_dtype(const char* name, const Tensor& result, const Tensor& out) {
+  check(out.dtype() == result.dtype(), name, ": expected out to have dtype ", result.dtype(),
+        ", got ", out.dtype(), ".");
+}
+inline Tensor into_exact_out(const char* name, const Tensor& result, const Out& out) {
+  if (!out) return result;
+  check_same_dtype(name, result, *out);
+  return into_out(name, result, *out);
+}
+
+// Two results of x as one object, stored in out=(first, second) where given. Both are checked
+// before one is written.
+template <class F>
+nb::object pair_result(const char* name, const Tensor& x, const OutPair& out, F&& f) {
+  if (out) {
+    check_out_history(name, x.requires_grad());
+    check_no_partial_overlap(name, out->first, x);
+    check_no_partial_overlap(name, out->second, x);
+  }
+  std::pair<Tensor, Tensor> results = f();
+  if (out) {
+    check_same_dtype(name, results.first, out->first);
+    check_same_dtype(name, results.second, out->second);
+    results = {into_out(name, results.first, out->first),
+               into_out(name, results.second, out->second)};
+  }
+  return named_result(name, {results.first, results.second});
+}
+inline nb::object pair_result(const char* name, const std::pair<Tensor, Tensor>& results) {
+  return named_result(name, {results.first, results.second});
+}
+
+}  // namespace facula

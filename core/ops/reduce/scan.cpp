@@ -1,0 +1,196 @@
+#include "ops/reduce/scan.h"
+
+#include "autograd/node.h"
+#include "base/number.h"
+#include "cpu/reduce/scan.h"
+#include "ops/ops.h"
+#include "ops/pointwise/apply.h"
+#include "ops/result.h"
+#include "walk/lines.h"
+#include "walk/reduction.h"
+
+namespace facula {
+
+namespace {
+
+using Row = cpu::ScanTable::Row;
+
+cpu::ScanKernel kernel_of(const char* op, const Row& row, const Tensor& x) {
+  check_cpu(op, x);
+  cpu::ScanKernel kernel = row[static_cast<int>(x.dtype())];
+  check_not_implemented(kernel != nullptr, op, ": not defined for ", x, ".");
+  return kernel;
+}
+
+// Along `dim` of operands of one shape, which have elements; where said so, from the end of each
+// line to its start.
+void run_kernel(cpu::ScanKernel kernel, std::initializer_list<TensorRef> operands, int64_t dim,
+                bool from_end = false) {
+  int64_t n = (*operands.begin())->size(dim);
+  size_t n_operands = operands.size();
+  for_many_lines(
+      operands, dim, n,
+      [&](char** data, const int64_t* steps, const int64_t* line_steps, int64_t n_lines) {
+        int64_t directed[kMaxOperands];
+        for (size_t i = 0; i < n_operands; ++i) {
+          if (from_end) data[i] += (n - 1) * steps[i];
+          directed[i] = from_end ? -steps[i] : steps[i];
+        }
+        kernel(data, directed, line_steps, n, n_lines);
+      });
+}
+
+// In the dtype of the result: what dtype= says, int64 for integers and bool.
+Tensor cast_for_scan(const Tensor& x, std::optional<DType> dtype) {
+  return to_dtype(x, dtype.value_or(is_differentiable(x.dtype()) ? x.dtype() : DType::Int64));
+}
+
+// Along lines of one element or none there is nothing to do, in any dtype.
+bool is_trivial(const Tensor& x) { return x.dim() == 0 || x.numel() == 0; }
+
+Tensor run_scan(const char* op, const Row& row, const Tensor& x, int64_t dim, bool from_end) {
+  check_destination(op, x.sizes(), x.dtype(), {x});
+  NoGradGuard guard;
+  if (is_trivial(x)) return contiguous(clone(x));
+  cpu::ScanKernel kernel = kernel_of(op, row, x);
+  Tensor y = empty(x.sizes(), x.dtype(), x.device());
+  run_kernel(kernel, {y, x}, dim, from_end);
+  return y;
+}
+
+Tensor running_sum(const char* node, const Tensor& x, int64_t dim, bool from_end) {
+  Tensor y = run_scan("cumsum", cpu::get_scan_table().cumsum, x, dim, from_end);
+  return record(node, y, {x}, [dim, from_end](const Tensor& g) {
+    return running_sum("CumsumBackward0", g, dim, !from_end);
+  });
+}
+
+bool has_no_zero(const Tensor& x) {
+  NoGradGuard guard;
+  Tensor y = empty({}, DType::Bool, x.device());
+  run_reduction("cumprod", ReduceOp::All, x, ~DimMask(0), DType::Bool, y);
+  return *y.data_as<bool>();
+}
+
+std::pair<Tensor, Tensor> running_extremum(const char* op, const char* node, const Row& row,
+                                           const Tensor& x, int64_t dim) {
+  dim = wrap_dim(op, dim, x.dim());
+  Tensor values = empty(x.sizes(), x.dtype(), x.device());
+  Tensor indices = empty(x.sizes(), DType::Int64, x.device());
+  if (is_trivial(x)) {
+    copy_into(values, x);
+    fill_(indices, 0);
+  } else {
+    // In a copy the bytes of bools are 0 or 1.
+    Tensor plain = x.dtype() == DType::Bool ? clone(x) : x;
+    run_kernel(kernel_of(op, row, x), {values, indices, plain}, dim);
+  }
+  check_real_derivative(op, x, values);
+  values = record(node, values, {x}, [dim, indices = save(indices)](const Tensor& g) {
+    Tensor where = indices;
+    return put_along(g, dim, where, where.dim() ? where.size(dim) : 1);
+  });
+  return {values, indices};
+}
+
+Tensor log_sums(const Tensor& x, int64_t dim, bool from_end);
+
+// sum over k >= i of g_k exp(x_i - y_k), in logarithms: the sums of both signs apart.
+Tensor logcumsumexp_backward(const Tensor& g, const Tensor& x, const Tensor& y, int64_t dim,
+                             bool from_end) {
+  if (is_trivial(x)) return g;
+  if (is_complex(x.dtype())) return conj(exp(log_sums(log(conj(g)) - y, dim, !from_end) + x));
+  // Finite, so that the differences with other infinities are numbers.
+  Tensor size = log(abs(g)), nothing = scalar_tensor(-largest(g.dtype()), g.dtype(), g.device());
+  auto share = [&](const Tensor& has_sign) {
+    return exp(log_sums(where(has_sign, size, nothing) - y, dim, !from_end) + x);
+  };
+  return share(gt(g, wrapped_number(0))) - share(lt(g, wrapped_number(0)));
+}
+
+Tensor log_sums(const Tensor& x, int64_t dim, bool from_end) {
+  check_destination("logcumsumexp", x.sizes(), x.dtype(), {x}, OutDType::Same);
+  kernel_of("logcumsumexp", cpu::get_scan_table().logcumsumexp, x);
+  Tensor y = run_scan("logcumsumexp", cpu::get_scan_table().logcumsumexp, x, dim, from_end);
+  return record("LogcumsumexpBackward0", y, {x},
+                [dim, from_end, x = save(x), y = save_output(y)](const Tensor& g) {
+                  return logcumsumexp_backward(g, x, y, dim, from_end);
+                });
+}
+
+// For devices without a kernel of it. After the step of `stride` every element has that many times
+// two before it; one maximum for the whole line would drown the elements far below.
+Tensor composed_log_sums(const Tensor& x, int64_t dim) {
+  Tensor y = clone(x);
+  for (int64_t stride = 1; x.dim() && stride < x.size(dim); stride *= 2) {
+    int64_t rest = x.size(dim) - stride;
+    Tensor joined = logaddexp(narrow(y, dim, stride, rest), narrow(y, dim, 0, rest));
+    y = cat({narrow(y, dim, 0, stride), joined}, dim);
+  }
+  return y;
+}
+
+}  // namespace
+
+Tensor logcumsumexp(const Tensor& x, int64_t dim) {
+  dim = wrap_dim("logcumsumexp", dim, x.dim());
+  return x.is_cpu() ? log_sums(x, dim, false) : composed_log_sums(x, dim);
+}
+
+Tensor cumsum(const Tensor& input, int64_t dim, std::optional<DType> dtype) {
+  dim = wrap_dim("cumsum", dim, input.dim());
+  return running_sum("CumsumBackward0", cast_for_scan(input, dtype), dim, false);
+}
+
+Tensor cumprod(const Tensor& input, int64_t dim, std::optional<DType> dtype) {
+  dim = wrap_dim("cumprod", dim, input.dim());
+  Tensor x = cast_for_scan(input, dtype);
+  Tensor y = run_scan("cumprod", cpu::get_scan_table().cumprod, x, dim, false);
+  return record("CumprodBackward0", y, {x},
+                [dim, x = save(x)](const Tensor& g) { return cumprod_backward(g, x, dim); });
+}
+
+namespace {
+
+// The formula of Note [Derivative of a running product] in cpu/scan.cpp, in operations that have
+// derivatives of any order. R is a chain of functions r -> b_i + a_i r, of which each step here
+// joins those that are `reach` apart.
+Tensor cumprod_backward_recorded(const Tensor& g, const Tensor& x, int64_t dim) {
+  int64_t n = x.size(dim);
+  Tensor edge = zeros(narrow(x, dim, 0, 1).sizes(), x.dtype(), x.device());
+  Tensor a = cat({narrow(x, dim, 1, n - 1), edge}, dim), b = g;
+  for (int64_t reach = 1; reach < n; reach *= 2) {
+    int64_t n_joined = n - reach;
+    auto near = [&](const Tensor& t) { return narrow(t, dim, 0, n_joined); };
+    auto far = [&](const Tensor& t) { return narrow(t, dim, reach, n_joined); };
+    auto rest = [&](const Tensor& t) { return narrow(t, dim, n_joined, reach); };
+    b = cat({near(b) + near(a) * far(b), rest(b)}, dim);
+    a = cat({near(a) * far(a), rest(a)}, dim);
+  }
+  return cumprod(cat({edge + 1, narrow(x, dim, 0, n - 1)}, dim), dim) * b;
+}
+
+}  // namespace
+
+Tensor cumprod_backward(const Tensor& g, const Tensor& input, int64_t dim) {
+  if (input.numel() <= 1) return g;
+  Tensor x = conj(input);
+  if (is_grad_enabled()) {
+    // By division it is quicker, but not at zeros.
+    if (has_no_zero(x)) return running_sum("CumsumBackward0", g * cumprod(x, dim), dim, true) / x;
+    return cumprod_backward_recorded(g, x, dim);
+  }
+  Tensor y = empty(x.sizes(), x.dtype(), x.device());
+  run_kernel(kernel_of("cumprod", cpu::get_scan_table().cumprod_backward, x), {y, g, x}, dim);
+  return y;
+}
+
+std::pair<Tensor, Tensor> cummax(const Tensor& x, int64_t dim) {
+  return running_extremum("cummax", "CummaxBackward0", cpu::get_scan_table().cummax, x, dim);
+}
+
+std::pair<Tensor, Tensor> cummin(const Tensor& x, int64_t dim) {
+  return running_extremum("cummin", "CumminBackward0", cpu::get_scan_table().cummin, x, dim);
+}
+
+}  // namespace facula

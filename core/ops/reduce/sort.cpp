@@ -1,0 +1,215 @@
+#include "ops/reduce/sort.h"
+
+#include <numeric>
+
+#include "autograd/node.h"
+#include "base/parallel.h"
+#include "cpu/reduce/sort.h"
+#include "ops/ops.h"
+#include "walk/lines.h"
+
+namespace facula {
+
+namespace {
+
+// Calls f(values, indices, line, stride) for every line along the last dimension of `in`, values
+// and indices; the results of a line are contiguous. One long line is left to the kernel, which
+// cuts it itself.
+template <class F>
+void for_each_line_of(const Tensor& values, const Tensor& indices, const Tensor& in, F f) {
+  if (in.numel() == 0) return;
+  visit_dtype(in.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (!is_complex_v<T>)
+      for_each_line({values, indices, in}, in.dim() - 1, 4 * in.size(-1),
+                    [&](char** data, const int64_t* steps) {
+                      f(reinterpret_cast<T*>(data[0]), reinterpret_cast<int64_t*>(data[1]),
+                        reinterpret_cast<const T*>(data[2]), steps[2] / int64_t{sizeof(T)});
+                    });
+  });
+}
+
+// Results are computed with the dimension last and contiguous, then moved back into its place in
+// `out`, a tensor of the memory order wanted.
+Tensor move_back(const Tensor& lines, int64_t dim, const Tensor& out) {
+  if (out.dim() == 0) return alias(reshape(lines, {}));
+  if (dim == out.dim() - 1 && out.is_contiguous()) return lines;
+  copy_into(out, transpose(lines, dim, -1));
+  return out;
+}
+
+Tensor scatter_back(const Tensor& g, const Dims& sizes, int64_t dim, const Tensor& indices) {
+  if (sizes.empty()) return g;
+  return scatter(zeros(sizes, g.dtype(), g.device()), dim, indices, g);
+}
+
+void check_order(const char* op, const Tensor& x) {
+  check_cpu(op, x);
+  check(!is_complex(x.dtype()), op, ": complex numbers have no order, got ", x, ".");
+}
+
+void check_unique(const char* op, const Tensor& x) {
+  check_cpu(op, x);
+  check_not_implemented(!is_complex(x.dtype()), op, ": complex numbers have no order, got ", x,
+                        ".");
+}
+
+}  // namespace
+
+std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim, bool descending, const char* node) {
+  dim = wrap_dim("sort", dim, x.dim());
+  check_order("sort", x);
+  Tensor values, indices;
+  {
+    NoGradGuard guard;
+    Tensor plain = with_plain_bools(x);
+    Tensor in = x.dim() == 0 ? reshape(plain, {1}) : transpose(plain, dim, -1);
+    values = empty(in.sizes(), x.dtype());
+    indices = empty(in.sizes(), DType::Int64);
+    int64_t n = in.size(-1);
+    for_each_line_of(values, indices, in,
+                     [=](auto* out, int64_t* places, auto* line, int64_t step) {
+                       cpu::sort_row(line, step, out, places, n, descending);
+                     });
+    values = move_back(values, dim, empty_like(x));
+    indices = move_back(indices, dim, empty_like(x, DType::Int64, x.device()));
+  }
+  record_all(
+      node, {values, indices}, {x},
+      [sizes = x.sizes(), dim, indices = save(indices)](const TensorList& gs, Needs) -> TensorList {
+        return {gs[0].defined() ? scatter_back(gs[0], sizes, dim, indices) : Tensor()};
+      });
+  return {values, indices};
+}
+
+std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim, bool largest) {
+  dim = wrap_dim("topk", dim, x.dim());
+  check(k >= 0 && k <= (x.dim() ? x.size(dim) : 1), "topk: expected k from 0 to ",
+        x.dim() ? x.size(dim) : 1, ", the size of dimension ", dim, ", got ", k, ".");
+  check_order("topk", x);
+  check(x.dtype() != DType::Bool, "topk: not defined for bool.");
+  if (x.dim() == 0) k = 1;  // PyTorch's answer to topk(0), too
+  Tensor values, indices;
+  {
+    NoGradGuard guard;
+    Tensor in = x.dim() == 0 ? reshape(x, {1}) : transpose(x, dim, -1);
+    Dims sizes = in.sizes();
+    int64_t n = sizes.back();
+    sizes.back() = k;
+    values = empty(sizes, x.dtype());
+    indices = empty(sizes, DType::Int64);
+    for_each_line_of(values, indices, in,
+                     [=](auto* out, int64_t* places, auto* line, int64_t step) {
+                       cpu::topk_row(line, step, out, places, n, k, largest);
+                     });
+    Dims shape = x.sizes();
+    if (!shape.empty()) shape[dim] = k;
+    values = move_back(values, dim, empty(shape, x.dtype()));
+    indices = move_back(indices, dim, empty(shape, DType::Int64));
+  }
+  record_all(
+      "TopkBackward0", {values, indices}, {x},
+      [sizes = x.sizes(), dim, indices = save(indices)](const TensorList& gs, Needs) -> TensorList {
+        return {gs[0].defined() ? scatter_back(gs[0], sizes, dim, indices) : Tensor()};
+      });
+  return {values, indices};
+}
+
+namespace {
+
+// Groups of equal neighbours: order[i] is the element at place i, same(i, j) whether two elements
+// are equal.
+template <class Same>
+Unique group(int64_t n, const int64_t* order, Same&& same, Tensor& firsts) {
+  Unique result;
+  result.inverse = empty({n}, DType::Int64);
+  int64_t* inverse = result.inverse.data_as<int64_t>();
+  std::vector<int64_t> first, count;
+  for (int64_t i = 0; i < n; ++i) {
+    if (i == 0 || !same(order[i - 1], order[i])) {
+      first.push_back(order[i]);
+      count.push_back(0);
+    }
+    ++count.back();
+    inverse[order[i]] = static_cast<int64_t>(first.size()) - 1;
+  }
+  int64_t n_groups = static_cast<int64_t>(first.size());
+  firsts = empty({n_groups}, DType::Int64);
+  result.counts = empty({n_groups}, DType::Int64);
+  std::copy(first.begin(), first.end(), firsts.data_as<int64_t>());
+  std::copy(count.begin(), count.end(), result.counts.data_as<int64_t>());
+  return result;
+}
+
+Unique unique_flat(const Tensor& x, bool is_sorted) {
+  NoGradGuard guard;
+  Tensor flat = contiguous(reshape(with_plain_bools(x), {-1}));
+  int64_t n = flat.numel();
+  Tensor order;
+  if (is_sorted) {
+    order = std::get<1>(sort(flat));
+  } else {
+    order = arange(0, n, 1, DType::Int64);
+  }
+  Tensor firsts;
+  Unique result = visit_dtype(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* data = flat.data_as<T>();
+    return group(
+        n, order.data_as<int64_t>(), [data](int64_t i, int64_t j) { return data[i] == data[j]; },
+        firsts);
+  });
+  result.values = index_select(flat, 0, firsts);
+  result.inverse = reshape(result.inverse, x.sizes());
+  return result;
+}
+
+}  // namespace
+
+Unique unique(const Tensor& x) {
+  check_unique("unique", x);
+  return unique_flat(x, true);
+}
+
+Unique unique_consecutive(const Tensor& x) {
+  check_unique("unique_consecutive", x);
+  return unique_flat(x, false);
+}
+
+Unique unique_rows(const Tensor& x, int64_t dim, bool is_consecutive) {
+  const char* op = is_consecutive ? "unique_consecutive" : "unique";
+  check_unique(op, x);
+  NoGradGuard guard;
+  dim = wrap_dim(op, dim, x.dim());
+  check(x.dim() > 0, op, ": dim cannot be given for a 0-d tensor.");
+  int64_t n = x.size(dim);
+  check(x.numel() > 0 || n == 0, op, ": there are ", n, " slices along dim ", dim,
+        " but they have no elements.");
+  Tensor rows = contiguous(reshape(movedim(with_plain_bools(x), {dim}, {0}), {n, -1}));
+  if (n == 0) return {clone(x), empty({0}, DType::Int64), empty({0}, DType::Int64)};
+  int64_t width = rows.size(1);
+  std::vector<int64_t> order(n);
+  std::iota(order.begin(), order.end(), 0);
+  Tensor firsts;
+  Unique result = visit_dtype(x.dtype(), [&](auto tag) -> Unique {
+    using T = typename decltype(tag)::type;
+    if constexpr (is_complex_v<T>) {
+      return {};
+    } else {
+      const T* data = rows.data_as<T>();
+      auto less = [&](int64_t a, int64_t b) {
+        return std::lexicographical_compare(data + a * width, data + (a + 1) * width,
+                                            data + b * width, data + (b + 1) * width);
+      };
+      auto same = [&](int64_t a, int64_t b) {
+        return std::equal(data + a * width, data + (a + 1) * width, data + b * width);
+      };
+      if (!is_consecutive) std::stable_sort(order.begin(), order.end(), less);
+      return group(n, order.data(), same, firsts);
+    }
+  });
+  result.values = index_select(x, dim, firsts);
+  return result;
+}
+
+}  // namespace facula

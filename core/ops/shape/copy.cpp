@@ -1,0 +1,328 @@
+#include "ops/shape/copy.h"
+
+#include "autograd/node.h"
+#include "base/integers.h"
+#include "base/number.h"
+#include "base/parallel.h"
+#include "base/python_error.h"
+#include "cpu/run.h"
+#include "cpu/shape/copy.h"
+#include "cuda/cuda.h"
+#include "ops/inplace.h"
+#include "ops/ops.h"
+#include "tensor/backend.h"
+
+namespace facula {
+
+namespace {
+
+// Elements of `size` bytes, as they are: planes of the innermost dimension and one more, in which
+// the input is dense if it is dense in any.
+void copy_planes(Walk walk, int64_t size) {
+  int64_t* steps = walk.strides[1];
+  for (int d = 2; d < walk.n_dims && steps[0] != size && steps[1] != size; ++d) {
+    if (steps[d] != size) continue;
+    std::swap(walk.sizes[1], walk.sizes[d]);
+    for (int i = 0; i < 2; ++i) std::swap(walk.strides[i][1], walk.strides[i][d]);
+  }
+  constexpr int64_t kPiece = 32768, kSquare = 64;
+  int64_t n = walk.sizes[0], n_rows = walk.sizes[1];
+  int64_t rows = std::min(n_rows, ceil_div(ceil_div(kPiece, n), kSquare) * kSquare);
+  int64_t strips = ceil_div(n_rows, rows), n_strips = walk.numel / (n * n_rows) * strips;
+  auto kernel = cpu::get_copy_table().by_size[__builtin_ctzll(size)];
+  parallel_for(n_strips, ceil_div(kPiece, rows * n), [&](int64_t begin, int64_t end) {
+    for (int64_t strip = begin; strip < end; ++strip) {
+      int64_t row = strip % strips * rows, rest = strip / strips;
+      char* base[2];
+      for (int i = 0; i < 2; ++i) base[i] = walk.data[i] + row * walk.strides[i][1];
+      for (int d = 2; d < walk.n_dims; ++d) {
+        int64_t at = rest % walk.sizes[d];
+        rest /= walk.sizes[d];
+        for (int i = 0; i < 2; ++i) base[i] += at * walk.strides[i][d];
+      }
+      kernel({base[0], base[1], n, std::min(rows, n_rows - row), walk.strides[0][0],
+              walk.strides[1][0], walk.strides[0][1], walk.strides[1][1]});
+    }
+  });
+}
+
+Loop cast_loop(DType from, DType to) {
+  return cpu::get_cast_table().loops[static_cast<int>(from)][static_cast<int>(to)];
+}
+
+}  // namespace
+
+void copy_elements(const Walk& walk, DType dtype) {
+  if (walk.numel == 0) return;
+  // Not bool: bytes that are more than 0 and 1 become 1 on the way.
+  if (dtype != DType::Bool && walk.n_dims > 1) return copy_planes(walk, item_size(dtype));
+  run_cpu(walk, cast_loop(dtype, dtype));
+}
+
+namespace {
+
+// Both on one device, any dtypes and layouts.
+void cast_on_device(const Tensor& dst, const Tensor& src) {
+  Walk walk = make_walk("copy_", dst, {src});
+  if (!walk.device.is_cpu()) return cuda::run_cast(src.dtype(), dst.dtype(), walk);
+  if (dst.dtype() == src.dtype()) return copy_elements(walk, dst.dtype());
+  run_cpu(walk, cast_loop(src.dtype(), dst.dtype()));
+}
+
+// Between devices bytes travel contiguous and unconverted; layout and dtype change on the source's
+// side first.
+void copy_across(const Tensor& dst, const Tensor& src) {
+  Tensor from = contiguous(to_dtype(expand(src, dst.sizes()), dst.dtype()));
+  Tensor to = dst.is_contiguous() ? dst : empty(dst.sizes(), dst.dtype(), dst.device());
+  Backend& backend = backend_of(dst.is_cpu() ? src.device() : dst.device());
+  backend.copy_bytes(to.data(), to.device(), from.data(), from.device(),
+                     to.numel() * to.itemsize());
+  if (!to.is_same(dst)) cast_on_device(dst, to);
+}
+
+}  // namespace
+
+void copy_into(const Tensor& dst, const Tensor& src) {
+  check(is_expandable_to(src.sizes(), dst.sizes()), "copy_: a tensor of shape ", src.sizes(),
+        " cannot be broadcast to the shape ", dst.sizes(), " that it is copied into.");
+  if (dst.is_same(src) || dst.numel() == 0) return;
+  NoGradGuard guard;
+  // A number of the CPU is passed to the kernel that fills with it.
+  bool is_fill =
+      src.is_cpu() && src.dim() == 0 && !is_complex(dst.dtype()) && !is_complex(src.dtype());
+  if (dst.device() != src.device() && !is_fill) return copy_across(dst, src);
+  // A copy between overlapping pieces of one storage (x[1:] = x[:-1]) reads everything before it
+  // writes.
+  bool is_same_place = dst.data() == src.data() && dst.itemsize() == src.itemsize() &&
+                       dst.sizes() == src.sizes() && dst.strides() == src.strides();
+  bool may_overlap = dst.storage() == src.storage() && !is_same_place;
+  cast_on_device(dst, may_overlap ? clone(src) : src);
+}
+
+Tensor& copy_(Tensor& dst, const Tensor& src) {
+  check_inplace("copy_", dst);
+  check_no_partial_overlap("copy_", dst, src);
+  bool is_recorded = is_grad_enabled() && (dst.requires_grad() || src.requires_grad()) &&
+                     is_differentiable(dst.dtype());
+  if (is_recorded) check_recorded_write("copy_", dst);
+  copy_into(dst, src);
+  bump_version(dst);
+  if (!is_recorded) return dst;
+  Tensor y = record(
+      "CopyBackwards", alias(dst), {dst, src},
+      [device = src.device(), dtype = src.dtype()](const Tensor& g, Needs need) -> TensorList {
+        Tensor to_src;
+        if (need[1]) {
+          Tensor r = is_complex(g.dtype()) && !is_complex(dtype) ? real(g) : g;
+          to_src = to(r, device, dtype, false);
+        }
+        return {need[0] ? zeros(g.sizes(), g.dtype(), g.device()) : Tensor(), to_src};
+      });
+  rebase_history(dst, y);
+  return dst;
+}
+
+namespace {
+
+TensorList fill_backward(const Tensor& g, Needs need) {
+  return {need[0] ? zeros(g.sizes(), g.dtype(), g.device()) : Tensor(),
+          need[1] ? sum(g) : Tensor()};
+}
+
+Tensor& write_value(const char* op, const char* node, Tensor& x, const Tensor& value) {
+  check(value.dim() == 0, op, ": only a 0-dimensional value tensor is supported, got one with ",
+        value.dim(), " dimensions.");
+  if (value->is_wrapped_number) {
+    check_writable(op, x);  // also an expanded tensor: all its elements become the same
+  } else {
+    check_inplace(op, x);  // PyTorch makes the exception for numbers only
+  }
+  if (value->is_wrapped_number) {
+    check_fits(op, "value", item(value), x.dtype());
+  } else {
+    check(is_complex(x.dtype()) || !is_complex(value.dtype()), op,
+          ": a complex value does not fit into ", x.dtype(), ".");
+  }
+  bool is_recorded = is_grad_enabled() && (x.requires_grad() || value.requires_grad()) &&
+                     is_differentiable(x.dtype());
+  if (is_recorded) check_recorded_write(op, x);
+  copy_into(x, value);
+  bump_version(x);
+  if (is_recorded) rebase_history(x, record(node, alias(x), {x, value}, fill_backward));
+  return x;
+}
+
+}  // namespace
+
+Tensor& fill_(Tensor& x, const Tensor& value) {
+  return write_value("fill_", value->is_wrapped_number ? "FillBackward2" : "FillBackward3", x,
+                     value);
+}
+
+Tensor fill(const Tensor& x, const Tensor& value) {
+  Tensor y = empty_like(x);
+  {
+    NoGradGuard guard;
+    fill_(y, value);
+  }
+  return record(value->is_wrapped_number ? "FillBackward0" : "FillBackward1", y, {x, value},
+                fill_backward);
+}
+
+Tensor& fill_(Tensor& x, Scalar value) { return fill_(x, wrapped_number(value)); }
+Tensor& zero_(Tensor& x) { return write_value("zero_", "ZeroBackward0", x, wrapped_number(0)); }
+
+Tensor full(const Dims& sizes, Scalar value, DType dtype, Device device) {
+  check_fits("full", "fill_value", value, dtype);
+  Tensor x = empty(sizes, dtype, device);
+  copy_into(x, scalar_tensor(value, dtype));
+  return x;
+}
+
+Tensor empty_like(const Tensor& x, DType dtype, Device device, MemoryFormat format) {
+  if (format != MemoryFormat::Preserve) return empty(x.sizes(), dtype, device, format);
+  if (x.is_contiguous()) return empty(x.sizes(), dtype, device);
+  if (is_non_overlapping_and_dense(x.sizes(), x.strides()))
+    return empty_strided(x.sizes(), x.strides(), dtype, device);
+  Tensor y = empty_for(x.sizes(), dtype, {x});
+  return y.device() == device ? y : empty_strided(x.sizes(), y.strides(), dtype, device);
+}
+
+Tensor empty_like(const Tensor& x) { return empty_like(x, x.dtype(), x.device()); }
+
+Tensor clone(const Tensor& x, MemoryFormat format) {
+  Tensor y = empty_like(x, x.dtype(), x.device(), format);
+  copy_into(y, x);
+  return record("CloneBackward0", y, {x}, [](const Tensor& g) { return g; });
+}
+
+Tensor clone_with_history(const Tensor& x) {
+  Tensor y = empty_like(x);
+  copy_into(y, x);
+  Edge edge = gradient_edge(x);
+  attach_edge(y, edge);
+  release_node(edge.node);
+  return y;
+}
+
+Tensor contiguous(const Tensor& x, MemoryFormat format) {
+  if (x.is_contiguous(format)) return x;
+  check(format != MemoryFormat::Preserve,
+        "contiguous: expected contiguous_format or a channels_last format, got preserve_format.");
+  return clone(x, format);
+}
+
+namespace {
+
+// Whether the strides, not just the places of the elements, are those of channels_last: with a
+// single channel or pixel the two formats differ in nothing else.
+bool has_channels_last_strides(const Tensor& x) {
+  int64_t n = x.dim();
+  if ((n != 4 && n != 5) || x.numel() == 0 || x.stride(1) == 0) return false;
+  int64_t end = x.stride(1) * x.size(1);  // of the dims so far: channels, then pixels
+  for (int64_t dim = n - 1; dim >= 2; --dim) {
+    if (x.stride(dim) < end) return false;
+    end = x.stride(dim) * x.size(dim);
+  }
+  return x.stride(0) >= end && end > x.stride(1);  // images of one element say nothing
+}
+
+}  // namespace
+
+Tensor to(const Tensor& x, Device device, DType dtype, bool copy, MemoryFormat format) {
+  if (!device.is_cpu()) device = backend_of(device).resolve(device);
+  // Asked for the contiguous format, only a tensor in the other format is converted, as in PyTorch.
+  MemoryFormat held = !has_channels_last_strides(x) ? MemoryFormat::Contiguous
+                      : x.dim() == 5                ? MemoryFormat::ChannelsLast3d
+                                                    : MemoryFormat::ChannelsLast;
+  bool same_layout = format == MemoryFormat::Preserve || format == held;
+  if (device == x.device() && dtype == x.dtype() && same_layout && !copy) return x;
+  Tensor y = empty_like(x, dtype, device, format);
+  copy_into(y, x);
+  return record("ToCopyBackward0", y, {x},
+                [device = x.device(), dtype = x.dtype()](const Tensor& g) {
+                  Tensor r = is_complex(g.dtype()) && !is_complex(dtype) ? real(g) : g;
+                  return to(r, device, dtype, false);
+                });
+}
+
+Tensor to_dtype(const Tensor& x, DType dtype) {
+  if (x.dtype() == dtype) return x;
+  return to(x, x.device(), dtype, false);
+}
+
+bool has_nan(const Tensor& x) {
+  if (!is_differentiable(x.dtype())) return false;
+  NoGradGuard guard;
+  Tensor flat = contiguous(
+      to(x, Device{}, is_complex(x.dtype()) ? DType::Complex128 : DType::Float64, false));
+  int64_t n = flat.numel() * (is_complex(x.dtype()) ? 2 : 1);
+  const double* values = flat.data_as<double>();
+  for (int64_t i = 0; i < n; ++i)
+    if (values[i] != values[i]) return true;
+  return false;
+}
+
+void check_inplace_result(const char* op, const Tensor& x, const Dims& shape, DType dtype) {
+  check(shape == x.sizes(), op, ": expected a result of the shape of the tensor written to, ",
+        x.sizes(), ", got ", shape, ".");
+  check(can_cast(dtype, x.dtype()), op, ": the result is ", dtype,
+        " and cannot be stored in a tensor of ", x.dtype(), ".");
+}
+
+void check_out_history(const char* op, bool has_history) {
+  check(!has_history || !is_grad_enabled(), op,
+        ": out= takes no part in differentiation, but one of the arguments requires grad. Leave "
+        "out= away, or use no_grad().");
+}
+
+void check_out_dtype(const char* op, DType dtype, const Tensor& out) {
+  check(can_cast(dtype, out.dtype()), op, ": the result is ", dtype,
+        " and cannot be stored in out of ", out.dtype(), ".");
+}
+
+Tensor into_out(const char* op, Tensor result, const Tensor& out) {
+  if (!out.defined()) return result;
+  if (result.is_same(out)) {  // where the kernel has written it
+    bump_version(out);
+    return out;
+  }
+  check_out_history(op, result.requires_grad() || out.requires_grad());
+  check_out_dtype(op, result.dtype(), out);
+  check(result.device() == out.device(), op, ": expected out to be on ", result.device(), ", got ",
+        out.device(), ".");
+  if (out.sizes() != result.sizes()) {
+    if (out.numel() != 0) {
+      int failed = PyErr_WarnFormat(PyExc_UserWarning, 1,
+                                    "%s: the out tensor was resized because it had %lld elements "
+                                    "and another shape than the result; "
+                                    "pass a tensor of the right shape, or one with no elements.",
+                                    op, static_cast<long long>(out.numel()));
+      if (failed) throw_python_error();
+    }
+    resize_(out, result.sizes());
+  }
+  check(!has_internal_overlap(out), op, ": expected out with a place for each element, got ", out,
+        ", where elements share places. Pass its clone() instead.");
+  copy_into(out, result);
+  bump_version(out);
+  return out;
+}
+
+void resize_(const Tensor& x, const Dims& sizes, MemoryFormat format) {
+  int64_t numel = checked_numel(sizes), end, nbytes;
+  check(!__builtin_add_overflow(x.offset(), numel, &end) &&
+            !__builtin_mul_overflow(end, x.itemsize(), &nbytes),
+        "resize_: the shape ", sizes, " has more bytes than an int64 can count.");
+  if (numel > 0 && nbytes > x.storage()->nbytes()) x.storage()->resize(nbytes);
+  set_geometry(
+      x, sizes,
+      format == MemoryFormat::Contiguous ? contiguous_strides(sizes) : channels_last_strides(sizes),
+      x.offset());
+}
+
+void resize_(const Tensor& x, const Dims& sizes) {
+  if (x.sizes() != sizes) resize_(x, sizes, MemoryFormat::Contiguous);
+}
+
+}  // namespace facula

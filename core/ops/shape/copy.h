@@ -1,0 +1,47 @@
+// Copies: between layouts, dtypes and devices.
+#pragma once
+#include "tensor/tensor.h"
+
+namespace facula {
+
+struct Walk;
+
+// The bytes only: no history, no version. src broadcasts to dst.
+void copy_into(const Tensor& dst, const Tensor& src);
+// The same for the two operands of a walk on the CPU, both of this dtype.
+void copy_elements(const Walk& walk, DType dtype);
+Tensor& copy_(Tensor& dst, const Tensor& src);  // recorded
+Tensor& fill_(Tensor& x, const Tensor& value);
+Tensor& fill_(Tensor& x, Scalar value);
+Tensor fill(const Tensor& x, const Tensor& value);
+Tensor& zero_(Tensor& x);
+
+Tensor clone(const Tensor& x, MemoryFormat format = MemoryFormat::Preserve);
+// A copy that stands for x in the graph: the same edge, other memory.
+Tensor clone_with_history(const Tensor& x);
+Tensor contiguous(const Tensor& x,
+                  MemoryFormat format = MemoryFormat::Contiguous);  // x itself if it is so already
+Tensor to_dtype(const Tensor& x, DType dtype);                      // x itself if it has it already
+Tensor to(const Tensor& x, Device device, DType dtype, bool copy,
+          MemoryFormat format = MemoryFormat::Preserve);
+
+// A fresh tensor of x's form: memory order kept where x is dense.
+Tensor empty_like(const Tensor& x);
+Tensor empty_like(const Tensor& x, DType dtype, Device device,
+                  MemoryFormat format = MemoryFormat::Preserve);
+
+bool has_nan(const Tensor& x);
+
+// Gives x another shape and the strides of a format; its storage grows where it must and keeps what
+// it held. Without a format it becomes contiguous, and stays as it is if it has the shape already.
+void resize_(const Tensor& x, const Dims& sizes, MemoryFormat format);
+void resize_(const Tensor& x, const Dims& sizes);
+
+// Raise unless a result of this dtype may be stored in out=.
+void check_out_history(const char* op, bool has_history);
+void check_out_dtype(const char* op, DType dtype, const Tensor& out);
+// Stores a result in the out= argument: checks, resizes, copies. An undefined `out` returns the
+// result itself.
+Tensor into_out(const char* op, Tensor result, const Tensor& out);
+
+}  // namespace facula

@@ -1,0 +1,86 @@
+#include "ops/shape/shuffle.h"
+
+#include "autograd/node.h"
+#include "ops/ops.h"
+#include "tensor/format.h"
+
+namespace facula {
+
+namespace {
+
+void check_factor(const char* op, const char* what, const Tensor& x, int64_t factor) {
+  check(x.dim() >= 3, op, ": expected an input of at least 3 dimensions, got ", x, ".");
+  check(factor > 0 && factor < 1 << 20, op, ": ", what, " must be from 1 to 2^20, got ", factor,
+        ".");
+}
+
+}  // namespace
+
+Tensor pixel_shuffle(const Tensor& x, int64_t upscale_factor) {
+  check_factor("pixel_shuffle", "upscale_factor", x, upscale_factor);
+  int64_t r = upscale_factor, c = x.size(-3), h = x.size(-2), w = x.size(-1);
+  check(c % (r * r) == 0, "pixel_shuffle: expected a number of channels that ", r, " * ", r,
+        " divides, got ", c, " in ", x, ".");
+  Dims sizes = x.sizes(), split = x.sizes();
+  size_t n = sizes.size();
+  sizes[n - 3] = split[n - 3] = c / (r * r);
+  sizes[n - 2] = h * r;
+  sizes[n - 1] = w * r;
+  split.insert(n - 2, r * r);
+  Tensor y = empty(sizes, x.dtype(), x.device(), format_of(x));
+  {
+    // A copy for each place in a square: whole rows, rather than r elements at a time.
+    NoGradGuard guard;
+    Tensor parts = reshape(x, split);
+    for (int64_t i = 0; i < r && y.numel() > 0; ++i)
+      for (int64_t j = 0; j < r; ++j)
+        copy_into(slice(slice(y, -2, i, h * r, r), -1, j, w * r, r), select(parts, -3, i * r + j));
+  }
+  return record("PixelShuffleBackward0", y, {x},
+                [r](const Tensor& g) { return pixel_unshuffle(g, r); });
+}
+
+Tensor pixel_unshuffle(const Tensor& x, int64_t downscale_factor) {
+  check_factor("pixel_unshuffle", "downscale_factor", x, downscale_factor);
+  int64_t r = downscale_factor, c = x.size(-3), h = x.size(-2), w = x.size(-1);
+  check(h % r == 0 && w % r == 0, "pixel_unshuffle: expected a height and width that ", r,
+        " divides, got ", x, ".");
+  Dims sizes = x.sizes(), split = x.sizes();
+  size_t n = sizes.size();
+  sizes[n - 3] = c * r * r;
+  sizes[n - 2] = split[n - 2] = h / r;
+  sizes[n - 1] = split[n - 1] = w / r;
+  split.insert(n - 2, r * r);
+  Tensor y = empty(split, x.dtype(), x.device());
+  {
+    NoGradGuard guard;
+    for (int64_t i = 0; i < r && y.numel() > 0; ++i)
+      for (int64_t j = 0; j < r; ++j)
+        copy_into(select(y, -3, i * r + j), slice(slice(x, -2, i, h, r), -1, j, w, r));
+    y = contiguous(reshape(y, sizes), format_of(x));
+  }
+  return record("PixelUnshuffleBackward0", y, {x},
+                [r](const Tensor& g) { return pixel_shuffle(g, r); });
+}
+
+Tensor channel_shuffle(const Tensor& x, int64_t groups) {
+  check(x.dim() > 2, "channel_shuffle: expected an input of at least 3 dimensions, got ", x, ".");
+  check(groups > 0, "channel_shuffle: groups must be positive, got ", groups, ".");
+  int64_t dim = x.dim() == 3 ? 0 : 1, n_channels = x.size(dim);
+  check(n_channels % groups == 0, "channel_shuffle: expected a number of channels that ", groups,
+        " groups divide, got ", n_channels, " in ", x, ".");
+  Tensor y;
+  {
+    NoGradGuard guard;
+    Dims split = x.sizes();
+    split[dim] = groups;
+    split.insert(dim + 1, n_channels / groups);
+    Tensor turned = transpose(reshape(x, split), dim, dim + 1);
+    y = contiguous(reshape(clone(turned, MemoryFormat::Contiguous), x.sizes()), format_of(x));
+  }
+  return record("ChannelShuffleBackward0", y, {x}, [n = n_channels / groups](const Tensor& g) {
+    return channel_shuffle(g, std::max<int64_t>(n, 1));
+  });
+}
+
+}  // namespace facula

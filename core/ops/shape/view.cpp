@@ -1,0 +1,462 @@
+#include "ops/shape/view.h"
+
+#include "autograd/node.h"
+#include "base/integers.h"
+#include "ops/ops.h"
+
+namespace facula {
+
+namespace {
+
+// The gradient of a view that is a piece of x: zeros of x's form with g in place of the piece.
+template <class View>
+Tensor scatter_into_zeros(const Tensor& g, const Dims& sizes, View view) {
+  Tensor whole = zeros(sizes, g.dtype(), g.device());
+  Tensor piece = view(whole);
+  copy_(piece, g);
+  return whole;
+}
+
+// Whether two elements of this geometry may be the same piece of memory.
+bool may_overlap(const Dims& sizes, const Dims& strides) {
+  size_t order[kMaxDims], n = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0) return false;
+    if (sizes[i] > 1) order[n++] = i;
+  }
+  std::sort(order, order + n, [&](size_t a, size_t b) { return strides[a] < strides[b]; });
+  int64_t reach = 0;
+  for (size_t i = 0; i < n; ++i) {
+    if (strides[order[i]] <= reach) return true;
+    reach += (sizes[order[i]] - 1) * strides[order[i]];
+  }
+  return false;
+}
+
+int64_t extent_of(const Dims& sizes, const Dims& strides) {
+  int64_t last = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0) return 0;
+    last += (sizes[i] - 1) * strides[i];
+  }
+  return last + 1;
+}
+
+struct Geometry {
+  Dims sizes, strides;
+  int64_t offset;
+};
+
+// flat[position of element i] += values[i], for the elements of a geometry over `flat`.
+Tensor add_at_positions(const Tensor& flat, const Geometry& at, const Tensor& values) {
+  if (!may_overlap(at.sizes, at.strides)) {
+    Tensor out = flat;
+    Tensor piece = as_strided(out, at.sizes, at.strides, at.offset);
+    copy_(piece, values);
+    return out;
+  }
+  Tensor positions = as_strided(arange(0, flat.numel(), 1, DType::Int64, flat.device()), at.sizes,
+                                at.strides, at.offset);
+  return index_add(flat, 0, reshape(positions, {-1}), reshape(values, {-1}));
+}
+
+// A position of the storage may be seen by several elements of the view, and of x: gradients are
+// added per position, and divided among the elements of x that share one.
+Tensor as_strided_backward(const Tensor& g, Geometry in, Geometry out) {
+  int64_t low = std::min(in.offset, out.offset);
+  int64_t n = std::max(in.offset + extent_of(in.sizes, in.strides),
+                       out.offset + extent_of(out.sizes, out.strides)) -
+              low;
+  in.offset -= low;
+  out.offset -= low;
+  Tensor flat = add_at_positions(zeros({n}, g.dtype(), g.device()), out, g);
+  Tensor result = as_strided(flat, in.sizes, in.strides, in.offset);
+  if (may_overlap(in.sizes, in.strides)) {
+    Tensor count = add_at_positions(zeros({n}, g.dtype(), g.device()), in,
+                                    full(in.sizes, 1, g.dtype(), g.device()));
+    result = result / as_strided(count, in.sizes, in.strides, in.offset);
+  }
+  return result;
+}
+
+}  // namespace
+
+Tensor as_strided(const Tensor& x, const Dims& sizes, const Dims& strides, int64_t offset) {
+  check(sizes.size() == strides.size(), "as_strided: expected a stride for each size, got ",
+        strides, " for ", sizes, ".");
+  int64_t numel = checked_numel(sizes);
+  check(offset >= 0, "as_strided: expected a storage offset of at least 0, got ", offset, ".");
+  int64_t last = offset;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    check(strides[i] >= 0, "as_strided: expected strides of at least 0, got ", strides, ".");
+    int64_t step;
+    bool overflow = sizes[i] > 0 && __builtin_mul_overflow(sizes[i] - 1, strides[i], &step);
+    check(!overflow, "as_strided: sizes ", sizes, " and strides ", strides, " overflow an int64.");
+    if (sizes[i] > 0) last += step;
+  }
+  check(numel == 0 || (last < x.storage()->nbytes() / x.itemsize() && last >= offset),
+        "as_strided: setStorage: sizes ", sizes, ", strides ", strides, ", storage offset ", offset,
+        " reach element ", last, ", but the storage holds ", x.storage()->nbytes() / x.itemsize(),
+        ".");
+  Tensor y = make_view(x, sizes, strides, offset);
+  return record(
+      "AsStridedBackward0", y, {x},
+      [in = Geometry{x.sizes(), x.strides(), x.offset()}, out = Geometry{sizes, strides, offset}](
+          const Tensor& g) { return as_strided_backward(g, in, out); });
+}
+
+Dims infer_size(const char* op, Dims sizes, int64_t numel) {
+  int64_t known = 1;
+  int unknown = -1;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == -1) {
+      check(unknown < 0, op, ": expected at most one -1 in the shape, got ", sizes, ".");
+      unknown = static_cast<int>(i);
+    } else {
+      check(sizes[i] >= 0, op, ": invalid shape dimension ", sizes[i], " in ", sizes, ".");
+      check(!__builtin_mul_overflow(known, sizes[i], &known), op, ": the shape ", sizes,
+            " is invalid for an input of ", numel, " elements.");
+    }
+  }
+  if (unknown >= 0) {
+    check(known != 0, op, ": with no elements, the -1 in ", sizes, " could be any size.");
+    check(numel % known == 0, op, ": a tensor of ", numel, " elements cannot have the shape ",
+          sizes, ".");
+    sizes[unknown] = numel / known;
+  } else {
+    check(known == numel, op, ": a tensor of ", numel, " elements cannot have the shape ", sizes,
+          ".");
+  }
+  return sizes;
+}
+
+bool view_strides(const Tensor& x, const Dims& sizes, Dims& strides) {
+  strides.resize(sizes.size());
+  if (x.numel() == 0) {
+    // Any strides will do; PyTorch gives those of the old shape where the shape is the same.
+    strides = sizes == x.sizes() ? x.strides() : contiguous_strides(sizes);
+    return true;
+  }
+  // Walk both shapes from the end. A run of old dimensions that continue each other in memory can
+  // be cut anew.
+  int64_t view_d = static_cast<int64_t>(sizes.size()) - 1;
+  int64_t run_stride = x.dim() ? x.strides().back() : 1;
+  int64_t run_numel = 1, view_numel = 1;
+  for (int64_t d = x.dim() - 1; d >= 0; --d) {
+    run_numel *= x.size(d);
+    bool run_ends = d == 0 || (x.size(d - 1) != 1 && x.stride(d - 1) != run_numel * run_stride);
+    if (!run_ends) continue;
+    while (view_d >= 0 && (view_numel < run_numel || sizes[view_d] == 1)) {
+      strides[view_d] = view_numel * run_stride;
+      view_numel *= sizes[view_d];
+      --view_d;
+    }
+    if (view_numel != run_numel) return false;
+    if (d > 0) {
+      run_stride = x.stride(d - 1);
+      run_numel = view_numel = 1;
+    }
+  }
+  for (; view_d >= 0; --view_d) strides[view_d] = 1;  // a 0-d tensor seen as (1, 1)
+  return true;
+}
+
+namespace {
+
+Tensor view_as(const char* node, const Tensor& x, const Dims& sizes, const Dims& strides) {
+  Tensor y = make_view(x, sizes, strides, x.offset());
+  return record(node, y, {x}, [sizes = x.sizes()](const Tensor& g) { return reshape(g, sizes); });
+}
+
+}  // namespace
+
+Tensor view(const Tensor& x, const Dims& wish) {
+  Dims sizes = infer_size("view", wish, x.numel());
+  Dims strides;
+  check(view_strides(x, sizes, strides), "view: ", x, " with strides ", x.strides(),
+        " has no view of shape ", sizes,
+        ": one of its dimensions would need two strides. Use .reshape(...) instead, or call "
+        ".contiguous() before .view().");
+  return view_as("ViewBackward0", x, sizes, strides);
+}
+
+namespace {
+
+void forget_base(const Tensor& y) {
+  Py_CLEAR(y->base);
+  y->view_kind = ViewKind::Plain;
+}
+
+}  // namespace
+
+Tensor reshape(const Tensor& x, const Dims& wish) {
+  Dims sizes = infer_size("reshape", wish, x.numel());
+  Dims strides;
+  if (view_strides(x, sizes, strides))
+    return view_as(x.is_contiguous() ? "ViewBackward0" : "ReshapeAliasBackward0", x, sizes,
+                   strides);
+  // Of a copy that nobody else has: a tensor of its own.
+  Tensor y = view_as("UnsafeViewBackward0", clone(x, MemoryFormat::Contiguous), sizes,
+                     contiguous_strides(sizes));
+  forget_base(y);
+  return y;
+}
+
+Tensor expand(const Tensor& x, const Dims& wish) {
+  Dims sizes = wish;
+  check(sizes.size() >= x.sizes().size(), "expand: expected at least ", x.dim(), " sizes for ", x,
+        ", got ", sizes, ".");
+  size_t missing = sizes.size() - x.dim();
+  Dims strides(sizes.size());
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (i < missing) {
+      check(sizes[i] >= 0, "expand: expected sizes of at least 0 for new dimensions, got ", sizes,
+            ".");
+      continue;
+    }
+    int64_t size = x.sizes()[i - missing];
+    if (sizes[i] == -1) sizes[i] = size;
+    check(size == sizes[i] || (size == 1 && sizes[i] >= 0), "expand: ", x.sizes(),
+          " does not expand to ", sizes, ": dimension ", i, " has size ", size, ".");
+    strides[i] = size == sizes[i] ? x.strides()[i - missing] : 0;
+  }
+  checked_numel(sizes);
+  // A new leading dimension of size 1 or of the data's own needs a stride, too: that of a dense
+  // tensor.
+  for (size_t i = missing; i-- > 0;)
+    strides[i] = sizes[i] == 1 ? (i + 1 < sizes.size() ? sizes[i + 1] * strides[i + 1] : 1) : 0;
+  Tensor y = make_view(x, sizes, strides, x.offset());
+  return record("ExpandBackward0", y, {x},
+                [sizes = x.sizes()](const Tensor& g) { return sum_to_size(g, sizes); });
+}
+
+Tensor permute(const Tensor& x, const Dims& dims) {
+  check(static_cast<int64_t>(dims.size()) == x.dim(), "permute: expected ", x.dim(),
+        " dimensions for ", x, ", got ", dims, ".");
+  Dims sizes(x.dim()), strides(x.dim()), inverse(x.dim(), -1);
+  for (int64_t i = 0; i < x.dim(); ++i) {
+    int64_t d = wrap_dim("permute", dims[i], x.dim());
+    check(inverse[d] < 0, "permute: expected each dimension once, got ", dims, ".");
+    inverse[d] = i;
+    sizes[i] = x.size(d);
+    strides[i] = x.stride(d);
+  }
+  Tensor y = make_view(x, sizes, strides, x.offset());
+  return record("PermuteBackward0", y, {x},
+                [inverse](const Tensor& g) { return permute(g, inverse); });
+}
+
+namespace {
+
+Tensor swap_dims(const char* node, const Tensor& x, int64_t a, int64_t b) {
+  if (x.dim() == 0) {
+    Tensor y = make_view(x, x.sizes(), x.strides(), x.offset());
+    return record(node, y, {x}, [](const Tensor& g) { return g; });
+  }
+  Dims sizes = x.sizes(), strides = x.strides();
+  std::swap(sizes[a], sizes[b]);
+  std::swap(strides[a], strides[b]);
+  Tensor y = make_view(x, sizes, strides, x.offset());
+  return record(node, y, {x}, [a, b](const Tensor& g) { return transpose(g, a, b); });
+}
+
+}  // namespace
+
+Tensor transpose(const Tensor& x, int64_t dim0, int64_t dim1) {
+  return swap_dims("TransposeBackward0", x, wrap_dim("transpose", dim0, x.dim()),
+                   wrap_dim("transpose", dim1, x.dim()));
+}
+
+Tensor t(const Tensor& x) {
+  check(x.dim() <= 2, "t: expected a tensor of at most 2 dimensions, got ", x, ".");
+  return swap_dims("TBackward0", x, 0, x.dim() < 2 ? 0 : 1);
+}
+
+Tensor select(const Tensor& x, int64_t dim, int64_t index) {
+  check_index(x.dim() > 0, "select: a 0-d tensor has no dimension to select from.");
+  dim = wrap_dim("select", dim, x.dim());
+  int64_t size = x.size(dim);
+  check_index(index >= -size && index < size, "select: expected an index from ", -size, " to ",
+              size - 1, " for dimension ", dim, ", got ", index, ".");
+  if (index < 0) index += size;
+  Dims sizes = x.sizes(), strides = x.strides();
+  int64_t offset = x.offset() + index * strides[dim];
+  sizes.erase(dim);
+  strides.erase(dim);
+  Tensor y = make_view(x, sizes, strides, offset);
+  return record("SelectBackward0", y, {x}, [sizes = x.sizes(), dim, index](const Tensor& g) {
+    return scatter_into_zeros(g, sizes,
+                              [&](const Tensor& whole) { return select(whole, dim, index); });
+  });
+}
+
+Tensor slice(const Tensor& x, int64_t dim, int64_t start, int64_t end, int64_t step) {
+  check_index(x.dim() > 0, "slice: a 0-d tensor has no dimension to slice.");
+  dim = wrap_dim("slice", dim, x.dim());
+  check(step > 0, "slice: expected a step of at least 1, got ", step, ".");
+  int64_t size = x.size(dim);
+  auto clamp = [size](int64_t i) {
+    return std::min(std::max<int64_t>(i < 0 ? i + size : i, 0), size);
+  };
+  start = clamp(start);
+  end = std::max(clamp(end), start);
+  Dims sizes = x.sizes(), strides = x.strides();
+  int64_t offset = x.offset() + start * strides[dim];
+  sizes[dim] = end > start ? (end - start - 1) / step + 1 : 0;  // whose sums do not overflow
+  if (__builtin_mul_overflow(strides[dim], step, &strides[dim]))
+    strides[dim] = 1;  // then there is one element at most
+  Tensor y = make_view(x, sizes, strides, offset);
+  return record(
+      "SliceBackward0", y, {x}, [sizes = x.sizes(), dim, start, end, step](const Tensor& g) {
+        return scatter_into_zeros(
+            g, sizes, [&](const Tensor& whole) { return slice(whole, dim, start, end, step); });
+      });
+}
+
+Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
+  check(x.dim() > 0, "narrow: a 0-d tensor has no dimension to narrow.");
+  check(length >= 0, "narrow: expected a length of at least 0, got ", length, ".");
+  dim = wrap_dim("narrow", dim, x.dim());
+  int64_t size = x.size(dim);
+  check_index(start >= -size && start <= size, "narrow: expected start from ", -size, " to ", size,
+              " for dimension ", dim, ", got ", start, ".");
+  if (start < 0) start += size;
+  check(start <= size - length, "narrow: expected start + length of at most ", size,
+        ", the size of dimension ", dim, ", got ", start, " + ", length, ".");
+  return slice(x, dim, start, start + length);
+}
+
+namespace {
+
+Tensor squeeze_where(const char* node, const Tensor& x, const bool* chosen) {
+  Dims sizes, strides;
+  for (int64_t i = 0; i < x.dim(); ++i) {
+    if (chosen[i] && x.size(i) == 1) continue;
+    sizes.push_back(x.size(i));
+    strides.push_back(x.stride(i));
+  }
+  Tensor y = make_view(x, sizes, strides, x.offset());
+  return record(node, y, {x}, [sizes = x.sizes()](const Tensor& g) { return reshape(g, sizes); });
+}
+
+}  // namespace
+
+Tensor squeeze(const Tensor& x) {
+  bool all[kMaxDims];
+  std::fill(all, all + kMaxDims, true);
+  return squeeze_where("SqueezeBackward0", x, all);
+}
+
+Tensor squeeze(const Tensor& x, const Dims& dims) {
+  bool chosen[kMaxDims] = {};
+  for (int64_t dim : dims) {
+    dim = wrap_dim("squeeze", dim, x.dim());
+    check(!chosen[dim], "squeeze: expected each dimension once, got ", dims, ".");
+    chosen[dim] = true;
+  }
+  return squeeze_where("SqueezeBackward2", x, chosen);
+}
+
+Tensor squeeze(const Tensor& x, int64_t dim) {
+  bool chosen[kMaxDims] = {};
+  chosen[wrap_dim("squeeze", dim, x.dim())] = true;
+  return squeeze_where("SqueezeBackward1", x, chosen);
+}
+
+Tensor unsqueeze(const Tensor& x, int64_t dim) {
+  dim = wrap_dim("unsqueeze", dim, x.dim() + 1);
+  Dims sizes = x.sizes(), strides = x.strides();
+  int64_t stride = dim < x.dim() ? sizes[dim] * strides[dim] : 1;
+  sizes.insert(dim, 1);
+  strides.insert(dim, stride);
+  check(sizes.size() <= kMaxDims, "unsqueeze: a tensor can have at most ", kMaxDims,
+        " dimensions.");
+  Tensor y = make_view(x, sizes, strides, x.offset());
+  return record("UnsqueezeBackward0", y, {x}, [dim](const Tensor& g) { return squeeze(g, dim); });
+}
+
+Tensor alias_view(const Tensor& x) {
+  Tensor y = make_view(x, x.sizes(), x.strides(), x.offset());
+  return record("AliasBackward0", y, {x}, [](const Tensor& g) { return g; });
+}
+
+Tensor detach(const Tensor& x) { return alias(x); }
+
+namespace {
+
+Tensor reinterpret(const Tensor& x, DType dtype, const Dims& sizes, const Dims& strides,
+                   int64_t offset) {
+  Tensor y = make_view(x, sizes, strides, offset);
+  y->dtype = dtype;
+  return y;
+}
+
+}  // namespace
+
+Tensor view_as_real(const Tensor& x) {
+  check(is_complex(x.dtype()), "view_as_real: expected a complex input, got ", x, ".");
+  Dims sizes = x.sizes(), strides = x.strides();
+  for (int64_t& s : strides) s *= 2;
+  sizes.push_back(2);
+  strides.push_back(1);
+  Tensor y = reinterpret(x, to_real_dtype(x.dtype()), sizes, strides, x.offset() * 2);
+  return record("ViewAsRealBackward0", y, {x},
+                [](const Tensor& g) { return view_as_complex(contiguous(g)); });
+}
+
+Tensor view_as_complex(const Tensor& x) {
+  check(x.dtype() == DType::Float32 || x.dtype() == DType::Float64 || x.dtype() == DType::Float16,
+        "view_as_complex: expected a float32 or float64 input, got ", x, ".");
+  check(x.dtype() != DType::Float16,
+        "view_as_complex: complex of float16 is not supported; convert with .float() first.");
+  check(x.dim() > 0,
+        "view_as_complex: expected a tensor of at least one dimension, got a 0-d one.");
+  check(x.size(-1) == 2, "view_as_complex: expected a last dimension of size 2, got ", x, ".");
+  check(x.stride(-1) == 1, "view_as_complex: expected stride 1 in the last dimension, got strides ",
+        x.strides(), ".");
+  Dims sizes(x.sizes().begin(), x.sizes().end() - 1),
+      strides(x.strides().begin(), x.strides().end() - 1);
+  for (int64_t& s : strides) {
+    check(s % 2 == 0, "view_as_complex: expected even strides but for the last dimension, got ",
+          x.strides(), ".");
+    s /= 2;
+  }
+  check(x.offset() % 2 == 0, "view_as_complex: expected an even storage_offset, got ", x.offset(),
+        ".");
+  Tensor y = reinterpret(x, to_complex_dtype(x.dtype()), sizes, strides, x.offset() / 2);
+  return record("ViewAsComplexBackward0", y, {x}, [](const Tensor& g) { return view_as_real(g); });
+}
+
+Tensor view_dtype(const Tensor& x, DType dtype) {
+  // The bytes have no derivative with regard to the numbers that they were: no view to autograd.
+  auto reread = [&](const Dims& sizes, const Dims& strides, int64_t offset) {
+    return alias(reinterpret(x, dtype, sizes, strides, offset));
+  };
+  int64_t from = x.itemsize(), to = item_size(dtype);
+  if (from == to) return reread(x.sizes(), x.strides(), x.offset());
+  check(x.dim() > 0, "view: a 0-dim tensor cannot be viewed as ", dtype,
+        ": the element sizes differ.");
+  check(x.stride(-1) == 1, "view: expected stride 1 in the last dimension to view ", x.dtype(),
+        " as ", dtype, ", got strides ", x.strides(), ".");
+  Dims sizes = x.sizes(), strides = x.strides();
+  if (from > to) {
+    int64_t ratio = from / to;
+    for (size_t i = 0; i + 1 < strides.size(); ++i) strides[i] *= ratio;
+    sizes.back() *= ratio;
+    return reread(sizes, strides, x.offset() * ratio);
+  }
+  int64_t ratio = to / from;
+  check(sizes.back() % ratio == 0, "view: expected a last dimension that is a multiple of ", ratio,
+        " to view ", x.dtype(), " as ", dtype, ", got ", x, ".");
+  check(x.offset() % ratio == 0, "view: expected a storage_offset that is a multiple of ", ratio,
+        " to view ", x.dtype(), " as ", dtype, ", got ", x.offset(), ".");
+  for (size_t i = 0; i + 1 < strides.size(); ++i) {
+    check(strides[i] % ratio == 0, "view: expected strides that are multiples of ", ratio,
+          " to view ", x.dtype(), " as ", dtype, ", got ", x.strides(), ".");
+    strides[i] /= ratio;
+  }
+  sizes.back() /= ratio;
+  return reread(sizes, strides, x.offset() / ratio);
+}
+
+}  // namespace facula

@@ -1,0 +1,29 @@
+// Convolutions on raw, contiguous memory. One form, the sum of x * w * y over all terms, gives each
+// of its three tensors from the other two. Work is cut by the sizes alone and every sum has a fixed
+// order: the results have the same bits for any number of threads.
+#pragma once
+#include <cstdint>
+
+#include "products/conv_kernels.h"
+
+namespace facula::products {
+
+using cpu::ConvShape;
+
+// Defined for every dtype but bool and the 16-bit floats. `bias` has one number per channel of the
+// result, or is null.
+template <class T>
+void conv_output(const ConvShape& s, const T* x, const T* w, const T* bias, T* y);
+template <class T>
+void conv_input(const ConvShape& s, const T* w, const T* y, const T* bias, T* x);
+template <class T>
+void conv_weight(const ConvShape& s, const T* x, const T* y, T* w);
+
+// The windows of the images as columns: (n_batch, channels, in) and (n_batch, channels * taps,
+// out). There is one group. The second adds up what the windows share. Bools too.
+template <class T>
+void im2col(const ConvShape& s, const T* x, T* columns);
+template <class T>
+void col2im(const ConvShape& s, const T* columns, T* x);
+
+}  // namespace facula::products

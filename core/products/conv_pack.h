@@ -1,0 +1,176 @@
+// Windows of images and weights of kernels, packed as the inner loop of products reads them.
+#pragma once
+#include "products/conv_windows.h"
+#include "products/gemm_tile.h"
+
+#if defined(FACULA_AVX512)
+
+namespace facula::cpu {
+inline namespace FACULA_ISA {
+namespace {
+
+// Those of n_lanes lanes whose positions w, w + step, ... are in [0, size).
+inline uint32_t lanes_inside(int64_t w, int64_t step, int64_t size, int64_t n_lanes) {
+  int64_t first = w >= 0 ? 0 : std::min(ceil_div(-w, step), n_lanes);
+  int64_t last = n_lanes;
+  if (w + (n_lanes - 1) * step >= size)
+    last = std::max(first, w < size ? ceil_div(size - w, step) : 0);
+  return (1u << last) - (1u << first);
+}
+
+// Bit 2 i for bit i: the lanes of every second number.
+inline uint32_t spread_bits(uint32_t mask) {
+  mask = (mask | (mask << 8)) & 0x00FF00FF;
+  mask = (mask | (mask << 4)) & 0x0F0F0F0F;
+  mask = (mask | (mask << 2)) & 0x33333333;
+  return (mask | (mask << 1)) & 0x55555555;
+}
+
+// Up to a vector of a row of windows: where its numbers come from. Lanes whose bit is not set are
+// padding.
+struct Piece {
+  int64_t from;
+  uint32_t mask;
+  int32_t column;
+};
+
+// The pieces of the rows of one channel over the columns [begin, end), tap by tap. Returns their
+// number for each tap, up to kCols + 1.
+template <class T>
+int64_t find_pieces(const WindowSum<T>& s, int64_t begin, int64_t end, Piece* pieces) {
+  constexpr int64_t v = kVector<T>;
+  struct {
+    int64_t image, d, h, w, n;
+    int32_t column;
+    uint32_t mask;
+  } chunks[kCols<T>];
+  int64_t n_chunks = 0, image_stride = s.groups * s.n_channels * s.x_plane();
+  for_each_run(s, begin, end, [&](int64_t column, int64_t n, int64_t image, const Spatial& at) {
+    for (int64_t i = 0; i < n; i += v) {
+      chunks[n_chunks++] = {image * image_stride,
+                            at[0] * s.x_step[0],
+                            at[1] * s.x_step[1],
+                            (at[2] + i) * s.x_step[2],
+                            std::min(v, n - i),
+                            static_cast<int32_t>(column + i),
+                            0};
+    }
+  });
+  // Lanes after the last column are multiplied too, and must hold numbers.
+  bool has_rest = (end - begin) % v != 0;
+  int64_t per_tap = n_chunks + has_rest,
+          n_lines = s.n_taps() / static_cast<int64_t>(s.taps[2].size());
+  for (size_t c = 0; c < s.taps[2].size(); ++c) {
+    int64_t shift = s.taps[2][c].shift;
+    for (int64_t j = 0; j < n_chunks; ++j) {
+      auto& chunk = chunks[j];
+      chunk.mask = lanes_inside(chunk.w + shift, s.x_step[2], s.x_sizes[2], chunk.n);
+      if (s.x_step[2] == 2) chunk.mask = spread_bits(chunk.mask);
+    }
+    for (int64_t l = 0; l < n_lines; ++l) {
+      size_t n_b = s.taps[1].size();
+      int64_t shift_d = s.taps[0][l / n_b].shift, shift_h = s.taps[1][l % n_b].shift;
+      Piece* to = pieces + (l * s.taps[2].size() + c) * per_tap;
+      if (has_rest) *to++ = {0, 0, static_cast<int32_t>((end - begin) / v * v)};
+      for (int64_t j = 0; j < n_chunks; ++j, ++to) {
+        const auto& chunk = chunks[j];
+        int64_t d = chunk.d + shift_d, h = chunk.h + shift_h;
+        bool is_inside = d >= 0 && d < s.x_sizes[0] && h >= 0 && h < s.x_sizes[1];
+        to->mask = is_inside ? chunk.mask : 0;
+        int64_t from = chunk.image + (d * s.x_sizes[1] + h) * s.x_sizes[2] + chunk.w + shift;
+        to->from = to->mask ? from : 0;
+        to->column = chunk.column;
+      }
+    }
+  }
+  return per_tap;
+}
+
+inline __m512 load_masked(const float* p, uint32_t mask) {
+  return _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), p);
+}
+inline __m512d load_masked(const double* p, uint32_t mask) {
+  return _mm512_maskz_loadu_pd(static_cast<__mmask8>(mask), p);
+}
+// Every second number, of those whose bit is set.
+inline __m512 load_even(const float* p, uint32_t mask) {
+  const __m512i evens =
+      _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  return _mm512_permutex2var_ps(load_masked(p, mask & 0xFFFF), evens,
+                                load_masked(p + 16, mask >> 16));
+}
+inline __m512d load_even(const double* p, uint32_t mask) {
+  const __m512i evens = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
+  return _mm512_permutex2var_pd(load_masked(p, mask & 0xFF), evens, load_masked(p + 8, mask >> 8));
+}
+inline __m512 load_steps(const float* p, uint32_t mask, int step) {
+  __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  __m512i at = _mm512_mullo_epi32(lanes, _mm512_set1_epi32(step));
+  return _mm512_mask_i32gather_ps(_mm512_setzero_ps(), static_cast<__mmask16>(mask), at, p, 4);
+}
+inline __m512d load_steps(const double* p, uint32_t mask, int step) {
+  __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  __m256i at = _mm256_mullo_epi32(lanes, _mm256_set1_epi32(step));
+  return _mm512_mask_i32gather_pd(_mm512_setzero_pd(), static_cast<__mmask8>(mask), at, p, 8);
+}
+
+// Rows of B of n_channels channels, `width` columns long. Every piece is stored as a full vector:
+// what is too much of it is overwritten by the next one.
+template <int kStep, class T>
+void pack_pieces(const Piece* pieces, int64_t per_tap, int64_t n_taps, const T* x, int64_t plane,
+                 int64_t n_channels, int step, int64_t width, T* to) {
+  for (int64_t c = 0; c < n_channels; ++c, x += plane) {
+    const Piece* piece = pieces;
+    for (int64_t t = 0; t < n_taps; ++t, to += width) {
+      for (int64_t i = 0; i < per_tap; ++i, ++piece) {
+        const T* from = x + piece->from;
+        if constexpr (kStep == 1) store(to + piece->column, load_masked(from, piece->mask));
+        if constexpr (kStep == 2) store(to + piece->column, load_even(from, piece->mask));
+        if constexpr (kStep == 0) store(to + piece->column, load_steps(from, piece->mask, step));
+      }
+    }
+  }
+}
+
+// The panel of B of the columns [begin, end) and of some channels.
+template <class T>
+void pack_windows(const WindowSum<T>& s, int64_t begin, int64_t end, int64_t group, int64_t channel,
+                  int64_t n_channels, Piece* pieces, T* to) {
+  int64_t per_tap = find_pieces(s, begin, end, pieces);
+  int64_t width = ceil_div(end - begin, kVector<T>) * kVector<T>;
+  int step = static_cast<int>(s.x_step[2]);
+  auto pack = step == 1 ? pack_pieces<1, T> : step == 2 ? pack_pieces<2, T> : pack_pieces<0, T>;
+  pack(pieces, per_tap, s.n_taps(), s.x + (group * s.n_channels + channel) * s.x_plane(),
+       s.x_plane(), n_channels, step, width, to);
+}
+
+// One panel of weights: n_rows rows from `row` on, the numbers of a column together.
+template <class T>
+void pack_weights(const WindowSum<T>& s, int64_t group, int64_t row, int64_t n_rows,
+                  int64_t channel, int64_t n_channels, T* to) {
+  const T* from = s.w_group(group) + row * s.w_row + channel * s.w_channel;
+  int64_t n_taps = s.n_taps();
+  bool has_all_taps = n_taps == ConvShape::product(s.kernel);
+  if (has_all_taps && s.w_channel == n_taps)
+    return pack_transposed<T>({from, s.w_row, 1}, n_rows, n_rows, n_channels * n_taps, to);
+  for (int64_t c = 0; c < n_channels; ++c, from += s.w_channel) {
+    if (has_all_taps && n_taps >= kRows) {
+      pack_transposed<T>({from, s.w_row, 1}, n_rows, n_rows, n_taps, to);
+      to += n_taps * n_rows;
+      continue;
+    }
+    for (const Tap& a : s.taps[0]) {
+      for (const Tap& b : s.taps[1]) {
+        const T* line = from + (a.index * s.kernel[1] + b.index) * s.kernel[2];
+        for (const Tap& tap : s.taps[2])
+          for (int64_t r = 0; r < n_rows; ++r) *to++ = line[r * s.w_row + tap.index];
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace FACULA_ISA
+}  // namespace facula::cpu
+
+#endif

@@ -1,0 +1,490 @@
+// Note [Winograd's convolution]
+// The four outputs of a 2x2 tile of a 3x3 convolution are made of the 4x4 window under the tile
+// with 16 multiplications instead of 36: Y = A^T [(G g G^T) * (B^T d B)] A for the window d and the
+// kernel g (Winograd; Lavin and Gray, "Fast algorithms for convolutional neural networks"). The
+// sums over channels are 16 products of matrices, one for each place in the window. B and A are of
+// zeros and ones, so that hardly any precision is lost.
+#include "base/parallel.h"
+#include "base/scratch.h"
+#include "products/conv_pack.h"
+
+namespace facula::cpu {
+inline namespace FACULA_ISA {
+
+#if defined(FACULA_AVX512)
+
+namespace {
+
+constexpr int64_t kPlaces = 16;
+constexpr int64_t kMinChannels = 32;        // fewer do not pay for the transforms
+constexpr int64_t kMaxWeights = 256 * 256;  // more would be read from memory for every panel
+constexpr int64_t kMinTiles = 2 * kCols<float>;
+constexpr int64_t kBlockRows = 64;  // whose products stay in L2 beside the windows
+constexpr int64_t kFewTasks = 16;
+constexpr int64_t kSliceTiles = 96;  // for the gradient of the weight
+constexpr int64_t kPanelVectors = 2;
+
+inline __m512 add(__m512 a, __m512 b) { return _mm512_add_ps(a, b); }
+inline __m512 subtract(__m512 a, __m512 b) { return _mm512_sub_ps(a, b); }
+
+// B^T d for one line of a window, and the same for the places of a window.
+inline void transform_window(const __m512 (&d)[4], __m512 (&to)[4]) {
+  to[0] = subtract(d[0], d[2]);
+  to[1] = add(d[1], d[2]);
+  to[2] = subtract(d[2], d[1]);
+  to[3] = subtract(d[1], d[3]);
+}
+
+// G g for one line of a kernel.
+inline void transform_kernel(const __m512 (&g)[3], __m512 (&to)[4]) {
+  __m512 half = broadcast(0.5f);
+  __m512 ends = multiply(half, add(g[0], g[2])), middle = multiply(half, g[1]);
+  to[0] = g[0];
+  to[1] = add(ends, middle);
+  to[2] = subtract(ends, middle);
+  to[3] = g[2];
+}
+
+// A^T m.
+inline void transform_products(const __m512 (&m)[4], __m512 (&to)[2]) {
+  to[0] = add(add(m[0], m[1]), m[2]);
+  to[1] = subtract(subtract(m[1], m[2]), m[3]);
+}
+
+// Tiles are the pixels of a sum over 4x4 windows with a step of 2.
+WindowSum<float> tiles_of(const WindowSum<float>& s) {
+  WindowSum<float> tiles = s;
+  tiles.x_step = {1, 2, 2};
+  for (int d = 1; d < 3; ++d) {
+    tiles.grid[d] = ceil_div(s.grid[d], 2);
+    int64_t low = std::min(s.taps[d][0].shift, s.taps[d][2].shift);
+    tiles.taps[d] = {{0, low}, {1, low + 1}, {2, low + 2}, {3, low + 3}};
+  }
+  return tiles;
+}
+
+// Packed kernels: (place, row, channel) with the rows of a panel together.
+void pack_kernels(const WindowSum<float>& s, int64_t group, int64_t row, float* to) {
+  int64_t n_rows = std::min(kRows, s.n_rows - row), n_channels = s.n_channels;
+  int64_t place_stride = s.n_rows * n_channels;
+  int n = static_cast<int>(n_rows);
+  // The taps of the gradient of the input go backwards.
+  bool flips[2] = {s.taps[1][0].shift > s.taps[1][2].shift,
+                   s.taps[2][0].shift > s.taps[2][2].shift};
+  Scratch<float> packed(9 * n_rows * n_channels + kVector<float>);
+  pack_weights(s, group, row, n_rows, 0, n_channels, packed.data());
+  to += row * n_channels;
+  for (int64_t c = 0; c < n_channels; ++c, to += n_rows) {
+    __m512 half_done[4][3];
+    for (int j = 0; j < 3; ++j) {
+      __m512 g[3], column[4];
+      for (int i = 0; i < 3; ++i) {
+        int a = flips[0] ? 2 - i : i, b = flips[1] ? 2 - j : j;
+        g[i] = load_first(packed.data() + (c * 9 + a * 3 + b) * n_rows, n);
+      }
+      transform_kernel(g, column);
+      for (int i = 0; i < 4; ++i) half_done[i][j] = column[i];
+    }
+    for (int i = 0; i < 4; ++i) {
+      __m512 line[4];
+      transform_kernel(half_done[i], line);
+      for (int j = 0; j < 4; ++j) store_first(to + (i * 4 + j) * place_stride, n, line[j]);
+    }
+  }
+}
+
+// Up to a vector of tiles in one line: where the four lines of their windows come from, and which
+// of the 34 numbers of each are inside the image.
+struct TilePiece {
+  int64_t from[4];
+  uint64_t mask[4];
+  int64_t column;
+};
+
+int64_t find_tile_pieces(const WindowSum<float>& tiles, int64_t begin, int64_t end,
+                         TilePiece* pieces) {
+  constexpr int64_t v = kVector<float>;
+  int64_t n_pieces = 0, low_h = tiles.taps[1][0].shift, low_w = tiles.taps[2][0].shift;
+  for_each_run(tiles, begin, end, [&](int64_t column, int64_t n, int64_t image, Spatial at) {
+    int64_t d = at[0] + tiles.taps[0][0].shift;
+    for (int64_t i = 0; i < n; i += v) {
+      TilePiece& piece = pieces[n_pieces++];
+      piece.column = column + i;
+      int64_t w = 2 * (at[2] + i) + low_w, n_lanes = 2 * std::min(v, n - i) + 2;
+      int64_t first = std::clamp<int64_t>(-w, 0, n_lanes);
+      int64_t last = std::clamp<int64_t>(tiles.x_sizes[2] - w, first, n_lanes);
+      uint64_t mask = (uint64_t{1} << last) - (uint64_t{1} << first);
+      for (int a = 0; a < 4; ++a) {
+        int64_t h = 2 * at[1] + low_h + a;
+        bool is_inside = mask && d >= 0 && d < tiles.x_sizes[0] && h >= 0 && h < tiles.x_sizes[1];
+        int64_t from = image * tiles.groups * tiles.n_channels * tiles.x_plane() +
+                       (d * tiles.x_sizes[1] + h) * tiles.x_sizes[2] + w;
+        piece.from[a] = is_inside ? from : 0;
+        piece.mask[a] = is_inside ? mask : 0;
+      }
+    }
+  });
+  return n_pieces;
+}
+
+// The 16 places of the windows of some tiles of one channel, kPitch apart. Vectors are stored
+// whole: what is too much is overwritten by the next piece, or is room after the last one.
+constexpr int64_t kPitch = kCols<float> + kVector<float>;
+
+void gather_tiles(const TilePiece* pieces, int64_t n_pieces, const float* x, float* to) {
+  const __m512i evens =
+      _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  const __m512i odds = _mm512_add_epi32(evens, _mm512_set1_epi32(1));
+  for (const TilePiece* piece = pieces; piece < pieces + n_pieces; ++piece) {
+    for (int a = 0; a < 4; ++a) {
+      const float* line = x + piece->from[a];
+      uint64_t mask = piece->mask[a];
+      __m512 first = load_masked(line, static_cast<uint32_t>(mask & 0xFFFF));
+      __m512 second = load_masked(line + 16, static_cast<uint32_t>(mask >> 16 & 0xFFFF));
+      __m512i third =
+          _mm512_castps_si512(load_masked(line + 32, static_cast<uint32_t>(mask >> 32)));
+      __m512i even = _mm512_castps_si512(_mm512_permutex2var_ps(first, evens, second));
+      __m512i odd = _mm512_castps_si512(_mm512_permutex2var_ps(first, odds, second));
+      float* place = to + a * 4 * kPitch + piece->column;
+      store(place, _mm512_castsi512_ps(even));
+      store(place + kPitch, _mm512_castsi512_ps(odd));
+      // The next tile's even and odd numbers are this tile's last two.
+      store(place + 2 * kPitch, _mm512_castsi512_ps(_mm512_alignr_epi32(third, even, 1)));
+      third = _mm512_alignr_epi32(third, third, 1);
+      store(place + 3 * kPitch, _mm512_castsi512_ps(_mm512_alignr_epi32(third, odd, 1)));
+    }
+  }
+}
+
+// The windows of n_channels channels of the tiles [begin, end), kCols at most: (place, channel,
+// tile), where a channel has ld tiles.
+void pack_tiles(const WindowSum<float>& tiles, int64_t begin, int64_t end, int64_t group,
+                int64_t channel, int64_t n_channels, int64_t ld, float* to) {
+  constexpr int64_t v = kVector<float>;
+  TilePiece pieces[kCols<float>];
+  // Lanes after the last tile are multiplied too, and must hold numbers.
+  float raw[kPlaces * kPitch] = {};
+  int64_t width = ceil_div(end - begin, v) * v, place_stride = n_channels * ld;
+  int64_t n_pieces = find_tile_pieces(tiles, begin, end, pieces);
+  const float* x = tiles.x + (group * tiles.n_channels + channel) * tiles.x_plane();
+  for (int64_t c = 0; c < n_channels; ++c, x += tiles.x_plane()) {
+    gather_tiles(pieces, n_pieces, x, raw);
+    for (int64_t j = 0; j < width; j += v) {
+      __m512 half_done[4][4];
+      for (int b = 0; b < 4; ++b) {
+        __m512 d[4], column[4];
+        for (int a = 0; a < 4; ++a) d[a] = load(raw + (a * 4 + b) * kPitch + j);
+        transform_window(d, column);
+        for (int a = 0; a < 4; ++a) half_done[a][b] = column[a];
+      }
+      for (int a = 0; a < 4; ++a) {
+        __m512 line[4];
+        transform_window(half_done[a], line);
+        for (int b = 0; b < 4; ++b) store(to + (a * 4 + b) * place_stride + c * ld + j, line[b]);
+      }
+    }
+  }
+}
+
+inline void copy_pixels(const float* from, int64_t n, float* to) {
+  constexpr int64_t v = kVector<float>;
+  for (int64_t i = 0; i < n; i += v) {
+    int n_lanes = static_cast<int>(std::min(v, n - i));
+    store_first(to + i, n_lanes, load_first(from + i, n_lanes));
+  }
+}
+
+struct Run {
+  int64_t column, n_pixels, image, offset;
+  bool has_second_line;
+};
+
+// The outputs of the tiles of one row, from their products in places place_stride apart.
+void store_tiles(const WindowSum<float>& s, const std::vector<Run>& runs, int64_t width,
+                 const float* products, int64_t place_stride, float bias, float* y,
+                 int64_t image_stride) {
+  constexpr int64_t v = kVector<float>;
+  const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+  const __m512i high =
+      _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+  float lines[2][2 * kCols<float>];
+  for (int64_t j = 0; j < width; j += v) {
+    __m512 half_done[2][4];
+    for (int b = 0; b < 4; ++b) {
+      __m512 m[4], column[2];
+      for (int a = 0; a < 4; ++a) m[a] = load(products + (a * 4 + b) * place_stride + j);
+      transform_products(m, column);
+      half_done[0][b] = column[0], half_done[1][b] = column[1];
+    }
+    for (int a = 0; a < 2; ++a) {
+      __m512 pixels[2];
+      transform_products(half_done[a], pixels);
+      for (__m512& p : pixels) p = add(p, broadcast(bias));
+      store(lines[a] + 2 * j, _mm512_permutex2var_ps(pixels[0], low, pixels[1]));
+      store(lines[a] + 2 * j + v, _mm512_permutex2var_ps(pixels[0], high, pixels[1]));
+    }
+  }
+  for (const Run& run : runs) {
+    float* to = y + run.image * image_stride + run.offset;
+    copy_pixels(lines[0] + 2 * run.column, run.n_pixels, to);
+    if (run.has_second_line)
+      copy_pixels(lines[1] + 2 * run.column, run.n_pixels, to + s.y_sizes[2]);
+  }
+}
+
+bool is_consecutive(const std::vector<Tap>& taps) {
+  return taps.size() == 3 && taps[1].shift - taps[0].shift == taps[2].shift - taps[1].shift &&
+         std::abs(taps[1].shift - taps[0].shift) == 1;
+}
+
+// A y for one line of a tile, the transpose of transform_products.
+inline void transform_outputs(const __m512 (&y)[2], __m512 (&to)[4]) {
+  to[0] = y[0];
+  to[1] = add(y[0], y[1]);
+  to[2] = subtract(y[0], y[1]);
+  to[3] = subtract(broadcast(0.0f), y[1]);
+}
+
+// G^T s, the transpose of transform_kernel.
+inline void transform_sums(const __m512 (&s)[4], __m512 (&to)[3]) {
+  __m512 half = broadcast(0.5f), ends = multiply(half, add(s[1], s[2]));
+  to[0] = add(s[0], ends);
+  to[1] = multiply(half, subtract(s[1], s[2]));
+  to[2] = add(ends, s[3]);
+}
+
+// How the gradient of the weight is cut: blocks of channels by channels, and parts of the tiles.
+struct WeightCut {
+  int64_t slice_tiles, n_slices, in_blocks, out_blocks, parts;
+  WeightCut(const ConvShape& s, int64_t n_tiles) {
+    constexpr int64_t v = kVector<float>;
+    n_slices = ceil_div(n_tiles, kSliceTiles);
+    slice_tiles = ceil_div(ceil_div(n_tiles, n_slices), v) * v;
+    n_slices = ceil_div(n_tiles, slice_tiles);
+    in_blocks = ceil_div(s.in_channels, kBlockRows);
+    out_blocks = ceil_div(s.out_channels, kBlockRows);
+    parts = std::min(n_slices, ceil_div(kFewTasks, s.groups * in_blocks * out_blocks));
+  }
+};
+
+// What a task needs for a block of kBlockRows by kBlockRows channels.
+struct WeightSpace {
+  explicit WeightSpace(const WeightCut& cut)
+      : windows(kPlaces * kBlockRows * cut.slice_tiles),
+        pixels(4 * cut.slice_tiles * kBlockRows),
+        outputs(kPlaces * kBlockRows * cut.slice_tiles),
+        sums(kPlaces * kBlockRows * kBlockRows) {}
+  Scratch<float> windows, pixels, outputs, sums;
+};
+
+// A dY A^T for the tiles [begin, end) and a block of output channels: (place, panel of channels,
+// tile, channel). `pixels` holds both lines of a run of tiles, turned over.
+void pack_output_tiles(const ConvShape& s, const WindowSum<float>& tiles, const float* y,
+                       int64_t begin, int64_t end, int64_t n_channels, float* pixels, float* to) {
+  constexpr int64_t v = kVector<float>;
+  int64_t n_vectors = ceil_div(n_channels, v), ld = n_vectors * v, n_tiles = end - begin;
+  int64_t panel = std::min(ld, kPanelVectors * v);
+  for_each_run(tiles, begin, end, [&](int64_t column, int64_t n, int64_t image, Spatial at) {
+    int64_t h = 2 * at[1], w = 2 * at[2], n_pixels = std::min(2 * n, s.out[2] - w);
+    const float* from = y + image * s.groups * s.out_channels * s.out_pixels() +
+                        (at[0] * s.out[1] + h) * s.out[2] + w;
+    for (int line = 0; line < 2; ++line) {
+      float* turned = pixels + line * 2 * n * ld;
+      int64_t n_there = h + line < s.out[1] ? n_pixels : 0;
+      if (n_there > 0)
+        pack_transposed<float>({from + line * s.out[2], s.out_pixels(), 1}, n_channels, ld, n_there,
+                               turned);
+      std::fill(turned + n_there * ld, turned + 2 * n * ld, 0.0f);
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t c = 0; c < ld; c += v) {
+        __m512 half_done[4][2];
+        for (int b = 0; b < 2; ++b) {
+          const float* place = pixels + (2 * i + b) * ld + c;
+          __m512 lines[2] = {load(place), load(place + 2 * n * ld)}, turned[4];
+          transform_outputs(lines, turned);
+          for (int a = 0; a < 4; ++a) half_done[a][b] = turned[a];
+        }
+        int64_t first = c / panel * panel, width = std::min(panel, ld - first);
+        float* place = to + first * n_tiles + (column + i) * width + c - first;
+        for (int a = 0; a < 4; ++a) {
+          __m512 line[4];
+          transform_outputs(half_done[a], line);
+          for (int b = 0; b < 4; ++b) store(place + (a * 4 + b) * ld * n_tiles, line[b]);
+        }
+      }
+    }
+  });
+}
+
+// w[o, c] = G^T sums G for a block; sums are (place, c, o).
+void store_kernels(const ConvShape& s, const float* sums, int64_t n_in, int64_t n_out, float* w) {
+  constexpr int64_t v = kVector<float>;
+  int64_t ld = ceil_div(n_out, v) * v;
+  for (int64_t o = 0; o < n_out; o += v) {
+    for (int64_t c = 0; c < n_in; ++c) {
+      __m512 half_done[3][4];
+      for (int b = 0; b < 4; ++b) {
+        __m512 m[4], column[3];
+        for (int a = 0; a < 4; ++a) m[a] = load(sums + ((a * 4 + b) * n_in + c) * ld + o);
+        transform_sums(m, column);
+        for (int a = 0; a < 3; ++a) half_done[a][b] = column[a];
+      }
+      float taps[9][v];
+      for (int a = 0; a < 3; ++a) {
+        __m512 line[3];
+        transform_sums(half_done[a], line);
+        for (int b = 0; b < 3; ++b) store(taps[a * 3 + b], line[b]);
+      }
+      for (int64_t i = 0; i < std::min(v, n_out - o); ++i)
+        for (int t = 0; t < 9; ++t) w[(o + i) * s.weight_row() + c * 9 + t] = taps[t][i];
+    }
+  }
+}
+
+// One block of the gradient, summed over the slices [first, last).
+void sum_weight_block(const ConvShape& s, const WindowSum<float>& tiles, const WeightCut& cut,
+                      const float* y, int64_t group, int64_t in, int64_t out, int64_t first,
+                      int64_t last, WeightSpace& space, float* w) {
+  constexpr int64_t v = kVector<float>, cols = kCols<float>;
+  int64_t n_in = std::min(kBlockRows, s.in_channels - in);
+  int64_t n_out = std::min(kBlockRows, s.out_channels - out), ld = ceil_div(n_out, v) * v;
+  int64_t panel = std::min(ld, kPanelVectors * v);
+  const float* y_block = y + (group * s.out_channels + out) * s.out_pixels();
+  for (int64_t slice = first; slice < last; ++slice) {
+    int64_t begin = slice * cut.slice_tiles;
+    int64_t end = std::min(begin + cut.slice_tiles, s.n_batch * tiles.n_pixels());
+    int64_t n = end - begin;
+    for (int64_t q = begin; q < end; q += cols)
+      pack_tiles(tiles, q, std::min(q + cols, end), group, in, n_in, cut.slice_tiles,
+                 space.windows.data() + q - begin);
+    pack_output_tiles(s, tiles, y_block, begin, end, n_out, space.pixels.data(),
+                      space.outputs.data());
+    for (int64_t place = 0; place < kPlaces; ++place) {
+      for (int64_t r = 0; r < n_in; r += kRows) {
+        const float* a = space.windows.data() + (place * n_in + r) * cut.slice_tiles;
+        for (int64_t c = 0; c < ld; c += panel) {
+          int64_t width = std::min(panel, ld - c);
+          Tile<float> tile{{a, cut.slice_tiles, 1},
+                           space.outputs.data() + (place * ld + c) * n,
+                           width,
+                           n,
+                           space.sums.data() + (place * n_in + r) * ld + c,
+                           ld};
+          tile.beta = slice == first ? 0.0f : 1.0f;
+          multiply_tile(tile, std::min(kRows, n_in - r), width);
+        }
+      }
+    }
+  }
+  store_kernels(s, space.sums.data(), n_in, n_out, w);
+}
+
+}  // namespace
+
+bool sum_by_winograd(const WindowSum<float>& s) {
+  constexpr int64_t cols = kCols<float>, v = kVector<float>;
+  bool is_suitable = s.taps[0].size() == 1 && is_consecutive(s.taps[1]) &&
+                     is_consecutive(s.taps[2]) && s.x_step == Spatial{1, 1, 1} && s.is_dense() &&
+                     s.n_rows >= kMinChannels && s.n_channels >= kMinChannels &&
+                     s.n_rows * s.n_channels <= kMaxWeights;
+  if (!is_suitable) return false;
+  WindowSum<float> tiles = tiles_of(s);
+  int64_t n_tiles = s.n_batch * tiles.n_pixels();
+  if (n_tiles < kMinTiles) return false;
+
+  int64_t group_weights = kPlaces * s.n_rows * s.n_channels, row_panels = ceil_div(s.n_rows, kRows);
+  Scratch<float> kernels(s.groups * group_weights);
+  parallel_for(s.groups * row_panels, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t group = i / row_panels;
+      pack_kernels(s, group, i % row_panels * kRows, kernels.data() + group * group_weights);
+    }
+  });
+
+  int64_t n_panels = ceil_div(n_tiles, cols);
+  int64_t row_tasks = s.groups * n_panels < kFewTasks && s.n_rows >= 4 * kBlockRows ? 2 : 1;
+  int64_t task_panels = ceil_div(row_panels, row_tasks);
+  parallel_for(s.groups * n_panels * row_tasks, 1, [&](int64_t first, int64_t last) {
+    Scratch<float> windows(kPlaces * s.n_channels * cols);
+    Scratch<float> products(kPlaces * kBlockRows * cols);
+    std::vector<Run> runs;
+    for (int64_t task = first; task < last; ++task) {
+      int64_t part = task % row_tasks, panel = task / row_tasks % n_panels;
+      int64_t group = task / row_tasks / n_panels;
+      int64_t begin = panel * cols, end = std::min(begin + cols, n_tiles);
+      int64_t width = ceil_div(end - begin, v) * v;
+      pack_tiles(tiles, begin, end, group, 0, s.n_channels, width, windows.data());
+      runs.clear();
+      for_each_run(tiles, begin, end, [&](int64_t column, int64_t n, int64_t image, Spatial at) {
+        int64_t h = 2 * at[1], w = 2 * at[2];
+        runs.push_back({column, std::min(2 * n, s.grid[2] - w), image,
+                        (at[0] * s.grid[1] + h) * s.grid[2] + w, h + 1 < s.grid[1]});
+      });
+      int64_t row_end = std::min((part + 1) * task_panels * kRows, s.n_rows);
+      for (int64_t row = part * task_panels * kRows; row < row_end; row += kBlockRows) {
+        int64_t block_end = std::min(row + kBlockRows, row_end);
+        for (int64_t place = 0; place < kPlaces; ++place) {
+          const float* w = kernels.data() + group * group_weights + place * s.n_rows * s.n_channels;
+          for (int64_t r = row; r < block_end; r += kRows) {
+            int64_t height = std::min(kRows, block_end - r);
+            const float* a = w + r * s.n_channels;
+            Tile<float> tile{
+                {a, 1, height}, windows.data() + place * s.n_channels * width,           width,
+                s.n_channels,   products.data() + (place * kBlockRows + r - row) * cols, cols};
+            tile.next_a = a + kRows * s.n_channels;
+            multiply_tile(tile, height, width);
+          }
+        }
+        for (int64_t r = row; r < block_end; ++r) {
+          store_tiles(s, runs, width, products.data() + (r - row) * cols, kBlockRows * cols,
+                      s.bias ? s.bias[group * s.n_rows + r] : 0.0f, s.y_row(0, group, r),
+                      s.groups * s.n_rows * s.y_plane());
+        }
+      }
+    }
+  });
+  return true;
+}
+
+bool weight_by_winograd(const ConvShape& s, const float* x, const float* y, float* w) {
+  bool is_suitable = s.kernel == Spatial{1, 3, 3} && s.stride == Spatial{1, 1, 1} &&
+                     s.dilation == Spatial{1, 1, 1} && s.in_channels >= kMinChannels &&
+                     s.out_channels >= kMinChannels &&
+                     s.in_channels * s.out_channels <= kMaxWeights;
+  if (!is_suitable) return false;
+  // clang-format off
+  WindowSum<float> tiles = tiles_of({s.n_batch, s.groups, s.out_channels, s.in_channels, taps_of(s),
+                                     s.in, s.stride, s.out, s.out, {0, 0, 0}, {1, 1, 1},
+                                     x, w, s.kernel, s.weight_row(), s.taps(), nullptr, w});
+  // clang-format on
+  int64_t n_tiles = s.n_batch * tiles.n_pixels();
+  if (n_tiles < kMinTiles) return false;
+  WeightCut cut(s, n_tiles);
+  int64_t numel = s.groups * s.out_channels * s.weight_row();
+  Scratch<float> partial((cut.parts - 1) * numel);
+  int64_t n_blocks = s.groups * cut.in_blocks * cut.out_blocks;
+  parallel_for(n_blocks * cut.parts, 1, [&](int64_t begin, int64_t end) {
+    WeightSpace space(cut);
+    for (int64_t task = begin; task < end; ++task) {
+      int64_t part = task % cut.parts, block = task / cut.parts;
+      int64_t in = block % cut.in_blocks * kBlockRows;
+      int64_t out = block / cut.in_blocks % cut.out_blocks * kBlockRows;
+      int64_t group = block / cut.in_blocks / cut.out_blocks;
+      float* to = part == 0 ? w : partial.data() + (part - 1) * numel;
+      sum_weight_block(s, tiles, cut, y, group, in, out, cut.n_slices * part / cut.parts,
+                       cut.n_slices * (part + 1) / cut.parts, space,
+                       to + (group * s.out_channels + out) * s.weight_row() + in * s.taps());
+    }
+  });
+  for (int64_t part = 1; part < cut.parts; ++part) {
+    const float* from = partial.data() + (part - 1) * numel;
+    for (int64_t i = 0; i < numel; ++i) w[i] += from[i];
+  }
+  return true;
+}
+
+#endif
+
+}  // namespace FACULA_ISA
+}  // namespace facula::cpu

@@ -1,0 +1,104 @@
+// What the sampler files share: one element's draws from either kind of generator, and the loop.
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <mutex>
+
+#include "base/parallel.h"
+#include "random/generator.h"
+#include "random/philox.h"
+#include "random/sampling_math.h"
+
+// Note [Two copies of a loop]
+// Loops with fused multiply-adds are compiled twice on x86-64: for machines that have the
+// instruction, and for others, where each is a call into the C library. The results are the same.
+#if defined(__x86_64__)
+#define FACULA_FMA_TARGET __attribute__((target("avx2,fma,f16c")))
+#else
+#define FACULA_FMA_TARGET
+#endif
+
+namespace facula {
+
+inline bool has_fma() {
+#if defined(__x86_64__)
+  static const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                          __builtin_cpu_supports("f16c");
+  return has;
+#else
+  return false;
+#endif
+}
+
+constexpr double kPi = 3.14159265358979323846;
+
+// Uniform in [0, 1): 24 bits of one word, 53 bits of two. Source: Generator or PhiloxStream.
+template <class Source>
+FACULA_ALWAYS_INLINE float uniform_float(Source& source) {
+  return static_cast<float>(source.random() & 0xFFFFFFu) * 0x1p-24f;
+}
+template <class Source>
+FACULA_ALWAYS_INLINE double uniform_double(Source& source) {
+  return static_cast<double>(source.random64() & 0x1FFFFFFFFFFFFFu) * 0x1p-53;
+}
+
+// Box-Muller gives two numbers, and PyTorch's generator keeps the second for the next request.
+inline double standard_normal(Generator& generator) {
+  if (generator.next_double_normal) {
+    double kept = *generator.next_double_normal;
+    generator.next_double_normal.reset();
+    return kept;
+  }
+  double u1 = uniform_double(generator);
+  double u2 = uniform_double(generator);
+  double radius = std::sqrt(-2.0 * std::log1p(-u2));
+  double theta = 2.0 * kPi * u1;
+  generator.next_double_normal = radius * std::sin(theta);
+  return radius * std::cos(theta);
+}
+// An element of a Philox call stands alone, so the second number is not kept.
+FACULA_ALWAYS_INLINE double standard_normal(PhiloxStream& stream) {
+  double radius = std::sqrt(-2.0 * portable_log(1.0 - uniform_double(stream)));
+  return radius * portable_sincos_turns(uniform_double(stream)).cos;
+}
+
+// log(1 - u) for a uniform u, of which exponential numbers are made.
+inline double log_of_complement(Generator&, double u) { return std::log1p(-u); }
+inline double log_of_complement(PhiloxStream&, double u) { return portable_log(1.0 - u); }
+
+template <class T, class Sample>
+FACULA_ALWAYS_INLINE void fill_philox(T* out, int64_t begin, int64_t end, uint64_t seed,
+                                      uint64_t call, const Sample& sample) {
+  for (int64_t i = begin; i < end; ++i) {
+    PhiloxStream stream(seed, call, i);
+    out[i] = sample(stream, i);
+  }
+}
+template <class T, class Sample>
+FACULA_FMA_TARGET void fill_philox_fma(T* out, int64_t begin, int64_t end, uint64_t seed,
+                                       uint64_t call, const Sample& sample) {
+  fill_philox(out, begin, end, seed, call, sample);
+}
+
+// out[i] = sample(source, i) for every i. A Mersenne Twister has one order, that of the elements;
+// Philox elements are independent and go to the thread pool.
+template <class T, class Sample>
+void fill(T* out, int64_t n, Generator& generator, const Sample& sample) {
+  if (n == 0) return;
+  std::unique_lock<std::mutex> lock(generator.mutex());
+  if (generator.kind() == GeneratorKind::Mt19937) {
+    for (int64_t i = 0; i < n; ++i) out[i] = sample(generator, i);
+    return;
+  }
+  uint64_t seed = generator.philox_seed();
+  uint64_t call = generator.next_call();
+  // Not held over parallel_for, which may wait for the interpreter lock while the thread that has
+  // that one waits for this.
+  lock.unlock();
+  auto fill_range = has_fma() ? fill_philox_fma<T, Sample> : fill_philox<T, Sample>;
+  parallel_for(n, 8192, [&](int64_t begin, int64_t end) {
+    fill_range(out, begin, end, seed, call, sample);
+  });
+}
+
+}  // namespace facula

@@ -1,0 +1,384 @@
+// Note [Fused like PyTorch]
+// PyTorch compiles these kernels once for plain x86-64 and once for AVX2, where the compiler turns
+// a * b + c into one fused operation; machines with AVX-512 run the AVX2 form. The two forms differ
+// in last bits, and float blocks of normals even use other formulas. Facula gives the AVX2 numbers
+// on every machine: `fused` stands where that form fuses, and this file must be compiled with
+// -ffp-contract=off so that nothing else is.
+#include "random/sampling.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <type_traits>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/half.h"
+#include "random/fill.h"
+
+namespace facula {
+
+namespace {
+
+// Half and BFloat16 are sampled in float and rounded once.
+template <class T>
+using Compute = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+template <class T>
+constexpr int kDigits = std::numeric_limits<T>::digits;
+template <>
+constexpr int kDigits<Half> = 11;
+template <>
+constexpr int kDigits<BFloat16> = 8;
+
+template <class T>
+struct Affine {  // x -> from + x * (to - from); a result that rounds up to `to` becomes `from`
+  Compute<T> from, width;
+  T lowest, excluded;
+  Affine(double from, double to)
+      : from(static_cast<Compute<T>>(from)),
+        width(static_cast<Compute<T>>(to) - static_cast<Compute<T>>(from)),
+        lowest(static_cast<T>(static_cast<Compute<T>>(from))),
+        excluded(static_cast<T>(static_cast<Compute<T>>(to))) {}
+  FACULA_ALWAYS_INLINE T operator()(Compute<T> x) const {
+    T value = static_cast<T>(fused(x, width, from));
+    using Comparable = Compute<T>;
+    return static_cast<Comparable>(value) == static_cast<Comparable>(excluded) ? lowest : value;
+  }
+};
+
+// Words of the generator to uniform numbers in [0, 1).
+FACULA_ALWAYS_INLINE void words_to_uniform(const uint32_t* words, float* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    out[i] = static_cast<float>(static_cast<int32_t>(words[i] & 0xFFFFFFu)) * 0x1p-24f;
+  }
+}
+FACULA_ALWAYS_INLINE void words_to_uniform(const uint32_t* words, double* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    uint64_t word = uint64_t{words[2 * i]} << 32 | words[2 * i + 1];
+    out[i] = static_cast<double>(static_cast<int64_t>(word & 0x1FFFFFFFFFFFFFu)) * 0x1p-53;
+  }
+}
+
+// Box-Muller on blocks of 16: the first 8 numbers of a block give the radii, the other 8 the
+// angles.
+FACULA_ALWAYS_INLINE void box_muller(float* data, int64_t n, float mean, float std) {
+  for (float* block = data; block < data + n; block += 16) {
+    float u1[8], u2[8];  // apart from their results, which lets the compiler take all 8 at once
+    for (int j = 0; j < 8; ++j) u1[j] = block[j], u2[j] = block[j + 8];
+    for (int j = 0; j < 8; ++j) {
+      float radius = __builtin_sqrtf(-2.0f * portable_log(1.0f - u1[j]));
+      SinCos<float> angle = portable_sincos(static_cast<float>(2.0 * kPi) * u2[j]);
+      block[j] = fused(radius * angle.cos, std, mean);
+      block[j + 8] = fused(radius * angle.sin, std, mean);
+    }
+  }
+}
+FACULA_ALWAYS_INLINE void box_muller(double* data, int64_t n, double mean, double std) {
+  for (double* block = data; block < data + n; block += 16) {
+    for (int j = 0; j < 8; ++j) {
+      double radius = std::sqrt(-2.0 * std::log(1.0 - block[j]));
+      double theta = 2.0 * kPi * block[j + 8];
+      block[j] = fused(radius * std::cos(theta), std, mean);
+      block[j + 8] = fused(radius * std::sin(theta), std, mean);
+    }
+  }
+}
+
+constexpr int64_t kChunk = 1024;  // a multiple of 16; words and numbers of a chunk stay in L1
+
+template <class T>
+FACULA_ALWAYS_INLINE void uniform_chunk(const uint32_t* words, T* out, int64_t n,
+                                        const Affine<T>& affine) {
+  Compute<T> unit[kChunk];
+  words_to_uniform(words, unit, n);
+  for (int64_t i = 0; i < n; ++i) out[i] = affine(unit[i]);
+}
+
+template <class T>
+FACULA_ALWAYS_INLINE void normal_chunk(const uint32_t* words, T* out, int64_t n, Compute<T> mean,
+                                       Compute<T> std) {
+  Compute<T> numbers[kChunk];
+  words_to_uniform(words, numbers, n);
+  box_muller(numbers, n, mean, std);
+  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(numbers[i]);
+}
+
+// See Note [Two copies of a loop].
+template <class T>
+FACULA_FMA_TARGET void uniform_chunk_fma(const uint32_t* words, T* out, int64_t n,
+                                         const Affine<T>& affine) {
+  uniform_chunk(words, out, n, affine);
+}
+template <class T>
+FACULA_FMA_TARGET void normal_chunk_fma(const uint32_t* words, T* out, int64_t n, Compute<T> mean,
+                                        Compute<T> std) {
+  normal_chunk(words, out, n, mean, std);
+}
+
+// Gives `transform(words, first, n)` the words of n numbers of type C at a time, for [0,
+// n_numbers).
+template <class C, class Transform>
+void for_chunks_of_words(Generator& generator, int64_t n_numbers, const Transform& transform) {
+  constexpr int64_t kWordsPerNumber = sizeof(C) / sizeof(uint32_t);
+  uint32_t words[kChunk * kWordsPerNumber];
+  for (int64_t first = 0; first < n_numbers; first += kChunk) {
+    int64_t n = std::min(kChunk, n_numbers - first);
+    generator.engine().next_block(words, n * kWordsPerNumber);
+    transform(words, first, n);
+  }
+}
+
+// n >= 16. The numbers of an incomplete last block are drawn anew, together with those before them
+// that make it complete.
+template <class T>
+void fill_normal_blocks(T* out, int64_t n, double mean, double std, Generator& generator) {
+  using C = Compute<T>;
+  std::lock_guard<std::mutex> lock(generator.mutex());
+  C m = static_cast<C>(mean);
+  C s = static_cast<C>(std);
+  int64_t n_in_blocks = n / 16 * 16;
+  auto normal = has_fma() ? normal_chunk_fma<T> : normal_chunk<T>;
+  for_chunks_of_words<C>(generator, n_in_blocks,
+                         [&](const uint32_t* words, int64_t first, int64_t k) {
+                           normal(words, out + first, k, m, s);
+                         });
+  if (n == n_in_blocks) return;
+  // PyTorch draws the whole of a float or double tensor before it transforms the first block; of a
+  // 16-bit one it draws complete blocks only.
+  if (std::is_same_v<T, C>) {
+    for_chunks_of_words<C>(generator, n - n_in_blocks, [](const uint32_t*, int64_t, int64_t) {});
+  }
+  for_chunks_of_words<C>(generator, 16, [&](const uint32_t* words, int64_t, int64_t k) {
+    normal(words, out + n - 16, k, m, s);
+  });
+}
+
+// One number of a Philox call, in float for all types but double: doubles are slow on many GPUs.
+template <class T>
+FACULA_ALWAYS_INLINE T philox_normal(PhiloxStream& stream, double mean, double std) {
+  if constexpr (std::is_same_v<T, double>) return fused(standard_normal(stream), std, mean);
+  float radius = __builtin_sqrtf(-2.0f * portable_log(1.0f - uniform_float(stream)));
+  float theta = static_cast<float>(2.0 * kPi) * uniform_float(stream);
+  return static_cast<T>(fused(radius * portable_sincos(theta).cos, static_cast<float>(std),
+                              static_cast<float>(mean)));
+}
+
+template <class T>
+T rounded(double value) {
+  return static_cast<T>(static_cast<Compute<T>>(value));
+}
+
+template <class T, class Source>
+T random_integer(Source& source) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return source.random() & 1;
+  } else if constexpr (std::is_same_v<T, double>) {
+    return static_cast<T>(source.random64() % ((uint64_t{1} << kDigits<T>)+1));
+  } else if constexpr (is_floating_v<T>) {
+    return static_cast<T>(static_cast<float>(source.random() % ((1u << kDigits<T>)+1)));
+  } else {
+    constexpr uint64_t kRange = static_cast<uint64_t>(std::numeric_limits<T>::max()) + 1;
+    return static_cast<T>((sizeof(T) == 8 ? source.random64() : source.random()) % kRange);
+  }
+}
+
+template <class T>
+T from_int64(int64_t value) {
+  if constexpr (is_reduced_float_v<T>) {
+    return static_cast<T>(static_cast<float>(value));
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+// Keys, not swaps: a GPU can sort, but cannot shuffle in order.
+template <class T>
+void fill_permutation_philox(T* out, int64_t n, Generator& generator) {
+  std::vector<uint64_t> keys(n);
+  fill(keys.data(), n, generator, [](auto& source, int64_t) { return source.random64(); });
+  std::vector<int64_t> order(n);
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return keys[a] < keys[b]; });
+  for (int64_t i = 0; i < n; ++i) out[i] = from_int64<T>(order[i]);
+}
+
+}  // namespace
+
+template <class T>
+void fill_uniform(T* out, int64_t n, double from, double to, Generator& generator) {
+  Affine<T> affine(from, to);
+  if (generator.kind() == GeneratorKind::Philox) {
+    return fill(out, n, generator, [&](auto& source, int64_t) {
+      if constexpr (std::is_same_v<T, double>)
+        return affine(uniform_double(source));
+      else
+        return affine(uniform_float(source));
+    });
+  }
+  auto uniform = has_fma() ? uniform_chunk_fma<T> : uniform_chunk<T>;
+  std::lock_guard<std::mutex> lock(generator.mutex());
+  for_chunks_of_words<Compute<T>>(generator, n,
+                                  [&](const uint32_t* words, int64_t first, int64_t k) {
+                                    uniform(words, out + first, k, affine);
+                                  });
+}
+
+template <class T>
+void fill_normal(T* out, int64_t n, double mean, double std, bool is_contiguous,
+                 Generator& generator) {
+  bool is_philox = generator.kind() == GeneratorKind::Philox;
+  if (!is_philox && is_contiguous && n >= 16) {
+    return fill_normal_blocks(out, n, mean, std, generator);
+  }
+  // Inlined by force: a call would leave the copy of the loop that has the fused instruction.
+  auto sample = [=](auto& source, int64_t) __attribute__((always_inline)) {
+    if constexpr (std::is_same_v<decltype(source), PhiloxStream&>) {
+      return philox_normal<T>(source, mean, std);
+    } else {
+      return rounded<T>(fused(standard_normal(source), std, mean));
+    }
+  };
+  fill(out, n, generator, sample);
+}
+
+template <class T>
+void fill_log_normal(T* out, int64_t n, double mean, double std, Generator& generator) {
+  fill(out, n, generator, [=](auto& source, int64_t) {
+    return rounded<T>(std::exp(fused(standard_normal(source), std, mean)));
+  });
+}
+
+template <class T>
+void fill_cauchy(T* out, int64_t n, double median, double sigma, Generator& generator) {
+  fill(out, n, generator, [=](auto& source, int64_t) {
+    double tangent = std::tan(kPi * (uniform_double(source) - 0.5));
+    return rounded<T>(fused(sigma, tangent, median));
+  });
+}
+
+template <class T>
+void fill_exponential(T* out, int64_t n, double rate, Generator& generator) {
+  double scale = -1.0 / rate;
+  fill(out, n, generator, [=](auto& source, int64_t) {
+    return rounded<T>(scale * log_of_complement(source, uniform_double(source)));
+  });
+}
+
+template <class T>
+void fill_geometric(T* out, int64_t n, double p, Generator& generator) {
+  double log_failure = std::log1p(-p);
+  fill(out, n, generator, [=](auto& source, int64_t) {
+    double n_trials = std::ceil(std::log(uniform_double(source)) / log_failure);
+    if constexpr (is_floating_v<T>) return rounded<T>(n_trials);
+    // By way of int64, because C++ leaves open what a float too large for T becomes.
+    else
+      return static_cast<T>(n_trials < 0x1p63 ? static_cast<int64_t>(n_trials) : INT64_MIN);
+  });
+}
+
+template <class T>
+void fill_bernoulli(T* out, int64_t n, double p, Generator& generator) {
+  // u < p for u = k / 2^53, decided on the integers.
+  const int64_t limit = static_cast<int64_t>(std::ceil(p * 0x1p53));
+  auto is_below = [=](uint64_t word) {
+    return static_cast<int64_t>(word & 0x1FFFFFFFFFFFFFu) < limit;
+  };
+  if (generator.kind() == GeneratorKind::Philox) {
+    return fill(out, n, generator,
+                [=](auto& source, int64_t) { return is_below(source.random64()) ? T(1) : T(0); });
+  }
+  const T one = T(1), zero = T(0);
+  std::lock_guard<std::mutex> lock(generator.mutex());
+  for_chunks_of_words<double>(generator, n, [&](const uint32_t* words, int64_t first, int64_t k) {
+    for (int64_t i = 0; i < k; ++i) {
+      bool is_one = is_below(uint64_t{words[2 * i]} << 32 | words[2 * i + 1]);
+      out[first + i] = is_one ? one : zero;
+    }
+  });
+}
+
+template <class T, class P>
+void fill_bernoulli(T* out, const P* p, int64_t n, Generator& generator) {
+  fill(out, n, generator, [=](auto& source, int64_t i) {
+    if constexpr (std::is_same_v<P, double>)
+      return static_cast<T>(uniform_double(source) < p[i]);
+    else
+      return static_cast<T>(uniform_float(source) < static_cast<float>(p[i]));
+  });
+}
+
+template <class T>
+void fill_random(T* out, int64_t n, Generator& generator) {
+  fill(out, n, generator, [](auto& source, int64_t) { return random_integer<T>(source); });
+}
+
+template <class T>
+void fill_random_range(T* out, int64_t n, int64_t base, uint64_t range, Generator& generator) {
+  // From 2^28 values on one word is not enough: its remainders would be visibly uneven.
+  bool is_wide = range == 0 || range >= uint64_t{1} << 28;
+  fill(out, n, generator, [=](auto& source, int64_t) {
+    uint64_t bits = is_wide ? source.random64() : source.random();
+    uint64_t offset = range == 0 ? bits : bits % range;
+    return from_int64<T>(static_cast<int64_t>(offset + static_cast<uint64_t>(base)));
+  });
+}
+
+template <class T>
+void fill_permutation(T* out, int64_t n, Generator& generator) {
+  if (generator.kind() == GeneratorKind::Philox) {
+    return fill_permutation_philox(out, n, generator);
+  }
+  std::lock_guard<std::mutex> lock(generator.mutex());
+  if (n < std::numeric_limits<uint32_t>::max() / 20) {
+    for (int64_t i = 0; i < n; ++i) out[i] = from_int64<T>(i);
+    for (int64_t i = 0; i < n - 1; ++i) {
+      std::swap(out[i], out[i + static_cast<int64_t>(generator.random()) % (n - i)]);
+    }
+    return;
+  }
+  // A shuffle from the inside out; see fill_random_range for the 64 bits.
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t other = static_cast<int64_t>(generator.random64() % static_cast<uint64_t>(i + 1));
+    out[i] = out[other];
+    out[other] = from_int64<T>(i);
+  }
+}
+
+#define FLOATING(T)                                                            \
+  template void fill_uniform<T>(T*, int64_t, double, double, Generator&);      \
+  template void fill_normal<T>(T*, int64_t, double, double, bool, Generator&); \
+  template void fill_log_normal<T>(T*, int64_t, double, double, Generator&);   \
+  template void fill_cauchy<T>(T*, int64_t, double, double, Generator&);       \
+  template void fill_exponential<T>(T*, int64_t, double, Generator&);
+FLOATING(Half)
+FLOATING(BFloat16)
+FLOATING(float)
+FLOATING(double)
+
+#define NUMERIC(T)                                                  \
+  template void fill_geometric<T>(T*, int64_t, double, Generator&); \
+  template void fill_permutation<T>(T*, int64_t, Generator&);       \
+  WITH_BOOL(T)
+#define WITH_BOOL(T)                                                                   \
+  template void fill_bernoulli<T>(T*, int64_t, double, Generator&);                    \
+  template void fill_bernoulli<T, Half>(T*, const Half*, int64_t, Generator&);         \
+  template void fill_bernoulli<T, BFloat16>(T*, const BFloat16*, int64_t, Generator&); \
+  template void fill_bernoulli<T, float>(T*, const float*, int64_t, Generator&);       \
+  template void fill_bernoulli<T, double>(T*, const double*, int64_t, Generator&);     \
+  template void fill_random<T>(T*, int64_t, Generator&);                               \
+  RANGED(T)
+#define RANGED(T) template void fill_random_range<T>(T*, int64_t, int64_t, uint64_t, Generator&);
+NUMERIC(Half)
+NUMERIC(BFloat16)
+NUMERIC(float)
+NUMERIC(double)
+NUMERIC(uint8_t)
+NUMERIC(int8_t)
+NUMERIC(int16_t)
+NUMERIC(int32_t)
+NUMERIC(int64_t)
+WITH_BOOL(bool)
+
+}  // namespace facula

@@ -1,0 +1,50 @@
+// The dtypes that an operation is computed in, by kind.
+#pragma once
+#include <type_traits>
+
+#include "base/dtype.h"
+
+namespace facula {
+
+// The dtypes in which an operation is computed. Others are refused; but where it is F or FC,
+// integers and bool become the default dtype.
+enum class Kinds {
+  F,       // floating
+  FC,      // floating and complex
+  FONLY,   // as F, but integers are refused
+  FCONLY,  // as FC, but integers are refused
+  NUM,     // integers and floating
+  NUMC,    // and complex
+  ALL,     // bool, integers, floating
+  ALLC,    // everything
+  INT,     // integers
+  INTB,    // integers and bool
+};
+
+template <class T>
+constexpr bool in_kinds(Kinds kinds) {
+  bool is_bool = std::is_same_v<T, bool>, is_int = std::is_integral_v<T> && !is_bool;
+  switch (kinds) {
+    case Kinds::F:
+    case Kinds::FONLY:
+      return is_floating_v<T>;
+    case Kinds::FC:
+    case Kinds::FCONLY:
+      return is_floating_v<T> || is_complex_v<T>;
+    case Kinds::NUM:
+      return is_int || is_floating_v<T>;
+    case Kinds::NUMC:
+      return !is_bool;
+    case Kinds::ALL:
+      return !is_complex_v<T>;
+    case Kinds::ALLC:
+      return true;
+    case Kinds::INT:
+      return is_int;
+    case Kinds::INTB:
+      return is_int || is_bool;
+  }
+  return false;
+}
+
+}  // namespace facula
