@@ -22,6 +22,9 @@ std::string unavailable_reason();
 void run_unary(UnaryOp op, DType dtype, const Walk& walk);
 void run_parametric(ParametricOp op, DType dtype, const Walk& walk,
                     const Scalar* numbers);  // three of them
+// Activations and their derivatives from g and x; three numbers each.
+void run_activation(ActivationOp op, DType dtype, const Walk& walk, const Scalar* numbers);
+void run_slope(ActivationOp op, DType dtype, const Walk& walk, const cpu::BinaryParams& params);
 void run_predicate(PredicateOp op, DType dtype, const Walk& walk);
 void run_binary(BinaryOp op, DType dtype, const Walk& walk, const cpu::BinaryParams& params);
 void run_compare(CompareOp op, DType dtype, const Walk& walk);

@@ -24,6 +24,9 @@ FACULA_FN V sigmoid(V x) {
   return fma(-y * lost, fma(e, V(-0.5), V(1)), y);
 }
 
+// Of selu: its scale, and scale times alpha for negative x.
+constexpr double kSeluScale = 1.0507009873554805, kSeluNegative = 1.7580993408473766;
+
 template <class V>
 FACULA_FN V silu(V x) {
   V e = exp_of_minus_abs(x);

@@ -1,59 +1,34 @@
 #include "ops/result.h"
 
-#include <cstring>
-
-#include "autograd/node.h"
-#include "ops/inplace.h"
-#include "walk/walk.h"
+#include "base/python_error.h"
 
 namespace facula {
 
-namespace {
-
-thread_local Destination* current = nullptr;
-
-bool is_awaited_by(const char* op) {
-  if (!current || current->is_checked) return false;
-  size_t n = std::strlen(op);
-  if (std::strncmp(current->op, op, n) != 0) return false;
-  const char* rest = current->op + n;
-  return !*rest || (rest[0] == '_' && !rest[1]);
-}
-
-}  // namespace
-
-Destination::Destination(const char* op, const Tensor& tensor, Kind kind)
-    : op(op), tensor(tensor), kind(kind), is_recording(is_grad_enabled()), outer_(current) {
-  current = this;
-}
-Destination::~Destination() { current = outer_; }
-
-void check_destination_history(const char* op, std::initializer_list<TensorRef> inputs) {
-  if (!is_awaited_by(op) || current->kind != Destination::Kind::Out) return;
-  bool has_history = current->tensor.requires_grad();
+void check_into_history(const char* op, const Into& into, std::initializer_list<TensorRef> inputs) {
+  if (!into.tensor || into.is_in_place) return;
+  bool has_history = into.tensor->requires_grad();
   for (const TensorRef& input : inputs) has_history = has_history || input->requires_grad();
   check_out_history(op, has_history);
 }
 
-void check_destination(const char* op, const Dims& shape, DType dtype,
-                       std::initializer_list<TensorRef> inputs, OutDType policy) {
-  if (!is_awaited_by(op)) return;
-  const Tensor& tensor = current->tensor;
+void check_into(const char* op, const Into& into, const Dims& shape, DType dtype,
+                std::initializer_list<TensorRef> inputs, OutDType policy) {
+  if (!into.tensor) return;
+  const Tensor& tensor = *into.tensor;
   if (is_differentiable(dtype)) {
-    check_destination_history(op, inputs);
+    check_into_history(op, into, inputs);
   } else {
-    check_destination_history(op, {});  // a comparison has no derivative, whatever it compares
+    check_into_history(op, into, {});  // a comparison has no derivative, whatever it compares
   }
-  current->is_checked = true;
-  if (current->kind == Destination::Kind::InPlace) {
-    check_inplace_result(current->op, tensor, shape, dtype);
+  if (into.is_in_place) {
+    check_inplace_result(into.op, tensor, shape, dtype);
   } else {
     check_out_dtype(op, dtype, tensor);
     check(policy == OutDType::Castable || tensor.dtype() == dtype, op,
           ": expected out to have dtype ", dtype, ", got ", tensor.dtype(), ".");
   }
   for (const TensorRef& input : inputs)
-    if (!input->is_same(tensor)) check_no_partial_overlap(current->op, tensor, *input);
+    if (!input->is_same(tensor)) check_no_partial_overlap(into.op, tensor, *input);
 }
 
 bool can_hold(const Tensor& out, const Dims& shape, DType dtype, bool is_recording,
@@ -70,29 +45,86 @@ bool can_hold(const Tensor& out, const Dims& shape, DType dtype, bool is_recordi
   return true;
 }
 
-Tensor result_for(const char* op, const Dims& shape, DType dtype,
-                  std::initializer_list<TensorRef> inputs, OutDType policy) {
-  if (!is_awaited_by(op)) return empty_for(shape, dtype, inputs);
-  check_destination(op, shape, dtype, inputs, policy);
-  if (can_hold(current->tensor, shape, dtype, current->is_recording, inputs))
-    return current->tensor;
+Tensor checked_result_for(const char* op, const Into& into, const Dims& shape, DType dtype,
+                          std::initializer_list<TensorRef> inputs, OutDType policy) {
+  check_into(op, into, shape, dtype, inputs, policy);
+  if (can_hold(*into.tensor, shape, dtype, into.is_recording, inputs)) return *into.tensor;
   return empty_for(shape, dtype, inputs);
 }
 
-Tensor target_for(const char* op, const Tensor& x, MemoryFormat format,
+Tensor target_for(const Into& into, const Tensor& x, MemoryFormat format,
                   std::initializer_list<TensorRef> others) {
-  bool is_x = is_awaited_by(op) && current->kind == Destination::Kind::InPlace &&
-              x.is_same(current->tensor) &&
-              can_hold(x, x.sizes(), x.dtype(), current->is_recording, {x});
+  bool is_x = into.is_in_place && x.is_same(*into.tensor) &&
+              can_hold(x, x.sizes(), x.dtype(), into.is_recording, {x});
   for (const TensorRef& other : others)
-    is_x = is_x && other->storage() != x.storage() &&
-           !(current->is_recording && other->requires_grad());
-  if (is_x) {
-    current->is_checked = true;
-    return x;
-  }
+    is_x =
+        is_x && other->storage() != x.storage() && !(into.is_recording && other->requires_grad());
+  if (is_x) return x;
   NoGradGuard guard;
   return clone(x, format);
+}
+
+Tensor check_apart(const char* op, const Tensor& result, const Out& out,
+                   std::initializer_list<TensorRef> inputs) {
+  if (!out) return result;
+  Tensor resized = alias(*out);
+  if (out->sizes() != result.sizes())
+    set_geometry(resized, result.sizes(), contiguous_strides(result.sizes()), out->offset());
+  for (const TensorRef& input : inputs) {
+    bool is_same = resized.storage() == input->storage() && resized.offset() == input->offset() &&
+                   resized.sizes() == input->sizes() && resized.numel() > 0;
+    check(!is_same, op,
+          ": unsupported operation: out and an input are the same memory. Please clone() the "
+          "input before performing the operation.");
+    check_no_partial_overlap(op, resized, *input);
+  }
+  return result;
+}
+
+void check_inplace_result(const char* op, const Tensor& x, const Dims& shape, DType dtype) {
+  check(shape == x.sizes(), op, ": expected a result of the shape of the tensor written to, ",
+        x.sizes(), ", got ", shape, ".");
+  check(can_cast(dtype, x.dtype()), op, ": the result is ", dtype,
+        " and cannot be stored in a tensor of ", x.dtype(), ".");
+}
+
+void check_out_history(const char* op, bool has_history) {
+  check(!has_history || !is_grad_enabled(), op,
+        ": out= takes no part in differentiation, but one of the arguments requires grad. Leave "
+        "out= away, or use no_grad().");
+}
+
+void check_out_dtype(const char* op, DType dtype, const Tensor& out) {
+  check(can_cast(dtype, out.dtype()), op, ": the result is ", dtype,
+        " and cannot be stored in out of ", out.dtype(), ".");
+}
+
+Tensor into_out(const char* op, Tensor result, const Tensor& out) {
+  if (!out.defined()) return result;
+  if (result.is_same(out)) {  // where the kernel has written it
+    bump_version(out);
+    return out;
+  }
+  check_out_history(op, result.requires_grad() || out.requires_grad());
+  check_out_dtype(op, result.dtype(), out);
+  check(result.device() == out.device(), op, ": expected out to be on ", result.device(), ", got ",
+        out.device(), ".");
+  if (out.sizes() != result.sizes()) {
+    if (out.numel() != 0) {
+      int failed = PyErr_WarnFormat(PyExc_UserWarning, 1,
+                                    "%s: the out tensor was resized because it had %lld elements "
+                                    "and another shape than the result; "
+                                    "pass a tensor of the right shape, or one with no elements.",
+                                    op, static_cast<long long>(out.numel()));
+      if (failed) throw_python_error();
+    }
+    resize_(out, result.sizes());
+  }
+  check(!has_internal_overlap(out), op, ": expected out with a place for each element, got ", out,
+        ", where elements share places. Pass its clone() instead.");
+  copy_into(out, result);
+  bump_version(out);
+  return out;
 }
 
 }  // namespace facula

@@ -264,9 +264,9 @@ TensorList indices_from(const char* op, nb::handle object) {
 
 // scatter's older reduce= argument: 'add' or 'multiply'.
 Tensor scatter_with(const Tensor& x, int64_t dim, const Tensor& index, const Operand& value,
-                    const std::optional<std::string>& reduce) {
+                    const std::optional<std::string>& reduce, const Into& into) {
   const Tensor& src = value;
-  if (!reduce) return scatter(x, dim, index, src);
+  if (!reduce) return scatter(x, dim, index, src, into);
   check(*reduce == "add" || *reduce == "multiply",
         "scatter: expected 'add' or 'multiply' as reduce, got '", *reduce, "'.");
   if (src->is_wrapped_number) check_fits("scatter", "value", item(src), x.dtype());
@@ -274,12 +274,14 @@ Tensor scatter_with(const Tensor& x, int64_t dim, const Tensor& index, const Ope
   return scatter_reduce(x, dim, index, from, *reduce == "add" ? "sum" : "prod");
 }
 
-Tensor index_fill_with(const Tensor& x, int64_t dim, const Tensor& index, const Operand& value) {
-  return index_fill(x, dim, index, value);
+Tensor index_fill_with(const Tensor& x, int64_t dim, const Tensor& index, const Operand& value,
+                       const Into& into) {
+  return index_fill(x, dim, index, value, into);
 }
 
-Tensor masked_fill_with(const Tensor& x, const Tensor& mask, const Operand& value) {
-  return masked_fill(x, mask, value);
+Tensor masked_fill_with(const Tensor& x, const Tensor& mask, const Operand& value,
+                        const Into& into) {
+  return masked_fill(x, mask, value, into);
 }
 
 Tensor index_put_at(const Tensor& x, nb::handle indices, const Tensor& values, bool accumulate) {
@@ -296,32 +298,60 @@ Tensor store(const char* op, const Tensor& x, const Out& out, F&& f) {
   return into_out(op, f(), *out);
 }
 
-// A function that changes a copy of its first argument: function, method, and method in place.
-template <class... Args, class... Extra>
-void def_writer_methods(const char* name, const char* name_in_place,
-                        Tensor (*f)(const Tensor&, Args...), const Extra&... extra) {
-  def_method(name, f, extra...);
+// A writer is a function that changes a copy of its first argument. One that takes `into`, as its
+// last argument, writes over that argument itself in place, where it may.
+template <class... Args>
+struct Arguments {};
+template <class... All, size_t... I>
+auto without_last(std::index_sequence<I...>) {
+  return Arguments<std::tuple_element_t<I, std::tuple<All...>>...>();
+}
+template <class... All>
+constexpr bool takes_into =
+    std::is_same_v<std::tuple_element_t<sizeof...(All) - 1, std::tuple<All...>>, const Into&>;
+
+// f(x, args...), or with `into`, as one that takes `into` always.
+template <class... All>
+auto with_into(Tensor (*f)(const Tensor&, All...)) {
+  return [f](const Tensor& x, const auto& into, const auto&... args) {
+    if constexpr (takes_into<All...>) {
+      return f(x, args..., into);
+    } else {
+      return f(x, args...);
+    }
+  };
+}
+template <class... All>
+auto arguments_of(Tensor (*)(const Tensor&, All...)) {
+  return without_last<All...>(std::make_index_sequence<sizeof...(All) - takes_into<All...>>());
+}
+
+template <class F, class... Args, class... Extra>
+void def_writer_methods(const char* name, const char* name_in_place, F f, Arguments<Args...>,
+                        const Extra&... extra) {
+  def_method(
+      name, [f](const Tensor& x, Args... args) { return f(x, Into{}, args...); }, extra...);
   def_method(
       name_in_place,
       [f, name_in_place](Tensor x, Args... args) {
-        return in_place(name_in_place, x, [&](const Tensor& t) { return f(t, args...); });
+        return in_place(name_in_place, x,
+                        [&](const Tensor& t, const Into& into) { return f(t, into, args...); });
       },
       extra...);
 }
 
-template <class... Args, class... Extra>
-void def_writer(nb::module_& m, const char* name, const char* name_in_place,
-                Tensor (*f)(const Tensor&, Args...), const Extra&... extra) {
-  m.def(name, f, "input"_a, extra...);
-  def_writer_methods(name, name_in_place, f, extra...);
+template <class F, class... Args, class... Extra>
+void def_writer_function(nb::module_& m, const char* name, F f, Arguments<Args...>,
+                         const Extra&... extra) {
+  m.def(
+      name, [f](const Tensor& x, Args... args) { return f(x, Into{}, args...); }, "input"_a,
+      extra...);
 }
-
-// The same for those that take out=, too.
-template <class... Args, class... Extra>
-void def_writer_out(nb::module_& m, const char* name, const char* name_in_place,
-                    Tensor (*f)(const Tensor&, Args...), const Extra&... extra) {
+template <class F, class... Args, class... Extra>
+void def_writer_function_out(nb::module_& m, const char* name, F f, Arguments<Args...>,
+                             const Extra&... extra) {
   auto to_out = [f, name](const Tensor& x, Args... args, const Out& out) {
-    return store(name, x, out, [&] { return f(x, args...); });
+    return store(name, x, out, [&] { return f(x, Into{}, args...); });
   };
   constexpr bool has_keywords = (std::is_same_v<Extra, nb::kw_only> || ...);
   if constexpr (has_keywords) {
@@ -329,7 +359,22 @@ void def_writer_out(nb::module_& m, const char* name, const char* name_in_place,
   } else {
     m.def(name, to_out, "input"_a, extra..., nb::kw_only(), "out"_a.none() = nb::none());
   }
-  def_writer_methods(name, name_in_place, f, extra...);
+}
+
+// Function, method, and method in place.
+template <class F, class... Extra>
+void def_writer(nb::module_& m, const char* name, const char* name_in_place, F f,
+                const Extra&... extra) {
+  def_writer_function(m, name, with_into(f), arguments_of(f), extra...);
+  def_writer_methods(name, name_in_place, with_into(f), arguments_of(f), extra...);
+}
+
+// The same with out=, too.
+template <class F, class... Extra>
+void def_writer_out(nb::module_& m, const char* name, const char* name_in_place, F f,
+                    const Extra&... extra) {
+  def_writer_function_out(m, name, with_into(f), arguments_of(f), extra...);
+  def_writer_methods(name, name_in_place, with_into(f), arguments_of(f), extra...);
 }
 
 nb::object nonzero_as(const Tensor& x, bool as_tuple) {

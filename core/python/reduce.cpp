@@ -41,19 +41,20 @@ void def_typed_reduction(nb::module_& m, const char* name, const char* doc) {
 }
 
 // f(x, dims, keepdim).
-template <Tensor (*f)(const Tensor&, const Dims&, bool)>
+template <Tensor (*f)(const Tensor&, const Dims&, bool, const Into&)>
 void def_reduction(nb::module_& m, const char* name, const char* doc) {
   m.def(
       name,
       [name](const Tensor& x, const OptionalDims& dim, bool keepdim, const Out& out) {
-        return with_out(name, out, [&] { return f(x, dims_of(dim), keepdim); });
+        return with_out(name, out,
+                        [&](const Into& into) { return f(x, dims_of(dim), keepdim, into); });
       },
       "input"_a, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(),
       "out"_a.none() = nb::none(), doc);
   def_method(
       name,
       [](const Tensor& x, const OptionalDims& dim, bool keepdim) {
-        return f(x, dims_of(dim), keepdim);
+        return f(x, dims_of(dim), keepdim, Into{});
       },
       "dim"_a.none() = nb::none(), "keepdim"_a = false, doc);
 }
@@ -78,13 +79,14 @@ void def_truth(nb::module_& m, const char* name, const char* doc) {
 }
 
 // max and min: of all elements, along a dimension, or of two tensors.
-template <Tensor (*full)(const Tensor&), ValuesAndIndices (*along)(const Tensor&, int64_t, bool),
-          Tensor (*binary)(const Tensor&, const Tensor&)>
+template <Tensor (*full)(const Tensor&, const Into&),
+          ValuesAndIndices (*along)(const Tensor&, int64_t, bool),
+          Tensor (*binary)(const Tensor&, const Tensor&, const Into&)>
 void def_extremum(nb::module_& m, const char* name, const char* doc) {
   m.def(
       name,
       [name](const Tensor& x, const Out& out) {
-        return with_out(name, out, [&] { return full(x); });
+        return with_out(name, out, [&](const Into& into) { return full(x, into); });
       },
       "input"_a, nb::kw_only(), "out"_a.none() = nb::none(), doc);
   m.def(
@@ -96,11 +98,11 @@ void def_extremum(nb::module_& m, const char* name, const char* doc) {
   m.def(
       name,
       [name](const Tensor& x, const Tensor& other, const Out& out) {
-        return with_out(name, out, [&] { return binary(x, other); });
+        return with_out(name, out, [&](const Into& into) { return binary(x, other, into); });
       },
       "input"_a, "other"_a, nb::kw_only(), "out"_a.none() = nb::none(), doc);
   def_method(
-      name, [](const Tensor& x) { return full(x); }, doc);
+      name, [](const Tensor& x) { return full(x, Into{}); }, doc);
   def_method(
       name,
       [name](const Tensor& x, int64_t dim, bool keepdim) {
@@ -108,7 +110,8 @@ void def_extremum(nb::module_& m, const char* name, const char* doc) {
       },
       "dim"_a, "keepdim"_a = false, doc);
   def_method(
-      name, [](const Tensor& x, const Tensor& other) { return binary(x, other); }, "other"_a, doc);
+      name, [](const Tensor& x, const Tensor& other) { return binary(x, other, Into{}); },
+      "other"_a, doc);
 }
 
 template <Tensor (*f)(const Tensor&, OptionalDim, bool)>

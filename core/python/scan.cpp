@@ -9,17 +9,18 @@ namespace facula {
 
 namespace {
 
-template <Tensor (*f)(const Tensor&, int64_t, OptionalDType)>
+template <Tensor (*f)(const Tensor&, int64_t, OptionalDType, const Into&)>
 void def_scan(nb::module_& m, const char* name, const char* name_in_place, const char* doc) {
   m.def(
       name,
       [name](const Tensor& x, int64_t dim, OptionalDType dtype, const Out& out) {
-        return with_out(name, out, [&] { return f(x, dim, dtype); });
+        return with_out(name, out, [&](const Into& into) { return f(x, dim, dtype, into); });
       },
       "input"_a, "dim"_a, nb::kw_only(), "dtype"_a.none() = nb::none(), "out"_a.none() = nb::none(),
       doc);
   def_method(
-      name, [](const Tensor& x, int64_t dim, OptionalDType dtype) { return f(x, dim, dtype); },
+      name,
+      [](const Tensor& x, int64_t dim, OptionalDType dtype) { return f(x, dim, dtype, Into{}); },
       "dim"_a, nb::kw_only(), "dtype"_a.none() = nb::none(), doc);
   def_method(
       name_in_place,
@@ -29,7 +30,9 @@ void def_scan(nb::module_& m, const char* name, const char* name_in_place, const
               " and ", x, ".");
         check_not_implemented(x.dtype() != DType::Bool || x.numel() == 0 || x.dim() == 0,
                               name_in_place, ": not defined for ", x, ".");
-        return in_place(name_in_place, x, [&](const Tensor& t) { return f(t, dim, t.dtype()); });
+        return in_place(name_in_place, x, [&](const Tensor& t, const Into& into) {
+          return f(t, dim, t.dtype(), into);
+        });
       },
       "dim"_a, nb::kw_only(), "dtype"_a.none() = nb::none());
 }
@@ -60,10 +63,13 @@ Example:
   m.def(
       "logcumsumexp",
       [](const Tensor& x, int64_t dim, const Out& out) {
-        return with_out("logcumsumexp", out, [&] { return logcumsumexp(x, dim); });
+        return with_out("logcumsumexp", out,
+                        [&](const Into& into) { return logcumsumexp(x, dim, into); });
       },
       "input"_a, "dim"_a, nb::kw_only(), "out"_a.none() = nb::none(), logcumsumexp_doc);
-  def_method("logcumsumexp", logcumsumexp, "dim"_a, logcumsumexp_doc);
+  def_method(
+      "logcumsumexp", [](const Tensor& x, int64_t dim) { return logcumsumexp(x, dim); }, "dim"_a,
+      logcumsumexp_doc);
   def_scan<cumsum>(m, "cumsum", "cumsum_", R"(Running sum along a dimension.
 
 Args:

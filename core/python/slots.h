@@ -75,18 +75,6 @@ inline Tensor div_op(const Tensor& a, const Tensor& b) {
 inline Tensor& add_inplace(Tensor& a, const Tensor& b) { return add_(a, b); }
 inline Tensor& sub_inplace(Tensor& a, const Tensor& b) { return sub_(a, b); }
 
-// a becomes f(a, b): for operations without an in-place form of their own.
-#define ASSIGN(f)                                                         \
-  inline Tensor& f##_(Tensor& a, const Tensor& b) {                       \
-    return in_place(#f "_", a, [&](const Tensor& x) { return f(x, b); }); \
-  }
-ASSIGN(bitwise_and)
-ASSIGN(bitwise_or)
-ASSIGN(bitwise_xor)
-ASSIGN(bitwise_left_shift)
-ASSIGN(bitwise_right_shift)
-#undef ASSIGN
-
 inline Tensor invert(const Tensor& x) {
   check_type(!is_differentiable(x.dtype()), "~: expected a tensor of integers or bool, got ", x,
              ".");

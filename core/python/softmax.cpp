@@ -6,17 +6,18 @@ namespace facula {
 
 namespace {
 
-template <Tensor (*f)(const Tensor&, int64_t, OptionalDType)>
+template <Tensor (*f)(const Tensor&, int64_t, OptionalDType, const Into&)>
 void def_softmax(nb::module_& m, const char* name, const char* doc) {
   m.def(
       name,
       [name](const Tensor& x, int64_t dim, OptionalDType dtype, const Out& out) {
-        return with_out(name, out, [&] { return f(x, dim, dtype); });
+        return with_out(name, out, [&](const Into& into) { return f(x, dim, dtype, into); });
       },
       "input"_a, "dim"_a, "dtype"_a.none() = nb::none(), nb::kw_only(), "out"_a.none() = nb::none(),
       doc);
   def_method(
-      name, [](const Tensor& x, int64_t dim, OptionalDType dtype) { return f(x, dim, dtype); },
+      name,
+      [](const Tensor& x, int64_t dim, OptionalDType dtype) { return f(x, dim, dtype, Into{}); },
       "dim"_a, "dtype"_a.none() = nb::none(), doc);
 }
 

@@ -3,48 +3,63 @@
 
 namespace facula {
 
+#define ROW(name, ...) name,
+
 enum class UnaryOp : int {
-#define UNARY(name, node, kinds, formula, gradient) name,
+#define UNARY ROW
 #include "tables/unary.def"
 #undef UNARY
   count
 };
 enum class ParametricOp : int {
-#define PARAMETRIC(name, kinds, formula) name,
+#define PARAMETRIC ROW
 #include "tables/parametric.def"
 #undef PARAMETRIC
   count
 };
+enum class ActivationOp : int {
+#define ACTIVATION ROW
+#include "tables/activation.def"
+#undef ACTIVATION
+  count
+};
 enum class PredicateOp : int {
-#define PREDICATE(name, kinds, formula) name,
-#include "tables/predicate.def"
-#undef PREDICATE
-  count
-};
-enum class BinaryOp : int {
-#define BINARY(name, kinds, formula) name,
-#include "tables/binary.def"
-#undef BINARY
-  count
-};
-// Those before the operations of floating numbers only.
-constexpr int kNumPlainBinaryOps = 0
-#define BINARY(name, kinds, formula) +1
-#define BINARY_FLOAT(name, kinds, formula)
-#include "tables/binary.def"
-#undef BINARY
-    ;
-enum class CompareOp : int {
-#define COMPARE(name, kinds, formula) name,
+#define PREDICATE ROW
 #include "tables/compare.def"
-#undef COMPARE
+  count
+};
+enum class CompareOp : int {
+#define COMPARE ROW
+#include "tables/compare.def"
+  count
+};
+// Those of floating numbers only come last.
+enum class BinaryOp : int {
+#define BINARY ROW
+#define BINARY_KERNEL ROW
+#define BINARY_FLOAT(...)
+#define BINARY_FLOAT_KERNEL(...)
+#include "tables/binary.def"
+  first_float,
+  before_float = first_float - 1,
+#define BINARY_FLOAT ROW
+#define BINARY_FLOAT_KERNEL ROW
+#include "tables/binary.def"
   count
 };
 enum class TernaryOp : int {
-#define TERNARY(name, kinds, formula) name,
+#define TERNARY ROW
+#define TERNARY_KERNEL ROW
 #include "tables/ternary.def"
-#undef TERNARY
   count
 };
+enum class LossOp : int {
+#define LOSS ROW
+#include "tables/loss.def"
+#undef LOSS
+  count
+};
+
+#undef ROW
 
 }  // namespace facula

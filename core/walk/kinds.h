@@ -21,6 +21,24 @@ enum class Kinds {
   INTB,    // integers and bool
 };
 
+// Dtypes that an operation refuses by an error of its own. Other dtypes that it has no kernel for
+// raise NotImplementedError, as in PyTorch.
+enum class Refused {
+  NONE,
+  BOOL,           // RuntimeError
+  COMPLEX,        // RuntimeError
+  COMPLEX_FIRST,  // before out= is looked at
+  COMPLEX32,      // what PyTorch makes of float16 with a complex number
+};
+
+// Whether integers and bool become the default dtype.
+constexpr bool promotes(Kinds kinds) { return kinds == Kinds::F || kinds == Kinds::FC; }
+
+// The dtype in which an operation of these kinds is computed on operands of `dtype`.
+inline DType compute_dtype(Kinds kinds, DType dtype) {
+  return promotes(kinds) && !is_differentiable(dtype) ? get_default_dtype() : dtype;
+}
+
 template <class T>
 constexpr bool in_kinds(Kinds kinds) {
   bool is_bool = std::is_same_v<T, bool>, is_int = std::is_integral_v<T> && !is_bool;

@@ -4,18 +4,8 @@
 
 #include "base/dtype.h"
 #include "cpu/isa.h"
+#include "tables/operations.h"
 #include "walk/walk.h"
-
-namespace facula {
-
-enum class LossOp : int {
-#define LOSS(name, ...) name,
-#include "tables/loss.def"
-#undef LOSS
-  count
-};
-
-}  // namespace facula
 
 namespace facula::cpu {
 

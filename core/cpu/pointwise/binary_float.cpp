@@ -7,10 +7,9 @@ inline namespace FACULA_ISA {
 // Internal: the lists may have an operation of the same name.
 namespace {
 
-#define BINARY(name, kinds, formula)
-#define BINARY_FLOAT FACULA_BINARY_KERNEL
+#define BINARY_FLOAT FACULA_BINARY_ROW
+#define BINARY_FLOAT_KERNEL FACULA_BINARY_KERNEL
 #include "tables/binary.def"
-#undef BINARY
 
 // The neighbour in the type itself, not in float: numbers of one sign are ordered as their bits.
 template <class E>
@@ -42,10 +41,9 @@ NEXTAFTER(BFloat16)
 
 extern const BinaryFloatTable binary_float_table;
 const BinaryFloatTable binary_float_table = {{
-#define BINARY(name, kinds, formula)
-#define BINARY_FLOAT(name, kinds, formula) dtype_row<name##_kernel>(),
+#define BINARY_FLOAT(name, ...) dtype_row<name##_kernel>(),
+#define BINARY_FLOAT_KERNEL BINARY_FLOAT
 #include "tables/binary.def"
-#undef BINARY
 }};
 
 }  // namespace FACULA_ISA

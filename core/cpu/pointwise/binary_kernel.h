@@ -20,3 +20,5 @@
       map_binary<E>(data, strides, n, params, f);                                         \
     }                                                                                     \
   };
+#define FACULA_BINARY_ROW(name, names, numbers, kinds, check, formula, ...) \
+  FACULA_BINARY_KERNEL(name, kinds, formula)

@@ -37,7 +37,7 @@ void map_to_bool(char** data, const int64_t* strides, int64_t n, F f) {
   }
 }
 
-#define PREDICATE(name, kinds, formula)                                             \
+#define PREDICATE(name, kinds, refused, formula, ...)                               \
   template <class E>                                                                \
   struct name##_kernel {                                                            \
     static constexpr Kinds kinds_ = Kinds::kinds;                                   \
@@ -46,21 +46,19 @@ void map_to_bool(char** data, const int64_t* strides, int64_t n, F f) {
       map_to_bool<E>(data, strides, n, [](T x) -> bool { return formula; });        \
     }                                                                               \
   };
-#include "tables/predicate.def"
-#undef PREDICATE
+#include "tables/compare.def"
 
 }  // namespace
 
 extern const PredicateTable predicate_table;
 const PredicateTable predicate_table = {{
-#define PREDICATE(name, kinds, formula) dtype_row<name##_kernel>(),
-#include "tables/predicate.def"
-#undef PREDICATE
+#define PREDICATE(name, ...) dtype_row<name##_kernel>(),
+#include "tables/compare.def"
 }};
 
 namespace {
 
-#define COMPARE(name, kinds, formula)                                               \
+#define COMPARE(name, names, numbers, node, kinds, refused, formula, ...)           \
   template <class E>                                                                \
   struct name##_kernel {                                                            \
     static constexpr Kinds kinds_ = Kinds::kinds;                                   \
@@ -70,15 +68,13 @@ namespace {
     }                                                                               \
   };
 #include "tables/compare.def"
-#undef COMPARE
 
 }  // namespace
 
 extern const CompareTable compare_table;
 const CompareTable compare_table = {{
-#define COMPARE(name, kinds, formula) dtype_row<name##_kernel>(),
+#define COMPARE(name, ...) dtype_row<name##_kernel>(),
 #include "tables/compare.def"
-#undef COMPARE
 }};
 
 }  // namespace FACULA_ISA

@@ -20,8 +20,8 @@ struct BinaryParams {
 };
 
 // get(operation, dtype). The dtype is that of the inputs; results of predicates and comparisons
-// are bool. `params`: three Scalars p0, p1, p2 for PARAMETRIC, BinaryParams for BINARY, one Scalar
-// p0 for TERNARY, else null.
+// are bool. `params`: three Scalars p0, p1, p2 for PARAMETRIC and ACTIVATION, BinaryParams for
+// BINARY and slopes, one Scalar p0 for TERNARY, else null.
 // A table may hold a part of the operations.
 template <class Op, int kFirst = 0, int kEnd = static_cast<int>(Op::count)>
 struct LoopTable {
@@ -33,8 +33,10 @@ struct LoopTable {
 using UnaryTable = LoopTable<UnaryOp>;
 using ParametricTable = LoopTable<ParametricOp>;
 using PredicateTable = LoopTable<PredicateOp>;
-using BinaryTable = LoopTable<BinaryOp, 0, kNumPlainBinaryOps>;
-using BinaryFloatTable = LoopTable<BinaryOp, kNumPlainBinaryOps>;
+constexpr int kFirstFloat = static_cast<int>(BinaryOp::first_float);
+using BinaryTable = LoopTable<BinaryOp, 0, kFirstFloat>;
+using BinaryFloatTable = LoopTable<BinaryOp, kFirstFloat>;
+using ActivationTable = LoopTable<ActivationOp>;
 using CompareTable = LoopTable<CompareOp>;
 using TernaryTable = LoopTable<TernaryOp>;
 // cast[from][to]; also the plain copy and, with stride 0, the fill.
@@ -48,6 +50,8 @@ struct WhereTable {
 
 FACULA_KERNEL_TABLE(UnaryTable, unary_table)
 FACULA_KERNEL_TABLE(ParametricTable, parametric_table)
+FACULA_KERNEL_TABLE(ActivationTable, activation_table)
+FACULA_KERNEL_TABLE(ActivationTable, slope_table)  // of real dtypes
 FACULA_KERNEL_TABLE(PredicateTable, predicate_table)
 FACULA_KERNEL_TABLE(BinaryTable, binary_table)
 FACULA_KERNEL_TABLE(BinaryFloatTable, binary_float_table)
@@ -57,8 +61,8 @@ FACULA_KERNEL_TABLE(WhereTable, where_table)
 FACULA_KERNEL_TABLE(CastTable, cast_table)
 
 inline Loop binary_loop(BinaryOp op, DType dtype) {
-  return static_cast<int>(op) < kNumPlainBinaryOps ? get_binary_table().get(op, dtype)
-                                                   : get_binary_float_table().get(op, dtype);
+  return op < BinaryOp::first_float ? get_binary_table().get(op, dtype)
+                                    : get_binary_float_table().get(op, dtype);
 }
 
 }  // namespace facula::cpu

@@ -8,11 +8,11 @@ inline namespace FACULA_ISA {
 // Internal: the lists may have an operation of the same name.
 namespace {
 
-#define TERNARY(name, kinds, formula)                                                           \
+#define TERNARY_KERNEL(name, kinds, formula)                                                    \
   template <class T>                                                                            \
   struct name##_formula {                                                                       \
     T p0;                                                                                       \
-    FACULA_FN T operator()(T a, T b, T c) const { return static_cast<T>(formula); }             \
+    FACULA_FN T operator()(T x, T a, T b) const { return static_cast<T>(formula); }             \
   };                                                                                            \
   template <class E>                                                                            \
   struct name##_kernel {                                                                        \
@@ -22,16 +22,16 @@ namespace {
                      name##_formula<Lanes<E>>{number<E>(*static_cast<const Scalar*>(params))}); \
     }                                                                                           \
   };
+#define TERNARY(name, kinds, check, formula, ...) TERNARY_KERNEL(name, kinds, formula)
 #include "tables/ternary.def"
-#undef TERNARY
 
 }  // namespace
 
 extern const TernaryTable ternary_table;
 const TernaryTable ternary_table = {{
-#define TERNARY(name, kinds, formula) dtype_row<name##_kernel>(),
+#define TERNARY(name, ...) dtype_row<name##_kernel>(),
+#define TERNARY_KERNEL TERNARY
 #include "tables/ternary.def"
-#undef TERNARY
 }};
 
 // The steps of a and b are 1, or 0 for a number.

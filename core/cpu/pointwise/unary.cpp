@@ -8,7 +8,7 @@ inline namespace FACULA_ISA {
 // Internal: the lists may have an operation of the same name.
 namespace {
 
-#define UNARY(name, node, kinds, formula, gradient)                                 \
+#define UNARY(name, names, forms, kinds, refused, formula, ...)                     \
   template <class T>                                                                \
   struct name##_formula {                                                           \
     FACULA_FN T operator()(T x) const { return static_cast<T>(formula); }           \
@@ -27,7 +27,7 @@ namespace {
 
 extern const UnaryTable unary_table;
 const UnaryTable unary_table = {{
-#define UNARY(name, node, kinds, formula, gradient) dtype_row<name##_kernel>(),
+#define UNARY(name, ...) dtype_row<name##_kernel>(),
 #include "tables/unary.def"
 #undef UNARY
 }};

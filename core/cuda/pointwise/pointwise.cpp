@@ -23,40 +23,70 @@ struct FormulaText {
   const char* text;
 };
 constexpr FormulaText kUnary[] = {
-#define UNARY(name, node, kinds, formula, gradient) {#name, #formula},
+#define UNARY(name, names, forms, kinds, refused, formula, ...) {#name, #formula},
 #include "tables/unary.def"
 #undef UNARY
 };
+#define KERNEL(name, kinds, formula) {#name, #formula},
 constexpr FormulaText kParametric[] = {
-#define PARAMETRIC(name, kinds, formula) {#name, #formula},
+#define PARAMETRIC KERNEL
 #include "tables/parametric.def"
 #undef PARAMETRIC
 };
-constexpr FormulaText kPredicate[] = {
-#define PREDICATE(name, kinds, formula) {#name, #formula},
-#include "tables/predicate.def"
-#undef PREDICATE
-};
+#define ROW(name, names, numbers, kinds, check, formula, ...) {#name, #formula},
 constexpr FormulaText kBinary[] = {
-#define BINARY(name, kinds, formula) {#name, #formula},
+#define BINARY ROW
+#define BINARY_KERNEL KERNEL
+#define BINARY_FLOAT(...)
+#define BINARY_FLOAT_KERNEL(...)
 #include "tables/binary.def"
-#undef BINARY
+#define BINARY_FLOAT ROW
+#define BINARY_FLOAT_KERNEL KERNEL
+#include "tables/binary.def"
+};
+#undef ROW
+constexpr FormulaText kTernary[] = {
+#define TERNARY(name, kinds, check, formula, ...) {#name, #formula},
+#define TERNARY_KERNEL KERNEL
+#include "tables/ternary.def"
+};
+#undef KERNEL
+constexpr FormulaText kActivation[] = {
+#define ACTIVATION(name, forms, node, kinds, names, prepare, serves, formula, ...) \
+  {#name, #formula},
+#include "tables/activation.def"
+#undef ACTIVATION
+};
+constexpr FormulaText kSlope[] = {
+#define ACTIVATION(name, forms, node, kinds, names, prepare, serves, formula, slope, ...) \
+  {#name, #slope},
+#include "tables/activation.def"
+#undef ACTIVATION
+};
+constexpr FormulaText kPredicate[] = {
+#define PREDICATE(name, kinds, refused, formula, ...) {#name, #formula},
+#include "tables/compare.def"
 };
 constexpr FormulaText kCompare[] = {
-#define COMPARE(name, kinds, formula) {#name, #formula},
+#define COMPARE(name, names, numbers, node, kinds, refused, formula, ...) {#name, #formula},
 #include "tables/compare.def"
-#undef COMPARE
-};
-constexpr FormulaText kTernary[] = {
-#define TERNARY(name, kinds, formula) {#name, #formula},
-#include "tables/ternary.def"
-#undef TERNARY
 };
 // Beside the lists: no formula of T, but written as one.
 constexpr FormulaText kWhere = {"where", "a ? b : c"};
 constexpr FormulaText kCast = {"cast", "convert<Out>(x)"};
 
-enum class Family : int { Unary, Parametric, Predicate, Binary, Compare, Ternary, Where, Cast };
+enum class Family : int {
+  Unary,
+  Parametric,
+  Activation,
+  Slope,
+  Predicate,
+  Binary,
+  Compare,
+  Ternary,
+  Where,
+  Cast
+};
 enum class Layout : int { Dense, Strided, StridedLong };
 constexpr const char* kEntries[] = {"dense", "strided", "strided_long"};
 constexpr const char* kEntryMacros[] = {"FACULA_DENSE", "FACULA_STRIDED", "FACULA_STRIDED_LONG"};
@@ -67,6 +97,10 @@ FormulaText formula_of(Family family, int op) {
       return kUnary[op];
     case Family::Parametric:
       return kParametric[op];
+    case Family::Activation:
+      return kActivation[op];
+    case Family::Slope:
+      return kSlope[op];
     case Family::Predicate:
       return kPredicate[op];
     case Family::Binary:
@@ -99,12 +133,13 @@ struct Key {
 
 // The suffix tells programs apart that are compiled as one, as tests do.
 std::string program_text(const Key& key, const std::string& suffix = "") {
-  const char* parameters[] = {"T x", "T a, T b", "T a, T b, T c", "bool a, T b, T c"};
-  const char* inputs[] = {"E, None, None", "E, E, None", "E, E, E", "bool, E, E"};
+  const char* parameters[] = {"T x", "T a, T b", "T x, T a, T b", "bool a, T b, T c", "T g, T x"};
+  const char* inputs[] = {"E, None, None", "E, E, None", "E, E, E", "bool, E, E", "E, E, None"};
   int shape = 0;
   if (key.family == Family::Binary || key.family == Family::Compare) shape = 1;
   if (key.family == Family::Ternary) shape = 2;
   if (key.family == Family::Where) shape = 3;
+  if (key.family == Family::Slope) shape = 4;
   std::string element = type_name(key.dtype), out = type_name(key.out);
   std::string text = "#include \"cuda/kernels/elementwise.h\"\n";
   if (key.family != Family::Where && key.family != Family::Cast)
@@ -258,6 +293,12 @@ void run_unary(UnaryOp op, DType dtype, const Walk& walk) {
 void run_parametric(ParametricOp op, DType dtype, const Walk& walk, const Scalar* numbers) {
   run_simple(Family::Parametric, kParametric, op, dtype, dtype, walk, numbers, 3);
 }
+void run_activation(ActivationOp op, DType dtype, const Walk& walk, const Scalar* numbers) {
+  run_simple(Family::Activation, kActivation, op, dtype, dtype, walk, numbers, 3);
+}
+void run_slope(ActivationOp op, DType dtype, const Walk& walk, const cpu::BinaryParams& params) {
+  run_simple(Family::Slope, kSlope, op, dtype, dtype, walk, params.numbers, 3);
+}
 void run_predicate(PredicateOp op, DType dtype, const Walk& walk) {
   run_simple(Family::Predicate, kPredicate, op, dtype, DType::Bool, walk);
 }
@@ -302,6 +343,8 @@ std::vector<NamedProgram> elementwise_programs(const std::vector<DType>& dtypes)
   for (DType dtype : dtypes) {
     add_all(Family::Unary, cpu::get_unary_table(), dtype, dtype);
     add_all(Family::Parametric, cpu::get_parametric_table(), dtype, dtype);
+    add_all(Family::Activation, cpu::get_activation_table(), dtype, dtype);
+    add_all(Family::Slope, cpu::get_slope_table(), dtype, dtype);
     add_all(Family::Predicate, cpu::get_predicate_table(), dtype, DType::Bool);
     for (int op = 0; op < static_cast<int>(BinaryOp::count); ++op)
       if (cpu::binary_loop(static_cast<BinaryOp>(op), dtype)) add(Family::Binary, op, dtype, dtype);

@@ -304,11 +304,11 @@ Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) {
 }
 
 Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source,
-                 Scalar alpha) {
+                 Scalar alpha, const Into& into) {
   dim = wrap_dim("index_add", dim, x.dim());
   check_source("index_add", x, dim, index, source);
   check_fits("index_add", "alpha", alpha, x.dtype());
-  Tensor y = target_for("index_add", x, MemoryFormat::Contiguous, {index, source});
+  Tensor y = target_for(into, x, MemoryFormat::Contiguous, {index, source});
   IndexRules rules;
   rules.out_of_range = x.dim() > 1 ? ErrorKind::Runtime : ErrorKind::Index;
   {
@@ -325,10 +325,11 @@ Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor
       });
 }
 
-Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
+Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source,
+                  const Into& into) {
   dim = wrap_dim("index_copy", dim, x.dim());
   check_source("index_copy", x, dim, index, source, ErrorKind::Index);
-  Tensor y = target_for("index_copy", x, MemoryFormat::Contiguous, {index, source});
+  Tensor y = target_for(into, x, MemoryFormat::Contiguous, {index, source});
   IndexRules rules;
   rules.int32_allowed = false;
   write_dim("index_copy", x, y, dim, index, source, WriteMode::Set, rules);
@@ -341,14 +342,15 @@ Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tenso
                 });
 }
 
-Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value) {
+Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value,
+                  const Into& into) {
   dim = wrap_dim("index_fill", dim, x.dim());
   check(value.dim() == 0, "index_fill_: expected a number or a 0-d tensor as value, got ", value,
         ".");
   check(is_complex(x.dtype()) || !is_complex(value.dtype()),
         "index_fill_: a complex value cannot fill ", x, ".");
   if (value.is_cpu()) check_fits("index_fill_", "value", item(value), x.dtype());
-  Tensor y = target_for("index_fill", x, MemoryFormat::Preserve, {index, value});
+  Tensor y = target_for(into, x, MemoryFormat::Preserve, {index, value});
   {
     NoGradGuard guard;
     IndexRules rules{/*int32_allowed=*/false, /*negative_allowed=*/true, ErrorKind::Index};

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "tensor/tensor.h"
+#include "ops/result.h"
 
 namespace facula {
 
@@ -17,14 +17,18 @@ Tensor& index_put_(Tensor& x, const TensorList& indices, const Tensor& values,
 
 Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index);
 Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source,
-                 Scalar alpha = 1);
-Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source);
-Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value);
+                 Scalar alpha = 1, const Into& into = {});
+Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source,
+                  const Into& into = {});
+Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value,
+                  const Into& into = {});
 
 Tensor gather(const Tensor& x, int64_t dim, const Tensor& index);
-Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index,
-               const Tensor& src);  // a 0-d wrapped number fills
-Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src);
+// A 0-d wrapped number as src fills.
+Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src,
+               const Into& into = {});
+Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src,
+                   const Into& into = {});
 Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src,
                       const std::string& reduce, bool include_self = true);
 // As scatter_reduce, by a 1-d index of whole slices.
@@ -35,7 +39,7 @@ Tensor take_along_dim(const Tensor& x, const Tensor& index, std::optional<int64_
 Tensor take(const Tensor& x, const Tensor& index);
 Tensor put(const Tensor& x, const Tensor& index, const Tensor& source, bool accumulate = false);
 
-Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value);
+Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value, const Into& into = {});
 Tensor masked_select(const Tensor& x, const Tensor& mask);
 Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source);
 

@@ -3,7 +3,6 @@
 #include "base/number.h"
 #include "ops/index/places.h"
 #include "ops/ops.h"
-#include "ops/pointwise/apply.h"
 
 namespace facula {
 
@@ -16,7 +15,7 @@ void check_mask(const char* op, const Tensor& mask) {
 
 }  // namespace
 
-Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value) {
+Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value, const Into& into) {
   check_mask("masked_fill", mask);
   check(value.dim() == 0, "masked_fill: expected a number or a 0-d tensor as value, got ", value,
         ".");
@@ -27,7 +26,7 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value) {
     NoGradGuard guard;
     // A value that is an element of x is read before it is overwritten.
     bool is_element = value.storage() == x.storage() && !value.is_same(x);
-    y = apply_where("masked_fill", mask, is_element ? clone(value) : value, x, x.dtype());
+    y = apply_where("masked_fill", mask, is_element ? clone(value) : value, x, x.dtype(), into);
     if (!y.is_same(x)) y = contiguous(y);
   }
   return record(value->is_wrapped_number ? "MaskedFillBackward0" : "MaskedFillBackward1", y,

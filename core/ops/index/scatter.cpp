@@ -85,10 +85,11 @@ Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) {
                 });
 }
 
-Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src) {
+Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src,
+               const Into& into) {
   dim = wrap_dim("scatter", dim, x.dim());
   check_scatter("scatter", x, dim, index, src);
-  Tensor y = target_for("scatter", x, MemoryFormat::Contiguous, {index, src});
+  Tensor y = target_for(into, x, MemoryFormat::Contiguous, {index, src});
   scatter_into("scatter", x, y, dim, index, src, WriteMode::Set);
   bool is_number = src->is_wrapped_number;
   return record(
@@ -100,10 +101,11 @@ Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& 
       });
 }
 
-Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src) {
+Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src,
+                   const Into& into) {
   dim = wrap_dim("scatter_add", dim, x.dim());
   check_scatter("scatter_add", x, dim, index, src);
-  Tensor y = target_for("scatter_add", x, MemoryFormat::Contiguous, {index, src});
+  Tensor y = target_for(into, x, MemoryFormat::Contiguous, {index, src});
   scatter_into("scatter_add", x, y, dim, index, src, WriteMode::Add);
   return record(
       "ScatterAddBackward0", y, {x, src},

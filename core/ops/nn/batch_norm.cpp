@@ -4,7 +4,6 @@
 #include "base/parallel.h"
 #include "ops/nn/norm.h"
 #include "ops/nn/norm_parts.h"
-#include "ops/pointwise/apply.h"
 #include "walk/reduction.h"
 
 namespace facula {

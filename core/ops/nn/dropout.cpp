@@ -5,7 +5,6 @@
 #include "cpu/run.h"
 #include "ops/inplace.h"
 #include "ops/ops.h"
-#include "ops/pointwise/apply.h"
 
 namespace facula {
 

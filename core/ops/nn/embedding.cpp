@@ -7,7 +7,6 @@
 #include "base/parallel.h"
 #include "cpu/nn/embedding.h"
 #include "ops/ops.h"
-#include "ops/pointwise/apply.h"
 #include "walk/reduction.h"
 #include "walk/walk.h"
 

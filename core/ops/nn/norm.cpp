@@ -5,7 +5,6 @@
 #include "base/integers.h"
 #include "base/parallel.h"
 #include "ops/nn/norm_parts.h"
-#include "ops/pointwise/apply.h"
 #include "walk/reduction.h"
 
 namespace facula {

@@ -14,9 +14,9 @@ namespace {
 
 constexpr int64_t kSoftmaxGrain = 16384;
 
-Tensor input_of(const char* op, const Tensor& input, std::optional<DType> dtype) {
+Tensor input_of(const char* op, const Tensor& input, std::optional<DType> dtype, const Into& into) {
   Tensor x = dtype ? to_dtype(input, *dtype) : input;
-  check_destination(op, x.sizes(), x.dtype(), {x}, OutDType::Same);
+  check_into(op, into, x.sizes(), x.dtype(), {x}, OutDType::Same);
   check_not_implemented(is_floating(x.dtype()) || x.numel() == 0, op,
                         ": expected a floating-point input, got ", x,
                         ". Convert it with input.float().");
@@ -57,9 +57,9 @@ void run_softmax_rows(const cpu::SoftmaxTable::Row& row, const Tensor& x, int64_
                [&](int64_t begin, int64_t end) { kernel(y, from, b, shape, begin, end); });
 }
 
-Tensor softmax(const Tensor& input, int64_t dim, std::optional<DType> dtype) {
+Tensor softmax(const Tensor& input, int64_t dim, std::optional<DType> dtype, const Into& into) {
   dim = wrap_dim("softmax", dim, input.dim());
-  Tensor x = input_of("softmax", input, dtype);
+  Tensor x = input_of("softmax", input, dtype, into);
   if (!x.is_cpu())
     return to_dtype(exp(composed_log_softmax(to_dtype(x, wide_dtype(x.dtype())), dim)), x.dtype());
   Tensor y = run_softmax(cpu::get_softmax_table().softmax, x, {}, dim);
@@ -67,9 +67,9 @@ Tensor softmax(const Tensor& input, int64_t dim, std::optional<DType> dtype) {
                 [dim, y = save_output(y)](const Tensor& g) { return softmax_backward(g, y, dim); });
 }
 
-Tensor log_softmax(const Tensor& input, int64_t dim, std::optional<DType> dtype) {
+Tensor log_softmax(const Tensor& input, int64_t dim, std::optional<DType> dtype, const Into& into) {
   dim = wrap_dim("log_softmax", dim, input.dim());
-  Tensor x = input_of("log_softmax", input, dtype);
+  Tensor x = input_of("log_softmax", input, dtype, into);
   if (!x.is_cpu()) return composed_log_softmax(x, dim);
   Tensor y = run_softmax(cpu::get_softmax_table().log_softmax, x, {}, dim);
   return record("LogSoftmaxBackward0", y, {x}, [dim, y = save_output(y)](const Tensor& g) {

@@ -1,159 +1,188 @@
 #include "ops/pointwise/activation.h"
 
-#include <limits>
+#include <cstdlib>
+#include <sstream>
 
-#include "autograd/node.h"
 #include "base/number.h"
-#include "ops/inplace.h"
+#include "cpu/run.h"
+#include "cuda/cuda.h"
+#include "math/activations.h"
 #include "ops/ops.h"
-#include "ops/pointwise/apply.h"
-#include "ops/result.h"
+#include "ops/pointwise/binding.h"
 
 namespace facula {
 
 namespace {
 
+struct ActivationRow {
+  const char* name;
+  const char* name_;
+  const char* node;
+  const char* slope_node;  // of the derivative's own derivative; null where it is not STRAIGHT
+  ActivationOp op;
+  Kinds kinds;
+  const char* numbers;  // "alpha=1, scale=1"
+  void (*prepare)(const char* name, const Tensor& x, ActivationNumbers& p, const Into& into);
+  Tensor (*slope_of)(const Tensor& g, const Tensor& x, double p0, double p1, double p2);
+  bool (*result_serves)(double p0);
+};
+
 Tensor number(Scalar value) { return wrapped_number(value); }
 
-// The kernel of a derivative; where that is itself to be differentiated, what tensor operations
-// make of it.
-template <class Composed>
-Tensor derivative(const char* name, BinaryOp op, const Tensor& g, const Tensor& x,
-                  std::initializer_list<Scalar> numbers, const Composed& composed) {
-  if (wants_history(g, x)) return composed();
-  Scalar p[3] = {0, 0, 0};
-  std::copy(numbers.begin(), numbers.end(), p);
-  return apply_binary(name, op, g, x, x.dtype(), p[0], p[1], p[2]);
-}
+// ---- checks of numbers
 
-Tensor elu_backward(const Tensor& g, const Tensor& x, double alpha, double scale,
-                    double input_scale) {
-  double slope = alpha * scale * input_scale;
-  return derivative("elu_backward", BinaryOp::elu_backward, g, x, {slope, scale, input_scale}, [&] {
-    return where(le(x, number(0)), g * exp(x * input_scale) * slope, g * scale);
-  });
-}
-
-Tensor elu_named(const char* node, const char* name, const Tensor& x, double alpha, double scale,
-                 double input_scale) {
-  Tensor y =
-      apply_parametric(name, ParametricOp::elu, Kinds::FONLY, x, alpha * scale, scale, input_scale);
-  return record(node, y, {x}, [x = save(x), alpha, scale, input_scale](const Tensor& g) {
-    return elu_backward(g, x, alpha, scale, input_scale);
-  });
-}
-
-// The same for a function made of straight pieces, whose derivative does not depend on where in a
-// piece x is.
-Tensor derivative_of_pieces(const char* node, const char* name, BinaryOp op, const Tensor& g,
-                            const Tensor& x, Scalar p0, Scalar p1 = 0) {
-  Tensor d = apply_binary(name, op, g, x, x.dtype(), p0, p1);
-  return record(node, d, {g, x}, [=, x = save(x)](const Tensor& gg, Needs need) -> TensorList {
-    return {need[0] ? derivative_of_pieces(node, name, op, gg, x, p0, p1) : Tensor(),
-            need[1] ? zeros(gg.sizes(), gg.dtype(), gg.device()) : Tensor()};
-  });
-}
-
-// The forms in place of functions made of straight pieces write x once: the result lies in the
-// piece in which x did, so that it serves for the derivative.
-template <class Record>
-Tensor& write_over(const char* op, Tensor& x, ParametricOp kernel, Kinds kinds, Scalar p0,
-                   Scalar p1, const Record& record_result) {
-  check_inplace(op, x);
-  bool has_history = is_grad_enabled() && x.requires_grad();
-  apply_parametric_(op, kernel, kinds, x, p0, p1);
-  if (has_history) rebase_history(x, record_result(alias(x)));
-  return x;
-}
-
-bool is_view_with_history(const Tensor& x) {
-  return is_grad_enabled() && x.requires_grad() && x.is_view();
-}
-
-// `place` is x, or the result where it was written over x.
-Tensor record_leaky_relu(const Tensor& y, const Tensor& x, SavedTensor place, Scalar slope) {
-  return record("LeakyReluBackward0", y, {x}, [x = std::move(place), slope](const Tensor& g) {
-    return derivative_of_pieces("LeakyReluBackwardBackward0", "leaky_relu_backward",
-                                BinaryOp::leaky_relu_backward, g, x, slope);
-  });
-}
-
-Tensor record_hardtanh(const Tensor& y, const Tensor& x, SavedTensor place, Scalar low,
-                       Scalar high) {
-  return record("HardtanhBackward0", y, {x}, [x = std::move(place), low, high](const Tensor& g) {
-    return derivative_of_pieces("HardtanhBackwardBackward0", "hardtanh_backward",
-                                BinaryOp::hardtanh_backward, g, x, low, high);
-  });
-}
+void prepare_nothing(const char*, const Tensor&, ActivationNumbers&, const Into&) {}
 
 // For those of which PyTorch refuses the dtype before it looks at out=.
-void check_floating(const char* name, const Tensor& x) {
-  check_destination_history(name, {x});
+void prepare_floating_first(const char* name, const Tensor& x, ActivationNumbers&,
+                            const Into& into) {
+  check_into_history(name, into, {x});
   check_not_implemented(is_floating(x.dtype()), name, ": expected a floating-point input, got ", x,
                         ". Convert it with input.float().");
 }
 
-// An integer bound of an integer tensor.
-Scalar bound_of(const Tensor& x, Scalar bound) {
-  check_fits("hardtanh", "bound", bound, is_floating(x.dtype()) ? x.dtype() : DType::Int64);
-  return is_floating(x.dtype()) ? bound : Scalar(bound.to<int64_t>());
+void prepare_softshrink_lambd(const char* name, const Tensor& x, ActivationNumbers& p,
+                              const Into& into) {
+  prepare_floating_first(name, x, p, into);
+  check(p[0].to_double() >= 0, name, ": expected lambd to be at least 0, got ", p[0].to_double(),
+        ".");
 }
 
-std::pair<Scalar, Scalar> hardtanh_limits(const Tensor& x, Scalar min_val, Scalar max_val) {
-  check(x.dtype() != DType::Bool, "hardtanh: not supported for ", x, ".");
-  Scalar low = bound_of(x, min_val), high = bound_of(x, max_val);
-  check(x.dtype() != DType::UInt8 || (low.to_double() >= 0 && high.to_double() >= 0),
-        "hardtanh: expected limits of at least 0 for ", x, ", got ", low.to_double(), " and ",
-        high.to_double(), ".");
-  for (Scalar bound : {low, high}) check_fits("hardtanh", "bound", bound, x.dtype());
-  return {low, high};
+void prepare_celu_alpha(const char* name, const Tensor&, ActivationNumbers& p, const Into&) {
+  check(p[0].to_double() != 0, name, ": alpha cannot be 0.");
+}
+
+void prepare_threshold_numbers(const char* name, const Tensor& x, ActivationNumbers& p,
+                               const Into&) {
+  check_fits(name, "threshold", p[0], x.dtype());
+  check_fits(name, "value", p[1], x.dtype());
+}
+
+// The limits of an integer tensor are integers.
+void prepare_hardtanh_limits(const char* name, const Tensor& x, ActivationNumbers& p, const Into&) {
+  check(x.dtype() != DType::Bool, name, ": not supported for ", x, ".");
+  for (int i = 0; i < 2; ++i) {
+    check_fits(name, "bound", p[i], is_floating(x.dtype()) ? x.dtype() : DType::Int64);
+    if (!is_floating(x.dtype())) p[i] = Scalar(p[i].to<int64_t>());
+  }
+  check(x.dtype() != DType::UInt8 || (p[0].to_double() >= 0 && p[1].to_double() >= 0), name,
+        ": expected limits of at least 0 for ", x, ", got ", p[0].to_double(), " and ",
+        p[1].to_double(), ".");
+  for (int i = 0; i < 2; ++i) check_fits(name, "bound", p[i], x.dtype());
+}
+
+// ---- derivatives by tensors that take more than a line
+
+constexpr double kInverseSqrt2Pi = 0.3989422804014327, kSqrtHalf = 0.7071067811865476;
+
+Tensor mish_slope(const Tensor& g, const Tensor& x) {
+  Tensor t = tanh(softplus(x, {1, 20}));
+  return g * (t + x * (1 - square(t)) * sigmoid(x));
+}
+
+Tensor gelu_tanh_slope(const Tensor& g, const Tensor& x) {
+  constexpr double sqrt_2_over_pi = 0.7978845608028654;
+  Tensor t = tanh((x + x * x * x * 0.044715) * sqrt_2_over_pi);
+  Tensor slope = (square(x) * (3 * 0.044715) + 1) * sqrt_2_over_pi;
+  return g * ((t + 1) * 0.5 + x * (1 - square(t)) * slope * 0.5);
+}
+
+constexpr bool is_straight(const char* slope_of) { return slope_of[0] == 'S'; }
+
+#define STRAIGHT Tensor()
+constexpr ActivationRow kRows[] = {
+#define ACTIVATION(name, forms, node, kinds, numbers, prepare, serves, formula, slope, slope_of, \
+                   ...)                                                                          \
+  {#name,                                                                                        \
+   #name "_",                                                                                    \
+   node "Backward0",                                                                             \
+   is_straight(#slope_of) ? node "BackwardBackward0" : nullptr,                                  \
+   ActivationOp::name,                                                                           \
+   Kinds::kinds,                                                                                 \
+   numbers,                                                                                      \
+   prepare_##prepare,                                                                            \
+   []([[maybe_unused]] const Tensor& g, [[maybe_unused]] const Tensor& x,                        \
+      [[maybe_unused]] double p0, [[maybe_unused]] double p1,                                    \
+      [[maybe_unused]] double p2) -> Tensor { return slope_of; },                                \
+   []([[maybe_unused]] double p0) -> bool { return serves; }},
+#include "tables/activation.def"
+#undef ACTIVATION
+};
+#undef STRAIGHT
+
+const ActivationRow& row_of(ActivationOp op) { return kRows[static_cast<int>(op)]; }
+
+// ---- value and derivative
+
+void run(const ActivationRow& row, const Tensor& out, const Tensor& x, const ActivationNumbers& p) {
+  Loop loop = cpu::get_activation_table().get(row.op, x.dtype());
+  check_not_implemented(loop != nullptr, row.name, ": not implemented for ", x, ".");
+  Walk walk = make_walk(row.name, out, {x});
+  if (!walk.device.is_cpu()) return cuda::run_activation(row.op, x.dtype(), walk, p.data());
+  run_cpu(walk, loop, p.data());
+}
+
+Tensor slope(const ActivationRow& row, const Tensor& g, const Tensor& x,
+             const ActivationNumbers& p) {
+  bool is_composed = is_complex(x.dtype()) || (!row.slope_node && wants_history(g, x));
+  if (is_composed) return row.slope_of(g, x, p[0].to_double(), p[1].to_double(), p[2].to_double());
+  PairKernel kernel = {cpu::get_slope_table().get(row.op, x.dtype()),
+                       [](int op, DType dtype, const Walk& walk, const cpu::BinaryParams& params) {
+                         cuda::run_slope(static_cast<ActivationOp>(op), dtype, walk, params);
+                       },
+                       static_cast<int>(row.op)};
+  Tensor d = apply_pair(row.name, kernel, g, x, x.dtype(), p);
+  if (!row.slope_node) return d;
+  // Of straight pieces: it does not depend on where in a piece x is.
+  return record(row.slope_node, d, {g, x},
+                [&row, p, x = save(x)](const Tensor& gg, Needs need) -> TensorList {
+                  return {need[0] ? slope(row, gg, x, p) : Tensor(),
+                          need[1] ? zeros(gg.sizes(), gg.dtype(), gg.device()) : Tensor()};
+                });
+}
+
+// `place` is x, or the result where it was written over x.
+Tensor record_slope(const ActivationRow& row, const Tensor& y, const Tensor& x, SavedTensor place,
+                    const ActivationNumbers& p) {
+  return record(row.node, y, {x},
+                [&row, p, x = std::move(place)](const Tensor& g) { return slope(row, g, x, p); });
+}
+
+Tensor activate(ActivationOp op, const Tensor& x, ActivationNumbers p, const Into& into) {
+  const ActivationRow& row = row_of(op);
+  row.prepare(row.name, x, p, into);
+  Tensor y = unary_result(row.name, row.kinds, x, into);
+  run(row, y, cast_to(x, y.dtype()), p);
+  return record_slope(row, y, x, save(x), p);
+}
+
+Tensor& activate_(ActivationOp op, Tensor& x, ActivationNumbers p) {
+  const ActivationRow& row = row_of(op);
+  bool has_history = is_grad_enabled() && x.requires_grad();
+  bool serves = row.result_serves(p[0].to_double());
+  if (has_history && (!serves || x.is_view()))
+    return in_place(row.name_, x,
+                    [&](const Tensor& t, const Into& into) { return activate(op, t, p, into); });
+  row.prepare(row.name_, x, p, Into{});
+  check_inplace(row.name_, x);
+  check_inplace_result(row.name_, x, x.sizes(), compute_dtype(row.kinds, x.dtype()));
+  run(row, x, x, p);
+  bump_version(x);
+  if (has_history) {
+    Tensor y = alias(x);
+    rebase_history(x, record_slope(row, y, x, save_output(y), p));
+  }
+  return x;
 }
 
 }  // namespace
 
-Tensor threshold(const Tensor& x, Scalar threshold, Scalar value) {
-  check_fits("threshold", "threshold", threshold, x.dtype());
-  check_fits("threshold", "value", value, x.dtype());
-  Tensor y =
-      apply_parametric("threshold", ParametricOp::threshold, Kinds::NUM, x, threshold, value);
-  return record("ThresholdBackward0", y, {x}, [x = save(x), threshold](const Tensor& g) {
-    return threshold_backward(g, x, threshold);
-  });
-}
-
-Tensor elu(const Tensor& x, Scalar alpha, Scalar scale, Scalar input_scale) {
-  return elu_named("EluBackward0", "elu", x, alpha.to_double(), scale.to_double(),
-                   input_scale.to_double());
-}
-Tensor selu(const Tensor& x) {
-  return elu_named("EluBackward0", "selu", x, 1.6732632423543772, 1.0507009873554805, 1);
-}
-Tensor celu(const Tensor& x, Scalar alpha) {
-  check(alpha.to_double() != 0, "celu: alpha cannot be 0.");
-  return elu_named("CeluBackward0", "celu", x, alpha.to_double(), 1, 1 / alpha.to_double());
-}
-
-Tensor gelu(const Tensor& x, bool use_tanh) {
-  Tensor y = apply_parametric("gelu", use_tanh ? ParametricOp::gelu_tanh : ParametricOp::gelu,
-                              Kinds::FONLY, x);
-  return record("GeluBackward0", y, {x},
-                [x = save(x), use_tanh](const Tensor& g) { return gelu_backward(g, x, use_tanh); });
-}
-
-Tensor leaky_relu(const Tensor& x, Scalar slope) {
-  Tensor y = apply_parametric("leaky_relu", ParametricOp::leaky_relu, Kinds::FONLY, x, slope);
-  return record_leaky_relu(y, x, save(x), slope);
-}
-Tensor& leaky_relu_(Tensor& x, Scalar slope) {
-  // A negative slope hides the sign of x.
-  if (is_view_with_history(x) || slope.to_double() < 0)
-    return in_place("leaky_relu_", x, [&](const Tensor& t) { return leaky_relu(t, slope); });
-  auto record_result = [&](const Tensor& y) {
-    return record_leaky_relu(y, x, save_output(y), slope);
-  };
-  return write_over("leaky_relu_", x, ParametricOp::leaky_relu, Kinds::FONLY, slope, 0,
-                    record_result);
-}
+#define ACTIVATION(name, ...)                                                 \
+  Tensor name(const Tensor& x, ActivationNumbers numbers, const Into& into) { \
+    return activate(ActivationOp::name, x, numbers, into);                    \
+  }
+#include "tables/activation.def"
+#undef ACTIVATION
 
 Tensor prelu(const Tensor& x, const Tensor& weight) {
   check(x.dtype() == weight.dtype(), "prelu: expected a weight of the input's dtype ", x.dtype(),
@@ -206,111 +235,121 @@ Tensor glu(const Tensor& x, int64_t dim) {
   });
 }
 
-Tensor softplus(const Tensor& x, Scalar beta, Scalar threshold) {
-  Tensor y = apply_parametric("softplus", ParametricOp::softplus, Kinds::FONLY, x, beta, threshold);
-  return record("SoftplusBackward0", y, {x}, [saved = save(x), beta, threshold](const Tensor& g) {
-    Tensor x = saved;
-    return derivative("softplus_backward", BinaryOp::softplus_backward, g, x, {beta, threshold},
-                      [&] {
-                        Tensor scaled = x * beta;
-                        return where(gt(scaled, number(threshold)), g, g * sigmoid(scaled));
-                      });
-  });
-}
+namespace {
 
-Tensor log_sigmoid(const Tensor& x) {
-  check_floating("logsigmoid", x);
-  Tensor y = apply_unary("logsigmoid", UnaryOp::logsigmoid, Kinds::FONLY, x);
-  return record("LogSigmoidBackward0", y, {x}, [saved = save(x)](const Tensor& g) {
-    Tensor x = saved;
-    // That of softplus(-x), with its sign turned twice.
-    return derivative("logsigmoid_backward", BinaryOp::softplus_backward, g, x,
-                      {-1, std::numeric_limits<double>::infinity()},
-                      [&] { return g * sigmoid(neg(x)); });
-  });
-}
+// An argument of a bound function: the name is kept by the row.
+template <size_t>
+using Number = Scalar;
 
-Tensor hardshrink(const Tensor& x, Scalar lambd) {
-  Tensor y = apply_parametric("hardshrink", ParametricOp::hardshrink, Kinds::FONLY, x, lambd);
-  return record("HardshrinkBackward0", y, {x}, [x = save(x), lambd](const Tensor& g) {
-    return derivative_of_pieces("HardshrinkBackwardBackward0", "hardshrink_backward",
-                                BinaryOp::shrink_backward, g, x, lambd);
-  });
-}
-
-Tensor softshrink(const Tensor& x, Scalar lambd) {
-  check_floating("softshrink", x);
-  check(lambd.to_double() >= 0, "softshrink: expected lambd to be at least 0, got ",
-        lambd.to_double(), ".");
-  Tensor y = apply_parametric("softshrink", ParametricOp::softshrink, Kinds::FONLY, x, lambd);
-  return record("SoftshrinkBackward0", y, {x}, [x = save(x), lambd](const Tensor& g) {
-    return derivative_of_pieces("SoftshrinkBackwardBackward0", "softshrink_backward",
-                                BinaryOp::shrink_backward, g, x, lambd);
-  });
-}
-
-Tensor hardtanh(const Tensor& x, Scalar min_val, Scalar max_val) {
-  auto [low, high] = hardtanh_limits(x, min_val, max_val);
-  Tensor y = apply_parametric("hardtanh", ParametricOp::clamp, Kinds::NUM, x, low, high);
-  return record_hardtanh(y, x, save(x), low, high);
-}
-Tensor& hardtanh_(Tensor& x, Scalar min_val, Scalar max_val) {
-  if (is_view_with_history(x))
-    return in_place("hardtanh_", x, [&](const Tensor& t) { return hardtanh(t, min_val, max_val); });
-  auto [low, high] = hardtanh_limits(x, min_val, max_val);
-  auto record_result = [&, low = low, high = high](const Tensor& y) {
-    return record_hardtanh(y, x, save_output(y), low, high);
-  };
-  return write_over("hardtanh_", x, ParametricOp::clamp, Kinds::NUM, low, high, record_result);
-}
-
-// ---- derivatives
-
-Tensor threshold_backward(const Tensor& g, const Tensor& x, Scalar threshold) {
-  return derivative_of_pieces("ThresholdBackwardBackward0", "threshold_backward",
-                              BinaryOp::threshold_backward, g, x, threshold);
-}
-
-Tensor silu_backward(const Tensor& g, const Tensor& x) {
-  auto composed = [&] {
-    Tensor y = sigmoid(x);
-    return g * conj(y * (1 + x * (1 - y)));
-  };
-  if (is_complex(x.dtype())) return composed();
-  return derivative("silu_backward", BinaryOp::silu_backward, g, x, {}, composed);
-}
-
-Tensor gelu_backward(const Tensor& g, const Tensor& x, bool use_tanh) {
-  BinaryOp op = use_tanh ? BinaryOp::gelu_tanh_backward : BinaryOp::gelu_backward;
-  return derivative("gelu_backward", op, g, x, {}, [&] {
-    if (!use_tanh) {
-      constexpr double inverse_sqrt_2pi = 0.3989422804014327, sqrt_half = 0.7071067811865476;
-      return g * ((erf(x * sqrt_half) + 1) * 0.5 + x * exp(square(x) * -0.5) * inverse_sqrt_2pi);
+template <size_t... I>
+void def_activation(nb::module_& m, const ActivationRow& row, Forms forms, const std::string& doc,
+                    const std::vector<std::string>& names,
+                    const std::vector<std::optional<double>>& defaults, std::index_sequence<I...>) {
+  ActivationOp op = row.op;
+  bool is_nn = forms == Forms::NN || forms == Forms::NN_OUT;
+  bool has_out = forms == Forms::NN_OUT || forms == Forms::WITH_METHOD;
+  nb::module_ home = is_nn ? nb::borrow<nb::module_>(m.attr("_nn")) : m;
+  auto def_all = [&](const auto&... args) {
+    if (has_out) {
+      home.def(
+          row.name,
+          [op](const Tensor& x, Number<I>... p, const Out& out) {
+            return with_out(row_of(op).name, out,
+                            [&](const Into& into) { return activate(op, x, {p...}, into); });
+          },
+          "input"_a, args..., nb::kw_only(), "out"_a.none() = nb::none(), doc.c_str());
+    } else {
+      home.def(
+          row.name,
+          [op](const Tensor& x, Number<I>... p) { return activate(op, x, {p...}, Into{}); },
+          "input"_a, args..., doc.c_str());
+      home.def(
+          row.name_, [op](Tensor x, Number<I>... p) -> Tensor { return activate_(op, x, {p...}); },
+          "input"_a, args..., in_place_doc(row.name).c_str());
     }
-    constexpr double sqrt_2_over_pi = 0.7978845608028654;
-    Tensor t = tanh((x + x * x * x * 0.044715) * sqrt_2_over_pi);
-    Tensor slope = (square(x) * (3 * 0.044715) + 1) * sqrt_2_over_pi;
-    return g * ((t + 1) * 0.5 + x * (1 - square(t)) * slope * 0.5);
-  });
+    if (forms == Forms::WITH_METHOD)
+      def_method(
+          row.name,
+          [op](const Tensor& x, Number<I>... p) { return activate(op, x, {p...}, Into{}); },
+          args..., doc.c_str());
+  };
+  if (names.empty() || defaults[0]) {
+    def_all((nb::arg(names[I].c_str()) = Scalar(*defaults[I]))...);
+  } else {
+    def_all(nb::arg(names[I].c_str())...);
+  }
 }
 
-Tensor mish_backward(const Tensor& g, const Tensor& x) {
-  return derivative("mish_backward", BinaryOp::mish_backward, g, x, {}, [&] {
-    Tensor t = tanh(softplus(x));
-    return g * (t + x * (1 - square(t)) * sigmoid(x));
-  });
+void def_activation(nb::module_& m, ActivationOp op, Forms forms, const Doc& given) {
+  list_row("activation", row_of(op).name);
+  if (forms == Forms::UNBOUND) return;
+  const ActivationRow& row = row_of(op);
+  // The numbers of a row, "alpha=1, scale=2": names, and defaults where there are any.
+  std::vector<std::string> names;
+  std::vector<std::optional<double>> defaults;
+  std::istringstream words(row.numbers);
+  for (std::string word; std::getline(words >> std::ws, word, ',');) {
+    size_t equals = word.find('=');
+    names.push_back(word.substr(0, equals));
+    defaults.push_back(equals == std::string::npos
+                           ? std::nullopt
+                           : std::optional(std::atof(word.c_str() + equals + 1)));
+  }
+  bool is_nn = forms == Forms::NN || forms == Forms::NN_OUT;
+  std::string doc =
+      *given.sentence ? docstring(row.name, given, is_nn ? "facula.nn.functional" : "facula") : "";
+  switch (names.size()) {
+    case 0:
+      return def_activation(m, row, forms, doc, names, defaults, std::make_index_sequence<0>());
+    case 1:
+      return def_activation(m, row, forms, doc, names, defaults, std::make_index_sequence<1>());
+    case 2:
+      return def_activation(m, row, forms, doc, names, defaults, std::make_index_sequence<2>());
+    default:
+      return def_activation(m, row, forms, doc, names, defaults, std::make_index_sequence<3>());
+  }
 }
 
-Tensor hardsigmoid_backward(const Tensor& g, const Tensor& x) {
-  return derivative("hardsigmoid_backward", BinaryOp::hardsigmoid_backward, g, x, {},
-                    [&] { return where(lt(abs(x), number(3)), g / 6, number(0)); });
-}
+}  // namespace
 
-Tensor hardswish_backward(const Tensor& g, const Tensor& x) {
-  return derivative("hardswish_backward", BinaryOp::hardswish_backward, g, x, {}, [&] {
-    Tensor inside = where(lt(x, number(3)), g * (x / 3 + 0.5), g);
-    return where(le(x, number(-3)), number(0), inside);
-  });
+FACULA_BINDINGS {
+#define ACTIVATION(name, forms, node, kinds, numbers, prepare, serves, formula, slope, slope_of, \
+                   sentence, arguments, result)                                                  \
+  def_activation(m, ActivationOp::name, Forms::forms, {sentence, arguments, "tensor(" result ")"});
+#include "tables/activation.def"
+#undef ACTIVATION
+
+  nb::module_ nn = nb::borrow<nb::module_>(m.attr("_nn"));
+  nn.def(
+      "gelu",
+      [](const Tensor& x, const std::string& approximate, const Out& out) {
+        check(approximate == "none" || approximate == "tanh",
+              "gelu: expected 'none' or 'tanh' as approximate, got '", approximate, "'.");
+        ActivationOp op = approximate == "tanh" ? ActivationOp::gelu_tanh : ActivationOp::gelu;
+        return with_out("gelu", out, [&](const Into& into) { return activate(op, x, {}, into); });
+      },
+      "input"_a, nb::kw_only(), "approximate"_a = "none", "out"_a.none() = nb::none(),
+      R"(Each element times the probability that a standard normal number is below it.
+
+Args:
+    input: the elements, floating point.
+    approximate: ``"none"``, or ``"tanh"`` for the approximation by a hyperbolic tangent.
+    out: where to put the result.
+
+Example:
+    >>> facula.nn.functional.gelu(facula.tensor([-1.0, 2.0]))
+    tensor([-0.1587,  1.9545]))");
+  nn.def("glu", glu, "input"_a, "dim"_a,
+         "The first half of ``input`` along ``dim`` times the sigmoid of the second.");
+  def_op(m, "prelu", prelu, "weight"_a, R"(Each element, times ``weight`` where it is negative.
+
+Args:
+    input: the elements, floating point.
+    weight: one number, or one for each channel (dimension 1 of the input).
+
+Example:
+    >>> facula.prelu(facula.tensor([-1.0, 2.0]), facula.tensor([0.25]))
+    tensor([-0.2500,  2.0000]))");
 }
 
 }  // namespace facula

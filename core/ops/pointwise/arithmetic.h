@@ -1,32 +1,33 @@
-// Addition and its kin, with broadcasting and type promotion.
+// Addition and its kin, with broadcasting and type promotion. Operations without arguments of their
+// own are rows of binary.def.
 #pragma once
 #include <optional>
 #include <string>
 
-#include "tensor/tensor.h"
+#include "ops/pointwise/binary.h"
 
 namespace facula {
 
-Tensor add(const Tensor& a, const Tensor& b, Scalar alpha = 1);
-Tensor sub(const Tensor& a, const Tensor& b, Scalar alpha = 1);
+using RoundingMode = std::optional<std::string>;
+
+Tensor add(const Tensor& a, const Tensor& b, Scalar alpha = 1, const Into& into = {});
+Tensor sub(const Tensor& a, const Tensor& b, Scalar alpha = 1, const Into& into = {});
 Tensor rsub(const Tensor& a, const Tensor& b, Scalar alpha = 1);  // b - alpha * a
-Tensor mul(const Tensor& a, const Tensor& b);
-Tensor div(const Tensor& a, const Tensor& b);
-Tensor div(const Tensor& a, const Tensor& b, const std::optional<std::string>& rounding_mode);
-Tensor floor_divide(const Tensor& a, const Tensor& b);
-Tensor remainder(const Tensor& a, const Tensor& b);
-Tensor fmod(const Tensor& a, const Tensor& b);
-Tensor pow(const Tensor& base, const Tensor& exponent);
+Tensor div(const Tensor& a, const Tensor& b, const Into& into);
+inline Tensor div(const Tensor& a, const Tensor& b) { return div(a, b, Into{}); }
+Tensor div(const Tensor& a, const Tensor& b, const RoundingMode& rounding_mode,
+           const Into& into = {});
+Tensor pow(const Tensor& base, const Tensor& exponent, const Into& into);
+inline Tensor pow(const Tensor& base, const Tensor& exponent) {
+  return pow(base, exponent, Into{});
+}
+Tensor square(const Tensor& x, const Into& into);
+inline Tensor square(const Tensor& x) { return square(x, Into{}); }
+Tensor positive(const Tensor& x);
 Tensor& add_(Tensor& a, const Tensor& b, Scalar alpha = 1);
 Tensor& sub_(Tensor& a, const Tensor& b, Scalar alpha = 1);
-Tensor& mul_(Tensor& a, const Tensor& b);
 Tensor& div_(Tensor& a, const Tensor& b);
-Tensor& floor_divide_(Tensor& a, const Tensor& b);
-Tensor& remainder_(Tensor& a, const Tensor& b);
 Tensor& pow_(Tensor& base, const Tensor& exponent);
-
-// Whether an operation on a and b is to be recorded.
-bool wants_history(const Tensor& a, const Tensor& b);
 
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
 inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }

@@ -1,190 +1,179 @@
 #include "ops/pointwise/binary.h"
 
-#include "autograd/node.h"
+#include <cstring>
+
+#include "cpu/run.h"
+#include "cuda/cuda.h"
 #include "ops/ops.h"
-#include "ops/pointwise/apply.h"
-#include "ops/result.h"
+#include "ops/pointwise/binding.h"
 
 namespace facula {
 
 namespace {
 
-constexpr double kLn2 = 0.6931471805599453;
-
-Tensor zero() { return wrapped_number(0); }
-
-Tensor promoted(const char* name, BinaryOp op, Kinds kinds, const Tensor& a, const Tensor& b) {
-  return apply_binary(name, op, a, b, compute_dtype(kinds, result_type({a, b})));
+// Numbers for an operation in a 16-bit type stay wide: only the result is rounded.
+bool stays_wide(const Tensor& number, const Tensor& other, DType dtype) {
+  return is_reduced_float(dtype) && number.dim() == 0 && number.is_cpu() && other.dim() > 0;
 }
 
-void check_ordered(const char* name, const Tensor& a, const Tensor& b) {
+// x, or where it lies across the result a copy that does not: that takes less time than reading it
+// across, and up to a megabyte.
+Tensor in_order_of(const Tensor& out, Tensor x) {
+  constexpr int64_t kMinNumel = 4096, kMaxBytes = 1 << 20, kMinSize = 16;
+  if (x.numel() < kMinNumel || x.numel() * x.itemsize() > kMaxBytes || !x.is_cpu() ||
+      x.sizes() != out.sizes() || x.strides() == out.strides())
+    return x;
+  bool is_across = false, is_dense = false;
+  for (int64_t d = 0; d < x.dim(); ++d) {
+    if (x.size(d) < kMinSize) continue;
+    is_across = is_across || (out.stride(d) == 1 && x.stride(d) >= kMinSize);
+    is_dense = is_dense || x.stride(d) == 1;
+  }
+  if (!is_across || !is_dense) return x;
+  Tensor y = empty_like(out, x.dtype(), x.device());
+  copy_into(y, x);
+  return y;
+}
+
+void run(const char* name, const PairKernel& kernel, const Tensor& out, const Tensor& a,
+         const Tensor& b, DType dtype, const std::array<Scalar, 3>& numbers) {
+  check_not_complex32(name, a, b);
+  check_not_implemented(kernel.loop != nullptr, name, ": not implemented for ", a, " and ", b, ".");
+  cpu::BinaryParams params{{numbers[0], numbers[1], numbers[2]},
+                           kernel.takes_wide && stays_wide(a, b, dtype),
+                           kernel.takes_wide && stays_wide(b, a, dtype)};
+  Tensor x = in_order_of(out, cast_to(a, params.a_is_wide ? DType::Float32 : dtype));
+  Tensor y = in_order_of(out, cast_to(b, params.b_is_wide ? DType::Float32 : dtype));
+  Walk walk = make_walk(name, out, {x, y});
+  if (!walk.device.is_cpu()) return kernel.on_cuda(kernel.op, dtype, walk, params);
+  run_cpu(walk, kernel.loop, &params);
+}
+
+void check_nothing(const char*, const Tensor&, const Tensor&, DType) {}
+void check_ordered(const char* name, const Tensor& a, const Tensor& b, DType) {
   check(!is_complex(a.dtype()) && !is_complex(b.dtype()), name,
         ": not implemented for complex tensors, got ", a, " and ", b, ".");
 }
 
-// g where the mask holds, else nothing.
-Tensor masked(const Tensor& mask, const Tensor& g) { return where(mask, g, zero()); }
+// ---- gradients that take more than a line
+
+Tensor zero() { return wrapped_number(0); }
+Tensor zeros_of(const Tensor& g) { return zeros(g.sizes(), g.dtype(), g.device()); }
 
 // g to the winner, half of it to each where they are equal.
-template <class Loses>
-TensorList split_by_order(const Tensor& g, const Tensor& a, const Tensor& b, Needs need,
-                          Loses loses) {
-  Tensor shared = where(eq(a, b), g * 0.5, g);
-  return {need[0] ? where(loses(a, b), zero(), shared) : Tensor(),
-          need[1] ? where(loses(b, a), zero(), shared) : Tensor()};
+Tensor to_larger(const Tensor& g, const Tensor& a, const Tensor& b) {
+  return where(lt(a, b), zero(), where(eq(a, b), g * 0.5, g));
+}
+Tensor to_smaller(const Tensor& g, const Tensor& a, const Tensor& b) {
+  return where(gt(a, b), zero(), where(eq(a, b), g * 0.5, g));
+}
+// Whether a is the result.
+Tensor is_fmax(const Tensor& a, const Tensor& b) { return logical_or(ge(a, b), isnan(b)); }
+Tensor is_fmin(const Tensor& a, const Tensor& b) { return logical_or(le(a, b), isnan(b)); }
+
+Tensor atan2_slope(const Tensor& g, const Tensor& a, const Tensor& b) {
+  Tensor square_sum = a * a + b * b;
+  return where(eq(square_sum, zero()), zero(), g / square_sum);
+}
+// Of the upper bound of the integral; PyTorch has none for the parameter.
+Tensor igamma_slope(const Tensor& g, const Tensor& a, const Tensor& x) {
+  return g * exp((a - 1) * log(x) - x - lgamma(a));
+}
+[[noreturn]] Tensor no_igamma(const char* name) {
+  fail(ErrorKind::NotImplemented, name, ": the derivative for '", name,
+       ": input' is not implemented.");
+}
+[[noreturn]] Tensor no_floor_divide() {
+  fail(ErrorKind::Runtime,
+       "floor_divide: the derivative for 'floor_divide' is not implemented. Use "
+       "div(..., rounding_mode='floor'), whose derivative is zero.");
 }
 
 }  // namespace
 
-Tensor maximum(const Tensor& a, const Tensor& b) {
-  check_ordered("maximum", a, b);
-  return record("MaximumBackward0", promoted("maximum", BinaryOp::maximum, Kinds::ALL, a, b),
-                {a, b}, [a = save(a), b = save(b)](const Tensor& g, Needs need) {
-                  return split_by_order(g, a, b, need, lt);
-                });
+void check_not_complex32(const char* name, const Tensor& a, const Tensor& b) {
+  auto makes_it = [](const Tensor& x, const Tensor& other) {
+    return x.dtype() == DType::Float16 && is_complex(other.dtype()) && !x->is_wrapped_number &&
+           (other->is_wrapped_number || (other.dim() == 0 && x.dim() > 0));
+  };
+  check_not_implemented(!makes_it(a, b) && !makes_it(b, a), name, ": the result of ", a, " and ", b,
+                        " would be complex32, which is not available. Convert them with .float().");
 }
 
-Tensor minimum(const Tensor& a, const Tensor& b) {
-  check_ordered("minimum", a, b);
-  return record("MinimumBackward0", promoted("minimum", BinaryOp::minimum, Kinds::ALL, a, b),
-                {a, b}, [a = save(a), b = save(b)](const Tensor& g, Needs need) {
-                  return split_by_order(g, a, b, need, gt);
-                });
+void check_divisor(const char* name, const Tensor&, const Tensor& b, DType dtype) {
+  if (is_differentiable(dtype)) return;
+  NoGradGuard guard;
+  Tensor is_zero = contiguous(to(eq(b, wrapped_number(0)), Device{}, DType::Bool, false));
+  check(!std::memchr(is_zero.data(), 1, static_cast<size_t>(is_zero.numel())), name,
+        ": ZeroDivisionError: the divisor, ", b,
+        ", has a zero, and integers have no infinity. Divide floating tensors instead.");
 }
 
-Tensor fmax(const Tensor& a, const Tensor& b) {
-  check_ordered("fmax", a, b);
-  return record("FmaxBackward0", promoted("fmax", BinaryOp::fmax, Kinds::ALL, a, b), {a, b},
-                [a = save(a), b = save(b)](const Tensor& g, Needs need) -> TensorList {
-                  Tensor first = logical_or(ge(a, b), isnan(b));
-                  return {need[0] ? masked(first, g) : Tensor(),
-                          need[1] ? where(first, zero(), g) : Tensor()};
-                });
+PairKernel pair_kernel(BinaryOp op, DType dtype) {
+  return {cpu::binary_loop(op, dtype),
+          [](int op, DType dtype, const Walk& walk, const cpu::BinaryParams& params) {
+            cuda::run_binary(static_cast<BinaryOp>(op), dtype, walk, params);
+          },
+          static_cast<int>(op), op != BinaryOp::nextafter};
 }
 
-Tensor fmin(const Tensor& a, const Tensor& b) {
-  check_ordered("fmin", a, b);
-  return record("FminBackward0", promoted("fmin", BinaryOp::fmin, Kinds::ALL, a, b), {a, b},
-                [a = save(a), b = save(b)](const Tensor& g, Needs need) -> TensorList {
-                  Tensor first = logical_or(le(a, b), isnan(b));
-                  return {need[0] ? masked(first, g) : Tensor(),
-                          need[1] ? where(first, zero(), g) : Tensor()};
-                });
+Tensor apply_pair(const char* name, const PairKernel& kernel, const Tensor& a, const Tensor& b,
+                  DType dtype, const std::array<Scalar, 3>& numbers, const Into& into) {
+  Dims shape = broadcast_shapes(name, a.sizes(), b.sizes());
+  Tensor y = result_for(name, into, shape, dtype, {a, b});
+  run(name, kernel, y, a, b, dtype, numbers);
+  return y;
 }
 
-Tensor atan2(const Tensor& a, const Tensor& b) {
-  return record("Atan2Backward0", promoted("atan2", BinaryOp::atan2, Kinds::F, a, b), {a, b},
-                [a = save(a), b = save(b)](const Tensor& g, Needs need) -> TensorList {
-                  Tensor y = a, x = b;
-                  Tensor square_sum = y * y + x * x;
-                  Tensor scaled = where(eq(square_sum, zero()), zero(), g / square_sum);
-                  return {need[0] ? scaled * x : Tensor(), need[1] ? neg(scaled * y) : Tensor()};
-                });
+void apply_binary_(const char* name, BinaryOp op, const Tensor& a, const Tensor& b, DType dtype,
+                   Scalar p0) {
+  check_inplace_result(name, a, broadcast_shapes(name, a.sizes(), b.sizes()), dtype);
+  check_no_partial_overlap(name, a, b);
+  if (dtype == a.dtype()) {
+    run(name, pair_kernel(op, dtype), a, a, b, dtype, {p0});
+  } else {
+    copy_into(a, apply_binary(name, op, a, b, dtype, {}, p0));
+  }
+  bump_version(a);
 }
 
-Tensor hypot(const Tensor& a, const Tensor& b) {
-  Tensor y = promoted("hypot", BinaryOp::hypot, Kinds::FONLY, a, b);
-  return record(
-      "HypotBackward0", y, {a, b},
-      [a = save(a), b = save(b), y = save_output(y)](const Tensor& g, Needs need) -> TensorList {
-        Tensor length = y;
-        return {need[0] ? g * (Tensor(a) / length) : Tensor(),
-                need[1] ? g * (Tensor(b) / length) : Tensor()};
-      });
-}
+// An operand is kept where the gradient that mentions it is wanted.
+#define BINARY(name, names, numbers, kinds, check, formula, node, by_a, by_b, ...)          \
+  Tensor name(const Tensor& a, const Tensor& b, const Into& into) {                         \
+    DType dtype = compute_dtype(Kinds::kinds, result_type({a, b}));                         \
+    check_##check(#name, a, b, dtype);                                                      \
+    Tensor result = apply_binary(#name, BinaryOp::name, a, b, dtype, into);                 \
+    auto is_kept = [&](char which) {                                                        \
+      return (mentions(#by_a, which) && a.requires_grad()) ||                               \
+             (mentions(#by_b, which) && b.requires_grad());                                 \
+    };                                                                                      \
+    SavedTensor saved_a = save(is_kept('a') ? a : Tensor()),                                \
+                saved_b = save(is_kept('b') ? b : Tensor()),                                \
+                saved_y = save_output(is_kept('y') ? result : Tensor());                    \
+    return record(node, result, {a, b},                                                     \
+                  [a = saved_a, b = saved_b, y = saved_y]([[maybe_unused]] const Tensor& g, \
+                                                          Needs need) -> TensorList {       \
+                    return {need[0] ? by_a : Tensor(), need[1] ? by_b : Tensor()};          \
+                  });                                                                       \
+  }                                                                                         \
+  Tensor& name##_(Tensor& a, const Tensor& b) {                                             \
+    return in_place(#name "_", a,                                                           \
+                    [&](const Tensor& x, const Into& into) { return name(x, b, into); });   \
+  }
+#include "tables/binary.def"
 
-Tensor copysign(const Tensor& a, const Tensor& b) {
-  Tensor y = promoted("copysign", BinaryOp::copysign, Kinds::F, a, b);
-  return record(b->is_wrapped_number ? "CopysignBackward1" : "CopysignBackward0", y, {a, b},
-                [a = save(a), y = save_output(y)](const Tensor& g, Needs need) -> TensorList {
-                  Tensor x = a;
-                  Tensor sign = where(eq(x, zero()), zero(), Tensor(y) / x);
-                  return {need[0] ? g * sign : Tensor(),
-                          need[1] ? zeros(g.sizes(), g.dtype(), g.device()) : Tensor()};
-                });
-}
-
-Tensor nextafter(const Tensor& a, const Tensor& b) {
-  Tensor y = promoted("nextafter", BinaryOp::nextafter, Kinds::FONLY, a, b);
-  // The step goes along with the first, but where both are equal there is none.
-  return record("NextafterBackward0", y, {a, b},
-                [a = save(a), b = save(b)](const Tensor& g, Needs need) -> TensorList {
-                  return {need[0] ? where(eq(a, b), zero(), g) : Tensor(),
-                          need[1] ? zeros(g.sizes(), g.dtype(), g.device()) : Tensor()};
-                });
-}
-
-Tensor logaddexp(const Tensor& a, const Tensor& b) {
-  Tensor y = promoted("logaddexp", BinaryOp::logaddexp, Kinds::FCONLY, a, b);
-  return record("LogaddexpBackward0", y, {a, b},
-                [a = save(a), b = save(b)](const Tensor& g, Needs need) -> TensorList {
-                  Tensor p = a, q = b;
-                  return {need[0] ? g / conj(1 + exp(q - p)) : Tensor(),
-                          need[1] ? g / conj(1 + exp(p - q)) : Tensor()};
-                });
-}
-
-Tensor logaddexp2(const Tensor& a, const Tensor& b) {
-  Tensor y = promoted("logaddexp2", BinaryOp::logaddexp2, Kinds::FONLY, a, b);
-  return record("Logaddexp2Backward0", y, {a, b},
-                [a = save(a), b = save(b)](const Tensor& g, Needs need) -> TensorList {
-                  Tensor p = a, q = b;
-                  return {need[0] ? g / (1 + exp2(q - p)) : Tensor(),
-                          need[1] ? g / (1 + exp2(p - q)) : Tensor()};
-                });
-}
-
-Tensor xlogy(const Tensor& a, const Tensor& b) {
-  Tensor y = promoted("xlogy", BinaryOp::xlogy, Kinds::F, a, b);
-  const char* node = a->is_wrapped_number   ? "XlogyBackward1"
-                     : b->is_wrapped_number ? "XlogyBackward2"
-                                            : "XlogyBackward0";
-  return record(node, y, {a, b},
-                [a = save(a), b = save(b)](const Tensor& g, Needs need) -> TensorList {
-                  Tensor x = a, y = b;
-                  Tensor is_flat = logical_and(eq(x, zero()), le(y, zero()));
-                  return {need[0] ? g * where(is_flat, zero(), log(y)) : Tensor(),
-                          need[1] ? g * x / y : Tensor()};
-                });
-}
-
-namespace {
-
-// The derivative of the upper bound of the integral; PyTorch has none for the parameter.
-Tensor record_igamma(const char* node, const char* name, double sign, const Tensor& y,
-                     const Tensor& a, const Tensor& x) {
-  return record(node, y, {a, x},
-                [a = save(a), x = save(x), name, sign](const Tensor& g, Needs need) -> TensorList {
-                  check_not_implemented(!need[0], name, ": the derivative for '", name,
-                                        ": input' is not implemented.");
-                  Tensor p = a, q = x;
-                  return {Tensor(), g * exp((p - 1) * log(q) - q - lgamma(p)) * sign};
-                });
-}
-
-}  // namespace
-
-Tensor igamma(const Tensor& a, const Tensor& x) {
-  return record_igamma("IgammaBackward0", "igamma", 1,
-                       promoted("igamma", BinaryOp::igamma, Kinds::FONLY, a, x), a, x);
-}
-
-Tensor igammac(const Tensor& a, const Tensor& x) {
-  return record_igamma("IgammacBackward0", "igammac", -1,
-                       promoted("igammac", BinaryOp::igammac, Kinds::FONLY, a, x), a, x);
-}
-
-Tensor heaviside(const Tensor& x, const Tensor& values) {
-  check_ordered("heaviside", x, values);
+Tensor heaviside(const Tensor& x, const Tensor& values, const Into& into) {
+  check_ordered("heaviside", x, values, x.dtype());
   check(x.dtype() == values.dtype(), "heaviside: expected input and values of one dtype, got ", x,
         " and ", values, ".");
-  Tensor y = apply_binary("heaviside", BinaryOp::heaviside, x, values, x.dtype());
+  Tensor y = apply_binary("heaviside", BinaryOp::heaviside, x, values, x.dtype(), into);
   return record("NotImplemented", y, {x, values}, [](const Tensor&, Needs) -> TensorList {
     fail(ErrorKind::Runtime, "heaviside: the derivative for 'heaviside' is not implemented.");
   });
 }
 
-Tensor ldexp(const Tensor& x, const Tensor& other) {
+Tensor ldexp(const Tensor& x, const Tensor& other, const Into&) {
+  constexpr double kLn2 = 0.6931471805599453;
   // 16 bits do not hold the powers that a product of 16 bits may need.
   DType dtype = compute_dtype(Kinds::FC, result_type({x, other}));
   DType wide = promote_types(dtype, DType::Float32);
@@ -202,71 +191,37 @@ Tensor ldexp(const Tensor& x, const Tensor& other) {
       });
 }
 
-// Of integers only, so nothing is recorded.
-#define INTEGER_BINARY(name, op)                                         \
-  Tensor name(const Tensor& a, const Tensor& b) {                        \
-    return apply_binary(#name, BinaryOp::op, a, b, result_type({a, b})); \
-  }
-INTEGER_BINARY(gcd, gcd)
-INTEGER_BINARY(lcm, lcm)
-INTEGER_BINARY(bitwise_and, bitwise_and)
-INTEGER_BINARY(bitwise_or, bitwise_or)
-INTEGER_BINARY(bitwise_xor, bitwise_xor)
-INTEGER_BINARY(bitwise_left_shift, left_shift)
-INTEGER_BINARY(bitwise_right_shift, right_shift)
-#undef INTEGER_BINARY
-
-namespace {
-
-// A complex tensor of two real ones. Both have the same floating dtype.
-Tensor from_parts(const char* name, const Tensor& real_part, const Tensor& imag_part) {
-  Dims shape = broadcast_shapes(name, real_part.sizes(), imag_part.sizes());
-  NoGradGuard guard;
-  Tensor y = empty_for(shape, to_complex_dtype(real_part.dtype()), {real_part, imag_part});
-  Tensor parts = view_as_real(y);
-  copy_into(select(parts, -1, 0), real_part);
-  copy_into(select(parts, -1, 1), imag_part);
-  return y;
-}
-
-void check_parts(const char* name, const Tensor& a, const Tensor& b) {
-  check_destination(name, broadcast_shapes(name, a.sizes(), b.sizes()), to_complex_dtype(a.dtype()),
-                    {a, b}, OutDType::Same);
-  check_not_implemented(a.dtype() != DType::Float16 || b.dtype() != DType::Float16, name,
-                        ": the result of two float16 tensors would be complex32, which is not "
-                        "available. Convert them with .float().");
-  bool has_complex = a.dtype() == DType::Float32 || a.dtype() == DType::Float64;
-  check(has_complex, name, ": expected both inputs to be float32 or float64, got ", a, " and ", b,
-        ".");
-  check(a.dtype() == b.dtype(), name, ": expected both inputs to have one dtype, got ", a, " and ",
-        b, ".");
-}
-
-}  // namespace
-
-Tensor complex(const Tensor& real_part, const Tensor& imag_part) {
-  check_parts("complex", real_part, imag_part);
-  return record("ComplexBackward0", from_parts("complex", real_part, imag_part),
-                {real_part, imag_part}, [](const Tensor& g, Needs need) -> TensorList {
-                  return {need[0] ? real(g) : Tensor(), need[1] ? imag(g) : Tensor()};
-                });
-}
-
-Tensor polar(const Tensor& size, const Tensor& angle) {
-  check_parts("polar", size, angle);
-  Tensor y;
-  {
-    NoGradGuard guard;
-    y = from_parts("polar", size * cos(angle), size * sin(angle));
-  }
-  return record(
-      "PolarBackward0", y, {size, angle},
-      [angle = save(angle), y = save_output(y)](const Tensor& g, Needs need) -> TensorList {
-        Tensor z = y;
-        Tensor direction = complex(cos(angle), sin(angle));
-        return {need[0] ? real(g * conj(direction)) : Tensor(),
-                need[1] ? real(g * conj(z * Scalar(std::complex<double>(0, 1)))) : Tensor()};
-      });
+FACULA_BINDINGS {
+#define BINARY(name, names, numbers, kinds, check, formula, node, by_a, by_b, sentence, arguments, \
+               result)                                                                             \
+  def_binary(m, #name, names, Numbers::numbers, name, name##_, {sentence, arguments, result});     \
+  list_row("binary", #name);
+#include "tables/binary.def"
+  auto ldexp_ = [](Tensor& x, const Tensor& other) -> Tensor& {
+    return in_place("ldexp_", x, [&](const Tensor& t) { return ldexp(t, other); });
+  };
+  def_binary(m, "ldexp", "", Numbers::TENSORS, ldexp, ldexp_,
+             {"``input * 2**other``.", "facula.tensor([1.0, 5.0]), facula.tensor([2.0, 3.0])",
+              "tensor([ 4., 40.])"});
+  std::string doc = docstring("heaviside", {"0 below zero, 1 above, ``values`` at zero.",
+                                            "facula.tensor([-1.0, 0.0, 1.0]), facula.tensor([0.5])",
+                                            "tensor([0.0000, 0.5000, 1.0000])"});
+  m.def(
+      "heaviside",
+      [](const Tensor& x, const Tensor& v, const Out& out) {
+        return with_out("heaviside", out, [&](const Into& into) { return heaviside(x, v, into); });
+      },
+      "input"_a, "values"_a, nb::kw_only(), "out"_a.none() = nb::none(), doc.c_str());
+  def_method(
+      "heaviside", [](const Tensor& x, const Tensor& v) { return heaviside(x, v); }, "values"_a,
+      doc.c_str());
+  def_method(
+      "heaviside_",
+      [](Tensor x, const Tensor& v) -> Tensor {
+        return in_place("heaviside_", x,
+                        [&](const Tensor& t, const Into& into) { return heaviside(t, v, into); });
+      },
+      "values"_a, in_place_doc("heaviside").c_str());
 }
 
 }  // namespace facula

@@ -1,12 +1,31 @@
 #include "ops/pointwise/binding.h"
 
+#include <nanobind/stl/pair.h>
+
 #include <deque>
+#include <sstream>
 
 namespace facula {
 
-std::string docstring(const char* name, const Doc& doc) {
-  return std::string(doc.sentence) + "\n\nExample:\n    >>> facula." + name + "(" + doc.arguments +
-         ")\n    " + doc.result;
+namespace {
+
+using Rows = std::vector<std::pair<std::string, std::string>>;
+Rows& all_rows() {
+  static Rows rows;
+  return rows;
+}
+
+}  // namespace
+
+void list_row(const char* table, const char* name) { all_rows().emplace_back(table, name); }
+
+std::string docstring(const char* name, const Doc& doc, const char* module) {
+  return std::string(doc.sentence) + "\n\nExample:\n    >>> " + module + "." + name + "(" +
+         doc.arguments + ")\n    " + doc.result;
+}
+
+std::string in_place_doc(const char* name) {
+  return std::string("``") + name + "()`` in place: the tensor gets the result and is returned.";
 }
 
 const char* in_place_name(const char* name) {
@@ -15,30 +34,35 @@ const char* in_place_name(const char* name) {
   return kept.back().c_str();
 }
 
+std::vector<std::string> all_names(const char* name, const char* others) {
+  std::vector<std::string> names{name};
+  std::istringstream words(others);
+  for (std::string word; words >> word;) names.push_back(word);
+  return names;
+}
+
 void check_not_only_numbers(const char* name, const Tensor& a, const Tensor& b) {
   check_type(!a->is_wrapped_number || !b->is_wrapped_number, name,
              ": expected at least one of the operands to be a tensor, got two numbers.");
 }
 
-void def_unary(nb::module_& m, Names names, UnaryCall f, const Doc& doc, UnaryCallInPlace f_) {
-  const char* first = *names.begin();
-  std::string text = docstring(first, doc);
-  const char* first_ = in_place_name(first);
-  for (const char* name : names) {
+void def_unary(nb::module_& m, const char* name, const char* names, Forms forms, UnaryCall f,
+               UnaryCallInPlace f_, const Doc& doc) {
+  if (forms == Forms::HIDDEN) return;
+  std::string text = docstring(name, doc), text_ = in_place_doc(name);
+  auto call_ = [f_](Tensor x) -> Tensor { return f_(x); };
+  for (const std::string& public_name : all_names(name, names)) {
     m.def(
-        name,
-        [f, first](const Tensor& x, const Out& out) {
-          return with_out(first, out, [&] { return f(x); });
+        public_name.c_str(),
+        [f, name](const Tensor& x, const Out& out) {
+          return with_out(name, out, [&](const Into& into) { return f(x, into); });
         },
         "input"_a, nb::kw_only(), "out"_a.none() = nb::none(), text.c_str());
     def_method(
-        name, [f](const Tensor& x) { return f(x); }, text.c_str());
-    auto call_ = [f, f_, first_](Tensor x) -> Tensor {
-      return f_ ? f_(x) : in_place(first_, x, [f](const Tensor& t) { return f(t); });
-    };
-    std::string name_ = std::string(name) + "_";
-    def_method(name_.c_str(), call_);
-    if (f_) m.def(name_.c_str(), call_, "input"_a);
+        public_name.c_str(), [f](const Tensor& x) { return f(x, Into{}); }, text.c_str());
+    std::string name_ = public_name + "_";
+    def_method(name_.c_str(), call_, text_.c_str());
+    if (forms == Forms::ALL) m.def(name_.c_str(), call_, "input"_a, text_.c_str());
   }
 }
 
@@ -47,57 +71,50 @@ void def_predicate(nb::module_& m, const char* name, UnaryCall f, const Doc& doc
   m.def(
       name,
       [f, name](const Tensor& x, const Out& out) {
-        return with_out(name, out, [&] { return f(x); });
+        return with_out(name, out, [&](const Into& into) { return f(x, into); });
       },
       "input"_a, nb::kw_only(), "out"_a.none() = nb::none(), text.c_str());
   def_method(
-      name, [f](const Tensor& x) { return f(x); }, text.c_str());
+      name, [f](const Tensor& x) { return f(x, Into{}); }, text.c_str());
 }
 
-void def_binary(nb::module_& m, Names names, Numbers numbers, BinaryCall f, const Doc& doc,
-                BinaryCallInPlace f_) {
-  const char* first = *names.begin();
-  std::string text = docstring(first, doc);
-  const char* first_ = in_place_name(first);
-  for (const char* name : names) {
-    std::string name_ = std::string(name) + "_";
-    auto assign = [f, f_, first_](Tensor a, const Tensor& b) -> Tensor {
-      return f_ ? f_(a, b) : in_place(first_, a, [&](const Tensor& t) { return f(t, b); });
-    };
-    if (numbers == Numbers::None) {
-      m.def(
-          name,
-          [f, first](const Tensor& a, const Tensor& b, const Out& out) {
-            return with_out(first, out, [&] { return f(a, b); });
-          },
-          "input"_a, "other"_a, nb::kw_only(), "out"_a.none() = nb::none(), text.c_str());
-      def_method(
-          name, [f](const Tensor& a, const Tensor& b) { return f(a, b); }, "other"_a, text.c_str());
-      def_method(name_.c_str(), assign, "other"_a);
-      continue;
-    }
-    if (numbers == Numbers::Both || numbers == Numbers::OneOf) {
-      m.def(
-          name,
-          [f, first, numbers](const Operand& a, const Operand& b, const Out& out) {
-            if (numbers == Numbers::OneOf) check_not_only_numbers(first, a, b);
-            return with_out(first, out, [&] { return f(a, b); });
-          },
-          "input"_a, "other"_a, nb::kw_only(), "out"_a.none() = nb::none(), text.c_str());
-    } else {
-      m.def(
-          name,
-          [f, first](const Tensor& a, const Operand& b, const Out& out) {
-            return with_out(first, out, [&] { return f(a, b); });
-          },
-          "input"_a, "other"_a, nb::kw_only(), "out"_a.none() = nb::none(), text.c_str());
-    }
-    def_method(
-        name, [f](const Tensor& a, const Operand& b) { return f(a, b); }, "other"_a, text.c_str());
-    def_method(
-        name_.c_str(), [assign](Tensor a, const Operand& b) { return assign(a, b.tensor); },
-        "other"_a);
-  }
+namespace {
+
+// A and B: what the operands of the function may be, Tensor or Operand.
+template <class A, class B>
+void def_pair(nb::module_& m, const char* public_name, const char* name, Numbers numbers,
+              BinaryCall f, BinaryCallInPlace f_, const std::string& text) {
+  m.def(
+      public_name,
+      [f, name, numbers](const A& a, const B& b, const Out& out) {
+        if (numbers == Numbers::ONE_OF) check_not_only_numbers(name, a, b);
+        return with_out(name, out, [&](const Into& into) { return f(a, b, into); });
+      },
+      "input"_a, "other"_a, nb::kw_only(), "out"_a.none() = nb::none(), text.c_str());
+  def_method(
+      public_name, [f](const Tensor& a, const B& b) { return f(a, b, Into{}); }, "other"_a,
+      text.c_str());
+  def_method((std::string(public_name) + "_").c_str(),
+             [f_](Tensor a, const B& b) -> Tensor { return f_(a, b); }, "other"_a,
+             in_place_doc(name).c_str());
+}
+
+}  // namespace
+
+void def_binary(nb::module_& m, const char* name, const char* names, Numbers numbers, BinaryCall f,
+                BinaryCallInPlace f_, const Doc& doc) {
+  auto def = numbers == Numbers::TENSORS  ? def_pair<Tensor, Tensor>
+             : numbers == Numbers::SECOND ? def_pair<Tensor, Operand>
+                                          : def_pair<Operand, Operand>;
+  std::string text = docstring(name, doc);
+  for (const std::string& public_name : all_names(name, names))
+    def(m, public_name.c_str(), name, numbers, f, f_, text);
+}
+
+FACULA_BINDINGS {
+  m.def(
+      "_rows", [] { return all_rows(); },
+      "The rows of the tables, as (table, name): what tests are parametrised with.");
 }
 
 }  // namespace facula

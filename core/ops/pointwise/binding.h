@@ -1,21 +1,29 @@
-// Helpers to bind element-wise operations: function with out=, method and in-place method, under
-// all their names.
+// How the rows of the tables of element-wise operations are bound: function with out=, method and
+// forms in place, under all their names, with their docstrings.
 #pragma once
-#include <initializer_list>
 #include <string>
 
 #include "bind/bind.h"
-#include "ops/inplace.h"
 #include "ops/result.h"
 
 namespace facula {
 
-using Out = std::optional<Tensor>;
-using Names = std::initializer_list<const char*>;
-using UnaryCall = Tensor (*)(const Tensor&);
-using UnaryCallInPlace = Tensor& (*)(Tensor&);
-using BinaryCall = Tensor (*)(const Tensor&, const Tensor&);
-using BinaryCallInPlace = Tensor& (*)(Tensor&, const Tensor&);
+// What is bound of an operation of one tensor.
+enum class Forms {
+  ALL,           // function, method, and both in place
+  NO_FUNCTION_,  // the function in place is missing
+  HIDDEN,        // nothing: bound by hand, or used by other operations only
+  // Activations. What belongs to nn.functional is bound in the module _nn of the core.
+  FUNCTIONS,    // function and function in place
+  WITH_METHOD,  // function with out=, and method
+  NN,           // in _nn: function and function in place
+  NN_OUT,       // in _nn: function with out=
+  UNBOUND,
+};
+
+// Where Python numbers may stand for tensors: nowhere, as the second operand, as one of them, as
+// both.
+enum class Numbers { TENSORS, SECOND, ONE_OF, BOTH };
 
 // What an operation says of itself: a sentence, and an example as `arguments` and `result`, written
 // as the user would. The example is made for the operation's first name.
@@ -24,22 +32,32 @@ struct Doc {
   const char* arguments;
   const char* result;
 };
-std::string docstring(const char* name, const Doc& doc);
+std::string docstring(const char* name, const Doc& doc, const char* module = "facula");
+
+// The docstring of a form in place.
+std::string in_place_doc(const char* name);
 
 // A name that outlives the call: bound functions keep it for their messages.
 const char* in_place_name(const char* name);
 
-// Where Python numbers may stand for tensors: nowhere, as the second operand, as one of them, as
-// both.
-enum class Numbers { None, Second, OneOf, Both };
+// The name of a row and its other names, which are separated by spaces.
+std::vector<std::string> all_names(const char* name, const char* others);
+
 void check_not_only_numbers(const char* name, const Tensor& a, const Tensor& b);
 
-// Without `f_` the in-place form is made from f.
-void def_unary(nb::module_& m, Names names, UnaryCall f, const Doc& doc,
-               UnaryCallInPlace f_ = nullptr);
-void def_binary(nb::module_& m, Names names, Numbers numbers, BinaryCall f, const Doc& doc,
-                BinaryCallInPlace f_ = nullptr);
-// The function and the method only, with bool results of a dtype that in-place forms cannot keep.
+using UnaryCall = Tensor (*)(const Tensor& x, const Into& into);
+using UnaryCallInPlace = Tensor& (*)(Tensor& x);
+using BinaryCall = Tensor (*)(const Tensor& a, const Tensor& b, const Into& into);
+using BinaryCallInPlace = Tensor& (*)(Tensor& a, const Tensor& b);
+
+void def_unary(nb::module_& m, const char* name, const char* names, Forms forms, UnaryCall f,
+               UnaryCallInPlace f_, const Doc& doc);
+void def_binary(nb::module_& m, const char* name, const char* names, Numbers numbers, BinaryCall f,
+                BinaryCallInPlace f_, const Doc& doc);
+// The function and the method only: no tensor can hold the result in place.
 void def_predicate(nb::module_& m, const char* name, UnaryCall f, const Doc& doc);
+
+// Rows are listed for the tests: facula._core._rows() gives (table, name).
+void list_row(const char* table, const char* name);
 
 }  // namespace facula

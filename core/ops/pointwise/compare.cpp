@@ -2,25 +2,79 @@
 
 #include <cstring>
 
-#include "autograd/node.h"
+#include "cpu/pointwise/loop_tables.h"
+#include "cpu/run.h"
+#include "cuda/cuda.h"
 #include "ops/ops.h"
-#include "ops/pointwise/apply.h"
+#include "ops/pointwise/binding.h"
 
 namespace facula {
 
-#define PREDICATE(name, kinds, formula) \
-  Tensor name(const Tensor& x) { return apply_predicate(#name, PredicateOp::name, x); }
-#include "tables/predicate.def"
-#undef PREDICATE
+namespace {
 
-#define COMPARE(name, kinds, formula)                                        \
-  Tensor name(const Tensor& a, const Tensor& b) {                            \
-    return apply_compare(#name, CompareOp::name, a, b, result_type({a, b})); \
+Tensor apply_predicate(const char* name, PredicateOp op, Refused refused, const Tensor& x,
+                       const Into& into) {
+  check(refused != Refused::COMPLEX || !is_complex(x.dtype()), name, ": not supported for ", x,
+        ".");
+  Tensor y = result_for(name, into, x.sizes(), DType::Bool, {x});
+  Loop loop = cpu::get_predicate_table().get(op, x.dtype());
+  check_not_implemented(loop != nullptr, name, ": not implemented for ", x, ".");
+  Walk walk = make_walk(name, y, {x});
+  if (walk.device.is_cpu()) {
+    run_cpu(walk, loop);
+  } else {
+    cuda::run_predicate(op, x.dtype(), walk);
+  }
+  return y;
+}
+
+Tensor apply_compare(const char* name, CompareOp op, Refused refused, const Tensor& a,
+                     const Tensor& b, const Into& into) {
+  DType dtype = result_type({a, b});
+  Tensor y =
+      result_for(name, into, broadcast_shapes(name, a.sizes(), b.sizes()), DType::Bool, {a, b});
+  if (refused == Refused::COMPLEX32) check_not_complex32(name, a, b);
+  Loop loop = cpu::get_compare_table().get(op, dtype);
+  check_not_implemented(loop != nullptr, name, ": not implemented for ", a, " and ", b, ".");
+  Tensor p = cast_to(a, dtype), q = cast_to(b, dtype);
+  Walk walk = make_walk(name, y, {p, q});
+  if (walk.device.is_cpu()) {
+    run_cpu(walk, loop);
+  } else {
+    cuda::run_compare(op, dtype, walk);
+  }
+  return y;
+}
+
+// Results are bool; the forms in place store them in the dtype of the tensor, and no gradient
+// passes through them: `node` tells so, or is null where PyTorch records nothing.
+template <class F>
+Tensor& assign_truth(const char* name, const char* node, Tensor& x, F f) {
+  return in_place(name, x, [&](const Tensor& t) {
+    Tensor y = to_dtype(f(t), x.dtype());
+    if (!node) return y;
+    return record(node, y, {t}, [](const Tensor& g) -> Tensor {
+      return zeros(g.sizes(), g.dtype(), g.device());
+    });
+  });
+}
+
+}  // namespace
+
+#define PREDICATE(name, kinds, refused, ...)                                     \
+  Tensor name(const Tensor& x, const Into& into) {                               \
+    return apply_predicate(#name, PredicateOp::name, Refused::refused, x, into); \
+  }
+#define COMPARE(name, names, numbers, node, kinds, refused, ...)                          \
+  Tensor name(const Tensor& a, const Tensor& b, const Into& into) {                       \
+    return apply_compare(#name, CompareOp::name, Refused::refused, a, b, into);           \
+  }                                                                                       \
+  static Tensor& name##_(Tensor& a, const Tensor& b) {                                    \
+    return assign_truth(#name "_", node, a, [&](const Tensor& t) { return name(t, b); }); \
   }
 #include "tables/compare.def"
-#undef COMPARE
 
-Tensor isreal(const Tensor& x) {
+Tensor isreal(const Tensor& x, const Into&) {
   if (!is_complex(x.dtype())) {
     Tensor y = empty_for(x.sizes(), DType::Bool, {x});
     return fill_(y, true);
@@ -34,6 +88,31 @@ bool equal(const Tensor& a, const Tensor& b) {
   NoGradGuard guard;
   Tensor same = contiguous(to(eq(a, b), Device{}, DType::Bool, false));
   return same.numel() == 0 || !std::memchr(same.data(), 0, static_cast<size_t>(same.numel()));
+}
+
+FACULA_BINDINGS {
+#define PREDICATE(name, kinds, refused, formula, sentence, arguments, result) \
+  def_predicate(m, #name, name, {sentence, arguments, result});               \
+  list_row("predicate", #name);
+#define COMPARE(name, names, numbers, node, kinds, refused, formula, sentence, arguments, result) \
+  def_binary(m, #name, names, Numbers::numbers, name, name##_, {sentence, arguments, result});    \
+  list_row("compare", #name);
+#include "tables/compare.def"
+  def_method(
+      "logical_not_",
+      [](Tensor x) -> Tensor {
+        return assign_truth("logical_not_", nullptr, x,
+                            [](const Tensor& t) { return logical_not(t); });
+      },
+      in_place_doc("logical_not").c_str());
+  def_predicate(m, "isreal", isreal,
+                {"Whether elements have no imaginary part.", "facula.tensor([1 + 0j, 1j])",
+                 "tensor([ True, False])"});
+  std::string doc =
+      docstring("equal", {"Whether two tensors have the same shape and the same elements.",
+                          "facula.tensor([1, 2]), facula.tensor([1, 2])", "True"});
+  m.def("equal", equal, "input"_a, "other"_a, doc.c_str());
+  def_method("equal", equal, "other"_a, doc.c_str());
 }
 
 }  // namespace facula

@@ -1,18 +1,19 @@
-// Comparisons and other questions; results are bool and have no derivative.
+// Comparisons and other questions: the rows of compare.def. Results are bool and have no
+// derivative.
 #pragma once
-#include "cpu/pointwise/loop_tables.h"
-#include "tensor/tensor.h"
+#include "ops/result.h"
 
 namespace facula {
 
-#define PREDICATE(name, kinds, formula) Tensor name(const Tensor& x);
-#include "tables/predicate.def"
-#undef PREDICATE
-#define COMPARE(name, kinds, formula) Tensor name(const Tensor& a, const Tensor& b);
+#define PREDICATE(name, ...)                      \
+  Tensor name(const Tensor& x, const Into& into); \
+  inline Tensor name(const Tensor& x) { return name(x, Into{}); }
+#define COMPARE(name, ...)                                         \
+  Tensor name(const Tensor& a, const Tensor& b, const Into& into); \
+  inline Tensor name(const Tensor& a, const Tensor& b) { return name(a, b, Into{}); }
 #include "tables/compare.def"
-#undef COMPARE
 
-Tensor isreal(const Tensor& x);
+Tensor isreal(const Tensor& x, const Into& into = {});
 bool equal(const Tensor& a, const Tensor& b);  // the same shape and values
 
 }  // namespace facula

@@ -1,10 +1,12 @@
 #include "ops/pointwise/ternary.h"
 
-#include "autograd/node.h"
+#include "autograd/node_name.h"
 #include "base/number.h"
+#include "cpu/pointwise/loop_tables.h"
+#include "cpu/run.h"
+#include "cuda/cuda.h"
 #include "ops/ops.h"
-#include "ops/pointwise/apply.h"
-#include "ops/result.h"
+#include "ops/pointwise/binding.h"
 
 namespace facula {
 
@@ -12,16 +14,77 @@ namespace {
 
 Tensor zero() { return wrapped_number(0); }
 
+void check_nothing(const char*, const Tensor&, const Tensor&) {}
+void check_floating(const char* name, const Tensor& a, const Tensor& b) {
+  check(is_differentiable(a.dtype()) || is_differentiable(b.dtype()), name,
+        ": integer division is not supported, got ", a, " and ", b,
+        ". Convert one of them with .float().");
+}
+
+Scalar conjugate(Scalar x) { return x.is_complex() ? Scalar(std::conj(x.to_complex())) : x; }
+
 }  // namespace
 
-Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+Tensor apply_where(const char* name, const Tensor& mask, const Tensor& a, const Tensor& b,
+                   DType dtype, const Into& into) {
+  Dims shape = broadcast_shapes(name, broadcast_shapes(name, mask.sizes(), a.sizes()), b.sizes());
+  Tensor y = result_for(name, into, shape, dtype, {mask, a, b});
+  Tensor p = cast_to(a, dtype), q = cast_to(b, dtype);
+  Walk walk = make_walk(name, y, {mask, p, q});
+  if (walk.device.is_cpu()) {
+    run_cpu(walk, cpu::get_where_table().loops[static_cast<int>(dtype)]);
+  } else {
+    cuda::run_where(dtype, walk);
+  }
+  return y;
+}
+
+Tensor apply_ternary(const char* name, TernaryOp op, const Tensor& x, const Tensor& a,
+                     const Tensor& b, DType dtype, const Into& into, Scalar p0) {
+  Dims shape = broadcast_shapes(name, broadcast_shapes(name, x.sizes(), a.sizes()), b.sizes());
+  OutDType out_dtype = op == TernaryOp::lerp ? OutDType::Same : OutDType::Castable;
+  check_factor(name, "value", p0, dtype);
+  Tensor y = result_for(name, into, shape, dtype, {x, a, b}, out_dtype);
+  Loop loop = cpu::get_ternary_table().get(op, dtype);
+  check_not_implemented(loop != nullptr, name, ": not implemented for ", x, ", ", a, " and ", b,
+                        ".");
+  Tensor p = cast_to(x, dtype), q = cast_to(a, dtype), r = cast_to(b, dtype);
+  Walk walk = make_walk(name, y, {p, q, r});
+  if (walk.device.is_cpu()) {
+    run_cpu(walk, loop, &p0);
+  } else {
+    cuda::run_ternary(op, dtype, walk, p0);
+  }
+  return y;
+}
+
+#define TERNARY(name, kinds, check, formula, by_a, by_b, ...)                                      \
+  Tensor name(const Tensor& x, const Tensor& a, const Tensor& b, Scalar value, const Into& into) { \
+    check_##check(#name, a, b);                                                                    \
+    Tensor y =                                                                                     \
+        apply_ternary(#name, TernaryOp::name, x, a, b, result_type({x, a, b}), into, value);       \
+    auto is_kept = [&](char which) {                                                               \
+      return (mentions(#by_a, which) && a.requires_grad()) ||                                      \
+             (mentions(#by_b, which) && b.requires_grad());                                        \
+    };                                                                                             \
+    static constexpr NodeName node(#name);                                                         \
+    SavedTensor saved_a = save(is_kept('a') ? a : Tensor()),                                       \
+                saved_b = save(is_kept('b') ? b : Tensor());                                       \
+    return record(node, y, {x, a, b},                                                              \
+                  [a = saved_a, b = saved_b, value](const Tensor& g, Needs need) -> TensorList {   \
+                    return {g, need[1] ? by_a : Tensor(), need[2] ? by_b : Tensor()};              \
+                  });                                                                              \
+  }
+#include "tables/ternary.def"
+
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b, const Into& into) {
   check(condition.dtype() == DType::Bool || condition.dtype() == DType::UInt8,
         "where: expected a bool condition, got ", condition, ".");
   Tensor mask = cast_to(condition, DType::Bool);
   DType dtype = result_type({a, b});
   for (const Tensor& x : {a, b})
     if (x->is_wrapped_number) check_number("where", item(x), dtype);
-  Tensor y = apply_where("where", mask, a, b, dtype);
+  Tensor y = apply_where("where", mask, a, b, dtype, into);
   return record("WhereBackward0", y, {a, b},
                 [mask = save(mask)](const Tensor& g, Needs need) -> TensorList {
                   return {need[0] ? where(mask, g, zero()) : Tensor(),
@@ -29,36 +92,11 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
                 });
 }
 
-Tensor addcmul(const Tensor& x, const Tensor& a, const Tensor& b, Scalar value) {
-  Tensor y = apply_ternary("addcmul", TernaryOp::addcmul, x, a, b, result_type({x, a, b}), value);
-  return record(
-      "AddcmulBackward0", y, {x, a, b},
-      [a = save(b.requires_grad() ? a : Tensor()), b = save(a.requires_grad() ? b : Tensor()),
-       value](const Tensor& g, Needs need) -> TensorList {
-        return {g, need[1] ? g * conj(Tensor(b) * value) : Tensor(),
-                need[2] ? g * conj(Tensor(a) * value) : Tensor()};
-      });
-}
-
-Tensor addcdiv(const Tensor& x, const Tensor& a, const Tensor& b, Scalar value) {
-  check(is_differentiable(a.dtype()) || is_differentiable(b.dtype()),
-        "addcdiv: integer division is not supported, got ", a, " and ", b,
-        ". Convert one of them with .float().");
-  Tensor y = apply_ternary("addcdiv", TernaryOp::addcdiv, x, a, b, result_type({x, a, b}), value);
-  return record("AddcdivBackward0", y, {x, a, b},
-                [a = save(b.requires_grad() ? a : Tensor()), b = save(b), value](
-                    const Tensor& g, Needs need) -> TensorList {
-                  Tensor d = b;
-                  return {g, need[1] ? g * conj(value / d) : Tensor(),
-                          need[2] ? neg(g * conj(Tensor(a) * value / (d * d))) : Tensor()};
-                });
-}
-
-Tensor lerp(const Tensor& start, const Tensor& end, const Tensor& weight) {
+Tensor lerp(const Tensor& start, const Tensor& end, const Tensor& weight, const Into& into) {
   check(start.dtype() == end.dtype(), "lerp: expected end of ", start.dtype(), ", got ", end, ".");
   check(start.dtype() == weight.dtype() || weight.dim() == 0, "lerp: expected weight of ",
         start.dtype(), ", got ", weight, ".");
-  Tensor y = apply_ternary("lerp", TernaryOp::lerp, start, end, weight, start.dtype());
+  Tensor y = apply_ternary("lerp", TernaryOp::lerp, start, end, weight, start.dtype(), into);
   bool needs_ends = weight.requires_grad();
   return record(
       "LerpBackward1", y, {start, end, weight},
@@ -70,131 +108,99 @@ Tensor lerp(const Tensor& start, const Tensor& end, const Tensor& weight) {
       });
 }
 
-Tensor lerp(const Tensor& start, const Tensor& end, Scalar weight) {
+Tensor lerp(const Tensor& start, const Tensor& end, Scalar weight, const Into& into) {
   check(start.dtype() == end.dtype(), "lerp: expected end of ", start.dtype(), ", got ", end, ".");
   check_factor("lerp", "weight", weight, start.dtype());
-  Tensor y = apply_binary("lerp", BinaryOp::lerp_scalar, start, end, start.dtype(), weight);
-  return record(
-      "LerpBackward0", y, {start, end}, [weight](const Tensor& g, Needs need) -> TensorList {
-        Scalar rest = weight.is_complex() ? Scalar(std::conj(1.0 - weight.to_complex()))
-                                          : Scalar(1 - weight.to_double());
-        Scalar same = weight.is_complex() ? Scalar(std::conj(weight.to_complex())) : weight;
-        return {need[0] ? g * rest : Tensor(), need[1] ? g * same : Tensor()};
-      });
+  Tensor y = apply_binary("lerp", BinaryOp::lerp_scalar, start, end, start.dtype(), into, weight);
+  return record("LerpBackward0", y, {start, end},
+                [weight](const Tensor& g, Needs need) -> TensorList {
+                  Scalar rest = weight.is_complex() ? Scalar(1.0 - weight.to_complex())
+                                                    : Scalar(1 - weight.to_double());
+                  return {need[0] ? g * conjugate(rest) : Tensor(),
+                          need[1] ? g * conjugate(weight) : Tensor()};
+                });
 }
 
 namespace {
 
-// clamp in the dtype that the bounds ask for: integers with a floating bound become floating.
-Tensor clamped(const char* name, ParametricOp op, const Tensor& x, Scalar p0, Scalar p1) {
-  check_destination_history(name, {x});
-  bool keeps_dtype = is_floating(x.dtype()) && !p0.is_complex() && !p1.is_complex();
-  DType dtype = keeps_dtype ? x.dtype() : result_type({x, wrapped_number(p0), wrapped_number(p1)});
-  for (Scalar bound : {p0, p1}) check_fits(name, "bound", bound, dtype);
-  return apply_parametric(name, op, Kinds::NUM, cast_to(x, dtype), p0, p1);
+using TernaryCall = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, Scalar, const Into&);
+
+void def_ternary(nb::module_& m, const char* name, TernaryCall f, const Doc& given) {
+  std::string doc = docstring(name, given);
+  m.def(
+      name,
+      [f, name](const Tensor& x, const Tensor& a, const Tensor& b, Scalar value, const Out& out) {
+        return with_out(name, out, [&](const Into& into) { return f(x, a, b, value, into); });
+      },
+      "input"_a, "tensor1"_a, "tensor2"_a, nb::kw_only(), "value"_a = Scalar(1),
+      "out"_a.none() = nb::none(), doc.c_str());
+  def_method(
+      name,
+      [f](const Tensor& x, const Tensor& a, const Tensor& b, Scalar value) {
+        return f(x, a, b, value, Into{});
+      },
+      "tensor1"_a, "tensor2"_a, nb::kw_only(), "value"_a = Scalar(1), doc.c_str());
+  const char* name_ = in_place_name(name);
+  def_method(
+      name_,
+      [f, name_](Tensor x, const Tensor& a, const Tensor& b, Scalar value) -> Tensor {
+        return in_place(name_, x,
+                        [&](const Tensor& t, const Into& into) { return f(t, a, b, value, into); });
+      },
+      "tensor1"_a, "tensor2"_a, nb::kw_only(), "value"_a = Scalar(1), in_place_doc(name).c_str());
 }
 
-// With one bound, or two.
-Tensor clamped(const Tensor& x, const Tensor& low, const Tensor& high) {
-  TensorList given{x};
-  if (low.defined()) given.push_back(low);
-  if (high.defined()) given.push_back(high);
-  for (const Tensor& t : given) {
-    check_destination_history("clamp", {t});
-    check_not_implemented(!is_complex(t.dtype()), "clamp: not defined for ", t, ".");
-  }
-  if (!high.defined())
-    return apply_binary("clamp", BinaryOp::maximum, x, low, result_type({x, low}));
-  if (!low.defined())
-    return apply_binary("clamp", BinaryOp::minimum, x, high, result_type({x, high}));
-  return apply_ternary("clamp", TernaryOp::clamp, x, low, high, result_type({x, low, high}));
+Tensor lerp_by(const Tensor& a, const Tensor& b, const Tensor& weight, const Into& into) {
+  return weight->is_wrapped_number ? lerp(a, b, item(weight), into) : lerp(a, b, weight, into);
 }
-
-bool is_nan(Scalar x) { return x.is_floating() && x.to_double() != x.to_double(); }
 
 }  // namespace
 
-Tensor clamp_min(const Tensor& x, Scalar low) {
-  Tensor y = clamped("clamp_min", ParametricOp::clamp_min, x, low, low);
-  return record("ClampMinBackward0", y, {x}, [x = save(x), low](const Tensor& g) {
-    return where(ge(x, wrapped_number(low)), g, zero());
-  });
-}
+FACULA_BINDINGS {
+#define TERNARY(name, kinds, check, formula, by_a, by_b, sentence, arguments, result) \
+  def_ternary(m, #name, name, {sentence, arguments, result});                         \
+  list_row("ternary", #name);
+#include "tables/ternary.def"
 
-Tensor clamp_max(const Tensor& x, Scalar high) {
-  Tensor y = clamped("clamp_max", ParametricOp::clamp_max, x, high, high);
-  return record("ClampMaxBackward0", y, {x}, [x = save(x), high](const Tensor& g) {
-    return where(le(x, wrapped_number(high)), g, zero());
-  });
-}
+  std::string doc = docstring(
+      "where",
+      {"``input`` where ``condition`` is true, else ``other``; all three broadcast.",
+       "facula.tensor([True, False]), facula.tensor([1.0, 2.0]), 0.0", "tensor([1., 0.])"});
+  m.def(
+      "where",
+      [](const Tensor& condition, const Operand& a, const Operand& b, const Out& out) {
+        return with_out("where", out,
+                        [&](const Into& into) { return where(condition, a, b, into); });
+      },
+      "condition"_a, "input"_a, "other"_a, nb::kw_only(), "out"_a.none() = nb::none(), doc.c_str());
+  def_method(
+      "where",
+      [](const Tensor& x, const Tensor& condition, const Operand& other) {
+        return where(condition, x, other);
+      },
+      "condition"_a, "other"_a, doc.c_str());
 
-Tensor clamp(const Tensor& x, std::optional<Scalar> low, std::optional<Scalar> high) {
-  check(low || high, "clamp: expected min or max, got neither.");
-  // A bound that is NaN makes everything NaN; as the lower one it passes through both.
-  Scalar a = low.value_or(0), b = high.value_or(0);
-  if (high && is_nan(b)) low = a = b;
-  ParametricOp op = low && high ? ParametricOp::clamp
-                    : low       ? ParametricOp::clamp_min
-                                : ParametricOp::clamp_max;
-  Tensor y = clamped("clamp", op, x, low ? a : b, high ? b : a);
-  return record("ClampBackward1", y, {x}, [x = save(x), low, high](const Tensor& g) {
-    Tensor value = x, inside;
-    if (low) inside = ge(value, wrapped_number(*low));
-    if (high) {
-      Tensor below = le(value, wrapped_number(*high));
-      inside = inside.defined() ? logical_and(inside, below) : below;
-    }
-    return where(inside, g, zero());
-  });
-}
-
-Tensor clamp_min(const Tensor& x, const Tensor& low) {
-  Tensor y = apply_binary("clamp_min", BinaryOp::maximum, x, low, result_type({x, low}));
-  return record("ClampMinBackward1", y, {x, low},
-                [x = save(x), low = save(low)](const Tensor& g, Needs need) -> TensorList {
-                  Tensor value = x, bound = low;
-                  return {need[0] ? where(ge(value, bound), g, zero()) : Tensor(),
-                          need[1] ? where(lt(value, bound), g, zero()) : Tensor()};
-                });
-}
-
-Tensor clamp_max(const Tensor& x, const Tensor& high) {
-  Tensor y = apply_binary("clamp_max", BinaryOp::minimum, x, high, result_type({x, high}));
-  return record("ClampMaxBackward1", y, {x, high},
-                [x = save(x), high = save(high)](const Tensor& g, Needs need) -> TensorList {
-                  Tensor value = x, bound = high;
-                  return {need[0] ? where(le(value, bound), g, zero()) : Tensor(),
-                          need[1] ? where(gt(value, bound), g, zero()) : Tensor()};
-                });
-}
-
-Tensor clamp(const Tensor& x, const Tensor& low, const Tensor& high) {
-  check(low.defined() || high.defined(), "clamp: expected min or max, got neither.");
-  Tensor y = clamped(x, low, high);
-  TensorList inputs{x};
-  if (low.defined()) inputs.push_back(low);
-  if (high.defined()) inputs.push_back(high);
-  bool has_low = low.defined(), has_high = high.defined();
-  record_all(
-      "ClampBackward0", {y}, inputs,
-      [saved = save(inputs), has_low, has_high](const TensorList& gs, Needs need) -> TensorList {
-        TensorList values = saved.unpack();
-        const Tensor& g = gs[0];
-        Tensor low = has_low ? values[1] : Tensor(), high = has_high ? values.back() : Tensor();
-        Tensor below = has_low ? lt(values[0], low) : Tensor();
-        // The upper bound wins over the lower one.
-        Tensor lifted = has_low && has_high ? maximum(values[0], low) : values[0];
-        Tensor above = has_high ? gt(lifted, high) : Tensor();
-        Tensor outside = !has_low ? above : !has_high ? below : logical_or(below, above);
-        TensorList grads{need[0] ? where(outside, zero(), g) : Tensor()};
-        if (has_low) {
-          Tensor at_low = has_high ? logical_and(below, lt(low, high)) : below;
-          grads.push_back(need[1] ? where(at_low, g, zero()) : Tensor());
-        }
-        if (has_high) grads.push_back(need[values.size() - 1] ? where(above, g, zero()) : Tensor());
-        return grads;
-      });
-  return y;
+  doc =
+      docstring("lerp", {"``input + weight * (end - input)``; the weight is a number or a tensor.",
+                         "facula.tensor([0.0, 10.0]), facula.tensor([10.0, 20.0]), 0.5",
+                         "tensor([ 5., 15.])"});
+  m.def(
+      "lerp",
+      [](const Tensor& a, const Tensor& b, const Operand& w, const Out& out) {
+        return with_out("lerp", out, [&](const Into& into) { return lerp_by(a, b, w, into); });
+      },
+      "input"_a, "end"_a, "weight"_a, nb::kw_only(), "out"_a.none() = nb::none(), doc.c_str());
+  def_method(
+      "lerp",
+      [](const Tensor& a, const Tensor& b, const Operand& w) { return lerp_by(a, b, w, Into{}); },
+      "end"_a, "weight"_a, doc.c_str());
+  def_method(
+      "lerp_",
+      [](Tensor a, const Tensor& b, const Operand& w) -> Tensor {
+        return in_place("lerp_", a,
+                        [&](const Tensor& t, const Into& into) { return lerp_by(t, b, w, into); });
+      },
+      "end"_a, "weight"_a, in_place_doc("lerp").c_str());
 }
 
 }  // namespace facula

@@ -1,22 +1,26 @@
-// Operations of three tensors, and bounds.
+// Functions of three tensors: the rows of ternary.def, where and lerp.
 #pragma once
-#include <optional>
-
-#include "tensor/tensor.h"
+#include "ops/result.h"
+#include "tables/operations.h"
 
 namespace facula {
 
-Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
-Tensor addcmul(const Tensor& x, const Tensor& a, const Tensor& b, Scalar value = 1);
-Tensor addcdiv(const Tensor& x, const Tensor& a, const Tensor& b, Scalar value = 1);
-Tensor lerp(const Tensor& start, const Tensor& end, const Tensor& weight);
-Tensor lerp(const Tensor& start, const Tensor& end, Scalar weight);
+#define TERNARY(name, ...)                                                                        \
+  Tensor name(const Tensor& x, const Tensor& a, const Tensor& b, Scalar value, const Into& into); \
+  inline Tensor name(const Tensor& x, const Tensor& a, const Tensor& b, Scalar value = 1) {       \
+    return name(x, a, b, value, Into{});                                                          \
+  }
+#include "tables/ternary.def"
 
-Tensor clamp(const Tensor& x, std::optional<Scalar> low, std::optional<Scalar> high);
-Tensor clamp(const Tensor& x, const Tensor& low, const Tensor& high);  // either may be undefined
-Tensor clamp_min(const Tensor& x, Scalar low);
-Tensor clamp_max(const Tensor& x, Scalar high);
-Tensor clamp_min(const Tensor& x, const Tensor& low);
-Tensor clamp_max(const Tensor& x, const Tensor& high);
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b, const Into& into = {});
+Tensor lerp(const Tensor& start, const Tensor& end, const Tensor& weight, const Into& into = {});
+Tensor lerp(const Tensor& start, const Tensor& end, Scalar weight, const Into& into = {});
+
+// From checked operands to the kernel of their device; nothing is recorded.
+// a where the mask, which is bool, is true, else b.
+Tensor apply_where(const char* name, const Tensor& mask, const Tensor& a, const Tensor& b,
+                   DType dtype, const Into& into);
+Tensor apply_ternary(const char* name, TernaryOp op, const Tensor& x, const Tensor& a,
+                     const Tensor& b, DType dtype, const Into& into, Scalar p0 = 0);
 
 }  // namespace facula

@@ -1,36 +1,73 @@
 #include "ops/pointwise/unary.h"
 
-#include <cmath>
-#include <limits>
-
-#include "autograd/node.h"
-#include "base/number.h"
-#include "ops/inplace.h"
+#include "autograd/node_name.h"
+#include "cpu/pointwise/loop_tables.h"
+#include "cpu/run.h"
+#include "cuda/cuda.h"
 #include "ops/ops.h"
-#include "ops/pointwise/apply.h"
-#include "ops/result.h"
+#include "ops/pointwise/binding.h"
 
 namespace facula {
 
 namespace {
 
 constexpr double kLn2 = 0.6931471805599453, kLn10 = 2.302585092994046,
-                 kTwoOverSqrtPi = 1.1283791670955126;
-constexpr double kPi = 3.141592653589793;
+                 kTwoOverSqrtPi = 1.1283791670955126, kPi = 3.141592653589793;
 
-// Whether the text of a formula has `name` as a word of its own.
-constexpr bool mentions(const char* text, char name) {
-  auto in_word = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  };
-  for (const char* c = text; *c; ++c) {
-    bool begins = c == text || !in_word(c[-1]);
-    if (*c == name && begins && !in_word(c[1])) return true;
-  }
-  return false;
+void check_dtype(const char* name, UnaryOp op, Refused refused, const Tensor& x, DType dtype) {
+  check(refused != Refused::BOOL || x.dtype() != DType::Bool, name, ": not supported for ", x, ".",
+        op == UnaryOp::neg ? " Invert a mask with ~ or logical_not()." : "");
+  check(refused != Refused::COMPLEX || !is_complex(x.dtype()), name, ": not supported for ", x,
+        ".");
+  check_not_implemented(cpu::get_unary_table().get(op, dtype) != nullptr, name,
+                        ": not implemented for ", x, ".");
 }
 
+void run(const char* name, UnaryOp op, const Tensor& out, const Tensor& x) {
+  Walk walk = make_walk(name, out, {x});
+  if (!walk.device.is_cpu()) return cuda::run_unary(op, out.dtype(), walk);
+  run_cpu(walk, cpu::get_unary_table().get(op, out.dtype()));
+}
+
+// Over x itself, which must be allowed to hold the result; counts the write.
+void apply_unary_(const char* name, UnaryOp op, Kinds kinds, const Tensor& x, Refused refused) {
+  DType dtype = compute_dtype(kinds, x.dtype());
+  check_not_implemented(refused != Refused::COMPLEX_FIRST || !is_complex(x.dtype()), name,
+                        ": not defined for ", x, ".");
+  check_dtype(name, op, refused, x, dtype);
+  check_inplace_result(name, x, x.sizes(), dtype);
+  run(name, op, x, x);
+  bump_version(x);
+}
+
+// ---- gradients that take more than a line
+
 Tensor zeros_like(const Tensor& x) { return zeros(x.sizes(), x.dtype(), x.device()); }
+
+// The kernel of a derivative that is made from the gradient and the result; its own gradients are
+// those of g and y.
+template <class Backward>
+Tensor slope_by_kernel(const char* name, const char* node, BinaryOp op, const Tensor& g,
+                       const Tensor& y, const Backward& backward) {
+  return record(node, apply_binary(name, op, g, y, y.dtype()), {g, y}, backward);
+}
+
+Tensor tanh_backward(const Tensor& g, const Tensor& y) {
+  if (is_complex(y.dtype())) return g * conj(1 - square(y));
+  return slope_by_kernel(
+      "tanh_backward", "TanhBackwardBackward0", BinaryOp::tanh_backward, g, y,
+      [g = save(g), y = save(y)](const Tensor& gg, Needs need) -> TensorList {
+        return {need[0] ? tanh_backward(gg, y) : Tensor(), need[1] ? gg * g * y * -2 : Tensor()};
+      });
+}
+
+Tensor relu_backward(const Tensor& g, const Tensor& y) {
+  return slope_by_kernel(
+      "relu_backward", "ThresholdBackwardBackward0", BinaryOp::relu_backward, g, y,
+      [y = save(y)](const Tensor& gg, Needs need) -> TensorList {
+        return {need[0] ? relu_backward(gg, y) : Tensor(), need[1] ? zeros_like(gg) : Tensor()};
+      });
+}
 
 // (pi x cos(pi x) - sin(pi x)) / (pi x^2), 0 at 0.
 Tensor sinc_backward(const Tensor& g, const Tensor& x) {
@@ -56,169 +93,76 @@ Tensor i1_backward(const Tensor& g, const Tensor& x, const Tensor& y) {
 
 }  // namespace
 
-// The in-place form writes into x at once where no copy of the old x is needed.
-#define UNARY(name, node, kinds, formula, gradient)                                            \
+Tensor sigmoid_backward(const Tensor& g, const Tensor& y) {
+  if (is_complex(y.dtype())) return g * conj((1 - y) * y);
+  return slope_by_kernel("sigmoid_backward", "SigmoidBackwardBackward0", BinaryOp::sigmoid_backward,
+                         g, y,
+                         [g = save(g), y = save(y)](const Tensor& gg, Needs need) -> TensorList {
+                           return {need[0] ? sigmoid_backward(gg, y) : Tensor(),
+                                   need[1] ? gg * g * (1 - Tensor(y) * 2) : Tensor()};
+                         });
+}
+
+Tensor apply_unary(const char* name, UnaryOp op, Kinds kinds, const Tensor& x, const Into& into,
+                   Refused refused) {
+  if (refused == Refused::COMPLEX_FIRST) {
+    check_into_history(name, into, {x});
+    check_not_implemented(!is_complex(x.dtype()), name, ": not defined for ", x, ".");
+  }
+  Tensor y = unary_result(name, kinds, x, into);
+  check_dtype(name, op, refused, x, y.dtype());
+  run(name, op, y, cast_to(x, y.dtype()));
+  return y;
+}
+
+Tensor apply_parametric(const char* name, ParametricOp op, Kinds kinds, const Tensor& x,
+                        std::array<Scalar, 3> numbers, const Into& into) {
+  Tensor y = unary_result(name, kinds, x, into), input = cast_to(x, y.dtype());
+  Loop loop = cpu::get_parametric_table().get(op, y.dtype());
+  check_not_implemented(loop != nullptr, name, ": not implemented for ", input, ".");
+  Walk walk = make_walk(name, y, {input});
+  if (walk.device.is_cpu()) {
+    run_cpu(walk, loop, numbers.data());
+  } else {
+    cuda::run_parametric(op, y.dtype(), walk, numbers.data());
+  }
+  return y;
+}
+
+// The form in place writes over x at once where no copy of the old x is needed.
+#define UNARY(name, names, forms, kinds, refused, formula, gradient, ...)                      \
   static Tensor record_##name(Tensor result, const Tensor& input) {                            \
     constexpr bool uses_x = mentions(#gradient, 'x'), uses_y = mentions(#gradient, 'y');       \
+    static constexpr NodeName node(#name);                                                     \
     SavedTensor saved_x = save(uses_x ? input : Tensor()),                                     \
                 saved_y = save_output(uses_y ? result : Tensor());                             \
     return record(node, result, {input},                                                       \
                   [x = saved_x, y = saved_y](const Tensor& g) -> Tensor { return gradient; }); \
   }                                                                                            \
-  Tensor name(const Tensor& x) {                                                               \
-    return record_##name(apply_unary(#name, UnaryOp::name, Kinds::kinds, x), x);               \
+  Tensor name(const Tensor& x, const Into& into) {                                             \
+    return record_##name(                                                                      \
+        apply_unary(#name, UnaryOp::name, Kinds::kinds, x, into, Refused::refused), x);        \
   }                                                                                            \
   Tensor& name##_(Tensor& x) {                                                                 \
     bool has_history = is_grad_enabled() && x.requires_grad();                                 \
     if (has_history && (mentions(#gradient, 'x') || x.is_view()))                              \
-      return in_place(#name "_", x, [](const Tensor& t) { return name(t); });                  \
+      return in_place(#name "_", x,                                                            \
+                      [](const Tensor& t, const Into& into) { return name(t, into); });        \
     check_inplace(#name "_", x);                                                               \
-    apply_unary_(#name "_", UnaryOp::name, Kinds::kinds, x);                                   \
+    apply_unary_(#name "_", UnaryOp::name, Kinds::kinds, x, Refused::refused);                 \
     if (has_history) rebase_history(x, record_##name(alias(x), x));                            \
     return x;                                                                                  \
   }
 #include "tables/unary.def"
 #undef UNARY
 
-Tensor abs(const Tensor& x) {
-  Tensor y;
-  if (is_complex(x.dtype())) {
-    NoGradGuard guard;
-    y = hypot(real(x), imag(x));
-  } else {
-    y = apply_parametric("abs", ParametricOp::abs, Kinds::NUM, x);
-  }
-  return record("AbsBackward0", y, {x}, [x = save(x)](const Tensor& g) { return g * sgn(x); });
-}
-
-Tensor angle(const Tensor& x) {
-  Tensor y;
-  {
-    NoGradGuard guard;
-    if (is_complex(x.dtype())) {
-      y = contiguous(atan2(imag(x), real(x)));
-    } else {
-      Tensor wide = cast_to(x, compute_dtype(Kinds::F, x.dtype()));
-      Tensor half_turn = scalar_tensor(kPi, wide.dtype(), wide.device());
-      y = where(isnan(wide), wide,
-                where(lt(wide, wrapped_number(0)), half_turn, wrapped_number(0)));
-    }
-  }
-  return record("AngleBackward0", y, {x}, [x = save(x)](const Tensor& g) -> Tensor {
-    if (!is_complex(x.raw().dtype())) return zeros_like(g);
-    Tensor z = x;
-    Tensor size = square(real(z)) + square(imag(z));
-    Tensor turned = complex(neg(imag(z)), real(z));
-    return where(eq(size, wrapped_number(0)), wrapped_number(0), g * turned / size);
-  });
-}
-
-Tensor positive(const Tensor& x) {
-  check(x.dtype() != DType::Bool, "positive: + is not defined for bool, got ", x, ".");
-  return x;
-}
-
-Tensor square(const Tensor& x) { return pow(x, wrapped_number(2)); }
-
-Tensor round(const Tensor& x, std::optional<int64_t> given) {
-  int64_t decimals = given.value_or(0);
-  Tensor y;
-  if (decimals == 0) {
-    // Integers are only taken where no decimals are given, as in PyTorch.
-    y = given ? apply_parametric("round", ParametricOp::round_up, Kinds::FONLY, x, 1)
-              : apply_parametric("round", ParametricOp::round, Kinds::NUM, x);
-  } else {
-    double scale = std::pow(10.0, std::abs(static_cast<double>(decimals)));
-    ParametricOp op = decimals > 0 ? ParametricOp::round_up : ParametricOp::round_down;
-    y = apply_parametric("round", op, Kinds::FONLY, x, scale);
-  }
-  return record(!given ? "RoundBackward0" : "RoundBackward1", y, {x},
-                [](const Tensor& g) { return zeros_like(g); });
-}
-
-Tensor logit(const Tensor& x, std::optional<double> eps) {
-  Tensor y;
-  if (is_reduced_float(x.dtype())) {
-    // Step by step as PyTorch, whose 16-bit results differ by more than a rounding.
-    NoGradGuard guard;
-    check_destination("logit", x.sizes(), x.dtype(), {x});
-    Tensor inside = eps ? clamp(x, Scalar(*eps), Scalar(1 - *eps)) : x;
-    y = log(inside / (1 - inside));
-  } else {
-    ParametricOp op = eps ? ParametricOp::logit_inside : ParametricOp::logit;
-    y = apply_parametric("logit", op, Kinds::F, x, eps.value_or(0));
-  }
-  return record("LogitBackward0", y, {x}, [x = save(x), eps](const Tensor& g) {
-    Tensor slope = g / (Tensor(x) * (1 - Tensor(x)));
-    double low = eps.value_or(0), high = 1 - low;
-    Tensor outside = logical_or(lt(x, wrapped_number(low)), gt(x, wrapped_number(high)));
-    return where(outside, wrapped_number(eps ? 0.0 : std::numeric_limits<double>::quiet_NaN()),
-                 slope);
-  });
-}
-
-Tensor nan_to_num(const Tensor& x, std::optional<double> nan, std::optional<double> posinf,
-                  std::optional<double> neginf) {
-  check_destination("nan_to_num", x.sizes(), x.dtype(), {x}, OutDType::Same);
-  Tensor y;
-  {
-    NoGradGuard guard;
-    if (!is_differentiable(x.dtype())) {
-      y = clone(x);
-    } else {
-      Tensor parts = is_complex(x.dtype()) ? view_as_real(x) : x;
-      double limit = largest(parts.dtype());
-      y = apply_parametric("nan_to_num of parts", ParametricOp::nan_to_num, Kinds::FONLY, parts,
-                           nan.value_or(0), posinf.value_or(limit), neginf.value_or(-limit));
-      if (is_complex(x.dtype())) y = view_as_complex(contiguous(y));
-    }
-  }
-  return record("NanToNumBackward0", y, {x},
-                [x = save(x)](const Tensor& g) { return g * isfinite(x); });
-}
-
-Tensor polygamma(int64_t n, const Tensor& x) {
-  check(n >= 0, "polygamma: expected n of at least 0, got ", n, ".");
-  Tensor y;
-  if (n == 0) {
-    NoGradGuard guard;
-    y = digamma(x);
-  } else {
-    y = apply_parametric("polygamma", ParametricOp::polygamma, Kinds::F, x, n);
-  }
-  return record("PolygammaBackward0", y, {x},
-                [x = save(x), n](const Tensor& g) { return g * polygamma(n + 1, x); });
-}
-
-Tensor mvlgamma(const Tensor& x, int64_t p) {
-  check(p >= 1, "mvlgamma: expected p of at least 1, got ", p, ".");
-  check(x.dtype() != DType::Bool, "mvlgamma: expected numbers, got ", x, ".");
-  check_destination_history("mvlgamma", {x});
-  TensorList terms;
-  for (int64_t j = 0; j < p; ++j) terms.push_back(lgamma(x - 0.5 * static_cast<double>(j)));
-  return sum(stack(terms, -1), {-1}) + 0.25 * static_cast<double>(p * (p - 1)) * std::log(kPi);
-}
-
-// ---- derivatives with kernels of their own
-
-Tensor tanh_backward(const Tensor& g, const Tensor& y) {
-  if (is_complex(y.dtype())) return g * conj(1 - square(y));
-  Tensor d = apply_binary("tanh_backward", BinaryOp::tanh_backward, g, y, y.dtype());
-  return record(
-      "TanhBackwardBackward0", d, {g, y},
-      [g = save(g), y = save(y)](const Tensor& gg, Needs need) -> TensorList {
-        return {need[0] ? tanh_backward(gg, y) : Tensor(), need[1] ? gg * g * y * -2 : Tensor()};
-      });
-}
-
-Tensor sigmoid_backward(const Tensor& g, const Tensor& y) {
-  if (is_complex(y.dtype())) return g * conj((1 - y) * y);
-  Tensor d = apply_binary("sigmoid_backward", BinaryOp::sigmoid_backward, g, y, y.dtype());
-  return record("SigmoidBackwardBackward0", d, {g, y},
-                [g = save(g), y = save(y)](const Tensor& gg, Needs need) -> TensorList {
-                  return {need[0] ? sigmoid_backward(gg, y) : Tensor(),
-                          need[1] ? gg * g * (1 - Tensor(y) * 2) : Tensor()};
-                });
+FACULA_BINDINGS {
+#define UNARY(name, names, forms, kinds, refused, formula, gradient, sentence, input, result) \
+  def_unary(m, #name, names, Forms::forms, name, name##_,                                     \
+            {sentence, "facula.tensor(" input ")", "tensor(" result ")"});                    \
+  list_row("unary", #name);
+#include "tables/unary.def"
+#undef UNARY
 }
 
 }  // namespace facula

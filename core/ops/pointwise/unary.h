@@ -1,39 +1,44 @@
-// One-argument mathematics: most of the list is unary.def.
+// Functions of one tensor: the rows of unary.def, and what they are made with.
 #pragma once
-#include <optional>
-
-#include "cpu/pointwise/loop_tables.h"
-#include "tensor/tensor.h"
+#include "ops/result.h"
+#include "tables/operations.h"
+#include "walk/kinds.h"
 
 namespace facula {
 
-#define UNARY(name, node, kinds, formula, gradient) \
-  Tensor name(const Tensor& x);                     \
+#define UNARY(name, ...)                                          \
+  Tensor name(const Tensor& x, const Into& into);                 \
+  inline Tensor name(const Tensor& x) { return name(x, Into{}); } \
   Tensor& name##_(Tensor& x);
 #include "tables/unary.def"
 #undef UNARY
 
 inline Tensor operator-(const Tensor& x) { return neg(x); }
 
-Tensor abs(const Tensor& x);    // real for complex
-Tensor angle(const Tensor& x);  // real for complex
-Tensor positive(const Tensor& x);
-Tensor square(const Tensor& x);
-Tensor round(const Tensor& x, std::optional<int64_t> decimals = 0);
-Tensor logit(const Tensor& x, std::optional<double> eps = {});
-Tensor nan_to_num(const Tensor& x, std::optional<double> nan = {},
-                  std::optional<double> posinf = {}, std::optional<double> neginf = {});
-Tensor polygamma(int64_t n, const Tensor& x);
-Tensor mvlgamma(const Tensor& x, int64_t p);
+// From a checked operand to the kernel of its device; nothing is recorded.
+Tensor apply_unary(const char* name, UnaryOp op, Kinds kinds, const Tensor& x,
+                   const Into& into = {}, Refused refused = Refused::NONE);
+// `kinds` decides about integers only; the numbers are those of the formula.
+Tensor apply_parametric(const char* name, ParametricOp op, Kinds kinds, const Tensor& x,
+                        std::array<Scalar, 3> numbers, const Into& into = {});
 
-// The conjugate; a real tensor is its own.
-Tensor conj(const Tensor& x);
-Tensor real(const Tensor& x);  // a view for complex, x itself otherwise
-Tensor imag(const Tensor& x);  // a view; complex only
+// The result of an operation of one tensor, before it is computed. Without promotion PyTorch does
+// not convert on the way to out= either.
+inline Tensor unary_result(const char* name, Kinds kinds, const Tensor& x, const Into& into) {
+  return result_for(name, into, x.sizes(), compute_dtype(kinds, x.dtype()), {x},
+                    promotes(kinds) ? OutDType::Castable : OutDType::Same);
+}
 
-// Derivatives with a kernel of their own, one pass over memory. y is the result of the forward
-// operation.
-Tensor tanh_backward(const Tensor& g, const Tensor& y);
-Tensor sigmoid_backward(const Tensor& g, const Tensor& y);
+// Whether the text of a formula has `name` as a word of its own.
+constexpr bool mentions(const char* text, char name) {
+  auto in_word = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  for (const char* c = text; *c; ++c) {
+    bool begins = c == text || !in_word(c[-1]);
+    if (*c == name && begins && !in_word(c[1])) return true;
+  }
+  return false;
+}
 
 }  // namespace facula

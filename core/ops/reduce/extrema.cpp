@@ -54,11 +54,11 @@ Tensor reduce_values(const char* op, ReduceOp which, const Tensor& x, DimMask ma
 }
 
 Tensor amost(const char* op, const char* node, ReduceOp which, const Tensor& x, const Dims& dims,
-             bool keepdim) {
+             bool keepdim, const Into& into) {
   DimMask mask = dim_mask(op, dims, x.dim());
   if (dims.empty()) check_not_empty(op, x);
   check_dims_not_empty(op, x, mask);
-  check_destination(op, reduced_shape(x, mask, keepdim), x.dtype(), {x}, OutDType::Same);
+  check_into(op, into, reduced_shape(x, mask, keepdim), x.dtype(), {x}, OutDType::Same);
   Tensor y = reduce_values(op, which, x, mask, keepdim);
   return record(node, y, {x}, [mask, keepdim, x = save(x), y = save_output(y)](const Tensor& g) {
     Tensor input = x;
@@ -67,9 +67,10 @@ Tensor amost(const char* op, const char* node, ReduceOp which, const Tensor& x, 
   });
 }
 
-Tensor most_of_all(const char* op, const char* node, ReduceOp which, const Tensor& x) {
+Tensor most_of_all(const char* op, const char* node, ReduceOp which, const Tensor& x,
+                   const Into& into) {
   check_not_empty(op, x);
-  check_destination(op, {}, x.dtype(), {x});
+  check_into(op, into, {}, x.dtype(), {x});
   return record_shared(node, x, reduce_values(op, which, x, ~DimMask(0), false));
 }
 
@@ -146,8 +147,12 @@ Tensor record_shared(const char* node, const Tensor& x, const Tensor& y) {
   });
 }
 
-Tensor max(const Tensor& x) { return most_of_all("max", "MaxBackward1", ReduceOp::Max, x); }
-Tensor min(const Tensor& x) { return most_of_all("min", "MinBackward1", ReduceOp::Min, x); }
+Tensor max(const Tensor& x, const Into& into) {
+  return most_of_all("max", "MaxBackward1", ReduceOp::Max, x, into);
+}
+Tensor min(const Tensor& x, const Into& into) {
+  return most_of_all("min", "MinBackward1", ReduceOp::Min, x, into);
+}
 
 ValuesAndIndices max(const Tensor& x, int64_t dim, bool keepdim) {
   return most_along("max", "MaxBackward0", ReduceOp::ArgMax, x, dim, keepdim);
@@ -156,11 +161,11 @@ ValuesAndIndices min(const Tensor& x, int64_t dim, bool keepdim) {
   return most_along("min", "MinBackward0", ReduceOp::ArgMin, x, dim, keepdim);
 }
 
-Tensor amax(const Tensor& x, const Dims& dims, bool keepdim) {
-  return amost("amax", "AmaxBackward0", ReduceOp::Max, x, dims, keepdim);
+Tensor amax(const Tensor& x, const Dims& dims, bool keepdim, const Into& into) {
+  return amost("amax", "AmaxBackward0", ReduceOp::Max, x, dims, keepdim, into);
 }
-Tensor amin(const Tensor& x, const Dims& dims, bool keepdim) {
-  return amost("amin", "AminBackward0", ReduceOp::Min, x, dims, keepdim);
+Tensor amin(const Tensor& x, const Dims& dims, bool keepdim, const Into& into) {
+  return amost("amin", "AminBackward0", ReduceOp::Min, x, dims, keepdim, into);
 }
 
 std::pair<Tensor, Tensor> aminmax(const Tensor& x, std::optional<int64_t> dim, bool keepdim) {

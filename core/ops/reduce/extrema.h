@@ -3,18 +3,18 @@
 #include <optional>
 #include <utility>
 
-#include "tensor/tensor.h"
+#include "ops/result.h"
 
 namespace facula {
 
 using ValuesAndIndices = std::pair<Tensor, Tensor>;
 
-Tensor max(const Tensor& x);
-Tensor min(const Tensor& x);
+Tensor max(const Tensor& x, const Into& into = {});
+Tensor min(const Tensor& x, const Into& into = {});
 ValuesAndIndices max(const Tensor& x, int64_t dim, bool keepdim);
 ValuesAndIndices min(const Tensor& x, int64_t dim, bool keepdim);
-Tensor amax(const Tensor& x, const Dims& dims = {}, bool keepdim = false);
-Tensor amin(const Tensor& x, const Dims& dims = {}, bool keepdim = false);
+Tensor amax(const Tensor& x, const Dims& dims = {}, bool keepdim = false, const Into& into = {});
+Tensor amin(const Tensor& x, const Dims& dims = {}, bool keepdim = false, const Into& into = {});
 // The smallest and the largest.
 std::pair<Tensor, Tensor> aminmax(const Tensor& x, std::optional<int64_t> dim = {},
                                   bool keepdim = false);

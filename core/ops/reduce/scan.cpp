@@ -4,7 +4,6 @@
 #include "base/number.h"
 #include "cpu/reduce/scan.h"
 #include "ops/ops.h"
-#include "ops/pointwise/apply.h"
 #include "ops/result.h"
 #include "walk/lines.h"
 #include "walk/reduction.h"
@@ -48,8 +47,9 @@ Tensor cast_for_scan(const Tensor& x, std::optional<DType> dtype) {
 // Along lines of one element or none there is nothing to do, in any dtype.
 bool is_trivial(const Tensor& x) { return x.dim() == 0 || x.numel() == 0; }
 
-Tensor run_scan(const char* op, const Row& row, const Tensor& x, int64_t dim, bool from_end) {
-  check_destination(op, x.sizes(), x.dtype(), {x});
+Tensor run_scan(const char* op, const Row& row, const Tensor& x, int64_t dim, bool from_end,
+                const Into& into = {}) {
+  check_into(op, into, x.sizes(), x.dtype(), {x});
   NoGradGuard guard;
   if (is_trivial(x)) return contiguous(clone(x));
   cpu::ScanKernel kernel = kernel_of(op, row, x);
@@ -58,8 +58,9 @@ Tensor run_scan(const char* op, const Row& row, const Tensor& x, int64_t dim, bo
   return y;
 }
 
-Tensor running_sum(const char* node, const Tensor& x, int64_t dim, bool from_end) {
-  Tensor y = run_scan("cumsum", cpu::get_scan_table().cumsum, x, dim, from_end);
+Tensor running_sum(const char* node, const Tensor& x, int64_t dim, bool from_end,
+                   const Into& into = {}) {
+  Tensor y = run_scan("cumsum", cpu::get_scan_table().cumsum, x, dim, from_end, into);
   return record(node, y, {x}, [dim, from_end](const Tensor& g) {
     return running_sum("CumsumBackward0", g, dim, !from_end);
   });
@@ -93,7 +94,7 @@ std::pair<Tensor, Tensor> running_extremum(const char* op, const char* node, con
   return {values, indices};
 }
 
-Tensor log_sums(const Tensor& x, int64_t dim, bool from_end);
+Tensor log_sums(const Tensor& x, int64_t dim, bool from_end, const Into& into = {});
 
 // sum over k >= i of g_k exp(x_i - y_k), in logarithms: the sums of both signs apart.
 Tensor logcumsumexp_backward(const Tensor& g, const Tensor& x, const Tensor& y, int64_t dim,
@@ -108,8 +109,8 @@ Tensor logcumsumexp_backward(const Tensor& g, const Tensor& x, const Tensor& y, 
   return share(gt(g, wrapped_number(0))) - share(lt(g, wrapped_number(0)));
 }
 
-Tensor log_sums(const Tensor& x, int64_t dim, bool from_end) {
-  check_destination("logcumsumexp", x.sizes(), x.dtype(), {x}, OutDType::Same);
+Tensor log_sums(const Tensor& x, int64_t dim, bool from_end, const Into& into) {
+  check_into("logcumsumexp", into, x.sizes(), x.dtype(), {x}, OutDType::Same);
   kernel_of("logcumsumexp", cpu::get_scan_table().logcumsumexp, x);
   Tensor y = run_scan("logcumsumexp", cpu::get_scan_table().logcumsumexp, x, dim, from_end);
   return record("LogcumsumexpBackward0", y, {x},
@@ -132,20 +133,20 @@ Tensor composed_log_sums(const Tensor& x, int64_t dim) {
 
 }  // namespace
 
-Tensor logcumsumexp(const Tensor& x, int64_t dim) {
+Tensor logcumsumexp(const Tensor& x, int64_t dim, const Into& into) {
   dim = wrap_dim("logcumsumexp", dim, x.dim());
-  return x.is_cpu() ? log_sums(x, dim, false) : composed_log_sums(x, dim);
+  return x.is_cpu() ? log_sums(x, dim, false, into) : composed_log_sums(x, dim);
 }
 
-Tensor cumsum(const Tensor& input, int64_t dim, std::optional<DType> dtype) {
+Tensor cumsum(const Tensor& input, int64_t dim, std::optional<DType> dtype, const Into& into) {
   dim = wrap_dim("cumsum", dim, input.dim());
-  return running_sum("CumsumBackward0", cast_for_scan(input, dtype), dim, false);
+  return running_sum("CumsumBackward0", cast_for_scan(input, dtype), dim, false, into);
 }
 
-Tensor cumprod(const Tensor& input, int64_t dim, std::optional<DType> dtype) {
+Tensor cumprod(const Tensor& input, int64_t dim, std::optional<DType> dtype, const Into& into) {
   dim = wrap_dim("cumprod", dim, input.dim());
   Tensor x = cast_for_scan(input, dtype);
-  Tensor y = run_scan("cumprod", cpu::get_scan_table().cumprod, x, dim, false);
+  Tensor y = run_scan("cumprod", cpu::get_scan_table().cumprod, x, dim, false, into);
   return record("CumprodBackward0", y, {x},
                 [dim, x = save(x)](const Tensor& g) { return cumprod_backward(g, x, dim); });
 }

@@ -3,13 +3,14 @@
 #include <optional>
 #include <utility>
 
-#include "tensor/tensor.h"
+#include "ops/result.h"
 
 namespace facula {
 
-Tensor cumsum(const Tensor& x, int64_t dim, std::optional<DType> dtype = {});
-Tensor cumprod(const Tensor& x, int64_t dim, std::optional<DType> dtype = {});
-Tensor logcumsumexp(const Tensor& x, int64_t dim);
+Tensor cumsum(const Tensor& x, int64_t dim, std::optional<DType> dtype = {}, const Into& into = {});
+Tensor cumprod(const Tensor& x, int64_t dim, std::optional<DType> dtype = {},
+               const Into& into = {});
+Tensor logcumsumexp(const Tensor& x, int64_t dim, const Into& into = {});
 // Values and the indices where they were found.
 std::pair<Tensor, Tensor> cummax(const Tensor& x, int64_t dim);
 std::pair<Tensor, Tensor> cummin(const Tensor& x, int64_t dim);

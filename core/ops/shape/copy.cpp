@@ -263,52 +263,6 @@ bool has_nan(const Tensor& x) {
   return false;
 }
 
-void check_inplace_result(const char* op, const Tensor& x, const Dims& shape, DType dtype) {
-  check(shape == x.sizes(), op, ": expected a result of the shape of the tensor written to, ",
-        x.sizes(), ", got ", shape, ".");
-  check(can_cast(dtype, x.dtype()), op, ": the result is ", dtype,
-        " and cannot be stored in a tensor of ", x.dtype(), ".");
-}
-
-void check_out_history(const char* op, bool has_history) {
-  check(!has_history || !is_grad_enabled(), op,
-        ": out= takes no part in differentiation, but one of the arguments requires grad. Leave "
-        "out= away, or use no_grad().");
-}
-
-void check_out_dtype(const char* op, DType dtype, const Tensor& out) {
-  check(can_cast(dtype, out.dtype()), op, ": the result is ", dtype,
-        " and cannot be stored in out of ", out.dtype(), ".");
-}
-
-Tensor into_out(const char* op, Tensor result, const Tensor& out) {
-  if (!out.defined()) return result;
-  if (result.is_same(out)) {  // where the kernel has written it
-    bump_version(out);
-    return out;
-  }
-  check_out_history(op, result.requires_grad() || out.requires_grad());
-  check_out_dtype(op, result.dtype(), out);
-  check(result.device() == out.device(), op, ": expected out to be on ", result.device(), ", got ",
-        out.device(), ".");
-  if (out.sizes() != result.sizes()) {
-    if (out.numel() != 0) {
-      int failed = PyErr_WarnFormat(PyExc_UserWarning, 1,
-                                    "%s: the out tensor was resized because it had %lld elements "
-                                    "and another shape than the result; "
-                                    "pass a tensor of the right shape, or one with no elements.",
-                                    op, static_cast<long long>(out.numel()));
-      if (failed) throw_python_error();
-    }
-    resize_(out, result.sizes());
-  }
-  check(!has_internal_overlap(out), op, ": expected out with a place for each element, got ", out,
-        ", where elements share places. Pass its clone() instead.");
-  copy_into(out, result);
-  bump_version(out);
-  return out;
-}
-
 void resize_(const Tensor& x, const Dims& sizes, MemoryFormat format) {
   int64_t numel = checked_numel(sizes), end, nbytes;
   check(!__builtin_add_overflow(x.offset(), numel, &end) &&
@@ -323,6 +277,14 @@ void resize_(const Tensor& x, const Dims& sizes, MemoryFormat format) {
 
 void resize_(const Tensor& x, const Dims& sizes) {
   if (x.sizes() != sizes) resize_(x, sizes, MemoryFormat::Contiguous);
+}
+
+Tensor cast_to(const Tensor& x, DType dtype) {
+  if (x.dtype() == dtype) return x;
+  if (x.dim() == 0 && x.is_cpu()) return scalar_tensor(item(x), dtype);
+  Tensor y = empty_like(x, dtype, x.device());
+  copy_into(y, x);
+  return y;
 }
 
 }  // namespace facula

@@ -21,7 +21,9 @@ Tensor clone(const Tensor& x, MemoryFormat format = MemoryFormat::Preserve);
 Tensor clone_with_history(const Tensor& x);
 Tensor contiguous(const Tensor& x,
                   MemoryFormat format = MemoryFormat::Contiguous);  // x itself if it is so already
-Tensor to_dtype(const Tensor& x, DType dtype);                      // x itself if it has it already
+// x in this dtype, x itself where it has it; not recorded.
+Tensor cast_to(const Tensor& x, DType dtype);
+Tensor to_dtype(const Tensor& x, DType dtype);  // x itself if it has it already
 Tensor to(const Tensor& x, Device device, DType dtype, bool copy,
           MemoryFormat format = MemoryFormat::Preserve);
 
@@ -36,12 +38,5 @@ bool has_nan(const Tensor& x);
 // it held. Without a format it becomes contiguous, and stays as it is if it has the shape already.
 void resize_(const Tensor& x, const Dims& sizes, MemoryFormat format);
 void resize_(const Tensor& x, const Dims& sizes);
-
-// Raise unless a result of this dtype may be stored in out=.
-void check_out_history(const char* op, bool has_history);
-void check_out_dtype(const char* op, DType dtype, const Tensor& out);
-// Stores a result in the out= argument: checks, resizes, copies. An undefined `out` returns the
-// result itself.
-Tensor into_out(const char* op, Tensor result, const Tensor& out);
 
 }  // namespace facula

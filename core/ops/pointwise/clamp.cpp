@@ -1,0 +1,220 @@
+#include "ops/pointwise/clamp.h"
+
+#include "base/number.h"
+#include "ops/ops.h"
+#include "ops/pointwise/binding.h"
+
+namespace facula {
+
+namespace {
+
+// clamp in the dtype that the bounds ask for: integers with a floating bound become floating.
+Tensor clamped(const char* name, ParametricOp op, const Tensor& x, Scalar p0, Scalar p1,
+               const Into& into) {
+  check_into_history(name, into, {x});
+  bool keeps_dtype = is_floating(x.dtype()) && !p0.is_complex() && !p1.is_complex();
+  DType dtype = keeps_dtype ? x.dtype() : result_type({x, wrapped_number(p0), wrapped_number(p1)});
+  for (Scalar bound : {p0, p1}) check_fits(name, "bound", bound, dtype);
+  return apply_parametric(name, op, Kinds::NUM, cast_to(x, dtype), {p0, p1}, into);
+}
+
+// With one bound, or two.
+Tensor clamped(const Tensor& x, const Tensor& low, const Tensor& high, const Into& into) {
+  TensorList given{x};
+  if (low.defined()) given.push_back(low);
+  if (high.defined()) given.push_back(high);
+  for (const Tensor& t : given) {
+    check_into_history("clamp", into, {t});
+    check_not_implemented(!is_complex(t.dtype()), "clamp: not defined for ", t, ".");
+  }
+  if (!high.defined())
+    return apply_binary("clamp", BinaryOp::maximum, x, low, result_type({x, low}), into);
+  if (!low.defined())
+    return apply_binary("clamp", BinaryOp::minimum, x, high, result_type({x, high}), into);
+  return apply_ternary("clamp", TernaryOp::clamp, x, low, high, result_type({x, low, high}), into);
+}
+
+Tensor zero() { return wrapped_number(0); }
+
+bool is_nan(Scalar x) { return x.is_floating() && x.to_double() != x.to_double(); }
+
+}  // namespace
+
+Tensor clamp_min(const Tensor& x, Scalar low, const Into& into) {
+  Tensor y = clamped("clamp_min", ParametricOp::clamp_min, x, low, low, into);
+  return record("ClampMinBackward0", y, {x}, [x = save(x), low](const Tensor& g) {
+    return where(ge(x, wrapped_number(low)), g, zero());
+  });
+}
+
+Tensor clamp_max(const Tensor& x, Scalar high, const Into& into) {
+  Tensor y = clamped("clamp_max", ParametricOp::clamp_max, x, high, high, into);
+  return record("ClampMaxBackward0", y, {x}, [x = save(x), high](const Tensor& g) {
+    return where(le(x, wrapped_number(high)), g, zero());
+  });
+}
+
+Tensor clamp(const Tensor& x, std::optional<Scalar> low, std::optional<Scalar> high,
+             const Into& into) {
+  check(low || high, "clamp: expected min or max, got neither.");
+  // A bound that is NaN makes everything NaN; as the lower one it passes through both.
+  Scalar a = low.value_or(0), b = high.value_or(0);
+  if (high && is_nan(b)) low = a = b;
+  ParametricOp op = low && high ? ParametricOp::clamp
+                    : low       ? ParametricOp::clamp_min
+                                : ParametricOp::clamp_max;
+  Tensor y = clamped("clamp", op, x, low ? a : b, high ? b : a, into);
+  return record("ClampBackward1", y, {x}, [x = save(x), low, high](const Tensor& g) {
+    Tensor value = x, inside;
+    if (low) inside = ge(value, wrapped_number(*low));
+    if (high) {
+      Tensor below = le(value, wrapped_number(*high));
+      inside = inside.defined() ? logical_and(inside, below) : below;
+    }
+    return where(inside, g, zero());
+  });
+}
+
+Tensor clamp_min(const Tensor& x, const Tensor& low, const Into& into) {
+  Tensor y = apply_binary("clamp_min", BinaryOp::maximum, x, low, result_type({x, low}), into);
+  return record("ClampMinBackward1", y, {x, low},
+                [x = save(x), low = save(low)](const Tensor& g, Needs need) -> TensorList {
+                  Tensor value = x, bound = low;
+                  return {need[0] ? where(ge(value, bound), g, zero()) : Tensor(),
+                          need[1] ? where(lt(value, bound), g, zero()) : Tensor()};
+                });
+}
+
+Tensor clamp_max(const Tensor& x, const Tensor& high, const Into& into) {
+  Tensor y = apply_binary("clamp_max", BinaryOp::minimum, x, high, result_type({x, high}), into);
+  return record("ClampMaxBackward1", y, {x, high},
+                [x = save(x), high = save(high)](const Tensor& g, Needs need) -> TensorList {
+                  Tensor value = x, bound = high;
+                  return {need[0] ? where(le(value, bound), g, zero()) : Tensor(),
+                          need[1] ? where(gt(value, bound), g, zero()) : Tensor()};
+                });
+}
+
+Tensor clamp(const Tensor& x, const Tensor& low, const Tensor& high, const Into& into) {
+  check(low.defined() || high.defined(), "clamp: expected min or max, got neither.");
+  Tensor y = clamped(x, low, high, into);
+  TensorList inputs{x};
+  if (low.defined()) inputs.push_back(low);
+  if (high.defined()) inputs.push_back(high);
+  bool has_low = low.defined(), has_high = high.defined();
+  record_all(
+      "ClampBackward0", {y}, inputs,
+      [saved = save(inputs), has_low, has_high](const TensorList& gs, Needs need) -> TensorList {
+        TensorList values = saved.unpack();
+        const Tensor& g = gs[0];
+        Tensor low = has_low ? values[1] : Tensor(), high = has_high ? values.back() : Tensor();
+        Tensor below = has_low ? lt(values[0], low) : Tensor();
+        // The upper bound wins over the lower one.
+        Tensor lifted = has_low && has_high ? maximum(values[0], low) : values[0];
+        Tensor above = has_high ? gt(lifted, high) : Tensor();
+        Tensor outside = !has_low ? above : !has_high ? below : logical_or(below, above);
+        TensorList grads{need[0] ? where(outside, zero(), g) : Tensor()};
+        if (has_low) {
+          Tensor at_low = has_high ? logical_and(below, lt(low, high)) : below;
+          grads.push_back(need[1] ? where(at_low, g, zero()) : Tensor());
+        }
+        if (has_high) grads.push_back(need[values.size() - 1] ? where(above, g, zero()) : Tensor());
+        return grads;
+      });
+  return y;
+}
+
+namespace {
+
+// A bound of clamp: nothing, a number or a tensor.
+using Bound = std::optional<Operand>;
+
+Tensor clamp_by(const Tensor& x, const Bound& low, const Bound& high, const Into& into) {
+  auto is_number = [](const Bound& b) { return b && b->tensor->is_wrapped_number; };
+  auto is_given_tensor = [](const Bound& b) { return b && !b->tensor->is_wrapped_number; };
+  check_type(
+      !(is_number(low) && is_given_tensor(high)) && !(is_given_tensor(low) && is_number(high)),
+      "clamp: expected min and max to be both numbers or both tensors.");
+  if (is_given_tensor(low) || is_given_tensor(high))
+    return clamp(x, low ? low->tensor : Tensor(), high ? high->tensor : Tensor(), into);
+  auto number = [](const Bound& b) {
+    return b ? std::optional<Scalar>(item(b->tensor)) : std::nullopt;
+  };
+  return clamp(x, number(low), number(high), into);
+}
+
+Tensor clamp_min_by(const Tensor& x, const Tensor& low, const Into& into) {
+  return low->is_wrapped_number ? clamp_min(x, item(low), into) : clamp_min(x, low, into);
+}
+Tensor clamp_max_by(const Tensor& x, const Tensor& high, const Into& into) {
+  return high->is_wrapped_number ? clamp_max(x, item(high), into) : clamp_max(x, high, into);
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  const char* doc =
+      R"(Each element, moved into ``[min, max]``. The bounds are numbers or tensors; one may be missing.
+
+Example:
+    >>> facula.clamp(facula.tensor([-2.0, 0.5, 2.0]), -1, 1)
+    tensor([-1.0000,  0.5000,  1.0000]))";
+  auto none = nb::none();
+  for (const char* name : {"clamp", "clip"}) {
+    m.def(
+        name,
+        [](const Tensor& x, const Bound& low, const Bound& high, const Out& out) {
+          return with_out("clamp", out,
+                          [&](const Into& into) { return clamp_by(x, low, high, into); });
+        },
+        "input"_a, "min"_a.none() = none, "max"_a.none() = none, nb::kw_only(),
+        "out"_a.none() = none, doc);
+    def_method(
+        name,
+        [](const Tensor& x, const Bound& low, const Bound& high) {
+          return clamp_by(x, low, high, Into{});
+        },
+        "min"_a.none() = none, "max"_a.none() = none, doc);
+    auto assign = [](Tensor x, const Bound& low, const Bound& high) -> Tensor {
+      return in_place("clamp_", x, [&](const Tensor& t, const Into& into) {
+        return clamp_by(t, low, high, into);
+      });
+    };
+    std::string name_ = std::string(name) + "_";
+    def_method(name_.c_str(), assign, "min"_a.none() = none, "max"_a.none() = none,
+               in_place_doc("clamp").c_str());
+    m.def(name_.c_str(), assign, "input"_a, "min"_a.none() = none, "max"_a.none() = none,
+          in_place_doc("clamp").c_str());
+  }
+  const char* min_doc = R"(Each element, at least ``min``.
+
+Example:
+    >>> facula.clamp_min(facula.tensor([-2.0, 2.0]), 0)
+    tensor([0., 2.]))";
+  const char* max_doc = R"(Each element, at most ``max``.
+
+Example:
+    >>> facula.clamp_max(facula.tensor([-2.0, 2.0]), 0)
+    tensor([-2.,  0.]))";
+  auto def_bound = [&](const char* name, const char* argument, BinaryCall f, const char* text) {
+    m.def(
+        name,
+        [f, name](const Tensor& x, const Operand& b, const Out& out) {
+          return with_out(name, out, [&](const Into& into) { return f(x, b, into); });
+        },
+        "input"_a, nb::arg(argument), nb::kw_only(), "out"_a.none() = nb::none(), text);
+    def_method(
+        name, [f](const Tensor& x, const Operand& b) { return f(x, b, Into{}); }, nb::arg(argument),
+        text);
+    const char* name_ = in_place_name(name);
+    auto assign = [f, name_](Tensor x, const Operand& b) -> Tensor {
+      return in_place(name_, x, [&](const Tensor& t, const Into& into) { return f(t, b, into); });
+    };
+    def_method(name_, assign, nb::arg(argument), in_place_doc(name).c_str());
+    m.def(name_, assign, "input"_a, nb::arg(argument), in_place_doc(name).c_str());
+  };
+  def_bound("clamp_min", "min", clamp_min_by, min_doc);
+  def_bound("clamp_max", "max", clamp_max_by, max_doc);
+}
+
+}  // namespace facula

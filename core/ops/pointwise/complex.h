@@ -1,0 +1,16 @@
+// Complex numbers: their parts, size and angle; and the same of real ones.
+#pragma once
+#include "ops/result.h"
+
+namespace facula {
+
+Tensor abs(const Tensor& x, const Into& into);  // real for complex
+inline Tensor abs(const Tensor& x) { return abs(x, Into{}); }
+Tensor angle(const Tensor& x, const Into& into = {});  // real for complex
+Tensor conj(const Tensor& x);                          // a real tensor is its own
+Tensor real(const Tensor& x);                          // a view for complex, x itself otherwise
+Tensor imag(const Tensor& x);                          // a view; complex only
+Tensor complex(const Tensor& real, const Tensor& imag, const Into& into = {});
+Tensor polar(const Tensor& abs, const Tensor& angle, const Into& into = {});
+
+}  // namespace facula

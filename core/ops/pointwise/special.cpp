@@ -1,0 +1,115 @@
+#include "ops/pointwise/special.h"
+
+#include <cmath>
+#include <limits>
+
+#include "ops/ops.h"
+#include "ops/pointwise/binding.h"
+
+namespace facula {
+
+Tensor logit(const Tensor& x, std::optional<double> eps, const Into& into) {
+  Tensor y;
+  if (is_reduced_float(x.dtype())) {
+    // Step by step as PyTorch, whose 16-bit results differ by more than a rounding.
+    NoGradGuard guard;
+    check_into("logit", into, x.sizes(), x.dtype(), {x});
+    Tensor inside = eps ? clamp(x, Scalar(*eps), Scalar(1 - *eps)) : x;
+    y = log(inside / (1 - inside));
+  } else {
+    ParametricOp op = eps ? ParametricOp::logit_inside : ParametricOp::logit;
+    y = apply_parametric("logit", op, Kinds::F, x, {eps.value_or(0)}, into);
+  }
+  return record("LogitBackward0", y, {x}, [x = save(x), eps](const Tensor& g) {
+    Tensor slope = g / (Tensor(x) * (1 - Tensor(x)));
+    double low = eps.value_or(0), high = 1 - low;
+    Tensor outside = logical_or(lt(x, wrapped_number(low)), gt(x, wrapped_number(high)));
+    return where(outside, wrapped_number(eps ? 0.0 : std::numeric_limits<double>::quiet_NaN()),
+                 slope);
+  });
+}
+
+Tensor polygamma(int64_t n, const Tensor& x, const Into& into) {
+  check(n >= 0, "polygamma: expected n of at least 0, got ", n, ".");
+  Tensor y;
+  if (n == 0) {
+    NoGradGuard guard;
+    y = digamma(x);
+  } else {
+    y = apply_parametric("polygamma", ParametricOp::polygamma, Kinds::F, x, {n}, into);
+  }
+  return record("PolygammaBackward0", y, {x},
+                [x = save(x), n](const Tensor& g) { return g * polygamma(n + 1, x); });
+}
+
+Tensor mvlgamma(const Tensor& x, int64_t p, const Into& into) {
+  check(p >= 1, "mvlgamma: expected p of at least 1, got ", p, ".");
+  check(x.dtype() != DType::Bool, "mvlgamma: expected numbers, got ", x, ".");
+  check_into_history("mvlgamma", into, {x});
+  constexpr double kLogPi = 1.1447298858494002;
+  TensorList terms;
+  for (int64_t j = 0; j < p; ++j) terms.push_back(lgamma(x - 0.5 * static_cast<double>(j)));
+  return sum(stack(terms, -1), {-1}) + 0.25 * static_cast<double>(p * (p - 1)) * kLogPi;
+}
+
+FACULA_BINDINGS {
+  std::string doc = docstring(
+      "logit", {"``log(input / (1 - input))``, with ``input`` clamped to ``[eps, 1 - eps]`` where "
+                "eps is given.",
+                "facula.tensor([0.5, 0.9])", "tensor([0.0000, 2.1972])"});
+  m.def(
+      "logit",
+      [](const Tensor& x, std::optional<double> eps, const Out& out) {
+        return with_out("logit", out, [&](const Into& into) { return logit(x, eps, into); });
+      },
+      "input"_a, "eps"_a.none() = nb::none(), nb::kw_only(), "out"_a.none() = nb::none(),
+      doc.c_str());
+  def_method(
+      "logit", [](const Tensor& x, std::optional<double> eps) { return logit(x, eps); },
+      "eps"_a.none() = nb::none(), doc.c_str());
+  auto logit_ = [](Tensor x, std::optional<double> eps) -> Tensor {
+    return in_place("logit_", x,
+                    [&](const Tensor& t, const Into& into) { return logit(t, eps, into); });
+  };
+  def_method("logit_", logit_, "eps"_a.none() = nb::none(), in_place_doc("logit").c_str());
+  m.def("logit_", logit_, "input"_a, "eps"_a.none() = nb::none(), in_place_doc("logit").c_str());
+
+  doc = docstring("polygamma", {"The derivative of order ``n`` of the digamma function.",
+                                "1, facula.tensor([1.0, 0.5])", "tensor([1.6449, 4.9348])"});
+  m.def(
+      "polygamma",
+      [](int64_t n, const Tensor& x, const Out& out) {
+        return with_out("polygamma", out, [&](const Into& into) { return polygamma(n, x, into); });
+      },
+      "n"_a, "input"_a, nb::kw_only(), "out"_a.none() = nb::none(), doc.c_str());
+  def_method(
+      "polygamma", [](const Tensor& x, int64_t n) { return polygamma(n, x); }, "n"_a, doc.c_str());
+  def_method(
+      "polygamma_",
+      [](Tensor x, int64_t n) -> Tensor {
+        return in_place("polygamma_", x,
+                        [n](const Tensor& t, const Into& into) { return polygamma(n, t, into); });
+      },
+      "n"_a, in_place_doc("polygamma").c_str());
+
+  doc =
+      docstring("mvlgamma", {"The logarithm of the multivariate gamma function of dimension ``p``.",
+                             "facula.tensor([2.0, 3.0]), 2", "tensor([0.4516, 1.5502])"});
+  m.def(
+      "mvlgamma",
+      [](const Tensor& x, int64_t p, const Out& out) {
+        return with_out("mvlgamma", out, [&](const Into& into) { return mvlgamma(x, p, into); });
+      },
+      "input"_a, "p"_a, nb::kw_only(), "out"_a.none() = nb::none(), doc.c_str());
+  def_method(
+      "mvlgamma", [](const Tensor& x, int64_t p) { return mvlgamma(x, p); }, "p"_a, doc.c_str());
+  def_method(
+      "mvlgamma_",
+      [](Tensor x, int64_t p) -> Tensor {
+        return in_place("mvlgamma_", x,
+                        [p](const Tensor& t, const Into& into) { return mvlgamma(t, p, into); });
+      },
+      "p"_a, in_place_doc("mvlgamma").c_str());
+}
+
+}  // namespace facula
