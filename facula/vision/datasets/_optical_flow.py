@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from facula.utils.data import ConcatDataset
-from facula.vision.datasets._maps import read_flo, read_pfm, read_rgb16
+from facula.vision.datasets._flow_files import read_flo, read_pfm, read_rgb16
 from facula.vision.datasets.folder import Loader, default_loader
 from facula.vision.datasets.utils import verify_str_arg
 from facula.vision.datasets.vision import Root, Transform, VisionDataset

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from facula.vision._imports import optional
-from facula.vision.datasets._maps import read_gray, read_pfm
+from facula.vision.datasets._flow_files import read_gray, read_pfm
 from facula.vision.datasets._optical_flow import files_in, one_or_both
 from facula.vision.datasets.utils import (
     download_and_extract_archive,

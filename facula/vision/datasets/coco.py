@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from facula.vision.datasets._outlines import mask_of
+from facula.vision.datasets._coco_masks import mask_of
 from facula.vision.datasets.utils import read_image
 from facula.vision.datasets.vision import Root, Transform, VisionDataset
 

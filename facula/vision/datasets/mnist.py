@@ -14,6 +14,7 @@ from urllib.parse import urljoin
 import facula
 from facula import Tensor
 from facula.vision._imports import optional
+from facula.vision.datasets._base import numbered
 from facula.vision.datasets.utils import (
     check_integrity,
     download_and_extract_archive,
@@ -155,10 +156,7 @@ class MNIST(VisionDataset):
         if download:
             self.download()
         if not self._check_exists():
-            raise RuntimeError(
-                f"{type(self).__name__}: the dataset is not in {self.raw_folder!r}. Pass "
-                "download=True to download it."
-            )
+            raise self._missing(f"the dataset is not in {self.raw_folder!r}")
         self.data, self.targets = self._load_data()
         if len(self.data) != len(self.targets):
             raise ValueError(
@@ -205,7 +203,7 @@ class MNIST(VisionDataset):
     @property
     def class_to_idx(self) -> dict[str, int]:
         """The index of each class."""
-        return {name: index for index, name in enumerate(self.classes)}
+        return numbered(self.classes)
 
     @property
     def train_labels(self) -> Any:

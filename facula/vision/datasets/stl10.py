@@ -73,10 +73,7 @@ class STL10(VisionDataset):
         if download:
             self.download()
         elif not self._check_integrity():
-            raise RuntimeError(
-                f"STL10: the dataset is not in {self._path('')!r}, or is damaged. Pass "
-                "download=True to download it."
-            )
+            raise self._missing(f"the dataset is not in {self._path('')!r}, or is damaged")
         parts = [self._read(name) for name in self.split.split("+")]
         self.data = numpy.concatenate([data for data, _ in parts])
         self.labels: Any = numpy.concatenate([labels for _, labels in parts])

@@ -53,10 +53,7 @@ class _VOC(VisionDataset):
         if download:
             download_and_extract_archive(self.url, self.root, filename=self.filename, md5=self.md5)
         if not base.is_dir():
-            raise RuntimeError(
-                f"{type(self).__name__}: there is no folder {str(base)!r}. Pass download=True to "
-                "download it."
-            )
+            raise self._missing(f"there is no folder {str(base)!r}")
         listed = base / "ImageSets" / self._SPLITS_DIR / f"{image_set}.txt"
         names = listed.read_text().splitlines()
         self.images = [str(base / "JPEGImages" / f"{name}.jpg") for name in names]

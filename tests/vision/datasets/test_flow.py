@@ -17,7 +17,7 @@ from PIL import Image
 
 from facula import _download
 from facula.vision import datasets
-from facula.vision.datasets._maps import read_flo, read_gray, read_pfm, read_rgb16
+from facula.vision.datasets._flow_files import read_flo, read_gray, read_pfm, read_rgb16
 
 pytestmark = pytest.mark.promise("D3")
 

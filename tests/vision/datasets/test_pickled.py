@@ -8,7 +8,7 @@ import vision_files as files
 from http_server import serving
 
 from facula.vision import datasets
-from facula.vision.datasets._pickles import read_pickle
+from facula.vision.datasets.cifar import read_pickle
 
 pytestmark = pytest.mark.promise("D3")
 

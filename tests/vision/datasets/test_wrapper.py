@@ -5,7 +5,7 @@ import vision_files as files
 
 from facula.vision import datasets, tv_tensors
 from facula.vision.datasets import wrap_dataset_for_transforms_v2
-from facula.vision.datasets._outlines import mask_of
+from facula.vision.datasets._coco_masks import mask_of
 
 pytestmark = pytest.mark.promise("D3")
 

@@ -9,6 +9,8 @@ from facula.vision.datasets.folder import Loader, default_loader
 from facula.vision.datasets.utils import check_integrity, verify_str_arg
 from facula.vision.datasets.vision import Root, Transform, VisionDataset
 
+__all__ = ["LFWPairs", "LFWPeople"]
+
 # The folder of each set of images, its archive and the MD5 hash of that.
 _LFW_IMAGES = {
     "original": ("lfw", "lfw.tgz", "a17d05bd522c52d84eca14327a23d494"),
@@ -19,6 +21,7 @@ _LFW_IMAGES = {
         "68331da3eb755a505a502b5aacb3c201",
     ),
 }
+
 _LFW_LISTS = {
     "pairs.txt": "9f1ba174e4e1c508ff7cdf10ac338a7d",
     "pairsDevTest.txt": "5132f7440eb68cf58910c8a45a2ac10b",
@@ -28,6 +31,7 @@ _LFW_LISTS = {
     "peopleDevTrain.txt": "54eaac34beb6d042ed3a7d883e247a21",
     "lfw-names.txt": "a6d0a479bd074669f656265a6e693f6d",
 }
+
 _SPLITS = {"10fold": "", "train": "DevTrain", "test": "DevTest"}
 
 
@@ -40,12 +44,12 @@ class _LFW(VisionDataset):
     def __init__(
         self,
         root: Root,
-        split: str,
-        image_set: str,
-        transform: Transform | None,
-        target_transform: Transform | None,
-        download: bool,
-        loader: Loader,
+        split: str = "10fold",
+        image_set: str = "funneled",
+        transform: Transform | None = None,
+        target_transform: Transform | None = None,
+        download: bool = False,
+        loader: Loader = default_loader,
     ) -> None:
         root = os.path.join(os.path.expanduser(root), self.base_folder)
         super().__init__(root, transform=transform, target_transform=target_transform)
@@ -67,6 +71,13 @@ class _LFW(VisionDataset):
                 raise RuntimeError(
                     f"{type(self).__name__}: {name} is not in {self.root!r}, or is damaged."
                 )
+        self.data = []
+        self.targets = []
+        self._list()
+
+    def _list(self) -> None:
+        """Read the list of images into ``data`` and ``targets``."""
+        raise NotImplementedError
 
     def _lines(self, name: str) -> list[list[str]]:
         with open(os.path.join(self.root, name)) as file:
@@ -102,22 +113,10 @@ class LFWPeople(_LFW):
 
     _view = "people"
 
-    def __init__(
-        self,
-        root: Root,
-        split: str = "10fold",
-        image_set: str = "funneled",
-        transform: Transform | None = None,
-        target_transform: Transform | None = None,
-        download: bool = False,
-        loader: Loader = default_loader,
-    ) -> None:
-        super().__init__(root, split, image_set, transform, target_transform, download, loader)
+    def _list(self) -> None:
         self.class_to_idx = {row[0]: i for i, row in enumerate(self._lines("lfw-names.txt"))}
         # Lines of one number count the folds or the people of one; the others are people.
         people = [row for row in self._lines(self.labels_file) if len(row) == 2]
-        self.data = []
-        self.targets = []
         for name, count in people:
             self.data += [self._path(name, number) for number in range(1, int(count) + 1)]
             self.targets += [self.class_to_idx[name]] * int(count)
@@ -149,20 +148,8 @@ class LFWPairs(_LFW):
 
     _view = "pairs"
 
-    def __init__(
-        self,
-        root: Root,
-        split: str = "10fold",
-        image_set: str = "funneled",
-        transform: Transform | None = None,
-        target_transform: Transform | None = None,
-        download: bool = False,
-        loader: Loader = default_loader,
-    ) -> None:
-        super().__init__(root, split, image_set, transform, target_transform, download, loader)
+    def _list(self) -> None:
         self.pair_names: list[tuple[str, str]] = []
-        self.data = []
-        self.targets = []
         # Three cells are a person and two numbers, four are two of each; the first line counts.
         for row in self._lines(self.labels_file)[1:]:
             first, second = (row[0], row[1]), (row[0], row[2]) if len(row) == 3 else tuple(row[2:])
