@@ -10,8 +10,7 @@ import facula
 from facula import nn
 from facula._core import Tensor
 from facula.nn import functional as F
-from facula.vision.models._api import accept_weights, build_model, register_model, weights_enum
-from facula.vision.models._utils import _ovewrite_named_param
+from facula.vision.models._api import builder, weights_enum
 from facula.vision.models.swin_transformer import (
     _get_relative_position_bias,
     _relative_position_index,
@@ -498,29 +497,19 @@ def _spread(last: float, n: int) -> list[float]:
     return [i * (last / (n - 1)) for i in range(n - 1)] + [last] if n > 1 else [0.0] * n
 
 
-MaxVit_T_Weights = weights_enum(__name__, "MaxVit_T")
+MaxVit_T_Weights: Any = weights_enum(__name__, "MaxVit_T")
 
 
-@register_model()
-@accept_weights(weights=MaxVit_T_Weights)
-def maxvit_t(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> MaxVit:
-    """MaxViT of the size T.
-
-    Args:
-        weights: a member of `MaxVit_T_Weights` or its name; random weights unless given.
-        progress: whether a download shows its progress.
-        **kwargs: passed to `MaxVit`.
-    """
-    if weights is not None:
-        _ovewrite_named_param(kwargs, "input_size", weights.meta["min_size"])
-    make = partial(
-        MaxVit,
-        input_size=(224, 224),
-        stem_channels=64,
-        partition_size=7,
-        block_channels=[64, 128, 256, 512],
-        block_layers=[2, 2, 5, 2],
-        head_dim=32,
-        stochastic_depth_prob=0.2,
-    )
-    return build_model(make, weights, progress, kwargs)
+maxvit_t = builder(
+    MaxVit_T_Weights,
+    "MaxViT of the size T",
+    MaxVit,
+    needs=lambda weights: {"input_size": weights.meta["min_size"]},
+    input_size=(224, 224),
+    stem_channels=64,
+    partition_size=7,
+    block_channels=[64, 128, 256, 512],
+    block_layers=[2, 2, 5, 2],
+    head_dim=32,
+    stochastic_depth_prob=0.2,
+)

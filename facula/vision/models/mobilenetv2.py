@@ -131,4 +131,4 @@ class MobileNetV2(nn.Module):
 
 
 MobileNet_V2_Weights: Any = weights_enum(__name__, "MobileNet_V2")
-mobilenet_v2 = builder("mobilenet_v2", MobileNet_V2_Weights, "MobileNet v2", MobileNetV2)
+mobilenet_v2 = builder(MobileNet_V2_Weights, "MobileNet v2", MobileNetV2)

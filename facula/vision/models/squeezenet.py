@@ -97,5 +97,5 @@ class SqueezeNet(nn.Module):
 SqueezeNet1_0_Weights: Any = weights_enum(__name__, "SqueezeNet1_0")
 SqueezeNet1_1_Weights: Any = weights_enum(__name__, "SqueezeNet1_1")
 
-squeezenet1_0 = builder("squeezenet1_0", SqueezeNet1_0_Weights, "SqueezeNet 1.0", SqueezeNet, "1_0")
-squeezenet1_1 = builder("squeezenet1_1", SqueezeNet1_1_Weights, "SqueezeNet 1.1", SqueezeNet, "1_1")
+squeezenet1_0 = builder(SqueezeNet1_0_Weights, "SqueezeNet 1.0", SqueezeNet, "1_0")
+squeezenet1_1 = builder(SqueezeNet1_1_Weights, "SqueezeNet 1.1", SqueezeNet, "1_1")

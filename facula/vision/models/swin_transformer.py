@@ -13,7 +13,7 @@ import facula
 from facula import nn
 from facula._core import Tensor
 from facula.nn import functional as F
-from facula.vision.models._api import builder, weights_enum
+from facula.vision.models._api import builder, name_of, weights_enum
 from facula.vision.models._utils import init_mlp
 from facula.vision.ops.misc import MLP, Permute
 from facula.vision.ops.stochastic_depth import StochasticDepth
@@ -555,12 +555,12 @@ def _init_linear(model: nn.Module) -> None:
                 nn.init.zeros_(m.bias)
 
 
-Swin_T_Weights = weights_enum(__name__, "Swin_T")
-Swin_S_Weights = weights_enum(__name__, "Swin_S")
-Swin_B_Weights = weights_enum(__name__, "Swin_B")
-Swin_V2_T_Weights = weights_enum(__name__, "Swin_V2_T")
-Swin_V2_S_Weights = weights_enum(__name__, "Swin_V2_S")
-Swin_V2_B_Weights = weights_enum(__name__, "Swin_V2_B")
+Swin_T_Weights: Any = weights_enum(__name__, "Swin_T")
+Swin_S_Weights: Any = weights_enum(__name__, "Swin_S")
+Swin_B_Weights: Any = weights_enum(__name__, "Swin_B")
+Swin_V2_T_Weights: Any = weights_enum(__name__, "Swin_V2_T")
+Swin_V2_S_Weights: Any = weights_enum(__name__, "Swin_V2_S")
+Swin_V2_B_Weights: Any = weights_enum(__name__, "Swin_V2_B")
 
 _T = (96, [2, 2, 6, 2], [3, 6, 12, 24])
 _S = (96, [2, 2, 18, 2], [3, 6, 12, 24])
@@ -568,7 +568,6 @@ _B = (128, [2, 2, 18, 2], [4, 8, 16, 32])
 
 
 def _swin(
-    name: str,
     weights: Any,
     sizes: tuple[int, list[int], list[int]],
     window: int,
@@ -576,9 +575,8 @@ def _swin(
     **layers: Any,
 ) -> Callable[..., SwinTransformer]:
     return builder(
-        name,
         weights,
-        name.replace("_", "-").title(),
+        name_of(weights).replace("_", "-"),
         SwinTransformer,
         [4, 4],
         *sizes,
@@ -590,9 +588,9 @@ def _swin(
 
 _swin_v2 = partial(_swin, block=SwinTransformerBlockV2, downsample_layer=PatchMergingV2)
 
-swin_t = _swin("swin_t", Swin_T_Weights, _T, 7, 0.2)
-swin_s = _swin("swin_s", Swin_S_Weights, _S, 7, 0.3)
-swin_b = _swin("swin_b", Swin_B_Weights, _B, 7, 0.5)
-swin_v2_t = _swin_v2("swin_v2_t", Swin_V2_T_Weights, _T, 8, 0.2)
-swin_v2_s = _swin_v2("swin_v2_s", Swin_V2_S_Weights, _S, 8, 0.3)
-swin_v2_b = _swin_v2("swin_v2_b", Swin_V2_B_Weights, _B, 8, 0.5)
+swin_t = _swin(Swin_T_Weights, _T, 7, 0.2)
+swin_s = _swin(Swin_S_Weights, _S, 7, 0.3)
+swin_b = _swin(Swin_B_Weights, _B, 7, 0.5)
+swin_v2_t = _swin_v2(Swin_V2_T_Weights, _T, 8, 0.2)
+swin_v2_s = _swin_v2(Swin_V2_S_Weights, _S, 8, 0.3)
+swin_v2_b = _swin_v2(Swin_V2_B_Weights, _B, 8, 0.5)

@@ -10,8 +10,8 @@ import facula
 from facula import nn
 from facula._core import Tensor
 from facula.nn import functional as F
-from facula.vision.models._api import accept_weights, build_model, register_model, weights_enum
-from facula.vision.models._utils import _ovewrite_named_param, init_mlp
+from facula.vision.models._api import builder, weights_enum
+from facula.vision.models._utils import init_mlp
 from facula.vision.ops.misc import MLP, Conv2dNormActivation
 
 __all__ = [
@@ -284,26 +284,21 @@ def _init_lecun(layer: nn.Module) -> None:
     _init(layer, partial(nn.init.trunc_normal_, std=math.sqrt(1 / fan_in)))
 
 
-ViT_B_16_Weights = weights_enum(__name__, "ViT_B_16")
-ViT_B_32_Weights = weights_enum(__name__, "ViT_B_32")
-ViT_L_16_Weights = weights_enum(__name__, "ViT_L_16")
-ViT_L_32_Weights = weights_enum(__name__, "ViT_L_32")
-ViT_H_14_Weights = weights_enum(__name__, "ViT_H_14")
+ViT_B_16_Weights: Any = weights_enum(__name__, "ViT_B_16")
+ViT_B_32_Weights: Any = weights_enum(__name__, "ViT_B_32")
+ViT_L_16_Weights: Any = weights_enum(__name__, "ViT_L_16")
+ViT_L_32_Weights: Any = weights_enum(__name__, "ViT_L_32")
+ViT_H_14_Weights: Any = weights_enum(__name__, "ViT_H_14")
 
 
-def _build(
-    weights: Any,
-    progress: bool,
-    kwargs: dict[str, Any],
-    patch_size: int,
-    num_layers: int,
-    num_heads: int,
-    hidden_dim: int,
-) -> VisionTransformer:
-    if weights is not None:
-        _ovewrite_named_param(kwargs, "image_size", weights.meta["min_size"][0])
-    make = partial(
+def _vit(
+    weights: Any, title: str, patch_size: int, num_layers: int, num_heads: int, hidden_dim: int
+) -> Callable[..., VisionTransformer]:
+    return builder(
+        weights,
+        title,
         VisionTransformer,
+        needs=lambda weights: {"image_size": weights.meta["min_size"][0]},
         image_size=224,
         patch_size=patch_size,
         num_layers=num_layers,
@@ -311,72 +306,13 @@ def _build(
         hidden_dim=hidden_dim,
         mlp_dim=4 * hidden_dim,
     )
-    return build_model(make, weights, progress, kwargs)
 
 
-@register_model()
-@accept_weights(weights=ViT_B_16_Weights)
-def vit_b_16(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VisionTransformer:
-    """ViT-B/16.
-
-    Args:
-        weights: a member of `ViT_B_16_Weights` or its name; random weights unless given.
-        progress: whether a download shows its progress.
-        **kwargs: passed to `VisionTransformer`.
-    """
-    return _build(weights, progress, kwargs, 16, 12, 12, 768)
-
-
-@register_model()
-@accept_weights(weights=ViT_B_32_Weights)
-def vit_b_32(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VisionTransformer:
-    """ViT-B/32.
-
-    Args:
-        weights: a member of `ViT_B_32_Weights` or its name; random weights unless given.
-        progress: whether a download shows its progress.
-        **kwargs: passed to `VisionTransformer`.
-    """
-    return _build(weights, progress, kwargs, 32, 12, 12, 768)
-
-
-@register_model()
-@accept_weights(weights=ViT_L_16_Weights)
-def vit_l_16(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VisionTransformer:
-    """ViT-L/16.
-
-    Args:
-        weights: a member of `ViT_L_16_Weights` or its name; random weights unless given.
-        progress: whether a download shows its progress.
-        **kwargs: passed to `VisionTransformer`.
-    """
-    return _build(weights, progress, kwargs, 16, 24, 16, 1024)
-
-
-@register_model()
-@accept_weights(weights=ViT_L_32_Weights)
-def vit_l_32(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VisionTransformer:
-    """ViT-L/32.
-
-    Args:
-        weights: a member of `ViT_L_32_Weights` or its name; random weights unless given.
-        progress: whether a download shows its progress.
-        **kwargs: passed to `VisionTransformer`.
-    """
-    return _build(weights, progress, kwargs, 32, 24, 16, 1024)
-
-
-@register_model()
-@accept_weights(weights=ViT_H_14_Weights)
-def vit_h_14(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VisionTransformer:
-    """ViT-H/14.
-
-    Args:
-        weights: a member of `ViT_H_14_Weights` or its name; random weights unless given.
-        progress: whether a download shows its progress.
-        **kwargs: passed to `VisionTransformer`.
-    """
-    return _build(weights, progress, kwargs, 14, 32, 16, 1280)
+vit_b_16 = _vit(ViT_B_16_Weights, "ViT-B/16", 16, 12, 12, 768)
+vit_b_32 = _vit(ViT_B_32_Weights, "ViT-B/32", 32, 12, 12, 768)
+vit_l_16 = _vit(ViT_L_16_Weights, "ViT-L/16", 16, 24, 16, 1024)
+vit_l_32 = _vit(ViT_L_32_Weights, "ViT-L/32", 32, 24, 16, 1024)
+vit_h_14 = _vit(ViT_H_14_Weights, "ViT-H/14", 14, 32, 16, 1280)
 
 
 def interpolate_embeddings(

@@ -324,33 +324,29 @@ FasterRCNN_MobileNet_V3_Large_320_FPN_Weights: Any = weights_enum(
 )
 
 fasterrcnn_resnet50_fpn = detector(
-    "fasterrcnn_resnet50_fpn",
-    "Faster R-CNN on a ResNet-50 with a feature pyramid",
     FasterRCNN_ResNet50_FPN_Weights,
+    "Faster R-CNN on a ResNet-50 with a feature pyramid",
     ResNet50_Weights.IMAGENET1K_V1,
     _first,
     was_without_eps=True,
 )
 fasterrcnn_resnet50_fpn_v2 = detector(
-    "fasterrcnn_resnet50_fpn_v2",
-    "Faster R-CNN with the improvements of https://arxiv.org/abs/2111.11429",
     FasterRCNN_ResNet50_FPN_V2_Weights,
+    "Faster R-CNN with the improvements of https://arxiv.org/abs/2111.11429",
     ResNet50_Weights.IMAGENET1K_V1,
     _second,
     uses_backbone_weights=False,
 )
 fasterrcnn_mobilenet_v3_large_fpn = detector(
-    "fasterrcnn_mobilenet_v3_large_fpn",
-    "Faster R-CNN on a MobileNet v3 with a feature pyramid",
     FasterRCNN_MobileNet_V3_Large_FPN_Weights,
+    "Faster R-CNN on a MobileNet v3 with a feature pyramid",
     MobileNet_V3_Large_Weights.IMAGENET1K_V1,
     _mobile,
     n_stages=6,
 )
 fasterrcnn_mobilenet_v3_large_320_fpn = detector(
-    "fasterrcnn_mobilenet_v3_large_320_fpn",
-    "Faster R-CNN on a MobileNet v3 with a feature pyramid, for small images and telephones",
     FasterRCNN_MobileNet_V3_Large_320_FPN_Weights,
+    "Faster R-CNN on a MobileNet v3 with a feature pyramid, for small images and telephones",
     MobileNet_V3_Large_Weights.IMAGENET1K_V1,
     _mobile_320,
     n_stages=6,

@@ -318,9 +318,8 @@ def _fcos(backbone: Backbone, num_classes: int, weights: Any, **kwargs: Any) -> 
 FCOS_ResNet50_FPN_Weights: Any = weights_enum(__name__, "FCOS_ResNet50_FPN")
 
 fcos_resnet50_fpn = detector(
-    "fcos_resnet50_fpn",
-    "FCOS on a ResNet-50 with a feature pyramid",
     FCOS_ResNet50_FPN_Weights,
+    "FCOS on a ResNet-50 with a feature pyramid",
     ResNet50_Weights.IMAGENET1K_V1,
     _fcos,
 )

@@ -140,9 +140,8 @@ def _keypoint_rcnn(
 KeypointRCNN_ResNet50_FPN_Weights: Any = weights_enum(__name__, "KeypointRCNN_ResNet50_FPN")
 
 keypointrcnn_resnet50_fpn = detector(
-    "keypointrcnn_resnet50_fpn",
-    "Keypoint R-CNN on a ResNet-50 with a feature pyramid; takes ``num_keypoints`` too",
     KeypointRCNN_ResNet50_FPN_Weights,
+    "Keypoint R-CNN on a ResNet-50 with a feature pyramid; takes ``num_keypoints`` too",
     ResNet50_Weights.IMAGENET1K_V1,
     _keypoint_rcnn,
     n_classes=2,

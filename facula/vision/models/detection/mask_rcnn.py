@@ -157,17 +157,15 @@ MaskRCNN_ResNet50_FPN_Weights: Any = weights_enum(__name__, "MaskRCNN_ResNet50_F
 MaskRCNN_ResNet50_FPN_V2_Weights: Any = weights_enum(__name__, "MaskRCNN_ResNet50_FPN_V2")
 
 maskrcnn_resnet50_fpn = detector(
-    "maskrcnn_resnet50_fpn",
-    "Mask R-CNN on a ResNet-50 with a feature pyramid",
     MaskRCNN_ResNet50_FPN_Weights,
+    "Mask R-CNN on a ResNet-50 with a feature pyramid",
     ResNet50_Weights.IMAGENET1K_V1,
     _first,
     was_without_eps=True,
 )
 maskrcnn_resnet50_fpn_v2 = detector(
-    "maskrcnn_resnet50_fpn_v2",
-    "Mask R-CNN with the improvements of https://arxiv.org/abs/2111.11429",
     MaskRCNN_ResNet50_FPN_V2_Weights,
+    "Mask R-CNN with the improvements of https://arxiv.org/abs/2111.11429",
     ResNet50_Weights.IMAGENET1K_V1,
     _second,
     uses_backbone_weights=False,

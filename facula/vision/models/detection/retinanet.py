@@ -345,17 +345,15 @@ RetinaNet_ResNet50_FPN_Weights: Any = weights_enum(__name__, "RetinaNet_ResNet50
 RetinaNet_ResNet50_FPN_V2_Weights: Any = weights_enum(__name__, "RetinaNet_ResNet50_FPN_V2")
 
 retinanet_resnet50_fpn = detector(
-    "retinanet_resnet50_fpn",
-    "RetinaNet on a ResNet-50 with a feature pyramid",
     RetinaNet_ResNet50_FPN_Weights,
+    "RetinaNet on a ResNet-50 with a feature pyramid",
     ResNet50_Weights.IMAGENET1K_V1,
     _first,
     was_without_eps=True,
 )
 retinanet_resnet50_fpn_v2 = detector(
-    "retinanet_resnet50_fpn_v2",
-    "RetinaNet with the improvements of https://arxiv.org/abs/1912.02424",
     RetinaNet_ResNet50_FPN_V2_Weights,
+    "RetinaNet with the improvements of https://arxiv.org/abs/1912.02424",
     ResNet50_Weights.IMAGENET1K_V1,
     _second,
     uses_backbone_weights=False,

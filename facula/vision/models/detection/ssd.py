@@ -333,9 +333,8 @@ def _ssd(backbone: Backbone, num_classes: int, weights: Any, **kwargs: Any) -> S
 SSD300_VGG16_Weights: Any = weights_enum(__name__, "SSD300_VGG16")
 
 ssd300_vgg16 = detector(
-    "ssd300_vgg16",
-    "SSD on a VGG-16, for images of 300 pixels",
     SSD300_VGG16_Weights,
+    "SSD on a VGG-16, for images of 300 pixels",
     VGG16_Weights.IMAGENET1K_FEATURES,
     _ssd,
     n_trained=4,

@@ -209,9 +209,8 @@ def _ssdlite(
 SSDLite320_MobileNet_V3_Large_Weights: Any = weights_enum(__name__, "SSDLite320_MobileNet_V3_Large")
 
 ssdlite320_mobilenet_v3_large = detector(
-    "ssdlite320_mobilenet_v3_large",
-    "SSDlite on a MobileNet v3, for images of 320 pixels; takes ``norm_layer`` too",
     SSDLite320_MobileNet_V3_Large_Weights,
+    "SSDlite on a MobileNet v3, for images of 320 pixels; takes ``norm_layer`` too",
     MobileNet_V3_Large_Weights.IMAGENET1K_V1,
     _ssdlite,
     n_stages=6,

@@ -8,7 +8,7 @@ import facula
 from facula import nn
 from facula._core import Tensor
 from facula.nn import functional as F
-from facula.vision.models._api import accept_weights, build_model, register_model, weights_enum
+from facula.vision.models._api import builder, weights_enum
 from facula.vision.models.optical_flow._utils import grid_sample, make_coords_grid, upsample_flow
 from facula.vision.ops.misc import Conv2dNormActivation
 
@@ -471,61 +471,39 @@ def _make_raft(
     )
 
 
-@register_model()
-@accept_weights(weights=Raft_Large_Weights.C_T_SKHT_V2)
-def raft_large(
-    *, weights: Raft_Large_Weights | None = None, progress: bool = True, **kwargs: Any
-) -> RAFT:
-    """RAFT as in the paper.
-
-    Args:
-        weights: a member of `Raft_Large_Weights` or its name; random weights unless given.
-        progress: whether a download shows its progress.
-        **kwargs: parts that take the place of the usual ones, passed to `RAFT`.
-    """
-    make = partial(
-        _make_raft,
-        (64, 64, 96, 128, 256),
-        (64, 64, 96, 128, 256),
-        ResidualBlock,
-        nn.BatchNorm2d,
-        radius=4,
-        corr_layers=(256, 192),
-        flow_layers=(128, 64),
-        motion_channels=128,
-        hidden_size=128,
-        kernels={},
-        head_size=256,
-        has_mask=True,
-    )
-    return build_model(make, weights, progress, kwargs)
-
-
-@register_model()
-@accept_weights(weights=Raft_Small_Weights.C_T_V2)
-def raft_small(
-    *, weights: Raft_Small_Weights | None = None, progress: bool = True, **kwargs: Any
-) -> RAFT:
-    """RAFT with a fifth of the parameters.
-
-    Args:
-        weights: a member of `Raft_Small_Weights` or its name; random weights unless given.
-        progress: whether a download shows its progress.
-        **kwargs: parts that take the place of the usual ones, passed to `RAFT`.
-    """
-    make = partial(
-        _make_raft,
-        (32, 32, 64, 96, 128),
-        (32, 32, 64, 96, 160),
-        BottleneckBlock,
-        None,
-        radius=3,
-        corr_layers=(96,),
-        flow_layers=(64, 32),
-        motion_channels=82,
-        hidden_size=96,
-        kernels={"kernel_size": (3,), "padding": (1,)},
-        head_size=128,
-        has_mask=False,
-    )
-    return build_model(make, weights, progress, kwargs)
+raft_large = builder(
+    Raft_Large_Weights.C_T_SKHT_V2,
+    "RAFT as in the paper",
+    _make_raft,
+    (64, 64, 96, 128, 256),
+    (64, 64, 96, 128, 256),
+    ResidualBlock,
+    nn.BatchNorm2d,
+    kwargs_are="parts that take the place of the usual ones, passed to",
+    radius=4,
+    corr_layers=(256, 192),
+    flow_layers=(128, 64),
+    motion_channels=128,
+    hidden_size=128,
+    kernels={},
+    head_size=256,
+    has_mask=True,
+)
+raft_small = builder(
+    Raft_Small_Weights.C_T_V2,
+    "RAFT with a fifth of the parameters",
+    _make_raft,
+    (32, 32, 64, 96, 128),
+    (32, 32, 64, 96, 160),
+    BottleneckBlock,
+    None,
+    kwargs_are="parts that take the place of the usual ones, passed to",
+    radius=3,
+    corr_layers=(96,),
+    flow_layers=(64, 32),
+    motion_channels=82,
+    hidden_size=96,
+    kernels={"kernel_size": (3,), "padding": (1,)},
+    head_size=128,
+    has_mask=False,
+)

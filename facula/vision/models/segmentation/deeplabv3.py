@@ -152,7 +152,6 @@ DeepLabV3_ResNet101_Weights: Any = weights_enum(__name__, "DeepLabV3_ResNet101")
 DeepLabV3_MobileNet_V3_Large_Weights: Any = weights_enum(__name__, "DeepLabV3_MobileNet_V3_Large")
 
 deeplabv3_resnet50 = segmentation_builder(
-    "deeplabv3_resnet50",
     DeepLabV3_ResNet50_Weights,
     "DeepLab v3 on ResNet-50",
     _deeplabv3_resnet,
@@ -161,7 +160,6 @@ deeplabv3_resnet50 = segmentation_builder(
     replace_stride_with_dilation=[False, True, True],
 )
 deeplabv3_resnet101 = segmentation_builder(
-    "deeplabv3_resnet101",
     DeepLabV3_ResNet101_Weights,
     "DeepLab v3 on ResNet-101",
     _deeplabv3_resnet,
@@ -170,7 +168,6 @@ deeplabv3_resnet101 = segmentation_builder(
     replace_stride_with_dilation=[False, True, True],
 )
 deeplabv3_mobilenet_v3_large = segmentation_builder(
-    "deeplabv3_mobilenet_v3_large",
     DeepLabV3_MobileNet_V3_Large_Weights,
     "DeepLab v3 on MobileNet v3",
     _deeplabv3_mobilenetv3,

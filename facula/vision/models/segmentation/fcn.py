@@ -63,7 +63,6 @@ FCN_ResNet50_Weights: Any = weights_enum(__name__, "FCN_ResNet50")
 FCN_ResNet101_Weights: Any = weights_enum(__name__, "FCN_ResNet101")
 
 fcn_resnet50 = segmentation_builder(
-    "fcn_resnet50",
     FCN_ResNet50_Weights,
     "FCN on ResNet-50",
     _fcn_resnet,
@@ -72,7 +71,6 @@ fcn_resnet50 = segmentation_builder(
     replace_stride_with_dilation=[False, True, True],
 )
 fcn_resnet101 = segmentation_builder(
-    "fcn_resnet101",
     FCN_ResNet101_Weights,
     "FCN on ResNet-101",
     _fcn_resnet,

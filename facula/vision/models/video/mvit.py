@@ -12,8 +12,7 @@ import facula
 from facula import nn
 from facula._core import Tensor
 from facula.nn import functional as F
-from facula.vision.models._api import accept_weights, build_model, register_model, weights_enum
-from facula.vision.models._utils import _ovewrite_named_param
+from facula.vision.models._api import builder, weights_enum
 from facula.vision.ops.misc import MLP
 from facula.vision.ops.stochastic_depth import StochasticDepth
 
@@ -453,62 +452,30 @@ def _settings(inputs: list[int], outputs: list[int], pools_always: bool) -> list
     return blocks
 
 
-def _build(weights: Any, progress: bool, kwargs: dict[str, Any], **settings: Any) -> MViT:
-    if weights is not None:
-        _ovewrite_named_param(kwargs, "spatial_size", weights.meta["min_size"])
-        _ovewrite_named_param(kwargs, "temporal_size", weights.meta["min_temporal_size"])
-    make = partial(
+def _mvit(
+    weights: Any, title: str, blocks: list[MSBlockConfig], is_v2: bool
+) -> Callable[..., MViT]:
+    return builder(
+        weights,
+        title,
         MViT,
+        needs=lambda weights: {
+            "spatial_size": weights.meta["min_size"],
+            "temporal_size": weights.meta["min_temporal_size"],
+        },
         spatial_size=(224, 224),
         temporal_size=16,
+        block_setting=blocks,
+        residual_pool=is_v2,
         residual_with_cls_embed=False,
+        rel_pos_embed=is_v2,
+        proj_after_attn=is_v2,
         stochastic_depth_prob=0.2,
-        **settings,
-    )
-    return build_model(make, weights, progress, kwargs)
-
-
-@register_model()
-@accept_weights(weights=MViT_V1_B_Weights)
-def mvit_v1_b(
-    *, weights: MViT_V1_B_Weights | None = None, progress: bool = True, **kwargs: Any
-) -> MViT:
-    """MViT of the size B.
-
-    Args:
-        weights: a member of `MViT_V1_B_Weights` or its name; random weights unless given.
-        progress: whether a download shows its progress.
-        **kwargs: passed to `MViT`.
-    """
-    return _build(
-        weights,
-        progress,
-        kwargs,
-        block_setting=_settings(_WIDTHS, [*_WIDTHS[1:], 768], pools_always=False),
-        residual_pool=False,
-        rel_pos_embed=False,
-        proj_after_attn=False,
     )
 
 
-@register_model()
-@accept_weights(weights=MViT_V2_S_Weights)
-def mvit_v2_s(
-    *, weights: MViT_V2_S_Weights | None = None, progress: bool = True, **kwargs: Any
-) -> MViT:
-    """MViT version 2 of the size S.
+_V1 = _settings(_WIDTHS, [*_WIDTHS[1:], 768], pools_always=False)
+_V2 = _settings([96, *_WIDTHS[:-1]], _WIDTHS, pools_always=True)
 
-    Args:
-        weights: a member of `MViT_V2_S_Weights` or its name; random weights unless given.
-        progress: whether a download shows its progress.
-        **kwargs: passed to `MViT`.
-    """
-    return _build(
-        weights,
-        progress,
-        kwargs,
-        block_setting=_settings([96, *_WIDTHS[:-1]], _WIDTHS, pools_always=True),
-        residual_pool=True,
-        rel_pos_embed=True,
-        proj_after_attn=True,
-    )
+mvit_v1_b = _mvit(MViT_V1_B_Weights, "MViT of the size B", _V1, is_v2=False)
+mvit_v2_s = _mvit(MViT_V2_S_Weights, "MViT version 2 of the size S", _V2, is_v2=True)

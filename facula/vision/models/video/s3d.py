@@ -118,4 +118,4 @@ class S3D(nn.Module):
 
 S3D_Weights: Any = weights_enum(__name__, "S3D")
 
-s3d = builder("s3d", S3D_Weights, "S3D", S3D)
+s3d = builder(S3D_Weights, "S3D", S3D)

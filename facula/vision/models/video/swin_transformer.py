@@ -7,7 +7,7 @@ from typing import Any
 from facula import nn
 from facula._core import Tensor
 from facula.nn import functional as F
-from facula.vision.models._api import builder, weights_enum
+from facula.vision.models._api import builder, name_of, weights_enum
 from facula.vision.models.swin_transformer import (
     _B,
     _S,
@@ -205,12 +205,12 @@ Swin3D_B_Weights: Any = weights_enum(__name__, "Swin3D_B")
 
 
 def _swin3d(
-    size: str, weights: Any, sizes: tuple[int, list[int], list[int]]
+    weights: Any, sizes: tuple[int, list[int], list[int]]
 ) -> Callable[..., SwinTransformer3d]:
-    name, title = f"swin3d_{size.lower()}", f"Video Swin transformer of the size {size}"
-    return builder(name, weights, title, SwinTransformer3d, [2, 4, 4], *sizes, [8, 7, 7])
+    title = f"Video Swin transformer of the size {name_of(weights)[-1]}"
+    return builder(weights, title, SwinTransformer3d, [2, 4, 4], *sizes, [8, 7, 7])
 
 
-swin3d_t = _swin3d("T", Swin3D_T_Weights, _T)
-swin3d_s = _swin3d("S", Swin3D_S_Weights, _S)
-swin3d_b = _swin3d("B", Swin3D_B_Weights, _B)
+swin3d_t = _swin3d(Swin3D_T_Weights, _T)
+swin3d_s = _swin3d(Swin3D_S_Weights, _S)
+swin3d_b = _swin3d(Swin3D_B_Weights, _B)
