@@ -14,8 +14,8 @@ def mask_of(segmentation: Any, height: int, width: int) -> Any:
     Args:
         segmentation: polygons, lists of x and y in turn; or a dict of runs, ``counts``, of the
             pixels column by column, outside first, as numbers or in COCO's compressed text.
-        height: of the image.
-        width: of the image.
+        height: height of the image.
+        width: width of the image.
     """
     import numpy
 

@@ -76,8 +76,8 @@ def wrap_dataset_for_transforms_v2(dataset: Any, target_keys: TargetKeys = None)
 
     Args:
         dataset: a dataset of this package; it is not changed.
-        target_keys: for targets that are dicts, the keys to return; ``"all"``; or None for those
-            that most programs use.
+        target_keys: the keys to return of targets that are dicts; ``"all"``; or None for those that
+            most programs use.
 
     Returns:
         An object of a subclass of the dataset's class.

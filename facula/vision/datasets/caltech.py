@@ -21,8 +21,8 @@ class Caltech101(VisionDataset):
         root: the folder that has, or is to have, the folder ``caltech101``.
         target_type: ``"category"`` (the index of the class), ``"annotation"`` (the points of the
             outline, an array) or a list of both.
-        transform: of the image.
-        target_transform: of the target.
+        transform: applied to the image.
+        target_transform: applied to the target.
         download: download what is not there.
 
     Example:
@@ -106,8 +106,8 @@ class Caltech256(VisionDataset):
 
     Args:
         root: the folder that has, or is to have, the folder ``caltech256``.
-        transform: of the image.
-        target_transform: of the index of the class.
+        transform: applied to the image.
+        target_transform: applied to the index of the class.
         download: download what is not there.
 
     Example:

@@ -33,8 +33,8 @@ class CelebA(VisionDataset):
         target_type: what to return with an image, one of these or a list of them: ``"attr"`` (40
             numbers, 0 or 1), ``"identity"`` (the number of the person), ``"bbox"`` (x, y, width and
             height), ``"landmarks"`` (x and y of eyes, nose and corners of the mouth).
-        transform: of the image, a PIL image.
-        target_transform: of the target: a tensor, or a tuple of them for several types.
+        transform: applied to the image, a PIL image.
+        target_transform: applied to the target: a tensor, or a tuple of them for several types.
         download: download what is not there.
 
     Attributes:

@@ -33,9 +33,9 @@ class CIFAR10(VisionDataset):
 
     Args:
         root: the folder that has, or is to have, the folder ``cifar-10-batches-py``.
-        train: the images to train with, or those to test.
-        transform: of the image, a PIL image in RGB.
-        target_transform: of the index of the class.
+        train: whether images are those to train with, or those to test.
+        transform: applied to the image, a PIL image in RGB.
+        target_transform: applied to the index of the class.
         download: download what is not there.
 
     Attributes:

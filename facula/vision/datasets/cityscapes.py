@@ -101,9 +101,9 @@ class Cityscapes(VisionDataset):
         mode: ``"fine"`` or ``"coarse"``.
         target_type: what to return with an image, one of these or a list of them: ``"instance"``,
             ``"semantic"``, ``"color"`` (images), ``"polygon"`` (a dict).
-        transform: of the image.
-        target_transform: of the target, a tuple where there are several types.
-        transforms: of both, in place of the former two.
+        transform: applied to the image.
+        target_transform: applied to the target, a tuple where there are several types.
+        transforms: applied to image and target together, in place of the other two.
 
     Example:
         >>> facula.vision.datasets.Cityscapes.classes[7].name

@@ -16,8 +16,8 @@ class CLEVRClassification(SplitListed):
     Args:
         root: the folder that has, or is to have, the folder ``clevr``.
         split: ``"train"``, ``"val"`` or ``"test"``, whose targets are None.
-        transform: of the image.
-        target_transform: of the number of objects.
+        transform: applied to the image.
+        target_transform: applied to the number of objects.
         download: download what is not there.
         loader: reads the image of a path.
 

@@ -18,8 +18,8 @@ class DTD(SplitListed):
         root: the folder that has, or is to have, the folder ``dtd``.
         split: ``"train"``, ``"val"`` or ``"test"``.
         partition: one of ten ways to split, 1 to 10.
-        transform: of the image.
-        target_transform: of the index of the class.
+        transform: applied to the image.
+        target_transform: applied to the index of the class.
         download: download what is not there.
         loader: reads the image of a path.
 

@@ -21,8 +21,8 @@ class FER2013(VisionDataset):
         root: the folder that has the folder ``fer2013``, with ``train.csv`` and ``test.csv``,
             ``icml_face_data.csv`` or ``fer2013.csv``: they are downloaded by hand from Kaggle.
         split: ``"train"`` or ``"test"``. With ``test.csv`` alone targets are None.
-        transform: of the image.
-        target_transform: of the index of the emotion.
+        transform: applied to the image.
+        target_transform: applied to the index of the emotion.
 
     Example:
         >>> facula.vision.datasets.FER2013(".", split="val")

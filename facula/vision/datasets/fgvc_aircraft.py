@@ -19,8 +19,8 @@ class FGVCAircraft(SplitListed):
         root: the folder that has, or is to have, the folder ``fgvc-aircraft-2013b``.
         split: ``"train"``, ``"val"``, ``"trainval"`` or ``"test"``.
         annotation_level: what the classes are: ``"variant"``, ``"family"`` or ``"manufacturer"``.
-        transform: of the image.
-        target_transform: of the index of the class.
+        transform: applied to the image.
+        target_transform: applied to the index of the class.
         download: download what is not there.
         loader: reads the image of a path.
 

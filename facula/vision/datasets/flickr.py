@@ -83,8 +83,8 @@ class Flickr8k(_Flickr):
     Args:
         root: the folder of the images.
         ann_file: the page of the captions, an HTML file.
-        transform: of the image.
-        target_transform: of the captions, a list of strings.
+        transform: applied to the image.
+        target_transform: applied to the captions, a list of strings.
         loader: reads the image of a path.
 
     Attributes:
@@ -109,8 +109,8 @@ class Flickr30k(_Flickr):
     Args:
         root: the folder of the images.
         ann_file: the file of the captions, lines of ``name#number``, a tab and the caption.
-        transform: of the image.
-        target_transform: of the captions, a list of strings.
+        transform: applied to the image.
+        target_transform: applied to the captions, a list of strings.
         loader: reads the image of a path.
 
     Attributes:

@@ -36,8 +36,8 @@ class Flowers102(SplitListed):
     Args:
         root: the folder that has, or is to have, the folder ``flowers-102``.
         split: ``"train"``, ``"val"`` or ``"test"``.
-        transform: of the image.
-        target_transform: of the index of the class.
+        transform: applied to the image.
+        target_transform: applied to the index of the class.
         download: download what is not there.
         loader: reads the image of a path.
 

@@ -136,8 +136,8 @@ class DatasetFolder(VisionDataset):
         root: the folder with one folder for each class.
         loader: reads the file of a path.
         extensions: how names of files end. Either this or ``is_valid_file``.
-        transform: of what ``loader`` returns.
-        target_transform: of the index of the class.
+        transform: applied to what ``loader`` returns.
+        target_transform: applied to the index of the class.
         is_valid_file: whether a path is one of a file that belongs to the dataset.
         allow_empty: whether a class may have no file.
 
@@ -208,8 +208,8 @@ class ImageFolder(DatasetFolder):
 
     Args:
         root: the folder with one folder for each class.
-        transform: of the image, a PIL image in RGB.
-        target_transform: of the index of the class.
+        transform: applied to the image, a PIL image in RGB.
+        target_transform: applied to the index of the class.
         loader: reads the image of a path.
         is_valid_file: whether a path is one of an image that belongs to the dataset; by default
             names that end as those of images do.

@@ -18,8 +18,8 @@ class GTSRB(SplitListed):
     Args:
         root: the folder that has, or is to have, the folder ``gtsrb``.
         split: ``"train"`` or ``"test"``.
-        transform: of the image.
-        target_transform: of the index of the class.
+        transform: applied to the image.
+        target_transform: applied to the index of the class.
         download: download what is not there.
 
     Example:

@@ -41,7 +41,7 @@ class ImageNet(ImageFolder):
     Args:
         root: the folder of the archives.
         split: ``"train"`` or ``"val"``.
-        **kwargs: those of :class:`ImageFolder`.
+        **kwargs: other arguments of :class:`ImageFolder`.
 
     Attributes:
         classes: tuples of names.

@@ -20,8 +20,8 @@ class Imagenette(Listed):
         split: ``"train"`` or ``"val"``.
         size: ``"full"``, ``"320px"`` or ``"160px"``.
         download: download what is not there.
-        transform: of the image.
-        target_transform: of the index of the class.
+        transform: applied to the image.
+        target_transform: applied to the index of the class.
         loader: reads the image of a path.
 
     Example:

@@ -38,8 +38,8 @@ class INaturalist(VisionDataset):
         target_type: what to return with an image, one of these or a list of them: ``"full"`` (the
             index of the species); before 2021 ``"super"``; in 2021 ``"kingdom"``, ``"phylum"``,
             ``"class"``, ``"order"``, ``"family"``, ``"genus"``.
-        transform: of the image.
-        target_transform: of the target, a tuple where there are several types.
+        transform: applied to the image.
+        target_transform: applied to the target, a tuple where there are several types.
         download: download what is not there.
         loader: reads the image of a path.
 
@@ -142,7 +142,7 @@ class INaturalist(VisionDataset):
 
         Args:
             category_type: one of the target types.
-            category_id: its index.
+            category_id: the index of the category among those of its type.
         """
         if category_type == "full":
             return self.all_categories[category_id]

@@ -19,10 +19,10 @@ class Kitti(VisionDataset):
 
     Args:
         root: the folder that has, or is to have, the folder ``Kitti/raw``.
-        train: the images to train with, or those to test, whose targets are None.
-        transform: of the image.
-        target_transform: of the list of objects, each a dict.
-        transforms: of both, in place of the former two.
+        train: whether images are those to train with, or those to test, whose targets are None.
+        transform: applied to the image.
+        target_transform: applied to the list of objects, each a dict.
+        transforms: applied to image and target together, in place of the other two.
         download: download what is not there.
 
     Example:

@@ -100,8 +100,8 @@ class LFWPeople(_LFW):
         root: the folder that has the folder ``lfw-py``.
         split: ``"train"``, ``"test"`` or ``"10fold"``.
         image_set: how faces are aligned: ``"original"``, ``"funneled"`` or ``"deepfunneled"``.
-        transform: of the image.
-        target_transform: of the index of the person.
+        transform: applied to the image.
+        target_transform: applied to the index of the person.
         download: must be False.
         loader: reads the image of a path.
 
@@ -135,8 +135,8 @@ class LFWPairs(_LFW):
         root: the folder that has the folder ``lfw-py``.
         split: ``"train"``, ``"test"`` or ``"10fold"``.
         image_set: how faces are aligned: ``"original"``, ``"funneled"`` or ``"deepfunneled"``.
-        transform: of each image.
-        target_transform: of 1 for the same person, 0 for different ones.
+        transform: applied to each image.
+        target_transform: applied to 1 for the same person, 0 for different ones.
         download: must be False.
         loader: reads the image of a path.
 

@@ -107,9 +107,9 @@ class MNIST(VisionDataset):
 
     Args:
         root: the folder that has, or is to have, the folder ``MNIST/raw``.
-        train: the images to train with, or those to test.
-        transform: of the image, a PIL image in grey.
-        target_transform: of the digit.
+        train: whether images are those to train with, or those to test.
+        transform: applied to the image, a PIL image in grey.
+        target_transform: applied to the digit.
         download: download what is not there.
 
     Attributes:
@@ -292,7 +292,7 @@ class EMNIST(MNIST):
         root: the folder that has, or is to have, the folder ``EMNIST/raw``.
         split: ``"byclass"``, ``"bymerge"``, ``"balanced"``, ``"letters"``, ``"digits"`` or
             ``"mnist"``.
-        **kwargs: those of :class:`MNIST`.
+        **kwargs: other arguments of :class:`MNIST`.
 
     Example:
         >>> facula.vision.datasets.EMNIST.classes_split_dict["letters"][:3]
@@ -360,8 +360,8 @@ class QMNIST(MNIST):
         what: ``"train"``, ``"test"``, ``"test10k"`` (those of MNIST), ``"test50k"`` (the others) or
             ``"nist"`` (all digits of the source). By default as ``train`` says.
         compat: the target is the digit; else all eight numbers about the image.
-        train: as in :class:`MNIST`, where ``what`` is not given.
-        **kwargs: those of :class:`MNIST`.
+        train: whether images are those to train with, where ``what`` is not given.
+        **kwargs: other arguments of :class:`MNIST`.
 
     Example:
         >>> facula.vision.datasets.QMNIST.subsets["test10k"]

@@ -21,7 +21,7 @@ class MovingMNIST(VisionDataset):
             all frames.
         split_ratio: the number of first frames, 1 to 19.
         download: download what is not there.
-        transform: of a film, a uint8 tensor ``(frames, 1, 64, 64)``.
+        transform: applied to a film, a uint8 tensor ``(frames, 1, 64, 64)``.
 
     Attributes:
         data: the films, uint8 ``(N, frames, 1, 64, 64)``.

@@ -25,8 +25,8 @@ class Omniglot(VisionDataset):
     Args:
         root: the folder that has, or is to have, the folder ``omniglot-py``.
         background: the 30 alphabets of the background set, or the 20 of the evaluation set.
-        transform: of the image, in grey.
-        target_transform: of the index of the character.
+        transform: applied to the image, in grey.
+        target_transform: applied to the index of the character.
         download: download what is not there.
         loader: reads the image of a path.
 

@@ -22,9 +22,9 @@ class OxfordIIITPet(VisionDataset):
         target_types: what to return with an image, one of these or a list of them: ``"category"``
             (the index of the breed), ``"binary-category"`` (0 for a cat, 1 for a dog),
             ``"segmentation"`` (an image).
-        transforms: of image and target, in place of the following two.
-        transform: of the image.
-        target_transform: of the target, a tuple where there are several types.
+        transforms: applied to image and target together, in place of the other two.
+        transform: applied to the image.
+        target_transform: applied to the target, a tuple where there are several types.
         download: download what is not there.
 
     Example:

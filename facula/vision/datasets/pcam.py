@@ -22,8 +22,8 @@ class PCAM(VisionDataset):
     Args:
         root: the folder that has, or is to have, the folder ``pcam``.
         split: ``"train"``, ``"val"`` or ``"test"``.
-        transform: of the image, a PIL image in RGB.
-        target_transform: of 1 with a tumour, 0 without.
+        transform: applied to the image, a PIL image in RGB.
+        target_transform: applied to 1 with a tumour, 0 without.
         download: download what is not there.
 
     Example:

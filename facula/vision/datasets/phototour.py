@@ -21,8 +21,9 @@ class PhotoTour(VisionDataset):
     Args:
         root: the folder that has, or is to have, a folder named after the set.
         name: ``"notredame"``, ``"yosemite"``, ``"liberty"``, or one of these with ``_harris``.
-        train: single patches, or pairs with 1 for the same point and 0 for different ones.
-        transform: of a patch, a uint8 tensor ``(64, 64)``.
+        train: whether samples are single patches, or pairs with 1 for the same point and 0 for
+            different ones.
+        transform: applied to a patch, a uint8 tensor ``(64, 64)``.
         download: download what is not there.
 
     Attributes:

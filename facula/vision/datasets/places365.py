@@ -25,8 +25,8 @@ class Places365(VisionDataset):
             are None.
         small: images of 256 x 256, not the large ones.
         download: download what is not there.
-        transform: of the image.
-        target_transform: of the index of the class.
+        transform: applied to the image.
+        target_transform: applied to the index of the class.
         loader: reads the image of a path.
 
     Attributes:

@@ -26,7 +26,7 @@ class SBDataset(VisionDataset):
         image_set: ``"train"``, ``"val"`` or ``"train_noval"`` (without those of VOC 2012's val).
         mode: ``"boundaries"`` (an array ``(20, H, W)``) or ``"segmentation"`` (an image).
         download: download what is not there.
-        transforms: of image and target.
+        transforms: applied to image and target together.
 
     Example:
         >>> facula.vision.datasets.SBDataset(".", mode="boxes")

@@ -20,8 +20,8 @@ class SBU(VisionDataset):
     Args:
         root: the folder that has, or is to have, ``SBUCaptionedPhotoDataset.tar.gz`` and the folder
             ``dataset``.
-        transform: of the image.
-        target_transform: of the caption, a string.
+        transform: applied to the image.
+        target_transform: applied to the caption, a string.
         download: download what is not there: the list, and then every photograph.
         loader: reads the image of a path.
 

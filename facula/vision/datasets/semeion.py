@@ -17,8 +17,8 @@ class SEMEION(VisionDataset):
 
     Args:
         root: the folder that has, or is to have, the file ``semeion.data``.
-        transform: of the image, a PIL image in grey.
-        target_transform: of the digit.
+        transform: applied to the image, a PIL image in grey.
+        target_transform: applied to the digit.
         download: download what is not there.
 
     Attributes:

@@ -16,8 +16,8 @@ class StanfordCars(SplitListed):
     Args:
         root: the folder that has the folder ``stanford_cars``.
         split: ``"train"`` or ``"test"``.
-        transform: of the image.
-        target_transform: of the index of the class.
+        transform: applied to the image.
+        target_transform: applied to the index of the class.
         download: must be False.
         loader: reads the image of a path.
 

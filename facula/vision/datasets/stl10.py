@@ -23,8 +23,8 @@ class STL10(VisionDataset):
         root: the folder that has, or is to have, the folder ``stl10_binary``.
         split: ``"train"``, ``"test"``, ``"unlabeled"`` or ``"train+unlabeled"``.
         folds: one of the ten choices of 1,000 images to train with, 0 to 9; None for all images.
-        transform: of the image, a PIL image in RGB.
-        target_transform: of the index of the class, -1 without one.
+        transform: applied to the image, a PIL image in RGB.
+        target_transform: applied to the index of the class, -1 without one.
         download: download what is not there.
 
     Attributes:

@@ -14,8 +14,8 @@ class SUN397(Listed):
 
     Args:
         root: the folder that has, or is to have, the folder ``SUN397``.
-        transform: of the image.
-        target_transform: of the index of the class.
+        transform: applied to the image.
+        target_transform: applied to the index of the class.
         download: download what is not there.
         loader: reads the image of a path.
 

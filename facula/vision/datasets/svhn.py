@@ -21,8 +21,8 @@ class SVHN(VisionDataset):
     Args:
         root: the folder that has, or is to have, the ``.mat`` files.
         split: ``"train"``, ``"test"`` or ``"extra"``.
-        transform: of the image, a PIL image in RGB.
-        target_transform: of the digit.
+        transform: applied to the image, a PIL image in RGB.
+        target_transform: applied to the digit.
         download: download what is not there.
 
     Attributes:

@@ -105,8 +105,8 @@ class StandardTransform:
     """A function of an image and its target, made of one of each.
 
     Args:
-        transform: of the image; None leaves it.
-        target_transform: of the target; None leaves it.
+        transform: applied to the image; None leaves it as it is.
+        target_transform: applied to the target; None leaves it as it is.
 
     Example:
         >>> from facula.vision.datasets.vision import StandardTransform

@@ -26,8 +26,9 @@ class WIDERFace(VisionDataset):
     Args:
         root: the folder that has, or is to have, the folder ``widerface``.
         split: ``"train"``, ``"val"`` or ``"test"``, whose targets are None.
-        transform: of the image.
-        target_transform: of a dict of tensors: ``bbox`` has x, y, width and height of each face.
+        transform: applied to the image.
+        target_transform: applied to a dict of tensors: ``bbox`` has x, y, width and height of each
+            face.
         download: download what is not there.
 
     Example:

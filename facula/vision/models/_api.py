@@ -125,7 +125,7 @@ class WeightsEnum(Enum):
         """Load the weights from the local cache, or download them into it.
 
         Args:
-            *args, **kwargs: as for `facula.hub.load_state_dict_from_url`, after its url.
+            *args, **kwargs: arguments of `facula.hub.load_state_dict_from_url` after its url.
         """
         load = import_module("facula.hub").load_state_dict_from_url
         return cast(Mapping[str, Any], load(self.url, *args, **kwargs))

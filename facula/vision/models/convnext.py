@@ -43,7 +43,7 @@ class CNBlock(nn.Module):
         dim: channels.
         layer_scale: first value of the factors that scale the channels.
         stochastic_depth_prob: the probability to leave the block out.
-        norm_layer: ``None`` for ``nn.LayerNorm`` with ``eps=1e-6``.
+        norm_layer: makes the normalisations; ``None`` for ``nn.LayerNorm`` with ``eps=1e-6``.
 
     Shape:
         input ``(N, dim, H, W)``; result the same.
@@ -89,11 +89,13 @@ class ConvNeXt(nn.Module):
 
     Args:
         block_setting: the stages.
-        stochastic_depth_prob: of the last block; that of the others grows linearly up to it.
+        stochastic_depth_prob: the probability to leave the last block out; that of the others grows
+            linearly up to it.
         layer_scale: first value of the factors that scale the channels of a block.
         num_classes: outputs of the classifier.
-        block: ``None`` for :class:`CNBlock`.
-        norm_layer: between the stages; ``None`` for a layer norm over the channels.
+        block: makes the blocks; ``None`` for :class:`CNBlock`.
+        norm_layer: makes the normalisations between the stages; ``None`` for a layer norm over the
+            channels.
 
     Shape:
         input ``(N, 3, H, W)``; result ``(N, num_classes)``.

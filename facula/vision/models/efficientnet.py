@@ -192,10 +192,11 @@ class EfficientNet(nn.Module):
 
     Args:
         inverted_residual_setting: the stages.
-        dropout: its probability before the classifier.
-        stochastic_depth_prob: of the last block; that of the others grows linearly up to it.
+        dropout: the probability of dropout before the classifier.
+        stochastic_depth_prob: the probability to leave the last block out; that of the others grows
+            linearly up to it.
         num_classes: outputs of the classifier.
-        norm_layer: ``None`` for ``nn.BatchNorm2d``.
+        norm_layer: makes the normalisations; ``None`` for ``nn.BatchNorm2d``.
         last_channel: channels of the last convolution; ``None`` for 4 times those before it.
 
     Shape:

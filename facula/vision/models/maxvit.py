@@ -37,8 +37,8 @@ class MBConv(nn.Module):
         expansion_ratio: channels between over ``out_channels``.
         squeeze_ratio: channels of the squeeze over ``out_channels``.
         stride: 1 or 2.
-        activation_layer: after the first two convolutions.
-        norm_layer: before and between the convolutions.
+        activation_layer: makes the activations after the first two convolutions.
+        norm_layer: makes the normalisations before and between the convolutions.
         p_stochastic_dropout: the probability to leave the branch out.
 
     Shape:
@@ -179,10 +179,10 @@ class PartitionAttentionLayer(nn.Module):
         partition_type: ``"window"`` or ``"grid"``.
         grid_size: height and width of the image.
         mlp_ratio: size of the hidden layer over ``in_channels``.
-        activation_layer: of the hidden layer.
-        norm_layer: before attention and hidden layer.
+        activation_layer: makes the activation of the hidden layer.
+        norm_layer: makes the normalisations before attention and hidden layer.
         attention_dropout: the probability of dropout after the attention.
-        mlp_dropout: that after the linear layers.
+        mlp_dropout: the probability of dropout after the linear layers.
         p_stochastic_dropout: the probability to leave a branch out.
 
     Shape:
@@ -377,14 +377,15 @@ class MaxVit(nn.Module):
         block_channels: channels of each block; a block halves the image.
         block_layers: layers of each block.
         head_dim: size of a head.
-        stochastic_depth_prob: of the last layer; that of the others grows linearly up to it.
-        norm_layer: of the convolutions; ``None`` for ``nn.BatchNorm2d``.
-        activation_layer: the activation.
+        stochastic_depth_prob: the probability to leave the last layer out; that of the others grows
+            linearly up to it.
+        norm_layer: makes the normalisations of the convolutions; ``None`` for ``nn.BatchNorm2d``.
+        activation_layer: makes the activations.
         squeeze_ratio: channels of a squeeze over those of its block.
         expansion_ratio: channels within a convolution over those of its block.
         mlp_ratio: size of the hidden layers over the channels.
         mlp_dropout: the probability of dropout after the linear layers.
-        attention_dropout: that after the attention.
+        attention_dropout: the probability of dropout after the attention.
         num_classes: outputs of the classifier.
 
     Shape:

@@ -248,10 +248,10 @@ class RegNet(nn.Module):
         block_params: depths, widths and groups of the stages.
         num_classes: outputs of the classifier.
         stem_width: channels of the first layer.
-        stem_type: its class; ``None`` for :class:`SimpleStemIN`.
+        stem_type: the class of the first layer; ``None`` for :class:`SimpleStemIN`.
         block_type: the class of the blocks; ``None`` for :class:`ResBottleneckBlock`.
-        norm_layer: ``None`` for ``nn.BatchNorm2d``.
-        activation: ``None`` for ``nn.ReLU``.
+        norm_layer: makes the normalisations; ``None`` for ``nn.BatchNorm2d``.
+        activation: makes the activations; ``None`` for ``nn.ReLU``.
 
     Shape:
         input ``(N, 3, H, W)``; result ``(N, num_classes)``.

@@ -145,9 +145,10 @@ class ResNet(nn.Module):
         layers: number of blocks in each of the four stages.
         num_classes: number of outputs.
         zero_init_residual: start each block as the identity, with a last normalisation of zero.
-        groups, width_per_group: of the 3x3 convolutions of a `Bottleneck`.
-        replace_stride_with_dilation: for each of the last three stages, whether it keeps the
-            size and dilates its convolutions instead.
+        groups, width_per_group: number of groups and channels of each in the 3x3 convolutions of a
+            `Bottleneck`.
+        replace_stride_with_dilation: whether each of the last three stages keeps the size and
+            dilates its convolutions instead.
         norm_layer: makes the normalisations; `nn.BatchNorm2d` unless given.
 
     Example:

@@ -156,16 +156,16 @@ def shifted_window_attention(
 
     Args:
         input: channels last.
-        qkv_weight: of the layer that makes queries, keys and values.
-        proj_weight: of the layer after the attention.
+        qkv_weight: weight of the layer that makes queries, keys and values.
+        proj_weight: weight of the layer after the attention.
         relative_position_bias: added to the scores, ``(1, num_heads, L, L)``.
         window_size: height and width of a window of ``L`` places; of a video duration first.
-        num_heads: of the attention.
-        shift_size: by how much the windows are shifted in each of these dimensions.
+        num_heads: heads of the attention.
+        shift_size: how far the windows are shifted in each of these dimensions.
         attention_dropout: the probability of dropout of the attention's weights.
-        dropout: that of the result.
-        qkv_bias: of the first layer.
-        proj_bias: of the last layer.
+        dropout: the probability of dropout of the result.
+        qkv_bias: bias of the layer that makes queries, keys and values.
+        proj_bias: bias of the layer after the attention.
         logit_scale: the logarithm of the factor of cosines; ``None`` for dot products.
         training: whether dropout drops.
 
@@ -220,12 +220,12 @@ class ShiftedWindowAttention(nn.Module):
     Args:
         dim: channels.
         window_size: height and width of a window.
-        shift_size: of the windows.
-        num_heads: of the attention.
+        shift_size: how far the windows are shifted.
+        num_heads: heads of the attention.
         qkv_bias: whether the first linear layer has a bias.
         proj_bias: whether the last one has.
         attention_dropout: the probability of dropout of the attention's weights.
-        dropout: that of the result.
+        dropout: the probability of dropout of the result.
 
     Shape:
         input ``(N, H, W, dim)``; result the same.
@@ -343,15 +343,15 @@ class SwinTransformerBlock(nn.Module):
 
     Args:
         dim: channels.
-        num_heads: of the attention.
+        num_heads: heads of the attention.
         window_size: height and width of a window.
-        shift_size: of the windows.
+        shift_size: how far the windows are shifted.
         mlp_ratio: size of the MLP's hidden layer over ``dim``.
-        dropout: its probability.
-        attention_dropout: that of the attention's weights.
+        dropout: the probability of dropout.
+        attention_dropout: the probability of dropout of the attention's weights.
         stochastic_depth_prob: the probability to leave a branch out.
-        norm_layer: called with ``dim``.
-        attn_layer: the attention.
+        norm_layer: makes the normalisations, called with ``dim``.
+        attn_layer: makes the attention.
 
     Shape:
         input ``(N, H, W, dim)``; result the same.
@@ -439,16 +439,17 @@ class SwinTransformer(nn.Module):
         patch_size: height and width of a patch.
         embed_dim: size of a patch's vector; it doubles from stage to stage.
         depths: blocks of each stage.
-        num_heads: of the attention in each stage.
+        num_heads: heads of the attention in each stage.
         window_size: height and width of a window of patches.
         mlp_ratio: size of the hidden layers over that of the vectors.
-        dropout: its probability.
-        attention_dropout: that of the attention's weights.
-        stochastic_depth_prob: of the last block; that of the others grows linearly up to it.
+        dropout: the probability of dropout.
+        attention_dropout: the probability of dropout of the attention's weights.
+        stochastic_depth_prob: the probability to leave the last block out; that of the others grows
+            linearly up to it.
         num_classes: outputs of the classifier.
-        norm_layer: ``None`` for ``nn.LayerNorm``.
-        block: ``None`` for :class:`SwinTransformerBlock`.
-        downsample_layer: between the stages.
+        norm_layer: makes the normalisations; ``None`` for ``nn.LayerNorm``.
+        block: makes the blocks; ``None`` for :class:`SwinTransformerBlock`.
+        downsample_layer: makes what merges patches between the stages.
 
     Shape:
         input ``(N, 3, H, W)``; result ``(N, num_classes)``.

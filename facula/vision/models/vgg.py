@@ -32,7 +32,7 @@ class VGG(nn.Module):
     """Features of images, pooled to 7 x 7, and three linear layers.
 
     Args:
-        features: of 512 channels, as of `make_layers`.
+        features: the convolutions, whose result has 512 channels, as `make_layers` makes them.
         num_classes: number of outputs.
         init_weights: draw the weights for ReLUs, instead of as each layer does.
         dropout: probability of dropping an output of the first two linear layers.

@@ -150,14 +150,14 @@ class VisionTransformer(nn.Module):
         image_size: height and width of the images, which are always the same.
         patch_size: height and width of a patch.
         num_layers: blocks of the encoder.
-        num_heads: of the attention.
+        num_heads: heads of the attention.
         hidden_dim: size of a patch's vector.
         mlp_dim: size of the layer inside each block.
-        dropout: its probability.
-        attention_dropout: that of the attention's weights.
+        dropout: the probability of dropout.
+        attention_dropout: the probability of dropout of the attention's weights.
         num_classes: outputs of the classifier.
-        representation_size: of a layer with tanh before the classifier; ``None`` for no layer.
-        norm_layer: called with ``hidden_dim``.
+        representation_size: size of a layer with tanh before the classifier; ``None`` for no layer.
+        norm_layer: makes the normalisations, called with ``hidden_dim``.
         conv_stem_configs: convolutions that take the place of the patches; their strides make
             ``patch_size``.
 
@@ -325,10 +325,10 @@ def interpolate_embeddings(
     """Resample the positions of trained weights for images of another size.
 
     Args:
-        image_size: that of the new model.
-        patch_size: that of both models.
+        image_size: the height and width of the new model's images.
+        patch_size: the height and width of a patch, in both models.
         model_state: the weights; the positions in it are replaced.
-        interpolation_mode: as for ``nn.functional.interpolate``.
+        interpolation_mode: the mode of ``nn.functional.interpolate``.
         reset_heads: whether to leave the classifier out of the result.
 
     Example:

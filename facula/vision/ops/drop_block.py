@@ -64,11 +64,11 @@ def drop_block2d(
 
     Args:
         input: feature maps.
-        p: how much of them is dropped.
+        p: how much of the feature maps is dropped.
         block_size: side of the squares, odd.
         inplace: whether ``input`` is overwritten.
         eps: keeps the scale finite where nothing is left.
-        training: False: nothing happens.
+        training: whether anything is dropped.
 
     Shape:
         input and result ``(N, C, H, W)``.

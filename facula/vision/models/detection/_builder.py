@@ -46,11 +46,12 @@ def detector(
     Args:
         weights: the enumeration of the detector's weights, which names the builder.
         title: the first line of the docstring, without the full stop.
-        weights_backbone: the member of that of its backbone which is used unless told otherwise.
-        uses_backbone_weights: False: the backbone is not trained unless told otherwise.
+        weights_backbone: the weights of the backbone that are used unless told otherwise.
+        uses_backbone_weights: whether the backbone is trained unless told otherwise.
         n_stages, n_trained: the stages of the backbone, and how many are trained by default.
-        was_without_eps: whether COCO_V1 were made with normalisations without eps.
-        own_argument: one of make's that the builder has by name, and the one that it comes after.
+        was_without_eps: whether the weights COCO_V1 were made with normalisations without eps.
+        own_argument: an argument of make that the builder has by name, and the one that it comes
+            after.
     """
     enum, default = weights, weights_backbone if uses_backbone_weights else None
     kind = make.__annotations__["return"]
@@ -92,7 +93,7 @@ def detector(
     Args:
         weights: a member of `{enum.__name__}` or its name; random weights unless given.
         progress: whether a download shows its progress.
-        num_classes: the background included; {n_classes} unless given.
+        num_classes: number of classes, the background included; {n_classes} unless given.
         weights_backbone: trained weights of the backbone, {default!r} unless given.
         trainable_backbone_layers: stages of a trained backbone that are trained further, from 0
             to {n_stages}, counted from the last; {n_trained} unless given.

@@ -41,7 +41,8 @@ class BalancedPositiveNegativeSampler:
         """Masks of the chosen boxes with and without an object, of each image.
 
         Args:
-            matched_idxs: for each box 1 or more: an object; 0: none; less: not to be chosen.
+            matched_idxs: the kinds of the boxes, 1 or more: an object; 0: none; less: not to be
+                chosen.
         """
         positive_masks: list[Tensor] = []
         negative_masks: list[Tensor] = []
@@ -318,7 +319,7 @@ def best_of_levels(
     """The boxes, scores and labels of an image that are worth a closer look.
 
     Args:
-        levels: of each level the scores ``(A, classes)``, the codes ``(A, 4)`` and the anchors.
+        levels: for each level, the scores ``(A, classes)``, the codes ``(A, 4)`` and the anchors.
         decode: makes boxes of codes and anchors.
     """
     found: list[tuple[Tensor, Tensor, Tensor]] = []

@@ -26,8 +26,8 @@ class AnchorGenerator(nn.Module):
     """Anchors of several sizes and shapes at each place of each feature map.
 
     Args:
-        sizes: for each feature map, square roots of areas.
-        aspect_ratios: for each feature map, heights by widths.
+        sizes: square roots of the areas of the anchors of each feature map.
+        aspect_ratios: heights by widths of the anchors of each feature map.
 
     Shape:
         images and feature maps ``(N, C, H_i, W_i)``; result: for each image all anchors ``(A, 4)``,
@@ -106,11 +106,12 @@ class DefaultBoxGenerator(nn.Module):
     """The default boxes of SSD at each place of each feature map.
 
     Args:
-        aspect_ratios: for each feature map, those besides 1.
+        aspect_ratios: heights by widths of the boxes of each feature map, besides 1.
         min_ratio: the smallest scale, as part of the image; used without ``scales``.
         max_ratio: the largest scale.
-        scales: of each feature map, and one more.
-        steps: of each feature map, in pixels; the size of the image by its own unless given.
+        scales: the scale of each feature map, and one more.
+        steps: pixels between the places of each feature map; the size of the image by that of the
+            map unless given.
         clip: whether sizes are at most those of the image.
 
     Shape:

@@ -48,12 +48,13 @@ class FCOSClassificationHead(nn.Module):
     """The classes of places.
 
     Args:
-        in_channels: of the feature maps.
-        num_anchors: of a place.
-        num_classes: of the result.
+        in_channels: channels of the feature maps.
+        num_anchors: anchors of a place.
+        num_classes: classes that are scored, the background included.
         num_convs: convolutions before the result.
-        prior_probability: that an untrained network gives to every class.
-        norm_layer: of the convolutions; ``GroupNorm`` of 32 groups unless given.
+        prior_probability: the probability that an untrained network gives to every class.
+        norm_layer: makes the normalisations of the convolutions; ``GroupNorm`` of 32 groups unless
+            given.
     """
 
     def __init__(
@@ -86,10 +87,11 @@ class FCOSRegressionHead(nn.Module):
     """The sides of boxes as seen from places, and how central the places are in them.
 
     Args:
-        in_channels: of the feature maps.
-        num_anchors: of a place.
+        in_channels: channels of the feature maps.
+        num_anchors: anchors of a place.
         num_convs: convolutions before the results.
-        norm_layer: of the convolutions; ``GroupNorm`` of 32 groups unless given.
+        norm_layer: makes the normalisations of the convolutions; ``GroupNorm`` of 32 groups unless
+            given.
     """
 
     def __init__(
@@ -117,9 +119,9 @@ class FCOSHead(nn.Module):
     """The classes, sides and centrality of places.
 
     Args:
-        in_channels: of the feature maps.
-        num_anchors: of a place.
-        num_classes: of the result.
+        in_channels: channels of the feature maps.
+        num_anchors: anchors of a place.
+        num_classes: classes that are scored, the background included.
         num_convs: convolutions before each result.
     """
 
@@ -187,8 +189,9 @@ class FCOS(DenseDetector):
 
     Args:
         backbone: makes one feature map or a dictionary of them; ``out_channels`` is their width.
-        num_classes: the background included, though no place is ever of that class.
-        min_size, max_size, image_mean, image_std: see :class:`GeneralizedRCNNTransform`.
+        num_classes: number of classes, the background included, though no place is ever of that
+            class.
+        min_size, max_size, image_mean, image_std: arguments of :class:`GeneralizedRCNNTransform`.
         anchor_generator: one anchor per place, whose side is the step of its level.
         head: gives classes, sides and centrality.
         center_sampling_radius: places as near to the center of an object, in steps, may have it.

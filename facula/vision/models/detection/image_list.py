@@ -14,7 +14,7 @@ class ImageList:
 
     Args:
         tensors: the images, ``(N, C, H, W)``.
-        image_sizes: height and width of each before padding.
+        image_sizes: height and width of each image before padding.
 
     Example:
         >>> from facula.vision.models.detection.image_list import ImageList

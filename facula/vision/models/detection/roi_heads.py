@@ -205,8 +205,9 @@ class RoIHeads(nn.Module):
         score_thresh: boxes with less are dropped.
         nms_thresh: overlap from which the worse of two boxes of a class is dropped.
         detections_per_img: boxes of an image that are kept.
-        mask_roi_pool, mask_head, mask_predictor: the same for masks.
-        keypoint_roi_pool, keypoint_head, keypoint_predictor: the same for keypoints.
+        mask_roi_pool, mask_head, mask_predictor: features of boxes, and the masks in them.
+        keypoint_roi_pool, keypoint_head, keypoint_predictor: features of boxes, and the keypoints
+            in them.
     """
 
     def __init__(

@@ -22,8 +22,8 @@ class RPNHead(nn.Module):
     """Convolutions that give each anchor a score and a code of a box.
 
     Args:
-        in_channels: of the feature maps.
-        num_anchors: of a place.
+        in_channels: channels of the feature maps.
+        num_anchors: anchors of a place.
         conv_depth: number of 3x3 convolutions before the two results.
 
     Shape:

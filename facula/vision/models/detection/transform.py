@@ -23,10 +23,11 @@ class GeneralizedRCNNTransform(nn.Module):
     """Normalises and resizes images, and puts them into one tensor.
 
     Args:
-        min_size: of the shorter side; of several one is drawn for each image in training.
-        max_size: of the longer side, if the shorter one would make it longer.
-        image_mean: of each channel, subtracted.
-        image_std: of each channel, divided by.
+        min_size: the length of the shorter side; of several one is drawn for each image in
+            training.
+        max_size: the most length of the longer side, which limits the shorter one.
+        image_mean: the mean of each channel, which is subtracted.
+        image_std: the standard deviation of each channel, which is divided by.
         size_divisible: sides of the tensor are multiples of it.
         fixed_size: width and height of all images, instead of ``min_size`` and ``max_size``.
 

@@ -76,10 +76,10 @@ class FeatureEncoder(nn.Module):
     """Features of an image at an eighth of its size.
 
     Args:
-        block: :class:`ResidualBlock` or :class:`BottleneckBlock`.
+        block: class of the blocks, :class:`ResidualBlock` or :class:`BottleneckBlock`.
         layers: channels of the stem, of the three stages of two blocks, and of the result.
-        strides: of the stem and of the stages.
-        norm_layer: ``None`` for none.
+        strides: strides of the stem and of the stages.
+        norm_layer: makes the normalisations; ``None`` for none.
 
     Shape:
         input ``(N, 3, H, W)``; result ``(N, layers[4], H / 8, W / 8)``.
@@ -135,7 +135,7 @@ class MotionEncoder(nn.Module):
     Args:
         in_channels_corr: channels of the correlations.
         corr_layers: channels of the one or two convolutions of the correlations.
-        flow_layers: those of the two convolutions of the flow.
+        flow_layers: channels of the two convolutions of the flow.
         out_channels: channels of the result.
     """
 
@@ -204,8 +204,8 @@ class RecurrentBlock(nn.Module):
     Args:
         input_size: channels of the input.
         hidden_size: channels of the state.
-        kernel_size: one for each unit.
-        padding: one for each unit.
+        kernel_size: kernel of each unit.
+        padding: padding of each unit.
     """
 
     def __init__(
@@ -275,7 +275,7 @@ class MaskPredictor(nn.Module):
     Args:
         in_channels: channels of the state.
         hidden_size: channels between.
-        multiplier: of the result.
+        multiplier: factor of the result.
     """
 
     def __init__(self, *, in_channels: int, hidden_size: int, multiplier: float = 0.25) -> None:
@@ -295,7 +295,7 @@ class CorrBlock(nn.Module):
 
     Args:
         num_levels: scales, each half of the one before.
-        radius: of the square of places that is looked up around a point.
+        radius: half the side of the square of places that is looked up around a point.
     """
 
     def __init__(self, *, num_levels: int = 4, radius: int = 4) -> None:

@@ -44,8 +44,9 @@ class DeepLabV3(_SimpleSegmentationModel):
 
     Args:
         backbone: makes a dictionary with ``"out"`` and, for the second head, ``"aux"``.
-        classifier: from ``"out"`` to the scores of the classes.
-        aux_classifier: from ``"aux"`` to them.
+        classifier: makes the scores of the classes from ``"out"``.
+        aux_classifier: makes the scores of the second head from ``"aux"``; ``None`` for no second
+            head.
 
     Shape:
         input ``(N, 3, H, W)``; the result is a dictionary of scores ``(N, num_classes, H, W)``:
@@ -87,7 +88,7 @@ class ASPP(nn.Module):
     Args:
         in_channels: channels of the input.
         atrous_rates: dilations of the 3x3 convolutions.
-        out_channels: channels of each of them, and of the result.
+        out_channels: channels of each branch, and of the result.
 
     Shape:
         input ``(N, in_channels, H, W)``; result ``(N, out_channels, H, W)``.

@@ -31,8 +31,9 @@ class FCN(_SimpleSegmentationModel):
 
     Args:
         backbone: makes a dictionary with ``"out"`` and, for the second head, ``"aux"``.
-        classifier: from ``"out"`` to the scores of the classes.
-        aux_classifier: from ``"aux"`` to them.
+        classifier: makes the scores of the classes from ``"out"``.
+        aux_classifier: makes the scores of the second head from ``"aux"``; ``None`` for no second
+            head.
 
     Shape:
         input ``(N, 3, H, W)``; the result is a dictionary of scores ``(N, num_classes, H, W)``:

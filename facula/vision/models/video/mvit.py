@@ -39,9 +39,9 @@ class Pool(nn.Module):
     """Pools the places of a sequence as those of a video; the class token stays as it is.
 
     Args:
-        pool: of videos ``(N, C, T, H, W)``.
-        norm: of vectors of size ``C``; ``None`` for none.
-        activation: after the norm; ``None`` for none.
+        pool: the pooling, of videos ``(N, C, T, H, W)``.
+        norm: the normalisation of vectors of size ``C``; ``None`` for none.
+        activation: the activation after the norm; ``None`` for none.
         norm_before_pool: whether norm and activation come first.
 
     Shape:
@@ -110,17 +110,17 @@ class MultiscaleAttention(nn.Module):
     Args:
         input_size: duration, height and width, in places.
         embed_dim: size of the input's vectors.
-        output_dim: size of the result's.
-        num_heads: of the attention.
-        kernel_q: of the convolution that pools the queries; ``[]`` for none.
-        kernel_kv: of those that pool keys and values.
-        stride_q: of the convolution of the queries.
-        stride_kv: of those of keys and values.
+        output_dim: size of the result's vectors.
+        num_heads: heads of the attention.
+        kernel_q: kernel of the convolution that pools the queries; ``[]`` for none.
+        kernel_kv: kernel of the convolutions that pool keys and values.
+        stride_q: stride of the convolution that pools the queries.
+        stride_kv: stride of the convolutions that pool keys and values.
         residual_pool: whether the pooled queries are added to the result.
         residual_with_cls_embed: whether that of the class token is, too.
         rel_pos_embed: whether distances have learnt vectors.
-        dropout: its probability after the last linear layer.
-        norm_layer: after the convolutions.
+        dropout: the probability of dropout after the last linear layer.
+        norm_layer: makes the normalisations after the convolutions.
 
     Shape:
         input ``(N, 1 + T * H * W, embed_dim)`` and its ``thw``; the result is
@@ -215,9 +215,9 @@ class MultiscaleBlock(nn.Module):
         residual_with_cls_embed: whether that of the class token is, too.
         rel_pos_embed: whether distances have learnt vectors.
         proj_after_attn: whether the channels change in the attention or in the MLP.
-        dropout: its probability.
+        dropout: the probability of dropout.
         stochastic_depth_prob: the probability to leave a branch out.
-        norm_layer: called with a number of channels.
+        norm_layer: makes the normalisations, called with a number of channels.
     """
 
     def __init__(
@@ -329,21 +329,22 @@ class MViT(nn.Module):
 
     Args:
         spatial_size: height and width of the videos, which are always the same.
-        temporal_size: their number of frames.
+        temporal_size: number of frames of the videos.
         block_setting: the blocks.
         residual_pool: whether the pooled queries are added to an attention's result.
         residual_with_cls_embed: whether that of the class token is, too.
         rel_pos_embed: whether distances have learnt vectors, or else places.
         proj_after_attn: whether channels change in the attention or in the MLP.
-        dropout: its probability before the classifier.
-        attention_dropout: that within the blocks.
-        stochastic_depth_prob: of the last block; that of the others grows linearly up to it.
+        dropout: the probability of dropout before the classifier.
+        attention_dropout: the probability of dropout within the blocks.
+        stochastic_depth_prob: the probability to leave the last block out; that of the others grows
+            linearly up to it.
         num_classes: outputs of the classifier.
-        block: ``None`` for :class:`MultiscaleBlock`.
-        norm_layer: ``None`` for ``nn.LayerNorm`` with ``eps=1e-6``.
-        patch_embed_kernel: of the convolution that makes the vectors of patches.
-        patch_embed_stride: the same.
-        patch_embed_padding: the same.
+        block: makes the blocks; ``None`` for :class:`MultiscaleBlock`.
+        norm_layer: makes the normalisations; ``None`` for ``nn.LayerNorm`` with ``eps=1e-6``.
+        patch_embed_kernel: kernel of the convolution that makes the vectors of patches.
+        patch_embed_stride: stride of that convolution.
+        patch_embed_padding: padding of that convolution.
 
     Shape:
         input ``(N, 3, temporal_size, *spatial_size)``; result ``(N, num_classes)``.

@@ -165,7 +165,7 @@ class VideoResNet(nn.Module):
     """A stem, four stages of residual blocks, and a linear classifier.
 
     Args:
-        block: :class:`BasicBlock` or :class:`Bottleneck`.
+        block: class of the blocks, :class:`BasicBlock` or :class:`Bottleneck`.
         conv_makers: the convolution of each stage.
         layers: blocks of each stage.
         stem: makes the first layers.

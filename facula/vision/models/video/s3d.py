@@ -74,8 +74,9 @@ class S3D(nn.Module):
 
     Args:
         num_classes: outputs of the classifier.
-        dropout: its probability before the classifier.
-        norm_layer: ``None`` for ``nn.BatchNorm3d`` with ``eps`` and ``momentum`` of 0.001.
+        dropout: the probability of dropout before the classifier.
+        norm_layer: makes the normalisations; ``None`` for ``nn.BatchNorm3d`` with ``eps`` and
+            ``momentum`` of 0.001.
 
     Shape:
         input ``(N, 3, T, H, W)`` with ``T >= 13`` and ``H, W >= 209``; result

@@ -227,8 +227,8 @@ class MixUp(_Mixing):
     It takes a batch: use it after the loader, or in its ``collate_fn``.
 
     Args:
-        alpha: of the Beta distribution of the proportion, positive.
-        num_classes: needed where labels are class indices.
+        alpha: parameter of the Beta distribution that the proportion is drawn from, positive.
+        num_classes: number of classes, needed where labels are class indices.
         labels_getter: a function that finds the labels in the batch; ``"default"`` for the
             second of two tensors, or a key of a dict with "label" in its name.
 
@@ -258,8 +258,8 @@ class CutMix(_Mixing):
     proportion to the areas.
 
     Args:
-        alpha: of the Beta distribution of the area, positive.
-        num_classes: needed where labels are class indices.
+        alpha: parameter of the Beta distribution that the area is drawn from, positive.
+        num_classes: number of classes, needed where labels are class indices.
         labels_getter: a function that finds the labels in the batch; ``"default"`` for the
             second of two tensors, or a key of a dict with "label" in its name.
 

@@ -55,7 +55,7 @@ class ToPILImage(Transform):
     """Tensors ``(C, H, W)`` and arrays ``(H, W, C)`` to PIL images.
 
     Args:
-        mode: of the PIL image; by default from channels and dtype.
+        mode: the mode of the PIL image; by default as channels and dtype say.
 
     Example:
         >>> from facula.vision.transforms import v2

@@ -133,8 +133,8 @@ def convert_bounding_box_format(
 
     Args:
         inpt: boxes, or a plain tensor of them.
-        old_format: of a plain tensor.
-        new_format: of the result.
+        old_format: the format of the boxes, for a plain tensor.
+        new_format: the format of the result.
         inplace: whether the input itself is changed.
 
     Shape:
@@ -278,11 +278,11 @@ def clamp_bounding_boxes(
 
     Args:
         inpt: boxes, or a plain tensor of them.
-        format: of a plain tensor.
+        format: the format of the boxes, for a plain tensor.
         canvas_size: height and width of the image, for a plain tensor.
-        clamping_mode: for rotated boxes: ``"soft"`` for the smallest box of the same angle around
-            what lies in the image, ``"hard"`` for one that lies in it; None for no change; by
-            default that of the boxes.
+        clamping_mode: what happens to rotated boxes: ``"soft"`` for the smallest box of the same
+            angle around what lies in the image, ``"hard"`` for one that lies in it; None for no
+            change; by default that of the boxes.
 
     Example:
         >>> from facula.vision import tv_tensors
@@ -356,7 +356,7 @@ def sanitize_bounding_boxes(
 
     Args:
         bounding_boxes: boxes ``(N, K)``, or a plain tensor of them.
-        format: of a plain tensor.
+        format: the format of the boxes, for a plain tensor.
         canvas_size: height and width of the image, for a plain tensor.
         min_size: the least width and height.
         min_area: the least area.

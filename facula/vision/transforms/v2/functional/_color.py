@@ -324,7 +324,7 @@ def adjust_hue(inpt: Any, hue_factor: float) -> Any:
 
     Args:
         inpt: an image or a video.
-        hue_factor: from -0.5 to 0.5, which both are half a turn.
+        hue_factor: the shift of the hue, from -0.5 to 0.5, which both are half a turn.
 
     Example:
         >>> from facula.vision.transforms.v2 import functional as F
@@ -371,7 +371,7 @@ def permute_channels(inpt: Any, permutation: Sequence[int]) -> Any:
 
     Args:
         inpt: an image or a video.
-        permutation: for each channel of the result, its index in the input.
+        permutation: the index in the input of each channel of the result.
 
     Example:
         >>> from facula.vision.transforms.v2 import functional as F

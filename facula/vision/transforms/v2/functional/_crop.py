@@ -160,7 +160,7 @@ def resized_crop(
         left: first column.
         height: rows.
         width: columns.
-        size: of the result, as :func:`resize` takes it.
+        size: the size of the result, as :func:`resize` takes it.
         interpolation: how values between pixels are found. Masks take the nearest.
         antialias: whether a smaller image averages what it skips; PIL images always do.
 
@@ -246,7 +246,7 @@ def five_crop(inpt: Any, size: int | Sequence[int]) -> tuple[Any, ...]:
 
     Args:
         inpt: an image or a video.
-        size: height and width of each, or one number for both.
+        size: height and width of each crop, or one number for both.
 
     Example:
         >>> from facula.vision.transforms.v2 import functional as F
@@ -277,7 +277,7 @@ def ten_crop(inpt: Any, size: int | Sequence[int], vertical_flip: bool = False) 
 
     Args:
         inpt: an image or a video.
-        size: height and width of each, or one number for both.
+        size: height and width of each crop, or one number for both.
         vertical_flip: whether top and bottom are exchanged rather than left and right.
 
     Example:

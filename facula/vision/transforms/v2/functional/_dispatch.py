@@ -142,7 +142,7 @@ def register_kernel(functional: Kernel, tv_tensor_cls: type[TVTensor]) -> Callab
     The functional calls it with the tensor itself, and returns what it returns.
 
     Args:
-        functional: from this module.
+        functional: a function of this module.
         tv_tensor_cls: a subclass of :class:`~facula.vision.tv_tensors.TVTensor`.
 
     Example:

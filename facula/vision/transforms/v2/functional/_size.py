@@ -277,7 +277,8 @@ def pad(
 
     Args:
         inpt: an image, a video, a mask, boxes or key points.
-        padding: the same on all sides; left and right, top and bottom; or left, top, right, bottom.
+        padding: how much is added: one number for all sides; left and right, top and bottom; or
+            left, top, right, bottom.
         fill: the new pixels' value, or a value for each channel; 0 by default.
         padding_mode: ``"constant"`` for fill, ``"edge"`` for the nearest pixel, ``"reflect"`` and
             ``"symmetric"`` for a mirror image without and with the pixel at the edge.

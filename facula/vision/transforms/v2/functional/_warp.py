@@ -140,12 +140,12 @@ def affine(
 
     Args:
         inpt: an image, a video, a mask, boxes or key points.
-        angle: of the rotation, in degrees, clockwise.
+        angle: how far the image is turned, in degrees, clockwise.
         translate: pixels to the right and down.
         scale: a positive factor.
         shear: degrees along x and y, or along x only.
         interpolation: ``"nearest"`` or ``"bilinear"``; PIL images also take ``"bicubic"``.
-        fill: for what lies outside; a number or one for each channel.
+        fill: the value of pixels outside the image, a number or one for each channel.
         center: x and y of the fixed point, by default the middle.
 
     Example:
@@ -242,11 +242,11 @@ def rotate(
 
     Args:
         inpt: an image, a video, a mask, boxes or key points.
-        angle: in degrees.
+        angle: how far the image is turned, in degrees.
         interpolation: ``"nearest"`` or ``"bilinear"``; PIL images also take ``"bicubic"``.
         expand: whether the result grows to hold the whole image.
         center: x and y of the fixed point, by default the middle.
-        fill: for what lies outside; a number or one for each channel.
+        fill: the value of pixels outside the image, a number or one for each channel.
 
     Example:
         >>> from facula.vision.transforms.v2 import functional as F
@@ -344,10 +344,10 @@ def perspective(
     Args:
         inpt: an image, a video, a mask, boxes or key points.
         startpoints: x and y of four points of the input, top left and right, bottom right and left.
-        endpoints: where they come to lie.
+        endpoints: where the four points come to lie.
         interpolation: ``"nearest"`` or ``"bilinear"``; PIL images also take ``"bicubic"``.
-        fill: for what lies outside; a number or one for each channel.
-        coefficients: in place of the points, ``a`` to ``h`` of ``(a x + b y + c) / z`` and
+        fill: the value of pixels outside the image, a number or one for each channel.
+        coefficients: numbers in place of the points: ``a`` to ``h`` of ``(a x + b y + c) / z`` and
             ``(d x + e y + f) / z`` with ``z = g x + h y + 1``, from the result to the input.
 
     Example:
@@ -431,10 +431,10 @@ def elastic(
 
     Args:
         inpt: an image, a video, a mask, boxes or key points.
-        displacement: for each pixel x and y of the way to the place it is taken from, where the
+        displacement: x and y of the way from each pixel to the place it is taken from, where the
             image reaches from -1 to 1, ``(1, H, W, 2)``.
         interpolation: ``"nearest"``, ``"bilinear"`` or ``"bicubic"``.
-        fill: for what lies outside; a number or one for each channel.
+        fill: the value of pixels outside the image, a number or one for each channel.
 
     Example:
         >>> from facula.vision.transforms.v2 import functional as F
