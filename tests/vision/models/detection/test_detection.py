@@ -8,15 +8,7 @@ import facula
 from facula import nn
 from facula.vision import models
 from facula.vision.models import detection
-from facula.vision.models.detection import _utils as det_utils
-from facula.vision.models.detection import backbone_utils
 from facula.vision.models.detection.anchor_utils import AnchorGenerator
-from facula.vision.models.detection.roi_heads import (
-    heatmaps_to_keypoints,
-    keypoints_to_heatmap,
-    paste_masks_in_image,
-)
-from facula.vision.models.detection.transform import GeneralizedRCNNTransform
 
 pytestmark = pytest.mark.promise("D3")
 
@@ -212,79 +204,6 @@ def test_images_of_nan_do_no_harm():
         model = _tiny(kind).eval()
         found = model([facula.full((3, 40, 40), math.nan)])
         assert len(found) == 1
-
-
-def test_matching_by_thresholds():
-    quality = facula.tensor([[0.8, 0.45, 0.1, 0.2], [0.1, 0.3, 0.35, 0.0]])
-    assert det_utils.Matcher(0.5, 0.4)(quality).tolist() == [0, -2, -1, -1]
-    assert det_utils.Matcher(0.5, 0.4, True)(quality).tolist() == [0, -2, 1, -1]
-    assert det_utils.SSDMatcher(0.5)(quality).tolist() == [0, -1, 1, -1]
-    with pytest.raises(ValueError, match=r"there are no true boxes"):
-        det_utils.Matcher(0.5, 0.4)(facula.zeros(0, 3))
-
-
-def test_samples_have_the_fraction_where_they_can():
-    sampler = det_utils.BalancedPositiveNegativeSampler(8, 0.5)
-    labels = facula.tensor([1, 1, 0, 0, 0, 0, 0, 0, 0, -1])
-    [positive], [negative] = sampler([labels])
-    assert positive.nonzero()[:, 0].tolist() == [0, 1]
-    assert negative.sum() == 6 and negative[9] == 0
-
-
-def test_codes_of_boxes_and_back():
-    coder = det_utils.BoxCoder((10.0, 10.0, 5.0, 5.0))
-    facula.manual_seed(0)
-    boxes, anchors = (facula.rand(5, 2).repeat(1, 2) * 9 for _ in range(2))
-    boxes[:, 2:] += 3
-    anchors[:, 2:] += 2
-    codes = coder.encode_single(boxes, anchors)
-    facula.testing.assert_close(coder.decode_single(codes, anchors), boxes)
-    linear = det_utils.BoxLinearCoder()
-    facula.testing.assert_close(linear.decode(linear.encode(anchors, boxes), anchors), boxes)
-
-
-def test_masks_are_pasted_where_the_box_is_in_the_image():
-    boxes = facula.tensor([[2.0, 1, 6, 5], [-3, -3, 2, 2], [50, 50, 60, 60]])
-    masks = paste_masks_in_image(facula.ones(3, 1, 8, 8), boxes, (7, 9))[:, 0]
-    assert masks.shape == (3, 7, 9)
-    assert masks[0, 2:5, 3:6].min() > 0.9 and masks[0, :, 8].max() == 0
-    assert masks[1, 0, 0] > 0.5 and masks[2].max() == 0
-
-
-def test_keypoints_to_heatmaps_and_back():
-    boxes = facula.tensor([[10.0, 20, 66, 76]])
-    points = facula.tensor([[[24.5, 40.5, 1], [10, 76, 1], [5, 30, 1], [30, 30, 0]]])
-    places, valid = keypoints_to_heatmap(points, boxes, 56)
-    assert valid.tolist() == [[1, 1, 0, 0]]
-    assert places.tolist() == [[20 * 56 + 14, 55 * 56, 0, 0]]
-    maps = facula.zeros(1, 1, 56, 56)
-    maps[0, 0, 20, 14] = 1
-    found, scores = heatmaps_to_keypoints(maps, boxes)
-    assert found.tolist() == [[[24.5, 40.5, 1]]]
-    assert scores.item() == pytest.approx(1)
-
-
-def test_sizes_are_drawn_in_training_only():
-    transform = GeneralizedRCNNTransform((32, 64), 200, [0.0] * 3, [1.0] * 3)
-    image = facula.rand(3, 16, 16)
-    facula.manual_seed(0)
-    drawn = {transform([image])[0].image_sizes[0][0] for _ in range(20)}
-    assert drawn == {32, 64}
-    transform.eval()
-    assert transform([image])[0].image_sizes == [(64, 64)]
-
-
-def test_layers_to_train():
-    with pytest.warns(UserWarning, match=r"has no effect without trained weights"):
-        assert backbone_utils.choose_trainable_layers(False, 2, 5, 3) == 5
-    assert backbone_utils.choose_trainable_layers(True, None, 5, 3) == 3
-    with pytest.raises(ValueError, match=r"expected a number from 0 to 5, got 6"):
-        backbone_utils.choose_trainable_layers(True, 6, 5, 3)
-    backbone = backbone_utils.resnet_fpn_backbone(
-        backbone_name="resnet18", weights=None, trainable_layers=1
-    )
-    trained = {k.split(".")[0] for k, p in backbone.body.named_parameters() if p.requires_grad}
-    assert trained == {"layer4"}
 
 
 def test_a_trained_detector_gets_a_head_for_other_classes():
