@@ -218,6 +218,7 @@ class BlockParams:
         widths, group_widths = [], []
         for width in stages:
             inner = int(width * bottleneck_multiplier)
+            # A group is no wider than the bottleneck, and the bottleneck is a multiple of it.
             group_widths.append(min(group_width, inner))
             inner = _make_divisible(inner, group_widths[-1])
             widths.append(int(inner / bottleneck_multiplier))

@@ -135,6 +135,7 @@ class MultiScaleRoIAlign(nn.Module):
             pieces.append(
                 roi_align(level, rois[chosen], self.output_size, scale, self.sampling_ratio)
             )
+        # Pieces are in the order of levels; the sorted places bring back that of the boxes.
         return facula.cat(pieces)[facula.cat(places).argsort()]
 
     def __repr__(self) -> str:

@@ -51,6 +51,7 @@ class BalancedPositiveNegativeSampler:
             n_positive = int(self.batch_size_per_image * self.positive_fraction)
             n_positive = min(positive.numel(), n_positive)
             n_negative = min(negative.numel(), self.batch_size_per_image - n_positive)
+            # Boxes with objects draw first, and all of them: a seed gives torchvision's choice.
             for chosen, n, masks in (
                 (positive, n_positive, positive_masks),
                 (negative, n_negative, negative_masks),
@@ -110,6 +111,7 @@ class BoxCoder:
         codes = rel_codes.unflatten(1, (rel_codes.shape[1] // 4, 4))
         weights = facula.tensor(self.weights, dtype=codes.dtype, device=codes.device)
         codes = codes / weights
+        # Without a limit, one wild prediction of an untrained network would be an infinite box.
         scale = codes[..., 2:].clamp(max=self.bbox_xform_clip).exp()
         middle = codes[..., :2] * size[:, None] + center[:, None]
         half = 0.5 * (scale * size[:, None])
@@ -183,6 +185,8 @@ class Matcher:
         matches[is_between] = self.BETWEEN_THRESHOLDS
         if self.allow_low_quality_matches:
             highest = match_quality_matrix.max(dim=1)[0]
+            # All that tie for the best. Each gets the true box that is best for itself, which may
+            # be another one than that it was the best for.
             is_best = (match_quality_matrix == highest[:, None]).any(dim=0)
             matches[is_best] = best[is_best]
         return matches
@@ -196,6 +200,7 @@ class SSDMatcher(Matcher):
 
     def __call__(self, match_quality_matrix: Tensor) -> Tensor:
         matches = super().__call__(match_quality_matrix)
+        # Assigned last: a true box keeps its best prediction even where that covers another better.
         best = match_quality_matrix.max(dim=1)[1]
         matches[best] = facula.arange(best.size(0), dtype=facula.int64, device=best.device)
         return matches
@@ -211,6 +216,7 @@ def overwrite_eps(model: nn.Module, eps: float) -> None:
 def retrieve_out_channels(model: nn.Module, size: tuple[int, int]) -> list[int]:
     """The channels of the feature maps of a backbone, for images of this width and height."""
     was_training = model.training
+    # The pass of zeros must not move the statistics of normalisations.
     model.eval()
     with facula.no_grad():
         device = next(model.parameters()).device
@@ -325,6 +331,7 @@ def best_of_levels(
     found: list[tuple[Tensor, Tensor, Tensor]] = []
     for level_scores, codes, anchors in levels:
         n_classes = level_scores.shape[-1]
+        # Pairs of anchor and class compete with each other: an anchor may be kept for two classes.
         scores = level_scores.flatten()
         places = indices(scores > score_thresh)
         scores, order = scores[places].topk(min(topk_candidates, places.size(0)))

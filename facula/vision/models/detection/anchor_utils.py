@@ -95,6 +95,7 @@ class AnchorGenerator(nn.Module):
     def forward(self, image_list: ImageList, feature_maps: list[Tensor]) -> list[Tensor]:
         grid_sizes = [(level.shape[-2], level.shape[-1]) for level in feature_maps]
         height, width = image_list.tensors.shape[-2:]
+        # Steps in pixels of the padded batch, so that anchors are the same for all of its images.
         strides = [(height // size[0], width // size[1]) for size in grid_sizes]
         like = feature_maps[0]
         self.cell_anchors = [cell.to(like.device, like.dtype) for cell in self.cell_anchors]
@@ -151,6 +152,7 @@ class DefaultBoxGenerator(nn.Module):
     def _shapes(self, level: int) -> Tensor:
         """Width and height of the boxes of a place, as parts of the image."""
         scale, next_scale = self.scales[level], self.scales[level + 1]
+        # A second square, of a size between those of this feature map and of the next.
         between = math.sqrt(scale * next_scale)
         pairs = [[scale, scale], [between, between]]
         for ratio in self.aspect_ratios[level]:

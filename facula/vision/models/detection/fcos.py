@@ -74,6 +74,7 @@ class FCOSClassificationHead(nn.Module):
         self.cls_logits = nn.Conv2d(in_channels, num_anchors * num_classes, 3, padding=1)
         det_utils.init_convs(self.cls_logits, std=0.01)
         assert self.cls_logits.bias is not None
+        # Most places have no object. Without this the loss of the first steps is all theirs.
         nn.init.constant_(
             self.cls_logits.bias, -math.log((1 - prior_probability) / prior_probability)
         )
@@ -158,6 +159,7 @@ class FCOSHead(nn.Module):
 
         logits = head_outputs["cls_logits"]
         truth = facula.zeros_like(logits)
+        # Places without an object count too: they are the zeros of all classes.
         truth[has_object, label[has_object]] = 1.0
         class_loss = sigmoid_focal_loss(logits, truth, reduction="sum")
 

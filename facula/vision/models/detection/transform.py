@@ -71,6 +71,7 @@ class GeneralizedRCNNTransform(nn.Module):
                     f"GeneralizedRCNNTransform: expected a list of images (C, H, W), "
                     f"got {tuple(image.shape)}."
                 )
+            # A copy: the caller's targets stay in the coordinates of the original image.
             target = None if targets is None else dict(targets[i])
             image, target = self.resize(self.normalize(image), target)
             changed.append(image)
@@ -95,6 +96,7 @@ class GeneralizedRCNNTransform(nn.Module):
     def _draw_size(self) -> int:
         if not self.training:
             return self.min_size[-1]
+        # A floating-point number, not an integer: a seed draws the size that torchvision draws.
         place = facula.empty(1).uniform_(0.0, float(len(self.min_size)))
         return self.min_size[int(place)]
 
@@ -109,6 +111,8 @@ class GeneralizedRCNNTransform(nn.Module):
             kwargs = {"size": (self.fixed_size[1], self.fixed_size[0])}
         else:
             scale = min(size / min(before), self.max_size / max(before))
+            # Recomputed from the rounded sizes: boxes are scaled by these and must stay on their
+            # objects.
             kwargs = {"scale_factor": scale, "recompute_scale_factor": True}
         image = F.interpolate(image[None], mode="bilinear", align_corners=False, **kwargs)[0]
         if target is None:
