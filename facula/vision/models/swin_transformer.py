@@ -52,6 +52,7 @@ def _relative_position_index(sizes: Sequence[int]) -> Tensor:
         places = facula.arange(size)
         offsets = places[:, None] - places + (size - 1)
         n = len(index)
+        # A number for each vector: one digit in base 2 * size - 1 for each dimension of the window.
         index = index[:, None, :, None] * (2 * size - 1) + offsets[:, None]
         index = index.reshape(n * size, n * size)
     return index
@@ -109,6 +110,7 @@ def _cut(x: Tensor, window: Sequence[int]) -> Tensor:
     n = len(window)
     for i, size in enumerate(window):
         x = x.unflatten(1 + 2 * i, (-1, size))
+    # Each dimension is now a number of windows and a place in one: the numbers go first.
     x = x.movedim(tuple(range(2, 1 + 2 * n, 2)), tuple(range(1 + n, 1 + 2 * n)))
     return x.flatten(1 + n, 2 * n).flatten(1, n)
 
@@ -133,7 +135,9 @@ def _shift_mask(sizes: list[int], window: list[int], shift: list[int], like: Ten
         side = (place >= size - w).long() + (place >= size - s).long() if s else 0 * place
         region = 3 * region + side.view([-1] + [1] * (len(sizes) - dim))
     region = _cut(region, window)[0]
+    # Regions are numbered in base 3, a digit for each dimension: equal numbers were neighbours.
     is_far = region != region.transpose(1, 2)
+    # Not minus infinity: trained weights have seen this number.
     return facula.where(is_far, -100.0, 0.0).to(like.dtype).unsqueeze(1)
 
 
@@ -193,12 +197,14 @@ def shifted_window_attention(
     q, k, v = qkv.permute(3, 0, 1, 4, 2, 5).unbind(0)  # (N, n_windows, num_heads, L, head_dim)
     scale = None
     if logit_scale is not None:
+        # A learnt factor may not grow without limit: softmax would become a choice of one key.
         q = F.normalize(q, dim=-1) * logit_scale.clamp(max=math.log(100.0)).exp()
         k = F.normalize(k, dim=-1)
         scale = 1.0
     if any(shift):
         bias = relative_position_bias + _shift_mask(sizes, window_size, shift, x)
     else:
+        # All windows have one bias here, so they are a batch, and attention has four dimensions.
         q, k, v = q.flatten(0, 1), k.flatten(0, 1), v.flatten(0, 1)
         bias = relative_position_bias
     p = attention_dropout if training else 0.0

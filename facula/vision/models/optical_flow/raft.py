@@ -161,6 +161,7 @@ class MotionEncoder(nn.Module):
         self.convcorr2 = conv(*corr_layers) if len(corr_layers) == 2 else nn.Identity()
         self.convflow1 = conv(2, flow_layers[0], kernel_size=7)
         self.convflow2 = conv(*flow_layers)
+        # Two channels are left for the flow itself.
         self.conv = conv(corr_layers[-1] + flow_layers[-1], out_channels - 2)
         self.out_channels = out_channels
 
@@ -321,6 +322,8 @@ class CorrBlock(nn.Module):
                 f"{smallest} places, got {h} x {w}. Images have eight times as many pixels: give "
                 f"the model at least {8 * smallest} x {8 * smallest}."
             )
+        # Of all pairs, once: steps only look up. This is the largest memory, (H * W / 64) ** 2
+        # floats.
         corr = fmap1.flatten(2).transpose(1, 2) @ fmap2.flatten(2) / channels**0.5
         corr = corr.view(n * h * w, 1, h, w)
         self.corr_pyramid = [corr]

@@ -88,6 +88,7 @@ def _relative(embedding: Tensor, n_q: int, n_k: int) -> Tensor:
     if len(embedding) != n_distances:
         embedding = F.interpolate(embedding.t()[None], size=n_distances, mode="linear")[0].t()
     q = facula.arange(n_q, device=embedding.device)[:, None] * max(n_k / n_q, 1.0)
+    # Shifted by 1 - n_k, so that no distance is negative.
     k = (facula.arange(n_k, device=embedding.device) + (1.0 - n_k)) * max(n_q / n_k, 1.0)
     return embedding[(q - k).long()]
 
@@ -278,6 +279,7 @@ class MultiscaleBlock(nn.Module):
     def forward(self, x: Tensor, thw: _Size) -> tuple[Tensor, _Size]:
         normed = self._norm(self.norm1, x)
         attended, new_thw = self.attn(normed, thw)
+        # The other branch is projected from the normalised input, not from the input: so trained.
         if self.project is not None and self.proj_after_attn:
             x = self.project(normed)
         if self.pool_skip is not None:

@@ -218,6 +218,7 @@ class _Mixing(Transform):
 
 
 def _mixed(batch: Tensor, lam: float) -> Tensor:
+    # Neighbours in the batch, not drawn pairs: the loader has shuffled them already.
     return batch.roll(1, 0).mul_(1.0 - lam).add_(batch.mul(lam))
 
 

@@ -257,6 +257,7 @@ class RandomPerspective(RandomApplyTransform):
         corners = [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]]
         moved = [
             [
+                # The order of the draws is torchvision's: corners clockwise, x before y.
                 randint(0, most_x + 1) if x == 0 else randint(width - most_x - 1, width),
                 randint(0, most_y + 1) if y == 0 else randint(height - most_y - 1, height),
             ]

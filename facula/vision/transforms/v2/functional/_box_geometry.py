@@ -109,6 +109,7 @@ def vertical_flip_bounding_boxes(
 
 def _flipped_points(points: Tensor, axis: int, length: int) -> Tensor:
     points = points.clone()
+    # Points are pixels, of which the last is length - 1; sides of boxes lie between pixels.
     points[..., axis] = length - 1 - points[..., axis]
     return points
 
@@ -333,6 +334,7 @@ def _mapped_and_clamped(
         middle = XYXY
         corners = converted(with_fractions(boxes), format, middle).reshape(-1, 4)
         points = mapping(corners[:, [0, 1, 2, 1, 2, 3, 0, 3]].reshape(-1, 2)).reshape(-1, 4, 2)
+        # An upright box has no angle to turn by: it becomes the box around its four corners.
         output = facula.cat((points.amin(1), points.amax(1)), dim=-1)
     output = clamped(output, middle, canvas_size, clamping_mode)
     return converted(output, middle, format).to(boxes.dtype).reshape(boxes.shape)
