@@ -13,11 +13,7 @@ from typing import Any
 from facula.vision._imports import optional
 from facula.vision.datasets._flow_files import read_gray, read_pfm
 from facula.vision.datasets._optical_flow import files_in, one_or_both
-from facula.vision.datasets.utils import (
-    download_and_extract_archive,
-    read_image,
-    verify_str_arg,
-)
+from facula.vision.datasets.utils import download_and_extract_archive, read_image, verify_str_arg
 from facula.vision.datasets.vision import Root, Transform, VisionDataset
 
 # The left and the right file, or the patterns of both; there may be no right one, or none at all.

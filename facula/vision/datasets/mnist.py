@@ -102,6 +102,16 @@ def _read_bytes(path: Root, n_dims: int) -> Tensor:
     return x
 
 
+def _old_name(old: str, new: str) -> Any:
+    """A property that warns and returns the attribute of the new name."""
+
+    def renamed(self: Any) -> Any:
+        warnings.warn(f"{type(self).__name__}.{old} is called {new} now.", stacklevel=2)
+        return getattr(self, new)
+
+    return property(renamed, doc=f"An old name of ``{new}``.")
+
+
 class MNIST(VisionDataset):
     """Handwritten digits: 60,000 images of 28 x 28 to train with and 10,000 to test.
 
@@ -205,29 +215,10 @@ class MNIST(VisionDataset):
         """The index of each class."""
         return numbered(self.classes)
 
-    @property
-    def train_labels(self) -> Any:
-        """An old name of ``targets``."""
-        return self._renamed("train_labels", "targets")
-
-    @property
-    def test_labels(self) -> Any:
-        """An old name of ``targets``."""
-        return self._renamed("test_labels", "targets")
-
-    @property
-    def train_data(self) -> Any:
-        """An old name of ``data``."""
-        return self._renamed("train_data", "data")
-
-    @property
-    def test_data(self) -> Any:
-        """An old name of ``data``."""
-        return self._renamed("test_data", "data")
-
-    def _renamed(self, old: str, new: str) -> Any:
-        warnings.warn(f"{type(self).__name__}.{old} is called {new} now.", stacklevel=3)
-        return getattr(self, new)
+    train_labels = _old_name("train_labels", "targets")
+    test_labels = _old_name("test_labels", "targets")
+    train_data = _old_name("train_data", "data")
+    test_data = _old_name("test_data", "data")
 
     def _check_exists(self) -> bool:
         names = (os.path.splitext(name)[0] for name, _ in self.resources)

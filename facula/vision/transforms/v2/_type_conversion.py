@@ -10,11 +10,7 @@ from facula.vision import tv_tensors
 from facula.vision.transforms.v2 import functional as F
 from facula.vision.transforms.v2._transform import Transform
 from facula.vision.transforms.v2._utils import is_pure_tensor
-from facula.vision.transforms.v2.functional._type_conversion import (
-    is_array,
-    is_pil,
-    scaled_tensor,
-)
+from facula.vision.transforms.v2.functional._type_conversion import is_array, is_pil, scaled_tensor
 
 __all__ = ["PILToTensor", "ToImage", "ToPILImage", "ToPureTensor", "ToTensor"]
 

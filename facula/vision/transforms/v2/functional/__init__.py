@@ -90,9 +90,7 @@ from facula.vision.transforms.v2.functional._crop import (
     ten_crop_image,
     ten_crop_video,
 )
-from facula.vision.transforms.v2.functional._dispatch import (
-    register_kernel,
-)
+from facula.vision.transforms.v2.functional._dispatch import register_kernel
 from facula.vision.transforms.v2.functional._levels import (
     adjust_gamma,
     adjust_gamma_image,
