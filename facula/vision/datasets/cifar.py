@@ -40,9 +40,9 @@ class CIFAR10(VisionDataset):
 
     Attributes:
         data: the images, a NumPy array of uint8 ``(N, 32, 32, 3)``.
-        targets: the index of the class of each.
+        targets: the index of the class of each image.
         classes: the names of the classes.
-        class_to_idx: the index of each.
+        class_to_idx: the index of each class.
 
     Example:
         >>> facula.vision.datasets.CIFAR10.base_folder

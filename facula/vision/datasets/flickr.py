@@ -89,7 +89,7 @@ class Flickr8k(_Flickr):
 
     Attributes:
         ids: the paths of the images, sorted.
-        annotations: the captions of each.
+        annotations: the captions of each image.
 
     Example:
         >>> facula.vision.datasets.Flickr8k(".", "nowhere.html")
@@ -115,7 +115,7 @@ class Flickr30k(_Flickr):
 
     Attributes:
         ids: the names of the images, sorted.
-        annotations: the captions of each.
+        annotations: the captions of each image.
 
     Example:
         >>> facula.vision.datasets.Flickr30k(".", "nowhere.token")

@@ -142,8 +142,8 @@ class DatasetFolder(VisionDataset):
         allow_empty: whether a class may have no file.
 
     Attributes:
-        classes: the names, sorted.
-        class_to_idx: the index of each.
+        classes: the names of the classes, sorted.
+        class_to_idx: the index of each class.
         samples: pairs of a path and an index of a class.
         targets: the index of the class of each sample.
 
@@ -216,8 +216,8 @@ class ImageFolder(DatasetFolder):
         allow_empty: whether a class may have no image.
 
     Attributes:
-        classes: the names, sorted.
-        class_to_idx: the index of each.
+        classes: the names of the classes, sorted.
+        class_to_idx: the index of each class.
         imgs: pairs of a path and an index of a class; also called ``samples``.
         targets: the index of the class of each image.
 

@@ -28,7 +28,7 @@ class PhotoTour(VisionDataset):
 
     Attributes:
         data: the patches, uint8 ``(N, 64, 64)``.
-        labels: the point of each.
+        labels: the point that each patch shows.
         matches: indices of two patches and whether they are of the same point, ``(M, 3)``.
 
     Example:

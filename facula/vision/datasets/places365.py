@@ -30,8 +30,8 @@ class Places365(VisionDataset):
         loader: reads the image of a path.
 
     Attributes:
-        classes: the names, sorted.
-        class_to_idx: the index of each.
+        classes: the names of the classes, sorted.
+        class_to_idx: the index of each class.
         imgs: pairs of a path and an index of a class.
         targets: the index of the class of each image.
 

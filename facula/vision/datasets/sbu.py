@@ -27,7 +27,7 @@ class SBU(VisionDataset):
 
     Attributes:
         photos: the names of the images.
-        captions: their captions.
+        captions: the captions of the images.
 
     Example:
         >>> facula.vision.datasets.SBU.filename

@@ -29,7 +29,7 @@ class STL10(VisionDataset):
 
     Attributes:
         data: the images, a NumPy array of uint8 ``(N, 3, 96, 96)``.
-        labels: the index of the class of each, a NumPy array.
+        labels: the index of the class of each image, a NumPy array.
         classes: the names of the classes.
 
     Example:
