@@ -39,7 +39,8 @@ class CelebA(VisionDataset):
 
     Attributes:
         filename: the names of the images.
-        attr: the attributes, int64 ``(N, 40)``; there are also ``identity``, ``bbox`` and ``landmarks_align``.
+        attr: the attributes, int64 ``(N, 40)``; beside it ``identity``, ``bbox``,
+            ``landmarks_align``.
         attr_names: the names of the attributes.
 
     Example:

@@ -110,7 +110,7 @@ def download_first(
     md5: str | None = None,
     max_redirect_hops: int = 3,
 ) -> None:
-    """As :func:`download_url`, from the first mirror that has the file."""
+    """Download a file as :func:`download_url` does, from the first mirror that has it."""
     path = os.path.join(os.path.expanduser(root), filename)
     if check_integrity(path, md5):
         return

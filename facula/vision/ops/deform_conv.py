@@ -158,7 +158,7 @@ def _check(
 
 
 class DeformConv2d(nn.Module):
-    """See :func:`deform_conv2d`; ``forward`` takes the offset and the mask.
+    """The layer of :func:`deform_conv2d`; ``forward`` takes the offset and the mask.
 
     Example:
         >>> from facula.vision.ops import DeformConv2d

@@ -105,7 +105,7 @@ def drop_block3d(
 
 
 class DropBlock2d(nn.Module):
-    """See :func:`drop_block2d`.
+    """The layer of :func:`drop_block2d`.
 
     Example:
         >>> from facula.vision.ops import DropBlock2d
@@ -133,7 +133,7 @@ class DropBlock2d(nn.Module):
 
 
 class DropBlock3d(DropBlock2d):
-    """See :func:`drop_block3d`.
+    """The layer of :func:`drop_block3d`.
 
     Example:
         >>> from facula.vision.ops import DropBlock3d

@@ -46,7 +46,7 @@ def roi_align(
 
 
 class RoIAlign(nn.Module):
-    """See :func:`roi_align`.
+    """The layer of :func:`roi_align`.
 
     Example:
         >>> from facula.vision.ops import RoIAlign

@@ -91,7 +91,7 @@ class BoxCoder:
         return list(codes.split(n_boxes, 0))
 
     def encode_single(self, reference_boxes: Tensor, proposals: Tensor) -> Tensor:
-        """Of boxes ``(N, 4)`` relative to ``(N, 4)``."""
+        """The codes of boxes ``(N, 4)`` relative to ``(N, 4)``."""
         weights = facula.tensor(
             self.weights, dtype=reference_boxes.dtype, device=reference_boxes.device
         )
@@ -173,8 +173,9 @@ class Matcher:
         self.allow_low_quality_matches = allow_low_quality_matches
 
     def __call__(self, match_quality_matrix: Tensor) -> Tensor:
-        """Of qualities ``(M, N)``, the true box of each of N predictions, or one of the constants
-        for none."""
+        """The true box of each of N predictions, or one of the constants for none.
+
+        Qualities are ``(M, N)``, of M true boxes."""
         if match_quality_matrix.numel() == 0:
             missing = "true boxes" if match_quality_matrix.shape[0] == 0 else "proposals"
             raise ValueError(f"Matcher: there are no {missing} in one of the images of training.")

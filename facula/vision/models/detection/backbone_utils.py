@@ -102,7 +102,7 @@ def resnet_fpn_extractor(
     extra_blocks: ExtraFPNBlock | None = None,
     norm_layer: _Norm | None = None,
 ) -> BackboneWithFPN:
-    """The same of a network that is there."""
+    """A given ResNet with a pyramid of features; see :func:`resnet_fpn_backbone`."""
     check_trainable_layers(trainable_layers, 5)
     trained = ["layer4", "layer3", "layer2", "layer1", "conv1"][:trainable_layers]
     if trainable_layers == 5:
@@ -202,7 +202,7 @@ def mobilenet_extractor(
     extra_blocks: ExtraFPNBlock | None = None,
     norm_layer: _Norm | None = None,
 ) -> nn.Module:
-    """The same of a network that is there."""
+    """The features of a given MobileNet, as of :func:`mobilenet_backbone`."""
     layers = backbone.features
     starts = mobilenet_stages(layers)
     freeze_stages(layers, starts, trainable_layers)

@@ -27,5 +27,5 @@ class ImageList:
         self.image_sizes = image_sizes
 
     def to(self, device: Any) -> ImageList:
-        """The same on another device."""
+        """The images on another device."""
         return ImageList(self.tensors.to(device), self.image_sizes)

@@ -168,7 +168,7 @@ class GeneralizedRCNNTransform(nn.Module):
 
 
 def _ratios(original_size: Sequence[int], new_size: Sequence[int], like: Tensor) -> Tensor:
-    """Of the widths and the heights, as a tensor."""
+    """The ratios of the widths and of the heights, as a tensor."""
     new, original = (
         facula.tensor([size[1], size[0]], dtype=facula.float32, device=like.device)
         for size in (new_size, original_size)

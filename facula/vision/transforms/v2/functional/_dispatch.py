@@ -81,7 +81,7 @@ def kernel(wanted: Kernel, *types: Any) -> Callable[[_F], _F]:
 
 
 def raw_kernel(wanted: Kernel, *types: Any) -> Callable[[_F], _F]:
-    """The same for a kernel which takes the input, and returns the output, as they are."""
+    """Register a kernel which takes the input, and returns the output, as they are."""
 
     def register(f: _F) -> _F:
         for cls in types:
