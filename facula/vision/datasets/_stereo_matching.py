@@ -373,7 +373,7 @@ class FallingThingsStereo(StereoMatchingDataset):
     _SCENES = {"single": "*/*", "mixed": "*"}
     _IMAGES = ("{}/*.left.jpg", "{}/*.right.jpg")
     _DISPARITIES = ("{}/*.left.depth.png", "{}/*.right.depth.png")
-    # Of the cameras, in centimetres; depths are in 100ths of one.
+    # The distance of the cameras in centimetres; depths are in 100ths of one.
     _BASELINE = 6
     _DEPTH_UNITS = 100
 

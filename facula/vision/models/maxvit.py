@@ -114,7 +114,7 @@ class RelativePositionalMultiHeadAttention(nn.Module):
         self.size = int(math.sqrt(max_seq_len))
         self.max_seq_len = max_seq_len
         self.to_qkv = nn.Linear(feat_dim, self.n_heads * head_dim * 3)
-        # Of the whole vector, not of a head: the trained weights expect it.
+        # The size of the whole vector, not of a head: the trained weights expect it.
         self.scale_factor = feat_dim**-0.5
         self.merge = nn.Linear(head_dim * self.n_heads, feat_dim)
         table = nn.Parameter(facula.empty((2 * self.size - 1) ** 2, self.n_heads))

@@ -39,7 +39,7 @@ class Fire(nn.Module):
         return cat([small, self.expand3x3_activation(self.expand3x3(x))], 1)
 
 
-# Of each version: the first convolution, and before which of the eight Fires a pooling comes.
+# By version: the first convolution, and before which of the eight Fires a pooling comes.
 _VERSIONS = {"1_0": ((96, 7), (0, 3, 7)), "1_1": ((64, 3), (0, 2, 4))}
 
 

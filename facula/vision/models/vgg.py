@@ -95,7 +95,7 @@ def make_layers(cfg: list[str | int], batch_norm: bool = False) -> nn.Sequential
     return nn.Sequential(*layers)
 
 
-# Of each depth: how many convolutions are in each of the five stages.
+# By depth: how many convolutions are in each of the five stages.
 _REPEATS = {
     11: (1, 1, 2, 2, 2),
     13: (2, 2, 2, 2, 2),

@@ -282,7 +282,7 @@ class MaskPredictor(nn.Module):
     def __init__(self, *, in_channels: int, hidden_size: int, multiplier: float = 0.25) -> None:
         super().__init__()
         self.convrelu = Conv2dNormActivation(in_channels, hidden_size, norm_layer=None)
-        # Of each of 8 x 8 new pixels, the weights of 9 old ones.
+        # Each of 8 x 8 new pixels has weights for 9 old ones.
         self.conv = nn.Conv2d(hidden_size, 8 * 8 * 9, 1)
         self.multiplier = multiplier
 
@@ -322,8 +322,7 @@ class CorrBlock(nn.Module):
                 f"{smallest} places, got {h} x {w}. Images have eight times as many pixels: give "
                 f"the model at least {8 * smallest} x {8 * smallest}."
             )
-        # Of all pairs, once: steps only look up. This is the largest memory, (H * W / 64) ** 2
-        # floats.
+        # All pairs are compared once: steps only look up. No other tensor is as large.
         corr = fmap1.flatten(2).transpose(1, 2) @ fmap2.flatten(2) / channels**0.5
         corr = corr.view(n * h * w, 1, h, w)
         self.corr_pyramid = [corr]
