@@ -1,4 +1,13 @@
-"""What datasets repeat: a table of their files, and a list of classified images."""
+"""What datasets repeat: a table of their files, and a list of classified images.
+
+A dataset of classified images is its table and its samples::
+
+    class Food101(SplitListed):
+        _FILES = Files(["food-101/meta", "food-101/images"], [(address, md5)])
+
+        def _list(self, root: Path) -> Samples:
+            ...  # yields the path and the class of each image
+"""
 
 from __future__ import annotations
 
