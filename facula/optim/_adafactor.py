@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from types import MappingProxyType
 from typing import Any
 
 import facula
 from facula import Tensor
-from facula.optim._rule import check_at_least_zero, checked_gradients, scalar
-from facula.optim.optimizer import Optimizer, ParamsT
+from facula.optim._checks import at_least_zero, must_be
+from facula.optim._declared import ComposedOptimizer, flags, options, scalar
+from facula.optim.optimizer import ParamsT
 
 __all__ = ["Adafactor"]
 
 
-class Adafactor(Optimizer):
+class Adafactor(ComposedOptimizer):
     """Steps scaled by an average of squared gradients, kept as rows and columns for a matrix.
 
     Args:
@@ -37,6 +38,17 @@ class Adafactor(Optimizer):
         tensor([ 0.8419, -1.8419], requires_grad=True)
     """
 
+    _numbers = ("step",)
+    _added_later = MappingProxyType({"foreach": None})
+    _options = options(
+        lr=at_least_zero,
+        beta2_decay=must_be("at most 0", lambda decay: decay <= 0),
+        eps=must_be("at least 0", lambda eps: (eps[0] is None or eps[0] >= 0) and eps[1] >= 0),
+        d=must_be("at least 1", lambda d: d >= 1),
+        weight_decay=at_least_zero,
+        **flags("foreach", "maximize"),
+    )
+
     def __init__(
         self,
         params: ParamsT,
@@ -49,44 +61,10 @@ class Adafactor(Optimizer):
         foreach: bool | None = None,
         maximize: bool = False,
     ) -> None:
-        check_at_least_zero(self, lr=lr, weight_decay=weight_decay)
-        if not beta2_decay <= 0:
-            raise ValueError(f"Adafactor: beta2_decay must be at most 0, got {beta2_decay}.")
-        if (eps[0] is not None and not eps[0] >= 0) or not eps[1] >= 0:
-            raise ValueError(f"Adafactor: eps must be at least 0, got {eps}.")
-        if not d >= 1:
-            raise ValueError(f"Adafactor: d must be at least 1, got {d}.")
-        defaults = {
-            "lr": lr,
-            "beta2_decay": beta2_decay,
-            "eps": eps,
-            "d": d,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-        }
-        super().__init__(params, defaults)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        for group in self.param_groups:
-            group.setdefault("foreach", None)
-            for p in group["params"]:
-                own = self.state.get(p, {})
-                if "step" in own and not isinstance(own["step"], Tensor):
-                    own["step"] = scalar(float(own["step"]))
-
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        loss = None
-        if closure is not None:
-            with facula.enable_grad():
-                loss = closure()
-        with facula.no_grad():
-            for group, p, grad in checked_gradients(self):
-                self._update(group, p, -grad if group["maximize"] else grad)
-        return loss
+        super().__init__(params, locals())
 
     def _update(self, group: dict[str, Any], p: Tensor, grad: Tensor) -> None:
+        grad = -grad if group["maximize"] else grad
         state = self.state[p]
         if not state:
             state.update(_new_state(grad))

@@ -6,7 +6,8 @@ from typing import Any
 
 import facula
 from facula import Tensor, _core
-from facula.optim._rule import RuleOptimizer, check_at_least_zero, check_implementation, scalar
+from facula.optim._checks import at_least_zero
+from facula.optim._declared import RuleOptimizer, flags, options, scalar
 from facula.optim.optimizer import ParamsT
 
 __all__ = ["Adagrad"]
@@ -37,6 +38,14 @@ class Adagrad(RuleOptimizer):
     """
 
     _rule = staticmethod(_core._adagrad_step)
+    _options = options(
+        lr=at_least_zero,
+        lr_decay=at_least_zero,
+        eps=at_least_zero,
+        weight_decay=at_least_zero,
+        initial_accumulator_value=at_least_zero,
+        **flags("foreach", "maximize", "differentiable", "fused"),
+    )
 
     def __init__(
         self,
@@ -52,27 +61,7 @@ class Adagrad(RuleOptimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check_at_least_zero(
-            self,
-            lr=lr,
-            lr_decay=lr_decay,
-            weight_decay=weight_decay,
-            initial_accumulator_value=initial_accumulator_value,
-            eps=eps,
-        )
-        defaults = {
-            "lr": lr,
-            "lr_decay": lr_decay,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "initial_accumulator_value": initial_accumulator_value,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, defaults)
-        check_implementation(self, foreach, fused, differentiable)
+        super().__init__(params, locals())
 
     def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
         start = self.defaults["initial_accumulator_value"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from facula import Tensor
+from facula.optim._declared import RuleOptimizer
 from facula.optim.adam import Adam
 from facula.optim.optimizer import ParamsT
 
@@ -51,20 +52,8 @@ class AdamW(Adam):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        super().__init__(
-            params,
-            lr,
-            betas,
-            eps,
-            weight_decay,
-            amsgrad,
-            foreach=foreach,
-            maximize=maximize,
-            capturable=capturable,
-            differentiable=differentiable,
-            fused=fused,
-            decoupled_weight_decay=True,
-        )
+        # Adam's constructor would only hand its own locals() on.
+        RuleOptimizer.__init__(self, params, {**locals(), "decoupled_weight_decay": True})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

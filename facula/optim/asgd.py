@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import facula
 from facula import Tensor, _core
-from facula.optim._rule import RuleOptimizer, check_at_least_zero, scalar
+from facula.optim._checks import anything, at_least_zero
+from facula.optim._declared import RuleOptimizer, flags, options, scalar
 from facula.optim.optimizer import ParamsT
 
 __all__ = ["ASGD"]
@@ -39,6 +39,15 @@ class ASGD(RuleOptimizer):
 
     _rule = staticmethod(_core._asgd_step)
     _numbers = ("step", "eta", "mu")
+    _states = ("ax",)
+    _options = options(
+        lr=at_least_zero,
+        lambd=anything,
+        alpha=anything,
+        t0=anything,
+        weight_decay=at_least_zero,
+        **flags("foreach", "maximize", "differentiable", "capturable"),
+    )
 
     def __init__(
         self,
@@ -53,24 +62,8 @@ class ASGD(RuleOptimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        check_at_least_zero(self, lr=lr, weight_decay=weight_decay)
-        defaults = {
-            "lr": lr,
-            "lambd": lambd,
-            "alpha": alpha,
-            "t0": t0,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, locals())
 
     def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
-        return {
-            "step": scalar(0.0),
-            "eta": scalar(float(group["lr"])),
-            "mu": scalar(1.0),
-            "ax": facula.zeros_like(p),
-        }
+        state = super()._new_state(p, group)
+        return {**state, "eta": scalar(float(group["lr"])), "mu": scalar(1.0)}

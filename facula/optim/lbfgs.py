@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import facula
 from facula import Tensor
-from facula.optim._rule import check_at_least_zero
-from facula.optim.optimizer import Optimizer, ParamsT
+from facula.optim._checks import at_least_zero
+from facula.optim._declared import DeclaredOptimizer, flags, options
+from facula.optim.optimizer import ParamsT
 
 __all__ = ["LBFGS"]
 
@@ -22,7 +23,7 @@ class _Point(NamedTuple):
     slope: Tensor
 
 
-class LBFGS(Optimizer):
+class LBFGS(DeclaredOptimizer):
     """Newton's method with a Hessian guessed from the last gradients; needs a closure.
 
     All parameters are in one group and on one device. A step evaluates the closure several times.
@@ -52,6 +53,12 @@ class LBFGS(Optimizer):
         tensor([3.0000, 3.0000], requires_grad=True)
     """
 
+    _options = options(
+        lr=at_least_zero,
+        **flags("max_iter", "max_eval", "tolerance_grad", "tolerance_change"),
+        **flags("history_size", "line_search_fn"),
+    )
+
     def __init__(
         self,
         params: ParamsT,
@@ -63,17 +70,9 @@ class LBFGS(Optimizer):
         history_size: int = 100,
         line_search_fn: str | None = None,
     ) -> None:
-        check_at_least_zero(self, lr=lr)
-        defaults = {
-            "lr": lr,
-            "max_iter": max_iter,
-            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-            "tolerance_grad": tolerance_grad,
-            "tolerance_change": tolerance_change,
-            "history_size": history_size,
-            "line_search_fn": line_search_fn,
-        }
-        super().__init__(params, defaults)
+        if max_eval is None:
+            max_eval = max_iter * 5 // 4
+        super().__init__(params, locals())
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS: expected one parameter group: all parameters move together.")
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import facula
 from facula import Tensor, _core
-from facula.optim._rule import RuleOptimizer, check_at_least_zero, check_betas, scalar
+from facula.optim._checks import at_least_zero, decays
+from facula.optim._declared import RuleOptimizer, flags, options
 from facula.optim.optimizer import ParamsT
 
 __all__ = ["RAdam"]
@@ -38,6 +36,14 @@ class RAdam(RuleOptimizer):
     """
 
     _rule = staticmethod(_core._radam_step)
+    _states = ("exp_avg", "exp_avg_sq")
+    _options = options(
+        lr=at_least_zero,
+        betas=decays,
+        eps=at_least_zero,
+        weight_decay=at_least_zero,
+        **flags("maximize", "foreach", "capturable", "decoupled_weight_decay", "differentiable"),
+    )
 
     def __init__(
         self,
@@ -53,24 +59,4 @@ class RAdam(RuleOptimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_at_least_zero(self, lr=lr, eps=eps, weight_decay=weight_decay)
-        check_betas(self, betas)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
-
-    def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
-        return {
-            "step": scalar(0.0),
-            "exp_avg": facula.zeros_like(p),
-            "exp_avg_sq": facula.zeros_like(p),
-        }
+        super().__init__(params, locals())

@@ -6,7 +6,8 @@ from typing import Any
 
 import facula
 from facula import Tensor, _core
-from facula.optim._rule import RuleOptimizer, check_at_least_zero, scalar
+from facula.optim._checks import anything, at_least_zero
+from facula.optim._declared import RuleOptimizer, flags, options
 from facula.optim.optimizer import ParamsT
 
 __all__ = ["RMSprop"]
@@ -39,6 +40,16 @@ class RMSprop(RuleOptimizer):
     """
 
     _rule = staticmethod(_core._rmsprop_step)
+    _states = ("square_avg",)
+    _options = options(
+        lr=at_least_zero,
+        momentum=at_least_zero,
+        alpha=at_least_zero,
+        eps=at_least_zero,
+        centered=anything,
+        weight_decay=at_least_zero,
+        **flags("capturable", "foreach", "maximize", "differentiable"),
+    )
 
     def __init__(
         self,
@@ -54,25 +65,10 @@ class RMSprop(RuleOptimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_at_least_zero(
-            self, lr=lr, eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha
-        )
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "alpha": alpha,
-            "eps": eps,
-            "centered": centered,
-            "weight_decay": weight_decay,
-            "capturable": capturable,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, locals())
 
     def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
-        names = ["square_avg"]
-        names += ["momentum_buffer"] if group["momentum"] > 0 else []
+        names = ["momentum_buffer"] if group["momentum"] > 0 else []
         names += ["grad_avg"] if group["centered"] else []
-        return {"step": scalar(0.0), **{name: facula.zeros_like(p) for name in names}}
+        state = super()._new_state(p, group)
+        return {**state, **{name: facula.zeros_like(p) for name in names}}

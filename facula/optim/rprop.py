@@ -6,7 +6,8 @@ from typing import Any
 
 import facula
 from facula import Tensor, _core
-from facula.optim._rule import RuleOptimizer, check_at_least_zero, scalar
+from facula.optim._checks import anything, at_least_zero, must_be
+from facula.optim._declared import RuleOptimizer, flags, options, scalar
 from facula.optim.optimizer import ParamsT
 
 __all__ = ["Rprop"]
@@ -36,6 +37,14 @@ class Rprop(RuleOptimizer):
     """
 
     _rule = staticmethod(_core._rprop_step)
+    _options = options(
+        lr=at_least_zero,
+        etas=must_be(
+            "a factor between 0 and 1 and one above 1", lambda etas: 0 < etas[0] < 1 < etas[1]
+        ),
+        step_sizes=anything,
+        **flags("foreach", "maximize", "differentiable", "capturable"),
+    )
 
     def __init__(
         self,
@@ -49,21 +58,7 @@ class Rprop(RuleOptimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_at_least_zero(self, lr=lr)
-        if not 0 < etas[0] < 1 < etas[1]:
-            raise ValueError(
-                f"Rprop: etas must be a factor between 0 and 1 and one above 1, got {etas}."
-            )
-        defaults = {
-            "lr": lr,
-            "etas": etas,
-            "step_sizes": step_sizes,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, locals())
 
     def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
         lr = float(group["lr"])

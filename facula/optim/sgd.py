@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import facula
 from facula import Tensor, _core
-from facula.optim._rule import RuleOptimizer, check_at_least_zero, check_implementation
+from facula.optim._checks import anything, at_least_zero
+from facula.optim._declared import RuleOptimizer, flags, options
 from facula.optim.optimizer import ParamsT
 
 __all__ = ["SGD"]
@@ -38,6 +38,14 @@ class SGD(RuleOptimizer):
 
     _rule = staticmethod(_core._sgd_step)
     _numbers = ()
+    _states = ("momentum_buffer",)
+    _options = options(
+        lr=at_least_zero,
+        momentum=at_least_zero,
+        dampening=anything,
+        weight_decay=at_least_zero,
+        **flags("nesterov", "maximize", "foreach", "differentiable", "fused"),
+    )
 
     def __init__(
         self,
@@ -53,22 +61,9 @@ class SGD(RuleOptimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check_at_least_zero(self, lr=lr, momentum=momentum, weight_decay=weight_decay)
-        if nesterov and (momentum <= 0 or dampening != 0):
-            raise ValueError("SGD: nesterov needs a momentum above 0 and a dampening of 0.")
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-            "foreach": foreach,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, defaults)
-        check_implementation(self, foreach, fused, differentiable)
+        super().__init__(params, locals())
 
-    def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
-        return {"momentum_buffer": facula.zeros_like(p)}
+    def _check_options(self, given: dict[str, Any]) -> None:
+        super()._check_options(given)
+        if given["nesterov"] and (given["momentum"] <= 0 or given["dampening"] != 0):
+            raise ValueError("SGD: nesterov needs a momentum above 0 and a dampening of 0.")
