@@ -13,6 +13,7 @@ import facula
 from facula import Tensor
 from facula.nn import Module
 from facula.nn.modules.batchnorm import _BatchNorm
+from facula.optim._checks import check, must_be, one_of
 from facula.optim.lr_scheduler._base import LRScheduler, Rate, per_group, warn_outside_step
 from facula.optim.optimizer import Optimizer
 
@@ -280,14 +281,9 @@ class SWALR(LRScheduler):
         last_epoch: int = -1,
     ) -> None:
         rates = per_group(self, "swa_lr", optimizer, swa_lr)
-        if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(
-                f"SWALR: anneal_strategy must be 'cos' or 'linear', got {anneal_strategy!r}."
-            )
-        if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
-            raise ValueError(
-                f"SWALR: anneal_epochs must be an integer of at least 0, got {anneal_epochs}."
-            )
+        check(self, "anneal_strategy", anneal_strategy, one_of("cos", "linear"))
+        is_count = must_be("an integer of at least 0", lambda n: isinstance(n, int) and n >= 0)
+        check(self, "anneal_epochs", anneal_epochs, is_count)
         for group, rate in zip(optimizer.param_groups, rates, strict=True):
             group["swa_lr"] = rate
         self._anneal_strategy = anneal_strategy

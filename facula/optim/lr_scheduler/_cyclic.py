@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Literal, TypedDict, cast
 
+from facula.optim._checks import check, integer_above_0, must_be, one_of
 from facula.optim.lr_scheduler._base import (
     LRScheduler,
     Rate,
@@ -106,10 +107,8 @@ class CyclicLR(_MomentumLR):
         self.optimizer = optimizer
         base_lrs = per_group(self, "base_lr", optimizer, base_lr)
         self.max_lrs = per_group(self, "max_lr", optimizer, max_lr)
-        if scale_fn is None and mode not in ("triangular", "triangular2", "exp_range"):
-            raise ValueError(
-                f"CyclicLR: mode must be 'triangular', 'triangular2' or 'exp_range', got {mode!r}."
-            )
+        if scale_fn is None:
+            check(self, "mode", mode, one_of("triangular", "triangular2", "exp_range"))
         if last_epoch == -1:
             for group, rate in zip(optimizer.param_groups, base_lrs, strict=True):
                 set_option(group, "lr", rate)
@@ -167,6 +166,11 @@ class CyclicLR(_MomentumLR):
         saved = state_dict["_scale_fn_custom"]
         if function is not None and saved is not None:
             function.__dict__.update(saved)
+
+
+_part_of_cycle = must_be(
+    "a float between 0 and 1", lambda part: isinstance(part, float) and 0 <= part <= 1
+)
 
 
 class _Phase(TypedDict):
@@ -233,15 +237,9 @@ class OneCycleLR(_MomentumLR):
     ) -> None:
         check_optimizer(self, optimizer)
         self.optimizer = optimizer
-        self.total_steps = _total_steps(total_steps, epochs, steps_per_epoch)
-        if not isinstance(pct_start, float) or not 0 <= pct_start <= 1:
-            raise ValueError(
-                f"OneCycleLR: pct_start must be a float between 0 and 1, got {pct_start}."
-            )
-        if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(
-                f"OneCycleLR: anneal_strategy must be 'cos' or 'linear', got {anneal_strategy!r}."
-            )
+        self.total_steps = self._count_steps(total_steps, epochs, steps_per_epoch)
+        check(self, "pct_start", pct_start, _part_of_cycle)
+        check(self, "anneal_strategy", anneal_strategy, one_of("cos", "linear"))
         self._anneal_func_type = anneal_strategy
         self._schedule_phases = _phases(float(pct_start * self.total_steps), self.total_steps)
         if not three_phase:
@@ -258,6 +256,19 @@ class OneCycleLR(_MomentumLR):
                 group["max_lr"] = rate
                 group["min_lr"] = group["initial_lr"] / final_div_factor
         super().__init__(optimizer, last_epoch)
+
+    def _count_steps(
+        self, total_steps: int | None, epochs: int | None, steps_per_epoch: int | None
+    ) -> int:
+        counts = {"total_steps": total_steps, "epochs": epochs, "steps_per_epoch": steps_per_epoch}
+        for name, value in counts.items():
+            if value is not None:
+                check(self, name, value, integer_above_0)
+        if total_steps is not None:
+            return total_steps
+        if epochs is None or steps_per_epoch is None:
+            raise ValueError("OneCycleLR: give total_steps, or both epochs and steps_per_epoch.")
+        return epochs * steps_per_epoch
 
     def _between(self, start: Any, end: Any, part: float) -> Any:
         if self._anneal_func_type == "cos":
@@ -284,21 +295,6 @@ class OneCycleLR(_MomentumLR):
                 start, end = group[phase["start_momentum"]], group[phase["end_momentum"]]
                 self._set_momentum(group, self._between(start, end, part))
         return rates
-
-
-def _total_steps(total_steps: int | None, epochs: int | None, steps_per_epoch: int | None) -> int:
-    for name, value in (
-        ("total_steps", total_steps),
-        ("epochs", epochs),
-        ("steps_per_epoch", steps_per_epoch),
-    ):
-        if value is not None and (not isinstance(value, int) or value <= 0):
-            raise ValueError(f"OneCycleLR: {name} must be an integer above 0, got {value}.")
-    if total_steps is not None:
-        return total_steps
-    if epochs is None or steps_per_epoch is None:
-        raise ValueError("OneCycleLR: give total_steps, or both epochs and steps_per_epoch.")
-    return epochs * steps_per_epoch
 
 
 def _phase(end_step: float, start: str, end: str, direction: int) -> _Phase:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, cast
 
+from facula.optim._checks import between_0_and_1, check, must_be
 from facula.optim.lr_scheduler._base import (
     LRScheduler,
     Rate,
@@ -165,8 +166,7 @@ class ConstantLR(_FactorLR):
         total_iters: int = 5,
         last_epoch: int = -1,
     ) -> None:
-        if not 0 <= factor <= 1:
-            raise ValueError(f"ConstantLR: factor must be between 0 and 1, got {factor}.")
+        check(self, "factor", factor, between_0_and_1)
         self.factor = factor
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
@@ -210,12 +210,10 @@ class LinearLR(_FactorLR):
         total_iters: int = 5,
         last_epoch: int = -1,
     ) -> None:
-        if not 0 < start_factor <= 1:
-            raise ValueError(
-                f"LinearLR: start_factor must be above 0 and at most 1, got {start_factor}."
-            )
-        if not 0 <= end_factor <= 1:
-            raise ValueError(f"LinearLR: end_factor must be between 0 and 1, got {end_factor}.")
+        # Not 0: the rates after the first are multiples of it.
+        is_start = must_be("above 0 and at most 1", lambda factor: 0 < factor <= 1)
+        check(self, "start_factor", start_factor, is_start)
+        check(self, "end_factor", end_factor, between_0_and_1)
         self.start_factor = start_factor
         self.end_factor = end_factor
         self.total_iters = total_iters

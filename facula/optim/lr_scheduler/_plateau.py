@@ -6,6 +6,7 @@ import math
 import warnings
 from typing import Any, Literal, SupportsFloat
 
+from facula.optim._checks import check, must_be, one_of
 from facula.optim.lr_scheduler._base import (
     EPOCH_WARNING,
     LRScheduler,
@@ -55,8 +56,7 @@ class ReduceLROnPlateau(LRScheduler):
         min_lr: list[float] | float = 0,
         eps: float = 1e-8,
     ) -> None:
-        if factor >= 1.0:
-            raise ValueError(f"ReduceLROnPlateau: factor must be below 1, got {factor}.")
+        check(self, "factor", factor, must_be("below 1", lambda factor: not factor >= 1.0))
         check_optimizer(self, optimizer)
         self.factor = factor
         self.optimizer = optimizer
@@ -67,12 +67,8 @@ class ReduceLROnPlateau(LRScheduler):
         self.eps = eps
         self.last_epoch = 0
         self._last_lr = rates_of(optimizer)
-        if mode not in ("min", "max"):
-            raise ValueError(f"ReduceLROnPlateau: mode must be 'min' or 'max', got {mode!r}.")
-        if threshold_mode not in ("rel", "abs"):
-            raise ValueError(
-                f"ReduceLROnPlateau: threshold_mode must be 'rel' or 'abs', got {threshold_mode!r}."
-            )
+        check(self, "mode", mode, one_of("min", "max"))
+        check(self, "threshold_mode", threshold_mode, one_of("rel", "abs"))
         self.mode = mode
         self.threshold = threshold
         self.threshold_mode = threshold_mode
