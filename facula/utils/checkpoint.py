@@ -1,4 +1,8 @@
-"""Checkpointing: forget the intermediate results of a function, compute them again in backward."""
+"""Checkpointing of activations: a function's intermediate results are computed again in backward.
+
+It takes less memory for one more forward pass. Files that hold the state of a training are another
+thing that is called a checkpoint: see ``facula.save`` and ``facula.resume``.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,10 @@ _Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
 
 
 class CheckpointError(RuntimeError):
-    """The second run of a checkpointed function differs from the first."""
+    """The second run of a checkpointed function differs from the first.
+
+    For a damaged file there is :class:`facula.serialization.CheckpointError`.
+    """
 
 
 def noop_context_fn() -> _Contexts:
@@ -44,7 +51,7 @@ def checkpoint(
 
     Args:
         function: any function of tensors; the second run must do the same as the first.
-        args: its arguments.
+        args: positional arguments of ``function``.
         use_reentrant: True runs a backward inside backward: arguments are positional, one of
             them requires grad, and ``autograd.grad`` is refused. False has none of these limits.
         context_fn: makes two context managers, for the first run and for the second.
@@ -101,8 +108,8 @@ def checkpoint_sequential(
         functions: an ``nn.Sequential`` or a sequence of functions of one argument.
         segments: number of segments.
         input: argument of the first function.
-        use_reentrant: as for :func:`checkpoint`.
-        preserve_rng_state: as for :func:`checkpoint`.
+        use_reentrant: True runs a backward inside backward; see :func:`checkpoint`.
+        preserve_rng_state: whether a second run gets the random numbers of the first one.
 
     Example:
         >>> from facula.utils.checkpoint import checkpoint_sequential

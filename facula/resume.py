@@ -1,4 +1,8 @@
-"""Trainings that go on exactly where they were stopped."""
+"""Trainings that go on exactly where they were stopped.
+
+A checkpoint here is a file, as everywhere but in ``facula.utils.checkpoint``: PyTorch calls so what
+computes activations again in backward.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +42,7 @@ class Checkpoints:
         >>> from facula import nn, optim
         >>> model = nn.Linear(2, 1)
         >>> parts = {"model": model, "optimizer": optim.AdamW(model.parameters())}
-        >>> checkpoints = facula.checkpoint.Checkpoints(tempfile.mkdtemp(), **parts)
+        >>> checkpoints = facula.resume.Checkpoints(tempfile.mkdtemp(), **parts)
         >>> checkpoints.restore() is None
         True
         >>> checkpoints.save(100, epoch=3)
