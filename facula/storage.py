@@ -18,6 +18,23 @@ def _elements(storage: UntypedStorage, dtype: _core.dtype) -> Tensor:
     return _core._tensor_over(storage, dtype, 0, (n,), (1,))
 
 
+def _bytes_of(storage: UntypedStorage) -> memoryview:
+    """The bytes of a storage in main memory, to read and write."""
+    # A buffer of no elements has no address, which memoryview refuses.
+    nothing = memoryview(bytearray())
+    return memoryview(_elements(storage, _core.uint8)) if storage.nbytes() else nothing
+
+
+def _swap_bytes(storage: UntypedStorage, dtype: _core.dtype) -> None:
+    """Turn elements of the other byte order into ours, in place."""
+    import numpy
+
+    size = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
+    n = storage.nbytes() // size * size
+    if n and size > 1:
+        numpy.frombuffer(_bytes_of(storage)[:n], f"u{size}").byteswap(inplace=True)
+
+
 def _position(index: Any, size: int) -> int:
     if not isinstance(index, int):
         raise TypeError(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import mmap as _mmap
 import os
+import pickletools
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import IO, Any
 
@@ -16,16 +15,17 @@ from facula._legacy import StorageType
 from facula.serialization import _options
 from facula.serialization._errors import CallerError, CheckpointError, shown
 from facula.serialization._locations import Locations, MapLocation
-from facula.serialization._memory import bytes_of, swap_bytes
 from facula.serialization._old_formats import load_stacked, load_tar
-from facula.serialization._source import Budget, FileSource, Source, StreamSource
+from facula.serialization._source import Budget, FileSource, Source, StreamSource, open_file
+from facula.serialization._types import Types, full_name
 from facula.serialization._unpickle import Unpickle
 from facula.serialization._zip_reader import ZipReader
-from facula.storage import TypedStorage
+from facula.storage import TypedStorage, _bytes_of, _swap_bytes
 
-__all__ = ["load"]
+__all__ = ["get_unsafe_globals_in_checkpoint", "load"]
 
 _N_READERS = 4  # threads: the checksums take as long as the disk
+_LIST_LIMIT = 1 << 30  # bytes of memory for the list of an archive's records, without their content
 
 
 def load(
@@ -101,21 +101,6 @@ def _is_trusted(trusted: bool, weights_only: bool | None, pickle_module: Any) ->
     return trusted
 
 
-@contextlib.contextmanager
-def open_file(f: Any, mode: str) -> Iterator[Any]:
-    """The file at a path, or the file-like object that it is already."""
-    if isinstance(f, (str, os.PathLike)):
-        with open(f, mode, buffering=0) as file:
-            yield file
-    elif all(hasattr(f, name) for name in ("read", "seek", "tell")):
-        yield f
-    else:
-        raise AttributeError(
-            f"load: expected a path or a file-like object with read, seek and tell, got "
-            f"{type(f).__name__}. Put the bytes of another object into io.BytesIO."
-        )
-
-
 def _default_byteorder() -> bytes:
     if _options.config.load.endianness in (None, _options.LoadEndianness.NATIVE):
         return sys.byteorder.encode()
@@ -185,7 +170,7 @@ class _Reader:
             if _options.is_data_skipped:
                 return _core.zeros(archive.records[name].size, dtype=_core.uint8).untyped_storage()
             storage = UntypedStorage(archive.records[name].size)
-            archive.readinto(name, bytes_of(storage))
+            archive.readinto(name, _bytes_of(storage))
             return storage
 
         names = [name for name in archive.records if name != "data.pkl"]
@@ -249,9 +234,69 @@ class _StorageOfRecord:
         if name not in self._placed:
             storage = self._records[name]
             if self._is_swapped:
-                swap_bytes(storage, dtype)
+                _swap_bytes(storage, dtype)
             self._placed[name] = self._locations.place(storage, location)
         placed = self._placed[name]
         if kind is UntypedStorage:
             return placed
         return TypedStorage(wrap_storage=placed, dtype=dtype)
+
+
+def get_unsafe_globals_in_checkpoint(f: str | os.PathLike[str] | IO[bytes]) -> list[str]:
+    """The classes and functions of a checkpoint that :func:`facula.load` would refuse.
+
+    Args:
+        f: a path, or a file-like object, of a checkpoint in PyTorch's zip format.
+
+    Returns:
+        Their full names, which :func:`add_safe_globals` can allow after a look at what they do.
+
+    Example:
+        >>> import io, fractions
+        >>> file = io.BytesIO()
+        >>> facula.save([fractions.Fraction(1, 2), facula.ones(2)], file)
+        >>> _ = file.seek(0)
+        >>> facula.serialization.get_unsafe_globals_in_checkpoint(file)
+        ['fractions.Fraction']
+    """
+    with open_file(f, "rb") as file:
+        is_path = isinstance(f, (str, os.PathLike))
+        source = FileSource(file) if is_path else StreamSource(file)
+        if source.read(0, min(source.size, 4)) != b"PK\3\4":
+            raise ValueError(
+                "get_unsafe_globals_in_checkpoint: expected a checkpoint in PyTorch's zip format."
+            )
+        data = ZipReader(source, Budget(_LIST_LIMIT)).read("data.pkl")
+    types = Types(Budget(_LIST_LIMIT), has_bytes=True)
+    refused = set()
+    for module, name in _named_in(data):
+        try:
+            types.find(module, name)
+        except CheckpointError:
+            refused.add(full_name(module, name))
+    return sorted(refused)
+
+
+def _named_in(data: bytes) -> list[tuple[str, str]]:
+    """Every module and name that the pickle asks for, by its text alone."""
+    found = []
+    strings: list[Any] = [None, None]  # the last two that were put on the stack
+    memo: dict[int, Any] = {}
+    try:
+        argument: Any
+        for opcode, argument, _ in pickletools.genops(data):
+            if opcode.name in ("GLOBAL", "INST"):
+                found.append(tuple(argument.split(" ", 1)))
+            elif opcode.name == "STACK_GLOBAL":
+                found.append((str(strings[-2]), str(strings[-1])))
+            elif opcode.name == "MEMOIZE":
+                memo[len(memo)] = strings[-1]
+            elif "PUT" in opcode.name:
+                memo[argument] = strings[-1]
+            elif "GET" in opcode.name:
+                strings.append(memo.get(argument))
+            elif isinstance(argument, str):
+                strings.append(argument)
+    except Exception as error:
+        raise CheckpointError(f"load: the pickle of the checkpoint is damaged: {error}") from None
+    return found

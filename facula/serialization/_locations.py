@@ -11,6 +11,8 @@ from facula._core import UntypedStorage
 from facula.serialization._errors import CallerError, MissingDeviceError
 from facula.storage import TypedStorage
 
+__all__ = ["default_restore_location", "location_tag", "register_package"]
+
 MapLocation = (
     Callable[[UntypedStorage, str], Any] | _core.device | str | Mapping[str, str | _core.device]
 )

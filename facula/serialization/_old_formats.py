@@ -16,15 +16,14 @@ from facula._core import Tensor, UntypedStorage
 from facula._legacy import StorageType
 from facula.serialization._errors import CheckpointError, shown
 from facula.serialization._locations import Locations
-from facula.serialization._memory import bytes_of, swap_bytes
 from facula.serialization._source import Budget
 from facula.serialization._types import rebuild_view
 from facula.serialization._unpickle import Unpickle
-from facula.storage import TypedStorage
+from facula.storage import TypedStorage, _bytes_of, _swap_bytes
 
-_MAGIC = 0x1950A86A20F9469CFC6C
+MAGIC = 0x1950A86A20F9469CFC6C
 _PROTOCOL = b"\x80"  # the first byte of a pickle of protocol 2 and later
-_VERSION = 1001
+VERSION = 1001
 
 
 def _text(value: Any) -> Any:
@@ -44,7 +43,7 @@ def _fill(storage: UntypedStorage, data: bytes, at: int) -> int:
     nbytes = storage.nbytes()
     if nbytes > len(data) - at:
         raise CheckpointError(f"load: the file is cut short: a storage at byte {at}", at)
-    bytes_of(storage)[:] = memoryview(data)[at : at + nbytes]
+    _bytes_of(storage)[:] = memoryview(data)[at : at + nbytes]
     return at + nbytes
 
 
@@ -128,11 +127,11 @@ def load_stacked(
             0,
             start,
         ) from None
-    if type(magic) is not int or magic != _MAGIC:
+    if type(magic) is not int or magic != MAGIC:
         raise CheckpointError("load: the file is no checkpoint: it has no magic number", 0, magic)
     version, at = unpickle.plain(data, at, budget, "the version")
-    if type(version) is not int or version != _VERSION:
-        raise CheckpointError(f"load: the version is {shown(version)}, not {_VERSION}", at, version)
+    if type(version) is not int or version != VERSION:
+        raise CheckpointError(f"load: the version is {shown(version)}, not {VERSION}", at, version)
     machine, at = unpickle.plain(data, at, budget, "the machine's properties")
     is_swapped = isinstance(machine, dict) and machine.get("little_endian") is False
 
@@ -162,7 +161,7 @@ def _read_storage(
         )
     end = _fill(storage, data, at + 8)
     if is_swapped:
-        swap_bytes(storage, dtype)
+        _swap_bytes(storage, dtype)
     return end
 
 

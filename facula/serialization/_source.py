@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 from facula import _core
@@ -37,6 +38,21 @@ class Budget:
                 f"its objects take more than the {self.limit} bytes of memory that a file of this "
                 "size may. Pass memory_limit=<bytes> to load if they are really meant to."
             )
+
+
+@contextlib.contextmanager
+def open_file(f: Any, mode: str) -> Iterator[Any]:
+    """The file at a path, or the file-like object that it is already."""
+    if isinstance(f, (str, os.PathLike)):
+        with open(f, mode, buffering=0) as file:
+            yield file
+    elif all(hasattr(f, name) for name in ("read", "seek", "tell")):
+        yield f
+    else:
+        raise AttributeError(
+            f"load: expected a path or a file-like object with read, seek and tell, got "
+            f"{type(f).__name__}. Put the bytes of another object into io.BytesIO."
+        )
 
 
 class FileSource:

@@ -16,8 +16,8 @@ from facula import _core, _legacy, _utils
 from facula._core import Size, Tensor, UntypedStorage
 from facula.serialization import _arrays, _safe_globals
 from facula.serialization._errors import CheckpointError, shown
-from facula.serialization._names import get_layout
 from facula.serialization._source import Budget
+from facula.serialization._torch_names import get_layout
 from facula.storage import STORAGE_NAMES, TypedStorage
 
 _TENSOR_COST = 600  # bytes of memory

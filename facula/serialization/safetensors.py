@@ -19,8 +19,8 @@ from facula import _core
 from facula._core import Tensor
 from facula.serialization._atomic import replacing
 from facula.serialization._errors import CheckpointError, shown
-from facula.serialization._memory import bytes_of
 from facula.serialization._source import FileSource
+from facula.storage import _bytes_of
 
 __all__ = ["SafeSlice", "load_file", "safe_open", "save_file"]
 
@@ -113,7 +113,7 @@ def _write(tensor: Tensor, file: IO[bytes]) -> None:
         return
     whole = tensor.detach().cpu().contiguous()
     start = whole.storage_offset() * whole.itemsize
-    memory = bytes_of(whole.untyped_storage())
+    memory = _bytes_of(whole.untyped_storage())
     file.write(memory[start : start + whole.numel() * whole.itemsize])
 
 
@@ -229,7 +229,7 @@ class safe_open:
             data = _core.frombuffer(self._memory[at : self._start + end], dtype=dtype)
         else:
             data = _core.empty((end - begin) // dtype.itemsize, dtype=dtype)
-            self._source.readinto(at, bytes_of(data.untyped_storage()))
+            self._source.readinto(at, _bytes_of(data.untyped_storage()))
         return data.reshape(shape)
 
 
