@@ -10,7 +10,7 @@ from typing import Any
 
 import facula
 from facula import Tensor
-from facula.utils.data._utils import shared
+from facula.utils.data._utils import shared_memory
 
 __all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert"]
 
@@ -205,7 +205,7 @@ def complete(
 def _collate_tensors(batch: Sequence[Tensor], *, collate_fn_map: Any = None) -> Tensor:
     first = batch[0]
     # A worker process stacks straight into the memory that it shares with the caller.
-    out = shared.empty_for_stack(batch)
+    out = shared_memory.empty_for_stack(batch)
     try:
         return facula.stack(batch, 0) if out is None else facula.stack(batch, 0, out=out)
     except RuntimeError:

@@ -9,7 +9,7 @@ from typing import Any
 
 import facula
 from facula import Tensor, _core
-from facula.utils.data._utils import streams
+from facula.utils.data._utils import random_streams
 from facula.utils.data._utils.collate import complete, default_collate
 from facula.utils.data.dataset import Subset, TensorDataset, items_getter
 
@@ -59,14 +59,14 @@ class Fetcher:
 
     def fetch(self, n: int, indices: Any) -> Any:
         """The batch; the streams of the process are as before."""
-        knew_numpy = streams.knows_numpy()
+        knew_numpy = random_streams.knows_numpy()
         seed = self.seed_of(n)
-        started = streams.start(seed)
+        started = random_streams.start(seed)
         try:
             batch = self.fetch_in_thread(seed, n, indices)
         finally:
-            streams.stop(started)
-        if streams.knows_numpy() == knew_numpy or self._recipe.is_iterable:
+            random_streams.stop(started)
+        if random_streams.knows_numpy() == knew_numpy or self._recipe.is_iterable:
             return batch
         # The dataset has just imported NumPy, whose stream was not started.
         return self.fetch(n, indices)
@@ -187,7 +187,7 @@ class Fetcher:
             self._iterator = iter(()) if state["is_ended"] else None
         while self._n_fetched < n_batches:
             seed = self.seed_of(0)
-            started = streams.start(seed)
+            started = random_streams.start(seed)
             _core._push_generator(seed)
             try:
                 self._samples()
@@ -196,7 +196,7 @@ class Fetcher:
                 return
             finally:
                 _core._pop_generator()
-                streams.stop(started)
+                random_streams.stop(started)
 
 
 def has_state(part: Any) -> bool:

@@ -14,8 +14,8 @@ from typing import Any
 
 from facula.utils.data._utils.fetch import Exhausted, Fetcher
 from facula.utils.data._utils.order import Order
-from facula.utils.data._utils.processes import NoWorkers, ProcessPool
-from facula.utils.data._utils.threads import ThreadPool
+from facula.utils.data._utils.process_pool import NoWorkers, ProcessPool
+from facula.utils.data._utils.thread_pool import ThreadPool
 from facula.utils.data._utils.worker import END, FAILURE, Epoch, WorkerInfo
 
 __all__ = ["CallerIterator", "PoolIterator"]

@@ -22,7 +22,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from facula.utils.data._utils import streams
+from facula.utils.data._utils import random_streams
 from facula.utils.data._utils.fetch import Exhausted, Fetcher, Recipe
 from facula.utils.data._utils.worker import (
     BATCH,
@@ -126,13 +126,13 @@ def _serve(worker: _Worker, answers: queue.SimpleQueue[Any], gate: _Gate) -> Non
             return fetcher.fetch_in_thread(fetcher.seed_of(n), n, indices)
 
         gate.enter()
-        before = streams.mark()
+        before = random_streams.mark()
         try:
             kind, content = worker.answer(fetch)
         except BaseException as error:  # sys.exit(), say: the caller would wait for ever
             kind, content = FAILURE, worker.failure_of(error)
         finally:
-            is_drawn = streams.mark() != before
+            is_drawn = random_streams.mark() != before
             gate.leave()
         answers.put((worker.info.id, number, kind, content, task if is_drawn else None))
         del task, content  # not kept alive while waiting for the next
@@ -219,13 +219,13 @@ class ThreadPool:
         def fetch(fetcher: Fetcher) -> Any:
             nonlocal is_drawn
             seed = fetcher.seed_of(n)
-            started = streams.start(seed)
-            before = streams.mark()
+            started = random_streams.start(seed)
+            before = random_streams.mark()
             try:
                 return fetcher.fetch_in_thread(seed, n, indices)
             finally:
-                is_drawn = streams.mark() != before
-                streams.stop(started)
+                is_drawn = random_streams.mark() != before
+                random_streams.stop(started)
 
         try:
             self._gate.close()

@@ -17,7 +17,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from facula.utils.data._utils import shared, worker
+from facula.utils.data._utils import shared_memory, worker
 from facula.utils.data._utils.fetch import Recipe
 
 __all__ = ["NoWorkers", "ProcessPool"]
@@ -73,7 +73,7 @@ class ProcessPool:
         self._workers: list[_Worker] = []
         self._poll = select.poll()
         self._by_fd: dict[int, _Worker] = {}
-        self._memory = shared.Memory.create(len(infos))
+        self._memory = shared_memory.Memory.create(len(infos))
         try:
             with _ready_for_fork(context):
                 for info in infos:
@@ -199,11 +199,11 @@ class ProcessPool:
             weakref.finalize(block, _return_block, one, start, _n_forks).atexit = False
             return block
 
-        return shared.load(memoryview(message)[worker.HEAD.size :], lease)
+        return shared_memory.load(memoryview(message)[worker.HEAD.size :], lease)
 
     def discard(self, which: int, message: Any) -> None:
         """Do without what a worker sent."""
-        start = shared.block_of(memoryview(message)[worker.HEAD.size :])
+        start = shared_memory.block_of(memoryview(message)[worker.HEAD.size :])
         if start:
             self._workers[which].freed.append(start)
 
