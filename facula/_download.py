@@ -48,8 +48,8 @@ def fetch(
 
     Args:
         urls: where the file is; where there are several, the first that answers is used.
-        path: where to put it. Its folder is made.
-        checksum: what the content must have.
+        path: where to put the file. Its folder is made.
+        checksum: name of a hash function, and how the content's hash begins.
         progress: show a bar on stderr, if tqdm is installed.
         max_redirects: how often a server may send elsewhere.
     """

@@ -30,11 +30,11 @@ class Checkpoints:
     kill at any instant costs the steps since the last save and no more.
 
     Args:
-        folder: where the files are; made if it is not there.
+        folder: where the files are; it is made if it is not there.
         keep_last: how many of the newest files to keep.
         best: ``"min"`` or ``"max"`` also keeps, as ``best.pt``, the file whose ``metric`` is the
             lowest or highest.
-        parts: what has ``state_dict`` and ``load_state_dict``, each by a name: the model, the
+        parts: objects with ``state_dict`` and ``load_state_dict``, each by a name: the model, the
             optimizer, the scheduler, the scaler, and the loader for its place in the epoch.
 
     Example:
@@ -83,9 +83,9 @@ class Checkpoints:
         """Write the state of everything as that of ``step``, and remove what is too old.
 
         Args:
-            step: how far the training is; the newest is the one with the highest.
+            step: how far the training is; the file with the highest step is the newest.
             metric: how good the model is, for ``best``.
-            values: what else is wanted back: the epoch, the place in it, the history.
+            values: what else :meth:`restore` gives back: the epoch, the place in it, the history.
         """
         if self._best is not None and metric is None:
             raise ValueError(f"Checkpoints.save: best={self._best!r} needs the metric of the step.")

@@ -59,7 +59,7 @@ class TypedStorage:
         args: nothing, a number of elements, or a sequence of values.
         wrap_storage: an :class:`UntypedStorage` to look at, in place of new memory.
         dtype: the type of the elements; the default dtype if not given.
-        device: where new memory is wanted.
+        device: the device of new memory.
 
     Example:
         >>> facula.tensor([1.0, 2.0]).storage().tolist()

@@ -36,9 +36,9 @@ class ProcessException(Exception):
     """One of the processes failed.
 
     Args:
-        msg: what happened.
-        error_index: which of the processes, from 0.
-        pid: its id.
+        msg: what happened in the process.
+        error_index: which of the processes failed, from 0.
+        pid: the id of the process that failed.
     """
 
     def __init__(self, msg: str, error_index: int, pid: int) -> None:
@@ -55,9 +55,9 @@ class ProcessRaisedException(ProcessException):
     """The function raised in one of the processes; the message has the traceback.
 
     Args:
-        msg: what happened.
-        error_index: which of the processes, from 0.
-        error_pid: its id.
+        msg: what happened in the process.
+        error_index: which of the processes failed, from 0.
+        error_pid: the id of the process that failed.
     """
 
     def __init__(self, msg: str, error_index: int, error_pid: int) -> None:
@@ -68,10 +68,10 @@ class ProcessExitedException(ProcessException):
     """One of the processes ended with an exit code other than 0, or by a signal.
 
     Args:
-        msg: what happened.
-        error_index: which of the processes, from 0.
-        error_pid: its id.
-        exit_code: its exit code; negative for a signal.
+        msg: what happened in the process.
+        error_index: which of the processes failed, from 0.
+        error_pid: the id of the process that failed.
+        exit_code: the exit code of the process; negative for a signal.
         signal_name: the name of the signal, such as ``"SIGKILL"``.
     """
 
@@ -126,8 +126,8 @@ class ProcessContext:
     """The processes that :func:`start_processes` has started.
 
     Args:
-        processes: the processes.
-        error_files: where each leaves its traceback.
+        processes: the processes, already started.
+        error_files: for each process, the file in which it leaves its traceback.
     """
 
     def __init__(self, processes: Sequence[BaseProcess], error_files: Sequence[str]) -> None:
@@ -209,11 +209,11 @@ def start_processes(
 
     Args:
         fn: a function of a module, which the processes import.
-        args: what all of them get; tensors share their memory.
-        nprocs: how many.
-        join: whether to wait for all. A failure ends the others and is raised here.
-        daemon: whether they end with this process without being waited for.
-        start_method: ``"spawn"``, ``"fork"`` or ``"forkserver"``.
+        args: arguments that all processes get; tensors share their memory.
+        nprocs: how many processes to start.
+        join: whether to wait for all processes. A failure ends the others and is raised here.
+        daemon: whether the processes end with this one without being waited for.
+        start_method: how processes are started: ``"spawn"``, ``"fork"`` or ``"forkserver"``.
 
     Returns:
         The processes, or ``None`` after they were waited for.
@@ -261,11 +261,11 @@ def spawn(
 
     Args:
         fn: a function of a module, which the processes import.
-        args: what all of them get; tensors share their memory.
-        nprocs: how many.
-        join: whether to wait for all. A failure ends the others and is raised here.
-        daemon: whether they end with this process without being waited for.
-        start_method: only ``"spawn"``.
+        args: arguments that all processes get; tensors share their memory.
+        nprocs: how many processes to start.
+        join: whether to wait for all processes. A failure ends the others and is raised here.
+        daemon: whether the processes end with this one without being waited for.
+        start_method: nothing but ``"spawn"``; :func:`start_processes` knows others.
 
     Returns:
         The processes, or ``None`` after they were waited for.

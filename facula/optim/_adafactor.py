@@ -18,15 +18,15 @@ class Adafactor(ComposedOptimizer):
     """Steps scaled by an average of squared gradients, kept as rows and columns for a matrix.
 
     Args:
-        params: tensors, named tensors, or groups of them as dicts.
+        params: tensors, pairs of a name and a tensor, or dicts, each a group with its own options.
         lr: the largest learning rate, a number or a tensor of one element.
-        beta2_decay: power of the step by which new squares weigh less; at most 0.
-        eps: added to the squares (by default what the dtype can resolve), and the smallest scale
-            of a parameter.
+        beta2_decay: new squares weigh the step's number to this power; at most 0.
+        eps: two numbers: one is added to the squares (None for what the dtype can resolve), the
+            other is the smallest scale of a parameter.
         d: the largest root mean square of an update; at least 1.
         weight_decay: parameters shrink by ``lr * weight_decay`` at each step.
-        foreach: accepted; there is one implementation.
-        maximize: goes uphill instead.
+        foreach: accepted as in PyTorch; there is one implementation.
+        maximize: steps along the gradient, to larger values, and not against it.
 
     Example:
         >>> from facula import optim

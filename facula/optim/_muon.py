@@ -20,12 +20,12 @@ class Muon(ComposedOptimizer):
     For the matrices of hidden layers; the rest of a model is for another optimiser.
 
     Args:
-        params: tensors of two dimensions, named tensors, or groups of them as dicts.
-        lr: learning rate.
+        params: matrices, pairs of a name and a matrix, or dicts, each a group with its own options.
+        lr: learning rate, before it is adjusted to the shape of a matrix.
         weight_decay: parameters shrink by ``lr * weight_decay`` at each step.
         momentum: how much of the average gradient stays at each step.
         nesterov: looks ahead along the momentum.
-        ns_coefficients: of the odd polynomial that is iterated.
+        ns_coefficients: three coefficients of the odd polynomial that is iterated.
         eps: the smallest norm that a matrix is divided by.
         ns_steps: how many times the polynomial is applied; below 100.
         adjust_lr_fn: how the rate depends on the shape: ``"original"`` (the default) or

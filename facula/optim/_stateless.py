@@ -20,9 +20,9 @@ def swap_in_optimizer_params_and_state(
     """Inside the block ``optimizer`` works on other parameters, with another state.
 
     Args:
-        optimizer: has taken a step, so that it has a state.
+        optimizer: an optimiser that has a state, since it has taken a step.
         swapin_parameters: tensors in the order of the optimiser's parameters.
-        swapin_optim_state: as ``optimizer.state_dict()`` returns it. Tensors in it that a step
+        swapin_optim_state: a state as ``optimizer.state_dict()`` returns it. Tensors that a step
             writes to in place keep what was written; everything else is forgotten at the end.
 
     Example:

@@ -14,15 +14,15 @@ class Adadelta(RuleOptimizer):
     """Steps scaled by the ratio of running averages: of the updates and of the gradients.
 
     Args:
-        params: tensors, named tensors, or groups of them as dicts.
+        params: tensors, pairs of a name and a tensor, or dicts, each a group with its own options.
         lr: factor of the update, a number or a tensor of one element.
         rho: how much of the averages stays at each step.
-        eps: added to both averages.
-        weight_decay: L2 penalty.
-        foreach: accepted; there is one implementation.
-        capturable: accepted for parameters on CUDA.
-        differentiable: the step itself is recorded, for gradients through it.
-        maximize: goes uphill instead.
+        eps: small number that is added to both averages.
+        weight_decay: factor of the L2 penalty, which is added to the gradient.
+        foreach: accepted as in PyTorch; there is one implementation.
+        capturable: accepted as in PyTorch, for parameters on CUDA only.
+        differentiable: records the step itself, so that gradients flow through it.
+        maximize: steps along the gradient, to larger values, and not against it.
 
     Example:
         >>> from facula import optim

@@ -17,15 +17,16 @@ class Adagrad(RuleOptimizer):
     """Steps scaled by the sum of all squared gradients so far.
 
     Args:
-        params: tensors, named tensors, or groups of them as dicts.
+        params: tensors, pairs of a name and a tensor, or dicts, each a group with its own options.
         lr: learning rate, a number or a tensor of one element.
         lr_decay: the learning rate of step ``t`` is ``lr / (1 + (t - 1) * lr_decay)``.
-        weight_decay: L2 penalty.
+        weight_decay: factor of the L2 penalty, which is added to the gradient.
         initial_accumulator_value: what the sum of squares starts with.
-        eps: added to the divisor.
-        maximize: goes uphill instead.
-        foreach, fused: accepted; there is one implementation.
-        differentiable: the step itself is recorded, for gradients through it.
+        eps: small number that is added to the divisor.
+        maximize: steps along the gradient, to larger values, and not against it.
+        foreach: accepted as in PyTorch; there is one implementation.
+        fused: accepted as in PyTorch; there is one implementation.
+        differentiable: records the step itself, so that gradients flow through it.
 
     Example:
         >>> from facula import optim

@@ -17,16 +17,17 @@ class Adam(RuleOptimizer):
     """Adam: steps scaled by running averages of the gradient and of its square.
 
     Args:
-        params: tensors, named tensors, or groups of them as dicts.
+        params: tensors, pairs of a name and a tensor, or dicts, each a group with its own options.
         lr: learning rate, a number or a tensor of one element.
-        betas: how much of the two averages stays at each step.
-        eps: added to the divisor.
-        weight_decay: L2 penalty.
-        amsgrad: divides by the largest average of squares so far.
-        foreach, fused: accepted; there is one implementation.
-        capturable: accepted for parameters on CUDA.
-        maximize: goes uphill instead.
-        differentiable: the step itself is recorded, for gradients through it.
+        betas: how much of the averages of the gradient and of its square stays at each step.
+        eps: small number that is added to the divisor.
+        weight_decay: factor of the L2 penalty, which is added to the gradient.
+        amsgrad: divides by the largest average of squares so far, not by the latest.
+        foreach: accepted as in PyTorch; there is one implementation.
+        fused: accepted as in PyTorch; there is one implementation.
+        capturable: accepted as in PyTorch, for parameters on CUDA only.
+        maximize: steps along the gradient, to larger values, and not against it.
+        differentiable: records the step itself, so that gradients flow through it.
         decoupled_weight_decay: shrinks the parameters instead of changing their gradients, as
             AdamW does.
 

@@ -14,15 +14,15 @@ class Adamax(RuleOptimizer):
     """Adam that divides by the largest gradient, which it forgets slowly.
 
     Args:
-        params: tensors, named tensors, or groups of them as dicts.
+        params: tensors, pairs of a name and a tensor, or dicts, each a group with its own options.
         lr: learning rate, a number or a tensor of one element.
         betas: how much of the average and of the largest gradient stays at each step.
-        eps: added to the absolute value of the gradient.
-        weight_decay: L2 penalty.
-        maximize: goes uphill instead.
-        foreach: accepted; there is one implementation.
-        capturable: accepted for parameters on CUDA.
-        differentiable: the step itself is recorded, for gradients through it.
+        eps: small number that is added to the absolute value of the gradient.
+        weight_decay: factor of the L2 penalty, which is added to the gradient.
+        maximize: steps along the gradient, to larger values, and not against it.
+        foreach: accepted as in PyTorch; there is one implementation.
+        capturable: accepted as in PyTorch, for parameters on CUDA only.
+        differentiable: records the step itself, so that gradients flow through it.
 
     Example:
         >>> from facula import optim

@@ -16,16 +16,16 @@ class ASGD(RuleOptimizer):
     """Gradient descent that also keeps the average of its parameters, in state ``"ax"``.
 
     Args:
-        params: tensors, named tensors, or groups of them as dicts.
+        params: tensors, pairs of a name and a tensor, or dicts, each a group with its own options.
         lr: learning rate, a number or a tensor of one element.
-        lambd: decay of the parameters.
+        lambd: how fast the parameters decay, times the learning rate.
         alpha: power by which the learning rate falls.
         t0: the step from which on parameters are averaged.
-        weight_decay: L2 penalty.
-        foreach: accepted; there is one implementation.
-        capturable: accepted for parameters on CUDA.
-        differentiable: the step itself is recorded, for gradients through it.
-        maximize: goes uphill instead.
+        weight_decay: factor of the L2 penalty, which is added to the gradient.
+        foreach: accepted as in PyTorch; there is one implementation.
+        capturable: accepted as in PyTorch, for parameters on CUDA only.
+        differentiable: records the step itself, so that gradients flow through it.
+        maximize: steps along the gradient, to larger values, and not against it.
 
     Example:
         >>> from facula import optim

@@ -29,12 +29,12 @@ class LBFGS(DeclaredOptimizer):
     All parameters are in one group and on one device. A step evaluates the closure several times.
 
     Args:
-        params: tensors or named tensors.
+        params: tensors, or pairs of a name and a tensor; there is one group of them.
         lr: length of the step, a number or a tensor of one element.
-        max_iter: iterations of a step.
-        max_eval: evaluations of the closure in a step; ``max_iter * 5 // 4`` by default.
-        tolerance_grad: ends where no element of the gradient is above it.
-        tolerance_change: ends where loss or parameters change by less.
+        max_iter: the most iterations that a step takes.
+        max_eval: the most calls of the closure in a step; ``max_iter * 5 // 4`` by default.
+        tolerance_grad: a step ends where no element of the gradient is larger.
+        tolerance_change: a step ends where loss or parameters change by less.
         history_size: how many gradients are remembered.
         line_search_fn: ``"strong_wolfe"``, or None for steps of length ``lr``.
 
@@ -97,7 +97,8 @@ class LBFGS(DeclaredOptimizer):
         """Take up to ``max_iter`` iterations.
 
         Args:
-            closure: clears the gradients, computes the loss and its gradients, returns the loss.
+            closure: function that clears the gradients, computes the loss and its gradients, and
+                returns the loss.
 
         Returns:
             The loss before the step.

@@ -38,7 +38,8 @@ def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
     """Call ``hook(optimizer, args, kwargs)`` before every step of every optimiser.
 
     Args:
-        hook: may return new ``(args, kwargs)`` for the step, the optimiser first in ``args``.
+        hook: function that may return new ``(args, kwargs)`` for the step, the optimiser first in
+            ``args``.
 
     Example:
         >>> from facula.optim.optimizer import register_optimizer_step_pre_hook
@@ -52,7 +53,7 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
     """Call ``hook(optimizer, args, kwargs)`` after every step of every optimiser.
 
     Args:
-        hook: what it returns is ignored.
+        hook: function whose result is ignored.
 
     Example:
         >>> from facula.optim.optimizer import register_optimizer_step_post_hook
@@ -90,7 +91,7 @@ class Optimizer:
     Args:
         params: tensors, or pairs ``(name, tensor)`` as ``named_parameters()`` gives them, or dicts,
             each of them a group: its tensors under ``"params"``, and options of its own.
-        defaults: options of the groups that do not have them.
+        defaults: options for the groups that do not give their own.
 
     Example:
         >>> from facula import optim
@@ -166,7 +167,7 @@ class Optimizer:
         """Change the parameters by their gradients, once.
 
         Args:
-            closure: computes the loss and its gradients again; called before the step.
+            closure: function that computes the loss and its gradients; called before the step.
 
         Returns:
             What ``closure`` returned.
@@ -185,7 +186,7 @@ class Optimizer:
         """Forget the gradients of all parameters.
 
         Args:
-            set_to_none: False fills them with zeros instead.
+            set_to_none: whether gradients become None; False fills them with zeros.
 
         Example:
             >>> x = facula.ones(1, requires_grad=True)
@@ -377,8 +378,8 @@ class Optimizer:
         The parameters themselves stay. Where the state does not fit, nothing is changed.
 
         Args:
-            state_dict: of an optimiser of the same type with groups of the same sizes. Its tensors
-                get the dtype and device of the parameters.
+            state_dict: the state of an optimiser of the same type with groups of the same sizes.
+                Its tensors get the dtype and device of the parameters.
 
         Example:
             >>> x = facula.ones(1, requires_grad=True)

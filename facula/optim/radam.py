@@ -14,16 +14,16 @@ class RAdam(RuleOptimizer):
     """Adam whose first steps, while the average of squares is still uncertain, are plain momentum.
 
     Args:
-        params: tensors, named tensors, or groups of them as dicts.
+        params: tensors, pairs of a name and a tensor, or dicts, each a group with its own options.
         lr: learning rate, a number or a tensor of one element.
-        betas: how much of the averages of gradient and square stays at each step.
-        eps: added to the divisor.
-        weight_decay: L2 penalty.
+        betas: how much of the averages of the gradient and of its square stays at each step.
+        eps: small number that is added to the divisor.
+        weight_decay: factor of the L2 penalty, which is added to the gradient.
         decoupled_weight_decay: shrinks the parameters instead of changing their gradients.
-        maximize: goes uphill instead.
-        foreach: accepted; there is one implementation.
-        capturable: accepted for parameters on CUDA.
-        differentiable: the step itself is recorded, for gradients through it.
+        maximize: steps along the gradient, to larger values, and not against it.
+        foreach: accepted as in PyTorch; there is one implementation.
+        capturable: accepted as in PyTorch, for parameters on CUDA only.
+        differentiable: records the step itself, so that gradients flow through it.
 
     Example:
         >>> from facula import optim

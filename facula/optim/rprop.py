@@ -17,14 +17,14 @@ class Rprop(RuleOptimizer):
     """Steps by the sign of the gradient, each parameter with a step size of its own.
 
     Args:
-        params: tensors, named tensors, or groups of them as dicts.
+        params: tensors, pairs of a name and a tensor, or dicts, each a group with its own options.
         lr: the first step size, a number or a tensor of one element.
         etas: factors of the step size, where the sign of the gradient changed and where it stayed.
         step_sizes: the smallest and the largest step size.
-        foreach: accepted; there is one implementation.
-        capturable: accepted for parameters on CUDA.
-        differentiable: the step itself is recorded, for gradients through it.
-        maximize: goes uphill instead.
+        foreach: accepted as in PyTorch; there is one implementation.
+        capturable: accepted as in PyTorch, for parameters on CUDA only.
+        differentiable: records the step itself, so that gradients flow through it.
+        maximize: steps along the gradient, to larger values, and not against it.
 
     Example:
         >>> from facula import optim

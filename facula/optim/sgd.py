@@ -16,15 +16,16 @@ class SGD(RuleOptimizer):
     """Gradient descent, with momentum on request.
 
     Args:
-        params: tensors, named tensors, or groups of them as dicts.
+        params: tensors, pairs of a name and a tensor, or dicts, each a group with its own options.
         lr: learning rate, a number or a tensor of one element.
         momentum: how much of the last update goes into the next one.
         dampening: how much of the gradient is kept from the momentum.
-        weight_decay: L2 penalty.
+        weight_decay: factor of the L2 penalty, which is added to the gradient.
         nesterov: looks ahead along the momentum; needs ``momentum`` and no ``dampening``.
-        maximize: goes uphill instead.
-        foreach, fused: accepted; there is one implementation.
-        differentiable: the step itself is recorded, for gradients through it.
+        maximize: steps along the gradient, to larger values, and not against it.
+        foreach: accepted as in PyTorch; there is one implementation.
+        fused: accepted as in PyTorch; there is one implementation.
+        differentiable: records the step itself, so that gradients flow through it.
 
     Example:
         >>> from facula import optim

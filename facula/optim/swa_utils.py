@@ -130,13 +130,13 @@ class AveragedModel(Module):
     """A copy of a model whose parameters are averages of that model's over time.
 
     Args:
-        model: copied; its parameters are averaged by ``update_parameters``.
-        device: where the averages are kept; with the model where not given.
-        avg_fn: ``f(average, new, number of models averaged)`` returns the new average; the equal
-            average where not given.
-        multi_avg_fn: the same for lists of tensors of one dtype and device, in place; instead of
-            ``avg_fn``.
-        use_buffers: averages buffers as well, which are copied otherwise.
+        model: the model to copy; ``update_parameters`` averages its parameters.
+        device: where the averages are kept; beside the model if not given.
+        avg_fn: function of the average, the new tensor and the number of models averaged that
+            returns the new average; the equal average if not given.
+        multi_avg_fn: function that changes a list of averages in place, in place of ``avg_fn``; the
+            tensors of a list have one dtype and device.
+        use_buffers: whether buffers are averaged as well; otherwise they are copied.
 
     Example:
         >>> from facula import nn, optim
@@ -219,8 +219,8 @@ def update_bn(
     Averaged parameters need it: statistics do not average with them.
 
     Args:
-        loader: batches; of a list or tuple the first element is the input.
-        model: put into training mode for the pass, and back afterwards.
+        loader: the batches; if one is a list or tuple, its first element is the input.
+        model: the model with batch norms; it is in training mode for the pass only.
         device: where inputs are moved to.
 
     Example:
@@ -255,9 +255,9 @@ class SWALR(LRScheduler):
     Args:
         optimizer: the optimiser whose rates are set.
         swa_lr: the rate to reach, one for all groups or a list.
-        anneal_epochs: how many epochs it takes.
-        anneal_strategy: ``"cos"`` or ``"linear"``.
-        last_epoch: the last epoch before; -1 begins.
+        anneal_epochs: how many epochs the change takes.
+        anneal_strategy: whether rates move along a cosine, ``"cos"``, or a line, ``"linear"``.
+        last_epoch: the epoch to go on from; -1 begins a new schedule.
 
     Example:
         >>> from facula import optim

@@ -59,11 +59,11 @@ class Interpreter:
 
     Args:
         data: bytes that have the pickle.
-        start: where it begins in them.
-        persistent_load: makes the object of a persistent id.
-        budget: the memory that its objects may take.
-        encoding: of the byte strings of Python 2; ``"bytes"`` keeps them.
-        where: the record, for messages.
+        start: where in the bytes the pickle begins.
+        persistent_load: function that makes the object of a persistent id.
+        budget: the memory that the objects of the pickle may take.
+        encoding: how the byte strings of Python 2 are decoded; ``"bytes"`` keeps them.
+        where: the name of the record, for messages.
         has_bytes: whether storages have their bytes already.
     """
 

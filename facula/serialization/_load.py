@@ -49,15 +49,16 @@ def load(
     Args:
         f: a path, or a file-like object with ``read``, ``seek`` and ``tell``.
         map_location: the device to load to: a device, a dict from devices of the file to others,
-            or a function of a storage and its place in the file. By default where they were.
-        pickle_module: what unpickles trusted files in place of ``pickle``.
+            or a function of a storage and its place in the file. By default the device that the
+            tensors were on.
+        pickle_module: the module that unpickles trusted files in place of ``pickle``.
         weights_only: PyTorch's spelling of ``not trusted``; True by default.
-        mmap: map the tensors from the file, at ``f`` a path, in place of reading them: pages are
+        mmap: map the tensors from the file at the path ``f`` in place of reading them: pages are
             read when they are used, changes stay in memory, and tensor checksums are not compared.
-        trusted: the file is as good as a program of yours: unpickle it with all that it asks for.
-            Only this loads whole modules.
+        trusted: whether the file is as good as a program of yours: it is then unpickled with all
+            that it asks for. Only this loads whole modules.
         memory_limit: bytes that the objects may take; by default the size of the file and 40 MB.
-        encoding: of the byte strings in files of Python 2; ``"bytes"`` keeps them as they are.
+        encoding: how byte strings in files of Python 2 are decoded; ``"bytes"`` keeps them.
 
     Example:
         >>> import io

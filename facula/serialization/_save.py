@@ -47,8 +47,8 @@ def save(
     Args:
         obj: what to save: a state dict, tensors, containers of them, a whole module.
         f: a path, or a file-like object with ``write``.
-        pickle_module: has the ``Pickler`` to use.
-        pickle_protocol: of the pickle; 2 is what PyTorch reads without trust.
+        pickle_module: the module whose ``Pickler`` is used.
+        pickle_protocol: the protocol of the pickle; 2 is what PyTorch reads without trust.
         _use_new_zipfile_serialization: False writes the format of PyTorch before 1.6.
 
     Example:

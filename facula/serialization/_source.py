@@ -19,7 +19,7 @@ class Budget:
     """The memory that a file may still take: a small file must not fill the machine.
 
     Args:
-        limit: bytes; each object is counted with about what it takes in memory.
+        limit: the bytes to spend; each object counts with about what it takes in memory.
     """
 
     def __init__(self, limit: int) -> None:

@@ -54,9 +54,9 @@ def save_file(
     :func:`load_file`. Other programs find the tensor by the first of its names.
 
     Args:
-        tensors: what to save; each is written contiguously.
-        filename: the file.
-        metadata: strings to keep beside them.
+        tensors: the tensors to save, by name; each is written contiguously.
+        filename: the path of the file.
+        metadata: strings to keep beside the tensors, by name.
 
     Example:
         >>> import os, tempfile
@@ -123,8 +123,8 @@ def load_file(
     """The tensors of a safetensors file by their names, tied ones tied.
 
     Args:
-        filename: the file.
-        device: where to put them.
+        filename: the path of the file.
+        device: where to put the tensors.
         mmap: look at the file in place of reading it: pages are read when they are used, and
             changes stay in memory.
 
@@ -140,9 +140,9 @@ class safe_open:
     """A safetensors file whose tensors are read one by one, when they are asked for.
 
     Args:
-        filename: the file.
+        filename: the path of the file.
         framework: what tensors are returned as: ``"pt"`` for Facula's, ``"np"`` for NumPy's.
-        device: where to put them.
+        device: where to put the tensors.
 
     Raises:
         CheckpointError: the file is not one of safetensors, or damaged.

@@ -42,11 +42,16 @@ def assert_close(
 
     Args:
         actual: tensors, arrays, numbers, None, or sequences and mappings of them.
-        expected: the same, of the same type.
+        expected: what ``actual`` should be, of the same type.
         allow_subclasses: whether one type may be derived from the other.
-        rtol, atol: both or none; by default they go by the dtype, with the wider of two.
+        rtol: relative tolerance, given together with ``atol``; by default it goes by the dtype,
+            with the wider of two.
+        atol: absolute tolerance, given together with ``rtol``; by default it goes by the dtype,
+            with the wider of two.
         equal_nan: whether NaN equals NaN.
-        check_device, check_dtype, check_stride: whether these must agree as well.
+        check_device: whether the devices must agree as well.
+        check_dtype: whether the dtypes must agree as well.
+        check_stride: whether the strides must agree as well.
         check_layout: accepted for compatibility; there is one layout.
         msg: the message to fail with, or a function that makes it of the usual one.
 

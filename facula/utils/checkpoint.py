@@ -54,7 +54,7 @@ def checkpoint(
         args: positional arguments of ``function``.
         use_reentrant: True runs a backward inside backward: arguments are positional, one of
             them requires grad, and ``autograd.grad`` is refused. False has none of these limits.
-        context_fn: makes two context managers, for the first run and for the second.
+        context_fn: function that makes two context managers, for the first run and for the second.
         determinism_check: ``"default"`` compares shapes, dtypes and devices of what the two
             runs save, ``"none"`` does not.
         debug: name the saved tensors that differ in the error.

@@ -30,7 +30,7 @@ class LRScheduler:
 
     Args:
         optimizer: the optimiser whose groups have the rates.
-        last_epoch: the last epoch before; -1 begins, and notes the rates as ``"initial_lr"``.
+        last_epoch: the epoch to go on from; -1 begins, and notes the rates as ``"initial_lr"``.
 
     Example:
         >>> from facula import optim
@@ -86,7 +86,8 @@ class LRScheduler:
         """Take over a state that ``state_dict()`` returned.
 
         Args:
-            state_dict: of a schedule of the same type. The optimiser's rates are its own state.
+            state_dict: the state of a schedule of the same type. The rates are not in it, but in
+                that of the optimiser.
 
         Example:
             >>> from facula import optim

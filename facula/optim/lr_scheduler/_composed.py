@@ -53,10 +53,10 @@ class SequentialLR(_ComposedLR):
     """Schedules one after the other, each from its milestone on.
 
     Args:
-        optimizer: the optimiser that all of them have.
-        schedulers: the schedules.
-        milestones: the epochs at which the next one takes over; one fewer than schedules.
-        last_epoch: the last epoch before; -1 begins.
+        optimizer: the optimiser that all the schedules have.
+        schedulers: the schedules to combine.
+        milestones: epochs at which the next schedule takes over; one fewer than schedules.
+        last_epoch: the epoch to go on from; -1 begins a new schedule.
 
     Example:
         >>> from facula import optim
@@ -128,8 +128,8 @@ class ChainedScheduler(_ComposedLR):
     """Schedules at the same time: each changes the rates that the one before has left.
 
     Args:
-        schedulers: the schedules.
-        optimizer: the optimiser that all of them have; taken from them where not given.
+        schedulers: the schedules to combine.
+        optimizer: the optimiser that all the schedules have; taken from them if not given.
 
     Example:
         >>> from facula import optim

@@ -23,8 +23,8 @@ class CosineAnnealingLR(LRScheduler):
     Args:
         optimizer: the optimiser whose rates are set.
         T_max: half the period, in epochs.
-        eta_min: the lowest rate.
-        last_epoch: the last epoch before; -1 begins.
+        eta_min: the lowest learning rate.
+        last_epoch: the epoch to go on from; -1 begins a new schedule.
 
     Example:
         >>> from facula import optim
@@ -76,8 +76,8 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         optimizer: the optimiser whose rates are set.
         T_0: how many epochs the first run lasts.
         T_mult: how many times longer each run is than the one before.
-        eta_min: the lowest rate.
-        last_epoch: the last epoch before; -1 begins.
+        eta_min: the lowest learning rate.
+        last_epoch: the epoch to go on from; -1 begins a new schedule.
 
     Example:
         >>> from facula import optim

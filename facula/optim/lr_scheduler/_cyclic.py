@@ -56,20 +56,20 @@ class CyclicLR(_MomentumLR):
 
     Args:
         optimizer: the optimiser whose rates are set.
-        base_lr: the lower bound, one for all groups or a list.
-        max_lr: the upper bound, one for all groups or a list.
+        base_lr: the lower bound of the rate, one for all groups or a list.
+        max_lr: the upper bound of the rate, one for all groups or a list.
         step_size_up: steps from the lower to the upper bound.
-        step_size_down: steps back; as many where not given.
-        mode: ``"triangular"``, ``"triangular2"`` (each triangle half as high as the one before) or
-            ``"exp_range"`` (as high as ``gamma`` to the power of the step).
-        gamma: for ``"exp_range"``.
-        scale_fn: the height of triangles instead of ``mode``, by ``scale_mode``.
+        step_size_down: steps from the upper bound back; ``step_size_up`` if not given.
+        mode: the heights: ``"triangular"``, ``"triangular2"`` (each half of the one before) or
+            ``"exp_range"`` (``gamma`` to the power of the step).
+        gamma: base of the powers that are the heights in mode ``"exp_range"``.
+        scale_fn: function that gives the height of a triangle, in place of ``mode``.
         scale_mode: whether ``scale_fn`` takes the number of the ``"cycle"`` or of the step,
             ``"iterations"``.
-        cycle_momentum: moves the momentum between its bounds, the other way round.
+        cycle_momentum: moves the momentum against the rate: down while the rate rises.
         base_momentum: the lower bound of the momentum.
         max_momentum: the upper bound of the momentum.
-        last_epoch: the last step before; -1 begins.
+        last_epoch: the step to go on from; -1 begins a new schedule.
 
     Example:
         >>> from facula import optim
@@ -189,18 +189,18 @@ class OneCycleLR(_MomentumLR):
     Args:
         optimizer: the optimiser whose rates are set.
         max_lr: the highest rate, one for all groups or a list.
-        total_steps: steps of the whole cycle; else ``epochs * steps_per_epoch``.
-        epochs: epochs of the whole cycle.
-        steps_per_epoch: steps of each.
+        total_steps: steps of the whole cycle; if not given, ``epochs * steps_per_epoch``.
+        epochs: how many epochs the whole cycle has.
+        steps_per_epoch: how many steps an epoch has.
         pct_start: the part of the cycle that rises.
-        anneal_strategy: ``"cos"`` or ``"linear"``.
-        cycle_momentum: moves the momentum between its bounds, the other way round.
+        anneal_strategy: whether rates move along a cosine, ``"cos"``, or a line, ``"linear"``.
+        cycle_momentum: moves the momentum against the rate: down while the rate rises.
         base_momentum: the lower bound of the momentum, one for all groups or a list.
         max_momentum: the upper bound of the momentum, one for all groups or a list.
         div_factor: the first rate is ``max_lr / div_factor``.
-        final_div_factor: the last rate is the first one over this.
+        final_div_factor: the last rate is the first one divided by this.
         three_phase: falls to the first rate as fast as it rose, and then to the last.
-        last_epoch: the last step before; -1 begins.
+        last_epoch: the step to go on from; -1 begins a new schedule.
 
     Example:
         >>> from facula import optim

@@ -62,8 +62,8 @@ class StepLR(_FactorLR):
     Args:
         optimizer: the optimiser whose rates are set.
         step_size: how many epochs a rate lasts.
-        gamma: factor from one rate to the next.
-        last_epoch: the last epoch before; -1 begins.
+        gamma: factor that takes one learning rate to the next.
+        last_epoch: the epoch to go on from; -1 begins a new schedule.
 
     Example:
         >>> from facula import optim
@@ -99,9 +99,9 @@ class MultiStepLR(_FactorLR):
 
     Args:
         optimizer: the optimiser whose rates are set.
-        milestones: epochs; one that is listed twice counts twice.
-        gamma: factor from one rate to the next.
-        last_epoch: the last epoch before; -1 begins.
+        milestones: epochs at which the rate changes; one that is listed twice counts twice.
+        gamma: factor that takes one learning rate to the next.
+        last_epoch: the epoch to go on from; -1 begins a new schedule.
 
     Example:
         >>> from facula import optim
@@ -141,9 +141,9 @@ class ConstantLR(_FactorLR):
 
     Args:
         optimizer: the optimiser whose rates are set.
-        factor: between 0 and 1.
-        total_iters: how many epochs it lasts.
-        last_epoch: the last epoch before; -1 begins.
+        factor: what the learning rate is multiplied by, between 0 and 1.
+        total_iters: how many epochs the factor lasts.
+        last_epoch: the epoch to go on from; -1 begins a new schedule.
 
     Example:
         >>> from facula import optim
@@ -185,10 +185,10 @@ class LinearLR(_FactorLR):
 
     Args:
         optimizer: the optimiser whose rates are set.
-        start_factor: above 0, at most 1.
-        end_factor: between 0 and 1.
-        total_iters: how many epochs it takes.
-        last_epoch: the last epoch before; -1 begins.
+        start_factor: factor of the first epoch, above 0 and at most 1.
+        end_factor: factor of the last epoch, between 0 and 1.
+        total_iters: how many epochs the change takes.
+        last_epoch: the epoch to go on from; -1 begins a new schedule.
 
     Example:
         >>> from facula import optim
@@ -238,8 +238,8 @@ class ExponentialLR(_FactorLR):
 
     Args:
         optimizer: the optimiser whose rates are set.
-        gamma: factor from one rate to the next.
-        last_epoch: the last epoch before; -1 begins.
+        gamma: factor that takes one learning rate to the next.
+        last_epoch: the epoch to go on from; -1 begins a new schedule.
 
     Example:
         >>> from facula import optim
@@ -267,9 +267,9 @@ class PolynomialLR(_FactorLR):
 
     Args:
         optimizer: the optimiser whose rates are set.
-        total_iters: how many epochs it takes.
-        power: 1 is a line.
-        last_epoch: the last epoch before; -1 begins.
+        total_iters: how many epochs the change takes.
+        power: power of the part of the epochs that remains; 1 is a line.
+        last_epoch: the epoch to go on from; -1 begins a new schedule.
 
     Example:
         >>> from facula import optim
@@ -348,8 +348,8 @@ class LambdaLR(_FunctionLR):
 
     Args:
         optimizer: the optimiser whose rates are set.
-        lr_lambda: the function, or a list of one for each group.
-        last_epoch: the last epoch before; -1 begins.
+        lr_lambda: function from the epoch to a factor, or a list of one for each group.
+        last_epoch: the epoch to go on from; -1 begins a new schedule.
 
     Example:
         >>> from facula import optim
@@ -374,8 +374,8 @@ class MultiplicativeLR(_FunctionLR):
 
     Args:
         optimizer: the optimiser whose rates are set.
-        lr_lambda: the function, or a list of one for each group.
-        last_epoch: the last epoch before; -1 begins.
+        lr_lambda: function from the epoch to a factor, or a list of one for each group.
+        last_epoch: the epoch to go on from; -1 begins a new schedule.
 
     Example:
         >>> from facula import optim

@@ -26,11 +26,11 @@ class ReduceLROnPlateau(LRScheduler):
     Args:
         optimizer: the optimiser whose rates are set.
         mode: ``"min"`` for a metric that should fall, ``"max"`` for one that should rise.
-        factor: of the rate, below 1.
+        factor: what the learning rate is multiplied by, below 1.
         patience: epochs without improvement that are accepted.
         threshold: the least that counts as improvement.
-        threshold_mode: whether it is relative, ``"rel"``, or absolute, ``"abs"``.
-        cooldown: epochs after a reduction that do not count.
+        threshold_mode: whether ``threshold`` is relative, ``"rel"``, or absolute, ``"abs"``.
+        cooldown: epochs after a reduction that do not count as without improvement.
         min_lr: the lowest rate, one for all groups or a list.
         eps: reductions that are smaller are not made.
 
@@ -91,7 +91,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Take note of the metric of an epoch, and lower the rates if there is no progress.
 
         Args:
-            metrics: a number or a tensor of one element.
+            metrics: the metric of the epoch, a number or a tensor of one element.
             epoch: the number of the epoch; deprecated.
 
         Example:

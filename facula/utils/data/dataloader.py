@@ -44,25 +44,28 @@ class DataLoader(Generic[T_co]):
     :meth:`load_state_dict` goes on with the rest of the epoch.
 
     Args:
-        dataset: has ``dataset[index]`` and ``len(dataset)``, or is an :class:`IterableDataset`.
+        dataset: what has ``dataset[index]`` and ``len(dataset)``, or an :class:`IterableDataset`.
         batch_size: samples in a batch; None gives the samples themselves.
         shuffle: take the samples in random order, another one every epoch.
-        sampler: gives the order instead; any iterable over indices.
-        batch_sampler: gives lists of indices; instead of the four arguments before ``num_workers``
-            and ``drop_last``.
+        sampler: any iterable over indices, which gives the order in place of ``shuffle``.
+        batch_sampler: any iterable over lists of indices, in place of ``batch_size``, ``shuffle``,
+            ``sampler`` and ``drop_last``.
         num_workers: how many workers fetch; with 0, the caller does.
-        collate_fn: makes a batch of a list of samples; :func:`default_collate` by default.
-        pin_memory: accepted; says that it does nothing where there is no GPU.
+        collate_fn: function that makes a batch of a list of samples; :func:`default_collate` by
+            default.
+        pin_memory: accepted as in PyTorch; warns that it does nothing where there is no GPU.
         drop_last: leave out a last batch that is not full.
         timeout: seconds to wait for a batch of a worker; 0 waits as long as it takes.
-        worker_init_fn: called in each worker with its number.
-        multiprocessing_context: ``"fork"``, ``"spawn"``, ``"forkserver"`` or a context.
+        worker_init_fn: function that is called in each worker with its number.
+        multiprocessing_context: how worker processes are started: ``"fork"``, ``"spawn"``,
+            ``"forkserver"`` or a context.
         generator: where the order comes from; the default generator otherwise.
         prefetch_factor: batches that each worker is ahead; 2 by default.
         persistent_workers: keep the workers from one epoch to the next.
-        pin_memory_device: accepted.
+        pin_memory_device: accepted as in PyTorch; nothing depends on it.
         in_order: give the batches in their order; with False, as they come.
-        worker_type: ``"process"``, or ``"thread"`` for datasets that release the interpreter lock.
+        worker_type: what workers are: ``"process"``, or ``"thread"`` for datasets that release the
+            interpreter lock.
 
     Example:
         >>> from facula.utils.data import DataLoader, TensorDataset

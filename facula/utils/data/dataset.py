@@ -275,7 +275,7 @@ def random_split(
     """Cut a dataset into parts that have no sample in common.
 
     Args:
-        dataset: what to cut.
+        dataset: the dataset to cut into parts.
         lengths: the sizes of the parts, which add up to the size of the dataset; or fractions
             that add up to 1, where samples left over go to the first parts, one each.
         generator: where the permutation comes from; the default generator otherwise.

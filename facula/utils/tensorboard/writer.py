@@ -58,10 +58,10 @@ class SummaryWriter:
     Args:
         log_dir: the folder of the run; ``runs/`` and the time and host if not given. tensorboardX's
             name ``logdir`` is taken too.
-        comment: follows the default folder's name.
+        comment: text at the end of the default folder's name.
         purge_step: a training that goes on from this step hides what it had written from there on.
-        filename_suffix: follows the names of the files.
-        write_to_disk: ``False`` writes nothing.
+        filename_suffix: text at the end of the files' names.
+        write_to_disk: whether anything is written; ``False`` writes nothing.
 
     Example:
         >>> import tempfile

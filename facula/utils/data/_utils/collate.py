@@ -90,7 +90,7 @@ def collate(
     """A batch by the functions of a map from types; containers are collated part by part.
 
     Args:
-        batch: the samples, a list.
+        batch: the list of samples.
         collate_fn_map: for a type, or a tuple of types, the function
             ``(samples, *, collate_fn_map)`` that makes the batch of such samples.
 

@@ -29,7 +29,7 @@ class WorkerInfo:
 
     Args:
         id: which worker this is, from 0.
-        num_workers: how many there are.
+        num_workers: how many workers the loader has.
         seed: the seed of the epoch's loader plus ``id``.
         dataset: the worker's copy of the dataset; for threads, the dataset itself.
     """
