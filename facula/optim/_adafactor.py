@@ -72,10 +72,12 @@ class Adafactor(ComposedOptimizer):
         step, lr = state["step"].item(), float(group["lr"])
         eps1, eps2 = group["eps"]
         eps1 = facula.finfo(p.dtype).eps if eps1 is None else eps1
+        # Steps are relative to the size of the parameter, which must not be 0 for it to move.
         size = max(eps2, p.norm(2).item() / p.numel() ** 0.5) * min(lr, 1 / step**0.5)
         if group["weight_decay"] != 0:
             p.mul_(1 - lr * group["weight_decay"])
         squares = _squares(state, grad, step ** group["beta2_decay"], eps1)
+        # A vanishing average would make an element of the update infinite.
         update = squares.clamp_(min=eps1 * eps1).rsqrt_().mul_(grad)
         rms = update.norm(2).item() / update.numel() ** 0.5
         p.add_(update, alpha=-size / max(1.0, rms / group["d"]))
@@ -96,6 +98,8 @@ def _squares(state: dict[str, Tensor], grad: Tensor, weight: float, eps1: float)
     """The running average of the squared gradient; of a matrix, from those of rows and columns."""
     if grad.dim() < 2:
         return state["variance"].lerp_(grad * grad, weight).clone()
+    # Rows and columns take (n + m) numbers in place of n * m. Their product over the mean of the
+    # rows is the matrix of rank one that has these sums, as the paper derives it.
     for name, dim in (("row_var", -1), ("col_var", -2)):
         mean = grad.norm(dim=dim, keepdim=True).square_().div_(grad.size(dim))
         state[name].lerp_(mean, weight)

@@ -63,8 +63,7 @@ class DeclaredOptimizer(Optimizer):
         super().__setstate__(state)
         for group in self.param_groups:
             for name, default in self._added_later.items():
-                # self.defaults, not self._options: a loaded state is not for all of them.
-                if name in self.defaults:
+                if name in self._options:
                     group.setdefault(name, default)
             for p in group["params"]:
                 own = self.state.get(p, {})

@@ -112,7 +112,8 @@ def _orthogonal(
     a, b, c = coefficients
     is_tall = matrix.size(0) > matrix.size(1)
     x = matrix.bfloat16()
-    x = x.t() if is_tall else x
+    x = x.t() if is_tall else x  # the Gram matrix is of the shorter side
+    # At most 1 in the Frobenius norm, hence in all singular values: from more it would diverge.
     x = x / x.norm().clamp(min=eps)
     for _ in range(n_steps):
         gram = x @ x.t()

@@ -58,5 +58,5 @@ class AdamW(Adam):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        for group in self.param_groups:  # the state of an Adam, or of an AdamW of old, has not
+        for group in self.param_groups:  # which the state of an Adam or an older AdamW lacks
             group["decoupled_weight_decay"] = True

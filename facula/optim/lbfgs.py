@@ -84,7 +84,7 @@ class LBFGS(DeclaredOptimizer):
         parts = []
         for p in self._params:
             grad = facula.zeros_like(p) if p.grad is None else p.grad
-            parts.append(_real(grad).reshape(-1))
+            parts.append(_real(grad).reshape(-1))  # a complex number is a pair of real ones
         return facula.cat(parts, 0)
 
     def _move(self, t: Any, direction: Tensor) -> None:
@@ -151,6 +151,7 @@ class LBFGS(DeclaredOptimizer):
             previous = state.get("prev_flat_grad")
             state["prev_flat_grad"] = grad.clone() if previous is None else previous.copy_(grad)
             last_loss = state["prev_loss"] = loss
+            # The first direction is the gradient, whose length says nothing about the way to go.
             t = state["t"] = min(1.0, 1.0 / grad.abs().sum()) * lr if is_first else lr
             slope = grad.dot(d)
             if slope > -group["tolerance_change"]:
@@ -185,6 +186,7 @@ class LBFGS(DeclaredOptimizer):
         change, move = grad.sub(state["prev_flat_grad"]), state["d"].mul(state["t"])
         curvature = change.dot(move)
         changes, moves, inverses = state["old_dirs"], state["old_stps"], state["ro"]
+        # Without positive curvature the guess would not be positive definite: d might go uphill.
         if curvature > 1e-10:
             if len(changes) == history_size:
                 for history in (changes, moves, inverses):
@@ -193,6 +195,8 @@ class LBFGS(DeclaredOptimizer):
             moves.append(move)
             inverses.append(1.0 / curvature)
             state["H_diag"] = curvature / change.dot(change)
+        # Two loops over the history, in which the matrix itself is never formed (Nocedal and
+        # Wright, algorithm 7.4).
         weights = state.setdefault("al", [None] * history_size)
         q = grad.neg()
         for i in reversed(range(len(changes))):

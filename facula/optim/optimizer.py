@@ -72,15 +72,6 @@ class _Required:
 
 required = _Required()
 
-_HOOKS = (
-    "_optimizer_step_pre_hooks",
-    "_optimizer_step_post_hooks",
-    "_optimizer_state_dict_pre_hooks",
-    "_optimizer_state_dict_post_hooks",
-    "_optimizer_load_state_dict_pre_hooks",
-    "_optimizer_load_state_dict_post_hooks",
-)
-
 
 class Optimizer:
     """Base class of the optimisers.
@@ -120,11 +111,13 @@ class Optimizer:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        # When the class is made, not at every instance: `optimizer.step` stays an ordinary method,
+        # which schedulers compare and users may replace.
         if "step" in cls.__dict__:
             cls.step = Optimizer.profile_hook_step(cls.step)  # type: ignore[method-assign]
 
     def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
-        self.defaults = defaults
+        self.defaults = defaults  # add_param_group, which a subclass may override, reads them
         for name in _HOOKS:
             setattr(self, name, OrderedDict())
         if isinstance(params, Tensor):
@@ -134,7 +127,7 @@ class Optimizer:
             )
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
-        groups: list[Any] = list(params)
+        groups: list[Any] = list(params)  # once: params may be a generator
         if not groups:
             raise ValueError(f"{type(self).__name__}: params is empty: nothing to optimise.")
         if not isinstance(groups[0], dict):
@@ -143,6 +136,7 @@ class Optimizer:
             self.add_param_group(group)
 
     def __getstate__(self) -> dict[str, Any]:
+        # Hooks stay behind: they are functions of the program, which a pickle cannot hold.
         return {
             "defaults": self.defaults,
             "state": self.state,
@@ -222,6 +216,7 @@ class Optimizer:
             raise TypeError(
                 f"{name}: params must have an order, which a set does not keep. Use a list."
             )
+        # The caller's dict is changed only after every check: one that is refused stays as it was.
         items = [params] if isinstance(params, Tensor) else list(params)
         names = [item[0] for item in items if isinstance(item, tuple)]
         tensors = [item[1] if isinstance(item, tuple) else item for item in items]
@@ -230,6 +225,7 @@ class Optimizer:
         for i, p in enumerate(tensors):
             if not isinstance(p, Tensor):
                 raise TypeError(f"{name}: parameter {i} is not a tensor but {type(p).__name__}.")
+            # A differentiable step writes to results of operations: to clones of the leaves.
             if not (self.defaults.get("differentiable") or p.is_leaf or p.retains_grad):
                 raise ValueError(
                     f"{name}: parameter {i} is the result of an operation. Only leaf tensors can "
@@ -242,6 +238,7 @@ class Optimizer:
         ]
         if missing:
             raise ValueError(f"{name}: a parameter group must give {', '.join(missing)}.")
+        # By id: tensors compare element by element.
         known = set(map(id, itertools.chain(*(group["params"] for group in self.param_groups))))
         if not known.isdisjoint(map(id, tensors)):
             raise ValueError(f"{name}: a parameter is in more than one group.")
@@ -270,6 +267,7 @@ class Optimizer:
         @functools.wraps(func)
         def step(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
             self._opt_called = True
+            # The way without hooks comes first: steps of small models are a few microseconds.
             if not (
                 self._optimizer_step_pre_hooks
                 or self._optimizer_step_post_hooks
@@ -350,10 +348,11 @@ class Optimizer:
         """
         for pre_hook in self._optimizer_state_dict_pre_hooks.values():
             pre_hook(self)
+        # Files cannot have tensors as keys, nor would those of another process be the same.
         numbers: dict[int, int] = {}
         for group in self.param_groups:
             for p in group["params"]:
-                numbers.setdefault(id(p), len(numbers))
+                numbers.setdefault(id(p), len(numbers))  # a parameter may be listed twice
         state_dict: StateDict = {
             "state": {
                 numbers[id(key)] if isinstance(key, Tensor) else key: value
@@ -390,13 +389,43 @@ class Optimizer:
         """
         op = f"{type(self).__name__}.load_state_dict"
         check_keys(op, "the state", state_dict)
-        state_dict = state_dict.copy()
+        state_dict = state_dict.copy()  # hooks may change it
         for pre_hook in self._optimizer_load_state_dict_pre_hooks.values():
             result = pre_hook(self, state_dict)
             state_dict = state_dict if result is None else result
         check_keys(op, "the state", state_dict, ("state", "param_groups"))
         check_keys(op, "state_dict['state']", state_dict["state"])
+        # A copy: two optimisers that load one state do not share their options afterwards.
         groups = deepcopy(state_dict["param_groups"])
+        self._check_loaded_groups(op, groups)
+        options: dict[Any, tuple[Tensor, dict[str, Any]]] = {
+            number: (p, loaded)
+            for group, loaded in zip(self.param_groups, groups, strict=True)
+            for number, p in zip(loaded["params"], group["params"], strict=True)
+        }
+        state: defaultdict[Any, Any] = defaultdict(dict)
+        for key, value in state_dict["state"].items():
+            if key in options:
+                p, loaded = options[key]
+                state[p] = _fitted(value, p, loaded)
+            else:  # a state of the whole optimiser, under a name that a subclass chose
+                state[key] = value
+        for group, loaded in zip(self.param_groups, groups, strict=True):
+            loaded["params"] = group["params"]
+            if "param_names" in group:
+                loaded.setdefault("param_names", group["param_names"])
+        # A subclass may refuse what it finds, and must then be left as it was.
+        before = self.__dict__.copy()
+        try:
+            self.__setstate__({"state": state, "param_groups": groups})
+        except BaseException:
+            self.__dict__ = before
+            raise
+        for post_hook in self._optimizer_load_state_dict_post_hooks.values():
+            post_hook(self)
+
+    def _check_loaded_groups(self, op: str, groups: Any) -> None:
+        """Refuse the groups of a state that are not like those of the optimiser."""
         if not isinstance(groups, list):
             raise TypeError(f"{op}: expected param_groups as a list, got {type(groups).__name__}.")
         for i, group in enumerate(groups):
@@ -419,33 +448,11 @@ class Optimizer:
                 f"{name}: the groups of the loaded state have {loaded_sizes} parameters, those of "
                 f"the optimiser {sizes}."
             )
-        options: dict[Any, tuple[Tensor, dict[str, Any]]] = {
-            number: (p, loaded)
-            for group, loaded in zip(self.param_groups, groups, strict=True)
-            for number, p in zip(loaded["params"], group["params"], strict=True)
-        }
-        state: defaultdict[Any, Any] = defaultdict(dict)
-        for key, value in state_dict["state"].items():
-            if key in options:
-                p, loaded = options[key]
-                state[p] = _fitted(value, p, loaded)
-            else:
-                state[key] = value
-        for group, loaded in zip(self.param_groups, groups, strict=True):
-            loaded["params"] = group["params"]
-            if "param_names" in group:
-                loaded.setdefault("param_names", group["param_names"])
-        before = self.__dict__.copy()
-        try:
-            self.__setstate__({"state": state, "param_groups": groups})
-        except BaseException:
-            self.__dict__ = before
-            raise
-        for post_hook in self._optimizer_load_state_dict_post_hooks.values():
-            post_hook(self)
 
 
-# For optimisers that wrap another one and leave out Optimizer.__init__: they have no hooks.
+_HOOKS = tuple(name for name in Optimizer.__annotations__ if name.endswith("_hooks"))
+# Optimisers that wrap another one may leave out Optimizer.__init__. They find these, empty and
+# read-only, so that a hook that is added to all of them at once is an error.
 for _name in _HOOKS:
     setattr(Optimizer, _name, MappingProxyType({}))
 del _name

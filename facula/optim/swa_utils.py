@@ -202,6 +202,7 @@ class AveragedModel(Module):
         return itertools.chain(model.parameters(), buffers)
 
     def _update_lists(self, pairs: list[tuple[Tensor, Tensor]]) -> None:
+        # Users' functions may use operations on lists, which take one dtype and device at a time.
         alike = defaultdict(list)
         for average, new in pairs:
             alike[average.device, average.dtype].append((average, new))
@@ -237,7 +238,7 @@ def update_bn(
     model.train()
     for norm in norms:
         norm.reset_running_stats()
-        norm.momentum = None  # the equal average of all batches
+        norm.momentum = None  # the equal average of all batches, not one that forgets the first
     try:
         with facula.no_grad():
             for batch in loader:

@@ -63,6 +63,7 @@ class LRScheduler:
                     f"schedule with last_epoch={last_epoch} goes on. Load the optimiser's state "
                     f"first, or begin with last_epoch=-1."
                 )
+        # From the groups and not from "lr": another schedule may have changed that already.
         self.base_lrs = rates_of(optimizer, "initial_lr")
         self.last_epoch = last_epoch
         if optimizer._scheduled_step is None:  # the first schedule: earlier steps do not count
@@ -71,6 +72,7 @@ class LRScheduler:
         self._initial_step()
 
     def _initial_step(self) -> None:
+        # Step 0 sets the first rates. Schedules that multiply the last rate tell it by the flag.
         self._step_count = 0
         self._is_initial = True
         try:
@@ -135,7 +137,7 @@ class LRScheduler:
             >>> optimizer.param_groups[0]["lr"]
             0.5
         """
-        if self._step_count == 1:
+        if self._step_count == 1:  # later ones are as wrong, but one warning is enough
             self._check_order()
         self._step_count += 1
         if epoch is not None:
@@ -163,7 +165,7 @@ class LRScheduler:
         closed_form: Callable[[], list[Rate]] | None = None
         if epoch is None:
             self.last_epoch += 1
-        else:
+        else:  # the rate of the epoch before is unknown, so the recursive form cannot be used
             self.last_epoch = epoch
             closed_form = getattr(self, "_get_closed_form_lr", None)
         with within_step(self):
@@ -177,6 +179,7 @@ class LRScheduler:
 
 
 def _step_of(optimizer: Optimizer) -> Any:
+    # The function: a bound method is another object each time it is asked for.
     return getattr(optimizer.step, "__func__", optimizer.step)
 
 

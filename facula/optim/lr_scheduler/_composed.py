@@ -42,7 +42,7 @@ class _ComposedLR(LRScheduler):
                 scheduler._check_state(state)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        schedulers = self._schedulers
+        schedulers = self._schedulers  # under this key the state has theirs, not the objects
         super().load_state_dict(state_dict)
         self._schedulers = schedulers
         for scheduler, state in zip(schedulers, state_dict["_schedulers"], strict=True):
@@ -118,7 +118,7 @@ class SequentialLR(_ComposedLR):
         self.last_epoch += 1
         scheduler = self._scheduler_at(self.last_epoch)
         if self.last_epoch in self._milestones:
-            scheduler._update_lr(0)
+            scheduler._update_lr(0)  # its first epoch, whatever rate the one before has left
         else:
             scheduler.step()
         self._last_lr = scheduler.get_last_lr()

@@ -127,7 +127,7 @@ class CyclicLR(_MomentumLR):
             self.base_momentums = self._base_momentums
             self.max_momentums = self._max_momentums
         super().__init__(optimizer, last_epoch)
-        self.base_lrs = base_lrs
+        self.base_lrs = base_lrs  # those of the constructor above are the rates found in the groups
 
     def scale_fn(self, x: float) -> float:
         """The height of the triangle, for the number of the cycle or of the step."""
@@ -155,7 +155,7 @@ class CyclicLR(_MomentumLR):
         ]
 
     def state_dict(self) -> dict[str, Any]:
-        hidden = ("_base_momentums", "_max_momentums")
+        hidden = ("_base_momentums", "_max_momentums")  # PyTorch's states do not have these
         state = {key: value for key, value in super().state_dict().items() if key not in hidden}
         return {**state, "_scale_fn_custom": saved_function(self._scale_fn_custom)}
 
@@ -249,7 +249,7 @@ class OneCycleLR(_MomentumLR):
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
             self._start_momentum(optimizer, base_momentum, max_momentum, last_epoch == -1)
-            del self._base_momentums, self._max_momentums  # the groups have them
+            del self._base_momentums, self._max_momentums  # state_dict would save them; see groups
         if last_epoch == -1:
             for group, rate in zip(optimizer.param_groups, max_lrs, strict=True):
                 group["initial_lr"] = rate / div_factor
@@ -284,6 +284,7 @@ class OneCycleLR(_MomentumLR):
             )
         start_step = 0.0
         for phase in self._schedule_phases:
+            # The last phase ends at total_steps - 1, and one step more is let pass, as in PyTorch.
             if step <= phase["end_step"] or phase is self._schedule_phases[-1]:
                 break
             start_step = phase["end_step"]

@@ -21,7 +21,7 @@ __all__ = ["ReduceLROnPlateau"]
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Lowers the learning rate where a metric has stopped to improve.
+    """Lowers the learning rate where a metric has stopped improving.
 
     Args:
         optimizer: the optimiser whose rates are set.
