@@ -44,7 +44,7 @@ def load(
     No code of the file is run: it may be anybody's. Objects are made of a fixed list of types
     (tensors, parameters, numbers, strings, containers, NumPy's arrays and numbers), to which
     :func:`facula.serialization.add_safe_globals` adds. Every checksum is compared. What is wrong
-    with a file is told by one exception, :class:`facula.serialization.CheckpointError`.
+    with a file is said by one exception, :class:`facula.serialization.CheckpointError`.
 
     Args:
         f: a path, or a file-like object with ``read``, ``seek`` and ``tell``.
@@ -87,6 +87,7 @@ def load(
         try:
             return reader.load()
         except CallerError as error:
+            # As the caller's function raised it: it is no word about the file.
             assert error.__cause__ is not None
             raise error.__cause__ from None
 
@@ -126,6 +127,7 @@ class _Reader:
     def load(self) -> Any:
         """The object in the file."""
         source = self._source
+        # By content: names of files end in .pt, .pth, .tar or .bin whatever their format is.
         start = source.read(0, min(source.size, 512))
         if start[:4] == b"PK\3\4":
             return self._load_zip(ZipReader(source, self._budget))
@@ -140,7 +142,7 @@ class _Reader:
         if start[257:262] == b"ustar":
             return load_tar(data, self._unpickle, self._locations, self._budget)
         result, end = load_stacked(data, self._unpickle, self._locations, self._budget)
-        if isinstance(source, StreamSource):
+        if isinstance(source, StreamSource):  # several objects may follow each other in a stream
             source.seek(end)
         return result
 
@@ -154,6 +156,7 @@ class _Reader:
         byteorder = archive.read("byteorder") if has_order else _default_byteorder()
         if byteorder not in (b"little", b"big"):
             raise CheckpointError(f"load: the byte order {shown(byteorder)} is unknown")
+        # Before the object: a record that it does not name is compared with its checksum as well.
         storages = self._map(archive) if self._mapped_file else self._read(archive)
         load_storage = _StorageOfRecord(
             storages, self._locations, byteorder.decode() != sys.byteorder
@@ -176,6 +179,7 @@ class _Reader:
 
         names = [name for name in archive.records if name != "data.pkl"]
         self._budget.spend(sum(archive.records[name].size for name in names))
+        # A stream has one position, and for small files threads cost more than they save.
         if isinstance(self._source, StreamSource) or self._source.size < 1 << 20:
             return {name: read(name) for name in names}
         with ThreadPoolExecutor(_N_READERS) as pool:
@@ -232,6 +236,7 @@ class _StorageOfRecord:
                 f"record has {nbytes} bytes",
                 found=numel,
             )
+        # Placed once: tensors that shared a storage do so again, also on another device.
         if name not in self._placed:
             storage = self._records[name]
             if self._is_swapped:
@@ -280,6 +285,7 @@ def get_unsafe_globals_in_checkpoint(f: str | os.PathLike[str] | IO[bytes]) -> l
 
 def _named_in(data: bytes) -> list[tuple[str, str]]:
     """Every module and name that the pickle asks for, by its text alone."""
+    # No machine runs here: it suffices to follow which strings can be on top of the stack.
     found = []
     strings: list[Any] = [None, None]  # the last two that were put on the stack
     memo: dict[int, Any] = {}

@@ -34,7 +34,7 @@ class Locations:
         """The storage on its device; itself if that is main memory."""
         try:
             return self._place(storage, location)
-        except Exception as error:
+        except Exception as error:  # wrapped, or the interpreter would blame the file for it
             raise CallerError from error
 
     def _place(self, storage: UntypedStorage, location: str) -> UntypedStorage:

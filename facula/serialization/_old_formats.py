@@ -87,6 +87,8 @@ class _Storages:
         key, location = _text(key), _text(location)
         if type(key) is not str or type(location) is not str:
             raise CheckpointError(f"a storage is named by {shown(key)} at {shown(location)}")
+        # The bytes come after the object in this format, so storages are made on its word. What
+        # they announce together must fit into the rest of the file.
         nbytes = _nbytes(storage_type, numel, self._room)
         if key not in self.by_key:
             self._room -= nbytes
@@ -144,7 +146,7 @@ def load_stacked(
     for key in keys:
         storage, placed, dtype = storages.by_key[key]
         at = _read_storage(data, at, storage, dtype, is_swapped)
-        if placed.data_ptr() != storage.data_ptr():
+        if placed.data_ptr() != storage.data_ptr():  # it was put on its device when it was empty
             placed.copy_(storage)
     return result, at
 
@@ -190,10 +192,12 @@ def load_tar(data: bytes, unpickle: Unpickle, locations: Locations, budget: Budg
 
 def _tar_members(data: bytes) -> dict[str, bytes]:
     """The regular files of a tar file, each by its name."""
+    # Not by the tarfile module: it follows links, and knows more than these files ever had.
     members: dict[str, bytes] = {}
     at = 0
     while at + 512 <= len(data) and data[at] != 0:
         header = data[at : at + 512]
+        # The checksum counts its own field as if it were blank.
         total = sum(header[:148]) + sum(header[156:]) + 8 * ord(" ")
         try:
             name = header[:100].rstrip(b"\0").decode("ascii")

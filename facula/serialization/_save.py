@@ -94,6 +94,7 @@ class _Storages:
             kind: Any = getattr(_legacy, STORAGE_NAMES[str(dtype)])
         else:
             storage, dtype, kind = obj, _core.uint8, UntypedStorage
+        # PyTorch's reader takes the dtype from the first tensor of a storage for all others.
         address = storage.data_ptr()
         if address and self._dtypes.setdefault(address, dtype) != dtype:
             raise RuntimeError(
@@ -137,7 +138,7 @@ def _pickle(
                 self.write(pickle.GLOBAL + "{}\n{}\n".format(*found).encode())
                 self.memoize(obj)
 
-    # By this table and not by its method does the pickler find what saves functions.
+    # The pickler finds what saves functions by this table, not by the method of the class.
     Pickler.dispatch = {**getattr(base, "dispatch", {}), FunctionType: Pickler.save_global}
     Pickler(buffer, protocol=protocol).dump(obj)
     return buffer.getvalue()
@@ -151,6 +152,7 @@ def _write_zip(
     def persistent_id(storage: Any) -> Any:
         return "storage", *storages.describe(storage)
 
+    # All of the pickle before the first byte is written: pickling meets errors of the object.
     data = _pickle(obj, persistent_id, pickle_module, protocol)
     archive = ZipWriter(write, root)
     has_crc = _options.config.save.compute_crc32

@@ -64,6 +64,7 @@ class FileSource:
 
     def readinto(self, offset: int, view: memoryview) -> int:
         """Fill ``view`` from ``offset`` on and return the CRC-32 of its bytes."""
+        # In the core, without the interpreter lock: several records are read at once.
         crc: int | None = _core._read_checked(self._fd, offset, view)
         if crc is None:
             raise _cut_short(offset)

@@ -58,6 +58,7 @@ class Unpickle:
                 if not is_torch_module(module):
                     return super().find_class(module, name)
                 found = find_ours(module, name)
+                # Of PyTorch's functions only those that rebuild tensors compute with their bytes.
                 return found if has_bytes or module != "torch._utils" else _without_metadata(found)
 
             def persistent_load(self, saved: Any) -> Any:

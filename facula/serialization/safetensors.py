@@ -93,7 +93,7 @@ def save_file(
         kind = _NAMES[str(tensor.dtype)]
         header[name] = {"dtype": kind, "shape": list(tensor.shape), "data_offsets": [start, end]}
     text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
+    text += b" " * (-len(text) % 8)  # so that the data, too, begin at a multiple of 8
     with replacing(os.fspath(filename)) as file:
         file.write(struct.pack("<Q", len(text)) + text)
         for name in names:
@@ -102,7 +102,7 @@ def save_file(
 
 def _place(tensor: Tensor, name: str) -> Any:
     """What two names of one tensor have in common."""
-    if not tensor.numel():
+    if not tensor.numel():  # which may all have the same address, or none
         return name
     memory = tensor.device, tensor.data_ptr(), tensor.dtype
     return *memory, tuple(tensor.shape), tensor.stride()
@@ -224,6 +224,7 @@ class safe_open:
         if begin == end:
             return _core.empty(shape, dtype=dtype)
         at = self._start + begin
+        # Other programs need not align their tensors, and a view must be aligned.
         if is_mapped and at % dtype.itemsize == 0:
             self._memory = self._memory or _map(self._file, self._source.size)
             data = _core.frombuffer(self._memory[at : self._start + end], dtype=dtype)
@@ -269,6 +270,7 @@ def _damaged(what: str, offset: int | None = None, found: Any = None) -> Checkpo
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # Of two entries of one name readers take different ones: a file could show each its own.
     result = dict(pairs)
     if len(result) != len(pairs):
         raise _damaged("its header has a name twice")
@@ -300,6 +302,7 @@ def _check_places(header: dict[str, Any], nbytes: int) -> dict[str, Any]:
         if entry["dtype"] not in _DTYPES:
             raise _damaged(f"{shown(name)} has the dtype {shown(entry['dtype'])}", found=name)
         dtype, shape, offsets = _DTYPES[entry["dtype"]], entry["shape"], entry["data_offsets"]
+        # type() and not isinstance: in Python True is an int.
         is_whole = all(
             type(part) is list and all(type(n) is int and 0 <= n < 1 << 62 for n in part)
             for part in (shape, offsets)
