@@ -94,6 +94,7 @@ class Checkpoints:
             "parts": {name: part.state_dict() for name, part in self._parts.items()},
             "random": _random_states(),
         }
+        # The new file is whole before an old one is removed: there is always one to go on from.
         save(content, self._folder / f"step-{step:09d}.pt")
         if self._best is not None and self._is_better(metric):
             save(content, self._folder / "best.pt")
@@ -102,6 +103,8 @@ class Checkpoints:
 
     def _is_better(self, metric: Any) -> bool:
         try:
+            # From the file, so that a training that was stopped goes on comparing. Mapped: the
+            # tensors are not read for it.
             known = load(self._folder / "best.pt", mmap=True)["values"]["metric"]
         except (CheckpointError, FileNotFoundError):
             return True
@@ -118,6 +121,7 @@ class Checkpoints:
         Returns:
             What :meth:`save` was given, by name; None where there is no file.
         """
+        # To the CPU: each part moves what it loads to where it is now, perhaps on another machine.
         content = self._newest() if path is None else load(path, map_location="cpu")
         if content is None:
             return None
@@ -129,6 +133,7 @@ class Checkpoints:
             )
         for name, part in self._parts.items():
             part.load_state_dict(content["parts"][name])
+        # Last: loading a part may draw random numbers.
         _set_random_states(content["random"])
         values: dict[str, Any] = content["values"]
         return values

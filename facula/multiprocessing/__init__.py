@@ -8,9 +8,8 @@ Shared memory has no name in a file system: it ends with the last process that u
 that process ends.
 """
 
-# Shared memory comes as descriptors ("file_descriptor"), of which each storage takes one, or as
-# System V segments ("file_system"), which take none. The latter also serve where descriptors run
-# short.
+# Shared memory comes in two ways: as descriptors ("file_descriptor"), one for each storage, or as
+# System V segments ("file_system"), which need no descriptor and also serve where those run short.
 
 from multiprocessing import *  # noqa: F403
 from typing import TYPE_CHECKING as _TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Several processes that run one function, of which the first failure ends all."""
+"""Several processes that run one function; the first failure ends them all."""
 
 from __future__ import annotations
 
@@ -97,6 +97,8 @@ def _end_with_parent() -> None:
     if parent is None:
         return
 
+    # A process outlives a parent that is killed, and daemons may not have children of their own. So
+    # each waits for a pipe that the system closes however the parent ends.
     def wait() -> None:
         connection.wait([parent.sentinel])
         # Programs that a shell runs in the background ignore interrupts.
@@ -113,6 +115,7 @@ def _run(fn: Callable[..., Any], index: int, args: Sequence[Any], error_file: st
     except KeyboardInterrupt:
         pass  # the parent has the same one, or is no more
     except Exception:
+        # By a file, not a queue: it is there even if the process is killed while it ends.
         Path(error_file).write_text(traceback.format_exc(), "utf-8", "backslashreplace")
         sys.exit(1)
 
@@ -152,6 +155,7 @@ class ProcessContext:
         """
         ended = connection.wait(list(self.sentinels), timeout) if self.sentinels else []
         failed = None
+        # Of several failures at once the lowest process is blamed: the order of events is unknown.
         for index in sorted(self.sentinels.pop(sentinel) for sentinel in ended):  # type: ignore
             self.processes[index].join()
             if failed is None and self.processes[index].exitcode != 0:
@@ -244,7 +248,7 @@ def start_processes(
     weakref.finalize(started, _remove, folder, os.getpid())
     if not join:
         return started
-    while not started.join():
+    while not started.join():  # each call ends with the next process that does
         pass
     return None
 

@@ -64,7 +64,7 @@ class FileSource:
 
     def readinto(self, offset: int, view: memoryview) -> int:
         """Fill ``view`` from ``offset`` on and return the CRC-32 of its bytes."""
-        # In the core, without the interpreter lock: several records are read at once.
+        # In the core: each piece is summed up while it is still in the cache.
         crc: int | None = _core._read_checked(self._fd, offset, view)
         if crc is None:
             raise _cut_short(offset)

@@ -170,6 +170,8 @@ class _Reentrant(Function):
     def forward(ctx: Any, function: Callable[..., Any], preserves_rng: bool, *args: Any) -> Any:
         ctx.function = function
         ctx.rng_state = _core.get_rng_state() if preserves_rng else None
+        # Tensors are saved for backward, not kept as attributes: a change in place is noticed, and
+        # they are freed when backward is done.
         ctx.args = [None if isinstance(a, Tensor) else a for a in args]
         ctx.positions = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         ctx.save_for_backward(*(args[i] for i in ctx.positions))
@@ -177,6 +179,8 @@ class _Reentrant(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
+        # The inner backward adds to .grad of all leaves that it finds, parameters included. Where
+        # gradients of some inputs only are asked for, that would be wrong.
         if not _core.is_backward_to_leaves():
             raise RuntimeError(
                 "checkpoint: with use_reentrant=True only backward() without inputs is possible; "
@@ -184,6 +188,7 @@ class _Reentrant(Function):
             )
         args = list(ctx.args)
         for position, tensor in zip(ctx.positions, ctx.saved_tensors, strict=True):
+            # Leaves of a graph of their own, which this backward walks inside the outer one.
             args[position] = tensor.detach().requires_grad_(tensor.requires_grad)
         with _random_state(ctx.rng_state), enable_grad():
             outputs = ctx.function(*args)
@@ -239,15 +244,16 @@ class _Frame:
         if call != self.call or index not in self.values:
             self.recompute()
             self.call = call
-        return self.values.pop(index)
+        return self.values.pop(index)  # each is freed as soon as backward has used it
 
     def recompute(self) -> None:
         values: list[Tensor] = []
 
+        # The hooks number what is saved: the second run saves the same tensors in the same order.
         def keep(tensor: Tensor) -> Tensor:
             values.append(tensor.detach())
             if self.options.early_stop and len(values) == len(self.descriptions):
-                raise _Complete
+                raise _Complete  # what follows the last saved tensor is of no use
             return tensor
 
         def unpack_again(tensor: Tensor) -> Tensor:

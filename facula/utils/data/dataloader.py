@@ -28,6 +28,7 @@ __all__ = ["DataLoader"]
 
 T_co = TypeVar("T_co", covariant=True)
 
+# Samplers and persistent workers were made with these: a change would reach only some of them.
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 _DEFAULT_PREFETCH = 2
 
@@ -155,7 +156,7 @@ class DataLoader(Generic[T_co]):
         self._iterator: PoolIterator | None = None  # of persistent workers
         self._place: Place | None = None  # where the latest iterator is
         self._resume: dict[str, Any] | None = None  # what the next iterator starts from
-        self._is_built = True
+        self._is_built = True  # from here on __setattr__ refuses what is fixed
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _FIXED and getattr(self, "_is_built", False):
@@ -243,9 +244,10 @@ class DataLoader(Generic[T_co]):
             >>> list(other)
             [tensor([2, 3])]
         """
-        if self._resume is not None:
+        if self._resume is not None:  # loaded, and no iterator has begun with it yet
             return self._resume
         place = self._place
+        # Between epochs there is no place: the order of the next one is for the generators to say.
         if place is None or place.is_finished:
             return {
                 "is_inside": False,
@@ -311,6 +313,7 @@ class DataLoader(Generic[T_co]):
         return {role: sampler for role, sampler in found.items() if sampler is not None}
 
     def _recipe(self) -> Recipe:
+        # Not the loader itself: it is pickled for each worker, with whatever a user hangs on it.
         is_batched = self.batch_size is not None or self.batch_sampler is not None
         batch_size = (self.batch_size or 0) if is_batched else None
         return Recipe(self.dataset, self.collate_fn, self._is_iterable, batch_size, self.drop_last)
@@ -330,7 +333,7 @@ class DataLoader(Generic[T_co]):
         """Tell the user of an iterable dataset that is longer than it says."""
         n_said = self._reported_length
         if n_said is not None and (n_batches - 1) * (self.batch_size or 1) >= n_said:
-            self._reported_length = None
+            self._reported_length = None  # warned of once
             warnings.warn(
                 f"DataLoader: the IterableDataset has a len() of {n_said}, and gives more samples "
                 "than that. With several workers, each must give its own share.",

@@ -62,8 +62,11 @@ class DistributedSampler(Sampler[int]):
         n = len(self.dataset)
         indices = list(range(n))
         if self.shuffle:
+            # The same in all processes, which then take disjoint shares of one permutation.
             generator = facula.Generator().manual_seed(self.seed + self.epoch)
             indices = facula.randperm(n, generator=generator).tolist()
+        # All processes must give the same number: one that ends early leaves the others waiting in
+        # their exchange of gradients.
         if indices and self.total_size > n:
             indices = (indices * (-(-self.total_size // n)))[: self.total_size]
         return iter(indices[self.rank : self.total_size : self.num_replicas])

@@ -230,6 +230,7 @@ def _collate_scalars(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Ten
 
 
 def _collate_floats(batch: Sequence[float], *, collate_fn_map: Any = None) -> Tensor:
+    # Python's floats are doubles, and PyTorch keeps them so whatever the default dtype is.
     return facula.tensor(batch, dtype=facula.float64)
 
 
@@ -251,6 +252,7 @@ default_collate_fn_map: dict[Any, Callable[..., Any]] = {
 
 
 def _add_numpy() -> None:
+    # Not at import: a program whose samples are tensors does not pay for NumPy's import.
     np = _numpy()
     if np.ndarray not in default_collate_fn_map:
         default_collate_fn_map[np.ndarray] = _collate_arrays

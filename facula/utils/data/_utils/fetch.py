@@ -41,7 +41,8 @@ class Fetcher:
         self._seed = epoch_seed
         self._worker = worker
         self._n_fetched = 0
-        # Where others see the place in its batch of the sample that is being fetched.
+        # Shared memory in which a worker leaves the place, in its batch, of the sample that it is
+        # fetching: when it is killed, the caller can say which sample that was.
         self.progress: Any = None
         self.failed_at: str | None = None
         self._iterator: Any = None
@@ -68,7 +69,7 @@ class Fetcher:
             random_streams.stop(started)
         if random_streams.knows_numpy() == knew_numpy or self._recipe.is_iterable:
             return batch
-        # The dataset has just imported NumPy, whose stream was not started.
+        # The dataset has just imported NumPy, whose stream was not started: again, with all three.
         return self.fetch(n, indices)
 
     def fetch_in_thread(self, seed: int, n: int, indices: Any) -> Any:
@@ -205,8 +206,8 @@ def has_state(part: Any) -> bool:
 
 
 def _tensors_of(dataset: Any) -> bool:
-    # Rows of tensors are gathered all at once. What the tensors record or are is then no other:
-    # gradients and subclasses take the long way.
+    # Rows of plain tensors are gathered all at once, which gives the same batch. With gradients or
+    # subclasses it would not: their operations are seen by others, one sample at a time.
     while type(dataset) is Subset:
         dataset = dataset.dataset
     return type(dataset) is TensorDataset and all(

@@ -99,7 +99,7 @@ class Order:
         self._states: dict[int, Any] = {}  # of the sampler, behind each batch
         self._n = 0
         self._iterator: Any = itertools.repeat(None)
-        if state is not None:  # an epoch that drew its seed does so again
+        if state is not None:  # an epoch that drew its seed draws it again, from the same state
             known_seed, epoch = state["base_seed"] if state["epoch"] else None, state["epoch"]
         if state is None:
             self.start = _snapshot(loader)

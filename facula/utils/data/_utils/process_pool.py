@@ -47,6 +47,8 @@ class _Worker:
         self.tasks: dict[int, Any] = {}  # the indices of what it was asked for
 
     def send(self, message: bytes) -> None:
+        # Never blocks: a worker that is itself blocked on a large answer would wait for the caller,
+        # and the caller for it.
         data = len(message).to_bytes(8, "little") + message
         if not self.outbox:
             with contextlib.suppress(BlockingIOError, ConnectionError):
@@ -162,6 +164,7 @@ class ProcessPool:
                 self._handle(self._by_fd[fd], event, arrived)
             if arrived:
                 return arrived
+            # Only in silence: what a worker has sent before it died is still handed out.
             if not events:
                 self._check_alive()
                 if end is not None and time.monotonic() >= end:
@@ -181,7 +184,7 @@ class ProcessPool:
                 self._report_death(one)
         while (message := one.channel.pop()) is not None:
             kind, number = worker.HEAD.unpack_from(message)
-            one.tasks.pop(number)
+            one.tasks.pop(number)  # what is left says what a worker that dies was fetching
             arrived.append((self._workers.index(one), number, kind, message))
 
     def open(self, which: int, message: Any) -> Any:

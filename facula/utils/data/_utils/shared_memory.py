@@ -28,7 +28,7 @@ __all__ = ["Memory", "Ring", "collate_into_block", "dump", "empty_for_stack", "l
 
 _ALIGNMENT = 64
 _PAGE = mmap.PAGESIZE
-# Sizes to try: virtual memory, of which only what is written takes room.
+# Sizes to try. This is virtual memory: only the pages that are written take room.
 _SPANS = (16 << 30, 1 << 30, 64 << 20)
 _MAX_WORKERS = _PAGE // 8  # each has a word for its progress in the first page
 
@@ -93,7 +93,7 @@ class Ring:
         self._end = self._start + memory.span
         self._max_blocks = max_blocks
         self._sizes: dict[int, int] = {}  # of all blocks, by their start
-        self._free: list[int] = []
+        self._free: list[int] = []  # the last one first: its pages are the likeliest in the cache
         self.block = 0  # the one that the next batch goes to; 0: none yet
         self._used = 0
         self._n_latest = 0  # bytes of the latest batch
@@ -134,6 +134,7 @@ class Ring:
         self.block = self._free.pop() if self._free else 0
         if self.block:
             return True
+        # A quarter more than needed: batches of sequences differ in size from one to the next.
         size = -(-(nbytes + nbytes // 4) // _PAGE) * _PAGE
         if self._start + size > self._end or len(self._sizes) >= self._max_blocks:
             return False
@@ -142,6 +143,8 @@ class Ring:
         return True
 
     def _drop(self, start: int) -> None:
+        # The pages go back to the system. The addresses are not used again: a span is virtual
+        # memory, of which there is enough, and finding gaps in it would take an allocator.
         size = self._sizes.pop(start)
         self._memory.map.madvise(mmap.MADV_REMOVE, start, size)
 

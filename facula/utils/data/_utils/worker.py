@@ -181,6 +181,7 @@ class Channel:
         if len(pending) >= end:
             self._pending = pending[end:]
             return pending[8:end]
+        # Appending to bytes copies all of them: for a large message that would be quadratic.
         if end > 2 * _PIECE:
             self._large, self._n_of_large = memoryview(bytearray(end - 8)), len(pending) - 8
             self._large[: self._n_of_large] = pending[8:]
@@ -215,13 +216,14 @@ class Job:
 def main(job: Job, inherited: list[socket.socket]) -> None:
     """The life of a worker process: fetch what is asked for until the caller closes the socket."""
     global _of_process
-    for sock in inherited:  # the caller's ends, of which a fork has copies
+    # The caller's ends, which a fork copies: left open, a socket would not end with the caller.
+    for sock in inherited:
         sock.close()
     # Ctrl-C reaches the whole group of processes. The caller reports it and ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a handler of the caller is not for workers
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-    facula.set_num_threads(1)
+    facula.set_num_threads(1)  # as many processes as cores are usual; more threads would queue
     _of_process = job.info
     with contextlib.suppress(EOFError, ConnectionError):  # the caller is done, or gone
         _serve(job)
