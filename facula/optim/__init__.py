@@ -19,6 +19,8 @@ from typing import Any as _Any
 
 from facula._exports import public_names as _public_names
 from facula.optim import lr_scheduler as lr_scheduler
+
+# Files have the names of PyTorch's, also those with an underscore: pickles name them.
 from facula.optim._adafactor import *
 from facula.optim._muon import *
 from facula.optim._stateless import *

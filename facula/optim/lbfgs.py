@@ -253,6 +253,7 @@ class _LineSearch:
         self.optimizer._move(t, self.direction)
         loss = float(self.evaluate())
         grad = self.optimizer._flat_grad()
+        # Copied back: a move by -t would not undo the rounding of the move by t.
         for p, before in zip(self.optimizer._params, self.origin, strict=True):
             p.copy_(before)
         return _Point(t, loss, grad, grad.dot(self.direction))

@@ -69,13 +69,7 @@ def checkpoint(
         >>> x.grad
         tensor(4.)
     """
-    if use_reentrant is None:
-        warnings.warn(
-            "checkpoint: pass use_reentrant; without it the older use_reentrant=True is used, "
-            "while use_reentrant=False has fewer limits.",
-            stacklevel=2,
-        )
-        use_reentrant = True
+    use_reentrant = _chosen_form("checkpoint", use_reentrant)
     preserves_rng = bool(kwargs.pop("preserve_rng_state", True))
     if not use_reentrant:
         contexts = context_fn()
@@ -118,13 +112,7 @@ def checkpoint_sequential(
         >>> checkpoint_sequential(functions, 2, x, use_reentrant=False).item()
         4.0
     """
-    if use_reentrant is None:
-        warnings.warn(
-            "checkpoint_sequential: pass use_reentrant; without it the older use_reentrant=True "
-            "is used, while use_reentrant=False has fewer limits.",
-            stacklevel=2,
-        )
-        use_reentrant = True
+    use_reentrant = _chosen_form("checkpoint_sequential", use_reentrant)
     preserves_rng = kwargs.pop("preserve_rng_state", True)
     if kwargs:
         raise ValueError(
@@ -140,6 +128,17 @@ def checkpoint_sequential(
             preserve_rng_state=preserves_rng,
         )
     return _chain(steps[size * (segments - 1) :])(input)
+
+
+def _chosen_form(name: str, use_reentrant: bool | None) -> bool:
+    if use_reentrant is not None:
+        return use_reentrant
+    warnings.warn(
+        f"{name}: pass use_reentrant; without it the older use_reentrant=True is used, while "
+        "use_reentrant=False has fewer limits.",
+        stacklevel=3,
+    )
+    return True
 
 
 def _chain(steps: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:

@@ -94,6 +94,17 @@ def test_the_options_of_an_optimiser_are_the_arguments_of_its_constructor(cls):
     assert list(cls([facula.ones(2, 2, requires_grad=True)]).defaults) == list(cls._options)
 
 
+def test_an_old_pickle_gets_the_options_that_were_added_later():
+    optimizer, _ = stepped(optim.SGD, momentum=0.9)
+    state = copy.deepcopy(optimizer.__getstate__())
+    for options in (state["defaults"], state["param_groups"][0]):
+        del options["maximize"], options["fused"]
+    old = optim.SGD.__new__(optim.SGD)
+    old.__setstate__(state)
+    old.step()
+    assert old.param_groups[0]["maximize"] is False and old.param_groups[0]["fused"] is None
+
+
 def test_flags_that_contradict_each_other_are_refused():
     with pytest.raises(RuntimeError, match="fused and foreach exclude each other"):
         optim.SGD([parameter(1.0)], fused=True, foreach=True)

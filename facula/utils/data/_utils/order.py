@@ -6,6 +6,7 @@ import itertools
 import pickle
 import random
 import sys
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -179,16 +180,14 @@ class Order:
 
 def _snapshot(loader: Any) -> dict[str, Any]:
     """All that the order of an epoch comes from, at its start."""
-    streams: dict[str, Any] = {"facula": facula.get_rng_state()}
+    wanted: set[str] = set()
     if any(type(sampler) not in _KNOWN_SAMPLERS for sampler in loader._samplers().values()):
-        streams["python"] = random.getstate()
-        if "numpy" in sys.modules:
-            streams["numpy"] = sys.modules["numpy"].random.get_state(legacy=False)
+        wanted = {"python", "numpy"} if "numpy" in sys.modules else {"python"}
     generators = {role: g.get_state() for role, g in loader._generators().items()}
-    return {"generators": generators, "streams": streams}
+    return {"generators": generators, "streams": _read_streams(wanted)}
 
 
-def _read_streams(like: dict[str, Any]) -> dict[str, Any]:
+def _read_streams(like: Collection[str]) -> dict[str, Any]:
     streams: dict[str, Any] = {"facula": facula.get_rng_state()}
     if "python" in like:
         streams["python"] = random.getstate()
