@@ -111,8 +111,12 @@ def synchronize(device: DeviceLike = None) -> None:
 
 
 def get_device_properties(device: DeviceLike = None) -> _Properties:
-    """Name, ``total_memory`` in bytes, ``major`` and ``minor`` of the compute capability, and
-    ``multi_processor_count`` of a GPU."""
+    """The properties of a GPU.
+
+    Returns:
+        ``name``, ``total_memory`` in bytes, ``major`` and ``minor`` of the compute capability, and
+        ``multi_processor_count``.
+    """
     return _Properties(*_core._cuda_properties(device_index(device)))
 
 
@@ -158,8 +162,9 @@ def reset_peak_memory_stats(device: DeviceLike = None) -> None:
 
 
 def manual_seed(seed: int) -> None:
-    """Seeds the random numbers of the GPU, which come from the one generator of the library;
-    nothing where there is no GPU.
+    """Seeds the random numbers of the GPU; does nothing where there is no GPU.
+
+    They come from the one generator of the library, which is seeded for the CPU as well.
 
     Example:
         >>> facula.cuda.manual_seed(0)
@@ -169,7 +174,7 @@ def manual_seed(seed: int) -> None:
 
 
 def manual_seed_all(seed: int) -> None:
-    """Seeds the random numbers of all GPUs; nothing where there is none.
+    """Seeds the random numbers of all GPUs; does nothing where there is no GPU.
 
     Example:
         >>> facula.cuda.manual_seed_all(0)
@@ -178,5 +183,5 @@ def manual_seed_all(seed: int) -> None:
 
 
 def empty_cache() -> None:
-    """Gives memory that is kept for reuse back to the GPU; nothing where there is none."""
+    """Gives memory that is kept for reuse back to the GPU; does nothing where there is no GPU."""
     _core._cuda_empty_cache()
