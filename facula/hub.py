@@ -130,7 +130,7 @@ def load_state_dict_from_url(
     try:
         return _load_weights(path, map_location, weights_only)
     except CheckpointError as error:
-        if type(error) is not CheckpointError:
+        if type(error) is not CheckpointError:  # a device is missing: the file is not to blame
             raise
         text = f"{error} The file is {path!r}: if it is damaged, delete it to fetch it again."
         raise CheckpointError(text, error.offset, error.found) from error

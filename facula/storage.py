@@ -186,7 +186,7 @@ class TypedStorage:
         return self
 
     def _new_shared(self, size: int, *, device: Any = None) -> TypedStorage:
-        # Functions that collate batches in workers, copied from PyTorch's, call it.
+        # Collate functions that users wrote for PyTorch's workers call it.
         shared = _new_shared(size * self.dtype.itemsize, device=device)
         return TypedStorage(wrap_storage=shared, dtype=self.dtype)
 

@@ -39,6 +39,7 @@ def swap_in_optimizer_params_and_state(
         >>> x.item(), y.item()
         (0.5, 0.25)
     """
+    # Everything is checked before the optimiser is touched, and put back whatever the block does.
     params = _checked(optimizer, swapin_parameters, swapin_optim_state)
     state_before, groups_before = optimizer.state, [dict(group) for group in optimizer.param_groups]
     try:
@@ -54,7 +55,7 @@ def swap_in_optimizer_params_and_state(
         yield
     finally:
         for group, before in zip(optimizer.param_groups, groups_before, strict=True):
-            group.clear()
+            group.clear()  # the same dicts as before: schedulers and users hold them
             group.update(before)
         optimizer.state = state_before
 

@@ -105,7 +105,7 @@ def _difference(
             return None
         return f"None mismatch: {actual} is not {expected}" + _of_item(where)
     is_scalar = all(isinstance(v, numbers.Number) for v in (actual, expected))
-    if is_scalar:  # NumPy's as Python's
+    if is_scalar:  # NumPy's numbers are compared as Python's, whose types they then have
         actual, expected = (v.item() if hasattr(v, "item") else v for v in (actual, expected))
     left, right = type(actual), type(expected)
     is_comparable = is_scalar or left is right
@@ -167,6 +167,7 @@ def _value_difference(
     dtype = facula.promote_types(a.dtype, e.dtype)
     wide = facula.complex128 if dtype.is_complex else facula.float64
     wide = wide if dtype.is_complex or dtype.is_floating_point else facula.int64
+    # In the widest type: in their own, the difference of two values may overflow or round to 0.
     a, e = (t.detach().cpu().to(wide) for t in (a, e))
     is_close = facula.isclose(a, e, rtol=rtol, atol=atol, equal_nan=equal_nan)
     if is_close.all():

@@ -38,11 +38,11 @@ class _FactorLR(LRScheduler):
     """
 
     def _factor(self) -> float | None:
-        """From the last epoch to this one; None leaves the rates as they are."""
+        """The factor from the last epoch to this one; None leaves the rates as they are."""
         raise NotImplementedError
 
     def _factor_of_first(self) -> float:
-        """From the first epoch to this one."""
+        """The factor from the first epoch to this one."""
         raise NotImplementedError
 
     def get_lr(self) -> list[Rate]:
@@ -338,6 +338,7 @@ class _FunctionLR(LRScheduler):
         functions = self.lr_lambdas
         super().load_state_dict(state_dict)
         self.lr_lambdas = functions
+        # Functions are not saved, as they may not be picklable; the state of callable objects is.
         for function, saved in zip(functions, state_dict["lr_lambdas"], strict=True):
             if saved is not None:
                 function.__dict__.update(saved)

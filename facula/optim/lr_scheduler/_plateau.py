@@ -72,7 +72,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.mode = mode
         self.threshold = threshold
         self.threshold_mode = threshold_mode
-        self.mode_worse = math.inf if mode == "min" else -math.inf
+        self.mode_worse = math.inf if mode == "min" else -math.inf  # any metric is better
         self._reset()
 
     def _reset(self) -> None:
@@ -133,7 +133,7 @@ class ReduceLROnPlateau(LRScheduler):
         for group, lowest in zip(groups, self.min_lrs, strict=True):
             before = float(group["lr"])
             after = max(before * self.factor, lowest)
-            if before - after > self.eps:
+            if before - after > self.eps:  # rates near 0 would fall for ever without effect
                 set_option(group, "lr", after)
 
     def _is_better(self, a: float, best: float) -> bool:

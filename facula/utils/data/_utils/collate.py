@@ -10,6 +10,7 @@ from typing import Any
 
 import facula
 from facula import Tensor
+from facula.utils._pytree import is_namedtuple
 from facula.utils.data._utils import shared_memory
 
 __all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert"]
@@ -36,7 +37,7 @@ def default_convert(data: Any) -> Any:
         return facula.as_tensor(data)
     if isinstance(data, Mapping):
         return _rebuilt_mapping(data, {key: default_convert(data[key]) for key in data})
-    if _is_namedtuple(data):
+    if is_namedtuple(data):
         return type(data)(*(default_convert(part) for part in data))
     if isinstance(data, tuple):
         return [default_convert(part) for part in data]
@@ -47,10 +48,6 @@ def default_convert(data: Any) -> Any:
 
 def _numpy() -> Any:
     return sys.modules["numpy"]
-
-
-def _is_namedtuple(data: Any) -> bool:
-    return isinstance(data, tuple) and hasattr(data, "_fields")
 
 
 # A type of the user is kept where it can be: first as a changed copy, which keeps its attributes,
@@ -155,7 +152,7 @@ def _collate_sequences(batch: Sequence[Any], collate_fn_map: Any) -> Any:
             raise _mismatch("samples of one length", str(n_parts), i, str(len(sample)))
     columns = zip(*batch, strict=True)
     parts = [_part(i, part, collate_fn_map) for i, part in enumerate(columns)]
-    if _is_namedtuple(first):
+    if is_namedtuple(first):
         return type(first)(*parts)
     return parts if isinstance(first, tuple) else _rebuilt_sequence(first, parts)
 
