@@ -78,7 +78,7 @@ def reduce_storage(storage: UntypedStorage) -> tuple[Callable[..., Any], tuple[A
         )
     # In place: all tensors that the sender has over this storage see what the receiver writes.
     storage.share_memory_()
-    if storage.nbytes() == 0:  # of which there is no shared memory
+    if storage.nbytes() == 0:  # no bytes cannot be mapped
         return UntypedStorage, (0,)
     handle = storage._shared_handle()
     return _fetch, (_hold(storage, *handle), *handle, storage.nbytes())

@@ -29,7 +29,7 @@ __all__ = [
     "start_processes",
 ]
 
-_PATIENCE_S = 30.0  # between SIGTERM and SIGKILL, where no grace period is given
+_PATIENCE_S = 30.0  # time between SIGTERM and SIGKILL, if no grace period is given
 
 
 class ProcessException(Exception):
@@ -113,7 +113,7 @@ def _run(fn: Callable[..., Any], index: int, args: Sequence[Any], error_file: st
     try:
         fn(index, *args)
     except KeyboardInterrupt:
-        pass  # the parent has the same one, or is no more
+        pass  # the parent gets it too, or has ended
     except Exception:
         # By a file, not a queue: it is there even if the process is killed while it ends.
         Path(error_file).write_text(traceback.format_exc(), "utf-8", "backslashreplace")

@@ -81,7 +81,7 @@ class RuleOptimizer(DeclaredOptimizer):
 
     _rule: Callable[[Optimizer], None]
     _numbers: tuple[str, ...] = ("step",)
-    _states: tuple[str, ...]  # as large as the parameter, and zero at first
+    _states: tuple[str, ...]  # states as large as the parameter, zero at first
     _added_later = MappingProxyType(
         {
             "amsgrad": False,

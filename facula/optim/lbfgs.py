@@ -219,8 +219,8 @@ class _LineSearch:
     smaller around it (Nocedal and Wright, Numerical Optimization, algorithms 3.5 and 3.6).
     """
 
-    _ENOUGH = 1e-4  # of the decrease that the slope at the start promises
-    _FLAT = 0.9  # of the slope at the start
+    _ENOUGH = 1e-4  # the part of the decrease promised by the first slope that suffices
+    _FLAT = 0.9  # the part of the first slope that counts as flat
     _TOLERANCE = 1e-9
 
     def __init__(

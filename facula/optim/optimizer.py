@@ -258,8 +258,6 @@ class Optimizer:
             param_group.setdefault(key, default)
         self.param_groups.append(param_group)
 
-    # ---- hooks
-
     @staticmethod
     def profile_hook_step(func: _Step) -> _Step:
         """``func``, a method ``step``, with the hooks around it: what every subclass gets."""
@@ -275,7 +273,9 @@ class Optimizer:
                 or _global_optimizer_post_hooks
             ):
                 return func(self, *args, **kwargs)
-            if type(self).step is not step:  # called by the step of a subclass, which has them
+            if (
+                type(self).step is not step
+            ):  # called by the step of a subclass, around which the hooks run
                 return func(self, *args, **kwargs)
             return self._step_with_hooks(func, (self, *args), kwargs)
 
@@ -336,8 +336,6 @@ class Optimizer:
     ) -> RemovableHandle:
         """Call ``hook(optimizer)`` after a state was loaded."""
         return _add(self._optimizer_load_state_dict_post_hooks, hook, prepend)
-
-    # ---- the state as a dict
 
     def state_dict(self) -> StateDict:
         """The state of the optimiser, with parameters numbered in the order of the groups.

@@ -145,5 +145,5 @@ def _sync_folder(folder_fd: int) -> None:
     try:
         os.fsync(folder_fd)
     except OSError as error:
-        if error.errno != errno.EINVAL:  # of file systems that cannot sync a folder
+        if error.errno != errno.EINVAL:  # the answer of file systems that cannot sync a folder
             raise

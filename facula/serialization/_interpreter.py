@@ -491,7 +491,7 @@ def _check_depth(root: Any, budget: Budget) -> None:
     """Refuse objects nested so deeply that Python cannot compare, print or hash them."""
     # A walk with a stack of its own, over each container once: the same list may be reached on
     # many ways, whose number grows with the power of the depth. A cycle meets a height of 0.
-    heights: dict[int, int] = {}  # of containers, by their id; 0 for those still on the path
+    heights: dict[int, int] = {}  # by the id of a container; 0 while it is on the path
     path: list[list[Any]] = []  # from the root down: id, what is left of its items, height so far
     child: Any = (root,)
     while True:

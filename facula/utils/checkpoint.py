@@ -230,7 +230,7 @@ class _Frame:
         self.options = options
         self.descriptions: list[tuple[Any, Any, Any]] = []
         self.values: dict[int, Tensor] = {}
-        self.call = -1  # of backward or grad, that they were computed for
+        self.call = -1  # the call of backward or grad that the values were computed for
 
     def pack(self, tensor: Tensor) -> int:
         self.descriptions.append(_description(tensor))

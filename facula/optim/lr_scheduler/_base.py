@@ -72,7 +72,7 @@ class LRScheduler:
         self._initial_step()
 
     def _initial_step(self) -> None:
-        # Step 0 sets the first rates. Schedules that multiply the last rate tell it by the flag.
+        # Step 0 sets the first rates. Schedules that multiply the last rate know it by the flag.
         self._step_count = 0
         self._is_initial = True
         try:

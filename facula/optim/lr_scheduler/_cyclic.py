@@ -249,7 +249,7 @@ class OneCycleLR(_MomentumLR):
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
             self._start_momentum(optimizer, base_momentum, max_momentum, last_epoch == -1)
-            del self._base_momentums, self._max_momentums  # state_dict would save them; see groups
+            del self._base_momentums, self._max_momentums  # state_dict would save them
         if last_epoch == -1:
             for group, rate in zip(optimizer.param_groups, max_lrs, strict=True):
                 group["initial_lr"] = rate / div_factor

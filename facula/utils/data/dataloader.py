@@ -153,7 +153,7 @@ class DataLoader(Generic[T_co]):
         self._device: facula.device | None = None
         self._draws: list[bool] = []  # see Note [Streams of threads]
         self._reported_length: int | None = None
-        self._iterator: PoolIterator | None = None  # of persistent workers
+        self._iterator: PoolIterator | None = None  # kept with its workers, if they persist
         self._place: Place | None = None  # where the latest iterator is
         self._resume: dict[str, Any] | None = None  # what the next iterator starts from
         self._is_built = True  # from here on __setattr__ refuses what is fixed

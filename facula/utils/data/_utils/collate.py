@@ -163,7 +163,7 @@ class Mismatch:
     def __init__(self, expected: str, first: str, position: int, other: str) -> None:
         self.values = expected, first, position, other
         self.path = ""  # to the part of the sample, as one would write it in Python
-        self.indices: Sequence[Any] | None = None  # of the batch, where a loader knows them
+        self.indices: Sequence[Any] | None = None  # those of the batch, if a loader knows them
 
     def __str__(self) -> str:
         expected, first, position, other = self.values

@@ -93,8 +93,8 @@ class PoolIterator:
         return not self._end.alive or os.getpid() != self._pid
 
     def _set_loader(self, loader: Any) -> None:
-        # A loader keeps the iterator of workers that persist. Had the iterator the loader itself,
-        # the workers would wait for the garbage collector.
+        # A loader keeps the iterator of workers that persist. If the iterator kept the loader, too,
+        # the workers of a loader that nobody uses would wait for the garbage collector.
         self._loader = copy.copy(loader)
         self._loader._iterator = None
 

@@ -37,7 +37,7 @@ _KNOWN_SAMPLERS = (
 )
 
 
-# What an epoch goes on from.
+# The keys that a state has in the middle of an epoch.
 IN_AN_EPOCH = ("streams", "is_iterable", "sampler", "n_taken", "ahead", "taken_from", "dataset")
 
 
@@ -52,7 +52,9 @@ class Place:
     is_iterable: bool
     sampler_state: Any = None
     n_taken: int = 0  # batches from the first on that were taken, with none left out
-    ahead: set[int] = field(default_factory=set)  # those taken behind the first that was not
+    ahead: set[int] = field(
+        default_factory=set
+    )  # batches taken out of order, behind the first that was not
     taken_from: list[int] = field(default_factory=list)  # by worker
     dataset_states: list[Any] = field(default_factory=list)  # by worker
     is_finished: bool = False
@@ -97,7 +99,7 @@ class Order:
         self.resumed = state
         samplers = loader._samplers().values()
         self._stateful = next((sampler for sampler in samplers if has_state(sampler)), None)
-        self._states: dict[int, Any] = {}  # of the sampler, behind each batch
+        self._states: dict[int, Any] = {}  # what the sampler's state was after each batch
         self._n = 0
         self._iterator: Any = itertools.repeat(None)
         if state is not None:  # an epoch that drew its seed draws it again, from the same state
@@ -151,7 +153,7 @@ class Order:
             n_left_out = 0 if self._stateful is not None else state["n_taken"]
             for _ in itertools.islice(self._iterator, n_left_out):
                 pass
-            # A sampler may draw when it is asked first, and must do so here.
+            # A sampler may draw at its first index, and must do it here, from the restored streams.
             first = list(itertools.islice(self._iterator, 1))
             self._iterator = itertools.chain(first, self._iterator)
             return base_seed

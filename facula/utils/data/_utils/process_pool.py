@@ -243,7 +243,7 @@ class ProcessPool:
             return  # a fork of the caller, whose children these are not
         workers, self._workers = self._workers, []
         for one in workers:
-            with contextlib.suppress(OSError):  # a dead worker's is no longer connected
+            with contextlib.suppress(OSError):  # the socket of a dead worker is no longer connected
                 # Not only closed: workers of another loader may have a copy of the descriptor.
                 one.channel.sock.shutdown(socket.SHUT_RDWR)
             one.channel.sock.close()

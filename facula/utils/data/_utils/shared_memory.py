@@ -32,7 +32,7 @@ _PAGE = mmap.PAGESIZE
 _SPANS = (16 << 30, 1 << 30, 64 << 20)
 _MAX_WORKERS = _PAGE // 8  # each has a word for its progress in the first page
 
-ring: Ring | None = None  # of this process, where it is a worker
+ring: Ring | None = None  # the ring of this process, if it is a worker
 _collating_thread: int | None = None
 
 
@@ -92,7 +92,7 @@ class Ring:
         self._start = memory.start_of(worker)
         self._end = self._start + memory.span
         self._max_blocks = max_blocks
-        self._sizes: dict[int, int] = {}  # of all blocks, by their start
+        self._sizes: dict[int, int] = {}  # bytes of all blocks, by their start
         self._free: list[int] = []  # the last one first: its pages are the likeliest in the cache
         self.block = 0  # the one that the next batch goes to; 0: none yet
         self._used = 0
@@ -239,7 +239,7 @@ def _rebuild_tensor(
 
 # A message: where the buffers are, then the pickle, then the buffers if they are not in a block.
 _HEAD = struct.Struct("<QQQ")  # the start and size of the block, and the number of buffers
-_WHERE = struct.Struct("<QQ")  # of each buffer: its offset in the block or message, and its size
+_WHERE = struct.Struct("<QQ")  # for each buffer: its offset in the block or message, and its size
 
 
 def dump(obj: Any) -> list[Any]:

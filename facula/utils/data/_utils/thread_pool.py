@@ -37,7 +37,7 @@ from facula.utils.data._utils.worker import (
 
 __all__ = ["ThreadPool"]
 
-_GRACE_S = 0.5  # at the exit
+_GRACE_S = 0.5  # how long threads may take to end at exit
 
 
 class _Gate:
