@@ -40,7 +40,7 @@ __all__ = [
 
 
 class _Properties(NamedTuple):
-    """What :func:`get_device_properties` tells of a GPU; memory in bytes."""
+    """What :func:`get_device_properties` returns; memory is in bytes."""
 
     name: str
     total_memory: int

@@ -61,7 +61,7 @@ class Adafactor(ComposedOptimizer):
         foreach: bool | None = None,
         maximize: bool = False,
     ) -> None:
-        super().__init__(params, locals())
+        self._set_up(params, locals())
 
     def _update(self, group: dict[str, Any], p: Tensor, grad: Tensor) -> None:
         grad = -grad if group["maximize"] else grad

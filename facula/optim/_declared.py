@@ -30,14 +30,16 @@ class DeclaredOptimizer(Optimizer):
     """An optimiser whose class says which options and states it has.
 
     The constructor of a subclass has its arguments in PyTorch's order, with their types and
-    defaults, and passes on its ``locals()``: ``_options`` picks the options from them.
+    defaults, and passes its ``locals()`` to ``_set_up``: ``_options`` picks the options from them.
     """
 
     _options: Mapping[str, Check]
     _numbers: tuple[str, ...] = ()  # states that are one number; in old checkpoints, no tensors
     _added_later: Mapping[str, Any] = MappingProxyType({})  # options that old checkpoints lack
 
-    def __init__(self, params: ParamsT, arguments: dict[str, Any]) -> None:
+    # No constructor, so that subclasses of users may call Optimizer's: super(Adam, self).__init__.
+    def _set_up(self, params: ParamsT, arguments: dict[str, Any]) -> None:
+        """What a constructor does, with its arguments by name."""
         defaults = {name: arguments[name] for name in self._options}
         self._check_options(defaults)
         super().__init__(params, defaults)
@@ -97,8 +99,8 @@ class RuleOptimizer(DeclaredOptimizer):
         }
     )
 
-    def __init__(self, params: ParamsT, arguments: dict[str, Any]) -> None:
-        super().__init__(params, arguments)
+    def _set_up(self, params: ParamsT, arguments: dict[str, Any]) -> None:
+        super()._set_up(params, arguments)
         # After the parameters were checked, as in PyTorch: scripts see the same error first.
         if self.defaults.get("fused") and self.defaults["differentiable"]:
             raise RuntimeError(f"{type(self).__name__}: fused and differentiable exclude another.")

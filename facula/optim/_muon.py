@@ -64,7 +64,7 @@ class Muon(ComposedOptimizer):
         ns_steps: int = 5,
         adjust_lr_fn: str | None = None,
     ) -> None:
-        super().__init__(params, locals())
+        self._set_up(params, locals())
         for group in self.param_groups:
             for p in group["params"]:
                 if p.dim() != 2:

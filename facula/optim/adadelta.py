@@ -57,4 +57,4 @@ class Adadelta(RuleOptimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        super().__init__(params, locals())
+        self._set_up(params, locals())

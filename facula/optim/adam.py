@@ -68,7 +68,7 @@ class Adam(RuleOptimizer):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        super().__init__(params, locals())
+        self._set_up(params, locals())
 
     def _check_options(self, given: dict[str, Any]) -> None:
         super()._check_options(given)

@@ -57,4 +57,4 @@ class Adamax(RuleOptimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        super().__init__(params, locals())
+        self._set_up(params, locals())

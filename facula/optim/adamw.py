@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from facula import Tensor
-from facula.optim._declared import RuleOptimizer
 from facula.optim.adam import Adam
 from facula.optim.optimizer import ParamsT
 
@@ -53,10 +52,11 @@ class AdamW(Adam):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        # Adam's constructor would only hand its own locals() on.
-        RuleOptimizer.__init__(self, params, {**locals(), "decoupled_weight_decay": True})
+        self._set_up(params, {**locals(), "decoupled_weight_decay": True})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        for group in self.param_groups:  # which the state of an Adam or an older AdamW lacks
+        for (
+            group
+        ) in self.param_groups:  # False in the state of an Adam, missing in an older AdamW's
             group["decoupled_weight_decay"] = True

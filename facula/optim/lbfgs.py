@@ -72,7 +72,7 @@ class LBFGS(DeclaredOptimizer):
     ) -> None:
         if max_eval is None:
             max_eval = max_iter * 5 // 4
-        super().__init__(params, locals())
+        self._set_up(params, locals())
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS: expected one parameter group: all parameters move together.")
 
@@ -179,7 +179,7 @@ class LBFGS(DeclaredOptimizer):
         return first_loss
 
     def _direction(self, state: dict[str, Any], grad: Tensor, history_size: int) -> Tensor:
-        """The negative gradient times the inverse of the Hessian, as the history tells it."""
+        """The negative gradient times the inverse of the Hessian, as the history suggests it."""
         if state["n_iter"] == 1:
             state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
             return grad.neg()

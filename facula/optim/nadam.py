@@ -65,7 +65,7 @@ class NAdam(RuleOptimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        super().__init__(params, locals())
+        self._set_up(params, locals())
 
     def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
         return {**super()._new_state(p, group), "mu_product": scalar(1.0)}

@@ -59,4 +59,4 @@ class RAdam(RuleOptimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        super().__init__(params, locals())
+        self._set_up(params, locals())

@@ -62,7 +62,7 @@ class SGD(RuleOptimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        super().__init__(params, locals())
+        self._set_up(params, locals())
 
     def _check_options(self, given: dict[str, Any]) -> None:
         super()._check_options(given)

@@ -105,6 +105,17 @@ def test_an_old_pickle_gets_the_options_that_were_added_later():
     assert old.param_groups[0]["maximize"] is False and old.param_groups[0]["fused"] is None
 
 
+def test_a_subclass_may_leave_out_the_constructor_of_its_optimiser():
+    class Warm(optim.Adam):
+        def __init__(self, params, warm_up):
+            defaults = optim.Adam([parameter(0.0)], lr=0.5).defaults
+            super(optim.Adam, self).__init__(params, {**defaults, "warm_up": warm_up})
+
+    optimizer, p = stepped(Warm, warm_up=3)
+    assert optimizer.param_groups[0]["warm_up"] == 3
+    assert p.tolist() == pytest.approx([0.5, 1.5])
+
+
 def test_flags_that_contradict_each_other_are_refused():
     with pytest.raises(RuntimeError, match="fused and foreach exclude each other"):
         optim.SGD([parameter(1.0)], fused=True, foreach=True)

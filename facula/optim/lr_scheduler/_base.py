@@ -81,7 +81,10 @@ class LRScheduler:
             self._is_initial = False
 
     def state_dict(self) -> dict[str, Any]:
-        """All attributes but the optimiser. Functions are not saved, but objects called as such."""
+        """All attributes except the optimiser.
+
+        Of functions nothing is saved; of objects that are called like functions, their attributes.
+        """
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

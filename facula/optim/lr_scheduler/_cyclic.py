@@ -182,7 +182,7 @@ class _Phase(TypedDict):
 
 
 class OneCycleLR(_MomentumLR):
-    """Raises the learning rate to ``max_lr`` and lowers it to next to nothing, once.
+    """Raises the learning rate to ``max_lr`` and lowers it to almost nothing, once.
 
     To be stepped after every batch, ``total_steps`` times at most.
 

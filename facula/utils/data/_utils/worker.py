@@ -25,7 +25,7 @@ __all__ = ["WorkerInfo", "get_worker_info"]
 
 @dataclass
 class WorkerInfo:
-    """What :func:`get_worker_info` tells.
+    """What :func:`get_worker_info` returns in a worker.
 
     Args:
         id: which worker this is, from 0.
