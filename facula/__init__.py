@@ -41,11 +41,11 @@ from facula.version import __version__ as __version__
 if _TYPE_CHECKING:
     from facula import (
         accelerator,
-        checkpoint,
         hub,
         multiprocessing,
         nn,
         optim,
+        resume,
         serialization,
         testing,
         vision,
@@ -100,11 +100,11 @@ del _name
 # Imported when they are first asked for: much code that a script may never use.
 _LAZY = {
     "accelerator",
-    "checkpoint",
     "hub",
     "multiprocessing",
     "nn",
     "optim",
+    "resume",
     "serialization",
     "testing",
     "vision",
@@ -128,7 +128,6 @@ __all__ = [
     "accelerator",
     "autograd",
     "backends",
-    "checkpoint",
     "cuda",
     "e",
     "enable_grad",
@@ -149,6 +148,7 @@ __all__ = [
     "optim",
     "pi",
     "random",
+    "resume",
     "return_types",
     "save",
     "serialization",

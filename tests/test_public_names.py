@@ -3,6 +3,7 @@ import math
 import pkgutil
 
 import facula
+from facula._exports import public_names
 
 
 def public_modules():
@@ -31,6 +32,11 @@ def test_every_public_python_function_has_a_docstring():
         and not getattr(module, name).__module__.startswith("multiprocessing")
     ]
     assert not bare
+
+
+def test_a_package_exports_what_its_files_list_and_the_submodules_it_names():
+    namespace = {"f": len, "_g": len, "file": math, "submodule": math}
+    assert public_names(namespace, "submodule") == ["f", "submodule"]
 
 
 def test_what_the_core_has_for_the_package_is_not_public():

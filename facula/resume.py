@@ -1,4 +1,8 @@
-"""Trainings that go on exactly where they were stopped."""
+"""Trainings that go on exactly where they were stopped.
+
+A checkpoint here is a file, as everywhere but in ``facula.utils.checkpoint``: PyTorch calls so what
+computes activations again in backward.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +30,11 @@ class Checkpoints:
     kill at any instant costs the steps since the last save and no more.
 
     Args:
-        folder: where the files are; made if it is not there.
+        folder: where the files are; it is made if it is not there.
         keep_last: how many of the newest files to keep.
         best: ``"min"`` or ``"max"`` also keeps, as ``best.pt``, the file whose ``metric`` is the
             lowest or highest.
-        parts: what has ``state_dict`` and ``load_state_dict``, each by a name: the model, the
+        parts: objects with ``state_dict`` and ``load_state_dict``, each by a name: the model, the
             optimizer, the scheduler, the scaler, and the loader for its place in the epoch.
 
     Example:
@@ -38,7 +42,7 @@ class Checkpoints:
         >>> from facula import nn, optim
         >>> model = nn.Linear(2, 1)
         >>> parts = {"model": model, "optimizer": optim.AdamW(model.parameters())}
-        >>> checkpoints = facula.checkpoint.Checkpoints(tempfile.mkdtemp(), **parts)
+        >>> checkpoints = facula.resume.Checkpoints(tempfile.mkdtemp(), **parts)
         >>> checkpoints.restore() is None
         True
         >>> checkpoints.save(100, epoch=3)
@@ -79,9 +83,9 @@ class Checkpoints:
         """Write the state of everything as that of ``step``, and remove what is too old.
 
         Args:
-            step: how far the training is; the newest is the one with the highest.
+            step: how far the training is; the file with the highest step is the newest.
             metric: how good the model is, for ``best``.
-            values: what else is wanted back: the epoch, the place in it, the history.
+            values: what else :meth:`restore` gives back: the epoch, the place in it, the history.
         """
         if self._best is not None and metric is None:
             raise ValueError(f"Checkpoints.save: best={self._best!r} needs the metric of the step.")
@@ -90,6 +94,7 @@ class Checkpoints:
             "parts": {name: part.state_dict() for name, part in self._parts.items()},
             "random": _random_states(),
         }
+        # The new file is whole before an old one is removed: there is always one to go on from.
         save(content, self._folder / f"step-{step:09d}.pt")
         if self._best is not None and self._is_better(metric):
             save(content, self._folder / "best.pt")
@@ -98,6 +103,8 @@ class Checkpoints:
 
     def _is_better(self, metric: Any) -> bool:
         try:
+            # From the file, so that a training that was stopped goes on comparing. Mapped: the
+            # tensors are not read for it.
             known = load(self._folder / "best.pt", mmap=True)["values"]["metric"]
         except (CheckpointError, FileNotFoundError):
             return True
@@ -114,6 +121,7 @@ class Checkpoints:
         Returns:
             What :meth:`save` was given, by name; None where there is no file.
         """
+        # To the CPU: each part moves what it loads to where it is now, perhaps on another machine.
         content = self._newest() if path is None else load(path, map_location="cpu")
         if content is None:
             return None
@@ -125,6 +133,7 @@ class Checkpoints:
             )
         for name, part in self._parts.items():
             part.load_state_dict(content["parts"][name])
+        # Last: loading a part may draw random numbers.
         _set_random_states(content["random"])
         values: dict[str, Any] = content["values"]
         return values

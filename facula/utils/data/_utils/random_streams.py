@@ -115,7 +115,7 @@ os.register_at_fork(after_in_child=_free_lock)
 
 _python: Any = None
 _numpy: Any = None
-_numpy_generator: Any = None  # of which _numpy is the stream; a user can set another
+_numpy_generator: Any = None  # the generator behind _numpy; a user can set another
 
 
 def _streams() -> tuple[Any, ...]:

@@ -17,7 +17,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from facula.utils.data._utils import shared, worker
+from facula.utils.data._utils import shared_memory, worker
 from facula.utils.data._utils.fetch import Recipe
 
 __all__ = ["NoWorkers", "ProcessPool"]
@@ -47,6 +47,8 @@ class _Worker:
         self.tasks: dict[int, Any] = {}  # the indices of what it was asked for
 
     def send(self, message: bytes) -> None:
+        # Never blocks: a worker that is itself blocked on a large answer would wait for the caller,
+        # and the caller for it.
         data = len(message).to_bytes(8, "little") + message
         if not self.outbox:
             with contextlib.suppress(BlockingIOError, ConnectionError):
@@ -73,7 +75,7 @@ class ProcessPool:
         self._workers: list[_Worker] = []
         self._poll = select.poll()
         self._by_fd: dict[int, _Worker] = {}
-        self._memory = shared.Memory.create(len(infos))
+        self._memory = shared_memory.Memory.create(len(infos))
         try:
             with _ready_for_fork(context):
                 for info in infos:
@@ -162,6 +164,7 @@ class ProcessPool:
                 self._handle(self._by_fd[fd], event, arrived)
             if arrived:
                 return arrived
+            # Only in silence: what a worker has sent before it died is still handed out.
             if not events:
                 self._check_alive()
                 if end is not None and time.monotonic() >= end:
@@ -181,7 +184,7 @@ class ProcessPool:
                 self._report_death(one)
         while (message := one.channel.pop()) is not None:
             kind, number = worker.HEAD.unpack_from(message)
-            one.tasks.pop(number)
+            one.tasks.pop(number)  # what is left says what a worker that dies was fetching
             arrived.append((self._workers.index(one), number, kind, message))
 
     def open(self, which: int, message: Any) -> Any:
@@ -199,11 +202,11 @@ class ProcessPool:
             weakref.finalize(block, _return_block, one, start, _n_forks).atexit = False
             return block
 
-        return shared.load(memoryview(message)[worker.HEAD.size :], lease)
+        return shared_memory.load(memoryview(message)[worker.HEAD.size :], lease)
 
     def discard(self, which: int, message: Any) -> None:
         """Do without what a worker sent."""
-        start = shared.block_of(memoryview(message)[worker.HEAD.size :])
+        start = shared_memory.block_of(memoryview(message)[worker.HEAD.size :])
         if start:
             self._workers[which].freed.append(start)
 
@@ -240,7 +243,7 @@ class ProcessPool:
             return  # a fork of the caller, whose children these are not
         workers, self._workers = self._workers, []
         for one in workers:
-            with contextlib.suppress(OSError):  # a dead worker's is no longer connected
+            with contextlib.suppress(OSError):  # the socket of a dead worker is no longer connected
                 # Not only closed: workers of another loader may have a copy of the descriptor.
                 one.channel.sock.shutdown(socket.SHUT_RDWR)
             one.channel.sock.close()

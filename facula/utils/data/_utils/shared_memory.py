@@ -28,11 +28,11 @@ __all__ = ["Memory", "Ring", "collate_into_block", "dump", "empty_for_stack", "l
 
 _ALIGNMENT = 64
 _PAGE = mmap.PAGESIZE
-# Sizes to try: virtual memory, of which only what is written takes room.
+# Sizes to try. This is virtual memory: only the pages that are written take room.
 _SPANS = (16 << 30, 1 << 30, 64 << 20)
 _MAX_WORKERS = _PAGE // 8  # each has a word for its progress in the first page
 
-ring: Ring | None = None  # of this process, where it is a worker
+ring: Ring | None = None  # the ring of this process, if it is a worker
 _collating_thread: int | None = None
 
 
@@ -92,8 +92,8 @@ class Ring:
         self._start = memory.start_of(worker)
         self._end = self._start + memory.span
         self._max_blocks = max_blocks
-        self._sizes: dict[int, int] = {}  # of all blocks, by their start
-        self._free: list[int] = []
+        self._sizes: dict[int, int] = {}  # bytes of all blocks, by their start
+        self._free: list[int] = []  # the last one first: its pages are the likeliest in the cache
         self.block = 0  # the one that the next batch goes to; 0: none yet
         self._used = 0
         self._n_latest = 0  # bytes of the latest batch
@@ -134,6 +134,7 @@ class Ring:
         self.block = self._free.pop() if self._free else 0
         if self.block:
             return True
+        # A quarter more than needed: batches of sequences differ in size from one to the next.
         size = -(-(nbytes + nbytes // 4) // _PAGE) * _PAGE
         if self._start + size > self._end or len(self._sizes) >= self._max_blocks:
             return False
@@ -142,6 +143,8 @@ class Ring:
         return True
 
     def _drop(self, start: int) -> None:
+        # The pages go back to the system. The addresses are not used again: a span is virtual
+        # memory, of which there is enough, and finding gaps in it would take an allocator.
         size = self._sizes.pop(start)
         self._memory.map.madvise(mmap.MADV_REMOVE, start, size)
 
@@ -236,7 +239,7 @@ def _rebuild_tensor(
 
 # A message: where the buffers are, then the pickle, then the buffers if they are not in a block.
 _HEAD = struct.Struct("<QQQ")  # the start and size of the block, and the number of buffers
-_WHERE = struct.Struct("<QQ")  # of each buffer: its offset in the block or message, and its size
+_WHERE = struct.Struct("<QQ")  # for each buffer: its offset in the block or message, and its size
 
 
 def dump(obj: Any) -> list[Any]:

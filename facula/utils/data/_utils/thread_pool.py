@@ -5,8 +5,8 @@ Facula's random stream belongs to a thread, but Python's and NumPy's belong to t
 fetches at once would share them, with each other and with the caller. So it is watched who draws.
 The first batch of a loader is fetched in the caller, alone. If it draws from those streams, all
 batches are fetched so, with a warning: their numbers are right, and nothing runs at once. If it
-does not, threads fetch; and a batch during whose fetch someone drew, be it the caller, is fetched
-again in the caller, while all threads wait.
+does not, threads fetch. If someone draws while a thread fetches, even if that is the caller, the
+batch is fetched again in the caller, while all threads wait.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from facula.utils.data._utils import streams
+from facula.utils.data._utils import random_streams
 from facula.utils.data._utils.fetch import Exhausted, Fetcher, Recipe
 from facula.utils.data._utils.worker import (
     BATCH,
@@ -37,7 +37,7 @@ from facula.utils.data._utils.worker import (
 
 __all__ = ["ThreadPool"]
 
-_GRACE_S = 0.5  # at the exit
+_GRACE_S = 0.5  # how long threads may take to end at exit
 
 
 class _Gate:
@@ -46,7 +46,9 @@ class _Gate:
     def __init__(self) -> None:
         self._condition = threading.Condition()
         self._n_inside = 0
-        self._is_closed = False
+        self._is_closed = (
+            False  # set by the caller only, which never enters: it cannot wait for itself
+        )
 
     def enter(self) -> None:
         with self._condition:
@@ -79,7 +81,7 @@ class _Worker:
         self.tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.fetcher: Fetcher | None = None
         self.failure: Failure | None = None
-        self.is_ready = False
+        self.is_ready = False  # not yet prepared: that is for the first fetch, whoever does it
 
     def prepare(self) -> None:
         """The first thing to do, in the thread that fetches first."""
@@ -126,16 +128,17 @@ def _serve(worker: _Worker, answers: queue.SimpleQueue[Any], gate: _Gate) -> Non
             return fetcher.fetch_in_thread(fetcher.seed_of(n), n, indices)
 
         gate.enter()
-        before = streams.mark()
+        before = random_streams.mark()
         try:
             kind, content = worker.answer(fetch)
         except BaseException as error:  # sys.exit(), say: the caller would wait for ever
             kind, content = FAILURE, worker.failure_of(error)
         finally:
-            is_drawn = streams.mark() != before
+            is_drawn = random_streams.mark() != before
             gate.leave()
         answers.put((worker.info.id, number, kind, content, task if is_drawn else None))
-        del task, content  # not kept alive while waiting for the next
+        # Else the batch would live on while this thread waits, and with it its memory.
+        del task, content
 
 
 class ThreadPool:
@@ -159,6 +162,8 @@ class ThreadPool:
         _pools.add(self)
 
     def begin_epoch(self, epochs: list[Epoch]) -> None:
+        # A thread may still be fetching for the last epoch, by the Fetcher it began with. The
+        # iterator discards its answer, whose number is old.
         self._forget_tasks()
         for worker, epoch in zip(self._workers, epochs, strict=True):
             worker.begin_epoch(epoch)
@@ -178,6 +183,7 @@ class ThreadPool:
             self._waiting.append((which, number, n, indices))
 
     def _start(self) -> None:
+        # At the first task for them: a dataset that draws never needs the threads.
         if not self._threads:
             for worker in self._workers:
                 args = (worker, self._answers, self._gate)
@@ -192,6 +198,7 @@ class ThreadPool:
             which, number, kind, content, again = self._answers.get(timeout=timeout_s)
         except queue.Empty:
             return []
+        # Samples of an iterable dataset cannot be asked for a second time.
         if again is not None and not self._recipe.is_iterable:
             kind, content = self._fetch_alone(which, *again[1:])
         elif again is not None:
@@ -219,13 +226,13 @@ class ThreadPool:
         def fetch(fetcher: Fetcher) -> Any:
             nonlocal is_drawn
             seed = fetcher.seed_of(n)
-            started = streams.start(seed)
-            before = streams.mark()
+            started = random_streams.start(seed)
+            before = random_streams.mark()
             try:
                 return fetcher.fetch_in_thread(seed, n, indices)
             finally:
-                is_drawn = streams.mark() != before
-                streams.stop(started)
+                is_drawn = random_streams.mark() != before
+                random_streams.stop(started)
 
         try:
             self._gate.close()
@@ -239,6 +246,7 @@ class ThreadPool:
                 "Facula's instead, or use processes.",
                 stacklevel=7,
             )
+        # Once known to draw, always: later batches may happen not to.
         if kind == BATCH and (is_drawn or not self._draws):
             self._draws[:] = [is_drawn]
         return kind, content

@@ -14,7 +14,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 import facula
 from examples import digits
 from facula import nn
-from facula.checkpoint import Checkpoints
+from facula.resume import Checkpoints
 from facula.serialization import CheckpointError
 
 
@@ -100,7 +100,7 @@ TRAINING = """
 import hashlib, sys, time
 import facula
 from facula import nn
-from facula.checkpoint import Checkpoints
+from facula.resume import Checkpoints
 from facula.utils.data import DataLoader, Dataset
 
 class Noisy(Dataset):
@@ -192,7 +192,8 @@ def test_anything_with_a_state_is_a_part(tmp_path):
 
 @pytest.mark.promise("P5")
 def test_the_demo_goes_on_after_a_kill_as_if_there_was_none(tmp_path):
-    env = {**os.environ, "PYTHONPATH": str(Path(facula.__file__).parent.parent)}
+    paths = [str(Path(facula.__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
     def start(name):
         command = [sys.executable, digits.__file__, "--epochs=4", "--results", tmp_path / name]
