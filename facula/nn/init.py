@@ -399,9 +399,7 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     def deprecated(*args: Any, **kwargs: Any) -> Tensor:
         warnings.warn(
-            f"{old}: this is the old name. Call nn.init.{new} instead.",
-            FutureWarning,
-            stacklevel=2,
+            f"{old}: this is the old name. Call nn.init.{new} instead.", FutureWarning, stacklevel=2
         )
         return function(*args, **kwargs)
 

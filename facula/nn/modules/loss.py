@@ -182,13 +182,7 @@ class GaussianNLLLoss(_Loss):
 
     __constants__ = ("full", "eps", "reduction")
 
-    def __init__(
-        self,
-        *,
-        full: bool = False,
-        eps: float = 1e-6,
-        reduction: str = "mean",
-    ) -> None:
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(None, None, reduction)
         self.full = full
         self.eps = eps
@@ -354,11 +348,7 @@ class HuberLoss(_Loss):
 
     __constants__ = ("reduction", "delta")
 
-    def __init__(
-        self,
-        reduction: str = "mean",
-        delta: float = 1.0,
-    ) -> None:
+    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
         if not isinstance(delta, (int, float)):
             raise TypeError(
@@ -531,10 +521,7 @@ class CTCLoss(_Loss):
     __constants__ = ("blank", "reduction")
 
     def __init__(
-        self,
-        blank: int = 0,
-        reduction: str = "mean",
-        zero_infinity: bool = False,
+        self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False
     ) -> None:
         super().__init__(reduction=reduction)
         self.blank = blank

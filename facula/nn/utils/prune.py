@@ -450,12 +450,7 @@ def random_structured(module: _M, name: str, amount: float, dim: int) -> _M:
 
 
 def ln_structured(
-    module: _M,
-    name: str,
-    amount: float,
-    n: Any,
-    dim: int,
-    importance_scores: Tensor | None = None,
+    module: _M, name: str, amount: float, n: Any, dim: int, importance_scores: Tensor | None = None
 ) -> _M:
     """Prune the slices of a parameter that have the least norm.
 
