@@ -10,14 +10,6 @@ from facula import _core
 from facula._core import Tensor
 from facula._core import dtype as _DType
 from facula.nn import functional as F
-from facula.nn.modules._activation_bases import (
-    _AlongDim,
-    _Inplace,
-    _ShownInplace,
-    _with_inplace,
-    _WithAlpha,
-    _WithLambd,
-)
 from facula.nn.modules._attention import MultiheadAttention
 from facula.nn.modules.module import Module
 from facula.nn.parameter import Parameter
@@ -53,6 +45,49 @@ __all__ = [
     "Tanhshrink",
     "Threshold",
 ]
+
+
+def _with_inplace(text: str, inplace: bool) -> str:
+    return text + (", inplace=True" if inplace else "")
+
+
+class _Inplace(Module):
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+class _ShownInplace(_Inplace):
+    def extra_repr(self) -> str:
+        return "inplace=True" if self.inplace else ""
+
+
+class _WithAlpha(Module):
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
+
+    def extra_repr(self) -> str:
+        return _with_inplace(f"alpha={self.alpha}", self.inplace)
+
+
+class _WithLambd(Module):
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def extra_repr(self) -> str:
+        return str(self.lambd)
+
+
+class _AlongDim(Module):
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
 
 
 class Threshold(Module):

@@ -3,17 +3,356 @@
 from __future__ import annotations
 
 import math
+import numbers
+import warnings
 from typing import Any
 
 import facula
 from facula import _core
 from facula._core import Tensor
 from facula.nn import init
-from facula.nn.modules._rnn_base import RNNBase, check_state_dims
 from facula.nn.modules.module import Module
 from facula.nn.parameter import Parameter
+from facula.nn.utils.rnn import PackedSequence
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
+
+_GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+_OPS: dict[str, Any] = {
+    "LSTM": _core.lstm,
+    "GRU": _core.gru,
+    "RNN_TANH": _core.rnn_tanh,
+    "RNN_RELU": _core.rnn_relu,
+}
+
+
+class RNNBase(Module):
+    """What :class:`RNN`, :class:`LSTM` and :class:`GRU` share.
+
+    Args:
+        mode: ``"LSTM"``, ``"GRU"``, ``"RNN_TANH"`` or ``"RNN_RELU"``.
+        input_size: features of the input.
+        hidden_size: features of the state.
+        num_layers: layers, each over the outputs of the one before.
+        bias: whether there are biases.
+        batch_first: whether the batch is the first dimension of input and output.
+        dropout: the probability with which elements between two layers become zero in training.
+        bidirectional: whether each layer also runs from the end to the beginning.
+        proj_size: of an LSTM, the size that its state is projected to; 0 for none.
+        device: of the parameters.
+        dtype: of the parameters.
+
+    Example:
+        >>> m = facula.nn.RNNBase("GRU", input_size=3, hidden_size=5)
+        >>> [tuple(weight.shape) for weight in m.all_weights[0]]
+        [(15, 3), (15, 5), (15,), (15,)]
+    """
+
+    __constants__ = (
+        "mode",
+        "input_size",
+        "hidden_size",
+        "num_layers",
+        "bias",
+        "batch_first",
+        "dropout",
+        "bidirectional",
+        "proj_size",
+    )
+
+    mode: str
+    input_size: int
+    hidden_size: int
+    num_layers: int
+    bias: bool
+    batch_first: bool
+    dropout: float
+    bidirectional: bool
+    proj_size: int
+
+    def __init__(
+        self,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        _check_arguments(
+            type(self).__name__,
+            mode,
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            proj_size,
+        )
+        self.mode = mode
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.num_layers = num_layers
+        self.bias = bias
+        self.batch_first = batch_first
+        self.dropout = float(dropout)
+        self.bidirectional = bidirectional
+        self.proj_size = proj_size
+        self._all_weights: list[list[str]] = []
+        self._flat_weights_names: list[str] = []
+
+        rows, state_size = _GATES[mode] * hidden_size, proj_size or hidden_size
+        suffixes = ("", "_reverse") if bidirectional else ("",)
+        for layer in range(num_layers):
+            size = input_size if layer == 0 else state_size * len(suffixes)
+            shapes: dict[str, tuple[int, ...]] = {
+                "weight_ih": (rows, size),
+                "weight_hh": (rows, state_size),
+            }
+            if bias:
+                shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
+            if proj_size:
+                shapes["weight_hr"] = (proj_size, hidden_size)
+            for suffix in suffixes:
+                names = [f"{name}_l{layer}{suffix}" for name in shapes]
+                for name, shape in zip(names, shapes.values(), strict=True):
+                    value = Parameter(facula.empty(shape, device=device, dtype=dtype))
+                    self.register_parameter(name, value)
+                self._all_weights.append(names)
+                self._flat_weights_names += names
+        self.reset_parameters()
+
+    @property
+    def _flat_weights(self) -> list[Any]:
+        # A tool that computes a weight anew for each step keeps it as a plain attribute.
+        own = self._parameters
+        return [
+            own[name] if name in own else getattr(self, name) for name in self._flat_weights_names
+        ]
+
+    @property
+    def all_weights(self) -> list[list[Parameter]]:
+        """The parameters of each layer and direction."""
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters from ``[-bound, bound)``, where ``bound`` is 1/√hidden_size."""
+        bound = 1 / math.sqrt(self.hidden_size)
+        for parameter in self.parameters():
+            init.uniform_(parameter, -bound, bound)
+
+    def flatten_parameters(self) -> None:
+        """Nothing: the parameters need no common memory here."""
+
+    def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
+        """Raise unless the input, packed if there are ``batch_sizes``, fits the parameters."""
+        name, dtype = type(self).__name__, self._flat_weights[0].dtype
+        if input.dtype != dtype:
+            raise ValueError(
+                f"{name}: expected an input of the parameters' dtype, {dtype}, got {input.dtype}. "
+                f"Convert it with input.to({dtype}), or the module with .to({input.dtype})."
+            )
+        n_dims = 3 if batch_sizes is None else 2
+        if input.dim() != n_dims:
+            raise RuntimeError(
+                f"{name}: expected an input of {n_dims} dimensions, got one of shape "
+                f"{tuple(input.shape)}."
+            )
+        if input.size(-1) != self.input_size:
+            raise RuntimeError(
+                f"{name}: expected an input of {self.input_size} features (its last dimension), "
+                f"got {tuple(input.shape)}. Was the layer meant to have "
+                f"input_size={input.size(-1)}?"
+            )
+
+    def get_expected_hidden_size(
+        self, input: Tensor, batch_sizes: Tensor | None
+    ) -> tuple[int, int, int]:
+        """The shape of ``h_0`` for this input."""
+        if batch_sizes is not None:
+            batch = int(batch_sizes[0])
+        else:
+            batch = input.size(0 if self.batch_first else 1)
+        n_states = self.num_layers * (2 if self.bidirectional else 1)
+        return n_states, batch, self.proj_size or self.hidden_size
+
+    def check_hidden_size(
+        self, hx: Tensor, expected_hidden_size: tuple[int, ...], msg: str = "h_0"
+    ) -> None:
+        """Raise unless a state, called ``msg``, has the expected shape."""
+        if hx.size() != expected_hidden_size:
+            raise RuntimeError(
+                f"{type(self).__name__}: expected {msg} of shape {tuple(expected_hidden_size)}, "
+                f"got {tuple(hx.size())}."
+            )
+
+    def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
+        """Raise unless input and initial state fit each other and the parameters."""
+        self.check_input(input, batch_sizes)
+        self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
+
+    def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
+        """The state with its sequences in another order."""
+        return hx if permutation is None else hx.index_select(1, permutation)
+
+    def extra_repr(self) -> str:
+        parts = [f"{self.input_size}, {self.hidden_size}"]
+        defaults = {
+            "proj_size": 0,
+            "num_layers": 1,
+            "bias": True,
+            "batch_first": False,
+            "dropout": 0,
+            "bidirectional": False,
+        }
+        parts += [
+            f"{name}={getattr(self, name)}"
+            for name, default in defaults.items()
+            if getattr(self, name) != default
+        ]
+        return ", ".join(parts)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # PyTorch has the weights a second time, in a list.
+        return {**self.__dict__, "_flat_weights": self._flat_weights}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.__dict__.setdefault("proj_size", 0)  # modules saved before there were projections
+        self.__dict__.pop("_flat_weights", None)
+
+    def _zeros(self, shape: tuple[int, ...], input: Tensor) -> Tensor:
+        return facula.zeros(shape, dtype=input.dtype, device=input.device)
+
+    def _initial(self, hx: Any, input: Tensor, batch_sizes: Tensor | None) -> Any:
+        """``hx``, or zeros in its place."""
+        if hx is not None:
+            return hx
+        return self._zeros(self.get_expected_hidden_size(input, batch_sizes), input)
+
+    def _unsqueeze(self, hx: Any, n_dims: int) -> Any:
+        """Check that a state has ``n_dims`` dimensions; with 2 it gets that of the batch."""
+        check_state_dims(type(self).__name__, ("h_0",), (hx,), n_dims)
+        return hx.unsqueeze(1) if n_dims == 2 else hx
+
+    def _squeeze(self, hx: Any) -> Any:
+        return hx.squeeze(1)
+
+    def _call(self, input: Tensor, batch_sizes: Tensor | None, hx: Any) -> tuple[Tensor, Any]:
+        """The operation itself: outputs and last state."""
+        packing = () if batch_sizes is None else (batch_sizes,)
+        layout = (self.batch_first,) if batch_sizes is None else ()
+        output, *states = _OPS[self.mode](
+            input,
+            *packing,
+            hx,
+            self._flat_weights,
+            self.bias,
+            self.num_layers,
+            self.dropout,
+            self.training,
+            self.bidirectional,
+            *layout,
+        )
+        return output, states[0] if len(states) == 1 else tuple(states)
+
+    def _run_packed(self, sequence: PackedSequence, hx: Any) -> tuple[PackedSequence, Any]:
+        data, batch_sizes, sorted_indices, unsorted_indices = sequence
+        if hx is not None:
+            try:
+                hx = self.permute_hidden(hx, sorted_indices)
+            except RuntimeError:  # fewer states than sequences: say how many it must be
+                self.check_forward_args(data, hx, batch_sizes)
+                raise
+        hx = self._initial(hx, data, batch_sizes)
+        self.check_forward_args(data, hx, batch_sizes)
+        output, state = self._call(data, batch_sizes, hx)
+        packed = PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices)
+        return packed, self.permute_hidden(state, unsorted_indices)
+
+    def _run(self, input: Any, hx: Any) -> tuple[Any, Any]:
+        if isinstance(input, PackedSequence):
+            return self._run_packed(input, hx)
+        if input.dim() not in (2, 3):
+            raise ValueError(
+                f"{type(self).__name__}: expected an input of 3 dimensions, or of 2 without a "
+                f"batch, got {tuple(input.shape)}."
+            )
+        is_batched, batch_dim = input.dim() == 3, 0 if self.batch_first else 1
+        if hx is not None:
+            hx = self._unsqueeze(hx, input.dim())
+        if not is_batched:
+            input = input.unsqueeze(batch_dim)
+        hx = self._initial(hx, input, None)
+        self.check_forward_args(input, hx, None)
+        output, state = self._call(input, None, hx)
+        if is_batched:
+            return output, state
+        return output.squeeze(batch_dim), self._squeeze(state)
+
+
+def _check_arguments(
+    owner: str,
+    mode: Any,
+    input_size: Any,
+    hidden_size: Any,
+    num_layers: Any,
+    bias: Any,
+    batch_first: Any,
+    dropout: Any,
+    proj_size: Any,
+) -> None:
+    is_number = isinstance(dropout, numbers.Number) and not isinstance(dropout, bool)
+    if not is_number or not 0 <= dropout <= 1:
+        raise ValueError(
+            f"{owner}: expected dropout as a probability from 0 to 1, got {dropout!r}."
+        )
+    if dropout > 0 and num_layers == 1:
+        warnings.warn(
+            f"{owner}: dropout={dropout} has no effect: it is between layers, and num_layers is 1",
+            stacklevel=4,
+        )
+    for name, value, expected in (
+        ("bias", bias, bool),
+        ("batch_first", batch_first, bool),
+        ("input_size", input_size, int),
+        ("hidden_size", hidden_size, int),
+    ):
+        if not isinstance(value, expected):
+            raise TypeError(
+                f"{owner}: expected {name} as {expected.__name__}, got {type(value).__name__}."
+            )
+    for name, value in (
+        ("input_size", input_size),
+        ("hidden_size", hidden_size),
+        ("num_layers", num_layers),
+    ):
+        if value <= 0:
+            raise ValueError(f"{owner}: expected {name} of at least 1, got {value}.")
+    if not 0 <= proj_size < hidden_size:
+        raise ValueError(
+            f"{owner}: expected proj_size 0, for no projection, or smaller than "
+            f"hidden_size={hidden_size}, got {proj_size}"
+        )
+    if mode not in _GATES:
+        raise ValueError(f"{owner}: expected mode as one of {', '.join(_GATES)}, got {mode!r}.")
+
+
+def check_state_dims(
+    module: str, names: tuple[str, ...], states: tuple[Tensor, ...], n_dims: int
+) -> None:
+    """Raise unless all states have ``n_dims`` dimensions."""
+    for name, state in zip(names, states, strict=True):
+        if state.dim() != n_dims:
+            what = "3 dimensions for a batch" if n_dims == 3 else "2 dimensions without a batch"
+            raise RuntimeError(f"{module}: expected {name} of {what}, got {tuple(state.shape)}.")
 
 
 def _refuse_projection(name: str, proj_size: int | None) -> None:
