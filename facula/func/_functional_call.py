@@ -11,6 +11,8 @@ from facula._core import Tensor
 if TYPE_CHECKING:
     from facula.nn import Module
 
+__all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
+
 
 def functional_call(
     module: Module,

@@ -9,6 +9,34 @@ from facula import _core
 from facula._core import Tensor
 from facula._core import dtype as _DType
 
+__all__ = [
+    "celu",
+    "elu",
+    "elu_",
+    "glu",
+    "gumbel_softmax",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "hardtanh_",
+    "leaky_relu",
+    "leaky_relu_",
+    "log_softmax",
+    "mish",
+    "relu",
+    "relu6",
+    "rrelu",
+    "selu",
+    "sigmoid",
+    "silu",
+    "softmax",
+    "softmin",
+    "softsign",
+    "tanh",
+    "tanhshrink",
+    "threshold",
+]
+
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """Each element, ``value`` where it is not above ``threshold``.

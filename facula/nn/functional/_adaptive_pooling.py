@@ -8,6 +8,18 @@ from typing import Any
 from facula import _core
 from facula._core import Tensor
 
+__all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool2d_with_indices",
+    "adaptive_max_pool3d",
+    "adaptive_max_pool3d_with_indices",
+]
+
 _Ints = int | Sequence[int]
 _OptionalInts = int | None | Sequence[int | None]  # None: as the input has it
 

@@ -10,6 +10,8 @@ from facula._core import Tensor, linear, scaled_dot_product_attention
 from facula.nn.functional._dropout import dropout
 from facula.nn.functional._padding import pad
 
+__all__ = ["multi_head_attention_forward"]
+
 
 def multi_head_attention_forward(
     query: Tensor,

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from facula import _core
 from facula._core import Tensor
 
+__all__ = ["fold", "unfold"]
+
 
 def unfold(
     input: Tensor,

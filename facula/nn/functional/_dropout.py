@@ -8,6 +8,15 @@ import facula
 from facula import _core
 from facula._core import Tensor
 
+__all__ = [
+    "alpha_dropout",
+    "dropout",
+    "dropout1d",
+    "dropout2d",
+    "dropout3d",
+    "feature_alpha_dropout",
+]
+
 
 def _check_probability(name: str, p: float) -> None:
     if p < 0.0 or p > 1.0:

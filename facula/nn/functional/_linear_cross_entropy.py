@@ -14,6 +14,8 @@ from facula.utils.checkpoint import checkpoint
 if TYPE_CHECKING:
     from facula.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions
 
+__all__ = ["linear_cross_entropy"]
+
 
 def linear_cross_entropy(
     input: Tensor,

@@ -9,6 +9,16 @@ from facula import _core
 from facula._core import Tensor
 from facula.nn.functional._padding import pad
 
+__all__ = [
+    "batch_norm",
+    "group_norm",
+    "instance_norm",
+    "layer_norm",
+    "local_response_norm",
+    "normalize",
+    "rms_norm",
+]
+
 
 def _check_batch(name: str, input: Tensor, n_values: int) -> None:
     if n_values == 1:

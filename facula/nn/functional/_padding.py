@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from facula import _core
 from facula._core import Tensor
 
+__all__ = ["pad"]
+
 
 def pad(
     input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None

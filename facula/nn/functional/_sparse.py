@@ -8,6 +8,8 @@ import facula
 from facula import _core
 from facula._core import Tensor
 
+__all__ = ["embedding", "embedding_bag", "one_hot"]
+
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Class indices as vectors with a single one.

@@ -14,6 +14,19 @@ from facula.nn.functional._adaptive_pooling import (
     adaptive_avg_pool3d,
 )
 
+__all__ = [
+    "affine_grid",
+    "channel_shuffle",
+    "grid_sample",
+    "interpolate",
+    "native_channel_shuffle",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "upsample",
+    "upsample_bilinear",
+    "upsample_nearest",
+]
+
 pixel_shuffle = _core.pixel_shuffle
 pixel_unshuffle = _core.pixel_unshuffle
 channel_shuffle = _core.channel_shuffle

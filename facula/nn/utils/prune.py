@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
@@ -10,7 +11,6 @@ import facula
 from facula import linalg
 from facula._core import Tensor
 from facula.nn.modules.module import Module
-from facula.nn.utils._prune_checks import check_amount, check_slices, n_pruned_of
 
 __all__ = [
     "BasePruningMethod",
@@ -38,6 +38,46 @@ _M = TypeVar("_M", bound=Module)
 def _hooks_of(module: Module) -> dict[int, Any]:
     hooks: dict[int, Any] = module._forward_pre_hooks
     return hooks
+
+
+def _check_amount(amount: Any) -> None:
+    """Refuse what is neither a fraction nor a count."""
+    is_number = isinstance(amount, numbers.Real)
+    if not is_number:
+        raise TypeError(
+            "prune: expected amount as a fraction (float) or a count (int), got "
+            f"{type(amount).__name__}."
+        )
+    if amount < 0 or (amount > 1 and not isinstance(amount, numbers.Integral)):
+        raise ValueError(
+            "prune: expected amount as a fraction from 0 to 1 or a count of at least 0, got "
+            f"{amount}."
+        )
+
+
+def _n_pruned_of(amount: float, size: int) -> int:
+    """How many of ``size`` are to be pruned."""
+    if not isinstance(amount, numbers.Integral):
+        return round(amount * size)
+    if amount > size:
+        raise ValueError(
+            f"prune: expected to prune at most the {size} entries there are, got {amount}."
+        )
+    return int(amount)
+
+
+def _check_slices(t: Tensor, dim: int) -> None:
+    """Refuse a tensor that has no slices along ``dim`` to prune."""
+    if t.dim() <= 1:
+        raise ValueError(
+            "prune: expected a tensor of at least 2 dimensions to prune slices of, got "
+            f"{tuple(t.shape)}."
+        )
+    if not -t.dim() <= dim < t.dim():
+        raise IndexError(
+            f"prune: expected dim from {-t.dim()} to {t.dim() - 1} for a tensor {tuple(t.shape)}, "
+            f"got {dim}."
+        )
 
 
 def _scores_of(method: str, name: str, t: Tensor, importance_scores: Tensor | None) -> Tensor:
@@ -242,7 +282,7 @@ class _Unstructured(BasePruningMethod):
     PRUNING_TYPE = "unstructured"
 
     def __init__(self, amount: float) -> None:
-        check_amount(amount)
+        _check_amount(amount)
         self.amount = amount
 
     @abstractmethod
@@ -250,7 +290,7 @@ class _Unstructured(BasePruningMethod):
         """The flat indices of ``n`` elements to prune."""
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        n_pruned = n_pruned_of(self.amount, t.numel())
+        n_pruned = _n_pruned_of(self.amount, t.numel())
         mask = default_mask.clone()
         if n_pruned:
             mask.view(-1)[self._choose(t, n_pruned)] = 0
@@ -294,7 +334,7 @@ class _Structured(BasePruningMethod):
     PRUNING_TYPE = "structured"
 
     def __init__(self, amount: float, dim: int = -1) -> None:
-        check_amount(amount)
+        _check_amount(amount)
         self.amount = amount
         self.dim = dim
 
@@ -303,8 +343,8 @@ class _Structured(BasePruningMethod):
         """An index of all slices but ``n_pruned``."""
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        check_slices(t, self.dim)
-        n_pruned = n_pruned_of(self.amount, t.shape[self.dim])
+        _check_slices(t, self.dim)
+        n_pruned = _n_pruned_of(self.amount, t.shape[self.dim])
         if n_pruned == 0:
             return default_mask
         mask = facula.zeros_like(t)
