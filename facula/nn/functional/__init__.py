@@ -31,14 +31,14 @@ from facula.nn.functional import _linear_cross_entropy, _loss
 from facula.nn.functional._activation import *
 from facula.nn.functional._adaptive_pooling import *
 from facula.nn.functional._attention import *
-from facula.nn.functional._conv import *
 from facula.nn.functional._dropout import *
+from facula.nn.functional._embedding import *
+from facula.nn.functional._fold import *
 from facula.nn.functional._linear_cross_entropy import *
 from facula.nn.functional._loss import *
 from facula.nn.functional._norm import *
 from facula.nn.functional._padding import *
 from facula.nn.functional._pooling import *
-from facula.nn.functional._sparse import *
 from facula.nn.functional._vision import *
 
 # Whatever is imported here is public. mypy reads no computed list; without one it agrees.

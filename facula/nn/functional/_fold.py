@@ -1,4 +1,4 @@
-"""Convolutions, and the windows that they are made of."""
+"""The windows that convolutions are made of, as columns, and their sum."""
 
 from __future__ import annotations
 
