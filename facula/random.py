@@ -32,7 +32,7 @@ def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
 
     Args:
         devices: accepted for compatibility; one generator serves all devices.
-        enabled: False makes it an ordinary block.
+        enabled: whether the block does anything; with False it is an ordinary one.
 
     Example:
         >>> _ = facula.manual_seed(0)

@@ -84,12 +84,12 @@ def backward(
     """Accumulate the gradients of ``tensors`` into the leaves they were made from.
 
     Args:
-        tensors: where to start.
-        grad_tensors: the gradient of each; may be None for scalars.
-        retain_graph: keep the graph for another backward; by default ``create_graph``.
-        create_graph: record the gradients' own graph, for higher derivatives.
+        tensors: the tensors to differentiate.
+        grad_tensors: the gradient of each tensor; it may be None for scalars.
+        retain_graph: whether the graph is kept for another backward; by default ``create_graph``.
+        create_graph: whether the computation of the gradients is recorded, for higher derivatives.
         grad_variables: the old name of ``grad_tensors``.
-        inputs: accumulate into these only.
+        inputs: the tensors to accumulate gradients into; by default all leaves.
 
     Example:
         >>> x = facula.tensor(2.0, requires_grad=True)
@@ -127,16 +127,16 @@ def grad(
     """Return the gradients of ``outputs`` with respect to ``inputs``, leaving ``.grad`` alone.
 
     Args:
-        outputs: what is differentiated.
-        inputs: with respect to what.
-        grad_outputs: the gradient of each output; may be None for scalars.
-        retain_graph: keep the graph for another call; by default ``create_graph``.
-        create_graph: record the gradients' own graph, for higher derivatives.
+        outputs: the tensors to differentiate.
+        inputs: the tensors that the gradients are taken with respect to.
+        grad_outputs: the gradient of each output; it may be None for scalars.
+        retain_graph: whether the graph is kept for another call; by default ``create_graph``.
+        create_graph: whether the computation of the gradients is recorded, for higher derivatives.
         only_inputs: must be True; kept from older versions.
-        allow_unused: return None for inputs that the outputs do not depend on, instead of
-            raising; by default ``materialize_grads``.
-        is_grads_batched: the first dimension of ``grad_outputs`` counts separate gradients.
-        materialize_grads: return zeros instead of None.
+        allow_unused: whether inputs that the outputs do not depend on get None, instead of an
+            error; by default ``materialize_grads``.
+        is_grads_batched: whether the first dimension of ``grad_outputs`` counts separate gradients.
+        materialize_grads: whether unused inputs get zeros instead of None.
 
     Example:
         >>> x = facula.tensor(2.0, requires_grad=True)

@@ -142,11 +142,13 @@ def vjp(
     """Product of a vector with the Jacobian of ``func`` at ``inputs``.
 
     Args:
-        func: takes tensors, returns a tensor or a tuple of tensors.
-        inputs: where to differentiate.
-        v: as the output of ``func``; may be None for an output of one element.
-        create_graph: make the results differentiable.
-        strict: raise where an output does not depend on an input, instead of giving zeros.
+        func: a function that takes tensors and returns a tensor or a tuple of tensors.
+        inputs: the arguments of ``func``, at which it is differentiated.
+        v: the vector, shaped as the output of ``func``; it may be None for an output of one
+            element.
+        create_graph: whether the results can be differentiated again.
+        strict: whether an output that does not depend on an input is an error, rather than giving
+            zeros.
 
     Returns:
         the output, and the product, shaped as ``inputs``.
@@ -180,11 +182,12 @@ def jvp(
     vector, and its derivative with respect to that vector is this product.
 
     Args:
-        func: takes tensors, returns a tensor or a tuple of tensors.
-        inputs: where to differentiate.
-        v: as ``inputs``; may be None for one input of one element.
-        create_graph: make the results differentiable.
-        strict: raise where an output does not depend on an input, instead of giving zeros.
+        func: a function that takes tensors and returns a tensor or a tuple of tensors.
+        inputs: the arguments of ``func``, at which it is differentiated.
+        v: the vector, shaped as ``inputs``; it may be None for one input of one element.
+        create_graph: whether the results can be differentiated again.
+        strict: whether an output that does not depend on an input is an error, rather than giving
+            zeros.
 
     Returns:
         the output, and the product, shaped as the output.
@@ -230,13 +233,14 @@ def jacobian(
     """Jacobian of ``func`` at ``inputs``.
 
     Args:
-        func: takes tensors, returns a tensor or a tuple of tensors.
-        inputs: where to differentiate.
-        create_graph: make the Jacobian differentiable.
-        strict: raise where an output does not depend on an input, instead of giving zeros.
+        func: a function that takes tensors and returns a tensor or a tuple of tensors.
+        inputs: the arguments of ``func``, at which it is differentiated.
+        create_graph: whether the Jacobian can be differentiated again.
+        strict: whether an output that does not depend on an input is an error, rather than giving
+            zeros.
         vectorize: accepted for compatibility; rows are always computed one by one.
-        strategy: ``"reverse-mode"``, or ``"forward-mode"`` with ``vectorize=True``: column by
-            column.
+        strategy: how to compute: row by row, ``"reverse-mode"``, or column by column,
+            ``"forward-mode"``, which needs ``vectorize=True``.
 
     Shape:
         for one output and one input ``output.shape + input.shape``; a tuple over inputs where
@@ -340,12 +344,13 @@ def hessian(
     """Matrix of second derivatives of a scalar function.
 
     Args:
-        func: takes tensors, returns one element.
-        inputs: where to differentiate.
-        create_graph: make the Hessian differentiable.
-        strict: raise where the output does not depend on an input, instead of giving zeros.
+        func: a function that takes tensors and returns a tensor of one element.
+        inputs: the arguments of ``func``, at which it is differentiated.
+        create_graph: whether the Hessian can be differentiated again.
+        strict: whether an output that does not depend on an input is an error, rather than giving
+            zeros.
         vectorize: accepted for compatibility; rows are always computed one by one.
-        outer_jacobian_strategy: as ``strategy`` of :func:`jacobian`, for the second derivative.
+        outer_jacobian_strategy: the ``strategy`` of :func:`jacobian` for the second derivative.
 
     Shape:
         for one input ``input.shape + input.shape``, else a tuple of tuples of such blocks.
@@ -382,11 +387,12 @@ def vhp(
     """Product of a vector with the Hessian of a scalar function.
 
     Args:
-        func: takes tensors, returns one element.
-        inputs: where to differentiate.
-        v: as ``inputs``; may be None for one input of one element.
-        create_graph: make the results differentiable.
-        strict: raise where the output does not depend on an input, instead of giving zeros.
+        func: a function that takes tensors and returns a tensor of one element.
+        inputs: the arguments of ``func``, at which it is differentiated.
+        v: the vector, shaped as ``inputs``; it may be None for one input of one element.
+        create_graph: whether the results can be differentiated again.
+        strict: whether an output that does not depend on an input is an error, rather than giving
+            zeros.
 
     Returns:
         the output, and the product, shaped as ``inputs``.
@@ -412,11 +418,12 @@ def hvp(
     :func:`vhp`.
 
     Args:
-        func: takes tensors, returns one element.
-        inputs: where to differentiate.
-        v: as ``inputs``; may be None for one input of one element.
-        create_graph: make the results differentiable.
-        strict: raise where the output does not depend on an input, instead of giving zeros.
+        func: a function that takes tensors and returns a tensor of one element.
+        inputs: the arguments of ``func``, at which it is differentiated.
+        v: the vector, shaped as ``inputs``; it may be None for one input of one element.
+        create_graph: whether the results can be differentiated again.
+        strict: whether an output that does not depend on an input is an error, rather than giving
+            zeros.
 
     Returns:
         the output, and the product, shaped as ``inputs``.

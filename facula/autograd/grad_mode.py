@@ -145,7 +145,7 @@ class set_grad_enabled(_Mode):
     """Records the graph or not, by a flag; as a plain call it takes effect at once.
 
     Args:
-        mode: whether to record.
+        mode: whether operations are recorded.
 
     Example:
         >>> x = facula.ones(1, requires_grad=True)
@@ -182,7 +182,7 @@ class inference_mode(_Mode):
     """Like ``no_grad``, and its results may never enter a graph later.
 
     Args:
-        mode: False switches inference mode off inside an outer block.
+        mode: whether inference mode is on; False switches it off inside an outer block.
 
     Example:
         >>> x = facula.ones(1, requires_grad=True)

@@ -44,17 +44,17 @@ def gradcheck(
     """Compare the gradients of ``func`` with finite differences.
 
     Args:
-        func: takes tensors, returns a tensor or a tuple of tensors.
-        inputs: arguments; those that require grad are checked and should be double precision.
+        func: a function that takes tensors and returns a tensor or a tuple of tensors.
+        inputs: the arguments; those that require grad are checked and should be double precision.
         eps: half the distance of the two points of a finite difference.
-        atol: absolute tolerance.
-        rtol: relative tolerance.
-        raise_exception: raise on a mismatch, rather than return False.
-        nondet_tol: difference allowed between two runs of the same backward.
-        check_undefined_grad: also check that missing output gradients count as zeros.
-        check_grad_dtypes: also check that gradients have the dtype of their inputs.
-        check_batched_grad: also compare a batch of output gradients with single ones.
-        fast_mode: compare one random projection instead of whole Jacobians.
+        atol: the absolute tolerance.
+        rtol: the relative tolerance.
+        raise_exception: whether a mismatch is an exception, rather than the result False.
+        nondet_tol: the difference that two runs of the same backward may have.
+        check_undefined_grad: whether missing output gradients must also count as zeros.
+        check_grad_dtypes: whether gradients must also have the dtype of their inputs.
+        check_batched_grad: whether a batch of output gradients is also compared with single ones.
+        fast_mode: whether one random projection is compared instead of whole Jacobians.
         masked: accepted for compatibility; it concerns sparse inputs only.
 
     Returns:
@@ -110,13 +110,20 @@ def gradgradcheck(
     """Compare the gradients of the gradients of ``func`` with finite differences.
 
     Args:
-        func: takes tensors, returns a tensor or a tuple of tensors.
-        inputs: as for :func:`gradcheck`.
+        func: a function that takes tensors and returns a tensor or a tuple of tensors.
+        inputs: the arguments; those that require grad are checked and should be double precision.
         grad_outputs: gradients of the outputs at which to check; random by default.
-        eps, atol, rtol: as for :func:`gradcheck`.
-        gen_non_contig_grad_outputs: make the random ones non-contiguous.
-        raise_exception, nondet_tol, check_undefined_grad, check_grad_dtypes,
-        check_batched_grad, fast_mode, masked: as for :func:`gradcheck`.
+        eps: half the distance of the two points of a finite difference.
+        atol: the absolute tolerance.
+        rtol: the relative tolerance.
+        gen_non_contig_grad_outputs: whether the random gradients are made non-contiguous.
+        raise_exception: whether a mismatch is an exception, rather than the result False.
+        nondet_tol: the difference that two runs of the same backward may have.
+        check_undefined_grad: whether missing output gradients must also count as zeros.
+        check_grad_dtypes: whether gradients must also have the dtype of their inputs.
+        check_batched_grad: whether a batch of output gradients is also compared with single ones.
+        fast_mode: whether one random projection is compared instead of whole Jacobians.
+        masked: accepted for compatibility; it concerns sparse inputs only.
 
     Example:
         >>> x = facula.rand(3, dtype=facula.float64, requires_grad=True)

@@ -29,8 +29,10 @@ class saved_tensors_hooks:
     """Change how operations recorded inside the block keep their tensors for backward.
 
     Args:
-        pack_hook: called with each tensor when it is saved; what it returns is kept instead.
-        unpack_hook: called with that in backward; must return the tensor.
+        pack_hook: a function that is called with each tensor when it is saved; what it returns is
+            kept instead.
+        unpack_hook: a function that is called in backward with what ``pack_hook`` returned, and
+            returns the tensor.
 
     Example:
         >>> x = facula.tensor(3.0, requires_grad=True)
@@ -58,7 +60,7 @@ class save_on_cpu(saved_tensors_hooks):
     """Keep saved tensors in the CPU's memory, and bring them back for backward.
 
     Args:
-        pin_memory: keep them in page-locked memory, from which copies to the device are faster.
+        pin_memory: whether to use page-locked memory, from which copies to the device are faster.
         device_type: the kind of device that the computation runs on.
     """
 
@@ -118,9 +120,9 @@ def register_multi_grad_hook(
 
     Args:
         tensors: the tensors to watch; all must require grad.
-        fn: for ``"all"`` called with the list of gradients, None for tensors that this backward
-            does not reach; for ``"any"`` with the first gradient that arrives.
-        mode: ``"all"`` waits for every gradient, ``"any"`` for the first.
+        fn: the function to call: for ``"all"`` with the list of gradients, None for tensors that
+            this backward does not reach; for ``"any"`` with the first gradient that arrives.
+        mode: whether to wait for every gradient, ``"all"``, or for the first, ``"any"``.
 
     Returns:
         a handle with ``remove()``.

@@ -132,9 +132,9 @@ def grad_and_value(
     """Make a function that returns the gradient of ``func`` and its value.
 
     Args:
-        func: returns a 0-d tensor, or ``(tensor, aux)`` with ``has_aux``.
+        func: a function that returns a 0-d tensor, or ``(tensor, aux)`` with ``has_aux``.
         argnums: the arguments, by position, to differentiate with respect to.
-        has_aux: ``func`` also returns something that is not differentiated.
+        has_aux: whether ``func`` also returns something that is not differentiated.
 
     Returns:
         a function giving ``(gradient, value)``, or ``(gradient, (value, aux))``.
@@ -177,9 +177,9 @@ def grad(
     """Make a function that returns the gradient of ``func``.
 
     Args:
-        func: returns a 0-d tensor, or ``(tensor, aux)`` with ``has_aux``.
+        func: a function that returns a 0-d tensor, or ``(tensor, aux)`` with ``has_aux``.
         argnums: the arguments, by position, to differentiate with respect to.
-        has_aux: ``func`` also returns something that is not differentiated.
+        has_aux: whether ``func`` also returns something that is not differentiated.
 
     Returns:
         a function giving the gradient, shaped as the argument (a tuple for a tuple ``argnums``),
@@ -204,9 +204,10 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     """Run ``func`` and return a function for products of vectors with its Jacobian.
 
     Args:
-        func: returns a tensor or a nested container of tensors.
-        primals: its arguments.
-        has_aux: ``func`` returns ``(output, aux)``.
+        func: a function that returns a tensor or a nested container of tensors.
+        primals: the arguments of ``func``.
+        has_aux: whether ``func`` returns a pair ``(output, aux)``, of which aux is not
+            differentiated.
 
     Returns:
         ``(output, vjp_fn)`` or ``(output, vjp_fn, aux)``; ``vjp_fn`` takes cotangents shaped as
@@ -252,11 +253,13 @@ def jvp(
     vector, and its derivative with respect to that vector is this product.
 
     Args:
-        func: returns a tensor or a nested container of tensors.
-        primals: a tuple of arguments.
-        tangents: a tuple nested and shaped as ``primals``.
-        strict: raise where an output does not depend on the inputs, instead of giving zeros.
-        has_aux: ``func`` returns ``(output, aux)``.
+        func: a function that returns a tensor or a nested container of tensors.
+        primals: the arguments of ``func``, as a tuple.
+        tangents: the vector, a tuple nested and shaped as ``primals``.
+        strict: whether an output that does not depend on the inputs is an error, rather than giving
+            zeros.
+        has_aux: whether ``func`` returns a pair ``(output, aux)``, of which aux is not
+            differentiated.
 
     Returns:
         ``(output, product)`` or ``(output, product, aux)``.
@@ -309,9 +312,10 @@ def jacrev(
     """Make a function that returns the Jacobian of ``func``, computed row by row.
 
     Args:
-        func: returns a tensor or a nested container of tensors.
+        func: a function that returns a tensor or a nested container of tensors.
         argnums: the arguments, by position, to differentiate with respect to.
-        has_aux: ``func`` returns ``(output, aux)``.
+        has_aux: whether ``func`` returns a pair ``(output, aux)``, of which aux is not
+            differentiated.
         chunk_size: accepted for compatibility; rows are always computed one by one.
 
     Returns:
@@ -338,9 +342,10 @@ def jacfwd(
     """Make a function that returns the Jacobian of ``func``, computed column by column.
 
     Args:
-        func: returns a tensor or a nested container of tensors.
+        func: a function that returns a tensor or a nested container of tensors.
         argnums: the arguments, by position, to differentiate with respect to.
-        has_aux: ``func`` returns ``(output, aux)``.
+        has_aux: whether ``func`` returns a pair ``(output, aux)``, of which aux is not
+            differentiated.
         randomness: accepted for compatibility; ``func`` runs once, so all columns see the same
             random numbers.
 
@@ -359,7 +364,7 @@ def hessian(func: Callable[..., Any], argnums: _Argnums = 0) -> Callable[..., An
     """Make a function that returns the second derivatives of ``func``.
 
     Args:
-        func: returns a tensor.
+        func: a function that returns a tensor.
         argnums: the arguments, by position, to differentiate with respect to.
 
     Example:

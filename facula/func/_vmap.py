@@ -30,7 +30,7 @@ def vmap(
         func: a function of single examples.
         in_dims: the batch dimension of the arguments: one int for all, or a container nested as
             the arguments (it may stop early), with None for what is not batched.
-        out_dims: where the batch dimension of the results goes, in the same way.
+        out_dims: the batch dimension of the results, given in the same way as ``in_dims``.
         randomness: what random operations inside do: ``"error"`` refuses them, ``"different"``
             gives every example its own numbers, ``"same"`` gives all the same.
         chunk_size: accepted for compatibility; one example is computed at a time.

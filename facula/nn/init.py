@@ -209,8 +209,8 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Fill the weight of a convolution so that it hands its channels on as they are.
 
     Args:
-        tensor: the weight, of 3, 4 or 5 dimensions.
-        groups: the groups of the convolution.
+        tensor: the weight to fill, of 3, 4 or 5 dimensions.
+        groups: the number of groups of the convolution.
 
     Example:
         >>> facula.nn.init.dirac_(facula.empty(1, 1, 3))
@@ -292,11 +292,12 @@ def kaiming_uniform_(
     He et al., *Delving deep into rectifiers*, 2015.
 
     Args:
-        tensor: the weight.
+        tensor: the weight to fill.
         a: the negative slope of ``"leaky_relu"``.
-        mode: ``"fan_in"`` keeps the variance in forward, ``"fan_out"`` in backward.
-        nonlinearity: what follows the layer, see :func:`calculate_gain`.
-        generator: where the numbers come from.
+        mode: which variance is kept: with ``"fan_in"`` that of forward, with ``"fan_out"`` that of
+            backward.
+        nonlinearity: the function that follows the layer, see :func:`calculate_gain`.
+        generator: the generator that the random numbers come from.
 
     Example:
         >>> w = facula.nn.init.kaiming_uniform_(facula.empty(3, 6), nonlinearity="relu")
@@ -373,10 +374,10 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     """Fill a matrix with normal numbers, and a part of every column with zeros.
 
     Args:
-        tensor: a matrix.
-        sparsity: the part of each column that is zero.
-        std: the standard deviation of the others.
-        generator: where the numbers come from.
+        tensor: the matrix to fill.
+        sparsity: the fraction of each column that becomes zero.
+        std: the standard deviation of the elements that are not zero.
+        generator: the generator that the random numbers come from.
 
     Example:
         >>> w = facula.nn.init.sparse_(facula.empty(10, 3), sparsity=0.3)

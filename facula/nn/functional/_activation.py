@@ -272,9 +272,9 @@ def softmax(
     """Exponentials along a dimension, scaled to a sum of 1.
 
     Args:
-        input: logits, floating point.
+        input: the logits, floating point.
         dim: the dimension that sums to 1.
-        dtype: dtype of the result; the logits are converted first.
+        dtype: the dtype of the result; the logits are converted to it first.
 
     Example:
         >>> facula.nn.functional.softmax(facula.tensor([0.0, 0.0]), dim=0)
@@ -291,9 +291,9 @@ def softmin(
     """``softmax(-input)``: the smallest elements weigh most.
 
     Args:
-        input: floating point.
+        input: a tensor of floating-point dtype.
         dim: the dimension that sums to 1.
-        dtype: dtype of the result; the input is converted first.
+        dtype: the dtype of the result; the input is converted to it first.
 
     Example:
         >>> facula.nn.functional.softmin(facula.tensor([0.0, 0.0]), dim=0)
@@ -310,9 +310,9 @@ def log_softmax(
     """Logarithm of ``softmax``, without its loss of precision.
 
     Args:
-        input: logits, floating point.
+        input: the logits, floating point.
         dim: the dimension along which the probabilities sum to 1.
-        dtype: dtype of the result; the logits are converted first.
+        dtype: the dtype of the result; the logits are converted to it first.
 
     Example:
         >>> facula.nn.functional.log_softmax(facula.tensor([0.0, 0.0]), dim=0)
@@ -329,10 +329,10 @@ def gumbel_softmax(
     """Samples of the Gumbel-Softmax distribution, which can be differentiated.
 
     Args:
-        logits: unnormalised logarithms of probabilities.
-        tau: temperature; the lower, the closer the samples are to one-hot vectors.
-        hard: one-hot vectors, with the gradient of the soft samples.
-        eps: has no effect.
+        logits: the logarithms of probabilities, which need not be normalised.
+        tau: the temperature: the lower it is, the closer the samples are to one-hot vectors.
+        hard: whether the samples are one-hot vectors, which have the gradient of the soft ones.
+        eps: an old argument that has no effect.
         dim: the dimension that sums to 1.
 
     Example:

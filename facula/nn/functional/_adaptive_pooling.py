@@ -44,9 +44,9 @@ def adaptive_max_pool1d(input: Tensor, output_size: _Ints, return_indices: bool 
     """The largest elements of windows that cover the last dimension evenly.
 
     Args:
-        input: floating point.
+        input: a tensor of floating-point dtype.
         output_size: the number of windows.
-        return_indices: whether the places of the largest elements are returned too.
+        return_indices: whether the places of the largest elements are returned, too.
 
     Shape:
         input ``(N, C, L)`` or ``(C, L)``; result ``(N, C, output_size)`` or ``(C, output_size)``.
@@ -66,9 +66,10 @@ def adaptive_max_pool2d(
     """The largest elements of windows that cover the last two dimensions evenly.
 
     Args:
-        input: floating point.
-        output_size: the numbers of windows, one or one for each dimension; None: the input's.
-        return_indices: whether the places of the largest elements are returned too.
+        input: a tensor of floating-point dtype.
+        output_size: the number of windows, for all dimensions or for each; None stands for the
+            input's size.
+        return_indices: whether the places of the largest elements are returned, too.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``; the result has output_size in place of H and W.
@@ -147,8 +148,9 @@ def adaptive_avg_pool2d(input: Tensor, output_size: _OptionalInts) -> Tensor:
     """Averages of windows that cover the last two dimensions evenly.
 
     Args:
-        input: floating point.
-        output_size: the numbers of windows, one or one for each dimension; None: the input's.
+        input: a tensor of floating-point dtype.
+        output_size: the number of windows, for all dimensions or for each; None stands for the
+            input's size.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``; the result has output_size in place of H and W.

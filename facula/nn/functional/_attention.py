@@ -45,32 +45,31 @@ def multi_head_attention_forward(
     What :class:`facula.nn.MultiheadAttention` computes with its parameters.
 
     Args:
-        query: what is asked for.
-        key: what it is compared with.
-        value: what is averaged.
+        query: the vectors that ask.
+        key: the vectors that queries are compared with.
+        value: the vectors that are averaged.
         embed_dim_to_check: the number of features ``E`` that query must have.
         num_heads: the number of heads, a divisor of ``E``.
         in_proj_weight: the projections of query, key and value, one below the other.
-        in_proj_bias: their biases, or None.
-        bias_k: a key that is added to all sequences; together with ``bias_v``.
-        bias_v: the value of that key.
+        in_proj_bias: the biases of the projections of query, key and value, or None.
+        bias_k: a key that is added to all sequences; it comes together with ``bias_v``.
+        bias_v: the value that belongs to the key ``bias_k``.
         add_zero_attn: whether a key and value of zeros are added.
         dropout_p: the probability with which a weight becomes 0 in training.
         out_proj_weight: the projection of the result.
-        out_proj_bias: its bias, or None.
-        training: whether there is dropout.
+        out_proj_bias: the bias of the projection of the result, or None.
+        training: whether dropout is applied.
         key_padding_mask: keys to leave out (True), or numbers added to their scores.
-        need_weights: whether the weights are returned; attention is faster without.
+        need_weights: whether the weights are returned; attention is faster without them.
         attn_mask: pairs of query and key to leave out (True), or numbers added to their scores.
-        use_separate_proj_weight: whether the three weights that follow replace
-            ``in_proj_weight``.
+        use_separate_proj_weight: whether three separate weights replace ``in_proj_weight``.
         q_proj_weight: the projection of query.
-        k_proj_weight: that of key.
-        v_proj_weight: that of value.
-        static_k: keys to use as they are instead of a projection.
-        static_v: the same for values.
+        k_proj_weight: the projection of key.
+        v_proj_weight: the projection of value.
+        static_k: keys to use as they are, instead of a projection of key.
+        static_v: values to use as they are, instead of a projection of value.
         average_attn_weights: whether the weights are the mean over the heads.
-        is_causal: a hint that ``attn_mask`` is causal; it must be given nevertheless.
+        is_causal: a hint that ``attn_mask`` is causal; the mask must be given nevertheless.
 
     Shape:
         query ``(L, N, E)`` or ``(L, E)``, key and value ``(S, N, E)`` or ``(S, E)``;

@@ -27,10 +27,10 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     """Zeroes elements with probability ``p`` and scales the others by ``1 / (1 - p)``.
 
     Args:
-        input: floating point.
-        p: the probability of a zero.
-        training: without it, the result is ``input`` itself.
-        inplace: whether ``input`` is written to.
+        input: a tensor of floating-point dtype.
+        p: the probability with which an element becomes 0.
+        training: whether dropout is applied; otherwise the result is ``input`` itself.
+        inplace: whether the result is written into ``input``.
 
     Example:
         >>> facula.nn.functional.dropout(facula.ones(2), p=0.5, training=False)

@@ -32,15 +32,17 @@ def linear_cross_entropy(
     """``cross_entropy(linear(input, linear_weight, linear_bias), target)``.
 
     Args:
-        input: features.
-        linear_weight: one row a class, or a block of rows for targets of more dimensions.
-        target: class indices or probabilities, as of ``cross_entropy``.
-        linear_bias: without the last dimension of ``linear_weight``.
-        weight: of each class.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        ignore_index: class indices that count nothing; -100 if not given.
-        label_smoothing: how much of the target is spread evenly over all classes, 0 to 1.
-        options: in which pieces of the batch; ``None`` computes the logits as a whole.
+        input: the features that the linear layer takes.
+        linear_weight: the weight of the linear layer: a row for each class, or a block of rows for
+            targets of more dimensions.
+        target: the class indices or probabilities, as :func:`cross_entropy` takes them.
+        linear_bias: the bias of the linear layer, of the shape of ``linear_weight`` without its
+            last dimension.
+        weight: the weight of each class.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+        ignore_index: the class index that marks targets without a loss; -100 by default.
+        label_smoothing: how much of the target is spread evenly over all classes, from 0 to 1.
+        options: how the batch is divided into pieces; ``None`` computes all logits at once.
 
     Shape:
         input ``(D,)`` or ``(N, D)``, linear_weight ``(C, D)`` or, for ``(N, D)``, ``(C, *, D)``;

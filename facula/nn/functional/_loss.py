@@ -75,12 +75,13 @@ def mse_loss(
     """``(input - target) ** 2``.
 
     Args:
-        input: predictions.
-        target: of the input's shape.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        weight: of each loss, of the input's shape; the mean is over the weights.
+        input: the predictions.
+        target: the values to predict, of the input's shape.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+        weight: the weight of each loss, of the input's shape; the mean divides by the sum of the
+            weights.
 
     Example:
         >>> from facula.nn import functional as F
@@ -105,12 +106,13 @@ def l1_loss(
     """``abs(input - target)``.
 
     Args:
-        input: predictions.
-        target: of the input's shape.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        weight: of each loss, of the input's shape; the mean is over the weights.
+        input: the predictions.
+        target: the values to predict, of the input's shape.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+        weight: the weight of each loss, of the input's shape; the mean divides by the sum of the
+            weights.
 
     Example:
         >>> from facula.nn import functional as F
@@ -136,12 +138,12 @@ def smooth_l1_loss(
     """The absolute error, but for errors below ``beta`` a parabola of the same slope there.
 
     Args:
-        input: predictions.
-        target: of the input's shape.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        beta: where the parabola ends; 0 is ``l1_loss``.
+        input: the predictions.
+        target: the values to predict, of the input's shape.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+        beta: the error at which the parabola becomes a line; 0 gives ``l1_loss``.
 
     Example:
         >>> from facula.nn import functional as F
@@ -167,11 +169,11 @@ def huber_loss(
     """Half the squared error, but for errors above ``delta`` a line of the same slope there.
 
     Args:
-        input: predictions.
-        target: of the input's shape.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        delta: where the parabola ends.
-        weight: of each loss, of the input's shape.
+        input: the predictions.
+        target: the values to predict, of the input's shape.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+        delta: the error at which the parabola becomes a line.
+        weight: the weight of each loss, of the input's shape.
 
     Example:
         >>> from facula.nn import functional as F
@@ -206,12 +208,12 @@ def binary_cross_entropy(
     Logarithms count as -100 at least. With logits, ``binary_cross_entropy_with_logits`` is exact.
 
     Args:
-        input: probabilities, from 0 to 1.
-        target: probabilities, from 0 to 1, of the input's shape.
-        weight: of each loss; broadcast.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        input: the predicted probabilities, from 0 to 1.
+        target: the true probabilities, from 0 to 1, of the input's shape.
+        weight: the weight of each loss, broadcast to the input.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> from facula.nn import functional as F
@@ -250,13 +252,13 @@ def binary_cross_entropy_with_logits(
     """Cross entropy between probabilities, given as logits, and targets.
 
     Args:
-        input: logits.
-        target: probabilities, from 0 to 1, of the input's shape.
-        weight: of each loss; broadcast.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        pos_weight: of positive targets, by class; broadcast.
+        input: the logits.
+        target: the true probabilities, from 0 to 1, of the input's shape.
+        weight: the weight of each loss, broadcast to the input.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+        pos_weight: the weights of positive targets by class, broadcast to the target.
 
     Example:
         >>> from facula.nn import functional as F
@@ -280,13 +282,13 @@ def nll_loss(
     """Minus the log probabilities of the target classes.
 
     Args:
-        input: log probabilities, from ``log_softmax``.
-        target: class indices, int64, each in ``[0, C)`` or ``ignore_index``.
-        weight: of each class; the mean is over the weights.
-        size_average: deprecated, see ``reduction``.
-        ignore_index: targets that count nothing.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        input: log probabilities of the classes, from ``log_softmax``.
+        target: the class indices, int64, each in ``[0, C)`` or ``ignore_index``.
+        weight: the weight of each class; the mean divides by the sum of the weights.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        ignore_index: the class index that marks targets without a loss.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Shape:
         input ``(C,)``, ``(N, C)`` or ``(N, C, *)``, target ``()``, ``(N,)`` or ``(N, *)``; result
@@ -316,15 +318,16 @@ def cross_entropy(
     The softmax is included: pass logits, not probabilities.
 
     Args:
-        input: logits.
-        target: class indices, int64, each in ``[0, C)`` or ``ignore_index``; or probabilities,
+        input: the logits.
+        target: the class indices, int64, each in ``[0, C)`` or ``ignore_index``; or probabilities,
             floating point, of the input's shape.
-        weight: of each class; with class indices the mean is over the weights.
-        size_average: deprecated, see ``reduction``.
-        ignore_index: class indices that count nothing.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        label_smoothing: how much of the target is spread evenly over all classes, 0 to 1.
+        weight: the weight of each class; with class indices the mean divides by the sum of the
+            weights.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        ignore_index: the class index that marks targets without a loss.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+        label_smoothing: how much of the target is spread evenly over all classes, from 0 to 1.
 
     Shape:
         input ``(C,)``, ``(N, C)`` or ``(N, C, *)``, target ``()``, ``(N,)`` or ``(N, *)``, or the
@@ -430,12 +433,13 @@ def kl_div(
     """The Kullback-Leibler divergence of ``target`` from ``input``.
 
     Args:
-        input: log probabilities.
-        target: probabilities, or their logarithms.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"batchmean"``, the divergence; ``"mean"``, by element; ``"sum"`` or ``"none"``.
-        log_target: whether the target is logarithms.
+        input: the log probabilities of the distribution to compare.
+        target: the probabilities to compare with, or their logarithms.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"batchmean"``, the divergence; ``"mean"``, by
+            element; ``"sum"`` or ``"none"``.
+        log_target: whether the target holds logarithms of probabilities.
 
     Example:
         >>> from facula.nn import functional as F
@@ -469,14 +473,14 @@ def poisson_nll_loss(
     """Minus the log likelihood of counts under Poisson distributions.
 
     Args:
-        input: expectations, or their logarithms.
-        target: counts.
-        log_input: whether the input is logarithms.
-        full: whether Stirling's approximation of ``log(target!)`` is added.
-        size_average: deprecated, see ``reduction``.
-        eps: added to expectations before their logarithm.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        input: the expected counts, or their logarithms.
+        target: the counts that were observed.
+        log_input: whether the input holds logarithms of the expected counts.
+        full: whether Stirling's approximation of ``log(target!)`` is added to the loss.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        eps: a small number that is added to expectations before their logarithm is taken.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> from facula.nn import functional as F
@@ -498,13 +502,13 @@ def gaussian_nll_loss(
     """Minus the log likelihood of the target under normal distributions.
 
     Args:
-        input: expectations.
-        target: of the input's shape, or broadcast with it.
-        var: variances: one number, of the input's shape, or of it with a last dimension of 1 or
-            none.
-        full: whether ``log(2 pi) / 2`` is added.
-        eps: the least variance that is divided by; it takes no part in differentiation.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        input: the expected values.
+        target: the values that were observed, of the input's shape or broadcast with it.
+        var: the variances: one number, or a tensor of the input's shape, where the last dimension
+            may be 1 or missing.
+        full: whether the constant ``log(2 pi) / 2`` is added to the loss.
+        eps: the smallest variance that is divided by; the bound takes no part in differentiation.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> from facula.nn import functional as F
@@ -558,12 +562,13 @@ def ctc_loss(
     The gradient is that for logits of which ``log_probs`` are the log_softmax.
 
     Args:
-        log_probs: log probabilities of the labels at each step, from ``log_softmax``.
-        targets: labels, as rows or all behind each other.
+        log_probs: the log probabilities of the labels at each step, from ``log_softmax``.
+        targets: the labels of the sequences, as rows or one sequence after the other.
         input_lengths: how many steps each sequence has.
         target_lengths: how many labels each sequence has.
-        blank: the label that stands for none.
-        reduction: ``"mean"``, of the losses over the target lengths, ``"sum"`` or ``"none"``.
+        blank: the label that stands for no label at all.
+        reduction: what is made of the losses: ``"mean"``, after division by the target lengths,
+            ``"sum"`` or ``"none"``.
         zero_infinity: whether losses of sequences too short for their target, and their
             gradients, are zero instead of infinite.
 
@@ -594,12 +599,12 @@ def hinge_embedding_loss(
     """The input where the target is 1, what it lacks to the margin where it is -1.
 
     Args:
-        input: distances.
-        target: 1 or -1.
-        margin: the least distance wanted where the target is -1.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        input: the distances.
+        target: which of the two cases each element belongs to, 1 or -1.
+        margin: the smallest distance that costs nothing where the target is -1.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> from facula.nn import functional as F
@@ -622,13 +627,13 @@ def margin_ranking_loss(
     """``max(0, -target * (input1 - input2) + margin)``.
 
     Args:
-        input1: scores.
-        input2: scores to compare with.
+        input1: the first scores.
+        input2: the scores to compare the first ones with.
         target: 1 where ``input1`` should be the larger, -1 where ``input2``.
-        margin: by how much.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        margin: by how much one input should be above the other.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> from facula.nn import functional as F
@@ -656,13 +661,13 @@ def cosine_embedding_loss(
     """``1 - cos`` of vectors where the target is 1, ``max(0, cos - margin)`` where it is -1.
 
     Args:
-        input1: vectors, along the last dimension.
-        input2: vectors, of the same shape.
-        target: 1 or -1.
-        margin: from -1 to 1.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        input1: the first vectors, along the last dimension.
+        input2: the second vectors, of the shape of ``input1``.
+        target: which of the two cases each element belongs to, 1 or -1.
+        margin: the largest cosine that costs nothing where the target is -1, from -1 to 1.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Shape:
         inputs ``(N, D)`` and target ``(N,)``, or ``(D,)`` and ``()``.
@@ -692,16 +697,17 @@ def triplet_margin_loss(
     """How much the anchor is nearer to the negative than it may be, the margin included.
 
     Args:
-        anchor: vectors.
-        positive: vectors that should be near.
-        negative: vectors that should be far.
-        margin: by how much; above 0.
-        p: order of the norm.
-        eps: added to differences.
-        swap: whether the distance of the positive to the negative counts where it is less.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        anchor: the vectors that the others are compared with.
+        positive: the vectors that should be near the anchor.
+        negative: the vectors that should be far from the anchor.
+        margin: by how much the negative should be farther away than the positive; above 0.
+        p: the order of the norm.
+        eps: a small number that is added to the differences.
+        swap: whether the distance from the positive to the negative counts where it is the smaller
+            one.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Shape:
         all ``(N, D)`` or ``(D,)``; losses ``(N,)`` or ``()``.
@@ -731,13 +737,15 @@ def triplet_margin_with_distance_loss(
     """``triplet_margin_loss`` with a distance of one's own.
 
     Args:
-        anchor: vectors.
-        positive: vectors that should be near.
-        negative: vectors that should be far.
-        distance_function: of two tensors of vectors; ``pairwise_distance`` if not given.
-        margin: by how much; above 0.
-        swap: whether the distance of the positive to the negative counts where it is less.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        anchor: the vectors that the others are compared with.
+        positive: the vectors that should be near the anchor.
+        negative: the vectors that should be far from the anchor.
+        distance_function: a function of two tensors of vectors that returns their distances;
+            ``pairwise_distance`` by default.
+        margin: by how much the negative should be farther away than the positive; above 0.
+        swap: whether the distance from the positive to the negative counts where it is the smaller
+            one.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> from facula.nn import functional as F
@@ -773,11 +781,11 @@ def soft_margin_loss(
     """``log(1 + exp(-target * input))``.
 
     Args:
-        input: scores.
-        target: 1 or -1.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        input: the scores.
+        target: which of the two cases each element belongs to, 1 or -1.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> from facula.nn import functional as F
@@ -839,14 +847,14 @@ def multi_margin_loss(
     """How much the scores of other classes exceed that of the target, the margin included.
 
     Args:
-        input: scores.
-        target: class indices, int64, each in ``[0, C)``.
-        p: power of each excess, 1 or 2.
+        input: the scores.
+        target: the class indices, int64, each in ``[0, C)``.
+        p: the power to which each excess is raised, 1 or 2.
         margin: by how much the target's score should be above the others.
-        weight: of each class.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        weight: the weight of each class.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Shape:
         input ``(C,)`` or ``(N, C)``, target ``()`` or ``(N,)``; losses of the target's shape.
@@ -897,11 +905,11 @@ def multilabel_margin_loss(
     """How much the scores of other classes exceed those of the targets, less a margin of 1.
 
     Args:
-        input: scores.
-        target: class indices, int64, from the left; what follows the first -1 does not count.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        input: the scores.
+        target: the class indices, int64, from the left; what follows the first -1 does not count.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Shape:
         input and target ``(C,)`` or ``(N, C)``; losses ``()`` or ``(N,)``.
@@ -942,12 +950,12 @@ def multilabel_soft_margin_loss(
     """The mean over classes of ``binary_cross_entropy_with_logits``.
 
     Args:
-        input: logits.
-        target: 0 or 1, of the input's shape.
-        weight: of each class; broadcast.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        input: the logits.
+        target: zeros and ones, of the input's shape.
+        weight: the weight of each class, broadcast to the input.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Shape:
         input and target ``(*, C)``; losses ``(*)``.

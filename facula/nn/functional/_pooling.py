@@ -48,13 +48,14 @@ def max_pool1d(
     """The largest elements of windows over the last dimension.
 
     Args:
-        input: floating point.
+        input: a tensor of floating-point dtype.
         kernel_size: the size of the windows.
-        stride: from window to window; by default their size.
-        padding: elements that are less than all others, on both sides; at most half a window.
-        dilation: the distance of the elements in a window.
+        stride: the distance between windows; by default their size.
+        padding: how many elements, less than all others, to add on both sides; at most half a
+            window.
+        dilation: the distance between neighbouring elements of a window.
         ceil_mode: whether a window may begin inside the input and end outside.
-        return_indices: whether the places of the largest elements are returned too.
+        return_indices: whether the places of the largest elements are returned, too.
 
     Shape:
         input ``(N, C, L)`` or ``(C, L)``; the result has as many windows as fit in place of L.
@@ -190,14 +191,14 @@ def avg_pool2d(
     """Averages of windows over the last two dimensions.
 
     Args:
-        input: of a floating dtype or int64.
+        input: a tensor of floating-point dtype or int64.
         kernel_size: the size of the windows, one number or one for each dimension.
-        stride: from window to window; by default their size.
-        padding: zeros on all sides, at most half of the window.
+        stride: the distance between windows; by default their size.
+        padding: how many zeros to add on all sides, at most half of the window.
         ceil_mode: whether a window may begin inside the input and end outside.
-        count_include_pad: whether zeros of the padding count in the average.
-        divisor_override: what sums are divided by, in place of the size of the windows.
-        out: where to put the result.
+        count_include_pad: whether the zeros of the padding count in the averages.
+        divisor_override: what the sums are divided by, in place of the size of the windows.
+        out: a tensor to write the result to.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``; the result has windows in place of H and W.
@@ -275,11 +276,11 @@ def fractional_max_pool2d(
     """The largest elements of windows at random places of the last two dimensions.
 
     Args:
-        input: floating point.
+        input: a tensor of floating-point dtype.
         kernel_size: the size of the windows, one number or one for each dimension.
         output_size: the size of the result.
-        output_ratio: its ratio to that of the input, in place of output_size.
-        return_indices: whether the places of the largest elements are returned too.
+        output_ratio: the ratio of the result's size to the input's, in place of output_size.
+        return_indices: whether the places of the largest elements are returned, too.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``; the result has output_size in place of H and W.
@@ -396,10 +397,10 @@ def lp_pool1d(
     """The norms of windows over the last dimension.
 
     Args:
-        input: floating point.
-        norm_type: p, of the p-th root of the sum of p-th powers.
+        input: a tensor of floating-point dtype.
+        norm_type: the order p of the norm, the p-th root of the sum of p-th powers.
         kernel_size: the size of the windows.
-        stride: from window to window; by default their size.
+        stride: the distance between windows; by default their size.
         ceil_mode: whether a window may begin inside the input and end outside.
 
     Shape:
@@ -503,9 +504,12 @@ def max_unpool1d(
 
     Args:
         input: the result of max pooling.
-        indices: its indices.
-        kernel_size: of the pooling, as stride and padding.
-        output_size: the size before the pooling, where several lead to the same result.
+        indices: the indices that max pooling returned.
+        kernel_size: the size of the windows of the pooling.
+        stride: the distance between the windows of the pooling; by default their size.
+        padding: how many elements the pooling added on both sides.
+        output_size: the size before the pooling, needed where several sizes lead to the same
+            result.
 
     Shape:
         input and indices ``(N, C, L)`` or ``(C, L)``.

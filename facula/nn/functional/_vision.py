@@ -62,17 +62,18 @@ def interpolate(
     """Images of another size.
 
     Args:
-        input: images, floating point, or uint8 in the modes nearest, bilinear and bicubic.
-        size: of the result; one number or one for each dimension.
-        scale_factor: the ratio of the sizes, in place of size.
-        mode: ``"nearest"``, ``"nearest-exact"``, ``"area"`` (averages); ``"linear"`` for one
-            dimension, ``"bilinear"``, ``"bicubic"`` and ``"lanczos"`` for two, ``"trilinear"`` for
-            three.
+        input: the images, floating point, or uint8 in the modes nearest, bilinear and bicubic.
+        size: the size of the result, one number or one for each dimension.
+        scale_factor: the ratio of the result's size to the input's, in place of size.
+        mode: how to interpolate: ``"nearest"``, ``"nearest-exact"``, ``"area"`` (averages);
+            ``"linear"`` for one dimension, ``"bilinear"``, ``"bicubic"`` and ``"lanczos"`` for two,
+            ``"trilinear"`` for three.
         align_corners: whether the centers of the corner elements, rather than their corners, of
             input and result coincide; False by default.
         recompute_scale_factor: whether the ratio of the sizes, which are whole numbers, replaces
             scale_factor.
-        antialias: whether elements that a smaller result skips are averaged; for two dimensions.
+        antialias: whether elements that a smaller result would skip are averaged; only for images
+            of two dimensions.
 
     Shape:
         input ``(N, C, L)``, ``(N, C, H, W)`` or ``(N, C, D, H, W)``.
@@ -202,10 +203,13 @@ def grid_sample(
     """Images at places that a grid gives.
 
     Args:
-        input: images, floating point.
-        grid: places from -1 to 1, the coordinate along the last dimension first.
-        mode: ``"bilinear"``, ``"nearest"`` or, for two dimensions, ``"bicubic"``.
-        padding_mode: what lies outside: ``"zeros"``, the ``"border"`` or a ``"reflection"``.
+        input: the images, floating point.
+        grid: the places to look at, each coordinate from -1 to 1, that along the last dimension
+            first.
+        mode: how to interpolate: ``"bilinear"``, ``"nearest"`` or, for two dimensions,
+            ``"bicubic"``.
+        padding_mode: what lies outside of the images: ``"zeros"``, the ``"border"`` or a
+            ``"reflection"``.
         align_corners: whether -1 and 1 are the centers of the corner elements or, by default,
             their outer edges.
 
@@ -239,8 +243,9 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 
     Args:
         theta: the matrices of the maps, floating point.
-        size: of the result of grid_sample, ``(N, C, H, W)`` or ``(N, C, D, H, W)``.
-        align_corners: as in grid_sample.
+        size: the size of the result of grid_sample, ``(N, C, H, W)`` or ``(N, C, D, H, W)``.
+        align_corners: whether -1 and 1 are the centers of the corner elements or, by default, their
+            outer edges, as in :func:`grid_sample`.
 
     Shape:
         theta ``(N, 2, 3)``, result ``(N, H, W, 2)``; or ``(N, 3, 4)`` and ``(N, D, H, W, 3)``.

@@ -363,10 +363,10 @@ class Hooked:
         of one.
 
         Args:
-            hook: the function.
-            prepend: before, not after, the module's other hooks.
-            with_kwargs: call ``hook(module, args, kwargs)`` instead, which returns ``None`` or
-                a pair.
+            hook: the function to call.
+            prepend: whether the hook runs before the module's other hooks, rather than after them.
+            with_kwargs: whether the call is ``hook(module, args, kwargs)``, which returns ``None``
+                or a pair.
 
         Example:
             >>> m = facula.nn.Linear(2, 1)
@@ -390,10 +390,11 @@ class Hooked:
         What it returns, unless ``None``, replaces the output.
 
         Args:
-            hook: the function.
-            prepend: before, not after, the module's other hooks.
-            with_kwargs: call ``hook(module, args, kwargs, output)`` instead.
-            always_call: call it even if forward raises an exception, with the output ``None``.
+            hook: the function to call.
+            prepend: whether the hook runs before the module's other hooks, rather than after them.
+            with_kwargs: whether the call is ``hook(module, args, kwargs, output)``.
+            always_call: whether the hook is called even if forward raises an exception, with
+                ``None`` as the output.
 
         Example:
             >>> m = facula.nn.Linear(2, 1)
@@ -451,9 +452,9 @@ def register_module_forward_hook(
     What it returns, unless ``None``, replaces the output.
 
     Args:
-        hook: the function.
-        with_kwargs: call ``hook(module, args, kwargs, output)`` instead.
-        always_call: call it even if forward raises an exception.
+        hook: the function to call.
+        with_kwargs: whether the call is ``hook(module, args, kwargs, output)``.
+        always_call: whether the hook is called even if forward raises an exception.
 
     Example:
         >>> from facula import nn

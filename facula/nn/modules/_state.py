@@ -335,9 +335,10 @@ class Stateful:
         The tensors share their memory with the module's.
 
         Args:
-            destination: a dictionary to put them into; by default a new one.
-            prefix: put before every path.
-            keep_vars: the parameters themselves rather than tensors detached from the graph.
+            destination: a dictionary to put the tensors into; by default a new one.
+            prefix: a text to put before every path.
+            keep_vars: whether the parameters themselves are returned, rather than tensors detached
+                from the graph.
 
         Example:
             >>> list(facula.nn.Linear(2, 1).state_dict())
@@ -384,9 +385,10 @@ class Stateful:
         All differences are listed in one error, after which the module is as it was before.
 
         Args:
-            state_dict: values by path.
-            strict: refuse keys that are missing or unknown.
-            assign: make the given tensors the module's parameters, rather than copy their values.
+            state_dict: the values by their paths.
+            strict: whether keys that are missing or unknown are an error.
+            assign: whether the given tensors themselves become the module's parameters, rather than
+                their values being copied.
 
         Returns:
             The lists ``missing_keys`` and ``unexpected_keys``.

@@ -159,9 +159,9 @@ class Hardtanh(Module):
     """Each element, brought into ``[min_val, max_val]``.
 
     Args:
-        min_val: the lower bound.
-        max_val: the upper bound.
-        inplace: whether the input is written to.
+        min_val: the lower bound of the result.
+        max_val: the upper bound of the result.
+        inplace: whether the result is written into the input.
         min_value: deprecated name of ``min_val``.
         max_value: deprecated name of ``max_val``.
 
@@ -500,10 +500,10 @@ class PReLU(Module):
     """Each element, times a learned slope where it is negative.
 
     Args:
-        num_parameters: 1, or the number of channels, each of which then has its own slope.
-        init: the slope at the beginning.
-        device: where the slopes are.
-        dtype: their dtype.
+        num_parameters: the number of slopes: 1, or one for each channel.
+        init: the value that the slopes begin with.
+        device: where the slopes are created.
+        dtype: the dtype of the slopes.
 
     Shape:
         input ``(N, C, *)``, or any for one slope; result the same. ``weight`` is

@@ -30,11 +30,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     Args:
         in_features: the size of the input's last dimension.
         n_classes: the number of classes.
-        cutoffs: where clusters begin, rising, each from 1 to ``n_classes - 1``.
-        div_value: cluster ``i`` has ``in_features // div_value ** (i + 1)`` features.
+        cutoffs: the first class of each cluster, in rising order, each from 1 to ``n_classes - 1``.
+        div_value: how much narrower each cluster is than the one before: cluster ``i`` has
+            ``in_features // div_value ** (i + 1)`` features.
         head_bias: whether the head has a bias.
-        device: of the parameters.
-        dtype: of the parameters.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
 
     Shape:
         input ``(N, in_features)`` or ``(in_features,)``, target ``(N,)`` or ``()``; output, the log

@@ -192,14 +192,15 @@ class BatchNorm1d(_BatchNorm):
     In evaluation the running averages of mean and variance take the place of the batch's.
 
     Args:
-        num_features: number of channels.
-        eps: added to the variance.
-        momentum: the share of a batch in the running averages; None for the plain average.
-        affine: whether there is a weight.
-        track_running_stats: whether there are running averages; else the batch's are always used.
-        device: of parameters and buffers.
-        dtype: of parameters and buffers.
-        bias: whether there is a bias, where there is a weight.
+        num_features: the number of channels.
+        eps: a small number that is added to the variance, against division by zero.
+        momentum: the weight of a new batch in the running averages; None for the plain average.
+        affine: whether the layer has a weight for each channel.
+        track_running_stats: whether the layer keeps running averages; otherwise those of the batch
+            are always used.
+        device: where the parameters and buffers are created.
+        dtype: the dtype of the parameters and buffers.
+        bias: whether a layer that has a weight has a bias, too.
 
     Shape:
         input ``(N, C)`` or ``(N, C, L)``; result the same.

@@ -226,19 +226,19 @@ class Conv1d(_Conv):
     """Slides kernels along sequences.
 
     Args:
-        in_channels: of the input.
-        out_channels: of the result, one kernel each.
-        kernel_size: elements of a kernel.
-        stride: steps between windows.
-        padding: elements to add at both ends; or ``"same"``, as many as keep the length, or
-            ``"valid"``, none.
-        dilation: steps between the elements of a window.
-        groups: number of groups of channels; each kernel sees the inputs of its group only.
-        bias: whether there is a bias.
+        in_channels: the number of channels of the input.
+        out_channels: the number of channels of the result, for each of which there is a kernel.
+        kernel_size: the size of the kernels.
+        stride: the distance between windows.
+        padding: how many elements to add at both ends; or ``"same"``, as many as keep the length,
+            or ``"valid"``, none.
+        dilation: the distance between neighbouring elements of a window.
+        groups: the number of groups of channels; each kernel sees the inputs of its group only.
+        bias: whether the layer has a bias.
         padding_mode: what the padding holds: ``"zeros"``, ``"reflect"``, ``"replicate"`` or
             ``"circular"``.
-        device: of the parameters.
-        dtype: of the parameters.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
 
     Shape:
         input ``(N, in_channels, L)`` or ``(in_channels, L)``; result ``(N, out_channels, L_out)``
@@ -378,18 +378,18 @@ class ConvTranspose1d(_ConvTransposeNd):
     """The transposed map of :class:`Conv1d`: each input element adds a kernel to the output.
 
     Args:
-        in_channels: of the input.
-        out_channels: of the result.
-        kernel_size: elements of a kernel.
-        stride: steps between the kernels in the output.
-        padding: elements to leave out at both ends of the output.
-        output_padding: elements to add at one end of the output.
-        groups: number of groups of channels; each output sees the inputs of its group only.
-        bias: whether there is a bias.
-        dilation: steps between the elements of a kernel.
-        padding_mode: ``"zeros"``, the only one.
-        device: of the parameters.
-        dtype: of the parameters.
+        in_channels: the number of channels of the input.
+        out_channels: the number of channels of the result.
+        kernel_size: the size of the kernels.
+        stride: the distance between kernels in the output.
+        padding: how many elements to leave out at both ends of the output.
+        output_padding: how many elements to add at one end of the output.
+        groups: the number of groups of channels; each output sees the inputs of its group only.
+        bias: whether the layer has a bias.
+        dilation: the distance between neighbouring elements of a kernel.
+        padding_mode: what the padding holds; transposed convolutions have ``"zeros"`` only.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
 
     Shape:
         input ``(N, in_channels, L)`` or ``(in_channels, L)``; result ``(N, out_channels, L_out)``

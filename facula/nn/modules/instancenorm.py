@@ -100,14 +100,14 @@ class InstanceNorm1d(_InstanceNorm):
     """Brings each channel of each sequence to mean 0 and variance 1.
 
     Args:
-        num_features: number of channels.
-        eps: added to the variance.
-        momentum: the share of an input in the running averages.
-        affine: whether there is a weight.
-        track_running_stats: whether there are running averages, used in evaluation.
-        device: of parameters and buffers.
-        dtype: of parameters and buffers.
-        bias: whether there is a bias, where there is a weight.
+        num_features: the number of channels.
+        eps: a small number that is added to the variance, against division by zero.
+        momentum: the weight of a new input in the running averages.
+        affine: whether the layer has a weight for each channel.
+        track_running_stats: whether the layer keeps running averages, which evaluation uses.
+        device: where the parameters and buffers are created.
+        dtype: the dtype of the parameters and buffers.
+        bias: whether a layer that has a weight has a bias, too.
 
     Shape:
         input ``(N, C, L)`` or ``(C, L)``; result the same.

@@ -36,10 +36,10 @@ class Linear(Module):
 
     Args:
         in_features: the size of the input's last dimension.
-        out_features: that of the result.
-        bias: whether there is a bias.
-        device: of the parameters.
-        dtype: of the parameters.
+        out_features: the size of the result's last dimension.
+        bias: whether the layer has a bias.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
 
     Shape:
         input ``(*, in_features)``; result ``(*, out_features)``. ``weight`` is
@@ -101,10 +101,10 @@ class Bilinear(Module):
     Args:
         in1_features: the size of the first input's last dimension.
         in2_features: the size of the second input's last dimension.
-        out_features: that of the result.
-        bias: whether there is a bias.
-        device: of the parameters.
-        dtype: of the parameters.
+        out_features: the size of the result's last dimension.
+        bias: whether the layer has a bias.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
 
     Shape:
         input1 ``(*, in1_features)``, input2 ``(*, in2_features)``; result ``(*, out_features)``.
@@ -165,9 +165,9 @@ class LazyLinear(LazyModuleMixin, Linear):
 
     Args:
         out_features: the size of the result's last dimension.
-        bias: whether there is a bias.
-        device: of the parameters.
-        dtype: of the parameters.
+        bias: whether the layer has a bias.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
 
     Example:
         >>> m = facula.nn.LazyLinear(3)

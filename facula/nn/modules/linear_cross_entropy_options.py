@@ -20,13 +20,14 @@ class LinearCrossEntropyOptions:
     of any order are those without pieces; sums over pieces are in the dtype of the weight.
 
     Args:
-        allow_retain_graph: backward may always run again; accepted as PyTorch does.
-        batch_chunk_size: the number of rows of a piece.
-        chunking_method: without a number of rows: ``"aspect_ratio:R"`` for pieces whose logits
-            have up to ``R`` times as many elements as the whole input, ``"auto"`` for ``R = 2``,
-            ``None`` for one piece.
-        acc_policy: ``"accurate"``, ``"balanced"``, ``"compact"`` or ``"auto"``, which are one here.
-        acc_dtype: a floating dtype or ``None``, likewise.
+        allow_retain_graph: accepted for compatibility; backward may always run again.
+        batch_chunk_size: the number of rows that are computed at a time.
+        chunking_method: how the number of rows is chosen where it is not given:
+            ``"aspect_ratio:R"`` makes pieces whose logits have up to ``R`` times as many elements
+            as the whole input, ``"auto"`` is ``R = 2``, ``None`` makes one piece.
+        acc_policy: accepted for compatibility: ``"accurate"``, ``"balanced"``, ``"compact"`` or
+            ``"auto"``, which are the same here.
+        acc_dtype: accepted for compatibility: a floating dtype or ``None``.
 
     Example:
         >>> from facula import nn

@@ -76,9 +76,9 @@ class L1Loss(_Loss):
     """The mean absolute error; ``F.l1_loss`` as a module.
 
     Args:
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> from facula import nn
@@ -96,11 +96,11 @@ class NLLLoss(_WeightedLoss):
     """Minus the log probabilities of the target classes; ``F.nll_loss`` as a module.
 
     Args:
-        weight: of each class.
-        size_average: deprecated, see ``reduction``.
-        ignore_index: targets that count nothing.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        weight: the weight of each class.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        ignore_index: the class index that marks targets without a loss.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Shape:
         input ``(N, C)``, ``(C,)`` or ``(N, C, *)``, target without the ``C``.
@@ -163,12 +163,12 @@ class PoissonNLLLoss(_Loss):
     """Minus the log likelihood of counts; ``F.poisson_nll_loss`` as a module.
 
     Args:
-        log_input: whether the input is logarithms of expectations.
-        full: whether Stirling's approximation of ``log(target!)`` is added.
-        size_average: deprecated, see ``reduction``.
-        eps: added to expectations before their logarithm.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        log_input: whether the input holds logarithms of the expected counts.
+        full: whether Stirling's approximation of ``log(target!)`` is added to the loss.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        eps: a small number that is added to expectations before their logarithm is taken.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> from facula import nn
@@ -207,9 +207,9 @@ class GaussianNLLLoss(_Loss):
     """Minus the log likelihood under normal distributions; ``F.gaussian_nll_loss`` as a module.
 
     Args:
-        full: whether ``log(2 pi) / 2`` is added.
-        eps: the least variance that is divided by.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        full: whether the constant ``log(2 pi) / 2`` is added to the loss.
+        eps: the smallest variance that is divided by.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> from facula import nn
@@ -234,10 +234,11 @@ class KLDivLoss(_Loss):
     """The Kullback-Leibler divergence; ``F.kl_div`` as a module.
 
     Args:
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"batchmean"``, the divergence; ``"mean"``, by element; ``"sum"`` or ``"none"``.
-        log_target: whether the target is logarithms.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"batchmean"``, the divergence; ``"mean"``, by
+            element; ``"sum"`` or ``"none"``.
+        log_target: whether the target holds logarithms of probabilities.
 
     Example:
         >>> from facula import nn
@@ -266,9 +267,9 @@ class MSELoss(_Loss):
     """The mean squared error; ``F.mse_loss`` as a module.
 
     Args:
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> from facula import nn
@@ -286,10 +287,10 @@ class BCELoss(_WeightedLoss):
     """Cross entropy of probabilities; ``F.binary_cross_entropy`` as a module.
 
     Args:
-        weight: of each loss; broadcast.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        weight: the weight of each loss, broadcast to the input.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> from facula import nn
@@ -307,11 +308,11 @@ class BCEWithLogitsLoss(_Loss):
     """Cross entropy of probabilities given as logits; ``F.binary_cross_entropy_with_logits``.
 
     Args:
-        weight: of each loss; broadcast.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        pos_weight: of positive targets, by class; broadcast.
+        weight: the weight of each loss, broadcast to the input.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+        pos_weight: the weights of positive targets by class, broadcast to the target.
 
     Example:
         >>> from facula import nn
@@ -343,10 +344,10 @@ class SmoothL1Loss(_Loss):
     """The absolute error, a parabola below ``beta``; ``F.smooth_l1_loss`` as a module.
 
     Args:
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        beta: where the parabola ends.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+        beta: the error at which the parabola becomes a line.
 
     Example:
         >>> from facula import nn
@@ -374,8 +375,8 @@ class HuberLoss(_Loss):
     """Half the squared error, a line above ``delta``; ``F.huber_loss`` as a module.
 
     Args:
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        delta: where the parabola ends.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+        delta: the error at which the parabola becomes a line.
 
     Example:
         >>> from facula import nn
@@ -401,12 +402,12 @@ class CrossEntropyLoss(_WeightedLoss):
     """Cross entropy of logits and classes; ``F.cross_entropy`` as a module.
 
     Args:
-        weight: of each class.
-        size_average: deprecated, see ``reduction``.
-        ignore_index: class indices that count nothing.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        label_smoothing: how much of the target is spread evenly over all classes, 0 to 1.
+        weight: the weight of each class.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        ignore_index: the class index that marks targets without a loss.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+        label_smoothing: how much of the target is spread evenly over all classes, from 0 to 1.
 
     Shape:
         input ``(N, C)``, ``(C,)`` or ``(N, C, *)``, target without the ``C``, or probabilities of
@@ -453,13 +454,13 @@ class LinearCrossEntropyLoss(Module):
         num_classes: the number of classes.
         out_features: further dimensions of the target, each with logits of its own.
         bias: whether the layer has a bias.
-        device: of the parameters.
-        dtype: of the parameters.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        weight: of each class.
-        ignore_index: class indices that count nothing; -100 if not given.
-        label_smoothing: how much of the target is spread evenly over all classes, 0 to 1.
-        options: in which pieces of the batch; ``None`` computes the logits as a whole.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+        weight: the weight of each class.
+        ignore_index: the class index that marks targets without a loss; -100 by default.
+        label_smoothing: how much of the target is spread evenly over all classes, from 0 to 1.
+        options: how the batch is divided into pieces; ``None`` computes all logits at once.
 
     Shape:
         input ``(N, in_features)`` or ``(in_features,)``, target ``(N, *out_features)`` or ``()``,
@@ -540,9 +541,9 @@ class CTCLoss(_Loss):
     """The loss of label sequences that are not aligned; ``F.ctc_loss`` as a module.
 
     Args:
-        blank: the label that stands for none.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        zero_infinity: whether infinite losses, and their gradients, are zero.
+        blank: the label that stands for no label at all.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+        zero_infinity: whether infinite losses, and their gradients, become zero.
 
     Shape:
         log_probs ``(T, N, C)`` or ``(T, C)``, targets ``(N, S)`` or ``(sum(target_lengths),)``,
@@ -586,10 +587,10 @@ class HingeEmbeddingLoss(_Loss):
     """Distances where the target is 1, their lack where it is -1; ``F.hinge_embedding_loss``.
 
     Args:
-        margin: the least distance wanted where the target is -1.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        margin: the smallest distance that costs nothing where the target is -1.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> from facula import nn
@@ -617,9 +618,9 @@ class MultiLabelMarginLoss(_Loss):
     """How much other classes exceed the targets; ``F.multilabel_margin_loss`` as a module.
 
     Args:
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Shape:
         input and target ``(C,)`` or ``(N, C)``; losses ``()`` or ``(N,)``.
@@ -641,9 +642,9 @@ class SoftMarginLoss(_Loss):
     """``log(1 + exp(-target * input))``; ``F.soft_margin_loss`` as a module.
 
     Args:
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> from facula import nn
@@ -661,10 +662,10 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
     """The mean of binary cross entropies; ``F.multilabel_soft_margin_loss`` as a module.
 
     Args:
-        weight: of each class.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        weight: the weight of each class.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Shape:
         input and target ``(*, C)``; losses ``(*)``.
@@ -685,10 +686,10 @@ class CosineEmbeddingLoss(_Loss):
     """``1 - cos`` or ``max(0, cos - margin)``; ``F.cosine_embedding_loss`` as a module.
 
     Args:
-        margin: from -1 to 1.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        margin: the largest cosine that costs nothing where the target is -1, from -1 to 1.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Shape:
         inputs ``(N, D)`` and target ``(N,)``, or ``(D,)`` and ``()``.
@@ -722,10 +723,10 @@ class MarginRankingLoss(_Loss):
     """``max(0, -target * (input1 - input2) + margin)``; ``F.margin_ranking_loss`` as a module.
 
     Args:
-        margin: by how much one should be above the other.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        margin: by how much one input should be above the other.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> from facula import nn
@@ -755,12 +756,12 @@ class MultiMarginLoss(_WeightedLoss):
     """How much other classes exceed the target; ``F.multi_margin_loss`` as a module.
 
     Args:
-        p: power of each excess, 1 or 2.
+        p: the power to which each excess is raised, 1 or 2.
         margin: by how much the target's score should be above the others.
-        weight: of each class.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        weight: the weight of each class.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Shape:
         input ``(C,)`` or ``(N, C)``, target ``()`` or ``(N,)``.
@@ -806,13 +807,14 @@ class TripletMarginLoss(_Loss):
     """How much the anchor is nearer to the negative; ``F.triplet_margin_loss`` as a module.
 
     Args:
-        margin: by how much; above 0.
-        p: order of the norm.
-        eps: added to differences.
-        swap: whether the distance of the positive to the negative counts where it is less.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        margin: by how much the negative should be farther away than the positive; above 0.
+        p: the order of the norm.
+        eps: a small number that is added to the differences.
+        swap: whether the distance from the positive to the negative counts where it is the smaller
+            one.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Shape:
         all ``(N, D)`` or ``(D,)``; losses ``(N,)`` or ``()``.
@@ -861,10 +863,12 @@ class TripletMarginWithDistanceLoss(_Loss):
     """``TripletMarginLoss`` with a distance of one's own.
 
     Args:
-        distance_function: of two tensors of vectors; ``PairwiseDistance()`` if not given.
-        margin: by how much; above 0.
-        swap: whether the distance of the positive to the negative counts where it is less.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        distance_function: a function of two tensors of vectors that returns their distances;
+            ``PairwiseDistance()`` by default.
+        margin: by how much the negative should be farther away than the positive; above 0.
+        swap: whether the distance from the positive to the negative counts where it is the smaller
+            one.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> from facula import nn

@@ -281,9 +281,9 @@ class Module(Stateful, Movable, Hooked):
         """Add a tensor that is state but no parameter, such as a running mean.
 
         Args:
-            name: the attribute's name.
-            tensor: the buffer, or ``None`` for one that is not there.
-            persistent: whether ``state_dict`` has it.
+            name: the name of the attribute.
+            tensor: the buffer, or ``None`` for one that is missing.
+            persistent: whether the buffer is part of ``state_dict``.
 
         Example:
             >>> m = facula.nn.Module()
@@ -332,9 +332,9 @@ class Module(Stateful, Movable, Hooked):
         """Put ``module`` at the path ``target``.
 
         Args:
-            target: the path.
-            module: the new module.
-            strict: refuse a path that has no module yet.
+            target: the path of the module to replace.
+            module: the module to put there.
+            strict: whether a path that has no module yet is an error.
 
         Example:
             >>> from facula import nn
@@ -400,9 +400,10 @@ class Module(Stateful, Movable, Hooked):
         """The parameters with their paths.
 
         Args:
-            prefix: put before every path.
-            recurse: also those of the modules inside.
-            remove_duplicate: a parameter that has several paths is listed under its first.
+            prefix: a text to put before every path.
+            recurse: whether the parameters of the modules inside are listed, too.
+            remove_duplicate: whether a parameter that has several paths is listed only under its
+                first.
 
         Example:
             >>> from facula import nn
@@ -451,9 +452,10 @@ class Module(Stateful, Movable, Hooked):
         """The module itself, as ``""``, and all modules inside with their paths.
 
         Args:
-            memo: modules to leave out; those that are listed are added to it.
-            prefix: put before every path.
-            remove_duplicate: a module that has several paths is listed under its first.
+            memo: a set of modules to leave out; those that are listed are added to it.
+            prefix: a text to put before every path.
+            remove_duplicate: whether a module that has several paths is listed only under its
+                first.
 
         Example:
             >>> from facula import nn

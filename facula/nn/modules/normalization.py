@@ -20,10 +20,10 @@ class LocalResponseNorm(Module):
     """Divides each channel by a power of the mean square of its neighbours.
 
     Args:
-        size: how many neighbouring channels count.
-        alpha: factor of their mean square.
-        beta: exponent.
-        k: added to the mean square.
+        size: the number of neighbouring channels that count.
+        alpha: the factor of the neighbours' mean square.
+        beta: the exponent of what is divided by.
+        k: a number that is added to the mean square.
 
     Shape:
         input ``(N, C, *)`` of three dimensions or more; result the same.
@@ -55,10 +55,10 @@ class CrossMapLRN2d(Module):
     As in PyTorch the first channel counts for all channels after it, too.
 
     Args:
-        size: how many neighbouring channels count.
-        alpha: factor of their mean square.
-        beta: exponent.
-        k: added to the mean square.
+        size: the number of neighbouring channels that count.
+        alpha: the factor of the neighbours' mean square.
+        beta: the exponent of what is divided by.
+        k: a number that is added to the mean square.
 
     Shape:
         input ``(N, C, H, W)``; result the same.
@@ -101,12 +101,13 @@ class LayerNorm(Module):
     """Brings the last dimensions to mean 0 and variance 1, then scales and shifts them.
 
     Args:
-        normalized_shape: sizes of the dimensions that have one mean; a number for one dimension.
-        eps: added to the variance.
-        elementwise_affine: whether there is a weight.
-        bias: whether there is a bias, where there is a weight.
-        device: of the parameters.
-        dtype: of the parameters.
+        normalized_shape: the sizes of the last dimensions, which have one mean; an int for one
+            dimension.
+        eps: a small number that is added to the variance, against division by zero.
+        elementwise_affine: whether the layer has a weight for each element.
+        bias: whether a layer that has a weight has a bias, too.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
 
     Shape:
         input ``(*, *normalized_shape)``; result the same.
@@ -165,13 +166,13 @@ class GroupNorm(Module):
     """Brings groups of channels of each sample to mean 0 and variance 1.
 
     Args:
-        num_groups: into how many groups the channels are divided.
-        num_channels: number of channels.
-        eps: added to the variance.
-        affine: whether there is a weight for each channel.
-        device: of the parameters.
-        dtype: of the parameters.
-        bias: whether there is a bias, where there is a weight.
+        num_groups: the number of groups that the channels are divided into.
+        num_channels: the number of channels.
+        eps: a small number that is added to the variance, against division by zero.
+        affine: whether the layer has a weight for each channel.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
+        bias: whether a layer that has a weight has a bias, too.
 
     Shape:
         input ``(N, C, *)``; result the same.
@@ -239,12 +240,13 @@ class RMSNorm(Module):
     """Divides the last dimensions by the root of their mean square, then scales them.
 
     Args:
-        normalized_shape: sizes of the dimensions that are divided by one number; a number for one
-            dimension.
-        eps: added to the mean square; by default that of float32, or of float64 for float64.
-        elementwise_affine: whether there is a weight.
-        device: of the weight.
-        dtype: of the weight.
+        normalized_shape: the sizes of the last dimensions, which are divided by one number; an int
+            for one dimension.
+        eps: a small number that is added to the mean square; by default ``finfo(float32).eps``, or
+            that of float64 for float64.
+        elementwise_affine: whether the layer has a weight for each element.
+        device: where the weight is created.
+        dtype: the dtype of the weight.
 
     Shape:
         input ``(*, *normalized_shape)``; result the same.

@@ -89,7 +89,7 @@ class CircularPad1d(_CircularPadNd):
     """Extend the last dimension by the elements from the other end.
 
     Args:
-        padding: elements (before, after), or one number for all.
+        padding: how many elements to add (before, after), or one number for both.
 
     Shape:
         input ``(N, C, L)`` or ``(C, L)``.
@@ -106,7 +106,8 @@ class CircularPad2d(_CircularPadNd):
     """Extend the last two dimensions by the elements from the other end.
 
     Args:
-        padding: elements (before, after), the last dimension first, or one number for all.
+        padding: how many elements to add (before, after), the last dimension first, or one number
+            for all.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``.
@@ -125,7 +126,8 @@ class CircularPad3d(_CircularPadNd):
     """Extend the last three dimensions by the elements from the other end.
 
     Args:
-        padding: elements (before, after), the last dimension first, or one number for all.
+        padding: how many elements to add (before, after), the last dimension first, or one number
+            for all.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
@@ -144,7 +146,7 @@ class ConstantPad1d(_ConstantPadNd):
     """Extend the last dimension by one value.
 
     Args:
-        padding: elements (before, after), or one number for all.
+        padding: how many elements to add (before, after), or one number for both.
         value: what the border is filled with.
 
     Shape:
@@ -162,7 +164,8 @@ class ConstantPad2d(_ConstantPadNd):
     """Extend the last two dimensions by one value.
 
     Args:
-        padding: elements (before, after), the last dimension first, or one number for all.
+        padding: how many elements to add (before, after), the last dimension first, or one number
+            for all.
         value: what the border is filled with.
 
     Shape:
@@ -182,7 +185,8 @@ class ConstantPad3d(_ConstantPadNd):
     """Extend the last three dimensions by one value.
 
     Args:
-        padding: elements (before, after), the last dimension first, or one number for all.
+        padding: how many elements to add (before, after), the last dimension first, or one number
+            for all.
         value: what the border is filled with.
 
     Shape:
@@ -202,7 +206,7 @@ class ReflectionPad1d(_ReflectionPadNd):
     """Extend the last dimension by their reflection; the edge is not repeated.
 
     Args:
-        padding: elements (before, after), or one number for all.
+        padding: how many elements to add (before, after), or one number for both.
 
     Shape:
         input ``(N, C, L)`` or ``(C, L)``.
@@ -219,7 +223,8 @@ class ReflectionPad2d(_ReflectionPadNd):
     """Extend the last two dimensions by their reflection; the edge is not repeated.
 
     Args:
-        padding: elements (before, after), the last dimension first, or one number for all.
+        padding: how many elements to add (before, after), the last dimension first, or one number
+            for all.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``.
@@ -238,7 +243,8 @@ class ReflectionPad3d(_ReflectionPadNd):
     """Extend the last three dimensions by their reflection; the edge is not repeated.
 
     Args:
-        padding: elements (before, after), the last dimension first, or one number for all.
+        padding: how many elements to add (before, after), the last dimension first, or one number
+            for all.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
@@ -257,7 +263,7 @@ class ReplicationPad1d(_ReplicationPadNd):
     """Extend the last dimension by copies of the edge.
 
     Args:
-        padding: elements (before, after), or one number for all.
+        padding: how many elements to add (before, after), or one number for both.
 
     Shape:
         input ``(N, C, L)`` or ``(C, L)``.
@@ -274,7 +280,8 @@ class ReplicationPad2d(_ReplicationPadNd):
     """Extend the last two dimensions by copies of the edge.
 
     Args:
-        padding: elements (before, after), the last dimension first, or one number for all.
+        padding: how many elements to add (before, after), the last dimension first, or one number
+            for all.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``.
@@ -293,7 +300,8 @@ class ReplicationPad3d(_ReplicationPadNd):
     """Extend the last three dimensions by copies of the edge.
 
     Args:
-        padding: elements (before, after), the last dimension first, or one number for all.
+        padding: how many elements to add (before, after), the last dimension first, or one number
+            for all.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
@@ -312,7 +320,7 @@ class ZeroPad1d(ConstantPad1d):
     """Extend the last dimension by zeros.
 
     Args:
-        padding: elements (before, after), or one number for all.
+        padding: how many elements to add (before, after), or one number for both.
 
     Shape:
         input ``(N, C, L)`` or ``(C, L)`` for example.
@@ -333,7 +341,8 @@ class ZeroPad2d(ConstantPad2d):
     """Extend the last two dimensions by zeros.
 
     Args:
-        padding: elements (before, after), the last dimension first, or one number for all.
+        padding: how many elements to add (before, after), the last dimension first, or one number
+            for all.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)`` for example.
@@ -356,7 +365,8 @@ class ZeroPad3d(ConstantPad3d):
     """Extend the last three dimensions by zeros.
 
     Args:
-        padding: elements (before, after), the last dimension first, or one number for all.
+        padding: how many elements to add (before, after), the last dimension first, or one number
+            for all.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)`` for example.

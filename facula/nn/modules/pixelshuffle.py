@@ -13,7 +13,7 @@ class PixelShuffle(Module):
     """Elements of channels as pixels.
 
     Args:
-        upscale_factor: r, by which height and width grow.
+        upscale_factor: the factor r by which height and width grow.
 
     Shape:
         input ``(*, C * r * r, H, W)``; result ``(*, C, H * r, W * r)``.
@@ -40,7 +40,7 @@ class PixelUnshuffle(Module):
     """Pixels as elements of channels: what :class:`PixelShuffle` did, undone.
 
     Args:
-        downscale_factor: r, by which height and width shrink.
+        downscale_factor: the factor r by which height and width shrink.
 
     Shape:
         input ``(*, C, H * r, W * r)``; result ``(*, C * r * r, H, W)``.

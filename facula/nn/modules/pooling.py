@@ -249,10 +249,11 @@ class MaxPool1d(_MaxPoolNd):
 
     Args:
         kernel_size: the size of the windows.
-        stride: from window to window; by default their size.
-        padding: elements that are less than all others, on both sides; at most half a window.
-        dilation: the distance of the elements in a window.
-        return_indices: whether the places of the largest elements are returned too.
+        stride: the distance between windows; by default their size.
+        padding: how many elements, less than all others, to add on both sides; at most half a
+            window.
+        dilation: the distance between neighbouring elements of a window.
+        return_indices: whether the places of the largest elements are returned, too.
         ceil_mode: whether a window may begin inside the input and end outside.
 
     Shape:
@@ -299,7 +300,9 @@ class MaxUnpool1d(_MaxUnpoolNd):
     """Put elements back where :class:`MaxPool1d` found them; the others are 0.
 
     Args:
-        kernel_size: of the pooling, as stride and padding.
+        kernel_size: the size of the windows of the pooling.
+        stride: the distance between the windows of the pooling; by default their size.
+        padding: how many elements the pooling added on both sides.
 
     Shape:
         input and indices ``(N, C, L)`` or ``(C, L)``.
@@ -318,7 +321,9 @@ class MaxUnpool2d(_MaxUnpoolNd):
     """Put elements back where :class:`MaxPool2d` found them; the others are 0.
 
     Args:
-        kernel_size: of the pooling, as stride and padding.
+        kernel_size: the size of the windows of the pooling.
+        stride: the distance between the windows of the pooling; by default their size.
+        padding: how many elements the pooling added on both sides.
 
     Shape:
         input and indices ``(N, C, H, W)`` or ``(C, H, W)``.
@@ -337,7 +342,9 @@ class MaxUnpool3d(_MaxUnpoolNd):
     """Put elements back where :class:`MaxPool3d` found them; the others are 0.
 
     Args:
-        kernel_size: of the pooling, as stride and padding.
+        kernel_size: the size of the windows of the pooling.
+        stride: the distance between the windows of the pooling; by default their size.
+        padding: how many elements the pooling added on both sides.
 
     Shape:
         input and indices ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
@@ -358,10 +365,10 @@ class AvgPool1d(_AvgPoolNd):
 
     Args:
         kernel_size: the size of the windows.
-        stride: from window to window; by default their size.
-        padding: zeros on both sides, at most half of the window.
+        stride: the distance between windows; by default their size.
+        padding: how many zeros to add on both sides, at most half of the window.
         ceil_mode: whether a window may begin inside the input and end outside.
-        count_include_pad: whether zeros of the padding count in the average.
+        count_include_pad: whether the zeros of the padding count in the averages.
 
     Shape:
         input ``(N, C, L)`` or ``(C, L)``.
@@ -435,8 +442,8 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
     Args:
         kernel_size: the size of the windows, one number or one for each dimension.
         output_size: the size of the result.
-        output_ratio: its ratio to that of the input, in place of output_size.
-        return_indices: whether the places of the largest elements are returned too.
+        output_ratio: the ratio of the result's size to the input's, in place of output_size.
+        return_indices: whether the places of the largest elements are returned, too.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``.
@@ -471,9 +478,9 @@ class LPPool1d(_LPPoolNd):
     """The norms of windows over the last dimension.
 
     Args:
-        norm_type: p, of the p-th root of the sum of p-th powers.
+        norm_type: the order p of the norm, the p-th root of the sum of p-th powers.
         kernel_size: the size of the windows.
-        stride: from window to window; by default their size.
+        stride: the distance between windows; by default their size.
         ceil_mode: whether a window may begin inside the input and end outside.
 
     Shape:
@@ -520,7 +527,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
 
     Args:
         output_size: the number of windows.
-        return_indices: whether the places of the largest elements are returned too.
+        return_indices: whether the places of the largest elements are returned, too.
 
     Shape:
         input ``(N, C, L)`` or ``(C, L)``.
@@ -537,8 +544,9 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """The largest elements of windows that cover the last two dimensions evenly.
 
     Args:
-        output_size: the numbers of windows, one or one for each dimension; None: the input's.
-        return_indices: whether the places of the largest elements are returned too.
+        output_size: the number of windows, for all dimensions or for each; None stands for the
+            input's size.
+        return_indices: whether the places of the largest elements are returned, too.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``.
@@ -588,7 +596,8 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """Averages of windows that cover the last two dimensions evenly.
 
     Args:
-        output_size: the numbers of windows, one or one for each dimension; None: the input's.
+        output_size: the number of windows, for all dimensions or for each; None stands for the
+            input's size.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``.

@@ -30,17 +30,17 @@ class RNNBase(Module):
     """What :class:`RNN`, :class:`LSTM` and :class:`GRU` share.
 
     Args:
-        mode: ``"LSTM"``, ``"GRU"``, ``"RNN_TANH"`` or ``"RNN_RELU"``.
-        input_size: features of the input.
-        hidden_size: features of the state.
-        num_layers: layers, each over the outputs of the one before.
-        bias: whether there are biases.
+        mode: the kind of layer: ``"LSTM"``, ``"GRU"``, ``"RNN_TANH"`` or ``"RNN_RELU"``.
+        input_size: the number of features of the input.
+        hidden_size: the number of features of the state.
+        num_layers: the number of layers, each of which runs over the outputs of the one before.
+        bias: whether the layer has biases.
         batch_first: whether the batch is the first dimension of input and output.
         dropout: the probability with which elements between two layers become zero in training.
         bidirectional: whether each layer also runs from the end to the beginning.
-        proj_size: of an LSTM, the size that its state is projected to; 0 for none.
-        device: of the parameters.
-        dtype: of the parameters.
+        proj_size: the size that the state of an LSTM is projected to; 0 for no projection.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
 
     Example:
         >>> m = facula.nn.RNNBase("GRU", input_size=3, hidden_size=5)
@@ -364,16 +364,16 @@ class RNN(RNNBase):
     """Recurrent network: ``h = tanh(W_ih x + b_ih + W_hh h + b_hh)`` at each step.
 
     Args:
-        input_size: features of the input.
-        hidden_size: features of the state.
-        num_layers: layers, each over the outputs of the one before.
-        nonlinearity: ``"tanh"`` or ``"relu"``.
-        bias: whether there are biases.
+        input_size: the number of features of the input.
+        hidden_size: the number of features of the state.
+        num_layers: the number of layers, each of which runs over the outputs of the one before.
+        nonlinearity: the function that makes the new state: ``"tanh"`` or ``"relu"``.
+        bias: whether the layer has biases.
         batch_first: whether the batch is the first dimension of input and output.
         dropout: the probability with which elements between two layers become zero in training.
         bidirectional: whether each layer also runs from the end to the beginning.
-        device: of the parameters.
-        dtype: of the parameters.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
 
     Shape:
         With D directions, input ``(T, N, input_size)``, ``(T, input_size)`` without a batch, or a
@@ -432,16 +432,16 @@ class LSTM(RNNBase):
     ``W_ih x + b_ih + W_hh h + b_hh``: ``c = f * c + i * g`` and ``h = o * tanh(c)``.
 
     Args:
-        input_size: features of the input.
-        hidden_size: features of the state.
-        num_layers: layers, each over the outputs of the one before.
-        bias: whether there are biases.
+        input_size: the number of features of the input.
+        hidden_size: the number of features of the state.
+        num_layers: the number of layers, each of which runs over the outputs of the one before.
+        bias: whether the layer has biases.
         batch_first: whether the batch is the first dimension of input and output.
         dropout: the probability with which elements between two layers become zero in training.
         bidirectional: whether each layer also runs from the end to the beginning.
-        proj_size: the size that ``h`` is projected to at each step; 0 for none.
-        device: of the parameters.
-        dtype: of the parameters.
+        proj_size: the size that ``h`` is projected to at each step; 0 for no projection.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
 
     Shape:
         With D directions and P, proj_size or else hidden_size: input ``(T, N, input_size)``,
@@ -531,15 +531,15 @@ class GRU(RNNBase):
     ``n = tanh(W_in x + b_in + r * (W_hn h + b_hn))``: ``h = (1 - z) * n + z * h``.
 
     Args:
-        input_size: features of the input.
-        hidden_size: features of the state.
-        num_layers: layers, each over the outputs of the one before.
-        bias: whether there are biases.
+        input_size: the number of features of the input.
+        hidden_size: the number of features of the state.
+        num_layers: the number of layers, each of which runs over the outputs of the one before.
+        bias: whether the layer has biases.
         batch_first: whether the batch is the first dimension of input and output.
         dropout: the probability with which elements between two layers become zero in training.
         bidirectional: whether each layer also runs from the end to the beginning.
-        device: of the parameters.
-        dtype: of the parameters.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
 
     Shape:
         With D directions, input ``(T, N, input_size)``, ``(T, input_size)`` without a batch, or a
@@ -589,12 +589,12 @@ class RNNCellBase(Module):
     """What :class:`RNNCell`, :class:`LSTMCell` and :class:`GRUCell` share.
 
     Args:
-        input_size: features of the input.
-        hidden_size: features of the state.
-        bias: whether there are biases.
+        input_size: the number of features of the input.
+        hidden_size: the number of features of the state.
+        bias: whether the layer has biases.
         num_chunks: the number of gates.
-        device: of the parameters.
-        dtype: of the parameters.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
 
     Example:
         >>> m = facula.nn.RNNCellBase(3, 5, bias=False, num_chunks=4)
@@ -673,12 +673,12 @@ class RNNCell(RNNCellBase):
     """One step of a recurrent network: ``tanh(W_ih x + b_ih + W_hh h + b_hh)``.
 
     Args:
-        input_size: features of the input.
-        hidden_size: features of the state.
-        bias: whether there are biases.
-        nonlinearity: ``"tanh"`` or ``"relu"``.
-        device: of the parameters.
-        dtype: of the parameters.
+        input_size: the number of features of the input.
+        hidden_size: the number of features of the state.
+        bias: whether the layer has biases.
+        nonlinearity: the function that makes the new state: ``"tanh"`` or ``"relu"``.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
 
     Shape:
         input ``(N, input_size)`` or ``(input_size,)``; hx, zeros by default, and result
@@ -718,11 +718,11 @@ class LSTMCell(RNNCellBase):
     """One step of long short-term memory; see :class:`LSTM` for the formulas.
 
     Args:
-        input_size: features of the input.
-        hidden_size: features of the state.
-        bias: whether there are biases.
-        device: of the parameters.
-        dtype: of the parameters.
+        input_size: the number of features of the input.
+        hidden_size: the number of features of the state.
+        bias: whether the layer has biases.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
 
     Shape:
         input ``(N, input_size)`` or ``(input_size,)``; h and c, zeros by default, and both results
@@ -769,11 +769,11 @@ class GRUCell(RNNCellBase):
     """One step of gated recurrent units; see :class:`GRU` for the formulas.
 
     Args:
-        input_size: features of the input.
-        hidden_size: features of the state.
-        bias: whether there are biases.
-        device: of the parameters.
-        dtype: of the parameters.
+        input_size: the number of features of the input.
+        hidden_size: the number of features of the state.
+        bias: whether the layer has biases.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
 
     Shape:
         input ``(N, input_size)`` or ``(input_size,)``; hx, zeros by default, and result

@@ -66,15 +66,16 @@ class Embedding(_Table):
     """A table of vectors, looked up by index.
 
     Args:
-        num_embeddings: number of vectors.
-        embedding_dim: their size.
-        padding_idx: a row that is 0 at first and gets no gradient.
-        max_norm: vectors of a larger norm are scaled down to it when they are looked up.
-        norm_type: order of that norm.
-        scale_grad_by_freq: whether gradients are divided by how often their row was asked for.
-        sparse: must be False.
-        device: of the table.
-        dtype: of the table.
+        num_embeddings: the number of vectors in the table.
+        embedding_dim: the size of each vector.
+        padding_idx: the index of a row that begins with zeros and gets no gradient.
+        max_norm: the norm to which longer vectors are scaled down when they are looked up.
+        norm_type: the order p of the norm that ``max_norm`` bounds.
+        scale_grad_by_freq: whether gradients are divided by the number of times that their row was
+            asked for.
+        sparse: whether gradients are sparse, which must be False.
+        device: where the table is created.
+        dtype: the dtype of the table.
 
     Shape:
         input ``(*)``, int64 or int32; result ``(*, embedding_dim)``. ``weight`` is
@@ -182,17 +183,18 @@ class EmbeddingBag(_Table):
     """Sums, means or maxima of vectors of a table, for bags of indices.
 
     Args:
-        num_embeddings: number of vectors.
-        embedding_dim: their size.
-        max_norm: vectors of a larger norm are scaled down to it when they are looked up.
-        norm_type: order of that norm.
-        scale_grad_by_freq: whether gradients are divided by how often their row was asked for.
-        mode: ``"sum"``, ``"mean"`` or ``"max"``.
-        sparse: must be False.
+        num_embeddings: the number of vectors in the table.
+        embedding_dim: the size of each vector.
+        max_norm: the norm to which longer vectors are scaled down when they are looked up.
+        norm_type: the order p of the norm that ``max_norm`` bounds.
+        scale_grad_by_freq: whether gradients are divided by the number of times that their row was
+            asked for.
+        mode: what is made of the rows of a bag: their ``"sum"``, ``"mean"`` or ``"max"``.
+        sparse: whether gradients are sparse, which must be False.
         include_last_offset: whether the last offset is where the last bag ends.
-        padding_idx: a row that is left out.
-        device: of the table.
-        dtype: of the table.
+        padding_idx: the index of a row that bags leave out.
+        device: where the table is created.
+        dtype: the dtype of the table.
 
     Shape:
         input ``(B, N)``, or ``(N,)`` with offsets ``(B,)``; result ``(B, embedding_dim)``.

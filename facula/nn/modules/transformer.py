@@ -39,18 +39,19 @@ class Transformer(Module):
         d_model: the number of features ``E``.
         nhead: the number of heads of attention.
         num_encoder_layers: the number of layers of the encoder.
-        num_decoder_layers: that of the decoder.
+        num_decoder_layers: the number of layers of the decoder.
         dim_feedforward: the features inside the feed-forward networks.
-        dropout: the probability of a zero, throughout.
-        activation: of the feed-forward networks: ``"relu"``, ``"gelu"`` or a function.
+        dropout: the probability with which an element becomes 0 in training, in all places.
+        activation: what the feed-forward networks apply between their layers: ``"relu"``,
+            ``"gelu"`` or a function.
         custom_encoder: a module in place of the encoder.
         custom_decoder: a module in place of the decoder.
-        layer_norm_eps: ``eps`` of the normalisations.
+        layer_norm_eps: the ``eps`` of the normalisations.
         batch_first: whether the batch is the first dimension and not the second.
         norm_first: whether normalisation comes before attention and feed-forward networks.
-        bias: whether linear layers and normalisations have biases.
-        device: of the parameters.
-        dtype: of the parameters.
+        bias: whether the linear layers and normalisations have biases.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
 
     Shape:
         src ``(S, N, E)`` or ``(S, E)``, tgt ``(T, N, E)`` or ``(T, E)``; the result is as tgt.
@@ -166,12 +167,13 @@ class TransformerEncoder(Module):
     """Several encoder layers, one after the other.
 
     Args:
-        encoder_layer: the layer; each of the layers is a copy of it.
-        num_layers: how many.
-        norm: a normalisation of the result.
+        encoder_layer: the layer that all layers are copies of.
+        num_layers: the number of layers.
+        norm: a layer that normalises the result, or None.
         enable_nested_tensor: whether results at padding become 0 in evaluation without gradients,
-            as PyTorch's path for padded batches has it.
-        mask_check: whether that needs padding at the end of the sequences only.
+            as on PyTorch's path for padded batches.
+        mask_check: whether results at padding become 0 only if all padding is at the end of the
+            sequences.
 
     Shape:
         src ``(S, N, E)`` or ``(S, E)``; the result is as src.
@@ -211,10 +213,11 @@ class TransformerEncoder(Module):
         """The source through all layers.
 
         Args:
-            src: the sequences.
-            mask: of pairs of positions.
-            src_key_padding_mask: of positions.
-            is_causal: whether ``mask`` is causal; found out where it is not said.
+            src: the sequences to encode.
+            mask: the pairs of positions to leave out (True), or numbers added to their scores.
+            src_key_padding_mask: the positions to leave out (True), or numbers added to their
+                scores.
+            is_causal: whether ``mask`` is causal; by default the mask is looked at.
 
         Example:
             >>> from facula import nn
@@ -250,9 +253,9 @@ class TransformerDecoder(Module):
     """Several decoder layers, one after the other.
 
     Args:
-        decoder_layer: the layer; each of the layers is a copy of it.
-        num_layers: how many.
-        norm: a normalisation of the result.
+        decoder_layer: the layer that all layers are copies of.
+        num_layers: the number of layers.
+        norm: a layer that normalises the result, or None.
 
     Shape:
         tgt ``(T, N, E)`` or ``(T, E)``, memory ``(S, N, E)`` or ``(S, E)``; the result is as tgt.
@@ -311,14 +314,15 @@ class TransformerEncoderLayer(Module):
         d_model: the number of features ``E``.
         nhead: the number of heads of attention.
         dim_feedforward: the features inside the feed-forward network.
-        dropout: the probability of a zero, throughout.
-        activation: of the feed-forward network: ``"relu"``, ``"gelu"`` or a function.
-        layer_norm_eps: ``eps`` of the normalisations.
+        dropout: the probability with which an element becomes 0 in training, in all places.
+        activation: what the feed-forward network applies between its layers: ``"relu"``, ``"gelu"``
+            or a function.
+        layer_norm_eps: the ``eps`` of the normalisations.
         batch_first: whether the batch is the first dimension and not the second.
         norm_first: whether normalisation comes before attention and feed-forward network.
-        bias: whether linear layers and normalisations have biases.
-        device: of the parameters.
-        dtype: of the parameters.
+        bias: whether the linear layers and normalisations have biases.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
 
     Shape:
         src ``(S, N, E)`` or ``(S, E)``; the result is as src.
@@ -370,10 +374,11 @@ class TransformerEncoderLayer(Module):
         """The sequence through attention and feed-forward network.
 
         Args:
-            src: the sequences.
-            src_mask: of pairs of positions.
-            src_key_padding_mask: of positions.
-            is_causal: a hint that ``src_mask`` is causal; it must be given nevertheless.
+            src: the sequences to encode.
+            src_mask: the pairs of positions to leave out (True), or numbers added to their scores.
+            src_key_padding_mask: the positions to leave out (True), or numbers added to their
+                scores.
+            is_causal: a hint that ``src_mask`` is causal; the mask must be given nevertheless.
 
         Example:
             >>> m = facula.nn.TransformerEncoderLayer(8, 2, batch_first=True)
@@ -412,14 +417,15 @@ class TransformerDecoderLayer(Module):
         d_model: the number of features ``E``.
         nhead: the number of heads of attention.
         dim_feedforward: the features inside the feed-forward network.
-        dropout: the probability of a zero, throughout.
-        activation: of the feed-forward network: ``"relu"``, ``"gelu"`` or a function.
-        layer_norm_eps: ``eps`` of the normalisations.
+        dropout: the probability with which an element becomes 0 in training, in all places.
+        activation: what the feed-forward network applies between its layers: ``"relu"``, ``"gelu"``
+            or a function.
+        layer_norm_eps: the ``eps`` of the normalisations.
         batch_first: whether the batch is the first dimension and not the second.
         norm_first: whether normalisation comes before attention and feed-forward network.
-        bias: whether linear layers and normalisations have biases.
-        device: of the parameters.
-        dtype: of the parameters.
+        bias: whether the linear layers and normalisations have biases.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
 
     Shape:
         tgt ``(T, N, E)`` or ``(T, E)``, memory ``(S, N, E)`` or ``(S, E)``; the result is as tgt.

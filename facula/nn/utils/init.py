@@ -16,9 +16,9 @@ def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:
     For modules that get their values elsewhere, from a file for example.
 
     Args:
-        module_cls: a class that takes ``device``.
-        args: for the class.
-        kwargs: for the class.
+        module_cls: a class of modules whose constructor takes ``device``.
+        args: positional arguments for the class.
+        kwargs: keyword arguments for the class.
 
     Example:
         >>> from facula import nn

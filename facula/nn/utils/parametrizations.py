@@ -39,12 +39,12 @@ def orthogonal(
     are perpendicular.
 
     Args:
-        module: the module.
-        name: the parameter, of at least two dimensions.
-        orthogonal_map: ``"matrix_exp"`` (the default for square and complex matrices), ``"cayley"``
-            or ``"householder"`` (the default for others).
-        use_trivialization: begin at the matrix that the parameter is, made orthogonal. Costs a
-            second matrix; without it the first two maps cannot be assigned to.
+        module: the module to change.
+        name: the name of the parameter, which has at least two dimensions.
+        orthogonal_map: how matrices become orthogonal: ``"matrix_exp"`` (the default for square and
+            complex matrices), ``"cayley"`` or ``"householder"`` (the default for others).
+        use_trivialization: whether to begin at the matrix that the parameter is, made orthogonal;
+            this costs a second matrix, and without it the first two maps cannot be assigned to.
 
     Example:
         >>> from facula import nn
@@ -88,9 +88,9 @@ def weight_norm(module: _M, name: str = "weight", dim: int | None = 0) -> _M:
     Salimans and Kingma, *Weight normalization*, 2016.
 
     Args:
-        module: the module.
-        name: the parameter.
-        dim: the dimension along which each slice has its own length; ``None`` for a single one.
+        module: the module to change.
+        name: the name of the parameter.
+        dim: the dimension whose slices have a length each; ``None`` for one length of the whole.
 
     Example:
         >>> from facula import nn
@@ -172,10 +172,11 @@ def spectral_norm(
     Miyato et al., *Spectral normalization for generative adversarial networks*, 2018.
 
     Args:
-        module: the module.
-        name: the parameter.
-        n_power_iterations: steps of the power method whenever the parameter is read in training.
-        eps: the least length to divide by.
+        module: the module to change.
+        name: the name of the parameter.
+        n_power_iterations: the number of steps of the power method whenever the parameter is read
+            in training.
+        eps: the smallest length that is divided by.
         dim: the dimension that counts the features of the result; by default 1 for transposed
             convolutions and 0 for others.
 

@@ -67,8 +67,8 @@ class ParametrizationList(ModuleList):
     ``original0``, ``original1`` ... if the first parametrization takes several tensors.
 
     Args:
-        modules: the parametrizations, the first one to be applied first.
-        original: the parameter or buffer.
+        modules: the parametrizations, in the order in which they are applied.
+        original: the parameter or buffer that is parametrized.
         unsafe: whether the result may have another shape or dtype.
 
     Example:
@@ -241,10 +241,10 @@ def register_parametrization(
     with a method ``right_inverse`` lets the tensor be assigned to, and is initialised with it.
 
     Args:
-        module: the module.
-        tensor_name: the parameter or buffer.
-        parametrization: a module from a tensor to a tensor of the same shape and dtype.
-        unsafe: leave out the check of shape and dtype.
+        module: the module to change.
+        tensor_name: the name of the parameter or buffer.
+        parametrization: a module that makes of a tensor another one of the same shape and dtype.
+        unsafe: whether the result may have another shape or dtype, so that they are not checked.
 
     Returns:
         The module.
@@ -340,9 +340,10 @@ def remove_parametrizations(
     """Make a parametrized tensor a parameter or buffer again.
 
     Args:
-        module: the module.
-        tensor_name: the tensor.
-        leave_parametrized: with the values that it has; otherwise with those of the original.
+        module: the module to change.
+        tensor_name: the name of the parametrized tensor.
+        leave_parametrized: whether the tensor keeps the values that it has, rather than those of
+            the original.
 
     Returns:
         The module.
@@ -401,7 +402,7 @@ def transfer_parametrizations_and_params(
     Args:
         from_module: the parametrized module.
         to_module: the module to change.
-        tensor_name: the tensor; by default all that are parametrized.
+        tensor_name: the name of the tensor; by default all that are parametrized.
 
     Returns:
         ``to_module``.

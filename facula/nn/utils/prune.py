@@ -123,11 +123,12 @@ class BasePruningMethod(ABC):
         """Prune a parameter and add the hook that keeps it so.
 
         Args:
-            module: the module.
-            name: the parameter.
-            args: for the class.
-            importance_scores: what to choose by instead of the parameter, of the same shape.
-            kwargs: for the class.
+            module: the module to change.
+            name: the name of the parameter.
+            args: further arguments for the constructor of the method.
+            importance_scores: a tensor of the parameter's shape to choose by instead of the
+                parameter.
+            kwargs: further keyword arguments for the constructor of the method.
 
         Returns:
             The hook: a container of both if the parameter was pruned before.
@@ -204,7 +205,7 @@ class PruningContainer(BasePruningMethod):
     """Several methods that pruned one parameter, one after the other.
 
     Args:
-        args: the methods, all of one parameter.
+        args: the pruning methods, all for the same parameter.
 
     Example:
         >>> from facula import nn
@@ -301,7 +302,7 @@ class RandomUnstructured(_Unstructured):
     """Prunes elements at random.
 
     Args:
-        amount: how many, or which part of all as a number between 0.0 and 1.0.
+        amount: how many to prune, as an int, or which fraction of all, as a float from 0.0 to 1.0.
 
     Example:
         >>> method = facula.nn.utils.prune.RandomUnstructured(amount=0.5)
@@ -317,7 +318,7 @@ class L1Unstructured(_Unstructured):
     """Prunes the elements of the least absolute value.
 
     Args:
-        amount: how many, or which part of all as a number between 0.0 and 1.0.
+        amount: how many to prune, as an int, or which fraction of all, as a float from 0.0 to 1.0.
 
     Example:
         >>> method = facula.nn.utils.prune.L1Unstructured(amount=2)
@@ -356,7 +357,7 @@ class RandomStructured(_Structured):
     """Prunes whole slices at random.
 
     Args:
-        amount: how many, or which part of all as a number between 0.0 and 1.0.
+        amount: how many to prune, as an int, or which fraction of all, as a float from 0.0 to 1.0.
         dim: the dimension that is sliced.
 
     Example:
@@ -374,8 +375,8 @@ class LnStructured(_Structured):
     """Prunes whole slices of the least norm.
 
     Args:
-        amount: how many, or which part of all as a number between 0.0 and 1.0.
-        n: the order of the norm.
+        amount: how many to prune, as an int, or which fraction of all, as a float from 0.0 to 1.0.
+        n: the order of the norm of the slices.
         dim: the dimension that is sliced.
 
     Example:
@@ -401,7 +402,7 @@ class CustomFromMask(BasePruningMethod):
     """Prunes what a mask says.
 
     Args:
-        mask: ones and zeros of the parameter's shape.
+        mask: ones, and zeros for what is pruned, of the parameter's shape.
 
     Example:
         >>> method = facula.nn.utils.prune.CustomFromMask(facula.tensor([1, 0, 1]))
@@ -435,9 +436,9 @@ def random_unstructured(module: _M, name: str, amount: float) -> _M:
     """Prune elements of a parameter at random.
 
     Args:
-        module: the module.
-        name: the parameter.
-        amount: how many, or which part of all as a number between 0.0 and 1.0.
+        module: the module to change.
+        name: the name of the parameter.
+        amount: how many to prune, as an int, or which fraction of all, as a float from 0.0 to 1.0.
 
     Example:
         >>> from facula import nn
@@ -455,10 +456,10 @@ def l1_unstructured(
     """Prune the elements of a parameter that have the least absolute value.
 
     Args:
-        module: the module.
-        name: the parameter.
-        amount: how many, or which part of all as a number between 0.0 and 1.0.
-        importance_scores: what to choose by instead of the parameter.
+        module: the module to change.
+        name: the name of the parameter.
+        amount: how many to prune, as an int, or which fraction of all, as a float from 0.0 to 1.0.
+        importance_scores: a tensor of the parameter's shape to choose by instead of the parameter.
 
     Example:
         >>> from facula import nn
@@ -474,9 +475,9 @@ def random_structured(module: _M, name: str, amount: float, dim: int) -> _M:
     """Prune slices of a parameter at random.
 
     Args:
-        module: the module.
-        name: the parameter.
-        amount: how many, or which part of all as a number between 0.0 and 1.0.
+        module: the module to change.
+        name: the name of the parameter.
+        amount: how many to prune, as an int, or which fraction of all, as a float from 0.0 to 1.0.
         dim: the dimension that is sliced.
 
     Example:
@@ -495,12 +496,12 @@ def ln_structured(
     """Prune the slices of a parameter that have the least norm.
 
     Args:
-        module: the module.
-        name: the parameter.
-        amount: how many, or which part of all as a number between 0.0 and 1.0.
-        n: the order of the norm.
+        module: the module to change.
+        name: the name of the parameter.
+        amount: how many to prune, as an int, or which fraction of all, as a float from 0.0 to 1.0.
+        n: the order of the norm of the slices.
         dim: the dimension that is sliced.
-        importance_scores: what to choose by instead of the parameter.
+        importance_scores: a tensor of the parameter's shape to choose by instead of the parameter.
 
     Example:
         >>> from facula import nn
@@ -518,10 +519,11 @@ def global_unstructured(
     """Prune parameters of several modules as if they were one.
 
     Args:
-        parameters: pairs of module and name.
-        pruning_method: a class of methods that prune single elements.
-        importance_scores: tensors by such pairs, to choose by instead of the parameters.
-        kwargs: for the class.
+        parameters: the parameters to prune, as pairs of module and name.
+        pruning_method: the class of a method that prunes single elements.
+        importance_scores: tensors to choose by instead of the parameters, by pairs of module and
+            name.
+        kwargs: further keyword arguments for the constructor of the method.
 
     Example:
         >>> from facula import nn
@@ -572,9 +574,9 @@ def custom_from_mask(module: _M, name: str, mask: Tensor) -> _M:
     """Prune what a mask says.
 
     Args:
-        module: the module.
-        name: the parameter.
-        mask: ones and zeros of the parameter's shape.
+        module: the module to change.
+        name: the name of the parameter.
+        mask: ones, and zeros for what is pruned, of the parameter's shape.
 
     Example:
         >>> from facula import nn

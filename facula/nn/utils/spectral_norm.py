@@ -54,10 +54,10 @@ class SpectralNorm:
     """The hook of :func:`spectral_norm`.
 
     Args:
-        name: the parameter's name.
-        n_power_iterations: steps of the power method before each forward in training.
+        name: the name of the parameter.
+        n_power_iterations: the number of steps of the power method before each forward in training.
         dim: the dimension of the weight that counts the features of the result.
-        eps: added to lengths, against division by zero.
+        eps: a small number that is added to lengths, against division by zero.
 
     Example:
         >>> from facula import nn
@@ -199,10 +199,10 @@ def spectral_norm(
     :func:`facula.nn.utils.parametrizations.spectral_norm`, which needs no hook.
 
     Args:
-        module: the module.
-        name: the parameter.
-        n_power_iterations: steps of the power method before each forward in training.
-        eps: the least length to divide by.
+        module: the module to change.
+        name: the name of the parameter.
+        n_power_iterations: the number of steps of the power method before each forward in training.
+        eps: the smallest length that is divided by.
         dim: the dimension that counts the features of the result; by default 1 for transposed
             convolutions and 0 for others.
 
