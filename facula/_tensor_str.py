@@ -161,7 +161,7 @@ def _flatten(nested: Any, dim: int) -> list[Any]:
 
 
 def _edges(tensor: Tensor) -> Tensor:
-    """Keep of every long dimension its first and last ``edgeitems`` only."""
+    """Keep only the first and last ``edgeitems`` of every long dimension."""
     n_edge = _options.edgeitems
     for dim in range(tensor.dim()):
         size = tensor.size(dim)

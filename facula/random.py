@@ -28,7 +28,7 @@ __all__ = [
 
 @contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
-    """Within the block random numbers are drawn as usual; after it, as if it had not been.
+    """Restore the state of the random numbers at the end of a block.
 
     Args:
         devices: accepted for compatibility; one generator serves all devices.

@@ -92,7 +92,7 @@ def _zeros_if_missing(grad: Tensor | None, spec: tuple[Any, Any, Any] | None) ->
 def _checked_grads(
     function: type, grads: tuple[Tensor | None, ...], n_inputs: int
 ) -> tuple[Tensor | None, ...]:
-    # More gradients than inputs are fine as long as they say nothing.
+    # As in PyTorch, more gradients than inputs are accepted if the extra ones are None.
     if len(grads) < n_inputs or any(g is not None for g in grads[n_inputs:]):
         raise RuntimeError(
             f"{function.__name__}.backward: expected {n_inputs} gradients, one for each argument "

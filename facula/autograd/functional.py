@@ -30,7 +30,7 @@ def _as_tuple(name: str, what: str, value: Any) -> tuple[_Tensors, bool]:
 
 
 def _fresh_inputs(inputs: _Tensors, create_graph: bool) -> _Tensors:
-    """Inputs of our own, so that only what the function does with them is differentiated."""
+    """New inputs with the same values, so that only what the function does with them counts."""
     return tuple(
         x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_()
         for x in inputs
@@ -40,7 +40,7 @@ def _fresh_inputs(inputs: _Tensors, create_graph: bool) -> _Tensors:
 def _called(
     name: str, func: Callable[..., Any], inputs: Any, create_graph: bool, strict: bool
 ) -> tuple[_Tensors, _Tensors, bool]:
-    """Inputs of our own, what ``func`` makes of them, and whether that was a tuple."""
+    """New inputs, the outputs of ``func`` for them, and whether those were a tuple."""
     own = _fresh_inputs(_as_tuple(name, "inputs", inputs)[0], create_graph)
     outputs, is_tuple = _as_tuple(name, "the output of func", func(*own))
     _check_connected(name, outputs, strict)
@@ -115,7 +115,7 @@ def _materialized(
     strict: bool,
     must_have_graph: bool,
 ) -> _Tensors:
-    """Zeros for missing gradients; in strict mode an error, as for constant ones."""
+    """Replace missing gradients by zeros; strict mode refuses them, and constant ones."""
     result = []
     for index, (g, x) in enumerate(zip(grads, inputs, strict=True)):
         if strict and g is None:

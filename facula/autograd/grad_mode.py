@@ -17,7 +17,7 @@ __all__ = [
     "set_multithreading_enabled",
 ]
 
-# Of a code object: that of a generator function, as in inspect.
+# The flag of a code object that marks generator functions, as inspect names it.
 _CO_GENERATOR = 0x20
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -55,7 +55,7 @@ class _Mode:
 
 
 def _is_generator_function(func: Any) -> bool:
-    """As the function of ``inspect``, which takes long to import."""
+    """A twin of the function in ``inspect``, which is slow to import."""
     while isinstance(func, (functools.partial, MethodType)):
         func = func.func if isinstance(func, functools.partial) else func.__func__
     return isinstance(func, FunctionType) and bool(func.__code__.co_flags & _CO_GENERATOR)

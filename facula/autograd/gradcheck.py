@@ -226,7 +226,7 @@ def _numeric_columns(
     selects: Callable[[Any], tuple[Tensor, ...]],
 ) -> list[list[Tensor]]:
     """For every real component of ``x`` the derivative of all selected outputs."""
-    data = x.data  # has a version of its own: the graphs made before stay valid
+    data = x.data  # its version is its own, so that the graphs made before stay valid
     steps = [eps, eps * 1j] if x.is_complex() else [eps]
     columns = []
     for position in itertools.product(*map(range, x.shape)):

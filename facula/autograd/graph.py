@@ -1,7 +1,7 @@
 """Looking at the graph and intervening in it: nodes, saved tensors, hooks over several tensors.
 
-Of the engine this needs, inside hooks, ``_core.current_graph_task_id()``, a number for each call
-of backward (-1 outside), and ``_core.will_engine_execute_node(node)``, whether the running call
+Hooks ask the engine two things: ``_core.current_graph_task_id()`` is the number of the running call
+of backward (-1 outside), and ``_core.will_engine_execute_node(node)`` says whether that call
 reaches the node.
 """
 
@@ -147,7 +147,7 @@ def register_multi_grad_hook(
 
 
 def _accumulation_node(tensor: Tensor) -> Node:
-    """The node through which a tensor's gradient passes; of a leaf, the accumulating one."""
+    """The node that a tensor's gradient arrives at; for a leaf the accumulating one."""
     if tensor.grad_fn is not None:
         return tensor.grad_fn
     with enable_grad():

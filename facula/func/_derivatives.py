@@ -1,8 +1,8 @@
 """Function transforms for derivatives: they take a function and give a function.
 
 Each call of a transform works on inputs of its own: a view of an argument that an outer
-computation differentiates, a fresh leaf of any other. Nested transforms so never confuse their
-levels, and what an inner one returns is still differentiable by an outer one.
+computation differentiates, or a new leaf for any other. So nested transforms never confuse their
+levels, and an outer one can still differentiate what an inner one returns.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class _Level:
         return leaf
 
     def leave(self, value: Any) -> Any:
-        """Detach what depends on nothing but this level's own leaves."""
+        """Detach a value that depends on nothing but this level's own leaves."""
         if not isinstance(value, Tensor) or not value.requires_grad:
             return value
         if self.is_recorded_outside and self._reaches_others(value):

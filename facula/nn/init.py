@@ -1,4 +1,4 @@
-"""Values to begin with: functions that fill a tensor in place, without recording it."""
+"""Initial values: functions that fill a tensor in place, without recording it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _GAINS = {
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor by which an activation shrinks the standard deviation, to be made up for.
+    """The factor that makes up for how an activation shrinks the standard deviation.
 
     Args:
         nonlinearity: the name of the function in ``nn.functional``.
@@ -135,7 +135,7 @@ def _reject_normal(
     low, high = facula.tensor([a, b], dtype=tensor.dtype).tolist()
     tensor.normal_(mean, std, generator=generator)
     while (outside := (tensor < low) | (tensor > high)).any():
-        # All are drawn again, also those that are kept: the sequence of PyTorch's generator.
+        # All are drawn again, even those that are kept: this is the sequence that PyTorch draws.
         again = facula.empty_like(tensor).normal_(mean, std, generator=generator)
         tensor.copy_(facula.where(outside, again, tensor))
     return tensor
@@ -192,7 +192,7 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 @no_grad()
 def eye_(tensor: Tensor) -> Tensor:
-    """Fill a matrix with the identity, so that a linear layer hands on what fits.
+    """Fill a matrix with the identity, so that a linear layer passes its input on.
 
     Example:
         >>> facula.nn.init.eye_(facula.empty(2, 3))
@@ -206,7 +206,7 @@ def eye_(tensor: Tensor) -> Tensor:
 
 @no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Fill the weight of a convolution so that it hands its channels on as they are.
+    """Fill the weight of a convolution so that it passes its channels on unchanged.
 
     Args:
         tensor: the weight to fill, of 3, 4 or 5 dimensions.
@@ -270,7 +270,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """As :func:`xavier_uniform_`, with normal numbers.
+    """The normal twin of :func:`xavier_uniform_`.
 
     Example:
         >>> facula.nn.init.xavier_normal_(facula.empty(3, 5)).shape
@@ -320,7 +320,7 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """As :func:`kaiming_uniform_`, with normal numbers.
+    """The normal twin of :func:`kaiming_uniform_`.
 
     Example:
         >>> facula.nn.init.kaiming_normal_(facula.empty(3, 5), mode="fan_out").shape
@@ -355,7 +355,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
         raise NotImplementedError(
             f"orthogonal_: not defined for {tensor.dtype}. Fill a float32 tensor and convert it."
         )
-    import numpy  # here, for only those who use NumPy pay for its import
+    import numpy  # here, so that only its users pay for the import
 
     rows = tensor.size(0)
     values = tensor.new_empty(rows, tensor.numel() // rows).normal_(0, 1, generator=generator)

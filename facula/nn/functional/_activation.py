@@ -39,7 +39,7 @@ __all__ = [
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """Each element, ``value`` where it is not above ``threshold``.
+    """Each element, replaced by ``value`` where it is not above ``threshold``.
 
     Example:
         >>> facula.nn.functional.threshold(facula.tensor([-1.0, 2.0]), 0.0, 9.0)
@@ -51,7 +51,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Each element, 0 where it is negative.
+    """Each element, replaced by 0 where it is negative.
 
     Example:
         >>> facula.nn.functional.relu(facula.tensor([-1.0, 2.0]))
@@ -61,7 +61,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """Each element, brought into ``[0, 6]``.
+    """Each element, clamped to ``[0, 6]``.
 
     Example:
         >>> facula.nn.functional.relu6(facula.tensor([-1.0, 2.0, 9.0]))
@@ -71,7 +71,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """Positive elements as they are, ``alpha * (exp(x) - 1)`` of the others.
+    """Each element, replaced by ``alpha * (exp(x) - 1)`` where it is negative.
 
     Example:
         >>> facula.nn.functional.elu(facula.tensor([-1.0, 2.0]))
@@ -106,7 +106,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """Each element, times ``negative_slope`` where it is negative.
+    """Each element, multiplied by ``negative_slope`` where it is negative.
 
     Example:
         >>> facula.nn.functional.leaky_relu(facula.tensor([-1.0, 2.0]))
@@ -129,7 +129,7 @@ def rrelu(
     training: bool = False,
     inplace: bool = False,
 ) -> Tensor:
-    """Each element, times a slope where it is not positive.
+    """Each element, multiplied by a slope where it is not positive.
 
     In training every slope is drawn from ``[lower, upper)``; otherwise it is their mean.
 
@@ -142,7 +142,7 @@ def rrelu(
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """The first half along ``dim``, times the sigmoid of the second.
+    """The first half along ``dim``, multiplied by the sigmoid of the second.
 
     Shape:
         input ``(*, 2N, *)`` along ``dim``; result ``(*, N, *)``.
@@ -185,7 +185,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """``x / 6 + 1 / 2``, brought into ``[0, 1]``.
+    """``x / 6 + 1 / 2``, clamped to ``[0, 1]``.
 
     Example:
         >>> facula.nn.functional.hardsigmoid(facula.tensor([-4.0, 0.0, 3.0]))
@@ -197,7 +197,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
-    """Each element, brought into ``[min_val, max_val]``.
+    """Each element, clamped to ``[min_val, max_val]``.
 
     Example:
         >>> facula.nn.functional.hardtanh(facula.tensor([-4.0, 0.5, 3.0]))
@@ -216,7 +216,7 @@ def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Ten
 
 
 def tanhshrink(input: Tensor) -> Tensor:
-    """Each element less its hyperbolic tangent.
+    """Each element minus its hyperbolic tangent.
 
     Example:
         >>> facula.nn.functional.tanhshrink(facula.tensor([0.0, 2.0]))
@@ -256,7 +256,7 @@ def tanh(input: Tensor) -> Tensor:
 
 
 def _dim_of(name: str, dim: int | None, n_dims: int, stacklevel: int) -> int:
-    """The dimension that was given, else the one that PyTorch once chose for it."""
+    """The dimension that was given or, with a warning, the one that PyTorch used to choose."""
     if dim is not None:
         return dim
     warnings.warn(

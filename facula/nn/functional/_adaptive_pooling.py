@@ -1,4 +1,4 @@
-"""Adaptive pooling: so many windows that cover the input evenly."""
+"""Adaptive pooling: a given number of windows that cover the input evenly."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 _Ints = int | Sequence[int]
-_OptionalInts = int | None | Sequence[int | None]  # None: as the input has it
+_OptionalInts = int | None | Sequence[int | None]  # None stands for the input's size
 
 adaptive_avg_pool1d = _core.adaptive_avg_pool1d
 
@@ -90,7 +90,7 @@ def adaptive_max_pool3d(
 ) -> Any:
     """The largest elements of windows that cover the last three dimensions evenly.
 
-    Arguments as for :func:`adaptive_max_pool2d`.
+    The arguments are those of :func:`adaptive_max_pool2d`.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
@@ -166,7 +166,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: _OptionalInts) -> Tensor:
 def adaptive_avg_pool3d(input: Tensor, output_size: _OptionalInts) -> Tensor:
     """Averages of windows that cover the last three dimensions evenly.
 
-    Arguments as for :func:`adaptive_avg_pool2d`.
+    The arguments are those of :func:`adaptive_avg_pool2d`.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``.

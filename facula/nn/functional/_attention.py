@@ -42,7 +42,7 @@ def multi_head_attention_forward(
 ) -> tuple[Tensor, Tensor | None]:
     """Attention in several heads, each over its share of the features.
 
-    What :class:`facula.nn.MultiheadAttention` computes with its parameters.
+    This is what :class:`facula.nn.MultiheadAttention` computes with its parameters.
 
     Args:
         query: the vectors that ask.
@@ -98,7 +98,7 @@ def multi_head_attention_forward(
         )
     other = None if attn_mask is None else attn_mask.dtype
     padding = _additive_mask(key_padding_mask, "key_padding_mask", query.dtype, other)
-    # Attention knows causal masks itself, but not together with others.
+    # The fused operation has causal masks built in, but cannot combine them with another mask.
     is_causal = is_causal and padding is None and not need_weights
     mask = None if is_causal else _additive_mask(attn_mask, "attn_mask", query.dtype)
     if mask is not None:
@@ -278,7 +278,7 @@ def _see_added_keys(mask: Tensor, n_keys: int) -> Tensor:
 def _project_together(
     query: Tensor, key: Tensor, value: Tensor, weight: Tensor | None, bias: Tensor | None
 ) -> tuple[Tensor, ...]:
-    """Query, key and value by the parts of one weight; what is one object is projected at once."""
+    """Project query, key and value by the parts of one weight, equal inputs in one product."""
     if weight is None:
         raise AssertionError(
             "multi_head_attention_forward: in_proj_weight is missing. Give it, or pass "
@@ -320,7 +320,7 @@ def _split_heads(x: Tensor, num_heads: int) -> Tensor:
 
 
 def _scores(q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
-    """The products of queries and keys, rounded once with the mask."""
+    """The products of queries and keys plus the mask, rounded only once."""
     shape = (*q.shape[:-1], k.size(-2))
     if mask is None:
         return facula.matmul(q, k.transpose(-2, -1))
@@ -340,7 +340,7 @@ def _checked_static(name: str, x: Tensor, q: Tensor) -> Tensor:
 
 
 def _append(x: Tensor, bias: Tensor | None, name: str) -> Tensor:
-    """One more key or value for all sequences."""
+    """Add one key or value to all sequences."""
     if bias is None:
         raise AssertionError(
             f"multi_head_attention_forward: bias_k and bias_v belong together, but {name} is None."

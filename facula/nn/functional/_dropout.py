@@ -51,7 +51,7 @@ def dropout1d(
     """Zeroes whole channels with probability ``p`` and scales the others by ``1 / (1 - p)``.
 
     Shape:
-        input ``(N, C, L)`` or ``(C, L)``; result the same.
+        input ``(N, C, L)`` or ``(C, L)``; result of the same shape.
 
     Example:
         >>> facula.nn.functional.dropout1d(facula.ones(1, 2), p=1.0)
@@ -85,7 +85,7 @@ def dropout2d(
     """Zeroes whole channels with probability ``p`` and scales the others by ``1 / (1 - p)``.
 
     Shape:
-        input ``(N, C, H, W)`` or ``(N, C, L)``; result the same.
+        input ``(N, C, H, W)`` or ``(N, C, L)``; result of the same shape.
 
     Example:
         >>> facula.nn.functional.dropout2d(facula.ones(1, 1, 1, 2), p=1.0)
@@ -108,7 +108,7 @@ def dropout3d(
     """Zeroes whole channels with probability ``p`` and scales the others by ``1 / (1 - p)``.
 
     Shape:
-        input ``(N, C, D, H, W)`` or ``(C, D, H, W)``; result the same.
+        input ``(N, C, D, H, W)`` or ``(C, D, H, W)``; result of the same shape.
 
     Example:
         >>> facula.nn.functional.dropout3d(facula.ones(1, 1, 1, 1, 2), p=1.0)
@@ -143,7 +143,7 @@ def feature_alpha_dropout(
     """``alpha_dropout`` of whole channels.
 
     Shape:
-        input ``(N, C, *)``; result the same.
+        input ``(N, C, *)``; result of the same shape.
 
     Example:
         >>> facula.nn.functional.feature_alpha_dropout(facula.ones(1, 2))

@@ -95,7 +95,7 @@ def linear_cross_entropy(
 def _total_weight(
     target: Tensor, n_classes: int, weight: Tensor | None, ignored: int
 ) -> Tensor | float:
-    """What the mean of cross entropies is over."""
+    """What the sum of cross entropies is divided by to get their mean."""
     if target.is_floating_point():
         return target.numel() / n_classes
     is_kept = target != ignored

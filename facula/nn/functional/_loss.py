@@ -39,7 +39,7 @@ __all__ = [
 
 
 def _same_shape(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Both in one shape; a warning where they were not."""
+    """Broadcast both to one shape, with a warning where they were not."""
     if input.shape == target.shape:
         return input, target
     warnings.warn(
@@ -52,7 +52,7 @@ def _same_shape(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tenso
 
 
 def _weighted(name: str, losses: Tensor, weight: Tensor, reduction: str) -> Tensor:
-    """Losses times weights; the mean is over the weights."""
+    """Multiply losses by weights; the mean divides by the sum of the weights."""
     if weight.shape != losses.shape:
         raise ValueError(
             f"{name}: expected a weight of the input's shape {tuple(losses.shape)}, got "
@@ -135,7 +135,7 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """The absolute error, but for errors below ``beta`` a parabola of the same slope there.
+    """The absolute error, but a parabola that joins it smoothly for errors below ``beta``.
 
     Args:
         input: the predictions.
@@ -166,7 +166,7 @@ def huber_loss(
     delta: float = 1.0,
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Half the squared error, but for errors above ``delta`` a line of the same slope there.
+    """Half the squared error, but a line that joins it smoothly for errors above ``delta``.
 
     Args:
         input: the predictions.
@@ -205,7 +205,7 @@ def binary_cross_entropy(
 ) -> Tensor:
     """Cross entropy between probabilities and targets.
 
-    Logarithms count as -100 at least. With logits, ``binary_cross_entropy_with_logits`` is exact.
+    Logarithms below -100 count as -100. With logits, ``binary_cross_entropy_with_logits`` is exact.
 
     Args:
         input: the predicted probabilities, from 0 to 1.
@@ -351,7 +351,7 @@ def cross_entropy(
 
 
 def _by_class(values: Tensor, dim: int, n_dims: int) -> Tensor:
-    """One number a class, ready to broadcast along ``dim``."""
+    """One number for each class, shaped to broadcast along ``dim``."""
     return values.view(*(-1 if d == dim else 1 for d in range(n_dims)))
 
 
@@ -391,7 +391,7 @@ def _soft_cross_entropy(
     total = -products.sum()
     if reduction == 2:
         return total
-    # No classes: 0 / 0, as the mean of nothing.
+    # Without classes this is 0 / 0, the NaN that the mean of nothing is in PyTorch.
     return total / (input.numel() / n_classes if n_classes else 0)
 
 
@@ -559,7 +559,7 @@ def ctc_loss(
 ) -> Tensor:
     """Minus the log likelihood of label sequences that are not aligned with the input.
 
-    The gradient is that for logits of which ``log_probs`` are the log_softmax.
+    The gradient is the one for logits whose log_softmax is ``log_probs``.
 
     Args:
         log_probs: the log probabilities of the labels at each step, from ``log_softmax``.
@@ -596,7 +596,7 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The input where the target is 1, what it lacks to the margin where it is -1.
+    """The input where the target is 1, ``max(0, margin - input)`` where it is -1.
 
     Args:
         input: the distances.
@@ -694,7 +694,7 @@ def triplet_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """How much the anchor is nearer to the negative than it may be, the margin included.
+    """``max(0, d(anchor, positive) - d(anchor, negative) + margin)``, where d is a distance.
 
     Args:
         anchor: the vectors that the others are compared with.
@@ -734,7 +734,7 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """``triplet_margin_loss`` with a distance of one's own.
+    """``triplet_margin_loss`` with any function as the distance.
 
     Args:
         anchor: the vectors that the others are compared with.
@@ -803,7 +803,7 @@ def soft_margin_loss(
 
 
 def _check_classes(name: str, input: Tensor, target: Tensor, least: int) -> None:
-    """That targets are int64 from ``least`` to the number of classes, less one."""
+    """Refuse targets that are not int64 from ``least`` to the number of classes minus one."""
     if not input.is_floating_point():
         raise NotImplementedError(
             f"{name}: expected a floating-point input, got {input.dtype}. Convert it with "
@@ -844,7 +844,7 @@ def multi_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """How much the scores of other classes exceed that of the target, the margin included.
+    """How much the scores of other classes exceed that of the target minus the margin.
 
     Args:
         input: the scores.
@@ -902,7 +902,7 @@ def multilabel_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """How much the scores of other classes exceed those of the targets, less a margin of 1.
+    """How much the scores of other classes exceed those of the targets minus 1.
 
     Args:
         input: the scores.

@@ -159,7 +159,7 @@ def layer_norm(
         eps: a small number that is added to the variance, against division by zero.
 
     Shape:
-        input ``(*, *normalized_shape)``; result the same.
+        input ``(*, *normalized_shape)``; result of the same shape.
 
     Example:
         >>> facula.nn.functional.layer_norm(facula.tensor([[1.0, 3.0]]), (2,), eps=0.0)
@@ -184,7 +184,7 @@ def rms_norm(
             that of float64 for float64.
 
     Shape:
-        input ``(*, *normalized_shape)``; result the same.
+        input ``(*, *normalized_shape)``; result of the same shape.
 
     Example:
         >>> facula.nn.functional.rms_norm(facula.tensor([[3.0, 4.0, 0.0, 0.0]]), (4,))
@@ -206,7 +206,7 @@ def local_response_norm(
         k: a number that is added to the mean square.
 
     Shape:
-        input ``(N, C, *)`` of three dimensions or more; result the same.
+        input ``(N, C, *)`` of three dimensions or more; result of the same shape.
 
     Example:
         >>> facula.nn.functional.local_response_norm(facula.ones(1, 1, 2), 1, k=3.0, alpha=1.0,
@@ -239,7 +239,7 @@ def normalize(
     eps: float = 1e-12,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Divides by the norm along a dimension, which then is 1.
+    """Divides vectors along a dimension by their norm, so that it becomes 1.
 
     Args:
         input: a tensor of floating-point or complex dtype.

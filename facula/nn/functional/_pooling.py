@@ -80,7 +80,7 @@ def max_pool2d(
 ) -> Any:
     """The largest elements of windows over the last two dimensions.
 
-    Arguments as for :func:`max_pool1d`, one number for both dimensions or one for each.
+    The arguments are those of :func:`max_pool1d`, one number for both dimensions or one for each.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``; indices are flat ones of ``(H, W)``.
@@ -106,7 +106,7 @@ def max_pool3d(
 ) -> Any:
     """The largest elements of windows over the last three dimensions.
 
-    Arguments as for :func:`max_pool1d`, one number for all dimensions or one for each.
+    The arguments are those of :func:`max_pool1d`, one number for all dimensions or one for each.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``; indices are flat ones of ``(D, H, W)``.
@@ -228,7 +228,7 @@ def avg_pool3d(
 ) -> Tensor:
     """Averages of windows over the last three dimensions.
 
-    Arguments as for :func:`avg_pool2d`.
+    The arguments are those of :func:`avg_pool2d`.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
@@ -313,7 +313,7 @@ def fractional_max_pool3d(
 ) -> Any:
     """The largest elements of windows at random places of the last three dimensions.
 
-    Arguments as for :func:`fractional_max_pool2d`.
+    The arguments are those of :func:`fractional_max_pool2d`.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
@@ -383,7 +383,8 @@ def _each(n: int, value: _Ints) -> tuple[int, ...]:
 
 
 def _norm_of(averages: Tensor, norm_type: float, numel: int) -> Tensor:
-    # An average of odd powers may be negative: its root has the sign, and none below zero.
+    # The product is the average itself, but its gradient is 0 at 0, where that of the root is
+    # infinite.
     return (averages.sign() * _core.relu(averages.abs())).mul(numel).pow(1.0 / norm_type)
 
 
@@ -422,7 +423,7 @@ def lp_pool2d(
     stride: _Ints | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The norms of windows over the last two dimensions; arguments as for :func:`lp_pool1d`.
+    """The norms of windows over the last two dimensions; see :func:`lp_pool1d` for the arguments.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``.
@@ -444,7 +445,7 @@ def lp_pool3d(
     stride: _Ints | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The norms of windows over the last three dimensions; arguments as for :func:`lp_pool1d`.
+    """The norms of windows over the last three dimensions; see :func:`lp_pool1d` for the arguments.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
@@ -531,7 +532,7 @@ def max_unpool2d(
     padding: _Ints = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """Put elements back where max pooling found them; arguments as for :func:`max_unpool1d`.
+    """Put elements back where max pooling found them; see :func:`max_unpool1d` for the arguments.
 
     Shape:
         input and indices ``(N, C, H, W)`` or ``(C, H, W)``.
@@ -553,7 +554,7 @@ def max_unpool3d(
     padding: _Ints = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """Put elements back where max pooling found them; arguments as for :func:`max_unpool1d`.
+    """Put elements back where max pooling found them; see :func:`max_unpool1d` for the arguments.
 
     Shape:
         input and indices ``(N, C, D, H, W)`` or ``(C, D, H, W)``.

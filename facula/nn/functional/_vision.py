@@ -1,4 +1,4 @@
-"""Images: other sizes, other places, and channels as pixels."""
+"""Images: resizing, sampling at other places, and channels as pixels."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """Images of another size.
+    """Resize images.
 
     Args:
         input: the images, floating point, or uint8 in the modes nearest, bilinear and bicubic.
@@ -200,7 +200,7 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """Images at places that a grid gives.
+    """Sample images at the places that a grid gives.
 
     Args:
         input: the images, floating point.

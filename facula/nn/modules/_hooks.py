@@ -21,7 +21,7 @@ _CALL_TABLES = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "
 
 
 class _GlobalHooks:
-    """The hooks of all modules, in tables named as those of a single one."""
+    """The hooks for all modules, in tables with the same names as those of one module."""
 
     def __init__(self) -> None:
         self._has_hooks = False
@@ -111,14 +111,14 @@ def call(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _clear_flag_without_hooks(owner: Any) -> None:
-    """Notice that the last hook is gone: handles take hooks away without a word."""
+    """Clear the flag of an owner whose last hook is gone."""
 
     def has_hooks() -> bool:
         return any(getattr(owner, table) for table in _CALL_TABLES)
 
     if not has_hooks():
         owner.__dict__["_has_hooks"] = False
-        if has_hooks():  # another thread has added one meanwhile
+        if has_hooks():  # another thread has added one in between
             owner.__dict__["_has_hooks"] = True
 
 
@@ -325,7 +325,7 @@ def _spread(values: tuple[Any, ...], places: list[int], size: int) -> tuple[Any,
 
 
 class BackwardHookFunction(Function):
-    """Hands its arguments on, and their gradients back."""
+    """Passes its arguments on, and their gradients back."""
 
     @staticmethod
     def forward(ctx: Any, *args: Tensor) -> tuple[Tensor, ...]:
@@ -359,8 +359,8 @@ class Hooked:
     ) -> RemovableHandle:
         """Call ``hook(module, args)`` before forward.
 
-        What it returns, unless ``None``, replaces the arguments; a single value stands for a tuple
-        of one.
+        A value that it returns replaces the arguments; ``None`` keeps them, and a single value
+        stands for a tuple of one.
 
         Args:
             hook: the function to call.
@@ -387,7 +387,7 @@ class Hooked:
     ) -> RemovableHandle:
         """Call ``hook(module, args, output)`` after forward.
 
-        What it returns, unless ``None``, replaces the output.
+        A value that it returns replaces the output; ``None`` keeps it.
 
         Args:
             hook: the function to call.
@@ -426,7 +426,7 @@ class Hooked:
         return add_backward(self, hook, full=True, prepend=prepend)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """As the full backward hook, but only of the module's last operation. Deprecated."""
+        """Deprecated: a full backward hook that sees only the module's last operation."""
         return add_backward(self, hook, full=False)
 
 
@@ -449,7 +449,7 @@ def register_module_forward_hook(
 ) -> RemovableHandle:
     """Call ``hook(module, args, output)`` after the forward of every module.
 
-    What it returns, unless ``None``, replaces the output.
+    A value that it returns replaces the output; ``None`` keeps it.
 
     Args:
         hook: the function to call.
@@ -487,14 +487,14 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHan
 
 
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """As the full backward hook, but only of the last operation in each module. Deprecated."""
+    """Deprecated: a full backward hook that sees only the last operation of each module."""
     return add_backward(GLOBAL, hook, full=False)
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(module, name, param)`` when any module is given a parameter.
 
-    What it returns, unless ``None``, is registered in its place.
+    A value that it returns is registered instead; ``None`` changes nothing.
     """
     return RemovableHandle.add(GLOBAL._registration_hooks["parameter"], hook)
 
@@ -502,7 +502,7 @@ def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> Rem
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(module, name, buffer)`` when any module is given a buffer.
 
-    What it returns, unless ``None``, is registered in its place.
+    A value that it returns is registered instead; ``None`` changes nothing.
     """
     return RemovableHandle.add(GLOBAL._registration_hooks["buffer"], hook)
 
@@ -510,6 +510,6 @@ def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> Remova
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(module, name, submodule)`` when any module is given a module.
 
-    What it returns, unless ``None``, is registered in its place.
+    A value that it returns is registered instead; ``None`` changes nothing.
     """
     return RemovableHandle.add(GLOBAL._registration_hooks["module"], hook)

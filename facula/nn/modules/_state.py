@@ -1,4 +1,4 @@
-"""``state_dict`` and ``load_state_dict``, of which the latter changes all or nothing."""
+"""``state_dict`` and ``load_state_dict``; loading changes everything or nothing."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def load_own(
     unexpected_keys: list[str],
     error_msgs: list[str],
 ) -> None:
-    """Take the module's own state from ``state_dict``, and note all that does not fit."""
+    """Load the module's own state from ``state_dict``, and list all that does not fit."""
     for hook, takes_module in list(module._load_state_dict_pre_hooks.values()):
         known = (module,) if takes_module else ()
         rest = (strict, missing_keys, unexpected_keys, error_msgs)
@@ -82,14 +82,14 @@ def load_own(
 def _load_tensor(
     module: Stateful, name: str, key: str, target: Tensor, value: Any, assign: bool
 ) -> str | None:
-    """Copy or assign one value; the text of what is wrong with it, if something is."""
+    """Copy or assign one value; returns what is wrong with it, or None."""
     if not isinstance(value, Tensor):
         return f"{key}: expected a tensor in the state_dict, got {type(value).__name__}."
     if is_lazy(target) and is_lazy(value):
         return None
     if not is_lazy(target):
         if target.dim() == 0 and value.dim() == 1 and value.numel() == 1:
-            value = value[0]  # scalars were saved as vectors by very old versions
+            value = value[0]  # PyTorch before 0.4 saved scalars as vectors
         if value.shape != target.shape:
             return (
                 f"size mismatch for {key}: expected {tuple(target.shape)}, as the module has it, "
@@ -131,7 +131,8 @@ def load(module: Stateful, state_dict: Any, strict: bool, assign: bool) -> _Inco
     if metadata is not None:
         state._metadata = metadata  # type: ignore[attr-defined]
     is_sure = _is_sure_to_fit(module, state, strict)
-    # Assignments leave the tensors as they are, but may refuse a dtype.
+    # An assignment may be refused halfway, for its dtype: the tables must be restored even where
+    # all shapes fit. Values need not be, since an assignment writes to no tensor.
     before = _Snapshot(module, with_values=not is_sure) if assign or not is_sure else None
     try:
         _load_tree(module, state, "", metadata, assign, found, errors)
@@ -167,7 +168,7 @@ def _load_tree(
     local: dict[str, Any] = {} if metadata is None else dict(metadata.get(prefix[:-1], {}))
     if assign:
         local["assign_to_params_buffers"] = True
-    # Strict, so that the lists are complete; whether they are errors is the caller's matter.
+    # Always strict, so that the lists are complete: load() decides whether they are errors.
     lists = found.missing_keys, found.unexpected_keys, errors
     module._load_from_state_dict(state, prefix, local, True, *lists)
     parts: dict[str, dict[str, Any]] = {}
@@ -202,7 +203,7 @@ def _is_sure_to_fit(module: Any, state: dict[str, Any], strict: bool) -> bool:
         isinstance(state[key], Tensor)
         and not is_lazy(target)
         and state[key].shape == target.shape
-        and 0 not in target.stride()  # elements that share memory cannot be written
+        and 0 not in target.stride()  # copy_ refuses elements that share memory
         for key, target in expected.items()
         if key in state
     )
@@ -235,7 +236,7 @@ class _Snapshot:
             table.clear()
             table.update(values)
         for tensor, kind, version, value in self.values:
-            if issubclass(kind, UninitializedTensorMixin):  # which loading may have given a shape
+            if issubclass(kind, UninitializedTensorMixin):  # loading may have given it a shape
                 tensor.data = value
                 tensor.__class__ = kind
             elif tensor._version != version:
@@ -247,7 +248,8 @@ class _Snapshot:
 class Stateful:
     """The methods of a module that save and load its state."""
 
-    # Of the module's part of a state_dict; a layer that changes what it saves raises it.
+    # The version of the module's part of a state_dict; a layer that saves something else than
+    # before has a higher one.
     _version = 1
 
     _parameters: dict[str, Parameter | None]
@@ -271,7 +273,7 @@ class Stateful:
         return RemovableHandle.add(self._state_dict_hooks, (hook, False))
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """As the public one, but what it returns replaces the dictionary."""
+        """The same, but a dictionary that the hook returns replaces the first one."""
         return RemovableHandle.add(self._state_dict_hooks, (hook, True))
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -290,19 +292,19 @@ class Stateful:
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, incompatible_keys)`` after the module and those inside are loaded.
 
-        Keys that it takes out of the lists are no error.
+        Keys that it removes from the lists do not count as errors.
         """
         return RemovableHandle.add(self._load_state_dict_post_hooks, hook)
 
     def get_extra_state(self) -> Any:
-        """What ``state_dict`` has of the module beside tensors; a subclass may define it."""
+        """State other than tensors, for ``state_dict``; a subclass may define it."""
         raise RuntimeError(
             "get_extra_state: the module has none. A subclass that defines it defines "
             "set_extra_state as well."
         )
 
     def set_extra_state(self, state: Any) -> None:
-        """Take back what :meth:`get_extra_state` gave; a subclass may define it."""
+        """Restore what :meth:`get_extra_state` returned; a subclass may define it."""
         raise RuntimeError(
             "set_extra_state: the module has none. A subclass that defines it defines "
             "get_extra_state as well."

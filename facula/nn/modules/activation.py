@@ -91,10 +91,10 @@ class _AlongDim(Module):
 
 
 class Threshold(Module):
-    """Each element, ``value`` where it is not above ``threshold``.
+    """Each element, replaced by ``value`` where it is not above ``threshold``.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.Threshold(0.0, 9.0)(facula.tensor([-1.0, 2.0]))
@@ -115,10 +115,10 @@ class Threshold(Module):
 
 
 class ReLU(_ShownInplace):
-    """Each element, 0 where it is negative.
+    """Each element, replaced by 0 where it is negative.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.ReLU()(facula.tensor([-1.0, 2.0]))
@@ -130,12 +130,12 @@ class ReLU(_ShownInplace):
 
 
 class RReLU(Module):
-    """Each element, times a slope where it is not positive.
+    """Each element, multiplied by a slope where it is not positive.
 
     In training every slope is drawn from ``[lower, upper)``; otherwise it is their mean.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.RReLU(0.25, 0.75).eval()(facula.tensor([-1.0, 2.0]))
@@ -156,7 +156,7 @@ class RReLU(Module):
 
 
 class Hardtanh(Module):
-    """Each element, brought into ``[min_val, max_val]``.
+    """Each element, clamped to ``[min_val, max_val]``.
 
     Args:
         min_val: the lower bound of the result.
@@ -166,7 +166,7 @@ class Hardtanh(Module):
         max_value: deprecated name of ``max_val``.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.Hardtanh()(facula.tensor([-4.0, 0.5, 3.0]))
@@ -207,10 +207,10 @@ class Hardtanh(Module):
 
 
 class ReLU6(Hardtanh):
-    """Each element, brought into ``[0, 6]``.
+    """Each element, clamped to ``[0, 6]``.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.ReLU6()(facula.tensor([-1.0, 2.0, 9.0]))
@@ -228,7 +228,7 @@ class Sigmoid(Module):
     """``1 / (1 + exp(-x))``.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.Sigmoid()(facula.tensor([0.0, 2.0]))
@@ -240,10 +240,10 @@ class Sigmoid(Module):
 
 
 class Hardsigmoid(_Inplace):
-    """``x / 6 + 1 / 2``, brought into ``[0, 1]``.
+    """``x / 6 + 1 / 2``, clamped to ``[0, 1]``.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.Hardsigmoid()(facula.tensor([-4.0, 0.0, 3.0]))
@@ -258,7 +258,7 @@ class Tanh(Module):
     """The hyperbolic tangent of each element.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.Tanh()(facula.tensor([0.0, 1.0]))
@@ -273,7 +273,7 @@ class SiLU(_ShownInplace):
     """Each element times its sigmoid.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.SiLU()(facula.tensor([-1.0, 2.0]))
@@ -288,7 +288,7 @@ class Mish(_ShownInplace):
     """Each element times the hyperbolic tangent of its softplus.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.Mish()(facula.tensor([-1.0, 2.0]))
@@ -303,7 +303,7 @@ class Hardswish(_Inplace):
     """Each element times its hard sigmoid.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.Hardswish()(facula.tensor([0.0, 3.0]))
@@ -315,10 +315,10 @@ class Hardswish(_Inplace):
 
 
 class ELU(_WithAlpha):
-    """Positive elements as they are, ``alpha * (exp(x) - 1)`` of the others.
+    """Each element, replaced by ``alpha * (exp(x) - 1)`` where it is negative.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.ELU()(facula.tensor([-1.0, 2.0]))
@@ -333,7 +333,7 @@ class CELU(_WithAlpha):
     """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.CELU()(facula.tensor([-1.0, 2.0]))
@@ -348,7 +348,7 @@ class SELU(_ShownInplace):
     """The scaled ``ELU`` that keeps activations normalised.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.SELU()(facula.tensor([-1.0, 2.0]))
@@ -360,7 +360,7 @@ class SELU(_ShownInplace):
 
 
 class GLU(Module):
-    """The first half along ``dim``, times the sigmoid of the second.
+    """The first half along ``dim``, multiplied by the sigmoid of the second.
 
     Shape:
         input ``(*, 2N, *)`` along ``dim``; result ``(*, N, *)``.
@@ -387,7 +387,7 @@ class GELU(Module):
     ``approximate="tanh"`` approximates it by a hyperbolic tangent.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.GELU()(facula.tensor([-1.0, 2.0]))
@@ -406,10 +406,10 @@ class GELU(Module):
 
 
 class Hardshrink(_WithLambd):
-    """Each element, 0 where it lies in ``[-lambd, lambd]``.
+    """Each element, replaced by 0 where it lies in ``[-lambd, lambd]``.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.Hardshrink()(facula.tensor([-1.0, 0.25]))
@@ -421,10 +421,10 @@ class Hardshrink(_WithLambd):
 
 
 class LeakyReLU(Module):
-    """Each element, times ``negative_slope`` where it is negative.
+    """Each element, multiplied by ``negative_slope`` where it is negative.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.LeakyReLU(0.25)(facula.tensor([-1.0, 2.0]))
@@ -447,7 +447,7 @@ class LogSigmoid(Module):
     """The logarithm of the sigmoid.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.LogSigmoid()(facula.tensor([0.0, 1.0]))
@@ -462,7 +462,7 @@ class Softplus(Module):
     """``log(1 + exp(beta * x)) / beta``; x itself where ``beta * x`` is above ``threshold``.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.Softplus()(facula.tensor([0.0, 30.0]))
@@ -482,10 +482,10 @@ class Softplus(Module):
 
 
 class Softshrink(_WithLambd):
-    """Each element, brought nearer to 0 by ``lambd``.
+    """Each element, moved towards 0 by ``lambd``.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.Softshrink()(facula.tensor([-1.0, 0.25, 2.0]))
@@ -497,7 +497,7 @@ class Softshrink(_WithLambd):
 
 
 class PReLU(Module):
-    """Each element, times a learned slope where it is negative.
+    """Each element, multiplied by a learned slope where it is negative.
 
     Args:
         num_parameters: the number of slopes: 1, or one for each channel.
@@ -506,7 +506,7 @@ class PReLU(Module):
         dtype: the dtype of the slopes.
 
     Shape:
-        input ``(N, C, *)``, or any for one slope; result the same. ``weight`` is
+        input ``(N, C, *)``, or any for one slope; result of the same shape. ``weight`` is
         ``(num_parameters,)``.
 
     Example:
@@ -528,7 +528,7 @@ class PReLU(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Sets the slopes to ``init``."""
+        """Set the slopes to ``init``."""
         with facula.no_grad():
             self.weight.fill_(self.init)
 
@@ -543,7 +543,7 @@ class Softsign(Module):
     """``x / (1 + abs(x))``.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.Softsign()(facula.tensor([-1.0, 3.0]))
@@ -555,10 +555,10 @@ class Softsign(Module):
 
 
 class Tanhshrink(Module):
-    """Each element less its hyperbolic tangent.
+    """Each element minus its hyperbolic tangent.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.Tanhshrink()(facula.tensor([0.0, 2.0]))
@@ -573,7 +573,7 @@ class Softmin(_AlongDim):
     """Softmax of the negative input: the smallest elements along ``dim`` weigh most.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.Softmin(dim=0)(facula.tensor([1.0, 1.0]))
@@ -588,7 +588,7 @@ class Softmax(_AlongDim):
     """Exponentials along ``dim``, scaled to a sum of 1.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.Softmax(dim=0)(facula.tensor([1.0, 1.0]))
@@ -603,7 +603,7 @@ class Softmax2d(Module):
     """Softmax over the channels of each place of an image.
 
     Shape:
-        input ``(N, C, H, W)`` or ``(C, H, W)``; result the same.
+        input ``(N, C, H, W)`` or ``(C, H, W)``; result of the same shape.
 
     Example:
         >>> facula.nn.Softmax2d()(facula.zeros(2, 1, 1)).flatten()
@@ -622,7 +622,7 @@ class LogSoftmax(_AlongDim):
     """Logarithm of the softmax along ``dim``.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.LogSoftmax(dim=0)(facula.tensor([1.0, 1.0]))

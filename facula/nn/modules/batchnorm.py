@@ -24,9 +24,9 @@ __all__ = [
 
 
 class _NormBase(Module):
-    """What batch and instance norms have in common: parameters and running statistics."""
+    """The parameters and running statistics that batch and instance norms share."""
 
-    # 2: with num_batches_tracked.
+    # Version 2 added num_batches_tracked; older files are given it when they are loaded.
     _version = 2
     __constants__ = ("track_running_stats", "momentum", "eps", "num_features", "affine")
     num_features: int
@@ -74,14 +74,14 @@ class _NormBase(Module):
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
-        """Forgets the batches seen: mean 0, variance 1."""
+        """Reset the running averages to mean 0 and variance 1."""
         if self.track_running_stats:
             cast(Tensor, self.running_mean).zero_()
             cast(Tensor, self.running_var).fill_(1)
             cast(Tensor, self.num_batches_tracked).zero_()
 
     def reset_parameters(self) -> None:
-        """Sets weights to 1 and biases to 0, and forgets the batches seen."""
+        """Set weights to 1 and biases to 0, and reset the running averages."""
         self.reset_running_stats()
         if self.weight is not None:
             init.ones_(self.weight)
@@ -149,7 +149,8 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
         *,
         bias: bool = True,
     ) -> None:
-        # Without parameters and buffers, which are registered below in the usual order.
+        # affine and track_running_stats are off here, so that no tensor of 0 channels is made: the
+        # uninitialized ones below take their places in the same order.
         super().__init__(0, eps, momentum, False, False, device, dtype)
         self.affine = affine
         self.track_running_stats = track_running_stats
@@ -203,7 +204,7 @@ class BatchNorm1d(_BatchNorm):
         bias: whether a layer that has a weight has a bias, too.
 
     Shape:
-        input ``(N, C)`` or ``(N, C, L)``; result the same.
+        input ``(N, C)`` or ``(N, C, L)``; result of the same shape.
 
     Example:
         >>> m = facula.nn.BatchNorm1d(1)
@@ -220,10 +221,10 @@ class BatchNorm1d(_BatchNorm):
 class BatchNorm2d(_BatchNorm):
     """Brings each channel to mean 0 and variance 1 over a batch of images.
 
-    Arguments as in :class:`BatchNorm1d`.
+    The arguments are those of :class:`BatchNorm1d`.
 
     Shape:
-        input ``(N, C, H, W)``; result the same.
+        input ``(N, C, H, W)``; result of the same shape.
 
     Example:
         >>> facula.nn.BatchNorm2d(3)(facula.ones(2, 3, 4, 4)).shape
@@ -237,10 +238,10 @@ class BatchNorm2d(_BatchNorm):
 class BatchNorm3d(_BatchNorm):
     """Brings each channel to mean 0 and variance 1 over a batch of volumes.
 
-    Arguments as in :class:`BatchNorm1d`.
+    The arguments are those of :class:`BatchNorm1d`.
 
     Shape:
-        input ``(N, C, D, H, W)``; result the same.
+        input ``(N, C, D, H, W)``; result of the same shape.
 
     Example:
         >>> facula.nn.BatchNorm3d(3)(facula.ones(2, 3, 2, 4, 4)).shape
@@ -297,12 +298,12 @@ class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch norm over the batches of all processes; in a single process that of its own.
+    """Batch norm over the batches of all processes; a single process normalises its own.
 
-    Arguments as in :class:`BatchNorm1d`, and ``process_group``, which must be None.
+    The arguments are those of :class:`BatchNorm1d`, and ``process_group``, which must be None.
 
     Shape:
-        input ``(N, C, *)``; result the same.
+        input ``(N, C, *)``; result of the same shape.
 
     Example:
         >>> facula.nn.SyncBatchNorm(3)(facula.ones(2, 3, 4)).shape
@@ -339,7 +340,7 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
-        """The module with its batch norms replaced by such of this class, parameters kept.
+        """The module with its batch norms replaced by ones of this class with the same parameters.
 
         Example:
             >>> net = facula.nn.Sequential(facula.nn.BatchNorm1d(3))

@@ -65,7 +65,7 @@ def _check_arguments(
 
 
 def _with_own_init(cls: type[_Conv_T]) -> type[_Conv_T]:
-    """The class with the ``__init__`` it inherits under its own name, which errors then show."""
+    """Give the class a copy of the ``__init__`` it inherits, so that errors show its name."""
     shared: Any = cls.__init__
     own: Any = FunctionType(
         shared.__code__, shared.__globals__, "__init__", shared.__defaults__, shared.__closure__
@@ -77,7 +77,7 @@ def _with_own_init(cls: type[_Conv_T]) -> type[_Conv_T]:
 
 
 class _ConvNd(Module):
-    """What all convolutions have: arguments, parameters and their first values."""
+    """The arguments, parameters and initial values that all convolutions share."""
 
     __constants__ = (
         "stride",
@@ -258,7 +258,7 @@ class Conv1d(_Conv):
 class Conv2d(_Conv):
     """Slides kernels over images.
 
-    Arguments as in :class:`Conv1d`, one number or a pair.
+    The arguments are those of :class:`Conv1d`, one number or a pair.
 
     Shape:
         input ``(N, in_channels, H, W)`` or ``(in_channels, H, W)``; result
@@ -277,7 +277,7 @@ class Conv2d(_Conv):
 class Conv3d(_Conv):
     """Slides kernels over volumes.
 
-    Arguments as in :class:`Conv1d`, one number or three.
+    The arguments are those of :class:`Conv1d`, one number or three.
 
     Shape:
         input ``(N, in_channels, D, H, W)`` or ``(in_channels, D, H, W)``; result
@@ -413,7 +413,7 @@ class ConvTranspose1d(_ConvTransposeNd):
 class ConvTranspose2d(_ConvTransposeNd):
     """The transposed map of :class:`Conv2d`.
 
-    Arguments as in :class:`ConvTranspose1d`, one number or a pair.
+    The arguments are those of :class:`ConvTranspose1d`, one number or a pair.
 
     Shape:
         input ``(N, in_channels, H, W)`` or ``(in_channels, H, W)``; result
@@ -432,7 +432,7 @@ class ConvTranspose2d(_ConvTransposeNd):
 class ConvTranspose3d(_ConvTransposeNd):
     """The transposed map of :class:`Conv3d`.
 
-    Arguments as in :class:`ConvTranspose1d`, one number or three.
+    The arguments are those of :class:`ConvTranspose1d`, one number or three.
 
     Shape:
         input ``(N, in_channels, D, H, W)`` or ``(in_channels, D, H, W)``; result
@@ -462,7 +462,7 @@ class _LazyConvNd(LazyModuleMixin, _ConvNd):
 
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
         if not isinstance(self.weight, UninitializedParameter):
-            if self.in_channels == 0:  # the shapes came with a state_dict
+            if self.in_channels == 0:  # a state_dict has given the shapes
                 channels = self.weight.shape[0 if self.transposed else 1]
                 self.in_channels = channels if self.transposed else channels * self.groups
             return

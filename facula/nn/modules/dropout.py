@@ -30,7 +30,7 @@ class Dropout(_DropoutNd):
     """Zeroes elements with probability ``p`` and scales the others by ``1 / (1 - p)``.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> from facula import nn
@@ -46,7 +46,7 @@ class Dropout1d(_DropoutNd):
     """Zeroes whole channels with probability ``p`` and scales the others by ``1 / (1 - p)``.
 
     Shape:
-        input ``(N, C, L)`` or ``(C, L)``; result the same.
+        input ``(N, C, L)`` or ``(C, L)``; result of the same shape.
 
     Example:
         >>> from facula import nn
@@ -62,7 +62,7 @@ class Dropout2d(_DropoutNd):
     """Zeroes whole channels with probability ``p`` and scales the others by ``1 / (1 - p)``.
 
     Shape:
-        input ``(N, C, H, W)`` or ``(N, C, L)``; result the same.
+        input ``(N, C, H, W)`` or ``(N, C, L)``; result of the same shape.
 
     Example:
         >>> from facula import nn
@@ -78,7 +78,7 @@ class Dropout3d(_DropoutNd):
     """Zeroes whole channels with probability ``p`` and scales the others by ``1 / (1 - p)``.
 
     Shape:
-        input ``(N, C, D, H, W)`` or ``(C, D, H, W)``; result the same.
+        input ``(N, C, D, H, W)`` or ``(C, D, H, W)``; result of the same shape.
 
     Example:
         >>> from facula import nn
@@ -94,7 +94,7 @@ class AlphaDropout(_DropoutNd):
     """Dropout for ``SELU``: keeps mean 0 and variance 1.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> from facula import nn
@@ -110,7 +110,7 @@ class FeatureAlphaDropout(_DropoutNd):
     """``AlphaDropout`` of whole channels.
 
     Shape:
-        input ``(N, C, *)``; result the same.
+        input ``(N, C, *)``; result of the same shape.
 
     Example:
         >>> from facula import nn

@@ -15,7 +15,8 @@ class LazyModuleMixin(Module):
     """Makes a module lazy: its parameters get their shapes at the first call.
 
     A lazy layer has uninitialized parameters and defines :meth:`initialize_parameters`, which
-    ``materialize``-s them. After the first call it is a module of the class ``cls_to_become``.
+    gives them their shapes by ``materialize``. After the first call it is a module of the class
+    ``cls_to_become``.
 
     Example:
         >>> m = facula.nn.LazyLinear(3)

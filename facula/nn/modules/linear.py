@@ -17,7 +17,7 @@ __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
 
 class Identity(Module):
-    """Hands its input on. Arguments of any kind are accepted and ignored.
+    """Passes its input on; arguments of any kind are accepted and ignored.
 
     Example:
         >>> facula.nn.Identity(54, unused=True)(facula.ones(2))
@@ -92,7 +92,7 @@ class Linear(Module):
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """Linear under the name that attention's projection has in PyTorch, as its repr shows."""
+    """The linear layer of attention's projection, under the name that it has in PyTorch's repr."""
 
 
 class Bilinear(Module):
@@ -200,5 +200,5 @@ class LazyLinear(LazyModuleMixin, Linear):
             if isinstance(self.bias, UninitializedParameter):
                 self.bias.materialize((self.out_features,))
             self.reset_parameters()
-        if self.in_features == 0:  # the shapes came with a state_dict
+        if self.in_features == 0:  # a state_dict has given the shapes
             self.in_features = self.weight.shape[-1]

@@ -305,7 +305,7 @@ class BCELoss(_WeightedLoss):
 
 
 class BCEWithLogitsLoss(_Loss):
-    """Cross entropy of probabilities given as logits; ``F.binary_cross_entropy_with_logits``.
+    """The loss ``F.binary_cross_entropy_with_logits`` as a module.
 
     Args:
         weight: the weight of each loss, broadcast to the input.
@@ -584,7 +584,7 @@ class CTCLoss(_Loss):
 
 
 class HingeEmbeddingLoss(_Loss):
-    """Distances where the target is 1, their lack where it is -1; ``F.hinge_embedding_loss``.
+    """The loss ``F.hinge_embedding_loss`` of distances as a module.
 
     Args:
         margin: the smallest distance that costs nothing where the target is -1.
@@ -804,7 +804,7 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class TripletMarginLoss(_Loss):
-    """How much the anchor is nearer to the negative; ``F.triplet_margin_loss`` as a module.
+    """How much nearer to the anchor the negative is; ``F.triplet_margin_loss`` as a module.
 
     Args:
         margin: by how much the negative should be farther away than the positive; above 0.
@@ -860,7 +860,7 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """``TripletMarginLoss`` with a distance of one's own.
+    """``TripletMarginLoss`` with any function as the distance.
 
     Args:
         distance_function: a function of two tensors of vectors that returns their distances;

@@ -26,7 +26,7 @@ class LocalResponseNorm(Module):
         k: a number that is added to the mean square.
 
     Shape:
-        input ``(N, C, *)`` of three dimensions or more; result the same.
+        input ``(N, C, *)`` of three dimensions or more; result of the same shape.
 
     Example:
         >>> facula.nn.LocalResponseNorm(1, alpha=1.0, beta=0.5, k=3.0)(facula.ones(1, 1, 2))
@@ -50,9 +50,9 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(Module):
-    """As :class:`LocalResponseNorm`, over an odd number of channels, the own in the middle.
+    """A :class:`LocalResponseNorm` over an odd number of channels with the own one in the middle.
 
-    As in PyTorch the first channel counts for all channels after it, too.
+    As in PyTorch, the first channel also counts as a neighbour of all channels farther away.
 
     Args:
         size: the number of neighbouring channels that count.
@@ -61,7 +61,7 @@ class CrossMapLRN2d(Module):
         k: a number that is added to the mean square.
 
     Shape:
-        input ``(N, C, H, W)``; result the same.
+        input ``(N, C, H, W)``; result of the same shape.
 
     Example:
         >>> facula.nn.CrossMapLRN2d(1, alpha=1.0, beta=0.5, k=3.0)(facula.ones(1, 1, 1, 2))
@@ -110,7 +110,7 @@ class LayerNorm(Module):
         dtype: the dtype of the parameters.
 
     Shape:
-        input ``(*, *normalized_shape)``; result the same.
+        input ``(*, *normalized_shape)``; result of the same shape.
 
     Example:
         >>> facula.nn.LayerNorm(2, eps=0.0, elementwise_affine=False)(facula.tensor([1.0, 3.0]))
@@ -146,7 +146,7 @@ class LayerNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Sets weights to 1 and biases to 0."""
+        """Set weights to 1 and biases to 0."""
         if self.weight is not None:
             init.ones_(self.weight)
         if self.bias is not None:
@@ -175,7 +175,7 @@ class GroupNorm(Module):
         bias: whether a layer that has a weight has a bias, too.
 
     Shape:
-        input ``(N, C, *)``; result the same.
+        input ``(N, C, *)``; result of the same shape.
 
     Example:
         >>> facula.nn.GroupNorm(1, 2, eps=0.0, affine=False)(facula.tensor([[1.0, 3.0]]))
@@ -220,7 +220,7 @@ class GroupNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Sets weights to 1 and biases to 0."""
+        """Set weights to 1 and biases to 0."""
         if self.weight is not None:
             init.ones_(self.weight)
         if self.bias is not None:
@@ -249,7 +249,7 @@ class RMSNorm(Module):
         dtype: the dtype of the weight.
 
     Shape:
-        input ``(*, *normalized_shape)``; result the same.
+        input ``(*, *normalized_shape)``; result of the same shape.
 
     Example:
         >>> m = facula.nn.RMSNorm(4, elementwise_affine=False)
@@ -282,7 +282,7 @@ class RMSNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Sets the weights to 1."""
+        """Set the weights to 1."""
         if self.weight is not None:
             init.ones_(self.weight)
 

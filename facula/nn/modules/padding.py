@@ -31,7 +31,7 @@ _Size = int | tuple[int, ...]
 
 
 class _PadNd(Module):
-    """What the layers share; a class says how many dimensions it pads and how."""
+    """The base of all layers: a class says how many dimensions it pads, and how."""
 
     __constants__: tuple[str, ...] = ("padding",)
     _n_dims: ClassVar[int]
@@ -203,7 +203,7 @@ class ConstantPad3d(_ConstantPadNd):
 
 
 class ReflectionPad1d(_ReflectionPadNd):
-    """Extend the last dimension by their reflection; the edge is not repeated.
+    """Extend the last dimension by its reflection; the edge is not repeated.
 
     Args:
         padding: how many elements to add (before, after), or one number for both.

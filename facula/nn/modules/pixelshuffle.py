@@ -10,7 +10,7 @@ __all__ = ["PixelShuffle", "PixelUnshuffle"]
 
 
 class PixelShuffle(Module):
-    """Elements of channels as pixels.
+    """Turn channels into pixels.
 
     Args:
         upscale_factor: the factor r by which height and width grow.
@@ -37,7 +37,7 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """Pixels as elements of channels: what :class:`PixelShuffle` did, undone.
+    """Turn pixels into channels: the inverse of :class:`PixelShuffle`.
 
     Args:
         downscale_factor: the factor r by which height and width shrink.

@@ -268,7 +268,9 @@ class MaxPool1d(_MaxPoolNd):
 
 
 class MaxPool2d(_MaxPoolNd):
-    """The largest elements of windows over two dimensions; arguments as :class:`MaxPool1d`.
+    """The largest elements of windows over the last two dimensions.
+
+    The arguments are those of :class:`MaxPool1d`.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``.
@@ -283,7 +285,9 @@ class MaxPool2d(_MaxPoolNd):
 
 
 class MaxPool3d(_MaxPoolNd):
-    """The largest elements of windows over three dimensions; arguments as :class:`MaxPool1d`.
+    """The largest elements of windows over the last three dimensions.
+
+    The arguments are those of :class:`MaxPool1d`.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
@@ -407,8 +411,8 @@ class AvgPool1d(_AvgPoolNd):
 class AvgPool2d(_DividedAvgPoolNd):
     """Averages of windows over the last two dimensions.
 
-    Arguments as for :class:`AvgPool1d`, and ``divisor_override``: what sums are divided by, in
-    place of the size of the windows.
+    The arguments are those of :class:`AvgPool1d`, and ``divisor_override``: what the sums are
+    divided by, in place of the size of the windows.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``.
@@ -423,7 +427,7 @@ class AvgPool2d(_DividedAvgPoolNd):
 
 
 class AvgPool3d(_DividedAvgPoolNd):
-    """Averages of windows over the last three dimensions; arguments as for :class:`AvgPool2d`.
+    """Averages of windows over the last three dimensions; see :class:`AvgPool2d` for the arguments.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
@@ -460,7 +464,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
     """The largest elements of windows at random places of the last three dimensions.
 
-    Arguments as for :class:`FractionalMaxPool2d`.
+    The arguments are those of :class:`FractionalMaxPool2d`.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
@@ -495,7 +499,7 @@ class LPPool1d(_LPPoolNd):
 
 
 class LPPool2d(_LPPoolNd):
-    """The norms of windows over the last two dimensions; arguments as for :class:`LPPool1d`.
+    """The norms of windows over the last two dimensions; see :class:`LPPool1d` for the arguments.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``.
@@ -509,7 +513,7 @@ class LPPool2d(_LPPoolNd):
 
 
 class LPPool3d(_LPPoolNd):
-    """The norms of windows over the last three dimensions; arguments as for :class:`LPPool1d`.
+    """The norms of windows over the last three dimensions; see :class:`LPPool1d` for the arguments.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
@@ -562,7 +566,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """The largest elements of windows that cover three dimensions evenly.
 
-    Arguments as for :class:`AdaptiveMaxPool2d`.
+    The arguments are those of :class:`AdaptiveMaxPool2d`.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
@@ -613,7 +617,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """Averages of windows that cover three dimensions evenly.
 
-    Arguments as for :class:`AdaptiveAvgPool2d`.
+    The arguments are those of :class:`AdaptiveAvgPool2d`.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``.

@@ -149,7 +149,7 @@ class RNNBase(Module):
             init.uniform_(parameter, -bound, bound)
 
     def flatten_parameters(self) -> None:
-        """Nothing: the parameters need no common memory here."""
+        """Does nothing: the parameters need no common memory here."""
 
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """Raise unless the input, packed if there are ``batch_sizes``, fits the parameters."""
@@ -225,20 +225,20 @@ class RNNBase(Module):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self.__dict__.setdefault("proj_size", 0)  # modules saved before there were projections
+        self.__dict__.setdefault("proj_size", 0)  # older files have no projections
         self.__dict__.pop("_flat_weights", None)
 
     def _zeros(self, shape: tuple[int, ...], input: Tensor) -> Tensor:
         return facula.zeros(shape, dtype=input.dtype, device=input.device)
 
     def _initial(self, hx: Any, input: Tensor, batch_sizes: Tensor | None) -> Any:
-        """``hx``, or zeros in its place."""
+        """The initial state: ``hx``, or zeros if there is none."""
         if hx is not None:
             return hx
         return self._zeros(self.get_expected_hidden_size(input, batch_sizes), input)
 
     def _unsqueeze(self, hx: Any, n_dims: int) -> Any:
-        """Check that a state has ``n_dims`` dimensions; with 2 it gets that of the batch."""
+        """Check that a state has ``n_dims`` dimensions, and add that of the batch to one of 2."""
         check_state_dims(type(self).__name__, ("h_0",), (hx,), n_dims)
         return hx.unsqueeze(1) if n_dims == 2 else hx
 

@@ -118,7 +118,7 @@ class Transformer(Module):
         """The decoder's result for tgt, given src.
 
         Masks leave out what is True or add numbers to scores; those of padding have a number for
-        each key. Whether a mask is causal is found out where it is not said.
+        each key. A mask that is not said to be causal or not is looked at.
         """
         batch_dim = 0 if self.batch_first else 1
         if src.dim() == 3 and src.size(batch_dim) != tgt.size(batch_dim):
@@ -210,7 +210,7 @@ class TransformerEncoder(Module):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
     ) -> Tensor:
-        """The source through all layers.
+        """Pass the source through all layers.
 
         Args:
             src: the sequences to encode.
@@ -288,7 +288,7 @@ class TransformerDecoder(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """The target through all layers, each of which looks at ``memory``."""
+        """Pass the target through all layers, each of which looks at ``memory``."""
         is_causal = _is_causal(
             tgt_mask, tgt_is_causal, _length(tgt, self.layers[0].self_attn.batch_first)
         )
@@ -371,7 +371,7 @@ class TransformerEncoderLayer(Module):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> Tensor:
-        """The sequence through attention and feed-forward network.
+        """Pass the sequence through attention and the feed-forward network.
 
         Args:
             src: the sequences to encode.
@@ -480,7 +480,7 @@ class TransformerDecoderLayer(Module):
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """The target through attention to itself and to ``memory`` and the feed-forward network."""
+        """Pass the target through both kinds of attention and the feed-forward network."""
         own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         other = (memory_mask, memory_key_padding_mask, memory_is_causal)
         x = tgt
@@ -555,7 +555,7 @@ def _causal_mask(n: int, device: Any = None, dtype: Any = None) -> Tensor:
 
 
 def _length(x: Tensor, batch_first: bool) -> int | None:
-    """The length of the sequences; None for what is no sequence, which attention will refuse."""
+    """The length of the sequences; None for a shape that attention will refuse."""
     if x.dim() not in (2, 3):
         return None
     length: int = x.size(1 if batch_first and x.dim() == 3 else 0)
@@ -563,7 +563,7 @@ def _length(x: Tensor, batch_first: bool) -> int | None:
 
 
 def _is_causal(mask: Tensor | None, is_causal: bool | None, length: int | None) -> bool:
-    """Whether the mask is said to be causal or, if nothing is said, looks so."""
+    """Whether the mask is causal, by the caller's word or, without one, by its values."""
     if is_causal is not None or mask is None:
         return is_causal is True
     if length is None or tuple(mask.shape) != (length, length):

@@ -15,7 +15,7 @@ _Scale = float | tuple[float, ...]
 
 
 class Upsample(Module):
-    """Images of another size, as :func:`facula.nn.functional.interpolate` makes them.
+    """Resizes images, as :func:`facula.nn.functional.interpolate` does.
 
     Args:
         size: the size of the result, one number or one for each dimension.

@@ -29,7 +29,7 @@ def _reverse_repeat_tuple(t: tuple[Any, ...], n: int) -> tuple[Any, ...]:
 
 
 def _list_with_default(out_size: Any, defaults: list[int]) -> Any:
-    """Sizes with those that are ``None`` taken from ``defaults``, counted from the end."""
+    """The sizes; ``None`` stands for that in ``defaults`` at the same place from the end."""
     if isinstance(out_size, int):
         return out_size
     if len(defaults) <= len(out_size):
@@ -44,7 +44,7 @@ def _list_with_default(out_size: Any, defaults: list[int]) -> Any:
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
     """The arguments for making tensors among ``kwargs``: device, dtype and memory_format.
 
-    They may stand there themselves or in a dictionary ``kwargs["factory_kwargs"]``.
+    They may be there by themselves or in a dictionary ``kwargs["factory_kwargs"]``.
 
     Example:
         >>> facula.nn.factory_kwargs({"device": "cpu"})

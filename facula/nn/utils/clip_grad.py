@@ -90,7 +90,7 @@ def clip_grads_with_norm_(
         >>> p.grad
         tensor([1.5000, 2.0000])
     """
-    # No branch on the value: on a GPU that would wait for it.
+    # There is no branch on the norm, since reading its value would wait for a GPU.
     factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     for parameter in _listed(parameters):
         if parameter.grad is not None:

@@ -131,7 +131,7 @@ def fuse_linear_bn_weights(
     bn_w: Tensor,
     bn_b: Tensor,
 ) -> tuple[Parameter, Parameter]:
-    """As :func:`fuse_conv_bn_weights`, of a linear layer.
+    """Weight and bias of a linear layer that also does what the batch norm after it does.
 
     Example:
         >>> from facula.nn.utils import fuse_linear_bn_weights

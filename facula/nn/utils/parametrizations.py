@@ -35,8 +35,7 @@ def orthogonal(
     *,
     use_trivialization: bool = True,
 ) -> _M:
-    """Keep a matrix orthogonal: its rows or columns, whichever are fewer, have length 1 each and
-    are perpendicular.
+    """Keep a matrix orthogonal: its rows, or columns if fewer, are perpendicular, of length 1.
 
     Args:
         module: the module to change.
@@ -101,7 +100,7 @@ def weight_norm(module: _M, name: str = "weight", dim: int | None = 0) -> _M:
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
     def take_old_names(state_dict: Any, prefix: str, *args: Any) -> None:
-        # Those of nn.utils.weight_norm.
+        # Files of nn.utils.weight_norm have other names for the two tensors.
         new = f"{prefix}parametrizations.{name}.original"
         for old, i in ((f"{prefix}{name}_g", 0), (f"{prefix}{name}_v", 1)):
             if old in state_dict:
@@ -137,7 +136,7 @@ class _SpectralNorm(Module):
                 v = matrix.new_empty(width).normal_(0, 1)
             self.register_buffer("_u", unit(u, eps))
             self.register_buffer("_v", unit(v, eps))
-            # Enough steps that the first value of the weight is a good one.
+            # Many steps once, so that the weight is well normalised from the beginning.
             self._power_method(matrix, 15)
 
     @no_grad()
@@ -152,7 +151,7 @@ class _SpectralNorm(Module):
         matrix = as_matrix(weight, self.dim)
         if self.training:
             self._power_method(matrix, self.n_power_iterations)
-        # Copies, for the next forward writes into the buffers before this one's backward.
+        # Copies, because the next forward writes to the buffers, perhaps before this backward.
         u, v = self._u.clone(), self._v.clone()
         return weight / facula.vdot(u, facula.mv(matrix, v))
 

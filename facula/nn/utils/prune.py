@@ -81,7 +81,7 @@ def _check_slices(t: Tensor, dim: int) -> None:
 
 
 def _scores_of(method: str, name: str, t: Tensor, importance_scores: Tensor | None) -> Tensor:
-    """What to choose by: the scores if there are any, else the tensor of this name itself."""
+    """The scores to choose by: those given, or else the tensor of this name itself."""
     if importance_scores is None:
         return t
     if importance_scores.shape != t.shape:
@@ -95,8 +95,8 @@ def _scores_of(method: str, name: str, t: Tensor, importance_scores: Tensor | No
 class BasePruningMethod(ABC):
     """A way to choose what is pruned: subclasses define :meth:`compute_mask`.
 
-    An object is the hook that multiplies the parameter ``name`` anew before each forward: of the
-    parameter ``name + "_orig"`` and the buffer ``name + "_mask"``.
+    An object is the hook that computes the attribute ``name`` before each forward, as the product
+    of the parameter ``name + "_orig"`` and the buffer ``name + "_mask"``.
     """
 
     _tensor_name: str
@@ -255,7 +255,7 @@ class PruningContainer(BasePruningMethod):
         if method.PRUNING_TYPE == "unstructured":
             left = mask == 1
         elif method.PRUNING_TYPE == "structured":
-            # Slices of which nothing is left do not count.
+            # Slices that are pruned already do not count: a fraction is one of what is left.
             dim = method.dim % t.dim()  # type: ignore[attr-defined]
             others = [d for d in range(t.dim()) if d != dim]
             left = (slice(None),) * dim + (mask.sum(others) != 0,)
@@ -420,7 +420,7 @@ class CustomFromMask(BasePruningMethod):
 
 
 def identity(module: _M, name: str) -> _M:
-    """Prune nothing: a mask of ones, for a parameter that is to have one.
+    """Prune nothing, but give a parameter a mask, which is all ones.
 
     Example:
         >>> from facula import nn

@@ -133,7 +133,7 @@ class PackedSequence(_Fields):
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes another; ``None`` of ``None``.
+    """The permutation that undoes another; ``None`` for ``None``.
 
     Example:
         >>> from facula.nn.utils.rnn import invert_permutation
@@ -254,7 +254,7 @@ def pad_packed_sequence(
 ) -> tuple[Tensor, Tensor]:
     """The sequences of a packed batch, padded to one length, and their lengths.
 
-    Undoes :func:`pack_padded_sequence`; sequences that it sorted are in their first order again.
+    Undoes :func:`pack_padded_sequence`; sequences that it sorted come back in their first order.
 
     Args:
         sequence: the packed sequences.
@@ -375,7 +375,7 @@ def unpad_sequence(
             f"unpad_sequence: expected {len(batch)} lengths, one for each sequence of the batch, "
             f"got {len(lengths)}."
         )
-    # A copy of each: a result that is changed must not change the batch.
+    # Each is a copy, so that writing to a result does not change the batch.
     return [
         sequence[: max(length, 0)].clone()
         for sequence, length in zip(batch, lengths.tolist(), strict=True)

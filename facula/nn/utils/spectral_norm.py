@@ -66,7 +66,7 @@ class SpectralNorm:
         [2]
     """
 
-    # Of what a state_dict has; 1 since there is weight_v.
+    # The version of what a state_dict holds; version 1 added weight_v.
     _version = 1
 
     def __init__(
@@ -88,7 +88,7 @@ class SpectralNorm:
                 for _ in range(self.n_power_iterations):
                     v.copy_(unit(facula.mv(matrix.t(), u), self.eps))
                     u.copy_(unit(facula.mv(matrix, v), self.eps))
-            # Copies, for the next forward writes into the buffers before this one's backward.
+            # Copies, because the next forward writes to the buffers, perhaps before this backward.
             u, v = u.clone(), v.clone()
         normalized: Tensor = weight / facula.dot(u, facula.mv(matrix, v))
         return normalized
@@ -135,7 +135,7 @@ class SpectralNorm:
             v = unit(weight.new_empty(width).normal_(0, 1), eps)
         delattr(module, name)
         module.register_parameter(name + "_orig", weight)
-        # Until the first forward, the values as they are; a plain attribute and no parameter.
+        # A plain attribute, no parameter: the hook replaces it at the first forward.
         setattr(module, name, weight.data)
         module.register_buffer(name + "_u", u)
         module.register_buffer(name + "_v", v)

@@ -148,5 +148,5 @@ def _place(module: Module, name: str, value: Any) -> tuple[Any, str]:
             f"functional_call: expected {key!r} to name a tensor of the module, but it is "
             f"{type(current).__name__}."
         )
-    # A name that the module does not have is given to no one.
+    # A value for a name that the module does not have goes into a table that nobody reads.
     return ({} if current is None else _Attributes(owner)), key
