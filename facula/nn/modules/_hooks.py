@@ -16,7 +16,8 @@ from facula.utils.hooks import RemovableHandle
 if TYPE_CHECKING:
     from facula.nn.modules.module import Module
 
-# The tables of hooks that a call runs. Modules have them by the same names as GLOBAL.
+# The tables of hooks that a call runs, under the same names in modules and in GLOBAL: all functions
+# below take either as the owner of hooks.
 _CALL_TABLES = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
 
 
@@ -52,6 +53,8 @@ def add(
         hooks.move_to_end(handle.id, last=False)
     for mark in marks:
         getattr(owner, mark)[handle.id] = True
+    # After the hook is in its table, or a call in another thread could find none and clear the
+    # flag.
     if table in _CALL_TABLES:
         owner._has_hooks = True
     return handle
@@ -85,10 +88,12 @@ def on_registration(
 
 def call(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The module's result, with its hooks and those of all modules around ``forward``."""
+    # Everywhere the hooks of all modules run before those of the module, as in PyTorch.
     owners: tuple[Any, Any] = (GLOBAL, module)
     for owner in owners:
         _clear_flag_without_hooks(owner)
     result = None
+    # The ids of handles are unique among all owners, so that one set serves both.
     done: set[int] = set()
     try:
         args, kwargs = _run_forward_pre(module, owners, args, kwargs)
@@ -99,12 +104,13 @@ def call(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             args = boundary.setup_input_hook(args)
         result = module.forward(*args, **kwargs)
         for owner, key, hook in _forward_hooks(owners):
-            done.add(key)
+            done.add(key)  # before the call: a hook that raises does not run a second time
             result = _run_forward(owner, key, hook, module, args, kwargs, result)
         if boundary is not None:
             result = _with_output_boundary(boundary, result)
         _attach_to_grad_fn(module, owners, result)
     except Exception:
+        # BaseException is left alone: hooks must not delay a KeyboardInterrupt.
         _run_always_called(owners, done, module, args, kwargs, result)
         raise
     return result
@@ -113,6 +119,8 @@ def call(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def _clear_flag_without_hooks(owner: Any) -> None:
     """Clear the flag of an owner whose last hook is gone."""
 
+    # Handles remove hooks from the tables without telling the owner, and users empty the tables
+    # themselves: only a look at the tables can tell that none is left.
     def has_hooks() -> bool:
         return any(getattr(owner, table) for table in _CALL_TABLES)
 
@@ -126,7 +134,7 @@ def _run_forward_pre(
     module: Module, owners: tuple[Any, Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     for owner in owners:
-        for key, hook in list(owner._forward_pre_hooks.items()):
+        for key, hook in list(owner._forward_pre_hooks.items()):  # a hook may remove itself
             if key in owner._forward_pre_hooks_with_kwargs:
                 changed = hook(module, args, kwargs)
                 if changed is None:
@@ -206,6 +214,8 @@ def _attach_to_grad_fn(module: Module, owners: tuple[Any, Any], result: Any) -> 
     hooks = [hook for owner in owners for hook in _backward_hooks(owner, full=False)]
     if not hooks:
         return
+    # As in PyTorch, the first tensor of a nested result stands for all: the reason why these hooks
+    # are deprecated.
     while not isinstance(result, Tensor):
         if isinstance(result, dict):
             result = next(value for value in result.values() if isinstance(value, Tensor))
@@ -244,7 +254,9 @@ class BackwardHook:
             self.has_input_node = True
 
             def hook(grad_inputs: tuple[Any, ...], _: Any) -> Any:
-                if self.grad_outputs is None:  # no output of the module was used
+                # The node of the outputs, which keeps their gradients, has not run: the gradients
+                # of the inputs come from elsewhere, and no output of the module was used.
+                if self.grad_outputs is None:
                     return None
                 full = _spread(grad_inputs, places, len(args))
                 full = self._call_hooks(full)
@@ -296,6 +308,7 @@ class BackwardHook:
                     f"the hook, got {len(changed)}."
                 )
             grads = changed
+        # A graph that is retained may run again, and must not see the gradients of this time.
         self.grad_outputs = None
         return grads
 
@@ -329,6 +342,8 @@ class BackwardHookFunction(Function):
 
     @staticmethod
     def forward(ctx: Any, *args: Tensor) -> tuple[Tensor, ...]:
+        # Else the node would make all of them require grad, and backward go where it did not
+        # before.
         ctx.mark_non_differentiable(*(arg for arg in args if not arg.requires_grad))
         return args
 
@@ -343,11 +358,12 @@ def _behind_node(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any, list[in
     if not _core.is_grad_enabled() or not any(values[i].requires_grad for i in places):
         return values, None, places
     tensors = BackwardHookFunction.apply(*(values[i] for i in places))
+    # All tensors share the node; those that do not require grad have none.
     node = next(tensor.grad_fn for tensor in tensors if tensor.grad_fn is not None)
     behind = list(values)
     for place, tensor in zip(places, tensors, strict=True):
         behind[place] = tensor
-    is_named = hasattr(values, "_fields")
+    is_named = hasattr(values, "_fields")  # a namedtuple takes its elements as arguments
     return type(values)(*behind) if is_named else tuple(behind), node, places
 
 

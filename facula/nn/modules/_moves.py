@@ -29,6 +29,8 @@ class Movable:
         if recurse:
             for module in self.children():
                 module._apply(fn)
+        # New data in the old objects: gradients move with their parameters, and tied parameters,
+        # which come here twice, stay tied.
         for param in self._parameters.values():
             if param is None:
                 continue
@@ -36,6 +38,7 @@ class Movable:
                 for tensor in (param, param.grad):
                     if tensor is not None:
                         tensor.data = fn(tensor)
+        # Buffers are new objects, as in PyTorch: nobody else is expected to hold them.
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)

@@ -22,6 +22,8 @@ def note_failing_module(root: Module, error: Exception) -> None:
     any record.
     """
     call = sys._getframe(1).f_code  # Module.__call__
+    # Only the outermost call writes a note: inner ones see a call of a module above them. The
+    # frames are walked when there is an error, so that calls that succeed need no counter of depth.
     outer: FrameType | None = sys._getframe(2)
     while outer is not None:
         if outer.f_code is call:

@@ -71,6 +71,8 @@ def load_own(
             missing_keys.append(extra_key)
     elif strict and extra_key in state_dict:
         unexpected_keys.append(extra_key)
+    # A key is unexpected where its path leaves the module: the rest of a path that goes on into a
+    # child is for that child to check.
     if strict:
         for key in state_dict:
             if key.startswith(prefix) and key != extra_key:
@@ -85,6 +87,8 @@ def _load_tensor(
     """Copy or assign one value; returns what is wrong with it, or None."""
     if not isinstance(value, Tensor):
         return f"{key}: expected a tensor in the state_dict, got {type(value).__name__}."
+    # A lazy module has materialized its targets in a pre-hook, unless the value has no shape
+    # either.
     if is_lazy(target) and is_lazy(value):
         return None
     if not is_lazy(target):
@@ -95,6 +99,7 @@ def _load_tensor(
                 f"size mismatch for {key}: expected {tuple(target.shape)}, as the module has it, "
                 f"got {tuple(value.shape)} in the state_dict."
             )
+    # Any exception becomes a line of the one error that lists all problems.
     try:
         with no_grad():
             if assign:
@@ -110,6 +115,8 @@ def _load_tensor(
 
 
 def _as_assigned(target: Tensor, value: Tensor) -> Tensor:
+    # Whether a parameter is trained belongs to the module, not to the file that its values are
+    # from.
     if not isinstance(target, Parameter):
         return value
     if isinstance(value, Parameter):
@@ -126,6 +133,7 @@ def load(module: Stateful, state_dict: Any, strict: bool, assign: bool) -> _Inco
             raise TypeError(f"load_state_dict: expected the names of tensors as keys, got {key!r}.")
     found = _IncompatibleKeys([], [])
     errors: list[str] = []
+    # A copy, since hooks and old layers rename and remove keys, and the caller keeps the original.
     metadata = getattr(state_dict, "_metadata", None)
     state: OrderedDict[str, Any] = OrderedDict(state_dict)
     if metadata is not None:
@@ -145,7 +153,7 @@ def load(module: Stateful, state_dict: Any, strict: bool, assign: bool) -> _Inco
             raise RuntimeError(
                 f"Error(s) in loading state_dict for {type(module).__name__}:\n\t{listed}"
             )
-    except BaseException:
+    except BaseException:  # an interrupt, too, must not leave half of the values loaded
         if before is not None:
             before.restore()
         raise
@@ -171,6 +179,8 @@ def _load_tree(
     # Always strict, so that the lists are complete: load() decides whether they are errors.
     lists = found.missing_keys, found.unexpected_keys, errors
     module._load_from_state_dict(state, prefix, local, True, *lists)
+    # Each child is given its own keys only: all keys for all modules would take quadratic time.
+    # They are collected after the module's own load, whose hooks may have renamed keys.
     parts: dict[str, dict[str, Any]] = {}
     for key, value in state.items():
         if key.startswith(prefix):
@@ -188,9 +198,13 @@ def _load_tree(
 
 
 def _is_sure_to_fit(module: Any, state: dict[str, Any], strict: bool) -> bool:
-    """Whether loading cannot fail, so that the old values need not be kept."""
+    """Whether loading cannot fail, so that the old values need not be kept.
+
+    A copy of all values would double the memory of a large model while it is loaded.
+    """
     expected: dict[str, Tensor] = {}
     for path, part in module.named_modules(remove_duplicate=False):
+        # Code of the user's may raise, or write anywhere, whatever the shapes are.
         hooks = part._load_state_dict_pre_hooks or part._load_state_dict_post_hooks
         loader = type(part)._load_from_state_dict
         if hooks or not loader.__module__.startswith("facula."):
@@ -218,7 +232,7 @@ class _Snapshot:
             (table, dict(table)) for part in modules for table in (part._parameters, part._buffers)
         ]
         tensors = [t for _, values in self.tables for t in values.values() if t is not None]
-        once = {id(t): t for t in tensors} if with_values else {}
+        once = {id(t): t for t in tensors} if with_values else {}  # tied tensors are copied once
         self.values = [
             (t, type(t), t._version, t.data if is_lazy(t) else t.data.clone())
             for t in once.values()
@@ -232,6 +246,7 @@ class _Snapshot:
 
     @no_grad()
     def restore(self) -> None:
+        # The dictionaries stay the same objects, since others may hold them.
         for table, values in self.tables:
             table.clear()
             table.update(values)
@@ -239,6 +254,8 @@ class _Snapshot:
             if issubclass(kind, UninitializedTensorMixin):  # loading may have given it a shape
                 tensor.data = value
                 tensor.__class__ = kind
+            # An unchanged tensor is not written to: a copy would count as a change for graphs made
+            # before, whose backward would then fail.
             elif tensor._version != version:
                 tensor.copy_(value)
         for part, state in self.extra:
@@ -358,6 +375,7 @@ class Stateful:
         if destination is None:
             destination = OrderedDict()
             destination._metadata = OrderedDict()
+        # A plain dictionary of the caller's has no place for versions.
         local_metadata = {"version": self._version}
         if hasattr(destination, "_metadata"):
             destination._metadata[prefix[:-1]] = local_metadata
