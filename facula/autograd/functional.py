@@ -31,6 +31,7 @@ def _as_tuple(name: str, what: str, value: Any) -> tuple[_Tensors, bool]:
 
 def _fresh_inputs(inputs: _Tensors, create_graph: bool) -> _Tensors:
     """New inputs with the same values, so that only what the function does with them counts."""
+    # A view keeps the connection to the caller's graph, which only create_graph needs.
     return tuple(
         x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_()
         for x in inputs
@@ -215,6 +216,8 @@ def _forward_product(
     create_graph: bool,
     strict: bool,
 ) -> _Tensors:
+    # The gradient is linear in the probes, so that its derivative is the same at any of their
+    # values.
     probes = tuple(_core.zeros_like(o, requires_grad=True) for o in outputs)
     backward = _grads(outputs, inputs, probes, create_graph=True)
     backward = _materialized(name, backward, inputs, strict, must_have_graph=False)
@@ -283,7 +286,7 @@ def _rows(
 ) -> _Tensors:
     flat = output.reshape(-1)
     rows = []
-    for element in flat.unbind(0):
+    for element in flat.unbind(0):  # one graph, which _grads retains for all rows
         grads = _grads((element,), inputs, None, create_graph)
         rows.append(
             _materialized(f"jacobian (output {index})", grads, inputs, strict, create_graph)

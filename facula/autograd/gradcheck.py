@@ -65,6 +65,7 @@ def gradcheck(
         >>> facula.autograd.gradcheck(lambda x: x.sin().sum(), (x,))
         True
     """
+    # Only GradcheckError is an answer: arguments that cannot be checked raise in any case.
     try:
         args = _as_tuple(inputs)
         checked = _differentiable_inputs(args)
@@ -138,6 +139,8 @@ def gradgradcheck(
         seeds = _as_tuple(grad_outputs)
     n_seeds = len(seeds)
 
+    # The first derivative as a function of the inputs and of the output gradients: a double
+    # backward has derivatives with respect to both.
     def gradient(*both: Any) -> tuple[Tensor, ...]:
         own = both[: len(both) - n_seeds]
         outputs = _differentiable_outputs(func(*own))
@@ -166,7 +169,7 @@ def gradgradcheck(
 def _random_seed(output: Tensor, is_non_contiguous: bool) -> Tensor:
     seed = _core.randn_like(output.detach())
     if is_non_contiguous and seed.dim() > 0:
-        seed = _core.stack([seed, seed], -1).select(-1, 0)
+        seed = _core.stack([seed, seed], -1).select(-1, 0)  # every other element
     return seed.requires_grad_()
 
 
@@ -207,6 +210,7 @@ def _real_parts(tensor: Tensor) -> Tensor:
 
 
 def _run(func: _Func, args: tuple[Any, ...], selects: Callable[[Any], tuple[Tensor, ...]]) -> Any:
+    # Clones, since an output may be a view of the input, which the next step overwrites.
     return [_real_parts(o).clone() for o in selects(func(*args))]
 
 
@@ -228,6 +232,8 @@ def _numeric_columns(
     """For every real component of ``x`` the derivative of all selected outputs."""
     data = x.data  # its version is its own, so that the graphs made before stay valid
     steps = [eps, eps * 1j] if x.is_complex() else [eps]
+    # Central differences: their error is of the order of eps², not eps. The value is restored from
+    # a copy, because adding and subtracting a step need not give it back.
     columns = []
     for position in itertools.product(*map(range, x.shape)):
         element = data[position]
@@ -244,6 +250,7 @@ def _numeric_columns(
 
 def _analytic_rows(output: Tensor, inputs: Sequence[Tensor]) -> list[list[Tensor]]:
     """For every real component of the output its gradient with respect to all inputs."""
+    # A seed of 1 gives the derivatives of the real part, one of 1j those of the imaginary part.
     units = [1, 1j] if output.is_complex() else [1]
     rows = []
     for position in itertools.product(*map(range, output.shape)):
@@ -256,7 +263,7 @@ def _analytic_rows(output: Tensor, inputs: Sequence[Tensor]) -> list[list[Tensor
 
 
 def _gradient_vector(g: Tensor | None, x: Tensor) -> Tensor:
-    if g is None:
+    if g is None:  # an input without influence, whose column must be zeros in the numbers, too
         g = _core.zeros_like(x)
     if g.shape != x.shape:
         raise GradcheckError(
@@ -325,6 +332,7 @@ def _check_projection(
 
 
 def _unit_like(tensor: Tensor) -> Tensor:
+    # Of length 1, so that eps is the size of the step, however many elements there are.
     vector = _core.randn_like(tensor.detach())
     length = float(_real_parts(vector).square().sum().sqrt())
     return vector / length if length > 0 else vector
@@ -398,6 +406,7 @@ class _WithoutGrad(Function):
 
 def _check_undefined(func: _Func, args: tuple[Any, ...], inputs: list[Tensor]) -> None:
     """No gradient for an output must mean the same as a gradient of zeros."""
+    # All missing, and each alone: a backward that handles None for one output may not for another.
     outputs = _differentiable_outputs(func(*args))
     subsets = [set(range(len(outputs)))]
     if len(outputs) > 1:

@@ -49,6 +49,8 @@ class saved_tensors_hooks:
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
 
+    # The core keeps a stack for each thread, and the innermost pair is used. Operations keep the
+    # pair that they were recorded with: backward may run after the block.
     def __enter__(self) -> None:
         _core.push_saved_tensors_hooks_(self.pack_hook, self.unpack_hook)
 
@@ -68,6 +70,7 @@ class save_on_cpu(saved_tensors_hooks):
         def pack_to_cpu(tensor: Tensor) -> tuple[Any, Tensor]:
             if not pin_memory or tensor.device.type != device_type:
                 return tensor.device, tensor.cpu()
+            # Detached: a recorded copy would keep the tensor on the device alive through its graph.
             copy = _core.empty_like(tensor, device="cpu", pin_memory=True)
             return tensor.device, copy.copy_(tensor.detach())
 
@@ -85,6 +88,7 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     Args:
         error_message: the text of the RuntimeError raised for an attempt.
     """
+    # The message is the switch, None for off: blocks can be nested, each with its own.
     previous = _core.saved_tensors_hooks_disabled_message()
     _core.disable_saved_tensors_hooks_(error_message)
     try:
@@ -150,6 +154,7 @@ def _accumulation_node(tensor: Tensor) -> Node:
     """The node that a tensor's gradient arrives at; for a leaf the accumulating one."""
     if tensor.grad_fn is not None:
         return tensor.grad_fn
+    # A leaf does not name its node; whatever is recorded of the leaf has it as the next one.
     with enable_grad():
         grad_fn = tensor.view_as(tensor).grad_fn
     assert grad_fn is not None  # the callers pass only tensors that require grad
@@ -167,6 +172,7 @@ def _watch_all(tensors: tuple[Tensor, ...], fn: Callable[..., None]) -> list[Any
         def hook(grad: Tensor) -> None:
             call = _core.current_graph_task_id()
             with lock:
+                # Which of the tensors a call reaches is known to the engine only while it runs.
                 if call not in pending:
                     n_expected = sum(map(_core.will_engine_execute_node, nodes))
                     pending[call] = ([None] * len(tensors), n_expected)
@@ -176,7 +182,7 @@ def _watch_all(tensors: tuple[Tensor, ...], fn: Callable[..., None]) -> list[Any
                 is_last = n_missing == 1
                 if is_last:
                     del pending[call]
-            if is_last:
+            if is_last:  # outside of the lock: fn may itself call backward
                 fn(grads)
 
         return hook

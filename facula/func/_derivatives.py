@@ -32,6 +32,8 @@ class _Level:
     def enter(self, tensor: Any) -> Any:
         if not isinstance(tensor, Tensor):
             return tensor
+        # A view is an input of this level and still belongs to the outer graph. The argument itself
+        # would not do: it may be used elsewhere in `func`, where it counts as a constant.
         if self.is_recorded_outside and tensor.requires_grad:
             return tensor.view_as(tensor)
         leaf = tensor.detach().requires_grad_()
@@ -42,11 +44,14 @@ class _Level:
         """Detach a value that depends on nothing but this level's own leaves."""
         if not isinstance(value, Tensor) or not value.requires_grad:
             return value
+        # The leaves of this level are unknown to the caller, to whom a value that depends on
+        # nothing else is a constant.
         if self.is_recorded_outside and self._reaches_others(value):
             return value
         return value.detach()
 
     def _reaches_others(self, tensor: Tensor) -> bool:
+        # A walk of our own with a stack: recursion would fail on long graphs.
         own = {id(leaf) for leaf in self.leaves}
         if tensor.grad_fn is None:
             return id(tensor) not in own
@@ -87,6 +92,8 @@ def _gradients(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], seeds: Sequence[Tensor]
 ) -> list[Tensor]:
     """Differentiable gradients; zeros for what is not connected."""
+    # create_graph in any case: whether an outer transform will differentiate the result is not
+    # known here. It also keeps the graph, so that vjp_fn can be called more than once.
     pairs = [(o, s) for o, s in zip(outputs, seeds, strict=True) if o.requires_grad]
     if not pairs or not inputs:
         return [_core.zeros_like(x) for x in inputs]
@@ -296,6 +303,9 @@ def jvp(
 def _pushed_forward(
     level: _Level, outputs: Sequence[Tensor], inputs: Sequence[Tensor], vectors: Sequence[Tensor]
 ) -> list[Tensor]:
+    # The gradient is linear in the probes, so that its derivative is the same at any of their
+    # values. They are leaves of this level: a result that depends on them alone leaves it as a
+    # constant.
     probes = [_core.zeros_like(o, requires_grad=True) for o in outputs]
     level.leaves += probes
     backward = _gradients(outputs, inputs, probes)

@@ -107,6 +107,7 @@ def _stacked(tensors: list[Tensor]) -> Tensor:
         raise RuntimeError(
             "stack_module_state: expected a parameter to require grad in all models or in none."
         )
+    # New leaves, as the parameters were: gradients end in the stacked tensors, not in the models.
     stacked = facula.stack(tensors)
     return stacked.detach().requires_grad_() if tensors[0].requires_grad else stacked
 

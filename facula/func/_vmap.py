@@ -70,6 +70,8 @@ def vmap(
 def _run_all(run: Callable[[int], Any], n_examples: int, randomness: str) -> list[Any]:
     if randomness == "different":
         return [run(i) for i in range(n_examples)]
+    # Whether the function draws random numbers shows only afterwards, in the generator's state: for
+    # "error" the examples have been computed by then.
     state = _core.get_rng_state()
     results = []
     for i in range(n_examples):
@@ -128,6 +130,7 @@ def _batch_size(leaves: list[Any], dims: list[int | None]) -> int:
 def _checked_outputs(result: Any, out_dims: Any) -> tuple[list[Tensor], TreeSpec, list[Any]]:
     outputs, spec = tree_flatten(result)
     dims = broadcast_prefix(out_dims, spec)
+    # As in PyTorch, out_dims may be a tuple of one for a function that returns a single tensor.
     if dims is None and isinstance(out_dims, tuple) and len(out_dims) == 1 and spec.is_leaf:
         dims = [out_dims[0]]
     if dims is None:

@@ -109,6 +109,7 @@ def multi_head_attention_forward(
         q, k, v = _project_separately(query, key, value, weights, in_proj_bias)
     else:
         q, k, v = _project_together(query, key, value, in_proj_weight, in_proj_bias)
+    # From here on all are (N, heads, length, width), for a single sequence with N = 1.
     q, k, v = (_split_heads(x, num_heads) for x in (q, k, v))
     if static_k is not None:
         k = _checked_static("static_k", static_k, q)
@@ -133,6 +134,8 @@ def multi_head_attention_forward(
 
     dropout_p = dropout_p if training else 0.0
     attn_weights = None
+    # The fused operation never has the weights as a whole, which is why it is faster. The query is
+    # scaled before the product, as PyTorch does it: afterwards would round differently.
     if need_weights:
         attn_weights = facula.softmax(_scores(q * math.sqrt(1.0 / q.size(-1)), k, mask), -1)
         if dropout_p > 0.0:

@@ -91,6 +91,8 @@ class MultiheadAttention(Module):
         def parameter(*sizes: int) -> Parameter:
             return Parameter(facula.empty(sizes, **kind))
 
+        # The names that are not used are registered as None: state_dict and repr are PyTorch's, and
+        # a name can be asked for in either case.
         if self._qkv_same_embed_dim:
             self.in_proj_weight = parameter(3 * embed_dim, embed_dim)
             for letter in "qkv":
@@ -160,7 +162,8 @@ class MultiheadAttention(Module):
         """
         swaps = self.batch_first and query.dim() == 3
         if swaps:
-            # What is one object stays one: it is projected at once.
+            # Inputs that are one object must stay one, since F then projects them in one product:
+            # two transposed views of a tensor would be two objects.
             is_self, is_pair = query is key and key is value, key is value
             query = query.transpose(0, 1)
             key = query if is_self else key.transpose(0, 1)

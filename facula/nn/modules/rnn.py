@@ -108,6 +108,8 @@ class RNNBase(Module):
         self._all_weights: list[list[str]] = []
         self._flat_weights_names: list[str] = []
 
+        # The order of the parameters is PyTorch's: it is that of state_dict, of _flat_weights,
+        # which the operations take, and of the random numbers that reset_parameters draws.
         rows, state_size = _GATES[mode] * hidden_size, proj_size or hidden_size
         suffixes = ("", "_reverse") if bidirectional else ("",)
         for layer in range(num_layers):
@@ -131,7 +133,8 @@ class RNNBase(Module):
 
     @property
     def _flat_weights(self) -> list[Any]:
-        # A tool that computes a weight anew for each step keeps it as a plain attribute.
+        # Collected at each call: a list that is kept would hold old tensors after functional_call,
+        # pruning or a parametrization has put others in their place, some of them as attributes.
         own = self._parameters
         return [
             own[name] if name in own else getattr(self, name) for name in self._flat_weights_names
@@ -220,7 +223,7 @@ class RNNBase(Module):
         return ", ".join(parts)
 
     def __getstate__(self) -> dict[str, Any]:
-        # PyTorch has the weights a second time, in a list.
+        # PyTorch keeps the weights a second time, in a list, and needs it in a file that it loads.
         return {**self.__dict__, "_flat_weights": self._flat_weights}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -247,6 +250,7 @@ class RNNBase(Module):
 
     def _call(self, input: Tensor, batch_sizes: Tensor | None, hx: Any) -> tuple[Tensor, Any]:
         """The operation itself: outputs and last state."""
+        # The packed form of the operations takes batch_sizes after the data, and no batch_first.
         packing = () if batch_sizes is None else (batch_sizes,)
         layout = (self.batch_first,) if batch_sizes is None else ()
         output, *states = _OPS[self.mode](
@@ -265,6 +269,7 @@ class RNNBase(Module):
 
     def _run_packed(self, sequence: PackedSequence, hx: Any) -> tuple[PackedSequence, Any]:
         data, batch_sizes, sorted_indices, unsorted_indices = sequence
+        # The data are sorted by length; states are in the caller's order, and go back into it.
         if hx is not None:
             try:
                 hx = self.permute_hidden(hx, sorted_indices)
@@ -288,6 +293,7 @@ class RNNBase(Module):
         is_batched, batch_dim = input.dim() == 3, 0 if self.batch_first else 1
         if hx is not None:
             hx = self._unsqueeze(hx, input.dim())
+        # From here on there is always a batch, so that one set of checks and one call serve both.
         if not is_batched:
             input = input.unsqueeze(batch_dim)
         hx = self._initial(hx, input, None)
@@ -315,6 +321,7 @@ def _check_arguments(
             f"{owner}: expected dropout as a probability from 0 to 1, got {dropout!r}."
         )
     if dropout > 0 and num_layers == 1:
+        # The level of who wrote RNN(...): above this function, RNNBase.__init__ and RNN.__init__.
         warnings.warn(
             f"{owner}: dropout={dropout} has no effect: it is between layers, and num_layers is 1",
             stacklevel=4,
@@ -515,7 +522,8 @@ class LSTM(RNNBase):
         self, input: Any, hx: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Any, tuple[Tensor, Tensor]]:
         if hx is not None and not (isinstance(hx, (tuple, list)) and len(hx) == 2):
-            # PyTorch takes the first two of anything, and of a long tensor they are no states.
+            # PyTorch takes the first two elements of anything: those of a tensor of states have too
+            # few dimensions, and one of length 1 has no second. Our error is of the same type.
             is_long = isinstance(hx, Tensor) and hx.dim() > 0 and hx.size(0) > 1
             raise (RuntimeError if is_long else IndexError)(
                 f"LSTM: expected hx to be a pair of tensors (h_0, c_0), got {type(hx).__name__}"
@@ -634,6 +642,7 @@ class RNNCellBase(Module):
 
     def reset_parameters(self) -> None:
         """Draw all parameters from ``[-bound, bound)``, where ``bound`` is 1/√hidden_size."""
+        # Cells, unlike layers, may have a state of no features.
         bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for parameter in self.parameters():
             init.uniform_(parameter, -bound, bound)
@@ -706,6 +715,7 @@ class RNNCell(RNNCellBase):
         self.nonlinearity = nonlinearity
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        # Here and not in __init__, as in PyTorch: the attribute may be set later.
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(
                 f"RNNCell: nonlinearity must be 'tanh' or 'relu', got {self.nonlinearity!r}."

@@ -226,6 +226,7 @@ class TransformerEncoder(Module):
             >>> m(facula.ones(3, 5, 8)).shape
             torch.Size([3, 5, 8])
         """
+        # Once for all layers: to look at a mask waits for the device that it is on.
         padding = _padding_of(src_key_padding_mask, mask, src)
         mask = _additive_mask(mask, "mask", src.dtype)
         is_causal = _is_causal(mask, is_causal, _length(src, self.layers[0].self_attn.batch_first))
@@ -236,6 +237,9 @@ class TransformerEncoder(Module):
             y = y.masked_fill((padding != 0).unsqueeze(-1), 0.0)
         return y if self.norm is None else self.norm(y)
 
+    # PyTorch has a fast path for padded batches, which drops the padding and puts zeros there at
+    # the end. Ours needs no such path, but results must agree at padding, too: these are its
+    # conditions.
     def _clears_padding(self, src: Tensor, padding: Tensor) -> bool:
         if not self.use_nested_tensor or self.training or src.dim() != 3:
             return False
@@ -245,6 +249,8 @@ class TransformerEncoder(Module):
             src.requires_grad or any(p.requires_grad for p in self.layers.parameters())
         ):
             return False
+        # PyTorch packs sequences from the left, so that padding in the middle rules the path out.
+        # The check waits for the device; mask_check=False promises that it would succeed.
         is_hidden = padding != 0
         return not self.mask_check or bool((is_hidden[:, 1:] >= is_hidden[:, :-1]).all())
 
@@ -536,6 +542,7 @@ def _attend(
     return y
 
 
+# As in PyTorch, all layers begin with the same values. Transformer draws them anew, one by one.
 def _copies(layer: Module, n: int) -> ModuleList:
     return ModuleList([copy.deepcopy(layer) for _ in range(n)])
 
@@ -564,6 +571,8 @@ def _length(x: Tensor, batch_first: bool) -> int | None:
 
 def _is_causal(mask: Tensor | None, is_causal: bool | None, length: int | None) -> bool:
     """Whether the mask is causal, by the caller's word or, without one, by its values."""
+    # The caller's word is not checked: a wrong True gives the results of a causal mask, as in
+    # PyTorch.
     if is_causal is not None or mask is None:
         return is_causal is True
     if length is None or tuple(mask.shape) != (length, length):
@@ -580,6 +589,8 @@ def _has_padded_path(layer: Module) -> bool:
     """Whether PyTorch has a path of its own for padded batches through this layer."""
     if not isinstance(layer, TransformerEncoderLayer) or layer.norm_first:
         return False
+    # Asked when the encoder is made, as in PyTorch: what is changed in the layer later does not
+    # count.
     attention = layer.self_attn
     return (
         attention.batch_first
