@@ -92,11 +92,8 @@ def _grads(
     outputs: _Tensors, inputs: _Tensors, vectors: _Tensors | None, create_graph: bool
 ) -> tuple[Tensor | None, ...]:
     """Gradients where there are any; outputs without a graph simply give none."""
-    pairs = [
-        (o, None if vectors is None else vectors[i])
-        for i, o in enumerate(outputs)
-        if o.requires_grad
-    ]
+    vectors = tuple(_core.ones_like(o) for o in outputs) if vectors is None else vectors
+    pairs = [(o, v) for o, v in zip(outputs, vectors, strict=True) if o.requires_grad]
     if not pairs:
         return (None,) * len(inputs)
     return grad(
