@@ -245,24 +245,26 @@ def avg_pool3d(
 
 
 def _fractional(
-    name: str,
     n: int,
     input: Tensor,
     kernel_size: _Ints,
     output_size: _Ints | None,
     output_ratio: Any,
+    return_indices: bool,
     samples: Tensor | None,
-    with_indices: bool,
-) -> tuple[Tensor, Tensor]:
+) -> Any:
     if output_size is None:
         if output_ratio is None:
-            raise ValueError(f"{name}: expected output_size or output_ratio.")
+            raise ValueError(f"fractional_max_pool{n}d: expected output_size or output_ratio.")
         ratios = output_ratio if isinstance(output_ratio, Sequence) else [output_ratio] * n
         output_size = [int(input.shape[i - n] * ratios[i]) for i in range(n)]
     if samples is None:
         n_batch = 1 if input.dim() == n + 1 else input.size(0)
         samples = _core.rand(n_batch, input.size(-n - 1), n, dtype=input.dtype, device=input.device)
-    return _core._fractional_max_pool(input, n, kernel_size, output_size, samples, with_indices)
+    values, indices = _core._fractional_max_pool(
+        input, n, kernel_size, output_size, samples, return_indices
+    )
+    return (values, indices) if return_indices else values
 
 
 def fractional_max_pool2d(
@@ -290,17 +292,9 @@ def fractional_max_pool2d(
         >>> F.fractional_max_pool2d(facula.rand(1, 3, 10, 10), 2, output_ratio=0.7).shape
         torch.Size([1, 3, 7, 7])
     """
-    values, indices = _fractional(
-        "fractional_max_pool2d",
-        2,
-        input,
-        kernel_size,
-        output_size,
-        output_ratio,
-        _random_samples,
-        return_indices,
+    return _fractional(
+        2, input, kernel_size, output_size, output_ratio, return_indices, _random_samples
     )
-    return (values, indices) if return_indices else values
 
 
 def fractional_max_pool3d(
@@ -323,17 +317,9 @@ def fractional_max_pool3d(
         >>> F.fractional_max_pool3d(facula.rand(1, 3, 8, 8, 8), 2, output_size=5).shape
         torch.Size([1, 3, 5, 5, 5])
     """
-    values, indices = _fractional(
-        "fractional_max_pool3d",
-        3,
-        input,
-        kernel_size,
-        output_size,
-        output_ratio,
-        _random_samples,
-        return_indices,
+    return _fractional(
+        3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples
     )
-    return (values, indices) if return_indices else values
 
 
 def fractional_max_pool2d_with_indices(
@@ -351,10 +337,9 @@ def fractional_max_pool2d_with_indices(
         >>> F.fractional_max_pool2d_with_indices(facula.rand(1, 9, 9), 2, 3)[1].shape
         torch.Size([1, 3, 3])
     """
-    result: tuple[Tensor, Tensor] = fractional_max_pool2d(
-        input, kernel_size, output_size, output_ratio, True, _random_samples
+    return _fractional(  # type: ignore[no-any-return]
+        2, input, kernel_size, output_size, output_ratio, True, _random_samples
     )
-    return result
 
 
 def fractional_max_pool3d_with_indices(
@@ -372,10 +357,9 @@ def fractional_max_pool3d_with_indices(
         >>> F.fractional_max_pool3d_with_indices(facula.rand(1, 9, 9, 9), 2, 3)[1].shape
         torch.Size([1, 3, 3, 3])
     """
-    result: tuple[Tensor, Tensor] = fractional_max_pool3d(
-        input, kernel_size, output_size, output_ratio, True, _random_samples
+    return _fractional(  # type: ignore[no-any-return]
+        3, input, kernel_size, output_size, output_ratio, True, _random_samples
     )
-    return result
 
 
 def _each(n: int, value: _Ints) -> tuple[int, ...]:

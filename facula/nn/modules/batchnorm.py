@@ -29,11 +29,6 @@ class _NormBase(Module):
     # Version 2 added num_batches_tracked; older files are given it when they are loaded.
     _version = 2
     __constants__ = ("track_running_stats", "momentum", "eps", "num_features", "affine")
-    num_features: int
-    eps: float
-    momentum: float | None
-    affine: bool
-    track_running_stats: bool
     weight: Parameter | None
     bias: Parameter | None
     running_mean: Tensor | None
@@ -111,6 +106,13 @@ class _NormBase(Module):
 
 
 class _BatchNorm(_NormBase):
+    _allowed_dims: tuple[int, ...] = ()
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if not self._allowed_dims:  # a subclass of the user's defines either of the two
+            raise NotImplementedError
+        _check_dims(self, input, self._allowed_dims)
+
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         momentum = 0.0 if self.momentum is None else self.momentum
@@ -214,8 +216,7 @@ class BatchNorm1d(_BatchNorm):
         tensor([0.2000])
     """
 
-    def _check_input_dim(self, input: Tensor) -> None:
-        _check_dims(self, input, (2, 3))
+    _allowed_dims = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
@@ -231,8 +232,7 @@ class BatchNorm2d(_BatchNorm):
         torch.Size([2, 3, 4, 4])
     """
 
-    def _check_input_dim(self, input: Tensor) -> None:
-        _check_dims(self, input, (4,))
+    _allowed_dims = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
@@ -248,8 +248,7 @@ class BatchNorm3d(_BatchNorm):
         torch.Size([2, 3, 2, 4, 4])
     """
 
-    def _check_input_dim(self, input: Tensor) -> None:
-        _check_dims(self, input, (5,))
+    _allowed_dims = (5,)
 
 
 class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
@@ -262,9 +261,7 @@ class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
     """
 
     cls_to_become = BatchNorm1d
-
-    def _check_input_dim(self, input: Tensor) -> None:
-        _check_dims(self, input, (2, 3))
+    _allowed_dims = BatchNorm1d._allowed_dims
 
 
 class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
@@ -277,9 +274,7 @@ class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
     """
 
     cls_to_become = BatchNorm2d
-
-    def _check_input_dim(self, input: Tensor) -> None:
-        _check_dims(self, input, (4,))
+    _allowed_dims = BatchNorm2d._allowed_dims
 
 
 class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
@@ -292,9 +287,7 @@ class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
     """
 
     cls_to_become = BatchNorm3d
-
-    def _check_input_dim(self, input: Tensor) -> None:
-        _check_dims(self, input, (5,))
+    _allowed_dims = BatchNorm3d._allowed_dims
 
 
 class SyncBatchNorm(_BatchNorm):

@@ -24,7 +24,6 @@ class ChannelShuffle(Module):
     """
 
     __constants__ = ("groups",)
-    groups: int
 
     def __init__(self, groups: int) -> None:
         super().__init__()

@@ -36,34 +36,6 @@ _Size = int | tuple[int, ...]
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
-def _check_arguments(
-    name: str,
-    in_channels: int,
-    out_channels: int,
-    groups: int,
-    padding: str | tuple[int, ...],
-    stride: tuple[int, ...],
-    padding_mode: str,
-) -> None:
-    if groups <= 0:
-        raise ValueError(f"{name}: expected groups of at least 1, got {groups}.")
-    for side, n in (("in_channels", in_channels), ("out_channels", out_channels)):
-        if n % groups != 0:
-            raise ValueError(f"{name}: expected groups to divide {side}={n}, got {groups}.")
-    if isinstance(padding, str):
-        if padding not in ("same", "valid"):
-            raise ValueError(
-                f"{name}: expected padding as numbers, 'same' or 'valid', got {padding!r}."
-            )
-        if padding == "same" and any(s != 1 for s in stride):
-            raise ValueError(f"{name}: padding='same' needs a stride of 1, got {stride}.")
-    if padding_mode not in _PADDING_MODES:
-        raise ValueError(
-            f"{name}: expected padding_mode as one of {', '.join(_PADDING_MODES)}, got "
-            f"{padding_mode!r}."
-        )
-
-
 def _with_own_init(cls: type[_Conv_T]) -> type[_Conv_T]:
     """Give the class a copy of the ``__init__`` it inherits, so that errors show its name."""
     shared: Any = cls.__init__
@@ -112,9 +84,6 @@ class _ConvNd(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        _check_arguments(
-            type(self).__name__, in_channels, out_channels, groups, padding, stride, padding_mode
-        )
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.kernel_size = kernel_size
@@ -125,11 +94,32 @@ class _ConvNd(Module):
         self.output_padding = output_padding
         self.groups = groups
         self.padding_mode = padding_mode
+        self._check_arguments()
         self._reversed_padding_repeated_twice = self._borders()
         kind = {"device": device, "dtype": dtype}
         self.weight = Parameter(facula.empty(self._weight_shape(), **kind))
         self.bias = Parameter(facula.empty(out_channels, **kind)) if bias else None
         self.reset_parameters()
+
+    def _check_arguments(self) -> None:
+        name, groups, padding = type(self).__name__, self.groups, self.padding
+        if groups <= 0:
+            raise ValueError(f"{name}: expected groups of at least 1, got {groups}.")
+        for side, n in (("in_channels", self.in_channels), ("out_channels", self.out_channels)):
+            if n % groups != 0:
+                raise ValueError(f"{name}: expected groups to divide {side}={n}, got {groups}.")
+        if isinstance(padding, str):
+            if padding not in ("same", "valid"):
+                raise ValueError(
+                    f"{name}: expected padding as numbers, 'same' or 'valid', got {padding!r}."
+                )
+            if padding == "same" and any(s != 1 for s in self.stride):
+                raise ValueError(f"{name}: padding='same' needs a stride of 1, got {self.stride}.")
+        if self.padding_mode not in _PADDING_MODES:
+            raise ValueError(
+                f"{name}: expected padding_mode as one of {', '.join(_PADDING_MODES)}, got "
+                f"{self.padding_mode!r}."
+            )
 
     def _borders(self) -> Sequence[int]:
         """The padding as F.pad wants it: before and after, the last dimension first."""

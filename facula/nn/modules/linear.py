@@ -52,8 +52,6 @@ class Linear(Module):
     """
 
     __constants__ = ("in_features", "out_features")
-    in_features: int
-    out_features: int
     weight: Tensor
     bias: Tensor | None
 
@@ -117,9 +115,6 @@ class Bilinear(Module):
     """
 
     __constants__ = ("in1_features", "in2_features", "out_features")
-    in1_features: int
-    in2_features: int
-    out_features: int
     weight: Tensor
     bias: Tensor | None
 

@@ -119,8 +119,6 @@ class LayerNorm(Module):
 
     __constants__ = ("normalized_shape", "eps", "elementwise_affine")
     normalized_shape: tuple[int, ...]
-    eps: float
-    elementwise_affine: bool
     weight: Parameter | None
     bias: Parameter | None
 
@@ -183,10 +181,6 @@ class GroupNorm(Module):
     """
 
     __constants__ = ("num_groups", "num_channels", "eps", "affine")
-    num_groups: int
-    num_channels: int
-    eps: float
-    affine: bool
     weight: Parameter | None
     bias: Parameter | None
 
@@ -259,8 +253,6 @@ class RMSNorm(Module):
 
     __constants__ = ("normalized_shape", "eps", "elementwise_affine")
     normalized_shape: tuple[int, ...]
-    eps: float | None
-    elementwise_affine: bool
     weight: Parameter | None
 
     def __init__(

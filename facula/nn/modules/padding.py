@@ -64,7 +64,6 @@ class _CircularPadNd(_PadNd):
 
 class _ConstantPadNd(_PadNd):
     __constants__ = ("padding", "value")
-    value: float
 
     def __init__(self, padding: _Size, value: float) -> None:
         super().__init__(padding)

@@ -60,16 +60,6 @@ class RNNBase(Module):
         "proj_size",
     )
 
-    mode: str
-    input_size: int
-    hidden_size: int
-    num_layers: int
-    bias: bool
-    batch_first: bool
-    dropout: float
-    bidirectional: bool
-    proj_size: int
-
     def __init__(
         self,
         mode: str,
@@ -85,26 +75,17 @@ class RNNBase(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        _check_arguments(
-            type(self).__name__,
-            mode,
-            input_size,
-            hidden_size,
-            num_layers,
-            bias,
-            batch_first,
-            dropout,
-            proj_size,
-        )
         self.mode = mode
         self.input_size = input_size
         self.hidden_size = hidden_size
         self.num_layers = num_layers
         self.bias = bias
         self.batch_first = batch_first
-        self.dropout = float(dropout)
+        self.dropout = dropout
         self.bidirectional = bidirectional
         self.proj_size = proj_size
+        self._check_arguments()
+        self.dropout = float(dropout)  # checked to be a number
         self._all_weights: list[list[str]] = []
         self._flat_weights_names: list[str] = []
 
@@ -130,6 +111,41 @@ class RNNBase(Module):
                 self._all_weights.append(names)
                 self._flat_weights_names += names
         self.reset_parameters()
+
+    def _check_arguments(self) -> None:
+        owner, dropout = type(self).__name__, self.dropout
+        is_number = isinstance(dropout, numbers.Number) and not isinstance(dropout, bool)
+        if not is_number or not 0 <= dropout <= 1:
+            raise ValueError(
+                f"{owner}: expected dropout as a probability from 0 to 1, got {dropout!r}."
+            )
+        if dropout > 0 and self.num_layers == 1:
+            # Four levels up is who wrote RNN(...), above RNN.__init__ and RNNBase.__init__.
+            warnings.warn(
+                f"{owner}: dropout={dropout} has no effect: it is between layers, and num_layers "
+                "is 1",
+                stacklevel=4,
+            )
+        types = {"bias": bool, "batch_first": bool, "input_size": int, "hidden_size": int}
+        for name, expected in types.items():
+            value = getattr(self, name)
+            if not isinstance(value, expected):
+                raise TypeError(
+                    f"{owner}: expected {name} as {expected.__name__}, got {type(value).__name__}."
+                )
+        for name in ("input_size", "hidden_size", "num_layers"):
+            value = getattr(self, name)
+            if value <= 0:
+                raise ValueError(f"{owner}: expected {name} of at least 1, got {value}.")
+        if not 0 <= self.proj_size < self.hidden_size:
+            raise ValueError(
+                f"{owner}: expected proj_size 0, for no projection, or smaller than "
+                f"hidden_size={self.hidden_size}, got {self.proj_size}"
+            )
+        if self.mode not in _GATES:
+            raise ValueError(
+                f"{owner}: expected mode as one of {', '.join(_GATES)}, got {self.mode!r}."
+            )
 
     @property
     def _flat_weights(self) -> list[Any]:
@@ -304,54 +320,6 @@ class RNNBase(Module):
         return output.squeeze(batch_dim), self._squeeze(state)
 
 
-def _check_arguments(
-    owner: str,
-    mode: Any,
-    input_size: Any,
-    hidden_size: Any,
-    num_layers: Any,
-    bias: Any,
-    batch_first: Any,
-    dropout: Any,
-    proj_size: Any,
-) -> None:
-    is_number = isinstance(dropout, numbers.Number) and not isinstance(dropout, bool)
-    if not is_number or not 0 <= dropout <= 1:
-        raise ValueError(
-            f"{owner}: expected dropout as a probability from 0 to 1, got {dropout!r}."
-        )
-    if dropout > 0 and num_layers == 1:
-        # The level of who wrote RNN(...): above this function, RNNBase.__init__ and RNN.__init__.
-        warnings.warn(
-            f"{owner}: dropout={dropout} has no effect: it is between layers, and num_layers is 1",
-            stacklevel=4,
-        )
-    for name, value, expected in (
-        ("bias", bias, bool),
-        ("batch_first", batch_first, bool),
-        ("input_size", input_size, int),
-        ("hidden_size", hidden_size, int),
-    ):
-        if not isinstance(value, expected):
-            raise TypeError(
-                f"{owner}: expected {name} as {expected.__name__}, got {type(value).__name__}."
-            )
-    for name, value in (
-        ("input_size", input_size),
-        ("hidden_size", hidden_size),
-        ("num_layers", num_layers),
-    ):
-        if value <= 0:
-            raise ValueError(f"{owner}: expected {name} of at least 1, got {value}.")
-    if not 0 <= proj_size < hidden_size:
-        raise ValueError(
-            f"{owner}: expected proj_size 0, for no projection, or smaller than "
-            f"hidden_size={hidden_size}, got {proj_size}"
-        )
-    if mode not in _GATES:
-        raise ValueError(f"{owner}: expected mode as one of {', '.join(_GATES)}, got {mode!r}.")
-
-
 def check_state_dims(
     module: str, names: tuple[str, ...], states: tuple[Tensor, ...], n_dims: int
 ) -> None:
@@ -393,8 +361,6 @@ class RNN(RNNBase):
         >>> output.shape, h_n.shape
         (torch.Size([5, 3, 20]), torch.Size([2, 3, 20]))
     """
-
-    nonlinearity: str
 
     def __init__(
         self,
@@ -611,9 +577,6 @@ class RNNCellBase(Module):
     """
 
     __constants__: tuple[str, ...] = ("input_size", "hidden_size", "bias")
-    input_size: int
-    hidden_size: int
-    bias: bool
     weight_ih: Tensor
     weight_hh: Tensor
     bias_ih: Tensor | None
@@ -700,7 +663,6 @@ class RNNCell(RNNCellBase):
     """
 
     __constants__ = ("input_size", "hidden_size", "bias", "nonlinearity")
-    nonlinearity: str
 
     def __init__(
         self,

@@ -217,8 +217,6 @@ class EmbeddingBag(_Table):
         "include_last_offset",
         "padding_idx",
     )
-    mode: str
-    include_last_offset: bool
 
     def __init__(
         self,
