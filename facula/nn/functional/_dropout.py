@@ -40,9 +40,17 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     return _core.dropout_(input, p, training) if inplace else _core.dropout(input, p, training)
 
 
-def _of_features(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+def _of_features(
+    input: Tensor, p: float, training: bool, inplace: bool, is_batched: bool = True
+) -> Tensor:
+    """Zeroes whole channels, which are dimension 1 of a batch and dimension 0 of a sample."""
     function = facula.feature_dropout_ if inplace else facula.feature_dropout
-    return function(input, p, training)
+    if is_batched:
+        return function(input, p, training)
+    # In place of the tensor's own shape, too: the result has to be the input itself.
+    batch = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
+    result = function(batch, p, training)
+    return result.squeeze_(0) if inplace else result.squeeze(0)
 
 
 def dropout1d(
@@ -63,11 +71,7 @@ def dropout1d(
         raise RuntimeError(
             f"dropout1d: expected an input (N, C, L) or (C, L), got {tuple(input.shape)}."
         )
-    if n_dims == 3:
-        return _of_features(input, p, training, inplace)
-    batch = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
-    result = _of_features(batch, p, training, inplace)
-    return result.squeeze_(0) if inplace else result.squeeze(0)
+    return _of_features(input, p, training, inplace, n_dims == 3)
 
 
 def _warn_of_shape(name: str, n_dims: int, usual: tuple[int, ...], shapes: str) -> None:
@@ -116,11 +120,7 @@ def dropout3d(
     """
     _check_probability("dropout3d", p)
     _warn_of_shape("dropout3d", input.dim(), (4, 5), "(N, C, D, H, W) or (C, D, H, W)")
-    if input.dim() == 5:
-        return _of_features(input, p, training, inplace)
-    batch = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
-    result = _of_features(batch, p, training, inplace)
-    return result.squeeze_(0) if inplace else result.squeeze(0)
+    return _of_features(input, p, training, inplace, input.dim() == 5)
 
 
 def alpha_dropout(

@@ -7,10 +7,10 @@ from typing import Any, cast
 import facula
 from facula._core import Tensor
 from facula.nn import functional as F
-from facula.nn import init
 from facula.nn.modules.lazy import LazyModuleMixin
 from facula.nn.modules.module import Module
-from facula.nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
+from facula.nn.modules.normalization import _Affine
+from facula.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 __all__ = [
     "BatchNorm1d",
@@ -23,14 +23,12 @@ __all__ = [
 ]
 
 
-class _NormBase(Module):
+class _NormBase(_Affine):
     """The parameters and running statistics that batch and instance norms share."""
 
     # Version 2 added num_batches_tracked; older files are given it when they are loaded.
     _version = 2
     __constants__ = ("track_running_stats", "momentum", "eps", "num_features", "affine")
-    weight: Parameter | None
-    bias: Parameter | None
     running_mean: Tensor | None
     running_var: Tensor | None
     num_batches_tracked: Tensor | None
@@ -54,12 +52,7 @@ class _NormBase(Module):
         self.affine = affine
         self.track_running_stats = track_running_stats
         kind = {"device": device, "dtype": dtype}
-
-        def parameter() -> Parameter:
-            return Parameter(facula.empty(num_features, **kind))
-
-        self.register_parameter("weight", parameter() if affine else None)
-        self.register_parameter("bias", parameter() if affine and bias else None)
+        self._register_affine(num_features, affine, bias, device, dtype)
         tracks = track_running_stats
         count = facula.tensor(0, dtype=facula.int64, device=device)
         mean, var = facula.zeros(num_features, **kind), facula.ones(num_features, **kind)
@@ -78,10 +71,7 @@ class _NormBase(Module):
     def reset_parameters(self) -> None:
         """Set weights to 1 and biases to 0, and reset the running averages."""
         self.reset_running_stats()
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+        super().reset_parameters()
 
     def _check_input_dim(self, input: Tensor) -> None:
         raise NotImplementedError

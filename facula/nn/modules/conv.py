@@ -13,7 +13,7 @@ from facula.nn import functional as F
 from facula.nn import init
 from facula.nn.modules.lazy import LazyModuleMixin
 from facula.nn.modules.module import Module
-from facula.nn.modules.utils import _ntuple, _reverse_repeat_tuple
+from facula.nn.modules.utils import _changed, _ntuple, _reverse_repeat_tuple
 from facula.nn.parameter import Parameter, UninitializedParameter
 
 __all__ = [
@@ -149,22 +149,14 @@ class _ConvNd(Module):
 
     def extra_repr(self) -> str:
         n = len(self.kernel_size)
-        parts = [
-            str(self.in_channels),
-            str(self.out_channels),
-            f"kernel_size={self.kernel_size}",
-            f"stride={self.stride}",
-        ]
-        defaults: dict[str, Any] = {"padding": (0,) * n, "dilation": (1,) * n}
-        defaults |= {"output_padding": (0,) * n, "groups": 1}
-        for name, default in defaults.items():
-            value = getattr(self, name)
-            if value != default:
-                parts.append(f"{name}={value}")
+        parts = [f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}"]
+        parts.append(f"stride={self.stride}")
+        parts += _changed(
+            self, padding=(0,) * n, dilation=(1,) * n, output_padding=(0,) * n, groups=1
+        )
         if self.bias is None:
             parts.append("bias=False")
-        if self.padding_mode != "zeros":
-            parts.append(f"padding_mode={self.padding_mode}")
+        parts += _changed(self, padding_mode="zeros")
         return ", ".join(parts)
 
 

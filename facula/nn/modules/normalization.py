@@ -97,7 +97,29 @@ def _shape_of(normalized_shape: int | Sequence[int]) -> tuple[int, ...]:
     return tuple(normalized_shape)  # type: ignore[arg-type]
 
 
-class LayerNorm(Module):
+class _Affine(Module):
+    """The weight and bias by which a layer scales and shifts what it has normalised."""
+
+    weight: Parameter | None
+    bias: Parameter | None
+
+    def _register_affine(
+        self, shape: Any, has_weight: bool, has_bias: bool, device: Any, dtype: Any
+    ) -> None:
+        # What a layer does not have is registered as None, as in PyTorch: it can be asked for.
+        for name, is_there in (("weight", has_weight), ("bias", has_weight and has_bias)):
+            value = facula.empty(shape, device=device, dtype=dtype) if is_there else None
+            self.register_parameter(name, None if value is None else Parameter(value))
+
+    def reset_parameters(self) -> None:
+        """Set weights to 1 and biases to 0."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+
+class LayerNorm(_Affine):
     """Brings the last dimensions to mean 0 and variance 1, then scales and shifts them.
 
     Args:
@@ -119,8 +141,6 @@ class LayerNorm(Module):
 
     __constants__ = ("normalized_shape", "eps", "elementwise_affine")
     normalized_shape: tuple[int, ...]
-    weight: Parameter | None
-    bias: Parameter | None
 
     def __init__(
         self,
@@ -135,20 +155,8 @@ class LayerNorm(Module):
         self.normalized_shape = _shape_of(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-
-        def parameter() -> Parameter:
-            return Parameter(facula.empty(self.normalized_shape, device=device, dtype=dtype))
-
-        self.register_parameter("weight", parameter() if elementwise_affine else None)
-        self.register_parameter("bias", parameter() if elementwise_affine and bias else None)
+        self._register_affine(self.normalized_shape, elementwise_affine, bias, device, dtype)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Set weights to 1 and biases to 0."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -160,7 +168,7 @@ class LayerNorm(Module):
         )
 
 
-class GroupNorm(Module):
+class GroupNorm(_Affine):
     """Brings groups of channels of each sample to mean 0 and variance 1.
 
     Args:
@@ -181,8 +189,6 @@ class GroupNorm(Module):
     """
 
     __constants__ = ("num_groups", "num_channels", "eps", "affine")
-    weight: Parameter | None
-    bias: Parameter | None
 
     def __init__(
         self,
@@ -205,20 +211,8 @@ class GroupNorm(Module):
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-
-        def parameter() -> Parameter:
-            return Parameter(facula.empty(num_channels, device=device, dtype=dtype))
-
-        self.register_parameter("weight", parameter() if affine else None)
-        self.register_parameter("bias", parameter() if affine and bias else None)
+        self._register_affine(num_channels, affine, bias, device, dtype)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Set weights to 1 and biases to 0."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)

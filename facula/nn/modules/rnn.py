@@ -12,6 +12,7 @@ from facula import _core
 from facula._core import Tensor
 from facula.nn import init
 from facula.nn.modules.module import Module
+from facula.nn.modules.utils import _changed
 from facula.nn.parameter import Parameter
 from facula.nn.utils.rnn import PackedSequence
 
@@ -222,21 +223,16 @@ class RNNBase(Module):
         return hx if permutation is None else hx.index_select(1, permutation)
 
     def extra_repr(self) -> str:
-        parts = [f"{self.input_size}, {self.hidden_size}"]
-        defaults = {
-            "proj_size": 0,
-            "num_layers": 1,
-            "bias": True,
-            "batch_first": False,
-            "dropout": 0,
-            "bidirectional": False,
-        }
-        parts += [
-            f"{name}={getattr(self, name)}"
-            for name, default in defaults.items()
-            if getattr(self, name) != default
-        ]
-        return ", ".join(parts)
+        changed = _changed(
+            self,
+            proj_size=0,
+            num_layers=1,
+            bias=True,
+            batch_first=False,
+            dropout=0,
+            bidirectional=False,
+        )
+        return ", ".join([f"{self.input_size}, {self.hidden_size}", *changed])
 
     def __getstate__(self) -> dict[str, Any]:
         # PyTorch keeps the weights a second time, in a list, and needs it in a file that it loads.

@@ -9,6 +9,7 @@ from facula._core import Tensor
 from facula.nn import functional as F
 from facula.nn import init
 from facula.nn.modules.module import Module
+from facula.nn.modules.utils import _changed
 from facula.nn.parameter import Parameter
 
 __all__ = ["Embedding", "EmbeddingBag"]
@@ -133,18 +134,10 @@ class Embedding(_Table):
         )
 
     def extra_repr(self) -> str:
-        parts = [f"{self.num_embeddings}, {self.embedding_dim}"]
-        if self.padding_idx is not None:
-            parts.append(f"padding_idx={self.padding_idx}")
-        if self.max_norm is not None:
-            parts.append(f"max_norm={self.max_norm}")
-        if self.norm_type != 2:
-            parts.append(f"norm_type={self.norm_type}")
-        if self.scale_grad_by_freq is not False:
-            parts.append(f"scale_grad_by_freq={self.scale_grad_by_freq}")
-        if self.sparse is not False:
-            parts.append("sparse=True")
-        return ", ".join(parts)
+        size = f"{self.num_embeddings}, {self.embedding_dim}"
+        options = {"padding_idx": None, "max_norm": None, "norm_type": 2}
+        changed = _changed(self, **options, scale_grad_by_freq=False, sparse=False)
+        return ", ".join([size, *changed])
 
     @classmethod
     def from_pretrained(
@@ -264,16 +257,9 @@ class EmbeddingBag(_Table):
 
     def extra_repr(self) -> str:
         parts = [f"{self.num_embeddings}, {self.embedding_dim}"]
-        if self.max_norm is not None:
-            parts.append(f"max_norm={self.max_norm}")
-        if self.norm_type != 2:
-            parts.append(f"norm_type={self.norm_type}")
-        if self.scale_grad_by_freq is not False:
-            parts.append(f"scale_grad_by_freq={self.scale_grad_by_freq}")
+        parts += _changed(self, max_norm=None, norm_type=2, scale_grad_by_freq=False)
         parts.append(f"mode={self.mode!r}")
-        if self.padding_idx is not None:
-            parts.append(f"padding_idx={self.padding_idx}")
-        return ", ".join(parts)
+        return ", ".join([*parts, *_changed(self, padding_idx=None)])
 
     @classmethod
     def from_pretrained(

@@ -23,6 +23,12 @@ _triple = _ntuple(3, "_triple")
 _quadruple = _ntuple(4, "_quadruple")
 
 
+def _changed(module: Any, **defaults: Any) -> list[str]:
+    """``name=value`` for each attribute that is not at its default, as ``extra_repr`` shows it."""
+    values = {name: getattr(module, name) for name in defaults}
+    return [f"{name}={value}" for name, value in values.items() if value != defaults[name]]
+
+
 def _reverse_repeat_tuple(t: tuple[Any, ...], n: int) -> tuple[Any, ...]:
     """The elements from the last to the first, each ``n`` times: the order that padding has."""
     return tuple(x for x in reversed(t) for _ in range(n))
