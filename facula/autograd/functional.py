@@ -85,6 +85,7 @@ def _checked_vector(name: str, v: Any, like: _Tensors, like_is_tuple: bool, what
                 f"{name}: v has shape {tuple(vector.shape)} at index {index}, the {what} "
                 f"{tuple(tensor.shape)}."
             )
+    # A vector that requires grad keeps its graph: with create_graph the product depends on it, too.
     return tuple(vector.detach() if not vector.requires_grad else vector for vector in vectors)
 
 
@@ -447,6 +448,8 @@ def _hessian_product(
     with enable_grad():
         vectors = _checked_vector(name, v, *_as_tuple(name, "inputs", inputs), "input")
         own, (output,), _ = _called(name, _single_element(name, func), inputs, create_graph, strict)
+        # Differentiated again whatever the caller's create_graph is, which concerns the result
+        # only.
         first = _grads((output.reshape(()),), own, None, create_graph=True)
         first = _materialized(name, first, own, strict, must_have_graph=True)
         second = _grads(first, own, vectors, create_graph)

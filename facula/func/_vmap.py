@@ -53,6 +53,7 @@ def vmap(
         dims = _checked_in_dims(leaves, spec, in_dims)
         n_examples = _batch_size(leaves, dims)
 
+        # Examples are views of the arguments: gradients flow back into the whole batch.
         def run(index: int) -> Any:
             example = [
                 leaf if dim is None else leaf.select(dim, index)

@@ -119,6 +119,7 @@ def trunc_normal_(
             f"[{a}, {b}], where the values will not follow the normal distribution closely.",
             stacklevel=2,
         )
+    # Which way is taken decides which random numbers are drawn: the bound is PyTorch's.
     inside = _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std)
     if inside > 0.3:
         return _reject_normal(tensor, mean, std, a, b, generator)
@@ -132,6 +133,7 @@ def _normal_cdf(x: float) -> float:
 def _reject_normal(
     tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any
 ) -> Tensor:
+    # The bounds as the dtype of the tensor rounds them, so that a value at the bound is inside.
     low, high = facula.tensor([a, b], dtype=tensor.dtype).tolist()
     tensor.normal_(mean, std, generator=generator)
     while (outside := (tensor < low) | (tensor > high)).any():

@@ -61,6 +61,7 @@ def embedding(
     """
     if padding_idx is not None:
         padding_idx = _row_of("embedding", padding_idx, weight.size(0))
+    # Detached, since the table itself is changed, and not as a step that is differentiated.
     if max_norm is not None:
         facula.embedding_renorm_(weight.detach(), input, max_norm, norm_type)
     row = -1 if padding_idx is None else padding_idx

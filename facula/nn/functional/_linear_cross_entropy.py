@@ -81,6 +81,7 @@ def linear_cross_entropy(
         return loss_of(input, target, reduction)
     get_enum(reduction)
     n_rows = options.n_rows(input.size(0), input.size(1), rows.size(0))
+    # The mean is made of sums at the end: the pieces have different weights.
     each = "none" if reduction == "none" else "sum"
     pieces = zip(input.split(n_rows), target.split(n_rows), strict=True)
     losses = [checkpoint(loss_of, x, t, each, use_reentrant=False) for x, t in pieces]

@@ -183,6 +183,7 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError(f"huber_loss: expected delta > 0, got {delta}.")
     input, target = _same_shape("huber_loss", input, target)
+    # As in PyTorch the result has the dtype of the input here, not the one promotion would give.
     if target.is_floating_point():
         target = target.to(input.dtype)
     if weight is None:
@@ -339,6 +340,8 @@ def cross_entropy(
         tensor(0.1269)
     """
     number = get_enum(resolve(size_average, reduce, reduction))
+    # The shape, not the dtype, says that targets are probabilities, as in PyTorch: class indices of
+    # the input's shape are refused with a hint.
     if input.shape == target.shape:
         return _soft_cross_entropy(input, target, weight, number, ignore_index, label_smoothing)
     if label_smoothing <= 0.0:
@@ -405,6 +408,7 @@ def _smoothed_cross_entropy(
 ) -> Tensor:
     dim = 0 if input.dim() == 1 else 1
     log_probs = _core.log_softmax(input, dim)
+    # A mixture of the loss of the targets and that of a uniform distribution over the classes.
     hard = _core._nll_loss(log_probs, target, weight, reduction, ignore_index)
     spread = log_probs if weight is None else log_probs * _by_class(weight, dim, input.dim())
     is_ignored = target == ignore_index
@@ -524,6 +528,7 @@ def gaussian_nll_loss(
     if is_negative:
         raise ValueError("gaussian_nll_loss: expected variances of 0 or more, got a negative one.")
     number = get_enum(reduction)
+    # Clamped in a copy and unrecorded: the gradient of a variance below eps is not cut off.
     var = var.clone()
     with no_grad():
         var.clamp_(min=eps)
@@ -892,6 +897,7 @@ def multi_margin_loss(
     losses = excess.scatter(1, classes, 0).sum(1) / n_classes
     if number == 0:
         return losses.view(target.shape)
+    # The mean of no rows is 0 here; PyTorch leaves it whatever the memory held.
     return losses.sum() / max(n_rows, 1) if number == 1 else losses.sum()
 
 
@@ -930,6 +936,8 @@ def multilabel_margin_loss(
     _check_classes("multilabel_margin_loss", input, target, -1)
     scores = input.reshape(-1, input.size(-1) if input.dim() > 0 else 1)
     classes = target.view(scores.shape)
+    # 1 up to the first -1, and 0 from there on. Classes that do not count become 0, a legal index,
+    # and the mask of pairs leaves them out.
     counts = (classes >= 0).long().cumprod(1)
     classes = classes * counts
     is_target = _core.zeros_like(classes).scatter_add(1, classes, counts) > 0

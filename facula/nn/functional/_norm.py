@@ -226,6 +226,7 @@ def local_response_norm(
         )
     if size < 1:
         raise RuntimeError(f"local_response_norm: expected a size of 1 or more, got {size}.")
+    # Windows of channels as a view: padded with zeros, which count in the mean, as in PyTorch.
     beyond = [0, 0] * (input.dim() - 2)
     squares = pad(input * input, [*beyond, size // 2, (size - 1) // 2])
     means = squares.unfold(1, size, 1).mean(-1)

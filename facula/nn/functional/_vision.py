@@ -103,6 +103,8 @@ def interpolate(
     else:
         factors = _spatial(input, "a scale_factor", scale_factor)
         sizes = [int(n * f) for n, f in zip(input.shape[2:], factors, strict=True)]
+        # The kernel takes the given ratio, which a size rounded to a whole number would change; 0
+        # lets it use that of the sizes.
         if not recompute_scale_factor:
             scales = [float(f) for f in factors]
     if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and input.dim() == 4):

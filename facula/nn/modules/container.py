@@ -47,6 +47,7 @@ class _Numbered(Module):
         for i, module in enumerate(modules):
             self.add_module(str(i), module)
 
+    # By position, since a Sequential made of an OrderedDict has names of its own.
     def _name(self, index: Any) -> str:
         return list(self._modules)[_checked_index(index, len(self))]
 
@@ -127,7 +128,7 @@ class Sequential(_Numbered):
 
     def extend(self, sequential: Iterable[Module]) -> Sequential:
         """Add modules at the end."""
-        for module in list(sequential):
+        for module in list(sequential):  # a copy: it may be extended by itself
             self.append(module)
         return self
 
@@ -351,6 +352,7 @@ class ParameterList(Module):
 
     def append(self, value: Any) -> ParameterList:
         """Add a value at the end."""
+        # Made before the list grows: an error leaves the list as it was.
         stored = _as_stored(value)
         self._size += 1
         self[-1] = stored
@@ -390,7 +392,7 @@ class ParameterDict(Module):
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
-        self._keys: dict[str, None] = {}
+        self._keys: dict[str, None] = {}  # values that are no tensors are in none of the tables
         if parameters is not None:
             self.update(parameters)
 
@@ -477,7 +479,7 @@ class ParameterDict(Module):
         if isinstance(parameters, (OrderedDict, ParameterDict)):
             pairs = list(parameters.items())
         elif isinstance(parameters, Mapping):
-            pairs = sorted(parameters.items())
+            pairs = sorted(parameters.items())  # as in PyTorch, from when dicts had no order
         else:
             pairs = _pairs("ParameterDict", parameters)
         for key, value in pairs:

@@ -95,6 +95,7 @@ class _ConvNd(Module):
         self.groups = groups
         self.padding_mode = padding_mode
         self._check_arguments()
+        # Under PyTorch's name, since it is part of pickles.
         self._reversed_padding_repeated_twice = self._borders()
         kind = {"device": device, "dtype": dtype}
         self.weight = Parameter(facula.empty(self._weight_shape(), **kind))
@@ -127,6 +128,7 @@ class _ConvNd(Module):
             return _reverse_repeat_tuple(self.padding, 2)
         borders = []
         for dilation, size in zip(reversed(self.dilation), reversed(self.kernel_size), strict=True):
+            # An odd number has its extra element at the end, as in PyTorch.
             total = dilation * (size - 1) if self.padding == "same" else 0
             borders += [total // 2, total - total // 2]
         return borders
@@ -194,6 +196,7 @@ class _Conv(_ConvNd):
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         padding = self.padding
+        # The operation itself pads with zeros only.
         if self.padding_mode != "zeros":
             input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             padding = (0,)
@@ -324,6 +327,8 @@ class _ConvTransposeNd(_ConvNd):
                 f"{type(self).__name__}: expected an output_size of {n} or {n + 1 + is_batched} "
                 f"numbers for an input {tuple(input.shape)}, got {len(size)}."
             )
+        # A stride makes several lengths collapse to one: the result may have any of `stride`
+        # lengths.
         padding = [p for p in self.padding if isinstance(p, int)]
         smallest = [
             (length - 1) * s - 2 * p + d * (k - 1) + 1
@@ -433,6 +438,8 @@ class _LazyConvNd(LazyModuleMixin, _ConvNd):
     """A convolution without parameters until its first input says how many channels there are."""
 
     def _wait_for_input(self, out_channels: int, bias: bool, device: Any, dtype: Any) -> None:
+        # The constructor was given 0 channels and no bias, so that it drew no random numbers: they
+        # are drawn at the first call.
         self.out_channels = out_channels
         self.weight = UninitializedParameter(device=device, dtype=dtype)
         if bias:

@@ -65,6 +65,7 @@ class LazyModuleMixin(Module):
                 f"{self._get_name()}: initialize_parameters left a parameter or buffer without a "
                 "shape."
             )
+        # From now on it is an ordinary module of its class, whose calls run no hook.
         self._initialize_hook.remove()
         self._load_hook.remove()
         del self._initialize_hook, self._load_hook

@@ -139,6 +139,7 @@ class BasePruningMethod(ABC):
             >>> int((m.weight == 0).sum())
             3
         """
+        # Everything that can be refused is computed before the module is changed.
         method = cls(*args, **kwargs)
         method._tensor_name = name
         original = getattr(module, name)
@@ -167,6 +168,8 @@ class BasePruningMethod(ABC):
         else:
             hook = method
             mask = hook.compute_mask(scores, facula.ones_like(original))
+            # The same object under another name: an optimiser goes on with it. From now on `name`
+            # is a plain attribute, since the product is no leaf.
             del module._parameters[name]
             module.register_parameter(name + "_orig", original)
         module.register_buffer(name + "_mask", mask)

@@ -230,7 +230,8 @@ def pack_padded_sequence(
         sorted_indices = sorted_indices.to(input.device)
         steps = steps.index_select(1, sorted_indices)
     n_steps = int(lengths[0])
-    # The elements that are not padding, in the order of a packed sequence.
+    # Indexing with a mask takes elements row by row, here step by step: the order of a packed
+    # sequence.
     mask = facula.arange(n_steps).unsqueeze(1) < lengths
     data = steps[:n_steps][mask.to(input.device)]
     return PackedSequence(data, mask.sum(1), sorted_indices)
