@@ -484,11 +484,8 @@ def register_module_forward_hook(
         >>> names
         ['ReLU', 'Tanh', 'Sequential']
     """
-    marks = []
-    if with_kwargs:
-        marks.append("_forward_hooks_with_kwargs")
-    if always_call:
-        marks.append("_forward_hooks_always_called")
+    marks = ["_forward_hooks_with_kwargs"] if with_kwargs else []
+    marks += ["_forward_hooks_always_called"] if always_call else []
     return add(GLOBAL, "_forward_hooks", hook, *marks)
 
 

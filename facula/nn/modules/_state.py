@@ -35,52 +35,6 @@ def persistent(module: Stateful) -> Iterator[tuple[str, Tensor]]:
             yield name, buffer
 
 
-def load_own(
-    module: Stateful,
-    state_dict: dict[str, Any],
-    prefix: str,
-    local_metadata: dict[str, Any],
-    strict: bool,
-    missing_keys: list[str],
-    unexpected_keys: list[str],
-    error_msgs: list[str],
-) -> None:
-    """Load the module's own state from ``state_dict``, and list all that does not fit."""
-    for hook, takes_module in list(module._load_state_dict_pre_hooks.values()):
-        known = (module,) if takes_module else ()
-        rest = (strict, missing_keys, unexpected_keys, error_msgs)
-        hook(*known, state_dict, prefix, local_metadata, *rest)
-
-    assign = local_metadata.get("assign_to_params_buffers", False)
-    own = dict(persistent(module))
-    for name, target in own.items():
-        key = prefix + name
-        if key not in state_dict:
-            if strict:
-                missing_keys.append(key)
-            continue
-        problem = _load_tensor(module, name, key, target, state_dict[key], assign)
-        if problem:
-            error_msgs.append(problem)
-
-    extra_key = prefix + EXTRA_STATE
-    if type(module).set_extra_state is not Stateful.set_extra_state:
-        if extra_key in state_dict:
-            module.set_extra_state(state_dict[extra_key])
-        elif strict:
-            missing_keys.append(extra_key)
-    elif strict and extra_key in state_dict:
-        unexpected_keys.append(extra_key)
-    # A key is unexpected where its path leaves the module: the rest of a path that goes on into a
-    # child is for that child to check.
-    if strict:
-        for key in state_dict:
-            if key.startswith(prefix) and key != extra_key:
-                first, *rest_of_path = key[len(prefix) :].split(".", 1)
-                if first not in (module._modules if rest_of_path else own):
-                    unexpected_keys.append(key)
-
-
 def _load_tensor(
     module: Stateful, name: str, key: str, target: Tensor, value: Any, assign: bool
 ) -> str | None:
@@ -124,42 +78,6 @@ def _as_assigned(target: Tensor, value: Tensor) -> Tensor:
     return Parameter(value, requires_grad=target.requires_grad)
 
 
-def load(module: Stateful, state_dict: Any, strict: bool, assign: bool) -> _IncompatibleKeys:
-    """``module.load_state_dict``: on any error the module is as before."""
-    if not isinstance(state_dict, Mapping):
-        raise TypeError(f"load_state_dict: expected a mapping, got {type(state_dict).__name__}.")
-    for key in state_dict:
-        if not isinstance(key, str):
-            raise TypeError(f"load_state_dict: expected the names of tensors as keys, got {key!r}.")
-    found = _IncompatibleKeys([], [])
-    errors: list[str] = []
-    # A copy, since hooks and old layers rename and remove keys, and the caller keeps the original.
-    metadata = getattr(state_dict, "_metadata", None)
-    state: OrderedDict[str, Any] = OrderedDict(state_dict)
-    if metadata is not None:
-        state._metadata = metadata  # type: ignore[attr-defined]
-    is_sure = _is_sure_to_fit(module, state, strict)
-    # An assignment may be refused halfway, for its dtype: the tables must be restored even where
-    # all shapes fit. Values need not be, since an assignment writes to no tensor.
-    before = _Snapshot(module, with_values=not is_sure) if assign or not is_sure else None
-    try:
-        _load_tree(module, state, "", metadata, assign, found, errors)
-        if strict and found.unexpected_keys:
-            errors.insert(0, f"Unexpected key(s) in state_dict: {_quoted(found.unexpected_keys)}. ")
-        if strict and found.missing_keys:
-            errors.insert(0, f"Missing key(s) in state_dict: {_quoted(found.missing_keys)}. ")
-        if errors:
-            listed = "\n\t".join(errors)
-            raise RuntimeError(
-                f"Error(s) in loading state_dict for {type(module).__name__}:\n\t{listed}"
-            )
-    except BaseException:  # an interrupt, too, must not leave half of the values loaded
-        if before is not None:
-            before.restore()
-        raise
-    return found
-
-
 def _quoted(keys: list[str]) -> str:
     return ", ".join(f'"{key}"' for key in keys)
 
@@ -176,7 +94,8 @@ def _load_tree(
     local: dict[str, Any] = {} if metadata is None else dict(metadata.get(prefix[:-1], {}))
     if assign:
         local["assign_to_params_buffers"] = True
-    # Always strict, so that the lists are complete: load() decides whether they are errors.
+    # Always strict, so that the lists are complete: load_state_dict decides whether they are
+    # errors.
     lists = found.missing_keys, found.unexpected_keys, errors
     module._load_from_state_dict(state, prefix, local, True, *lists)
     # Each child is given its own keys only: all keys for all modules would take quadratic time.
@@ -343,8 +262,40 @@ class Stateful:
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        lists = missing_keys, unexpected_keys, error_msgs
-        load_own(self, state_dict, prefix, local_metadata, strict, *lists)
+        # The module's own state only: _load_tree goes through the children.
+        for hook, takes_module in list(self._load_state_dict_pre_hooks.values()):
+            known = (self,) if takes_module else ()
+            rest = (strict, missing_keys, unexpected_keys, error_msgs)
+            hook(*known, state_dict, prefix, local_metadata, *rest)
+
+        assign = local_metadata.get("assign_to_params_buffers", False)
+        own = dict(persistent(self))
+        for name, target in own.items():
+            key = prefix + name
+            if key not in state_dict:
+                if strict:
+                    missing_keys.append(key)
+                continue
+            problem = _load_tensor(self, name, key, target, state_dict[key], assign)
+            if problem:
+                error_msgs.append(problem)
+
+        extra_key = prefix + EXTRA_STATE
+        if type(self).set_extra_state is not Stateful.set_extra_state:
+            if extra_key in state_dict:
+                self.set_extra_state(state_dict[extra_key])
+            elif strict:
+                missing_keys.append(extra_key)
+        elif strict and extra_key in state_dict:
+            unexpected_keys.append(extra_key)
+        # A key is unexpected where its path leaves the module: the rest of a path that goes on into
+        # a child is for that child to check.
+        if strict:
+            for key in state_dict:
+                if key.startswith(prefix) and key != extra_key:
+                    first, *rest_of_path = key[len(prefix) :].split(".", 1)
+                    if first not in (self._modules if rest_of_path else own):
+                        unexpected_keys.append(key)
 
     def state_dict(
         self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
@@ -418,4 +369,42 @@ class Stateful:
             >>> nn.Linear(2, 1).load_state_dict(nn.Linear(2, 1).state_dict())
             <All keys matched successfully>
         """
-        return load(self, state_dict, strict, assign)
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(
+                f"load_state_dict: expected a mapping, got {type(state_dict).__name__}."
+            )
+        for key in state_dict:
+            if not isinstance(key, str):
+                raise TypeError(
+                    f"load_state_dict: expected the names of tensors as keys, got {key!r}."
+                )
+        found = _IncompatibleKeys([], [])
+        errors: list[str] = []
+        # A copy, since hooks and old layers rename and remove keys, and the caller keeps the
+        # original.
+        metadata = getattr(state_dict, "_metadata", None)
+        state: OrderedDict[str, Any] = OrderedDict(state_dict)
+        if metadata is not None:
+            state._metadata = metadata  # type: ignore[attr-defined]
+        is_sure = _is_sure_to_fit(self, state, strict)
+        # An assignment may be refused halfway, for its dtype: the tables must be restored even
+        # where all shapes fit. Values need not be, since an assignment writes to no tensor.
+        before = _Snapshot(self, with_values=not is_sure) if assign or not is_sure else None
+        try:
+            _load_tree(self, state, "", metadata, assign, found, errors)
+            if strict and found.unexpected_keys:
+                errors.insert(
+                    0, f"Unexpected key(s) in state_dict: {_quoted(found.unexpected_keys)}. "
+                )
+            if strict and found.missing_keys:
+                errors.insert(0, f"Missing key(s) in state_dict: {_quoted(found.missing_keys)}. ")
+            if errors:
+                listed = "\n\t".join(errors)
+                raise RuntimeError(
+                    f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{listed}"
+                )
+        except BaseException:  # an interrupt, too, must not leave half of the values loaded
+            if before is not None:
+                before.restore()
+            raise
+        return found

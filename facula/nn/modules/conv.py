@@ -178,20 +178,16 @@ class _Conv(_ConvNd):
         dtype: Any = None,
     ) -> None:
         each = _ntuple(self._n_spatial)
+        around = padding if isinstance(padding, str) else each(padding)
+        rest = False, each(0), groups, bias, padding_mode, device, dtype
         super().__init__(
             in_channels,
             out_channels,
             each(kernel_size),
             each(stride),
-            padding if isinstance(padding, str) else each(padding),
+            around,
             each(dilation),
-            False,
-            each(0),
-            groups,
-            bias,
-            padding_mode,
-            device,
-            dtype,
+            *rest,
         )
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -299,20 +295,16 @@ class _ConvTransposeNd(_ConvNd):
                 f"convolutions, got {padding_mode!r}."
             )
         each = _ntuple(self._n_spatial)
+        around = each(padding)
+        rest = True, each(output_padding), groups, bias, padding_mode, device, dtype
         super().__init__(
             in_channels,
             out_channels,
             each(kernel_size),
             each(stride),
-            each(padding),
+            around,
             each(dilation),
-            True,
-            each(output_padding),
-            groups,
-            bias,
-            padding_mode,
-            device,
-            dtype,
+            *rest,
         )
 
     def _output_padding(self, input: Tensor, output_size: Sequence[int]) -> tuple[int, ...]:
@@ -348,16 +340,8 @@ class _ConvTransposeNd(_ConvNd):
         output_padding = self.output_padding
         if output_size is not None:
             output_padding = self._output_padding(input, output_size)
-        return self._function(
-            input,
-            self.weight,
-            self.bias,
-            self.stride,
-            self.padding,
-            output_padding,
-            self.groups,
-            self.dilation,
-        )
+        window = self.stride, self.padding, output_padding
+        return self._function(input, self.weight, self.bias, *window, self.groups, self.dilation)
 
 
 @_with_own_init

@@ -15,6 +15,7 @@ from facula import _core
 from facula._core import Tensor
 from facula._legacy import typename
 from facula.nn.modules import _hooks
+from facula.nn.modules._error_notes import note_failing_module
 from facula.nn.modules._hooks import (
     GLOBAL,
     Hooked,
@@ -28,7 +29,6 @@ from facula.nn.modules._hooks import (
     register_module_parameter_registration_hook,
 )
 from facula.nn.modules._moves import Movable
-from facula.nn.modules._notes import note_failing_module
 from facula.nn.modules._state import Stateful
 from facula.nn.parameter import Buffer, Parameter
 

@@ -65,15 +65,8 @@ class _MaxPoolNd(Module):
         )
 
     def forward(self, input: Tensor) -> Any:
-        return self._pool(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.dilation,
-            self.ceil_mode,
-            self.return_indices,
-        )
+        window = self.kernel_size, self.stride, self.padding, self.dilation
+        return self._pool(input, *window, self.ceil_mode, self.return_indices)
 
 
 class _MaxUnpoolNd(Module):
@@ -91,9 +84,8 @@ class _MaxUnpoolNd(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
-        return self._unpool(
-            input, indices, self.kernel_size, self.stride, self.padding, output_size
-        )
+        window = self.kernel_size, self.stride, self.padding
+        return self._unpool(input, indices, *window, output_size)
 
 
 class _AvgPoolNd(Module):
@@ -134,15 +126,8 @@ class _DividedAvgPoolNd(_AvgPoolNd):
         self.divisor_override = divisor_override
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._pool(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-            self.divisor_override,
-        )
+        window = self.kernel_size, self.stride, self.padding, self.ceil_mode
+        return self._pool(input, *window, self.count_include_pad, self.divisor_override)
 
 
 class _FractionalMaxPoolNd(Module):
@@ -174,14 +159,8 @@ class _FractionalMaxPoolNd(Module):
             raise ValueError(f"{name}: output_ratio must be between 0 and 1, got {output_ratio}.")
 
     def forward(self, input: Tensor) -> Any:
-        return self._pool(
-            input,
-            self.kernel_size,
-            self.output_size,
-            self.output_ratio,
-            self.return_indices,
-            self._random_samples,
-        )
+        sizes = self.kernel_size, self.output_size, self.output_ratio
+        return self._pool(input, *sizes, self.return_indices, self._random_samples)
 
 
 class _LPPoolNd(Module):

@@ -376,17 +376,9 @@ class RNN(RNNBase):
         _refuse_projection("RNN", proj_size)
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"RNN: nonlinearity must be 'tanh' or 'relu', got {nonlinearity!r}")
+        mode, options = f"RNN_{nonlinearity.upper()}", (bias, batch_first, dropout, bidirectional)
         super().__init__(
-            f"RNN_{nonlinearity.upper()}",
-            input_size,
-            hidden_size,
-            num_layers,
-            bias,
-            batch_first,
-            dropout,
-            bidirectional,
-            device=device,
-            dtype=dtype,
+            mode, input_size, hidden_size, num_layers, *options, device=device, dtype=dtype
         )
         self.nonlinearity = nonlinearity
 
@@ -438,19 +430,8 @@ class LSTM(RNNBase):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__(
-            "LSTM",
-            input_size,
-            hidden_size,
-            num_layers,
-            bias,
-            batch_first,
-            dropout,
-            bidirectional,
-            proj_size,
-            device,
-            dtype,
-        )
+        options = bias, batch_first, dropout, bidirectional, proj_size, device, dtype
+        super().__init__("LSTM", input_size, hidden_size, num_layers, *options)
 
     def get_expected_cell_size(
         self, input: Tensor, batch_sizes: Tensor | None
@@ -538,17 +519,9 @@ class GRU(RNNBase):
         proj_size: int | None = None,
     ) -> None:
         _refuse_projection("GRU", proj_size)
+        options = bias, batch_first, dropout, bidirectional
         super().__init__(
-            "GRU",
-            input_size,
-            hidden_size,
-            num_layers,
-            bias,
-            batch_first,
-            dropout,
-            bidirectional,
-            device=device,
-            dtype=dtype,
+            "GRU", input_size, hidden_size, num_layers, *options, device=device, dtype=dtype
         )
 
     def forward(self, input: Any, hx: Tensor | None = None) -> tuple[Any, Tensor]:
