@@ -45,7 +45,7 @@ def multi_head_attention_forward(
     This is what :class:`facula.nn.MultiheadAttention` computes with its parameters.
 
     Args:
-        query: the vectors that ask.
+        query: the vectors that look for values.
         key: the vectors that queries are compared with.
         value: the vectors that are averaged.
         embed_dim_to_check: the number of features ``E`` that query must have.

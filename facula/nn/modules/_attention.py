@@ -142,7 +142,7 @@ class MultiheadAttention(Module):
         """The averaged values, and the weights where they are needed.
 
         Args:
-            query: the vectors that ask.
+            query: the vectors that look for values.
             key: the vectors that queries are compared with.
             value: the vectors that are averaged.
             key_padding_mask: ``(N, S)`` or ``(S,)``: keys to leave out (True), or numbers added to

@@ -80,8 +80,8 @@ def _expose(kind: type, name: str) -> None:
     An attribute that the class has by that name already goes first, as it does without this.
     """
     # The descriptor has no __set__: what an object has in its own __dict__ still goes first. It is
-    # there for all objects of the class; for one without the part it raises AttributeError,
-    # whereupon Python calls __getattr__.
+    # there for all objects of the class; for one without the part it raises AttributeError, and
+    # Python goes on to __getattr__.
     if not hasattr(kind, name) and kind not in open_classes and name.isidentifier():
         setattr(kind, name, _Attribute(name))
 
@@ -355,7 +355,7 @@ class Module(Stateful, Movable, Hooked):
 
         Args:
             target: the path of the module to replace.
-            module: the module to put there.
+            module: the module to put at the path.
             strict: whether a path that has no module yet is an error.
 
         Example:

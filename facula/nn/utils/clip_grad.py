@@ -44,7 +44,7 @@ def get_total_norm(
     """The norm of all elements of some tensors, as if they were one vector.
 
     Args:
-        tensors: one tensor or several.
+        tensors: the tensor, or several, that make the vector.
         norm_type: the order of the norm; may be ``inf``.
         error_if_nonfinite: whether a norm that is infinite or NaN is an error.
         foreach: accepted for compatibility; there is one implementation.
