@@ -254,7 +254,7 @@ class RNNBase(Module):
 
     def _unsqueeze(self, hx: Any, n_dims: int) -> Any:
         """Check that a state has ``n_dims`` dimensions, and add that of the batch to one of 2."""
-        check_state_dims(type(self).__name__, ("h_0",), (hx,), n_dims)
+        _check_state_dims(type(self).__name__, ("h_0",), (hx,), n_dims)
         return hx.unsqueeze(1) if n_dims == 2 else hx
 
     def _squeeze(self, hx: Any) -> Any:
@@ -316,7 +316,7 @@ class RNNBase(Module):
         return output.squeeze(batch_dim), self._squeeze(state)
 
 
-def check_state_dims(
+def _check_state_dims(
     module: str, names: tuple[str, ...], states: tuple[Tensor, ...], n_dims: int
 ) -> None:
     """Raise unless all states have ``n_dims`` dimensions."""
@@ -455,7 +455,7 @@ class LSTM(RNNBase):
 
     def _unsqueeze(self, hx: Any, n_dims: int) -> Any:
         h, c = hx
-        check_state_dims("LSTM", ("h_0", "c_0"), (h, c), n_dims)
+        _check_state_dims("LSTM", ("h_0", "c_0"), (h, c), n_dims)
         return (h.unsqueeze(1), c.unsqueeze(1)) if n_dims == 2 else (h, c)
 
     def _squeeze(self, hx: Any) -> Any:
