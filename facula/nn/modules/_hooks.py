@@ -103,9 +103,10 @@ def call(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if boundary is not None:
             args = boundary.setup_input_hook(args)
         result = module.forward(*args, **kwargs)
-        for owner, key, hook in _forward_hooks(owners):
+        for _, key, hook in _forward_hooks(owners, module, args, kwargs):
             done.add(key)  # before the call: a hook that raises does not run a second time
-            result = _run_forward(owner, key, hook, module, args, kwargs, result)
+            changed = hook(result)
+            result = result if changed is None else changed
         if boundary is not None:
             result = _with_output_boundary(boundary, result)
         _attach_to_grad_fn(module, owners, result)
@@ -152,26 +153,15 @@ def _run_forward_pre(
     return args, kwargs
 
 
-def _forward_hooks(owners: tuple[Any, Any]) -> Iterator[tuple[Any, int, Callable[..., Any]]]:
+def _forward_hooks(
+    owners: tuple[Any, Any], module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Iterator[tuple[Any, int, Callable[[Any], Any]]]:
+    """The hooks after forward, each as a function of the result, with its owner and id."""
     for owner in owners:
         for key, hook in list(owner._forward_hooks.items()):
-            yield owner, key, hook
-
-
-def _run_forward(
-    owner: Any,
-    key: int,
-    hook: Callable[..., Any],
-    module: Module,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    result: Any,
-) -> Any:
-    if key in owner._forward_hooks_with_kwargs:
-        changed = hook(module, args, kwargs, result)
-    else:
-        changed = hook(module, args, result)
-    return result if changed is None else changed
+            has_kwargs = key in owner._forward_hooks_with_kwargs
+            given = (args, kwargs) if has_kwargs else (args,)
+            yield owner, key, partial(hook, module, *given)
 
 
 def _run_always_called(
@@ -182,11 +172,12 @@ def _run_always_called(
     kwargs: dict[str, Any],
     result: Any,
 ) -> None:
-    for owner, key, hook in _forward_hooks(owners):
+    for owner, key, hook in _forward_hooks(owners, module, args, kwargs):
         if key in done or key not in owner._forward_hooks_always_called:
             continue
         try:
-            result = _run_forward(owner, key, hook, module, args, kwargs, result)
+            changed = hook(result)
+            result = result if changed is None else changed
         except Exception as error:  # the first error is the one to report
             which = "global forward hook" if owner is GLOBAL else "forward hook"
             warnings.warn(
