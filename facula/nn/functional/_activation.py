@@ -9,9 +9,37 @@ from facula import _core
 from facula._core import Tensor
 from facula._core import dtype as _DType
 
+__all__ = [
+    "celu",
+    "elu",
+    "elu_",
+    "glu",
+    "gumbel_softmax",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "hardtanh_",
+    "leaky_relu",
+    "leaky_relu_",
+    "log_softmax",
+    "mish",
+    "relu",
+    "relu6",
+    "rrelu",
+    "selu",
+    "sigmoid",
+    "silu",
+    "softmax",
+    "softmin",
+    "softsign",
+    "tanh",
+    "tanhshrink",
+    "threshold",
+]
+
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """Each element, ``value`` where it is not above ``threshold``.
+    """Each element, replaced by ``value`` where it is not above ``threshold``.
 
     Example:
         >>> facula.nn.functional.threshold(facula.tensor([-1.0, 2.0]), 0.0, 9.0)
@@ -23,7 +51,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Each element, 0 where it is negative.
+    """Each element, replaced by 0 where it is negative.
 
     Example:
         >>> facula.nn.functional.relu(facula.tensor([-1.0, 2.0]))
@@ -33,7 +61,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """Each element, brought into ``[0, 6]``.
+    """Each element, clamped to ``[0, 6]``.
 
     Example:
         >>> facula.nn.functional.relu6(facula.tensor([-1.0, 2.0, 9.0]))
@@ -43,7 +71,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """Positive elements as they are, ``alpha * (exp(x) - 1)`` of the others.
+    """Each element, replaced by ``alpha * (exp(x) - 1)`` where it is negative.
 
     Example:
         >>> facula.nn.functional.elu(facula.tensor([-1.0, 2.0]))
@@ -78,7 +106,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """Each element, times ``negative_slope`` where it is negative.
+    """Each element, multiplied by ``negative_slope`` where it is negative.
 
     Example:
         >>> facula.nn.functional.leaky_relu(facula.tensor([-1.0, 2.0]))
@@ -101,7 +129,7 @@ def rrelu(
     training: bool = False,
     inplace: bool = False,
 ) -> Tensor:
-    """Each element, times a slope where it is not positive.
+    """Each element, multiplied by a slope where it is not positive.
 
     In training every slope is drawn from ``[lower, upper)``; otherwise it is their mean.
 
@@ -114,7 +142,7 @@ def rrelu(
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """The first half along ``dim``, times the sigmoid of the second.
+    """The first half along ``dim``, multiplied by the sigmoid of the second.
 
     Shape:
         input ``(*, 2N, *)`` along ``dim``; result ``(*, N, *)``.
@@ -157,7 +185,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """``x / 6 + 1 / 2``, brought into ``[0, 1]``.
+    """``x / 6 + 1 / 2``, clamped to ``[0, 1]``.
 
     Example:
         >>> facula.nn.functional.hardsigmoid(facula.tensor([-4.0, 0.0, 3.0]))
@@ -169,7 +197,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
-    """Each element, brought into ``[min_val, max_val]``.
+    """Each element, clamped to ``[min_val, max_val]``.
 
     Example:
         >>> facula.nn.functional.hardtanh(facula.tensor([-4.0, 0.5, 3.0]))
@@ -188,7 +216,7 @@ def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Ten
 
 
 def tanhshrink(input: Tensor) -> Tensor:
-    """Each element less its hyperbolic tangent.
+    """Each element minus its hyperbolic tangent.
 
     Example:
         >>> facula.nn.functional.tanhshrink(facula.tensor([0.0, 2.0]))
@@ -228,7 +256,7 @@ def tanh(input: Tensor) -> Tensor:
 
 
 def _dim_of(name: str, dim: int | None, n_dims: int, stacklevel: int) -> int:
-    """The dimension that was given, else the one that PyTorch once chose for it."""
+    """The dimension that was given or, with a warning, the one that PyTorch used to choose."""
     if dim is not None:
         return dim
     warnings.warn(
@@ -244,9 +272,9 @@ def softmax(
     """Exponentials along a dimension, scaled to a sum of 1.
 
     Args:
-        input: logits, floating point.
+        input: the logits, floating point.
         dim: the dimension that sums to 1.
-        dtype: dtype of the result; the logits are converted first.
+        dtype: the dtype of the result; the logits are converted to it first.
 
     Example:
         >>> facula.nn.functional.softmax(facula.tensor([0.0, 0.0]), dim=0)
@@ -263,9 +291,9 @@ def softmin(
     """``softmax(-input)``: the smallest elements weigh most.
 
     Args:
-        input: floating point.
+        input: a tensor of floating-point dtype.
         dim: the dimension that sums to 1.
-        dtype: dtype of the result; the input is converted first.
+        dtype: the dtype of the result; the input is converted to it first.
 
     Example:
         >>> facula.nn.functional.softmin(facula.tensor([0.0, 0.0]), dim=0)
@@ -282,9 +310,9 @@ def log_softmax(
     """Logarithm of ``softmax``, without its loss of precision.
 
     Args:
-        input: logits, floating point.
+        input: the logits, floating point.
         dim: the dimension along which the probabilities sum to 1.
-        dtype: dtype of the result; the logits are converted first.
+        dtype: the dtype of the result; the logits are converted to it first.
 
     Example:
         >>> facula.nn.functional.log_softmax(facula.tensor([0.0, 0.0]), dim=0)
@@ -301,10 +329,10 @@ def gumbel_softmax(
     """Samples of the Gumbel-Softmax distribution, which can be differentiated.
 
     Args:
-        logits: unnormalised logarithms of probabilities.
-        tau: temperature; the lower, the closer the samples are to one-hot vectors.
-        hard: one-hot vectors, with the gradient of the soft samples.
-        eps: has no effect.
+        logits: the logarithms of probabilities, which need not be normalised.
+        tau: the temperature: the lower it is, the closer the samples are to one-hot vectors.
+        hard: whether the samples are one-hot vectors, which have the gradient of the soft ones.
+        eps: an old argument that has no effect.
         dim: the dimension that sums to 1.
 
     Example:

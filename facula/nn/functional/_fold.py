@@ -1,4 +1,4 @@
-"""Convolutions, and the windows that they are made of."""
+"""The windows that convolutions are made of, as columns, and their sum."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from facula import _core
 from facula._core import Tensor
+
+__all__ = ["fold", "unfold"]
 
 
 def unfold(
@@ -18,11 +20,11 @@ def unfold(
     """The windows of images as columns.
 
     Args:
-        input: images.
-        kernel_size: height and width of the windows, or one number for both.
-        dilation: steps between the elements of a window.
-        padding: zeros at both ends of each dimension.
-        stride: steps between windows.
+        input: the images.
+        kernel_size: the height and width of the windows, or one number for both.
+        dilation: the distance between neighbouring elements of a window.
+        padding: how many zeros to add at both ends of each dimension.
+        stride: the distance between windows.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``; result ``(N, C * KH * KW, L)`` or
@@ -46,12 +48,12 @@ def fold(
     """The sum of windows, given as columns, put in their places in images.
 
     Args:
-        input: columns, as :func:`unfold` gives them.
-        output_size: height and width of the images.
-        kernel_size: height and width of the windows, or one number for both.
-        dilation: steps between the elements of a window.
-        padding: elements at both ends of each dimension that are left out.
-        stride: steps between windows.
+        input: the windows as columns, as :func:`unfold` gives them.
+        output_size: the height and width of the images.
+        kernel_size: the height and width of the windows, or one number for both.
+        dilation: the distance between neighbouring elements of a window.
+        padding: how many elements are left out at both ends of each dimension.
+        stride: the distance between windows.
 
     Shape:
         input ``(N, C * KH * KW, L)`` or ``(C * KH * KW, L)``; result ``(N, C, H, W)`` or

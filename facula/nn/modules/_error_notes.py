@@ -16,18 +16,20 @@ if TYPE_CHECKING:
 
 
 def note_failing_module(root: Module, error: Exception) -> None:
-    """Add to an error, on its way out of the outermost module, which module inside raised it.
+    """Note on an error that leaves the outermost module which module inside has raised it.
 
-    The traceback has the calls of the modules on the way, so that a call that succeeds has nothing
-    to keep.
+    The traceback holds the calls of the modules in between, so that a successful call need not keep
+    any record.
     """
     call = sys._getframe(1).f_code  # Module.__call__
+    # Only the outermost call writes a note: inner ones see a call of a module above them. The
+    # frames are walked when there is an error, so that calls that succeed need no counter of depth.
     outer: FrameType | None = sys._getframe(2)
     while outer is not None:
         if outer.f_code is call:
             return
         outer = outer.f_back
-    with suppress(Exception):  # such as a user's __repr__ may raise, and hide the first
+    with suppress(Exception):  # a user's __repr__ may raise, and must not hide the first error
         for note in (_describe(root, call, error), _no_tensor(error)):
             if note:
                 _add_note(error, note)

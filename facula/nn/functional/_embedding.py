@@ -8,12 +8,14 @@ import facula
 from facula import _core
 from facula._core import Tensor
 
+__all__ = ["embedding", "embedding_bag", "one_hot"]
+
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Class indices as vectors with a single one.
 
     Args:
-        tensor: class indices, int64, each at least 0.
+        tensor: the class indices, int64, each at least 0.
         num_classes: the length of the vectors; by default one more than the largest index.
 
     Shape:
@@ -39,13 +41,14 @@ def embedding(
     """Rows of a table by index.
 
     Args:
-        input: which rows, int64 or int32.
-        weight: the table.
-        padding_idx: a row that gets no gradient.
-        max_norm: rows of a larger norm are scaled down to it first, in the table itself.
-        norm_type: order of that norm.
-        scale_grad_by_freq: whether gradients are divided by how often their row was asked for.
-        sparse: must be False.
+        input: the indices of the rows, int64 or int32.
+        weight: the table to take rows from.
+        padding_idx: the index of a row that gets no gradient.
+        max_norm: the norm to which longer rows are scaled down first, in the table itself.
+        norm_type: the order p of the norm that ``max_norm`` bounds.
+        scale_grad_by_freq: whether gradients are divided by the number of times that their row was
+            asked for.
+        sparse: whether gradients are sparse, which must be False.
 
     Shape:
         input ``(*)``, weight ``(V, D)``; result ``(*, D)``.
@@ -58,6 +61,7 @@ def embedding(
     """
     if padding_idx is not None:
         padding_idx = _row_of("embedding", padding_idx, weight.size(0))
+    # Detached, since the table itself is changed, and not as a step that is differentiated.
     if max_norm is not None:
         facula.embedding_renorm_(weight.detach(), input, max_norm, norm_type)
     row = -1 if padding_idx is None else padding_idx
@@ -89,17 +93,18 @@ def embedding_bag(
     """Sums, means or maxima of rows of a table, for bags of indices.
 
     Args:
-        input: which rows: a bag in each row, or all bags after each other.
-        weight: the table.
+        input: the indices of the rows: a bag in each row, or all bags one after the other.
+        weight: the table to take rows from.
         offsets: where each bag begins, for an input of one dimension.
-        max_norm: rows of a larger norm are scaled down to it first, in the table itself.
-        norm_type: order of that norm.
-        scale_grad_by_freq: whether gradients are divided by how often their row was asked for.
-        mode: ``"sum"``, ``"mean"`` or ``"max"``.
-        sparse: must be False.
-        per_sample_weights: a factor for each index, for sums.
+        max_norm: the norm to which longer rows are scaled down first, in the table itself.
+        norm_type: the order p of the norm that ``max_norm`` bounds.
+        scale_grad_by_freq: whether gradients are divided by the number of times that their row was
+            asked for.
+        mode: what is made of the rows of a bag: their ``"sum"``, ``"mean"`` or ``"max"``.
+        sparse: whether gradients are sparse, which must be False.
+        per_sample_weights: what the row of each index is multiplied by, for sums only.
         include_last_offset: whether the last offset is where the last bag ends.
-        padding_idx: a row that is left out.
+        padding_idx: the index of a row that bags leave out.
 
     Shape:
         input ``(B, N)``, or ``(N,)`` with offsets ``(B,)``; weight ``(V, D)``; result ``(B, D)``.
