@@ -1,4 +1,4 @@
-"""Joining, splitting and turning in Python."""
+"""Broadcasting, joining, splitting, turning, and diagonals in place."""
 
 import numpy as np
 import pytest
@@ -95,3 +95,24 @@ def test_broadcasting_follows_numpy():
     assert a.stride() == (1, 0)
     with pytest.raises(RuntimeError, match=r"\(2,\), \(3,\) differ in dimension -1"):
         facula.broadcast_shapes((2,), (3,))
+
+
+def test_fill_diagonal_writes_in_place_and_wraps_on_request():
+    x = facula.zeros(7, 3)
+    assert x.fill_diagonal_(1) is x
+    assert x.nonzero().tolist() == [[0, 0], [1, 1], [2, 2]]
+    x.fill_diagonal_(1, wrap=True)
+    assert x.nonzero().tolist() == [[0, 0], [1, 1], [2, 2], [4, 0], [5, 1], [6, 2]]
+    assert facula.zeros(2, 2, 2).fill_diagonal_(3).sum() == 6
+
+
+def test_fill_diagonal_cuts_the_gradient_of_what_it_overwrites():
+    x = facula.ones(2, 2, requires_grad=True)
+    (x * 2).fill_diagonal_(5).sum().backward()
+    assert x.grad.tolist() == [[0.0, 2.0], [2.0, 0.0]]
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 2, 3)])
+def test_fill_diagonal_refuses_other_shapes(shape):
+    with pytest.raises(RuntimeError, match="fill_diagonal_: expected"):
+        facula.ones(shape).fill_diagonal_(0)

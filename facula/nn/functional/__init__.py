@@ -22,7 +22,7 @@ from facula._core import (
     threshold_,
 )
 from facula._ops import bilinear, cosine_similarity, pairwise_distance, pdist, rrelu_
-from facula._ops._arguments import checked as _checked
+from facula._ops._mark import operation as _operation
 from facula.nn.functional._activation import (
     celu,
     elu,
@@ -283,6 +283,6 @@ for _name in __all__:
     _file = getattr(_function, "__module__", "")
     if _file.startswith(f"{__name__}."):
         if _file.endswith(("_loss", "_cross_entropy")):
-            globals()[_name] = _function = _checked(_function)
+            globals()[_name] = _function = _operation(module=__name__)(_function)
         _function.__module__ = __name__
 del _name, _function, _file
