@@ -11,6 +11,7 @@ from facula._ops.blas import *
 from facula._ops.comparison import *
 from facula._ops.creation import *
 from facula._ops.einsum import *
+from facula._ops.joining import *
 from facula._ops.losses import *
 from facula._ops.other import *
 from facula._ops.pointwise import *

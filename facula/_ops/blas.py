@@ -8,6 +8,7 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
+from facula._ops._arguments import wrap_dim
 from facula._ops._mark import operation
 from facula._ops._out import into
 
@@ -70,12 +71,7 @@ def _contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[i
 
 
 def _wrapped(x: Tensor, dims: Sequence[int]) -> list[int]:
-    for d in dims:
-        if not -x.dim() <= d < x.dim():
-            raise IndexError(
-                f"tensordot: dimension {d} is out of range for shape {tuple(x.shape)}."
-            )
-    wrapped = [d % x.dim() for d in dims]
+    wrapped = [wrap_dim("tensordot", x, d) for d in dims]
     if len(set(wrapped)) != len(wrapped):
         raise RuntimeError(f"tensordot: a dimension appears twice in {list(dims)}.")
     return wrapped

@@ -91,9 +91,7 @@ def trapezoid(
         tensor(10.5000)
     """
     wrap_dim("trapezoid", y, dim)
-    if y.dim() == 0:
-        raise IndexError("trapezoid: expected y with at least one dimension.")
-    if y.size(dim) == 0:
+    if y.dim() > 0 and y.size(dim) == 0:
         return _core.zeros_like(y.detach().sum(dim), dtype=y.dtype)
     return _areas("trapezoid", y, x, dx, dim).sum(dim)
 
