@@ -1,8 +1,8 @@
 """``@operation``: the one mark that makes a written function an operation of the package.
 
-It says where users find the operation, and whatever lists operations is made from it: the names of
-``facula``, the methods of ``Tensor`` and their forms in place. A second name is an assignment
-beside the function, ``row_stack = vstack``.
+It says where users find the operation. The names of ``facula``, the methods of ``Tensor`` and their
+forms in place come from it, and from no other list. A second name is an assignment beside the
+function, which type checkers understand: ``row_stack = vstack``.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from facula._ops._arguments import refuse_other_than_tensors
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-METHODS: dict[str, Callable[..., Any]] = {}  # of Tensor, by name; _tensor attaches them
-_FUNCTIONS: set[Callable[..., Any]] = set()  # all but those that are methods only
+METHODS: dict[str, Callable[..., Any]] = {}  # what facula._tensor attaches to Tensor, by name
+_FUNCTIONS: set[Callable[..., Any]] = set()  # the operations that are more than methods
 
 
 @overload
@@ -52,7 +52,7 @@ def operation(
     def mark(function: Callable[..., Any]) -> Callable[..., Any]:
         own = name or function.__name__
         if in_place:
-            METHODS[own + "_"] = _entry(_in_place(function), "facula", f"Tensor.{own}_")
+            METHODS[own + "_"] = _entry(_in_place(function, own), "facula", f"Tensor.{own}_")
         if method == "only":
             METHODS[own] = entry = _entry(function, "facula", f"Tensor.{own}")
             return entry
@@ -68,8 +68,8 @@ def operation(
 def _entry(function: Callable[..., Any], module: str, qualname: str) -> Callable[..., Any]:
     """What users call: the function, with PyTorch's TypeError for what is no tensor.
 
-    The tensors that come first are looked at before the call, at the cost of one comparison each.
-    Elsewhere it is looked for when the operation could do nothing with it.
+    The tensors that come first are looked at before the call, at the cost of one comparison each;
+    the other arguments only after the function has failed.
     """
     code, hints = function.__code__, function.__annotations__
     n_first = 0
@@ -92,23 +92,23 @@ def _entry(function: Callable[..., Any], module: str, qualname: str) -> Callable
     return entry
 
 
-def _in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _in_place(function: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
     @functools.wraps(function)
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         # A copy where there is a graph, for which the function may save its input.
         result = function(self.clone() if self.requires_grad else self, *args, **kwargs)
         if result.shape != self.shape or result.dtype != self.dtype:
             raise RuntimeError(
-                f"{function.__name__}_: the result is {result.dtype} {tuple(result.shape)} and "
-                f"does not fit in place into {self.dtype} {tuple(self.shape)}."
+                f"{name}_: the result is {result.dtype} {tuple(result.shape)} and does not fit in "
+                f"place into {self.dtype} {tuple(self.shape)}."
             )
         return self.copy_(result)
 
-    method.__doc__ = f"``{function.__name__}`` in place.\n\n    {function.__doc__}"
+    method.__doc__ = f"``{name}`` in place.\n\n    {function.__doc__}"
     return method
 
 
 def public_names(namespace: Mapping[str, Any]) -> list[str]:
     """The names in a module's namespace that stand for operations."""
-    # Functions alone are looked up: other values may not be hashable.
+    # Only what can be called is looked up: other values may have no hash.
     return sorted(n for n, value in namespace.items() if callable(value) and value in _FUNCTIONS)

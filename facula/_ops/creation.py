@@ -184,15 +184,11 @@ def meshgrid(
         raise RuntimeError(
             f"meshgrid: expected tensors of one dtype, got {[x.dtype for x in axes]}."
         )
-    order = list(builtins.range(len(axes)))
-    if indexing == "xy" and len(axes) >= 2:
-        order[0], order[1] = 1, 0
+    dims = list(builtins.range(len(axes)))
+    order = [1, 0, *dims[2:]] if indexing == "xy" and len(axes) >= 2 else dims
     shape = [axis.numel() for axis in axes]
-    grids = []
-    for k, axis in enumerate(axes):
-        column = axis.reshape([-1 if d == k else 1 for d in builtins.range(len(axes))])
-        grids.append(column.expand(shape).permute(order))
-    return tuple(grids)
+    columns = (axis.reshape([-1 if d == k else 1 for d in dims]) for k, axis in enumerate(axes))
+    return tuple(column.expand(shape).permute(order) for column in columns)
 
 
 @operation

@@ -104,9 +104,8 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     if input.dim() == 0:
         raise RuntimeError("tensor_split: a 0-d tensor cannot be split.")
     size = input.size(dim)
-    sections = indices_or_sections
-    if isinstance(sections, Tensor):
-        sections = sections.tolist()
+    is_tensor = isinstance(indices_or_sections, Tensor)
+    sections = indices_or_sections.tolist() if is_tensor else indices_or_sections
     if isinstance(sections, int):
         if sections <= 0:
             raise RuntimeError(
@@ -118,10 +117,10 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
         cuts = list(sections)
     # A cut is understood as in Python's slices: negative from the end, beyond the end at it.
     bounds = [slice(cut).indices(size)[1] for cut in cuts]
-    parts = []
-    for start, stop in zip([0, *bounds], [*bounds, size], strict=True):
-        parts.append(input.narrow(dim, start, max(stop - start, 0)))
-    return tuple(parts)
+    return tuple(
+        input.narrow(dim, start, max(stop - start, 0))
+        for start, stop in zip([0, *bounds], [*bounds, size], strict=True)
+    )
 
 
 def _even_split(

@@ -59,7 +59,7 @@ def float_power_(self: Tensor, exponent: Any) -> Tensor:
     return self.pow_(exponent.to(dtype) if isinstance(exponent, Tensor) else exponent)
 
 
-# float64, in which the numbers of every other dtype are normal.
+# The parts of a float64, in which the numbers of every other dtype are normal.
 _MANTISSA_BITS = 52
 _EXPONENT_MASK = 0x7FF
 _EXPONENT_BIAS = 1022  # for mantissas in [0.5, 1)

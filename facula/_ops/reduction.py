@@ -91,7 +91,9 @@ def trapezoid(
         tensor(10.5000)
     """
     wrap_dim("trapezoid", y, dim)
-    if y.dim() > 0 and y.size(dim) == 0:
+    if y.dim() == 0:
+        raise IndexError("trapezoid: expected y with at least one dimension.")
+    if y.size(dim) == 0:
         return _core.zeros_like(y.detach().sum(dim), dtype=y.dtype)
     return _areas("trapezoid", y, x, dx, dim).sum(dim)
 
@@ -297,7 +299,7 @@ def histogram(
 
 
 def _range(name: str, input: Tensor, low: float, high: float, margin: float) -> tuple[float, float]:
-    """The given range; that of the elements where it is empty, widened where those are equal."""
+    """The given range, or that of the elements if its ends are equal; never an empty one."""
     if low == high and input.numel() > 0:
         low, high = float(input.min()), float(input.max())
     if low == high:

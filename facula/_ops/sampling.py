@@ -17,12 +17,9 @@ def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Zero whole channels with probability ``p`` and scale the others by ``1 / (1 - p)``.
 
     Args:
-        input: the samples, each with its channels, floating point.
+        input: samples ``(N, C, *)`` with their channels, floating point.
         p: the probability that a channel is dropped.
         train: whether anything is dropped; otherwise the result is the input.
-
-    Shape:
-        input ``(N, C, *)``; the result has the same shape.
 
     Example:
         >>> facula.feature_dropout(facula.ones(1, 2, 2), 0.0, True)
@@ -37,12 +34,9 @@ def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """``feature_dropout`` in place.
 
     Args:
-        input: the samples, each with its channels, floating point.
+        input: samples ``(N, C, *)`` with their channels, floating point.
         p: the probability that a channel is dropped.
         train: whether anything is dropped; otherwise the result is the input.
-
-    Shape:
-        input ``(N, C, *)``; the result has the same shape.
 
     Example:
         >>> facula.feature_dropout_(facula.ones(1, 2, 2), 1.0, True)
@@ -89,12 +83,9 @@ def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """``alpha_dropout`` of whole channels.
 
     Args:
-        input: the samples, each with its channels, floating point.
+        input: samples ``(N, C, *)`` with their channels, floating point.
         p: the probability that a channel is dropped.
         train: whether anything is dropped; otherwise the result is the input.
-
-    Shape:
-        input ``(N, C, *)``; the result has the same shape.
 
     Example:
         >>> facula.feature_alpha_dropout(facula.ones(1, 2, 2), 0.0, True)
@@ -109,12 +100,9 @@ def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """``feature_alpha_dropout`` in place.
 
     Args:
-        input: the samples, each with its channels, floating point.
+        input: samples ``(N, C, *)`` with their channels, floating point.
         p: the probability that a channel is dropped.
         train: whether anything is dropped; otherwise the result is the input.
-
-    Shape:
-        input ``(N, C, *)``; the result has the same shape.
 
     Example:
         >>> facula.feature_alpha_dropout_(facula.ones(1, 2, 2), 1.0, True)
@@ -182,10 +170,7 @@ def rrelu(
         >>> facula.rrelu(facula.tensor([-1.0, 2.0]), 0.25, 0.75)
         tensor([-0.5000,  2.0000])
     """
-    _check_slopes("rrelu", input, lower, upper)
-    if not training:
-        return _core._leaky_relu(input, (lower + upper) / 2)
-    return input * _random_slopes(input, lower, upper, generator)
+    return _rrelu("rrelu", input, lower, upper, training, generator)
 
 
 @operation
@@ -209,26 +194,28 @@ def rrelu_(
         >>> facula.rrelu_(facula.tensor([-1.0, 2.0]), 0.25, 0.75)
         tensor([-0.5000,  2.0000])
     """
-    _check_slopes("rrelu_", input, lower, upper)
-    if not training:
-        return _core._leaky_relu_(input, (lower + upper) / 2)
-    return input.mul_(_random_slopes(input, lower, upper, generator))
+    return _rrelu("rrelu_", input, lower, upper, training, generator, in_place=True)
 
 
-def _check_slopes(name: str, input: Tensor, lower: float, upper: float) -> None:
+def _rrelu(
+    name: str,
+    input: Tensor,
+    lower: float,
+    upper: float,
+    training: bool,
+    generator: Generator | None,
+    in_place: bool = False,
+) -> Tensor:
     if not input.is_floating_point():
         raise NotImplementedError(f"{name}: expected a floating-point input, got {input.dtype}.")
     if not lower <= upper:
         raise RuntimeError(f"{name}: expected lower <= upper, got {lower} and {upper}.")
-
-
-def _random_slopes(
-    input: Tensor, lower: float, upper: float, generator: Generator | None
-) -> Tensor:
-    """1 for positive elements, and a random slope for each of the others, in their order."""
+    if not training:
+        return (_core._leaky_relu_ if in_place else _core._leaky_relu)(input, (lower + upper) / 2)
+    # Only elements that are not positive take a random number, in their order, as in PyTorch.
     is_below = input.detach() <= 0
     draws = _core.empty(int(is_below.sum()), dtype=_core.float64)
     draws.uniform_(lower, upper, generator=generator)
-    return _core.ones_like(input, requires_grad=False).masked_scatter_(
-        is_below, draws.to(input.device, input.dtype)
-    )
+    slopes = _core.ones_like(input, requires_grad=False)
+    slopes.masked_scatter_(is_below, draws.to(input.device, input.dtype))
+    return input.mul_(slopes) if in_place else input * slopes
