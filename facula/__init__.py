@@ -11,9 +11,7 @@ from typing import Any as _Any
 from facula import (
     _core,
     _legacy,
-    _ops,
     _settings,
-    _tensor,
     autograd,
     backends,
     cuda,
@@ -25,11 +23,12 @@ from facula import (
     utils,
     version,
 )
+from facula import _tensor as _tensor  # makes the methods that are written in Python
 from facula._core import *  # noqa: F403
 from facula._legacy import *  # noqa: F403
 from facula._limits import finfo, iinfo
 from facula._ops import *  # noqa: F403
-from facula._ops.methods import METHODS as _METHODS
+from facula._ops._mark import public_names as _public_names
 from facula._settings import *  # noqa: F403
 from facula._tensor_str import set_printoptions
 from facula.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
@@ -51,10 +50,6 @@ if _TYPE_CHECKING:
         vision,
     )
     from facula.serialization import load, save
-
-for _name, _method in _METHODS.items():
-    _tensor.attach(_name, _method)
-del _name, _method
 
 newaxis = None
 
@@ -122,7 +117,7 @@ def __getattr__(name: str) -> _Any:
 __all__ = [
     *(name for name in dir(_core) if name[0] != "_" != name[-1] and name not in _INTERNAL),
     *_legacy.__all__,
-    *_ops.__all__,
+    *_public_names(globals()),
     *_settings.__all__,
     "TypedStorage",
     "accelerator",

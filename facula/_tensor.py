@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from facula import _core, _legacy, _utils
 from facula._core import Node, Tensor
+from facula._ops._mark import METHODS
 from facula._tensor_str import tensor_format, tensor_repr
 from facula.storage import TypedStorage
 from facula.utils import dlpack
@@ -270,6 +271,8 @@ attach("map_", map_)
 attach("dim_order", dim_order)
 attach("type", _legacy.tensor_type)
 attach("new", _legacy.new)
+for _name, _method in METHODS.items():
+    attach(_name, _method)
 Tensor._make_subclass = staticmethod(_core._make_subclass)
 attach("register_hook", register_hook)
 attach("register_post_accumulate_grad_hook", register_post_accumulate_grad_hook)

@@ -45,6 +45,13 @@ def test_what_the_core_has_for_the_package_is_not_public():
         assert not hasattr(facula, name)
 
 
+def test_marked_operations_are_public_and_what_they_are_made_with_is_not():
+    assert set(facula._ops.__all__) < set(facula.__all__)
+    for name in ["broadcast_for", "fill_diagonal_", "into", "math", "operation", "reduced"]:
+        assert hasattr(facula._ops, name)
+        assert not hasattr(facula, name)
+
+
 def test_constants_are_those_of_python():
     assert (facula.e, facula.inf, facula.pi) == (math.e, math.inf, math.pi)
     assert math.isnan(facula.nan)

@@ -13,7 +13,7 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
-from facula._ops.comparing import allclose
+from facula._ops import allclose
 from facula.autograd._backward import grad
 from facula.autograd.function import Function
 

@@ -26,7 +26,7 @@ from facula._core import (
     threshold_,
 )
 from facula._ops import bilinear, cosine_similarity, pairwise_distance, pdist, rrelu_
-from facula._ops._arguments import checked as _checked
+from facula._ops._mark import operation as _operation
 from facula.nn.functional import _linear_cross_entropy, _loss
 from facula.nn.functional._activation import *
 from facula.nn.functional._adaptive_pooling import *
@@ -47,7 +47,7 @@ if not _TYPE_CHECKING:
 
     # A step of training has one loss, so that the check of its arguments costs little there.
     for _name in (*_loss.__all__, *_linear_cross_entropy.__all__):
-        globals()[_name] = _checked(globals()[_name])
+        globals()[_name] = _operation(module=__name__)(globals()[_name])
     # Functions of the files of this package bear its name: they are known and pickled by it.
     for _name in __all__:
         _function = globals()[_name]

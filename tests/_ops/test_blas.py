@@ -1,4 +1,4 @@
-"""Products of vectors and matrices written in Python."""
+"""Products of vectors and matrices, and norms of their slices."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Products of vectors and matrices beyond the core's."""
+"""BLAS: products of vectors and matrices, and norms of their slices."""
 
 from __future__ import annotations
 
@@ -8,37 +8,24 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
+from facula._ops._arguments import wrap_dim
+from facula._ops._mark import operation
 from facula._ops._out import into
 
-__all__ = [
-    "addr",
-    "bilinear",
-    "chain_matmul",
-    "cross",
-    "inner",
-    "kron",
-    "matrix_power",
-    "norm_except_dim",
-    "tensordot",
-    "trace",
-    "vdot",
-]
 
-Number = bool | int | float | complex
-
-
+@operation
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
     """Contract dimensions of two tensors.
 
     Args:
-        a: left factor.
-        b: right factor.
+        a: the left factor.
+        b: the right factor.
         dims: how many of the last dimensions of ``a`` and the first of ``b`` are summed over,
             or two lists of dimensions, paired in order.
         out: where to put the result.
 
     Shape:
-        the dimensions of ``a`` that remain, then those of ``b``.
+        The result has the dimensions of ``a`` that remain, then those of ``b``.
 
     Example:
         >>> facula.tensordot(facula.ones(2, 3, 4), facula.ones(3, 4, 5), dims=2).shape
@@ -84,22 +71,23 @@ def _contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[i
 
 
 def _wrapped(x: Tensor, dims: Sequence[int]) -> list[int]:
-    for d in dims:
-        if not -x.dim() <= d < x.dim():
-            raise IndexError(
-                f"tensordot: dimension {d} is out of range for shape {tuple(x.shape)}."
-            )
-    wrapped = [d % x.dim() for d in dims]
+    wrapped = [wrap_dim("tensordot", x, d) for d in dims]
     if len(set(wrapped)) != len(wrapped):
         raise RuntimeError(f"tensordot: a dimension appears twice in {list(dims)}.")
     return wrapped
 
 
+@operation(method=True)
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Kronecker product.
+    """Kronecker product: every element of one tensor, times the whole other tensor.
+
+    Args:
+        input: the tensor whose elements are taken one by one.
+        other: the tensor that each of them is multiplied with.
+        out: where to put the result.
 
     Shape:
-        the product of the sizes, dimension by dimension, the shorter shape padded by 1 in front.
+        The sizes are multiplied dimension by dimension, the shorter shape padded by 1 in front.
 
     Example:
         >>> facula.kron(facula.eye(2), facula.tensor([[1.0, 2.0]]))
@@ -115,11 +103,17 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     return into("kron", out, (left * right).reshape(shape))
 
 
+@operation(method=True)
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Sum of products over the last dimensions.
 
+    Args:
+        input: the left factor.
+        other: the right factor.
+        out: where to put the result.
+
     Shape:
-        input ``(*A, n)``, other ``(*B, n)``; result ``(*A, *B)``. A 0-d factor is multiplied in.
+        input ``(*A, n)``, other ``(*B, n)``; result ``(*A, *B)``. If one is 0-d, ``input * other``.
 
     Example:
         >>> facula.inner(facula.tensor([1.0, 2.0]), facula.tensor([3.0, 4.0]))
@@ -135,8 +129,14 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     return into("inner", out, tensordot(input, other, ([-1], [-1])))
 
 
+@operation(method=True)
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Dot product of two vectors, the first conjugated.
+
+    Args:
+        input: the vector that is conjugated.
+        other: the other vector.
+        out: where to put the result.
 
     Example:
         >>> facula.vdot(facula.tensor([1 + 1j, 2]), facula.tensor([1 + 1j, 3]))
@@ -145,8 +145,12 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     return into("vdot", out, _core.dot(input.conj(), other))
 
 
+@operation(method=True)
 def trace(input: Tensor) -> Tensor:
     """Sum of the main diagonal of a matrix.
+
+    Args:
+        input: the matrix.
 
     Example:
         >>> facula.trace(facula.tensor([[1.0, 2.0], [3.0, 4.0]]))
@@ -159,15 +163,16 @@ def trace(input: Tensor) -> Tensor:
     return input.diagonal().sum()
 
 
+@operation(method=True)
 def cross(
     input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """Cross product of vectors of three elements.
 
     Args:
-        input: left vectors.
-        other: right vectors, broadcast against ``input``.
-        dim: the dimension of size 3; by default the first such.
+        input: the left vectors.
+        other: the right vectors, broadcast with ``input``.
+        dim: the dimension along which the vectors lie; by default the first of size 3.
         out: where to put the result.
 
     Example:
@@ -196,16 +201,25 @@ def cross(
     return into("cross", out, forward - backward)
 
 
+@operation(method=True, in_place=True)
 def addr(
     input: Tensor,
     vec1: Tensor,
     vec2: Tensor,
     *,
-    beta: Number = 1,
-    alpha: Number = 1,
+    beta: complex = 1,
+    alpha: complex = 1,
     out: Tensor | None = None,
 ) -> Tensor:
     """``beta * input`` plus ``alpha`` times the outer product of two vectors.
+
+    Args:
+        input: the matrix to add to.
+        vec1: the vector whose elements belong to the rows.
+        vec2: the vector whose elements belong to the columns.
+        beta: the factor of ``input``; if it is 0, NaN in ``input`` is ignored.
+        alpha: the factor of the outer product.
+        out: where to put the result.
 
     Shape:
         vec1 ``(n,)``, vec2 ``(m,)``, input broadcast to ``(n, m)``; result ``(n, m)``.
@@ -230,8 +244,8 @@ def addr(
     return into("addr", out, result)
 
 
-def _whole_factor(dtype: Any, factor: Number) -> Number:
-    """A factor of integers or, as "and" with it, of bools."""
+def _whole_factor(dtype: Any, factor: complex) -> complex:
+    """The factor, for integers; for bools as the bool to combine them with by "and"."""
     if isinstance(factor, (float, complex)):
         raise RuntimeError(f"addr: expected whole factors of {dtype}, got {factor}.")
     if dtype == _core.bool:
@@ -247,11 +261,12 @@ def _check_expands(name: str, input: Tensor, shape: tuple[int, ...]) -> None:
         raise RuntimeError(f"{name}: input {tuple(input.shape)} does not expand to {shape}.")
 
 
+@operation(method=True)
 def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """A square matrix, or a batch of them, multiplied ``n`` times by itself.
 
     Args:
-        input: square in its last two dimensions.
+        input: matrices, square in the last two dimensions.
         n: the exponent, not negative (there is no matrix inverse yet); 0 gives the identity.
         out: where to put the result.
 
@@ -283,8 +298,13 @@ def _repeated_square(x: Tensor, n: int) -> Tensor:
     return half @ half @ x if n % 2 else half @ half
 
 
+@operation
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """Product of matrices, multiplied in the cheapest order.
+
+    Args:
+        matrices: the factors, from left to right.
+        out: where to put the result.
 
     Example:
         >>> facula.chain_matmul(facula.ones(2, 3), facula.ones(3, 4), facula.ones(4, 1))
@@ -328,8 +348,15 @@ def _cheapest_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
     return splits
 
 
+@operation
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input1 @ weight[k] @ input2 + bias[k]`` for every feature ``k`` of the result.
+
+    Args:
+        input1: the vectors on the left.
+        input2: the vectors on the right.
+        weight: one matrix for each feature of the result.
+        bias: what is added to each feature of the result.
 
     Shape:
         input1 ``(*, in1_features)``, input2 ``(*, in2_features)``, weight
@@ -351,13 +378,6 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
 
 def _check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None) -> None:
-    given = {"input1": input1, "input2": input2, "weight": weight, "bias": bias}
-    for name, value in given.items():
-        if not isinstance(value, Tensor) and (name, value) != ("bias", None):
-            raise TypeError(
-                f"bilinear: expected {name} to be a tensor, got {type(value).__name__}."
-            )
-
     def shape(t: Tensor) -> str:
         return str(tuple(t.shape))
 
@@ -381,13 +401,14 @@ def _check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor
         )
 
 
+@operation
 def norm_except_dim(v: Tensor, pow: float = 2, dim: int = 0) -> Tensor:
     """The norms of the slices of ``v`` along ``dim``.
 
     Args:
-        v: the tensor.
+        v: the tensor to slice.
         pow: the order of the norm.
-        dim: the dimension that is sliced; -1 stands for none: one norm of all elements.
+        dim: the dimension that is sliced; -1 stands for none, which gives one norm of all elements.
 
     Shape:
         The result has size 1 in all dimensions but ``dim``; for -1 it is ``()``.
