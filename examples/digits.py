@@ -12,8 +12,8 @@ from tqdm import tqdm
 
 import facula
 from facula import nn, optim
-from facula.checkpoint import Checkpoints
 from facula.nn import functional as F
+from facula.resume import Checkpoints
 from facula.utils.tensorboard import SummaryWriter
 
 DATA = Path(__file__).parent / "data" / "digits.npz"

@@ -11,9 +11,7 @@ from typing import Any as _Any
 from facula import (
     _core,
     _legacy,
-    _ops,
     _settings,
-    _tensor,
     autograd,
     backends,
     cuda,
@@ -25,11 +23,12 @@ from facula import (
     utils,
     version,
 )
+from facula import _tensor as _tensor  # makes the methods that are written in Python
 from facula._core import *  # noqa: F403
 from facula._legacy import *  # noqa: F403
 from facula._limits import finfo, iinfo
 from facula._ops import *  # noqa: F403
-from facula._ops.methods import METHODS as _METHODS
+from facula._ops._mark import public_names as _public_names
 from facula._settings import *  # noqa: F403
 from facula._tensor_str import set_printoptions
 from facula.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
@@ -41,20 +40,16 @@ from facula.version import __version__ as __version__
 if _TYPE_CHECKING:
     from facula import (
         accelerator,
-        checkpoint,
         hub,
         multiprocessing,
         nn,
         optim,
+        resume,
         serialization,
         testing,
         vision,
     )
     from facula.serialization import load, save
-
-for _name, _method in _METHODS.items():
-    _tensor.attach(_name, _method)
-del _name, _method
 
 newaxis = None
 
@@ -63,18 +58,11 @@ newaxis = None
 _INTERNAL = {
     "FunctionNode",
     "Node",
-    "absolute_",
-    "bitwise_not_",
     "current_graph_task_id",
-    "digamma_",
     "disable_saved_tensors_hooks_",
-    "erfinv_",
-    "gelu",
     "is_backward_to_leaves",
-    "lgamma_",
     "linalg_vector_norm",
     "linear",
-    "logsigmoid",
     "pop_inference_mode_",
     "pop_saved_tensors_hooks_",
     "push_inference_mode_",
@@ -85,11 +73,6 @@ _INTERNAL = {
     "scaled_dot_product_attention",
     "set_anomaly_enabled_",
     "set_grad_enabled_",
-    "sgn_",
-    "sign_",
-    "softplus",
-    "softshrink",
-    "special_i1",
     "unpack_saved",
     "will_engine_execute_node",
 }
@@ -100,11 +83,11 @@ del _name
 # Imported when they are first asked for: much code that a script may never use.
 _LAZY = {
     "accelerator",
-    "checkpoint",
     "hub",
     "multiprocessing",
     "nn",
     "optim",
+    "resume",
     "serialization",
     "testing",
     "vision",
@@ -122,13 +105,12 @@ def __getattr__(name: str) -> _Any:
 __all__ = [
     *(name for name in dir(_core) if name[0] != "_" != name[-1] and name not in _INTERNAL),
     *_legacy.__all__,
-    *_ops.__all__,
+    *_public_names(globals()),
     *_settings.__all__,
     "TypedStorage",
     "accelerator",
     "autograd",
     "backends",
-    "checkpoint",
     "cuda",
     "e",
     "enable_grad",
@@ -149,6 +131,7 @@ __all__ = [
     "optim",
     "pi",
     "random",
+    "resume",
     "return_types",
     "save",
     "serialization",

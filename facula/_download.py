@@ -15,7 +15,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 _CHUNK = 1 << 18
-_TIMEOUT_S = 60  # of a connection that delivers nothing
+_TIMEOUT_S = 60  # how long a connection may deliver nothing
 
 # The name of a hash function, and how the hexadecimal hash begins.
 Checksum = tuple[str, str]
@@ -48,8 +48,8 @@ def fetch(
 
     Args:
         urls: where the file is; where there are several, the first that answers is used.
-        path: where to put it. Its folder is made.
-        checksum: what the content must have.
+        path: where to put the file. Its folder is made.
+        checksum: name of a hash function, and how the content's hash begins.
         progress: show a bar on stderr, if tqdm is installed.
         max_redirects: how often a server may send elsewhere.
     """
@@ -62,7 +62,7 @@ def fetch(
         if file is None:
             return
         if checksum is None:
-            _empty(file)  # of another version of the file, maybe: no hash would tell
+            _empty(file)  # it may be of another version of the file, with no hash to tell
         failures: list[tuple[str, Exception]] = []
         for url in urls:
             try:
@@ -140,7 +140,7 @@ class _Transfer:
         self._progress = progress
         handler = type("Redirects", (HTTPRedirectHandler,), {"max_redirections": max_redirects})
         self._opener = build_opener(handler)
-        self._version = ""  # the server's name for the content that the first bytes are of
+        self._version = ""  # what the server calls the version of the first bytes
 
     def run(self, checksum: Checksum | None) -> None:
         """Bring the file to its full length and compare its hash."""

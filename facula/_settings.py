@@ -46,7 +46,7 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """The same switch with three positions: 0 ``"default"``, 1 ``"warn"``, 2 ``"error"``."""
+    """Choose how strictly the same bits are asked for: 0 "default", 1 "warn" or 2 "error"."""
     global _debug_mode
     if not isinstance(debug_mode, (int, str)):
         name = type(debug_mode).__name__

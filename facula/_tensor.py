@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from facula import _core, _legacy, _utils
 from facula._core import Node, Tensor
+from facula._ops._mark import METHODS
 from facula._tensor_str import tensor_format, tensor_repr
 from facula.storage import TypedStorage
 from facula.utils import dlpack
@@ -73,7 +74,7 @@ def numpy_array(self: Tensor, *, force: bool = False) -> numpy.ndarray:
         >>> facula.ones(2).numpy().tolist()
         [1.0, 1.0]
     """
-    import numpy  # here, for only those who use NumPy pay for its import
+    import numpy  # here, so that only its users pay for the import
 
     if force:
         self = self.detach().cpu()
@@ -89,7 +90,7 @@ def numpy_array(self: Tensor, *, force: bool = False) -> numpy.ndarray:
     if self.dtype == _core.bfloat16:
         raise TypeError("numpy: NumPy has no bfloat16. Convert the tensor with float() first.")
     array = numpy.asarray(memoryview(self))
-    # Of no elements, with the strides that NumPy itself gives them.
+    # An array without elements is made by NumPy, which gives it other strides than the tensor has.
     return array if array.size else numpy.empty(array.shape, array.dtype)
 
 
@@ -102,7 +103,7 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> numpy.n
 def _array_wrap(
     self: Tensor, array: numpy.ndarray, context: Any = None, return_scalar: bool = False
 ) -> Tensor:
-    # As PyTorch: what NumPy's functions answer with True and False comes back as 1 and 0.
+    # As in PyTorch, the True and False of NumPy's functions come back as 1 and 0 of uint8.
     return _core.from_numpy(array.astype("uint8") if array.dtype == bool else array)
 
 
@@ -121,7 +122,7 @@ def storage(self: Tensor) -> TypedStorage:
 
 
 def is_shared(self: Tensor) -> bool:
-    """Whether other processes can use the tensor's memory, as they can that of a CUDA device.
+    """Whether other processes can use the tensor's memory, which is always so on a CUDA device.
 
     Example:
         >>> facula.ones(2).is_shared()
@@ -270,6 +271,8 @@ attach("map_", map_)
 attach("dim_order", dim_order)
 attach("type", _legacy.tensor_type)
 attach("new", _legacy.new)
+for _name, _method in METHODS.items():
+    attach(_name, _method)
 Tensor._make_subclass = staticmethod(_core._make_subclass)
 attach("register_hook", register_hook)
 attach("register_post_accumulate_grad_hook", register_post_accumulate_grad_hook)

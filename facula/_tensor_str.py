@@ -46,12 +46,14 @@ def set_printoptions(
     """Set how tensors are printed.
 
     Args:
-        precision: digits after the decimal point.
-        threshold: number of elements above which a tensor is summarised.
-        edgeitems: elements shown at each end of a summarised dimension.
-        linewidth: characters to a line.
-        profile: ``"default"``, ``"short"`` or ``"full"``; the other arguments override it.
-        sci_mode: scientific notation always (True), never (False) or where it helps (None).
+        precision: the number of digits after the decimal point.
+        threshold: the number of elements above which a tensor is summarised.
+        edgeitems: how many elements are shown at each end of a summarised dimension.
+        linewidth: the number of characters in a line.
+        profile: a set of options: ``"default"``, ``"short"`` or ``"full"``; the other arguments
+            override it.
+        sci_mode: whether to use scientific notation always (True), never (False) or where it helps
+            (None).
 
     Example:
         >>> facula.set_printoptions(precision=2)
@@ -159,7 +161,7 @@ def _flatten(nested: Any, dim: int) -> list[Any]:
 
 
 def _edges(tensor: Tensor) -> Tensor:
-    """Keep of every long dimension its first and last ``edgeitems`` only."""
+    """Keep only the first and last ``edgeitems`` of every long dimension."""
     n_edge = _options.edgeitems
     for dim in range(tensor.dim()):
         size = tensor.size(dim)

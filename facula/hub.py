@@ -68,7 +68,7 @@ def download_url_to_file(
 
     Args:
         url: where the file is.
-        dst: where to put it; its folder is made.
+        dst: where to put the file; its folder is made.
         hash_prefix: how the file's SHA-256 hash must begin, in hexadecimal.
         progress: show a bar on stderr, if tqdm is installed.
 
@@ -100,10 +100,10 @@ def load_state_dict_from_url(
 
     Args:
         url: where the file is.
-        model_dir: the folder to keep it in; by default ``checkpoints`` in :func:`get_dir`.
-        map_location: as for :func:`facula.load`.
-        progress: show a bar on stderr while it is fetched, if tqdm is installed.
-        check_hash: the name ends in ``-`` and how its SHA-256 hash begins; compare that.
+        model_dir: the folder to keep the file in; by default ``checkpoints`` in :func:`get_dir`.
+        map_location: the device to load to; :func:`facula.load` says what else it may be.
+        progress: show a bar on stderr while the file is fetched, if tqdm is installed.
+        check_hash: compare the file's SHA-256 hash with the digits after ``-`` in its name.
         file_name: the file's name on disk; by default as in the address.
         weights_only: False lets the file run code, as in :func:`facula.load`. Unlike PyTorch's,
             the default is True: this file comes from a network.
@@ -130,7 +130,7 @@ def load_state_dict_from_url(
     try:
         return _load_weights(path, map_location, weights_only)
     except CheckpointError as error:
-        if type(error) is not CheckpointError:
+        if type(error) is not CheckpointError:  # a device is missing: the file is not to blame
             raise
         text = f"{error} The file is {path!r}: if it is damaged, delete it to fetch it again."
         raise CheckpointError(text, error.offset, error.found) from error
@@ -167,16 +167,16 @@ def load(
     """Call a function of the file ``hubconf.py`` in a folder: usually, make a model.
 
     Args:
-        repo_or_dir: the folder.
-        model: the name of the function.
-        *args: for the function.
+        repo_or_dir: the folder that has ``hubconf.py``.
+        model: the name of the function to call.
+        *args: positional arguments of the function.
         source: must be ``"local"``. A repository of the network is cloned first: running code that
             nobody has looked at is not done here.
-        trust_repo: of ``source="github"`` only, like the next three; accepted for PyTorch's sake.
-        force_reload: see above.
-        verbose: see above.
-        skip_validation: see above.
-        **kwargs: for the function.
+        trust_repo: accepted as in PyTorch; matters for ``source="github"`` only.
+        force_reload: accepted as in PyTorch; matters for ``source="github"`` only.
+        verbose: accepted as in PyTorch; matters for ``source="github"`` only.
+        skip_validation: accepted as in PyTorch; matters for ``source="github"`` only.
+        **kwargs: keyword arguments of the function.
 
     Example:
         >>> import pathlib, tempfile

@@ -5,10 +5,12 @@ from __future__ import annotations
 from facula import _ops
 from facula._core import Tensor
 from facula._core import linalg_vector_norm as vector_norm
+from facula._ops._mark import operation
 
 __all__ = ["cross", "vector_norm"]
 
 
+@operation(module=__name__)
 def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
     """Cross product of vectors of three elements along ``dim``.
 

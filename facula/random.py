@@ -28,11 +28,11 @@ __all__ = [
 
 @contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
-    """Within the block random numbers are drawn as usual; after it, as if it had not been.
+    """Restore the state of the random numbers at the end of a block.
 
     Args:
         devices: accepted for compatibility; one generator serves all devices.
-        enabled: False makes it an ordinary block.
+        enabled: whether the block does anything; with False it is an ordinary one.
 
     Example:
         >>> _ = facula.manual_seed(0)

@@ -18,6 +18,23 @@ def _elements(storage: UntypedStorage, dtype: _core.dtype) -> Tensor:
     return _core._tensor_over(storage, dtype, 0, (n,), (1,))
 
 
+def _bytes_of(storage: UntypedStorage) -> memoryview:
+    """The bytes of a storage in main memory, to read and write."""
+    # A buffer of no elements has no address, which memoryview refuses.
+    nothing = memoryview(bytearray())
+    return memoryview(_elements(storage, _core.uint8)) if storage.nbytes() else nothing
+
+
+def _swap_bytes(storage: UntypedStorage, dtype: _core.dtype) -> None:
+    """Turn elements of the other byte order into ours, in place."""
+    import numpy
+
+    size = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
+    n = storage.nbytes() // size * size
+    if n and size > 1:
+        numpy.frombuffer(_bytes_of(storage)[:n], f"u{size}").byteswap(inplace=True)
+
+
 def _position(index: Any, size: int) -> int:
     if not isinstance(index, int):
         raise TypeError(
@@ -42,7 +59,7 @@ class TypedStorage:
         args: nothing, a number of elements, or a sequence of values.
         wrap_storage: an :class:`UntypedStorage` to look at, in place of new memory.
         dtype: the type of the elements; the default dtype if not given.
-        device: where new memory is wanted.
+        device: the device of new memory.
 
     Example:
         >>> facula.tensor([1.0, 2.0]).storage().tolist()
@@ -169,7 +186,7 @@ class TypedStorage:
         return self
 
     def _new_shared(self, size: int, *, device: Any = None) -> TypedStorage:
-        # Functions that collate batches in workers, copied from PyTorch's, call it.
+        # Collate functions that users wrote for PyTorch's workers call it.
         shared = _new_shared(size * self.dtype.itemsize, device=device)
         return TypedStorage(wrap_storage=shared, dtype=self.dtype)
 

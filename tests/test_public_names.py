@@ -3,6 +3,7 @@ import math
 import pkgutil
 
 import facula
+from facula._exports import public_names
 
 
 def public_modules():
@@ -33,9 +34,21 @@ def test_every_public_python_function_has_a_docstring():
     assert not bare
 
 
+def test_a_package_exports_what_its_files_list_and_the_submodules_it_names():
+    namespace = {"f": len, "_g": len, "file": math, "submodule": math}
+    assert public_names(namespace, "submodule") == ["f", "submodule"]
+
+
 def test_what_the_core_has_for_the_package_is_not_public():
     for name in ["run_backward", "set_grad_enabled_", "linalg_vector_norm"]:
         assert hasattr(facula._core, name)
+        assert not hasattr(facula, name)
+
+
+def test_marked_operations_are_public_and_what_they_are_made_with_is_not():
+    assert set(facula._ops.__all__) < set(facula.__all__)
+    for name in ["broadcast_for", "fill_diagonal_", "into", "math", "operation", "reduced"]:
+        assert hasattr(facula._ops, name)
         assert not hasattr(facula, name)
 
 

@@ -4,6 +4,8 @@ import bz2
 import gzip
 import io
 import json
+import tarfile
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -563,3 +565,24 @@ def imagenet_archives(root):
     (root / "ILSVRC2012_img_train.tar").write_bytes(tar(train))
     val = {f"ILSVRC2012_val_0000000{i + 1}.JPEG": picture for i, picture in enumerate(pictures)}
     (root / "ILSVRC2012_img_val.tar").write_bytes(tar(val))
+
+
+def archive_of(folder, name):
+    """The bytes of a tar or zip archive of all files in a folder."""
+    out = io.BytesIO()
+    if name.endswith(".zip"):
+        with zipfile.ZipFile(out, "w") as archive:
+            for path in folder.rglob("*"):
+                archive.write(path, path.relative_to(folder))
+    else:
+        with tarfile.open(fileobj=out, mode="w" if name.endswith("tar") else "w:gz") as archive:
+            archive.add(folder, ".")
+    return out.getvalue()
+
+
+def made(make, tmp_path, *args):
+    """The folder of a dataset that is made apart, to be packed."""
+    folder = tmp_path / "made"
+    folder.mkdir()
+    make(folder, *args)
+    return folder

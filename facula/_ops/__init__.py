@@ -1,199 +1,23 @@
-"""Operations composed of the core's in Python; they differentiate by themselves.
+"""Operations composed in Python of those of the core, in PyTorch's chapters.
 
-Every name here is one of ``facula``; many are methods of ``Tensor`` too, see ``methods``.
+What a chapter marks with ``@operation`` is a name of ``facula``, a method of ``Tensor``, or both.
 """
+# ruff: noqa: F403
 
-from facula._ops._arguments import checked as _checked
-from facula._ops.calculus import (
-    cumulative_trapezoid,
-    diff,
-    gradient,
-    trapezoid,
-    trapz,
-)
-from facula._ops.comparing import (
-    allclose,
-    bincount,
-    count_nonzero,
-    float_power,
-    histc,
-    histogram,
-    isclose,
-    isin,
-)
-from facula._ops.creation import empty_permuted, range
-from facula._ops.distances import cosine_similarity, pairwise_distance, pdist
-from facula._ops.einsum import einsum
-from facula._ops.grids import (
-    block_diag,
-    cartesian_prod,
-    combinations,
-    diag_embed,
-    diagflat,
-    meshgrid,
-    tril_indices,
-    triu_indices,
-    vander,
-)
-from facula._ops.losses import (
-    binary_cross_entropy_with_logits,
-    cosine_embedding_loss,
-    ctc_loss,
-    hinge_embedding_loss,
-    kl_div,
-    margin_ranking_loss,
-    poisson_nll_loss,
-    triplet_margin_loss,
-)
-from facula._ops.noise import (
-    alpha_dropout,
-    alpha_dropout_,
-    feature_alpha_dropout,
-    feature_alpha_dropout_,
-    feature_dropout,
-    feature_dropout_,
-    rrelu,
-    rrelu_,
-)
-from facula._ops.numbers import frexp
-from facula._ops.products import (
-    addr,
-    bilinear,
-    chain_matmul,
-    cross,
-    inner,
-    kron,
-    matrix_power,
-    norm_except_dim,
-    tensordot,
-    trace,
-    vdot,
-)
-from facula._ops.shapes import (
-    atleast_1d,
-    atleast_2d,
-    atleast_3d,
-    broadcast_shapes,
-    broadcast_tensors,
-    column_stack,
-    dsplit,
-    dstack,
-    fliplr,
-    flipud,
-    hsplit,
-    hstack,
-    ravel,
-    repeat_interleave,
-    rot90,
-    row_stack,
-    swapaxes,
-    swapdims,
-    tensor_split,
-    unflatten,
-    unravel_index,
-    vsplit,
-    vstack,
-)
-from facula._ops.statistics import (
-    cdist,
-    corrcoef,
-    cov,
-    dist,
-    embedding_renorm_,
-    nanmean,
-    renorm,
-)
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "addr",
-    "allclose",
-    "alpha_dropout",
-    "alpha_dropout_",
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "bilinear",
-    "binary_cross_entropy_with_logits",
-    "bincount",
-    "block_diag",
-    "broadcast_shapes",
-    "broadcast_tensors",
-    "cartesian_prod",
-    "cdist",
-    "chain_matmul",
-    "column_stack",
-    "combinations",
-    "corrcoef",
-    "cosine_embedding_loss",
-    "cosine_similarity",
-    "count_nonzero",
-    "cov",
-    "cross",
-    "ctc_loss",
-    "cumulative_trapezoid",
-    "diag_embed",
-    "diagflat",
-    "diff",
-    "dist",
-    "dsplit",
-    "dstack",
-    "einsum",
-    "embedding_renorm_",
-    "empty_permuted",
-    "feature_alpha_dropout",
-    "feature_alpha_dropout_",
-    "feature_dropout",
-    "feature_dropout_",
-    "fliplr",
-    "flipud",
-    "float_power",
-    "frexp",
-    "gradient",
-    "hinge_embedding_loss",
-    "histc",
-    "histogram",
-    "hsplit",
-    "hstack",
-    "inner",
-    "isclose",
-    "isin",
-    "kl_div",
-    "kron",
-    "margin_ranking_loss",
-    "matrix_power",
-    "meshgrid",
-    "nanmean",
-    "norm_except_dim",
-    "pairwise_distance",
-    "pdist",
-    "poisson_nll_loss",
-    "range",
-    "ravel",
-    "renorm",
-    "repeat_interleave",
-    "rot90",
-    "row_stack",
-    "rrelu",
-    "rrelu_",
-    "swapaxes",
-    "swapdims",
-    "tensor_split",
-    "tensordot",
-    "trace",
-    "trapezoid",
-    "trapz",
-    "tril_indices",
-    "triplet_margin_loss",
-    "triu_indices",
-    "unflatten",
-    "unravel_index",
-    "vander",
-    "vdot",
-    "vsplit",
-    "vstack",
-]
+from facula._ops._mark import public_names
+from facula._ops.blas import *
+from facula._ops.comparison import *
+from facula._ops.creation import *
+from facula._ops.einsum import *
+from facula._ops.joining import *
+from facula._ops.losses import *
+from facula._ops.other import *
+from facula._ops.pointwise import *
+from facula._ops.reduction import *
+from facula._ops.sampling import *
+from facula._ops.shapes import *
 
-for _name in __all__:
-    globals()[_name] = _checked(globals()[_name])
-    globals()[_name].__module__ = __name__  # where pickle finds it
-del _name
+if not TYPE_CHECKING:  # type checkers read the chapters, and would find nothing in a computed list
+    __all__ = public_names(globals())

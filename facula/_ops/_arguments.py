@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 from facula import _core
 from facula._core import Tensor
@@ -19,40 +19,16 @@ _CONVERSIONS = {
 }
 
 
-def checked(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, with PyTorch's TypeError for what is no tensor.
-
-    The tensors that come first are looked at before the call, at the cost of one comparison each.
-    Elsewhere it is looked for when the operation could do nothing with it.
-    """
-    code, hints = function.__code__, function.__annotations__
-    n_first = 0
-    while n_first < code.co_argcount and hints.get(code.co_varnames[n_first]) == "Tensor":
-        n_first += 1
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        for i, x in enumerate(args[:n_first]):
-            if not isinstance(x, Tensor):
-                _refuse(function, code.co_varnames[i], x)
-        try:
-            return function(*args, **kwargs)
-        except (AttributeError, TypeError):
-            _look_for_no_tensor(function, args, kwargs)
-            raise
-
-    return call
-
-
-def _look_for_no_tensor(
+def refuse_other_than_tensors(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
+    """PyTorch's TypeError, if something else was given where the operation wants a tensor."""
     import inspect  # slow to import, and needed for an error only
 
     signature = inspect.signature(function)
     try:
         given = signature.bind(*args, **kwargs).arguments
-    except TypeError:  # too many or too few: the call has said so
+    except TypeError:  # too many or too few: the call says so
         return
     for name, value in given.items():
         hint = signature.parameters[name].annotation
@@ -63,13 +39,18 @@ def _look_for_no_tensor(
         )
         for x in value if takes_several and isinstance(value, (list, tuple)) else (value,):
             if not isinstance(x, Tensor) and not (x is None and "None" in hint):
-                _refuse(function, name, x)
+                raise TypeError(
+                    f"{function.__name__}: expected a tensor as {name}, got {type_name(x)}."
+                    f"{advice(x)}"
+                ) from None
 
 
-def _refuse(function: Callable[..., Any], name: str, value: Any) -> NoReturn:
-    raise TypeError(
-        f"{function.__name__}: expected a tensor as {name}, got {type_name(value)}.{advice(value)}"
-    ) from None
+def wrap_dim(name: str, x: Tensor, dim: int) -> int:
+    """The dimension, counted from the front; an error of the operation where there is none such."""
+    n_dims = max(x.dim(), 1)
+    if not -n_dims <= dim < n_dims:
+        raise IndexError(f"{name}: dim {dim} is out of range for {tuple(x.shape)}.")
+    return dim % n_dims
 
 
 def type_name(value: Any) -> str:

@@ -1,8 +1,9 @@
-"""Tensors from sizes and numbers beyond the core's."""
+"""Creation: tensors from sizes, from numbers, and from the elements of other tensors."""
 
 from __future__ import annotations
 
 import builtins
+import itertools
 import math
 import warnings
 from collections.abc import Sequence
@@ -10,11 +11,12 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
+from facula._ops._mark import operation
 from facula._ops._out import into
+from facula._ops.shapes import unpacked
 
-__all__ = ["empty_permuted", "range"]
 
-
+@operation
 def empty_permuted(
     size: Sequence[int],
     physical_layout: Sequence[int],
@@ -25,16 +27,16 @@ def empty_permuted(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A dense tensor with its dimensions in a given order in memory, which is as it comes.
+    """A dense tensor, not initialised, with its dimensions in a given order in memory.
 
     Args:
-        size: the shape.
+        size: the shape of the result.
         physical_layout: the dimensions from the outermost in memory to the innermost.
-        dtype: the default dtype if left out.
-        layout: accepted for its only value here.
-        device: the CPU if left out.
-        requires_grad: whether the tensor is a leaf that wants a gradient.
-        pin_memory: accepted; the memory is ordinary.
+        dtype: the dtype of the result; the default dtype if left out.
+        layout: accepted for its only value, ``strided``.
+        device: where the result is created; the CPU if left out.
+        requires_grad: whether the result is a leaf that wants a gradient.
+        pin_memory: accepted for compatibility; the memory is ordinary.
 
     Example:
         >>> facula.empty_permuted((2, 3, 5, 7), (0, 2, 3, 1)).stride()
@@ -60,6 +62,7 @@ def empty_permuted(
     )
 
 
+@operation(method="only")
 def new_empty_strided(
     self: Tensor,
     size: Sequence[int],
@@ -70,7 +73,16 @@ def new_empty_strided(
     layout: Any = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """As ``empty_strided``, with this tensor's dtype and device.
+    """A tensor with given strides, not initialised, by default of this tensor's dtype and device.
+
+    Args:
+        size: the shape of the result.
+        stride: the distance in memory between neighbours, for each dimension.
+        dtype: the dtype of the result; this tensor's if left out.
+        device: where the result is created; this tensor's device if left out.
+        requires_grad: whether the result is a leaf that wants a gradient.
+        layout: accepted for its only value, ``strided``.
+        pin_memory: accepted for compatibility; the memory is ordinary.
 
     Example:
         >>> facula.ones(1).new_empty_strided((2, 3), (1, 2)).stride()
@@ -85,6 +97,7 @@ def new_empty_strided(
     )
 
 
+@operation
 def range(
     start: float,
     end: float,
@@ -97,18 +110,24 @@ def range(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The numbers from ``start`` to ``end``, which is included; historic, see ``arange``.
+    """The numbers from ``start`` to ``end``, which is included; deprecated, see ``arange``.
 
     Args:
         start: the first number.
-        end: the last, where a whole number of steps leads to it.
-        step: the distance of two numbers.
+        end: the last number, if a whole number of steps leads to it.
+        step: the distance between two neighbouring numbers.
         out: where to put the result.
-        dtype: the default dtype if left out, for integers too.
-        layout: accepted for its only value here.
-        device: the CPU if left out.
-        pin_memory: accepted; the memory is ordinary.
-        requires_grad: whether the tensor is a leaf that wants a gradient.
+        dtype: the dtype of the result; the default dtype if left out, for integers too.
+        layout: accepted for its only value, ``strided``.
+        device: where the result is created; the CPU if left out.
+        pin_memory: accepted for compatibility; the memory is ordinary.
+        requires_grad: whether the result is a leaf that wants a gradient.
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("ignore")
+        >>> facula.range(0, 1, 0.5)
+        tensor([0.0000, 0.5000, 1.0000])
     """
     warnings.warn("range: is deprecated, because it includes its end. Use arange.", stacklevel=2)
     if dtype is None:
@@ -123,8 +142,8 @@ def range(
         raise RuntimeError(f"range: expected finite bounds, got {start} and {end}.")
     if (end - start) * step < 0:
         raise RuntimeError(f"range: steps of {step} do not lead from {start} to {end}.")
-    # The end of arange is excluded: half a step after the last number, whatever is rounded; between
-    # integers a whole one.
+    # arange excludes its end, which is put half a step after the last number, where no rounding
+    # reaches it; a whole step between integers.
     if dtype.is_floating_point:
         stop = start + (math.floor((end - start) / step) + 0.5) * step
     else:
@@ -132,3 +151,266 @@ def range(
     result = _core.arange(start, stop, step, dtype=dtype, device=device)
     result = into("range", out, result)
     return result.requires_grad_() if requires_grad else result
+
+
+@operation
+def meshgrid(
+    *tensors: Tensor | Sequence[Tensor], indexing: str | None = None
+) -> tuple[Tensor, ...]:
+    """Coordinates of a grid, from the coordinates along each of its axes.
+
+    Args:
+        tensors: the coordinates along each axis, as vectors or 0-d tensors.
+        indexing: ``"ij"``, the default, if dimension ``k`` of the result belongs to tensor ``k``;
+            ``"xy"`` if the first two dimensions are swapped.
+
+    Example:
+        >>> rows, columns = facula.meshgrid(facula.tensor([1, 2]), facula.tensor([3, 4, 5]))
+        >>> rows
+        tensor([[1, 1, 1],
+                [2, 2, 2]])
+    """
+    axes = unpacked(tensors)
+    if not axes:
+        raise RuntimeError("meshgrid: expected at least one tensor.")
+    if indexing not in (None, "ij", "xy"):
+        raise RuntimeError(f"meshgrid: expected indexing 'ij' or 'xy', got {indexing!r}.")
+    for axis in axes:
+        if axis.dim() > 1:
+            raise RuntimeError(
+                f"meshgrid: expected vectors or 0-d tensors, got shape {tuple(axis.shape)}."
+            )
+    if any(axis.dtype != axes[0].dtype for axis in axes):
+        raise RuntimeError(
+            f"meshgrid: expected tensors of one dtype, got {[x.dtype for x in axes]}."
+        )
+    dims = list(builtins.range(len(axes)))
+    order = [1, 0, *dims[2:]] if indexing == "xy" and len(axes) >= 2 else dims
+    shape = [axis.numel() for axis in axes]
+    columns = (axis.reshape([-1 if d == k else 1 for d in dims]) for k, axis in enumerate(axes))
+    return tuple(column.expand(shape).permute(order) for column in columns)
+
+
+@operation
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """All combinations of one element from each vector, one to a row.
+
+    Args:
+        tensors: the vectors to choose from.
+
+    Example:
+        >>> facula.cartesian_prod(facula.tensor([1, 2]), facula.tensor([4, 5]))
+        tensor([[1, 4],
+                [1, 5],
+                [2, 4],
+                [2, 5]])
+    """
+    for t in tensors:
+        if t.dim() != 1:
+            raise RuntimeError(f"cartesian_prod: expected vectors, got shape {tuple(t.shape)}.")
+    if len(tensors) == 1:
+        return tensors[0]
+    return _core.stack([grid.reshape(-1) for grid in meshgrid(*tensors)], 1)
+
+
+@operation
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All combinations of ``r`` elements of a vector, one to a row.
+
+    Args:
+        input: the vector to choose from.
+        r: how many elements a combination has.
+        with_replacement: whether an element may occur several times in a combination.
+
+    Example:
+        >>> facula.combinations(facula.tensor([1, 2, 3]))
+        tensor([[1, 2],
+                [1, 3],
+                [2, 3]])
+    """
+    if input.dim() != 1:
+        raise RuntimeError(f"combinations: expected a vector, got shape {tuple(input.shape)}.")
+    if r < 0:
+        raise RuntimeError(f"combinations: expected r >= 0, got {r}.")
+    if r == 0:
+        return input.new_empty(0)
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = [index for row in choose(builtins.range(input.numel()), r) for index in row]
+    index = _core.tensor(rows, dtype=_core.int64, device=input.device)
+    return input.index_select(0, index).reshape(-1, r)
+
+
+@operation
+def block_diag(*tensors: Tensor) -> Tensor:
+    """A matrix with the given matrices along its diagonal and zeros elsewhere.
+
+    Args:
+        tensors: matrices; a vector counts as a row, a 0-d tensor as a matrix of one element.
+
+    Example:
+        >>> facula.block_diag(facula.tensor([[1, 2]]), facula.tensor(3))
+        tensor([[1, 2, 0],
+                [0, 0, 3]])
+    """
+    blocks = []
+    for index, t in enumerate(tensors):
+        if t.dim() > 2:
+            raise RuntimeError(
+                f"block_diag: expected at most two dimensions, got shape {tuple(t.shape)} at "
+                f"index {index}."
+            )
+        blocks.append(t.reshape(1, -1) if t.dim() < 2 else t)
+    if not blocks:
+        return _core.empty(1, 0)
+    n_columns = sum(block.size(1) for block in blocks)
+    rows, start = [], 0
+    for block in blocks:
+        left = block.new_zeros(block.size(0), start)
+        right = block.new_zeros(block.size(0), n_columns - start - block.size(1))
+        rows.append(_core.cat([left, block, right], 1))
+        start += block.size(1)
+    return _core.cat(rows, 0)
+
+
+@operation
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """Powers of the elements of a vector, one element to a row.
+
+    Args:
+        x: a vector.
+        N: how many powers there are, from 0 on; by default as many as ``x`` has elements.
+        increasing: whether power 0 comes first rather than last.
+
+    Example:
+        >>> facula.vander(facula.tensor([1, 2, 3]), increasing=True)
+        tensor([[1, 1, 1],
+                [1, 2, 4],
+                [1, 3, 9]])
+    """
+    if x.dim() != 1:
+        raise RuntimeError(f"vander: expected a vector, got shape {tuple(x.shape)}.")
+    n = x.size(0) if N is None else N
+    if n < 0:
+        raise RuntimeError(f"vander: expected N >= 0, got {n}.")
+    dtype = x.dtype if x.is_floating_point() or x.is_complex() else _core.int64
+    x = x.to(dtype)
+    powers = _core.ones((x.size(0), n), dtype=dtype, device=x.device)
+    if n > 1:
+        factors = x.unsqueeze(1).expand(x.size(0), n - 1)
+        powers = _core.cat([powers.narrow(1, 0, 1), factors.cumprod(1)], 1)
+    return powers if increasing else powers.flip(1)
+
+
+@operation(method=True)
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Put the last dimension on the diagonal of matrices of zeros.
+
+    Args:
+        input: the diagonals, along the last dimension.
+        offset: how far above the main diagonal they come to lie; below it where negative.
+        dim1: the dimension of the result along which the rows of the matrices lie.
+        dim2: the dimension of the result along which their columns lie.
+
+    Example:
+        >>> facula.diag_embed(facula.tensor([1, 2]))
+        tensor([[1, 0],
+                [0, 2]])
+    """
+    n_dims = input.dim() + 1
+    for d in (dim1, dim2):
+        if not -n_dims <= d < n_dims:
+            raise IndexError(f"diag_embed: dim {d} is out of range for {n_dims} dimensions.")
+    first, second = dim1 % n_dims, dim2 % n_dims
+    if first == second:
+        raise RuntimeError(f"diag_embed: dim1 and dim2 are both {first}.")
+    size = input.size(-1) + abs(offset)
+    shape = list(input.shape)[:-1]
+    for d in sorted((first, second)):
+        shape.insert(d, size)
+    result = input.new_zeros(shape)
+    result.diagonal(offset, first, second).copy_(input)
+    return result
+
+
+@operation(method=True)
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """A matrix with all elements of a tensor on a diagonal, and zeros elsewhere.
+
+    Args:
+        input: the elements of the diagonal.
+        offset: how far above the main diagonal they come to lie; below it where negative.
+
+    Example:
+        >>> facula.diagflat(facula.tensor([1, 2]), 1)
+        tensor([[0, 1, 0],
+                [0, 0, 2],
+                [0, 0, 0]])
+    """
+    return diag_embed(input.reshape(-1), offset)
+
+
+def _triangle_indices(
+    name: str, row: int, col: int, offset: int, is_lower: bool, dtype: Any, device: Any
+) -> Tensor:
+    if row < 0 or col < 0:
+        raise RuntimeError(f"{name}: expected row and col >= 0, got {row} and {col}.")
+    dtype = _core.int64 if dtype is None else dtype
+    distance = _core.arange(col, device=device) - _core.arange(row, device=device).unsqueeze(1)
+    mask = distance <= offset if is_lower else distance >= offset
+    return mask.argwhere().t().contiguous().to(dtype)
+
+
+@operation
+def tril_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    layout: Any = None,
+) -> Tensor:
+    """Rows and columns of the elements on and below a diagonal of a ``row`` by ``col`` matrix.
+
+    Args:
+        row: how many rows the matrix has.
+        col: how many columns the matrix has.
+        offset: how far the diagonal lies above the main diagonal; below it where negative.
+        dtype: the dtype of the result; int64 if left out.
+        device: where the result is created; the CPU if left out.
+        layout: accepted for its only value, ``strided``.
+
+    Example:
+        >>> facula.tril_indices(2, 2)
+        tensor([[0, 1, 1],
+                [0, 0, 1]])
+    """
+    return _triangle_indices("tril_indices", row, col, offset, True, dtype, device)
+
+
+@operation
+def triu_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    layout: Any = None,
+) -> Tensor:
+    """Rows and columns of the elements on and above a diagonal of a ``row`` by ``col`` matrix.
+
+    Args:
+        row: how many rows the matrix has.
+        col: how many columns the matrix has.
+        offset: how far the diagonal lies above the main diagonal; below it where negative.
+        dtype: the dtype of the result; int64 if left out.
+        device: where the result is created; the CPU if left out.
+        layout: accepted for its only value, ``strided``.
+
+    Example:
+        >>> facula.triu_indices(2, 2)
+        tensor([[0, 0, 1],
+                [0, 1, 1]])
+    """
+    return _triangle_indices("triu_indices", row, col, offset, False, dtype, device)

@@ -12,27 +12,28 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
+from facula._ops._mark import operation
 
-__all__ = ["einsum"]
-
-N_LETTERS = 52
-ELLIPSIS = -1
+_N_LETTERS = 52
+_ELLIPSIS = -1
 
 _Labels = list[int]
 
 
+@operation
 def einsum(*args: Any) -> Tensor:
     """Sum of products of tensors, in Einstein's notation.
 
     Operands are contracted from left to right, two at a time, through batched matrix products.
 
     Args:
-        equation: comma-separated letters for the dimensions of each operand, then optionally
-            ``->`` and the letters of the result. A letter absent from the result is summed
-            over; a repeated one takes the diagonal; ``...`` stands for any further dimensions.
-            Without ``->`` the result has the letters that occur once, in alphabetical order.
-        operands: the tensors. Instead of an equation each may be followed by a list of ints
-            (the letters) and ``Ellipsis``, with the list of the result last.
+        args: an equation and the operands, which are tensors. The equation has letters for the
+            dimensions of each operand, separated by commas, then optionally ``->`` and the letters
+            of the result. A letter absent from the result is summed over; a repeated one takes the
+            diagonal; ``...`` stands for any further dimensions. Without ``->`` the result has the
+            letters that occur once, in alphabetical order. Instead of an equation each operand may
+            be followed by a list of ints, for letters, and ``Ellipsis``, with the list of the
+            result last.
 
     Example:
         >>> x = facula.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -87,8 +88,8 @@ def _sublist(items: Any) -> _Labels:
     labels = []
     for item in items:
         if item is Ellipsis:
-            labels.append(ELLIPSIS)
-        elif isinstance(item, int) and 0 <= item < N_LETTERS:
+            labels.append(_ELLIPSIS)
+        elif isinstance(item, int) and 0 <= item < _N_LETTERS:
             labels.append(item)
         else:
             raise ValueError(f"einsum: expected subscripts of 0 to 51 or Ellipsis, got {item!r}.")
@@ -114,46 +115,46 @@ def _parse_term(term: str, equation: str) -> _Labels:
                 )
             labels.append(ord(letter) - (ord("a") - 26 if letter >= "a" else ord("A")))
         if dots and part is head:
-            labels.append(ELLIPSIS)
+            labels.append(_ELLIPSIS)
             dots = ""
     return labels
 
 
 def _letter(label: int) -> str:
-    if label >= N_LETTERS:
+    if label >= _N_LETTERS:
         return "..."
     return chr(label + ord("A")) if label < 26 else chr(label - 26 + ord("a"))
 
 
 def _ellipsis_size(labels: _Labels, x: Tensor, index: int) -> int:
-    n_named = len(labels) - labels.count(ELLIPSIS)
+    n_named = len(labels) - labels.count(_ELLIPSIS)
     n_rest = int(x.dim()) - n_named
-    if n_rest < 0 or (n_rest > 0 and ELLIPSIS not in labels):
+    if n_rest < 0 or (n_rest > 0 and _ELLIPSIS not in labels):
         raise RuntimeError(
             f"einsum: operand {index} has {x.dim()} dimensions, but {n_named} subscripts"
-            f"{'' if ELLIPSIS in labels else ' and no ellipsis'}."
+            f"{'' if _ELLIPSIS in labels else ' and no ellipsis'}."
         )
     return n_rest
 
 
 def _numbered(labels: _Labels, n_dims: int, n_ellipsis: int) -> _Labels:
     """Replace the ellipsis by labels of its own, aligned at the right as in broadcasting."""
-    if ELLIPSIS not in labels:
+    if _ELLIPSIS not in labels:
         return labels
     n_hidden = n_dims - (len(labels) - 1)
-    start = labels.index(ELLIPSIS)
-    hidden = range(N_LETTERS + n_ellipsis - n_hidden, N_LETTERS + n_ellipsis)
+    start = labels.index(_ELLIPSIS)
+    hidden = range(_N_LETTERS + n_ellipsis - n_hidden, _N_LETTERS + n_ellipsis)
     return [*labels[:start], *hidden, *labels[start + 1 :]]
 
 
 def _output_labels(inputs: list[_Labels], output: _Labels | None, n_ellipsis: int) -> _Labels:
     seen = [label for labels in inputs for label in labels]
-    hidden = list(range(N_LETTERS, N_LETTERS + n_ellipsis))
+    hidden = list(range(_N_LETTERS, _N_LETTERS + n_ellipsis))
     if output is None:
-        return hidden + sorted(x for x in set(seen) if x < N_LETTERS and seen.count(x) == 1)
+        return hidden + sorted(x for x in set(seen) if x < _N_LETTERS and seen.count(x) == 1)
     result: _Labels = []
     for label in output:
-        if label == ELLIPSIS:
+        if label == _ELLIPSIS:
             result += hidden
             continue
         if label in result:

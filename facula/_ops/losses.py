@@ -1,6 +1,6 @@
-"""The losses that PyTorch has at top level, their ``reduction`` a number: 0 none, 1 mean, 2 sum.
+"""Losses as PyTorch has them at its top level: ``reduction`` is 0 for none, 1 mean, 2 sum.
 
-``facula.nn.functional`` has them with their reduction by name.
+``facula.nn.functional`` has the same losses, with their reduction by name.
 """
 
 from __future__ import annotations
@@ -10,19 +10,9 @@ from collections.abc import Sequence
 
 from facula import _core
 from facula._core import Tensor
-from facula._ops.distances import pairwise_distance
+from facula._ops._mark import operation
+from facula._ops.other import pairwise_distance
 from facula._ops.shapes import broadcast_for
-
-__all__ = [
-    "binary_cross_entropy_with_logits",
-    "cosine_embedding_loss",
-    "ctc_loss",
-    "hinge_embedding_loss",
-    "kl_div",
-    "margin_ranking_loss",
-    "poisson_nll_loss",
-    "triplet_margin_loss",
-]
 
 
 def reduced(losses: Tensor, reduction: int) -> Tensor:
@@ -38,6 +28,7 @@ def _check_shapes(name: str, *tensors: Tensor) -> None:
         broadcast_for(name, *tensors)
 
 
+@operation
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
@@ -48,10 +39,10 @@ def binary_cross_entropy_with_logits(
     """Cross entropy between probabilities, given as logits, and targets.
 
     Args:
-        input: logits.
-        target: probabilities, of the input's shape.
-        weight: of each loss; broadcast.
-        pos_weight: of positive targets, by class; broadcast.
+        input: the logits.
+        target: the probabilities that are wanted, shaped as ``input``.
+        weight: how much each loss counts, broadcast with the losses.
+        pos_weight: how much positive targets count, by class, broadcast with the losses.
         reduction: 0 for none, 1 for the mean, 2 for the sum.
 
     Example:
@@ -75,16 +66,17 @@ def binary_cross_entropy_with_logits(
     return reduced(losses if weight is None else losses * weight, reduction)
 
 
+@operation
 def kl_div(
     input: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool = False
 ) -> Tensor:
     """The Kullback-Leibler divergence of ``target`` from ``input``, by element.
 
     Args:
-        input: log probabilities.
-        target: probabilities, or their logarithms.
+        input: the logarithms of probabilities.
+        target: the probabilities that are wanted, or their logarithms.
         reduction: 0 for none, 1 for the mean over elements, 2 for the sum.
-        log_target: whether the target is logarithms.
+        log_target: whether ``target`` holds logarithms.
 
     Example:
         >>> facula.kl_div(facula.tensor([0.5, 0.5]).log(), facula.tensor([1.0, 0.0]), 2)
@@ -102,17 +94,18 @@ def kl_div(
     return reduced(_core.xlogy(target, target) - target * input, reduction)
 
 
+@operation
 def poisson_nll_loss(
     input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
 ) -> Tensor:
     """Minus the log likelihood of counts under Poisson distributions.
 
     Args:
-        input: expectations, or their logarithms.
-        target: counts.
-        log_input: whether the input is logarithms.
+        input: the expected counts, or their logarithms.
+        target: the counts that were observed.
+        log_input: whether ``input`` holds logarithms.
         full: whether Stirling's approximation of ``log(target!)`` is added.
-        eps: added to expectations before their logarithm.
+        eps: a small number, added to expected counts before their logarithm is taken.
         reduction: 0 for none, 1 for the mean, 2 for the sum.
 
     Example:
@@ -128,15 +121,16 @@ def poisson_nll_loss(
     return reduced(loss, reduction)
 
 
+@operation
 def hinge_embedding_loss(
     input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 1
 ) -> Tensor:
-    """The input where the target is 1, what it lacks to the margin where it is -1.
+    """``input`` where the target is 1, and ``max(0, margin - input)`` where it is -1.
 
     Args:
-        input: distances.
-        target: 1 or -1.
-        margin: the least distance wanted where the target is -1.
+        input: the distances.
+        target: 1 for pairs that should be near, -1 for pairs that should be far.
+        margin: the smallest distance wanted where the target is -1.
         reduction: 0 for none, 1 for the mean, 2 for the sum.
 
     Example:
@@ -150,16 +144,17 @@ def hinge_embedding_loss(
     return reduced(near + far, reduction)
 
 
+@operation
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
 ) -> Tensor:
     """``max(0, -target * (input1 - input2) + margin)``.
 
     Args:
-        input1: scores.
-        input2: scores to compare with.
-        target: 1 where ``input1`` should be the larger, -1 where ``input2``.
-        margin: by how much.
+        input1: the scores on one side.
+        input2: the scores on the other side.
+        target: 1 where ``input1`` should be the larger, -1 where ``input2`` should be.
+        margin: by how much the one should be larger than the other.
         reduction: 0 for none, 1 for the mean, 2 for the sum.
 
     Example:
@@ -171,16 +166,17 @@ def margin_ranking_loss(
     return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
+@operation
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
 ) -> Tensor:
     """``1 - cos`` of vectors where the target is 1, ``max(0, cos - margin)`` where it is -1.
 
     Args:
-        input1: vectors, along the last dimension.
-        input2: vectors, of the same shape.
-        target: 1 or -1.
-        margin: from -1 to 1.
+        input1: the vectors on one side, along the last dimension.
+        input2: the vectors on the other side, of the same shape.
+        target: 1 for pairs that should be near, -1 for pairs that should be far.
+        margin: the largest cosine, from -1 to 1, that costs nothing where the target is -1.
         reduction: 0 for none, 1 for the mean, 2 for the sum.
 
     Shape:
@@ -213,6 +209,7 @@ def cosine_embedding_loss(
     return reduced(near + far, reduction)
 
 
+@operation
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -223,20 +220,21 @@ def triplet_margin_loss(
     swap: bool = False,
     reduction: int = 1,
 ) -> Tensor:
-    """How much the anchor is nearer to the negative than it may be, the margin included.
+    """By how much an anchor is too near to the negative, compared with the positive.
 
     Args:
-        anchor: vectors.
-        positive: vectors that should be near.
-        negative: vectors that should be far.
-        margin: by how much.
-        p: order of the norm.
-        eps: added to differences.
-        swap: whether the distance of the positive to the negative counts where it is less.
+        anchor: the vectors to measure from.
+        positive: the vectors that should be near.
+        negative: the vectors that should be far.
+        margin: by how much farther the negative should be than the positive.
+        p: the order of the norm.
+        eps: a small number, added to the differences so that no norm is 0.
+        swap: whether the distance from the positive to the negative counts, where it is smaller
+            than that from the anchor.
         reduction: 0 for none, 1 for the mean, 2 for the sum.
 
     Shape:
-        all ``(N, D)`` or ``(D,)``; losses ``(N,)`` or ``()``.
+        anchor, positive and negative ``(N, D)`` or ``(D,)``; losses ``(N,)`` or ``()``.
 
     Example:
         >>> anchor, far = facula.zeros(1, 2), facula.tensor([[3.0, 4.0]])
@@ -255,6 +253,7 @@ def triplet_margin_loss(
     return reduced((margin + near - far).clamp_min(0), reduction)
 
 
+@operation
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,
@@ -269,14 +268,14 @@ def ctc_loss(
     The gradient is that for logits of which ``log_probs`` are the log_softmax.
 
     Args:
-        log_probs: log probabilities of the labels at each step, from log_softmax.
-        targets: labels, as rows or all behind each other.
+        log_probs: the logarithms of the labels' probabilities at each step, from log_softmax.
+        targets: the labels, one sequence to a row, or all sequences one after the other.
         input_lengths: how many steps each sequence has.
         target_lengths: how many labels each sequence has.
         blank: the label that stands for none.
         reduction: 0 for none, 1 for the mean of losses over target lengths, 2 for the sum.
-        zero_infinity: whether losses of sequences too short for their target, and their
-            gradients, are zero instead of infinite.
+        zero_infinity: whether the losses of inputs that are too short for their target are zero,
+            as are their gradients, instead of infinite.
 
     Shape:
         log_probs ``(T, N, C)`` or ``(T, C)``, targets ``(N, S)`` or ``(sum(target_lengths),)``,

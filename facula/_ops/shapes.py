@@ -1,4 +1,4 @@
-"""Shapes: broadcasting, joining, splitting, turning."""
+"""Shapes: broadcasting, turning, repeating, and diagonals in place."""
 
 from __future__ import annotations
 
@@ -8,36 +8,16 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
-
-__all__ = [
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "broadcast_shapes",
-    "broadcast_tensors",
-    "column_stack",
-    "dsplit",
-    "dstack",
-    "fliplr",
-    "flipud",
-    "hsplit",
-    "hstack",
-    "ravel",
-    "repeat_interleave",
-    "rot90",
-    "row_stack",
-    "swapaxes",
-    "swapdims",
-    "tensor_split",
-    "unflatten",
-    "unravel_index",
-    "vsplit",
-    "vstack",
-]
+from facula._ops._arguments import wrap_dim
+from facula._ops._mark import operation
 
 
+@operation
 def broadcast_shapes(*shapes: Any) -> Any:
     """The shape that shapes broadcast to.
+
+    Args:
+        shapes: sequences of sizes; an int counts as a sequence of one.
 
     Example:
         >>> facula.broadcast_shapes((2,), (3, 1), (1, 1, 1))
@@ -65,25 +45,29 @@ def _broadcast(name: str, shapes: Iterable[Any]) -> Any:
     return _core.Size(result)
 
 
+@operation
 def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Expand tensors to their common shape, without copying.
+
+    Args:
+        tensors: the tensors, one by one or as one sequence.
 
     Example:
         >>> a, b = facula.broadcast_tensors(facula.ones(3), facula.ones(2, 1))
         >>> a.shape, b.shape
         (torch.Size([2, 3]), torch.Size([2, 3]))
     """
-    return broadcast_for("broadcast_tensors", *_unpacked(tensors))
+    return broadcast_for("broadcast_tensors", *unpacked(tensors))
 
 
 def broadcast_for(name: str, *tensors: Tensor) -> tuple[Tensor, ...]:
-    """Tensors in their common shape; where there is none, an error of the operation ``name``."""
+    """The tensors in their common shape; if there is none, an error of the operation ``name``."""
     shape = _broadcast(name, (t.shape for t in tensors))
     return tuple(t if t.shape == shape else t.expand(shape) for t in tensors)
 
 
-def _unpacked(tensors: tuple[Any, ...]) -> tuple[Tensor, ...]:
-    """Tensors given one by one, or as one sequence."""
+def unpacked(tensors: tuple[Any, ...]) -> tuple[Tensor, ...]:
+    """The tensors, which were given one by one or as one sequence."""
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         return tuple(tensors[0])
     return tensors
@@ -92,11 +76,15 @@ def _unpacked(tensors: tuple[Any, ...]) -> tuple[Tensor, ...]:
 def _for_each(change: Callable[[Tensor], Tensor], tensors: tuple[Any, ...]) -> Any:
     if len(tensors) == 1 and isinstance(tensors[0], Tensor):
         return change(tensors[0])
-    return tuple(change(t) for t in _unpacked(tensors))
+    return tuple(change(t) for t in unpacked(tensors))
 
 
+@operation
 def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """Give 0-d tensors one dimension; several tensors come back as a tuple.
+
+    Args:
+        tensors: the tensors, one by one or as one sequence.
 
     Example:
         >>> facula.atleast_1d(facula.tensor(1.0))
@@ -105,8 +93,12 @@ def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     return _for_each(lambda t: t.reshape(1) if t.dim() == 0 else t, tensors)
 
 
+@operation
 def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """Give tensors two dimensions, adding them in front.
+
+    Args:
+        tensors: the tensors, one by one or as one sequence.
 
     Example:
         >>> facula.atleast_2d(facula.ones(3)).shape
@@ -121,8 +113,12 @@ def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     return _for_each(change, tensors)
 
 
+@operation
 def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     """Give tensors three dimensions; a vector becomes ``(1, n, 1)``, a matrix ``(n, m, 1)``.
+
+    Args:
+        tensors: the tensors, one by one or as one sequence.
 
     Example:
         >>> facula.atleast_3d(facula.ones(2, 3)).shape
@@ -139,146 +135,12 @@ def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
     return _for_each(change, tensors)
 
 
-def _joined(name: str, tensors: Sequence[Tensor], dim: int, out: Tensor | None) -> Tensor:
-    if len(tensors) == 0:
-        raise RuntimeError(f"{name}: expected at least one tensor.")
-    return _core.cat(tuple(tensors), dim, out=out)
-
-
-def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Join tensors side by side: vectors end to end, others along dimension 1.
-
-    Example:
-        >>> facula.hstack((facula.tensor([1, 2]), facula.tensor([3])))
-        tensor([1, 2, 3])
-    """
-    rows = atleast_1d(tuple(tensors))
-    return _joined("hstack", rows, 0 if rows and rows[0].dim() == 1 else 1, out)
-
-
-def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Join tensors on top of each other, along dimension 0; vectors count as rows.
-
-    Example:
-        >>> facula.vstack((facula.tensor([1, 2]), facula.tensor([3, 4])))
-        tensor([[1, 2],
-                [3, 4]])
-    """
-    return _joined("vstack", atleast_2d(tuple(tensors)), 0, out)
-
-
-row_stack = vstack
-
-
-def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Join tensors in depth, along dimension 2.
-
-    Example:
-        >>> facula.dstack((facula.tensor([1, 2]), facula.tensor([3, 4])))
-        tensor([[[1, 3],
-                 [2, 4]]])
-    """
-    return _joined("dstack", atleast_3d(tuple(tensors)), 2, out)
-
-
-def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Join tensors along dimension 1; vectors count as columns.
-
-    Example:
-        >>> facula.column_stack((facula.tensor([1, 2]), facula.tensor([3, 4])))
-        tensor([[1, 3],
-                [2, 4]])
-    """
-    columns = [t.reshape(t.numel(), 1) if t.dim() <= 1 else t for t in tensors]
-    return _joined("column_stack", columns, 1, out)
-
-
-def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Split a tensor into parts, which may differ in size.
+@operation(method=True)
+def fliplr(input: Tensor) -> Tensor:
+    """Reverse the order along dimension 1: left and right change places.
 
     Args:
-        input: the tensor to split.
-        indices_or_sections: the number of parts (the first ones are larger by one where it does
-            not divide), or the places to cut at.
-        dim: the dimension to cut.
-
-    Example:
-        >>> facula.tensor_split(facula.arange(5), 2)
-        (tensor([0, 1, 2]), tensor([3, 4]))
-        >>> facula.tensor_split(facula.arange(5), (1, 3))
-        (tensor([0]), tensor([1, 2]), tensor([3, 4]))
-    """
-    if input.dim() == 0:
-        raise RuntimeError("tensor_split: a 0-d tensor cannot be split.")
-    size = input.size(dim)
-    sections = indices_or_sections
-    if isinstance(sections, Tensor):
-        sections = sections.tolist()
-    if isinstance(sections, int):
-        if sections <= 0:
-            raise RuntimeError(
-                f"tensor_split: expected a positive number of parts, got {sections}."
-            )
-        small, n_larger = divmod(size, sections)
-        cuts = [i * small + min(i, n_larger) for i in range(1, sections)]
-    else:
-        cuts = list(sections)
-    # A cut is understood as in Python's slices: negative from the end, beyond the end at it.
-    bounds = [slice(cut).indices(size)[1] for cut in cuts]
-    parts = []
-    for start, stop in zip([0, *bounds], [*bounds, size], strict=True):
-        parts.append(input.narrow(dim, start, max(stop - start, 0)))
-    return tuple(parts)
-
-
-def _even_split(
-    name: str, input: Tensor, sections: Any, dim: int, min_dims: int
-) -> tuple[Tensor, ...]:
-    if input.dim() < min_dims:
-        raise RuntimeError(
-            f"{name}: expected at least {min_dims} dimensions, got shape {tuple(input.shape)}."
-        )
-    if isinstance(sections, int) and (sections <= 0 or input.size(dim) % sections != 0):
-        raise RuntimeError(
-            f"{name}: dimension {dim} of {tuple(input.shape)} does not divide into {sections} "
-            "parts of equal size."
-        )
-    return tensor_split(input, sections, dim)
-
-
-def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """Split a tensor along dimension 1, or a vector along its only one.
-
-    Example:
-        >>> facula.hsplit(facula.tensor([[1, 2], [3, 4]]), 2)[0]
-        tensor([[1],
-                [3]])
-    """
-    return _even_split("hsplit", input, indices_or_sections, 0 if input.dim() == 1 else 1, 1)
-
-
-def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """Split a tensor of two or more dimensions along dimension 0.
-
-    Example:
-        >>> facula.vsplit(facula.tensor([[1, 2], [3, 4]]), 2)[0]
-        tensor([[1, 2]])
-    """
-    return _even_split("vsplit", input, indices_or_sections, 0, 2)
-
-
-def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """Split a tensor of three or more dimensions along dimension 2.
-
-    Example:
-        >>> facula.dsplit(facula.ones(1, 2, 4), 2)[0].shape
-        torch.Size([1, 2, 2])
-    """
-    return _even_split("dsplit", input, indices_or_sections, 2, 3)
-
-
-def fliplr(input: Tensor) -> Tensor:
-    """Reverse dimension 1.
+        input: a tensor of two or more dimensions.
 
     Example:
         >>> facula.fliplr(facula.tensor([[1, 2], [3, 4]]))
@@ -290,8 +152,12 @@ def fliplr(input: Tensor) -> Tensor:
     return input.flip(1)
 
 
+@operation(method=True)
 def flipud(input: Tensor) -> Tensor:
-    """Reverse dimension 0.
+    """Reverse the order along dimension 0: top and bottom change places.
+
+    Args:
+        input: a tensor of one or more dimensions.
 
     Example:
         >>> facula.flipud(facula.tensor([[1, 2], [3, 4]]))
@@ -303,20 +169,27 @@ def flipud(input: Tensor) -> Tensor:
     return input.flip(0)
 
 
+@operation(method=True)
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Turn a tensor by quarters in the plane of two dimensions.
 
     Args:
         input: the tensor to turn.
-        k: number of quarter turns, from the first of ``dims`` towards the second.
-        dims: the plane.
+        k: how many quarters to turn, from the first of ``dims`` towards the second.
+        dims: the two dimensions of the plane.
 
     Example:
         >>> facula.rot90(facula.tensor([[1, 2], [3, 4]]))
         tensor([[2, 4],
                 [1, 3]])
     """
-    first, second = _plane(input, dims)
+    if len(dims) != 2:
+        raise RuntimeError(f"rot90: expected two dims, got {list(dims)}.")
+    if input.dim() < 2:
+        raise RuntimeError(f"rot90: expected two or more dimensions, got {tuple(input.shape)}.")
+    first, second = (wrap_dim("rot90", input, d) for d in dims)
+    if first == second:
+        raise RuntimeError(f"rot90: expected two different dims, got {list(dims)}.")
     turns = k % 4
     if turns == 0:
         return input.clone(memory_format=_core.contiguous_format)
@@ -326,45 +199,27 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     return flipped.transpose(first, second)
 
 
-def _plane(input: Tensor, dims: Sequence[int]) -> tuple[int, int]:
-    if len(dims) != 2:
-        raise RuntimeError(f"rot90: expected two dims, got {list(dims)}.")
-    if input.dim() < 2:
-        raise RuntimeError(f"rot90: expected two or more dimensions, got {tuple(input.shape)}.")
-    for d in dims:
-        if not -input.dim() <= d < input.dim():
-            raise IndexError(f"rot90: dim {d} is out of range for {tuple(input.shape)}.")
-    first, second = (d % input.dim() for d in dims)
-    if first == second:
-        raise RuntimeError(f"rot90: expected two different dims, got {list(dims)}.")
-    return first, second
-
-
+@operation
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """Split one dimension into several.
 
     Args:
-        input: the tensor to view.
+        input: the tensor to view in another shape.
         dim: the dimension to split.
-        sizes: the new sizes; one may be -1.
+        sizes: the sizes of the new dimensions; one may be -1, which stands for what remains.
 
     Example:
         >>> facula.unflatten(facula.ones(2, 12), 1, (3, -1)).shape
         torch.Size([2, 3, 4])
     """
-    n_dims = max(input.dim(), 1)
-    if not -n_dims <= dim < n_dims:
-        raise IndexError(f"unflatten: dim {dim} is out of range for {tuple(input.shape)}.")
+    dim = wrap_dim("unflatten", input, dim)
     if input.dim() == 0:
         raise RuntimeError("unflatten: expected a tensor with dimensions, got a 0-d tensor.")
-    dim %= n_dims
     new = list(sizes)
     if not new:
         raise RuntimeError("unflatten: sizes must not be empty.")
     shape = list(input.shape)
-    known = 1
-    for size in new:
-        known *= 1 if size == -1 else size
+    known = math.prod(1 if size == -1 else size for size in new)
     if -1 in new and known != 0:
         new[new.index(-1)] = shape[dim] // known
         known *= shape[dim] // known
@@ -376,8 +231,31 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     return input.view(shape[:dim] + new + shape[dim + 1 :])
 
 
+@operation(name="unflatten", method="only")
+def _unflatten(self: Tensor, dim: int, sizes: Any, *more: int) -> Tensor:
+    """Split one dimension into several.
+
+    Args:
+        dim: the dimension to split.
+        sizes: the sizes of the new dimensions, as a sequence or one by one; one may be -1, which
+            stands for what remains.
+        more: the further sizes, where they are given one by one.
+
+    Example:
+        >>> facula.ones(2, 12).unflatten(1, 3, -1).shape
+        torch.Size([2, 3, 4])
+    """
+    return unflatten(self, dim, (sizes, *more) if isinstance(sizes, int) else sizes)
+
+
+@operation(method=True)
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """Swap two dimensions; another name of ``transpose``.
+
+    Args:
+        input: the tensor to view in another shape.
+        axis0: one dimension.
+        axis1: the dimension that it changes places with.
 
     Example:
         >>> facula.swapaxes(facula.ones(2, 3), 0, 1).shape
@@ -386,8 +264,14 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     return input.transpose(axis0, axis1)
 
 
+@operation(method=True)
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Swap two dimensions; another name of ``transpose``.
+
+    Args:
+        input: the tensor to view in another shape.
+        dim0: one dimension.
+        dim1: the dimension that it changes places with.
 
     Example:
         >>> facula.swapdims(facula.ones(2, 3), 0, 1).shape
@@ -396,8 +280,12 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     return input.transpose(dim0, dim1)
 
 
+@operation(method=True)
 def ravel(input: Tensor) -> Tensor:
     """The elements in one dimension, as a view where that is possible.
+
+    Args:
+        input: the tensor to flatten.
 
     Example:
         >>> facula.ravel(facula.tensor([[1, 2], [3, 4]]))
@@ -406,6 +294,7 @@ def ravel(input: Tensor) -> Tensor:
     return input.contiguous().view(-1)
 
 
+@operation(method=True)
 def repeat_interleave(
     input: Tensor,
     repeats: Tensor | int | None = None,
@@ -416,11 +305,11 @@ def repeat_interleave(
     """Repeat each entry along a dimension, one after the other.
 
     Args:
-        input: the tensor; flattened where ``dim`` is None. Alone, it is the counts, and the
-            result the indices that they repeat.
-        repeats: how often, one count for all or one for each entry.
-        dim: the dimension.
-        output_size: the sum of ``repeats``, checked.
+        input: the tensor whose entries are repeated. Without ``repeats`` it holds the counts, and
+            the result is the indices, each repeated as often as its count says.
+        repeats: how often an entry is repeated: one count for all, or one for each.
+        dim: the dimension whose entries are repeated; by default the tensor is flattened.
+        output_size: the size of the result in ``dim``; an error if it is another.
 
     Example:
         >>> facula.repeat_interleave(facula.tensor([1, 2]), 2)
@@ -472,15 +361,16 @@ def _repeated_indices(counts: Tensor, n: int, output_size: int | None) -> Tensor
     return _core.bucketize(_core.arange(total), counts.cumsum(0), right=True)
 
 
+@operation
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
-    """Coordinates in a shape of places in the flattened tensor.
+    """Coordinates of elements, from their places in the flattened tensor.
 
     Args:
-        indices: integers; those outside the shape count around it.
-        shape: an int or a sequence of ints.
+        indices: the places, integers; counting starts again where the tensor ends.
+        shape: the shape of the tensor: an int or a sequence of ints.
 
     Returns:
-        one tensor, shaped as ``indices``, for each dimension.
+        One tensor, shaped as ``indices``, for each dimension.
 
     Example:
         >>> facula.unravel_index(facula.tensor([5, 7]), (3, 4))
@@ -498,6 +388,37 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     if 0 in sizes and indices.numel() > 0:
         raise RuntimeError(f"unravel_index: the shape {sizes} has no places.")
     steps = [math.prod(sizes[i + 1 :]) or 1 for i in range(len(sizes))]
-    # One tensor of all coordinates of a point together, seen by dimension.
+    # The coordinates of a point lie together in memory; the result is views by dimension.
     points = indices.to(_core.int64).unsqueeze(-1).div(_core.tensor(steps), rounding_mode="floor")
     return tuple(points.remainder(_core.tensor(sizes).clamp_min(1)).unbind(-1))
+
+
+@operation(method="only")
+def fill_diagonal_(input: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
+    """Write a value to the main diagonal, in place.
+
+    Args:
+        fill_value: the value to write.
+        wrap: whether, in a matrix with more rows than columns, a diagonal begins again below the
+            last one, after a row that is left out.
+
+    Example:
+        >>> facula.zeros(2, 3).fill_diagonal_(1)
+        tensor([[1., 0., 0.],
+                [0., 1., 0.]])
+    """
+    if input.dim() < 2:
+        raise RuntimeError(
+            f"fill_diagonal_: expected 2 or more dimensions, got {tuple(input.shape)}."
+        )
+    if input.dim() > 2 and len(set(input.shape)) > 1:
+        raise RuntimeError(
+            "fill_diagonal_: expected more than 2 dimensions to be of one length, "
+            f"got {tuple(input.shape)}."
+        )
+    step = sum(input.stride())
+    input.as_strided((min(input.shape),), (step,), input.storage_offset()).fill_(fill_value)
+    n_columns = input.size(1)
+    if wrap and input.dim() == 2 and input.size(0) > n_columns + 1:
+        fill_diagonal_(input[n_columns + 1 :], fill_value, wrap)
+    return input

@@ -24,27 +24,42 @@ def _as_tuple(tensors: _Tensors) -> tuple[Tensor, ...]:
     return (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
 
 
-def _completed_grads(
-    name: str, outputs: tuple[Tensor, ...], grads: _OptionalTensors, is_batched: bool = False
-) -> tuple[Tensor | None, ...]:
-    """One gradient per output: the given one, checked, or the 1 of a scalar output."""
-    given = (grads,) if grads is None or isinstance(grads, Tensor) else tuple(grads)
+def _checked(
+    name: str,
+    outputs: _Tensors,
+    grads: _OptionalTensors,
+    inputs: _Tensors | None,
+    is_batched: bool = False,
+) -> tuple[tuple[Tensor, ...], tuple[Tensor | None, ...], tuple[Tensor, ...]]:
+    """Outputs, one gradient for each, and inputs, as the engine takes them.
+
+    Whatever is given to ``backward`` and ``grad`` is looked at here and nowhere else in Python. The
+    engine itself refuses inputs that do not require grad.
+    """
+    roots = _as_tuple(outputs)
+    targets = () if inputs is None else _as_tuple(inputs)
+    # To the engine no inputs are all leaves, which is not what an empty list asks for.
+    if inputs is not None and not targets:
+        hint = " Leave it out to reach every leaf." if name == "backward" else ""
+        raise RuntimeError(f"{name}: inputs is empty.{hint}")
     if grads is None:
-        given = (None,) * len(outputs)
-    if len(given) != len(outputs):
+        given: tuple[Tensor | None, ...] = (None,) * len(roots)
+    else:
+        given = (grads,) if isinstance(grads, Tensor) else tuple(grads)
+    if len(given) != len(roots):
         raise RuntimeError(
-            f"{name}: got {len(outputs)} tensors and {len(given)} gradients; expected one each."
+            f"{name}: got {len(roots)} tensors and {len(given)} gradients; expected one each."
         )
-    return tuple(
-        _completed_grad(name, output, g, is_batched)
-        for output, g in zip(outputs, given, strict=True)
-    )
+    pairs = zip(roots, given, strict=True)
+    return roots, tuple(_checked_grad(name, *pair, is_batched) for pair in pairs), targets
 
 
-def _completed_grad(
+def _checked_grad(
     name: str, output: Tensor, grad: Tensor | None, is_batched: bool
 ) -> Tensor | None:
+    """The gradient that was given, or the 1 of a real scalar."""
     if grad is None:
+        # The engine refuses such an output, and says more about it than could be said here.
         if not output.requires_grad:
             return None
         if output.numel() != 1:
@@ -52,8 +67,11 @@ def _completed_grad(
                 f"{name}: an output that is no scalar, {tuple(output.shape)}, needs a "
                 "gradient. Pass one of that shape, or reduce the output first, e.g. with .sum()."
             )
-        if not (output.is_floating_point() or output.is_complex()):
-            raise RuntimeError(f"{name}: expected a floating-point output, got {output.dtype}.")
+        # Of a complex output it is not clear which derivative is meant: that of its real part?
+        if not output.is_floating_point():
+            raise RuntimeError(
+                f"{name}: an output that is not real, {output.dtype}, needs a gradient. Pass one."
+            )
         return _core.ones_like(output)
     if not isinstance(grad, Tensor):
         raise TypeError(
@@ -84,12 +102,12 @@ def backward(
     """Accumulate the gradients of ``tensors`` into the leaves they were made from.
 
     Args:
-        tensors: where to start.
-        grad_tensors: the gradient of each; may be None for scalars.
-        retain_graph: keep the graph for another backward; by default ``create_graph``.
-        create_graph: record the gradients' own graph, for higher derivatives.
+        tensors: the tensors to differentiate.
+        grad_tensors: the gradient of each tensor; it may be None for scalars.
+        retain_graph: whether the graph is kept for another backward; by default ``create_graph``.
+        create_graph: whether the computation of the gradients is recorded, for higher derivatives.
         grad_variables: the old name of ``grad_tensors``.
-        inputs: accumulate into these only.
+        inputs: the tensors to accumulate gradients into; by default all leaves.
 
     Example:
         >>> x = facula.tensor(2.0, requires_grad=True)
@@ -104,13 +122,9 @@ def backward(
         if grad_tensors is not None:
             raise RuntimeError("backward: give grad_tensors or grad_variables, not both.")
         grad_tensors = grad_variables
-    if inputs is not None and not isinstance(inputs, Tensor) and len(inputs) == 0:
-        raise RuntimeError("backward: inputs is empty. Leave it out to reach every leaf.")
-    outputs = _as_tuple(tensors)
-    grads = _completed_grads("backward", outputs, grad_tensors)
+    roots, grads, targets = _checked("backward", tensors, grad_tensors, inputs)
     keeps_graph = create_graph if retain_graph is None else retain_graph
-    wanted = () if inputs is None else _as_tuple(inputs)
-    _core.run_backward(outputs, grads, keeps_graph, create_graph, wanted, True, True)
+    _core.run_backward(roots, grads, keeps_graph, create_graph, targets, True, True)
 
 
 def grad(
@@ -127,16 +141,16 @@ def grad(
     """Return the gradients of ``outputs`` with respect to ``inputs``, leaving ``.grad`` alone.
 
     Args:
-        outputs: what is differentiated.
-        inputs: with respect to what.
-        grad_outputs: the gradient of each output; may be None for scalars.
-        retain_graph: keep the graph for another call; by default ``create_graph``.
-        create_graph: record the gradients' own graph, for higher derivatives.
+        outputs: the tensors to differentiate.
+        inputs: the tensors that the gradients are taken with respect to.
+        grad_outputs: the gradient of each output; it may be None for scalars.
+        retain_graph: whether the graph is kept for another call; by default ``create_graph``.
+        create_graph: whether the computation of the gradients is recorded, for higher derivatives.
         only_inputs: must be True; kept from older versions.
-        allow_unused: return None for inputs that the outputs do not depend on, instead of
-            raising; by default ``materialize_grads``.
-        is_grads_batched: the first dimension of ``grad_outputs`` counts separate gradients.
-        materialize_grads: return zeros instead of None.
+        allow_unused: whether inputs that the outputs do not depend on get None, instead of an
+            error; by default ``materialize_grads``.
+        is_grads_batched: whether the first dimension of ``grad_outputs`` counts separate gradients.
+        materialize_grads: whether unused inputs get zeros instead of None.
 
     Example:
         >>> x = facula.tensor(2.0, requires_grad=True)
@@ -148,21 +162,19 @@ def grad(
     if not only_inputs:
         warnings.warn("grad: only_inputs=False is ignored.", FutureWarning, stacklevel=2)
     allows_unused = materialize_grads if allow_unused is None else allow_unused
-    out, wanted = _as_tuple(outputs), _as_tuple(inputs)
-    grads = _completed_grads("grad", out, grad_outputs, is_grads_batched)
+    roots, grads, targets = _checked("grad", outputs, grad_outputs, inputs, is_grads_batched)
     keeps_graph = create_graph if retain_graph is None else retain_graph
-
     result: tuple[Any, ...]
     if is_grads_batched:
-        result = _batched_grad(out, wanted, grads, keeps_graph, create_graph, allows_unused)
+        result = _batched_grad(roots, targets, grads, keeps_graph, create_graph, allows_unused)
     else:
         result = _core.run_backward(
-            out, grads, keeps_graph, create_graph, wanted, allows_unused, False
+            roots, grads, keeps_graph, create_graph, targets, allows_unused, False
         )
     if materialize_grads:
         n = None if not is_grads_batched else _batch_size(grads)
         result = tuple(
-            _zeros_for(x, n) if g is None else g for g, x in zip(result, wanted, strict=True)
+            _zeros_for(x, n) if g is None else g for g, x in zip(result, targets, strict=True)
         )
     return tuple(result)
 

@@ -13,8 +13,8 @@ class set_detect_anomaly:
     """Switch anomaly detection on or off, at once or for a ``with`` block.
 
     Args:
-        mode: on or off.
-        check_nan: raise when a backward function makes a NaN.
+        mode: whether anomaly detection is on.
+        check_nan: whether a NaN that a backward function makes is an error.
 
     Example:
         >>> with facula.autograd.set_detect_anomaly(True):
@@ -40,7 +40,7 @@ class detect_anomaly:
     backward raises. It is slow: meant for finding a bug, not for training.
 
     Args:
-        check_nan: raise when a backward function makes a NaN.
+        check_nan: whether a NaN that a backward function makes is an error.
     """
 
     def __init__(self, check_nan: bool = True) -> None:

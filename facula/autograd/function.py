@@ -92,7 +92,7 @@ def _zeros_if_missing(grad: Tensor | None, spec: tuple[Any, Any, Any] | None) ->
 def _checked_grads(
     function: type, grads: tuple[Tensor | None, ...], n_inputs: int
 ) -> tuple[Tensor | None, ...]:
-    # More gradients than inputs are fine as long as they say nothing.
+    # As in PyTorch, more gradients than inputs are accepted if the extra ones are None.
     if len(grads) < n_inputs or any(g is not None for g in grads[n_inputs:]):
         raise RuntimeError(
             f"{function.__name__}.backward: expected {n_inputs} gradients, one for each argument "
@@ -178,6 +178,7 @@ class Function(FunctionCtx):
         ctx = cls._ctx_type()
         is_recorded = _core.is_grad_enabled()
         ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
+        # What forward does is not recorded: backward alone says what the derivative is.
         with no_grad():
             if cls.setup_context is Function.setup_context:
                 output = cls.forward(ctx, *args, **kwargs)
@@ -185,6 +186,8 @@ class Function(FunctionCtx):
                 output = cls.forward(*args, **kwargs)
                 cls.setup_context(ctx, args, output)
         outputs = output if isinstance(output, tuple) else (output,)
+        # An input changed in place has to go through the core even without recording, which counts
+        # the change in its version.
         if not (is_recorded and any(ctx.needs_input_grad)) and not ctx._dirty:
             return output
         ctx._output_specs = tuple(
@@ -227,6 +230,8 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     def wrapper(ctx: Any, *args: Any) -> Any:
         with no_grad():
             outputs = fn(ctx, *args)
+        # Recording is on in backward for create_graph only: nobody else can differentiate the
+        # result.
         if not _core.is_grad_enabled():
             return outputs
         needs_grad = any(isinstance(a, Tensor) and a.requires_grad for a in args)

@@ -30,7 +30,8 @@ def _as_tuple(name: str, what: str, value: Any) -> tuple[_Tensors, bool]:
 
 
 def _fresh_inputs(inputs: _Tensors, create_graph: bool) -> _Tensors:
-    """Inputs of our own, so that only what the function does with them is differentiated."""
+    """New inputs with the same values, so that only what the function does with them counts."""
+    # A view keeps the connection to the caller's graph, which only create_graph needs.
     return tuple(
         x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_()
         for x in inputs
@@ -40,7 +41,7 @@ def _fresh_inputs(inputs: _Tensors, create_graph: bool) -> _Tensors:
 def _called(
     name: str, func: Callable[..., Any], inputs: Any, create_graph: bool, strict: bool
 ) -> tuple[_Tensors, _Tensors, bool]:
-    """Inputs of our own, what ``func`` makes of them, and whether that was a tuple."""
+    """New inputs, the outputs of ``func`` for them, and whether those were a tuple."""
     own = _fresh_inputs(_as_tuple(name, "inputs", inputs)[0], create_graph)
     outputs, is_tuple = _as_tuple(name, "the output of func", func(*own))
     _check_connected(name, outputs, strict)
@@ -84,6 +85,7 @@ def _checked_vector(name: str, v: Any, like: _Tensors, like_is_tuple: bool, what
                 f"{name}: v has shape {tuple(vector.shape)} at index {index}, the {what} "
                 f"{tuple(tensor.shape)}."
             )
+    # A vector that requires grad keeps its graph: with create_graph the product depends on it, too.
     return tuple(vector.detach() if not vector.requires_grad else vector for vector in vectors)
 
 
@@ -91,11 +93,8 @@ def _grads(
     outputs: _Tensors, inputs: _Tensors, vectors: _Tensors | None, create_graph: bool
 ) -> tuple[Tensor | None, ...]:
     """Gradients where there are any; outputs without a graph simply give none."""
-    pairs = [
-        (o, None if vectors is None else vectors[i])
-        for i, o in enumerate(outputs)
-        if o.requires_grad
-    ]
+    vectors = tuple(_core.ones_like(o) for o in outputs) if vectors is None else vectors
+    pairs = [(o, v) for o, v in zip(outputs, vectors, strict=True) if o.requires_grad]
     if not pairs:
         return (None,) * len(inputs)
     return grad(
@@ -115,7 +114,7 @@ def _materialized(
     strict: bool,
     must_have_graph: bool,
 ) -> _Tensors:
-    """Zeros for missing gradients; in strict mode an error, as for constant ones."""
+    """Replace missing gradients by zeros; strict mode refuses them, and constant ones."""
     result = []
     for index, (g, x) in enumerate(zip(grads, inputs, strict=True)):
         if strict and g is None:
@@ -142,11 +141,13 @@ def vjp(
     """Product of a vector with the Jacobian of ``func`` at ``inputs``.
 
     Args:
-        func: takes tensors, returns a tensor or a tuple of tensors.
-        inputs: where to differentiate.
-        v: as the output of ``func``; may be None for an output of one element.
-        create_graph: make the results differentiable.
-        strict: raise where an output does not depend on an input, instead of giving zeros.
+        func: a function that takes tensors and returns a tensor or a tuple of tensors.
+        inputs: the arguments of ``func``, at which it is differentiated.
+        v: the vector, shaped as the output of ``func``; it may be None for an output of one
+            element.
+        create_graph: whether the results can be differentiated again.
+        strict: whether an output that does not depend on an input is an error, rather than giving
+            zeros.
 
     Returns:
         the output, and the product, shaped as ``inputs``.
@@ -180,11 +181,12 @@ def jvp(
     vector, and its derivative with respect to that vector is this product.
 
     Args:
-        func: takes tensors, returns a tensor or a tuple of tensors.
-        inputs: where to differentiate.
-        v: as ``inputs``; may be None for one input of one element.
-        create_graph: make the results differentiable.
-        strict: raise where an output does not depend on an input, instead of giving zeros.
+        func: a function that takes tensors and returns a tensor or a tuple of tensors.
+        inputs: the arguments of ``func``, at which it is differentiated.
+        v: the vector, shaped as ``inputs``; it may be None for one input of one element.
+        create_graph: whether the results can be differentiated again.
+        strict: whether an output that does not depend on an input is an error, rather than giving
+            zeros.
 
     Returns:
         the output, and the product, shaped as the output.
@@ -212,6 +214,8 @@ def _forward_product(
     create_graph: bool,
     strict: bool,
 ) -> _Tensors:
+    # The gradient is linear in the probes, so that its derivative is the same at any of their
+    # values.
     probes = tuple(_core.zeros_like(o, requires_grad=True) for o in outputs)
     backward = _grads(outputs, inputs, probes, create_graph=True)
     backward = _materialized(name, backward, inputs, strict, must_have_graph=False)
@@ -230,13 +234,14 @@ def jacobian(
     """Jacobian of ``func`` at ``inputs``.
 
     Args:
-        func: takes tensors, returns a tensor or a tuple of tensors.
-        inputs: where to differentiate.
-        create_graph: make the Jacobian differentiable.
-        strict: raise where an output does not depend on an input, instead of giving zeros.
+        func: a function that takes tensors and returns a tensor or a tuple of tensors.
+        inputs: the arguments of ``func``, at which it is differentiated.
+        create_graph: whether the Jacobian can be differentiated again.
+        strict: whether an output that does not depend on an input is an error, rather than giving
+            zeros.
         vectorize: accepted for compatibility; rows are always computed one by one.
-        strategy: ``"reverse-mode"``, or ``"forward-mode"`` with ``vectorize=True``: column by
-            column.
+        strategy: how to compute: row by row, ``"reverse-mode"``, or column by column,
+            ``"forward-mode"``, which needs ``vectorize=True``.
 
     Shape:
         for one output and one input ``output.shape + input.shape``; a tuple over inputs where
@@ -279,7 +284,7 @@ def _rows(
 ) -> _Tensors:
     flat = output.reshape(-1)
     rows = []
-    for element in flat.unbind(0):
+    for element in flat.unbind(0):  # one graph, which _grads retains for all rows
         grads = _grads((element,), inputs, None, create_graph)
         rows.append(
             _materialized(f"jacobian (output {index})", grads, inputs, strict, create_graph)
@@ -340,12 +345,13 @@ def hessian(
     """Matrix of second derivatives of a scalar function.
 
     Args:
-        func: takes tensors, returns one element.
-        inputs: where to differentiate.
-        create_graph: make the Hessian differentiable.
-        strict: raise where the output does not depend on an input, instead of giving zeros.
+        func: a function that takes tensors and returns a tensor of one element.
+        inputs: the arguments of ``func``, at which it is differentiated.
+        create_graph: whether the Hessian can be differentiated again.
+        strict: whether an output that does not depend on an input is an error, rather than giving
+            zeros.
         vectorize: accepted for compatibility; rows are always computed one by one.
-        outer_jacobian_strategy: as ``strategy`` of :func:`jacobian`, for the second derivative.
+        outer_jacobian_strategy: the ``strategy`` of :func:`jacobian` for the second derivative.
 
     Shape:
         for one input ``input.shape + input.shape``, else a tuple of tuples of such blocks.
@@ -382,11 +388,12 @@ def vhp(
     """Product of a vector with the Hessian of a scalar function.
 
     Args:
-        func: takes tensors, returns one element.
-        inputs: where to differentiate.
-        v: as ``inputs``; may be None for one input of one element.
-        create_graph: make the results differentiable.
-        strict: raise where the output does not depend on an input, instead of giving zeros.
+        func: a function that takes tensors and returns a tensor of one element.
+        inputs: the arguments of ``func``, at which it is differentiated.
+        v: the vector, shaped as ``inputs``; it may be None for one input of one element.
+        create_graph: whether the results can be differentiated again.
+        strict: whether an output that does not depend on an input is an error, rather than giving
+            zeros.
 
     Returns:
         the output, and the product, shaped as ``inputs``.
@@ -412,11 +419,12 @@ def hvp(
     :func:`vhp`.
 
     Args:
-        func: takes tensors, returns one element.
-        inputs: where to differentiate.
-        v: as ``inputs``; may be None for one input of one element.
-        create_graph: make the results differentiable.
-        strict: raise where the output does not depend on an input, instead of giving zeros.
+        func: a function that takes tensors and returns a tensor of one element.
+        inputs: the arguments of ``func``, at which it is differentiated.
+        v: the vector, shaped as ``inputs``; it may be None for one input of one element.
+        create_graph: whether the results can be differentiated again.
+        strict: whether an output that does not depend on an input is an error, rather than giving
+            zeros.
 
     Returns:
         the output, and the product, shaped as ``inputs``.
@@ -440,6 +448,8 @@ def _hessian_product(
     with enable_grad():
         vectors = _checked_vector(name, v, *_as_tuple(name, "inputs", inputs), "input")
         own, (output,), _ = _called(name, _single_element(name, func), inputs, create_graph, strict)
+        # Differentiated again whatever the caller's create_graph is, which concerns the result
+        # only.
         first = _grads((output.reshape(()),), own, None, create_graph=True)
         first = _materialized(name, first, own, strict, must_have_graph=True)
         second = _grads(first, own, vectors, create_graph)

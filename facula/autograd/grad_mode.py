@@ -17,7 +17,7 @@ __all__ = [
     "set_multithreading_enabled",
 ]
 
-# Of a code object: that of a generator function, as in inspect.
+# The flag of a code object that marks generator functions, as inspect names it.
 _CO_GENERATOR = 0x20
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -55,7 +55,7 @@ class _Mode:
 
 
 def _is_generator_function(func: Any) -> bool:
-    """As the function of ``inspect``, which takes long to import."""
+    """A twin of the function in ``inspect``, which is slow to import."""
     while isinstance(func, (functools.partial, MethodType)):
         func = func.func if isinstance(func, functools.partial) else func.__func__
     return isinstance(func, FunctionType) and bool(func.__code__.co_flags & _CO_GENERATOR)
@@ -145,7 +145,7 @@ class set_grad_enabled(_Mode):
     """Records the graph or not, by a flag; as a plain call it takes effect at once.
 
     Args:
-        mode: whether to record.
+        mode: whether operations are recorded.
 
     Example:
         >>> x = facula.ones(1, requires_grad=True)
@@ -182,7 +182,7 @@ class inference_mode(_Mode):
     """Like ``no_grad``, and its results may never enter a graph later.
 
     Args:
-        mode: False switches inference mode off inside an outer block.
+        mode: whether inference mode is on; False switches it off inside an outer block.
 
     Example:
         >>> x = facula.ones(1, requires_grad=True)

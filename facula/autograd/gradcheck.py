@@ -13,7 +13,7 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
-from facula._ops.comparing import allclose
+from facula._ops import allclose
 from facula.autograd._backward import grad
 from facula.autograd.function import Function
 
@@ -44,17 +44,17 @@ def gradcheck(
     """Compare the gradients of ``func`` with finite differences.
 
     Args:
-        func: takes tensors, returns a tensor or a tuple of tensors.
-        inputs: arguments; those that require grad are checked and should be double precision.
+        func: a function that takes tensors and returns a tensor or a tuple of tensors.
+        inputs: the arguments; those that require grad are checked and should be double precision.
         eps: half the distance of the two points of a finite difference.
-        atol: absolute tolerance.
-        rtol: relative tolerance.
-        raise_exception: raise on a mismatch, rather than return False.
-        nondet_tol: difference allowed between two runs of the same backward.
-        check_undefined_grad: also check that missing output gradients count as zeros.
-        check_grad_dtypes: also check that gradients have the dtype of their inputs.
-        check_batched_grad: also compare a batch of output gradients with single ones.
-        fast_mode: compare one random projection instead of whole Jacobians.
+        atol: the absolute tolerance.
+        rtol: the relative tolerance.
+        raise_exception: whether a mismatch is an exception, rather than the result False.
+        nondet_tol: the difference that two runs of the same backward may have.
+        check_undefined_grad: whether missing output gradients must also count as zeros.
+        check_grad_dtypes: whether gradients must also have the dtype of their inputs.
+        check_batched_grad: whether a batch of output gradients is also compared with single ones.
+        fast_mode: whether one random projection is compared instead of whole Jacobians.
         masked: accepted for compatibility; it concerns sparse inputs only.
 
     Returns:
@@ -65,6 +65,7 @@ def gradcheck(
         >>> facula.autograd.gradcheck(lambda x: x.sin().sum(), (x,))
         True
     """
+    # Only GradcheckError is an answer: arguments that cannot be checked raise in any case.
     try:
         args = _as_tuple(inputs)
         checked = _differentiable_inputs(args)
@@ -110,13 +111,20 @@ def gradgradcheck(
     """Compare the gradients of the gradients of ``func`` with finite differences.
 
     Args:
-        func: takes tensors, returns a tensor or a tuple of tensors.
-        inputs: as for :func:`gradcheck`.
+        func: a function that takes tensors and returns a tensor or a tuple of tensors.
+        inputs: the arguments; those that require grad are checked and should be double precision.
         grad_outputs: gradients of the outputs at which to check; random by default.
-        eps, atol, rtol: as for :func:`gradcheck`.
-        gen_non_contig_grad_outputs: make the random ones non-contiguous.
-        raise_exception, nondet_tol, check_undefined_grad, check_grad_dtypes,
-        check_batched_grad, fast_mode, masked: as for :func:`gradcheck`.
+        eps: half the distance of the two points of a finite difference.
+        atol: the absolute tolerance.
+        rtol: the relative tolerance.
+        gen_non_contig_grad_outputs: whether the random gradients are made non-contiguous.
+        raise_exception: whether a mismatch is an exception, rather than the result False.
+        nondet_tol: the difference that two runs of the same backward may have.
+        check_undefined_grad: whether missing output gradients must also count as zeros.
+        check_grad_dtypes: whether gradients must also have the dtype of their inputs.
+        check_batched_grad: whether a batch of output gradients is also compared with single ones.
+        fast_mode: whether one random projection is compared instead of whole Jacobians.
+        masked: accepted for compatibility; it concerns sparse inputs only.
 
     Example:
         >>> x = facula.rand(3, dtype=facula.float64, requires_grad=True)
@@ -131,6 +139,8 @@ def gradgradcheck(
         seeds = _as_tuple(grad_outputs)
     n_seeds = len(seeds)
 
+    # The first derivative as a function of the inputs and of the output gradients: a double
+    # backward has derivatives with respect to both.
     def gradient(*both: Any) -> tuple[Tensor, ...]:
         own = both[: len(both) - n_seeds]
         outputs = _differentiable_outputs(func(*own))
@@ -159,7 +169,7 @@ def gradgradcheck(
 def _random_seed(output: Tensor, is_non_contiguous: bool) -> Tensor:
     seed = _core.randn_like(output.detach())
     if is_non_contiguous and seed.dim() > 0:
-        seed = _core.stack([seed, seed], -1).select(-1, 0)
+        seed = _core.stack([seed, seed], -1).select(-1, 0)  # every other element
     return seed.requires_grad_()
 
 
@@ -200,6 +210,7 @@ def _real_parts(tensor: Tensor) -> Tensor:
 
 
 def _run(func: _Func, args: tuple[Any, ...], selects: Callable[[Any], tuple[Tensor, ...]]) -> Any:
+    # Clones, since an output may be a view of the input, which the next step overwrites.
     return [_real_parts(o).clone() for o in selects(func(*args))]
 
 
@@ -219,8 +230,10 @@ def _numeric_columns(
     selects: Callable[[Any], tuple[Tensor, ...]],
 ) -> list[list[Tensor]]:
     """For every real component of ``x`` the derivative of all selected outputs."""
-    data = x.data  # has a version of its own: the graphs made before stay valid
+    data = x.data  # its version is its own, so that the graphs made before stay valid
     steps = [eps, eps * 1j] if x.is_complex() else [eps]
+    # Central differences: their error is of the order of eps², not eps. The value is restored from
+    # a copy, because adding and subtracting a step need not give it back.
     columns = []
     for position in itertools.product(*map(range, x.shape)):
         element = data[position]
@@ -237,6 +250,7 @@ def _numeric_columns(
 
 def _analytic_rows(output: Tensor, inputs: Sequence[Tensor]) -> list[list[Tensor]]:
     """For every real component of the output its gradient with respect to all inputs."""
+    # A seed of 1 gives the derivatives of the real part, one of 1j those of the imaginary part.
     units = [1, 1j] if output.is_complex() else [1]
     rows = []
     for position in itertools.product(*map(range, output.shape)):
@@ -249,7 +263,7 @@ def _analytic_rows(output: Tensor, inputs: Sequence[Tensor]) -> list[list[Tensor
 
 
 def _gradient_vector(g: Tensor | None, x: Tensor) -> Tensor:
-    if g is None:
+    if g is None:  # an input without influence, whose column must be zeros in the numbers, too
         g = _core.zeros_like(x)
     if g.shape != x.shape:
         raise GradcheckError(
@@ -318,6 +332,7 @@ def _check_projection(
 
 
 def _unit_like(tensor: Tensor) -> Tensor:
+    # Of length 1, so that eps is the size of the step, however many elements there are.
     vector = _core.randn_like(tensor.detach())
     length = float(_real_parts(vector).square().sum().sqrt())
     return vector / length if length > 0 else vector
@@ -391,6 +406,7 @@ class _WithoutGrad(Function):
 
 def _check_undefined(func: _Func, args: tuple[Any, ...], inputs: list[Tensor]) -> None:
     """No gradient for an output must mean the same as a gradient of zeros."""
+    # All missing, and each alone: a backward that handles None for one output may not for another.
     outputs = _differentiable_outputs(func(*args))
     subsets = [set(range(len(outputs)))]
     if len(outputs) > 1:

@@ -1,7 +1,7 @@
 """Looking at the graph and intervening in it: nodes, saved tensors, hooks over several tensors.
 
-Of the engine this needs, inside hooks, ``_core.current_graph_task_id()``, a number for each call
-of backward (-1 outside), and ``_core.will_engine_execute_node(node)``, whether the running call
+Hooks ask the engine two things: ``_core.current_graph_task_id()`` is the number of the running call
+of backward (-1 outside), and ``_core.will_engine_execute_node(node)`` says whether that call
 reaches the node.
 """
 
@@ -29,8 +29,10 @@ class saved_tensors_hooks:
     """Change how operations recorded inside the block keep their tensors for backward.
 
     Args:
-        pack_hook: called with each tensor when it is saved; what it returns is kept instead.
-        unpack_hook: called with that in backward; must return the tensor.
+        pack_hook: a function that is called with each tensor when it is saved; what it returns is
+            kept instead.
+        unpack_hook: a function that is called in backward with what ``pack_hook`` returned, and
+            returns the tensor.
 
     Example:
         >>> x = facula.tensor(3.0, requires_grad=True)
@@ -47,6 +49,8 @@ class saved_tensors_hooks:
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
 
+    # The core keeps a stack for each thread, and the innermost pair is used. Operations keep the
+    # pair that they were recorded with: backward may run after the block.
     def __enter__(self) -> None:
         _core.push_saved_tensors_hooks_(self.pack_hook, self.unpack_hook)
 
@@ -58,7 +62,7 @@ class save_on_cpu(saved_tensors_hooks):
     """Keep saved tensors in the CPU's memory, and bring them back for backward.
 
     Args:
-        pin_memory: keep them in page-locked memory, from which copies to the device are faster.
+        pin_memory: whether to use page-locked memory, from which copies to the device are faster.
         device_type: the kind of device that the computation runs on.
     """
 
@@ -66,6 +70,7 @@ class save_on_cpu(saved_tensors_hooks):
         def pack_to_cpu(tensor: Tensor) -> tuple[Any, Tensor]:
             if not pin_memory or tensor.device.type != device_type:
                 return tensor.device, tensor.cpu()
+            # Detached: a recorded copy would keep the tensor on the device alive through its graph.
             copy = _core.empty_like(tensor, device="cpu", pin_memory=True)
             return tensor.device, copy.copy_(tensor.detach())
 
@@ -83,6 +88,7 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     Args:
         error_message: the text of the RuntimeError raised for an attempt.
     """
+    # The message is the switch, None for off: blocks can be nested, each with its own.
     previous = _core.saved_tensors_hooks_disabled_message()
     _core.disable_saved_tensors_hooks_(error_message)
     try:
@@ -118,9 +124,9 @@ def register_multi_grad_hook(
 
     Args:
         tensors: the tensors to watch; all must require grad.
-        fn: for ``"all"`` called with the list of gradients, None for tensors that this backward
-            does not reach; for ``"any"`` with the first gradient that arrives.
-        mode: ``"all"`` waits for every gradient, ``"any"`` for the first.
+        fn: the function to call: for ``"all"`` with the list of gradients, None for tensors that
+            this backward does not reach; for ``"any"`` with the first gradient that arrives.
+        mode: whether to wait for every gradient, ``"all"``, or for the first, ``"any"``.
 
     Returns:
         a handle with ``remove()``.
@@ -145,9 +151,10 @@ def register_multi_grad_hook(
 
 
 def _accumulation_node(tensor: Tensor) -> Node:
-    """The node through which a tensor's gradient passes; of a leaf, the accumulating one."""
+    """The node that a tensor's gradient arrives at; for a leaf the accumulating one."""
     if tensor.grad_fn is not None:
         return tensor.grad_fn
+    # A leaf does not name its node; whatever is recorded of the leaf has it as the next one.
     with enable_grad():
         grad_fn = tensor.view_as(tensor).grad_fn
     assert grad_fn is not None  # the callers pass only tensors that require grad
@@ -165,6 +172,7 @@ def _watch_all(tensors: tuple[Tensor, ...], fn: Callable[..., None]) -> list[Any
         def hook(grad: Tensor) -> None:
             call = _core.current_graph_task_id()
             with lock:
+                # Which of the tensors a call reaches is known to the engine only while it runs.
                 if call not in pending:
                     n_expected = sum(map(_core.will_engine_execute_node, nodes))
                     pending[call] = ([None] * len(tensors), n_expected)
@@ -174,7 +182,7 @@ def _watch_all(tensors: tuple[Tensor, ...], fn: Callable[..., None]) -> list[Any
                 is_last = n_missing == 1
                 if is_last:
                     del pending[call]
-            if is_last:
+            if is_last:  # outside of the lock: fn may itself call backward
                 fn(grads)
 
         return hook

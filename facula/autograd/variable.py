@@ -24,8 +24,9 @@ class Variable(metaclass=_VariableType):
 
     Args:
         data: the tensor to wrap; its memory is shared.
-        requires_grad: record operations on it.
-        volatile: record nothing that it takes part in, even where other inputs require grad.
+        requires_grad: whether operations on the variable are recorded.
+        volatile: whether nothing that the variable takes part in is recorded, even where other
+            inputs require grad.
 
     Example:
         >>> x = facula.autograd.Variable(facula.ones(2), volatile=True)

@@ -1,10 +1,23 @@
-"""Which GPU is meant by an argument."""
+"""The GPUs of this machine: which there are, and which one is meant by an argument."""
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from facula import _core
+
+__all__ = [
+    "current_device",
+    "device",
+    "device_count",
+    "get_device_capability",
+    "get_device_name",
+    "get_device_properties",
+    "is_available",
+    "set_device",
+    "synchronize",
+    "unavailable_reason",
+]
 
 DeviceLike: TypeAlias = "int | str | _core.device | None"
 
@@ -27,3 +40,95 @@ def device_index(device: DeviceLike) -> int:
             f"cuda: there is no device cuda:{index}; the driver sees {_core._cuda_device_count()}."
         )
     return index
+
+
+class _Properties(NamedTuple):
+    """What :func:`get_device_properties` returns; memory is in bytes."""
+
+    name: str
+    total_memory: int
+    major: int
+    minor: int
+    multi_processor_count: int
+
+
+def is_available() -> bool:
+    """Whether tensors can be moved to an NVIDIA GPU.
+
+    Example:
+        >>> isinstance(facula.cuda.is_available(), bool)
+        True
+    """
+    return not _core._cuda_unavailable_reason()
+
+
+def unavailable_reason() -> str:
+    """Why :func:`is_available` is False; empty if it is True.
+
+    Example:
+        >>> bool(facula.cuda.unavailable_reason()) == (not facula.cuda.is_available())
+        True
+    """
+    return _core._cuda_unavailable_reason()
+
+
+def device_count() -> int:
+    """The number of GPUs that the driver shows; ``CUDA_VISIBLE_DEVICES`` chooses among them.
+
+    Example:
+        >>> facula.cuda.device_count() >= 0
+        True
+    """
+    return _core._cuda_device_count()
+
+
+def current_device() -> int:
+    """The number of the GPU that ``"cuda"`` means in this thread."""
+    return _core._cuda_current_device()
+
+
+def set_device(device: DeviceLike) -> None:
+    """Makes ``"cuda"`` mean this GPU in this thread; a negative number changes nothing."""
+    if not isinstance(device, int) or device >= 0:
+        _core._cuda_set_device(device_index(device))
+
+
+class device:
+    """A block in which ``"cuda"`` means this GPU: ``with facula.cuda.device(1): ...``."""
+
+    def __init__(self, device: DeviceLike) -> None:
+        self.idx = device if isinstance(device, int) else device_index(device)
+        self.prev_idx = -1
+
+    def __enter__(self) -> None:
+        self.prev_idx = current_device()
+        set_device(self.idx)
+
+    def __exit__(self, *exception: object) -> None:
+        set_device(self.prev_idx)
+
+
+def synchronize(device: DeviceLike = None) -> None:
+    """Waits until all work that was queued on the GPU is done."""
+    _core._cuda_synchronize(device_index(device))
+
+
+def get_device_properties(device: DeviceLike = None) -> _Properties:
+    """The properties of a GPU.
+
+    Returns:
+        ``name``, ``total_memory`` in bytes, ``major`` and ``minor`` of the compute capability, and
+        ``multi_processor_count``.
+    """
+    return _Properties(*_core._cuda_properties(device_index(device)))
+
+
+def get_device_name(device: DeviceLike = None) -> str:
+    """The name of a GPU, such as ``"NVIDIA H200"``."""
+    return get_device_properties(device).name
+
+
+def get_device_capability(device: DeviceLike = None) -> tuple[int, int]:
+    """The compute capability of a GPU, such as ``(9, 0)``."""
+    properties = get_device_properties(device)
+    return properties.major, properties.minor

@@ -12,7 +12,7 @@ class Event:
     """A point in the work of a stream.
 
     Args:
-        enable_timing: whether :meth:`elapsed_time` is wanted.
+        enable_timing: whether the event keeps the time, for :meth:`elapsed_time`.
     """
 
     def __init__(self, enable_timing: bool = False) -> None:

@@ -1,23 +1,13 @@
+# mypy: implicit-reexport
+# ruff: noqa: F403
 """Transforms of functions: derivatives and batching."""
 
-from facula.func._derivatives import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp
-from facula.func._functional_call import (
-    functional_call,
-    replace_all_batch_norm_modules_,
-    stack_module_state,
-)
-from facula.func._vmap import vmap
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-__all__ = [
-    "functional_call",
-    "grad",
-    "grad_and_value",
-    "hessian",
-    "jacfwd",
-    "jacrev",
-    "jvp",
-    "replace_all_batch_norm_modules_",
-    "stack_module_state",
-    "vjp",
-    "vmap",
-]
+from facula.func._derivatives import *
+from facula.func._functional_call import *
+from facula.func._vmap import *
+
+# Whatever is imported here is public. mypy reads no computed list; without one it agrees.
+if not _TYPE_CHECKING:
+    __all__ = [name for name in globals() if not name.startswith("_")]

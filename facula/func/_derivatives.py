@@ -1,8 +1,8 @@
 """Function transforms for derivatives: they take a function and give a function.
 
 Each call of a transform works on inputs of its own: a view of an argument that an outer
-computation differentiates, a fresh leaf of any other. Nested transforms so never confuse their
-levels, and what an inner one returns is still differentiable by an outer one.
+computation differentiates, or a new leaf for any other. So nested transforms never confuse their
+levels, and an outer one can still differentiate what an inner one returns.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ class _Level:
     def enter(self, tensor: Any) -> Any:
         if not isinstance(tensor, Tensor):
             return tensor
+        # A view is an input of this level and still belongs to the outer graph. The argument itself
+        # would not do: it may be used elsewhere in `func`, where it counts as a constant.
         if self.is_recorded_outside and tensor.requires_grad:
             return tensor.view_as(tensor)
         leaf = tensor.detach().requires_grad_()
@@ -39,14 +41,17 @@ class _Level:
         return leaf
 
     def leave(self, value: Any) -> Any:
-        """Detach what depends on nothing but this level's own leaves."""
+        """Detach a value that depends on nothing but this level's own leaves."""
         if not isinstance(value, Tensor) or not value.requires_grad:
             return value
+        # The leaves of this level are unknown to the caller, to whom a value that depends on
+        # nothing else is a constant.
         if self.is_recorded_outside and self._reaches_others(value):
             return value
         return value.detach()
 
     def _reaches_others(self, tensor: Tensor) -> bool:
+        # A walk of our own with a stack: recursion would fail on long graphs.
         own = {id(leaf) for leaf in self.leaves}
         if tensor.grad_fn is None:
             return id(tensor) not in own
@@ -87,6 +92,8 @@ def _gradients(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], seeds: Sequence[Tensor]
 ) -> list[Tensor]:
     """Differentiable gradients; zeros for what is not connected."""
+    # create_graph in any case: whether an outer transform will differentiate the result is not
+    # known here. It also keeps the graph, so that vjp_fn can be called more than once.
     pairs = [(o, s) for o, s in zip(outputs, seeds, strict=True) if o.requires_grad]
     if not pairs or not inputs:
         return [_core.zeros_like(x) for x in inputs]
@@ -132,9 +139,9 @@ def grad_and_value(
     """Make a function that returns the gradient of ``func`` and its value.
 
     Args:
-        func: returns a 0-d tensor, or ``(tensor, aux)`` with ``has_aux``.
+        func: a function that returns a 0-d tensor, or ``(tensor, aux)`` with ``has_aux``.
         argnums: the arguments, by position, to differentiate with respect to.
-        has_aux: ``func`` also returns something that is not differentiated.
+        has_aux: whether ``func`` also returns something that is not differentiated.
 
     Returns:
         a function giving ``(gradient, value)``, or ``(gradient, (value, aux))``.
@@ -177,9 +184,9 @@ def grad(
     """Make a function that returns the gradient of ``func``.
 
     Args:
-        func: returns a 0-d tensor, or ``(tensor, aux)`` with ``has_aux``.
+        func: a function that returns a 0-d tensor, or ``(tensor, aux)`` with ``has_aux``.
         argnums: the arguments, by position, to differentiate with respect to.
-        has_aux: ``func`` also returns something that is not differentiated.
+        has_aux: whether ``func`` also returns something that is not differentiated.
 
     Returns:
         a function giving the gradient, shaped as the argument (a tuple for a tuple ``argnums``),
@@ -204,9 +211,10 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     """Run ``func`` and return a function for products of vectors with its Jacobian.
 
     Args:
-        func: returns a tensor or a nested container of tensors.
-        primals: its arguments.
-        has_aux: ``func`` returns ``(output, aux)``.
+        func: a function that returns a tensor or a nested container of tensors.
+        primals: the arguments of ``func``.
+        has_aux: whether ``func`` returns a pair ``(output, aux)``, of which aux is not
+            differentiated.
 
     Returns:
         ``(output, vjp_fn)`` or ``(output, vjp_fn, aux)``; ``vjp_fn`` takes cotangents shaped as
@@ -252,11 +260,13 @@ def jvp(
     vector, and its derivative with respect to that vector is this product.
 
     Args:
-        func: returns a tensor or a nested container of tensors.
-        primals: a tuple of arguments.
-        tangents: a tuple nested and shaped as ``primals``.
-        strict: raise where an output does not depend on the inputs, instead of giving zeros.
-        has_aux: ``func`` returns ``(output, aux)``.
+        func: a function that returns a tensor or a nested container of tensors.
+        primals: the arguments of ``func``, as a tuple.
+        tangents: the vector, a tuple nested and shaped as ``primals``.
+        strict: whether an output that does not depend on the inputs is an error, rather than giving
+            zeros.
+        has_aux: whether ``func`` returns a pair ``(output, aux)``, of which aux is not
+            differentiated.
 
     Returns:
         ``(output, product)`` or ``(output, product, aux)``.
@@ -293,6 +303,9 @@ def jvp(
 def _pushed_forward(
     level: _Level, outputs: Sequence[Tensor], inputs: Sequence[Tensor], vectors: Sequence[Tensor]
 ) -> list[Tensor]:
+    # The gradient is linear in the probes, so that its derivative is the same at any of their
+    # values. They are leaves of this level: a result that depends on them alone leaves it as a
+    # constant.
     probes = [_core.zeros_like(o, requires_grad=True) for o in outputs]
     level.leaves += probes
     backward = _gradients(outputs, inputs, probes)
@@ -309,9 +322,10 @@ def jacrev(
     """Make a function that returns the Jacobian of ``func``, computed row by row.
 
     Args:
-        func: returns a tensor or a nested container of tensors.
+        func: a function that returns a tensor or a nested container of tensors.
         argnums: the arguments, by position, to differentiate with respect to.
-        has_aux: ``func`` returns ``(output, aux)``.
+        has_aux: whether ``func`` returns a pair ``(output, aux)``, of which aux is not
+            differentiated.
         chunk_size: accepted for compatibility; rows are always computed one by one.
 
     Returns:
@@ -338,9 +352,10 @@ def jacfwd(
     """Make a function that returns the Jacobian of ``func``, computed column by column.
 
     Args:
-        func: returns a tensor or a nested container of tensors.
+        func: a function that returns a tensor or a nested container of tensors.
         argnums: the arguments, by position, to differentiate with respect to.
-        has_aux: ``func`` returns ``(output, aux)``.
+        has_aux: whether ``func`` returns a pair ``(output, aux)``, of which aux is not
+            differentiated.
         randomness: accepted for compatibility; ``func`` runs once, so all columns see the same
             random numbers.
 
@@ -359,7 +374,7 @@ def hessian(func: Callable[..., Any], argnums: _Argnums = 0) -> Callable[..., An
     """Make a function that returns the second derivatives of ``func``.
 
     Args:
-        func: returns a tensor.
+        func: a function that returns a tensor.
         argnums: the arguments, by position, to differentiate with respect to.
 
     Example:

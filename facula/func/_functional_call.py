@@ -11,6 +11,8 @@ from facula._core import Tensor
 if TYPE_CHECKING:
     from facula.nn import Module
 
+__all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
+
 
 def functional_call(
     module: Module,
@@ -25,12 +27,13 @@ def functional_call(
 
     Args:
         module: the module, which is unchanged afterwards.
-        parameter_and_buffer_dicts: tensors by their path, in one dictionary or several. What is
+        parameter_and_buffer_dicts: the tensors by their path, in one dictionary or several; what is
             not given is the module's own.
-        args: the arguments: a tuple, or a single one.
-        kwargs: the keyword arguments.
-        tie_weights: a tensor that the module has under several names is replaced under all.
-        strict: refuse names that the module does not have, and require all that it has.
+        args: the positional arguments of the call: a tuple, or a single one.
+        kwargs: the keyword arguments of the call.
+        tie_weights: whether a tensor that the module has under several names is replaced under all
+            of them.
+        strict: whether all names of the module must be given, and no others.
 
     Example:
         >>> from facula.func import functional_call
@@ -67,7 +70,7 @@ def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """The parameters and buffers of models of one kind, stacked to run them all with ``vmap``.
 
     Args:
-        models: modules of one class in one mode, at least one.
+        models: at least one module; all are of one class and in one mode.
 
     Returns:
         Two dictionaries, of parameters and of buffers, each tensor with a first dimension of the
@@ -104,6 +107,7 @@ def _stacked(tensors: list[Tensor]) -> Tensor:
         raise RuntimeError(
             "stack_module_state: expected a parameter to require grad in all models or in none."
         )
+    # New leaves, as the parameters were: gradients end in the stacked tensors, not in the models.
     stacked = facula.stack(tensors)
     return stacked.detach().requires_grad_() if tensors[0].requires_grad else stacked
 

@@ -30,7 +30,7 @@ def vmap(
         func: a function of single examples.
         in_dims: the batch dimension of the arguments: one int for all, or a container nested as
             the arguments (it may stop early), with None for what is not batched.
-        out_dims: where the batch dimension of the results goes, in the same way.
+        out_dims: the batch dimension of the results, given in the same way as ``in_dims``.
         randomness: what random operations inside do: ``"error"`` refuses them, ``"different"``
             gives every example its own numbers, ``"same"`` gives all the same.
         chunk_size: accepted for compatibility; one example is computed at a time.
@@ -53,6 +53,7 @@ def vmap(
         dims = _checked_in_dims(leaves, spec, in_dims)
         n_examples = _batch_size(leaves, dims)
 
+        # Examples are views of the arguments: gradients flow back into the whole batch.
         def run(index: int) -> Any:
             example = [
                 leaf if dim is None else leaf.select(dim, index)
@@ -70,6 +71,8 @@ def vmap(
 def _run_all(run: Callable[[int], Any], n_examples: int, randomness: str) -> list[Any]:
     if randomness == "different":
         return [run(i) for i in range(n_examples)]
+    # Whether the function draws random numbers shows only afterwards, in the generator's state: for
+    # "error" the examples have been computed by then.
     state = _core.get_rng_state()
     results = []
     for i in range(n_examples):
@@ -128,6 +131,7 @@ def _batch_size(leaves: list[Any], dims: list[int | None]) -> int:
 def _checked_outputs(result: Any, out_dims: Any) -> tuple[list[Tensor], TreeSpec, list[Any]]:
     outputs, spec = tree_flatten(result)
     dims = broadcast_prefix(out_dims, spec)
+    # As in PyTorch, out_dims may be a tuple of one for a function that returns a single tensor.
     if dims is None and isinstance(out_dims, tuple) and len(out_dims) == 1 and spec.is_leaf:
         dims = [out_dims[0]]
     if dims is None:

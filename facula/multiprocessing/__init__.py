@@ -8,40 +8,21 @@ Shared memory has no name in a file system: it ends with the last process that u
 that process ends.
 """
 
-# Shared memory comes as descriptors ("file_descriptor"), of which each storage takes one, or as
-# System V segments ("file_system"), which take none. The latter also serve where descriptors run
-# short.
+# Shared memory comes in two ways: as descriptors ("file_descriptor"), one for each storage, or as
+# System V segments ("file_system"), which need no descriptor and also serve where those run short.
 
-from __future__ import annotations
-
-import multiprocessing
 from multiprocessing import *  # noqa: F403
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from facula.multiprocessing import reductions
-from facula.multiprocessing.reductions import init_reductions
-from facula.multiprocessing.spawn import (
-    ProcessContext,
-    ProcessExitedException,
-    ProcessRaisedException,
-    SpawnContext,
-    spawn,
-    start_processes,
-)
-
-__all__ = [
-    *multiprocessing.__all__,
-    "ProcessContext",
-    "ProcessExitedException",
-    "ProcessRaisedException",
-    "SpawnContext",
-    "get_all_sharing_strategies",
-    "get_sharing_strategy",
-    "init_reductions",
-    "reductions",
-    "set_sharing_strategy",
-    "spawn",
-    "start_processes",
-]
+from facula._exports import public_names as _public_names
+from facula.multiprocessing import reductions as reductions
+from facula.multiprocessing.reductions import init_reductions as init_reductions
+from facula.multiprocessing.spawn import ProcessContext as ProcessContext
+from facula.multiprocessing.spawn import ProcessExitedException as ProcessExitedException
+from facula.multiprocessing.spawn import ProcessRaisedException as ProcessRaisedException
+from facula.multiprocessing.spawn import SpawnContext as SpawnContext
+from facula.multiprocessing.spawn import spawn as spawn
+from facula.multiprocessing.spawn import start_processes as start_processes
 
 _STRATEGIES = {"file_descriptor", "file_system"}
 _strategy = "file_descriptor"
@@ -86,3 +67,6 @@ def get_all_sharing_strategies() -> set[str]:
 
 
 init_reductions()
+
+if not _TYPE_CHECKING:
+    __all__ = _public_names(globals(), "reducer", "reductions")

@@ -20,7 +20,7 @@ _sharer: Any = resource_sharer._resource_sharer  # type: ignore[attr-defined]
 
 def _hold(storage: UntypedStorage, by_descriptor: bool, number: int) -> Any:
     """Keep ``storage`` until another process has fetched it by the ticket that is returned."""
-    held = [storage]
+    held = [storage]  # a list: the sharer drops the storage by clearing it
 
     def send(connection: Connection[Any, Any], pid: int) -> None:
         try:
@@ -32,7 +32,9 @@ def _hold(storage: UntypedStorage, by_descriptor: bool, number: int) -> Any:
         except (OSError, EOFError):
             pass  # the other process has gone
 
-    return _sharer.register(send, held.clear)  # which is called after the first
+    # The sharer calls `send` for one process, and then `held.clear`. So a ticket is good once: a
+    # storage held for a second process that never comes would never be freed.
+    return _sharer.register(send, held.clear)
 
 
 def _fetch(ticket: Any, by_descriptor: bool, number: int, nbytes: int) -> UntypedStorage:
@@ -74,8 +76,9 @@ def reduce_storage(storage: UntypedStorage) -> tuple[Callable[..., Any], tuple[A
             f"multiprocessing: a tensor on {storage.device} cannot be sent to another process. "
             "Send tensor.cpu()."
         )
+    # In place: all tensors that the sender has over this storage see what the receiver writes.
     storage.share_memory_()
-    if storage.nbytes() == 0:
+    if storage.nbytes() == 0:  # no bytes cannot be mapped
         return UntypedStorage, (0,)
     handle = storage._shared_handle()
     return _fetch, (_hold(storage, *handle), *handle, storage.nbytes())
@@ -89,6 +92,7 @@ def reduce_tensor(tensor: Tensor) -> tuple[Any, ...]:
             f"result of operations ({tensor.grad_fn.name()}): backward does not cross the border "
             "between processes. Send tensor.detach()."
         )
+    # The ordinary pickle of a tensor, in which only the storage is another: see reduce_storage.
     reduced: tuple[Any, ...] = tensor.__reduce_ex__(2)
     return reduced
 

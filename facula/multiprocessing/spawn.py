@@ -1,4 +1,4 @@
-"""Several processes that run one function, of which the first failure ends all."""
+"""Several processes that run one function; the first failure ends them all."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ __all__ = [
     "start_processes",
 ]
 
-_PATIENCE_S = 30.0  # between SIGTERM and SIGKILL, where no grace period is given
+_PATIENCE_S = 30.0  # time between SIGTERM and SIGKILL, if no grace period is given
 
 
 class ProcessException(Exception):
     """One of the processes failed.
 
     Args:
-        msg: what happened.
-        error_index: which of the processes, from 0.
-        pid: its id.
+        msg: what happened in the process.
+        error_index: which of the processes failed, from 0.
+        pid: the id of the process that failed.
     """
 
     def __init__(self, msg: str, error_index: int, pid: int) -> None:
@@ -55,9 +55,9 @@ class ProcessRaisedException(ProcessException):
     """The function raised in one of the processes; the message has the traceback.
 
     Args:
-        msg: what happened.
-        error_index: which of the processes, from 0.
-        error_pid: its id.
+        msg: what happened in the process.
+        error_index: which of the processes failed, from 0.
+        error_pid: the id of the process that failed.
     """
 
     def __init__(self, msg: str, error_index: int, error_pid: int) -> None:
@@ -68,10 +68,10 @@ class ProcessExitedException(ProcessException):
     """One of the processes ended with an exit code other than 0, or by a signal.
 
     Args:
-        msg: what happened.
-        error_index: which of the processes, from 0.
-        error_pid: its id.
-        exit_code: its exit code; negative for a signal.
+        msg: what happened in the process.
+        error_index: which of the processes failed, from 0.
+        error_pid: the id of the process that failed.
+        exit_code: the exit code of the process; negative for a signal.
         signal_name: the name of the signal, such as ``"SIGKILL"``.
     """
 
@@ -97,6 +97,8 @@ def _end_with_parent() -> None:
     if parent is None:
         return
 
+    # A process outlives a parent that is killed, and daemons may not have children of their own. So
+    # each waits for a pipe that the system closes however the parent ends.
     def wait() -> None:
         connection.wait([parent.sentinel])
         # Programs that a shell runs in the background ignore interrupts.
@@ -111,8 +113,9 @@ def _run(fn: Callable[..., Any], index: int, args: Sequence[Any], error_file: st
     try:
         fn(index, *args)
     except KeyboardInterrupt:
-        pass  # the parent has the same one, or is no more
+        pass  # the parent gets it too, or has ended
     except Exception:
+        # By a file, not a queue: it is there even if the process is killed while it ends.
         Path(error_file).write_text(traceback.format_exc(), "utf-8", "backslashreplace")
         sys.exit(1)
 
@@ -126,8 +129,8 @@ class ProcessContext:
     """The processes that :func:`start_processes` has started.
 
     Args:
-        processes: the processes.
-        error_files: where each leaves its traceback.
+        processes: the processes, already started.
+        error_files: for each process, the file in which it leaves its traceback.
     """
 
     def __init__(self, processes: Sequence[BaseProcess], error_files: Sequence[str]) -> None:
@@ -152,6 +155,7 @@ class ProcessContext:
         """
         ended = connection.wait(list(self.sentinels), timeout) if self.sentinels else []
         failed = None
+        # Of several failures at once the lowest process is blamed: the order of events is unknown.
         for index in sorted(self.sentinels.pop(sentinel) for sentinel in ended):  # type: ignore
             self.processes[index].join()
             if failed is None and self.processes[index].exitcode != 0:
@@ -209,11 +213,11 @@ def start_processes(
 
     Args:
         fn: a function of a module, which the processes import.
-        args: what all of them get; tensors share their memory.
-        nprocs: how many.
-        join: whether to wait for all. A failure ends the others and is raised here.
-        daemon: whether they end with this process without being waited for.
-        start_method: ``"spawn"``, ``"fork"`` or ``"forkserver"``.
+        args: arguments that all processes get; tensors share their memory.
+        nprocs: how many processes to start.
+        join: whether to wait for all processes. A failure ends the others and is raised here.
+        daemon: whether the processes end with this one without being waited for.
+        start_method: how processes are started: ``"spawn"``, ``"fork"`` or ``"forkserver"``.
 
     Returns:
         The processes, or ``None`` after they were waited for.
@@ -244,7 +248,7 @@ def start_processes(
     weakref.finalize(started, _remove, folder, os.getpid())
     if not join:
         return started
-    while not started.join():
+    while not started.join():  # each call ends with the next process that does
         pass
     return None
 
@@ -261,11 +265,11 @@ def spawn(
 
     Args:
         fn: a function of a module, which the processes import.
-        args: what all of them get; tensors share their memory.
-        nprocs: how many.
-        join: whether to wait for all. A failure ends the others and is raised here.
-        daemon: whether they end with this process without being waited for.
-        start_method: only ``"spawn"``.
+        args: arguments that all processes get; tensors share their memory.
+        nprocs: how many processes to start.
+        join: whether to wait for all processes. A failure ends the others and is raised here.
+        daemon: whether the processes end with this one without being waited for.
+        start_method: nothing but ``"spawn"``; :func:`start_processes` knows others.
 
     Returns:
         The processes, or ``None`` after they were waited for.

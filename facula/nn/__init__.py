@@ -1,25 +1,14 @@
 # mypy: implicit-reexport
+# ruff: noqa: F401, F403
 """Building blocks of networks."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from facula.nn import attention, functional, init, modules, parameter, utils
-from facula.nn.modules import *  # noqa: F403
+from facula.nn.modules import *
 from facula.nn.modules.utils import factory_kwargs
 from facula.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
-if not TYPE_CHECKING:  # mypy reads no computed list; without one, all names are public to it
-    __all__ = [
-        *modules.__all__,
-        "Buffer",
-        "Parameter",
-        "UninitializedBuffer",
-        "UninitializedParameter",
-        "attention",
-        "factory_kwargs",
-        "functional",
-        "init",
-        "modules",
-        "parameter",
-        "utils",
-    ]
+# Whatever is imported here is public. mypy reads no computed list; without one it agrees.
+if not _TYPE_CHECKING:
+    __all__ = [name for name in globals() if not name.startswith("_")]

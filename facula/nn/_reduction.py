@@ -18,9 +18,9 @@ def get_enum(reduction: str) -> int:
 def resolve(
     size_average: bool | None, reduce: bool | None, reduction: str, stacklevel: int = 4
 ) -> str:
-    """``reduction``, unless one of the flags of old is given: then theirs, with a warning.
+    """The reduction by name, also where one of the deprecated flags says it, with a warning.
 
-    The warning is for who called the loss: the function, with the check of its arguments around it.
+    ``stacklevel`` makes the warning point at the caller of the loss, past the check of arguments.
     """
     if size_average is None and reduce is None:
         return reduction

@@ -1,4 +1,4 @@
-"""Values to begin with: functions that fill a tensor in place, without recording it."""
+"""Initial values: functions that fill a tensor in place, without recording it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _GAINS = {
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor by which an activation shrinks the standard deviation, to be made up for.
+    """The factor that makes up for how an activation shrinks the standard deviation.
 
     Args:
         nonlinearity: the name of the function in ``nn.functional``.
@@ -119,6 +119,7 @@ def trunc_normal_(
             f"[{a}, {b}], where the values will not follow the normal distribution closely.",
             stacklevel=2,
         )
+    # Which way is taken decides which random numbers are drawn: the bound is PyTorch's.
     inside = _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std)
     if inside > 0.3:
         return _reject_normal(tensor, mean, std, a, b, generator)
@@ -132,10 +133,11 @@ def _normal_cdf(x: float) -> float:
 def _reject_normal(
     tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any
 ) -> Tensor:
+    # The bounds as the dtype of the tensor rounds them, so that a value at the bound is inside.
     low, high = facula.tensor([a, b], dtype=tensor.dtype).tolist()
     tensor.normal_(mean, std, generator=generator)
     while (outside := (tensor < low) | (tensor > high)).any():
-        # All are drawn again, also those that are kept: the sequence of PyTorch's generator.
+        # All are drawn again, even those that are kept: this is the sequence that PyTorch draws.
         again = facula.empty_like(tensor).normal_(mean, std, generator=generator)
         tensor.copy_(facula.where(outside, again, tensor))
     return tensor
@@ -192,7 +194,7 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 @no_grad()
 def eye_(tensor: Tensor) -> Tensor:
-    """Fill a matrix with the identity, so that a linear layer hands on what fits.
+    """Fill a matrix with the identity, so that a linear layer passes its input on.
 
     Example:
         >>> facula.nn.init.eye_(facula.empty(2, 3))
@@ -206,11 +208,11 @@ def eye_(tensor: Tensor) -> Tensor:
 
 @no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Fill the weight of a convolution so that it hands its channels on as they are.
+    """Fill the weight of a convolution so that it passes its channels on unchanged.
 
     Args:
-        tensor: the weight, of 3, 4 or 5 dimensions.
-        groups: the groups of the convolution.
+        tensor: the weight to fill, of 3, 4 or 5 dimensions.
+        groups: the number of groups of the convolution.
 
     Example:
         >>> facula.nn.init.dirac_(facula.empty(1, 1, 3))
@@ -270,7 +272,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """As :func:`xavier_uniform_`, with normal numbers.
+    """The normal twin of :func:`xavier_uniform_`.
 
     Example:
         >>> facula.nn.init.xavier_normal_(facula.empty(3, 5)).shape
@@ -292,11 +294,12 @@ def kaiming_uniform_(
     He et al., *Delving deep into rectifiers*, 2015.
 
     Args:
-        tensor: the weight.
+        tensor: the weight to fill.
         a: the negative slope of ``"leaky_relu"``.
-        mode: ``"fan_in"`` keeps the variance in forward, ``"fan_out"`` in backward.
-        nonlinearity: what follows the layer, see :func:`calculate_gain`.
-        generator: where the numbers come from.
+        mode: which variance is kept: with ``"fan_in"`` that of forward, with ``"fan_out"`` that of
+            backward.
+        nonlinearity: the function that follows the layer, see :func:`calculate_gain`.
+        generator: the generator that the random numbers come from.
 
     Example:
         >>> w = facula.nn.init.kaiming_uniform_(facula.empty(3, 6), nonlinearity="relu")
@@ -319,7 +322,7 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """As :func:`kaiming_uniform_`, with normal numbers.
+    """The normal twin of :func:`kaiming_uniform_`.
 
     Example:
         >>> facula.nn.init.kaiming_normal_(facula.empty(3, 5), mode="fan_out").shape
@@ -354,7 +357,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
         raise NotImplementedError(
             f"orthogonal_: not defined for {tensor.dtype}. Fill a float32 tensor and convert it."
         )
-    import numpy  # here, for only those who use NumPy pay for its import
+    import numpy  # here, so that only its users pay for the import
 
     rows = tensor.size(0)
     values = tensor.new_empty(rows, tensor.numel() // rows).normal_(0, 1, generator=generator)
@@ -373,10 +376,10 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     """Fill a matrix with normal numbers, and a part of every column with zeros.
 
     Args:
-        tensor: a matrix.
-        sparsity: the part of each column that is zero.
-        std: the standard deviation of the others.
-        generator: where the numbers come from.
+        tensor: the matrix to fill.
+        sparsity: the fraction of each column that becomes zero.
+        std: the standard deviation of the elements that are not zero.
+        generator: the generator that the random numbers come from.
 
     Example:
         >>> w = facula.nn.init.sparse_(facula.empty(10, 3), sparsity=0.3)
@@ -399,9 +402,7 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     def deprecated(*args: Any, **kwargs: Any) -> Tensor:
         warnings.warn(
-            f"{old}: this is the old name. Call nn.init.{new} instead.",
-            FutureWarning,
-            stacklevel=2,
+            f"{old}: this is the old name. Call nn.init.{new} instead.", FutureWarning, stacklevel=2
         )
         return function(*args, **kwargs)
 

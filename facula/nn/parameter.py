@@ -38,8 +38,8 @@ class Parameter(Tensor, metaclass=_MarkedType):
     It shares its memory with ``data``.
 
     Args:
-        data: the values; by default none, shape ``(0,)``.
-        requires_grad: whether gradients are computed for it.
+        data: the values; by default there are none, and the shape is ``(0,)``.
+        requires_grad: whether gradients are computed for the parameter.
 
     Example:
         >>> facula.nn.Parameter(facula.ones(2))
@@ -88,8 +88,8 @@ class Buffer(Tensor, metaclass=_MarkedType):
     It shares its memory with ``data`` and has its type.
 
     Args:
-        data: the values; by default none, shape ``(0,)``.
-        persistent: whether the module's ``state_dict`` has it.
+        data: the values; by default there are none, and the shape is ``(0,)``.
+        persistent: whether the buffer is part of the module's ``state_dict``.
 
     Example:
         >>> m = facula.nn.Module()
@@ -151,9 +151,9 @@ class UninitializedTensorMixin:
         """Give the tensor its shape, and with it ordinary behaviour. The values are undefined.
 
         Args:
-            shape: the sizes.
-            device: where it lives; by default where it was made.
-            dtype: its type; by default that which it was made with.
+            shape: the shape that the tensor gets.
+            device: where the tensor lives; by default the device that it was made for.
+            dtype: the dtype of the tensor; by default the one that it was made with.
 
         Example:
             >>> p = facula.nn.UninitializedParameter()

@@ -1,3 +1,4 @@
+# ruff: noqa: F403
 """Optimisers, which change parameters by their gradients, and schedules of their learning rates.
 
 Example:
@@ -16,27 +17,30 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-from facula.optim import lr_scheduler
-from facula.optim._adafactor import Adafactor
-from facula.optim._muon import Muon
-from facula.optim._stateless import swap_in_optimizer_params_and_state
-from facula.optim.adadelta import Adadelta
-from facula.optim.adagrad import Adagrad
-from facula.optim.adam import Adam
-from facula.optim.adamax import Adamax
-from facula.optim.adamw import AdamW
-from facula.optim.asgd import ASGD
-from facula.optim.lbfgs import LBFGS
-from facula.optim.nadam import NAdam
-from facula.optim.optimizer import Optimizer
-from facula.optim.radam import RAdam
-from facula.optim.rmsprop import RMSprop
-from facula.optim.rprop import Rprop
-from facula.optim.sgd import SGD
-from facula.optim.sparse_adam import SparseAdam
+from facula._exports import public_names as _public_names
+from facula.optim import lr_scheduler as lr_scheduler
+
+# Files have the names of PyTorch's, also those with an underscore: pickles name them.
+from facula.optim._adafactor import *
+from facula.optim._muon import *
+from facula.optim._stateless import *
+from facula.optim.adadelta import *
+from facula.optim.adagrad import *
+from facula.optim.adam import *
+from facula.optim.adamax import *
+from facula.optim.adamw import *
+from facula.optim.asgd import *
+from facula.optim.lbfgs import *
+from facula.optim.nadam import *
+from facula.optim.optimizer import Optimizer as Optimizer
+from facula.optim.radam import *
+from facula.optim.rmsprop import *
+from facula.optim.rprop import *
+from facula.optim.sgd import *
+from facula.optim.sparse_adam import *
 
 if _TYPE_CHECKING:
-    from facula.optim import swa_utils
+    from facula.optim import swa_utils as swa_utils
 
 
 def __getattr__(name: str) -> _Any:
@@ -45,24 +49,5 @@ def __getattr__(name: str) -> _Any:
     return _import_module("facula.optim.swa_utils")
 
 
-__all__ = [
-    "ASGD",
-    "LBFGS",
-    "SGD",
-    "Adadelta",
-    "Adafactor",
-    "Adagrad",
-    "Adam",
-    "AdamW",
-    "Adamax",
-    "Muon",
-    "NAdam",
-    "Optimizer",
-    "RAdam",
-    "RMSprop",
-    "Rprop",
-    "SparseAdam",
-    "lr_scheduler",
-    "swa_utils",
-    "swap_in_optimizer_params_and_state",
-]
+if not _TYPE_CHECKING:
+    __all__ = _public_names(globals(), "lr_scheduler", "swa_utils")

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import facula
 from facula import Tensor
-from facula.optim._rule import check_at_least_zero, checked_gradients
-from facula.optim.optimizer import Optimizer, ParamsT
+from facula.optim._checks import at_least_zero, must_be
+from facula.optim._declared import ComposedOptimizer, flags, options
+from facula.optim.optimizer import ParamsT
 
 __all__ = ["Muon"]
 
 
-class Muon(Optimizer):
+class Muon(ComposedOptimizer):
     """Steps along the momentum of a matrix with all its singular values made about 1.
 
     For the matrices of hidden layers; the rest of a model is for another optimiser.
 
     Args:
-        params: tensors of two dimensions, named tensors, or groups of them as dicts.
-        lr: learning rate.
+        params: matrices, pairs of a name and a matrix, or dicts, each a group with its own options.
+        lr: learning rate, before it is adjusted to the shape of a matrix.
         weight_decay: parameters shrink by ``lr * weight_decay`` at each step.
         momentum: how much of the average gradient stays at each step.
         nesterov: looks ahead along the momentum.
-        ns_coefficients: of the odd polynomial that is iterated.
+        ns_coefficients: three coefficients of the odd polynomial that is iterated.
         eps: the smallest norm that a matrix is divided by.
         ns_steps: how many times the polynomial is applied; below 100.
         adjust_lr_fn: how the rate depends on the shape: ``"original"`` (the default) or
@@ -41,6 +41,17 @@ class Muon(Optimizer):
         (True, True)
     """
 
+    _options = options(
+        lr=at_least_zero,
+        weight_decay=at_least_zero,
+        momentum=at_least_zero,
+        **flags("nesterov", "ns_coefficients", "eps", "ns_steps"),
+        adjust_lr_fn=must_be(
+            "'original' or 'match_rms_adamw'",
+            lambda name: name in (None, "original", "match_rms_adamw"),
+        ),
+    )
+
     def __init__(
         self,
         params: ParamsT,
@@ -53,22 +64,7 @@ class Muon(Optimizer):
         ns_steps: int = 5,
         adjust_lr_fn: str | None = None,
     ) -> None:
-        check_at_least_zero(self, lr=lr, momentum=momentum, weight_decay=weight_decay)
-        if adjust_lr_fn not in (None, "original", "match_rms_adamw"):
-            raise ValueError(
-                f"Muon: adjust_lr_fn must be 'original' or 'match_rms_adamw', got {adjust_lr_fn!r}."
-            )
-        defaults = {
-            "lr": lr,
-            "weight_decay": weight_decay,
-            "momentum": momentum,
-            "nesterov": nesterov,
-            "ns_coefficients": ns_coefficients,
-            "eps": eps,
-            "ns_steps": ns_steps,
-            "adjust_lr_fn": adjust_lr_fn,
-        }
-        super().__init__(params, defaults)
+        self._set_up(params, locals())
         for group in self.param_groups:
             for p in group["params"]:
                 if p.dim() != 2:
@@ -77,21 +73,14 @@ class Muon(Optimizer):
                         f"{tuple(p.shape)}."
                     )
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        loss = None
-        if closure is not None:
-            with facula.enable_grad():
-                loss = closure()
-        with facula.no_grad():
-            found = checked_gradients(self)
-            for group, _, _ in found:
-                if group["ns_steps"] >= 100:
-                    raise ValueError(f"Muon: ns_steps must be below 100, got {group['ns_steps']}.")
-                if len(group["ns_coefficients"]) != 3:
-                    raise ValueError("Muon: ns_coefficients must be three numbers.")
-            for group, p, grad in found:
-                self._update(group, p, grad)
-        return loss
+    def _gradients(self) -> list[tuple[dict[str, Any], Tensor, Tensor]]:
+        found = super()._gradients()
+        for group, _, _ in found:
+            if group["ns_steps"] >= 100:
+                raise ValueError(f"Muon: ns_steps must be below 100, got {group['ns_steps']}.")
+            if len(group["ns_coefficients"]) != 3:
+                raise ValueError("Muon: ns_coefficients must be three numbers.")
+        return found
 
     def _update(self, group: dict[str, Any], p: Tensor, grad: Tensor) -> None:
         lr, momentum = float(group["lr"]), group["momentum"]
@@ -123,7 +112,8 @@ def _orthogonal(
     a, b, c = coefficients
     is_tall = matrix.size(0) > matrix.size(1)
     x = matrix.bfloat16()
-    x = x.t() if is_tall else x
+    x = x.t() if is_tall else x  # the Gram matrix is of the shorter side
+    # At most 1 in the Frobenius norm, hence in all singular values: from more it would diverge.
     x = x / x.norm().clamp(min=eps)
     for _ in range(n_steps):
         gram = x @ x.t()

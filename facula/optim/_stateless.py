@@ -20,9 +20,9 @@ def swap_in_optimizer_params_and_state(
     """Inside the block ``optimizer`` works on other parameters, with another state.
 
     Args:
-        optimizer: has taken a step, so that it has a state.
+        optimizer: an optimiser that has a state, since it has taken a step.
         swapin_parameters: tensors in the order of the optimiser's parameters.
-        swapin_optim_state: as ``optimizer.state_dict()`` returns it. Tensors in it that a step
+        swapin_optim_state: a state as ``optimizer.state_dict()`` returns it. Tensors that a step
             writes to in place keep what was written; everything else is forgotten at the end.
 
     Example:
@@ -39,6 +39,7 @@ def swap_in_optimizer_params_and_state(
         >>> x.item(), y.item()
         (0.5, 0.25)
     """
+    # Everything is checked before the optimiser is touched, and put back whatever the block does.
     params = _checked(optimizer, swapin_parameters, swapin_optim_state)
     state_before, groups_before = optimizer.state, [dict(group) for group in optimizer.param_groups]
     try:
@@ -54,7 +55,7 @@ def swap_in_optimizer_params_and_state(
         yield
     finally:
         for group, before in zip(optimizer.param_groups, groups_before, strict=True):
-            group.clear()
+            group.clear()  # the same dicts as before: schedulers and users hold them
             group.update(before)
         optimizer.state = state_before
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import facula
 from facula import Tensor, _core
-from facula.optim._rule import RuleOptimizer, check_at_least_zero, scalar
+from facula.optim._checks import at_least_zero, between_0_and_1
+from facula.optim._declared import RuleOptimizer, flags, options
 from facula.optim.optimizer import ParamsT
 
 __all__ = ["Adadelta"]
@@ -16,15 +14,15 @@ class Adadelta(RuleOptimizer):
     """Steps scaled by the ratio of running averages: of the updates and of the gradients.
 
     Args:
-        params: tensors, named tensors, or groups of them as dicts.
+        params: tensors, pairs of a name and a tensor, or dicts, each a group with its own options.
         lr: factor of the update, a number or a tensor of one element.
         rho: how much of the averages stays at each step.
-        eps: added to both averages.
-        weight_decay: L2 penalty.
-        foreach: accepted; there is one implementation.
-        capturable: accepted for parameters on CUDA.
-        differentiable: the step itself is recorded, for gradients through it.
-        maximize: goes uphill instead.
+        eps: small number that is added to both averages.
+        weight_decay: factor of the L2 penalty, which is added to the gradient.
+        foreach: accepted as in PyTorch; there is one implementation.
+        capturable: accepted as in PyTorch, for parameters on CUDA only.
+        differentiable: records the step itself, so that gradients flow through it.
+        maximize: steps along the gradient, to larger values, and not against it.
 
     Example:
         >>> from facula import optim
@@ -37,6 +35,14 @@ class Adadelta(RuleOptimizer):
     """
 
     _rule = staticmethod(_core._adadelta_step)
+    _states = ("square_avg", "acc_delta")
+    _options = options(
+        lr=at_least_zero,
+        rho=between_0_and_1,
+        eps=at_least_zero,
+        weight_decay=at_least_zero,
+        **flags("maximize", "capturable", "foreach", "differentiable"),
+    )
 
     def __init__(
         self,
@@ -51,24 +57,4 @@ class Adadelta(RuleOptimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_at_least_zero(self, lr=lr, eps=eps, weight_decay=weight_decay)
-        if not 0 <= rho <= 1:
-            raise ValueError(f"Adadelta: rho must be between 0 and 1, got {rho}.")
-        defaults = {
-            "lr": lr,
-            "rho": rho,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "capturable": capturable,
-            "foreach": foreach,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
-
-    def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
-        return {
-            "step": scalar(0.0),
-            "square_avg": facula.zeros_like(p),
-            "acc_delta": facula.zeros_like(p),
-        }
+        self._set_up(params, locals())

@@ -6,7 +6,8 @@ from typing import Any
 
 import facula
 from facula import Tensor, _core
-from facula.optim._rule import RuleOptimizer, check_at_least_zero, check_implementation, scalar
+from facula.optim._checks import at_least_zero
+from facula.optim._declared import RuleOptimizer, flags, options, scalar
 from facula.optim.optimizer import ParamsT
 
 __all__ = ["Adagrad"]
@@ -16,15 +17,16 @@ class Adagrad(RuleOptimizer):
     """Steps scaled by the sum of all squared gradients so far.
 
     Args:
-        params: tensors, named tensors, or groups of them as dicts.
+        params: tensors, pairs of a name and a tensor, or dicts, each a group with its own options.
         lr: learning rate, a number or a tensor of one element.
         lr_decay: the learning rate of step ``t`` is ``lr / (1 + (t - 1) * lr_decay)``.
-        weight_decay: L2 penalty.
+        weight_decay: factor of the L2 penalty, which is added to the gradient.
         initial_accumulator_value: what the sum of squares starts with.
-        eps: added to the divisor.
-        maximize: goes uphill instead.
-        foreach, fused: accepted; there is one implementation.
-        differentiable: the step itself is recorded, for gradients through it.
+        eps: small number that is added to the divisor.
+        maximize: steps along the gradient, to larger values, and not against it.
+        foreach: accepted as in PyTorch; there is one implementation.
+        fused: accepted as in PyTorch; there is one implementation.
+        differentiable: records the step itself, so that gradients flow through it.
 
     Example:
         >>> from facula import optim
@@ -37,6 +39,14 @@ class Adagrad(RuleOptimizer):
     """
 
     _rule = staticmethod(_core._adagrad_step)
+    _options = options(
+        lr=at_least_zero,
+        lr_decay=at_least_zero,
+        eps=at_least_zero,
+        weight_decay=at_least_zero,
+        initial_accumulator_value=at_least_zero,
+        **flags("foreach", "maximize", "differentiable", "fused"),
+    )
 
     def __init__(
         self,
@@ -52,27 +62,7 @@ class Adagrad(RuleOptimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check_at_least_zero(
-            self,
-            lr=lr,
-            lr_decay=lr_decay,
-            weight_decay=weight_decay,
-            initial_accumulator_value=initial_accumulator_value,
-            eps=eps,
-        )
-        defaults = {
-            "lr": lr,
-            "lr_decay": lr_decay,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "initial_accumulator_value": initial_accumulator_value,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, defaults)
-        check_implementation(self, foreach, fused, differentiable)
+        self._set_up(params, locals())
 
     def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
         start = self.defaults["initial_accumulator_value"]

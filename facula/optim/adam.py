@@ -6,13 +6,8 @@ from typing import Any
 
 import facula
 from facula import Tensor, _core
-from facula.optim._rule import (
-    RuleOptimizer,
-    check_at_least_zero,
-    check_betas,
-    check_implementation,
-    scalar,
-)
+from facula.optim._checks import anything, at_least_zero, decays
+from facula.optim._declared import RuleOptimizer, flags, options
 from facula.optim.optimizer import ParamsT
 
 __all__ = ["Adam"]
@@ -22,16 +17,17 @@ class Adam(RuleOptimizer):
     """Adam: steps scaled by running averages of the gradient and of its square.
 
     Args:
-        params: tensors, named tensors, or groups of them as dicts.
+        params: tensors, pairs of a name and a tensor, or dicts, each a group with its own options.
         lr: learning rate, a number or a tensor of one element.
-        betas: how much of the two averages stays at each step.
-        eps: added to the divisor.
-        weight_decay: L2 penalty.
-        amsgrad: divides by the largest average of squares so far.
-        foreach, fused: accepted; there is one implementation.
-        capturable: accepted for parameters on CUDA.
-        maximize: goes uphill instead.
-        differentiable: the step itself is recorded, for gradients through it.
+        betas: how much of the averages of the gradient and of its square stays at each step.
+        eps: small number that is added to the divisor.
+        weight_decay: factor of the L2 penalty, which is added to the gradient.
+        amsgrad: divides by the largest average of squares so far, not by the latest.
+        foreach: accepted as in PyTorch; there is one implementation.
+        fused: accepted as in PyTorch; there is one implementation.
+        capturable: accepted as in PyTorch, for parameters on CUDA only.
+        maximize: steps along the gradient, to larger values, and not against it.
+        differentiable: records the step itself, so that gradients flow through it.
         decoupled_weight_decay: shrinks the parameters instead of changing their gradients, as
             AdamW does.
 
@@ -46,6 +42,15 @@ class Adam(RuleOptimizer):
     """
 
     _rule = staticmethod(_core._adam_step)
+    _states = ("exp_avg", "exp_avg_sq")
+    _options = options(
+        lr=at_least_zero,
+        betas=decays,
+        eps=at_least_zero,
+        weight_decay=at_least_zero,
+        **flags("amsgrad", "maximize", "foreach", "capturable", "differentiable", "fused"),
+        decoupled_weight_decay=anything,
+    )
 
     def __init__(
         self,
@@ -63,35 +68,23 @@ class Adam(RuleOptimizer):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        check_at_least_zero(self, lr=lr, eps=eps, weight_decay=weight_decay)
-        check_betas(self, betas)
+        self._set_up(params, locals())
+
+    def _check_options(self, given: dict[str, Any]) -> None:
+        super()._check_options(given)
+        betas = given["betas"]
         if isinstance(betas[0], Tensor) != isinstance(betas[1], Tensor):
             raise ValueError(f"{type(self).__name__}: betas must be two numbers or two tensors.")
         if any(isinstance(beta, Tensor) and beta.numel() != 1 for beta in betas):
             raise ValueError(f"{type(self).__name__}: tensors as betas must have one element.")
-        if foreach and not capturable:
-            for name, value in (("lr", lr), ("betas", betas[0])):
+        if given["foreach"] and not given["capturable"]:
+            for name, value in (("lr", given["lr"]), ("betas", betas[0])):
                 if isinstance(value, Tensor):
                     raise ValueError(
                         f"{type(self).__name__}: {name} as a tensor needs foreach=False or "
                         f"capturable=True."
                     )
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "amsgrad": amsgrad,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-            "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay,
-        }
-        super().__init__(params, defaults)
-        check_implementation(self, foreach, fused, differentiable)
 
     def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
-        names = ["exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if group["amsgrad"] else [])]
-        return {"step": scalar(0.0), **{name: facula.zeros_like(p) for name in names}}
+        state = super()._new_state(p, group)
+        return {**state, "max_exp_avg_sq": facula.zeros_like(p)} if group["amsgrad"] else state

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import facula
 from facula import Tensor, _core
-from facula.optim._rule import RuleOptimizer, check_at_least_zero, check_betas, scalar
+from facula.optim._checks import at_least_zero, decays
+from facula.optim._declared import RuleOptimizer, flags, options
 from facula.optim.optimizer import ParamsT
 
 __all__ = ["Adamax"]
@@ -16,15 +14,15 @@ class Adamax(RuleOptimizer):
     """Adam that divides by the largest gradient, which it forgets slowly.
 
     Args:
-        params: tensors, named tensors, or groups of them as dicts.
+        params: tensors, pairs of a name and a tensor, or dicts, each a group with its own options.
         lr: learning rate, a number or a tensor of one element.
         betas: how much of the average and of the largest gradient stays at each step.
-        eps: added to the absolute value of the gradient.
-        weight_decay: L2 penalty.
-        maximize: goes uphill instead.
-        foreach: accepted; there is one implementation.
-        capturable: accepted for parameters on CUDA.
-        differentiable: the step itself is recorded, for gradients through it.
+        eps: small number that is added to the absolute value of the gradient.
+        weight_decay: factor of the L2 penalty, which is added to the gradient.
+        maximize: steps along the gradient, to larger values, and not against it.
+        foreach: accepted as in PyTorch; there is one implementation.
+        capturable: accepted as in PyTorch, for parameters on CUDA only.
+        differentiable: records the step itself, so that gradients flow through it.
 
     Example:
         >>> from facula import optim
@@ -37,6 +35,14 @@ class Adamax(RuleOptimizer):
     """
 
     _rule = staticmethod(_core._adamax_step)
+    _states = ("exp_avg", "exp_inf")
+    _options = options(
+        lr=at_least_zero,
+        betas=decays,
+        eps=at_least_zero,
+        weight_decay=at_least_zero,
+        **flags("foreach", "maximize", "differentiable", "capturable"),
+    )
 
     def __init__(
         self,
@@ -51,23 +57,4 @@ class Adamax(RuleOptimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        check_at_least_zero(self, lr=lr, eps=eps, weight_decay=weight_decay)
-        check_betas(self, betas)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
-
-    def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
-        return {
-            "step": scalar(0.0),
-            "exp_avg": facula.zeros_like(p),
-            "exp_inf": facula.zeros_like(p),
-        }
+        self._set_up(params, locals())

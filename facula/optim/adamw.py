@@ -15,16 +15,17 @@ class AdamW(Adam):
     """Adam whose weight decay shrinks the parameters themselves, whatever their gradients.
 
     Args:
-        params: tensors, named tensors, or groups of them as dicts.
+        params: tensors, pairs of a name and a tensor, or dicts, each a group with its own options.
         lr: learning rate, a number or a tensor of one element.
-        betas: how much of the two averages stays at each step.
-        eps: added to the divisor.
+        betas: how much of the averages of the gradient and of its square stays at each step.
+        eps: small number that is added to the divisor.
         weight_decay: parameters shrink by ``lr * weight_decay`` at each step.
-        amsgrad: divides by the largest average of squares so far.
-        maximize: goes uphill instead.
-        foreach, fused: accepted; there is one implementation.
-        capturable: accepted for parameters on CUDA.
-        differentiable: the step itself is recorded, for gradients through it.
+        amsgrad: divides by the largest average of squares so far, not by the latest.
+        maximize: steps along the gradient, to larger values, and not against it.
+        foreach: accepted as in PyTorch; there is one implementation.
+        fused: accepted as in PyTorch; there is one implementation.
+        capturable: accepted as in PyTorch, for parameters on CUDA only.
+        differentiable: records the step itself, so that gradients flow through it.
 
     Example:
         >>> from facula import optim
@@ -51,22 +52,11 @@ class AdamW(Adam):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        super().__init__(
-            params,
-            lr,
-            betas,
-            eps,
-            weight_decay,
-            amsgrad,
-            foreach=foreach,
-            maximize=maximize,
-            capturable=capturable,
-            differentiable=differentiable,
-            fused=fused,
-            decoupled_weight_decay=True,
-        )
+        self._set_up(params, {**locals(), "decoupled_weight_decay": True})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        for group in self.param_groups:  # the state of an Adam, or of an AdamW of old, has not
+        for (
+            group
+        ) in self.param_groups:  # False in the state of an Adam, missing in an older AdamW's
             group["decoupled_weight_decay"] = True

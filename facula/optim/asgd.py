@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import facula
 from facula import Tensor, _core
-from facula.optim._rule import RuleOptimizer, check_at_least_zero, scalar
+from facula.optim._checks import anything, at_least_zero
+from facula.optim._declared import RuleOptimizer, flags, options, scalar
 from facula.optim.optimizer import ParamsT
 
 __all__ = ["ASGD"]
@@ -16,16 +16,16 @@ class ASGD(RuleOptimizer):
     """Gradient descent that also keeps the average of its parameters, in state ``"ax"``.
 
     Args:
-        params: tensors, named tensors, or groups of them as dicts.
+        params: tensors, pairs of a name and a tensor, or dicts, each a group with its own options.
         lr: learning rate, a number or a tensor of one element.
-        lambd: decay of the parameters.
+        lambd: how fast the parameters decay, times the learning rate.
         alpha: power by which the learning rate falls.
         t0: the step from which on parameters are averaged.
-        weight_decay: L2 penalty.
-        foreach: accepted; there is one implementation.
-        capturable: accepted for parameters on CUDA.
-        differentiable: the step itself is recorded, for gradients through it.
-        maximize: goes uphill instead.
+        weight_decay: factor of the L2 penalty, which is added to the gradient.
+        foreach: accepted as in PyTorch; there is one implementation.
+        capturable: accepted as in PyTorch, for parameters on CUDA only.
+        differentiable: records the step itself, so that gradients flow through it.
+        maximize: steps along the gradient, to larger values, and not against it.
 
     Example:
         >>> from facula import optim
@@ -39,6 +39,15 @@ class ASGD(RuleOptimizer):
 
     _rule = staticmethod(_core._asgd_step)
     _numbers = ("step", "eta", "mu")
+    _states = ("ax",)
+    _options = options(
+        lr=at_least_zero,
+        lambd=anything,
+        alpha=anything,
+        t0=anything,
+        weight_decay=at_least_zero,
+        **flags("foreach", "maximize", "differentiable", "capturable"),
+    )
 
     def __init__(
         self,
@@ -53,24 +62,8 @@ class ASGD(RuleOptimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        check_at_least_zero(self, lr=lr, weight_decay=weight_decay)
-        defaults = {
-            "lr": lr,
-            "lambd": lambd,
-            "alpha": alpha,
-            "t0": t0,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
+        self._set_up(params, locals())
 
     def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
-        return {
-            "step": scalar(0.0),
-            "eta": scalar(float(group["lr"])),
-            "mu": scalar(1.0),
-            "ax": facula.zeros_like(p),
-        }
+        state = super()._new_state(p, group)
+        return {**state, "eta": scalar(float(group["lr"])), "mu": scalar(1.0)}

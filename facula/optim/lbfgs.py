@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import facula
 from facula import Tensor
-from facula.optim._rule import check_at_least_zero
-from facula.optim.optimizer import Optimizer, ParamsT
+from facula.optim._checks import at_least_zero
+from facula.optim._declared import DeclaredOptimizer, flags, options
+from facula.optim.optimizer import ParamsT
 
 __all__ = ["LBFGS"]
 
@@ -22,18 +23,18 @@ class _Point(NamedTuple):
     slope: Tensor
 
 
-class LBFGS(Optimizer):
+class LBFGS(DeclaredOptimizer):
     """Newton's method with a Hessian guessed from the last gradients; needs a closure.
 
     All parameters are in one group and on one device. A step evaluates the closure several times.
 
     Args:
-        params: tensors or named tensors.
+        params: tensors, or pairs of a name and a tensor; there is one group of them.
         lr: length of the step, a number or a tensor of one element.
-        max_iter: iterations of a step.
-        max_eval: evaluations of the closure in a step; ``max_iter * 5 // 4`` by default.
-        tolerance_grad: ends where no element of the gradient is above it.
-        tolerance_change: ends where loss or parameters change by less.
+        max_iter: the most iterations that a step takes.
+        max_eval: the most calls of the closure in a step; ``max_iter * 5 // 4`` by default.
+        tolerance_grad: a step ends where no element of the gradient is larger.
+        tolerance_change: a step ends where loss or parameters change by less.
         history_size: how many gradients are remembered.
         line_search_fn: ``"strong_wolfe"``, or None for steps of length ``lr``.
 
@@ -52,6 +53,12 @@ class LBFGS(Optimizer):
         tensor([3.0000, 3.0000], requires_grad=True)
     """
 
+    _options = options(
+        lr=at_least_zero,
+        **flags("max_iter", "max_eval", "tolerance_grad", "tolerance_change"),
+        **flags("history_size", "line_search_fn"),
+    )
+
     def __init__(
         self,
         params: ParamsT,
@@ -63,17 +70,9 @@ class LBFGS(Optimizer):
         history_size: int = 100,
         line_search_fn: str | None = None,
     ) -> None:
-        check_at_least_zero(self, lr=lr)
-        defaults = {
-            "lr": lr,
-            "max_iter": max_iter,
-            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-            "tolerance_grad": tolerance_grad,
-            "tolerance_change": tolerance_change,
-            "history_size": history_size,
-            "line_search_fn": line_search_fn,
-        }
-        super().__init__(params, defaults)
+        if max_eval is None:
+            max_eval = max_iter * 5 // 4
+        self._set_up(params, locals())
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS: expected one parameter group: all parameters move together.")
 
@@ -85,7 +84,7 @@ class LBFGS(Optimizer):
         parts = []
         for p in self._params:
             grad = facula.zeros_like(p) if p.grad is None else p.grad
-            parts.append(_real(grad).reshape(-1))
+            parts.append(_real(grad).reshape(-1))  # a complex number is a pair of real ones
         return facula.cat(parts, 0)
 
     def _move(self, t: Any, direction: Tensor) -> None:
@@ -98,7 +97,8 @@ class LBFGS(Optimizer):
         """Take up to ``max_iter`` iterations.
 
         Args:
-            closure: clears the gradients, computes the loss and its gradients, returns the loss.
+            closure: function that clears the gradients, computes the loss and its gradients, and
+                returns the loss.
 
         Returns:
             The loss before the step.
@@ -151,6 +151,7 @@ class LBFGS(Optimizer):
             previous = state.get("prev_flat_grad")
             state["prev_flat_grad"] = grad.clone() if previous is None else previous.copy_(grad)
             last_loss = state["prev_loss"] = loss
+            # The first direction is the gradient, whose length says nothing about the way to go.
             t = state["t"] = min(1.0, 1.0 / grad.abs().sum()) * lr if is_first else lr
             slope = grad.dot(d)
             if slope > -group["tolerance_change"]:
@@ -178,13 +179,14 @@ class LBFGS(Optimizer):
         return first_loss
 
     def _direction(self, state: dict[str, Any], grad: Tensor, history_size: int) -> Tensor:
-        """The negative gradient times the inverse of the Hessian, as the history tells it."""
+        """The negative gradient times the inverse of the Hessian, as the history suggests it."""
         if state["n_iter"] == 1:
             state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
             return grad.neg()
         change, move = grad.sub(state["prev_flat_grad"]), state["d"].mul(state["t"])
         curvature = change.dot(move)
         changes, moves, inverses = state["old_dirs"], state["old_stps"], state["ro"]
+        # Without positive curvature the guess would not be positive definite: d might go uphill.
         if curvature > 1e-10:
             if len(changes) == history_size:
                 for history in (changes, moves, inverses):
@@ -193,6 +195,8 @@ class LBFGS(Optimizer):
             moves.append(move)
             inverses.append(1.0 / curvature)
             state["H_diag"] = curvature / change.dot(change)
+        # Two loops over the history, in which the matrix itself is never formed (Nocedal and
+        # Wright, algorithm 7.4).
         weights = state.setdefault("al", [None] * history_size)
         q = grad.neg()
         for i in reversed(range(len(changes))):
@@ -215,8 +219,8 @@ class _LineSearch:
     smaller around it (Nocedal and Wright, Numerical Optimization, algorithms 3.5 and 3.6).
     """
 
-    _ENOUGH = 1e-4  # of the decrease that the slope at the start promises
-    _FLAT = 0.9  # of the slope at the start
+    _ENOUGH = 1e-4  # the part of the decrease promised by the first slope that suffices
+    _FLAT = 0.9  # the part of the first slope that counts as flat
     _TOLERANCE = 1e-9
 
     def __init__(
@@ -249,6 +253,7 @@ class _LineSearch:
         self.optimizer._move(t, self.direction)
         loss = float(self.evaluate())
         grad = self.optimizer._flat_grad()
+        # Copied back: a move by -t would not undo the rounding of the move by t.
         for p, before in zip(self.optimizer._params, self.origin, strict=True):
             p.copy_(before)
         return _Point(t, loss, grad, grad.dot(self.direction))

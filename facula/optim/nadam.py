@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import facula
 from facula import Tensor, _core
-from facula.optim._rule import RuleOptimizer, check_at_least_zero, check_betas, scalar
+from facula.optim._checks import at_least_zero, decays
+from facula.optim._declared import RuleOptimizer, flags, options, scalar
 from facula.optim.optimizer import ParamsT
 
 __all__ = ["NAdam"]
@@ -16,17 +16,17 @@ class NAdam(RuleOptimizer):
     """Adam that looks ahead along its momentum.
 
     Args:
-        params: tensors, named tensors, or groups of them as dicts.
+        params: tensors, pairs of a name and a tensor, or dicts, each a group with its own options.
         lr: learning rate, a number or a tensor of one element.
-        betas: how much of the averages of gradient and square stays at each step.
-        eps: added to the divisor.
-        weight_decay: L2 penalty.
+        betas: how much of the averages of the gradient and of its square stays at each step.
+        eps: small number that is added to the divisor.
+        weight_decay: factor of the L2 penalty, which is added to the gradient.
         momentum_decay: how fast the momentum grows to ``betas[0]``.
         decoupled_weight_decay: shrinks the parameters instead of changing their gradients.
-        maximize: goes uphill instead.
-        foreach: accepted; there is one implementation.
-        capturable: accepted for parameters on CUDA.
-        differentiable: the step itself is recorded, for gradients through it.
+        maximize: steps along the gradient, to larger values, and not against it.
+        foreach: accepted as in PyTorch; there is one implementation.
+        capturable: accepted as in PyTorch, for parameters on CUDA only.
+        differentiable: records the step itself, so that gradients flow through it.
 
     Example:
         >>> from facula import optim
@@ -40,6 +40,15 @@ class NAdam(RuleOptimizer):
 
     _rule = staticmethod(_core._nadam_step)
     _numbers = ("step", "mu_product")
+    _states = ("exp_avg", "exp_avg_sq")
+    _options = options(
+        lr=at_least_zero,
+        betas=decays,
+        eps=at_least_zero,
+        weight_decay=at_least_zero,
+        momentum_decay=at_least_zero,
+        **flags("decoupled_weight_decay", "maximize", "foreach", "capturable", "differentiable"),
+    )
 
     def __init__(
         self,
@@ -56,28 +65,7 @@ class NAdam(RuleOptimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_at_least_zero(
-            self, lr=lr, eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay
-        )
-        check_betas(self, betas)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "momentum_decay": momentum_decay,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        self._set_up(params, locals())
 
     def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
-        return {
-            "step": scalar(0.0),
-            "mu_product": scalar(1.0),
-            "exp_avg": facula.zeros_like(p),
-            "exp_avg_sq": facula.zeros_like(p),
-        }
+        return {**super()._new_state(p, group), "mu_product": scalar(1.0)}

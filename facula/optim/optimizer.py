@@ -38,7 +38,8 @@ def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
     """Call ``hook(optimizer, args, kwargs)`` before every step of every optimiser.
 
     Args:
-        hook: may return new ``(args, kwargs)`` for the step, the optimiser first in ``args``.
+        hook: function that may return new ``(args, kwargs)`` for the step, the optimiser first in
+            ``args``.
 
     Example:
         >>> from facula.optim.optimizer import register_optimizer_step_pre_hook
@@ -52,7 +53,7 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
     """Call ``hook(optimizer, args, kwargs)`` after every step of every optimiser.
 
     Args:
-        hook: what it returns is ignored.
+        hook: function whose result is ignored.
 
     Example:
         >>> from facula.optim.optimizer import register_optimizer_step_post_hook
@@ -71,15 +72,6 @@ class _Required:
 
 required = _Required()
 
-_HOOKS = (
-    "_optimizer_step_pre_hooks",
-    "_optimizer_step_post_hooks",
-    "_optimizer_state_dict_pre_hooks",
-    "_optimizer_state_dict_post_hooks",
-    "_optimizer_load_state_dict_pre_hooks",
-    "_optimizer_load_state_dict_post_hooks",
-)
-
 
 class Optimizer:
     """Base class of the optimisers.
@@ -90,7 +82,7 @@ class Optimizer:
     Args:
         params: tensors, or pairs ``(name, tensor)`` as ``named_parameters()`` gives them, or dicts,
             each of them a group: its tensors under ``"params"``, and options of its own.
-        defaults: options of the groups that do not have them.
+        defaults: options for the groups that do not give their own.
 
     Example:
         >>> from facula import optim
@@ -119,11 +111,13 @@ class Optimizer:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        # When the class is made, not at every instance: `optimizer.step` stays an ordinary method,
+        # which schedulers compare and users may replace.
         if "step" in cls.__dict__:
             cls.step = Optimizer.profile_hook_step(cls.step)  # type: ignore[method-assign]
 
     def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
-        self.defaults = defaults
+        self.defaults = defaults  # add_param_group, which a subclass may override, reads them
         for name in _HOOKS:
             setattr(self, name, OrderedDict())
         if isinstance(params, Tensor):
@@ -133,7 +127,7 @@ class Optimizer:
             )
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
-        groups: list[Any] = list(params)
+        groups: list[Any] = list(params)  # once: params may be a generator
         if not groups:
             raise ValueError(f"{type(self).__name__}: params is empty: nothing to optimise.")
         if not isinstance(groups[0], dict):
@@ -142,6 +136,7 @@ class Optimizer:
             self.add_param_group(group)
 
     def __getstate__(self) -> dict[str, Any]:
+        # Hooks stay behind: they are functions of the program, which a pickle cannot hold.
         return {
             "defaults": self.defaults,
             "state": self.state,
@@ -166,7 +161,7 @@ class Optimizer:
         """Change the parameters by their gradients, once.
 
         Args:
-            closure: computes the loss and its gradients again; called before the step.
+            closure: function that computes the loss and its gradients; called before the step.
 
         Returns:
             What ``closure`` returned.
@@ -185,7 +180,7 @@ class Optimizer:
         """Forget the gradients of all parameters.
 
         Args:
-            set_to_none: False fills them with zeros instead.
+            set_to_none: whether gradients become None; False fills them with zeros.
 
         Example:
             >>> x = facula.ones(1, requires_grad=True)
@@ -221,6 +216,7 @@ class Optimizer:
             raise TypeError(
                 f"{name}: params must have an order, which a set does not keep. Use a list."
             )
+        # The caller's dict is changed only after every check: one that is refused stays as it was.
         items = [params] if isinstance(params, Tensor) else list(params)
         names = [item[0] for item in items if isinstance(item, tuple)]
         tensors = [item[1] if isinstance(item, tuple) else item for item in items]
@@ -229,6 +225,7 @@ class Optimizer:
         for i, p in enumerate(tensors):
             if not isinstance(p, Tensor):
                 raise TypeError(f"{name}: parameter {i} is not a tensor but {type(p).__name__}.")
+            # A differentiable step writes to results of operations: to clones of the leaves.
             if not (self.defaults.get("differentiable") or p.is_leaf or p.retains_grad):
                 raise ValueError(
                     f"{name}: parameter {i} is the result of an operation. Only leaf tensors can "
@@ -241,6 +238,7 @@ class Optimizer:
         ]
         if missing:
             raise ValueError(f"{name}: a parameter group must give {', '.join(missing)}.")
+        # By id: tensors compare element by element.
         known = set(map(id, itertools.chain(*(group["params"] for group in self.param_groups))))
         if not known.isdisjoint(map(id, tensors)):
             raise ValueError(f"{name}: a parameter is in more than one group.")
@@ -260,8 +258,6 @@ class Optimizer:
             param_group.setdefault(key, default)
         self.param_groups.append(param_group)
 
-    # ---- hooks
-
     @staticmethod
     def profile_hook_step(func: _Step) -> _Step:
         """``func``, a method ``step``, with the hooks around it: what every subclass gets."""
@@ -269,6 +265,7 @@ class Optimizer:
         @functools.wraps(func)
         def step(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
             self._opt_called = True
+            # The way without hooks comes first: steps of small models are a few microseconds.
             if not (
                 self._optimizer_step_pre_hooks
                 or self._optimizer_step_post_hooks
@@ -276,7 +273,9 @@ class Optimizer:
                 or _global_optimizer_post_hooks
             ):
                 return func(self, *args, **kwargs)
-            if type(self).step is not step:  # called by the step of a subclass, which has them
+            if (
+                type(self).step is not step
+            ):  # called by the step of a subclass, around which the hooks run
                 return func(self, *args, **kwargs)
             return self._step_with_hooks(func, (self, *args), kwargs)
 
@@ -338,8 +337,6 @@ class Optimizer:
         """Call ``hook(optimizer)`` after a state was loaded."""
         return _add(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
-    # ---- the state as a dict
-
     def state_dict(self) -> StateDict:
         """The state of the optimiser, with parameters numbered in the order of the groups.
 
@@ -349,10 +346,11 @@ class Optimizer:
         """
         for pre_hook in self._optimizer_state_dict_pre_hooks.values():
             pre_hook(self)
+        # Files cannot have tensors as keys, nor would those of another process be the same.
         numbers: dict[int, int] = {}
         for group in self.param_groups:
             for p in group["params"]:
-                numbers.setdefault(id(p), len(numbers))
+                numbers.setdefault(id(p), len(numbers))  # a parameter may be listed twice
         state_dict: StateDict = {
             "state": {
                 numbers[id(key)] if isinstance(key, Tensor) else key: value
@@ -377,8 +375,8 @@ class Optimizer:
         The parameters themselves stay. Where the state does not fit, nothing is changed.
 
         Args:
-            state_dict: of an optimiser of the same type with groups of the same sizes. Its tensors
-                get the dtype and device of the parameters.
+            state_dict: the state of an optimiser of the same type with groups of the same sizes.
+                Its tensors get the dtype and device of the parameters.
 
         Example:
             >>> x = facula.ones(1, requires_grad=True)
@@ -389,13 +387,43 @@ class Optimizer:
         """
         op = f"{type(self).__name__}.load_state_dict"
         check_keys(op, "the state", state_dict)
-        state_dict = state_dict.copy()
+        state_dict = state_dict.copy()  # hooks may change it
         for pre_hook in self._optimizer_load_state_dict_pre_hooks.values():
             result = pre_hook(self, state_dict)
             state_dict = state_dict if result is None else result
         check_keys(op, "the state", state_dict, ("state", "param_groups"))
         check_keys(op, "state_dict['state']", state_dict["state"])
+        # A copy: two optimisers that load one state do not share their options afterwards.
         groups = deepcopy(state_dict["param_groups"])
+        self._check_loaded_groups(op, groups)
+        options: dict[Any, tuple[Tensor, dict[str, Any]]] = {
+            number: (p, loaded)
+            for group, loaded in zip(self.param_groups, groups, strict=True)
+            for number, p in zip(loaded["params"], group["params"], strict=True)
+        }
+        state: defaultdict[Any, Any] = defaultdict(dict)
+        for key, value in state_dict["state"].items():
+            if key in options:
+                p, loaded = options[key]
+                state[p] = _fitted(value, p, loaded)
+            else:  # a state of the whole optimiser, under a name that a subclass chose
+                state[key] = value
+        for group, loaded in zip(self.param_groups, groups, strict=True):
+            loaded["params"] = group["params"]
+            if "param_names" in group:
+                loaded.setdefault("param_names", group["param_names"])
+        # A subclass may refuse what it finds, and must then be left as it was.
+        before = self.__dict__.copy()
+        try:
+            self.__setstate__({"state": state, "param_groups": groups})
+        except BaseException:
+            self.__dict__ = before
+            raise
+        for post_hook in self._optimizer_load_state_dict_post_hooks.values():
+            post_hook(self)
+
+    def _check_loaded_groups(self, op: str, groups: Any) -> None:
+        """Refuse the groups of a state that are not like those of the optimiser."""
         if not isinstance(groups, list):
             raise TypeError(f"{op}: expected param_groups as a list, got {type(groups).__name__}.")
         for i, group in enumerate(groups):
@@ -418,33 +446,11 @@ class Optimizer:
                 f"{name}: the groups of the loaded state have {loaded_sizes} parameters, those of "
                 f"the optimiser {sizes}."
             )
-        options: dict[Any, tuple[Tensor, dict[str, Any]]] = {
-            number: (p, loaded)
-            for group, loaded in zip(self.param_groups, groups, strict=True)
-            for number, p in zip(loaded["params"], group["params"], strict=True)
-        }
-        state: defaultdict[Any, Any] = defaultdict(dict)
-        for key, value in state_dict["state"].items():
-            if key in options:
-                p, loaded = options[key]
-                state[p] = _fitted(value, p, loaded)
-            else:
-                state[key] = value
-        for group, loaded in zip(self.param_groups, groups, strict=True):
-            loaded["params"] = group["params"]
-            if "param_names" in group:
-                loaded.setdefault("param_names", group["param_names"])
-        before = self.__dict__.copy()
-        try:
-            self.__setstate__({"state": state, "param_groups": groups})
-        except BaseException:
-            self.__dict__ = before
-            raise
-        for post_hook in self._optimizer_load_state_dict_post_hooks.values():
-            post_hook(self)
 
 
-# For optimisers that wrap another one and leave out Optimizer.__init__: they have no hooks.
+_HOOKS = tuple(name for name in Optimizer.__annotations__ if name.endswith("_hooks"))
+# Optimisers that wrap another one may leave out Optimizer.__init__. They find these, empty and
+# read-only, so that a hook that is added to all of them at once is an error.
 for _name in _HOOKS:
     setattr(Optimizer, _name, MappingProxyType({}))
 del _name

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import facula
 from facula import Tensor, _core
-from facula.optim._rule import RuleOptimizer, check_at_least_zero, check_betas, scalar
+from facula.optim._checks import at_least_zero, decays
+from facula.optim._declared import RuleOptimizer, flags, options
 from facula.optim.optimizer import ParamsT
 
 __all__ = ["RAdam"]
@@ -16,16 +14,16 @@ class RAdam(RuleOptimizer):
     """Adam whose first steps, while the average of squares is still uncertain, are plain momentum.
 
     Args:
-        params: tensors, named tensors, or groups of them as dicts.
+        params: tensors, pairs of a name and a tensor, or dicts, each a group with its own options.
         lr: learning rate, a number or a tensor of one element.
-        betas: how much of the averages of gradient and square stays at each step.
-        eps: added to the divisor.
-        weight_decay: L2 penalty.
+        betas: how much of the averages of the gradient and of its square stays at each step.
+        eps: small number that is added to the divisor.
+        weight_decay: factor of the L2 penalty, which is added to the gradient.
         decoupled_weight_decay: shrinks the parameters instead of changing their gradients.
-        maximize: goes uphill instead.
-        foreach: accepted; there is one implementation.
-        capturable: accepted for parameters on CUDA.
-        differentiable: the step itself is recorded, for gradients through it.
+        maximize: steps along the gradient, to larger values, and not against it.
+        foreach: accepted as in PyTorch; there is one implementation.
+        capturable: accepted as in PyTorch, for parameters on CUDA only.
+        differentiable: records the step itself, so that gradients flow through it.
 
     Example:
         >>> from facula import optim
@@ -38,6 +36,14 @@ class RAdam(RuleOptimizer):
     """
 
     _rule = staticmethod(_core._radam_step)
+    _states = ("exp_avg", "exp_avg_sq")
+    _options = options(
+        lr=at_least_zero,
+        betas=decays,
+        eps=at_least_zero,
+        weight_decay=at_least_zero,
+        **flags("maximize", "foreach", "capturable", "decoupled_weight_decay", "differentiable"),
+    )
 
     def __init__(
         self,
@@ -53,24 +59,4 @@ class RAdam(RuleOptimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_at_least_zero(self, lr=lr, eps=eps, weight_decay=weight_decay)
-        check_betas(self, betas)
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
-
-    def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
-        return {
-            "step": scalar(0.0),
-            "exp_avg": facula.zeros_like(p),
-            "exp_avg_sq": facula.zeros_like(p),
-        }
+        self._set_up(params, locals())

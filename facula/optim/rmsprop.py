@@ -6,7 +6,8 @@ from typing import Any
 
 import facula
 from facula import Tensor, _core
-from facula.optim._rule import RuleOptimizer, check_at_least_zero, scalar
+from facula.optim._checks import anything, at_least_zero
+from facula.optim._declared import RuleOptimizer, flags, options
 from facula.optim.optimizer import ParamsT
 
 __all__ = ["RMSprop"]
@@ -16,17 +17,17 @@ class RMSprop(RuleOptimizer):
     """Steps scaled by a running average of squared gradients.
 
     Args:
-        params: tensors, named tensors, or groups of them as dicts.
+        params: tensors, pairs of a name and a tensor, or dicts, each a group with its own options.
         lr: learning rate, a number or a tensor of one element.
         alpha: how much of the average stays at each step.
-        eps: added to the divisor.
-        weight_decay: L2 penalty.
+        eps: small number that is added to the divisor.
+        weight_decay: factor of the L2 penalty, which is added to the gradient.
         momentum: how much of the last update goes into the next one.
         centered: divides by the deviation of the gradient instead.
-        foreach: accepted; there is one implementation.
-        capturable: accepted for parameters on CUDA.
-        differentiable: the step itself is recorded, for gradients through it.
-        maximize: goes uphill instead.
+        foreach: accepted as in PyTorch; there is one implementation.
+        capturable: accepted as in PyTorch, for parameters on CUDA only.
+        differentiable: records the step itself, so that gradients flow through it.
+        maximize: steps along the gradient, to larger values, and not against it.
 
     Example:
         >>> from facula import optim
@@ -39,6 +40,16 @@ class RMSprop(RuleOptimizer):
     """
 
     _rule = staticmethod(_core._rmsprop_step)
+    _states = ("square_avg",)
+    _options = options(
+        lr=at_least_zero,
+        momentum=at_least_zero,
+        alpha=at_least_zero,
+        eps=at_least_zero,
+        centered=anything,
+        weight_decay=at_least_zero,
+        **flags("capturable", "foreach", "maximize", "differentiable"),
+    )
 
     def __init__(
         self,
@@ -54,25 +65,10 @@ class RMSprop(RuleOptimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_at_least_zero(
-            self, lr=lr, eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha
-        )
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "alpha": alpha,
-            "eps": eps,
-            "centered": centered,
-            "weight_decay": weight_decay,
-            "capturable": capturable,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        self._set_up(params, locals())
 
     def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
-        names = ["square_avg"]
-        names += ["momentum_buffer"] if group["momentum"] > 0 else []
+        names = ["momentum_buffer"] if group["momentum"] > 0 else []
         names += ["grad_avg"] if group["centered"] else []
-        return {"step": scalar(0.0), **{name: facula.zeros_like(p) for name in names}}
+        state = super()._new_state(p, group)
+        return {**state, **{name: facula.zeros_like(p) for name in names}}

@@ -6,7 +6,8 @@ from typing import Any
 
 import facula
 from facula import Tensor, _core
-from facula.optim._rule import RuleOptimizer, check_at_least_zero, scalar
+from facula.optim._checks import anything, at_least_zero, must_be
+from facula.optim._declared import RuleOptimizer, flags, options, scalar
 from facula.optim.optimizer import ParamsT
 
 __all__ = ["Rprop"]
@@ -16,14 +17,14 @@ class Rprop(RuleOptimizer):
     """Steps by the sign of the gradient, each parameter with a step size of its own.
 
     Args:
-        params: tensors, named tensors, or groups of them as dicts.
+        params: tensors, pairs of a name and a tensor, or dicts, each a group with its own options.
         lr: the first step size, a number or a tensor of one element.
         etas: factors of the step size, where the sign of the gradient changed and where it stayed.
         step_sizes: the smallest and the largest step size.
-        foreach: accepted; there is one implementation.
-        capturable: accepted for parameters on CUDA.
-        differentiable: the step itself is recorded, for gradients through it.
-        maximize: goes uphill instead.
+        foreach: accepted as in PyTorch; there is one implementation.
+        capturable: accepted as in PyTorch, for parameters on CUDA only.
+        differentiable: records the step itself, so that gradients flow through it.
+        maximize: steps along the gradient, to larger values, and not against it.
 
     Example:
         >>> from facula import optim
@@ -36,6 +37,14 @@ class Rprop(RuleOptimizer):
     """
 
     _rule = staticmethod(_core._rprop_step)
+    _options = options(
+        lr=at_least_zero,
+        etas=must_be(
+            "a factor between 0 and 1 and one above 1", lambda etas: 0 < etas[0] < 1 < etas[1]
+        ),
+        step_sizes=anything,
+        **flags("foreach", "maximize", "differentiable", "capturable"),
+    )
 
     def __init__(
         self,
@@ -49,21 +58,7 @@ class Rprop(RuleOptimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_at_least_zero(self, lr=lr)
-        if not 0 < etas[0] < 1 < etas[1]:
-            raise ValueError(
-                f"Rprop: etas must be a factor between 0 and 1 and one above 1, got {etas}."
-            )
-        defaults = {
-            "lr": lr,
-            "etas": etas,
-            "step_sizes": step_sizes,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
+        self._set_up(params, locals())
 
     def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
         lr = float(group["lr"])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import facula
 from facula import Tensor, _core
-from facula.optim._rule import RuleOptimizer, check_at_least_zero, check_implementation
+from facula.optim._checks import anything, at_least_zero
+from facula.optim._declared import RuleOptimizer, flags, options
 from facula.optim.optimizer import ParamsT
 
 __all__ = ["SGD"]
@@ -16,15 +16,16 @@ class SGD(RuleOptimizer):
     """Gradient descent, with momentum on request.
 
     Args:
-        params: tensors, named tensors, or groups of them as dicts.
+        params: tensors, pairs of a name and a tensor, or dicts, each a group with its own options.
         lr: learning rate, a number or a tensor of one element.
         momentum: how much of the last update goes into the next one.
         dampening: how much of the gradient is kept from the momentum.
-        weight_decay: L2 penalty.
+        weight_decay: factor of the L2 penalty, which is added to the gradient.
         nesterov: looks ahead along the momentum; needs ``momentum`` and no ``dampening``.
-        maximize: goes uphill instead.
-        foreach, fused: accepted; there is one implementation.
-        differentiable: the step itself is recorded, for gradients through it.
+        maximize: steps along the gradient, to larger values, and not against it.
+        foreach: accepted as in PyTorch; there is one implementation.
+        fused: accepted as in PyTorch; there is one implementation.
+        differentiable: records the step itself, so that gradients flow through it.
 
     Example:
         >>> from facula import optim
@@ -38,6 +39,14 @@ class SGD(RuleOptimizer):
 
     _rule = staticmethod(_core._sgd_step)
     _numbers = ()
+    _states = ("momentum_buffer",)
+    _options = options(
+        lr=at_least_zero,
+        momentum=at_least_zero,
+        dampening=anything,
+        weight_decay=at_least_zero,
+        **flags("nesterov", "maximize", "foreach", "differentiable", "fused"),
+    )
 
     def __init__(
         self,
@@ -53,22 +62,9 @@ class SGD(RuleOptimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check_at_least_zero(self, lr=lr, momentum=momentum, weight_decay=weight_decay)
-        if nesterov and (momentum <= 0 or dampening != 0):
-            raise ValueError("SGD: nesterov needs a momentum above 0 and a dampening of 0.")
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-            "foreach": foreach,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, defaults)
-        check_implementation(self, foreach, fused, differentiable)
+        self._set_up(params, locals())
 
-    def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
-        return {"momentum_buffer": facula.zeros_like(p)}
+    def _check_options(self, given: dict[str, Any]) -> None:
+        super()._check_options(given)
+        if given["nesterov"] and (given["momentum"] <= 0 or given["dampening"] != 0):
+            raise ValueError("SGD: nesterov needs a momentum above 0 and a dampening of 0.")

@@ -12,11 +12,11 @@ class SparseAdam(Optimizer):
     """Refused: gradients are always dense here, and Adam is the optimiser for them.
 
     Args:
-        params: tensors, named tensors, or groups of them as dicts.
-        lr: learning rate.
-        betas: how much of the averages of gradient and square stays at each step.
-        eps: added to the divisor.
-        maximize: goes uphill instead.
+        params: tensors, pairs of a name and a tensor, or dicts, each a group with its own options.
+        lr: learning rate, a number or a tensor of one element.
+        betas: how much of the averages of the gradient and of its square stays at each step.
+        eps: small number that is added to the divisor.
+        maximize: steps along the gradient, to larger values, and not against it.
 
     Example:
         >>> from facula import optim

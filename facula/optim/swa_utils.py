@@ -13,6 +13,7 @@ import facula
 from facula import Tensor
 from facula.nn import Module
 from facula.nn.modules.batchnorm import _BatchNorm
+from facula.optim._checks import check, must_be, one_of
 from facula.optim.lr_scheduler._base import LRScheduler, Rate, per_group, warn_outside_step
 from facula.optim.optimizer import Optimizer
 
@@ -129,13 +130,13 @@ class AveragedModel(Module):
     """A copy of a model whose parameters are averages of that model's over time.
 
     Args:
-        model: copied; its parameters are averaged by ``update_parameters``.
-        device: where the averages are kept; with the model where not given.
-        avg_fn: ``f(average, new, number of models averaged)`` returns the new average; the equal
-            average where not given.
-        multi_avg_fn: the same for lists of tensors of one dtype and device, in place; instead of
-            ``avg_fn``.
-        use_buffers: averages buffers as well, which are copied otherwise.
+        model: the model to copy; ``update_parameters`` averages its parameters.
+        device: where the averages are kept; beside the model if not given.
+        avg_fn: function of the average, the new tensor and the number of models averaged that
+            returns the new average; the equal average if not given.
+        multi_avg_fn: function that changes a list of averages in place, in place of ``avg_fn``; the
+            tensors of a list have one dtype and device.
+        use_buffers: whether buffers are averaged as well; otherwise they are copied.
 
     Example:
         >>> from facula import nn, optim
@@ -201,6 +202,7 @@ class AveragedModel(Module):
         return itertools.chain(model.parameters(), buffers)
 
     def _update_lists(self, pairs: list[tuple[Tensor, Tensor]]) -> None:
+        # Users' functions may use operations on lists, which take one dtype and device at a time.
         alike = defaultdict(list)
         for average, new in pairs:
             alike[average.device, average.dtype].append((average, new))
@@ -218,8 +220,8 @@ def update_bn(
     Averaged parameters need it: statistics do not average with them.
 
     Args:
-        loader: batches; of a list or tuple the first element is the input.
-        model: put into training mode for the pass, and back afterwards.
+        loader: the batches; if one is a list or tuple, its first element is the input.
+        model: the model with batch norms; it is in training mode for the pass only.
         device: where inputs are moved to.
 
     Example:
@@ -236,7 +238,7 @@ def update_bn(
     model.train()
     for norm in norms:
         norm.reset_running_stats()
-        norm.momentum = None  # the equal average of all batches
+        norm.momentum = None  # the equal average of all batches, not one that forgets the first
     try:
         with facula.no_grad():
             for batch in loader:
@@ -254,9 +256,9 @@ class SWALR(LRScheduler):
     Args:
         optimizer: the optimiser whose rates are set.
         swa_lr: the rate to reach, one for all groups or a list.
-        anneal_epochs: how many epochs it takes.
-        anneal_strategy: ``"cos"`` or ``"linear"``.
-        last_epoch: the last epoch before; -1 begins.
+        anneal_epochs: how many epochs the change takes.
+        anneal_strategy: whether rates move along a cosine, ``"cos"``, or a line, ``"linear"``.
+        last_epoch: the epoch to go on from; -1 begins a new schedule.
 
     Example:
         >>> from facula import optim
@@ -280,14 +282,9 @@ class SWALR(LRScheduler):
         last_epoch: int = -1,
     ) -> None:
         rates = per_group(self, "swa_lr", optimizer, swa_lr)
-        if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(
-                f"SWALR: anneal_strategy must be 'cos' or 'linear', got {anneal_strategy!r}."
-            )
-        if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
-            raise ValueError(
-                f"SWALR: anneal_epochs must be an integer of at least 0, got {anneal_epochs}."
-            )
+        check(self, "anneal_strategy", anneal_strategy, one_of("cos", "linear"))
+        is_count = must_be("an integer of at least 0", lambda n: isinstance(n, int) and n >= 0)
+        check(self, "anneal_epochs", anneal_epochs, is_count)
         for group, rate in zip(optimizer.param_groups, rates, strict=True):
             group["swa_lr"] = rate
         self._anneal_strategy = anneal_strategy

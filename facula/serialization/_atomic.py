@@ -19,7 +19,7 @@ from typing import BinaryIO
 _NO_RENAME = {errno.ENOSYS, errno.EOPNOTSUPP, errno.EXDEV, errno.EBUSY}
 
 # The names that files have between being whole and taking their place.
-_is_meanwhile = re.compile(r"\..*\.[0-9a-f]{16}\.facula-save", re.DOTALL).fullmatch
+_is_temporary_name = re.compile(r"\..*\.[0-9a-f]{16}\.facula-save", re.DOTALL).fullmatch
 
 
 @contextlib.contextmanager
@@ -28,8 +28,8 @@ def replacing(path: str) -> Iterator[BinaryIO]:
 
     Until then, and for ever after an exception, the old file is there, whole; killed at any
     instant, the old or the new one is. The new file is on disk, and so is its name, when the block
-    is left. What is not a regular file (a pipe, a device) is written directly. A file that a killed
-    process left under its name meanwhile goes with the next save into the same folder.
+    is left. What is not a regular file (a pipe, a device) is written directly. A temporary file
+    that a killed process left is removed by the next save into the same folder.
     """
     path = os.path.realpath(path)  # a link stays a link: what it points to is replaced
     mode = _mode_of(path)
@@ -42,13 +42,16 @@ def replacing(path: str) -> Iterator[BinaryIO]:
         folder_fd = os.open(folder, os.O_RDONLY)
         held.callback(os.close, folder_fd)
         fd, name, is_named = _open_new(folder, base, folder_fd)
-        held.callback(os.close, os.dup(fd))  # and with it the lock, to the end
+        # The lock ends with the last descriptor, and must outlive the rename.
+        held.callback(os.close, os.dup(fd))
         try:
             with os.fdopen(fd, "wb") as file:
                 yield file
                 file.flush()
                 if mode is not None:
                     os.fchmod(fd, stat.S_IMODE(mode))
+                # Before the rename: else, after a crash, the name could be that of a file whose
+                # bytes never reached the disk.
                 os.fsync(fd)
                 if not is_named:
                     os.link(f"/proc/self/fd/{fd}", name, dst_dir_fd=folder_fd)
@@ -100,7 +103,7 @@ def _lock(fd: int, how: int) -> bool:
 
 def _remove_abandoned(folder_fd: int) -> None:
     """Removes what processes killed before their rename left: the names that nobody has locked."""
-    for name in filter(_is_meanwhile, os.listdir(folder_fd)):
+    for name in filter(_is_temporary_name, os.listdir(folder_fd)):
         # Another process may rename or remove it first, or its owner be someone else.
         with contextlib.suppress(OSError):
             fd = os.open(name, os.O_RDWR | os.O_NOFOLLOW, dir_fd=folder_fd)
@@ -142,5 +145,5 @@ def _sync_folder(folder_fd: int) -> None:
     try:
         os.fsync(folder_fd)
     except OSError as error:
-        if error.errno != errno.EINVAL:  # of file systems that cannot sync a folder
+        if error.errno != errno.EINVAL:  # the answer of file systems that cannot sync a folder
             raise

@@ -15,7 +15,7 @@ class CheckpointError(pickle.UnpicklingError):
         message: what was expected and what was found.
         offset: the byte at which it was found, counted in the record that is named; None where no
             single byte is to blame.
-        found: what was found there.
+        found: what was found at that byte.
 
     Example:
         >>> import io

@@ -2,6 +2,15 @@
 
 Pickle is a language for a stack machine. Its instructions for data are all here; those that name
 a type find it in the closed list of ``_types``, whose own functions then make the object.
+
+Note [Hostile pickles]
+A file may be anybody's, so three things hold at every instruction:
+- What it announces is compared with what is there before anything is allocated for it, and what it
+  makes is paid from a budget: a few bytes can ask for all memory, by doubling or by a size.
+- Objects on the stack are tested by ``type(x) is``, never by ``isinstance``: a class that the user
+  allows may be a list or a dict whose methods run code.
+- Time grows with the size of the file and no faster: numbers whose conversion and keys whose hash
+  would take more are refused, and so is what is nested too deep for Python to walk.
 """
 
 from __future__ import annotations
@@ -59,11 +68,11 @@ class Interpreter:
 
     Args:
         data: bytes that have the pickle.
-        start: where it begins in them.
-        persistent_load: makes the object of a persistent id.
-        budget: the memory that its objects may take.
-        encoding: of the byte strings of Python 2; ``"bytes"`` keeps them.
-        where: the record, for messages.
+        start: where in the bytes the pickle begins.
+        persistent_load: function that makes the object of a persistent id.
+        budget: the memory that the objects of the pickle may take.
+        encoding: how the byte strings of Python 2 are decoded; ``"bytes"`` keeps them.
+        where: the name of the record, for messages.
         has_bytes: whether storages have their bytes already.
     """
 
@@ -85,6 +94,8 @@ class Interpreter:
         self._where = where
         self._types = _types.Types(budget, has_bytes)
         self._position = start
+        # A mark begins a stack of its own and keeps the one below it: so no instruction can reach
+        # under a mark, and a mark is no object that a file could store or call.
         self._stack: list[Any] = []
         self._below_marks: list[list[Any]] = []
         # Picklers count their memo from 0 without gaps; only other files need the dict.
@@ -104,6 +115,7 @@ class Interpreter:
                 self._position = at + 1
                 if opcode == _STOP:
                     break
+                # Budget.spend by hand: its call would take as long as most instructions.
                 budget.left -= _COST[opcode]
                 if budget.left < 0:
                     budget.spend(0)
@@ -114,12 +126,13 @@ class Interpreter:
             if self._below_marks or len(self._stack) != 1:
                 raise CheckpointError("the pickle ends with a stack that has not one object")
             self._memo.clear()
+            # Only now: through the memo a container can be filled long after it was nested.
             _check_depth(self._stack[0], budget)
         except CheckpointError as error:
             raise self._located(str(error), at, error.found) from error.__cause__
         except CallerError:
             raise
-        except Exception as error:
+        except Exception as error:  # whatever Python minds is then a fault of the file
             what = f"{type(error).__name__}: {error}"
             raise self._located(what, at, data[at : at + 1]) from error
         return self._stack[0], self._position
@@ -133,6 +146,7 @@ class Interpreter:
     # What instructions have in common.
 
     def _take(self, n: int) -> memoryview:
+        # A view: a file of nothing but announcements would otherwise copy itself over and over.
         start = self._position
         if n > len(self._data) - start:
             raise CheckpointError(
@@ -182,6 +196,7 @@ class Interpreter:
             raise CheckpointError(f"pickle protocol {version} is unknown", found=version)
 
     def _frame(self) -> None:
+        # Frames help readers that read ahead. All bytes are here, so the size is only compared.
         n = self._number(_UINT64)
         if n > len(self._data) - self._position:
             raise CheckpointError(
@@ -199,7 +214,7 @@ class Interpreter:
 
     def _int(self) -> None:
         line = self._line()
-        values = {b"00": False, b"01": True}
+        values = {b"00": False, b"01": True}  # the booleans of protocol 0 and 1
         self._stack.append(values[line] if line in values else self._decimal(line))
 
     def _decimal(self, line: bytes) -> int:
@@ -256,7 +271,7 @@ class Interpreter:
 
     def _push_old_string(self, data: bytes) -> None:
         is_bytes = self._encoding == "bytes"
-        self._budget.spend(4 * len(data))
+        self._budget.spend(4 * len(data))  # a character has at most four bytes
         self._stack.append(data if is_bytes else data.decode(self._encoding))
 
     def _string(self) -> None:
@@ -293,7 +308,7 @@ class Interpreter:
     def _pop_one(self) -> None:
         if self._stack:
             self._stack.pop()
-        else:
+        else:  # what is on top is the mark itself
             self._pop_to_mark()
 
     def _dup(self) -> None:
@@ -326,7 +341,7 @@ class Interpreter:
         self._stack.append([])
 
     def _list(self) -> None:
-        items = self._pop_to_mark()
+        items = self._pop_to_mark()  # the stack above the mark becomes the list: nothing is copied
         self._stack.append(items)
 
     def _list_on_top(self) -> list[Any]:
@@ -364,6 +379,7 @@ class Interpreter:
             raise CheckpointError(f"set an item of a {type(top).__name__}, which is no dict")
         if len(items) % 2:
             raise CheckpointError("a key without a value")
+        # Paid before the dict grows, also for keys that it has already: the file chooses them.
         per_item = 120 if type(top) is OrderedDict else 60
         self._budget.spend(per_item * (len(items) // 2) + 160)
         for i in range(0, len(items), 2):
@@ -394,7 +410,7 @@ class Interpreter:
             memo[index] = value
         elif index < 0:
             raise CheckpointError(f"memo index {index}", found=index)
-        else:
+        else:  # never a longer list: the index is of the file's choice, up to 2**32
             self._budget.spend(120)
             self._sparse_memo[index] = value
 
@@ -441,6 +457,7 @@ class Interpreter:
         self._stack.append(self._types.find(module, name))
 
     def _reduce(self) -> None:
+        # The one place where pickle calls functions; here, those of the list and no others.
         args, function = self._pop(), self._pop()
         self._stack.append(self._types.call(function, args))
 
@@ -472,7 +489,9 @@ def _refusal(opcode: int) -> str:
 
 def _check_depth(root: Any, budget: Budget) -> None:
     """Refuse objects nested so deeply that Python cannot compare, print or hash them."""
-    heights: dict[int, int] = {}  # of containers, by their id; 0 for those still on the path
+    # A walk with a stack of its own, over each container once: the same list may be reached on
+    # many ways, whose number grows with the power of the depth. A cycle meets a height of 0.
+    heights: dict[int, int] = {}  # by the id of a container; 0 while it is on the path
     path: list[list[Any]] = []  # from the root down: id, what is left of its items, height so far
     child: Any = (root,)
     while True:
@@ -499,6 +518,8 @@ def _check_depth(root: Any, budget: Budget) -> None:
 
 _NESTING = (tuple, list, dict)
 
+# What is not here is refused: the old ways to make instances (INST, OBJ), the registry of short
+# names for types (EXT1, EXT2, EXT4), and buffers that lie outside of the pickle.
 _STOP = pickle.STOP[0]
 _I = Interpreter
 _RUN: dict[int, Callable[[Interpreter], Any]] = {

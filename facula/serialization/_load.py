@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import mmap as _mmap
 import os
+import pickletools
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import IO, Any
 
@@ -16,16 +15,17 @@ from facula._legacy import StorageType
 from facula.serialization import _options
 from facula.serialization._errors import CallerError, CheckpointError, shown
 from facula.serialization._locations import Locations, MapLocation
-from facula.serialization._memory import bytes_of, swap_bytes
 from facula.serialization._old_formats import load_stacked, load_tar
-from facula.serialization._source import Budget, FileSource, Source, StreamSource
+from facula.serialization._source import Budget, FileSource, Source, StreamSource, open_file
+from facula.serialization._types import Types, full_name
 from facula.serialization._unpickle import Unpickle
 from facula.serialization._zip_reader import ZipReader
-from facula.storage import TypedStorage
+from facula.storage import TypedStorage, _bytes_of, _swap_bytes
 
-__all__ = ["load"]
+__all__ = ["get_unsafe_globals_in_checkpoint", "load"]
 
 _N_READERS = 4  # threads: the checksums take as long as the disk
+_LIST_LIMIT = 1 << 30  # bytes of memory for the list of an archive's records, without their content
 
 
 def load(
@@ -44,20 +44,21 @@ def load(
     No code of the file is run: it may be anybody's. Objects are made of a fixed list of types
     (tensors, parameters, numbers, strings, containers, NumPy's arrays and numbers), to which
     :func:`facula.serialization.add_safe_globals` adds. Every checksum is compared. What is wrong
-    with a file is told by one exception, :class:`facula.serialization.CheckpointError`.
+    with a file is said by one exception, :class:`facula.serialization.CheckpointError`.
 
     Args:
         f: a path, or a file-like object with ``read``, ``seek`` and ``tell``.
         map_location: the device to load to: a device, a dict from devices of the file to others,
-            or a function of a storage and its place in the file. By default where they were.
-        pickle_module: what unpickles trusted files in place of ``pickle``.
+            or a function of a storage and its place in the file. By default the device that the
+            tensors were on.
+        pickle_module: the module that unpickles trusted files in place of ``pickle``.
         weights_only: PyTorch's spelling of ``not trusted``; True by default.
-        mmap: map the tensors from the file, at ``f`` a path, in place of reading them: pages are
+        mmap: map the tensors from the file at the path ``f`` in place of reading them: pages are
             read when they are used, changes stay in memory, and tensor checksums are not compared.
-        trusted: the file is as good as a program of yours: unpickle it with all that it asks for.
-            Only this loads whole modules.
+        trusted: whether the file is as good as a program of yours: it is then unpickled with all
+            that it asks for. Only this loads whole modules.
         memory_limit: bytes that the objects may take; by default the size of the file and 40 MB.
-        encoding: of the byte strings in files of Python 2; ``"bytes"`` keeps them as they are.
+        encoding: how byte strings in files of Python 2 are decoded; ``"bytes"`` keeps them.
 
     Example:
         >>> import io
@@ -86,6 +87,7 @@ def load(
         try:
             return reader.load()
         except CallerError as error:
+            # As the caller's function raised it: it is no word about the file.
             assert error.__cause__ is not None
             raise error.__cause__ from None
 
@@ -99,21 +101,6 @@ def _is_trusted(trusted: bool, weights_only: bool | None, pickle_module: Any) ->
             "load: a pickle_module runs what the file asks for, so it needs trusted=True."
         )
     return trusted
-
-
-@contextlib.contextmanager
-def open_file(f: Any, mode: str) -> Iterator[Any]:
-    """The file at a path, or the file-like object that it is already."""
-    if isinstance(f, (str, os.PathLike)):
-        with open(f, mode, buffering=0) as file:
-            yield file
-    elif all(hasattr(f, name) for name in ("read", "seek", "tell")):
-        yield f
-    else:
-        raise AttributeError(
-            f"load: expected a path or a file-like object with read, seek and tell, got "
-            f"{type(f).__name__}. Put the bytes of another object into io.BytesIO."
-        )
 
 
 def _default_byteorder() -> bytes:
@@ -140,6 +127,7 @@ class _Reader:
     def load(self) -> Any:
         """The object in the file."""
         source = self._source
+        # By content: names of files end in .pt, .pth, .tar or .bin whatever their format is.
         start = source.read(0, min(source.size, 512))
         if start[:4] == b"PK\3\4":
             return self._load_zip(ZipReader(source, self._budget))
@@ -154,7 +142,7 @@ class _Reader:
         if start[257:262] == b"ustar":
             return load_tar(data, self._unpickle, self._locations, self._budget)
         result, end = load_stacked(data, self._unpickle, self._locations, self._budget)
-        if isinstance(source, StreamSource):
+        if isinstance(source, StreamSource):  # several objects may follow each other in a stream
             source.seek(end)
         return result
 
@@ -168,6 +156,7 @@ class _Reader:
         byteorder = archive.read("byteorder") if has_order else _default_byteorder()
         if byteorder not in (b"little", b"big"):
             raise CheckpointError(f"load: the byte order {shown(byteorder)} is unknown")
+        # Before the object: a record that it does not name is compared with its checksum as well.
         storages = self._map(archive) if self._mapped_file else self._read(archive)
         load_storage = _StorageOfRecord(
             storages, self._locations, byteorder.decode() != sys.byteorder
@@ -185,11 +174,12 @@ class _Reader:
             if _options.is_data_skipped:
                 return _core.zeros(archive.records[name].size, dtype=_core.uint8).untyped_storage()
             storage = UntypedStorage(archive.records[name].size)
-            archive.readinto(name, bytes_of(storage))
+            archive.readinto(name, _bytes_of(storage))
             return storage
 
         names = [name for name in archive.records if name != "data.pkl"]
         self._budget.spend(sum(archive.records[name].size for name in names))
+        # A stream has one position, and for small files threads cost more than they save.
         if isinstance(self._source, StreamSource) or self._source.size < 1 << 20:
             return {name: read(name) for name in names}
         with ThreadPoolExecutor(_N_READERS) as pool:
@@ -246,12 +236,74 @@ class _StorageOfRecord:
                 f"record has {nbytes} bytes",
                 found=numel,
             )
+        # Placed once: tensors that shared a storage do so again, also on another device.
         if name not in self._placed:
             storage = self._records[name]
             if self._is_swapped:
-                swap_bytes(storage, dtype)
+                _swap_bytes(storage, dtype)
             self._placed[name] = self._locations.place(storage, location)
         placed = self._placed[name]
         if kind is UntypedStorage:
             return placed
         return TypedStorage(wrap_storage=placed, dtype=dtype)
+
+
+def get_unsafe_globals_in_checkpoint(f: str | os.PathLike[str] | IO[bytes]) -> list[str]:
+    """The classes and functions of a checkpoint that :func:`facula.load` would refuse.
+
+    Args:
+        f: a path, or a file-like object, of a checkpoint in PyTorch's zip format.
+
+    Returns:
+        Their full names, which :func:`add_safe_globals` can allow after a look at what they do.
+
+    Example:
+        >>> import io, fractions
+        >>> file = io.BytesIO()
+        >>> facula.save([fractions.Fraction(1, 2), facula.ones(2)], file)
+        >>> _ = file.seek(0)
+        >>> facula.serialization.get_unsafe_globals_in_checkpoint(file)
+        ['fractions.Fraction']
+    """
+    with open_file(f, "rb") as file:
+        is_path = isinstance(f, (str, os.PathLike))
+        source = FileSource(file) if is_path else StreamSource(file)
+        if source.read(0, min(source.size, 4)) != b"PK\3\4":
+            raise ValueError(
+                "get_unsafe_globals_in_checkpoint: expected a checkpoint in PyTorch's zip format."
+            )
+        data = ZipReader(source, Budget(_LIST_LIMIT)).read("data.pkl")
+    types = Types(Budget(_LIST_LIMIT), has_bytes=True)
+    refused = set()
+    for module, name in _named_in(data):
+        try:
+            types.find(module, name)
+        except CheckpointError:
+            refused.add(full_name(module, name))
+    return sorted(refused)
+
+
+def _named_in(data: bytes) -> list[tuple[str, str]]:
+    """Every module and name that the pickle asks for, by its text alone."""
+    # No machine runs here: it suffices to follow which strings can be on top of the stack.
+    found = []
+    strings: list[Any] = [None, None]  # the last two that were put on the stack
+    memo: dict[int, Any] = {}
+    try:
+        argument: Any
+        for opcode, argument, _ in pickletools.genops(data):
+            if opcode.name in ("GLOBAL", "INST"):
+                found.append(tuple(argument.split(" ", 1)))
+            elif opcode.name == "STACK_GLOBAL":
+                found.append((str(strings[-2]), str(strings[-1])))
+            elif opcode.name == "MEMOIZE":
+                memo[len(memo)] = strings[-1]
+            elif "PUT" in opcode.name:
+                memo[argument] = strings[-1]
+            elif "GET" in opcode.name:
+                strings.append(memo.get(argument))
+            elif isinstance(argument, str):
+                strings.append(argument)
+    except Exception as error:
+        raise CheckpointError(f"load: the pickle of the checkpoint is damaged: {error}") from None
+    return found

@@ -11,6 +11,8 @@ from facula._core import UntypedStorage
 from facula.serialization._errors import CallerError, MissingDeviceError
 from facula.storage import TypedStorage
 
+__all__ = ["default_restore_location", "location_tag", "register_package"]
+
 MapLocation = (
     Callable[[UntypedStorage, str], Any] | _core.device | str | Mapping[str, str | _core.device]
 )
@@ -20,9 +22,9 @@ class Locations:
     """Moves storages to where ``map_location`` says.
 
     Args:
-        map_location: None for where they were saved from, a device, a dict from the device in the
-            file to the one wanted, or a function of the storage in main memory and its place in
-            the file that returns a storage, or None for that place.
+        map_location: None for the devices that storages were saved from, a device, a dict from the
+            device in the file to the one wanted, or a function of the storage in main memory and
+            its place in the file that returns a storage, or None for that place.
     """
 
     def __init__(self, map_location: MapLocation | None) -> None:
@@ -32,7 +34,7 @@ class Locations:
         """The storage on its device; itself if that is main memory."""
         try:
             return self._place(storage, location)
-        except Exception as error:
+        except Exception as error:  # wrapped, or the interpreter would blame the file for it
             raise CallerError from error
 
     def _place(self, storage: UntypedStorage, location: str) -> UntypedStorage:
@@ -57,10 +59,11 @@ def register_package(priority: int, tagger: Tagger, deserializer: Deserializer) 
     """Add a place where storages can be: how files name it, and how storages get there.
 
     Args:
-        priority: the lowest is asked first; main memory has 10, CUDA 20.
-        tagger: the name of a storage's place, or None if it is not one of this package's.
-        deserializer: a storage in main memory, brought to the place of that name; None if the name
-            is not one of this package's.
+        priority: when this package is asked: the lowest is first; main memory has 10, CUDA 20.
+        tagger: function that gives the name of a storage's place, or None if it is not one of this
+            package's.
+        deserializer: function that brings a storage in main memory to the place of a name; it gives
+            None if the name is not one of this package's.
 
     Example:
         >>> facula.serialization.register_package(30, lambda s: None, lambda s, location: None)

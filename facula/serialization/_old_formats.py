@@ -16,15 +16,14 @@ from facula._core import Tensor, UntypedStorage
 from facula._legacy import StorageType
 from facula.serialization._errors import CheckpointError, shown
 from facula.serialization._locations import Locations
-from facula.serialization._memory import bytes_of, swap_bytes
 from facula.serialization._source import Budget
 from facula.serialization._types import rebuild_view
 from facula.serialization._unpickle import Unpickle
-from facula.storage import TypedStorage
+from facula.storage import TypedStorage, _bytes_of, _swap_bytes
 
-_MAGIC = 0x1950A86A20F9469CFC6C
+MAGIC = 0x1950A86A20F9469CFC6C
 _PROTOCOL = b"\x80"  # the first byte of a pickle of protocol 2 and later
-_VERSION = 1001
+VERSION = 1001
 
 
 def _text(value: Any) -> Any:
@@ -44,7 +43,7 @@ def _fill(storage: UntypedStorage, data: bytes, at: int) -> int:
     nbytes = storage.nbytes()
     if nbytes > len(data) - at:
         raise CheckpointError(f"load: the file is cut short: a storage at byte {at}", at)
-    bytes_of(storage)[:] = memoryview(data)[at : at + nbytes]
+    _bytes_of(storage)[:] = memoryview(data)[at : at + nbytes]
     return at + nbytes
 
 
@@ -88,6 +87,8 @@ class _Storages:
         key, location = _text(key), _text(location)
         if type(key) is not str or type(location) is not str:
             raise CheckpointError(f"a storage is named by {shown(key)} at {shown(location)}")
+        # The bytes come after the object in this format, so storages are made on its word. What
+        # they announce together must fit into the rest of the file.
         nbytes = _nbytes(storage_type, numel, self._room)
         if key not in self.by_key:
             self._room -= nbytes
@@ -128,11 +129,11 @@ def load_stacked(
             0,
             start,
         ) from None
-    if type(magic) is not int or magic != _MAGIC:
+    if type(magic) is not int or magic != MAGIC:
         raise CheckpointError("load: the file is no checkpoint: it has no magic number", 0, magic)
     version, at = unpickle.plain(data, at, budget, "the version")
-    if type(version) is not int or version != _VERSION:
-        raise CheckpointError(f"load: the version is {shown(version)}, not {_VERSION}", at, version)
+    if type(version) is not int or version != VERSION:
+        raise CheckpointError(f"load: the version is {shown(version)}, not {VERSION}", at, version)
     machine, at = unpickle.plain(data, at, budget, "the machine's properties")
     is_swapped = isinstance(machine, dict) and machine.get("little_endian") is False
 
@@ -145,7 +146,7 @@ def load_stacked(
     for key in keys:
         storage, placed, dtype = storages.by_key[key]
         at = _read_storage(data, at, storage, dtype, is_swapped)
-        if placed.data_ptr() != storage.data_ptr():
+        if placed.data_ptr() != storage.data_ptr():  # it was put on its device when it was empty
             placed.copy_(storage)
     return result, at
 
@@ -162,7 +163,7 @@ def _read_storage(
         )
     end = _fill(storage, data, at + 8)
     if is_swapped:
-        swap_bytes(storage, dtype)
+        _swap_bytes(storage, dtype)
     return end
 
 
@@ -191,10 +192,12 @@ def load_tar(data: bytes, unpickle: Unpickle, locations: Locations, budget: Budg
 
 def _tar_members(data: bytes) -> dict[str, bytes]:
     """The regular files of a tar file, each by its name."""
+    # Not by the tarfile module: it follows links, and knows more than these files ever had.
     members: dict[str, bytes] = {}
     at = 0
     while at + 512 <= len(data) and data[at] != 0:
         header = data[at : at + 512]
+        # The checksum counts its own field as if it were blank.
         total = sum(header[:148]) + sum(header[156:]) + 8 * ord(" ")
         try:
             name = header[:100].rstrip(b"\0").decode("ascii")

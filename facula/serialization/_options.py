@@ -22,7 +22,7 @@ __all__ = [
 
 
 class LoadEndianness(Enum):
-    """The order of the bytes in files that do not tell theirs."""
+    """The order of the bytes in files that do not say which they have."""
 
     NATIVE = 1
     LITTLE = 2
@@ -46,7 +46,7 @@ class LoadOptions:
 
     Args:
         mmap: whether files are mapped.
-        endianness: the byte order of files that do not tell theirs.
+        endianness: the byte order of files that do not say which they have.
         mmap_flags: ``mmap.MAP_PRIVATE``, or ``mmap.MAP_SHARED`` to write changes of mapped tensors
             to the file.
     """
@@ -83,12 +83,12 @@ def set_crc32_options(compute_crc32: bool) -> None:
 
 
 def get_default_load_endianness() -> LoadEndianness | None:
-    """The byte order of files that do not tell theirs; None for the machine's."""
+    """The byte order of files that do not say which they have; None for the machine's."""
     return config.load.endianness
 
 
 def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
-    """Choose the byte order of files that do not tell theirs.
+    """Choose the byte order of files that do not say which they have.
 
     Example:
         >>> from facula.serialization import LoadEndianness, set_default_load_endianness

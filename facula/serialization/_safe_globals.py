@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
-from facula.serialization._names import torch_name
+from facula.serialization._torch_names import torch_name
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "safe_globals"]
 
@@ -49,7 +49,8 @@ class safe_globals:
     """Allow types within a ``with`` block only.
 
     Args:
-        safe_globals: as for :func:`add_safe_globals`.
+        safe_globals: classes and functions; or pairs of one and the full name that files know it
+            by.
 
     Example:
         >>> from fractions import Fraction

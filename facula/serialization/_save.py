@@ -18,10 +18,10 @@ from facula._core import UntypedStorage
 from facula.serialization import _options
 from facula.serialization._atomic import replacing
 from facula.serialization._locations import location_tag
-from facula.serialization._memory import bytes_of
-from facula.serialization._names import get_layout, torch_name
+from facula.serialization._old_formats import MAGIC, VERSION
+from facula.serialization._torch_names import get_layout, torch_name
 from facula.serialization._zip_writer import ALIGNMENT, ZipWriter
-from facula.storage import STORAGE_NAMES, TypedStorage
+from facula.storage import STORAGE_NAMES, TypedStorage, _bytes_of
 
 __all__ = ["save"]
 
@@ -47,8 +47,8 @@ def save(
     Args:
         obj: what to save: a state dict, tensors, containers of them, a whole module.
         f: a path, or a file-like object with ``write``.
-        pickle_module: has the ``Pickler`` to use.
-        pickle_protocol: of the pickle; 2 is what PyTorch reads without trust.
+        pickle_module: the module whose ``Pickler`` is used.
+        pickle_protocol: the protocol of the pickle; 2 is what PyTorch reads without trust.
         _use_new_zipfile_serialization: False writes the format of PyTorch before 1.6.
 
     Example:
@@ -94,6 +94,7 @@ class _Storages:
             kind: Any = getattr(_legacy, STORAGE_NAMES[str(dtype)])
         else:
             storage, dtype, kind = obj, _core.uint8, UntypedStorage
+        # PyTorch's reader takes the dtype from the first tensor of a storage for all others.
         address = storage.data_ptr()
         if address and self._dtypes.setdefault(address, dtype) != dtype:
             raise RuntimeError(
@@ -137,7 +138,7 @@ def _pickle(
                 self.write(pickle.GLOBAL + "{}\n{}\n".format(*found).encode())
                 self.memoize(obj)
 
-    # By this table and not by its method does the pickler find what saves functions.
+    # The pickler finds what saves functions by this table, not by the method of the class.
     Pickler.dispatch = {**getattr(base, "dispatch", {}), FunctionType: Pickler.save_global}
     Pickler(buffer, protocol=protocol).dump(obj)
     return buffer.getvalue()
@@ -151,6 +152,7 @@ def _write_zip(
     def persistent_id(storage: Any) -> Any:
         return "storage", *storages.describe(storage)
 
+    # All of the pickle before the first byte is written: pickling meets errors of the object.
     data = _pickle(obj, persistent_id, pickle_module, protocol)
     archive = ZipWriter(write, root)
     has_crc = _options.config.save.compute_crc32
@@ -160,7 +162,7 @@ def _write_zip(
     archive.record("byteorder", sys.byteorder.encode(), has_crc)
     for key, storage in enumerate(storages.storages):
         is_skipped = _options.is_data_skipped and storage.nbytes() > 0
-        content = _zeros(storage.nbytes()) if is_skipped else bytes_of(storage.cpu())
+        content = _zeros(storage.nbytes()) if is_skipped else _bytes_of(storage.cpu())
         archive.record(f"data/{key}", content, has_crc and not is_skipped)
     archive.record("version", b"3\n", has_crc)
     archive.record(".data/serialization_id", _identity(archive.checksums), has_crc)
@@ -199,15 +201,15 @@ def _write_stacked(
         return "storage", kind, key, location, numel, None
 
     machine = {
-        "protocol_version": 1001,
+        "protocol_version": VERSION,
         "little_endian": sys.byteorder == "little",
         "type_sizes": {"short": 2, "int": 4, "long": 4},
     }
     data = _pickle(obj, persistent_id, pickle_module, protocol)
-    for head in (0x1950A86A20F9469CFC6C, 1001, machine):
+    for head in (MAGIC, VERSION, machine):
         write(pickle.dumps(head, protocol))
     write(data)
     write(pickle.dumps([str(key) for key in range(len(sizes))], protocol))
     for size, storage in zip(sizes, storages.storages, strict=True):
         write(struct.pack("<q", size))
-        write(bytes_of(storage.cpu()))
+        write(_bytes_of(storage.cpu()))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 from facula import _core
@@ -18,7 +19,7 @@ class Budget:
     """The memory that a file may still take: a small file must not fill the machine.
 
     Args:
-        limit: bytes; each object is counted with about what it takes in memory.
+        limit: the bytes to spend; each object counts with about what it takes in memory.
     """
 
     def __init__(self, limit: int) -> None:
@@ -39,6 +40,21 @@ class Budget:
             )
 
 
+@contextlib.contextmanager
+def open_file(f: Any, mode: str) -> Iterator[Any]:
+    """The file at a path, or the file-like object that it is already."""
+    if isinstance(f, (str, os.PathLike)):
+        with open(f, mode, buffering=0) as file:
+            yield file
+    elif all(hasattr(f, name) for name in ("read", "seek", "tell")):
+        yield f
+    else:
+        raise AttributeError(
+            f"load: expected a path or a file-like object with read, seek and tell, got "
+            f"{type(f).__name__}. Put the bytes of another object into io.BytesIO."
+        )
+
+
 class FileSource:
     """The bytes of an open file, read without moving its position."""
 
@@ -48,6 +64,7 @@ class FileSource:
 
     def readinto(self, offset: int, view: memoryview) -> int:
         """Fill ``view`` from ``offset`` on and return the CRC-32 of its bytes."""
+        # In the core: each piece is summed up while it is still in the cache.
         crc: int | None = _core._read_checked(self._fd, offset, view)
         if crc is None:
             raise _cut_short(offset)

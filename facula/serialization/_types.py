@@ -16,8 +16,8 @@ from facula import _core, _legacy, _utils
 from facula._core import Size, Tensor, UntypedStorage
 from facula.serialization import _arrays, _safe_globals
 from facula.serialization._errors import CheckpointError, shown
-from facula.serialization._names import get_layout
 from facula.serialization._source import Budget
+from facula.serialization._torch_names import get_layout
 from facula.storage import STORAGE_NAMES, TypedStorage
 
 _TENSOR_COST = 600  # bytes of memory
@@ -28,9 +28,9 @@ Make = Callable[[Any, Budget], Any]
 
 def checked_key(key: Any) -> Any:
     """The key of a dict or the item of a set, if its hash takes bounded time and stack."""
-    if type(key) is str:
+    if type(key) is str:  # whose hash is seeded: collisions cannot be prepared
         return key
-    parts, n = [key], 0
+    parts, n = [key], 0  # a list, no recursion: tuples may be nested as deep as the file is long
     while parts:
         part = parts.pop()
         n += 1
@@ -57,6 +57,7 @@ def _is_ints(value: Any) -> bool:
 def _pairs(kind: type[Any], args: Any, budget: Budget) -> Any:
     """An OrderedDict or a Counter of nothing, of a dict or of pairs."""
     _expect(len(args) <= 1, f"{kind.__name__}: expected at most one argument", args)
+    # Item by item, not kind(items): a Counter of a list would count, and hash, what is in it.
     items: Any = args[0] if args else []
     if type(items) in (dict, OrderedDict):
         items = list(items.items())
@@ -146,6 +147,7 @@ def rebuild_view(args: Any, budget: Budget, dtype: _core.dtype | None = None) ->
     if dtype is None:
         dtype = _core.uint8 if type(storage) is UntypedStorage else storage.dtype
     untyped = storage if type(storage) is UntypedStorage else storage.untyped()
+    # Python's integers do not overflow, so no choice of sizes and strides slips through the sum.
     # Of no elements, the offset is free, as in PyTorch: slices at the very end have it.
     last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
     reaches = min((*size, 1)) < 1 or (last + 1) * dtype.itemsize <= untyped.nbytes()
@@ -205,6 +207,7 @@ def _parameter_with_state(args: Any, budget: Budget) -> Any:
 
 def _set_attributes(made: Any, state: Any) -> None:
     """Give an object attributes that hide nothing of its class."""
+    # An attribute found before a method of the same name would be called in its place.
     _expect(type(state) is dict, "attributes: expected a dict", (state,))
     for name in state:
         is_free = type(name) is str and not callable(getattr(type(made), name, None))
@@ -256,6 +259,7 @@ _CALLABLE: dict[str, tuple[Any, Make]] = {
     **_arrays.CALLABLE,
 }
 _VALUES = _values()
+# By identity: an object of an allowed class could claim to be equal to one of these.
 _MAKES = {id(value): make for value, make in _CALLABLE.values()}
 _REBUILD_MAKES = {id(value): make for value, make in _REBUILDS.values()}
 _NEWABLE = {id(cls) for cls in (OrderedDict, Counter, set, frozenset, bytearray, complex, Size)}
@@ -283,13 +287,14 @@ class Types:
     def __init__(self, budget: Budget, has_bytes: bool) -> None:
         self._budget = budget
         self._has_bytes = has_bytes
+        # Taken once, so that a function that the user allows cannot allow more while it runs.
         self._allowed = _safe_globals.allowed_by_name()
         self._allowed_ids = {id(value) for value in self._allowed.values()}
 
     def find(self, module: str, name: str) -> Any:
         """The type or value of a name; an error for what is not on the list."""
         full = full_name(module, name)
-        if full in self._allowed:
+        if full in self._allowed:  # first: the user may want another class for a known name
             return self._allowed[full]
         if full in _VALUES:
             return _VALUES[full]
@@ -313,7 +318,7 @@ class Types:
             return self._from_type(args)
         if isinstance(function, type) and function is facula.nn.Parameter:
             return _parameter(args, self._budget)
-        if not self._has_bytes:
+        if not self._has_bytes:  # conj and neg are computed, from bytes that are still to be read
             check_no_metadata(function, args)
         make = _MAKES.get(id(function)) or _arrays.make_of(function)
         if make is None:
@@ -345,6 +350,7 @@ class Types:
         """A tensor of a subclass, or with attributes."""
         _expect(len(args) == 4, "_rebuild_from_type_v2: expected 4 arguments", args)
         function, cls, inner, state = args
+        # Not any function of the list: what is made must be a tensor, for _make_subclass.
         make = _REBUILD_MAKES.get(id(function))
         is_tensor = cls is Tensor or id(cls) in self._allowed_ids
         _expect(

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import io
+import pickle
 from collections.abc import Callable
-from typing import Any
+from typing import IO, Any
 
+from facula.serialization import _types
 from facula.serialization._errors import CheckpointError, shown
 from facula.serialization._interpreter import Interpreter
 from facula.serialization._source import Budget
-from facula.serialization._trusted import load_trusted
-
-
-def _no_ids(saved: Any) -> Any:
-    raise CheckpointError(f"there is a persistent id {shown(saved)}, where none belongs")
+from facula.serialization._torch_names import find_ours, is_torch_module
 
 
 class Unpickle:
@@ -21,8 +19,8 @@ class Unpickle:
 
     Args:
         trusted: whether the object may run code.
-        pickle_module: what unpickles then; None for ``pickle``.
-        encoding: of the byte strings of Python 2.
+        pickle_module: the module whose ``Unpickler`` reads a trusted file; None for ``pickle``.
+        encoding: how the byte strings of Python 2 are decoded.
     """
 
     def __init__(self, trusted: bool, pickle_module: Any, encoding: str) -> None:
@@ -45,9 +43,37 @@ class Unpickle:
             return Interpreter(data, start, *args).load()
         file = io.BytesIO(data)
         file.seek(start)
-        args_for_real = persistent_load, self._pickle_module, self._encoding, has_bytes
-        return load_trusted(file, *args_for_real), file.tell()
+        return self._run(file, persistent_load, has_bytes), file.tell()
 
     def plain(self, data: bytes, start: int, budget: Budget, where: str) -> tuple[Any, int]:
-        """As above for what the format itself writes: never more than data."""
+        """The object of a pickle that the format itself has: data, never code, also if trusted."""
         return Interpreter(data, start, _no_ids, budget, self._encoding, where).load()
+
+    def _run(self, file: IO[bytes], persistent_load: Callable[[Any], Any], has_bytes: bool) -> Any:
+        """Unpickle with PyTorch's names taken for ours. This runs what the file asks for."""
+        base = (pickle if self._pickle_module is None else self._pickle_module).Unpickler
+
+        class Unpickler(base):  # type: ignore[misc, valid-type]
+            def find_class(self, module: str, name: str) -> Any:
+                if not is_torch_module(module):
+                    return super().find_class(module, name)
+                found = find_ours(module, name)
+                # Of PyTorch's functions only those that rebuild tensors compute with their bytes.
+                return found if has_bytes or module != "torch._utils" else _without_metadata(found)
+
+            def persistent_load(self, saved: Any) -> Any:
+                return persistent_load(saved)
+
+        return Unpickler(file, encoding=self._encoding).load()
+
+
+def _no_ids(saved: Any) -> Any:
+    raise CheckpointError(f"there is a persistent id {shown(saved)}, where none belongs")
+
+
+def _without_metadata(function: Callable[..., Any]) -> Callable[..., Any]:
+    def rebuild(*args: Any) -> Any:
+        _types.check_no_metadata(function, args)
+        return function(*args)
+
+    return rebuild

@@ -49,6 +49,8 @@ class ZipReader:
     def __init__(self, source: Source, budget: Budget) -> None:
         self.source = source
         entries, directory = _read_directory(source, budget)
+        # In the order of the file each must begin where the one before it ends: nothing overlaps,
+        # and nothing is hidden between.
         entries.sort(key=lambda entry: entry.start)
         self.records: dict[str, Record] = {}
         self.root = ""
@@ -79,6 +81,7 @@ class ZipReader:
         """Check a record's headers, list it, and return where it ends."""
         if entry.start != position:
             raise _damaged(entry.start, f"the record {name!r} does not begin at {position}")
+        # One read for header, name and padding, which PyTorch's alignment keeps below 192 bytes.
         guess = self.source.read(position, min(192 + len(entry.path), directory - position))
         if len(guess) < _LOCAL.size:
             raise _damaged(position, f"the header of {name!r} is cut short")
@@ -94,7 +97,7 @@ class ZipReader:
         if guess[_LOCAL.size : names_at - position + n_path] != entry.path:
             raise _damaged(names_at, f"the name of {name!r} is not the one in the directory")
         zip64 = _check_extra(guess[names_at - position + n_path : data - position], names_at)
-        follows = bool(entry.header[1] & 8)
+        follows = bool(entry.header[1] & 8)  # sizes and checksum come after the data, not before
         numbers = (0, 0, 0) if follows else (entry.crc, entry.size, entry.size)
         if (crc, packed, size) not in (numbers, (numbers[0], MAX32, MAX32)):
             raise _damaged(position, f"the sizes of {name!r} are not those in the directory")
@@ -127,7 +130,7 @@ class ZipReader:
         """Fill ``view``, as long as the record, with its bytes, its checksum compared."""
         offset, size, expected = self.find(name)
         crc = self.source.readinto(offset, view[:size])
-        # 0 is what writers put there that compute no checksums, at both places where it is told.
+        # Writers that compute no checksums put 0 at both places where they are.
         if crc != expected != 0:
             raise CheckpointError(
                 f"load: the record {name!r} is damaged: its checksum is {crc:08x}, and "
@@ -139,6 +142,8 @@ class ZipReader:
 
 def _read_directory(source: Source, budget: Budget) -> tuple[list[_Entry], int]:
     """The entries of the directory at the end of the archive, and where it begins."""
+    # At its exact place, not searched for: a comment could hold a second directory, and two readers
+    # would then see two different archives.
     at = source.size - _END.size
     if at < 0:
         raise _damaged(0, f"it has only {source.size} bytes")

@@ -21,7 +21,7 @@ class ZipWriter:
     """Writes an archive from the first byte to the last, without going back.
 
     Args:
-        write: takes the bytes.
+        write: function that takes the next bytes of the archive.
         root: the folder that all records are in.
     """
 

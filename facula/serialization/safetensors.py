@@ -19,8 +19,8 @@ from facula import _core
 from facula._core import Tensor
 from facula.serialization._atomic import replacing
 from facula.serialization._errors import CheckpointError, shown
-from facula.serialization._memory import bytes_of
 from facula.serialization._source import FileSource
+from facula.storage import _bytes_of
 
 __all__ = ["SafeSlice", "load_file", "safe_open", "save_file"]
 
@@ -54,9 +54,9 @@ def save_file(
     :func:`load_file`. Other programs find the tensor by the first of its names.
 
     Args:
-        tensors: what to save; each is written contiguously.
-        filename: the file.
-        metadata: strings to keep beside them.
+        tensors: the tensors to save, by name; each is written contiguously.
+        filename: the path of the file.
+        metadata: strings to keep beside the tensors, by name.
 
     Example:
         >>> import os, tempfile
@@ -93,7 +93,7 @@ def save_file(
         kind = _NAMES[str(tensor.dtype)]
         header[name] = {"dtype": kind, "shape": list(tensor.shape), "data_offsets": [start, end]}
     text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
+    text += b" " * (-len(text) % 8)  # so that the data, too, begin at a multiple of 8
     with replacing(os.fspath(filename)) as file:
         file.write(struct.pack("<Q", len(text)) + text)
         for name in names:
@@ -102,7 +102,7 @@ def save_file(
 
 def _place(tensor: Tensor, name: str) -> Any:
     """What two names of one tensor have in common."""
-    if not tensor.numel():
+    if not tensor.numel():  # which may all have the same address, or none
         return name
     memory = tensor.device, tensor.data_ptr(), tensor.dtype
     return *memory, tuple(tensor.shape), tensor.stride()
@@ -113,7 +113,7 @@ def _write(tensor: Tensor, file: IO[bytes]) -> None:
         return
     whole = tensor.detach().cpu().contiguous()
     start = whole.storage_offset() * whole.itemsize
-    memory = bytes_of(whole.untyped_storage())
+    memory = _bytes_of(whole.untyped_storage())
     file.write(memory[start : start + whole.numel() * whole.itemsize])
 
 
@@ -123,8 +123,8 @@ def load_file(
     """The tensors of a safetensors file by their names, tied ones tied.
 
     Args:
-        filename: the file.
-        device: where to put them.
+        filename: the path of the file.
+        device: where to put the tensors.
         mmap: look at the file in place of reading it: pages are read when they are used, and
             changes stay in memory.
 
@@ -140,9 +140,9 @@ class safe_open:
     """A safetensors file whose tensors are read one by one, when they are asked for.
 
     Args:
-        filename: the file.
+        filename: the path of the file.
         framework: what tensors are returned as: ``"pt"`` for Facula's, ``"np"`` for NumPy's.
-        device: where to put them.
+        device: where to put the tensors.
 
     Raises:
         CheckpointError: the file is not one of safetensors, or damaged.
@@ -224,12 +224,13 @@ class safe_open:
         if begin == end:
             return _core.empty(shape, dtype=dtype)
         at = self._start + begin
+        # Other programs need not align their tensors, and a view must be aligned.
         if is_mapped and at % dtype.itemsize == 0:
             self._memory = self._memory or _map(self._file, self._source.size)
             data = _core.frombuffer(self._memory[at : self._start + end], dtype=dtype)
         else:
             data = _core.empty((end - begin) // dtype.itemsize, dtype=dtype)
-            self._source.readinto(at, bytes_of(data.untyped_storage()))
+            self._source.readinto(at, _bytes_of(data.untyped_storage()))
         return data.reshape(shape)
 
 
@@ -269,6 +270,7 @@ def _damaged(what: str, offset: int | None = None, found: Any = None) -> Checkpo
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # Of two entries of one name readers take different ones: a file could show each its own.
     result = dict(pairs)
     if len(result) != len(pairs):
         raise _damaged("its header has a name twice")
@@ -300,6 +302,7 @@ def _check_places(header: dict[str, Any], nbytes: int) -> dict[str, Any]:
         if entry["dtype"] not in _DTYPES:
             raise _damaged(f"{shown(name)} has the dtype {shown(entry['dtype'])}", found=name)
         dtype, shape, offsets = _DTYPES[entry["dtype"]], entry["shape"], entry["data_offsets"]
+        # type() and not isinstance: in Python True is an int.
         is_whole = all(
             type(part) is list and all(type(n) is int and 0 <= n < 1 << 62 for n in part)
             for part in (shape, offsets)

@@ -42,11 +42,16 @@ def assert_close(
 
     Args:
         actual: tensors, arrays, numbers, None, or sequences and mappings of them.
-        expected: the same, of the same type.
+        expected: what ``actual`` should be, of the same type.
         allow_subclasses: whether one type may be derived from the other.
-        rtol, atol: both or none; by default they go by the dtype, with the wider of two.
+        rtol: relative tolerance, given together with ``atol``; by default it goes by the dtype,
+            with the wider of two.
+        atol: absolute tolerance, given together with ``rtol``; by default it goes by the dtype,
+            with the wider of two.
         equal_nan: whether NaN equals NaN.
-        check_device, check_dtype, check_stride: whether these must agree as well.
+        check_device: whether the devices must agree as well.
+        check_dtype: whether the dtypes must agree as well.
+        check_stride: whether the strides must agree as well.
         check_layout: accepted for compatibility; there is one layout.
         msg: the message to fail with, or a function that makes it of the usual one.
 
@@ -100,7 +105,7 @@ def _difference(
             return None
         return f"None mismatch: {actual} is not {expected}" + _of_item(where)
     is_scalar = all(isinstance(v, numbers.Number) for v in (actual, expected))
-    if is_scalar:  # NumPy's as Python's
+    if is_scalar:  # NumPy's numbers are compared as Python's, whose types they then have
         actual, expected = (v.item() if hasattr(v, "item") else v for v in (actual, expected))
     left, right = type(actual), type(expected)
     is_comparable = is_scalar or left is right
@@ -162,6 +167,7 @@ def _value_difference(
     dtype = facula.promote_types(a.dtype, e.dtype)
     wide = facula.complex128 if dtype.is_complex else facula.float64
     wide = wide if dtype.is_complex or dtype.is_floating_point else facula.int64
+    # In the widest type: in their own, the difference of two values may overflow or round to 0.
     a, e = (t.detach().cpu().to(wide) for t in (a, e))
     is_close = facula.isclose(a, e, rtol=rtol, atol=atol, equal_nan=equal_nan)
     if is_close.all():

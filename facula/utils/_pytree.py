@@ -36,15 +36,17 @@ class TreeSpec(NamedTuple):
 LEAF = TreeSpec()
 
 
-def _is_namedtuple(tree: Any) -> bool:
+def is_namedtuple(tree: Any) -> bool:
+    """Whether the object is a named tuple, whose constructor takes its parts one by one."""
     return isinstance(tree, tuple) and hasattr(tree, "_fields")
 
 
 def _children(tree: Any) -> tuple[tuple[Any, ...], list[Any]] | None:
     """Keys and children of a container; None for a leaf."""
+    # The exact types: a subclass may need more than its items to be made again, so it is a leaf.
     if type(tree) in (dict, OrderedDict, defaultdict):
         return tuple(tree.keys()), list(tree.values())
-    if type(tree) in (tuple, list, deque) or _is_namedtuple(tree):
+    if type(tree) in (tuple, list, deque) or is_namedtuple(tree):
         return (), list(tree)
     return None
 

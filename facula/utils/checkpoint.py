@@ -1,4 +1,8 @@
-"""Checkpointing: forget the intermediate results of a function, compute them again in backward."""
+"""Checkpointing of activations: a function's intermediate results are computed again in backward.
+
+It takes less memory for one more forward pass. Files that hold the state of a training are another
+thing that is called a checkpoint: see ``facula.save`` and ``facula.resume``.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,10 @@ _Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
 
 
 class CheckpointError(RuntimeError):
-    """The second run of a checkpointed function differs from the first."""
+    """The second run of a checkpointed function differs from the first.
+
+    For a damaged file there is :class:`facula.serialization.CheckpointError`.
+    """
 
 
 def noop_context_fn() -> _Contexts:
@@ -44,10 +51,10 @@ def checkpoint(
 
     Args:
         function: any function of tensors; the second run must do the same as the first.
-        args: its arguments.
+        args: positional arguments of ``function``.
         use_reentrant: True runs a backward inside backward: arguments are positional, one of
             them requires grad, and ``autograd.grad`` is refused. False has none of these limits.
-        context_fn: makes two context managers, for the first run and for the second.
+        context_fn: function that makes two context managers, for the first run and for the second.
         determinism_check: ``"default"`` compares shapes, dtypes and devices of what the two
             runs save, ``"none"`` does not.
         debug: name the saved tensors that differ in the error.
@@ -62,13 +69,7 @@ def checkpoint(
         >>> x.grad
         tensor(4.)
     """
-    if use_reentrant is None:
-        warnings.warn(
-            "checkpoint: pass use_reentrant; without it the older use_reentrant=True is used, "
-            "while use_reentrant=False has fewer limits.",
-            stacklevel=2,
-        )
-        use_reentrant = True
+    use_reentrant = _chosen_form("checkpoint", use_reentrant)
     preserves_rng = bool(kwargs.pop("preserve_rng_state", True))
     if not use_reentrant:
         contexts = context_fn()
@@ -101,8 +102,8 @@ def checkpoint_sequential(
         functions: an ``nn.Sequential`` or a sequence of functions of one argument.
         segments: number of segments.
         input: argument of the first function.
-        use_reentrant: as for :func:`checkpoint`.
-        preserve_rng_state: as for :func:`checkpoint`.
+        use_reentrant: True runs a backward inside backward; see :func:`checkpoint`.
+        preserve_rng_state: whether a second run gets the random numbers of the first one.
 
     Example:
         >>> from facula.utils.checkpoint import checkpoint_sequential
@@ -111,13 +112,7 @@ def checkpoint_sequential(
         >>> checkpoint_sequential(functions, 2, x, use_reentrant=False).item()
         4.0
     """
-    if use_reentrant is None:
-        warnings.warn(
-            "checkpoint_sequential: pass use_reentrant; without it the older use_reentrant=True "
-            "is used, while use_reentrant=False has fewer limits.",
-            stacklevel=2,
-        )
-        use_reentrant = True
+    use_reentrant = _chosen_form("checkpoint_sequential", use_reentrant)
     preserves_rng = kwargs.pop("preserve_rng_state", True)
     if kwargs:
         raise ValueError(
@@ -133,6 +128,17 @@ def checkpoint_sequential(
             preserve_rng_state=preserves_rng,
         )
     return _chain(steps[size * (segments - 1) :])(input)
+
+
+def _chosen_form(name: str, use_reentrant: bool | None) -> bool:
+    if use_reentrant is not None:
+        return use_reentrant
+    warnings.warn(
+        f"{name}: pass use_reentrant; without it the older use_reentrant=True is used, while "
+        "use_reentrant=False has fewer limits.",
+        stacklevel=3,
+    )
+    return True
 
 
 def _chain(steps: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
@@ -163,6 +169,8 @@ class _Reentrant(Function):
     def forward(ctx: Any, function: Callable[..., Any], preserves_rng: bool, *args: Any) -> Any:
         ctx.function = function
         ctx.rng_state = _core.get_rng_state() if preserves_rng else None
+        # Tensors are saved for backward, not kept as attributes: a change in place is noticed, and
+        # they are freed when backward is done.
         ctx.args = [None if isinstance(a, Tensor) else a for a in args]
         ctx.positions = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         ctx.save_for_backward(*(args[i] for i in ctx.positions))
@@ -170,6 +178,8 @@ class _Reentrant(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
+        # The inner backward adds to .grad of all leaves that it finds, parameters included. Where
+        # gradients of some inputs only are asked for, that would be wrong.
         if not _core.is_backward_to_leaves():
             raise RuntimeError(
                 "checkpoint: with use_reentrant=True only backward() without inputs is possible; "
@@ -177,6 +187,7 @@ class _Reentrant(Function):
             )
         args = list(ctx.args)
         for position, tensor in zip(ctx.positions, ctx.saved_tensors, strict=True):
+            # Leaves of a graph of their own, which this backward walks inside the outer one.
             args[position] = tensor.detach().requires_grad_(tensor.requires_grad)
         with _random_state(ctx.rng_state), enable_grad():
             outputs = ctx.function(*args)
@@ -219,7 +230,7 @@ class _Frame:
         self.options = options
         self.descriptions: list[tuple[Any, Any, Any]] = []
         self.values: dict[int, Tensor] = {}
-        self.call = -1  # of backward or grad, that they were computed for
+        self.call = -1  # the call of backward or grad that the values were computed for
 
     def pack(self, tensor: Tensor) -> int:
         self.descriptions.append(_description(tensor))
@@ -232,15 +243,16 @@ class _Frame:
         if call != self.call or index not in self.values:
             self.recompute()
             self.call = call
-        return self.values.pop(index)
+        return self.values.pop(index)  # each is freed as soon as backward has used it
 
     def recompute(self) -> None:
         values: list[Tensor] = []
 
+        # The hooks number what is saved: the second run saves the same tensors in the same order.
         def keep(tensor: Tensor) -> Tensor:
             values.append(tensor.detach())
             if self.options.early_stop and len(values) == len(self.descriptions):
-                raise _Complete
+                raise _Complete  # what follows the last saved tensor is of no use
             return tensor
 
         def unpack_again(tensor: Tensor) -> Tensor:

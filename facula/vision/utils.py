@@ -120,7 +120,7 @@ def save_image(
         tensor: an image, or several, of which :func:`make_grid` makes one.
         fp: the file's path, or a file open for writing.
         format: such as ``"PNG"``; by default from the name of the file.
-        kwargs: for :func:`make_grid`.
+        kwargs: arguments of :func:`make_grid`.
 
     Example:
         >>> import io
@@ -214,11 +214,12 @@ def draw_bounding_boxes(
         labels: a text for each box, or None.
         colors: a color for each box or one for all: a name, ``"#FF00FF"``, or red, green, blue.
         fill: whether boxes are filled, so that the image shines through.
-        width: of the lines, in pixels.
+        width: the width of the lines, in pixels.
         font: the file of a TrueType font for the labels.
-        font_size: of the labels, with font.
-        label_colors: of the labels; by default those of the boxes, or black on a background.
-        label_background_colors: by default those of the boxes.
+        font_size: the size of the labels, where there is a font.
+        label_colors: the colors of the labels; by default those of the boxes, or black on a
+            background.
+        label_background_colors: the colors behind the labels; by default those of the boxes.
         fill_labels: whether labels have a background.
 
     Shape:
@@ -353,9 +354,9 @@ def draw_keypoints(
         image: ``(3, H, W)``, uint8, or floating point from 0 to 1.
         keypoints: x and y of K points for each of N objects, ``(N, K, 2)``.
         connectivity: pairs of points that are joined by a line.
-        colors: of all points: a name, ``"#FF00FF"``, or red, green, blue.
-        radius: of the points, in pixels.
-        width: of the lines, in pixels.
+        colors: the color of all points: a name, ``"#FF00FF"``, or red, green, blue.
+        radius: the radius of the points, in pixels.
+        width: the width of the lines, in pixels.
         visibility: which points are drawn, ``(N, K)``; by default all.
 
     Shape:

@@ -1,4 +1,4 @@
-"""Joining, splitting and turning in Python."""
+"""Broadcasting, turning, and diagonals in place."""
 
 import numpy as np
 import pytest
@@ -10,17 +10,6 @@ SOME = ["float32", "int64"]
 FLOATS = ["float32"]
 
 
-@pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 3, 4)])
-@pytest.mark.parametrize("name", ["hstack", "vstack", "dstack", "column_stack"])
-def test_stacks_agree_with_numpy(name, shape):
-    check_op(
-        lambda a, b: getattr(facula, name)((a, b)),
-        lambda a, b: getattr(np, name)((a, b)),
-        [shape, shape],
-        dtypes=FLOATS,
-    )
-
-
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3), (2, 3, 4)])
 @pytest.mark.parametrize("name", ["atleast_1d", "atleast_2d", "atleast_3d"])
 def test_atleast_agrees_with_numpy(name, shape):
@@ -30,30 +19,6 @@ def test_atleast_agrees_with_numpy(name, shape):
 def test_atleast_of_several_tensors_is_a_tuple():
     result = facula.atleast_2d(facula.tensor(1.0), facula.ones(2))
     assert [tuple(t.shape) for t in result] == [(1, 1), (1, 2)]
-
-
-@pytest.mark.parametrize("sections", [1, 2, 3, 7, (1,), (1, 3), (-1,), (9,), ()])
-@pytest.mark.parametrize("dim", [0, 1])
-def test_tensor_split_agrees_with_numpy(sections, dim):
-    a = np.arange(20).reshape(5, 4)
-    parts = facula.tensor_split(facula.tensor(a), sections, dim)
-    for part, expected in zip(parts, np.array_split(a, sections, dim), strict=True):
-        assert part.tolist() == expected.tolist()
-
-
-def test_splits_are_views():
-    x = facula.zeros(4, 4, 4)
-    for split in (facula.hsplit, facula.vsplit, facula.dsplit):
-        for part in split(x, 2):
-            part.add_(1)
-    assert x.unique().tolist() == [3]
-
-
-def test_uneven_splits_are_refused():
-    with pytest.raises(RuntimeError, match=r"vsplit: dimension 0 of \(3, 2\) does not divide"):
-        facula.vsplit(facula.ones(3, 2), 2)
-    with pytest.raises(RuntimeError, match="dsplit: expected at least 3 dimensions"):
-        facula.dsplit(facula.ones(3, 2), 1)
 
 
 @pytest.mark.parametrize("k", [-1, 0, 1, 2, 3, 4])
@@ -95,3 +60,24 @@ def test_broadcasting_follows_numpy():
     assert a.stride() == (1, 0)
     with pytest.raises(RuntimeError, match=r"\(2,\), \(3,\) differ in dimension -1"):
         facula.broadcast_shapes((2,), (3,))
+
+
+def test_fill_diagonal_writes_in_place_and_wraps_on_request():
+    x = facula.zeros(7, 3)
+    assert x.fill_diagonal_(1) is x
+    assert x.nonzero().tolist() == [[0, 0], [1, 1], [2, 2]]
+    x.fill_diagonal_(1, wrap=True)
+    assert x.nonzero().tolist() == [[0, 0], [1, 1], [2, 2], [4, 0], [5, 1], [6, 2]]
+    assert facula.zeros(2, 2, 2).fill_diagonal_(3).sum() == 6
+
+
+def test_fill_diagonal_cuts_the_gradient_of_what_it_overwrites():
+    x = facula.ones(2, 2, requires_grad=True)
+    (x * 2).fill_diagonal_(5).sum().backward()
+    assert x.grad.tolist() == [[0.0, 2.0], [2.0, 0.0]]
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 2, 3)])
+def test_fill_diagonal_refuses_other_shapes(shape):
+    with pytest.raises(RuntimeError, match="fill_diagonal_: expected"):
+        facula.ones(shape).fill_diagonal_(0)

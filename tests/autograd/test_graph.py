@@ -93,6 +93,18 @@ def test_wrong_gradients_are_refused(x):
         facula.autograd.backward([x.sum()], [None, None])
     with pytest.raises(RuntimeError, match="inputs is empty"):
         facula.autograd.backward(x.sum(), inputs=[])
+    with pytest.raises(RuntimeError, match="grad: inputs is empty"):
+        facula.autograd.grad(x.sum(), [])
+
+
+def test_a_complex_scalar_needs_a_gradient(x):
+    y = (x * (1 + 1j)).sum()
+    with pytest.raises(RuntimeError, match="backward: an output that is not real"):
+        facula.autograd.backward(y)
+    with pytest.raises(RuntimeError, match="grad: an output that is not real"):
+        facula.autograd.grad(y, x)
+    (g,) = facula.autograd.grad(y, x, facula.ones_like(y))
+    assert g.tolist() == [1, 1]
 
 
 def test_saved_tensors_pass_through_the_hooks(x):

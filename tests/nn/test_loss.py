@@ -86,9 +86,7 @@ def test_cross_entropy_agrees_with_the_formula(shape, reduction):
         return REDUCTIONS[reduction](-picked.squeeze(dim))
 
     check_op(
-        lambda x: F.cross_entropy(x, facula.tensor(target), reduction=reduction),
-        formula,
-        [shape],
+        lambda x: F.cross_entropy(x, facula.tensor(target), reduction=reduction), formula, [shape]
     )
 
 

@@ -185,9 +185,7 @@ class TestErrorsInForward:
         m.net[2] = nn.Linear(30, 2)
         with pytest.raises(RuntimeError) as caught:
             m(facula.ones(5, 4))
-        assert notes(caught.value) == [
-            "net.2: Linear(in_features=30, out_features=2, bias=True)",
-        ]
+        assert notes(caught.value) == ["net.2: Linear(in_features=30, out_features=2, bias=True)"]
 
     def test_name_modules_that_are_called_past_their_container(self):
         class Listed(nn.Module):
@@ -233,9 +231,7 @@ class TestErrorsInForward:
             patch.setattr(sys, "version_info", (3, 10))
             with pytest.raises(RuntimeError) as caught:
                 nn.Sequential(nn.Linear(2, 2))(facula.ones(1, 3))
-        assert str(caught.value).endswith(
-            "\n0: Linear(in_features=2, out_features=2, bias=True)",
-        )
+        assert str(caught.value).endswith("\n0: Linear(in_features=2, out_features=2, bias=True)")
 
     def test_are_not_hidden_by_a_broken_repr(self):
         class Broken(nn.Module):

@@ -1,7 +1,10 @@
 """What all optimisers have in common: groups, hooks, states, copies."""
 
 import copy
+import importlib
+import inspect
 import pickle
+import pkgutil
 
 import pytest
 
@@ -74,6 +77,43 @@ def test_parameters_that_cannot_be_optimised_are_refused(params, error, message)
 def test_options_out_of_range_are_refused(cls, options, message):
     with pytest.raises(ValueError, match=message):
         cls([parameter(1.0)], **options)
+
+
+def test_every_file_of_an_optimiser_is_in_the_package():
+    for file in pkgutil.iter_modules(optim.__path__, "facula.optim."):
+        for name, cls in vars(importlib.import_module(file.name)).items():
+            is_here = isinstance(cls, type) and cls.__module__ == file.name
+            if is_here and issubclass(cls, optim.Optimizer):
+                assert name in optim.__all__ or file.name == "facula.optim._declared"
+
+
+@pytest.mark.parametrize("cls", [optim.Adam, optim.Adafactor, optim.Muon, optim.LBFGS])
+def test_the_options_of_an_optimiser_are_the_arguments_of_its_constructor(cls):
+    arguments = list(inspect.signature(cls).parameters)
+    assert sorted(cls._options) == sorted(arguments[1:])
+    assert list(cls([facula.ones(2, 2, requires_grad=True)]).defaults) == list(cls._options)
+
+
+def test_an_old_pickle_gets_the_options_that_were_added_later():
+    optimizer, _ = stepped(optim.SGD, momentum=0.9)
+    state = copy.deepcopy(optimizer.__getstate__())
+    for options in (state["defaults"], state["param_groups"][0]):
+        del options["maximize"], options["fused"]
+    old = optim.SGD.__new__(optim.SGD)
+    old.__setstate__(state)
+    old.step()
+    assert old.param_groups[0]["maximize"] is False and old.param_groups[0]["fused"] is None
+
+
+def test_a_subclass_may_leave_out_the_constructor_of_its_optimiser():
+    class Warm(optim.Adam):
+        def __init__(self, params, warm_up):
+            defaults = optim.Adam([parameter(0.0)], lr=0.5).defaults
+            super(optim.Adam, self).__init__(params, {**defaults, "warm_up": warm_up})
+
+    optimizer, p = stepped(Warm, warm_up=3)
+    assert optimizer.param_groups[0]["warm_up"] == 3
+    assert p.tolist() == pytest.approx([0.5, 1.5])
 
 
 def test_flags_that_contradict_each_other_are_refused():

@@ -5,6 +5,7 @@ import pytest
 
 import facula
 from facula import optim
+from facula.optim._declared import RuleOptimizer
 
 pytestmark = pytest.mark.promise("N6")
 
@@ -66,6 +67,13 @@ RULES = [
 ]
 NAMES = [f"{rule[0].__name__}-{i}" for i, rule in enumerate(RULES)]
 every_rule = pytest.mark.parametrize("cls, options, expected", RULES, ids=NAMES)
+
+
+def test_every_rule_is_tested():
+    rules = {cls for cls in vars(optim).values() if isinstance(cls, type)}
+    rules = {cls for cls in rules if issubclass(cls, RuleOptimizer)}
+    assert rules == {cls for cls, _, _ in RULES}
+
 
 TOLERANCES = {"float16": 3e-3, "bfloat16": 3e-2, "float32": 2e-6, "float64": 1e-8}
 

@@ -266,6 +266,12 @@ def test_names_agree():
     assert set(datasets.__all__) <= set(torchvision.datasets.__all__)
 
 
+@pytest.mark.parametrize("name", sorted(name for name in datasets.__all__ if name[0].isupper()))
+def test_datasets_are_in_the_files_of_their_names(name):
+    theirs = getattr(torchvision.datasets, name).__module__
+    assert getattr(datasets, name).__module__ == theirs.replace("torchvision", "facula.vision")
+
+
 FUNCTIONS = [
     *(("utils", name) for name in datasets.utils.__all__),
     *(("folder", name) for name in datasets.folder.__all__ if name.islower()),

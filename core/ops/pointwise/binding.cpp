@@ -52,17 +52,21 @@ void def_unary(nb::module_& m, const char* name, const char* names, Forms forms,
   std::string text = docstring(name, doc), text_ = in_place_doc(name);
   auto call_ = [f_](Tensor x) -> Tensor { return f_(x); };
   for (const std::string& public_name : all_names(name, names)) {
-    m.def(
-        public_name.c_str(),
-        [f, name](const Tensor& x, const Out& out) {
-          return with_out(name, out, [&](const Into& into) { return f(x, into); });
-        },
-        "input"_a, nb::kw_only(), "out"_a.none() = nb::none(), text.c_str());
-    def_method(
-        public_name.c_str(), [f](const Tensor& x) { return f(x, Into{}); }, text.c_str());
+    auto call = [f](const Tensor& x) { return f(x, Into{}); };
+    if (forms == Forms::NO_OUT) {
+      m.def(public_name.c_str(), call, "input"_a, text.c_str());
+    } else {
+      m.def(
+          public_name.c_str(),
+          [f, name](const Tensor& x, const Out& out) {
+            return with_out(name, out, [&](const Into& into) { return f(x, into); });
+          },
+          "input"_a, nb::kw_only(), "out"_a.none() = nb::none(), text.c_str());
+    }
+    def_method(public_name.c_str(), call, text.c_str());
     std::string name_ = public_name + "_";
     def_method(name_.c_str(), call_, text_.c_str());
-    if (forms == Forms::ALL) m.def(name_.c_str(), call_, "input"_a, text_.c_str());
+    if (forms != Forms::NO_FUNCTION_) m.def(name_.c_str(), call_, "input"_a, text_.c_str());
   }
 }
 

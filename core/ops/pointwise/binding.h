@@ -12,6 +12,7 @@ namespace facula {
 enum class Forms {
   ALL,           // function, method, and both in place
   NO_FUNCTION_,  // the function in place is missing
+  NO_OUT,        // the function takes no out=
   HIDDEN,        // nothing: bound by hand, or used by other operations only
   // Activations. What belongs to nn.functional is bound in the module _nn of the core.
   FUNCTIONS,    // function and function in place

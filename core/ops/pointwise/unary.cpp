@@ -48,8 +48,8 @@ Tensor zeros_like(const Tensor& x) { return zeros(x.sizes(), x.dtype(), x.device
 // those of g and y.
 template <class Backward>
 Tensor slope_by_kernel(const char* name, const char* node, BinaryOp op, const Tensor& g,
-                       const Tensor& y, const Backward& backward) {
-  return record(node, apply_binary(name, op, g, y, y.dtype()), {g, y}, backward);
+                       const Tensor& y, Backward&& backward) {
+  return record(node, apply_binary(name, op, g, y, y.dtype()), {g, y}, std::move(backward));
 }
 
 Tensor tanh_backward(const Tensor& g, const Tensor& y) {

@@ -37,8 +37,8 @@ def sdpa_kernel(
     """A context in which attention uses only these implementations.
 
     Args:
-        backends: one or several.
-        set_priority: whether their order is that of preference.
+        backends: the implementation that may be used, or a list of several.
+        set_priority: whether the order of the implementations is that of preference.
 
     Example:
         >>> from facula.nn.attention import SDPBackend, sdpa_kernel

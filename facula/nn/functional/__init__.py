@@ -1,4 +1,8 @@
+# mypy: implicit-reexport
+# ruff: noqa: F401, F403
 """Functions of networks, without state."""
+
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from facula._core import (
     celu_,
@@ -9,280 +13,41 @@ from facula._core import (
     conv_transpose1d,
     conv_transpose2d,
     conv_transpose3d,
-    gelu,
     hardshrink,
     linear,
-    logsigmoid,
     prelu,
     relu_,
     scaled_dot_product_attention,
     selu_,
-    softplus,
-    softshrink,
     threshold_,
 )
+from facula._core._nn import gelu, logsigmoid, softplus, softshrink
 from facula._ops import bilinear, cosine_similarity, pairwise_distance, pdist, rrelu_
-from facula._ops._arguments import checked as _checked
-from facula.nn.functional._activation import (
-    celu,
-    elu,
-    elu_,
-    glu,
-    gumbel_softmax,
-    hardsigmoid,
-    hardswish,
-    hardtanh,
-    hardtanh_,
-    leaky_relu,
-    leaky_relu_,
-    log_softmax,
-    mish,
-    relu,
-    relu6,
-    rrelu,
-    selu,
-    sigmoid,
-    silu,
-    softmax,
-    softmin,
-    softsign,
-    tanh,
-    tanhshrink,
-    threshold,
-)
-from facula.nn.functional._adaptive_pooling import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_avg_pool3d,
-    adaptive_max_pool1d,
-    adaptive_max_pool1d_with_indices,
-    adaptive_max_pool2d,
-    adaptive_max_pool2d_with_indices,
-    adaptive_max_pool3d,
-    adaptive_max_pool3d_with_indices,
-)
-from facula.nn.functional._attention import multi_head_attention_forward
-from facula.nn.functional._conv import fold, unfold
-from facula.nn.functional._dropout import (
-    alpha_dropout,
-    dropout,
-    dropout1d,
-    dropout2d,
-    dropout3d,
-    feature_alpha_dropout,
-)
-from facula.nn.functional._likelihood_loss import (
-    ctc_loss,
-    gaussian_nll_loss,
-    kl_div,
-    poisson_nll_loss,
-)
-from facula.nn.functional._linear_cross_entropy import linear_cross_entropy
-from facula.nn.functional._loss import (
-    binary_cross_entropy,
-    binary_cross_entropy_with_logits,
-    cross_entropy,
-    huber_loss,
-    l1_loss,
-    mse_loss,
-    nll_loss,
-    smooth_l1_loss,
-)
-from facula.nn.functional._margin_loss import (
-    cosine_embedding_loss,
-    hinge_embedding_loss,
-    margin_ranking_loss,
-    multi_margin_loss,
-    multilabel_margin_loss,
-    multilabel_soft_margin_loss,
-    soft_margin_loss,
-    triplet_margin_loss,
-    triplet_margin_with_distance_loss,
-)
-from facula.nn.functional._norm import (
-    batch_norm,
-    group_norm,
-    instance_norm,
-    layer_norm,
-    local_response_norm,
-    normalize,
-    rms_norm,
-)
-from facula.nn.functional._padding import pad
-from facula.nn.functional._pooling import (
-    avg_pool1d,
-    avg_pool2d,
-    avg_pool3d,
-    fractional_max_pool2d,
-    fractional_max_pool2d_with_indices,
-    fractional_max_pool3d,
-    fractional_max_pool3d_with_indices,
-    lp_pool1d,
-    lp_pool2d,
-    lp_pool3d,
-    max_pool1d,
-    max_pool1d_with_indices,
-    max_pool2d,
-    max_pool2d_with_indices,
-    max_pool3d,
-    max_pool3d_with_indices,
-    max_unpool1d,
-    max_unpool2d,
-    max_unpool3d,
-)
-from facula.nn.functional._sparse import embedding, embedding_bag, one_hot
-from facula.nn.functional._vision import (
-    affine_grid,
-    channel_shuffle,
-    grid_sample,
-    interpolate,
-    native_channel_shuffle,
-    pixel_shuffle,
-    pixel_unshuffle,
-    upsample,
-    upsample_bilinear,
-    upsample_nearest,
-)
+from facula._ops._mark import operation as _operation
+from facula.nn.functional import _linear_cross_entropy, _loss
+from facula.nn.functional._activation import *
+from facula.nn.functional._adaptive_pooling import *
+from facula.nn.functional._attention import *
+from facula.nn.functional._dropout import *
+from facula.nn.functional._embedding import *
+from facula.nn.functional._fold import *
+from facula.nn.functional._linear_cross_entropy import *
+from facula.nn.functional._loss import *
+from facula.nn.functional._norm import *
+from facula.nn.functional._padding import *
+from facula.nn.functional._pooling import *
+from facula.nn.functional._vision import *
 
-__all__ = [
-    "adaptive_avg_pool1d",
-    "adaptive_avg_pool2d",
-    "adaptive_avg_pool3d",
-    "adaptive_max_pool1d",
-    "adaptive_max_pool1d_with_indices",
-    "adaptive_max_pool2d",
-    "adaptive_max_pool2d_with_indices",
-    "adaptive_max_pool3d",
-    "adaptive_max_pool3d_with_indices",
-    "affine_grid",
-    "alpha_dropout",
-    "avg_pool1d",
-    "avg_pool2d",
-    "avg_pool3d",
-    "batch_norm",
-    "bilinear",
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "celu",
-    "celu_",
-    "channel_shuffle",
-    "conv1d",
-    "conv2d",
-    "conv3d",
-    "conv_tbc",
-    "conv_transpose1d",
-    "conv_transpose2d",
-    "conv_transpose3d",
-    "cosine_embedding_loss",
-    "cosine_similarity",
-    "cross_entropy",
-    "ctc_loss",
-    "dropout",
-    "dropout1d",
-    "dropout2d",
-    "dropout3d",
-    "elu",
-    "elu_",
-    "embedding",
-    "embedding_bag",
-    "feature_alpha_dropout",
-    "fold",
-    "fractional_max_pool2d",
-    "fractional_max_pool2d_with_indices",
-    "fractional_max_pool3d",
-    "fractional_max_pool3d_with_indices",
-    "gaussian_nll_loss",
-    "gelu",
-    "glu",
-    "grid_sample",
-    "group_norm",
-    "gumbel_softmax",
-    "hardshrink",
-    "hardsigmoid",
-    "hardswish",
-    "hardtanh",
-    "hardtanh_",
-    "hinge_embedding_loss",
-    "huber_loss",
-    "instance_norm",
-    "interpolate",
-    "kl_div",
-    "l1_loss",
-    "layer_norm",
-    "leaky_relu",
-    "leaky_relu_",
-    "linear",
-    "linear_cross_entropy",
-    "local_response_norm",
-    "log_softmax",
-    "logsigmoid",
-    "lp_pool1d",
-    "lp_pool2d",
-    "lp_pool3d",
-    "margin_ranking_loss",
-    "max_pool1d",
-    "max_pool1d_with_indices",
-    "max_pool2d",
-    "max_pool2d_with_indices",
-    "max_pool3d",
-    "max_pool3d_with_indices",
-    "max_unpool1d",
-    "max_unpool2d",
-    "max_unpool3d",
-    "mish",
-    "mse_loss",
-    "multi_head_attention_forward",
-    "multi_margin_loss",
-    "multilabel_margin_loss",
-    "multilabel_soft_margin_loss",
-    "native_channel_shuffle",
-    "nll_loss",
-    "normalize",
-    "one_hot",
-    "pad",
-    "pairwise_distance",
-    "pdist",
-    "pixel_shuffle",
-    "pixel_unshuffle",
-    "poisson_nll_loss",
-    "prelu",
-    "relu",
-    "relu6",
-    "relu_",
-    "rms_norm",
-    "rrelu",
-    "rrelu_",
-    "scaled_dot_product_attention",
-    "selu",
-    "selu_",
-    "sigmoid",
-    "silu",
-    "smooth_l1_loss",
-    "soft_margin_loss",
-    "softmax",
-    "softmin",
-    "softplus",
-    "softshrink",
-    "softsign",
-    "tanh",
-    "tanhshrink",
-    "threshold",
-    "threshold_",
-    "triplet_margin_loss",
-    "triplet_margin_with_distance_loss",
-    "unfold",
-    "upsample",
-    "upsample_bilinear",
-    "upsample_nearest",
-]
+# Whatever is imported here is public. mypy reads no computed list; without one it agrees.
+if not _TYPE_CHECKING:
+    __all__ = [name for name in globals() if not name.startswith("_")]
 
-# Functions of the files of this package bear its name, as they are known and pickled by it. A step
-# of training has one loss, so that the check of its arguments costs little there.
-for _name in __all__:
-    _function = globals()[_name]
-    _file = getattr(_function, "__module__", "")
-    if _file.startswith(f"{__name__}."):
-        if _file.endswith(("_loss", "_cross_entropy")):
-            globals()[_name] = _function = _checked(_function)
-        _function.__module__ = __name__
-del _name, _function, _file
+    # A step of training has one loss, so that the check of its arguments costs little there.
+    for _name in (*_loss.__all__, *_linear_cross_entropy.__all__):
+        globals()[_name] = _operation(module=__name__)(globals()[_name])
+    # Functions of the files of this package bear its name: they are known and pickled by it.
+    for _name in __all__:
+        _function = globals()[_name]
+        if getattr(_function, "__module__", "").startswith(f"{__name__}."):
+            _function.__module__ = __name__
+    del _name, _function

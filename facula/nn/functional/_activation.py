@@ -9,9 +9,37 @@ from facula import _core
 from facula._core import Tensor
 from facula._core import dtype as _DType
 
+__all__ = [
+    "celu",
+    "elu",
+    "elu_",
+    "glu",
+    "gumbel_softmax",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "hardtanh_",
+    "leaky_relu",
+    "leaky_relu_",
+    "log_softmax",
+    "mish",
+    "relu",
+    "relu6",
+    "rrelu",
+    "selu",
+    "sigmoid",
+    "silu",
+    "softmax",
+    "softmin",
+    "softsign",
+    "tanh",
+    "tanhshrink",
+    "threshold",
+]
+
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """Each element, ``value`` where it is not above ``threshold``.
+    """Each element, replaced by ``value`` where it is not above ``threshold``.
 
     Example:
         >>> facula.nn.functional.threshold(facula.tensor([-1.0, 2.0]), 0.0, 9.0)
@@ -23,7 +51,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Each element, 0 where it is negative.
+    """Each element, replaced by 0 where it is negative.
 
     Example:
         >>> facula.nn.functional.relu(facula.tensor([-1.0, 2.0]))
@@ -33,28 +61,28 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """Each element, brought into ``[0, 6]``.
+    """Each element, clamped to ``[0, 6]``.
 
     Example:
         >>> facula.nn.functional.relu6(facula.tensor([-1.0, 2.0, 9.0]))
         tensor([0., 2., 6.])
     """
-    return _core._hardtanh_(input, 0, 6) if inplace else _core._hardtanh(input, 0, 6)
+    return _core._nn.hardtanh_(input, 0, 6) if inplace else _core._nn.hardtanh(input, 0, 6)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """Positive elements as they are, ``alpha * (exp(x) - 1)`` of the others.
+    """Each element, replaced by ``alpha * (exp(x) - 1)`` where it is negative.
 
     Example:
         >>> facula.nn.functional.elu(facula.tensor([-1.0, 2.0]))
         tensor([-0.6321,  2.0000])
     """
-    return _core._elu_(input, alpha) if inplace else _core._elu(input, alpha)
+    return _core._nn.elu_(input, alpha) if inplace else _core._nn.elu(input, alpha)
 
 
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """``elu`` in place."""
-    return _core._elu_(input, alpha)
+    return _core._nn.elu_(input, alpha)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -78,20 +106,20 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """Each element, times ``negative_slope`` where it is negative.
+    """Each element, multiplied by ``negative_slope`` where it is negative.
 
     Example:
         >>> facula.nn.functional.leaky_relu(facula.tensor([-1.0, 2.0]))
         tensor([-0.0100,  2.0000])
     """
     if inplace:
-        return _core._leaky_relu_(input, negative_slope)
-    return _core._leaky_relu(input, negative_slope)
+        return _core._nn.leaky_relu_(input, negative_slope)
+    return _core._nn.leaky_relu(input, negative_slope)
 
 
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """``leaky_relu`` in place."""
-    return _core._leaky_relu_(input, negative_slope)
+    return _core._nn.leaky_relu_(input, negative_slope)
 
 
 def rrelu(
@@ -101,7 +129,7 @@ def rrelu(
     training: bool = False,
     inplace: bool = False,
 ) -> Tensor:
-    """Each element, times a slope where it is not positive.
+    """Each element, multiplied by a slope where it is not positive.
 
     In training every slope is drawn from ``[lower, upper)``; otherwise it is their mean.
 
@@ -114,7 +142,7 @@ def rrelu(
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """The first half along ``dim``, times the sigmoid of the second.
+    """The first half along ``dim``, multiplied by the sigmoid of the second.
 
     Shape:
         input ``(*, 2N, *)`` along ``dim``; result ``(*, N, *)``.
@@ -123,7 +151,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         >>> facula.nn.functional.glu(facula.tensor([3.0, 4.0, 0.0, 0.0]))
         tensor([1.5000, 2.0000])
     """
-    return _core._glu(input, dim)
+    return _core._nn.glu(input, dim)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -133,7 +161,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
         >>> facula.nn.functional.silu(facula.tensor([-1.0, 2.0]))
         tensor([-0.2689,  1.7616])
     """
-    return _core._silu_(input) if inplace else _core._silu(input)
+    return _core._nn.silu_(input) if inplace else _core._nn.silu(input)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -143,7 +171,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
         >>> facula.nn.functional.mish(facula.tensor([-1.0, 2.0]))
         tensor([-0.3034,  1.9440])
     """
-    return _core._mish_(input) if inplace else _core._mish(input)
+    return _core._nn.mish_(input) if inplace else _core._nn.mish(input)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -153,23 +181,23 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
         >>> facula.nn.functional.hardswish(facula.tensor([-4.0, 0.0, 3.0]))
         tensor([-0., 0., 3.])
     """
-    return _core._hardswish_(input) if inplace else _core._hardswish(input)
+    return _core._nn.hardswish_(input) if inplace else _core._nn.hardswish(input)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """``x / 6 + 1 / 2``, brought into ``[0, 1]``.
+    """``x / 6 + 1 / 2``, clamped to ``[0, 1]``.
 
     Example:
         >>> facula.nn.functional.hardsigmoid(facula.tensor([-4.0, 0.0, 3.0]))
         tensor([0.0000, 0.5000, 1.0000])
     """
-    return _core._hardsigmoid_(input) if inplace else _core._hardsigmoid(input)
+    return _core._nn.hardsigmoid_(input) if inplace else _core._nn.hardsigmoid(input)
 
 
 def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
-    """Each element, brought into ``[min_val, max_val]``.
+    """Each element, clamped to ``[min_val, max_val]``.
 
     Example:
         >>> facula.nn.functional.hardtanh(facula.tensor([-4.0, 0.5, 3.0]))
@@ -178,8 +206,8 @@ def hardtanh(
     if min_val > max_val:
         raise ValueError(f"hardtanh: expected min_val <= max_val, got {min_val} and {max_val}.")
     if inplace:
-        return _core._hardtanh_(input, min_val, max_val)
-    return _core._hardtanh(input, min_val, max_val)
+        return _core._nn.hardtanh_(input, min_val, max_val)
+    return _core._nn.hardtanh(input, min_val, max_val)
 
 
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
@@ -188,7 +216,7 @@ def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Ten
 
 
 def tanhshrink(input: Tensor) -> Tensor:
-    """Each element less its hyperbolic tangent.
+    """Each element minus its hyperbolic tangent.
 
     Example:
         >>> facula.nn.functional.tanhshrink(facula.tensor([0.0, 2.0]))
@@ -228,7 +256,7 @@ def tanh(input: Tensor) -> Tensor:
 
 
 def _dim_of(name: str, dim: int | None, n_dims: int, stacklevel: int) -> int:
-    """The dimension that was given, else the one that PyTorch once chose for it."""
+    """The dimension that was given or, with a warning, the one that PyTorch used to choose."""
     if dim is not None:
         return dim
     warnings.warn(
@@ -244,9 +272,9 @@ def softmax(
     """Exponentials along a dimension, scaled to a sum of 1.
 
     Args:
-        input: logits, floating point.
+        input: the logits, floating point.
         dim: the dimension that sums to 1.
-        dtype: dtype of the result; the logits are converted first.
+        dtype: the dtype of the result; the logits are converted to it first.
 
     Example:
         >>> facula.nn.functional.softmax(facula.tensor([0.0, 0.0]), dim=0)
@@ -263,9 +291,9 @@ def softmin(
     """``softmax(-input)``: the smallest elements weigh most.
 
     Args:
-        input: floating point.
+        input: a tensor of floating-point dtype.
         dim: the dimension that sums to 1.
-        dtype: dtype of the result; the input is converted first.
+        dtype: the dtype of the result; the input is converted to it first.
 
     Example:
         >>> facula.nn.functional.softmin(facula.tensor([0.0, 0.0]), dim=0)
@@ -282,9 +310,9 @@ def log_softmax(
     """Logarithm of ``softmax``, without its loss of precision.
 
     Args:
-        input: logits, floating point.
+        input: the logits, floating point.
         dim: the dimension along which the probabilities sum to 1.
-        dtype: dtype of the result; the logits are converted first.
+        dtype: the dtype of the result; the logits are converted to it first.
 
     Example:
         >>> facula.nn.functional.log_softmax(facula.tensor([0.0, 0.0]), dim=0)
@@ -301,10 +329,10 @@ def gumbel_softmax(
     """Samples of the Gumbel-Softmax distribution, which can be differentiated.
 
     Args:
-        logits: unnormalised logarithms of probabilities.
-        tau: temperature; the lower, the closer the samples are to one-hot vectors.
-        hard: one-hot vectors, with the gradient of the soft samples.
-        eps: has no effect.
+        logits: the logarithms of probabilities, which need not be normalised.
+        tau: the temperature: the lower it is, the closer the samples are to one-hot vectors.
+        hard: whether the samples are one-hot vectors, which have the gradient of the soft ones.
+        eps: an old argument that has no effect.
         dim: the dimension that sums to 1.
 
     Example:

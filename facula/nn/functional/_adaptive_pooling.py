@@ -1,4 +1,4 @@
-"""Adaptive pooling: so many windows that cover the input evenly."""
+"""Adaptive pooling: a given number of windows that cover the input evenly."""
 
 from __future__ import annotations
 
@@ -8,8 +8,20 @@ from typing import Any
 from facula import _core
 from facula._core import Tensor
 
+__all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool2d_with_indices",
+    "adaptive_max_pool3d",
+    "adaptive_max_pool3d_with_indices",
+]
+
 _Ints = int | Sequence[int]
-_OptionalInts = int | None | Sequence[int | None]  # None: as the input has it
+_OptionalInts = int | None | Sequence[int | None]  # None stands for the input's size
 
 adaptive_avg_pool1d = _core.adaptive_avg_pool1d
 
@@ -32,9 +44,9 @@ def adaptive_max_pool1d(input: Tensor, output_size: _Ints, return_indices: bool 
     """The largest elements of windows that cover the last dimension evenly.
 
     Args:
-        input: floating point.
+        input: a tensor of floating-point dtype.
         output_size: the number of windows.
-        return_indices: whether the places of the largest elements are returned too.
+        return_indices: whether the places of the largest elements are returned, too.
 
     Shape:
         input ``(N, C, L)`` or ``(C, L)``; result ``(N, C, output_size)`` or ``(C, output_size)``.
@@ -54,9 +66,10 @@ def adaptive_max_pool2d(
     """The largest elements of windows that cover the last two dimensions evenly.
 
     Args:
-        input: floating point.
-        output_size: the numbers of windows, one or one for each dimension; None: the input's.
-        return_indices: whether the places of the largest elements are returned too.
+        input: a tensor of floating-point dtype.
+        output_size: the number of windows, for all dimensions or for each; None stands for the
+            input's size.
+        return_indices: whether the places of the largest elements are returned, too.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``; the result has output_size in place of H and W.
@@ -77,7 +90,7 @@ def adaptive_max_pool3d(
 ) -> Any:
     """The largest elements of windows that cover the last three dimensions evenly.
 
-    Arguments as for :func:`adaptive_max_pool2d`.
+    The arguments are those of :func:`adaptive_max_pool2d`.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
@@ -135,8 +148,9 @@ def adaptive_avg_pool2d(input: Tensor, output_size: _OptionalInts) -> Tensor:
     """Averages of windows that cover the last two dimensions evenly.
 
     Args:
-        input: floating point.
-        output_size: the numbers of windows, one or one for each dimension; None: the input's.
+        input: a tensor of floating-point dtype.
+        output_size: the number of windows, for all dimensions or for each; None stands for the
+            input's size.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``; the result has output_size in place of H and W.
@@ -152,7 +166,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: _OptionalInts) -> Tensor:
 def adaptive_avg_pool3d(input: Tensor, output_size: _OptionalInts) -> Tensor:
     """Averages of windows that cover the last three dimensions evenly.
 
-    Arguments as for :func:`adaptive_avg_pool2d`.
+    The arguments are those of :func:`adaptive_avg_pool2d`.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``.

@@ -10,6 +10,8 @@ from facula._core import Tensor, linear, scaled_dot_product_attention
 from facula.nn.functional._dropout import dropout
 from facula.nn.functional._padding import pad
 
+__all__ = ["multi_head_attention_forward"]
+
 
 def multi_head_attention_forward(
     query: Tensor,
@@ -40,35 +42,34 @@ def multi_head_attention_forward(
 ) -> tuple[Tensor, Tensor | None]:
     """Attention in several heads, each over its share of the features.
 
-    What :class:`facula.nn.MultiheadAttention` computes with its parameters.
+    This is what :class:`facula.nn.MultiheadAttention` computes with its parameters.
 
     Args:
-        query: what is asked for.
-        key: what it is compared with.
-        value: what is averaged.
+        query: the vectors that look for values.
+        key: the vectors that queries are compared with.
+        value: the vectors that are averaged.
         embed_dim_to_check: the number of features ``E`` that query must have.
         num_heads: the number of heads, a divisor of ``E``.
         in_proj_weight: the projections of query, key and value, one below the other.
-        in_proj_bias: their biases, or None.
-        bias_k: a key that is added to all sequences; together with ``bias_v``.
-        bias_v: the value of that key.
+        in_proj_bias: the biases of the projections of query, key and value, or None.
+        bias_k: a key that is added to all sequences; it comes together with ``bias_v``.
+        bias_v: the value that belongs to the key ``bias_k``.
         add_zero_attn: whether a key and value of zeros are added.
         dropout_p: the probability with which a weight becomes 0 in training.
         out_proj_weight: the projection of the result.
-        out_proj_bias: its bias, or None.
-        training: whether there is dropout.
+        out_proj_bias: the bias of the projection of the result, or None.
+        training: whether dropout is applied.
         key_padding_mask: keys to leave out (True), or numbers added to their scores.
-        need_weights: whether the weights are returned; attention is faster without.
+        need_weights: whether the weights are returned; attention is faster without them.
         attn_mask: pairs of query and key to leave out (True), or numbers added to their scores.
-        use_separate_proj_weight: whether the three weights that follow replace
-            ``in_proj_weight``.
+        use_separate_proj_weight: whether three separate weights replace ``in_proj_weight``.
         q_proj_weight: the projection of query.
-        k_proj_weight: that of key.
-        v_proj_weight: that of value.
-        static_k: keys to use as they are instead of a projection.
-        static_v: the same for values.
+        k_proj_weight: the projection of key.
+        v_proj_weight: the projection of value.
+        static_k: keys to use as they are, instead of a projection of key.
+        static_v: values to use as they are, instead of a projection of value.
         average_attn_weights: whether the weights are the mean over the heads.
-        is_causal: a hint that ``attn_mask`` is causal; it must be given nevertheless.
+        is_causal: a hint that ``attn_mask`` is causal; the mask must be given nevertheless.
 
     Shape:
         query ``(L, N, E)`` or ``(L, E)``, key and value ``(S, N, E)`` or ``(S, E)``;
@@ -97,7 +98,7 @@ def multi_head_attention_forward(
         )
     other = None if attn_mask is None else attn_mask.dtype
     padding = _additive_mask(key_padding_mask, "key_padding_mask", query.dtype, other)
-    # Attention knows causal masks itself, but not together with others.
+    # The fused operation has causal masks built in, but cannot combine them with another mask.
     is_causal = is_causal and padding is None and not need_weights
     mask = None if is_causal else _additive_mask(attn_mask, "attn_mask", query.dtype)
     if mask is not None:
@@ -108,6 +109,7 @@ def multi_head_attention_forward(
         q, k, v = _project_separately(query, key, value, weights, in_proj_bias)
     else:
         q, k, v = _project_together(query, key, value, in_proj_weight, in_proj_bias)
+    # From here on all are (N, heads, length, width), for a single sequence with N = 1.
     q, k, v = (_split_heads(x, num_heads) for x in (q, k, v))
     if static_k is not None:
         k = _checked_static("static_k", static_k, q)
@@ -132,6 +134,8 @@ def multi_head_attention_forward(
 
     dropout_p = dropout_p if training else 0.0
     attn_weights = None
+    # The fused operation never has the weights as a whole, which is why it is faster. The query is
+    # scaled before the product, as PyTorch does it: afterwards would round differently.
     if need_weights:
         attn_weights = facula.softmax(_scores(q * math.sqrt(1.0 / q.size(-1)), k, mask), -1)
         if dropout_p > 0.0:
@@ -277,7 +281,7 @@ def _see_added_keys(mask: Tensor, n_keys: int) -> Tensor:
 def _project_together(
     query: Tensor, key: Tensor, value: Tensor, weight: Tensor | None, bias: Tensor | None
 ) -> tuple[Tensor, ...]:
-    """Query, key and value by the parts of one weight; what is one object is projected at once."""
+    """Project query, key and value by the parts of one weight, equal inputs in one product."""
     if weight is None:
         raise AssertionError(
             "multi_head_attention_forward: in_proj_weight is missing. Give it, or pass "
@@ -319,7 +323,7 @@ def _split_heads(x: Tensor, num_heads: int) -> Tensor:
 
 
 def _scores(q: Tensor, k: Tensor, mask: Tensor | None) -> Tensor:
-    """The products of queries and keys, rounded once with the mask."""
+    """The products of queries and keys plus the mask, rounded only once."""
     shape = (*q.shape[:-1], k.size(-2))
     if mask is None:
         return facula.matmul(q, k.transpose(-2, -1))
@@ -339,7 +343,7 @@ def _checked_static(name: str, x: Tensor, q: Tensor) -> Tensor:
 
 
 def _append(x: Tensor, bias: Tensor | None, name: str) -> Tensor:
-    """One more key or value for all sequences."""
+    """Add one key or value to all sequences."""
     if bias is None:
         raise AssertionError(
             f"multi_head_attention_forward: bias_k and bias_v belong together, but {name} is None."

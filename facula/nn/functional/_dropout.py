@@ -8,6 +8,15 @@ import facula
 from facula import _core
 from facula._core import Tensor
 
+__all__ = [
+    "alpha_dropout",
+    "dropout",
+    "dropout1d",
+    "dropout2d",
+    "dropout3d",
+    "feature_alpha_dropout",
+]
+
 
 def _check_probability(name: str, p: float) -> None:
     if p < 0.0 or p > 1.0:
@@ -18,10 +27,10 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     """Zeroes elements with probability ``p`` and scales the others by ``1 / (1 - p)``.
 
     Args:
-        input: floating point.
-        p: the probability of a zero.
-        training: without it, the result is ``input`` itself.
-        inplace: whether ``input`` is written to.
+        input: a tensor of floating-point dtype.
+        p: the probability with which an element becomes 0.
+        training: whether dropout is applied; otherwise the result is ``input`` itself.
+        inplace: whether the result is written into ``input``.
 
     Example:
         >>> facula.nn.functional.dropout(facula.ones(2), p=0.5, training=False)
@@ -31,9 +40,17 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     return _core.dropout_(input, p, training) if inplace else _core.dropout(input, p, training)
 
 
-def _of_features(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+def _of_features(
+    input: Tensor, p: float, training: bool, inplace: bool, is_batched: bool = True
+) -> Tensor:
+    """Zeroes whole channels, which are dimension 1 of a batch and dimension 0 of a sample."""
     function = facula.feature_dropout_ if inplace else facula.feature_dropout
-    return function(input, p, training)
+    if is_batched:
+        return function(input, p, training)
+    # In place of the tensor's own shape, too: the result has to be the input itself.
+    batch = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
+    result = function(batch, p, training)
+    return result.squeeze_(0) if inplace else result.squeeze(0)
 
 
 def dropout1d(
@@ -42,7 +59,7 @@ def dropout1d(
     """Zeroes whole channels with probability ``p`` and scales the others by ``1 / (1 - p)``.
 
     Shape:
-        input ``(N, C, L)`` or ``(C, L)``; result the same.
+        input ``(N, C, L)`` or ``(C, L)``; result of the same shape.
 
     Example:
         >>> facula.nn.functional.dropout1d(facula.ones(1, 2), p=1.0)
@@ -54,11 +71,7 @@ def dropout1d(
         raise RuntimeError(
             f"dropout1d: expected an input (N, C, L) or (C, L), got {tuple(input.shape)}."
         )
-    if n_dims == 3:
-        return _of_features(input, p, training, inplace)
-    batch = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
-    result = _of_features(batch, p, training, inplace)
-    return result.squeeze_(0) if inplace else result.squeeze(0)
+    return _of_features(input, p, training, inplace, n_dims == 3)
 
 
 def _warn_of_shape(name: str, n_dims: int, usual: tuple[int, ...], shapes: str) -> None:
@@ -76,7 +89,7 @@ def dropout2d(
     """Zeroes whole channels with probability ``p`` and scales the others by ``1 / (1 - p)``.
 
     Shape:
-        input ``(N, C, H, W)`` or ``(N, C, L)``; result the same.
+        input ``(N, C, H, W)`` or ``(N, C, L)``; result of the same shape.
 
     Example:
         >>> facula.nn.functional.dropout2d(facula.ones(1, 1, 1, 2), p=1.0)
@@ -99,7 +112,7 @@ def dropout3d(
     """Zeroes whole channels with probability ``p`` and scales the others by ``1 / (1 - p)``.
 
     Shape:
-        input ``(N, C, D, H, W)`` or ``(C, D, H, W)``; result the same.
+        input ``(N, C, D, H, W)`` or ``(C, D, H, W)``; result of the same shape.
 
     Example:
         >>> facula.nn.functional.dropout3d(facula.ones(1, 1, 1, 1, 2), p=1.0)
@@ -107,11 +120,7 @@ def dropout3d(
     """
     _check_probability("dropout3d", p)
     _warn_of_shape("dropout3d", input.dim(), (4, 5), "(N, C, D, H, W) or (C, D, H, W)")
-    if input.dim() == 5:
-        return _of_features(input, p, training, inplace)
-    batch = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
-    result = _of_features(batch, p, training, inplace)
-    return result.squeeze_(0) if inplace else result.squeeze(0)
+    return _of_features(input, p, training, inplace, input.dim() == 5)
 
 
 def alpha_dropout(
@@ -134,7 +143,7 @@ def feature_alpha_dropout(
     """``alpha_dropout`` of whole channels.
 
     Shape:
-        input ``(N, C, *)``; result the same.
+        input ``(N, C, *)``; result of the same shape.
 
     Example:
         >>> facula.nn.functional.feature_alpha_dropout(facula.ones(1, 2))

@@ -14,6 +14,8 @@ from facula.utils.checkpoint import checkpoint
 if TYPE_CHECKING:
     from facula.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions
 
+__all__ = ["linear_cross_entropy"]
+
 
 def linear_cross_entropy(
     input: Tensor,
@@ -30,15 +32,17 @@ def linear_cross_entropy(
     """``cross_entropy(linear(input, linear_weight, linear_bias), target)``.
 
     Args:
-        input: features.
-        linear_weight: one row a class, or a block of rows for targets of more dimensions.
-        target: class indices or probabilities, as of ``cross_entropy``.
-        linear_bias: without the last dimension of ``linear_weight``.
-        weight: of each class.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        ignore_index: class indices that count nothing; -100 if not given.
-        label_smoothing: how much of the target is spread evenly over all classes, 0 to 1.
-        options: in which pieces of the batch; ``None`` computes the logits as a whole.
+        input: the features that the linear layer takes.
+        linear_weight: the weight of the linear layer: a row for each class, or a block of rows for
+            targets of more dimensions.
+        target: the class indices or probabilities, as :func:`cross_entropy` takes them.
+        linear_bias: the bias of the linear layer, of the shape of ``linear_weight`` without its
+            last dimension.
+        weight: the weight of each class.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+        ignore_index: the class index that marks targets without a loss; -100 by default.
+        label_smoothing: how much of the target is spread evenly over all classes, from 0 to 1.
+        options: how the batch is divided into pieces; ``None`` computes all logits at once.
 
     Shape:
         input ``(D,)`` or ``(N, D)``, linear_weight ``(C, D)`` or, for ``(N, D)``, ``(C, *, D)``;
@@ -77,6 +81,7 @@ def linear_cross_entropy(
         return loss_of(input, target, reduction)
     get_enum(reduction)
     n_rows = options.n_rows(input.size(0), input.size(1), rows.size(0))
+    # The mean is made of sums at the end: the pieces have different weights.
     each = "none" if reduction == "none" else "sum"
     pieces = zip(input.split(n_rows), target.split(n_rows), strict=True)
     losses = [checkpoint(loss_of, x, t, each, use_reentrant=False) for x, t in pieces]
@@ -91,7 +96,7 @@ def linear_cross_entropy(
 def _total_weight(
     target: Tensor, n_classes: int, weight: Tensor | None, ignored: int
 ) -> Tensor | float:
-    """What the mean of cross entropies is over."""
+    """What the sum of cross entropies is divided by to get their mean."""
     if target.is_floating_point():
         return target.numel() / n_classes
     is_kept = target != ignored

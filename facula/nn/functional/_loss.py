@@ -1,18 +1,45 @@
-"""Losses by element and by class."""
+"""Losses."""
 
 from __future__ import annotations
 
+import math
 import warnings
+from collections.abc import Callable, Sequence
 
 from facula import _core, _ops
 from facula._core import Tensor
 from facula._ops.losses import reduced
 from facula._ops.shapes import broadcast_for
+from facula.autograd.grad_mode import no_grad
 from facula.nn._reduction import get_enum, resolve
+
+__all__ = [
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "cosine_embedding_loss",
+    "cross_entropy",
+    "ctc_loss",
+    "gaussian_nll_loss",
+    "hinge_embedding_loss",
+    "huber_loss",
+    "kl_div",
+    "l1_loss",
+    "margin_ranking_loss",
+    "mse_loss",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
+    "nll_loss",
+    "poisson_nll_loss",
+    "smooth_l1_loss",
+    "soft_margin_loss",
+    "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
+]
 
 
 def _same_shape(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Both in one shape; a warning where they were not."""
+    """Broadcast both to one shape, with a warning where they were not."""
     if input.shape == target.shape:
         return input, target
     warnings.warn(
@@ -25,7 +52,7 @@ def _same_shape(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tenso
 
 
 def _weighted(name: str, losses: Tensor, weight: Tensor, reduction: str) -> Tensor:
-    """Losses times weights; the mean is over the weights."""
+    """Multiply losses by weights; the mean divides by the sum of the weights."""
     if weight.shape != losses.shape:
         raise ValueError(
             f"{name}: expected a weight of the input's shape {tuple(losses.shape)}, got "
@@ -48,12 +75,13 @@ def mse_loss(
     """``(input - target) ** 2``.
 
     Args:
-        input: predictions.
-        target: of the input's shape.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        weight: of each loss, of the input's shape; the mean is over the weights.
+        input: the predictions.
+        target: the values to predict, of the input's shape.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+        weight: the weight of each loss, of the input's shape; the mean divides by the sum of the
+            weights.
 
     Example:
         >>> from facula.nn import functional as F
@@ -78,12 +106,13 @@ def l1_loss(
     """``abs(input - target)``.
 
     Args:
-        input: predictions.
-        target: of the input's shape.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        weight: of each loss, of the input's shape; the mean is over the weights.
+        input: the predictions.
+        target: the values to predict, of the input's shape.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+        weight: the weight of each loss, of the input's shape; the mean divides by the sum of the
+            weights.
 
     Example:
         >>> from facula.nn import functional as F
@@ -106,15 +135,15 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """The absolute error, but for errors below ``beta`` a parabola of the same slope there.
+    """The absolute error, but a parabola that joins it smoothly for errors below ``beta``.
 
     Args:
-        input: predictions.
-        target: of the input's shape.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        beta: where the parabola ends; 0 is ``l1_loss``.
+        input: the predictions.
+        target: the values to predict, of the input's shape.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+        beta: the error at which the parabola becomes a line; 0 gives ``l1_loss``.
 
     Example:
         >>> from facula.nn import functional as F
@@ -137,14 +166,14 @@ def huber_loss(
     delta: float = 1.0,
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Half the squared error, but for errors above ``delta`` a line of the same slope there.
+    """Half the squared error, but a line that joins it smoothly for errors above ``delta``.
 
     Args:
-        input: predictions.
-        target: of the input's shape.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        delta: where the parabola ends.
-        weight: of each loss, of the input's shape.
+        input: the predictions.
+        target: the values to predict, of the input's shape.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+        delta: the error at which the parabola becomes a line.
+        weight: the weight of each loss, of the input's shape.
 
     Example:
         >>> from facula.nn import functional as F
@@ -154,6 +183,7 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError(f"huber_loss: expected delta > 0, got {delta}.")
     input, target = _same_shape("huber_loss", input, target)
+    # As in PyTorch the result has the dtype of the input here, not the one promotion would give.
     if target.is_floating_point():
         target = target.to(input.dtype)
     if weight is None:
@@ -176,15 +206,15 @@ def binary_cross_entropy(
 ) -> Tensor:
     """Cross entropy between probabilities and targets.
 
-    Logarithms count as -100 at least. With logits, ``binary_cross_entropy_with_logits`` is exact.
+    Logarithms below -100 count as -100. With logits, ``binary_cross_entropy_with_logits`` is exact.
 
     Args:
-        input: probabilities, from 0 to 1.
-        target: probabilities, from 0 to 1, of the input's shape.
-        weight: of each loss; broadcast.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        input: the predicted probabilities, from 0 to 1.
+        target: the true probabilities, from 0 to 1, of the input's shape.
+        weight: the weight of each loss, broadcast to the input.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> from facula.nn import functional as F
@@ -223,13 +253,13 @@ def binary_cross_entropy_with_logits(
     """Cross entropy between probabilities, given as logits, and targets.
 
     Args:
-        input: logits.
-        target: probabilities, from 0 to 1, of the input's shape.
-        weight: of each loss; broadcast.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        pos_weight: of positive targets, by class; broadcast.
+        input: the logits.
+        target: the true probabilities, from 0 to 1, of the input's shape.
+        weight: the weight of each loss, broadcast to the input.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+        pos_weight: the weights of positive targets by class, broadcast to the target.
 
     Example:
         >>> from facula.nn import functional as F
@@ -253,13 +283,13 @@ def nll_loss(
     """Minus the log probabilities of the target classes.
 
     Args:
-        input: log probabilities, from ``log_softmax``.
-        target: class indices, int64, each in ``[0, C)`` or ``ignore_index``.
-        weight: of each class; the mean is over the weights.
-        size_average: deprecated, see ``reduction``.
-        ignore_index: targets that count nothing.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        input: log probabilities of the classes, from ``log_softmax``.
+        target: the class indices, int64, each in ``[0, C)`` or ``ignore_index``.
+        weight: the weight of each class; the mean divides by the sum of the weights.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        ignore_index: the class index that marks targets without a loss.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Shape:
         input ``(C,)``, ``(N, C)`` or ``(N, C, *)``, target ``()``, ``(N,)`` or ``(N, *)``; result
@@ -289,15 +319,16 @@ def cross_entropy(
     The softmax is included: pass logits, not probabilities.
 
     Args:
-        input: logits.
-        target: class indices, int64, each in ``[0, C)`` or ``ignore_index``; or probabilities,
+        input: the logits.
+        target: the class indices, int64, each in ``[0, C)`` or ``ignore_index``; or probabilities,
             floating point, of the input's shape.
-        weight: of each class; with class indices the mean is over the weights.
-        size_average: deprecated, see ``reduction``.
-        ignore_index: class indices that count nothing.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        label_smoothing: how much of the target is spread evenly over all classes, 0 to 1.
+        weight: the weight of each class; with class indices the mean divides by the sum of the
+            weights.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        ignore_index: the class index that marks targets without a loss.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+        label_smoothing: how much of the target is spread evenly over all classes, from 0 to 1.
 
     Shape:
         input ``(C,)``, ``(N, C)`` or ``(N, C, *)``, target ``()``, ``(N,)`` or ``(N, *)``, or the
@@ -309,6 +340,8 @@ def cross_entropy(
         tensor(0.1269)
     """
     number = get_enum(resolve(size_average, reduce, reduction))
+    # The shape, not the dtype, says that targets are probabilities, as in PyTorch: class indices of
+    # the input's shape are refused with a hint.
     if input.shape == target.shape:
         return _soft_cross_entropy(input, target, weight, number, ignore_index, label_smoothing)
     if label_smoothing <= 0.0:
@@ -321,7 +354,7 @@ def cross_entropy(
 
 
 def _by_class(values: Tensor, dim: int, n_dims: int) -> Tensor:
-    """One number a class, ready to broadcast along ``dim``."""
+    """One number for each class, shaped to broadcast along ``dim``."""
     return values.view(*(-1 if d == dim else 1 for d in range(n_dims)))
 
 
@@ -361,7 +394,7 @@ def _soft_cross_entropy(
     total = -products.sum()
     if reduction == 2:
         return total
-    # No classes: 0 / 0, as the mean of nothing.
+    # Without classes this is 0 / 0, the NaN that the mean of nothing is in PyTorch.
     return total / (input.numel() / n_classes if n_classes else 0)
 
 
@@ -375,6 +408,7 @@ def _smoothed_cross_entropy(
 ) -> Tensor:
     dim = 0 if input.dim() == 1 else 1
     log_probs = _core.log_softmax(input, dim)
+    # A mixture of the loss of the targets and that of a uniform distribution over the classes.
     hard = _core._nll_loss(log_probs, target, weight, reduction, ignore_index)
     spread = log_probs if weight is None else log_probs * _by_class(weight, dim, input.dim())
     is_ignored = target == ignore_index
@@ -390,3 +424,557 @@ def _smoothed_cross_entropy(
     share = label_smoothing / input.size(dim)
     smoothed: Tensor = hard * (1 - label_smoothing) + even.view_as(hard) * share
     return smoothed
+
+
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
+    """The Kullback-Leibler divergence of ``target`` from ``input``.
+
+    Args:
+        input: the log probabilities of the distribution to compare.
+        target: the probabilities to compare with, or their logarithms.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"batchmean"``, the divergence; ``"mean"``, by
+            element; ``"sum"`` or ``"none"``.
+        log_target: whether the target holds logarithms of probabilities.
+
+    Example:
+        >>> from facula.nn import functional as F
+        >>> log_probs = facula.tensor([[0.5, 0.5]]).log()
+        >>> F.kl_div(log_probs, facula.tensor([[1.0, 0.0]]), reduction="batchmean")
+        tensor(0.6931)
+    """
+    reduction = resolve(size_average, reduce, reduction)
+    if reduction == "mean":
+        warnings.warn(
+            "kl_div: reduction='mean' divides by the number of elements. reduction='batchmean' "
+            "divides by the batch size, which is what the divergence is defined as.",
+            stacklevel=3,
+        )
+    is_batchmean = reduction == "batchmean"
+    number = get_enum("sum" if is_batchmean else reduction)
+    total = _ops.kl_div(input, target, number, log_target=log_target)
+    return total / input.size(0) if is_batchmean and input.dim() > 0 else total
+
+
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-8,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Minus the log likelihood of counts under Poisson distributions.
+
+    Args:
+        input: the expected counts, or their logarithms.
+        target: the counts that were observed.
+        log_input: whether the input holds logarithms of the expected counts.
+        full: whether Stirling's approximation of ``log(target!)`` is added to the loss.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        eps: a small number that is added to expectations before their logarithm is taken.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> from facula.nn import functional as F
+        >>> F.poisson_nll_loss(facula.zeros(2), facula.tensor([1.0, 3.0]))
+        tensor(1.)
+    """
+    number = get_enum(resolve(size_average, reduce, reduction))
+    return _ops.poisson_nll_loss(input, target, log_input, full, eps, number)
+
+
+def gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Tensor | float,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Tensor:
+    """Minus the log likelihood of the target under normal distributions.
+
+    Args:
+        input: the expected values.
+        target: the values that were observed, of the input's shape or broadcast with it.
+        var: the variances: one number, or a tensor of the input's shape, where the last dimension
+            may be 1 or missing.
+        full: whether the constant ``log(2 pi) / 2`` is added to the loss.
+        eps: the smallest variance that is divided by; the bound takes no part in differentiation.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> from facula.nn import functional as F
+        >>> F.gaussian_nll_loss(facula.zeros(2), facula.ones(2), facula.ones(2))
+        tensor(0.5000)
+    """
+    if isinstance(var, Tensor):
+        var = _variances(input, var)
+        is_negative = bool((var < 0).any())
+    else:
+        is_negative = var < 0
+        var = var * _core.ones_like(input)
+    if is_negative:
+        raise ValueError("gaussian_nll_loss: expected variances of 0 or more, got a negative one.")
+    number = get_enum(reduction)
+    # Clamped in a copy and unrecorded: the gradient of a variance below eps is not cut off.
+    var = var.clone()
+    with no_grad():
+        var.clamp_(min=eps)
+    loss = 0.5 * (var.log() + (input - target) ** 2 / var)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return reduced(loss, number)
+
+
+def _variances(input: Tensor, var: Tensor) -> Tensor:
+    if var.shape == input.shape:
+        return var
+    if var.shape == input.shape[:-1]:
+        return var.unsqueeze(-1)
+    n_ones = sum(a != b and b == 1 for a, b in zip(input.shape, var.shape, strict=False))
+    n_same = sum(a == b for a, b in zip(input.shape, var.shape, strict=False))
+    if input.dim() == var.dim() and n_ones == 1 and n_same == input.dim() - 1:
+        return var
+    raise ValueError(
+        f"gaussian_nll_loss: expected var of the input's shape {tuple(input.shape)}, or with a "
+        f"last dimension of 1 or none, got {tuple(var.shape)}."
+    )
+
+
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor | Sequence[int],
+    target_lengths: Tensor | Sequence[int],
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
+    """Minus the log likelihood of label sequences that are not aligned with the input.
+
+    The gradient is the one for logits whose log_softmax is ``log_probs``.
+
+    Args:
+        log_probs: the log probabilities of the labels at each step, from ``log_softmax``.
+        targets: the labels of the sequences, as rows or one sequence after the other.
+        input_lengths: how many steps each sequence has.
+        target_lengths: how many labels each sequence has.
+        blank: the label that stands for no label at all.
+        reduction: what is made of the losses: ``"mean"``, after division by the target lengths,
+            ``"sum"`` or ``"none"``.
+        zero_infinity: whether losses of sequences too short for their target, and their
+            gradients, are zero instead of infinite.
+
+    Shape:
+        log_probs ``(T, N, C)`` or ``(T, C)``, targets ``(N, S)`` or ``(sum(target_lengths),)``,
+        lengths ``(N,)`` or ``()``; losses ``(N,)`` or ``()``.
+
+    Example:
+        >>> from facula.nn import functional as F
+        >>> log_probs = facula.tensor([[[0.5, 0.5]], [[0.5, 0.5]]]).log()
+        >>> F.ctc_loss(log_probs, facula.tensor([[1]]), (2,), (1,))
+        tensor(0.2877)
+    """
+    number = get_enum(reduction)
+    return _ops.ctc_loss(
+        log_probs, targets, input_lengths, target_lengths, blank, number, zero_infinity
+    )
+
+
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The input where the target is 1, ``max(0, margin - input)`` where it is -1.
+
+    Args:
+        input: the distances.
+        target: which of the two cases each element belongs to, 1 or -1.
+        margin: the smallest distance that costs nothing where the target is -1.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> from facula.nn import functional as F
+        >>> F.hinge_embedding_loss(facula.tensor([0.5, 0.25]), facula.tensor([1, -1]))
+        tensor(0.6250)
+    """
+    number = get_enum(resolve(size_average, reduce, reduction))
+    return _ops.hinge_embedding_loss(input, target, margin, number)
+
+
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """``max(0, -target * (input1 - input2) + margin)``.
+
+    Args:
+        input1: the first scores.
+        input2: the scores to compare the first ones with.
+        target: 1 where ``input1`` should be the larger, -1 where ``input2``.
+        margin: by how much one input should be above the other.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> from facula.nn import functional as F
+        >>> F.margin_ranking_loss(facula.ones(1), facula.tensor([3.0]), facula.ones(1))
+        tensor(2.)
+    """
+    number = get_enum(resolve(size_average, reduce, reduction))
+    if not input1.dim() == input2.dim() == target.dim():
+        raise RuntimeError(
+            "margin_ranking_loss: expected inputs and target of as many dimensions, got "
+            f"{tuple(input1.shape)}, {tuple(input2.shape)} and {tuple(target.shape)}."
+        )
+    return _ops.margin_ranking_loss(input1, input2, target, margin, number)
+
+
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """``1 - cos`` of vectors where the target is 1, ``max(0, cos - margin)`` where it is -1.
+
+    Args:
+        input1: the first vectors, along the last dimension.
+        input2: the second vectors, of the shape of ``input1``.
+        target: which of the two cases each element belongs to, 1 or -1.
+        margin: the largest cosine that costs nothing where the target is -1, from -1 to 1.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Shape:
+        inputs ``(N, D)`` and target ``(N,)``, or ``(D,)`` and ``()``.
+
+    Example:
+        >>> from facula.nn import functional as F
+        >>> x, y = facula.tensor([[1.0, 0.0]]), facula.tensor([[0.0, 1.0]])
+        >>> F.cosine_embedding_loss(x, y, facula.ones(1))
+        tensor(1.)
+    """
+    number = get_enum(resolve(size_average, reduce, reduction))
+    return _ops.cosine_embedding_loss(input1, input2, target, margin, number)
+
+
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """``max(0, d(anchor, positive) - d(anchor, negative) + margin)``, where d is a distance.
+
+    Args:
+        anchor: the vectors that the others are compared with.
+        positive: the vectors that should be near the anchor.
+        negative: the vectors that should be far from the anchor.
+        margin: by how much the negative should be farther away than the positive; above 0.
+        p: the order of the norm.
+        eps: a small number that is added to the differences.
+        swap: whether the distance from the positive to the negative counts where it is the smaller
+            one.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Shape:
+        all ``(N, D)`` or ``(D,)``; losses ``(N,)`` or ``()``.
+
+    Example:
+        >>> from facula.nn import functional as F
+        >>> anchor, far = facula.zeros(1, 2), facula.tensor([[3.0, 4.0]])
+        >>> F.triplet_margin_loss(anchor, far, anchor)
+        tensor(6.0000)
+    """
+    number = get_enum(resolve(size_average, reduce, reduction))
+    if margin <= 0:
+        raise ValueError(f"triplet_margin_loss: expected margin > 0, got {margin}.")
+    return _ops.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, number)
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """``triplet_margin_loss`` with any function as the distance.
+
+    Args:
+        anchor: the vectors that the others are compared with.
+        positive: the vectors that should be near the anchor.
+        negative: the vectors that should be far from the anchor.
+        distance_function: a function of two tensors of vectors that returns their distances;
+            ``pairwise_distance`` by default.
+        margin: by how much the negative should be farther away than the positive; above 0.
+        swap: whether the distance from the positive to the negative counts where it is the smaller
+            one.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> from facula.nn import functional as F
+        >>> anchor, far = facula.zeros(1, 2), facula.tensor([[3.0, 4.0]])
+        >>> F.triplet_margin_with_distance_loss(
+        ...     anchor, far, anchor, distance_function=lambda x, y: (x - y).abs().sum(1)
+        ... )
+        tensor(8.)
+    """
+    number = get_enum(reduction)
+    if margin <= 0:
+        raise ValueError(f"triplet_margin_with_distance_loss: expected margin > 0, got {margin}.")
+    if not anchor.dim() == positive.dim() == negative.dim():
+        raise RuntimeError(
+            "triplet_margin_with_distance_loss: expected anchor, positive and negative of as many "
+            f"dimensions, got {tuple(anchor.shape)}, {tuple(positive.shape)} and "
+            f"{tuple(negative.shape)}."
+        )
+    distance = _ops.pairwise_distance if distance_function is None else distance_function
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = _core.minimum(far, distance(positive, negative))
+    return reduced((margin + near - far).clamp_min(0), number)
+
+
+def soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """``log(1 + exp(-target * input))``.
+
+    Args:
+        input: the scores.
+        target: which of the two cases each element belongs to, 1 or -1.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> from facula.nn import functional as F
+        >>> F.soft_margin_loss(facula.tensor([0.0, 2.0]), facula.tensor([1.0, -1.0]))
+        tensor(1.4100)
+    """
+    number = get_enum(resolve(size_average, reduce, reduction))
+    if not input.is_floating_point():
+        raise RuntimeError(
+            f"soft_margin_loss: expected a floating-point input, got {input.dtype}. Convert it "
+            "with input.float()."
+        )
+    x, y = broadcast_for("soft_margin_loss", input, target.to(input.dtype))
+    return _core._soft_margin_loss(x, y, number)
+
+
+def _check_classes(name: str, input: Tensor, target: Tensor, least: int) -> None:
+    """Refuse targets that are not int64 from ``least`` to the number of classes minus one."""
+    if not input.is_floating_point():
+        raise NotImplementedError(
+            f"{name}: expected a floating-point input, got {input.dtype}. Convert it with "
+            "input.float()."
+        )
+    if target.dtype != _core.int64:
+        raise RuntimeError(
+            f"{name}: expected class indices of dtype int64, got {target.dtype}. Convert them "
+            "with target.long()."
+        )
+    n_classes = input.size(-1) if input.dim() > 0 else 1
+    is_bad = (target < least) | (target >= n_classes)
+    if not is_bad.any():
+        return
+    places = is_bad.nonzero()[0].tolist()
+    bad_class = target[tuple(places)].item()
+    where = "" if not places else f" at index {places[0] if len(places) == 1 else tuple(places)}"
+    raise RuntimeError(
+        f"{name}: target has class {bad_class}{where}, but input {tuple(input.shape)} has "
+        f"{n_classes} classes."
+    )
+
+
+def _check_rows(name: str, input: Tensor) -> None:
+    if input.dim() > 2 or (input.dim() > 0 and input.size(-1) == 0):
+        raise RuntimeError(
+            f"{name}: expected an input (C,) or (N, C) with classes, got {tuple(input.shape)}."
+        )
+
+
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """How much the scores of other classes exceed that of the target minus the margin.
+
+    Args:
+        input: the scores.
+        target: the class indices, int64, each in ``[0, C)``.
+        p: the power to which each excess is raised, 1 or 2.
+        margin: by how much the target's score should be above the others.
+        weight: the weight of each class.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Shape:
+        input ``(C,)`` or ``(N, C)``, target ``()`` or ``(N,)``; losses of the target's shape.
+
+    Example:
+        >>> from facula.nn import functional as F
+        >>> F.multi_margin_loss(facula.tensor([[0.1, 0.2, 0.4, 0.8]]), facula.tensor([3]))
+        tensor(0.3250)
+    """
+    number = get_enum(resolve(size_average, reduce, reduction))
+    if p not in (1, 2):
+        raise ValueError(f"multi_margin_loss: expected p = 1 or 2, got {p}.")
+    if weight is not None and weight.dim() != 1:
+        raise ValueError(f"multi_margin_loss: expected a weight (C,), got {tuple(weight.shape)}.")
+    _check_rows("multi_margin_loss", input)
+    scores = input.reshape(-1, input.size(-1) if input.dim() > 0 else 1)
+    n_rows, n_classes = scores.shape
+    if target.dim() > 1 or target.numel() != n_rows:
+        raise RuntimeError(
+            f"multi_margin_loss: expected {n_rows} targets for an input {tuple(input.shape)}, got "
+            f"{tuple(target.shape)}."
+        )
+    if weight is not None and weight.size(0) != n_classes:
+        raise RuntimeError(
+            f"multi_margin_loss: expected a weight for each of the {n_classes} classes, got "
+            f"{tuple(weight.shape)}."
+        )
+    _check_classes("multi_margin_loss", input, target, 0)
+    classes = target.reshape(-1, 1)
+    excess = (margin - scores.gather(1, classes) + scores).clamp_min(0)
+    if p == 2:
+        excess = excess.square()
+    if weight is not None:
+        excess = excess * weight[classes]
+    losses = excess.scatter(1, classes, 0).sum(1) / n_classes
+    if number == 0:
+        return losses.view(target.shape)
+    # The mean of no rows is 0 here; PyTorch leaves it whatever the memory held.
+    return losses.sum() / max(n_rows, 1) if number == 1 else losses.sum()
+
+
+def multilabel_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """How much the scores of other classes exceed those of the targets minus 1.
+
+    Args:
+        input: the scores.
+        target: the class indices, int64, from the left; what follows the first -1 does not count.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Shape:
+        input and target ``(C,)`` or ``(N, C)``; losses ``()`` or ``(N,)``.
+
+    Example:
+        >>> from facula.nn import functional as F
+        >>> scores = facula.tensor([[0.1, 0.2, 0.4, 0.8]])
+        >>> F.multilabel_margin_loss(scores, facula.tensor([[3, 0, -1, 1]]))
+        tensor(0.8500)
+    """
+    number = get_enum(resolve(size_average, reduce, reduction))
+    _check_rows("multilabel_margin_loss", input)
+    if target.shape != input.shape:
+        raise RuntimeError(
+            f"multilabel_margin_loss: expected a target of the input's shape "
+            f"{tuple(input.shape)}, got {tuple(target.shape)}."
+        )
+    _check_classes("multilabel_margin_loss", input, target, -1)
+    scores = input.reshape(-1, input.size(-1) if input.dim() > 0 else 1)
+    classes = target.view(scores.shape)
+    # 1 up to the first -1, and 0 from there on. Classes that do not count become 0, a legal index,
+    # and the mask of pairs leaves them out.
+    counts = (classes >= 0).long().cumprod(1)
+    classes = classes * counts
+    is_target = _core.zeros_like(classes).scatter_add(1, classes, counts) > 0
+    excess = (1 - scores.gather(1, classes).unsqueeze(2) + scores.unsqueeze(1)).clamp_min(0)
+    is_pair = (counts > 0).unsqueeze(2) & ~is_target.unsqueeze(1)
+    losses = excess.masked_fill(~is_pair, 0).sum((1, 2)) / scores.size(1)
+    return reduced(losses.view(input.shape[:-1]), number)
+
+
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean over classes of ``binary_cross_entropy_with_logits``.
+
+    Args:
+        input: the logits.
+        target: zeros and ones, of the input's shape.
+        weight: the weight of each class, broadcast to the input.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Shape:
+        input and target ``(*, C)``; losses ``(*)``.
+
+    Example:
+        >>> from facula.nn import functional as F
+        >>> F.multilabel_soft_margin_loss(facula.tensor([[0.0, 2.0]]), facula.tensor([[1.0, 1.0]]))
+        tensor(0.4100)
+    """
+    number = get_enum(resolve(size_average, reduce, reduction))
+    losses = -(target * _core._nn.logsigmoid(input) + (1 - target) * _core._nn.logsigmoid(-input))
+    if weight is not None:
+        losses = losses * weight
+    return reduced(losses.sum(-1) / input.size(-1), number)

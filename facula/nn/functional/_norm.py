@@ -9,6 +9,16 @@ from facula import _core
 from facula._core import Tensor
 from facula.nn.functional._padding import pad
 
+__all__ = [
+    "batch_norm",
+    "group_norm",
+    "instance_norm",
+    "layer_norm",
+    "local_response_norm",
+    "normalize",
+    "rms_norm",
+]
+
 
 def _check_batch(name: str, input: Tensor, n_values: int) -> None:
     if n_values == 1:
@@ -31,14 +41,14 @@ def batch_norm(
     """Brings each channel to mean 0 and variance 1, then scales and shifts it.
 
     Args:
-        input: floating point; dimension 1 counts the channels.
-        running_mean: means to use, or in training to move towards those of the batch.
-        running_var: variances, in the same way.
-        weight: a factor for each channel.
-        bias: a summand for each channel.
+        input: a tensor of floating-point dtype, whose dimension 1 counts the channels.
+        running_mean: the means to use or, in training, to move towards those of the batch.
+        running_var: the variances to use or to move, in the same way as the means.
+        weight: what each channel is multiplied by.
+        bias: what is added to each channel.
         training: whether mean and variance are those of the batch.
-        momentum: the share of the batch in the new running statistics.
-        eps: added to the variance.
+        momentum: the weight of the batch in the new running statistics.
+        eps: a small number that is added to the variance, against division by zero.
 
     Shape:
         input ``(N, C, *)``, all other tensors ``(C,)``; result as the input.
@@ -72,14 +82,14 @@ def instance_norm(
     """Brings each channel of each sample to mean 0 and variance 1, then scales and shifts it.
 
     Args:
-        input: floating point; dimension 1 counts the channels.
-        running_mean: means to use, or to move towards those of the input.
-        running_var: variances, in the same way.
-        weight: a factor for each channel.
-        bias: a summand for each channel.
+        input: a tensor of floating-point dtype, whose dimension 1 counts the channels.
+        running_mean: the means to use, or to move towards those of the input.
+        running_var: the variances to use or to move, in the same way as the means.
+        weight: what each channel is multiplied by.
+        bias: what is added to each channel.
         use_input_stats: whether mean and variance are those of the input.
-        momentum: the share of the input in the new running statistics.
-        eps: added to the variance.
+        momentum: the weight of the input in the new running statistics.
+        eps: a small number that is added to the variance, against division by zero.
 
     Shape:
         input ``(N, C, *)``, all other tensors ``(C,)``; result as the input.
@@ -112,11 +122,11 @@ def group_norm(
     """Brings groups of channels of each sample to mean 0 and variance 1.
 
     Args:
-        input: floating point; dimension 1 counts the channels.
-        num_groups: into how many groups the channels are divided.
-        weight: a factor for each channel.
-        bias: a summand for each channel.
-        eps: added to the variance.
+        input: a tensor of floating-point dtype, whose dimension 1 counts the channels.
+        num_groups: the number of groups that the channels are divided into.
+        weight: what each channel is multiplied by.
+        bias: what is added to each channel.
+        eps: a small number that is added to the variance, against division by zero.
 
     Shape:
         input ``(N, C, *)``, weight and bias ``(C,)``; result as the input.
@@ -142,14 +152,14 @@ def layer_norm(
     """Brings the last dimensions to mean 0 and variance 1, then scales and shifts them.
 
     Args:
-        input: floating point.
-        normalized_shape: sizes of the dimensions that have one mean.
-        weight: factors of the shape ``normalized_shape``.
-        bias: summands of that shape.
-        eps: added to the variance.
+        input: a tensor of floating-point dtype.
+        normalized_shape: the sizes of the last dimensions, which have one mean.
+        weight: what each element is multiplied by, of the shape ``normalized_shape``.
+        bias: what is added to each element, of the shape ``normalized_shape``.
+        eps: a small number that is added to the variance, against division by zero.
 
     Shape:
-        input ``(*, *normalized_shape)``; result the same.
+        input ``(*, *normalized_shape)``; result of the same shape.
 
     Example:
         >>> facula.nn.functional.layer_norm(facula.tensor([[1.0, 3.0]]), (2,), eps=0.0)
@@ -167,13 +177,14 @@ def rms_norm(
     """Divides the last dimensions by the root of their mean square, then scales them.
 
     Args:
-        input: floating point.
-        normalized_shape: sizes of the dimensions that are divided by one number.
-        weight: factors of the shape ``normalized_shape``.
-        eps: added to the mean square; by default that of float32, or of float64 for float64.
+        input: a tensor of floating-point dtype.
+        normalized_shape: the sizes of the last dimensions, which are divided by one number.
+        weight: what each element is multiplied by, of the shape ``normalized_shape``.
+        eps: a small number that is added to the mean square; by default ``finfo(float32).eps``, or
+            that of float64 for float64.
 
     Shape:
-        input ``(*, *normalized_shape)``; result the same.
+        input ``(*, *normalized_shape)``; result of the same shape.
 
     Example:
         >>> facula.nn.functional.rms_norm(facula.tensor([[3.0, 4.0, 0.0, 0.0]]), (4,))
@@ -188,14 +199,14 @@ def local_response_norm(
     """Divides each channel by a power of the mean square of its neighbours.
 
     Args:
-        input: floating point.
-        size: how many neighbouring channels count.
-        alpha: factor of their mean square.
-        beta: exponent.
-        k: added to the mean square.
+        input: a tensor of floating-point dtype.
+        size: the number of neighbouring channels that count.
+        alpha: the factor of the neighbours' mean square.
+        beta: the exponent of what is divided by.
+        k: a number that is added to the mean square.
 
     Shape:
-        input ``(N, C, *)`` of three dimensions or more; result the same.
+        input ``(N, C, *)`` of three dimensions or more; result of the same shape.
 
     Example:
         >>> facula.nn.functional.local_response_norm(facula.ones(1, 1, 2), 1, k=3.0, alpha=1.0,
@@ -215,6 +226,7 @@ def local_response_norm(
         )
     if size < 1:
         raise RuntimeError(f"local_response_norm: expected a size of 1 or more, got {size}.")
+    # Windows of channels as a view: padded with zeros, which count in the mean, as in PyTorch.
     beyond = [0, 0] * (input.dim() - 2)
     squares = pad(input * input, [*beyond, size // 2, (size - 1) // 2])
     means = squares.unfold(1, size, 1).mean(-1)
@@ -228,14 +240,14 @@ def normalize(
     eps: float = 1e-12,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Divides by the norm along a dimension, which then is 1.
+    """Divides vectors along a dimension by their norm, so that it becomes 1.
 
     Args:
-        input: floating point or complex.
-        p: order of the norm.
-        dim: the dimension, or several.
-        eps: the least that is divided by.
-        out: where to put the result.
+        input: a tensor of floating-point or complex dtype.
+        p: the order of the norm.
+        dim: the dimension, or several, along which the norm is taken.
+        eps: the smallest norm that is divided by.
+        out: a tensor to write the result to.
 
     Example:
         >>> facula.nn.functional.normalize(facula.tensor([[3.0, 4.0]]))

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from facula import _core
 from facula._core import Tensor
 
+__all__ = ["pad"]
+
 
 def pad(
     input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None
@@ -14,12 +16,13 @@ def pad(
     """Put a border around a tensor.
 
     Args:
-        input: any tensor.
-        pad: numbers of elements (before, after), the last dimension first; negative ones crop.
+        input: the tensor to put a border around.
+        pad: how many elements to add before and after each dimension, the last dimension first;
+            negative numbers crop.
         mode: what the border holds: ``"constant"``: a value; ``"reflect"``: the elements next to
-            the edge in reverse, the edge itself not repeated; ``"replicate"``: the edge;
-            ``"circular"``: the elements from the other end.
-        value: of the border in mode ``"constant"``; 0 by default.
+            the edge in reverse, without the edge itself; ``"replicate"``: the edge; ``"circular"``:
+            the elements from the other end.
+        value: what the border is filled with in mode ``"constant"``; 0 by default.
 
     Shape:
         Mode ``"constant"`` takes any number of dimensions. The others pad the last one, two or

@@ -9,6 +9,28 @@ from facula import _core
 from facula._core import Tensor
 from facula._ops._out import into
 
+__all__ = [
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "fractional_max_pool2d",
+    "fractional_max_pool2d_with_indices",
+    "fractional_max_pool3d",
+    "fractional_max_pool3d_with_indices",
+    "lp_pool1d",
+    "lp_pool2d",
+    "lp_pool3d",
+    "max_pool1d",
+    "max_pool1d_with_indices",
+    "max_pool2d",
+    "max_pool2d_with_indices",
+    "max_pool3d",
+    "max_pool3d_with_indices",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
+]
+
 _Ints = int | Sequence[int]
 
 avg_pool1d = _core.avg_pool1d
@@ -26,13 +48,14 @@ def max_pool1d(
     """The largest elements of windows over the last dimension.
 
     Args:
-        input: floating point.
+        input: a tensor of floating-point dtype.
         kernel_size: the size of the windows.
-        stride: from window to window; by default their size.
-        padding: elements that are less than all others, on both sides; at most half a window.
-        dilation: the distance of the elements in a window.
+        stride: the distance between windows; by default their size.
+        padding: how many elements, less than all others, to add on both sides; at most half a
+            window.
+        dilation: the distance between neighbouring elements of a window.
         ceil_mode: whether a window may begin inside the input and end outside.
-        return_indices: whether the places of the largest elements are returned too.
+        return_indices: whether the places of the largest elements are returned, too.
 
     Shape:
         input ``(N, C, L)`` or ``(C, L)``; the result has as many windows as fit in place of L.
@@ -57,7 +80,7 @@ def max_pool2d(
 ) -> Any:
     """The largest elements of windows over the last two dimensions.
 
-    Arguments as for :func:`max_pool1d`, one number for both dimensions or one for each.
+    The arguments are those of :func:`max_pool1d`, one number for both dimensions or one for each.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``; indices are flat ones of ``(H, W)``.
@@ -83,7 +106,7 @@ def max_pool3d(
 ) -> Any:
     """The largest elements of windows over the last three dimensions.
 
-    Arguments as for :func:`max_pool1d`, one number for all dimensions or one for each.
+    The arguments are those of :func:`max_pool1d`, one number for all dimensions or one for each.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``; indices are flat ones of ``(D, H, W)``.
@@ -168,14 +191,14 @@ def avg_pool2d(
     """Averages of windows over the last two dimensions.
 
     Args:
-        input: of a floating dtype or int64.
+        input: a tensor of floating-point dtype or int64.
         kernel_size: the size of the windows, one number or one for each dimension.
-        stride: from window to window; by default their size.
-        padding: zeros on all sides, at most half of the window.
+        stride: the distance between windows; by default their size.
+        padding: how many zeros to add on all sides, at most half of the window.
         ceil_mode: whether a window may begin inside the input and end outside.
-        count_include_pad: whether zeros of the padding count in the average.
-        divisor_override: what sums are divided by, in place of the size of the windows.
-        out: where to put the result.
+        count_include_pad: whether the zeros of the padding count in the averages.
+        divisor_override: what the sums are divided by, in place of the size of the windows.
+        out: a tensor to write the result to.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``; the result has windows in place of H and W.
@@ -205,7 +228,7 @@ def avg_pool3d(
 ) -> Tensor:
     """Averages of windows over the last three dimensions.
 
-    Arguments as for :func:`avg_pool2d`.
+    The arguments are those of :func:`avg_pool2d`.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
@@ -222,24 +245,26 @@ def avg_pool3d(
 
 
 def _fractional(
-    name: str,
     n: int,
     input: Tensor,
     kernel_size: _Ints,
     output_size: _Ints | None,
     output_ratio: Any,
+    return_indices: bool,
     samples: Tensor | None,
-    with_indices: bool,
-) -> tuple[Tensor, Tensor]:
+) -> Any:
     if output_size is None:
         if output_ratio is None:
-            raise ValueError(f"{name}: expected output_size or output_ratio.")
+            raise ValueError(f"fractional_max_pool{n}d: expected output_size or output_ratio.")
         ratios = output_ratio if isinstance(output_ratio, Sequence) else [output_ratio] * n
         output_size = [int(input.shape[i - n] * ratios[i]) for i in range(n)]
     if samples is None:
         n_batch = 1 if input.dim() == n + 1 else input.size(0)
         samples = _core.rand(n_batch, input.size(-n - 1), n, dtype=input.dtype, device=input.device)
-    return _core._fractional_max_pool(input, n, kernel_size, output_size, samples, with_indices)
+    values, indices = _core._fractional_max_pool(
+        input, n, kernel_size, output_size, samples, return_indices
+    )
+    return (values, indices) if return_indices else values
 
 
 def fractional_max_pool2d(
@@ -253,11 +278,11 @@ def fractional_max_pool2d(
     """The largest elements of windows at random places of the last two dimensions.
 
     Args:
-        input: floating point.
+        input: a tensor of floating-point dtype.
         kernel_size: the size of the windows, one number or one for each dimension.
         output_size: the size of the result.
-        output_ratio: its ratio to that of the input, in place of output_size.
-        return_indices: whether the places of the largest elements are returned too.
+        output_ratio: the ratio of the result's size to the input's, in place of output_size.
+        return_indices: whether the places of the largest elements are returned, too.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``; the result has output_size in place of H and W.
@@ -267,17 +292,9 @@ def fractional_max_pool2d(
         >>> F.fractional_max_pool2d(facula.rand(1, 3, 10, 10), 2, output_ratio=0.7).shape
         torch.Size([1, 3, 7, 7])
     """
-    values, indices = _fractional(
-        "fractional_max_pool2d",
-        2,
-        input,
-        kernel_size,
-        output_size,
-        output_ratio,
-        _random_samples,
-        return_indices,
+    return _fractional(
+        2, input, kernel_size, output_size, output_ratio, return_indices, _random_samples
     )
-    return (values, indices) if return_indices else values
 
 
 def fractional_max_pool3d(
@@ -290,7 +307,7 @@ def fractional_max_pool3d(
 ) -> Any:
     """The largest elements of windows at random places of the last three dimensions.
 
-    Arguments as for :func:`fractional_max_pool2d`.
+    The arguments are those of :func:`fractional_max_pool2d`.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
@@ -300,17 +317,9 @@ def fractional_max_pool3d(
         >>> F.fractional_max_pool3d(facula.rand(1, 3, 8, 8, 8), 2, output_size=5).shape
         torch.Size([1, 3, 5, 5, 5])
     """
-    values, indices = _fractional(
-        "fractional_max_pool3d",
-        3,
-        input,
-        kernel_size,
-        output_size,
-        output_ratio,
-        _random_samples,
-        return_indices,
+    return _fractional(
+        3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples
     )
-    return (values, indices) if return_indices else values
 
 
 def fractional_max_pool2d_with_indices(
@@ -328,10 +337,9 @@ def fractional_max_pool2d_with_indices(
         >>> F.fractional_max_pool2d_with_indices(facula.rand(1, 9, 9), 2, 3)[1].shape
         torch.Size([1, 3, 3])
     """
-    result: tuple[Tensor, Tensor] = fractional_max_pool2d(
-        input, kernel_size, output_size, output_ratio, True, _random_samples
+    return _fractional(  # type: ignore[no-any-return]
+        2, input, kernel_size, output_size, output_ratio, True, _random_samples
     )
-    return result
 
 
 def fractional_max_pool3d_with_indices(
@@ -349,10 +357,9 @@ def fractional_max_pool3d_with_indices(
         >>> F.fractional_max_pool3d_with_indices(facula.rand(1, 9, 9, 9), 2, 3)[1].shape
         torch.Size([1, 3, 3, 3])
     """
-    result: tuple[Tensor, Tensor] = fractional_max_pool3d(
-        input, kernel_size, output_size, output_ratio, True, _random_samples
+    return _fractional(  # type: ignore[no-any-return]
+        3, input, kernel_size, output_size, output_ratio, True, _random_samples
     )
-    return result
 
 
 def _each(n: int, value: _Ints) -> tuple[int, ...]:
@@ -360,7 +367,8 @@ def _each(n: int, value: _Ints) -> tuple[int, ...]:
 
 
 def _norm_of(averages: Tensor, norm_type: float, numel: int) -> Tensor:
-    # An average of odd powers may be negative: its root has the sign, and none below zero.
+    # The product is the average itself, but its gradient is 0 at 0, where that of the root is
+    # infinite.
     return (averages.sign() * _core.relu(averages.abs())).mul(numel).pow(1.0 / norm_type)
 
 
@@ -374,10 +382,10 @@ def lp_pool1d(
     """The norms of windows over the last dimension.
 
     Args:
-        input: floating point.
-        norm_type: p, of the p-th root of the sum of p-th powers.
+        input: a tensor of floating-point dtype.
+        norm_type: the order p of the norm, the p-th root of the sum of p-th powers.
         kernel_size: the size of the windows.
-        stride: from window to window; by default their size.
+        stride: the distance between windows; by default their size.
         ceil_mode: whether a window may begin inside the input and end outside.
 
     Shape:
@@ -399,7 +407,7 @@ def lp_pool2d(
     stride: _Ints | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The norms of windows over the last two dimensions; arguments as for :func:`lp_pool1d`.
+    """The norms of windows over the last two dimensions; see :func:`lp_pool1d` for the arguments.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``.
@@ -421,7 +429,7 @@ def lp_pool3d(
     stride: _Ints | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """The norms of windows over the last three dimensions; arguments as for :func:`lp_pool1d`.
+    """The norms of windows over the last three dimensions; see :func:`lp_pool1d` for the arguments.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
@@ -481,9 +489,12 @@ def max_unpool1d(
 
     Args:
         input: the result of max pooling.
-        indices: its indices.
-        kernel_size: of the pooling, as stride and padding.
-        output_size: the size before the pooling, where several lead to the same result.
+        indices: the indices that max pooling returned.
+        kernel_size: the size of the windows of the pooling.
+        stride: the distance between the windows of the pooling; by default their size.
+        padding: how many elements the pooling added on both sides.
+        output_size: the size before the pooling, needed where several sizes lead to the same
+            result.
 
     Shape:
         input and indices ``(N, C, L)`` or ``(C, L)``.
@@ -505,7 +516,7 @@ def max_unpool2d(
     padding: _Ints = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """Put elements back where max pooling found them; arguments as for :func:`max_unpool1d`.
+    """Put elements back where max pooling found them; see :func:`max_unpool1d` for the arguments.
 
     Shape:
         input and indices ``(N, C, H, W)`` or ``(C, H, W)``.
@@ -527,7 +538,7 @@ def max_unpool3d(
     padding: _Ints = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """Put elements back where max pooling found them; arguments as for :func:`max_unpool1d`.
+    """Put elements back where max pooling found them; see :func:`max_unpool1d` for the arguments.
 
     Shape:
         input and indices ``(N, C, D, H, W)`` or ``(C, D, H, W)``.

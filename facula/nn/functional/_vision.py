@@ -1,4 +1,4 @@
-"""Images: other sizes, other places, and channels as pixels."""
+"""Images: resizing, sampling at other places, and channels as pixels."""
 
 from __future__ import annotations
 
@@ -13,6 +13,19 @@ from facula.nn.functional._adaptive_pooling import (
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,
 )
+
+__all__ = [
+    "affine_grid",
+    "channel_shuffle",
+    "grid_sample",
+    "interpolate",
+    "native_channel_shuffle",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "upsample",
+    "upsample_bilinear",
+    "upsample_nearest",
+]
 
 pixel_shuffle = _core.pixel_shuffle
 pixel_unshuffle = _core.pixel_unshuffle
@@ -46,20 +59,21 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """Images of another size.
+    """Resize images.
 
     Args:
-        input: images, floating point, or uint8 in the modes nearest, bilinear and bicubic.
-        size: of the result; one number or one for each dimension.
-        scale_factor: the ratio of the sizes, in place of size.
-        mode: ``"nearest"``, ``"nearest-exact"``, ``"area"`` (averages); ``"linear"`` for one
-            dimension, ``"bilinear"``, ``"bicubic"`` and ``"lanczos"`` for two, ``"trilinear"`` for
-            three.
+        input: the images, floating point, or uint8 in the modes nearest, bilinear and bicubic.
+        size: the size of the result, one number or one for each dimension.
+        scale_factor: the ratio of the result's size to the input's, in place of size.
+        mode: how to interpolate: ``"nearest"``, ``"nearest-exact"``, ``"area"`` (averages);
+            ``"linear"`` for one dimension, ``"bilinear"``, ``"bicubic"`` and ``"lanczos"`` for two,
+            ``"trilinear"`` for three.
         align_corners: whether the centers of the corner elements, rather than their corners, of
             input and result coincide; False by default.
         recompute_scale_factor: whether the ratio of the sizes, which are whole numbers, replaces
             scale_factor.
-        antialias: whether elements that a smaller result skips are averaged; for two dimensions.
+        antialias: whether elements that a smaller result would skip are averaged; only for images
+            of two dimensions.
 
     Shape:
         input ``(N, C, L)``, ``(N, C, H, W)`` or ``(N, C, D, H, W)``.
@@ -89,6 +103,8 @@ def interpolate(
     else:
         factors = _spatial(input, "a scale_factor", scale_factor)
         sizes = [int(n * f) for n, f in zip(input.shape[2:], factors, strict=True)]
+        # The kernel takes the given ratio, which a size rounded to a whole number would change; 0
+        # lets it use that of the sizes.
         if not recompute_scale_factor:
             scales = [float(f) for f in factors]
     if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and input.dim() == 4):
@@ -186,13 +202,16 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """Images at places that a grid gives.
+    """Sample images at the places that a grid gives.
 
     Args:
-        input: images, floating point.
-        grid: places from -1 to 1, the coordinate along the last dimension first.
-        mode: ``"bilinear"``, ``"nearest"`` or, for two dimensions, ``"bicubic"``.
-        padding_mode: what lies outside: ``"zeros"``, the ``"border"`` or a ``"reflection"``.
+        input: the images, floating point.
+        grid: the places to look at, each coordinate from -1 to 1, that along the last dimension
+            first.
+        mode: how to interpolate: ``"bilinear"``, ``"nearest"`` or, for two dimensions,
+            ``"bicubic"``.
+        padding_mode: what lies outside of the images: ``"zeros"``, the ``"border"`` or a
+            ``"reflection"``.
         align_corners: whether -1 and 1 are the centers of the corner elements or, by default,
             their outer edges.
 
@@ -226,8 +245,9 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 
     Args:
         theta: the matrices of the maps, floating point.
-        size: of the result of grid_sample, ``(N, C, H, W)`` or ``(N, C, D, H, W)``.
-        align_corners: as in grid_sample.
+        size: the size of the result of grid_sample, ``(N, C, H, W)`` or ``(N, C, D, H, W)``.
+        align_corners: whether -1 and 1 are the centers of the corner elements or, by default, their
+            outer edges, as in :func:`grid_sample`.
 
     Shape:
         theta ``(N, 2, 3)``, result ``(N, H, W, 2)``; or ``(N, 3, 4)`` and ``(N, D, H, W, 3)``.

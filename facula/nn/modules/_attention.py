@@ -19,17 +19,17 @@ class MultiheadAttention(Module):
     """Attention in several heads, each over its share of the features.
 
     Args:
-        embed_dim: the number of features ``E``, of all heads together.
+        embed_dim: the number of features ``E`` of all heads together.
         num_heads: the number of heads, a divisor of ``embed_dim``.
         dropout: the probability with which a weight becomes 0 in training.
         bias: whether the projections have biases.
-        add_bias_kv: whether a key and a value that are learnt are added to each sequence.
+        add_bias_kv: whether a learnt key and a learnt value are added to each sequence.
         add_zero_attn: whether a key and value of zeros are added.
         kdim: the number of features of the keys, by default ``embed_dim``.
-        vdim: that of the values.
+        vdim: the number of features of the values, by default ``embed_dim``.
         batch_first: whether the batch is the first dimension, ``(N, L, E)``, and not the second.
-        device: of the parameters.
-        dtype: of the parameters.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
 
     Shape:
         query ``(L, N, E)`` or ``(L, E)``, key ``(S, N, kdim)`` or ``(S, kdim)``, value with
@@ -91,6 +91,8 @@ class MultiheadAttention(Module):
         def parameter(*sizes: int) -> Parameter:
             return Parameter(facula.empty(sizes, **kind))
 
+        # The names that are not used are registered as None: state_dict and repr are PyTorch's, and
+        # a name can be asked for in either case.
         if self._qkv_same_embed_dim:
             self.in_proj_weight = parameter(3 * embed_dim, embed_dim)
             for letter in "qkv":
@@ -140,16 +142,16 @@ class MultiheadAttention(Module):
         """The averaged values, and the weights where they are needed.
 
         Args:
-            query: what is asked for.
-            key: what it is compared with.
-            value: what is averaged.
+            query: the vectors that look for values.
+            key: the vectors that queries are compared with.
+            value: the vectors that are averaged.
             key_padding_mask: ``(N, S)`` or ``(S,)``: keys to leave out (True), or numbers added to
                 their scores.
-            need_weights: whether the weights are returned; attention is faster without.
+            need_weights: whether the weights are returned; attention is faster without them.
             attn_mask: ``(L, S)`` or ``(N * num_heads, L, S)``: pairs of query and key to leave out
                 (True), or numbers added to their scores.
             average_attn_weights: whether the weights are the mean over the heads.
-            is_causal: a hint that ``attn_mask`` is causal; it must be given nevertheless.
+            is_causal: a hint that ``attn_mask`` is causal; the mask must be given nevertheless.
 
         Example:
             >>> m = facula.nn.MultiheadAttention(8, 2)
@@ -160,7 +162,8 @@ class MultiheadAttention(Module):
         """
         swaps = self.batch_first and query.dim() == 3
         if swaps:
-            # What is one object stays one: it is projected at once.
+            # Inputs that are one object must stay one, since F then projects them in one product:
+            # two transposed views of a tensor would be two objects.
             is_self, is_pair = query is key and key is value, key is value
             query = query.transpose(0, 1)
             key = query if is_self else key.transpose(0, 1)

@@ -15,7 +15,7 @@ _Self = TypeVar("_Self", bound="Movable")
 
 
 class Movable:
-    """What :class:`Module` has for all tensors at once: another device, dtype or memory."""
+    """The methods of :class:`Module` that give its tensors another device, dtype or memory."""
 
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
@@ -24,11 +24,13 @@ class Movable:
     def _apply(self: _Self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> _Self:
         """Replace the data of all parameters, gradients and buffers by ``fn`` of it.
 
-        The parameters stay the same objects, so that an optimiser keeps its hold of them.
+        The parameters stay the same objects, so that an optimiser that holds them sees the change.
         """
         if recurse:
             for module in self.children():
                 module._apply(fn)
+        # New data in the old objects: gradients move with their parameters, and tied parameters,
+        # which come here twice, stay tied.
         for param in self._parameters.values():
             if param is None:
                 continue
@@ -36,16 +38,17 @@ class Movable:
                 for tensor in (param, param.grad):
                     if tensor is not None:
                         tensor.data = fn(tensor)
+        # Buffers are new objects, as in PyTorch: nobody else is expected to hold them.
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
         return self
 
     def to(self: _Self, *args: Any, **kwargs: Any) -> _Self:
-        """Move the module, or change the dtype of what is floating point or complex in it.
+        """Move the module, or change the dtype of its floating-point and complex tensors.
 
         ``to(device=None, dtype=None, non_blocking=False)``, ``to(dtype)``, ``to(tensor)`` and
-        ``to(memory_format=...)``, the latter for parameters and buffers of 4 or 5 dimensions.
+        ``to(memory_format=...)``; the last one changes parameters and buffers of 4 or 5 dimensions.
 
         Example:
             >>> m = facula.nn.Linear(2, 2).to(facula.float64)
@@ -81,19 +84,19 @@ class Movable:
         return self._apply(lambda t: cast(Tensor, t.type(dst_type)))
 
     def float(self: _Self) -> _Self:
-        """Convert what is floating point to float32."""
+        """Convert floating-point tensors to float32."""
         return self._apply(lambda t: t.float() if t.is_floating_point() else t)
 
     def double(self: _Self) -> _Self:
-        """Convert what is floating point to float64."""
+        """Convert floating-point tensors to float64."""
         return self._apply(lambda t: t.double() if t.is_floating_point() else t)
 
     def half(self: _Self) -> _Self:
-        """Convert what is floating point to float16."""
+        """Convert floating-point tensors to float16."""
         return self._apply(lambda t: t.half() if t.is_floating_point() else t)
 
     def bfloat16(self: _Self) -> _Self:
-        """Convert what is floating point to bfloat16."""
+        """Convert floating-point tensors to bfloat16."""
         return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
 
     def share_memory(self: _Self) -> _Self:

@@ -1,4 +1,4 @@
-"""``state_dict`` and ``load_state_dict``, of which the latter changes all or nothing."""
+"""``state_dict`` and ``load_state_dict``; loading changes everything or nothing."""
 
 from __future__ import annotations
 
@@ -35,66 +35,25 @@ def persistent(module: Stateful) -> Iterator[tuple[str, Tensor]]:
             yield name, buffer
 
 
-def load_own(
-    module: Stateful,
-    state_dict: dict[str, Any],
-    prefix: str,
-    local_metadata: dict[str, Any],
-    strict: bool,
-    missing_keys: list[str],
-    unexpected_keys: list[str],
-    error_msgs: list[str],
-) -> None:
-    """Take the module's own state from ``state_dict``, and note all that does not fit."""
-    for hook, takes_module in list(module._load_state_dict_pre_hooks.values()):
-        known = (module,) if takes_module else ()
-        rest = (strict, missing_keys, unexpected_keys, error_msgs)
-        hook(*known, state_dict, prefix, local_metadata, *rest)
-
-    assign = local_metadata.get("assign_to_params_buffers", False)
-    own = dict(persistent(module))
-    for name, target in own.items():
-        key = prefix + name
-        if key not in state_dict:
-            if strict:
-                missing_keys.append(key)
-            continue
-        problem = _load_tensor(module, name, key, target, state_dict[key], assign)
-        if problem:
-            error_msgs.append(problem)
-
-    extra_key = prefix + EXTRA_STATE
-    if type(module).set_extra_state is not Stateful.set_extra_state:
-        if extra_key in state_dict:
-            module.set_extra_state(state_dict[extra_key])
-        elif strict:
-            missing_keys.append(extra_key)
-    elif strict and extra_key in state_dict:
-        unexpected_keys.append(extra_key)
-    if strict:
-        for key in state_dict:
-            if key.startswith(prefix) and key != extra_key:
-                first, *rest_of_path = key[len(prefix) :].split(".", 1)
-                if first not in (module._modules if rest_of_path else own):
-                    unexpected_keys.append(key)
-
-
 def _load_tensor(
     module: Stateful, name: str, key: str, target: Tensor, value: Any, assign: bool
 ) -> str | None:
-    """Copy or assign one value; the text of what is wrong with it, if something is."""
+    """Copy or assign one value; returns what is wrong with it, or None."""
     if not isinstance(value, Tensor):
         return f"{key}: expected a tensor in the state_dict, got {type(value).__name__}."
+    # A lazy module has materialized its targets in a pre-hook, unless the value has no shape
+    # either.
     if is_lazy(target) and is_lazy(value):
         return None
     if not is_lazy(target):
         if target.dim() == 0 and value.dim() == 1 and value.numel() == 1:
-            value = value[0]  # scalars were saved as vectors by very old versions
+            value = value[0]  # PyTorch before 0.4 saved scalars as vectors
         if value.shape != target.shape:
             return (
                 f"size mismatch for {key}: expected {tuple(target.shape)}, as the module has it, "
                 f"got {tuple(value.shape)} in the state_dict."
             )
+    # Any exception becomes a line of the one error that lists all problems.
     try:
         with no_grad():
             if assign:
@@ -110,45 +69,13 @@ def _load_tensor(
 
 
 def _as_assigned(target: Tensor, value: Tensor) -> Tensor:
+    # Whether a parameter is trained belongs to the module, not to the file that its values are
+    # from.
     if not isinstance(target, Parameter):
         return value
     if isinstance(value, Parameter):
         return value.requires_grad_(target.requires_grad)
     return Parameter(value, requires_grad=target.requires_grad)
-
-
-def load(module: Stateful, state_dict: Any, strict: bool, assign: bool) -> _IncompatibleKeys:
-    """``module.load_state_dict``: on any error the module is as before."""
-    if not isinstance(state_dict, Mapping):
-        raise TypeError(f"load_state_dict: expected a mapping, got {type(state_dict).__name__}.")
-    for key in state_dict:
-        if not isinstance(key, str):
-            raise TypeError(f"load_state_dict: expected the names of tensors as keys, got {key!r}.")
-    found = _IncompatibleKeys([], [])
-    errors: list[str] = []
-    metadata = getattr(state_dict, "_metadata", None)
-    state: OrderedDict[str, Any] = OrderedDict(state_dict)
-    if metadata is not None:
-        state._metadata = metadata  # type: ignore[attr-defined]
-    is_sure = _is_sure_to_fit(module, state, strict)
-    # Assignments leave the tensors as they are, but may refuse a dtype.
-    before = _Snapshot(module, with_values=not is_sure) if assign or not is_sure else None
-    try:
-        _load_tree(module, state, "", metadata, assign, found, errors)
-        if strict and found.unexpected_keys:
-            errors.insert(0, f"Unexpected key(s) in state_dict: {_quoted(found.unexpected_keys)}. ")
-        if strict and found.missing_keys:
-            errors.insert(0, f"Missing key(s) in state_dict: {_quoted(found.missing_keys)}. ")
-        if errors:
-            listed = "\n\t".join(errors)
-            raise RuntimeError(
-                f"Error(s) in loading state_dict for {type(module).__name__}:\n\t{listed}"
-            )
-    except BaseException:
-        if before is not None:
-            before.restore()
-        raise
-    return found
 
 
 def _quoted(keys: list[str]) -> str:
@@ -167,9 +94,12 @@ def _load_tree(
     local: dict[str, Any] = {} if metadata is None else dict(metadata.get(prefix[:-1], {}))
     if assign:
         local["assign_to_params_buffers"] = True
-    # Strict, so that the lists are complete; whether they are errors is the caller's matter.
+    # Always strict, so that the lists are complete: load_state_dict decides whether they are
+    # errors.
     lists = found.missing_keys, found.unexpected_keys, errors
     module._load_from_state_dict(state, prefix, local, True, *lists)
+    # Each child is given its own keys only: all keys for all modules would take quadratic time.
+    # They are collected after the module's own load, whose hooks may have renamed keys.
     parts: dict[str, dict[str, Any]] = {}
     for key, value in state.items():
         if key.startswith(prefix):
@@ -187,9 +117,13 @@ def _load_tree(
 
 
 def _is_sure_to_fit(module: Any, state: dict[str, Any], strict: bool) -> bool:
-    """Whether loading cannot fail, so that the old values need not be kept."""
+    """Whether loading cannot fail, so that the old values need not be kept.
+
+    A copy of all values would double the memory of a large model while it is loaded.
+    """
     expected: dict[str, Tensor] = {}
     for path, part in module.named_modules(remove_duplicate=False):
+        # Code of the user's may raise, or write anywhere, whatever the shapes are.
         hooks = part._load_state_dict_pre_hooks or part._load_state_dict_post_hooks
         loader = type(part)._load_from_state_dict
         if hooks or not loader.__module__.startswith("facula."):
@@ -202,7 +136,7 @@ def _is_sure_to_fit(module: Any, state: dict[str, Any], strict: bool) -> bool:
         isinstance(state[key], Tensor)
         and not is_lazy(target)
         and state[key].shape == target.shape
-        and 0 not in target.stride()  # elements that share memory cannot be written
+        and 0 not in target.stride()  # copy_ refuses elements that share memory
         for key, target in expected.items()
         if key in state
     )
@@ -217,7 +151,7 @@ class _Snapshot:
             (table, dict(table)) for part in modules for table in (part._parameters, part._buffers)
         ]
         tensors = [t for _, values in self.tables for t in values.values() if t is not None]
-        once = {id(t): t for t in tensors} if with_values else {}
+        once = {id(t): t for t in tensors} if with_values else {}  # tied tensors are copied once
         self.values = [
             (t, type(t), t._version, t.data if is_lazy(t) else t.data.clone())
             for t in once.values()
@@ -231,13 +165,16 @@ class _Snapshot:
 
     @no_grad()
     def restore(self) -> None:
+        # The dictionaries stay the same objects, since others may hold them.
         for table, values in self.tables:
             table.clear()
             table.update(values)
         for tensor, kind, version, value in self.values:
-            if issubclass(kind, UninitializedTensorMixin):  # which loading may have given a shape
+            if issubclass(kind, UninitializedTensorMixin):  # loading may have given it a shape
                 tensor.data = value
                 tensor.__class__ = kind
+            # An unchanged tensor is not written to: a copy would count as a change for graphs made
+            # before, whose backward would then fail.
             elif tensor._version != version:
                 tensor.copy_(value)
         for part, state in self.extra:
@@ -247,7 +184,8 @@ class _Snapshot:
 class Stateful:
     """The methods of a module that save and load its state."""
 
-    # Of the module's part of a state_dict; a layer that changes what it saves raises it.
+    # The version of the module's part of a state_dict; a layer that saves something else than
+    # before has a higher one.
     _version = 1
 
     _parameters: dict[str, Parameter | None]
@@ -271,7 +209,7 @@ class Stateful:
         return RemovableHandle.add(self._state_dict_hooks, (hook, False))
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """As the public one, but what it returns replaces the dictionary."""
+        """The same, but a dictionary that the hook returns replaces the first one."""
         return RemovableHandle.add(self._state_dict_hooks, (hook, True))
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -290,19 +228,19 @@ class Stateful:
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, incompatible_keys)`` after the module and those inside are loaded.
 
-        Keys that it takes out of the lists are no error.
+        Keys that it removes from the lists do not count as errors.
         """
         return RemovableHandle.add(self._load_state_dict_post_hooks, hook)
 
     def get_extra_state(self) -> Any:
-        """What ``state_dict`` has of the module beside tensors; a subclass may define it."""
+        """State other than tensors, for ``state_dict``; a subclass may define it."""
         raise RuntimeError(
             "get_extra_state: the module has none. A subclass that defines it defines "
             "set_extra_state as well."
         )
 
     def set_extra_state(self, state: Any) -> None:
-        """Take back what :meth:`get_extra_state` gave; a subclass may define it."""
+        """Restore what :meth:`get_extra_state` returned; a subclass may define it."""
         raise RuntimeError(
             "set_extra_state: the module has none. A subclass that defines it defines "
             "get_extra_state as well."
@@ -324,8 +262,40 @@ class Stateful:
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        lists = missing_keys, unexpected_keys, error_msgs
-        load_own(self, state_dict, prefix, local_metadata, strict, *lists)
+        # The module's own state only: _load_tree goes through the children.
+        for hook, takes_module in list(self._load_state_dict_pre_hooks.values()):
+            known = (self,) if takes_module else ()
+            rest = (strict, missing_keys, unexpected_keys, error_msgs)
+            hook(*known, state_dict, prefix, local_metadata, *rest)
+
+        assign = local_metadata.get("assign_to_params_buffers", False)
+        own = dict(persistent(self))
+        for name, target in own.items():
+            key = prefix + name
+            if key not in state_dict:
+                if strict:
+                    missing_keys.append(key)
+                continue
+            problem = _load_tensor(self, name, key, target, state_dict[key], assign)
+            if problem:
+                error_msgs.append(problem)
+
+        extra_key = prefix + EXTRA_STATE
+        if type(self).set_extra_state is not Stateful.set_extra_state:
+            if extra_key in state_dict:
+                self.set_extra_state(state_dict[extra_key])
+            elif strict:
+                missing_keys.append(extra_key)
+        elif strict and extra_key in state_dict:
+            unexpected_keys.append(extra_key)
+        # A key is unexpected where its path leaves the module: the rest of a path that goes on into
+        # a child is for that child to check.
+        if strict:
+            for key in state_dict:
+                if key.startswith(prefix) and key != extra_key:
+                    first, *rest_of_path = key[len(prefix) :].split(".", 1)
+                    if first not in (self._modules if rest_of_path else own):
+                        unexpected_keys.append(key)
 
     def state_dict(
         self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
@@ -335,9 +305,10 @@ class Stateful:
         The tensors share their memory with the module's.
 
         Args:
-            destination: a dictionary to put them into; by default a new one.
-            prefix: put before every path.
-            keep_vars: the parameters themselves rather than tensors detached from the graph.
+            destination: a dictionary to put the tensors into; by default a new one.
+            prefix: a text to put before every path.
+            keep_vars: whether the parameters themselves are returned, rather than tensors detached
+                from the graph.
 
         Example:
             >>> list(facula.nn.Linear(2, 1).state_dict())
@@ -355,6 +326,7 @@ class Stateful:
         if destination is None:
             destination = OrderedDict()
             destination._metadata = OrderedDict()
+        # A plain dictionary of the caller's has no place for versions.
         local_metadata = {"version": self._version}
         if hasattr(destination, "_metadata"):
             destination._metadata[prefix[:-1]] = local_metadata
@@ -384,9 +356,10 @@ class Stateful:
         All differences are listed in one error, after which the module is as it was before.
 
         Args:
-            state_dict: values by path.
-            strict: refuse keys that are missing or unknown.
-            assign: make the given tensors the module's parameters, rather than copy their values.
+            state_dict: the values by their paths.
+            strict: whether keys that are missing or unknown are an error.
+            assign: whether the given tensors themselves become the module's parameters, rather than
+                their values being copied.
 
         Returns:
             The lists ``missing_keys`` and ``unexpected_keys``.
@@ -396,4 +369,42 @@ class Stateful:
             >>> nn.Linear(2, 1).load_state_dict(nn.Linear(2, 1).state_dict())
             <All keys matched successfully>
         """
-        return load(self, state_dict, strict, assign)
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(
+                f"load_state_dict: expected a mapping, got {type(state_dict).__name__}."
+            )
+        for key in state_dict:
+            if not isinstance(key, str):
+                raise TypeError(
+                    f"load_state_dict: expected the names of tensors as keys, got {key!r}."
+                )
+        found = _IncompatibleKeys([], [])
+        errors: list[str] = []
+        # A copy, since hooks and old layers rename and remove keys, and the caller keeps the
+        # original.
+        metadata = getattr(state_dict, "_metadata", None)
+        state: OrderedDict[str, Any] = OrderedDict(state_dict)
+        if metadata is not None:
+            state._metadata = metadata  # type: ignore[attr-defined]
+        is_sure = _is_sure_to_fit(self, state, strict)
+        # An assignment may be refused halfway, for its dtype: the tables must be restored even
+        # where all shapes fit. Values need not be, since an assignment writes to no tensor.
+        before = _Snapshot(self, with_values=not is_sure) if assign or not is_sure else None
+        try:
+            _load_tree(self, state, "", metadata, assign, found, errors)
+            if strict and found.unexpected_keys:
+                errors.insert(
+                    0, f"Unexpected key(s) in state_dict: {_quoted(found.unexpected_keys)}. "
+                )
+            if strict and found.missing_keys:
+                errors.insert(0, f"Missing key(s) in state_dict: {_quoted(found.missing_keys)}. ")
+            if errors:
+                listed = "\n\t".join(errors)
+                raise RuntimeError(
+                    f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{listed}"
+                )
+        except BaseException:  # an interrupt, too, must not leave half of the values loaded
+            if before is not None:
+                before.restore()
+            raise
+        return found

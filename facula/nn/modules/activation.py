@@ -10,14 +10,6 @@ from facula import _core
 from facula._core import Tensor
 from facula._core import dtype as _DType
 from facula.nn import functional as F
-from facula.nn.modules._activation_bases import (
-    _AlongDim,
-    _Inplace,
-    _ShownInplace,
-    _with_inplace,
-    _WithAlpha,
-    _WithLambd,
-)
 from facula.nn.modules._attention import MultiheadAttention
 from facula.nn.modules.module import Module
 from facula.nn.parameter import Parameter
@@ -55,11 +47,54 @@ __all__ = [
 ]
 
 
+def _with_inplace(text: str, inplace: bool) -> str:
+    return text + (", inplace=True" if inplace else "")
+
+
+class _Inplace(Module):
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+class _ShownInplace(_Inplace):
+    def extra_repr(self) -> str:
+        return "inplace=True" if self.inplace else ""
+
+
+class _WithAlpha(Module):
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
+
+    def extra_repr(self) -> str:
+        return _with_inplace(f"alpha={self.alpha}", self.inplace)
+
+
+class _WithLambd(Module):
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def extra_repr(self) -> str:
+        return str(self.lambd)
+
+
+class _AlongDim(Module):
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
 class Threshold(Module):
-    """Each element, ``value`` where it is not above ``threshold``.
+    """Each element, replaced by ``value`` where it is not above ``threshold``.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.Threshold(0.0, 9.0)(facula.tensor([-1.0, 2.0]))
@@ -80,10 +115,10 @@ class Threshold(Module):
 
 
 class ReLU(_ShownInplace):
-    """Each element, 0 where it is negative.
+    """Each element, replaced by 0 where it is negative.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.ReLU()(facula.tensor([-1.0, 2.0]))
@@ -95,12 +130,12 @@ class ReLU(_ShownInplace):
 
 
 class RReLU(Module):
-    """Each element, times a slope where it is not positive.
+    """Each element, multiplied by a slope where it is not positive.
 
     In training every slope is drawn from ``[lower, upper)``; otherwise it is their mean.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.RReLU(0.25, 0.75).eval()(facula.tensor([-1.0, 2.0]))
@@ -121,17 +156,17 @@ class RReLU(Module):
 
 
 class Hardtanh(Module):
-    """Each element, brought into ``[min_val, max_val]``.
+    """Each element, clamped to ``[min_val, max_val]``.
 
     Args:
-        min_val: the lower bound.
-        max_val: the upper bound.
-        inplace: whether the input is written to.
+        min_val: the lower bound of the result.
+        max_val: the upper bound of the result.
+        inplace: whether the result is written into the input.
         min_value: deprecated name of ``min_val``.
         max_value: deprecated name of ``max_val``.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.Hardtanh()(facula.tensor([-4.0, 0.5, 3.0]))
@@ -172,10 +207,10 @@ class Hardtanh(Module):
 
 
 class ReLU6(Hardtanh):
-    """Each element, brought into ``[0, 6]``.
+    """Each element, clamped to ``[0, 6]``.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.ReLU6()(facula.tensor([-1.0, 2.0, 9.0]))
@@ -193,7 +228,7 @@ class Sigmoid(Module):
     """``1 / (1 + exp(-x))``.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.Sigmoid()(facula.tensor([0.0, 2.0]))
@@ -205,10 +240,10 @@ class Sigmoid(Module):
 
 
 class Hardsigmoid(_Inplace):
-    """``x / 6 + 1 / 2``, brought into ``[0, 1]``.
+    """``x / 6 + 1 / 2``, clamped to ``[0, 1]``.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.Hardsigmoid()(facula.tensor([-4.0, 0.0, 3.0]))
@@ -223,7 +258,7 @@ class Tanh(Module):
     """The hyperbolic tangent of each element.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.Tanh()(facula.tensor([0.0, 1.0]))
@@ -238,7 +273,7 @@ class SiLU(_ShownInplace):
     """Each element times its sigmoid.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.SiLU()(facula.tensor([-1.0, 2.0]))
@@ -253,7 +288,7 @@ class Mish(_ShownInplace):
     """Each element times the hyperbolic tangent of its softplus.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.Mish()(facula.tensor([-1.0, 2.0]))
@@ -268,7 +303,7 @@ class Hardswish(_Inplace):
     """Each element times its hard sigmoid.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.Hardswish()(facula.tensor([0.0, 3.0]))
@@ -280,10 +315,10 @@ class Hardswish(_Inplace):
 
 
 class ELU(_WithAlpha):
-    """Positive elements as they are, ``alpha * (exp(x) - 1)`` of the others.
+    """Each element, replaced by ``alpha * (exp(x) - 1)`` where it is negative.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.ELU()(facula.tensor([-1.0, 2.0]))
@@ -298,7 +333,7 @@ class CELU(_WithAlpha):
     """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.CELU()(facula.tensor([-1.0, 2.0]))
@@ -313,7 +348,7 @@ class SELU(_ShownInplace):
     """The scaled ``ELU`` that keeps activations normalised.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.SELU()(facula.tensor([-1.0, 2.0]))
@@ -325,7 +360,7 @@ class SELU(_ShownInplace):
 
 
 class GLU(Module):
-    """The first half along ``dim``, times the sigmoid of the second.
+    """The first half along ``dim``, multiplied by the sigmoid of the second.
 
     Shape:
         input ``(*, 2N, *)`` along ``dim``; result ``(*, N, *)``.
@@ -352,7 +387,7 @@ class GELU(Module):
     ``approximate="tanh"`` approximates it by a hyperbolic tangent.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.GELU()(facula.tensor([-1.0, 2.0]))
@@ -371,10 +406,10 @@ class GELU(Module):
 
 
 class Hardshrink(_WithLambd):
-    """Each element, 0 where it lies in ``[-lambd, lambd]``.
+    """Each element, replaced by 0 where it lies in ``[-lambd, lambd]``.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.Hardshrink()(facula.tensor([-1.0, 0.25]))
@@ -386,10 +421,10 @@ class Hardshrink(_WithLambd):
 
 
 class LeakyReLU(Module):
-    """Each element, times ``negative_slope`` where it is negative.
+    """Each element, multiplied by ``negative_slope`` where it is negative.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.LeakyReLU(0.25)(facula.tensor([-1.0, 2.0]))
@@ -412,7 +447,7 @@ class LogSigmoid(Module):
     """The logarithm of the sigmoid.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.LogSigmoid()(facula.tensor([0.0, 1.0]))
@@ -427,7 +462,7 @@ class Softplus(Module):
     """``log(1 + exp(beta * x)) / beta``; x itself where ``beta * x`` is above ``threshold``.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.Softplus()(facula.tensor([0.0, 30.0]))
@@ -447,10 +482,10 @@ class Softplus(Module):
 
 
 class Softshrink(_WithLambd):
-    """Each element, brought nearer to 0 by ``lambd``.
+    """Each element, moved towards 0 by ``lambd``.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.Softshrink()(facula.tensor([-1.0, 0.25, 2.0]))
@@ -462,16 +497,16 @@ class Softshrink(_WithLambd):
 
 
 class PReLU(Module):
-    """Each element, times a learned slope where it is negative.
+    """Each element, multiplied by a learned slope where it is negative.
 
     Args:
-        num_parameters: 1, or the number of channels, each of which then has its own slope.
-        init: the slope at the beginning.
-        device: where the slopes are.
-        dtype: their dtype.
+        num_parameters: the number of slopes: 1, or one for each channel.
+        init: the value that the slopes begin with.
+        device: where the slopes are created.
+        dtype: the dtype of the slopes.
 
     Shape:
-        input ``(N, C, *)``, or any for one slope; result the same. ``weight`` is
+        input ``(N, C, *)``, or any for one slope; result of the same shape. ``weight`` is
         ``(num_parameters,)``.
 
     Example:
@@ -493,7 +528,7 @@ class PReLU(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Sets the slopes to ``init``."""
+        """Set the slopes to ``init``."""
         with facula.no_grad():
             self.weight.fill_(self.init)
 
@@ -508,7 +543,7 @@ class Softsign(Module):
     """``x / (1 + abs(x))``.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.Softsign()(facula.tensor([-1.0, 3.0]))
@@ -520,10 +555,10 @@ class Softsign(Module):
 
 
 class Tanhshrink(Module):
-    """Each element less its hyperbolic tangent.
+    """Each element minus its hyperbolic tangent.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.Tanhshrink()(facula.tensor([0.0, 2.0]))
@@ -538,7 +573,7 @@ class Softmin(_AlongDim):
     """Softmax of the negative input: the smallest elements along ``dim`` weigh most.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.Softmin(dim=0)(facula.tensor([1.0, 1.0]))
@@ -553,7 +588,7 @@ class Softmax(_AlongDim):
     """Exponentials along ``dim``, scaled to a sum of 1.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.Softmax(dim=0)(facula.tensor([1.0, 1.0]))
@@ -568,7 +603,7 @@ class Softmax2d(Module):
     """Softmax over the channels of each place of an image.
 
     Shape:
-        input ``(N, C, H, W)`` or ``(C, H, W)``; result the same.
+        input ``(N, C, H, W)`` or ``(C, H, W)``; result of the same shape.
 
     Example:
         >>> facula.nn.Softmax2d()(facula.zeros(2, 1, 1)).flatten()
@@ -587,7 +622,7 @@ class LogSoftmax(_AlongDim):
     """Logarithm of the softmax along ``dim``.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> facula.nn.LogSoftmax(dim=0)(facula.tensor([1.0, 1.0]))

@@ -22,19 +22,20 @@ class _ASMoutput(NamedTuple):
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """Softmax and its loss for many classes, sorted by falling frequency (Grave et al., 2017).
+    """Softmax and its loss for many classes, sorted by decreasing frequency (Grave et al., 2017).
 
     The head decides between the frequent classes and clusters of rare ones; each cluster has a
-    layer of its own, the narrower the rarer, which is computed only for the targets in it.
+    layer of its own, narrower for rarer classes, which is computed only for the targets in it.
 
     Args:
         in_features: the size of the input's last dimension.
         n_classes: the number of classes.
-        cutoffs: where clusters begin, rising, each from 1 to ``n_classes - 1``.
-        div_value: cluster ``i`` has ``in_features // div_value ** (i + 1)`` features.
+        cutoffs: the first class of each cluster, in rising order, each from 1 to ``n_classes - 1``.
+        div_value: how much narrower each cluster is than the one before: cluster ``i`` has
+            ``in_features // div_value ** (i + 1)`` features.
         head_bias: whether the head has a bias.
-        device: of the parameters.
-        dtype: of the parameters.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
 
     Shape:
         input ``(N, in_features)`` or ``(in_features,)``, target ``(N,)`` or ``()``; output, the log
@@ -100,7 +101,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         if not is_batch:
             input, target = input.unsqueeze(0), target.unsqueeze(0)
         head = F.log_softmax(self.head(input), dim=1)
-        # Of each target: its column in the head, and its log probability within the cluster.
+        # For each target its column in the head, and its log probability within its cluster, which
+        # is 0 for the frequent classes: they have no cluster.
         columns, inside = target, head.new_zeros(target.size(0))
         for i, cluster in enumerate(self.tail):
             first, last = self.cutoffs[i], self.cutoffs[i + 1]
@@ -116,7 +118,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return _ASMoutput(output if is_batch else output.squeeze(0), loss)
 
     def _check(self, input: Tensor, target: Tensor) -> bool:
-        """That they belong together; whether they are a batch."""
+        """Check that input and target fit each other; returns whether they are a batch."""
         if target.dim() > 1 or input.dim() != target.dim() + 1:
             raise RuntimeError(
                 "AdaptiveLogSoftmaxWithLoss: expected an input (N, in_features) with a target "

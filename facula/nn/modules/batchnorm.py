@@ -7,10 +7,10 @@ from typing import Any, cast
 import facula
 from facula._core import Tensor
 from facula.nn import functional as F
-from facula.nn import init
 from facula.nn.modules.lazy import LazyModuleMixin
 from facula.nn.modules.module import Module
-from facula.nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
+from facula.nn.modules.normalization import _Affine
+from facula.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 __all__ = [
     "BatchNorm1d",
@@ -23,19 +23,12 @@ __all__ = [
 ]
 
 
-class _NormBase(Module):
-    """What batch and instance norms have in common: parameters and running statistics."""
+class _NormBase(_Affine):
+    """The parameters and running statistics that batch and instance norms share."""
 
-    # 2: with num_batches_tracked.
+    # Version 2 added num_batches_tracked; older files are given it when they are loaded.
     _version = 2
     __constants__ = ("track_running_stats", "momentum", "eps", "num_features", "affine")
-    num_features: int
-    eps: float
-    momentum: float | None
-    affine: bool
-    track_running_stats: bool
-    weight: Parameter | None
-    bias: Parameter | None
     running_mean: Tensor | None
     running_var: Tensor | None
     num_batches_tracked: Tensor | None
@@ -59,12 +52,7 @@ class _NormBase(Module):
         self.affine = affine
         self.track_running_stats = track_running_stats
         kind = {"device": device, "dtype": dtype}
-
-        def parameter() -> Parameter:
-            return Parameter(facula.empty(num_features, **kind))
-
-        self.register_parameter("weight", parameter() if affine else None)
-        self.register_parameter("bias", parameter() if affine and bias else None)
+        self._register_affine(num_features, affine, bias, device, dtype)
         tracks = track_running_stats
         count = facula.tensor(0, dtype=facula.int64, device=device)
         mean, var = facula.zeros(num_features, **kind), facula.ones(num_features, **kind)
@@ -74,19 +62,16 @@ class _NormBase(Module):
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
-        """Forgets the batches seen: mean 0, variance 1."""
+        """Reset the running averages to mean 0 and variance 1."""
         if self.track_running_stats:
             cast(Tensor, self.running_mean).zero_()
             cast(Tensor, self.running_var).fill_(1)
             cast(Tensor, self.num_batches_tracked).zero_()
 
     def reset_parameters(self) -> None:
-        """Sets weights to 1 and biases to 0, and forgets the batches seen."""
+        """Set weights to 1 and biases to 0, and reset the running averages."""
         self.reset_running_stats()
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+        super().reset_parameters()
 
     def _check_input_dim(self, input: Tensor) -> None:
         raise NotImplementedError
@@ -111,6 +96,13 @@ class _NormBase(Module):
 
 
 class _BatchNorm(_NormBase):
+    _allowed_dims: tuple[int, ...] = ()
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if not self._allowed_dims:  # a subclass of the user's defines either of the two
+            raise NotImplementedError
+        _check_dims(self, input, self._allowed_dims)
+
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         momentum = 0.0 if self.momentum is None else self.momentum
@@ -149,7 +141,8 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
         *,
         bias: bool = True,
     ) -> None:
-        # Without parameters and buffers, which are registered below in the usual order.
+        # affine and track_running_stats are off here, so that no tensor of 0 channels is made: the
+        # uninitialized ones below take their places in the same order.
         super().__init__(0, eps, momentum, False, False, device, dtype)
         self.affine = affine
         self.track_running_stats = track_running_stats
@@ -192,17 +185,18 @@ class BatchNorm1d(_BatchNorm):
     In evaluation the running averages of mean and variance take the place of the batch's.
 
     Args:
-        num_features: number of channels.
-        eps: added to the variance.
-        momentum: the share of a batch in the running averages; None for the plain average.
-        affine: whether there is a weight.
-        track_running_stats: whether there are running averages; else the batch's are always used.
-        device: of parameters and buffers.
-        dtype: of parameters and buffers.
-        bias: whether there is a bias, where there is a weight.
+        num_features: the number of channels.
+        eps: a small number that is added to the variance, against division by zero.
+        momentum: the weight of a new batch in the running averages; None for the plain average.
+        affine: whether the layer has a weight for each channel.
+        track_running_stats: whether the layer keeps running averages; otherwise those of the batch
+            are always used.
+        device: where the parameters and buffers are created.
+        dtype: the dtype of the parameters and buffers.
+        bias: whether a layer that has a weight has a bias, too.
 
     Shape:
-        input ``(N, C)`` or ``(N, C, L)``; result the same.
+        input ``(N, C)`` or ``(N, C, L)``; result of the same shape.
 
     Example:
         >>> m = facula.nn.BatchNorm1d(1)
@@ -212,42 +206,39 @@ class BatchNorm1d(_BatchNorm):
         tensor([0.2000])
     """
 
-    def _check_input_dim(self, input: Tensor) -> None:
-        _check_dims(self, input, (2, 3))
+    _allowed_dims = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
     """Brings each channel to mean 0 and variance 1 over a batch of images.
 
-    Arguments as in :class:`BatchNorm1d`.
+    The arguments are those of :class:`BatchNorm1d`.
 
     Shape:
-        input ``(N, C, H, W)``; result the same.
+        input ``(N, C, H, W)``; result of the same shape.
 
     Example:
         >>> facula.nn.BatchNorm2d(3)(facula.ones(2, 3, 4, 4)).shape
         torch.Size([2, 3, 4, 4])
     """
 
-    def _check_input_dim(self, input: Tensor) -> None:
-        _check_dims(self, input, (4,))
+    _allowed_dims = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
     """Brings each channel to mean 0 and variance 1 over a batch of volumes.
 
-    Arguments as in :class:`BatchNorm1d`.
+    The arguments are those of :class:`BatchNorm1d`.
 
     Shape:
-        input ``(N, C, D, H, W)``; result the same.
+        input ``(N, C, D, H, W)``; result of the same shape.
 
     Example:
         >>> facula.nn.BatchNorm3d(3)(facula.ones(2, 3, 2, 4, 4)).shape
         torch.Size([2, 3, 2, 4, 4])
     """
 
-    def _check_input_dim(self, input: Tensor) -> None:
-        _check_dims(self, input, (5,))
+    _allowed_dims = (5,)
 
 
 class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
@@ -260,9 +251,7 @@ class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
     """
 
     cls_to_become = BatchNorm1d
-
-    def _check_input_dim(self, input: Tensor) -> None:
-        _check_dims(self, input, (2, 3))
+    _allowed_dims = BatchNorm1d._allowed_dims
 
 
 class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
@@ -275,9 +264,7 @@ class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
     """
 
     cls_to_become = BatchNorm2d
-
-    def _check_input_dim(self, input: Tensor) -> None:
-        _check_dims(self, input, (4,))
+    _allowed_dims = BatchNorm2d._allowed_dims
 
 
 class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
@@ -290,18 +277,16 @@ class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
     """
 
     cls_to_become = BatchNorm3d
-
-    def _check_input_dim(self, input: Tensor) -> None:
-        _check_dims(self, input, (5,))
+    _allowed_dims = BatchNorm3d._allowed_dims
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch norm over the batches of all processes; in a single process that of its own.
+    """Batch norm over the batches of all processes; a single process normalises its own.
 
-    Arguments as in :class:`BatchNorm1d`, and ``process_group``, which must be None.
+    The arguments are those of :class:`BatchNorm1d`, and ``process_group``, which must be None.
 
     Shape:
-        input ``(N, C, *)``; result the same.
+        input ``(N, C, *)``; result of the same shape.
 
     Example:
         >>> facula.nn.SyncBatchNorm(3)(facula.ones(2, 3, 4)).shape
@@ -338,7 +323,7 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
-        """The module with its batch norms replaced by such of this class, parameters kept.
+        """The module with its batch norms replaced by ones of this class with the same parameters.
 
         Example:
             >>> net = facula.nn.Sequential(facula.nn.BatchNorm1d(3))

@@ -10,7 +10,7 @@ __all__ = ["ChannelShuffle"]
 
 
 class ChannelShuffle(Module):
-    """Channels in the order of their place in a group.
+    """Reorder channels by their place within their group.
 
     Args:
         groups: the number of groups that the channels are divided into.
@@ -24,7 +24,6 @@ class ChannelShuffle(Module):
     """
 
     __constants__ = ("groups",)
-    groups: int
 
     def __init__(self, groups: int) -> None:
         super().__init__()

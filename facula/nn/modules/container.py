@@ -19,7 +19,7 @@ _Self = TypeVar("_Self", bound=Module)
 
 
 class Container(Module):
-    """Modules by keyword. Deprecated: :class:`Module` itself does all of it."""
+    """Deprecated: modules by keyword, for which :class:`Module` itself is enough."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__()
@@ -40,13 +40,14 @@ def _checked_index(index: Any, size: int) -> int:
 
 
 class _Numbered(Module):
-    """What Sequential and ModuleList have in common: modules by their number."""
+    """The modules by number that Sequential and ModuleList share."""
 
     def _renumber(self, modules: Iterable[Any]) -> None:
         self._modules.clear()
         for i, module in enumerate(modules):
             self.add_module(str(i), module)
 
+    # By position, since a Sequential made of an OrderedDict has names of its own.
     def _name(self, index: Any) -> str:
         return list(self._modules)[_checked_index(index, len(self))]
 
@@ -77,7 +78,7 @@ class _Numbered(Module):
 
 
 class Sequential(_Numbered):
-    """Calls modules one after the other, each with the result of the last.
+    """Calls modules one after the other, each with the result of the one before.
 
     Args:
         args: the modules, or one ``OrderedDict`` of them by name.
@@ -127,7 +128,7 @@ class Sequential(_Numbered):
 
     def extend(self, sequential: Iterable[Module]) -> Sequential:
         """Add modules at the end."""
-        for module in list(sequential):
+        for module in list(sequential):  # a copy: it may be extended by itself
             self.append(module)
         return self
 
@@ -160,7 +161,7 @@ class Sequential(_Numbered):
 
 
 class ModuleList(_Numbered):
-    """Modules in a list, which the module that has it calls as it likes.
+    """A list of modules, which are part of the module that has the list.
 
     Example:
         >>> from facula import nn
@@ -203,7 +204,7 @@ class ModuleList(_Numbered):
         return ModuleList([*self, *other])
 
     def __repr__(self) -> str:
-        """As of other modules, with equal ones that follow each other in one line."""
+        """The text of a module, but with equal modules in a row written as one line."""
         runs: list[tuple[str, list[str]]] = []
         for name, module in self._modules.items():
             text = repr(module)
@@ -242,7 +243,7 @@ def _pairs(what: str, values: Any) -> list[tuple[Any, Any]]:
 
 
 class ModuleDict(Module):
-    """Modules in a dictionary, in the order of their insertion.
+    """A dictionary of modules, in the order of their insertion.
 
     Example:
         >>> from facula import nn
@@ -317,7 +318,7 @@ def _entry(value: Any, kind: str) -> str:
 
 
 class ParameterList(Module):
-    """Parameters in a list. Tensors become parameters, other objects stay what they are.
+    """A list of parameters: tensors become parameters, other objects stay what they are.
 
     Example:
         >>> from facula import nn
@@ -351,6 +352,7 @@ class ParameterList(Module):
 
     def append(self, value: Any) -> ParameterList:
         """Add a value at the end."""
+        # Made before the list grows: an error leaves the list as it was.
         stored = _as_stored(value)
         self._size += 1
         self[-1] = stored
@@ -377,7 +379,7 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """Parameters in a dictionary. Tensors become parameters, other objects stay what they are.
+    """A dictionary of parameters: tensors become parameters, other objects stay what they are.
 
     Those of a plain dictionary are sorted by key.
 
@@ -390,7 +392,7 @@ class ParameterDict(Module):
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
-        self._keys: dict[str, None] = {}
+        self._keys: dict[str, None] = {}  # values that are no tensors are in none of the tables
         if parameters is not None:
             self.update(parameters)
 
@@ -477,7 +479,7 @@ class ParameterDict(Module):
         if isinstance(parameters, (OrderedDict, ParameterDict)):
             pairs = list(parameters.items())
         elif isinstance(parameters, Mapping):
-            pairs = sorted(parameters.items())
+            pairs = sorted(parameters.items())  # as in PyTorch, from when dicts had no order
         else:
             pairs = _pairs("ParameterDict", parameters)
         for key, value in pairs:

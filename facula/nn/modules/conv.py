@@ -13,7 +13,7 @@ from facula.nn import functional as F
 from facula.nn import init
 from facula.nn.modules.lazy import LazyModuleMixin
 from facula.nn.modules.module import Module
-from facula.nn.modules.utils import _ntuple, _reverse_repeat_tuple
+from facula.nn.modules.utils import _changed, _ntuple, _reverse_repeat_tuple
 from facula.nn.parameter import Parameter, UninitializedParameter
 
 __all__ = [
@@ -36,36 +36,8 @@ _Size = int | tuple[int, ...]
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
-def _check_arguments(
-    name: str,
-    in_channels: int,
-    out_channels: int,
-    groups: int,
-    padding: str | tuple[int, ...],
-    stride: tuple[int, ...],
-    padding_mode: str,
-) -> None:
-    if groups <= 0:
-        raise ValueError(f"{name}: expected groups of at least 1, got {groups}.")
-    for side, n in (("in_channels", in_channels), ("out_channels", out_channels)):
-        if n % groups != 0:
-            raise ValueError(f"{name}: expected groups to divide {side}={n}, got {groups}.")
-    if isinstance(padding, str):
-        if padding not in ("same", "valid"):
-            raise ValueError(
-                f"{name}: expected padding as numbers, 'same' or 'valid', got {padding!r}."
-            )
-        if padding == "same" and any(s != 1 for s in stride):
-            raise ValueError(f"{name}: padding='same' needs a stride of 1, got {stride}.")
-    if padding_mode not in _PADDING_MODES:
-        raise ValueError(
-            f"{name}: expected padding_mode as one of {', '.join(_PADDING_MODES)}, got "
-            f"{padding_mode!r}."
-        )
-
-
 def _with_own_init(cls: type[_Conv_T]) -> type[_Conv_T]:
-    """The class with the ``__init__`` it inherits under its own name, which errors then show."""
+    """Give the class a copy of the ``__init__`` it inherits, so that errors show its name."""
     shared: Any = cls.__init__
     own: Any = FunctionType(
         shared.__code__, shared.__globals__, "__init__", shared.__defaults__, shared.__closure__
@@ -77,7 +49,7 @@ def _with_own_init(cls: type[_Conv_T]) -> type[_Conv_T]:
 
 
 class _ConvNd(Module):
-    """What all convolutions have: arguments, parameters and their first values."""
+    """The arguments, parameters and initial values that all convolutions share."""
 
     __constants__ = (
         "stride",
@@ -112,9 +84,6 @@ class _ConvNd(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        _check_arguments(
-            type(self).__name__, in_channels, out_channels, groups, padding, stride, padding_mode
-        )
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.kernel_size = kernel_size
@@ -125,11 +94,33 @@ class _ConvNd(Module):
         self.output_padding = output_padding
         self.groups = groups
         self.padding_mode = padding_mode
+        self._check_arguments()
+        # Under PyTorch's name, since it is part of pickles.
         self._reversed_padding_repeated_twice = self._borders()
         kind = {"device": device, "dtype": dtype}
         self.weight = Parameter(facula.empty(self._weight_shape(), **kind))
         self.bias = Parameter(facula.empty(out_channels, **kind)) if bias else None
         self.reset_parameters()
+
+    def _check_arguments(self) -> None:
+        name, groups, padding = type(self).__name__, self.groups, self.padding
+        if groups <= 0:
+            raise ValueError(f"{name}: expected groups of at least 1, got {groups}.")
+        for side, n in (("in_channels", self.in_channels), ("out_channels", self.out_channels)):
+            if n % groups != 0:
+                raise ValueError(f"{name}: expected groups to divide {side}={n}, got {groups}.")
+        if isinstance(padding, str):
+            if padding not in ("same", "valid"):
+                raise ValueError(
+                    f"{name}: expected padding as numbers, 'same' or 'valid', got {padding!r}."
+                )
+            if padding == "same" and any(s != 1 for s in self.stride):
+                raise ValueError(f"{name}: padding='same' needs a stride of 1, got {self.stride}.")
+        if self.padding_mode not in _PADDING_MODES:
+            raise ValueError(
+                f"{name}: expected padding_mode as one of {', '.join(_PADDING_MODES)}, got "
+                f"{self.padding_mode!r}."
+            )
 
     def _borders(self) -> Sequence[int]:
         """The padding as F.pad wants it: before and after, the last dimension first."""
@@ -137,6 +128,7 @@ class _ConvNd(Module):
             return _reverse_repeat_tuple(self.padding, 2)
         borders = []
         for dilation, size in zip(reversed(self.dilation), reversed(self.kernel_size), strict=True):
+            # An odd number has its extra element at the end, as in PyTorch.
             total = dilation * (size - 1) if self.padding == "same" else 0
             borders += [total // 2, total - total // 2]
         return borders
@@ -159,22 +151,14 @@ class _ConvNd(Module):
 
     def extra_repr(self) -> str:
         n = len(self.kernel_size)
-        parts = [
-            str(self.in_channels),
-            str(self.out_channels),
-            f"kernel_size={self.kernel_size}",
-            f"stride={self.stride}",
-        ]
-        defaults: dict[str, Any] = {"padding": (0,) * n, "dilation": (1,) * n}
-        defaults |= {"output_padding": (0,) * n, "groups": 1}
-        for name, default in defaults.items():
-            value = getattr(self, name)
-            if value != default:
-                parts.append(f"{name}={value}")
+        parts = [f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}"]
+        parts.append(f"stride={self.stride}")
+        parts += _changed(
+            self, padding=(0,) * n, dilation=(1,) * n, output_padding=(0,) * n, groups=1
+        )
         if self.bias is None:
             parts.append("bias=False")
-        if self.padding_mode != "zeros":
-            parts.append(f"padding_mode={self.padding_mode}")
+        parts += _changed(self, padding_mode="zeros")
         return ", ".join(parts)
 
 
@@ -194,24 +178,21 @@ class _Conv(_ConvNd):
         dtype: Any = None,
     ) -> None:
         each = _ntuple(self._n_spatial)
+        around = padding if isinstance(padding, str) else each(padding)
+        rest = False, each(0), groups, bias, padding_mode, device, dtype
         super().__init__(
             in_channels,
             out_channels,
             each(kernel_size),
             each(stride),
-            padding if isinstance(padding, str) else each(padding),
+            around,
             each(dilation),
-            False,
-            each(0),
-            groups,
-            bias,
-            padding_mode,
-            device,
-            dtype,
+            *rest,
         )
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         padding = self.padding
+        # The operation itself pads with zeros only.
         if self.padding_mode != "zeros":
             input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             padding = (0,)
@@ -226,19 +207,19 @@ class Conv1d(_Conv):
     """Slides kernels along sequences.
 
     Args:
-        in_channels: of the input.
-        out_channels: of the result, one kernel each.
-        kernel_size: elements of a kernel.
-        stride: steps between windows.
-        padding: elements to add at both ends; or ``"same"``, as many as keep the length, or
-            ``"valid"``, none.
-        dilation: steps between the elements of a window.
-        groups: number of groups of channels; each kernel sees the inputs of its group only.
-        bias: whether there is a bias.
+        in_channels: the number of channels of the input.
+        out_channels: the number of channels of the result, for each of which there is a kernel.
+        kernel_size: the size of the kernels.
+        stride: the distance between windows.
+        padding: how many elements to add at both ends; or ``"same"``, as many as keep the length,
+            or ``"valid"``, none.
+        dilation: the distance between neighbouring elements of a window.
+        groups: the number of groups of channels; each kernel sees the inputs of its group only.
+        bias: whether the layer has a bias.
         padding_mode: what the padding holds: ``"zeros"``, ``"reflect"``, ``"replicate"`` or
             ``"circular"``.
-        device: of the parameters.
-        dtype: of the parameters.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
 
     Shape:
         input ``(N, in_channels, L)`` or ``(in_channels, L)``; result ``(N, out_channels, L_out)``
@@ -258,7 +239,7 @@ class Conv1d(_Conv):
 class Conv2d(_Conv):
     """Slides kernels over images.
 
-    Arguments as in :class:`Conv1d`, one number or a pair.
+    The arguments are those of :class:`Conv1d`, one number or a pair.
 
     Shape:
         input ``(N, in_channels, H, W)`` or ``(in_channels, H, W)``; result
@@ -277,7 +258,7 @@ class Conv2d(_Conv):
 class Conv3d(_Conv):
     """Slides kernels over volumes.
 
-    Arguments as in :class:`Conv1d`, one number or three.
+    The arguments are those of :class:`Conv1d`, one number or three.
 
     Shape:
         input ``(N, in_channels, D, H, W)`` or ``(in_channels, D, H, W)``; result
@@ -314,20 +295,16 @@ class _ConvTransposeNd(_ConvNd):
                 f"convolutions, got {padding_mode!r}."
             )
         each = _ntuple(self._n_spatial)
+        around = each(padding)
+        rest = True, each(output_padding), groups, bias, padding_mode, device, dtype
         super().__init__(
             in_channels,
             out_channels,
             each(kernel_size),
             each(stride),
-            each(padding),
+            around,
             each(dilation),
-            True,
-            each(output_padding),
-            groups,
-            bias,
-            padding_mode,
-            device,
-            dtype,
+            *rest,
         )
 
     def _output_padding(self, input: Tensor, output_size: Sequence[int]) -> tuple[int, ...]:
@@ -342,6 +319,8 @@ class _ConvTransposeNd(_ConvNd):
                 f"{type(self).__name__}: expected an output_size of {n} or {n + 1 + is_batched} "
                 f"numbers for an input {tuple(input.shape)}, got {len(size)}."
             )
+        # A stride makes several lengths collapse to one: the result may have any of `stride`
+        # lengths.
         padding = [p for p in self.padding if isinstance(p, int)]
         smallest = [
             (length - 1) * s - 2 * p + d * (k - 1) + 1
@@ -361,16 +340,8 @@ class _ConvTransposeNd(_ConvNd):
         output_padding = self.output_padding
         if output_size is not None:
             output_padding = self._output_padding(input, output_size)
-        return self._function(
-            input,
-            self.weight,
-            self.bias,
-            self.stride,
-            self.padding,
-            output_padding,
-            self.groups,
-            self.dilation,
-        )
+        window = self.stride, self.padding, output_padding
+        return self._function(input, self.weight, self.bias, *window, self.groups, self.dilation)
 
 
 @_with_own_init
@@ -378,18 +349,18 @@ class ConvTranspose1d(_ConvTransposeNd):
     """The transposed map of :class:`Conv1d`: each input element adds a kernel to the output.
 
     Args:
-        in_channels: of the input.
-        out_channels: of the result.
-        kernel_size: elements of a kernel.
-        stride: steps between the kernels in the output.
-        padding: elements to leave out at both ends of the output.
-        output_padding: elements to add at one end of the output.
-        groups: number of groups of channels; each output sees the inputs of its group only.
-        bias: whether there is a bias.
-        dilation: steps between the elements of a kernel.
-        padding_mode: ``"zeros"``, the only one.
-        device: of the parameters.
-        dtype: of the parameters.
+        in_channels: the number of channels of the input.
+        out_channels: the number of channels of the result.
+        kernel_size: the size of the kernels.
+        stride: the distance between kernels in the output.
+        padding: how many elements to leave out at both ends of the output.
+        output_padding: how many elements to add at one end of the output.
+        groups: the number of groups of channels; each output sees the inputs of its group only.
+        bias: whether the layer has a bias.
+        dilation: the distance between neighbouring elements of a kernel.
+        padding_mode: what the padding holds; transposed convolutions have ``"zeros"`` only.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
 
     Shape:
         input ``(N, in_channels, L)`` or ``(in_channels, L)``; result ``(N, out_channels, L_out)``
@@ -413,7 +384,7 @@ class ConvTranspose1d(_ConvTransposeNd):
 class ConvTranspose2d(_ConvTransposeNd):
     """The transposed map of :class:`Conv2d`.
 
-    Arguments as in :class:`ConvTranspose1d`, one number or a pair.
+    The arguments are those of :class:`ConvTranspose1d`, one number or a pair.
 
     Shape:
         input ``(N, in_channels, H, W)`` or ``(in_channels, H, W)``; result
@@ -432,7 +403,7 @@ class ConvTranspose2d(_ConvTransposeNd):
 class ConvTranspose3d(_ConvTransposeNd):
     """The transposed map of :class:`Conv3d`.
 
-    Arguments as in :class:`ConvTranspose1d`, one number or three.
+    The arguments are those of :class:`ConvTranspose1d`, one number or three.
 
     Shape:
         input ``(N, in_channels, D, H, W)`` or ``(in_channels, D, H, W)``; result
@@ -451,6 +422,8 @@ class _LazyConvNd(LazyModuleMixin, _ConvNd):
     """A convolution without parameters until its first input says how many channels there are."""
 
     def _wait_for_input(self, out_channels: int, bias: bool, device: Any, dtype: Any) -> None:
+        # The constructor was given 0 channels and no bias, so that it drew no random numbers: they
+        # are drawn at the first call.
         self.out_channels = out_channels
         self.weight = UninitializedParameter(device=device, dtype=dtype)
         if bias:
@@ -462,7 +435,7 @@ class _LazyConvNd(LazyModuleMixin, _ConvNd):
 
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
         if not isinstance(self.weight, UninitializedParameter):
-            if self.in_channels == 0:  # the shapes came with a state_dict
+            if self.in_channels == 0:  # a state_dict has given the shapes
                 channels = self.weight.shape[0 if self.transposed else 1]
                 self.in_channels = channels if self.transposed else channels * self.groups
             return

@@ -13,8 +13,8 @@ class PairwiseDistance(Module):
     """The ``p``-norm of ``x1 - x2 + eps`` along the last dimension.
 
     Args:
-        p: order of the norm.
-        eps: added to the differences.
+        p: the order of the norm.
+        eps: a small number that is added to the differences.
         keepdim: whether the last dimension stays, of size 1.
 
     Shape:
@@ -43,7 +43,7 @@ class CosineSimilarity(Module):
 
     Args:
         dim: the dimension along which the vectors lie.
-        eps: the least length that is divided by.
+        eps: the smallest length that is divided by.
 
     Shape:
         x1 and x2 ``(*, D, *)``; result ``(*, *)``.

@@ -6,20 +6,10 @@ from facula._core import Tensor
 from facula.nn import functional as F
 from facula.nn.modules.module import Module
 
-__all__ = [
-    "AlphaDropout",
-    "Dropout",
-    "Dropout1d",
-    "Dropout2d",
-    "Dropout3d",
-    "FeatureAlphaDropout",
-]
+__all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
 
 
 class _DropoutNd(Module):
-    p: float
-    inplace: bool
-
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
         if p < 0 or p > 1:
@@ -37,7 +27,7 @@ class Dropout(_DropoutNd):
     """Zeroes elements with probability ``p`` and scales the others by ``1 / (1 - p)``.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> from facula import nn
@@ -53,7 +43,7 @@ class Dropout1d(_DropoutNd):
     """Zeroes whole channels with probability ``p`` and scales the others by ``1 / (1 - p)``.
 
     Shape:
-        input ``(N, C, L)`` or ``(C, L)``; result the same.
+        input ``(N, C, L)`` or ``(C, L)``; result of the same shape.
 
     Example:
         >>> from facula import nn
@@ -69,7 +59,7 @@ class Dropout2d(_DropoutNd):
     """Zeroes whole channels with probability ``p`` and scales the others by ``1 / (1 - p)``.
 
     Shape:
-        input ``(N, C, H, W)`` or ``(N, C, L)``; result the same.
+        input ``(N, C, H, W)`` or ``(N, C, L)``; result of the same shape.
 
     Example:
         >>> from facula import nn
@@ -85,7 +75,7 @@ class Dropout3d(_DropoutNd):
     """Zeroes whole channels with probability ``p`` and scales the others by ``1 / (1 - p)``.
 
     Shape:
-        input ``(N, C, D, H, W)`` or ``(C, D, H, W)``; result the same.
+        input ``(N, C, D, H, W)`` or ``(C, D, H, W)``; result of the same shape.
 
     Example:
         >>> from facula import nn
@@ -101,7 +91,7 @@ class AlphaDropout(_DropoutNd):
     """Dropout for ``SELU``: keeps mean 0 and variance 1.
 
     Shape:
-        Any; the result has the same.
+        input of any shape; the result has the same shape.
 
     Example:
         >>> from facula import nn
@@ -117,7 +107,7 @@ class FeatureAlphaDropout(_DropoutNd):
     """``AlphaDropout`` of whole channels.
 
     Shape:
-        input ``(N, C, *)``; result the same.
+        input ``(N, C, *)``; result of the same shape.
 
     Example:
         >>> from facula import nn

@@ -40,8 +40,9 @@ class Unflatten(Module):
     """Splits the dimension ``dim`` into dimensions of ``unflattened_size``.
 
     Args:
-        dim: the dimension.
-        unflattened_size: the sizes, of which one may be -1: what is left for it.
+        dim: the dimension that is divided into several.
+        unflattened_size: the sizes of the new dimensions; one may be -1, which stands for what is
+            left.
 
     Shape:
         input ``(N, A·B)``; result ``(N, A, B)``.

@@ -15,11 +15,11 @@ class Fold(Module):
     """The sum of windows, given as columns, put in their places in images.
 
     Args:
-        output_size: height and width of the images.
-        kernel_size: height and width of the windows, or one number for both.
-        dilation: steps between the elements of a window.
-        padding: elements at both ends of each dimension that are left out.
-        stride: steps between windows.
+        output_size: the height and width of the images.
+        kernel_size: the height and width of the windows, or one number for both.
+        dilation: the distance between neighbouring elements of a window.
+        padding: how many elements are left out at both ends of each dimension.
+        stride: the distance between windows.
 
     Shape:
         input ``(N, C * KH * KW, L)`` or ``(C * KH * KW, L)``; result ``(N, C, H, W)`` or
@@ -60,10 +60,10 @@ class Unfold(Module):
     """The windows of images as columns.
 
     Args:
-        kernel_size: height and width of the windows, or one number for both.
-        dilation: steps between the elements of a window.
-        padding: zeros at both ends of each dimension.
-        stride: steps between windows.
+        kernel_size: the height and width of the windows, or one number for both.
+        dilation: the distance between neighbouring elements of a window.
+        padding: how many zeros to add at both ends of each dimension.
+        stride: the distance between windows.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``; result ``(N, C * KH * KW, L)`` or

@@ -20,7 +20,7 @@ __all__ = [
 
 
 class _InstanceNorm(_NormBase):
-    _n_dims: int  # of a sample
+    _n_dims: int  # those of a sample without a batch
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class _InstanceNorm(_NormBase):
         error_msgs: list[str],
     ) -> None:
         if metadata.get("version", None) is None and not self.track_running_stats:
-            # Files of before version 2 have statistics that were never used.
+            # Files from before version 2 have statistics that were never used.
             kept = [prefix + name for name in ("running_mean", "running_var")]
             kept = [key for key in kept if key in state_dict]
             if kept:
@@ -100,17 +100,17 @@ class InstanceNorm1d(_InstanceNorm):
     """Brings each channel of each sequence to mean 0 and variance 1.
 
     Args:
-        num_features: number of channels.
-        eps: added to the variance.
-        momentum: the share of an input in the running averages.
-        affine: whether there is a weight.
-        track_running_stats: whether there are running averages, used in evaluation.
-        device: of parameters and buffers.
-        dtype: of parameters and buffers.
-        bias: whether there is a bias, where there is a weight.
+        num_features: the number of channels.
+        eps: a small number that is added to the variance, against division by zero.
+        momentum: the weight of a new input in the running averages.
+        affine: whether the layer has a weight for each channel.
+        track_running_stats: whether the layer keeps running averages, which evaluation uses.
+        device: where the parameters and buffers are created.
+        dtype: the dtype of the parameters and buffers.
+        bias: whether a layer that has a weight has a bias, too.
 
     Shape:
-        input ``(N, C, L)`` or ``(C, L)``; result the same.
+        input ``(N, C, L)`` or ``(C, L)``; result of the same shape.
 
     Example:
         >>> facula.nn.InstanceNorm1d(1, eps=0.0)(facula.tensor([[[1.0, 3.0]]]))
@@ -123,10 +123,10 @@ class InstanceNorm1d(_InstanceNorm):
 class InstanceNorm2d(_InstanceNorm):
     """Brings each channel of each image to mean 0 and variance 1.
 
-    Arguments as in :class:`InstanceNorm1d`.
+    The arguments are those of :class:`InstanceNorm1d`.
 
     Shape:
-        input ``(N, C, H, W)`` or ``(C, H, W)``; result the same.
+        input ``(N, C, H, W)`` or ``(C, H, W)``; result of the same shape.
 
     Example:
         >>> facula.nn.InstanceNorm2d(3)(facula.ones(2, 3, 4, 4)).shape
@@ -139,10 +139,10 @@ class InstanceNorm2d(_InstanceNorm):
 class InstanceNorm3d(_InstanceNorm):
     """Brings each channel of each volume to mean 0 and variance 1.
 
-    Arguments as in :class:`InstanceNorm1d`.
+    The arguments are those of :class:`InstanceNorm1d`.
 
     Shape:
-        input ``(N, C, D, H, W)`` or ``(C, D, H, W)``; result the same.
+        input ``(N, C, D, H, W)`` or ``(C, D, H, W)``; result of the same shape.
 
     Example:
         >>> facula.nn.InstanceNorm3d(3)(facula.ones(2, 3, 2, 4, 4)).shape
@@ -155,7 +155,7 @@ class InstanceNorm3d(_InstanceNorm):
 class _LazyInstanceNorm(_LazyNormBase, _InstanceNorm):
     def initialize_parameters(self, input: Tensor) -> None:
         self._check_input_dim(input)
-        # Of a sample without a batch the channels are dimension 0.
+        # The channels of a sample without a batch are dimension 0.
         super().initialize_parameters(input if input.dim() > self._n_dims else input.unsqueeze(0))
 
 

@@ -15,7 +15,8 @@ class LazyModuleMixin(Module):
     """Makes a module lazy: its parameters get their shapes at the first call.
 
     A lazy layer has uninitialized parameters and defines :meth:`initialize_parameters`, which
-    ``materialize``-s them. After the first call it is a module of the class ``cls_to_become``.
+    gives them their shapes by ``materialize``. After the first call it is a module of the class
+    ``cls_to_become``.
 
     Example:
         >>> m = facula.nn.LazyLinear(3)
@@ -64,6 +65,7 @@ class LazyModuleMixin(Module):
                 f"{self._get_name()}: initialize_parameters left a parameter or buffer without a "
                 "shape."
             )
+        # From now on it is an ordinary module of its class, whose calls run no hook.
         self._initialize_hook.remove()
         self._load_hook.remove()
         del self._initialize_hook, self._load_hook

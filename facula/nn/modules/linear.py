@@ -17,7 +17,7 @@ __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
 
 class Identity(Module):
-    """Hands its input on. Arguments of any kind are accepted and ignored.
+    """Passes its input on; arguments of any kind are accepted and ignored.
 
     Example:
         >>> facula.nn.Identity(54, unused=True)(facula.ones(2))
@@ -36,10 +36,10 @@ class Linear(Module):
 
     Args:
         in_features: the size of the input's last dimension.
-        out_features: that of the result.
-        bias: whether there is a bias.
-        device: of the parameters.
-        dtype: of the parameters.
+        out_features: the size of the result's last dimension.
+        bias: whether the layer has a bias.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
 
     Shape:
         input ``(*, in_features)``; result ``(*, out_features)``. ``weight`` is
@@ -52,8 +52,6 @@ class Linear(Module):
     """
 
     __constants__ = ("in_features", "out_features")
-    in_features: int
-    out_features: int
     weight: Tensor
     bias: Tensor | None
 
@@ -92,7 +90,7 @@ class Linear(Module):
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """Linear under the name that attention's projection has in PyTorch, as its repr shows."""
+    """The linear layer of attention's projection, under the name that it has in PyTorch's repr."""
 
 
 class Bilinear(Module):
@@ -101,10 +99,10 @@ class Bilinear(Module):
     Args:
         in1_features: the size of the first input's last dimension.
         in2_features: the size of the second input's last dimension.
-        out_features: that of the result.
-        bias: whether there is a bias.
-        device: of the parameters.
-        dtype: of the parameters.
+        out_features: the size of the result's last dimension.
+        bias: whether the layer has a bias.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
 
     Shape:
         input1 ``(*, in1_features)``, input2 ``(*, in2_features)``; result ``(*, out_features)``.
@@ -117,9 +115,6 @@ class Bilinear(Module):
     """
 
     __constants__ = ("in1_features", "in2_features", "out_features")
-    in1_features: int
-    in2_features: int
-    out_features: int
     weight: Tensor
     bias: Tensor | None
 
@@ -165,9 +160,9 @@ class LazyLinear(LazyModuleMixin, Linear):
 
     Args:
         out_features: the size of the result's last dimension.
-        bias: whether there is a bias.
-        device: of the parameters.
-        dtype: of the parameters.
+        bias: whether the layer has a bias.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
 
     Example:
         >>> m = facula.nn.LazyLinear(3)
@@ -200,5 +195,5 @@ class LazyLinear(LazyModuleMixin, Linear):
             if isinstance(self.bias, UninitializedParameter):
                 self.bias.materialize((self.out_features,))
             self.reset_parameters()
-        if self.in_features == 0:  # the shapes came with a state_dict
+        if self.in_features == 0:  # a state_dict has given the shapes
             self.in_features = self.weight.shape[-1]

@@ -14,19 +14,20 @@ _DTYPES = (None, _core.float16, _core.bfloat16, _core.float32, _core.float64)
 
 @dataclasses.dataclass
 class LinearCrossEntropyOptions:
-    """How the batch is cut, so that the logits never exist as a whole.
+    """How the batch is divided, so that the logits never exist all at once.
 
     The logits of a piece are forgotten after its loss and computed again in backward. Gradients
     of any order are those without pieces; sums over pieces are in the dtype of the weight.
 
     Args:
-        allow_retain_graph: backward may always run again; accepted as PyTorch does.
-        batch_chunk_size: the number of rows of a piece.
-        chunking_method: without a number of rows: ``"aspect_ratio:R"`` for pieces whose logits
-            have up to ``R`` times as many elements as the whole input, ``"auto"`` for ``R = 2``,
-            ``None`` for one piece.
-        acc_policy: ``"accurate"``, ``"balanced"``, ``"compact"`` or ``"auto"``, which are one here.
-        acc_dtype: a floating dtype or ``None``, likewise.
+        allow_retain_graph: accepted for compatibility; backward may always run again.
+        batch_chunk_size: the number of rows that are computed at a time.
+        chunking_method: how the number of rows is chosen where it is not given:
+            ``"aspect_ratio:R"`` makes pieces whose logits have up to ``R`` times as many elements
+            as the whole input, ``"auto"`` is ``R = 2``, ``None`` makes one piece.
+        acc_policy: accepted for compatibility: ``"accurate"``, ``"balanced"``, ``"compact"`` or
+            ``"auto"``, which are the same here.
+        acc_dtype: accepted for compatibility: a floating dtype or ``None``.
 
     Example:
         >>> from facula import nn
@@ -58,14 +59,14 @@ class LinearCrossEntropyOptions:
             )
 
     def _ratio(self) -> int:
-        """Elements of logits for one of the input; 0 for a method that is none."""
+        """How many elements of logits there may be for each of the input; 0 if unknown."""
         if self.chunking_method in ("auto", None):
             return 2
         name, _, ratio = self.chunking_method.partition(":")
         return int(ratio) if name == "aspect_ratio" and ratio.isdecimal() else 0
 
     def n_rows(self, n_batch: int, in_features: int, n_logits: int) -> int:
-        """The rows of a piece, for a batch of inputs and logits of these sizes."""
+        """The number of rows of a piece, for inputs and logits of these sizes."""
         if self.batch_chunk_size is not None:
             return self.batch_chunk_size
         if self.chunking_method is None:

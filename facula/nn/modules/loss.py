@@ -4,44 +4,81 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from facula._core import Tensor
 from facula.nn import functional as F
-from facula.nn.modules import _margin_loss
-from facula.nn.modules._loss_base import _Loss, _WeightedLoss
-from facula.nn.modules._margin_loss import *  # noqa: F403
+from facula.nn._reduction import resolve
+from facula.nn.modules.distance import PairwiseDistance
 from facula.nn.modules.linear import Linear
 from facula.nn.modules.linear_cross_entropy_options import LinearCrossEntropyOptions
 from facula.nn.modules.module import Module
 
 __all__ = [
-    *_margin_loss.__all__,
     "BCELoss",
     "BCEWithLogitsLoss",
     "CTCLoss",
+    "CosineEmbeddingLoss",
     "CrossEntropyLoss",
     "GaussianNLLLoss",
+    "HingeEmbeddingLoss",
     "HuberLoss",
     "KLDivLoss",
     "L1Loss",
     "LinearCrossEntropyLoss",
     "MSELoss",
+    "MarginRankingLoss",
+    "MultiLabelMarginLoss",
+    "MultiLabelSoftMarginLoss",
+    "MultiMarginLoss",
     "NLLLoss",
     "NLLLoss2d",
     "PoissonNLLLoss",
     "SmoothL1Loss",
+    "SoftMarginLoss",
+    "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss",
 ]
+
+
+class _Loss(Module):
+    reduction: str
+
+    def __init__(
+        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+    ) -> None:
+        super().__init__()
+        for flag in (size_average, reduce):
+            if isinstance(flag, Tensor) and flag.numel() != 1:
+                name = type(self).__name__
+                raise RuntimeError(
+                    f"{name}: expected options, got a tensor {tuple(flag.shape)}. The loss is made "
+                    f"first and then called: write nn.{name}()(input, target)."
+                )
+        self.reduction = resolve(size_average, reduce, reduction, stacklevel=3)
+
+
+class _WeightedLoss(_Loss):
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+        self.weight: Tensor | None
 
 
 class L1Loss(_Loss):
     """The mean absolute error; ``F.l1_loss`` as a module.
 
     Args:
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> from facula import nn
@@ -59,11 +96,11 @@ class NLLLoss(_WeightedLoss):
     """Minus the log probabilities of the target classes; ``F.nll_loss`` as a module.
 
     Args:
-        weight: of each class.
-        size_average: deprecated, see ``reduction``.
-        ignore_index: targets that count nothing.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        weight: the weight of each class.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        ignore_index: the class index that marks targets without a loss.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Shape:
         input ``(N, C)``, ``(C,)`` or ``(N, C, *)``, target without the ``C``.
@@ -89,11 +126,7 @@ class NLLLoss(_WeightedLoss):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.nll_loss(
-            input,
-            target,
-            weight=self.weight,
-            ignore_index=self.ignore_index,
-            reduction=self.reduction,
+            input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction
         )
 
 
@@ -126,12 +159,12 @@ class PoissonNLLLoss(_Loss):
     """Minus the log likelihood of counts; ``F.poisson_nll_loss`` as a module.
 
     Args:
-        log_input: whether the input is logarithms of expectations.
-        full: whether Stirling's approximation of ``log(target!)`` is added.
-        size_average: deprecated, see ``reduction``.
-        eps: added to expectations before their logarithm.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        log_input: whether the input holds logarithms of the expected counts.
+        full: whether Stirling's approximation of ``log(target!)`` is added to the loss.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        eps: a small number that is added to expectations before their logarithm is taken.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> from facula import nn
@@ -157,12 +190,7 @@ class PoissonNLLLoss(_Loss):
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
         return F.poisson_nll_loss(
-            log_input,
-            target,
-            log_input=self.log_input,
-            full=self.full,
-            eps=self.eps,
-            reduction=self.reduction,
+            log_input, target, self.log_input, self.full, eps=self.eps, reduction=self.reduction
         )
 
 
@@ -170,9 +198,9 @@ class GaussianNLLLoss(_Loss):
     """Minus the log likelihood under normal distributions; ``F.gaussian_nll_loss`` as a module.
 
     Args:
-        full: whether ``log(2 pi) / 2`` is added.
-        eps: the least variance that is divided by.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        full: whether the constant ``log(2 pi) / 2`` is added to the loss.
+        eps: the smallest variance that is divided by.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> from facula import nn
@@ -182,13 +210,7 @@ class GaussianNLLLoss(_Loss):
 
     __constants__ = ("full", "eps", "reduction")
 
-    def __init__(
-        self,
-        *,
-        full: bool = False,
-        eps: float = 1e-6,
-        reduction: str = "mean",
-    ) -> None:
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(None, None, reduction)
         self.full = full
         self.eps = eps
@@ -203,10 +225,11 @@ class KLDivLoss(_Loss):
     """The Kullback-Leibler divergence; ``F.kl_div`` as a module.
 
     Args:
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"batchmean"``, the divergence; ``"mean"``, by element; ``"sum"`` or ``"none"``.
-        log_target: whether the target is logarithms.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"batchmean"``, the divergence; ``"mean"``, by
+            element; ``"sum"`` or ``"none"``.
+        log_target: whether the target holds logarithms of probabilities.
 
     Example:
         >>> from facula import nn
@@ -235,9 +258,9 @@ class MSELoss(_Loss):
     """The mean squared error; ``F.mse_loss`` as a module.
 
     Args:
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> from facula import nn
@@ -255,10 +278,10 @@ class BCELoss(_WeightedLoss):
     """Cross entropy of probabilities; ``F.binary_cross_entropy`` as a module.
 
     Args:
-        weight: of each loss; broadcast.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        weight: the weight of each loss, broadcast to the input.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
 
     Example:
         >>> from facula import nn
@@ -273,14 +296,14 @@ class BCELoss(_WeightedLoss):
 
 
 class BCEWithLogitsLoss(_Loss):
-    """Cross entropy of probabilities given as logits; ``F.binary_cross_entropy_with_logits``.
+    """The loss ``F.binary_cross_entropy_with_logits`` as a module.
 
     Args:
-        weight: of each loss; broadcast.
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        pos_weight: of positive targets, by class; broadcast.
+        weight: the weight of each loss, broadcast to the input.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+        pos_weight: the weights of positive targets by class, broadcast to the target.
 
     Example:
         >>> from facula import nn
@@ -312,10 +335,10 @@ class SmoothL1Loss(_Loss):
     """The absolute error, a parabola below ``beta``; ``F.smooth_l1_loss`` as a module.
 
     Args:
-        size_average: deprecated, see ``reduction``.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        beta: where the parabola ends.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+        beta: the error at which the parabola becomes a line.
 
     Example:
         >>> from facula import nn
@@ -343,8 +366,8 @@ class HuberLoss(_Loss):
     """Half the squared error, a line above ``delta``; ``F.huber_loss`` as a module.
 
     Args:
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        delta: where the parabola ends.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+        delta: the error at which the parabola becomes a line.
 
     Example:
         >>> from facula import nn
@@ -354,11 +377,7 @@ class HuberLoss(_Loss):
 
     __constants__ = ("reduction", "delta")
 
-    def __init__(
-        self,
-        reduction: str = "mean",
-        delta: float = 1.0,
-    ) -> None:
+    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
         if not isinstance(delta, (int, float)):
             raise TypeError(
@@ -374,12 +393,12 @@ class CrossEntropyLoss(_WeightedLoss):
     """Cross entropy of logits and classes; ``F.cross_entropy`` as a module.
 
     Args:
-        weight: of each class.
-        size_average: deprecated, see ``reduction``.
-        ignore_index: class indices that count nothing.
-        reduce: deprecated, see ``reduction``.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        label_smoothing: how much of the target is spread evenly over all classes, 0 to 1.
+        weight: the weight of each class.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        ignore_index: the class index that marks targets without a loss.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+        label_smoothing: how much of the target is spread evenly over all classes, from 0 to 1.
 
     Shape:
         input ``(N, C)``, ``(C,)`` or ``(N, C, *)``, target without the ``C``, or probabilities of
@@ -426,13 +445,13 @@ class LinearCrossEntropyLoss(Module):
         num_classes: the number of classes.
         out_features: further dimensions of the target, each with logits of its own.
         bias: whether the layer has a bias.
-        device: of the parameters.
-        dtype: of the parameters.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        weight: of each class.
-        ignore_index: class indices that count nothing; -100 if not given.
-        label_smoothing: how much of the target is spread evenly over all classes, 0 to 1.
-        options: in which pieces of the batch; ``None`` computes the logits as a whole.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+        weight: the weight of each class.
+        ignore_index: the class index that marks targets without a loss; -100 by default.
+        label_smoothing: how much of the target is spread evenly over all classes, from 0 to 1.
+        options: how the batch is divided into pieces; ``None`` computes all logits at once.
 
     Shape:
         input ``(N, in_features)`` or ``(in_features,)``, target ``(N, *out_features)`` or ``()``,
@@ -513,9 +532,9 @@ class CTCLoss(_Loss):
     """The loss of label sequences that are not aligned; ``F.ctc_loss`` as a module.
 
     Args:
-        blank: the label that stands for none.
-        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-        zero_infinity: whether infinite losses, and their gradients, are zero.
+        blank: the label that stands for no label at all.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+        zero_infinity: whether infinite losses, and their gradients, become zero.
 
     Shape:
         log_probs ``(T, N, C)`` or ``(T, C)``, targets ``(N, S)`` or ``(sum(target_lengths),)``,
@@ -531,10 +550,7 @@ class CTCLoss(_Loss):
     __constants__ = ("blank", "reduction")
 
     def __init__(
-        self,
-        blank: int = 0,
-        reduction: str = "mean",
-        zero_infinity: bool = False,
+        self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False
     ) -> None:
         super().__init__(reduction=reduction)
         self.blank = blank
@@ -555,4 +571,326 @@ class CTCLoss(_Loss):
             self.blank,
             self.reduction,
             self.zero_infinity,
+        )
+
+
+class HingeEmbeddingLoss(_Loss):
+    """The loss ``F.hinge_embedding_loss`` of distances as a module.
+
+    Args:
+        margin: the smallest distance that costs nothing where the target is -1.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.HingeEmbeddingLoss()(facula.tensor([0.5, 0.25]), facula.tensor([1, -1]))
+        tensor(0.6250)
+    """
+
+    __constants__ = ("margin", "reduction")
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
+
+
+class MultiLabelMarginLoss(_Loss):
+    """How much other classes exceed the targets; ``F.multilabel_margin_loss`` as a module.
+
+    Args:
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Shape:
+        input and target ``(C,)`` or ``(N, C)``; losses ``()`` or ``(N,)``.
+
+    Example:
+        >>> from facula import nn
+        >>> scores = facula.tensor([[0.1, 0.2, 0.4, 0.8]])
+        >>> nn.MultiLabelMarginLoss()(scores, facula.tensor([[3, 0, -1, 1]]))
+        tensor(0.8500)
+    """
+
+    __constants__ = ("reduction",)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
+
+
+class SoftMarginLoss(_Loss):
+    """``log(1 + exp(-target * input))``; ``F.soft_margin_loss`` as a module.
+
+    Args:
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.SoftMarginLoss()(facula.tensor([0.0, 2.0]), facula.tensor([1.0, -1.0]))
+        tensor(1.4100)
+    """
+
+    __constants__ = ("reduction",)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.soft_margin_loss(input, target, reduction=self.reduction)
+
+
+class MultiLabelSoftMarginLoss(_WeightedLoss):
+    """The mean of binary cross entropies; ``F.multilabel_soft_margin_loss`` as a module.
+
+    Args:
+        weight: the weight of each class.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Shape:
+        input and target ``(*, C)``; losses ``(*)``.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.MultiLabelSoftMarginLoss()(facula.tensor([[0.0, 2.0]]), facula.tensor([[1.0, 1.0]]))
+        tensor(0.4100)
+    """
+
+    __constants__ = ("reduction",)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.multilabel_soft_margin_loss(input, target, self.weight, reduction=self.reduction)
+
+
+class CosineEmbeddingLoss(_Loss):
+    """``1 - cos`` or ``max(0, cos - margin)``; ``F.cosine_embedding_loss`` as a module.
+
+    Args:
+        margin: the largest cosine that costs nothing where the target is -1, from -1 to 1.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Shape:
+        inputs ``(N, D)`` and target ``(N,)``, or ``(D,)`` and ``()``.
+
+    Example:
+        >>> from facula import nn
+        >>> x, y = facula.tensor([[1.0, 0.0]]), facula.tensor([[0.0, 1.0]])
+        >>> nn.CosineEmbeddingLoss()(x, y, facula.ones(1))
+        tensor(1.)
+    """
+
+    __constants__ = ("margin", "reduction")
+
+    def __init__(
+        self,
+        margin: float = 0.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        return F.cosine_embedding_loss(
+            input1, input2, target, margin=self.margin, reduction=self.reduction
+        )
+
+
+class MarginRankingLoss(_Loss):
+    """``max(0, -target * (input1 - input2) + margin)``; ``F.margin_ranking_loss`` as a module.
+
+    Args:
+        margin: by how much one input should be above the other.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> from facula import nn
+        >>> nn.MarginRankingLoss()(facula.ones(1), facula.tensor([3.0]), facula.ones(1))
+        tensor(2.)
+    """
+
+    __constants__ = ("margin", "reduction")
+
+    def __init__(
+        self,
+        margin: float = 0.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        return F.margin_ranking_loss(
+            input1, input2, target, margin=self.margin, reduction=self.reduction
+        )
+
+
+class MultiMarginLoss(_WeightedLoss):
+    """How much other classes exceed the target; ``F.multi_margin_loss`` as a module.
+
+    Args:
+        p: the power to which each excess is raised, 1 or 2.
+        margin: by how much the target's score should be above the others.
+        weight: the weight of each class.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Shape:
+        input ``(C,)`` or ``(N, C)``, target ``()`` or ``(N,)``.
+
+    Example:
+        >>> from facula import nn
+        >>> scores = facula.tensor([[0.1, 0.2, 0.4, 0.8]])
+        >>> nn.MultiMarginLoss()(scores, facula.tensor([3]))
+        tensor(0.3250)
+    """
+
+    __constants__ = ("p", "margin", "reduction")
+
+    def __init__(
+        self,
+        p: int = 1,
+        margin: float = 1.0,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        if p not in (1, 2):
+            raise ValueError(f"MultiMarginLoss: expected p = 1 or 2, got {p}.")
+        if weight is not None and weight.dim() != 1:
+            raise ValueError(f"MultiMarginLoss: expected a weight (C,), got {tuple(weight.shape)}.")
+        self.p = p
+        self.margin = margin
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.multi_margin_loss(
+            input, target, self.p, self.margin, self.weight, reduction=self.reduction
+        )
+
+
+class TripletMarginLoss(_Loss):
+    """How much nearer to the anchor the negative is; ``F.triplet_margin_loss`` as a module.
+
+    Args:
+        margin: by how much the negative should be farther away than the positive; above 0.
+        p: the order of the norm.
+        eps: a small number that is added to the differences.
+        swap: whether the distance from the positive to the negative counts where it is the smaller
+            one.
+        size_average: a deprecated flag, replaced by ``reduction``.
+        reduce: a deprecated flag, replaced by ``reduction``.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Shape:
+        all ``(N, D)`` or ``(D,)``; losses ``(N,)`` or ``()``.
+
+    Example:
+        >>> from facula import nn
+        >>> anchor, far = facula.zeros(1, 2), facula.tensor([[3.0, 4.0]])
+        >>> nn.TripletMarginLoss()(anchor, far, anchor)
+        tensor(6.0000)
+    """
+
+    __constants__ = ("margin", "p", "eps", "swap", "reduction")
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        p: float = 2.0,
+        eps: float = 1e-6,
+        swap: bool = False,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        if margin <= 0:
+            raise ValueError(f"TripletMarginLoss: expected margin > 0, got {margin}.")
+        self.margin = margin
+        self.p = p
+        self.eps = eps
+        self.swap = swap
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        return F.triplet_margin_loss(
+            anchor,
+            positive,
+            negative,
+            margin=self.margin,
+            p=self.p,
+            eps=self.eps,
+            swap=self.swap,
+            reduction=self.reduction,
+        )
+
+
+class TripletMarginWithDistanceLoss(_Loss):
+    """``TripletMarginLoss`` with any function as the distance.
+
+    Args:
+        distance_function: a function of two tensors of vectors that returns their distances;
+            ``PairwiseDistance()`` by default.
+        margin: by how much the negative should be farther away than the positive; above 0.
+        swap: whether the distance from the positive to the negative counts where it is the smaller
+            one.
+        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Example:
+        >>> from facula import nn
+        >>> loss = nn.TripletMarginWithDistanceLoss(
+        ...     distance_function=lambda x, y: (x - y).abs().sum(1)
+        ... )
+        >>> loss(facula.zeros(1, 2), facula.tensor([[3.0, 4.0]]), facula.zeros(1, 2))
+        tensor(8.)
+    """
+
+    __constants__ = ("margin", "swap", "reduction")
+
+    def __init__(
+        self,
+        *,
+        distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+        margin: float = 1.0,
+        swap: bool = False,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(reduction=reduction)
+        if margin <= 0:
+            raise ValueError(f"TripletMarginWithDistanceLoss: expected margin > 0, got {margin}.")
+        self.distance_function: Callable[[Tensor, Tensor], Tensor] = (
+            PairwiseDistance() if distance_function is None else distance_function
+        )
+        self.margin = margin
+        self.swap = swap
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        return F.triplet_margin_with_distance_loss(
+            anchor,
+            positive,
+            negative,
+            distance_function=self.distance_function,
+            margin=self.margin,
+            swap=self.swap,
+            reduction=self.reduction,
         )

@@ -1,4 +1,8 @@
-"""The base class of all layers and networks."""
+"""The base class of all layers and networks.
+
+Its methods are in four files: here are attributes, parts and text; ``_hooks.py`` has the hooks and
+the call that runs them, ``_state.py`` ``state_dict`` and loading, ``_moves.py`` ``to`` and its kin.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from facula import _core
 from facula._core import Tensor
 from facula._legacy import typename
 from facula.nn.modules import _hooks
+from facula.nn.modules._error_notes import note_failing_module
 from facula.nn.modules._hooks import (
     GLOBAL,
     Hooked,
@@ -24,7 +29,6 @@ from facula.nn.modules._hooks import (
     register_module_parameter_registration_hook,
 )
 from facula.nn.modules._moves import Movable
-from facula.nn.modules._notes import note_failing_module
 from facula.nn.modules._state import Stateful
 from facula.nn.parameter import Buffer, Parameter
 
@@ -42,7 +46,8 @@ __all__ = [
 
 _Self = TypeVar("_Self", bound="Module")
 
-# Made anew for every module: its parts, and its hooks by kind.
+# The parts of a module, and its hooks by kind. __init__ makes all of them, and __setstate__ those
+# that a pickle of another version does not have.
 _TABLES: dict[str, type] = {
     "_parameters": dict,
     "_buffers": dict,
@@ -64,7 +69,8 @@ _TABLES: dict[str, type] = {
 
 _Attribute = _core._ModuleAttribute
 
-# Classes of modules to which any part may be given, so that none is an attribute of the class.
+# Classes whose objects have parts of any name: their classes would collect names without end, so
+# that they are read through __getattr__ instead.
 open_classes: set[type] = set()
 
 
@@ -73,6 +79,9 @@ def _expose(kind: type, name: str) -> None:
 
     An attribute that the class has by that name already goes first, as it does without this.
     """
+    # The descriptor has no __set__: what an object has in its own __dict__ still goes first. It is
+    # there for all objects of the class; for one without the part it raises AttributeError, and
+    # Python goes on to __getattr__.
     if not hasattr(kind, name) and kind not in open_classes and name.isidentifier():
         setattr(kind, name, _Attribute(name))
 
@@ -127,6 +136,7 @@ class Module(Stateful, Movable, Hooked):
                     f"{type(self).__name__}: nn.Module takes no arguments, got {len(args)}. Set "
                     "call_super_init=True to pass them on."
                 )
+        # Written to __dict__ directly, without the questions that __setattr__ asks of each value.
         own = self.__dict__
         own["training"] = True
         own["_is_full_backward_hook"] = None
@@ -139,6 +149,8 @@ class Module(Stateful, Movable, Hooked):
     forward: Callable[..., Any] = _missing_forward
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        # Without an error the try block costs nothing, and without hooks the rest is two flags.
+        # Nothing else may come between a caller and forward: small layers would feel it.
         try:
             if self._has_hooks or GLOBAL._has_hooks:
                 return _hooks.call(self, args, kwargs)
@@ -150,6 +162,8 @@ class Module(Stateful, Movable, Hooked):
     # Attributes
 
     def __getattr__(self, name: str) -> Any:
+        # Reached only by what ordinary lookup has not found: see _expose. Before __init__ has run
+        # there are no tables, and asking for them by attribute would come back here without end.
         own = self.__dict__
         if "_parameters" in own:
             if name in own["_parameters"]:
@@ -162,13 +176,16 @@ class Module(Stateful, Movable, Hooked):
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
-        # Asked first, for the types of marked tensors are slow to ask for.
+        # isinstance(value, Parameter) is a slow question, since other types can bear its mark. It
+        # is asked of tensors only.
         is_tensor = isinstance(value, Tensor)
         if is_tensor and isinstance(value, Parameter):
             self._check_initialized("parameter")
             self._forget(name, keep="_parameters")
             self.register_parameter(name, value)
         elif name in own.get("_parameters", ()):
+            # A plain tensor must not take the place of a parameter in silence: the optimiser would
+            # go on with the old one.
             if value is not None:
                 raise _wrong_kind(value, "parameter", name, "a Parameter or None")
             self.register_parameter(name, value)
@@ -211,10 +228,10 @@ class Module(Stateful, Movable, Hooked):
         of_class: dict[str, Any] = {}
         for base in reversed(type(self).__mro__):
             of_class.update(vars(base))
-        # What _expose has added is an attribute of those objects only that have it.
+        # _expose puts a name on the class as soon as one object has such a part; others have not.
         names = {name for name, value in of_class.items() if type(value) is not _Attribute}
         names.update(self.__dict__, self._parameters, self._modules, self._buffers)
-        # Names such as "0", of a container's modules, are no attributes that one could write.
+        # Names such as "0", which containers give, cannot be written after a dot.
         return sorted(name for name in names if not name[0].isdigit())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -223,7 +240,8 @@ class Module(Stateful, Movable, Hooked):
             if name not in self.__dict__:
                 self.__dict__[name] = table()
         self.__dict__.setdefault("_is_full_backward_hook", None)
-        self.__dict__["_has_hooks"] = True  # until a call has looked
+        # A pickle of PyTorch has no such flag, but may have hooks: the first call finds out.
+        self.__dict__["_has_hooks"] = True
         for name in chain(self._parameters, self._modules, self._buffers):
             _expose(type(self), name)
 
@@ -236,6 +254,8 @@ class Module(Stateful, Movable, Hooked):
 
     def _forget(self, name: str, *, keep: str) -> None:
         """Take ``name`` away from wherever it is an attribute, except the table ``keep``."""
+        # A name is in one table at most, and never in __dict__ as well, where it would hide the
+        # part that state_dict and the optimiser see.
         own = self.__dict__
         own.pop(name, None)
         for table in ("_parameters", "_buffers", "_modules"):
@@ -251,12 +271,13 @@ class Module(Stateful, Movable, Hooked):
                 f"{type(self).__name__}: expected a str as the name of a {kind}, got "
                 f"{typename(name)}."
             )
+        # A part must not hide a method or property; to register it again under its name is fine.
         if hasattr(self, name) and name not in table:
             raise KeyError(
                 f"{type(self).__name__}: {name!r} is an attribute already, so it cannot name a "
                 f"{kind}."
             )
-        if "." in name:
+        if "." in name:  # paths are split at dots
             raise KeyError(
                 f"{type(self).__name__}: the name of a {kind} must not have a dot, got {name!r}."
             )
@@ -269,6 +290,7 @@ class Module(Stateful, Movable, Hooked):
         if param is not None:
             if not isinstance(param, Parameter):
                 raise _wrong_kind(param, "parameter", name, "a Parameter or None")
+            # An optimiser's step would change a value that the next forward computes anew.
             if param.grad_fn is not None:
                 raise ValueError(
                     f"{type(self).__name__}: expected a leaf as parameter {name!r}, got the result "
@@ -281,9 +303,9 @@ class Module(Stateful, Movable, Hooked):
         """Add a tensor that is state but no parameter, such as a running mean.
 
         Args:
-            name: the attribute's name.
-            tensor: the buffer, or ``None`` for one that is not there.
-            persistent: whether ``state_dict`` has it.
+            name: the name of the attribute.
+            tensor: the buffer, or ``None`` for one that is missing.
+            persistent: whether the buffer is part of ``state_dict``.
 
         Example:
             >>> m = facula.nn.Module()
@@ -332,9 +354,9 @@ class Module(Stateful, Movable, Hooked):
         """Put ``module`` at the path ``target``.
 
         Args:
-            target: the path.
-            module: the new module.
-            strict: refuse a path that has no module yet.
+            target: the path of the module to replace.
+            module: the module to put at the path.
+            strict: whether a path that has no module yet is an error.
 
         Example:
             >>> from facula import nn
@@ -379,6 +401,8 @@ class Module(Stateful, Movable, Hooked):
         recurse: bool = True,
         remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:
+        # By id: == on tensors compares their elements. The module keeps them alive, so that no id
+        # comes twice.
         seen = set()
         named = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
         for path, module in named if recurse else [(prefix, self)]:
@@ -400,9 +424,10 @@ class Module(Stateful, Movable, Hooked):
         """The parameters with their paths.
 
         Args:
-            prefix: put before every path.
-            recurse: also those of the modules inside.
-            remove_duplicate: a parameter that has several paths is listed under its first.
+            prefix: a text to put before every path.
+            recurse: whether the parameters of the modules inside are listed, too.
+            remove_duplicate: whether a parameter that has several paths is listed only under its
+                first.
 
         Example:
             >>> from facula import nn
@@ -451,9 +476,10 @@ class Module(Stateful, Movable, Hooked):
         """The module itself, as ``""``, and all modules inside with their paths.
 
         Args:
-            memo: modules to leave out; those that are listed are added to it.
-            prefix: put before every path.
-            remove_duplicate: a module that has several paths is listed under its first.
+            memo: a set of modules to leave out; those that are listed are added to it.
+            prefix: a text to put before every path.
+            remove_duplicate: whether a module that has several paths is listed only under its
+                first.
 
         Example:
             >>> from facula import nn
@@ -516,6 +542,8 @@ class Module(Stateful, Movable, Hooked):
             if set_to_none:
                 param.grad = None
             else:
+                # After backward(create_graph=True) the gradient has a graph, which zero_ would
+                # extend.
                 param.grad.detach_()
                 param.grad.zero_()
 

@@ -20,13 +20,13 @@ class LocalResponseNorm(Module):
     """Divides each channel by a power of the mean square of its neighbours.
 
     Args:
-        size: how many neighbouring channels count.
-        alpha: factor of their mean square.
-        beta: exponent.
-        k: added to the mean square.
+        size: the number of neighbouring channels that count.
+        alpha: the factor of the neighbours' mean square.
+        beta: the exponent of what is divided by.
+        k: a number that is added to the mean square.
 
     Shape:
-        input ``(N, C, *)`` of three dimensions or more; result the same.
+        input ``(N, C, *)`` of three dimensions or more; result of the same shape.
 
     Example:
         >>> facula.nn.LocalResponseNorm(1, alpha=1.0, beta=0.5, k=3.0)(facula.ones(1, 1, 2))
@@ -50,18 +50,18 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(Module):
-    """As :class:`LocalResponseNorm`, over an odd number of channels, the own in the middle.
+    """A :class:`LocalResponseNorm` over an odd number of channels with the own one in the middle.
 
-    As in PyTorch the first channel counts for all channels after it, too.
+    As in PyTorch, the first channel also counts as a neighbour of all channels farther away.
 
     Args:
-        size: how many neighbouring channels count.
-        alpha: factor of their mean square.
-        beta: exponent.
-        k: added to the mean square.
+        size: the number of neighbouring channels that count.
+        alpha: the factor of the neighbours' mean square.
+        beta: the exponent of what is divided by.
+        k: a number that is added to the mean square.
 
     Shape:
-        input ``(N, C, H, W)``; result the same.
+        input ``(N, C, H, W)``; result of the same shape.
 
     Example:
         >>> facula.nn.CrossMapLRN2d(1, alpha=1.0, beta=0.5, k=3.0)(facula.ones(1, 1, 1, 2))
@@ -97,19 +97,42 @@ def _shape_of(normalized_shape: int | Sequence[int]) -> tuple[int, ...]:
     return tuple(normalized_shape)  # type: ignore[arg-type]
 
 
-class LayerNorm(Module):
+class _Affine(Module):
+    """The weight and bias by which a layer scales and shifts what it has normalised."""
+
+    weight: Parameter | None
+    bias: Parameter | None
+
+    def _register_affine(
+        self, shape: Any, has_weight: bool, has_bias: bool, device: Any, dtype: Any
+    ) -> None:
+        # What a layer does not have is registered as None, as in PyTorch: it can be asked for.
+        for name, is_there in (("weight", has_weight), ("bias", has_weight and has_bias)):
+            value = facula.empty(shape, device=device, dtype=dtype) if is_there else None
+            self.register_parameter(name, None if value is None else Parameter(value))
+
+    def reset_parameters(self) -> None:
+        """Set weights to 1 and biases to 0."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+
+class LayerNorm(_Affine):
     """Brings the last dimensions to mean 0 and variance 1, then scales and shifts them.
 
     Args:
-        normalized_shape: sizes of the dimensions that have one mean; a number for one dimension.
-        eps: added to the variance.
-        elementwise_affine: whether there is a weight.
-        bias: whether there is a bias, where there is a weight.
-        device: of the parameters.
-        dtype: of the parameters.
+        normalized_shape: the sizes of the last dimensions, which have one mean; an int for one
+            dimension.
+        eps: a small number that is added to the variance, against division by zero.
+        elementwise_affine: whether the layer has a weight for each element.
+        bias: whether a layer that has a weight has a bias, too.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
 
     Shape:
-        input ``(*, *normalized_shape)``; result the same.
+        input ``(*, *normalized_shape)``; result of the same shape.
 
     Example:
         >>> facula.nn.LayerNorm(2, eps=0.0, elementwise_affine=False)(facula.tensor([1.0, 3.0]))
@@ -118,10 +141,6 @@ class LayerNorm(Module):
 
     __constants__ = ("normalized_shape", "eps", "elementwise_affine")
     normalized_shape: tuple[int, ...]
-    eps: float
-    elementwise_affine: bool
-    weight: Parameter | None
-    bias: Parameter | None
 
     def __init__(
         self,
@@ -136,20 +155,8 @@ class LayerNorm(Module):
         self.normalized_shape = _shape_of(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-
-        def parameter() -> Parameter:
-            return Parameter(facula.empty(self.normalized_shape, device=device, dtype=dtype))
-
-        self.register_parameter("weight", parameter() if elementwise_affine else None)
-        self.register_parameter("bias", parameter() if elementwise_affine and bias else None)
+        self._register_affine(self.normalized_shape, elementwise_affine, bias, device, dtype)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Sets weights to 1 and biases to 0."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -161,20 +168,20 @@ class LayerNorm(Module):
         )
 
 
-class GroupNorm(Module):
+class GroupNorm(_Affine):
     """Brings groups of channels of each sample to mean 0 and variance 1.
 
     Args:
-        num_groups: into how many groups the channels are divided.
-        num_channels: number of channels.
-        eps: added to the variance.
-        affine: whether there is a weight for each channel.
-        device: of the parameters.
-        dtype: of the parameters.
-        bias: whether there is a bias, where there is a weight.
+        num_groups: the number of groups that the channels are divided into.
+        num_channels: the number of channels.
+        eps: a small number that is added to the variance, against division by zero.
+        affine: whether the layer has a weight for each channel.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
+        bias: whether a layer that has a weight has a bias, too.
 
     Shape:
-        input ``(N, C, *)``; result the same.
+        input ``(N, C, *)``; result of the same shape.
 
     Example:
         >>> facula.nn.GroupNorm(1, 2, eps=0.0, affine=False)(facula.tensor([[1.0, 3.0]]))
@@ -182,12 +189,6 @@ class GroupNorm(Module):
     """
 
     __constants__ = ("num_groups", "num_channels", "eps", "affine")
-    num_groups: int
-    num_channels: int
-    eps: float
-    affine: bool
-    weight: Parameter | None
-    bias: Parameter | None
 
     def __init__(
         self,
@@ -210,20 +211,8 @@ class GroupNorm(Module):
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-
-        def parameter() -> Parameter:
-            return Parameter(facula.empty(num_channels, device=device, dtype=dtype))
-
-        self.register_parameter("weight", parameter() if affine else None)
-        self.register_parameter("bias", parameter() if affine and bias else None)
+        self._register_affine(num_channels, affine, bias, device, dtype)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Sets weights to 1 and biases to 0."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
@@ -239,15 +228,16 @@ class RMSNorm(Module):
     """Divides the last dimensions by the root of their mean square, then scales them.
 
     Args:
-        normalized_shape: sizes of the dimensions that are divided by one number; a number for one
-            dimension.
-        eps: added to the mean square; by default that of float32, or of float64 for float64.
-        elementwise_affine: whether there is a weight.
-        device: of the weight.
-        dtype: of the weight.
+        normalized_shape: the sizes of the last dimensions, which are divided by one number; an int
+            for one dimension.
+        eps: a small number that is added to the mean square; by default ``finfo(float32).eps``, or
+            that of float64 for float64.
+        elementwise_affine: whether the layer has a weight for each element.
+        device: where the weight is created.
+        dtype: the dtype of the weight.
 
     Shape:
-        input ``(*, *normalized_shape)``; result the same.
+        input ``(*, *normalized_shape)``; result of the same shape.
 
     Example:
         >>> m = facula.nn.RMSNorm(4, elementwise_affine=False)
@@ -257,8 +247,6 @@ class RMSNorm(Module):
 
     __constants__ = ("normalized_shape", "eps", "elementwise_affine")
     normalized_shape: tuple[int, ...]
-    eps: float | None
-    elementwise_affine: bool
     weight: Parameter | None
 
     def __init__(
@@ -280,7 +268,7 @@ class RMSNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Sets the weights to 1."""
+        """Set the weights to 1."""
         if self.weight is not None:
             init.ones_(self.weight)
 

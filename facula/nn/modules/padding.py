@@ -31,7 +31,7 @@ _Size = int | tuple[int, ...]
 
 
 class _PadNd(Module):
-    """What the layers share; a class says how many dimensions it pads and how."""
+    """The base of all layers: a class says how many dimensions it pads, and how."""
 
     __constants__: tuple[str, ...] = ("padding",)
     _n_dims: ClassVar[int]
@@ -64,7 +64,6 @@ class _CircularPadNd(_PadNd):
 
 class _ConstantPadNd(_PadNd):
     __constants__ = ("padding", "value")
-    value: float
 
     def __init__(self, padding: _Size, value: float) -> None:
         super().__init__(padding)
@@ -89,7 +88,7 @@ class CircularPad1d(_CircularPadNd):
     """Extend the last dimension by the elements from the other end.
 
     Args:
-        padding: elements (before, after), or one number for all.
+        padding: how many elements to add (before, after), or one number for both.
 
     Shape:
         input ``(N, C, L)`` or ``(C, L)``.
@@ -106,7 +105,8 @@ class CircularPad2d(_CircularPadNd):
     """Extend the last two dimensions by the elements from the other end.
 
     Args:
-        padding: elements (before, after), the last dimension first, or one number for all.
+        padding: how many elements to add (before, after), the last dimension first, or one number
+            for all.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``.
@@ -125,7 +125,8 @@ class CircularPad3d(_CircularPadNd):
     """Extend the last three dimensions by the elements from the other end.
 
     Args:
-        padding: elements (before, after), the last dimension first, or one number for all.
+        padding: how many elements to add (before, after), the last dimension first, or one number
+            for all.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
@@ -144,7 +145,7 @@ class ConstantPad1d(_ConstantPadNd):
     """Extend the last dimension by one value.
 
     Args:
-        padding: elements (before, after), or one number for all.
+        padding: how many elements to add (before, after), or one number for both.
         value: what the border is filled with.
 
     Shape:
@@ -162,7 +163,8 @@ class ConstantPad2d(_ConstantPadNd):
     """Extend the last two dimensions by one value.
 
     Args:
-        padding: elements (before, after), the last dimension first, or one number for all.
+        padding: how many elements to add (before, after), the last dimension first, or one number
+            for all.
         value: what the border is filled with.
 
     Shape:
@@ -182,7 +184,8 @@ class ConstantPad3d(_ConstantPadNd):
     """Extend the last three dimensions by one value.
 
     Args:
-        padding: elements (before, after), the last dimension first, or one number for all.
+        padding: how many elements to add (before, after), the last dimension first, or one number
+            for all.
         value: what the border is filled with.
 
     Shape:
@@ -199,10 +202,10 @@ class ConstantPad3d(_ConstantPadNd):
 
 
 class ReflectionPad1d(_ReflectionPadNd):
-    """Extend the last dimension by their reflection; the edge is not repeated.
+    """Extend the last dimension by its reflection; the edge is not repeated.
 
     Args:
-        padding: elements (before, after), or one number for all.
+        padding: how many elements to add (before, after), or one number for both.
 
     Shape:
         input ``(N, C, L)`` or ``(C, L)``.
@@ -219,7 +222,8 @@ class ReflectionPad2d(_ReflectionPadNd):
     """Extend the last two dimensions by their reflection; the edge is not repeated.
 
     Args:
-        padding: elements (before, after), the last dimension first, or one number for all.
+        padding: how many elements to add (before, after), the last dimension first, or one number
+            for all.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``.
@@ -238,7 +242,8 @@ class ReflectionPad3d(_ReflectionPadNd):
     """Extend the last three dimensions by their reflection; the edge is not repeated.
 
     Args:
-        padding: elements (before, after), the last dimension first, or one number for all.
+        padding: how many elements to add (before, after), the last dimension first, or one number
+            for all.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
@@ -257,7 +262,7 @@ class ReplicationPad1d(_ReplicationPadNd):
     """Extend the last dimension by copies of the edge.
 
     Args:
-        padding: elements (before, after), or one number for all.
+        padding: how many elements to add (before, after), or one number for both.
 
     Shape:
         input ``(N, C, L)`` or ``(C, L)``.
@@ -274,7 +279,8 @@ class ReplicationPad2d(_ReplicationPadNd):
     """Extend the last two dimensions by copies of the edge.
 
     Args:
-        padding: elements (before, after), the last dimension first, or one number for all.
+        padding: how many elements to add (before, after), the last dimension first, or one number
+            for all.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``.
@@ -293,7 +299,8 @@ class ReplicationPad3d(_ReplicationPadNd):
     """Extend the last three dimensions by copies of the edge.
 
     Args:
-        padding: elements (before, after), the last dimension first, or one number for all.
+        padding: how many elements to add (before, after), the last dimension first, or one number
+            for all.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
@@ -312,7 +319,7 @@ class ZeroPad1d(ConstantPad1d):
     """Extend the last dimension by zeros.
 
     Args:
-        padding: elements (before, after), or one number for all.
+        padding: how many elements to add (before, after), or one number for both.
 
     Shape:
         input ``(N, C, L)`` or ``(C, L)`` for example.
@@ -333,7 +340,8 @@ class ZeroPad2d(ConstantPad2d):
     """Extend the last two dimensions by zeros.
 
     Args:
-        padding: elements (before, after), the last dimension first, or one number for all.
+        padding: how many elements to add (before, after), the last dimension first, or one number
+            for all.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)`` for example.
@@ -356,7 +364,8 @@ class ZeroPad3d(ConstantPad3d):
     """Extend the last three dimensions by zeros.
 
     Args:
-        padding: elements (before, after), the last dimension first, or one number for all.
+        padding: how many elements to add (before, after), the last dimension first, or one number
+            for all.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)`` for example.

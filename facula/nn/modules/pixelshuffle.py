@@ -10,10 +10,10 @@ __all__ = ["PixelShuffle", "PixelUnshuffle"]
 
 
 class PixelShuffle(Module):
-    """Elements of channels as pixels.
+    """Turn channels into pixels.
 
     Args:
-        upscale_factor: r, by which height and width grow.
+        upscale_factor: the factor r by which height and width grow.
 
     Shape:
         input ``(*, C * r * r, H, W)``; result ``(*, C, H * r, W * r)``.
@@ -37,10 +37,10 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """Pixels as elements of channels: what :class:`PixelShuffle` did, undone.
+    """Turn pixels into channels: the inverse of :class:`PixelShuffle`.
 
     Args:
-        downscale_factor: r, by which height and width shrink.
+        downscale_factor: the factor r by which height and width shrink.
 
     Shape:
         input ``(*, C, H * r, W * r)``; result ``(*, C * r * r, H, W)``.

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, ClassVar
+
 from facula._core import Tensor
 from facula.nn import functional as F
-from facula.nn.modules._pooling_bases import (
-    _AdaptiveAvgPoolNd,
-    _AdaptiveMaxPoolNd,
-    _AvgPoolNd,
-    _DividedAvgPoolNd,
-    _FractionalMaxPoolNd,
-    _LPPoolNd,
-    _MaxPoolNd,
-    _MaxUnpoolNd,
-    _Size,
-)
-from facula.nn.modules.utils import _single
+from facula.nn.modules.module import Module
+from facula.nn.modules.utils import _ntuple, _single
 
 __all__ = [
     "AdaptiveAvgPool1d",
@@ -40,16 +33,206 @@ __all__ = [
     "MaxUnpool3d",
 ]
 
+_Size = int | tuple[int, ...]
+_OptionalSize = int | None | tuple[int | None, ...]
+
+
+class _MaxPoolNd(Module):
+    __constants__ = ("kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode")
+    _pool: ClassVar[Callable[..., Any]]
+
+    def __init__(
+        self,
+        kernel_size: _Size,
+        stride: _Size | None = None,
+        padding: _Size = 0,
+        dilation: _Size = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = stride if stride is not None else kernel_size
+        self.padding = padding
+        self.dilation = dilation
+        self.return_indices = return_indices
+        self.ceil_mode = ceil_mode
+
+    def extra_repr(self) -> str:
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
+            f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
+        )
+
+    def forward(self, input: Tensor) -> Any:
+        window = self.kernel_size, self.stride, self.padding, self.dilation
+        return self._pool(input, *window, self.ceil_mode, self.return_indices)
+
+
+class _MaxUnpoolNd(Module):
+    _n_dims: ClassVar[int]
+    _unpool: ClassVar[Callable[..., Tensor]]
+
+    def __init__(self, kernel_size: _Size, stride: _Size | None = None, padding: _Size = 0) -> None:
+        super().__init__()
+        each = _ntuple(self._n_dims)
+        self.kernel_size = each(kernel_size)
+        self.stride = each(stride if stride is not None else kernel_size)
+        self.padding = each(padding)
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        window = self.kernel_size, self.stride, self.padding
+        return self._unpool(input, indices, *window, output_size)
+
+
+class _AvgPoolNd(Module):
+    __constants__: tuple[str, ...] = (
+        "kernel_size",
+        "stride",
+        "padding",
+        "ceil_mode",
+        "count_include_pad",
+    )
+    kernel_size: _Size
+    stride: _Size
+    padding: _Size
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class _DividedAvgPoolNd(_AvgPoolNd):
+    __constants__ = (*_AvgPoolNd.__constants__, "divisor_override")
+    _pool: ClassVar[Callable[..., Tensor]]
+
+    def __init__(
+        self,
+        kernel_size: _Size,
+        stride: _Size | None = None,
+        padding: _Size = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = stride if stride is not None else kernel_size
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+        self.divisor_override = divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        window = self.kernel_size, self.stride, self.padding, self.ceil_mode
+        return self._pool(input, *window, self.count_include_pad, self.divisor_override)
+
+
+class _FractionalMaxPoolNd(Module):
+    __constants__ = ("kernel_size", "return_indices", "output_size", "output_ratio")
+    _n_dims: ClassVar[int]
+    _pool: ClassVar[Callable[..., Any]]
+
+    def __init__(
+        self,
+        kernel_size: _Size,
+        output_size: _Size | None = None,
+        output_ratio: float | tuple[float, ...] | None = None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        each = _ntuple(self._n_dims)
+        self.kernel_size = each(kernel_size)
+        self.return_indices = return_indices
+        self.register_buffer("_random_samples", _random_samples)
+        self.output_size = each(output_size) if output_size is not None else None
+        self.output_ratio = each(output_ratio) if output_ratio is not None else None
+        name = type(self).__name__
+        if output_size is None and output_ratio is None:
+            raise ValueError(f"{name}: expected output_size or output_ratio.")
+        if output_size is not None and output_ratio is not None:
+            raise ValueError(f"{name}: expected one of output_size and output_ratio, got both.")
+        if self.output_ratio is not None and not all(0 < r < 1 for r in self.output_ratio):
+            raise ValueError(f"{name}: output_ratio must be between 0 and 1, got {output_ratio}.")
+
+    def forward(self, input: Tensor) -> Any:
+        sizes = self.kernel_size, self.output_size, self.output_ratio
+        return self._pool(input, *sizes, self.return_indices, self._random_samples)
+
+
+class _LPPoolNd(Module):
+    __constants__ = ("norm_type", "kernel_size", "stride", "ceil_mode")
+    _pool: ClassVar[Callable[..., Tensor]]
+
+    def __init__(
+        self,
+        norm_type: float,
+        kernel_size: _Size,
+        stride: _Size | None = None,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self.norm_type = norm_type
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.ceil_mode = ceil_mode
+
+    def extra_repr(self) -> str:
+        return (
+            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._pool(
+            input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
+        )
+
+
+class _AdaptiveMaxPoolNd(Module):
+    __constants__ = ("output_size", "return_indices")
+    _pool: ClassVar[Callable[..., Any]]
+
+    def __init__(self, output_size: _OptionalSize, return_indices: bool = False) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.return_indices = return_indices
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+    def forward(self, input: Tensor) -> Any:
+        return self._pool(input, self.output_size, self.return_indices)
+
+
+class _AdaptiveAvgPoolNd(Module):
+    __constants__ = ("output_size",)
+    _pool: ClassVar[Callable[..., Tensor]]
+
+    def __init__(self, output_size: _OptionalSize) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._pool(input, self.output_size)
+
 
 class MaxPool1d(_MaxPoolNd):
     """The largest elements of windows over the last dimension.
 
     Args:
         kernel_size: the size of the windows.
-        stride: from window to window; by default their size.
-        padding: elements that are less than all others, on both sides; at most half a window.
-        dilation: the distance of the elements in a window.
-        return_indices: whether the places of the largest elements are returned too.
+        stride: the distance between windows; by default their size.
+        padding: how many elements, less than all others, to add on both sides; at most half a
+            window.
+        dilation: the distance between neighbouring elements of a window.
+        return_indices: whether the places of the largest elements are returned, too.
         ceil_mode: whether a window may begin inside the input and end outside.
 
     Shape:
@@ -64,7 +247,9 @@ class MaxPool1d(_MaxPoolNd):
 
 
 class MaxPool2d(_MaxPoolNd):
-    """The largest elements of windows over two dimensions; arguments as :class:`MaxPool1d`.
+    """The largest elements of windows over the last two dimensions.
+
+    The arguments are those of :class:`MaxPool1d`.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``.
@@ -79,7 +264,9 @@ class MaxPool2d(_MaxPoolNd):
 
 
 class MaxPool3d(_MaxPoolNd):
-    """The largest elements of windows over three dimensions; arguments as :class:`MaxPool1d`.
+    """The largest elements of windows over the last three dimensions.
+
+    The arguments are those of :class:`MaxPool1d`.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
@@ -96,7 +283,9 @@ class MaxUnpool1d(_MaxUnpoolNd):
     """Put elements back where :class:`MaxPool1d` found them; the others are 0.
 
     Args:
-        kernel_size: of the pooling, as stride and padding.
+        kernel_size: the size of the windows of the pooling.
+        stride: the distance between the windows of the pooling; by default their size.
+        padding: how many elements the pooling added on both sides.
 
     Shape:
         input and indices ``(N, C, L)`` or ``(C, L)``.
@@ -115,7 +304,9 @@ class MaxUnpool2d(_MaxUnpoolNd):
     """Put elements back where :class:`MaxPool2d` found them; the others are 0.
 
     Args:
-        kernel_size: of the pooling, as stride and padding.
+        kernel_size: the size of the windows of the pooling.
+        stride: the distance between the windows of the pooling; by default their size.
+        padding: how many elements the pooling added on both sides.
 
     Shape:
         input and indices ``(N, C, H, W)`` or ``(C, H, W)``.
@@ -134,7 +325,9 @@ class MaxUnpool3d(_MaxUnpoolNd):
     """Put elements back where :class:`MaxPool3d` found them; the others are 0.
 
     Args:
-        kernel_size: of the pooling, as stride and padding.
+        kernel_size: the size of the windows of the pooling.
+        stride: the distance between the windows of the pooling; by default their size.
+        padding: how many elements the pooling added on both sides.
 
     Shape:
         input and indices ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
@@ -155,10 +348,10 @@ class AvgPool1d(_AvgPoolNd):
 
     Args:
         kernel_size: the size of the windows.
-        stride: from window to window; by default their size.
-        padding: zeros on both sides, at most half of the window.
+        stride: the distance between windows; by default their size.
+        padding: how many zeros to add on both sides, at most half of the window.
         ceil_mode: whether a window may begin inside the input and end outside.
-        count_include_pad: whether zeros of the padding count in the average.
+        count_include_pad: whether the zeros of the padding count in the averages.
 
     Shape:
         input ``(N, C, L)`` or ``(C, L)``.
@@ -197,8 +390,8 @@ class AvgPool1d(_AvgPoolNd):
 class AvgPool2d(_DividedAvgPoolNd):
     """Averages of windows over the last two dimensions.
 
-    Arguments as for :class:`AvgPool1d`, and ``divisor_override``: what sums are divided by, in
-    place of the size of the windows.
+    The arguments are those of :class:`AvgPool1d`, and ``divisor_override``: what the sums are
+    divided by, in place of the size of the windows.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``.
@@ -213,7 +406,7 @@ class AvgPool2d(_DividedAvgPoolNd):
 
 
 class AvgPool3d(_DividedAvgPoolNd):
-    """Averages of windows over the last three dimensions; arguments as for :class:`AvgPool2d`.
+    """Averages of windows over the last three dimensions; see :class:`AvgPool2d` for the arguments.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
@@ -232,8 +425,8 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
     Args:
         kernel_size: the size of the windows, one number or one for each dimension.
         output_size: the size of the result.
-        output_ratio: its ratio to that of the input, in place of output_size.
-        return_indices: whether the places of the largest elements are returned too.
+        output_ratio: the ratio of the result's size to the input's, in place of output_size.
+        return_indices: whether the places of the largest elements are returned, too.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``.
@@ -250,7 +443,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
     """The largest elements of windows at random places of the last three dimensions.
 
-    Arguments as for :class:`FractionalMaxPool2d`.
+    The arguments are those of :class:`FractionalMaxPool2d`.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
@@ -268,9 +461,9 @@ class LPPool1d(_LPPoolNd):
     """The norms of windows over the last dimension.
 
     Args:
-        norm_type: p, of the p-th root of the sum of p-th powers.
+        norm_type: the order p of the norm, the p-th root of the sum of p-th powers.
         kernel_size: the size of the windows.
-        stride: from window to window; by default their size.
+        stride: the distance between windows; by default their size.
         ceil_mode: whether a window may begin inside the input and end outside.
 
     Shape:
@@ -285,7 +478,7 @@ class LPPool1d(_LPPoolNd):
 
 
 class LPPool2d(_LPPoolNd):
-    """The norms of windows over the last two dimensions; arguments as for :class:`LPPool1d`.
+    """The norms of windows over the last two dimensions; see :class:`LPPool1d` for the arguments.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``.
@@ -299,7 +492,7 @@ class LPPool2d(_LPPoolNd):
 
 
 class LPPool3d(_LPPoolNd):
-    """The norms of windows over the last three dimensions; arguments as for :class:`LPPool1d`.
+    """The norms of windows over the last three dimensions; see :class:`LPPool1d` for the arguments.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
@@ -317,7 +510,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
 
     Args:
         output_size: the number of windows.
-        return_indices: whether the places of the largest elements are returned too.
+        return_indices: whether the places of the largest elements are returned, too.
 
     Shape:
         input ``(N, C, L)`` or ``(C, L)``.
@@ -334,8 +527,9 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """The largest elements of windows that cover the last two dimensions evenly.
 
     Args:
-        output_size: the numbers of windows, one or one for each dimension; None: the input's.
-        return_indices: whether the places of the largest elements are returned too.
+        output_size: the number of windows, for all dimensions or for each; None stands for the
+            input's size.
+        return_indices: whether the places of the largest elements are returned, too.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``.
@@ -351,7 +545,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """The largest elements of windows that cover three dimensions evenly.
 
-    Arguments as for :class:`AdaptiveMaxPool2d`.
+    The arguments are those of :class:`AdaptiveMaxPool2d`.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
@@ -385,7 +579,8 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """Averages of windows that cover the last two dimensions evenly.
 
     Args:
-        output_size: the numbers of windows, one or one for each dimension; None: the input's.
+        output_size: the number of windows, for all dimensions or for each; None stands for the
+            input's size.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``.
@@ -401,7 +596,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """Averages of windows that cover three dimensions evenly.
 
-    Arguments as for :class:`AdaptiveAvgPool2d`.
+    The arguments are those of :class:`AdaptiveAvgPool2d`.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``.

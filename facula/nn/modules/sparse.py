@@ -9,6 +9,7 @@ from facula._core import Tensor
 from facula.nn import functional as F
 from facula.nn import init
 from facula.nn.modules.module import Module
+from facula.nn.modules.utils import _changed
 from facula.nn.parameter import Parameter
 
 __all__ = ["Embedding", "EmbeddingBag"]
@@ -66,15 +67,16 @@ class Embedding(_Table):
     """A table of vectors, looked up by index.
 
     Args:
-        num_embeddings: number of vectors.
-        embedding_dim: their size.
-        padding_idx: a row that is 0 at first and gets no gradient.
-        max_norm: vectors of a larger norm are scaled down to it when they are looked up.
-        norm_type: order of that norm.
-        scale_grad_by_freq: whether gradients are divided by how often their row was asked for.
-        sparse: must be False.
-        device: of the table.
-        dtype: of the table.
+        num_embeddings: the number of vectors in the table.
+        embedding_dim: the size of each vector.
+        padding_idx: the index of a row that begins with zeros and gets no gradient.
+        max_norm: the norm to which longer vectors are scaled down when they are looked up.
+        norm_type: the order p of the norm that ``max_norm`` bounds.
+        scale_grad_by_freq: whether gradients are divided by the number of times that their row was
+            asked for.
+        sparse: whether gradients are sparse, which must be False.
+        device: where the table is created.
+        dtype: the dtype of the table.
 
     Shape:
         input ``(*)``, int64 or int32; result ``(*, embedding_dim)``. ``weight`` is
@@ -121,29 +123,14 @@ class Embedding(_Table):
         self._set_up(_weight, not _freeze, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.embedding(
-            input,
-            self.weight,
-            self.padding_idx,
-            self.max_norm,
-            self.norm_type,
-            self.scale_grad_by_freq,
-            self.sparse,
-        )
+        options = self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
+        return F.embedding(input, self.weight, self.padding_idx, *options)
 
     def extra_repr(self) -> str:
-        parts = [f"{self.num_embeddings}, {self.embedding_dim}"]
-        if self.padding_idx is not None:
-            parts.append(f"padding_idx={self.padding_idx}")
-        if self.max_norm is not None:
-            parts.append(f"max_norm={self.max_norm}")
-        if self.norm_type != 2:
-            parts.append(f"norm_type={self.norm_type}")
-        if self.scale_grad_by_freq is not False:
-            parts.append(f"scale_grad_by_freq={self.scale_grad_by_freq}")
-        if self.sparse is not False:
-            parts.append("sparse=True")
-        return ", ".join(parts)
+        size = f"{self.num_embeddings}, {self.embedding_dim}"
+        options = {"padding_idx": None, "max_norm": None, "norm_type": 2}
+        changed = _changed(self, **options, scale_grad_by_freq=False, sparse=False)
+        return ", ".join([size, *changed])
 
     @classmethod
     def from_pretrained(
@@ -182,17 +169,18 @@ class EmbeddingBag(_Table):
     """Sums, means or maxima of vectors of a table, for bags of indices.
 
     Args:
-        num_embeddings: number of vectors.
-        embedding_dim: their size.
-        max_norm: vectors of a larger norm are scaled down to it when they are looked up.
-        norm_type: order of that norm.
-        scale_grad_by_freq: whether gradients are divided by how often their row was asked for.
-        mode: ``"sum"``, ``"mean"`` or ``"max"``.
-        sparse: must be False.
+        num_embeddings: the number of vectors in the table.
+        embedding_dim: the size of each vector.
+        max_norm: the norm to which longer vectors are scaled down when they are looked up.
+        norm_type: the order p of the norm that ``max_norm`` bounds.
+        scale_grad_by_freq: whether gradients are divided by the number of times that their row was
+            asked for.
+        mode: what is made of the rows of a bag: their ``"sum"``, ``"mean"`` or ``"max"``.
+        sparse: whether gradients are sparse, which must be False.
         include_last_offset: whether the last offset is where the last bag ends.
-        padding_idx: a row that is left out.
-        device: of the table.
-        dtype: of the table.
+        padding_idx: the index of a row that bags leave out.
+        device: where the table is created.
+        dtype: the dtype of the table.
 
     Shape:
         input ``(B, N)``, or ``(N,)`` with offsets ``(B,)``; result ``(B, embedding_dim)``.
@@ -215,8 +203,6 @@ class EmbeddingBag(_Table):
         "include_last_offset",
         "padding_idx",
     )
-    mode: str
-    include_last_offset: bool
 
     def __init__(
         self,
@@ -246,37 +232,17 @@ class EmbeddingBag(_Table):
         self._set_up(_weight, True, device, dtype)
 
     def forward(
-        self,
-        input: Tensor,
-        offsets: Tensor | None = None,
-        per_sample_weights: Tensor | None = None,
+        self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
     ) -> Tensor:
-        return F.embedding_bag(
-            input,
-            self.weight,
-            offsets,
-            self.max_norm,
-            self.norm_type,
-            self.scale_grad_by_freq,
-            self.mode,
-            self.sparse,
-            per_sample_weights,
-            self.include_last_offset,
-            self.padding_idx,
-        )
+        options = self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode, self.sparse
+        ends = self.include_last_offset, self.padding_idx
+        return F.embedding_bag(input, self.weight, offsets, *options, per_sample_weights, *ends)
 
     def extra_repr(self) -> str:
         parts = [f"{self.num_embeddings}, {self.embedding_dim}"]
-        if self.max_norm is not None:
-            parts.append(f"max_norm={self.max_norm}")
-        if self.norm_type != 2:
-            parts.append(f"norm_type={self.norm_type}")
-        if self.scale_grad_by_freq is not False:
-            parts.append(f"scale_grad_by_freq={self.scale_grad_by_freq}")
+        parts += _changed(self, max_norm=None, norm_type=2, scale_grad_by_freq=False)
         parts.append(f"mode={self.mode!r}")
-        if self.padding_idx is not None:
-            parts.append(f"padding_idx={self.padding_idx}")
-        return ", ".join(parts)
+        return ", ".join([*parts, *_changed(self, padding_idx=None)])
 
     @classmethod
     def from_pretrained(

@@ -39,18 +39,19 @@ class Transformer(Module):
         d_model: the number of features ``E``.
         nhead: the number of heads of attention.
         num_encoder_layers: the number of layers of the encoder.
-        num_decoder_layers: that of the decoder.
+        num_decoder_layers: the number of layers of the decoder.
         dim_feedforward: the features inside the feed-forward networks.
-        dropout: the probability of a zero, throughout.
-        activation: of the feed-forward networks: ``"relu"``, ``"gelu"`` or a function.
+        dropout: the probability with which an element becomes 0 in training, in all places.
+        activation: what the feed-forward networks apply between their layers: ``"relu"``,
+            ``"gelu"`` or a function.
         custom_encoder: a module in place of the encoder.
         custom_decoder: a module in place of the decoder.
-        layer_norm_eps: ``eps`` of the normalisations.
+        layer_norm_eps: the ``eps`` of the normalisations.
         batch_first: whether the batch is the first dimension and not the second.
         norm_first: whether normalisation comes before attention and feed-forward networks.
-        bias: whether linear layers and normalisations have biases.
-        device: of the parameters.
-        dtype: of the parameters.
+        bias: whether the linear layers and normalisations have biases.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
 
     Shape:
         src ``(S, N, E)`` or ``(S, E)``, tgt ``(T, N, E)`` or ``(T, E)``; the result is as tgt.
@@ -117,7 +118,7 @@ class Transformer(Module):
         """The decoder's result for tgt, given src.
 
         Masks leave out what is True or add numbers to scores; those of padding have a number for
-        each key. Whether a mask is causal is found out where it is not said.
+        each key. A mask that is not said to be causal or not is looked at.
         """
         batch_dim = 0 if self.batch_first else 1
         if src.dim() == 3 and src.size(batch_dim) != tgt.size(batch_dim):
@@ -166,12 +167,13 @@ class TransformerEncoder(Module):
     """Several encoder layers, one after the other.
 
     Args:
-        encoder_layer: the layer; each of the layers is a copy of it.
-        num_layers: how many.
-        norm: a normalisation of the result.
+        encoder_layer: the layer that all layers are copies of.
+        num_layers: the number of layers.
+        norm: a layer that normalises the result, or None.
         enable_nested_tensor: whether results at padding become 0 in evaluation without gradients,
-            as PyTorch's path for padded batches has it.
-        mask_check: whether that needs padding at the end of the sequences only.
+            as on PyTorch's path for padded batches.
+        mask_check: whether results at padding become 0 only if all padding is at the end of the
+            sequences.
 
     Shape:
         src ``(S, N, E)`` or ``(S, E)``; the result is as src.
@@ -208,13 +210,14 @@ class TransformerEncoder(Module):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
     ) -> Tensor:
-        """The source through all layers.
+        """Pass the source through all layers.
 
         Args:
-            src: the sequences.
-            mask: of pairs of positions.
-            src_key_padding_mask: of positions.
-            is_causal: whether ``mask`` is causal; found out where it is not said.
+            src: the sequences to encode.
+            mask: the pairs of positions to leave out (True), or numbers added to their scores.
+            src_key_padding_mask: the positions to leave out (True), or numbers added to their
+                scores.
+            is_causal: whether ``mask`` is causal; by default the mask is looked at.
 
         Example:
             >>> from facula import nn
@@ -223,6 +226,7 @@ class TransformerEncoder(Module):
             >>> m(facula.ones(3, 5, 8)).shape
             torch.Size([3, 5, 8])
         """
+        # Once for all layers: to look at a mask waits for the device that it is on.
         padding = _padding_of(src_key_padding_mask, mask, src)
         mask = _additive_mask(mask, "mask", src.dtype)
         is_causal = _is_causal(mask, is_causal, _length(src, self.layers[0].self_attn.batch_first))
@@ -233,6 +237,9 @@ class TransformerEncoder(Module):
             y = y.masked_fill((padding != 0).unsqueeze(-1), 0.0)
         return y if self.norm is None else self.norm(y)
 
+    # PyTorch has a fast path for padded batches, which drops the padding and puts zeros there at
+    # the end. Ours needs no such path, but results must agree at padding, too: these are its
+    # conditions.
     def _clears_padding(self, src: Tensor, padding: Tensor) -> bool:
         if not self.use_nested_tensor or self.training or src.dim() != 3:
             return False
@@ -242,6 +249,8 @@ class TransformerEncoder(Module):
             src.requires_grad or any(p.requires_grad for p in self.layers.parameters())
         ):
             return False
+        # PyTorch packs sequences from the left, so that padding in the middle rules the path out.
+        # The check waits for the device; mask_check=False promises that it would succeed.
         is_hidden = padding != 0
         return not self.mask_check or bool((is_hidden[:, 1:] >= is_hidden[:, :-1]).all())
 
@@ -250,9 +259,9 @@ class TransformerDecoder(Module):
     """Several decoder layers, one after the other.
 
     Args:
-        decoder_layer: the layer; each of the layers is a copy of it.
-        num_layers: how many.
-        norm: a normalisation of the result.
+        decoder_layer: the layer that all layers are copies of.
+        num_layers: the number of layers.
+        norm: a layer that normalises the result, or None.
 
     Shape:
         tgt ``(T, N, E)`` or ``(T, E)``, memory ``(S, N, E)`` or ``(S, E)``; the result is as tgt.
@@ -285,7 +294,7 @@ class TransformerDecoder(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """The target through all layers, each of which looks at ``memory``."""
+        """Pass the target through all layers, each of which looks at ``memory``."""
         is_causal = _is_causal(
             tgt_mask, tgt_is_causal, _length(tgt, self.layers[0].self_attn.batch_first)
         )
@@ -311,14 +320,15 @@ class TransformerEncoderLayer(Module):
         d_model: the number of features ``E``.
         nhead: the number of heads of attention.
         dim_feedforward: the features inside the feed-forward network.
-        dropout: the probability of a zero, throughout.
-        activation: of the feed-forward network: ``"relu"``, ``"gelu"`` or a function.
-        layer_norm_eps: ``eps`` of the normalisations.
+        dropout: the probability with which an element becomes 0 in training, in all places.
+        activation: what the feed-forward network applies between its layers: ``"relu"``, ``"gelu"``
+            or a function.
+        layer_norm_eps: the ``eps`` of the normalisations.
         batch_first: whether the batch is the first dimension and not the second.
         norm_first: whether normalisation comes before attention and feed-forward network.
-        bias: whether linear layers and normalisations have biases.
-        device: of the parameters.
-        dtype: of the parameters.
+        bias: whether the linear layers and normalisations have biases.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
 
     Shape:
         src ``(S, N, E)`` or ``(S, E)``; the result is as src.
@@ -367,13 +377,14 @@ class TransformerEncoderLayer(Module):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> Tensor:
-        """The sequence through attention and feed-forward network.
+        """Pass the sequence through attention and the feed-forward network.
 
         Args:
-            src: the sequences.
-            src_mask: of pairs of positions.
-            src_key_padding_mask: of positions.
-            is_causal: a hint that ``src_mask`` is causal; it must be given nevertheless.
+            src: the sequences to encode.
+            src_mask: the pairs of positions to leave out (True), or numbers added to their scores.
+            src_key_padding_mask: the positions to leave out (True), or numbers added to their
+                scores.
+            is_causal: a hint that ``src_mask`` is causal; the mask must be given nevertheless.
 
         Example:
             >>> m = facula.nn.TransformerEncoderLayer(8, 2, batch_first=True)
@@ -412,14 +423,15 @@ class TransformerDecoderLayer(Module):
         d_model: the number of features ``E``.
         nhead: the number of heads of attention.
         dim_feedforward: the features inside the feed-forward network.
-        dropout: the probability of a zero, throughout.
-        activation: of the feed-forward network: ``"relu"``, ``"gelu"`` or a function.
-        layer_norm_eps: ``eps`` of the normalisations.
+        dropout: the probability with which an element becomes 0 in training, in all places.
+        activation: what the feed-forward network applies between its layers: ``"relu"``, ``"gelu"``
+            or a function.
+        layer_norm_eps: the ``eps`` of the normalisations.
         batch_first: whether the batch is the first dimension and not the second.
         norm_first: whether normalisation comes before attention and feed-forward network.
-        bias: whether linear layers and normalisations have biases.
-        device: of the parameters.
-        dtype: of the parameters.
+        bias: whether the linear layers and normalisations have biases.
+        device: where the parameters are created.
+        dtype: the dtype of the parameters.
 
     Shape:
         tgt ``(T, N, E)`` or ``(T, E)``, memory ``(S, N, E)`` or ``(S, E)``; the result is as tgt.
@@ -474,7 +486,7 @@ class TransformerDecoderLayer(Module):
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """The target through attention to itself and to ``memory`` and the feed-forward network."""
+        """Pass the target through both kinds of attention and the feed-forward network."""
         own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         other = (memory_mask, memory_key_padding_mask, memory_is_causal)
         x = tgt
@@ -530,6 +542,7 @@ def _attend(
     return y
 
 
+# As in PyTorch, all layers begin with the same values. Transformer draws them anew, one by one.
 def _copies(layer: Module, n: int) -> ModuleList:
     return ModuleList([copy.deepcopy(layer) for _ in range(n)])
 
@@ -549,7 +562,7 @@ def _causal_mask(n: int, device: Any = None, dtype: Any = None) -> Tensor:
 
 
 def _length(x: Tensor, batch_first: bool) -> int | None:
-    """The length of the sequences; None for what is no sequence, which attention will refuse."""
+    """The length of the sequences; None for a shape that attention will refuse."""
     if x.dim() not in (2, 3):
         return None
     length: int = x.size(1 if batch_first and x.dim() == 3 else 0)
@@ -557,7 +570,9 @@ def _length(x: Tensor, batch_first: bool) -> int | None:
 
 
 def _is_causal(mask: Tensor | None, is_causal: bool | None, length: int | None) -> bool:
-    """Whether the mask is said to be causal or, if nothing is said, looks so."""
+    """Whether the mask is causal, by the caller's word or, without one, by its values."""
+    # The caller's word is not checked: a wrong True gives the results of a causal mask, as in
+    # PyTorch.
     if is_causal is not None or mask is None:
         return is_causal is True
     if length is None or tuple(mask.shape) != (length, length):
@@ -574,6 +589,8 @@ def _has_padded_path(layer: Module) -> bool:
     """Whether PyTorch has a path of its own for padded batches through this layer."""
     if not isinstance(layer, TransformerEncoderLayer) or layer.norm_first:
         return False
+    # Asked when the encoder is made, as in PyTorch: what is changed in the layer later does not
+    # count.
     attention = layer.self_attn
     return (
         attention.batch_first

@@ -15,15 +15,17 @@ _Scale = float | tuple[float, ...]
 
 
 class Upsample(Module):
-    """Images of another size, as :func:`facula.nn.functional.interpolate` makes them.
+    """Resizes images, as :func:`facula.nn.functional.interpolate` does.
 
     Args:
-        size: of the result; one number or one for each dimension.
-        scale_factor: the ratio of the sizes, in place of size.
-        mode: ``"nearest"``, ``"linear"``, ``"bilinear"``, ``"bicubic"`` or ``"trilinear"``.
+        size: the size of the result, one number or one for each dimension.
+        scale_factor: the ratio of the result's size to the input's, in place of size.
+        mode: how to interpolate: ``"nearest"``, ``"linear"``, ``"bilinear"``, ``"bicubic"`` or
+            ``"trilinear"``.
         align_corners: whether the centers of the corner elements, rather than their corners, of
             input and result coincide.
-        recompute_scale_factor: whether the ratio of the sizes replaces scale_factor.
+        recompute_scale_factor: whether the ratio of the sizes, which are whole numbers, replaces
+            scale_factor.
 
     Shape:
         input ``(N, C, L)``, ``(N, C, H, W)`` or ``(N, C, D, H, W)``.
@@ -84,8 +86,8 @@ class UpsamplingNearest2d(Upsample):
     """:class:`Upsample` of images by copies of the nearest pixel.
 
     Args:
-        size: of the result; one number or (height, width).
-        scale_factor: the ratio of the sizes, in place of size.
+        size: the size of the result, one number or (height, width).
+        scale_factor: the ratio of the result's size to the input's, in place of size.
 
     Shape:
         input ``(N, C, H, W)``.
@@ -103,8 +105,8 @@ class UpsamplingBilinear2d(Upsample):
     """:class:`Upsample` of images by straight lines between pixels, corners aligned.
 
     Args:
-        size: of the result; one number or (height, width).
-        scale_factor: the ratio of the sizes, in place of size.
+        size: the size of the result, one number or (height, width).
+        scale_factor: the ratio of the result's size to the input's, in place of size.
 
     Shape:
         input ``(N, C, H, W)``.

@@ -23,13 +23,19 @@ _triple = _ntuple(3, "_triple")
 _quadruple = _ntuple(4, "_quadruple")
 
 
+def _changed(module: Any, **defaults: Any) -> list[str]:
+    """``name=value`` for each attribute that is not at its default, as ``extra_repr`` shows it."""
+    values = {name: getattr(module, name) for name in defaults}
+    return [f"{name}={value}" for name, value in values.items() if value != defaults[name]]
+
+
 def _reverse_repeat_tuple(t: tuple[Any, ...], n: int) -> tuple[Any, ...]:
     """The elements from the last to the first, each ``n`` times: the order that padding has."""
     return tuple(x for x in reversed(t) for _ in range(n))
 
 
 def _list_with_default(out_size: Any, defaults: list[int]) -> Any:
-    """Sizes with those that are ``None`` taken from ``defaults``, counted from the end."""
+    """The sizes; ``None`` stands for that in ``defaults`` at the same place from the end."""
     if isinstance(out_size, int):
         return out_size
     if len(defaults) <= len(out_size):
@@ -44,7 +50,7 @@ def _list_with_default(out_size: Any, defaults: list[int]) -> Any:
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
     """The arguments for making tensors among ``kwargs``: device, dtype and memory_format.
 
-    They may stand there themselves or in a dictionary ``kwargs["factory_kwargs"]``.
+    They may be there by themselves or in a dictionary ``kwargs["factory_kwargs"]``.
 
     Example:
         >>> facula.nn.factory_kwargs({"device": "cpu"})

@@ -95,7 +95,7 @@ def _is_orthogonal(q: Tensor) -> bool:
 
 
 class _Orthogonal(Module):
-    """A matrix as an orthogonal one.
+    """Maps a matrix to an orthogonal one.
 
     With ``use_trivialization`` the map begins at ``base``, an orthogonal matrix, and the parameter
     is the way from there: Lezcano-Casado, *Trivializations for gradient-based optimization on
@@ -123,7 +123,7 @@ class _Orthogonal(Module):
         if self.orthogonal_map == "householder":
             below = X.tril(-1)
             tau = 2.0 / (1.0 + (below * below).sum(-2))
-            # Of the diagonal only the signs matter.
+            # Only the signs of the diagonal matter.
             signs = X.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
             q = householder_product(below, tau) * signs
         else:

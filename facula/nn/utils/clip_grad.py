@@ -44,10 +44,10 @@ def get_total_norm(
     """The norm of all elements of some tensors, as if they were one vector.
 
     Args:
-        tensors: one tensor or several.
+        tensors: the tensor, or several, that make the vector.
         norm_type: the order of the norm; may be ``inf``.
-        error_if_nonfinite: refuse a norm that is infinite or NaN.
-        foreach: accepted for PyTorch's sake; there is one implementation.
+        error_if_nonfinite: whether a norm that is infinite or NaN is an error.
+        foreach: accepted for compatibility; there is one implementation.
 
     Example:
         >>> facula.nn.utils.get_total_norm([facula.ones(2, 2), facula.zeros(3)])
@@ -78,10 +78,10 @@ def clip_grads_with_norm_(
     """Scale the gradients of parameters by ``max_norm / total_norm`` where that is less than 1.
 
     Args:
-        parameters: one tensor or several.
-        max_norm: the bound.
+        parameters: one parameter or several.
+        max_norm: the largest norm that the gradients may have.
         total_norm: the norm that the gradients have, see :func:`get_total_norm`.
-        foreach: accepted for PyTorch's sake; there is one implementation.
+        foreach: accepted for compatibility; there is one implementation.
 
     Example:
         >>> p = facula.nn.Parameter(facula.ones(2))
@@ -90,7 +90,7 @@ def clip_grads_with_norm_(
         >>> p.grad
         tensor([1.5000, 2.0000])
     """
-    # No branch on the value: on a GPU that would wait for it.
+    # There is no branch on the norm, since reading its value would wait for a GPU.
     factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     for parameter in _listed(parameters):
         if parameter.grad is not None:
@@ -108,11 +108,11 @@ def clip_grad_norm_(
     """Scale all gradients by one factor, so that their common norm is at most ``max_norm``.
 
     Args:
-        parameters: one tensor or several; those without a gradient are passed over.
-        max_norm: the bound.
+        parameters: one parameter or several; those without a gradient are passed over.
+        max_norm: the largest norm that the gradients may have.
         norm_type: the order of the norm; may be ``inf``.
-        error_if_nonfinite: refuse a norm that is infinite or NaN.
-        foreach: accepted for PyTorch's sake; there is one implementation.
+        error_if_nonfinite: whether a norm that is infinite or NaN is an error.
+        foreach: accepted for compatibility; there is one implementation.
 
     Returns:
         The norm before.
@@ -149,9 +149,9 @@ def clip_grad_value_(
     """Limit every element of the gradients to ``[-clip_value, clip_value]``.
 
     Args:
-        parameters: one tensor or several; those without a gradient are passed over.
-        clip_value: the bound.
-        foreach: accepted for PyTorch's sake; there is one implementation.
+        parameters: one parameter or several; those without a gradient are passed over.
+        clip_value: the largest absolute value that an element of a gradient may have.
+        foreach: accepted for compatibility; there is one implementation.
 
     Example:
         >>> p = facula.nn.Parameter(facula.ones(2))

@@ -68,15 +68,15 @@ def fuse_conv_bn_weights(
     """Weight and bias of a convolution that also does what the batch norm after it does.
 
     Args:
-        conv_w: the convolution's weight.
-        conv_b: its bias.
-        bn_rm: the batch norm's running mean.
-        bn_rv: its running variance.
-        bn_eps: its epsilon.
-        bn_w: its weight.
-        bn_b: its bias.
-        transpose: whether the convolution is a transposed one, whose channels of the result are
-            the second dimension of the weight.
+        conv_w: the weight of the convolution.
+        conv_b: the bias of the convolution.
+        bn_rm: the running mean of the batch norm.
+        bn_rv: the running variance of the batch norm.
+        bn_eps: the epsilon of the batch norm.
+        bn_w: the weight of the batch norm.
+        bn_b: the bias of the batch norm.
+        transpose: whether the convolution is a transposed one, in whose weight the second dimension
+            counts the channels of the result.
 
     Example:
         >>> from facula.nn.utils import fuse_conv_bn_weights
@@ -117,13 +117,7 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
         )
     fused = copy.deepcopy(linear)
     fused.weight, fused.bias = fuse_linear_bn_weights(
-        linear.weight,
-        linear.bias,
-        bn.running_mean,
-        bn.running_var,
-        bn.eps,
-        bn.weight,
-        bn.bias,
+        linear.weight, linear.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
     )
     return fused
 
@@ -137,7 +131,7 @@ def fuse_linear_bn_weights(
     bn_w: Tensor,
     bn_b: Tensor,
 ) -> tuple[Parameter, Parameter]:
-    """As :func:`fuse_conv_bn_weights`, of a linear layer.
+    """Weight and bias of a linear layer that also does what the batch norm after it does.
 
     Example:
         >>> from facula.nn.utils import fuse_linear_bn_weights

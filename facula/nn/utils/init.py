@@ -16,9 +16,9 @@ def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:
     For modules that get their values elsewhere, from a file for example.
 
     Args:
-        module_cls: a class that takes ``device``.
-        args: for the class.
-        kwargs: for the class.
+        module_cls: a class of modules whose constructor takes ``device``.
+        args: positional arguments for the class.
+        kwargs: keyword arguments for the class.
 
     Example:
         >>> from facula import nn
@@ -30,7 +30,7 @@ def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:
     """
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"skip_init: expected a Module class, got {module_cls!r}.")
-    import inspect  # here, for its import is slow
+    import inspect  # here, because its import is slow
 
     if "device" not in inspect.signature(module_cls).parameters:
         raise RuntimeError(

@@ -35,16 +35,15 @@ def orthogonal(
     *,
     use_trivialization: bool = True,
 ) -> _M:
-    """Keep a matrix orthogonal: its rows or columns, whichever are fewer, have length 1 each and
-    are perpendicular.
+    """Keep a matrix orthogonal: its rows, or columns if fewer, are perpendicular, of length 1.
 
     Args:
-        module: the module.
-        name: the parameter, of at least two dimensions.
-        orthogonal_map: ``"matrix_exp"`` (the default for square and complex matrices), ``"cayley"``
-            or ``"householder"`` (the default for others).
-        use_trivialization: begin at the matrix that the parameter is, made orthogonal. Costs a
-            second matrix; without it the first two maps cannot be assigned to.
+        module: the module to change.
+        name: the name of the parameter, which has at least two dimensions.
+        orthogonal_map: how matrices become orthogonal: ``"matrix_exp"`` (the default for square and
+            complex matrices), ``"cayley"`` or ``"householder"`` (the default for others).
+        use_trivialization: whether to begin at the matrix that the parameter is, made orthogonal;
+            this costs a second matrix, and without it the first two maps cannot be assigned to.
 
     Example:
         >>> from facula import nn
@@ -88,9 +87,9 @@ def weight_norm(module: _M, name: str = "weight", dim: int | None = 0) -> _M:
     Salimans and Kingma, *Weight normalization*, 2016.
 
     Args:
-        module: the module.
-        name: the parameter.
-        dim: the dimension along which each slice has its own length; ``None`` for a single one.
+        module: the module to change.
+        name: the name of the parameter.
+        dim: the dimension whose slices have a length each; ``None`` for one length of the whole.
 
     Example:
         >>> from facula import nn
@@ -101,7 +100,7 @@ def weight_norm(module: _M, name: str = "weight", dim: int | None = 0) -> _M:
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
     def take_old_names(state_dict: Any, prefix: str, *args: Any) -> None:
-        # Those of nn.utils.weight_norm.
+        # Files of nn.utils.weight_norm have other names for the two tensors.
         new = f"{prefix}parametrizations.{name}.original"
         for old, i in ((f"{prefix}{name}_g", 0), (f"{prefix}{name}_v", 1)):
             if old in state_dict:
@@ -137,7 +136,7 @@ class _SpectralNorm(Module):
                 v = matrix.new_empty(width).normal_(0, 1)
             self.register_buffer("_u", unit(u, eps))
             self.register_buffer("_v", unit(v, eps))
-            # Enough steps that the first value of the weight is a good one.
+            # Many steps once, so that the weight is well normalised from the beginning.
             self._power_method(matrix, 15)
 
     @no_grad()
@@ -152,7 +151,7 @@ class _SpectralNorm(Module):
         matrix = as_matrix(weight, self.dim)
         if self.training:
             self._power_method(matrix, self.n_power_iterations)
-        # Copies, for the next forward writes into the buffers before this one's backward.
+        # Copies, because the next forward writes to the buffers, perhaps before this backward.
         u, v = self._u.clone(), self._v.clone()
         return weight / facula.vdot(u, facula.mv(matrix, v))
 
@@ -172,10 +171,11 @@ def spectral_norm(
     Miyato et al., *Spectral normalization for generative adversarial networks*, 2018.
 
     Args:
-        module: the module.
-        name: the parameter.
-        n_power_iterations: steps of the power method whenever the parameter is read in training.
-        eps: the least length to divide by.
+        module: the module to change.
+        name: the name of the parameter.
+        n_power_iterations: the number of steps of the power method whenever the parameter is read
+            in training.
+        eps: the smallest length that is divided by.
         dim: the dimension that counts the features of the result; by default 1 for transposed
             convolutions and 0 for others.
 

@@ -23,6 +23,8 @@ __all__ = [
     "type_before_parametrizations",
 ]
 
+# Contexts may be nested, and the outermost one clears the cache: values computed inside may be
+# stale after an optimiser's step.
 _n_cached_contexts = 0
 _cache: dict[Module, Tensor] = {}
 
@@ -67,8 +69,8 @@ class ParametrizationList(ModuleList):
     ``original0``, ``original1`` ... if the first parametrization takes several tensors.
 
     Args:
-        modules: the parametrizations, the first one to be applied first.
-        original: the parameter or buffer.
+        modules: the parametrizations, in the order in which they are applied.
+        original: the parameter or buffer that is parametrized.
         unsafe: whether the result may have another shape or dtype.
 
     Example:
@@ -85,12 +87,13 @@ class ParametrizationList(ModuleList):
             raise ValueError("ParametrizationList: expected at least one module, got none.")
         super().__init__(modules)
         self.unsafe = unsafe
+        # Read now, since _keep_one may give `original` values of another shape.
         shape, dtype = original.shape, original.dtype
         with no_grad():
             new: Any = original
             for module in reversed(modules):
                 if hasattr(module, "right_inverse"):
-                    # Where it is not defined, with the values as they are.
+                    # A base class may declare it without defining it: the values stay as they are.
                     with suppress(NotImplementedError):
                         new = module.right_inverse(new)
         self.is_tensor = isinstance(new, Tensor)
@@ -128,6 +131,8 @@ class ParametrizationList(ModuleList):
                     "ParametrizationList: expected right_inverse to give tensors only, got "
                     f"{type(tensor).__name__} at index {i}."
                 )
+            # Several tensors cannot be the object that an optimiser holds: they are new parameters,
+            # which have to be given to an optimiser made afterwards.
             if isinstance(original, Parameter):
                 tensor = Parameter(tensor, original.requires_grad)
             tensor.requires_grad_(original.requires_grad)
@@ -176,6 +181,7 @@ class ParametrizationList(ModuleList):
                     f"ParametrizationList: expected right_inverse to give {self.ntensors} tensors "
                     f"in a list or tuple, got {type(new).__name__}."
                 )
+            # All are checked before the first is written: an error leaves the module as it was.
             for original, tensor in zip(self.originals(), new, strict=True):
                 if original.dtype != tensor.dtype:
                     raise ValueError(
@@ -209,6 +215,8 @@ def _deepcopy(self: Module, memo: dict[int, Any]) -> Any:
 
 def _inject_new_class(module: Module) -> None:
     """Give the module a class of its own, to which properties can be added."""
+    # Properties work on classes only, and those of the layer's own class would be seen by all
+    # layers. The class has one base, to which remove_parametrizations goes back.
     base = type(module)
     members: dict[str, Any] = {"__getstate__": _refuse_state}
     if not hasattr(base, "__deepcopy__"):
@@ -217,6 +225,8 @@ def _inject_new_class(module: Module) -> None:
 
 
 def _inject_property(module: Module, name: str) -> None:
+    # The property finds its parametrizations through `self`, not `module`: a deep copy of the
+    # module has the same class, but originals of its own.
     def get(self: Module) -> Any:
         parametrization = self.parametrizations[name]
         if not _n_cached_contexts:
@@ -241,10 +251,10 @@ def register_parametrization(
     with a method ``right_inverse`` lets the tensor be assigned to, and is initialised with it.
 
     Args:
-        module: the module.
-        tensor_name: the parameter or buffer.
-        parametrization: a module from a tensor to a tensor of the same shape and dtype.
-        unsafe: leave out the check of shape and dtype.
+        module: the module to change.
+        tensor_name: the name of the parameter or buffer.
+        parametrization: a module that makes of a tensor another one of the same shape and dtype.
+        unsafe: whether the result may have another shape or dtype, so that they are not checked.
 
     Returns:
         The module.
@@ -268,8 +278,10 @@ def register_parametrization(
         known.unsafe |= unsafe
     elif tensor_name in module._buffers or tensor_name in module._parameters:
         original = getattr(module, tensor_name)
-        # Made first: an error in it leaves the module as it was.
+        # Made before the module is changed: an error in it leaves the module as it was.
         parametrizations = ParametrizationList([parametrization], original, unsafe)
+        # The parameter itself lives on in `parametrizations`: an optimiser that holds it keeps
+        # working.
         delattr(module, tensor_name)
         if not is_parametrized(module):
             _inject_new_class(module)
@@ -340,9 +352,10 @@ def remove_parametrizations(
     """Make a parametrized tensor a parameter or buffer again.
 
     Args:
-        module: the module.
-        tensor_name: the tensor.
-        leave_parametrized: with the values that it has; otherwise with those of the original.
+        module: the module to change.
+        tensor_name: the name of the parametrized tensor.
+        leave_parametrized: whether the tensor keeps the values that it has, rather than those of
+            the original.
 
     Returns:
         The module.
@@ -364,6 +377,7 @@ def remove_parametrizations(
             f"remove_parametrizations: {tensor_name!r} is computed from several tensors, so there "
             "is no single one to go back to. Pass leave_parametrized=True."
         )
+    # The original becomes the parameter again, with new values: an optimiser keeps its hold on it.
     if parametrizations.is_tensor:
         original = parametrizations.original
         if leave_parametrized:
@@ -401,7 +415,7 @@ def transfer_parametrizations_and_params(
     Args:
         from_module: the parametrized module.
         to_module: the module to change.
-        tensor_name: the tensor; by default all that are parametrized.
+        tensor_name: the name of the tensor; by default all that are parametrized.
 
     Returns:
         ``to_module``.

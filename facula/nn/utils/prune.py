@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
@@ -10,7 +11,6 @@ import facula
 from facula import linalg
 from facula._core import Tensor
 from facula.nn.modules.module import Module
-from facula.nn.utils._prune_checks import check_amount, check_slices, n_pruned_of
 
 __all__ = [
     "BasePruningMethod",
@@ -40,8 +40,48 @@ def _hooks_of(module: Module) -> dict[int, Any]:
     return hooks
 
 
+def _check_amount(amount: Any) -> None:
+    """Refuse what is neither a fraction nor a count."""
+    is_number = isinstance(amount, numbers.Real)
+    if not is_number:
+        raise TypeError(
+            "prune: expected amount as a fraction (float) or a count (int), got "
+            f"{type(amount).__name__}."
+        )
+    if amount < 0 or (amount > 1 and not isinstance(amount, numbers.Integral)):
+        raise ValueError(
+            "prune: expected amount as a fraction from 0 to 1 or a count of at least 0, got "
+            f"{amount}."
+        )
+
+
+def _n_pruned_of(amount: float, size: int) -> int:
+    """How many of ``size`` are to be pruned."""
+    if not isinstance(amount, numbers.Integral):
+        return round(amount * size)
+    if amount > size:
+        raise ValueError(
+            f"prune: expected to prune at most the {size} entries there are, got {amount}."
+        )
+    return int(amount)
+
+
+def _check_slices(t: Tensor, dim: int) -> None:
+    """Refuse a tensor that has no slices along ``dim`` to prune."""
+    if t.dim() <= 1:
+        raise ValueError(
+            "prune: expected a tensor of at least 2 dimensions to prune slices of, got "
+            f"{tuple(t.shape)}."
+        )
+    if not -t.dim() <= dim < t.dim():
+        raise IndexError(
+            f"prune: expected dim from {-t.dim()} to {t.dim() - 1} for a tensor {tuple(t.shape)}, "
+            f"got {dim}."
+        )
+
+
 def _scores_of(method: str, name: str, t: Tensor, importance_scores: Tensor | None) -> Tensor:
-    """What to choose by: the scores if there are any, else the tensor of this name itself."""
+    """The scores to choose by: those given, or else the tensor of this name itself."""
     if importance_scores is None:
         return t
     if importance_scores.shape != t.shape:
@@ -55,8 +95,8 @@ def _scores_of(method: str, name: str, t: Tensor, importance_scores: Tensor | No
 class BasePruningMethod(ABC):
     """A way to choose what is pruned: subclasses define :meth:`compute_mask`.
 
-    An object is the hook that multiplies the parameter ``name`` anew before each forward: of the
-    parameter ``name + "_orig"`` and the buffer ``name + "_mask"``.
+    An object is the hook that computes the attribute ``name`` before each forward, as the product
+    of the parameter ``name + "_orig"`` and the buffer ``name + "_mask"``.
     """
 
     _tensor_name: str
@@ -83,11 +123,12 @@ class BasePruningMethod(ABC):
         """Prune a parameter and add the hook that keeps it so.
 
         Args:
-            module: the module.
-            name: the parameter.
-            args: for the class.
-            importance_scores: what to choose by instead of the parameter, of the same shape.
-            kwargs: for the class.
+            module: the module to change.
+            name: the name of the parameter.
+            args: further arguments for the constructor of the method.
+            importance_scores: a tensor of the parameter's shape to choose by instead of the
+                parameter.
+            kwargs: further keyword arguments for the constructor of the method.
 
         Returns:
             The hook: a container of both if the parameter was pruned before.
@@ -98,6 +139,7 @@ class BasePruningMethod(ABC):
             >>> int((m.weight == 0).sum())
             3
         """
+        # Everything that can be refused is computed before the module is changed.
         method = cls(*args, **kwargs)
         method._tensor_name = name
         original = getattr(module, name)
@@ -126,6 +168,8 @@ class BasePruningMethod(ABC):
         else:
             hook = method
             mask = hook.compute_mask(scores, facula.ones_like(original))
+            # The same object under another name: an optimiser goes on with it. From now on `name`
+            # is a plain attribute, since the product is no leaf.
             del module._parameters[name]
             module.register_parameter(name + "_orig", original)
         module.register_buffer(name + "_mask", mask)
@@ -164,7 +208,7 @@ class PruningContainer(BasePruningMethod):
     """Several methods that pruned one parameter, one after the other.
 
     Args:
-        args: the methods, all of one parameter.
+        args: the pruning methods, all for the same parameter.
 
     Example:
         >>> from facula import nn
@@ -214,7 +258,7 @@ class PruningContainer(BasePruningMethod):
         if method.PRUNING_TYPE == "unstructured":
             left = mask == 1
         elif method.PRUNING_TYPE == "structured":
-            # Slices of which nothing is left do not count.
+            # Slices that are pruned already do not count: a fraction is one of what is left.
             dim = method.dim % t.dim()  # type: ignore[attr-defined]
             others = [d for d in range(t.dim()) if d != dim]
             left = (slice(None),) * dim + (mask.sum(others) != 0,)
@@ -242,7 +286,7 @@ class _Unstructured(BasePruningMethod):
     PRUNING_TYPE = "unstructured"
 
     def __init__(self, amount: float) -> None:
-        check_amount(amount)
+        _check_amount(amount)
         self.amount = amount
 
     @abstractmethod
@@ -250,7 +294,7 @@ class _Unstructured(BasePruningMethod):
         """The flat indices of ``n`` elements to prune."""
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        n_pruned = n_pruned_of(self.amount, t.numel())
+        n_pruned = _n_pruned_of(self.amount, t.numel())
         mask = default_mask.clone()
         if n_pruned:
             mask.view(-1)[self._choose(t, n_pruned)] = 0
@@ -261,7 +305,7 @@ class RandomUnstructured(_Unstructured):
     """Prunes elements at random.
 
     Args:
-        amount: how many, or which part of all as a number between 0.0 and 1.0.
+        amount: how many to prune, as an int, or which fraction of all, as a float from 0.0 to 1.0.
 
     Example:
         >>> method = facula.nn.utils.prune.RandomUnstructured(amount=0.5)
@@ -277,7 +321,7 @@ class L1Unstructured(_Unstructured):
     """Prunes the elements of the least absolute value.
 
     Args:
-        amount: how many, or which part of all as a number between 0.0 and 1.0.
+        amount: how many to prune, as an int, or which fraction of all, as a float from 0.0 to 1.0.
 
     Example:
         >>> method = facula.nn.utils.prune.L1Unstructured(amount=2)
@@ -294,7 +338,7 @@ class _Structured(BasePruningMethod):
     PRUNING_TYPE = "structured"
 
     def __init__(self, amount: float, dim: int = -1) -> None:
-        check_amount(amount)
+        _check_amount(amount)
         self.amount = amount
         self.dim = dim
 
@@ -303,8 +347,8 @@ class _Structured(BasePruningMethod):
         """An index of all slices but ``n_pruned``."""
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        check_slices(t, self.dim)
-        n_pruned = n_pruned_of(self.amount, t.shape[self.dim])
+        _check_slices(t, self.dim)
+        n_pruned = _n_pruned_of(self.amount, t.shape[self.dim])
         if n_pruned == 0:
             return default_mask
         mask = facula.zeros_like(t)
@@ -316,7 +360,7 @@ class RandomStructured(_Structured):
     """Prunes whole slices at random.
 
     Args:
-        amount: how many, or which part of all as a number between 0.0 and 1.0.
+        amount: how many to prune, as an int, or which fraction of all, as a float from 0.0 to 1.0.
         dim: the dimension that is sliced.
 
     Example:
@@ -334,8 +378,8 @@ class LnStructured(_Structured):
     """Prunes whole slices of the least norm.
 
     Args:
-        amount: how many, or which part of all as a number between 0.0 and 1.0.
-        n: the order of the norm.
+        amount: how many to prune, as an int, or which fraction of all, as a float from 0.0 to 1.0.
+        n: the order of the norm of the slices.
         dim: the dimension that is sliced.
 
     Example:
@@ -361,7 +405,7 @@ class CustomFromMask(BasePruningMethod):
     """Prunes what a mask says.
 
     Args:
-        mask: ones and zeros of the parameter's shape.
+        mask: ones, and zeros for what is pruned, of the parameter's shape.
 
     Example:
         >>> method = facula.nn.utils.prune.CustomFromMask(facula.tensor([1, 0, 1]))
@@ -379,7 +423,7 @@ class CustomFromMask(BasePruningMethod):
 
 
 def identity(module: _M, name: str) -> _M:
-    """Prune nothing: a mask of ones, for a parameter that is to have one.
+    """Prune nothing, but give a parameter a mask, which is all ones.
 
     Example:
         >>> from facula import nn
@@ -395,9 +439,9 @@ def random_unstructured(module: _M, name: str, amount: float) -> _M:
     """Prune elements of a parameter at random.
 
     Args:
-        module: the module.
-        name: the parameter.
-        amount: how many, or which part of all as a number between 0.0 and 1.0.
+        module: the module to change.
+        name: the name of the parameter.
+        amount: how many to prune, as an int, or which fraction of all, as a float from 0.0 to 1.0.
 
     Example:
         >>> from facula import nn
@@ -415,10 +459,10 @@ def l1_unstructured(
     """Prune the elements of a parameter that have the least absolute value.
 
     Args:
-        module: the module.
-        name: the parameter.
-        amount: how many, or which part of all as a number between 0.0 and 1.0.
-        importance_scores: what to choose by instead of the parameter.
+        module: the module to change.
+        name: the name of the parameter.
+        amount: how many to prune, as an int, or which fraction of all, as a float from 0.0 to 1.0.
+        importance_scores: a tensor of the parameter's shape to choose by instead of the parameter.
 
     Example:
         >>> from facula import nn
@@ -434,9 +478,9 @@ def random_structured(module: _M, name: str, amount: float, dim: int) -> _M:
     """Prune slices of a parameter at random.
 
     Args:
-        module: the module.
-        name: the parameter.
-        amount: how many, or which part of all as a number between 0.0 and 1.0.
+        module: the module to change.
+        name: the name of the parameter.
+        amount: how many to prune, as an int, or which fraction of all, as a float from 0.0 to 1.0.
         dim: the dimension that is sliced.
 
     Example:
@@ -450,22 +494,17 @@ def random_structured(module: _M, name: str, amount: float, dim: int) -> _M:
 
 
 def ln_structured(
-    module: _M,
-    name: str,
-    amount: float,
-    n: Any,
-    dim: int,
-    importance_scores: Tensor | None = None,
+    module: _M, name: str, amount: float, n: Any, dim: int, importance_scores: Tensor | None = None
 ) -> _M:
     """Prune the slices of a parameter that have the least norm.
 
     Args:
-        module: the module.
-        name: the parameter.
-        amount: how many, or which part of all as a number between 0.0 and 1.0.
-        n: the order of the norm.
+        module: the module to change.
+        name: the name of the parameter.
+        amount: how many to prune, as an int, or which fraction of all, as a float from 0.0 to 1.0.
+        n: the order of the norm of the slices.
         dim: the dimension that is sliced.
-        importance_scores: what to choose by instead of the parameter.
+        importance_scores: a tensor of the parameter's shape to choose by instead of the parameter.
 
     Example:
         >>> from facula import nn
@@ -483,10 +522,11 @@ def global_unstructured(
     """Prune parameters of several modules as if they were one.
 
     Args:
-        parameters: pairs of module and name.
-        pruning_method: a class of methods that prune single elements.
-        importance_scores: tensors by such pairs, to choose by instead of the parameters.
-        kwargs: for the class.
+        parameters: the parameters to prune, as pairs of module and name.
+        pruning_method: the class of a method that prunes single elements.
+        importance_scores: tensors to choose by instead of the parameters, by pairs of module and
+            name.
+        kwargs: further keyword arguments for the constructor of the method.
 
     Example:
         >>> from facula import nn
@@ -537,9 +577,9 @@ def custom_from_mask(module: _M, name: str, mask: Tensor) -> _M:
     """Prune what a mask says.
 
     Args:
-        module: the module.
-        name: the parameter.
-        mask: ones and zeros of the parameter's shape.
+        module: the module to change.
+        name: the name of the parameter.
+        mask: ones, and zeros for what is pruned, of the parameter's shape.
 
     Example:
         >>> from facula import nn

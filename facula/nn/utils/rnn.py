@@ -35,9 +35,9 @@ class PackedSequence(_Fields):
     Args:
         data: the elements of the first step of all sequences, then those of the second step, and
             so on; longer sequences come first.
-        batch_sizes: the number of sequences that have each step, int64 on the CPU.
+        batch_sizes: for each step the number of sequences that are that long, int64 on the CPU.
         sorted_indices: where the sequences were in the batch before they were sorted by length.
-        unsorted_indices: the inverse of that; made from it by default.
+        unsorted_indices: the inverse of ``sorted_indices``, from which it is made by default.
 
     Example:
         >>> from facula.nn.utils.rnn import pack_sequence
@@ -133,7 +133,7 @@ class PackedSequence(_Fields):
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes another; ``None`` of ``None``.
+    """The permutation that undoes another; ``None`` for ``None``.
 
     Example:
         >>> from facula.nn.utils.rnn import invert_permutation
@@ -195,10 +195,10 @@ def pack_padded_sequence(
 
     Args:
         input: the padded sequences.
-        lengths: the length of each, in decreasing order unless ``enforce_sorted`` is false; on the
-            CPU if it is a tensor.
-        batch_first: whether the batch is the first dimension.
-        enforce_sorted: whether to refuse lengths that are not in decreasing order; otherwise the
+        lengths: the length of each sequence, in decreasing order unless ``enforce_sorted`` is
+            false; on the CPU if it is a tensor.
+        batch_first: whether the batch is the first dimension of the input, and not the second.
+        enforce_sorted: whether lengths that are not in decreasing order are refused; otherwise the
             sequences are sorted, and what is made of them comes back in the order they had.
 
     Shape:
@@ -230,7 +230,8 @@ def pack_padded_sequence(
         sorted_indices = sorted_indices.to(input.device)
         steps = steps.index_select(1, sorted_indices)
     n_steps = int(lengths[0])
-    # The elements that are not padding, in the order of a packed sequence.
+    # Indexing with a mask takes elements row by row, here step by step: the order of a packed
+    # sequence.
     mask = facula.arange(n_steps).unsqueeze(1) < lengths
     data = steps[:n_steps][mask.to(input.device)]
     return PackedSequence(data, mask.sum(1), sorted_indices)
@@ -254,13 +255,13 @@ def pad_packed_sequence(
 ) -> tuple[Tensor, Tensor]:
     """The sequences of a packed batch, padded to one length, and their lengths.
 
-    Undoes :func:`pack_padded_sequence`; sequences that it sorted are in their first order again.
+    Undoes :func:`pack_padded_sequence`; sequences that it sorted come back in their first order.
 
     Args:
         sequence: the packed sequences.
-        batch_first: whether the batch becomes the first dimension.
-        padding_value: what is put after the end of the shorter ones.
-        total_length: the length to pad to; that of the longest sequence by default.
+        batch_first: whether the batch is the first dimension of the result, and not the second.
+        padding_value: what shorter sequences are filled up with.
+        total_length: the length to pad to, by default that of the longest sequence.
 
     Shape:
         results ``(T, B, *)``, or ``(B, T, *)`` with ``batch_first``, and ``(B,)``.
@@ -306,9 +307,10 @@ def pad_sequence(
 
     Args:
         sequences: tensors that differ in their first dimension only.
-        batch_first: whether the batch becomes the first dimension of the result.
-        padding_value: what the shorter ones are filled up with.
-        padding_side: ``"right"``, after the end, or ``"left"``, before the beginning.
+        batch_first: whether the batch is the first dimension of the result, and not the second.
+        padding_value: what shorter sequences are filled up with.
+        padding_side: where padding goes: ``"right"``, after the end, or ``"left"``, before the
+            beginning.
 
     Shape:
         sequences ``(L, *)``; result ``(T, B, *)``, or ``(B, T, *)`` with ``batch_first``.
@@ -355,9 +357,9 @@ def unpad_sequence(
     """The sequences of a padded batch, each with its own length. Undoes :func:`pad_sequence`.
 
     Args:
-        padded_sequences: the batch; not changed.
+        padded_sequences: the padded batch, which is not changed.
         lengths: the length of each sequence.
-        batch_first: whether the batch is the first dimension.
+        batch_first: whether the batch is the first dimension of the input, and not the second.
 
     Shape:
         padded_sequences ``(T, B, *)``, or ``(B, T, *)`` with ``batch_first``; results ``(L, *)``.
@@ -374,7 +376,7 @@ def unpad_sequence(
             f"unpad_sequence: expected {len(batch)} lengths, one for each sequence of the batch, "
             f"got {len(lengths)}."
         )
-    # A copy of each: a result that is changed must not change the batch.
+    # Each is a copy, so that writing to a result does not change the batch.
     return [
         sequence[: max(length, 0)].clone()
         for sequence, length in zip(batch, lengths.tolist(), strict=True)
@@ -387,7 +389,8 @@ def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> Packe
     Args:
         sequences: tensors that differ in their first dimension only, the longest first unless
             ``enforce_sorted`` is false.
-        enforce_sorted: whether to refuse another order; otherwise they are sorted.
+        enforce_sorted: whether sequences that are not in decreasing order of length are refused;
+            otherwise they are sorted.
 
     Example:
         >>> from facula.nn.utils.rnn import pack_sequence

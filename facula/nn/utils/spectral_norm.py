@@ -54,10 +54,10 @@ class SpectralNorm:
     """The hook of :func:`spectral_norm`.
 
     Args:
-        name: the parameter's name.
-        n_power_iterations: steps of the power method before each forward in training.
+        name: the name of the parameter.
+        n_power_iterations: the number of steps of the power method before each forward in training.
         dim: the dimension of the weight that counts the features of the result.
-        eps: added to lengths, against division by zero.
+        eps: a small number that is added to lengths, against division by zero.
 
     Example:
         >>> from facula import nn
@@ -66,7 +66,7 @@ class SpectralNorm:
         [2]
     """
 
-    # Of what a state_dict has; 1 since there is weight_v.
+    # The version of what a state_dict holds; version 1 added weight_v.
     _version = 1
 
     def __init__(
@@ -88,7 +88,7 @@ class SpectralNorm:
                 for _ in range(self.n_power_iterations):
                     v.copy_(unit(facula.mv(matrix.t(), u), self.eps))
                     u.copy_(unit(facula.mv(matrix, v), self.eps))
-            # Copies, for the next forward writes into the buffers before this one's backward.
+            # Copies, because the next forward writes to the buffers, perhaps before this backward.
             u, v = u.clone(), v.clone()
         normalized: Tensor = weight / facula.dot(u, facula.mv(matrix, v))
         return normalized
@@ -135,7 +135,7 @@ class SpectralNorm:
             v = unit(weight.new_empty(width).normal_(0, 1), eps)
         delattr(module, name)
         module.register_parameter(name + "_orig", weight)
-        # Until the first forward, the values as they are; a plain attribute and no parameter.
+        # A plain attribute, no parameter: the hook replaces it at the first forward.
         setattr(module, name, weight.data)
         module.register_buffer(name + "_u", u)
         module.register_buffer(name + "_v", v)
@@ -199,10 +199,10 @@ def spectral_norm(
     :func:`facula.nn.utils.parametrizations.spectral_norm`, which needs no hook.
 
     Args:
-        module: the module.
-        name: the parameter.
-        n_power_iterations: steps of the power method before each forward in training.
-        eps: the least length to divide by.
+        module: the module to change.
+        name: the name of the parameter.
+        n_power_iterations: the number of steps of the power method before each forward in training.
+        eps: the smallest length that is divided by.
         dim: the dimension that counts the features of the result; by default 1 for transposed
             convolutions and 0 for others.
 

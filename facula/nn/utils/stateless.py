@@ -59,11 +59,14 @@ def _reparametrize_module(
 
     What forward assigns to a buffer that was given is found in ``values`` afterwards.
     """
+    # Values are put into the tables themselves: an assignment would refuse tensors that are no
+    # parameters, and call the hooks of registration.
     every = _all_names(module)
     if strict:
         _check_names(module, values, every)
     given = _with_tied(values, every) if tie_weights else dict(values)
     places = [(name, *_place(module, name, value)) for name, value in given.items()]
+    # All are looked up, and may raise, before the first is changed.
     before = [table.get(key) for _, table, key in places]
     for name, table, key in places:
         table[key] = given[name]
@@ -148,5 +151,5 @@ def _place(module: Module, name: str, value: Any) -> tuple[Any, str]:
             f"functional_call: expected {key!r} to name a tensor of the module, but it is "
             f"{type(current).__name__}."
         )
-    # A name that the module does not have is given to no one.
+    # A value for a name that the module does not have goes into a table that nobody reads.
     return ({} if current is None else _Attributes(owner)), key

@@ -27,8 +27,8 @@ class WeightNorm:
     """The hook of :func:`weight_norm`.
 
     Args:
-        name: the parameter's name.
-        dim: the dimension of the lengths; ``None`` for a single one.
+        name: the name of the parameter.
+        dim: the dimension whose slices have a length each; ``None`` for one length of the whole.
 
     Example:
         >>> import warnings
@@ -92,9 +92,9 @@ def weight_norm(module: _M, name: str = "weight", dim: int | None = 0) -> _M:
     without a hook, :func:`facula.nn.utils.parametrizations.weight_norm`.
 
     Args:
-        module: the module.
-        name: the parameter.
-        dim: the dimension along which each slice has its own length; ``None`` for a single one.
+        module: the module to change.
+        name: the name of the parameter.
+        dim: the dimension whose slices have a length each; ``None`` for one length of the whole.
 
     Example:
         >>> import warnings

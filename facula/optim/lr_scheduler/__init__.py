@@ -1,38 +1,17 @@
+# ruff: noqa: F403
 """Schedules of learning rates: call ``scheduler.step()`` after ``optimizer.step()``."""
 
-from facula.optim.lr_scheduler._base import LRScheduler
-from facula.optim.lr_scheduler._composed import ChainedScheduler, SequentialLR
-from facula.optim.lr_scheduler._cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts
-from facula.optim.lr_scheduler._cyclic import CyclicLR, OneCycleLR
-from facula.optim.lr_scheduler._factors import (
-    ConstantLR,
-    ExponentialLR,
-    LambdaLR,
-    LinearLR,
-    MultiplicativeLR,
-    MultiStepLR,
-    PolynomialLR,
-    StepLR,
-)
-from facula.optim.lr_scheduler._plateau import ReduceLROnPlateau
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-_LRScheduler = LRScheduler  # its name in older scripts
+from facula._exports import public_names as _public_names
+from facula.optim.lr_scheduler._base import *
+from facula.optim.lr_scheduler._composed import *
+from facula.optim.lr_scheduler._cosine import *
+from facula.optim.lr_scheduler._cyclic import *
+from facula.optim.lr_scheduler._factors import *
+from facula.optim.lr_scheduler._plateau import *
 
-__all__ = [
-    "ChainedScheduler",
-    "ConstantLR",
-    "CosineAnnealingLR",
-    "CosineAnnealingWarmRestarts",
-    "CyclicLR",
-    "ExponentialLR",
-    "LRScheduler",
-    "LambdaLR",
-    "LinearLR",
-    "MultiStepLR",
-    "MultiplicativeLR",
-    "OneCycleLR",
-    "PolynomialLR",
-    "ReduceLROnPlateau",
-    "SequentialLR",
-    "StepLR",
-]
+_LRScheduler = LRScheduler  # noqa: F405 - its name in older scripts
+
+if not _TYPE_CHECKING:
+    __all__ = _public_names(globals())

@@ -30,7 +30,7 @@ class LRScheduler:
 
     Args:
         optimizer: the optimiser whose groups have the rates.
-        last_epoch: the last epoch before; -1 begins, and notes the rates as ``"initial_lr"``.
+        last_epoch: the epoch to go on from; -1 begins, and notes the rates as ``"initial_lr"``.
 
     Example:
         >>> from facula import optim
@@ -63,6 +63,7 @@ class LRScheduler:
                     f"schedule with last_epoch={last_epoch} goes on. Load the optimiser's state "
                     f"first, or begin with last_epoch=-1."
                 )
+        # From the groups and not from "lr": another schedule may have changed that already.
         self.base_lrs = rates_of(optimizer, "initial_lr")
         self.last_epoch = last_epoch
         if optimizer._scheduled_step is None:  # the first schedule: earlier steps do not count
@@ -71,6 +72,7 @@ class LRScheduler:
         self._initial_step()
 
     def _initial_step(self) -> None:
+        # Step 0 sets the first rates. Schedules that multiply the last rate know it by the flag.
         self._step_count = 0
         self._is_initial = True
         try:
@@ -79,14 +81,18 @@ class LRScheduler:
             self._is_initial = False
 
     def state_dict(self) -> dict[str, Any]:
-        """All attributes but the optimiser. Functions are not saved, but objects called as such."""
+        """All attributes except the optimiser.
+
+        Of functions nothing is saved; of objects that are called like functions, their attributes.
+        """
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over a state that ``state_dict()`` returned.
 
         Args:
-            state_dict: of a schedule of the same type. The optimiser's rates are its own state.
+            state_dict: the state of a schedule of the same type. The rates are not in it, but in
+                that of the optimiser.
 
         Example:
             >>> from facula import optim
@@ -134,7 +140,7 @@ class LRScheduler:
             >>> optimizer.param_groups[0]["lr"]
             0.5
         """
-        if self._step_count == 1:
+        if self._step_count == 1:  # later ones are as wrong, but one warning is enough
             self._check_order()
         self._step_count += 1
         if epoch is not None:
@@ -162,7 +168,7 @@ class LRScheduler:
         closed_form: Callable[[], list[Rate]] | None = None
         if epoch is None:
             self.last_epoch += 1
-        else:
+        else:  # the rate of the epoch before is unknown, so the recursive form cannot be used
             self.last_epoch = epoch
             closed_form = getattr(self, "_get_closed_form_lr", None)
         with within_step(self):
@@ -176,6 +182,7 @@ class LRScheduler:
 
 
 def _step_of(optimizer: Optimizer) -> Any:
+    # The function: a bound method is another object each time it is asked for.
     return getattr(optimizer.step, "__func__", optimizer.step)
 
 

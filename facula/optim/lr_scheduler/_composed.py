@@ -42,7 +42,7 @@ class _ComposedLR(LRScheduler):
                 scheduler._check_state(state)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        schedulers = self._schedulers
+        schedulers = self._schedulers  # under this key the state has theirs, not the objects
         super().load_state_dict(state_dict)
         self._schedulers = schedulers
         for scheduler, state in zip(schedulers, state_dict["_schedulers"], strict=True):
@@ -53,10 +53,10 @@ class SequentialLR(_ComposedLR):
     """Schedules one after the other, each from its milestone on.
 
     Args:
-        optimizer: the optimiser that all of them have.
-        schedulers: the schedules.
-        milestones: the epochs at which the next one takes over; one fewer than schedules.
-        last_epoch: the last epoch before; -1 begins.
+        optimizer: the optimiser that all the schedules have.
+        schedulers: the schedules to combine.
+        milestones: epochs at which the next schedule takes over; one fewer than schedules.
+        last_epoch: the epoch to go on from; -1 begins a new schedule.
 
     Example:
         >>> from facula import optim
@@ -118,7 +118,7 @@ class SequentialLR(_ComposedLR):
         self.last_epoch += 1
         scheduler = self._scheduler_at(self.last_epoch)
         if self.last_epoch in self._milestones:
-            scheduler._update_lr(0)
+            scheduler._update_lr(0)  # its first epoch, whatever rate the one before has left
         else:
             scheduler.step()
         self._last_lr = scheduler.get_last_lr()
@@ -128,8 +128,8 @@ class ChainedScheduler(_ComposedLR):
     """Schedules at the same time: each changes the rates that the one before has left.
 
     Args:
-        schedulers: the schedules.
-        optimizer: the optimiser that all of them have; taken from them where not given.
+        schedulers: the schedules to combine.
+        optimizer: the optimiser that all the schedules have; taken from them if not given.
 
     Example:
         >>> from facula import optim

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from facula.optim._checks import check, integer_above_0, must_be
 from facula.optim.lr_scheduler._base import (
     LRScheduler,
     Rate,
@@ -22,8 +23,8 @@ class CosineAnnealingLR(LRScheduler):
     Args:
         optimizer: the optimiser whose rates are set.
         T_max: half the period, in epochs.
-        eta_min: the lowest rate.
-        last_epoch: the last epoch before; -1 begins.
+        eta_min: the lowest learning rate.
+        last_epoch: the epoch to go on from; -1 begins a new schedule.
 
     Example:
         >>> from facula import optim
@@ -48,8 +49,7 @@ class CosineAnnealingLR(LRScheduler):
         if self._is_initial:
             return rates
         if self._step_count == 1 and self.last_epoch > 0:
-            half = math.cos(self.last_epoch * math.pi / self.T_max)
-            return [self.eta_min + (base - self.eta_min) * (1 + half) / 2 for base in self.base_lrs]
+            return self._get_closed_form_lr()
         # From the lowest point on there is no ratio to the last rate, only a difference.
         if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
             rise = 1 - math.cos(math.pi / self.T_max)
@@ -76,8 +76,8 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         optimizer: the optimiser whose rates are set.
         T_0: how many epochs the first run lasts.
         T_mult: how many times longer each run is than the one before.
-        eta_min: the lowest rate.
-        last_epoch: the last epoch before; -1 begins.
+        eta_min: the lowest learning rate.
+        last_epoch: the epoch to go on from; -1 begins a new schedule.
 
     Example:
         >>> from facula import optim
@@ -99,13 +99,9 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         eta_min: float = 0.0,
         last_epoch: int = -1,
     ) -> None:
-        name = type(self).__name__
-        if not isinstance(T_0, int) or T_0 <= 0:
-            raise ValueError(f"{name}: T_0 must be an integer above 0, got {T_0}.")
-        if not isinstance(T_mult, int) or T_mult < 1:
-            raise ValueError(f"{name}: T_mult must be an integer above 0, got {T_mult}.")
-        if not isinstance(eta_min, (float, int)):
-            raise ValueError(f"{name}: eta_min must be a number, got {eta_min!r}.")
+        check(self, "T_0", T_0, integer_above_0)
+        check(self, "T_mult", T_mult, integer_above_0)
+        check(self, "eta_min", eta_min, must_be("a number", lambda x: isinstance(x, (float, int))))
         self.T_0 = T_0
         self.T_i = T_0
         self.T_mult = T_mult

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Literal, TypedDict, cast
 
+from facula.optim._checks import check, integer_above_0, must_be, one_of
 from facula.optim.lr_scheduler._base import (
     LRScheduler,
     Rate,
@@ -55,20 +56,20 @@ class CyclicLR(_MomentumLR):
 
     Args:
         optimizer: the optimiser whose rates are set.
-        base_lr: the lower bound, one for all groups or a list.
-        max_lr: the upper bound, one for all groups or a list.
+        base_lr: the lower bound of the rate, one for all groups or a list.
+        max_lr: the upper bound of the rate, one for all groups or a list.
         step_size_up: steps from the lower to the upper bound.
-        step_size_down: steps back; as many where not given.
-        mode: ``"triangular"``, ``"triangular2"`` (each triangle half as high as the one before) or
-            ``"exp_range"`` (as high as ``gamma`` to the power of the step).
-        gamma: for ``"exp_range"``.
-        scale_fn: the height of triangles instead of ``mode``, by ``scale_mode``.
+        step_size_down: steps from the upper bound back; ``step_size_up`` if not given.
+        mode: the heights: ``"triangular"``, ``"triangular2"`` (each half of the one before) or
+            ``"exp_range"`` (``gamma`` to the power of the step).
+        gamma: base of the powers that are the heights in mode ``"exp_range"``.
+        scale_fn: function that gives the height of a triangle, in place of ``mode``.
         scale_mode: whether ``scale_fn`` takes the number of the ``"cycle"`` or of the step,
             ``"iterations"``.
-        cycle_momentum: moves the momentum between its bounds, the other way round.
+        cycle_momentum: moves the momentum against the rate: down while the rate rises.
         base_momentum: the lower bound of the momentum.
         max_momentum: the upper bound of the momentum.
-        last_epoch: the last step before; -1 begins.
+        last_epoch: the step to go on from; -1 begins a new schedule.
 
     Example:
         >>> from facula import optim
@@ -106,10 +107,8 @@ class CyclicLR(_MomentumLR):
         self.optimizer = optimizer
         base_lrs = per_group(self, "base_lr", optimizer, base_lr)
         self.max_lrs = per_group(self, "max_lr", optimizer, max_lr)
-        if scale_fn is None and mode not in ("triangular", "triangular2", "exp_range"):
-            raise ValueError(
-                f"CyclicLR: mode must be 'triangular', 'triangular2' or 'exp_range', got {mode!r}."
-            )
+        if scale_fn is None:
+            check(self, "mode", mode, one_of("triangular", "triangular2", "exp_range"))
         if last_epoch == -1:
             for group, rate in zip(optimizer.param_groups, base_lrs, strict=True):
                 set_option(group, "lr", rate)
@@ -128,7 +127,7 @@ class CyclicLR(_MomentumLR):
             self.base_momentums = self._base_momentums
             self.max_momentums = self._max_momentums
         super().__init__(optimizer, last_epoch)
-        self.base_lrs = base_lrs
+        self.base_lrs = base_lrs  # those of the constructor above are the rates found in the groups
 
     def scale_fn(self, x: float) -> float:
         """The height of the triangle, for the number of the cycle or of the step."""
@@ -156,7 +155,7 @@ class CyclicLR(_MomentumLR):
         ]
 
     def state_dict(self) -> dict[str, Any]:
-        hidden = ("_base_momentums", "_max_momentums")
+        hidden = ("_base_momentums", "_max_momentums")  # PyTorch's states do not have these
         state = {key: value for key, value in super().state_dict().items() if key not in hidden}
         return {**state, "_scale_fn_custom": saved_function(self._scale_fn_custom)}
 
@@ -169,6 +168,11 @@ class CyclicLR(_MomentumLR):
             function.__dict__.update(saved)
 
 
+_part_of_cycle = must_be(
+    "a float between 0 and 1", lambda part: isinstance(part, float) and 0 <= part <= 1
+)
+
+
 class _Phase(TypedDict):
     end_step: float
     start_lr: str
@@ -178,25 +182,25 @@ class _Phase(TypedDict):
 
 
 class OneCycleLR(_MomentumLR):
-    """Raises the learning rate to ``max_lr`` and lowers it to next to nothing, once.
+    """Raises the learning rate to ``max_lr`` and lowers it to almost nothing, once.
 
     To be stepped after every batch, ``total_steps`` times at most.
 
     Args:
         optimizer: the optimiser whose rates are set.
         max_lr: the highest rate, one for all groups or a list.
-        total_steps: steps of the whole cycle; else ``epochs * steps_per_epoch``.
-        epochs: epochs of the whole cycle.
-        steps_per_epoch: steps of each.
+        total_steps: steps of the whole cycle; if not given, ``epochs * steps_per_epoch``.
+        epochs: how many epochs the whole cycle has.
+        steps_per_epoch: how many steps an epoch has.
         pct_start: the part of the cycle that rises.
-        anneal_strategy: ``"cos"`` or ``"linear"``.
-        cycle_momentum: moves the momentum between its bounds, the other way round.
+        anneal_strategy: whether rates move along a cosine, ``"cos"``, or a line, ``"linear"``.
+        cycle_momentum: moves the momentum against the rate: down while the rate rises.
         base_momentum: the lower bound of the momentum, one for all groups or a list.
         max_momentum: the upper bound of the momentum, one for all groups or a list.
         div_factor: the first rate is ``max_lr / div_factor``.
-        final_div_factor: the last rate is the first one over this.
+        final_div_factor: the last rate is the first one divided by this.
         three_phase: falls to the first rate as fast as it rose, and then to the last.
-        last_epoch: the last step before; -1 begins.
+        last_epoch: the step to go on from; -1 begins a new schedule.
 
     Example:
         >>> from facula import optim
@@ -233,15 +237,9 @@ class OneCycleLR(_MomentumLR):
     ) -> None:
         check_optimizer(self, optimizer)
         self.optimizer = optimizer
-        self.total_steps = _total_steps(total_steps, epochs, steps_per_epoch)
-        if not isinstance(pct_start, float) or not 0 <= pct_start <= 1:
-            raise ValueError(
-                f"OneCycleLR: pct_start must be a float between 0 and 1, got {pct_start}."
-            )
-        if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(
-                f"OneCycleLR: anneal_strategy must be 'cos' or 'linear', got {anneal_strategy!r}."
-            )
+        self.total_steps = self._count_steps(total_steps, epochs, steps_per_epoch)
+        check(self, "pct_start", pct_start, _part_of_cycle)
+        check(self, "anneal_strategy", anneal_strategy, one_of("cos", "linear"))
         self._anneal_func_type = anneal_strategy
         self._schedule_phases = _phases(float(pct_start * self.total_steps), self.total_steps)
         if not three_phase:
@@ -251,13 +249,26 @@ class OneCycleLR(_MomentumLR):
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
             self._start_momentum(optimizer, base_momentum, max_momentum, last_epoch == -1)
-            del self._base_momentums, self._max_momentums  # the groups have them
+            del self._base_momentums, self._max_momentums  # state_dict would save them
         if last_epoch == -1:
             for group, rate in zip(optimizer.param_groups, max_lrs, strict=True):
                 group["initial_lr"] = rate / div_factor
                 group["max_lr"] = rate
                 group["min_lr"] = group["initial_lr"] / final_div_factor
         super().__init__(optimizer, last_epoch)
+
+    def _count_steps(
+        self, total_steps: int | None, epochs: int | None, steps_per_epoch: int | None
+    ) -> int:
+        counts = {"total_steps": total_steps, "epochs": epochs, "steps_per_epoch": steps_per_epoch}
+        for name, value in counts.items():
+            if value is not None:
+                check(self, name, value, integer_above_0)
+        if total_steps is not None:
+            return total_steps
+        if epochs is None or steps_per_epoch is None:
+            raise ValueError("OneCycleLR: give total_steps, or both epochs and steps_per_epoch.")
+        return epochs * steps_per_epoch
 
     def _between(self, start: Any, end: Any, part: float) -> Any:
         if self._anneal_func_type == "cos":
@@ -273,6 +284,7 @@ class OneCycleLR(_MomentumLR):
             )
         start_step = 0.0
         for phase in self._schedule_phases:
+            # The last phase ends at total_steps - 1, and one step more is let pass, as in PyTorch.
             if step <= phase["end_step"] or phase is self._schedule_phases[-1]:
                 break
             start_step = phase["end_step"]
@@ -284,21 +296,6 @@ class OneCycleLR(_MomentumLR):
                 start, end = group[phase["start_momentum"]], group[phase["end_momentum"]]
                 self._set_momentum(group, self._between(start, end, part))
         return rates
-
-
-def _total_steps(total_steps: int | None, epochs: int | None, steps_per_epoch: int | None) -> int:
-    for name, value in (
-        ("total_steps", total_steps),
-        ("epochs", epochs),
-        ("steps_per_epoch", steps_per_epoch),
-    ):
-        if value is not None and (not isinstance(value, int) or value <= 0):
-            raise ValueError(f"OneCycleLR: {name} must be an integer above 0, got {value}.")
-    if total_steps is not None:
-        return total_steps
-    if epochs is None or steps_per_epoch is None:
-        raise ValueError("OneCycleLR: give total_steps, or both epochs and steps_per_epoch.")
-    return epochs * steps_per_epoch
 
 
 def _phase(end_step: float, start: str, end: str, direction: int) -> _Phase:

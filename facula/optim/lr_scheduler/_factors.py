@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, cast
 
+from facula.optim._checks import between_0_and_1, check, must_be
 from facula.optim.lr_scheduler._base import (
     LRScheduler,
     Rate,
@@ -37,11 +38,11 @@ class _FactorLR(LRScheduler):
     """
 
     def _factor(self) -> float | None:
-        """From the last epoch to this one; None leaves the rates as they are."""
+        """The factor from the last epoch to this one; None leaves the rates as they are."""
         raise NotImplementedError
 
     def _factor_of_first(self) -> float:
-        """From the first epoch to this one."""
+        """The factor from the first epoch to this one."""
         raise NotImplementedError
 
     def get_lr(self) -> list[Rate]:
@@ -61,8 +62,8 @@ class StepLR(_FactorLR):
     Args:
         optimizer: the optimiser whose rates are set.
         step_size: how many epochs a rate lasts.
-        gamma: factor from one rate to the next.
-        last_epoch: the last epoch before; -1 begins.
+        gamma: factor that takes one learning rate to the next.
+        last_epoch: the epoch to go on from; -1 begins a new schedule.
 
     Example:
         >>> from facula import optim
@@ -98,9 +99,9 @@ class MultiStepLR(_FactorLR):
 
     Args:
         optimizer: the optimiser whose rates are set.
-        milestones: epochs; one that is listed twice counts twice.
-        gamma: factor from one rate to the next.
-        last_epoch: the last epoch before; -1 begins.
+        milestones: epochs at which the rate changes; one that is listed twice counts twice.
+        gamma: factor that takes one learning rate to the next.
+        last_epoch: the epoch to go on from; -1 begins a new schedule.
 
     Example:
         >>> from facula import optim
@@ -140,9 +141,9 @@ class ConstantLR(_FactorLR):
 
     Args:
         optimizer: the optimiser whose rates are set.
-        factor: between 0 and 1.
-        total_iters: how many epochs it lasts.
-        last_epoch: the last epoch before; -1 begins.
+        factor: what the learning rate is multiplied by, between 0 and 1.
+        total_iters: how many epochs the factor lasts.
+        last_epoch: the epoch to go on from; -1 begins a new schedule.
 
     Example:
         >>> from facula import optim
@@ -165,8 +166,7 @@ class ConstantLR(_FactorLR):
         total_iters: int = 5,
         last_epoch: int = -1,
     ) -> None:
-        if not 0 <= factor <= 1:
-            raise ValueError(f"ConstantLR: factor must be between 0 and 1, got {factor}.")
+        check(self, "factor", factor, between_0_and_1)
         self.factor = factor
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
@@ -185,10 +185,10 @@ class LinearLR(_FactorLR):
 
     Args:
         optimizer: the optimiser whose rates are set.
-        start_factor: above 0, at most 1.
-        end_factor: between 0 and 1.
-        total_iters: how many epochs it takes.
-        last_epoch: the last epoch before; -1 begins.
+        start_factor: factor of the first epoch, above 0 and at most 1.
+        end_factor: factor of the last epoch, between 0 and 1.
+        total_iters: how many epochs the change takes.
+        last_epoch: the epoch to go on from; -1 begins a new schedule.
 
     Example:
         >>> from facula import optim
@@ -210,12 +210,10 @@ class LinearLR(_FactorLR):
         total_iters: int = 5,
         last_epoch: int = -1,
     ) -> None:
-        if not 0 < start_factor <= 1:
-            raise ValueError(
-                f"LinearLR: start_factor must be above 0 and at most 1, got {start_factor}."
-            )
-        if not 0 <= end_factor <= 1:
-            raise ValueError(f"LinearLR: end_factor must be between 0 and 1, got {end_factor}.")
+        # Not 0: the rates after the first are multiples of it.
+        is_start = must_be("above 0 and at most 1", lambda factor: 0 < factor <= 1)
+        check(self, "start_factor", start_factor, is_start)
+        check(self, "end_factor", end_factor, between_0_and_1)
         self.start_factor = start_factor
         self.end_factor = end_factor
         self.total_iters = total_iters
@@ -240,8 +238,8 @@ class ExponentialLR(_FactorLR):
 
     Args:
         optimizer: the optimiser whose rates are set.
-        gamma: factor from one rate to the next.
-        last_epoch: the last epoch before; -1 begins.
+        gamma: factor that takes one learning rate to the next.
+        last_epoch: the epoch to go on from; -1 begins a new schedule.
 
     Example:
         >>> from facula import optim
@@ -269,9 +267,9 @@ class PolynomialLR(_FactorLR):
 
     Args:
         optimizer: the optimiser whose rates are set.
-        total_iters: how many epochs it takes.
-        power: 1 is a line.
-        last_epoch: the last epoch before; -1 begins.
+        total_iters: how many epochs the change takes.
+        power: power of the part of the epochs that remains; 1 is a line.
+        last_epoch: the epoch to go on from; -1 begins a new schedule.
 
     Example:
         >>> from facula import optim
@@ -340,6 +338,7 @@ class _FunctionLR(LRScheduler):
         functions = self.lr_lambdas
         super().load_state_dict(state_dict)
         self.lr_lambdas = functions
+        # Functions are not saved, as they may not be picklable; the state of callable objects is.
         for function, saved in zip(functions, state_dict["lr_lambdas"], strict=True):
             if saved is not None:
                 function.__dict__.update(saved)
@@ -350,8 +349,8 @@ class LambdaLR(_FunctionLR):
 
     Args:
         optimizer: the optimiser whose rates are set.
-        lr_lambda: the function, or a list of one for each group.
-        last_epoch: the last epoch before; -1 begins.
+        lr_lambda: function from the epoch to a factor, or a list of one for each group.
+        last_epoch: the epoch to go on from; -1 begins a new schedule.
 
     Example:
         >>> from facula import optim
@@ -376,8 +375,8 @@ class MultiplicativeLR(_FunctionLR):
 
     Args:
         optimizer: the optimiser whose rates are set.
-        lr_lambda: the function, or a list of one for each group.
-        last_epoch: the last epoch before; -1 begins.
+        lr_lambda: function from the epoch to a factor, or a list of one for each group.
+        last_epoch: the epoch to go on from; -1 begins a new schedule.
 
     Example:
         >>> from facula import optim

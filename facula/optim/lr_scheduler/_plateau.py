@@ -6,6 +6,7 @@ import math
 import warnings
 from typing import Any, Literal, SupportsFloat
 
+from facula.optim._checks import check, must_be, one_of
 from facula.optim.lr_scheduler._base import (
     EPOCH_WARNING,
     LRScheduler,
@@ -20,16 +21,16 @@ __all__ = ["ReduceLROnPlateau"]
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Lowers the learning rate where a metric has stopped to improve.
+    """Lowers the learning rate where a metric has stopped improving.
 
     Args:
         optimizer: the optimiser whose rates are set.
         mode: ``"min"`` for a metric that should fall, ``"max"`` for one that should rise.
-        factor: of the rate, below 1.
+        factor: what the learning rate is multiplied by, below 1.
         patience: epochs without improvement that are accepted.
         threshold: the least that counts as improvement.
-        threshold_mode: whether it is relative, ``"rel"``, or absolute, ``"abs"``.
-        cooldown: epochs after a reduction that do not count.
+        threshold_mode: whether ``threshold`` is relative, ``"rel"``, or absolute, ``"abs"``.
+        cooldown: epochs after a reduction that do not count as without improvement.
         min_lr: the lowest rate, one for all groups or a list.
         eps: reductions that are smaller are not made.
 
@@ -55,8 +56,7 @@ class ReduceLROnPlateau(LRScheduler):
         min_lr: list[float] | float = 0,
         eps: float = 1e-8,
     ) -> None:
-        if factor >= 1.0:
-            raise ValueError(f"ReduceLROnPlateau: factor must be below 1, got {factor}.")
+        check(self, "factor", factor, must_be("below 1", lambda factor: not factor >= 1.0))
         check_optimizer(self, optimizer)
         self.factor = factor
         self.optimizer = optimizer
@@ -67,16 +67,12 @@ class ReduceLROnPlateau(LRScheduler):
         self.eps = eps
         self.last_epoch = 0
         self._last_lr = rates_of(optimizer)
-        if mode not in ("min", "max"):
-            raise ValueError(f"ReduceLROnPlateau: mode must be 'min' or 'max', got {mode!r}.")
-        if threshold_mode not in ("rel", "abs"):
-            raise ValueError(
-                f"ReduceLROnPlateau: threshold_mode must be 'rel' or 'abs', got {threshold_mode!r}."
-            )
+        check(self, "mode", mode, one_of("min", "max"))
+        check(self, "threshold_mode", threshold_mode, one_of("rel", "abs"))
         self.mode = mode
         self.threshold = threshold
         self.threshold_mode = threshold_mode
-        self.mode_worse = math.inf if mode == "min" else -math.inf
+        self.mode_worse = math.inf if mode == "min" else -math.inf  # any metric is better
         self._reset()
 
     def _reset(self) -> None:
@@ -95,7 +91,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Take note of the metric of an epoch, and lower the rates if there is no progress.
 
         Args:
-            metrics: a number or a tensor of one element.
+            metrics: the metric of the epoch, a number or a tensor of one element.
             epoch: the number of the epoch; deprecated.
 
         Example:
@@ -137,7 +133,7 @@ class ReduceLROnPlateau(LRScheduler):
         for group, lowest in zip(groups, self.min_lrs, strict=True):
             before = float(group["lr"])
             after = max(before * self.factor, lowest)
-            if before - after > self.eps:
+            if before - after > self.eps:  # rates near 0 would fall for ever without effect
                 set_option(group, "lr", after)
 
     def _is_better(self, a: float, best: float) -> bool:

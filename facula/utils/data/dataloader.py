@@ -28,6 +28,7 @@ __all__ = ["DataLoader"]
 
 T_co = TypeVar("T_co", covariant=True)
 
+# Samplers and persistent workers were made with these: a change would reach only some of them.
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 _DEFAULT_PREFETCH = 2
 
@@ -44,25 +45,28 @@ class DataLoader(Generic[T_co]):
     :meth:`load_state_dict` goes on with the rest of the epoch.
 
     Args:
-        dataset: has ``dataset[index]`` and ``len(dataset)``, or is an :class:`IterableDataset`.
+        dataset: what has ``dataset[index]`` and ``len(dataset)``, or an :class:`IterableDataset`.
         batch_size: samples in a batch; None gives the samples themselves.
         shuffle: take the samples in random order, another one every epoch.
-        sampler: gives the order instead; any iterable over indices.
-        batch_sampler: gives lists of indices; instead of the four arguments before ``num_workers``
-            and ``drop_last``.
+        sampler: any iterable over indices, which gives the order in place of ``shuffle``.
+        batch_sampler: any iterable over lists of indices, in place of ``batch_size``, ``shuffle``,
+            ``sampler`` and ``drop_last``.
         num_workers: how many workers fetch; with 0, the caller does.
-        collate_fn: makes a batch of a list of samples; :func:`default_collate` by default.
-        pin_memory: accepted; says that it does nothing where there is no GPU.
+        collate_fn: function that makes a batch of a list of samples; :func:`default_collate` by
+            default.
+        pin_memory: accepted as in PyTorch; warns that it does nothing where there is no GPU.
         drop_last: leave out a last batch that is not full.
         timeout: seconds to wait for a batch of a worker; 0 waits as long as it takes.
-        worker_init_fn: called in each worker with its number.
-        multiprocessing_context: ``"fork"``, ``"spawn"``, ``"forkserver"`` or a context.
+        worker_init_fn: function that is called in each worker with its number.
+        multiprocessing_context: how worker processes are started: ``"fork"``, ``"spawn"``,
+            ``"forkserver"`` or a context.
         generator: where the order comes from; the default generator otherwise.
         prefetch_factor: batches that each worker is ahead; 2 by default.
         persistent_workers: keep the workers from one epoch to the next.
-        pin_memory_device: accepted.
+        pin_memory_device: accepted as in PyTorch; nothing depends on it.
         in_order: give the batches in their order; with False, as they come.
-        worker_type: ``"process"``, or ``"thread"`` for datasets that release the interpreter lock.
+        worker_type: what workers are: ``"process"``, or ``"thread"`` for datasets that release the
+            interpreter lock.
 
     Example:
         >>> from facula.utils.data import DataLoader, TensorDataset
@@ -149,10 +153,10 @@ class DataLoader(Generic[T_co]):
         self._device: facula.device | None = None
         self._draws: list[bool] = []  # see Note [Streams of threads]
         self._reported_length: int | None = None
-        self._iterator: PoolIterator | None = None  # of persistent workers
+        self._iterator: PoolIterator | None = None  # kept with its workers, if they persist
         self._place: Place | None = None  # where the latest iterator is
         self._resume: dict[str, Any] | None = None  # what the next iterator starts from
-        self._is_built = True
+        self._is_built = True  # from here on __setattr__ refuses what is fixed
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _FIXED and getattr(self, "_is_built", False):
@@ -240,9 +244,10 @@ class DataLoader(Generic[T_co]):
             >>> list(other)
             [tensor([2, 3])]
         """
-        if self._resume is not None:
+        if self._resume is not None:  # loaded, and no iterator has begun with it yet
             return self._resume
         place = self._place
+        # Between epochs there is no place: the order of the next one is for the generators to say.
         if place is None or place.is_finished:
             return {
                 "is_inside": False,
@@ -308,6 +313,7 @@ class DataLoader(Generic[T_co]):
         return {role: sampler for role, sampler in found.items() if sampler is not None}
 
     def _recipe(self) -> Recipe:
+        # Not the loader itself: it is pickled for each worker, with whatever a user hangs on it.
         is_batched = self.batch_size is not None or self.batch_sampler is not None
         batch_size = (self.batch_size or 0) if is_batched else None
         return Recipe(self.dataset, self.collate_fn, self._is_iterable, batch_size, self.drop_last)
@@ -327,7 +333,7 @@ class DataLoader(Generic[T_co]):
         """Tell the user of an iterable dataset that is longer than it says."""
         n_said = self._reported_length
         if n_said is not None and (n_batches - 1) * (self.batch_size or 1) >= n_said:
-            self._reported_length = None
+            self._reported_length = None  # warned of once
             warnings.warn(
                 f"DataLoader: the IterableDataset has a len() of {n_said}, and gives more samples "
                 "than that. With several workers, each must give its own share.",

@@ -87,7 +87,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
         self.tensors = tensors
 
     def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
-        return tuple([tensor[index] for tensor in self.tensors])
+        return tuple([tensor[index] for tensor in self.tensors])  # a generator would take longer
 
     def __len__(self) -> int:
         return int(self.tensors[0].size(0))
@@ -224,6 +224,7 @@ class ChainDataset(IterableDataset[Any]):
         self.datasets = datasets
 
     def _checked(self) -> Iterator[Any]:
+        # While it goes, not at construction: the datasets may be a generator, or endless.
         for dataset in self.datasets:
             if not isinstance(dataset, IterableDataset):
                 raise AssertionError(
@@ -275,7 +276,7 @@ def random_split(
     """Cut a dataset into parts that have no sample in common.
 
     Args:
-        dataset: what to cut.
+        dataset: the dataset to cut into parts.
         lengths: the sizes of the parts, which add up to the size of the dataset; or fractions
             that add up to 1, where samples left over go to the first parts, one each.
         generator: where the permutation comes from; the default generator otherwise.
@@ -286,6 +287,7 @@ def random_split(
         [7, 3]
     """
     n_samples = len(dataset)
+    # Not above 1, not even by rounding: more samples than there are would be given out.
     is_fractions = math.isclose(sum(lengths), 1) and sum(lengths) <= 1
     sizes: list[Any] = _sizes_of(lengths, n_samples) if is_fractions else list(lengths)
     if sum(sizes) != n_samples:
@@ -303,6 +305,7 @@ def _sizes_of(fractions: Sequence[float], n_samples: int) -> list[int]:
         if not 0 <= fraction <= 1:
             raise ValueError(f"random_split: expected fractions in [0, 1], got {fraction} at {i}.")
     sizes = [int(n_samples * fraction) for fraction in fractions]
+    # What rounding down has left goes round, as in PyTorch: the parts then have its samples.
     for i in range(n_samples - sum(sizes)):
         sizes[i % len(sizes)] += 1
     for i, size in enumerate(sizes):

@@ -15,11 +15,11 @@ class DistributedSampler(Sampler[int]):
     """The share of one process of the indices of a dataset, the same number for each process.
 
     Args:
-        dataset: what is shared.
+        dataset: the dataset that the processes share.
         num_replicas: how many processes there are.
-        rank: which of them this one is, from 0.
+        rank: which of the processes this one is, from 0.
         shuffle: give the indices in random order, the same in all processes.
-        seed: of the random order; together with :meth:`set_epoch`.
+        seed: seed of the random order, together with the epoch of :meth:`set_epoch`.
         drop_last: leave out the last samples where they are not enough for all processes;
             otherwise samples of the start are given twice.
 
@@ -62,8 +62,11 @@ class DistributedSampler(Sampler[int]):
         n = len(self.dataset)
         indices = list(range(n))
         if self.shuffle:
+            # The same in all processes, which then take disjoint shares of one permutation.
             generator = facula.Generator().manual_seed(self.seed + self.epoch)
             indices = facula.randperm(n, generator=generator).tolist()
+        # All processes must give the same number: one that ends early leaves the others waiting in
+        # their exchange of gradients.
         if indices and self.total_size > n:
             indices = (indices * (-(-self.total_size // n)))[: self.total_size]
         return iter(indices[self.rank : self.total_size : self.num_replicas])

@@ -70,9 +70,9 @@ class RandomSampler(Sampler[int]):
     """The indices in random order, another one every time.
 
     Args:
-        data_source: the dataset.
+        data_source: the dataset whose indices are drawn.
         replacement: draw each index from all, so that some come twice and others not at all.
-        num_samples: how many to draw; the size of the dataset by default.
+        num_samples: how many indices to draw; the size of the dataset by default.
         generator: where the numbers come from. By default a generator of its own, seeded by the
             default generator at the start of each iteration.
 
@@ -154,8 +154,8 @@ class WeightedRandomSampler(Sampler[int]):
     """Indices drawn with given weights, which need not add up to 1.
 
     Args:
-        weights: one for each sample of the dataset.
-        num_samples: how many to draw.
+        weights: how likely each sample of the dataset is, relative to the others.
+        num_samples: how many indices to draw.
         replacement: whether an index may be drawn again.
         generator: where the numbers come from; the default generator otherwise.
 
@@ -201,8 +201,8 @@ class BatchSampler(Sampler[list[int]]):
     """Another sampler's indices in lists.
 
     Args:
-        sampler: gives the indices, one by one.
-        batch_size: how many a list has.
+        sampler: iterable that gives the indices, one by one.
+        batch_size: how many indices a list has.
         drop_last: leave out a last list that is shorter.
 
     Example:

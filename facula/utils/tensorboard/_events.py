@@ -30,7 +30,7 @@ class EventFile:
         self.add(Event(file_version="brain.Event:2"))
 
     def add(self, event: Any, step: Any = None, walltime: float | None = None) -> None:
-        """Writes an event, at this moment of the clock unless told."""
+        """Writes an event, with the time of the clock unless another is given."""
         event.wall_time = time.time() if walltime is None else walltime
         if step is not None:
             event.step = int(step)

@@ -53,10 +53,10 @@ class _Recorder:
     def __init__(self, model: nn.Module) -> None:
         self.nodes: list[Any] = []
         self._root = type(model).__name__
-        self._names: dict[Any, str] = {}  # of derivatives
-        self._leaves: dict[int, str] = {}  # of parameters and inputs
+        self._names: dict[Any, str] = {}  # by derivative
+        self._leaves: dict[int, str] = {}  # by the id of a parameter or input
         self._counts: dict[str, int] = {}
-        self._scopes = [self._root]  # of the modules that run
+        self._scopes = [self._root]  # one for each module that is running, the innermost last
         for name, value in model.named_parameters():
             path, _, own = name.rpartition(".")
             name = f"{self._scope(path)}/{own}"

@@ -58,10 +58,10 @@ class SummaryWriter:
     Args:
         log_dir: the folder of the run; ``runs/`` and the time and host if not given. tensorboardX's
             name ``logdir`` is taken too.
-        comment: follows the default folder's name.
+        comment: text at the end of the default folder's name.
         purge_step: a training that goes on from this step hides what it had written from there on.
-        filename_suffix: follows the names of the files.
-        write_to_disk: ``False`` writes nothing.
+        filename_suffix: text at the end of the files' names.
+        write_to_disk: whether anything is written; ``False`` writes nothing.
 
     Example:
         >>> import tempfile
@@ -418,8 +418,14 @@ class SummaryWriter:
         verbose: bool = False,
         use_strict_trace: bool = True,
     ) -> None:
-        """Adds the modules of a model and the operations of one call of it with the input, a
-        tensor or a tuple of the arguments. The model stays as it is."""
+        """Adds the modules of a model and the operations of one call of it.
+
+        Args:
+            model: the model to call; it stays as it is.
+            input_to_model: the argument of the call, or a tuple of several.
+            verbose: whether the graph is printed as well.
+            use_strict_trace: accepted as in PyTorch; nothing depends on it.
+        """
         graph = trace(model, input_to_model)
         if verbose:
             print(graph)
@@ -434,8 +440,16 @@ class SummaryWriter:
         tag: str = "default",
         metadata_header: Sequence[str] | None = None,
     ) -> None:
-        """Adds points ``(N, D)`` for the projector, with labels ``metadata`` and square images
-        ``label_img`` of shape ``(N, C, H, H)``."""
+        """Adds points for the projector.
+
+        Args:
+            mat: the points, of shape ``(N, D)``.
+            metadata: a label for each point, or a row of them.
+            label_img: a square image for each point, of shape ``(N, C, H, H)``.
+            global_step: the place on the horizontal axis.
+            tag: the name of the points.
+            metadata_header: names of the columns, where labels are rows.
+        """
         points, images = np.asarray(_array(mat)), _array(label_img)
         if points.ndim != 2:
             raise ValueError(f"add_embedding: expected points of shape (N, D), got {points.shape}.")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from facula.utils.data import ConcatDataset
-from facula.vision.datasets._maps import read_flo, read_pfm, read_rgb16
+from facula.vision.datasets._flow_files import read_flo, read_pfm, read_rgb16
 from facula.vision.datasets.folder import Loader, default_loader
 from facula.vision.datasets.utils import verify_str_arg
 from facula.vision.datasets.vision import Root, Transform, VisionDataset
@@ -69,7 +69,7 @@ class FlowDataset(VisionDataset):
 
     def _read_flow(self, path: str) -> tuple[Any, Any]:
         """The flow, and which of its pixels are known if the file says it."""
-        raise NotImplementedError
+        return read_flo(path), None
 
     def __getitem__(self, index: int) -> tuple[Any, ...]:
         first, second = (self._loader(path) for path in self._image_list[index])
@@ -91,6 +91,19 @@ class _SparseFlow(FlowDataset):
     """Flows of KITTI's format: two channels in 64ths of a pixel, and which pixels are known."""
 
     _has_builtin_flow_mask = True
+
+    def __init__(
+        self,
+        root: Root,
+        split: str = "train",
+        transforms: Transform | None = None,
+        loader: Loader = default_loader,
+    ) -> None:
+        super().__init__(root, transforms, loader)
+        self._list_split(verify_str_arg(split, "split", ("train", "test")))
+
+    def _list_split(self, split: str) -> None:
+        raise NotImplementedError
 
     def _read_flow(self, path: str) -> tuple[Any, Any]:
         pixels = read_rgb16(path).transpose(2, 0, 1)
@@ -139,9 +152,6 @@ class Sintel(FlowDataset):
                     flows += files_in(part / "flow" / os.path.basename(scene), "*.flo")
         self._list(pairs, flows)
 
-    def _read_flow(self, path: str) -> tuple[Any, Any]:
-        return read_flo(path), None
-
 
 class KittiFlow(_SparseFlow):
     """Photographs of streets, with flows of the pixels that a laser scanner has measured.
@@ -163,15 +173,7 @@ class KittiFlow(_SparseFlow):
         ValueError: split: expected one of 'train', 'test', got 'val'.
     """
 
-    def __init__(
-        self,
-        root: Root,
-        split: str = "train",
-        transforms: Transform | None = None,
-        loader: Loader = default_loader,
-    ) -> None:
-        super().__init__(root, transforms, loader)
-        verify_str_arg(split, "split", ("train", "test"))
+    def _list_split(self, split: str) -> None:
         part = Path(self.root, "KittiFlow", f"{split}ing")
         flows = files_in(part / "flow_occ", "*_10.png") if split == "train" else []
         self._list(self._halves(part / "image_2", "*_10.png", "*_11.png"), flows)
@@ -198,15 +200,7 @@ class HD1K(_SparseFlow):
 
     _N_SEQUENCES = 36
 
-    def __init__(
-        self,
-        root: Root,
-        split: str = "train",
-        transforms: Transform | None = None,
-        loader: Loader = default_loader,
-    ) -> None:
-        super().__init__(root, transforms, loader)
-        verify_str_arg(split, "split", ("train", "test"))
+    def _list_split(self, split: str) -> None:
         base = Path(self.root, "hd1k")
         if split == "test":
             self._list(self._halves(base / "hd1k_challenge/image_2", "*10.png", "*11.png"), [])
@@ -265,9 +259,6 @@ class FlyingChairs(FlowDataset):
         chosen = [i for i in range(len(flows)) if marks[i] == wanted]
         self._image_list = [self._image_list[i] for i in chosen]
         self._flow_list = [flows[i] for i in chosen]
-
-    def _read_flow(self, path: str) -> tuple[Any, Any]:
-        return read_flo(path), None
 
 
 class FlyingThings3D(FlowDataset):

@@ -11,31 +11,52 @@ from pathlib import Path
 from typing import Any
 
 from facula.vision._imports import optional
-from facula.vision.datasets._maps import read_gray, read_pfm
+from facula.vision.datasets._flow_files import read_gray, read_pfm
 from facula.vision.datasets._optical_flow import files_in, one_or_both
-from facula.vision.datasets.utils import (
-    download_and_extract_archive,
-    read_image,
-    verify_str_arg,
-)
+from facula.vision.datasets.utils import download_and_extract_archive, read_image, verify_str_arg
 from facula.vision.datasets.vision import Root, Transform, VisionDataset
 
-# The left and the right file; there may be no right one, or in a test set none.
+# The left and the right file, or the patterns of both; there may be no right one, or none at all.
 Pair = tuple[str | None, str | None]
 
 
 class StereoMatchingDataset(VisionDataset):
-    """Pairs of images with the disparities of the left one, and of the right one if known."""
+    """Pairs of images with the disparities of the left one, and of the right one if known.
 
+    A subclass is a table: the folders below the root, and the patterns in them of images and of
+    disparities. ``{}`` in a pattern stands for what its constructor chooses by its arguments.
+    """
+
+    _FOLDERS: Sequence[str] = ()
+    _IMAGES: Pair
+    _DISPARITIES: Pair
     _has_built_in_disparity_mask = False
 
-    def __init__(self, root: Root, transforms: Transform | None) -> None:
+    def __init__(self, root: Root, transforms: Transform | None = None) -> None:
         super().__init__(root, transforms)
         self._images: list[tuple[str, str]] = []
         self._disparities: list[Pair] = []
+        for folder in self._FOLDERS:
+            self._add(folder, folder)
 
-    def _pairs(self, folder: Path, left: str, right: str | None) -> list[Any]:
-        """The files that match the one and the other pattern."""
+    def _add(self, folder: str, truth: str | None, chosen: str = "") -> None:
+        """Take the pairs of a folder, with disparities of the folder ``truth`` if there is one."""
+        images = self._pairs(folder, self._IMAGES, chosen)
+        disparities: list[Pair] = [(None, None)] * len(images)
+        if truth is not None:
+            disparities = self._pairs(truth, self._DISPARITIES, chosen)
+        images = self._measured(images, disparities)
+        if len(images) != len(disparities):
+            raise ValueError(
+                f"{type(self).__name__}: expected a disparity for each pair of images, got "
+                f"{len(disparities)} and {len(images)} in {str(self.root)!r}."
+            )
+        self._images += images
+        self._disparities += disparities
+
+    def _pairs(self, name: str, patterns: Pair, chosen: str) -> list[Any]:
+        folder = Path(self.root, name)
+        left, right = (pattern and pattern.format(chosen) for pattern in patterns)
         paths: list[Sequence[str | None]] = []
         for pattern in (left, right):
             found: Sequence[str | None] = (
@@ -53,26 +74,16 @@ class StereoMatchingDataset(VisionDataset):
             )
         return list(zip(*paths, strict=True))
 
-    def _add(
-        self, images: list[tuple[str, str]], disparities: Sequence[Pair] | None = None
-    ) -> None:
-        """Take more pairs, of which disparities may be unknown."""
-        if disparities is None:
-            disparities = [(None, None)] * len(images)
-        if len(images) != len(disparities):
-            raise ValueError(
-                f"{type(self).__name__}: expected a disparity for each pair of images, got "
-                f"{len(disparities)} and {len(images)} in {str(self.root)!r}."
-            )
-        self._images += images
-        self._disparities += disparities
+    def _measured(self, images: list[Any], disparities: list[Pair]) -> list[Any]:
+        """The pairs of images that have disparities, where not all of them do."""
+        return images
 
     def _read_img(self, path: str) -> Any:
         return read_image(path)
 
     def _read_disparity(self, path: str) -> tuple[Any, Any]:
         """The disparities, and which of them are known if the files say it."""
-        raise NotImplementedError
+        return abs(read_pfm(path, 1)), None
 
     def __getitem__(self, index: int) -> tuple[Any, ...]:
         left, right = self._images[index]
@@ -94,14 +105,20 @@ class StereoMatchingDataset(VisionDataset):
         return len(self._images)
 
 
-class _FloatStereo(StereoMatchingDataset):
-    """Disparities in portable float maps, of either sign."""
+class _SplitStereo(StereoMatchingDataset):
+    """Pairs to train with and pairs to test."""
 
-    def _read_disparity(self, path: str) -> tuple[Any, Any]:
-        return abs(read_pfm(path, 1)), None
+    # By split: the folder of images, and that of disparities if there are any.
+    _SPLITS: dict[str, tuple[str, str | None]]
+
+    def __init__(
+        self, root: Root, split: str = "train", transforms: Transform | None = None
+    ) -> None:
+        super().__init__(root, transforms)
+        self._add(*self._SPLITS[verify_str_arg(split, "split", tuple(self._SPLITS))])
 
 
-class CarlaStereo(_FloatStereo):
+class CarlaStereo(StereoMatchingDataset):
     """Views of the simulator Carla.
 
     A sample is two images and the disparities of the left one, an array ``(1, H, W)``, float32. If
@@ -119,14 +136,12 @@ class CarlaStereo(_FloatStereo):
         FileNotFoundError: CarlaStereo: there are no files */im0.png in 'carla-highres/trainingF'.
     """
 
-    def __init__(self, root: Root, transforms: Transform | None = None) -> None:
-        super().__init__(root, transforms)
-        base = Path(self.root, "carla-highres", "trainingF")
-        images = self._pairs(base, "*/im0.png", "*/im1.png")
-        self._add(images, self._pairs(base, "*/disp0GT.pfm", "*/disp1GT.pfm"))
+    _FOLDERS = ("carla-highres/trainingF",)
+    _IMAGES = ("*/im0.png", "*/im1.png")
+    _DISPARITIES = ("*/disp0GT.pfm", "*/disp1GT.pfm")
 
 
-class _KittiStereo(StereoMatchingDataset):
+class _KittiStereo(_SplitStereo):
     """Disparities in 256ths of a pixel."""
 
     # It is always None, but samples have it in torchvision too.
@@ -156,14 +171,12 @@ class Kitti2012Stereo(_KittiStereo):
         ValueError: split: expected one of 'train', 'test', got 'val'.
     """
 
-    def __init__(
-        self, root: Root, split: str = "train", transforms: Transform | None = None
-    ) -> None:
-        super().__init__(root, transforms)
-        verify_str_arg(split, "split", ("train", "test"))
-        part = Path(self.root, "Kitti2012", f"{split}ing")
-        images = self._pairs(part, "colored_0/*_10.png", "colored_1/*_10.png")
-        self._add(images, self._pairs(part, "disp_noc/*.png", None) if split == "train" else None)
+    _SPLITS = {
+        "train": ("Kitti2012/training", "Kitti2012/training"),
+        "test": ("Kitti2012/testing", None),
+    }
+    _IMAGES = ("colored_0/*_10.png", "colored_1/*_10.png")
+    _DISPARITIES = ("disp_noc/*.png", None)
 
 
 class Kitti2015Stereo(_KittiStereo):
@@ -186,22 +199,19 @@ class Kitti2015Stereo(_KittiStereo):
         ValueError: split: expected one of 'train', 'test', got 'val'.
     """
 
-    def __init__(
-        self, root: Root, split: str = "train", transforms: Transform | None = None
-    ) -> None:
-        super().__init__(root, transforms)
-        verify_str_arg(split, "split", ("train", "test"))
-        part = Path(self.root, "Kitti2015", f"{split}ing")
-        images = self._pairs(part, "image_2/*.png", "image_3/*.png")
-        if split == "test":
-            self._add(images)
-            return
-        disparities = self._pairs(part, "disp_occ_0/*.png", "disp_occ_1/*.png")
-        if len(images) != len(disparities):
-            # The archive has a second frame of each scene, of which nothing is known.
-            known = {os.path.basename(left) for left, _ in disparities}
-            images = [pair for pair in images if os.path.basename(pair[0]) in known]
-        self._add(images, disparities)
+    _SPLITS = {
+        "train": ("Kitti2015/training", "Kitti2015/training"),
+        "test": ("Kitti2015/testing", None),
+    }
+    _IMAGES = ("image_2/*.png", "image_3/*.png")
+    _DISPARITIES = ("disp_occ_0/*.png", "disp_occ_1/*.png")
+
+    def _measured(self, images: list[Any], disparities: list[Pair]) -> list[Any]:
+        if len(images) == len(disparities):
+            return images
+        # The archive has a second frame of each scene, of which nothing is known.
+        known = {os.path.basename(left) for left, _ in disparities if left is not None}
+        return [pair for pair in images if os.path.basename(pair[0]) in known]
 
 
 class Middlebury2014Stereo(StereoMatchingDataset):
@@ -243,6 +253,8 @@ class Middlebury2014Stereo(StereoMatchingDataset):
             *("Livingroom", "Computer"),
         ],
     }
+    _IMAGES = ("{}/im0.png", "{}/im1.png")
+    _DISPARITIES = ("{}/disp0.pfm", "{}/disp1.pfm")
     _has_built_in_disparity_mask = True
     _URL = "https://vision.middlebury.edu/stereo/"
 
@@ -275,13 +287,12 @@ class Middlebury2014Stereo(StereoMatchingDataset):
                 f"Middlebury2014Stereo: there is no {str(base / split)!r}. Pass download=True to "
                 "download the dataset."
             )
+        part = f"Middlebury2014/{split}"
         if split == "test":
-            self._add(self._pairs(base / split, "*/im0.png", "*/im1.png"))
+            self._add(part, None, "*")
             return
         for kind in kinds:
-            images = self._pairs(base / split, f"*-{kind}/im0.png", f"*-{kind}/im1.png")
-            files = self._pairs(base / split, f"*-{kind}/disp0.pfm", f"*-{kind}/disp1.pfm")
-            self._add(images, files)
+            self._add(part, part, f"*-{kind}")
 
     def _download_dataset(self, base: Path) -> None:
         part = base / self.split
@@ -330,14 +341,10 @@ class CREStereo(StereoMatchingDataset):
         FileNotFoundError: CREStereo: there are no files *_left.jpg in 'CREStereo/shapenet'.
     """
 
+    _FOLDERS = [f"CREStereo/{name}" for name in ("shapenet", "reflective", "tree", "hole")]
+    _IMAGES = ("*_left.jpg", "*_right.jpg")
+    _DISPARITIES = ("*_left.disp.png", "*_right.disp.png")
     _has_built_in_disparity_mask = True
-
-    def __init__(self, root: Root, transforms: Transform | None = None) -> None:
-        super().__init__(root, transforms)
-        for name in ("shapenet", "reflective", "tree", "hole"):
-            folder = Path(self.root, "CREStereo", name)
-            images = self._pairs(folder, "*_left.jpg", "*_right.jpg")
-            self._add(images, self._pairs(folder, "*_left.disp.png", "*_right.disp.png"))
 
     def _read_disparity(self, path: str) -> tuple[Any, Any]:
         return read_gray(path)[None].astype("float32") / 32, None
@@ -364,7 +371,9 @@ class FallingThingsStereo(StereoMatchingDataset):
     """
 
     _SCENES = {"single": "*/*", "mixed": "*"}
-    # Of the cameras, in centimetres; depths are in 100ths of one.
+    _IMAGES = ("{}/*.left.jpg", "{}/*.right.jpg")
+    _DISPARITIES = ("{}/*.left.depth.png", "{}/*.right.depth.png")
+    # The distance of the cameras in centimetres; depths are in 100ths of one.
     _BASELINE = 6
     _DEPTH_UNITS = 100
 
@@ -373,10 +382,8 @@ class FallingThingsStereo(StereoMatchingDataset):
     ) -> None:
         super().__init__(root, transforms)
         for name in one_or_both(variant, "variant", ("single", "mixed")):
-            folder, scenes = Path(self.root, "FallingThings", name), self._SCENES[name]
-            images = self._pairs(folder, f"{scenes}/*.left.jpg", f"{scenes}/*.right.jpg")
-            depths = (f"{scenes}/*.left.depth.png", f"{scenes}/*.right.depth.png")
-            self._add(images, self._pairs(folder, *depths))
+            folder = f"FallingThings/{name}"
+            self._add(folder, folder, self._SCENES[name])
 
     def _read_disparity(self, path: str) -> tuple[Any, Any]:
         depth = read_gray(path)[None].astype("float32")
@@ -396,7 +403,7 @@ class FallingThingsStereo(StereoMatchingDataset):
                 ) from error
 
 
-class SceneFlowStereo(_FloatStereo):
+class SceneFlowStereo(StereoMatchingDataset):
     """Three rendered films.
 
     A sample is two images and the disparities of the left one, an array ``(1, H, W)``, float32. If
@@ -417,6 +424,8 @@ class SceneFlowStereo(_FloatStereo):
     """
 
     _SCENES = {"FlyingThings3D": "*/*/*", "Driving": "*/*/*", "Monkaa": "*"}
+    _IMAGES = ("{}/left/*.png", "{}/right/*.png")
+    _DISPARITIES = ("{}/left/*.pfm", "{}/right/*.pfm")
 
     def __init__(
         self,
@@ -427,12 +436,9 @@ class SceneFlowStereo(_FloatStereo):
     ) -> None:
         super().__init__(root, transforms)
         scenes = self._SCENES[verify_str_arg(variant, "variant", tuple(self._SCENES))]
-        base = Path(self.root, "SceneFlow", variant)
+        base = f"SceneFlow/{variant}"
         for name in one_or_both(pass_name, "pass_name", ("clean", "final")):
-            folder = base / f"frames_{name}pass"
-            images = self._pairs(folder, f"{scenes}/left/*.png", f"{scenes}/right/*.png")
-            files = (f"{scenes}/left/*.pfm", f"{scenes}/right/*.pfm")
-            self._add(images, self._pairs(base / "disparity", *files))
+            self._add(f"{base}/frames_{name}pass", f"{base}/disparity", scenes)
 
 
 class SintelStereo(StereoMatchingDataset):
@@ -456,16 +462,16 @@ class SintelStereo(StereoMatchingDataset):
         ValueError: pass_name: expected one of 'final', 'clean', 'both', got 'albedo'.
     """
 
+    _IMAGES = ("{}_left/*/*.png", "{}_right/*/*.png")
+    _DISPARITIES = ("disparities/*/*.png", None)
     _has_built_in_disparity_mask = True
 
     def __init__(
         self, root: Root, pass_name: str = "final", transforms: Transform | None = None
     ) -> None:
         super().__init__(root, transforms)
-        base = Path(self.root, "Sintel", "training")
         for name in one_or_both(pass_name, "pass_name", ("final", "clean")):
-            images = self._pairs(base, f"{name}_left/*/*.png", f"{name}_right/*/*.png")
-            self._add(images, self._pairs(base, "disparities/*/*.png", None))
+            self._add("Sintel/training", "Sintel/training", name)
 
     def _read_disparity(self, path: str) -> tuple[Any, Any]:
         numpy = optional("numpy")
@@ -485,7 +491,7 @@ class SintelStereo(StereoMatchingDataset):
         return os.path.join(os.path.dirname(disparities), name, scene, frame)
 
 
-class InStereo2k(StereoMatchingDataset):
+class InStereo2k(_SplitStereo):
     """Photographs of rooms.
 
     A sample is two images and the disparities of the left one, an array ``(1, H, W)``, float32. If
@@ -504,20 +510,18 @@ class InStereo2k(StereoMatchingDataset):
         ValueError: split: expected one of 'train', 'test', got 'val'.
     """
 
-    def __init__(
-        self, root: Root, split: str = "train", transforms: Transform | None = None
-    ) -> None:
-        super().__init__(root, transforms)
-        verify_str_arg(split, "split", ("train", "test"))
-        base = Path(self.root, "InStereo2k", split)
-        images = self._pairs(base, "*/left.png", "*/right.png")
-        self._add(images, self._pairs(base, "*/left_disp.png", "*/right_disp.png"))
+    _SPLITS = {
+        "train": ("InStereo2k/train", "InStereo2k/train"),
+        "test": ("InStereo2k/test", "InStereo2k/test"),
+    }
+    _IMAGES = ("*/left.png", "*/right.png")
+    _DISPARITIES = ("*/left_disp.png", "*/right_disp.png")
 
     def _read_disparity(self, path: str) -> tuple[Any, Any]:
         return read_gray(path)[None].astype("float32") / 1024, None
 
 
-class ETH3DStereo(StereoMatchingDataset):
+class ETH3DStereo(_SplitStereo):
     """Grey photographs of buildings and woods, in low resolution.
 
     A sample is two images, the disparities of the left one, an array ``(1, H, W)``, float32, and a
@@ -537,18 +541,13 @@ class ETH3DStereo(StereoMatchingDataset):
         ValueError: split: expected one of 'train', 'test', got 'val'.
     """
 
+    _SPLITS = {
+        "train": ("ETH3D/two_view_training", "ETH3D/two_view_training_gt"),
+        "test": ("ETH3D/two_view_test", None),
+    }
+    _IMAGES = ("*/im0.png", "*/im1.png")
+    _DISPARITIES = ("*/disp0GT.pfm", None)
     _has_built_in_disparity_mask = True
-
-    def __init__(
-        self, root: Root, split: str = "train", transforms: Transform | None = None
-    ) -> None:
-        super().__init__(root, transforms)
-        verify_str_arg(split, "split", ("train", "test"))
-        base = Path(self.root, "ETH3D")
-        part = base / ("two_view_training" if split == "train" else "two_view_test")
-        images = self._pairs(part, "*/im0.png", "*/im1.png")
-        truth = base / "two_view_training_gt"
-        self._add(images, self._pairs(truth, "*/disp0GT.pfm", None) if split == "train" else None)
 
     def _read_disparity(self, path: str) -> tuple[Any, Any]:
         mask = read_gray(os.path.join(os.path.dirname(path), "mask0nocc.png"))

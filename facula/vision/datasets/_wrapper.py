@@ -9,24 +9,31 @@ from typing import Any
 import facula
 from facula import Tensor
 from facula.vision import tv_tensors
-from facula.vision.datasets._faces import LFWPeople
-from facula.vision.datasets._large import INaturalist, Places365
-from facula.vision.datasets._listed import Listed, numbered
-from facula.vision.datasets._numbers import SEMEION
-from facula.vision.datasets._outlines import mask_of
-from facula.vision.datasets._scenes import Cityscapes, Kitti, SBDataset, WIDERFace
-from facula.vision.datasets._targets import FER2013, Caltech101, Caltech256, Omniglot, OxfordIIITPet
+from facula.vision.datasets._base import Listed, numbered
+from facula.vision.datasets._coco_masks import mask_of
+from facula.vision.datasets.caltech import Caltech101, Caltech256
 from facula.vision.datasets.celeba import CelebA
 from facula.vision.datasets.cifar import CIFAR10
+from facula.vision.datasets.cityscapes import Cityscapes
 from facula.vision.datasets.coco import CocoCaptions, CocoDetection
 from facula.vision.datasets.fakedata import FakeData
+from facula.vision.datasets.fer2013 import FER2013
 from facula.vision.datasets.folder import DatasetFolder
+from facula.vision.datasets.inaturalist import INaturalist
+from facula.vision.datasets.kitti import Kitti
+from facula.vision.datasets.lfw import LFWPeople
 from facula.vision.datasets.mnist import MNIST
+from facula.vision.datasets.omniglot import Omniglot
+from facula.vision.datasets.oxford_iiit_pet import OxfordIIITPet
+from facula.vision.datasets.places365 import Places365
+from facula.vision.datasets.sbd import SBDataset
+from facula.vision.datasets.semeion import SEMEION
 from facula.vision.datasets.stl10 import STL10
 from facula.vision.datasets.svhn import SVHN
 from facula.vision.datasets.usps import USPS
 from facula.vision.datasets.vision import VisionDataset
 from facula.vision.datasets.voc import VOCDetection, VOCSegmentation
+from facula.vision.datasets.widerface import WIDERFace
 
 TargetKeys = Collection[str] | str | None
 # Makes the target anew from the dataset, the index, the image, the target and the keys wanted.
@@ -69,8 +76,8 @@ def wrap_dataset_for_transforms_v2(dataset: Any, target_keys: TargetKeys = None)
 
     Args:
         dataset: a dataset of this package; it is not changed.
-        target_keys: for targets that are dicts, the keys to return; ``"all"``; or None for those
-            that most programs use.
+        target_keys: the keys to return of targets that are dicts; ``"all"``; or None for those that
+            most programs use.
 
     Returns:
         An object of a subclass of the dataset's class.

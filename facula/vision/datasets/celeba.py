@@ -7,6 +7,7 @@ from typing import Any
 
 import facula
 from facula import Tensor
+from facula.vision.datasets._base import fetch, one_or_all
 from facula.vision.datasets.utils import (
     check_integrity,
     download_file_from_google_drive,
@@ -32,13 +33,14 @@ class CelebA(VisionDataset):
         target_type: what to return with an image, one of these or a list of them: ``"attr"`` (40
             numbers, 0 or 1), ``"identity"`` (the number of the person), ``"bbox"`` (x, y, width and
             height), ``"landmarks"`` (x and y of eyes, nose and corners of the mouth).
-        transform: of the image, a PIL image.
-        target_transform: of the target: a tensor, or a tuple of them for several types.
+        transform: applied to the image, a PIL image.
+        target_transform: applied to the target: a tensor, or a tuple of them for several types.
         download: download what is not there.
 
     Attributes:
         filename: the names of the images.
-        attr: the attributes, int64 ``(N, 40)``; so ``identity``, ``bbox`` and ``landmarks_align``.
+        attr: the attributes, int64 ``(N, 40)``; beside it ``identity``, ``bbox``,
+            ``landmarks_align``.
         attr_names: the names of the attributes.
 
     Example:
@@ -49,36 +51,17 @@ class CelebA(VisionDataset):
     base_folder = "celeba"
     # The id at Google Drive, the MD5 hash, the name.
     file_list = [
-        (
-            "0B7EVK8r0v71pZjFTYXZWM3FlRnM",
-            "00d2c5bc6d35e252742224ab0c1e8fcb",
-            "img_align_celeba.zip",
-        ),
-        (
-            "0B7EVK8r0v71pblRyaVFSWGxPY0U",
-            "75e246fa4810816ffd6ee81facbd244c",
-            "list_attr_celeba.txt",
-        ),
-        (
-            "1_ee_0u7vcNLOfNLegJRHmolfH5ICW-XS",
-            "32bd1bd63d3c78cd57e08160ec5ed1e2",
+        tuple(row.split())
+        for row in (
+            "0B7EVK8r0v71pZjFTYXZWM3FlRnM 00d2c5bc6d35e252742224ab0c1e8fcb img_align_celeba.zip",
+            "0B7EVK8r0v71pblRyaVFSWGxPY0U 75e246fa4810816ffd6ee81facbd244c list_attr_celeba.txt",
+            "1_ee_0u7vcNLOfNLegJRHmolfH5ICW-XS 32bd1bd63d3c78cd57e08160ec5ed1e2 "
             "identity_CelebA.txt",
-        ),
-        (
-            "0B7EVK8r0v71pbThiMVRxWXZ4dU0",
-            "00566efa6fedff7a56946cd1c10f1c16",
-            "list_bbox_celeba.txt",
-        ),
-        (
-            "0B7EVK8r0v71pd0FJY3Blby1HUTQ",
-            "cc24ecafdb5b50baae59b03474781f8c",
+            "0B7EVK8r0v71pbThiMVRxWXZ4dU0 00566efa6fedff7a56946cd1c10f1c16 list_bbox_celeba.txt",
+            "0B7EVK8r0v71pd0FJY3Blby1HUTQ cc24ecafdb5b50baae59b03474781f8c "
             "list_landmarks_align_celeba.txt",
-        ),
-        (
-            "0B7EVK8r0v71pY0NSMzRuSXJEVkk",
-            "d32c9cbf5e040fd4025c592c306e6668",
-            "list_eval_partition.txt",
-        ),
+            "0B7EVK8r0v71pY0NSMzRuSXJEVkk d32c9cbf5e040fd4025c592c306e6668 list_eval_partition.txt",
+        )
     ]
 
     def __init__(
@@ -95,13 +78,7 @@ class CelebA(VisionDataset):
         self.target_type = [target_type] if isinstance(target_type, str) else target_type
         if not self.target_type and self.target_transform is not None:
             raise RuntimeError("CelebA: there is a target_transform, and target_type is empty.")
-        if download:
-            self.download()
-        if not self._check_integrity():
-            raise RuntimeError(
-                f"CelebA: the dataset is not in {self._path('')!r}, or is damaged. Pass "
-                "download=True to download it."
-            )
+        fetch(self, download, f"the dataset is not in {self._path('')!r}, or is damaged")
         wanted = _SPLITS[verify_str_arg(split.lower(), "split", tuple(_SPLITS))]
         names, splits, _ = self._read("list_eval_partition.txt")
         chosen = facula.arange(len(names))
@@ -140,9 +117,7 @@ class CelebA(VisionDataset):
                 )
             part = getattr(self, _TARGETS[kind])[index]
             parts.append(part[0] if kind == "identity" else part)
-        if not parts:
-            return self._transformed(image, None)
-        return self._transformed(image, tuple(parts) if len(parts) > 1 else parts[0])
+        return self._transformed(image, one_or_all(parts))
 
     def __len__(self) -> int:
         return len(self.attr)

@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 from facula.vision._imports import optional
-from facula.vision.datasets._pickles import read_pickle
+from facula.vision.datasets._base import fetch, numbered
 from facula.vision.datasets.utils import check_integrity, download_and_extract_archive
 from facula.vision.datasets.vision import Root, Transform, VisionDataset
 
 __all__ = ["CIFAR10", "CIFAR100"]
+
+
+def read_pickle(path: Root) -> Any:
+    """The object of a file that Python 2 or 3 pickled: containers, numbers, strings, arrays.
+
+    It is read as data, so that no code of the archive is run.
+    """
+    from facula.serialization._source import Budget
+    from facula.serialization._unpickle import Unpickle
+
+    data = Path(path).read_bytes()
+    # Byte strings of Python 2 are counted at four bytes a letter, and become arrays after that.
+    budget = Budget(8 * len(data) + (40 << 20))
+    return Unpickle(False, None, "latin1").plain(data, 0, budget, os.fspath(path))[0]
 
 
 class CIFAR10(VisionDataset):
@@ -18,16 +33,16 @@ class CIFAR10(VisionDataset):
 
     Args:
         root: the folder that has, or is to have, the folder ``cifar-10-batches-py``.
-        train: the images to train with, or those to test.
-        transform: of the image, a PIL image in RGB.
-        target_transform: of the index of the class.
+        train: whether images are those to train with, or those to test.
+        transform: applied to the image, a PIL image in RGB.
+        target_transform: applied to the index of the class.
         download: download what is not there.
 
     Attributes:
         data: the images, a NumPy array of uint8 ``(N, 32, 32, 3)``.
-        targets: the index of the class of each.
+        targets: the index of the class of each image.
         classes: the names of the classes.
-        class_to_idx: the index of each.
+        class_to_idx: the index of each class.
 
     Example:
         >>> facula.vision.datasets.CIFAR10.base_folder
@@ -64,13 +79,7 @@ class CIFAR10(VisionDataset):
         import numpy
 
         self.train = train
-        if download:
-            self.download()
-        if not self._check_integrity():
-            raise RuntimeError(
-                f"{type(self).__name__}: the dataset is not in {self._path('')!r}, or is damaged. "
-                "Pass download=True to download it."
-            )
+        fetch(self, download, f"the dataset is not in {self._path('')!r}, or is damaged")
         batches = [read_pickle(self._path(name)) for name, _ in self._files()]
         self.targets: list[int] = []
         for batch in batches:
@@ -79,7 +88,7 @@ class CIFAR10(VisionDataset):
         # Contiguous: each image becomes a PIL image without a copy.
         self.data = numpy.ascontiguousarray(rows.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1))
         self.classes: list[str] = read_pickle(self._path(self.meta["filename"]))[self.meta["key"]]
-        self.class_to_idx = {name: index for index, name in enumerate(self.classes)}
+        self.class_to_idx = numbered(self.classes)
 
     def _files(self) -> list[list[str]]:
         return self.train_list if self.train else self.test_list

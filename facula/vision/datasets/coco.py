@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from facula.vision.datasets._outlines import mask_of
+from facula.vision.datasets._coco_masks import mask_of
 from facula.vision.datasets.utils import read_image
 from facula.vision.datasets.vision import Root, Transform, VisionDataset
 
@@ -101,9 +101,9 @@ class CocoDetection(VisionDataset):
     Args:
         root: the folder of the images.
         annFile: the JSON file of the annotations.
-        transform: of the image, a PIL image in RGB.
-        target_transform: of the annotations, a list of dicts.
-        transforms: of both, in place of the former two.
+        transform: applied to the image, a PIL image in RGB.
+        target_transform: applied to the annotations, a list of dicts.
+        transforms: applied to image and target together, in place of the other two.
 
     Attributes:
         coco: an index of the annotations, with the methods of pycocotools that look things up.

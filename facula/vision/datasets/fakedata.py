@@ -15,10 +15,10 @@ class FakeData(VisionDataset):
 
     Args:
         size: the number of images.
-        image_size: channels, height and width.
+        image_size: channels, height and width of the images.
         num_classes: the number of classes.
-        transform: of the image.
-        target_transform: of the index of the class.
+        transform: applied to the image.
+        target_transform: applied to the index of the class.
         random_offset: added to the index of an image to get its seed.
 
     Example:

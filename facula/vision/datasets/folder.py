@@ -136,14 +136,14 @@ class DatasetFolder(VisionDataset):
         root: the folder with one folder for each class.
         loader: reads the file of a path.
         extensions: how names of files end. Either this or ``is_valid_file``.
-        transform: of what ``loader`` returns.
-        target_transform: of the index of the class.
+        transform: applied to what ``loader`` returns.
+        target_transform: applied to the index of the class.
         is_valid_file: whether a path is one of a file that belongs to the dataset.
         allow_empty: whether a class may have no file.
 
     Attributes:
-        classes: the names, sorted.
-        class_to_idx: the index of each.
+        classes: the names of the classes, sorted.
+        class_to_idx: the index of each class.
         samples: pairs of a path and an index of a class.
         targets: the index of the class of each sample.
 
@@ -208,16 +208,16 @@ class ImageFolder(DatasetFolder):
 
     Args:
         root: the folder with one folder for each class.
-        transform: of the image, a PIL image in RGB.
-        target_transform: of the index of the class.
+        transform: applied to the image, a PIL image in RGB.
+        target_transform: applied to the index of the class.
         loader: reads the image of a path.
         is_valid_file: whether a path is one of an image that belongs to the dataset; by default
             names that end as those of images do.
         allow_empty: whether a class may have no image.
 
     Attributes:
-        classes: the names, sorted.
-        class_to_idx: the index of each.
+        classes: the names of the classes, sorted.
+        class_to_idx: the index of each class.
         imgs: pairs of a path and an index of a class; also called ``samples``.
         targets: the index of the class of each image.
 

@@ -41,13 +41,13 @@ class ImageNet(ImageFolder):
     Args:
         root: the folder of the archives.
         split: ``"train"`` or ``"val"``.
-        **kwargs: those of :class:`ImageFolder`.
+        **kwargs: other arguments of :class:`ImageFolder`.
 
     Attributes:
-        classes: tuples of names.
+        classes: the names of each class, as tuples.
         class_to_idx: the index of each name.
         wnids: the identifiers of WordNet, which the folders are named after.
-        wnid_to_idx: the index of each.
+        wnid_to_idx: the index of each identifier.
 
     Example:
         >>> facula.vision.datasets.ImageNet(".", split="test")

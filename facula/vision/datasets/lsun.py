@@ -26,8 +26,8 @@ class LSUNClass(VisionDataset):
 
     Args:
         root: the folder of the database.
-        transform: of the image.
-        target_transform: of the target, which is None.
+        transform: applied to the image.
+        target_transform: applied to the target, which is None.
 
     Example:
         >>> facula.vision.datasets.lsun.LSUNClass  # doctest: +ELLIPSIS
@@ -63,8 +63,8 @@ class LSUN(VisionDataset):
     Args:
         root: the folder of the databases, such as ``bedroom_train_lmdb``.
         classes: ``"train"``, ``"val"`` or ``"test"``, or a list such as ``["bedroom_train"]``.
-        transform: of the image.
-        target_transform: of the index of the class in the list.
+        transform: applied to the image.
+        target_transform: applied to the index of the class in the list.
 
     Example:
         >>> facula.vision.datasets.LSUN(".", ["bedroom_all"])

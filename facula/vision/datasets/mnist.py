@@ -14,6 +14,7 @@ from urllib.parse import urljoin
 import facula
 from facula import Tensor
 from facula.vision._imports import optional
+from facula.vision.datasets._base import numbered
 from facula.vision.datasets.utils import (
     check_integrity,
     download_and_extract_archive,
@@ -101,14 +102,24 @@ def _read_bytes(path: Root, n_dims: int) -> Tensor:
     return x
 
 
+def _old_name(old: str, new: str) -> Any:
+    """A property that warns and returns the attribute of the new name."""
+
+    def renamed(self: Any) -> Any:
+        warnings.warn(f"{type(self).__name__}.{old} is called {new} now.", stacklevel=2)
+        return getattr(self, new)
+
+    return property(renamed, doc=f"An old name of ``{new}``.")
+
+
 class MNIST(VisionDataset):
     """Handwritten digits: 60,000 images of 28 x 28 to train with and 10,000 to test.
 
     Args:
         root: the folder that has, or is to have, the folder ``MNIST/raw``.
-        train: the images to train with, or those to test.
-        transform: of the image, a PIL image in grey.
-        target_transform: of the digit.
+        train: whether images are those to train with, or those to test.
+        transform: applied to the image, a PIL image in grey.
+        target_transform: applied to the digit.
         download: download what is not there.
 
     Attributes:
@@ -155,10 +166,7 @@ class MNIST(VisionDataset):
         if download:
             self.download()
         if not self._check_exists():
-            raise RuntimeError(
-                f"{type(self).__name__}: the dataset is not in {self.raw_folder!r}. Pass "
-                "download=True to download it."
-            )
+            raise self._missing(f"the dataset is not in {self.raw_folder!r}")
         self.data, self.targets = self._load_data()
         if len(self.data) != len(self.targets):
             raise ValueError(
@@ -205,31 +213,12 @@ class MNIST(VisionDataset):
     @property
     def class_to_idx(self) -> dict[str, int]:
         """The index of each class."""
-        return {name: index for index, name in enumerate(self.classes)}
+        return numbered(self.classes)
 
-    @property
-    def train_labels(self) -> Any:
-        """An old name of ``targets``."""
-        return self._renamed("train_labels", "targets")
-
-    @property
-    def test_labels(self) -> Any:
-        """An old name of ``targets``."""
-        return self._renamed("test_labels", "targets")
-
-    @property
-    def train_data(self) -> Any:
-        """An old name of ``data``."""
-        return self._renamed("train_data", "data")
-
-    @property
-    def test_data(self) -> Any:
-        """An old name of ``data``."""
-        return self._renamed("test_data", "data")
-
-    def _renamed(self, old: str, new: str) -> Any:
-        warnings.warn(f"{type(self).__name__}.{old} is called {new} now.", stacklevel=3)
-        return getattr(self, new)
+    train_labels = _old_name("train_labels", "targets")
+    test_labels = _old_name("test_labels", "targets")
+    train_data = _old_name("train_data", "data")
+    test_data = _old_name("test_data", "data")
 
     def _check_exists(self) -> bool:
         names = (os.path.splitext(name)[0] for name, _ in self.resources)
@@ -294,7 +283,7 @@ class EMNIST(MNIST):
         root: the folder that has, or is to have, the folder ``EMNIST/raw``.
         split: ``"byclass"``, ``"bymerge"``, ``"balanced"``, ``"letters"``, ``"digits"`` or
             ``"mnist"``.
-        **kwargs: those of :class:`MNIST`.
+        **kwargs: other arguments of :class:`MNIST`.
 
     Example:
         >>> facula.vision.datasets.EMNIST.classes_split_dict["letters"][:3]
@@ -362,8 +351,8 @@ class QMNIST(MNIST):
         what: ``"train"``, ``"test"``, ``"test10k"`` (those of MNIST), ``"test50k"`` (the others) or
             ``"nist"`` (all digits of the source). By default as ``train`` says.
         compat: the target is the digit; else all eight numbers about the image.
-        train: as in :class:`MNIST`, where ``what`` is not given.
-        **kwargs: those of :class:`MNIST`.
+        train: whether images are those to train with, where ``what`` is not given.
+        **kwargs: other arguments of :class:`MNIST`.
 
     Example:
         >>> facula.vision.datasets.QMNIST.subsets["test10k"]

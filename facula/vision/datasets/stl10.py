@@ -23,13 +23,13 @@ class STL10(VisionDataset):
         root: the folder that has, or is to have, the folder ``stl10_binary``.
         split: ``"train"``, ``"test"``, ``"unlabeled"`` or ``"train+unlabeled"``.
         folds: one of the ten choices of 1,000 images to train with, 0 to 9; None for all images.
-        transform: of the image, a PIL image in RGB.
-        target_transform: of the index of the class, -1 without one.
+        transform: applied to the image, a PIL image in RGB.
+        target_transform: applied to the index of the class, -1 without one.
         download: download what is not there.
 
     Attributes:
         data: the images, a NumPy array of uint8 ``(N, 3, 96, 96)``.
-        labels: the index of the class of each, a NumPy array.
+        labels: the index of the class of each image, a NumPy array.
         classes: the names of the classes.
 
     Example:
@@ -73,10 +73,7 @@ class STL10(VisionDataset):
         if download:
             self.download()
         elif not self._check_integrity():
-            raise RuntimeError(
-                f"STL10: the dataset is not in {self._path('')!r}, or is damaged. Pass "
-                "download=True to download it."
-            )
+            raise self._missing(f"the dataset is not in {self._path('')!r}, or is damaged")
         parts = [self._read(name) for name in self.split.split("+")]
         self.data = numpy.concatenate([data for data, _ in parts])
         self.labels: Any = numpy.concatenate([labels for _, labels in parts])

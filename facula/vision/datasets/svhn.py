@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from facula.vision._imports import optional
+from facula.vision.datasets._base import fetch
 from facula.vision.datasets.utils import check_integrity, download_url, verify_str_arg
 from facula.vision.datasets.vision import Root, Transform, VisionDataset
 
@@ -20,8 +21,8 @@ class SVHN(VisionDataset):
     Args:
         root: the folder that has, or is to have, the ``.mat`` files.
         split: ``"train"``, ``"test"`` or ``"extra"``.
-        transform: of the image, a PIL image in RGB.
-        target_transform: of the digit.
+        transform: applied to the image, a PIL image in RGB.
+        target_transform: applied to the digit.
         download: download what is not there.
 
     Attributes:
@@ -34,17 +35,12 @@ class SVHN(VisionDataset):
     """
 
     split_list = {
-        "train": [
-            _URL + "train_32x32.mat",
-            "train_32x32.mat",
-            "e26dedcc434d2e4c54c9b2d4a06d8373",
-        ],
-        "test": [_URL + "test_32x32.mat", "test_32x32.mat", "eb5a983be6a315427106f1b164d9cef3"],
-        "extra": [
-            _URL + "extra_32x32.mat",
-            "extra_32x32.mat",
-            "a93ce644f1a588dc4d68dda5feec44a7",
-        ],
+        split: [f"{_URL}{split}_32x32.mat", f"{split}_32x32.mat", md5]
+        for split, md5 in (
+            ("train", "e26dedcc434d2e4c54c9b2d4a06d8373"),
+            ("test", "eb5a983be6a315427106f1b164d9cef3"),
+            ("extra", "a93ce644f1a588dc4d68dda5feec44a7"),
+        )
     }
 
     def __init__(
@@ -58,13 +54,7 @@ class SVHN(VisionDataset):
         super().__init__(root, transform=transform, target_transform=target_transform)
         self.split = verify_str_arg(split, "split", tuple(self.split_list))
         self.url, self.filename, self.file_md5 = self.split_list[split]
-        if download:
-            self.download()
-        if not self._check_integrity():
-            raise RuntimeError(
-                f"SVHN: {self._path()!r} is not there or is damaged. Pass download=True to "
-                "download it."
-            )
+        fetch(self, download, f"{self._path()!r} is not there or is damaged")
         loaded = optional("scipy.io").loadmat(self._path())
         self.labels = loaded["y"].astype("int64").squeeze()
         self.labels[self.labels == 10] = 0

@@ -20,9 +20,9 @@ class USPS(VisionDataset):
 
     Args:
         root: the folder that has, or is to have, the ``.bz2`` files.
-        train: the images to train with, or those to test.
-        transform: of the image, a PIL image in grey.
-        target_transform: of the digit.
+        train: whether images are those to train with, or those to test.
+        transform: applied to the image, a PIL image in grey.
+        target_transform: applied to the digit.
         download: download what is not there.
 
     Attributes:

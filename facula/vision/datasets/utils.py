@@ -96,7 +96,7 @@ def download_url(
     Args:
         url: where the file is.
         root: the folder; it is made.
-        filename: the name there; by default the last part of ``url``.
+        filename: the name of the file there; by default the last part of ``url``.
         md5: the MD5 hash that the file must have.
         max_redirect_hops: how often the server may send elsewhere.
     """
@@ -110,7 +110,7 @@ def download_first(
     md5: str | None = None,
     max_redirect_hops: int = 3,
 ) -> None:
-    """As :func:`download_url`, from the first mirror that has the file."""
+    """Download a file as :func:`download_url` does, from the first mirror that has it."""
     path = os.path.join(os.path.expanduser(root), filename)
     if check_integrity(path, md5):
         return
@@ -128,9 +128,9 @@ def download_file_from_google_drive(
     """Download a file of Google Drive.
 
     Args:
-        file_id: the id in its link.
+        file_id: the id in the link of the file.
         root: the folder; it is made.
-        filename: the name there; by default the id.
+        filename: the name of the file there; by default the id.
         md5: the MD5 hash that the file must have. Without one, a page that says why Google refuses
             the file is taken for the file.
     """
@@ -162,7 +162,7 @@ def extract_archive(
 
     Args:
         from_path: the archive; its suffixes say what it is.
-        to_path: the folder for its files; by default its own.
+        to_path: the folder for the files of the archive; by default its own.
         remove_finished: delete the archive at the end.
 
     Returns:
@@ -258,11 +258,11 @@ def download_and_extract_archive(
 
     Args:
         url: where the archive is.
-        download_root: the folder for it.
-        extract_root: the folder for its files; by default ``download_root``.
-        filename: its name on disk; by default the last part of ``url``.
-        md5: the MD5 hash that it must have.
-        remove_finished: delete it when it is unpacked.
+        download_root: the folder for the archive.
+        extract_root: the folder for the files of the archive; by default ``download_root``.
+        filename: the name of the archive on disk; by default the last part of ``url``.
+        md5: the MD5 hash that the archive must have.
+        remove_finished: delete the archive when it is unpacked.
     """
     download_root = os.path.expanduser(download_root)
     filename = filename or os.path.basename(url)

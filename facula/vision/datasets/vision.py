@@ -83,6 +83,10 @@ class VisionDataset(Dataset[Any]):
         """More lines of the printed form, for subclasses."""
         return ""
 
+    def _missing(self, what: str, it: str = "it") -> RuntimeError:
+        """The error to raise where files of the dataset are not there."""
+        return RuntimeError(f"{type(self).__name__}: {what}. Pass download=True to download {it}.")
+
     def _transformed(self, image: Any, target: Any) -> tuple[Any, Any]:
         # Not by self.transforms: users replace one of these two after construction.
         if self.transform is not None:
@@ -101,8 +105,8 @@ class StandardTransform:
     """A function of an image and its target, made of one of each.
 
     Args:
-        transform: of the image; None leaves it.
-        target_transform: of the target; None leaves it.
+        transform: applied to the image; None leaves it as it is.
+        target_transform: applied to the target; None leaves it as it is.
 
     Example:
         >>> from facula.vision.datasets.vision import StandardTransform

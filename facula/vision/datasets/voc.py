@@ -53,10 +53,7 @@ class _VOC(VisionDataset):
         if download:
             download_and_extract_archive(self.url, self.root, filename=self.filename, md5=self.md5)
         if not base.is_dir():
-            raise RuntimeError(
-                f"{type(self).__name__}: there is no folder {str(base)!r}. Pass download=True to "
-                "download it."
-            )
+            raise self._missing(f"there is no folder {str(base)!r}")
         listed = base / "ImageSets" / self._SPLITS_DIR / f"{image_set}.txt"
         names = listed.read_text().splitlines()
         self.images = [str(base / "JPEGImages" / f"{name}.jpg") for name in names]
@@ -75,9 +72,9 @@ class VOCSegmentation(_VOC):
         year: ``"2007"`` to ``"2012"``.
         image_set: ``"train"``, ``"trainval"`` or ``"val"``; ``"test"`` in 2007.
         download: download what is not there.
-        transform: of the image, a PIL image in RGB.
-        target_transform: of the mask, a PIL image of indices with a palette.
-        transforms: of both, in place of the former two.
+        transform: applied to the image, a PIL image in RGB.
+        target_transform: applied to the mask, a PIL image of indices with a palette.
+        transforms: applied to image and target together, in place of the other two.
 
     Example:
         >>> from facula.vision.datasets import VOCSegmentation
@@ -108,9 +105,9 @@ class VOCDetection(_VOC):
         year: ``"2007"`` to ``"2012"``.
         image_set: ``"train"``, ``"trainval"`` or ``"val"``; ``"test"`` in 2007.
         download: download what is not there.
-        transform: of the image, a PIL image in RGB.
-        target_transform: of the annotation, a dict as the XML file has it.
-        transforms: of both, in place of the former two.
+        transform: applied to the image, a PIL image in RGB.
+        target_transform: applied to the annotation, a dict as the XML file has it.
+        transforms: applied to image and target together, in place of the other two.
 
     Example:
         >>> from xml.etree import ElementTree

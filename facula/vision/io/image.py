@@ -65,7 +65,7 @@ def read_file(path: str) -> Tensor:
     """The bytes of a file.
 
     Args:
-        path: of the file.
+        path: where the file is.
 
     Shape:
         result ``(n_bytes,)``, uint8.
@@ -216,7 +216,7 @@ def read_image(
     """An image from a file; :func:`decode_image` with a path.
 
     Args:
-        path: of the file.
+        path: where the file is.
         mode: what the image is converted to.
         apply_exif_orientation: whether the image is turned as its EXIF data says.
 
@@ -329,7 +329,7 @@ def encode_jpeg(input: Tensor | list[Tensor], quality: int = 75) -> Any:
 
     Args:
         input: ``(C, H, W)`` of 1 or 3 channels, uint8, or a list of such.
-        quality: from 1 to 100.
+        quality: how good the image stays, from 1 to 100.
 
     Example:
         >>> from facula.vision import io
@@ -348,7 +348,7 @@ def encode_png(input: Tensor, compression_level: int = 6) -> Tensor:
 
     Args:
         input: ``(C, H, W)`` of 1 or 3 channels, uint8.
-        compression_level: from 0, fast, to 9, small.
+        compression_level: how much to compress, from 0, fast, to 9, small.
 
     Example:
         >>> from facula.vision import io

@@ -3,10 +3,10 @@
 A module of models declares the weights that ``weights.txt`` lists, and its builders::
 
     ResNet18_Weights: Any = weights_enum(__name__, "ResNet18")
-    resnet18 = builder("resnet18", ResNet18_Weights, "ResNet-18", ResNet, BasicBlock, [2, 2, 2, 2])
+    resnet18 = builder(ResNet18_Weights, "ResNet-18", ResNet, BasicBlock, [2, 2, 2, 2])
 
 A builder with arguments of its own is an ordinary function below ``@register_model()`` and
-``@accept_weights(weights=...)``.
+``@accept_weights(weights=...)``. Families of such builders make theirs with :func:`declare`.
 """
 
 import json
@@ -125,7 +125,7 @@ class WeightsEnum(Enum):
         """Load the weights from the local cache, or download them into it.
 
         Args:
-            *args, **kwargs: as for `facula.hub.load_state_dict_from_url`, after its url.
+            *args, **kwargs: arguments of `facula.hub.load_state_dict_from_url` after its url.
         """
         load = import_module("facula.hub").load_state_dict_from_url
         return cast(Mapping[str, Any], load(self.url, *args, **kwargs))
@@ -265,6 +265,10 @@ def register_model(name: str | None = None) -> Callable[[Callable[..., M]], Call
     return register
 
 
+def _enum_of(weights: Any) -> Any:
+    return type(weights) if isinstance(weights, WeightsEnum) else weights
+
+
 def accept_weights(**enums: Any) -> Callable[[Callable[..., M]], Callable[..., M]]:
     """Decorate a builder, which then receives for each argument named here a member or None.
 
@@ -274,9 +278,7 @@ def accept_weights(**enums: Any) -> Callable[[Callable[..., M]], Callable[..., M
     where that is not the first of the enumeration; it becomes the argument's annotation.
     """
 
-    kinds = {
-        name: type(enum) if isinstance(enum, WeightsEnum) else enum for name, enum in enums.items()
-    }
+    kinds = {name: _enum_of(enum) for name, enum in enums.items()}
 
     def decorate(build: Callable[..., M]) -> Callable[..., M]:
         parameters = signature(build).parameters.values()
@@ -353,42 +355,66 @@ def build_model(make: Callable[..., M], weights: Any, progress: bool, kwargs: di
     return model
 
 
+def name_of(enum: Any) -> str:
+    """The name of the model in that of the enumeration of its weights."""
+    return cast(str, enum.__name__.removesuffix("_Weights"))
+
+
+def declare(build: Callable[..., M], kind: Any, doc: str, **enums: Any) -> Callable[..., M]:
+    """Name a builder after its weights, in lower case and in their module, and register it.
+
+    Args:
+        build: the function that builds the model; its own name does not matter.
+        kind: the class of the model, which becomes the annotation of the result.
+        doc: the docstring of the builder.
+        **enums: what :func:`accept_weights` takes; ``weights`` has the name.
+    """
+    enum = _enum_of(enums["weights"])
+    build.__name__ = build.__qualname__ = name_of(enum).lower()
+    build.__module__ = enum.__module__
+    build.__annotations__["return"] = kind
+    build.__doc__ = doc
+    return register_model()(accept_weights(**enums)(build))
+
+
 def builder(
-    name: str,
     weights: Any,
     title: str,
     make: Callable[..., M],
     *args: Any,
     loaded: Mapping[str, Any] | None = None,
+    needs: Callable[[Any], Mapping[str, Any]] | None = None,
+    kwargs_are: str = "passed to",
     **fixed: Any,
 ) -> Callable[..., M]:
     """Make and register the builder of ``make(*args, **fixed, **kwargs)``.
 
     Args:
-        name: of the builder and of the model.
-        weights: their enumeration.
-        title: first line of the docstring, without the full stop.
+        weights: the enumeration of the model's weights, or the member that ``pretrained=True``
+            means where that is not the first one. It names the builder.
+        title: the first line of the docstring, without the full stop.
         make: the model's class, or a function annotated with it.
-        loaded: arguments of make where trained weights are loaded.
+        loaded: arguments of make that change where trained weights are loaded.
+        needs: a function from weights to arguments of make; callers may give no other values.
+        kwargs_are: what the docstring says of other arguments, before the name of the class.
     """
-    enum = weights
+    enum = _enum_of(weights)
     kind = make if isinstance(make, type) else make.__annotations__["return"]
 
     def build(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> M:
+        for name, value in needs(weights).items() if weights and needs else ():
+            _ovewrite_named_param(kwargs, name, value)
         kwargs = {**fixed, **kwargs, **((weights and loaded) or {})}
         return build_model(partial(make, *args), weights, progress, kwargs)
 
-    build.__name__ = build.__qualname__ = name
-    build.__module__ = enum.__module__
-    build.__annotations__["return"] = kind
-    build.__doc__ = f"""{title}.
+    doc = f"""{title}.
 
     Args:
         weights: a member of `{enum.__name__}` or its name; random weights unless given.
         progress: whether a download shows its progress.
-        **kwargs: passed to `{kind.__name__}`.
+        **kwargs: {kwargs_are} `{kind.__name__}`.
     """
-    return register_model()(accept_weights(weights=enum)(build))
+    return declare(build, kind, doc, weights=weights)
 
 
 def get_model_builder(name: str) -> Callable[..., Module]:

@@ -59,4 +59,4 @@ class AlexNet(nn.Module):
 
 
 AlexNet_Weights: Any = weights_enum(__name__, "AlexNet")
-alexnet = builder("alexnet", AlexNet_Weights, "AlexNet", AlexNet)
+alexnet = builder(AlexNet_Weights, "AlexNet", AlexNet)

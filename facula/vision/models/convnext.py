@@ -10,7 +10,7 @@ from typing import Any
 import facula
 from facula import nn
 from facula._core import Tensor
-from facula.vision.models._api import builder, weights_enum
+from facula.vision.models._api import builder, name_of, weights_enum
 from facula.vision.ops.misc import Conv2dNormActivation, Permute
 from facula.vision.ops.stochastic_depth import StochasticDepth
 
@@ -43,7 +43,7 @@ class CNBlock(nn.Module):
         dim: channels.
         layer_scale: first value of the factors that scale the channels.
         stochastic_depth_prob: the probability to leave the block out.
-        norm_layer: ``None`` for ``nn.LayerNorm`` with ``eps=1e-6``.
+        norm_layer: makes the normalisations; ``None`` for ``nn.LayerNorm`` with ``eps=1e-6``.
 
     Shape:
         input ``(N, dim, H, W)``; result the same.
@@ -89,11 +89,13 @@ class ConvNeXt(nn.Module):
 
     Args:
         block_setting: the stages.
-        stochastic_depth_prob: of the last block; that of the others grows linearly up to it.
+        stochastic_depth_prob: the probability to leave the last block out; that of the others grows
+            linearly up to it.
         layer_scale: first value of the factors that scale the channels of a block.
         num_classes: outputs of the classifier.
-        block: ``None`` for :class:`CNBlock`.
-        norm_layer: between the stages; ``None`` for a layer norm over the channels.
+        block: makes the blocks; ``None`` for :class:`CNBlock`.
+        norm_layer: makes the normalisations between the stages; ``None`` for a layer norm over the
+            channels.
 
     Shape:
         input ``(N, 3, H, W)``; result ``(N, num_classes)``.
@@ -168,14 +170,14 @@ class ConvNeXt(nn.Module):
         return result
 
 
-ConvNeXt_Tiny_Weights = weights_enum(__name__, "ConvNeXt_Tiny")
-ConvNeXt_Small_Weights = weights_enum(__name__, "ConvNeXt_Small")
-ConvNeXt_Base_Weights = weights_enum(__name__, "ConvNeXt_Base")
-ConvNeXt_Large_Weights = weights_enum(__name__, "ConvNeXt_Large")
+ConvNeXt_Tiny_Weights: Any = weights_enum(__name__, "ConvNeXt_Tiny")
+ConvNeXt_Small_Weights: Any = weights_enum(__name__, "ConvNeXt_Small")
+ConvNeXt_Base_Weights: Any = weights_enum(__name__, "ConvNeXt_Base")
+ConvNeXt_Large_Weights: Any = weights_enum(__name__, "ConvNeXt_Large")
 
 
 def _convnext(
-    size: str, weights: Any, width: int, n_blocks: int, stochastic_depth_prob: float
+    weights: Any, width: int, n_blocks: int, stochastic_depth_prob: float
 ) -> Callable[..., ConvNeXt]:
     """Four stages; only the third one differs in its number of blocks."""
     stages = [
@@ -184,17 +186,11 @@ def _convnext(
         CNBlockConfig(4 * width, 8 * width, n_blocks),
         CNBlockConfig(8 * width, None, 3),
     ]
-    return builder(
-        f"convnext_{size.lower()}",
-        weights,
-        f"ConvNeXt {size}",
-        ConvNeXt,
-        stages,
-        stochastic_depth_prob=stochastic_depth_prob,
-    )
+    title, depth_prob = name_of(weights).replace("_", " "), stochastic_depth_prob
+    return builder(weights, title, ConvNeXt, stages, stochastic_depth_prob=depth_prob)
 
 
-convnext_tiny = _convnext("Tiny", ConvNeXt_Tiny_Weights, 96, 9, 0.1)
-convnext_small = _convnext("Small", ConvNeXt_Small_Weights, 96, 27, 0.4)
-convnext_base = _convnext("Base", ConvNeXt_Base_Weights, 128, 27, 0.5)
-convnext_large = _convnext("Large", ConvNeXt_Large_Weights, 192, 27, 0.5)
+convnext_tiny = _convnext(ConvNeXt_Tiny_Weights, 96, 9, 0.1)
+convnext_small = _convnext(ConvNeXt_Small_Weights, 96, 27, 0.4)
+convnext_base = _convnext(ConvNeXt_Base_Weights, 128, 27, 0.5)
+convnext_large = _convnext(ConvNeXt_Large_Weights, 192, 27, 0.5)

@@ -166,15 +166,7 @@ DenseNet161_Weights: Any = weights_enum(__name__, "DenseNet161")
 DenseNet169_Weights: Any = weights_enum(__name__, "DenseNet169")
 DenseNet201_Weights: Any = weights_enum(__name__, "DenseNet201")
 
-densenet121 = builder(
-    "densenet121", DenseNet121_Weights, "DenseNet-121", DenseNet, 32, (6, 12, 24, 16), 64
-)
-densenet161 = builder(
-    "densenet161", DenseNet161_Weights, "DenseNet-161", DenseNet, 48, (6, 12, 36, 24), 96
-)
-densenet169 = builder(
-    "densenet169", DenseNet169_Weights, "DenseNet-169", DenseNet, 32, (6, 12, 32, 32), 64
-)
-densenet201 = builder(
-    "densenet201", DenseNet201_Weights, "DenseNet-201", DenseNet, 32, (6, 12, 48, 32), 64
-)
+densenet121 = builder(DenseNet121_Weights, "DenseNet-121", DenseNet, 32, (6, 12, 24, 16), 64)
+densenet161 = builder(DenseNet161_Weights, "DenseNet-161", DenseNet, 48, (6, 12, 36, 24), 96)
+densenet169 = builder(DenseNet169_Weights, "DenseNet-169", DenseNet, 32, (6, 12, 32, 32), 64)
+densenet201 = builder(DenseNet201_Weights, "DenseNet-201", DenseNet, 32, (6, 12, 48, 32), 64)

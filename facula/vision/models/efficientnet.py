@@ -13,7 +13,7 @@ from typing import Any
 
 from facula import nn
 from facula._core import Tensor
-from facula.vision.models._api import builder, weights_enum
+from facula.vision.models._api import builder, name_of, weights_enum
 from facula.vision.models._utils import _make_divisible
 from facula.vision.ops.misc import Conv2dNormActivation, SqueezeExcitation
 from facula.vision.ops.stochastic_depth import StochasticDepth
@@ -192,10 +192,11 @@ class EfficientNet(nn.Module):
 
     Args:
         inverted_residual_setting: the stages.
-        dropout: its probability before the classifier.
-        stochastic_depth_prob: of the last block; that of the others grows linearly up to it.
+        dropout: the probability of dropout before the classifier.
+        stochastic_depth_prob: the probability to leave the last block out; that of the others grows
+            linearly up to it.
         num_classes: outputs of the classifier.
-        norm_layer: ``None`` for ``nn.BatchNorm2d``.
+        norm_layer: makes the normalisations; ``None`` for ``nn.BatchNorm2d``.
         last_channel: channels of the last convolution; ``None`` for 4 times those before it.
 
     Shape:
@@ -267,17 +268,17 @@ class EfficientNet(nn.Module):
         return result
 
 
-EfficientNet_B0_Weights = weights_enum(__name__, "EfficientNet_B0")
-EfficientNet_B1_Weights = weights_enum(__name__, "EfficientNet_B1")
-EfficientNet_B2_Weights = weights_enum(__name__, "EfficientNet_B2")
-EfficientNet_B3_Weights = weights_enum(__name__, "EfficientNet_B3")
-EfficientNet_B4_Weights = weights_enum(__name__, "EfficientNet_B4")
-EfficientNet_B5_Weights = weights_enum(__name__, "EfficientNet_B5")
-EfficientNet_B6_Weights = weights_enum(__name__, "EfficientNet_B6")
-EfficientNet_B7_Weights = weights_enum(__name__, "EfficientNet_B7")
-EfficientNet_V2_S_Weights = weights_enum(__name__, "EfficientNet_V2_S")
-EfficientNet_V2_M_Weights = weights_enum(__name__, "EfficientNet_V2_M")
-EfficientNet_V2_L_Weights = weights_enum(__name__, "EfficientNet_V2_L")
+EfficientNet_B0_Weights: Any = weights_enum(__name__, "EfficientNet_B0")
+EfficientNet_B1_Weights: Any = weights_enum(__name__, "EfficientNet_B1")
+EfficientNet_B2_Weights: Any = weights_enum(__name__, "EfficientNet_B2")
+EfficientNet_B3_Weights: Any = weights_enum(__name__, "EfficientNet_B3")
+EfficientNet_B4_Weights: Any = weights_enum(__name__, "EfficientNet_B4")
+EfficientNet_B5_Weights: Any = weights_enum(__name__, "EfficientNet_B5")
+EfficientNet_B6_Weights: Any = weights_enum(__name__, "EfficientNet_B6")
+EfficientNet_B7_Weights: Any = weights_enum(__name__, "EfficientNet_B7")
+EfficientNet_V2_S_Weights: Any = weights_enum(__name__, "EfficientNet_V2_S")
+EfficientNet_V2_M_Weights: Any = weights_enum(__name__, "EfficientNet_V2_M")
+EfficientNet_V2_L_Weights: Any = weights_enum(__name__, "EfficientNet_V2_L")
 
 # expand_ratio, kernel, stride, input_channels, out_channels and num_layers of each stage
 _Stage = tuple[int, int, int, int, int, int]
@@ -293,35 +294,30 @@ _STAGES_V1: list[_Stage] = [
 
 
 def _efficientnet(
-    size: str, weights: Any, width_mult: float, depth_mult: float, dropout: float, **kwargs: Any
+    weights: Any, width_mult: float, depth_mult: float, dropout: float, **kwargs: Any
 ) -> Callable[..., EfficientNet]:
     stages = [MBConvConfig(*stage, width_mult, depth_mult) for stage in _STAGES_V1]
-    name, title = f"efficientnet_{size.lower()}", f"EfficientNet {size}"
-    return builder(name, weights, title, EfficientNet, stages, dropout, **kwargs)
+    title = name_of(weights).replace("_", " ")
+    return builder(weights, title, EfficientNet, stages, dropout, **kwargs)
 
 
 _norm_b5 = partial(nn.BatchNorm2d, eps=0.001, momentum=0.01)
-efficientnet_b0 = _efficientnet("B0", EfficientNet_B0_Weights, 1.0, 1.0, 0.2)
-efficientnet_b1 = _efficientnet("B1", EfficientNet_B1_Weights, 1.0, 1.1, 0.2)
-efficientnet_b2 = _efficientnet("B2", EfficientNet_B2_Weights, 1.1, 1.2, 0.3)
-efficientnet_b3 = _efficientnet("B3", EfficientNet_B3_Weights, 1.2, 1.4, 0.3)
-efficientnet_b4 = _efficientnet("B4", EfficientNet_B4_Weights, 1.4, 1.8, 0.4)
-efficientnet_b5 = _efficientnet("B5", EfficientNet_B5_Weights, 1.6, 2.2, 0.4, norm_layer=_norm_b5)
-efficientnet_b6 = _efficientnet("B6", EfficientNet_B6_Weights, 1.8, 2.6, 0.5, norm_layer=_norm_b5)
-efficientnet_b7 = _efficientnet("B7", EfficientNet_B7_Weights, 2.0, 3.1, 0.5, norm_layer=_norm_b5)
+efficientnet_b0 = _efficientnet(EfficientNet_B0_Weights, 1.0, 1.0, 0.2)
+efficientnet_b1 = _efficientnet(EfficientNet_B1_Weights, 1.0, 1.1, 0.2)
+efficientnet_b2 = _efficientnet(EfficientNet_B2_Weights, 1.1, 1.2, 0.3)
+efficientnet_b3 = _efficientnet(EfficientNet_B3_Weights, 1.2, 1.4, 0.3)
+efficientnet_b4 = _efficientnet(EfficientNet_B4_Weights, 1.4, 1.8, 0.4)
+efficientnet_b5 = _efficientnet(EfficientNet_B5_Weights, 1.6, 2.2, 0.4, norm_layer=_norm_b5)
+efficientnet_b6 = _efficientnet(EfficientNet_B6_Weights, 1.8, 2.6, 0.5, norm_layer=_norm_b5)
+efficientnet_b7 = _efficientnet(EfficientNet_B7_Weights, 2.0, 3.1, 0.5, norm_layer=_norm_b5)
 
 
 def _efficientnet_v2(
-    size: str,
-    weights: Any,
-    dropout: float,
-    fused: list[_Stage],
-    stages: list[_Stage],
+    weights: Any, dropout: float, fused: list[_Stage], stages: list[_Stage]
 ) -> Callable[..., EfficientNet]:
     return builder(
-        f"efficientnet_v2_{size.lower()}",
         weights,
-        f"EfficientNetV2-{size}",
+        f"EfficientNetV2-{name_of(weights)[-1]}",
         EfficientNet,
         [*(FusedMBConvConfig(*stage) for stage in fused), *(MBConvConfig(*s) for s in stages)],
         dropout,
@@ -331,14 +327,12 @@ def _efficientnet_v2(
 
 
 efficientnet_v2_s = _efficientnet_v2(
-    "S",
     EfficientNet_V2_S_Weights,
     0.2,
     fused=[(1, 3, 1, 24, 24, 2), (4, 3, 2, 24, 48, 4), (4, 3, 2, 48, 64, 4)],
     stages=[(4, 3, 2, 64, 128, 6), (6, 3, 1, 128, 160, 9), (6, 3, 2, 160, 256, 15)],
 )
 efficientnet_v2_m = _efficientnet_v2(
-    "M",
     EfficientNet_V2_M_Weights,
     0.3,
     fused=[(1, 3, 1, 24, 24, 3), (4, 3, 2, 24, 48, 5), (4, 3, 2, 48, 80, 5)],
@@ -350,7 +344,6 @@ efficientnet_v2_m = _efficientnet_v2(
     ],
 )
 efficientnet_v2_l = _efficientnet_v2(
-    "L",
     EfficientNet_V2_L_Weights,
     0.4,
     fused=[(1, 3, 1, 32, 32, 4), (4, 3, 2, 32, 64, 7), (4, 3, 2, 64, 96, 7)],

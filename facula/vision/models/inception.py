@@ -33,7 +33,7 @@ class BasicConv2d(nn.Module):
     """A convolution without bias, batch normalisation and ReLU.
 
     Args:
-        in_channels, out_channels, **kwargs: of `nn.Conv2d`.
+        in_channels, out_channels, **kwargs: arguments of `nn.Conv2d`.
     """
 
     def __init__(self, in_channels: int, out_channels: int, **kwargs: Any) -> None:

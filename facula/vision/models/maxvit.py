@@ -10,8 +10,7 @@ import facula
 from facula import nn
 from facula._core import Tensor
 from facula.nn import functional as F
-from facula.vision.models._api import accept_weights, build_model, register_model, weights_enum
-from facula.vision.models._utils import _ovewrite_named_param
+from facula.vision.models._api import builder, weights_enum
 from facula.vision.models.swin_transformer import (
     _get_relative_position_bias,
     _relative_position_index,
@@ -38,8 +37,8 @@ class MBConv(nn.Module):
         expansion_ratio: channels between over ``out_channels``.
         squeeze_ratio: channels of the squeeze over ``out_channels``.
         stride: 1 or 2.
-        activation_layer: after the first two convolutions.
-        norm_layer: before and between the convolutions.
+        activation_layer: makes the activations after the first two convolutions.
+        norm_layer: makes the normalisations before and between the convolutions.
         p_stochastic_dropout: the probability to leave the branch out.
 
     Shape:
@@ -115,7 +114,7 @@ class RelativePositionalMultiHeadAttention(nn.Module):
         self.size = int(math.sqrt(max_seq_len))
         self.max_seq_len = max_seq_len
         self.to_qkv = nn.Linear(feat_dim, self.n_heads * head_dim * 3)
-        # Of the whole vector, not of a head: the trained weights expect it.
+        # The size of the whole vector, not of a head: the trained weights expect it.
         self.scale_factor = feat_dim**-0.5
         self.merge = nn.Linear(head_dim * self.n_heads, feat_dim)
         table = nn.Parameter(facula.empty((2 * self.size - 1) ** 2, self.n_heads))
@@ -180,10 +179,10 @@ class PartitionAttentionLayer(nn.Module):
         partition_type: ``"window"`` or ``"grid"``.
         grid_size: height and width of the image.
         mlp_ratio: size of the hidden layer over ``in_channels``.
-        activation_layer: of the hidden layer.
-        norm_layer: before attention and hidden layer.
+        activation_layer: makes the activation of the hidden layer.
+        norm_layer: makes the normalisations before attention and hidden layer.
         attention_dropout: the probability of dropout after the attention.
-        mlp_dropout: that after the linear layers.
+        mlp_dropout: the probability of dropout after the linear layers.
         p_stochastic_dropout: the probability to leave a branch out.
 
     Shape:
@@ -378,14 +377,15 @@ class MaxVit(nn.Module):
         block_channels: channels of each block; a block halves the image.
         block_layers: layers of each block.
         head_dim: size of a head.
-        stochastic_depth_prob: of the last layer; that of the others grows linearly up to it.
-        norm_layer: of the convolutions; ``None`` for ``nn.BatchNorm2d``.
-        activation_layer: the activation.
+        stochastic_depth_prob: the probability to leave the last layer out; that of the others grows
+            linearly up to it.
+        norm_layer: makes the normalisations of the convolutions; ``None`` for ``nn.BatchNorm2d``.
+        activation_layer: makes the activations.
         squeeze_ratio: channels of a squeeze over those of its block.
         expansion_ratio: channels within a convolution over those of its block.
         mlp_ratio: size of the hidden layers over the channels.
         mlp_dropout: the probability of dropout after the linear layers.
-        attention_dropout: that after the attention.
+        attention_dropout: the probability of dropout after the attention.
         num_classes: outputs of the classifier.
 
     Shape:
@@ -498,29 +498,19 @@ def _spread(last: float, n: int) -> list[float]:
     return [i * (last / (n - 1)) for i in range(n - 1)] + [last] if n > 1 else [0.0] * n
 
 
-MaxVit_T_Weights = weights_enum(__name__, "MaxVit_T")
+MaxVit_T_Weights: Any = weights_enum(__name__, "MaxVit_T")
 
 
-@register_model()
-@accept_weights(weights=MaxVit_T_Weights)
-def maxvit_t(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> MaxVit:
-    """MaxViT of the size T.
-
-    Args:
-        weights: a member of `MaxVit_T_Weights` or its name; random weights unless given.
-        progress: whether a download shows its progress.
-        **kwargs: passed to `MaxVit`.
-    """
-    if weights is not None:
-        _ovewrite_named_param(kwargs, "input_size", weights.meta["min_size"])
-    make = partial(
-        MaxVit,
-        input_size=(224, 224),
-        stem_channels=64,
-        partition_size=7,
-        block_channels=[64, 128, 256, 512],
-        block_layers=[2, 2, 5, 2],
-        head_dim=32,
-        stochastic_depth_prob=0.2,
-    )
-    return build_model(make, weights, progress, kwargs)
+maxvit_t = builder(
+    MaxVit_T_Weights,
+    "MaxViT of the size T",
+    MaxVit,
+    needs=lambda weights: {"input_size": weights.meta["min_size"]},
+    input_size=(224, 224),
+    stem_channels=64,
+    partition_size=7,
+    block_channels=[64, 128, 256, 512],
+    block_layers=[2, 2, 5, 2],
+    head_dim=32,
+    stochastic_depth_prob=0.2,
+)

@@ -167,8 +167,8 @@ class MNASNet(nn.Module):
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *args)
 
 
-def _mnasnet(name: str, weights: Any, alpha: float) -> Callable[..., MNASNet]:
-    return builder(name, weights, f"MnasNet of {alpha} times the width", MNASNet, alpha)
+def _mnasnet(weights: Any, alpha: float) -> Callable[..., MNASNet]:
+    return builder(weights, f"MnasNet of {alpha} times the width", MNASNet, alpha)
 
 
 MNASNet0_5_Weights: Any = weights_enum(__name__, "MNASNet0_5")
@@ -176,7 +176,7 @@ MNASNet0_75_Weights: Any = weights_enum(__name__, "MNASNet0_75")
 MNASNet1_0_Weights: Any = weights_enum(__name__, "MNASNet1_0")
 MNASNet1_3_Weights: Any = weights_enum(__name__, "MNASNet1_3")
 
-mnasnet0_5 = _mnasnet("mnasnet0_5", MNASNet0_5_Weights, 0.5)
-mnasnet0_75 = _mnasnet("mnasnet0_75", MNASNet0_75_Weights, 0.75)
-mnasnet1_0 = _mnasnet("mnasnet1_0", MNASNet1_0_Weights, 1.0)
-mnasnet1_3 = _mnasnet("mnasnet1_3", MNASNet1_3_Weights, 1.3)
+mnasnet0_5 = _mnasnet(MNASNet0_5_Weights, 0.5)
+mnasnet0_75 = _mnasnet(MNASNet0_75_Weights, 0.75)
+mnasnet1_0 = _mnasnet(MNASNet1_0_Weights, 1.0)
+mnasnet1_3 = _mnasnet(MNASNet1_3_Weights, 1.3)

@@ -69,7 +69,7 @@ class MobileNetV2(nn.Module):
     Args:
         num_classes: number of outputs.
         width_mult: factor of all channels.
-        inverted_residual_setting: of each stage: expansion, channels, repeats, stride.
+        inverted_residual_setting: expansion, channels, repeats and stride of each stage.
         round_nearest: the channels are multiples of this.
         block: makes a block; `InvertedResidual` unless given.
         norm_layer: makes the normalisations; `nn.BatchNorm2d` unless given.
@@ -131,4 +131,4 @@ class MobileNetV2(nn.Module):
 
 
 MobileNet_V2_Weights: Any = weights_enum(__name__, "MobileNet_V2")
-mobilenet_v2 = builder("mobilenet_v2", MobileNet_V2_Weights, "MobileNet v2", MobileNetV2)
+mobilenet_v2 = builder(MobileNet_V2_Weights, "MobileNet v2", MobileNetV2)

@@ -231,18 +231,8 @@ MobileNet_V3_Large_Weights: Any = weights_enum(__name__, "MobileNet_V3_Large")
 MobileNet_V3_Small_Weights: Any = weights_enum(__name__, "MobileNet_V3_Small")
 
 mobilenet_v3_large = builder(
-    "mobilenet_v3_large",
-    MobileNet_V3_Large_Weights,
-    "MobileNet v3, the large one",
-    _make_mobilenet_v3,
-    _LARGE,
-    1280,
+    MobileNet_V3_Large_Weights, "MobileNet v3, the large one", _make_mobilenet_v3, _LARGE, 1280
 )
 mobilenet_v3_small = builder(
-    "mobilenet_v3_small",
-    MobileNet_V3_Small_Weights,
-    "MobileNet v3, the small one",
-    _make_mobilenet_v3,
-    _SMALL,
-    1024,
+    MobileNet_V3_Small_Weights, "MobileNet v3, the small one", _make_mobilenet_v3, _SMALL, 1024
 )

@@ -10,7 +10,7 @@ from typing import Any
 
 from facula import nn
 from facula._core import Tensor
-from facula.vision.models._api import builder, weights_enum
+from facula.vision.models._api import builder, name_of, weights_enum
 from facula.vision.models._utils import _make_divisible
 from facula.vision.ops.misc import Conv2dNormActivation, SqueezeExcitation
 
@@ -218,6 +218,7 @@ class BlockParams:
         widths, group_widths = [], []
         for width in stages:
             inner = int(width * bottleneck_multiplier)
+            # A group is no wider than the bottleneck, and the bottleneck is a multiple of it.
             group_widths.append(min(group_width, inner))
             inner = _make_divisible(inner, group_widths[-1])
             widths.append(int(inner / bottleneck_multiplier))
@@ -248,10 +249,10 @@ class RegNet(nn.Module):
         block_params: depths, widths and groups of the stages.
         num_classes: outputs of the classifier.
         stem_width: channels of the first layer.
-        stem_type: its class; ``None`` for :class:`SimpleStemIN`.
+        stem_type: the class of the first layer; ``None`` for :class:`SimpleStemIN`.
         block_type: the class of the blocks; ``None`` for :class:`ResBottleneckBlock`.
-        norm_layer: ``None`` for ``nn.BatchNorm2d``.
-        activation: ``None`` for ``nn.ReLU``.
+        norm_layer: makes the normalisations; ``None`` for ``nn.BatchNorm2d``.
+        activation: makes the activations; ``None`` for ``nn.ReLU``.
 
     Shape:
         input ``(N, 3, H, W)``; result ``(N, num_classes)``.
@@ -318,43 +319,44 @@ class RegNet(nn.Module):
         return result
 
 
-RegNet_Y_400MF_Weights = weights_enum(__name__, "RegNet_Y_400MF")
-RegNet_Y_800MF_Weights = weights_enum(__name__, "RegNet_Y_800MF")
-RegNet_Y_1_6GF_Weights = weights_enum(__name__, "RegNet_Y_1_6GF")
-RegNet_Y_3_2GF_Weights = weights_enum(__name__, "RegNet_Y_3_2GF")
-RegNet_Y_8GF_Weights = weights_enum(__name__, "RegNet_Y_8GF")
-RegNet_Y_16GF_Weights = weights_enum(__name__, "RegNet_Y_16GF")
-RegNet_Y_32GF_Weights = weights_enum(__name__, "RegNet_Y_32GF")
-RegNet_Y_128GF_Weights = weights_enum(__name__, "RegNet_Y_128GF")
-RegNet_X_400MF_Weights = weights_enum(__name__, "RegNet_X_400MF")
-RegNet_X_800MF_Weights = weights_enum(__name__, "RegNet_X_800MF")
-RegNet_X_1_6GF_Weights = weights_enum(__name__, "RegNet_X_1_6GF")
-RegNet_X_3_2GF_Weights = weights_enum(__name__, "RegNet_X_3_2GF")
-RegNet_X_8GF_Weights = weights_enum(__name__, "RegNet_X_8GF")
-RegNet_X_16GF_Weights = weights_enum(__name__, "RegNet_X_16GF")
-RegNet_X_32GF_Weights = weights_enum(__name__, "RegNet_X_32GF")
+RegNet_Y_400MF_Weights: Any = weights_enum(__name__, "RegNet_Y_400MF")
+RegNet_Y_800MF_Weights: Any = weights_enum(__name__, "RegNet_Y_800MF")
+RegNet_Y_1_6GF_Weights: Any = weights_enum(__name__, "RegNet_Y_1_6GF")
+RegNet_Y_3_2GF_Weights: Any = weights_enum(__name__, "RegNet_Y_3_2GF")
+RegNet_Y_8GF_Weights: Any = weights_enum(__name__, "RegNet_Y_8GF")
+RegNet_Y_16GF_Weights: Any = weights_enum(__name__, "RegNet_Y_16GF")
+RegNet_Y_32GF_Weights: Any = weights_enum(__name__, "RegNet_Y_32GF")
+RegNet_Y_128GF_Weights: Any = weights_enum(__name__, "RegNet_Y_128GF")
+RegNet_X_400MF_Weights: Any = weights_enum(__name__, "RegNet_X_400MF")
+RegNet_X_800MF_Weights: Any = weights_enum(__name__, "RegNet_X_800MF")
+RegNet_X_1_6GF_Weights: Any = weights_enum(__name__, "RegNet_X_1_6GF")
+RegNet_X_3_2GF_Weights: Any = weights_enum(__name__, "RegNet_X_3_2GF")
+RegNet_X_8GF_Weights: Any = weights_enum(__name__, "RegNet_X_8GF")
+RegNet_X_16GF_Weights: Any = weights_enum(__name__, "RegNet_X_16GF")
+RegNet_X_32GF_Weights: Any = weights_enum(__name__, "RegNet_X_32GF")
 
 
 def _regnet(
-    size: str, weights: Any, depth: int, w_0: int, w_a: float, w_m: float, group_width: int
+    weights: Any, depth: int, w_0: int, w_a: float, w_m: float, group_width: int
 ) -> Callable[..., RegNet]:
-    se_ratio = 0.25 if size.startswith("y") else None
+    name = name_of(weights)
+    se_ratio = 0.25 if name.startswith("RegNet_Y") else None
     stages = BlockParams.from_init_params(depth, w_0, w_a, w_m, group_width, se_ratio=se_ratio)
-    return builder(f"regnet_{size}", weights, f"RegNet {size.upper()}", RegNet, stages)
+    return builder(weights, name.replace("_", " ", 1), RegNet, stages)
 
 
-regnet_y_400mf = _regnet("y_400mf", RegNet_Y_400MF_Weights, 16, 48, 27.89, 2.09, 8)
-regnet_y_800mf = _regnet("y_800mf", RegNet_Y_800MF_Weights, 14, 56, 38.84, 2.4, 16)
-regnet_y_1_6gf = _regnet("y_1_6gf", RegNet_Y_1_6GF_Weights, 27, 48, 20.71, 2.65, 24)
-regnet_y_3_2gf = _regnet("y_3_2gf", RegNet_Y_3_2GF_Weights, 21, 80, 42.63, 2.66, 24)
-regnet_y_8gf = _regnet("y_8gf", RegNet_Y_8GF_Weights, 17, 192, 76.82, 2.19, 56)
-regnet_y_16gf = _regnet("y_16gf", RegNet_Y_16GF_Weights, 18, 200, 106.23, 2.48, 112)
-regnet_y_32gf = _regnet("y_32gf", RegNet_Y_32GF_Weights, 20, 232, 115.89, 2.53, 232)
-regnet_y_128gf = _regnet("y_128gf", RegNet_Y_128GF_Weights, 27, 456, 160.83, 2.52, 264)
-regnet_x_400mf = _regnet("x_400mf", RegNet_X_400MF_Weights, 22, 24, 24.48, 2.54, 16)
-regnet_x_800mf = _regnet("x_800mf", RegNet_X_800MF_Weights, 16, 56, 35.73, 2.28, 16)
-regnet_x_1_6gf = _regnet("x_1_6gf", RegNet_X_1_6GF_Weights, 18, 80, 34.01, 2.25, 24)
-regnet_x_3_2gf = _regnet("x_3_2gf", RegNet_X_3_2GF_Weights, 25, 88, 26.31, 2.25, 48)
-regnet_x_8gf = _regnet("x_8gf", RegNet_X_8GF_Weights, 23, 80, 49.56, 2.88, 120)
-regnet_x_16gf = _regnet("x_16gf", RegNet_X_16GF_Weights, 22, 216, 55.59, 2.1, 128)
-regnet_x_32gf = _regnet("x_32gf", RegNet_X_32GF_Weights, 23, 320, 69.86, 2.0, 168)
+regnet_y_400mf = _regnet(RegNet_Y_400MF_Weights, 16, 48, 27.89, 2.09, 8)
+regnet_y_800mf = _regnet(RegNet_Y_800MF_Weights, 14, 56, 38.84, 2.4, 16)
+regnet_y_1_6gf = _regnet(RegNet_Y_1_6GF_Weights, 27, 48, 20.71, 2.65, 24)
+regnet_y_3_2gf = _regnet(RegNet_Y_3_2GF_Weights, 21, 80, 42.63, 2.66, 24)
+regnet_y_8gf = _regnet(RegNet_Y_8GF_Weights, 17, 192, 76.82, 2.19, 56)
+regnet_y_16gf = _regnet(RegNet_Y_16GF_Weights, 18, 200, 106.23, 2.48, 112)
+regnet_y_32gf = _regnet(RegNet_Y_32GF_Weights, 20, 232, 115.89, 2.53, 232)
+regnet_y_128gf = _regnet(RegNet_Y_128GF_Weights, 27, 456, 160.83, 2.52, 264)
+regnet_x_400mf = _regnet(RegNet_X_400MF_Weights, 22, 24, 24.48, 2.54, 16)
+regnet_x_800mf = _regnet(RegNet_X_800MF_Weights, 16, 56, 35.73, 2.28, 16)
+regnet_x_1_6gf = _regnet(RegNet_X_1_6GF_Weights, 18, 80, 34.01, 2.25, 24)
+regnet_x_3_2gf = _regnet(RegNet_X_3_2GF_Weights, 25, 88, 26.31, 2.25, 48)
+regnet_x_8gf = _regnet(RegNet_X_8GF_Weights, 23, 80, 49.56, 2.88, 120)
+regnet_x_16gf = _regnet(RegNet_X_16GF_Weights, 22, 216, 55.59, 2.1, 128)
+regnet_x_32gf = _regnet(RegNet_X_32GF_Weights, 23, 320, 69.86, 2.0, 168)

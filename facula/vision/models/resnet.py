@@ -145,9 +145,10 @@ class ResNet(nn.Module):
         layers: number of blocks in each of the four stages.
         num_classes: number of outputs.
         zero_init_residual: start each block as the identity, with a last normalisation of zero.
-        groups, width_per_group: of the 3x3 convolutions of a `Bottleneck`.
-        replace_stride_with_dilation: for each of the last three stages, whether it keeps the
-            size and dilates its convolutions instead.
+        groups, width_per_group: number of groups and channels of each in the 3x3 convolutions of a
+            `Bottleneck`.
+        replace_stride_with_dilation: whether each of the last three stages keeps the size and
+            dilates its convolutions instead.
         norm_layer: makes the normalisations; `nn.BatchNorm2d` unless given.
 
     Example:
@@ -252,53 +253,33 @@ Wide_ResNet50_2_Weights: Any = weights_enum(__name__, "Wide_ResNet50_2")
 Wide_ResNet101_2_Weights: Any = weights_enum(__name__, "Wide_ResNet101_2")
 
 
+# By depth: how many blocks are in each of the four stages.
+_LAYERS = {
+    18: [2, 2, 2, 2],
+    34: [3, 4, 6, 3],
+    50: [3, 4, 6, 3],
+    101: [3, 4, 23, 3],
+    152: [3, 8, 36, 3],
+}
+_NEXT = "ResNeXt-{} of {groups} groups {width_per_group} wide, of https://arxiv.org/abs/1611.05431"
+_WIDE = "ResNet-{} with 3x3 convolutions twice as wide, of https://arxiv.org/abs/1605.07146"
+
+
 def _resnet(
-    name: str, weights: Any, title: str, layers: list[int], **widths: Any
+    weights: Any, depth: int, title: str = "ResNet-{}", **widths: Any
 ) -> Callable[..., ResNet]:
-    block = BasicBlock if name in ("resnet18", "resnet34") else Bottleneck
-    return builder(name, weights, title, ResNet, block, layers, **widths)
+    block = BasicBlock if depth < 50 else Bottleneck
+    title = title.format(depth, **widths)
+    return builder(weights, title, ResNet, block, _LAYERS[depth], **widths)
 
 
-resnet18 = _resnet("resnet18", ResNet18_Weights, "ResNet-18", [2, 2, 2, 2])
-resnet34 = _resnet("resnet34", ResNet34_Weights, "ResNet-34", [3, 4, 6, 3])
-resnet50 = _resnet("resnet50", ResNet50_Weights, "ResNet-50", [3, 4, 6, 3])
-resnet101 = _resnet("resnet101", ResNet101_Weights, "ResNet-101", [3, 4, 23, 3])
-resnet152 = _resnet("resnet152", ResNet152_Weights, "ResNet-152", [3, 8, 36, 3])
-resnext50_32x4d = _resnet(
-    "resnext50_32x4d",
-    ResNeXt50_32X4D_Weights,
-    "ResNeXt-50 of 32 groups 4 wide, of https://arxiv.org/abs/1611.05431",
-    [3, 4, 6, 3],
-    groups=32,
-    width_per_group=4,
-)
-resnext101_32x8d = _resnet(
-    "resnext101_32x8d",
-    ResNeXt101_32X8D_Weights,
-    "ResNeXt-101 of 32 groups 8 wide, of https://arxiv.org/abs/1611.05431",
-    [3, 4, 23, 3],
-    groups=32,
-    width_per_group=8,
-)
-resnext101_64x4d = _resnet(
-    "resnext101_64x4d",
-    ResNeXt101_64X4D_Weights,
-    "ResNeXt-101 of 64 groups 4 wide, of https://arxiv.org/abs/1611.05431",
-    [3, 4, 23, 3],
-    groups=64,
-    width_per_group=4,
-)
-wide_resnet50_2 = _resnet(
-    "wide_resnet50_2",
-    Wide_ResNet50_2_Weights,
-    "ResNet-50 with 3x3 convolutions twice as wide, of https://arxiv.org/abs/1605.07146",
-    [3, 4, 6, 3],
-    width_per_group=128,
-)
-wide_resnet101_2 = _resnet(
-    "wide_resnet101_2",
-    Wide_ResNet101_2_Weights,
-    "ResNet-101 with 3x3 convolutions twice as wide, of https://arxiv.org/abs/1605.07146",
-    [3, 4, 23, 3],
-    width_per_group=128,
-)
+resnet18 = _resnet(ResNet18_Weights, 18)
+resnet34 = _resnet(ResNet34_Weights, 34)
+resnet50 = _resnet(ResNet50_Weights, 50)
+resnet101 = _resnet(ResNet101_Weights, 101)
+resnet152 = _resnet(ResNet152_Weights, 152)
+resnext50_32x4d = _resnet(ResNeXt50_32X4D_Weights, 50, _NEXT, groups=32, width_per_group=4)
+resnext101_32x8d = _resnet(ResNeXt101_32X8D_Weights, 101, _NEXT, groups=32, width_per_group=8)
+resnext101_64x4d = _resnet(ResNeXt101_64X4D_Weights, 101, _NEXT, groups=64, width_per_group=4)
+wide_resnet50_2 = _resnet(Wide_ResNet50_2_Weights, 50, _WIDE, width_per_group=128)
+wide_resnet101_2 = _resnet(Wide_ResNet101_2_Weights, 101, _WIDE, width_per_group=128)

@@ -117,9 +117,9 @@ class ShuffleNetV2(nn.Module):
         return y
 
 
-def _shufflenet(name: str, weights: Any, width: str, *channels: int) -> Callable[..., ShuffleNetV2]:
+def _shufflenet(weights: Any, width: str, *channels: int) -> Callable[..., ShuffleNetV2]:
     title = f"ShuffleNet v2 of {width} times the width"
-    return builder(name, weights, title, ShuffleNetV2, [4, 8, 4], [24, *channels])
+    return builder(weights, title, ShuffleNetV2, [4, 8, 4], [24, *channels])
 
 
 ShuffleNet_V2_X0_5_Weights: Any = weights_enum(__name__, "ShuffleNet_V2_X0_5")
@@ -127,15 +127,7 @@ ShuffleNet_V2_X1_0_Weights: Any = weights_enum(__name__, "ShuffleNet_V2_X1_0")
 ShuffleNet_V2_X1_5_Weights: Any = weights_enum(__name__, "ShuffleNet_V2_X1_5")
 ShuffleNet_V2_X2_0_Weights: Any = weights_enum(__name__, "ShuffleNet_V2_X2_0")
 
-shufflenet_v2_x0_5 = _shufflenet(
-    "shufflenet_v2_x0_5", ShuffleNet_V2_X0_5_Weights, "0.5", 48, 96, 192, 1024
-)
-shufflenet_v2_x1_0 = _shufflenet(
-    "shufflenet_v2_x1_0", ShuffleNet_V2_X1_0_Weights, "1.0", 116, 232, 464, 1024
-)
-shufflenet_v2_x1_5 = _shufflenet(
-    "shufflenet_v2_x1_5", ShuffleNet_V2_X1_5_Weights, "1.5", 176, 352, 704, 1024
-)
-shufflenet_v2_x2_0 = _shufflenet(
-    "shufflenet_v2_x2_0", ShuffleNet_V2_X2_0_Weights, "2.0", 244, 488, 976, 2048
-)
+shufflenet_v2_x0_5 = _shufflenet(ShuffleNet_V2_X0_5_Weights, "0.5", 48, 96, 192, 1024)
+shufflenet_v2_x1_0 = _shufflenet(ShuffleNet_V2_X1_0_Weights, "1.0", 116, 232, 464, 1024)
+shufflenet_v2_x1_5 = _shufflenet(ShuffleNet_V2_X1_5_Weights, "1.5", 176, 352, 704, 1024)
+shufflenet_v2_x2_0 = _shufflenet(ShuffleNet_V2_X2_0_Weights, "2.0", 244, 488, 976, 2048)

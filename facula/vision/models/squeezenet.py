@@ -39,7 +39,7 @@ class Fire(nn.Module):
         return cat([small, self.expand3x3_activation(self.expand3x3(x))], 1)
 
 
-# Of each version: the first convolution, and before which of the eight Fires a pooling comes.
+# By version: the first convolution, and before which of the eight Fires a pooling comes.
 _VERSIONS = {"1_0": ((96, 7), (0, 3, 7)), "1_1": ((64, 3), (0, 2, 4))}
 
 
@@ -97,5 +97,5 @@ class SqueezeNet(nn.Module):
 SqueezeNet1_0_Weights: Any = weights_enum(__name__, "SqueezeNet1_0")
 SqueezeNet1_1_Weights: Any = weights_enum(__name__, "SqueezeNet1_1")
 
-squeezenet1_0 = builder("squeezenet1_0", SqueezeNet1_0_Weights, "SqueezeNet 1.0", SqueezeNet, "1_0")
-squeezenet1_1 = builder("squeezenet1_1", SqueezeNet1_1_Weights, "SqueezeNet 1.1", SqueezeNet, "1_1")
+squeezenet1_0 = builder(SqueezeNet1_0_Weights, "SqueezeNet 1.0", SqueezeNet, "1_0")
+squeezenet1_1 = builder(SqueezeNet1_1_Weights, "SqueezeNet 1.1", SqueezeNet, "1_1")

@@ -13,7 +13,7 @@ import facula
 from facula import nn
 from facula._core import Tensor
 from facula.nn import functional as F
-from facula.vision.models._api import builder, weights_enum
+from facula.vision.models._api import builder, name_of, weights_enum
 from facula.vision.models._utils import init_mlp
 from facula.vision.ops.misc import MLP, Permute
 from facula.vision.ops.stochastic_depth import StochasticDepth
@@ -52,6 +52,7 @@ def _relative_position_index(sizes: Sequence[int]) -> Tensor:
         places = facula.arange(size)
         offsets = places[:, None] - places + (size - 1)
         n = len(index)
+        # A number for each vector: one digit in base 2 * size - 1 for each dimension of the window.
         index = index[:, None, :, None] * (2 * size - 1) + offsets[:, None]
         index = index.reshape(n * size, n * size)
     return index
@@ -109,6 +110,7 @@ def _cut(x: Tensor, window: Sequence[int]) -> Tensor:
     n = len(window)
     for i, size in enumerate(window):
         x = x.unflatten(1 + 2 * i, (-1, size))
+    # Each dimension is now a number of windows and a place in one: the numbers go first.
     x = x.movedim(tuple(range(2, 1 + 2 * n, 2)), tuple(range(1 + n, 1 + 2 * n)))
     return x.flatten(1 + n, 2 * n).flatten(1, n)
 
@@ -133,7 +135,9 @@ def _shift_mask(sizes: list[int], window: list[int], shift: list[int], like: Ten
         side = (place >= size - w).long() + (place >= size - s).long() if s else 0 * place
         region = 3 * region + side.view([-1] + [1] * (len(sizes) - dim))
     region = _cut(region, window)[0]
+    # Regions are numbered in base 3, a digit for each dimension: equal numbers were neighbours.
     is_far = region != region.transpose(1, 2)
+    # Not minus infinity: trained weights have seen this number.
     return facula.where(is_far, -100.0, 0.0).to(like.dtype).unsqueeze(1)
 
 
@@ -156,16 +160,16 @@ def shifted_window_attention(
 
     Args:
         input: channels last.
-        qkv_weight: of the layer that makes queries, keys and values.
-        proj_weight: of the layer after the attention.
+        qkv_weight: weight of the layer that makes queries, keys and values.
+        proj_weight: weight of the layer after the attention.
         relative_position_bias: added to the scores, ``(1, num_heads, L, L)``.
         window_size: height and width of a window of ``L`` places; of a video duration first.
-        num_heads: of the attention.
-        shift_size: by how much the windows are shifted in each of these dimensions.
+        num_heads: heads of the attention.
+        shift_size: how far the windows are shifted in each of these dimensions.
         attention_dropout: the probability of dropout of the attention's weights.
-        dropout: that of the result.
-        qkv_bias: of the first layer.
-        proj_bias: of the last layer.
+        dropout: the probability of dropout of the result.
+        qkv_bias: bias of the layer that makes queries, keys and values.
+        proj_bias: bias of the layer after the attention.
         logit_scale: the logarithm of the factor of cosines; ``None`` for dot products.
         training: whether dropout drops.
 
@@ -193,12 +197,14 @@ def shifted_window_attention(
     q, k, v = qkv.permute(3, 0, 1, 4, 2, 5).unbind(0)  # (N, n_windows, num_heads, L, head_dim)
     scale = None
     if logit_scale is not None:
+        # A learnt factor may not grow without limit: softmax would become a choice of one key.
         q = F.normalize(q, dim=-1) * logit_scale.clamp(max=math.log(100.0)).exp()
         k = F.normalize(k, dim=-1)
         scale = 1.0
     if any(shift):
         bias = relative_position_bias + _shift_mask(sizes, window_size, shift, x)
     else:
+        # All windows have one bias here, so they are a batch, and attention has four dimensions.
         q, k, v = q.flatten(0, 1), k.flatten(0, 1), v.flatten(0, 1)
         bias = relative_position_bias
     p = attention_dropout if training else 0.0
@@ -220,12 +226,12 @@ class ShiftedWindowAttention(nn.Module):
     Args:
         dim: channels.
         window_size: height and width of a window.
-        shift_size: of the windows.
-        num_heads: of the attention.
+        shift_size: how far the windows are shifted.
+        num_heads: heads of the attention.
         qkv_bias: whether the first linear layer has a bias.
         proj_bias: whether the last one has.
         attention_dropout: the probability of dropout of the attention's weights.
-        dropout: that of the result.
+        dropout: the probability of dropout of the result.
 
     Shape:
         input ``(N, H, W, dim)``; result the same.
@@ -343,15 +349,15 @@ class SwinTransformerBlock(nn.Module):
 
     Args:
         dim: channels.
-        num_heads: of the attention.
+        num_heads: heads of the attention.
         window_size: height and width of a window.
-        shift_size: of the windows.
+        shift_size: how far the windows are shifted.
         mlp_ratio: size of the MLP's hidden layer over ``dim``.
-        dropout: its probability.
-        attention_dropout: that of the attention's weights.
+        dropout: the probability of dropout.
+        attention_dropout: the probability of dropout of the attention's weights.
         stochastic_depth_prob: the probability to leave a branch out.
-        norm_layer: called with ``dim``.
-        attn_layer: the attention.
+        norm_layer: makes the normalisations, called with ``dim``.
+        attn_layer: makes the attention.
 
     Shape:
         input ``(N, H, W, dim)``; result the same.
@@ -439,16 +445,17 @@ class SwinTransformer(nn.Module):
         patch_size: height and width of a patch.
         embed_dim: size of a patch's vector; it doubles from stage to stage.
         depths: blocks of each stage.
-        num_heads: of the attention in each stage.
+        num_heads: heads of the attention in each stage.
         window_size: height and width of a window of patches.
         mlp_ratio: size of the hidden layers over that of the vectors.
-        dropout: its probability.
-        attention_dropout: that of the attention's weights.
-        stochastic_depth_prob: of the last block; that of the others grows linearly up to it.
+        dropout: the probability of dropout.
+        attention_dropout: the probability of dropout of the attention's weights.
+        stochastic_depth_prob: the probability to leave the last block out; that of the others grows
+            linearly up to it.
         num_classes: outputs of the classifier.
-        norm_layer: ``None`` for ``nn.LayerNorm``.
-        block: ``None`` for :class:`SwinTransformerBlock`.
-        downsample_layer: between the stages.
+        norm_layer: makes the normalisations; ``None`` for ``nn.LayerNorm``.
+        block: makes the blocks; ``None`` for :class:`SwinTransformerBlock`.
+        downsample_layer: makes what merges patches between the stages.
 
     Shape:
         input ``(N, 3, H, W)``; result ``(N, num_classes)``.
@@ -555,12 +562,12 @@ def _init_linear(model: nn.Module) -> None:
                 nn.init.zeros_(m.bias)
 
 
-Swin_T_Weights = weights_enum(__name__, "Swin_T")
-Swin_S_Weights = weights_enum(__name__, "Swin_S")
-Swin_B_Weights = weights_enum(__name__, "Swin_B")
-Swin_V2_T_Weights = weights_enum(__name__, "Swin_V2_T")
-Swin_V2_S_Weights = weights_enum(__name__, "Swin_V2_S")
-Swin_V2_B_Weights = weights_enum(__name__, "Swin_V2_B")
+Swin_T_Weights: Any = weights_enum(__name__, "Swin_T")
+Swin_S_Weights: Any = weights_enum(__name__, "Swin_S")
+Swin_B_Weights: Any = weights_enum(__name__, "Swin_B")
+Swin_V2_T_Weights: Any = weights_enum(__name__, "Swin_V2_T")
+Swin_V2_S_Weights: Any = weights_enum(__name__, "Swin_V2_S")
+Swin_V2_B_Weights: Any = weights_enum(__name__, "Swin_V2_B")
 
 _T = (96, [2, 2, 6, 2], [3, 6, 12, 24])
 _S = (96, [2, 2, 18, 2], [3, 6, 12, 24])
@@ -568,7 +575,6 @@ _B = (128, [2, 2, 18, 2], [4, 8, 16, 32])
 
 
 def _swin(
-    name: str,
     weights: Any,
     sizes: tuple[int, list[int], list[int]],
     window: int,
@@ -576,9 +582,8 @@ def _swin(
     **layers: Any,
 ) -> Callable[..., SwinTransformer]:
     return builder(
-        name,
         weights,
-        name.replace("_", "-").title(),
+        name_of(weights).replace("_", "-"),
         SwinTransformer,
         [4, 4],
         *sizes,
@@ -590,9 +595,9 @@ def _swin(
 
 _swin_v2 = partial(_swin, block=SwinTransformerBlockV2, downsample_layer=PatchMergingV2)
 
-swin_t = _swin("swin_t", Swin_T_Weights, _T, 7, 0.2)
-swin_s = _swin("swin_s", Swin_S_Weights, _S, 7, 0.3)
-swin_b = _swin("swin_b", Swin_B_Weights, _B, 7, 0.5)
-swin_v2_t = _swin_v2("swin_v2_t", Swin_V2_T_Weights, _T, 8, 0.2)
-swin_v2_s = _swin_v2("swin_v2_s", Swin_V2_S_Weights, _S, 8, 0.3)
-swin_v2_b = _swin_v2("swin_v2_b", Swin_V2_B_Weights, _B, 8, 0.5)
+swin_t = _swin(Swin_T_Weights, _T, 7, 0.2)
+swin_s = _swin(Swin_S_Weights, _S, 7, 0.3)
+swin_b = _swin(Swin_B_Weights, _B, 7, 0.5)
+swin_v2_t = _swin_v2(Swin_V2_T_Weights, _T, 8, 0.2)
+swin_v2_s = _swin_v2(Swin_V2_S_Weights, _S, 8, 0.3)
+swin_v2_b = _swin_v2(Swin_V2_B_Weights, _B, 8, 0.5)

@@ -32,7 +32,7 @@ class VGG(nn.Module):
     """Features of images, pooled to 7 x 7, and three linear layers.
 
     Args:
-        features: of 512 channels, as of `make_layers`.
+        features: the convolutions, whose result has 512 channels, as `make_layers` makes them.
         num_classes: number of outputs.
         init_weights: draw the weights for ReLUs, instead of as each layer does.
         dropout: probability of dropping an output of the first two linear layers.
@@ -95,7 +95,7 @@ def make_layers(cfg: list[str | int], batch_norm: bool = False) -> nn.Sequential
     return nn.Sequential(*layers)
 
 
-# Of each depth: how many convolutions are in each of the five stages.
+# By depth: how many convolutions are in each of the five stages.
 _REPEATS = {
     11: (1, 1, 2, 2, 2),
     13: (2, 2, 2, 2, 2),
@@ -111,10 +111,10 @@ def _make_vgg(depth: int, batch_norm: bool, **kwargs: Any) -> VGG:
     return VGG(make_layers(cfg, batch_norm), **kwargs)
 
 
-def _vgg(name: str, weights: Any, depth: int, batch_norm: bool = False) -> Callable[..., VGG]:
+def _vgg(weights: Any, depth: int, batch_norm: bool = False) -> Callable[..., VGG]:
     title = f"VGG-{depth}" + " with batch normalisation" * batch_norm
     loaded = {"init_weights": False}
-    return builder(name, weights, title, _make_vgg, depth, batch_norm, loaded=loaded)
+    return builder(weights, title, _make_vgg, depth, batch_norm, loaded=loaded)
 
 
 VGG11_Weights: Any = weights_enum(__name__, "VGG11")
@@ -126,11 +126,11 @@ VGG16_BN_Weights: Any = weights_enum(__name__, "VGG16_BN")
 VGG19_Weights: Any = weights_enum(__name__, "VGG19")
 VGG19_BN_Weights: Any = weights_enum(__name__, "VGG19_BN")
 
-vgg11 = _vgg("vgg11", VGG11_Weights, 11)
-vgg11_bn = _vgg("vgg11_bn", VGG11_BN_Weights, 11, batch_norm=True)
-vgg13 = _vgg("vgg13", VGG13_Weights, 13)
-vgg13_bn = _vgg("vgg13_bn", VGG13_BN_Weights, 13, batch_norm=True)
-vgg16 = _vgg("vgg16", VGG16_Weights, 16)
-vgg16_bn = _vgg("vgg16_bn", VGG16_BN_Weights, 16, batch_norm=True)
-vgg19 = _vgg("vgg19", VGG19_Weights, 19)
-vgg19_bn = _vgg("vgg19_bn", VGG19_BN_Weights, 19, batch_norm=True)
+vgg11 = _vgg(VGG11_Weights, 11)
+vgg11_bn = _vgg(VGG11_BN_Weights, 11, batch_norm=True)
+vgg13 = _vgg(VGG13_Weights, 13)
+vgg13_bn = _vgg(VGG13_BN_Weights, 13, batch_norm=True)
+vgg16 = _vgg(VGG16_Weights, 16)
+vgg16_bn = _vgg(VGG16_BN_Weights, 16, batch_norm=True)
+vgg19 = _vgg(VGG19_Weights, 19)
+vgg19_bn = _vgg(VGG19_BN_Weights, 19, batch_norm=True)

@@ -10,8 +10,8 @@ import facula
 from facula import nn
 from facula._core import Tensor
 from facula.nn import functional as F
-from facula.vision.models._api import accept_weights, build_model, register_model, weights_enum
-from facula.vision.models._utils import _ovewrite_named_param, init_mlp
+from facula.vision.models._api import builder, weights_enum
+from facula.vision.models._utils import init_mlp
 from facula.vision.ops.misc import MLP, Conv2dNormActivation
 
 __all__ = [
@@ -150,14 +150,14 @@ class VisionTransformer(nn.Module):
         image_size: height and width of the images, which are always the same.
         patch_size: height and width of a patch.
         num_layers: blocks of the encoder.
-        num_heads: of the attention.
+        num_heads: heads of the attention.
         hidden_dim: size of a patch's vector.
         mlp_dim: size of the layer inside each block.
-        dropout: its probability.
-        attention_dropout: that of the attention's weights.
+        dropout: the probability of dropout.
+        attention_dropout: the probability of dropout of the attention's weights.
         num_classes: outputs of the classifier.
-        representation_size: of a layer with tanh before the classifier; ``None`` for no layer.
-        norm_layer: called with ``hidden_dim``.
+        representation_size: size of a layer with tanh before the classifier; ``None`` for no layer.
+        norm_layer: makes the normalisations, called with ``hidden_dim``.
         conv_stem_configs: convolutions that take the place of the patches; their strides make
             ``patch_size``.
 
@@ -284,26 +284,21 @@ def _init_lecun(layer: nn.Module) -> None:
     _init(layer, partial(nn.init.trunc_normal_, std=math.sqrt(1 / fan_in)))
 
 
-ViT_B_16_Weights = weights_enum(__name__, "ViT_B_16")
-ViT_B_32_Weights = weights_enum(__name__, "ViT_B_32")
-ViT_L_16_Weights = weights_enum(__name__, "ViT_L_16")
-ViT_L_32_Weights = weights_enum(__name__, "ViT_L_32")
-ViT_H_14_Weights = weights_enum(__name__, "ViT_H_14")
+ViT_B_16_Weights: Any = weights_enum(__name__, "ViT_B_16")
+ViT_B_32_Weights: Any = weights_enum(__name__, "ViT_B_32")
+ViT_L_16_Weights: Any = weights_enum(__name__, "ViT_L_16")
+ViT_L_32_Weights: Any = weights_enum(__name__, "ViT_L_32")
+ViT_H_14_Weights: Any = weights_enum(__name__, "ViT_H_14")
 
 
-def _build(
-    weights: Any,
-    progress: bool,
-    kwargs: dict[str, Any],
-    patch_size: int,
-    num_layers: int,
-    num_heads: int,
-    hidden_dim: int,
-) -> VisionTransformer:
-    if weights is not None:
-        _ovewrite_named_param(kwargs, "image_size", weights.meta["min_size"][0])
-    make = partial(
+def _vit(
+    weights: Any, title: str, patch_size: int, num_layers: int, num_heads: int, hidden_dim: int
+) -> Callable[..., VisionTransformer]:
+    return builder(
+        weights,
+        title,
         VisionTransformer,
+        needs=lambda weights: {"image_size": weights.meta["min_size"][0]},
         image_size=224,
         patch_size=patch_size,
         num_layers=num_layers,
@@ -311,72 +306,13 @@ def _build(
         hidden_dim=hidden_dim,
         mlp_dim=4 * hidden_dim,
     )
-    return build_model(make, weights, progress, kwargs)
 
 
-@register_model()
-@accept_weights(weights=ViT_B_16_Weights)
-def vit_b_16(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VisionTransformer:
-    """ViT-B/16.
-
-    Args:
-        weights: a member of `ViT_B_16_Weights` or its name; random weights unless given.
-        progress: whether a download shows its progress.
-        **kwargs: passed to `VisionTransformer`.
-    """
-    return _build(weights, progress, kwargs, 16, 12, 12, 768)
-
-
-@register_model()
-@accept_weights(weights=ViT_B_32_Weights)
-def vit_b_32(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VisionTransformer:
-    """ViT-B/32.
-
-    Args:
-        weights: a member of `ViT_B_32_Weights` or its name; random weights unless given.
-        progress: whether a download shows its progress.
-        **kwargs: passed to `VisionTransformer`.
-    """
-    return _build(weights, progress, kwargs, 32, 12, 12, 768)
-
-
-@register_model()
-@accept_weights(weights=ViT_L_16_Weights)
-def vit_l_16(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VisionTransformer:
-    """ViT-L/16.
-
-    Args:
-        weights: a member of `ViT_L_16_Weights` or its name; random weights unless given.
-        progress: whether a download shows its progress.
-        **kwargs: passed to `VisionTransformer`.
-    """
-    return _build(weights, progress, kwargs, 16, 24, 16, 1024)
-
-
-@register_model()
-@accept_weights(weights=ViT_L_32_Weights)
-def vit_l_32(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VisionTransformer:
-    """ViT-L/32.
-
-    Args:
-        weights: a member of `ViT_L_32_Weights` or its name; random weights unless given.
-        progress: whether a download shows its progress.
-        **kwargs: passed to `VisionTransformer`.
-    """
-    return _build(weights, progress, kwargs, 32, 24, 16, 1024)
-
-
-@register_model()
-@accept_weights(weights=ViT_H_14_Weights)
-def vit_h_14(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> VisionTransformer:
-    """ViT-H/14.
-
-    Args:
-        weights: a member of `ViT_H_14_Weights` or its name; random weights unless given.
-        progress: whether a download shows its progress.
-        **kwargs: passed to `VisionTransformer`.
-    """
-    return _build(weights, progress, kwargs, 14, 32, 16, 1280)
+vit_b_16 = _vit(ViT_B_16_Weights, "ViT-B/16", 16, 12, 12, 768)
+vit_b_32 = _vit(ViT_B_32_Weights, "ViT-B/32", 32, 12, 12, 768)
+vit_l_16 = _vit(ViT_L_16_Weights, "ViT-L/16", 16, 24, 16, 1024)
+vit_l_32 = _vit(ViT_L_32_Weights, "ViT-L/32", 32, 24, 16, 1024)
+vit_h_14 = _vit(ViT_H_14_Weights, "ViT-H/14", 14, 32, 16, 1280)
 
 
 def interpolate_embeddings(
@@ -389,10 +325,10 @@ def interpolate_embeddings(
     """Resample the positions of trained weights for images of another size.
 
     Args:
-        image_size: that of the new model.
-        patch_size: that of both models.
+        image_size: the height and width of the new model's images.
+        patch_size: the height and width of a patch, in both models.
         model_state: the weights; the positions in it are replaced.
-        interpolation_mode: as for ``nn.functional.interpolate``.
+        interpolation_mode: the mode of ``nn.functional.interpolate``.
         reset_heads: whether to leave the classifier out of the result.
 
     Example:

@@ -11,7 +11,7 @@ def _cross(a: Tensor, b: Tensor) -> Tensor:
 
 
 def polygon_area(corners: Tensor) -> Tensor:
-    """Of ``(..., K, 2)`` corners in order."""
+    """The area of ``(..., K, 2)`` corners in order."""
     return _cross(corners, corners.roll(-1, -2)).sum(-1).abs() / 2
 
 

@@ -50,7 +50,7 @@ def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: floa
     Args:
         boxes: corners x1, y1, x2, y2.
         scores: how good each is.
-        idxs: the class of each.
+        idxs: the class of each box.
         iou_threshold: a box that a better one of its class overlaps by more than this is dropped.
 
     Shape:
@@ -126,7 +126,7 @@ def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
 
     Args:
         boxes: the boxes.
-        in_fmt: their format.
+        in_fmt: the format of the boxes.
         out_fmt: the format of the result.
 
     Shape:
@@ -152,7 +152,7 @@ def box_area(boxes: Tensor, fmt: str = "xyxy") -> Tensor:
 
     Args:
         boxes: the boxes.
-        fmt: their format, ``"xyxy"``, ``"xywh"`` or ``"cxcywh"``.
+        fmt: the format of the boxes, ``"xyxy"``, ``"xywh"`` or ``"cxcywh"``.
 
     Shape:
         boxes ``(..., 4)``; result ``(...)``.
@@ -202,7 +202,7 @@ def box_iou(boxes1: Tensor, boxes2: Tensor, fmt: str = "xyxy") -> Tensor:
     Args:
         boxes1: boxes.
         boxes2: boxes.
-        fmt: their format, see :func:`box_convert`.
+        fmt: the format of the boxes, one of those of :func:`box_convert`.
 
     Shape:
         boxes ``(..., N, K)`` and ``(..., M, K)``; result ``(..., N, M)``.

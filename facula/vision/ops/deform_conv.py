@@ -62,10 +62,12 @@ def deform_conv2d(
     y = shifts[:, :, :, 0] + _grid(0, kernel, rows, strides, paddings, dilations, offset)
     x = shifts[:, :, :, 1] + _grid(1, kernel, columns, strides, paddings, dilations, offset)
     places = facula.stack([x, y], dim=-1).reshape(n * n_shifts, n_taps, rows * columns, 2)
+    # Groups of shifts are groups of channels: each becomes an image with places of its own.
     images = input.reshape(n * n_shifts, n_channels // n_shifts, *sizes)
     elements = _core._sample_pixels(images, places)
     if mask is not None:
         elements = elements * mask.reshape(n * n_shifts, 1, n_taps, rows * columns)
+    # From here on it is a convolution as a product of matrices, in its own groups of channels.
     elements = elements.reshape(n, n_groups, group_channels * n_taps, rows * columns)
     kernels = weight.reshape(n_groups, n_out // n_groups, group_channels * n_taps)
     result = (kernels @ elements).reshape(n, n_out, rows, columns)
@@ -156,7 +158,7 @@ def _check(
 
 
 class DeformConv2d(nn.Module):
-    """See :func:`deform_conv2d`; ``forward`` takes the offset and the mask.
+    """The layer of :func:`deform_conv2d`; ``forward`` takes the offset and the mask.
 
     Example:
         >>> from facula.vision.ops import DeformConv2d

@@ -64,11 +64,11 @@ def drop_block2d(
 
     Args:
         input: feature maps.
-        p: how much of them is dropped.
+        p: how much of the feature maps is dropped.
         block_size: side of the squares, odd.
         inplace: whether ``input`` is overwritten.
         eps: keeps the scale finite where nothing is left.
-        training: False: nothing happens.
+        training: whether anything is dropped.
 
     Shape:
         input and result ``(N, C, H, W)``.
@@ -105,7 +105,7 @@ def drop_block3d(
 
 
 class DropBlock2d(nn.Module):
-    """See :func:`drop_block2d`.
+    """The layer of :func:`drop_block2d`.
 
     Example:
         >>> from facula.vision.ops import DropBlock2d
@@ -133,7 +133,7 @@ class DropBlock2d(nn.Module):
 
 
 class DropBlock3d(DropBlock2d):
-    """See :func:`drop_block3d`.
+    """The layer of :func:`drop_block3d`.
 
     Example:
         >>> from facula.vision.ops import DropBlock3d

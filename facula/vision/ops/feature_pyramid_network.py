@@ -26,7 +26,7 @@ class ExtraFPNBlock(nn.Module):
         Args:
             results: the levels of the pyramid, from fine to coarse.
             x: the features that they were made of.
-            names: of the levels.
+            names: the names of the levels.
         """
         raise NotImplementedError(f"{type(self).__name__}: expected a method forward.")
 
@@ -38,7 +38,7 @@ class FeaturePyramidNetwork(nn.Module):
         in_channels_list: channels of the given features, from fine to coarse.
         out_channels: channels of the result.
         extra_blocks: adds coarser levels.
-        norm_layer: called with ``out_channels``; ``None`` for no normalisation.
+        norm_layer: makes the normalisations, called with ``out_channels``; ``None`` for none.
 
     Shape:
         a dictionary of ``(N, C_i, H_i, W_i)``; result: a dictionary of
@@ -136,9 +136,9 @@ class LastLevelP6P7(ExtraFPNBlock):
     """Adds two levels by convolutions of stride 2: ``"p6"`` and ``"p7"`` (RetinaNet).
 
     Args:
-        in_channels: of the coarsest given features.
-        out_channels: of the pyramid. The levels are made of its last one where both are equal, of
-            the last given features otherwise.
+        in_channels: channels of the coarsest given features.
+        out_channels: channels of the pyramid. Where ``in_channels`` is the same, the levels are
+            made of the pyramid's last one, otherwise of the last given features.
 
     Example:
         >>> from facula.vision.ops.feature_pyramid_network import LastLevelP6P7

@@ -20,7 +20,7 @@ def sigmoid_focal_loss(
 
     Args:
         inputs: logits.
-        targets: 0 or 1 for each, floating point.
+        targets: 0 or 1 for each logit, floating point.
         alpha: weight of the ones, that of the zeros is ``1 - alpha``; -1 for no weights.
         gamma: how fast the loss of an example falls when it becomes easy.
         reduction: ``"none"``, ``"mean"`` or ``"sum"``.

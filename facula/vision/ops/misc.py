@@ -94,15 +94,16 @@ class Conv2dNormActivation(ConvNormActivation):
     Args:
         in_channels: channels of the input.
         out_channels: channels of the result.
-        kernel_size: of the convolution.
-        stride: of the convolution.
-        padding: of the convolution; ``None`` for ``(kernel_size - 1) // 2 * dilation``.
-        groups: of the convolution.
-        norm_layer: called with ``out_channels``; ``None`` for no normalisation.
+        kernel_size: sizes of the kernel, or one number for all of them.
+        stride: distance between places of the kernel.
+        padding: zeros on each side; ``None`` for ``(kernel_size - 1) // 2 * dilation``.
+        groups: groups of channels of the convolution.
+        norm_layer: makes the normalisations, called with ``out_channels``; ``None`` for none.
         activation_layer: called with ``inplace``; ``None`` for no activation.
-        dilation: of the convolution.
+        dilation: distance between elements of the kernel.
         inplace: whether the activation overwrites its input; ``None`` to leave the argument out.
-        bias: whether the convolution has one; ``None`` for: where ``norm_layer`` is ``None``.
+        bias: whether the convolution has a bias; ``None`` for one only where ``norm_layer`` is
+            ``None``.
 
     Shape:
         input ``(N, in_channels, H, W)``; result ``(N, out_channels, H_out, W_out)``.
@@ -195,8 +196,8 @@ class SqueezeExcitation(nn.Module):
     Args:
         input_channels: channels of the input.
         squeeze_channels: channels of the layer between.
-        activation: after the first convolution.
-        scale_activation: after the second one.
+        activation: makes the activation after the first convolution.
+        scale_activation: makes the activation after the second convolution.
 
     Shape:
         input ``(N, input_channels, H, W)``; result the same.
@@ -233,11 +234,11 @@ class MLP(nn.Sequential):
     Args:
         in_channels: size of the input's last dimension.
         hidden_channels: sizes of the results of the linear layers, the last one's included.
-        norm_layer: called with a size; ``None`` for no normalisation.
-        activation_layer: of the hidden layers.
-        inplace: of activation and dropout; ``None`` for their defaults.
-        bias: whether the linear layers have one.
-        dropout: its probability; it also follows the last linear layer.
+        norm_layer: makes the normalisations, called with a size; ``None`` for none.
+        activation_layer: makes the activations of the hidden layers.
+        inplace: whether activation and dropout overwrite their input; ``None`` for their defaults.
+        bias: whether the linear layers have a bias.
+        dropout: the probability of dropout, which also follows the last linear layer.
 
     Shape:
         input ``(*, in_channels)``; result ``(*, hidden_channels[-1])``.

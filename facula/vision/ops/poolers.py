@@ -21,7 +21,7 @@ class LevelMapper:
         k_min: the finest level.
         k_max: the coarsest level.
         canonical_scale: boxes with this side are for ``canonical_level``.
-        canonical_level: its number.
+        canonical_level: the number of the level for boxes of ``canonical_scale``.
         eps: added before rounding down.
     """
 
@@ -68,7 +68,7 @@ class MultiScaleRoIAlign(nn.Module):
         output_size: bins of a box, rows and columns.
         sampling_ratio: points of a bin in each direction; 0 or less: as many as it has elements.
         canonical_scale: boxes with this side are for ``canonical_level``.
-        canonical_level: its number.
+        canonical_level: the number of the level for boxes of ``canonical_scale``.
 
     Shape:
         a dictionary of ``(N, C, H_i, W_i)``, a list of boxes ``(L, 4)`` and the sizes of the
@@ -135,6 +135,7 @@ class MultiScaleRoIAlign(nn.Module):
             pieces.append(
                 roi_align(level, rois[chosen], self.output_size, scale, self.sampling_ratio)
             )
+        # Pieces are in the order of levels; the sorted places bring back that of the boxes.
         return facula.cat(pieces)[facula.cat(places).argsort()]
 
     def __repr__(self) -> str:

@@ -38,7 +38,7 @@ def ps_roi_align(
 
 
 class PSRoIAlign(nn.Module):
-    """See :func:`ps_roi_align`.
+    """The layer of :func:`ps_roi_align`.
 
     Example:
         >>> from facula.vision.ops import PSRoIAlign

@@ -34,7 +34,7 @@ def ps_roi_pool(
 
 
 class PSRoIPool(nn.Module):
-    """See :func:`ps_roi_pool`.
+    """The layer of :func:`ps_roi_pool`.
 
     Example:
         >>> from facula.vision.ops import PSRoIPool

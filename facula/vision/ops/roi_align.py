@@ -26,7 +26,7 @@ def roi_align(
         boxes: corners x1, y1, x2, y2: one tensor ``(L, 4)`` per image in a list, or one tensor
             ``(K, 5)`` that has the number of the image before them.
         output_size: bins of a box, rows and columns.
-        spatial_scale: from the coordinates of the boxes to those of ``input``.
+        spatial_scale: factor from the coordinates of the boxes to those of ``input``.
         sampling_ratio: points of a bin in each direction; 0 or less: as many as it has elements.
         aligned: whether the centers of elements are at halves; right, but not the first definition.
 
@@ -46,7 +46,7 @@ def roi_align(
 
 
 class RoIAlign(nn.Module):
-    """See :func:`roi_align`.
+    """The layer of :func:`roi_align`.
 
     Example:
         >>> from facula.vision.ops import RoIAlign

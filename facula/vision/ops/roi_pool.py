@@ -33,7 +33,7 @@ def roi_pool(
 
 
 class RoIPool(nn.Module):
-    """See :func:`roi_pool`.
+    """The layer of :func:`roi_pool`.
 
     Example:
         >>> from facula.vision.ops import RoIPool

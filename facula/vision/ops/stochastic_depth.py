@@ -18,7 +18,7 @@ def stochastic_depth(input: Tensor, p: float, mode: str, training: bool = True) 
         input: the result of a residual branch.
         p: the probability to be zeroed, from 0 to 1.
         mode: ``"row"`` draws once per sample, ``"batch"`` once for all of them.
-        training: without it, the input is returned as it is.
+        training: whether anything is dropped; otherwise the input is returned as it is.
 
     Shape:
         input ``(N, ...)``; result the same.

@@ -108,10 +108,10 @@ class ImageClassification(_Normalizing):
 
     Args:
         crop_size: height and width of the result.
-        resize_size: of the shorter edge, before the crop.
-        mean: of each channel.
-        std: the same.
-        interpolation: of the resizing.
+        resize_size: length of the shorter edge before the crop.
+        mean: the mean of each channel.
+        std: the standard deviation of each channel.
+        interpolation: how values between pixels are found when resizing.
         antialias: whether tensors are filtered as PIL images always are.
 
     Shape:
@@ -140,10 +140,10 @@ class SemanticSegmentation(_Normalizing):
     """Resized, scaled to 0 to 1 and normalised.
 
     Args:
-        resize_size: of the shorter edge; None for no resizing.
-        mean: of each channel.
-        std: the same.
-        interpolation: of the resizing.
+        resize_size: length of the shorter edge; None for no resizing.
+        mean: the mean of each channel.
+        std: the standard deviation of each channel.
+        interpolation: how values between pixels are found when resizing.
         antialias: whether tensors are filtered as PIL images always are.
 
     Shape:
@@ -172,10 +172,10 @@ class VideoClassification(_Normalizing):
 
     Args:
         crop_size: height and width of the result.
-        resize_size: before the crop: of the shorter edge, or height and width.
-        mean: of each channel.
-        std: the same.
-        interpolation: of the resizing.
+        resize_size: length of the shorter edge before the crop, or height and width.
+        mean: the mean of each channel.
+        std: the standard deviation of each channel.
+        interpolation: how values between pixels are found when resizing.
 
     Shape:
         ``(..., T, C, H, W)``; result ``(..., C, T, *crop_size)``, float32.

@@ -23,9 +23,9 @@ class TVTensor(Tensor):
 
     Args:
         data: what :func:`facula.as_tensor` takes; a tensor shares its memory.
-        dtype: of the result; by default that of ``data``.
-        device: of the result; by default that of ``data``.
-        requires_grad: by default as ``data``.
+        dtype: the dtype of the result; by default that of ``data``.
+        device: where the result lives; by default where ``data`` does.
+        requires_grad: whether gradients are wanted; by default as for ``data``.
 
     Example:
         >>> from facula.vision import tv_tensors
@@ -67,7 +67,7 @@ class TVTensor(Tensor):
         Args:
             tensor: the values.
             like: what gives the metadata that is not named.
-            metadata: by name.
+            metadata: the metadata, by name.
 
         Example:
             >>> from facula.vision import tv_tensors
@@ -210,9 +210,9 @@ class Image(TVTensor):
 
     Args:
         data: a tensor, what makes one, or a PIL image.
-        dtype: of the result; by default that of ``data``.
-        device: of the result; by default that of ``data``.
-        requires_grad: by default as ``data``.
+        dtype: the dtype of the result; by default that of ``data``.
+        device: where the result lives; by default where ``data`` does.
+        requires_grad: whether gradients are wanted; by default as for ``data``.
 
     Example:
         >>> from facula.vision import tv_tensors
@@ -235,9 +235,9 @@ class Video(TVTensor):
 
     Args:
         data: a tensor or what makes one.
-        dtype: of the result; by default that of ``data``.
-        device: of the result; by default that of ``data``.
-        requires_grad: by default as ``data``.
+        dtype: the dtype of the result; by default that of ``data``.
+        device: where the result lives; by default where ``data`` does.
+        requires_grad: whether gradients are wanted; by default as for ``data``.
 
     Example:
         >>> from facula.vision import tv_tensors
@@ -260,9 +260,9 @@ class Mask(TVTensor):
 
     Args:
         data: a tensor, what makes one, or a PIL image.
-        dtype: of the result; by default that of ``data``.
-        device: of the result; by default that of ``data``.
-        requires_grad: by default as ``data``.
+        dtype: the dtype of the result; by default that of ``data``.
+        device: where the result lives; by default where ``data`` does.
+        requires_grad: whether gradients are wanted; by default as for ``data``.
 
     Example:
         >>> from facula.vision import tv_tensors
@@ -323,9 +323,9 @@ class BoundingBoxes(TVTensor):
         canvas_size: height and width of the image.
         clamping_mode: what transforms do with boxes that reach outside the image: ``"soft"``,
             ``"hard"`` or None for nothing.
-        dtype: of the result; by default that of ``data``.
-        device: of the result; by default that of ``data``.
-        requires_grad: by default as ``data``.
+        dtype: the dtype of the result; by default that of ``data``.
+        device: where the result lives; by default where ``data`` does.
+        requires_grad: whether gradients are wanted; by default as for ``data``.
 
     Example:
         >>> from facula.vision import tv_tensors
@@ -387,9 +387,9 @@ class KeyPoints(TVTensor):
     Args:
         data: a tensor or what makes one; one point ``(2,)`` becomes ``(1, 2)``.
         canvas_size: height and width of the image.
-        dtype: of the result; by default that of ``data``.
-        device: of the result; by default that of ``data``.
-        requires_grad: by default as ``data``.
+        dtype: the dtype of the result; by default that of ``data``.
+        device: where the result lives; by default where ``data`` does.
+        requires_grad: whether gradients are wanted; by default as for ``data``.
 
     Example:
         >>> from facula.vision import tv_tensors

@@ -17,7 +17,7 @@ from facula.utils.data import (
     TensorDataset,
     get_worker_info,
 )
-from facula.utils.data._utils import streams
+from facula.utils.data._utils import random_streams
 
 pytestmark = pytest.mark.promise("D2")
 
@@ -61,11 +61,13 @@ def test_batches_are_the_same_for_any_workers_and_so_are_the_callers_numbers(way
 
 
 def test_streams_whose_memory_is_unknown_are_seeded_by_their_own_functions(monkeypatch):
-    slow = streams._SlowStream
-    monkeypatch.setattr(streams, "_python", slow(random.getstate, random.setstate, random.seed))
+    slow = random_streams._SlowStream
+    monkeypatch.setattr(
+        random_streams, "_python", slow(random.getstate, random.setstate, random.seed)
+    )
     numpy = slow(np.random.get_state, np.random.set_state, np.random.seed)
-    monkeypatch.setattr(streams, "_numpy", numpy)
-    monkeypatch.setattr(streams, "_numpy_generator", np.random.get_bit_generator())
+    monkeypatch.setattr(random_streams, "_numpy", numpy)
+    monkeypatch.setattr(random_streams, "_numpy_generator", np.random.get_bit_generator())
     expected = two_epochs(Drawing(30))
     assert len({str(batch["python"]) for epoch in expected[0] for batch in epoch}) == 16
     assert two_epochs(Drawing(30), num_workers=2) == expected

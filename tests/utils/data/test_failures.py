@@ -16,9 +16,9 @@ from data_tools import ROOT, run_script
 
 import facula
 from facula.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset
-from facula.utils.data._utils import processes
+from facula.utils.data._utils import process_pool
 from facula.utils.data._utils.fetch import Recipe
-from facula.utils.data._utils.threads import ThreadPool
+from facula.utils.data._utils.thread_pool import ThreadPool
 from facula.utils.data._utils.worker import WorkerInfo
 
 pytestmark = pytest.mark.promise("D2")
@@ -185,7 +185,7 @@ def test_a_batch_that_failed_counts_as_taken(num_workers):
 
 
 def test_a_loader_ends_at_once_while_another_goes_on(monkeypatch):
-    monkeypatch.setattr(processes.ProcessPool.close, "__defaults__", (60.0,))
+    monkeypatch.setattr(process_pool.ProcessPool.close, "__defaults__", (60.0,))
     data = list(range(100))
     first = iter(DataLoader(data, 4, num_workers=2))
     second = iter(DataLoader(data, 4, num_workers=2))  # whose workers know the sockets of the first
@@ -412,9 +412,9 @@ def test_without_shared_memory_everything_travels_in_the_messages(monkeypatch):
 
 def test_where_no_process_can_be_started_the_caller_fetches(monkeypatch):
     def refuse(self, *args):
-        raise processes.NoWorkers("Resource temporarily unavailable")
+        raise process_pool.NoWorkers("Resource temporarily unavailable")
 
-    monkeypatch.setattr(processes.ProcessPool, "_start", refuse)
+    monkeypatch.setattr(process_pool.ProcessPool, "_start", refuse)
     with pytest.warns(UserWarning, match="cannot be started .* so the caller fetches"):
         assert len(list(DataLoader(range(10), 2, num_workers=4))) == 5
 

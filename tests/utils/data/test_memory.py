@@ -9,7 +9,7 @@ from data_tools import run_script
 
 import facula
 from facula.utils.data import DataLoader, Dataset, TensorDataset
-from facula.utils.data._utils import shared
+from facula.utils.data._utils import shared_memory
 
 pytestmark = pytest.mark.promise("D2")
 
@@ -135,8 +135,8 @@ def test_arrays_and_nested_tensors_travel_without_their_bytes():
 
 
 def test_a_ring_gives_blocks_back_and_falls_back_when_it_is_full():
-    memory = shared.Memory.create(1)
-    ring = shared.Ring(memory, 0, max_blocks=2)
+    memory = shared_memory.Memory.create(1)
+    ring = shared_memory.Ring(memory, 0, max_blocks=2)
     ring.begin_batch()
     assert ring.reserve(100) is None
     assert ring.take_larger_block(100)
@@ -199,17 +199,17 @@ def test_epochs_that_are_left_give_their_blocks_back(monkeypatch):
                 break
     starts = []
 
-    def load(message, *args, load=shared.load):
-        starts.append(shared.block_of(message))
+    def load(message, *args, load=shared_memory.load):
+        starts.append(shared_memory.block_of(message))
         return load(message, *args)
 
-    monkeypatch.setattr(shared, "load", load)
+    monkeypatch.setattr(shared_memory, "load", load)
     assert sum(1 for _ in loader) == 20
     assert all(starts)
 
 
 def test_messages_without_blocks_are_aligned(monkeypatch):
-    monkeypatch.setattr(shared.Memory, "create", lambda n_workers: None)
+    monkeypatch.setattr(shared_memory.Memory, "create", lambda n_workers: None)
     data = TensorDataset(facula.zeros(4, 100_000), facula.zeros(4, dtype=facula.uint8))
     for large, small in DataLoader(data, 2, num_workers=1):
         assert large.data_ptr() % 16 == 0

@@ -9,7 +9,7 @@ import pytest
 from data_tools import Drawing, Shares, plain
 
 import facula
-from facula.checkpoint import Checkpoints
+from facula.resume import Checkpoints
 from facula.utils.data import (
     BatchSampler,
     DataLoader,

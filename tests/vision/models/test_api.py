@@ -126,6 +126,21 @@ def test_weights_fix_the_number_of_classes():
 
 
 @pytest.mark.parametrize(
+    "name, argument, needed",
+    [
+        ("vit_b_16", "image_size", "224"),
+        ("maxvit_t", "input_size", r"\(224, 224\)"),
+        ("mvit_v1_b", "spatial_size", r"\(224, 224\)"),
+        ("mvit_v2_s", "temporal_size", "16"),
+    ],
+)
+def test_weights_fix_the_size_of_inputs(name, argument, needed, loaded):
+    with pytest.raises(ValueError, match=rf"{argument}: the weights need {needed}, got 7"):
+        models.get_model(name, weights="DEFAULT", **{argument: 7})
+    assert not loaded
+
+
+@pytest.mark.parametrize(
     "args, kwargs, warning, progress",
     [
         ((), {"pretrained": True}, "pretrained=True is deprecated, write weights=", True),

@@ -3,7 +3,7 @@ import pytest
 import facula
 from facula import nn
 from facula.vision import models
-from facula.vision.models import mnasnet, mobilenetv2, mobilenetv3, resnet, shufflenetv2
+from facula.vision.models import mnasnet, mobilenetv2, mobilenetv3, shufflenetv2
 
 pytestmark = pytest.mark.promise("D3")
 
@@ -58,71 +58,6 @@ def test_model_is_differentiable_to_its_first_layer():
     net = models.mobilenet_v3_small(num_classes=3)
     net(facula.randn(2, 3, 32, 32)).sum().backward()
     assert all(p.grad is not None for p in net.parameters())
-
-
-def test_googlenet_in_training_has_auxiliary_outputs():
-    net = models.googlenet(num_classes=4, init_weights=False)
-    out = net(facula.randn(2, 3, 32, 32))
-    assert isinstance(out, models.GoogLeNetOutputs)
-    assert [y.shape for y in out] == [(2, 4)] * 3
-    assert isinstance(net.eval()(facula.randn(1, 3, 32, 32)), facula.Tensor)
-
-
-def test_inception_in_training_has_an_auxiliary_output():
-    net = models.inception_v3(num_classes=4, init_weights=False)
-    with facula.no_grad():
-        out = net(facula.randn(2, 3, 299, 299))
-    assert isinstance(out, models.InceptionOutputs)
-    assert out.logits.shape == out.aux_logits.shape == (2, 4)
-    net = models.inception_v3(num_classes=4, aux_logits=False, init_weights=False)
-    assert net(facula.randn(2, 3, 75, 75)).shape == (2, 4)
-
-
-def test_transformed_input_has_mean_and_deviation_of_a_half():
-    white = (1 - facula.tensor([0.485, 0.456, 0.406])) / facula.tensor([0.229, 0.224, 0.225])
-    image = models.inception.to_original_input(white.view(1, 3, 1, 1))
-    assert facula.allclose(image, facula.ones(1, 3, 1, 1))
-
-
-def test_resnet_blocks_start_as_the_identity_if_asked():
-    net = models.resnet18(zero_init_residual=True)
-    assert not net.layer1[0].bn2.weight.any() and net.layer1[0].bn1.weight.all()
-    assert not models.resnet50(zero_init_residual=True).layer4[2].bn3.weight.any()
-
-
-def test_resnet_dilates_instead_of_striding():
-    net = models.resnet50(replace_stride_with_dilation=[False, True, True], num_classes=2)
-    x = net.maxpool(net.conv1(facula.randn(1, 3, 32, 32)))
-    assert net.layer4(net.layer3(net.layer2(net.layer1(x)))).shape == (1, 2048, 4, 4)
-    assert net.layer4[1].conv2.dilation == (4, 4)
-
-
-def test_resnet_takes_another_normalisation():
-    net = resnet.ResNet(
-        resnet.BasicBlock, [1, 1, 1, 1], 2, norm_layer=lambda channels: nn.GroupNorm(8, channels)
-    )
-    assert not any(isinstance(module, nn.BatchNorm2d) for module in net.modules())
-    assert net(facula.randn(1, 3, 32, 32)).shape == (1, 2)
-
-
-def test_densenet_with_less_memory_gives_the_same_gradients():
-    facula.manual_seed(0)
-    plain = models.DenseNet(4, (2, 1, 1, 1), 8, num_classes=2)
-    frugal = models.DenseNet(4, (2, 1, 1, 1), 8, num_classes=2, memory_efficient=True)
-    frugal.load_state_dict(plain.state_dict())
-    x = facula.randn(2, 3, 32, 32)
-    for net in (plain, frugal):
-        net(x).sum().backward()
-    for a, b in zip(plain.parameters(), frugal.parameters(), strict=True):
-        assert facula.allclose(a.grad, b.grad)
-
-
-def test_mobilenet_v3_can_be_thinner_and_dilated():
-    net = models.mobilenet_v3_large(
-        width_mult=0.5, reduced_tail=True, dilated=True, num_classes=2
-    ).eval()
-    assert net.features(facula.randn(1, 3, 64, 64)).shape == (1, 240, 4, 4)
-    assert net.classifier[0].out_features == 320
 
 
 @pytest.mark.parametrize(

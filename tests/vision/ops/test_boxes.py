@@ -111,52 +111,9 @@ def test_squares_turned_by_45_degrees_have_an_octagon_in_common():
     assert ops.box_iou(boxes[:1], boxes[1:], fmt="cxcywhr").item() == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("kind", ["generalized", "distance", "complete"])
-def test_losses_are_1_less_the_overlap_of_pairs(kind):
-    a, b = _boxes(5).double(), _boxes(5, seed=1).double()
-    pairs = getattr(ops, f"{kind}_box_iou")(a, b).diagonal()
-    loss = getattr(ops, f"{kind}_box_iou_loss")(a, b)
-    facula.testing.assert_close(loss, 1 - pairs, rtol=1e-6, atol=1e-6)
-
-
-def test_losses_refuse_another_reduction():
-    with pytest.raises(ValueError, match=r"expected the reduction 'none', 'mean' or 'sum'"):
-        ops.generalized_box_iou_loss(_boxes(2), _boxes(2), reduction="max")
-
-
-def test_losses_of_no_boxes_are_0():
-    empty = facula.zeros(0, 4, requires_grad=True)
-    loss = ops.complete_box_iou_loss(empty, facula.zeros(0, 4), reduction="mean")
-    assert loss.item() == 0
-    loss.backward()
-
-
 def test_masks_to_boxes_of_nothing():
     assert ops.masks_to_boxes(facula.zeros(0, 3, 3)).shape == (0, 4)
     assert ops.masks_to_boxes(facula.zeros(2, 0, 3)).tolist() == [[0] * 4] * 2
     assert ops.masks_to_boxes(facula.zeros(1, 3, 3)).tolist() == [[0] * 4]
     with pytest.raises(ValueError, match=r"masks_to_boxes: expected masks \(N, H, W\)"):
         ops.masks_to_boxes(facula.zeros(3, 3))
-
-
-def test_focal_loss_without_focus_is_the_cross_entropy():
-    x, y = facula.randn(6), (facula.rand(6) > 0.5).float()
-    expected = facula.nn.functional.binary_cross_entropy_with_logits(x, y)
-    loss = ops.sigmoid_focal_loss(x, y, alpha=-1, gamma=0, reduction="mean")
-    facula.testing.assert_close(loss, expected)
-    with pytest.raises(ValueError, match=r"sigmoid_focal_loss: expected alpha from 0 to 1"):
-        ops.sigmoid_focal_loss(x, y, alpha=3)
-
-
-def test_drop_block_drops_whole_blocks():
-    facula.manual_seed(0)
-    y = ops.drop_block2d(facula.ones(8, 4, 12, 12), p=0.2, block_size=3)
-    is_dropped = (y == 0).float()
-    share = is_dropped.mean().item()
-    assert 0.1 < share < 0.3
-    # Each dropped element is part of a dropped 3x3 square.
-    pool = facula.nn.functional.max_pool2d
-    centers = 1 - pool(1 - is_dropped, 3, 1, 1)
-    assert facula.equal(pool(centers, 3, 1, 1), is_dropped)
-    with pytest.raises(ValueError, match=r"expected an odd block size, got 2"):
-        ops.drop_block2d(facula.ones(1, 1, 4, 4), 0.2, 2)

@@ -10,7 +10,8 @@ from typing import Any
 
 import facula
 from facula import Tensor
-from facula.utils.data._utils import shared
+from facula.utils._pytree import is_namedtuple
+from facula.utils.data._utils import shared_memory
 
 __all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert"]
 
@@ -36,7 +37,7 @@ def default_convert(data: Any) -> Any:
         return facula.as_tensor(data)
     if isinstance(data, Mapping):
         return _rebuilt_mapping(data, {key: default_convert(data[key]) for key in data})
-    if _is_namedtuple(data):
+    if is_namedtuple(data):
         return type(data)(*(default_convert(part) for part in data))
     if isinstance(data, tuple):
         return [default_convert(part) for part in data]
@@ -47,10 +48,6 @@ def default_convert(data: Any) -> Any:
 
 def _numpy() -> Any:
     return sys.modules["numpy"]
-
-
-def _is_namedtuple(data: Any) -> bool:
-    return isinstance(data, tuple) and hasattr(data, "_fields")
 
 
 # A type of the user is kept where it can be: first as a changed copy, which keeps its attributes,
@@ -90,7 +87,7 @@ def collate(
     """A batch by the functions of a map from types; containers are collated part by part.
 
     Args:
-        batch: the samples, a list.
+        batch: the list of samples.
         collate_fn_map: for a type, or a tuple of types, the function
             ``(samples, *, collate_fn_map)`` that makes the batch of such samples.
 
@@ -155,7 +152,7 @@ def _collate_sequences(batch: Sequence[Any], collate_fn_map: Any) -> Any:
             raise _mismatch("samples of one length", str(n_parts), i, str(len(sample)))
     columns = zip(*batch, strict=True)
     parts = [_part(i, part, collate_fn_map) for i, part in enumerate(columns)]
-    if _is_namedtuple(first):
+    if is_namedtuple(first):
         return type(first)(*parts)
     return parts if isinstance(first, tuple) else _rebuilt_sequence(first, parts)
 
@@ -166,7 +163,7 @@ class Mismatch:
     def __init__(self, expected: str, first: str, position: int, other: str) -> None:
         self.values = expected, first, position, other
         self.path = ""  # to the part of the sample, as one would write it in Python
-        self.indices: Sequence[Any] | None = None  # of the batch, where a loader knows them
+        self.indices: Sequence[Any] | None = None  # those of the batch, if a loader knows them
 
     def __str__(self) -> str:
         expected, first, position, other = self.values
@@ -205,7 +202,7 @@ def complete(
 def _collate_tensors(batch: Sequence[Tensor], *, collate_fn_map: Any = None) -> Tensor:
     first = batch[0]
     # A worker process stacks straight into the memory that it shares with the caller.
-    out = shared.empty_for_stack(batch)
+    out = shared_memory.empty_for_stack(batch)
     try:
         return facula.stack(batch, 0) if out is None else facula.stack(batch, 0, out=out)
     except RuntimeError:
@@ -230,6 +227,7 @@ def _collate_scalars(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Ten
 
 
 def _collate_floats(batch: Sequence[float], *, collate_fn_map: Any = None) -> Tensor:
+    # Python's floats are doubles, and PyTorch keeps them so whatever the default dtype is.
     return facula.tensor(batch, dtype=facula.float64)
 
 
@@ -251,6 +249,7 @@ default_collate_fn_map: dict[Any, Callable[..., Any]] = {
 
 
 def _add_numpy() -> None:
+    # Not at import: a program whose samples are tensors does not pay for NumPy's import.
     np = _numpy()
     if np.ndarray not in default_collate_fn_map:
         default_collate_fn_map[np.ndarray] = _collate_arrays

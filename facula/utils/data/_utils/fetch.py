@@ -9,7 +9,7 @@ from typing import Any
 
 import facula
 from facula import Tensor, _core
-from facula.utils.data._utils import streams
+from facula.utils.data._utils import random_streams
 from facula.utils.data._utils.collate import complete, default_collate
 from facula.utils.data.dataset import Subset, TensorDataset, items_getter
 
@@ -41,7 +41,8 @@ class Fetcher:
         self._seed = epoch_seed
         self._worker = worker
         self._n_fetched = 0
-        # Where others see the place in its batch of the sample that is being fetched.
+        # Shared memory in which a worker leaves the place, in its batch, of the sample that it is
+        # fetching: when it is killed, the caller can say which sample that was.
         self.progress: Any = None
         self.failed_at: str | None = None
         self._iterator: Any = None
@@ -59,16 +60,16 @@ class Fetcher:
 
     def fetch(self, n: int, indices: Any) -> Any:
         """The batch; the streams of the process are as before."""
-        knew_numpy = streams.knows_numpy()
+        knew_numpy = random_streams.knows_numpy()
         seed = self.seed_of(n)
-        started = streams.start(seed)
+        started = random_streams.start(seed)
         try:
             batch = self.fetch_in_thread(seed, n, indices)
         finally:
-            streams.stop(started)
-        if streams.knows_numpy() == knew_numpy or self._recipe.is_iterable:
+            random_streams.stop(started)
+        if random_streams.knows_numpy() == knew_numpy or self._recipe.is_iterable:
             return batch
-        # The dataset has just imported NumPy, whose stream was not started.
+        # The dataset has just imported NumPy, whose stream was not started: again, with all three.
         return self.fetch(n, indices)
 
     def fetch_in_thread(self, seed: int, n: int, indices: Any) -> Any:
@@ -187,7 +188,7 @@ class Fetcher:
             self._iterator = iter(()) if state["is_ended"] else None
         while self._n_fetched < n_batches:
             seed = self.seed_of(0)
-            started = streams.start(seed)
+            started = random_streams.start(seed)
             _core._push_generator(seed)
             try:
                 self._samples()
@@ -196,7 +197,7 @@ class Fetcher:
                 return
             finally:
                 _core._pop_generator()
-                streams.stop(started)
+                random_streams.stop(started)
 
 
 def has_state(part: Any) -> bool:
@@ -205,8 +206,8 @@ def has_state(part: Any) -> bool:
 
 
 def _tensors_of(dataset: Any) -> bool:
-    # Rows of tensors are gathered all at once. What the tensors record or are is then no other:
-    # gradients and subclasses take the long way.
+    # Rows of plain tensors are gathered all at once, which gives the same batch. With gradients or
+    # subclasses it would not: their operations are seen by others, one sample at a time.
     while type(dataset) is Subset:
         dataset = dataset.dataset
     return type(dataset) is TensorDataset and all(

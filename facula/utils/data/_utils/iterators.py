@@ -14,8 +14,8 @@ from typing import Any
 
 from facula.utils.data._utils.fetch import Exhausted, Fetcher
 from facula.utils.data._utils.order import Order
-from facula.utils.data._utils.processes import NoWorkers, ProcessPool
-from facula.utils.data._utils.threads import ThreadPool
+from facula.utils.data._utils.process_pool import NoWorkers, ProcessPool
+from facula.utils.data._utils.thread_pool import ThreadPool
 from facula.utils.data._utils.worker import END, FAILURE, Epoch, WorkerInfo
 
 __all__ = ["CallerIterator", "PoolIterator"]
@@ -57,7 +57,7 @@ class CallerIterator:
             place.is_finished = True
             raise StopIteration from None
         except Exception as error:
-            order.note(n)  # who goes on does so without it
+            order.note(n)  # a caller that catches the error goes on with the next batch
             if self._fetcher.failed_at and hasattr(error, "add_note"):  # Python 3.11
                 error.add_note(f"DataLoader: while fetching {self._fetcher.failed_at}.")
             if isinstance(error, StopIteration):  # would end the caller's loop without a word
@@ -78,7 +78,8 @@ class PoolIterator:
         self._pid = os.getpid()
         self._lock = threading.RLock()  # threads of the user may share the iterator
         self._order = Order(loader, None, 0)
-        self._first_number = 0  # of the epoch: answers to older tasks are of no use
+        # Tasks are numbered through all epochs, so that answers to an older one are known by it.
+        self._first_number = 0
         self._n_put = 0
         self._pool: Any = _make_pool(loader, self._order.place.base_seed)
         self._n_workers = self._pool.n_workers
@@ -92,8 +93,8 @@ class PoolIterator:
         return not self._end.alive or os.getpid() != self._pid
 
     def _set_loader(self, loader: Any) -> None:
-        # A loader keeps the iterator of workers that persist. Had the iterator the loader itself,
-        # the workers would wait for the garbage collector.
+        # A loader keeps the iterator of workers that persist. If the iterator kept the loader, too,
+        # the workers of a loader that nobody uses would wait for the garbage collector.
         self._loader = copy.copy(loader)
         self._loader._iterator = None
 
@@ -116,7 +117,7 @@ class PoolIterator:
         self._ready: dict[int, tuple[int, Any]] = {}
         self._load = [0] * self._n_workers
         self._is_active = [True] * self._n_workers
-        self._turn = 0  # of which worker it is to be given a task
+        self._turn = 0  # the worker that is given the next task
         self._skipped: set[int] = set()
         self._n_skipped_of = [0] * self._n_workers
         if order.resumed is not None:
@@ -184,7 +185,7 @@ class PoolIterator:
 
     def _next(self) -> Any:
         while self._tasks:
-            number = next(iter(self._tasks))
+            number = next(iter(self._tasks))  # the oldest: dicts keep the order of their keys
             if not self._loader.in_order and self._ready:
                 number = next(iter(self._ready))
             if number not in self._ready:
@@ -194,6 +195,7 @@ class PoolIterator:
             which, n = self._tasks.pop(number)
             if kind == END:
                 self._is_active[which] = False
+            # Before the batch is opened: the worker fetches while the caller unpickles.
             self._put()
             if kind in (END, _SKIPPED):
                 continue
@@ -212,7 +214,7 @@ class PoolIterator:
 
     def _note(self, which: int, n: int) -> None:
         place = self._order.place
-        if place.is_iterable:  # n counts the tasks, of which some find the end
+        if place.is_iterable:  # n is the number of the task, and some tasks find only the end
             place.n_taken += 1
             place.taken_from[which] += 1
             self._loader._check_length(place.n_taken, stacklevel=5)
@@ -243,8 +245,8 @@ class PoolIterator:
 
 
 def _default_context() -> Any:
-    # Python 3.14 forks no more unless told to. The core is ready for a fork, which starts a worker
-    # in milliseconds and needs no pickle of the dataset.
+    # Python 3.14 forks only where a program asks for it. The core is ready for a fork, which starts
+    # a worker in milliseconds and needs no pickle of the dataset.
     method = multiprocessing.get_start_method(allow_none=True)
     is_forked = method is None and sys.platform == "linux"
     return multiprocessing.get_context("fork" if is_forked else method)

@@ -6,6 +6,7 @@ import itertools
 import pickle
 import random
 import sys
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,7 +37,7 @@ _KNOWN_SAMPLERS = (
 )
 
 
-# What an epoch goes on from.
+# The keys that a state has in the middle of an epoch.
 IN_AN_EPOCH = ("streams", "is_iterable", "sampler", "n_taken", "ahead", "taken_from", "dataset")
 
 
@@ -51,7 +52,9 @@ class Place:
     is_iterable: bool
     sampler_state: Any = None
     n_taken: int = 0  # batches from the first on that were taken, with none left out
-    ahead: set[int] = field(default_factory=set)  # those taken behind the first that was not
+    ahead: set[int] = field(
+        default_factory=set
+    )  # batches taken out of order, behind the first that was not
     taken_from: list[int] = field(default_factory=list)  # by worker
     dataset_states: list[Any] = field(default_factory=list)  # by worker
     is_finished: bool = False
@@ -96,10 +99,10 @@ class Order:
         self.resumed = state
         samplers = loader._samplers().values()
         self._stateful = next((sampler for sampler in samplers if has_state(sampler)), None)
-        self._states: dict[int, Any] = {}  # of the sampler, behind each batch
+        self._states: dict[int, Any] = {}  # what the sampler's state was after each batch
         self._n = 0
         self._iterator: Any = itertools.repeat(None)
-        if state is not None:  # an epoch that drew its seed does so again
+        if state is not None:  # an epoch that drew its seed draws it again, from the same state
             known_seed, epoch = state["base_seed"] if state["epoch"] else None, state["epoch"]
         if state is None:
             self.start = _snapshot(loader)
@@ -150,7 +153,7 @@ class Order:
             n_left_out = 0 if self._stateful is not None else state["n_taken"]
             for _ in itertools.islice(self._iterator, n_left_out):
                 pass
-            # A sampler may draw when it is asked first, and must do so here.
+            # A sampler may draw at its first index, and must do it here, from the restored streams.
             first = list(itertools.islice(self._iterator, 1))
             self._iterator = itertools.chain(first, self._iterator)
             return base_seed
@@ -179,16 +182,14 @@ class Order:
 
 def _snapshot(loader: Any) -> dict[str, Any]:
     """All that the order of an epoch comes from, at its start."""
-    streams: dict[str, Any] = {"facula": facula.get_rng_state()}
+    wanted: set[str] = set()
     if any(type(sampler) not in _KNOWN_SAMPLERS for sampler in loader._samplers().values()):
-        streams["python"] = random.getstate()
-        if "numpy" in sys.modules:
-            streams["numpy"] = sys.modules["numpy"].random.get_state(legacy=False)
+        wanted = {"python", "numpy"} if "numpy" in sys.modules else {"python"}
     generators = {role: g.get_state() for role, g in loader._generators().items()}
-    return {"generators": generators, "streams": streams}
+    return {"generators": generators, "streams": _read_streams(wanted)}
 
 
-def _read_streams(like: dict[str, Any]) -> dict[str, Any]:
+def _read_streams(like: Collection[str]) -> dict[str, Any]:
     streams: dict[str, Any] = {"facula": facula.get_rng_state()}
     if "python" in like:
         streams["python"] = random.getstate()

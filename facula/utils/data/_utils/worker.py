@@ -16,7 +16,7 @@ from typing import Any
 
 import facula
 from facula import _core
-from facula.utils.data._utils import shared, streams
+from facula.utils.data._utils import random_streams, shared_memory
 from facula.utils.data._utils.collate import default_collate
 from facula.utils.data._utils.fetch import Exhausted, Fetcher, Recipe
 
@@ -25,11 +25,11 @@ __all__ = ["WorkerInfo", "get_worker_info"]
 
 @dataclass
 class WorkerInfo:
-    """What :func:`get_worker_info` tells.
+    """What :func:`get_worker_info` returns in a worker.
 
     Args:
         id: which worker this is, from 0.
-        num_workers: how many there are.
+        num_workers: how many workers the loader has.
         seed: the seed of the epoch's loader plus ``id``.
         dataset: the worker's copy of the dataset; for threads, the dataset itself.
     """
@@ -75,13 +75,13 @@ def run_init(init_fn: Callable[[int], Any] | None, info: WorkerInfo) -> None:
     """Call the user's function with the streams that PyTorch's workers have."""
     if init_fn is None:
         return
-    started = streams.start(info.seed)
+    started = random_streams.start(info.seed)
     _core._push_generator(info.seed)
     try:
         init_fn(info.id)
     finally:
         _core._pop_generator()
-        streams.stop(started)
+        random_streams.stop(started)
 
 
 class Failure:
@@ -130,7 +130,7 @@ class _Text(str):
 
 
 # Messages to a worker: (number, n, indices, blocks given back), or an Epoch. From it: the kind, the
-# number, and what shared.dump made.
+# number, and what shared_memory.dump made.
 HEAD = struct.Struct("<Bq7x")  # padded: buffers of the message are to be aligned
 BATCH, FAILURE, END = range(3)
 STARTING = -1  # in place of its progress, as long as a worker is not ready
@@ -181,6 +181,7 @@ class Channel:
         if len(pending) >= end:
             self._pending = pending[end:]
             return pending[8:end]
+        # Appending to bytes copies all of them: for a large message that would be quadratic.
         if end > 2 * _PIECE:
             self._large, self._n_of_large = memoryview(bytearray(end - 8)), len(pending) - 8
             self._large[: self._n_of_large] = pending[8:]
@@ -205,7 +206,7 @@ class Job:
     """All that a worker process is given."""
 
     sock: socket.socket
-    memory: shared.Memory | None
+    memory: shared_memory.Memory | None
     recipe: Recipe
     info: WorkerInfo
     init_fn: Callable[[int], Any] | None
@@ -215,13 +216,14 @@ class Job:
 def main(job: Job, inherited: list[socket.socket]) -> None:
     """The life of a worker process: fetch what is asked for until the caller closes the socket."""
     global _of_process
-    for sock in inherited:  # the caller's ends, of which a fork has copies
+    # The caller's ends, which a fork copies: left open, a socket would not end with the caller.
+    for sock in inherited:
         sock.close()
     # Ctrl-C reaches the whole group of processes. The caller reports it and ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a handler of the caller is not for workers
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-    facula.set_num_threads(1)
+    facula.set_num_threads(1)  # as many processes as cores are usual; more threads would queue
     _of_process = job.info
     with contextlib.suppress(EOFError, ConnectionError):  # the caller is done, or gone
         _serve(job)
@@ -231,9 +233,9 @@ def _serve(job: Job) -> None:
     info, recipe, memory = job.info, job.recipe, job.memory
     progress: Any = [0]
     if memory is not None:
-        shared.ring = shared.Ring(memory, info.id, job.max_blocks)
+        shared_memory.ring = shared_memory.Ring(memory, info.id, job.max_blocks)
         progress = memory.words[info.id : info.id + 1]
-    streams.start(info.seed)
+    random_streams.start(info.seed)
     where = f"in DataLoader worker process {info.id}"
     failure: Failure | None = None
     try:
@@ -249,15 +251,17 @@ def _serve(job: Job) -> None:
             try:
                 fetcher = Fetcher(recipe, task.seed, info.id)
                 fetcher.progress = progress
-                if shared.ring is not None and recipe.collate_fn is default_collate:
-                    fetcher.collate = functools.partial(shared.collate_into_block, default_collate)
+                if shared_memory.ring is not None and recipe.collate_fn is default_collate:
+                    fetcher.collate = functools.partial(
+                        shared_memory.collate_into_block, default_collate
+                    )
                 fetcher.resume(task.n_skipped, task.state)
             except Exception as error:
                 failure = failure or Failure(error, where)
             continue
         number, n, indices, given_back = task
-        if shared.ring is not None:
-            shared.ring.give_back(given_back)
+        if shared_memory.ring is not None:
+            shared_memory.ring.give_back(given_back)
         assert fetcher is not None
         kind, parts = _answer(fetcher, n, indices, failure, where)
         channel.send([HEAD.pack(kind, number), *parts])
@@ -267,16 +271,16 @@ def _answer(
     fetcher: Fetcher, n: int, indices: Any, failure: Failure | None, where: str
 ) -> tuple[int, list[Any]]:
     if failure is not None:
-        return FAILURE, shared.dump(failure)
+        return FAILURE, shared_memory.dump(failure)
     try:
-        if shared.ring is not None:
-            shared.ring.begin_batch()
+        if shared_memory.ring is not None:
+            shared_memory.ring.begin_batch()
         # Threads of the dataset draw from the generator of the process.
         facula.default_generator.manual_seed(fetcher.seed_of(n))
         batch = fetcher.fetch(n, indices)
-        return BATCH, shared.dump((batch, fetcher.state()))
+        return BATCH, shared_memory.dump((batch, fetcher.state()))
     except Exhausted:
         return END, []
     except Exception as error:
         place = f", {fetcher.failed_at}" if fetcher.failed_at else ""
-        return FAILURE, shared.dump(Failure(error, where + place))
+        return FAILURE, shared_memory.dump(Failure(error, where + place))

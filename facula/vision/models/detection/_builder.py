@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from facula import nn
-from facula.vision.models._api import WeightsEnum, accept_weights, register_model
+from facula.vision.models._api import WeightsEnum, declare
 from facula.vision.models._utils import _ovewrite_value_param
 from facula.vision.models.detection._utils import overwrite_eps
 from facula.vision.models.detection.backbone_utils import choose_trainable_layers
@@ -29,9 +29,8 @@ class Backbone(NamedTuple):
 
 
 def detector(
-    name: str,
-    title: str,
     weights: Any,
+    title: str,
     weights_backbone: Any,
     make: Callable[..., nn.Module],
     *,
@@ -45,12 +44,14 @@ def detector(
     """Make and register the builder of ``make(backbone, num_classes, weights, **kwargs)``.
 
     Args:
-        weights: the enumeration of the detector's weights.
-        weights_backbone: the member of that of its backbone which is used unless told otherwise.
-        uses_backbone_weights: False: the backbone is not trained unless told otherwise.
+        weights: the enumeration of the detector's weights, which names the builder.
+        title: the first line of the docstring, without the full stop.
+        weights_backbone: the weights of the backbone that are used unless told otherwise.
+        uses_backbone_weights: whether the backbone is trained unless told otherwise.
         n_stages, n_trained: the stages of the backbone, and how many are trained by default.
-        was_without_eps: whether COCO_V1 were made with normalisations without eps.
-        own_argument: one of make's that the builder has by name, and the one that it comes after.
+        was_without_eps: whether the weights COCO_V1 were made with normalisations without eps.
+        own_argument: an argument of make that the builder has by name, and the one that it comes
+            after.
     """
     enum, default = weights, weights_backbone if uses_backbone_weights else None
     kind = make.__annotations__["return"]
@@ -87,15 +88,12 @@ def detector(
         kind_of = inspect.Parameter.KEYWORD_ONLY
         parameters.insert(place, inspect.Parameter(own_argument[0], kind_of, default=None))
         vars(build)["__signature__"] = signature.replace(parameters=parameters)
-    build.__name__ = build.__qualname__ = name
-    build.__module__ = enum.__module__
-    build.__annotations__ |= {"weights": enum | None, "return": kind}
-    build.__doc__ = f"""{title}.
+    doc = f"""{title}.
 
     Args:
         weights: a member of `{enum.__name__}` or its name; random weights unless given.
         progress: whether a download shows its progress.
-        num_classes: the background included; {n_classes} unless given.
+        num_classes: number of classes, the background included; {n_classes} unless given.
         weights_backbone: trained weights of the backbone, {default!r} unless given.
         trainable_backbone_layers: stages of a trained backbone that are trained further, from 0
             to {n_stages}, counted from the last; {n_trained} unless given.
@@ -104,4 +102,4 @@ def detector(
     trained = weights_backbone
     first = next(iter(type(trained))) if isinstance(trained, WeightsEnum) else trained
     backbone_enum = type(trained) if trained is first else trained
-    return register_model()(accept_weights(weights=enum, weights_backbone=backbone_enum)(build))
+    return declare(build, kind, doc, weights=enum, weights_backbone=backbone_enum)

@@ -41,7 +41,8 @@ class BalancedPositiveNegativeSampler:
         """Masks of the chosen boxes with and without an object, of each image.
 
         Args:
-            matched_idxs: for each box 1 or more: an object; 0: none; less: not to be chosen.
+            matched_idxs: the kinds of the boxes, 1 or more: an object; 0: none; less: not to be
+                chosen.
         """
         positive_masks: list[Tensor] = []
         negative_masks: list[Tensor] = []
@@ -50,6 +51,7 @@ class BalancedPositiveNegativeSampler:
             n_positive = int(self.batch_size_per_image * self.positive_fraction)
             n_positive = min(positive.numel(), n_positive)
             n_negative = min(negative.numel(), self.batch_size_per_image - n_positive)
+            # Boxes with objects draw first, and all of them: a seed gives torchvision's choice.
             for chosen, n, masks in (
                 (positive, n_positive, positive_masks),
                 (negative, n_negative, negative_masks),
@@ -89,7 +91,7 @@ class BoxCoder:
         return list(codes.split(n_boxes, 0))
 
     def encode_single(self, reference_boxes: Tensor, proposals: Tensor) -> Tensor:
-        """Of boxes ``(N, 4)`` relative to ``(N, 4)``."""
+        """The codes of boxes ``(N, 4)`` relative to ``(N, 4)``."""
         weights = facula.tensor(
             self.weights, dtype=reference_boxes.dtype, device=reference_boxes.device
         )
@@ -109,6 +111,7 @@ class BoxCoder:
         codes = rel_codes.unflatten(1, (rel_codes.shape[1] // 4, 4))
         weights = facula.tensor(self.weights, dtype=codes.dtype, device=codes.device)
         codes = codes / weights
+        # Without a limit, one wild prediction of an untrained network would be an infinite box.
         scale = codes[..., 2:].clamp(max=self.bbox_xform_clip).exp()
         middle = codes[..., :2] * size[:, None] + center[:, None]
         half = 0.5 * (scale * size[:, None])
@@ -170,8 +173,9 @@ class Matcher:
         self.allow_low_quality_matches = allow_low_quality_matches
 
     def __call__(self, match_quality_matrix: Tensor) -> Tensor:
-        """Of qualities ``(M, N)``, the true box of each of N predictions, or one of the constants
-        for none."""
+        """The true box of each of N predictions, or one of the constants for none.
+
+        Qualities are ``(M, N)``, of M true boxes."""
         if match_quality_matrix.numel() == 0:
             missing = "true boxes" if match_quality_matrix.shape[0] == 0 else "proposals"
             raise ValueError(f"Matcher: there are no {missing} in one of the images of training.")
@@ -182,6 +186,8 @@ class Matcher:
         matches[is_between] = self.BETWEEN_THRESHOLDS
         if self.allow_low_quality_matches:
             highest = match_quality_matrix.max(dim=1)[0]
+            # All that tie for the best. Each gets the true box that is best for itself, which may
+            # be another one than that it was the best for.
             is_best = (match_quality_matrix == highest[:, None]).any(dim=0)
             matches[is_best] = best[is_best]
         return matches
@@ -195,6 +201,7 @@ class SSDMatcher(Matcher):
 
     def __call__(self, match_quality_matrix: Tensor) -> Tensor:
         matches = super().__call__(match_quality_matrix)
+        # Assigned last: a true box keeps its best prediction even where that covers another better.
         best = match_quality_matrix.max(dim=1)[1]
         matches[best] = facula.arange(best.size(0), dtype=facula.int64, device=best.device)
         return matches
@@ -210,6 +217,7 @@ def overwrite_eps(model: nn.Module, eps: float) -> None:
 def retrieve_out_channels(model: nn.Module, size: tuple[int, int]) -> list[int]:
     """The channels of the feature maps of a backbone, for images of this width and height."""
     was_training = model.training
+    # The pass of zeros must not move the statistics of normalisations.
     model.eval()
     with facula.no_grad():
         device = next(model.parameters()).device
@@ -318,12 +326,13 @@ def best_of_levels(
     """The boxes, scores and labels of an image that are worth a closer look.
 
     Args:
-        levels: of each level the scores ``(A, classes)``, the codes ``(A, 4)`` and the anchors.
+        levels: for each level, the scores ``(A, classes)``, the codes ``(A, 4)`` and the anchors.
         decode: makes boxes of codes and anchors.
     """
     found: list[tuple[Tensor, Tensor, Tensor]] = []
     for level_scores, codes, anchors in levels:
         n_classes = level_scores.shape[-1]
+        # Pairs of anchor and class compete with each other: an anchor may be kept for two classes.
         scores = level_scores.flatten()
         places = indices(scores > score_thresh)
         scores, order = scores[places].topk(min(topk_candidates, places.size(0)))

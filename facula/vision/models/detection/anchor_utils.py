@@ -26,8 +26,8 @@ class AnchorGenerator(nn.Module):
     """Anchors of several sizes and shapes at each place of each feature map.
 
     Args:
-        sizes: for each feature map, square roots of areas.
-        aspect_ratios: for each feature map, heights by widths.
+        sizes: square roots of the areas of the anchors of each feature map.
+        aspect_ratios: heights by widths of the anchors of each feature map.
 
     Shape:
         images and feature maps ``(N, C, H_i, W_i)``; result: for each image all anchors ``(A, 4)``,
@@ -95,6 +95,7 @@ class AnchorGenerator(nn.Module):
     def forward(self, image_list: ImageList, feature_maps: list[Tensor]) -> list[Tensor]:
         grid_sizes = [(level.shape[-2], level.shape[-1]) for level in feature_maps]
         height, width = image_list.tensors.shape[-2:]
+        # Steps in pixels of the padded batch, so that anchors are the same for all of its images.
         strides = [(height // size[0], width // size[1]) for size in grid_sizes]
         like = feature_maps[0]
         self.cell_anchors = [cell.to(like.device, like.dtype) for cell in self.cell_anchors]
@@ -106,11 +107,12 @@ class DefaultBoxGenerator(nn.Module):
     """The default boxes of SSD at each place of each feature map.
 
     Args:
-        aspect_ratios: for each feature map, those besides 1.
+        aspect_ratios: heights by widths of the boxes of each feature map, besides 1.
         min_ratio: the smallest scale, as part of the image; used without ``scales``.
         max_ratio: the largest scale.
-        scales: of each feature map, and one more.
-        steps: of each feature map, in pixels; the size of the image by its own unless given.
+        scales: the scale of each feature map, and one more.
+        steps: pixels between the places of each feature map; the size of the image by that of the
+            map unless given.
         clip: whether sizes are at most those of the image.
 
     Shape:
@@ -150,6 +152,7 @@ class DefaultBoxGenerator(nn.Module):
     def _shapes(self, level: int) -> Tensor:
         """Width and height of the boxes of a place, as parts of the image."""
         scale, next_scale = self.scales[level], self.scales[level + 1]
+        # A second square, of a size between those of this feature map and of the next.
         between = math.sqrt(scale * next_scale)
         pairs = [[scale, scale], [between, between]]
         for ratio in self.aspect_ratios[level]:

@@ -29,10 +29,10 @@ class BackboneWithFPN(nn.Module):
     Args:
         backbone: the network.
         return_layers: the names of its children wanted, and their names in the result.
-        in_channels_list: their channels.
-        out_channels: those of the pyramid.
+        in_channels_list: channels of the layers of ``return_layers``.
+        out_channels: channels of the pyramid.
         extra_blocks: adds coarser levels; a :class:`LastLevelMaxPool` unless given.
-        norm_layer: of the pyramid; none unless given.
+        norm_layer: makes the normalisations of the pyramid; none unless given.
 
     Shape:
         input ``(N, 3, H, W)``; result: a dictionary of ``(N, out_channels, H_i, W_i)``.
@@ -79,9 +79,9 @@ def resnet_fpn_backbone(
 
     Args:
         backbone_name: such as ``"resnet50"``.
-        weights: its trained weights, or ``None``.
-        norm_layer: its normalisation; frozen, since batches of detectors are small.
-        trainable_layers: how many of its 5 stages are trained, counted from the last.
+        weights: trained weights of the backbone, or ``None``.
+        norm_layer: makes the normalisations; frozen ones, since batches of detectors are small.
+        trainable_layers: how many of the backbone's 5 stages are trained, counted from the last.
         returned_layers: stages that the pyramid is made of, from 1 to 4; all unless given.
         extra_blocks: adds coarser levels to the pyramid.
 
@@ -102,7 +102,7 @@ def resnet_fpn_extractor(
     extra_blocks: ExtraFPNBlock | None = None,
     norm_layer: _Norm | None = None,
 ) -> BackboneWithFPN:
-    """The same of a network that is there."""
+    """A given ResNet with a pyramid of features; see :func:`resnet_fpn_backbone`."""
     check_trainable_layers(trainable_layers, 5)
     trained = ["layer4", "layer3", "layer2", "layer1", "conv1"][:trainable_layers]
     if trainable_layers == 5:
@@ -177,10 +177,10 @@ def mobilenet_backbone(
 
     Args:
         backbone_name: ``"mobilenet_v2"`` or ``"mobilenet_v3_large"``, ...
-        weights: its trained weights, or ``None``.
+        weights: trained weights of the backbone, or ``None``.
         fpn: whether to make a pyramid.
-        norm_layer: its normalisation; frozen, since batches of detectors are small.
-        trainable_layers: how many of its stages are trained, counted from the last.
+        norm_layer: makes the normalisations; frozen ones, since batches of detectors are small.
+        trainable_layers: how many of the backbone's stages are trained, counted from the last.
         returned_layers: stages that the pyramid is made of; the last two unless given.
         extra_blocks: adds coarser levels to the pyramid.
 
@@ -202,7 +202,7 @@ def mobilenet_extractor(
     extra_blocks: ExtraFPNBlock | None = None,
     norm_layer: _Norm | None = None,
 ) -> nn.Module:
-    """The same of a network that is there."""
+    """The features of a given MobileNet, as of :func:`mobilenet_backbone`."""
     layers = backbone.features
     starts = mobilenet_stages(layers)
     freeze_stages(layers, starts, trainable_layers)

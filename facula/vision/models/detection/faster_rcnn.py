@@ -63,18 +63,19 @@ class FasterRCNN(GeneralizedRCNN):
 
     Args:
         backbone: makes one feature map or a dictionary of them; ``out_channels`` is their width.
-        num_classes: the background included; ``None`` where ``box_predictor`` is given.
-        min_size, max_size, image_mean, image_std: see :class:`GeneralizedRCNNTransform`.
+        num_classes: number of classes, the background included; ``None`` where ``box_predictor`` is
+            given.
+        min_size, max_size, image_mean, image_std: arguments of :class:`GeneralizedRCNNTransform`.
         rpn_anchor_generator, rpn_head: parts of the first stage.
         rpn_pre_nms_top_n_train, rpn_pre_nms_top_n_test: boxes of a level kept before overlapping
             ones are dropped.
         rpn_post_nms_top_n_train, rpn_post_nms_top_n_test: boxes of an image kept after it.
         rpn_nms_thresh, rpn_fg_iou_thresh, rpn_bg_iou_thresh, rpn_batch_size_per_image,
-        rpn_positive_fraction, rpn_score_thresh: see :class:`RegionProposalNetwork`.
+        rpn_positive_fraction, rpn_score_thresh: arguments of :class:`RegionProposalNetwork`.
         box_roi_pool, box_head, box_predictor: parts of the second stage.
         box_score_thresh, box_nms_thresh, box_detections_per_img, box_fg_iou_thresh,
-        box_bg_iou_thresh, box_batch_size_per_image, box_positive_fraction, bbox_reg_weights: see
-            :class:`RoIHeads`.
+        box_bg_iou_thresh, box_batch_size_per_image, box_positive_fraction, bbox_reg_weights:
+            arguments of :class:`RoIHeads`.
         **kwargs: passed to :class:`GeneralizedRCNNTransform`.
 
     Example:
@@ -191,7 +192,7 @@ class TwoMLPHead(nn.Module):
 
     Args:
         in_channels: numbers of a box.
-        representation_size: of the result.
+        representation_size: size of the result.
     """
 
     def __init__(self, in_channels: int, representation_size: int) -> None:
@@ -210,7 +211,7 @@ class FastRCNNConvFCHead(nn.Sequential):
         input_size: channels, rows and columns of a box.
         conv_layers: channels of each convolution.
         fc_layers: sizes of the linear layers.
-        norm_layer: of the convolutions.
+        norm_layer: makes the normalisations of the convolutions.
     """
 
     def __init__(
@@ -243,7 +244,7 @@ class FastRCNNPredictor(nn.Module):
 
     Args:
         in_channels: numbers of a box.
-        num_classes: the background included.
+        num_classes: number of classes, the background included.
     """
 
     def __init__(self, in_channels: int, num_classes: int) -> None:
@@ -324,33 +325,29 @@ FasterRCNN_MobileNet_V3_Large_320_FPN_Weights: Any = weights_enum(
 )
 
 fasterrcnn_resnet50_fpn = detector(
-    "fasterrcnn_resnet50_fpn",
-    "Faster R-CNN on a ResNet-50 with a feature pyramid",
     FasterRCNN_ResNet50_FPN_Weights,
+    "Faster R-CNN on a ResNet-50 with a feature pyramid",
     ResNet50_Weights.IMAGENET1K_V1,
     _first,
     was_without_eps=True,
 )
 fasterrcnn_resnet50_fpn_v2 = detector(
-    "fasterrcnn_resnet50_fpn_v2",
-    "Faster R-CNN with the improvements of https://arxiv.org/abs/2111.11429",
     FasterRCNN_ResNet50_FPN_V2_Weights,
+    "Faster R-CNN with the improvements of https://arxiv.org/abs/2111.11429",
     ResNet50_Weights.IMAGENET1K_V1,
     _second,
     uses_backbone_weights=False,
 )
 fasterrcnn_mobilenet_v3_large_fpn = detector(
-    "fasterrcnn_mobilenet_v3_large_fpn",
-    "Faster R-CNN on a MobileNet v3 with a feature pyramid",
     FasterRCNN_MobileNet_V3_Large_FPN_Weights,
+    "Faster R-CNN on a MobileNet v3 with a feature pyramid",
     MobileNet_V3_Large_Weights.IMAGENET1K_V1,
     _mobile,
     n_stages=6,
 )
 fasterrcnn_mobilenet_v3_large_320_fpn = detector(
-    "fasterrcnn_mobilenet_v3_large_320_fpn",
-    "Faster R-CNN on a MobileNet v3 with a feature pyramid, for small images and telephones",
     FasterRCNN_MobileNet_V3_Large_320_FPN_Weights,
+    "Faster R-CNN on a MobileNet v3 with a feature pyramid, for small images and telephones",
     MobileNet_V3_Large_Weights.IMAGENET1K_V1,
     _mobile_320,
     n_stages=6,

@@ -48,12 +48,13 @@ class FCOSClassificationHead(nn.Module):
     """The classes of places.
 
     Args:
-        in_channels: of the feature maps.
-        num_anchors: of a place.
-        num_classes: of the result.
+        in_channels: channels of the feature maps.
+        num_anchors: anchors of a place.
+        num_classes: classes that are scored, the background included.
         num_convs: convolutions before the result.
-        prior_probability: that an untrained network gives to every class.
-        norm_layer: of the convolutions; ``GroupNorm`` of 32 groups unless given.
+        prior_probability: the probability that an untrained network gives to every class.
+        norm_layer: makes the normalisations of the convolutions; ``GroupNorm`` of 32 groups unless
+            given.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class FCOSClassificationHead(nn.Module):
         self.cls_logits = nn.Conv2d(in_channels, num_anchors * num_classes, 3, padding=1)
         det_utils.init_convs(self.cls_logits, std=0.01)
         assert self.cls_logits.bias is not None
+        # Most places have no object. Without this the loss of the first steps is all theirs.
         nn.init.constant_(
             self.cls_logits.bias, -math.log((1 - prior_probability) / prior_probability)
         )
@@ -86,10 +88,11 @@ class FCOSRegressionHead(nn.Module):
     """The sides of boxes as seen from places, and how central the places are in them.
 
     Args:
-        in_channels: of the feature maps.
-        num_anchors: of a place.
+        in_channels: channels of the feature maps.
+        num_anchors: anchors of a place.
         num_convs: convolutions before the results.
-        norm_layer: of the convolutions; ``GroupNorm`` of 32 groups unless given.
+        norm_layer: makes the normalisations of the convolutions; ``GroupNorm`` of 32 groups unless
+            given.
     """
 
     def __init__(
@@ -117,9 +120,9 @@ class FCOSHead(nn.Module):
     """The classes, sides and centrality of places.
 
     Args:
-        in_channels: of the feature maps.
-        num_anchors: of a place.
-        num_classes: of the result.
+        in_channels: channels of the feature maps.
+        num_anchors: anchors of a place.
+        num_classes: classes that are scored, the background included.
         num_convs: convolutions before each result.
     """
 
@@ -156,6 +159,7 @@ class FCOSHead(nn.Module):
 
         logits = head_outputs["cls_logits"]
         truth = facula.zeros_like(logits)
+        # Places without an object count too: they are the zeros of all classes.
         truth[has_object, label[has_object]] = 1.0
         class_loss = sigmoid_focal_loss(logits, truth, reduction="sum")
 
@@ -187,8 +191,9 @@ class FCOS(DenseDetector):
 
     Args:
         backbone: makes one feature map or a dictionary of them; ``out_channels`` is their width.
-        num_classes: the background included, though no place is ever of that class.
-        min_size, max_size, image_mean, image_std: see :class:`GeneralizedRCNNTransform`.
+        num_classes: number of classes, the background included, though no place is ever of that
+            class.
+        min_size, max_size, image_mean, image_std: arguments of :class:`GeneralizedRCNNTransform`.
         anchor_generator: one anchor per place, whose side is the step of its level.
         head: gives classes, sides and centrality.
         center_sampling_radius: places as near to the center of an object, in steps, may have it.
@@ -318,9 +323,8 @@ def _fcos(backbone: Backbone, num_classes: int, weights: Any, **kwargs: Any) -> 
 FCOS_ResNet50_FPN_Weights: Any = weights_enum(__name__, "FCOS_ResNet50_FPN")
 
 fcos_resnet50_fpn = detector(
-    "fcos_resnet50_fpn",
-    "FCOS on a ResNet-50 with a feature pyramid",
     FCOS_ResNet50_FPN_Weights,
+    "FCOS on a ResNet-50 with a feature pyramid",
     ResNet50_Weights.IMAGENET1K_V1,
     _fcos,
 )

@@ -14,7 +14,7 @@ class ImageList:
 
     Args:
         tensors: the images, ``(N, C, H, W)``.
-        image_sizes: height and width of each before padding.
+        image_sizes: height and width of each image before padding.
 
     Example:
         >>> from facula.vision.models.detection.image_list import ImageList
@@ -27,5 +27,5 @@ class ImageList:
         self.image_sizes = image_sizes
 
     def to(self, device: Any) -> ImageList:
-        """The same on another device."""
+        """The images on another device."""
         return ImageList(self.tensors.to(device), self.image_sizes)

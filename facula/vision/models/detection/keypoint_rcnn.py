@@ -31,11 +31,13 @@ class KeypointRCNN(FasterRCNN):
     """Keypoint R-CNN on any backbone.
 
     Args:
-        backbone: see :class:`FasterRCNN`, as for all arguments that are not named here.
-        num_classes: the background included; ``None`` where ``box_predictor`` is given.
-        min_size: of the shorter side; several sizes from 640 to 800 unless given.
+        backbone: makes the feature maps. It and all arguments not named here are those of
+            :class:`FasterRCNN`.
+        num_classes: number of classes, the background included; ``None`` where ``box_predictor`` is
+            given.
+        min_size: the length of the shorter side; several sizes from 640 to 800 unless given.
         keypoint_roi_pool, keypoint_head, keypoint_predictor: parts that find the keypoints.
-        num_keypoints: of an object, 17 unless ``keypoint_predictor`` is given.
+        num_keypoints: keypoints of an object, 17 unless ``keypoint_predictor`` is given.
 
     Example:
         >>> from facula.vision.models.detection import KeypointRCNN
@@ -76,7 +78,7 @@ class KeypointRCNNHeads(nn.Sequential):
     """Convolutions of the features of boxes.
 
     Args:
-        in_channels: of the features.
+        in_channels: channels of the features.
         layers: channels of each convolution.
     """
 
@@ -95,8 +97,8 @@ class KeypointRCNNPredictor(nn.Module):
     """A heatmap per keypoint, four times as large as the features that they are made of.
 
     Args:
-        in_channels: of the features.
-        num_keypoints: of an object.
+        in_channels: channels of the features.
+        num_keypoints: keypoints of an object.
     """
 
     def __init__(self, in_channels: int, num_keypoints: int) -> None:
@@ -140,9 +142,8 @@ def _keypoint_rcnn(
 KeypointRCNN_ResNet50_FPN_Weights: Any = weights_enum(__name__, "KeypointRCNN_ResNet50_FPN")
 
 keypointrcnn_resnet50_fpn = detector(
-    "keypointrcnn_resnet50_fpn",
-    "Keypoint R-CNN on a ResNet-50 with a feature pyramid; takes ``num_keypoints`` too",
     KeypointRCNN_ResNet50_FPN_Weights,
+    "Keypoint R-CNN on a ResNet-50 with a feature pyramid; takes ``num_keypoints`` too",
     ResNet50_Weights.IMAGENET1K_V1,
     _keypoint_rcnn,
     n_classes=2,

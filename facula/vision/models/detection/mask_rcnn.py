@@ -37,8 +37,10 @@ class MaskRCNN(FasterRCNN):
     """Mask R-CNN on any backbone.
 
     Args:
-        backbone: see :class:`FasterRCNN`, as for all arguments that are not named here.
-        num_classes: the background included; ``None`` where both predictors are given.
+        backbone: makes the feature maps. It and all arguments not named here are those of
+            :class:`FasterRCNN`.
+        num_classes: number of classes, the background included; ``None`` where both predictors are
+            given.
         mask_roi_pool, mask_head, mask_predictor: parts that make the masks.
 
     Example:
@@ -80,10 +82,10 @@ class MaskRCNNHeads(nn.Sequential):
     """Convolutions of the features of boxes.
 
     Args:
-        in_channels: of the features.
+        in_channels: channels of the features.
         layers: channels of each convolution.
-        dilation: of all of them.
-        norm_layer: of all of them.
+        dilation: dilation of all convolutions.
+        norm_layer: makes the normalisations of all convolutions.
     """
 
     _version = 2
@@ -126,9 +128,9 @@ class MaskRCNNPredictor(nn.Sequential):
     """Masks of all classes, twice as large as the features that they are made of.
 
     Args:
-        in_channels: of the features.
+        in_channels: channels of the features.
         dim_reduced: channels between.
-        num_classes: the background included.
+        num_classes: number of classes, the background included.
     """
 
     def __init__(self, in_channels: int, dim_reduced: int, num_classes: int) -> None:
@@ -157,17 +159,15 @@ MaskRCNN_ResNet50_FPN_Weights: Any = weights_enum(__name__, "MaskRCNN_ResNet50_F
 MaskRCNN_ResNet50_FPN_V2_Weights: Any = weights_enum(__name__, "MaskRCNN_ResNet50_FPN_V2")
 
 maskrcnn_resnet50_fpn = detector(
-    "maskrcnn_resnet50_fpn",
-    "Mask R-CNN on a ResNet-50 with a feature pyramid",
     MaskRCNN_ResNet50_FPN_Weights,
+    "Mask R-CNN on a ResNet-50 with a feature pyramid",
     ResNet50_Weights.IMAGENET1K_V1,
     _first,
     was_without_eps=True,
 )
 maskrcnn_resnet50_fpn_v2 = detector(
-    "maskrcnn_resnet50_fpn_v2",
-    "Mask R-CNN with the improvements of https://arxiv.org/abs/2111.11429",
     MaskRCNN_ResNet50_FPN_V2_Weights,
+    "Mask R-CNN with the improvements of https://arxiv.org/abs/2111.11429",
     ResNet50_Weights.IMAGENET1K_V1,
     _second,
     uses_backbone_weights=False,

@@ -78,11 +78,11 @@ class RetinaNetClassificationHead(_Head):
     """The classes of anchors.
 
     Args:
-        in_channels: of the feature maps.
-        num_anchors: of a place.
-        num_classes: of the result.
-        prior_probability: that an untrained network gives to every class.
-        norm_layer: of the convolutions.
+        in_channels: channels of the feature maps.
+        num_anchors: anchors of a place.
+        num_classes: classes that are scored, the background included.
+        prior_probability: the probability that an untrained network gives to every class.
+        norm_layer: makes the normalisations of the convolutions.
     """
 
     def __init__(
@@ -132,9 +132,9 @@ class RetinaNetRegressionHead(_Head):
     """The codes of boxes of anchors.
 
     Args:
-        in_channels: of the feature maps.
-        num_anchors: of a place.
-        norm_layer: of the convolutions.
+        in_channels: channels of the feature maps.
+        num_anchors: anchors of a place.
+        norm_layer: makes the normalisations of the convolutions.
     """
 
     def __init__(self, in_channels: int, num_anchors: int, norm_layer: _Norm | None = None) -> None:
@@ -174,10 +174,10 @@ class RetinaNetHead(nn.Module):
     """The classes and the codes of boxes of anchors.
 
     Args:
-        in_channels: of the feature maps.
-        num_anchors: of a place.
-        num_classes: of the result.
-        norm_layer: of the convolutions.
+        in_channels: channels of the feature maps.
+        num_anchors: anchors of a place.
+        num_classes: classes that are scored, the background included.
+        norm_layer: makes the normalisations of the convolutions.
     """
 
     def __init__(
@@ -222,9 +222,10 @@ class RetinaNet(DenseDetector):
 
     Args:
         backbone: makes one feature map or a dictionary of them; ``out_channels`` is their width.
-        num_classes: the background included, though no anchor is ever of that class.
-        min_size, max_size, image_mean, image_std: see :class:`GeneralizedRCNNTransform`.
-        anchor_generator, head, proposal_matcher: parts of it.
+        num_classes: number of classes, the background included, though no anchor is ever of that
+            class.
+        min_size, max_size, image_mean, image_std: arguments of :class:`GeneralizedRCNNTransform`.
+        anchor_generator, head, proposal_matcher: parts that take the place of the usual ones.
         score_thresh: boxes with less are dropped.
         nms_thresh: overlap from which the worse of two boxes of a class is dropped.
         detections_per_img: boxes of an image that are kept.
@@ -345,17 +346,15 @@ RetinaNet_ResNet50_FPN_Weights: Any = weights_enum(__name__, "RetinaNet_ResNet50
 RetinaNet_ResNet50_FPN_V2_Weights: Any = weights_enum(__name__, "RetinaNet_ResNet50_FPN_V2")
 
 retinanet_resnet50_fpn = detector(
-    "retinanet_resnet50_fpn",
-    "RetinaNet on a ResNet-50 with a feature pyramid",
     RetinaNet_ResNet50_FPN_Weights,
+    "RetinaNet on a ResNet-50 with a feature pyramid",
     ResNet50_Weights.IMAGENET1K_V1,
     _first,
     was_without_eps=True,
 )
 retinanet_resnet50_fpn_v2 = detector(
-    "retinanet_resnet50_fpn_v2",
-    "RetinaNet with the improvements of https://arxiv.org/abs/1912.02424",
     RetinaNet_ResNet50_FPN_V2_Weights,
+    "RetinaNet with the improvements of https://arxiv.org/abs/1912.02424",
     ResNet50_Weights.IMAGENET1K_V1,
     _second,
     uses_backbone_weights=False,

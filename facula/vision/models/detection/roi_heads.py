@@ -38,12 +38,14 @@ def fastrcnn_loss(
     codes = facula.cat(regression_targets)
     positive = indices(all_labels > 0)
     box_regression = box_regression.reshape(len(class_logits), -1, 4)
+    # A box has a code for every class, of which only that of the true one learns.
     box_loss = F.smooth_l1_loss(
         box_regression[positive, all_labels[positive]],
         codes[positive],
         beta=1 / 9,
         reduction="sum",
     )
+    # By all boxes, not by those with objects: images with few objects weigh less.
     return F.cross_entropy(class_logits, all_labels), box_loss / all_labels.numel()
 
 
@@ -76,6 +78,7 @@ def maskrcnn_loss(
     targets = facula.cat(
         [project_masks_on_boxes(mask, boxes, matched, size) for _, mask, boxes, matched in pairs]
     )
+    # Not a constant: the parameters get gradients of 0, as optimizers and other processes expect.
     if targets.numel() == 0:
         return mask_logits.sum() * 0
     places = facula.arange(len(labels), device=labels.device)
@@ -103,6 +106,7 @@ def heatmaps_to_keypoints(maps: Tensor, rois: Tensor) -> tuple[Tensor, Tensor]:
     """The highest place of each heatmap ``(N, K, H, W)`` in its box: points ``(N, K, 3)`` and
     their scores ``(N, K)``."""
     sizes = (rois[:, 2:] - rois[:, :2]).clamp(min=1)
+    # A heatmap has whole pixels, and a box has not: the places found are scaled by the difference.
     n_pixels = sizes.ceil()
     corrections = sizes / n_pixels
     n, n_points = maps.shape[:2]
@@ -137,6 +141,7 @@ def keypointrcnn_loss(
         targets.append(places.reshape(-1))
         is_valid.append(valid.reshape(-1))
     chosen = indices(facula.cat(is_valid))
+    # Not a constant, as for masks.
     if chosen.numel() == 0:
         return keypoint_logits.sum() * 0
     logits = keypoint_logits.reshape(n * n_points, height * width)
@@ -205,8 +210,9 @@ class RoIHeads(nn.Module):
         score_thresh: boxes with less are dropped.
         nms_thresh: overlap from which the worse of two boxes of a class is dropped.
         detections_per_img: boxes of an image that are kept.
-        mask_roi_pool, mask_head, mask_predictor: the same for masks.
-        keypoint_roi_pool, keypoint_head, keypoint_predictor: the same for keypoints.
+        mask_roi_pool, mask_head, mask_predictor: features of boxes, and the masks in them.
+        keypoint_roi_pool, keypoint_head, keypoint_predictor: features of boxes, and the keypoints
+            in them.
     """
 
     def __init__(

@@ -22,8 +22,8 @@ class RPNHead(nn.Module):
     """Convolutions that give each anchor a score and a code of a box.
 
     Args:
-        in_channels: of the feature maps.
-        num_anchors: of a place.
+        in_channels: channels of the feature maps.
+        num_anchors: anchors of a place.
         conv_depth: number of 3x3 convolutions before the two results.
 
     Shape:
@@ -154,6 +154,8 @@ class RegionProposalNetwork(nn.Module):
     ) -> tuple[list[Tensor], list[Tensor]]:
         """The boxes of each image worth a closer look, best first, and their scores."""
         n_images = proposals.shape[0]
+        # Proposals are inputs of the second stage, whose losses do not train the first through
+        # them.
         objectness = objectness.detach().reshape(n_images, -1)
         levels = facula.cat(
             [
@@ -171,6 +173,7 @@ class RegionProposalNetwork(nn.Module):
             kept = box_ops.remove_small_boxes(boxes, self.min_size)
             kept = kept[score[kept] >= self.score_thresh]
             boxes, score, level = boxes[kept], score[kept], level[kept]
+            # Levels stand for classes here: boxes of different levels do not drop each other.
             kept = box_ops.batched_nms(boxes, score, level, self.nms_thresh)
             kept = kept[: self.post_nms_top_n()]
             final_boxes.append(boxes[kept])

@@ -59,9 +59,9 @@ class SSDClassificationHead(SSDScoringHead):
     """The classes of default boxes.
 
     Args:
-        in_channels: of each feature map.
-        num_anchors: of a place of each.
-        num_classes: the background included.
+        in_channels: channels of each feature map.
+        num_anchors: anchors of a place of each feature map.
+        num_classes: number of classes, the background included.
     """
 
     def __init__(self, in_channels: list[int], num_anchors: list[int], num_classes: int) -> None:
@@ -77,8 +77,8 @@ class SSDRegressionHead(SSDScoringHead):
     """The codes of boxes of default boxes.
 
     Args:
-        in_channels: of each feature map.
-        num_anchors: of a place of each.
+        in_channels: channels of each feature map.
+        num_anchors: anchors of a place of each feature map.
     """
 
     def __init__(self, in_channels: list[int], num_anchors: list[int]) -> None:
@@ -94,9 +94,9 @@ class SSDHead(nn.Module):
     """The classes and the codes of boxes of default boxes.
 
     Args:
-        in_channels: of each feature map.
-        num_anchors: of a place of each.
-        num_classes: the background included.
+        in_channels: channels of each feature map.
+        num_anchors: anchors of a place of each feature map.
+        num_classes: number of classes, the background included.
     """
 
     def __init__(self, in_channels: list[int], num_anchors: list[int], num_classes: int) -> None:
@@ -118,8 +118,8 @@ class SSD(DenseDetector):
         backbone: makes a dictionary of feature maps.
         anchor_generator: makes the default boxes.
         size: width and height that images are brought to.
-        num_classes: the background included.
-        image_mean, image_std: see :class:`GeneralizedRCNNTransform`.
+        num_classes: number of classes, the background included.
+        image_mean, image_std: arguments of :class:`GeneralizedRCNNTransform`.
         head: gives classes and codes.
         score_thresh: boxes with less are dropped.
         nms_thresh: overlap from which the worse of two boxes of a class is dropped.
@@ -333,9 +333,8 @@ def _ssd(backbone: Backbone, num_classes: int, weights: Any, **kwargs: Any) -> S
 SSD300_VGG16_Weights: Any = weights_enum(__name__, "SSD300_VGG16")
 
 ssd300_vgg16 = detector(
-    "ssd300_vgg16",
-    "SSD on a VGG-16, for images of 300 pixels",
     SSD300_VGG16_Weights,
+    "SSD on a VGG-16, for images of 300 pixels",
     VGG16_Weights.IMAGENET1K_FEATURES,
     _ssd,
     n_trained=4,

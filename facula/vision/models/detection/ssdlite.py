@@ -69,10 +69,10 @@ class SSDLiteClassificationHead(_LiteHead):
     """The classes of default boxes.
 
     Args:
-        in_channels: of each feature map.
-        num_anchors: of a place of each.
-        num_classes: the background included.
-        norm_layer: of the convolutions.
+        in_channels: channels of each feature map.
+        num_anchors: anchors of a place of each feature map.
+        num_classes: number of classes, the background included.
+        norm_layer: makes the normalisations of the convolutions.
     """
 
     def __init__(
@@ -85,9 +85,9 @@ class SSDLiteRegressionHead(_LiteHead):
     """The codes of boxes of default boxes.
 
     Args:
-        in_channels: of each feature map.
-        num_anchors: of a place of each.
-        norm_layer: of the convolutions.
+        in_channels: channels of each feature map.
+        num_anchors: anchors of a place of each feature map.
+        norm_layer: makes the normalisations of the convolutions.
     """
 
     def __init__(self, in_channels: list[int], num_anchors: list[int], norm_layer: _Norm) -> None:
@@ -98,10 +98,10 @@ class SSDLiteHead(nn.Module):
     """The classes and the codes of boxes of default boxes.
 
     Args:
-        in_channels: of each feature map.
-        num_anchors: of a place of each.
-        num_classes: the background included.
-        norm_layer: of the convolutions.
+        in_channels: channels of each feature map.
+        num_anchors: anchors of a place of each feature map.
+        num_classes: number of classes, the background included.
+        norm_layer: makes the normalisations of the convolutions.
     """
 
     def __init__(
@@ -129,10 +129,10 @@ class SSDLiteFeatureExtractorMobileNet(nn.Module):
 
     Args:
         backbone: the layers of the MobileNet.
-        c4_pos: the block of them whose expansion is the first feature map.
-        norm_layer: of the convolutions behind it.
-        width_mult: factor of their channels.
-        min_depth: the least of their channels.
+        c4_pos: the block whose expansion is the first feature map.
+        norm_layer: makes the normalisations of the convolutions behind the backbone.
+        width_mult: factor of the channels of the feature maps behind the backbone.
+        min_depth: the least channels of the feature maps behind the backbone.
     """
 
     def __init__(
@@ -209,9 +209,8 @@ def _ssdlite(
 SSDLite320_MobileNet_V3_Large_Weights: Any = weights_enum(__name__, "SSDLite320_MobileNet_V3_Large")
 
 ssdlite320_mobilenet_v3_large = detector(
-    "ssdlite320_mobilenet_v3_large",
-    "SSDlite on a MobileNet v3, for images of 320 pixels; takes ``norm_layer`` too",
     SSDLite320_MobileNet_V3_Large_Weights,
+    "SSDlite on a MobileNet v3, for images of 320 pixels; takes ``norm_layer`` too",
     MobileNet_V3_Large_Weights.IMAGENET1K_V1,
     _ssdlite,
     n_stages=6,

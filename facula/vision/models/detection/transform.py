@@ -23,10 +23,11 @@ class GeneralizedRCNNTransform(nn.Module):
     """Normalises and resizes images, and puts them into one tensor.
 
     Args:
-        min_size: of the shorter side; of several one is drawn for each image in training.
-        max_size: of the longer side, if the shorter one would make it longer.
-        image_mean: of each channel, subtracted.
-        image_std: of each channel, divided by.
+        min_size: the length of the shorter side; of several one is drawn for each image in
+            training.
+        max_size: the most length of the longer side, which limits the shorter one.
+        image_mean: the mean of each channel, which is subtracted.
+        image_std: the standard deviation of each channel, which is divided by.
         size_divisible: sides of the tensor are multiples of it.
         fixed_size: width and height of all images, instead of ``min_size`` and ``max_size``.
 
@@ -70,6 +71,7 @@ class GeneralizedRCNNTransform(nn.Module):
                     f"GeneralizedRCNNTransform: expected a list of images (C, H, W), "
                     f"got {tuple(image.shape)}."
                 )
+            # A copy: the caller's targets stay in the coordinates of the original image.
             target = None if targets is None else dict(targets[i])
             image, target = self.resize(self.normalize(image), target)
             changed.append(image)
@@ -94,6 +96,7 @@ class GeneralizedRCNNTransform(nn.Module):
     def _draw_size(self) -> int:
         if not self.training:
             return self.min_size[-1]
+        # A floating-point number, not an integer: a seed draws the size that torchvision draws.
         place = facula.empty(1).uniform_(0.0, float(len(self.min_size)))
         return self.min_size[int(place)]
 
@@ -108,6 +111,8 @@ class GeneralizedRCNNTransform(nn.Module):
             kwargs = {"size": (self.fixed_size[1], self.fixed_size[0])}
         else:
             scale = min(size / min(before), self.max_size / max(before))
+            # Recomputed from the rounded sizes: boxes are scaled by these and must stay on their
+            # objects.
             kwargs = {"scale_factor": scale, "recompute_scale_factor": True}
         image = F.interpolate(image[None], mode="bilinear", align_corners=False, **kwargs)[0]
         if target is None:
@@ -163,7 +168,7 @@ class GeneralizedRCNNTransform(nn.Module):
 
 
 def _ratios(original_size: Sequence[int], new_size: Sequence[int], like: Tensor) -> Tensor:
-    """Of the widths and the heights, as a tensor."""
+    """The ratios of the widths and of the heights, as a tensor."""
     new, original = (
         facula.tensor([size[1], size[0]], dtype=facula.float32, device=like.device)
         for size in (new_size, original_size)

@@ -8,7 +8,7 @@ import facula
 from facula import nn
 from facula._core import Tensor
 from facula.nn import functional as F
-from facula.vision.models._api import accept_weights, build_model, register_model, weights_enum
+from facula.vision.models._api import builder, weights_enum
 from facula.vision.models.optical_flow._utils import grid_sample, make_coords_grid, upsample_flow
 from facula.vision.ops.misc import Conv2dNormActivation
 
@@ -76,10 +76,10 @@ class FeatureEncoder(nn.Module):
     """Features of an image at an eighth of its size.
 
     Args:
-        block: :class:`ResidualBlock` or :class:`BottleneckBlock`.
+        block: class of the blocks, :class:`ResidualBlock` or :class:`BottleneckBlock`.
         layers: channels of the stem, of the three stages of two blocks, and of the result.
-        strides: of the stem and of the stages.
-        norm_layer: ``None`` for none.
+        strides: strides of the stem and of the stages.
+        norm_layer: makes the normalisations; ``None`` for none.
 
     Shape:
         input ``(N, 3, H, W)``; result ``(N, layers[4], H / 8, W / 8)``.
@@ -135,7 +135,7 @@ class MotionEncoder(nn.Module):
     Args:
         in_channels_corr: channels of the correlations.
         corr_layers: channels of the one or two convolutions of the correlations.
-        flow_layers: those of the two convolutions of the flow.
+        flow_layers: channels of the two convolutions of the flow.
         out_channels: channels of the result.
     """
 
@@ -161,6 +161,7 @@ class MotionEncoder(nn.Module):
         self.convcorr2 = conv(*corr_layers) if len(corr_layers) == 2 else nn.Identity()
         self.convflow1 = conv(2, flow_layers[0], kernel_size=7)
         self.convflow2 = conv(*flow_layers)
+        # Two channels are left for the flow itself.
         self.conv = conv(corr_layers[-1] + flow_layers[-1], out_channels - 2)
         self.out_channels = out_channels
 
@@ -204,8 +205,8 @@ class RecurrentBlock(nn.Module):
     Args:
         input_size: channels of the input.
         hidden_size: channels of the state.
-        kernel_size: one for each unit.
-        padding: one for each unit.
+        kernel_size: kernel of each unit.
+        padding: padding of each unit.
     """
 
     def __init__(
@@ -275,13 +276,13 @@ class MaskPredictor(nn.Module):
     Args:
         in_channels: channels of the state.
         hidden_size: channels between.
-        multiplier: of the result.
+        multiplier: factor of the result.
     """
 
     def __init__(self, *, in_channels: int, hidden_size: int, multiplier: float = 0.25) -> None:
         super().__init__()
         self.convrelu = Conv2dNormActivation(in_channels, hidden_size, norm_layer=None)
-        # Of each of 8 x 8 new pixels, the weights of 9 old ones.
+        # Each of 8 x 8 new pixels has weights for 9 old ones.
         self.conv = nn.Conv2d(hidden_size, 8 * 8 * 9, 1)
         self.multiplier = multiplier
 
@@ -295,7 +296,7 @@ class CorrBlock(nn.Module):
 
     Args:
         num_levels: scales, each half of the one before.
-        radius: of the square of places that is looked up around a point.
+        radius: half the side of the square of places that is looked up around a point.
     """
 
     def __init__(self, *, num_levels: int = 4, radius: int = 4) -> None:
@@ -321,6 +322,7 @@ class CorrBlock(nn.Module):
                 f"{smallest} places, got {h} x {w}. Images have eight times as many pixels: give "
                 f"the model at least {8 * smallest} x {8 * smallest}."
             )
+        # All pairs are compared once: steps only look up. No other tensor is as large.
         corr = fmap1.flatten(2).transpose(1, 2) @ fmap2.flatten(2) / channels**0.5
         corr = corr.view(n * h * w, 1, h, w)
         self.corr_pyramid = [corr]
@@ -471,61 +473,39 @@ def _make_raft(
     )
 
 
-@register_model()
-@accept_weights(weights=Raft_Large_Weights.C_T_SKHT_V2)
-def raft_large(
-    *, weights: Raft_Large_Weights | None = None, progress: bool = True, **kwargs: Any
-) -> RAFT:
-    """RAFT as in the paper.
-
-    Args:
-        weights: a member of `Raft_Large_Weights` or its name; random weights unless given.
-        progress: whether a download shows its progress.
-        **kwargs: parts that take the place of the usual ones, passed to `RAFT`.
-    """
-    make = partial(
-        _make_raft,
-        (64, 64, 96, 128, 256),
-        (64, 64, 96, 128, 256),
-        ResidualBlock,
-        nn.BatchNorm2d,
-        radius=4,
-        corr_layers=(256, 192),
-        flow_layers=(128, 64),
-        motion_channels=128,
-        hidden_size=128,
-        kernels={},
-        head_size=256,
-        has_mask=True,
-    )
-    return build_model(make, weights, progress, kwargs)
-
-
-@register_model()
-@accept_weights(weights=Raft_Small_Weights.C_T_V2)
-def raft_small(
-    *, weights: Raft_Small_Weights | None = None, progress: bool = True, **kwargs: Any
-) -> RAFT:
-    """RAFT with a fifth of the parameters.
-
-    Args:
-        weights: a member of `Raft_Small_Weights` or its name; random weights unless given.
-        progress: whether a download shows its progress.
-        **kwargs: parts that take the place of the usual ones, passed to `RAFT`.
-    """
-    make = partial(
-        _make_raft,
-        (32, 32, 64, 96, 128),
-        (32, 32, 64, 96, 160),
-        BottleneckBlock,
-        None,
-        radius=3,
-        corr_layers=(96,),
-        flow_layers=(64, 32),
-        motion_channels=82,
-        hidden_size=96,
-        kernels={"kernel_size": (3,), "padding": (1,)},
-        head_size=128,
-        has_mask=False,
-    )
-    return build_model(make, weights, progress, kwargs)
+raft_large = builder(
+    Raft_Large_Weights.C_T_SKHT_V2,
+    "RAFT as in the paper",
+    _make_raft,
+    (64, 64, 96, 128, 256),
+    (64, 64, 96, 128, 256),
+    ResidualBlock,
+    nn.BatchNorm2d,
+    kwargs_are="parts that take the place of the usual ones, passed to",
+    radius=4,
+    corr_layers=(256, 192),
+    flow_layers=(128, 64),
+    motion_channels=128,
+    hidden_size=128,
+    kernels={},
+    head_size=256,
+    has_mask=True,
+)
+raft_small = builder(
+    Raft_Small_Weights.C_T_V2,
+    "RAFT with a fifth of the parameters",
+    _make_raft,
+    (32, 32, 64, 96, 128),
+    (32, 32, 64, 96, 160),
+    BottleneckBlock,
+    None,
+    kwargs_are="parts that take the place of the usual ones, passed to",
+    radius=3,
+    corr_layers=(96,),
+    flow_layers=(64, 32),
+    motion_channels=82,
+    hidden_size=96,
+    kernels={"kernel_size": (3,), "padding": (1,)},
+    head_size=128,
+    has_mask=False,
+)

@@ -9,7 +9,7 @@ from typing import Any
 from facula import nn
 from facula._core import Tensor
 from facula.nn import functional as F
-from facula.vision.models._api import accept_weights, register_model
+from facula.vision.models._api import declare
 from facula.vision.models._utils import IntermediateLayerGetter, _ovewrite_value_param
 
 
@@ -23,8 +23,9 @@ class _SimpleSegmentationModel(nn.Module):
 
     Args:
         backbone: makes a dictionary with ``"out"`` and, for the second head, ``"aux"``.
-        classifier: from ``"out"`` to the scores of the classes.
-        aux_classifier: from ``"aux"`` to them.
+        classifier: makes the scores of the classes from ``"out"``.
+        aux_classifier: makes the scores of the second head from ``"aux"``; ``None`` for no second
+            head.
 
     Shape:
         input ``(N, 3, H, W)``; the result is a dictionary of scores ``(N, num_classes, H, W)``:
@@ -71,7 +72,6 @@ def cut_mobilenet(mobilenet: Any, **names: int) -> tuple[IntermediateLayerGetter
 
 
 def segmentation_builder(
-    name: str,
     weights: Any,
     title: str,
     make: Callable[[Any, int, bool | None], Any],
@@ -102,10 +102,7 @@ def segmentation_builder(
             model.load_state_dict(weights.get_state_dict(progress=progress, check_hash=True))
         return model
 
-    build.__name__ = build.__qualname__ = name
-    build.__module__ = enum.__module__
-    build.__annotations__["return"] = make.__annotations__["return"]
-    build.__doc__ = f"""{title}.
+    doc = f"""{title}.
 
     Args:
         weights: a member of `{enum.__name__}` or its name; random weights unless given.
@@ -116,5 +113,5 @@ def segmentation_builder(
             `{type(backbone_weights).__name__}`; ``None`` for random ones.
         **kwargs: ignored.
     """
-    checked = accept_weights(weights=enum, weights_backbone=backbone_weights)(build)
-    return register_model()(checked)
+    kind = make.__annotations__["return"]
+    return declare(build, kind, doc, weights=enum, weights_backbone=backbone_weights)

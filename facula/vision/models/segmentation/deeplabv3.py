@@ -44,8 +44,9 @@ class DeepLabV3(_SimpleSegmentationModel):
 
     Args:
         backbone: makes a dictionary with ``"out"`` and, for the second head, ``"aux"``.
-        classifier: from ``"out"`` to the scores of the classes.
-        aux_classifier: from ``"aux"`` to them.
+        classifier: makes the scores of the classes from ``"out"``.
+        aux_classifier: makes the scores of the second head from ``"aux"``; ``None`` for no second
+            head.
 
     Shape:
         input ``(N, 3, H, W)``; the result is a dictionary of scores ``(N, num_classes, H, W)``:
@@ -87,7 +88,7 @@ class ASPP(nn.Module):
     Args:
         in_channels: channels of the input.
         atrous_rates: dilations of the 3x3 convolutions.
-        out_channels: channels of each of them, and of the result.
+        out_channels: channels of each branch, and of the result.
 
     Shape:
         input ``(N, in_channels, H, W)``; result ``(N, out_channels, H, W)``.
@@ -152,7 +153,6 @@ DeepLabV3_ResNet101_Weights: Any = weights_enum(__name__, "DeepLabV3_ResNet101")
 DeepLabV3_MobileNet_V3_Large_Weights: Any = weights_enum(__name__, "DeepLabV3_MobileNet_V3_Large")
 
 deeplabv3_resnet50 = segmentation_builder(
-    "deeplabv3_resnet50",
     DeepLabV3_ResNet50_Weights,
     "DeepLab v3 on ResNet-50",
     _deeplabv3_resnet,
@@ -161,7 +161,6 @@ deeplabv3_resnet50 = segmentation_builder(
     replace_stride_with_dilation=[False, True, True],
 )
 deeplabv3_resnet101 = segmentation_builder(
-    "deeplabv3_resnet101",
     DeepLabV3_ResNet101_Weights,
     "DeepLab v3 on ResNet-101",
     _deeplabv3_resnet,
@@ -170,7 +169,6 @@ deeplabv3_resnet101 = segmentation_builder(
     replace_stride_with_dilation=[False, True, True],
 )
 deeplabv3_mobilenet_v3_large = segmentation_builder(
-    "deeplabv3_mobilenet_v3_large",
     DeepLabV3_MobileNet_V3_Large_Weights,
     "DeepLab v3 on MobileNet v3",
     _deeplabv3_mobilenetv3,

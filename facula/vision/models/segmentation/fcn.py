@@ -31,8 +31,9 @@ class FCN(_SimpleSegmentationModel):
 
     Args:
         backbone: makes a dictionary with ``"out"`` and, for the second head, ``"aux"``.
-        classifier: from ``"out"`` to the scores of the classes.
-        aux_classifier: from ``"aux"`` to them.
+        classifier: makes the scores of the classes from ``"out"``.
+        aux_classifier: makes the scores of the second head from ``"aux"``; ``None`` for no second
+            head.
 
     Shape:
         input ``(N, 3, H, W)``; the result is a dictionary of scores ``(N, num_classes, H, W)``:
@@ -63,7 +64,6 @@ FCN_ResNet50_Weights: Any = weights_enum(__name__, "FCN_ResNet50")
 FCN_ResNet101_Weights: Any = weights_enum(__name__, "FCN_ResNet101")
 
 fcn_resnet50 = segmentation_builder(
-    "fcn_resnet50",
     FCN_ResNet50_Weights,
     "FCN on ResNet-50",
     _fcn_resnet,
@@ -72,7 +72,6 @@ fcn_resnet50 = segmentation_builder(
     replace_stride_with_dilation=[False, True, True],
 )
 fcn_resnet101 = segmentation_builder(
-    "fcn_resnet101",
     FCN_ResNet101_Weights,
     "FCN on ResNet-101",
     _fcn_resnet,

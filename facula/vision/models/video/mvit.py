@@ -12,8 +12,7 @@ import facula
 from facula import nn
 from facula._core import Tensor
 from facula.nn import functional as F
-from facula.vision.models._api import accept_weights, build_model, register_model, weights_enum
-from facula.vision.models._utils import _ovewrite_named_param
+from facula.vision.models._api import builder, weights_enum
 from facula.vision.ops.misc import MLP
 from facula.vision.ops.stochastic_depth import StochasticDepth
 
@@ -40,9 +39,9 @@ class Pool(nn.Module):
     """Pools the places of a sequence as those of a video; the class token stays as it is.
 
     Args:
-        pool: of videos ``(N, C, T, H, W)``.
-        norm: of vectors of size ``C``; ``None`` for none.
-        activation: after the norm; ``None`` for none.
+        pool: the pooling, of videos ``(N, C, T, H, W)``.
+        norm: the normalisation of vectors of size ``C``; ``None`` for none.
+        activation: the activation after the norm; ``None`` for none.
         norm_before_pool: whether norm and activation come first.
 
     Shape:
@@ -89,6 +88,7 @@ def _relative(embedding: Tensor, n_q: int, n_k: int) -> Tensor:
     if len(embedding) != n_distances:
         embedding = F.interpolate(embedding.t()[None], size=n_distances, mode="linear")[0].t()
     q = facula.arange(n_q, device=embedding.device)[:, None] * max(n_k / n_q, 1.0)
+    # Shifted by 1 - n_k, so that no distance is negative.
     k = (facula.arange(n_k, device=embedding.device) + (1.0 - n_k)) * max(n_q / n_k, 1.0)
     return embedding[(q - k).long()]
 
@@ -111,17 +111,17 @@ class MultiscaleAttention(nn.Module):
     Args:
         input_size: duration, height and width, in places.
         embed_dim: size of the input's vectors.
-        output_dim: size of the result's.
-        num_heads: of the attention.
-        kernel_q: of the convolution that pools the queries; ``[]`` for none.
-        kernel_kv: of those that pool keys and values.
-        stride_q: of the convolution of the queries.
-        stride_kv: of those of keys and values.
+        output_dim: size of the result's vectors.
+        num_heads: heads of the attention.
+        kernel_q: kernel of the convolution that pools the queries; ``[]`` for none.
+        kernel_kv: kernel of the convolutions that pool keys and values.
+        stride_q: stride of the convolution that pools the queries.
+        stride_kv: stride of the convolutions that pool keys and values.
         residual_pool: whether the pooled queries are added to the result.
         residual_with_cls_embed: whether that of the class token is, too.
         rel_pos_embed: whether distances have learnt vectors.
-        dropout: its probability after the last linear layer.
-        norm_layer: after the convolutions.
+        dropout: the probability of dropout after the last linear layer.
+        norm_layer: makes the normalisations after the convolutions.
 
     Shape:
         input ``(N, 1 + T * H * W, embed_dim)`` and its ``thw``; the result is
@@ -216,9 +216,9 @@ class MultiscaleBlock(nn.Module):
         residual_with_cls_embed: whether that of the class token is, too.
         rel_pos_embed: whether distances have learnt vectors.
         proj_after_attn: whether the channels change in the attention or in the MLP.
-        dropout: its probability.
+        dropout: the probability of dropout.
         stochastic_depth_prob: the probability to leave a branch out.
-        norm_layer: called with a number of channels.
+        norm_layer: makes the normalisations, called with a number of channels.
     """
 
     def __init__(
@@ -279,6 +279,7 @@ class MultiscaleBlock(nn.Module):
     def forward(self, x: Tensor, thw: _Size) -> tuple[Tensor, _Size]:
         normed = self._norm(self.norm1, x)
         attended, new_thw = self.attn(normed, thw)
+        # The other branch is projected from the normalised input, not from the input: so trained.
         if self.project is not None and self.proj_after_attn:
             x = self.project(normed)
         if self.pool_skip is not None:
@@ -330,21 +331,22 @@ class MViT(nn.Module):
 
     Args:
         spatial_size: height and width of the videos, which are always the same.
-        temporal_size: their number of frames.
+        temporal_size: number of frames of the videos.
         block_setting: the blocks.
         residual_pool: whether the pooled queries are added to an attention's result.
         residual_with_cls_embed: whether that of the class token is, too.
         rel_pos_embed: whether distances have learnt vectors, or else places.
         proj_after_attn: whether channels change in the attention or in the MLP.
-        dropout: its probability before the classifier.
-        attention_dropout: that within the blocks.
-        stochastic_depth_prob: of the last block; that of the others grows linearly up to it.
+        dropout: the probability of dropout before the classifier.
+        attention_dropout: the probability of dropout within the blocks.
+        stochastic_depth_prob: the probability to leave the last block out; that of the others grows
+            linearly up to it.
         num_classes: outputs of the classifier.
-        block: ``None`` for :class:`MultiscaleBlock`.
-        norm_layer: ``None`` for ``nn.LayerNorm`` with ``eps=1e-6``.
-        patch_embed_kernel: of the convolution that makes the vectors of patches.
-        patch_embed_stride: the same.
-        patch_embed_padding: the same.
+        block: makes the blocks; ``None`` for :class:`MultiscaleBlock`.
+        norm_layer: makes the normalisations; ``None`` for ``nn.LayerNorm`` with ``eps=1e-6``.
+        patch_embed_kernel: kernel of the convolution that makes the vectors of patches.
+        patch_embed_stride: stride of that convolution.
+        patch_embed_padding: padding of that convolution.
 
     Shape:
         input ``(N, 3, temporal_size, *spatial_size)``; result ``(N, num_classes)``.
@@ -453,62 +455,30 @@ def _settings(inputs: list[int], outputs: list[int], pools_always: bool) -> list
     return blocks
 
 
-def _build(weights: Any, progress: bool, kwargs: dict[str, Any], **settings: Any) -> MViT:
-    if weights is not None:
-        _ovewrite_named_param(kwargs, "spatial_size", weights.meta["min_size"])
-        _ovewrite_named_param(kwargs, "temporal_size", weights.meta["min_temporal_size"])
-    make = partial(
+def _mvit(
+    weights: Any, title: str, blocks: list[MSBlockConfig], is_v2: bool
+) -> Callable[..., MViT]:
+    return builder(
+        weights,
+        title,
         MViT,
+        needs=lambda weights: {
+            "spatial_size": weights.meta["min_size"],
+            "temporal_size": weights.meta["min_temporal_size"],
+        },
         spatial_size=(224, 224),
         temporal_size=16,
+        block_setting=blocks,
+        residual_pool=is_v2,
         residual_with_cls_embed=False,
+        rel_pos_embed=is_v2,
+        proj_after_attn=is_v2,
         stochastic_depth_prob=0.2,
-        **settings,
-    )
-    return build_model(make, weights, progress, kwargs)
-
-
-@register_model()
-@accept_weights(weights=MViT_V1_B_Weights)
-def mvit_v1_b(
-    *, weights: MViT_V1_B_Weights | None = None, progress: bool = True, **kwargs: Any
-) -> MViT:
-    """MViT of the size B.
-
-    Args:
-        weights: a member of `MViT_V1_B_Weights` or its name; random weights unless given.
-        progress: whether a download shows its progress.
-        **kwargs: passed to `MViT`.
-    """
-    return _build(
-        weights,
-        progress,
-        kwargs,
-        block_setting=_settings(_WIDTHS, [*_WIDTHS[1:], 768], pools_always=False),
-        residual_pool=False,
-        rel_pos_embed=False,
-        proj_after_attn=False,
     )
 
 
-@register_model()
-@accept_weights(weights=MViT_V2_S_Weights)
-def mvit_v2_s(
-    *, weights: MViT_V2_S_Weights | None = None, progress: bool = True, **kwargs: Any
-) -> MViT:
-    """MViT version 2 of the size S.
+_V1 = _settings(_WIDTHS, [*_WIDTHS[1:], 768], pools_always=False)
+_V2 = _settings([96, *_WIDTHS[:-1]], _WIDTHS, pools_always=True)
 
-    Args:
-        weights: a member of `MViT_V2_S_Weights` or its name; random weights unless given.
-        progress: whether a download shows its progress.
-        **kwargs: passed to `MViT`.
-    """
-    return _build(
-        weights,
-        progress,
-        kwargs,
-        block_setting=_settings([96, *_WIDTHS[:-1]], _WIDTHS, pools_always=True),
-        residual_pool=True,
-        rel_pos_embed=True,
-        proj_after_attn=True,
-    )
+mvit_v1_b = _mvit(MViT_V1_B_Weights, "MViT of the size B", _V1, is_v2=False)
+mvit_v2_s = _mvit(MViT_V2_S_Weights, "MViT version 2 of the size S", _V2, is_v2=True)

@@ -165,7 +165,7 @@ class VideoResNet(nn.Module):
     """A stem, four stages of residual blocks, and a linear classifier.
 
     Args:
-        block: :class:`BasicBlock` or :class:`Bottleneck`.
+        block: class of the blocks, :class:`BasicBlock` or :class:`Bottleneck`.
         conv_makers: the convolution of each stage.
         layers: blocks of each stage.
         stem: makes the first layers.
@@ -240,20 +240,18 @@ R2Plus1D_18_Weights: Any = weights_enum(__name__, "R2Plus1D_18")
 
 
 def _resnet(
-    name: str, weights: Any, title: str, convs: list[Any], stem: type[nn.Module] = BasicStem
+    weights: Any, title: str, convs: list[Any], stem: type[nn.Module] = BasicStem
 ) -> Callable[..., VideoResNet]:
-    return builder(name, weights, title, VideoResNet, BasicBlock, convs, [2, 2, 2, 2], stem)
+    return builder(weights, title, VideoResNet, BasicBlock, convs, [2, 2, 2, 2], stem)
 
 
-r3d_18 = _resnet("r3d_18", R3D_18_Weights, "ResNet-18 of 3-d convolutions", [Conv3DSimple] * 4)
+r3d_18 = _resnet(R3D_18_Weights, "ResNet-18 of 3-d convolutions", [Conv3DSimple] * 4)
 mc3_18 = _resnet(
-    "mc3_18",
     MC3_18_Weights,
     "ResNet-18 of 3-d convolutions, with 2-d ones from the second stage on",
     [Conv3DSimple] + [Conv3DNoTemporal] * 3,
 )
 r2plus1d_18 = _resnet(
-    "r2plus1d_18",
     R2Plus1D_18_Weights,
     "ResNet-18 of convolutions over space and then over time",
     [Conv2Plus1D] * 4,

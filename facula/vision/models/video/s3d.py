@@ -74,8 +74,9 @@ class S3D(nn.Module):
 
     Args:
         num_classes: outputs of the classifier.
-        dropout: its probability before the classifier.
-        norm_layer: ``None`` for ``nn.BatchNorm3d`` with ``eps`` and ``momentum`` of 0.001.
+        dropout: the probability of dropout before the classifier.
+        norm_layer: makes the normalisations; ``None`` for ``nn.BatchNorm3d`` with ``eps`` and
+            ``momentum`` of 0.001.
 
     Shape:
         input ``(N, 3, T, H, W)`` with ``T >= 13`` and ``H, W >= 209``; result
@@ -118,4 +119,4 @@ class S3D(nn.Module):
 
 S3D_Weights: Any = weights_enum(__name__, "S3D")
 
-s3d = builder("s3d", S3D_Weights, "S3D", S3D)
+s3d = builder(S3D_Weights, "S3D", S3D)

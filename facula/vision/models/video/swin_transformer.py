@@ -7,7 +7,7 @@ from typing import Any
 from facula import nn
 from facula._core import Tensor
 from facula.nn import functional as F
-from facula.vision.models._api import builder, weights_enum
+from facula.vision.models._api import builder, name_of, weights_enum
 from facula.vision.models.swin_transformer import (
     _B,
     _S,
@@ -41,12 +41,12 @@ class ShiftedWindowAttention3d(ShiftedWindowAttention):
     Args:
         dim: channels.
         window_size: duration, height and width of a window.
-        shift_size: of the windows.
-        num_heads: of the attention.
+        shift_size: how far the windows are shifted.
+        num_heads: heads of the attention.
         qkv_bias: whether the first linear layer has a bias.
         proj_bias: whether the last one has.
         attention_dropout: the probability of dropout of the attention's weights.
-        dropout: that of the result.
+        dropout: the probability of dropout of the result.
 
     Shape:
         input ``(N, T, H, W, dim)``; result the same.
@@ -90,7 +90,7 @@ class PatchEmbed3d(nn.Module):
         patch_size: duration, height and width of a patch.
         in_channels: channels of the video.
         embed_dim: size of the vectors.
-        norm_layer: called with ``embed_dim``; ``None`` for no norm.
+        norm_layer: makes the normalisation, called with ``embed_dim``; ``None`` for none.
 
     Shape:
         input ``(N, in_channels, T, H, W)``; result ``(N, T', H', W', embed_dim)`` for patches.
@@ -123,16 +123,17 @@ class SwinTransformer3d(nn.Module):
         patch_size: duration, height and width of a patch.
         embed_dim: size of a patch's vector; it doubles from stage to stage.
         depths: blocks of each stage.
-        num_heads: of the attention in each stage.
+        num_heads: heads of the attention in each stage.
         window_size: duration, height and width of a window of patches.
         mlp_ratio: size of the hidden layers over that of the vectors.
-        dropout: its probability.
-        attention_dropout: that of the attention's weights.
-        stochastic_depth_prob: of the last block; that of the others grows linearly up to it.
+        dropout: the probability of dropout.
+        attention_dropout: the probability of dropout of the attention's weights.
+        stochastic_depth_prob: the probability to leave the last block out; that of the others grows
+            linearly up to it.
         num_classes: outputs of the classifier.
-        norm_layer: ``None`` for ``nn.LayerNorm``.
-        block: ``None`` for a block of :class:`ShiftedWindowAttention3d`.
-        downsample_layer: between the stages; ``None`` for nothing.
+        norm_layer: makes the normalisations; ``None`` for ``nn.LayerNorm``.
+        block: makes the blocks; ``None`` for blocks of :class:`ShiftedWindowAttention3d`.
+        downsample_layer: makes what merges patches between the stages; ``None`` for nothing.
         patch_embed: ``None`` for :class:`PatchEmbed3d`.
 
     Shape:
@@ -205,12 +206,12 @@ Swin3D_B_Weights: Any = weights_enum(__name__, "Swin3D_B")
 
 
 def _swin3d(
-    size: str, weights: Any, sizes: tuple[int, list[int], list[int]]
+    weights: Any, sizes: tuple[int, list[int], list[int]]
 ) -> Callable[..., SwinTransformer3d]:
-    name, title = f"swin3d_{size.lower()}", f"Video Swin transformer of the size {size}"
-    return builder(name, weights, title, SwinTransformer3d, [2, 4, 4], *sizes, [8, 7, 7])
+    title = f"Video Swin transformer of the size {name_of(weights)[-1]}"
+    return builder(weights, title, SwinTransformer3d, [2, 4, 4], *sizes, [8, 7, 7])
 
 
-swin3d_t = _swin3d("T", Swin3D_T_Weights, _T)
-swin3d_s = _swin3d("S", Swin3D_S_Weights, _S)
-swin3d_b = _swin3d("B", Swin3D_B_Weights, _B)
+swin3d_t = _swin3d(Swin3D_T_Weights, _T)
+swin3d_s = _swin3d(Swin3D_S_Weights, _S)
+swin3d_b = _swin3d(Swin3D_B_Weights, _B)

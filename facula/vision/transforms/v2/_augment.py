@@ -218,6 +218,7 @@ class _Mixing(Transform):
 
 
 def _mixed(batch: Tensor, lam: float) -> Tensor:
+    # Neighbours in the batch, not drawn pairs: the loader has shuffled them already.
     return batch.roll(1, 0).mul_(1.0 - lam).add_(batch.mul(lam))
 
 
@@ -227,8 +228,8 @@ class MixUp(_Mixing):
     It takes a batch: use it after the loader, or in its ``collate_fn``.
 
     Args:
-        alpha: of the Beta distribution of the proportion, positive.
-        num_classes: needed where labels are class indices.
+        alpha: parameter of the Beta distribution that the proportion is drawn from, positive.
+        num_classes: number of classes, needed where labels are class indices.
         labels_getter: a function that finds the labels in the batch; ``"default"`` for the
             second of two tensors, or a key of a dict with "label" in its name.
 
@@ -258,8 +259,8 @@ class CutMix(_Mixing):
     proportion to the areas.
 
     Args:
-        alpha: of the Beta distribution of the area, positive.
-        num_classes: needed where labels are class indices.
+        alpha: parameter of the Beta distribution that the area is drawn from, positive.
+        num_classes: number of classes, needed where labels are class indices.
         labels_getter: a function that finds the labels in the batch; ``"default"`` for the
             second of two tensors, or a key of a dict with "label" in its name.
 

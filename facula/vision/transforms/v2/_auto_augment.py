@@ -279,9 +279,9 @@ class AutoAugment(_AutoAugmentBase):
     """One of the pairs of changes found best for some data (arXiv 1805.09501).
 
     Args:
-        policy: for which data.
+        policy: the data that the policy was found on.
         interpolation: a mode, by its name or as :class:`InterpolationMode`.
-        fill: as of :class:`Pad`.
+        fill: the value of pixels outside the image, given as for :class:`Pad`.
 
     Example:
         >>> from facula.vision.transforms import v2
@@ -319,11 +319,11 @@ class RandAugment(_AutoAugmentBase):
     """Some changes, drawn from all, of one magnitude (arXiv 1909.13719).
 
     Args:
-        num_ops: how many changes.
+        num_ops: how many changes are made.
         magnitude: how strong, from 0 up to, without, ``num_magnitude_bins``.
         num_magnitude_bins: how many magnitudes there are.
         interpolation: a mode, by its name or as :class:`InterpolationMode`.
-        fill: as of :class:`Pad`.
+        fill: the value of pixels outside the image, given as for :class:`Pad`.
 
     Example:
         >>> from facula.vision.transforms import v2
@@ -359,7 +359,7 @@ class TrivialAugmentWide(_AutoAugmentBase):
     Args:
         num_magnitude_bins: how many magnitudes there are.
         interpolation: a mode, by its name or as :class:`InterpolationMode`.
-        fill: as of :class:`Pad`.
+        fill: the value of pixels outside the image, given as for :class:`Pad`.
 
     Example:
         >>> from facula.vision.transforms import v2
@@ -390,12 +390,12 @@ class AugMix(_AutoAugmentBase):
 
     Args:
         severity: how strong, from 1 to 10.
-        mixture_width: how many chains.
+        mixture_width: how many chains are mixed.
         chain_depth: how many changes in a chain; one to three if not positive.
-        alpha: of the Dirichlet distribution of the weights.
+        alpha: parameter of the Dirichlet distribution that the weights are drawn from.
         all_ops: whether brightness, contrast, colour and sharpness are among the changes.
         interpolation: a mode, by its name or as :class:`InterpolationMode`.
-        fill: as of :class:`Pad`.
+        fill: the value of pixels outside the image, given as for :class:`Pad`.
 
     Example:
         >>> from facula.vision.transforms import v2

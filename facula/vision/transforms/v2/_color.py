@@ -119,8 +119,8 @@ class ColorJitter(Transform):
 
     Args:
         brightness: the least and the most factor; one number for so much less and more than 1.
-        contrast: the same.
-        saturation: the same.
+        contrast: the least and the most factor of contrast, given as that of brightness.
+        saturation: the least and the most factor of saturation, given as that of brightness.
         hue: the least and the most shift, from -0.5 to 0.5; one number for both signs of it.
 
     Example:
@@ -210,8 +210,8 @@ class RandomPhotometricDistort(Transform):
 
     Args:
         brightness: the least and the most factor.
-        contrast: the same.
-        saturation: the same.
+        contrast: the least and the most factor of contrast.
+        saturation: the least and the most factor of saturation.
         hue: the least and the most shift, from -0.5 to 0.5.
         p: the probability of each change.
 

@@ -60,7 +60,7 @@ class RandomApply(_Container):
     """Transforms one after the other, with a probability; else none of them.
 
     Args:
-        transforms: as of :class:`Compose`.
+        transforms: what is called with the sample, as for :class:`Compose`.
         p: the probability.
 
     Example:
@@ -86,8 +86,8 @@ class RandomChoice(Transform):
     """One of some transforms, chosen anew for each sample.
 
     Args:
-        transforms: from which one is chosen.
-        p: their weights; by default all the same.
+        transforms: what one is chosen from for each sample.
+        p: the weights of the transforms; by default all the same.
 
     Example:
         >>> from facula.vision.transforms import v2
@@ -119,7 +119,7 @@ class RandomOrder(Transform):
     """All of some transforms, in an order drawn for each sample.
 
     Args:
-        transforms: as of :class:`Compose`.
+        transforms: what is called with the sample, as for :class:`Compose`.
 
     Example:
         >>> from facula.vision.transforms import v2

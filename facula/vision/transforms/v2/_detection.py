@@ -39,7 +39,7 @@ class RandomZoomOut(RandomApplyTransform):
     """The image somewhere in a larger one, with a probability (SSD, arXiv 1512.02325).
 
     Args:
-        fill: as of :class:`Pad`.
+        fill: the value of pixels outside the image, given as for :class:`Pad`.
         side_range: the smallest and the largest factor of the sides.
         p: the probability.
 
@@ -86,9 +86,9 @@ class RandomIoUCrop(Transform):
 
     Args:
         min_scale: the least height and width of the part, relative to the image.
-        max_scale: the most.
+        max_scale: the most height and width of the part, relative to the image.
         min_aspect_ratio: the least width over height.
-        max_aspect_ratio: the most.
+        max_aspect_ratio: the most width over height.
         sampler_options: intersections over union of which the part must reach, with one box, one
             that is drawn; 1 for the whole image. By default 0, 0.1, 0.3, 0.5, 0.7, 0.9 and 1.
         trials: how often to try before another of these is drawn.
@@ -252,7 +252,7 @@ class RandomResize(Resizing):
 
     Args:
         min_size: the least length.
-        max_size: one more than the most.
+        max_size: one more than the most length.
         interpolation: a mode, by its name or as :class:`InterpolationMode`.
         antialias: whether tensors are filtered as PIL images always are.
 

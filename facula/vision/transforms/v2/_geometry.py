@@ -73,7 +73,7 @@ class RandomRotation(Transform):
         interpolation: a mode, by its name or as :class:`InterpolationMode`.
         expand: whether the result grows to hold the whole image.
         center: ``x, y`` of the point that stays; by default the middle.
-        fill: as of :class:`Pad`.
+        fill: the value of pixels outside the image, given as for :class:`Pad`.
 
     Example:
         >>> from facula.vision.transforms import v2
@@ -132,7 +132,7 @@ class RandomAffine(Transform):
         shear: the least and the most degrees along x, and then those along y, if any; one number
             for both signs of it.
         interpolation: a mode, by its name or as :class:`InterpolationMode`.
-        fill: as of :class:`Pad`.
+        fill: the value of pixels outside the image, given as for :class:`Pad`.
         center: ``x, y`` of the point that stays; by default the middle.
 
     Example:
@@ -221,7 +221,7 @@ class RandomPerspective(RandomApplyTransform):
         distortion_scale: how far the corners may move inwards, from 0 to 1: half of the image.
         p: the probability.
         interpolation: a mode, by its name or as :class:`InterpolationMode`.
-        fill: as of :class:`Pad`.
+        fill: the value of pixels outside the image, given as for :class:`Pad`.
 
     Example:
         >>> from facula.vision.transforms import v2
@@ -257,6 +257,7 @@ class RandomPerspective(RandomApplyTransform):
         corners = [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]]
         moved = [
             [
+                # The order of the draws is torchvision's: corners clockwise, x before y.
                 randint(0, most_x + 1) if x == 0 else randint(width - most_x - 1, width),
                 randint(0, most_y + 1) if y == 0 else randint(height - most_y - 1, height),
             ]
@@ -283,10 +284,10 @@ class ElasticTransform(Transform):
     """Every pixel moved a little, its neighbours alike.
 
     Args:
-        alpha: how far, along x and along y.
+        alpha: how far pixels move, along x and along y.
         sigma: how alike: the standard deviation of the Gaussian that smooths the moves.
         interpolation: a mode, by its name or as :class:`InterpolationMode`.
-        fill: as of :class:`Pad`.
+        fill: the value of pixels outside the image, given as for :class:`Pad`.
 
     Example:
         >>> from facula.vision.transforms import v2

@@ -57,7 +57,7 @@ class Lambda(Transform):
 
     Args:
         lambd: the function. To travel to the workers of a loader it has to have a name.
-        types: by default all.
+        types: the types of parts that the function is called with; by default all.
 
     Example:
         >>> from facula.vision.transforms import v2
@@ -161,8 +161,8 @@ class Normalize(Transform):
     """Values less a mean, over a standard deviation, for each channel.
 
     Args:
-        mean: one for each channel.
-        std: the same.
+        mean: the mean of each channel.
+        std: the standard deviation of each channel.
         inplace: whether to change the input itself.
 
     Example:
@@ -233,8 +233,8 @@ class GaussianNoise(Transform):
     """Gaussian noise added to images and videos, tensors only.
 
     Args:
-        mean: of the noise.
-        sigma: its standard deviation.
+        mean: the mean of the noise.
+        sigma: the standard deviation of the noise.
         clip: whether the result is kept within 0 and 1 (0 and 255 for bytes).
 
     Example:
@@ -263,8 +263,8 @@ class ToDtype(Transform):
     """Another dtype, and if asked for its range of values.
 
     Args:
-        dtype: of images and videos; or a dict from types to dtypes, with ``"others"`` for all
-            other types and None for no change.
+        dtype: the dtype of images and videos; or a dict from types to dtypes, with ``"others"`` for
+            all other types and None for no change.
         scale: whether values are scaled from the range of one dtype to that of the other: bytes
             from 0 to 255, floating point from 0 to 1.
 
@@ -321,7 +321,7 @@ class ConvertImageDtype(Transform):
     """Another dtype, and its range of values; :class:`ToDtype` can do more.
 
     Args:
-        dtype: of the result.
+        dtype: the dtype of the result.
 
     Example:
         >>> from facula.vision.transforms import v2

@@ -287,8 +287,8 @@ class Pad(Transform):
     """Padding on all sides.
 
     Args:
-        padding: one number for all sides; or left/right and top/bottom; or left, top, right and
-            bottom.
+        padding: how much is added: one number for all sides; or left/right and top/bottom; or left,
+            top, right and bottom.
         fill: the value of padding that is constant: a number, or one for each channel, or a dict
             of those by type (``"others"`` for all other types).
         padding_mode: ``"constant"``, ``"edge"``, ``"reflect"`` or ``"symmetric"``.
@@ -341,10 +341,10 @@ class RandomCrop(Transform):
 
     Args:
         size: height and width of the part, or one number for both.
-        padding: as of :class:`Pad`, before the crop; by default none.
+        padding: how much is added before the crop, given as for :class:`Pad`; by default nothing.
         pad_if_needed: whether to pad what is smaller than the part, rather than refuse it.
-        fill: as of :class:`Pad`.
-        padding_mode: as of :class:`Pad`.
+        fill: the value of pixels outside the image, given as for :class:`Pad`.
+        padding_mode: what is added, one of the modes of :class:`Pad`.
 
     Example:
         >>> from facula.vision.transforms import v2

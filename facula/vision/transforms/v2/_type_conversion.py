@@ -10,11 +10,7 @@ from facula.vision import tv_tensors
 from facula.vision.transforms.v2 import functional as F
 from facula.vision.transforms.v2._transform import Transform
 from facula.vision.transforms.v2._utils import is_pure_tensor
-from facula.vision.transforms.v2.functional._type_conversion import (
-    is_array,
-    is_pil,
-    scaled_tensor,
-)
+from facula.vision.transforms.v2.functional._type_conversion import is_array, is_pil, scaled_tensor
 
 __all__ = ["PILToTensor", "ToImage", "ToPILImage", "ToPureTensor", "ToTensor"]
 
@@ -55,7 +51,7 @@ class ToPILImage(Transform):
     """Tensors ``(C, H, W)`` and arrays ``(H, W, C)`` to PIL images.
 
     Args:
-        mode: of the PIL image; by default from channels and dtype.
+        mode: the mode of the PIL image; by default as channels and dtype say.
 
     Example:
         >>> from facula.vision.transforms import v2

@@ -3,8 +3,6 @@ import pytest
 import facula
 from facula.nn import functional as F
 from facula.vision.models import segmentation
-from facula.vision.models.segmentation.deeplabv3 import ASPP, ASPPPooling
-from facula.vision.models.segmentation.lraspp import LRASPPHead
 
 pytestmark = pytest.mark.promise("D3")
 
@@ -26,28 +24,6 @@ def test_without_the_second_head_the_backbone_has_nothing_for_it():
     assert model.aux_classifier is None
     assert model.backbone.return_layers == {"16": "out"}
     assert model.classifier[-1].out_channels == 21
-
-
-def test_lraspp_has_no_auxiliary_loss():
-    with pytest.raises(NotImplementedError, match="this model has no auxiliary loss"):
-        segmentation.lraspp_mobilenet_v3_large(weights_backbone=None, aux_loss=True)
-
-
-def test_lraspp_joins_features_of_two_sizes():
-    head = LRASPPHead(low_channels=4, high_channels=6, num_classes=3, inter_channels=8).eval()
-    low, high = facula.randn(1, 4, 8, 8), facula.randn(1, 6, 4, 4)
-    assert head({"low": low, "high": high}).shape == (1, 3, 8, 8)
-
-
-def test_aspp_has_a_branch_for_each_rate_and_two_more():
-    aspp = ASPP(4, [1, 2], out_channels=3).eval()
-    assert len(aspp.convs) == 4
-    assert aspp(facula.randn(1, 4, 6, 5)).shape == (1, 3, 6, 5)
-
-
-def test_pooling_gives_each_place_the_same_value():
-    y = ASPPPooling(2, 3).eval()(facula.randn(1, 2, 4, 5))
-    facula.testing.assert_close(y, y[..., :1, :1].expand(1, 3, 4, 5))
 
 
 def test_weights_and_arguments_must_agree():

@@ -67,7 +67,7 @@ def jpeg(image: Any, quality: int) -> Any:
 
     Args:
         image: an image or a video, uint8, of 1 or 3 channels.
-        quality: from 1 to 100.
+        quality: how good the image stays, from 1 to 100.
 
     Example:
         >>> from facula.vision.transforms.v2 import functional as F

@@ -1,4 +1,4 @@
-"""Boxes and key points: formats, and what to do with those outside the image."""
+"""Boxes and key points: formats, how they follow maps, and what to do with those outside."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ CXCYWH = BoundingBoxFormat.CXCYWH
 XYWHR = BoundingBoxFormat.XYWHR
 CXCYWHR = BoundingBoxFormat.CXCYWHR
 XYXYXYXY = BoundingBoxFormat.XYXYXYXY
+
+Size = tuple[int, int]
 
 
 def _half(x: Tensor) -> Tensor:
@@ -133,8 +135,8 @@ def convert_bounding_box_format(
 
     Args:
         inpt: boxes, or a plain tensor of them.
-        old_format: of a plain tensor.
-        new_format: of the result.
+        old_format: the format of the boxes, for a plain tensor.
+        new_format: the format of the result.
         inplace: whether the input itself is changed.
 
     Shape:
@@ -278,11 +280,11 @@ def clamp_bounding_boxes(
 
     Args:
         inpt: boxes, or a plain tensor of them.
-        format: of a plain tensor.
+        format: the format of the boxes, for a plain tensor.
         canvas_size: height and width of the image, for a plain tensor.
-        clamping_mode: for rotated boxes: ``"soft"`` for the smallest box of the same angle around
-            what lies in the image, ``"hard"`` for one that lies in it; None for no change; by
-            default that of the boxes.
+        clamping_mode: what happens to rotated boxes: ``"soft"`` for the smallest box of the same
+            angle around what lies in the image, ``"hard"`` for one that lies in it; None for no
+            change; by default that of the boxes.
 
     Example:
         >>> from facula.vision import tv_tensors
@@ -356,7 +358,7 @@ def sanitize_bounding_boxes(
 
     Args:
         bounding_boxes: boxes ``(N, K)``, or a plain tensor of them.
-        format: of a plain tensor.
+        format: the format of the boxes, for a plain tensor.
         canvas_size: height and width of the image, for a plain tensor.
         min_size: the least width and height.
         min_area: the least area.
@@ -448,3 +450,63 @@ def _valid_points(points: Tensor, canvas_size: tuple[int, int]) -> Tensor:
     x, y = points[..., 0], points[..., 1]
     is_inside = (x >= 0) & (x < width) & (y >= 0) & (y < height)
     return is_inside.reshape(points.shape[0], -1).all(-1)
+
+
+def shifted(boxes: Tensor, format: BoundingBoxFormat, dx: int, dy: int) -> Tensor:
+    n_places = {XYXY: 2, XYXYXYXY: 4}.get(format, 1)
+    shift = [dx, dy] * n_places
+    shift += [0] * (boxes.shape[-1] - len(shift))
+    return boxes + facula.tensor(shift, dtype=boxes.dtype, device=boxes.device)
+
+
+def shifted_points(points: Tensor, dx: int, dy: int) -> Tensor:
+    return points + facula.tensor([dx, dy], dtype=points.dtype, device=points.device)
+
+
+def rectangles(corners: Tensor) -> Tensor:
+    """The rectangles around parallelograms ``(N, 8)`` which have their longer sides' directions."""
+    first, second, third, fourth = corners.split(2, dim=-1)
+    sides = facula.stack((second - first, fourth - first), dim=-2)
+    length = sides.norm(dim=-1, keepdim=True)
+    is_first_longer = (length[:, 0] >= length[:, 1]).unsqueeze(-1)
+    # The y axis of images points down: a quarter turn takes (x, y) to (-y, x).
+    turned = sides.flip(-1) * sides.new_tensor([[-1, 1], [1, -1]])
+    axes = facula.where(
+        is_first_longer,
+        facula.stack((sides[:, 0], turned[:, 0]), dim=1),
+        facula.stack((turned[:, 1], sides[:, 1]), dim=1),
+    )
+    axes = axes / axes.norm(dim=-1, keepdim=True).clamp(min=1e-12)
+    size = (sides @ axes.transpose(1, 2)).abs().sum(1).unsqueeze(-1)
+    along, across = (size * axes).unbind(1)
+    start = ((first + third) - along - across) / 2
+    return facula.cat((start, start + along, start + along + across, start + across), dim=-1)
+
+
+def mapped_and_clamped(
+    boxes: Tensor,
+    format: BoundingBoxFormat,
+    mapping: Callable[[Tensor], Tensor],
+    canvas_size: Size,
+    clamping_mode: str | None,
+) -> Tensor:
+    """Boxes around where their corners go; the mapping takes and gives points ``(M, 2)``."""
+    if boxes.numel() == 0:
+        return boxes
+    if is_rotated_bounding_format(format):
+        middle = XYXYXYXY
+        corners = mapping(converted(boxes, format, middle).reshape(-1, 2)).reshape(-1, 8)
+        output = rectangles(corners)
+    else:
+        middle = XYXY
+        corners = converted(with_fractions(boxes), format, middle).reshape(-1, 4)
+        points = mapping(corners[:, [0, 1, 2, 1, 2, 3, 0, 3]].reshape(-1, 2)).reshape(-1, 4, 2)
+        # An upright box has no angle to turn by: it becomes the box around its four corners.
+        output = facula.cat((points.amin(1), points.amax(1)), dim=-1)
+    output = clamped(output, middle, canvas_size, clamping_mode)
+    return converted(output, middle, format).to(boxes.dtype).reshape(boxes.shape)
+
+
+def mapped_points(points: Tensor, mapping: Callable[[Tensor], Tensor]) -> Tensor:
+    values = points if points.is_floating_point() else points.to(facula.float32)
+    return mapping(values.reshape(-1, 2)).to(points.dtype).reshape(points.shape)

@@ -192,6 +192,7 @@ def adjust_saturation_image(image: Tensor, saturation_factor: float) -> Tensor:
     if check_channels("adjust_saturation", image) == 1:
         return image
     gray = _luminance(image)
+    # Bytes of a grey image are cut, not rounded, as torchvision's are.
     return _blend(image, gray if image.is_floating_point() else gray.floor_(), saturation_factor)
 
 
@@ -269,6 +270,7 @@ def adjust_sharpness_image(image: Tensor, sharpness_factor: float) -> Tensor:
     weight[:, 0, 1, 1] = 5 / 13
     blurred = nn.conv2d(output, weight, groups=n_channels)
     inside = output[..., 1:-1, 1:-1]
+    # In place in the copy, so that the frame keeps its values: there the kernel has no neighbours.
     inside.add_((blurred if is_float else blurred.round_()) - inside, alpha=1.0 - sharpness_factor)
     return output.clamp_(0, max_value(image.dtype)).to(image.dtype).reshape(image.shape)
 
@@ -286,6 +288,7 @@ def _rgb_to_hsv(image: Tensor) -> Tensor:
     low, high = facula.aminmax(image, dim=-3)
     span = high - low
     is_gray = span == 0
+    # Grey has no hue: divided by 1 it gets 0, not NaN.
     saturation = span / high.masked_fill(is_gray, 1)
     divisor = span.masked_fill(is_gray, 1)
     from_r, from_g, from_b = (high - c for c in (r, g, b))
@@ -324,7 +327,7 @@ def adjust_hue(inpt: Any, hue_factor: float) -> Any:
 
     Args:
         inpt: an image or a video.
-        hue_factor: from -0.5 to 0.5, which both are half a turn.
+        hue_factor: the shift of the hue, from -0.5 to 0.5, which both are half a turn.
 
     Example:
         >>> from facula.vision.transforms.v2 import functional as F
@@ -371,7 +374,7 @@ def permute_channels(inpt: Any, permutation: Sequence[int]) -> Any:
 
     Args:
         inpt: an image or a video.
-        permutation: for each channel of the result, its index in the input.
+        permutation: the index in the input of each channel of the result.
 
     Example:
         >>> from facula.vision.transforms.v2 import functional as F

@@ -9,6 +9,7 @@ from typing import Any
 from facula._core import Tensor
 from facula.nn import functional as nn
 from facula.vision.transforms._interpolation import InterpolationMode
+from facula.vision.transforms.v2.functional._boxes import Size, clamped, shifted, shifted_points
 from facula.vision.transforms.v2.functional._dispatch import (
     IMAGES,
     PIL,
@@ -22,13 +23,15 @@ from facula.vision.transforms.v2.functional._size import (
     BILINEAR,
     horizontal_flip_image,
     horizontal_flip_image_pil,
+    resize_bounding_boxes,
     resize_image,
     resize_image_pil,
+    resize_keypoints,
     resize_mask,
     vertical_flip_image,
     vertical_flip_image_pil,
 )
-from facula.vision.tv_tensors import Mask
+from facula.vision.tv_tensors import BoundingBoxes, BoundingBoxFormat, KeyPoints, Mask
 
 
 @functional
@@ -79,6 +82,30 @@ def crop_mask(mask: Tensor, top: int, left: int, height: int, width: int) -> Ten
 @kernel(crop, PIL)
 def _crop_image_pil(image: Any, top: int, left: int, height: int, width: int) -> Any:
     return image.crop((left, top, left + width, top + height))
+
+
+@kernel(crop, BoundingBoxes)
+def crop_bounding_boxes(
+    bounding_boxes: Tensor,
+    format: BoundingBoxFormat,
+    top: int,
+    left: int,
+    height: int,
+    width: int,
+    clamping_mode: str | None = "soft",
+) -> tuple[Tensor, Size]:
+    """Boxes ``(N, K)`` after a crop, and the new size of the image."""
+    boxes = shifted(bounding_boxes, format, -left, -top)
+    return clamped(boxes, format, (height, width), clamping_mode), (height, width)
+
+
+@kernel(crop, KeyPoints)
+def crop_keypoints(
+    keypoints: Tensor, top: int, left: int, height: int, width: int
+) -> tuple[Tensor, Size]:
+    """Points ``(..., 2)`` after a crop, and the new size of the image."""
+    points = shifted_points(keypoints, -left, -top)
+    return points, (height, width)
 
 
 def height_and_width(size: Any) -> list[int]:
@@ -141,6 +168,37 @@ def _center_crop_image_pil(image: Any, output_size: int | Sequence[int]) -> Any:
     return _crop_image_pil(image, top, left, height, width)
 
 
+def _center(canvas_size: Size, output_size: int | Sequence[int]) -> tuple[int, int, int, int]:
+    height, width = height_and_width(output_size)
+    # For a crop larger than the image by an odd number this is a pixel beside where the image goes.
+    top, left = (
+        round((old - new) / 2) for old, new in zip(canvas_size, (height, width), strict=True)
+    )
+    return top, left, height, width
+
+
+@kernel(center_crop, BoundingBoxes)
+def center_crop_bounding_boxes(
+    bounding_boxes: Tensor,
+    format: BoundingBoxFormat,
+    canvas_size: Size,
+    output_size: int | Sequence[int],
+    clamping_mode: str | None = "soft",
+) -> tuple[Tensor, Size]:
+    """Boxes ``(N, K)`` after a central crop, and the new size of the image."""
+    top, left, height, width = _center(canvas_size, output_size)
+    return crop_bounding_boxes(bounding_boxes, format, top, left, height, width, clamping_mode)
+
+
+@kernel(center_crop, KeyPoints)
+def center_crop_keypoints(
+    inpt: Tensor, canvas_size: Size, output_size: int | Sequence[int]
+) -> tuple[Tensor, Size]:
+    """Points ``(..., 2)`` after a central crop, and the new size of the image."""
+    top, left, height, width = _center(canvas_size, output_size)
+    return crop_keypoints(inpt, top, left, height, width)
+
+
 @functional
 def resized_crop(
     inpt: Any,
@@ -160,7 +218,7 @@ def resized_crop(
         left: first column.
         height: rows.
         width: columns.
-        size: of the result, as :func:`resize` takes it.
+        size: the size of the result, as :func:`resize` takes it.
         interpolation: how values between pixels are found. Masks take the nearest.
         antialias: whether a smaller image averages what it skips; PIL images always do.
 
@@ -223,6 +281,35 @@ def _resized_crop_image_pil(
     return resize_image_pil(image, size, interpolation)
 
 
+@kernel(resized_crop, BoundingBoxes)
+def resized_crop_bounding_boxes(
+    bounding_boxes: Tensor,
+    format: BoundingBoxFormat,
+    top: int,
+    left: int,
+    height: int,
+    width: int,
+    size: int | Sequence[int],
+    clamping_mode: str | None = "soft",
+) -> tuple[Tensor, Size]:
+    """Boxes ``(N, K)`` after a crop and a resize, and the new size of the image."""
+    boxes, canvas_size = crop_bounding_boxes(
+        bounding_boxes, format, top, left, height, width, clamping_mode
+    )
+    return resize_bounding_boxes(
+        boxes, canvas_size, size, format=format, clamping_mode=clamping_mode
+    )
+
+
+@kernel(resized_crop, KeyPoints)
+def resized_crop_keypoints(
+    keypoints: Tensor, top: int, left: int, height: int, width: int, size: int | Sequence[int]
+) -> tuple[Tensor, Size]:
+    """Points ``(..., 2)`` after a crop and a resize, and the new size of the image."""
+    points, canvas_size = crop_keypoints(keypoints, top, left, height, width)
+    return resize_keypoints(points, size, canvas_size)
+
+
 def _corners_and_center(image: Any, size: Any, crop_it: Any, center: Any) -> tuple[Any, ...]:
     if not isinstance(size, numbers.Number) and len(size) not in (1, 2):
         raise ValueError(f"five_crop: expected a size of one or two numbers, got {size!r}.")
@@ -246,7 +333,7 @@ def five_crop(inpt: Any, size: int | Sequence[int]) -> tuple[Any, ...]:
 
     Args:
         inpt: an image or a video.
-        size: height and width of each, or one number for both.
+        size: height and width of each crop, or one number for both.
 
     Example:
         >>> from facula.vision.transforms.v2 import functional as F
@@ -277,7 +364,7 @@ def ten_crop(inpt: Any, size: int | Sequence[int], vertical_flip: bool = False) 
 
     Args:
         inpt: an image or a video.
-        size: height and width of each, or one number for both.
+        size: height and width of each crop, or one number for both.
         vertical_flip: whether top and bottom are exchanged rather than left and right.
 
     Example:

@@ -81,7 +81,7 @@ def kernel(wanted: Kernel, *types: Any) -> Callable[[_F], _F]:
 
 
 def raw_kernel(wanted: Kernel, *types: Any) -> Callable[[_F], _F]:
-    """The same for a kernel which takes the input, and returns the output, as they are."""
+    """Register a kernel which takes the input, and returns the output, as they are."""
 
     def register(f: _F) -> _F:
         for cls in types:
@@ -142,7 +142,7 @@ def register_kernel(functional: Kernel, tv_tensor_cls: type[TVTensor]) -> Callab
     The functional calls it with the tensor itself, and returns what it returns.
 
     Args:
-        functional: from this module.
+        functional: a function of this module.
         tv_tensor_cls: a subclass of :class:`~facula.vision.tv_tensors.TVTensor`.
 
     Example:

@@ -71,7 +71,7 @@ def posterize(inpt: Any, bits: int) -> Any:
 
     Args:
         inpt: an image or a video.
-        bits: how many.
+        bits: how many bits are kept.
 
     Example:
         >>> from facula.vision.transforms.v2 import functional as F

@@ -44,8 +44,8 @@ def normalize(inpt: Any, mean: Sequence[float], std: Sequence[float], inplace: b
 
     Args:
         inpt: an image or a video, floating point.
-        mean: for each channel.
-        std: for each channel, none of them 0.
+        mean: the mean of each channel.
+        std: the standard deviation of each channel, none of them 0.
         inplace: whether the input itself is changed.
 
     Example:
@@ -90,7 +90,7 @@ def to_dtype(inpt: Any, dtype: facula.dtype = facula.float32, scale: bool = Fals
 
     Args:
         inpt: an image, a video, a mask, boxes or key points.
-        dtype: of the result.
+        dtype: the dtype of the result.
         scale: whether the values of images and videos, up to 1 in floating point and up to the
             largest integer else, are scaled to those of the dtype.
 
@@ -144,7 +144,7 @@ def convert_image_dtype(image: Tensor, dtype: facula.dtype = facula.float32) -> 
 
     Args:
         image: ``(..., C, H, W)``.
-        dtype: of the result.
+        dtype: the dtype of the result.
 
     Example:
         >>> from facula.vision.transforms.v2 import functional as F
@@ -245,7 +245,7 @@ def gaussian_noise(inpt: Any, mean: float = 0.0, sigma: float = 0.1, clip: bool 
 
     Args:
         inpt: an image or a video, floating point or uint8.
-        mean: of the noise, where white is 1.
+        mean: the mean of the noise, where white is 1.
         sigma: standard deviation of the noise, where white is 1.
         clip: whether values stay between black and white.
 

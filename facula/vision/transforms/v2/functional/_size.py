@@ -15,6 +15,19 @@ from facula.vision.transforms._interpolation import (
     as_interpolation,
     pil_modes_mapping,
 )
+from facula.vision.transforms.v2.functional._boxes import (
+    CXCYWHR,
+    XYWH,
+    XYWHR,
+    XYXY,
+    XYXYXYXY,
+    Size,
+    clamped,
+    converted,
+    rectangles,
+    shifted,
+    shifted_points,
+)
 from facula.vision.transforms.v2.functional._dispatch import (
     IMAGES,
     PIL,
@@ -24,7 +37,13 @@ from facula.vision.transforms.v2.functional._dispatch import (
     video_kernel,
 )
 from facula.vision.transforms.v2.functional._type_conversion import from_pixels, pixels
-from facula.vision.tv_tensors import Mask
+from facula.vision.tv_tensors import (
+    BoundingBoxes,
+    BoundingBoxFormat,
+    KeyPoints,
+    Mask,
+    is_rotated_bounding_format,
+)
 
 BILINEAR = InterpolationMode.BILINEAR
 _SMOOTH = (InterpolationMode.BILINEAR, InterpolationMode.BICUBIC, InterpolationMode.LANCZOS)
@@ -66,6 +85,53 @@ def horizontal_flip_image_pil(image: Any) -> Any:
     return image.transpose(optional("PIL.Image").Transpose.FLIP_LEFT_RIGHT)
 
 
+def _flipped(
+    boxes: Tensor, format: BoundingBoxFormat, axis: int, length: int, half_turn: int
+) -> Tensor:
+    """Boxes after ``length - x`` or ``length - y``; angles are counted from ``half_turn``."""
+    boxes = boxes.clone()
+    if format == XYXY:
+        boxes[..., [axis, axis + 2]] = length - boxes[..., [axis + 2, axis]]
+    elif format == XYWH:
+        boxes[..., axis] = length - boxes[..., axis] - boxes[..., axis + 2]
+    elif format == XYXYXYXY:
+        # Two and two corners change places, which keeps their order around the box.
+        boxes = boxes[..., [2, 3, 0, 1, 6, 7, 4, 5]]
+        boxes[..., axis::2] = length - boxes[..., axis::2]
+    elif format == XYWHR:
+        corners = converted(boxes, format, XYXYXYXY)
+        second = corners[..., 2:4].clone()
+        second[..., axis] = length - second[..., axis]
+        boxes[..., :2] = second
+        boxes[..., 4] = half_turn - boxes[..., 4]
+    else:
+        boxes[..., axis] = length - boxes[..., axis]
+        if format == CXCYWHR:
+            boxes[..., 4] = half_turn - boxes[..., 4]
+    return boxes
+
+
+def _flipped_points(points: Tensor, axis: int, length: int) -> Tensor:
+    points = points.clone()
+    # Points are pixels, of which the last is length - 1; sides of boxes lie between pixels.
+    points[..., axis] = length - 1 - points[..., axis]
+    return points
+
+
+@kernel(horizontal_flip, BoundingBoxes)
+def horizontal_flip_bounding_boxes(
+    bounding_boxes: Tensor, format: BoundingBoxFormat, canvas_size: Size
+) -> Tensor:
+    """Exchange left and right for boxes ``(N, K)``."""
+    return _flipped(bounding_boxes, format, 0, canvas_size[1], 0)
+
+
+@kernel(horizontal_flip, KeyPoints)
+def horizontal_flip_keypoints(keypoints: Tensor, canvas_size: Size) -> Tensor:
+    """Exchange left and right for points ``(..., 2)``."""
+    return _flipped_points(keypoints, 0, canvas_size[1])
+
+
 @functional
 def vertical_flip(inpt: Any) -> Any:
     """Exchange top and bottom.
@@ -101,6 +167,20 @@ def vertical_flip_mask(mask: Tensor) -> Tensor:
 def vertical_flip_image_pil(image: Any) -> Any:
     """Exchange top and bottom of a PIL image."""
     return image.transpose(optional("PIL.Image").Transpose.FLIP_TOP_BOTTOM)
+
+
+@kernel(vertical_flip, BoundingBoxes)
+def vertical_flip_bounding_boxes(
+    bounding_boxes: Tensor, format: BoundingBoxFormat, canvas_size: Size
+) -> Tensor:
+    """Exchange top and bottom for boxes ``(N, K)``."""
+    return _flipped(bounding_boxes, format, 1, canvas_size[0], 180)
+
+
+@kernel(vertical_flip, KeyPoints)
+def vertical_flip_keypoints(keypoints: Tensor, canvas_size: Size) -> Tensor:
+    """Exchange top and bottom for points ``(..., 2)``."""
+    return _flipped_points(keypoints, 1, canvas_size[0])
 
 
 # Shorter names.
@@ -244,6 +324,50 @@ def resize_image_pil(
     return image.resize((width, height), resample=number)
 
 
+def _new_size(canvas_size: Size, size: Any, max_size: int | None) -> Size:
+    height, width = resized_size(canvas_size, size, max_size)
+    return height, width
+
+
+@kernel(resize, BoundingBoxes)
+def resize_bounding_boxes(
+    bounding_boxes: Tensor,
+    canvas_size: Size,
+    size: int | Sequence[int] | None,
+    max_size: int | None = None,
+    format: BoundingBoxFormat = XYXY,
+    clamping_mode: str | None = "soft",
+) -> tuple[Tensor, Size]:
+    """Boxes ``(N, K)`` after a resize, and the new size of the image."""
+    new_size = _new_size(canvas_size, size, max_size)
+    if new_size == tuple(canvas_size):
+        return bounding_boxes, new_size
+    scale = [new_size[1] / canvas_size[1], new_size[0] / canvas_size[0]]
+    if not is_rotated_bounding_format(format):
+        factors = facula.tensor(scale * 2, device=bounding_boxes.device)
+        return bounding_boxes.mul(factors).to(bounding_boxes.dtype), new_size
+    factors = facula.tensor(scale * 4, device=bounding_boxes.device)
+    corners = rectangles(converted(bounding_boxes, format, XYXYXYXY).mul(factors))
+    boxes = converted(corners.to(bounding_boxes.dtype), XYXYXYXY, format)
+    return clamped(boxes, format, new_size, clamping_mode), new_size
+
+
+@kernel(resize, KeyPoints)
+def resize_keypoints(
+    keypoints: Tensor,
+    size: int | Sequence[int] | None,
+    canvas_size: Size,
+    max_size: int | None = None,
+) -> tuple[Tensor, Size]:
+    """Points ``(..., 2)`` after a resize, and the new size of the image."""
+    new_size = _new_size(canvas_size, size, max_size)
+    if new_size == tuple(canvas_size):
+        return keypoints, new_size
+    scale = [new_size[1] / canvas_size[1], new_size[0] / canvas_size[0]]
+    factors = facula.tensor(scale, device=keypoints.device)
+    return keypoints.mul(factors).to(keypoints.dtype), new_size
+
+
 def sides(padding: Any) -> list[int]:
     """Padding as left, top, right and bottom."""
     if isinstance(padding, int):
@@ -277,7 +401,8 @@ def pad(
 
     Args:
         inpt: an image, a video, a mask, boxes or key points.
-        padding: the same on all sides; left and right, top and bottom; or left, top, right, bottom.
+        padding: how much is added: one number for all sides; left and right, top and bottom; or
+            left, top, right, bottom.
         fill: the new pixels' value, or a value for each channel; 0 by default.
         padding_mode: ``"constant"`` for fill, ``"edge"`` for the nearest pixel, ``"reflect"`` and
             ``"symmetric"`` for a mirror image without and with the pixel at the edge.
@@ -424,3 +549,41 @@ def _pad_image_pil(
     if image.mode == "P":
         result.putpalette(image.getpalette())
     return result
+
+
+def _padded_size(canvas_size: Size, padding: Any, padding_mode: str) -> tuple[int, int, Size]:
+    check_padding_mode(padding_mode)
+    if padding_mode not in ("constant",):
+        raise ValueError(
+            f"pad: for boxes and key points padding_mode is 'constant', got {padding_mode!r}."
+        )
+    left, top, right, bottom = sides(padding)
+    height, width = canvas_size
+    return left, top, (height + top + bottom, width + left + right)
+
+
+@kernel(pad, BoundingBoxes)
+def pad_bounding_boxes(
+    bounding_boxes: Tensor,
+    format: BoundingBoxFormat,
+    canvas_size: Size,
+    padding: int | Sequence[int],
+    padding_mode: str = "constant",
+    clamping_mode: str | None = "soft",
+) -> tuple[Tensor, Size]:
+    """Boxes ``(N, K)`` after padding, and the new size of the image."""
+    left, top, new_size = _padded_size(canvas_size, padding, padding_mode)
+    boxes = shifted(bounding_boxes, format, left, top)
+    return clamped(boxes, format, new_size, clamping_mode), new_size
+
+
+@kernel(pad, KeyPoints)
+def pad_keypoints(
+    keypoints: Tensor,
+    canvas_size: Size,
+    padding: int | Sequence[int],
+    padding_mode: str = "constant",
+) -> tuple[Tensor, Size]:
+    """Points ``(..., 2)`` after padding, and the new size of the image."""
+    left, top, new_size = _padded_size(canvas_size, padding, padding_mode)
+    return shifted_points(keypoints, left, top), new_size

@@ -182,7 +182,7 @@ def to_pil_image(pic: Any, mode: str | None = None) -> Any:
 
     Args:
         pic: the image, of 1 to 4 channels, or ``(H, W)``.
-        mode: of the PIL image; by default from channels and dtype.
+        mode: the mode of the PIL image; by default as channels and dtype say.
 
     Example:
         >>> from facula.vision.transforms.v2 import functional as F

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import facula
@@ -14,6 +14,16 @@ from facula.vision.transforms._interpolation import (
     InterpolationMode,
     as_interpolation,
     pil_modes_mapping,
+)
+from facula.vision.transforms.v2.functional._boxes import (
+    CXCYWHR,
+    XYXY,
+    Size,
+    clamped,
+    converted,
+    mapped_and_clamped,
+    mapped_points,
+    with_fractions,
 )
 from facula.vision.transforms.v2.functional._dispatch import (
     IMAGES,
@@ -36,7 +46,13 @@ from facula.vision.transforms.v2.functional._size import (
     vertical_flip_image,
 )
 from facula.vision.transforms.v2.functional._type_conversion import from_pixels, pixels
-from facula.vision.tv_tensors import Mask
+from facula.vision.tv_tensors import (
+    BoundingBoxes,
+    BoundingBoxFormat,
+    KeyPoints,
+    Mask,
+    is_rotated_bounding_format,
+)
 
 NEAREST = InterpolationMode.NEAREST
 BILINEAR = InterpolationMode.BILINEAR
@@ -140,12 +156,12 @@ def affine(
 
     Args:
         inpt: an image, a video, a mask, boxes or key points.
-        angle: of the rotation, in degrees, clockwise.
+        angle: how far the image is turned, in degrees, clockwise.
         translate: pixels to the right and down.
         scale: a positive factor.
         shear: degrees along x and y, or along x only.
         interpolation: ``"nearest"`` or ``"bilinear"``; PIL images also take ``"bicubic"``.
-        fill: for what lies outside; a number or one for each channel.
+        fill: the value of pixels outside the image, a number or one for each channel.
         center: x and y of the fixed point, by default the middle.
 
     Example:
@@ -229,6 +245,74 @@ def _affine_image_pil(
     return image.transform(image.size, transform, matrix, pil_modes_mapping[mode], **fill_options)
 
 
+def _affine_mapping(matrix: Sequence[float]) -> Callable[[Tensor], Tensor]:
+    def mapping(points: Tensor) -> Tensor:
+        theta = facula.tensor(matrix, dtype=points.dtype, device=points.device).view(2, 3)
+        return points @ theta[:, :2].t() + theta[:, 2]
+
+    return mapping
+
+
+def _affine_map(
+    canvas_size: Size,
+    angle: float,
+    translate: Sequence[float],
+    scale: float,
+    shear: Sequence[float],
+    center: Sequence[float] | None,
+    expand: bool = False,
+) -> tuple[list[float], Size]:
+    """The map of places in an image, and the size of the result."""
+    angle, translate, shear, center = check_affine(angle, translate, scale, shear, center)
+    height, width = canvas_size
+    middle = center or [width * 0.5, height * 0.5]
+    matrix = affine_matrix(middle, angle, translate, scale, shear, inverted=False)
+    if not expand:
+        return matrix, (height, width)
+    # The result begins at the leftmost and the topmost place that the image comes to.
+    for row in (0, 3):
+        a, b, _ = matrix[row : row + 3]
+        ends = [a * x + b * y for x in (0, width) for y in (0, height)]
+        matrix[row + 2] = -min(ends)
+    from_middle = [middle[0] - width * 0.5, middle[1] - height * 0.5]
+    backwards = affine_matrix(from_middle, angle, translate, scale, shear)
+    new_width, new_height = expanded_size(backwards, width, height)
+    return matrix, (new_height, new_width)
+
+
+@kernel(affine, BoundingBoxes)
+def affine_bounding_boxes(
+    bounding_boxes: Tensor,
+    format: BoundingBoxFormat,
+    canvas_size: Size,
+    angle: float,
+    translate: Sequence[float],
+    scale: float,
+    shear: Sequence[float],
+    center: Sequence[float] | None = None,
+    clamping_mode: str | None = "soft",
+) -> Tensor:
+    """Boxes ``(N, K)`` after an affine map."""
+    matrix, _ = _affine_map(canvas_size, angle, translate, scale, shear, center)
+    mapping = _affine_mapping(matrix)
+    return mapped_and_clamped(bounding_boxes, format, mapping, canvas_size, clamping_mode)
+
+
+@kernel(affine, KeyPoints)
+def affine_keypoints(
+    keypoints: Tensor,
+    canvas_size: Size,
+    angle: float,
+    translate: Sequence[float],
+    scale: float,
+    shear: Sequence[float],
+    center: Sequence[float] | None = None,
+) -> Tensor:
+    """Points ``(..., 2)`` after an affine map."""
+    matrix, _ = _affine_map(canvas_size, angle, translate, scale, shear, center)
+    return mapped_points(keypoints, _affine_mapping(matrix))
+
+
 @functional
 def rotate(
     inpt: Any,
@@ -242,11 +326,11 @@ def rotate(
 
     Args:
         inpt: an image, a video, a mask, boxes or key points.
-        angle: in degrees.
+        angle: how far the image is turned, in degrees.
         interpolation: ``"nearest"`` or ``"bilinear"``; PIL images also take ``"bicubic"``.
         expand: whether the result grows to hold the whole image.
         center: x and y of the fixed point, by default the middle.
-        fill: for what lies outside; a number or one for each channel.
+        fill: the value of pixels outside the image, a number or one for each channel.
 
     Example:
         >>> from facula.vision.transforms.v2 import functional as F
@@ -330,6 +414,45 @@ def _rotate_image_pil(
     )
 
 
+def _rotation(
+    canvas_size: Size, angle: float, expand: bool, center: Sequence[float] | None
+) -> tuple[list[float], Size]:
+    if center is not None:
+        center = check_center("rotate", center)
+    return _affine_map(canvas_size, -angle, [0.0, 0.0], 1.0, [0.0, 0.0], center, expand)
+
+
+@kernel(rotate, BoundingBoxes)
+def rotate_bounding_boxes(
+    bounding_boxes: Tensor,
+    format: BoundingBoxFormat,
+    canvas_size: Size,
+    angle: float,
+    expand: bool = False,
+    center: Sequence[float] | None = None,
+    clamping_mode: str | None = "soft",
+) -> tuple[Tensor, Size]:
+    """Boxes ``(N, K)`` after a rotation, and the new size of the image."""
+    matrix, new_size = _rotation(canvas_size, angle, expand, center)
+    mapping = _affine_mapping(matrix)
+    boxes = mapped_and_clamped(bounding_boxes, format, mapping, new_size, clamping_mode)
+    return boxes, new_size
+
+
+@kernel(rotate, KeyPoints)
+def rotate_keypoints(
+    keypoints: Tensor,
+    canvas_size: Size,
+    angle: float,
+    expand: bool = False,
+    center: Sequence[float] | None = None,
+) -> tuple[Tensor, Size]:
+    """Points ``(..., 2)`` after a rotation, and the new size of the image."""
+    matrix, new_size = _rotation(canvas_size, angle, expand, center)
+    points = mapped_points(keypoints, _affine_mapping(matrix))
+    return points, new_size
+
+
 @functional
 def perspective(
     inpt: Any,
@@ -344,10 +467,10 @@ def perspective(
     Args:
         inpt: an image, a video, a mask, boxes or key points.
         startpoints: x and y of four points of the input, top left and right, bottom right and left.
-        endpoints: where they come to lie.
+        endpoints: where the four points come to lie.
         interpolation: ``"nearest"`` or ``"bilinear"``; PIL images also take ``"bicubic"``.
-        fill: for what lies outside; a number or one for each channel.
-        coefficients: in place of the points, ``a`` to ``h`` of ``(a x + b y + c) / z`` and
+        fill: the value of pixels outside the image, a number or one for each channel.
+        coefficients: numbers in place of the points: ``a`` to ``h`` of ``(a x + b y + c) / z`` and
             ``(d x + e y + f) / z`` with ``z = g x + h y + 1``, from the result to the input.
 
     Example:
@@ -420,6 +543,59 @@ def _perspective_image_pil(
     return image.transform(image.size, transform, numbers_, mode, **pil_fill(image, fill))
 
 
+def _perspective_mapping(
+    startpoints: Any, endpoints: Any, coefficients: Any
+) -> Callable[[Tensor], Tensor]:
+    a, b, c, d, e, f, g, h = perspective_coefficients(startpoints, endpoints, coefficients)
+    if a * e - b * d == 0:
+        raise RuntimeError("perspective: the coefficients cannot be inverted.")
+    scale = 1.0 / (a * e - b * d)
+    inverse = [
+        [(e - f * h) * scale, (c * h - b) * scale, (b * f - c * e) * scale],
+        [(f * g - d) * scale, (a - c * g) * scale, (c * d - a * f) * scale],
+        [(d * h - e * g) * scale, (b * g - a * h) * scale, 1.0],
+    ]
+
+    def mapping(points: Tensor) -> Tensor:
+        matrix = facula.tensor(inverse, dtype=points.dtype, device=points.device)
+        mapped = facula.cat((points, facula.ones_like(points[:, :1])), dim=-1) @ matrix.t()
+        return mapped[:, :2] / mapped[:, 2:]
+
+    return mapping
+
+
+@kernel(perspective, BoundingBoxes)
+def perspective_bounding_boxes(
+    bounding_boxes: Tensor,
+    format: BoundingBoxFormat,
+    canvas_size: Size,
+    startpoints: Sequence[Sequence[int]] | None,
+    endpoints: Sequence[Sequence[int]] | None,
+    coefficients: Sequence[float] | None = None,
+    clamping_mode: str | None = "soft",
+) -> Tensor:
+    """Boxes ``(N, K)`` after a perspective map."""
+    mapping = _perspective_mapping(startpoints, endpoints, coefficients)
+    boxes = bounding_boxes
+    if not boxes.is_floating_point():  # as in torchvision, corners lie on pixels before it too
+        boxes = converted(with_fractions(converted(boxes, format, XYXY)), XYXY, format)
+    boxes = mapped_and_clamped(boxes, format, mapping, canvas_size, clamping_mode)
+    return boxes.to(bounding_boxes.dtype)
+
+
+@kernel(perspective, KeyPoints)
+def perspective_keypoints(
+    keypoints: Tensor,
+    canvas_size: Size,
+    startpoints: Sequence[Sequence[int]] | None,
+    endpoints: Sequence[Sequence[int]] | None,
+    coefficients: Sequence[float] | None = None,
+) -> Tensor:
+    """Points ``(..., 2)`` after a perspective map."""
+    mapping = _perspective_mapping(startpoints, endpoints, coefficients)
+    return mapped_points(keypoints, mapping)
+
+
 @functional
 def elastic(
     inpt: Any,
@@ -431,10 +607,10 @@ def elastic(
 
     Args:
         inpt: an image, a video, a mask, boxes or key points.
-        displacement: for each pixel x and y of the way to the place it is taken from, where the
+        displacement: x and y of the way from each pixel to the place it is taken from, where the
             image reaches from -1 to 1, ``(1, H, W, 2)``.
         interpolation: ``"nearest"``, ``"bilinear"`` or ``"bicubic"``.
-        fill: for what lies outside; a number or one for each channel.
+        fill: the value of pixels outside the image, a number or one for each channel.
 
     Example:
         >>> from facula.vision.transforms.v2 import functional as F
@@ -503,3 +679,48 @@ def _elastic_image_pil(
 ) -> Any:
     output = elastic_image(pixels(image), displacement, interpolation, fill)
     return from_pixels(output, image.mode)
+
+
+def _elastic_mapping(
+    displacement: Any, canvas_size: Size, pixel: Callable[[Tensor], Tensor]
+) -> Callable[[Tensor], Tensor]:
+    """Moves points as the pixels that they belong to."""
+    height, width = canvas_size
+    check_displacement(displacement, height, width)
+
+    def mapping(points: Tensor) -> Tensor:
+        like: dict[str, Any] = {"dtype": points.dtype, "device": points.device}
+        # To first order, what is taken from a place goes the opposite way.
+        grid = identity_grid(height, width, like).sub_(displacement.to(**like))[0]
+        index = pixel(points).to(facula.int64)
+        x, y = index[:, 0].clamp(0, width - 1), index[:, 1].clamp(0, height - 1)
+        size = facula.tensor([width, height], **like)
+        return grid[y, x].add_(1).mul_(0.5 * size).sub_(0.5)
+
+    return mapping
+
+
+@kernel(elastic, BoundingBoxes)
+def elastic_bounding_boxes(
+    bounding_boxes: Tensor,
+    format: BoundingBoxFormat,
+    canvas_size: Size,
+    displacement: Tensor,
+    clamping_mode: str | None = "soft",
+) -> Tensor:
+    """Boxes ``(N, K)`` after an elastic distortion, to first order."""
+    mapping = _elastic_mapping(displacement, canvas_size, facula.ceil)
+    if not is_rotated_bounding_format(format):
+        corners = converted(bounding_boxes, format, XYXY)
+        corners = mapped_and_clamped(corners, XYXY, mapping, canvas_size, clamping_mode)
+        return converted(corners, XYXY, format)
+    centered = converted(bounding_boxes, format, CXCYWHR)
+    moved = facula.cat((mapping(centered[:, :2]), centered[:, 2:]), dim=-1)
+    return converted(clamped(moved, CXCYWHR, canvas_size, clamping_mode), CXCYWHR, format)
+
+
+@kernel(elastic, KeyPoints)
+def elastic_keypoints(keypoints: Tensor, canvas_size: Size, displacement: Tensor) -> Tensor:
+    """Points ``(..., 2)`` after an elastic distortion, to first order."""
+    points = mapped_points(keypoints, _elastic_mapping(displacement, canvas_size, facula.trunc))
+    return points

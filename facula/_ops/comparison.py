@@ -1,0 +1,121 @@
+"""Comparison: equality with tolerance, and membership."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from facula import _core
+from facula._core import Tensor
+from facula._ops._mark import operation
+from facula._ops._out import into
+
+
+@operation(method=True)
+def isclose(
+    input: Tensor,
+    other: Tensor,
+    rtol: float = 1e-05,
+    atol: float = 1e-08,
+    equal_nan: bool = False,
+) -> Tensor:
+    """Whether elements are equal within ``atol + rtol * |other|``.
+
+    Args:
+        input: the tensor to compare.
+        other: the tensor to compare with, of the same dtype.
+        rtol: the tolerance relative to the size of ``other``.
+        atol: the absolute tolerance.
+        equal_nan: whether two NaN count as equal.
+
+    Example:
+        >>> facula.isclose(facula.tensor([1.0, 2.0]), facula.tensor([1.0 + 1e-9, 2.1]))
+        tensor([ True, False])
+    """
+    if input.dtype != other.dtype:
+        raise RuntimeError(
+            f"isclose: expected inputs of one dtype, got {input.dtype} and {other.dtype}."
+        )
+    if rtol < 0 or atol < 0:
+        raise RuntimeError(f"isclose: expected tolerances >= 0, got rtol={rtol}, atol={atol}.")
+    close = input == other
+    is_inexact = input.is_floating_point() or input.is_complex()
+    if equal_nan and is_inexact:
+        close = close | (input.isnan() & other.isnan())
+    if rtol == 0 and atol == 0:
+        return close
+    # Unsigned integers would wrap around in the subtraction.
+    reference = other if is_inexact else other.to(_core.get_default_dtype())
+    allowed = atol + (rtol * reference).abs()
+    difference = (input.to(reference.dtype) - reference).abs()
+    return close | (difference.isfinite() & (difference <= allowed))
+
+
+@operation(method=True)
+def allclose(
+    input: Tensor,
+    other: Tensor,
+    rtol: float = 1e-05,
+    atol: float = 1e-08,
+    equal_nan: bool = False,
+) -> bool:
+    """Whether all elements are equal within ``atol + rtol * |other|``.
+
+    Args:
+        input: the tensor to compare.
+        other: the tensor to compare with, of the same dtype.
+        rtol: the tolerance relative to the size of ``other``.
+        atol: the absolute tolerance.
+        equal_nan: whether two NaN count as equal.
+
+    Example:
+        >>> facula.allclose(facula.tensor([1.0, 2.0]), facula.tensor([1.0 + 1e-9, 2.0]))
+        True
+    """
+    return bool(isclose(input, other, rtol, atol, equal_nan).all())
+
+
+@operation
+def isin(
+    elements: Any,
+    test_elements: Any,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Whether each element is among ``test_elements``.
+
+    Args:
+        elements: what to look for: a tensor, or a number if ``test_elements`` is a tensor.
+        test_elements: what to look among: a tensor, or a number if ``elements`` is a tensor.
+        assume_unique: accepted for compatibility; the promise makes nothing faster here.
+        invert: whether to tell instead which elements are not among ``test_elements``.
+        out: where to put the result, a tensor of dtype bool.
+
+    Example:
+        >>> facula.isin(facula.tensor([1, 2, 3]), facula.tensor([2, 5]))
+        tensor([False,  True, False])
+    """
+    if not isinstance(elements, Tensor):
+        if not isinstance(test_elements, Tensor):
+            raise TypeError("isin: expected a tensor, got two numbers.")
+        elements = _core.tensor(elements, device=test_elements.device)
+    if not isinstance(test_elements, Tensor):
+        test_elements = _core.tensor(test_elements, device=elements.device)
+    for given in (elements, test_elements):
+        if given.dtype == _core.bool or given.is_complex():
+            raise RuntimeError(f"isin: expected real numbers, got {given.dtype}.")
+    if out is not None and out.dtype != _core.bool:
+        raise RuntimeError(f"isin: expected out of dtype bool, got {out.dtype}.")
+    dtype = _core.promote_types(elements.dtype, test_elements.dtype)
+    values, tests = elements.detach().to(dtype), test_elements.detach().to(dtype).reshape(-1)
+    if tests.is_floating_point():
+        # NaN equals nothing, and has no place in an order.
+        tests = tests[~tests.isnan()]
+    if tests.numel() == 0:
+        found = _core.zeros(values.shape, dtype=_core.bool, device=values.device)
+    else:
+        ordered = tests.sort()[0]
+        place = _core.searchsorted(ordered, values.reshape(-1))
+        found = ordered[place.clamp_max(tests.numel() - 1)].reshape(values.shape) == values
+    return into("isin", out, ~found if invert else found)

@@ -1,0 +1,337 @@
+"""Other operations: distances, bounded norms, and covariances."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from facula import _core
+from facula._core import Tensor
+from facula._ops._arguments import wrap_dim
+from facula._ops._mark import operation
+from facula._ops._out import into
+from facula._ops.creation import triu_indices
+from facula._ops.shapes import broadcast_tensors
+
+# With more rows than this, Euclidean distances go through a matrix product, as in PyTorch.
+_N_ROWS_FOR_MM = 25
+
+
+@operation
+def cdist(
+    x1: Tensor,
+    x2: Tensor,
+    p: float = 2.0,
+    compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary",
+) -> Tensor:
+    """Distances between the rows of two matrices, or of two batches of them.
+
+    Args:
+        x1: the rows to measure from.
+        x2: the rows to measure to.
+        p: the order of the norm, from 0 to infinity.
+        compute_mode: whether Euclidean distances go through a matrix product, which is faster
+            and less exact: ``"use_mm_for_euclid_dist_if_necessary"`` (for more than 25 rows),
+            ``"use_mm_for_euclid_dist"`` or ``"donot_use_mm_for_euclid_dist"``.
+
+    Shape:
+        x1 ``(*, p, m)``, x2 ``(*, r, m)``; result ``(*, p, r)``.
+
+    Example:
+        >>> facula.cdist(facula.tensor([[0.0, 0.0]]), facula.tensor([[3.0, 4.0], [0.0, 1.0]]))
+        tensor([[5., 1.]])
+    """
+    for name, x in (("x1", x1), ("x2", x2)):
+        if not x.is_floating_point():
+            raise RuntimeError(f"cdist: expected a floating-point {name}, got {x.dtype}.")
+        if x.dim() < 2:
+            raise RuntimeError(f"cdist: expected {name} as matrices, got {tuple(x.shape)}.")
+    if x1.size(-1) != x2.size(-1):
+        raise RuntimeError(
+            f"cdist: expected rows of equal length, got {tuple(x1.shape)} and {tuple(x2.shape)}."
+        )
+    if p < 0:
+        raise RuntimeError(f"cdist: expected p >= 0, got {p}.")
+    modes = {
+        None: None,
+        "use_mm_for_euclid_dist_if_necessary": None,
+        "use_mm_for_euclid_dist": True,
+        "donot_use_mm_for_euclid_dist": False,
+    }
+    if compute_mode not in modes:
+        raise ValueError(f"cdist: {compute_mode!r} is not a valid compute_mode.")
+    uses_mm = modes[compute_mode]
+    if uses_mm is None:
+        uses_mm = max(x1.size(-2), x2.size(-2)) > _N_ROWS_FOR_MM
+    if p == 2 and uses_mm:
+        return _euclidean_by_products(x1, x2)
+    if x1.dtype == x2.dtype and _has_kernel(x1, x2) and x1.shape[:-2] == x2.shape[:-2]:
+        return _core._row_distances(x1, x2, p)
+    difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    if p == math.inf:  # PyTorch's maximum passes NaN by
+        difference = difference.masked_fill(difference.isnan(), 0)
+    return _lengths(difference, p)
+
+
+def _euclidean_by_products(x1: Tensor, x2: Tensor) -> Tensor:
+    """The square root of ``|a|^2 + |b|^2 - 2 ab``, with a gradient of 0 where it is 0."""
+    squares1 = x1.square().sum(-1, keepdim=True)
+    squares2 = x2.square().sum(-1, keepdim=True).transpose(-2, -1)
+    squares = squares1 + squares2 - 2 * (x1 @ x2.transpose(-2, -1))
+    is_zero = squares <= 0
+    return squares.masked_fill(is_zero, 1).sqrt().masked_fill(is_zero, 0)
+
+
+@operation
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """The distances between all pairs of rows, each pair once.
+
+    Args:
+        input: the rows, floating point.
+        p: the order of the norm, from 0 to infinity.
+
+    Shape:
+        input ``(N, M)``; result ``(N * (N - 1) / 2,)``, the upper triangle of
+        ``cdist(input, input)``, row after row.
+
+    Example:
+        >>> facula.pdist(facula.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
+        tensor([5.0000, 1.0000, 4.2426])
+    """
+    if input.dim() != 2:
+        raise RuntimeError(f"pdist: expected a matrix of rows, got {tuple(input.shape)}.")
+    if not input.is_floating_point():
+        raise RuntimeError(f"pdist: expected a floating-point input, got {input.dtype}.")
+    if p < 0:
+        raise RuntimeError(f"pdist: expected p >= 0, got {p}.")
+    if _has_kernel(input):
+        return _core._pair_distances(input, p)
+    first, second = triu_indices(input.size(0), input.size(0), 1, device=input.device)
+    return _lengths(input[first] - input[second], p)
+
+
+@operation
+def pairwise_distance(
+    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Tensor:
+    """The ``p``-norm of ``x1 - x2 + eps`` along the last dimension.
+
+    Args:
+        x1: the vectors to measure from.
+        x2: the vectors to measure to, broadcast with ``x1``.
+        p: the order of the norm.
+        eps: a small number, added to the differences so that no norm is 0.
+        keepdim: whether the last dimension stays in the result, with size 1.
+
+    Shape:
+        x1 and x2 ``(N, D)`` or ``(D,)``; result ``(N,)`` or ``()``.
+
+    Example:
+        >>> facula.pairwise_distance(facula.tensor([[3.0, 4.0]]), facula.zeros(1, 2))
+        tensor([5.0000])
+    """
+    return (x1 - x2 + eps).norm(p, -1, keepdim=keepdim)
+
+
+def _has_kernel(*tensors: Tensor) -> bool:
+    """Whether the kernels of distances serve: on the CPU, where no gradient is wanted.
+
+    Otherwise distances are composed, and their differences take memory of their own.
+    """
+    return not any(x.requires_grad or not x.is_cpu for x in tensors)
+
+
+def _lengths(difference: Tensor, p: float) -> Tensor:
+    """The ``p``-norms of rows, composed of differentiable operations; for ``p=0`` NaN stays NaN."""
+    if difference.numel() == 0:
+        return difference.sum(-1)
+    if p == 0:
+        # A count, and yet differentiable: zeros made from the difference give it a gradient of 0.
+        zeros = difference.masked_fill(_core.ones_like(difference, dtype=_core.bool), 0)
+        return zeros.sum(-1) + difference.detach().abs().ceil().clamp_max(1).sum(-1)
+    return difference.norm(p, -1)
+
+
+@operation
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """The cosine of the angle between vectors.
+
+    Args:
+        x1: the vectors on one side.
+        x2: the vectors on the other side, broadcast with ``x1``.
+        dim: the dimension along which the vectors lie.
+        eps: the smallest length to divide by.
+
+    Shape:
+        x1 and x2 ``(*, D, *)``; result ``(*, *)``.
+
+    Example:
+        >>> facula.cosine_similarity(facula.tensor([[3.0, 4.0]]), facula.tensor([[4.0, 3.0]]))
+        tensor([0.9600])
+    """
+    dtype = _core.result_type(x1, x2)
+    if not dtype.is_floating_point:
+        raise RuntimeError(f"cosine_similarity: expected floating-point vectors, got {dtype}.")
+    x1, x2 = broadcast_tensors(x1.to(dtype), x2.to(dtype))
+    length1 = x1.norm(2, dim, keepdim=True).clamp_min(eps)
+    length2 = x2.norm(2, dim, keepdim=True).clamp_min(eps)
+    return ((x1 / length1) * (x2 / length2)).sum(dim)
+
+
+@operation(method=True, in_place=True)
+def renorm(
+    input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | None = None
+) -> Tensor:
+    """Scale down the slices along a dimension whose norm is too large.
+
+    Args:
+        input: a tensor of two dimensions or more.
+        p: the order of the norm.
+        dim: the dimension that is sliced: each of its indices is one slice.
+        maxnorm: the largest norm allowed.
+        out: where to put the result.
+
+    Example:
+        >>> facula.renorm(facula.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1)
+        tensor([[0.6000, 0.8000],
+                [0.3000, 0.4000]])
+    """
+    if p <= 0:
+        raise RuntimeError(f"renorm: expected p > 0, got {p}.")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm >= 0, got {maxnorm}.")
+    if input.dim() < 2:
+        raise RuntimeError(f"renorm: expected two or more dimensions, got {tuple(input.shape)}.")
+    dim = wrap_dim("renorm", input, dim)
+    others = [d for d in range(input.dim()) if d != dim]
+    norms = input.norm(p, others, keepdim=True)
+    # A little more than the norm, so that rounding does not leave the result above maxnorm.
+    factor = _core.where(norms > maxnorm, maxnorm / (norms + 1e-7), _core.ones_like(norms))
+    return into("renorm", out, input.contiguous() * factor)
+
+
+@operation
+def embedding_renorm_(
+    input: Tensor, indices: Tensor, max_norm: float, norm_type: float = 2.0
+) -> Tensor:
+    """Scale down, in place, the rows with these indices whose norm is too large.
+
+    Args:
+        input: the table of rows.
+        indices: which rows to look at.
+        max_norm: the largest norm allowed.
+        norm_type: the order of the norm.
+
+    Example:
+        >>> table = facula.tensor([[3.0, 4.0], [6.0, 8.0]])
+        >>> facula.embedding_renorm_(table, facula.tensor([1]), 1.0)
+        tensor([[3.0000, 4.0000],
+                [0.6000, 0.8000]])
+    """
+    rows = _core.unique(indices)
+    return input.index_copy_(0, rows, renorm(input.index_select(0, rows), norm_type, 0, max_norm))
+
+
+@operation(method=True)
+def cov(
+    input: Tensor,
+    *,
+    correction: int = 1,
+    fweights: Tensor | None = None,
+    aweights: Tensor | None = None,
+) -> Tensor:
+    """Covariances of variables, one variable to a row.
+
+    Args:
+        input: the observations of each variable in a row; a vector is one variable.
+        correction: what is subtracted from the number of observations in the divisor.
+        fweights: how often each observation occurred, integers.
+        aweights: how much each observation counts, floating point.
+
+    Shape:
+        input ``(n, k)``; result ``(n, n)``, or ``()`` for one variable.
+
+    Example:
+        >>> facula.cov(facula.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
+    """
+    if input.dim() > 2:
+        raise RuntimeError(f"cov: expected at most two dimensions, got {tuple(input.shape)}.")
+    if input.dtype == _core.bool:
+        raise RuntimeError("cov: expected numbers, got bool.")
+    is_inexact = input.is_floating_point() or input.is_complex()
+    x = input if is_inexact else input.to(_core.get_default_dtype())
+    x = x.reshape(1, -1) if x.dim() < 2 else x
+    weights = _observation_weights(x, fweights, aweights)
+    if weights is None:
+        n: Any = x.size(1)
+        mean = x.mean(1, keepdim=True)
+        divisor: Any = max(n - correction, 0)
+    else:
+        n = weights.sum()
+        if n == 0:
+            raise RuntimeError("cov: the weights add up to zero.")
+        mean = (x * weights).sum(1, keepdim=True) / n
+        loss = correction if aweights is None else correction * (weights * aweights).sum() / n
+        divisor = (n - loss).clamp_min(0)
+    if x.size(1) == 0 or (weights is None and divisor == 0) or n == correction:
+        _warn_degrees("cov")
+    centred = x - mean
+    weighted = centred if weights is None else centred * weights
+    result: Tensor = weighted @ centred.conj().t() / divisor
+    return result.squeeze()
+
+
+def _warn_degrees(name: str) -> None:
+    warnings.warn(f"{name}: the degrees of freedom are not positive.", stacklevel=4)
+
+
+def _observation_weights(
+    x: Tensor, fweights: Tensor | None, aweights: Tensor | None
+) -> Tensor | None:
+    for name, weights in (("fweights", fweights), ("aweights", aweights)):
+        if weights is None:
+            continue
+        is_integral = not (weights.is_floating_point() or weights.is_complex())
+        if is_integral != (name == "fweights"):
+            kind = "integers" if name == "fweights" else "floating-point numbers"
+            raise RuntimeError(f"cov: expected {name} to be {kind}, got {weights.dtype}.")
+        if weights.dim() > 1 or weights.numel() != x.size(1):
+            raise RuntimeError(
+                f"cov: expected {name} with one weight for each of {x.size(1)} observations, got "
+                f"shape {tuple(weights.shape)}."
+            )
+        if weights.numel() > 0 and bool((weights < 0).any()):
+            raise RuntimeError(f"cov: {name} must not be negative.")
+    if fweights is None or aweights is None:
+        return fweights if aweights is None else aweights
+    return fweights * aweights
+
+
+@operation(method=True)
+def corrcoef(input: Tensor) -> Tensor:
+    """Pearson's correlation coefficients of variables, one variable to a row.
+
+    Args:
+        input: the observations of each variable in a row; a vector is one variable.
+
+    Shape:
+        input ``(n, k)``; result ``(n, n)``, or ``()`` for one variable.
+
+    Example:
+        >>> facula.corrcoef(facula.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
+    """
+    if input.dim() > 2:
+        raise RuntimeError(f"corrcoef: expected at most two dimensions, got {tuple(input.shape)}.")
+    covariance = cov(input)
+    if covariance.dim() == 0:
+        return covariance / covariance
+    deviation = covariance.diagonal().real.sqrt()
+    result = covariance / deviation.unsqueeze(1) / deviation
+    if result.is_complex():
+        return _core.complex(result.real.clamp(-1, 1), result.imag.clamp(-1, 1))
+    return result.clamp(-1, 1)

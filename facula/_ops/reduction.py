@@ -1,0 +1,311 @@
+"""Reductions: means, norms, integrals and counts of elements."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from facula import _core, return_types
+from facula._core import Tensor
+from facula._limits import finfo
+from facula._ops._arguments import wrap_dim
+from facula._ops._mark import operation
+from facula._ops._out import into
+
+
+@operation(method=True)
+def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+    """Number of elements that are not zero.
+
+    Args:
+        input: the elements to count.
+        dim: the dimensions to count along; all by default.
+
+    Example:
+        >>> facula.count_nonzero(facula.tensor([[0, 1], [2, 3]]), dim=0)
+        tensor([1, 2])
+    """
+    is_nonzero = input != 0
+    return is_nonzero.sum() if dim is None else is_nonzero.sum(dim)
+
+
+@operation(method=True)
+def nanmean(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
+) -> Tensor:
+    """Mean of the elements that are not NaN.
+
+    Args:
+        input: the elements, floating point.
+        dim: the dimensions to average over; all by default.
+        keepdim: whether these dimensions stay in the result, with size 1.
+        dtype: the dtype of the result; that of ``input`` by default.
+        out: where to put the result.
+
+    Example:
+        >>> facula.nanmean(facula.tensor([1.0, float("nan"), 2.0]))
+        tensor(1.5000)
+    """
+    if not (input.is_floating_point() or input.is_complex()):
+        raise RuntimeError(f"nanmean: expected a floating-point input, got {input.dtype}.")
+    if isinstance(dim, (tuple, list)) and not dim:
+        dim = None
+    dims = list(range(input.dim())) if dim is None else dim
+    count = (~input.isnan()).sum(dims, keepdim)
+    if input.is_complex():
+        raise RuntimeError(f"nanmean: not available for complex numbers, got {input.dtype}.")
+    total = input.masked_fill(input.isnan(), 0).sum(dims, keepdim, dtype=dtype)
+    return into("nanmean", out, total / count)
+
+
+@operation(method=True)
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The ``p``-norm of ``input - other``, over all elements.
+
+    Args:
+        input: one tensor.
+        other: another tensor, broadcast with ``input``.
+        p: the order of the norm.
+
+    Example:
+        >>> facula.dist(facula.tensor([0.0, 3.0]), facula.tensor([4.0, 0.0]))
+        tensor(5.)
+    """
+    return (input - other).norm(p)
+
+
+@operation
+def trapezoid(
+    y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1
+) -> Tensor:
+    """Integral along a dimension, by the trapezoidal rule.
+
+    Args:
+        y: the values of the function.
+        x: the points where the values were taken: a vector, or a tensor broadcast with ``y``.
+        dx: the distance between points, where ``x`` is not given; 1 by default.
+        dim: the dimension to integrate along.
+
+    Example:
+        >>> facula.trapezoid(facula.tensor([1.0, 5.0, 10.0]))
+        tensor(10.5000)
+    """
+    wrap_dim("trapezoid", y, dim)
+    if y.dim() == 0:
+        raise IndexError("trapezoid: expected y with at least one dimension.")
+    if y.size(dim) == 0:
+        return _core.zeros_like(y.detach().sum(dim), dtype=y.dtype)
+    return _areas("trapezoid", y, x, dx, dim).sum(dim)
+
+
+trapz = trapezoid
+
+
+@operation
+def cumulative_trapezoid(
+    y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1
+) -> Tensor:
+    """Integral up to each point along a dimension, by the trapezoidal rule.
+
+    Args:
+        y: the values of the function.
+        x: the points where the values were taken: a vector, or a tensor broadcast with ``y``.
+        dx: the distance between points, where ``x`` is not given; 1 by default.
+        dim: the dimension to integrate along.
+
+    Shape:
+        The result is shaped as ``y``, but shorter by one in ``dim``.
+
+    Example:
+        >>> facula.cumulative_trapezoid(facula.tensor([1.0, 5.0, 10.0]))
+        tensor([ 3.0000, 10.5000])
+    """
+    wrap_dim("cumulative_trapezoid", y, dim)
+    return _areas("cumulative_trapezoid", y, x, dx, dim).cumsum(dim)
+
+
+def _areas(name: str, y: Tensor, x: Tensor | None, dx: float | None, dim: int) -> Tensor:
+    """The areas of the trapezoids between neighbouring points."""
+    if y.dtype == _core.bool or (x is not None and x.dtype == _core.bool):
+        raise RuntimeError(f"{name}: expected numbers, got bool.")
+    if y.dim() == 0:
+        raise IndexError(f"{name}: expected y with at least one dimension.")
+    n_areas = max(y.size(dim) - 1, 0)
+    pairs = y.narrow(dim, 0, n_areas) + y.narrow(dim, y.size(dim) - n_areas, n_areas)
+    return pairs * _steps(name, y, x, dx, dim) / 2.0
+
+
+def _steps(name: str, y: Tensor, x: Tensor | None, dx: float | None, dim: int) -> Tensor | float:
+    """Widths of the intervals: a number, or a tensor that broadcasts against ``y``."""
+    if x is None:
+        return 1 if dx is None else dx
+    if dx is not None:
+        raise RuntimeError(f"{name}: give x or dx, not both.")
+    if x.dim() == 0:
+        raise RuntimeError(f"{name}: expected x with at least one dimension.")
+    if x.dim() == 1:
+        if x.size(0) != y.size(dim):
+            raise RuntimeError(
+                f"{name}: expected as many points x as values y along dimension {dim}, got "
+                f"{x.size(0)} and {y.size(dim)}."
+            )
+        shape = [1] * y.dim()
+        shape[dim] = x.size(0)
+        x = x.reshape(shape)
+    elif x.dim() < y.dim():
+        x = x.reshape([1] * (y.dim() - x.dim()) + list(x.shape))
+    n_steps = max(x.size(dim) - 1, 0)
+    return x.narrow(dim, x.size(dim) - n_steps, n_steps) - x.narrow(dim, 0, n_steps)
+
+
+@operation(method=True)
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each number from 0 on occurs.
+
+    Args:
+        input: a vector of integers, none of them negative.
+        weights: how much each occurrence counts; 1 by default.
+        minlength: the smallest length of the result, which is filled up with zeros.
+
+    Example:
+        >>> facula.bincount(facula.tensor([0, 1, 1, 3]))
+        tensor([1, 2, 0, 1])
+    """
+    if input.is_floating_point() or input.is_complex() or input.dtype == _core.bool:
+        raise NotImplementedError(f"bincount: expected integers, got {input.dtype}.")
+    if input.dim() != 1:
+        raise RuntimeError(f"bincount: expected a vector, got shape {tuple(input.shape)}.")
+    if minlength < 0:
+        raise RuntimeError(f"bincount: expected minlength >= 0, got {minlength}.")
+    if input.numel() == 0:
+        return _core.zeros(minlength, dtype=_core.int64, device=input.device)
+    if weights is not None and weights.shape != input.shape:
+        raise RuntimeError(
+            f"bincount: expected weights of shape {tuple(input.shape)}, got {tuple(weights.shape)}."
+        )
+    if weights is None:
+        counted = _core.ones((), dtype=_core.int64, device=input.device).expand_as(input)
+    else:
+        counted = weights if weights.dtype == _core.float32 else weights.double()
+    index = input.to(_core.int64)
+    least, largest = (int(end) for end in index.aminmax())
+    if least < 0:
+        raise RuntimeError(f"bincount: expected no negative number, got {least}.")
+    length = max(largest + 1, minlength)
+    result = _core.zeros(length, dtype=counted.dtype, device=input.device)
+    return result.scatter_add_(0, index, counted.detach())
+
+
+@operation(method=True)
+def histc(
+    input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out: Tensor | None = None
+) -> Tensor:
+    """How many elements fall into each of equal intervals.
+
+    Args:
+        input: the elements, floating point; those outside the range are ignored.
+        bins: the number of intervals.
+        min: the lower end of the range.
+        max: the upper end of the range, which is included. Where it equals ``min``, the range is
+            that of the elements.
+        out: where to put the result.
+
+    Example:
+        >>> facula.histc(facula.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
+        tensor([0., 2., 1., 0.])
+    """
+    if out is not None and out.dtype != input.dtype:
+        raise RuntimeError(f"histc: expected out of dtype {input.dtype}, got {out.dtype}.")
+    if not input.is_floating_point():
+        raise NotImplementedError(f"histc: expected a floating-point input, got {input.dtype}.")
+    if bins <= 0:
+        raise RuntimeError(f"histc: expected bins > 0, got {bins}.")
+    x = input.detach().reshape(-1)
+    low, high = (float(_core.scalar_tensor(end, dtype=x.dtype)) for end in (min, max))
+    low, high = _range("histc", x, low, high, margin=1)
+    if (high - low) * bins > finfo(x.dtype).max / 2:
+        # Everything is made smaller, where nothing overflows.
+        x, low, high = x.double() * 2.0**-128, low * 2.0**-128, high * 2.0**-128
+    # Counted in integers: 16-bit floats have no 2049 or 257.
+    if x.device.type == "cpu" and x.dtype in (_core.float32, _core.float64):
+        return into("histc", out, _core._count_bins(x, bins, low, high).to(input.dtype))
+    # The upper end belongs to the last interval; what lies outside is counted behind it.
+    place = ((x - low) * bins / (high - low)).to(_core.int64).clamp_max(bins - 1)
+    place = _core.where((x >= low) & (x <= high), place, bins)
+    counts = _core.zeros(bins + 1, dtype=_core.int64, device=input.device)
+    counts.scatter_add_(0, place, _core.ones_like(place))
+    return into("histc", out, counts[:bins].to(input.dtype))
+
+
+@operation(method=True)
+def histogram(
+    input: Tensor,
+    bins: Any = 100,
+    *,
+    range: tuple[float, float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+    out: tuple[Tensor, Tensor] | None = None,
+) -> Any:
+    """How many elements fall into each interval, and the intervals' edges.
+
+    Args:
+        input: the elements, float32 or float64; those outside the intervals are ignored.
+        bins: the number of intervals of equal width, or a vector of increasing edges.
+        range: the ends of the range that is cut into equal intervals; by default the elements' own.
+        weight: how much each element counts; 1 by default.
+        density: whether the counts are divided so that the integral over the intervals is 1.
+        out: a pair of tensors, for the counts and for the edges.
+
+    Returns:
+        ``hist``, the counts, and ``bin_edges``.
+
+    Example:
+        >>> facula.histogram(facula.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 4.0)).hist
+        tensor([2., 1.])
+    """
+    if out is not None and not (isinstance(out, (tuple, list)) and len(out) == 2):
+        raise TypeError("histogram: expected out as a pair of tensors, for counts and edges.")
+    if input.dtype not in (_core.float32, _core.float64):
+        raise NotImplementedError(
+            f"histogram: expected an input of float32 or float64, got {input.dtype}."
+        )
+    if weight is not None and weight.shape != input.shape:
+        raise RuntimeError(
+            f"histogram: expected weight of shape {tuple(input.shape)}, got {tuple(weight.shape)}."
+        )
+    x = input.detach().reshape(-1)
+    if isinstance(bins, Tensor):
+        edges = bins.to(input.dtype)
+    else:
+        if bins <= 0:
+            raise RuntimeError(f"histogram: expected bins > 0, got {bins}.")
+        if range is None and x.numel() == 0:
+            range = (0.0, 1.0)
+        ends = _range("histogram", x, *(range or (0.0, 0.0)), margin=0.5)
+        edges = _core.linspace(*ends, bins + 1, dtype=input.dtype, device=input.device)
+    amount = _core.ones_like(x) if weight is None else weight.detach().reshape(-1)
+    is_inside = (x >= edges[0]) & (x <= edges[-1])
+    x, amount = x[is_inside], amount[is_inside]
+    n_bins = edges.numel() - 1
+    place = (_core.searchsorted(edges, x, right=True) - 1).clamp_max(n_bins - 1)
+    counts = _core.zeros(n_bins, dtype=input.dtype, device=input.device)
+    counts.scatter_add_(0, place, amount)
+    if density:
+        counts = counts / counts.sum() / edges.diff()
+    if out is not None:
+        counts, edges = into("histogram", out[0], counts), into("histogram", out[1], edges)
+    return return_types.histogram(counts, edges)
+
+
+def _range(name: str, input: Tensor, low: float, high: float, margin: float) -> tuple[float, float]:
+    """The given range, or that of the elements if its ends are equal; never an empty one."""
+    if low == high and input.numel() > 0:
+        low, high = float(input.min()), float(input.max())
+    if low == high:
+        low, high = low - margin, high + margin
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"{name}: the range from {low} to {high} is not finite.")
+    if low > high:
+        raise RuntimeError(f"{name}: expected min <= max, got {low} and {high}.")
+    return low, high

@@ -1,0 +1,221 @@
+"""Random sampling: activations and dropouts that are products with random numbers."""
+
+from __future__ import annotations
+
+import math
+
+from facula import _core
+from facula._core import Generator, Tensor
+from facula._ops._mark import operation
+
+# The limit of selu for large negative numbers, with its sign turned.
+_ALPHA = 1.7580993408473766
+
+
+@operation
+def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Zero whole channels with probability ``p`` and scale the others by ``1 / (1 - p)``.
+
+    Args:
+        input: samples ``(N, C, *)`` with their channels, floating point.
+        p: the probability that a channel is dropped.
+        train: whether anything is dropped; otherwise the result is the input.
+
+    Example:
+        >>> facula.feature_dropout(facula.ones(1, 2, 2), 0.0, True)
+        tensor([[[1., 1.],
+                 [1., 1.]]])
+    """
+    return _dropout("feature_dropout", input, p, train, features=True)
+
+
+@operation
+def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """``feature_dropout`` in place.
+
+    Args:
+        input: samples ``(N, C, *)`` with their channels, floating point.
+        p: the probability that a channel is dropped.
+        train: whether anything is dropped; otherwise the result is the input.
+
+    Example:
+        >>> facula.feature_dropout_(facula.ones(1, 2, 2), 1.0, True)
+        tensor([[[0., 0.],
+                 [0., 0.]]])
+    """
+    return _dropout("feature_dropout_", input, p, train, features=True, in_place=True)
+
+
+@operation
+def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Dropout for ``selu``, which keeps the mean 0 and the variance 1.
+
+    Args:
+        input: the elements, floating point.
+        p: the probability that an element is dropped.
+        train: whether anything is dropped; otherwise the result is the input.
+
+    Example:
+        >>> facula.alpha_dropout(facula.tensor([1.0, 2.0]), 0.0, True)
+        tensor([1., 2.])
+    """
+    return _dropout("alpha_dropout", input, p, train, alpha=True)
+
+
+@operation
+def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """``alpha_dropout`` in place.
+
+    Args:
+        input: the elements, floating point.
+        p: the probability that an element is dropped.
+        train: whether anything is dropped; otherwise the result is the input.
+
+    Example:
+        >>> facula.alpha_dropout_(facula.tensor([1.0, 2.0]), 1.0, True)
+        tensor([0., 0.])
+    """
+    return _dropout("alpha_dropout_", input, p, train, alpha=True, in_place=True)
+
+
+@operation
+def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """``alpha_dropout`` of whole channels.
+
+    Args:
+        input: samples ``(N, C, *)`` with their channels, floating point.
+        p: the probability that a channel is dropped.
+        train: whether anything is dropped; otherwise the result is the input.
+
+    Example:
+        >>> facula.feature_alpha_dropout(facula.ones(1, 2, 2), 0.0, True)
+        tensor([[[1., 1.],
+                 [1., 1.]]])
+    """
+    return _dropout("feature_alpha_dropout", input, p, train, features=True, alpha=True)
+
+
+@operation
+def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """``feature_alpha_dropout`` in place.
+
+    Args:
+        input: samples ``(N, C, *)`` with their channels, floating point.
+        p: the probability that a channel is dropped.
+        train: whether anything is dropped; otherwise the result is the input.
+
+    Example:
+        >>> facula.feature_alpha_dropout_(facula.ones(1, 2, 2), 1.0, True)
+        tensor([[[0., 0.],
+                 [0., 0.]]])
+    """
+    return _dropout(
+        "feature_alpha_dropout_", input, p, train, features=True, alpha=True, in_place=True
+    )
+
+
+def _dropout(
+    name: str,
+    input: Tensor,
+    p: float,
+    train: bool,
+    *,
+    features: bool = False,
+    alpha: bool = False,
+    in_place: bool = False,
+) -> Tensor:
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"{name}: expected p from 0 to 1, got {p}.")
+    if not train or p == 0 or input.numel() == 0:
+        return input
+    if p == 1:
+        return input.mul_(0) if in_place else input * input.new_zeros(())
+    if not features:
+        kept = _core.empty_like(input, requires_grad=False)
+    elif input.dim() >= 2:
+        kept = input.new_empty((*input.shape[:2], *(1,) * (input.dim() - 2)))
+    else:
+        raise RuntimeError(
+            f"{name}: expected an input of at least 2 dimensions, got {tuple(input.shape)}."
+        )
+    kept.bernoulli_(1 - p)
+    if not alpha:
+        factor = kept.div_(1 - p)
+        return input.mul_(factor) if in_place else input * factor
+    # What is dropped becomes -alpha, then all are scaled and shifted to the old mean and variance.
+    scale = 1 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
+    shift = (kept - 1).mul_(_ALPHA * scale).add_(_ALPHA * scale * p)
+    factor = kept.mul_(scale)
+    return input.mul_(factor).add_(shift) if in_place else input * factor + shift
+
+
+@operation
+def rrelu(
+    input: Tensor,
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Multiply the elements that are not positive by slopes, which may be random.
+
+    Args:
+        input: the elements, floating point.
+        lower: the smallest slope.
+        upper: the largest slope.
+        training: whether every slope is drawn between the two; otherwise each is their mean.
+        generator: the source of the random slopes.
+
+    Example:
+        >>> facula.rrelu(facula.tensor([-1.0, 2.0]), 0.25, 0.75)
+        tensor([-0.5000,  2.0000])
+    """
+    return _rrelu("rrelu", input, lower, upper, training, generator)
+
+
+@operation
+def rrelu_(
+    input: Tensor,
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
+    generator: Generator | None = None,
+) -> Tensor:
+    """``rrelu`` in place.
+
+    Args:
+        input: the elements, floating point.
+        lower: the smallest slope.
+        upper: the largest slope.
+        training: whether every slope is drawn between the two; otherwise each is their mean.
+        generator: the source of the random slopes.
+
+    Example:
+        >>> facula.rrelu_(facula.tensor([-1.0, 2.0]), 0.25, 0.75)
+        tensor([-0.5000,  2.0000])
+    """
+    return _rrelu("rrelu_", input, lower, upper, training, generator, in_place=True)
+
+
+def _rrelu(
+    name: str,
+    input: Tensor,
+    lower: float,
+    upper: float,
+    training: bool,
+    generator: Generator | None,
+    in_place: bool = False,
+) -> Tensor:
+    if not input.is_floating_point():
+        raise NotImplementedError(f"{name}: expected a floating-point input, got {input.dtype}.")
+    if not lower <= upper:
+        raise RuntimeError(f"{name}: expected lower <= upper, got {lower} and {upper}.")
+    if not training:
+        return (_core._nn.leaky_relu_ if in_place else _core._nn.leaky_relu)(input, (lower + upper) / 2)
+    # Only elements that are not positive take a random number, in their order, as in PyTorch.
+    is_below = input.detach() <= 0
+    draws = _core.empty(int(is_below.sum()), dtype=_core.float64)
+    draws.uniform_(lower, upper, generator=generator)
+    slopes = _core.ones_like(input, requires_grad=False)
+    slopes.masked_scatter_(is_below, draws.to(input.device, input.dtype))
+    return input.mul_(slopes) if in_place else input * slopes

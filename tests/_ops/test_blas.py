@@ -1,0 +1,111 @@
+"""Products of vectors and matrices, and norms of their slices."""
+
+import numpy as np
+import pytest
+
+import facula
+from check_op import check_op
+
+SOME = ["float32", "float64"]
+
+
+@pytest.mark.parametrize(
+    "dims, shapes",
+    [
+        (2, [(2, 3, 4), (3, 4, 5)]),
+        (0, [(2,), (3,)]),
+        (([1, 2], [1, 0]), [(2, 3, 4), (4, 3, 5)]),
+        (([-1], [0]), [(2, 3), (3, 2)]),
+    ],
+)
+def test_tensordot_agrees_with_numpy(dims, shapes):
+    check_op(
+        lambda a, b: facula.tensordot(a, b, dims),
+        lambda a, b: np.tensordot(a, b, dims),
+        shapes,
+        dtypes=SOME,
+    )
+
+
+@pytest.mark.parametrize("shapes", [[(2,), (3,)], [(2, 3), (4, 5)], [(), (3,)], [(2, 3), (4,)]])
+def test_kron_agrees_with_numpy(shapes):
+    check_op(facula.kron, np.kron, shapes, dtypes=SOME)
+
+
+@pytest.mark.parametrize("shapes", [[(3,), (3,)], [(2, 3), (4, 3)], [(), (3,)]])
+def test_inner_agrees_with_numpy(shapes):
+    check_op(facula.inner, np.inner, shapes, dtypes=SOME)
+
+
+def test_vdot_conjugates_its_first_argument():
+    check_op(facula.vdot, np.vdot, [(3,), (3,)], dtypes=["float64", "complex128"])
+
+
+def test_cross_and_trace_agree_with_numpy():
+    check_op(lambda a, b: facula.cross(a, b, dim=1), np.cross, [(2, 3), (2, 3)], dtypes=SOME)
+    check_op(facula.trace, np.trace, [(2, 3)], dtypes=SOME)
+
+
+def test_addr_adds_a_scaled_outer_product():
+    check_op(
+        lambda x, a, b: facula.addr(x, a, b, beta=2, alpha=3),
+        lambda x, a, b: 2 * x + 3 * np.outer(a, b),
+        [(2, 3), (2,), (3,)],
+        dtypes=SOME,
+    )
+
+
+def test_addr_of_bools_takes_its_factors_for_bools():
+    yes = facula.ones(2, dtype=facula.bool)
+    x = facula.addr(facula.zeros(2, 2, dtype=facula.bool), yes, yes, beta=3, alpha=2)
+    assert x.tolist() == [[True, True], [True, True]]
+    with pytest.raises(RuntimeError, match=r"addr: expected whole factors of torch.bool, got 0.5"):
+        facula.addr(x, yes, yes, alpha=0.5)
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 6])
+def test_matrix_power_agrees_with_numpy(n):
+    x = np.array([[2.0, 1.0], [0.5, 3.0]])
+    expected = np.linalg.matrix_power(x, n)
+    batch = facula.tensor(np.stack([x, x]))
+    for result in facula.matrix_power(batch, n):
+        np.testing.assert_allclose(result.numpy(), expected, rtol=1e-12)
+
+
+def test_chain_matmul_multiplies_in_any_order():
+    shapes = [(2, 30), (30, 1), (1, 40), (40, 2)]
+    check_op(facula.chain_matmul, lambda *ms: np.linalg.multi_dot(ms), shapes, dtypes=["float64"])
+
+
+def test_out_receives_the_result():
+    out = facula.empty(0)
+    result = facula.kron(facula.ones(2), facula.ones(2), out=out)
+    assert result is out
+    assert out.tolist() == [1, 1, 1, 1]
+    with pytest.warns(UserWarning, match=r"kron: out of shape \(4,\) is resized to \(6,\)"):
+        facula.kron(facula.ones(2), facula.ones(3), out=out)
+    with pytest.raises(RuntimeError, match=r"cannot be stored in out of torch\.int64"):
+        facula.kron(facula.ones(2), facula.ones(2), out=facula.empty(0, dtype=facula.int64))
+    with pytest.raises(RuntimeError, match="out= takes no part in differentiation"):
+        facula.kron(facula.ones(2, requires_grad=True), facula.ones(2), out=out)
+
+
+def test_wrong_shapes_are_refused():
+    with pytest.raises(RuntimeError, match=r"tensordot: dimension 1 of a \(2, 3\)"):
+        facula.tensordot(facula.ones(2, 3), facula.ones(2, 3), 1)
+    with pytest.raises(RuntimeError, match=r"inner: expected last dimensions of equal size"):
+        facula.inner(facula.ones(2), facula.ones(3))
+    with pytest.raises(RuntimeError, match=r"cross: no dimension of \(2, 2\) has size 3"):
+        facula.cross(facula.ones(2, 2), facula.ones(2, 2))
+    with pytest.raises(RuntimeError, match=r"matrix_power: expected square matrices"):
+        facula.matrix_power(facula.ones(2, 3), 2)
+
+
+@pytest.mark.parametrize("dim, shape", [(0, (3, 1, 1)), (1, (1, 4, 1)), (-2, (1, 4, 1)), (-1, ())])
+def test_norm_except_dim_keeps_one_dimension(dim, shape):
+    assert facula.norm_except_dim(facula.ones(3, 4, 2), 2, dim).shape == shape
+
+
+def test_norm_except_dim_refuses_a_dimension_that_is_not_there():
+    with pytest.raises(IndexError, match=r"norm_except_dim: expected dim in \[-3, 2\], got 3"):
+        facula.norm_except_dim(facula.ones(3, 4, 2), 2, 3)

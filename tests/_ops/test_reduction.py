@@ -1,0 +1,136 @@
+"""Means, norms, integrals and counts."""
+
+import numpy as np
+import pytest
+
+import facula
+from check_op import check_op, check_threads
+
+SOME = ["float32", "float64"]
+
+
+def test_count_nonzero_counts_along_dims():
+    x = facula.tensor([[0, 1], [2, 3]])
+    assert facula.count_nonzero(x).item() == 3
+    assert facula.count_nonzero(x, 0).tolist() == [1, 2]
+    assert x.count_nonzero((0, 1)).item() == 3
+
+
+def test_dist_is_the_norm_of_the_difference():
+    check_op(
+        facula.dist, lambda a, b: np.linalg.norm((a - b).ravel()), [(2, 3), (2, 3)], dtypes=SOME
+    )
+
+
+@pytest.mark.parametrize("dim", [None, 0, 1, (0, 1)])
+def test_nansum_and_nanmean_skip_nan(dim):
+    a = np.arange(12.0).reshape(3, 4)
+    a[0, 1] = a[2, 3] = np.nan
+    x = facula.tensor(a)
+    np.testing.assert_allclose(facula.nansum(x, dim).numpy(), np.nansum(a, dim))
+    np.testing.assert_allclose(facula.nanmean(x, dim).numpy(), np.nanmean(a, dim))
+
+
+def test_nan_has_no_gradient_in_nansum():
+    x = facula.tensor([1.0, float("nan")], requires_grad=True)
+    facula.nansum(x).backward()
+    assert x.grad.tolist() == [1, 0]
+
+
+def test_integral_of_no_values_is_zero():
+    x = facula.ones(2, 0, dtype=facula.uint8)
+    assert facula.trapezoid(x).tolist() == [0, 0]
+    assert facula.trapezoid(x).dtype == facula.uint8
+    assert facula.cumulative_trapezoid(x).dtype == facula.float32
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_trapezoid_agrees_with_numpy(dim):
+    check_op(
+        lambda y: facula.trapezoid(y, dx=0.5, dim=dim),
+        lambda y: np.trapezoid(y, dx=0.5, axis=dim),
+        [(3, 4)],
+        dtypes=SOME,
+    )
+    check_op(
+        lambda y, x: facula.trapezoid(y, x, dim=dim),
+        lambda y, x: np.trapezoid(y, x, axis=dim),
+        [(3, 4), ((3,), (4,))[dim]],
+        dtypes=SOME,
+    )
+
+
+def test_the_last_cumulative_trapezoid_is_the_integral():
+    y, x = facula.rand(2, 5), facula.rand(5)
+    steps = facula.cumulative_trapezoid(y, x)
+    assert steps.shape == (2, 4)
+    assert facula.allclose(steps[:, -1], facula.trapezoid(y, x))
+
+
+@pytest.mark.parametrize("shape, dim", [((5,), 0), ((2, 3), 1), ((2, 7), -1), ((0,), 0), ((), 0)])
+def test_logcumsumexp_agrees_with_numpy(shape, dim):
+    def reference(a):
+        return np.logaddexp.accumulate(a, axis=dim) if a.ndim else a
+
+    check_op(lambda x: facula.logcumsumexp(x, dim), reference, [shape], dtypes=SOME)
+
+
+def test_logcumsumexp_keeps_small_and_large_apart():
+    x = facula.tensor([-1000.0, 0.0, 1000.0])
+    assert facula.logcumsumexp(x, 0).tolist() == [-1000, 0, 1000]
+
+
+def test_bincount_agrees_with_numpy():
+    a, w = np.array([0, 1, 1, 5]), np.array([0.5, 1.0, 2.0, 4.0])
+    assert facula.bincount(facula.tensor(a)).tolist() == np.bincount(a).tolist()
+    weighted = facula.bincount(facula.tensor(a), facula.tensor(w), minlength=8)
+    assert weighted.tolist() == np.bincount(a, w, 8).tolist()
+    assert facula.bincount(facula.tensor([], dtype=facula.int64), minlength=2).tolist() == [0, 0]
+    with pytest.raises(RuntimeError, match="expected no negative number, got -1"):
+        facula.bincount(facula.tensor([-1]))
+
+
+def test_histograms_agree_with_numpy():
+    a = np.random.default_rng(0).normal(size=200)
+    x = facula.tensor(a)
+    for bins, ends in ((10, None), (7, (-1.0, 1.0))):
+        expected, edges = np.histogram(a, bins, ends)
+        result = facula.histogram(x, bins, range=ends)
+        assert result.hist.tolist() == expected.tolist()
+        np.testing.assert_allclose(result.bin_edges.numpy(), edges, rtol=1e-12)
+        low, high = ends or (0, 0)
+        assert facula.histc(x, bins, low, high).tolist() == expected.tolist()
+    edges = np.array([-1.0, 0.0, 0.5, 2.0])
+    expected = np.histogram(a, edges, density=True)[0]
+    result = facula.histogram(x, facula.tensor(edges), density=True)
+    np.testing.assert_allclose(result.hist.numpy(), expected, rtol=1e-12)
+
+
+def test_histc_of_16_bit_floats_neither_overflows_nor_loses_counts():
+    x = facula.tensor([60000.0, -60000.0, 0.0, 1.0], dtype=facula.float16)
+    assert facula.histc(x, 4).tolist() == [1, 0, 2, 1]
+    assert facula.histc(x[2:], 100).tolist() == [1, *[0] * 98, 1]
+    for dtype in (facula.float16, facula.bfloat16):
+        counts = facula.histc(facula.ones(4096, dtype=dtype), 1, 0, 2)
+        assert counts.dtype == dtype and counts.tolist() == [4096]
+
+
+def test_histc_counts_both_ends_and_nothing_outside_for_any_number_of_threads():
+    x = facula.tensor([-1.0, 0.0, 0.5, 1.0, 1.5, float("nan"), float("inf")])
+    assert facula.histc(x, 4, 0, 1).tolist() == [1, 0, 1, 1]
+    many = facula.randn(300_000)[::2]
+    assert facula.histc(many, 50).sum().item() == 150_000
+    check_threads(lambda: facula.histc(many, 50))
+
+
+def test_histc_refuses_a_range_without_end():
+    with pytest.raises(RuntimeError, match="is not finite"):
+        facula.histc(facula.tensor([1.0, float("inf")]))
+
+
+def test_histc_of_the_widest_ranges():
+    x = facula.tensor([-1e308, 0, 1e308], dtype=facula.float64)
+    assert x.histc(10).tolist() == [1, 0, 0, 0, 0, 1, 0, 0, 0, 1]
+    assert facula.tensor([0.0, 1e307], dtype=facula.float64).histc(100)[[0, 99]].tolist() == [1, 1]
+    # In the elements' dtype the ends are equal.
+    assert facula.tensor([0.0]).histc(3, min=0, max=1e-50).sum() == 1
