@@ -1,0 +1,14 @@
+"""The rows of the core's tables, which tests are parametrised with: a new row is tested at once."""
+
+import facula
+from facula import nn
+
+
+def names(*tables):
+    """The public names of the rows of these tables."""
+    return [name for table, name in facula._core._rows() if table in tables and find(name)]
+
+
+def find(name):
+    """The function of this name: in facula, else in nn.functional; None if there is none."""
+    return getattr(facula, name, None) or getattr(nn.functional, name, None)
