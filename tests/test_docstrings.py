@@ -7,11 +7,14 @@ from test_public_names import public_modules
 
 import facula
 
-FUNCTION, METHOD = type(facula.exp), type(facula.Tensor.exp)
+FUNCTION = type(facula.exp)
+METHODS = type(facula.Tensor.exp), type(facula.Tensor.view)  # of nanobind, and of CPython
 
 
 def text_of(bound):
     """The docstring without the signatures that nanobind puts before it."""
+    if not hasattr(bound, "__nb_signature__"):
+        return bound.__doc__ or ""
     return "\n\n".join(text for _, text, *_ in bound.__nb_signature__ if text)
 
 
@@ -26,7 +29,7 @@ def public_methods():
     types = [t for name, t in vars(facula._core).items() if isinstance(t, type) and name[0] != "_"]
     for type_ in types:
         for name, method in vars(type_).items():
-            if isinstance(method, METHOD) and not name.startswith("_"):
+            if isinstance(method, METHODS) and not name.startswith("_"):
                 yield f"facula.{type_.__name__}.{name}", method
 
 
