@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from .compare import Difference
+from .compare import SLACK, TOLERANCES, Difference
 from .frameworks import DTYPES, dtype_name, facula, is_tensor, outcome_of, seed
 from .ops import Op
 from .outcome import Outcome, compare_outcomes, execute, flatten, show
@@ -85,13 +85,14 @@ def _is_elementwise(op: Op) -> bool:
 
 
 def check_case(op: Op, case: Case, out: Any = None) -> list[Difference]:
+    kind = op.tolerance
     if case.form == "out":
-        out = _out_tensors(op, case)
+        plain = _plain_result(op, case.sample)
+        out = torch.empty(0) if plain is None else _out_tensors(plain, case.out)
         if out is None:
             return []
-    kind = op.tolerance
-    if case.out == "wider dtype" and kind not in ("exact", "unspecified"):
-        kind = "narrower"
+        if case.out == "wider dtype" and kind in SLACK:
+            kind = _narrower(kind, plain)
     expected = run(torch, op, case, out)
     found, error = outcome_of(lambda: compare_outcomes(kind, expected, run(facula, op, case, out)))
     if error is not None:  # the arguments could not be made, or the results not read
@@ -117,20 +118,33 @@ def run(lib: Any, op: Op, case: Case, out: Any) -> Outcome:
 OUT_KINDS = ("fitting", "empty", "transposed", "wider dtype", "integer dtype")
 
 
-def _out_tensors(op: Op, case: Case) -> Any:
-    """``out=`` for the case: tensors made after what PyTorch returns without it."""
-    plain = case.sample.without_grad()
+def _plain_result(op: Op, sample: Sample) -> Any:
+    """What PyTorch returns without ``out=``; None where it refuses the call."""
+    plain = sample.without_grad()
     function = op.callable(torch, "function")
     seed(torch)
-    result, error = outcome_of(lambda: function(*plain.args, **plain.kwargs))
-    if error is not None:
-        return torch.empty(0)
+    return outcome_of(lambda: function(*plain.args, **plain.kwargs))[0]
+
+
+def _narrower(kind: str, result: Any) -> str:
+    """The kind of values that were computed in the dtypes of ``result`` and then widened."""
+    names = [name for t in flatten(result) if (name := dtype_name(t.dtype)) in TOLERANCES]
+    if not names:
+        return "exact"
+    loosest = max(names, key=lambda name: TOLERANCES[name])
+    if kind != "elementwise" and loosest in ("float16", "bfloat16"):
+        kind = "rounded"
+    return f"{kind} in {loosest}"
+
+
+def _out_tensors(result: Any, kind: str) -> Any:
+    """``out=`` of one kind: tensors made after the result without it."""
     if any(dtype_name(t.dtype) not in DTYPES for t in flatten(result)):
         return None
     if is_tensor(result):
-        return _out_tensor(result, case.out)
+        return _out_tensor(result, kind)
     if isinstance(result, (list, tuple)) and result and all(is_tensor(t) for t in result):
-        return tuple(_out_tensor(t, case.out) for t in result)
+        return tuple(_out_tensor(t, kind) for t in result)
     return None
 
 
