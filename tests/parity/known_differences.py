@@ -34,6 +34,7 @@ from .known_nodes import KNOWN_NODES
 
 _NARROW = INTEGERS + HALF + SINGLE + COMPLEX64  # that a wider out= can be made for
 _NOT_INT32 = ("uint8", "int8", "int16", "int64")
+_PRODUCTS = "addmm addmm.decomposed addmv baddbmm bmm cross linalg.cross"
 _BOOL_PRODUCT = (
     "Products of bools are refused for their dtype before out= or the tensor in place is looked at."
 )
@@ -82,7 +83,7 @@ KNOWN: list[Known] = [
         'expected NotImplementedError("..." not implemented for ...), got RuntimeError(...: '
         "expected a tensor with a place for each element, got ...)",
         OVERLAP,
-        {INTEGERS + BOOL: "normal.in_place", BOOL: "addmm addmv addbmm baddbmm"},
+        {INTEGERS + BOOL: "normal.in_place", BOOL: "addmm addmm.decomposed addmv addbmm baddbmm"},
         case="expanded",
     ),
     *each(
@@ -90,7 +91,7 @@ KNOWN: list[Known] = [
         "expected RuntimeError(Expected out tensor to have dtype bool, but got float "
         "instead), got NotImplementedError(...: not defined for bool.)",
         _BOOL_PRODUCT,
-        {BOOL: "addmm addmv baddbmm bmm mv cross nn.functional.linear mm"},
+        {BOOL: f"{_PRODUCTS} mv mm nn.functional.linear"},
         case="out ",
     ),
     *each(
@@ -130,7 +131,7 @@ KNOWN: list[Known] = [
         "expected RuntimeError(Bad in-place call: ...), got NotImplementedError(...: not "
         "defined for bool.)",
         _BOOL_PRODUCT,
-        {BOOL: "addmm addmv baddbmm"},
+        {BOOL: "addmm addmm.decomposed addmv baddbmm"},
         case="inplace ",
     ),
     *each(
@@ -246,17 +247,17 @@ KNOWN: list[Known] = [
     *_refused_out(
         "Expected out tensor to have dtype ..., but got ... instead",
         wider={
-            _NARROW: "addmm addmv baddbmm bmm cross nn.functional.linear",
+            _NARROW: f"{_PRODUCTS} nn.functional.linear",
             BOOL + _NARROW: "diag matmul mm slice_scatter tril triu",
             HALF + SINGLE + INT64: "nn.functional.avg_pool2d",
             SINGLE + INT64: "nn.functional.avg_pool3d",
             INTEGERS + FLOATING: "topk",
             INTEGERS + FLOATING + BOOL: "sort",
             INTEGERS + HALF + BOOL + SINGLE: "msort",
-            HALF + SINGLE + COMPLEX64: "renorm norm norm.fro norm.inf",
+            HALF + SINGLE + COMPLEX64: "renorm norm norm.fro norm.inf linalg.vector_norm",
         },
         integer={
-            _NOT_INT32: "addmm addmv baddbmm bmm cross nn.functional.linear",
+            _NOT_INT32: f"{_PRODUCTS} nn.functional.linear",
             BOOL + _NOT_INT32: "diag matmul mm slice_scatter msort tril triu",
             INT64: "nn.functional.avg_pool3d nn.functional.avg_pool2d",
             INTEGERS: "topk",

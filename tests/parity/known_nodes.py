@@ -39,7 +39,7 @@ KNOWN_NODES: list[Known] = [
     ),
     *nodes("cdist", SINGLE, "CdistBackward0 -> LinalgVectorNormBackward0"),
     *nodes("sum_to_size", DIFFERENTIABLE, "SumBackward1 -> ViewBackward0"),
-    *nodes("cross", DIFFERENTIABLE, "LinalgCrossBackward0 -> SubBackward0"),
+    *nodes("cross linalg.cross", DIFFERENTIABLE, "LinalgCrossBackward0 -> SubBackward0"),
     *nodes(
         "diag",
         DIFFERENTIABLE,
