@@ -9,7 +9,7 @@ import torch
 
 from .compare import SLACK, TOLERANCES, Difference
 from .frameworks import DTYPES, dtype_name, facula, is_tensor, outcome_of, seed
-from .harmless import are_ties, has_16_bits, in_float32
+from .harmless import are_ties, in_float32, is_rounded
 from .ops import Op
 from .outcome import Outcome, compare_outcomes, execute, flatten, show
 from .samples import N_LAID_OUT, Sample, laid_out, samples, transposed
@@ -111,7 +111,7 @@ def _compare(op: Op, case: Case, kind: str, expected: Outcome, out: Any) -> list
     found = compare_outcomes(kind, expected, actual)
     categories = {d.category for d in found}
     harmless: dict[str, str] = {}
-    if {"value", "grad"} & categories and case.form == "function" and has_16_bits(case.sample):
+    if {"value", "grad"} & categories and case.form == "function" and is_rounded(case.sample):
         wide = run(torch, op, case, out, [t.dtype for t in expected.tensors])
         left = {d.category for d in compare_outcomes(kind, wide, actual)}
         if wide.error is None:

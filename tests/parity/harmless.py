@@ -19,8 +19,9 @@ DIM_ARGUMENT = {"sort": 1, "argsort": 1, "topk": 2, "kthvalue": 2}
 DIM_ARGUMENT |= {"median": 1, "nanmedian": 1, "mode": 1}
 
 
-def has_16_bits(sample: Sample) -> bool:
-    return any(t.dtype in HALF for t in sample.tensors())
+def is_rounded(sample: Sample) -> bool:
+    """Whether there are 16-bit floats to round."""
+    return any(t.dtype in HALF and t.numel() for t in sample.tensors())
 
 
 def in_float32(function: Callable[..., Any], dtypes: list[torch.dtype]) -> Callable[..., Any]:
