@@ -42,7 +42,8 @@ class Known(NamedTuple):
     reason: str
     case: str = ""  # a part of the description of the case
     within: float = math.inf  # how many tolerances the values may be apart
-    by_chance: bool = False  # PyTorch's value is noise, or memory that it did not write
+    # PyTorch's value is noise, memory that it did not write, or depends on the processor.
+    by_chance: bool = False
 
     def excuses(self, difference: Difference) -> bool:
         message, _, case = difference.text.partition(" | ")
