@@ -83,7 +83,7 @@ CASES = [
     Case("attention 8x8x1024x64, backward too", "both()", attention(*_LARGE), 1),
     Case(
         "GPT step, 4x256 tokens, 65 characters", "step()", lambda torch: gpt(torch, 65), 1.1,
-        limit=1.3, has_memory_row=True,
+        limit=1.3, has_memory_row=True, has_avx2_row=True,
     ),
     Case(
         "GPT step, 4x256 tokens, 5000 words", "step()", lambda torch: gpt(torch, 5000), 1.1,

@@ -23,6 +23,16 @@ N_ROUNDS = 7
 ROUND_S = 0.05
 REST_S = 0.1  # until the threads of the framework that ran before have stopped spinning
 
+# Holds Facula, PyTorch and the libraries that multiply for them to the instructions of AVX2. They
+# read it as they are loaded.
+AVX2 = {
+    "FACULA_CPU_CAPABILITY": "avx2",
+    "OPENBLAS_CORETYPE": "Haswell",
+    "ATEN_CPU_CAPABILITY": "avx2",
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+    "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+}
+
 
 @dataclass(frozen=True)
 class Case:
@@ -32,8 +42,9 @@ class Case:
     ratio at which the arithmetic alone fills the time: 90% of the limit is as good as the budget.
     ``floor`` is a statement that moves the same memory with hardly any arithmetic; its time, taken
     in the same rounds, gives the limit instead. ``has_memory_row`` asks for a second row: the peak
-    of the memory that setup and three runs take. ``clock`` is what is measured: the time that
-    passes, or that of the CPU in the process itself.
+    of the memory that setup and three runs take. ``has_avx2_row`` puts the case into the table in
+    which both frameworks are held to AVX2. ``clock`` is what is measured: the time that passes, or
+    that of the CPU in the process itself.
     """
 
     name: str
@@ -43,6 +54,7 @@ class Case:
     limit: float = float("inf")
     floor: str | None = None
     has_memory_row: bool = False
+    has_avx2_row: bool = False
     clock: Callable[[], float] = time.perf_counter
 
 
@@ -62,10 +74,14 @@ class Row:
 class Worker:
     """A process that holds one framework and times cases of one script on request."""
 
-    def __init__(self, framework: str, script: str, n_threads: int) -> None:
+    def __init__(self, framework: str, script: str, n_threads: int, is_avx2: bool = False) -> None:
         command = [sys.executable, __file__, framework, script, str(n_threads)]
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | (AVX2 if is_avx2 else {}),
         )
 
     def time(self, index: int, kind: str = "stmt") -> float | None:
@@ -104,6 +120,8 @@ def _status_bytes(key: str) -> int:
 def serve(framework: str, script: str, n_threads: int) -> None:
     """The worker's loop: reads the number of a case, writes its time."""
     torch = importlib.import_module(framework)
+    if os.environ.items() >= AVX2.items() and torch.backends.cpu.get_cpu_capability() != "AVX2":
+        sys.exit(f"{framework} is not held to AVX2: {torch.backends.cpu.get_cpu_capability()}")
     torch.set_num_threads(n_threads)
     cases = importlib.import_module(script).CASES
     replies = os.fdopen(os.dup(1), "w")
@@ -130,18 +148,23 @@ def serve(framework: str, script: str, n_threads: int) -> None:
         print(json.dumps(seconds), file=replies, flush=True)
 
 
-def compare(script: str, n_threads: int) -> list[Row]:
-    """Times every case of the script, round by round in turns, and keeps the best of each."""
-    facula, torch = (Worker(name, script, n_threads) for name in ("facula", "torch"))
+def compare(script: str, n_threads: int, is_avx2: bool = False) -> list[Row]:
+    """Times every case of the script, round by round in turns, and keeps the best of each.
+
+    With ``is_avx2``, those for the table of AVX2, and their time alone.
+    """
+    facula, torch = (Worker(name, script, n_threads, is_avx2) for name in ("facula", "torch"))
     rows = []
     for index, case in enumerate(importlib.import_module(script).CASES):
+        if is_avx2 and not case.has_avx2_row:
+            continue
         turns = [partial(facula.time, index), partial(torch.time, index)]
         if case.floor is not None:
             turns.append(partial(facula.time, index, "floor"))
         rounds = [[turn() for turn in turns] for _ in range(N_ROUNDS)]
         best = [None if None in times else min(times) for times in zip(*rounds, strict=True)]
         rows.append(_row(case, *best))
-        if case.has_memory_row:
+        if case.has_memory_row and not is_avx2:
             peaks = [peak_memory(name, script, index, n_threads) for name in ("facula", "torch")]
             rows.append(_memory_row(case, *peaks))
     facula.close()
@@ -194,15 +217,18 @@ def render(rows: list[Row]) -> str:
     return "\n".join(f"| {line} |" for line in lines)
 
 
-def parse_threads() -> int:
+def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser()
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    return parser.parse_args().threads
+    return parser
 
 
 def main(file: str) -> None:
     """What a script of this folder does when it is run by itself."""
-    print(render(compare(Path(file).stem, parse_threads())))
+    options = parser()
+    options.add_argument("--avx2", action="store_true", help="the rows of the table of AVX2")
+    args = options.parse_args()
+    print(render(compare(Path(file).stem, args.threads, args.avx2)))
 
 
 if __name__ == "__main__":

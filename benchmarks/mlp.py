@@ -32,6 +32,7 @@ CASES = [
         2.5,
         limit=4.4,
         has_memory_row=True,
+        has_avx2_row=True,
     )
     for sizes in ([1000, 100, 10], [1000, 100, 100, 100, 10])
 ]

@@ -1,5 +1,7 @@
 """Training steps of a convolutional network, a recurrent language model and ResNet-18."""
 
+from functools import partial
+
 from harness import Case, main
 
 
@@ -97,10 +99,11 @@ def resnet(torch):
     return {"step": step}
 
 
+Step = partial(Case, stmt="step()", has_memory_row=True, has_avx2_row=True)
 CASES = [
-    Case("CNN step, 64x28x28", "step()", cnn, 1.5, limit=2.2, has_memory_row=True),
-    Case("LSTM language model step", "step()", lstm, 1.25, limit=1.45, has_memory_row=True),
-    Case("ResNet-18 step, 8x224x224", "step()", resnet, 1.2, has_memory_row=True),
+    Step("CNN step, 64x28x28", setup=cnn, budget=1.5, limit=2.2),
+    Step("LSTM language model step", setup=lstm, budget=1.25, limit=1.45),
+    Step("ResNet-18 step, 8x224x224", setup=resnet, budget=1.2),
 ]
 
 if __name__ == "__main__":

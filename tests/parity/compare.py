@@ -1,7 +1,7 @@
 """What must agree between a tensor of PyTorch and its twin, and how closely.
 
-Every difference is a pair ``(category, text)``; the categories are those that
-``known_differences.py`` may name.
+Every difference has a category and a text; the categories are those that ``known_differences.py``
+may name.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from .frameworks import dtype_name, is_tensor, to_numpy
 
 # Relative and absolute tolerance of one rounded operation; "sum" allows for another order of
-# adding, its absolute part grows with the largest value present.
+# adding, its absolute part grows with the largest value present. That of "rounded" does too.
 TOLERANCES = {
     "float16": (2e-3, 1e-4),
     "bfloat16": (1.6e-2, 1e-3),
@@ -22,40 +22,53 @@ TOLERANCES = {
     "complex64": (4e-6, 2e-6),
     "complex128": (1e-11, 1e-12),
 }
-# "narrower": the values were computed in a narrower dtype than the one that holds them.
-SLACK = {"elementwise": 1.0, "sum": 5.0, "special": 20.0, "narrower": 2e9}
+SLACK = {"elementwise": 1.0, "rounded": 1.0, "sum": 5.0, "special": 20.0}
 
 
 class Difference(NamedTuple):
     category: str
     text: str
+    apart: float = 0.0  # by how many tolerances the values are apart
 
 
-def value_difference(expected: np.ndarray, actual: np.ndarray, dtype: str, kind: str) -> str | None:
-    """The first place where the values disagree, as text; None where they agree."""
+def value_differences(
+    expected: np.ndarray, actual: np.ndarray, dtype: str, kind: str, where: str
+) -> list[Difference]:
+    """The first place where the values disagree; nothing where they agree.
+
+    Where ``kind`` is "sum in float32" or the like, values of float64 and complex128 are as close as
+    the narrower dtype that they were computed in.
+    """
+    kind, _, narrower = kind.partition(" in ")
+    if narrower and dtype in ("float64", "complex128"):
+        dtype = narrower
+    apart = _tolerances_apart(expected, actual, dtype, kind)
+    if (apart <= 1).all():
+        return []
+    first = tuple(int(i) for i in np.argwhere(apart > 1)[0])
+    n_wrong = int((apart > 1).sum())
+    at = f"{n_wrong} of {apart.size}, at {first}"
+    text = f"{where}: {at}: expected {expected[first]}, got {actual[first]}"
+    return [Difference("value", text, float(apart.max()))]
+
+
+def _tolerances_apart(
+    expected: np.ndarray, actual: np.ndarray, dtype: str, kind: str
+) -> np.ndarray:
     if dtype not in TOLERANCES or kind in ("exact", "repeated"):
         equal = (expected == actual) | (np.isnan(expected) & np.isnan(actual))
-    else:
-        equal = _close(expected, actual, dtype, kind)
-    if equal.all():
-        return None
-    where = tuple(int(i) for i in np.argwhere(~equal)[0])
-    n_wrong = int((~equal).sum())
-    return f"{n_wrong} of {equal.size}, at {where}: expected {expected[where]}, got {actual[where]}"
-
-
-def _close(expected: np.ndarray, actual: np.ndarray, dtype: str, kind: str) -> np.ndarray:
+        return np.where(equal, 0.0, np.inf)
     if np.iscomplexobj(expected):
         # NaN and infinity are compared per part, so that nan+1j does not equal 1+nanj.
         parts = [
-            _close_real(e, a, dtype, kind, np.abs(expected))
+            _real_tolerances_apart(e, a, dtype, kind, np.abs(expected))
             for e, a in ((expected.real, actual.real), (expected.imag, actual.imag))
         ]
-        return parts[0] & parts[1]
-    return _close_real(expected, actual, dtype, kind, np.abs(expected))
+        return np.maximum(*parts)
+    return _real_tolerances_apart(expected, actual, dtype, kind, np.abs(expected))
 
 
-def _close_real(
+def _real_tolerances_apart(
     expected: np.ndarray, actual: np.ndarray, dtype: str, kind: str, magnitude: np.ndarray
 ) -> np.ndarray:
     rtol, atol = (SLACK[kind] * t for t in TOLERANCES[dtype])
@@ -63,9 +76,10 @@ def _close_real(
     magnitude = np.where(np.isfinite(magnitude), magnitude, 0).astype(np.float64)
     if kind != "elementwise" and magnitude.size:
         atol *= max(1.0, float(magnitude.max()))
+    equal = (expected == actual) | (np.isnan(expected) & np.isnan(actual))
     with np.errstate(invalid="ignore"):
-        close = np.abs(expected - actual) <= atol + rtol * magnitude
-    return close | (expected == actual) | (np.isnan(expected) & np.isnan(actual))
+        apart = np.abs(expected - actual) / (atol + rtol * magnitude)
+    return np.where(equal, 0.0, np.where(np.isnan(apart), np.inf, apart))
 
 
 def tensor_differences(expected: Any, actual: Any, kind: str, where: str) -> list[Difference]:
@@ -88,9 +102,7 @@ def tensor_differences(expected: Any, actual: Any, kind: str, where: str) -> lis
         text = f"{where}: expected requires_grad={expected.requires_grad}"
         found.append(Difference("requires_grad", text))
     if kind != "unspecified" and dtype_name(actual.dtype) == dtype:
-        text = value_difference(to_numpy(expected), to_numpy(actual), dtype, kind)
-        if text:
-            found.append(Difference("value", f"{where}: {text}"))
+        found += value_differences(to_numpy(expected), to_numpy(actual), dtype, kind, where)
     return found
 
 
@@ -122,8 +134,7 @@ def result_differences(expected: Any, actual: Any, kind: str, where: str) -> lis
             found += result_differences(e, a, kind, f"{where}[{i}]")
         return found
     if isinstance(expected, float) and isinstance(actual, float):
-        text = value_difference(np.array(expected), np.array(actual), "float64", kind)
-        return [Difference("value", f"{where}: {text}")] if text else []
+        return value_differences(np.array(expected), np.array(actual), "float64", kind, where)
     if type(expected).__module__.startswith("torch"):
         same = _bare(expected) == _bare(actual)
     else:

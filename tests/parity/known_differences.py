@@ -1,292 +1,569 @@
 """Where Facula differs from PyTorch on purpose, and why.
 
-An entry excuses one category of difference of one operation, for the dtypes it names, where the
-description of the difference contains ``text``. An entry that excuses nothing any more fails a
-test of its own: the list cannot rot.
+An entry excuses one category of difference of an operation, for the dtypes it names, where the
+difference is the one that it describes and the case is of its kind. An entry that excuses nothing
+in one of its dtypes fails the test of the operation: the lists cannot rot.
 """
 
 from __future__ import annotations
 
+from . import known
 from .compare import Difference
-from .known import ALL, COMPOSED, Known, each
+from .frameworks import COMPLEX, FLOATING, INTEGERS
+from .known import (
+    ALL,
+    BFLOAT16,
+    BOOL,
+    COMPLEX64,
+    COMPLEX128,
+    COMPLEX_GRAD,
+    DIFFERENTIABLE,
+    DOUBLE,
+    HALF,
+    INT64,
+    MORE,
+    NOT_FLOATING,
+    OVERLAP,
+    SINGLE,
+    Known,
+    Ops,
+    each,
+)
 from .known_nn_differences import KNOWN_NN
+from .known_nodes import KNOWN_NODES
 
-_TIES = "Of equal elements PyTorch takes any; here the first, as a stable sort gives it."
-_OUT_POLICY = (
-    "PyTorch's operations disagree on which other dtypes out= may have; here one rule holds for "
-    "all: whatever the result can be cast to."
-)
-_OVERLAP = (
-    "A write in place to elements that share memory is refused by every operation, before "
-    "anything else is looked at. PyTorch lets a few through: the last write wins."
-)
+_NARROW = INTEGERS + HALF + SINGLE + COMPLEX64  # that a wider out= can be made for
+_NOT_INT32 = ("uint8", "int8", "int16", "int64")
+_PRODUCTS = "addmm addmm.decomposed addmv baddbmm bmm cross linalg.cross"
 _BOOL_PRODUCT = (
     "Products of bools are refused for their dtype before out= or the tensor in place is looked at."
 )
 _CONJUGATE = "The conjugate of a complex tensor is computed at once; PyTorch's is a lazy view."
-_POLES = (
-    "At the poles of its first derivative digamma's is infinite; PyTorch gives the large number "
-    "that rounding makes of it."
+_OUT_POLICY = (
+    "PyTorch's operations disagree on which other dtypes out= may have; here one "
+    "rule holds for all: whatever the result can be cast to."
 )
-_POLYGAMMAS = " ".join(f"polygamma.polygamma_n_{n}" for n in range(5))
+_TIES = "Of equal elements PyTorch takes any; here the first, as a stable sort gives it."
+_AS_STRIDED_GRAD = (
+    "PyTorch's gradient of the input is that of the elements which src replaced; "
+    "here it is that of the others."
+)
+_REDUCE_BEGUN = "PyTorch has begun to write when it finds that the dtype is not supported."
+_REDUCE_1D = "PyTorch has bool and complex numbers for two dimensions or more; here for all."
+_REDUCE_EXCLUDED = "PyTorch has bool and complex numbers with include_self only."
+_POLES = (
+    "At the poles of its first derivative digamma's is infinite; PyTorch gives the "
+    "large number that rounding makes of it."
+)
+
+
+def _refused_out(error: str, wider: Ops, integer: Ops | None = None) -> list[Known]:
+    """What PyTorch's refusals of ``out=`` say, for each kind of it."""
+    text = f"call: expected RuntimeError({error}), got no exception"
+    kinds = {"out wider dtype": wider, "out integer dtype": integer or {}}
+    return [
+        entry
+        for case, ops in kinds.items()
+        for entry in each("exception", text, _OUT_POLICY, ops, case=case)
+    ]
+
 
 KNOWN: list[Known] = [
     *KNOWN_NN,
-    Known(
-        "tril", ALL, "refused", ": expected a tensor with a place for each element", _OVERLAP, True
-    ),
-    Known(
-        "addmm",
-        ALL,
-        "exception",
-        ": expected a tensor with a place for each element",
-        _OVERLAP,
-        True,
+    *KNOWN_NODES,
+    *each(
+        "refused",
+        "call: got RuntimeError(...: expected a tensor with a place for each element, got ...)",
+        OVERLAP,
+        {INTEGERS: "addmv baddbmm", INTEGERS + BOOL: "masked_fill tril triu"},
+        case="expanded",
     ),
     *each(
-        "mm bmm mv dot vdot matmul addmm addmv addbmm baddbmm cross tensordot nn.functional.linear",
         "exception",
-        "not defined for bool.)",
+        'expected NotImplementedError("..." not implemented for ...), got RuntimeError(...: '
+        "expected a tensor with a place for each element, got ...)",
+        OVERLAP,
+        {INTEGERS + BOOL: "normal.in_place", BOOL: "addmm addmm.decomposed addmv addbmm baddbmm"},
+        case="expanded",
+    ),
+    *each(
+        "exception",
+        "expected RuntimeError(Expected out tensor to have dtype bool, but got float "
+        "instead), got NotImplementedError(...: not defined for bool.)",
         _BOOL_PRODUCT,
+        {BOOL: f"{_PRODUCTS} mv mm nn.functional.linear"},
+        case="out ",
     ),
     *each(
-        "inner tensordot",
+        "exception",
+        "expected RuntimeError(result dtype Float does not match input dtype Bool), got "
+        "NotImplementedError(...: not defined for bool.)",
+        _BOOL_PRODUCT,
+        {BOOL: "dot vdot matmul"},
+        case="out ",
+    ),
+    *each(
+        "exception",
+        "expected RuntimeError(addmv input tensors must have the same dtype, but got Float, "
+        "Bool, and Bool), got NotImplementedError(...: not defined for bool.)",
+        _BOOL_PRODUCT,
+        {BOOL: "matmul"},
+        case="out ",
+    ),
+    *each(
+        "exception",
+        "expected RuntimeError(self and mat2 must have the same dtype, but got Float and "
+        "Bool), got NotImplementedError(...: not defined for bool.)",
+        _BOOL_PRODUCT,
+        {BOOL: "addbmm"},
+        case="out ",
+    ),
+    *each(
+        "exception",
+        "expected RuntimeError(tensordot: Expected the output tensor to have dtype Bool, but "
+        "got ...), got NotImplementedError(...: not defined for bool.)",
+        _BOOL_PRODUCT,
+        {BOOL: "tensordot"},
+        case="out ",
+    ),
+    *each(
+        "exception",
+        "expected RuntimeError(Bad in-place call: ...), got NotImplementedError(...: not "
+        "defined for bool.)",
+        _BOOL_PRODUCT,
+        {BOOL: "addmm addmm.decomposed addmv baddbmm"},
+        case="inplace ",
+    ),
+    *each(
+        "exception",
+        "expected RuntimeError(Trying to resize storage that is not resizable), got "
+        "NotImplementedError(...: not defined for bool.)",
+        _BOOL_PRODUCT,
+        {BOOL: "addbmm"},
+        case="inplace ",
+    ),
+    *each(
         "refused",
-        "not defined for bool.)",
+        "call: got NotImplementedError(mm: not defined for bool.)",
         "PyTorch multiplies bools only where strides or sizes of 1 keep it from a matrix product.",
+        {BOOL: "inner tensordot"},
+        case="cast",
     ),
-    Known(
-        "inner",
-        ("bool",),
+    *each(
         "exception",
-        "NotImplementedError(\"dot\" not implemented for 'Bool'), got no exception",
+        "call: expected NotImplementedError(\"dot\" not implemented for 'Bool'), got no exception",
         "A product of no bools is the empty sum, as in mm; PyTorch takes its path for vectors.",
+        {BOOL: "inner"},
+        case="empty ",
     ),
-    Known(
-        "addmv",
-        ("bool",),
+    *each(
         "shape",
-        "expected (), got (5,)",
+        "result: expected (), got (5,)",
         "PyTorch does not broadcast the input where there is nothing to multiply.",
+        {BOOL: "addmv"},
+        case="empty last dim",
     ),
     *each(
-        "normal",
         "exception",
-        "got no exception | out",
+        "expected IndexError(Dimension specified as 0 but tensor has no dimensions), got "
+        "RuntimeError(addmv: size mismatch, got mat (0, 10) and vec (0,).)",
+        "PyTorch looks at the input, which has no dimensions, before the sizes that do not fit.",
+        {BOOL: "addmv"},
+        case="empty first dim",
+    ),
+    *each(
+        "exception",
+        "call: expected RuntimeError(The size of tensor a (...) must match the size of "
+        "tensor b (...) at non-singleton dimension ...), got no exception",
         "Of a number as std, PyTorch takes the shape to be that of out=, before out= is resized.",
-    ),
-    Known(
-        "addbmm",
-        ALL,
-        "refused",
-        "expected a result of the shape of the tensor written to",
-        "PyTorch resizes the tensor in place; here its shape stays, as in all other operations.",
-    ),
-    Known(
-        "addbmm",
-        ALL,
-        "memory",
-        "out integer dtype",
-        "Both refuse this out=, PyTorch after it has written to it.",
+        {NOT_FLOATING: "normal"},
+        case="out ",
     ),
     *each(
-        "cdist",
-        "exception",
-        "got no exception",
-        "Has the half dtypes too, and derivatives of any order.",
+        "refused",
+        "call: got RuntimeError(addbmm: expected a result of the shape of the tensor written "
+        "to, (1,), got (5, 10).)",
+        "PyTorch resizes the tensor in place; here its shape stays, as in all other operations.",
+        {DIFFERENTIABLE: "addbmm"},
+        case="inplace ",
     ),
-    Known(
-        "cov",
-        ("complex64",),
+    *each(
+        "memory",
+        "call: inputs or out=: ...",
+        "Both refuse this out=, PyTorch after it has written to it.",
+        {DIFFERENTIABLE: "addbmm mean"},
+        case="out integer dtype",
+    ),
+    *each(
+        "exception",
+        'call: expected NotImplementedError("cdist" not implemented for ...), got no exception',
+        MORE,
+        {HALF: "cdist"},
+    ),
+    *each(
+        "exception",
+        "second gradient: expected NotImplementedError(the derivative for '_cdist_backward' "
+        "is not implemented.), got no exception",
+        MORE,
+        {DOUBLE: "cdist"},
+    ),
+    *each(
         "grad",
-        "{correction=1, fweights=None, aweights=<float32 (2,)",
+        "first gradient 1: ...",
         "The derivative is zero: what is left is how each rounds, PyTorch as the machine has it.",
+        {COMPLEX64: "cov"},
+        case="{correction=1, fweights=None, aweights=<float32 (2,)",
+        within=4,
         by_chance=True,
     ),
-    Known(
-        "renorm",
-        ("complex64",),
+    *each(
         "grad",
-        "expected (nan+nanj)",
+        "first gradient 0: ... expected (nan+nanj), got ...",
         "PyTorch finds no element that equals the largest absolute value, and divides by none.",
+        {COMPLEX64: "renorm"},
+        case="inf, 2, 0.5)",
     ),
-    *each("conj H mH", "sharing", "", _CONJUGATE),
-    *each("conj H mH", "strides", "", _CONJUGATE),
-    Known("mm", ALL, "exception", "got no exception | out wider dtype", _OUT_POLICY, True),
-    Known(
-        "masked_select",
-        ALL,
-        "exception",
-        "got no exception | out integer dtype",
+    *each(
+        "sharing",
+        "result[0]: expected ('shares', [0], 'is', [], 'offset', ...), got ('shares', [], "
+        "'is', [], 'offset', 0)",
+        _CONJUGATE,
+        {COMPLEX: "conj H mH"},
+    ),
+    *each(
+        "strides",
+        "result (...): expected (...), got (...)",
+        _CONJUGATE,
+        {COMPLEX: "conj H mH"},
+        case="strided",
+    ),
+    *each(
+        "strides",
+        "result (...): expected (...), got (...)",
+        _CONJUGATE,
+        {COMPLEX: "conj H mH"},
+        case="expanded",
+    ),
+    *_refused_out(
+        "Expected out tensor to have dtype ..., but got ... instead",
+        wider={
+            _NARROW: f"{_PRODUCTS} nn.functional.linear",
+            BOOL + _NARROW: "diag matmul mm slice_scatter tril triu",
+            HALF + SINGLE + INT64: "nn.functional.avg_pool2d",
+            SINGLE + INT64: "nn.functional.avg_pool3d",
+            INTEGERS + FLOATING: "topk",
+            INTEGERS + FLOATING + BOOL: "sort",
+            INTEGERS + HALF + BOOL + SINGLE: "msort",
+            HALF + SINGLE + COMPLEX64: "renorm norm norm.fro norm.inf linalg.vector_norm",
+        },
+        integer={
+            _NOT_INT32: f"{_PRODUCTS} nn.functional.linear",
+            BOOL + _NOT_INT32: "diag matmul mm slice_scatter msort tril triu",
+            INT64: "nn.functional.avg_pool3d nn.functional.avg_pool2d",
+            INTEGERS: "topk",
+            INTEGERS + BOOL: "sort",
+        },
+    ),
+    *_refused_out(
+        "self and mat2 must have the same dtype, but got ...",
+        wider={_NARROW: "addbmm"},
+        integer={_NOT_INT32: "addbmm"},
+    ),
+    *_refused_out(
+        "result dtype ... does not match input dtype ...",
+        wider={_NARROW: "dot vdot matmul"},
+        integer={_NOT_INT32: "dot vdot matmul"},
+    ),
+    *_refused_out(
+        "addmv input tensors must have the same dtype, but got ...",
+        wider={_NARROW: "mv matmul"},
+        integer={_NOT_INT32: "mv matmul"},
+    ),
+    *_refused_out(
+        "Found dtype ... but expected ...",
+        wider={INTEGERS + HALF + BOOL + SINGLE: "conj_physical"},
+        integer={BOOL + _NOT_INT32: "conj_physical"},
+    ),
+    *_refused_out(
+        "expected scalar_type ... but found ...",
+        wider={BOOL + _NARROW: "diff"},
+        integer={BOOL + _NOT_INT32: "diff"},
+    ),
+    *_refused_out("torch.frexp() expects ...", wider={FLOATING: "frexp"}),
+    *_refused_out(
+        "masked_select(): self and result must have the same scalar type",
+        wider={BOOL + _NARROW: "masked_select"},
+        integer={BOOL + _NOT_INT32: "masked_select"},
+    ),
+    *_refused_out(
+        "quantile() out tensor must be same dtype as the input tensor",
+        wider={SINGLE: "quantile nanquantile"},
+    ),
+    *_refused_out(
+        "heaviside is not yet implemented for tensors with different dtypes.",
+        wider={INTEGERS + HALF + BOOL + SINGLE: "heaviside"},
+        integer={BOOL + _NOT_INT32: "heaviside"},
+    ),
+    *_refused_out(
+        "... does not support non-boolean outputs.",
+        wider={INTEGERS + FLOATING + BOOL: "signbit isposinf isneginf"},
+        integer={INTEGERS + FLOATING + BOOL: "signbit isposinf isneginf"},
+    ),
+    *_refused_out(
+        "torch.histogram: input tensor and hist tensor should have the same dtype, but got ...",
+        wider={SINGLE: "histogram"},
+    ),
+    *_refused_out(
+        "tensordot: Expected the output tensor to have dtype ...",
+        wider={_NARROW: "inner tensordot"},
+        integer={_NOT_INT32: "inner tensordot"},
+    ),
+    *_refused_out(
+        "nonzero: Expected out tensor to have scalar type Long but got scalar type...",
+        wider={ALL: "nonzero"},
+        integer={ALL: "nonzero"},
+    ),
+    *_refused_out(
+        "Expected out type to be ... but got ...",
+        wider={BOOL + _NARROW: "where"},
+        integer={BOOL + _NOT_INT32: "where"},
+    ),
+    *_refused_out("std_var_all: Unsupported dtype ...", wider={HALF: "std var"}),
+    *each(
+        "refused",
+        "call: got RuntimeError(...: the result is ... and cannot be stored in out of int32.)",
         _OUT_POLICY,
-        True,
+        {DIFFERENTIABLE: "cumsum cumprod prod sum"},
+        case="out integer dtype",
     ),
-    Known("cumsum", ALL, "refused", "out integer dtype", _OUT_POLICY, True),
     *each(
-        "acosh asinh atanh arccosh arcsinh arctanh",
         "exception",
-        "inplace version",
+        "first gradient: expected NotImplementedError(the derivative for 'inplace version of "
+        "...' is not implemented.), got no exception",
         "PyTorch has no derivative of the form in place; here it is that of the other.",
+        {DIFFERENTIABLE: "acosh asinh atanh", SINGLE: "arccosh arcsinh arctanh"},
+        case="inplace ",
     ),
     *each(
-        "vdot addr block_diag cdist sum_to_size cross diag diag_embed "
-        "meshgrid.variadic_tensors meshgrid.list_of_tensors quantile nanquantile dist rot90 "
-        "mvlgamma.mvlgamma_p_1 mvlgamma.mvlgamma_p_3 mvlgamma.mvlgamma_p_5 einsum combinations "
-        "nn.functional.rrelu matmul __rmatmul__ __rsub__ renorm trapz trapezoid "
-        "cumulative_trapezoid trace kron roll diagflat frexp",
-        "grad_fn",
-        "",
-        COMPOSED,
-    ),
-    *each(
-        "conj_physical as_strided as_strided.partial_views squeeze squeeze.multiple unsqueeze "
-        "transpose t swapdims swapaxes polygamma.polygamma_n_0 "
-        "polygamma.polygamma_n_1 polygamma.polygamma_n_2 polygamma.polygamma_n_3 "
-        "polygamma.polygamma_n_4",
-        "grad_fn",
-        "inplace sample",
-        "The node of the form in place is named as that of the other form.",
-    ),
-    *each(
-        "diag quantile nanquantile diff softmax softmax.with_dtype log_softmax "
-        "log_softmax.with_dtype inner tensordot conj_physical slice_scatter",
         "refused",
-        "differentiation",
-        "out= with a gradient wanted is refused by every operation; PyTorch accepts it in those "
-        "that it composes, and gives the result no history.",
+        "call: got RuntimeError(...: out= takes no part in differentiation, but one of the "
+        "arguments requires grad. Leave ...)",
+        "out= with a gradient wanted is refused by every operation; PyTorch accepts it in "
+        "those that it composes, and gives the result no history.",
+        {
+            DIFFERENTIABLE: "conj_physical diff diag softmax.with_dtype slice_scatter inner "
+            "tensordot log_softmax.with_dtype",
+            SINGLE + DOUBLE: "quantile nanquantile",
+            FLOATING: "softmax log_softmax",
+        },
+        case="out fitting",
     ),
-    *each("sort kthvalue median nanmedian mode", "value", "result[1]: ", _TIES),
-    *each("sort kthvalue", "memory", "hold", _TIES),
-    *each("argsort", "value", "(8000,)", _TIES),
-    *each("mode", "grad", "(3000,)", _TIES),
-    *each("sort msort", "grad", "(8000,)", _TIES),
-    *each("topk", "value", "result[1]: ", _TIES),
     *each(
-        "index_fill",
+        "ties",
+        "...",
+        _TIES,
+        {
+            INTEGERS: "kthvalue median nanmedian topk",
+            INTEGERS + HALF + BOOL: "mode",
+            HALF + BOOL + ("uint8", "int8"): "sort argsort",
+        },
+    ),
+    *each("grad", "first gradient 0: ...", _TIES, {HALF: "mode"}, case="(3000,)"),
+    *each("grad", "first gradient 0: ...", _TIES, {HALF: "sort msort"}, case="(8000,)"),
+    *each(
         "exception",
-        "Index to scalar can have only 1 value, got 0",
+        "first gradient: expected RuntimeError(index_select(): Index to scalar can have only "
+        "1 value, got 0 value(s)), got no exception",
         "The gradient of a value that was written nowhere is zero, also for a 0-d tensor.",
+        {DIFFERENTIABLE: "index_fill"},
+        case="empty ",
     ),
-    *each("topk", "memory", "hold", _TIES),
     *each(
-        "select_scatter slice_scatter",
         "exception",
-        "does not support automatic differentiation for outputs with complex dtype",
-        "PyTorch leaves the derivative out for complex numbers, where it is the same.",
+        "call: expected RuntimeError(... does not support automatic differentiation for "
+        "outputs with complex dtype.), got no exception",
+        COMPLEX_GRAD,
+        {COMPLEX: "select_scatter slice_scatter"},
     ),
     *each(
-        "as_strided_scatter",
-        "grad",
-        "first gradient 0",
-        "PyTorch's gradient of the input is that of the elements which src replaced; here it is "
-        "that of the others.",
+        "grad", "first gradient 0: ...", _AS_STRIDED_GRAD, {DIFFERENTIABLE: "as_strided_scatter"}
     ),
-    *each("as_strided_scatter", "gradgrad", "second gradient", "Follows from its gradient."),
     *each(
-        "as_strided_scatter",
+        "gradgrad",
+        "second gradient ...: ...",
+        _AS_STRIDED_GRAD,
+        {DOUBLE + COMPLEX128: "as_strided_scatter"},
+    ),
+    *each(
         "refused",
-        "expected a storage offset of at least 0",
+        "first gradient: got RuntimeError(as_strided: expected a storage offset of at least "
+        "0, got ...)",
         "The view lies before the input in memory; PyTorch's gradient reads another part.",
+        {DIFFERENTIABLE: "as_strided_scatter"},
+        case="strided",
     ),
     *each(
-        "scatter_reduce.sum scatter_reduce.mean scatter_reduce.prod scatter_reduce.amax "
-        "scatter_reduce.amin index_reduce.prod",
         "refused",
-        "has no derivative for complex numbers",
-        "PyTorch refuses the derivative for complex numbers, but for the form in place, where "
-        "that of the product lacks a conjugate.",
+        "call: got RuntimeError(...: has no derivative for complex numbers, got ...)",
+        "PyTorch refuses the derivative for complex numbers, but for the form in place, "
+        "where that of the product lacks a conjugate.",
+        {
+            COMPLEX: "index_reduce.prod scatter_reduce.sum scatter_reduce.prod "
+            "scatter_reduce.mean scatter_reduce.amin scatter_reduce.amax"
+        },
+        case="inplace ",
     ),
     *each(
-        "scatter_reduce.mean scatter_reduce.amax scatter_reduce.amin",
         "memory",
-        "inplace",
-        "PyTorch has begun to write when it finds that the dtype is not supported.",
+        "call: inputs or out=: ... expected False, got True",
+        _REDUCE_BEGUN,
+        {BOOL: "scatter_reduce.mean"},
+        case="inplace ",
     ),
     *each(
-        "scatter_reduce.amax scatter_reduce.amin",
+        "memory",
+        "call: inputs or out=: ... expected (-inf+...), got ...",
+        _REDUCE_BEGUN,
+        {COMPLEX: "scatter_reduce.amax"},
+        case="inplace ",
+    ),
+    *each(
+        "memory",
+        "call: inputs or out=: ... expected (inf+...), got ...",
+        _REDUCE_BEGUN,
+        {COMPLEX: "scatter_reduce.amin"},
+        case="inplace ",
+    ),
+    *each(
         "grad",
-        "include_self=False",
+        "first gradient 1: ...",
         "An element that is not included takes no share of the gradient here, also where it "
         "happens to equal the result.",
+        {BFLOAT16: "scatter_reduce.amin scatter_reduce.amax"},
+        case="include_self=False",
+        within=3,
     ),
     *each(
-        "index_reduce.mean index_reduce.prod index_reduce.amax index_reduce.amin",
         "exception",
-        '"index_func_" not implemented',
-        "PyTorch has bool and complex numbers for two dimensions or more; here for all.",
+        'call: expected NotImplementedError("index_func_" not implemented for ...), got no '
+        "exception",
+        _REDUCE_1D,
+        {
+            COMPLEX: "index_reduce.mean",
+            COMPLEX + BOOL: "index_reduce.prod",
+            BOOL: "index_reduce.amin index_reduce.amax",
+        },
     ),
     *each(
-        "index_reduce.mean index_reduce.prod index_reduce.amax index_reduce.amin",
         "exception",
-        '"index_reduce_func_exclude_input_init" not implemented',
-        "PyTorch has bool and complex numbers with include_self only.",
+        'expected NotImplementedError("index_func_" not implemented for ...), got '
+        "RuntimeError(index_reduce: has no derivative for complex numbers, got ...)",
+        _REDUCE_1D,
+        {COMPLEX: "index_reduce.mean index_reduce.prod index_reduce.amin index_reduce.amax"},
     ),
-    Known(
-        "histc",
-        ("uint8",),
+    *each(
         "exception",
-        "value cannot be converted to type uint8_t without overflow",
+        'call: expected NotImplementedError("index_reduce_func_exclude_input_init" not '
+        "implemented for ...), got no exception",
+        _REDUCE_EXCLUDED,
+        {BOOL: "index_reduce.prod index_reduce.amin index_reduce.amax"},
+    ),
+    *each(
+        "exception",
+        'expected NotImplementedError("index_reduce_func_exclude_input_init" not implemented '
+        "for ...), got RuntimeError(index_reduce: has no derivative for complex numbers, got "
+        "...)",
+        _REDUCE_EXCLUDED,
+        {COMPLEX: "index_reduce.mean index_reduce.prod index_reduce.amin index_reduce.amax"},
+    ),
+    *each(
+        "exception",
+        "expected RuntimeError(value cannot be converted to type uint8_t without overflow), "
+        "got NotImplementedError(histc: expected a floating-point input, got torch.uint8.)",
         "Integers are refused as such; PyTorch trips over the empty range first.",
+        {("uint8",): "histc"},
     ),
-    Known(
-        "histogram",
-        ("float16", "bfloat16"),
+    *each(
         "refused",
-        "expected an input of float32 or float64",
+        "call: got NotImplementedError(histogram: expected an input of float32 or float64, "
+        "got ...)",
         "PyTorch refuses these dtypes only where there are elements.",
+        {HALF: "histogram"},
+        case="empty ",
     ),
     *each(
-        "baddbmm mv addmv addbmm",
         "exception",
-        "Dimension specified as",
-        "Of 0-d operands the message speaks of the shapes that are wanted; PyTorch fails on the "
-        "way, at a dimension that is not there.",
+        "expected IndexError(Dimension specified as ... but tensor has no dimensions), got "
+        "RuntimeError(...: expected ...)",
+        "Of 0-d operands the message speaks of the shapes that are wanted; PyTorch fails on "
+        "the way, at a dimension that is not there.",
+        {ALL: "addbmm baddbmm mv"},
+        case="0-d",
     ),
     *each(
-        "mean",
+        "exception",
+        "expected NotImplementedError(\"nansum_cpu\" not implemented for 'Int'), got "
+        "RuntimeError(nan...: the result is ... and cannot be stored in out of ...int32.)",
+        "PyTorch computes in the dtype of out= and finds no kernel for it; here out= is "
+        "refused for its dtype as everywhere, by an exception of which PyTorch's is a kind.",
+        {FLOATING: "nanmean nansum"},
+        case="out integer dtype",
+    ),
+    *each(
+        "gradgrad",
+        "second gradient 0: ...",
+        "PyTorch's derivative of digamma has nine digits; here it has all.",
+        {DOUBLE: "mvlgamma.mvlgamma_p_1 mvlgamma.mvlgamma_p_3 mvlgamma.mvlgamma_p_5"},
+        within=3,
+    ),
+    *each(
+        "value",
+        "result: ... got inf",
+        _POLES,
+        {
+            ("int8", "int16"): "polygamma.polygamma_n_0 polygamma.polygamma_n_1 "
+            "polygamma.polygamma_n_2 polygamma.polygamma_n_3 "
+            "polygamma.polygamma_n_4"
+        },
+    ),
+    *each(
         "memory",
-        "out integer dtype",
-        "PyTorch refuses out= after it has written to it; here it is left as it was.",
+        "call: inputs or out=: ... got inf",
+        _POLES,
+        {
+            ("int8", "int16"): "polygamma.polygamma_n_0 polygamma.polygamma_n_1 "
+            "polygamma.polygamma_n_2 polygamma.polygamma_n_3 "
+            "polygamma.polygamma_n_4"
+        },
+        case="out ",
     ),
-    *each(
-        "nansum nanmean",
-        "exception",
-        """"nansum_cpu" not implemented for 'Int'""",
-        "PyTorch computes in the dtype of out= and finds no kernel for it; here out= is refused "
-        "for its dtype as everywhere, by an exception of which PyTorch's is a kind.",
-    ),
-    *[
-        Known(
-            f"mvlgamma.mvlgamma_p_{p}",
-            ("float64",),
-            "gradgrad",
-            "second gradient 0",
-            "PyTorch's derivative of digamma has nine digits; here it has all.",
-        )
-        for p in (1, 3, 5)
-    ],
-    *each(_POLYGAMMAS, "value", "got inf", _POLES),
-    *each(_POLYGAMMAS, "memory", "got inf", _POLES),
 ]
 
 
 def unexcused(op: str, dtype: str, differences: list[Difference]) -> list[Difference]:
-    """The differences that no entry explains."""
-    return [d for d in differences if not any(k.excuses(op, dtype, d) for k in KNOWN)]
+    """The differences of an operation that no entry explains, and entries that explain none."""
+    return known.unexcused(KNOWN, op, dtype, differences)
 
 
-# Of the lists of modules: the name of an entry, the category, a part of the text.
-KNOWN_MODULES: dict[tuple[str, str, str], str] = {
-    ("CrossMapLRN2d", "value", "input gradients[0]"): (
-        "PyTorch's gradient is not that of its result: it fails PyTorch's own gradcheck."
+# Of the lists of modules: the operation is the name of the case.
+KNOWN_MODULES = [
+    *each(
+        "value",
+        "input gradients[0]: ...",
+        "PyTorch's gradient is not that of its result: it fails PyTorch's own gradcheck.",
+        {DOUBLE: "CrossMapLRN2d"},
+        within=2e4,
     ),
-    ("Hardsigmoid_no_batch_dim", "value", "input gradients[0]"): (
-        "PyTorch multiplies by the float32 that is nearest to 1/6."
+    *each(
+        "value",
+        "input gradients[0]: ...",
+        "PyTorch multiplies by the float32 that is nearest to 1/6.",
+        {DOUBLE: "Hardsigmoid_no_batch_dim"},
+        within=150,
     ),
-}
+]
 
 
-def unexcused_of_module(name: str, differences: list[Difference]) -> list[Difference]:
-    """The differences of a module that no entry explains."""
-    known = [(category, text) for entry, category, text in KNOWN_MODULES if entry == name]
-    return [d for d in differences if not any(d.category == c and t in d.text for c, t in known)]
+def unexcused_of_module(name: str, dtype: str, differences: list[Difference]) -> list[Difference]:
+    """The same for a module."""
+    return known.unexcused(KNOWN_MODULES, name, dtype, differences)

@@ -141,7 +141,7 @@ def differences(case: Case) -> list[Difference]:
         return found + _error_differences(their_error, our_error, "forward or backward")
     for key, value in expected.items():
         found += result_differences(value, actual.get(key), "special", key)
-    return unexcused_of_module(case.name, found)
+    return unexcused_of_module(case.name, dtype_name(case.dtype), found)
 
 
 def _build(lib: Any, case: Case) -> Any:

@@ -124,8 +124,7 @@ _LATER_PREFIXES = (
 _LATER = _names(
     "cholesky cholesky_inverse cholesky_solve stft istft geqrf lu lu_solve lu_unpack matrix_exp "
     "ormqr qr svd svd_lowrank pca_lowrank pinverse triangular_solve logdet to_sparse chalf "
-    "hash_tensor nonzero_static norm.nuc histogramdd addmm.decomposed slice "
-    "bmm.triton_optimized"
+    "hash_tensor nonzero_static norm.nuc histogramdd slice"
 )
 # PyTorch's gradient of pdist reads freed memory for an input without elements.
 _CRASHES_PYTORCH = _names("nn.functional.pdist")
@@ -135,28 +134,25 @@ _IN_MODULES = _names(
 )
 _CORE_ANYWAY = _names(
     "__getitem__ __radd__ __rdiv__ __rmul__ __rand__ __ror__ __rxor__ "
-    "__rmatmul__ __rmod__ __rpow__ __rsub__ native_layer_norm"
+    "__rmatmul__ __rmod__ __rpow__ __rsub__ native_layer_norm linalg.cross linalg.vector_norm"
 )
 
 _MOVES_DATA = _names(
     "broadcast_to broadcast_tensors block_diag combinations cartesian_prod chunk unsafe_chunk "
     "clone contiguous positive conj conj_physical resolve_conj resolve_neg view_as_real "
-    "view_as_complex complex expand expand_as expand_copy diag diag_embed diagonal diagonal_copy "
-    "diagonal_scatter alias_copy flip fliplr flipud imag real masked_fill masked_scatter "
-    "masked_select meshgrid as_strided as_strided_copy as_strided_scatter narrow narrow_copy "
-    "view_copy permute permute_copy roll rot90 split unsafe_split split_with_sizes "
-    "split_with_sizes_copy select select_scatter slice_scatter tensor_split hsplit vsplit dsplit "
-    "ravel reshape reshape_as view view_as atleast_1d atleast_2d atleast_3d flatten unflatten "
-    "column_stack gather index_fill index_copy index_select __getitem__ sort unique "
-    "linalg.diagonal unique_consecutive put take scatter bfloat16 bool byte char double float "
-    "half int long short cdouble cfloat to zeros_like ones_like full_like new_zeros new_ones ones "
-    "zeros full eye scalar_tensor new_full stack hstack cat unbind unbind_copy vstack dstack "
-    "msort movedim squeeze squeeze_copy fill take_along_dim "
-    "unsqueeze unsqueeze_copy zero_ transpose transpose_copy T H mT mH tril triu where argwhere "
-    "neg sign max min maximum minimum fmax fmin amax amin aminmax clamp clamp_min clamp_max "
-    "floor ceil trunc cummax cummin median kthvalue topk mode t t_copy repeat_interleave diagflat "
-    "argsort item relu copy_ type_as nn.functional.relu nn.functional.relu6 "
-    "nn.functional.hardtanh nn.functional.one_hot copysign nan_to_num "
+    "view_as_complex complex expand expand_as diag diag_embed diagonal diagonal_scatter flip "
+    "fliplr flipud imag real masked_fill masked_scatter masked_select meshgrid as_strided "
+    "as_strided_scatter narrow permute roll rot90 split unsafe_split split_with_sizes select "
+    "select_scatter slice_scatter tensor_split hsplit vsplit dsplit ravel reshape reshape_as view "
+    "view_as atleast_1d atleast_2d atleast_3d flatten unflatten column_stack gather index_fill "
+    "index_copy index_select __getitem__ sort unique unique_consecutive put take scatter bfloat16 "
+    "bool byte char double float half int long short cdouble cfloat to zeros_like ones_like "
+    "full_like new_zeros new_ones ones zeros full eye scalar_tensor new_full stack hstack cat "
+    "unbind vstack dstack msort movedim squeeze fill take_along_dim unsqueeze zero_ transpose T H "
+    "mT mH tril triu where argwhere neg sign max min maximum minimum fmax fmin amax amin aminmax "
+    "clamp clamp_min clamp_max floor ceil trunc cummax cummin median kthvalue topk mode t "
+    "repeat_interleave diagflat argsort item relu copy_ type_as nn.functional.relu "
+    "nn.functional.relu6 nn.functional.hardtanh nn.functional.one_hot copysign nan_to_num "
     "constant_pad_nd"
 )
 # Moves data too, but an element may come several times: its gradient is a sum.
@@ -167,17 +163,14 @@ _ADDS_UP = _names(
     "float_power einsum index_add index_reduce index_put scatter_add scatter_reduce histc "
     "histogram bincount renorm trapz trapezoid cumulative_trapezoid logsumexp trace kron inner "
     "tensordot logcumsumexp softmax log_softmax norm mean nanmean std var prod sum nansum addcmul "
-    "addcdiv nn.functional.bilinear "
-    "nn.functional.conv1d nn.functional.conv2d nn.functional.conv3d "
-    "nn.functional.conv_transpose1d nn.functional.conv_transpose2d "
+    "addcdiv nn.functional.bilinear nn.functional.conv1d nn.functional.conv2d "
+    "nn.functional.conv3d nn.functional.conv_transpose1d nn.functional.conv_transpose2d "
     "nn.functional.conv_transpose3d nn.functional.linear nn.functional.ctc_loss "
-    "linalg.vector_norm linalg.cross "
-    "nn.functional.multi_head_attention_forward nn.functional.scaled_dot_product_attention "
-    "linalg.vecdot linalg.multi_dot "
-    "linalg.matrix_power __rmatmul__ allclose nn.functional.batch_norm nn.functional.group_norm "
-    "nn.functional.instance_norm nn.functional.layer_norm nn.functional.local_response_norm "
-    "nn.functional.normalize nn.functional.rms_norm native_layer_norm "
-    "nn.functional.embedding nn.functional.embedding_bag"
+    "linalg.vector_norm linalg.cross nn.functional.multi_head_attention_forward "
+    "nn.functional.scaled_dot_product_attention __rmatmul__ allclose nn.functional.batch_norm "
+    "nn.functional.group_norm nn.functional.instance_norm nn.functional.layer_norm "
+    "nn.functional.local_response_norm nn.functional.normalize nn.functional.rms_norm "
+    "native_layer_norm nn.functional.embedding nn.functional.embedding_bag"
 )
 # Pooling and resampling.
 _MOVES_DATA |= _names(
@@ -194,15 +187,12 @@ _ADDS_UP |= _names(
     "nn.functional.avg_pool1d nn.functional.avg_pool2d nn.functional.avg_pool3d "
     "nn.functional.adaptive_avg_pool1d nn.functional.adaptive_avg_pool2d "
     "nn.functional.adaptive_avg_pool3d nn.functional.interpolate nn.functional.grid_sample "
-    "grid_sampler_2d grid_sampler_3d "
-    "nn.functional.upsample_bilinear nn.functional.upsample_nearest"
+    "grid_sampler_2d grid_sampler_3d nn.functional.upsample_bilinear "
+    "nn.functional.upsample_nearest"
 )
 # Their samples take minutes in all dtypes, and nn.functional has the same operation.
 _LARGE = _names("grid_sampler_3d")
-_SPECIAL = _names(
-    "lgamma digamma polygamma mvlgamma igamma igammac i0 erfinv special.i0e special.i1 "
-    "special.i1e special.ndtri special.log_ndtr special.erfcx special.zeta logspace"
-)
+_SPECIAL = _names("lgamma digamma polygamma mvlgamma igamma igammac i0 erfinv logspace")
 _UNINITIALISED = _names(
     "empty empty_like empty_strided empty_permuted new_empty new_empty_strided resize_ resize_as_"
 )

@@ -15,7 +15,7 @@ from .compare import (
     grad_fn_name,
     result_differences,
     tensor_differences,
-    value_difference,
+    value_differences,
 )
 from .frameworks import (
     COMPLEX,
@@ -28,6 +28,7 @@ from .frameworks import (
     outcome_of,
     same_exception_type,
     seed,
+    to_numpy,
     widen_bfloat16,
 )
 
@@ -194,9 +195,9 @@ def _buffer_differences(kind: str, expected: Outcome, actual: Outcome) -> list[D
     for (name, e), (_, a) in zip(expected.buffers, actual.buffers, strict=True):
         if name == "bfloat16":
             e, a = widen_bfloat16(e), widen_bfloat16(a)
-        text = value_difference(e, a, name, kind)
-        if text:
-            return [Difference("memory", f"{expected.stage}: inputs or out= hold {text}")]
+        found = value_differences(e, a, name, kind, f"{expected.stage}: inputs or out=")
+        if found:
+            return [d._replace(category="memory") for d in found]
     return []
 
 
@@ -205,15 +206,22 @@ def _grad_differences(kind: str, expected: Outcome, actual: Outcome) -> list[Dif
     found = []
     for nth, (es, as_) in enumerate(zip(expected.grads, actual.grads, strict=False)):
         where = ("first gradient", "second gradient")[nth]
+        category = ("grad", "gradgrad")[nth]
         for i, (e, a) in enumerate(zip(es, as_, strict=False)):
-            if (e is None) != (a is None):
-                found.append(
-                    Difference("grad", f"{where} {i}: one of {e!r:.40} and {a!r:.40} is None")
-                )
-            elif e is not None:
-                found += [
-                    Difference("grad" if nth == 0 else "gradgrad", d.text)
-                    for d in tensor_differences(e, a, kind, f"{where} {i}")
-                    if d.category in ("dtype", "shape", "value")
-                ]
+            if e is None or a is None:
+                if e is not a:
+                    text = f"{where} {i}: expected {_kind_of_grad(e)}, got {_kind_of_grad(a)}"
+                    found.append(Difference(category, text))
+                continue
+            found += [
+                d._replace(category=category)
+                for d in tensor_differences(e, a, kind, f"{where} {i}")
+                if d.category in ("dtype", "shape", "value")
+            ]
     return found
+
+
+def _kind_of_grad(grad: Any) -> str:
+    if grad is None:
+        return "None"
+    return "other numbers than zeros" if to_numpy(grad).any() else "zeros"

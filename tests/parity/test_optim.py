@@ -22,8 +22,8 @@ INFOS.pop("SparseAdam")
 
 N_STEPS = 20
 TOLERANCES = {"float32": 2e-6, "float64": 1e-9, "complex64": 2e-6, "complex128": 1e-9}
-# Differences of two rounded averages, which lose digits; products in bfloat16, iterated.
-LOOSE = {"RMSprop": 10, "LBFGS": 50, "Adafactor": 10, "Muon": 1e4}
+# Differences of gradients that hardly differ; products in bfloat16, iterated.
+LOOSE = {("LBFGS", "complex64"): 10, ("Muon", "float64"): 5e3}
 FLAGS = ("foreach", "fused", "differentiable")
 
 
@@ -90,7 +90,7 @@ def options(lib: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_close(name: str, dtype: str, expected: Any, actual: Any, where: str) -> None:
-    tolerance = TOLERANCES[dtype] * LOOSE.get(name, 1)
+    tolerance = TOLERANCES[dtype] * LOOSE.get((name, dtype), 1)
     np.testing.assert_allclose(
         to_numpy(actual), to_numpy(expected), rtol=tolerance, atol=tolerance, err_msg=where
     )
