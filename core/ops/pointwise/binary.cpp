@@ -89,6 +89,20 @@ Tensor igamma_slope(const Tensor& g, const Tensor& a, const Tensor& x) {
        "div(..., rounding_mode='floor'), whose derivative is zero.");
 }
 
+// Which tensors a gradient is made from.
+struct Mentioned {
+  bool a, b, y;
+  constexpr explicit Mentioned(const char* gradient)
+      : a(mentions(gradient, 'a')), b(mentions(gradient, 'b')), y(mentions(gradient, 'y')) {}
+};
+
+// What no gradient mentions takes no place in the node.
+struct Unmentioned {
+  Unmentioned(const Tensor&, bool) {}
+};
+template <bool is_mentioned>
+using Kept = std::conditional_t<is_mentioned, SavedTensor, Unmentioned>;
+
 }  // namespace
 
 void check_not_complex32(const char* name, const Tensor& a, const Tensor& b) {
@@ -137,28 +151,35 @@ void apply_binary_(const char* name, BinaryOp op, const Tensor& a, const Tensor&
   bump_version(a);
 }
 
-// An operand is kept where the gradient that mentions it is wanted.
+// An operand is kept where a gradient that mentions it is wanted.
 #define BINARY(name, names, numbers, kinds, check, formula, node, by_a, by_b, ...)          \
   Tensor name(const Tensor& a, const Tensor& b, const Into& into) {                         \
     DType dtype = compute_dtype(Kinds::kinds, result_type({a, b}));                         \
     check_##check(#name, a, b, dtype);                                                      \
     Tensor result = apply_binary(#name, BinaryOp::name, a, b, dtype, into);                 \
-    auto is_kept = [&](char which) {                                                        \
-      return (mentions(#by_a, which) && a.requires_grad()) ||                               \
-             (mentions(#by_b, which) && b.requires_grad());                                 \
-    };                                                                                      \
-    SavedTensor saved_a = save(is_kept('a') ? a : Tensor()),                                \
-                saved_b = save(is_kept('b') ? b : Tensor()),                                \
-                saved_y = save_output(is_kept('y') ? result : Tensor());                    \
+    bool need_a = a.requires_grad(), need_b = b.requires_grad();                            \
+    if (!need_a && !need_b && !a->is_volatile && !b->is_volatile) return result;            \
+    constexpr Mentioned in_a(#by_a), in_b(#by_b);                                           \
+    bool keeps_a = (in_a.a && need_a) || (in_b.a && need_b);                                \
+    bool keeps_b = (in_a.b && need_a) || (in_b.b && need_b);                                \
+    bool keeps_y = (in_a.y && need_a) || (in_b.y && need_b);                                \
     return record(node, result, {a, b},                                                     \
-                  [a = saved_a, b = saved_b, y = saved_y]([[maybe_unused]] const Tensor& g, \
-                                                          Needs need) -> TensorList {       \
+                  [a = Kept < in_a.a || in_b.a > (keeps_a ? a : Tensor(), false),           \
+                   b = Kept < in_a.b || in_b.b > (keeps_b ? b : Tensor(), false),           \
+                   y = Kept < in_a.y || in_b.y > (keeps_y ? result : Tensor(), true)](      \
+                      [[maybe_unused]] const Tensor& g, Needs need) -> TensorList {         \
                     return {need[0] ? by_a : Tensor(), need[1] ? by_b : Tensor()};          \
                   });                                                                       \
   }                                                                                         \
   Tensor& name##_(Tensor& a, const Tensor& b) {                                             \
-    return in_place(#name "_", a,                                                           \
-                    [&](const Tensor& x, const Into& into) { return name(x, b, into); });   \
+    if (wants_history(a, b))                                                                \
+      return in_place(#name "_", a,                                                         \
+                      [&](const Tensor& x, const Into& into) { return name(x, b, into); }); \
+    check_inplace(#name "_", a);                                                            \
+    DType dtype = compute_dtype(Kinds::kinds, result_type({a, b}));                         \
+    check_##check(#name "_", a, b, dtype);                                                  \
+    apply_binary_(#name "_", BinaryOp::name, a, b, dtype);                                  \
+    return a;                                                                               \
   }
 #include "tables/binary.def"
 

@@ -63,13 +63,11 @@ Tensor apply_ternary(const char* name, TernaryOp op, const Tensor& x, const Tens
     check_##check(#name, a, b);                                                                    \
     Tensor y =                                                                                     \
         apply_ternary(#name, TernaryOp::name, x, a, b, result_type({x, a, b}), into, value);       \
-    auto is_kept = [&](char which) {                                                               \
-      return (mentions(#by_a, which) && a.requires_grad()) ||                                      \
-             (mentions(#by_b, which) && b.requires_grad());                                        \
-    };                                                                                             \
+    constexpr bool a_in_b = mentions(#by_b, 'a'), b_in_b = mentions(#by_b, 'b');                   \
+    bool keeps_a = a_in_b && b.requires_grad();                                                    \
+    bool keeps_b = a.requires_grad() || (b_in_b && b.requires_grad());                             \
     static constexpr NodeName node(#name);                                                         \
-    SavedTensor saved_a = save(is_kept('a') ? a : Tensor()),                                       \
-                saved_b = save(is_kept('b') ? b : Tensor());                                       \
+    SavedTensor saved_a = save(keeps_a ? a : Tensor()), saved_b = save(keeps_b ? b : Tensor());    \
     return record(node, y, {x, a, b},                                                              \
                   [a = saved_a, b = saved_b, value](const Tensor& g, Needs need) -> TensorList {   \
                     return {g, need[1] ? by_a : Tensor(), need[2] ? by_b : Tensor()};              \
