@@ -123,7 +123,7 @@ def test_the_shape_is_refused_before_the_dtype_in_place():
         RuntimeError, match=r"gcd_: expected a result of the shape .* \(2, 1\), got"
     ):
         a.gcd_(b)
-    with pytest.raises(NotImplementedError, match=r"gcd: not implemented for float32"):
+    with pytest.raises(NotImplementedError, match=r"gcd_: not implemented for float32"):
         a.gcd_(a)
 
 
