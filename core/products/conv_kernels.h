@@ -22,4 +22,10 @@ FACULA_KERNEL_TABLE(ConvTable, direct_table)
 FACULA_KERNEL_TABLE(ConvTable, winograd_table)
 FACULA_KERNEL_TABLE(ConvTable, packed_table)
 
+inline namespace FACULA_ISA {
+// Of packed_table, whose sums are in a file of their own. For float and double, with AVX-512.
+template <class T>
+void packed_weight(const ConvShape& s, const T* x, const T* y, T* w);
+}  // namespace FACULA_ISA
+
 }  // namespace facula::cpu

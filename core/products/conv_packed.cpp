@@ -11,7 +11,6 @@
 #include "base/scratch.h"
 #include "products/caches.h"
 #include "products/conv_kernels.h"
-#include "products/conv_packed_weight.h"
 #include "products/pack_windows.h"
 #include "products/tuning.h"
 

@@ -5,7 +5,7 @@
 // it meets a vector of output channels, B: y turned over, packed a slice of pixels at a time. The
 // sums, rows by output channels, are turned over at the end. Tasks have some rows and, where these
 // are few, a part of the pixels, whose sums are added in order.
-#include "products/conv_packed_weight.h"
+#include "products/conv_kernels.h"
 
 #include "base/parallel.h"
 #include "base/scratch.h"

@@ -25,9 +25,7 @@ int to_int(int64_t value) {
 template <class T>
 constexpr bool is_library_type_v = std::is_floating_point_v<T> || is_complex_v<T>;
 
-Transpose library_trans(Trans trans) {
-  return trans == Trans::No ? kNoTrans : trans == Trans::Yes ? kTrans : kConjTrans;
-}
+Transpose library_trans(Trans trans) { return trans == Trans::No ? kNoTrans : kTrans; }
 
 // The library does its own threading unless told not to, once.
 void keep_library_single_threaded() {

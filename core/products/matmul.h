@@ -7,7 +7,7 @@
 
 namespace facula::products {
 
-enum class Trans { No, Yes, Conjugate };
+enum class Trans { No, Yes };
 
 // What plan_gemm() chooses the way from.
 struct GemmShape {

@@ -8,8 +8,10 @@
 #include "products/tuning.h"
 
 namespace facula::products {
-
 namespace {
+
+// Other dtypes have kernels of ours for products of integers only.
+bool is_full_float(DType dtype) { return dtype == DType::Float32 || dtype == DType::Float64; }
 
 // ---- products of matrices
 
@@ -40,12 +42,10 @@ GemmWay plan_gemm(const GemmShape& s, DType dtype, Isa isa) {
   if (s.n_batch == 1 && has_few_outputs && s.k >= tuning::kMinPieces * tuning::kPieceOfK)
     return GemmWay::PiecesOfK;
 
-  // OpenBLAS conjugates a matrix, not a vector, and only a matrix that it transposes.
-  if (s.n == 1 && s.trans_b != Trans::Conjugate) return GemmWay::MatrixVector;
-  if (s.m == 1 && s.trans_a != Trans::Conjugate && s.trans_b != Trans::Conjugate)
-    return GemmWay::VectorMatrix;
+  if (s.n == 1) return GemmWay::MatrixVector;
+  if (s.m == 1) return GemmWay::VectorMatrix;
 
-  bool has_kernels = isa == Isa::Avx512 && (dtype == DType::Float32 || dtype == DType::Float64);
+  bool has_kernels = isa == Isa::Avx512 && is_full_float(dtype);
   bool is_small =
       s.m * s.n * s.k < tuning::kMinBlockedWork || std::min(s.m, s.n) < tuning::kTileRows;
   if (!has_kernels || is_small) return GemmWay::Library;
@@ -65,8 +65,6 @@ GemmWay plan_gemm(const GemmShape& s, DType dtype, Isa isa) {
 namespace {
 
 // ---- convolutions
-
-bool has_kernels(DType dtype) { return dtype == DType::Float32 || dtype == DType::Float64; }
 
 bool has_single_tap(const ConvShape& s) {
   return s.taps() == 1 && s.padding == ConvShape::Spatial{0, 0, 0};
@@ -108,7 +106,7 @@ bool fits_copied_segment(const ConvShape& s) {
 }  // namespace
 
 ConvWay plan_windows(const WindowShape& s, DType dtype, Isa isa) {
-  if (!has_kernels(dtype)) return ConvWay::Columns;
+  if (!is_full_float(dtype)) return ConvWay::Columns;
 
   // A line that is copied should be read several times, unless a product would be mostly padding.
   bool has_few_rows = s.n_rows <= tuning::kFewRows;
@@ -132,7 +130,7 @@ ConvWay plan_input(const ConvShape& s, bool has_bias, DType dtype, Isa isa) {
   if (is_pointwise(s)) return ConvWay::Pointwise;
   // The pixels between those that are taken would need the bias too.
   if (steps_over_pixels(s) && !has_bias) return ConvWay::TakenPixels;
-  if (!has_kernels(dtype)) return ConvWay::Columns;
+  if (!is_full_float(dtype)) return ConvWay::Columns;
   auto can_sum = [&](const WindowShape& part) {
     return plan_windows(part, dtype, isa) != ConvWay::Columns;
   };
@@ -143,7 +141,7 @@ ConvWay plan_input(const ConvShape& s, bool has_bias, DType dtype, Isa isa) {
 ConvWay plan_weight(const ConvShape& s, DType dtype, Isa isa) {
   if (is_pointwise(s)) return ConvWay::Pointwise;
   if (steps_over_pixels(s)) return ConvWay::TakenPixels;
-  if (!has_kernels(dtype)) return ConvWay::Columns;
+  if (!is_full_float(dtype)) return ConvWay::Columns;
   WindowShape windows = cpu::windows_of_output(s);
   // Depthwise: there are no channels to multiply as matrices.
   if (s.in_channels == 1 && s.out_channels <= tuning::kFewRows && fits_copied_lines(windows))
