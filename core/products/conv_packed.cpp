@@ -5,8 +5,7 @@
 // some pixels straight from the images, a slice of channels at a time, and multiplies the packed
 // weights by them as a product of matrices would. The pixels of all images are one row of columns,
 // so that small images fill the panels too; panels that lie in two images, or whose pixels are not
-// neighbours in the result, are summed in a buffer first. With strides, the gradient of the inputs
-// is one such sum for each residue of the positions: pixels of one residue meet the same taps.
+// neighbours in the result, are summed in a buffer first.
 #include "base/parallel.h"
 #include "base/scratch.h"
 #include "products/caches.h"
@@ -21,7 +20,7 @@ inline namespace FACULA_ISA {
 
 namespace {
 
-// How the work is cut, by the sizes alone.
+// How the work is cut, by the sizes and the caches. The slices alone decide the order of a sum.
 struct Cut {
   int64_t slice_channels, n_slices;
   int64_t row_panels, row_tasks, col_panels, col_tasks, max_cols;

@@ -37,26 +37,18 @@ WindowShape windows_of_output(const ConvShape& s) {
 
 std::vector<WindowShape> windows_of_input(const ConvShape& s) {
   std::vector<WindowShape> parts;
+  WindowShape part{
+      s.n_batch, s.groups, s.in_channels, s.out_channels, {},       s.out,         {1, 1, 1}, {},
+      s.in,      {},       s.stride,      s.kernel,       s.taps(), s.weight_row()};
   std::vector<Residue> by_h = residues_of(s, 1), by_w = residues_of(s, 2);
   for (const Residue& a : residues_of(s, 0)) {
     for (const Residue& b : by_h) {
       for (const Residue& c : by_w) {
-        Spatial first{a.first, b.first, c.first}, grid;
-        for (size_t d = 0; d < 3; ++d) grid[d] = ceil_div(s.in[d] - first[d], s.stride[d]);
-        parts.push_back({s.n_batch,
-                         s.groups,
-                         s.in_channels,
-                         s.out_channels,
-                         {a.taps, b.taps, c.taps},
-                         s.out,
-                         {1, 1, 1},
-                         grid,
-                         s.in,
-                         first,
-                         s.stride,
-                         s.kernel,
-                         s.taps(),
-                         s.weight_row()});
+        part.taps = {a.taps, b.taps, c.taps};
+        part.y_first = {a.first, b.first, c.first};
+        for (size_t d = 0; d < 3; ++d)
+          part.grid[d] = ceil_div(s.in[d] - part.y_first[d], s.stride[d]);
+        parts.push_back(part);
       }
     }
   }
