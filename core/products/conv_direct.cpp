@@ -35,12 +35,17 @@ struct Block {
 template <class T>
 struct Lines {
   const WindowSum<T>& s;
+  int64_t low_h, low_w;  // the smallest shifts
   int64_t n_h, n_w, bands, segments;
   int64_t height, width, step;  // lines of a copy; numbers of one residue in a line; residues
   Scratch<int64_t> offsets;     // of channels and taps: from a pixel's place in the copy
 
   explicit Lines(const WindowSum<T>& sum)
-      : s(sum), step(sum.x_step[2]), offsets(sum.n_channels * sum.n_taps()) {
+      : s(sum),
+        low_h(s.taps[1].low()),
+        low_w(s.taps[2].low()),
+        step(s.x_step[2]),
+        offsets(s.n_channels * s.n_taps()) {
     Segments cut = segments_of(s);
     segments = cut.n, n_w = cut.pixels, width = cut.width;
     int64_t line = n_channels_and_depths() * line_size(), reach = s.taps[1].reach() + 1;
@@ -53,7 +58,7 @@ struct Lines {
     for (int64_t plane = 0; plane < n_channels_and_depths(); ++plane) {
       for (Tap b : s.taps[1]) {
         for (Tap c : s.taps[2]) {
-          int64_t at = c.shift - s.taps[2].low(), from = plane * height + b.shift - s.taps[1].low();
+          int64_t at = c.shift - low_w, from = plane * height + b.shift - low_h;
           *to++ = from * line_size() + at % step * width + at / step;
         }
       }
@@ -83,11 +88,11 @@ struct Lines {
 
   void copy(const Block& block, T* to) const {
     int64_t n_lines = (block.n_h - 1) * s.x_step[1] + height - (n_h - 1) * s.x_step[1];
-    int64_t first = block.w * step + s.taps[2].low();
+    int64_t first = block.w * step + low_w;
     for (int64_t c = 0; c < s.n_channels; ++c) {
       const T* x = s.x + ((block.image * s.groups + block.group) * s.n_channels + c) * s.x_plane();
       for (Tap a : s.taps[0]) {
-        int64_t d = block.d * s.x_step[0] + a.shift, h = block.h * s.x_step[1] + s.taps[1].low();
+        int64_t d = block.d * s.x_step[0] + a.shift, h = block.h * s.x_step[1] + low_h;
         bool has_plane = d >= 0 && d < s.x_sizes[0];
         for (int64_t i = 0; i < n_lines; ++i, ++h) {
           bool is_inside = has_plane && h >= 0 && h < s.x_sizes[1];
