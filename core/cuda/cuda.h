@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cpu/pointwise/loop_tables.h"
-#include "products/gemm.h"
+#include "products/matmul.h"
 #include "walk/reduction.h"
 #include "walk/walk.h"
 

@@ -4,7 +4,7 @@
 #pragma once
 #include <cstdint>
 
-#include "products/conv_kernels.h"
+#include "products/conv_shape.h"
 
 namespace facula::products {
 
@@ -18,12 +18,5 @@ template <class T>
 void conv_input(const ConvShape& s, const T* w, const T* y, const T* bias, T* x);
 template <class T>
 void conv_weight(const ConvShape& s, const T* x, const T* y, T* w);
-
-// The windows of the images as columns: (n_batch, channels, in) and (n_batch, channels * taps,
-// out). There is one group. The second adds up what the windows share. Bools too.
-template <class T>
-void im2col(const ConvShape& s, const T* x, T* columns);
-template <class T>
-void col2im(const ConvShape& s, const T* columns, T* x);
 
 }  // namespace facula::products

@@ -9,31 +9,22 @@
 #include "base/integers.h"
 #include "base/parallel.h"
 #include "base/scratch.h"
-#include "products/conv_windows.h"
+#include "cpu/vec.h"
+#include "products/conv_kernels.h"
+#include "products/tuning.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
 
 namespace {
 
-constexpr int64_t kGoodNumel = int64_t{1} << 13;  // of the copied lines: L1 holds them
-constexpr int64_t kMaxNumel = int64_t{1} << 16;
-constexpr int64_t kSegment = 512;  // pixels of a line
-constexpr int64_t kMinWork = int64_t{1} << 17;
-constexpr int64_t kMinTasks = 16;
+using tuning::kFewRows;
+
 #if defined(FACULA_AVX512)
 constexpr int kVectors = 4;  // of pixels, by kFewRows rows of sums: half of the registers
 #else
 constexpr int kVectors = 2;
 #endif
-constexpr int kSums = 8;  // taps at a time
-
-// The range of a dimension's shifts.
-std::pair<int64_t, int64_t> shifts_of(const std::vector<Tap>& taps) {
-  auto less = [](const Tap& a, const Tap& b) { return a.shift < b.shift; };
-  auto [low, high] = std::minmax_element(taps.begin(), taps.end(), less);
-  return {low->shift, high->shift};
-}
 
 // A block of pixels: n_h lines of n_w, at one depth of one image.
 struct Block {
@@ -44,40 +35,37 @@ struct Block {
 template <class T>
 struct Lines {
   const WindowSum<T>& s;
-  bool fits = false;
   int64_t low_h, low_w;  // the smallest shifts
   int64_t n_h, n_w, bands, segments;
-  int64_t height, width, step;   // lines of a copy; numbers of one residue in a line; residues
-  std::vector<int64_t> offsets;  // of channels and taps: from a pixel's place in the copy
+  int64_t height, width, step;  // lines of a copy; numbers of one residue in a line; residues
+  Scratch<int64_t> offsets;     // of channels and taps: from a pixel's place in the copy
 
-  explicit Lines(const WindowSum<T>& sum) : s(sum), step(sum.x_step[2]) {
-    auto [low1, high1] = shifts_of(s.taps[1]);
-    auto [low2, high2] = shifts_of(s.taps[2]);
-    low_h = low1, low_w = low2;
-    if (high1 - low1 > kMaxNumel || high2 - low2 > kMaxNumel || step > kMaxNumel) return;
-    segments = ceil_div(s.grid[2], kSegment);
-    n_w = ceil_div(s.grid[2], segments);
-    width = n_w + ceil_div(high2 - low2, step) + 1;
-    int64_t line = n_channels_and_depths() * width * step, reach = high1 - low1 + 1;
-    if (line > kMaxNumel / reach || s.x_step[1] > kMaxNumel) return;
-    n_h = std::clamp<int64_t>((kGoodNumel / line - reach) / s.x_step[1] + 1, 1, s.grid[1]);
+  explicit Lines(const WindowSum<T>& sum)
+      : s(sum),
+        low_h(s.taps[1].low()),
+        low_w(s.taps[2].low()),
+        step(s.x_step[2]),
+        offsets(s.n_channels * s.n_taps()) {
+    Segments cut = segments_of(s);
+    segments = cut.n, n_w = cut.pixels, width = cut.width;
+    int64_t line = n_channels_and_depths() * line_size(), reach = s.taps[1].reach() + 1;
+    n_h = (tuning::kGoodLineNumel / line - reach) / s.x_step[1] + 1;
+    n_h = std::clamp<int64_t>(n_h, 1, s.grid[1]);
     bands = ceil_div(s.grid[1], n_h);
     n_h = ceil_div(s.grid[1], bands);
     height = (n_h - 1) * s.x_step[1] + reach;
+    int64_t* to = offsets.data();
     for (int64_t plane = 0; plane < n_channels_and_depths(); ++plane) {
-      for (const Tap& b : s.taps[1]) {
-        for (const Tap& c : s.taps[2]) {
+      for (Tap b : s.taps[1]) {
+        for (Tap c : s.taps[2]) {
           int64_t at = c.shift - low_w, from = plane * height + b.shift - low_h;
-          offsets.push_back(from * line_size() + at % step * width + at / step);
+          *to++ = from * line_size() + at % step * width + at / step;
         }
       }
     }
-    fits = true;
   }
 
-  int64_t n_channels_and_depths() const {
-    return s.n_channels * static_cast<int64_t>(s.taps[0].size());
-  }
+  int64_t n_channels_and_depths() const { return s.n_channels * s.taps[0].n; }
   int64_t line_size() const { return width * step; }
   int64_t numel() const {  // with room for vectors at the end
     return n_channels_and_depths() * height * line_size() + kVectors * Vec<T>::kLanes;
@@ -103,7 +91,7 @@ struct Lines {
     int64_t first = block.w * step + low_w;
     for (int64_t c = 0; c < s.n_channels; ++c) {
       const T* x = s.x + ((block.image * s.groups + block.group) * s.n_channels + c) * s.x_plane();
-      for (const Tap& a : s.taps[0]) {
+      for (Tap a : s.taps[0]) {
         int64_t d = block.d * s.x_step[0] + a.shift, h = block.h * s.x_step[1] + low_h;
         bool has_plane = d >= 0 && d < s.x_sizes[0];
         for (int64_t i = 0; i < n_lines; ++i, ++h) {
@@ -226,24 +214,18 @@ template <class T>
 void gather_weights(const WindowSum<T>& s, int64_t group, T* to) {
   for (int64_t c = 0; c < s.n_channels; ++c) {
     const T* from = s.w_group(group) + c * s.w_channel;
-    for (const Tap& a : s.taps[0])
-      for (const Tap& b : s.taps[1])
-        for (const Tap& t : s.taps[2])
+    for (Tap a : s.taps[0])
+      for (Tap b : s.taps[1])
+        for (Tap t : s.taps[2])
           for (int64_t r = 0; r < s.n_rows; ++r)
             *to++ = from[r * s.w_row + (a.index * s.kernel[1] + b.index) * s.kernel[2] + t.index];
   }
 }
 
 // Whether gather_weights would only copy them.
-template <class T>
-bool are_gathered(const WindowSum<T>& s) {
-  if (s.n_rows != 1 || (s.n_channels != 1 && s.w_channel != s.n_taps())) return false;
-  for (size_t d = 0; d < 3; ++d) {
-    if (static_cast<int64_t>(s.taps[d].size()) != s.kernel[d]) return false;
-    for (int64_t k = 0; k < s.kernel[d]; ++k)
-      if (s.taps[d][static_cast<size_t>(k)].index != k) return false;
-  }
-  return true;
+bool are_gathered(const WindowShape& s) {
+  bool has_all_taps = s.n_taps() == ConvShape::product(s.kernel);
+  return s.n_rows == 1 && has_all_taps && (s.n_channels == 1 || s.w_channel == s.n_taps());
 }
 
 // kT sums, of the products of pixels of y with those of a tap each.
@@ -281,38 +263,32 @@ constexpr std::array<MultiplyPlanes<T>, sizeof...(I)> multiply_planes_by_size(
   return {multiply_planes<I + 1, T>...};
 }
 
-}  // namespace
-
 template <class T>
-bool sum_few_rows(const WindowSum<T>& s) {
+void sum_few_rows(const WindowSum<T>& s) {
   Lines<T> lines(s);
-  if (!lines.fits) return false;
   int64_t depth = s.n_channels * s.n_taps(), n = lines.blocks_of_image();
   int64_t work = s.n_rows * depth * lines.n_h * lines.n_w;
   bool is_gathered = are_gathered(s);
-  parallel_for(lines.n_blocks(), ceil_div(kMinWork, work), [&](int64_t begin, int64_t end) {
-    Scratch<T> copy(lines.numel()), w(depth * s.n_rows);
-    for (int64_t i = begin; i < end; ++i) {
-      Block block = lines.block(i);
-      if (!is_gathered && (i == begin || i % n == 0)) gather_weights(s, block.group, w.data());
-      lines.copy(block, copy.data());
-      sum_block(lines, block, copy.data(), is_gathered ? s.w_group(block.group) : w.data());
-    }
-  });
-  return true;
+  parallel_for(
+      lines.n_blocks(), ceil_div(tuning::kTaskWork, work), [&](int64_t begin, int64_t end) {
+        Scratch<T> copy(lines.numel()), w(depth * s.n_rows);
+        for (int64_t i = begin; i < end; ++i) {
+          Block block = lines.block(i);
+          if (!is_gathered && (i == begin || i % n == 0)) gather_weights(s, block.group, w.data());
+          lines.copy(block, copy.data());
+          sum_block(lines, block, copy.data(), is_gathered ? s.w_group(block.group) : w.data());
+        }
+      });
 }
 
+// The gradient of the weight for groups of one channel.
 template <class T>
-bool conv_weight_of_planes(const ConvShape& s, const T* x, const T* y, T* w) {
-  if (s.in_channels != 1 || s.out_channels > kFewRows) return false;
-  WindowSum<T> sum{s.n_batch, s.groups, s.out_channels, 1,         taps_of(s), s.in,
-                   s.stride,  s.out,    s.out,          {0, 0, 0}, {1, 1, 1},  x,
-                   w,         s.kernel, s.taps(),       s.taps(),  nullptr,    w};
-  Lines<T> lines(sum);
-  if (!lines.fits) return false;
+void weight_of_planes(const ConvShape& s, const T* x, const T* y, T* w) {
+  WindowSum<T> windows{windows_of_output(s), x, nullptr, nullptr, nullptr};
+  Lines<T> lines(windows);
   static constexpr auto kernels =
-      multiply_planes_by_size<T>(std::make_integer_sequence<int, kSums>());
-  int64_t n_parts = std::min(s.n_batch, ceil_div(kMinTasks, s.groups)), taps = s.taps();
+      multiply_planes_by_size<T>(std::make_integer_sequence<int, tuning::kTapSums>());
+  int64_t n_parts = std::min(s.n_batch, ceil_div(tuning::kMinTasks, s.groups)), taps = s.taps();
   int64_t n_sums = s.out_channels * taps, n_blocks = lines.blocks_of_image();
   Scratch<Vec<T>> totals(n_parts * s.groups * n_sums);
   parallel_for(n_parts * s.groups, 1, [&](int64_t begin, int64_t end) {
@@ -328,8 +304,8 @@ bool conv_weight_of_planes(const ConvShape& s, const T* x, const T* y, T* w) {
           for (int64_t o = 0; o < s.out_channels; ++o) {
             const T* g = y + ((n * s.groups + group) * s.out_channels + o) * s.out_pixels() +
                          (block.d * s.out[1] + block.h) * s.out[2] + block.w;
-            for (int64_t t = 0; t < taps; t += kSums) {
-              kernels[std::min<int64_t>(kSums, taps - t) - 1](
+            for (int64_t t = 0; t < taps; t += tuning::kTapSums) {
+              kernels[std::min<int64_t>(tuning::kTapSums, taps - t) - 1](
                   lines, block, copy.data(), lines.offsets.data() + t, g, sums + o * taps + t);
             }
           }
@@ -343,13 +319,13 @@ bool conv_weight_of_planes(const ConvShape& s, const T* x, const T* y, T* w) {
     w[i] = T(0);
     for (int lane = 0; lane < Vec<T>::kLanes; ++lane) w[i] += total[lane];
   }
-  return true;
 }
 
-template bool sum_few_rows(const WindowSum<float>&);
-template bool sum_few_rows(const WindowSum<double>&);
-template bool conv_weight_of_planes(const ConvShape&, const float*, const float*, float*);
-template bool conv_weight_of_planes(const ConvShape&, const double*, const double*, double*);
+}  // namespace
+
+extern const ConvTable direct_table;
+const ConvTable direct_table = {{sum_few_rows<float>, weight_of_planes<float>},
+                                {sum_few_rows<double>, weight_of_planes<double>}};
 
 }  // namespace FACULA_ISA
 }  // namespace facula::cpu

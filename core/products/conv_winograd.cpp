@@ -6,7 +6,9 @@
 // zeros and ones, so that hardly any precision is lost.
 #include "base/parallel.h"
 #include "base/scratch.h"
-#include "products/conv_pack.h"
+#include "products/conv_kernels.h"
+#include "products/pack_windows.h"
+#include "products/tuning.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
@@ -16,13 +18,7 @@ inline namespace FACULA_ISA {
 namespace {
 
 constexpr int64_t kPlaces = 16;
-constexpr int64_t kMinChannels = 32;        // fewer do not pay for the transforms
-constexpr int64_t kMaxWeights = 256 * 256;  // more would be read from memory for every panel
-constexpr int64_t kMinTiles = 2 * kCols<float>;
-constexpr int64_t kBlockRows = 64;  // whose products stay in L2 beside the windows
-constexpr int64_t kFewTasks = 16;
-constexpr int64_t kSliceTiles = 96;  // for the gradient of the weight
-constexpr int64_t kPanelVectors = 2;
+constexpr int64_t kBlockRows = tuning::kWinogradRows;
 
 inline __m512 add(__m512 a, __m512 b) { return _mm512_add_ps(a, b); }
 inline __m512 subtract(__m512 a, __m512 b) { return _mm512_sub_ps(a, b); }
@@ -57,8 +53,7 @@ WindowSum<float> tiles_of(const WindowSum<float>& s) {
   tiles.x_step = {1, 2, 2};
   for (int d = 1; d < 3; ++d) {
     tiles.grid[d] = ceil_div(s.grid[d], 2);
-    int64_t low = std::min(s.taps[d][0].shift, s.taps[d][2].shift);
-    tiles.taps[d] = {{0, low}, {1, low + 1}, {2, low + 2}, {3, low + 3}};
+    tiles.taps[d] = {4, {0, s.taps[d].low()}, {1, 1}};
   }
   return tiles;
 }
@@ -69,8 +64,7 @@ void pack_kernels(const WindowSum<float>& s, int64_t group, int64_t row, float* 
   int64_t place_stride = s.n_rows * n_channels;
   int n = static_cast<int>(n_rows);
   // The taps of the gradient of the input go backwards.
-  bool flips[2] = {s.taps[1][0].shift > s.taps[1][2].shift,
-                   s.taps[2][0].shift > s.taps[2][2].shift};
+  bool flips[2] = {s.taps[1].step.shift < 0, s.taps[2].step.shift < 0};
   Scratch<float> packed(9 * n_rows * n_channels + kVector<float>);
   pack_weights(s, group, row, n_rows, 0, n_channels, packed.data());
   to += row * n_channels;
@@ -104,9 +98,9 @@ struct TilePiece {
 int64_t find_tile_pieces(const WindowSum<float>& tiles, int64_t begin, int64_t end,
                          TilePiece* pieces) {
   constexpr int64_t v = kVector<float>;
-  int64_t n_pieces = 0, low_h = tiles.taps[1][0].shift, low_w = tiles.taps[2][0].shift;
+  int64_t n_pieces = 0, low_h = tiles.taps[1].low(), low_w = tiles.taps[2].low();
   for_each_run(tiles, begin, end, [&](int64_t column, int64_t n, int64_t image, Spatial at) {
-    int64_t d = at[0] + tiles.taps[0][0].shift;
+    int64_t d = at[0] + tiles.taps[0].first.shift;
     for (int64_t i = 0; i < n; i += v) {
       TilePiece& piece = pieces[n_pieces++];
       piece.column = column + i;
@@ -232,11 +226,6 @@ void store_tiles(const WindowSum<float>& s, const std::vector<Run>& runs, int64_
   }
 }
 
-bool is_consecutive(const std::vector<Tap>& taps) {
-  return taps.size() == 3 && taps[1].shift - taps[0].shift == taps[2].shift - taps[1].shift &&
-         std::abs(taps[1].shift - taps[0].shift) == 1;
-}
-
 // A y for one line of a tile, the transpose of transform_products.
 inline void transform_outputs(const __m512 (&y)[2], __m512 (&to)[4]) {
   to[0] = y[0];
@@ -258,12 +247,12 @@ struct WeightCut {
   int64_t slice_tiles, n_slices, in_blocks, out_blocks, parts;
   WeightCut(const ConvShape& s, int64_t n_tiles) {
     constexpr int64_t v = kVector<float>;
-    n_slices = ceil_div(n_tiles, kSliceTiles);
+    n_slices = ceil_div(n_tiles, tuning::kSliceTiles);
     slice_tiles = ceil_div(ceil_div(n_tiles, n_slices), v) * v;
     n_slices = ceil_div(n_tiles, slice_tiles);
     in_blocks = ceil_div(s.in_channels, kBlockRows);
     out_blocks = ceil_div(s.out_channels, kBlockRows);
-    parts = std::min(n_slices, ceil_div(kFewTasks, s.groups * in_blocks * out_blocks));
+    parts = std::min(n_slices, ceil_div(tuning::kMinTasks, s.groups * in_blocks * out_blocks));
   }
 };
 
@@ -283,7 +272,7 @@ void pack_output_tiles(const ConvShape& s, const WindowSum<float>& tiles, const 
                        int64_t begin, int64_t end, int64_t n_channels, float* pixels, float* to) {
   constexpr int64_t v = kVector<float>;
   int64_t n_vectors = ceil_div(n_channels, v), ld = n_vectors * v, n_tiles = end - begin;
-  int64_t panel = std::min(ld, kPanelVectors * v);
+  int64_t panel = std::min(ld, tuning::kWeightVectors * v);
   for_each_run(tiles, begin, end, [&](int64_t column, int64_t n, int64_t image, Spatial at) {
     int64_t h = 2 * at[1], w = 2 * at[2], n_pixels = std::min(2 * n, s.out[2] - w);
     const float* from = y + image * s.groups * s.out_channels * s.out_pixels() +
@@ -349,7 +338,7 @@ void sum_weight_block(const ConvShape& s, const WindowSum<float>& tiles, const W
   constexpr int64_t v = kVector<float>, cols = kCols<float>;
   int64_t n_in = std::min(kBlockRows, s.in_channels - in);
   int64_t n_out = std::min(kBlockRows, s.out_channels - out), ld = ceil_div(n_out, v) * v;
-  int64_t panel = std::min(ld, kPanelVectors * v);
+  int64_t panel = std::min(ld, tuning::kWeightVectors * v);
   const float* y_block = y + (group * s.out_channels + out) * s.out_pixels();
   for (int64_t slice = first; slice < last; ++slice) {
     int64_t begin = slice * cut.slice_tiles;
@@ -380,86 +369,82 @@ void sum_weight_block(const ConvShape& s, const WindowSum<float>& tiles, const W
   store_kernels(s, space.sums.data(), n_in, n_out, w);
 }
 
-}  // namespace
+// Panels of tiles are tasks, or halves of their rows where there are few of them.
+struct TileCut {
+  int64_t n_tiles, n_panels, row_panels, row_tasks;
+  TileCut(const WindowShape& s, const WindowShape& tiles)
+      : n_tiles(s.n_batch * tiles.n_pixels()),
+        n_panels(ceil_div(n_tiles, kCols<float>)),
+        row_panels(ceil_div(s.n_rows, kRows)) {
+    bool is_halved = s.groups * n_panels < tuning::kMinTasks && s.n_rows >= 4 * kBlockRows;
+    row_tasks = is_halved ? 2 : 1;
+  }
+};
 
-bool sum_by_winograd(const WindowSum<float>& s) {
+// The rows [first_row, last_row) of the tiles [begin, end), from their packed kernels.
+void sum_tiles(const WindowSum<float>& s, const WindowSum<float>& tiles, const float* kernels,
+               int64_t group, int64_t begin, int64_t end, int64_t first_row, int64_t last_row,
+               float* windows, float* products, std::vector<Run>& runs) {
   constexpr int64_t cols = kCols<float>, v = kVector<float>;
-  bool is_suitable = s.taps[0].size() == 1 && is_consecutive(s.taps[1]) &&
-                     is_consecutive(s.taps[2]) && s.x_step == Spatial{1, 1, 1} && s.is_dense() &&
-                     s.n_rows >= kMinChannels && s.n_channels >= kMinChannels &&
-                     s.n_rows * s.n_channels <= kMaxWeights;
-  if (!is_suitable) return false;
-  WindowSum<float> tiles = tiles_of(s);
-  int64_t n_tiles = s.n_batch * tiles.n_pixels();
-  if (n_tiles < kMinTiles) return false;
+  int64_t width = ceil_div(end - begin, v) * v;
+  pack_tiles(tiles, begin, end, group, 0, s.n_channels, width, windows);
+  runs.clear();
+  for_each_run(tiles, begin, end, [&](int64_t column, int64_t n, int64_t image, Spatial at) {
+    int64_t h = 2 * at[1], w = 2 * at[2];
+    runs.push_back({column, std::min(2 * n, s.grid[2] - w), image,
+                    (at[0] * s.grid[1] + h) * s.grid[2] + w, h + 1 < s.grid[1]});
+  });
+  for (int64_t row = first_row; row < last_row; row += kBlockRows) {
+    int64_t block_end = std::min(row + kBlockRows, last_row);
+    for (int64_t place = 0; place < kPlaces; ++place) {
+      const float* w = kernels + place * s.n_rows * s.n_channels;
+      for (int64_t r = row; r < block_end; r += kRows) {
+        int64_t height = std::min(kRows, block_end - r);
+        const float* a = w + r * s.n_channels;
+        Tile<float> tile{{a, 1, height}, windows + place * s.n_channels * width,           width,
+                         s.n_channels,   products + (place * kBlockRows + r - row) * cols, cols};
+        tile.next_a = a + kRows * s.n_channels;
+        multiply_tile(tile, height, width);
+      }
+    }
+    for (int64_t r = row; r < block_end; ++r) {
+      store_tiles(s, runs, width, products + (r - row) * cols, kBlockRows * cols,
+                  s.bias ? s.bias[group * s.n_rows + r] : 0.0f, s.y_row(0, group, r),
+                  s.groups * s.n_rows * s.y_plane());
+    }
+  }
+}
 
-  int64_t group_weights = kPlaces * s.n_rows * s.n_channels, row_panels = ceil_div(s.n_rows, kRows);
+void sum_by_winograd(const WindowSum<float>& s) {
+  constexpr int64_t cols = kCols<float>;
+  WindowSum<float> tiles = tiles_of(s);
+  TileCut cut(s, tiles);
+  int64_t group_weights = kPlaces * s.n_rows * s.n_channels;
   Scratch<float> kernels(s.groups * group_weights);
-  parallel_for(s.groups * row_panels, 1, [&](int64_t begin, int64_t end) {
+  parallel_for(s.groups * cut.row_panels, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      int64_t group = i / row_panels;
-      pack_kernels(s, group, i % row_panels * kRows, kernels.data() + group * group_weights);
+      int64_t group = i / cut.row_panels;
+      pack_kernels(s, group, i % cut.row_panels * kRows, kernels.data() + group * group_weights);
     }
   });
-
-  int64_t n_panels = ceil_div(n_tiles, cols);
-  int64_t row_tasks = s.groups * n_panels < kFewTasks && s.n_rows >= 4 * kBlockRows ? 2 : 1;
-  int64_t task_panels = ceil_div(row_panels, row_tasks);
-  parallel_for(s.groups * n_panels * row_tasks, 1, [&](int64_t first, int64_t last) {
+  int64_t task_rows = ceil_div(cut.row_panels, cut.row_tasks) * kRows;
+  parallel_for(s.groups * cut.n_panels * cut.row_tasks, 1, [&](int64_t first, int64_t last) {
     Scratch<float> windows(kPlaces * s.n_channels * cols);
     Scratch<float> products(kPlaces * kBlockRows * cols);
     std::vector<Run> runs;
     for (int64_t task = first; task < last; ++task) {
-      int64_t part = task % row_tasks, panel = task / row_tasks % n_panels;
-      int64_t group = task / row_tasks / n_panels;
-      int64_t begin = panel * cols, end = std::min(begin + cols, n_tiles);
-      int64_t width = ceil_div(end - begin, v) * v;
-      pack_tiles(tiles, begin, end, group, 0, s.n_channels, width, windows.data());
-      runs.clear();
-      for_each_run(tiles, begin, end, [&](int64_t column, int64_t n, int64_t image, Spatial at) {
-        int64_t h = 2 * at[1], w = 2 * at[2];
-        runs.push_back({column, std::min(2 * n, s.grid[2] - w), image,
-                        (at[0] * s.grid[1] + h) * s.grid[2] + w, h + 1 < s.grid[1]});
-      });
-      int64_t row_end = std::min((part + 1) * task_panels * kRows, s.n_rows);
-      for (int64_t row = part * task_panels * kRows; row < row_end; row += kBlockRows) {
-        int64_t block_end = std::min(row + kBlockRows, row_end);
-        for (int64_t place = 0; place < kPlaces; ++place) {
-          const float* w = kernels.data() + group * group_weights + place * s.n_rows * s.n_channels;
-          for (int64_t r = row; r < block_end; r += kRows) {
-            int64_t height = std::min(kRows, block_end - r);
-            const float* a = w + r * s.n_channels;
-            Tile<float> tile{
-                {a, 1, height}, windows.data() + place * s.n_channels * width,           width,
-                s.n_channels,   products.data() + (place * kBlockRows + r - row) * cols, cols};
-            tile.next_a = a + kRows * s.n_channels;
-            multiply_tile(tile, height, width);
-          }
-        }
-        for (int64_t r = row; r < block_end; ++r) {
-          store_tiles(s, runs, width, products.data() + (r - row) * cols, kBlockRows * cols,
-                      s.bias ? s.bias[group * s.n_rows + r] : 0.0f, s.y_row(0, group, r),
-                      s.groups * s.n_rows * s.y_plane());
-        }
-      }
+      int64_t part = task % cut.row_tasks, panel = task / cut.row_tasks % cut.n_panels;
+      int64_t group = task / cut.row_tasks / cut.n_panels, begin = panel * cols;
+      sum_tiles(s, tiles, kernels.data() + group * group_weights, group, begin,
+                std::min(begin + cols, cut.n_tiles), part * task_rows,
+                std::min((part + 1) * task_rows, s.n_rows), windows.data(), products.data(), runs);
     }
   });
-  return true;
 }
 
-bool weight_by_winograd(const ConvShape& s, const float* x, const float* y, float* w) {
-  bool is_suitable = s.kernel == Spatial{1, 3, 3} && s.stride == Spatial{1, 1, 1} &&
-                     s.dilation == Spatial{1, 1, 1} && s.in_channels >= kMinChannels &&
-                     s.out_channels >= kMinChannels &&
-                     s.in_channels * s.out_channels <= kMaxWeights;
-  if (!is_suitable) return false;
-  // clang-format off
-  WindowSum<float> tiles = tiles_of({s.n_batch, s.groups, s.out_channels, s.in_channels, taps_of(s),
-                                     s.in, s.stride, s.out, s.out, {0, 0, 0}, {1, 1, 1},
-                                     x, w, s.kernel, s.weight_row(), s.taps(), nullptr, w});
-  // clang-format on
+void weight_by_winograd(const ConvShape& s, const float* x, const float* y, float* w) {
+  WindowSum<float> tiles = tiles_of({windows_of_output(s), x, nullptr, nullptr, nullptr});
   int64_t n_tiles = s.n_batch * tiles.n_pixels();
-  if (n_tiles < kMinTiles) return false;
   WeightCut cut(s, n_tiles);
   int64_t numel = s.groups * s.out_channels * s.weight_row();
   Scratch<float> partial((cut.parts - 1) * numel);
@@ -481,8 +466,17 @@ bool weight_by_winograd(const ConvShape& s, const float* x, const float* y, floa
     const float* from = partial.data() + (part - 1) * numel;
     for (int64_t i = 0; i < numel; ++i) w[i] += from[i];
   }
-  return true;
 }
+
+}  // namespace
+
+extern const ConvTable winograd_table;
+const ConvTable winograd_table = {{sum_by_winograd, weight_by_winograd}, {}};
+
+#else
+
+extern const ConvTable winograd_table;
+const ConvTable winograd_table = {};
 
 #endif
 

@@ -4,7 +4,7 @@
 #include "base/number.h"
 #include "cuda/cuda.h"
 #include "ops/ops.h"
-#include "products/gemm.h"
+#include "products/matmul.h"
 
 namespace facula {
 

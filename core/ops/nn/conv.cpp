@@ -5,6 +5,7 @@
 #include "autograd/node.h"
 #include "ops/ops.h"
 #include "products/conv.h"
+#include "products/conv_columns.h"
 #include "walk/reduction.h"
 
 namespace facula {

@@ -1,5 +1,7 @@
 """The matmul family against NumPy."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -89,6 +91,37 @@ def test_few_rows_times_a_transposed_or_large_matrix_agree_with_numpy(m, n, k, d
         np.testing.assert_allclose((a @ columns).numpy(), exact, **tolerance)
         added = facula.addmm(c, a, columns, beta=0.5, alpha=2)
         np.testing.assert_allclose(added.numpy(), 0.5 * c.numpy() + 2 * exact, **tolerance)
+
+
+# Sizes on both sides of the rules that choose between the ways of a product (m, k, n).
+EDGES = [
+    (1, 300, 9),
+    (9, 300, 1),
+    (7, 200, 200),
+    (8, 128, 128),
+    (50, 51, 51),
+    (12, 260, 48),
+    (12, 260, 49),
+    (100, 640, 33),
+    (160, 1024, 100),
+    (161, 1025, 100),
+    (90, 1100, 90),
+    (3, 65535, 2),
+    (3, 65536, 2),
+    (9, 70000, 10),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+@pytest.mark.parametrize("m, k, n", EDGES)
+def test_products_of_small_integers_are_exact_whichever_way_they_go(m, k, n, dtype):
+    facula.manual_seed(0)
+    a, b = facula.randint(-3, 4, (m, k)), facula.randint(-3, 4, (k, n))
+    exact = (a @ b).to(getattr(facula, dtype))
+    a, b = a.to(exact.dtype), b.to(exact.dtype)
+    for left, right in itertools.product((a, a.t().contiguous().t()), (b, b.t().contiguous().t())):
+        assert facula.equal(left @ right, exact)
+        assert facula.equal(facula.stack([left] * 3) @ right, facula.stack([exact] * 3))
 
 
 @pytest.mark.skipif(

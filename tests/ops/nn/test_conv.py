@@ -186,6 +186,44 @@ def test_large_convolutions_and_their_gradients(x_shape, w_shape, options, dtype
         np.testing.assert_allclose(result.detach().numpy() / scale, array / scale, 0, tolerance)
 
 
+# Sizes on both sides of the rules that choose between the ways of a convolution.
+EDGES = [
+    ((2, 6, 1, 128), (7, 6, 1, 1), {}),
+    ((2, 6, 1, 127), (7, 6, 1, 1), {}),
+    ((2, 6, 23, 23), (7, 6, 1, 1), {"stride": 2}),
+    ((2, 5, 6, 7), (4, 5, 3, 3), {"stride": 2, "padding": 1}),
+    ((2, 5, 6, 7), (5, 5, 3, 3), {"stride": 2, "padding": 1}),
+    ((1, 4, 6, 5), (6, 4, 3, 3), {"stride": 4, "dilation": 2, "padding": 2}),
+    ((3, 2, 4, 1300), (4, 1, 3, 5), {"groups": 2}),
+    ((1, 6, 70, 70), (5, 6, 64, 64), {}),
+    ((1, 6, 70, 70), (5, 6, 65, 64), {}),
+    ((1, 2, 70, 70), (4, 1, 65, 64), {"groups": 2}),
+    ((1, 2, 2, 66005), (2, 2, 2, 2), {"dilation": (1, 66000)}),
+    ((1, 5, 2, 66005), (6, 5, 2, 2), {"stride": (1, 66000)}),
+    ((2, 32, 14, 14), (32, 32, 3, 3), {}),
+    ((3, 32, 14, 14), (32, 32, 3, 3), {"padding": 2}),
+    ((3, 31, 14, 14), (32, 31, 3, 3), {}),
+    ((3, 32, 14, 14), (32, 32, 3, 3), {"dilation": 2}),
+]
+
+
+@pytest.mark.parametrize("x_shape, w_shape, options", EDGES)
+def test_small_integers_are_exact_whichever_way_they_go(x_shape, w_shape, options):
+    facula.manual_seed(0)
+    x, w = facula.randint(-2, 3, x_shape), facula.randint(-2, 3, w_shape)
+    g = facula.randint(-2, 3, F.conv2d(x, w, **options).shape)
+
+    def results(dtype):
+        leaves = [t.to(dtype).requires_grad_() for t in (x, w)]
+        y = F.conv2d(*leaves, **options)
+        return [t.detach() for t in (y, *facula.autograd.grad(y, leaves, g.to(dtype)))]
+
+    exact = results(facula.complex128)  # which has one way only
+    for dtype in (facula.float32, facula.float64):
+        for result, other in zip(results(dtype), exact, strict=True):
+            assert facula.equal(result, other.real.to(dtype))
+
+
 @pytest.mark.parametrize("x_shape, w_shape, options", LARGE[:12])
 def test_results_do_not_depend_on_the_number_of_threads(x_shape, w_shape, options):
     facula.manual_seed(0)

@@ -5,11 +5,13 @@
 // some pixels straight from the images, a slice of channels at a time, and multiplies the packed
 // weights by them as a product of matrices would. The pixels of all images are one row of columns,
 // so that small images fill the panels too; panels that lie in two images, or whose pixels are not
-// neighbours in the result, are summed in a buffer first. With strides, the gradient of the inputs
-// is one such sum for each residue of the positions: pixels of one residue meet the same taps.
+// neighbours in the result, are summed in a buffer first.
 #include "base/parallel.h"
 #include "base/scratch.h"
-#include "products/conv_pack.h"
+#include "products/caches.h"
+#include "products/conv_kernels.h"
+#include "products/pack_windows.h"
+#include "products/tuning.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
@@ -18,17 +20,7 @@ inline namespace FACULA_ISA {
 
 namespace {
 
-constexpr int64_t kSliceDepth = 384;        // of channels times taps
-constexpr int64_t kTileBytes = 448 * 1024;  // of packed windows: they stay in L2
-constexpr int64_t kMinTasks = 16;
-constexpr int64_t kMinTilePanels = 3;
-constexpr int64_t kMinTileRows = 16;  // panels of weights: packing windows costs as much as 2
-constexpr int64_t kPackGrain = 32768;
-constexpr int64_t kMinWork = int64_t{1} << 18;  // multiplications that are worth giving to a thread
-constexpr int64_t kMaxStep = int64_t{1} << 24;  // of a gather
-constexpr int64_t kMaxTaps = 4096;              // whose windows of one channel fit
-
-// How the work is cut, by the sizes alone.
+// How the work is cut, by the sizes and the caches. The slices alone decide the order of a sum.
 struct Cut {
   int64_t slice_channels, n_slices;
   int64_t row_panels, row_tasks, col_panels, col_tasks, max_cols;
@@ -37,18 +29,19 @@ struct Cut {
 template <class T>
 Cut cut_of(const WindowSum<T>& s) {
   Cut cut;
-  cut.n_slices = ceil_div(s.n_channels, std::max<int64_t>(1, kSliceDepth / s.n_taps()));
+  cut.n_slices = ceil_div(s.n_channels, std::max<int64_t>(1, tuning::kWindowDepth / s.n_taps()));
   cut.slice_channels = ceil_div(s.n_channels, cut.n_slices);
   cut.n_slices = ceil_div(s.n_channels, cut.slice_channels);
   cut.row_panels = ceil_div(s.n_rows, kRows);
   cut.col_panels = ceil_div(s.n_batch * s.n_pixels(), kCols<T>);
   int64_t panel_bytes =
       cut.slice_channels * s.n_taps() * kCols<T> * static_cast<int64_t>(sizeof(T));
-  int64_t cols = std::max<int64_t>(1, kTileBytes / panel_bytes);
+  int64_t cols = std::max<int64_t>(1, cache_cuts().window_bytes / panel_bytes);
   auto n_tasks = [&] { return s.groups * cut.row_tasks * ceil_div(cut.col_panels, cols); };
   cut.row_tasks = 1;
-  while (n_tasks() < kMinTasks && cols > kMinTilePanels) --cols;
-  while (n_tasks() < kMinTasks && cut.row_panels / (cut.row_tasks * 2) >= kMinTileRows)
+  while (n_tasks() < tuning::kMinTasks && cols > tuning::kMinWindowPanels) --cols;
+  while (n_tasks() < tuning::kMinTasks &&
+         cut.row_panels / (cut.row_tasks * 2) >= tuning::kMinWeightPanels)
     cut.row_tasks *= 2;
   cut.col_tasks = ceil_div(cut.col_panels, cols);
   cut.max_cols = ceil_div(cut.col_panels, cut.col_tasks);
@@ -168,18 +161,19 @@ template <class T>
 void join_lines(WindowSum<T>& s) {
   bool is_plain =
       s.n_taps() == 1 && s.x_sizes == s.grid && s.y_sizes == s.grid && s.x_step == Spatial{1, 1, 1};
-  for (const std::vector<Tap>& taps : s.taps) is_plain &= taps[0].shift == 0;
+  for (const Taps& taps : s.taps) is_plain &= taps.first.shift == 0;
   if (is_plain) s.x_sizes = s.y_sizes = s.grid = {1, 1, s.n_pixels()};
 }
 
 template <class T>
-void sum_windows(WindowSum<T> s) {
+void sum_windows(const WindowSum<T>& sum) {
+  WindowSum<T> s = sum;
   join_lines(s);
   Cut cut = cut_of(s);
   int64_t n_taps = s.n_taps();
   Scratch<T> packed_w(s.groups * s.n_rows * s.n_channels * n_taps);
   int64_t n_pieces = s.groups * cut.n_slices * cut.row_panels;
-  int64_t grain = ceil_div(kPackGrain, kRows * cut.slice_channels * n_taps);
+  int64_t grain = ceil_div(tuning::kFillGrain, kRows * cut.slice_channels * n_taps);
   parallel_for(n_pieces, grain, [&](int64_t begin, int64_t end) {
     for (int64_t piece = begin; piece < end; ++piece) {
       int64_t row = piece % cut.row_panels * kRows, slice = piece / cut.row_panels % cut.n_slices;
@@ -192,7 +186,7 @@ void sum_windows(WindowSum<T> s) {
   });
   int64_t work =
       ceil_div(s.n_rows, cut.row_tasks) * cut.max_cols * kCols<T> * s.n_channels * n_taps;
-  grain = ceil_div(kMinWork, work);
+  grain = ceil_div(tuning::kWindowWork, work);
   parallel_for(s.groups * cut.row_tasks * cut.col_tasks, grain, [&](int64_t begin, int64_t end) {
     Workspace<T> space(s, cut);
     for (int64_t task = begin; task < end; ++task) {
@@ -207,15 +201,14 @@ void sum_windows(WindowSum<T> s) {
 
 }  // namespace
 
-template <class T>
-bool sum_by_product(const WindowSum<T>& s) {
-  if (s.x_step[2] > kMaxStep || s.n_taps() > kMaxTaps) return false;
-  sum_windows(s);
-  return true;
-}
+extern const ConvTable packed_table;
+const ConvTable packed_table = {{sum_windows<float>, packed_weight<float>},
+                                {sum_windows<double>, packed_weight<double>}};
 
-template bool sum_by_product(const WindowSum<float>&);
-template bool sum_by_product(const WindowSum<double>&);
+#else
+
+extern const ConvTable packed_table;
+const ConvTable packed_table = {};
 
 #endif
 

@@ -1,5 +1,5 @@
-// The inner loop of matrix products. See Note [Blocked product] in gemm.cpp.
-#include "products/gemm_tile.h"
+// The inner loop of matrix products. See Note [Blocked product] in matmul_blocked.cpp.
+#include "products/tile.h"
 
 #include <algorithm>
 #include <array>
@@ -55,7 +55,7 @@ void multiply_panels(const Tile<T>& tile, int n_last) {
       for (int j = 0; j < kN; ++j) {
         bool is_whole = !kMasked || j < kN - 1;
         columns[j] = is_whole ? load(b + j * v) : load_first(b + j * v, n_last);
-        __builtin_prefetch(b + kAhead * step + j * v);
+        __builtin_prefetch(b + tuning::kStepsAhead * step + j * v);
       }
 #pragma GCC unroll 8
       for (int i = 0; i < kM; ++i) {

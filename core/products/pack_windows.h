@@ -1,7 +1,7 @@
 // Windows of images and weights of kernels, packed as the inner loop of products reads them.
 #pragma once
-#include "products/conv_windows.h"
-#include "products/gemm_tile.h"
+#include "products/conv_shape.h"
+#include "products/pack_panels.h"
 
 #if defined(FACULA_AVX512)
 
@@ -58,19 +58,17 @@ int64_t find_pieces(const WindowSum<T>& s, int64_t begin, int64_t end, Piece* pi
   });
   // Lanes after the last column are multiplied too, and must hold numbers.
   bool has_rest = (end - begin) % v != 0;
-  int64_t per_tap = n_chunks + has_rest,
-          n_lines = s.n_taps() / static_cast<int64_t>(s.taps[2].size());
-  for (size_t c = 0; c < s.taps[2].size(); ++c) {
+  int64_t per_tap = n_chunks + has_rest, n_h = s.taps[1].n, n_w = s.taps[2].n;
+  for (int64_t c = 0; c < n_w; ++c) {
     int64_t shift = s.taps[2][c].shift;
     for (int64_t j = 0; j < n_chunks; ++j) {
       auto& chunk = chunks[j];
       chunk.mask = lanes_inside(chunk.w + shift, s.x_step[2], s.x_sizes[2], chunk.n);
       if (s.x_step[2] == 2) chunk.mask = spread_bits(chunk.mask);
     }
-    for (int64_t l = 0; l < n_lines; ++l) {
-      size_t n_b = s.taps[1].size();
-      int64_t shift_d = s.taps[0][l / n_b].shift, shift_h = s.taps[1][l % n_b].shift;
-      Piece* to = pieces + (l * s.taps[2].size() + c) * per_tap;
+    for (int64_t l = 0; l < s.taps[0].n * n_h; ++l) {
+      int64_t shift_d = s.taps[0][l / n_h].shift, shift_h = s.taps[1][l % n_h].shift;
+      Piece* to = pieces + (l * n_w + c) * per_tap;
       if (has_rest) *to++ = {0, 0, static_cast<int32_t>((end - begin) / v * v)};
       for (int64_t j = 0; j < n_chunks; ++j, ++to) {
         const auto& chunk = chunks[j];
@@ -86,12 +84,6 @@ int64_t find_pieces(const WindowSum<T>& s, int64_t begin, int64_t end, Piece* pi
   return per_tap;
 }
 
-inline __m512 load_masked(const float* p, uint32_t mask) {
-  return _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), p);
-}
-inline __m512d load_masked(const double* p, uint32_t mask) {
-  return _mm512_maskz_loadu_pd(static_cast<__mmask8>(mask), p);
-}
 // Every second number, of those whose bit is set.
 inline __m512 load_even(const float* p, uint32_t mask) {
   const __m512i evens =
@@ -159,10 +151,10 @@ void pack_weights(const WindowSum<T>& s, int64_t group, int64_t row, int64_t n_r
       to += n_taps * n_rows;
       continue;
     }
-    for (const Tap& a : s.taps[0]) {
-      for (const Tap& b : s.taps[1]) {
+    for (Tap a : s.taps[0]) {
+      for (Tap b : s.taps[1]) {
         const T* line = from + (a.index * s.kernel[1] + b.index) * s.kernel[2];
-        for (const Tap& tap : s.taps[2])
+        for (Tap tap : s.taps[2])
           for (int64_t r = 0; r < n_rows; ++r) *to++ = line[r * s.w_row + tap.index];
       }
     }

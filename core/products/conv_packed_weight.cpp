@@ -5,11 +5,12 @@
 // it meets a vector of output channels, B: y turned over, packed a slice of pixels at a time. The
 // sums, rows by output channels, are turned over at the end. Tasks have some rows and, where these
 // are few, a part of the pixels, whose sums are added in order.
-#include "products/conv_windows.h"
+#include "products/conv_kernels.h"
 
 #include "base/parallel.h"
 #include "base/scratch.h"
-#include "products/gemm_tile.h"
+#include "products/pack_panels.h"
+#include "products/tuning.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
@@ -17,11 +18,6 @@ inline namespace FACULA_ISA {
 #if defined(FACULA_AVX512)
 
 namespace {
-
-constexpr int64_t kSlicePixels = 384;
-constexpr int64_t kImageNumel = int64_t{1} << 16;  // of the copy of lines: a part of L2
-constexpr int64_t kTaskRows = 288;                 // turning y over costs as much as 16 rows
-constexpr int64_t kMinTasks = 16;
 
 // How lines of pixels are cut: into segments of up to segment_pixels, of which some are a slice.
 struct Cut {
@@ -33,24 +29,21 @@ struct Cut {
   int64_t chunks, parts;
 };
 
-template <class T>
-bool make_cut(const ConvShape& s, Cut& cut) {
-  cut.line_segments = ceil_div(s.out[2], kSlicePixels);
-  cut.segment_pixels = ceil_div(s.out[2], cut.line_segments);
+Cut cut_of(const ConvShape& s) {
+  Cut cut;
+  WeightSegments segments = weight_segments_of(s);
+  cut.line_segments = segments.n, cut.segment_pixels = segments.pixels, cut.span = segments.span;
   cut.lines = s.kernel[0] * s.kernel[1];
-  if (s.kernel[2] > kImageNumel || s.dilation[2] > kImageNumel || s.stride[2] > kImageNumel)
-    return false;
-  cut.span = (cut.segment_pixels - 1) * s.stride[2] + (s.kernel[2] - 1) * s.dilation[2] + 1;
-  int64_t most = kImageNumel / std::max<int64_t>(1, cut.span) / cut.lines;  // segments
-  if (most == 0) return false;
-  cut.slice_segments = std::min(most, std::max<int64_t>(1, kSlicePixels / cut.segment_pixels));
+  int64_t most = tuning::kMaxCopiedNumel / cut.span / cut.lines;  // segments, at least one
+  cut.slice_segments =
+      std::min(most, std::max<int64_t>(1, tuning::kSlicePixels / cut.segment_pixels));
   cut.n_segments = s.n_batch * s.out[0] * s.out[1] * cut.line_segments;
   cut.n_slices = ceil_div(cut.n_segments, cut.slice_segments);
-  cut.channels = std::clamp<int64_t>(kTaskRows / s.taps(), 1, s.in_channels);
+  cut.channels = std::clamp<int64_t>(tuning::kWeightRows / s.taps(), 1, s.in_channels);
   cut.sub = std::clamp<int64_t>(most / cut.slice_segments, 1, cut.channels);
   cut.chunks = ceil_div(s.in_channels, cut.channels);
-  cut.parts = std::min(cut.n_slices, ceil_div(kMinTasks, s.groups * cut.chunks));
-  return true;
+  cut.parts = std::min(cut.n_slices, ceil_div(tuning::kMinTasks, s.groups * cut.chunks));
+  return cut;
 }
 
 struct Segment {
@@ -68,12 +61,6 @@ Segment segment_at(const ConvShape& s, const Cut& cut, int64_t index) {
 uint32_t lanes_between(int64_t first, int64_t last, int64_t n_lanes) {
   int64_t a = std::clamp(first, int64_t{0}, n_lanes), b = std::clamp(last, a, n_lanes);
   return static_cast<uint32_t>((uint64_t{1} << b) - (uint64_t{1} << a));
-}
-inline __m512 load_lanes_of(const float* p, uint32_t mask) {
-  return _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), p);
-}
-inline __m512d load_lanes_of(const double* p, uint32_t mask) {
-  return _mm512_maskz_loadu_pd(static_cast<__mmask8>(mask), p);
 }
 
 // The lines of `n_channels` channels that the windows of these segments reach over:
@@ -96,7 +83,7 @@ void copy_lines(const ConvShape& s, const Cut& cut, const T* x, int64_t group, i
           const T* line = plane + (is_inside ? (d * s.in[1] + h) * s.in[2] + w : 0);
           for (int64_t i = 0; i < cut.span; i += v) {
             uint32_t mask = is_inside ? lanes_between(-w - i, s.in[2] - w - i, v) : 0;
-            store(to + i, load_lanes_of(mask ? line + i : plane, mask));
+            store(to + i, load_masked(mask ? line + i : plane, mask));
           }
         }
       }
@@ -126,7 +113,7 @@ void multiply_lines(const T* lines, const int64_t* offsets, const std::vector<Se
 #pragma GCC unroll 3
       for (int j = 0; j < kN; ++j) {
         columns[j] = load(b + j * v);
-        __builtin_prefetch(b + (kAhead * kN + j) * v);
+        __builtin_prefetch(b + (tuning::kStepsAhead * kN + j) * v);
       }
 #pragma GCC unroll 8
       for (int i = 0; i < kM; ++i) {
@@ -200,9 +187,9 @@ void sum_slices(const ConvShape& s, const Cut& cut, const T* x, const T* y, int6
   int64_t ldc = panels.n_vectors * v, taps = s.taps(), channel_lines = cut.lines * cut.span;
   Scratch<T> outputs(cut.slice_segments * cut.segment_pixels * ldc);
   Scratch<T> lines(cut.slice_segments * cut.sub * channel_lines + v);
-  std::vector<int64_t> offsets;
+  Scratch<int64_t> offsets(cut.sub * taps);
   for (int64_t r = 0; r < cut.sub * taps; ++r)
-    offsets.push_back(r / s.kernel[2] * cut.span + r % s.kernel[2] * s.dilation[2]);
+    offsets.data()[r] = r / s.kernel[2] * cut.span + r % s.kernel[2] * s.dilation[2];
   std::vector<Segment> segments;
   for (int64_t slice = first; slice < last; ++slice) {
     segments.clear();
@@ -255,9 +242,8 @@ void store_sums(const ConvShape& s, const T* sums, int64_t ldc, int64_t n_parts,
 }  // namespace
 
 template <class T>
-bool conv_weight(const ConvShape& s, const T* x, const T* y, T* w) {
-  Cut cut;
-  if (!make_cut<T>(s, cut)) return false;
+void packed_weight(const ConvShape& s, const T* x, const T* y, T* w) {
+  Cut cut = cut_of(s);
   int64_t ldc = ceil_div(s.out_channels, kVector<T>) * kVector<T>, n_rows = s.weight_row();
   int64_t part_stride = s.groups * n_rows * ldc;
   auto w_at = [&](int64_t group, int64_t channel) {
@@ -279,7 +265,7 @@ bool conv_weight(const ConvShape& s, const T* x, const T* y, T* w) {
       if (cut.parts == 1) store_sums(s, c, ldc, 1, 0, n_channels * s.taps(), w_at(group, channel));
     }
   });
-  if (cut.parts == 1) return true;
+  if (cut.parts == 1) return;
   parallel_for(s.groups * cut.chunks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       int64_t group = task / cut.chunks, channel = task % cut.chunks * cut.channels;
@@ -288,11 +274,10 @@ bool conv_weight(const ConvShape& s, const T* x, const T* y, T* w) {
                  part_stride, n_channels * s.taps(), w_at(group, channel));
     }
   });
-  return true;
 }
 
-template bool conv_weight(const ConvShape&, const float*, const float*, float*);
-template bool conv_weight(const ConvShape&, const double*, const double*, double*);
+template void packed_weight(const ConvShape&, const float*, const float*, float*);
+template void packed_weight(const ConvShape&, const double*, const double*, double*);
 
 #endif
 

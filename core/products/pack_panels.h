@@ -1,61 +1,17 @@
-// What the products of matrices and the convolutions share: the inner loop (gemm_tile.cpp), its
-// sizes, and panels packed in the order in which it reads them. See Note [Blocked product] in
-// gemm.cpp. Included by kernels, once per instruction set.
+// Matrices, packed in the order in which the inner loop of products (tile.h) reads them.
 #pragma once
 #include <algorithm>
 
 #include "base/integers.h"
 #include "cpu/transpose.h"
-#include "products/gemm_kernel.h"
+#include "products/tile.h"
 
 #if defined(FACULA_AVX512)
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
-// Up to kRows rows of A times up to kCols columns of B give alpha * product + beta * old in C.
-template <class T>
-struct Tile {
-  MatrixView<T> a;
-  const T* b;
-  int64_t b_step;  // from one row of B to the next
-  int64_t depth;
-  T* c;
-  int64_t ldc;
-  T alpha = 1, beta = 0;
-  bool is_padded = true;      // rows of B are whole vectors
-  const T* next_a = nullptr;  // the rows of A that come next, if these are needed no more
-};
-template <class T>
-void multiply_tile(const Tile<T>& x, int64_t n_rows, int64_t n_cols);
-
 namespace {
 
-constexpr int64_t kRows = 8;        // 8 x 3 vectors of C, 3 of B and 1 of A: 28 of 32 registers
-constexpr int64_t kColVectors = 3;  // wide, because every number of A is a load of its own
-constexpr int64_t kAhead = 24;      // steps of k after which a line of B that is asked for is there
-
-template <class T>
-constexpr int64_t kVector = 64 / sizeof(T);
-template <class T>
-constexpr int64_t kCols = kColVectors* kVector<T>;
-
-inline __m512 load(const float* p) { return _mm512_loadu_ps(p); }
-inline __m512d load(const double* p) { return _mm512_loadu_pd(p); }
-inline void store(float* p, __m512 v) { _mm512_storeu_ps(p, v); }
-inline void store(double* p, __m512d v) { _mm512_storeu_pd(p, v); }
-// Of the first n numbers only.
-inline __m512 load_first(const float* p, int n) {
-  return _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1), p);
-}
-inline __m512d load_first(const double* p, int n) {
-  return _mm512_maskz_loadu_pd(static_cast<__mmask8>((1u << n) - 1), p);
-}
-inline void store_first(float* p, int n, __m512 v) {
-  _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << n) - 1), v);
-}
-inline void store_first(double* p, int n, __m512d v) {
-  _mm512_mask_storeu_pd(p, static_cast<__mmask8>((1u << n) - 1), v);
-}
 // Half a vector from each.
 inline __m512 join_halves(const float* low, const float* high) {
   return _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps(low)), _mm256_loadu_ps(high), 1);
@@ -63,12 +19,6 @@ inline __m512 join_halves(const float* low, const float* high) {
 inline __m512d join_halves(const double* low, const double* high) {
   return _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(low)), _mm256_loadu_pd(high), 1);
 }
-inline __m512 broadcast(float x) { return _mm512_set1_ps(x); }
-inline __m512d broadcast(double x) { return _mm512_set1_pd(x); }
-inline __m512 fma(__m512 x, __m512 y, __m512 z) { return _mm512_fmadd_ps(x, y, z); }
-inline __m512d fma(__m512d x, __m512d y, __m512d z) { return _mm512_fmadd_pd(x, y, z); }
-inline __m512 multiply(__m512 x, __m512 y) { return _mm512_mul_ps(x, y); }
-inline __m512d multiply(__m512d x, __m512d y) { return _mm512_mul_pd(x, y); }
 
 // A full panel of kRows rows and one vector of columns: the numbers of a column come to lie
 // together.

@@ -1,0 +1,60 @@
+// Matrix products of our own: of integers, of floats where they beat OpenBLAS, and the conversions
+// of 16-bit floats. Which of them is called is chosen in plan.cc.
+#pragma once
+#include <cstdint>
+
+#include "base/half.h"
+#include "cpu/isa.h"
+
+namespace facula::cpu {
+
+// op(A): element (i, j) is data[i * row_stride + j * col_stride]. One of the strides is 1.
+template <class T>
+struct MatrixView {
+  const T* data;
+  int64_t row_stride;
+  int64_t col_stride;
+};
+
+// C = alpha A B + beta C, with row-major C of m x n and A of m x k. C is not read when beta is 0.
+template <class T>
+struct GemmProblem {
+  int64_t m, n, k;
+  T alpha;
+  MatrixView<T> a, b;
+  T beta;
+  T* c;
+  int64_t ldc;
+};
+
+// By the names of the ways, GemmWay. Null where plan_gemm() never chooses one.
+template <class T>
+struct MatmulKernels {
+  using Kernel = void (*)(const GemmProblem<T>&);
+  Kernel blocked = nullptr, small_a = nullptr, exchanged = nullptr, matrix_vector = nullptr;
+};
+
+struct BlockedTable {
+  MatmulKernels<float> float32;
+  MatmulKernels<double> float64;
+};
+FACULA_KERNEL_TABLE(BlockedTable, blocked_table)
+
+struct IntegersTable {
+  MatmulKernels<uint8_t> uint8;
+  MatmulKernels<int8_t> int8;
+  MatmulKernels<int16_t> int16;
+  MatmulKernels<int32_t> int32;
+  MatmulKernels<int64_t> int64;
+};
+FACULA_KERNEL_TABLE(IntegersTable, integers_table)
+
+struct WidenTable {
+  void (*widen_half)(const Half* from, int64_t n, float* to);
+  void (*widen_bfloat16)(const BFloat16* from, int64_t n, float* to);
+  void (*narrow_half)(const float* from, int64_t n, Half* to);
+  void (*narrow_bfloat16)(const float* from, int64_t n, BFloat16* to);
+};
+FACULA_KERNEL_TABLE(WidenTable, widen_table)
+
+}  // namespace facula::cpu

@@ -1,0 +1,155 @@
+#include "products/plan.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/integers.h"
+#include "products/caches.h"
+#include "products/tuning.h"
+
+namespace facula::products {
+namespace {
+
+// Other dtypes have kernels of ours for products of integers only.
+bool is_full_float(DType dtype) { return dtype == DType::Float32 || dtype == DType::Float64; }
+
+// ---- products of matrices
+
+// Multiplications that take as long as GemmWay::SmallA, whose panels are shared out to two threads.
+int64_t time_of_small_a(int64_t m, int64_t n, int64_t k, int64_t vector) {
+  return m * ceil_div(n, 2 * vector) * 2 * vector * k;
+}
+
+// Worth it if the rows of A fill vectors better than the columns of B, and the way along k is long
+// enough. Not for two slices of k, whose sums would be rounded in another order.
+bool gains_by_exchange(const GemmShape& s, int64_t vector) {
+  return s.trans_b != Trans::No && s.m > tuning::kTileVectors * vector &&
+         s.k <= tuning::kSliceOfK && s.n * s.k <= cache_cuts().numel_small_a &&
+         time_of_small_a(s.n, s.m, s.k, vector) + s.m * s.n * tuning::kTurnTime <
+             time_of_small_a(s.m, s.n, s.k, vector);
+}
+
+}  // namespace
+
+GemmWay plan_gemm(const GemmShape& s, DType dtype, Isa isa) {
+  // Each element is converted once, not once per tile.
+  if (is_reduced_float(dtype)) return GemmWay::Widened;
+
+  // OpenBLAS has no integers.
+  if (is_integral(dtype)) return s.n == 1 ? GemmWay::MatrixVector : GemmWay::Blocked;
+
+  bool has_few_outputs = s.m * s.n <= tuning::kMaxNumelInPieces;
+  if (s.n_batch == 1 && has_few_outputs && s.k >= tuning::kMinPieces * tuning::kPieceOfK)
+    return GemmWay::PiecesOfK;
+
+  if (s.n == 1) return GemmWay::MatrixVector;
+  if (s.m == 1) return GemmWay::VectorMatrix;
+
+  bool has_kernels = isa == Isa::Avx512 && is_full_float(dtype);
+  bool is_small =
+      s.m * s.n * s.k < tuning::kMinBlockedWork || std::min(s.m, s.n) < tuning::kTileRows;
+  if (!has_kernels || is_small) return GemmWay::Library;
+
+  // From here on all ways give the same bits.
+  int64_t vector = dtype == DType::Float32 ? 16 : 8;
+  bool is_b_in_place = s.trans_b == Trans::No && s.n * s.k <= cache_cuts().numel_in_place;
+  bool is_a_small = s.m * std::min(s.k, tuning::kSliceOfK) <= cache_cuts().numel_small_a;
+  // With a small A, to pack B is much of the work, and more if what is packed goes through L3 or
+  // from one core to another.
+  if (is_b_in_place || !is_a_small || s.trans_a != Trans::No ||
+      s.n <= tuning::kTileVectors * vector)
+    return GemmWay::Blocked;
+  return gains_by_exchange(s, vector) ? GemmWay::Exchanged : GemmWay::SmallA;
+}
+
+namespace {
+
+// ---- convolutions
+
+bool has_single_tap(const ConvShape& s) {
+  return s.taps() == 1 && s.padding == ConvShape::Spatial{0, 0, 0};
+}
+
+// A kernel of one pixel that meets all pixels, of which there are enough.
+bool is_pointwise(const ConvShape& s) {
+  return has_single_tap(s) && s.in == s.out && s.out_pixels() >= tuning::kMinPointwise;
+}
+bool steps_over_pixels(const ConvShape& s) { return has_single_tap(s) && s.in != s.out; }
+
+// The lines that the windows of one line of pixels reach over. Compared step by step: the product
+// of huge strides, dilations and sizes would be more than an int64.
+bool fits_copied_lines(const WindowShape& s) {
+  constexpr int64_t most = tuning::kMaxLineNumel;
+  int64_t reach_h = s.taps[1].reach(), reach_w = s.taps[2].reach();
+  if (std::max({reach_h, reach_w, s.x_step[1], s.x_step[2]}) > most) return false;
+  int64_t numel = s.n_channels * s.taps[0].n * cpu::segments_of(s).width * s.x_step[2];
+  return numel <= most / (reach_h + 1);
+}
+
+bool suits_winograd(const WindowShape& s) {
+  auto is_three = [](const cpu::Taps& t) { return t.n == 3 && std::abs(t.step.shift) == 1; };
+  int64_t n_tiles = s.n_batch * s.grid[0] * ceil_div(s.grid[1], 2) * ceil_div(s.grid[2], 2);
+  return s.taps[0].n == 1 && is_three(s.taps[1]) && is_three(s.taps[2]) &&
+         s.x_step == ConvShape::Spatial{1, 1, 1} && s.is_dense() &&
+         std::min(s.n_rows, s.n_channels) >= tuning::kMinWinogradChannels &&
+         s.n_rows * s.n_channels <= tuning::kMaxWinogradWeights &&
+         n_tiles >= tuning::kMinWinogradTiles;
+}
+
+// As fits_copied_lines(), of the lines under a segment of pixels.
+bool fits_copied_segment(const ConvShape& s) {
+  constexpr int64_t most = tuning::kMaxCopiedNumel;
+  if (std::max({s.kernel[2], s.dilation[2], s.stride[2]}) > most) return false;
+  return most / cpu::weight_segments_of(s).span / (s.kernel[0] * s.kernel[1]) > 0;
+}
+
+}  // namespace
+
+ConvWay plan_windows(const WindowShape& s, DType dtype, Isa isa) {
+  if (!is_full_float(dtype)) return ConvWay::Columns;
+
+  // A line that is copied should be read several times, unless a product would be mostly padding.
+  bool has_few_rows = s.n_rows <= tuning::kFewRows;
+  bool is_read_often =
+      s.n_channels <= tuning::kFewRows || s.n_rows * s.n_taps() >= tuning::kMinReads;
+  if (has_few_rows && is_read_often && fits_copied_lines(s)) return ConvWay::Direct;
+
+  if (isa != Isa::Avx512) return ConvWay::Columns;
+  if (dtype == DType::Float32 && suits_winograd(s)) return ConvWay::Winograd;
+  bool is_packable = s.x_step[2] <= tuning::kMaxGatherStep && s.n_taps() <= tuning::kMaxPackedTaps;
+  return is_packable ? ConvWay::Packed : ConvWay::Columns;
+}
+
+ConvWay plan_output(const ConvShape& s, DType dtype, Isa isa) {
+  if (is_pointwise(s)) return ConvWay::Pointwise;
+  if (steps_over_pixels(s)) return ConvWay::TakenPixels;
+  return plan_windows(cpu::windows_of_output(s), dtype, isa);
+}
+
+ConvWay plan_input(const ConvShape& s, bool has_bias, DType dtype, Isa isa) {
+  if (is_pointwise(s)) return ConvWay::Pointwise;
+  // The pixels between those that are taken would need the bias too.
+  if (steps_over_pixels(s) && !has_bias) return ConvWay::TakenPixels;
+  if (!is_full_float(dtype)) return ConvWay::Columns;
+  auto can_sum = [&](const WindowShape& part) {
+    return plan_windows(part, dtype, isa) != ConvWay::Columns;
+  };
+  auto parts = cpu::windows_of_input(s);
+  return std::all_of(parts.begin(), parts.end(), can_sum) ? ConvWay::Windows : ConvWay::Columns;
+}
+
+ConvWay plan_weight(const ConvShape& s, DType dtype, Isa isa) {
+  if (is_pointwise(s)) return ConvWay::Pointwise;
+  if (steps_over_pixels(s)) return ConvWay::TakenPixels;
+  if (!is_full_float(dtype)) return ConvWay::Columns;
+  WindowShape windows = cpu::windows_of_output(s);
+  // Depthwise: there are no channels to multiply as matrices.
+  if (s.in_channels == 1 && s.out_channels <= tuning::kFewRows && fits_copied_lines(windows))
+    return ConvWay::Direct;
+
+  if (isa != Isa::Avx512) return ConvWay::Columns;
+  if (dtype == DType::Float32 && suits_winograd(windows)) return ConvWay::Winograd;
+  return fits_copied_segment(s) ? ConvWay::Packed : ConvWay::Columns;
+}
+
+}  // namespace facula::products

@@ -1,0 +1,46 @@
+// The one place that chooses how a product or a convolution is computed, from its sizes, its dtype
+// and the instruction set. Kernels are called only with what they can do; none says no.
+//
+// Ways that round differently are chosen by nothing else: see [order] in tuning.h.
+#pragma once
+#include "base/dtype.h"
+#include "cpu/isa.h"
+#include "products/conv_shape.h"
+#include "products/matmul.h"
+
+namespace facula::products {
+
+using cpu::ConvShape;
+using cpu::Isa;
+using cpu::WindowShape;
+
+enum class GemmWay {
+  Widened,       // as a product of floats, which are rounded at the end
+  PiecesOfK,     // as a batch of products along k, which are added in order
+  MatrixVector,  // B is a vector
+  VectorMatrix,  // A is one
+  Library,       // OpenBLAS, on tiles of C
+  Blocked,       // our kernels: panels of A and B are packed and shared by the threads
+  SmallA,        // each thread packs panels of B for itself, all of A meets them there
+  Exchanged,     // the same, of the transposes of B and A
+};
+// Of a product that has terms.
+GemmWay plan_gemm(const GemmShape& s, DType dtype, Isa isa);
+
+enum class ConvWay {
+  Pointwise,    // as a product of w and each image
+  TakenPixels,  // as the convolution without steps of the pixels that a kernel of one pixel takes
+  Windows,      // the gradient of the input as sums over windows, see plan_windows()
+  Direct,       // few rows read windows from copied lines
+  Winograd,     // 3x3 kernels with fewer multiplications
+  Packed,       // as a product with windows that are packed from the images
+  Columns,      // as products with blocks of windows
+};
+// Of convolutions that have terms.
+ConvWay plan_output(const ConvShape& s, DType dtype, Isa isa);
+ConvWay plan_input(const ConvShape& s, bool has_bias, DType dtype, Isa isa);
+ConvWay plan_weight(const ConvShape& s, DType dtype, Isa isa);
+// Direct, Winograd, Packed or, where none of our kernels can, Columns.
+ConvWay plan_windows(const WindowShape& s, DType dtype, Isa isa);
+
+}  // namespace facula::products

@@ -1,0 +1,110 @@
+// The numbers that cut products and convolutions. Times are of float32 on one thread of a processor
+// with AVX-512 and an L2 of 1 MiB.
+//
+// [order] marks those that decide how a sum is cut, or which of two ways that round differently
+// computes it. They depend on nothing but sizes, so that the results have the same bits for any
+// number of threads and on all machines of one instruction set: a size of a cache must not stand
+// here. The cuts that follow the caches are in caches.h.
+#pragma once
+#include <cstdint>
+
+namespace facula::tuning {
+
+// ---- threads
+
+// Tasks that keep the threads even. [order] Gradients of weights have a sum of its own per task.
+constexpr int64_t kMinTasks = 16;
+constexpr int64_t kTaskWork = int64_t{1} << 17;   // multiplications worth giving to a thread
+constexpr int64_t kCopyGrain = int64_t{1} << 16;  // numbers that a thread copies or converts,
+constexpr int64_t kFillGrain = int64_t{1} << 15;  // and those that it fills or packs
+
+// ---- the tile of C that the inner loop keeps in registers (tile.h)
+
+constexpr int64_t kTileRows = 8;     // 8 x 3 vectors of C, 3 of B and 1 of A: 28 of 32 registers
+constexpr int64_t kTileVectors = 3;  // wide, because every number of A is a load of its own
+constexpr int64_t kStepsAhead =
+    24;  // steps of k after which a line of B that is asked for is there
+
+// ---- which way a product of matrices takes (plan.cc)
+
+// [order] Multiplications from which our kernels are called. There they take as long as OpenBLAS
+// (48x48x48: 2.4 us, 2.3; 64x64x64: 5.3 us, 4.9), but a row has the same bits among any others.
+constexpr int64_t kMinBlockedWork = int64_t{1} << 17;
+// [order] A small C with a k of several such pieces is a batch of products, for the threads.
+constexpr int64_t kPieceOfK = 16384;
+constexpr int64_t kMinPieces = 4;
+constexpr int64_t kMaxNumelInPieces = 64 * 64;  // of C
+// Multiplications while a number of C is transposed, which the exchange of A and B must save.
+constexpr int64_t kTurnTime = 16;
+
+// ---- products of matrices
+
+constexpr int64_t kBatchWork = int64_t{1} << 20;    // multiplications of a task of a batch
+constexpr int64_t kVectorWork = kBatchWork / 16;    // [order] and of one of a matrix and a vector,
+constexpr int64_t kVectorUnit = 64;                 // [order] which gives such multiples of results
+constexpr int64_t kLibraryWork = int64_t{4} << 20;  // [order] of a tile for OpenBLAS,
+constexpr int64_t kLibrarySide = 128;               // [order] unless its sides would be shorter
+// [order] Of a slice of k: shorter ones touch C more often. With longer slices and rows of A read
+// in place, the linear layers of a 384 wide GPT went from 0.92x to 0.97x of PyTorch's speed.
+constexpr int64_t kSliceOfK = 1024;
+constexpr int64_t kBlockPanels = 16;    // of A in a task, fewer where tasks are few:
+constexpr int64_t kMinBlockTasks = 32;  // smaller tasks rather than fewer keep the threads even
+constexpr int64_t kMinBlockPanels = 2;
+// Columns of A are read where they lie if they meet few panels of B, unless every step of a long
+// way along k would be on another page.
+constexpr int64_t kFewPanels = 4;
+constexpr int64_t kMaxSteps = 128;
+constexpr int64_t kPackedRows = 24;     // panels of A
+constexpr int64_t kPackedCols = 4;      // or of B that a thread packs
+constexpr int64_t kIntegerDepth = 128;  // of a panel of integers, widened to words: L1 holds it
+constexpr int64_t kIntegerRows = 64;    // of A that meet it
+constexpr int64_t kIntegerVectors = 4;  // of B in it, one sum each
+
+// ---- which way a convolution takes (plan.cc)
+
+// [order] Pixels from which a kernel of one pixel is a product for each image: 16x64x12x12 takes
+// 176 us so, 190 as one product of all images; 16x64x7x7 takes 80 and 78.
+constexpr int64_t kMinPointwise = 128;
+// [order] Rows of a sum that read windows from copied lines, because packing them would cost more
+// than multiplying: 32 channels of 4x28x28 to 4 take 131 us so, 165 packed (to one: 77, 135);
+// depthwise 3x3 on 64 channels 199 and 835, its gradient of the weight 166 and 1107.
+constexpr int64_t kFewRows = 4;
+constexpr int64_t kMinReads = 8;                     // [order] of a number in such a line
+constexpr int64_t kMaxLineNumel = int64_t{1} << 16;  // [order] of the lines under one: a part of L2
+// [order] Winograd's way: 32 channels on 8x28x28 take 717 us so, 1236 packed (gradient of the
+// weight 858, 1218). Fewer channels do not pay for the transforms; more weights would be read from
+// memory for every panel of tiles; and fewer tiles do not fill two panels.
+constexpr int64_t kMinWinogradChannels = 32;
+constexpr int64_t kMaxWinogradWeights = 256 * 256;
+constexpr int64_t kMinWinogradTiles = 2 * kTileVectors * 16;
+constexpr int64_t kMaxGatherStep = int64_t{1} << 24;  // [order] times 16 lanes, it is an int32
+constexpr int64_t kMaxPackedTaps = 4096;              // [order] whose windows of a channel fit
+
+// ---- convolutions from copied lines (conv_direct.cpp)
+
+constexpr int64_t kGoodLineNumel = int64_t{1} << 13;  // [order] of the copied lines: L1 holds them
+constexpr int64_t kSegmentPixels = 512;               // [order] of a line of pixels
+constexpr int kTapSums = 8;                           // taps whose sums are in registers
+
+// ---- convolutions as products with packed windows (conv_packed.cpp, conv_packed_weight.cpp)
+
+constexpr int64_t kWindowDepth = 384;  // [order] of a slice of channels times taps
+constexpr int64_t kMinWindowPanels = 3;
+constexpr int64_t kMinWeightPanels = 16;               // packing windows costs as much as 2
+constexpr int64_t kWindowWork = int64_t{1} << 18;      // multiplications worth giving to a thread
+constexpr int64_t kSlicePixels = 384;                  // [order] of a slice of pixels
+constexpr int64_t kMaxCopiedNumel = int64_t{1} << 16;  // [order] of copied lines: a part of L2
+constexpr int64_t kWeightRows = 288;  // [order] of a task: turning y over costs as much as 16
+
+// ---- Winograd's convolution (conv_winograd.cpp)
+
+constexpr int64_t kWinogradRows = 64;  // [order] whose products stay in L2 beside the windows
+constexpr int64_t kSliceTiles = 96;    // [order] for the gradient of the weight,
+constexpr int64_t kWeightVectors = 2;  // where panels have two vectors
+
+// ---- convolutions as products with columns (conv_columns.cc)
+
+constexpr int64_t kColumnsNumel = int64_t{1} << 17;  // [order] of a block of columns: L2 holds it
+constexpr int64_t kMinColumns = 16;                  // [order]
+
+}  // namespace facula::tuning
