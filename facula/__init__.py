@@ -46,6 +46,7 @@ if _TYPE_CHECKING:
         multiprocessing,
         nn,
         optim,
+        overrides,
         serialization,
         testing,
         vision,
@@ -61,6 +62,8 @@ newaxis = None
 # What the core has for the package itself, and functions that PyTorch has only as methods or in
 # the modules that they belong to.
 _INTERNAL = {
+    "DisableTorchFunction",
+    "DisableTorchFunctionSubclass",
     "FunctionNode",
     "Node",
     "absolute_",
@@ -105,6 +108,7 @@ _LAZY = {
     "multiprocessing",
     "nn",
     "optim",
+    "overrides",
     "serialization",
     "testing",
     "vision",
@@ -147,6 +151,7 @@ __all__ = [
     "nn",
     "no_grad",
     "optim",
+    "overrides",
     "pi",
     "random",
     "return_types",
