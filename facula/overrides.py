@@ -325,7 +325,7 @@ def _names() -> dict[Callable[..., Any], str]:
     names: dict[Callable[..., Any], str] = {}
     for place, name, function in _functions():
         owner = "facula.Tensor" if place is Tensor else place.__name__
-        names.setdefault(function, owner.replace("facula", "torch", 1) + "." + name)
+        names[function] = owner.replace("facula", "torch", 1) + "." + name
         if name.endswith(".__get__"):
             for accessor in _ACCESSORS[1:]:
                 method = getattr(function.__self__, accessor)  # type: ignore[attr-defined]

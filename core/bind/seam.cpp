@@ -194,7 +194,7 @@ bool enter(const Operation& operation, const Arguments& args, PyObject*& result)
   if (here.disabled == Disabled::All) return false;
   Objects found;
   if (here.disabled == Disabled::Nothing && !for_modes_only.count(operation.function))
-    found = overriding(args);
+    found = overriding(operation.asks_first_only ? Arguments{args.values, 1} : args);
   if (found.empty() && here.modes.empty()) return false;
   result = guarded([&] { return dispatch(operation, args, found); });
   return true;

@@ -25,6 +25,7 @@ struct Operation {
   const char* accessor = nullptr;  // "__get__" of a property, for example
   // Takes one tensor and nothing else: a mode is told its type even if that overrides nothing.
   bool is_unary = false;
+  bool asks_first_only = false;  // whatever the classes of the other arguments say
 };
 
 struct Arguments {

@@ -56,6 +56,11 @@ inline constexpr Names kNeg{"neg"}, kPositive{"positive"}, kAbs{"abs"}, kInvert{
   const bool is_left = is_tensor(a);
   PyObject* operands[] = {is_left ? a : b, is_left ? b : a};
   seam::Operation method{nullptr, is_left ? names.left : names.right};
+  if (&names == &kEq) {
+    // Without an answer Python would compare identities: a tensor is asked alone, as in PyTorch.
+    method.asks_first_only = seam::overrides(Py_TYPE(operands[0]));
+    if (!is_tensor(operands[1]) && seam::overrides(Py_TYPE(operands[1]))) method.attribute = "eq";
+  }
   if (!enter(method, {operands, 2}, result)) return false;
   if (!result && PyErr_ExceptionMatches(PyExc_TypeError)) {
     PyErr_Clear();

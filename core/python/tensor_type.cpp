@@ -44,7 +44,8 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 using Getter = PyObject* (*)(const Tensor&);
 
 seam::Operation accessor_of(void* property, const char* accessor) {
-  return {nullptr, static_cast<const char*>(property), accessor, /*is_unary=*/true};
+  return {nullptr, static_cast<const char*>(property), accessor, /*is_unary=*/true,
+          /*asks_first_only=*/true};
 }
 
 template <Getter get>
