@@ -193,8 +193,9 @@ bool enter(const Operation& operation, const Arguments& args, PyObject*& result)
   if (here.counts && !count(operation)) return true;
   if (here.disabled == Disabled::All) return false;
   Objects found;
-  if (here.disabled == Disabled::Nothing && !for_modes_only.count(operation.function))
+  if (here.disabled == Disabled::Nothing)
     found = overriding(operation.asks_first_only ? Arguments{args.values, 1} : args);
+  if (!found.empty() && for_modes_only.count(operation.function)) found.clear();
   if (found.empty() && here.modes.empty()) return false;
   result = guarded([&] { return dispatch(operation, args, found); });
   return true;
@@ -241,6 +242,7 @@ size_t without_flags(size_t n_args) {
 // Arguments that fit no signature make nanobind list the signatures: that text becomes a sentence.
 PyObject* explain(const Arguments& args) {
   return guarded([&]() -> PyObject* {
+    DisabledGuard guard(Disabled::All);  // looking at the arguments is nobody's operation
     nb::python_error error;
     nb::str text(error.value());
     if (!std::strstr(text.c_str(), "(): incompatible function arguments")) throw error;
@@ -412,9 +414,8 @@ FACULA_BINDINGS {
       "A context in which neither modes nor ``__torch_function__`` of arguments are asked.");
   m.def("_is_torch_function_enabled", [] { return disabled() == Disabled::Nothing; });
   m.def("_is_torch_function_all_disabled", [] { return disabled() == Disabled::All; });
-  m.def("_overrides", [](nb::handle cls) {
-    return PyType_Check(cls.ptr()) && overrides(reinterpret_cast<PyTypeObject*>(cls.ptr()));
-  });
+  m.def(
+      "_seam_users", [] { return n_users.load(); }, "0 while operations enter without a look.");
   m.def("_has_torch_function", [](const nb::args& args) {
     if (disabled() != Disabled::All && !this_thread.modes.empty()) return true;
     if (disabled() != Disabled::Nothing) return false;
