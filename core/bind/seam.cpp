@@ -69,32 +69,27 @@ Objects overriding(const Arguments& args) {
 
 nb::object function_of(const Operation& operation) {
   if (operation.function) return nb::borrow(operation.function);
-  nb::handle type(reinterpret_cast<PyObject*>(tensor_type));
-  // From the dict: asking the class for a property must not run it.
-  nb::object attribute = nb::borrow(type.attr("__dict__"))[operation.attribute];
+  nb::object attribute = nb::handle(tensor_type->tp_dict)[operation.attribute];
   return operation.accessor ? nb::object(attribute.attr(operation.accessor)) : attribute;
 }
 
-nb::object ask(nb::handle whom, const nb::tuple& told) {
-  nb::object method = nb::steal(PyObject_GetAttr(whom.ptr(), torch_function));
-  if (!method.is_valid()) throw nb::python_error();
-  nb::object answer = nb::steal(PyObject_Call(method.ptr(), told.ptr(), nullptr));
-  if (!answer.is_valid()) throw nb::python_error();
-  return answer;
-}
-
-void warn_of_method(PyObject* object) {
-  nb::object method = nb::steal(PyObject_GetAttr(object, torch_function));
-  if (method.is_valid() && PyMethod_Check(method.ptr()) &&
-      PyMethod_GET_SELF(method.ptr()) == object &&
+nb::object ask(PyObject* whom, const nb::tuple& told, bool warns_of_method) {
+  nb::object handler = nb::steal(PyObject_GetAttr(whom, torch_function));
+  if (!handler.is_valid()) throw nb::python_error();
+  if (warns_of_method && PyMethod_Check(handler.ptr()) &&
+      PyMethod_GET_SELF(handler.ptr()) == whom &&
       PyErr_WarnEx(PyExc_UserWarning,
                    "Defining your `__torch_function__` as a plain method is deprecated and will be "
                    "an error in future, please define it as a classmethod.",
                    1))
     throw nb::python_error();
+  nb::object answer = nb::steal(PyObject_Call(handler.ptr(), told.ptr(), nullptr));
+  if (!answer.is_valid()) throw nb::python_error();
+  return answer;
 }
 
 [[noreturn]] void fail_all(nb::handle function, PyObject* mode, const Objects& asked) {
+  DisabledGuard guard(Disabled::All);  // the first import of a module is nobody's operation
   nb::object name = nb::module_::import_("facula.overrides").attr("resolve_name")(function);
   std::string text = "Multiple dispatch failed for '";
   text += nb::str(name.is_none() ? nb::repr(function) : name).c_str();
@@ -125,12 +120,11 @@ PyObject* dispatch(const nb::tuple& told, const Objects& found) {
   if (!this_thread.modes.empty()) {
     InnermostMode innermost;
     mode = innermost.get();
-    nb::object answer = ask(mode, told);
+    nb::object answer = ask(mode, told, /*warns_of_method=*/false);
     if (!answer.is(Py_NotImplemented)) return answer.release().ptr();
   }
   for (PyObject* object : found) {
-    warn_of_method(object);
-    nb::object answer = ask(object, told);
+    nb::object answer = ask(object, told, /*warns_of_method=*/true);
     if (!answer.is(Py_NotImplemented)) return answer.release().ptr();
   }
   fail_all(told[0], mode, found);
@@ -147,13 +141,10 @@ PyObject* dispatch(const Operation& operation, const Arguments& args, const Obje
   nb::tuple types = found.empty() && operation.is_unary
                         ? nb::make_tuple(nb::handle(args.values[0]).type())
                         : types_of(found);
-  nb::list given;
-  for (size_t i = 0; i < args.n; ++i) given.append(nb::handle(args.values[i]));
-  if (!args.names) return dispatch(nb::make_tuple(function, types, nb::tuple(given)), found);
-  nb::dict named;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args.names); ++i)
-    named[nb::handle(PyTuple_GET_ITEM(args.names, i))] = nb::handle(args.values[args.n + i]);
-  return dispatch(nb::make_tuple(function, types, nb::tuple(given), named), found);
+  auto [positional, named] = unpack(args);
+  return dispatch(args.names ? nb::make_tuple(function, types, positional, named)
+                             : nb::make_tuple(function, types, positional),
+                  found);
 }
 
 bool count(const Operation& operation) {
@@ -173,6 +164,15 @@ bool count(const Operation& operation) {
 }
 
 }  // namespace
+
+Unpacked unpack(const Arguments& args) {
+  nb::list given;
+  for (size_t i = 0; i < args.n; ++i) given.append(nb::handle(args.values[i]));
+  nb::dict named;
+  for (Py_ssize_t i = 0; args.names && i < PyTuple_GET_SIZE(args.names); ++i)
+    named[nb::handle(PyTuple_GET_ITEM(args.names, i))] = nb::handle(args.values[args.n + i]);
+  return {nb::tuple(given), named};
+}
 
 bool overrides(PyTypeObject* type) {
   PyObject* found = _PyType_Lookup(type, torch_function);
@@ -246,13 +246,9 @@ PyObject* explain(const Arguments& args) {
     nb::python_error error;
     nb::str text(error.value());
     if (!std::strstr(text.c_str(), "(): incompatible function arguments")) throw error;
-    nb::list given;
-    nb::dict named;
-    for (size_t i = 0; i < args.n; ++i) given.append(nb::handle(args.values[i]));
-    for (Py_ssize_t i = 0; args.names && i < PyTuple_GET_SIZE(args.names); ++i)
-      named[nb::handle(PyTuple_GET_ITEM(args.names, i))] = nb::handle(args.values[args.n + i]);
-    nb::object explained =
-        nb::module_::import_("facula._ops._arguments").attr("explain")(text, given, named);
+    auto [positional, named] = unpack(args);
+    nb::object explained = nb::module_::import_("facula._ops._arguments")
+                               .attr("explain")(text, nb::list(positional), named);
     fail(ErrorKind::Type, nb::str(explained).c_str());
   });
 }

@@ -34,6 +34,12 @@ struct Arguments {
   PyObject* names = nullptr;  // a tuple, or null
 };
 
+struct Unpacked {
+  nanobind::tuple positional;
+  nanobind::dict named;
+};
+Unpacked unpack(const Arguments& args);
+
 // True if somebody took the call: then `result` is the answer, or null with a Python error set.
 bool enter(const Operation& operation, const Arguments& args, PyObject*& result) noexcept;
 

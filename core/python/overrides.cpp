@@ -81,13 +81,8 @@ Composed* composed(PyObject* object) { return reinterpret_cast<Composed*>(object
 // Runs check(function, args, kwargs), which raises an error or lets pass. False if it raised.
 bool passes_check(const Composed* self, const seam::Arguments& args) {
   return guarded([&]() -> PyObject* {
-           nb::list given;
-           nb::dict named;
-           for (size_t i = 0; i < args.n; ++i) given.append(nb::handle(args.values[i]));
-           for (Py_ssize_t i = 0; args.names && i < PyTuple_GET_SIZE(args.names); ++i)
-             named[nb::handle(PyTuple_GET_ITEM(args.names, i))] =
-                 nb::handle(args.values[args.n + i]);
-           nb::handle(self->check)(nb::handle(self->function), nb::tuple(given), named);
+           auto [positional, named] = seam::unpack(args);
+           nb::handle(self->check)(nb::handle(self->function), positional, named);
            return Py_None;
          }) != nullptr;
 }
