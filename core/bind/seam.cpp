@@ -270,18 +270,21 @@ nb::object usual_names(PyObject* names) {
   return usual;
 }
 
+[[gnu::noinline]] PyObject* call_by_usual_names(vectorcallfunc call, PyObject* function,
+                                                PyObject* const* args, size_t n_args,
+                                                PyObject* names) {
+  nb::object usual = usual_names(names);
+  return usual.is_valid() ? call(function, args, n_args, usual.ptr()) : nullptr;
+}
+
 template <size_t I, bool is_operation>
 PyObject* call(PyObject* function, PyObject* const* args, size_t n_args, PyObject* names) {
   const bool was_used = is_operation && is_used();
   PyObject* result;
   if (was_used && enter({function}, {args, without_flags(n_args), names}, result)) return result;
   const bool is_renamed = names && has_other_name(names);
-  if (is_renamed) {
-    nb::object usual = usual_names(names);
-    result = usual.is_valid() ? call<I, false>(function, args, n_args, usual.ptr()) : nullptr;
-  } else {
-    result = originals[I](function, args, n_args, names);
-  }
+  result = is_renamed ? call_by_usual_names(call<I, false>, function, args, n_args, names)
+                      : originals[I](function, args, n_args, names);
   if (result || !PyErr_ExceptionMatches(PyExc_TypeError)) return result;
   const Arguments given{args, without_flags(n_args), names};
   if (is_operation && !was_used && ask_foreign({function}, given, result)) return result;
