@@ -281,6 +281,15 @@ def test_a_mode_is_told_the_types_that_override(x):
     assert told == [(Marked,), (), (facula.Tensor,)]
 
 
+def test_the_default_takes_any_sequence_of_arguments(x):
+    default = Marked.__torch_function__
+    assert type(default(facula.add, [facula.Tensor], [x, 1], {"alpha": 2})) is Marked
+    assert type(default(func=facula.ones, types=(), args=(2,))) is Marked
+    assert default(facula.add, (Derived,), (x, x)) is NotImplemented
+    assert type(facula.Tensor.__torch_function__(facula.add, (), (x, x), None)) is facula.Tensor
+    assert type(_core._disabled_torch_function_impl(facula.add, (), [x, x])) is facula.Tensor
+
+
 def test_disabled_contexts_nest(x):
     m = x.as_subclass(Marked)
     assert _core._is_torch_function_enabled()

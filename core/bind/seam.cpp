@@ -136,15 +136,22 @@ nb::tuple types_of(const Objects& objects) {
   return nb::tuple(types);
 }
 
+nb::tuple tuple_of(const Arguments& args) {
+  nb::tuple positional = nb::steal<nb::tuple>(PyTuple_New(static_cast<Py_ssize_t>(args.n)));
+  if (!positional.is_valid()) throw nb::python_error();
+  for (size_t i = 0; i < args.n; ++i)
+    PyTuple_SET_ITEM(positional.ptr(), static_cast<Py_ssize_t>(i), Py_NewRef(args.values[i]));
+  return positional;
+}
+
 PyObject* dispatch(const Operation& operation, const Arguments& args, const Objects& found) {
   nb::object function = function_of(operation);
   nb::tuple types = found.empty() && operation.is_unary
                         ? nb::make_tuple(nb::handle(args.values[0]).type())
                         : types_of(found);
+  if (!args.names) return dispatch(nb::make_tuple(function, types, tuple_of(args)), found);
   auto [positional, named] = unpack(args);
-  return dispatch(args.names ? nb::make_tuple(function, types, positional, named)
-                             : nb::make_tuple(function, types, positional),
-                  found);
+  return dispatch(nb::make_tuple(function, types, positional, named), found);
 }
 
 bool count(const Operation& operation) {
@@ -166,12 +173,10 @@ bool count(const Operation& operation) {
 }  // namespace
 
 Unpacked unpack(const Arguments& args) {
-  nb::list given;
-  for (size_t i = 0; i < args.n; ++i) given.append(nb::handle(args.values[i]));
   nb::dict named;
   for (Py_ssize_t i = 0; args.names && i < PyTuple_GET_SIZE(args.names); ++i)
     named[nb::handle(PyTuple_GET_ITEM(args.names, i))] = nb::handle(args.values[args.n + i]);
-  return {nb::tuple(given), named};
+  return {tuple_of(args), named};
 }
 
 bool overrides(PyTypeObject* type) {
@@ -400,8 +405,10 @@ FACULA_BINDINGS {
       "_disabled_torch_function_impl",
       [](nb::handle func, nb::handle types, nb::handle args, nb::handle kwargs) {
         DisabledGuard guard(Disabled::Subclasses);
-        nb::object named = kwargs.is_none() ? nb::dict() : nb::borrow(kwargs);
-        return func(*nb::borrow<nb::args>(args), **nb::borrow<nb::kwargs>(named));
+        nb::object result = nb::steal(PyObject_Call(func.ptr(), nb::tuple(args).ptr(),
+                                                    kwargs.is_none() ? nullptr : kwargs.ptr()));
+        if (!result.is_valid()) throw nb::python_error();
+        return result;
       },
       "func"_a, "types"_a, "args"_a = nb::tuple(), "kwargs"_a.none() = nb::none(),
       "As ``__torch_function__`` of a class: it overrides nothing.");

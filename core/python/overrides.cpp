@@ -52,7 +52,7 @@ PyObject* default_torch_function(PyObject* cls, PyObject* args, PyObject* kwargs
       if (!is_base) Py_RETURN_NOTIMPLEMENTED;
     }
     seam::DisabledGuard guard(seam::Disabled::Subclasses);
-    nb::object positional = given ? nb::borrow(given) : nb::tuple();
+    nb::tuple positional = given ? nb::tuple(nb::handle(given)) : nb::tuple();
     nb::object result =
         nb::steal(PyObject_Call(function, positional.ptr(), named == Py_None ? nullptr : named));
     if (!result.is_valid()) throw nb::python_error();

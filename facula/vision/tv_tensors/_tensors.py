@@ -89,15 +89,13 @@ class TVTensor(Tensor):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         # Tensors of different meanings have no meaning together.
-        if not all(issubclass(cls, kind) for kind in types):
+        if len(types) > 1 and not all(issubclass(cls, kind) for kind in types):
             return NotImplemented
-        kwargs = kwargs or {}
-        with _core.DisableTorchFunctionSubclass():
-            output = func(*args, **kwargs)
-            if _returns_tv_tensor or (func in _KEEPING and isinstance(args[0], cls)):
-                return _typed(output, _first(cls, (*args, *kwargs.values())))
-            # What works in place returns its input, and thus the type of that.
-            return output.as_subclass(Tensor) if isinstance(output, cls) else output
+        output = _core._disabled_torch_function_impl(func, types, args, kwargs)
+        if _returns_tv_tensor or (func in _KEEPING and isinstance(args[0], cls)):
+            return _typed(output, _first(cls, (*args, *(kwargs or {}).values())))
+        # What works in place returns its input, and thus the type of that.
+        return output.as_subclass(Tensor) if isinstance(output, cls) else output
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return self.detach().clone().requires_grad_(self.requires_grad)
