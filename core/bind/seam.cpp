@@ -275,25 +275,47 @@ nb::object usual_names(PyObject* names) {
   return usual;
 }
 
-[[gnu::noinline]] PyObject* call_by_usual_names(vectorcallfunc call, PyObject* function,
-                                                PyObject* const* args, size_t n_args,
-                                                PyObject* names) {
-  nb::object usual = usual_names(names);
-  return usual.is_valid() ? call(function, args, n_args, usual.ptr()) : nullptr;
+// The rest of a call, apart from what all calls do: those must not pay for its stack and registers.
+[[gnu::cold, gnu::noinline]] PyObject* fail_to_call(PyObject* function, const Arguments& args,
+                                                    bool may_be_foreign) {
+  if (!PyErr_ExceptionMatches(PyExc_TypeError)) return nullptr;
+  PyObject* result;
+  if (may_be_foreign && ask_foreign({function}, args, result)) return result;
+  return explain(args);
+}
+
+[[gnu::noinline]] PyObject* call_by_usual_names(vectorcallfunc original, PyObject* function,
+                                                const Arguments& args, size_t n_args,
+                                                bool may_be_foreign) {
+  nb::object usual = usual_names(args.names);
+  if (!usual.is_valid()) return nullptr;
+  PyObject* result = original(function, args.values, n_args, usual.ptr());
+  if (result || !PyErr_ExceptionMatches(PyExc_TypeError)) return result;
+  if (may_be_foreign && ask_foreign({function}, args, result)) return result;
+  return explain({args.values, args.n, usual.ptr()});
+}
+
+[[gnu::cold, gnu::noinline]] PyObject* call_used(vectorcallfunc original, PyObject* function,
+                                                 PyObject* const* args, size_t n_args,
+                                                 PyObject* names) {
+  const Arguments given{args, without_flags(n_args), names};
+  PyObject* result;
+  if (enter({function}, given, result)) return result;
+  if (names && has_other_name(names))
+    return call_by_usual_names(original, function, given, n_args, false);
+  result = original(function, args, n_args, names);
+  return result ? result : fail_to_call(function, given, false);
 }
 
 template <size_t I, bool is_operation>
 PyObject* call(PyObject* function, PyObject* const* args, size_t n_args, PyObject* names) {
-  const bool was_used = is_operation && is_used();
-  PyObject* result;
-  if (was_used && enter({function}, {args, without_flags(n_args), names}, result)) return result;
-  const bool is_renamed = names && has_other_name(names);
-  result = is_renamed ? call_by_usual_names(call<I, false>, function, args, n_args, names)
-                      : originals[I](function, args, n_args, names);
-  if (result || !PyErr_ExceptionMatches(PyExc_TypeError)) return result;
-  const Arguments given{args, without_flags(n_args), names};
-  if (is_operation && !was_used && ask_foreign({function}, given, result)) return result;
-  return is_renamed ? nullptr : explain(given);
+  if (is_operation && is_used()) return call_used(originals[I], function, args, n_args, names);
+  if (names && has_other_name(names))
+    return call_by_usual_names(originals[I], function, {args, without_flags(n_args), names}, n_args,
+                               is_operation);
+  PyObject* result = originals[I](function, args, n_args, names);
+  return result ? result
+                : fail_to_call(function, {args, without_flags(n_args), names}, is_operation);
 }
 
 template <bool is_operation, size_t... I>

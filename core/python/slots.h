@@ -12,7 +12,8 @@ using InplaceFunction = Tensor& (*)(Tensor&, const Tensor&);
 using UnaryFunction = Tensor (*)(const Tensor&);
 
 // What takes one tensor alone, such as bool(x), by the name of its method.
-[[gnu::noinline]] inline bool enter_unary(const char* method, PyObject* self, PyObject*& result) {
+[[gnu::cold, gnu::noinline]] inline bool enter_unary(const char* method, PyObject* self,
+                                                     PyObject*& result) {
   return seam::enter({nullptr, method, nullptr, /*is_unary=*/true}, {&self, 1}, result);
 }
 
@@ -49,10 +50,9 @@ inline constexpr Names kNeg{"neg"}, kPositive{"positive"}, kAbs{"abs"}, kInvert{
 
 // Enters with the operands in the order of the method. What the method cannot do with its argument
 // is no error of an operator: Python asks the other operand.
-[[gnu::noinline]] inline bool enter_operator(const Names& names, PyObject* a, PyObject* b,
-                                             PyObject*& result,
-                                             bool (*enter)(const seam::Operation&,
-                                                           const seam::Arguments&, PyObject*&)) {
+[[gnu::cold, gnu::noinline]] inline bool enter_operator(
+    const Names& names, PyObject* a, PyObject* b, PyObject*& result,
+    bool (*enter)(const seam::Operation&, const seam::Arguments&, PyObject*&)) {
   const bool is_left = is_tensor(a);
   PyObject* operands[] = {is_left ? a : b, is_left ? b : a};
   seam::Operation method{nullptr, is_left ? names.left : names.right};
@@ -70,7 +70,8 @@ inline constexpr Names kNeg{"neg"}, kPositive{"positive"}, kAbs{"abs"}, kInvert{
 }
 
 // Neither a tensor nor a number: a foreign object may know what to do with it.
-[[gnu::noinline]] inline PyObject* other_operand(const Names& names, PyObject* a, PyObject* b) {
+[[gnu::cold, gnu::noinline]] inline PyObject* other_operand(const Names& names, PyObject* a,
+                                                            PyObject* b) {
   PyObject* result;
   if (!seam::is_used() && enter_operator(names, a, b, result, seam::ask_foreign)) return result;
   Py_RETURN_NOTIMPLEMENTED;

@@ -24,10 +24,10 @@ Tensor become(const Tensor& x, F&& view) {
 }
 
 // view is a method of Python's kind: self is not among its arguments, as the seam wants it.
-[[gnu::noinline]] bool ask_for_view(bool (*ask)(const seam::Operation&, const seam::Arguments&,
-                                                PyObject*&),
-                                    PyObject* self, PyObject* const* args, Py_ssize_t n,
-                                    PyObject* names, PyObject*& result) {
+[[gnu::cold, gnu::noinline]] bool ask_for_view(bool (*ask)(const seam::Operation&,
+                                                           const seam::Arguments&, PyObject*&),
+                                               PyObject* self, PyObject* const* args, Py_ssize_t n,
+                                               PyObject* names, PyObject*& result) {
   std::vector<PyObject*> all{self};
   all.insert(all.end(), args, args + n + (names ? PyTuple_GET_SIZE(names) : 0));
   return ask({nullptr, "view"}, {all.data(), static_cast<size_t>(n) + 1, names}, result);
