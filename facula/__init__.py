@@ -44,6 +44,7 @@ if _TYPE_CHECKING:
         multiprocessing,
         nn,
         optim,
+        overrides,
         resume,
         serialization,
         testing,
@@ -56,6 +57,8 @@ newaxis = None
 # What the core has for the package itself, and functions that PyTorch has only as methods or in
 # the modules that they belong to.
 _INTERNAL = {
+    "DisableTorchFunction",
+    "DisableTorchFunctionSubclass",
     "FunctionNode",
     "Node",
     "current_graph_task_id",
@@ -87,6 +90,7 @@ _LAZY = {
     "multiprocessing",
     "nn",
     "optim",
+    "overrides",
     "resume",
     "serialization",
     "testing",
@@ -129,6 +133,7 @@ __all__ = [
     "nn",
     "no_grad",
     "optim",
+    "overrides",
     "pi",
     "random",
     "resume",

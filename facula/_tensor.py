@@ -244,8 +244,10 @@ def dim_order(self: Tensor) -> tuple[int, ...]:
 
 
 def attach(name: str, function: Callable[..., Any]) -> None:
-    """Make ``function`` the method ``name`` of every tensor."""
-    setattr(Tensor, name, function)
+    """Make ``function`` the method ``name`` of every tensor, an operation."""
+    method: Any = _core._Operation(function)
+    method.__name__, method.__qualname__, method.__module__ = name, f"Tensor.{name}", "facula"
+    setattr(Tensor, name, method)
 
 
 attach("__repr__", tensor_repr)

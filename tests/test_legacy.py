@@ -106,6 +106,8 @@ def test_set_default_tensor_type():
 class Parameter(facula.Tensor):
     """As nn.Parameter is made."""
 
+    __torch_function__ = facula._core._disabled_torch_function_impl
+
     def __new__(cls, data):
         return facula.Tensor._make_subclass(cls, data, True)
 

@@ -41,6 +41,9 @@ ATTRIBUTES = {
 TYPE_OF_ATTRIBUTE = {name: type_ for type_, names in ATTRIBUTES.items() for name in names}
 RESULT_OF_METHOD = {
     "__init__": "None",
+    "__call__": "Any",
+    "__get__": "Any",
+    "__getattribute__": "Any",
     "__repr__": "str",
     "__str__": "str",
     "__bool__": "_bool",
@@ -120,6 +123,8 @@ def rename_types(signature: str) -> str:
 
 def declare(name: str, value: Any) -> Iterator[str]:
     """The lines that declare one name of the module or of a class."""
+    if type(value).__name__ == "_Operation":
+        value = value.__wrapped__
     if hasattr(value, "__nb_signature__"):
         yield from signatures(value, name)
     elif isinstance(value, type):
@@ -135,7 +140,9 @@ def declare(name: str, value: Any) -> Iterator[str]:
     elif isinstance(value, GetSetDescriptorType):
         yield f"{name}: {TYPE_OF_ATTRIBUTE.get(name, 'Any')}"
     elif isinstance(value, WrapperDescriptorType):
-        yield f"def {name}(self, *args: Any) -> {RESULT_OF_METHOD.get(name, 'Tensor')}: ..."
+        named = ", **kwargs: Any" if name == "__call__" else ""
+        result = RESULT_OF_METHOD.get(name, "Tensor")
+        yield f"def {name}(self, *args: Any{named}) -> {result}: ..."
     elif isinstance(value, MethodDescriptorType):
         result = RESULT_OF_METHOD.get(name, "Any")
         yield f"def {name}(self, *args: Any, **kwargs: Any) -> {result}: ..."
@@ -156,12 +163,13 @@ def declare_class(name: str, type_: type) -> Iterator[str]:
     else:
         (parent,) = type_.__bases__
         skipped = {"__new__", "__doc__", "__module__", "__dict__", "__weakref__"}
+        skipped.add("__init_subclass__")
         if parent is tuple:  # whose operators the type checker knows
             skipped |= {"__add__", "__radd__", "__getitem__", "__mul__", "__rmul__"}
         members = [m for n, v in vars(type_).items() if n not in skipped for m in declare(n, v)]
         named: dict[type, str] = {object: "", tuple: "(tuple[_int, ...])"}
         base = named.get(parent, f"({parent.__name__})")
-        if name in ("UntypedStorage", "_ModuleAttribute"):
+        if name in ("UntypedStorage", "_ModuleAttribute", "_Operation"):
             members.insert(0, "def __init__(self, *args: Any, **kwargs: Any) -> None: ...")
         if name == "Tensor":
             members.insert(0, "def __new__(cls, *args: Any, **kwargs: Any) -> Any: ...")

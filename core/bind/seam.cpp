@@ -1,13 +1,233 @@
-// What a call of a bound function or method does besides: it takes NumPy's names of arguments,
-// axis= and keepdims=, for dim= and keepdim=, and says in a sentence which argument does not fit.
+#include "bind/seam.h"
+
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <unordered_set>
+#include <vector>
 
 #include "bind/bind.h"
 
-namespace facula {
+namespace facula::seam {
+
+std::atomic<int64_t> n_users{0};
 
 namespace {
+
+struct ThisThread {
+  std::vector<PyObject*> modes;  // owned; the innermost is the last
+  Disabled disabled = Disabled::Nothing;
+  PyObject* counts = nullptr;  // a dict, owned; null if nobody counts
+};
+thread_local ThisThread this_thread;
+
+PyObject* torch_function;                      // "__torch_function__", interned
+PyObject* disabled_function;                   // what a class has there that overrides nothing
+std::unordered_set<PyObject*> for_modes_only;  // functions that take any object as data
+
+// ---- who overrides
+
+bool is_plain(PyTypeObject* type) {
+  return type == tensor_type || type == &PyFloat_Type || type == &PyLong_Type ||
+         type == &PyBool_Type || type == Py_TYPE(Py_None) || type == &PyUnicode_Type ||
+         type == &PyComplex_Type;
+}
+
+using Objects = std::vector<PyObject*>;  // borrowed
+
+// Left to right, one of each type, subclasses before the classes that they are made of.
+void add_overriding(PyObject* object, Objects& found) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (is_plain(type) || !overrides(type)) return;
+  for (PyObject* other : found)
+    if (Py_TYPE(other) == type) return;
+  auto place = found.begin();
+  while (place != found.end() && !PyType_IsSubtype(type, Py_TYPE(*place))) ++place;
+  found.insert(place, object);
+}
+
+Objects overriding(const Arguments& args) {
+  Objects found;
+  size_t n = args.n + (args.names ? PyTuple_GET_SIZE(args.names) : 0);
+  for (size_t i = 0; i < n; ++i) {
+    PyObject* arg = args.values[i];
+    if (!PyTuple_Check(arg) && !PyList_Check(arg)) {
+      add_overriding(arg, found);
+      continue;
+    }
+    // Lists of tensors are short, lists of numbers need not be.
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(arg); ++k) {
+      PyObject* part = PySequence_Fast_GET_ITEM(arg, k);
+      if (PyLong_Check(part) || PyFloat_Check(part)) break;
+      add_overriding(part, found);
+    }
+  }
+  return found;
+}
+
+// ---- asking them
+
+nb::object function_of(const Operation& operation) {
+  if (operation.function) return nb::borrow(operation.function);
+  nb::object attribute = nb::handle(tensor_type->tp_dict)[operation.attribute];
+  return operation.accessor ? nb::object(attribute.attr(operation.accessor)) : attribute;
+}
+
+nb::object ask(PyObject* whom, const nb::tuple& told, bool warns_of_method) {
+  nb::object handler = nb::steal(PyObject_GetAttr(whom, torch_function));
+  if (!handler.is_valid()) throw nb::python_error();
+  if (warns_of_method && PyMethod_Check(handler.ptr()) &&
+      PyMethod_GET_SELF(handler.ptr()) == whom &&
+      PyErr_WarnEx(PyExc_UserWarning,
+                   "Defining your `__torch_function__` as a plain method is deprecated and will be "
+                   "an error in future, please define it as a classmethod.",
+                   1))
+    throw nb::python_error();
+  nb::object answer = nb::steal(PyObject_Call(handler.ptr(), told.ptr(), nullptr));
+  if (!answer.is_valid()) throw nb::python_error();
+  return answer;
+}
+
+[[noreturn]] void fail_all(nb::handle function, PyObject* mode, const Objects& asked) {
+  DisabledGuard guard(Disabled::All);  // the first import of a module is nobody's operation
+  nb::object name = nb::module_::import_("facula.overrides").attr("resolve_name")(function);
+  std::string text = "Multiple dispatch failed for '";
+  text += nb::str(name.is_none() ? nb::repr(function) : name).c_str();
+  text += "'; all __torch_function__ handlers returned NotImplemented:\n";
+  if (mode) text += std::string("\n  - mode object ") + nb::repr(nb::handle(mode)).c_str();
+  for (PyObject* object : asked)
+    text += std::string(is_tensor(object) ? "\n  - tensor subclass " : "\n  - object of ") +
+            nb::repr(nb::handle(object).type()).c_str();
+  fail(ErrorKind::Type, text);
+}
+
+// The innermost mode, which is out of the way while it is asked.
+class InnermostMode {
+ public:
+  InnermostMode() : mode_(this_thread.modes.back()) { this_thread.modes.pop_back(); }
+  ~InnermostMode() { this_thread.modes.push_back(mode_); }
+  InnermostMode(const InnermostMode&) = delete;
+  PyObject* get() const { return mode_; }
+
+ private:
+  PyObject* mode_;
+};
+
+// Asks the innermost mode, then the objects. `told` is what __torch_function__ is called with: the
+// function, the types of the objects, the arguments, and those by name if there are any.
+PyObject* dispatch(const nb::tuple& told, const Objects& found) {
+  PyObject* mode = nullptr;
+  if (!this_thread.modes.empty()) {
+    InnermostMode innermost;
+    mode = innermost.get();
+    nb::object answer = ask(mode, told, /*warns_of_method=*/false);
+    if (!answer.is(Py_NotImplemented)) return answer.release().ptr();
+  }
+  for (PyObject* object : found) {
+    nb::object answer = ask(object, told, /*warns_of_method=*/true);
+    if (!answer.is(Py_NotImplemented)) return answer.release().ptr();
+  }
+  fail_all(told[0], mode, found);
+}
+
+nb::tuple types_of(const Objects& objects) {
+  nb::list types;
+  for (PyObject* object : objects) types.append(nb::handle(object).type());
+  return nb::tuple(types);
+}
+
+nb::tuple tuple_of(const Arguments& args) {
+  nb::tuple positional = nb::steal<nb::tuple>(PyTuple_New(static_cast<Py_ssize_t>(args.n)));
+  if (!positional.is_valid()) throw nb::python_error();
+  for (size_t i = 0; i < args.n; ++i)
+    PyTuple_SET_ITEM(positional.ptr(), static_cast<Py_ssize_t>(i), Py_NewRef(args.values[i]));
+  return positional;
+}
+
+PyObject* dispatch(const Operation& operation, const Arguments& args, const Objects& found) {
+  nb::object function = function_of(operation);
+  nb::tuple types = found.empty() && operation.is_unary
+                        ? nb::make_tuple(nb::handle(args.values[0]).type())
+                        : types_of(found);
+  if (!args.names) return dispatch(nb::make_tuple(function, types, tuple_of(args)), found);
+  auto [positional, named] = unpack(args);
+  return dispatch(nb::make_tuple(function, types, positional, named), found);
+}
+
+bool count(const Operation& operation) {
+  return guarded([&]() -> PyObject* {
+           nb::object name;
+           if (operation.function) {
+             name = nb::getattr(operation.function, "__qualname__");
+           } else {
+             std::string text = std::string("Tensor.") + operation.attribute;
+             if (operation.accessor) text += std::string(".") + operation.accessor;
+             name = nb::str(text.c_str());
+           }
+           nb::dict counts = nb::borrow<nb::dict>(this_thread.counts);
+           counts[name] = nb::cast<int64_t>(counts.get(name, nb::int_(0))) + 1;
+           return Py_None;
+         }) != nullptr;
+}
+
+}  // namespace
+
+Unpacked unpack(const Arguments& args) {
+  nb::dict named;
+  for (Py_ssize_t i = 0; args.names && i < PyTuple_GET_SIZE(args.names); ++i)
+    named[nb::handle(PyTuple_GET_ITEM(args.names, i))] = nb::handle(args.values[args.n + i]);
+  return {tuple_of(args), named};
+}
+
+bool overrides(PyTypeObject* type) {
+  PyObject* found = _PyType_Lookup(type, torch_function);
+  return found && found != disabled_function && type != tensor_type;
+}
+
+Disabled disabled() noexcept { return this_thread.disabled; }
+void set_disabled(Disabled value) noexcept { this_thread.disabled = value; }
+
+void add_class() {
+  static const bool added = (++n_users, true);
+  (void)added;
+}
+
+bool enter(const Operation& operation, const Arguments& args, PyObject*& result) noexcept {
+  result = nullptr;
+  const ThisThread& here = this_thread;
+  if (here.counts && !count(operation)) return true;
+  if (here.disabled == Disabled::All) return false;
+  Objects found;
+  if (here.disabled == Disabled::Nothing)
+    found = overriding(operation.asks_first_only ? Arguments{args.values, 1} : args);
+  if (!found.empty() && for_modes_only.count(operation.function)) found.clear();
+  if (found.empty() && here.modes.empty()) return false;
+  result = guarded([&] { return dispatch(operation, args, found); });
+  return true;
+}
+
+bool ask_foreign(const Operation& operation, const Arguments& args, PyObject*& result) noexcept {
+  if (this_thread.disabled != Disabled::Nothing || for_modes_only.count(operation.function))
+    return false;
+  // Looking up attributes would clear the error.
+  PyObject *type, *error, *traceback;
+  PyErr_Fetch(&type, &error, &traceback);
+  Objects found = overriding(args);
+  if (found.empty()) {
+    PyErr_Restore(type, error, traceback);
+    return false;
+  }
+  Py_XDECREF(type);
+  Py_XDECREF(error);
+  Py_XDECREF(traceback);
+  result = guarded([&] { return dispatch(operation, args, found); });
+  return true;
+}
+
+namespace {
+
+// ---- bound functions: NumPy's names of arguments, axis= and keepdims=, for dim= and keepdim=, and
+// a sentence that says which argument does not fit
 
 PyObject *axis, *keepdims, *dim, *keepdim;  // interned
 
@@ -19,22 +239,21 @@ PyObject* usual_name(PyObject* name) {
   return is(name, axis) ? dim : is(name, keepdims) ? keepdim : name;
 }
 
+// The number of arguments may have two flags: Python's, and nanobind's for methods.
+size_t without_flags(size_t n_args) {
+  return n_args & ~(PY_VECTORCALL_ARGUMENTS_OFFSET | PY_VECTORCALL_ARGUMENTS_OFFSET >> 1);
+}
+
 // Arguments that fit no signature make nanobind list the signatures: that text becomes a sentence.
-PyObject* explain(PyObject* const* args, size_t n_args, PyObject* names) {
-  if (!PyErr_ExceptionMatches(PyExc_TypeError)) return nullptr;
+PyObject* explain(const Arguments& args) {
   return guarded([&]() -> PyObject* {
+    DisabledGuard guard(Disabled::All);  // looking at the arguments is nobody's operation
     nb::python_error error;
     nb::str text(error.value());
     if (!std::strstr(text.c_str(), "(): incompatible function arguments")) throw error;
-    // The two flags that the number of arguments may have: Python's, and nanobind's for methods.
-    n_args &= ~(PY_VECTORCALL_ARGUMENTS_OFFSET | PY_VECTORCALL_ARGUMENTS_OFFSET >> 1);
-    nb::list given;
-    nb::dict named;
-    for (size_t i = 0; i < n_args; ++i) given.append(nb::handle(args[i]));
-    for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); ++i)
-      named[nb::handle(PyTuple_GET_ITEM(names, i))] = nb::handle(args[n_args + i]);
-    nb::object explained =
-        nb::module_::import_("facula._ops._arguments").attr("explain")(text, given, named);
+    auto [positional, named] = unpack(args);
+    nb::object explained = nb::module_::import_("facula._ops._arguments")
+                               .attr("explain")(text, nb::list(positional), named);
     fail(ErrorKind::Type, nb::str(explained).c_str());
   });
 }
@@ -43,30 +262,109 @@ PyObject* explain(PyObject* const* args, size_t n_args, PyObject* names) {
 constexpr size_t kMaxEntries = 8;
 std::array<vectorcallfunc, kMaxEntries> originals;
 
-template <size_t I>
+bool has_other_name(PyObject* names) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i)
+    if (usual_name(PyTuple_GET_ITEM(names, i)) != PyTuple_GET_ITEM(names, i)) return true;
+  return false;
+}
+
+nb::object usual_names(PyObject* names) {
+  nb::object usual = nb::steal(PyTuple_New(PyTuple_GET_SIZE(names)));
+  for (Py_ssize_t i = 0; usual.is_valid() && i < PyTuple_GET_SIZE(names); ++i)
+    PyTuple_SET_ITEM(usual.ptr(), i, Py_NewRef(usual_name(PyTuple_GET_ITEM(names, i))));
+  return usual;
+}
+
+// The rest of a call, apart from what all calls do: those must not pay for its stack and registers.
+[[gnu::cold, gnu::noinline]] PyObject* fail_to_call(PyObject* function, const Arguments& args,
+                                                    bool may_be_foreign) {
+  if (!PyErr_ExceptionMatches(PyExc_TypeError)) return nullptr;
+  PyObject* result;
+  if (may_be_foreign && ask_foreign({function}, args, result)) return result;
+  return explain(args);
+}
+
+[[gnu::noinline]] PyObject* call_by_usual_names(vectorcallfunc original, PyObject* function,
+                                                const Arguments& args, size_t n_args,
+                                                bool may_be_foreign) {
+  nb::object usual = usual_names(args.names);
+  if (!usual.is_valid()) return nullptr;
+  PyObject* result = original(function, args.values, n_args, usual.ptr());
+  if (result || !PyErr_ExceptionMatches(PyExc_TypeError)) return result;
+  if (may_be_foreign && ask_foreign({function}, args, result)) return result;
+  return explain({args.values, args.n, usual.ptr()});
+}
+
+[[gnu::cold, gnu::noinline]] PyObject* call_used(vectorcallfunc original, PyObject* function,
+                                                 PyObject* const* args, size_t n_args,
+                                                 PyObject* names) {
+  const Arguments given{args, without_flags(n_args), names};
+  PyObject* result;
+  if (enter({function}, given, result)) return result;
+  if (names && has_other_name(names))
+    return call_by_usual_names(original, function, given, n_args, false);
+  result = original(function, args, n_args, names);
+  return result ? result : fail_to_call(function, given, false);
+}
+
+template <size_t I, bool is_operation>
 PyObject* call(PyObject* function, PyObject* const* args, size_t n_args, PyObject* names) {
-  bool has_other = false;
-  for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); ++i)
-    has_other |= usual_name(PyTuple_GET_ITEM(names, i)) != PyTuple_GET_ITEM(names, i);
-  nb::object usual;
-  if (has_other) {
-    usual = nb::steal(PyTuple_New(PyTuple_GET_SIZE(names)));
-    if (!usual.is_valid()) return nullptr;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i)
-      PyTuple_SET_ITEM(usual.ptr(), i, Py_NewRef(usual_name(PyTuple_GET_ITEM(names, i))));
-    names = usual.ptr();
-  }
+  if (is_operation && is_used()) return call_used(originals[I], function, args, n_args, names);
+  if (names && has_other_name(names))
+    return call_by_usual_names(originals[I], function, {args, without_flags(n_args), names}, n_args,
+                               is_operation);
   PyObject* result = originals[I](function, args, n_args, names);
-  return result ? result : explain(args, n_args, names);
+  return result ? result
+                : fail_to_call(function, {args, without_flags(n_args), names}, is_operation);
 }
 
-template <size_t... I>
+template <bool is_operation, size_t... I>
 constexpr std::array<vectorcallfunc, kMaxEntries> make_entries(std::index_sequence<I...>) {
-  return {call<I>...};
+  return {call<I, is_operation>...};
 }
-constexpr auto entries = make_entries(std::make_index_sequence<kMaxEntries>());
+constexpr auto operations = make_entries<true>(std::make_index_sequence<kMaxEntries>());
+constexpr auto others = make_entries<false>(std::make_index_sequence<kMaxEntries>());
 
-void put_in_front(nb::handle names_to_functions, nb::handle kind) {
+// Functions that compute nothing with tensors: states and questions. Those with an underscore are
+// parts of operations that are composed in Python, which enter as a whole.
+const std::unordered_set<std::string> no_operations = {
+    "as_subclass",
+    "current_graph_task_id",
+    "disable_saved_tensors_hooks_",
+    "from_numpy",
+    "frombuffer",
+    "get_default_device",
+    "get_default_dtype",
+    "get_num_threads",
+    "get_rng_state",
+    "initial_seed",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
+    "is_backward_to_leaves",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "is_tensor",
+    "manual_seed",
+    "pop_inference_mode_",
+    "pop_saved_tensors_hooks_",
+    "push_inference_mode_",
+    "push_saved_tensors_hooks_",
+    "record_function",
+    "run_backward",
+    "saved_tensors_hooks_disabled_message",
+    "seed",
+    "set_anomaly_enabled_",
+    "set_default_device",
+    "set_default_dtype",
+    "set_flush_denormal",
+    "set_grad_enabled_",
+    "set_num_threads",
+    "set_rng_state",
+    "unpack_saved",
+    "will_engine_execute_node",
+};
+
+void put_in_front_of(nb::handle names_to_functions, nb::handle kind) {
   for (auto [name, function] : nb::borrow<nb::dict>(names_to_functions)) {
     PyTypeObject* type = Py_TYPE(function.ptr());
     if (!nb::handle(reinterpret_cast<PyObject*>(type)).is(kind)) continue;
@@ -74,23 +372,135 @@ void put_in_front(nb::handle names_to_functions, nb::handle kind) {
                                                      type->tp_vectorcall_offset);
     size_t i = 0;
     while (i < kMaxEntries && originals[i] && originals[i] != entry) ++i;
-    if (i == kMaxEntries) continue;
+    check(i < kMaxEntries, "seam: nanobind has more entry points than expected.");
     originals[i] = entry;
-    entry = entries[i];
+    std::string text = nb::str(name).c_str();
+    entry = text[0] != '_' && !no_operations.count(text) ? operations[i] : others[i];
   }
 }
 
 }  // namespace
 
-void put_calls_in_front(nb::module_& m) {
+void put_in_front(nb::module_& m) {
   axis = PyUnicode_InternFromString("axis");
   keepdims = PyUnicode_InternFromString("keepdims");
   dim = PyUnicode_InternFromString("dim");
   keepdim = PyUnicode_InternFromString("keepdim");
   nb::object function = m.attr("add");
-  put_in_front(m.attr("__dict__"), function.type());
+  put_in_front_of(m.attr("__dict__"), function.type());
   nb::object methods = nb::borrow(reinterpret_cast<PyTypeObject*>(m.attr("Tensor").ptr())->tp_dict);
-  put_in_front(methods, methods["add"].type());
+  put_in_front_of(methods, methods["add"].type());
+  for (const char* name : {"tensor", "as_tensor", "asarray"})
+    for_modes_only.insert(m.attr(name).ptr());
+  disabled_function = m.attr("_disabled_torch_function_impl").ptr();
 }
 
-}  // namespace facula
+namespace {
+
+struct CountOperations {
+  PyObject* before = nullptr;  // owned
+};
+
+template <Disabled value>
+struct DisableContext {
+  Disabled before = Disabled::Nothing;
+};
+
+template <Disabled value>
+void bind_disable(nb::module_& m, const char* name, const char* doc) {
+  nb::class_<DisableContext<value>>(m, name, doc)
+      .def(nb::init<>())
+      .def("__enter__",
+           [](DisableContext<value>& self) {
+             self.before = disabled();
+             if (value > self.before) set_disabled(value);
+           })
+      .def("__exit__",
+           [](DisableContext<value>& self, const nb::args&) { set_disabled(self.before); });
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  torch_function = PyUnicode_InternFromString("__torch_function__");
+  m.def(
+      "_disabled_torch_function_impl",
+      [](nb::handle func, nb::handle types, nb::handle args, nb::handle kwargs) {
+        DisabledGuard guard(Disabled::Subclasses);
+        nb::object result = nb::steal(PyObject_Call(func.ptr(), nb::tuple(args).ptr(),
+                                                    kwargs.is_none() ? nullptr : kwargs.ptr()));
+        if (!result.is_valid()) throw nb::python_error();
+        return result;
+      },
+      "func"_a, "types"_a, "args"_a = nb::tuple(), "kwargs"_a.none() = nb::none(),
+      "As ``__torch_function__`` of a class: it overrides nothing.");
+  bind_disable<Disabled::Subclasses>(
+      m, "DisableTorchFunctionSubclass",
+      "A context in which ``__torch_function__`` of arguments is not asked.");
+  bind_disable<Disabled::All>(
+      m, "DisableTorchFunction",
+      "A context in which neither modes nor ``__torch_function__`` of arguments are asked.");
+  m.def("_is_torch_function_enabled", [] { return disabled() == Disabled::Nothing; });
+  m.def("_is_torch_function_all_disabled", [] { return disabled() == Disabled::All; });
+  m.def(
+      "_seam_users", [] { return n_users.load(); }, "0 while operations enter without a look.");
+  m.def("_has_torch_function", [](const nb::args& args) {
+    if (disabled() != Disabled::All && !this_thread.modes.empty()) return true;
+    if (disabled() != Disabled::Nothing) return false;
+    for (nb::handle arg : args)
+      if (overrides(Py_TYPE(arg.ptr()))) return true;
+    return false;
+  });
+
+  m.def(
+      "_handle_torch_function",
+      [](nb::handle function, const nb::tuple& relevant, nb::handle args, nb::handle kwargs) {
+        Objects found;
+        for (nb::handle object : relevant) add_overriding(object.ptr(), found);
+        return nb::steal(dispatch(nb::make_tuple(function, types_of(found), args, kwargs), found));
+      },
+      "function"_a, "relevant_args"_a, "args"_a, "kwargs"_a);
+  m.def("_is_operation", [](nb::handle function) {
+    auto entry = PyVectorcall_Function(function.ptr());
+    return std::find(operations.begin(), operations.end(), entry) != operations.end();
+  });
+
+  m.def("_push_torch_function_mode", [](nb::handle mode) {
+    this_thread.modes.push_back(mode.inc_ref().ptr());
+    ++n_users;
+  });
+  m.def("_pop_torch_function_mode", [] {
+    check(!this_thread.modes.empty(), "TorchFunctionMode: no mode is active.");
+    --n_users;
+    PyObject* mode = this_thread.modes.back();
+    this_thread.modes.pop_back();
+    return nb::steal(mode);
+  });
+  m.def("_torch_function_modes", [] {
+    nb::list modes;
+    for (PyObject* mode : this_thread.modes) modes.append(nb::handle(mode));
+    return modes;
+  });
+
+  nb::class_<CountOperations>(m, "_count_operations", R"(Counts the operations that enter, by name.
+
+Example:
+    >>> with facula._core._count_operations() as counts:
+    ...     x = facula.ones(2) + 1
+    >>> counts
+    {'ones': 1, 'Tensor.add': 1})")
+      .def(nb::init<>())
+      .def("__enter__",
+           [](CountOperations& self) {
+             nb::dict counts;
+             self.before = std::exchange(this_thread.counts, counts.inc_ref().ptr());
+             ++n_users;
+             return counts;
+           })
+      .def("__exit__", [](CountOperations& self, const nb::args&) {
+        Py_XDECREF(std::exchange(this_thread.counts, std::exchange(self.before, nullptr)));
+        --n_users;
+      });
+}
+
+}  // namespace facula::seam

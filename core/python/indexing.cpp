@@ -3,6 +3,7 @@
 #include "autograd/node.h"
 #include "base/number.h"
 #include "bind/bind.h"
+#include "bind/seam.h"
 #include "ops/inplace.h"
 #include "ops/ops.h"
 #include "python/new_tensor.h"
@@ -187,9 +188,7 @@ Selection take_apart(const Tensor& x, PyObject* given, bool is_read) {
   return selection;
 }
 
-}  // namespace
-
-PyObject* tensor_getitem(PyObject* self, PyObject* key) {
+PyObject* getitem(PyObject* self, PyObject* key) {
   return guarded([&]() -> PyObject* {
     Tensor x = as_tensor(self);
     Selection selection = take_apart(x, key, true);
@@ -198,6 +197,17 @@ PyObject* tensor_getitem(PyObject* self, PyObject* key) {
     if (selection.view.is_same(x)) return alias_view(x).release();
     return selection.view.release();
   });
+}
+
+}  // namespace
+
+PyObject* tensor_getitem(PyObject* self, PyObject* key) {
+  PyObject *args[] = {self, key}, *result;
+  const bool is_used = seam::is_used();
+  if (is_used && seam::enter({nullptr, "__getitem__"}, {args, 2}, result)) return result;
+  result = getitem(self, key);
+  if (!result && !is_used) seam::ask_foreign({nullptr, "__getitem__"}, {args, 2}, result);
+  return result;
 }
 
 namespace {
@@ -222,9 +232,7 @@ Tensor value_tensor(const Tensor& x, PyObject* value) {
        " tensor.");
 }
 
-}  // namespace
-
-int tensor_setitem(PyObject* self, PyObject* key, PyObject* value) {
+int setitem(PyObject* self, PyObject* key, PyObject* value) {
   try {
     check_type(value != nullptr, "Tensor: elements cannot be deleted.");
     Tensor x = as_tensor(self);
@@ -245,6 +253,20 @@ int tensor_setitem(PyObject* self, PyObject* key, PyObject* value) {
     set_python_exception();
     return -1;
   }
+}
+
+}  // namespace
+
+int tensor_setitem(PyObject* self, PyObject* key, PyObject* value) {
+  PyObject *args[] = {self, key, value}, *result = nullptr;
+  const bool is_used = seam::is_used();
+  const seam::Operation operation{nullptr, "__setitem__"};
+  bool is_taken = is_used && value && seam::enter(operation, {args, 3}, result);
+  int status = is_taken ? 0 : setitem(self, key, value);
+  if (status && !is_used && value) is_taken = seam::ask_foreign(operation, {args, 3}, result);
+  if (!is_taken) return status;
+  Py_XDECREF(result);
+  return result ? 0 : -1;
 }
 
 namespace {

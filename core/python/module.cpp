@@ -5,12 +5,12 @@
 #include "autograd/node.h"
 #include "base/parallel.h"
 #include "bind/bind.h"
+#include "bind/seam.h"
 #include "cpu/isa.h"
 #include "products/openblas.h"
 
 namespace facula {
 
-void put_calls_in_front(nb::module_& m);  // of all functions bound so far
 void bind_types(nb::module_& m);
 void bind_tensor_type(nb::module_& m);
 
@@ -70,7 +70,7 @@ NB_MODULE(_core, m) {
     bind_tensor_type(m);
     init_node_type(m.ptr());
     run_bindings(m);
-    put_calls_in_front(m);
+    seam::put_in_front(m);
   } catch (const PythonError& error) {
     error.restore();
     throw nb::python_error();

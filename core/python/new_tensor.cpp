@@ -361,7 +361,10 @@ Tensor legacy_construct(const char* name, DType dtype, bool needs_dtype, PyObjec
 
 Tensor legacy_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   Tensor x = legacy_construct("Tensor", get_default_dtype(), false, args, kwargs);
-  if (type == tensor_type) return x;
+  return type == tensor_type ? x : as_subclass(x, type);
+}
+
+Tensor as_subclass(const Tensor& x, PyTypeObject* type) {
   return record("AliasBackward0", alias_as(type, x), {x}, [](const Tensor& g) { return g; });
 }
 
@@ -384,8 +387,7 @@ FACULA_BINDINGS {
   def_method(
       "as_subclass",
       [checked_class](const Tensor& x, nb::handle cls) {
-        return record("AliasBackward0", alias_as(checked_class("as_subclass", cls), x), {x},
-                      [](const Tensor& g) { return g; });
+        return as_subclass(x, checked_class("as_subclass", cls));
       },
       "cls"_a.none(), R"(The tensor as an object of a subclass of Tensor, over the same memory.
 

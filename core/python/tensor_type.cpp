@@ -43,8 +43,16 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 
 using Getter = PyObject* (*)(const Tensor&);
 
+seam::Operation accessor_of(void* property, const char* accessor) {
+  return {nullptr, static_cast<const char*>(property), accessor, /*is_unary=*/true,
+          /*asks_first_only=*/true};
+}
+
 template <Getter get>
-PyObject* getter(PyObject* self, void*) {
+PyObject* getter(PyObject* self, void* property) {
+  PyObject* result;
+  if (seam::is_used() && seam::enter(accessor_of(property, "__get__"), {&self, 1}, result))
+    return result;
   return guarded([&] { return get(self_of(self)); });
 }
 
@@ -109,10 +117,23 @@ PyObject* get_H(const Tensor& x) {
 PyObject* get_real(const Tensor& x) { return real(x).release(); }
 PyObject* get_imag(const Tensor& x) { return imag(x).release(); }
 
-template <class F>
-int set_guarded(F&& f) {
+// What a setter, or a slot that returns an int, answers for the result of somebody else.
+int status_of(PyObject* result) {
+  Py_XDECREF(result);
+  return result ? 0 : -1;
+}
+
+using Setter = void (*)(PyObject* self, PyObject* value);  // value is null for `del`
+
+template <Setter set>
+int setter(PyObject* self, PyObject* value, void* property) {
+  if (seam::is_used()) {
+    PyObject *args[] = {self, value}, *result;
+    auto operation = accessor_of(property, value ? "__set__" : "__delete__");
+    if (seam::enter(operation, {args, value ? size_t{2} : 1}, result)) return status_of(result);
+  }
   try {
-    f();
+    set(self, value);
     return 0;
   } catch (...) {
     set_python_exception();
@@ -120,54 +141,45 @@ int set_guarded(F&& f) {
   }
 }
 
-int set_requires_grad(PyObject* self, PyObject* value, void*) {
-  return set_guarded([&] {
-    check(value && PyBool_Check(value), "requires_grad: expected a bool.");
-    require_grad(self_of(self), value == Py_True);
-  });
+void set_requires_grad(PyObject* self, PyObject* value) {
+  check(value && PyBool_Check(value), "requires_grad: expected a bool.");
+  require_grad(self_of(self), value == Py_True);
 }
 
-int set_volatile(PyObject* self, PyObject* value, void*) {
-  return set_guarded([&] {
-    Tensor x = self_of(self);
-    x->is_volatile = value && PyObject_IsTrue(value);
-    if (x->is_volatile && x.is_leaf()) x->requires_grad = false;
-  });
+void set_volatile(PyObject* self, PyObject* value) {
+  Tensor x = self_of(self);
+  x->is_volatile = value && PyObject_IsTrue(value);
+  if (x->is_volatile && x.is_leaf()) x->requires_grad = false;
 }
 
-int set_grad(PyObject* self, PyObject* value, void*) {
-  return set_guarded([&] {
-    Tensor x = self_of(self);
-    Tensor grad;
-    if (value && value != Py_None) {
-      check_type(is_tensor(value), "grad: expected a tensor or None, got ", Py_TYPE(value)->tp_name,
-                 ".");
-      check(value != self, "grad: a tensor cannot be its own gradient.");
-      grad = as_tensor(value);
-      check(grad.dtype() == x.dtype(), "grad: expected a gradient of the dtype of its tensor, ", x,
-            ", got ", grad, ".");
-      check(grad.device() == x.device(),
-            "assigned grad has data located on a different device: ", grad, " for a tensor ", x,
-            ".");
-      check(grad.sizes() == x.sizes(), "grad: expected a gradient of the shape of its tensor, ", x,
-            ", got ", grad, ".");
-    }
-    Py_XDECREF(std::exchange(x.meta().grad, grad.release()));
-  });
+void set_grad(PyObject* self, PyObject* value) {
+  Tensor x = self_of(self);
+  Tensor grad;
+  if (value && value != Py_None) {
+    check_type(is_tensor(value), "grad: expected a tensor or None, got ", Py_TYPE(value)->tp_name,
+               ".");
+    check(value != self, "grad: a tensor cannot be its own gradient.");
+    grad = as_tensor(value);
+    check(grad.dtype() == x.dtype(), "grad: expected a gradient of the dtype of its tensor, ", x,
+          ", got ", grad, ".");
+    check(grad.device() == x.device(),
+          "assigned grad has data located on a different device: ", grad, " for a tensor ", x, ".");
+    check(grad.sizes() == x.sizes(), "grad: expected a gradient of the shape of its tensor, ", x,
+          ", got ", grad, ".");
+  }
+  Py_XDECREF(std::exchange(x.meta().grad, grad.release()));
 }
 
-int set_data(PyObject* self, PyObject* value, void*) {
-  return set_guarded([&] {
-    check_type(value && is_tensor(value), "data: expected a Tensor, got ",
-               value ? Py_TYPE(value)->tp_name : "nothing", ".");
-    replace_data(self_of(self), as_tensor(value));
-  });
+void set_data(PyObject* self, PyObject* value) {
+  check_type(value && is_tensor(value), "data: expected a Tensor, got ",
+             value ? Py_TYPE(value)->tp_name : "nothing", ".");
+  replace_data(self_of(self), as_tensor(value));
 }
 
-int clear_grad_fn(PyObject*, PyObject*, void*) {
+void clear_grad_fn(PyObject*, PyObject*) {
   PyErr_SetString(PyExc_AttributeError,
                   "grad_fn is read-only; use detach_() to cut a tensor from its history.");
-  return -1;
+  throw_python_error();
 }
 
 PyGetSetDef properties[] = {
@@ -184,24 +196,24 @@ PyGetSetDef properties[] = {
     {"is_meta", getter<get_false>, nullptr, "False: all tensors have memory.", nullptr},
     {"is_leaf", getter<get_is_leaf>, nullptr,
      "Whether the tensor was made by the user, not by a recorded operation.", nullptr},
-    {"requires_grad", getter<get_requires_grad>, set_requires_grad,
+    {"requires_grad", getter<get_requires_grad>, setter<set_requires_grad>,
      "Whether gradients are wanted for the tensor.", nullptr},
     {"retains_grad", getter<get_retains_grad>, nullptr,
      "Whether retain_grad() was called on this result.", nullptr},
-    {"volatile", getter<get_volatile>, set_volatile,
+    {"volatile", getter<get_volatile>, setter<set_volatile>,
      "Historic: a volatile tensor makes every result volatile, without history.", nullptr},
     {"_version", getter<get_version>, nullptr, "The number of in-place writes to the memory.",
      nullptr},
     {"output_nr", getter<get_output_nr>, nullptr, "Which output of grad_fn the tensor is.",
      nullptr},
-    {"data", getter<get_data>, set_data,
+    {"data", getter<get_data>, setter<set_data>,
      "The same memory, without history and unseen by backward's checks.", nullptr},
     {"_base", getter<get_base>, nullptr, "The tensor that a view looks at.", nullptr},
-    {"grad_fn", getter<get_grad_fn>, clear_grad_fn,
+    {"grad_fn", getter<get_grad_fn>, setter<clear_grad_fn>,
      "The node that made the tensor; None for a leaf.", nullptr},
     {"creator", getter<get_grad_fn>, nullptr, "The old name of grad_fn.", nullptr},
-    {"grad", getter<get_grad>, set_grad, "The gradient that backward() added up; None before.",
-     nullptr},
+    {"grad", getter<get_grad>, setter<set_grad>,
+     "The gradient that backward() added up; None before.", nullptr},
     {"T", getter<get_T>, nullptr, "The view with all dimensions reversed.", nullptr},
     {"mT", getter<get_mT>, nullptr, "The view with the last two dimensions swapped.", nullptr},
     {"H", getter<get_H>, nullptr, "The conjugate transpose of a matrix.", nullptr},
@@ -211,6 +223,17 @@ PyGetSetDef properties[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, "Attributes set by the user.",
      nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+// A class that does not override is one whose __torch_function__ is the disabled one.
+PyObject* init_subclass(PyObject* cls, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    if (seam::overrides(reinterpret_cast<PyTypeObject*>(cls))) seam::add_class();
+    nb::object next = nb::borrow(reinterpret_cast<PyObject*>(&PySuper_Type))(
+        nb::handle(reinterpret_cast<PyObject*>(tensor_type)), nb::handle(cls));
+    nb::object init = next.attr("__init_subclass__");
+    return PyObject_Call(init.ptr(), args, kwargs);
+  });
+}
 
 PyMethodDef methods[] = {
     {"view", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(tensor_view)),
@@ -223,6 +246,21 @@ Example:
     >>> facula.arange(4).view(2, -1)
     tensor([[0, 1],
             [2, 3]]))"},
+    {"__torch_function__",
+     reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(default_torch_function)),
+     METH_CLASS | METH_VARARGS | METH_KEYWORDS,
+     R"(What a subclass does with operations unless it says otherwise: keep its type.
+
+The function runs as for plain tensors; tensors among its results become objects of the class.
+
+Example:
+    >>> class Marked(facula.Tensor):
+    ...     pass
+    >>> type(facula.ones(2).as_subclass(Marked) + 1).__name__
+    'Marked')"},
+    {"__init_subclass__",
+     reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(init_subclass)),
+     METH_CLASS | METH_VARARGS | METH_KEYWORDS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 PyMemberDef members[] = {
@@ -233,6 +271,12 @@ PyMemberDef members[] = {
 // ---- conversions to Python numbers
 
 int tensor_bool(PyObject* self) {
+  PyObject* result;
+  if (seam::is_used() && enter_unary("__bool__", self, result)) {
+    int value = result ? PyObject_IsTrue(result) : -1;
+    Py_XDECREF(result);
+    return value;
+  }
   try {
     Tensor x = self_of(self);
     check(x.numel() != 0, "bool: a tensor of no elements is neither True nor False.");
@@ -252,6 +296,8 @@ Scalar single_value(PyObject* self) {
 }
 
 PyObject* tensor_int(PyObject* self) {
+  PyObject* result;
+  if (seam::is_used() && enter_unary("__int__", self, result)) return result;
   return guarded([&]() -> PyObject* {
     Scalar value = single_value(self);
     if (value.is_integral()) return PyLong_FromLongLong(value.to_int());
@@ -262,6 +308,8 @@ PyObject* tensor_int(PyObject* self) {
 }
 
 PyObject* tensor_float(PyObject* self) {
+  PyObject* result;
+  if (seam::is_used() && enter_unary("__float__", self, result)) return result;
   return guarded([&] {
     Scalar value = single_value(self);
     check(!value.is_complex() || value.to_complex().imag() == 0,
@@ -271,6 +319,8 @@ PyObject* tensor_float(PyObject* self) {
 }
 
 PyObject* tensor_index(PyObject* self) {
+  PyObject* result;
+  if (seam::is_used() && enter_unary("__index__", self, result)) return result;
   return guarded([&] {
     Tensor x = self_of(self);
     check_type(x.numel() == 1 && !is_differentiable(x.dtype()),
@@ -280,6 +330,12 @@ PyObject* tensor_index(PyObject* self) {
 }
 
 Py_ssize_t tensor_len(PyObject* self) {
+  PyObject* result;
+  if (seam::is_used() && enter_unary("__len__", self, result)) {
+    Py_ssize_t length = result ? PyNumber_AsSsize_t(result, PyExc_OverflowError) : -1;
+    Py_XDECREF(result);
+    return length;
+  }
   Tensor x = self_of(self);
   if (x.dim() == 0) {
     PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor");
@@ -289,6 +345,12 @@ Py_ssize_t tensor_len(PyObject* self) {
 }
 
 PyObject* tensor_iter(PyObject* self) {
+  PyObject* result;
+  if (seam::is_used() && self_of(self).dim() > 0 &&
+      seam::enter({nullptr, "unbind"}, {&self, 1}, result)) {
+    nb::object rows = nb::steal(result);
+    return result ? PyObject_GetIter(result) : nullptr;
+  }
   return guarded([&] {
     Tensor x = self_of(self);
     check_type(x.dim() > 0, "iter: a 0-d tensor has no elements to go over.");
@@ -348,36 +410,38 @@ void bind_tensor_type(nb::module_& m) {
       {Py_tp_richcompare, slot<compare_slot>()},
       {Py_mp_subscript, slot<tensor_getitem>()},
       {Py_mp_ass_subscript, slot<tensor_setitem>()},
-      {Py_nb_add, slot<binary_slot<add_op>>()},
-      {Py_nb_subtract, slot<binary_slot<sub_op>>()},
-      {Py_nb_multiply, slot<binary_slot<mul>>()},
-      {Py_nb_true_divide, slot<binary_slot<div_op>>()},
-      {Py_nb_floor_divide, slot<binary_slot<floor_divide>>()},
-      {Py_nb_remainder, slot<binary_slot<remainder>>()},
-      {Py_nb_power, slot<power_slot<pow>>()},
-      {Py_nb_and, slot<binary_slot<bitwise_and>>()},
-      {Py_nb_or, slot<binary_slot<bitwise_or>>()},
-      {Py_nb_xor, slot<binary_slot<bitwise_xor>>()},
-      {Py_nb_lshift, slot<binary_slot<bitwise_left_shift>>()},
-      {Py_nb_rshift, slot<binary_slot<bitwise_right_shift>>()},
-      {Py_nb_inplace_add, slot<inplace_slot<add_inplace>>()},
-      {Py_nb_inplace_subtract, slot<inplace_slot<sub_inplace>>()},
-      {Py_nb_inplace_multiply, slot<inplace_slot<mul_>>()},
-      {Py_nb_inplace_true_divide, slot<inplace_slot<div_>>()},
-      {Py_nb_inplace_floor_divide, slot<inplace_slot<floor_divide_>>()},
-      {Py_nb_inplace_remainder, slot<inplace_slot<remainder_>>()},
-      {Py_nb_inplace_power, slot<inplace_power_slot<pow_>>()},
-      {Py_nb_inplace_and, slot<inplace_slot<bitwise_and_>>()},
-      {Py_nb_inplace_or, slot<inplace_slot<bitwise_or_>>()},
-      {Py_nb_inplace_xor, slot<inplace_slot<bitwise_xor_>>()},
-      {Py_nb_inplace_lshift, slot<inplace_slot<bitwise_left_shift_>>()},
-      {Py_nb_inplace_rshift, slot<inplace_slot<bitwise_right_shift_>>()},
-      {Py_nb_matrix_multiply, slot<tensors_slot<matmul>>()},
-      {Py_nb_negative, slot<unary_slot<neg>>()},
-      {Py_nb_positive, slot<unary_slot<positive>>()},
-      {Py_nb_absolute, slot<unary_slot<abs>>()},
-      {Py_nb_invert, slot<unary_slot<invert>>()},
+      {Py_nb_add, slot<binary_slot<add_op, kAdd>>()},
+      {Py_nb_subtract, slot<binary_slot<sub_op, kSub>>()},
+      {Py_nb_multiply, slot<binary_slot<mul, kMul>>()},
+      {Py_nb_true_divide, slot<binary_slot<div_op, kDiv>>()},
+      {Py_nb_floor_divide, slot<binary_slot<floor_divide, kFloorDiv>>()},
+      {Py_nb_remainder, slot<binary_slot<remainder, kMod>>()},
+      {Py_nb_power, slot<power_slot<pow, kPow>>()},
+      {Py_nb_and, slot<binary_slot<bitwise_and, kAnd>>()},
+      {Py_nb_or, slot<binary_slot<bitwise_or, kOr>>()},
+      {Py_nb_xor, slot<binary_slot<bitwise_xor, kXor>>()},
+      {Py_nb_lshift, slot<binary_slot<bitwise_left_shift, kLshift>>()},
+      {Py_nb_rshift, slot<binary_slot<bitwise_right_shift, kRshift>>()},
+      {Py_nb_inplace_add, slot<inplace_slot<add_inplace, kAddTo>>()},
+      {Py_nb_inplace_subtract, slot<inplace_slot<sub_inplace, kSubFrom>>()},
+      {Py_nb_inplace_multiply, slot<inplace_slot<mul_, kMulTo>>()},
+      {Py_nb_inplace_true_divide, slot<inplace_slot<div_, kDivBy>>()},
+      {Py_nb_inplace_floor_divide, slot<inplace_slot<floor_divide_, kFloorDivBy>>()},
+      {Py_nb_inplace_remainder, slot<inplace_slot<remainder_, kModBy>>()},
+      {Py_nb_inplace_power, slot<inplace_power_slot<pow_, kPowTo>>()},
+      {Py_nb_inplace_and, slot<inplace_slot<bitwise_and_, kAndTo>>()},
+      {Py_nb_inplace_or, slot<inplace_slot<bitwise_or_, kOrTo>>()},
+      {Py_nb_inplace_xor, slot<inplace_slot<bitwise_xor_, kXorTo>>()},
+      {Py_nb_inplace_lshift, slot<inplace_slot<bitwise_left_shift_, kLshiftBy>>()},
+      {Py_nb_inplace_rshift, slot<inplace_slot<bitwise_right_shift_, kRshiftBy>>()},
+      {Py_nb_matrix_multiply, slot<tensors_slot<matmul, kMatmul>>()},
+      {Py_nb_negative, slot<unary_slot<neg, kNeg>>()},
+      {Py_nb_positive, slot<unary_slot<positive, kPositive>>()},
+      {Py_nb_absolute, slot<unary_slot<abs, kAbs>>()},
+      {Py_nb_invert, slot<unary_slot<invert, kInvert>>()},
       {0, nullptr}};
+  for (PyGetSetDef& property : properties)
+    property.closure = const_cast<char*>(property.name);  // which getter and setter are given
   static PyType_Spec spec = {"facula.Tensor", sizeof(TensorImpl), 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE, slots};
   tensor_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));

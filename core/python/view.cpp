@@ -23,11 +23,24 @@ Tensor become(const Tensor& x, F&& view) {
   return x;
 }
 
+// view is a method of Python's kind: self is not among its arguments, as the seam wants it.
+[[gnu::cold, gnu::noinline]] bool ask_for_view(bool (*ask)(const seam::Operation&,
+                                                           const seam::Arguments&, PyObject*&),
+                                               PyObject* self, PyObject* const* args, Py_ssize_t n,
+                                               PyObject* names, PyObject*& result) {
+  std::vector<PyObject*> all{self};
+  all.insert(all.end(), args, args + n + (names ? PyTuple_GET_SIZE(names) : 0));
+  return ask({nullptr, "view"}, {all.data(), static_cast<size_t>(n) + 1, names}, result);
+}
+
 }  // namespace
 
 // Called without an argument parser: views are made more often than anything else.
 PyObject* tensor_view(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-  return guarded([&]() -> PyObject* {
+  const bool is_used = seam::is_used();
+  PyObject* result;
+  if (is_used && ask_for_view(seam::enter, self, args, n, names, result)) return result;
+  result = guarded([&]() -> PyObject* {
     Tensor x = as_tensor(self);
     Py_ssize_t n_named = names ? PyTuple_GET_SIZE(names) : 0;
     check_type(n + n_named > 0 && (n_named == 0 || (n == 0 && n_named == 1)),
@@ -50,6 +63,8 @@ PyObject* tensor_view(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObj
                  Py_TYPE(args[i])->tp_name, " as argument ", i, ".");
     return view(x, sizes).release();
   });
+  if (!result && !is_used) ask_for_view(seam::ask_foreign, self, args, n, names, result);
+  return result;
 }
 
 FACULA_BINDINGS {

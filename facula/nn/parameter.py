@@ -48,6 +48,7 @@ class Parameter(Tensor, metaclass=_MarkedType):
     """
 
     _mark = "_is_param"
+    __torch_function__ = _core._disabled_torch_function_impl  # results are plain tensors
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
         if data is None:
@@ -99,6 +100,7 @@ class Buffer(Tensor, metaclass=_MarkedType):
     """
 
     _mark = "_is_buffer"
+    __torch_function__ = _core._disabled_torch_function_impl
     persistent: bool
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Buffer:
@@ -146,6 +148,7 @@ class UninitializedTensorMixin:
     """What parameters and buffers have in common until the first call gives them a shape."""
 
     cls_to_become: type[Tensor]
+    __torch_function__ = _core._disabled_torch_function_impl
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Give the tensor its shape, and with it ordinary behaviour. The values are undefined.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import Enum
 from types import TracebackType
 from typing import Any, ClassVar
 
 import facula
+from facula import _core
 from facula._core import Tensor
-from facula._tensor_str import tensor_repr
 
 # Whether operations on a TVTensor return its type rather than a plain tensor.
 _returns_tv_tensor = False
@@ -80,16 +80,37 @@ class TVTensor(Tensor):
             setattr(wrapped, name, value)
         return wrapped
 
+    @classmethod
+    def __torch_function__(
+        cls,
+        func: Callable[..., Any],
+        types: tuple[type, ...],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        # Tensors of different meanings have no meaning together.
+        if len(types) > 1 and not all(issubclass(cls, kind) for kind in types):
+            return NotImplemented
+        output = _core._disabled_torch_function_impl(func, types, args, kwargs)
+        if _returns_tv_tensor or (func in _KEEPING and isinstance(args[0], cls)):
+            return _typed(output, _first(cls, (*args, *(kwargs or {}).values())))
+        # What works in place returns its input, and thus the type of that.
+        return output.as_subclass(Tensor) if isinstance(output, cls) else output
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return self.detach().clone().requires_grad_(self.requires_grad)
 
     def __repr__(self, *args: Any, **kwargs: Any) -> str:
-        text = tensor_repr(self, *args, **kwargs)
+        text = super().__repr__(*args, **kwargs)
         if not isinstance(self, (Image, Video)) and not self._metadata:
             return text
         # Images and videos have no metadata, but room for it, as torchvision prints them.
         metadata = (f"{name}={getattr(self, name)}" for name in self._metadata)
         return f"{text[:-1]}, {', '.join(metadata)})"
+
+
+# What keeps the type whatever operations return.
+_KEEPING = {Tensor.clone, Tensor.detach, Tensor.requires_grad_, Tensor.to}
 
 
 def _typed(output: Any, like: TVTensor) -> Any:
@@ -100,49 +121,18 @@ def _typed(output: Any, like: TVTensor) -> Any:
     return output
 
 
-def _method(name: str) -> Callable[..., Any]:
-    """A method of Tensor which answers with the type that was set."""
-    function = getattr(Tensor, name)
-
-    def method(self: TVTensor, *args: Any, **kwargs: Any) -> Any:
-        output = function(self, *args, **kwargs)
-        if _returns_tv_tensor:
-            return _typed(output, self)
-        # What works in place returns self, and thus its type.
-        return output.as_subclass(Tensor) if isinstance(output, TVTensor) else output
-
-    return method
-
-
-def _keeping_method(name: str) -> Callable[..., Any]:
-    function = getattr(Tensor, name)
-
-    def method(self: TVTensor, *args: Any, **kwargs: Any) -> Any:
-        return _typed(function(self, *args, **kwargs), self)
-
-    return method
-
-
-_KEEPING = ("clone", "detach", "requires_grad_", "to")
-_BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"]
-_BINARY += ["and", "or", "xor", "lshift", "rshift"]
-_OPERATORS = [f"__{prefix}{name}__" for name in _BINARY for prefix in ("", "r", "i")]
-_OTHER = ["neg", "pos", "abs", "invert", "eq", "ne", "lt", "le", "gt", "ge", "getitem"]
-_OPERATORS += [f"__{name}__" for name in _OTHER]
-for _name in [name for name in dir(Tensor) if name[0] != "_"] + _OPERATORS:
-    if _name in _KEEPING:
-        setattr(TVTensor, _name, _keeping_method(_name))
-    elif _name != "as_subclass" and callable(getattr(Tensor, _name, None)):
-        setattr(TVTensor, _name, _method(_name))
-TVTensor.__hash__ = Tensor.__hash__  # type: ignore[method-assign]
-del _name
+def _first(cls: type, arguments: Iterable[Any]) -> Any:
+    """The first object of the class among arguments and in lists of them."""
+    for argument in arguments:
+        if isinstance(argument, (tuple, list)):
+            argument = _first(cls, argument)
+        if isinstance(argument, cls):
+            return argument
+    return None
 
 
 class set_return_type:
     """Set what operations on a :class:`TVTensor` return; as a context, for its time only.
-
-    Only methods and operators of the tensor itself obey: ``image + 1`` and ``image.add(1)``, not
-    ``facula.add(image, 1)``, which always returns a plain tensor.
 
     Args:
         return_type: ``"Tensor"`` (how it is at first) or ``"TVTensor"``.

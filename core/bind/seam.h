@@ -1,0 +1,74 @@
+// The seam: every public operation enters here when Python calls it, be it a function, a method, an
+// operator, a property, or composed in Python. Those who want to see operations, or to do them in
+// their own way, hang on the seam: modes, subclasses of Tensor that override, foreign objects.
+//
+// While nobody does, an entry costs one test, is_used(). A foreign object is no user of the seam:
+// it is looked for when an operation could do nothing with its arguments.
+#pragma once
+#include <atomic>
+
+#include "bind/casters.h"
+
+namespace facula::seam {
+
+// Overriding classes (1 if there are any), modes and counters of all threads.
+extern std::atomic<int64_t> n_users;
+inline bool is_used() {
+  return __builtin_expect(n_users.load(std::memory_order_relaxed) != 0, false);
+}
+
+// An operation: the object that is called, or an attribute of Tensor, looked up only if somebody
+// wants to have it.
+struct Operation {
+  PyObject* function = nullptr;
+  const char* attribute = nullptr;
+  const char* accessor = nullptr;  // "__get__" of a property, for example
+  // Takes one tensor and nothing else: a mode is told its type even if that overrides nothing.
+  bool is_unary = false;
+  bool asks_first_only = false;  // whatever the classes of the other arguments say
+};
+
+struct Arguments {
+  PyObject* const* values;
+  size_t n;                   // without those by name, which follow
+  PyObject* names = nullptr;  // a tuple, or null
+};
+
+struct Unpacked {
+  nanobind::tuple positional;
+  nanobind::dict named;
+};
+Unpacked unpack(const Arguments& args);
+
+// True if somebody took the call: then `result` is the answer, or null with a Python error set.
+bool enter(const Operation& operation, const Arguments& args, PyObject*& result) noexcept;
+
+// The same for an operation that refuses its arguments, in case that nobody was asked before: asks
+// the foreign objects among them. An error that is set stays if it returns false.
+bool ask_foreign(const Operation& operation, const Arguments& args, PyObject*& result) noexcept;
+
+// A class that overrides operations exists: from now on arguments are looked at.
+void add_class();
+bool overrides(PyTypeObject* type);
+
+// Whether subclasses, or modes too, are passed by in this thread.
+enum class Disabled { Nothing, Subclasses, All };
+Disabled disabled() noexcept;
+void set_disabled(Disabled value) noexcept;
+
+class DisabledGuard {
+ public:
+  explicit DisabledGuard(Disabled value) : before_(disabled()) {
+    if (value > before_) set_disabled(value);
+  }
+  ~DisabledGuard() { set_disabled(before_); }
+  DisabledGuard(const DisabledGuard&) = delete;
+
+ private:
+  Disabled before_;
+};
+
+// Puts the entry in front of all functions bound so far.
+void put_in_front(nanobind::module_& m);
+
+}  // namespace facula::seam
