@@ -1,5 +1,7 @@
 """Functions of networks, without state."""
 
+from facula._core import _linear as linear
+from facula._core import _scaled_dot_product_attention as scaled_dot_product_attention
 from facula._core import (
     celu_,
     conv1d,
@@ -11,11 +13,9 @@ from facula._core import (
     conv_transpose3d,
     gelu,
     hardshrink,
-    linear,
     logsigmoid,
     prelu,
     relu_,
-    scaled_dot_product_attention,
     selu_,
     softplus,
     softshrink,
