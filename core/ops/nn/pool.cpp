@@ -1,5 +1,7 @@
-#include "ops/nn/pool.h"
-
+// Pooling: the largest element or the average of windows over the last one, two or three dimensions
+// (`n`), after a dimension of channels and, optionally, one of batches. Sizes are one number for
+// all dimensions or one for each.
+#include <nanobind/stl/tuple.h>
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -9,6 +11,7 @@
 #include "autograd/node.h"
 #include "base/integers.h"
 #include "base/parallel.h"
+#include "bind/bind.h"
 #include "cpu/nn/pool.h"
 #include "ops/ops.h"
 #include "tensor/format.h"
@@ -50,9 +53,10 @@ constexpr PoolNames kFractionalNames = {
     {nullptr, "fractional_max_pool2d", "fractional_max_pool3d"},
     {nullptr, "FractionalMaxPool2DBackward0", "FractionalMaxPool3DBackward0"},
     {nullptr, "FractionalMaxPool2DBackwardBackward0", "FractionalMaxPool3DBackwardBackward0"}};
-constexpr const char* kUnpoolNames[] = {"max_unpool1d", "max_unpool2d", "max_unpool3d"};
-constexpr const char* kUnpoolNodes[] = {"MaxUnpool1DBackward0", "MaxUnpool2DBackward0",
-                                        "MaxUnpool3DBackward0"};
+struct MaxPooled {
+  Tensor values;
+  Tensor indices;  // flat ones of the pooled dimensions; undefined if not wanted
+};
 
 // ---- windows
 
@@ -394,8 +398,7 @@ Tensor run_mean(const SharedPlan& plan, const Tensor& x) {
   });
 }
 
-}  // namespace
-
+// An empty stride means the size of the window.
 MaxPooled max_pool(const Tensor& x, int n, const Dims& kernel_size, const Dims& stride,
                    const Dims& padding, const Dims& dilation, bool ceil_mode, bool with_indices) {
   auto plan = std::make_shared<Plan>(Plan{kMaxNames, n, pooled_format(x, n)});
@@ -418,6 +421,7 @@ Tensor avg_pool(const Tensor& x, int n, const Dims& kernel_size, const Dims& str
   return run_mean(plan, x);
 }
 
+// Windows that cover the input evenly, as many as the result has elements.
 MaxPooled adaptive_max_pool(const Tensor& x, int n, const Dims& output_size, bool with_indices) {
   auto plan = std::make_shared<Plan>(Plan{kAdaptiveMaxNames, n, image_format(x, n)});
   check_input(*plan, x, true);
@@ -441,6 +445,7 @@ Tensor adaptive_avg_pool(const Tensor& x, int n, const Dims& output_size) {
   return run_mean(plan, x);
 }
 
+// Windows placed by `samples` (batch, channels, n), random numbers in [0, 1).
 MaxPooled fractional_max_pool(const Tensor& x, int n, const Dims& kernel_size,
                               const Dims& output_size, const Tensor& samples, bool with_indices) {
   auto plan = std::make_shared<Plan>(Plan{kFractionalNames, n, MemoryFormat::Contiguous});
@@ -486,41 +491,157 @@ MaxPooled fractional_max_pool(const Tensor& x, int n, const Dims& kernel_size,
   return run_max(plan, x, with_indices);
 }
 
-Tensor max_unpool(const Tensor& x, const Tensor& indices, int n, const Dims& output_size) {
-  const char* op = kUnpoolNames[n - 1];
-  check(indices.dtype() == DType::Int64, op, ": expected int64 indices, got ", indices, ".");
-  check_not_implemented(is_floating(x.dtype()), op, ": not implemented for ", x,
-                        ". Convert it with input.float().");
-  check(x.sizes() == indices.sizes(), op, ": expected input and indices of the same shape, got ", x,
-        " and ", indices, ".");
-  check(x.dim() == n + 1 || x.dim() == n + 2, op, ": expected an input of ", n + 1,
-        " dimensions, or ", n + 2, " with a batch, got ", x, ".");
-  for (int64_t d = x.dim() == n + 2; d < x.dim(); ++d)
-    check(x.size(d) > 0, op, ": expected sizes that are not 0 (that of the batch may be), got ", x,
-          ".");
-  check(static_cast<int>(output_size.size()) == n, op, ": expected an output_size of ", n,
-        " numbers, got ", output_size, ".");
-  Dims sizes = x.sizes(), flat_sizes(x.sizes().begin(), x.sizes().end() - n);
-  for (int i = 0; i < n; ++i) sizes[x.dim() - n + i] = output_size[i];
-  int64_t n_out = checked_numel(output_size), from = x.dim() - n;
-  flat_sizes.push_back(n_out);
-  Tensor flat = flatten(indices, from, -1), y;
-  {
-    NoGradGuard guard;
-    if (flat.numel() > 0) {
-      int64_t low = item(amin(flat, {}, false)).to_int();
-      int64_t high = item(amax(flat, {}, false)).to_int();
-      check(low >= 0 && high < n_out, op, ": index ", low < 0 ? low : high,
-            " is out of range for an output of ", output_size, ".");
-    }
-    y = scatter(zeros(flat_sizes, x.dtype(), x.device()), -1, flat, flatten(x, from, -1));
-    y = reshape(y, sizes);
-    y = contiguous(y, image_format(x, n));
-  }
-  return record(kUnpoolNodes[n - 1], y, {x},
-                [indices = save(flat), sizes = x.sizes(), from](const Tensor& g) {
-                  return reshape(gather(flatten(g, from, -1), -1, indices), sizes);
-                });
+using Pair = std::tuple<Tensor, Tensor>;
+using Stride = std::optional<Dims>;
+
+Pair pair_of(const MaxPooled& pooled) { return {pooled.values, pooled.indices}; }
+
+void def_max_pool(nb::module_& m, int n, const char* name, const char* name_with_indices,
+                  const char* doc) {
+  auto pool = [n](const Tensor& x, const Dims& kernel_size, const Stride& stride,
+                  const Dims& padding, const Dims& dilation, bool ceil_mode) {
+    return max_pool(x, n, kernel_size, stride.value_or(Dims()), padding, dilation, ceil_mode, false)
+        .values;
+  };
+  auto pool_with_indices = [n](const Tensor& x, const Dims& kernel_size, const Stride& stride,
+                               const Dims& padding, const Dims& dilation, bool ceil_mode) {
+    return pair_of(
+        max_pool(x, n, kernel_size, stride.value_or(Dims()), padding, dilation, ceil_mode, true));
+  };
+  m.def(name, pool, "input"_a, "kernel_size"_a, "stride"_a.none() = nb::none(), "padding"_a = 0,
+        "dilation"_a = 1, "ceil_mode"_a = false, doc);
+  m.def(name_with_indices, pool_with_indices, "input"_a, "kernel_size"_a,
+        "stride"_a.none() = nb::none(), "padding"_a = 0, "dilation"_a = 1, "ceil_mode"_a = false,
+        "Max pooling with the flat indices of the largest elements.");
+}
+
+template <int n>
+Tensor average(const Tensor& x, const Dims& kernel_size, const Stride& stride, const Dims& padding,
+               bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override) {
+  return avg_pool(x, n, kernel_size, stride.value_or(Dims()), padding, ceil_mode, count_include_pad,
+                  divisor_override);
+}
+
+template <int n>
+Pair adaptive_max(const Tensor& x, const Dims& output_size, bool with_indices) {
+  return pair_of(adaptive_max_pool(x, n, output_size, with_indices));
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  def_max_pool(m, 1, "max_pool1d", "max_pool1d_with_indices",
+               R"(The largest elements of windows over the last dimension.
+
+Args:
+    input: ``(N, C, L)`` or ``(C, L)``.
+    kernel_size: the size of the windows.
+    stride: steps from window to window; by default their size.
+    padding: elements added on both sides that are never the largest, at most half of the window.
+    dilation: steps between the elements of a window.
+    ceil_mode: whether a window may begin inside the input and end outside.
+
+Example:
+    >>> facula.max_pool1d(facula.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    tensor([[3., 2.]])
+)");
+  def_max_pool(m, 2, "max_pool2d", "_max_pool2d_with_indices",
+               R"(The largest elements of windows over the last two dimensions.
+
+Args:
+    input: ``(N, C, H, W)`` or ``(C, H, W)``.
+    kernel_size: the size of the windows.
+    stride: steps from window to window; by default their size.
+    padding: elements added on both sides that are never the largest, at most half of the window.
+    dilation: steps between the elements of a window.
+    ceil_mode: whether a window may begin inside the input and end outside.
+
+Example:
+    >>> facula.max_pool2d(facula.arange(16.0).reshape(1, 4, 4), 2)
+    tensor([[[ 5.,  7.],
+             [13., 15.]]])
+)");
+  def_max_pool(m, 3, "max_pool3d", "_max_pool3d_with_indices",
+               R"(The largest elements of windows over the last three dimensions.
+
+Args:
+    input: ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
+    kernel_size: the size of the windows.
+    stride: steps from window to window; by default their size.
+    padding: elements added on both sides that are never the largest, at most half of the window.
+    dilation: steps between the elements of a window.
+    ceil_mode: whether a window may begin inside the input and end outside.
+
+Example:
+    >>> facula.max_pool3d(facula.arange(8.0).reshape(1, 2, 2, 2), 2)
+    tensor([[[[7.]]]])
+)");
+  m.def(
+      "avg_pool1d",
+      [](const Tensor& x, const Dims& kernel_size, const Stride& stride, const Dims& padding,
+         bool ceil_mode, bool count_include_pad) {
+        return average<1>(x, kernel_size, stride, padding, ceil_mode, count_include_pad, {});
+      },
+      "input"_a, "kernel_size"_a, "stride"_a.none() = nb::none(), "padding"_a = 0,
+      "ceil_mode"_a = false, "count_include_pad"_a = true,
+      R"(Averages of windows over the last dimension.
+
+Args:
+    input: of a floating dtype or int64, ``(N, C, L)`` or ``(C, L)``.
+    kernel_size: the size of the windows.
+    stride: steps from window to window; by default their size.
+    padding: zeros on both sides, at most half of the window.
+    ceil_mode: whether a window may begin inside the input and end outside.
+    count_include_pad: whether zeros of the padding count in the average.
+
+Example:
+    >>> facula.avg_pool1d(facula.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    tensor([[2., 1.]])
+)");
+  m.def("_avg_pool2d", &average<2>, "input"_a, "kernel_size"_a, "stride"_a.none(), "padding"_a,
+        "ceil_mode"_a, "count_include_pad"_a, "divisor_override"_a.none());
+  m.def("_avg_pool3d", &average<3>, "input"_a, "kernel_size"_a, "stride"_a.none(), "padding"_a,
+        "ceil_mode"_a, "count_include_pad"_a, "divisor_override"_a.none());
+  m.def(
+      "adaptive_avg_pool1d",
+      [](const Tensor& x, const Dims& output_size) { return adaptive_avg_pool(x, 1, output_size); },
+      "input"_a, "output_size"_a, R"(Averages of windows that cover the last dimension evenly.
+
+Args:
+    input: floating point, ``(N, C, L)`` or ``(C, L)``.
+    output_size: the number of windows.
+
+Example:
+    >>> facula.adaptive_avg_pool1d(facula.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    tensor([[2., 1.]])
+)");
+  m.def("_adaptive_avg_pool", &adaptive_avg_pool, "input"_a, "n"_a, "output_size"_a);
+  m.def(
+      "adaptive_max_pool1d",
+      [](const Tensor& x, const Dims& output_size) {
+        return adaptive_max<1>(x, output_size, true);
+      },
+      "input"_a, "output_size"_a,
+      R"(The largest elements of windows that cover the last dimension evenly, and their indices.
+
+Args:
+    input: floating point, ``(N, C, L)`` or ``(C, L)``.
+    output_size: the number of windows.
+
+Example:
+    >>> facula.adaptive_max_pool1d(facula.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    (tensor([[3., 2.]]), tensor([[1, 2]]))
+)");
+  m.def("_adaptive_max_pool1d", &adaptive_max<1>, "input"_a, "output_size"_a, "with_indices"_a);
+  m.def("_adaptive_max_pool2d", &adaptive_max<2>, "input"_a, "output_size"_a, "with_indices"_a);
+  m.def("_adaptive_max_pool3d", &adaptive_max<3>, "input"_a, "output_size"_a, "with_indices"_a);
+  m.def(
+      "_fractional_max_pool",
+      [](const Tensor& x, int n, const Dims& kernel_size, const Dims& output_size,
+         const Tensor& samples, bool with_indices) {
+        return pair_of(fractional_max_pool(x, n, kernel_size, output_size, samples, with_indices));
+      },
+      "input"_a, "n"_a, "kernel_size"_a, "output_size"_a, "samples"_a, "with_indices"_a);
 }
 
 }  // namespace facula
