@@ -117,9 +117,6 @@ inline PyObject* compare_slot(PyObject* a, PyObject* b, int op) {
       return binary_slot<ge>(a, b);
   }
 }
-PyObject* tensor_view(PyObject* self, PyObject* const* args, Py_ssize_t n,
-                      PyObject* names);  // view.cpp
-
 // x[key] and x[key] = value: indexing.cpp
 PyObject* tensor_getitem(PyObject* self, PyObject* key);
 int tensor_setitem(PyObject* self, PyObject* key, PyObject* value);

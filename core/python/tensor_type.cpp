@@ -3,6 +3,8 @@
 #include <Python.h>
 #include <structmember.h>
 
+#include <cstring>
+
 #include "autograd/node.h"
 #include "bind/bind.h"
 #include "ops/ops.h"
@@ -211,6 +213,33 @@ PyGetSetDef properties[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, "Attributes set by the user.",
      nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+// Called without an argument parser: views are made more often than anything else.
+PyObject* tensor_view(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return guarded([&]() -> PyObject* {
+    Tensor x = as_tensor(self);
+    Py_ssize_t n_named = names ? PyTuple_GET_SIZE(names) : 0;
+    check_type(n + n_named > 0 && (n_named == 0 || (n == 0 && n_named == 1)),
+               "view: expected a size or a dtype.");
+    if (n_named) {
+      const char* name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, 0));
+      check_type(name && (!std::strcmp(name, "size") || !std::strcmp(name, "dtype")),
+                 "view: got an unexpected keyword argument '", name ? name : "?", "'.");
+    }
+    DType dtype;
+    Dims sizes;
+    if (n + n_named == 1) {
+      if (dims_from_object(args[0], sizes)) return view(x, sizes).release();
+      if (dtype_from_object(args[0], dtype)) return view_dtype(x, dtype).release();
+    }
+    sizes.resize(n);
+    for (Py_ssize_t i = 0; i < n; ++i)
+      check_type(index_from_object(args[i], sizes[i]),
+                 "view: expected ints, one tuple of ints or a dtype, got ",
+                 Py_TYPE(args[i])->tp_name, " as argument ", i, ".");
+    return view(x, sizes).release();
+  });
+}
 
 PyMethodDef methods[] = {
     {"view", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(tensor_view)),
