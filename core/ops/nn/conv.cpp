@@ -446,6 +446,53 @@ void def_transposed(nb::module_& m, const char* name, int64_t n_spatial, const c
       "output_padding"_a = 0, "groups"_a = 1, "dilation"_a = 1, doc);
 }
 
+void bind_plain(nb::module_& m) {
+  def_conv(m, "conv1d", 1, R"(Slides kernels along sequences: sums of products with every window.
+
+Args:
+    input: sequences.
+    weight: one kernel per output channel.
+    bias: one number per output channel, added to its outputs.
+    stride: steps between windows.
+    padding: zeros at both ends; or ``"same"``, as many as keep the length, or ``"valid"``, none.
+    dilation: steps between the elements of a window.
+    groups: number of groups of channels; each output channel sees the inputs of its group only.
+
+Shape:
+    input ``(N, C, L)`` or ``(C, L)``, weight ``(C_out, C / groups, K)``, bias ``(C_out,)``;
+    result ``(N, C_out, L_out)`` or ``(C_out, L_out)`` with
+    ``L_out = (L + 2 * padding - dilation * (K - 1) - 1) // stride + 1``.
+
+Example:
+    >>> facula.conv1d(facula.tensor([[1.0, 2.0, 4.0]]), facula.tensor([[[-1.0, 1.0]]]))
+    tensor([[1., 2.]])
+)");
+  def_conv(m, "conv2d", 2, R"(Slides kernels over images: sums of products with every window.
+
+Arguments as in :func:`conv1d`, one number or a pair.
+
+Shape:
+    input ``(N, C, H, W)`` or ``(C, H, W)``, weight ``(C_out, C / groups, KH, KW)``, bias
+    ``(C_out,)``; result ``(N, C_out, H_out, W_out)`` or ``(C_out, H_out, W_out)``.
+
+Example:
+    >>> facula.conv2d(facula.ones(1, 3, 8, 8), facula.ones(4, 3, 3, 3), padding=1).shape
+    torch.Size([1, 4, 8, 8])
+)");
+  def_conv(m, "conv3d", 3, R"(Slides kernels over volumes: sums of products with every window.
+
+Arguments as in :func:`conv1d`, one number or three.
+
+Shape:
+    input ``(N, C, D, H, W)`` or ``(C, D, H, W)``, weight ``(C_out, C / groups, KD, KH, KW)``, bias
+    ``(C_out,)``; result ``(N, C_out, D_out, H_out, W_out)``, or the same without ``N``.
+
+Example:
+    >>> facula.conv3d(facula.ones(1, 1, 4, 4, 4), facula.ones(2, 1, 3, 3, 3)).shape
+    torch.Size([1, 2, 2, 2, 2])
+)");
+}
+
 void bind_transposed(nb::module_& m) {
   def_transposed(
       m, "conv_transpose1d", 1,
@@ -502,50 +549,7 @@ Example:
 }  // namespace
 
 FACULA_BINDINGS {
-  def_conv(m, "conv1d", 1, R"(Slides kernels along sequences: sums of products with every window.
-
-Args:
-    input: sequences.
-    weight: one kernel per output channel.
-    bias: one number per output channel, added to its outputs.
-    stride: steps between windows.
-    padding: zeros at both ends; or ``"same"``, as many as keep the length, or ``"valid"``, none.
-    dilation: steps between the elements of a window.
-    groups: number of groups of channels; each output channel sees the inputs of its group only.
-
-Shape:
-    input ``(N, C, L)`` or ``(C, L)``, weight ``(C_out, C / groups, K)``, bias ``(C_out,)``;
-    result ``(N, C_out, L_out)`` or ``(C_out, L_out)`` with
-    ``L_out = (L + 2 * padding - dilation * (K - 1) - 1) // stride + 1``.
-
-Example:
-    >>> facula.conv1d(facula.tensor([[1.0, 2.0, 4.0]]), facula.tensor([[[-1.0, 1.0]]]))
-    tensor([[1., 2.]])
-)");
-  def_conv(m, "conv2d", 2, R"(Slides kernels over images: sums of products with every window.
-
-Arguments as in :func:`conv1d`, one number or a pair.
-
-Shape:
-    input ``(N, C, H, W)`` or ``(C, H, W)``, weight ``(C_out, C / groups, KH, KW)``, bias
-    ``(C_out,)``; result ``(N, C_out, H_out, W_out)`` or ``(C_out, H_out, W_out)``.
-
-Example:
-    >>> facula.conv2d(facula.ones(1, 3, 8, 8), facula.ones(4, 3, 3, 3), padding=1).shape
-    torch.Size([1, 4, 8, 8])
-)");
-  def_conv(m, "conv3d", 3, R"(Slides kernels over volumes: sums of products with every window.
-
-Arguments as in :func:`conv1d`, one number or three.
-
-Shape:
-    input ``(N, C, D, H, W)`` or ``(C, D, H, W)``, weight ``(C_out, C / groups, KD, KH, KW)``, bias
-    ``(C_out,)``; result ``(N, C_out, D_out, H_out, W_out)``, or the same without ``N``.
-
-Example:
-    >>> facula.conv3d(facula.ones(1, 1, 4, 4, 4), facula.ones(2, 1, 3, 3, 3)).shape
-    torch.Size([1, 2, 2, 2, 2])
-)");
+  bind_plain(m);
   bind_transposed(m);
   m.def(
       "convolution",

@@ -334,9 +334,7 @@ Tensor joined_into(const char* op, const TensorList& tensors, const Tensor& resu
   return into_out(op, result, *out);
 }
 
-}  // namespace
-
-FACULA_BINDINGS {
+void bind_joins(nb::module_& m) {
   for (const char* name : {"cat", "concat", "concatenate"})
     m.def(
         name,
@@ -373,6 +371,12 @@ Example:
     >>> facula.stack([facula.tensor([1, 2]), facula.tensor([3, 4])])
     tensor([[1, 2],
             [3, 4]]))");
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  bind_joins(m);
   m.def("flip", &flip, "input"_a, "dims"_a,
         R"(A copy with the order of elements reversed along ``dims``.
 

@@ -190,9 +190,7 @@ Tensor diag(const Tensor& x, int64_t offset) {
   return y;
 }
 
-}  // namespace
-
-FACULA_BINDINGS {
+void bind_views(nb::module_& m) {
   def_op(m, "flatten", &flatten, "start_dim"_a = 0, "end_dim"_a = -1,
          R"(Joins the dimensions start_dim to end_dim into one; a view where strides allow.
 
@@ -242,6 +240,12 @@ Example:
     tensor([[1, 2],
             [2, 3],
             [3, 4]]))");
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  bind_views(m);
   def_op_out(m, "tril", &tril, "diagonal"_a = 0,
              R"(The lower triangle of matrices, zeros elsewhere.
 

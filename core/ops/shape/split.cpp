@@ -151,25 +151,7 @@ nb::object chunks(const Tensor& x, int64_t n, int64_t dim) {
   return as_tuple(chunk(x, n, dim, kind));
 }
 
-}  // namespace
-
-FACULA_BINDINGS {
-  auto split_tensor = [](const Tensor& x, nb::handle sizes, int64_t dim) {
-    return told_as("split", [&] { return split_any<Pieces::Views>(x, sizes, dim); });
-  };
-  m.def("split", split_tensor, "tensor"_a, "split_size_or_sections"_a, "dim"_a = 0,
-        R"(Views of pieces along a dimension: all of one size, or of the sizes given.
-
-Args:
-    tensor: what is cut.
-    split_size_or_sections: the size of all pieces, or a size for each.
-    dim: the dimension to cut along.
-
-Example:
-    >>> [p.tolist() for p in facula.tensor([1, 2, 3]).split(2)]
-    [[1, 2], [3]])");
-  def_method("split", split_tensor, "split_size"_a, "dim"_a = 0,
-             "Views of pieces along a dimension: all of one size, or of the sizes given.");
+void bind_unsafe(nb::module_& m) {
   m.def("unsafe_split", &split_any<Pieces::Unsafe>, "tensor"_a, "split_size_or_sections"_a,
         "dim"_a = 0,
         R"(As split, but each piece may be written to in place while gradients are recorded.
@@ -208,6 +190,28 @@ Args:
 Example:
     >>> facula.unsafe_chunk(facula.tensor([1, 2, 3]), 2)
     (tensor([1, 2]), tensor([3])))");
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  auto split_tensor = [](const Tensor& x, nb::handle sizes, int64_t dim) {
+    return told_as("split", [&] { return split_any<Pieces::Views>(x, sizes, dim); });
+  };
+  m.def("split", split_tensor, "tensor"_a, "split_size_or_sections"_a, "dim"_a = 0,
+        R"(Views of pieces along a dimension: all of one size, or of the sizes given.
+
+Args:
+    tensor: what is cut.
+    split_size_or_sections: the size of all pieces, or a size for each.
+    dim: the dimension to cut along.
+
+Example:
+    >>> [p.tolist() for p in facula.tensor([1, 2, 3]).split(2)]
+    [[1, 2], [3]])");
+  def_method("split", split_tensor, "split_size"_a, "dim"_a = 0,
+             "Views of pieces along a dimension: all of one size, or of the sizes given.");
+  bind_unsafe(m);
   def_op(m, "split_with_sizes", &split_sizes<Pieces::Views>, "split_sizes"_a, "dim"_a = 0,
          R"(Views of pieces of the given sizes along a dimension.
 
