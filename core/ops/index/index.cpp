@@ -470,9 +470,7 @@ Tensor index_put_at_(Tensor x, nb::handle indices, const Tensor& values, bool ac
   return index_put_(x, indices_from("index_put_", indices), values, accumulate);
 }
 
-}  // namespace
-
-FACULA_BINDINGS {
+void bind_slices(nb::module_& m) {
   def_chooser(m, "index_select", &index_select, "dim"_a, "index"_a,
               R"(The entries ``index`` along a dimension, a copy.
 
@@ -525,6 +523,12 @@ Args:
 Example:
     >>> facula.zeros(3).index_fill(0, facula.tensor([0, 2]), 1)
     tensor([1., 0., 1.]))");
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  bind_slices(m);
   def_chooser(m, "take", &take, "index"_a, R"(Elements of the flattened tensor.
 
 Args:

@@ -290,6 +290,41 @@ Tensor scatter_with(const Tensor& x, int64_t dim, const Tensor& index, const Ope
   return scatter_reduce(x, dim, index, from, *reduce == "add" ? "sum" : "prod");
 }
 
+void bind_reductions(nb::module_& m) {
+  def_writer_out(m, "scatter_reduce", "scatter_reduce_", &scatter_reduce, "dim"_a, "index"_a,
+                 "src"_a, "reduce"_a, nb::kw_only(), "include_self"_a = true,
+                 R"(Reduces src into the places ``index``: sum, prod, mean, amax or amin.
+
+Args:
+    input: what is copied and changed.
+    dim: the dimension to index along.
+    index: the place along the dimension for each element of ``src``.
+    src: what is reduced.
+    reduce: ``'sum'``, ``'prod'``, ``'mean'``, ``'amax'`` or ``'amin'``.
+    include_self: whether what was there takes part.
+    out: where to put the result.
+
+Example:
+    >>> facula.zeros(2).scatter_reduce(0, facula.tensor([0, 0]), facula.tensor([1., 3.]), "amax")
+    tensor([3., 0.]))");
+  def_writer_out(m, "index_reduce", "index_reduce_", &index_reduce, "dim"_a, "index"_a, "source"_a,
+                 "reduce"_a, nb::kw_only(), "include_self"_a = true,
+                 R"(Reduces source into the entries ``index``: prod, mean, amax or amin.
+
+Args:
+    input: what is copied and changed.
+    dim: the dimension to index along.
+    index: a vector of places along the dimension, int64 or int32.
+    source: what is reduced, one slice for each place.
+    reduce: ``'prod'``, ``'mean'``, ``'amax'`` or ``'amin'``.
+    include_self: whether what was there takes part.
+    out: where to put the result.
+
+Example:
+    >>> facula.ones(2).index_reduce(0, facula.tensor([1, 1]), facula.tensor([3., 2.]), "prod")
+    tensor([1., 6.]))");
+}
+
 }  // namespace
 
 FACULA_BINDINGS {
@@ -338,38 +373,7 @@ Args:
 Example:
     >>> facula.zeros(2).scatter_add(0, facula.tensor([0, 0, 1]), facula.ones(3))
     tensor([2., 1.]))");
-  def_writer_out(m, "scatter_reduce", "scatter_reduce_", &scatter_reduce, "dim"_a, "index"_a,
-                 "src"_a, "reduce"_a, nb::kw_only(), "include_self"_a = true,
-                 R"(Reduces src into the places ``index``: sum, prod, mean, amax or amin.
-
-Args:
-    input: what is copied and changed.
-    dim: the dimension to index along.
-    index: the place along the dimension for each element of ``src``.
-    src: what is reduced.
-    reduce: ``'sum'``, ``'prod'``, ``'mean'``, ``'amax'`` or ``'amin'``.
-    include_self: whether what was there takes part.
-    out: where to put the result.
-
-Example:
-    >>> facula.zeros(2).scatter_reduce(0, facula.tensor([0, 0]), facula.tensor([1., 3.]), "amax")
-    tensor([3., 0.]))");
-  def_writer_out(m, "index_reduce", "index_reduce_", &index_reduce, "dim"_a, "index"_a, "source"_a,
-                 "reduce"_a, nb::kw_only(), "include_self"_a = true,
-                 R"(Reduces source into the entries ``index``: prod, mean, amax or amin.
-
-Args:
-    input: what is copied and changed.
-    dim: the dimension to index along.
-    index: a vector of places along the dimension, int64 or int32.
-    source: what is reduced, one slice for each place.
-    reduce: ``'prod'``, ``'mean'``, ``'amax'`` or ``'amin'``.
-    include_self: whether what was there takes part.
-    out: where to put the result.
-
-Example:
-    >>> facula.ones(2).index_reduce(0, facula.tensor([1, 1]), facula.tensor([3., 2.]), "prod")
-    tensor([1., 6.]))");
+  bind_reductions(m);
   def_stored(m, "take_along_dim", &take_along_dim, "indices"_a, "dim"_a.none() = nb::none(),
              R"(As gather, with broadcasting; the flattened tensor without dim.
 
