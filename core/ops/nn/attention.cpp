@@ -342,14 +342,14 @@ The weights are computed in blocks and never stored as a whole, unless there is 
 
 Args:
     query: what is asked for.
-    key: what it is compared with.
+    key: what queries are compared with.
     value: what is averaged.
     attn_mask: added to the products; a bool mask leaves out what is false. It broadcasts to
         ``(..., L, S)``.
     dropout_p: the probability with which a weight becomes 0.
-    is_causal: a query sees no keys after its own position. Not together with ``attn_mask``.
+    is_causal: whether a query sees no keys after its own position. Not together with ``attn_mask``.
     scale: what the products are multiplied by, by default ``1 / sqrt(E)``.
-    enable_gqa: heads of queries may be a multiple of the heads of keys and values.
+    enable_gqa: whether heads of queries may be a multiple of the heads of keys and values.
 
 Shape:
     query ``(..., L, E)``, key ``(..., S, E)``, value ``(..., S, Ev)``; result ``(..., L, Ev)``.

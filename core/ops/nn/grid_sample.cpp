@@ -324,12 +324,26 @@ Example:
 )");
   def_sampler("grid_sampler_2d", R"(:func:`grid_sampler` for images ``(N, C, H, W)``.
 
+Args:
+    input: images.
+    grid: places from -1 to 1, ``(N, h, w, 2)``.
+    interpolation_mode: 0 bilinear, 1 nearest, 2 bicubic.
+    padding_mode: 0 zeros, 1 border, 2 reflection.
+    align_corners: whether -1 and 1 are the centers of the corner elements or their outer edges.
+
 Example:
     >>> x = facula.tensor([[[[1.0, 3.0]]]])
     >>> facula.grid_sampler_2d(x, facula.zeros(1, 1, 1, 2), 0, 0, False)
     tensor([[[[2.]]]])
 )");
   def_sampler("grid_sampler_3d", R"(:func:`grid_sampler` for images ``(N, C, D, H, W)``.
+
+Args:
+    input: images.
+    grid: places from -1 to 1, ``(N, d, h, w, 3)``.
+    interpolation_mode: 0 bilinear, 1 nearest.
+    padding_mode: 0 zeros, 1 border, 2 reflection.
+    align_corners: whether -1 and 1 are the centers of the corner elements or their outer edges.
 
 Example:
     >>> x = facula.tensor([[[[[1.0, 3.0]]]]])
@@ -338,6 +352,11 @@ Example:
 )");
   m.def("affine_grid_generator", &affine_grid_generator, "theta"_a, "size"_a, "align_corners"_a,
         R"(The places that a linear map gives, see :func:`facula.nn.functional.affine_grid`.
+
+Args:
+    theta: the maps, ``(N, 2, 3)`` or ``(N, 3, 4)``.
+    size: the shape of the images that are sampled at the places.
+    align_corners: whether -1 and 1 are the centers of the corner elements or their outer edges.
 
 Example:
     >>> theta = facula.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])

@@ -197,7 +197,19 @@ void def_max_pool(nb::module_& m, int n, const char* name, const char* name_with
         "dilation"_a = 1, "ceil_mode"_a = false, doc);
   m.def(name_with_indices, pool_with_indices, "input"_a, "kernel_size"_a,
         "stride"_a.none() = nb::none(), "padding"_a = 0, "dilation"_a = 1, "ceil_mode"_a = false,
-        "Max pooling with the flat indices of the largest elements.");
+        R"(Max pooling with the flat indices of the largest elements.
+
+Args:
+    input: one, two or three dimensions to pool, after channels and perhaps a batch.
+    kernel_size: the size of the windows.
+    stride: steps from window to window; by default their size.
+    padding: elements added on both sides that are never the largest, at most half of the window.
+    dilation: steps between the elements of a window.
+    ceil_mode: whether a window may begin inside the input and end outside.
+
+Example:
+    >>> facula.max_pool1d_with_indices(facula.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    (tensor([[3., 2.]]), tensor([[1, 2]])))");
 }
 
 template <int n>

@@ -92,6 +92,10 @@ FACULA_BINDINGS {
   m.def("pixel_shuffle", &pixel_shuffle, "input"_a, "upscale_factor"_a,
         R"(Elements of channels as pixels: ``(*, C * r * r, H, W)`` to ``(*, C, H * r, W * r)``.
 
+Args:
+    input: images with a multiple of ``r * r`` channels.
+    upscale_factor: how much larger an image becomes, r.
+
 Example:
     >>> facula.pixel_shuffle(facula.arange(4.0).reshape(4, 1, 1), 2)
     tensor([[[0., 1.],
@@ -100,6 +104,10 @@ Example:
   m.def("pixel_unshuffle", &pixel_unshuffle, "input"_a, "downscale_factor"_a,
         R"(Pixels as channels: ``(*, C, H * r, W * r)`` to ``(*, C * r * r, H, W)``.
 
+Args:
+    input: images whose height and width r divides.
+    downscale_factor: how much smaller an image becomes, r.
+
 Example:
     >>> facula.pixel_unshuffle(facula.arange(4.0).reshape(1, 2, 2), 2).flatten()
     tensor([0., 1., 2., 3.])
@@ -107,12 +115,20 @@ Example:
   m.def("channel_shuffle", &channel_shuffle, "input"_a, "groups"_a,
         R"(Channels in the order of their place in a group: ``(N, C, *)`` to ``(N, C, *)``.
 
+Args:
+    input: images.
+    groups: the number of groups, which divides that of the channels.
+
 Example:
     >>> facula.channel_shuffle(facula.arange(4).reshape(1, 4, 1, 1), 2).flatten()
     tensor([0, 2, 1, 3])
 )");
   m.def("native_channel_shuffle", &channel_shuffle, "input"_a, "groups"_a,
         R"(The same as :func:`channel_shuffle`.
+
+Args:
+    input: images.
+    groups: the number of groups, which divides that of the channels.
 
 Example:
     >>> facula.native_channel_shuffle(facula.arange(4).reshape(1, 4, 1, 1), 2).flatten()
