@@ -8,7 +8,7 @@ namespace facula {
 using cpu::RnnMode;
 
 // One layer, both directions. Its inputs come as one list: x, h, for an LSTM c, and the parameters
-// of each direction. All matrices with a row per step and sequence are as in cpu/rnn.h.
+// of each direction. All matrices with a row per step and sequence are as in cpu/nn/rnn.h.
 struct RnnLayer {
   RnnMode mode;
   int64_t n_directions;

@@ -47,6 +47,40 @@ void fill_with(const char* op, const Tensor& x, Visit visit, const Fill& fill) {
 }
 #define VISIT(which) [](auto&&... args) { which(std::forward<decltype(args)>(args)...); }
 
+}  // namespace
+
+Tensor& normal_(Tensor& x, double mean, double std, Generator& generator) {
+  check(std >= 0, "normal_: expected std >= 0, got ", std, ".");
+  return sample_in_place("normal_", "NormalBackward0", x, [&] {
+    NoGradGuard guard;
+    Tensor real = is_complex(x.dtype()) ? view_as_real(x) : x;
+    // Real and imaginary part share the variance.
+    double std_of_part = is_complex(x.dtype()) ? std / std::sqrt(2.0) : std;
+    fill_with("normal_", real, VISIT(visit_floating), [&](auto* out, int64_t n) {
+      fill_normal(out, n, mean, std_of_part, real.is_contiguous(), generator);
+    });
+  });
+}
+
+Tensor& exponential_(Tensor& x, double lambd, Generator& generator) {
+  check(lambd > 0, "exponential_: expected lambd > 0, got ", lambd, ".");
+  return sample_in_place("exponential_", "ExponentialBackward0", x, [&] {
+    check(is_floating(x.dtype()), "exponential_: expected a floating-point dtype, got ", x, ".");
+    fill_with("exponential_", x, VISIT(visit_floating),
+              [&](auto* out, int64_t n) { fill_exponential(out, n, lambd, generator); });
+  });
+}
+
+Tensor& bernoulli_(Tensor& x, double p, Generator& generator) {
+  check(p >= 0 && p <= 1, "bernoulli_: expected 0 <= p <= 1, got ", p, ".");
+  return sample_in_place("bernoulli_", "BernoulliBackward2", x, [&] {
+    fill_with("bernoulli_", x, VISIT(visit_real),
+              [&](auto* out, int64_t n) { fill_bernoulli(out, n, p, generator); });
+  });
+}
+
+namespace {
+
 double largest(DType dtype) {
   double max = 0;
   visit_floating("uniform_", dtype, [&](auto tag) {
@@ -80,23 +114,6 @@ Tensor& uniform_(Tensor& x, double from, double to, Generator& generator) {
   });
 }
 
-}  // namespace
-
-Tensor& normal_(Tensor& x, double mean, double std, Generator& generator) {
-  check(std >= 0, "normal_: expected std >= 0, got ", std, ".");
-  return sample_in_place("normal_", "NormalBackward0", x, [&] {
-    NoGradGuard guard;
-    Tensor real = is_complex(x.dtype()) ? view_as_real(x) : x;
-    // Real and imaginary part share the variance.
-    double std_of_part = is_complex(x.dtype()) ? std / std::sqrt(2.0) : std;
-    fill_with("normal_", real, VISIT(visit_floating), [&](auto* out, int64_t n) {
-      fill_normal(out, n, mean, std_of_part, real.is_contiguous(), generator);
-    });
-  });
-}
-
-namespace {
-
 Tensor& log_normal_(Tensor& x, double mean, double std, Generator& generator) {
   check(std > 0, "log_normal_: expected std > 0, got ", std, ".");
   return sample_in_place("log_normal_", "LogNormalBackward0", x, [&] {
@@ -114,19 +131,6 @@ Tensor& cauchy_(Tensor& x, double median, double sigma, Generator& generator) {
   });
 }
 
-}  // namespace
-
-Tensor& exponential_(Tensor& x, double lambd, Generator& generator) {
-  check(lambd > 0, "exponential_: expected lambd > 0, got ", lambd, ".");
-  return sample_in_place("exponential_", "ExponentialBackward0", x, [&] {
-    check(is_floating(x.dtype()), "exponential_: expected a floating-point dtype, got ", x, ".");
-    fill_with("exponential_", x, VISIT(visit_floating),
-              [&](auto* out, int64_t n) { fill_exponential(out, n, lambd, generator); });
-  });
-}
-
-namespace {
-
 Tensor& geometric_(Tensor& x, double p, Generator& generator) {
   check(p > 0 && p < 1, "geometric_: expected 0 < p < 1, got ", p, ".");
   return sample_in_place("geometric_", "GeometricBackward0", x, [&] {
@@ -134,18 +138,6 @@ Tensor& geometric_(Tensor& x, double p, Generator& generator) {
               [&](auto* out, int64_t n) { fill_geometric(out, n, p, generator); });
   });
 }
-
-}  // namespace
-
-Tensor& bernoulli_(Tensor& x, double p, Generator& generator) {
-  check(p >= 0 && p <= 1, "bernoulli_: expected 0 <= p <= 1, got ", p, ".");
-  return sample_in_place("bernoulli_", "BernoulliBackward2", x, [&] {
-    fill_with("bernoulli_", x, VISIT(visit_real),
-              [&](auto* out, int64_t n) { fill_bernoulli(out, n, p, generator); });
-  });
-}
-
-namespace {
 
 Tensor& bernoulli_(Tensor& x, const Tensor& p, Generator& generator) {
   check_same_device("bernoulli_", {x, p});
@@ -302,8 +294,8 @@ void bind_fillers() {
       },
       "p"_a, nb::kw_only(), FACULA_GENERATOR,
       "Fills the tensor with ones of probability p, else zeros.");
-  def_method("bernoulli_", filler(&facula::bernoulli_), "p"_a = 0.5,
-             nb::kw_only(), FACULA_GENERATOR);
+  def_method("bernoulli_", filler(&facula::bernoulli_), "p"_a = 0.5, nb::kw_only(),
+             FACULA_GENERATOR);
 }
 
 // The size of rand() and randn(): ints, one tuple of ints, or size=.

@@ -118,10 +118,6 @@ Tensor unfold(const Tensor& x, int64_t dim, int64_t size, int64_t step) {
   });
 }
 
-}  // namespace
-
-namespace {
-
 Tensor tril(const Tensor& x, int64_t diagonal);
 
 template <bool keep_lower>
@@ -164,21 +160,9 @@ Tensor triangle(const char* op, const char* node, const Tensor& x, int64_t diago
   });
 }
 
-}  // namespace
-
-namespace {
-
 Tensor tril(const Tensor& x, int64_t diagonal) {
   return triangle<true>("tril", "TrilBackward0", x, diagonal);
 }
-
-}  // namespace
-
-Tensor triu(const Tensor& x, int64_t diagonal) {
-  return triangle<false>("triu", "TriuBackward0", x, diagonal);
-}
-
-namespace {
 
 Tensor diag(const Tensor& x, int64_t offset) {
   check(x.dim() == 1 || x.dim() == 2, "diag: expected an input of 1 or 2 dimensions, got ", x, ".");
@@ -189,6 +173,14 @@ Tensor diag(const Tensor& x, int64_t offset) {
   copy_(line, x);
   return y;
 }
+
+}  // namespace
+
+Tensor triu(const Tensor& x, int64_t diagonal) {
+  return triangle<false>("triu", "TriuBackward0", x, diagonal);
+}
+
+namespace {
 
 void bind_views(nb::module_& m) {
   def_op(m, "flatten", &flatten, "start_dim"_a = 0, "end_dim"_a = -1,
