@@ -15,7 +15,6 @@ std::vector<void (*)(nb::module_&)>& all_bindings() {
 Bindings::Bindings(void (*bind)(nb::module_&)) { all_bindings().push_back(bind); }
 
 void run_bindings(nb::module_& m) {
-  m.def_submodule("_nn", "The functions of facula.nn.functional that are bound as they are.");
   for (void (*bind)(nb::module_&) : all_bindings()) bind(m);
 }
 

@@ -374,7 +374,8 @@ void put_in_front_of(nb::handle names_to_functions, nb::handle kind) {
     while (i < kMaxEntries && originals[i] && originals[i] != entry) ++i;
     check(i < kMaxEntries, "seam: nanobind has more entry points than expected.");
     originals[i] = entry;
-    std::string text = nb::str(name).c_str();
+    // The name that users know: functions of nn.functional have an underscore in the core only.
+    std::string text = nb::str(function.attr("__name__")).c_str();
     entry = text[0] != '_' && !no_operations.count(text) ? operations[i] : others[i];
   }
 }

@@ -3,7 +3,7 @@
 // A rule is written over K, its numbers, and over X, the row of values that it updates: the
 // parameter, its gradient and the rule's states. On the CPU numbers are double and values are
 // vectors of elements. Where a gradient of the step itself is wanted, or on a device without a
-// kernel, both are tensors (core/ops/optim.h).
+// kernel, both are tensors (core/ops/optim/optim.cpp).
 //
 //   kNumbers   states that are one number per parameter; the first is the count of steps
 //   kStates    states as large as the parameter; has_state says which of them are in use

@@ -5,7 +5,7 @@
 
 #include "autograd/node.h"
 #include "base/number.h"
-#include "bind/bind.h"
+#include "ops/factory.h"
 #include "ops/ops.h"
 #include "python/interop.h"
 #include "python/storage.h"
@@ -402,6 +402,43 @@ Example:
         return legacy_construct(name.c_str(), dtype, true, args.ptr(), kwargs.ptr());
       },
       "name"_a, "dtype"_a, "args"_a, "kwargs"_a);
+  m.def(
+      "tensor",
+      [](nb::handle data, std::optional<DType> dtype, std::optional<DeviceArg> device,
+         bool requires_grad, bool) {
+        Device where = device                  ? device->device
+                       : is_tensor(data.ptr()) ? as_tensor(data.ptr()).device()
+                                               : default_device();
+        return with_grad(tensor_from_data(data.ptr(), dtype, where), requires_grad);
+      },
+      "data"_a.none(), nb::kw_only(), "dtype"_a.none() = nb::none(), "device"_a.none() = nb::none(),
+      "requires_grad"_a = false, "pin_memory"_a = false,
+      R"(A new tensor with a copy of the data: a number, nested sequences of numbers, an array, a tensor.
+
+The dtype is inferred: int64 for ints, the default dtype for floats, bool, complex.
+
+Args:
+    data: what is copied.
+    dtype: the dtype of the result; None to infer it.
+    device: where the result is made; None for that of a tensor, else the default device.
+    requires_grad: whether operations on the result are recorded.
+    pin_memory: has no effect.
+
+Example:
+    >>> facula.tensor([[1, 2], [3, 4]])
+    tensor([[1, 2],
+            [3, 4]]))");
+  def_method(
+      "new_tensor",
+      [](const Tensor& x, nb::handle data, std::optional<DType> dtype,
+         std::optional<DeviceArg> device, bool requires_grad) {
+        return with_grad(tensor_from_data(data.ptr(), dtype.value_or(x.dtype()),
+                                          device ? device->device : x.device()),
+                         requires_grad);
+      },
+      "data"_a.none(), nb::kw_only(), "dtype"_a.none() = nb::none(), "device"_a.none() = nb::none(),
+      "requires_grad"_a = false,
+      "A copy of the data as a tensor of this tensor's dtype and device.");
 }
 
 }  // namespace facula

@@ -3,7 +3,7 @@
 #include <nanobind/stl/pair.h>
 
 #include "ops/reduce/arguments.h"
-#include "python/out.h"
+#include "ops/result_binding.h"
 
 namespace facula {
 

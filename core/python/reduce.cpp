@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "autograd/node.h"
-#include "ops/linalg/distance.h"
 #include "ops/reduce/arguments.h"
 #include "ops/reduce/extrema.h"
 
@@ -354,8 +353,6 @@ Example:
 }  // namespace
 
 FACULA_BINDINGS {
-  m.def("_row_distances", &row_distances, "x1"_a, "x2"_a, "p"_a);
-  m.def("_pair_distances", &pair_distances, "input"_a, "p"_a);
   def_typed_reduction<sum, true>(m, "sum", R"(Sum of the elements, of all or along dimensions.
 
 Args:

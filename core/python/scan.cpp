@@ -2,7 +2,6 @@
 
 #include <nanobind/stl/pair.h>
 
-#include "ops/inplace.h"
 #include "ops/reduce/arguments.h"
 
 namespace facula {

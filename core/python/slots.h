@@ -1,7 +1,6 @@
 // Operators: the interpreter calls these directly, without an argument parser.
 #pragma once
 #include "bind/seam.h"
-#include "ops/inplace.h"
 #include "ops/ops.h"
 #include "python/interop.h"
 
@@ -167,9 +166,6 @@ inline PyObject* compare_slot(PyObject* a, PyObject* b, int op) {
       return binary_slot<ge, kGe>(a, b);
   }
 }
-PyObject* tensor_view(PyObject* self, PyObject* const* args, Py_ssize_t n,
-                      PyObject* names);  // view.cpp
-
 // Tensor.__torch_function__: overrides.cpp
 PyObject* default_torch_function(PyObject* cls, PyObject* args, PyObject* kwargs);
 

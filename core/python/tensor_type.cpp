@@ -3,6 +3,8 @@
 #include <Python.h>
 #include <structmember.h>
 
+#include <cstring>
+
 #include "autograd/node.h"
 #include "bind/bind.h"
 #include "ops/ops.h"
@@ -233,6 +235,48 @@ PyObject* init_subclass(PyObject* cls, PyObject* args, PyObject* kwargs) {
     nb::object init = next.attr("__init_subclass__");
     return PyObject_Call(init.ptr(), args, kwargs);
   });
+}
+
+// view is a method of Python's kind: self is not among its arguments, as the seam wants it.
+[[gnu::cold, gnu::noinline]] bool ask_for_view(bool (*ask)(const seam::Operation&,
+                                                           const seam::Arguments&, PyObject*&),
+                                               PyObject* self, PyObject* const* args, Py_ssize_t n,
+                                               PyObject* names, PyObject*& result) {
+  std::vector<PyObject*> all{self};
+  all.insert(all.end(), args, args + n + (names ? PyTuple_GET_SIZE(names) : 0));
+  return ask({nullptr, "view"}, {all.data(), static_cast<size_t>(n) + 1, names}, result);
+}
+
+// Called without an argument parser: views are made more often than anything else.
+PyObject* tensor_view(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  const bool is_used = seam::is_used();
+  PyObject* result;
+  if (is_used && ask_for_view(seam::enter, self, args, n, names, result)) return result;
+  result = guarded([&]() -> PyObject* {
+    Tensor x = as_tensor(self);
+    Py_ssize_t n_named = names ? PyTuple_GET_SIZE(names) : 0;
+    check_type(n + n_named > 0 && (n_named == 0 || (n == 0 && n_named == 1)),
+               "view: expected a size or a dtype.");
+    if (n_named) {
+      const char* name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, 0));
+      check_type(name && (!std::strcmp(name, "size") || !std::strcmp(name, "dtype")),
+                 "view: got an unexpected keyword argument '", name ? name : "?", "'.");
+    }
+    DType dtype;
+    Dims sizes;
+    if (n + n_named == 1) {
+      if (dims_from_object(args[0], sizes)) return view(x, sizes).release();
+      if (dtype_from_object(args[0], dtype)) return view_dtype(x, dtype).release();
+    }
+    sizes.resize(n);
+    for (Py_ssize_t i = 0; i < n; ++i)
+      check_type(index_from_object(args[i], sizes[i]),
+                 "view: expected ints, one tuple of ints or a dtype, got ",
+                 Py_TYPE(args[i])->tp_name, " as argument ", i, ".");
+    return view(x, sizes).release();
+  });
+  if (!result && !is_used) ask_for_view(seam::ask_foreign, self, args, n, names, result);
+  return result;
 }
 
 PyMethodDef methods[] = {

@@ -231,11 +231,14 @@ void pop_local_generator() {
   --n_local_generators;
 }
 
-const std::shared_ptr<Generator>& default_generator() {
-  if (n_local_generators > 0) return local_generator();
+const std::shared_ptr<Generator>& process_generator() {
   static const std::shared_ptr<Generator> generator =
       std::make_shared<Generator>(GeneratorKind::Mt19937, system_entropy());
   return generator;
+}
+
+const std::shared_ptr<Generator>& default_generator() {
+  return n_local_generators > 0 ? local_generator() : process_generator();
 }
 
 }  // namespace facula

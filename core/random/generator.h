@@ -97,5 +97,7 @@ class Generator {
 // The generator that is used where none is given; seeded from the system's entropy at its first
 // use.
 const std::shared_ptr<Generator>& default_generator();
+// The one of threads that have none of their own.
+const std::shared_ptr<Generator>& process_generator();
 
 }  // namespace facula

@@ -211,7 +211,7 @@ def _rrelu(
     if not lower <= upper:
         raise RuntimeError(f"{name}: expected lower <= upper, got {lower} and {upper}.")
     if not training:
-        return (_core._nn.leaky_relu_ if in_place else _core._nn.leaky_relu)(input, (lower + upper) / 2)
+        return (_core._leaky_relu_ if in_place else _core._leaky_relu)(input, (lower + upper) / 2)
     # Only elements that are not positive take a random number, in their order, as in PyTorch.
     is_below = input.detach() <= 0
     draws = _core.empty(int(is_below.sum()), dtype=_core.float64)

@@ -2,8 +2,8 @@
 
 #include "autograd/node.h"
 #include "base/number.h"
+#include "ops/index/binding.h"
 #include "ops/index/places.h"
-#include "ops/inplace.h"
 #include "ops/ops.h"
 
 namespace facula {
@@ -11,6 +11,13 @@ namespace facula {
 // ---- by a tensor for each dimension
 
 namespace {
+
+// What derivatives call before it is defined.
+Tensor index_put(const Tensor& x, const TensorList& indices, const Tensor& given,
+                 bool accumulate = false);
+Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value,
+                  const Into& into = {});
+Tensor put(const Tensor& x, const Tensor& index, const Tensor& source, bool accumulate = false);
 
 struct IndexPlan {
   Tensor x;       // restrided to the result's shape
@@ -195,8 +202,6 @@ TensorList all_or_nothing(const Tensor& mask) {
   return {item(mask).to_bool() ? zeros({1}, DType::Int64) : empty({0}, DType::Int64)};
 }
 
-}  // namespace
-
 Tensor index_put(const Tensor& x, const TensorList& indices, const Tensor& given, bool accumulate) {
   Tensor values = fitting(x, indices, given, accumulate);
   if (is_all_or_nothing(x, indices))
@@ -214,6 +219,8 @@ Tensor index_put(const Tensor& x, const TensorList& indices, const Tensor& given
                   return {to_x, to_values};
                 });
 }
+
+}  // namespace
 
 Tensor& index_put_(Tensor& x, const TensorList& indices, const Tensor& given, bool accumulate) {
   Tensor values = fitting(x, indices, given, accumulate);
@@ -325,6 +332,8 @@ Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor
       });
 }
 
+namespace {
+
 Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source,
                   const Into& into) {
   dim = wrap_dim("index_copy", dim, x.dim());
@@ -422,6 +431,8 @@ Tensor put(const Tensor& x, const Tensor& index, const Tensor& source, bool accu
                 });
 }
 
+}  // namespace
+
 Tensor with_plain_bools(const Tensor& x) { return x.dtype() == DType::Bool ? clone(x) : x; }
 
 Tensor put_along(const Tensor& g, int64_t dim, const Tensor& index, int64_t size) {
@@ -431,6 +442,144 @@ Tensor put_along(const Tensor& g, int64_t dim, const Tensor& index, int64_t size
   DType wide = is_floating(g.dtype()) ? promote_types(g.dtype(), DType::Float32) : g.dtype();
   return to_dtype(scatter_add(zeros(sizes, wide, g.device()), dim, index, to_dtype(g, wide)),
                   g.dtype());
+}
+
+// ---- bindings
+
+namespace {
+
+TensorList indices_from(const char* op, nb::handle object) {
+  check_type(PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()), op,
+             ": expected a tuple or list of tensors as indices, got ",
+             Py_TYPE(object.ptr())->tp_name, ".");
+  TensorList indices;
+  for (nb::handle item : object) {
+    check_type(item.is_none() || is_tensor(item.ptr()), op,
+               ": expected tensors or None as indices, got ", Py_TYPE(item.ptr())->tp_name, ".");
+    indices.push_back(item.is_none() ? Tensor() : as_tensor(item.ptr()));
+  }
+  return indices;
+}
+
+Tensor index_fill_with(const Tensor& x, int64_t dim, const Tensor& index, const Operand& value,
+                       const Into& into) {
+  return index_fill(x, dim, index, value, into);
+}
+
+Tensor index_put_at(const Tensor& x, nb::handle indices, const Tensor& values, bool accumulate) {
+  return index_put(x, indices_from("index_put", indices), values, accumulate);
+}
+
+Tensor index_put_at_(Tensor x, nb::handle indices, const Tensor& values, bool accumulate) {
+  return index_put_(x, indices_from("index_put_", indices), values, accumulate);
+}
+
+void bind_slices(nb::module_& m) {
+  def_chooser(m, "index_select", &index_select, "dim"_a, "index"_a,
+              R"(The entries ``index`` along a dimension, a copy.
+
+Args:
+    input: any tensor.
+    dim: the dimension to index along.
+    index: a vector of places along the dimension, int64 or int32.
+    out: where to put the result.
+
+Example:
+    >>> facula.tensor([10, 20, 30]).index_select(0, facula.tensor([2, 0]))
+    tensor([30, 10]))");
+  def_writer_out(m, "index_add", "index_add_", &index_add, "dim"_a, "index"_a, "source"_a,
+                 nb::kw_only(), "alpha"_a = Scalar(1),
+                 R"(Adds ``alpha * source`` to the entries ``index`` along a dimension.
+
+Args:
+    input: what is copied and changed.
+    dim: the dimension to index along.
+    index: a vector of places along the dimension, int64 or int32.
+    source: what is added, one slice for each place.
+    alpha: a factor for source.
+    out: where to put the result.
+
+Example:
+    >>> facula.zeros(3).index_add(0, facula.tensor([0, 0, 2]), facula.ones(3))
+    tensor([2., 0., 1.]))");
+  def_writer_out(m, "index_copy", "index_copy_", &index_copy, "dim"_a, "index"_a, "source"_a,
+                 R"(Copies source to the entries ``index`` along a dimension.
+
+Args:
+    input: what is copied and changed.
+    dim: the dimension to index along.
+    index: a vector of places along the dimension, int64 or int32.
+    source: what is copied, one slice for each place.
+    out: where to put the result.
+
+Example:
+    >>> facula.zeros(3).index_copy(0, facula.tensor([2, 0]), facula.tensor([1., 2.]))
+    tensor([2., 0., 1.]))");
+  def_writer(m, "index_fill", "index_fill_", &index_fill_with, "dim"_a, "index"_a, "value"_a,
+             R"(Fills the entries ``index`` along a dimension with one value.
+
+Args:
+    input: what is copied and changed.
+    dim: the dimension to index along.
+    index: a vector of places along the dimension, int64 or int32.
+    value: a number or a 0-d tensor.
+
+Example:
+    >>> facula.zeros(3).index_fill(0, facula.tensor([0, 2]), 1)
+    tensor([1., 0., 1.]))");
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  bind_slices(m);
+  def_chooser(m, "take", &take, "index"_a, R"(Elements of the flattened tensor.
+
+Args:
+    input: any tensor.
+    index: places in the flattened input.
+    out: where to put the result.
+
+Example:
+    >>> facula.take(facula.tensor([[1, 2], [3, 4]]), facula.tensor([3, 0]))
+    tensor([4, 1]))");
+  def_writer(m, "put", "put_", &put, "index"_a, "source"_a, "accumulate"_a = false,
+             R"(Writes source to places of the flattened tensor.
+
+Args:
+    input: what is copied and changed.
+    index: places in the flattened input.
+    source: what is written, one element for each place.
+    accumulate: whether to add instead.
+
+Example:
+    >>> facula.zeros(2, 2).put(facula.tensor([3]), facula.tensor([1.]))
+    tensor([[0., 0.],
+            [0., 1.]]))");
+  def_op(m, "index_put", &index_put_at, "indices"_a, "values"_a, "accumulate"_a = false,
+         R"(``x[indices] = values`` on a copy; adds where accumulate.
+
+Args:
+    input: what is copied and changed.
+    indices: a tuple of tensors, one for each dimension; None for all of a dimension.
+    values: what is written; it broadcasts to the places.
+    accumulate: whether to add instead.
+
+Example:
+    >>> facula.zeros(3).index_put((facula.tensor([1]),), facula.tensor(5.))
+    tensor([0., 5., 0.]))");
+  def_op(m, "index_put_", &index_put_at_, "indices"_a, "values"_a, "accumulate"_a = false,
+         R"(``x[indices] = values``; adds where accumulate.
+
+Args:
+    input: what is changed.
+    indices: a tuple of tensors, one for each dimension; None for all of a dimension.
+    values: what is written; it broadcasts to the places.
+    accumulate: whether to add instead.
+
+Example:
+    >>> facula.index_put_(facula.zeros(3), (facula.tensor([1]),), facula.tensor(5.))
+    tensor([0., 5., 0.]))");
 }
 
 }  // namespace facula

@@ -10,18 +10,12 @@ namespace facula {
 // x[indices[0], indices[1], ...]: an undefined tensor stands for a whole dimension. Masks (bool)
 // count for as many dimensions as they have.
 Tensor index(const Tensor& x, const TensorList& indices);
-Tensor index_put(const Tensor& x, const TensorList& indices, const Tensor& values,
-                 bool accumulate = false);
 Tensor& index_put_(Tensor& x, const TensorList& indices, const Tensor& values,
                    bool accumulate = false);
 
 Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index);
 Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source,
                  Scalar alpha = 1, const Into& into = {});
-Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source,
-                  const Into& into = {});
-Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value,
-                  const Into& into = {});
 
 Tensor gather(const Tensor& x, int64_t dim, const Tensor& index);
 // A 0-d wrapped number as src fills.
@@ -29,22 +23,10 @@ Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& 
                const Into& into = {});
 Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src,
                    const Into& into = {});
-Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src,
-                      const std::string& reduce, bool include_self = true);
-// As scatter_reduce, by a 1-d index of whole slices.
-Tensor index_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source,
-                    const std::string& reduce, bool include_self = true);
-Tensor take_along_dim(const Tensor& x, const Tensor& index, std::optional<int64_t> dim);
-
-Tensor take(const Tensor& x, const Tensor& index);
-Tensor put(const Tensor& x, const Tensor& index, const Tensor& source, bool accumulate = false);
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value, const Into& into = {});
-Tensor masked_select(const Tensor& x, const Tensor& mask);
-Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source);
 
 Tensor nonzero(const Tensor& x);  // (number of nonzero elements, number of dimensions), int64
-Tensor one_hot(const Tensor& x, int64_t num_classes = -1);
 
 // Bytes of bools that are more than 0 and 1 become 1 in a copy, for kernels that compare bits.
 Tensor with_plain_bools(const Tensor& x);

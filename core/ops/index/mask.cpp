@@ -1,6 +1,8 @@
 // Choosing elements by a mask, and masks as positions.
+#include "autograd/hooks.h"
 #include "autograd/node.h"
 #include "base/number.h"
+#include "ops/index/binding.h"
 #include "ops/index/places.h"
 #include "ops/ops.h"
 
@@ -37,6 +39,10 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value, con
                           need[1] ? sum(where(m, g, zero)) : Tensor()};
                 });
 }
+
+namespace {
+
+Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source);
 
 Tensor masked_select(const Tensor& x, const Tensor& mask) {
   check_mask("masked_select", mask);
@@ -86,6 +92,8 @@ Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source)
       });
 }
 
+}  // namespace
+
 Tensor nonzero(const Tensor& x) {
   check_cpu("nonzero", x);
   NoGradGuard guard;
@@ -97,6 +105,8 @@ Tensor nonzero(const Tensor& x) {
   set_geometry(y, {n, x.dim()}, {1, std::max<int64_t>(n, 1)}, 0);
   return y;
 }
+
+namespace {
 
 Tensor one_hot(const Tensor& x, int64_t num_classes) {
   check(x.dtype() == DType::Int64, "one_hot: expected class indices of dtype int64, got ", x, ".");
@@ -119,6 +129,97 @@ Tensor one_hot(const Tensor& x, int64_t num_classes) {
   Dims shape = x.sizes();
   shape.push_back(num_classes);
   return scatter(zeros(shape, DType::Int64), -1, unsqueeze(x, -1), wrapped_number(1));
+}
+
+// ---- bindings
+
+Tensor masked_fill_with(const Tensor& x, const Tensor& mask, const Operand& value,
+                        const Into& into) {
+  return masked_fill(x, mask, value, into);
+}
+
+nb::object nonzero_as(const Tensor& x, bool as_tuple) {
+  if (!as_tuple) return nb::steal(wrap(nonzero(x)));
+  Tensor positions = nonzero(x.dim() == 0 ? unsqueeze(x, 0) : x);
+  return nb::steal(to_python_tuple(unbind(positions, 1)));
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  def_writer(m, "masked_fill", "masked_fill_", &masked_fill_with, "mask"_a, "value"_a,
+             R"(One value where the mask is true.
+
+Args:
+    input: what is copied and changed.
+    mask: bool, of a shape that broadcasts to that of the input.
+    value: a number or a 0-d tensor.
+
+Example:
+    >>> facula.tensor([1, 2]).masked_fill(facula.tensor([True, False]), 0)
+    tensor([0, 2]))");
+  def_writer(m, "masked_scatter", "masked_scatter_", &masked_scatter, "mask"_a, "source"_a,
+             R"(The elements of source, in order, where the mask is true.
+
+Args:
+    input: what is copied and changed.
+    mask: bool, of a shape that broadcasts to that of the input.
+    source: at least as many elements as the mask has true ones.
+
+Example:
+    >>> mask = facula.tensor([True, False, True])
+    >>> facula.zeros(3).masked_scatter(mask, facula.tensor([1., 2.]))
+    tensor([1., 0., 2.]))");
+  const char* doc = R"(The elements where the mask is true, as a 1-d tensor.
+
+Args:
+    input: any tensor.
+    mask: bool, of a shape that broadcasts to that of the input.
+    out: where to put the result.
+
+Example:
+    >>> facula.tensor([1, 2, 3]).masked_select(facula.tensor([True, False, True]))
+    tensor([1, 3]))";
+  def_with_out(
+      m, "masked_select",
+      [](const Tensor& x, const Tensor& mask, const Out& out) {
+        Tensor result = check_apart("masked_select", masked_select(x, mask), out, {x, mask});
+        return into_out("masked_select", result, out.value_or(Tensor()));
+      },
+      "mask"_a, doc);
+  def_method("masked_select", &masked_select, "mask"_a, doc);
+  m.def(
+      "nonzero",
+      [](const Tensor& x, const Out& out, bool as_tuple) -> nb::object {
+        if (out) return nb::steal(wrap(into_out("nonzero", nonzero(x), *out)));
+        return nonzero_as(x, as_tuple);
+      },
+      "input"_a, nb::kw_only(), "out"_a.none() = nb::none(), "as_tuple"_a = false,
+      R"(The positions of elements that are not zero, one row each.
+
+Args:
+    input: any tensor.
+    out: where to put the result.
+    as_tuple: whether the result is a vector of places for each dimension instead.
+
+Example:
+    >>> facula.tensor([0, 1, 1]).nonzero()
+    tensor([[1],
+            [2]]))");
+  def_method("nonzero", &nonzero_as, nb::kw_only(), "as_tuple"_a = false,
+             "The positions of elements that are not zero, one row each.");
+  def_op(m, "argwhere", &nonzero, R"(The positions of elements that are not zero, one row each.
+
+Args:
+    input: any tensor.
+
+Example:
+    >>> facula.argwhere(facula.tensor([0, 1, 1]))
+    tensor([[1],
+            [2]]))");
+  m.def(
+      "where", [](const Tensor& condition) { return nonzero_as(condition, true); }, "condition"_a);
+  m.def("_one_hot", &one_hot, "tensor"_a, "num_classes"_a = -1);
 }
 
 }  // namespace facula

@@ -3,9 +3,9 @@
 
 #include "autograd/node.h"
 #include "base/number.h"
+#include "ops/index/binding.h"
 #include "ops/index/places.h"
 #include "ops/ops.h"
-#include "ops/result.h"
 
 namespace facula {
 
@@ -116,6 +116,9 @@ Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tens
 
 namespace {
 
+Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src,
+                      const std::string& reduce, bool include_self = true);
+
 // How many values each element of the result was made of, itself included where it counts.
 Tensor scatter_counts(const Tensor& like, int64_t dim, const Tensor& index, const Dims& src_sizes,
                       bool include_self) {
@@ -154,10 +157,6 @@ WriteMode mode_of(const char* op, const std::string& reduce) {
         ": expected 'sum', 'prod', 'mean', 'amax' or 'amin' as reduce, got '", reduce, "'.");
   return reduce == "amax" ? WriteMode::AMax : WriteMode::AMin;
 }
-
-}  // namespace
-
-namespace {
 
 struct Reduction {
   const char* op;
@@ -237,8 +236,7 @@ Tensor reduce_at(const Reduction& what, const Tensor& x, int64_t dim, const Tens
                 });
 }
 
-}  // namespace
-
+// By places, of single elements.
 Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src,
                       const std::string& reduce, bool include_self) {
   dim = wrap_dim("scatter_reduce", dim, x.dim());
@@ -246,6 +244,7 @@ Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const T
                    src, reduce, include_self);
 }
 
+// As scatter_reduce, by a 1-d index of whole slices.
 Tensor index_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source,
                     const std::string& reduce, bool include_self) {
   dim = wrap_dim("index_reduce", dim, x.dim());
@@ -273,6 +272,123 @@ Tensor take_along_dim(const Tensor& x, const Tensor& index, std::optional<int64_
   // Indices count around the dimension: -1 is the last, and so is size - 1 + size.
   Tensor around = x.size(dim) ? remainder(index, wrapped_number(x.size(dim))) : index;
   return gather(expand(x, in), dim, expand(around, at));
+}
+
+// ---- bindings
+
+Tensor gather_with(const Tensor& x, int64_t dim, const Tensor& index, bool) {
+  return gather(x, dim, index);
+}
+
+// scatter's older reduce= argument: 'add' or 'multiply'.
+Tensor scatter_with(const Tensor& x, int64_t dim, const Tensor& index, const Operand& value,
+                    const std::optional<std::string>& reduce, const Into& into) {
+  const Tensor& src = value;
+  if (!reduce) return scatter(x, dim, index, src, into);
+  check(*reduce == "add" || *reduce == "multiply",
+        "scatter: expected 'add' or 'multiply' as reduce, got '", *reduce, "'.");
+  if (src->is_wrapped_number) check_fits("scatter", "value", item(src), x.dtype());
+  Tensor from = src->is_wrapped_number ? expand(to_dtype(src, x.dtype()), index.sizes()) : src;
+  return scatter_reduce(x, dim, index, from, *reduce == "add" ? "sum" : "prod");
+}
+
+void bind_reductions(nb::module_& m) {
+  def_writer_out(m, "scatter_reduce", "scatter_reduce_", &scatter_reduce, "dim"_a, "index"_a,
+                 "src"_a, "reduce"_a, nb::kw_only(), "include_self"_a = true,
+                 R"(Reduces src into the places ``index``: sum, prod, mean, amax or amin.
+
+Args:
+    input: what is copied and changed.
+    dim: the dimension to index along.
+    index: the place along the dimension for each element of ``src``.
+    src: what is reduced.
+    reduce: ``'sum'``, ``'prod'``, ``'mean'``, ``'amax'`` or ``'amin'``.
+    include_self: whether what was there takes part.
+    out: where to put the result.
+
+Example:
+    >>> facula.zeros(2).scatter_reduce(0, facula.tensor([0, 0]), facula.tensor([1., 3.]), "amax")
+    tensor([3., 0.]))");
+  def_writer_out(m, "index_reduce", "index_reduce_", &index_reduce, "dim"_a, "index"_a, "source"_a,
+                 "reduce"_a, nb::kw_only(), "include_self"_a = true,
+                 R"(Reduces source into the entries ``index``: prod, mean, amax or amin.
+
+Args:
+    input: what is copied and changed.
+    dim: the dimension to index along.
+    index: a vector of places along the dimension, int64 or int32.
+    source: what is reduced, one slice for each place.
+    reduce: ``'prod'``, ``'mean'``, ``'amax'`` or ``'amin'``.
+    include_self: whether what was there takes part.
+    out: where to put the result.
+
+Example:
+    >>> facula.ones(2).index_reduce(0, facula.tensor([1, 1]), facula.tensor([3., 2.]), "prod")
+    tensor([1., 6.]))");
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  def_chooser(m, "gather", &gather_with, "dim"_a, "index"_a, nb::kw_only(), "sparse_grad"_a = false,
+              R"(Picks along a dimension: ``out[i][j] = input[index[i][j]][j]`` for dim 0.
+
+Args:
+    input: any tensor.
+    dim: the dimension to index along.
+    index: the place along the dimension for each element of the result.
+    sparse_grad: has no effect.
+    out: where to put the result.
+
+Example:
+    >>> facula.tensor([[1, 2], [3, 4]]).gather(1, facula.tensor([[0], [1]]))
+    tensor([[1],
+            [4]]))");
+  def_writer_out(m, "scatter", "scatter_", &scatter_with, "dim"_a, "index"_a, "src"_a,
+                 nb::kw_only(), "reduce"_a.none() = nb::none(),
+                 R"(Writes along a dimension: ``out[index[i][j]][j] = src[i][j]`` for dim 0.
+
+Args:
+    input: what is copied and changed.
+    dim: the dimension to index along.
+    index: the place along the dimension for each element of ``src``.
+    src: what is written, a tensor or a number.
+    value: a number to write instead.
+    reduce: ``'add'`` or ``'multiply'`` instead of writing.
+    out: where to put the result.
+
+Example:
+    >>> facula.zeros(3).scatter(0, facula.tensor([2, 0]), facula.tensor([1., 2.]))
+    tensor([2., 0., 1.]))");
+  def_writer_out(m, "scatter", "scatter_", &scatter_with, "dim"_a, "index"_a, nb::kw_only(),
+                 "value"_a, "reduce"_a.none() = nb::none());
+  def_writer_out(m, "scatter_add", "scatter_add_", &scatter_add, "dim"_a, "index"_a, "src"_a,
+                 R"(Adds along a dimension: ``out[index[i][j]][j] += src[i][j]`` for dim 0.
+
+Args:
+    input: what is copied and changed.
+    dim: the dimension to index along.
+    index: the place along the dimension for each element of ``src``.
+    src: what is added.
+    out: where to put the result.
+
+Example:
+    >>> facula.zeros(2).scatter_add(0, facula.tensor([0, 0, 1]), facula.ones(3))
+    tensor([2., 1.]))");
+  bind_reductions(m);
+  def_stored(m, "take_along_dim", &take_along_dim, "indices"_a, "dim"_a.none() = nb::none(),
+             R"(As gather, with broadcasting; the flattened tensor without dim.
+
+Args:
+    input: any tensor.
+    indices: the place along the dimension for each element of the result.
+    dim: the dimension to index along; None for the flattened input.
+    out: where to put the result.
+
+Example:
+    >>> facula.take_along_dim(facula.tensor([[1, 2], [3, 4]]), facula.tensor([[1]]), 1)
+    tensor([[2],
+            [4]]))");
 }
 
 }  // namespace facula

@@ -1,9 +1,9 @@
-#include "ops/linalg/distance.h"
-
+// Distances between rows, without derivatives: those are of the differences and their norms.
+#include "cpu/linalg/distance.h"
 #include "autograd/node.h"
 #include "base/integers.h"
 #include "base/parallel.h"
-#include "cpu/linalg/distance.h"
+#include "bind/bind.h"
 #include "ops/ops.h"
 #include "walk/reduction.h"
 
@@ -31,8 +31,7 @@ Tensor computed(const Tensor& x1, const Tensor& x2, const Dims& sizes, F f) {
 // Rows that are worth giving to a thread, each of `work` numbers.
 int64_t grain_of(int64_t work) { return ceil_div(1 << 15, std::max<int64_t>(work, 1)); }
 
-}  // namespace
-
+// Of (*, n, m) and (*, r, m), with the same batches: (*, n, r).
 // PyTorch's cdist passes NaN by where it looks for a maximum; its pdist does not.
 Tensor row_distances(const Tensor& x1, const Tensor& x2, double p) {
   int64_t n = x1.size(-2), r = x2.size(-2), m = x1.size(-1);
@@ -48,6 +47,7 @@ Tensor row_distances(const Tensor& x1, const Tensor& x2, double p) {
   });
 }
 
+// Of all pairs of rows of (n, m), each once: (n (n - 1) / 2,).
 Tensor pair_distances(const Tensor& x, double p) {
   int64_t n = x.size(0), m = x.size(1);
   return computed(x, x, {n * (n - 1) / 2}, [&](auto kernel, auto* a, auto*, auto* y) {
@@ -56,6 +56,13 @@ Tensor pair_distances(const Tensor& x, double p) {
         kernel(a + i * m, a + (i + 1) * m, n - i - 1, m, p, false, y + i * (2 * n - i - 1) / 2);
     });
   });
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  m.def("_row_distances", &row_distances, "x1"_a, "x2"_a, "p"_a);
+  m.def("_pair_distances", &pair_distances, "input"_a, "p"_a);
 }
 
 }  // namespace facula

@@ -1,7 +1,7 @@
-#include "ops/linalg/linear.h"
-
+// The product of a layer.
 #include "autograd/node.h"
 #include "ops/ops.h"
+#include "ops/result_binding.h"
 
 namespace facula {
 
@@ -39,8 +39,8 @@ void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
         ", got ", bias, ".");
 }
 
-}  // namespace
-
+// x weight^T + bias over the last dimension of x. A weight of one dimension gives one number for
+// each vector of x. bias may be undefined.
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   check_linear(x, weight, bias);
   if (weight.dim() == 1 || (bias.defined() && bias.dim() != 1)) {
@@ -80,6 +80,35 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
     return grads;
   };
   return record(name, y, {x, weight, bias}, std::move(backward));
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  def_functional(
+      m, "linear",
+      [](const Tensor& x, const Tensor& weight, const OptionalTensor& bias,
+         const OptionalTensor& out) {
+        return told_as("linear", [&] { return into_out("linear", linear(x, weight, bias), out); });
+      },
+      "input"_a, "weight"_a, "bias"_a.none() = nb::none(), nb::kw_only(),
+      "out"_a.none() = nb::none(),
+      R"(``input @ weight.T + bias``.
+
+Args:
+    input: vectors of ``in_features`` numbers, along the last dimension.
+    weight: one row for each feature of the result.
+    bias: one number for each feature of the result, or none.
+    out: where to put the result.
+
+Shape:
+    input ``(*, in_features)``, weight ``(out_features, in_features)``, bias ``(out_features,)``;
+    result ``(*, out_features)``. A weight ``(in_features,)`` gives a result ``(*)``.
+
+Example:
+    >>> weight = facula.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    >>> facula.nn.functional.linear(facula.tensor([1.0, 10.0]), weight)
+    tensor([21., 43., 65.]))");
 }
 
 }  // namespace facula

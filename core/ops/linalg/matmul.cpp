@@ -4,6 +4,7 @@
 #include "base/number.h"
 #include "cuda/cuda.h"
 #include "ops/ops.h"
+#include "ops/result_binding.h"
 #include "products/matmul.h"
 
 namespace facula {
@@ -328,6 +329,149 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   if (b.dim() <= 2) return fold_left(a, b);
   if (a.dim() == 1) return squeeze(batched(unsqueeze(a, 0), b), -2);
   return batched(a, b);
+}
+
+namespace {
+
+using AddProduct = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, Scalar, Scalar);
+
+// beta * input + alpha * a @ b
+void def_add_product(nb::module_& m, const char* name, AddProduct f, const char* a_name,
+                     const char* b_name, const char* doc) {
+  nb::arg a(a_name), b(b_name);
+  nb::arg_v beta = "beta"_a = Scalar(1), alpha = "alpha"_a = Scalar(1);
+  def_op_out(m, name, f, a, b, nb::kw_only(), beta, alpha, doc);
+  def_in_place(name, name, f, a, b, nb::kw_only(), beta, alpha);
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  def_op_out(m, "mm", &mm, "mat2"_a, R"(The product of two matrices, (m, k) and (k, n).
+
+Args:
+    input: the first matrix.
+    mat2: the second matrix.
+    out: where to put the result.
+
+Example:
+    >>> facula.mm(facula.ones(2, 3), facula.ones(3, 1))
+    tensor([[3.],
+            [3.]]))");
+  def_op_out(m, "bmm", &bmm, "mat2"_a,
+             R"(The products of two batches of matrices, (b, m, k) and (b, k, n).
+
+Args:
+    input: the first matrices.
+    mat2: the second matrices.
+    out: where to put the result.
+
+Example:
+    >>> facula.bmm(facula.ones(4, 2, 3), facula.ones(4, 3, 5)).shape
+    torch.Size([4, 2, 5]))");
+  def_op_out(m, "mv", &mv, "vec"_a, R"(The product of a matrix (m, k) and a vector (k,).
+
+Args:
+    input: the matrix.
+    vec: the vector.
+    out: where to put the result.
+
+Example:
+    >>> facula.mv(facula.ones(2, 3), facula.ones(3))
+    tensor([3., 3.]))");
+  def_op_out(m, "dot", &dot, "tensor"_a, R"(The sum of the products of two vectors.
+
+Args:
+    input: one vector.
+    tensor: the other vector, of the same size.
+    out: where to put the result.
+
+Example:
+    >>> facula.dot(facula.tensor([1, 2]), facula.tensor([3, 4]))
+    tensor(11))");
+  for (const char* name : {"outer", "ger"})
+    def_op_out(m, name, &outer, "vec2"_a, R"(All products of two vectors: (m,) and (n,) give (m, n).
+
+Args:
+    input: one vector.
+    vec2: the other vector.
+    out: where to put the result.
+
+Example:
+    >>> facula.outer(facula.tensor([1, 2]), facula.tensor([3, 4]))
+    tensor([[3, 4],
+            [6, 8]]))");
+  def_op_out(
+      m, "matmul", &matmul, "other"_a,
+      R"(The matrix product by the number of dimensions: vectors, matrices, broadcast batches of matrices.
+
+Args:
+    input: a vector, a matrix or a batch of matrices.
+    other: a vector, a matrix or a batch of matrices.
+    out: where to put the result.
+
+Example:
+    >>> facula.matmul(facula.ones(5, 2, 3), facula.ones(3)).shape
+    torch.Size([5, 2]))");
+  def_add_product(
+      m, "addmm", addmm, "mat1", "mat2",
+      R"(``beta * input + alpha * mat1 @ mat2``; input broadcasts to the product's shape.
+
+Args:
+    input: what is added to the product.
+    mat1: the first matrix.
+    mat2: the second matrix.
+    beta: the factor of input.
+    alpha: the factor of the product.
+    out: where to put the result.
+
+Example:
+    >>> facula.addmm(facula.ones(1), facula.ones(1, 2), facula.ones(2, 1))
+    tensor([[3.]]))");
+  def_add_product(m, "baddbmm", baddbmm, "batch1", "batch2",
+                  R"(``beta * input + alpha * batch1 @ batch2`` for batches of matrices.
+
+Args:
+    input: what is added to the products.
+    batch1: the first matrices.
+    batch2: the second matrices.
+    beta: the factor of input.
+    alpha: the factor of the products.
+    out: where to put the result.
+
+Example:
+    >>> facula.baddbmm(facula.ones(1), facula.ones(2, 1, 3), facula.ones(2, 3, 1)).flatten()
+    tensor([4., 4.]))");
+  def_add_product(m, "addmv", addmv, "mat", "vec",
+                  R"(``beta * input + alpha * mat @ vec``; input broadcasts to the product's shape.
+
+Args:
+    input: what is added to the product.
+    mat: the matrix.
+    vec: the vector.
+    beta: the factor of input.
+    alpha: the factor of the product.
+    out: where to put the result.
+
+Example:
+    >>> facula.addmv(facula.ones(2), facula.eye(2), facula.tensor([1.0, 2.0]))
+    tensor([2., 3.]))");
+  def_add_product(
+      m, "addbmm", addbmm, "batch1", "batch2",
+      R"(``beta * input`` plus ``alpha`` times the sum of a batch of products; input broadcasts to it.
+
+Args:
+    input: what is added to the sum.
+    batch1: the first matrices.
+    batch2: the second matrices.
+    beta: the factor of input.
+    alpha: the factor of the sum.
+    out: where to put the result.
+
+Example:
+    >>> facula.addbmm(facula.zeros(2, 2), facula.ones(3, 2, 4), facula.ones(3, 4, 2))
+    tensor([[12., 12.],
+            [12., 12.]]))");
 }
 
 }  // namespace facula

@@ -1,5 +1,4 @@
-#include "ops/nn/attention.h"
-
+// Attention as one operation.
 #include <cmath>
 #include <limits>
 
@@ -10,6 +9,7 @@
 #include "cpu/nn/attention.h"
 #include "ops/nn/dropout.h"
 #include "ops/ops.h"
+#include "ops/result_binding.h"
 #include "walk/reduction.h"
 
 namespace facula {
@@ -235,7 +235,7 @@ Dims leading_dims(const Tensor& x, int64_t n_last) {
 }
 
 void check_inputs(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
-                  const AttentionOptions& options) {
+                  double dropout_p, bool is_causal) {
   check(q.dim() >= 2 && k.dim() >= 2 && v.dim() >= 2, kName,
         ": expected query, key and value to have at least 2 dimensions (..., length, width), got ",
         q, ", ", k, " and ", v, ".");
@@ -250,10 +250,10 @@ void check_inputs(const Tensor& q, const Tensor& k, const Tensor& v, const Tenso
         " and ", k, ": ", q.size(-1), " is not ", k.size(-1), ".");
   check(k.size(-2) == v.size(-2), kName, ": expected a value for each key, got ", k, " and ", v,
         ": ", k.size(-2), " is not ", v.size(-2), ".");
-  check(options.dropout_p >= 0 && options.dropout_p <= 1, kName,
-        ": expected dropout_p from 0 to 1, got ", options.dropout_p, ".");
+  check(dropout_p >= 0 && dropout_p <= 1, kName, ": expected dropout_p from 0 to 1, got ",
+        dropout_p, ".");
   if (!mask.defined()) return;
-  check(!options.is_causal, kName,
+  check(!is_causal, kName,
         ": expected attn_mask or is_causal=True, got both. Make the mask causal itself, or leave "
         "it out.");
   check(mask.dtype() == DType::Bool || mask.dtype() == DType::Float32 || mask.dtype() == q.dtype(),
@@ -298,35 +298,69 @@ Tensor with_four_dims(Tensor x) {
   return reshape(x, {n_batch, x.size(-3), x.size(-2), x.size(-1)});
 }
 
-}  // namespace
-
+// softmax(query key^T * scale + mask) value. The mask is bool (false: left out) or floating.
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
-                                    const Tensor& attn_mask, const AttentionOptions& options) {
-  check_inputs(query, key, value, attn_mask, options);
-  if (options.enable_gqa) check_groups(query, key, value);
-  Inputs in = broadcast_inputs(query, key, value, options.enable_gqa);
+                                    const OptionalTensor& attn_mask, double dropout_p,
+                                    bool is_causal, std::optional<double> scale_given,
+                                    bool enable_gqa) {
+  check_inputs(query, key, value, attn_mask, dropout_p, is_causal);
+  if (enable_gqa) check_groups(query, key, value);
+  Inputs in = broadcast_inputs(query, key, value, enable_gqa);
   Dims scores = leading_dims(in.query, 1);
   scores.push_back(key.size(-2));
   check(!attn_mask.defined() || is_expandable_to(attn_mask.sizes(), scores), kName, ": attn_mask ",
         attn_mask.defined() ? attn_mask.sizes() : Dims(),
         " does not broadcast to the shape of the scores, ", scores, ".");
-  double scale = options.scale.value_or(
+  double scale = scale_given.value_or(
       1 / std::sqrt(static_cast<double>(std::max<int64_t>(query.size(-1), 1))));
-  bool is_composed = options.dropout_p > 0 || !query.is_cpu();
-  if (options.enable_gqa && (is_composed || key.size(-3) != value.size(-3))) {
+  bool is_composed = dropout_p > 0 || !query.is_cpu();
+  if (enable_gqa && (is_composed || key.size(-3) != value.size(-3))) {
     in.key = spread_heads(in.key, query.size(-3));
     in.value = spread_heads(in.value, query.size(-3));
   }
   if (is_composed)
-    return composed_attention(in.query, in.key, in.value, attn_mask, options.dropout_p,
-                              options.is_causal, scale);
+    return composed_attention(in.query, in.key, in.value, attn_mask, dropout_p, is_causal, scale);
   Tensor mask = attn_mask;
   if (mask.defined() && query.dim() > 4) mask = with_four_dims(expand(mask, scores));
   Tensor y = fused_attention(with_four_dims(in.query), with_four_dims(in.key),
-                             with_four_dims(in.value), mask, options.is_causal, scale);
+                             with_four_dims(in.value), mask, is_causal, scale);
   Dims sizes = leading_dims(in.query, 1);
   sizes.push_back(value.size(-1));
   return sizes == y.sizes() ? y : reshape(y, sizes);
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  def_functional(
+      m, "scaled_dot_product_attention", &scaled_dot_product_attention, "query"_a, "key"_a,
+      "value"_a, "attn_mask"_a.none() = nb::none(), "dropout_p"_a = 0.0, "is_causal"_a = false,
+      nb::kw_only(), "scale"_a.none() = nb::none(), "enable_gqa"_a = false,
+      R"(Values, averaged with the softmax of the products of queries and keys as weights.
+
+The weights are computed in blocks and never stored as a whole, unless there is dropout.
+
+Args:
+    query: what is asked for.
+    key: what queries are compared with.
+    value: what is averaged.
+    attn_mask: added to the products; a bool mask leaves out what is false. It broadcasts to
+        ``(..., L, S)``.
+    dropout_p: the probability with which a weight becomes 0.
+    is_causal: whether a query sees no keys after its own position. Not together with ``attn_mask``.
+    scale: what the products are multiplied by, by default ``1 / sqrt(E)``.
+    enable_gqa: whether heads of queries may be a multiple of the heads of keys and values.
+
+Shape:
+    query ``(..., L, E)``, key ``(..., S, E)``, value ``(..., S, Ev)``; result ``(..., L, Ev)``.
+
+Example:
+    >>> import facula.nn.functional as F
+    >>> x = facula.tensor([[1.0, 0.0], [0.0, 1.0]])
+    >>> F.scaled_dot_product_attention(x, x, x, is_causal=True)
+    tensor([[1.0000, 0.0000],
+            [0.3302, 0.6698]])
+)");
 }
 
 }  // namespace facula

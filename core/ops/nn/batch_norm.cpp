@@ -1,8 +1,9 @@
+// Normalisation per channel (dim 1) over everything else, or over each sample. Weights and biases
+// may be undefined: 1 and 0.
 #include <cmath>
 
 #include "base/integers.h"
 #include "base/parallel.h"
-#include "ops/nn/norm.h"
 #include "ops/nn/norm_parts.h"
 #include "walk/reduction.h"
 
@@ -347,19 +348,20 @@ std::pair<Tensor, Tensor> batch_norm_and_statistics(const Tensor& input, const T
   return {y, statistics};
 }
 
-}  // namespace
-
-Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
-                  const Tensor& running_mean, const Tensor& running_var, bool training,
-                  double momentum, double eps) {
+// In training the running statistics, where they are given, move by `momentum` towards those of the
+// batch; otherwise they are used.
+Tensor batch_norm(const Tensor& input, const OptionalTensor& weight, const OptionalTensor& bias,
+                  const OptionalTensor& running_mean, const OptionalTensor& running_var,
+                  bool training, double momentum, double eps, bool) {
   return batch_norm_and_statistics(input, weight, bias, running_mean, running_var, training,
                                    momentum, eps)
       .first;
 }
 
-NormResult native_batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
-                             const Tensor& running_mean, const Tensor& running_var, bool training,
-                             double momentum, double eps) {
+NormResult native_batch_norm(const Tensor& input, const OptionalTensor& weight,
+                             const OptionalTensor& bias, const OptionalTensor& running_mean,
+                             const OptionalTensor& running_var, bool training, double momentum,
+                             double eps) {
   auto [y, statistics] = batch_norm_and_statistics(input, weight, bias, running_mean, running_var,
                                                    training, momentum, eps);
   DType dtype = input.dtype();
@@ -372,9 +374,10 @@ NormResult native_batch_norm(const Tensor& input, const Tensor& weight, const Te
   return {y, row(0), row(1)};
 }
 
-Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
-                     const Tensor& running_mean, const Tensor& running_var, bool use_input_stats,
-                     double momentum, double eps) {
+// Per channel of each sample.
+Tensor instance_norm(const Tensor& x, const OptionalTensor& weight, const OptionalTensor& bias,
+                     const OptionalTensor& running_mean, const OptionalTensor& running_var,
+                     bool use_input_stats, double momentum, double eps, bool) {
   check(use_input_stats || (running_mean.defined() && running_var.defined()),
         "instance_norm: expected running_mean and running_var where use_input_stats is False, got "
         "None.");
@@ -393,7 +396,7 @@ Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
   sizes[1] = n * n_channels;
   Tensor mean_of_each = repeated(running_mean), var_of_each = repeated(running_var);
   Tensor y = batch_norm(reshape(contiguous(x), sizes), repeated(weight), repeated(bias),
-                        mean_of_each, var_of_each, use_input_stats, momentum, eps);
+                        mean_of_each, var_of_each, use_input_stats, momentum, eps, false);
   for (const Tensor& running : {running_mean, running_var})
     if (use_input_stats) check_writable_statistics("instance_norm", running);
   auto update = [&](const Tensor& running, const Tensor& of_each) {
@@ -405,6 +408,79 @@ Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
   update(running_mean, mean_of_each);
   update(running_var, var_of_each);
   return reshape(y, x.sizes());
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  m.def("batch_norm", &batch_norm, "input"_a, "weight"_a.none(), "bias"_a.none(),
+        "running_mean"_a.none(), "running_var"_a.none(), "training"_a, "momentum"_a, "eps"_a,
+        "cudnn_enabled"_a,
+        R"(Channels (dimension 1) brought to mean 0 and variance 1, then scaled and shifted.
+
+In training mean and variance are those of the batch, and the running ones move towards them by
+``momentum``; otherwise the running ones are used.
+
+Args:
+    input: floating point, with channels as dimension 1.
+    weight: a factor for each channel, or None for 1.
+    bias: a summand for each channel, or None for 0.
+    running_mean: means of the channels that are used, and moved in training, or None.
+    running_var: variances of the channels that are used, and moved in training, or None.
+    training: whether the statistics are those of the batch.
+    momentum: how far running statistics move to those of the batch.
+    eps: added to the variance.
+    cudnn_enabled: has no effect.
+
+Shape:
+    input ``(N, C, *)``, all else ``(C,)``; result as the input.
+
+Example:
+    >>> x = facula.tensor([[1.0], [3.0]])
+    >>> facula.batch_norm(x, None, None, None, None, True, 0.1, 0.0, False)
+    tensor([[-1.],
+            [ 1.]]))");
+  m.def("native_batch_norm", &native_batch_norm, "input"_a, "weight"_a.none(), "bias"_a.none(),
+        "running_mean"_a.none(), "running_var"_a.none(), "training"_a, "momentum"_a, "eps"_a,
+        R"(``batch_norm`` with the means and the inverse standard deviations of the batch.
+
+Args:
+    input: floating point, with channels as dimension 1.
+    weight: a factor for each channel, or None for 1.
+    bias: a summand for each channel, or None for 0.
+    running_mean: means of the channels that are used, and moved in training, or None.
+    running_var: variances of the channels that are used, and moved in training, or None.
+    training: whether the statistics are those of the batch.
+    momentum: how far running statistics move to those of the batch.
+    eps: added to the variance.
+
+Example:
+    >>> x = facula.tensor([[1.0], [3.0]])
+    >>> facula.native_batch_norm(x, None, None, None, None, True, 0.1, 0.0)[1]
+    tensor([2.]))");
+  m.def("instance_norm", &instance_norm, "input"_a, "weight"_a.none(), "bias"_a.none(),
+        "running_mean"_a.none(), "running_var"_a.none(), "use_input_stats"_a, "momentum"_a, "eps"_a,
+        "cudnn_enabled"_a,
+        R"(Channels (dimension 1) of each sample brought to mean 0 and variance 1.
+
+Args:
+    input: floating point, with channels as dimension 1.
+    weight: a factor for each channel, or None for 1.
+    bias: a summand for each channel, or None for 0.
+    running_mean: means of the channels that are used where ``use_input_stats`` is False, else moved, or None.
+    running_var: variances of the channels that are used where ``use_input_stats`` is False, else moved, or None.
+    use_input_stats: whether the statistics are those of each sample.
+    momentum: how far running statistics move to those of the batch.
+    eps: added to the variance.
+    cudnn_enabled: has no effect.
+
+Shape:
+    input ``(N, C, *)``, all else ``(C,)``; result as the input.
+
+Example:
+    >>> x = facula.tensor([[[1.0, 3.0]]])
+    >>> facula.instance_norm(x, None, None, None, None, True, 0.1, 0.0, False)
+    tensor([[[-1.,  1.]]]))");
 }
 
 }  // namespace facula

@@ -1,4 +1,6 @@
-// Losses whose targets are class indices.
+// Losses whose targets are class indices: an input (C,), (N, C) or (N, C, ...) and indices without
+// the C. weight, one number a class, may be undefined; targets that equal ignore_index count
+// nothing.
 #include <cmath>
 #include <sstream>
 
@@ -7,6 +9,7 @@
 #include "ops/nn/loss.h"
 #include "ops/nn/softmax_rows.h"
 #include "ops/ops.h"
+#include "ops/result_binding.h"
 #include "walk/reduction.h"
 
 namespace facula {
@@ -14,6 +17,9 @@ namespace facula {
 namespace {
 
 constexpr int64_t kGrain = 4096;  // targets
+
+Tensor nll_loss(const Tensor& log_probs, const Tensor& target, const OptionalTensor& weight,
+                int64_t reduction, int64_t ignore_index);
 
 // Checked targets of an input (C,), (N, C) or (N, C, ...).
 struct Classes {
@@ -187,7 +193,7 @@ Tensor nll_gradient(const Tensor& each, const Classes& classes, const Dims& size
   return record("NllLossBackwardBackward0", gx, {each},
                 [target = save(classes.target), weight = save(classes.weight),
                  ignored = classes.ignored, dtype = each.dtype()](const Tensor& h) {
-                  Tensor picked = nll_loss(h, target, weight, Reduction::None, ignored);
+                  Tensor picked = nll_loss(h, target, Tensor(weight), /*reduction=*/0, ignored);
                   return to_dtype(reshape(picked, Tensor(target).sizes()), dtype);
                 });
 }
@@ -269,22 +275,22 @@ Tensor class_loss(const Tensor& input, const Tensor& stats, const Classes& class
                 });
 }
 
-}  // namespace
-
-Tensor nll_loss(const Tensor& log_probs, const Tensor& target, const Tensor& weight,
-                Reduction reduction, int64_t ignore_index) {
+Tensor nll_loss(const Tensor& log_probs, const Tensor& target, const OptionalTensor& weight,
+                int64_t reduction, int64_t ignore_index) {
   Classes classes = checked_classes("nll_loss", log_probs, target, weight, ignore_index);
-  if (!log_probs.is_cpu()) return composed_nll_loss(log_probs, classes, reduction);
-  return class_loss(log_probs, {}, classes, reduction);
+  if (!log_probs.is_cpu()) return composed_nll_loss(log_probs, classes, reduction_of(reduction));
+  return class_loss(log_probs, {}, classes, reduction_of(reduction));
 }
 
-Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& weight,
-                     Reduction reduction, int64_t ignore_index) {
+// Of logits: log_softmax and nll_loss as one.
+Tensor cross_entropy(const Tensor& logits, const Tensor& target, const OptionalTensor& weight,
+                     int64_t reduction, int64_t ignore_index) {
   if (logits.numel() > 0 && logits.dim() > 0) check_class_input("cross_entropy", logits);
   check_real_derivative("cross_entropy", logits, logits);
   Classes classes = checked_classes("cross_entropy", logits, target, weight, ignore_index);
   int64_t dim = logits.dim() == 1 ? 0 : 1;
-  if (!logits.is_cpu()) return composed_nll_loss(log_softmax(logits, dim), classes, reduction);
+  if (!logits.is_cpu())
+    return composed_nll_loss(log_softmax(logits, dim), classes, reduction_of(reduction));
   // Saved instead of the probabilities: two numbers a row.
   Tensor stats = empty({2, target.numel()}, wide_dtype(logits.dtype()));
   if (logits.numel() > 0) {
@@ -292,7 +298,16 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, const Tensor& w
     run_softmax_rows(cpu::get_softmax_table().log_sum_exp, contiguous(logits), dim, stats.data(),
                      nullptr);
   }
-  return class_loss(logits, stats, classes, reduction);
+  return class_loss(logits, stats, classes, reduction_of(reduction));
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  m.def("_nll_loss", &nll_loss, "input"_a, "target"_a, "weight"_a.none(), "reduction"_a,
+        "ignore_index"_a);
+  m.def("_cross_entropy", &cross_entropy, "input"_a, "target"_a, "weight"_a.none(), "reduction"_a,
+        "ignore_index"_a);
 }
 
 }  // namespace facula

@@ -1,9 +1,9 @@
-#include "ops/nn/conv.h"
-
+// Convolutions and the windows that they are made of.
 #include <array>
 
 #include "autograd/node.h"
 #include "ops/ops.h"
+#include "ops/result_binding.h"
 #include "products/conv.h"
 #include "products/conv_columns.h"
 #include "walk/reduction.h"
@@ -17,6 +17,15 @@ using cpu::ConvShape;
 constexpr int64_t kMaxExtent = int64_t{1} << 62;
 
 // ---- sizes
+
+// One number, or one per spatial dimension.
+struct ConvOptions {
+  Dims stride{1}, padding{0}, dilation{1};
+  int64_t groups = 1;
+  bool is_transposed = false;
+  Dims output_padding{0};     // of a transposed convolution
+  bool pads_to_same = false;  // instead of `padding`: the output is as large as the input
+};
 
 struct Convolution {
   ConvShape shape;
@@ -255,8 +264,8 @@ Tensor convolve(const char* node, const Convolution& c, Role role, const Form& f
                 });
 }
 
-}  // namespace
-
+// input (N, C, *), weight (C_out, C / groups, *) or, transposed, (C, C_out / groups, *); bias
+// (C_out,) or undefined. `op` is the name for messages.
 Tensor convolution(const char* op, const Tensor& input, const Tensor& weight, const Tensor& bias,
                    const ConvOptions& options) {
   Convolution c = prepare(op, input, weight, bias, options);
@@ -267,6 +276,7 @@ Tensor convolution(const char* op, const Tensor& input, const Tensor& weight, co
   return convolve("ConvolutionBackward0", c, role, form, bias);
 }
 
+// The same for n_spatial dimensions, where the batch dimension may be missing.
 Tensor conv_nd(const char* op, int64_t n_spatial, const Tensor& input, const Tensor& weight,
                const Tensor& bias, const ConvOptions& options) {
   bool is_batched = input.dim() == n_spatial + 2;
@@ -276,6 +286,7 @@ Tensor conv_nd(const char* op, int64_t n_spatial, const Tensor& input, const Ten
   return squeeze(convolution(op, unsqueeze(input, 0), weight, bias, options), 0);
 }
 
+// Along the first dimension of input (T, B, C); weight (K, C, C_out), bias (C_out,).
 Tensor conv_tbc(const Tensor& input, const Tensor& weight, const Tensor& bias, int64_t pad) {
   check(input.dim() == 3, "conv_tbc: expected an input (time, batch, channels), got ", input, ".");
   check(weight.dim() == 3, "conv_tbc: expected a weight (time, channels, outputs), got ", weight,
@@ -289,8 +300,6 @@ Tensor conv_tbc(const Tensor& input, const Tensor& weight, const Tensor& bias, i
 }
 
 // ---- windows
-
-namespace {
 
 // The product, which an int64 may be too small for.
 int64_t product(const char* op, const char* what, int64_t a, int64_t b) {
@@ -359,8 +368,10 @@ Tensor run_windows(const ConvShape& s, const Tensor& x, const Dims& sizes, bool 
   return to;
 }
 
-}  // namespace
+Tensor col2im(const Tensor& input, const Dims& output_size, const Dims& kernel_size,
+              const Dims& dilation, const Dims& padding, const Dims& stride);
 
+// The windows of two-dimensional images as columns, and the sum of such columns as images.
 Tensor im2col(const Tensor& input, const Dims& kernel_size, const Dims& dilation,
               const Dims& padding, const Dims& stride) {
   ConvShape s = window_shape("unfold", kernel_size, dilation, padding, stride);
@@ -399,6 +410,197 @@ Tensor col2im(const Tensor& input, const Dims& output_size, const Dims& kernel_s
   if (is_batched) sizes.insert(0, s.n_batch);
   return record("Col2ImBackward0", run_windows(s, input, sizes, false), {input},
                 [=](const Tensor& g) { return im2col(g, kernel_size, dilation, padding, stride); });
+}
+
+void def_conv(nb::module_& m, const char* name, int64_t n_spatial, const char* doc) {
+  m.def(
+      name,
+      [=](const Tensor& input, const Tensor& weight, const OptionalTensor& bias, const Dims& stride,
+          const Dims& padding, const Dims& dilation, int64_t groups) {
+        return conv_nd(name, n_spatial, input, weight, bias, {stride, padding, dilation, groups});
+      },
+      "input"_a, "weight"_a, "bias"_a.none() = nb::none(), "stride"_a = 1, "padding"_a = 0,
+      "dilation"_a = 1, "groups"_a = 1, doc);
+  m.def(
+      name,
+      [=](const Tensor& input, const Tensor& weight, const OptionalTensor& bias, const Dims& stride,
+          const std::string& padding, const Dims& dilation, int64_t groups) {
+        check(padding == "valid" || padding == "same", name,
+              ": expected padding to be 'valid', 'same' or integers, got '", padding, "'.");
+        ConvOptions options{stride, {0}, dilation, groups};
+        options.pads_to_same = padding == "same";
+        return conv_nd(name, n_spatial, input, weight, bias, options);
+      },
+      "input"_a, "weight"_a, "bias"_a.none() = nb::none(), "stride"_a = 1, "padding"_a = "valid",
+      "dilation"_a = 1, "groups"_a = 1);
+}
+
+void def_transposed(nb::module_& m, const char* name, int64_t n_spatial, const char* doc) {
+  m.def(
+      name,
+      [=](const Tensor& input, const Tensor& weight, const OptionalTensor& bias, const Dims& stride,
+          const Dims& padding, const Dims& output_padding, int64_t groups, const Dims& dilation) {
+        return conv_nd(name, n_spatial, input, weight, bias,
+                       {stride, padding, dilation, groups, true, output_padding});
+      },
+      "input"_a, "weight"_a, "bias"_a.none() = nb::none(), "stride"_a = 1, "padding"_a = 0,
+      "output_padding"_a = 0, "groups"_a = 1, "dilation"_a = 1, doc);
+}
+
+void bind_plain(nb::module_& m) {
+  def_conv(m, "conv1d", 1, R"(Slides kernels along sequences: sums of products with every window.
+
+Args:
+    input: sequences.
+    weight: one kernel per output channel.
+    bias: one number per output channel, added to its outputs.
+    stride: steps between windows.
+    padding: zeros at both ends; or ``"same"``, as many as keep the length, or ``"valid"``, none.
+    dilation: steps between the elements of a window.
+    groups: number of groups of channels; each output channel sees the inputs of its group only.
+
+Shape:
+    input ``(N, C, L)`` or ``(C, L)``, weight ``(C_out, C / groups, K)``, bias ``(C_out,)``;
+    result ``(N, C_out, L_out)`` or ``(C_out, L_out)`` with
+    ``L_out = (L + 2 * padding - dilation * (K - 1) - 1) // stride + 1``.
+
+Example:
+    >>> facula.conv1d(facula.tensor([[1.0, 2.0, 4.0]]), facula.tensor([[[-1.0, 1.0]]]))
+    tensor([[1., 2.]])
+)");
+  def_conv(m, "conv2d", 2, R"(Slides kernels over images: sums of products with every window.
+
+Arguments as in :func:`conv1d`, one number or a pair.
+
+Shape:
+    input ``(N, C, H, W)`` or ``(C, H, W)``, weight ``(C_out, C / groups, KH, KW)``, bias
+    ``(C_out,)``; result ``(N, C_out, H_out, W_out)`` or ``(C_out, H_out, W_out)``.
+
+Example:
+    >>> facula.conv2d(facula.ones(1, 3, 8, 8), facula.ones(4, 3, 3, 3), padding=1).shape
+    torch.Size([1, 4, 8, 8])
+)");
+  def_conv(m, "conv3d", 3, R"(Slides kernels over volumes: sums of products with every window.
+
+Arguments as in :func:`conv1d`, one number or three.
+
+Shape:
+    input ``(N, C, D, H, W)`` or ``(C, D, H, W)``, weight ``(C_out, C / groups, KD, KH, KW)``, bias
+    ``(C_out,)``; result ``(N, C_out, D_out, H_out, W_out)``, or the same without ``N``.
+
+Example:
+    >>> facula.conv3d(facula.ones(1, 1, 4, 4, 4), facula.ones(2, 1, 3, 3, 3)).shape
+    torch.Size([1, 2, 2, 2, 2])
+)");
+}
+
+void bind_transposed(nb::module_& m) {
+  def_transposed(
+      m, "conv_transpose1d", 1,
+      R"(The transposed map of :func:`conv1d`: each input element adds a kernel to the output.
+
+Args:
+    input: sequences.
+    weight: one row of kernels per input channel.
+    bias: one number per output channel, added to its outputs.
+    stride: steps between the kernels in the output.
+    padding: elements to leave out at both ends of the output.
+    output_padding: elements to add at one end of the output.
+    groups: number of groups of channels; each output channel sees the inputs of its group only.
+    dilation: steps between the elements of a kernel.
+
+Shape:
+    input ``(N, C, L)`` or ``(C, L)``, weight ``(C, C_out / groups, K)``, bias ``(C_out,)``; result
+    ``(N, C_out, L_out)`` or ``(C_out, L_out)`` with
+    ``L_out = (L - 1) * stride - 2 * padding + dilation * (K - 1) + output_padding + 1``.
+
+Example:
+    >>> x, weight = facula.tensor([[1.0, 2.0]]), facula.tensor([[[1.0, 10.0]]])
+    >>> facula.conv_transpose1d(x, weight, stride=2)
+    tensor([[ 1., 10.,  2., 20.]])
+)");
+  def_transposed(m, "conv_transpose2d", 2, R"(The transposed map of :func:`conv2d`.
+
+Arguments as in :func:`conv_transpose1d`, one number or a pair.
+
+Shape:
+    input ``(N, C, H, W)`` or ``(C, H, W)``, weight ``(C, C_out / groups, KH, KW)``, bias
+    ``(C_out,)``; result ``(N, C_out, H_out, W_out)`` or ``(C_out, H_out, W_out)``.
+
+Example:
+    >>> x, weight = facula.ones(1, 3, 4, 4), facula.ones(3, 2, 2, 2)
+    >>> facula.conv_transpose2d(x, weight, stride=2).shape
+    torch.Size([1, 2, 8, 8])
+)");
+  def_transposed(m, "conv_transpose3d", 3, R"(The transposed map of :func:`conv3d`.
+
+Arguments as in :func:`conv_transpose1d`, one number or three.
+
+Shape:
+    input ``(N, C, D, H, W)`` or ``(C, D, H, W)``, weight ``(C, C_out / groups, KD, KH, KW)``, bias
+    ``(C_out,)``; result ``(N, C_out, D_out, H_out, W_out)``, or the same without ``N``.
+
+Example:
+    >>> x, weight = facula.ones(1, 1, 2, 2, 2), facula.ones(1, 1, 3, 3, 3)
+    >>> facula.conv_transpose3d(x, weight).shape
+    torch.Size([1, 1, 4, 4, 4])
+)");
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  bind_plain(m);
+  bind_transposed(m);
+  m.def(
+      "convolution",
+      [](const Tensor& input, const Tensor& weight, const OptionalTensor& bias, const Dims& stride,
+         const Dims& padding, const Dims& dilation, bool transposed, const Dims& output_padding,
+         int64_t groups) {
+        return convolution(
+            "convolution", input, weight, bias,
+            {stride, padding, dilation, groups, transposed, transposed ? output_padding : Dims{0}});
+      },
+      "input"_a, "weight"_a, "bias"_a.none(), "stride"_a, "padding"_a, "dilation"_a, "transposed"_a,
+      "output_padding"_a, "groups"_a,
+      R"(Any of the convolutions, by the dimensions of weight; input has a batch dimension.
+
+Args:
+    input: what is convolved, ``(N, C, *)``.
+    weight: the kernels, ``(C_out, C / groups, *)``; transposed, ``(C, C_out / groups, *)``.
+    bias: one number per output channel, or None.
+    stride: steps between windows, one per dimension.
+    padding: zeros at both ends of each dimension.
+    dilation: steps between the elements of a window.
+    transposed: whether the transposed map is meant.
+    output_padding: elements to add at one end of the output of a transposed convolution.
+    groups: number of groups of channels.
+
+Example:
+    >>> x, weight = facula.ones(1, 2, 5), facula.ones(3, 2, 3)
+    >>> facula.convolution(x, weight, None, [1], [0], [1], False, [0], 1).shape
+    torch.Size([1, 3, 3])
+)");
+  m.def("conv_tbc", &conv_tbc, "input"_a, "weight"_a, "bias"_a, "pad"_a = 0,
+        R"(Slides kernels along sequences whose first dimension is time.
+
+Args:
+    input: sequences.
+    weight: kernels, whose last dimension is that of the output channels.
+    bias: one number per output channel.
+    pad: zeros at both ends.
+
+Shape:
+    input ``(T, N, C)``, weight ``(K, C, C_out)``, bias ``(C_out,)``; result
+    ``(T + 2 * pad - K + 1, N, C_out)``.
+
+Example:
+    >>> facula.conv_tbc(facula.ones(5, 2, 3), facula.ones(3, 3, 4), facula.zeros(4)).shape
+    torch.Size([3, 2, 4])
+)");
+  m.def("_im2col", &im2col, "input"_a, "kernel_size"_a, "dilation"_a, "padding"_a, "stride"_a);
+  m.def("_col2im", &col2im, "input"_a, "output_size"_a, "kernel_size"_a, "dilation"_a, "padding"_a,
+        "stride"_a);
 }
 
 }  // namespace facula

@@ -4,8 +4,8 @@
 #include "autograd/node.h"
 #include "base/integers.h"
 #include "base/parallel.h"
+#include "bind/bind.h"
 #include "cpu/nn/ctc.h"
-#include "ops/nn/loss.h"
 #include "ops/ops.h"
 
 namespace facula {
@@ -76,8 +76,8 @@ void visit_real(DType dtype, F&& f) {
   dtype == DType::Float32 ? f(float{}, table.float32) : f(double{}, table.float64);
 }
 
-}  // namespace
-
+// Of log probabilities (T, N, C). Targets are rows (N, S) or all behind each other; the result has
+// one loss a sequence.
 Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Lengths& input_lengths,
                 const Lengths& target_lengths, int64_t blank, bool zero_infinity) {
   check(log_probs.dim() == 3, "ctc_loss: expected log_probs (T, N, C), got ", log_probs, ".");
@@ -149,6 +149,13 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Lengths& i
                                        "ctc_loss: its gradient cannot be differentiated again.");
                                 });
                 });
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  m.def("_ctc_loss", &ctc_loss, "log_probs"_a, "targets"_a, "input_lengths"_a, "target_lengths"_a,
+        "blank"_a, "zero_infinity"_a);
 }
 
 }  // namespace facula

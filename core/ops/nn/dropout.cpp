@@ -1,10 +1,12 @@
 #include "ops/nn/dropout.h"
 
+#include <nanobind/stl/pair.h>
+
 #include "autograd/node.h"
 #include "cpu/nn/dropout.h"
 #include "cpu/run.h"
-#include "ops/inplace.h"
 #include "ops/ops.h"
+#include "ops/result_binding.h"
 
 namespace facula {
 
@@ -51,12 +53,15 @@ Tensor dropout(const Tensor& x, double p, bool train) {
   return scale_kept("MulBackward0", x, mask, scale_of(x.dtype(), 1 - p));
 }
 
-Tensor& dropout_(Tensor& x, double p, bool train) {
+namespace {
+
+Tensor dropout_in_place(Tensor x, double p, bool train) {
   check_probability("dropout_", p);
   if (!train || p == 0 || x.numel() == 0) return x;
   return in_place("dropout_", x, [&](const Tensor& t) { return dropout(t, p, train); });
 }
 
+// The result and the mask of what was kept. Without `train` everything is.
 std::pair<Tensor, Tensor> native_dropout(const Tensor& x, double p, std::optional<bool> train) {
   check_probability("native_dropout", p);
   check(is_floating(x.dtype()), "native_dropout: expected a floating-point input, got ", x,
@@ -70,6 +75,44 @@ std::pair<Tensor, Tensor> native_dropout(const Tensor& x, double p, std::optiona
   }
   double scale = !drops ? 1 : p == 1 ? 0 : 1 / (1 - p);
   return {scale_kept("NativeDropoutBackward0", x, mask, scale), mask};
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  m.def("dropout", dropout, "input"_a, "p"_a, "train"_a,
+        R"(Zeroes elements with probability ``p`` and scales the others by ``1 / (1 - p)``.
+
+Args:
+    input: floating point.
+    p: the probability of a zero, in ``[0, 1]``.
+    train: whether elements are zeroed; else the result is ``input`` itself.
+
+Example:
+    >>> facula.dropout(facula.tensor([1.0, 2.0]), 0.0, True)
+    tensor([1., 2.]))");
+  m.def("dropout_", dropout_in_place, "input"_a, "p"_a, "train"_a,
+        R"(Zeroes elements of a tensor itself with probability ``p``, and scales the others.
+
+Args:
+    input: what is changed, floating point.
+    p: the probability of a zero, in ``[0, 1]``.
+    train: whether anything is changed.
+
+Example:
+    >>> facula.dropout_(facula.tensor([1.0, 2.0]), 1.0, True)
+    tensor([0., 0.]))");
+  m.def("native_dropout", native_dropout, "input"_a, "p"_a, "train"_a.none(),
+        R"(``dropout`` together with its mask: true for the elements that were kept.
+
+Args:
+    input: floating point.
+    p: the probability of a zero, in ``[0, 1]``.
+    train: whether elements are zeroed; None means so, too.
+
+Example:
+    >>> facula.native_dropout(facula.tensor([1.0, 2.0]), 0.5, False)
+    (tensor([1., 2.]), tensor([True, True])))");
 }
 
 }  // namespace facula

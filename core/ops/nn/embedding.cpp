@@ -1,4 +1,5 @@
-#include "ops/nn/embedding.h"
+// Rows of a table by index, and sums of them.
+#include <nanobind/stl/tuple.h>
 
 #include <cstring>
 
@@ -7,6 +8,7 @@
 #include "base/parallel.h"
 #include "cpu/nn/embedding.h"
 #include "ops/ops.h"
+#include "ops/result_binding.h"
 #include "walk/reduction.h"
 #include "walk/walk.h"
 
@@ -40,6 +42,11 @@ void check_range(const char* op, ErrorKind kind, const Tensor& indices, int64_t 
   }
 }
 
+void check_dense(const char* op, bool sparse) {
+  check_not_implemented(!sparse, op,
+                        ": sparse gradients are not available. Leave out sparse=True.");
+}
+
 std::vector<int64_t> frequencies(const int64_t* indices, int64_t n, int64_t n_rows) {
   std::vector<int64_t> counts(n_rows);
   for (int64_t i = 0; i < n; ++i) ++counts[indices[i]];
@@ -67,6 +74,9 @@ Tensor sum_rows(const Tensor& like, int64_t n_rows, const int64_t* indices, int6
   return cast_to(sums, like.dtype());
 }
 
+Tensor embedding(const Tensor& weight, const Tensor& given, int64_t padding_idx, bool scale_by_freq,
+                 bool sparse);
+
 // The gradient of the table from that of the rows, which are (*, size).
 Tensor embedding_backward(const Tensor& grad, const Tensor& indices, int64_t n_rows,
                           int64_t padding_idx, bool scale_by_freq) {
@@ -89,20 +99,21 @@ Tensor embedding_backward(const Tensor& grad, const Tensor& indices, int64_t n_r
   }
   return record(
       "EmbeddingDenseBackwardBackward0", y, {grad}, [=, saved = save(indices)](const Tensor& gg) {
-        Tensor indices = saved, rows = embedding(gg, indices, padding_idx, false);
+        Tensor indices = saved, rows = embedding(gg, indices, padding_idx, false, false);
         Tensor is_kept = unsqueeze(ne(indices, wrapped_number(padding_idx)), -1);
         if (!scale_by_freq) return rows * is_kept;
         Tensor ones = full({indices.numel()}, 1, gg.dtype());
         Tensor counts =
             index_add(zeros({n_rows}, gg.dtype()), 0, reshape(indices, {indices.numel()}), ones);
-        return rows * is_kept / embedding(unsqueeze(counts, -1), indices, -1, false);
+        return rows * is_kept / embedding(unsqueeze(counts, -1), indices, -1, false, false);
       });
 }
 
-}  // namespace
-
-Tensor embedding(const Tensor& weight, const Tensor& given, int64_t padding_idx,
-                 bool scale_by_freq) {
+// Row padding_idx, where it is at least 0, gets no gradient. With scale_by_freq the gradient of a
+// row is divided by how often it was asked for.
+Tensor embedding(const Tensor& weight, const Tensor& given, int64_t padding_idx, bool scale_by_freq,
+                 bool sparse) {
+  check_dense("embedding", sparse);
   check(weight.dim() == 2, "embedding: expected a weight of two dimensions, got ", weight, ".");
   check_same_device("embedding", {weight, given});
   check_cpu("embedding", weight);
@@ -127,7 +138,14 @@ Tensor embedding(const Tensor& weight, const Tensor& given, int64_t padding_idx,
 
 // ---- embedding_bag
 
-namespace {
+enum class BagMode : int64_t { Sum, Mean, Max };
+
+struct BagOptions {
+  BagMode mode;
+  bool scale_by_freq;
+  bool has_last_offset;  // offsets end with the number of indices
+  int64_t padding_idx;   // left out of all bags; none where negative
+};
 
 // Which indices belong to which bag. Padding belongs to none: -1.
 struct Bags {
@@ -303,11 +321,14 @@ TensorList bag_backward(const Tensor& grad, const Tensor& weight, const Tensor& 
   return grads;
 }
 
-}  // namespace
+using BagResult = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
-std::array<Tensor, 4> embedding_bag(const Tensor& weight, const Tensor& given_indices,
-                                    const Tensor& given_offsets, const Tensor& per_sample,
-                                    const BagOptions& options) {
+// A sum, mean or maximum of rows for each bag, which begins at its offset; the bag of each index;
+// the number of indices in each bag; and the row of each maximum. What a mode does not need is
+// empty or zero.
+BagResult reduce_bags(const Tensor& weight, const Tensor& given_indices,
+                      const Tensor& given_offsets, const Tensor& per_sample,
+                      const BagOptions& options) {
   const char* op = "embedding_bag";
   check(weight.dim() == 2, op, ": expected a weight of two dimensions, got ", weight, ".");
   check(is_floating(weight.dtype()), op, ": expected a floating-point weight, got ", weight, ".");
@@ -362,6 +383,72 @@ std::array<Tensor, 4> embedding_bag(const Tensor& weight, const Tensor& given_in
   if (options.mode == BagMode::Mean) return {y, bag_of, bag_sizes, bag_sizes};
   Tensor none = zeros({n_bags}, DType::Int64);
   return {y, empty({0}, DType::Int64), none, none};
+}
+
+BagResult embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets,
+                        bool scale_by_freq, int64_t mode, bool sparse,
+                        const OptionalTensor& per_sample_weights, bool include_last_offset,
+                        std::optional<int64_t> padding_idx) {
+  check_dense("embedding_bag", sparse);
+  check(mode >= 0 && mode <= 2, "embedding_bag: expected a mode from 0 to 2, got ", mode, ".");
+  int64_t n_rows = weight.dim() > 0 ? weight.size(0) : 0, padding = padding_idx.value_or(-1);
+  check(!padding_idx || (padding >= -n_rows && padding < n_rows),
+        "embedding_bag: padding_idx must be within the number of embeddings, -", n_rows, " to ",
+        n_rows - 1, ", got ", padding, ".");
+  if (padding_idx && padding < 0) padding += n_rows;
+  return reduce_bags(weight, indices, offsets, per_sample_weights,
+                     {static_cast<BagMode>(mode), scale_by_freq, include_last_offset, padding});
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  m.def("embedding", &embedding, "weight"_a, "indices"_a, "padding_idx"_a = -1,
+        "scale_grad_by_freq"_a = false, "sparse"_a = false,
+        R"(Rows of a table by index.
+
+Args:
+    weight: the table.
+    indices: which rows, int64 or int32.
+    padding_idx: a row that gets no gradient.
+    scale_grad_by_freq: whether gradients are divided by how often their row was asked for.
+    sparse: must be False.
+
+Shape:
+    weight ``(V, D)``, indices ``(*)``; result ``(*, D)``.
+
+Example:
+    >>> facula.embedding(facula.tensor([[1.0, 2.0], [3.0, 4.0]]), facula.tensor([1, 1]))
+    tensor([[3., 4.],
+            [3., 4.]]))");
+  m.def("embedding_bag", &embedding_bag, "weight"_a, "indices"_a, "offsets"_a,
+        "scale_grad_by_freq"_a = false, "mode"_a = 0, "sparse"_a = false,
+        "per_sample_weights"_a.none() = nb::none(), "include_last_offset"_a = false,
+        "padding_idx"_a.none() = nb::none(),
+        R"(Sums, means or maxima of rows of a table, for bags of indices.
+
+Besides the result: the bag of each index, the size of each bag and the row of each maximum, where
+the mode needs them.
+
+Args:
+    weight: the table.
+    indices: which rows, all bags after each other.
+    offsets: where each bag begins.
+    scale_grad_by_freq: whether gradients are divided by how often their row was asked for.
+    mode: 0 for sums, 1 for means, 2 for maxima.
+    sparse: must be False.
+    per_sample_weights: a factor for each index, for sums.
+    include_last_offset: whether the last offset is where the last bag ends.
+    padding_idx: a row that is left out.
+
+Shape:
+    weight ``(V, D)``, indices ``(N,)``, offsets ``(B,)``; result ``(B, D)``.
+
+Example:
+    >>> table = facula.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> facula.embedding_bag(table, facula.tensor([0, 1, 1]), facula.tensor([0, 1]))[0]
+    tensor([[1., 2.],
+            [6., 8.]]))");
 }
 
 }  // namespace facula

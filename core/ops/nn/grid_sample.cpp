@@ -1,9 +1,9 @@
-#include "ops/nn/grid_sample.h"
-
+// Images at places that a grid gives.
+#include "cpu/nn/grid_sample.h"
 #include "autograd/node.h"
 #include "base/integers.h"
 #include "base/parallel.h"
-#include "cpu/nn/grid_sample.h"
+#include "bind/bind.h"
 #include "ops/ops.h"
 #include "walk/reduction.h"
 
@@ -250,8 +250,8 @@ Tensor sample(const char* name, const Tensor& x, const Tensor& grid, const GridO
                 });
 }
 
-}  // namespace
-
+// x (N, C, H, W) at grid (N, h, w, 2), or (N, C, D, H, W) at (N, d, h, w, 3); coordinates from -1
+// to 1, that along the last dimension first.
 Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t mode, int64_t padding_mode,
                     bool align_corners) {
   check(mode >= 0 && mode <= 2 && padding_mode >= 0 && padding_mode <= 2,
@@ -263,12 +263,16 @@ Tensor grid_sampler(const Tensor& x, const Tensor& grid, int64_t mode, int64_t p
                  /*in_pixels=*/false});
 }
 
+// x (N, C, H, W) between its elements, at places (N, h, w, 2) that count them from 0, that along
+// the last dimension first; 0 outside.
 Tensor sample_pixels(const Tensor& x, const Tensor& places) {
   return sample("SamplePixelsBackward0", x, places,
                 {GridMode::Bilinear, GridPadding::Zeros, /*align_corners=*/true,
                  /*in_pixels=*/true});
 }
 
+// The coordinates of a result of these sizes, (N, C, H, W) or (N, C, D, H, W), in an input that
+// theta (N, 2, 3) or (N, 3, 4) maps them to.
 Tensor affine_grid_generator(const Tensor& theta, const Dims& size, bool align_corners) {
   int64_t n = static_cast<int64_t>(size.size()) - 2;
   check(n == 2 || n == 3, "affine_grid_generator: expected a size of 4 or 5 numbers, got ", size,
@@ -293,6 +297,73 @@ Tensor affine_grid_generator(const Tensor& theta, const Dims& size, bool align_c
   for (int64_t s : spatial) sizes.push_back(s);
   sizes.push_back(n);
   return reshape(grid, sizes);
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  m.def("_sample_pixels", &sample_pixels, "input"_a, "places"_a);
+  auto def_sampler = [&](const char* name, const char* doc) {
+    m.def(name, &grid_sampler, "input"_a, "grid"_a, "interpolation_mode"_a, "padding_mode"_a,
+          "align_corners"_a, doc);
+  };
+  def_sampler("grid_sampler",
+              R"(Images at places that a grid gives, see :func:`facula.nn.functional.grid_sample`.
+
+Args:
+    input: images ``(N, C, H, W)`` or ``(N, C, D, H, W)``.
+    grid: places from -1 to 1, ``(N, h, w, 2)`` or ``(N, d, h, w, 3)``.
+    interpolation_mode: 0 bilinear, 1 nearest, 2 bicubic.
+    padding_mode: 0 zeros, 1 border, 2 reflection.
+    align_corners: whether -1 and 1 are the centers of the corner elements or their outer edges.
+
+Example:
+    >>> x = facula.tensor([[[[1.0, 3.0]]]])
+    >>> facula.grid_sampler(x, facula.zeros(1, 1, 1, 2), 0, 0, False)
+    tensor([[[[2.]]]])
+)");
+  def_sampler("grid_sampler_2d", R"(:func:`grid_sampler` for images ``(N, C, H, W)``.
+
+Args:
+    input: images.
+    grid: places from -1 to 1, ``(N, h, w, 2)``.
+    interpolation_mode: 0 bilinear, 1 nearest, 2 bicubic.
+    padding_mode: 0 zeros, 1 border, 2 reflection.
+    align_corners: whether -1 and 1 are the centers of the corner elements or their outer edges.
+
+Example:
+    >>> x = facula.tensor([[[[1.0, 3.0]]]])
+    >>> facula.grid_sampler_2d(x, facula.zeros(1, 1, 1, 2), 0, 0, False)
+    tensor([[[[2.]]]])
+)");
+  def_sampler("grid_sampler_3d", R"(:func:`grid_sampler` for images ``(N, C, D, H, W)``.
+
+Args:
+    input: images.
+    grid: places from -1 to 1, ``(N, d, h, w, 3)``.
+    interpolation_mode: 0 bilinear, 1 nearest.
+    padding_mode: 0 zeros, 1 border, 2 reflection.
+    align_corners: whether -1 and 1 are the centers of the corner elements or their outer edges.
+
+Example:
+    >>> x = facula.tensor([[[[[1.0, 3.0]]]]])
+    >>> facula.grid_sampler_3d(x, facula.zeros(1, 1, 1, 1, 3), 0, 0, False)
+    tensor([[[[[2.]]]]])
+)");
+  m.def("affine_grid_generator", &affine_grid_generator, "theta"_a, "size"_a, "align_corners"_a,
+        R"(The places that a linear map gives, see :func:`facula.nn.functional.affine_grid`.
+
+Args:
+    theta: the maps, ``(N, 2, 3)`` or ``(N, 3, 4)``.
+    size: the shape of the images that are sampled at the places.
+    align_corners: whether -1 and 1 are the centers of the corner elements or their outer edges.
+
+Example:
+    >>> theta = facula.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+    >>> facula.affine_grid_generator(theta, (1, 1, 1, 2), True)
+    tensor([[[[-1.,  0.],
+              [ 1.,  0.]]]])
+)");
 }
 
 }  // namespace facula

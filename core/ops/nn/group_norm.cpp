@@ -1,7 +1,7 @@
+// Normalisation per group of channels of each sample.
 #include <cmath>
 
 #include "base/parallel.h"
-#include "ops/nn/norm.h"
 #include "ops/nn/norm_parts.h"
 #include "walk/reduction.h"
 
@@ -109,11 +109,9 @@ TensorList group_norm_backward(const GroupLayout& l, const Tensor& grad, const T
   return grads;
 }
 
-}  // namespace
-
-NormResult native_group_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
-                             int64_t n, int64_t n_channels, int64_t inner, int64_t num_groups,
-                             double eps) {
+NormResult native_group_norm(const Tensor& input, const OptionalTensor& weight,
+                             const OptionalTensor& bias, int64_t n, int64_t n_channels,
+                             int64_t inner, int64_t num_groups, double eps) {
   check(num_groups > 0 && n_channels % num_groups == 0,
         "group_norm: expected the number of channels to be divisible by num_groups=", num_groups,
         ", got ", n_channels, " channels in an input ", input, ".");
@@ -159,12 +157,53 @@ NormResult native_group_norm(const Tensor& input, const Tensor& weight, const Te
   return {y, tensor_of(means, groups, dtype), tensor_of(rstds, groups, dtype)};
 }
 
-Tensor group_norm(const Tensor& x, int64_t num_groups, const Tensor& weight, const Tensor& bias,
-                  double eps) {
+Tensor group_norm(const Tensor& x, int64_t num_groups, const OptionalTensor& weight,
+                  const OptionalTensor& bias, double eps, bool) {
   check_index(x.dim() >= 2, "group_norm: expected an input (N, C, *), got ", x, ".");
   int64_t inner = 1;
   for (int64_t d = 2; d < x.dim(); ++d) inner *= x.size(d);
-  return native_group_norm(x, weight, bias, x.size(0), x.size(1), inner, num_groups, eps)[0];
+  return std::get<0>(
+      native_group_norm(x, weight, bias, x.size(0), x.size(1), inner, num_groups, eps));
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  m.def("group_norm", &group_norm, "input"_a, "num_groups"_a, "weight"_a.none() = nb::none(),
+        "bias"_a.none() = nb::none(), "eps"_a = 1e-5, "cudnn_enabled"_a = true,
+        R"(Groups of channels (dimension 1) of each sample brought to mean 0 and variance 1.
+
+Args:
+    input: floating point, with channels as dimension 1.
+    num_groups: the number of groups, which divides that of the channels.
+    weight: a factor for each channel, or None for 1.
+    bias: a summand for each channel, or None for 0.
+    eps: added to the variance.
+    cudnn_enabled: has no effect.
+
+Shape:
+    input ``(N, C, *)``, weight and bias ``(C,)``; result as the input.
+
+Example:
+    >>> facula.group_norm(facula.tensor([[1.0, 3.0]]), 1, eps=0.0)
+    tensor([[-1.,  1.]]))");
+  m.def("native_group_norm", &native_group_norm, "input"_a, "weight"_a.none(), "bias"_a.none(),
+        "N"_a, "C"_a, "HxW"_a, "group"_a, "eps"_a,
+        R"(``group_norm`` with the means and the inverse standard deviations of the groups.
+
+Args:
+    input: floating point, with channels as dimension 1.
+    weight: a factor for each channel, or None for 1.
+    bias: a summand for each channel, or None for 0.
+    N: the number of samples.
+    C: the number of channels.
+    HxW: the number of elements of a channel.
+    group: the number of groups, which divides that of the channels.
+    eps: added to the variance.
+
+Example:
+    >>> facula.native_group_norm(facula.tensor([[1.0, 3.0]]), None, None, 1, 2, 1, 1, 0.0)[1]
+    tensor([[2.]]))");
 }
 
 }  // namespace facula

@@ -1,10 +1,11 @@
-#include "ops/nn/loss.h"
-
+// Losses by element: input and target have one shape.
+#include "cpu/nn/loss.h"
 #include "autograd/node.h"
 #include "base/integers.h"
 #include "base/parallel.h"
-#include "cpu/nn/loss.h"
+#include "bind/bind.h"
 #include "cpu/run.h"
+#include "ops/nn/loss.h"
 #include "ops/ops.h"
 
 namespace facula {
@@ -98,8 +99,24 @@ Tensor loss_gradient(const ElementLoss& loss, const Tensor& g, const Tensor& x, 
   return mul_(gx, g);
 }
 
+void check_in_unit_interval(const char* op, const char* what, const Tensor& x) {
+  if (x.numel() == 0) return;
+  NoGradGuard guard;
+  auto [low, high] = aminmax(x);
+  double from = item(low).to_double(), to = item(high).to_double();
+  check(from >= 0 && to <= 1, op, ": expected ", what, " with values from 0 to 1, got values from ",
+        from, " to ", to, ".");
+}
+
+// `p0` is beta of smooth_l1_loss, delta of huber_loss.
 Tensor by_element(const ElementLoss& loss, const Tensor& input, const Tensor& target,
                   Reduction reduction, double p0) {
+  if (loss.op == LossOp::binary_cross_entropy) {
+    check_in_unit_interval(loss.name, "input", input);
+    check_in_unit_interval(loss.name, "target", target);
+  }
+  check(loss.op != LossOp::soft_margin_loss || !target.requires_grad(), loss.name,
+        ": not differentiable with respect to target, which requires grad.");
   DType dtype = result_type({input, target});
   check_not_implemented(is_floating(dtype), loss.name,
                         ": expected a floating-point input and target, got ", input, " and ",
@@ -120,28 +137,15 @@ Tensor by_element(const ElementLoss& loss, const Tensor& input, const Tensor& ta
                 });
 }
 
-void check_in_unit_interval(const char* op, const char* what, const Tensor& x) {
-  if (x.numel() == 0) return;
-  NoGradGuard guard;
-  auto [low, high] = aminmax(x);
-  double from = item(low).to_double(), to = item(high).to_double();
-  check(from >= 0 && to <= 1, op, ": expected ", what, " with values from 0 to 1, got values from ",
-        from, " to ", to, ".");
-}
-
 }  // namespace
 
-#define LOSS(name, ...)                                                                   \
-  Tensor name(const Tensor& x, const Tensor& target, Reduction reduction, double p0) {    \
-    if (LossOp::name == LossOp::binary_cross_entropy) {                                   \
-      check_in_unit_interval(#name, "input", x);                                          \
-      check_in_unit_interval(#name, "target", target);                                    \
-    }                                                                                     \
-    check(LossOp::name != LossOp::soft_margin_loss || !target.requires_grad(),            \
-          #name ": not differentiable with respect to target, which requires grad.");     \
-    return by_element(kLosses[static_cast<int>(LossOp::name)], x, target, reduction, p0); \
-  }
-#include "tables/loss.def"
-#undef LOSS
+FACULA_BINDINGS {
+  for (const ElementLoss& loss : kLosses)
+    m.def(("_" + std::string(loss.name)).c_str(),
+          [&loss](const Tensor& x, const Tensor& target, int64_t reduction, double p0) {
+            return by_element(loss, x, target, reduction_of(reduction), p0);
+          },
+          "input"_a, "target"_a, "reduction"_a, "p0"_a = 0.0);
+}
 
 }  // namespace facula

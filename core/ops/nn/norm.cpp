@@ -1,5 +1,3 @@
-#include "ops/nn/norm.h"
-
 #include <limits>
 
 #include "base/integers.h"
@@ -107,7 +105,7 @@ bool wants_history(const Tensor& g, const Tensor& x, const Tensor& weight) {
 
 using namespace norm;
 
-// ---- layer_norm and rms_norm
+// ---- layer_norm and rms_norm, over the last dimensions, which are of `shape`
 
 namespace {
 
@@ -219,26 +217,25 @@ NormResult norm_of_rows(const char* node, const Tensor& input, const Dims& shape
   return {y, mean, rstd};
 }
 
-}  // namespace
-
-NormResult native_layer_norm(const Tensor& x, const Dims& shape, const Tensor& weight,
-                             const Tensor& bias, double eps) {
+NormResult native_layer_norm(const Tensor& x, const Dims& shape, const OptionalTensor& weight,
+                             const OptionalTensor& bias, double eps) {
   check_last_dims("layer_norm", x, shape);
   check_shape("layer_norm", "weight", weight, shape);
   check_shape("layer_norm", "bias", bias, shape);
   check_floating("layer_norm", x);
   DType dtype = check_parameters("layer_norm", x, {{"weight", weight}, {"bias", bias}});
-  NormResult result = norm_of_rows("NativeLayerNormBackward0", x, shape, weight, bias, eps, true);
-  for (int i : {1, 2}) result[i] = cast_to(result[i], dtype);
-  return result;
+  auto [y, mean, rstd] =
+      norm_of_rows("NativeLayerNormBackward0", x, shape, weight, bias, eps, true);
+  return {y, cast_to(mean, dtype), cast_to(rstd, dtype)};
 }
 
-Tensor layer_norm(const Tensor& x, const Dims& shape, const Tensor& weight, const Tensor& bias,
-                  double eps) {
-  return native_layer_norm(x, shape, weight, bias, eps)[0];
+Tensor layer_norm(const Tensor& x, const Dims& shape, const OptionalTensor& weight,
+                  const OptionalTensor& bias, double eps, bool) {
+  return std::get<0>(native_layer_norm(x, shape, weight, bias, eps));
 }
 
-Tensor rms_norm(const Tensor& x, const Dims& shape, const Tensor& weight,
+// By the root of the mean square alone. By default eps is that of the dtype.
+Tensor rms_norm(const Tensor& x, const Dims& shape, const OptionalTensor& weight,
                 std::optional<double> eps) {
   check_last_dims("rms_norm", x, shape);
   check_shape("rms_norm", "weight", weight, shape);
@@ -254,7 +251,55 @@ Tensor rms_norm(const Tensor& x, const Dims& shape, const Tensor& weight,
     return composed_norm(contiguous(x), weight, {}, view,
                          statistics_of(x, view.over, eps.value_or(least), false));
   }
-  return norm_of_rows("FusedRmsNormBackward0", x, shape, weight, {}, eps.value_or(least), false)[0];
+  return std::get<0>(
+      norm_of_rows("FusedRmsNormBackward0", x, shape, weight, {}, eps.value_or(least), false));
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  m.def("layer_norm", &layer_norm, "input"_a, "normalized_shape"_a, "weight"_a.none() = nb::none(),
+        "bias"_a.none() = nb::none(), "eps"_a = 1e-5, "cudnn_enable"_a = true,
+        R"(The last dimensions brought to mean 0 and variance 1, then scaled and shifted.
+
+Args:
+    input: floating point.
+    normalized_shape: sizes of the dimensions that have one mean.
+    weight: factors of the shape ``normalized_shape``.
+    bias: summands of the shape ``normalized_shape``.
+    eps: added to the variance.
+    cudnn_enable: has no effect.
+
+Example:
+    >>> facula.layer_norm(facula.tensor([[1.0, 3.0]]), (2,), eps=0.0)
+    tensor([[-1.,  1.]]))");
+  m.def("native_layer_norm", &native_layer_norm, "input"_a, "normalized_shape"_a, "weight"_a.none(),
+        "bias"_a.none(), "eps"_a,
+        R"(``layer_norm`` with the means and the inverse standard deviations.
+
+Args:
+    input: floating point.
+    normalized_shape: sizes of the dimensions that have one mean.
+    weight: factors of the shape ``normalized_shape``, or None for 1.
+    bias: summands of the shape ``normalized_shape``, or None for 0.
+    eps: added to the variance.
+
+Example:
+    >>> facula.native_layer_norm(facula.tensor([[1.0, 3.0]]), (2,), None, None, 0.0)[1]
+    tensor([[2.]]))");
+  m.def("rms_norm", &rms_norm, "input"_a, "normalized_shape"_a, "weight"_a.none() = nb::none(),
+        "eps"_a.none() = nb::none(),
+        R"(The last dimensions divided by the root of their mean square, then scaled.
+
+Args:
+    input: floating point.
+    normalized_shape: sizes of the dimensions that are divided by one number.
+    weight: factors of the shape ``normalized_shape``.
+    eps: added to the mean square; by default the dtype's ``finfo.eps``.
+
+Example:
+    >>> facula.rms_norm(facula.tensor([[3.0, 4.0, 0.0, 0.0]]), (4,))
+    tensor([[1.2000, 1.6000, 0.0000, 0.0000]]))");
 }
 
 }  // namespace facula

@@ -1,15 +1,22 @@
 // What the files of the norm family share: checks, numbers per channel, and the norms by tensor
 // operations, for what is differentiated again and for devices without kernels.
 #pragma once
+#include <nanobind/stl/tuple.h>
+
 #include <algorithm>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "autograd/node.h"
 #include "cpu/nn/norm.h"
 #include "ops/ops.h"
+#include "ops/result_binding.h"
 
 namespace facula::norm {
+
+// The result, the means, and 1 / standard deviation. The statistics have no derivative.
+using NormResult = std::tuple<Tensor, Tensor, Tensor>;
 
 constexpr int64_t kGrain = 32768;  // elements of a task
 

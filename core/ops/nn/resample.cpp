@@ -1,11 +1,11 @@
-#include "ops/nn/resample.h"
-
+// Images of another size.
 #include <array>
 #include <cmath>
 #include <memory>
 
 #include "autograd/node.h"
 #include "base/parallel.h"
+#include "bind/bind.h"
 #include "cpu/nn/resample.h"
 #include "ops/ops.h"
 #include "tensor/format.h"
@@ -313,8 +313,9 @@ const char* node_of(const std::string& mode, bool antialias, int n) {
   return nullptr;
 }
 
-}  // namespace
-
+// x (batch, channels, 1 to 3 dimensions) with `sizes` in place of the last ones. `mode` is nearest,
+// nearest-exact, linear, bilinear, trilinear, bicubic or lanczos; `scales` are the ratios that the
+// caller gave, where they count rather than those of the sizes, 0 otherwise.
 Tensor resample(const Tensor& x, const std::string& mode, bool antialias, const Dims& sizes,
                 bool align_corners, const std::vector<double>& scales) {
   int n = static_cast<int>(sizes.size());
@@ -351,6 +352,13 @@ Tensor resample(const Tensor& x, const std::string& mode, bool antialias, const 
         make(mode, antialias, x.size(i + 2), sizes[i], align_corners, is_ignored ? 0 : scales[i]);
   }
   return turn(plan, x, false);
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  m.def("_resample", &resample, "input"_a, "mode"_a, "antialias"_a, "size"_a, "align_corners"_a,
+        "scales"_a);
 }
 
 }  // namespace facula

@@ -1,343 +1,24 @@
-#include "ops/nn/rnn.h"
-
-#include <algorithm>
+// Recurrent layers: RNN, LSTM and GRU over sequences, and their single steps.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 
 #include "autograd/node.h"
-#include "base/parallel.h"
+#include "ops/nn/rnn_layer.h"
 #include "ops/ops.h"
+#include "ops/result_binding.h"
 
 namespace facula {
 
 namespace {
 
-// One layer, both directions. Its inputs come as one list: x, h, for an LSTM c, and the parameters
-// of each direction. All matrices with a row per step and sequence are as in cpu/rnn.h.
-struct Layer {
-  RnnMode mode;
-  int64_t n_directions;
-  bool has_biases, has_projection;
-  std::vector<int64_t> first_row;
-
-  int64_t n_steps() const { return static_cast<int64_t>(first_row.size()) - 1; }
-  int64_t batch(int64_t t) const { return first_row[t + 1] - first_row[t]; }
-  int64_t n_rows() const { return first_row.back(); }
-  size_t n_states() const { return mode == RnnMode::Lstm ? 2 : 1; }
-  size_t n_params() const { return (has_biases ? 4 : 2) + (has_projection ? 1 : 0); }
-  size_t first_param(int64_t direction) const {
-    return 1 + n_states() + static_cast<size_t>(direction) * n_params();
-  }
-  cpu::RnnSteps steps() const { return {n_steps(), first_row.data()}; }
+struct RnnOptions {
+  bool has_biases;
+  int64_t num_layers;
+  double dropout;  // between layers, while training
+  bool is_training;
+  bool is_bidirectional;
+  bool is_batch_first;
 };
-
-struct Weights {
-  Tensor ih, hh, bias_ih, bias_hh, hr;
-};
-Weights weights_of(const Layer& layer, const TensorList& inputs, int64_t direction) {
-  const Tensor* p = &inputs[layer.first_param(direction)];
-  return {p[0], p[1], layer.has_biases ? p[2] : Tensor(), layer.has_biases ? p[3] : Tensor(),
-          layer.has_projection ? p[layer.n_params() - 1] : Tensor()};
-}
-
-// ---- composed of other operations: for devices without a kernel, and to differentiate twice
-
-Tensor affine(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  return bias.defined() ? addmm(bias, x, t(weight)) : mm(x, t(weight));
-}
-
-// The states after a step, of those before it and the products of the input.
-TensorList compose_step(RnnMode mode, const Tensor& of_x, const TensorList& states,
-                        const Weights& w) {
-  Tensor of_h = affine(states[0], w.hh, w.bias_hh);
-  switch (mode) {
-    case RnnMode::Tanh:
-      return {tanh(of_x + of_h)};
-    case RnnMode::Relu:
-      return {relu(of_x + of_h)};
-    case RnnMode::Lstm: {
-      TensorList gates = chunk(of_x + of_h, 4, 1, Pieces::Unsafe);
-      Tensor c = sigmoid(gates[1]) * states[1] + sigmoid(gates[0]) * tanh(gates[2]);
-      Tensor h = sigmoid(gates[3]) * tanh(c);
-      return {w.hr.defined() ? mm(h, t(w.hr)) : h, c};
-    }
-    case RnnMode::Gru: {
-      TensorList x = chunk(of_x, 3, 1, Pieces::Unsafe), h = chunk(of_h, 3, 1, Pieces::Unsafe);
-      Tensor r = sigmoid(x[0] + h[0]), z = sigmoid(x[1] + h[1]), n = tanh(x[2] + r * h[2]);
-      return {n + z * (states[0] - n)};
-    }
-  }
-  fail(ErrorKind::Runtime, "rnn: unknown mode");
-}
-
-// The outputs of one direction, then its last states.
-TensorList compose_direction(const Layer& layer, const TensorList& inputs, int64_t direction) {
-  Weights w = weights_of(layer, inputs, direction);
-  Tensor of_x = affine(reshape(inputs[0], {layer.n_rows(), inputs[0].size(-1)}), w.ih, w.bias_ih);
-  TensorList first, now(layer.n_states()), outputs(static_cast<size_t>(layer.n_steps()));
-  std::vector<TensorList> ended(layer.n_states());
-  for (size_t i = 0; i < now.size(); ++i) first.push_back(select(inputs[1 + i], 0, direction));
-  int64_t n_now = 0;
-  for (int64_t step = 0; step < layer.n_steps(); ++step) {
-    int64_t time = direction == 0 ? step : layer.n_steps() - 1 - step, n = layer.batch(time);
-    for (size_t i = 0; i < now.size(); ++i) {
-      if (step == 0) {
-        now[i] = narrow(first[i], 0, 0, n);
-      } else if (n > n_now) {  // backwards, shorter sequences begin later
-        now[i] = cat({now[i], narrow(first[i], 0, n_now, n - n_now)});
-      } else if (n < n_now) {
-        ended[i].push_back(narrow(now[i], 0, n, n_now - n));
-        now[i] = narrow(now[i], 0, 0, n);
-      }
-    }
-    n_now = n;
-    now = compose_step(layer.mode, narrow(of_x, 0, layer.first_row[time], n), now, w);
-    outputs[static_cast<size_t>(time)] = now[0];
-  }
-  TensorList results = {cat(outputs)};
-  for (size_t i = 0; i < now.size(); ++i) {
-    ended[i].push_back(now[i]);
-    std::reverse(ended[i].begin(), ended[i].end());
-    results.push_back(cat(ended[i]));
-  }
-  return results;
-}
-
-Dims output_sizes(const Layer& layer, const TensorList& inputs) {
-  Dims sizes = inputs[0].sizes();
-  sizes.back() = layer.n_directions * inputs[1].size(2);
-  return sizes;
-}
-
-TensorList compose_layer(const Layer& layer, const TensorList& inputs) {
-  std::vector<TensorList> parts(1 + layer.n_states());
-  for (int64_t d = 0; d < layer.n_directions; ++d) {
-    TensorList results = compose_direction(layer, inputs, d);
-    for (size_t i = 0; i < parts.size(); ++i) parts[i].push_back(results[i]);
-  }
-  TensorList outputs = {reshape(cat(parts[0], 1), output_sizes(layer, inputs))};
-  for (size_t i = 1; i < parts.size(); ++i) outputs.push_back(stack(parts[i]));
-  return outputs;
-}
-
-// Gradients with a history of their own, by way of the composed layer.
-TensorList differentiable_gradients(const Layer& layer, const TensorList& inputs,
-                                    const TensorList& grads, Needs need) {
-  // Each input under a name of its own: the same tensor may be given twice.
-  TensorList names, wanted;
-  for (const Tensor& x : inputs) names.push_back(alias_view(x));
-  for (size_t i = 0; i < names.size(); ++i)
-    if (need[i]) wanted.push_back(names[i]);
-  TensorList outputs = compose_layer(layer, names), roots, root_grads;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (!grads[i].defined() || !outputs[i].requires_grad()) continue;
-    roots.push_back(outputs[i]);
-    root_grads.push_back(grads[i]);
-  }
-  TensorList found = run_backward(roots, root_grads, true, true, wanted, false);
-  TensorList results(inputs.size());
-  for (size_t i = 0, at = 0; i < inputs.size(); ++i)
-    if (need[i]) results[i] = found[at++];
-  return results;
-}
-
-// ---- by the kernels
-
-template <class T>
-const cpu::RnnKernels<T>& kernels() {
-  if constexpr (std::is_same_v<T, float>)
-    return cpu::get_rnn_table().float32;
-  else
-    return cpu::get_rnn_table().float64;
-}
-
-// Raw memory of tensors, which are kept alive, and made contiguous where they are not.
-template <class T>
-class Memory {
- public:
-  T* of(const Tensor& x) {
-    if (!x.defined()) return nullptr;
-    kept_.push_back(contiguous(x));
-    return kept_.back().template data_as<T>();
-  }
-
- private:
-  TensorList kept_;
-};
-
-template <class T>
-cpu::RnnDirection<T> direction_of(const Layer& layer, const TensorList& inputs, const Tensor& y,
-                                  const TensorList& tape, int64_t direction, Memory<T>& memory) {
-  Weights w = weights_of(layer, inputs, direction);
-  int64_t hidden = w.hh.size(0) / cpu::n_gates(layer.mode), state = w.hh.size(1);
-  cpu::RnnDirection<T> x = {};
-  x.mode = layer.mode;
-  x.is_reverse = direction == 1;
-  x.hidden = hidden;
-  x.state = state;
-  x.weight_hh = memory.of(w.hh);
-  x.weight_hr = memory.of(w.hr);
-  x.h0 = memory.of(select(inputs[1], 0, direction));
-  if (layer.mode == RnnMode::Lstm) x.c0 = memory.of(select(inputs[2], 0, direction));
-  size_t first = static_cast<size_t>(direction) * 2;
-  if (tape[first].defined()) x.gates = memory.of(tape[first]);
-  x.cells = memory.of(tape[first + 1]);
-  x.ld_y = layer.n_directions * state;
-  if (y.defined()) x.y = memory.of(y) + direction * state;
-  int64_t numel = cpu::scratch_numel(layer.mode, hidden, state, layer.batch(0));
-  x.scratch = memory.of(empty({numel}, inputs[0].dtype()));
-  return x;
-}
-
-// The biases as the kernel wants them: a GRU has that of h in n apart.
-template <class T>
-void set_biases(cpu::RnnDirection<T>& x, const Weights& w, Memory<T>& memory) {
-  if (!w.bias_ih.defined()) return;
-  if (x.mode != RnnMode::Gru) {
-    x.bias = memory.of(w.bias_ih + w.bias_hh);
-    return;
-  }
-  Tensor bias = clone(w.bias_ih, MemoryFormat::Contiguous),
-         first = narrow(bias, 0, 0, 2 * x.hidden);
-  add_(first, narrow(w.bias_hh, 0, 0, 2 * x.hidden));
-  x.bias = memory.of(bias);
-  x.bias_hidden = memory.of(narrow(w.bias_hh, 0, 2 * x.hidden, x.hidden));
-}
-
-// The outputs. `tape` gets the gates and the cells of each direction.
-template <class T>
-TensorList run_forward(const Layer& layer, const TensorList& inputs, TensorList& tape) {
-  NoGradGuard guard;
-  DType dtype = inputs[0].dtype();
-  Tensor rows = reshape(inputs[0], {layer.n_rows(), inputs[0].size(-1)});
-  TensorList outputs = {empty(output_sizes(layer, inputs), dtype)};
-  for (size_t i = 0; i < layer.n_states(); ++i)
-    outputs.push_back(empty(inputs[1 + i].sizes(), dtype));
-  Memory<T> memory;
-  std::vector<cpu::RnnDirection<T>> directions;
-  for (int64_t d = 0; d < layer.n_directions; ++d) {
-    Weights w = weights_of(layer, inputs, d);
-    bool has_cells = layer.mode == RnnMode::Lstm || layer.mode == RnnMode::Gru;
-    int64_t hidden = w.hh.size(0) / cpu::n_gates(layer.mode);
-    tape.push_back(mm(rows, t(w.ih)));
-    tape.push_back(has_cells ? empty({layer.n_rows(), hidden}, dtype) : Tensor());
-    cpu::RnnDirection<T> x = direction_of(layer, inputs, outputs[0], tape, d, memory);
-    set_biases(x, w, memory);
-    x.hn = outputs[1].data_as<T>() + d * layer.batch(0) * x.state;
-    if (layer.mode == RnnMode::Lstm) x.cn = outputs[2].data_as<T>() + d * layer.batch(0) * x.hidden;
-    // To pack the weights would cost more than one product does.
-    if (layer.n_steps() == 1) x.recurrent = memory.of(mm(select(inputs[1], 0, d), t(w.hh)));
-    directions.push_back(x);
-  }
-  run_blocking([&] { kernels<T>().forward(directions.data(), layer.n_directions, layer.steps()); });
-  // The derivative of the plain cell needs its result only.
-  for (size_t i = 0; i < tape.size(); i += 2)
-    if (!tape[i + 1].defined()) tape[i] = Tensor();
-  return outputs;
-}
-
-// The rows of the first step of every sequence.
-Tensor first_rows(const Layer& layer, const Tensor& x, int64_t direction) {
-  int64_t n = layer.batch(0);
-  if (direction == 0) return narrow(x, 0, 0, n);
-  Tensor rows = empty({n}, DType::Int64);
-  for (int64_t i = 0, time = layer.n_steps() - 1; i < n; ++i) {
-    while (layer.batch(time) <= i) --time;
-    rows.data_as<int64_t>()[i] = layer.first_row[time] + i;
-  }
-  return index_select(x, 0, rows);
-}
-
-Tensor or_zeros(const Tensor& x, const Tensor& like) {
-  return x.defined() ? contiguous(x) : zeros(like.sizes(), like.dtype());
-}
-
-template <class T>
-TensorList run_gradients(const Layer& layer, const TensorList& inputs, const Tensor& y,
-                         const TensorList& tape, const TensorList& grads, Needs need) {
-  NoGradGuard guard;
-  DType dtype = inputs[0].dtype();
-  int64_t n_rows = layer.n_rows();
-  Tensor rows = reshape(inputs[0], {n_rows, inputs[0].size(-1)});
-  Tensor dy = grads[0].defined() ? contiguous(grads[0]) : Tensor();
-  Tensor dhn = or_zeros(grads[1], inputs[1]), carry;
-  if (layer.mode == RnnMode::Lstm) carry = clone(or_zeros(grads[2], inputs[2]));
-  if (layer.mode == RnnMode::Gru) carry = clone(dhn);
-
-  struct Buffers {
-    Tensor input, hidden, previous, dstate, unprojected;
-  };
-  std::vector<Buffers> buffers;
-  std::vector<cpu::RnnDirection<T>> directions;
-  std::vector<cpu::RnnGradients<T>> gradients;
-  Memory<T> memory;
-  for (int64_t d = 0; d < layer.n_directions; ++d) {
-    cpu::RnnDirection<T> x = direction_of(layer, inputs, y, tape, d, memory);
-    Dims gates = {n_rows, cpu::n_gates(layer.mode) * x.hidden};
-    Buffers b = {empty(gates, dtype), {}, empty({n_rows, x.state}, dtype), {}, {}};
-    b.hidden = layer.mode == RnnMode::Gru ? empty(gates, dtype) : b.input;
-    if (layer.has_projection) {
-      b.dstate = empty({n_rows, x.state}, dtype);
-      b.unprojected = empty({n_rows, x.hidden}, dtype);
-    }
-    cpu::RnnGradients<T> g = {};
-    if (dy.defined()) g.dy = dy.data_as<T>() + d * x.state;
-    g.dhn = memory.of(select(dhn, 0, d));
-    if (carry.defined()) g.carry = memory.of(select(carry, 0, d));
-    g.dgates_input = memory.of(b.input);
-    g.dgates_hidden = memory.of(b.hidden);
-    g.previous = memory.of(b.previous);
-    g.dstate = memory.of(b.dstate);
-    g.unprojected = memory.of(b.unprojected);
-    buffers.push_back(b);
-    directions.push_back(x);
-    gradients.push_back(g);
-  }
-  run_blocking([&] {
-    kernels<T>().backward(directions.data(), gradients.data(), layer.n_directions, layer.steps());
-  });
-
-  TensorList results(inputs.size()), dh;
-  for (int64_t d = 0; d < layer.n_directions; ++d) {
-    Weights w = weights_of(layer, inputs, d);
-    const Buffers& b = buffers[static_cast<size_t>(d)];
-    size_t at = layer.first_param(d);
-    if (need[0]) results[0] = d == 0 ? mm(b.input, w.ih) : addmm(results[0], b.input, w.ih);
-    if (need[1]) dh.push_back(mm(first_rows(layer, b.hidden, d), w.hh));
-    if (need[at]) results[at] = mm(t(b.input), rows);
-    if (need[at + 1]) results[at + 1] = mm(t(b.hidden), b.previous);
-    if (layer.has_biases && need[at + 2]) results[at + 2] = sum(b.input, {0});
-    if (layer.has_biases && need[at + 3]) results[at + 3] = sum(b.hidden, {0});
-    size_t last = at + layer.n_params() - 1;
-    if (layer.has_projection && need[last]) results[last] = mm(t(b.dstate), b.unprojected);
-  }
-  if (need[0]) results[0] = view(results[0], inputs[0].sizes());
-  if (need[1]) results[1] = stack(dh);
-  if (need[1] && layer.mode == RnnMode::Gru) add_(results[1], carry);
-  if (layer.mode == RnnMode::Lstm && need[2]) results[2] = carry;
-  return results;
-}
-
-TensorList run_layer(const Layer& layer, const TensorList& inputs) {
-  if (!inputs[0].is_cpu()) return compose_layer(layer, inputs);
-  TensorList tape;
-  bool is_float = inputs[0].dtype() == DType::Float32;
-  TensorList outputs =
-      is_float ? run_forward<float>(layer, inputs, tape) : run_forward<double>(layer, inputs, tape);
-  // A single step with gates has all it needs in them.
-  bool needs_y = layer.n_steps() > 1 || cpu::n_gates(layer.mode) == 1;
-  Tensor y = needs_y ? outputs[0] : Tensor();
-  record_all("RnnLayerBackward0", outputs, inputs,
-             [layer, inputs = save(inputs), y = save_output(y), tape = save(tape)](
-                 const TensorList& grads, Needs need) -> TensorList {
-               TensorList given = inputs.unpack();
-               if (is_grad_enabled()) return differentiable_gradients(layer, given, grads, need);
-               auto run = given[0].dtype() == DType::Float32 ? run_gradients<float>
-                                                             : run_gradients<double>;
-               return run(layer, given, y, tape.unpack(), grads, need);
-             });
-  return outputs;
-}
-
-// ---- what is asked of the arguments
 
 void check_kind(const char* op, const Tensor& input, const TensorList& others) {
   check_not_implemented(is_floating(input.dtype()), op, ": expected a floating-point input, got ",
@@ -355,7 +36,7 @@ void check_sizes(const char* op, const char* what, const Tensor& x, const Dims& 
 }
 
 // The parameters of one layer and direction for an input of this size.
-void check_params(const char* op, RnnMode mode, const Weights& w, int64_t input_size,
+void check_params(const char* op, RnnMode mode, const RnnWeights& w, int64_t input_size,
                   int64_t hidden, int64_t state) {
   int64_t rows = cpu::n_gates(mode) * hidden;
   check(w.ih.dim() == 2 && w.ih.size(0) == rows, op, ": expected w_ih of shape (", rows,
@@ -428,11 +109,13 @@ TensorList to_dtypes(const TensorList& xs, DType dtype) {
 }
 bool is_reduced(DType dtype) { return is_floating(dtype) && item_size(dtype) == 2; }
 
-}  // namespace
-
+// `states` are h, and c of an LSTM, (layers * directions, batch, size); `params` those of each
+// layer and direction: w_ih, w_hh, with biases b_ih and b_hh, with a projection w_hr. The input is
+// (steps, batch, size); with batch_sizes, the rows of all steps below each other. The results are
+// the outputs of the last layer and the last states.
 TensorList rnn(const char* op, RnnMode mode, const Tensor& input, const Tensor& batch_sizes,
                const TensorList& states, const TensorList& params, const RnnOptions& options) {
-  Layer layer = {mode, options.is_bidirectional ? 2 : 1, options.has_biases, false, {}};
+  RnnLayer layer = {mode, options.is_bidirectional ? 2 : 1, options.has_biases, false, {}};
   check(states.size() == layer.n_states(), op, ": expected ", layer.n_states(),
         " initial states, got ", states.size(), ".");
   check(options.num_layers > 0, op,
@@ -484,9 +167,11 @@ TensorList rnn(const char* op, RnnMode mode, const Tensor& input, const Tensor& 
   return results;
 }
 
+// One step of one layer: (batch, size) and states of (batch, hidden). Biases may be undefined. The
+// results are the new states.
 TensorList rnn_cell(const char* op, RnnMode mode, const Tensor& input, const TensorList& states,
                     const TensorList& params) {
-  Layer layer = {mode, 1, params[2].defined() || params[3].defined(), false, {}};
+  RnnLayer layer = {mode, 1, params[2].defined() || params[3].defined(), false, {}};
   check(states.size() == layer.n_states(), op, ": expected ", layer.n_states(), " states, got ",
         states.size(), ".");
   check_kind(op, input, states);
@@ -516,6 +201,204 @@ TensorList rnn_cell(const char* op, RnnMode mode, const Tensor& input, const Ten
   TensorList outputs = run_layer(layer, inputs);
   if (mode == RnnMode::Lstm) return {outputs[0], select(outputs[2], 0, 0)};
   return {outputs[0]};
+}
+
+constexpr const char* kPackedDoc =
+    "The same over packed sequences: ``data`` has the rows of all steps below each other, "
+    "``batch_sizes`` their numbers.";
+
+// rnn_tanh, rnn_relu and gru: h is their only state.
+void def_rnn(nb::module_& m, const char* name, RnnMode mode, const char* doc) {
+  using Result = std::pair<Tensor, Tensor>;
+  m.def(
+      name,
+      [name, mode](const Tensor& x, const Tensor& hx, const TensorList& params, bool has_biases,
+                   int64_t num_layers, double dropout, bool train, bool bidirectional,
+                   bool batch_first) -> Result {
+        TensorList y = rnn(name, mode, x, {}, {hx}, params,
+                           {has_biases, num_layers, dropout, train, bidirectional, batch_first});
+        return {y[0], y[1]};
+      },
+      "input"_a, "hx"_a, "params"_a, "has_biases"_a, "num_layers"_a, "dropout"_a, "train"_a,
+      "bidirectional"_a, "batch_first"_a, doc);
+  m.def(
+      name,
+      [name, mode](const Tensor& data, const Tensor& batch_sizes, const Tensor& hx,
+                   const TensorList& params, bool has_biases, int64_t num_layers, double dropout,
+                   bool train, bool bidirectional) -> Result {
+        TensorList y = rnn(name, mode, data, batch_sizes, {hx}, params,
+                           {has_biases, num_layers, dropout, train, bidirectional, false});
+        return {y[0], y[1]};
+      },
+      "data"_a, "batch_sizes"_a, "hx"_a, "params"_a, "has_biases"_a, "num_layers"_a, "dropout"_a,
+      "train"_a, "bidirectional"_a, kPackedDoc);
+}
+
+void def_cell(nb::module_& m, const char* name, RnnMode mode, const char* doc) {
+  m.def(
+      name,
+      [name, mode](const Tensor& x, const Tensor& hx, const Tensor& w_ih, const Tensor& w_hh,
+                   const OptionalTensor& b_ih, const OptionalTensor& b_hh) {
+        return rnn_cell(name, mode, x, {hx}, {w_ih, w_hh, b_ih, b_hh})[0];
+      },
+      "input"_a, "hx"_a, "w_ih"_a, "w_hh"_a, "b_ih"_a.none() = nb::none(),
+      "b_hh"_a.none() = nb::none(), doc);
+}
+
+void def_lstm(nb::module_& m) {
+  using Result = std::tuple<Tensor, Tensor, Tensor>;
+  m.def(
+      "lstm",
+      [](const Tensor& data, const Tensor& batch_sizes, const TensorList& hx,
+         const TensorList& params, bool has_biases, int64_t num_layers, double dropout, bool train,
+         bool bidirectional) -> Result {
+        TensorList y = rnn("lstm", RnnMode::Lstm, data, batch_sizes, hx, params,
+                           {has_biases, num_layers, dropout, train, bidirectional, false});
+        return {y[0], y[1], y[2]};
+      },
+      "data"_a, "batch_sizes"_a, "hx"_a, "params"_a, "has_biases"_a, "num_layers"_a, "dropout"_a,
+      "train"_a, "bidirectional"_a, kPackedDoc);
+  m.def(
+      "lstm",
+      [](const Tensor& x, const TensorList& hx, const TensorList& params, bool has_biases,
+         int64_t num_layers, double dropout, bool train, bool bidirectional,
+         bool batch_first) -> Result {
+        TensorList y = rnn("lstm", RnnMode::Lstm, x, {}, hx, params,
+                           {has_biases, num_layers, dropout, train, bidirectional, batch_first});
+        return {y[0], y[1], y[2]};
+      },
+      "input"_a, "hx"_a, "params"_a, "has_biases"_a, "num_layers"_a, "dropout"_a, "train"_a,
+      "bidirectional"_a, "batch_first"_a, R"(Long short-term memory over sequences.
+
+The function behind :class:`facula.nn.LSTM`, with the parameters in a flat list.
+
+Args:
+    input: the sequences, floating point.
+    hx: the first h and c.
+    params: for each layer and direction ``w_ih, w_hh``, with biases ``b_ih, b_hh``, and with a
+        projection ``w_hr``. The rows of a weight are the gates i, f, g, o.
+    has_biases: whether ``params`` has biases.
+    num_layers: the number of layers.
+    dropout: the probability with which elements between layers become zero.
+    train: whether dropout is done.
+    bidirectional: whether each layer also runs backwards.
+    batch_first: whether the batch is the first dimension of input and output.
+
+Shape:
+    input ``(T, N, I)``, h ``(layers * directions, N, P)``, c ``(layers * directions, N, H)``;
+    results: outputs ``(T, N, directions * P)`` and the last h and c. P is H without a projection.
+
+Example:
+    >>> w = [facula.ones(4, 1), facula.ones(4, 1)]
+    >>> h = facula.zeros(1, 1, 1)
+    >>> y, h, c = facula.lstm(facula.ones(2, 1, 1), (h, h), w, False, 1, 0.0, False, False, False)
+    >>> y.squeeze()
+    tensor([0.3696, 0.6505])
+)");
+  m.def(
+      "lstm_cell",
+      [](const Tensor& x, const TensorList& hx, const Tensor& w_ih, const Tensor& w_hh,
+         const OptionalTensor& b_ih, const OptionalTensor& b_hh) -> std::pair<Tensor, Tensor> {
+        TensorList y = rnn_cell("lstm_cell", RnnMode::Lstm, x, hx, {w_ih, w_hh, b_ih, b_hh});
+        return {y[0], y[1]};
+      },
+      "input"_a, "hx"_a, "w_ih"_a, "w_hh"_a, "b_ih"_a.none() = nb::none(),
+      "b_hh"_a.none() = nb::none(), R"(One step of long short-term memory: the next h and c.
+
+Args:
+    input: the inputs of the step, floating point.
+    hx: h and c before it.
+    w_ih, w_hh: weights; their rows are the gates i, f, g, o.
+    b_ih, b_hh: biases.
+
+Shape:
+    input ``(N, I)``, h and c ``(N, H)``, w_ih ``(4 H, I)``, w_hh ``(4 H, H)``, biases ``(4 H,)``;
+    results ``(N, H)``.
+
+Example:
+    >>> w, h = facula.ones(4, 1), facula.zeros(1, 1)
+    >>> facula.lstm_cell(facula.ones(1, 1), (h, h), w, w)
+    (tensor([[0.3696]]), tensor([[0.5568]]))
+)");
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  def_lstm(m);
+  def_rnn(m, "gru", RnnMode::Gru, R"(Gated recurrent units over sequences.
+
+The function behind :class:`facula.nn.GRU`; arguments as for :func:`facula.lstm`, with one state,
+and the gates r, z, n.
+
+Example:
+    >>> w = [facula.ones(3, 1), facula.ones(3, 1)]
+    >>> h = facula.zeros(1, 1, 1)
+    >>> y, h = facula.gru(facula.ones(2, 1, 1), h, w, False, 1, 0.0, False, False, False)
+    >>> y.squeeze()
+    tensor([0.2048, 0.3468])
+)");
+  def_rnn(m, "rnn_tanh", RnnMode::Tanh, R"(A recurrent network with tanh over sequences.
+
+The function behind :class:`facula.nn.RNN`; arguments as for :func:`facula.lstm`, with one state.
+
+Example:
+    >>> w = [facula.ones(1, 1), facula.ones(1, 1)]
+    >>> h = facula.zeros(1, 1, 1)
+    >>> y, h = facula.rnn_tanh(facula.ones(2, 1, 1), h, w, False, 1, 0.0, False, False, False)
+    >>> y.squeeze()
+    tensor([0.7616, 0.9427])
+)");
+  def_rnn(m, "rnn_relu", RnnMode::Relu, R"(A recurrent network with relu over sequences.
+
+The function behind :class:`facula.nn.RNN`; arguments as for :func:`facula.lstm`, with one state.
+
+Example:
+    >>> w = [facula.ones(1, 1), facula.ones(1, 1)]
+    >>> h = facula.zeros(1, 1, 1)
+    >>> y, h = facula.rnn_relu(facula.ones(2, 1, 1), h, w, False, 1, 0.0, False, False, False)
+    >>> y.squeeze()
+    tensor([1., 2.])
+)");
+  def_cell(m, "gru_cell", RnnMode::Gru, R"(One step of gated recurrent units: the next h.
+
+Args:
+    input: the inputs of the step ``(N, I)``, floating point.
+    hx: h before it, ``(N, H)``.
+    w_ih, w_hh: weights ``(3 H, I)`` and ``(3 H, H)``; their rows are the gates r, z, n.
+    b_ih, b_hh: biases ``(3 H,)``.
+
+Example:
+    >>> w = facula.ones(3, 1)
+    >>> facula.gru_cell(facula.ones(1, 1), facula.zeros(1, 1), w, w)
+    tensor([[0.2048]])
+)");
+  def_cell(m, "rnn_tanh_cell", RnnMode::Tanh, R"(One step of a recurrent network with tanh.
+
+Args:
+    input: the inputs of the step ``(N, I)``, floating point.
+    hx: h before it, ``(N, H)``.
+    w_ih, w_hh: weights ``(H, I)`` and ``(H, H)``.
+    b_ih, b_hh: biases ``(H,)``.
+
+Example:
+    >>> w = facula.ones(1, 1)
+    >>> facula.rnn_tanh_cell(facula.ones(1, 1), facula.zeros(1, 1), w, w)
+    tensor([[0.7616]])
+)");
+  def_cell(m, "rnn_relu_cell", RnnMode::Relu, R"(One step of a recurrent network with relu.
+
+Args:
+    input: the inputs of the step ``(N, I)``, floating point.
+    hx: h before it, ``(N, H)``.
+    w_ih, w_hh: weights ``(H, I)`` and ``(H, H)``.
+    b_ih, b_hh: biases ``(H,)``.
+
+Example:
+    >>> w = facula.ones(1, 1)
+    >>> facula.rnn_relu_cell(facula.ones(1, 1), facula.ones(1, 1), w, w)
+    tensor([[2.]])
+)");
 }
 
 }  // namespace facula

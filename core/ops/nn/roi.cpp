@@ -1,8 +1,9 @@
-#include "ops/nn/roi.h"
-
+// Boxes of images: which of them to keep, and what is inside them.
+#include "cpu/nn/roi.h"
 #include "autograd/node.h"
 #include "base/parallel.h"
 #include "base/scratch.h"
+#include "bind/bind.h"
 #include "ops/ops.h"
 #include "walk/reduction.h"
 
@@ -16,6 +17,14 @@ constexpr int64_t kNmsBlock = 64;     // boxes that are compared with each other
 constexpr int64_t kNmsGrain = 1024;   // boxes that such a block is compared with at once
 constexpr int64_t kRoiGrain = 16384;  // elements of the result of a task
 constexpr int64_t kMostPoints = 1 << 20;
+
+struct RoiOptions {
+  RoiKind kind;
+  double spatial_scale;
+  int64_t pooled_height, pooled_width;
+  int64_t sampling_ratio;  // unused, as is_aligned, by the kinds that take whole elements
+  bool is_aligned;
+};
 
 const char* name_of(RoiKind kind) {
   constexpr const char* names[] = {"roi_align", "ps_roi_align", "ps_roi_pool", "roi_pool"};
@@ -146,6 +155,8 @@ Tensor at_maxima(const Tensor& images, const Tensor& rois, const Tensor& argmax)
   return reshape(masked_fill(y, is_empty, wrapped_number(0)), argmax.sizes());
 }
 
+Tensor roi_reduce(const Tensor& x, const Tensor& rois, const RoiOptions& options);
+
 // The gradient of x. All kinds are linear in x, given the places of the maxima: the derivative of
 // this is the operation itself.
 Tensor roi_backward(const Tensor& grad, const Tensor& rois, const Dims& images,
@@ -166,8 +177,7 @@ Tensor roi_backward(const Tensor& grad, const Tensor& rois, const Dims& images,
                 });
 }
 
-}  // namespace
-
+// The indices of the boxes (N, 4) that no better one covers by more than the threshold, best first.
 Tensor nms(const Tensor& boxes, const Tensor& scores, double iou_threshold) {
   check(boxes.dim() == 2 && boxes.size(1) == 4, "nms: expected boxes (N, 4), got ", boxes, ".");
   check(scores.dim() == 1 && scores.size(0) == boxes.size(0), "nms: expected scores (",
@@ -190,6 +200,9 @@ Tensor nms(const Tensor& boxes, const Tensor& scores, double iou_threshold) {
   return clone(narrow(kept, 0, 0, n));
 }
 
+// x (N, C, H, W) inside rois (K, 5), numbers of images and corners x1, y1, x2, y2: the result is
+// (K, C, pooled_height, pooled_width), where C is divided by the number of bins for the kinds that
+// have channels for each.
 Tensor roi_reduce(const Tensor& x, const Tensor& rois, const RoiOptions& options) {
   check_rois(x, rois, options);
   Tensor y, argmax;
@@ -211,6 +224,44 @@ Tensor roi_reduce(const Tensor& x, const Tensor& rois, const RoiOptions& options
           const Tensor& g, Needs need) -> TensorList {
         return {need[0] ? roi_backward(g, rois, images, options, argmax) : Tensor(), Tensor()};
       });
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  m.def("_nms", &nms, "boxes"_a, "scores"_a, "iou_threshold"_a);
+  m.def(
+      "_roi_align",
+      [](const Tensor& input, const Tensor& rois, double spatial_scale, int64_t pooled_height,
+         int64_t pooled_width, int64_t sampling_ratio, bool aligned) {
+        return roi_reduce(
+            input, rois,
+            {RoiKind::Align, spatial_scale, pooled_height, pooled_width, sampling_ratio, aligned});
+      },
+      "input"_a, "rois"_a, "spatial_scale"_a, "pooled_height"_a, "pooled_width"_a,
+      "sampling_ratio"_a, "aligned"_a);
+  m.def(
+      "_ps_roi_align",
+      [](const Tensor& input, const Tensor& rois, double spatial_scale, int64_t pooled_height,
+         int64_t pooled_width, int64_t sampling_ratio) {
+        return roi_reduce(input, rois,
+                          {RoiKind::AlignChannels, spatial_scale, pooled_height, pooled_width,
+                           sampling_ratio, /*is_aligned=*/true});
+      },
+      "input"_a, "rois"_a, "spatial_scale"_a, "pooled_height"_a, "pooled_width"_a,
+      "sampling_ratio"_a);
+  auto def_pool = [&](const char* name, RoiKind kind) {
+    m.def(
+        name,
+        [kind](const Tensor& input, const Tensor& rois, double spatial_scale, int64_t pooled_height,
+               int64_t pooled_width) {
+          return roi_reduce(input, rois,
+                            {kind, spatial_scale, pooled_height, pooled_width, 0, false});
+        },
+        "input"_a, "rois"_a, "spatial_scale"_a, "pooled_height"_a, "pooled_width"_a);
+  };
+  def_pool("_roi_pool", RoiKind::Max);
+  def_pool("_ps_roi_pool", RoiKind::PoolChannels);
 }
 
 }  // namespace facula

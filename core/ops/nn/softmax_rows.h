@@ -1,4 +1,4 @@
-// The walk that feeds the kernels of core/cpu/softmax.h.
+// The walk that feeds the kernels of core/cpu/nn/softmax.h.
 #pragma once
 #include "cpu/nn/softmax.h"
 #include "tensor/tensor.h"

@@ -9,6 +9,7 @@
 #include "math/activations.h"
 #include "ops/ops.h"
 #include "ops/pointwise/binding.h"
+#include "ops/result_binding.h"
 
 namespace facula {
 
@@ -248,10 +249,12 @@ void def_activation(nb::module_& m, const ActivationRow& row, Forms forms, const
   ActivationOp op = row.op;
   bool is_nn = forms == Forms::NN || forms == Forms::NN_OUT;
   bool has_out = forms == Forms::NN_OUT || forms == Forms::WITH_METHOD;
-  nb::module_ home = is_nn ? nb::borrow<nb::module_>(m.attr("_nn")) : m;
+  auto def = [&](const char* name, auto&& f, const auto&... extra) {
+    is_nn ? def_functional(m, name, f, extra...) : (void)m.def(name, f, extra...);
+  };
   auto def_all = [&](const auto&... args) {
     if (has_out) {
-      home.def(
+      def(
           row.name,
           [op](const Tensor& x, Number<I>... p, const Out& out) {
             return with_out(row_of(op).name, out,
@@ -259,11 +262,11 @@ void def_activation(nb::module_& m, const ActivationRow& row, Forms forms, const
           },
           "input"_a, args..., nb::kw_only(), "out"_a.none() = nb::none(), doc.c_str());
     } else {
-      home.def(
+      def(
           row.name,
           [op](const Tensor& x, Number<I>... p) { return activate(op, x, {p...}, Into{}); },
           "input"_a, args..., doc.c_str());
-      home.def(
+      def(
           row.name_, [op](Tensor x, Number<I>... p) -> Tensor { return activate_(op, x, {p...}); },
           "input"_a, args..., in_place_doc(row.name).c_str());
     }
@@ -319,9 +322,8 @@ FACULA_BINDINGS {
 #include "tables/activation.def"
 #undef ACTIVATION
 
-  nb::module_ nn = nb::borrow<nb::module_>(m.attr("_nn"));
-  nn.def(
-      "gelu",
+  def_functional(
+      m, "gelu",
       [](const Tensor& x, const std::string& approximate, const Out& out) {
         check(approximate == "none" || approximate == "tanh",
               "gelu: expected 'none' or 'tanh' as approximate, got '", approximate, "'.");
@@ -339,8 +341,8 @@ Args:
 Example:
     >>> facula.nn.functional.gelu(facula.tensor([-1.0, 2.0]))
     tensor([-0.1587,  1.9545]))");
-  nn.def("glu", glu, "input"_a, "dim"_a,
-         "The first half of ``input`` along ``dim`` times the sigmoid of the second.");
+  def_functional(m, "glu", glu, "input"_a, "dim"_a,
+                 "The first half of ``input`` along ``dim`` times the sigmoid of the second.");
   def_op(m, "prelu", prelu, "weight"_a, R"(Each element, times ``weight`` where it is negative.
 
 Args:

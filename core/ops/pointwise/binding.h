@@ -14,11 +14,11 @@ enum class Forms {
   NO_FUNCTION_,  // the function in place is missing
   NO_OUT,        // the function takes no out=
   HIDDEN,        // nothing: bound by hand, or used by other operations only
-  // Activations. What belongs to nn.functional is bound in the module _nn of the core.
+  // Activations. Those of nn.functional are bound by def_functional().
   FUNCTIONS,    // function and function in place
   WITH_METHOD,  // function with out=, and method
-  NN,           // in _nn: function and function in place
-  NN_OUT,       // in _nn: function with out=
+  NN,           // of nn.functional: function and function in place
+  NN_OUT,       // of nn.functional: function with out=
   UNBOUND,
 };
 

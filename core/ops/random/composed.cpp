@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/random/binding.h"
 #include "ops/random/draw.h"
 #include "ops/random/random.h"
 #include "random/sampling.h"
@@ -39,16 +40,15 @@ Tensor zero_like_gradient(const Tensor& g, const Dims& sizes, DType dtype) {
   return zeros(sizes, dtype, g.device());
 }
 
-}  // namespace
-
-Tensor normal(const Tensor& mean, const Tensor& std, Generator& generator, const Tensor& out) {
+Tensor normal(const Tensor& mean, const Tensor& std, const GeneratorArg& generator,
+              const OptionalTensor& out) {
   check_stds(std);
   check_same_device("normal", {mean, std});
   Tensor y = normal_target(out, broadcast_shapes("normal", mean.sizes(), std.sizes()), mean,
                            mean.requires_grad() || std.requires_grad());
   {
     NoGradGuard guard;
-    normal_(y, 0, 1, generator);
+    normal_(y, 0, 1, or_default(generator));
     add_(mul_(y, std), mean);
   }
   return record("NormalBackward3", y, {mean, std},
@@ -59,31 +59,31 @@ Tensor normal(const Tensor& mean, const Tensor& std, Generator& generator, const
                 });
 }
 
-Tensor normal(const Tensor& mean, double std, Generator& generator, const Tensor& out) {
+Tensor normal(const Tensor& mean, double std, const GeneratorArg& generator,
+              const OptionalTensor& out) {
   check(std >= 0, "normal: expected std >= 0, got ", std, ".");
   Tensor y = normal_target(out, mean.sizes(), mean, mean.requires_grad());
   {
     NoGradGuard guard;
-    normal_(y, 0, std, generator);
+    normal_(y, 0, std, or_default(generator));
     add_(y, mean);
   }
   return record("NormalBackward1", y, {mean},
                 [](const Tensor& g) { return zeros(g.sizes(), g.dtype(), g.device()); });
 }
 
-Tensor normal(double mean, const Tensor& std, Generator& generator, const Tensor& out) {
+Tensor normal(double mean, const Tensor& std, const GeneratorArg& generator,
+              const OptionalTensor& out) {
   check_stds(std);
   Tensor y = normal_target(out, std.sizes(), std, std.requires_grad());
   {
     NoGradGuard guard;
-    normal_(y, 0, 1, generator);
+    normal_(y, 0, 1, or_default(generator));
     add_(mul_(y, std), scalar_tensor(mean, y.dtype(), y.device()));
   }
   return record("NormalBackward2", y, {std},
                 [](const Tensor& g) { return zeros(g.sizes(), g.dtype(), g.device()); });
 }
-
-namespace {
 
 template <class T>
 void check_weights(const T* weights, int64_t n_rows, int64_t n_categories) {
@@ -99,10 +99,8 @@ void check_weights(const T* weights, int64_t n_rows, int64_t n_categories) {
   }
 }
 
-}  // namespace
-
-Tensor multinomial(const Tensor& weights, int64_t n_samples, bool has_replacement,
-                   Generator& generator) {
+Tensor draw_categories(const Tensor& weights, int64_t n_samples, bool has_replacement,
+                       Generator& generator) {
   check(weights.dim() == 1 || weights.dim() == 2,
         "multinomial: expected weights of 1 or 2 dims, got ", weights, ".");
   check(is_floating(weights.dtype()), "multinomial: expected floating-point weights, got ", weights,
@@ -134,6 +132,62 @@ Tensor multinomial(const Tensor& weights, int64_t n_samples, bool has_replacemen
     run_draw(host.numel(), [&] { choose_by_draws(out, w, d, n_rows, n_categories, n_samples); });
   });
   return to(y, weights.device(), DType::Int64, false);
+}
+
+Tensor multinomial(const Tensor& input, int64_t num_samples, bool replacement,
+                   const GeneratorArg& generator, const OptionalTensor& out) {
+  check(!out.defined() || out.dtype() == DType::Int64,
+        "multinomial: expected out of dtype int64, got ", out.defined() ? out : input, ".");
+  Tensor y = draw_categories(input, num_samples, replacement, or_default(generator));
+  if (out.defined() && out.sizes() != y.sizes()) resize_(out, y.sizes());
+  return into_out("multinomial", y, out);
+}
+
+Tensor normal_of_size(const FactoryOptions& options, double mean, double std, const Dims& size,
+                      const GeneratorArg& generator, const OptionalTensor& out) {
+  Tensor x = target_of("normal", size, options, get_default_dtype(), out);
+  return normal_(x, mean, std, or_default(generator));
+}
+
+template <class Mean, class Std>
+using Normal = Tensor (*)(Mean, Std, const GeneratorArg&, const OptionalTensor&);
+
+}  // namespace
+
+FACULA_BINDINGS {
+  Normal<const Tensor&, const Tensor&> of_tensors = &normal;
+  m.def("normal", of_tensors, "mean"_a, "std"_a, nb::kw_only(), FACULA_GENERATOR, FACULA_OUT,
+        R"(Normal numbers; mean and std are tensors or numbers, or numbers and a size.
+
+Args:
+    mean: the means.
+    std: the standard deviations.
+    size: the shape of the result, where mean and std are numbers.
+    generator: where the random numbers come from; None for the default generator.
+    out: where to put the result.
+
+Example:
+    >>> facula.normal(facula.tensor([1.0, 2.0]), 0.0)
+    tensor([1., 2.]))");
+  Normal<const Tensor&, double> of_means = &normal;
+  m.def("normal", of_means, "mean"_a, "std"_a = 1.0, nb::kw_only(), FACULA_GENERATOR, FACULA_OUT);
+  Normal<double, const Tensor&> of_stds = &normal;
+  m.def("normal", of_stds, "mean"_a, "std"_a, nb::kw_only(), FACULA_GENERATOR, FACULA_OUT);
+  def_factory(m, "normal", &normal_of_size, "", "mean"_a, "std"_a, "size"_a, nb::kw_only(),
+              FACULA_GENERATOR, FACULA_OUT);
+  def_op(m, "multinomial", &multinomial, "num_samples"_a, "replacement"_a = false, nb::kw_only(),
+         FACULA_GENERATOR, FACULA_OUT, R"(Indices drawn with the weights in each row of input.
+
+Args:
+    input: weights, which need not sum to 1; a vector or a matrix.
+    num_samples: the number of indices drawn from each row.
+    replacement: whether an index may be drawn twice.
+    generator: where the random numbers come from; None for the default generator.
+    out: where to put the result.
+
+Example:
+    >>> facula.multinomial(facula.tensor([0.0, 1.0]), 2, replacement=True)
+    tensor([1, 1]))");
 }
 
 }  // namespace facula

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/random/binding.h"
 #include "ops/random/draw.h"
 #include "random/sampling.h"
 
@@ -46,6 +47,40 @@ void fill_with(const char* op, const Tensor& x, Visit visit, const Fill& fill) {
 }
 #define VISIT(which) [](auto&&... args) { which(std::forward<decltype(args)>(args)...); }
 
+}  // namespace
+
+Tensor& normal_(Tensor& x, double mean, double std, Generator& generator) {
+  check(std >= 0, "normal_: expected std >= 0, got ", std, ".");
+  return sample_in_place("normal_", "NormalBackward0", x, [&] {
+    NoGradGuard guard;
+    Tensor real = is_complex(x.dtype()) ? view_as_real(x) : x;
+    // Real and imaginary part share the variance.
+    double std_of_part = is_complex(x.dtype()) ? std / std::sqrt(2.0) : std;
+    fill_with("normal_", real, VISIT(visit_floating), [&](auto* out, int64_t n) {
+      fill_normal(out, n, mean, std_of_part, real.is_contiguous(), generator);
+    });
+  });
+}
+
+Tensor& exponential_(Tensor& x, double lambd, Generator& generator) {
+  check(lambd > 0, "exponential_: expected lambd > 0, got ", lambd, ".");
+  return sample_in_place("exponential_", "ExponentialBackward0", x, [&] {
+    check(is_floating(x.dtype()), "exponential_: expected a floating-point dtype, got ", x, ".");
+    fill_with("exponential_", x, VISIT(visit_floating),
+              [&](auto* out, int64_t n) { fill_exponential(out, n, lambd, generator); });
+  });
+}
+
+Tensor& bernoulli_(Tensor& x, double p, Generator& generator) {
+  check(p >= 0 && p <= 1, "bernoulli_: expected 0 <= p <= 1, got ", p, ".");
+  return sample_in_place("bernoulli_", "BernoulliBackward2", x, [&] {
+    fill_with("bernoulli_", x, VISIT(visit_real),
+              [&](auto* out, int64_t n) { fill_bernoulli(out, n, p, generator); });
+  });
+}
+
+namespace {
+
 double largest(DType dtype) {
   double max = 0;
   visit_floating("uniform_", dtype, [&](auto tag) {
@@ -69,8 +104,6 @@ void check_uniform(const Tensor& x, double from, double to) {
         ", got from=", from, " and to=", to, ".");
 }
 
-}  // namespace
-
 Tensor& uniform_(Tensor& x, double from, double to, Generator& generator) {
   check_uniform(x, from, to);
   return sample_in_place("uniform_", "UniformBackward0", x, [&] {
@@ -78,19 +111,6 @@ Tensor& uniform_(Tensor& x, double from, double to, Generator& generator) {
     Tensor real = is_complex(x.dtype()) ? view_as_real(x) : x;
     fill_with("uniform_", real, VISIT(visit_floating),
               [&](auto* out, int64_t n) { fill_uniform(out, n, from, to, generator); });
-  });
-}
-
-Tensor& normal_(Tensor& x, double mean, double std, Generator& generator) {
-  check(std >= 0, "normal_: expected std >= 0, got ", std, ".");
-  return sample_in_place("normal_", "NormalBackward0", x, [&] {
-    NoGradGuard guard;
-    Tensor real = is_complex(x.dtype()) ? view_as_real(x) : x;
-    // Real and imaginary part share the variance.
-    double std_of_part = is_complex(x.dtype()) ? std / std::sqrt(2.0) : std;
-    fill_with("normal_", real, VISIT(visit_floating), [&](auto* out, int64_t n) {
-      fill_normal(out, n, mean, std_of_part, real.is_contiguous(), generator);
-    });
   });
 }
 
@@ -111,28 +131,11 @@ Tensor& cauchy_(Tensor& x, double median, double sigma, Generator& generator) {
   });
 }
 
-Tensor& exponential_(Tensor& x, double lambd, Generator& generator) {
-  check(lambd > 0, "exponential_: expected lambd > 0, got ", lambd, ".");
-  return sample_in_place("exponential_", "ExponentialBackward0", x, [&] {
-    check(is_floating(x.dtype()), "exponential_: expected a floating-point dtype, got ", x, ".");
-    fill_with("exponential_", x, VISIT(visit_floating),
-              [&](auto* out, int64_t n) { fill_exponential(out, n, lambd, generator); });
-  });
-}
-
 Tensor& geometric_(Tensor& x, double p, Generator& generator) {
   check(p > 0 && p < 1, "geometric_: expected 0 < p < 1, got ", p, ".");
   return sample_in_place("geometric_", "GeometricBackward0", x, [&] {
     fill_with("geometric_", x, VISIT(visit_numeric),
               [&](auto* out, int64_t n) { fill_geometric(out, n, p, generator); });
-  });
-}
-
-Tensor& bernoulli_(Tensor& x, double p, Generator& generator) {
-  check(p >= 0 && p <= 1, "bernoulli_: expected 0 <= p <= 1, got ", p, ".");
-  return sample_in_place("bernoulli_", "BernoulliBackward2", x, [&] {
-    fill_with("bernoulli_", x, VISIT(visit_real),
-              [&](auto* out, int64_t n) { fill_bernoulli(out, n, p, generator); });
   });
 }
 
@@ -160,40 +163,33 @@ Tensor& bernoulli_(Tensor& x, const Tensor& p, Generator& generator) {
   });
 }
 
-Tensor bernoulli(const Tensor& p, Generator& generator) {
+Tensor bernoulli(const Tensor& p, const GeneratorArg& generator) {
   Tensor y = empty(p.sizes(), p.dtype(), p.device());
   {
     NoGradGuard guard;
-    bernoulli_(y, p, generator);
+    bernoulli_(y, p, or_default(generator));
   }
   check_samples_differentiable("bernoulli", p);
   return record("BernoulliBackward0", y, {p},
                 [](const Tensor& g) { return zeros(g.sizes(), g.dtype(), g.device()); });
 }
 
-Tensor bernoulli(const Tensor& like, double p, Generator& generator) {
+Tensor bernoulli_to(const Tensor& p, const GeneratorArg& generator, const OptionalTensor& out) {
+  if (!out.defined()) return bernoulli(p, generator);
+  check(!is_grad_enabled() || !p.requires_grad(),
+        "bernoulli: out= takes no part in differentiation, but input requires grad.");
+  if (out.sizes() != p.sizes()) resize_(out, p.sizes());
+  Tensor y = out;
+  return bernoulli_(y, p, or_default(generator));
+}
+
+Tensor bernoulli_with_p(const Tensor& like, double p, const GeneratorArg& generator) {
   Tensor y = empty(like.sizes(), like.dtype(), like.device());
-  return bernoulli_(y, p, generator);
+  return bernoulli_(y, p, or_default(generator));
 }
 
-Tensor randperm(int64_t n, DType dtype, Generator& generator) {
-  Tensor y = empty({n}, dtype);
-  visit_numeric("randperm", dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    // Every integer up to n - 1 must have a value of its own in T.
-    int digits = std::is_same_v<T, Half> ? 11 : std::is_same_v<T, BFloat16> ? 8 : 0;
-    if (digits == 0) digits = std::numeric_limits<T>::digits;
-    bool is_exact = is_floating_v<T> ? n - 1 <= int64_t{1} << digits
-                                     : digits == 63 || n <= int64_t{1} << digits;
-    check(is_exact, "randperm: the integers up to n - 1 = ", n - 1, " do not all exist in ", dtype,
-          ". Give a wider dtype.");
-    T* out = y.data_as<T>();
-    run_draw(n, [&] { fill_permutation(out, n, generator); });
-  });
-  return y;
-}
-
-Tensor poisson(const Tensor& rate, Generator& generator) {
+Tensor poisson(const Tensor& rate, const GeneratorArg& source) {
+  Generator& generator = or_default(source);
   Tensor y = empty(rate.sizes(), rate.dtype(), rate.device());
   {
     NoGradGuard guard;
@@ -214,7 +210,9 @@ Tensor poisson(const Tensor& rate, Generator& generator) {
                 [](const Tensor& g) { return zeros(g.sizes(), g.dtype(), g.device()); });
 }
 
-Tensor standard_gamma(const Tensor& alpha, Generator& generator) {
+// Without a derivative so far: refuses an alpha that requires one.
+Tensor standard_gamma(const Tensor& alpha, const GeneratorArg& source) {
+  Generator& generator = or_default(source);
   if (is_grad_enabled() && alpha.requires_grad()) {
     fail(ErrorKind::NotImplemented,
          "_standard_gamma: has no derivative; call it with alpha.detach().");
@@ -236,7 +234,8 @@ Tensor standard_gamma(const Tensor& alpha, Generator& generator) {
   return to(y, alpha.device(), y.dtype(), false);
 }
 
-Tensor binomial(const Tensor& count, const Tensor& prob, Generator& generator) {
+Tensor binomial(const Tensor& count, const Tensor& prob, const GeneratorArg& source) {
+  Generator& generator = or_default(source);
   check(count.dtype() == prob.dtype(), "binomial: expected count and prob of one dtype, got ",
         count, " and ", prob, ".");
   Dims shape = broadcast_shapes("binomial", count.sizes(), prob.sizes());
@@ -257,6 +256,169 @@ Tensor binomial(const Tensor& count, const Tensor& prob, Generator& generator) {
     }
   });
   return to(y, count.device(), y.dtype(), false);
+}
+
+// ---- bindings
+
+using OneParameter = Tensor& (*)(Tensor&, double, Generator&);
+using TwoParameters = Tensor& (*)(Tensor&, double, double, Generator&);
+
+auto filler(OneParameter fill) {
+  return [fill](Tensor x, double a, const GeneratorArg& generator) {
+    return fill(x, a, or_default(generator));
+  };
+}
+auto filler(TwoParameters fill) {
+  return [fill](Tensor x, double a, double b, const GeneratorArg& generator) {
+    return fill(x, a, b, or_default(generator));
+  };
+}
+
+void bind_fillers() {
+  def_method("uniform_", filler(&uniform_), "from"_a = 0.0, "to"_a = 1.0, nb::kw_only(),
+             FACULA_GENERATOR, "Fills the tensor with uniform numbers in [from, to).");
+  def_method("normal_", filler(&normal_), "mean"_a = 0.0, "std"_a = 1.0, nb::kw_only(),
+             FACULA_GENERATOR, "Fills the tensor with normal numbers.");
+  def_method("log_normal_", filler(&log_normal_), "mean"_a = 1.0, "std"_a = 2.0, nb::kw_only(),
+             FACULA_GENERATOR, "Fills the tensor with numbers whose logarithm is normal.");
+  def_method("cauchy_", filler(&cauchy_), "median"_a = 0.0, "sigma"_a = 1.0, nb::kw_only(),
+             FACULA_GENERATOR, "Fills the tensor with Cauchy numbers.");
+  def_method("exponential_", filler(&exponential_), "lambd"_a = 1.0, nb::kw_only(),
+             FACULA_GENERATOR, "Fills the tensor with exponential numbers of rate lambd.");
+  def_method("geometric_", filler(&geometric_), "p"_a, nb::kw_only(), FACULA_GENERATOR,
+             "Fills the tensor with numbers of trials up to the first success.");
+  def_method(
+      "bernoulli_",
+      [](Tensor x, const Tensor& p, const GeneratorArg& generator) {
+        return bernoulli_(x, p, or_default(generator));
+      },
+      "p"_a, nb::kw_only(), FACULA_GENERATOR,
+      "Fills the tensor with ones of probability p, else zeros.");
+  def_method("bernoulli_", filler(&facula::bernoulli_), "p"_a = 0.5, nb::kw_only(),
+             FACULA_GENERATOR);
+}
+
+// The size of rand() and randn(): ints, one tuple of ints, or size=.
+Dims size_from(const char* op, const nb::args& args, const nb::object& size) {
+  if (size.is_none()) {
+    check_type(args.size() > 0, op, ": expected a size, as ints or as one tuple of ints.");
+    return dims_from_args(op, args);
+  }
+  Dims dims;
+  check_type(args.size() == 0 && dims_from_object(size.ptr(), dims), op,
+             ": expected size as one tuple of ints, got ", nb::repr(size).c_str(), ".");
+  return dims;
+}
+
+Tensor rand(const FactoryOptions& options, const nb::args& args, const nb::object& size,
+            const GeneratorArg& generator, const OptionalTensor& out) {
+  Tensor x = target_of("rand", size_from("rand", args, size), options, get_default_dtype(), out);
+  return uniform_(x, 0, 1, or_default(generator));
+}
+
+Tensor randn(const FactoryOptions& options, const nb::args& args, const nb::object& size,
+             const GeneratorArg& generator, const OptionalTensor& out) {
+  Tensor x = target_of("randn", size_from("randn", args, size), options, get_default_dtype(), out);
+  return normal_(x, 0, 1, or_default(generator));
+}
+
+void rand_like(Tensor& x, const GeneratorArg& generator) {
+  uniform_(x, 0, 1, or_default(generator));
+}
+void randn_like(Tensor& x, const GeneratorArg& generator) {
+  normal_(x, 0, 1, or_default(generator));
+}
+
+void bind_factories(nb::module_& m) {
+  def_factory(m, "rand", &rand, R"(Uniform numbers in [0, 1).
+
+Args:
+    args: the shape, as ints or as one tuple of ints.
+    size: the shape, given by name.
+    generator: where the random numbers come from; None for the default generator.
+    out: where to put the result.
+
+Example:
+    >>> facula.rand(2, 3).shape
+    torch.Size([2, 3]))",
+              "args"_a, "size"_a = nb::none(), FACULA_GENERATOR, FACULA_OUT);
+  def_factory(m, "randn", &randn, R"(Normal numbers of mean 0 and variance 1.
+
+Args:
+    args: the shape, as ints or as one tuple of ints.
+    size: the shape, given by name.
+    generator: where the random numbers come from; None for the default generator.
+    out: where to put the result.
+
+Example:
+    >>> facula.randn(2, 3).shape
+    torch.Size([2, 3]))",
+              "args"_a, "size"_a = nb::none(), FACULA_GENERATOR, FACULA_OUT);
+  def_like(m, "rand_like", &rand_like, R"(Uniform numbers in [0, 1) in the form of input.
+
+Args:
+    input: the tensor whose shape, dtype and device the result has.
+    generator: where the random numbers come from; None for the default generator.
+
+Example:
+    >>> facula.rand_like(facula.zeros(2, 3)).shape
+    torch.Size([2, 3]))",
+           nb::kw_only(), FACULA_GENERATOR);
+  def_like(m, "randn_like", &randn_like,
+           R"(Normal numbers of mean 0 and variance 1 in the form of input.
+
+Args:
+    input: the tensor whose shape, dtype and device the result has.
+    generator: where the random numbers come from; None for the default generator.
+
+Example:
+    >>> facula.randn_like(facula.zeros(2, 3)).shape
+    torch.Size([2, 3]))",
+           nb::kw_only(), FACULA_GENERATOR);
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  bind_fillers();
+  bind_factories(m);
+  const char* doc = R"(Ones with the probability that input (or p) says, else zeros.
+
+Args:
+    input: probabilities, or, with ``p``, a tensor of the form of the result.
+    p: the probability of all elements.
+    generator: where the random numbers come from; None for the default generator.
+    out: where to put the result.
+
+Example:
+    >>> facula.bernoulli(facula.tensor([0.0, 1.0]))
+    tensor([0., 1.]))";
+  m.def("bernoulli", &bernoulli_to, "input"_a, nb::kw_only(), FACULA_GENERATOR, FACULA_OUT, doc);
+  def_method("bernoulli", &bernoulli, nb::kw_only(), FACULA_GENERATOR, doc);
+  def_op(m, "bernoulli", &bernoulli_with_p, "p"_a, nb::kw_only(), FACULA_GENERATOR);
+  m.def("poisson", &poisson, "input"_a, FACULA_GENERATOR,
+        R"(Poisson numbers with the rates in input.
+
+Args:
+    input: the rates, which are also the means; floating point.
+    generator: where the random numbers come from; None for the default generator.
+
+Example:
+    >>> facula.poisson(facula.zeros(2))
+    tensor([0., 0.]))");
+  m.def("_standard_gamma", &standard_gamma, "input"_a, FACULA_GENERATOR,
+        "Gamma numbers of the shapes in input and scale 1.");
+  m.def("binomial", &binomial, "count"_a, "prob"_a, FACULA_GENERATOR,
+        R"(Numbers of successes in count trials of probability prob.
+
+Args:
+    count: the numbers of trials, floating point.
+    prob: the probabilities of a success.
+    generator: where the random numbers come from; None for the default generator.
+
+Example:
+    >>> facula.binomial(facula.tensor([3.0, 4.0]), facula.tensor([0.0, 1.0]))
+    tensor([0., 4.]))");
 }
 
 }  // namespace facula

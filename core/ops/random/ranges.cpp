@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "base/python_error.h"
+#include "ops/random/binding.h"
 #include "ops/random/draw.h"
 #include "ops/random/random.h"
 #include "random/sampling.h"
@@ -123,8 +124,6 @@ Range range_of(int64_t from, std::optional<int64_t> to) {
   return range_from<T>(from);
 }
 
-}  // namespace
-
 Tensor& random_(Tensor& x, Generator& generator) {
   return sample_in_place("random_", "RandomBackward2", x, [&] {
     visit_real("random_", x.dtype(), [&](auto tag) {
@@ -136,6 +135,7 @@ Tensor& random_(Tensor& x, Generator& generator) {
   });
 }
 
+// Integers in [from, to), or from `from` up to what the dtype holds.
 Tensor& random_(Tensor& x, int64_t from, std::optional<int64_t> to, Generator& generator) {
   check(!is_complex(x.dtype()), "random_: expected a real dtype, got ", x, ".");
   Range range;
@@ -149,6 +149,119 @@ Tensor& random_(Tensor& x, int64_t from, std::optional<int64_t> to, Generator& g
       });
     });
   });
+}
+
+Tensor permutation(int64_t n, DType dtype, Generator& generator) {
+  Tensor y = empty({n}, dtype);
+  visit_numeric("randperm", dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    // Every integer up to n - 1 must have a value of its own in T.
+    int digits = std::is_same_v<T, Half> ? 11 : std::is_same_v<T, BFloat16> ? 8 : 0;
+    if (digits == 0) digits = std::numeric_limits<T>::digits;
+    bool is_exact = is_floating_v<T> ? n - 1 <= int64_t{1} << digits
+                                     : digits == 63 || n <= int64_t{1} << digits;
+    check(is_exact, "randperm: the integers up to n - 1 = ", n - 1, " do not all exist in ", dtype,
+          ". Give a wider dtype.");
+    T* out = y.data_as<T>();
+    run_draw(n, [&] { fill_permutation(out, n, generator); });
+  });
+  return y;
+}
+
+Tensor randperm(const FactoryOptions& options, int64_t n, const GeneratorArg& generator,
+                const OptionalTensor& out) {
+  DType type = out.defined() ? out.dtype() : options.dtype.value_or(DType::Int64);
+  Device place = options.place();
+  check(!options.dtype || *options.dtype == type, "randperm: expected out of the given dtype ",
+        options.dtype.value_or(type), ", got ", out, ".");
+  Tensor y = told_as("randperm", [&] { return permutation(n, type, or_default(generator)); });
+  y = to(y, place, type, false);
+  if (out.defined() && out.sizes() != y.sizes()) resize_(out, y.sizes());
+  return into_out("randperm", y, out);
+}
+
+Tensor randint(const FactoryOptions& options, int64_t low, int64_t high, const nb::object& size,
+               const GeneratorArg& generator, const OptionalTensor& out) {
+  Dims dims;
+  check_type(dims_from_object(size.ptr(), dims),
+             "randint: expected size as one tuple of ints, got ", nb::repr(size).c_str(), ".");
+  Tensor x = target_of("randint", dims, options, DType::Int64, out);
+  return told_as("randint", [&] { return random_(x, low, high, or_default(generator)); });
+}
+
+Tensor randint_from_0(const FactoryOptions& options, int64_t high, const nb::object& size,
+                      const GeneratorArg& generator, const OptionalTensor& out) {
+  return randint(options, 0, high, size, generator, out);
+}
+
+void randint_like(Tensor& x, int64_t low, int64_t high, const GeneratorArg& generator) {
+  random_(x, low, high, or_default(generator));
+}
+
+void randint_like_from_0(Tensor& x, int64_t high, const GeneratorArg& generator) {
+  random_(x, 0, high, or_default(generator));
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  def_method(
+      "random_",
+      [](Tensor x, const GeneratorArg& generator) { return random_(x, or_default(generator)); },
+      nb::kw_only(), FACULA_GENERATOR, "Fills the tensor with integers in [from, to).");
+  def_method(
+      "random_",
+      [](Tensor x, int64_t to, const GeneratorArg& generator) {
+        return random_(x, 0, to, or_default(generator));
+      },
+      "to"_a, nb::kw_only(), FACULA_GENERATOR);
+  def_method(
+      "random_",
+      [](Tensor x, int64_t from, std::optional<int64_t> to, const GeneratorArg& generator) {
+        return random_(x, from, to, or_default(generator));
+      },
+      "from"_a, "to"_a.none(), nb::kw_only(), FACULA_GENERATOR);
+  def_factory(m, "randint", &randint_from_0, R"(Integers in [low, high), low 0 if left out.
+
+Args:
+    low: the least integer.
+    high: one more than the largest integer.
+    size: the shape, as one tuple of ints.
+    generator: where the random numbers come from; None for the default generator.
+    out: where to put the result.
+
+Example:
+    >>> facula.randint(5, 6, (3,))
+    tensor([5, 5, 5]))",
+              "high"_a, "size"_a, nb::kw_only(), FACULA_GENERATOR, FACULA_OUT);
+  def_factory(m, "randint", &randint, "", "low"_a, "high"_a, "size"_a, nb::kw_only(),
+              FACULA_GENERATOR, FACULA_OUT);
+  def_like(m, "randint_like", &randint_like_from_0,
+           R"(Integers in [low, high) in the form of input, low 0 if left out.
+
+Args:
+    input: the tensor whose shape, dtype and device the result has.
+    low: the least integer.
+    high: one more than the largest integer.
+    generator: where the random numbers come from; None for the default generator.
+
+Example:
+    >>> facula.randint_like(facula.zeros(3), 5, 6)
+    tensor([5., 5., 5.]))",
+           "high"_a, nb::kw_only(), FACULA_GENERATOR);
+  def_like(m, "randint_like", &randint_like, "", "low"_a, "high"_a, nb::kw_only(),
+           FACULA_GENERATOR);
+  def_factory(m, "randperm", &randperm, R"(A random permutation of 0 .. n - 1.
+
+Args:
+    n: the number of integers.
+    generator: where the random numbers come from; None for the default generator.
+    out: where to put the result.
+
+Example:
+    >>> facula.randperm(3).sort().values
+    tensor([0, 1, 2]))",
+              "n"_a, nb::kw_only(), FACULA_GENERATOR, FACULA_OUT);
 }
 
 }  // namespace facula

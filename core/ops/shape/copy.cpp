@@ -8,8 +8,8 @@
 #include "cpu/run.h"
 #include "cpu/shape/copy.h"
 #include "cuda/cuda.h"
-#include "ops/inplace.h"
 #include "ops/ops.h"
+#include "ops/result_binding.h"
 #include "tensor/backend.h"
 
 namespace facula {
@@ -159,7 +159,7 @@ Tensor& fill_(Tensor& x, const Tensor& value) {
                      value);
 }
 
-Tensor fill(const Tensor& x, const Tensor& value) {
+static Tensor fill(const Tensor& x, const Tensor& value) {
   Tensor y = empty_like(x);
   {
     NoGradGuard guard;
@@ -212,45 +212,6 @@ Tensor contiguous(const Tensor& x, MemoryFormat format) {
   return clone(x, format);
 }
 
-namespace {
-
-// Whether the strides, not just the places of the elements, are those of channels_last: with a
-// single channel or pixel the two formats differ in nothing else.
-bool has_channels_last_strides(const Tensor& x) {
-  int64_t n = x.dim();
-  if ((n != 4 && n != 5) || x.numel() == 0 || x.stride(1) == 0) return false;
-  int64_t end = x.stride(1) * x.size(1);  // of the dims so far: channels, then pixels
-  for (int64_t dim = n - 1; dim >= 2; --dim) {
-    if (x.stride(dim) < end) return false;
-    end = x.stride(dim) * x.size(dim);
-  }
-  return x.stride(0) >= end && end > x.stride(1);  // images of one element say nothing
-}
-
-}  // namespace
-
-Tensor to(const Tensor& x, Device device, DType dtype, bool copy, MemoryFormat format) {
-  if (!device.is_cpu()) device = backend_of(device).resolve(device);
-  // Asked for the contiguous format, only a tensor in the other format is converted, as in PyTorch.
-  MemoryFormat held = !has_channels_last_strides(x) ? MemoryFormat::Contiguous
-                      : x.dim() == 5                ? MemoryFormat::ChannelsLast3d
-                                                    : MemoryFormat::ChannelsLast;
-  bool same_layout = format == MemoryFormat::Preserve || format == held;
-  if (device == x.device() && dtype == x.dtype() && same_layout && !copy) return x;
-  Tensor y = empty_like(x, dtype, device, format);
-  copy_into(y, x);
-  return record("ToCopyBackward0", y, {x},
-                [device = x.device(), dtype = x.dtype()](const Tensor& g) {
-                  Tensor r = is_complex(g.dtype()) && !is_complex(dtype) ? real(g) : g;
-                  return to(r, device, dtype, false);
-                });
-}
-
-Tensor to_dtype(const Tensor& x, DType dtype) {
-  if (x.dtype() == dtype) return x;
-  return to(x, x.device(), dtype, false);
-}
-
 bool has_nan(const Tensor& x) {
   if (!is_differentiable(x.dtype())) return false;
   NoGradGuard guard;
@@ -263,28 +224,62 @@ bool has_nan(const Tensor& x) {
   return false;
 }
 
-void resize_(const Tensor& x, const Dims& sizes, MemoryFormat format) {
-  int64_t numel = checked_numel(sizes), end, nbytes;
-  check(!__builtin_add_overflow(x.offset(), numel, &end) &&
-            !__builtin_mul_overflow(end, x.itemsize(), &nbytes),
-        "resize_: the shape ", sizes, " has more bytes than an int64 can count.");
-  if (numel > 0 && nbytes > x.storage()->nbytes()) x.storage()->resize(nbytes);
-  set_geometry(
-      x, sizes,
-      format == MemoryFormat::Contiguous ? contiguous_strides(sizes) : channels_last_strides(sizes),
-      x.offset());
-}
-
-void resize_(const Tensor& x, const Dims& sizes) {
-  if (x.sizes() != sizes) resize_(x, sizes, MemoryFormat::Contiguous);
-}
-
 Tensor cast_to(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
   if (x.dim() == 0 && x.is_cpu()) return scalar_tensor(item(x), dtype);
   Tensor y = empty_like(x, dtype, x.device());
   copy_into(y, x);
   return y;
+}
+
+FACULA_BINDINGS {
+  def_op(m, "clone", &clone, nb::kw_only(), "memory_format"_a = MemoryFormat::Preserve,
+         R"(A copy, recorded.
+
+Args:
+    input: any tensor.
+    memory_format: the order of the copy's elements in memory.
+
+Example:
+    >>> facula.clone(facula.tensor([1, 2]))
+    tensor([1, 2]))");
+  def_method("contiguous", &contiguous, "memory_format"_a = MemoryFormat::Contiguous,
+             "The tensor itself if contiguous, else a copy.");
+  def_method(
+      "copy_", [](Tensor x, const Operand& src, bool) { return copy_(x, src); }, "other"_a,
+      "non_blocking"_a = false,
+      "Copies the elements of another tensor, or a number, into this one.");
+  def_op(
+      m, "fill_", [](Tensor x, const Operand& value) { return fill_(x, value.tensor); }, "value"_a,
+      R"(Writes one value into all elements.
+
+Args:
+    input: what is changed.
+    value: a number, or a tensor of one element.
+
+Example:
+    >>> facula.fill_(facula.zeros(2), 3)
+    tensor([3., 3.]))");
+  m.def(
+      "fill", [](const Tensor& x, const Operand& value) { return fill(x, value.tensor); },
+      "input"_a, "value"_a, R"(A tensor of the form of ``input``, filled with one value.
+
+Args:
+    input: the tensor whose shape, dtype and device the result has.
+    value: a number, or a tensor of one element.
+
+Example:
+    >>> facula.fill(facula.zeros(2), 3)
+    tensor([3., 3.]))");
+  def_op(
+      m, "zero_", [](Tensor x) { return zero_(x); }, R"(Writes 0 into all elements.
+
+Args:
+    input: what is changed.
+
+Example:
+    >>> facula.zero_(facula.ones(2))
+    tensor([0., 0.]))");
 }
 
 }  // namespace facula

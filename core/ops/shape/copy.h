@@ -13,7 +13,6 @@ void copy_elements(const Walk& walk, DType dtype);
 Tensor& copy_(Tensor& dst, const Tensor& src);  // recorded
 Tensor& fill_(Tensor& x, const Tensor& value);
 Tensor& fill_(Tensor& x, Scalar value);
-Tensor fill(const Tensor& x, const Tensor& value);
 Tensor& zero_(Tensor& x);
 
 Tensor clone(const Tensor& x, MemoryFormat format = MemoryFormat::Preserve);

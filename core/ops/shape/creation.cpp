@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/number.h"
+#include "ops/factory.h"
 #include "ops/ops.h"
 
 namespace facula {
@@ -121,6 +122,364 @@ Tensor eye(int64_t n, int64_t m, DType dtype, Device device) {
   Tensor line = diagonal(x);
   fill_(line, 1);
   return x;
+}
+
+namespace {
+
+// The dtype asked for, by name or by out=; else the default of the operation.
+DType chosen_dtype(const char* op, const FactoryOptions& options, const Tensor& out,
+                   DType otherwise) {
+  const std::optional<DType>& dtype = options.dtype;
+  bool is_given = out.defined();
+  check(!dtype || !is_given || *dtype == out.dtype(), op, ": dtype=", dtype.value_or(otherwise),
+        " does not match the dtype of out=, ", is_given ? out.dtype() : otherwise, ".");
+  return dtype.value_or(is_given ? out.dtype() : otherwise);
+}
+
+// The same checks as when memory is taken, here under the name that the user called.
+void check_sizes(const char* op, const Dims& sizes, DType dtype) {
+  int64_t nbytes = item_size(dtype);
+  bool overflows = false, is_empty = false;
+  for (int64_t size : sizes) {
+    check(size >= 0, op, ": expected sizes of at least 0, got the shape ", sizes, ".");
+    is_empty |= size == 0;
+    overflows |= __builtin_mul_overflow(nbytes, size, &nbytes);
+  }
+  check(!overflows || is_empty, op, ": the shape ", sizes, " of ", dtype,
+        " needs more bytes than an int64 can count.");
+}
+
+DType linear_dtype(const char* op, const FactoryOptions& options, const Tensor& out, Scalar a,
+                   Scalar b) {
+  bool is_complex = a.is_complex() || b.is_complex();
+  return chosen_dtype(op, options, out,
+                      is_complex ? to_complex_dtype(get_default_dtype()) : get_default_dtype());
+}
+
+// An end of a range: a number, or a tensor that holds one.
+Scalar end_from(const char* op, const Operand& x) {
+  check(x.tensor.dim() == 0, op, ": expected numbers or 0-d tensors as start and end, got ",
+        x.tensor, ".");
+  return item(x.tensor);
+}
+
+Tensor full_to(const FactoryOptions& options, const Dims& size, Scalar value,
+               const OptionalTensor& out) {
+  DType type = chosen_dtype("full", options, out, value.dtype());
+  check_sizes("full", size, type);
+  return into_out("full", full(size, value, type, options.place()), out);
+}
+
+Tensor arange_to(const FactoryOptions& options, Scalar start, Scalar end, Scalar step,
+                 const OptionalTensor& out) {
+  bool is_integral = start.is_integral() && end.is_integral() && step.is_integral();
+  DType dtype =
+      chosen_dtype("arange", options, out, is_integral ? DType::Int64 : get_default_dtype());
+  return into_out("arange", arange(start, end, step, dtype, options.place()), out);
+}
+
+Tensor arange_from_0(const FactoryOptions& options, Scalar end, const OptionalTensor& out) {
+  return arange_to(options, 0, end, 1, out);
+}
+
+Tensor linspace_to(const FactoryOptions& options, const Operand& from, const Operand& to,
+                   int64_t steps, const OptionalTensor& out) {
+  Scalar start = end_from("linspace", from), end = end_from("linspace", to);
+  DType dtype = linear_dtype("linspace", options, out, start, end);
+  return into_out("linspace", linspace(start, end, steps, dtype, options.place()), out);
+}
+
+Tensor logspace_to(const FactoryOptions& options, const Operand& from, const Operand& to,
+                   int64_t steps, double base, const OptionalTensor& out) {
+  Scalar start = end_from("logspace", from), end = end_from("logspace", to);
+  DType dtype = linear_dtype("logspace", options, out, start, end);
+  return into_out("logspace", logspace(start, end, steps, base, dtype, options.place()), out);
+}
+
+Tensor eye_to(const FactoryOptions& options, int64_t n, std::optional<int64_t> m,
+              const OptionalTensor& out) {
+  DType type = chosen_dtype("eye", options, out, get_default_dtype());
+  return into_out("eye", eye(n, m.value_or(n), type, options.place()), out);
+}
+
+void bind_ranges(nb::module_& m) {
+  def_factory(m, "arange", &arange_from_0, "", "end"_a, nb::kw_only(), FACULA_OUT);
+  def_factory(m, "arange", &arange_to, R"(The numbers from start (0) to before end by step (1).
+
+Args:
+    start: the first number.
+    end: the end, which is not reached.
+    step: the distance of the numbers; it may be negative.
+    out: where to put the result.
+
+Example:
+    >>> facula.arange(1, 2.5, 0.5)
+    tensor([1.0000, 1.5000, 2.0000]))",
+              "start"_a, "end"_a, "step"_a = Scalar(1), nb::kw_only(), FACULA_OUT);
+  def_factory(m, "linspace", &linspace_to,
+              R"(``steps`` numbers at equal distances from start to end, both included.
+
+Args:
+    start: the first number.
+    end: the last number.
+    steps: how many numbers.
+    out: where to put the result.
+
+Example:
+    >>> facula.linspace(0, 1, 3)
+    tensor([0.0000, 0.5000, 1.0000]))",
+              "start"_a, "end"_a, "steps"_a, nb::kw_only(), FACULA_OUT);
+  def_factory(m, "logspace", &logspace_to,
+              R"(Powers of ``base`` with exponents at equal distances from start to end.
+
+Args:
+    start: the first exponent.
+    end: the last exponent.
+    steps: how many numbers.
+    base: what is raised to the exponents.
+    out: where to put the result.
+
+Example:
+    >>> facula.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.]))",
+              "start"_a, "end"_a, "steps"_a, "base"_a = 10.0, nb::kw_only(), FACULA_OUT);
+}
+
+// The shape is f(2, 3), f((2, 3)) or f(size=(2, 3)).
+template <class Make>
+void def_sized(nb::module_& m, const char* name, Make make, const char* doc) {
+  m.def(
+      name,
+      [name, make](const nb::args& args, std::optional<Dims> size, const OptionalTensor& out,
+                   std::optional<DType> dtype, nb::handle, std::optional<DeviceArg> device, bool,
+                   bool requires_grad, MemoryFormat format) {
+        check_type(!size || args.size() == 0, name, ": the size is given twice.");
+        Dims sizes = size ? *size : dims_from_args(name, args);
+        check_type(size || args.size() > 0, name, ": the size is missing.");
+        DType type = chosen_dtype(name, {dtype, device}, out, get_default_dtype());
+        check_sizes(name, sizes, type);
+        return with_grad(make(sizes, type, device_or_default(device), format, out), requires_grad);
+      },
+      "args"_a, nb::kw_only(), "size"_a.none() = nb::none(), FACULA_OUT, FACULA_FACTORY_ARGUMENTS,
+      "memory_format"_a = MemoryFormat::Contiguous,
+      factory_doc(doc, "    memory_format: the order of the elements in memory.\n").c_str());
+}
+
+// What a factory called `name` returns, where out= may be given and every element has one value.
+auto filled_with(const char* name, Scalar value) {
+  return [name, value](const Dims& sizes, DType dtype, Device device, MemoryFormat format,
+                       const Tensor& out) {
+    Tensor x = empty(sizes, dtype, device, format);
+    copy_into(x, scalar_tensor(value, dtype));
+    return into_out(name, x, out);
+  };
+}
+
+void bind_sized(nb::module_& m) {
+  def_sized(
+      m, "empty",
+      [](const Dims& s, DType t, Device d, MemoryFormat f, const Tensor& out) {
+        if (!out.defined()) return empty(s, t, d, f);
+        resize_(out, s);
+        return out;
+      },
+      R"(A tensor whose memory is as it comes.
+
+Args:
+    args: the shape, as ints or as one tuple of ints.
+    size: the shape, given by name.
+    out: where to put the result.
+
+Example:
+    >>> facula.empty(2, 3).shape
+    torch.Size([2, 3]))");
+  def_sized(m, "zeros", filled_with("zeros", 0),
+            R"(A tensor of zeros.
+
+Args:
+    args: the shape, as ints or as one tuple of ints.
+    size: the shape, given by name.
+    out: where to put the result.
+
+Example:
+    >>> facula.zeros(2)
+    tensor([0., 0.]))");
+  def_sized(m, "ones", filled_with("ones", 1),
+            R"(A tensor of ones.
+
+Args:
+    args: the shape, as ints or as one tuple of ints.
+    size: the shape, given by name.
+    out: where to put the result.
+
+Example:
+    >>> facula.ones(2, dtype=facula.int64)
+    tensor([1, 1]))");
+}
+
+void bind_others(nb::module_& m) {
+  def_factory(m, "full", &full_to, R"(A tensor filled with one value, whose type it takes.
+
+Args:
+    size: the shape.
+    fill_value: the value of all elements.
+    out: where to put the result.
+
+Example:
+    >>> facula.full((2,), 7)
+    tensor([7, 7]))",
+              "size"_a, "fill_value"_a, nb::kw_only(), FACULA_OUT);
+  def_factory(m, "eye", &eye_to, R"(A matrix with ones on the diagonal and zeros elsewhere.
+
+Args:
+    n: the number of rows.
+    m: the number of columns; by default that of the rows.
+    out: where to put the result.
+
+Example:
+    >>> facula.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]]))",
+              "n"_a, "m"_a.none() = nb::none(), nb::kw_only(), FACULA_OUT);
+  m.def(
+      "scalar_tensor",
+      [](Scalar s, std::optional<DType> dtype, std::optional<DeviceArg> device,
+         bool requires_grad) {
+        DType type = dtype.value_or(get_default_dtype());
+        check_number("scalar_tensor", s, type);
+        return with_grad(scalar_tensor(s, type, device_or_default(device)), requires_grad);
+      },
+      "s"_a, nb::kw_only(), "dtype"_a.none() = nb::none(), "device"_a.none() = nb::none(),
+      "requires_grad"_a = false, R"(A 0-d tensor.
+
+Args:
+    s: its value.
+    dtype: the dtype of the result; None for the default dtype.
+    device: where the result is made; None for the default device.
+    requires_grad: whether operations on the result are recorded.
+
+Example:
+    >>> facula.scalar_tensor(2)
+    tensor(2.))");
+  m.def(
+      "empty_strided",
+      [](const Dims& size, const Dims& stride, std::optional<DType> dtype, nb::handle,
+         std::optional<DeviceArg> device, bool requires_grad, bool) {
+        return with_grad(empty_strided(size, stride, dtype.value_or(get_default_dtype()),
+                                       device_or_default(device)),
+                         requires_grad);
+      },
+      "size"_a, "stride"_a, nb::kw_only(), "dtype"_a.none() = nb::none(),
+      "layout"_a.none() = nb::none(), "device"_a.none() = nb::none(), "requires_grad"_a = false,
+      "pin_memory"_a = false,
+      factory_doc(R"(A tensor with the given strides, whose memory is as it comes.
+
+Args:
+    size: the shape.
+    stride: the distances of neighbours along each dimension, in elements.
+
+Example:
+    >>> facula.empty_strided((2, 3), (1, 2)).stride()
+    (1, 2))")
+          .c_str());
+}
+
+void bind_like(nb::module_& m) {
+  void (*leave)(Tensor&) = [](Tensor&) {};
+  void (*fill_with_0)(Tensor&) = [](Tensor& y) { copy_into(y, wrapped_number(0)); };
+  void (*fill_with_1)(Tensor&) = [](Tensor& y) { copy_into(y, wrapped_number(1)); };
+  void (*fill_with)(Tensor&, Scalar) = [](Tensor& y, Scalar value) {
+    check_fits("full_like", "fill_value", value, y.dtype());
+    copy_into(y, wrapped_number(value));
+  };
+  def_like(m, "empty_like", leave,
+           R"(A tensor of the form of the input, whose memory is as it comes.
+
+Args:
+    input: the tensor whose shape, dtype and device the result has.
+
+Example:
+    >>> facula.empty_like(facula.ones(2, 3)).shape
+    torch.Size([2, 3]))",
+           nb::kw_only());
+  def_like(m, "zeros_like", fill_with_0, R"(Zeros in the form of the input.
+
+Args:
+    input: the tensor whose shape, dtype and device the result has.
+
+Example:
+    >>> facula.zeros_like(facula.ones(2))
+    tensor([0., 0.]))",
+           nb::kw_only());
+  def_like(m, "ones_like", fill_with_1, R"(Ones in the form of the input.
+
+Args:
+    input: the tensor whose shape, dtype and device the result has.
+
+Example:
+    >>> facula.ones_like(facula.zeros(2))
+    tensor([1., 1.]))",
+           nb::kw_only());
+  def_like(m, "full_like", fill_with, R"(One value in the form of the input.
+
+Args:
+    input: the tensor whose shape, dtype and device the result has.
+    fill_value: the value of all elements.
+
+Example:
+    >>> facula.full_like(facula.zeros(2), 3)
+    tensor([3., 3.]))",
+           "fill_value"_a, nb::kw_only());
+}
+
+// x.new_zeros(2, 3): as the factory, with dtype and device of x.
+template <class Make>
+void def_new(const char* name, Make make, const char* doc) {
+  def_method(
+      name,
+      [name, make](const Tensor& x, const nb::args& args, std::optional<Dims> size,
+                   std::optional<DType> dtype, std::optional<DeviceArg> device,
+                   bool requires_grad) {
+        Dims sizes = size ? *size : dims_from_args(name, args);
+        return with_grad(
+            make(sizes, dtype.value_or(x.dtype()), device ? device->device : x.device()),
+            requires_grad);
+      },
+      "args"_a, nb::kw_only(), "size"_a.none() = nb::none(), "dtype"_a.none() = nb::none(),
+      "device"_a.none() = nb::none(), "requires_grad"_a = false, doc);
+}
+
+void bind_new() {
+  def_new(
+      "new_empty", [](const Dims& s, DType t, Device d) { return empty(s, t, d); },
+      "As empty, with this tensor's dtype and device.");
+  def_new(
+      "new_zeros", [](const Dims& s, DType t, Device d) { return full(s, 0, t, d); },
+      "As zeros, with this tensor's dtype and device.");
+  def_new(
+      "new_ones", [](const Dims& s, DType t, Device d) { return full(s, 1, t, d); },
+      "As ones, with this tensor's dtype and device.");
+  def_method(
+      "new_full",
+      [](const Tensor& x, const Dims& size, Scalar value, std::optional<DType> dtype,
+         std::optional<DeviceArg> device, bool requires_grad) {
+        return with_grad(
+            full(size, value, dtype.value_or(x.dtype()), device ? device->device : x.device()),
+            requires_grad);
+      },
+      "size"_a, "fill_value"_a, nb::kw_only(), "dtype"_a.none() = nb::none(),
+      "device"_a.none() = nb::none(), "requires_grad"_a = false,
+      "As full, with this tensor's dtype and device.");
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  bind_sized(m);
+  bind_others(m);
+  bind_ranges(m);
+  bind_like(m);
+  bind_new();
 }
 
 }  // namespace facula

@@ -1,9 +1,8 @@
-#include "ops/shape/pad.h"
-
 #include <array>
 
 #include "autograd/node.h"
 #include "base/number.h"
+#include "bind/bind.h"
 #include "ops/ops.h"
 #include "tensor/format.h"
 #include "walk/reduction.h"
@@ -112,12 +111,14 @@ Tensor fold_borders(const Tensor& g, const Dims& pad, size_t i, Border border) {
   return sums;
 }
 
+Tensor constant_pad_nd(const Tensor& x, const Dims& pad, Scalar value);
+
 Tensor border_pad_backward(const Tensor& g, const Dims& pad, Border border, const char* name) {
   Tensor gx;
   {
     NoGradGuard guard;
     Dims less = only_negative(pad);
-    Tensor whole = less == Dims(pad.size(), 0) ? g : constant_pad_nd(g, opposite(less));
+    Tensor whole = less == Dims(pad.size(), 0) ? g : constant_pad_nd(g, opposite(less), 0);
     gx = to_dtype(fold_borders(whole, only_positive(pad), 0, border), g.dtype());
   }
   return record(name, gx, {g},
@@ -160,8 +161,6 @@ void check_number_count(const Tensor& x, const Dims& pad) {
     check(-kMost < p && p < kMost, "pad: expected numbers between -2^60 and 2^60, got ", p, ".");
 }
 
-}  // namespace
-
 Tensor constant_pad_nd(const Tensor& x, const Dims& pad, Scalar value) {
   check_number_count(x, pad);
   Dims sizes = padded_sizes(x, pad);
@@ -182,7 +181,7 @@ Tensor constant_pad_nd(const Tensor& x, const Dims& pad, Scalar value) {
     copy_into(cropped(y, opposite(pad)), cropped(x, pad));
   }
   return record("ConstantPadNdBackward0", y, {x},
-                [pad](const Tensor& g) { return constant_pad_nd(g, opposite(pad)); });
+                [pad](const Tensor& g) { return constant_pad_nd(g, opposite(pad), 0); });
 }
 
 Tensor pad(const Tensor& x, const Dims& pad, const std::string& mode, std::optional<double> value) {
@@ -203,6 +202,24 @@ Tensor pad(const Tensor& x, const Dims& pad, const std::string& mode, std::optio
   // What goes around does so after cropping.
   if (border != Border::Circular) return border_pad(x, pad, border, name);
   return border_pad(cropped(x, pad), only_positive(pad), border, name);
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  m.def("constant_pad_nd", &constant_pad_nd, "input"_a, "pad"_a, "value"_a = Scalar(0),
+        R"(Puts a border of one value around a tensor.
+
+Args:
+    input: any tensor.
+    pad: numbers of elements (before, after), the last dimension first; negative ones crop.
+    value: what the border is filled with.
+
+Example:
+    >>> facula.constant_pad_nd(facula.tensor([1, 2]), (1, 2), 7)
+    tensor([7, 1, 2, 7, 7])
+)");
+  m.def("_pad", &pad, "input"_a, "pad"_a, "mode"_a, "value"_a.none());
 }
 
 }  // namespace facula

@@ -1,6 +1,6 @@
-#include "ops/shape/shuffle.h"
-
+// Elements of channels as pixels and back, and channels in another order.
 #include "autograd/node.h"
+#include "bind/bind.h"
 #include "ops/ops.h"
 #include "tensor/format.h"
 
@@ -14,8 +14,9 @@ void check_factor(const char* op, const char* what, const Tensor& x, int64_t fac
         ".");
 }
 
-}  // namespace
+Tensor pixel_unshuffle(const Tensor& x, int64_t downscale_factor);
 
+// (..., C * r * r, H, W) to (..., C, H * r, W * r), and back.
 Tensor pixel_shuffle(const Tensor& x, int64_t upscale_factor) {
   check_factor("pixel_shuffle", "upscale_factor", x, upscale_factor);
   int64_t r = upscale_factor, c = x.size(-3), h = x.size(-2), w = x.size(-1);
@@ -63,6 +64,8 @@ Tensor pixel_unshuffle(const Tensor& x, int64_t downscale_factor) {
                 [r](const Tensor& g) { return pixel_shuffle(g, r); });
 }
 
+// Channels (dimension 1, or 0 of an input of three dimensions) as (groups, channels / groups),
+// transposed.
 Tensor channel_shuffle(const Tensor& x, int64_t groups) {
   check(x.dim() > 2, "channel_shuffle: expected an input of at least 3 dimensions, got ", x, ".");
   check(groups > 0, "channel_shuffle: groups must be positive, got ", groups, ".");
@@ -81,6 +84,56 @@ Tensor channel_shuffle(const Tensor& x, int64_t groups) {
   return record("ChannelShuffleBackward0", y, {x}, [n = n_channels / groups](const Tensor& g) {
     return channel_shuffle(g, std::max<int64_t>(n, 1));
   });
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  m.def("pixel_shuffle", &pixel_shuffle, "input"_a, "upscale_factor"_a,
+        R"(Elements of channels as pixels: ``(*, C * r * r, H, W)`` to ``(*, C, H * r, W * r)``.
+
+Args:
+    input: images with a multiple of ``r * r`` channels.
+    upscale_factor: how much larger an image becomes, r.
+
+Example:
+    >>> facula.pixel_shuffle(facula.arange(4.0).reshape(4, 1, 1), 2)
+    tensor([[[0., 1.],
+             [2., 3.]]])
+)");
+  m.def("pixel_unshuffle", &pixel_unshuffle, "input"_a, "downscale_factor"_a,
+        R"(Pixels as channels: ``(*, C, H * r, W * r)`` to ``(*, C * r * r, H, W)``.
+
+Args:
+    input: images whose height and width r divides.
+    downscale_factor: how much smaller an image becomes, r.
+
+Example:
+    >>> facula.pixel_unshuffle(facula.arange(4.0).reshape(1, 2, 2), 2).flatten()
+    tensor([0., 1., 2., 3.])
+)");
+  m.def("channel_shuffle", &channel_shuffle, "input"_a, "groups"_a,
+        R"(Channels in the order of their place in a group: ``(N, C, *)`` to ``(N, C, *)``.
+
+Args:
+    input: images.
+    groups: the number of groups, which divides that of the channels.
+
+Example:
+    >>> facula.channel_shuffle(facula.arange(4).reshape(1, 4, 1, 1), 2).flatten()
+    tensor([0, 2, 1, 3])
+)");
+  m.def("native_channel_shuffle", &channel_shuffle, "input"_a, "groups"_a,
+        R"(The same as :func:`channel_shuffle`.
+
+Args:
+    input: images.
+    groups: the number of groups, which divides that of the channels.
+
+Example:
+    >>> facula.native_channel_shuffle(facula.arange(4).reshape(1, 4, 1, 1), 2).flatten()
+    tensor([0, 2, 1, 3])
+)");
 }
 
 }  // namespace facula

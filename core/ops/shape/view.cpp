@@ -2,7 +2,9 @@
 
 #include "autograd/node.h"
 #include "base/integers.h"
+#include "bind/dims_method.h"
 #include "ops/ops.h"
+#include "ops/shape/view_in_place.h"
 
 namespace facula {
 
@@ -17,94 +19,7 @@ Tensor scatter_into_zeros(const Tensor& g, const Dims& sizes, View view) {
   return whole;
 }
 
-// Whether two elements of this geometry may be the same piece of memory.
-bool may_overlap(const Dims& sizes, const Dims& strides) {
-  size_t order[kMaxDims], n = 0;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 0) return false;
-    if (sizes[i] > 1) order[n++] = i;
-  }
-  std::sort(order, order + n, [&](size_t a, size_t b) { return strides[a] < strides[b]; });
-  int64_t reach = 0;
-  for (size_t i = 0; i < n; ++i) {
-    if (strides[order[i]] <= reach) return true;
-    reach += (sizes[order[i]] - 1) * strides[order[i]];
-  }
-  return false;
-}
-
-int64_t extent_of(const Dims& sizes, const Dims& strides) {
-  int64_t last = 0;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 0) return 0;
-    last += (sizes[i] - 1) * strides[i];
-  }
-  return last + 1;
-}
-
-struct Geometry {
-  Dims sizes, strides;
-  int64_t offset;
-};
-
-// flat[position of element i] += values[i], for the elements of a geometry over `flat`.
-Tensor add_at_positions(const Tensor& flat, const Geometry& at, const Tensor& values) {
-  if (!may_overlap(at.sizes, at.strides)) {
-    Tensor out = flat;
-    Tensor piece = as_strided(out, at.sizes, at.strides, at.offset);
-    copy_(piece, values);
-    return out;
-  }
-  Tensor positions = as_strided(arange(0, flat.numel(), 1, DType::Int64, flat.device()), at.sizes,
-                                at.strides, at.offset);
-  return index_add(flat, 0, reshape(positions, {-1}), reshape(values, {-1}));
-}
-
-// A position of the storage may be seen by several elements of the view, and of x: gradients are
-// added per position, and divided among the elements of x that share one.
-Tensor as_strided_backward(const Tensor& g, Geometry in, Geometry out) {
-  int64_t low = std::min(in.offset, out.offset);
-  int64_t n = std::max(in.offset + extent_of(in.sizes, in.strides),
-                       out.offset + extent_of(out.sizes, out.strides)) -
-              low;
-  in.offset -= low;
-  out.offset -= low;
-  Tensor flat = add_at_positions(zeros({n}, g.dtype(), g.device()), out, g);
-  Tensor result = as_strided(flat, in.sizes, in.strides, in.offset);
-  if (may_overlap(in.sizes, in.strides)) {
-    Tensor count = add_at_positions(zeros({n}, g.dtype(), g.device()), in,
-                                    full(in.sizes, 1, g.dtype(), g.device()));
-    result = result / as_strided(count, in.sizes, in.strides, in.offset);
-  }
-  return result;
-}
-
-}  // namespace
-
-Tensor as_strided(const Tensor& x, const Dims& sizes, const Dims& strides, int64_t offset) {
-  check(sizes.size() == strides.size(), "as_strided: expected a stride for each size, got ",
-        strides, " for ", sizes, ".");
-  int64_t numel = checked_numel(sizes);
-  check(offset >= 0, "as_strided: expected a storage offset of at least 0, got ", offset, ".");
-  int64_t last = offset;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    check(strides[i] >= 0, "as_strided: expected strides of at least 0, got ", strides, ".");
-    int64_t step;
-    bool overflow = sizes[i] > 0 && __builtin_mul_overflow(sizes[i] - 1, strides[i], &step);
-    check(!overflow, "as_strided: sizes ", sizes, " and strides ", strides, " overflow an int64.");
-    if (sizes[i] > 0) last += step;
-  }
-  check(numel == 0 || (last < x.storage()->nbytes() / x.itemsize() && last >= offset),
-        "as_strided: setStorage: sizes ", sizes, ", strides ", strides, ", storage offset ", offset,
-        " reach element ", last, ", but the storage holds ", x.storage()->nbytes() / x.itemsize(),
-        ".");
-  Tensor y = make_view(x, sizes, strides, offset);
-  return record(
-      "AsStridedBackward0", y, {x},
-      [in = Geometry{x.sizes(), x.strides(), x.offset()}, out = Geometry{sizes, strides, offset}](
-          const Tensor& g) { return as_strided_backward(g, in, out); });
-}
-
+// Replaces one -1 in `sizes` by what makes the number of elements right.
 Dims infer_size(const char* op, Dims sizes, int64_t numel) {
   int64_t known = 1;
   int unknown = -1;
@@ -130,6 +45,7 @@ Dims infer_size(const char* op, Dims sizes, int64_t numel) {
   return sizes;
 }
 
+// The strides with which x can be seen in this shape; false if it cannot without a copy.
 bool view_strides(const Tensor& x, const Dims& sizes, Dims& strides) {
   strides.resize(sizes.size());
   if (x.numel() == 0) {
@@ -160,8 +76,6 @@ bool view_strides(const Tensor& x, const Dims& sizes, Dims& strides) {
   for (; view_d >= 0; --view_d) strides[view_d] = 1;  // a 0-d tensor seen as (1, 1)
   return true;
 }
-
-namespace {
 
 Tensor view_as(const char* node, const Tensor& x, const Dims& sizes, const Dims& strides) {
   Tensor y = make_view(x, sizes, strides, x.offset());
@@ -382,81 +296,192 @@ Tensor alias_view(const Tensor& x) {
 
 Tensor detach(const Tensor& x) { return alias(x); }
 
+// ---- bindings
+
 namespace {
 
-Tensor reinterpret(const Tensor& x, DType dtype, const Dims& sizes, const Dims& strides,
-                   int64_t offset) {
-  Tensor y = make_view(x, sizes, strides, offset);
-  y->dtype = dtype;
-  return y;
+void bind_in_place() {
+  def_view_in_place("unsqueeze", &unsqueeze, "dim"_a);
+  def_view_in_place<>("squeeze", &squeeze);
+  def_view_in_place<int64_t>("squeeze", &squeeze, "dim"_a);
+  def_view_in_place<const Dims&>("squeeze", &squeeze, "dim"_a);
+  def_view_in_place("t", &t);
+  for (const char* name : {"transpose", "swapaxes", "swapdims"})
+    def_view_in_place(name, &transpose, "dim0"_a, "dim1"_a);
+}
+
+void bind_sizes(nb::module_& m) {
+  const char* doc = R"(Another shape; a view where strides allow, else a copy.
+
+Args:
+    input: any tensor.
+    shape: the new shape; one size may be -1, which is what the others leave.
+
+Example:
+    >>> facula.tensor([1, 2, 3, 4]).reshape(2, -1)
+    tensor([[1, 2],
+            [3, 4]]))";
+  m.def("reshape", &reshape, "input"_a, "shape"_a, doc);
+  def_dims_method("reshape", "shape", &reshape, doc);
+  def_dims_method("expand", "size", &expand,
+                  R"(A view with dimensions of size 1 repeated, without a copy.
+
+Args:
+    size: the new shape; -1 leaves a dimension as it is.
+
+Example:
+    >>> facula.tensor([[1], [2]]).expand(2, 3)
+    tensor([[1, 1, 1],
+            [2, 2, 2]]))");
+  def_method(
+      "view_as", [](const Tensor& x, const Tensor& other) { return view(x, other.sizes()); },
+      "other"_a, "The view with the shape of another tensor.");
+  def_method(
+      "reshape_as", [](const Tensor& x, const Tensor& other) { return reshape(x, other.sizes()); },
+      "other"_a, "reshape to the shape of another tensor.");
+  def_method(
+      "expand_as", [](const Tensor& x, const Tensor& other) { return expand(x, other.sizes()); },
+      "other"_a, "expand to the shape of another tensor.");
+  def_op(
+      m, "broadcast_to",
+      [](const Tensor& x, const Dims& size) {
+        return told_as("broadcast_to", [&] { return expand(x, size); });
+      },
+      "size"_a, R"(The view expanded to a larger shape.
+
+Args:
+    input: any tensor.
+    size: the shape of the view.
+
+Example:
+    >>> facula.broadcast_to(facula.tensor([1, 2]), (2, 2))
+    tensor([[1, 2],
+            [1, 2]]))");
+  def_method(
+      "sum_to_size",
+      [](const Tensor& x, const nb::args& args) {
+        Dims size = dims_from_args("sum_to_size", args);
+        return size.empty() ? sum(x) : sum_to_size(x, size);
+      },
+      "Sums the dimensions along which a tensor of this size was broadcast.");
+}
+
+void bind_dims(nb::module_& m) {
+  const char* doc = R"(The view with its dimensions in another order.
+
+Args:
+    input: any tensor.
+    dims: the dimensions of the input in the order of the result.
+
+Example:
+    >>> facula.zeros(2, 3, 4).permute(2, 0, 1).shape
+    torch.Size([4, 2, 3]))";
+  m.def("permute", &permute, "input"_a, "dims"_a, doc);
+  def_dims_method("permute", "dims", &permute, doc);
+  def_op(m, "transpose", &transpose, "dim0"_a, "dim1"_a, R"(The view with two dimensions swapped.
+
+Args:
+    input: any tensor.
+    dim0: one of the dimensions.
+    dim1: the other one.
+
+Example:
+    >>> facula.tensor([[1, 2], [3, 4]]).transpose(0, 1)
+    tensor([[1, 3],
+            [2, 4]]))");
+  def_op(m, "t", &t, R"(The transpose of a matrix, a view; a vector or a number itself.
+
+Args:
+    input: a tensor of at most two dimensions.
+
+Example:
+    >>> facula.tensor([[1, 2], [3, 4]]).t()
+    tensor([[1, 3],
+            [2, 4]]))");
+  def_op(
+      m, "adjoint",
+      [](const Tensor& x) {
+        check(x.dim() != 1, "adjoint: expected a matrix or a batch of them, got ", x, ".");
+        return x.dim() == 0 ? conj(x) : conj(transpose(x, -2, -1));
+      },
+      R"(The conjugate transpose of the last two dimensions.
+
+Args:
+    input: a matrix or a batch of matrices.
+
+Example:
+    >>> facula.tensor([[1j, 2]]).adjoint()
+    tensor([[0.-1.j],
+            [2.-0.j]]))");
+  def_op(m, "unsqueeze", &unsqueeze, "dim"_a, R"(The view with a new dimension of size 1.
+
+Args:
+    input: any tensor.
+    dim: where the new dimension stands in the result.
+
+Example:
+    >>> facula.zeros(2, 3).unsqueeze(1).shape
+    torch.Size([2, 1, 3]))");
+  def_op(
+      m, "squeeze", [](const Tensor& x) { return squeeze(x); },
+      R"(The view without dimensions of size 1.
+
+Args:
+    input: any tensor.
+    dim: the dimensions to drop where they have size 1; without it, all of them.
+
+Example:
+    >>> facula.zeros(1, 2, 1).squeeze().shape
+    torch.Size([2]))");
+  def_op(
+      m, "squeeze", [](const Tensor& x, int64_t dim) { return squeeze(x, dim); }, "dim"_a);
+  def_op(
+      m, "squeeze", [](const Tensor& x, const Dims& dims) { return squeeze(x, dims); }, "dim"_a);
 }
 
 }  // namespace
 
-Tensor view_as_real(const Tensor& x) {
-  check(is_complex(x.dtype()), "view_as_real: expected a complex input, got ", x, ".");
-  Dims sizes = x.sizes(), strides = x.strides();
-  for (int64_t& s : strides) s *= 2;
-  sizes.push_back(2);
-  strides.push_back(1);
-  Tensor y = reinterpret(x, to_real_dtype(x.dtype()), sizes, strides, x.offset() * 2);
-  return record("ViewAsRealBackward0", y, {x},
-                [](const Tensor& g) { return view_as_complex(contiguous(g)); });
-}
+FACULA_BINDINGS {
+  bind_sizes(m);
+  bind_dims(m);
+  bind_in_place();
+  def_op(m, "select", &select, "dim"_a, "index"_a, R"(The view of one slice along a dimension.
 
-Tensor view_as_complex(const Tensor& x) {
-  check(x.dtype() == DType::Float32 || x.dtype() == DType::Float64 || x.dtype() == DType::Float16,
-        "view_as_complex: expected a float32 or float64 input, got ", x, ".");
-  check(x.dtype() != DType::Float16,
-        "view_as_complex: complex of float16 is not supported; convert with .float() first.");
-  check(x.dim() > 0,
-        "view_as_complex: expected a tensor of at least one dimension, got a 0-d one.");
-  check(x.size(-1) == 2, "view_as_complex: expected a last dimension of size 2, got ", x, ".");
-  check(x.stride(-1) == 1, "view_as_complex: expected stride 1 in the last dimension, got strides ",
-        x.strides(), ".");
-  Dims sizes(x.sizes().begin(), x.sizes().end() - 1),
-      strides(x.strides().begin(), x.strides().end() - 1);
-  for (int64_t& s : strides) {
-    check(s % 2 == 0, "view_as_complex: expected even strides but for the last dimension, got ",
-          x.strides(), ".");
-    s /= 2;
-  }
-  check(x.offset() % 2 == 0, "view_as_complex: expected an even storage_offset, got ", x.offset(),
-        ".");
-  Tensor y = reinterpret(x, to_complex_dtype(x.dtype()), sizes, strides, x.offset() / 2);
-  return record("ViewAsComplexBackward0", y, {x}, [](const Tensor& g) { return view_as_real(g); });
-}
+Args:
+    input: any tensor.
+    dim: the dimension, which the view does not have.
+    index: where the slice lies along it.
 
-Tensor view_dtype(const Tensor& x, DType dtype) {
-  // The bytes have no derivative with regard to the numbers that they were: no view to autograd.
-  auto reread = [&](const Dims& sizes, const Dims& strides, int64_t offset) {
-    return alias(reinterpret(x, dtype, sizes, strides, offset));
-  };
-  int64_t from = x.itemsize(), to = item_size(dtype);
-  if (from == to) return reread(x.sizes(), x.strides(), x.offset());
-  check(x.dim() > 0, "view: a 0-dim tensor cannot be viewed as ", dtype,
-        ": the element sizes differ.");
-  check(x.stride(-1) == 1, "view: expected stride 1 in the last dimension to view ", x.dtype(),
-        " as ", dtype, ", got strides ", x.strides(), ".");
-  Dims sizes = x.sizes(), strides = x.strides();
-  if (from > to) {
-    int64_t ratio = from / to;
-    for (size_t i = 0; i + 1 < strides.size(); ++i) strides[i] *= ratio;
-    sizes.back() *= ratio;
-    return reread(sizes, strides, x.offset() * ratio);
-  }
-  int64_t ratio = to / from;
-  check(sizes.back() % ratio == 0, "view: expected a last dimension that is a multiple of ", ratio,
-        " to view ", x.dtype(), " as ", dtype, ", got ", x, ".");
-  check(x.offset() % ratio == 0, "view: expected a storage_offset that is a multiple of ", ratio,
-        " to view ", x.dtype(), " as ", dtype, ", got ", x.offset(), ".");
-  for (size_t i = 0; i + 1 < strides.size(); ++i) {
-    check(strides[i] % ratio == 0, "view: expected strides that are multiples of ", ratio,
-          " to view ", x.dtype(), " as ", dtype, ", got ", x.strides(), ".");
-    strides[i] /= ratio;
-  }
-  sizes.back() /= ratio;
-  return reread(sizes, strides, x.offset() / ratio);
+Example:
+    >>> facula.tensor([[1, 2], [3, 4]]).select(0, 1)
+    tensor([3, 4]))");
+  def_op(
+      m, "narrow",
+      [](const Tensor& x, int64_t dim, const Tensor& start, int64_t length) {
+        check(start.dim() == 0 && is_integral(start.dtype()) && start.dtype() != DType::Bool,
+              "narrow: expected start as an int or a 0-d tensor of integers, got ", start, ".");
+        return narrow(x, dim, item(start).to_int(), length);
+      },
+      "dim"_a, "start"_a, "length"_a, R"(The view of some slices along a dimension.
+
+Args:
+    input: any tensor.
+    dim: the dimension to narrow.
+    start: the first slice.
+    length: the number of slices.
+
+Example:
+    >>> facula.tensor([1, 2, 3, 4]).narrow(0, 1, 2)
+    tensor([2, 3]))");
+  def_op(m, "narrow", &narrow, "dim"_a, "start"_a, "length"_a);
+  def_op(m, "detach", &detach, R"(The tensor without its history, over the same memory.
+
+Args:
+    input: any tensor.
+
+Example:
+    >>> facula.ones(2, requires_grad=True).detach().requires_grad
+    False)");
 }
 
 }  // namespace facula

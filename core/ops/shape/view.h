@@ -24,9 +24,4 @@ Tensor view_as_real(const Tensor& x);
 Tensor view_as_complex(const Tensor& x);
 Tensor view_dtype(const Tensor& x, DType dtype);
 
-// Replaces one -1 in `sizes` by what makes the number of elements right.
-Dims infer_size(const char* op, Dims sizes, int64_t numel);
-// The strides with which x can be seen in this shape; false if it cannot without a copy.
-bool view_strides(const Tensor& x, const Dims& sizes, Dims& strides);
-
 }  // namespace facula

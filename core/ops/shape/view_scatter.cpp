@@ -1,6 +1,7 @@
 // Copies of a tensor in which another takes the place of a view.
 #include "autograd/node.h"
 #include "ops/ops.h"
+#include "ops/result_binding.h"
 
 namespace facula {
 
@@ -38,8 +39,6 @@ Tensor scatter_view(const char* op, const char* node, const Tensor& x, const Ten
                 });
 }
 
-}  // namespace
-
 Tensor diagonal_scatter(const Tensor& x, const Tensor& src, int64_t offset, int64_t dim1,
                         int64_t dim2) {
   return scatter_view("diagonal_scatter", "DiagonalScatterBackward0", x, src,
@@ -51,22 +50,86 @@ Tensor select_scatter(const Tensor& x, const Tensor& src, int64_t dim, int64_t i
                       [=](const Tensor& t) { return select(t, dim, index); });
 }
 
-Tensor slice_scatter(const Tensor& x, const Tensor& src, int64_t dim, int64_t start, int64_t end,
-                     int64_t step) {
-  return scatter_view("slice_scatter", "SliceScatterBackward0", x, src,
-                      [=](const Tensor& t) { return slice(t, dim, start, end, step); });
+Tensor slice_scatter(const Tensor& x, const Tensor& src, int64_t dim, std::optional<int64_t> start,
+                     std::optional<int64_t> end, int64_t step) {
+  return scatter_view("slice_scatter", "SliceScatterBackward0", x, src, [=](const Tensor& t) {
+    return slice(t, dim, start.value_or(0), end.value_or(INT64_MAX), step);
+  });
 }
 
 Tensor as_strided_scatter(const Tensor& x, const Tensor& src, const Dims& sizes,
-                          const Dims& strides, int64_t offset) {
+                          const Dims& strides, std::optional<int64_t> storage_offset) {
   check(!(is_grad_enabled() && x.requires_grad()) || x.is_contiguous(),
         "as_strided_scatter: the gradient needs a contiguous input, got ", x, " with strides ",
         x.strides(), ". Call .contiguous() first.");
   return scatter_view("as_strided_scatter", "AsStridedScatterBackward0", x, src,
-                      [sizes, strides, offset, start = x.offset()](const Tensor& t) {
+                      [sizes, strides, offset = storage_offset.value_or(x.offset()),
+                       start = x.offset()](const Tensor& t) {
                         // A gradient has its own memory, which begins where x begins.
                         return as_strided(t, sizes, strides, offset - start + t.offset());
                       });
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  def_op(m, "diagonal_scatter", &diagonal_scatter, "src"_a, "offset"_a = 0, "dim1"_a = 0,
+         "dim2"_a = 1, R"(A copy with ``src`` as its diagonal.
+
+Args:
+    input: what is copied.
+    src: what takes the place of a part of the copy.
+    offset: the diagonal: 0 the main one, above it if positive, below it if negative.
+    dim1: the dimension of rows.
+    dim2: the dimension of columns.
+
+Example:
+    >>> facula.zeros(2, 2).diagonal_scatter(facula.tensor([1., 2.]))
+    tensor([[1., 0.],
+            [0., 2.]]))");
+  def_op(m, "select_scatter", &select_scatter, "src"_a, "dim"_a, "index"_a,
+         R"(A copy with ``src`` in place of the slice at ``index``.
+
+Args:
+    input: what is copied.
+    src: what takes the place of a part of the copy.
+    dim: the dimension of the slice.
+    index: where it lies along that dimension.
+
+Example:
+    >>> facula.zeros(2, 2).select_scatter(facula.ones(2), 0, 1)
+    tensor([[0., 0.],
+            [1., 1.]]))");
+  def_op_out(m, "slice_scatter", &slice_scatter, "src"_a, "dim"_a = 0,
+             "start"_a.none() = nb::none(), "end"_a.none() = nb::none(), "step"_a = 1,
+             R"(A copy with ``src`` in place of the slices from ``start`` to ``end``.
+
+Args:
+    input: what is copied.
+    src: what takes the place of a part of the copy.
+    dim: the dimension of the slices.
+    start: the first slice that is replaced.
+    end: the slice before which to stop.
+    step: the distance of the slices.
+    out: where to put the result.
+
+Example:
+    >>> facula.zeros(4).slice_scatter(facula.ones(2), start=1, end=3)
+    tensor([0., 1., 1., 0.]))");
+  def_op(m, "as_strided_scatter", &as_strided_scatter, "src"_a, "size"_a, "stride"_a,
+         "storage_offset"_a.none() = nb::none(),
+         R"(A copy with ``src`` in place of the view that as_strided gives.
+
+Args:
+    input: what is copied.
+    src: what takes the place of a part of the copy.
+    size: the shape of the view.
+    stride: the strides of the view.
+    storage_offset: where the view begins; by default where the input begins.
+
+Example:
+    >>> facula.zeros(4).as_strided_scatter(facula.ones(2), (2,), (2,))
+    tensor([1., 0., 1., 0.]))");
 }
 
 }  // namespace facula

@@ -4,6 +4,12 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from facula._core import _gelu as gelu
+from facula._core import _linear as linear
+from facula._core import _logsigmoid as logsigmoid
+from facula._core import _scaled_dot_product_attention as scaled_dot_product_attention
+from facula._core import _softplus as softplus
+from facula._core import _softshrink as softshrink
 from facula._core import (
     celu_,
     conv1d,
@@ -14,14 +20,11 @@ from facula._core import (
     conv_transpose2d,
     conv_transpose3d,
     hardshrink,
-    linear,
     prelu,
     relu_,
-    scaled_dot_product_attention,
     selu_,
     threshold_,
 )
-from facula._core._nn import gelu, logsigmoid, softplus, softshrink
 from facula._ops import bilinear, cosine_similarity, pairwise_distance, pdist, rrelu_
 from facula._ops._mark import operation as _operation
 from facula.nn.functional import _linear_cross_entropy, _loss

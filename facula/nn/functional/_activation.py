@@ -67,7 +67,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
         >>> facula.nn.functional.relu6(facula.tensor([-1.0, 2.0, 9.0]))
         tensor([0., 2., 6.])
     """
-    return _core._nn.hardtanh_(input, 0, 6) if inplace else _core._nn.hardtanh(input, 0, 6)
+    return _core._hardtanh_(input, 0, 6) if inplace else _core._hardtanh(input, 0, 6)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -77,12 +77,12 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
         >>> facula.nn.functional.elu(facula.tensor([-1.0, 2.0]))
         tensor([-0.6321,  2.0000])
     """
-    return _core._nn.elu_(input, alpha) if inplace else _core._nn.elu(input, alpha)
+    return _core._elu_(input, alpha) if inplace else _core._elu(input, alpha)
 
 
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """``elu`` in place."""
-    return _core._nn.elu_(input, alpha)
+    return _core._elu_(input, alpha)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -113,13 +113,13 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
         tensor([-0.0100,  2.0000])
     """
     if inplace:
-        return _core._nn.leaky_relu_(input, negative_slope)
-    return _core._nn.leaky_relu(input, negative_slope)
+        return _core._leaky_relu_(input, negative_slope)
+    return _core._leaky_relu(input, negative_slope)
 
 
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """``leaky_relu`` in place."""
-    return _core._nn.leaky_relu_(input, negative_slope)
+    return _core._leaky_relu_(input, negative_slope)
 
 
 def rrelu(
@@ -151,7 +151,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         >>> facula.nn.functional.glu(facula.tensor([3.0, 4.0, 0.0, 0.0]))
         tensor([1.5000, 2.0000])
     """
-    return _core._nn.glu(input, dim)
+    return _core._glu(input, dim)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -161,7 +161,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
         >>> facula.nn.functional.silu(facula.tensor([-1.0, 2.0]))
         tensor([-0.2689,  1.7616])
     """
-    return _core._nn.silu_(input) if inplace else _core._nn.silu(input)
+    return _core._silu_(input) if inplace else _core._silu(input)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -171,7 +171,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
         >>> facula.nn.functional.mish(facula.tensor([-1.0, 2.0]))
         tensor([-0.3034,  1.9440])
     """
-    return _core._nn.mish_(input) if inplace else _core._nn.mish(input)
+    return _core._mish_(input) if inplace else _core._mish(input)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -181,7 +181,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
         >>> facula.nn.functional.hardswish(facula.tensor([-4.0, 0.0, 3.0]))
         tensor([-0., 0., 3.])
     """
-    return _core._nn.hardswish_(input) if inplace else _core._nn.hardswish(input)
+    return _core._hardswish_(input) if inplace else _core._hardswish(input)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
@@ -191,7 +191,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
         >>> facula.nn.functional.hardsigmoid(facula.tensor([-4.0, 0.0, 3.0]))
         tensor([0.0000, 0.5000, 1.0000])
     """
-    return _core._nn.hardsigmoid_(input) if inplace else _core._nn.hardsigmoid(input)
+    return _core._hardsigmoid_(input) if inplace else _core._hardsigmoid(input)
 
 
 def hardtanh(
@@ -206,8 +206,8 @@ def hardtanh(
     if min_val > max_val:
         raise ValueError(f"hardtanh: expected min_val <= max_val, got {min_val} and {max_val}.")
     if inplace:
-        return _core._nn.hardtanh_(input, min_val, max_val)
-    return _core._nn.hardtanh(input, min_val, max_val)
+        return _core._hardtanh_(input, min_val, max_val)
+    return _core._hardtanh(input, min_val, max_val)
 
 
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:

@@ -6,7 +6,9 @@ import math
 import warnings
 
 import facula
-from facula._core import Tensor, linear, scaled_dot_product_attention
+from facula._core import Tensor
+from facula._core import _linear as linear
+from facula._core import _scaled_dot_product_attention as scaled_dot_product_attention
 from facula.nn.functional._dropout import dropout
 from facula.nn.functional._padding import pad
 

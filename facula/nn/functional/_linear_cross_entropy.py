@@ -65,7 +65,7 @@ def linear_cross_entropy(
     ignored = -100 if ignore_index is None else ignore_index
 
     def loss_of(input: Tensor, target: Tensor, reduction: str) -> Tensor:
-        logits = _core.linear(input, rows, bias)
+        logits = _core._linear(input, rows, bias)
         if len(sizes) > 1:
             logits = logits.reshape(input.size(0), *sizes)
         return cross_entropy(

@@ -974,7 +974,7 @@ def multilabel_soft_margin_loss(
         tensor(0.4100)
     """
     number = get_enum(resolve(size_average, reduce, reduction))
-    losses = -(target * _core._nn.logsigmoid(input) + (1 - target) * _core._nn.logsigmoid(-input))
+    losses = -(target * _core._logsigmoid(input) + (1 - target) * _core._logsigmoid(-input))
     if weight is not None:
         losses = losses * weight
     return reduced(losses.sum(-1) / input.size(-1), number)

@@ -1,0 +1,70 @@
+// Bindings of functions that make tensors, which share their last arguments: dtype=, layout=,
+// device=, pin_memory= and requires_grad=.
+#pragma once
+#include "autograd/node.h"
+#include "bind/default_device.h"
+#include "ops/result_binding.h"
+
+namespace facula {
+
+struct FactoryOptions {
+  std::optional<DType> dtype;
+  std::optional<DeviceArg> device;
+  Device place() const { return device_or_default(device); }
+};
+
+inline Tensor with_grad(Tensor x, bool requires_grad) {
+  if (requires_grad) require_grad(x, true);
+  return x;
+}
+
+// The docstring with the arguments that factories share, before its example.
+inline std::string factory_doc(std::string doc, const char* more = "") {
+  std::string shared = doc.find("\nArgs:\n") == std::string::npos ? "\nArgs:\n" : "";
+  shared += R"(    dtype: the dtype of the result; None for the usual one.
+    layout: the only layout that there is, ``strided``, or None.
+    device: where the result is made; None for the usual device.
+    pin_memory: has no effect.
+    requires_grad: whether operations on the result are recorded.
+)";
+  size_t example = doc.find("\nExample:");  // there is none in an overload without a docstring
+  return example == std::string::npos ? doc : doc.insert(example, shared + more);
+}
+
+#define FACULA_OUT "out"_a.none() = nb::none()
+// layout and pin_memory are accepted for their only value here.
+#define FACULA_FACTORY_ARGUMENTS                                                                 \
+  "dtype"_a.none() = nb::none(), "layout"_a.none() = nb::none(), "device"_a.none() = nb::none(), \
+  "pin_memory"_a = false, "requires_grad"_a = false
+
+template <class... Args, class... Extra>
+void def_factory(nb::module_& m, const char* name, Tensor (*make)(const FactoryOptions&, Args...),
+                 const char* doc, const Extra&... extra) {
+  m.def(
+      name,
+      [make](Args... args, std::optional<DType> dtype, nb::handle, std::optional<DeviceArg> device,
+             bool, bool requires_grad) {
+        return with_grad(make({dtype, device}, args...), requires_grad);
+      },
+      extra..., FACULA_FACTORY_ARGUMENTS, factory_doc(doc).c_str());
+}
+
+// The function that fills a tensor of the form of its input.
+template <class... Args, class... Extra>
+void def_like(nb::module_& m, const char* name, void (*fill)(Tensor&, Args...), const char* doc,
+              const Extra&... extra) {
+  m.def(
+      name,
+      [fill](const Tensor& x, Args... args, std::optional<DType> dtype, nb::handle,
+             std::optional<DeviceArg> device, bool, bool requires_grad, MemoryFormat format) {
+        Tensor y =
+            empty_like(x, dtype.value_or(x.dtype()), device ? device->device : x.device(), format);
+        fill(y, args...);
+        return with_grad(y, requires_grad);
+      },
+      "input"_a, extra..., FACULA_FACTORY_ARGUMENTS, "memory_format"_a = MemoryFormat::Preserve,
+      factory_doc(doc, "    memory_format: the order of the result's elements in memory.\n")
+          .c_str());
+}
+
+}  // namespace facula

@@ -1,0 +1,431 @@
+// Copies that move elements and change none: joined, flipped, rolled, repeated.
+#include <algorithm>
+#include <cstring>
+
+#include "autograd/node.h"
+#include "base/integers.h"
+#include "base/parallel.h"
+#include "bind/dims_method.h"
+#include "cpu/shape/copy_line.h"
+#include "ops/ops.h"
+#include "ops/result_binding.h"
+
+namespace facula {
+
+namespace {
+
+// A 1-d tensor without elements goes with anything, as in PyTorch.
+bool is_skipped(const Tensor& x) { return x.dim() == 1 && x.size(0) == 0; }
+
+DType joined_dtype(const TensorList& tensors) {
+  DType dtype = tensors[0].dtype();
+  for (const Tensor& x : tensors) dtype = promote_types(dtype, x.dtype());
+  return dtype;
+}
+
+bool can_join_in(const Tensor& out, const Dims& sizes, DType dtype, const TensorList& tensors) {
+  return out.defined() && !out.requires_grad() &&
+         std::all_of(tensors.begin(), tensors.end(), [&](const Tensor& x) {
+           return can_hold(out, sizes, dtype, is_grad_enabled(), {x});
+         });
+}
+
+bool all_channels_last(const TensorList& tensors) {
+  for (const Tensor& x : tensors)
+    if (!is_skipped(x) && (x.is_contiguous() || !x.is_contiguous(MemoryFormat::ChannelsLast)))
+      return false;
+  return true;
+}
+
+// Lines of a tensor: its last dimensions, dense, one line a fixed step after the other.
+struct Lines {
+  const char* data;
+  int64_t nbytes, step;
+};
+
+// The dimensions from `dim` on as lines, if they are that.
+std::optional<Lines> lines_of(const Tensor& x, int64_t dim) {
+  int64_t line = 1, step = 0, end = -1;  // where the next slower dimension has to start
+  for (int64_t d = x.dim() - 1; d >= 0; --d) {
+    if (d >= dim) {
+      if (x.size(d) != 1 && x.stride(d) != line) return {};
+      line *= x.size(d);
+    } else if (x.size(d) != 1) {
+      if (end >= 0 && x.stride(d) != end) return {};
+      if (end < 0) step = x.stride(d);
+      end = x.stride(d) * x.size(d);
+    }
+  }
+  return Lines{x.data(), line * x.itemsize(), step * x.itemsize()};
+}
+
+// True where the lines of y are made of lines of the parts, neither long nor single elements, and
+// have been written: all that belongs to one line before the next.
+bool join_lines(const Tensor& y, const TensorList& parts, int64_t dim) {
+  constexpr int64_t kShortest = 16, kLongest = 8192, kPiece = 65536;  // bytes
+  // Not bool: bytes that are more than 0 and 1 become 1 in copies.
+  if (!y.is_cpu() || !y.is_contiguous() || y.dtype() == DType::Bool || y.numel() == 0) return false;
+  std::vector<Lines> lines;
+  int64_t nbytes = 0;
+  for (const Tensor& x : parts) {
+    std::optional<Lines> from = lines_of(x, dim);
+    if (!from || x.dtype() != y.dtype() || x.storage() == y.storage()) return false;
+    nbytes += from->nbytes;
+    lines.push_back(*from);
+  }
+  if (nbytes < kShortest * static_cast<int64_t>(parts.size()) || nbytes > kLongest) return false;
+  parallel_for(y.numel() * y.itemsize() / nbytes, kPiece / nbytes, [&](int64_t begin, int64_t end) {
+    char* to = y.data() + begin * nbytes;
+    for (int64_t i = begin; i < end; ++i) {
+      for (const Lines& from : lines) {
+        cpu::copy_line(to, from.data + i * from.step, from.nbytes);
+        to += from.nbytes;
+      }
+    }
+  });
+  return true;
+}
+
+// True where y has been written as pairs of elements, one of each part: the parts are one tensor,
+// whose last dimension has the distance between them as its stride.
+bool join_pairs(const Tensor& y, const TensorList& parts, int64_t dim) {
+  if (parts.size() != 2 || !y.is_cpu() || y.stride(dim) != 1 || y.numel() == 0) return false;
+  for (const Tensor& x : parts)
+    if (x.size(dim) != 1 || x.dtype() != y.dtype() || x.storage() == y.storage()) return false;
+  Tensor a = contiguous(parts[0]), b = contiguous(parts[1]);
+  int64_t distance = reinterpret_cast<intptr_t>(b.data()) - reinterpret_cast<intptr_t>(a.data());
+  if (a.strides() != b.strides() || distance % y.itemsize() != 0) return false;
+  Dims strides = a.strides();
+  strides[dim] = distance / y.itemsize();
+  copy_elements(make_walk(y, a.data(), strides), y.dtype());
+  return true;
+}
+
+// Writes the parts, one behind the other along dim, to y.
+void join(const Tensor& y, const TensorList& parts, int64_t dim) {
+  if (join_lines(y, parts, dim) || join_pairs(y, parts, dim)) return;
+  int64_t start = 0;
+  for (const Tensor& x : parts) {
+    copy_into(piece_of(y, dim, start, x.size(dim)), x);
+    start += x.size(dim);
+  }
+}
+
+}  // namespace
+
+Tensor cat(const TensorList& tensors, int64_t dim, const Tensor& out) {
+  check_value(!tensors.empty(), "cat: expected at least one tensor.");
+  const Tensor* model = nullptr;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    check(tensors[i].dim() > 0,
+          "cat: expected tensors of at least one dimension, got a 0-d one at position ", i,
+          ". Use stack() for those.");
+    check(tensors[i].device() == tensors[0].device(), "cat: expected tensors on one device, got ",
+          tensors[0], " and ", tensors[i], " at position ", i, ".");
+    if (!model && !is_skipped(tensors[i])) model = &tensors[i];
+  }
+  if (!model) model = &tensors[0];
+  dim = wrap_dim("cat", dim, model->dim());
+  Dims sizes = model->sizes();
+  sizes[dim] = 0;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor& x = tensors[i];
+    if (is_skipped(x)) continue;
+    check(x.dim() == model->dim(), "cat: expected tensors of as many dimensions, got ",
+          model->dim(), " and ", x.dim(), " at position ", i, ".");
+    for (int64_t d = 0; d < x.dim(); ++d)
+      check(d == dim || x.size(d) == sizes[d], "cat: expected size ", sizes[d], " in dimension ", d,
+            ", got ", x.sizes(), " at position ", i, "; only dimension ", dim, " may differ.");
+    sizes[dim] += x.size(dim);
+  }
+  DType dtype = joined_dtype(tensors);
+  MemoryFormat format = model->dim() == 4 && all_channels_last(tensors) ? MemoryFormat::ChannelsLast
+                                                                        : MemoryFormat::Contiguous;
+  Tensor y =
+      can_join_in(out, sizes, dtype, tensors) ? out : empty(sizes, dtype, model->device(), format);
+  Dims lengths;
+  {
+    NoGradGuard guard;
+    TensorList parts;
+    for (const Tensor& x : tensors) {
+      lengths.push_back(is_skipped(x) ? 0 : x.size(dim));
+      if (lengths.back()) parts.push_back(x);
+    }
+    join(y, parts, dim);
+  }
+  std::vector<Dims> shapes;
+  std::vector<DType> dtypes;
+  for (const Tensor& x : tensors) {
+    shapes.push_back(x.sizes());
+    dtypes.push_back(x.dtype());
+  }
+  record_all("CatBackward0", {y}, tensors,
+             [lengths, shapes, dtypes, dim](const TensorList& gs, Needs need) -> TensorList {
+               TensorList out(lengths.size());
+               int64_t start = 0;
+               for (size_t i = 0; i < lengths.size(); ++i) {
+                 if (need[i]) {
+                   Tensor part = shapes[i].size() == 1 && shapes[i][0] == 0
+                                     ? zeros(shapes[i], gs[0].dtype(), gs[0].device())
+                                     : narrow(gs[0], dim, start, lengths[i]);
+                   if (is_complex(part.dtype()) && !is_complex(dtypes[i])) part = real(part);
+                   out[i] = to_dtype(part, dtypes[i]);
+                 }
+                 start += lengths[i];
+               }
+               return out;
+             });
+  return y;
+}
+
+Tensor stack(const TensorList& tensors, int64_t dim) {
+  check(!tensors.empty(), "stack: expected at least one tensor.");
+  dim = wrap_dim("stack", dim, tensors[0].dim() + 1);
+  const Dims& shape = tensors[0].sizes();
+  for (size_t i = 0; i < tensors.size(); ++i)
+    check(tensors[i].sizes() == shape, "stack: expected tensors of one shape, got ", shape, " and ",
+          tensors[i].sizes(), " at position ", i, ".");
+  Tensor y;
+  {
+    NoGradGuard guard;
+    TensorList rows;
+    for (const Tensor& x : tensors) rows.push_back(unsqueeze(x, dim));
+    y = cat(rows, dim);
+  }
+  std::vector<DType> dtypes;
+  for (const Tensor& x : tensors) dtypes.push_back(x.dtype());
+  record_all("StackBackward0", {y}, tensors,
+             [dtypes, dim](const TensorList& gs, Needs need) -> TensorList {
+               TensorList out(dtypes.size());
+               for (size_t i = 0; i < dtypes.size(); ++i) {
+                 if (!need[i]) continue;
+                 Tensor part = select(gs[0], dim, static_cast<int64_t>(i));
+                 if (is_complex(part.dtype()) && !is_complex(dtypes[i])) part = real(part);
+                 out[i] = to_dtype(part, dtypes[i]);
+               }
+               return out;
+             });
+  return y;
+}
+
+Tensor flip(const Tensor& x, const Dims& dims) {
+  bool flipped[kMaxDims] = {};
+  for (int64_t d : dims) {
+    int64_t dim = wrap_dim("flip", d, x.dim());
+    check(!flipped[dim], "flip: expected each dimension once, got ", dims, ".");
+    flipped[dim] = true;
+  }
+  Tensor y = empty_like(x);
+  check_cpu("flip", x);
+  // x read backwards: from its last element with negative steps, which a tensor cannot have but a
+  // walk can.
+  Dims strides = x.strides();
+  char* start = x.data();
+  for (int64_t d = 0; d < x.dim(); ++d) {
+    if (!flipped[d] || x.numel() == 0) continue;
+    start += (x.size(d) - 1) * strides[d] * x.itemsize();
+    strides[d] = -strides[d];
+  }
+  copy_elements(make_walk(y, start, strides), x.dtype());
+  return record("FlipBackward0", y, {x}, [dims](const Tensor& g) { return flip(g, dims); });
+}
+
+namespace {
+
+// x with what is before and behind a cut exchanged in each dimension from `dim` on.
+void copy_rolled(const Tensor& y, const Tensor& x, const Dims& shifts, int64_t dim) {
+  while (dim < x.dim() && shifts[dim] == 0) ++dim;
+  if (dim == x.dim()) return copy_into(y, x);
+  int64_t shift = shifts[dim], rest = x.size(dim) - shift;
+  Tensor head = piece_of(x, dim, 0, rest), tail = piece_of(x, dim, rest, shift);
+  if (std::all_of(shifts.begin() + dim + 1, shifts.end(), [](int64_t s) { return s == 0; }))
+    return join(y, {tail, head}, dim);
+  copy_rolled(piece_of(y, dim, 0, shift), tail, shifts, dim + 1);
+  copy_rolled(piece_of(y, dim, shift, rest), head, shifts, dim + 1);
+}
+
+Tensor roll(const Tensor& x, const Dims& shifts, const Dims& dims) {
+  check(!shifts.empty(), "roll: `shifts` required.");
+  if (dims.empty() && shifts.size() == 1)
+    return reshape(roll(reshape(x, {-1}), shifts, {0}), x.sizes());
+  check(shifts.size() == dims.size(), "roll: expected a shift for each dimension, got ", shifts,
+        " and ", dims, ".");
+  Tensor y = empty(x.sizes(), x.dtype(), x.device());
+  {
+    NoGradGuard guard;
+    Dims by_dim(x.dim(), 0);
+    for (size_t i = 0; i < dims.size(); ++i) {
+      check_index(x.dim() > 0, "roll: dim ", dims[i],
+                  " was given, but the tensor has no dimensions.");
+      int64_t dim = wrap_dim("roll", dims[i], x.dim()), size = x.size(dim);
+      if (size) by_dim[dim] = (by_dim[dim] + shifts[i] % size + size) % size;
+    }
+    copy_rolled(y, x, by_dim, 0);
+  }
+  Dims back = shifts;
+  for (int64_t& s : back) s = -s;
+  return record("RollBackward0", y, {x},
+                [back, dims](const Tensor& g) { return roll(g, back, dims); });
+}
+
+}  // namespace
+
+Tensor repeat(const Tensor& x, const Dims& repeats) {
+  check(static_cast<int64_t>(repeats.size()) >= x.dim(), "repeat: expected at least ", x.dim(),
+        " numbers for ", x, ", got ", repeats, ".");
+  size_t missing = repeats.size() - x.dim();
+  Dims sizes(repeats.size()), blocks, spread;
+  for (size_t i = 0; i < repeats.size(); ++i) {
+    int64_t size = i < missing ? 1 : x.sizes()[i - missing];
+    check(repeats[i] >= 0, "repeat: expected numbers of at least 0, got ", repeats, ".");
+    sizes[i] = repeats[i] * size;
+    blocks.push_back(repeats[i]);
+    blocks.push_back(size);
+    spread.push_back(1);
+    spread.push_back(size);
+  }
+  checked_numel(sizes);
+  Tensor y;
+  if (blocks.size() <= kMaxDims) {
+    NoGradGuard guard;
+    y = reshape(clone(expand(reshape(x, spread), blocks), MemoryFormat::Contiguous), sizes);
+    y = alias(y);
+  }
+  check(y.defined(), "repeat: at most ", kMaxDims / 2, " dimensions can be repeated.");
+  return record("RepeatBackward0", y, {x}, [in = x.sizes(), blocks](const Tensor& g) {
+    if (blocks.empty()) return g;
+    // New dimensions first, as in PyTorch: half-precision sums are rounded in between.
+    size_t missing = blocks.size() / 2 - in.size();
+    Dims added, repeated, rest(blocks.begin() + 2 * missing, blocks.end());
+    for (size_t i = 0; i < missing; ++i) added.push_back(static_cast<int64_t>(i));
+    for (size_t i = 0; i < in.size(); ++i) repeated.push_back(static_cast<int64_t>(2 * i));
+    Tensor part = added.empty() ? g : sum(g, added);
+    return repeated.empty() ? part : sum(reshape(part, rest), repeated);
+  });
+}
+
+namespace {
+
+Tensor tile(const Tensor& x, const Dims& repeats) {
+  Dims full = repeats;
+  while (static_cast<int64_t>(full.size()) < x.dim()) full.insert(0, 1);
+  return repeat(x, full);
+}
+
+// The arguments of cat and stack: a tuple or list of tensors.
+TensorList tensors_from(const char* op, nb::handle object) {
+  check_type(PyTuple_Check(object.ptr()) || PyList_Check(object.ptr()), op,
+             ": expected a tuple or list of tensors, got ", Py_TYPE(object.ptr())->tp_name, ".");
+  TensorList tensors;
+  for (nb::handle item : object) {
+    check_type(is_tensor(item.ptr()), op, ": expected Tensor as element ", tensors.size(),
+               " of the list, got ", Py_TYPE(item.ptr())->tp_name, ".");
+    tensors.push_back(as_tensor(item.ptr()));
+  }
+  return tensors;
+}
+
+Tensor joined_into(const char* op, const TensorList& tensors, const Tensor& result,
+                   const Out& out) {
+  if (!out) return result;
+  for (const Tensor& x : tensors) check_apart(op, result, out, {x});
+  check_type(can_cast(result.dtype(), out->dtype()), op, ": the result, ", result,
+             ", can't be cast to the dtype of out, ", out->dtype(), ".");
+  return into_out(op, result, *out);
+}
+
+void bind_joins(nb::module_& m) {
+  for (const char* name : {"cat", "concat", "concatenate"})
+    m.def(
+        name,
+        [](nb::handle tensors, int64_t dim, const Out& out) {
+          TensorList parts = tensors_from("cat", tensors);
+          return joined_into("cat", parts, cat(parts, dim, out.value_or(Tensor())), out);
+        },
+        "tensors"_a, "dim"_a = 0, nb::kw_only(), "out"_a.none() = nb::none(),
+        R"(The tensors one after the other along a dimension.
+
+Args:
+    tensors: a tuple or list of tensors.
+    dim: the dimension to join along.
+    out: where to put the result.
+
+Example:
+    >>> facula.cat([facula.zeros(1), facula.ones(2)])
+    tensor([0., 1., 1.]))");
+  m.def(
+      "stack",
+      [](nb::handle tensors, int64_t dim, const Out& out) {
+        TensorList parts = tensors_from("stack", tensors);
+        return joined_into("stack", parts, stack(parts, dim), out);
+      },
+      "tensors"_a, "dim"_a = 0, nb::kw_only(), "out"_a.none() = nb::none(),
+      R"(The tensors, all of one shape, along a new dimension.
+
+Args:
+    tensors: a tuple or list of tensors.
+    dim: the place of the new dimension.
+    out: where to put the result.
+
+Example:
+    >>> facula.stack([facula.tensor([1, 2]), facula.tensor([3, 4])])
+    tensor([[1, 2],
+            [3, 4]]))");
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  bind_joins(m);
+  m.def("flip", &flip, "input"_a, "dims"_a,
+        R"(A copy with the order of elements reversed along ``dims``.
+
+Args:
+    input: any tensor.
+    dims: the dimensions to reverse.
+
+Example:
+    >>> facula.tensor([1, 2, 3]).flip(0)
+    tensor([3, 2, 1]))");
+  def_dims_method("flip", "dims", &flip,
+                  "A copy with the order of elements reversed along ``dims``.");
+  def_op(
+      m, "roll",
+      [](const Tensor& x, const Dims& shifts, std::optional<Dims> dims) {
+        return roll(x, shifts, dims.value_or(Dims{}));
+      },
+      "shifts"_a, "dims"_a.none() = nb::none(),
+      R"(A copy with elements shifted along dimensions; what leaves at the end enters at the beginning.
+
+Args:
+    input: any tensor.
+    shifts: by how many places, one number for each dimension.
+    dims: the dimensions; without them, the flattened elements are shifted.
+
+Example:
+    >>> facula.tensor([1, 2, 3]).roll(1)
+    tensor([3, 1, 2]))");
+  def_dims_method("repeat", "repeats", &repeat,
+                  R"(Copies of the tensor along each dimension.
+
+Args:
+    repeats: the number of copies along each dimension; the last one is that of the last dimension.
+
+Example:
+    >>> facula.tensor([1, 2]).repeat(2, 2)
+    tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]]))");
+  m.def("tile", &tile, "input"_a, "dims"_a, R"(As repeat; missing leading counts are 1.
+
+Args:
+    input: any tensor.
+    dims: the number of copies along each dimension.
+
+Example:
+    >>> facula.tile(facula.tensor([[1], [2]]), (2,))
+    tensor([[1, 1],
+            [2, 2]]))");
+  def_dims_method("tile", "dims", &tile, "As repeat; missing leading counts are 1.");
+}
+
+}  // namespace facula

@@ -1,0 +1,140 @@
+// Generators of random numbers, and the default one.
+#include "random/generator.h"
+
+#include <nanobind/stl/shared_ptr.h>
+
+#include "bind/bind.h"
+#include "ops/ops.h"
+
+namespace facula {
+
+namespace {
+
+using GeneratorArg = std::shared_ptr<Generator>;
+
+GeneratorKind kind_from_name(const std::string& name) {
+  check_value(name == "mt19937" || name == "philox",
+              "Generator: expected kind 'mt19937' or 'philox', got '", name, "'.");
+  return name == "philox" ? GeneratorKind::Philox : GeneratorKind::Mt19937;
+}
+
+const char* kind_name(const Generator& generator) {
+  return generator.kind() == GeneratorKind::Philox ? "philox" : "mt19937";
+}
+
+// Any int of 64 bits, signed or not.
+uint64_t seed_from(nb::handle seed) {
+  check(PyLong_Check(seed.ptr()), "manual_seed: expected an int, got ",
+        Py_TYPE(seed.ptr())->tp_name, ".");
+  int overflow;
+  long long value = PyLong_AsLongLongAndOverflow(seed.ptr(), &overflow);
+  if (overflow == 0) return static_cast<uint64_t>(value);
+  unsigned long long wide = overflow > 0 ? PyLong_AsUnsignedLongLong(seed.ptr()) : 0;
+  bool is_outside = overflow < 0 || PyErr_Occurred();
+  PyErr_Clear();
+  check_value(!is_outside, "manual_seed: expected a seed in [-2^63, 2^64), got ",
+              nb::repr(seed).c_str(), ".");
+  return wide;
+}
+
+Tensor state_tensor(const Generator& generator) {
+  std::vector<uint8_t> bytes = generator.get_state();
+  Tensor state = empty({static_cast<int64_t>(bytes.size())}, DType::UInt8);
+  std::copy(bytes.begin(), bytes.end(), state.data_as<uint8_t>());
+  return state;
+}
+
+void set_state(Generator& generator, const Tensor& state) {
+  check_type(state.dtype() == DType::UInt8 && state.is_cpu(),
+             "set_state: expected a uint8 tensor on the CPU, got ", state, ".");
+  Tensor bytes = contiguous(state);
+  generator.set_state(bytes.data_as<uint8_t>(), bytes.numel());
+}
+
+void bind_generator(nb::module_& m) {
+  nb::class_<Generator>(
+      m, "Generator",
+      "A source of random numbers with a state of its own.\n\n"
+      "``kind`` is ``'mt19937'``, whose numbers are those of PyTorch's CPU generator, or\n"
+      "``'philox'``, whose numbers depend on seed, call and element alone.")
+      .def(
+          "__init__",
+          [](Generator* self, DeviceArg device, const std::string& kind) {
+            Device where = device.device;
+            check(where.is_cpu(), "Generator: expected device 'cpu', got ", where,
+                  ". A CPU generator serves tensors of every device.");
+            new (self) Generator(kind_from_name(kind));
+          },
+          "device"_a = "cpu", nb::kw_only(), "kind"_a = "mt19937")
+      .def_prop_ro("device", [](const Generator&) { return Device{}; })
+      .def_prop_ro("kind", &kind_name)
+      .def(
+          "manual_seed",
+          [](GeneratorArg self, nb::handle seed) {
+            self->manual_seed(seed_from(seed));
+            return self;
+          },
+          "seed"_a, "Starts the sequence of this seed and returns the generator.")
+      .def("seed", &Generator::seed, "Seeds from the system's entropy and returns the seed.")
+      .def("initial_seed", &Generator::initial_seed, "The seed of the current sequence.")
+      .def("get_state", &state_tensor, "The state as a uint8 tensor.")
+      .def(
+          "set_state",
+          [](GeneratorArg self, const Tensor& state) {
+            set_state(*self, state);
+            return self;
+          },
+          "new_state"_a, "Goes on from a state that get_state() returned.")
+      .def(
+          "clone_state",
+          [](const Generator& self) {
+            auto copy = std::make_shared<Generator>(self.kind());
+            set_state(*copy, state_tensor(self));
+            return copy;
+          },
+          "Another generator in the same state.")
+      .def("__getstate__",
+           [](const Generator& self) {
+             std::vector<uint8_t> state = self.get_state();
+             return nb::make_tuple(kind_name(self), nb::bytes(state.data(), state.size()));
+           })
+      .def("__setstate__", [](Generator& self, const nb::tuple& pair) {
+        nb::bytes state = nb::cast<nb::bytes>(pair[1]);
+        new (&self) Generator(kind_from_name(nb::cast<std::string>(pair[0])));
+        self.set_state(static_cast<const uint8_t*>(state.data()), state.size());
+      });
+}
+
+void bind_default_generator(nb::module_& m) {
+  m.attr("default_generator") = nb::cast(process_generator());
+  m.def(
+      "manual_seed",
+      [](nb::handle seed) {
+        nb::object number = nb::steal(PyNumber_Long(seed.ptr()));
+        if (!number.is_valid()) throw nb::python_error();
+        default_generator()->manual_seed(seed_from(number));
+        return default_generator();
+      },
+      "seed"_a, "Seeds the default generator and returns it.");
+  m.def(
+      "seed", [] { return default_generator()->seed(); },
+      "Seeds the default generator from the system's entropy and returns the seed.");
+  m.def(
+      "initial_seed", [] { return default_generator()->initial_seed(); },
+      "The seed of the default generator.");
+  m.def(
+      "get_rng_state", [] { return state_tensor(*default_generator()); },
+      "The state of the default generator, as a uint8 tensor.");
+  m.def(
+      "set_rng_state", [](const Tensor& state) { set_state(*default_generator(), state); },
+      "new_state"_a, "Sets the state of the default generator.");
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  bind_generator(m);
+  bind_default_generator(m);
+}
+
+}  // namespace facula

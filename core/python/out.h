@@ -1,3 +1,0 @@
-#pragma once
-#include "bind/bind.h"
-#include "ops/result.h"

@@ -1,0 +1,208 @@
+// Questions about a tensor: its shape, dtype, place in memory and values.
+#include "autograd/node.h"
+#include "bind/bind.h"
+#include "ops/ops.h"
+
+namespace facula {
+
+namespace {
+
+template <class T>
+PyObject* element(const char* data) {
+  // Any byte may lie in a tensor of bools.
+  if constexpr (std::is_same_v<T, bool>) return PyBool_FromLong(*data != 0);
+  Wide<T> value = *reinterpret_cast<const T*>(data);
+  if constexpr (is_complex_v<T>)
+    return PyComplex_FromDoubles(value.real(), value.imag());
+  else if constexpr (is_floating_v<T>)
+    return PyFloat_FromDouble(value);
+  else
+    return PyLong_FromLongLong(value);
+}
+
+template <class T>
+PyObject* to_list(const Tensor& x, int64_t dim, const char* data) {
+  if (dim == x.dim()) return element<T>(data);
+  PyObject* list = PyList_New(x.size(dim));
+  if (!list) throw_python_error();
+  int64_t n = x.size(dim), step = x.stride(dim) * x.itemsize();
+  bool is_innermost = dim + 1 == x.dim();
+  for (int64_t i = 0; i < n; ++i, data += step)
+    PyList_SET_ITEM(list, i, is_innermost ? element<T>(data) : to_list<T>(x, dim + 1, data));
+  return list;
+}
+
+// A dimension that x has: a 0-d tensor, where most operations take dim 0 or -1, has none.
+int64_t own_dim(const char* op, const Tensor& x, int64_t dim) {
+  check_index(x.dim() > 0, op, ": dim ", dim, " was given, but the tensor has no dimensions.");
+  return wrap_dim(op, dim, x.dim());
+}
+
+void bind_sizes(nb::module_& m) {
+  def_op(
+      m, "numel", [](const Tensor& x) { return x.numel(); }, R"(The number of elements.
+
+Args:
+    input: any tensor.
+
+Example:
+    >>> facula.numel(facula.zeros(2, 3))
+    6)");
+  def_method(
+      "nelement", [](const Tensor& x) { return x.numel(); }, "The number of elements.");
+  for (const char* name : {"dim", "ndimension"})
+    def_method(
+        name, [](const Tensor& x) { return x.dim(); }, "The number of dimensions.");
+  def_method(
+      "size",
+      [](const Tensor& x, std::optional<int64_t> dim) -> nb::object {
+        if (dim) return nb::int_(x.size(own_dim("size", x, *dim)));
+        return nb::steal(size_object(x.sizes()));
+      },
+      "dim"_a.none() = nb::none(), "The shape, or the size of one dimension.");
+  def_method(
+      "stride",
+      [](const Tensor& x, std::optional<int64_t> dim) -> nb::object {
+        if (dim) return nb::int_(x.stride(own_dim("stride", x, *dim)));
+        nb::object size = nb::steal(size_object(x.strides()));
+        return nb::tuple(nb::list(size));
+      },
+      "dim"_a.none() = nb::none(),
+      "The distances of neighbours along each dimension in memory, in elements.");
+  def_op(
+      m, "is_same_size",
+      [](const Tensor& x, const Tensor& other) { return x.sizes() == other.sizes(); }, "other"_a,
+      R"(Whether both have the same shape.
+
+Args:
+    input: one tensor.
+    other: the other tensor.
+
+Example:
+    >>> facula.is_same_size(facula.zeros(2), facula.zeros(3))
+    False)");
+}
+
+void bind_memory() {
+  def_method(
+      "storage_offset", [](const Tensor& x) { return x.offset(); },
+      "The place of the first element in the storage.");
+  def_method(
+      "data_ptr",
+      [](const Tensor& x) { return reinterpret_cast<uintptr_t>(x.numel() ? x.data() : nullptr); },
+      "The address of the first element; 0 where there is none.");
+  def_method(
+      "element_size", [](const Tensor& x) { return x.itemsize(); },
+      "The number of bytes of an element.");
+  def_method(
+      "is_contiguous", [](const Tensor& x, MemoryFormat format) { return x.is_contiguous(format); },
+      nb::kw_only(), "memory_format"_a = MemoryFormat::Contiguous,
+      "Whether the elements lie in memory in the order of this format, without gaps.");
+  def_method(
+      "get_device", [](const Tensor& x) { return int(x.device().index); },
+      "The number of the CUDA device, -1 on the CPU.");
+  def_method(
+      "is_set_to",
+      [](const Tensor& x, const Tensor& y) {
+        return x.storage() == y.storage() && x.offset() == y.offset() && x.sizes() == y.sizes() &&
+               x.strides() == y.strides();
+      },
+      "tensor"_a, "Whether both are the same view of the same storage.");
+  def_method(
+      "is_pinned", [](const Tensor&) { return false; }, "Whether the memory is page-locked.");
+}
+
+void bind_dtypes(nb::module_& m) {
+  m.def(
+      "result_type",
+      [](const Operand& a, const Operand& b) {
+        return result_type({a.tensor, b.tensor});
+      },
+      "tensor1"_a, "tensor2"_a, R"(The dtype of an arithmetic result of the two.
+
+Args:
+    tensor1: a tensor or a number.
+    tensor2: a tensor or a number.
+
+Example:
+    >>> facula.result_type(facula.tensor([1, 2]), 1.0)
+    torch.float32)");
+  def_op(
+      m, "is_floating_point", [](const Tensor& x) { return is_floating(x.dtype()); },
+      R"(Whether the dtype is a floating-point type.
+
+Args:
+    input: any tensor.
+
+Example:
+    >>> facula.is_floating_point(facula.tensor([1, 2]))
+    False)");
+  def_op(
+      m, "is_complex", [](const Tensor& x) { return is_complex(x.dtype()); },
+      R"(Whether the dtype is complex.
+
+Args:
+    input: any tensor.
+
+Example:
+    >>> facula.is_complex(facula.tensor([1j]))
+    True)");
+  def_op(
+      m, "is_signed",
+      [](const Tensor& x) { return x.dtype() != DType::Bool && x.dtype() != DType::UInt8; },
+      R"(Whether the dtype has negative values.
+
+Args:
+    input: any tensor.
+
+Example:
+    >>> facula.is_signed(facula.zeros(2, dtype=facula.uint8))
+    False)");
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  bind_sizes(m);
+  bind_memory();
+  bind_dtypes(m);
+  m.def(
+      "is_tensor", [](nb::handle object) { return is_tensor(object.ptr()); }, "obj"_a,
+      R"(Whether the object is a tensor.
+
+Args:
+    obj: any object.
+
+Example:
+    >>> facula.is_tensor([1, 2])
+    False)");
+  def_op(
+      m, "is_nonzero",
+      [](const Tensor& x) {
+        check(x.numel() == 1, "is_nonzero: expected a tensor of one element, got ", x, ".");
+        return item(x).to_bool();
+      },
+      R"(Whether the only element is not zero.
+
+Args:
+    input: a tensor of one element.
+
+Example:
+    >>> facula.is_nonzero(facula.tensor([0.0]))
+    False)");
+  def_method(
+      "item", [](const Tensor& x) { return item(x); },
+      "The value of a tensor with one element, as a Python number.");
+  def_method(
+      "tolist",
+      [](const Tensor& x) {
+        NoGradGuard guard;
+        Tensor host = to(x, Device{}, x.dtype(), false);
+        return visit_dtype(x.dtype(), [&](auto tag) {
+          return nb::steal(to_list<typename decltype(tag)::type>(host, 0, host.data()));
+        });
+      },
+      "The values as nested lists.");
+}
+
+}  // namespace facula
