@@ -54,33 +54,6 @@ if _TYPE_CHECKING:
 
 newaxis = None
 
-# What the core has for the package itself, and functions that PyTorch has only as methods or in
-# the modules that they belong to.
-_INTERNAL = {
-    "DisableTorchFunction",
-    "DisableTorchFunctionSubclass",
-    "FunctionNode",
-    "Node",
-    "current_graph_task_id",
-    "disable_saved_tensors_hooks_",
-    "is_backward_to_leaves",
-    "linalg_vector_norm",
-    "pop_inference_mode_",
-    "pop_saved_tensors_hooks_",
-    "push_inference_mode_",
-    "push_saved_tensors_hooks_",
-    "record_function",
-    "run_backward",
-    "saved_tensors_hooks_disabled_message",
-    "set_anomaly_enabled_",
-    "set_grad_enabled_",
-    "unpack_saved",
-    "will_engine_execute_node",
-}
-for _name in _INTERNAL:
-    del globals()[_name]
-del _name
-
 # Imported when they are first asked for: much code that a script may never use.
 _LAZY = {
     "accelerator",
@@ -105,7 +78,7 @@ def __getattr__(name: str) -> _Any:
 
 
 __all__ = [
-    *(name for name in dir(_core) if name[0] != "_" != name[-1] and name not in _INTERNAL),
+    *(name for name in dir(_core) if name[0] != "_" != name[-1]),
     *_legacy.__all__,
     *_public_names(globals()),
     *_settings.__all__,

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from facula import _core, _legacy, _utils
-from facula._core import Node, Tensor
+from facula._core import Tensor
+from facula._core import _Node as Node
 from facula._ops._mark import METHODS
 from facula._tensor_str import tensor_format, tensor_repr
 from facula.storage import TypedStorage

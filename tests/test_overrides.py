@@ -200,7 +200,7 @@ def test_foreign_objects_are_asked(x):
             refused()
     with pytest.raises(TypeError, match="unsupported operand"):
         x * metre
-    with _core.DisableTorchFunctionSubclass(), pytest.raises(TypeError, match="add: expected"):
+    with _core._DisableTorchFunctionSubclass(), pytest.raises(TypeError, match="add: expected"):
         facula.add(x, metre)
 
 
@@ -293,11 +293,11 @@ def test_the_default_takes_any_sequence_of_arguments(x):
 def test_disabled_contexts_nest(x):
     m = x.as_subclass(Marked)
     assert _core._is_torch_function_enabled()
-    with _core.DisableTorchFunctionSubclass():
+    with _core._DisableTorchFunctionSubclass():
         assert type(m + 1) is facula.Tensor
-        with Log() as log, _core.DisableTorchFunction():
+        with Log() as log, _core._DisableTorchFunction():
             assert type(m + 1) is facula.Tensor
-            with _core.DisableTorchFunctionSubclass():
+            with _core._DisableTorchFunctionSubclass():
                 assert _core._is_torch_function_all_disabled()
         assert not _core._is_torch_function_enabled()
         assert not _core._is_torch_function_all_disabled()

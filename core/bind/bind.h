@@ -23,6 +23,17 @@ void def_op(nb::module_& m, const char* name, F f, const Extra&... extra) {
   def_method(name, f, extra...);
 }
 
+// A function that computes nothing with tensors, but asks for a state or sets one: it is no
+// operation, and nobody who watches those hears of it.
+namespace seam {
+void mark_state(const char* name);
+}
+template <class... Args>
+void def_state(nb::module_& m, const char* name, Args&&... args) {
+  m.def(name, std::forward<Args>(args)...);
+  seam::mark_state(name);
+}
+
 // f(), its errors told in the name of the operation that the user called: f may be made of others.
 [[noreturn]] void retell(const char* name, const Error& error);
 template <class F>

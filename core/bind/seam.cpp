@@ -325,44 +325,11 @@ constexpr std::array<vectorcallfunc, kMaxEntries> make_entries(std::index_sequen
 constexpr auto operations = make_entries<true>(std::make_index_sequence<kMaxEntries>());
 constexpr auto others = make_entries<false>(std::make_index_sequence<kMaxEntries>());
 
-// Functions that compute nothing with tensors: states and questions. Those with an underscore are
-// parts of operations that are composed in Python, which enter as a whole.
-const std::unordered_set<std::string> no_operations = {
-    "as_subclass",
-    "current_graph_task_id",
-    "disable_saved_tensors_hooks_",
-    "from_numpy",
-    "frombuffer",
-    "get_default_device",
-    "get_default_dtype",
-    "get_num_threads",
-    "get_rng_state",
-    "initial_seed",
-    "is_anomaly_check_nan_enabled",
-    "is_anomaly_enabled",
-    "is_backward_to_leaves",
-    "is_grad_enabled",
-    "is_inference_mode_enabled",
-    "is_tensor",
-    "manual_seed",
-    "pop_inference_mode_",
-    "pop_saved_tensors_hooks_",
-    "push_inference_mode_",
-    "push_saved_tensors_hooks_",
-    "record_function",
-    "run_backward",
-    "saved_tensors_hooks_disabled_message",
-    "seed",
-    "set_anomaly_enabled_",
-    "set_default_device",
-    "set_default_dtype",
-    "set_flush_denormal",
-    "set_grad_enabled_",
-    "set_num_threads",
-    "set_rng_state",
-    "unpack_saved",
-    "will_engine_execute_node",
-};
+// Names of functions that compute nothing with tensors: see def_state().
+std::unordered_set<std::string>& states() {
+  static std::unordered_set<std::string> names;
+  return names;
+}
 
 void put_in_front_of(nb::handle names_to_functions, nb::handle kind) {
   for (auto [name, function] : nb::borrow<nb::dict>(names_to_functions)) {
@@ -376,11 +343,13 @@ void put_in_front_of(nb::handle names_to_functions, nb::handle kind) {
     originals[i] = entry;
     // The name that users know: functions of nn.functional have an underscore in the core only.
     std::string text = nb::str(function.attr("__name__")).c_str();
-    entry = text[0] != '_' && !no_operations.count(text) ? operations[i] : others[i];
+    entry = text[0] != '_' && !states().count(text) ? operations[i] : others[i];
   }
 }
 
 }  // namespace
+
+void mark_state(const char* name) { states().insert(name); }
 
 void put_in_front(nb::module_& m) {
   axis = PyUnicode_InternFromString("axis");
@@ -436,10 +405,10 @@ FACULA_BINDINGS {
       "func"_a, "types"_a, "args"_a = nb::tuple(), "kwargs"_a.none() = nb::none(),
       "As ``__torch_function__`` of a class: it overrides nothing.");
   bind_disable<Disabled::Subclasses>(
-      m, "DisableTorchFunctionSubclass",
+      m, "_DisableTorchFunctionSubclass",
       "A context in which ``__torch_function__`` of arguments is not asked.");
   bind_disable<Disabled::All>(
-      m, "DisableTorchFunction",
+      m, "_DisableTorchFunction",
       "A context in which neither modes nor ``__torch_function__`` of arguments are asked.");
   m.def("_is_torch_function_enabled", [] { return disabled() == Disabled::Nothing; });
   m.def("_is_torch_function_all_disabled", [] { return disabled() == Disabled::All; });

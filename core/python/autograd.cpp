@@ -158,36 +158,36 @@ void init_node_type(PyObject* module) {
                              slots};
   node_base_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (!node_base_type) throw_python_error();
-  PyModule_AddObjectRef(module, "Node", reinterpret_cast<PyObject*>(node_base_type));
+  PyModule_AddObjectRef(module, "_Node", reinterpret_cast<PyObject*>(node_base_type));
 }
 
 FACULA_BINDINGS {
-  m.def("is_grad_enabled", &is_grad_enabled, "Whether operations are recorded in this thread.");
-  m.def("set_grad_enabled_", &set_grad_enabled, "mode"_a);
-  m.def("is_inference_mode_enabled", &is_inference_mode_enabled,
+  def_state(m, "is_grad_enabled", &is_grad_enabled, "Whether operations are recorded in this thread.");
+  m.def("_set_grad_enabled", &set_grad_enabled, "mode"_a);
+  def_state(m, "is_inference_mode_enabled", &is_inference_mode_enabled,
         "Whether inference mode is on in this thread.");
   // Inference mode switches recording off with it; what was before comes back at the end of the
   // block.
   m.def(
-      "push_inference_mode_",
+      "_push_inference_mode",
       [](bool mode) {
         inference_stack.push_back({is_grad_enabled(), is_inference_mode_enabled()});
         set_inference_mode_enabled(mode);
         set_grad_enabled(!mode);
       },
       "mode"_a);
-  m.def("pop_inference_mode_", [] {
+  m.def("_pop_inference_mode", [] {
     check(!inference_stack.empty(), "inference_mode: left a block that was not entered.");
     set_grad_enabled(inference_stack.back().grad);
     set_inference_mode_enabled(inference_stack.back().inference);
     inference_stack.pop_back();
   });
-  m.def("is_anomaly_enabled", &is_anomaly_enabled);
-  m.def("is_anomaly_check_nan_enabled", &is_anomaly_check_nan_enabled);
-  m.def("set_anomaly_enabled_", &set_anomaly_enabled, "mode"_a, "check_nan"_a = true);
+  def_state(m, "is_anomaly_enabled", &is_anomaly_enabled);
+  def_state(m, "is_anomaly_check_nan_enabled", &is_anomaly_check_nan_enabled);
+  m.def("_set_anomaly_enabled", &set_anomaly_enabled, "mode"_a, "check_nan"_a = true);
 
   m.def(
-      "run_backward",
+      "_run_backward",
       [](const TensorList& roots, const std::vector<std::optional<Tensor>>& grads,
          bool retain_graph, bool create_graph, const TensorList& inputs, bool allow_unused,
          bool accumulate) {
@@ -221,10 +221,10 @@ FACULA_BINDINGS {
       "create_graph"_a = false, "inputs"_a.none() = nb::none(),
       "Computes the gradients of the leaves and adds them to their .grad.");
 
-  m.def("current_graph_task_id", &current_backward_id,
+  m.def("_current_graph_task_id", &current_backward_id,
         "The number of the running call of backward; -1 outside.");
   m.def(
-      "will_engine_execute_node",
+      "_will_engine_execute_node",
       [](nb::handle node) {
         check_type(PyObject_TypeCheck(node.ptr(), node_base_type),
                    "will_engine_execute_node: expected a node, got ", Py_TYPE(node.ptr())->tp_name,
@@ -232,7 +232,7 @@ FACULA_BINDINGS {
         return backward_reaches(node_of(node.ptr()));
       },
       "node"_a, "Whether the running call of backward reaches the node.");
-  m.def("is_backward_to_leaves", &is_backward_to_leaves,
+  m.def("_is_backward_to_leaves", &is_backward_to_leaves,
         "Whether the running call of backward goes on to all leaves.");
 
   def_method(
@@ -262,17 +262,17 @@ FACULA_BINDINGS {
   def_method("_is_view", [](const Tensor& x) { return x.is_view(); });
   def_method("_bump_version", [](const Tensor& x) { bump_version(x); });
 
-  m.def("push_saved_tensors_hooks_", [](nb::handle pack, nb::handle unpack) {
+  m.def("_push_saved_tensors_hooks", [](nb::handle pack, nb::handle unpack) {
     push_saved_tensor_hooks(pack.ptr(), unpack.ptr());
   });
-  m.def("pop_saved_tensors_hooks_", &pop_saved_tensor_hooks);
+  m.def("_pop_saved_tensors_hooks", &pop_saved_tensor_hooks);
   m.def(
-      "disable_saved_tensors_hooks_",
+      "_disable_saved_tensors_hooks",
       [](std::optional<std::string> message) {
         set_saved_tensor_hooks_disabled(message ? message->c_str() : nullptr);
       },
       "message"_a.none());
-  m.def("saved_tensors_hooks_disabled_message", [] {
+  m.def("_saved_tensors_hooks_disabled_message", [] {
     const char* message = saved_tensor_hooks_disabled();
     return message ? std::optional<std::string>(message) : std::nullopt;
   });

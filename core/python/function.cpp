@@ -162,9 +162,9 @@ FACULA_BINDINGS {
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
   function_node_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (!function_node_type) throw_python_error();
-  m.attr("FunctionNode") = nb::handle(reinterpret_cast<PyObject*>(function_node_type));
-  m.def("record_function", &record_function, "ctx"_a, "inputs"_a, "outputs"_a);
-  m.def("unpack_saved", &unpack_saved, "ctx"_a);
+  m.attr("_FunctionNode") = nb::handle(reinterpret_cast<PyObject*>(function_node_type));
+  m.def("_record_function", &record_function, "ctx"_a, "inputs"_a, "outputs"_a);
+  m.def("_unpack_saved", &unpack_saved, "ctx"_a);
 }
 
 }  // namespace facula

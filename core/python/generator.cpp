@@ -107,8 +107,8 @@ void bind_generator(nb::module_& m) {
 
 void bind_default_generator(nb::module_& m) {
   m.attr("default_generator") = nb::cast(process_generator());
-  m.def(
-      "manual_seed",
+  def_state(
+      m, "manual_seed",
       [](nb::handle seed) {
         nb::object number = nb::steal(PyNumber_Long(seed.ptr()));
         if (!number.is_valid()) throw nb::python_error();
@@ -116,17 +116,17 @@ void bind_default_generator(nb::module_& m) {
         return default_generator();
       },
       "seed"_a, "Seeds the default generator and returns it.");
-  m.def(
-      "seed", [] { return default_generator()->seed(); },
+  def_state(
+      m, "seed", [] { return default_generator()->seed(); },
       "Seeds the default generator from the system's entropy and returns the seed.");
-  m.def(
-      "initial_seed", [] { return default_generator()->initial_seed(); },
+  def_state(
+      m, "initial_seed", [] { return default_generator()->initial_seed(); },
       "The seed of the default generator.");
-  m.def(
-      "get_rng_state", [] { return state_tensor(*default_generator()); },
+  def_state(
+      m, "get_rng_state", [] { return state_tensor(*default_generator()); },
       "The state of the default generator, as a uint8 tensor.");
-  m.def(
-      "set_rng_state", [](const Tensor& state) { set_state(*default_generator(), state); },
+  def_state(
+      m, "set_rng_state", [](const Tensor& state) { set_state(*default_generator(), state); },
       "new_state"_a, "Sets the state of the default generator.");
 }
 

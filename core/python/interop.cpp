@@ -292,8 +292,8 @@ Tensor from_numpy(PyObject* array, bool warn_if_read_only) {
 }
 
 FACULA_BINDINGS {
-  m.def(
-      "from_numpy", [](nb::handle array) { return from_numpy(array.ptr(), true); },
+  def_state(
+      m, "from_numpy", [](nb::handle array) { return from_numpy(array.ptr(), true); },
       "ndarray"_a.none(),
       R"(A tensor over the memory of a NumPy array: writes to one are seen in the other.
 
@@ -323,8 +323,8 @@ Example:
 Example:
     >>> facula.asarray([1, 2])
     tensor([1, 2]))");
-  m.def(
-      "frombuffer",
+  def_state(
+      m, "frombuffer",
       [](nb::handle buffer, DType dtype, int64_t count, int64_t offset, bool requires_grad) {
         Tensor x = from_buffer(buffer.ptr(), dtype, {count, offset});
         if (requires_grad) require_grad(x, true);

@@ -35,15 +35,15 @@ void enter_interpreter(void* state) {
 bool is_any_thread_computing() { return n_computing.load() > 0; }
 
 FACULA_BINDINGS {
-  m.def("get_num_threads", &get_num_threads, "The number of threads that kernels may use.");
-  m.def(
-      "set_num_threads",
+  def_state(m, "get_num_threads", &get_num_threads, "The number of threads that kernels may use.");
+  def_state(
+      m, "set_num_threads",
       [](int n) {
         check(n > 0, "set_num_threads: expects a positive integer, got ", n, ".");
         set_num_threads(n);
       },
       "n"_a, "Sets the number of threads that kernels may use. Results do not depend on it.");
-  m.def("set_flush_denormal", &set_flush_denormal, "mode"_a,
+  def_state(m, "set_flush_denormal", &set_flush_denormal, "mode"_a,
         "Whether denormal numbers are treated as zero. False if the machine cannot.");
   m.def("_cpu_capability", &cpu::isa_name);
   m.def("_blas_config", &products::FACULA_BLAS(openblas_get_config));

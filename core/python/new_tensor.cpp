@@ -384,6 +384,7 @@ FACULA_BINDINGS {
         return x;
       },
       "cls"_a.none(), "data"_a, "require_grad"_a = false);
+  seam::mark_state("as_subclass");
   def_method(
       "as_subclass",
       [checked_class](const Tensor& x, nb::handle cls) {

@@ -166,8 +166,8 @@ FACULA_BINDINGS {
   bind_sizes(m);
   bind_memory();
   bind_dtypes(m);
-  m.def(
-      "is_tensor", [](nb::handle object) { return is_tensor(object.ptr()); }, "obj"_a,
+  def_state(
+      m, "is_tensor", [](nb::handle object) { return is_tensor(object.ptr()); }, "obj"_a,
       R"(Whether the object is a tensor.
 
 Args:

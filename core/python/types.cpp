@@ -257,14 +257,14 @@ void bind_types(nb::module_& m) {
         "The dtype that holds values of both.");
   m.def("can_cast", &can_cast, "from_"_a, "to"_a,
         "Whether a conversion keeps the category of the type.");
-  m.def("get_default_dtype", &get_default_dtype, "The dtype of new floating-point tensors.");
-  m.def(
-      "set_default_dtype", [](DType d) { set_default_dtype(d); }, "d"_a,
+  def_state(m, "get_default_dtype", &get_default_dtype, "The dtype of new floating-point tensors.");
+  def_state(
+      m, "set_default_dtype", [](DType d) { set_default_dtype(d); }, "d"_a,
       "Sets the dtype of new floating-point tensors.");
-  m.def("get_default_device", &default_device,
+  def_state(m, "get_default_device", &default_device,
         "The device of new tensors for which none is named.");
-  m.def(
-      "set_default_device",
+  def_state(
+      m, "set_default_device",
       [](std::optional<DeviceArg> device) { choose_device(device ? device->device : Device{}); },
       "device"_a.none(), R"(Sets the device of new tensors for which none is named; None is the CPU.
 

@@ -11,6 +11,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar, overload
 
+from facula import _core
 from facula._core import Tensor
 from facula._ops._arguments import refuse_other_than_tensors
 
@@ -66,27 +67,12 @@ def operation(
 
 
 def _entry(function: Callable[..., Any], module: str, qualname: str) -> Callable[..., Any]:
-    """What users call: the function, with PyTorch's TypeError for what is no tensor.
+    """What users call: the function, entered through the seam of all operations.
 
     The tensors that come first are looked at before the call, at the cost of one comparison each;
-    the other arguments only after the function has failed.
+    the other arguments only after the function has failed, for PyTorch's TypeError.
     """
-    code, hints = function.__code__, function.__annotations__
-    n_first = 0
-    while n_first < code.co_argcount and hints.get(code.co_varnames[n_first]) == "Tensor":
-        n_first += 1
-
-    @functools.wraps(function)
-    def entry(*args: Any, **kwargs: Any) -> Any:
-        for x in args[:n_first]:
-            if not isinstance(x, Tensor):
-                refuse_other_than_tensors(entry, args, kwargs)
-        try:
-            return function(*args, **kwargs)
-        except (AttributeError, TypeError):
-            refuse_other_than_tensors(entry, args, kwargs)
-            raise
-
+    entry = _core._Operation(function, refuse_other_than_tensors)
     entry.__module__, entry.__qualname__ = module, qualname  # where pickle finds it
     entry.__name__ = qualname.rpartition(".")[2]
     return entry

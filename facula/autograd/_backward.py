@@ -1,6 +1,6 @@
 """``backward`` and ``grad``: arguments checked and completed, then one call of the engine.
 
-The engine's entry is ``_core.run_backward(tensors, grad_tensors, retain_graph, create_graph,
+The engine's entry is ``_core._run_backward(tensors, grad_tensors, retain_graph, create_graph,
 inputs, allow_unused, accumulate_grad)``, which returns the gradients of ``inputs`` (a tuple, with
 ``None`` for the unused), or accumulates into ``.grad`` and returns an empty tuple.
 """
@@ -124,7 +124,7 @@ def backward(
         grad_tensors = grad_variables
     roots, grads, targets = _checked("backward", tensors, grad_tensors, inputs)
     keeps_graph = create_graph if retain_graph is None else retain_graph
-    _core.run_backward(roots, grads, keeps_graph, create_graph, targets, True, True)
+    _core._run_backward(roots, grads, keeps_graph, create_graph, targets, True, True)
 
 
 def grad(
@@ -168,7 +168,7 @@ def grad(
     if is_grads_batched:
         result = _batched_grad(roots, targets, grads, keeps_graph, create_graph, allows_unused)
     else:
-        result = _core.run_backward(
+        result = _core._run_backward(
             roots, grads, keeps_graph, create_graph, targets, allows_unused, False
         )
     if materialize_grads:
@@ -202,7 +202,7 @@ def _batched_grad(
         row = tuple(None if g is None else g[i] for g in grads)
         keeps = keeps_graph or i < n_batch - 1
         rows.append(
-            _core.run_backward(outputs, row, keeps, create_graph, inputs, allows_unused, False)
+            _core._run_backward(outputs, row, keeps, create_graph, inputs, allows_unused, False)
         )
     if not rows:
         return tuple(_zeros_for(x, 0) for x in inputs)

@@ -24,13 +24,13 @@ class set_detect_anomaly:
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self._previous = (_core.is_anomaly_enabled(), _core.is_anomaly_check_nan_enabled())
-        _core.set_anomaly_enabled_(mode, check_nan)
+        _core._set_anomaly_enabled(mode, check_nan)
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *exc_info: object) -> None:
-        _core.set_anomaly_enabled_(*self._previous)
+        _core._set_anomaly_enabled(*self._previous)
 
 
 class detect_anomaly:
@@ -53,7 +53,7 @@ class detect_anomaly:
 
     def __enter__(self) -> None:
         self._previous = (_core.is_anomaly_enabled(), _core.is_anomaly_check_nan_enabled())
-        _core.set_anomaly_enabled_(True, self._check_nan)
+        _core._set_anomaly_enabled(True, self._check_nan)
 
     def __exit__(self, *exc_info: object) -> None:
-        _core.set_anomaly_enabled_(*self._previous)
+        _core._set_anomaly_enabled(*self._previous)

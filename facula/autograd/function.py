@@ -2,16 +2,16 @@
 
 How ``Function.apply`` is divided between Python and the core:
 
-1. Python makes a ctx, which is the node-to-be (``_core.FunctionNode``), and runs ``forward`` (and
+1. Python makes a ctx, which is the node-to-be (``_core._FunctionNode``), and runs ``forward`` (and
    ``setup_context``) without recording.
-2. ``_core.record_function(ctx, inputs, outputs)`` connects it. ``inputs`` is the tuple of all
+2. ``_core._record_function(ctx, inputs, outputs)`` connects it. ``inputs`` is the tuple of all
    positional arguments, ``outputs`` the tuple that forward returned, tensors or not. It reads
    ``ctx._to_save``, ``ctx._dirty`` and ``ctx._non_differentiable`` (tuples of tensors, ``None``
    allowed in ``_to_save``), gives the node the name ``type(ctx).__name__``, and returns the tuple
    of outputs to hand to the user: an output that is an unchanged input becomes a view of it, a
    dirty input is rebased onto the node. The saved tensors live in the node; an output among
    them is kept without its history, so that no cycle keeps the graph alive.
-3. ``_core.unpack_saved(ctx)`` gives the saved tensors back, after the checks for freed graphs and
+3. ``_core._unpack_saved(ctx)`` gives the saved tensors back, after the checks for freed graphs and
    in-place changes.
 4. Backward calls ``ctx._run_backward(*grads)`` with one gradient or ``None`` per output, grad mode
    on only for ``create_graph``; the result is one gradient or ``None`` per input.
@@ -30,7 +30,7 @@ from facula.autograd.grad_mode import no_grad
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 
 
-class FunctionCtx(_core.FunctionNode):
+class FunctionCtx(_core._FunctionNode):
     """What ``forward`` leaves behind for ``backward``.
 
     Any attribute may be set on it; tensors belong in :meth:`save_for_backward`, which lets the
@@ -58,7 +58,7 @@ class FunctionCtx(_core.FunctionNode):
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """The tensors given to :meth:`save_for_backward`."""
-        return tuple(_core.unpack_saved(self))
+        return tuple(_core._unpack_saved(self))
 
     def mark_dirty(self, *args: Tensor) -> None:
         """Declare inputs that ``forward`` changed in place; each must also be returned."""
@@ -193,7 +193,7 @@ class Function(FunctionCtx):
         ctx._output_specs = tuple(
             (o.shape, o.dtype, o.device) if isinstance(o, Tensor) else None for o in outputs
         )
-        recorded = _core.record_function(ctx, args, outputs)
+        recorded = _core._record_function(ctx, args, outputs)
         return tuple(recorded) if isinstance(output, tuple) else recorded[0]
 
 

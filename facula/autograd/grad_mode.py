@@ -115,10 +115,10 @@ class no_grad(_BareMode):
 
     def __enter__(self) -> None:
         self._previous = _core.is_grad_enabled()
-        _core.set_grad_enabled_(False)
+        _core._set_grad_enabled(False)
 
     def __exit__(self, *exc_info: object) -> None:
-        _core.set_grad_enabled_(self._previous)
+        _core._set_grad_enabled(self._previous)
 
 
 class enable_grad(_BareMode):
@@ -135,10 +135,10 @@ class enable_grad(_BareMode):
 
     def __enter__(self) -> None:
         self._previous = _core.is_grad_enabled()
-        _core.set_grad_enabled_(True)
+        _core._set_grad_enabled(True)
 
     def __exit__(self, *exc_info: object) -> None:
-        _core.set_grad_enabled_(self._previous)
+        _core._set_grad_enabled(self._previous)
 
 
 class set_grad_enabled(_Mode):
@@ -158,18 +158,18 @@ class set_grad_enabled(_Mode):
     def __init__(self, mode: bool) -> None:
         self._previous = _core.is_grad_enabled()
         self.mode = mode
-        _core.set_grad_enabled_(mode)
+        _core._set_grad_enabled(mode)
 
     def __call__(self, func: _F) -> _F:
         # Construction has already switched; a decorator must leave the caller's mode alone.
-        _core.set_grad_enabled_(self._previous)
+        _core._set_grad_enabled(self._previous)
         return super().__call__(func)
 
     def __enter__(self) -> None:
-        _core.set_grad_enabled_(self.mode)
+        _core._set_grad_enabled(self.mode)
 
     def __exit__(self, *exc_info: object) -> None:
-        _core.set_grad_enabled_(self._previous)
+        _core._set_grad_enabled(self._previous)
 
     def clone(self) -> set_grad_enabled:
         return type(self)(self.mode)
@@ -199,10 +199,10 @@ class inference_mode(_Mode):
         self.mode = mode
 
     def __enter__(self) -> None:
-        _core.push_inference_mode_(self.mode)
+        _core._push_inference_mode(self.mode)
 
     def __exit__(self, *exc_info: object) -> None:
-        _core.pop_inference_mode_()
+        _core._pop_inference_mode()
 
     def clone(self) -> inference_mode:
         return type(self)(self.mode)

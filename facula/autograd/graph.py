@@ -1,7 +1,7 @@
 """Looking at the graph and intervening in it: nodes, saved tensors, hooks over several tensors.
 
-Hooks ask the engine two things: ``_core.current_graph_task_id()`` is the number of the running call
-of backward (-1 outside), and ``_core.will_engine_execute_node(node)`` says whether that call
+Hooks ask the engine two things: ``_core._current_graph_task_id()`` is the number of the running call
+of backward (-1 outside), and ``_core._will_engine_execute_node(node)`` says whether that call
 reaches the node.
 """
 
@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from facula import _core
-from facula._core import Node, Tensor
+from facula._core import Tensor
+from facula._core import _Node as Node
 from facula.autograd.grad_mode import enable_grad
 
 __all__ = [
@@ -52,10 +53,10 @@ class saved_tensors_hooks:
     # The core keeps a stack for each thread, and the innermost pair is used. Operations keep the
     # pair that they were recorded with: backward may run after the block.
     def __enter__(self) -> None:
-        _core.push_saved_tensors_hooks_(self.pack_hook, self.unpack_hook)
+        _core._push_saved_tensors_hooks(self.pack_hook, self.unpack_hook)
 
     def __exit__(self, *exc_info: object) -> None:
-        _core.pop_saved_tensors_hooks_()
+        _core._pop_saved_tensors_hooks()
 
 
 class save_on_cpu(saved_tensors_hooks):
@@ -89,12 +90,12 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
         error_message: the text of the RuntimeError raised for an attempt.
     """
     # The message is the switch, None for off: blocks can be nested, each with its own.
-    previous = _core.saved_tensors_hooks_disabled_message()
-    _core.disable_saved_tensors_hooks_(error_message)
+    previous = _core._saved_tensors_hooks_disabled_message()
+    _core._disable_saved_tensors_hooks(error_message)
     try:
         yield
     finally:
-        _core.disable_saved_tensors_hooks_(previous)
+        _core._disable_saved_tensors_hooks(previous)
 
 
 class _HandleGroup:
@@ -170,11 +171,11 @@ def _watch_all(tensors: tuple[Tensor, ...], fn: Callable[..., None]) -> list[Any
 
     def make_hook(index: int) -> Callable[[Tensor], None]:
         def hook(grad: Tensor) -> None:
-            call = _core.current_graph_task_id()
+            call = _core._current_graph_task_id()
             with lock:
                 # Which of the tensors a call reaches is known to the engine only while it runs.
                 if call not in pending:
-                    n_expected = sum(map(_core.will_engine_execute_node, nodes))
+                    n_expected = sum(map(_core._will_engine_execute_node, nodes))
                     pending[call] = ([None] * len(tensors), n_expected)
                 grads, n_missing = pending[call]
                 grads[index] = grad
@@ -195,7 +196,7 @@ def _watch_any(tensors: tuple[Tensor, ...], fn: Callable[..., None]) -> list[Any
     seen: set[int] = set()
 
     def hook(grad: Tensor) -> None:
-        call = _core.current_graph_task_id()
+        call = _core._current_graph_task_id()
         with lock:
             is_first = call not in seen
             # One entry is enough: calls are numbered upwards, and old ones never come back.

@@ -180,7 +180,7 @@ class _Reentrant(Function):
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
         # The inner backward adds to .grad of all leaves that it finds, parameters included. Where
         # gradients of some inputs only are asked for, that would be wrong.
-        if not _core.is_backward_to_leaves():
+        if not _core._is_backward_to_leaves():
             raise RuntimeError(
                 "checkpoint: with use_reentrant=True only backward() without inputs is possible; "
                 "autograd.grad is not. Pass use_reentrant=False."
@@ -239,7 +239,7 @@ class _Frame:
     def unpack(self, index: int) -> Tensor:
         # A second backward (retain_graph) computes the values anew: parameters may have changed in
         # between. It may ask for others than the first, so it must not find what that left over.
-        call = _core.current_graph_task_id()
+        call = _core._current_graph_task_id()
         if call != self.call or index not in self.values:
             self.recompute()
             self.call = call

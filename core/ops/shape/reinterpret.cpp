@@ -83,22 +83,6 @@ Tensor view_dtype(const Tensor& x, DType dtype) {
 }
 
 FACULA_BINDINGS {
-  m.def("real", &real, "input"_a, R"(The real part, a view; a real tensor itself.
-
-Args:
-    input: any tensor.
-
-Example:
-    >>> facula.real(facula.tensor([1 + 2j]))
-    tensor([1.]))");
-  m.def("imag", &imag, "input"_a, R"(The imaginary part of a complex tensor, a view.
-
-Args:
-    input: a complex tensor.
-
-Example:
-    >>> facula.imag(facula.tensor([1 + 2j]))
-    tensor([2.]))");
   def_op(m, "view_as_real", &view_as_real,
          R"(A view of complex numbers as pairs of real ones, along a new last dimension.
 

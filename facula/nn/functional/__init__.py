@@ -27,7 +27,6 @@ from facula._core import (
 )
 from facula._ops import bilinear, cosine_similarity, pairwise_distance, pdist, rrelu_
 from facula._ops._mark import operation as _operation
-from facula.nn.functional import _linear_cross_entropy, _loss
 from facula.nn.functional._activation import *
 from facula.nn.functional._adaptive_pooling import *
 from facula.nn.functional._attention import *
@@ -45,12 +44,10 @@ from facula.nn.functional._vision import *
 if not _TYPE_CHECKING:
     __all__ = [name for name in globals() if not name.startswith("_")]
 
-    # A step of training has one loss, so that the check of its arguments costs little there.
-    for _name in (*_loss.__all__, *_linear_cross_entropy.__all__):
-        globals()[_name] = _operation(module=__name__)(globals()[_name])
-    # Functions of the files of this package bear its name: they are known and pickled by it.
+    # Functions of the files of this package become operations that are known, and pickled, by its
+    # name.
     for _name in __all__:
         _function = globals()[_name]
         if getattr(_function, "__module__", "").startswith(f"{__name__}."):
-            _function.__module__ = __name__
+            globals()[_name] = _operation(module=__name__)(_function)
     del _name, _function
