@@ -344,6 +344,68 @@ void def_add_product(nb::module_& m, const char* name, AddProduct f, const char*
   def_in_place(name, name, f, a, b, nb::kw_only(), beta, alpha);
 }
 
+void bind_add_products(nb::module_& m) {
+  def_add_product(
+      m, "addmm", addmm, "mat1", "mat2",
+      R"(``beta * input + alpha * mat1 @ mat2``; input broadcasts to the product's shape.
+
+Args:
+    input: what is added to the product.
+    mat1: the first matrix.
+    mat2: the second matrix.
+    beta: the factor of input.
+    alpha: the factor of the product.
+    out: where to put the result.
+
+Example:
+    >>> facula.addmm(facula.ones(1), facula.ones(1, 2), facula.ones(2, 1))
+    tensor([[3.]]))");
+  def_add_product(m, "baddbmm", baddbmm, "batch1", "batch2",
+                  R"(``beta * input + alpha * batch1 @ batch2`` for batches of matrices.
+
+Args:
+    input: what is added to the products.
+    batch1: the first matrices.
+    batch2: the second matrices.
+    beta: the factor of input.
+    alpha: the factor of the products.
+    out: where to put the result.
+
+Example:
+    >>> facula.baddbmm(facula.ones(1), facula.ones(2, 1, 3), facula.ones(2, 3, 1)).flatten()
+    tensor([4., 4.]))");
+  def_add_product(m, "addmv", addmv, "mat", "vec",
+                  R"(``beta * input + alpha * mat @ vec``; input broadcasts to the product's shape.
+
+Args:
+    input: what is added to the product.
+    mat: the matrix.
+    vec: the vector.
+    beta: the factor of input.
+    alpha: the factor of the product.
+    out: where to put the result.
+
+Example:
+    >>> facula.addmv(facula.ones(2), facula.eye(2), facula.tensor([1.0, 2.0]))
+    tensor([2., 3.]))");
+  def_add_product(
+      m, "addbmm", addbmm, "batch1", "batch2",
+      R"(``beta * input`` plus ``alpha`` times the sum of a batch of products; input broadcasts to it.
+
+Args:
+    input: what is added to the sum.
+    batch1: the first matrices.
+    batch2: the second matrices.
+    beta: the factor of input.
+    alpha: the factor of the sum.
+    out: where to put the result.
+
+Example:
+    >>> facula.addbmm(facula.zeros(2, 2), facula.ones(3, 2, 4), facula.ones(3, 4, 2))
+    tensor([[12., 12.],
+            [12., 12.]]))");
+}
+
 }  // namespace
 
 FACULA_BINDINGS {
@@ -413,65 +475,7 @@ Args:
 Example:
     >>> facula.matmul(facula.ones(5, 2, 3), facula.ones(3)).shape
     torch.Size([5, 2]))");
-  def_add_product(
-      m, "addmm", addmm, "mat1", "mat2",
-      R"(``beta * input + alpha * mat1 @ mat2``; input broadcasts to the product's shape.
-
-Args:
-    input: what is added to the product.
-    mat1: the first matrix.
-    mat2: the second matrix.
-    beta: the factor of input.
-    alpha: the factor of the product.
-    out: where to put the result.
-
-Example:
-    >>> facula.addmm(facula.ones(1), facula.ones(1, 2), facula.ones(2, 1))
-    tensor([[3.]]))");
-  def_add_product(m, "baddbmm", baddbmm, "batch1", "batch2",
-                  R"(``beta * input + alpha * batch1 @ batch2`` for batches of matrices.
-
-Args:
-    input: what is added to the products.
-    batch1: the first matrices.
-    batch2: the second matrices.
-    beta: the factor of input.
-    alpha: the factor of the products.
-    out: where to put the result.
-
-Example:
-    >>> facula.baddbmm(facula.ones(1), facula.ones(2, 1, 3), facula.ones(2, 3, 1)).flatten()
-    tensor([4., 4.]))");
-  def_add_product(m, "addmv", addmv, "mat", "vec",
-                  R"(``beta * input + alpha * mat @ vec``; input broadcasts to the product's shape.
-
-Args:
-    input: what is added to the product.
-    mat: the matrix.
-    vec: the vector.
-    beta: the factor of input.
-    alpha: the factor of the product.
-    out: where to put the result.
-
-Example:
-    >>> facula.addmv(facula.ones(2), facula.eye(2), facula.tensor([1.0, 2.0]))
-    tensor([2., 3.]))");
-  def_add_product(
-      m, "addbmm", addbmm, "batch1", "batch2",
-      R"(``beta * input`` plus ``alpha`` times the sum of a batch of products; input broadcasts to it.
-
-Args:
-    input: what is added to the sum.
-    batch1: the first matrices.
-    batch2: the second matrices.
-    beta: the factor of input.
-    alpha: the factor of the sum.
-    out: where to put the result.
-
-Example:
-    >>> facula.addbmm(facula.zeros(2, 2), facula.ones(3, 2, 4), facula.ones(3, 4, 2))
-    tensor([[12., 12.],
-            [12., 12.]]))");
+  bind_add_products(m);
 }
 
 }  // namespace facula
