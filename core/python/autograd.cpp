@@ -162,10 +162,11 @@ void init_node_type(PyObject* module) {
 }
 
 FACULA_BINDINGS {
-  def_state(m, "is_grad_enabled", &is_grad_enabled, "Whether operations are recorded in this thread.");
+  def_state(m, "is_grad_enabled", &is_grad_enabled,
+            "Whether operations are recorded in this thread.");
   m.def("_set_grad_enabled", &set_grad_enabled, "mode"_a);
   def_state(m, "is_inference_mode_enabled", &is_inference_mode_enabled,
-        "Whether inference mode is on in this thread.");
+            "Whether inference mode is on in this thread.");
   // Inference mode switches recording off with it; what was before comes back at the end of the
   // block.
   m.def(

@@ -44,7 +44,7 @@ FACULA_BINDINGS {
       },
       "n"_a, "Sets the number of threads that kernels may use. Results do not depend on it.");
   def_state(m, "set_flush_denormal", &set_flush_denormal, "mode"_a,
-        "Whether denormal numbers are treated as zero. False if the machine cannot.");
+            "Whether denormal numbers are treated as zero. False if the machine cannot.");
   m.def("_cpu_capability", &cpu::isa_name);
   m.def("_blas_config", &products::FACULA_BLAS(openblas_get_config));
 }

@@ -262,7 +262,7 @@ void bind_types(nb::module_& m) {
       m, "set_default_dtype", [](DType d) { set_default_dtype(d); }, "d"_a,
       "Sets the dtype of new floating-point tensors.");
   def_state(m, "get_default_device", &default_device,
-        "The device of new tensors for which none is named.");
+            "The device of new tensors for which none is named.");
   def_state(
       m, "set_default_device",
       [](std::optional<DeviceArg> device) { choose_device(device ? device->device : Device{}); },
