@@ -72,7 +72,6 @@ _INTERNAL = {
     "gelu",
     "is_backward_to_leaves",
     "lgamma_",
-    "linalg_vector_norm",
     "linear",
     "logsigmoid",
     "pop_inference_mode_",

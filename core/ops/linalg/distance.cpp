@@ -3,6 +3,7 @@
 #include "autograd/node.h"
 #include "base/integers.h"
 #include "base/parallel.h"
+#include "bind/bind.h"
 #include "cpu/linalg/distance.h"
 #include "ops/ops.h"
 #include "walk/reduction.h"
@@ -56,6 +57,11 @@ Tensor pair_distances(const Tensor& x, double p) {
         kernel(a + i * m, a + (i + 1) * m, n - i - 1, m, p, false, y + i * (2 * n - i - 1) / 2);
     });
   });
+}
+
+FACULA_BINDINGS {
+  m.def("_row_distances", &row_distances, "x1"_a, "x2"_a, "p"_a);
+  m.def("_pair_distances", &pair_distances, "input"_a, "p"_a);
 }
 
 }  // namespace facula
