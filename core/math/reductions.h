@@ -50,7 +50,8 @@ struct Multiply {
     return mul(a, b);
   }
 };
-// NaN is both larger and smaller than every number.
+// NaN is both larger and smaller than every number. beats() says whether a later value takes the
+// place of an earlier one: of equal values the first stays.
 struct Larger {
   template <class T>
   static FACULA_FN T first() {
@@ -58,7 +59,12 @@ struct Larger {
   }
   template <class V>
   static FACULA_FN V join(V a, V b) {
-    return select(a > b || a != a, a, b);
+    return max(a, b);
+  }
+  // Without branches, so that the compiler makes vectors of it.
+  template <class T>
+  static FACULA_FN bool beats(T later, T earlier) {
+    return ((later > earlier) | (later != later)) & (earlier == earlier);
   }
 };
 struct Smaller {
@@ -68,7 +74,11 @@ struct Smaller {
   }
   template <class V>
   static FACULA_FN V join(V a, V b) {
-    return select(a < b || a != a, a, b);
+    return min(a, b);
+  }
+  template <class T>
+  static FACULA_FN bool beats(T later, T earlier) {
+    return ((later < earlier) | (later != later)) & (earlier == earlier);
   }
 };
 // Of truth values.

@@ -69,11 +69,6 @@ struct Arg {
   };
   static_assert(sizeof(A) <= kMaxAccumulatorBytes);
 
-  static FACULA_FN bool beats(T later, T value) {
-    // Of equal values the first stays.
-    return !(Join::join(value, later) == value) && value == value;
-  }
-
   static A row(const T* x, int64_t n, int64_t first, const ReduceParams& params) {
     constexpr int64_t L = Vec<T>::kLanes;
     V best = Fold<T, Formula>::row(x, n, 0, params);
@@ -102,7 +97,7 @@ struct Arg {
       for (Row r = 1; r < n_rows; ++r) {
         x += row_stride;
         for (int64_t j = 0; j < width; ++j) {
-          bool takes = beats(x[j], best[j]);
+          bool takes = Join::beats(x[j], best[j]);
           best[j] = takes ? x[j] : best[j];
           at[j] = takes ? r : at[j];
         }
@@ -114,7 +109,7 @@ struct Arg {
     A* y = static_cast<A*>(acc);
     const A* z = static_cast<const A*>(later);
     for (int64_t i = 0; i < n; ++i)
-      if (beats(z[i].value, y[i].value)) y[i] = z[i];
+      if (Join::beats(z[i].value, y[i].value)) y[i] = z[i];
   }
   static void finish(const void* acc, int64_t n, void* values, void* seconds, const ReduceParams&) {
     const A* y = static_cast<const A*>(acc);

@@ -32,20 +32,14 @@ struct NormP {
   W value(const ReduceNumbers& n) const { return static_cast<W>(::pow(double(total), 1 / n.p)); }
 };
 
-template <class W, bool kIsMax>
-FACULA_FN bool beats(W x, W best) {
-  if (best != best) return false;
-  return x != x || (kIsMax ? x > best : x < best);
-}
-
 // The extreme element and its number; of equal ones the first.
-template <class W, bool kIsMax>
+template <class W, class Join>
 struct ArgExtreme {
-  W best = kIsMax ? math::lowest<W>() : math::highest<W>();
+  W best = Join::template first<W>();
   int64_t index = -1;
   void add(W x, int64_t i, const ReduceNumbers&) {
     bool is_equal = x == best || (x != x && best != best);
-    if (index < 0 || beats<W, kIsMax>(x, best) || (is_equal && i < index)) {
+    if (index < 0 || Join::beats(x, best) || (is_equal && i < index)) {
       best = x;
       index = i;
     }
@@ -57,9 +51,9 @@ struct ArgExtreme {
   int64_t second() const { return index; }
 };
 template <class W>
-using ArgMax = ArgExtreme<W, true>;
+using ArgMax = ArgExtreme<W, math::Larger>;
 template <class W>
-using ArgMin = ArgExtreme<W, false>;
+using ArgMin = ArgExtreme<W, math::Smaller>;
 
 // Variance or its root, and the mean.
 template <class W>

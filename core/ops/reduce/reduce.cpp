@@ -91,34 +91,47 @@ DType result_dtype(const Row& row, DType dtype, std::optional<DType> wanted) {
   return wanted.value_or(DType::Int64);
 }
 
-Tensor reduce(const Row& row, const Tensor& input, const Dims& dims, bool keepdim,
-              std::optional<DType> dtype) {
-  bool is_element = row.result == ReduceResult::Element;
+// x for backward, where it is kept.
+struct NotSaved {
+  operator Tensor() const { return {}; }
+};
+template <bool kIsKept>
+auto save_if(const Tensor& x, bool is_output) {
+  if constexpr (kIsKept) {
+    return SavedTensor(x, is_output);
+  } else {
+    return NotSaved();
+  }
+}
+
+// The row is known when this is compiled: small tensors feel every question that is asked of it.
+template <const Row& row>
+Tensor reduce(const Tensor& input, const Dims& dims, bool keepdim, std::optional<DType> dtype) {
+  constexpr bool is_element = row.result == ReduceResult::Element;
   if (!is_element) check_kinds(row, input, dtype);
   // Kernels that take integers too are not given a copy in the dtype that they read anyway.
-  bool is_read_so = row.kinds != Kinds::FCONLY && dtype == wide_dtype(input.dtype());
-  Tensor x = dtype && !is_read_so ? to_dtype(input, *dtype) : input;
+  bool is_cast = dtype && (row.kinds == Kinds::FCONLY || *dtype != wide_dtype(input.dtype()));
+  Tensor x = is_cast ? to_dtype(input, *dtype) : input;
   DimMask mask = dim_mask(row.name, dims, x.dim());
-  Dims shape = reduced_shape(x, mask, keepdim);
   if (is_element) {
     if (dims.empty()) check_not_empty(row.name, x);
     check_dims_not_empty(row.name, x, mask);
-    check_destination(row.name, shape, x.dtype(), {x}, OutDType::Same);
+    check_destination(row.name, reduced_shape(x, mask, keepdim), x.dtype(), {x}, OutDType::Same);
     check_ordered(row.name, x);
   }
-  Tensor y = empty(shape, result_dtype(row, x.dtype(), dtype), x.device());
+  Tensor y =
+      empty(reduced_shape(x, mask, keepdim), result_dtype(row, x.dtype(), dtype), x.device());
   ReduceParams params;
   params.divisor = static_cast<double>(reduced_numel(x, mask));
   run_reduction(row.name, row.op, x, mask, read_dtype(row, x.dtype()), y, {}, params);
   if (row.result == ReduceResult::Truth) return y;
   return record(
       row.nodes[!dims.empty()], y, {x},
-      [&row, mask, keepdim, n = params.divisor, sizes = x.sizes(), dtype = x.dtype(),
-       x = save(row.keeps_x ? x : Tensor()),
-       y = save_output(row.keeps_y ? y : Tensor())](const Tensor& g) {
-        auto kept = [&](const Tensor& t) { return with_kept_dims(t, sizes, mask, keepdim); };
-        Tensor result = row.gradient(kept(to_dtype(g, dtype)), row.keeps_x ? Tensor(x) : Tensor(),
-                                     row.keeps_y ? kept(y) : Tensor(), n);
+      [mask, keepdim, n = params.divisor, sizes = x.sizes(), dtype = x.dtype(),
+       x = save_if<row.keeps_x>(x, false), y = save_if<row.keeps_y>(y, true)](const Tensor& g) {
+        Tensor kept_g = with_kept_dims(to_dtype(g, dtype), sizes, mask, keepdim), kept_y;
+        if (row.keeps_y) kept_y = with_kept_dims(y, sizes, mask, keepdim);
+        Tensor result = row.gradient(kept_g, x, kept_y, n);
         return result.sizes() == sizes ? result : expand(result, sizes);
       });
 }
@@ -127,7 +140,7 @@ Tensor reduce(const Row& row, const Tensor& input, const Dims& dims, bool keepdi
 
 #define REDUCTION(name, ...)                                                                 \
   Tensor name(const Tensor& x, const Dims& dims, bool keepdim, std::optional<DType> dtype) { \
-    return reduce(name##_row, x, dims, keepdim, dtype);                                      \
+    return reduce<name##_row>(x, dims, keepdim, dtype);                                      \
   }
 #include "tables/reduce.def"
 
@@ -149,47 +162,45 @@ std::string docstring(const Row& row) {
 }
 
 // The row as Python calls it.
-Tensor call(const Row& row, const Tensor& x, const OptionalDims& dim, bool keepdim,
-            OptionalDType dtype = {}, const Out& out = {}) {
+template <const Row& row>
+Tensor call(const Tensor& x, const OptionalDims& dim, bool keepdim, OptionalDType dtype,
+            const Out& out) {
   check_type(row.takes_out == TakesOut::Always || dim || !out, row.name,
              ": out= is only taken together with dim.");
   if (row.result != ReduceResult::Truth)
-    return with_out(row.name, out, [&] { return reduce(row, x, dims_of(dim), keepdim, dtype); });
+    return with_out(row.name, out, [&] { return reduce<row>(x, dims_of(dim), keepdim, dtype); });
   // Of no dimensions, given as (), every element is a reduction of its own.
   if (!dim || !dim->empty())
-    return into_exact_out(row.name, reduce(row, x, dims_of(dim), keepdim, dtype), out);
+    return into_exact_out(row.name, reduce<row>(x, dims_of(dim), keepdim, dtype), out);
   NoGradGuard guard;
-  return into_exact_out(row.name, reduce(row, unsqueeze(x, -1), {-1}, false, dtype), out);
+  return into_exact_out(row.name, reduce<row>(unsqueeze(x, -1), {-1}, false, dtype), out);
 }
 
-void def_reduction(nb::module_& m, const Row& row) {
+template <const Row& row>
+void def_reduction(nb::module_& m) {
   std::string doc = docstring(row);
   auto dim = "dim"_a.none() = nb::none(), dtype = "dtype"_a.none() = nb::none(),
        out = "out"_a.none() = nb::none();
   auto keepdim = "keepdim"_a = false;
-  if (row.result == ReduceResult::Total) {
-    m.def(
-        row.name,
-        [&row](const Tensor& x, const OptionalDims& dim, bool keepdim, OptionalDType dtype,
-               const Out& out) { return call(row, x, dim, keepdim, dtype, out); },
-        "input"_a, dim, keepdim, nb::kw_only(), dtype, out, doc.c_str());
+  if constexpr (row.result == ReduceResult::Total) {
+    m.def(row.name, call<row>, "input"_a, dim, keepdim, nb::kw_only(), dtype, out, doc.c_str());
     def_method(
         row.name,
-        [&row](const Tensor& x, const OptionalDims& dim, bool keepdim, OptionalDType dtype) {
-          return call(row, x, dim, keepdim, dtype);
+        [](const Tensor& x, const OptionalDims& dim, bool keepdim, OptionalDType dtype) {
+          return call<row>(x, dim, keepdim, dtype, {});
         },
         dim, keepdim, nb::kw_only(), dtype, doc.c_str());
   } else {
     m.def(
         row.name,
-        [&row](const Tensor& x, const OptionalDims& dim, bool keepdim, const Out& out) {
-          return call(row, x, dim, keepdim, {}, out);
+        [](const Tensor& x, const OptionalDims& dim, bool keepdim, const Out& out) {
+          return call<row>(x, dim, keepdim, {}, out);
         },
         "input"_a, dim, keepdim, nb::kw_only(), out, doc.c_str());
     def_method(
         row.name,
-        [&row](const Tensor& x, const OptionalDims& dim, bool keepdim) {
-          return call(row, x, dim, keepdim);
+        [](const Tensor& x, const OptionalDims& dim, bool keepdim) {
+          return call<row>(x, dim, keepdim, {}, {});
         },
         dim, keepdim, doc.c_str());
   }
@@ -216,7 +227,7 @@ nb::list describe_all() {
 }  // namespace
 
 FACULA_BINDINGS {
-#define REDUCTION(name, ...) def_reduction(m, name##_row);
+#define REDUCTION(name, ...) def_reduction<name##_row>(m);
 #include "tables/reduce.def"
   m.def("_reduce_rows", describe_all);
 }
