@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from facula import _ops
 from facula._core import Tensor
-from facula._core import linalg_vector_norm as vector_norm
+from facula._core import _linalg_vector_norm as vector_norm
 from facula._ops._mark import operation
 
 __all__ = ["cross", "vector_norm"]

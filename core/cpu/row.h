@@ -2,6 +2,7 @@
 #pragma once
 #include "cpu/formulas.h"
 #include "cpu/isa.h"
+#include "math/reductions.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
@@ -31,26 +32,8 @@ FACULA_FN Vec<T> keep_lanes(Vec<T> v, int64_t n, T other) {
   return n == Vec<T>::kLanes ? v : select(first_lanes<T>(n), v, Vec<T>(other));
 }
 
-struct Add {
-  template <class T>
-  static T first() {
-    return T(0);
-  }
-  template <class V>
-  static FACULA_FN V join(V a, V b) {
-    return math::add(a, b);
-  }
-};
-struct Multiply {
-  template <class T>
-  static T first() {
-    return T(1);
-  }
-  template <class V>
-  static FACULA_FN V join(V a, V b) {
-    return math::mul(a, b);
-  }
-};
+using math::Add;
+using math::Multiply;
 
 // In every lane all lanes of x together.
 template <class Join, class T, int kHalf = Vec<T>::kLanes / 2>

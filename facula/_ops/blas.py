@@ -419,11 +419,11 @@ def norm_except_dim(v: Tensor, pow: float = 2, dim: int = 0) -> Tensor:
                 [10.]])
     """
     if dim == -1:
-        return _core.linalg_vector_norm(v, pow)
+        return _core._linalg_vector_norm(v, pow)
     if not -v.dim() <= dim < v.dim():
         raise IndexError(
             f"norm_except_dim: expected dim in [{-v.dim()}, {v.dim() - 1}], got {dim}."
         )
     dim = dim % v.dim()
     others = [d for d in range(v.dim()) if d != dim]
-    return _core.linalg_vector_norm(v, pow, others, keepdim=True) if others else v.abs()
+    return _core._linalg_vector_norm(v, pow, others, keepdim=True) if others else v.abs()

@@ -3,185 +3,92 @@
 #pragma once
 #include "cuda/kernels/arguments.h"
 #include "cuda/kernels/types.h"
-#include "math/primitives.h"
+#include "math/reductions.h"
 
 namespace facula {
 
-template <class T>
-__device__ __forceinline__ T magnitude(T x) {
-  return x < T(0) ? -x : x;
-}
-
 // An accumulator takes elements, with their numbers within the reduction, joins others of its kind,
 // and gives the result. second() is there for operations with two results.
-template <class W, class Derived>
-struct Adding {
+//
+// That of the rows FOLD of tables/reduce.def; Formula is made of the row's texts.
+template <class Formula, class W>
+struct Fold {
+  using Join = typename Formula::Join;
+  using A = decltype(Formula::element(W()));
+  A total = Join::template first<A>();
+  void add(W x, int64_t, const ReduceNumbers&) { total = Join::join(total, Formula::element(x)); }
+  void join(const Fold& o) { total = Join::join(total, o.total); }
+  A value(const ReduceNumbers& n) const { return Formula::total(total, static_cast<A>(n.divisor)); }
+};
+
+// The norm of an arbitrary order p.
+template <class W>
+struct NormP {
   W total = W(0);
-  __device__ void join(const Derived& o) { total += o.total; }
-  __device__ W value(const ReduceNumbers&) const { return total; }
-};
-template <class W>
-struct Sum : Adding<W, Sum<W>> {
-  __device__ void add(W x, int64_t, const ReduceNumbers&) { this->total += x; }
-};
-template <class W>
-struct Mean : Adding<W, Mean<W>> {
-  __device__ void add(W x, int64_t, const ReduceNumbers&) { this->total += x; }
-  __device__ W value(const ReduceNumbers& n) const {
-    return this->total / static_cast<W>(n.divisor);
+  void add(W x, int64_t, const ReduceNumbers& n) {
+    total += static_cast<W>(::pow(double(math::magnitude(x)), n.p));
   }
+  void join(const NormP& o) { total += o.total; }
+  W value(const ReduceNumbers& n) const { return static_cast<W>(::pow(double(total), 1 / n.p)); }
 };
-template <class W>
-struct NanSum : Adding<W, NanSum<W>> {
-  __device__ void add(W x, int64_t, const ReduceNumbers&) {
-    if (x == x) this->total += x;
-  }
-};
-template <class W>
-struct Norm0 : Adding<W, Norm0<W>> {
-  __device__ void add(W x, int64_t, const ReduceNumbers&) {
-    this->total += x != W(0) ? W(1) : W(0);
-  }
-};
-template <class W>
-struct Norm1 : Adding<W, Norm1<W>> {
-  __device__ void add(W x, int64_t, const ReduceNumbers&) { this->total += magnitude(x); }
-};
-template <class W>
-struct Norm2 : Adding<W, Norm2<W>> {
-  __device__ void add(W x, int64_t, const ReduceNumbers&) { this->total += x * x; }
-  __device__ W value(const ReduceNumbers&) const { return static_cast<W>(::sqrt(this->total)); }
-};
-template <class W>
-struct NormP : Adding<W, NormP<W>> {
-  __device__ void add(W x, int64_t, const ReduceNumbers& n) {
-    this->total += static_cast<W>(::pow(double(magnitude(x)), n.p));
-  }
-  __device__ W value(const ReduceNumbers& n) const {
-    return static_cast<W>(::pow(double(this->total), 1 / n.p));
-  }
-};
-
-template <class W>
-struct Prod {
-  W total = W(1);
-  __device__ void add(W x, int64_t, const ReduceNumbers&) { total *= x; }
-  __device__ void join(const Prod& o) { total *= o.total; }
-  __device__ W value(const ReduceNumbers&) const { return total; }
-};
-
-template <class W, bool kIsMax>
-__device__ __forceinline__ bool beats(W x, W best) {
-  if (best != best) return false;
-  return x != x || (kIsMax ? x > best : x < best);
-}
-// Below (kIsMax) or above every number.
-template <class W, bool kIsMax>
-__device__ __forceinline__ W worst() {
-  if constexpr (std::is_floating_point_v<W>) {
-    return static_cast<W>(kIsMax ? -huge_val() : huge_val());
-  } else {
-    constexpr uint64_t ones = ~uint64_t(0) >> (64 - 8 * sizeof(W));
-    constexpr uint64_t highest = W(-1) < W(0) ? ones >> 1 : ones;
-    return static_cast<W>(kIsMax ? ~highest : highest);
-  }
-}
-
-// The extreme value; NaN beats every number.
-template <class W, bool kIsMax, bool kOfMagnitudes>
-struct Extreme {
-  W best = worst<W, kIsMax>();
-  __device__ void add(W x, int64_t, const ReduceNumbers&) {
-    W y = kOfMagnitudes ? magnitude(x) : x;
-    if (beats<W, kIsMax>(y, best)) best = y;
-  }
-  __device__ void join(const Extreme& o) {
-    if (beats<W, kIsMax>(o.best, best)) best = o.best;
-  }
-  __device__ W value(const ReduceNumbers&) const { return best; }
-};
-template <class W>
-using Max = Extreme<W, true, false>;
-template <class W>
-using Min = Extreme<W, false, false>;
-template <class W>
-using NormMax = Extreme<W, true, true>;
-template <class W>
-using NormMin = Extreme<W, false, true>;
 
 // The extreme element and its number; of equal ones the first.
-template <class W, bool kIsMax>
+template <class W, class Join>
 struct ArgExtreme {
-  W best = worst<W, kIsMax>();
+  W best = Join::template first<W>();
   int64_t index = -1;
-  __device__ void add(W x, int64_t i, const ReduceNumbers&) {
+  void add(W x, int64_t i, const ReduceNumbers&) {
     bool is_equal = x == best || (x != x && best != best);
-    if (index < 0 || beats<W, kIsMax>(x, best) || (is_equal && i < index)) {
+    if (index < 0 || Join::beats(x, best) || (is_equal && i < index)) {
       best = x;
       index = i;
     }
   }
-  __device__ void join(const ArgExtreme& o) {
+  void join(const ArgExtreme& o) {
     if (o.index >= 0) add(o.best, o.index, ReduceNumbers{});
   }
-  __device__ W value(const ReduceNumbers&) const { return best; }
-  __device__ int64_t second() const { return index; }
+  W value(const ReduceNumbers&) const { return best; }
+  int64_t second() const { return index; }
 };
 template <class W>
-using ArgMax = ArgExtreme<W, true>;
+using ArgMax = ArgExtreme<W, math::Larger>;
 template <class W>
-using ArgMin = ArgExtreme<W, false>;
-
-template <class W>
-struct Any {
-  bool answer = false;
-  __device__ void add(W x, int64_t, const ReduceNumbers&) { answer = answer || x != W(0); }
-  __device__ void join(const Any& o) { answer = answer || o.answer; }
-  __device__ bool value(const ReduceNumbers&) const { return answer; }
-};
-template <class W>
-struct All {
-  bool answer = true;
-  __device__ void add(W x, int64_t, const ReduceNumbers&) { answer = answer && x != W(0); }
-  __device__ void join(const All& o) { answer = answer && o.answer; }
-  __device__ bool value(const ReduceNumbers&) const { return answer; }
-};
+using ArgMin = ArgExtreme<W, math::Smaller>;
 
 // Variance or its root, and the mean.
 template <class W>
 struct Moments {
   double mean = 0, squares = 0, count = 0;
-  __device__ void add(W x, int64_t, const ReduceNumbers&) {
+  void add(W x, int64_t, const ReduceNumbers&) {
     count += 1;
     double apart = x - mean;
     mean += apart / count;
     squares += apart * (x - mean);
   }
-  __device__ void join(const Moments& o) {
+  void join(const Moments& o) {
     if (o.count == 0) return;
     double total = count + o.count, share = o.count / total, apart = o.mean - mean;
     squares += o.squares + apart * apart * count * share;
     mean += apart * share;
     count = total;
   }
-  __device__ double value(const ReduceNumbers& n) const {
+  double value(const ReduceNumbers& n) const {
     double variance = squares / n.divisor;
     return n.takes_root ? ::sqrt(variance) : variance;
   }
-  __device__ double second() const { return count > 0 ? mean : nan(""); }
+  double second() const { return count > 0 ? mean : nan(""); }
 };
 
 template <class Accumulator>
-__device__ __forceinline__ auto store_second(const Accumulator& total, char* seconds, int64_t out,
-                                             int) -> decltype(total.second(), void()) {
+FACULA_FN auto store_second(const Accumulator& total, char* seconds, int64_t out, int)
+    -> decltype(total.second(), void()) {
   if (seconds) reinterpret_cast<decltype(total.second())*>(seconds)[out] = total.second();
 }
 template <class Accumulator>
-__device__ __forceinline__ void store_second(const Accumulator&, char*, int64_t, long) {}
+FACULA_FN void store_second(const Accumulator&, char*, int64_t, long) {}
 
 template <int kDims>
-__device__ __forceinline__ int64_t offset_of(const ReduceAxis (&axes)[kDims], int n_axes,
-                                             int64_t i) {
+FACULA_FN int64_t offset_of(const ReduceAxis (&axes)[kDims], int n_axes, int64_t i) {
   if (n_axes == 0) return 0;
   if (n_axes == 1) return i * axes[0].stride;
   int64_t offset = 0;
@@ -199,7 +106,7 @@ __device__ __forceinline__ int64_t offset_of(const ReduceAxis (&axes)[kDims], in
 struct Place {
   int lane, slot, n_slots;
 };
-__device__ __forceinline__ Place place_of(int n_lanes, bool lanes_are_neighbours) {
+FACULA_FN Place place_of(int n_lanes, bool lanes_are_neighbours) {
   int n_slots = kReduceThreads / n_lanes, t = threadIdx.x;
   if (lanes_are_neighbours) return {t % n_lanes, t / n_lanes, n_slots};
   return {t / n_slots, t % n_slots, n_slots};
@@ -208,8 +115,7 @@ __device__ __forceinline__ Place place_of(int n_lanes, bool lanes_are_neighbours
 // The accumulators of a result's lanes, joined: the upper half of them with the lower, and so on.
 // Lane 0 has the result.
 template <class Accumulator>
-__device__ __forceinline__ void join_lanes(Accumulator& mine, Accumulator* shared, Place place,
-                                           int n_lanes) {
+FACULA_FN void join_lanes(Accumulator& mine, Accumulator* shared, Place place, int n_lanes) {
   Accumulator* row = shared + place.slot * n_lanes;
   row[place.lane] = mine;
   for (int step = n_lanes / 2; step > 0; step /= 2) {
@@ -220,14 +126,13 @@ __device__ __forceinline__ void join_lanes(Accumulator& mine, Accumulator* share
 }
 
 template <class Out, class Accumulator, class Arguments>
-__device__ __forceinline__ void store_result(const Accumulator& total, const Arguments& a,
-                                             int64_t out) {
+FACULA_FN void store_result(const Accumulator& total, const Arguments& a, int64_t out) {
   reinterpret_cast<Out*>(a.values)[out] = convert<Out>(total.value(a.numbers));
   store_second(total, a.seconds, out, 0);
 }
 
 template <class In, class Read, class Out, class Accumulator, class Arguments>
-__device__ __forceinline__ void reduce_pieces(const Arguments& a) {
+FACULA_FN void reduce_pieces(const Arguments& a) {
   __shared__ char memory[kReduceThreads * sizeof(Accumulator)] __attribute__((aligned(16)));
   Place place = place_of(a.n_lanes, a.lanes_are_neighbours);
   int64_t out = int64_t(blockIdx.x) * place.n_slots + place.slot, piece = blockIdx.y;
@@ -263,7 +168,7 @@ __device__ __forceinline__ void reduce_pieces(const Arguments& a) {
 
 // One block to a result.
 template <class Out, class Accumulator>
-__device__ __forceinline__ void join_pieces(const ReduceArguments& a) {
+FACULA_FN void join_pieces(const ReduceArguments& a) {
   __shared__ char memory[kReduceThreads * sizeof(Accumulator)] __attribute__((aligned(16)));
   int64_t out = blockIdx.x;
   const Accumulator* partials = reinterpret_cast<const Accumulator*>(a.partials) + out * a.n_pieces;
@@ -277,15 +182,15 @@ __device__ __forceinline__ void join_pieces(const ReduceArguments& a) {
 }  // namespace facula
 
 // The entry point of a program that reduces elements In, read as Read, to results Out.
-#define FACULA_REDUCE(name, Operation, In, Read, Out)                         \
-  extern "C" __global__ void name(const facula::ReduceArguments arguments) {  \
-    facula::reduce_pieces<In, Read, Out, facula::Operation<Read>>(arguments); \
-  }
-#define FACULA_REDUCE_LONG(name, Operation, In, Read, Out)                       \
-  extern "C" __global__ void name(const facula::LongReduceArguments arguments) { \
-    facula::reduce_pieces<In, Read, Out, facula::Operation<Read>>(arguments);    \
-  }
-#define FACULA_JOIN(name, Operation, In, Read, Out)                          \
+#define FACULA_REDUCE(name, Accumulator, In, Read, Out)                      \
   extern "C" __global__ void name(const facula::ReduceArguments arguments) { \
-    facula::join_pieces<Out, facula::Operation<Read>>(arguments);            \
+    facula::reduce_pieces<In, Read, Out, Accumulator>(arguments);            \
+  }
+#define FACULA_REDUCE_LONG(name, Accumulator, In, Read, Out)                     \
+  extern "C" __global__ void name(const facula::LongReduceArguments arguments) { \
+    facula::reduce_pieces<In, Read, Out, Accumulator>(arguments);                \
+  }
+#define FACULA_JOIN(name, Accumulator, In, Read, Out)                        \
+  extern "C" __global__ void name(const facula::ReduceArguments arguments) { \
+    facula::join_pieces<Out, Accumulator>(arguments);                        \
   }

@@ -1,6 +1,7 @@
 // Functions of one tensor: the rows of unary.def, and what they are made with.
 #pragma once
 #include "ops/result.h"
+#include "tables/mentions.h"
 #include "tables/operations.h"
 #include "walk/kinds.h"
 
@@ -27,18 +28,6 @@ Tensor apply_parametric(const char* name, ParametricOp op, Kinds kinds, const Te
 inline Tensor unary_result(const char* name, Kinds kinds, const Tensor& x, const Into& into) {
   return result_for(name, into, x.sizes(), compute_dtype(kinds, x.dtype()), {x},
                     promotes(kinds) ? OutDType::Castable : OutDType::Same);
-}
-
-// Whether the text of a formula has `name` as a word of its own.
-constexpr bool mentions(const char* text, char name) {
-  auto in_word = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  };
-  for (const char* c = text; *c; ++c) {
-    bool begins = c == text || !in_word(c[-1]);
-    if (*c == name && begins && !in_word(c[1])) return true;
-  }
-  return false;
 }
 
 }  // namespace facula

@@ -1,18 +1,22 @@
 // What the bindings of reductions share.
 #pragma once
-#include "bind/bind.h"
+#include <nanobind/stl/pair.h>
+
 #include "bind/return_types.h"
 #include "ops/ops.h"
-#include "ops/result.h"
-#include "walk/walk.h"
+#include "ops/result_binding.h"
 
 namespace facula {
 
-using Out = std::optional<Tensor>;
 using OutPair = std::optional<std::pair<Tensor, Tensor>>;
 using OptionalDims = std::optional<Dims>;
 using OptionalDim = std::optional<int64_t>;
 using OptionalDType = std::optional<DType>;
+
+inline const Dims& dims_of(const OptionalDims& dims) {
+  static const Dims all{};
+  return dims ? *dims : all;
+}
 
 // For operations whose out= must have the dtype of the result.
 inline void check_same_dtype(const char* name, const Tensor& result, const Tensor& out) {

@@ -2,13 +2,10 @@
 
 #include "autograd/node.h"
 #include "ops/ops.h"
-#include "ops/result.h"
+#include "ops/reduce/arguments.h"
 #include "walk/lines.h"
-#include "walk/reduction.h"
 
 namespace facula {
-
-namespace {
 
 void check_ordered(const char* op, const Tensor& x) {
   check_not_implemented(!is_complex(x.dtype()), op, ": not defined for ", x,
@@ -26,24 +23,56 @@ void check_dims_not_empty(const char* op, const Tensor& x, DimMask mask) {
                 ", got ", x, ".");
 }
 
-// The elements of x that are equal to the kept result y, each with its share of the gradient g,
-// which has the form of y.
-Tensor share_evenly(const Tensor& x, const Tensor& y, const Tensor& g, DimMask mask) {
-  Tensor is_there = to_dtype(eq(x, y), x.dtype());
-  Tensor n_there;
+Tensor share_evenly(const Tensor& g, const Tensor& x, const Tensor& y) {
+  Tensor is_there = to_dtype(eq(x, y), x.dtype()), n_there;
   {
     NoGradGuard guard;
-    Dims dims;
-    for (int64_t d = 0; d < x.dim(); ++d)
-      if (is_in(mask, d)) dims.push_back(d);
-    n_there = x.dim() ? sum(is_there, dims, true) : is_there;
+    n_there = sum_to_size(is_there, y.sizes());
   }
   return g / n_there * is_there;
 }
 
-Tensor with_kept_dims(const Tensor& y, const Tensor& x, DimMask mask, bool keepdim) {
-  return keepdim || x.dim() == 0 ? y : reshape(y, reduced_shape(x, mask, true));
+Tensor record_shared(const char* node, const Tensor& x, const Tensor& y) {
+  return record(node, y, {x}, [x = save(x), y = save_output(y)](const Tensor& g) {
+    return share_evenly(g, x, y);
+  });
 }
+
+namespace {
+
+// The gradient of the values goes to the elements that were picked.
+Tensor record_picked(const char* node, const Tensor& x, int64_t dim, const Tensor& values,
+                     const Tensor& indices) {
+  return record(node, values, {x},
+                [dim, indices = save(indices), sizes = x.sizes()](const Tensor& g) {
+                  Dims kept = sizes;
+                  if (!kept.empty()) kept[dim] = 1;
+                  return put_along(reshape(g, kept), dim, reshape(indices, kept),
+                                   sizes.empty() ? 1 : sizes[dim]);
+                });
+}
+
+}  // namespace
+
+ValuesAndIndices values_at(const char* node, const Tensor& x, int64_t dim, bool keepdim,
+                           Tensor indices) {
+  Tensor values;
+  {
+    NoGradGuard guard;
+    values = gather(x, dim, indices);
+    if (!keepdim && x.dim()) {
+      Dims sizes = reduced_shape(x, DimMask(1) << dim, false);
+      values = reshape(values, sizes);
+      indices = reshape(indices, sizes);
+    }
+  }
+  // What reshape() returns are views; the results of an operation are not.
+  values = alias(values);
+  indices = alias(indices);
+  return {record_picked(node, x, dim, values, indices), indices};
+}
+
+namespace {
 
 Tensor reduce_values(const char* op, ReduceOp which, const Tensor& x, DimMask mask, bool keepdim) {
   check_ordered(op, x);
@@ -51,20 +80,6 @@ Tensor reduce_values(const char* op, ReduceOp which, const Tensor& x, DimMask ma
   if (y.numel() == 0) return y;
   run_reduction(op, which, x, mask, is_integral(x.dtype()) ? x.dtype() : wide_dtype(x.dtype()), y);
   return y;
-}
-
-Tensor amost(const char* op, const char* node, ReduceOp which, const Tensor& x, const Dims& dims,
-             bool keepdim, const Into& into) {
-  DimMask mask = dim_mask(op, dims, x.dim());
-  if (dims.empty()) check_not_empty(op, x);
-  check_dims_not_empty(op, x, mask);
-  check_into(op, into, reduced_shape(x, mask, keepdim), x.dtype(), {x}, OutDType::Same);
-  Tensor y = reduce_values(op, which, x, mask, keepdim);
-  return record(node, y, {x}, [mask, keepdim, x = save(x), y = save_output(y)](const Tensor& g) {
-    Tensor input = x;
-    return share_evenly(input, with_kept_dims(y, input, mask, keepdim),
-                        with_kept_dims(g, input, mask, keepdim), mask);
-  });
 }
 
 Tensor most_of_all(const char* op, const char* node, ReduceOp which, const Tensor& x,
@@ -82,18 +97,6 @@ ValuesAndIndices find_along(const char* op, ReduceOp which, const Tensor& x, int
          indices = empty(shape, DType::Int64, x.device());
   run_reduction(op, which, x, mask, wide_dtype(x.dtype()), values, indices);
   return {values, indices};
-}
-
-// The gradient of the values goes to the elements that were picked.
-Tensor record_picked(const char* node, const Tensor& x, int64_t dim, const Tensor& values,
-                     const Tensor& indices) {
-  return record(node, values, {x},
-                [dim, indices = save(indices), sizes = x.sizes()](const Tensor& g) {
-                  Dims kept = sizes;
-                  if (!kept.empty()) kept[dim] = 1;
-                  return put_along(reshape(g, kept), dim, reshape(indices, kept),
-                                   sizes.empty() ? 1 : sizes[dim]);
-                });
 }
 
 ValuesAndIndices most_along(const char* op, const char* node, ReduceOp which, const Tensor& x,
@@ -121,68 +124,44 @@ Tensor arg_most(const char* op, ReduceOp which, const Tensor& x, std::optional<i
   return find_along(op, which, reshape(x, {-1}), 0, keepdim ? Dims(x.dim(), 1) : Dims{}).second;
 }
 
-}  // namespace
-
-ValuesAndIndices values_at(const char* node, const Tensor& x, int64_t dim, bool keepdim,
-                           Tensor indices) {
-  Tensor values;
-  {
-    NoGradGuard guard;
-    values = gather(x, dim, indices);
-    if (!keepdim && x.dim()) {
-      Dims sizes = reduced_shape(x, DimMask(1) << dim, false);
-      values = reshape(values, sizes);
-      indices = reshape(indices, sizes);
-    }
-  }
-  // What reshape() returns are views; the results of an operation are not.
-  values = alias(values);
-  indices = alias(indices);
-  return {record_picked(node, x, dim, values, indices), indices};
-}
-
-Tensor record_shared(const char* node, const Tensor& x, const Tensor& y) {
-  return record(node, y, {x}, [x = save(x), y = save_output(y)](const Tensor& g) {
-    return share_evenly(x, y, g, ~DimMask(0));
-  });
-}
-
 Tensor max(const Tensor& x, const Into& into) {
-  return most_of_all("max", "MaxBackward1", ReduceOp::Max, x, into);
+  return most_of_all("max", "MaxBackward1", ReduceOp::amax, x, into);
 }
 Tensor min(const Tensor& x, const Into& into) {
-  return most_of_all("min", "MinBackward1", ReduceOp::Min, x, into);
+  return most_of_all("min", "MinBackward1", ReduceOp::amin, x, into);
 }
 
 ValuesAndIndices max(const Tensor& x, int64_t dim, bool keepdim) {
-  return most_along("max", "MaxBackward0", ReduceOp::ArgMax, x, dim, keepdim);
+  return most_along("max", "MaxBackward0", ReduceOp::argmax, x, dim, keepdim);
 }
 ValuesAndIndices min(const Tensor& x, int64_t dim, bool keepdim) {
-  return most_along("min", "MinBackward0", ReduceOp::ArgMin, x, dim, keepdim);
+  return most_along("min", "MinBackward0", ReduceOp::argmin, x, dim, keepdim);
 }
 
-Tensor amax(const Tensor& x, const Dims& dims, bool keepdim, const Into& into) {
-  return amost("amax", "AmaxBackward0", ReduceOp::Max, x, dims, keepdim, into);
+Tensor argmax(const Tensor& x, std::optional<int64_t> dim, bool keepdim) {
+  return arg_most("argmax", ReduceOp::argmax, x, dim, keepdim);
 }
-Tensor amin(const Tensor& x, const Dims& dims, bool keepdim, const Into& into) {
-  return amost("amin", "AminBackward0", ReduceOp::Min, x, dims, keepdim, into);
+Tensor argmin(const Tensor& x, std::optional<int64_t> dim, bool keepdim) {
+  return arg_most("argmin", ReduceOp::argmin, x, dim, keepdim);
 }
+
+}  // namespace
 
 std::pair<Tensor, Tensor> aminmax(const Tensor& x, std::optional<int64_t> dim, bool keepdim) {
   check(dim || x.numel() > 0,
         "aminmax: expected an input with elements where there is no dim, got ", x, ".");
   DimMask mask = dim ? DimMask(1) << wrap_dim("aminmax", *dim, x.dim()) : ~DimMask(0);
   check_dims_not_empty("aminmax", x, mask);
-  Tensor low = reduce_values("aminmax", ReduceOp::Min, x, mask, keepdim),
-         high = reduce_values("aminmax", ReduceOp::Max, x, mask, keepdim);
+  Tensor low = reduce_values("aminmax", ReduceOp::amin, x, mask, keepdim),
+         high = reduce_values("aminmax", ReduceOp::amax, x, mask, keepdim);
   record_all("AminmaxBackward0", {low, high}, {x},
              [mask, keepdim, x = save(x), low = save_output(low), high = save_output(high)](
                  const TensorList& gs, Needs) -> TensorList {
                Tensor input = x, total;
                auto share = [&](const Tensor& g, const Tensor& y) {
                  if (!g.defined()) return;
-                 Tensor part = share_evenly(input, with_kept_dims(y, input, mask, keepdim),
-                                            with_kept_dims(g, input, mask, keepdim), mask);
+                 Tensor part = share_evenly(with_kept_dims(g, input.sizes(), mask, keepdim), input,
+                                            with_kept_dims(y, input.sizes(), mask, keepdim));
                  total = total.defined() ? total + part : part;
                };
                share(gs[0], low);
@@ -192,11 +171,148 @@ std::pair<Tensor, Tensor> aminmax(const Tensor& x, std::optional<int64_t> dim, b
   return {low, high};
 }
 
-Tensor argmax(const Tensor& x, std::optional<int64_t> dim, bool keepdim) {
-  return arg_most("argmax", ReduceOp::ArgMax, x, dim, keepdim);
+namespace {
+
+// max and min: of all elements, along a dimension, or of two tensors.
+template <Tensor (*full)(const Tensor&, const Into&),
+          ValuesAndIndices (*along)(const Tensor&, int64_t, bool),
+          Tensor (*binary)(const Tensor&, const Tensor&, const Into&)>
+void def_extremum(nb::module_& m, const char* name, const char* doc) {
+  m.def(
+      name,
+      [name](const Tensor& x, const Out& out) {
+        return with_out(name, out, [&](const Into& into) { return full(x, into); });
+      },
+      "input"_a, nb::kw_only(), "out"_a.none() = nb::none(), doc);
+  m.def(
+      name,
+      [name](const Tensor& x, int64_t dim, bool keepdim, const OutPair& out) {
+        return pair_result(name, x, out, [&] { return along(x, dim, keepdim); });
+      },
+      "input"_a, "dim"_a, "keepdim"_a = false, nb::kw_only(), "out"_a.none() = nb::none(), doc);
+  m.def(
+      name,
+      [name](const Tensor& x, const Tensor& other, const Out& out) {
+        return with_out(name, out, [&](const Into& into) { return binary(x, other, into); });
+      },
+      "input"_a, "other"_a, nb::kw_only(), "out"_a.none() = nb::none(), doc);
+  def_method(
+      name, [](const Tensor& x) { return full(x, Into{}); }, doc);
+  def_method(
+      name,
+      [name](const Tensor& x, int64_t dim, bool keepdim) {
+        return pair_result(name, along(x, dim, keepdim));
+      },
+      "dim"_a, "keepdim"_a = false, doc);
+  def_method(
+      name, [](const Tensor& x, const Tensor& other) { return binary(x, other, Into{}); },
+      "other"_a, doc);
 }
-Tensor argmin(const Tensor& x, std::optional<int64_t> dim, bool keepdim) {
-  return arg_most("argmin", ReduceOp::ArgMin, x, dim, keepdim);
+
+template <Tensor (*f)(const Tensor&, OptionalDim, bool)>
+void def_arg(nb::module_& m, const char* name, const char* doc) {
+  m.def(
+      name,
+      [name](const Tensor& x, OptionalDim dim, bool keepdim, const Out& out) {
+        return into_exact_out(name, f(x, dim, keepdim), out);
+      },
+      "input"_a, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(),
+      "out"_a.none() = nb::none(), doc);
+  def_method(
+      name, [](const Tensor& x, OptionalDim dim, bool keepdim) { return f(x, dim, keepdim); },
+      "dim"_a.none() = nb::none(), "keepdim"_a = false, doc);
+}
+
+// The Args of max and min, and of argmax and argmin.
+constexpr const char* kExtremumArgs = R"(
+
+Args:
+    input: the elements, which are real.
+    dim: the dimension to look along; then the result has values and indices.
+    other: a second tensor, which broadcasts with the first.
+    keepdim: keep the dimension with size 1.
+    out: where to put the result; with ``dim`` a pair of tensors.
+
+)";
+constexpr const char* kArgArgs = R"(
+
+Args:
+    input: the elements, real and not bool.
+    dim: the dimension to look along; all elements, counted in order, by default.
+    keepdim: keep the reduced dimensions with size 1.
+    out: where to put the result.
+
+)";
+
+}  // namespace
+
+FACULA_BINDINGS {
+  std::string max_doc =
+      std::string(
+          R"(The largest element: of all, along a dimension, or of two tensors at each place.
+
+Of equal elements along a dimension the first counts; NaN is larger than everything.)") +
+      kExtremumArgs + R"(Example:
+    >>> facula.max(facula.tensor([1.0, 3.0, 2.0]))
+    tensor(3.)
+    >>> facula.max(facula.tensor([[1.0, 3.0], [4.0, 2.0]]), dim=1).indices
+    tensor([1, 0])
+)";
+  def_extremum<max, max, maximum>(m, "max", max_doc.c_str());
+  std::string min_doc =
+      std::string(
+          R"(The smallest element: of all, along a dimension, or of two tensors at each place.
+
+Of equal elements along a dimension the first counts; NaN is smaller than everything.)") +
+      kExtremumArgs + R"(Example:
+    >>> facula.min(facula.tensor([1.0, 3.0, 2.0]))
+    tensor(1.)
+)";
+  def_extremum<min, min, minimum>(m, "min", min_doc.c_str());
+  std::string argmax_doc =
+      std::string(
+          "The index of the largest element, of all or along a dimension; the first of "
+          "equal ones.") +
+      kArgArgs + R"(Example:
+    >>> facula.argmax(facula.tensor([1.0, 3.0, 2.0]))
+    tensor(1)
+)";
+  def_arg<argmax>(m, "argmax", argmax_doc.c_str());
+  std::string argmin_doc =
+      std::string(
+          "The index of the smallest element, of all or along a dimension; the first of "
+          "equal ones.") +
+      kArgArgs + R"(Example:
+    >>> facula.argmin(facula.tensor([2.0, 1.0, 3.0]))
+    tensor(1)
+)";
+  def_arg<argmin>(m, "argmin", argmin_doc.c_str());
+  constexpr const char* aminmax_doc =
+      R"(The smallest and the largest element, of all or along a dimension.
+
+Args:
+    input: the elements, which are real.
+    dim: the dimension to look along; all elements by default.
+    keepdim: keep the reduced dimensions with size 1.
+    out: a pair of tensors where to put the results.
+
+Example:
+    >>> facula.aminmax(facula.tensor([2.0, 1.0, 3.0])).max
+    tensor(3.)
+)";
+  m.def(
+      "aminmax",
+      [](const Tensor& x, OptionalDim dim, bool keepdim, const OutPair& out) {
+        return pair_result("aminmax", x, out, [&] { return aminmax(x, dim, keepdim); });
+      },
+      "input"_a, nb::kw_only(), "dim"_a.none() = nb::none(), "keepdim"_a = false,
+      "out"_a.none() = nb::none(), aminmax_doc);
+  def_method(
+      "aminmax",
+      [](const Tensor& x, OptionalDim dim, bool keepdim) {
+        return pair_result("aminmax", aminmax(x, dim, keepdim));
+      },
+      nb::kw_only(), "dim"_a.none() = nb::none(), "keepdim"_a = false, aminmax_doc);
 }
 
 }  // namespace facula

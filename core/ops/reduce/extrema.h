@@ -3,29 +3,28 @@
 #include <optional>
 #include <utility>
 
-#include "ops/result.h"
+#include "walk/reduction.h"
 
 namespace facula {
 
 using ValuesAndIndices = std::pair<Tensor, Tensor>;
 
-Tensor max(const Tensor& x, const Into& into = {});
-Tensor min(const Tensor& x, const Into& into = {});
-ValuesAndIndices max(const Tensor& x, int64_t dim, bool keepdim);
-ValuesAndIndices min(const Tensor& x, int64_t dim, bool keepdim);
-Tensor amax(const Tensor& x, const Dims& dims = {}, bool keepdim = false, const Into& into = {});
-Tensor amin(const Tensor& x, const Dims& dims = {}, bool keepdim = false, const Into& into = {});
 // The smallest and the largest.
 std::pair<Tensor, Tensor> aminmax(const Tensor& x, std::optional<int64_t> dim = {},
                                   bool keepdim = false);
-// Of all elements, counted in order, without a dim.
-Tensor argmax(const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false);
-Tensor argmin(const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false);
+
+// Raise where x has no largest or smallest element.
+void check_ordered(const char* op, const Tensor& x);
+void check_not_empty(const char* op, const Tensor& x);
+void check_dims_not_empty(const char* op, const Tensor& x, DimMask mask);
 
 // The elements of x at `indices` (one per line, `dim` kept) as the result of an operation that
 // picks them.
 ValuesAndIndices values_at(const char* node, const Tensor& x, int64_t dim, bool keepdim,
                            Tensor indices);
+// The elements of x that are equal to y, the result with the reduced dimensions kept, each with its
+// share of the gradient g of y.
+Tensor share_evenly(const Tensor& g, const Tensor& x, const Tensor& y);
 // Records that y (0-d) is the value of some elements of x, which share its gradient evenly.
 Tensor record_shared(const char* node, const Tensor& x, const Tensor& y);
 

@@ -1,30 +1,19 @@
-#include "ops/reduce/order_stats.h"
-
+// Elements picked by their rank.
 #include <cmath>
-#include <mutex>
 #include <vector>
 
 #include "autograd/node.h"
 #include "base/scratch.h"
 #include "cpu/reduce/order_stats.h"
 #include "cpu/reduce/sort.h"
-#include "ops/ops.h"
-#include "ops/reduce/extrema.h"
+#include "ops/reduce/arguments.h"
 #include "walk/lines.h"
-#include "walk/reduction.h"
 
 namespace facula {
 
 namespace {
 
 using cpu::Pick;
-
-void check_ordered(const char* op, const Tensor& x) {
-  check_not_implemented(x.is_cpu(), op, ": not available on ", x.device(),
-                        " yet. Move the tensor with .cpu() first.");
-  check_not_implemented(!is_complex(x.dtype()), op, ": not defined for ", x,
-                        ": complex numbers have no order.");
-}
 
 void check_not_bool(const char* op, const Tensor& x) {
   check_not_implemented(x.dtype() != DType::Bool, op, ": not defined for ", x, ".");
@@ -53,12 +42,14 @@ ValuesAndIndices pick_values(const char* op, const char* node, const Tensor& x, 
                              bool keepdim, Pick pick, int64_t k = 0) {
   check_line(op, x, dim);
   if (pick != Pick::Mode) check_not_bool(op, x);
+  check_cpu(op, x);
   check_ordered(op, x);
   Tensor indices = pick_along(op, x, dim, pick, k);
   return values_at(node, x, dim, keepdim, indices);
 }
 
 Tensor median_of_all(const char* op, const char* node, const Tensor& x, Pick pick) {
+  check_cpu(op, x);
   check_ordered(op, x);
   Tensor y;
   {
@@ -145,8 +136,6 @@ Tensor move_of_rank(const Tensor& x, const Tensor& q, bool ignore_nan) {
   return (q - detach(q)) * last;
 }
 
-}  // namespace
-
 Tensor median(const Tensor& x) {
   return median_of_all("median", "MedianBackward0", x, Pick::Median);
 }
@@ -186,6 +175,8 @@ ValuesAndIndices kthvalue(const Tensor& x, int64_t k, int64_t dim, bool keepdim)
   return pick_values("kthvalue", "KthvalueBackward0", x, dim, keepdim, Pick::Kth, k - 1);
 }
 
+// q: one probability (0-d) or several (1-d), which become the first dimension. Of all elements
+// without a dim.
 Tensor quantile(const Tensor& input, const Tensor& q, std::optional<int64_t> maybe_dim,
                 bool keepdim, const std::string& interpolation, bool ignore_nan) {
   const char* op = ignore_nan ? "nanquantile" : "quantile";
@@ -196,6 +187,7 @@ Tensor quantile(const Tensor& input, const Tensor& q, std::optional<int64_t> may
   check(q.dtype() == input.dtype() || q->is_wrapped_number, op,
         ": expected q of the input's dtype, got ", q, " and ", input, ".");
   check(input.numel() > 0, op, ": expected an input with elements, got ", input, ".");
+  check_cpu(op, input);
   check_ordered(op, input);
   std::vector<double> values;
   for (int64_t i = 0; i < q.numel(); ++i) {
@@ -221,73 +213,153 @@ Tensor quantile(const Tensor& input, const Tensor& q, std::optional<int64_t> may
   return permute(y, order);
 }
 
-Tensor searchsorted(const Tensor& sequence, const Tensor& input, bool is_right, bool as_int32,
-                    const Tensor& sorter) {
-  const char* op = "searchsorted";
-  NoGradGuard guard;
-  check(sequence.dim() > 0, op, ": expected a sequence with at least one dimension.");
-  bool is_one = sequence.dim() == 1;
-  check(is_one || !input->is_wrapped_number, op, ": a number needs a sequence of one dimension.");
-  bool fits = input.dim() == sequence.dim() &&
-              std::equal(input.sizes().begin(), input.sizes().end() - 1, sequence.sizes().begin());
-  check(is_one || fits, op,
-        ": expected sequences and values to agree in all but the last dimension, got ",
-        sequence.sizes(), " and ", input.sizes(), ".");
-  if (sorter.defined())
-    check(sorter.sizes() == sequence.sizes() && sorter.dtype() == DType::Int64, op,
-          ": expected sorter as int64 of shape ", sequence.sizes(), ", got ", sorter, ".");
-  Tensor places = empty(input.sizes(), DType::Int64, input.device());
-  if (input.numel() > 0) {
-    for (const Tensor* x : {&sequence, &input}) {
-      check_cpu(op, *x);
-      check_not_implemented(x->dtype() != DType::Bool && !is_complex(x->dtype()), op,
-                            ": expected real numbers, got ", x->dtype(), ".");
-    }
-    DType dtype = result_type({sequence, input});
-    Tensor ordered =
-        contiguous(to_dtype(sorter.defined() ? gather(sequence, -1, sorter) : sequence, dtype));
-    Tensor values = contiguous(to_dtype(input, dtype));
-    int64_t n = sequence.size(-1), width = is_one ? values.numel() : values.size(-1);
-    int64_t item = values.itemsize(), *to = places.data_as<int64_t>();
-    constexpr int64_t kGrain = 4096;
-    parallel_for(values.numel(), kGrain, [&](int64_t begin, int64_t end) {
-      while (begin < end) {
-        int64_t line = begin / width, stop = std::min(end, (line + 1) * width);
-        cpu::search_sorted(dtype, ordered.data() + line * n * item, n, values.data() + begin * item,
-                           stop - begin, is_right, to + begin);
-        begin = stop;
-      }
-    });
+using Along = ValuesAndIndices (*)(const Tensor&, int64_t, bool);
+
+template <Along f>
+void def_along(nb::module_& m, const char* name, std::optional<int64_t> default_dim,
+               const char* doc) {
+  auto function = [name](const Tensor& x, int64_t dim, bool keepdim, const OutPair& out) {
+    return pair_result(name, x, out, [&] { return f(x, dim, keepdim); });
+  };
+  auto method = [name](const Tensor& x, int64_t dim, bool keepdim) {
+    return pair_result(name, f(x, dim, keepdim));
+  };
+  if (default_dim) {
+    m.def(name, function, "input"_a, "dim"_a = *default_dim, "keepdim"_a = false, nb::kw_only(),
+          "out"_a.none() = nb::none(), doc);
+    def_method(name, method, "dim"_a = *default_dim, "keepdim"_a = false, doc);
+  } else {
+    m.def(name, function, "input"_a, "dim"_a, "keepdim"_a = false, nb::kw_only(),
+          "out"_a.none() = nb::none(), doc);
+    def_method(name, method, "dim"_a, "keepdim"_a = false, doc);
   }
-  return as_int32 ? to_dtype(places, DType::Int32) : places;
 }
 
-Tensor count_bins(const Tensor& input, int64_t bins, double low, double high) {
-  check_cpu("histc", input);
-  check(input.dtype() == DType::Float32 || input.dtype() == DType::Float64,
-        "histc: expected float32 or float64, got ", input, ".");
-  check(bins > 0 && low < high, "histc: expected bins > 0 and low < high, got ", bins, ", ", low,
-        " and ", high, ".");
-  NoGradGuard guard;
-  Tensor x = contiguous(input), y = zeros({bins}, DType::Int64);
-  int64_t* counts = y.data_as<int64_t>();
-  std::mutex mutex;
-  auto count = [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    constexpr int64_t kGrain = 65536;
-    // Pieces are long enough to pay for counts of their own.
-    parallel_for(x.numel(), std::max(kGrain, 4 * bins), [&](int64_t begin, int64_t end) {
-      std::vector<int64_t> own(bins);
-      cpu::count_bins(x.data_as<T>() + begin, end - begin, bins, static_cast<T>(low),
-                      static_cast<T>(high), static_cast<T>(high - low), own.data());
-      std::lock_guard lock(mutex);
-      for (int64_t b = 0; b < bins; ++b) counts[b] += own[b];
-    });
+// median and nanmedian: of all elements, or along a dimension.
+template <Tensor (*full)(const Tensor&), Along along>
+void def_median(nb::module_& m, const char* name, const std::string& doc) {
+  m.def(
+      name, [](const Tensor& x) { return full(x); }, "input"_a, doc.c_str());
+  def_method(
+      name, [](const Tensor& x) { return full(x); }, doc.c_str());
+  def_along<along>(m, name, {}, doc.c_str());
+}
+
+void def_quantile(nb::module_& m, const char* name, bool ignore_nan, const std::string& doc) {
+  auto compute = [ignore_nan](const Tensor& x, const Operand& q, OptionalDim dim, bool keepdim,
+                              const std::string& interpolation) {
+    return quantile(x, q, dim, keepdim, interpolation, ignore_nan);
   };
-  visit_dtype(x.dtype(), [&](auto tag) {
-    if constexpr (std::is_floating_point_v<typename decltype(tag)::type>) count(tag);
-  });
-  return y;
+  m.def(
+      name,
+      [=](const Tensor& x, const Operand& q, OptionalDim dim, bool keepdim,
+          const std::string& interpolation, const Out& out) {
+        return with_out(name, out, [&] { return compute(x, q, dim, keepdim, interpolation); });
+      },
+      "input"_a, "q"_a, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(),
+      "interpolation"_a = "linear", "out"_a.none() = nb::none(), doc.c_str());
+  def_method(name, compute, "q"_a, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(),
+             "interpolation"_a = "linear", doc.c_str());
+}
+
+void bind_quantiles(nb::module_& m) {
+  const std::string args = R"(
+
+Args:
+    input: the elements, float32 or float64.
+    q: a probability, or a vector of them, which becomes the first dimension of the result.
+    dim: the dimension to look along; all elements by default.
+    keepdim: keep the reduced dimensions with size 1.
+    interpolation: what lies between two elements: ``"linear"``, ``"lower"``, ``"higher"``,
+        ``"midpoint"`` or ``"nearest"``.
+    out: where to put the result.
+
+Example:
+    >>> facula.)";
+  def_quantile(m, "quantile", false,
+               "The value below which a share ``q`` of the elements lies." + args +
+                   R"(quantile(facula.tensor([0.0, 1.0, 2.0]), 0.25)
+    tensor(0.5000)
+)");
+  def_quantile(m, "nanquantile", true,
+               "The value below which a share ``q`` of the elements that are not NaN lies." + args +
+                   R"(nanquantile(facula.tensor([0.0, facula.nan, 2.0]), 0.5)
+    tensor(1.)
+)");
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  const std::string median_args = R"(
+
+Args:
+    input: the elements, real and not bool.
+    dim: the dimension to look along; then the result has values and indices.
+    keepdim: keep the dimension with size 1.
+    out: a pair of tensors where to put the values and the indices.
+
+Example:
+    >>> facula.)";
+  def_median<median, median>(
+      m, "median",
+      "The middle element, of all or along a dimension; the lower of two. NaN if there is one." +
+          median_args + R"(median(facula.tensor([3.0, 1.0, 2.0]))
+    tensor(2.)
+)");
+  def_median<nanmedian, nanmedian>(m, "nanmedian",
+                                   "The middle of the elements that are not NaN, of all or along a "
+                                   "dimension; the lower of two." +
+                                       median_args +
+                                       R"(nanmedian(facula.tensor([3.0, facula.nan, 2.0]))
+    tensor(2.)
+)");
+  def_along<mode>(
+      m, "mode", -1,
+      R"(The most frequent value along a dimension (the smallest of several), and its last index.
+
+Args:
+    input: the elements, which are real.
+    dim: the dimension to look along; the last by default.
+    keepdim: keep the dimension with size 1.
+    out: a pair of tensors where to put the values and the indices.
+
+Example:
+    >>> facula.mode(facula.tensor([1, 2, 2, 3])).values
+    tensor(2)
+)");
+  constexpr const char* kth_doc =
+      R"(The ``k``-th smallest element along a dimension, counted from 1, and its index.
+
+Args:
+    input: the elements, real and not bool.
+    k: which element is wanted, 1 for the smallest.
+    dim: the dimension to look along; the last by default.
+    keepdim: keep the dimension with size 1.
+    out: a pair of tensors where to put the values and the indices.
+
+Example:
+    >>> facula.kthvalue(facula.tensor([3.0, 1.0, 2.0]), 2).values
+    tensor(2.)
+)";
+  m.def(
+      "kthvalue",
+      [](const Tensor& x, int64_t k, int64_t dim, bool keepdim, const OutPair& out) {
+        return pair_result("kthvalue", x, out, [&] {
+          ValuesAndIndices result = kthvalue(x, k, dim, keepdim);
+          if (out) check_apart("kthvalue", result.first, out->first, {x});
+          return result;
+        });
+      },
+      "input"_a, "k"_a, "dim"_a = -1, "keepdim"_a = false, nb::kw_only(),
+      "out"_a.none() = nb::none(), kth_doc);
+  def_method(
+      "kthvalue",
+      [](const Tensor& x, int64_t k, int64_t dim, bool keepdim) {
+        return pair_result("kthvalue", kthvalue(x, k, dim, keepdim));
+      },
+      "k"_a, "dim"_a = -1, "keepdim"_a = false, kth_doc);
+  bind_quantiles(m);
 }
 
 }  // namespace facula

@@ -4,6 +4,7 @@
 #include "base/number.h"
 #include "cpu/reduce/scan.h"
 #include "ops/ops.h"
+#include "ops/reduce/arguments.h"
 #include "ops/result.h"
 #include "walk/lines.h"
 #include "walk/reduction.h"
@@ -69,7 +70,7 @@ Tensor running_sum(const char* node, const Tensor& x, int64_t dim, bool from_end
 bool has_no_zero(const Tensor& x) {
   NoGradGuard guard;
   Tensor y = empty({}, DType::Bool, x.device());
-  run_reduction("cumprod", ReduceOp::All, x, ~DimMask(0), DType::Bool, y);
+  run_reduction("cumprod", ReduceOp::all, x, ~DimMask(0), DType::Bool, y);
   return *y.data_as<bool>();
 }
 
@@ -131,9 +132,7 @@ Tensor composed_log_sums(const Tensor& x, int64_t dim) {
   return y;
 }
 
-}  // namespace
-
-Tensor logcumsumexp(const Tensor& x, int64_t dim, const Into& into) {
+Tensor logcumsumexp(const Tensor& x, int64_t dim, const Into& into = {}) {
   dim = wrap_dim("logcumsumexp", dim, x.dim());
   return x.is_cpu() ? log_sums(x, dim, false, into) : composed_log_sums(x, dim);
 }
@@ -143,7 +142,8 @@ Tensor cumsum(const Tensor& input, int64_t dim, std::optional<DType> dtype, cons
   return running_sum("CumsumBackward0", cast_for_scan(input, dtype), dim, false, into);
 }
 
-Tensor cumprod(const Tensor& input, int64_t dim, std::optional<DType> dtype, const Into& into) {
+Tensor cumprod(const Tensor& input, int64_t dim, std::optional<DType> dtype = {},
+               const Into& into = {}) {
   dim = wrap_dim("cumprod", dim, input.dim());
   Tensor x = cast_for_scan(input, dtype);
   Tensor y = run_scan("cumprod", cpu::get_scan_table().cumprod, x, dim, false, into);
@@ -151,11 +151,9 @@ Tensor cumprod(const Tensor& input, int64_t dim, std::optional<DType> dtype, con
                 [dim, x = save(x)](const Tensor& g) { return cumprod_backward(g, x, dim); });
 }
 
-namespace {
-
-// The formula of Note [Derivative of a running product] in cpu/scan.cpp, in operations that have
-// derivatives of any order. R is a chain of functions r -> b_i + a_i r, of which each step here
-// joins those that are `reach` apart.
+// The formula of Note [Derivative of a running product] in cpu/reduce/scan.cpp, in operations that
+// have derivatives of any order. R is a chain of functions r -> b_i + a_i r, of which each step
+// here joins those that are `reach` apart.
 Tensor cumprod_backward_recorded(const Tensor& g, const Tensor& x, int64_t dim) {
   int64_t n = x.size(dim);
   Tensor edge = zeros(narrow(x, dim, 0, 1).sizes(), x.dtype(), x.device());
@@ -186,12 +184,132 @@ Tensor cumprod_backward(const Tensor& g, const Tensor& input, int64_t dim) {
   return y;
 }
 
+namespace {
+
 std::pair<Tensor, Tensor> cummax(const Tensor& x, int64_t dim) {
   return running_extremum("cummax", "CummaxBackward0", cpu::get_scan_table().cummax, x, dim);
 }
 
 std::pair<Tensor, Tensor> cummin(const Tensor& x, int64_t dim) {
   return running_extremum("cummin", "CumminBackward0", cpu::get_scan_table().cummin, x, dim);
+}
+
+template <Tensor (*f)(const Tensor&, int64_t, OptionalDType, const Into&)>
+void def_scan(nb::module_& m, const char* name, const char* name_in_place, const char* doc) {
+  m.def(
+      name,
+      [name](const Tensor& x, int64_t dim, OptionalDType dtype, const Out& out) {
+        return with_out(name, out, [&](const Into& into) { return f(x, dim, dtype, into); });
+      },
+      "input"_a, "dim"_a, nb::kw_only(), "dtype"_a.none() = nb::none(), "out"_a.none() = nb::none(),
+      doc);
+  def_method(
+      name,
+      [](const Tensor& x, int64_t dim, OptionalDType dtype) { return f(x, dim, dtype, Into{}); },
+      "dim"_a, nb::kw_only(), "dtype"_a.none() = nb::none(), doc);
+  def_method(
+      name_in_place,
+      [name_in_place](Tensor x, int64_t dim, OptionalDType dtype) {
+        check(!dtype || *dtype == x.dtype(), name_in_place,
+              ": the dtype argument must be that of the tensor, got ", dtype.value_or(x.dtype()),
+              " and ", x, ".");
+        check_not_implemented(x.dtype() != DType::Bool || x.numel() == 0 || x.dim() == 0,
+                              name_in_place, ": not defined for ", x, ".");
+        return in_place(name_in_place, x, [&](const Tensor& t, const Into& into) {
+          return f(t, dim, t.dtype(), into);
+        });
+      },
+      "dim"_a, nb::kw_only(), "dtype"_a.none() = nb::none());
+}
+
+template <std::pair<Tensor, Tensor> (*f)(const Tensor&, int64_t)>
+void def_pair_scan(nb::module_& m, const char* name, const char* doc) {
+  m.def(
+      name,
+      [name](const Tensor& x, int64_t dim, const OutPair& out) {
+        return pair_result(name, x, out, [&] { return f(x, dim); });
+      },
+      "input"_a, "dim"_a, nb::kw_only(), "out"_a.none() = nb::none(), doc);
+  def_method(
+      name, [name](const Tensor& x, int64_t dim) { return pair_result(name, f(x, dim)); }, "dim"_a,
+      doc);
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  constexpr const char* logcumsumexp_doc =
+      R"(The logarithm of the running sum of exponentials along a dimension, without overflow.
+
+Args:
+    input: the exponents, floating point or complex.
+    dim: the dimension to run along.
+    out: where to put the result.
+
+Example:
+    >>> facula.logcumsumexp(facula.tensor([0.0, 0.0]), dim=0)
+    tensor([0.0000, 0.6931])
+)";
+  m.def(
+      "logcumsumexp",
+      [](const Tensor& x, int64_t dim, const Out& out) {
+        return with_out("logcumsumexp", out,
+                        [&](const Into& into) { return logcumsumexp(x, dim, into); });
+      },
+      "input"_a, "dim"_a, nb::kw_only(), "out"_a.none() = nb::none(), logcumsumexp_doc);
+  def_method(
+      "logcumsumexp", [](const Tensor& x, int64_t dim) { return logcumsumexp(x, dim); }, "dim"_a,
+      logcumsumexp_doc);
+  def_scan<cumsum>(m, "cumsum", "cumsum_", R"(The running sum along a dimension.
+
+Args:
+    input: the elements; integers and bool are summed as int64.
+    dim: the dimension to run along.
+    dtype: dtype of the result; the elements are converted first.
+    out: where to put the result.
+
+Example:
+    >>> facula.cumsum(facula.tensor([1, 2, 3]), dim=0)
+    tensor([1, 3, 6])
+)");
+  def_scan<cumprod>(m, "cumprod", "cumprod_", R"(The running product along a dimension.
+
+Args:
+    input: the elements; integers and bool are multiplied as int64.
+    dim: the dimension to run along.
+    dtype: dtype of the result; the elements are converted first.
+    out: where to put the result.
+
+Example:
+    >>> facula.cumprod(facula.tensor([1, 2, 3]), dim=0)
+    tensor([1, 2, 6])
+)");
+  def_pair_scan<cummax>(
+      m, "cummax",
+      R"(The running maximum along a dimension, and where it was found: of equal elements the last counts.
+
+Args:
+    input: the elements, which are real.
+    dim: the dimension to run along.
+    out: a pair of tensors where to put the values and the indices.
+
+Example:
+    >>> facula.cummax(facula.tensor([1, 3, 2]), dim=0).indices
+    tensor([0, 1, 1])
+)");
+  def_pair_scan<cummin>(
+      m, "cummin",
+      R"(The running minimum along a dimension, and where it was found: of equal elements the last counts.
+
+Args:
+    input: the elements, which are real.
+    dim: the dimension to run along.
+    out: a pair of tensors where to put the values and the indices.
+
+Example:
+    >>> facula.cummin(facula.tensor([3, 1, 2]), dim=0).values
+    tensor([3, 1, 1])
+)");
 }
 
 }  // namespace facula

@@ -6,6 +6,7 @@
 #include "base/parallel.h"
 #include "cpu/reduce/sort.h"
 #include "ops/ops.h"
+#include "ops/reduce/arguments.h"
 #include "walk/lines.h"
 
 namespace facula {
@@ -56,7 +57,7 @@ void check_unique(const char* op, const Tensor& x) {
 
 }  // namespace
 
-std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim, bool descending, const char* node) {
+ValuesAndIndices sort(const Tensor& x, int64_t dim, bool descending, const char* node) {
   dim = wrap_dim("sort", dim, x.dim());
   check_order("sort", x);
   Tensor values, indices;
@@ -82,7 +83,9 @@ std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim, bool descending, c
   return {values, indices};
 }
 
-std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim, bool largest) {
+namespace {
+
+ValuesAndIndices topk(const Tensor& x, int64_t k, int64_t dim, bool largest) {
   dim = wrap_dim("topk", dim, x.dim());
   check(k >= 0 && k <= (x.dim() ? x.size(dim) : 1), "topk: expected k from 0 to ",
         x.dim() ? x.size(dim) : 1, ", the size of dimension ", dim, ", got ", k, ".");
@@ -115,8 +118,6 @@ std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim, bool la
   return {values, indices};
 }
 
-namespace {
-
 // Groups of equal neighbours: order[i] is the element at place i, same(i, j) whether two elements
 // are equal.
 template <class Same>
@@ -147,7 +148,7 @@ Unique unique_flat(const Tensor& x, bool is_sorted) {
   int64_t n = flat.numel();
   Tensor order;
   if (is_sorted) {
-    order = std::get<1>(sort(flat));
+    order = sort(flat).second;
   } else {
     order = arange(0, n, 1, DType::Int64);
   }
@@ -170,6 +171,8 @@ Unique unique(const Tensor& x) {
   check_unique("unique", x);
   return unique_flat(x, true);
 }
+
+namespace {
 
 Unique unique_consecutive(const Tensor& x) {
   check_unique("unique_consecutive", x);
@@ -210,6 +213,178 @@ Unique unique_rows(const Tensor& x, int64_t dim, bool is_consecutive) {
   });
   result.values = index_select(x, dim, firsts);
   return result;
+}
+
+nb::object into_pair(const char* name, const ValuesAndIndices& result, const OutPair& out) {
+  auto [values, indices] = result;
+  if (out)
+    return named_result(name,
+                        {into_out(name, values, out->first), into_out(name, indices, out->second)});
+  return named_result(name, {values, indices});
+}
+
+// What the caller asked for: the values alone, or a tuple.
+nb::object chosen(const Unique& found, bool inverse, bool counts) {
+  if (!inverse && !counts) return nb::steal(wrap(found.values));
+  nb::list parts;
+  parts.append(found.values);
+  if (inverse) parts.append(found.inverse);
+  if (counts) parts.append(found.counts);
+  return nb::tuple(parts);
+}
+
+nb::object unique_from_python(const Tensor& x, bool, bool inverse, bool counts,
+                              std::optional<int64_t> dim) {
+  return chosen(dim ? unique_rows(x, *dim, false) : unique(x), inverse, counts);
+}
+
+nb::object unique_consecutive_from_python(const Tensor& x, bool inverse, bool counts,
+                                          std::optional<int64_t> dim) {
+  return chosen(dim ? unique_rows(x, *dim, true) : unique_consecutive(x), inverse, counts);
+}
+
+// PyTorch's form with `stable` is another function, with another name for its derivative.
+ValuesAndIndices sort_by(const Tensor& x, int64_t dim, bool descending,
+                         std::optional<bool> stable) {
+  return sort(x, dim, descending, stable ? "SortBackward1" : "SortBackward0");
+}
+
+Tensor argsort(const Tensor& x, int64_t dim, bool descending, bool) {
+  return sort(x, dim, descending).second;
+}
+
+void bind_sorts(nb::module_& m) {
+  constexpr const char* sort_doc =
+      R"(The values in order along a dimension, and where each came from.
+
+The order of equal values is kept; NaN is the largest.
+
+Args:
+    input: the elements, which are real.
+    dim: the dimension to sort along; the last by default.
+    descending: put the largest first.
+    stable: accepted for PyTorch's sake: the order of equal values is always kept.
+    out: a pair of tensors where to put the values and the indices.
+
+Example:
+    >>> facula.sort(facula.tensor([3, 1, 2])).values
+    tensor([1, 2, 3])
+)";
+  m.def(
+      "sort",
+      [](const Tensor& x, int64_t dim, bool descending, std::optional<bool> stable,
+         const OutPair& out) {
+        return into_pair("sort", sort_by(x, dim, descending, stable), out);
+      },
+      "input"_a, "dim"_a = -1, "descending"_a = false, "stable"_a.none() = nb::none(),
+      nb::kw_only(), "out"_a.none() = nb::none(), sort_doc);
+  m.def(
+      "sort",
+      [](const Tensor& x, bool stable, int64_t dim, bool descending, const OutPair& out) {
+        return into_pair("sort", sort_by(x, dim, descending, stable), out);
+      },
+      "input"_a, nb::kw_only(), "stable"_a, "dim"_a = -1, "descending"_a = false,
+      "out"_a.none() = nb::none(), sort_doc);
+  def_method(
+      "sort",
+      [](const Tensor& x, int64_t dim, bool descending, std::optional<bool> stable) {
+        return into_pair("sort", sort_by(x, dim, descending, stable), {});
+      },
+      "dim"_a = -1, "descending"_a = false, "stable"_a.none() = nb::none(), sort_doc);
+  def_op(m, "argsort", &argsort, "dim"_a = -1, "descending"_a = false, "stable"_a = false,
+         R"(The indices that sort a dimension.
+
+Args:
+    input: the elements, which are real.
+    dim: the dimension to sort along; the last by default.
+    descending: put the largest first.
+    stable: accepted for PyTorch's sake: the order of equal values is always kept.
+
+Example:
+    >>> facula.argsort(facula.tensor([3, 1, 2]))
+    tensor([1, 2, 0])
+)");
+  constexpr const char* msort_doc = R"(The values in order along the first dimension.
+
+Args:
+    input: the elements, which are real.
+    out: where to put the result.
+
+Example:
+    >>> facula.msort(facula.tensor([3, 1, 2]))
+    tensor([1, 2, 3])
+)";
+  m.def(
+      "msort",
+      [](const Tensor& x, const Out& out) {
+        return into_out("msort", sort(x, 0).first, out.value_or(Tensor()));
+      },
+      "input"_a, nb::kw_only(), "out"_a.none() = nb::none(), msort_doc);
+  def_method(
+      "msort", [](const Tensor& x) { return sort(x, 0).first; }, msort_doc);
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  bind_sorts(m);
+  constexpr const char* topk_doc =
+      R"(The k largest (or smallest) values along a dimension, best first, and where they are.
+
+Args:
+    input: the elements, real and not bool.
+    k: how many values are wanted.
+    dim: the dimension to look along; the last by default.
+    largest: take the largest values rather than the smallest.
+    sorted: accepted for PyTorch's sake: the values are always in order.
+    out: a pair of tensors where to put the values and the indices.
+
+Example:
+    >>> facula.topk(facula.tensor([3, 1, 2]), 2).values
+    tensor([3, 2])
+)";
+  m.def(
+      "topk",
+      [](const Tensor& x, int64_t k, int64_t dim, bool largest, bool, const OutPair& out) {
+        return into_pair("topk", topk(x, k, dim, largest), out);
+      },
+      "input"_a, "k"_a, "dim"_a = -1, "largest"_a = true, "sorted"_a = true, nb::kw_only(),
+      "out"_a.none() = nb::none(), topk_doc);
+  def_method(
+      "topk",
+      [](const Tensor& x, int64_t k, int64_t dim, bool largest, bool) {
+        return into_pair("topk", topk(x, k, dim, largest), {});
+      },
+      "k"_a, "dim"_a = -1, "largest"_a = true, "sorted"_a = true, topk_doc);
+  def_op(m, "unique", &unique_from_python, "sorted"_a = true, "return_inverse"_a = false,
+         "return_counts"_a = false, "dim"_a.none() = nb::none(),
+         R"(The distinct values in order, or the distinct slices along a dimension.
+
+Args:
+    input: the elements, which are real.
+    sorted: accepted for PyTorch's sake: the values are always in order.
+    return_inverse: also give the place of each element among the distinct ones.
+    return_counts: also give how often each distinct value occurs.
+    dim: the dimension whose slices are compared; the elements by default.
+
+Example:
+    >>> facula.unique(facula.tensor([2, 1, 2]))
+    tensor([1, 2])
+)");
+  def_op(m, "unique_consecutive", &unique_consecutive_from_python, "return_inverse"_a = false,
+         "return_counts"_a = false, "dim"_a.none() = nb::none(),
+         R"(The values with runs of equal neighbours reduced to one.
+
+Args:
+    input: the elements, which are real.
+    return_inverse: also give the place of each element's run in the result.
+    return_counts: also give how long each run is.
+    dim: the dimension whose slices are compared; the elements by default.
+
+Example:
+    >>> facula.unique_consecutive(facula.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+)");
 }
 
 }  // namespace facula

@@ -4,22 +4,22 @@ import numpy as np
 import pytest
 
 import facula
-from check_op import check_op, check_threads
+from check_op import COMPLEX, check_op, check_threads
+from facula import _core
 
 DIMS = [None, 0, 1, -1, (0, 2), (0, 1, 2)]
 
-
-def logsumexp(a, axis, keepdims):
-    return np.log(np.sum(np.exp(a), axis=axis, keepdims=keepdims))
-
-
-SMOOTH = [
-    ("sum", np.sum),
-    ("mean", np.mean),
-    ("amax", np.max),
-    ("amin", np.min),
-    ("logsumexp", logsumexp),
-]
+ROWS = {name: (result, dtypes) for name, result, dtypes in _core._reduce_rows()}
+# Every row of tables/reduce.def has its reference here.
+REFERENCES = {
+    "sum": np.sum,
+    "mean": np.mean,
+    "nansum": np.nansum,
+    "amax": np.max,
+    "amin": np.min,
+    "any": np.any,
+    "all": np.all,
+}
 
 
 def all_dims(dim):
@@ -28,17 +28,47 @@ def all_dims(dim):
 
 @pytest.mark.parametrize("keepdim", [False, True])
 @pytest.mark.parametrize("dim", DIMS)
-@pytest.mark.parametrize("name, reference", SMOOTH, ids=[row[0] for row in SMOOTH])
-def test_value_and_gradients_agree_with_numpy(name, reference, dim, keepdim, device):
+@pytest.mark.parametrize("name", ROWS)
+def test_value_and_gradients_agree_with_numpy(name, dim, keepdim, device):
     dim = all_dims(dim)
-    # Ties share their gradient, which a difference cannot see: the expanded layout would have them.
-    has_ties = name in ("amax", "amin")
+    result, dtypes = ROWS[name]
     check_op(
         lambda x: getattr(facula, name)(x, dim, keepdim=keepdim),
-        lambda a: reference(a, axis=dim, keepdims=keepdim),
+        lambda a: REFERENCES[name](a, axis=dim, keepdims=keepdim),
         [(2, 3, 4)],
         device,
-        differentiable=not has_ties,
+        dtypes=[dtype for dtype in dtypes if device == "cpu" or dtype not in COMPLEX],
+        # Equal elements share their gradient, which a difference cannot see: the expanded layout
+        # has them.
+        differentiable=result == "total",
+    )
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_out_and_the_method_give_what_the_function_gives(name):
+    x = facula.rand(3, 4)
+    expected = getattr(facula, name)(x, 1)
+    out = facula.empty(0, dtype=expected.dtype)
+    assert getattr(facula, name)(x, 1, out=out) is out
+    assert facula.equal(out, expected)
+    assert facula.equal(getattr(x, name)(dim=1), expected)
+
+
+def test_nan_is_left_out_of_nansum_and_its_gradient():
+    x = facula.tensor([1.0, facula.nan, 2.0], requires_grad=True)
+    x.nansum().backward()
+    assert x.grad.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize("keepdim", [False, True])
+@pytest.mark.parametrize("dim", DIMS)
+def test_logsumexp_agrees_with_numpy(dim, keepdim, device):
+    dim = all_dims(dim)
+    check_op(
+        lambda x: facula.logsumexp(x, dim, keepdim=keepdim),
+        lambda a: np.log(np.sum(np.exp(a), axis=dim, keepdims=keepdim)),
+        [(2, 3, 4)],
+        device,
     )
 
 
@@ -313,11 +343,11 @@ def test_any_and_all_of_uint8_are_uint8():
     assert x.all().item() == 0
 
 
-THREADED = ["sum", "mean", "nansum", "prod", "var", "std", "logsumexp", "amax", "amin", "argmax"]
+THREADED = [*ROWS, "prod", "var", "std", "logsumexp", "argmax", "argmin", "norm", "softmax"]
 
 
 @pytest.mark.promise("T10")
-@pytest.mark.parametrize("name", [*THREADED, "argmin", "any", "all", "norm", "softmax"])
+@pytest.mark.parametrize("name", THREADED)
 def test_same_bits_for_1_2_and_8_threads(name):
     x = facula.rand(257, 4099)
     op = getattr(facula, name)

@@ -1,4 +1,4 @@
-#include "cpu/reduce/run_reduction.h"
+#include "cpu/reduce/reduce_walk.h"
 
 #include <algorithm>
 #include <cstring>
@@ -524,7 +524,7 @@ Job make_job(ReduceOp op, const ReduceKernel& kernel, const Tensor& x, DimMask m
   job.seconds = seconds.defined() ? seconds.data() : nullptr;
   job.store_seconds =
       casts[static_cast<int>(DType::Int64)][static_cast<int>(DType::Int64)];  // 8 bytes are moved
-  job.keeps_order = op == ReduceOp::ArgMax || op == ReduceOp::ArgMin;
+  job.keeps_order = keeps_order(op);
   set_axes(job, x, mask);
   return job;
 }

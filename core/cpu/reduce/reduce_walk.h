@@ -1,6 +1,6 @@
-// Walks a tensor and feeds the kernels of reduce.h.
+// Walks a tensor and feeds the kernels of reduce_kernels.h.
 #pragma once
-#include "cpu/reduce/reduce.h"
+#include "cpu/reduce/reduce_kernels.h"
 
 namespace facula::cpu {
 

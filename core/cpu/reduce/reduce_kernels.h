@@ -1,6 +1,6 @@
-// Kernels of reductions. They read values of a wide dtype (float32, float64, int64, complex; bool
-// for any and all; Max and Min all integers), a chunk at a time; run_reduction.cc walks the
-// tensor, converts other dtypes on the way and joins the chunks in a fixed tree.
+// Kernels of reductions. They read values of the dtypes that is_read_as() names, a chunk at a time;
+// reduce_walk.cc walks the tensor, converts other dtypes on the way and joins the chunks in a fixed
+// tree.
 #pragma once
 #include <array>
 

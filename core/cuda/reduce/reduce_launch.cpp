@@ -14,11 +14,19 @@ namespace facula::cuda {
 
 namespace {
 
-// By ReduceOp, as kernels/reduce.h names them.
-constexpr const char* kOperations[] = {"Sum",    "Mean",   "NanSum",  "Prod",    "Max",    "Min",
-                                       "ArgMax", "ArgMin", "Any",     "All",     "Norm0",  "Norm1",
-                                       "Norm2",  "NormP",  "NormMax", "NormMin", "Moments"};
-static_assert(std::size(kOperations) == static_cast<size_t>(ReduceOp::count));
+// By ReduceOp: a row's formula, or the name of its accumulator in kernels/reduce.h.
+struct RowText {
+  const char *name, *element, *join, *total;
+  const char* accumulator;
+  ReduceResult result;
+};
+constexpr RowText kRows[] = {
+#define FOLD(name, result, kinds, element, Join, total) \
+  {#name, #element, #Join, #total, nullptr, ReduceResult::result},
+#define KERNEL(name, Accumulator, kinds, ...) \
+  {#name, nullptr, nullptr, nullptr, #Accumulator, ReduceResult::Total},
+#include "tables/reduce.def"
+};
 constexpr const char* kEntries[] = {"reduce", "reduce_long", "join"};
 constexpr const char* kEntryMacros[] = {"FACULA_REDUCE", "FACULA_REDUCE_LONG", "FACULA_JOIN"};
 enum Entry { kReduce, kReduceLong, kJoin };
@@ -35,13 +43,22 @@ struct Job {
   DType in, read, out;
 };
 
+// What adds up elements of type Read.
+std::string accumulator_text(const RowText& row) {
+  if (row.accumulator) return std::string("using Accumulator = ") + row.accumulator + "<Read>;\n";
+  return std::string("struct Formula {\n  using Join = math::") + row.join +
+         ";\n  template <class T> static auto element(T x) { return " + row.element +
+         "; }\n  template <class T> static T total(T a, T n) { return " + row.total +
+         "; }\n};\nusing Accumulator = Fold<Formula, Read>;\n";
+}
+
 // The suffix tells programs apart that are compiled as one, as tests do.
 std::string program_text(const Job& job, Entry entry, const std::string& suffix = "") {
-  std::string text = "#include \"cuda/kernels/reduce.h\"\nnamespace facula::program" + suffix +
-                     " {\n" + kEntryMacros[entry] + "(" + kEntries[entry] + suffix + ", " +
-                     kOperations[static_cast<int>(job.op)];
-  for (DType dtype : {job.in, job.read, job.out}) text += std::string(", ") + type_name(dtype);
-  return text + ")\n}\n";
+  return "#include \"cuda/kernels/reduce.h\"\nnamespace facula::program" + suffix +
+         " {\nusing In = " + type_name(job.in) + ";\nusing Read = " + type_name(job.read) +
+         ";\nusing Out = " + type_name(job.out) + ";\n" +
+         accumulator_text(kRows[static_cast<int>(job.op)]) + kEntryMacros[entry] + "(" +
+         kEntries[entry] + suffix + ", Accumulator, In, Read, Out)\n}\n";
 }
 
 void* kernel_of(const Job& job, Entry entry, int index) {
@@ -166,7 +183,7 @@ void run_reduction(const char* op, ReduceOp which, const Tensor& x, uint64_t mas
   a.values = values.data();
   a.seconds = seconds.defined() ? seconds.data() : nullptr;
   a.numbers = {params.p, params.divisor, params.takes_root};
-  set_axes(a, x, mask, which == ReduceOp::ArgMax || which == ReduceOp::ArgMin);
+  set_axes(a, x, mask, keeps_order(which));
   divide_work(a);
   Workspace workspace(index, a.n_pieces > 1 ? a.n_out * a.n_pieces * kAccumulatorBytes : 0);
   a.partials = workspace.data();
@@ -183,13 +200,13 @@ void run_reduction(const char* op, ReduceOp which, const Tensor& x, uint64_t mas
 
 std::vector<NamedProgram> reduction_programs() {
   std::vector<NamedProgram> programs;
-  for (int op = 0; op < static_cast<int>(ReduceOp::count); ++op)
+  for (const RowText& row : kRows)
     for (Entry entry : {kReduce, kReduceLong, kJoin}) {
-      auto which = static_cast<ReduceOp>(op);
-      bool is_truth = which == ReduceOp::Any || which == ReduceOp::All;
-      Job job = is_truth ? Job{which, DType::Int32, DType::Bool, DType::Bool}
-                         : Job{which, DType::BFloat16, DType::Float32, DType::BFloat16};
-      programs.emplace_back(std::string(kOperations[op]) + " (" + kEntries[entry] + ")",
+      auto op = static_cast<ReduceOp>(&row - kRows);
+      Job job = row.result == ReduceResult::Truth
+                    ? Job{op, DType::Int32, DType::Bool, DType::Bool}
+                    : Job{op, DType::BFloat16, DType::Float32, DType::BFloat16};
+      programs.emplace_back(std::string(row.name) + " (" + kEntries[entry] + ")",
                             program_text(job, entry, std::to_string(programs.size())));
     }
   return programs;

@@ -1,0 +1,145 @@
+#include <cmath>
+
+#include "autograd/node.h"
+#include "ops/ops.h"
+#include "ops/reduce/arguments.h"
+
+namespace facula {
+
+namespace {
+
+ReduceOp norm_kernel(double p) {
+  if (std::isinf(p)) return p > 0 ? ReduceOp::norm_max : ReduceOp::norm_min;
+  return p == 0   ? ReduceOp::norm0
+         : p == 1 ? ReduceOp::norm1
+         : p == 2 ? ReduceOp::norm2
+                  : ReduceOp::norm_p;
+}
+
+// a, and 0 where `condition` holds: the derivative of a norm at 0 is taken as 0.
+Tensor zero_where(const Tensor& condition, const Tensor& a) {
+  return where(condition, scalar_tensor(0, a.dtype(), a.device()), a);
+}
+
+// The gradient of x; y and g have the reduced dimensions kept.
+Tensor norm_backward(const Tensor& g, const Tensor& x, const Tensor& y, double p,
+                     const Dims& dims) {
+  Tensor zero = wrapped_number(0);
+  if (p == 1) return g * sgn(x);
+  if (p == 2) return zero_where(eq(y, zero), g / y) * x;
+  if (std::isinf(p)) {
+    Tensor is_there = to_dtype(eq(abs(x), y), y.dtype());
+    return sgn(x) * (g / sum(is_there, dims, true) * is_there);
+  }
+  Tensor power = pow(abs(x), wrapped_number(p - 1));
+  if (p < 1) power = zero_where(eq(x, zero), power);
+  return sgn(x) * power * zero_where(eq(y, zero), g * pow(y, wrapped_number(1 - p)));
+}
+
+// The p-norm of all elements along the dimensions as one vector; p may be infinite.
+Tensor vector_norm(const Tensor& input, double p, const Dims& dims, bool keepdim,
+                   std::optional<DType> dtype) {
+  const char* op = "linalg.vector_norm";
+  check(is_differentiable(input.dtype()), op, ": expected a floating-point or complex input, got ",
+        input, ".");
+  check(!dtype || is_differentiable(*dtype), op,
+        ": expected a floating-point or complex dtype, got ", dtype.value_or(input.dtype()), ".");
+  Tensor x = dtype ? to_dtype(input, *dtype) : input;
+  DimMask mask = dim_mask(op, dims, x.dim());
+  if (reduced_numel(x, mask) == 0)
+    check(p >= 0 && !std::isinf(p), op, ": the norm of order ", p,
+          " is not defined for no elements, got ", x, ".");
+  Tensor y = empty(reduced_shape(x, mask, keepdim), to_real_dtype(x.dtype()), x.device());
+  ReduceParams params;
+  params.p = p;
+  run_reduction(op, norm_kernel(p), x, mask, wide_dtype(x.dtype()), y, {}, params);
+  return record("LinalgVectorNormBackward0", y, {x},
+                [p, dims, mask, keepdim, x = save(x), y = save_output(y)](const Tensor& g) {
+                  Tensor input = x;
+                  if (p == 0) return Tensor();
+                  auto kept = [&](const Tensor& t) {
+                    return with_kept_dims(t, input.sizes(), mask, keepdim);
+                  };
+                  return norm_backward(kept(g), input, kept(y), p, dims);
+                });
+}
+
+// The order p: a number, None or 'fro' (both 2).
+double norm_order(nb::handle p) {
+  if (p.is_none()) return 2;
+  if (nb::isinstance<nb::str>(p)) {
+    std::string name = nb::cast<std::string>(p);
+    check_not_implemented(
+        name != "nuc",
+        "norm: the nuclear norm needs singular values, which are not available yet.");
+    check(name == "fro", "norm: order '", name,
+          "' is not supported: expected a number, 'fro' or 'nuc'.");
+    return 2;
+  }
+  Scalar number;
+  check_type(scalar_from_object(p.ptr(), number) && !number.is_complex(),
+             "norm: p must be a number, 'fro' or 'nuc', got ", nb::repr(p).c_str(), ".");
+  return number.to_double();
+}
+
+Tensor norm(const Tensor& x, nb::handle p, const OptionalDims& dim, bool keepdim,
+            OptionalDType dtype) {
+  double order = norm_order(p);
+  return told_as("norm", [&] { return vector_norm(x, order, dims_of(dim), keepdim, dtype); });
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  constexpr const char* norm_doc =
+      R"(The ``p``-norm of all elements, or along dimensions, taken as one vector.
+
+Args:
+    input: the elements, floating point or complex.
+    p: the order: any number, infinite too; ``"fro"`` is 2.
+    dim: the dimensions to reduce, an int or several; all by default.
+    keepdim: keep the reduced dimensions with size 1.
+    out: where to put the result.
+    dtype: dtype to which the elements are converted first.
+
+Example:
+    >>> facula.norm(facula.tensor([3.0, 4.0]))
+    tensor(5.)
+)";
+  m.def(
+      "norm",
+      [](const Tensor& x, nb::handle p, const OptionalDims& dim, bool keepdim, const Out& out,
+         OptionalDType dtype) {
+        return with_out("norm", out, [&] { return norm(x, p, dim, keepdim, dtype); });
+      },
+      "input"_a, "p"_a.none() = "fro", "dim"_a.none() = nb::none(), "keepdim"_a = false,
+      "out"_a.none() = nb::none(), "dtype"_a.none() = nb::none(), norm_doc);
+  def_method("norm", norm, "p"_a.none() = "fro", "dim"_a.none() = nb::none(), "keepdim"_a = false,
+             "dtype"_a.none() = nb::none(), norm_doc);
+  m.def(
+      "_linalg_vector_norm",
+      [](const Tensor& x, Scalar ord, const OptionalDims& dim, bool keepdim, OptionalDType dtype,
+         const Out& out) {
+        return with_out("linalg.vector_norm", out, [&] {
+          return vector_norm(x, ord.to_double(), dims_of(dim), keepdim, dtype);
+        });
+      },
+      "input"_a, "ord"_a = Scalar(2), "dim"_a.none() = nb::none(), "keepdim"_a = false,
+      nb::kw_only(), "dtype"_a.none() = nb::none(), "out"_a.none() = nb::none(),
+      R"(The norm of order ``ord`` of all elements, or along dimensions, taken as one vector.
+
+Args:
+    input: the elements, floating point or complex.
+    ord: the order of the norm: any number, infinite too.
+    dim: the dimensions to reduce, an int or several; all by default.
+    keepdim: keep the reduced dimensions with size 1.
+    dtype: dtype to which the elements are converted first.
+    out: where to put the result.
+
+Example:
+    >>> facula.linalg.vector_norm(facula.tensor([3.0, 4.0]))
+    tensor(5.)
+)");
+}
+
+}  // namespace facula
