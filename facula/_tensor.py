@@ -275,7 +275,7 @@ attach("dim_order", dim_order)
 attach("type", _legacy.tensor_type)
 attach("new", _legacy.new)
 for _name, _method in METHODS.items():
-    attach(_name, _method)
+    setattr(Tensor, _name, _method)
 Tensor._make_subclass = staticmethod(_core._make_subclass)
 attach("register_hook", register_hook)
 attach("register_post_accumulate_grad_hook", register_post_accumulate_grad_hook)

@@ -40,7 +40,7 @@ def test_a_package_exports_what_its_files_list_and_the_submodules_it_names():
 
 
 def test_what_the_core_has_for_the_package_is_not_public():
-    for name in ["run_backward", "set_grad_enabled_", "_linalg_vector_norm"]:
+    for name in ["_run_backward", "_set_grad_enabled", "_linalg_vector_norm"]:
         assert hasattr(facula._core, name)
         assert not hasattr(facula, name)
 

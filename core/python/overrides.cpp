@@ -79,17 +79,17 @@ struct Composed {
 Composed* composed(PyObject* object) { return reinterpret_cast<Composed*>(object); }
 
 // Runs check(function, args, kwargs), which raises an error or lets pass. False if it raised.
-bool passes_check(const Composed* self, const seam::Arguments& args) {
+bool passes_check(Composed* self, const seam::Arguments& args) {
   return guarded([&]() -> PyObject* {
            auto [positional, named] = seam::unpack(args);
-           nb::handle(self->check)(nb::handle(self->function), positional, named);
+           nb::handle(self->check)(nb::handle(reinterpret_cast<PyObject*>(self)), positional, named);
            return Py_None;
          }) != nullptr;
 }
 
 PyObject* operation_call(PyObject* object, PyObject* const* values, size_t n_flagged,
                          PyObject* names) {
-  const Composed* self = composed(object);
+  Composed* self = composed(object);
   const seam::Arguments args{values, static_cast<size_t>(PyVectorcall_NARGS(n_flagged)), names};
   const bool was_used = seam::is_used();
   PyObject* result;

@@ -60,7 +60,7 @@ def operation(
         entry = _entry(function, module, own)
         _FUNCTIONS.add(entry)
         if method:
-            METHODS[own] = entry
+            METHODS[own] = _entry(function, "facula", f"Tensor.{own}")
         return entry
 
     return mark if function is None else mark(function)

@@ -285,7 +285,7 @@ def cov(
 
 
 def _warn_degrees(name: str) -> None:
-    warnings.warn(f"{name}: the degrees of freedom are not positive.", stacklevel=4)
+    warnings.warn(f"{name}: the degrees of freedom are not positive.", stacklevel=3)
 
 
 def _observation_weights(

@@ -45,7 +45,7 @@ def _same_shape(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tenso
     warnings.warn(
         f"{name}: the target {tuple(target.shape)} and the input {tuple(input.shape)} are "
         "broadcast together, which is likely not what was meant. Give them the same shape.",
-        stacklevel=4,
+        stacklevel=3,
     )
     first, second = broadcast_for(name, input, target)
     return first, second
