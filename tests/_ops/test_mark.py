@@ -46,7 +46,9 @@ def test_a_mark_makes_a_function_of_the_package(registry):
 def test_a_mark_makes_methods_and_forms_in_place(registry):
     call = registry.operation(method=True, in_place=True)(twice)
     assert registry.METHODS.keys() == {"twice", "twice_"}
-    assert registry.METHODS["twice"] is call
+    method = registry.METHODS["twice"]
+    assert method.__wrapped__ is call.__wrapped__ is twice
+    assert (method.__module__, method.__qualname__) == ("facula", "Tensor.twice")
     in_place = registry.METHODS["twice_"]
     x = facula.ones(1)
     assert in_place(x, 3) is x

@@ -456,7 +456,7 @@ def kl_div(
         warnings.warn(
             "kl_div: reduction='mean' divides by the number of elements. reduction='batchmean' "
             "divides by the batch size, which is what the divergence is defined as.",
-            stacklevel=3,
+            stacklevel=2,
         )
     is_batchmean = reduction == "batchmean"
     number = get_enum("sum" if is_batchmean else reduction)
