@@ -30,7 +30,7 @@ HIDDEN |= {name: name for name in ("dtype", "device", "layout", "memory_format")
 ATTRIBUTES = {
     "Tensor": ["T", "mT", "H", "mH", "real", "imag", "data"],
     "Tensor | None": ["grad", "_base"],
-    "Node | None": ["grad_fn", "creator"],
+    "_Node | None": ["grad_fn", "creator"],
     "Size": ["shape"],
     "_dtype": ["dtype"],
     "_device": ["device"],
@@ -123,8 +123,6 @@ def rename_types(signature: str) -> str:
 
 def declare(name: str, value: Any) -> Iterator[str]:
     """The lines that declare one name of the module or of a class."""
-    if type(value).__name__ == "_Operation":
-        value = value.__wrapped__
     if hasattr(value, "__nb_signature__"):
         yield from signatures(value, name)
     elif isinstance(value, type):
@@ -146,9 +144,12 @@ def declare(name: str, value: Any) -> Iterator[str]:
     elif isinstance(value, MethodDescriptorType):
         result = RESULT_OF_METHOD.get(name, "Any")
         yield f"def {name}(self, *args: Any, **kwargs: Any) -> {result}: ..."
-    elif isinstance(value, FunctionType) and hasattr(value, "__wrapped__"):
-        # Made by a decorator: mypy does not follow a name to what it returns.
-        yield f"def {name}{written_signature(value)}: ..."
+    elif type(value).__name__ == "_Operation":
+        written = value.__wrapped__
+        if getattr(sys.modules[written.__module__], written.__name__, None) is written:
+            yield f"{name} = {written.__module__}.{written.__qualname__}"
+        else:  # hidden by a decorator: mypy does not follow a name to what it returns
+            yield f"def {name}{written_signature(value)}: ..."
     elif isinstance(value, FunctionType):
         yield f"{name} = {value.__module__}.{value.__qualname__}"
     elif not inspect.ismodule(value):

@@ -72,10 +72,11 @@ def _entry(function: Callable[..., Any], module: str, qualname: str) -> Callable
     The tensors that come first are looked at before the call, at the cost of one comparison each;
     the other arguments only after the function has failed, for PyTorch's TypeError.
     """
-    entry = _core._Operation(function, refuse_other_than_tensors)
+    entry: Any = _core._Operation(function, refuse_other_than_tensors)
     entry.__module__, entry.__qualname__ = module, qualname  # where pickle finds it
     entry.__name__ = qualname.rpartition(".")[2]
-    return entry
+    operation: Callable[..., Any] = entry
+    return operation
 
 
 def _in_place(function: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:

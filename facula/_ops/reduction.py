@@ -43,7 +43,7 @@ def nanmean(
         out: where to put the result.
 
     Example:
-        >>> facula.nanmean(facula.tensor([1.0, float("nan"), 2.0]))
+        >>> facula.nanmean(facula.tensor([1.0, facula.nan, 2.0]))
         tensor(1.5000)
     """
     if not (input.is_floating_point() or input.is_complex()):

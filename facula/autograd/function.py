@@ -76,7 +76,7 @@ class FunctionCtx(_core._FunctionNode):
         """Called by the engine; see the module's docstring."""
         if self._materializes_grads:
             grads = tuple(map(_zeros_if_missing, grads, self._output_specs))
-        function = self._function  # type: ignore[attr-defined]
+        function = self._function
         result = function._user_backward()(self, *grads)
         results = result if isinstance(result, tuple) else (result,)
         return _checked_grads(function, results, len(self.needs_input_grad))

@@ -1,7 +1,7 @@
 """Looking at the graph and intervening in it: nodes, saved tensors, hooks over several tensors.
 
-Hooks ask the engine two things: ``_core._current_graph_task_id()`` is the number of the running call
-of backward (-1 outside), and ``_core._will_engine_execute_node(node)`` says whether that call
+Hooks ask the engine two things: ``_core._current_graph_task_id()`` is the number of the running
+call of backward (-1 outside), and ``_core._will_engine_execute_node(node)`` says whether that call
 reaches the node.
 """
 

@@ -16,11 +16,11 @@ def get_enum(reduction: str) -> int:
 
 
 def resolve(
-    size_average: bool | None, reduce: bool | None, reduction: str, stacklevel: int = 4
+    size_average: bool | None, reduce: bool | None, reduction: str, stacklevel: int = 3
 ) -> str:
     """The reduction by name, also where one of the deprecated flags says it, with a warning.
 
-    ``stacklevel`` makes the warning point at the caller of the loss, past the check of arguments.
+    ``stacklevel`` makes the warning point at the caller of the loss.
     """
     if size_average is None and reduce is None:
         return reduction
