@@ -146,7 +146,8 @@ def declare(name: str, value: Any) -> Iterator[str]:
         yield f"def {name}(self, *args: Any, **kwargs: Any) -> {result}: ..."
     elif type(value).__name__ == "_Operation":
         written = value.__wrapped__
-        if getattr(sys.modules[written.__module__], written.__name__, None) is written:
+        is_in_sight = getattr(sys.modules[written.__module__], written.__name__, None) is written
+        if is_in_sight:
             yield f"{name} = {written.__module__}.{written.__qualname__}"
         else:  # hidden by a decorator: mypy does not follow a name to what it returns
             yield f"def {name}{written_signature(value)}: ..."
