@@ -12,35 +12,44 @@ namespace facula {
 
 namespace {
 
+using OptionalGradients = std::vector<std::optional<Tensor>>;
+
 // The gradient to start from: the given one, or 1 for a scalar.
-Tensor root_gradient(const Tensor& root, const Tensor& given) {
-  if (given.defined()) {
-    check(given.sizes() == root.sizes(),
-          "backward: expected a gradient of the shape of its output, ", root.sizes(), ", got ",
-          given.sizes(), ".");
-    check(is_complex(given.dtype()) == is_complex(root.dtype()),
-          "backward: expected a gradient that is complex where its output is, got ", given, " for ",
-          root, ".");
-    return given;
+Tensor root_gradient(const char* op, const Tensor& root, const std::optional<Tensor>& given) {
+  if (given) {
+    check(given->sizes() == root.sizes(), op, ": expected a gradient of the shape of its output, ",
+          root.sizes(), ", got ", given->sizes(), ".");
+    check(is_complex(given->dtype()) == is_complex(root.dtype()), op,
+          ": expected a gradient that is complex where its output is, got ", *given, " for ", root,
+          ".");
+    return *given;
   }
   if (!root.requires_grad()) return Tensor();  // refused with a better message by the engine
-  check(root.numel() == 1, "backward: an output that is no scalar, ", root,
-        ", needs a gradient. Reduce it first, e.g. with .sum(), or pass gradient=, a tensor of the "
-        "output's shape.");
-  check(is_floating(root.dtype()), "backward: an output that is not real, ", root,
-        ", needs a gradient. Pass gradient=.");
+  check(root.numel() == 1, op, ": an output that is no scalar, ", root,
+        ", needs a gradient. Reduce it first, e.g. with .sum(), or pass a gradient of the output's "
+        "shape.");
+  check(is_floating(root.dtype()), op, ": an output that is not real, ", root,
+        ", needs a gradient. Pass one.");
   return full(root.sizes(), 1, root.dtype(), root.device());
 }
 
 // The gradients of `inputs`, added to their .grad where `accumulate`; all leaves where there are no
-// inputs.
-TensorList differentiate(const TensorList& roots, const TensorList& grads, bool retain_graph,
-                         bool create_graph, const TensorList& inputs, bool accumulate) {
-  for (const Tensor& x : inputs)
-    check(x.requires_grad(), "grad: expected inputs that require grad, got ", x, ".");
-  TensorList found = run_backward(roots, grads, retain_graph, create_graph, inputs, accumulate);
-  for (size_t i = 0; accumulate && i < inputs.size(); ++i)
-    if (found[i].defined()) accumulate_grad(inputs[i], found[i]);
+// inputs. All that users give to backward() and grad() is checked here.
+TensorList differentiate(const char* op, const TensorList& roots, const OptionalGradients& given,
+                         bool retain_graph, bool create_graph,
+                         const std::optional<TensorList>& inputs, bool accumulate) {
+  check(given.size() == roots.size(), op, ": got ", roots.size(), " tensors and ", given.size(),
+        " gradients; expected one each.");
+  check(!inputs || !inputs->empty(), op, ": inputs is empty.",
+        accumulate ? " Leave it out to reach every leaf." : "");
+  const TensorList& targets = inputs ? *inputs : TensorList();
+  for (const Tensor& x : targets)
+    check(x.requires_grad(), op, ": expected inputs that require grad, got ", x, ".");
+  TensorList grads;
+  for (size_t i = 0; i < roots.size(); ++i) grads.push_back(root_gradient(op, roots[i], given[i]));
+  TensorList found = run_backward(roots, grads, retain_graph, create_graph, targets, accumulate);
+  for (size_t i = 0; accumulate && i < targets.size(); ++i)
+    if (found[i].defined()) accumulate_grad(targets[i], found[i]);
   return found;
 }
 
@@ -189,34 +198,30 @@ FACULA_BINDINGS {
 
   m.def(
       "_run_backward",
-      [](const TensorList& roots, const std::vector<std::optional<Tensor>>& grads,
-         bool retain_graph, bool create_graph, const TensorList& inputs, bool allow_unused,
+      [](const TensorList& roots, const OptionalGradients& grads, bool retain_graph,
+         bool create_graph, const std::optional<TensorList>& inputs, bool allow_unused,
          bool accumulate) {
-        TensorList starts;
-        for (size_t i = 0; i < roots.size(); ++i) starts.push_back(grads[i].value_or(Tensor()));
+        const char* op = accumulate ? "backward" : "grad";
         TensorList found =
-            differentiate(roots, starts, retain_graph, create_graph, inputs, accumulate);
-        for (size_t i = 0; i < found.size(); ++i)
-          check(accumulate || allow_unused || found[i].defined(), "grad: input ", i, ", ",
-                inputs[i],
+            differentiate(op, roots, grads, retain_graph, create_graph, inputs, accumulate);
+        for (size_t i = 0; !accumulate && i < found.size(); ++i)
+          check(allow_unused || found[i].defined(), op, ": input ", i, ", ", (*inputs)[i],
                 ", has no part in the outputs. Pass allow_unused=True to get None for it.");
         return nb::steal(to_python_tuple(accumulate ? TensorList{} : found));
       },
-      "tensors"_a, "grad_tensors"_a, "retain_graph"_a, "create_graph"_a, "inputs"_a,
+      "tensors"_a, "grad_tensors"_a, "retain_graph"_a, "create_graph"_a, "inputs"_a.none(),
       "allow_unused"_a, "accumulate_grad"_a);
   def_method(
       "backward",
       [](const Tensor& x, const std::optional<Tensor>& gradient, std::optional<bool> retain_graph,
          bool create_graph, const nb::object& inputs) {
-        TensorList targets;
+        std::optional<TensorList> targets;
         if (is_tensor(inputs.ptr()))
           targets = {as_tensor(inputs.ptr())};
         else if (!inputs.is_none())
           targets = nb::cast<TensorList>(inputs);
-        check(inputs.is_none() || !targets.empty(),
-              "backward: inputs is empty. Leave it out to reach every leaf.");
-        differentiate({x}, {root_gradient(x, gradient.value_or(Tensor()))},
-                      retain_graph.value_or(create_graph), create_graph, targets, true);
+        differentiate("backward", {x}, {gradient}, retain_graph.value_or(create_graph),
+                      create_graph, targets, true);
       },
       "gradient"_a.none() = nb::none(), "retain_graph"_a.none() = nb::none(),
       "create_graph"_a = false, "inputs"_a.none() = nb::none(),

@@ -1,4 +1,4 @@
-"""``backward`` and ``grad``: arguments checked and completed, then one call of the engine.
+"""``backward`` and ``grad``: arguments completed, then one call of the engine, which checks them.
 
 The engine's entry is ``_core._run_backward(tensors, grad_tensors, retain_graph, create_graph,
 inputs, allow_unused, accumulate_grad)``, which returns the gradients of ``inputs`` (a tuple, with
@@ -24,71 +24,10 @@ def _as_tuple(tensors: _Tensors) -> tuple[Tensor, ...]:
     return (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
 
 
-def _checked(
-    name: str,
-    outputs: _Tensors,
-    grads: _OptionalTensors,
-    inputs: _Tensors | None,
-    is_batched: bool = False,
-) -> tuple[tuple[Tensor, ...], tuple[Tensor | None, ...], tuple[Tensor, ...]]:
-    """Outputs, one gradient for each, and inputs, as the engine takes them.
-
-    Whatever is given to ``backward`` and ``grad`` is looked at here and nowhere else in Python. The
-    engine itself refuses inputs that do not require grad.
-    """
-    roots = _as_tuple(outputs)
-    targets = () if inputs is None else _as_tuple(inputs)
-    # To the engine no inputs are all leaves, which is not what an empty list asks for.
-    if inputs is not None and not targets:
-        hint = " Leave it out to reach every leaf." if name == "backward" else ""
-        raise RuntimeError(f"{name}: inputs is empty.{hint}")
+def _one_each(outputs: tuple[Tensor, ...], grads: _OptionalTensors) -> tuple[Tensor | None, ...]:
     if grads is None:
-        given: tuple[Tensor | None, ...] = (None,) * len(roots)
-    else:
-        given = (grads,) if isinstance(grads, Tensor) else tuple(grads)
-    if len(given) != len(roots):
-        raise RuntimeError(
-            f"{name}: got {len(roots)} tensors and {len(given)} gradients; expected one each."
-        )
-    pairs = zip(roots, given, strict=True)
-    return roots, tuple(_checked_grad(name, *pair, is_batched) for pair in pairs), targets
-
-
-def _checked_grad(
-    name: str, output: Tensor, grad: Tensor | None, is_batched: bool
-) -> Tensor | None:
-    """The gradient that was given, or the 1 of a real scalar."""
-    if grad is None:
-        # The engine refuses such an output, and says more about it than could be said here.
-        if not output.requires_grad:
-            return None
-        if output.numel() != 1:
-            raise RuntimeError(
-                f"{name}: an output that is no scalar, {tuple(output.shape)}, needs a "
-                "gradient. Pass one of that shape, or reduce the output first, e.g. with .sum()."
-            )
-        # Of a complex output it is not clear which derivative is meant: that of its real part?
-        if not output.is_floating_point():
-            raise RuntimeError(
-                f"{name}: an output that is not real, {output.dtype}, needs a gradient. Pass one."
-            )
-        return _core.ones_like(output)
-    if not isinstance(grad, Tensor):
-        raise TypeError(
-            f"{name}: expected gradients as tensors or None, got {type(grad).__name__}."
-        )
-    shape = tuple(grad.shape)[1:] if is_batched else tuple(grad.shape)
-    if shape != tuple(output.shape):
-        raise RuntimeError(
-            f"{name}: expected a gradient of the shape of its output, {tuple(output.shape)}, got "
-            f"{tuple(grad.shape)}."
-        )
-    if grad.is_complex() != output.is_complex():
-        raise RuntimeError(
-            f"{name}: the gradient is {grad.dtype}, the output {output.dtype}; for complex "
-            "outputs the gradient is complex, for real ones real."
-        )
-    return grad
+        return (None,) * len(outputs)
+    return (grads,) if isinstance(grads, Tensor) else tuple(grads)
 
 
 def backward(
@@ -122,8 +61,10 @@ def backward(
         if grad_tensors is not None:
             raise RuntimeError("backward: give grad_tensors or grad_variables, not both.")
         grad_tensors = grad_variables
-    roots, grads, targets = _checked("backward", tensors, grad_tensors, inputs)
+    roots = _as_tuple(tensors)
+    targets = None if inputs is None else _as_tuple(inputs)
     keeps_graph = create_graph if retain_graph is None else retain_graph
+    grads = _one_each(roots, grad_tensors)
     _core._run_backward(roots, grads, keeps_graph, create_graph, targets, True, True)
 
 
@@ -162,7 +103,8 @@ def grad(
     if not only_inputs:
         warnings.warn("grad: only_inputs=False is ignored.", FutureWarning, stacklevel=2)
     allows_unused = materialize_grads if allow_unused is None else allow_unused
-    roots, grads, targets = _checked("grad", outputs, grad_outputs, inputs, is_grads_batched)
+    roots, targets = _as_tuple(outputs), _as_tuple(inputs)
+    grads = _one_each(roots, grad_outputs)
     keeps_graph = create_graph if retain_graph is None else retain_graph
     result: tuple[Any, ...]
     if is_grads_batched:
