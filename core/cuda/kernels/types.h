@@ -105,7 +105,7 @@ __device__ __forceinline__ T from_word(uint64_t word) {
   return value;
 }
 
-// As core/cpu/cast.cpp does it.
+// As core/cpu/shape/cast.cpp does it.
 template <class To, class From>
 __device__ __forceinline__ To convert(From x) {
   if constexpr (std::is_same_v<To, From>) {
