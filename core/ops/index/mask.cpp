@@ -164,7 +164,7 @@ Example:
 Args:
     input: what is copied and changed.
     mask: bool, of a shape that broadcasts to that of the input.
-    source: at least as many elements as the mask has true ones.
+    source: what is written, at least as many elements as the mask has true ones.
 
 Example:
     >>> mask = facula.tensor([True, False, True])

@@ -222,7 +222,7 @@ Example:
 Args:
     start: the first number.
     end: the last number.
-    steps: how many numbers.
+    steps: how many numbers are wanted.
     out: where to put the result.
 
 Example:
@@ -235,7 +235,7 @@ Example:
 Args:
     start: the first exponent.
     end: the last exponent.
-    steps: how many numbers.
+    steps: how many numbers are wanted.
     base: what is raised to the exponents.
     out: where to put the result.
 
@@ -353,7 +353,7 @@ Example:
       "requires_grad"_a = false, R"(A 0-d tensor.
 
 Args:
-    s: its value.
+    s: the value of the result.
     dtype: the dtype of the result; None for the default dtype.
     device: where the result is made; None for the default device.
     requires_grad: whether operations on the result are recorded.

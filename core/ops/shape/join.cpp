@@ -399,8 +399,8 @@ Example:
 
 Args:
     input: any tensor.
-    shifts: by how many places, one number for each dimension.
-    dims: the dimensions; without them, the flattened elements are shifted.
+    shifts: the number of places to shift by, one for each dimension.
+    dims: the dimensions to shift along; without them, the flattened elements are shifted.
 
 Example:
     >>> facula.tensor([1, 2, 3]).roll(1)
@@ -415,7 +415,8 @@ Example:
     >>> facula.tensor([1, 2]).repeat(2, 2)
     tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]]))");
-  m.def("tile", &tile, "input"_a, "dims"_a, R"(As repeat; missing leading counts are 1.
+  m.def("tile", &tile, "input"_a, "dims"_a,
+        R"(Copies of the tensor along each dimension; counts missing at the front are 1.
 
 Args:
     input: any tensor.
@@ -425,7 +426,8 @@ Example:
     >>> facula.tile(facula.tensor([[1], [2]]), (2,))
     tensor([[1, 1],
             [2, 2]]))");
-  def_dims_method("tile", "dims", &tile, "As repeat; missing leading counts are 1.");
+  def_dims_method("tile", "dims", &tile,
+                  "Copies of the tensor along each dimension; counts missing at the front are 1.");
 }
 
 }  // namespace facula

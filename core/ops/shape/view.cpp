@@ -417,8 +417,8 @@ Example:
 
 Args:
     input: any tensor.
-    dim0: one of the dimensions.
-    dim1: the other one.
+    dim0: one of the dimensions to swap.
+    dim1: the other dimension to swap.
 
 Example:
     >>> facula.tensor([[1, 2], [3, 4]]).transpose(0, 1)
@@ -486,7 +486,7 @@ FACULA_BINDINGS {
 Args:
     input: any tensor.
     dim: the dimension, which the view does not have.
-    index: where the slice lies along it.
+    index: where the slice lies along the dimension.
 
 Example:
     >>> facula.tensor([[1, 2], [3, 4]]).select(0, 1)
