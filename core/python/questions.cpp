@@ -100,8 +100,8 @@ Example:
       R"(Whether two tensors have the same shape.
 
 Args:
-    input: one tensor.
-    other: the other tensor.
+    input: any tensor.
+    other: the tensor to compare with.
 
 Example:
     >>> facula.is_same_size(facula.zeros(2), facula.zeros(3))

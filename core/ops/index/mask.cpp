@@ -207,7 +207,10 @@ Example:
     tensor([[1],
             [2]]))");
   def_method("nonzero", &nonzero_as, nb::kw_only(), "as_tuple"_a = false,
-             "The positions of elements that are not zero, one row each.");
+             R"(The positions of elements that are not zero, one row each.
+
+Args:
+    as_tuple: whether the result is a vector of places for each dimension instead.)");
   def_op(m, "argwhere", &nonzero, R"(The positions of elements that are not zero, one row each.
 
 Args:

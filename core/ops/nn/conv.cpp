@@ -415,10 +415,10 @@ Tensor col2im(const Tensor& input, const Dims& output_size, const Dims& kernel_s
 constexpr const char* kConvArguments = R"(Args:
     input: {inputs}.
     weight: one kernel per output channel.
-    bias: one number per output channel, added to its outputs; None for none.
+    bias: one number per output channel, added to its outputs, or None.
     stride: the distance between windows, {numbers}.
-    padding: how many zeros to add at both ends, {numbers}; or ``"same"``, as many as keep the
-        size, or ``"valid"``, none.
+    padding: how many zeros to add at both ends, {numbers}; or ``"same"``, as many as
+        keep the size, or ``"valid"``, none.
     dilation: the distance between the elements of a window, {numbers}.
     groups: the number of groups of channels; each output channel sees the inputs of its group only.
 
@@ -426,7 +426,7 @@ constexpr const char* kConvArguments = R"(Args:
 constexpr const char* kTransposedArguments = R"(Args:
     input: {inputs}.
     weight: one row of kernels per input channel.
-    bias: one number per output channel, added to its outputs; None for none.
+    bias: one number per output channel, added to its outputs, or None.
     stride: the distance between the kernels in the output, {numbers}.
     padding: how many elements to leave out at both ends of the output, {numbers}.
     output_padding: how many elements to add at one end of the output, {numbers}.

@@ -214,7 +214,8 @@ struct RnnDoc {
 std::string with_arguments(const RnnDoc& doc, const char* inputs, const char* last) {
   return std::string("\n\nThe function behind :class:`facula.nn.") + doc.module +
          "`, with the parameters in a flat list.\n\nArgs:\n" + inputs + "    hx: " + doc.state +
-         ".\n    params: for each layer and direction ``w_ih, w_hh``, with biases ``b_ih, b_hh``" +
+         ".\n    params: the weights of each layer and direction, ``w_ih, w_hh``, with biases "
+         "``b_ih, b_hh``" +
          doc.params + R"(.
     has_biases: whether ``params`` has biases.
     num_layers: the number of layers.

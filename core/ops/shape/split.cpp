@@ -167,9 +167,13 @@ Args:
 Example:
     >>> facula.unsafe_split(facula.tensor([1, 2, 3]), 2)
     (tensor([1, 2]), tensor([3])))");
-  def_method("unsafe_split", &split_any<Pieces::Unsafe>, "split_size"_a, "dim"_a = 0,
-             "Pieces as split() gives them, each of which may be written to while gradients are "
-             "recorded.");
+  def_method(
+      "unsafe_split", &split_any<Pieces::Unsafe>, "split_size"_a, "dim"_a = 0,
+      R"(Pieces as split() gives them, each of which may be written to while gradients are recorded.
+
+Args:
+    split_size: the size of all pieces, or a size for each.
+    dim: the dimension to cut along.)");
   def_op(m, "unsafe_split_with_sizes", &split_sizes<Pieces::Unsafe>, "split_sizes"_a, "dim"_a = 0,
          R"(Pieces of the given sizes, each of which may be written to as those of unsafe_split().
 
@@ -213,7 +217,11 @@ Example:
     >>> [p.tolist() for p in facula.tensor([1, 2, 3]).split(2)]
     [[1, 2], [3]])");
   def_method("split", split_tensor, "split_size"_a, "dim"_a = 0,
-             "Views of pieces along a dimension: all of one size, or of the sizes given.");
+             R"(Views of pieces along a dimension: all of one size, or of the sizes given.
+
+Args:
+    split_size: the size of all pieces, or a size for each.
+    dim: the dimension to cut along.)");
   bind_unsafe(m);
   def_op(m, "split_with_sizes", &split_sizes<Pieces::Views>, "split_sizes"_a, "dim"_a = 0,
          R"(Views of pieces of the given sizes along a dimension.
