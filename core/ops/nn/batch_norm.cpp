@@ -467,8 +467,10 @@ Args:
     input: the samples, floating point, with channels as dimension 1.
     weight: a factor for each channel, or None for 1.
     bias: a summand for each channel, or None for 0.
-    running_mean: means of the channels that are used where ``use_input_stats`` is False, else moved, or None.
-    running_var: variances of the channels that are used where ``use_input_stats`` is False, else moved, or None.
+    running_mean: means of the channels, which are used where ``use_input_stats`` is False and moved
+        where it is True; or None.
+    running_var: variances of the channels, which are used where ``use_input_stats`` is False and
+        moved where it is True; or None.
     use_input_stats: whether the statistics are those of each sample.
     momentum: how far running statistics move to those of the batch.
     eps: what is added to the variance, against a division by zero.

@@ -157,7 +157,8 @@ void bind_unsafe(nb::module_& m) {
       "dim"_a = 0,
       R"(Pieces as split() gives them, each of which may be written to while gradients are recorded.
 
-The pieces share memory, and backward does not see such writes: use one piece or the input, not both.
+The pieces share memory, and backward does not see such writes: use one piece or the input, not
+both.
 
 Args:
     tensor: what is cut.
