@@ -170,12 +170,24 @@ void init_node_type(PyObject* module) {
   PyModule_AddObjectRef(module, "_Node", reinterpret_cast<PyObject*>(node_base_type));
 }
 
-FACULA_BINDINGS {
+namespace {
+
+void bind_modes(nb::module_& m) {
   def_state(m, "is_grad_enabled", &is_grad_enabled,
-            "Whether operations are recorded in this thread.");
+            R"(Whether operations are recorded for backward() in this thread.
+
+Example:
+    >>> with facula.no_grad():
+    ...     facula.is_grad_enabled()
+    False)");
   m.def("_set_grad_enabled", &set_grad_enabled, "mode"_a);
   def_state(m, "is_inference_mode_enabled", &is_inference_mode_enabled,
-            "Whether inference mode is on in this thread.");
+            R"(Whether inference mode is on in this thread.
+
+Example:
+    >>> with facula.inference_mode():
+    ...     facula.is_inference_mode_enabled()
+    True)");
   // Inference mode switches recording off with it; what was before comes back at the end of the
   // block.
   m.def(
@@ -192,10 +204,22 @@ FACULA_BINDINGS {
     set_inference_mode_enabled(inference_stack.back().inference);
     inference_stack.pop_back();
   });
-  def_state(m, "is_anomaly_enabled", &is_anomaly_enabled);
-  def_state(m, "is_anomaly_check_nan_enabled", &is_anomaly_check_nan_enabled);
-  m.def("_set_anomaly_enabled", &set_anomaly_enabled, "mode"_a, "check_nan"_a = true);
+  def_state(m, "is_anomaly_enabled", &is_anomaly_enabled,
+            R"(Whether anomaly detection is on, as within ``autograd.detect_anomaly()``.
 
+Example:
+    >>> facula.is_anomaly_enabled()
+    False)");
+  def_state(m, "is_anomaly_check_nan_enabled", &is_anomaly_check_nan_enabled,
+            R"(Whether anomaly detection, where it is on, raises at a NaN that backward() makes.
+
+Example:
+    >>> facula.is_anomaly_check_nan_enabled()
+    True)");
+  m.def("_set_anomaly_enabled", &set_anomaly_enabled, "mode"_a, "check_nan"_a = true);
+}
+
+void bind_backward(nb::module_& m) {
   m.def(
       "_run_backward",
       [](const TensorList& roots, const OptionalGradients& grads, bool retain_graph,
@@ -225,8 +249,22 @@ FACULA_BINDINGS {
       },
       "gradient"_a.none() = nb::none(), "retain_graph"_a.none() = nb::none(),
       "create_graph"_a = false, "inputs"_a.none() = nb::none(),
-      "Computes the gradients of the leaves and adds them to their .grad.");
+      R"(Computes the gradients of the leaves and adds them to their .grad.
 
+Args:
+    gradient: the gradient of this tensor, of its shape; a tensor of one element needs none.
+    retain_graph: whether the graph is kept for another call; None for the value of create_graph.
+    create_graph: whether backward is recorded itself, for gradients of gradients.
+    inputs: the tensors whose gradients are wanted; None for all leaves.
+
+Example:
+    >>> x = facula.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.]))");
+}
+
+void bind_running_backward(nb::module_& m) {
   m.def("_current_graph_task_id", &current_backward_id,
         "The number of the running call of backward; -1 outside.");
   m.def(
@@ -240,16 +278,35 @@ FACULA_BINDINGS {
       "node"_a, "Whether the running call of backward reaches the node.");
   m.def("_is_backward_to_leaves", &is_backward_to_leaves,
         "Whether the running call of backward goes on to all leaves.");
+}
 
+void bind_leaves() {
   def_method(
       "requires_grad_",
       [](Tensor x, bool on) {
         require_grad(x, on);
         return x;
       },
-      "requires_grad"_a = true);
-  def_method("retain_grad", &retain_grad,
-             "Keeps the gradient of this result in .grad, as for a leaf.");
+      "requires_grad"_a = true,
+      R"(Sets whether gradients are wanted for this tensor, and returns it.
+
+Args:
+    requires_grad: whether operations on the tensor are recorded from now on.
+
+Example:
+    >>> facula.zeros(2).requires_grad_()
+    tensor([0., 0.], requires_grad=True))");
+  def_method(
+      "retain_grad", &retain_grad,
+      R"(Makes backward() store the gradient of this result in its .grad, where leaves have theirs.
+
+Example:
+    >>> x = facula.ones(2, requires_grad=True)
+    >>> y = 3 * x
+    >>> y.retain_grad()
+    >>> y.sum().backward()
+    >>> y.grad
+    tensor([1., 1.]))");
   def_method("_tensor_hooks", &tensor_hooks);
   def_method("_post_accumulate_hooks", [](const Tensor& x) {
     check(x.requires_grad(),
@@ -258,16 +315,39 @@ FACULA_BINDINGS {
           ", a result of operations.");
     return dict_of(x.meta().post_accumulate_hooks);
   });
-  def_method("detach_", [](Tensor x) {
-    check(!x.is_view(), "detach_: a view cannot be detached in place. Use detach().");
-    if (x->meta) release_node(std::exchange(x->meta->grad_fn, nullptr));
-    x->requires_grad = false;
-    return x;
-  });
-  def_method("is_inference", [](const Tensor& x) { return x->is_inference; });
+  def_method(
+      "detach_",
+      [](Tensor x) {
+        check(!x.is_view(), "detach_: a view cannot be detached in place. Use detach().");
+        if (x->meta) release_node(std::exchange(x->meta->grad_fn, nullptr));
+        x->requires_grad = false;
+        return x;
+      },
+      R"(Cuts this tensor from its history, which makes it a leaf without gradient, and returns it.
+
+Example:
+    >>> x = facula.ones(2, requires_grad=True)
+    >>> (3 * x).detach_()
+    tensor([3., 3.]))");
+  def_method(
+      "is_inference", [](const Tensor& x) { return x->is_inference; },
+      R"(Whether the tensor was made in inference mode.
+
+Example:
+    >>> with facula.inference_mode():
+    ...     facula.zeros(2).is_inference()
+    True)");
   def_method("_is_view", [](const Tensor& x) { return x.is_view(); });
   def_method("_bump_version", [](const Tensor& x) { bump_version(x); });
+}
 
+}  // namespace
+
+FACULA_BINDINGS {
+  bind_modes(m);
+  bind_backward(m);
+  bind_running_backward(m);
+  bind_leaves();
   m.def("_push_saved_tensors_hooks", [](nb::handle pack, nb::handle unpack) {
     push_saved_tensor_hooks(pack.ptr(), unpack.ptr());
   });

@@ -51,13 +51,13 @@ void set_state(Generator& generator, const Tensor& state) {
   generator.set_state(bytes.data_as<uint8_t>(), bytes.numel());
 }
 
-void bind_generator(nb::module_& m) {
-  nb::class_<Generator>(
+nb::class_<Generator> make_generator_type(nb::module_& m) {
+  nb::class_<Generator> type(
       m, "Generator",
       "A source of random numbers with a state of its own.\n\n"
       "``kind`` is ``'mt19937'``, whose numbers are those of PyTorch's CPU generator, or\n"
-      "``'philox'``, whose numbers depend on seed, call and element alone.")
-      .def(
+      "``'philox'``, whose numbers depend on seed, call and element alone.");
+  type.def(
           "__init__",
           [](Generator* self, DeviceArg device, const std::string& kind) {
             Device where = device.device;
@@ -68,31 +68,6 @@ void bind_generator(nb::module_& m) {
           "device"_a = "cpu", nb::kw_only(), "kind"_a = "mt19937")
       .def_prop_ro("device", [](const Generator&) { return Device{}; })
       .def_prop_ro("kind", &kind_name)
-      .def(
-          "manual_seed",
-          [](GeneratorArg self, nb::handle seed) {
-            self->manual_seed(seed_from(seed));
-            return self;
-          },
-          "seed"_a, "Starts the sequence of this seed and returns the generator.")
-      .def("seed", &Generator::seed, "Seeds from the system's entropy and returns the seed.")
-      .def("initial_seed", &Generator::initial_seed, "The seed of the current sequence.")
-      .def("get_state", &state_tensor, "The state as a uint8 tensor.")
-      .def(
-          "set_state",
-          [](GeneratorArg self, const Tensor& state) {
-            set_state(*self, state);
-            return self;
-          },
-          "new_state"_a, "Goes on from a state that get_state() returned.")
-      .def(
-          "clone_state",
-          [](const Generator& self) {
-            auto copy = std::make_shared<Generator>(self.kind());
-            set_state(*copy, state_tensor(self));
-            return copy;
-          },
-          "Another generator in the same state.")
       .def("__getstate__",
            [](const Generator& self) {
              std::vector<uint8_t> state = self.get_state();
@@ -103,6 +78,76 @@ void bind_generator(nb::module_& m) {
         new (&self) Generator(kind_from_name(nb::cast<std::string>(pair[0])));
         self.set_state(static_cast<const uint8_t*>(state.data()), state.size());
       });
+  return type;
+}
+
+void bind_generator(nb::class_<Generator> type) {
+  type.def(
+          "manual_seed",
+          [](GeneratorArg self, nb::handle seed) {
+            self->manual_seed(seed_from(seed));
+            return self;
+          },
+          "seed"_a, R"(Starts the sequence of a seed and returns the generator.
+
+Args:
+    seed: an int of 64 bits; equal seeds give equal numbers.
+
+Example:
+    >>> facula.rand(2, generator=facula.Generator().manual_seed(0))
+    tensor([0.4963, 0.7682]))")
+      .def(
+          "seed", &Generator::seed,
+          R"(Takes a seed from the system's source of randomness, starts its sequence and returns it.
+
+Example:
+    >>> generator = facula.Generator()
+    >>> generator.seed() == generator.initial_seed()
+    True)")
+      .def("initial_seed", &Generator::initial_seed,
+           R"(The seed with which the current sequence was started.
+
+Example:
+    >>> facula.Generator().manual_seed(7).initial_seed()
+    7)")
+      .def("get_state", &state_tensor,
+           R"(The state of the generator, as a uint8 tensor for set_state().
+
+Example:
+    >>> generator = facula.Generator()
+    >>> state = generator.get_state()
+    >>> x = facula.rand(2, generator=generator)
+    >>> facula.equal(x, facula.rand(2, generator=generator.set_state(state)))
+    True)")
+      .def(
+          "set_state",
+          [](GeneratorArg self, const Tensor& state) {
+            set_state(*self, state);
+            return self;
+          },
+          "new_state"_a, R"(Continues the sequence from a state and returns the generator.
+
+Args:
+    new_state: what get_state() of a generator of this kind returned.
+
+Example:
+    >>> generator, other = facula.Generator().manual_seed(0), facula.Generator()
+    >>> facula.rand(2, generator=other.set_state(generator.get_state()))
+    tensor([0.4963, 0.7682]))")
+      .def(
+          "clone_state",
+          [](const Generator& self) {
+            auto copy = std::make_shared<Generator>(self.kind());
+            set_state(*copy, state_tensor(self));
+            return copy;
+          },
+          R"(A new generator in the state of this one, from which each goes on by itself.
+
+Example:
+    >>> generator = facula.Generator()
+    >>> copy = generator.clone_state()
+    >>> facula.equal(facula.rand(2, generator=generator), facula.rand(2, generator=copy))
+    True)");
 }
 
 void bind_default_generator(nb::module_& m) {
@@ -115,25 +160,58 @@ void bind_default_generator(nb::module_& m) {
         default_generator()->manual_seed(seed_from(number));
         return default_generator();
       },
-      "seed"_a, "Seeds the default generator and returns it.");
+      "seed"_a,
+      R"(Starts the sequence of a seed in the default generator and returns that generator.
+
+Args:
+    seed: an int of 64 bits; equal seeds give equal numbers.
+
+Example:
+    >>> _ = facula.manual_seed(0)
+    >>> facula.rand(2)
+    tensor([0.4963, 0.7682]))");
   def_state(
       m, "seed", [] { return default_generator()->seed(); },
-      "Seeds the default generator from the system's entropy and returns the seed.");
+      R"(Starts the default generator with a seed from the system's source of randomness, and returns it.
+
+Example:
+    >>> facula.seed() == facula.initial_seed()
+    True)");
   def_state(
       m, "initial_seed", [] { return default_generator()->initial_seed(); },
-      "The seed of the default generator.");
+      R"(The seed with which the default generator was started.
+
+Example:
+    >>> _ = facula.manual_seed(7)
+    >>> facula.initial_seed()
+    7)");
   def_state(
       m, "get_rng_state", [] { return state_tensor(*default_generator()); },
-      "The state of the default generator, as a uint8 tensor.");
+      R"(The state of the default generator, as a uint8 tensor for set_rng_state().
+
+Example:
+    >>> state = facula.get_rng_state()
+    >>> x = facula.rand(2)
+    >>> facula.set_rng_state(state)
+    >>> facula.equal(x, facula.rand(2))
+    True)");
   def_state(
       m, "set_rng_state", [](const Tensor& state) { set_state(*default_generator(), state); },
-      "new_state"_a, "Sets the state of the default generator.");
+      "new_state"_a, R"(Continues the sequence of the default generator from a state.
+
+Args:
+    new_state: what get_rng_state() returned.
+
+Example:
+    >>> facula.set_rng_state(facula.Generator().manual_seed(0).get_state())
+    >>> facula.rand(2)
+    tensor([0.4963, 0.7682]))");
 }
 
 }  // namespace
 
 FACULA_BINDINGS {
-  bind_generator(m);
+  bind_generator(make_generator_type(m));
   bind_default_generator(m);
 }
 

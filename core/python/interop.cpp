@@ -297,6 +297,9 @@ FACULA_BINDINGS {
       "ndarray"_a.none(),
       R"(A tensor over the memory of a NumPy array: writes to one are seen in the other.
 
+Args:
+    ndarray: the array, of a dtype that tensors have.
+
 Example:
     >>> import numpy
     >>> array = numpy.zeros(2)
@@ -309,6 +312,11 @@ Example:
       "device"_a.none() = nb::none(),
       R"(The data as a tensor, without a copy where its memory can be shared (tensors, NumPy arrays).
 
+Args:
+    data: a number, nested sequences of numbers, an array or a tensor.
+    dtype: the dtype of the result; None to infer it.
+    device: where the result is made; None for that of a tensor, else the default device.
+
 Example:
     >>> x = facula.ones(2)
     >>> facula.as_tensor(x) is x
@@ -318,7 +326,12 @@ Example:
         "requires_grad"_a.none() = nb::none(),
         R"(The object as a tensor, sharing its memory where possible: arrays, DLPack, buffers.
 
-``copy=True`` always copies, ``copy=False`` raises where a copy is needed.
+Args:
+    obj: a number, nested sequences of numbers, an array, a buffer or a tensor.
+    dtype: the dtype of the result; None to infer it.
+    device: where the result is made; None for that of a tensor, else the default device.
+    copy: True for a copy in any case, False to raise where a copy is needed, None for either.
+    requires_grad: whether operations on the result are recorded; None to leave a tensor as it is.
 
 Example:
     >>> facula.asarray([1, 2])
@@ -332,7 +345,14 @@ Example:
       },
       "buffer"_a.none(), nb::kw_only(), "dtype"_a, "count"_a = -1, "offset"_a = 0,
       "requires_grad"_a = false,
-      R"(A 1-d tensor over the memory of an object with the buffer protocol; ``offset`` is in bytes.
+      R"(A 1-d tensor over the memory of an object with the buffer protocol.
+
+Args:
+    buffer: an object with the buffer protocol, such as a bytearray.
+    dtype: the dtype of the elements.
+    count: the number of elements; -1 for all that the buffer holds.
+    offset: the number of bytes to leave out at the beginning.
+    requires_grad: whether operations on the result are recorded.
 
 Example:
     >>> facula.frombuffer(bytearray([1, 0, 2, 0]), dtype=facula.int16)

@@ -368,7 +368,9 @@ Tensor as_subclass(const Tensor& x, PyTypeObject* type) {
   return record("AliasBackward0", alias_as(type, x), {x}, [](const Tensor& g) { return g; });
 }
 
-FACULA_BINDINGS {
+namespace {
+
+void bind_subclasses(nb::module_& m) {
   auto checked_class = [](const char* op, nb::handle cls) {
     bool ok = PyType_Check(cls.ptr()) &&
               PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls.ptr()), tensor_type);
@@ -392,11 +394,20 @@ FACULA_BINDINGS {
       },
       "cls"_a.none(), R"(The tensor as an object of a subclass of Tensor, over the same memory.
 
+Args:
+    cls: the subclass, or Tensor itself.
+
 Example:
     >>> class Marked(facula.Tensor):
     ...     pass
     >>> type(facula.ones(2).as_subclass(Marked)).__name__
     'Marked')");
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  bind_subclasses(m);
   m.def(
       "_legacy_tensor",
       [](const std::string& name, DType dtype, const nb::args& args, const nb::kwargs& kwargs) {
@@ -439,7 +450,17 @@ Example:
       },
       "data"_a.none(), nb::kw_only(), "dtype"_a.none() = nb::none(), "device"_a.none() = nb::none(),
       "requires_grad"_a = false,
-      "A copy of the data as a tensor of this tensor's dtype and device.");
+      R"(A copy of the data as a tensor of this tensor's dtype and device.
+
+Args:
+    data: what is copied: a number, nested sequences of numbers, an array, a tensor.
+    dtype: the dtype of the result; None for that of this tensor.
+    device: where the result is made; None for the device of this tensor.
+    requires_grad: whether operations on the result are recorded.
+
+Example:
+    >>> facula.zeros(2, dtype=facula.float64).new_tensor([1, 2])
+    tensor([1., 2.], dtype=torch.float64))");
 }
 
 }  // namespace facula

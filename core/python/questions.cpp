@@ -49,17 +49,34 @@ Example:
     >>> facula.numel(facula.zeros(2, 3))
     6)");
   def_method(
-      "nelement", [](const Tensor& x) { return x.numel(); }, "The number of elements.");
+      "nelement", [](const Tensor& x) { return x.numel(); },
+      R"(The number of elements; another name of numel().
+
+Example:
+    >>> facula.zeros(2, 3).nelement()
+    6)");
   for (const char* name : {"dim", "ndimension"})
     def_method(
-        name, [](const Tensor& x) { return x.dim(); }, "The number of dimensions.");
+        name, [](const Tensor& x) { return x.dim(); }, R"(The number of dimensions.
+
+Example:
+    >>> facula.zeros(2, 3).dim()
+    2)");
   def_method(
       "size",
       [](const Tensor& x, std::optional<int64_t> dim) -> nb::object {
         if (dim) return nb::int_(x.size(own_dim("size", x, *dim)));
         return nb::steal(size_object(x.sizes()));
       },
-      "dim"_a.none() = nb::none(), "The shape, or the size of one dimension.");
+      "dim"_a.none() = nb::none(), R"(The shape, or the size of one dimension.
+
+Args:
+    dim: the dimension whose size is wanted; None for the whole shape.
+
+Example:
+    >>> x = facula.zeros(2, 3)
+    >>> x.size(), x.size(-1)
+    (torch.Size([2, 3]), 3))");
   def_method(
       "stride",
       [](const Tensor& x, std::optional<int64_t> dim) -> nb::object {
@@ -68,15 +85,23 @@ Example:
         return nb::tuple(nb::list(size));
       },
       "dim"_a.none() = nb::none(),
-      "The distances of neighbours along each dimension in memory, in elements.");
+      R"(The distances of neighbours along each dimension in memory, in elements.
+
+Args:
+    dim: the dimension whose distance is wanted; None for a tuple with all of them.
+
+Example:
+    >>> x = facula.zeros(2, 3)
+    >>> x.stride(), x.t().stride()
+    ((3, 1), (1, 3)))");
   def_op(
       m, "is_same_size",
       [](const Tensor& x, const Tensor& other) { return x.sizes() == other.sizes(); }, "other"_a,
-      R"(Whether both have the same shape.
+      R"(Whether two tensors have the same shape.
 
 Args:
-    input: one tensor.
-    other: the other tensor.
+    input: any tensor.
+    other: the tensor to compare with.
 
 Example:
     >>> facula.is_same_size(facula.zeros(2), facula.zeros(3))
@@ -86,30 +111,67 @@ Example:
 void bind_memory() {
   def_method(
       "storage_offset", [](const Tensor& x) { return x.offset(); },
-      "The place of the first element in the storage.");
+      R"(The place of the first element in the storage, counted in elements.
+
+Example:
+    >>> facula.zeros(2, 3)[1].storage_offset()
+    3)");
   def_method(
       "data_ptr",
       [](const Tensor& x) { return reinterpret_cast<uintptr_t>(x.numel() ? x.data() : nullptr); },
-      "The address of the first element; 0 where there is none.");
+      R"(The address of the first element in memory; 0 for a tensor without elements.
+
+Example:
+    >>> x = facula.zeros(2)
+    >>> x[1:].data_ptr() - x.data_ptr()
+    4)");
   def_method(
       "element_size", [](const Tensor& x) { return x.itemsize(); },
-      "The number of bytes of an element.");
+      R"(The number of bytes of one element.
+
+Example:
+    >>> facula.zeros(2, dtype=facula.float64).element_size()
+    8)");
   def_method(
       "is_contiguous", [](const Tensor& x, MemoryFormat format) { return x.is_contiguous(format); },
       nb::kw_only(), "memory_format"_a = MemoryFormat::Contiguous,
-      "Whether the elements lie in memory in the order of this format, without gaps.");
+      R"(Whether the elements lie in memory in the order of a format, without gaps.
+
+Args:
+    memory_format: the order that is asked about; by default that of the dimensions.
+
+Example:
+    >>> facula.zeros(2, 3).t().is_contiguous()
+    False)");
   def_method(
       "get_device", [](const Tensor& x) { return int(x.device().index); },
-      "The number of the CUDA device, -1 on the CPU.");
+      R"(The number of the CUDA device that holds the tensor; -1 for the CPU.
+
+Example:
+    >>> facula.zeros(2).get_device()
+    -1)");
   def_method(
       "is_set_to",
       [](const Tensor& x, const Tensor& y) {
         return x.storage() == y.storage() && x.offset() == y.offset() && x.sizes() == y.sizes() &&
                x.strides() == y.strides();
       },
-      "tensor"_a, "Whether both are the same view of the same storage.");
+      "tensor"_a, R"(Whether two tensors are the same view of the same storage.
+
+Args:
+    tensor: the tensor to compare with.
+
+Example:
+    >>> x = facula.zeros(2, 3)
+    >>> x.is_set_to(x.view(2, 3)), x.is_set_to(x.clone())
+    (True, False))");
   def_method(
-      "is_pinned", [](const Tensor&) { return false; }, "Whether the memory is page-locked.");
+      "is_pinned", [](const Tensor&) { return false; },
+      R"(Whether the memory is page-locked: always False, since no tensor is pinned here.
+
+Example:
+    >>> facula.zeros(2).is_pinned()
+    False)");
 }
 
 void bind_dtypes(nb::module_& m) {
@@ -118,7 +180,7 @@ void bind_dtypes(nb::module_& m) {
       [](const Operand& a, const Operand& b) {
         return result_type({a.tensor, b.tensor});
       },
-      "tensor1"_a, "tensor2"_a, R"(The dtype of an arithmetic result of the two.
+      "tensor1"_a, "tensor2"_a, R"(The dtype of the result of arithmetic with two operands.
 
 Args:
     tensor1: a tensor or a number.
@@ -192,7 +254,11 @@ Example:
     False)");
   def_method(
       "item", [](const Tensor& x) { return item(x); },
-      "The value of a tensor with one element, as a Python number.");
+      R"(The value of a tensor with one element, as a Python number.
+
+Example:
+    >>> facula.tensor([2.5]).item()
+    2.5)");
   def_method(
       "tolist",
       [](const Tensor& x) {
@@ -202,7 +268,11 @@ Example:
           return nb::steal(to_list<typename decltype(tag)::type>(host, 0, host.data()));
         });
       },
-      "The values as nested lists.");
+      R"(The values as nested lists of Python numbers; a number for a 0-d tensor.
+
+Example:
+    >>> facula.tensor([[1, 2], [3, 4]]).tolist()
+    [[1, 2], [3, 4]])");
 }
 
 }  // namespace facula

@@ -209,21 +209,35 @@ PyObject* storage_object(Storage* storage) {
   return new_object(storage);
 }
 
-FACULA_BINDINGS {
-  make_storage_type(m);
+namespace {
+
+void bind_size() {
   def_storage_method(
       "nbytes", [](nb::handle self) { return checked_storage("nbytes", self)->nbytes(); },
-      "The number of bytes.");
+      R"(The number of bytes.
+
+Example:
+    >>> facula.zeros(2, 3).untyped_storage().nbytes()
+    24)");
   def_storage_method(
       "data_ptr",
       [](nb::handle self) {
         return reinterpret_cast<uintptr_t>(checked_storage("data_ptr", self)->data());
       },
-      "The address of the memory.");
+      R"(The address of the first byte in memory.
+
+Example:
+    >>> x = facula.zeros(2)
+    >>> x.untyped_storage().data_ptr() == x.data_ptr()
+    True)");
   def_storage_method(
       "resizable",
       [](nb::handle self) { return checked_storage("resizable", self)->is_resizable(); },
-      "Whether the memory is ours alone.");
+      R"(Whether resize_() is allowed: memory that other libraries own or look at keeps its size.
+
+Example:
+    >>> facula.zeros(2).untyped_storage().resizable()
+    True)");
   def_storage_method(
       "resize_",
       [](nb::object self, int64_t size) {
@@ -231,7 +245,17 @@ FACULA_BINDINGS {
         checked_storage("resize_", self)->resize(size);
         return self;
       },
-      "size"_a, "Another number of bytes; what fits is kept.");
+      "size"_a, R"(Changes the number of bytes of the storage; what fits is kept.
+
+Args:
+    size: the new number of bytes.
+
+Example:
+    >>> facula.UntypedStorage(4).resize_(8).nbytes()
+    8)");
+}
+
+void bind_sharing(nb::module_& m) {
   def_storage_method(
       "_slice",
       [](nb::handle self, int64_t start, int64_t stop) {
@@ -251,7 +275,11 @@ FACULA_BINDINGS {
         Storage* storage = checked_storage("is_shared", self);
         return storage->device().is_cuda() || is_shared(*storage);
       },
-      "Whether other processes can use the memory: shared memory, or that of a CUDA device.");
+      R"(Whether other processes can use the memory: shared memory, or that of a CUDA device.
+
+Example:
+    >>> facula.zeros(2).untyped_storage().is_shared()
+    False)");
   def_storage_method(
       "_share",
       [](nb::handle self, bool by_descriptor) {
@@ -274,6 +302,14 @@ FACULA_BINDINGS {
         return object;
       },
       "by_descriptor"_a, "number"_a, "nbytes"_a);
+}
+
+}  // namespace
+
+FACULA_BINDINGS {
+  make_storage_type(m);
+  bind_size();
+  bind_sharing(m);
   def_method(
       "untyped_storage", [](const Tensor& x) { return nb::steal(storage_object(x.storage())); },
       R"(The memory that the tensor looks at, the same object for all of its views.
@@ -286,6 +322,12 @@ Example:
       "set_", &set_, "source"_a.none() = nb::none(), "storage_offset"_a = 0,
       "size"_a.none() = nb::none(), "stride"_a.none() = nb::none(),
       R"(Looks at the memory of another tensor or of a storage from now on; a storage that is too small grows.
+
+Args:
+    source: a tensor or a storage; None for no memory at all.
+    storage_offset: where the tensor begins in the storage, in elements; needs ``size``.
+    size: the new shape; None for that of a source tensor, or a vector of all that a storage holds.
+    stride: the distances of neighbours along each dimension, in elements; None for no gaps.
 
 Example:
     >>> x = facula.arange(4)

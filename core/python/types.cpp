@@ -157,14 +157,28 @@ bool device_from_object(PyObject* object, Device& out) {
   return true;
 }
 
-void bind_types(nb::module_& m) {
+namespace {
+
+void bind_dtype(nb::module_& m) {
   nb::class_<DTypeObject> dtype(m, "dtype", "The type of a tensor's elements.");
   dtype
       .def("__repr__",
            [](const DTypeObject& t) { return std::string("torch.") + dtype_name(t.value); })
       .def("__reduce__", [](const DTypeObject& t) { return std::string(dtype_name(t.value)); })
-      .def("to_real", [](const DTypeObject& t) { return to_real_dtype(t.value); })
-      .def("to_complex", [](const DTypeObject& t) { return to_complex_dtype(t.value); })
+      .def(
+          "to_real", [](const DTypeObject& t) { return to_real_dtype(t.value); },
+          R"(The dtype of the real and imaginary parts of a complex type; any other type itself.
+
+Example:
+    >>> facula.complex64.to_real()
+    torch.float32)")
+      .def(
+          "to_complex", [](const DTypeObject& t) { return to_complex_dtype(t.value); },
+          R"(The complex dtype whose parts hold the values of this type; a complex type itself.
+
+Example:
+    >>> facula.float64.to_complex()
+    torch.complex128)")
       .def_prop_ro("itemsize", [](const DTypeObject& t) { return item_size(t.value); })
       .def_prop_ro("is_floating_point", [](const DTypeObject& t) { return is_floating(t.value); })
       .def_prop_ro("is_complex", [](const DTypeObject& t) { return is_complex(t.value); })
@@ -181,7 +195,9 @@ void bind_types(nb::module_& m) {
       {"short", DType::Int16},      {"int", DType::Int32},         {"long", DType::Int64},
       {"cfloat", DType::Complex64}, {"cdouble", DType::Complex128}};
   for (auto& [name, type] : short_names) m.attr(name) = nb::handle(dtype_object(type));
+}
 
+void bind_device(nb::module_& m) {
   nb::class_<Device>(
       m, "device",
       "Where a tensor lives: ``device('cpu')``, ``device('cuda:1')``, ``device('cuda', 1)``.")
@@ -233,7 +249,9 @@ void bind_types(nb::module_& m) {
       .def(
           "__exit__", [](const Device&, nb::handle, nb::handle, nb::handle) { leave_device(); },
           "type"_a.none(), "value"_a.none(), "traceback"_a.none());
+}
 
+void bind_layouts(nb::module_& m) {
   nb::class_<LayoutObject> layout(m, "layout");
   layout.def("__repr__", [](const LayoutObject&) { return "torch.strided"; })
       .def("__reduce__", [](const LayoutObject&) { return "strided"; });
@@ -250,19 +268,59 @@ void bind_types(nb::module_& m) {
                                "channels_last_3d"};
         return std::string("torch.") + names[static_cast<int>(f)];
       });
+}
 
-  make_size_type(m);
-
+void bind_promotion(nb::module_& m) {
   m.def("promote_types", &promote_types, "type1"_a, "type2"_a,
-        "The dtype that holds values of both.");
-  m.def("can_cast", &can_cast, "from_"_a, "to"_a,
-        "Whether a conversion keeps the category of the type.");
-  def_state(m, "get_default_dtype", &get_default_dtype, "The dtype of new floating-point tensors.");
+        R"(The smallest dtype that the values of two dtypes can be converted to.
+
+Args:
+    type1: one dtype.
+    type2: the other dtype.
+
+Example:
+    >>> facula.promote_types(facula.int64, facula.float16)
+    torch.float16)");
+  m.def(
+      "can_cast", &can_cast, "from_"_a, "to"_a,
+      R"(Whether a conversion keeps the category: bool, integers, floating point, complex, upwards only.
+
+Args:
+    from_: the dtype that is converted.
+    to: the dtype that is converted to.
+
+Example:
+    >>> facula.can_cast(facula.int64, facula.float32)
+    True
+    >>> facula.can_cast(facula.float32, facula.int64)
+    False)");
+}
+
+void bind_defaults(nb::module_& m) {
+  def_state(m, "get_default_dtype", &get_default_dtype,
+            R"(The dtype of new floating-point tensors for which none is named.
+
+Example:
+    >>> facula.get_default_dtype()
+    torch.float32)");
   def_state(
       m, "set_default_dtype", [](DType d) { set_default_dtype(d); }, "d"_a,
-      "Sets the dtype of new floating-point tensors.");
+      R"(Sets the dtype of new floating-point tensors for which none is named.
+
+Args:
+    d: a floating-point dtype.
+
+Example:
+    >>> facula.set_default_dtype(facula.float64)
+    >>> facula.zeros(2).dtype
+    torch.float64
+    >>> facula.set_default_dtype(facula.float32))");
   def_state(m, "get_default_device", &default_device,
-            "The device of new tensors for which none is named.");
+            R"(The device of new tensors for which none is named.
+
+Example:
+    >>> facula.get_default_device()
+    device(type='cpu'))");
   def_state(
       m, "set_default_device",
       [](std::optional<DeviceArg> device) { choose_device(device ? device->device : Device{}); },
@@ -270,11 +328,25 @@ void bind_types(nb::module_& m) {
 
 ``with facula.device(...):`` does so for a block.
 
+Args:
+    device: where new tensors are made from now on.
+
 Example:
     >>> facula.set_default_device("cpu")
     >>> with facula.device("cpu"):
     ...     facula.zeros(2).device
     device(type='cpu'))");
+}
+
+}  // namespace
+
+void bind_types(nb::module_& m) {
+  bind_dtype(m);
+  bind_device(m);
+  bind_layouts(m);
+  make_size_type(m);
+  bind_promotion(m);
+  bind_defaults(m);
 }
 
 }  // namespace facula

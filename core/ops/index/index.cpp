@@ -550,32 +550,32 @@ Args:
     input: what is copied and changed.
     index: places in the flattened input.
     source: what is written, one element for each place.
-    accumulate: whether to add instead.
+    accumulate: whether to add to what is there, rather than to write over it.
 
 Example:
     >>> facula.zeros(2, 2).put(facula.tensor([3]), facula.tensor([1.]))
     tensor([[0., 0.],
             [0., 1.]]))");
   def_op(m, "index_put", &index_put_at, "indices"_a, "values"_a, "accumulate"_a = false,
-         R"(``x[indices] = values`` on a copy; adds where accumulate.
+         R"(``x[indices] = values`` on a copy; with ``accumulate``, the values are added.
 
 Args:
     input: what is copied and changed.
     indices: a tuple of tensors, one for each dimension; None for all of a dimension.
     values: what is written; it broadcasts to the places.
-    accumulate: whether to add instead.
+    accumulate: whether to add to what is there, rather than to write over it.
 
 Example:
     >>> facula.zeros(3).index_put((facula.tensor([1]),), facula.tensor(5.))
     tensor([0., 5., 0.]))");
   def_op(m, "index_put_", &index_put_at_, "indices"_a, "values"_a, "accumulate"_a = false,
-         R"(``x[indices] = values``; adds where accumulate.
+         R"(``x[indices] = values``; with ``accumulate``, the values are added.
 
 Args:
     input: what is changed.
     indices: a tuple of tensors, one for each dimension; None for all of a dimension.
     values: what is written; it broadcasts to the places.
-    accumulate: whether to add instead.
+    accumulate: whether to add to what is there, rather than to write over it.
 
 Example:
     >>> facula.index_put_(facula.zeros(3), (facula.tensor([1]),), facula.tensor(5.))

@@ -164,7 +164,7 @@ Example:
 Args:
     input: what is copied and changed.
     mask: bool, of a shape that broadcasts to that of the input.
-    source: at least as many elements as the mask has true ones.
+    source: what is written, at least as many elements as the mask has true ones.
 
 Example:
     >>> mask = facula.tensor([True, False, True])
@@ -207,7 +207,10 @@ Example:
     tensor([[1],
             [2]]))");
   def_method("nonzero", &nonzero_as, nb::kw_only(), "as_tuple"_a = false,
-             "The positions of elements that are not zero, one row each.");
+             R"(The positions of elements that are not zero, one row each.
+
+Args:
+    as_tuple: whether the result is a vector of places for each dimension instead.)");
   def_op(m, "argwhere", &nonzero, R"(The positions of elements that are not zero, one row each.
 
 Args:

@@ -303,7 +303,7 @@ Args:
     index: the place along the dimension for each element of ``src``.
     src: what is reduced.
     reduce: ``'sum'``, ``'prod'``, ``'mean'``, ``'amax'`` or ``'amin'``.
-    include_self: whether what was there takes part.
+    include_self: whether the elements of the input take part.
     out: where to put the result.
 
 Example:
@@ -319,7 +319,7 @@ Args:
     index: a vector of places along the dimension, int64 or int32.
     source: what is reduced, one slice for each place.
     reduce: ``'prod'``, ``'mean'``, ``'amax'`` or ``'amin'``.
-    include_self: whether what was there takes part.
+    include_self: whether the elements of the input take part.
     out: where to put the result.
 
 Example:
@@ -353,8 +353,8 @@ Args:
     dim: the dimension to index along.
     index: the place along the dimension for each element of ``src``.
     src: what is written, a tensor or a number.
-    value: a number to write instead.
-    reduce: ``'add'`` or ``'multiply'`` instead of writing.
+    value: a number to write in place of ``src``.
+    reduce: ``'add'`` or ``'multiply'`` to combine with what is there; None to write over it.
     out: where to put the result.
 
 Example:
@@ -376,8 +376,9 @@ Example:
     >>> facula.zeros(2).scatter_add(0, facula.tensor([0, 0, 1]), facula.ones(3))
     tensor([2., 1.]))");
   bind_reductions(m);
-  def_stored(m, "take_along_dim", &take_along_dim, "indices"_a, "dim"_a.none() = nb::none(),
-             R"(As gather, with broadcasting; the flattened tensor without dim.
+  def_stored(
+      m, "take_along_dim", &take_along_dim, "indices"_a, "dim"_a.none() = nb::none(),
+      R"(Picks along a dimension as gather() does, with broadcasting; from all elements without dim.
 
 Args:
     input: any tensor.

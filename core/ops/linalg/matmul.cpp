@@ -444,8 +444,8 @@ Example:
   def_op_out(m, "dot", &dot, "tensor"_a, R"(The sum of the products of two vectors.
 
 Args:
-    input: one vector.
-    tensor: the other vector, of the same size.
+    input: the first vector.
+    tensor: the second vector, of the size of the first.
     out: where to put the result.
 
 Example:
@@ -455,8 +455,8 @@ Example:
     def_op_out(m, name, &outer, "vec2"_a, R"(All products of two vectors: (m,) and (n,) give (m, n).
 
 Args:
-    input: one vector.
-    vec2: the other vector.
+    input: the first vector.
+    vec2: the second vector.
     out: where to put the result.
 
 Example:

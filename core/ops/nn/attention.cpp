@@ -344,7 +344,7 @@ Args:
     query: what is asked for.
     key: what queries are compared with.
     value: what is averaged.
-    attn_mask: added to the products; a bool mask leaves out what is false. It broadcasts to
+    attn_mask: what is added to the products; a bool mask leaves out what is false. It broadcasts to
         ``(..., L, S)``.
     dropout_p: the probability with which a weight becomes 0.
     is_causal: whether a query sees no keys after its own position. Not together with ``attn_mask``.

@@ -89,10 +89,10 @@ FACULA_BINDINGS {
       R"(Averages of windows over the last dimension.
 
 Args:
-    input: of a floating dtype or int64, ``(N, C, L)`` or ``(C, L)``.
+    input: the sequences, floating point or int64, ``(N, C, L)`` or ``(C, L)``.
     kernel_size: the size of the windows.
-    stride: steps from window to window; by default their size.
-    padding: zeros on both sides, at most half of the window.
+    stride: the distance from window to window; by default the size of the windows.
+    padding: how many zeros to add on both sides, at most half of the window.
     ceil_mode: whether a window may begin inside the input and end outside.
     count_include_pad: whether zeros of the padding count in the average.
 
@@ -110,7 +110,7 @@ Example:
       "input"_a, "output_size"_a, R"(Averages of windows that cover the last dimension evenly.
 
 Args:
-    input: floating point, ``(N, C, L)`` or ``(C, L)``.
+    input: the sequences, floating point, ``(N, C, L)`` or ``(C, L)``.
     output_size: the number of windows.
 
 Example:

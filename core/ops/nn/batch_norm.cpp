@@ -422,14 +422,14 @@ In training mean and variance are those of the batch, and the running ones move 
 ``momentum``; otherwise the running ones are used.
 
 Args:
-    input: floating point, with channels as dimension 1.
+    input: the samples, floating point, with channels as dimension 1.
     weight: a factor for each channel, or None for 1.
     bias: a summand for each channel, or None for 0.
     running_mean: means of the channels that are used, and moved in training, or None.
     running_var: variances of the channels that are used, and moved in training, or None.
     training: whether the statistics are those of the batch.
     momentum: how far running statistics move to those of the batch.
-    eps: added to the variance.
+    eps: what is added to the variance, against a division by zero.
     cudnn_enabled: has no effect.
 
 Shape:
@@ -445,14 +445,14 @@ Example:
         R"(``batch_norm`` with the means and the inverse standard deviations of the batch.
 
 Args:
-    input: floating point, with channels as dimension 1.
+    input: the samples, floating point, with channels as dimension 1.
     weight: a factor for each channel, or None for 1.
     bias: a summand for each channel, or None for 0.
     running_mean: means of the channels that are used, and moved in training, or None.
     running_var: variances of the channels that are used, and moved in training, or None.
     training: whether the statistics are those of the batch.
     momentum: how far running statistics move to those of the batch.
-    eps: added to the variance.
+    eps: what is added to the variance, against a division by zero.
 
 Example:
     >>> x = facula.tensor([[1.0], [3.0]])
@@ -464,14 +464,16 @@ Example:
         R"(Channels (dimension 1) of each sample brought to mean 0 and variance 1.
 
 Args:
-    input: floating point, with channels as dimension 1.
+    input: the samples, floating point, with channels as dimension 1.
     weight: a factor for each channel, or None for 1.
     bias: a summand for each channel, or None for 0.
-    running_mean: means of the channels that are used where ``use_input_stats`` is False, else moved, or None.
-    running_var: variances of the channels that are used where ``use_input_stats`` is False, else moved, or None.
+    running_mean: means of the channels, which are used where ``use_input_stats`` is False and moved
+        where it is True; or None.
+    running_var: variances of the channels, which are used where ``use_input_stats`` is False and
+        moved where it is True; or None.
     use_input_stats: whether the statistics are those of each sample.
     momentum: how far running statistics move to those of the batch.
-    eps: added to the variance.
+    eps: what is added to the variance, against a division by zero.
     cudnn_enabled: has no effect.
 
 Shape:

@@ -412,6 +412,42 @@ Tensor col2im(const Tensor& input, const Dims& output_size, const Dims& kernel_s
                 [=](const Tensor& g) { return im2col(g, kernel_size, dilation, padding, stride); });
 }
 
+constexpr const char* kConvArguments = R"(Args:
+    input: {inputs}.
+    weight: one kernel per output channel.
+    bias: one number per output channel, added to its outputs, or None.
+    stride: the distance between windows, {numbers}.
+    padding: how many zeros to add at both ends, {numbers}; or ``"same"``, as many as
+        keep the size, or ``"valid"``, none.
+    dilation: the distance between the elements of a window, {numbers}.
+    groups: the number of groups of channels; each output channel sees the inputs of its group only.
+
+)";
+constexpr const char* kTransposedArguments = R"(Args:
+    input: {inputs}.
+    weight: one row of kernels per input channel.
+    bias: one number per output channel, added to its outputs, or None.
+    stride: the distance between the kernels in the output, {numbers}.
+    padding: how many elements to leave out at both ends of the output, {numbers}.
+    output_padding: how many elements to add at one end of the output, {numbers}.
+    groups: the number of groups of channels; each output channel sees the inputs of its group only.
+    dilation: the distance between the elements of a kernel, {numbers}.
+
+)";
+
+// The docstring with the arguments before its shapes, in the words of so many dimensions.
+std::string conv_doc(std::string doc, std::string arguments, int64_t n_spatial) {
+  const char* inputs[] = {"sequences", "images", "volumes"};
+  const char* numbers[] = {"a number", "a number or a pair", "a number or three"};
+  auto replace = [&](const std::string& mark, const char* words) {
+    for (size_t at; (at = arguments.find(mark)) != std::string::npos;)
+      arguments.replace(at, mark.size(), words);
+  };
+  replace("{inputs}", inputs[n_spatial - 1]);
+  replace("{numbers}", numbers[n_spatial - 1]);
+  return doc.insert(doc.find("Shape:"), arguments);
+}
+
 void def_conv(nb::module_& m, const char* name, int64_t n_spatial, const char* doc) {
   m.def(
       name,
@@ -420,7 +456,7 @@ void def_conv(nb::module_& m, const char* name, int64_t n_spatial, const char* d
         return conv_nd(name, n_spatial, input, weight, bias, {stride, padding, dilation, groups});
       },
       "input"_a, "weight"_a, "bias"_a.none() = nb::none(), "stride"_a = 1, "padding"_a = 0,
-      "dilation"_a = 1, "groups"_a = 1, doc);
+      "dilation"_a = 1, "groups"_a = 1, conv_doc(doc, kConvArguments, n_spatial).c_str());
   m.def(
       name,
       [=](const Tensor& input, const Tensor& weight, const OptionalTensor& bias, const Dims& stride,
@@ -444,20 +480,12 @@ void def_transposed(nb::module_& m, const char* name, int64_t n_spatial, const c
                        {stride, padding, dilation, groups, true, output_padding});
       },
       "input"_a, "weight"_a, "bias"_a.none() = nb::none(), "stride"_a = 1, "padding"_a = 0,
-      "output_padding"_a = 0, "groups"_a = 1, "dilation"_a = 1, doc);
+      "output_padding"_a = 0, "groups"_a = 1, "dilation"_a = 1,
+      conv_doc(doc, kTransposedArguments, n_spatial).c_str());
 }
 
 void bind_plain(nb::module_& m) {
   def_conv(m, "conv1d", 1, R"(Slides kernels along sequences: sums of products with every window.
-
-Args:
-    input: sequences.
-    weight: one kernel per output channel.
-    bias: one number per output channel, added to its outputs.
-    stride: steps between windows.
-    padding: zeros at both ends; or ``"same"``, as many as keep the length, or ``"valid"``, none.
-    dilation: steps between the elements of a window.
-    groups: number of groups of channels; each output channel sees the inputs of its group only.
 
 Shape:
     input ``(N, C, L)`` or ``(C, L)``, weight ``(C_out, C / groups, K)``, bias ``(C_out,)``;
@@ -470,8 +498,6 @@ Example:
 )");
   def_conv(m, "conv2d", 2, R"(Slides kernels over images: sums of products with every window.
 
-Arguments as in :func:`conv1d`, one number or a pair.
-
 Shape:
     input ``(N, C, H, W)`` or ``(C, H, W)``, weight ``(C_out, C / groups, KH, KW)``, bias
     ``(C_out,)``; result ``(N, C_out, H_out, W_out)`` or ``(C_out, H_out, W_out)``.
@@ -482,11 +508,9 @@ Example:
 )");
   def_conv(m, "conv3d", 3, R"(Slides kernels over volumes: sums of products with every window.
 
-Arguments as in :func:`conv1d`, one number or three.
-
 Shape:
     input ``(N, C, D, H, W)`` or ``(C, D, H, W)``, weight ``(C_out, C / groups, KD, KH, KW)``, bias
-    ``(C_out,)``; result ``(N, C_out, D_out, H_out, W_out)``, or the same without ``N``.
+    ``(C_out,)``; result ``(N, C_out, D_out, H_out, W_out)`` or ``(C_out, D_out, H_out, W_out)``.
 
 Example:
     >>> facula.conv3d(facula.ones(1, 1, 4, 4, 4), facula.ones(2, 1, 3, 3, 3)).shape
@@ -499,16 +523,6 @@ void bind_transposed(nb::module_& m) {
       m, "conv_transpose1d", 1,
       R"(The transposed map of :func:`conv1d`: each input element adds a kernel to the output.
 
-Args:
-    input: sequences.
-    weight: one row of kernels per input channel.
-    bias: one number per output channel, added to its outputs.
-    stride: steps between the kernels in the output.
-    padding: elements to leave out at both ends of the output.
-    output_padding: elements to add at one end of the output.
-    groups: number of groups of channels; each output channel sees the inputs of its group only.
-    dilation: steps between the elements of a kernel.
-
 Shape:
     input ``(N, C, L)`` or ``(C, L)``, weight ``(C, C_out / groups, K)``, bias ``(C_out,)``; result
     ``(N, C_out, L_out)`` or ``(C_out, L_out)`` with
@@ -519,9 +533,9 @@ Example:
     >>> facula.conv_transpose1d(x, weight, stride=2)
     tensor([[ 1., 10.,  2., 20.]])
 )");
-  def_transposed(m, "conv_transpose2d", 2, R"(The transposed map of :func:`conv2d`.
-
-Arguments as in :func:`conv_transpose1d`, one number or a pair.
+  def_transposed(
+      m, "conv_transpose2d", 2,
+      R"(The transposed map of :func:`conv2d`: each input element adds a kernel to the output.
 
 Shape:
     input ``(N, C, H, W)`` or ``(C, H, W)``, weight ``(C, C_out / groups, KH, KW)``, bias
@@ -532,13 +546,13 @@ Example:
     >>> facula.conv_transpose2d(x, weight, stride=2).shape
     torch.Size([1, 2, 8, 8])
 )");
-  def_transposed(m, "conv_transpose3d", 3, R"(The transposed map of :func:`conv3d`.
-
-Arguments as in :func:`conv_transpose1d`, one number or three.
+  def_transposed(
+      m, "conv_transpose3d", 3,
+      R"(The transposed map of :func:`conv3d`: each input element adds a kernel to the output.
 
 Shape:
     input ``(N, C, D, H, W)`` or ``(C, D, H, W)``, weight ``(C, C_out / groups, KD, KH, KW)``, bias
-    ``(C_out,)``; result ``(N, C_out, D_out, H_out, W_out)``, or the same without ``N``.
+    ``(C_out,)``; result ``(N, C_out, D_out, H_out, W_out)`` or ``(C_out, D_out, H_out, W_out)``.
 
 Example:
     >>> x, weight = facula.ones(1, 1, 2, 2, 2), facula.ones(1, 1, 3, 3, 3)
@@ -569,12 +583,12 @@ Args:
     input: what is convolved, ``(N, C, *)``.
     weight: the kernels, ``(C_out, C / groups, *)``; transposed, ``(C, C_out / groups, *)``.
     bias: one number per output channel, or None.
-    stride: steps between windows, one per dimension.
-    padding: zeros at both ends of each dimension.
-    dilation: steps between the elements of a window.
+    stride: the distances between windows, one per dimension.
+    padding: how many zeros to add at both ends of each dimension.
+    dilation: the distances between the elements of a window, one per dimension.
     transposed: whether the transposed map is meant.
     output_padding: elements to add at one end of the output of a transposed convolution.
-    groups: number of groups of channels.
+    groups: the number of groups of channels; each output channel sees the inputs of its group only.
 
 Example:
     >>> x, weight = facula.ones(1, 2, 5), facula.ones(3, 2, 3)
@@ -588,7 +602,7 @@ Args:
     input: sequences.
     weight: kernels, whose last dimension is that of the output channels.
     bias: one number per output channel.
-    pad: zeros at both ends.
+    pad: how many zeros to add at both ends.
 
 Shape:
     input ``(T, N, C)``, weight ``(K, C, C_out)``, bias ``(C_out,)``; result

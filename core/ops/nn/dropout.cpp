@@ -84,7 +84,7 @@ FACULA_BINDINGS {
         R"(Zeroes elements with probability ``p`` and scales the others by ``1 / (1 - p)``.
 
 Args:
-    input: floating point.
+    input: the elements, floating point.
     p: the probability of a zero, in ``[0, 1]``.
     train: whether elements are zeroed; else the result is ``input`` itself.
 
@@ -106,9 +106,9 @@ Example:
         R"(``dropout`` together with its mask: true for the elements that were kept.
 
 Args:
-    input: floating point.
+    input: the elements, floating point.
     p: the probability of a zero, in ``[0, 1]``.
-    train: whether elements are zeroed; None means so, too.
+    train: whether elements are zeroed; None counts as True.
 
 Example:
     >>> facula.native_dropout(facula.tensor([1.0, 2.0]), 0.5, False)

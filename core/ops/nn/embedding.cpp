@@ -409,7 +409,7 @@ FACULA_BINDINGS {
 
 Args:
     weight: the table.
-    indices: which rows, int64 or int32.
+    indices: which rows are wanted, int64 or int32.
     padding_idx: a row that gets no gradient.
     scale_grad_by_freq: whether gradients are divided by how often their row was asked for.
     sparse: must be False.
@@ -432,7 +432,7 @@ the mode needs them.
 
 Args:
     weight: the table.
-    indices: which rows, all bags after each other.
+    indices: which rows are taken, all bags one after the other.
     offsets: where each bag begins.
     scale_grad_by_freq: whether gradients are divided by how often their row was asked for.
     mode: 0 for sums, 1 for means, 2 for maxima.

@@ -174,11 +174,11 @@ FACULA_BINDINGS {
         R"(Groups of channels (dimension 1) of each sample brought to mean 0 and variance 1.
 
 Args:
-    input: floating point, with channels as dimension 1.
+    input: the samples, floating point, with channels as dimension 1.
     num_groups: the number of groups, which divides that of the channels.
     weight: a factor for each channel, or None for 1.
     bias: a summand for each channel, or None for 0.
-    eps: added to the variance.
+    eps: what is added to the variance, against a division by zero.
     cudnn_enabled: has no effect.
 
 Shape:
@@ -192,14 +192,14 @@ Example:
         R"(``group_norm`` with the means and the inverse standard deviations of the groups.
 
 Args:
-    input: floating point, with channels as dimension 1.
+    input: the samples, floating point, with channels as dimension 1.
     weight: a factor for each channel, or None for 1.
     bias: a summand for each channel, or None for 0.
     N: the number of samples.
     C: the number of channels.
     HxW: the number of elements of a channel.
     group: the number of groups, which divides that of the channels.
-    eps: added to the variance.
+    eps: what is added to the variance, against a division by zero.
 
 Example:
     >>> facula.native_group_norm(facula.tensor([[1.0, 3.0]]), None, None, 1, 2, 1, 1, 0.0)[1]

@@ -200,11 +200,12 @@ void def_max_pool(nb::module_& m, int n, const char* name, const char* name_with
         R"(Max pooling with the flat indices of the largest elements.
 
 Args:
-    input: one, two or three dimensions to pool, after channels and perhaps a batch.
+    input: one, two or three dimensions to pool, which follow the channels and perhaps a batch.
     kernel_size: the size of the windows.
-    stride: steps from window to window; by default their size.
-    padding: elements added on both sides that are never the largest, at most half of the window.
-    dilation: steps between the elements of a window.
+    stride: the distance from window to window; by default the size of the windows.
+    padding: how many elements to add on both sides, which are never the largest; at most half of
+        the window.
+    dilation: the distance between the elements of a window.
     ceil_mode: whether a window may begin inside the input and end outside.
 
 Example:
@@ -224,11 +225,12 @@ FACULA_BINDINGS {
                R"(The largest elements of windows over the last dimension.
 
 Args:
-    input: ``(N, C, L)`` or ``(C, L)``.
+    input: the sequences, ``(N, C, L)`` or ``(C, L)``.
     kernel_size: the size of the windows.
-    stride: steps from window to window; by default their size.
-    padding: elements added on both sides that are never the largest, at most half of the window.
-    dilation: steps between the elements of a window.
+    stride: the distance from window to window; by default the size of the windows.
+    padding: how many elements to add on both sides, which are never the largest; at most half of
+        the window.
+    dilation: the distance between the elements of a window.
     ceil_mode: whether a window may begin inside the input and end outside.
 
 Example:
@@ -239,11 +241,12 @@ Example:
                R"(The largest elements of windows over the last two dimensions.
 
 Args:
-    input: ``(N, C, H, W)`` or ``(C, H, W)``.
+    input: the images, ``(N, C, H, W)`` or ``(C, H, W)``.
     kernel_size: the size of the windows.
-    stride: steps from window to window; by default their size.
-    padding: elements added on both sides that are never the largest, at most half of the window.
-    dilation: steps between the elements of a window.
+    stride: the distance from window to window; by default the size of the windows.
+    padding: how many elements to add on both sides, which are never the largest; at most half of
+        the window.
+    dilation: the distance between the elements of a window.
     ceil_mode: whether a window may begin inside the input and end outside.
 
 Example:
@@ -255,11 +258,12 @@ Example:
                R"(The largest elements of windows over the last three dimensions.
 
 Args:
-    input: ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
+    input: the volumes, ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
     kernel_size: the size of the windows.
-    stride: steps from window to window; by default their size.
-    padding: elements added on both sides that are never the largest, at most half of the window.
-    dilation: steps between the elements of a window.
+    stride: the distance from window to window; by default the size of the windows.
+    padding: how many elements to add on both sides, which are never the largest; at most half of
+        the window.
+    dilation: the distance between the elements of a window.
     ceil_mode: whether a window may begin inside the input and end outside.
 
 Example:
@@ -275,7 +279,7 @@ Example:
       R"(The largest elements of windows that cover the last dimension evenly, and their indices.
 
 Args:
-    input: floating point, ``(N, C, L)`` or ``(C, L)``.
+    input: the sequences, floating point, ``(N, C, L)`` or ``(C, L)``.
     output_size: the number of windows.
 
 Example:

@@ -263,11 +263,11 @@ FACULA_BINDINGS {
         R"(The last dimensions brought to mean 0 and variance 1, then scaled and shifted.
 
 Args:
-    input: floating point.
+    input: the elements, floating point.
     normalized_shape: sizes of the dimensions that have one mean.
     weight: factors of the shape ``normalized_shape``.
     bias: summands of the shape ``normalized_shape``.
-    eps: added to the variance.
+    eps: what is added to the variance, against a division by zero.
     cudnn_enable: has no effect.
 
 Example:
@@ -278,11 +278,11 @@ Example:
         R"(``layer_norm`` with the means and the inverse standard deviations.
 
 Args:
-    input: floating point.
+    input: the elements, floating point.
     normalized_shape: sizes of the dimensions that have one mean.
     weight: factors of the shape ``normalized_shape``, or None for 1.
     bias: summands of the shape ``normalized_shape``, or None for 0.
-    eps: added to the variance.
+    eps: what is added to the variance, against a division by zero.
 
 Example:
     >>> facula.native_layer_norm(facula.tensor([[1.0, 3.0]]), (2,), None, None, 0.0)[1]
@@ -292,10 +292,10 @@ Example:
         R"(The last dimensions divided by the root of their mean square, then scaled.
 
 Args:
-    input: floating point.
+    input: the elements, floating point.
     normalized_shape: sizes of the dimensions that are divided by one number.
     weight: factors of the shape ``normalized_shape``.
-    eps: added to the mean square; by default the dtype's ``finfo.eps``.
+    eps: what is added to the mean square; by default the dtype's ``finfo.eps``.
 
 Example:
     >>> facula.rms_norm(facula.tensor([[3.0, 4.0, 0.0, 0.0]]), (4,))

@@ -203,13 +203,52 @@ TensorList rnn_cell(const char* op, RnnMode mode, const Tensor& input, const Ten
   return {outputs[0]};
 }
 
-constexpr const char* kPackedDoc =
-    "The same over packed sequences: ``data`` has the rows of all steps below each other, "
-    "``batch_sizes`` their numbers.";
+// What the docstring of a network says; `params` is what follows the weights and biases.
+struct RnnDoc {
+  const char* sentence;
+  const char* module;
+  const char* state;
+  const char* params;
+};
+
+std::string with_arguments(const RnnDoc& doc, const char* inputs, const char* last) {
+  return std::string("\n\nThe function behind :class:`facula.nn.") + doc.module +
+         "`, with the parameters in a flat list.\n\nArgs:\n" + inputs + "    hx: " + doc.state +
+         ".\n    params: the weights of each layer and direction, ``w_ih, w_hh``, with biases "
+         "``b_ih, b_hh``" +
+         doc.params + R"(.
+    has_biases: whether ``params`` has biases.
+    num_layers: the number of layers.
+    dropout: the probability with which elements between layers become zero.
+    train: whether dropout is done.
+    bidirectional: whether each layer also runs backwards.
+)" + last;
+}
+
+std::string padded_doc(const RnnDoc& doc, const char* shape_and_example) {
+  const char* inputs = "    input: the sequences, floating point.\n";
+  const char* last =
+      "    batch_first: whether the batch is the first dimension of input and output.\n\n";
+  return std::string(doc.sentence) + " over sequences." + with_arguments(doc, inputs, last) +
+         shape_and_example;
+}
+
+std::string packed_doc(const RnnDoc& doc) {
+  const char* inputs = R"(    data: the rows of all steps below each other, floating point.
+    batch_sizes: the number of rows of each step.
+)";
+  return std::string(doc.sentence) + " over packed sequences." + with_arguments(doc, inputs, "");
+}
 
 // rnn_tanh, rnn_relu and gru: h is their only state.
-void def_rnn(nb::module_& m, const char* name, RnnMode mode, const char* doc) {
+void def_rnn(nb::module_& m, const char* name, RnnMode mode, const RnnDoc& doc,
+             const char* example) {
   using Result = std::pair<Tensor, Tensor>;
+  std::string shape_and_example = R"(Shape:
+    input ``(T, N, I)``, h ``(layers * directions, N, H)``; results: outputs
+    ``(T, N, directions * H)`` and the last h.
+
+)" + std::string(example);
   m.def(
       name,
       [name, mode](const Tensor& x, const Tensor& hx, const TensorList& params, bool has_biases,
@@ -220,7 +259,7 @@ void def_rnn(nb::module_& m, const char* name, RnnMode mode, const char* doc) {
         return {y[0], y[1]};
       },
       "input"_a, "hx"_a, "params"_a, "has_biases"_a, "num_layers"_a, "dropout"_a, "train"_a,
-      "bidirectional"_a, "batch_first"_a, doc);
+      "bidirectional"_a, "batch_first"_a, padded_doc(doc, shape_and_example.c_str()).c_str());
   m.def(
       name,
       [name, mode](const Tensor& data, const Tensor& batch_sizes, const Tensor& hx,
@@ -231,7 +270,7 @@ void def_rnn(nb::module_& m, const char* name, RnnMode mode, const char* doc) {
         return {y[0], y[1]};
       },
       "data"_a, "batch_sizes"_a, "hx"_a, "params"_a, "has_biases"_a, "num_layers"_a, "dropout"_a,
-      "train"_a, "bidirectional"_a, kPackedDoc);
+      "train"_a, "bidirectional"_a, packed_doc(doc).c_str());
 }
 
 void def_cell(nb::module_& m, const char* name, RnnMode mode, const char* doc) {
@@ -247,6 +286,8 @@ void def_cell(nb::module_& m, const char* name, RnnMode mode, const char* doc) {
 
 void def_lstm(nb::module_& m) {
   using Result = std::tuple<Tensor, Tensor, Tensor>;
+  RnnDoc doc{"Long short-term memory", "LSTM", "the first h and c", R"(,
+        and with a projection ``w_hr``; the rows of a weight are the gates i, f, g, o)"};
   m.def(
       "lstm",
       [](const Tensor& data, const Tensor& batch_sizes, const TensorList& hx,
@@ -257,7 +298,7 @@ void def_lstm(nb::module_& m) {
         return {y[0], y[1], y[2]};
       },
       "data"_a, "batch_sizes"_a, "hx"_a, "params"_a, "has_biases"_a, "num_layers"_a, "dropout"_a,
-      "train"_a, "bidirectional"_a, kPackedDoc);
+      "train"_a, "bidirectional"_a, packed_doc(doc).c_str());
   m.def(
       "lstm",
       [](const Tensor& x, const TensorList& hx, const TensorList& params, bool has_biases,
@@ -268,23 +309,8 @@ void def_lstm(nb::module_& m) {
         return {y[0], y[1], y[2]};
       },
       "input"_a, "hx"_a, "params"_a, "has_biases"_a, "num_layers"_a, "dropout"_a, "train"_a,
-      "bidirectional"_a, "batch_first"_a, R"(Long short-term memory over sequences.
-
-The function behind :class:`facula.nn.LSTM`, with the parameters in a flat list.
-
-Args:
-    input: the sequences, floating point.
-    hx: the first h and c.
-    params: for each layer and direction ``w_ih, w_hh``, with biases ``b_ih, b_hh``, and with a
-        projection ``w_hr``. The rows of a weight are the gates i, f, g, o.
-    has_biases: whether ``params`` has biases.
-    num_layers: the number of layers.
-    dropout: the probability with which elements between layers become zero.
-    train: whether dropout is done.
-    bidirectional: whether each layer also runs backwards.
-    batch_first: whether the batch is the first dimension of input and output.
-
-Shape:
+      "bidirectional"_a, "batch_first"_a,
+      padded_doc(doc, R"(Shape:
     input ``(T, N, I)``, h ``(layers * directions, N, P)``, c ``(layers * directions, N, H)``;
     results: outputs ``(T, N, directions * P)`` and the last h and c. P is H without a projection.
 
@@ -294,7 +320,11 @@ Example:
     >>> y, h, c = facula.lstm(facula.ones(2, 1, 1), (h, h), w, False, 1, 0.0, False, False, False)
     >>> y.squeeze()
     tensor([0.3696, 0.6505])
-)");
+)")
+          .c_str());
+}
+
+void def_lstm_cell(nb::module_& m) {
   m.def(
       "lstm_cell",
       [](const Tensor& x, const TensorList& hx, const Tensor& w_ih, const Tensor& w_hh,
@@ -307,9 +337,11 @@ Example:
 
 Args:
     input: the inputs of the step, floating point.
-    hx: h and c before it.
-    w_ih, w_hh: weights; their rows are the gates i, f, g, o.
-    b_ih, b_hh: biases.
+    hx: h and c before the step.
+    w_ih: the weight of the inputs; its rows are the gates i, f, g, o.
+    w_hh: the weight of h; its rows are the gates i, f, g, o.
+    b_ih: the bias that goes with the inputs, or None.
+    b_hh: the bias that goes with h, or None.
 
 Shape:
     input ``(N, I)``, h and c ``(N, H)``, w_ih ``(4 H, I)``, w_hh ``(4 H, H)``, biases ``(4 H,)``;
@@ -326,34 +358,26 @@ Example:
 
 FACULA_BINDINGS {
   def_lstm(m);
-  def_rnn(m, "gru", RnnMode::Gru, R"(Gated recurrent units over sequences.
-
-The function behind :class:`facula.nn.GRU`; arguments as for :func:`facula.lstm`, with one state,
-and the gates r, z, n.
-
-Example:
+  def_lstm_cell(m);
+  def_rnn(m, "gru", RnnMode::Gru, {"Gated recurrent units", "GRU", "the first h", R"(;
+        the rows of a weight are the gates r, z, n)"},
+          R"(Example:
     >>> w = [facula.ones(3, 1), facula.ones(3, 1)]
     >>> h = facula.zeros(1, 1, 1)
     >>> y, h = facula.gru(facula.ones(2, 1, 1), h, w, False, 1, 0.0, False, False, False)
     >>> y.squeeze()
     tensor([0.2048, 0.3468])
 )");
-  def_rnn(m, "rnn_tanh", RnnMode::Tanh, R"(A recurrent network with tanh over sequences.
-
-The function behind :class:`facula.nn.RNN`; arguments as for :func:`facula.lstm`, with one state.
-
-Example:
+  def_rnn(m, "rnn_tanh", RnnMode::Tanh, {"A recurrent network with tanh", "RNN", "the first h", ""},
+          R"(Example:
     >>> w = [facula.ones(1, 1), facula.ones(1, 1)]
     >>> h = facula.zeros(1, 1, 1)
     >>> y, h = facula.rnn_tanh(facula.ones(2, 1, 1), h, w, False, 1, 0.0, False, False, False)
     >>> y.squeeze()
     tensor([0.7616, 0.9427])
 )");
-  def_rnn(m, "rnn_relu", RnnMode::Relu, R"(A recurrent network with relu over sequences.
-
-The function behind :class:`facula.nn.RNN`; arguments as for :func:`facula.lstm`, with one state.
-
-Example:
+  def_rnn(m, "rnn_relu", RnnMode::Relu, {"A recurrent network with relu", "RNN", "the first h", ""},
+          R"(Example:
     >>> w = [facula.ones(1, 1), facula.ones(1, 1)]
     >>> h = facula.zeros(1, 1, 1)
     >>> y, h = facula.rnn_relu(facula.ones(2, 1, 1), h, w, False, 1, 0.0, False, False, False)
@@ -364,9 +388,11 @@ Example:
 
 Args:
     input: the inputs of the step ``(N, I)``, floating point.
-    hx: h before it, ``(N, H)``.
-    w_ih, w_hh: weights ``(3 H, I)`` and ``(3 H, H)``; their rows are the gates r, z, n.
-    b_ih, b_hh: biases ``(3 H,)``.
+    hx: h before the step, ``(N, H)``.
+    w_ih: the weight of the inputs, ``(3 H, I)``; its rows are the gates r, z, n.
+    w_hh: the weight of h, ``(3 H, H)``; its rows are the gates r, z, n.
+    b_ih: the bias that goes with the inputs, ``(3 H,)``, or None.
+    b_hh: the bias that goes with h, ``(3 H,)``, or None.
 
 Example:
     >>> w = facula.ones(3, 1)
@@ -377,9 +403,11 @@ Example:
 
 Args:
     input: the inputs of the step ``(N, I)``, floating point.
-    hx: h before it, ``(N, H)``.
-    w_ih, w_hh: weights ``(H, I)`` and ``(H, H)``.
-    b_ih, b_hh: biases ``(H,)``.
+    hx: h before the step, ``(N, H)``.
+    w_ih: the weight of the inputs, ``(H, I)``.
+    w_hh: the weight of h, ``(H, H)``.
+    b_ih: the bias that goes with the inputs, ``(H,)``, or None.
+    b_hh: the bias that goes with h, ``(H,)``, or None.
 
 Example:
     >>> w = facula.ones(1, 1)
@@ -390,9 +418,11 @@ Example:
 
 Args:
     input: the inputs of the step ``(N, I)``, floating point.
-    hx: h before it, ``(N, H)``.
-    w_ih, w_hh: weights ``(H, I)`` and ``(H, H)``.
-    b_ih, b_hh: biases ``(H,)``.
+    hx: h before the step, ``(N, H)``.
+    w_ih: the weight of the inputs, ``(H, I)``.
+    w_hh: the weight of h, ``(H, H)``.
+    b_ih: the bias that goes with the inputs, ``(H,)``, or None.
+    b_hh: the bias that goes with h, ``(H,)``, or None.
 
 Example:
     >>> w = facula.ones(1, 1)

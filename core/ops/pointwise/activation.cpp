@@ -244,7 +244,7 @@ using Number = Scalar;
 
 template <size_t... I>
 void def_activation(nb::module_& m, const ActivationRow& row, Forms forms, const std::string& doc,
-                    const std::vector<std::string>& names,
+                    const std::string& doc_, const std::vector<std::string>& names,
                     const std::vector<std::optional<double>>& defaults, std::index_sequence<I...>) {
   ActivationOp op = row.op;
   bool is_nn = forms == Forms::NN || forms == Forms::NN_OUT;
@@ -268,7 +268,7 @@ void def_activation(nb::module_& m, const ActivationRow& row, Forms forms, const
           "input"_a, args..., doc.c_str());
       def(
           row.name_, [op](Tensor x, Number<I>... p) -> Tensor { return activate_(op, x, {p...}); },
-          "input"_a, args..., in_place_doc(row.name).c_str());
+          "input"_a, args..., doc_.c_str());
     }
     if (forms == Forms::WITH_METHOD)
       def_method(
@@ -299,17 +299,23 @@ void def_activation(nb::module_& m, ActivationOp op, Forms forms, const Doc& giv
                            : std::optional(std::atof(word.c_str() + equals + 1)));
   }
   bool is_nn = forms == Forms::NN || forms == Forms::NN_OUT;
-  std::string doc =
-      *given.sentence ? docstring(row.name, given, is_nn ? "facula.nn.functional" : "facula") : "";
+  const char* module = is_nn ? "facula.nn.functional" : "facula";
+  bool is_public = *given.sentence;  // the others are behind functions written in Python
+  std::string doc = is_public ? docstring(row.name, given, module) : "",
+              doc_ = is_public ? in_place_doc(row.name, given, module) : "";
   switch (names.size()) {
     case 0:
-      return def_activation(m, row, forms, doc, names, defaults, std::make_index_sequence<0>());
+      return def_activation(m, row, forms, doc, doc_, names, defaults,
+                            std::make_index_sequence<0>());
     case 1:
-      return def_activation(m, row, forms, doc, names, defaults, std::make_index_sequence<1>());
+      return def_activation(m, row, forms, doc, doc_, names, defaults,
+                            std::make_index_sequence<1>());
     case 2:
-      return def_activation(m, row, forms, doc, names, defaults, std::make_index_sequence<2>());
+      return def_activation(m, row, forms, doc, doc_, names, defaults,
+                            std::make_index_sequence<2>());
     default:
-      return def_activation(m, row, forms, doc, names, defaults, std::make_index_sequence<3>());
+      return def_activation(m, row, forms, doc, doc_, names, defaults,
+                            std::make_index_sequence<3>());
   }
 }
 

@@ -28,6 +28,11 @@ std::string in_place_doc(const char* name) {
   return std::string("``") + name + "()`` in place: the tensor gets the result and is returned.";
 }
 
+std::string in_place_doc(const char* name, const Doc& doc, const char* module) {
+  std::string sentence = in_place_doc(name), name_ = std::string(name) + "_";
+  return docstring(name_.c_str(), {sentence.c_str(), doc.arguments, doc.result}, module);
+}
+
 const char* in_place_name(const char* name) {
   static std::deque<std::string> kept;
   kept.push_back(std::string(name) + "_");
@@ -49,7 +54,9 @@ void check_not_only_numbers(const char* name, const Tensor& a, const Tensor& b) 
 void def_unary(nb::module_& m, const char* name, const char* names, Forms forms, UnaryCall f,
                UnaryCallInPlace f_, const Doc& doc) {
   if (forms == Forms::HIDDEN) return;
-  std::string text = docstring(name, doc), text_ = in_place_doc(name);
+  bool has_function_ = forms != Forms::NO_FUNCTION_;
+  std::string text = docstring(name, doc),
+              text_ = has_function_ ? in_place_doc(name, doc) : in_place_doc(name);
   auto call_ = [f_](Tensor x) -> Tensor { return f_(x); };
   for (const std::string& public_name : all_names(name, names)) {
     auto call = [f](const Tensor& x) { return f(x, Into{}); };
@@ -66,7 +73,7 @@ void def_unary(nb::module_& m, const char* name, const char* names, Forms forms,
     def_method(public_name.c_str(), call, text.c_str());
     std::string name_ = public_name + "_";
     def_method(name_.c_str(), call_, text_.c_str());
-    if (forms != Forms::NO_FUNCTION_) m.def(name_.c_str(), call_, "input"_a, text_.c_str());
+    if (has_function_) m.def(name_.c_str(), call_, "input"_a, text_.c_str());
   }
 }
 

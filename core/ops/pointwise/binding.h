@@ -35,8 +35,9 @@ struct Doc {
 };
 std::string docstring(const char* name, const Doc& doc, const char* module = "facula");
 
-// The docstring of a form in place.
+// The docstring of a form in place; with the example of the function that is not.
 std::string in_place_doc(const char* name);
+std::string in_place_doc(const char* name, const Doc& doc, const char* module = "facula");
 
 // A name that outlives the call: bound functions keep it for their messages.
 const char* in_place_name(const char* name);

@@ -274,26 +274,53 @@ auto filler(TwoParameters fill) {
   };
 }
 
+std::string filler_doc(const char* sentence, const char* arguments) {
+  return std::string(sentence) + "\n\nArgs:\n" + arguments +
+         "    generator: where the random numbers come from; None for the default generator.";
+}
+
 void bind_fillers() {
-  def_method("uniform_", filler(&uniform_), "from"_a = 0.0, "to"_a = 1.0, nb::kw_only(),
-             FACULA_GENERATOR, "Fills the tensor with uniform numbers in [from, to).");
-  def_method("normal_", filler(&normal_), "mean"_a = 0.0, "std"_a = 1.0, nb::kw_only(),
-             FACULA_GENERATOR, "Fills the tensor with normal numbers.");
+  def_method(
+      "uniform_", filler(&uniform_), "from"_a = 0.0, "to"_a = 1.0, nb::kw_only(), FACULA_GENERATOR,
+      filler_doc("Fills the tensor with uniform numbers in [from, to).",
+                 "    from: the least number.\n    to: the bound that all numbers stay below.\n")
+          .c_str());
+  def_method(
+      "normal_", filler(&normal_), "mean"_a = 0.0, "std"_a = 1.0, nb::kw_only(), FACULA_GENERATOR,
+      filler_doc(
+          "Fills the tensor with normal numbers.",
+          "    mean: the mean of the numbers.\n    std: the standard deviation of the numbers.\n")
+          .c_str());
   def_method("log_normal_", filler(&log_normal_), "mean"_a = 1.0, "std"_a = 2.0, nb::kw_only(),
-             FACULA_GENERATOR, "Fills the tensor with numbers whose logarithm is normal.");
+             FACULA_GENERATOR,
+             filler_doc("Fills the tensor with numbers whose logarithm is normal.",
+                        "    mean: the mean of the logarithms.\n    std: the standard deviation of "
+                        "the logarithms.\n")
+                 .c_str());
   def_method("cauchy_", filler(&cauchy_), "median"_a = 0.0, "sigma"_a = 1.0, nb::kw_only(),
-             FACULA_GENERATOR, "Fills the tensor with Cauchy numbers.");
+             FACULA_GENERATOR,
+             filler_doc("Fills the tensor with Cauchy numbers.",
+                        "    median: the median of the numbers.\n    sigma: the half width of the "
+                        "peak at half of its height.\n")
+                 .c_str());
   def_method("exponential_", filler(&exponential_), "lambd"_a = 1.0, nb::kw_only(),
-             FACULA_GENERATOR, "Fills the tensor with exponential numbers of rate lambd.");
+             FACULA_GENERATOR,
+             filler_doc("Fills the tensor with exponential numbers.",
+                        "    lambd: the rate, of which the mean is the reciprocal.\n")
+                 .c_str());
   def_method("geometric_", filler(&geometric_), "p"_a, nb::kw_only(), FACULA_GENERATOR,
-             "Fills the tensor with numbers of trials up to the first success.");
+             filler_doc("Fills the tensor with numbers of trials up to the first success.",
+                        "    p: the probability of a success.\n")
+                 .c_str());
   def_method(
       "bernoulli_",
       [](Tensor x, const Tensor& p, const GeneratorArg& generator) {
         return bernoulli_(x, p, or_default(generator));
       },
       "p"_a, nb::kw_only(), FACULA_GENERATOR,
-      "Fills the tensor with ones of probability p, else zeros.");
+      filler_doc("Fills the tensor with ones of probability p, else zeros.",
+                 "    p: the probability of a one, a number or a tensor.\n")
+          .c_str());
   def_method("bernoulli_", filler(&facula::bernoulli_), "p"_a = 0.5, nb::kw_only(),
              FACULA_GENERATOR);
 }

@@ -208,7 +208,12 @@ FACULA_BINDINGS {
   def_method(
       "random_",
       [](Tensor x, const GeneratorArg& generator) { return random_(x, or_default(generator)); },
-      nb::kw_only(), FACULA_GENERATOR, "Fills the tensor with integers in [from, to).");
+      nb::kw_only(), FACULA_GENERATOR, R"(Fills the tensor with integers in [from, to).
+
+Args:
+    from: the least integer; 0 by default.
+    to: one more than the largest integer; by default all that the dtype holds exactly.
+    generator: where the random numbers come from; None for the default generator.)");
   def_method(
       "random_",
       [](Tensor x, int64_t to, const GeneratorArg& generator) {

@@ -116,8 +116,8 @@ FACULA_BINDINGS {
 Args:
     sorted_sequence: sequences in the last dimension, in increasing order.
     input: the values; a tensor with the same other dimensions, or of any shape for one sequence.
-    out_int32: give places as int32 rather than int64.
-    right: put values behind elements that are equal, rather than before them.
+    out_int32: whether to give places as int32 rather than int64.
+    right: whether to put values behind elements that are equal, rather than before them.
     side: ``"left"`` or ``"right"``, another way to say ``right``.
     out: where to put the result.
     sorter: indices that put an unsorted sequence in order.
@@ -141,7 +141,7 @@ Example:
 Args:
     input: the values, a tensor or a number.
     boundaries: a vector in increasing order.
-    out_int32: give places as int32 rather than int64.
+    out_int32: whether to give places as int32 rather than int64.
     right: whether a boundary belongs to the interval that begins, rather than ends, at it.
     out: where to put the result.
 

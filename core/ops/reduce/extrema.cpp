@@ -230,7 +230,7 @@ Args:
     input: the elements, which are real.
     dim: the dimension to look along; then the result has values and indices.
     other: a second tensor, which broadcasts with the first.
-    keepdim: keep the dimension with size 1.
+    keepdim: whether to keep the dimension with size 1.
     out: where to put the result; with ``dim`` a pair of tensors.
 
 )";
@@ -239,7 +239,7 @@ constexpr const char* kArgArgs = R"(
 Args:
     input: the elements, real and not bool.
     dim: the dimension to look along; all elements, counted in order, by default.
-    keepdim: keep the reduced dimensions with size 1.
+    keepdim: whether to keep the reduced dimensions with size 1.
     out: where to put the result.
 
 )";
@@ -293,7 +293,7 @@ Of equal elements along a dimension the first counts; NaN is smaller than everyt
 Args:
     input: the elements, which are real.
     dim: the dimension to look along; all elements by default.
-    keepdim: keep the reduced dimensions with size 1.
+    keepdim: whether to keep the reduced dimensions with size 1.
     out: a pair of tensors where to put the results.
 
 Example:

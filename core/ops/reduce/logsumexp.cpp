@@ -69,7 +69,7 @@ FACULA_BINDINGS {
 Args:
     input: the exponents; integers and bool become the default dtype.
     dim: the dimensions to sum over, an int or several.
-    keepdim: keep the reduced dimensions with size 1.
+    keepdim: whether to keep the reduced dimensions with size 1.
     out: where to put the result.
 
 Example:

@@ -269,9 +269,9 @@ Args:
     input: the elements, float32 or float64.
     q: a probability, or a vector of them, which becomes the first dimension of the result.
     dim: the dimension to look along; all elements by default.
-    keepdim: keep the reduced dimensions with size 1.
-    interpolation: what lies between two elements: ``"linear"``, ``"lower"``, ``"higher"``,
-        ``"midpoint"`` or ``"nearest"``.
+    keepdim: whether to keep the reduced dimensions with size 1.
+    interpolation: what to give for a place between two elements: ``"linear"``, ``"lower"``,
+        ``"higher"``, ``"midpoint"`` or ``"nearest"``.
     out: where to put the result.
 
 Example:
@@ -296,7 +296,7 @@ FACULA_BINDINGS {
 Args:
     input: the elements, real and not bool.
     dim: the dimension to look along; then the result has values and indices.
-    keepdim: keep the dimension with size 1.
+    keepdim: whether to keep the dimension with size 1.
     out: a pair of tensors where to put the values and the indices.
 
 Example:
@@ -321,7 +321,7 @@ Example:
 Args:
     input: the elements, which are real.
     dim: the dimension to look along; the last by default.
-    keepdim: keep the dimension with size 1.
+    keepdim: whether to keep the dimension with size 1.
     out: a pair of tensors where to put the values and the indices.
 
 Example:
@@ -335,7 +335,7 @@ Args:
     input: the elements, real and not bool.
     k: which element is wanted, 1 for the smallest.
     dim: the dimension to look along; the last by default.
-    keepdim: keep the dimension with size 1.
+    keepdim: whether to keep the dimension with size 1.
     out: a pair of tensors where to put the values and the indices.
 
 Example:

@@ -38,7 +38,7 @@ FACULA_BINDINGS {
 Args:
     input: the elements; integers and bool are multiplied as int64.
     dim: the dimension to multiply along; all elements by default.
-    keepdim: keep the dimension with size 1.
+    keepdim: whether to keep the dimension with size 1.
     dtype: dtype of the result; the elements are converted first.
     out: where to put the result.
 

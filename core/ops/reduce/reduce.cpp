@@ -155,7 +155,7 @@ std::string docstring(const Row& row) {
                           : "the elements; integers and bool are taken as int64.";
   std::string text = std::string(row.sentence) + "\n\nArgs:\n    input: " + input +
                      "\n    dim: the dimensions to reduce, an int or several; all by default."
-                     "\n    keepdim: keep the reduced dimensions with size 1.";
+                     "\n    keepdim: whether to keep the reduced dimensions with size 1.";
   if (row.result == ReduceResult::Total)
     text += "\n    dtype: dtype of the result; the elements are converted first.";
   return text + "\n    out: where to put the result.\n\nExample:\n    >>> facula." + row.name +

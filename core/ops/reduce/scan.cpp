@@ -207,6 +207,11 @@ void def_scan(nb::module_& m, const char* name, const char* name_in_place, const
       name,
       [](const Tensor& x, int64_t dim, OptionalDType dtype) { return f(x, dim, dtype, Into{}); },
       "dim"_a, nb::kw_only(), "dtype"_a.none() = nb::none(), doc);
+  std::string doc_ = "Stores the result of " + std::string(name) + R"(() in the tensor itself.
+
+Args:
+    dim: the dimension to run along.
+    dtype: the dtype of the tensor, or None; there is no other choice in place.)";
   def_method(
       name_in_place,
       [name_in_place](Tensor x, int64_t dim, OptionalDType dtype) {
@@ -219,7 +224,7 @@ void def_scan(nb::module_& m, const char* name, const char* name_in_place, const
           return f(t, dim, t.dtype(), into);
         });
       },
-      "dim"_a, nb::kw_only(), "dtype"_a.none() = nb::none());
+      "dim"_a, nb::kw_only(), "dtype"_a.none() = nb::none(), doc_.c_str());
 }
 
 template <std::pair<Tensor, Tensor> (*f)(const Tensor&, int64_t)>

@@ -262,7 +262,7 @@ The order of equal values is kept; NaN is the largest.
 Args:
     input: the elements, which are real.
     dim: the dimension to sort along; the last by default.
-    descending: put the largest first.
+    descending: whether to put the largest first.
     stable: accepted for PyTorch's sake: the order of equal values is always kept.
     out: a pair of tensors where to put the values and the indices.
 
@@ -297,7 +297,7 @@ Example:
 Args:
     input: the elements, which are real.
     dim: the dimension to sort along; the last by default.
-    descending: put the largest first.
+    descending: whether to put the largest first.
     stable: accepted for PyTorch's sake: the order of equal values is always kept.
 
 Example:
@@ -335,7 +335,7 @@ Args:
     input: the elements, real and not bool.
     k: how many values are wanted.
     dim: the dimension to look along; the last by default.
-    largest: take the largest values rather than the smallest.
+    largest: whether to take the largest values rather than the smallest.
     sorted: accepted for PyTorch's sake: the values are always in order.
     out: a pair of tensors where to put the values and the indices.
 
@@ -363,8 +363,8 @@ Example:
 Args:
     input: the elements, which are real.
     sorted: accepted for PyTorch's sake: the values are always in order.
-    return_inverse: also give the place of each element among the distinct ones.
-    return_counts: also give how often each distinct value occurs.
+    return_inverse: whether to give also the place of each element among the distinct ones.
+    return_counts: whether to give also how often each distinct value occurs.
     dim: the dimension whose slices are compared; the elements by default.
 
 Example:
@@ -377,8 +377,8 @@ Example:
 
 Args:
     input: the elements, which are real.
-    return_inverse: also give the place of each element's run in the result.
-    return_counts: also give how long each run is.
+    return_inverse: whether to give also the place of each element's run in the result.
+    return_counts: whether to give also how long each run is.
     dim: the dimension whose slices are compared; the elements by default.
 
 Example:

@@ -184,9 +184,9 @@ FACULA_BINDINGS {
 Args:
     input: the elements, floating point or complex.
     dim: the dimensions to reduce, an int or several; all by default.
-    unbiased: divide by one less than the number of elements; the old way to say ``correction=1``.
-    keepdim: keep the reduced dimensions with size 1.
-    correction: subtracted from the number of elements in the divisor; 1 by default.
+    unbiased: the old way to choose ``correction``: True for 1, False for 0.
+    keepdim: whether to keep the reduced dimensions with size 1.
+    correction: what is subtracted from the number of elements in the divisor; 1 by default.
 )";
   auto doc = [&](const char* sentence, bool takes_out, const char* example) {
     return sentence + args + (takes_out ? "    out: where to put the result.\n" : "") +

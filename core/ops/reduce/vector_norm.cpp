@@ -98,7 +98,7 @@ Args:
     input: the elements, floating point or complex.
     p: the order: any number, infinite too; ``"fro"`` is 2.
     dim: the dimensions to reduce, an int or several; all by default.
-    keepdim: keep the reduced dimensions with size 1.
+    keepdim: whether to keep the reduced dimensions with size 1.
     out: where to put the result.
     dtype: dtype to which the elements are converted first.
 
@@ -132,7 +132,7 @@ Args:
     input: the elements, floating point or complex.
     ord: the order of the norm: any number, infinite too.
     dim: the dimensions to reduce, an int or several; all by default.
-    keepdim: keep the reduced dimensions with size 1.
+    keepdim: whether to keep the reduced dimensions with size 1.
     dtype: dtype to which the elements are converted first.
     out: where to put the result.
 

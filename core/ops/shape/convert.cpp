@@ -94,18 +94,41 @@ Tensor to_from_python(const Tensor& x, const nb::args& args, std::optional<Devic
 }
 
 void def_cast(const char* name, DType dtype) {
+  std::string type = dtype_name(dtype);
+  std::string doc = "The tensor converted to " + type + R"(; itself if it has this dtype.
+
+Args:
+    memory_format: the order of the result's elements in memory; None to keep it.
+
+Example:
+    >>> facula.tensor([0, 1]).)" +
+                    name + "().dtype\n    torch." + type;
   def_method(
       name,
       [dtype](const Tensor& x, Format format) {
         return to(x, x.device(), dtype, false, format.value_or(MemoryFormat::Preserve));
       },
-      "memory_format"_a.none() = nb::none(),
-      "The tensor in another dtype; itself if it has it already.");
+      "memory_format"_a.none() = nb::none(), doc.c_str());
+}
+
+void bind_casts() {
+  for (DType dtype : {DType::Bool, DType::BFloat16}) def_cast(dtype_name(dtype), dtype);
+  def_cast("half", DType::Float16);
+  def_cast("float", DType::Float32);
+  def_cast("double", DType::Float64);
+  def_cast("byte", DType::UInt8);
+  def_cast("char", DType::Int8);
+  def_cast("short", DType::Int16);
+  def_cast("int", DType::Int32);
+  def_cast("long", DType::Int64);
+  def_cast("cfloat", DType::Complex64);
+  def_cast("cdouble", DType::Complex128);
 }
 
 }  // namespace
 
 FACULA_BINDINGS {
+  bind_casts();
   def_method("to", &to_from_python, "args"_a, nb::kw_only(), "device"_a.none() = nb::none(),
              "dtype"_a.none() = nb::none(), "non_blocking"_a = false, "copy"_a = false,
              "memory_format"_a.none() = nb::none(),
@@ -122,31 +145,33 @@ Args:
 Example:
     >>> facula.tensor([1, 2]).to(facula.float32)
     tensor([1., 2.]))");
-  for (int i = 0; i < kNumDTypes; ++i)
-    if (static_cast<DType>(i) == DType::Bool || static_cast<DType>(i) == DType::BFloat16)
-      def_cast(kDTypeNames[i], static_cast<DType>(i));
-  def_cast("half", DType::Float16);
-  def_cast("float", DType::Float32);
-  def_cast("double", DType::Float64);
-  def_cast("byte", DType::UInt8);
-  def_cast("char", DType::Int8);
-  def_cast("short", DType::Int16);
-  def_cast("int", DType::Int32);
-  def_cast("long", DType::Int64);
-  def_cast("cfloat", DType::Complex64);
-  def_cast("cdouble", DType::Complex128);
   def_method(
       "type_as",
       [](const Tensor& x, const Tensor& other) {
         return to(x, other.device(), other.dtype(), false);
       },
-      "other"_a, "The tensor with the dtype and device of another.");
+      "other"_a, R"(The tensor converted to the dtype and moved to the device of another.
+
+Args:
+    other: the tensor whose dtype and device are taken.
+
+Example:
+    >>> facula.tensor([1, 2]).type_as(facula.zeros(1))
+    tensor([1., 2.]))");
   def_method(
       "cpu",
       [](const Tensor& x, Format format) {
         return to(x, Device{}, x.dtype(), false, format.value_or(MemoryFormat::Preserve));
       },
-      "memory_format"_a.none() = nb::none(), "The tensor in main memory; itself if it is there.");
+      "memory_format"_a.none() = nb::none(),
+      R"(The tensor in main memory; itself if it is there already.
+
+Args:
+    memory_format: the order of the result's elements in memory; None to keep it.
+
+Example:
+    >>> facula.zeros(2).cpu().device
+    device(type='cpu'))");
   def_method(
       "cuda",
       [](const Tensor& x, std::optional<DeviceArg> device, bool, Format format) {
@@ -155,7 +180,20 @@ Example:
         return to(x, target, x.dtype(), false, format.value_or(MemoryFormat::Preserve));
       },
       "device"_a.none() = nb::none(), "non_blocking"_a = false,
-      "memory_format"_a.none() = nb::none(), "The tensor on a CUDA device.");
+      "memory_format"_a.none() = nb::none(),
+      R"(The tensor in the memory of a CUDA device; itself if it is there already.
+
+Args:
+    device: the CUDA device, or its number; None for the current one.
+    non_blocking: has no effect.
+    memory_format: the order of the result's elements in memory; None to keep it.
+
+Example:
+    >>> x = facula.ones(2)
+    >>> if facula.cuda.is_available():
+    ...     x = x.cuda()
+    >>> x.sum().item()
+    2.0)");
 }
 
 }  // namespace facula

@@ -234,7 +234,7 @@ Tensor cast_to(const Tensor& x, DType dtype) {
 
 FACULA_BINDINGS {
   def_op(m, "clone", &clone, nb::kw_only(), "memory_format"_a = MemoryFormat::Preserve,
-         R"(A copy, recorded.
+         R"(A copy of the tensor, through which gradients flow back.
 
 Args:
     input: any tensor.
@@ -244,11 +244,27 @@ Example:
     >>> facula.clone(facula.tensor([1, 2]))
     tensor([1, 2]))");
   def_method("contiguous", &contiguous, "memory_format"_a = MemoryFormat::Contiguous,
-             "The tensor itself if contiguous, else a copy.");
+             R"(The tensor itself if it is contiguous, else a copy that is.
+
+Args:
+    memory_format: the order of elements in memory that is wanted.
+
+Example:
+    >>> facula.zeros(2, 3).t().contiguous().stride()
+    (2, 1))");
   def_method(
       "copy_", [](Tensor x, const Operand& src, bool) { return copy_(x, src); }, "other"_a,
       "non_blocking"_a = false,
-      "Copies the elements of another tensor, or a number, into this one.");
+      R"(Copies the elements of another tensor, or a number, into this one.
+
+Args:
+    other: what is copied; it broadcasts to the shape of this tensor.
+    non_blocking: has no effect.
+
+Example:
+    >>> facula.zeros(2, 2).copy_(facula.tensor([1, 2]))
+    tensor([[1., 2.],
+            [1., 2.]]))");
   def_op(
       m, "fill_", [](Tensor x, const Operand& value) { return fill_(x, value.tensor); }, "value"_a,
       R"(Writes one value into all elements.

@@ -222,7 +222,7 @@ Example:
 Args:
     start: the first number.
     end: the last number.
-    steps: how many numbers.
+    steps: how many numbers are wanted.
     out: where to put the result.
 
 Example:
@@ -235,7 +235,7 @@ Example:
 Args:
     start: the first exponent.
     end: the last exponent.
-    steps: how many numbers.
+    steps: how many numbers are wanted.
     base: what is raised to the exponents.
     out: where to put the result.
 
@@ -353,7 +353,7 @@ Example:
       "requires_grad"_a = false, R"(A 0-d tensor.
 
 Args:
-    s: its value.
+    s: the value of the result.
     dtype: the dtype of the result; None for the default dtype.
     device: where the result is made; None for the default device.
     requires_grad: whether operations on the result are recorded.
@@ -432,9 +432,24 @@ Example:
            "fill_value"_a, nb::kw_only());
 }
 
+// The docstring of new_zeros() and the like, from its sentence, its own arguments and its example.
+std::string new_doc(const char* sentence, const char* arguments, const char* example) {
+  return std::string(sentence) + "\n\nArgs:\n" + arguments +
+         R"(    dtype: the dtype of the result; None for that of this tensor.
+    device: where the result is made; None for the device of this tensor.
+    requires_grad: whether operations on the result are recorded.
+
+Example:
+)" + example;
+}
+
 // x.new_zeros(2, 3): as the factory, with dtype and device of x.
 template <class Make>
-void def_new(const char* name, Make make, const char* doc) {
+void def_new(const char* name, Make make, const char* sentence, const char* example) {
+  std::string doc = new_doc(sentence, R"(    args: the shape, as ints or as one tuple of ints.
+    size: the shape, given by name.
+)",
+                            example);
   def_method(
       name,
       [name, make](const Tensor& x, const nb::args& args, std::optional<Dims> size,
@@ -446,19 +461,22 @@ void def_new(const char* name, Make make, const char* doc) {
             requires_grad);
       },
       "args"_a, nb::kw_only(), "size"_a.none() = nb::none(), "dtype"_a.none() = nb::none(),
-      "device"_a.none() = nb::none(), "requires_grad"_a = false, doc);
+      "device"_a.none() = nb::none(), "requires_grad"_a = false, doc.c_str());
 }
 
 void bind_new() {
   def_new(
       "new_empty", [](const Dims& s, DType t, Device d) { return empty(s, t, d); },
-      "As empty, with this tensor's dtype and device.");
+      "A tensor with the dtype and device of this one, whose memory is as it comes.",
+      "    >>> facula.zeros(2).new_empty(2, 3).shape\n    torch.Size([2, 3])");
   def_new(
       "new_zeros", [](const Dims& s, DType t, Device d) { return full(s, 0, t, d); },
-      "As zeros, with this tensor's dtype and device.");
+      "Zeros with the dtype and device of this tensor.",
+      "    >>> facula.tensor([1, 2]).new_zeros(3)\n    tensor([0, 0, 0])");
   def_new(
       "new_ones", [](const Dims& s, DType t, Device d) { return full(s, 1, t, d); },
-      "As ones, with this tensor's dtype and device.");
+      "Ones with the dtype and device of this tensor.",
+      "    >>> facula.tensor([1, 2]).new_ones(3)\n    tensor([1, 1, 1])");
   def_method(
       "new_full",
       [](const Tensor& x, const Dims& size, Scalar value, std::optional<DType> dtype,
@@ -469,7 +487,10 @@ void bind_new() {
       },
       "size"_a, "fill_value"_a, nb::kw_only(), "dtype"_a.none() = nb::none(),
       "device"_a.none() = nb::none(), "requires_grad"_a = false,
-      "As full, with this tensor's dtype and device.");
+      new_doc("A tensor filled with one value, with the dtype and device of this one.",
+              "    size: the shape.\n    fill_value: the value of all elements.\n",
+              "    >>> facula.tensor([1, 2]).new_full((3,), 7)\n    tensor([7, 7, 7])")
+          .c_str());
 }
 
 }  // namespace

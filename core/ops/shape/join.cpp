@@ -377,8 +377,7 @@ Example:
 
 FACULA_BINDINGS {
   bind_joins(m);
-  m.def("flip", &flip, "input"_a, "dims"_a,
-        R"(A copy with the order of elements reversed along ``dims``.
+  const char* flip_doc = R"(A copy with the order of elements reversed along ``dims``.
 
 Args:
     input: any tensor.
@@ -386,9 +385,9 @@ Args:
 
 Example:
     >>> facula.tensor([1, 2, 3]).flip(0)
-    tensor([3, 2, 1]))");
-  def_dims_method("flip", "dims", &flip,
-                  "A copy with the order of elements reversed along ``dims``.");
+    tensor([3, 2, 1]))";
+  m.def("flip", &flip, "input"_a, "dims"_a, flip_doc);
+  def_dims_method("flip", "dims", &flip, flip_doc);
   def_op(
       m, "roll",
       [](const Tensor& x, const Dims& shifts, std::optional<Dims> dims) {
@@ -399,8 +398,8 @@ Example:
 
 Args:
     input: any tensor.
-    shifts: by how many places, one number for each dimension.
-    dims: the dimensions; without them, the flattened elements are shifted.
+    shifts: the number of places to shift by, one for each dimension.
+    dims: the dimensions to shift along; without them, the flattened elements are shifted.
 
 Example:
     >>> facula.tensor([1, 2, 3]).roll(1)
@@ -415,7 +414,8 @@ Example:
     >>> facula.tensor([1, 2]).repeat(2, 2)
     tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]]))");
-  m.def("tile", &tile, "input"_a, "dims"_a, R"(As repeat; missing leading counts are 1.
+  const char* tile_doc =
+      R"(Copies of the tensor along each dimension; counts missing at the front are 1.
 
 Args:
     input: any tensor.
@@ -424,8 +424,9 @@ Args:
 Example:
     >>> facula.tile(facula.tensor([[1], [2]]), (2,))
     tensor([[1, 1],
-            [2, 2]]))");
-  def_dims_method("tile", "dims", &tile, "As repeat; missing leading counts are 1.");
+            [2, 2]]))";
+  m.def("tile", &tile, "input"_a, "dims"_a, tile_doc);
+  def_dims_method("tile", "dims", &tile, tile_doc);
 }
 
 }  // namespace facula

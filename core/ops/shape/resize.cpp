@@ -55,18 +55,28 @@ FACULA_BINDINGS {
         return told_as("resize_", [&] { return resized("resize_", x, sizes, format); });
       },
       "size"_a, nb::kw_only(), "memory_format"_a.none() = nb::none(),
-      "Another shape for this tensor itself; its storage grows where it must.");
+      R"(Gives the tensor itself another shape; its storage grows where it must.
+
+Args:
+    size: the new shape, as ints or as one tuple of ints.
+    memory_format: the order of the elements in memory; None for that of the dimensions.
+
+Example:
+    >>> facula.tensor([1, 2, 3, 4]).resize_(2, 2)
+    tensor([[1, 2],
+            [3, 4]]))");
   auto resize_as = [](Tensor x, const Tensor& other, Format format) {
     if (format == MemoryFormat::Preserve) format = suggested_format(other);
     return resized("resize_as_", x, other.sizes(), format);
   };
   def_op(m, "resize_as_", resize_as, "the_template"_a, nb::kw_only(),
-         "memory_format"_a.none() = nb::none(), R"(resize_ to the shape of another tensor.
+         "memory_format"_a.none() = nb::none(),
+         R"(Gives a tensor the shape of another one; its storage grows where it must.
 
 Args:
     input: what is changed.
     the_template: the tensor whose shape is taken.
-    memory_format: the order of the elements in memory.
+    memory_format: the order of the elements in memory; None for that of the dimensions.
 
 Example:
     >>> facula.resize_as_(facula.zeros(4), facula.zeros(2, 2)).shape

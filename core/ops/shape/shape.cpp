@@ -201,7 +201,7 @@ Example:
 Args:
     input: any tensor.
     source: the dimensions to move, an int or several.
-    destination: the place of each in the result.
+    destination: the places in the result, one for each dimension that moves.
 
 Example:
     >>> facula.zeros(2, 3, 4).movedim(0, -1).shape
@@ -211,7 +211,7 @@ Example:
 
 Args:
     input: a tensor of at least two dimensions.
-    offset: the diagonal: 0 the main one, above it if positive, below it if negative.
+    offset: which diagonal: 0 for the main one, above it if positive, below it if negative.
     dim1: the dimension of rows.
     dim2: the dimension of columns.
 
@@ -267,7 +267,7 @@ Example:
 
 Args:
     input: a matrix, or a vector.
-    diagonal: the diagonal, 0 for the main one.
+    diagonal: which diagonal: 0 for the main one, above it if positive, below it if negative.
 
 Example:
     >>> facula.diag(facula.tensor([1, 2]))

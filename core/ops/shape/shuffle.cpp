@@ -105,7 +105,7 @@ Example:
         R"(Pixels as channels: ``(*, C, H * r, W * r)`` to ``(*, C * r * r, H, W)``.
 
 Args:
-    input: images whose height and width r divides.
+    input: images whose height and width are multiples of r.
     downscale_factor: how much smaller an image becomes, r.
 
 Example:
@@ -124,7 +124,7 @@ Example:
     tensor([0, 2, 1, 3])
 )");
   m.def("native_channel_shuffle", &channel_shuffle, "input"_a, "groups"_a,
-        R"(The same as :func:`channel_shuffle`.
+        R"(Another name of :func:`channel_shuffle`.
 
 Args:
     input: images.

@@ -152,11 +152,13 @@ nb::object chunks(const Tensor& x, int64_t n, int64_t dim) {
 }
 
 void bind_unsafe(nb::module_& m) {
-  m.def("unsafe_split", &split_any<Pieces::Unsafe>, "tensor"_a, "split_size_or_sections"_a,
-        "dim"_a = 0,
-        R"(As split, but each piece may be written to in place while gradients are recorded.
+  m.def(
+      "unsafe_split", &split_any<Pieces::Unsafe>, "tensor"_a, "split_size_or_sections"_a,
+      "dim"_a = 0,
+      R"(Pieces as split() gives them, each of which may be written to while gradients are recorded.
 
-The pieces share memory, and backward does not see such writes: use one piece or the input, not both.
+The pieces share memory, and backward does not see such writes: use one piece or the input, not
+both.
 
 Args:
     tensor: what is cut.
@@ -166,10 +168,15 @@ Args:
 Example:
     >>> facula.unsafe_split(facula.tensor([1, 2, 3]), 2)
     (tensor([1, 2]), tensor([3])))");
-  def_method("unsafe_split", &split_any<Pieces::Unsafe>, "split_size"_a, "dim"_a = 0,
-             "As split, but each piece may be written to in place while gradients are recorded.");
+  def_method(
+      "unsafe_split", &split_any<Pieces::Unsafe>, "split_size"_a, "dim"_a = 0,
+      R"(Pieces as split() gives them, each of which may be written to while gradients are recorded.
+
+Args:
+    split_size: the size of all pieces, or a size for each.
+    dim: the dimension to cut along.)");
   def_op(m, "unsafe_split_with_sizes", &split_sizes<Pieces::Unsafe>, "split_sizes"_a, "dim"_a = 0,
-         R"(As unsafe_split, with a size for each piece.
+         R"(Pieces of the given sizes, each of which may be written to as those of unsafe_split().
 
 Args:
     input: what is cut.
@@ -179,8 +186,9 @@ Args:
 Example:
     >>> facula.unsafe_split_with_sizes(facula.tensor([1, 2, 3]), [1, 2])
     (tensor([1]), tensor([2, 3])))");
-  def_op(m, "unsafe_chunk", &chunks<Pieces::Unsafe>, "chunks"_a, "dim"_a = 0,
-         R"(As chunk, but each piece may be written to in place; see unsafe_split.
+  def_op(
+      m, "unsafe_chunk", &chunks<Pieces::Unsafe>, "chunks"_a, "dim"_a = 0,
+      R"(Pieces as chunk() gives them, each of which may be written to as those of unsafe_split().
 
 Args:
     input: what is cut.
@@ -210,7 +218,11 @@ Example:
     >>> [p.tolist() for p in facula.tensor([1, 2, 3]).split(2)]
     [[1, 2], [3]])");
   def_method("split", split_tensor, "split_size"_a, "dim"_a = 0,
-             "Views of pieces along a dimension: all of one size, or of the sizes given.");
+             R"(Views of pieces along a dimension: all of one size, or of the sizes given.
+
+Args:
+    split_size: the size of all pieces, or a size for each.
+    dim: the dimension to cut along.)");
   bind_unsafe(m);
   def_op(m, "split_with_sizes", &split_sizes<Pieces::Views>, "split_sizes"_a, "dim"_a = 0,
          R"(Views of pieces of the given sizes along a dimension.

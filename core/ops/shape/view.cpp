@@ -333,15 +333,6 @@ Example:
     >>> facula.tensor([[1], [2]]).expand(2, 3)
     tensor([[1, 1, 1],
             [2, 2, 2]]))");
-  def_method(
-      "view_as", [](const Tensor& x, const Tensor& other) { return view(x, other.sizes()); },
-      "other"_a, "The view with the shape of another tensor.");
-  def_method(
-      "reshape_as", [](const Tensor& x, const Tensor& other) { return reshape(x, other.sizes()); },
-      "other"_a, "reshape to the shape of another tensor.");
-  def_method(
-      "expand_as", [](const Tensor& x, const Tensor& other) { return expand(x, other.sizes()); },
-      "other"_a, "expand to the shape of another tensor.");
   def_op(
       m, "broadcast_to",
       [](const Tensor& x, const Dims& size) {
@@ -363,7 +354,51 @@ Example:
         Dims size = dims_from_args("sum_to_size", args);
         return size.empty() ? sum(x) : sum_to_size(x, size);
       },
-      "Sums the dimensions along which a tensor of this size was broadcast.");
+      R"(Sums the dimensions along which a tensor of a smaller shape was broadcast to this one.
+
+Args:
+    args: the smaller shape, as ints or as one tuple of ints.
+
+Example:
+    >>> facula.ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]]))");
+}
+
+void bind_sizes_of_others() {
+  def_method(
+      "view_as", [](const Tensor& x, const Tensor& other) { return view(x, other.sizes()); },
+      "other"_a, R"(The view with the shape of another tensor.
+
+Args:
+    other: the tensor whose shape is taken.
+
+Example:
+    >>> facula.arange(4).view_as(facula.zeros(2, 2))
+    tensor([[0, 1],
+            [2, 3]]))");
+  def_method(
+      "reshape_as", [](const Tensor& x, const Tensor& other) { return reshape(x, other.sizes()); },
+      "other"_a, R"(The tensor in the shape of another one; a view where strides allow, else a copy.
+
+Args:
+    other: the tensor whose shape is taken.
+
+Example:
+    >>> facula.arange(4).reshape_as(facula.zeros(2, 2))
+    tensor([[0, 1],
+            [2, 3]]))");
+  def_method(
+      "expand_as", [](const Tensor& x, const Tensor& other) { return expand(x, other.sizes()); },
+      "other"_a,
+      R"(A view with dimensions of size 1 repeated, so that it has the shape of another tensor.
+
+Args:
+    other: the tensor whose shape is taken.
+
+Example:
+    >>> facula.tensor([1, 2]).expand_as(facula.zeros(2, 2))
+    tensor([[1, 2],
+            [1, 2]]))");
 }
 
 void bind_dims(nb::module_& m) {
@@ -382,8 +417,8 @@ Example:
 
 Args:
     input: any tensor.
-    dim0: one of the dimensions.
-    dim1: the other one.
+    dim0: one of the dimensions to swap.
+    dim1: the other dimension to swap.
 
 Example:
     >>> facula.tensor([[1, 2], [3, 4]]).transpose(0, 1)
@@ -443,6 +478,7 @@ Example:
 
 FACULA_BINDINGS {
   bind_sizes(m);
+  bind_sizes_of_others();
   bind_dims(m);
   bind_in_place();
   def_op(m, "select", &select, "dim"_a, "index"_a, R"(The view of one slice along a dimension.
@@ -450,7 +486,7 @@ FACULA_BINDINGS {
 Args:
     input: any tensor.
     dim: the dimension, which the view does not have.
-    index: where the slice lies along it.
+    index: where the slice lies along the dimension.
 
 Example:
     >>> facula.tensor([[1, 2], [3, 4]]).select(0, 1)

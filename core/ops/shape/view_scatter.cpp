@@ -79,7 +79,7 @@ FACULA_BINDINGS {
 Args:
     input: what is copied.
     src: what takes the place of a part of the copy.
-    offset: the diagonal: 0 the main one, above it if positive, below it if negative.
+    offset: which diagonal: 0 for the main one, above it if positive, below it if negative.
     dim1: the dimension of rows.
     dim2: the dimension of columns.
 
@@ -94,7 +94,7 @@ Args:
     input: what is copied.
     src: what takes the place of a part of the copy.
     dim: the dimension of the slice.
-    index: where it lies along that dimension.
+    index: where the slice lies along the dimension.
 
 Example:
     >>> facula.zeros(2, 2).select_scatter(facula.ones(2), 0, 1)
