@@ -240,7 +240,7 @@ def test_an_error_in_a_mode_leaves_it_active_until_its_end() -> None:
     torch.exp(f); torch.softmax(f, 0); torch.conv2d(f, y); y.to(f)
     y.reshape(f); y.sum(f); y.__iadd__(f)
     torch.is_tensor(f); torch.tensor(f); setattr(y, "grad", f); torch.from_numpy(f); y.new_zeros(f)
-    torch.full((2,), f); torch.clamp(y, f); y.index_put((f,), y); torch.einsum; y.masked_fill(f, 1)
+    torch.full((2,), f); torch.clamp(y, f); y.index_put((f,), y); torch.einsum("i,i", f, y); y.masked_fill(f, 1)
 """),
 )
 def test_foreign_objects_are_asked(text: str) -> None:
@@ -411,14 +411,18 @@ def test_copies_and_pickles_are_of_the_subclass() -> None:
 
 def test_disabled_contexts_pass_by() -> None:
     def program(lib: Any, log: Log) -> None:
-        core = torch._C if lib is torch else facula._core
+        disabled, all_disabled = (
+            (torch._C.DisableTorchFunctionSubclass, torch._C.DisableTorchFunction)
+            if lib is torch
+            else (facula._core._DisableTorchFunctionSubclass, facula._core._DisableTorchFunction)
+        )
         x = lib.ones(2).as_subclass(logging_subclass(lib, log))
         f = foreign(lib, log)
-        with core.DisableTorchFunctionSubclass():
+        with disabled():
             log(kind(x + 1), kind(x.sum()), lambda: lib.add(x, f))
             with logging_mode(lib, log):
                 log(kind(x * 2))
-        with logging_mode(lib, log), core.DisableTorchFunction():
+        with logging_mode(lib, log), all_disabled():
             log(kind(x - 1))
         log(kind(x / 2))
 

@@ -50,8 +50,8 @@ Tensor apply_compare(const char* name, CompareOp op, Refused refused, const Tens
 // passes through them: `node` tells so, or is null where PyTorch records nothing.
 template <class F>
 Tensor& assign_truth(const char* name, const char* node, Tensor& x, F f) {
-  return in_place(name, x, [&](const Tensor& t) {
-    Tensor y = to_dtype(f(t), x.dtype());
+  return in_place(name, x, [&](const Tensor& t, const Into& into) {
+    Tensor y = to_dtype(f(t, into), x.dtype());
     if (!node) return y;
     return record(node, y, {t}, [](const Tensor& g) -> Tensor {
       return zeros(g.sizes(), g.dtype(), g.device());
@@ -65,12 +65,13 @@ Tensor& assign_truth(const char* name, const char* node, Tensor& x, F f) {
   Tensor name(const Tensor& x, const Into& into) {                               \
     return apply_predicate(#name, PredicateOp::name, Refused::refused, x, into); \
   }
-#define COMPARE(name, names, numbers, node, kinds, refused, ...)                          \
-  Tensor name(const Tensor& a, const Tensor& b, const Into& into) {                       \
-    return apply_compare(#name, CompareOp::name, Refused::refused, a, b, into);           \
-  }                                                                                       \
-  static Tensor& name##_(Tensor& a, const Tensor& b) {                                    \
-    return assign_truth(#name "_", node, a, [&](const Tensor& t) { return name(t, b); }); \
+#define COMPARE(name, names, numbers, node, kinds, refused, ...)                              \
+  Tensor name(const Tensor& a, const Tensor& b, const Into& into) {                           \
+    return apply_compare(#name, CompareOp::name, Refused::refused, a, b, into);               \
+  }                                                                                           \
+  static Tensor& name##_(Tensor& a, const Tensor& b) {                                        \
+    return assign_truth(#name "_", node, a,                                                   \
+                        [&](const Tensor& t, const Into& into) { return name(t, b, into); }); \
   }
 #include "tables/compare.def"
 
@@ -102,7 +103,7 @@ FACULA_BINDINGS {
       "logical_not_",
       [](Tensor x) -> Tensor {
         return assign_truth("logical_not_", nullptr, x,
-                            [](const Tensor& t) { return logical_not(t); });
+                            [](const Tensor& t, const Into& into) { return logical_not(t, into); });
       },
       in_place_doc("logical_not").c_str());
   def_predicate(m, "isreal", isreal,

@@ -109,11 +109,14 @@ template <const Row& row>
 Tensor reduce(const Tensor& input, const Dims& dims, bool keepdim, std::optional<DType> dtype,
               const Into& into = {}) {
   constexpr bool is_element = row.result == ReduceResult::Element;
-  if (!is_element) check_kinds(row, input, dtype);
+  // PyTorch refuses a dtype before a dimension here, and there after it.
+  constexpr bool checks_kinds_first = row.kinds == Kinds::FCONLY;
+  if (checks_kinds_first) check_kinds(row, input, dtype);
   // Kernels that take integers too are not given a copy in the dtype that they read anyway.
   bool is_cast = dtype && (row.kinds == Kinds::FCONLY || *dtype != wide_dtype(input.dtype()));
   Tensor x = is_cast ? to_dtype(input, *dtype) : input;
   DimMask mask = dim_mask(row.name, dims, x.dim());
+  if (!checks_kinds_first && !is_element) check_kinds(row, input, dtype);
   if (is_element) {
     if (dims.empty()) check_not_empty(row.name, x);
     check_dims_not_empty(row.name, x, mask);
