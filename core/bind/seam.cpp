@@ -136,6 +136,18 @@ nb::tuple types_of(const Objects& objects) {
   return nb::tuple(types);
 }
 
+// The types with Tensor among them, if an argument is one: in its place, but behind subclasses.
+nb::tuple with_plain_tensors(const nb::tuple& types, const Arguments& args, const Objects& found) {
+  size_t n = args.n + (args.names ? static_cast<size_t>(PyTuple_GET_SIZE(args.names)) : 0);
+  for (size_t i = 0; i < n; ++i) {
+    if (Py_TYPE(args.values[i]) != tensor_type) continue;
+    nb::object plain = nb::make_tuple(nb::handle(reinterpret_cast<PyObject*>(tensor_type)));
+    bool is_first = !is_tensor(found[0]) && args.values[0] == args.values[i];
+    return nb::tuple(is_first ? plain + nb::object(types) : nb::object(types) + plain);
+  }
+  return types;
+}
+
 nb::tuple tuple_of(const Arguments& args) {
   nb::tuple positional = nb::steal<nb::tuple>(PyTuple_New(static_cast<Py_ssize_t>(args.n)));
   if (!positional.is_valid()) throw nb::python_error();
@@ -149,7 +161,9 @@ PyObject* dispatch(const Operation& operation, const Arguments& args, const Obje
   nb::tuple types = found.empty() && operation.is_unary
                         ? nb::make_tuple(nb::handle(args.values[0]).type())
                         : types_of(found);
-  if (!args.names) return dispatch(nb::make_tuple(function, types, tuple_of(args)), found);
+  if (operation.is_composed && !found.empty()) types = with_plain_tensors(types, args, found);
+  if (!args.names && !operation.is_composed)
+    return dispatch(nb::make_tuple(function, types, tuple_of(args)), found);
   auto [positional, named] = unpack(args);
   return dispatch(nb::make_tuple(function, types, positional, named), found);
 }

@@ -26,6 +26,7 @@ struct Operation {
   // Takes one tensor and nothing else: a mode is told its type even if that overrides nothing.
   bool is_unary = false;
   bool asks_first_only = false;  // whatever the classes of the other arguments say
+  bool is_composed = false;      // in Python: PyTorch tells of plain tensors among the types
 };
 
 struct Arguments {

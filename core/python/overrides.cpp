@@ -82,7 +82,8 @@ Composed* composed(PyObject* object) { return reinterpret_cast<Composed*>(object
 bool passes_check(Composed* self, const seam::Arguments& args) {
   return guarded([&]() -> PyObject* {
            auto [positional, named] = seam::unpack(args);
-           nb::handle(self->check)(nb::handle(reinterpret_cast<PyObject*>(self)), positional, named);
+           nb::handle(self->check)(nb::handle(reinterpret_cast<PyObject*>(self)), positional,
+                                   named);
            return Py_None;
          }) != nullptr;
 }
@@ -91,13 +92,15 @@ PyObject* operation_call(PyObject* object, PyObject* const* values, size_t n_fla
                          PyObject* names) {
   Composed* self = composed(object);
   const seam::Arguments args{values, static_cast<size_t>(PyVectorcall_NARGS(n_flagged)), names};
+  seam::Operation operation{object};
+  operation.is_composed = true;
   const bool was_used = seam::is_used();
   PyObject* result;
-  if (was_used && seam::enter({object}, args, result)) return result;
+  if (was_used && seam::enter(operation, args, result)) return result;
   auto n_tensors = std::min(static_cast<Py_ssize_t>(args.n), self->n_tensors);
   for (Py_ssize_t i = 0; i < n_tensors; ++i) {
     if (is_tensor(values[i])) continue;
-    if (!was_used && seam::ask_foreign({object}, args, result)) return result;
+    if (!was_used && seam::ask_foreign(operation, args, result)) return result;
     if (self->check && !passes_check(self, args)) return nullptr;
     break;
   }
@@ -105,7 +108,7 @@ PyObject* operation_call(PyObject* object, PyObject* const* values, size_t n_fla
   if (result ||
       !(PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_AttributeError)))
     return result;
-  if (!was_used && seam::ask_foreign({object}, args, result)) return result;
+  if (!was_used && seam::ask_foreign(operation, args, result)) return result;
   if (!self->check) return nullptr;
   PyObject *type, *error, *traceback;
   PyErr_Fetch(&type, &error, &traceback);

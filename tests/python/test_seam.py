@@ -312,7 +312,7 @@ def test_foreign_objects_are_asked_before_the_function_runs():
 
     never = _core._Operation(never)
     box = Box()
-    assert never(box) == (never, (Box,), (box,), None)
+    assert never(box) == (never, (Box,), (box,), {})
     assert doubled(box, times=3) == (doubled, (Box,), (box,), {"times": 3})
 
 
