@@ -240,7 +240,7 @@ def test_an_error_in_a_mode_leaves_it_active_until_its_end() -> None:
     torch.exp(f); torch.softmax(f, 0); torch.conv2d(f, y); y.to(f)
     y.reshape(f); y.sum(f); y.__iadd__(f)
     torch.is_tensor(f); torch.tensor(f); setattr(y, "grad", f); torch.from_numpy(f); y.new_zeros(f)
-    torch.full((2,), f); torch.clamp(y, f); y.index_put((f,), y); torch.nn.functional.normalize(f); torch.nn.functional.mse_loss(y, f); y.masked_fill(f, 1)
+    torch.full((2,), f); torch.clamp(y, f); y.index_put((f,), y); y.masked_fill(f, 1)
 """),
 )
 def test_foreign_objects_are_asked(text: str) -> None:
