@@ -10,6 +10,7 @@
 //   read       names the options of a group and the members that they go to
 //   begin      once per parameter and step: updates the numbers, derives what update needs
 //   update     the formula
+//   is_first   only in a rule that needs it: whether this step made the states
 #pragma once
 #include <cmath>
 

@@ -22,11 +22,21 @@ def test_every_public_function_of_a_file_is_one_of_nn_functional():
         assert defined <= set(file.__all__) <= set(nn.functional.__all__), file.__name__
 
 
-def test_every_layer_that_a_file_lists_is_one_of_nn():
-    not_layers = {"lazy", "module", "utils"}  # PyTorch has their other names in the files only
+def test_every_layer_of_a_file_is_one_of_nn():
+    # PyTorch has these classes, and the other names of these files, in the files only.
+    not_layers = {"lazy", "module", "utils"}
+    not_listed = {"NonDynamicallyQuantizableLinear"}
     for file in files_of(nn.modules):
         name = file.__name__.rpartition(".")[2]
         if not name.startswith("_") and name not in not_layers:
+            defined = {
+                value.__name__
+                for value in vars(file).values()
+                if inspect.isclass(value)
+                and value.__module__ == file.__name__
+                and not value.__name__.startswith("_")
+            }
+            assert defined - not_listed <= set(file.__all__), name
             assert set(file.__all__) <= set(nn.modules.__all__) <= set(nn.__all__), name
 
 

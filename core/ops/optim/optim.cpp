@@ -2,6 +2,7 @@
 // tensors. Groups and states are the optimiser's own dicts, read at every step: whatever the user
 // changes in them counts.
 #include <algorithm>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
@@ -419,13 +420,19 @@ void for_each_param(PyObject* group, F f) {
   }
 }
 
+// Whether a rule has the member is_first, which says that this step made the state.
+template <class Rule, class = void>
+constexpr bool kAsksForFirst = false;
+template <class Rule>
+constexpr bool kAsksForFirst<Rule, std::void_t<decltype(Rule::is_first)>> = true;
+
 // One parameter of a step that is composed of operations.
 template <template <class> class Rule>
 void compose(OptimUpdate& update, const Options& options, bool is_differentiable) {
   GradModeGuard guard(is_differentiable);
   Rule<OptimValue> rule;
   rule.read(options);
-  if constexpr (rule.kNumNumbers == 0)
+  if constexpr (kAsksForFirst<Rule<double>>)
     rule.is_first = reinterpret_cast<const Rule<double>*>(update.rule)->is_first;
   // States of one number have no history: steps are counted, not differentiated.
   OptimValue numbers[OptimUpdate::kMaxNumbers];
@@ -471,7 +478,7 @@ void step(const cpu::OptimTable::Row& kernels, PyObject* optimizer) {
       if (Numeric::kNumNumbers || rule.has_state(0)) {
         const char* first = Numeric::kNumNumbers ? nullptr : Numeric::kStates[0];
         auto [own, is_new] = new_states.of(update.param, group, first);
-        if constexpr (Numeric::kNumNumbers == 0) rule.is_first = is_new;
+        if constexpr (kAsksForFirst<Numeric>) rule.is_first = is_new;
         for (int i = 0; i < Numeric::kNumNumbers; ++i)
           update.numbers[i] = tensor_in(own, Numeric::kNumbers[i], name, place);
         for (int i = 0; i < Numeric::kNumStates; ++i)
