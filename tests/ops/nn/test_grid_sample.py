@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import facula
+from check_op import check_op
 from facula.nn import functional as F
 
 MODES = ["bilinear", "nearest", "bicubic"]
@@ -54,6 +55,7 @@ def test_numbers_choose_the_modes_of_grid_sample(name, mode, padding):
     found = getattr(facula, name)(x, grid, mode, padding, False)
     expected = F.grid_sample(x, grid, MODES[mode], PADDINGS[padding], align_corners=False)
     assert facula.equal(found, expected)
+    assert facula.equal(facula.grid_sampler(x, grid, mode, padding, False), expected)
     assert getattr(facula, name)(x[:0], grid[:0], mode, padding, False).shape[0] == 0
 
 
@@ -75,3 +77,21 @@ def test_images_of_another_rank_and_unknown_modes_are_refused(name):
         getattr(facula, name)(facula.ones(1, 2), grid, 0, 0, False)
     with pytest.raises((RuntimeError, ValueError), match="grid_sample"):
         getattr(facula, name)(facula.ones(1, 1, *SIZES[name]), grid, 7, 0, False)
+
+
+@pytest.mark.parametrize("align_corners", [False, True])
+@pytest.mark.parametrize("size", [(2, 3, 4, 5), (2, 1, 3, 4, 5), (1, 1, 1, 2)])
+def test_affine_grids_are_products_with_the_coordinates_of_pixels(size, align_corners):
+    n, dims = size[0], size[2:]
+    lines = []
+    for length in dims:
+        line = np.linspace(-1, 1, length) if length > 1 else np.zeros(1)
+        lines.append(line if align_corners else (2 * np.arange(length) + 1) / length - 1)
+    mesh = np.meshgrid(*lines, indexing="ij")[::-1]
+    points = np.stack([*mesh, np.ones(dims)], -1)
+    check_op(
+        lambda theta: facula.affine_grid_generator(theta, size, align_corners),
+        lambda theta: np.einsum("...j,nij->n...i", points, theta),
+        [(n, len(dims), len(dims) + 1)],
+        dtypes=["float32", "float64"],
+    )

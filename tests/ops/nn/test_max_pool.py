@@ -59,3 +59,16 @@ def test_max_pool3d_refuses_what_has_no_boxes():
     with pytest.raises(RuntimeError, match="max_pool3d"):
         facula.max_pool3d(facula.ones(1, 1, 2, 2, 2), 5)
     assert facula.max_pool3d(facula.empty(0, 1, 2, 2, 2), 2).shape == (0, 1, 1, 1, 1)
+
+
+@pytest.mark.promise("N2")
+def test_max_pool1d_with_indices_says_where_the_largest_are():
+    x = facula.tensor([[[3.0, 1.0, 2.0, 5.0, 4.0]]], requires_grad=True)
+    values, indices = facula.max_pool1d_with_indices(x, 2)
+    assert (values.tolist(), indices.tolist()) == ([[[3, 5]]], [[[0, 3]]])
+    (grad,) = facula.autograd.grad(values.sum(), x)
+    assert grad.tolist() == [[[1, 0, 0, 1, 0]]]
+    for options in ({"ceil_mode": True}, {"stride": 1, "padding": 1}, {"dilation": 2}):
+        values, indices = facula.max_pool1d_with_indices(x[0], 2, **options)
+        assert facula.equal(values, x[0].gather(1, indices))
+        assert facula.equal(values, F.max_pool1d(x[0], 2, **options))

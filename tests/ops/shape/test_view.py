@@ -103,6 +103,15 @@ def test_broadcast_to_agrees_with_numpy(shape, size):
         facula.ones(2).broadcast_to((2, 3))
 
 
+def test_expand_as_takes_the_shape_of_another_tensor():
+    like = facula.empty(4, 2, 3, dtype=facula.int64)
+    check_op(
+        lambda x: x.expand_as(like), lambda a: np.broadcast_to(a, (4, 2, 3)), [(2, 1)], dtypes=SOME
+    )
+    x = facula.ones(3)
+    assert x.expand_as(like).is_set_to(x.expand(4, 2, 3))
+
+
 def test_reshape_as_takes_the_shape_of_another_tensor():
     like = facula.empty(3, 2, dtype=facula.int64)
     check_op(lambda x: x.reshape_as(like), lambda a: a.reshape(3, 2), [(2, 3)], dtypes=SOME)
