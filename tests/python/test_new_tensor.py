@@ -163,3 +163,26 @@ def test_garbage_raises_and_nothing_more():
     for _ in range(3000):
         with contextlib.suppress(*refusals):
             generator.choice(makers)(grow(3))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "float32", "complex64"])
+def test_new_tensor_copies_data_in_the_dtype_of_the_tensor(dtype):
+    x = facula.ones(1, dtype=getattr(facula, dtype))
+    for data in ([[0, 1], [1, 0]], np.array([[0.0, 1.0], [1.0, 0.0]]), 1):
+        y = x.new_tensor(data)
+        assert (y.dtype, y.device) == (x.dtype, x.device)
+        assert y.tolist() == np.asarray(data).tolist()
+    assert x.new_tensor([]).shape == (0,)
+    assert x.new_tensor([1.5], dtype=facula.float64).dtype == facula.float64
+
+
+def test_new_tensor_shares_neither_memory_nor_history():
+    x = facula.ones(2, requires_grad=True)
+    a = np.zeros(2)
+    y = x.new_tensor(a, requires_grad=True)
+    a[0] = 5
+    assert y.tolist() == [0, 0]
+    assert y.requires_grad and y.is_leaf and not x.new_tensor([1]).requires_grad
+    with pytest.warns(UserWarning, match="a tensor is copied without its history"):
+        z = x.new_tensor(x)
+    assert z.data_ptr() != x.data_ptr() and not z.requires_grad

@@ -205,3 +205,49 @@ def test_integer_products_wrap_around():
     assert facula.dot(x, x).item() == 300
     assert facula.mv(x.view(3, 100), x[:100]).tolist() == [100] * 3
     assert facula.full((3,), 2**62).sum().item() == 3 * 2**62 - 2**64
+
+
+# Each with the shapes of the sum and of both factors, and the product that is added.
+SUMS_OF_PRODUCTS = {
+    "addmm": ([(2, 4), (2, 3), (3, 4)], np.matmul),
+    "addmv": ([(2,), (2, 3), (3,)], np.matmul),
+    "addr": ([(2, 3), (2,), (3,)], np.outer),
+    "baddbmm": ([(5, 2, 4), (5, 2, 3), (5, 3, 4)], np.matmul),
+    "addbmm": ([(2, 4), (5, 2, 3), (5, 3, 4)], lambda a, b: np.matmul(a, b).sum(0)),
+}
+
+
+@pytest.mark.promise("T5")
+@pytest.mark.parametrize("name", SUMS_OF_PRODUCTS)
+def test_a_sum_of_products_in_place_agrees_with_numpy(name):
+    shapes, product = SUMS_OF_PRODUCTS[name]
+    check_op(
+        lambda x, a, b: getattr(x.clone(), name + "_")(a, b, beta=0.5, alpha=3),
+        lambda x, a, b: 0.5 * x + 3 * product(a, b),
+        shapes,
+        dtypes=["float32", "float64"],
+    )
+
+
+@pytest.mark.promise("T5")
+@pytest.mark.parametrize("name", SUMS_OF_PRODUCTS)
+def test_a_sum_of_products_in_place_keeps_the_tensor(name):
+    shapes, _ = SUMS_OF_PRODUCTS[name]
+    x, a, b = (facula.arange(np.prod(s)).reshape(s).double() for s in shapes)
+    x = x.permute(*reversed(range(x.dim()))).contiguous().permute(*reversed(range(x.dim())))
+    place, strides = x.data_ptr(), x.stride()
+    expected = getattr(facula, name)(x, a, b)
+    assert getattr(x, name + "_")(a, b) is x
+    assert (x.data_ptr(), x.stride()) == (place, strides)
+    assert facula.equal(x, expected)
+    with pytest.raises(RuntimeError):
+        getattr(facula.ones(7, 7, 7, dtype=facula.float64), name + "_")(a, b)
+
+
+def test_ger_gives_all_products_of_two_vectors():
+    check_op(facula.ger, np.outer, [(3,), (4,)])
+    check_op(facula.ger, np.outer, [(0,), (4,)], differentiable=False)
+    x = facula.tensor([1, 2])
+    assert x.ger(facula.tensor([3, 4, 5])).tolist() == [[3, 4, 5], [6, 8, 10]]
+    with pytest.raises(RuntimeError, match="vector"):
+        facula.ger(facula.ones(2, 2), facula.ones(2))

@@ -401,3 +401,31 @@ def test_huge_strides_and_dilations_are_ordinary():
     assert F.conv1d(x, w, stride=2**62).flatten().tolist() == [3]
     assert F.conv1d(x, w, dilation=2**60, padding=2**60).flatten().tolist() == [1] * 5
     assert F.conv_transpose1d(x[..., :1], w, stride=2**62).flatten().tolist() == [1, 1, 1]
+
+
+OWN = {
+    False: (F.conv1d, F.conv2d, F.conv3d),
+    True: (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d),
+}
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("transposed", OWN)
+@pytest.mark.parametrize("has_bias", [False, True])
+def test_convolution_of_any_rank_is_that_of_its_own_function(n, transposed, has_bias):
+    stride, padding, dilation, output_padding = [2] * n, [1] * n, [1] * n, [int(transposed)] * n
+    x = facula.rand(2, 4, *(5,) * n, dtype=facula.float64, requires_grad=True)
+    w = facula.rand(4, 2, *(3,) * n, dtype=facula.float64, requires_grad=True)
+    b = facula.rand(4, dtype=facula.float64, requires_grad=True) if has_bias else None
+    found = facula.convolution(x, w, b, stride, padding, dilation, transposed, output_padding, 2)
+    own = OWN[transposed][n - 1]
+    more = {"output_padding": output_padding} if transposed else {}
+    expected = own(x, w, b, stride=2, padding=1, groups=2, **more)
+    assert facula.equal(found, expected)
+    inputs = [t for t in (x, w, b) if t is not None]
+    for a, e in zip(
+        facula.autograd.grad(found.square().sum(), inputs),
+        facula.autograd.grad(expected.square().sum(), inputs),
+        strict=True,
+    ):
+        assert facula.equal(a, e)

@@ -248,3 +248,60 @@ def test_refused_input_leaves_the_running_statistics_alone():
         F.batch_norm(facula.ones(2, 3), mean, var, facula.ones(2), training=True)
     assert mean.tolist() == [0.0] * 3
     assert var.tolist() == [1.0] * 3
+
+
+def statistics(a, axes, shape):
+    """Means and inverse standard deviations over these axes."""
+    mean, variance = a.mean(axes), a.var(axes)
+    return mean.reshape(shape), 1 / np.sqrt(variance + 1e-5).reshape(shape)
+
+
+@pytest.mark.promise("N2")
+@pytest.mark.parametrize("part", [0, 1, 2])
+@pytest.mark.parametrize("name", ["native_batch_norm", "native_group_norm", "native_layer_norm"])
+def test_native_norms_give_the_result_the_means_and_the_inverse_deviations(name, part):
+    shape = (3, 4, 5)
+    more, axes, kept = {
+        "native_batch_norm": ((None, None, None, None, True, 0.1, 1e-5), (0, 2), (4,)),
+        "native_group_norm": ((None, None, 3, 4, 5, 2, 1e-5), (2, 3), (3, 2)),
+        "native_layer_norm": (((5,), None, None, 1e-5), (2,), (3, 4, 1)),
+    }[name]
+
+    def reference(a):
+        b = a.reshape(3, 2, 2, 5) if name == "native_group_norm" else a
+        if part:
+            return statistics(b, axes, kept)[part - 1]
+        return (
+            (b - b.mean(axes, keepdims=True)) / np.sqrt(b.var(axes, keepdims=True) + 1e-5)
+        ).reshape(shape)
+
+    check_op(
+        lambda x: getattr(facula, name)(x, *more)[part],
+        reference,
+        [shape],
+        dtypes=["float32", "float64"],
+        differentiable=part == 0,
+    )
+
+
+@pytest.mark.promise("N2")
+def test_native_norms_weigh_and_shift_as_the_functions_above_them():
+    x, w, b = facula.rand(2, 4, 3), facula.rand(4), facula.rand(4)
+    found = facula.native_batch_norm(x, w, b, None, None, True, 0.1, 1e-5)[0]
+    assert facula.allclose(found, F.batch_norm(x, None, None, w, b, True), atol=1e-6)
+    found = facula.native_group_norm(x, w, b, 2, 4, 3, 2, 1e-5)[0]
+    assert facula.allclose(found, F.group_norm(x, 2, w, b), atol=1e-6)
+    w, b = facula.rand(4, 3), facula.rand(4, 3)
+    found = facula.native_layer_norm(x, (4, 3), w, b, 1e-5)[0]
+    assert facula.allclose(found, F.layer_norm(x, (4, 3), w, b), atol=1e-6)
+
+
+@pytest.mark.promise("N5")
+def test_native_batch_norm_moves_and_uses_running_statistics():
+    x, mean, variance = facula.rand(6, 2), facula.zeros(2), facula.ones(2)
+    facula.native_batch_norm(x, None, None, mean, variance, True, 0.25, 1e-5)
+    assert facula.allclose(mean, 0.25 * x.mean(0))
+    assert facula.allclose(variance, 0.75 + 0.25 * x.var(0))
+    found, *rest = facula.native_batch_norm(x, None, None, mean, variance, False, 0.25, 1e-5)
+    assert facula.allclose(found, (x - mean) / (variance + 1e-5).sqrt(), atol=1e-6)
+    assert [t.numel() for t in rest] == [0, 0]

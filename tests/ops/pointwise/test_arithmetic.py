@@ -332,3 +332,44 @@ def test_results_larger_than_caches_leave_the_memory_around_them_alone():
     expected = x[-100:] * 2
     x.add_(x)
     assert facula.equal(x[-100:], expected)
+
+
+@pytest.mark.parametrize("shapes", SHAPES, ids=str)
+def test_rsub_is_the_difference_the_other_way_round(shapes):
+    check_op(lambda x, y: facula.rsub(x, y, alpha=3), lambda a, b: b - 3 * a, shapes)
+    assert facula.rsub(facula.tensor([1, 2]), 10).tolist() == [9, 8]
+
+
+def test_positive_is_the_tensor_itself():
+    for dtype in (d for d in ALL if d != "bool"):
+        x = facula.ones(2, 3, dtype=getattr(facula, dtype))
+        assert facula.equal(facula.positive(x.t()), x.t())
+        assert x.positive().data_ptr() == x.data_ptr()
+    x = facula.ones(2, requires_grad=True)
+    (+x).sum().backward()
+    assert x.grad.tolist() == [1, 1]
+    with pytest.raises(RuntimeError, match="positive"):
+        facula.positive(facula.tensor([True]))
+
+
+def test_true_division_of_integers_is_floating():
+    x = facula.tensor([1, 2])
+    for divide in (facula.true_divide, facula.divide, facula.Tensor.true_divide):
+        assert divide(x, 2).tolist() == [0.5, 1]
+        assert divide(x, facula.tensor([4, 4])).dtype == facula.float32
+    assert facula.divide(x, -4, rounding_mode="floor").tolist() == [-1, -1]
+    with pytest.raises(RuntimeError, match=r"div_: the result is .*float32 and cannot be"):
+        x.true_divide_(2)
+
+
+@pytest.mark.promise("T5")
+@pytest.mark.parametrize("name", ["divide", "multiply", "subtract", "true_divide"])
+def test_written_out_names_in_place_are_recorded(name):
+    x = facula.tensor([[1.0, 2.0]], requires_grad=True)
+    y = facula.tensor([[4.0, 0.5]], requires_grad=True)
+    z = x * 1
+    assert getattr(z, name + "_")(y) is z
+    expected = getattr(facula, name)(x, y)
+    assert facula.equal(z, expected)
+    for a, b in zip(*(facula.autograd.grad(t.sum(), (x, y)) for t in (z, expected)), strict=True):
+        assert facula.equal(a, b)

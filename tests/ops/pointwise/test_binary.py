@@ -2,9 +2,11 @@
 
 import math
 
+import numpy as np
 import pytest
 
 import facula
+from check_op import check_op
 
 
 def poisson(a, x):
@@ -80,3 +82,35 @@ def test_a_number_over_a_tensor_is_its_reciprocal_times_the_number():
     x = facula.tensor([4.0], requires_grad=True)
     assert type((2 / x).grad_fn).__name__ == "MulBackward0"
     assert (2 / x).item() == x.__rdiv__(2).item() == 0.5
+
+
+def test_heaviside_steps_from_0_to_1_with_the_given_value_at_zero():
+    check_op(
+        facula.heaviside,
+        np.heaviside,
+        [(3, 4), (4,)],
+        dtypes=("float32", "float64", "int32", "int64"),
+        elementwise=True,
+        differentiable=False,
+    )
+    x = facula.tensor([-1.0, -0.0, 0.0, 2.0])
+    assert x.heaviside(facula.tensor(0.5)).tolist() == [0, 0.5, 0.5, 1]
+    assert x.heaviside_(facula.tensor(7.0)) is x
+    assert x.tolist() == [0, 7, 7, 1]
+    # NaN is neither zero nor above it, and PyTorch says 0 too.
+    assert facula.tensor(float("nan")).heaviside(facula.tensor(0.5)).item() == 0
+
+
+def test_ldexp_multiplies_by_powers_of_two():
+    check_op(
+        facula.ldexp,
+        lambda a, b: a * 2.0**b,
+        [(3, 4), (4,)],
+        dtypes=("float32", "float64"),
+        elementwise=True,
+    )
+    x, exponents = facula.tensor([1.0, -3.0, 0.5]), facula.tensor([3, -1, 0])
+    assert x.ldexp(exponents).tolist() == [8, -1.5, 0.5]
+    assert facula.tensor([3]).ldexp(facula.tensor([2])).dtype == facula.float32
+    assert x.ldexp_(exponents) is x
+    assert x.tolist() == [8, -1.5, 0.5]

@@ -93,3 +93,41 @@ def test_no_gradient_passes_through_a_comparison_in_place(name):
     assert x.grad.tolist() == [0, 0, 0]
     plain = facula.tensor([1.0, 4.0])
     assert not getattr(plain, name)(4.0).requires_grad
+
+
+def test_isreal_looks_at_the_imaginary_part():
+    z = facula.tensor([[1 + 0j, 2j], [complex(NAN, 0), complex(0, NAN)]])
+    assert z.isreal().tolist() == [[True, False], [True, False]]
+    assert facula.isreal(z.t()).tolist() == [[True, True], [False, False]]
+    for x in (facula.ones(2), facula.tensor([1, 0]), facula.tensor([True, False])):
+        assert x.isreal().tolist() == [True, True]
+    assert facula.empty(0, dtype=facula.complex64).isreal().shape == (0,)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_signbit_sees_the_sign_of_zeros(dtype):
+    x = facula.tensor([[-0.0, 0.0, -1.0], [INF, -INF, 3.0]], dtype=getattr(facula, dtype))
+    expected = np.signbit(x.double().numpy())
+    assert x.signbit().tolist() == expected.tolist()
+    assert facula.signbit(x.t()).tolist() == expected.T.tolist()
+
+
+def test_signbit_sees_the_sign_of_nan():
+    for dtype in (facula.float16, facula.float32, facula.float64):  # bfloat16 has one NaN only
+        assert facula.tensor([-NAN, NAN], dtype=dtype).signbit().tolist() == [True, False]
+
+
+def test_signbit_of_integers_is_whether_they_are_negative():
+    for dtype in (facula.int8, facula.int16, facula.int32, facula.int64):
+        assert facula.tensor([-1, 0, 1], dtype=dtype).signbit().tolist() == [True, False, False]
+    assert facula.tensor([255], dtype=facula.uint8).signbit().tolist() == [False]
+    assert facula.tensor([True, False]).signbit().tolist() == [False, False]
+
+
+@pytest.mark.promise("T5")
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "float32", "complex64"])
+def test_logical_not_in_place_keeps_the_dtype(dtype):
+    x = facula.tensor([0, 1, 2, 0]).to(getattr(facula, dtype))[::2]
+    assert x.logical_not_() is x
+    assert x.dtype == getattr(facula, dtype)
+    assert x.tolist() == [1, 0]

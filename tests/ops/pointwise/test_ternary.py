@@ -73,3 +73,22 @@ def test_clamp_without_bounds_is_refused():
         facula.clamp(facula.ones(2))
     with pytest.raises(TypeError, match="clamp: expected min and max to be both"):
         facula.clamp(facula.ones(2), facula.ones(2), 1.0)
+
+
+@pytest.mark.promise("T5")
+@pytest.mark.parametrize("name", ["addcmul", "addcdiv"])
+def test_sums_of_products_and_quotients_in_place_write_the_same(name):
+    a, b = facula.tensor([[1.0], [3.0]]), facula.tensor([2.0, 4.0, 8.0])
+    x = facula.ones(3, 2).t()
+    expected = getattr(x, name)(a, b, value=0.5)
+    assert getattr(x, name + "_")(a, b, value=0.5) is x
+    assert facula.equal(x, expected)
+    with pytest.raises(RuntimeError, match=f"{name}_: expected a result of the shape"):
+        getattr(facula.ones(3), name + "_")(a, b)
+
+
+def test_addcdiv_in_place_is_differentiated_by_all_three():
+    inputs = facula.rand(3, 2, 3, dtype=facula.float64).add(0.5).requires_grad_().unbind()
+    f = lambda x, a, b: (x * x).addcdiv_(a, b, value=2)  # noqa: E731
+    assert facula.autograd.gradcheck(f, inputs)
+    assert facula.autograd.gradgradcheck(f, inputs)

@@ -383,3 +383,18 @@ def test_any_and_all_of_many_complex_elements_of_any_layout(dim):
         expected = view.real.ne(0) | view.imag.ne(0)
         assert view.any(dim).tolist() == expected.any(dim).tolist()
         assert view.all(dim).tolist() == expected.all(dim).tolist()
+
+
+@pytest.mark.parametrize(
+    "size, dims", [((2, 3, 4), ()), ((1, 4), (0, 1)), ((3, 1), (0, 2)), ((4,), (0, 1)), ((), None)]
+)
+def test_sum_to_size_undoes_a_broadcast(size, dims):
+    check_op(
+        lambda x: x.sum_to_size(size),
+        lambda a: (a.sum(dims) if dims != () else a).reshape(size),
+        [(2, 3, 4)],
+        dtypes=["float32", "float64", "int64"][: 2 + (size == (4,))],
+    )
+    assert facula.ones(2, 3).sum_to_size(1, 3).tolist() == [[2, 2, 2]]
+    with pytest.raises(RuntimeError, match=r"sum_to_size: a tensor of shape \(2, 3\) cannot be"):
+        facula.ones(2, 3).sum_to_size(2)

@@ -40,3 +40,30 @@ def test_normal_refuses_an_integer_out_before_it_writes():
     with pytest.raises(NotImplementedError, match="normal: expected out of a floating-point dtype"):
         facula.normal(facula.zeros(3), 1.0, out=out)
     assert out.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "bfloat16", "float32", "complex64"])
+def test_new_tensors_have_the_dtype_of_the_old(dtype):
+    x = facula.ones(2, dtype=getattr(facula, dtype))
+    for y, expected in (
+        (x.new_zeros(2, 3), [[0] * 3] * 2),
+        (x.new_zeros((2, 3)), [[0] * 3] * 2),
+        (x.new_ones(size=(1, 2)), [[1, 1]]),
+        (x.new_full((2,), 1), [1, 1]),
+        (x.new_empty(2, 0), [[], []]),
+        (x.new_full((), 1), 1),
+    ):
+        assert (y.dtype, y.tolist()) == (x.dtype, expected)
+    assert x.new_empty((4, 5)).shape == (4, 5)
+    for make in (x.new_zeros, x.new_empty, lambda *a, **k: x.new_full(*a, 2.5, **k)):
+        y = make((2,), dtype=facula.float64, requires_grad=True)
+        assert y.dtype == facula.float64 and y.requires_grad
+
+
+def test_scalar_tensor_holds_one_number_of_the_default_dtype():
+    for value, dtype in ((2.5, None), (2, None), (True, None), (3, facula.int8)):
+        x = facula.scalar_tensor(value, dtype=dtype)
+        assert (x.shape, x.item(), x.dtype) == ((), value, dtype or facula.float32)
+    assert facula.scalar_tensor(1.0, requires_grad=True).requires_grad
+    with pytest.raises(RuntimeError, match=r"scalar_tensor: .* does not fit into float32"):
+        facula.scalar_tensor(1j)

@@ -1,0 +1,97 @@
+"""The functions below grid_sample, which take numbers for modes."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import facula
+from check_op import check_op
+from facula.nn import functional as F
+
+MODES = ["bilinear", "nearest", "bicubic"]
+PADDINGS = ["zeros", "border", "reflection"]
+SIZES = {"grid_sampler_2d": (4, 5), "grid_sampler_3d": (3, 4, 5)}
+
+
+def linear(image, point):
+    """The value of one image at a point, between its pixels; zero outside."""
+    total = 0.0
+    low = np.floor(point).astype(int)
+    for corner in itertools.product((0, 1), repeat=len(point)):
+        pixel = low + corner
+        if all(0 <= p < n for p, n in zip(pixel, image.shape, strict=True)):
+            total += np.prod(1 - np.abs(point - pixel)) * image[tuple(pixel)]
+    return total
+
+
+@pytest.mark.parametrize("align_corners", [False, True])
+@pytest.mark.parametrize("name", SIZES)
+def test_points_between_pixels_agree_with_numpy(name, align_corners):
+    size = SIZES[name]
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (2, 3, *size))
+    places = rng.uniform(-1.3, 1.3, (2, *(2,) * len(size), len(size)))
+    y = getattr(facula, name)(facula.tensor(x), facula.tensor(places), 0, 0, align_corners)
+    expected = np.empty(y.shape)
+    for n, c, *at in np.ndindex(*y.shape):
+        # Coordinates of a grid are in the order x, y, z; sizes of an image the other way round.
+        p = places[(n, *at)][::-1]
+        half = (np.array(size) - 1) / 2
+        point = (p + 1) * half if align_corners else p * np.array(size) / 2 + half
+        expected[(n, c, *at)] = linear(x[n, c], point)
+    np.testing.assert_allclose(y.numpy(), expected, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("padding", range(3))
+@pytest.mark.parametrize(
+    "name, mode",
+    [("grid_sampler_2d", m) for m in range(3)] + [("grid_sampler_3d", m) for m in range(2)],
+)
+def test_numbers_choose_the_modes_of_grid_sample(name, mode, padding):
+    size = SIZES[name]
+    x = facula.rand(2, 3, *size).transpose(-1, -2).contiguous().transpose(-1, -2)
+    grid = facula.rand(2, *(3,) * len(size), len(size)) * 3 - 1.5
+    found = getattr(facula, name)(x, grid, mode, padding, False)
+    expected = F.grid_sample(x, grid, MODES[mode], PADDINGS[padding], align_corners=False)
+    assert facula.equal(found, expected)
+    assert facula.equal(facula.grid_sampler(x, grid, mode, padding, False), expected)
+    assert getattr(facula, name)(x[:0], grid[:0], mode, padding, False).shape[0] == 0
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_the_gradients_of_image_and_grid_agree_with_differences(name):
+    size = SIZES[name]
+    x = facula.rand(1, 2, *size, dtype=facula.float64, requires_grad=True)
+    grid = facula.rand(1, *(2,) * len(size), len(size), dtype=facula.float64)
+    grid = (grid * 1.2 - 0.6).requires_grad_()
+    op = getattr(facula, name)
+    assert facula.autograd.gradcheck(lambda x, g: op(x, g, 0, 0, False), (x, grid))
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_images_of_another_rank_and_unknown_modes_are_refused(name):
+    n = len(SIZES[name])
+    grid = facula.zeros(1, *(2,) * n, n)
+    with pytest.raises(RuntimeError, match="grid_sample"):
+        getattr(facula, name)(facula.ones(1, 2), grid, 0, 0, False)
+    with pytest.raises((RuntimeError, ValueError), match="grid_sample"):
+        getattr(facula, name)(facula.ones(1, 1, *SIZES[name]), grid, 7, 0, False)
+
+
+@pytest.mark.parametrize("align_corners", [False, True])
+@pytest.mark.parametrize("size", [(2, 3, 4, 5), (2, 1, 3, 4, 5), (1, 1, 1, 2)])
+def test_affine_grids_are_products_with_the_coordinates_of_pixels(size, align_corners):
+    n, dims = size[0], size[2:]
+    lines = []
+    for length in dims:
+        line = np.linspace(-1, 1, length) if length > 1 else np.zeros(1)
+        lines.append(line if align_corners else (2 * np.arange(length) + 1) / length - 1)
+    mesh = np.meshgrid(*lines, indexing="ij")[::-1]
+    points = np.stack([*mesh, np.ones(dims)], -1)
+    check_op(
+        lambda theta: facula.affine_grid_generator(theta, size, align_corners),
+        lambda theta: np.einsum("...j,nij->n...i", points, theta),
+        [(n, len(dims), len(dims) + 1)],
+        dtypes=["float32", "float64"],
+    )

@@ -1,0 +1,60 @@
+"""Bounds, and bounds in place."""
+
+import numpy as np
+import pytest
+
+import facula
+from check_op import check_op
+
+VALUES = [-2.0, -0.5, 0.0, 0.5, 2.0]
+FORMS = {
+    "clamp_min": ((-0.5,), (-0.5, np.inf)),
+    "clamp_max": ((0.5,), (-np.inf, 0.5)),
+    "clip": ((-0.5, 0.5), (-0.5, 0.5)),
+    "clamp": ((-0.5, 0.5), (-0.5, 0.5)),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_bounds_agree_with_numpy(name):
+    bounds, (low, high) = FORMS[name]
+    for place in (facula, facula.Tensor):
+        check_op(
+            lambda x, place=place: getattr(place, name)(x, *bounds),
+            lambda a: np.clip(a, low, high),
+            [(3, 4)],
+            elementwise=True,
+        )
+
+
+@pytest.mark.promise("T5")
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("name", FORMS)
+def test_bounds_in_place_agree_with_numpy(name, dtype):
+    bounds, (low, high) = FORMS[name]
+    for function in (getattr(facula, name + "_"), getattr(facula.Tensor, name + "_")):
+        for given in (bounds, tuple(facula.tensor(b).to(getattr(facula, dtype)) for b in bounds)):
+            x = facula.tensor([VALUES, VALUES], dtype=getattr(facula, dtype)).t()
+            assert function(x, *given) is x
+            assert x.tolist() == np.clip([VALUES, VALUES], low, high).T.tolist()
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_the_gradient_of_bounds_in_place_stops_outside(name):
+    bounds, (low, high) = FORMS[name]
+    x = facula.tensor([-2.0, -0.25, 0.25, 2.0], requires_grad=True)
+    y = x * 1
+    getattr(y, name + "_")(*bounds)
+    y.sum().backward()
+    assert x.grad.tolist() == [low < v < high for v in x.tolist()]
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_bounds_in_place_keep_integers_empty_tensors_and_nan(name):
+    bounds, _ = FORMS[name]
+    integers = facula.tensor([0, 0])
+    assert getattr(integers, name + "_")(*(round(b) for b in bounds)).tolist() == [0, 0]
+    with pytest.raises(RuntimeError, match=r"the result is .*float32 and cannot be stored"):
+        getattr(integers, name + "_")(*bounds)
+    assert getattr(facula.empty(0, 3), name + "_")(*bounds).shape == (0, 3)
+    assert getattr(facula.tensor(float("nan")), name + "_")(*bounds).isnan()

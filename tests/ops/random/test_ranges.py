@@ -1,0 +1,32 @@
+"""Integers as many as another tensor has elements."""
+
+import pytest
+
+import facula
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "int64", "float16", "float32", "float64"])
+def test_randint_like_fills_the_range_in_the_dtype_of_the_tensor(dtype):
+    like = facula.empty(40, 50, dtype=getattr(facula, dtype))
+    for more, values in (((4,), [0, 1, 2, 3]), ((2, 5), [2, 3, 4])):
+        x = facula.randint_like(like, *more)
+        assert (x.dtype, x.shape) == (like.dtype, like.shape)
+        assert x.unique().tolist() == values
+
+
+def test_randint_like_keeps_the_order_of_memory_and_takes_a_dtype():
+    like = facula.empty(3, 2).t()
+    x = facula.randint_like(like, 9, dtype=facula.int32)
+    assert (x.dtype, x.stride()) == (facula.int32, like.stride())
+    assert facula.randint_like(facula.empty(0, 3), 9).shape == (0, 3)
+    assert facula.randint_like(facula.tensor(1), 1).item() == 0
+    assert facula.randint_like(like, 9, requires_grad=True).requires_grad
+
+
+def test_randint_like_draws_what_randint_draws():
+    facula.manual_seed(2)
+    expected = facula.randint(3, 99, (4, 5))
+    facula.manual_seed(2)
+    assert facula.equal(facula.randint_like(expected, 3, 99), expected)
+    with pytest.raises(RuntimeError, match="expected from < to"):
+        facula.randint_like(expected, 3, 3)

@@ -1,0 +1,33 @@
+"""Both extrema at once."""
+
+import numpy as np
+import pytest
+
+import facula
+from check_op import FLOATING, INTEGRAL, check_op
+
+
+@pytest.mark.parametrize("part, name", [(0, "min"), (1, "max")])
+@pytest.mark.parametrize("dim, keepdim", [(None, False), (0, False), (-1, True)])
+def test_aminmax_agrees_with_numpy(dim, keepdim, part, name):
+    check_op(
+        lambda x: facula.aminmax(x, dim=dim, keepdim=keepdim)[part],
+        lambda a: getattr(np, name)(a, axis=dim, keepdims=keepdim),
+        [(3, 4)],
+        dtypes=(*FLOATING, *INTEGRAL),
+        differentiable=False,
+    )
+
+
+def test_aminmax_has_names_an_out_and_gradients():
+    x = facula.tensor([[3.0, 1.0], [2.0, 7.0]], dtype=facula.float64, requires_grad=True)
+    both = x.aminmax(dim=1)
+    assert (both.min.tolist(), both.max.tolist()) == ([1, 2], [3, 7])
+    out = facula.empty(0, dtype=facula.float64), facula.empty(0, dtype=facula.float64)
+    facula.aminmax(x.detach(), dim=1, out=out)
+    assert [t.tolist() for t in out] == [[1, 2], [3, 7]]
+    assert facula.autograd.gradcheck(lambda x: tuple(x.aminmax(dim=0)), (x,))
+    nan = facula.tensor([1.0, float("nan")]).aminmax()
+    assert nan.min.isnan() and nan.max.isnan()
+    with pytest.raises(RuntimeError, match="aminmax"):
+        facula.empty(0).aminmax()

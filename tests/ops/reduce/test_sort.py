@@ -1,0 +1,46 @@
+"""msort, and runs of equal neighbours."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import facula
+from check_op import FLOATING, INTEGRAL, check_op
+
+
+@pytest.mark.parametrize("shape", [(5,), (4, 3), (0, 3), ()])
+def test_msort_sorts_along_the_first_dimension(shape):
+    def reference(a):
+        return np.sort(a, 0) if a.ndim else a
+
+    check_op(facula.msort, reference, [shape], dtypes=(*FLOATING, *INTEGRAL), differentiable=False)
+    x = facula.rand(shape, dtype=facula.float64, requires_grad=True)
+    assert facula.autograd.gradcheck(lambda x: x.msort().square(), (x,))
+    out = facula.empty(0, dtype=facula.float64)
+    assert facula.msort(x.detach(), out=out) is out
+    assert facula.equal(out, x.msort())
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "float16", "float32", "float64"])
+@pytest.mark.parametrize("values", [[1, 1, 0, 0, 0, 1], [1], [], [0, 0, 0]])
+def test_runs_of_equal_neighbours_become_one(values, dtype):
+    x = facula.tensor(values).to(getattr(facula, dtype))
+    runs = [(key, len(list(run))) for key, run in itertools.groupby(values)]
+    inverse = [i for i, (_, n) in enumerate(runs) for _ in range(n)]
+    found = facula.unique_consecutive(x, return_inverse=True, return_counts=True)
+    expected = [[key for key, _ in runs], inverse, [n for _, n in runs]]
+    assert [t.tolist() for t in found] == expected
+    assert x.unique_consecutive().tolist() == expected[0]
+    assert x.unique_consecutive(return_counts=True)[1].tolist() == expected[2]
+
+
+def test_runs_of_equal_slices_become_one():
+    x = facula.tensor([[1, 1, 2], [3, 3, 3], [1, 1, 2]])
+    values, inverse, counts = facula.unique_consecutive(x, True, True, dim=1)
+    assert values.tolist() == [[1, 2], [3, 3], [1, 2]]
+    assert (inverse.tolist(), counts.tolist()) == ([0, 0, 1], [2, 1])
+    assert facula.equal(x.t().unique_consecutive(dim=0), values.t())
+    assert x.unique_consecutive().tolist() == [1, 2, 3, 1, 2]
+    nan = float("nan")
+    assert facula.tensor([nan, nan]).unique_consecutive().shape == (2,)
