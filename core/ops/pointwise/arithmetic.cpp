@@ -356,7 +356,7 @@ FACULA_BINDINGS {
     return in_place("square_", x,
                     [](const Tensor& t, const Into& into) { return square(t, into); });
   };
-  def_unary(m, "square", "", Forms::ALL, square, square_,
+  def_unary(m, "square", "", Forms::ALL, square, square, square_,
             {"The square of each element.", "facula.tensor([2, -3])", "tensor([4, 9])"});
   def_predicate(
       m, "positive", [](const Tensor& x, const Into&) { return positive(x); },

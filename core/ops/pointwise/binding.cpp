@@ -52,16 +52,15 @@ void check_not_only_numbers(const char* name, const Tensor& a, const Tensor& b) 
 }
 
 void def_unary(nb::module_& m, const char* name, const char* names, Forms forms, UnaryCall f,
-               UnaryCallInPlace f_, const Doc& doc) {
+               PlainCall plain, UnaryCallInPlace f_, const Doc& doc) {
   if (forms == Forms::HIDDEN) return;
   bool has_function_ = forms != Forms::NO_FUNCTION_;
   std::string text = docstring(name, doc),
               text_ = has_function_ ? in_place_doc(name, doc) : in_place_doc(name);
   auto call_ = [f_](Tensor x) -> Tensor { return f_(x); };
   for (const std::string& public_name : all_names(name, names)) {
-    auto call = [f](const Tensor& x) { return f(x, Into{}); };
     if (forms == Forms::NO_OUT) {
-      m.def(public_name.c_str(), call, "input"_a, text.c_str());
+      m.def(public_name.c_str(), plain, "input"_a, text.c_str());
     } else {
       m.def(
           public_name.c_str(),
@@ -70,7 +69,7 @@ void def_unary(nb::module_& m, const char* name, const char* names, Forms forms,
           },
           "input"_a, nb::kw_only(), "out"_a.none() = nb::none(), text.c_str());
     }
-    def_method(public_name.c_str(), call, text.c_str());
+    def_method(public_name.c_str(), plain, text.c_str());
     std::string name_ = public_name + "_";
     def_method(name_.c_str(), call_, text_.c_str());
     if (has_function_) m.def(name_.c_str(), call_, "input"_a, text_.c_str());

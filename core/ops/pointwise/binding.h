@@ -48,12 +48,14 @@ std::vector<std::string> all_names(const char* name, const char* others);
 void check_not_only_numbers(const char* name, const Tensor& a, const Tensor& b);
 
 using UnaryCall = Tensor (*)(const Tensor& x, const Into& into);
+using PlainCall = Tensor (*)(const Tensor& x);
 using UnaryCallInPlace = Tensor& (*)(Tensor& x);
 using BinaryCall = Tensor (*)(const Tensor& a, const Tensor& b, const Into& into);
 using BinaryCallInPlace = Tensor& (*)(Tensor& a, const Tensor& b);
 
+// `plain` is f into a fresh tensor: the method is bound to it as it is.
 void def_unary(nb::module_& m, const char* name, const char* names, Forms forms, UnaryCall f,
-               UnaryCallInPlace f_, const Doc& doc);
+               PlainCall plain, UnaryCallInPlace f_, const Doc& doc);
 void def_binary(nb::module_& m, const char* name, const char* names, Numbers numbers, BinaryCall f,
                 BinaryCallInPlace f_, const Doc& doc);
 // The function and the method only: no tensor can hold the result in place.

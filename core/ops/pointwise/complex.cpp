@@ -141,12 +141,13 @@ Tensor polar(const Tensor& size, const Tensor& angle, const Into& into) {
 FACULA_BINDINGS {
   Doc abs_doc{"The absolute value of each element.", "facula.tensor([-1.0, 2.0])",
               "tensor([1., 2.])"};
-  def_unary(m, "abs", "", Forms::ALL, abs, abs_, abs_doc);
-  def_unary(m, "absolute", "", Forms::NO_FUNCTION_, abs, abs_, abs_doc);
+  def_unary(m, "abs", "", Forms::ALL, abs, abs, abs_, abs_doc);
+  def_unary(m, "absolute", "", Forms::NO_FUNCTION_, abs, abs, abs_, abs_doc);
   def_predicate(m, "angle", angle,
                 {"The argument of each element: the angle of a complex number.",
                  "facula.tensor([-1.0, 2.0])", "tensor([3.1416, 0.0000])"});
-  def_unary(m, "conj_physical", "", Forms::ALL, conjugate, conjugate_,
+  def_unary(m, "conj_physical", "", Forms::ALL, conjugate,
+            [](const Tensor& x) { return conjugate(x, Into{}); }, conjugate_,
             {"The complex conjugate of each element; a real tensor itself.",
              "facula.tensor([1 + 2j])", "tensor([1.-2.j])"});
   def_op(m, "conj", conj, R"(The complex conjugate of each element; a real tensor itself.

@@ -158,7 +158,7 @@ Tensor apply_parametric(const char* name, ParametricOp op, Kinds kinds, const Te
 
 FACULA_BINDINGS {
 #define UNARY(name, names, forms, kinds, refused, formula, gradient, sentence, input, result) \
-  def_unary(m, #name, names, Forms::forms, name, name##_,                                     \
+  def_unary(m, #name, names, Forms::forms, name, name, name##_,                               \
             {sentence, "facula.tensor(" input ")", "tensor(" result ")"});                    \
   list_row("unary", #name);
 #include "tables/unary.def"

@@ -64,21 +64,20 @@ Tensor pixel_unshuffle(const Tensor& x, int64_t downscale_factor) {
                 [r](const Tensor& g) { return pixel_shuffle(g, r); });
 }
 
-// Channels (dimension 1, or 0 of an input of three dimensions) as (groups, channels / groups),
-// transposed.
+// Channels (dimension 1) as (groups, channels / groups), transposed.
 Tensor channel_shuffle(const Tensor& x, int64_t groups) {
   check(x.dim() > 2, "channel_shuffle: expected an input of at least 3 dimensions, got ", x, ".");
   check(groups > 0, "channel_shuffle: groups must be positive, got ", groups, ".");
-  int64_t dim = x.dim() == 3 ? 0 : 1, n_channels = x.size(dim);
+  int64_t n_channels = x.size(1);
   check(n_channels % groups == 0, "channel_shuffle: expected a number of channels that ", groups,
         " groups divide, got ", n_channels, " in ", x, ".");
   Tensor y;
   {
     NoGradGuard guard;
     Dims split = x.sizes();
-    split[dim] = groups;
-    split.insert(dim + 1, n_channels / groups);
-    Tensor turned = transpose(reshape(x, split), dim, dim + 1);
+    split[1] = groups;
+    split.insert(2, n_channels / groups);
+    Tensor turned = transpose(reshape(x, split), 1, 2);
     y = contiguous(reshape(clone(turned, MemoryFormat::Contiguous), x.sizes()), format_of(x));
   }
   return record("ChannelShuffleBackward0", y, {x}, [n = n_channels / groups](const Tensor& g) {

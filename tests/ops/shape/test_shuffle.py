@@ -17,13 +17,7 @@ NAMES = ["channel_shuffle", "native_channel_shuffle"]
         ((2, 3, 2, 2), 1),
         ((1, 6, 1, 2, 2), 3),
         ((0, 4, 2, 2), 2),
-        pytest.param(
-            (2, 6, 3),
-            2,
-            marks=pytest.mark.xfail(
-                strict=True, reason="the first of three dimensions is taken for the channels"
-            ),
-        ),
+        ((2, 6, 3), 2),
     ],
 )
 def test_channels_of_groups_take_turns(name, shape, groups):
