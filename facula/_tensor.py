@@ -246,7 +246,7 @@ def dim_order(self: Tensor) -> tuple[int, ...]:
 
 def attach(name: str, function: Callable[..., Any]) -> None:
     """Make ``function`` the method ``name`` of every tensor, an operation."""
-    method: Any = _core._Operation(function)
+    method: Any = _core._Operation(function, is_method=True)
     method.__name__, method.__qualname__, method.__module__ = name, f"Tensor.{name}", "facula"
     setattr(Tensor, name, method)
 

@@ -22,10 +22,14 @@ void check_inplace(const char* op, const Tensor& x) {
   check_writable(op, x);
 }
 
-void check_writable(const char* op, const Tensor& x) {
+void check_inference(const char* op, const Tensor& x) {
   check(!x->is_inference || is_inference_mode_enabled(), op,
         ": inplace update to an inference tensor outside inference mode is not allowed. Make a "
         "normal tensor with clone() first.");
+}
+
+void check_writable(const char* op, const Tensor& x) {
+  check_inference(op, x);
   if (is_grad_enabled() && x.requires_grad()) check_recorded_write(op, x);
 }
 

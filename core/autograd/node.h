@@ -282,6 +282,8 @@ void check_real_derivative(const char* op, const Tensor& x, const Tensor& y);
 // Call before x is written to: raises for a leaf that requires grad, a view of one, an expanded
 // tensor, ...
 void check_inplace(const char* op, const Tensor& x);
+// Raises for a tensor of inference mode outside of it.
+void check_inference(const char* op, const Tensor& x);
 // The same for writes that an expanded tensor can take.
 void check_writable(const char* op, const Tensor& x);
 // The part of it that concerns history; for writes that get one from another operand.

@@ -33,17 +33,18 @@ bool is_plain(PyTypeObject* type) {
          type == &PyComplex_Type;
 }
 
-using Objects = std::vector<PyObject*>;  // borrowed
+// Kept: a handler may take them out of the list that they were found in.
+using Objects = std::vector<nb::object>;
 
 // Left to right, one of each type, subclasses before the classes that they are made of.
 void add_overriding(PyObject* object, Objects& found) {
   PyTypeObject* type = Py_TYPE(object);
   if (is_plain(type) || !overrides(type)) return;
-  for (PyObject* other : found)
-    if (Py_TYPE(other) == type) return;
+  for (const nb::object& other : found)
+    if (Py_TYPE(other.ptr()) == type) return;
   auto place = found.begin();
-  while (place != found.end() && !PyType_IsSubtype(type, Py_TYPE(*place))) ++place;
-  found.insert(place, object);
+  while (place != found.end() && !PyType_IsSubtype(type, Py_TYPE(place->ptr()))) ++place;
+  found.insert(place, nb::borrow(object));
 }
 
 Objects overriding(const Arguments& args) {
@@ -83,7 +84,10 @@ nb::object ask(PyObject* whom, const nb::tuple& told, bool warns_of_method) {
                    "an error in future, please define it as a classmethod.",
                    1))
     throw nb::python_error();
+  // No Python frame need lie between a handler and the next: without this the stack would overflow.
+  if (Py_EnterRecursiveCall(" in __torch_function__")) throw nb::python_error();
   nb::object answer = nb::steal(PyObject_Call(handler.ptr(), told.ptr(), nullptr));
+  Py_LeaveRecursiveCall();
   if (!answer.is_valid()) throw nb::python_error();
   return answer;
 }
@@ -95,9 +99,9 @@ nb::object ask(PyObject* whom, const nb::tuple& told, bool warns_of_method) {
   text += nb::str(name.is_none() ? nb::repr(function) : name).c_str();
   text += "'; all __torch_function__ handlers returned NotImplemented:\n";
   if (mode) text += std::string("\n  - mode object ") + nb::repr(nb::handle(mode)).c_str();
-  for (PyObject* object : asked)
-    text += std::string(is_tensor(object) ? "\n  - tensor subclass " : "\n  - object of ") +
-            nb::repr(nb::handle(object).type()).c_str();
+  for (const nb::object& object : asked)
+    text += std::string(is_tensor(object.ptr()) ? "\n  - tensor subclass " : "\n  - object of ") +
+            nb::repr(object.type()).c_str();
   fail(ErrorKind::Type, text);
 }
 
@@ -123,8 +127,8 @@ PyObject* dispatch(const nb::tuple& told, const Objects& found) {
     nb::object answer = ask(mode, told, /*warns_of_method=*/false);
     if (!answer.is(Py_NotImplemented)) return answer.release().ptr();
   }
-  for (PyObject* object : found) {
-    nb::object answer = ask(object, told, /*warns_of_method=*/true);
+  for (const nb::object& object : found) {
+    nb::object answer = ask(object.ptr(), told, /*warns_of_method=*/true);
     if (!answer.is(Py_NotImplemented)) return answer.release().ptr();
   }
   fail_all(told[0], mode, found);
@@ -132,7 +136,7 @@ PyObject* dispatch(const nb::tuple& told, const Objects& found) {
 
 nb::tuple types_of(const Objects& objects) {
   nb::list types;
-  for (PyObject* object : objects) types.append(nb::handle(object).type());
+  for (const nb::object& object : objects) types.append(object.type());
   return nb::tuple(types);
 }
 
@@ -142,7 +146,7 @@ nb::tuple with_plain_tensors(const nb::tuple& types, const Arguments& args, cons
   for (size_t i = 0; i < n; ++i) {
     if (Py_TYPE(args.values[i]) != tensor_type) continue;
     nb::object plain = nb::make_tuple(nb::handle(reinterpret_cast<PyObject*>(tensor_type)));
-    bool is_first = !is_tensor(found[0]) && args.values[0] == args.values[i];
+    bool is_first = !is_tensor(found[0].ptr()) && args.values[0] == args.values[i];
     return nb::tuple(is_first ? plain + nb::object(types) : nb::object(types) + plain);
   }
   return types;
@@ -200,6 +204,19 @@ bool overrides(PyTypeObject* type) {
 
 Disabled disabled() noexcept { return this_thread.disabled; }
 void set_disabled(Disabled value) noexcept { this_thread.disabled = value; }
+
+nb::object call_without_subclasses(nb::handle function, nb::handle args, nb::handle kwargs) {
+  bool has_names = kwargs.is_valid() && !kwargs.is_none();
+  check_type(!has_names || PyDict_Check(kwargs.ptr()),
+             "__torch_function__: expected a dict or None as kwargs, got ",
+             has_names ? Py_TYPE(kwargs.ptr())->tp_name : "", ".");
+  DisabledGuard guard(Disabled::Subclasses);
+  nb::tuple positional = args.is_valid() ? nb::tuple(args) : nb::tuple();
+  nb::object result = nb::steal(
+      PyObject_Call(function.ptr(), positional.ptr(), has_names ? kwargs.ptr() : nullptr));
+  if (!result.is_valid()) throw nb::python_error();
+  return result;
+}
 
 void add_class() {
   static const bool added = (++n_users, true);
@@ -410,11 +427,7 @@ FACULA_BINDINGS {
   m.def(
       "_disabled_torch_function_impl",
       [](nb::handle func, nb::handle types, nb::handle args, nb::handle kwargs) {
-        DisabledGuard guard(Disabled::Subclasses);
-        nb::object result = nb::steal(PyObject_Call(func.ptr(), nb::tuple(args).ptr(),
-                                                    kwargs.is_none() ? nullptr : kwargs.ptr()));
-        if (!result.is_valid()) throw nb::python_error();
-        return result;
+        return call_without_subclasses(func, args, kwargs);
       },
       "func"_a, "types"_a, "args"_a = nb::tuple(), "kwargs"_a.none() = nb::none(),
       "As ``__torch_function__`` of a class: it overrides nothing.");

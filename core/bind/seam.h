@@ -69,6 +69,11 @@ class DisabledGuard {
   Disabled before_;
 };
 
+// function(*args, **kwargs) as __torch_function__ was told of it, with subclasses passed by. Null
+// stands for no arguments.
+nanobind::object call_without_subclasses(nanobind::handle function, nanobind::handle args,
+                                         nanobind::handle kwargs);
+
 // Puts the entry in front of all functions bound so far.
 void put_in_front(nanobind::module_& m);
 

@@ -15,6 +15,7 @@ void check_into(const char* op, const Into& into, const Dims& shape, DType dtype
                 std::initializer_list<TensorRef> inputs, OutDType policy) {
   if (!into.tensor) return;
   const Tensor& tensor = *into.tensor;
+  check_inference(op, tensor);
   if (is_differentiable(dtype)) {
     check_into_history(op, into, inputs);
   } else {
@@ -105,6 +106,7 @@ Tensor into_out(const char* op, Tensor result, const Tensor& out) {
     bump_version(out);
     return out;
   }
+  check_inference(op, out);
   check_out_history(op, result.requires_grad() || out.requires_grad());
   check_out_dtype(op, result.dtype(), out);
   check(result.device() == out.device(), op, ": expected out to be on ", result.device(), ", got ",

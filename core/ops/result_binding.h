@@ -1,6 +1,7 @@
 // Bindings of operations whose result may be stored in out= or in the tensor itself, and arguments
 // that may be None.
 #pragma once
+#include <tuple>
 #include "bind/bind.h"
 #include "ops/result.h"
 

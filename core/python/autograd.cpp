@@ -33,6 +33,17 @@ Tensor root_gradient(const char* op, const Tensor& root, const std::optional<Ten
   return full(root.sizes(), 1, root.dtype(), root.device());
 }
 
+// What an iterable holds, all tensors.
+TensorList tensors_in(nb::handle iterable) {
+  TensorList tensors;
+  for (nb::handle item : iterable) {
+    check_type(is_tensor(item.ptr()), "backward: expected tensors as inputs, got ",
+               Py_TYPE(item.ptr())->tp_name, ".");
+    tensors.push_back(as_tensor(item.ptr()));
+  }
+  return tensors;
+}
+
 // The gradients of `inputs`, added to their .grad where `accumulate`; all leaves where there are no
 // inputs. All that users give to backward() and grad() is checked here.
 TensorList differentiate(const char* op, const TensorList& roots, const OptionalGradients& given,
@@ -243,7 +254,7 @@ void bind_backward(nb::module_& m) {
         if (is_tensor(inputs.ptr()))
           targets = {as_tensor(inputs.ptr())};
         else if (!inputs.is_none())
-          targets = nb::cast<TensorList>(inputs);
+          targets = tensors_in(inputs);
         differentiate("backward", {x}, {gradient}, retain_graph.value_or(create_graph),
                       create_graph, targets, true);
       },

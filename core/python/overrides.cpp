@@ -20,6 +20,10 @@ nb::object as_class(nb::handle result, PyTypeObject* cls) {
     return nb::cast(as_subclass(as_tensor(result.ptr()), cls));
   }
   if (!PyTuple_Check(result.ptr()) && !PyList_Check(result.ptr())) return nb::borrow(result);
+  if (Py_EnterRecursiveCall(" in __torch_function__")) throw nb::python_error();
+  struct Leave {
+    ~Leave() { Py_LeaveRecursiveCall(); }
+  } leave;
   bool is_other = false;
   nb::list items;
   for (nb::handle item : result) {
@@ -51,11 +55,8 @@ PyObject* default_torch_function(PyObject* cls, PyObject* args, PyObject* kwargs
       if (is_base < 0) throw nb::python_error();
       if (!is_base) Py_RETURN_NOTIMPLEMENTED;
     }
+    nb::object result = seam::call_without_subclasses(function, given, named);
     seam::DisabledGuard guard(seam::Disabled::Subclasses);
-    nb::tuple positional = given ? nb::tuple(nb::handle(given)) : nb::tuple();
-    nb::object result =
-        nb::steal(PyObject_Call(function, positional.ptr(), named == Py_None ? nullptr : named));
-    if (!result.is_valid()) throw nb::python_error();
     auto* type = reinterpret_cast<PyTypeObject*>(cls);
     if (type == tensor_type || is_other_tensor(function)) return result.release().ptr();
     return as_class(result, type).release().ptr();
@@ -74,6 +75,7 @@ struct Composed {
   PyObject* dict;
   PyObject* weakrefs;
   Py_ssize_t n_tensors;  // arguments at the front that must be tensors
+  bool is_method;        // else it does not bind, as builtin functions do not
 };
 
 Composed* composed(PyObject* object) { return reinterpret_cast<Composed*>(object); }
@@ -138,10 +140,11 @@ Py_ssize_t count_tensors(nb::handle function) {
 }
 
 PyObject* operation_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  static const char* const names[] = {"function", "check", nullptr};
+  static const char* const names[] = {"function", "check", "is_method", nullptr};
   PyObject *function, *check = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:_Operation", const_cast<char**>(names),
-                                   &function, &check))
+  int is_method = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|Op:_Operation", const_cast<char**>(names),
+                                   &function, &check, &is_method))
     return nullptr;
   return guarded([&]() -> PyObject* {
     nb::handle given = function;
@@ -157,6 +160,7 @@ PyObject* operation_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     self->function = Py_NewRef(function);
     self->check = check == Py_None ? nullptr : Py_NewRef(check);
     self->n_tensors = count_tensors(function);
+    self->is_method = is_method;
     nb::module_::import_("functools").attr("update_wrapper")(object, given);
     nb::setattr(object, "__wrapped__", nb::handle(function));
     return object.release().ptr();
@@ -190,7 +194,9 @@ void operation_dealloc(PyObject* object) {
 }
 
 PyObject* operation_get(PyObject* object, PyObject* instance, PyObject*) {
-  return instance && instance != Py_None ? PyMethod_New(object, instance) : Py_NewRef(object);
+  return composed(object)->is_method && instance && instance != Py_None
+             ? PyMethod_New(object, instance)
+             : Py_NewRef(object);
 }
 
 // What it has not itself, __code__ and __defaults__ for example, its function has.
@@ -247,8 +253,7 @@ FACULA_BINDINGS {
                       "nothing with its arguments, and may raise a better error.")},
       {0, nullptr}};
   static PyType_Spec spec = {"facula._core._Operation", sizeof(Composed), 0,
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-                                 Py_TPFLAGS_METHOD_DESCRIPTOR,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
                              slots};
   nb::object type = nb::steal(PyType_FromSpec(&spec));
   if (!type.is_valid()) throw nb::python_error();

@@ -24,7 +24,10 @@ def refuse_other_than_tensors(
 ) -> None:
     """PyTorch's TypeError, if something else was given where the operation wants a tensor."""
     import inspect  # slow to import, and needed for an error only
+    import re
 
+    many = r"(Sequence|list|tuple)\[Tensor(, \.\.\.)?\]"
+    only_tensors = re.compile(rf"(Tensor|{many}|Tensor \| {many})( \| None)?")
     signature = inspect.signature(function)
     try:
         given = signature.bind(*args, **kwargs).arguments
@@ -32,7 +35,8 @@ def refuse_other_than_tensors(
         return
     for name, value in given.items():
         hint = signature.parameters[name].annotation
-        if "Tensor" not in hint:
+        # Where something else may stand too, a function for example, it is not for us to refuse.
+        if not only_tensors.fullmatch(hint):
             continue
         takes_several = (
             "[" in hint or signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL

@@ -72,7 +72,9 @@ def _entry(function: Callable[..., Any], module: str, qualname: str) -> Callable
     The tensors that come first are looked at before the call, at the cost of one comparison each;
     the other arguments only after the function has failed, for PyTorch's TypeError.
     """
-    entry: Any = _core._Operation(function, refuse_other_than_tensors)
+    entry: Any = _core._Operation(
+        function, refuse_other_than_tensors, qualname.startswith("Tensor.")
+    )
     entry.__module__, entry.__qualname__ = module, qualname  # where pickle finds it
     entry.__name__ = qualname.rpartition(".")[2]
     operation: Callable[..., Any] = entry

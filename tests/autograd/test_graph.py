@@ -244,3 +244,11 @@ def test_numbers_do_not_pass_through_the_hooks(x):
         x * 3 / 2
         x * facula.tensor(3)
     assert packed == [()]
+
+
+def test_inputs_of_backward_may_be_any_iterable():
+    x = facula.ones(1, requires_grad=True)
+    x.sum().backward(inputs=(t for t in [x]))
+    assert x.grad.item() == 1
+    with pytest.raises(TypeError, match="backward: expected tensors as inputs, got int"):
+        x.sum().backward(inputs=[5])

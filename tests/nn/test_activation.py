@@ -153,3 +153,9 @@ def test_layer_prints_as_in_pytorch(layer, expected):
 def test_bad_input_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("name", ["elu", "leaky_relu", "softplus", "celu", "hardshrink"])
+def test_complex_numbers_of_activations_are_refused(name):
+    with pytest.raises(RuntimeError, match=f"{name}: expected real numbers, got a complex one"):
+        getattr(F, name)(facula.ones(2), 1j)

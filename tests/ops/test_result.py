@@ -240,3 +240,11 @@ def test_a_view_written_by_a_power_keeps_its_gradient():
 def test_an_element_of_a_tensor_can_fill_it():
     x = facula.tensor([1.0, 2.0, 3.0])
     assert x.masked_fill_(x > 1, x[2]).tolist() == [1, 3, 3]
+
+
+def test_out_of_inference_mode_is_refused_outside_of_it():
+    with facula.inference_mode():
+        out = facula.ones(3)
+    for call in (facula.exp, lambda x, out: facula.cumsum(x, 0, out=out)):
+        with pytest.raises(RuntimeError, match="inference tensor outside inference mode"):
+            call(facula.ones(3), out=out)

@@ -237,7 +237,7 @@ def test_an_operation_enters_as_a_whole():
 def test_an_operation_is_a_method():
     class Number:
         value = 3
-        plus = _core._Operation(lambda self, x: self.value + x)
+        plus = _core._Operation(lambda self, x: self.value + x, is_method=True)
 
     assert Number().plus(1) == 4
     bound = Number().plus

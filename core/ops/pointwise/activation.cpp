@@ -32,6 +32,11 @@ Tensor number(Scalar value) { return wrapped_number(value); }
 
 // ---- checks of numbers
 
+void check_real(const char* name, const ActivationNumbers& p) {
+  for (Scalar number : p)
+    check(!number.is_complex(), name, ": expected real numbers, got a complex one.");
+}
+
 void prepare_nothing(const char*, const Tensor&, ActivationNumbers&, const Into&) {}
 
 // For those of which PyTorch refuses the dtype before it looks at out=.
@@ -151,6 +156,7 @@ Tensor record_slope(const ActivationRow& row, const Tensor& y, const Tensor& x, 
 
 Tensor activate(ActivationOp op, const Tensor& x, ActivationNumbers p, const Into& into) {
   const ActivationRow& row = row_of(op);
+  check_real(row.name, p);
   row.prepare(row.name, x, p, into);
   Tensor y = unary_result(row.name, row.kinds, x, into);
   run(row, y, cast_to(x, y.dtype()), p);
@@ -159,6 +165,7 @@ Tensor activate(ActivationOp op, const Tensor& x, ActivationNumbers p, const Int
 
 Tensor& activate_(ActivationOp op, Tensor& x, ActivationNumbers p) {
   const ActivationRow& row = row_of(op);
+  check_real(row.name_, p);
   bool has_history = is_grad_enabled() && x.requires_grad();
   bool serves = row.result_serves(p[0].to_double());
   if (has_history && (!serves || x.is_view()))

@@ -1,6 +1,7 @@
 // Activation functions: the rows of activation.def, with up to three numbers each; and those with a
 // weight or halves.
 #pragma once
+#include <array>
 #include "ops/result.h"
 
 namespace facula {

@@ -1,5 +1,6 @@
 // Functions of two tensors: the rows of binary.def, and what they are made with.
 #pragma once
+#include <array>
 #include "cpu/pointwise/loop_tables.h"
 #include "ops/result.h"
 

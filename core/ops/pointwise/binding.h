@@ -2,6 +2,7 @@
 // forms in place, under all their names, with their docstrings.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "bind/bind.h"
 #include "ops/result.h"

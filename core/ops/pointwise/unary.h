@@ -1,5 +1,6 @@
 // Functions of one tensor: the rows of unary.def, and what they are made with.
 #pragma once
+#include <array>
 #include "ops/result.h"
 #include "tables/mentions.h"
 #include "tables/operations.h"
