@@ -78,7 +78,7 @@ def __getattr__(name: str) -> _Any:
 
 
 __all__ = [
-    *(name for name in dir(_core) if name[0] != "_"),
+    *(name for name in dir(_core) if name[0] != "_" != name[-1]),
     *_legacy.__all__,
     *_public_names(globals()),
     *_settings.__all__,

@@ -18,6 +18,7 @@ struct ThisThread {
   std::vector<PyObject*> modes;  // owned; the innermost is the last
   Disabled disabled = Disabled::Nothing;
   PyObject* counts = nullptr;  // a dict, owned; null if nobody counts
+  int n_levels = 0;
 };
 thread_local ThisThread this_thread;
 
@@ -84,10 +85,8 @@ nb::object ask(PyObject* whom, const nb::tuple& told, bool warns_of_method) {
                    "an error in future, please define it as a classmethod.",
                    1))
     throw nb::python_error();
-  // No Python frame need lie between a handler and the next: without this the stack would overflow.
-  if (Py_EnterRecursiveCall(" in __torch_function__")) throw nb::python_error();
+  Level level;  // no Python frame, which would be counted, need lie between a handler and the next
   nb::object answer = nb::steal(PyObject_Call(handler.ptr(), told.ptr(), nullptr));
-  Py_LeaveRecursiveCall();
   if (!answer.is_valid()) throw nb::python_error();
   return answer;
 }
@@ -204,6 +203,16 @@ bool overrides(PyTypeObject* type) {
 
 Disabled disabled() noexcept { return this_thread.disabled; }
 void set_disabled(Disabled value) noexcept { this_thread.disabled = value; }
+
+Level::Level() {
+  constexpr int kMaxLevels = 300;
+  if (this_thread.n_levels >= kMaxLevels) {
+    PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded in __torch_function__");
+    throw nb::python_error();
+  }
+  ++this_thread.n_levels;
+}
+Level::~Level() { --this_thread.n_levels; }
 
 nb::object call_without_subclasses(nb::handle function, nb::handle args, nb::handle kwargs) {
   bool has_names = kwargs.is_valid() && !kwargs.is_none();

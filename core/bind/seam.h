@@ -69,6 +69,15 @@ class DisabledGuard {
   Disabled before_;
 };
 
+// A level of calls or data inside each other, for as long as it lives; raises a RecursionError
+// where there are too many. Python's own count lets more through than a stack can hold.
+class Level {
+ public:
+  Level();
+  ~Level();
+  Level(const Level&) = delete;
+};
+
 // function(*args, **kwargs) as __torch_function__ was told of it, with subclasses passed by. Null
 // stands for no arguments.
 nanobind::object call_without_subclasses(nanobind::handle function, nanobind::handle args,

@@ -20,10 +20,7 @@ nb::object as_class(nb::handle result, PyTypeObject* cls) {
     return nb::cast(as_subclass(as_tensor(result.ptr()), cls));
   }
   if (!PyTuple_Check(result.ptr()) && !PyList_Check(result.ptr())) return nb::borrow(result);
-  if (Py_EnterRecursiveCall(" in __torch_function__")) throw nb::python_error();
-  struct Leave {
-    ~Leave() { Py_LeaveRecursiveCall(); }
-  } leave;
+  seam::Level level;
   bool is_other = false;
   nb::list items;
   for (nb::handle item : result) {

@@ -6,7 +6,7 @@ import pytest
 import facula
 from check_op import FLOATING, INTEGRAL, check_op
 
-STEPS = {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "fix": np.fix, "round": np.round}
+STEPS = {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "fix": np.trunc, "round": np.round}
 
 
 @pytest.mark.parametrize("name", STEPS)
