@@ -98,6 +98,14 @@ class SavedList {
   std::vector<SavedTensor> items_;
 };
 
+// In the place of a tensor that a derivative does not mention: takes none in the node.
+struct NotSaved {
+  NotSaved(const Tensor&, bool) {}
+  operator Tensor() const { return {}; }
+};
+template <bool kIsMentioned>
+using SavedIf = std::conditional_t<kIsMentioned, SavedTensor, NotSaved>;
+
 inline SavedTensor save(const Tensor& x) { return {x, false}; }
 inline SavedTensor save_output(const Tensor& y) { return {y, true}; }
 inline SavedList save(const TensorList& xs) { return SavedList(xs); }

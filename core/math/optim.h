@@ -7,12 +7,13 @@
 //
 //   kNumbers   states that are one number per parameter; the first is the count of steps
 //   kStates    states as large as the parameter; has_state says which of them are in use
-//   read       names the options of a group and the members that they go to
+//   read       names the options of a group, each before the member or members that it goes to
 //   begin      once per parameter and step: updates the numbers, derives what update needs
 //   update     the formula
 //   is_first   only in a rule that needs it: whether this step made the states
 #pragma once
 #include <cmath>
+#include <tuple>
 
 #include "math/primitives.h"
 
@@ -53,12 +54,8 @@ struct SGD {
   bool is_first = false;  // there is no momentum yet: the gradient itself becomes it
   template <class F>
   void read(F& of) {
-    of("lr", lr);
-    of("momentum", momentum);
-    of("dampening", dampening);
-    of("weight_decay", weight_decay);
-    of("nesterov", nesterov);
-    of("maximize", maximize);
+    of("lr", lr, "momentum", momentum, "dampening", dampening, "weight_decay", weight_decay,
+       "nesterov", nesterov, "maximize", maximize);
   }
   void begin(K*) {}
 
@@ -87,13 +84,8 @@ struct Adam {
   K step_size, correction;  // reciprocals, here and below: a division costs as much as the rest
   template <class F>
   void read(F& of) {
-    of("lr", lr);
-    of("betas", beta1, beta2);
-    of("eps", eps);
-    of("weight_decay", weight_decay);
-    of("amsgrad", amsgrad);
-    of("maximize", maximize);
-    of("decoupled_weight_decay", decoupled);
+    of("lr", lr, "betas", std::tie(beta1, beta2), "eps", eps, "weight_decay", weight_decay,
+       "amsgrad", amsgrad, "maximize", maximize, "decoupled_weight_decay", decoupled);
   }
   void begin(K* numbers) {
     K step = numbers[0] = numbers[0] + 1;
@@ -130,13 +122,8 @@ struct NAdam {
   K correction, of_grad, of_average;
   template <class F>
   void read(F& of) {
-    of("lr", lr);
-    of("betas", beta1, beta2);
-    of("eps", eps);
-    of("weight_decay", weight_decay);
-    of("momentum_decay", momentum_decay);
-    of("maximize", maximize);
-    of("decoupled_weight_decay", decoupled);
+    of("lr", lr, "betas", std::tie(beta1, beta2), "eps", eps, "weight_decay", weight_decay,
+       "momentum_decay", momentum_decay, "maximize", maximize, "decoupled_weight_decay", decoupled);
   }
   K momentum_at(const K& step) const {
     return beta1 * (1 - 0.5 * raised(K(0.96), step * momentum_decay));
@@ -177,12 +164,8 @@ struct RAdam {
   bool is_rectified;
   template <class F>
   void read(F& of) {
-    of("lr", lr);
-    of("betas", beta1, beta2);
-    of("eps", eps);
-    of("weight_decay", weight_decay);
-    of("maximize", maximize);
-    of("decoupled_weight_decay", decoupled);
+    of("lr", lr, "betas", std::tie(beta1, beta2), "eps", eps, "weight_decay", weight_decay,
+       "maximize", maximize, "decoupled_weight_decay", decoupled);
   }
   void begin(K* numbers) {
     K step = numbers[0] = numbers[0] + 1;
@@ -222,11 +205,8 @@ struct Adamax {
   K step_size;
   template <class F>
   void read(F& of) {
-    of("lr", lr);
-    of("betas", beta1, beta2);
-    of("eps", eps);
-    of("weight_decay", weight_decay);
-    of("maximize", maximize);
+    of("lr", lr, "betas", std::tie(beta1, beta2), "eps", eps, "weight_decay", weight_decay,
+       "maximize", maximize);
   }
   void begin(K* numbers) {
     K step = numbers[0] = numbers[0] + 1;
@@ -257,11 +237,8 @@ struct Adagrad {
   K step_size;
   template <class F>
   void read(F& of) {
-    of("lr", lr);
-    of("lr_decay", lr_decay);
-    of("eps", eps);
-    of("weight_decay", weight_decay);
-    of("maximize", maximize);
+    of("lr", lr, "lr_decay", lr_decay, "eps", eps, "weight_decay", weight_decay, "maximize",
+       maximize);
   }
   void begin(K* numbers) {
     K before = numbers[0];
@@ -290,11 +267,7 @@ struct Adadelta {
   bool maximize;
   template <class F>
   void read(F& of) {
-    of("lr", lr);
-    of("rho", rho);
-    of("eps", eps);
-    of("weight_decay", weight_decay);
-    of("maximize", maximize);
+    of("lr", lr, "rho", rho, "eps", eps, "weight_decay", weight_decay, "maximize", maximize);
   }
   void begin(K* numbers) { numbers[0] = numbers[0] + 1; }
 
@@ -321,13 +294,8 @@ struct RMSprop {
   bool centered, maximize;
   template <class F>
   void read(F& of) {
-    of("lr", lr);
-    of("alpha", alpha);
-    of("eps", eps);
-    of("weight_decay", weight_decay);
-    of("momentum", momentum);
-    of("centered", centered);
-    of("maximize", maximize);
+    of("lr", lr, "alpha", alpha, "eps", eps, "weight_decay", weight_decay, "momentum", momentum,
+       "centered", centered, "maximize", maximize);
   }
   void begin(K* numbers) { numbers[0] = numbers[0] + 1; }
 
@@ -364,9 +332,8 @@ struct Rprop {
   bool maximize;
   template <class F>
   void read(F& of) {
-    of("etas", shrink, grow);
-    of("step_sizes", smallest, largest);
-    of("maximize", maximize);
+    of("etas", std::tie(shrink, grow), "step_sizes", std::tie(smallest, largest), "maximize",
+       maximize);
   }
   void begin(K* numbers) { numbers[0] = numbers[0] + 1; }
 
@@ -398,12 +365,8 @@ struct ASGD {
   K eta, mu;
   template <class F>
   void read(F& of) {
-    of("lr", lr);
-    of("lambd", lambd);
-    of("alpha", alpha);
-    of("t0", t0);
-    of("weight_decay", weight_decay);
-    of("maximize", maximize);
+    of("lr", lr, "lambd", lambd, "alpha", alpha, "t0", t0, "weight_decay", weight_decay, "maximize",
+       maximize);
   }
   // The rates of this step were made by the last one.
   void begin(K* numbers) {

@@ -69,12 +69,16 @@ void def_op_out(nb::module_& m, const char* name, Tensor (*f)(const Tensor&, Arg
   def_method(name, f, extra...);
 }
 
+inline std::string in_place_doc(const std::string& name) {
+  return "``" + name + "()`` in place: the tensor gets the result and is returned.";
+}
+
 // The method `name_` that stores what f(x, into, args...) makes of a tensor in the tensor; `op` is
 // its name in messages.
 template <class F, class... Args, class... Extra>
 void def_in_place(const std::string& name, const char* op, F f, Arguments<Args...>,
                   const Extra&... extra) {
-  std::string doc = "Stores the result of " + name + "() in the tensor itself.";
+  std::string doc = in_place_doc(name);
   def_method((name + "_").c_str(),
              [f, op](Tensor x, Args... args) {
                return in_place(

@@ -8,19 +8,16 @@ namespace facula {
 enum class UnaryOp : int {
 #define UNARY ROW
 #include "tables/unary.def"
-#undef UNARY
   count
 };
 enum class ParametricOp : int {
 #define PARAMETRIC ROW
 #include "tables/parametric.def"
-#undef PARAMETRIC
   count
 };
 enum class ActivationOp : int {
 #define ACTIVATION ROW
 #include "tables/activation.def"
-#undef ACTIVATION
   count
 };
 enum class PredicateOp : int {
@@ -56,7 +53,6 @@ enum class TernaryOp : int {
 enum class LossOp : int {
 #define LOSS ROW
 #include "tables/loss.def"
-#undef LOSS
   count
 };
 

@@ -314,7 +314,7 @@ def test_flags_of_old_count_by_their_truth():
 @pytest.mark.parametrize(
     "target, got",
     [
-        ([0, 1, 2], r"list\. Convert it with facula\.tensor\(\)"),
+        ([0, 1, 2], r"list(\[int\])?\. Convert it with facula\.tensor\(\)"),
         (np.array([0, 1, 2]), r"numpy\.ndarray\. Convert it with facula\.from_numpy\(\)"),
         (None, "NoneType"),
     ],
@@ -347,7 +347,8 @@ def test_a_missing_target_is_named():
 )
 @pytest.mark.filterwarnings("ignore:.*(broadcast together|reduction='mean')")
 def test_shapes_that_do_not_fit_are_refused_in_the_name_of_the_loss(name):
-    message = rf"^{name}: shapes do not broadcast: \(3,\), \(2,\) differ in dimension -1\.$"
+    of_both = r"\(3,\), \(2,\) differ in dimension -1|dimension 0 has sizes 3 and 2"
+    message = rf"^{name}: .*shapes .*broadcast.*: ({of_both})\."
     with pytest.raises(RuntimeError, match=message):
         getattr(F, name)(facula.ones(3), facula.ones(2))
 

@@ -142,6 +142,16 @@ KNOWN_NODES: list[Known] = [
         DIFFERENTIABLE,
         "UnsafeViewBackward0 -> ReshapeAliasBackward0, UnsafeViewBackward0 -> ViewBackward0",
     ),
+    *nodes(
+        "nn.functional.l1_loss",
+        FLOATING,
+        "MeanBackward0 -> L1LossBackward0, SumBackward0 -> L1LossBackward0, "
+        "AbsBackward0 -> L1LossBackward0",
+        _ONE,
+    ),
+    *nodes(
+        "nn.functional.smooth_l1_loss", FLOATING, "MeanBackward0 -> SmoothL1LossBackward0", _ONE
+    ),
     *nodes("nn.functional.ctc_loss", SINGLE + DOUBLE, "WhereBackward0 -> CtcLossBackward0", _ONE),
     *nodes(
         "nn.functional.pairwise_distance",

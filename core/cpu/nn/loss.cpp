@@ -2,6 +2,7 @@
 
 #include "cpu/loops.h"
 #include "math/activations.h"
+#include "math/arithmetic.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
@@ -31,7 +32,7 @@ double sum_of_losses(const char* x, const char* t, int64_t n, F f) {
   return sum;
 }
 
-#define LOSS(name, node, value_, slope_, ...)                                                    \
+#define LOSS(name, form, node, number_, shapes, prepare, value_, slope_, ...)                    \
   template <class E>                                                                             \
   struct name##_kernel {                                                                         \
     using T = Lanes<E>;                                                                          \
@@ -56,7 +57,6 @@ double sum_of_losses(const char* x, const char* t, int64_t n, F f) {
     }                                                                                            \
   };
 #include "tables/loss.def"
-#undef LOSS
 
 template <class F>
 constexpr std::array<F, kNumDTypes> floating_row(F f16, F bf16, F f32, F f64) {
@@ -79,17 +79,14 @@ const LossTable loss_table = {
     {{
 #include "tables/loss.def"
     }},
-#undef LOSS
 #define LOSS(name, ...) FACULA_ROW(name, slope)
     {{
 #include "tables/loss.def"
     }},
-#undef LOSS
 #define LOSS(name, ...) FACULA_ROW(name, sum)
     {{
 #include "tables/loss.def"
     }},
-#undef LOSS
 };
 #undef FACULA_ROW
 

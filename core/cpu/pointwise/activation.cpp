@@ -43,7 +43,6 @@ constexpr Kinds real_kinds(Kinds kinds) { return kinds == Kinds::FCONLY ? Kinds:
     }                                                                                      \
   };
 #include "tables/activation.def"
-#undef ACTIVATION
 
 }  // namespace
 
@@ -51,14 +50,12 @@ extern const ActivationTable activation_table;
 const ActivationTable activation_table = {{
 #define ACTIVATION(name, ...) dtype_row<name##_kernel>(),
 #include "tables/activation.def"
-#undef ACTIVATION
 }};
 
 extern const ActivationTable slope_table;
 const ActivationTable slope_table = {{
 #define ACTIVATION(name, ...) dtype_row<name##_slope_kernel>(),
 #include "tables/activation.def"
-#undef ACTIVATION
 }};
 
 }  // namespace FACULA_ISA

@@ -24,7 +24,6 @@ namespace {
     }                                                                                      \
   };
 #include "tables/parametric.def"
-#undef PARAMETRIC
 
 }  // namespace
 
@@ -32,7 +31,6 @@ extern const ParametricTable parametric_table;
 const ParametricTable parametric_table = {{
 #define PARAMETRIC(name, kinds, formula) dtype_row<name##_kernel>(),
 #include "tables/parametric.def"
-#undef PARAMETRIC
 }};
 
 }  // namespace FACULA_ISA

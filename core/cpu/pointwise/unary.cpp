@@ -21,7 +21,6 @@ namespace {
     }                                                                               \
   };
 #include "tables/unary.def"
-#undef UNARY
 
 }  // namespace
 
@@ -29,7 +28,6 @@ extern const UnaryTable unary_table;
 const UnaryTable unary_table = {{
 #define UNARY(name, ...) dtype_row<name##_kernel>(),
 #include "tables/unary.def"
-#undef UNARY
 }};
 
 }  // namespace FACULA_ISA

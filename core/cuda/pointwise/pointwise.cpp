@@ -25,13 +25,11 @@ struct FormulaText {
 constexpr FormulaText kUnary[] = {
 #define UNARY(name, names, forms, kinds, refused, formula, ...) {#name, #formula},
 #include "tables/unary.def"
-#undef UNARY
 };
 #define KERNEL(name, kinds, formula) {#name, #formula},
 constexpr FormulaText kParametric[] = {
 #define PARAMETRIC KERNEL
 #include "tables/parametric.def"
-#undef PARAMETRIC
 };
 #define ROW(name, names, numbers, kinds, check, formula, ...) {#name, #formula},
 constexpr FormulaText kBinary[] = {
@@ -55,13 +53,11 @@ constexpr FormulaText kActivation[] = {
 #define ACTIVATION(name, forms, node, kinds, names, prepare, serves, formula, ...) \
   {#name, #formula},
 #include "tables/activation.def"
-#undef ACTIVATION
 };
 constexpr FormulaText kSlope[] = {
 #define ACTIVATION(name, forms, node, kinds, names, prepare, serves, formula, slope, ...) \
   {#name, #slope},
 #include "tables/activation.def"
-#undef ACTIVATION
 };
 constexpr FormulaText kPredicate[] = {
 #define PREDICATE(name, kinds, refused, formula, ...) {#name, #formula},

@@ -1,12 +1,17 @@
 // Losses by element: input and target have one shape.
 #include "cpu/nn/loss.h"
+
+#include <cstdlib>
+#include <sstream>
+
 #include "autograd/node.h"
 #include "base/integers.h"
 #include "base/parallel.h"
-#include "bind/bind.h"
 #include "cpu/run.h"
 #include "ops/nn/loss.h"
 #include "ops/ops.h"
+#include "ops/pointwise/binding.h"
+#include "ops/result_binding.h"
 
 namespace facula {
 
@@ -14,35 +19,77 @@ namespace {
 
 constexpr int64_t kPiece = 16384;  // elements whose losses are summed in one go
 
+enum class Form { PUBLIC, BEHIND };
+enum class Shapes { BROADCAST, WARNED, EQUAL };
+
 struct ElementLoss {
   const char* name;
+  Form form;
   const char* node;
+  const char* number;
+  Shapes shapes;
+  void (*prepare)(const char* name, const Tensor& x, Tensor& t, double p0);
   LossOp op;
   Tensor (*value)(const Tensor& x, const Tensor& t, double p0);
   Tensor (*slope)(const Tensor& x, const Tensor& t, double p0);
   Tensor (*to_target)(const Tensor& g, const Tensor& gx, const Tensor& x, const Tensor& t);
+  Doc doc;
 };
 
 Tensor huber_of(const Tensor& d, double delta) {
   return where(le(abs(d), wrapped_number(delta)), square(d) * 0.5, (abs(d) - 0.5 * delta) * delta);
 }
 
+void prepare_nothing(const char*, const Tensor&, Tensor&, double) {}
+void prepare_floating(const char* op, const Tensor& x, Tensor& t, double) {
+  check_not_implemented(is_floating(result_type({x, t})), op,
+                        ": expected a floating-point input and target, got ", x, " and ", t,
+                        ". Convert them with .float().");
+}
+void prepare_at_least_zero(const char* op, const Tensor& x, Tensor& t, double beta) {
+  check(beta >= 0, op, ": expected beta >= 0, got ", beta, ".");
+  if (beta > 0) prepare_floating(op, x, t, beta);
+}
+void prepare_fixed_target(const char* op, const Tensor& x, Tensor& t, double) {
+  check(is_floating(x.dtype()), op, ": expected a floating-point input, got ", x,
+        ". Convert it with input.float().");
+  check(!t.requires_grad(), op,
+        ": not differentiable with respect to target, which requires grad.");
+  t = to_dtype(t, x.dtype());
+}
+void prepare_in_unit_interval(const char* op, const Tensor& x, Tensor& t, double p0) {
+  prepare_floating(op, x, t, p0);
+  NoGradGuard guard;
+  for (auto [what, values] : {std::pair("input", x), std::pair("target", t)}) {
+    if (values.numel() == 0) continue;
+    auto [low, high] = aminmax(values);
+    double from = item(low).to_double(), to = item(high).to_double();
+    check(from >= 0 && to <= 1, op, ": expected ", what,
+          " with values from 0 to 1, got values from ", from, " to ", to, ".");
+  }
+}
+
 constexpr ElementLoss kLosses[] = {
-#define LOSS(name, node, value, slope, value_of, slope_of, to_target_)          \
-  {#name,                                                                       \
-   node,                                                                        \
-   LossOp::name,                                                                \
-   [](const Tensor& x, const Tensor& t, [[maybe_unused]] double p0) -> Tensor { \
-     return value_of;                                                           \
-   },                                                                           \
-   [](const Tensor& x, const Tensor& t, [[maybe_unused]] double p0) -> Tensor { \
-     return slope_of;                                                           \
-   },                                                                           \
-   []([[maybe_unused]] const Tensor& g, [[maybe_unused]] const Tensor& gx,      \
-      [[maybe_unused]] const Tensor& x,                                         \
-      [[maybe_unused]] const Tensor& t) -> Tensor { return to_target_; }},
+#define LOSS(name, form, node, number, shapes, prepare, value, slope, value_of, slope_of, \
+             to_target_, sentence, arguments, result)                                     \
+  {#name,                                                                                 \
+   Form::form,                                                                            \
+   node,                                                                                  \
+   number,                                                                                \
+   Shapes::shapes,                                                                        \
+   prepare_##prepare,                                                                     \
+   LossOp::name,                                                                          \
+   [](const Tensor& x, const Tensor& t, [[maybe_unused]] double p0) -> Tensor {           \
+     return value_of;                                                                     \
+   },                                                                                     \
+   [](const Tensor& x, const Tensor& t, [[maybe_unused]] double p0) -> Tensor {           \
+     return slope_of;                                                                     \
+   },                                                                                     \
+   []([[maybe_unused]] const Tensor& g, [[maybe_unused]] const Tensor& gx,                \
+      [[maybe_unused]] const Tensor& x,                                                   \
+      [[maybe_unused]] const Tensor& t) -> Tensor { return to_target_; },                 \
+   {sentence, arguments, result}},
 #include "tables/loss.def"
-#undef LOSS
 };
 
 Tensor reduced(const Tensor& losses, Reduction reduction) {
@@ -99,33 +146,32 @@ Tensor loss_gradient(const ElementLoss& loss, const Tensor& g, const Tensor& x, 
   return mul_(gx, g);
 }
 
-void check_in_unit_interval(const char* op, const char* what, const Tensor& x) {
-  if (x.numel() == 0) return;
-  NoGradGuard guard;
-  auto [low, high] = aminmax(x);
-  double from = item(low).to_double(), to = item(high).to_double();
-  check(from >= 0 && to <= 1, op, ": expected ", what, " with values from 0 to 1, got values from ",
-        from, " to ", to, ".");
+// Both in one shape. `depth` is how many frames of Python the caller of the loss is away.
+void match_shapes(const ElementLoss& loss, Tensor& x, Tensor& t, int depth) {
+  if (x.sizes() == t.sizes()) return;
+  check(loss.shapes != Shapes::EQUAL, loss.name, ": expected a target of the input's shape ",
+        x.sizes(), ", got ", t.sizes(), ".");
+  if (loss.shapes == Shapes::WARNED) {
+    std::ostringstream text;
+    text
+        << loss.name << ": the target " << t.sizes() << " and the input " << x.sizes()
+        << " are broadcast together, which is likely not what was meant. Give them the same shape.";
+    if (PyErr_WarnEx(PyExc_UserWarning, text.str().c_str(), depth) != 0) throw_python_error();
+  }
+  Dims sizes = broadcast_shapes(loss.name, x.sizes(), t.sizes());
+  x = expand(x, sizes);
+  t = expand(t, sizes);
 }
 
-// `p0` is beta of smooth_l1_loss, delta of huber_loss.
-Tensor by_element(const ElementLoss& loss, const Tensor& input, const Tensor& target,
-                  Reduction reduction, double p0) {
-  if (loss.op == LossOp::binary_cross_entropy) {
-    check_in_unit_interval(loss.name, "input", input);
-    check_in_unit_interval(loss.name, "target", target);
-  }
-  check(loss.op != LossOp::soft_margin_loss || !target.requires_grad(), loss.name,
-        ": not differentiable with respect to target, which requires grad.");
-  DType dtype = result_type({input, target});
-  check_not_implemented(is_floating(dtype), loss.name,
-                        ": expected a floating-point input and target, got ", input, " and ",
-                        target, ". Convert them with .float().");
-  check(input.sizes() == target.sizes(), loss.name, ": expected a target of the input's shape ",
-        input.sizes(), ", got ", target.sizes(), ".");
-  check_same_device(loss.name, {input, target});
-  Tensor x = to_dtype(input, dtype), t = to_dtype(target, dtype);
-  if (!x.is_cpu()) return reduced(loss.value(x, t, p0), reduction);
+Tensor by_element(const ElementLoss& loss, Tensor x, Tensor t, Reduction reduction, double p0,
+                  int depth) {
+  loss.prepare(loss.name, x, t, p0);
+  match_shapes(loss, x, t, depth);
+  check_same_device(loss.name, {x, t});
+  DType dtype = result_type({x, t});
+  x = to_dtype(x, dtype);
+  t = to_dtype(t, dtype);
+  if (!x.is_cpu() || !is_floating(dtype)) return reduced(loss.value(x, t, p0), reduction);
   Tensor y = loss_value(loss, x, t, reduction, p0);
   return record(loss.node, y, {x, t},
                 [&loss, x = save(x), t = save(t), reduction, p0](const Tensor& upstream,
@@ -137,15 +183,64 @@ Tensor by_element(const ElementLoss& loss, const Tensor& input, const Tensor& ta
                 });
 }
 
+// The reduction by its name, or by the flags that were its older form.
+Reduction reduction_named(nb::handle size_average, nb::handle reduce, nb::handle reduction) {
+  nb::module_ names = nb::module_::import_("facula.nn._reduction");
+  nb::object name = names.attr("resolve")(size_average, reduce, reduction, 2);
+  return reduction_of(nb::cast<int64_t>(names.attr("get_enum")(name)));
+}
+
+std::string public_doc(const ElementLoss& loss, const std::string& number) {
+  Doc doc = loss.doc;
+  std::string text = std::string(doc.sentence) + R"(
+
+Args:
+    input: the predictions.
+    target: the values to predict, of the input's shape.
+    size_average: a deprecated flag, replaced by ``reduction``.
+    reduce: a deprecated flag, replaced by ``reduction``.
+    reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.)";
+  if (!number.empty()) text += "\n    " + number + ": the number of the formula above.";
+  doc.sentence = text.c_str();
+  return docstring(loss.name, doc, "facula.nn.functional");
+}
+
+void def_loss(nb::module_& m, const ElementLoss& loss) {
+  list_row("loss", loss.name);
+  if (loss.form == Form::BEHIND) {
+    m.def(("_" + std::string(loss.name)).c_str(),
+          [&loss](const Tensor& x, const Tensor& target, int64_t reduction, double p0) {
+            return by_element(loss, x, target, reduction_of(reduction), p0, 2);
+          },
+          "input"_a, "target"_a, "reduction"_a, "p0"_a = 0.0);
+    return;
+  }
+  std::string number = loss.number, name = number.substr(0, number.find('='));
+  std::string doc = public_doc(loss, name);
+  auto def = [&](auto&& f, const auto&... numbers) {
+    def_functional(m, loss.name, f, "input"_a, "target"_a, "size_average"_a.none() = nb::none(),
+                   "reduce"_a.none() = nb::none(), "reduction"_a = "mean", numbers..., doc.c_str());
+  };
+  using Flag = nb::typed<nb::object, bool>;
+  if (number.empty()) {
+    def([&loss](const Tensor& x, const Tensor& t, const Flag& size_average, const Flag& reduce,
+                const nb::str& reduction) {
+      return by_element(loss, x, t, reduction_named(size_average, reduce, reduction), 0, 1);
+    });
+  } else {
+    def(
+        [&loss](const Tensor& x, const Tensor& t, const Flag& size_average, const Flag& reduce,
+                const nb::str& reduction, double p0) {
+          return by_element(loss, x, t, reduction_named(size_average, reduce, reduction), p0, 1);
+        },
+        nb::arg(name.c_str()) = std::atof(number.c_str() + name.size() + 1));
+  }
+}
+
 }  // namespace
 
 FACULA_BINDINGS {
-  for (const ElementLoss& loss : kLosses)
-    m.def(("_" + std::string(loss.name)).c_str(),
-          [&loss](const Tensor& x, const Tensor& target, int64_t reduction, double p0) {
-            return by_element(loss, x, target, reduction_of(reduction), p0);
-          },
-          "input"_a, "target"_a, "reduction"_a, "p0"_a = 0.0);
+  for (const ElementLoss& loss : kLosses) def_loss(m, loss);
 }
 
 }  // namespace facula

@@ -328,22 +328,29 @@ struct Options {
     }
     return value;
   }
-  void operator()(const char* name, bool& to) const {
+  template <class Member, class... More>
+  void operator()(const char* name, Member&& member, More&&... more) const {
+    set(name, member);
+    if constexpr (sizeof...(More) > 0) (*this)(more...);
+  }
+
+ private:
+  void set(const char* name, bool& to) const {
     int truth = PyObject_IsTrue(get(name));
     if (truth < 0) throw_python_error();
     to = truth;
   }
   template <class K>
-  void operator()(const char* name, K& to) const {
+  void set(const char* name, K& to) const {
     convert(optimizer, name, get(name), to);
   }
   template <class K>
-  void operator()(const char* name, K& first, K& second) const {
+  void set(const char* name, std::tuple<K&, K&>& to) const {
     PyObject* pair = get(name);
     check_type((PyTuple_Check(pair) || PyList_Check(pair)) && PySequence_Fast_GET_SIZE(pair) == 2,
                optimizer, ": expected two numbers for ", name, ", got ", type_name(pair), ".");
-    convert(optimizer, name, PySequence_Fast_GET_ITEM(pair, 0), first);
-    convert(optimizer, name, PySequence_Fast_GET_ITEM(pair, 1), second);
+    convert(optimizer, name, PySequence_Fast_GET_ITEM(pair, 0), std::get<0>(to));
+    convert(optimizer, name, PySequence_Fast_GET_ITEM(pair, 1), std::get<1>(to));
   }
 };
 

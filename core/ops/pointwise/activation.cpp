@@ -112,7 +112,6 @@ constexpr ActivationRow kRows[] = {
       [[maybe_unused]] double p2) -> Tensor { return slope_of; },                                \
    []([[maybe_unused]] double p0) -> bool { return serves; }},
 #include "tables/activation.def"
-#undef ACTIVATION
 };
 #undef STRAIGHT
 
@@ -190,7 +189,6 @@ Tensor& activate_(ActivationOp op, Tensor& x, ActivationNumbers p) {
     return activate(ActivationOp::name, x, numbers, into);                    \
   }
 #include "tables/activation.def"
-#undef ACTIVATION
 
 Tensor prelu(const Tensor& x, const Tensor& weight) {
   check(x.dtype() == weight.dtype(), "prelu: expected a weight of the input's dtype ", x.dtype(),
@@ -333,7 +331,6 @@ FACULA_BINDINGS {
                    sentence, arguments, result)                                                  \
   def_activation(m, ActivationOp::name, Forms::forms, {sentence, arguments, "tensor(" result ")"});
 #include "tables/activation.def"
-#undef ACTIVATION
 
   def_functional(
       m, "gelu",

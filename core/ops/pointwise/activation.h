@@ -11,7 +11,6 @@ using ActivationNumbers = std::array<Scalar, 3>;
 #define ACTIVATION(name, ...) \
   Tensor name(const Tensor& x, ActivationNumbers numbers = {}, const Into& into = {});
 #include "tables/activation.def"
-#undef ACTIVATION
 
 Tensor prelu(const Tensor& x, const Tensor& weight);  // one weight, or one per channel (dim 1)
 Tensor glu(const Tensor& x, int64_t dim);             // of the two halves along dim

@@ -96,13 +96,6 @@ struct Mentioned {
       : a(mentions(gradient, 'a')), b(mentions(gradient, 'b')), y(mentions(gradient, 'y')) {}
 };
 
-// What no gradient mentions takes no place in the node.
-struct Unmentioned {
-  Unmentioned(const Tensor&, bool) {}
-};
-template <bool is_mentioned>
-using Kept = std::conditional_t<is_mentioned, SavedTensor, Unmentioned>;
-
 }  // namespace
 
 void check_not_complex32(const char* name, const Tensor& a, const Tensor& b) {
@@ -164,9 +157,9 @@ void apply_binary_(const char* name, BinaryOp op, const Tensor& a, const Tensor&
     bool keeps_b = (in_a.b && need_a) || (in_b.b && need_b);                                \
     bool keeps_y = (in_a.y && need_a) || (in_b.y && need_b);                                \
     return record(node, result, {a, b},                                                     \
-                  [a = Kept < in_a.a || in_b.a > (keeps_a ? a : Tensor(), false),           \
-                   b = Kept < in_a.b || in_b.b > (keeps_b ? b : Tensor(), false),           \
-                   y = Kept < in_a.y || in_b.y > (keeps_y ? result : Tensor(), true)](      \
+                  [a = SavedIf < in_a.a || in_b.a > (keeps_a ? a : Tensor(), false),        \
+                   b = SavedIf < in_a.b || in_b.b > (keeps_b ? b : Tensor(), false),        \
+                   y = SavedIf < in_a.y || in_b.y > (keeps_y ? result : Tensor(), true)](   \
                       [[maybe_unused]] const Tensor& g, Needs need) -> TensorList {         \
                     return {need[0] ? by_a : Tensor(), need[1] ? by_b : Tensor()};          \
                   });                                                                       \

@@ -24,10 +24,6 @@ std::string docstring(const char* name, const Doc& doc, const char* module) {
          doc.arguments + ")\n    " + doc.result;
 }
 
-std::string in_place_doc(const char* name) {
-  return std::string("``") + name + "()`` in place: the tensor gets the result and is returned.";
-}
-
 std::string in_place_doc(const char* name, const Doc& doc, const char* module) {
   std::string sentence = in_place_doc(name), name_ = std::string(name) + "_";
   return docstring(name_.c_str(), {sentence.c_str(), doc.arguments, doc.result}, module);

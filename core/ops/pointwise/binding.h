@@ -4,8 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "bind/bind.h"
-#include "ops/result.h"
+#include "ops/result_binding.h"
 
 namespace facula {
 
@@ -36,8 +35,7 @@ struct Doc {
 };
 std::string docstring(const char* name, const Doc& doc, const char* module = "facula");
 
-// The docstring of a form in place; with the example of the function that is not.
-std::string in_place_doc(const char* name);
+// The docstring of a form in place, with the example of the function that is not.
 std::string in_place_doc(const char* name, const Doc& doc, const char* module = "facula");
 
 // A name that outlives the call: bound functions keep it for their messages.

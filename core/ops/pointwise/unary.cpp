@@ -154,7 +154,6 @@ Tensor apply_parametric(const char* name, ParametricOp op, Kinds kinds, const Te
     return x;                                                                                  \
   }
 #include "tables/unary.def"
-#undef UNARY
 
 FACULA_BINDINGS {
 #define UNARY(name, names, forms, kinds, refused, formula, gradient, sentence, input, result) \
@@ -162,7 +161,6 @@ FACULA_BINDINGS {
             {sentence, "facula.tensor(" input ")", "tensor(" result ")"});                    \
   list_row("unary", #name);
 #include "tables/unary.def"
-#undef UNARY
 }
 
 }  // namespace facula

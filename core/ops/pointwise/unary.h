@@ -13,7 +13,6 @@ namespace facula {
   inline Tensor name(const Tensor& x) { return name(x, Into{}); } \
   Tensor& name##_(Tensor& x);
 #include "tables/unary.def"
-#undef UNARY
 
 inline Tensor operator-(const Tensor& x) { return neg(x); }
 

@@ -91,19 +91,6 @@ DType result_dtype(const Row& row, DType dtype, std::optional<DType> wanted) {
   return wanted.value_or(DType::Int64);
 }
 
-// x for backward, where it is kept.
-struct NotSaved {
-  operator Tensor() const { return {}; }
-};
-template <bool kIsKept>
-auto save_if(const Tensor& x, bool is_output) {
-  if constexpr (kIsKept) {
-    return SavedTensor(x, is_output);
-  } else {
-    return NotSaved();
-  }
-}
-
 // The row is known when this is compiled: small tensors feel every question that is asked of it.
 template <const Row& row>
 Tensor reduce(const Tensor& input, const Dims& dims, bool keepdim, std::optional<DType> dtype,
@@ -132,7 +119,7 @@ Tensor reduce(const Tensor& input, const Dims& dims, bool keepdim, std::optional
   return record(
       row.nodes[!dims.empty()], y, {x},
       [mask, keepdim, n = params.divisor, sizes = x.sizes(), dtype = x.dtype(),
-       x = save_if<row.keeps_x>(x, false), y = save_if<row.keeps_y>(y, true)](const Tensor& g) {
+       x = SavedIf<row.keeps_x>(x, false), y = SavedIf<row.keeps_y>(y, true)](const Tensor& g) {
         Tensor kept_g = with_kept_dims(to_dtype(g, dtype), sizes, mask, keepdim), kept_y;
         if (row.keeps_y) kept_y = with_kept_dims(y, sizes, mask, keepdim);
         Tensor result = row.gradient(kept_g, x, kept_y, n);

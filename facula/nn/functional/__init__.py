@@ -8,6 +8,8 @@ from facula._core import _gelu as gelu
 from facula._core import _linear as linear
 from facula._core import _logsigmoid as logsigmoid
 from facula._core import _scaled_dot_product_attention as scaled_dot_product_attention
+from facula._core import _smooth_l1_loss as smooth_l1_loss
+from facula._core import _soft_margin_loss as soft_margin_loss
 from facula._core import _softplus as softplus
 from facula._core import _softshrink as softshrink
 from facula._core import (

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from facula import _core, _ops
 from facula._core import Tensor
 from facula._ops.losses import reduced
-from facula._ops.shapes import broadcast_for
 from facula.autograd.grad_mode import no_grad
 from facula.nn._reduction import get_enum, resolve
 
@@ -31,34 +30,23 @@ __all__ = [
     "multilabel_soft_margin_loss",
     "nll_loss",
     "poisson_nll_loss",
-    "smooth_l1_loss",
-    "soft_margin_loss",
     "triplet_margin_loss",
     "triplet_margin_with_distance_loss",
 ]
 
 
-def _same_shape(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Broadcast both to one shape, with a warning where they were not."""
-    if input.shape == target.shape:
-        return input, target
-    warnings.warn(
-        f"{name}: the target {tuple(target.shape)} and the input {tuple(input.shape)} are "
-        "broadcast together, which is likely not what was meant. Give them the same shape.",
-        stacklevel=3,
-    )
-    first, second = broadcast_for(name, input, target)
-    return first, second
-
-
-def _weighted(name: str, losses: Tensor, weight: Tensor, reduction: str) -> Tensor:
-    """Multiply losses by weights; the mean divides by the sum of the weights."""
+def _weighted(name: str, losses: Tensor, weight: Tensor) -> Tensor:
     if weight.shape != losses.shape:
         raise ValueError(
             f"{name}: expected a weight of the input's shape {tuple(losses.shape)}, got "
             f"{tuple(weight.shape)}."
         )
-    losses = losses * weight
+    return losses * weight
+
+
+def _mean_by_weight(name: str, losses: Tensor, weight: Tensor, reduction: str) -> Tensor:
+    """Losses times weights; the mean divides by the sum of the weights."""
+    losses = _weighted(name, losses, weight)
     if reduction == "mean":
         return losses.sum() / weight.sum()
     return reduced(losses, get_enum(reduction))
@@ -89,9 +77,8 @@ def mse_loss(
         tensor(4.5000)
     """
     reduction = resolve(size_average, reduce, reduction)
-    input, target = _same_shape("mse_loss", input, target)
     if weight is not None:
-        return _weighted("mse_loss", _core._mse_loss(input, target, 0), weight, reduction)
+        return _mean_by_weight("mse_loss", _core._mse_loss(input, target, 0), weight, reduction)
     return _core._mse_loss(input, target, get_enum(reduction))
 
 
@@ -120,43 +107,9 @@ def l1_loss(
         tensor(1.5000)
     """
     reduction = resolve(size_average, reduce, reduction)
-    input, target = _same_shape("l1_loss", input, target)
-    losses = (input - target).abs()
     if weight is not None:
-        return _weighted("l1_loss", losses, weight, reduction)
-    return reduced(losses, get_enum(reduction))
-
-
-def smooth_l1_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    beta: float = 1.0,
-) -> Tensor:
-    """The absolute error, but a parabola that joins it smoothly for errors below ``beta``.
-
-    Args:
-        input: the predictions.
-        target: the values to predict, of the input's shape.
-        size_average: a deprecated flag, replaced by ``reduction``.
-        reduce: a deprecated flag, replaced by ``reduction``.
-        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
-        beta: the error at which the parabola becomes a line; 0 gives ``l1_loss``.
-
-    Example:
-        >>> from facula.nn import functional as F
-        >>> F.smooth_l1_loss(facula.tensor([1.0, 2.0]), facula.tensor([0.5, 5.0]))
-        tensor(1.3125)
-    """
-    reduction = resolve(size_average, reduce, reduction)
-    input, target = _same_shape("smooth_l1_loss", input, target)
-    if beta == 0:
-        return l1_loss(input, target, reduction=reduction)
-    if beta < 0:
-        raise RuntimeError(f"smooth_l1_loss: expected beta >= 0, got {beta}.")
-    return _core._smooth_l1_loss(input, target, get_enum(reduction), beta)
+        return _mean_by_weight("l1_loss", _core._l1_loss(input, target, 0), weight, reduction)
+    return _core._l1_loss(input, target, get_enum(reduction))
 
 
 def huber_loss(
@@ -182,18 +135,13 @@ def huber_loss(
     """
     if delta <= 0:
         raise RuntimeError(f"huber_loss: expected delta > 0, got {delta}.")
-    input, target = _same_shape("huber_loss", input, target)
     # As in PyTorch the result has the dtype of the input here, not the one promotion would give.
     if target.is_floating_point():
         target = target.to(input.dtype)
     if weight is None:
         return _core._huber_loss(input, target, get_enum(reduction), delta)
-    if weight.shape != input.shape:
-        raise ValueError(
-            f"huber_loss: expected a weight of the input's shape {tuple(input.shape)}, got "
-            f"{tuple(weight.shape)}."
-        )
-    return reduced(_core._huber_loss(input, target, 0, delta) * weight, get_enum(reduction))
+    losses = _core._huber_loss(input, target, 0, delta)
+    return reduced(_weighted("huber_loss", losses, weight), get_enum(reduction))
 
 
 def binary_cross_entropy(
@@ -774,37 +722,6 @@ def triplet_margin_with_distance_loss(
     if swap:
         far = _core.minimum(far, distance(positive, negative))
     return reduced((margin + near - far).clamp_min(0), number)
-
-
-def soft_margin_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """``log(1 + exp(-target * input))``.
-
-    Args:
-        input: the scores.
-        target: which of the two cases each element belongs to, 1 or -1.
-        size_average: a deprecated flag, replaced by ``reduction``.
-        reduce: a deprecated flag, replaced by ``reduction``.
-        reduction: what is made of the losses: ``"mean"``, ``"sum"`` or ``"none"``.
-
-    Example:
-        >>> from facula.nn import functional as F
-        >>> F.soft_margin_loss(facula.tensor([0.0, 2.0]), facula.tensor([1.0, -1.0]))
-        tensor(1.4100)
-    """
-    number = get_enum(resolve(size_average, reduce, reduction))
-    if not input.is_floating_point():
-        raise RuntimeError(
-            f"soft_margin_loss: expected a floating-point input, got {input.dtype}. Convert it "
-            "with input.float()."
-        )
-    x, y = broadcast_for("soft_margin_loss", input, target.to(input.dtype))
-    return _core._soft_margin_loss(x, y, number)
 
 
 def _check_classes(name: str, input: Tensor, target: Tensor, least: int) -> None:
