@@ -11,11 +11,19 @@
 namespace facula::seam {
 
 std::atomic<int64_t> n_users{0};
+std::atomic<int64_t> n_transforms{0};
 
 namespace {
 
+struct Mode {
+  PyObject* object;    // owned
+  PyObject* composed;  // of a transform: the set of composed operations it has rules for; owned
+
+  bool is_transform() const { return composed != nullptr; }
+};
+
 struct ThisThread {
-  std::vector<PyObject*> modes;  // owned; the innermost is the last
+  std::vector<Mode> modes;  // the innermost is the last
   Disabled disabled = Disabled::Nothing;
   PyObject* counts = nullptr;  // a dict, owned; null if nobody counts
   int n_levels = 0;
@@ -104,25 +112,50 @@ nb::object ask(PyObject* whom, const nb::tuple& told, bool warns_of_method) {
   fail(ErrorKind::Type, text);
 }
 
-// The innermost mode, which is out of the way while it is asked.
-class InnermostMode {
+// How many of the modes count for an operation: the innermost of those is asked. 0: none is.
+size_t n_asked_modes(const Operation& operation) {
+  const std::vector<Mode>& modes = this_thread.modes;
+  bool sees_transforms_only = operation.is_private || this_thread.disabled == Disabled::All;
+  for (size_t n = modes.size(); n > 0; --n) {
+    const Mode& mode = modes[n - 1];
+    if (!mode.is_transform()) {
+      if (sees_transforms_only) continue;
+      return n;
+    }
+    // Without a rule the transform waits for the parts, and no mode further out may see the whole.
+    bool is_asked = !operation.is_composed ||
+                    (operation.function && PySet_Contains(mode.composed, operation.function) > 0);
+    return is_asked ? n : 0;
+  }
+  return 0;
+}
+
+// A user's function that asks by itself: transforms see what it does, not the function.
+constexpr Operation kOtherFunction{.is_composed = true};
+
+// The mode that is asked, which is out of the way meanwhile, with those inside of it.
+class AskedMode {
  public:
-  InnermostMode() : mode_(this_thread.modes.back()) { this_thread.modes.pop_back(); }
-  ~InnermostMode() { this_thread.modes.push_back(mode_); }
-  InnermostMode(const InnermostMode&) = delete;
-  PyObject* get() const { return mode_; }
+  explicit AskedMode(size_t n_asked) {
+    std::vector<Mode>& modes = this_thread.modes;
+    away_.assign(modes.begin() + static_cast<ptrdiff_t>(n_asked) - 1, modes.end());
+    modes.resize(n_asked - 1);
+  }
+  ~AskedMode() { this_thread.modes.insert(this_thread.modes.end(), away_.begin(), away_.end()); }
+  AskedMode(const AskedMode&) = delete;
+  PyObject* get() const { return away_.front().object; }
 
  private:
-  PyObject* mode_;
+  std::vector<Mode> away_;
 };
 
-// Asks the innermost mode, then the objects. `told` is what __torch_function__ is called with: the
-// function, the types of the objects, the arguments, and those by name if there are any.
-PyObject* dispatch(const nb::tuple& told, const Objects& found) {
+// Asks the last of `n_asked` modes, then the objects. `told` is what __torch_function__ is called
+// with: the function, the types of the objects, the arguments, and those by name if there are any.
+PyObject* dispatch(const nb::tuple& told, const Objects& found, size_t n_asked) {
   PyObject* mode = nullptr;
-  if (!this_thread.modes.empty()) {
-    InnermostMode innermost;
-    mode = innermost.get();
+  if (n_asked > 0) {
+    AskedMode asked(n_asked);
+    mode = asked.get();
     nb::object answer = ask(mode, told, /*warns_of_method=*/false);
     if (!answer.is(Py_NotImplemented)) return answer.release().ptr();
   }
@@ -159,16 +192,17 @@ nb::tuple tuple_of(const Arguments& args) {
   return positional;
 }
 
-PyObject* dispatch(const Operation& operation, const Arguments& args, const Objects& found) {
+PyObject* dispatch(const Operation& operation, const Arguments& args, const Objects& found,
+                   size_t n_asked) {
   nb::object function = function_of(operation);
   nb::tuple types = found.empty() && operation.is_unary
                         ? nb::make_tuple(nb::handle(args.values[0]).type())
                         : types_of(found);
   if (operation.is_composed && !found.empty()) types = with_plain_tensors(types, args, found);
   if (!args.names && !operation.is_composed)
-    return dispatch(nb::make_tuple(function, types, tuple_of(args)), found);
+    return dispatch(nb::make_tuple(function, types, tuple_of(args)), found, n_asked);
   auto [positional, named] = unpack(args);
-  return dispatch(nb::make_tuple(function, types, positional, named), found);
+  return dispatch(nb::make_tuple(function, types, positional, named), found, n_asked);
 }
 
 bool count(const Operation& operation) {
@@ -235,14 +269,14 @@ void add_class() {
 bool enter(const Operation& operation, const Arguments& args, PyObject*& result) noexcept {
   result = nullptr;
   const ThisThread& here = this_thread;
-  if (here.counts && !count(operation)) return true;
-  if (here.disabled == Disabled::All) return false;
+  if (here.counts && !operation.is_private && !count(operation)) return true;
+  size_t n_asked = here.modes.empty() ? 0 : n_asked_modes(operation);
   Objects found;
-  if (here.disabled == Disabled::Nothing)
+  if (here.disabled == Disabled::Nothing && !operation.is_private)
     found = overriding(operation.asks_first_only ? Arguments{args.values, 1} : args);
   if (!found.empty() && for_modes_only.count(operation.function)) found.clear();
-  if (found.empty() && here.modes.empty()) return false;
-  result = guarded([&] { return dispatch(operation, args, found); });
+  if (found.empty() && n_asked == 0) return false;
+  result = guarded([&] { return dispatch(operation, args, found, n_asked); });
   return true;
 }
 
@@ -260,7 +294,7 @@ bool ask_foreign(const Operation& operation, const Arguments& args, PyObject*& r
   Py_XDECREF(type);
   Py_XDECREF(error);
   Py_XDECREF(traceback);
-  result = guarded([&] { return dispatch(operation, args, found); });
+  result = guarded([&] { return dispatch(operation, args, found, 0); });
   return true;
 }
 
@@ -337,19 +371,28 @@ nb::object usual_names(PyObject* names) {
 
 [[gnu::cold, gnu::noinline]] PyObject* call_used(vectorcallfunc original, PyObject* function,
                                                  PyObject* const* args, size_t n_args,
-                                                 PyObject* names) {
+                                                 PyObject* names, bool is_private) {
   const Arguments given{args, without_flags(n_args), names};
+  Operation operation{function};
+  operation.is_private = is_private;
   PyObject* result;
-  if (enter({function}, given, result)) return result;
+  if (enter(operation, given, result)) return result;
   if (names && has_other_name(names))
     return call_by_usual_names(original, function, given, n_args, false);
   result = original(function, args, n_args, names);
   return result ? result : fail_to_call(function, given, false);
 }
 
-template <size_t I, bool is_operation>
+// Whom a bound function is known to at the seam: a private one computes with tensors as well.
+enum class Entry { Operation, Private, State };
+
+template <size_t I, Entry kind>
 PyObject* call(PyObject* function, PyObject* const* args, size_t n_args, PyObject* names) {
-  if (is_operation && is_used()) return call_used(originals[I], function, args, n_args, names);
+  constexpr bool is_operation = kind == Entry::Operation;
+  if (is_operation && is_used())
+    return call_used(originals[I], function, args, n_args, names, /*is_private=*/false);
+  if (kind == Entry::Private && is_transformed())
+    return call_used(originals[I], function, args, n_args, names, /*is_private=*/true);
   if (names && has_other_name(names))
     return call_by_usual_names(originals[I], function, {args, without_flags(n_args), names}, n_args,
                                is_operation);
@@ -358,17 +401,24 @@ PyObject* call(PyObject* function, PyObject* const* args, size_t n_args, PyObjec
                 : fail_to_call(function, {args, without_flags(n_args), names}, is_operation);
 }
 
-template <bool is_operation, size_t... I>
+template <Entry kind, size_t... I>
 constexpr std::array<vectorcallfunc, kMaxEntries> make_entries(std::index_sequence<I...>) {
-  return {call<I, is_operation>...};
+  return {call<I, kind>...};
 }
-constexpr auto operations = make_entries<true>(std::make_index_sequence<kMaxEntries>());
-constexpr auto others = make_entries<false>(std::make_index_sequence<kMaxEntries>());
+constexpr auto indices = std::make_index_sequence<kMaxEntries>();
+constexpr auto operations = make_entries<Entry::Operation>(indices);
+constexpr auto privates = make_entries<Entry::Private>(indices);
+constexpr auto others = make_entries<Entry::State>(indices);
 
 // Names of functions that compute nothing with tensors: see def_state().
 std::unordered_set<std::string>& states() {
   static std::unordered_set<std::string> names;
   return names;
+}
+
+bool takes_tensors(nb::handle function) {
+  nb::str signatures(nb::repr(function.attr("__nb_signature__")));
+  return std::strstr(signatures.c_str(), "Tensor") != nullptr;
 }
 
 void put_in_front_of(nb::handle names_to_functions, nb::handle kind) {
@@ -383,7 +433,8 @@ void put_in_front_of(nb::handle names_to_functions, nb::handle kind) {
     originals[i] = entry;
     // The name that users know: functions of nn.functional have an underscore in the core only.
     std::string text = nb::str(function.attr("__name__")).c_str();
-    entry = text[0] != '_' && !states().count(text) ? operations[i] : others[i];
+    bool is_state = states().count(text) || (text[0] == '_' && !takes_tensors(function));
+    entry = (is_state ? others : text[0] == '_' ? privates : operations)[i];
   }
 }
 
@@ -451,7 +502,7 @@ FACULA_BINDINGS {
   m.def(
       "_seam_users", [] { return n_users.load(); }, "0 while operations enter without a look.");
   m.def("_has_torch_function", [](const nb::args& args) {
-    if (disabled() != Disabled::All && !this_thread.modes.empty()) return true;
+    if (n_asked_modes(kOtherFunction) > 0) return true;
     if (disabled() != Disabled::Nothing) return false;
     for (nb::handle arg : args)
       if (overrides(Py_TYPE(arg.ptr()))) return true;
@@ -463,7 +514,8 @@ FACULA_BINDINGS {
       [](nb::handle function, const nb::tuple& relevant, nb::handle args, nb::handle kwargs) {
         Objects found;
         for (nb::handle object : relevant) add_overriding(object.ptr(), found);
-        return nb::steal(dispatch(nb::make_tuple(function, types_of(found), args, kwargs), found));
+        return nb::steal(dispatch(nb::make_tuple(function, types_of(found), args, kwargs), found,
+                                  n_asked_modes(kOtherFunction)));
       },
       "function"_a, "relevant_args"_a, "args"_a, "kwargs"_a);
   m.def("_is_operation", [](nb::handle function) {
@@ -472,20 +524,42 @@ FACULA_BINDINGS {
   });
 
   m.def("_push_torch_function_mode", [](nb::handle mode) {
-    this_thread.modes.push_back(mode.inc_ref().ptr());
+    this_thread.modes.push_back({mode.inc_ref().ptr(), nullptr});
     ++n_users;
   });
-  m.def("_pop_torch_function_mode", [] {
-    check(!this_thread.modes.empty(), "TorchFunctionMode: no mode is active.");
-    --n_users;
-    PyObject* mode = this_thread.modes.back();
-    this_thread.modes.pop_back();
-    return nb::steal(mode);
-  });
+  m.def(
+      "_push_transform",
+      [](nb::handle transform, nb::handle composed) {
+        check_type(PyAnySet_Check(composed.ptr()), "_push_transform: expected a set.");
+        this_thread.modes.push_back({transform.inc_ref().ptr(), composed.inc_ref().ptr()});
+        ++n_users;
+        ++n_transforms;
+      },
+      "transform"_a, "composed"_a,
+      "Adds a mode that must not miss anything, with the composed operations it has rules for.");
+  m.def(
+      "_pop_torch_function_mode",
+      [] {
+        check(!this_thread.modes.empty(), "TorchFunctionMode: no mode is active.");
+        Mode mode = this_thread.modes.back();
+        this_thread.modes.pop_back();
+        --n_users;
+        if (mode.is_transform()) --n_transforms;
+        Py_XDECREF(mode.composed);
+        return nb::steal(mode.object);
+      },
+      "Takes the innermost mode or transform away.");
   m.def("_torch_function_modes", [] {
     nb::list modes;
-    for (PyObject* mode : this_thread.modes) modes.append(nb::handle(mode));
+    for (const Mode& mode : this_thread.modes)
+      if (!mode.is_transform()) modes.append(nb::handle(mode.object));
     return modes;
+  });
+  m.def("_transforms", [] {
+    nb::list transforms;
+    for (const Mode& mode : this_thread.modes)
+      if (mode.is_transform()) transforms.append(nb::handle(mode.object));
+    return transforms;
   });
 
   nb::class_<CountOperations>(m, "_count_operations", R"(Counts the operations that enter, by name.

@@ -4,6 +4,10 @@
 //
 // While nobody does, an entry costs one test, is_used(). A foreign object is no user of the seam:
 // it is looked for when an operation could do nothing with its arguments.
+//
+// A transform (vmap, forward mode, ...) is a mode that must not miss anything that computes: it is
+// asked for the private functions of the core too, also where users have switched modes off. An
+// operation composed in Python is seen as what it is made of, unless the transform has a rule.
 #pragma once
 #include <atomic>
 
@@ -17,6 +21,12 @@ inline bool is_used() {
   return __builtin_expect(n_users.load(std::memory_order_relaxed) != 0, false);
 }
 
+// Transforms of all threads.
+extern std::atomic<int64_t> n_transforms;
+inline bool is_transformed() {
+  return __builtin_expect(n_transforms.load(std::memory_order_relaxed) != 0, false);
+}
+
 // An operation: the object that is called, or an attribute of Tensor, looked up only if somebody
 // wants to have it.
 struct Operation {
@@ -27,6 +37,7 @@ struct Operation {
   bool is_unary = false;
   bool asks_first_only = false;  // whatever the classes of the other arguments say
   bool is_composed = false;      // in Python: PyTorch tells of plain tensors among the types
+  bool is_private = false;       // transforms alone are asked
 };
 
 struct Arguments {

@@ -73,6 +73,7 @@ struct Composed {
   PyObject* weakrefs;
   Py_ssize_t n_tensors;  // arguments at the front that must be tensors
   bool is_method;        // else it does not bind, as builtin functions do not
+  bool is_private;       // only transforms see it
 };
 
 Composed* composed(PyObject* object) { return reinterpret_cast<Composed*>(object); }
@@ -93,6 +94,7 @@ PyObject* operation_call(PyObject* object, PyObject* const* values, size_t n_fla
   const seam::Arguments args{values, static_cast<size_t>(PyVectorcall_NARGS(n_flagged)), names};
   seam::Operation operation{object};
   operation.is_composed = true;
+  operation.is_private = self->is_private;
   const bool was_used = seam::is_used();
   PyObject* result;
   if (was_used && seam::enter(operation, args, result)) return result;
@@ -137,11 +139,11 @@ Py_ssize_t count_tensors(nb::handle function) {
 }
 
 PyObject* operation_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  static const char* const names[] = {"function", "check", "is_method", nullptr};
+  static const char* const names[] = {"function", "check", "is_method", "is_private", nullptr};
   PyObject *function, *check = Py_None;
-  int is_method = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|Op:_Operation", const_cast<char**>(names),
-                                   &function, &check, &is_method))
+  int is_method = 0, is_private = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|Opp:_Operation", const_cast<char**>(names),
+                                   &function, &check, &is_method, &is_private))
     return nullptr;
   return guarded([&]() -> PyObject* {
     nb::handle given = function;
@@ -158,6 +160,7 @@ PyObject* operation_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     self->check = check == Py_None ? nullptr : Py_NewRef(check);
     self->n_tensors = count_tensors(function);
     self->is_method = is_method;
+    self->is_private = is_private;
     nb::module_::import_("functools").attr("update_wrapper")(object, given);
     nb::setattr(object, "__wrapped__", nb::handle(function));
     return object.release().ptr();

@@ -26,6 +26,7 @@ from typing import Any
 from facula import _core
 from facula._core import Tensor
 from facula.autograd.grad_mode import no_grad
+from facula.func._transform import apply_function
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 
@@ -41,6 +42,8 @@ class FunctionCtx(_core._FunctionNode):
     _to_save: tuple[Tensor | None, ...] = ()
     _dirty: tuple[Tensor, ...] = ()
     _non_differentiable: tuple[Tensor, ...] = ()
+    _saved_for_forward: tuple[Tensor | None, ...] = ()
+    _is_in_jvp = False
     _materializes_grads = True
     # Shape, dtype and device of every output (None for what is no tensor), to make zeros from.
     _output_specs: tuple[tuple[Any, Any, Any] | None, ...] = ()
@@ -55,9 +58,21 @@ class FunctionCtx(_core._FunctionNode):
                 )
         self._to_save = tensors
 
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors for ``jvp``, where ``ctx.saved_tensors`` gives them back."""
+        for tensor in tensors:
+            if tensor is not None and not isinstance(tensor, Tensor):
+                raise TypeError(
+                    "save_for_forward: expected tensors or None, got "
+                    f"{type(tensor).__name__}. Keep other values as attributes of ctx."
+                )
+        self._saved_for_forward = tensors
+
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """The tensors given to :meth:`save_for_backward`."""
+        """The tensors given to :meth:`save_for_backward`; in ``jvp``, to :meth:`save_for_forward`."""
+        if self._is_in_jvp:
+            return self._saved_for_forward
         return tuple(_core._unpack_saved(self))
 
     def mark_dirty(self, *args: Tensor) -> None:
@@ -162,6 +177,29 @@ class Function(FunctionCtx):
 
     vjp = backward
 
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Return one tangent for each output of ``forward``, in forward mode.
+
+        It gets one tangent for each argument, None for those that have none. Where it is not
+        defined, the tangent is computed from ``backward``.
+        """
+        raise NotImplementedError("Function: jvp is not defined.")
+
+    # Whether vmap runs forward and backward by its rules for operations.
+    generate_vmap_rule = False
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        """Return ``(outputs, out_dims)`` for a batch, inside of ``func.vmap``.
+
+        Args:
+            info: ``info.batch_size`` and ``info.randomness`` of the vmap.
+            in_dims: the batch dimension of each argument, or None.
+            args: the arguments, with the batch.
+        """
+        raise NotImplementedError("Function: vmap is not defined.")
+
     @classmethod
     def _user_backward(cls) -> Callable[..., Any]:
         has_vjp = cls.vjp is not Function.vjp
@@ -175,7 +213,10 @@ class Function(FunctionCtx):
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run the function and record it in the graph."""
-        ctx = cls._ctx_type()
+        return apply_function(cls, cls._ctx_type(), args, kwargs)
+
+    @classmethod
+    def _run(cls, ctx: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         is_recorded = _core.is_grad_enabled()
         ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
         # What forward does is not recorded: backward alone says what the derivative is.

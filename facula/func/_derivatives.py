@@ -13,11 +13,15 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
-from facula.autograd import _backward
 from facula.autograd.grad_mode import enable_grad
+from facula.func._batching._batch import BatchedTensor
+from facula.func._forward import Forward
+from facula.func._tape import Tape
+from facula.func._transform import enter_level, is_differentiated_outside, leave_level
+from facula.func._vmap import vmap
 from facula.utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 
-__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp"]
+__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp"]
 
 _Argnums = int | tuple[int, ...]
 
@@ -32,42 +36,21 @@ class _Level:
     def enter(self, tensor: Any) -> Any:
         if not isinstance(tensor, Tensor):
             return tensor
-        # A view is an input of this level and still belongs to the outer graph. The argument itself
-        # would not do: it may be used elsewhere in `func`, where it counts as a constant.
-        if self.is_recorded_outside and tensor.requires_grad:
-            return tensor.view_as(tensor)
-        leaf = tensor.detach().requires_grad_()
-        self.leaves.append(leaf)
-        return leaf
+        inside = enter_level(tensor)
+        self.leaves.append(inside)
+        return inside
 
     def leave(self, value: Any) -> Any:
-        """Detach a value that depends on nothing but this level's own leaves."""
-        if not isinstance(value, Tensor) or not value.requires_grad:
+        """The value as the caller of the transform may see it."""
+        if not isinstance(value, Tensor):
             return value
-        # The leaves of this level are unknown to the caller, to whom a value that depends on
-        # nothing else is a constant.
-        if self.is_recorded_outside and self._reaches_others(value):
-            return value
-        return value.detach()
+        return leave_level(value, self.leaves if self.is_recorded_outside else None)
 
-    def _reaches_others(self, tensor: Tensor) -> bool:
-        # A walk of our own with a stack: recursion would fail on long graphs.
-        own = {id(leaf) for leaf in self.leaves}
-        if tensor.grad_fn is None:
-            return id(tensor) not in own
-        # Nodes are kept, not only their ids: a freed one could lend its id to the next.
-        seen = {tensor.grad_fn}
-        stack = [tensor.grad_fn]
-        while stack:
-            for node, _ in stack.pop().next_functions:
-                if node is None or node in seen:
-                    continue
-                variable = getattr(node, "variable", None)
-                if variable is not None and id(variable) not in own:
-                    return True
-                seen.add(node)
-                stack.append(node)
-        return False
+    def is_differentiated_outside(self, outputs: Sequence[Tensor]) -> bool:
+        """Whether the caller may differentiate gradients of the outputs once more."""
+        return self.is_recorded_outside and any(
+            is_differentiated_outside(y, self.leaves) for y in outputs
+        )
 
 
 def _tensors(name: str, value: Any, what: str) -> tuple[list[Tensor], TreeSpec]:
@@ -89,23 +72,21 @@ def _split_aux(name: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
 
 
 def _gradients(
-    outputs: Sequence[Tensor], inputs: Sequence[Tensor], seeds: Sequence[Tensor]
+    outputs: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    seeds: Sequence[Tensor | None],
+    *,
+    retain_graph: bool,
+    create_graph: bool,
 ) -> list[Tensor]:
-    """Differentiable gradients; zeros for what is not connected."""
-    # create_graph in any case: whether an outer transform will differentiate the result is not
-    # known here. It also keeps the graph, so that vjp_fn can be called more than once.
+    """The gradients; zeros for what is not connected."""
     pairs = [(o, s) for o, s in zip(outputs, seeds, strict=True) if o.requires_grad]
     if not pairs or not inputs:
         return [_core.zeros_like(x) for x in inputs]
-    grads = _backward.grad(
-        [o for o, _ in pairs],
-        inputs,
-        [s for _, s in pairs],
-        create_graph=True,
-        allow_unused=True,
-        materialize_grads=True,
+    found = _core._run_backward(
+        [o for o, _ in pairs], [s for _, s in pairs], retain_graph, create_graph, inputs, True, False
     )
-    return list(grads)
+    return [_core.zeros_like(x) if g is None else g for g, x in zip(found, inputs, strict=True)]
 
 
 def _selected(name: str, args: tuple[Any, ...], argnums: _Argnums) -> tuple[int, ...]:
@@ -169,8 +150,9 @@ def grad_and_value(
                     f"{tuple(output.shape)}. For other outputs use vjp or jacrev."
                 )
             leaves, spec = _tensors("grad", tuple(inputs), "the differentiated arguments")
-            grads = _gradients([output], leaves, [_core.ones_like(output)])
-            gradients = tree_unflatten([level.leave(g) for g in grads], spec)
+            again = level.is_differentiated_outside([output])
+            grads = _gradients([output], leaves, [None], retain_graph=again, create_graph=again)
+            gradients = tree_unflatten([level.leave(g) for g in grads] if again else grads, spec)
             value = level.leave(output)
         gradient = gradients[0] if isinstance(argnums, int) else gradients
         return gradient, (value, tree_map(level.leave, aux)) if has_aux else value
@@ -228,8 +210,9 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     level = _Level()
     with enable_grad():
         inputs = tuple(tree_map(level.enter, p) for p in primals)
-        output, aux = _split_aux("vjp", func(*inputs), has_aux)
         leaves, spec = _tensors("vjp", inputs, "the arguments")
+        with Tape(leaves) as tape:
+            output, aux = _split_aux("vjp", func(*inputs), has_aux)
         outputs, output_spec = _tensors("vjp", output, "the output of the function")
 
     def vjp_fn(*cotangents: Any) -> tuple[Any, ...]:
@@ -237,13 +220,37 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
         seeds, seed_spec = _tensors("vjp", given, "the cotangents")
         if seed_spec != output_spec:
             raise RuntimeError("vjp: the cotangents must be nested as the output is.")
+        for y, seed in zip(outputs, seeds, strict=True):
+            if y.shape != seed.shape:
+                raise RuntimeError(
+                    f"vjp: a cotangent has shape {tuple(seed.shape)}, its output {tuple(y.shape)}."
+                )
+        here, ys, xs = level, outputs, leaves
         with enable_grad():
-            grads = _gradients(outputs, leaves, seeds)
-        result: tuple[Any, ...] = tree_unflatten([level.leave(g) for g in grads], spec)
+            if not _levels(seeds) <= _levels(outputs):
+                # A vector for every example of a vmap: each needs a graph of its own.
+                here = _Level()
+                xs = [here.enter(x) for x in leaves]
+                ys = tape.replay(xs, outputs)
+            again = _core.is_grad_enabled() and (
+                here.is_differentiated_outside(ys) or any(s.requires_grad for s in seeds)
+            )
+            grads = _gradients(ys, xs, seeds, retain_graph=True, create_graph=again)
+            result: tuple[Any, ...] = tree_unflatten([here.leave(g) for g in grads], spec)
         return result
 
     finished = tree_map(level.leave, output)
     return (finished, vjp_fn, tree_map(level.leave, aux)) if has_aux else (finished, vjp_fn)
+
+
+def _levels(tensors: Sequence[Any]) -> set[Any]:
+    """The levels of vmap at which one of the tensors is batched."""
+    levels = set()
+    for x in tensors:
+        while isinstance(x, BatchedTensor):
+            levels.add(x.level)
+            x = x.physical
+    return levels
 
 
 def jvp(
@@ -254,10 +261,7 @@ def jvp(
     strict: bool = False,
     has_aux: bool = False,
 ) -> tuple[Any, ...]:
-    """Product of the Jacobian of ``func`` with a vector.
-
-    Computed by differentiating twice backwards: the vector-Jacobian product is linear in its
-    vector, and its derivative with respect to that vector is this product.
+    """Product of the Jacobian of ``func`` with a vector, by forward mode.
 
     Args:
         func: a function that returns a tensor or a nested container of tensors.
@@ -278,38 +282,66 @@ def jvp(
     for name, value in (("primals", primals), ("tangents", tangents)):
         if not isinstance(value, tuple):
             raise RuntimeError(f"jvp: expected {name} to be a tuple, got {type(value).__name__}.")
-    level = _Level()
-    with enable_grad():
-        inputs = tuple(tree_map(level.enter, p) for p in primals)
-        leaves, spec = _tensors("jvp", inputs, "primals")
-        vectors, vector_spec = _tensors("jvp", tangents, "tangents")
-        if vector_spec != spec:
-            raise RuntimeError("jvp: tangents must be nested as primals are.")
-        for x, v in zip(leaves, vectors, strict=True):
-            if x.shape != v.shape:
+    xs, spec = _tensors("jvp", primals, "primals")
+    vectors, vector_spec = _tensors("jvp", tangents, "tangents")
+    if vector_spec != spec:
+        raise RuntimeError("jvp: tangents must be nested as primals are.")
+    for x, v in zip(xs, vectors, strict=True):
+        if x.shape != v.shape:
+            raise RuntimeError(
+                f"jvp: a tangent has shape {tuple(v.shape)}, its primal {tuple(x.shape)}."
+            )
+    level = Forward()
+    duals = [level.dual(x, v) for x, v in zip(xs, vectors, strict=True)]
+    with level:
+        output, aux = _split_aux("jvp", func(*tree_unflatten(duals, spec)), has_aux)
+    outputs, output_spec = _tensors("jvp", output, "the output of the function")
+    if strict and any(level.tangent(y) is None for y in outputs):
+        raise RuntimeError("jvp: an output is independent of the inputs (strict=True).")
+    product = tree_unflatten([level.tangent_or_zeros(y) for y in outputs], output_spec)
+    for y in outputs:
+        level.set_tangent(y, None)
+    return (output, product, aux) if has_aux else (output, product)
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """Run ``func`` and return a function for products of its Jacobian with vectors.
+
+    As :func:`jvp` with the same ``primals`` each time, of which only the part that depends on the
+    vector is computed again.
+
+    Args:
+        func: a function that returns a tensor or a nested container of tensors.
+        primals: the arguments of ``func``.
+
+    Returns:
+        ``(output, jvp_fn)``; ``jvp_fn`` takes tangents shaped as ``primals`` and returns the
+        product, nested as the output.
+
+    Example:
+        >>> output, jvp_fn = facula.func.linearize(facula.sin, facula.tensor(0.0))
+        >>> jvp_fn(facula.tensor(2.0))
+        tensor(2.)
+    """
+    xs, spec = _tensors("linearize", primals, "the arguments")
+    vectors = [_core.zeros_like(x) for x in xs]
+    with Tape(vectors) as tape:
+        output, product = jvp(func, primals, tree_unflatten(vectors, spec))
+    products, output_spec = tree_flatten(product)
+
+    def jvp_fn(*tangents: Any) -> Any:
+        given, given_spec = _tensors("linearize", tangents, "the tangents")
+        if given_spec != spec:
+            raise RuntimeError("linearize: the tangents must be nested as the primals are.")
+        for x, t in zip(xs, given, strict=True):
+            if x.shape != t.shape or x.dtype is not t.dtype:
                 raise RuntimeError(
-                    f"jvp: a tangent has shape {tuple(v.shape)}, its primal {tuple(x.shape)}."
+                    f"linearize: expected a tangent as {x.dtype} {tuple(x.shape)}, got {t.dtype} "
+                    f"{tuple(t.shape)}."
                 )
-        output, aux = _split_aux("jvp", func(*inputs), has_aux)
-        outputs, output_spec = _tensors("jvp", output, "the output of the function")
-        if strict and not all(o.requires_grad for o in outputs):
-            raise RuntimeError("jvp: an output is independent of the inputs (strict=True).")
-        products = [level.leave(p) for p in _pushed_forward(level, outputs, leaves, vectors)]
-    finished = tree_map(level.leave, output)
-    product = tree_unflatten(products, output_spec)
-    return (finished, product, tree_map(level.leave, aux)) if has_aux else (finished, product)
+        return tree_unflatten(tape.replay(given, products), output_spec)
 
-
-def _pushed_forward(
-    level: _Level, outputs: Sequence[Tensor], inputs: Sequence[Tensor], vectors: Sequence[Tensor]
-) -> list[Tensor]:
-    # The gradient is linear in the probes, so that its derivative is the same at any of their
-    # values. They are leaves of this level: a result that depends on them alone leaves it as a
-    # constant.
-    probes = [_core.zeros_like(o, requires_grad=True) for o in outputs]
-    level.leaves += probes
-    backward = _gradients(outputs, inputs, probes)
-    return _gradients(backward, probes, vectors)
+    return output, jvp_fn
 
 
 def jacrev(
@@ -319,14 +351,14 @@ def jacrev(
     has_aux: bool = False,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """Make a function that returns the Jacobian of ``func``, computed row by row.
+    """Make a function that returns the Jacobian of ``func``, computed by rows.
 
     Args:
         func: a function that returns a tensor or a nested container of tensors.
         argnums: the arguments, by position, to differentiate with respect to.
         has_aux: whether ``func`` returns a pair ``(output, aux)``, of which aux is not
             differentiated.
-        chunk_size: accepted for compatibility; rows are always computed one by one.
+        chunk_size: how many rows are computed at a time; by default all.
 
     Returns:
         a function whose result is nested as the output, then as the argument (a tuple for a
@@ -339,7 +371,33 @@ def jacrev(
     """
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError(f"jacrev: expected a positive chunk_size, got {chunk_size}.")
-    return _jacobian("jacrev", func, argnums, has_aux, _rows)
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        numbers = _selected("jacrev", args, argnums)
+        xs, spec = _wanted("jacrev", args, argnums, numbers)
+        seen: list[Any] = []  # how the output is nested
+
+        def flat(*inputs: Tensor) -> Any:
+            given = _given(args, argnums, numbers, tree_unflatten(list(inputs), spec))
+            output, aux = _split_aux("jacrev", func(*given, **kwargs), has_aux)
+            outputs, output_spec = _tensors("jacrev", output, "the output of the function")
+            seen.append(output_spec)
+            return tuple(outputs), aux
+
+        outputs, vjp_fn, aux = vjp(flat, *xs, has_aux=True)
+        rows = _for_each_unit(outputs, lambda *seeds: vjp_fn(seeds), chunk_size, "same")
+        parts = []
+        start = 0
+        for y in outputs:
+            n = int(y.numel())
+            blocks = [r[start : start + n].reshape(*y.shape, *r.shape[1:]) for r in rows]
+            parts.append(tree_unflatten(blocks, spec))
+            start += n
+        jacobian = tree_unflatten(parts, seen[0])
+        return (jacobian, aux) if has_aux else jacobian
+
+    return wrapper
 
 
 def jacfwd(
@@ -349,15 +407,14 @@ def jacfwd(
     *,
     randomness: str = "error",
 ) -> Callable[..., Any]:
-    """Make a function that returns the Jacobian of ``func``, computed column by column.
+    """Make a function that returns the Jacobian of ``func``, computed by columns in forward mode.
 
     Args:
         func: a function that returns a tensor or a nested container of tensors.
         argnums: the arguments, by position, to differentiate with respect to.
         has_aux: whether ``func`` returns a pair ``(output, aux)``, of which aux is not
             differentiated.
-        randomness: accepted for compatibility; ``func`` runs once, so all columns see the same
-            random numbers.
+        randomness: what random operations inside do for the columns, as for :func:`vmap`.
 
     Returns:
         a function as :func:`jacrev` makes it.
@@ -367,7 +424,40 @@ def jacfwd(
         tensor([[2., 0.],
                 [0., 4.]])
     """
-    return _jacobian("jacfwd", func, argnums, has_aux, _columns)
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        numbers = _selected("jacfwd", args, argnums)
+        xs, spec = _wanted("jacfwd", args, argnums, numbers)
+        seen: list[Any] = []  # how the output is nested, and what is beside it
+
+        def column(*vectors: Tensor) -> tuple[Tensor, ...]:
+            def flat(*inputs: Tensor) -> Any:
+                given = _given(args, argnums, numbers, tree_unflatten(list(inputs), spec))
+                output, aux = _split_aux("jacfwd", func(*given, **kwargs), has_aux)
+                outputs, output_spec = _tensors("jacfwd", output, "the output of the function")
+                seen[:] = [output_spec, aux]
+                return tuple(outputs)
+
+            _, products = jvp(flat, tuple(xs), vectors)
+            # The same for all columns, unless random: that of the first one.
+            seen[1] = tree_map(lambda a: a.physical[0] if isinstance(a, BatchedTensor) else a, seen[1])
+            return tuple(products)
+
+        columns = _for_each_unit(xs, column, None, randomness)
+        parts = []
+        for whole in columns:
+            blocks, start = [], 0
+            for x in xs:
+                n = int(x.numel())
+                block = whole[start : start + n].movedim(0, -1)
+                blocks.append(block.reshape(*whole.shape[1:], *x.shape))
+                start += n
+            parts.append(tree_unflatten(blocks, spec))
+        jacobian = tree_unflatten(parts, seen[0])
+        return (jacobian, seen[1]) if has_aux else jacobian
+
+    return wrapper
 
 
 def hessian(func: Callable[..., Any], argnums: _Argnums = 0) -> Callable[..., Any]:
@@ -385,59 +475,37 @@ def hessian(func: Callable[..., Any], argnums: _Argnums = 0) -> Callable[..., An
     return jacfwd(jacrev(func, argnums), argnums)
 
 
-_Blocks = Callable[[_Level, Tensor, list[Tensor]], list[Tensor]]
+def _wanted(
+    name: str, args: tuple[Any, ...], argnums: _Argnums, numbers: tuple[int, ...]
+) -> tuple[list[Tensor], TreeSpec]:
+    wanted = args[numbers[0]] if isinstance(argnums, int) else tuple(args[n] for n in numbers)
+    return _tensors(name, wanted, "the differentiated arguments")
 
 
-def _jacobian(
-    name: str, func: Callable[..., Any], argnums: _Argnums, has_aux: bool, blocks: _Blocks
-) -> Callable[..., Any]:
-    @functools.wraps(func)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        level = _Level()
-        with enable_grad():
-            numbers = _selected(name, args, argnums)
-            inputs = [tree_map(level.enter, args[n]) for n in numbers]
-            result = func(*_replace(args, numbers, inputs), **kwargs)
-            output, aux = _split_aux(name, result, has_aux)
-            wanted = inputs[0] if isinstance(argnums, int) else tuple(inputs)
-            leaves, spec = _tensors(name, wanted, "the differentiated arguments")
-            outputs, output_spec = _tensors(name, output, "the output of the function")
-            parts = []
-            for o in outputs:
-                finished = [level.leave(b) for b in blocks(level, o, leaves)]
-                parts.append(tree_unflatten(finished, spec))
-        jacobian = tree_unflatten(parts, output_spec)
-        return (jacobian, tree_map(level.leave, aux)) if has_aux else jacobian
-
-    return wrapper
+def _given(
+    args: tuple[Any, ...], argnums: _Argnums, numbers: tuple[int, ...], inputs: Any
+) -> list[Any]:
+    return _replace(args, numbers, [inputs] if isinstance(argnums, int) else inputs)
 
 
-def _unit(like: Tensor, position: int) -> Tensor:
-    unit = _core.zeros(like.numel(), dtype=like.dtype, device=like.device)
-    unit[position] = 1
-    return unit.reshape(like.shape)
-
-
-def _stacked(vectors: list[Tensor], like: Tensor, shape: tuple[int, ...], dim: int) -> Tensor:
-    if not vectors:
-        return _core.zeros(shape, dtype=like.dtype, device=like.device)
-    return _core.stack(vectors, dim).reshape(shape)
-
-
-def _rows(level: _Level, output: Tensor, inputs: list[Tensor]) -> list[Tensor]:
-    rows = [_gradients([output], inputs, [_unit(output, i)]) for i in range(output.numel())]
-    return [
-        _stacked([row[j] for row in rows], x, tuple(output.shape) + tuple(x.shape), 0)
-        for j, x in enumerate(inputs)
-    ]
-
-
-def _columns(level: _Level, output: Tensor, inputs: list[Tensor]) -> list[Tensor]:
-    blocks = []
-    for j, x in enumerate(inputs):
-        columns = []
-        for i in range(x.numel()):
-            vectors = [_unit(x, i) if k == j else _core.zeros_like(t) for k, t in enumerate(inputs)]
-            columns += _pushed_forward(level, [output], inputs, vectors)
-        blocks.append(_stacked(columns, output, tuple(output.shape) + tuple(x.shape), -1))
-    return blocks
+def _for_each_unit(
+    like: Sequence[Tensor],
+    function: Callable[..., Any],
+    chunk_size: int | None,
+    randomness: str,
+) -> tuple[Tensor, ...]:
+    """``function`` of each unit vector of the space of the tensors, stacked."""
+    n = sum(int(x.numel()) for x in like)
+    if n == 1:  # nothing to batch
+        results = function(*(_core.ones_like(x) for x in like))
+        return tuple(r.unsqueeze(0) for r in results)
+    vectors, start = [], 0
+    for x in like:
+        size = int(x.numel())
+        units = _core.zeros(n, size, dtype=x.dtype, device=x.device)
+        units[start : start + size].fill_diagonal_(1)
+        vectors.append(units.reshape(n, *x.shape))
+        start += size
+    batched = vmap(function, randomness=randomness, chunk_size=chunk_size)
+    result: tuple[Tensor, ...] = tuple(batched(*vectors))
+    return result

@@ -8,6 +8,7 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
+from facula.func._batching._batch import Batch
 from facula.utils._pytree import TreeSpec, broadcast_prefix, tree_flatten, tree_unflatten
 
 __all__ = ["vmap"]
@@ -23,8 +24,8 @@ def vmap(
 ) -> Callable[..., Any]:
     """Make a function that applies ``func`` to every example of a batch.
 
-    ``func`` runs once for each example, and the results are stacked: what it computes is right
-    for any function, also with data-dependent control flow, but it is no faster than a loop.
+    ``func`` is called once. The examples are one more dimension of its tensors, of which it knows
+    nothing: each operation has a rule that does it for all of them at once.
 
     Args:
         func: a function of single examples.
@@ -33,7 +34,7 @@ def vmap(
         out_dims: the batch dimension of the results, given in the same way as ``in_dims``.
         randomness: what random operations inside do: ``"error"`` refuses them, ``"different"``
             gives every example its own numbers, ``"same"`` gives all the same.
-        chunk_size: accepted for compatibility; one example is computed at a time.
+        chunk_size: how many examples are computed at a time; by default all.
 
     Example:
         >>> dot = facula.func.vmap(facula.dot)
@@ -52,39 +53,55 @@ def vmap(
         leaves, spec = tree_flatten(args)
         dims = _checked_in_dims(leaves, spec, in_dims)
         n_examples = _batch_size(leaves, dims)
+        physical = [
+            leaf if dim is None else leaf.movedim(dim, 0) if dim else leaf
+            for leaf, dim in zip(leaves, dims, strict=True)
+        ]
 
-        # Examples are views of the arguments: gradients flow back into the whole batch.
-        def run(index: int) -> Any:
-            example = [
-                leaf if dim is None else leaf.select(dim, index)
-                for leaf, dim in zip(leaves, dims, strict=True)
+        def run(start: int, end: int) -> tuple[list[Any], TreeSpec, list[Any]]:
+            batch = Batch(end - start, randomness)
+            is_whole = end - start == n_examples
+            examples = [
+                leaf if dim is None else batch.wrap(leaf if is_whole else leaf[start:end])
+                for leaf, dim in zip(physical, dims, strict=True)
             ]
-            return func(*tree_unflatten(example, spec), **kwargs)
+            with batch:
+                result = func(*tree_unflatten(examples, spec), **kwargs)
+            return _outputs(batch, result, out_dims)
 
-        if n_examples == 0:
-            return _empty_result(func, leaves, dims, spec, out_dims, kwargs)
-        return _stack(_run_all(run, n_examples, randomness), out_dims)
+        if chunk_size is None or chunk_size >= n_examples:
+            outputs, out_spec, _ = run(0, n_examples)
+            return tree_unflatten(outputs, out_spec)
+        chunks = [run(i, min(i + chunk_size, n_examples)) for i in range(0, n_examples, chunk_size)]
+        return _joined(chunks)
 
     return wrapper
 
 
-def _run_all(run: Callable[[int], Any], n_examples: int, randomness: str) -> list[Any]:
-    if randomness == "different":
-        return [run(i) for i in range(n_examples)]
-    # Whether the function draws random numbers shows only afterwards, in the generator's state: for
-    # "error" the examples have been computed by then.
-    state = _core.get_rng_state()
-    results = []
-    for i in range(n_examples):
-        if randomness == "same":
-            _core.set_rng_state(state)
-        results.append(run(i))
-    if randomness == "error" and not _core.equal(state, _core.get_rng_state()):
-        raise RuntimeError(
-            "vmap: the function uses random numbers. Say with randomness='different' or "
-            "randomness='same' whether the examples share them."
-        )
-    return results
+def _outputs(batch: Batch, result: Any, out_dims: Any) -> tuple[list[Any], TreeSpec, list[Any]]:
+    outputs, spec, dims = _checked_outputs(result, out_dims)
+    return [_output(batch, y, dim) for y, dim in zip(outputs, dims, strict=True)], spec, dims
+
+
+def _output(batch: Batch, y: Any, dim: int | None) -> Any:
+    if dim is None:
+        if batch.has(y):
+            raise ValueError(
+                "vmap: the function can not return a BatchedTensor when out_dim is None: its "
+                "result differs between examples. Give it an out_dim."
+            )
+        return y
+    physical = batch.all_of(y)
+    return physical.movedim(0, dim) if dim else physical
+
+
+def _joined(chunks: list[tuple[list[Any], TreeSpec, list[Any]]]) -> Any:
+    first, spec, dims = chunks[0]
+    joined = [
+        first[i] if dim is None else _core.cat([outputs[i] for outputs, _, _ in chunks], dim)
+        for i, dim in enumerate(dims)
+    ]
+    return tree_unflatten(joined, spec)
 
 
 def _checked_in_dims(leaves: list[Any], spec: TreeSpec, in_dims: Any) -> list[int | None]:
@@ -143,43 +160,3 @@ def _checked_outputs(result: Any, out_dims: Any) -> tuple[list[Tensor], TreeSpec
                 "results that are not batched out_dim None."
             )
     return outputs, spec, dims
-
-
-def _stack(results: list[Any], out_dims: Any) -> Any:
-    first, spec, dims = _checked_outputs(results[0], out_dims)
-    columns = [first]
-    for result in results[1:]:
-        outputs, other, _ = _checked_outputs(result, out_dims)
-        if other != spec:
-            raise ValueError("vmap: the function returns different structures for two examples.")
-        columns.append(outputs)
-    stacked = [
-        column[0] if dim is None else _core.stack(column, dim)
-        for column, dim in zip(zip(*columns, strict=True), dims, strict=True)
-    ]
-    return tree_unflatten(stacked, spec)
-
-
-def _empty_result(
-    func: Callable[..., Any],
-    leaves: list[Any],
-    dims: list[int | None],
-    spec: TreeSpec,
-    out_dims: Any,
-    kwargs: dict[str, Any],
-) -> Any:
-    """The result of no examples: its shape is learnt from an example of zeros."""
-    example = []
-    for leaf, dim in zip(leaves, dims, strict=True):
-        if dim is not None:
-            shape = [size for d, size in enumerate(leaf.shape) if d != dim]
-            leaf = _core.zeros(shape, dtype=leaf.dtype, device=leaf.device)
-        example.append(leaf)
-    outputs, out_spec, places = _checked_outputs(
-        func(*tree_unflatten(example, spec), **kwargs), out_dims
-    )
-    empty = [
-        output if place is None else _core.stack([output.detach()], place).narrow(place, 0, 0)
-        for output, place in zip(outputs, places, strict=True)
-    ]
-    return tree_unflatten(empty, out_spec)

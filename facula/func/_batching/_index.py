@@ -1,0 +1,280 @@
+"""Indexing, gathering, scattering: what examples share is expanded, and dimensions move back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from facula import _core
+from facula._core import Tensor
+from facula.func._batching._batch import RULES, Batch, check_writable, loop_quietly, rule, writes_to_first
+from facula.func._batching._pointwise import aligned
+from facula.func._batching._reduce import shifted
+
+_Function = Callable[..., Any]
+
+
+def _expanded(batch: Batch, x: Any, is_number: bool) -> Any:
+    if not isinstance(x, Tensor):
+        return x
+    everything = batch.all_of(x)
+    return everything.unsqueeze(-1) if is_number and x.dim() == 0 else everything
+
+
+@rule("gather", "scatter", "scatter_add", "scatter_reduce", "scatter_", "scatter_add_",
+      "scatter_reduce_")  # fmt: skip
+def gather_or_scatter(
+    batch: Batch, func: _Function, x: Tensor, dim: int, index: Tensor, *args: Any, **kwargs: Any
+) -> Any:
+    is_number = x.dim() == 0
+    writes = writes_to_first(func.__name__)
+    if writes:
+        check_writable(batch, func, (x,))
+    if isinstance(kwargs.get("value"), Tensor) or (
+        args and batch.has(args[0]) and args[0].dim() == 0 and index.dim() > 0
+    ):
+        return loop_quietly(batch, func, x, dim, index, *args, **kwargs)
+    place = shifted(func.__name__, dim, int(x.dim()))
+    rest = [_expanded(batch, a, is_number) for a in args]
+    named = {name: _expanded(batch, a, is_number) for name, a in kwargs.items()}
+    y = func(_expanded(batch, x, is_number), place, _expanded(batch, index, is_number), *rest, **named)
+    if writes:
+        return x
+    return batch.wrap(y.squeeze(-1) if is_number and index.dim() == 0 else y)
+
+
+@rule("index_select")
+def index_select(batch: Batch, func: _Function, x: Tensor, dim: int, index: Tensor) -> Any:
+    n_dims = int(x.dim())
+    place = shifted("index_select", dim, n_dims)
+    if n_dims == 0:
+        return loop_quietly(batch, func, x, dim, index)
+    if not batch.has(index):
+        return batch.wrap(func(x.physical, place, index))  # type: ignore[attr-defined]
+    everything = batch.all_of(x)
+    places = index.physical.reshape(batch.size, -1)  # type: ignore[attr-defined]
+    form = [batch.size] + [1] * n_dims
+    form[place] = places.shape[1]
+    sizes = list(everything.shape)
+    sizes[place] = places.shape[1]
+    return batch.wrap(_core.gather(everything, place, places.reshape(form).expand(sizes)))
+
+
+@rule("index_add", "index_copy", "index_fill", "index_reduce", "index_add_", "index_copy_",
+      "index_fill_", "index_reduce_")  # fmt: skip
+def at_index(
+    batch: Batch, func: _Function, x: Tensor, dim: int, index: Tensor, source: Any = None,
+    *args: Any, **kwargs: Any,
+) -> Any:  # fmt: skip
+    writes = writes_to_first(func.__name__)
+    if writes:
+        check_writable(batch, func, (x,))
+    source = kwargs.pop("value", source)
+    is_fill = func.__name__.startswith("index_fill")
+    if batch.has(index) or x.dim() == 0 or (is_fill and batch.has(source)):
+        return loop_quietly(batch, func, x, dim, index, source, *args, **kwargs)
+    place = shifted(func.__name__, dim, int(x.dim()))
+    if isinstance(source, Tensor) and not is_fill:
+        if source.dim() != x.dim():
+            return loop_quietly(batch, func, x, dim, index, source, *args, **kwargs)
+        source = batch.all_of(source)
+    y = func(batch.lower(x) if writes else batch.all_of(x), place, index, source, *args, **kwargs)
+    return x if writes else batch.wrap(y)
+
+
+@rule("take")
+def take(batch: Batch, func: _Function, x: Tensor, index: Tensor) -> Any:
+    flat, places = batch.all_of(x).reshape(batch.size, -1), batch.all_of(index)
+    # take counts negative places from the end; gather knows none.
+    n = int(flat.shape[1])
+    flat_places = places.reshape(batch.size, -1)
+    flat_places = _core.where(flat_places < 0, flat_places + n, flat_places)
+    return batch.wrap(flat.gather(1, flat_places).reshape(places.shape))
+
+
+@rule("take_along_dim")
+def take_along_dim(batch: Batch, func: _Function, x: Tensor, indices: Tensor, dim: Any = None) -> Any:
+    if dim is None:
+        return take(batch, func, x, indices.reshape(-1) if not batch.has(indices) else
+                    batch.wrap(indices.physical.flatten(1)))  # type: ignore[attr-defined]  # fmt: skip
+    place = shifted("take_along_dim", dim, int(x.dim()))
+    return batch.wrap(func(batch.all_of(x), batch.all_of(indices), place))
+
+
+@rule("select_scatter", "slice_scatter", "diagonal_scatter")
+def scatter_view(batch: Batch, func: _Function, x: Tensor, src: Tensor, *args: Any, **kwargs: Any) -> Any:
+    # As x.clone() with the values put into the view that the operation is called after.
+    parameters = {
+        "select_scatter": ("dim", "index"),
+        "slice_scatter": ("dim", "start", "end", "step"),
+        "diagonal_scatter": ("offset", "dim1", "dim2"),
+    }[func.__name__]
+    defaults = {"dim": 0, "dim1": 0, "dim2": 1}
+    named = {**defaults, **dict(zip(parameters, args, strict=False)), **kwargs}
+    named = {name: value for name, value in named.items() if name in parameters}
+    n_dims = int(x.dim())
+    for name in ("dim", "dim1", "dim2"):
+        if name in named:
+            named[name] = shifted(func.__name__, named[name], n_dims)
+    return batch.wrap(func(batch.all_of(x), batch.all_of(src), **named))
+
+
+@rule("embedding")
+def embedding(
+    batch: Batch, func: _Function, weight: Tensor, indices: Tensor, padding_idx: int = -1,
+    scale_grad_by_freq: bool = False, sparse: bool = False,
+) -> Any:  # fmt: skip
+    if not batch.has(weight):
+        return batch.wrap(func(weight, batch.lower(indices), padding_idx, scale_grad_by_freq, sparse))
+    if scale_grad_by_freq or padding_idx >= 0:
+        return loop_quietly(
+            batch, func, weight, indices, padding_idx, scale_grad_by_freq, sparse
+        )
+    rows: Tensor = weight.physical  # type: ignore[attr-defined]
+    n_rows = int(rows.shape[1])
+    first = _core.arange(batch.size, device=rows.device) * n_rows
+    places = batch.lower(indices)
+    places = places + first.reshape(batch.size, *(1,) * int(indices.dim()))
+    return batch.wrap(func(rows.flatten(0, 1), places))
+
+
+@rule("searchsorted", "bucketize")
+def searchsorted(batch: Batch, func: _Function, a: Any, b: Any, **kwargs: Any) -> Any:
+    name = func.__name__
+    values, bounds = (a, b) if name == "bucketize" else (b, a)
+    if batch.has(bounds) or not isinstance(values, Tensor) or kwargs.get("sorter") is not None:
+        if name == "bucketize" or not isinstance(values, Tensor) or kwargs.get("sorter") is not None:
+            return loop_quietly(batch, func, a, b, **kwargs)
+        if bounds.dim() == 1:
+            flat = batch.all_of(values).reshape(batch.size, -1)
+            y = func(batch.lower(bounds).contiguous(), flat.contiguous(), **kwargs)
+            return batch.wrap(y.reshape(batch.size, *values.shape))
+        return batch.wrap(func(batch.all_of(bounds), batch.all_of(values), **kwargs))
+    if name == "bucketize" or bounds.dim() == 1:
+        lowered = (batch.lower(a), batch.lower(b))
+        return batch.wrap(func(*lowered, **kwargs))
+    return batch.wrap(func(batch.all_of(bounds), batch.all_of(values), **kwargs))
+
+
+# ---- x[...]
+
+
+def _as_tuple(index: Any) -> tuple[Any, ...]:
+    if isinstance(index, tuple):
+        return index
+    if isinstance(index, list) and any(isinstance(i, (Tensor, slice, type(None), list)) or i is ... for i in index):
+        return tuple(index)
+    return (index,)
+
+
+def _is_basic(index: Any) -> bool:
+    return index is None or index is ... or isinstance(index, (slice, int)) and not isinstance(index, bool)
+
+
+def _full(index: tuple[Any, ...], n_dims: int) -> tuple[Any, ...]:
+    """The index without ``...``, with one entry for each dimension and None for a new one."""
+    n_used = sum(i is not None and i is not ... for i in index)
+    missing = (slice(None),) * (n_dims - n_used)
+    for place, i in enumerate(index):
+        if i is ...:
+            return index[:place] + missing + index[place + 1 :]
+    return index + missing
+
+
+@rule("__getitem__")
+def getitem(batch: Batch, func: _Function, x: Tensor, index: Any) -> Any:
+    parts = _as_tuple(index)
+    if batch.has(x) and all(map(_is_basic, parts)):
+        return batch.wrap(x.physical[(slice(None), *parts)])  # type: ignore[attr-defined]
+    lists = tuple(_core.tensor(i) if isinstance(i, (list, bool)) else i for i in parts)
+    if any(isinstance(i, Tensor) and batch.has(i) and i.dtype in (_core.bool, _core.uint8) for i in lists):
+        raise RuntimeError(
+            "vmap: a batched mask selects another number of elements for every example. Use "
+            "torch.where(mask, x, value) instead of x[mask]."
+        )
+    if any(isinstance(i, Tensor) and i.dtype in (_core.bool, _core.uint8) for i in lists) or not all(
+        _is_basic(i) or isinstance(i, Tensor) for i in lists
+    ):
+        if any(batch.has(i) for i in lists):
+            return loop_quietly(batch, func, x, index)
+        lists = _without_masks(lists)
+    return batch.wrap(_taken(batch, x, lists))
+
+
+def _without_masks(parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    flat: list[Any] = []
+    for i in parts:
+        if isinstance(i, Tensor) and i.dtype in (_core.bool, _core.uint8):
+            flat += _core.nonzero(i, as_tuple=True)
+        else:
+            flat.append(i)
+    return tuple(flat)
+
+
+def _taken(batch: Batch, x: Tensor, parts: tuple[Any, ...]) -> Tensor:
+    """All examples of ``x[parts]``, where parts have integer tensors among them."""
+    # First the basic parts, which leave a view; then the tensors, of which all are known by place.
+    entries = _full(parts, int(x.dim()))
+    basic = tuple(slice(None) if isinstance(i, Tensor) else i for i in entries)
+    view = batch.lower(x)[(slice(None), *basic) if batch.has(x) else basic]
+    kept = [i for i in entries if isinstance(i, Tensor) or not isinstance(i, int)]
+    places = [d for d, i in enumerate(kept) if isinstance(i, Tensor)]
+    indices = [kept[d] for d in places]
+    n_index_dims = max(int(i.dim()) for i in indices)
+    is_together = places == list(range(places[0], places[0] + len(places)))
+    to = places[0] if is_together else 0
+    is_batched = any(batch.has(i) for i in indices)
+    offset = 1 if batch.has(x) else 0
+    view = view.movedim([d + offset for d in places], list(range(offset, offset + len(places))))
+    lowered = [aligned(batch, i, n_index_dims) for i in indices]
+    if is_batched and batch.has(x):
+        own = _core.arange(batch.size, device=view.device).reshape(-1, *(1,) * n_index_dims)
+        y = view[(own, *lowered)]
+    elif is_batched:
+        y = view[tuple(lowered)]
+    else:
+        y = view[(slice(None), *lowered)]
+    # Now (N, dims of the indices, the rest); they belong behind the first `to` of the rest.
+    if to and n_index_dims:
+        y = y.movedim(list(range(1, n_index_dims + 1)), list(range(to + 1, to + n_index_dims + 1)))
+    return y
+
+
+@rule("__setitem__")
+def setitem(batch: Batch, func: _Function, x: Tensor, index: Any, value: Any) -> Any:
+    check_writable(batch, func, (x,))
+    physical: Tensor = x.physical  # type: ignore[attr-defined]
+    parts = _as_tuple(index)
+    if all(map(_is_basic, parts)):
+        place = (slice(None), *parts)
+        if batch.has(value):
+            target = physical[place]
+            n_extra = int(value.dim()) - (int(target.dim()) - 1)
+            values = value.physical
+            if n_extra > 0:
+                values = values.flatten(0, n_extra)
+            physical[place] = aligned(batch, batch.wrap(values), int(target.dim()) - 1)
+        else:
+            physical[place] = value
+        return None
+    if len(parts) == 1 and isinstance(parts[0], Tensor) and parts[0].dtype is _core.bool:
+        mask = parts[0]
+        if not isinstance(value, Tensor) or value.dim() == 0:
+            mask = batch.lower(mask) if batch.has(mask) else mask.expand(batch.size, *mask.shape)
+            mask = mask.reshape(*mask.shape, *(1,) * (int(physical.dim()) - int(mask.dim())))
+            values = aligned(batch, value, int(x.dim())) if batch.has(value) else value
+            physical.copy_(_core.where(mask, values, physical).to(physical.dtype))
+            return None
+    loop_quietly(batch, func, x, index, value)
+    return None
+
+
+@rule("index_put", "index_put_", "put", "put_", "masked_scatter", "masked_scatter_", "as_strided",
+      "as_strided_scatter")  # fmt: skip
+def one_by_one(batch: Batch, func: _Function, *args: Any, **kwargs: Any) -> Any:
+    if not writes_to_first(func.__name__) and func.__name__ != "as_strided" and not batch.has(args[0]):
+        args = (batch.wrap(batch.all_of(args[0])), *args[1:])
+    return loop_quietly(batch, func, *args, **kwargs)
+
+
+RULES["scatter_reduce"] = gather_or_scatter

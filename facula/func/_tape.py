@@ -1,0 +1,127 @@
+"""The operations that one call of a function made, to make them again with other inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from facula import _core
+from facula._core import Tensor
+from facula.func._batching._batch import Batch, writes_to_first
+from facula.func._transform import (
+    Transform,
+    apply_function,
+    enter_level,
+    leave_level,
+    map_tensors,
+    name_of,
+    tensors_in,
+)
+
+
+class Tape(Transform):
+    """Notes the operations that depend on its inputs.
+
+    A derivative for many vectors at once needs the function for as many copies of its inputs. The
+    function itself must not be called again: it may take another way, or have effects. The tape
+    has no branches, and what does not depend on the inputs is a constant on it.
+    """
+
+    def __init__(self, inputs: Sequence[Tensor]) -> None:
+        self._entries: list[tuple[Callable[..., Any], Any, Any, Any]] = []
+        # Kept, and not only known by id: the id of a freed one would be given to another.
+        self._known = {id(x): x for x in inputs}
+        self._inputs = list(inputs)
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: tuple[type, ...],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        named = kwargs or {}
+        depends = any(id(x) in self._known for x in tensors_in((*args, *named.values())))
+        # An input of a level inside of this one is given anew to each copy, whatever it depends on.
+        if not depends and func is not enter_level:
+            return func(*args, **named)
+        writes = writes_to_first(name_of(func))
+        if writes and id(args[0]) not in self._known:
+            self._adopt(args[0])
+        again = _how_to_repeat(func)
+        result = func(*args, **named)
+        if writes or any(True for _ in tensors_in((result,))):
+            self._note(again, args, named, result)
+        return result
+
+    def _note(self, func: Callable[..., Any], args: Any, kwargs: Any, result: Any) -> None:
+        self._entries.append((func, args, kwargs, result))
+        for x in tensors_in((result,)):
+            self._known[id(x)] = x
+
+    def _adopt(self, x: Tensor) -> None:
+        """Let a tensor that was a constant so far be one of the tape's: it is written to."""
+        base = x._base if x._is_view() else None
+        if base is None or id(base) in self._known:
+            source = x
+        else:
+            source = base
+        value = source.detach().clone()
+        self._note(_core.clone, (value,), {}, source)
+        if source is not x:
+            place = (x.shape, x.stride(), x.storage_offset() - source.storage_offset())
+            self._note(_core.as_strided, (source, *place), {}, x)
+
+    def replay(self, inputs: Sequence[Tensor], outputs: Iterable[Tensor]) -> list[Tensor]:
+        """What the outputs are for other inputs."""
+        now = {id(old): new for old, new in zip(self._inputs, inputs, strict=True)}
+
+        def current(x: Tensor) -> Tensor:
+            return now.get(id(x), x)
+
+        for func, args, kwargs, result in self._entries:
+            given = map_tensors(current, args)
+            named = {name: map_tensors(current, value) for name, value in kwargs.items()}
+            again = func(*given, **named)
+            for old, new in zip(tensors_in((result,)), tensors_in((again,)), strict=True):
+                now[id(old)] = new
+        return [current(y) for y in outputs]
+
+
+def _how_to_repeat(func: Callable[..., Any]) -> Callable[..., Any]:
+    """The operation, or what must be done in its place where it is done again."""
+    from facula.func._batching import _random
+
+    if func is leave_level:
+        return lambda x, leaves: x  # nobody looks for the history of a copy
+    if func is apply_function:
+        return lambda function, ctx, args, kwargs: function.apply(*args, **kwargs)
+    if name_of(func) not in _random.NAMES:
+        return func
+    state = _core.get_rng_state()
+
+    def draw_again(*args: Any, **kwargs: Any) -> Any:
+        before = _core.get_rng_state()
+        _core.set_rng_state(state)
+        try:
+            with _same_numbers():
+                return func(*args, **kwargs)
+        finally:
+            _core.set_rng_state(before)
+
+    return draw_again
+
+
+@contextmanager
+def _same_numbers() -> Any:
+    """A context in which every example draws the same numbers, whatever its vmap was told."""
+    batches = [level for level in _core._transforms() if isinstance(level, Batch)]
+    before = [batch.randomness for batch in batches]
+    for batch in batches:
+        batch.randomness = "same"
+    try:
+        yield
+    finally:
+        for batch, randomness in zip(batches, before, strict=True):
+            batch.randomness = randomness

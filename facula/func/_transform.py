@@ -1,0 +1,117 @@
+"""What the transforms of functions have in common: each is a mode at the seam of all operations.
+
+A transform sees every operation of the core that its thread calls while it is active, private ones
+too, and answers with a rule. The rule calls operations itself, which go to the next transform
+further out: so transforms nest in any order, and each rule knows its own level only. Operations
+composed in Python are seen as what they are made of; a transform that has a rule for one all the
+same names it in ``composed``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ClassVar, TypeVar
+
+from facula import _core
+from facula._core import Tensor
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+# What every transform has a rule for, filled by @step.
+_STEPS: set[Any] = set()
+
+
+def step(function: _Function) -> _Function:
+    """Make the function one that all transforms are asked for, and nobody else."""
+    entry: Any = _core._Operation(function, None, False, True)
+    _STEPS.add(entry)
+    return entry  # type: ignore[no-any-return]
+
+
+class Transform:
+    """A level of a transform, active inside ``with``."""
+
+    composed: ClassVar[set[Any]] = _STEPS
+
+    def __enter__(self) -> Any:
+        _core._push_transform(self, self.composed)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _core._pop_torch_function_mode()
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: tuple[type, ...],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        raise NotImplementedError
+
+
+def name_of(func: Any) -> str:
+    """The name that rules are found by: of the function or method, ``T.__get__`` of a property."""
+    name: str = func.__name__
+    if name in ("__get__", "__set__", "__delete__") and hasattr(func, "__self__"):
+        return f"{func.__self__.__name__}.{name}"
+    return name
+
+
+def tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
+    """The tensors among the values, also in lists and tuples."""
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from tensors_in(value)
+
+
+def map_tensors(function: Callable[[Tensor], Any], value: Any) -> Any:
+    """The value with ``function(t)`` for each tensor in it; tuples and lists keep their types."""
+    if isinstance(value, Tensor):
+        return function(value)
+    if isinstance(value, (list, tuple)):
+        if not any(isinstance(item, (Tensor, list, tuple)) for item in value):
+            return value
+        items = [map_tensors(function, item) for item in value]
+        if type(value) is tuple:
+            return tuple(items)
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    return value
+
+
+@step
+def enter_level(x: Tensor) -> Tensor:
+    """The tensor as an input that derivatives can be taken with respect to.
+
+    A view of what an outer computation differentiates is an input of its own and still belongs to
+    the outer graph; anything else becomes a leaf.
+    """
+    if _core.is_grad_enabled() and x.requires_grad:
+        return x.view_as(x)
+    return x.detach().requires_grad_()
+
+
+@step
+def leave_level(x: Tensor, leaves: list[Tensor] | None) -> Tensor:
+    """The value without its history, if that ends in the leaves of one level and nowhere else.
+
+    The caller knows nothing of those leaves: to it, the value is a constant. None stands for a
+    caller that records nothing.
+    """
+    if not x.requires_grad or (leaves is not None and _core._reaches_others([x], leaves)):
+        return x
+    return x.detach()
+
+
+@step
+def is_differentiated_outside(x: Tensor, leaves: list[Tensor]) -> bool:
+    """Whether the value has a history beyond the leaves of one level."""
+    return _core._reaches_others([x], leaves)
+
+
+@step
+def apply_function(function: Any, ctx: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run an ``autograd.Function`` and record it."""
+    return function._run(ctx, args, kwargs)
