@@ -18,6 +18,8 @@ from facula._ops._arguments import refuse_other_than_tensors
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 METHODS: dict[str, Callable[..., Any]] = {}  # what facula._tensor attaches to Tensor, by name
+# Those that vmap does one example at a time, as a whole.
+LOOPED: set[Callable[..., Any]] = set()
 _FUNCTIONS: set[Callable[..., Any]] = set()  # the operations that are more than methods
 
 
@@ -78,7 +80,15 @@ def _entry(function: Callable[..., Any], module: str, qualname: str) -> Callable
     entry.__module__, entry.__qualname__ = module, qualname  # where pickle finds it
     entry.__name__ = qualname.rpartition(".")[2]
     operation: Callable[..., Any] = entry
+    if getattr(function, "_looks_at_values", False):
+        LOOPED.add(operation)
     return operation
+
+
+def looks_at_values(function: _Function) -> _Function:
+    """Mark a function that does other things for other values, which vmap cannot see through."""
+    function._looks_at_values = True  # type: ignore[attr-defined]
+    return function
 
 
 def _in_place(function: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
-from facula._ops._mark import operation
+from facula._ops._mark import looks_at_values, operation
 from facula._ops._out import into
 
 
@@ -75,6 +75,7 @@ def allclose(
 
 
 @operation
+@looks_at_values
 def isin(
     elements: Any,
     test_elements: Any,

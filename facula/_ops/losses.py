@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from facula import _core
 from facula._core import Tensor
-from facula._ops._mark import operation
+from facula._ops._mark import looks_at_values, operation
 from facula._ops.other import pairwise_distance
 from facula._ops.shapes import broadcast_for
 
@@ -254,6 +254,7 @@ def triplet_margin_loss(
 
 
 @operation
+@looks_at_values
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,

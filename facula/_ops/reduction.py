@@ -9,7 +9,7 @@ from facula import _core, return_types
 from facula._core import Tensor
 from facula._limits import finfo
 from facula._ops._arguments import wrap_dim
-from facula._ops._mark import operation
+from facula._ops._mark import looks_at_values, operation
 from facula._ops._out import into
 
 
@@ -159,6 +159,7 @@ def _steps(name: str, y: Tensor, x: Tensor | None, dx: float | None, dim: int) -
 
 
 @operation(method=True)
+@looks_at_values
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each number from 0 on occurs.
 
@@ -197,6 +198,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 
 
 @operation(method=True)
+@looks_at_values
 def histc(
     input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out: Tensor | None = None
 ) -> Tensor:
@@ -238,6 +240,7 @@ def histc(
 
 
 @operation(method=True)
+@looks_at_values
 def histogram(
     input: Tensor,
     bins: Any = 100,

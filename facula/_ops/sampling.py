@@ -6,7 +6,7 @@ import math
 
 from facula import _core
 from facula._core import Generator, Tensor
-from facula._ops._mark import operation
+from facula._ops._mark import looks_at_values, operation
 
 # The limit of selu for large negative numbers, with its sign turned.
 _ALPHA = 1.7580993408473766
@@ -150,6 +150,7 @@ def _dropout(
 
 
 @operation
+@looks_at_values
 def rrelu(
     input: Tensor,
     lower: float = 1 / 8,
@@ -174,6 +175,7 @@ def rrelu(
 
 
 @operation
+@looks_at_values
 def rrelu_(
     input: Tensor,
     lower: float = 1 / 8,

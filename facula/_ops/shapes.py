@@ -9,7 +9,7 @@ from typing import Any
 from facula import _core
 from facula._core import Tensor
 from facula._ops._arguments import wrap_dim
-from facula._ops._mark import operation
+from facula._ops._mark import looks_at_values, operation
 
 
 @operation
@@ -295,6 +295,7 @@ def ravel(input: Tensor) -> Tensor:
 
 
 @operation(method=True)
+@looks_at_values
 def repeat_interleave(
     input: Tensor,
     repeats: Tensor | int | None = None,

@@ -15,7 +15,14 @@ from facula import _core
 from facula._core import Tensor
 from facula.autograd.grad_mode import enable_grad
 from facula.func._batching._batch import writes_to_first
-from facula.func._transform import Transform, enter_level, map_tensors, name_of, tensors_in
+from facula.func._transform import (
+    Transform,
+    enter_level,
+    map_tensors,
+    name_of,
+    repeatable,
+    tensors_in,
+)
 
 _Function = Callable[..., Any]
 
@@ -143,7 +150,7 @@ _LINEAR = """
     imag.__get__ conj conj_physical resolve_conj resolve_neg view_as_real view_as_complex
     pixel_shuffle pixel_unshuffle channel_shuffle native_channel_shuffle avg_pool1d _avg_pool2d
     avg_pool2d _avg_pool3d avg_pool3d adaptive_avg_pool1d _adaptive_avg_pool _im2col _col2im
-    _resample deg2rad rad2deg as_strided
+    _resample _max_unpool deg2rad rad2deg as_strided
 """
 
 
@@ -325,6 +332,7 @@ _add_rows()
 
 
 def _by_backward(level: Forward, func: _Function, *args: Any, **kwargs: Any) -> Any:
+    func = repeatable(func)
     result = func(*args, **kwargs)
     outputs = [y for y in tensors_in((result,)) if _is_differentiable(y)]
     if not outputs:
@@ -388,7 +396,8 @@ def _pushed_forward(
 def _in_place(level: Forward, func: _Function, x: Tensor, *args: Any, **kwargs: Any) -> Any:
     name = name_of(func)
     functional = _FUNCTIONAL.get(name) or getattr(Tensor, name[:-1], None) or getattr(_core, name[:-1])
-    as_new = functional(_copy(level, x), *args, **kwargs)
+    with level:  # the form that returns a new tensor, by its own rule
+        as_new = functional(_copy(level, x), *args, **kwargs)
     tangent = level.tangent(as_new)
     result = func(x, *args, **kwargs)
     _write(level, x, tangent)

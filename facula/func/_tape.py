@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 from facula import _core
 from facula._core import Tensor
-from facula.func._batching._batch import Batch, writes_to_first
+from facula.func._batching._batch import writes_to_first
 from facula.func._transform import (
     Transform,
     apply_function,
@@ -16,6 +15,7 @@ from facula.func._transform import (
     leave_level,
     map_tensors,
     name_of,
+    repeatable,
     tensors_in,
 )
 
@@ -50,7 +50,7 @@ class Tape(Transform):
         if writes and id(args[0]) not in self._known:
             self._adopt(args[0])
         again = _how_to_repeat(func)
-        result = func(*args, **named)
+        result = (func if func in (leave_level, apply_function) else again)(*args, **named)
         if writes or any(True for _ in tensors_in((result,))):
             self._note(again, args, named, result)
         return result
@@ -91,37 +91,8 @@ class Tape(Transform):
 
 def _how_to_repeat(func: Callable[..., Any]) -> Callable[..., Any]:
     """The operation, or what must be done in its place where it is done again."""
-    from facula.func._batching import _random
-
     if func is leave_level:
         return lambda x, leaves: x  # nobody looks for the history of a copy
     if func is apply_function:
         return lambda function, ctx, args, kwargs: function.apply(*args, **kwargs)
-    if name_of(func) not in _random.NAMES:
-        return func
-    state = _core.get_rng_state()
-
-    def draw_again(*args: Any, **kwargs: Any) -> Any:
-        before = _core.get_rng_state()
-        _core.set_rng_state(state)
-        try:
-            with _same_numbers():
-                return func(*args, **kwargs)
-        finally:
-            _core.set_rng_state(before)
-
-    return draw_again
-
-
-@contextmanager
-def _same_numbers() -> Any:
-    """A context in which every example draws the same numbers, whatever its vmap was told."""
-    batches = [level for level in _core._transforms() if isinstance(level, Batch)]
-    before = [batch.randomness for batch in batches]
-    for batch in batches:
-        batch.randomness = "same"
-    try:
-        yield
-    finally:
-        for batch, randomness in zip(batches, before, strict=True):
-            batch.randomness = randomness
+    return repeatable(func)

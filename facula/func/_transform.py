@@ -9,6 +9,7 @@ same names it in ``composed``.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, TypeVar
 
@@ -56,6 +57,41 @@ def name_of(func: Any) -> str:
     if name in ("__get__", "__set__", "__delete__") and hasattr(func, "__self__"):
         return f"{func.__self__.__name__}.{name}"
     return name
+
+
+def repeatable(func: Callable[..., Any]) -> Callable[..., Any]:
+    """The operation; a random one draws the numbers of its first call again in every other."""
+    if name_of(func) not in _random_names():
+        return func
+    state: list[Tensor] = []
+
+    def draw(*args: Any, **kwargs: Any) -> Any:
+        if not state:
+            state.append(_core.get_rng_state())
+            return func(*args, **kwargs)
+        before = _core.get_rng_state()
+        _core.set_rng_state(state[0])
+        levels = [level for level in _core._transforms() if hasattr(level, "randomness")]
+        modes = [level.randomness for level in levels]
+        try:
+            # The examples of a vmap around the repetition share what was drawn once.
+            for level in levels:
+                level.randomness = "same"
+            return func(*args, **kwargs)
+        finally:
+            for level, mode in zip(levels, modes, strict=True):
+                level.randomness = mode
+            _core.set_rng_state(before)
+
+    draw.__name__ = func.__name__
+    return draw
+
+
+@functools.cache
+def _random_names() -> frozenset[str]:
+    from facula.func._batching import _random  # which imports this module
+
+    return _random.NAMES
 
 
 def tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:

@@ -8,7 +8,8 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
-from facula.func._transform import Transform, map_tensors, name_of, tensors_in
+from facula._ops._mark import LOOPED
+from facula.func._transform import Transform, map_tensors, name_of
 
 Rule = Callable[..., Any]
 
@@ -36,6 +37,9 @@ class BatchedTensor(Tensor):
 
 class Batch(Transform):
     """One level of ``vmap`` over ``size`` examples."""
+
+    composed = LOOPED  # to which operations add themselves when their module is imported
+    composed |= Transform.composed
 
     def __init__(self, size: int, randomness: str) -> None:
         self.size = size

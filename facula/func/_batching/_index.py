@@ -240,6 +240,16 @@ def _taken(batch: Batch, x: Tensor, parts: tuple[Any, ...]) -> Tensor:
     return y
 
 
+@rule("masked_select")
+def masked_select(batch: Batch, func: _Function, x: Tensor, mask: Tensor) -> Any:
+    if batch.has(mask):
+        return getitem(batch, func, x, mask)  # raises
+    n_dims = max(int(x.dim()), int(mask.dim()))
+    values = aligned(batch, x, n_dims)
+    shape = (_core.zeros(()).expand(x.shape) * _core.zeros(()).expand(mask.shape)).shape
+    return batch.wrap(values.expand(batch.size, *shape)[:, mask.expand(shape)])
+
+
 @rule("__setitem__")
 def setitem(batch: Batch, func: _Function, x: Tensor, index: Any, value: Any) -> Any:
     check_writable(batch, func, (x,))

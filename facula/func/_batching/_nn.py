@@ -194,13 +194,15 @@ def batch_norm(
     else:
         # The channels of every example are channels of their own: (B, N * C, ...).
         channels = everything.transpose(0, 1).flatten(1, 2)
-        running = [r if r is None else batch.all_of(r).reshape(-1) for r in statistics]
+        # Copies, which every example can write to.
+        running = [r if r is None else batch.all_of(r).reshape(-1).clone() for r in statistics]
         y = func(channels, None, None, *running, training, momentum, eps, *args)
         y = y.unflatten(1, (batch.size, -1)).transpose(0, 1)
         if training:
             for own, changed in zip(statistics, running, strict=True):
-                if own is not None:  # reshape may have copied
-                    own.physical.copy_(changed.reshape(own.physical.shape))
+                if own is not None:
+                    everything = changed.reshape(batch.size, -1)
+                    batch.lower(own).copy_(everything if batch.has(own) else everything[0])
     return batch.wrap(_scaled(batch, y, weight, bias, form))
 
 

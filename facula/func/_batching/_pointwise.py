@@ -14,7 +14,7 @@ from facula.func._transform import tensors_in
 _OTHERS = """
     absolute abs add angle arccos arccosh arcsin arcsinh arctan arctan2 arctanh clamp clamp_max
     clamp_min clip complex conj copysign div divide fill fix float_power greater greater_equal
-    heaviside imag isreal ldexp lerp less less_equal logit masked_fill multiply mvlgamma
+    heaviside imag isreal ldexp lerp less less_equal logit multiply mvlgamma
     nan_to_num negative not_equal polar polygamma positive pow real resolve_conj resolve_neg
     round rsub special_polygamma square sub subtract true_divide where
 
@@ -84,6 +84,27 @@ def in_place(batch: Batch, func: Callable[..., Any], x: Tensor, *args: Any, **kw
     lowered = [aligned(batch, a, n_dims) for a in args]
     func(batch.lower(x), *lowered, **{k: aligned(batch, a, n_dims) for k, a in kwargs.items()})
     return x
+
+
+@rule("masked_fill")
+def masked_fill(
+    batch: Batch, func: Callable[..., Any], x: Tensor, mask: Tensor, value: Any
+) -> Any:
+    if not batch.has(value):
+        return pointwise(batch, func, x, mask, value)
+    filled = value.physical.to(x.dtype)
+    return pointwise(batch, _core.where, mask, batch.wrap(filled), x)
+
+
+@rule("masked_fill_")
+def masked_fill_(
+    batch: Batch, func: Callable[..., Any], x: Tensor, mask: Tensor, value: Any
+) -> Any:
+    check_writable(batch, func, (x,))
+    if batch.has(value):
+        x.physical.copy_(masked_fill(batch, func, x, mask, value).physical)  # type: ignore[attr-defined]
+        return x
+    return in_place(batch, func, x, mask, value)
 
 
 @rule("prelu")

@@ -7,7 +7,7 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
-from facula.func._batching._batch import ALWAYS, Batch
+from facula.func._batching._batch import ALWAYS, Batch, loop_quietly
 from facula.func._batching._nn import check_random, loop_same
 from facula.func._batching._shape import sizes_in
 
@@ -133,6 +133,24 @@ def multinomial(
     return batch.wrap(drawn.reshape(*everything.shape[:-1], num_samples))
 
 
+def rrelu(
+    batch: Batch, func: _Function, x: Tensor, lower: float = 1 / 8, upper: float = 1 / 3,
+    training: bool = False, generator: Any = None,
+) -> Any:  # fmt: skip
+    """Which elements take a random number depends on their values."""
+    given = (x, lower, upper, training, generator)
+    if training:
+        check_random(batch)
+        if batch.randomness == "same":
+            return loop_same(batch, func, *given) if batch.has(x) else func(*given)
+        if not batch.has(x) and not func.__name__.endswith("_"):
+            given = (batch.wrap(batch.all_of(x)), *given[1:])
+    elif not batch.has(x):
+        return func(*given)
+    return loop_quietly(batch, func, *given)
+
+
+ALWAYS.update(rrelu=rrelu, rrelu_=rrelu)
 ALWAYS.update(randint=randint, randperm=randperm, normal=normal, multinomial=multinomial)
 for _name in ("bernoulli", "poisson", "binomial", "_standard_gamma"):
     ALWAYS[_name] = elementwise

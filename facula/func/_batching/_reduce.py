@@ -77,13 +77,13 @@ def norm(
 
 @rule("_linalg_vector_norm", "linalg_vector_norm", "vector_norm")
 def _norm(
-    batch: Batch, func: _Function, x: Tensor, order: Any = 2, dim: Any = None, *args: Any,
+    batch: Batch, func: _Function, x: Tensor, ord: Any = 2, dim: Any = None, *args: Any,  # noqa: A002
     **kwargs: Any,
 ) -> Any:  # fmt: skip
     physical, is_number = with_dim(batch, x)
     n_dims = int(physical.dim()) - 1
-    dims = list(range(1, n_dims + 1)) if dim is None or dim == [] else shifted("norm", dim, n_dims)
-    result = func(physical, order, dims, *args, **kwargs)
+    dims = list(range(1, n_dims + 1)) if dim is None or dim in ([], ()) else shifted("norm", dim, n_dims)
+    result = func(physical, ord, dims, *args, **kwargs)
     return finished(batch, result, is_number and kwargs.get("keepdim", bool(args) and args[0]))
 
 

@@ -27,8 +27,7 @@ def sizes_in(args: tuple[Any, ...]) -> tuple[int, ...]:
 _TRAILING = """
     adjoint constant_pad_nd mH.__get__ mT.__get__ pixel_shuffle pixel_unshuffle tril triu
     view_as_complex view_as_real data.__get__ real.__get__ imag.__get__
-    bfloat16 bool byte cdouble cfloat char cpu cuda detach double float half int long short
-    one_hot _one_hot zeros_like ones_like empty_like full_like
+    detach one_hot _one_hot
 """
 
 
@@ -48,18 +47,20 @@ def trailing_in_place(batch: Batch, func: _Function, x: Tensor, *args: Any, **kw
     return x if isinstance(result, Tensor) else result
 
 
-@rule("clone", "contiguous")
-def clone(batch: Batch, func: _Function, x: Tensor, **kwargs: Any) -> Any:
+_COPIES = """
+    bfloat16 bool byte cdouble cfloat char clone contiguous cpu cuda double float half int long
+    short to type_as zeros_like ones_like empty_like full_like
+"""
+
+
+@rule(*_COPIES.split())
+def copy(batch: Batch, func: _Function, x: Tensor, *args: Any, **kwargs: Any) -> Any:
     # The order of memory that an example should have is no order of all of them.
-    return batch.wrap(func(batch.lower(x)))
-
-
-@rule("to", "type_as")
-def to(batch: Batch, func: _Function, x: Tensor, *args: Any, **kwargs: Any) -> Any:
     kwargs.pop("memory_format", None)
+    rest = [a for a in args if not isinstance(a, _core.memory_format)]
     if not batch.has(x):
-        return func(x, *args, **kwargs)  # another tensor tells its dtype and device alone
-    return batch.wrap(func(batch.lower(x), *args, **kwargs))
+        return func(x, *rest, **kwargs)  # another tensor tells its dtype and device alone
+    return batch.wrap(func(batch.lower(x), *rest, **kwargs))
 
 
 # ---- sizes

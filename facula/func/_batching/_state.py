@@ -54,8 +54,7 @@ _ADVICE.update(dict.fromkeys(("__int__", "__float__", "__index__", "__complex__"
                               "__array__", "_to_dlpack", "data_ptr", "untyped_storage"),
                              _ADVICE["item"]))  # fmt: skip
 _ADVICE.update(dict.fromkeys(("is_nonzero", "equal"), _ADVICE["__bool__"]))
-_ADVICE.update(dict.fromkeys(("argwhere", "unique", "unique_consecutive", "masked_select",
-                              "_count_bins", "_nms"), _ADVICE["nonzero"]))  # fmt: skip
+_ADVICE.update(dict.fromkeys(("unique", "unique_consecutive", "_nms"), _ADVICE["nonzero"]))  # fmt: skip
 
 
 @rule(*_ADVICE)

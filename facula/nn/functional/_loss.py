@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from facula import _core, _ops
 from facula._core import Tensor
 from facula._ops.losses import reduced
+from facula._ops._mark import looks_at_values
 from facula.autograd.grad_mode import no_grad
 from facula.nn._reduction import get_enum, resolve
 
@@ -501,6 +502,7 @@ def _variances(input: Tensor, var: Tensor) -> Tensor:
     )
 
 
+@looks_at_values
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,
@@ -756,6 +758,7 @@ def _check_rows(name: str, input: Tensor) -> None:
         )
 
 
+@looks_at_values
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -818,6 +821,7 @@ def multi_margin_loss(
     return losses.sum() / max(n_rows, 1) if number == 1 else losses.sum()
 
 
+@looks_at_values
 def multilabel_margin_loss(
     input: Tensor,
     target: Tensor,
