@@ -373,7 +373,7 @@ def _pushed_forward(
         if not places:
             return found
         # The gradient is linear in the probes, so that its derivative is the same at any of them.
-        probes = [enter_level(_core.zeros_like(outputs[i])) for i in places]
+        probes = [enter_level(_core.ones_like(outputs[i])) for i in places]
         grads = _core._run_backward(
             [outputs[i] for i in places], probes, True, True, inputs, True, False
         )

@@ -63,7 +63,11 @@ def _promoted(
     other it would have a dimension, and weigh as much as any.
     """
     if n_dims == 0:
-        return args, kwargs
+        # All weigh the same: those that the examples share get a dimension as well.
+        def with_dim(x: Any) -> Any:
+            return x.reshape(1) if isinstance(x, Tensor) and not batch.has(x) else x
+
+        return tuple(map(with_dim, args)), {name: with_dim(x) for name, x in kwargs.items()}
     large = [x for x in tensors_in((*args, *kwargs.values())) if x.dim() > 0]
 
     def cast(x: Any) -> Any:

@@ -92,6 +92,8 @@ def product_added(
         result = _product(batch, a, b)
         result = result.sum(1) if name == "addbmm" else result
         n_dims = int(result.dim()) - 1
+    if not (x.is_floating_point() or x.is_complex()):
+        alpha, beta = int(alpha), int(beta)  # as the operation itself takes them
     if alpha != 1:
         result = alpha * result
     if beta != 0:
