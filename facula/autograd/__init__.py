@@ -4,7 +4,7 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from facula.autograd import function, functional, grad_mode, graph
+from facula.autograd import forward_ad, function, functional, grad_mode, graph
 from facula.autograd._backward import *
 from facula.autograd.anomaly_mode import *
 from facula.autograd.function import Function
@@ -16,4 +16,4 @@ from facula.autograd.variable import Variable
 # agrees.
 if not _TYPE_CHECKING:
     __all__ = [name for name, value in globals().items() if name[0] != "_" and callable(value)]
-    __all__ += ["function", "functional", "grad_mode", "graph"]
+    __all__ += ["forward_ad", "function", "functional", "grad_mode", "graph"]

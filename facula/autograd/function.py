@@ -43,7 +43,8 @@ class FunctionCtx(_core._FunctionNode):
     _dirty: tuple[Tensor, ...] = ()
     _non_differentiable: tuple[Tensor, ...] = ()
     _saved_for_forward: tuple[Tensor | None, ...] = ()
-    _is_in_jvp = False
+    # What saved_tensors gives instead of what is kept in the node: in jvp, and inside of vmap.
+    _shown: tuple[Tensor | None, ...] | None = None
     _materializes_grads = True
     # Shape, dtype and device of every output (None for what is no tensor), to make zeros from.
     _output_specs: tuple[tuple[Any, Any, Any] | None, ...] = ()
@@ -71,8 +72,8 @@ class FunctionCtx(_core._FunctionNode):
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """The tensors given to :meth:`save_for_backward`; in ``jvp``, to :meth:`save_for_forward`."""
-        if self._is_in_jvp:
-            return self._saved_for_forward
+        if self._shown is not None:
+            return self._shown
         return tuple(_core._unpack_saved(self))
 
     def mark_dirty(self, *args: Tensor) -> None:

@@ -239,7 +239,7 @@ def jacobian(
         create_graph: whether the Jacobian can be differentiated again.
         strict: whether an output that does not depend on an input is an error, rather than giving
             zeros.
-        vectorize: accepted for compatibility; rows are always computed one by one.
+        vectorize: whether all rows or columns are computed at once, by ``func.vmap``.
         strategy: how to compute: row by row, ``"reverse-mode"``, or column by column,
             ``"forward-mode"``, which needs ``vectorize=True``.
 
@@ -253,15 +253,36 @@ def jacobian(
                 [0., 4.]])
     """
     _check_strategy("jacobian", strategy, create_graph, strict, vectorize)
+    is_tuple = isinstance(inputs, tuple)
+    if vectorize:
+        return _at_once(func, inputs, create_graph, strategy)
     with enable_grad():
         own, outputs, outputs_is_tuple = _called("jacobian", func, inputs, create_graph, strict)
-        make = _rows if strategy == "reverse-mode" else _columns
-        is_tuple = isinstance(inputs, tuple)
         blocks = tuple(
-            _finished(make(output, own, index, create_graph, strict), is_tuple, create_graph)
+            _finished(_rows(output, own, index, create_graph, strict), is_tuple, create_graph)
             for index, output in enumerate(outputs)
         )
     return blocks if outputs_is_tuple else blocks[0]
+
+
+def _at_once(
+    func: Callable[..., Any], inputs: _TensorOrTensors, create_graph: bool, strategy: str
+) -> Any:
+    from facula import func as transforms  # which is made of this package
+
+    own, is_tuple = _as_tuple("jacobian", "inputs", inputs)
+
+    def checked(*given: Tensor) -> Any:
+        output = func(*given)
+        _as_tuple("jacobian", "outputs", output)
+        return output
+
+    with enable_grad():
+        transform = transforms.jacrev if strategy == "reverse-mode" else transforms.jacfwd
+        blocks = transform(checked, tuple(range(len(own))))(*own)
+    rows = blocks if isinstance(blocks[0], tuple) else (blocks,)
+    finished = tuple(_finished(row, is_tuple, create_graph) for row in rows)
+    return finished if isinstance(blocks[0], tuple) else finished[0]
 
 
 def _check_strategy(
@@ -298,26 +319,6 @@ def _rows(
     )
 
 
-def _columns(
-    output: Tensor, inputs: _Tensors, index: int, create_graph: bool, strict: bool
-) -> _Tensors:
-    blocks = []
-    for i, x in enumerate(inputs):
-        columns: list[Tensor] = []
-        for position in range(x.numel()):
-            vectors = tuple(_core.zeros_like(t) for t in inputs)
-            vectors[i].reshape(-1)[position] = 1
-            columns += _forward_product(
-                f"jacobian (output {index})", (output,), inputs, vectors, create_graph, strict
-            )
-        shape = tuple(output.shape) + tuple(x.shape)
-        if columns:
-            blocks.append(_core.stack(columns, -1).reshape(shape))
-        else:
-            blocks.append(output.new_zeros(shape))
-    return tuple(blocks)
-
-
 def _single_element(name: str, func: Callable[..., Any]) -> Callable[..., Tensor]:
     def checked(*inputs: Tensor) -> Tensor:
         output = func(*inputs)
@@ -350,7 +351,7 @@ def hessian(
         create_graph: whether the Hessian can be differentiated again.
         strict: whether an output that does not depend on an input is an error, rather than giving
             zeros.
-        vectorize: accepted for compatibility; rows are always computed one by one.
+        vectorize: whether the second derivative is computed at once, by ``func.vmap``.
         outer_jacobian_strategy: the ``strategy`` of :func:`jacobian` for the second derivative.
 
     Shape:

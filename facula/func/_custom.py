@@ -17,7 +17,9 @@ class VmapInfo(NamedTuple):
     randomness: str
 
 
-def batched(batch: Batch, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def batched(
+    batch: Batch, function: Any, ctx: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """Apply a Function to all examples, in the way that it says."""
     has_rule = function.vmap is not Function.vmap
     if function.generate_vmap_rule:
@@ -26,14 +28,17 @@ def batched(batch: Batch, function: Any, args: tuple[Any, ...], kwargs: dict[str
                 f"{function.__name__}: generate_vmap_rule=True and a vmap staticmethod are defined. "
                 "Choose one of them."
             )
-        return _by_rules(batch, function, args, kwargs)
+        return _by_rules(batch, function, ctx, args, kwargs)
     if not has_rule:
         raise RuntimeError(
             f"You tried to vmap over {function.__name__}, but it does not have vmap support. "
             "Override the vmap staticmethod, or set generate_vmap_rule=True where forward and "
             "backward are made of operations."
         )
-    in_dims = tuple(map_tensors(lambda x: 0 if batch.has(x) else None, a) if _holds(batch, a) else None for a in args)
+    in_dims = tuple(
+        map_tensors(lambda x: 0 if batch.has(x) else None, a) if batch.has_any((a,)) else None
+        for a in args
+    )
     lowered = map_tensors(batch.lower, args)
     result = function.vmap(VmapInfo(batch.size, batch.randomness), in_dims, *lowered)
     if not isinstance(result, tuple) or len(result) != 2:
@@ -41,11 +46,11 @@ def batched(batch: Batch, function: Any, args: tuple[Any, ...], kwargs: dict[str
             f"{function.__name__}.vmap: expected a pair (outputs, out_dims), got "
             f"{type(result).__name__}."
         )
-    return _wrapped(batch, *result)
-
-
-def _holds(batch: Batch, value: Any) -> bool:
-    return batch._has_any((value,))
+    outputs = _wrapped(batch, *result)
+    if function.setup_context is not Function.setup_context:
+        with batch:  # for jvp, which looks at what one example has saved
+            function.setup_context(ctx, args, outputs)
+    return outputs
 
 
 def _wrapped(batch: Batch, outputs: Any, out_dims: Any) -> Any:
@@ -57,7 +62,9 @@ def _wrapped(batch: Batch, outputs: Any, out_dims: Any) -> Any:
     return batch.wrap(outputs.movedim(out_dims, 0))
 
 
-def _by_rules(batch: Batch, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _by_rules(
+    batch: Batch, function: Any, inner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """A Function of all examples, whose forward and backward run those of one inside of the vmap."""
     is_batched = [batch.has(a) for a in args]
 
@@ -70,7 +77,6 @@ def _by_rules(batch: Batch, function: Any, args: tuple[Any, ...], kwargs: dict[s
     class OfAll(Function):
         @staticmethod
         def forward(ctx: Any, *lowered: Any) -> Any:
-            inner = function._ctx_type()
             inner.needs_input_grad = ctx.needs_input_grad
             given = raised(lowered)
             with batch:
@@ -86,18 +92,15 @@ def _by_rules(batch: Batch, function: Any, args: tuple[Any, ...], kwargs: dict[s
             ctx.mark_non_differentiable(
                 *(batch.all_of(x) for x in inner._non_differentiable if isinstance(x, Tensor))
             )
-            ctx.inner = inner
             everything = tuple(batch.all_of(y) if isinstance(y, Tensor) else y for y in outputs)
             return everything if isinstance(output, tuple) else everything[0]
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
-            inner = ctx.inner
-            inner._saved_for_forward = tuple(
+            inner._shown = tuple(
                 batch.wrap(x) if is_own and x is not None else x
                 for x, is_own in zip(ctx.saved_tensors, ctx.was_batched, strict=True)
             )
-            inner._is_in_jvp = True  # reads what was set just now
             with batch:
                 seeds = [None if g is None else batch.wrap(g) for g in grads]
                 found = function._user_backward()(inner, *seeds)

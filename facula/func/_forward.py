@@ -503,11 +503,11 @@ def _apply_function(level: Forward, func: _Function, function: Any, ctx: Any, ar
     if function.jvp is _no_jvp():
         return _by_backward(level, lambda *a: function.apply(*a, **kwargs), *args)
     result = func(function, ctx, args, kwargs)
-    ctx._is_in_jvp = True
+    ctx._shown = ctx._saved_for_forward
     try:
         tangents = function.jvp(ctx, *(level.tangent(a) for a in args))
     finally:
-        ctx._is_in_jvp = False
+        ctx._shown = None
     outputs = result if isinstance(result, tuple) else (result,)
     given = tangents if isinstance(tangents, tuple) else (tangents,)
     if len(given) != len(outputs):

@@ -83,7 +83,7 @@ class Batch(Transform):
         if found is None:
             found = _FOUND[func] = _find(func)
         rule, is_always = found
-        if not (is_always or self._has_any(args) or (kwargs and self._has_any(kwargs.values()))):
+        if not (is_always or self.has_any(args) or (kwargs and self.has_any(kwargs.values()))):
             return func(*args, **kwargs) if kwargs else func(*args)
         if not kwargs:
             return rule(self, func, *args)
@@ -93,12 +93,13 @@ class Batch(Transform):
             )
         return rule(self, func, *_first(args, kwargs), **kwargs)
 
-    def _has_any(self, values: Any) -> bool:
+    def has_any(self, values: Any) -> bool:
+        """Whether the examples differ in one of the values, or in what lists of them hold."""
         for x in values:
             if type(x) is BatchedTensor:
                 if x.level is self:
                     return True
-            elif type(x) in (list, tuple) and self._has_any(x):
+            elif type(x) in (list, tuple) and self.has_any(x):
                 return True
         return False
 

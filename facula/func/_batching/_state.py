@@ -156,4 +156,4 @@ def _one_after_another(
 def apply_function(batch: Batch, func: _Function, function: Any, ctx: Any, args: Any, kwargs: Any) -> Any:
     from facula.func import _custom  # which few need
 
-    return _custom.batched(batch, function, args, kwargs)
+    return _custom.batched(batch, function, ctx, args, kwargs)

@@ -1,0 +1,62 @@
+"""Transforms of functions: programs, and every operation inside of them, against PyTorch."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+import torch
+
+from .frameworks import facula
+from .func_programs import PROGRAMS
+from .ops import table
+from .transforms import jvp_differences, vmap_differences
+
+N_SHOWN = 5
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def _flat(value: Any) -> list[Any]:
+    if isinstance(value, (list, tuple)):
+        return [t for v in value for t in _flat(v)]
+    return [value]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_of_transforms_gives_what_pytorch_gives(name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = _flat(PROGRAMS[name](torch))
+        actual = _flat(PROGRAMS[name](facula))
+    assert [tuple(t.shape) for t in actual] == [tuple(t.shape) for t in expected]
+    for i, (e, a) in enumerate(zip(expected, actual, strict=True)):
+        theirs = torch.tensor(a.tolist(), dtype=e.dtype)
+        torch.testing.assert_close(theirs, e.detach(), rtol=1e-7, atol=1e-9, msg=f"result {i}")
+
+
+OPS = table()
+# Memory that nobody has written to, and changes of a tensor's form that its examples cannot follow.
+_UNSPECIFIED = {"empty_like", "new_empty", "new_empty_strided", "resize_", "resize_as_"}
+# An empty vector among the tensors has no part in the result, and here no gradient of zeros.
+_EMPTY_PART = {"cat", "concat", "concatenate"}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int64", "complex128"])
+@pytest.mark.parametrize("name", sorted(OPS.keys() - _UNSPECIFIED))
+def test_vmap_does_for_a_batch_what_a_loop_does(name: str, dtype: str) -> None:
+    if dtype not in OPS[name].dtypes:
+        pytest.skip("compared for another dtype")
+    _, differences, _ = vmap_differences(OPS[name], dtype)
+    found = [d for d in differences if not (name in _EMPTY_PART and "0 gradients" in d)]
+    assert not found, f"{len(found)} differences\n" + "\n".join(found[:N_SHOWN])
+
+
+# PyTorch has a derivative there and the operation of ours refuses the input, alone as well.
+_REFUSED_ALONE = {"nn.functional.batch_norm"}
+
+
+@pytest.mark.parametrize("name", sorted(OPS.keys() - _REFUSED_ALONE))
+def test_forward_mode_gives_pytorchs_tangents(name: str) -> None:
+    _, differences = jvp_differences(OPS[name])
+    assert not differences, f"{len(differences)} differences\n" + "\n".join(differences[:N_SHOWN])
