@@ -24,6 +24,7 @@ SCRIPTS = [
     "images",
     "regions",
     "mlp",
+    "func",
     "networks",
     "gpt",
     "optim",

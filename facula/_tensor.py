@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from facula import _core, _legacy, _utils
 from facula._core import Tensor
 from facula._core import _Node as Node
-from facula._ops._mark import METHODS
+from facula._ops._mark import LOOPED, METHODS
 from facula._tensor_str import tensor_format, tensor_repr
 from facula.storage import TypedStorage
 from facula.utils import dlpack
@@ -244,41 +244,46 @@ def dim_order(self: Tensor) -> tuple[int, ...]:
     return tuple(sorted(range(self.dim()), key=lambda dim: -strides[dim]))
 
 
-def attach(name: str, function: Callable[..., Any]) -> None:
-    """Make ``function`` the method ``name`` of every tensor, an operation."""
+def attach(name: str, function: Callable[..., Any], *, reads_memory: bool = False) -> None:
+    """Make ``function`` the method ``name`` of every tensor, an operation.
+
+    ``reads_memory`` is for one that is not made of operations, which transforms could see.
+    """
     method: Any = _core._Operation(function, is_method=True)
     method.__name__, method.__qualname__, method.__module__ = name, f"Tensor.{name}", "facula"
     setattr(Tensor, name, method)
+    if reads_memory:
+        LOOPED.add(method)
 
 
-attach("__repr__", tensor_repr)
-attach("__format__", tensor_format)
-attach("numpy", numpy_array)
-attach("__array__", _array)
+attach("__repr__", tensor_repr, reads_memory=True)
+attach("__format__", tensor_format, reads_memory=True)
+attach("numpy", numpy_array, reads_memory=True)
+attach("__array__", _array, reads_memory=True)
 attach("__array_wrap__", _array_wrap)
 Tensor.__array_priority__ = 1000  # NumPy's operators leave mixed expressions to the tensor
-attach("__dlpack__", dlpack.export)
+attach("__dlpack__", dlpack.export, reads_memory=True)
 attach("__dlpack_device__", _dlpack_device)
-attach("storage", storage)
-attach("_typed_storage", storage)
+attach("storage", storage, reads_memory=True)
+attach("_typed_storage", storage, reads_memory=True)
 attach("is_shared", is_shared)
-attach("share_memory_", share_memory_)
-attach("__reduce_ex__", _reduce_ex)
-attach("__deepcopy__", _deepcopy)
+attach("share_memory_", share_memory_, reads_memory=True)
+attach("__reduce_ex__", _reduce_ex, reads_memory=True)
+attach("__deepcopy__", _deepcopy, reads_memory=True)
 attach("__contains__", _contains)
 attach("__reversed__", _reversed)
-attach("__complex__", _complex)
+attach("__complex__", _complex, reads_memory=True)
 attach("__rdiv__", _rdiv)
-attach("apply_", apply_)
-attach("map_", map_)
+attach("apply_", apply_, reads_memory=True)
+attach("map_", map_, reads_memory=True)
 attach("dim_order", dim_order)
 attach("type", _legacy.tensor_type)
 attach("new", _legacy.new)
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)
 Tensor._make_subclass = staticmethod(_core._make_subclass)
-attach("register_hook", register_hook)
-attach("register_post_accumulate_grad_hook", register_post_accumulate_grad_hook)
+attach("register_hook", register_hook, reads_memory=True)
+attach("register_post_accumulate_grad_hook", register_post_accumulate_grad_hook, reads_memory=True)
 Node.__doc__ = "A derivative in the graph: ``grad_fn`` of a tensor."
 Node.register_hook = _register_node_hook
 Node.register_prehook = _register_node_prehook

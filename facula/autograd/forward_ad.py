@@ -65,7 +65,9 @@ def exit_dual_level(*, level: int | None = None) -> None:
             "Trying to exit a forward AD level that was not the last one that was created. This is "
             "not supported."
         )
-    _levels.pop().__exit__()
+    ended = _levels.pop()
+    ended.__exit__()
+    ended.close()
 
 
 def _current(name: str, level: int | None) -> Any:
@@ -95,9 +97,13 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     current = _current("make_dual", level)
     for name, value in (("tensor", tensor), ("tangent", tangent)):
         if not isinstance(value, Tensor):
-            raise TypeError(f"make_dual: expected {name} to be a tensor, got {type(value).__name__}.")
+            raise TypeError(
+                f"make_dual: expected {name} to be a tensor, got {type(value).__name__}."
+            )
         if not (value.is_floating_point() or value.is_complex()):
-            raise ValueError(f"Expected {name} to be floating point or complex, but got: {value.dtype}")
+            raise ValueError(
+                f"Expected {name} to be floating point or complex, but got: {value.dtype}"
+            )
     if tensor.shape != tangent.shape or tensor.dtype is not tangent.dtype:
         raise RuntimeError(
             "Trying to set a forward gradient that has a different size than that of the original "

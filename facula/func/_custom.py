@@ -88,6 +88,7 @@ def _by_rules(
             saved = inner._to_save
             ctx.save_for_backward(*(batch.lower(x) for x in saved))
             ctx.was_batched = [batch.has(x) for x in saved]
+            inner._to_save = ()
             outputs = output if isinstance(output, tuple) else (output,)
             ctx.mark_non_differentiable(
                 *(batch.all_of(x) for x in inner._non_differentiable if isinstance(x, Tensor))

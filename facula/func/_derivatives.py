@@ -84,7 +84,13 @@ def _gradients(
     if not pairs or not inputs:
         return [_core.zeros_like(x) for x in inputs]
     found = _core._run_backward(
-        [o for o, _ in pairs], [s for _, s in pairs], retain_graph, create_graph, inputs, True, False
+        [o for o, _ in pairs],
+        [s for _, s in pairs],
+        retain_graph,
+        create_graph,
+        inputs,
+        True,
+        False,
     )
     return [_core.zeros_like(x) if g is None else g for g, x in zip(found, inputs, strict=True)]
 
@@ -299,8 +305,7 @@ def jvp(
     if strict and any(level.tangent(y) is None for y in outputs):
         raise RuntimeError("jvp: an output is independent of the inputs (strict=True).")
     product = tree_unflatten([level.tangent_or_zeros(y) for y in outputs], output_spec)
-    for y in outputs:
-        level.set_tangent(y, None)
+    level.close()
     return (output, product, aux) if has_aux else (output, product)
 
 
@@ -441,7 +446,9 @@ def jacfwd(
 
             _, products = jvp(flat, tuple(xs), vectors)
             # The same for all columns, unless random: that of the first one.
-            seen[1] = tree_map(lambda a: a.physical[0] if isinstance(a, BatchedTensor) else a, seen[1])
+            seen[1] = tree_map(
+                lambda a: a.physical[0] if isinstance(a, BatchedTensor) else a, seen[1]
+            )
             return tuple(products)
 
         columns = _for_each_unit(xs, column, None, randomness)

@@ -8,6 +8,7 @@ vector it is given, and its own derivative with respect to that vector is the pr
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from facula.func._transform import (
     enter_level,
     map_tensors,
     name_of,
+    own_copy,
     repeatable,
     tensors_in,
 )
@@ -34,6 +36,16 @@ Tensor._tangents = None  # of a tensor that has some: by level
 class Forward(Transform):
     """One level of forward mode."""
 
+    def __init__(self) -> None:
+        self._duals: list[weakref.ref[Tensor]] = []
+
+    def close(self) -> None:
+        """Take the tangents of this level from tensors that live on: nobody can ask for them."""
+        for dual in self._duals:
+            x = dual()
+            if x is not None:
+                self.set_tangent(x, None)
+
     def tangent(self, x: Any) -> Any:
         """The tangent of ``x`` at this level; None if it has none."""
         if not isinstance(x, Tensor):
@@ -46,10 +58,12 @@ class Forward(Transform):
         if tangent is None:
             if x._tangents is not None:
                 x._tangents.pop(self, None)
-        elif x._tangents is None:
-            x._tangents = {self: tangent}
-        else:
-            x._tangents[self] = tangent
+            return
+        if x._tangents is None:
+            x._tangents = {}
+        if self not in x._tangents:
+            self._duals.append(weakref.ref(x))
+        x._tangents[self] = tangent
 
     def dual(self, x: Tensor, tangent: Tensor) -> Tensor:
         """The value with this tangent."""
@@ -265,7 +279,9 @@ def _conv(
 
 
 @_rule("softmax", "log_softmax")
-def _softmax(level: Forward, func: _Function, x: Tensor, dim: int, *args: Any, **kwargs: Any) -> Any:
+def _softmax(
+    level: Forward, func: _Function, x: Tensor, dim: int, *args: Any, **kwargs: Any
+) -> Any:
     y = func(x, dim, *args, **kwargs)
     t = level.tangent(x)
     t = t if t.dtype is y.dtype else t.to(y.dtype)
@@ -378,7 +394,9 @@ def _pushed_forward(
             [outputs[i] for i in places], probes, True, True, inputs, True, False
         )
         pairs = [
-            (g, t) for g, t in zip(grads, tangents, strict=True) if g is not None and g.requires_grad
+            (g, t)
+            for g, t in zip(grads, tangents, strict=True)
+            if g is not None and g.requires_grad
         ]
         if not pairs:
             return found
@@ -395,10 +413,14 @@ def _pushed_forward(
 
 def _in_place(level: Forward, func: _Function, x: Tensor, *args: Any, **kwargs: Any) -> Any:
     name = name_of(func)
-    functional = _FUNCTIONAL.get(name) or getattr(Tensor, name[:-1], None) or getattr(_core, name[:-1])
+    functional = (
+        _FUNCTIONAL.get(name) or getattr(Tensor, name[:-1], None) or getattr(_core, name[:-1])
+    )
     with level:  # the form that returns a new tensor, by its own rule
         as_new = functional(_copy(level, x), *args, **kwargs)
     tangent = level.tangent(as_new)
+    if tangent is None and level.tangent(x) is not None:
+        tangent = _core.zeros_like(x)
     result = func(x, *args, **kwargs)
     _write(level, x, tangent)
     return result
@@ -416,7 +438,7 @@ def _write(level: Forward, x: Tensor, tangent: Tensor | None) -> None:
         level.set_tangent(x, tangent)
         return
     # A view is a part of its base: so is its tangent.
-    whole = level.tangent_or_zeros(base).clone()
+    whole = own_copy(level.tangent_or_zeros(base))
     part = whole.as_strided(x.shape, x.stride(), x.storage_offset() - base.storage_offset())
     part.copy_(0 if tangent is None else tangent)
     level.set_tangent(base, whole)
@@ -439,7 +461,7 @@ _FUNCTIONAL["fill_"] = lambda x, value: _core.zeros_like(x) + value
 @_rule("__setitem__")
 def _setitem(level: Forward, func: _Function, x: Tensor, index: Any, value: Any) -> Any:
     func(x, index, value)
-    tangent = level.tangent_or_zeros(x).clone()
+    tangent = own_copy(level.tangent_or_zeros(x))
     t = level.tangent(value)
     tangent[index] = 0 if t is None else t
     _write(level, x, tangent)
@@ -465,7 +487,9 @@ def _leave_level(level: Forward, func: _Function, x: Tensor, leaves: list[Tensor
 
 
 @_rule("is_differentiated_outside")
-def _is_differentiated_outside(level: Forward, func: _Function, x: Tensor, leaves: list[Tensor]) -> bool:
+def _is_differentiated_outside(
+    level: Forward, func: _Function, x: Tensor, leaves: list[Tensor]
+) -> bool:
     t = level.tangent(x)
     return bool(func(x, leaves)) or (t is not None and bool(func(t, leaves)))
 
@@ -499,7 +523,9 @@ def _run_backward(
 
 
 @_rule("apply_function")
-def _apply_function(level: Forward, func: _Function, function: Any, ctx: Any, args: Any, kwargs: Any) -> Any:
+def _apply_function(
+    level: Forward, func: _Function, function: Any, ctx: Any, args: Any, kwargs: Any
+) -> Any:
     if function.jvp is _no_jvp():
         return _by_backward(level, lambda *a: function.apply(*a, **kwargs), *args)
     result = func(function, ctx, args, kwargs)

@@ -15,6 +15,7 @@ from facula.func._transform import (
     leave_level,
     map_tensors,
     name_of,
+    own_copy,
     repeatable,
     tensors_in,
 )
@@ -62,16 +63,18 @@ class Tape(Transform):
 
     def _adopt(self, x: Tensor) -> None:
         """Let a tensor that was a constant so far be one of the tape's: it is written to."""
-        base = x._base if x._is_view() else None
-        if base is None or id(base) in self._known:
-            source = x
-        else:
-            source = base
-        value = source.detach().clone()
-        self._note(_core.clone, (value,), {}, source)
-        if source is not x:
-            place = (x.shape, x.stride(), x.storage_offset() - source.storage_offset())
-            self._note(_core.as_strided, (source, *place), {}, x)
+        base = x._base if x._is_view() else x
+        if id(base) not in self._known:
+            self._note(own_copy, (base.detach().clone(),), {}, base)
+        if base is x:
+            return
+        if not base.is_contiguous():
+            raise RuntimeError(
+                "vjp: the function writes to a part of a tensor that is not contiguous and does not "
+                "depend on its inputs. Write to a contiguous() copy."
+            )
+        place = (x.shape, x.stride(), x.storage_offset() - base.storage_offset())
+        self._note(_core.as_strided, (base, *place), {}, x)
 
     def replay(self, inputs: Sequence[Tensor], outputs: Iterable[Tensor]) -> list[Tensor]:
         """What the outputs are for other inputs."""

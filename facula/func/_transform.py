@@ -130,6 +130,12 @@ def enter_level(x: Tensor) -> Tensor:
 
 
 @step
+def own_copy(x: Tensor) -> Tensor:
+    """A copy that can be written to; inside of a vmap, with what each example writes."""
+    return x.clone()
+
+
+@step
 def leave_level(x: Tensor, leaves: list[Tensor] | None) -> Tensor:
     """The value without its history, if that ends in the leaves of one level and nowhere else.
 

@@ -65,9 +65,14 @@ def vmap(
                 leaf if dim is None else batch.wrap(leaf if is_whole else leaf[start:end])
                 for leaf, dim in zip(physical, dims, strict=True)
             ]
+            given = tree_unflatten(examples, spec)
+            del examples
             with batch:
-                result = func(*tree_unflatten(examples, spec), **kwargs)
-            return _outputs(batch, result, out_dims)
+                result = func(*given, **kwargs)
+            outputs = _outputs(batch, result, out_dims)
+            del given, result
+            batch.close()
+            return outputs
 
         if chunk_size is None or chunk_size >= n_examples:
             outputs, out_spec, _ = run(0, n_examples)

@@ -56,7 +56,10 @@ class Parameter(Tensor, metaclass=_MarkedType):
         if type(data) is Tensor or type(data) is Parameter:
             return cast(Parameter, _core._make_subclass(cls, data, requires_grad))
         # A tensor of another subclass keeps its type, and with it its methods.
-        kept = data.detach().as_subclass(type(data)).requires_grad_(requires_grad)
+        kept = data.detach()
+        if type(kept) is not type(data):
+            kept = kept.as_subclass(type(data))
+        kept.requires_grad_(requires_grad)
         kept._is_param = True
         return cast(Parameter, kept)
 

@@ -7,7 +7,7 @@ else is a leaf.
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 __all__ = ["TreeSpec", "broadcast_prefix", "tree_flatten", "tree_map", "tree_unflatten"]
@@ -41,13 +41,16 @@ def is_namedtuple(tree: Any) -> bool:
     return isinstance(tree, tuple) and hasattr(tree, "_fields")
 
 
-def _children(tree: Any) -> tuple[tuple[Any, ...], list[Any]] | None:
+def _children(tree: Any) -> tuple[tuple[Any, ...], Any] | None:
     """Keys and children of a container; None for a leaf."""
     # The exact types: a subclass may need more than its items to be made again, so it is a leaf.
-    if type(tree) in (dict, OrderedDict, defaultdict):
+    kind = type(tree)
+    if kind is tuple or kind is list or kind is deque:
+        return (), tree
+    if kind is dict or kind is OrderedDict or kind is defaultdict:
         return tuple(tree.keys()), list(tree.values())
-    if type(tree) in (tuple, list, deque) or is_namedtuple(tree):
-        return (), list(tree)
+    if is_namedtuple(tree):
+        return (), tree
     return None
 
 
@@ -59,39 +62,54 @@ def tree_flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
         >>> tree_flatten({"a": 1, "b": (2, [3])})[0]
         [1, 2, 3]
     """
+    leaves: list[Any] = []
+    return leaves, _flatten(tree, leaves)
+
+
+def _flatten(tree: Any, leaves: list[Any]) -> TreeSpec:
     found = _children(tree)
     if found is None:
-        return [tree], LEAF
+        leaves.append(tree)
+        return LEAF
     keys, children = found
-    leaves: list[Any] = []
-    specs = []
-    for child in children:
-        child_leaves, spec = tree_flatten(child)
-        leaves += child_leaves
-        specs.append(spec)
-    extra = tree.default_factory if type(tree) is defaultdict else getattr(tree, "maxlen", None)
-    return leaves, TreeSpec(type(tree), keys, tuple(specs), extra)
+    specs = tuple([_flatten(child, leaves) for child in children])
+    kind = type(tree)
+    if kind is tuple or kind is list:
+        return TreeSpec(kind, keys, specs)
+    extra = tree.default_factory if kind is defaultdict else getattr(tree, "maxlen", None)
+    return TreeSpec(kind, keys, specs, extra)
 
 
 def tree_unflatten(leaves: Sequence[Any], spec: TreeSpec) -> Any:
     """Put a tree together from its leaves, in the order in which :func:`tree_flatten` gave them."""
-    if len(leaves) != spec.num_leaves:
+    remaining = iter(leaves)
+    try:
+        tree = _unflatten(remaining, spec)
+    except StopIteration:
+        is_complete = False
+    else:
+        is_complete = next(remaining, remaining) is remaining
+    if not is_complete:
         raise ValueError(f"tree_unflatten: expected {spec.num_leaves} leaves, got {len(leaves)}.")
-    if spec.is_leaf:
-        return leaves[0]
-    children = []
-    start = 0
-    for child in spec.children:
-        stop = start + child.num_leaves
-        children.append(tree_unflatten(leaves[start:stop], child))
-        start = stop
-    if spec.type is defaultdict:
+    return tree
+
+
+def _unflatten(leaves: Iterator[Any], spec: TreeSpec) -> Any:
+    kind = spec.type
+    if kind is None:
+        return next(leaves)
+    children = [_unflatten(leaves, child) for child in spec.children]
+    if kind is tuple:
+        return tuple(children)
+    if kind is list:
+        return children
+    if kind is defaultdict:
         return defaultdict(spec.extra, zip(spec.keys, children, strict=True))
-    if spec.type in (dict, OrderedDict):
-        return spec.type(zip(spec.keys, children, strict=True))
-    if spec.type is deque:
+    if kind in (dict, OrderedDict):
+        return kind(zip(spec.keys, children, strict=True))
+    if kind is deque:
         return deque(children, spec.extra)
-    return spec.type(*children) if hasattr(spec.type, "_fields") else spec.type(children)
+    return kind(*children) if hasattr(kind, "_fields") else kind(children)
 
 
 def tree_map(func: Callable[..., Any], tree: Any, *rest: Any) -> Any:

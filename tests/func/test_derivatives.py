@@ -119,3 +119,132 @@ def test_wrong_functions_are_refused(x):
         func.jvp(cube_sum, x, (x,))
     with pytest.raises(RuntimeError, match=r"a tangent has shape \(3,\), its primal \(2,\)"):
         func.jvp(cube_sum, (x,), (facula.ones(3),))
+
+
+def test_jacobians_call_the_function_once_and_take_its_way(x):
+    calls = []
+
+    def f(x):
+        calls.append(1)
+        y = x * 3 if x.sum() > 0 else -x
+        out = facula.zeros(2)
+        out[1] = y[0] * y[1]
+        out[:1].add_(y[1])
+        return out
+
+    expected = [[0.0, 3.0], [18.0, 9.0]]
+    assert func.jacrev(f)(x).tolist() == expected
+    assert func.jacfwd(f)(x).tolist() == expected
+    assert len(calls) == 2
+
+
+def test_a_jacobian_of_something_random_is_that_of_the_numbers_drawn():
+    x = facula.ones(20)
+    facula.manual_seed(0)
+    value = facula.nn.functional.dropout(x, 0.5)
+    facula.manual_seed(0)
+    jacobian = func.jacrev(lambda x: facula.nn.functional.dropout(x, 0.5))(x)
+    assert facula.equal(jacobian, facula.diag(value))
+
+
+def test_vectors_in_a_batch_go_through_vjp_fn_and_jvp_fn_at_once(x):
+    w = facula.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+
+    def f(x):
+        return (w @ x) ** 2
+
+    jacobian = func.jacrev(f)(x)
+    _, vjp_fn = func.vjp(f, x)
+    assert facula.allclose(func.vmap(vjp_fn)(facula.eye(3))[0], jacobian)
+    output, jvp_fn = func.linearize(f, x)
+    assert facula.equal(output, f(x))
+    assert facula.allclose(func.vmap(jvp_fn, out_dims=1)(facula.eye(2)), jacobian)
+
+
+def test_linearize_computes_with_new_vectors_what_jvp_does(x):
+    def f(x, y):
+        return {"a": x.sin() * y, "b": y.sum()}
+
+    y = facula.ones(2)
+    _, jvp_fn = func.linearize(f, x, y)
+    for scale in (1.0, -2.0):
+        tangents = (x * scale, y)
+        expected = func.jvp(f, (x, y), tangents)[1]
+        found = jvp_fn(*tangents)
+        assert facula.allclose(found["a"], expected["a"])
+        assert facula.equal(found["b"], expected["b"])
+    with pytest.raises(RuntimeError, match="linearize: expected a tangent as"):
+        jvp_fn(x, facula.ones(3))
+    with pytest.raises(RuntimeError, match="nested as the primals"):
+        jvp_fn(x)
+
+
+def test_per_example_gradients_of_second_order(x):
+    batch = facula.stack([x, 2 * x, -x])
+
+    def penalty(w, x):
+        g = func.grad(lambda x: (w * x**3).sum())(x)
+        return g.square().sum()
+
+    w = facula.tensor([1.0, 0.5])
+    grads = func.vmap(func.grad(penalty), in_dims=(None, 0))(w, batch)
+    assert facula.allclose(grads, 18 * w * batch**4)
+
+
+def test_transforms_leave_nothing_at_the_seam(x):
+    func.vmap(func.hessian(lambda x: x.tanh().sum()))(facula.stack([x, x]))
+    assert facula._core._transforms() == []
+
+
+class _Scaled(facula.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x, w):
+        return x * w
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, g):
+        x, w = ctx.saved_tensors
+        return g * w, (g * x).sum()
+
+
+def test_a_function_runs_by_the_rules_of_its_operations(x):
+    batch = facula.stack([x, 2 * x])
+    w = facula.tensor(3.0)
+    assert facula.equal(func.vmap(_Scaled.apply, (0, None))(batch, w), 3 * batch)
+    inside = func.vmap(func.grad(lambda x, w: _Scaled.apply(x, w).sum(), 1), (0, None))(batch, w)
+    assert facula.equal(inside, batch.sum(1))
+    outside = func.grad(lambda w: func.vmap(_Scaled.apply, (0, None))(batch, w).sum())(w)
+    assert facula.equal(outside, batch.sum())
+
+
+def test_a_function_without_a_rule_for_batches_is_refused(x):
+    class Plain(facula.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+    class Both(Plain):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def vmap(info, in_dims, x):
+            return x, in_dims[0]
+
+    class Own(Plain):
+        @staticmethod
+        def vmap(info, in_dims, x):
+            assert (info.batch_size, info.randomness, in_dims) == (2, "error", (0,))
+            return x.t() * 2, 1
+
+    batch = facula.stack([x, 2 * x])
+    with pytest.raises(RuntimeError, match="does not have vmap support"):
+        func.vmap(Plain.apply)(batch)
+    with pytest.raises(RuntimeError, match="Choose one of them"):
+        func.vmap(Both.apply)(batch)
+    assert facula.equal(func.vmap(Own.apply)(batch), 2 * batch)

@@ -1,4 +1,4 @@
-"""facula.func.vmap."""
+"""facula.func.vmap: its arguments, and what it refuses."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def batch():
     return facula.arange(12.0).reshape(4, 3)
 
 
-def test_the_function_sees_single_examples(batch):
+def test_the_function_is_called_once_and_sees_single_examples(batch):
     shapes = []
 
     def f(x):
@@ -22,7 +22,7 @@ def test_the_function_sees_single_examples(batch):
         return x.sum()
 
     assert vmap(f)(batch).tolist() == batch.sum(1).tolist()
-    assert set(shapes) == {(3,)}
+    assert shapes == [(3,)]
 
 
 def test_in_dims_and_out_dims_place_the_batch(batch):
@@ -54,17 +54,42 @@ def test_vmap_nests_and_mixes_with_derivatives(batch):
     assert vmap(func.hessian(lambda x: (x**2).sum()))(batch).shape == (4, 3, 3)
 
 
+def test_an_input_that_examples_share_has_a_gradient_in_each(batch):
+    w = facula.tensor([1.0, 2.0, 3.0])
+    grads = vmap(func.grad(lambda w, x: (w * w * x).sum()), in_dims=(None, 0))(w, batch)
+    assert facula.equal(grads, 2 * w * batch)
+    captured = w.clone().requires_grad_()
+    grads = vmap(lambda x: facula.autograd.grad((captured**2 * x).sum(), captured)[0])(batch)
+    assert facula.equal(grads, 2 * w * batch)
+
+
 def test_an_empty_batch_gives_empty_results():
     total, double = vmap(lambda x: (x.sum(), x * 2))(facula.ones(0, 3))
     assert total.shape == (0,)
     assert double.shape == (0, 3)
 
 
+@pytest.mark.parametrize("chunk_size", [1, 3, 4, 9])
+def test_chunks_give_what_the_whole_gives(batch, chunk_size):
+    sizes = []
+
+    def f(x, y):
+        sizes.append(1)
+        return x * y, y.sum()
+
+    product, total = vmap(f, in_dims=(0, None), out_dims=(1, 0), chunk_size=chunk_size)(
+        batch, facula.ones(3)
+    )
+    assert facula.equal(product, batch.t())
+    assert total.tolist() == [3.0] * 4
+    assert len(sizes) == -(-4 // chunk_size)
+
+
 def test_randomness_must_be_chosen(batch):
     def noise(x):
         return x * 0 + facula.rand(3)
 
-    with pytest.raises(RuntimeError, match="randomness='different'"):
+    with pytest.raises(RuntimeError, match="called random operation while in randomness error"):
         vmap(noise)(batch)
     same = vmap(noise, randomness="same")(batch)
     assert all(facula.equal(row, same[0]) for row in same)
@@ -72,6 +97,34 @@ def test_randomness_must_be_chosen(batch):
     assert not facula.equal(different[0], different[1])
     with pytest.raises(RuntimeError, match="got 'never'"):
         vmap(noise, randomness="never")
+
+
+_DRAWS = {
+    "dropout": lambda x: facula.nn.functional.dropout(x, 0.5),
+    "dropout2d": lambda x: facula.nn.functional.dropout2d(x.reshape(1, 4, 2, 2), 0.5),
+    "bernoulli": lambda x: facula.bernoulli(x * 0.5),
+    "rand_like": facula.rand_like,
+    "uniform_": lambda x: x.clone().uniform_(),
+    "normal": lambda x: facula.normal(x, 1.0),
+    "randperm": lambda x: facula.randperm(16) + 0 * x,
+    "randint": lambda x: facula.randint(0, 1000, (16,)) + 0 * x,
+    "multinomial": lambda x: facula.multinomial(x, 8),
+    "rrelu": lambda x: facula.nn.functional.rrelu(-x, training=True),
+}
+
+
+@pytest.mark.parametrize("name", _DRAWS)
+def test_random_operations_follow_randomness(name):
+    x = facula.ones(3, 16)
+    draw = _DRAWS[name]
+    with pytest.raises(RuntimeError, match="randomness error mode"):
+        vmap(draw)(x)
+    same = vmap(draw, randomness="same")(x)
+    assert facula.equal(same[0], same[1])
+    assert facula.equal(same[0], same[2])
+    different = vmap(draw, randomness="different")(x)
+    assert different.shape == same.shape
+    assert not facula.equal(different[0], different[1])
 
 
 def test_wrong_arguments_are_refused(batch):
@@ -91,3 +144,81 @@ def test_wrong_arguments_are_refused(batch):
         vmap(lambda x: 1)(batch)
     with pytest.raises(ValueError, match="does not fit the structure of the results"):
         vmap(lambda x: (x, x), out_dims=(0,))(batch)
+    with pytest.raises(ValueError, match="BatchedTensor when out_dim is None"):
+        vmap(lambda x: x, out_dims=None)(batch)
+    with pytest.raises(ValueError, match="positive chunk_size"):
+        vmap(facula.neg, chunk_size=0)
+
+
+@pytest.mark.parametrize(
+    "function, message",
+    [
+        (lambda x: x if x.sum() > 0 else -x, "data-dependent control flow"),
+        (lambda x: x * x.sum().item(), r"calling .item\(\)"),
+        (lambda x: x * float(x[0]), r"calling .item\(\)"),
+        (lambda x: facula.from_numpy(x.numpy()), r"calling .item\(\)"),
+        (lambda x: x.nonzero(), "dynamic shape"),
+        (lambda x: x[x > 1], "batched mask selects another number"),
+        (lambda x: facula.add(x, 1, out=facula.zeros(3)), "out=. is not possible inside of vmap"),
+        (lambda x: facula.zeros(3).add_(x), "writes to a tensor that all examples share"),
+        (lambda x: x.sum().backward(), "backward is not possible inside of vmap"),
+    ],
+)
+def test_what_no_batch_can_do_is_refused_with_a_way_out(batch, function, message):
+    with pytest.raises(RuntimeError, match=message):
+        vmap(function)(batch)
+
+
+def test_an_example_is_refused_when_its_vmap_is_over(batch):
+    kept = []
+
+    def f(x):
+        kept.append(x)
+        return x
+
+    vmap(f)(batch)
+    with pytest.raises(RuntimeError, match="BatchedTensor outside of its vmap"):
+        kept[0] + 1
+
+
+def test_a_batch_is_printed_with_all_examples(batch):
+    texts = []
+
+    def f(x):
+        texts.append(str(x))
+        return x
+
+    vmap(f)(batch[:2])
+    assert texts[0].startswith("BatchedTensor(lvl=1, bdim=0, value=\n    tensor([[0., 1., 2.],")
+
+
+def test_an_operation_without_a_rule_runs_in_a_loop_with_a_warning(batch):
+    def f(x):
+        return facula.linspace(x[0], x[1], 3)
+
+    with pytest.warns(UserWarning, match="batching rule for linspace"):
+        result = vmap(f)(batch)
+    assert result.tolist() == [[0, 0.5, 1], [3, 3.5, 4], [6, 6.5, 7], [9, 9.5, 10]]
+
+
+def test_an_error_inside_leaves_no_transform_behind(batch):
+    with pytest.raises(RuntimeError):
+        vmap(lambda x: x.sum().item())(batch)
+    assert facula._core._transforms() == []
+    assert (batch + 1).shape == (4, 3)
+
+
+def test_users_modes_work_inside_of_vmap(batch):
+    seen = []
+
+    class Log(facula.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    def f(x):
+        with Log():
+            return facula.nn.functional.softplus(x).sum()
+
+    assert vmap(f)(batch).shape == (4,)
+    assert seen == ["softplus", "sum"]

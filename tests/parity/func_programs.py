@@ -72,7 +72,9 @@ def per_sample_gradients_of_a_cnn(lib: Any) -> Any:
         nn.Conv2d(2, 4, 3, padding=1), nn.GroupNorm(2, 4), nn.ReLU(), nn.MaxPool2d(2),
         nn.Conv2d(4, 4, 3, stride=2, groups=2), nn.Flatten(), nn.Linear(4, 3),
     )  # fmt: skip
-    return per_sample_gradients(lib, with_values(lib, model), values(lib, 5, 2, 6, 6), classes(lib, 5, 3))
+    return per_sample_gradients(
+        lib, with_values(lib, model), values(lib, 5, 2, 6, 6), classes(lib, 5, 3)
+    )
 
 
 @program
@@ -130,7 +132,9 @@ def an_ensemble_of_models(lib: Any) -> Any:
 @program
 def an_ensemble_with_batch_norm(lib: Any) -> Any:
     nn, func = lib.nn, lib.func
-    models = [nn.Sequential(nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3), nn.ReLU()).double() for _ in range(2)]
+    models = [
+        nn.Sequential(nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3), nn.ReLU()).double() for _ in range(2)
+    ]
     for k, model in enumerate(models):
         with_values(lib, model)
         model[0].weight.data.mul_(k + 1)

@@ -130,7 +130,7 @@ def _compare_with_loop(
     own = leaves()
     try:
         rows = [
-            run(*(t[i] if k in choice else t for k, t in enumerate(ours)))
+            run(*(t[i].clone() if k in choice else t for k, t in enumerate(ours)))
             for i in range(N_EXAMPLES)
         ]
         expected = [facula.stack(column) for column in zip(*rows, strict=True)]
@@ -142,7 +142,7 @@ def _compare_with_loop(
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            actual = facula.func.vmap(run, in_dims)(*own)
+            actual = facula.func.vmap(run, in_dims)(*(t.clone() for t in own))
     except Exception as error:
         return [f"{type(error).__name__}: {error}"]
     for warning in caught:
@@ -175,7 +175,9 @@ def _gradients_apart(
         roots = [r for r in results if r.requires_grad]
         if not roots or not inputs:
             return []
-        seeds = [(facula.arange(r.numel(), dtype=r.dtype).reshape(r.shape) * 0.1).cos() for r in roots]
+        seeds = [
+            (facula.arange(r.numel(), dtype=r.dtype).reshape(r.shape) * 0.1).cos() for r in roots
+        ]
         grads = facula.autograd.grad(roots, inputs, seeds, allow_unused=True)
         return [
             facula.zeros_like(x) if g is None else g for g, x in zip(grads, inputs, strict=True)
@@ -206,11 +208,16 @@ def jvp_differences(op: Op, dtype: str = "float64") -> tuple[int, list[str]]:
         n_compared += 1
         seed(facula)
         try:
-            actual = _jvp(facula, functions[1], convert(facula, (sample.args, sample.kwargs)), expected[2])
+            actual = _jvp(
+                facula, functions[1], convert(facula, (sample.args, sample.kwargs)), expected[2]
+            )
         except Exception as error:
             found.append(f"{sample.describe()}: {type(error).__name__}: {error}")
             continue
-        for what, theirs, ours in (("value", expected[0], actual[0]), ("tangent", expected[1], actual[1])):
+        for what, theirs, ours in (
+            ("value", expected[0], actual[0]),
+            ("tangent", expected[1], actual[1]),
+        ):
             theirs = [convert(facula, t.detach().clone()) for t in theirs]
             found += [f"{sample.describe()}: {text}" for text in _apart(theirs, list(ours), what)]
     return n_compared, found

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +37,26 @@ class BatchedTensor(Tensor):
     physical: Tensor
 
 
+@functools.cache
+def _escaped_class() -> type[BatchedTensor]:
+    # Made when there is one: a class that overrides operations has all of them look for it.
+    class EscapedTensor(BatchedTensor):
+        """An example that was kept when its vmap was over."""
+
+        __slots__ = ()
+
+        @classmethod
+        def __torch_function__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            raise RuntimeError(
+                f"{name_of(func)}: got a BatchedTensor outside of its vmap, which has ended. Return "
+                "it from the function instead of keeping it."
+            )
+
+    return EscapedTensor
+
+
 class Batch(Transform):
     """One level of ``vmap`` over ``size`` examples."""
 
@@ -44,13 +66,23 @@ class Batch(Transform):
     def __init__(self, size: int, randomness: str) -> None:
         self.size = size
         self.randomness = randomness
+        self.number = 1 + sum(isinstance(level, Batch) for level in _core._transforms())
+        self._made: list[weakref.ref[BatchedTensor]] = []
 
     def wrap(self, physical: Tensor) -> BatchedTensor:
         """The tensor whose first dimension counts the examples, as one example."""
         x: BatchedTensor = _core._one_example(BatchedTensor, physical)
         x.physical = physical
         x.level = self
+        self._made.append(weakref.ref(x))
         return x
+
+    def close(self) -> None:
+        """Refuse what somebody has kept of the examples: outside of the vmap they mean nothing."""
+        for made in self._made:
+            x = made()
+            if x is not None:
+                x.__class__ = _escaped_class()
 
     def wrap_all(self, result: Any) -> Any:
         """The same for every tensor of a result."""
@@ -173,7 +205,10 @@ def loop_quietly(batch: Batch, func: Callable[..., Any], *args: Any, **kwargs: A
     if is_in_place:
         check_writable(batch, func, args, kwargs)
     results = [
-        func(*_example(batch, args, i), **dict(zip(kwargs, _example(batch, tuple(kwargs.values()), i), strict=True)))
+        func(
+            *_example(batch, args, i),
+            **dict(zip(kwargs, _example(batch, tuple(kwargs.values()), i), strict=True)),
+        )
         for i in range(batch.size)
     ]
     if is_in_place:

@@ -7,7 +7,14 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
-from facula.func._batching._batch import RULES, Batch, check_writable, loop_quietly, rule, writes_to_first
+from facula.func._batching._batch import (
+    RULES,
+    Batch,
+    check_writable,
+    loop_quietly,
+    rule,
+    writes_to_first,
+)
 from facula.func._batching._pointwise import aligned
 from facula.func._batching._reduce import shifted
 
@@ -37,7 +44,9 @@ def gather_or_scatter(
     place = shifted(func.__name__, dim, int(x.dim()))
     rest = [_expanded(batch, a, is_number) for a in args]
     named = {name: _expanded(batch, a, is_number) for name, a in kwargs.items()}
-    y = func(_expanded(batch, x, is_number), place, _expanded(batch, index, is_number), *rest, **named)
+    y = func(
+        _expanded(batch, x, is_number), place, _expanded(batch, index, is_number), *rest, **named
+    )
     if writes:
         return x
     return batch.wrap(y.squeeze(-1) if is_number and index.dim() == 0 else y)
@@ -93,7 +102,9 @@ def take(batch: Batch, func: _Function, x: Tensor, index: Tensor) -> Any:
 
 
 @rule("take_along_dim")
-def take_along_dim(batch: Batch, func: _Function, x: Tensor, indices: Tensor, dim: Any = None) -> Any:
+def take_along_dim(
+    batch: Batch, func: _Function, x: Tensor, indices: Tensor, dim: Any = None
+) -> Any:
     if dim is None:
         return take(batch, func, x, indices.reshape(-1) if not batch.has(indices) else
                     batch.wrap(indices.physical.flatten(1)))  # type: ignore[attr-defined]  # fmt: skip
@@ -102,7 +113,9 @@ def take_along_dim(batch: Batch, func: _Function, x: Tensor, indices: Tensor, di
 
 
 @rule("select_scatter", "slice_scatter", "diagonal_scatter")
-def scatter_view(batch: Batch, func: _Function, x: Tensor, src: Tensor, *args: Any, **kwargs: Any) -> Any:
+def scatter_view(
+    batch: Batch, func: _Function, x: Tensor, src: Tensor, *args: Any, **kwargs: Any
+) -> Any:
     # As x.clone() with the values put into the view that the operation is called after.
     parameters = {
         "select_scatter": ("dim", "index"),
@@ -125,11 +138,11 @@ def embedding(
     scale_grad_by_freq: bool = False, sparse: bool = False,
 ) -> Any:  # fmt: skip
     if not batch.has(weight):
-        return batch.wrap(func(weight, batch.lower(indices), padding_idx, scale_grad_by_freq, sparse))
-    if scale_grad_by_freq or padding_idx >= 0:
-        return loop_quietly(
-            batch, func, weight, indices, padding_idx, scale_grad_by_freq, sparse
+        return batch.wrap(
+            func(weight, batch.lower(indices), padding_idx, scale_grad_by_freq, sparse)
         )
+    if scale_grad_by_freq or padding_idx >= 0:
+        return loop_quietly(batch, func, weight, indices, padding_idx, scale_grad_by_freq, sparse)
     rows: Tensor = weight.physical  # type: ignore[attr-defined]
     n_rows = int(rows.shape[1])
     first = _core.arange(batch.size, device=rows.device) * n_rows
@@ -143,7 +156,11 @@ def searchsorted(batch: Batch, func: _Function, a: Any, b: Any, **kwargs: Any) -
     name = func.__name__
     values, bounds = (a, b) if name == "bucketize" else (b, a)
     if batch.has(bounds) or not isinstance(values, Tensor) or kwargs.get("sorter") is not None:
-        if name == "bucketize" or not isinstance(values, Tensor) or kwargs.get("sorter") is not None:
+        if (
+            name == "bucketize"
+            or not isinstance(values, Tensor)
+            or kwargs.get("sorter") is not None
+        ):
             return loop_quietly(batch, func, a, b, **kwargs)
         if bounds.dim() == 1:
             flat = batch.all_of(values).reshape(batch.size, -1)
@@ -162,13 +179,20 @@ def searchsorted(batch: Batch, func: _Function, a: Any, b: Any, **kwargs: Any) -
 def _as_tuple(index: Any) -> tuple[Any, ...]:
     if isinstance(index, tuple):
         return index
-    if isinstance(index, list) and any(isinstance(i, (Tensor, slice, type(None), list)) or i is ... for i in index):
+    if isinstance(index, list) and any(
+        isinstance(i, (Tensor, slice, type(None), list)) or i is ... for i in index
+    ):
         return tuple(index)
     return (index,)
 
 
 def _is_basic(index: Any) -> bool:
-    return index is None or index is ... or isinstance(index, (slice, int)) and not isinstance(index, bool)
+    return (
+        index is None
+        or index is ...
+        or isinstance(index, (slice, int))
+        and not isinstance(index, bool)
+    )
 
 
 def _full(index: tuple[Any, ...], n_dims: int) -> tuple[Any, ...]:
@@ -187,14 +211,17 @@ def getitem(batch: Batch, func: _Function, x: Tensor, index: Any) -> Any:
     if batch.has(x) and all(map(_is_basic, parts)):
         return batch.wrap(x.physical[(slice(None), *parts)])  # type: ignore[attr-defined]
     lists = tuple(_core.tensor(i) if isinstance(i, (list, bool)) else i for i in parts)
-    if any(isinstance(i, Tensor) and batch.has(i) and i.dtype in (_core.bool, _core.uint8) for i in lists):
+    if any(
+        isinstance(i, Tensor) and batch.has(i) and i.dtype in (_core.bool, _core.uint8)
+        for i in lists
+    ):
         raise RuntimeError(
             "vmap: a batched mask selects another number of elements for every example. Use "
             "torch.where(mask, x, value) instead of x[mask]."
         )
-    if any(isinstance(i, Tensor) and i.dtype in (_core.bool, _core.uint8) for i in lists) or not all(
-        _is_basic(i) or isinstance(i, Tensor) for i in lists
-    ):
+    if any(
+        isinstance(i, Tensor) and i.dtype in (_core.bool, _core.uint8) for i in lists
+    ) or not all(_is_basic(i) or isinstance(i, Tensor) for i in lists):
         if any(batch.has(i) for i in lists):
             return loop_quietly(batch, func, x, index)
         lists = _without_masks(lists)
@@ -279,10 +306,30 @@ def setitem(batch: Batch, func: _Function, x: Tensor, index: Any, value: Any) ->
     return None
 
 
-@rule("index_put", "index_put_", "put", "put_", "masked_scatter", "masked_scatter_", "as_strided",
-      "as_strided_scatter")  # fmt: skip
+@rule("as_strided")
+def as_strided(
+    batch: Batch, func: _Function, x: Tensor, size: Any, stride: Any, storage_offset: Any = None
+) -> Any:
+    # Each example begins where it lies, as if it were alone in memory.
+    physical: Tensor = x.physical  # type: ignore[attr-defined]
+    sizes, strides = (batch.size, *size), (physical.stride(0), *stride)
+    return batch.wrap(func(physical, sizes, strides, storage_offset))
+
+
+@rule("as_strided_scatter")
+def as_strided_scatter(
+    batch: Batch, func: _Function, x: Tensor, src: Tensor, size: Any, stride: Any,
+    storage_offset: Any = None,
+) -> Any:  # fmt: skip
+    y = batch.wrap(batch.all_of(x).clone(memory_format=_core.contiguous_format))
+    part = as_strided(batch, _core.as_strided, y, size, stride, storage_offset)
+    part.physical.copy_(batch.all_of(src))
+    return y
+
+
+@rule("index_put", "index_put_", "put", "put_", "masked_scatter", "masked_scatter_")
 def one_by_one(batch: Batch, func: _Function, *args: Any, **kwargs: Any) -> Any:
-    if not writes_to_first(func.__name__) and func.__name__ != "as_strided" and not batch.has(args[0]):
+    if not writes_to_first(func.__name__) and not batch.has(args[0]):
         args = (batch.wrap(batch.all_of(args[0])), *args[1:])
     return loop_quietly(batch, func, *args, **kwargs)
 

@@ -74,7 +74,9 @@ def channel_shuffle(batch: Batch, func: _Function, x: Tensor, groups: int) -> An
 
 @rule("grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "_max_unpool", "_sample_pixels",
       "_row_distances")  # fmt: skip
-def fold_both(batch: Batch, func: _Function, x: Tensor, other: Tensor, *args: Any, **kwargs: Any) -> Any:
+def fold_both(
+    batch: Batch, func: _Function, x: Tensor, other: Tensor, *args: Any, **kwargs: Any
+) -> Any:
     if func.__name__ == "_max_unpool" and x.dim() < args[0] + 2:
         return batch.wrap(func(batch.all_of(x), batch.all_of(other), *args, **kwargs))
     if x.dim() < 3 or x.dim() != other.dim() or x.shape[0] != other.shape[0]:
@@ -82,7 +84,9 @@ def fold_both(batch: Batch, func: _Function, x: Tensor, other: Tensor, *args: An
             return batch.wrap(func(batch.all_of(x), batch.all_of(other), *args, **kwargs))
         return loop_quietly(batch, func, x, other, *args, **kwargs)
     everything = [batch.all_of(a).flatten(0, 1) for a in (x, other)]
-    return batch.wrap(func(*everything, *args, **kwargs).unflatten(0, (batch.size, int(x.shape[0]))))
+    return batch.wrap(
+        func(*everything, *args, **kwargs).unflatten(0, (batch.size, int(x.shape[0])))
+    )
 
 
 @rule("scaled_dot_product_attention")
@@ -95,7 +99,9 @@ def attention(
         check_random(batch)
         return loop_same(batch, func, query, key, value, attn_mask, dropout_p, is_causal, **kwargs)
     if n_dims < 3 or key.dim() != n_dims or value.dim() != n_dims:
-        return loop_quietly(batch, func, query, key, value, attn_mask, dropout_p, is_causal, **kwargs)
+        return loop_quietly(
+            batch, func, query, key, value, attn_mask, dropout_p, is_causal, **kwargs
+        )
     folded = [batch.all_of(a).flatten(0, 1) for a in (query, key, value)]
     mask = attn_mask
     if isinstance(mask, Tensor) and (batch.has(mask) or mask.dim() == n_dims):
@@ -135,7 +141,9 @@ def _scaled(batch: Batch, y: Tensor, weight: Any, bias: Any, form: tuple[int, ..
     for parameter, is_weight in ((weight, True), (bias, False)):
         if parameter is None:
             continue
-        values = batch.lower(parameter).reshape(*((batch.size,) if batch.has(parameter) else ()), *form)
+        values = batch.lower(parameter).reshape(
+            *((batch.size,) if batch.has(parameter) else ()), *form
+        )
         if batch.has(parameter):
             values = values.reshape(batch.size, *(1,) * (int(y.dim()) - int(values.dim())), *form)
         y = y * values if is_weight else y + values
@@ -189,7 +197,9 @@ def batch_norm(
                 )
     everything = batch.all_of(x)
     if not training and not any(map(batch.has, statistics)):
-        folded = func(everything.flatten(0, 1), None, None, *statistics, training, momentum, eps, *args)
+        folded = func(
+            everything.flatten(0, 1), None, None, *statistics, training, momentum, eps, *args
+        )
         y = folded.unflatten(0, (batch.size, int(x.shape[0])))
     else:
         # The channels of every example are channels of their own: (B, N * C, ...).

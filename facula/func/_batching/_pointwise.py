@@ -91,11 +91,10 @@ def in_place(batch: Batch, func: Callable[..., Any], x: Tensor, *args: Any, **kw
 
 
 @rule("masked_fill")
-def masked_fill(
-    batch: Batch, func: Callable[..., Any], x: Tensor, mask: Tensor, value: Any
-) -> Any:
+def masked_fill(batch: Batch, func: Callable[..., Any], x: Tensor, mask: Tensor, value: Any) -> Any:
     if not batch.has(value):
-        return pointwise(batch, func, x, mask, value)
+        n_dims = max(int(x.dim()), int(mask.dim()))
+        return batch.wrap(func(aligned(batch, x, n_dims), aligned(batch, mask, n_dims), value))
     filled = value.physical.to(x.dtype)
     return pointwise(batch, _core.where, mask, batch.wrap(filled), x)
 
@@ -115,7 +114,13 @@ def masked_fill_(
 def prelu(batch: Batch, func: Callable[..., Any], x: Tensor, weight: Tensor) -> Any:
     n_channels = int(weight.numel())
     if n_channels == 1:
-        slope = aligned(batch, weight.reshape(()) if not batch.has(weight) else batch.wrap(weight.physical.reshape(batch.size)), int(x.dim()))
+        slope = aligned(
+            batch,
+            weight.reshape(())
+            if not batch.has(weight)
+            else batch.wrap(weight.physical.reshape(batch.size)),
+            int(x.dim()),
+        )
     else:
         form = (n_channels,) + (1,) * max(int(x.dim()) - 2, 0)
         slope = batch.lower(weight).reshape(*((batch.size,) if batch.has(weight) else ()), *form)

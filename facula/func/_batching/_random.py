@@ -62,7 +62,9 @@ def elementwise(batch: Batch, func: _Function, *args: Any, **kwargs: Any) -> Any
         return func(*args, **kwargs)
     n_dims = max(int(a.dim()) for a in args if isinstance(a, Tensor))
     lowered = [
-        batch.all_of(a.expand((1,) * (n_dims - int(a.dim())) + tuple(a.shape)) if not batch.has(a) else a)
+        batch.all_of(
+            a.expand((1,) * (n_dims - int(a.dim())) + tuple(a.shape)) if not batch.has(a) else a
+        )
         if isinstance(a, Tensor)
         else a
         for a in args

@@ -82,7 +82,11 @@ def _norm(
 ) -> Any:  # fmt: skip
     physical, is_number = with_dim(batch, x)
     n_dims = int(physical.dim()) - 1
-    dims = list(range(1, n_dims + 1)) if dim is None or dim in ([], ()) else shifted("norm", dim, n_dims)
+    dims = (
+        list(range(1, n_dims + 1))
+        if dim is None or dim in ([], ())
+        else shifted("norm", dim, n_dims)
+    )
     result = func(physical, ord, dims, *args, **kwargs)
     return finished(batch, result, is_number and kwargs.get("keepdim", bool(args) and args[0]))
 
@@ -189,7 +193,9 @@ def along(parameters: str, writes: bool = False) -> Callable[..., Any]:
     parsed = []
     for text in parameters.split():
         name, _, default = text.partition("=")
-        parsed.append((_CALLED.get(name, name), name.startswith("dim"), int(default) if default else None))
+        parsed.append(
+            (_CALLED.get(name, name), name.startswith("dim"), int(default) if default else None)
+        )
 
     def along_rule(batch: Batch, func: _Function, x: Tensor, *args: Any, **kwargs: Any) -> Any:
         if not batch.has(x) or any(batch.has(a) for a in args):

@@ -149,7 +149,9 @@ def squeeze(batch: Batch, func: _Function, x: Tensor, dim: Any = None) -> Any:
 @rule("transpose_", "squeeze_", "unsqueeze_", "t_", "swapaxes_", "swapdims_")
 def view_in_place(batch: Batch, func: _Function, x: Any, *args: Any, **kwargs: Any) -> Any:
     # The example itself takes the form too.
-    changed = RULES[func.__name__[:-1]](batch, getattr(_core, func.__name__[:-1]), x, *args, **kwargs)
+    changed = RULES[func.__name__[:-1]](
+        batch, getattr(_core, func.__name__[:-1]), x, *args, **kwargs
+    )
     func(x, *args, **kwargs)
     x.physical = changed.physical
     return x
@@ -207,7 +209,9 @@ def new(batch: Batch, func: _Function, x: Tensor, *args: Any, **kwargs: Any) -> 
 
 
 @rule("new_full")
-def new_full(batch: Batch, func: _Function, x: Tensor, size: Any, fill_value: Any, **kwargs: Any) -> Any:
+def new_full(
+    batch: Batch, func: _Function, x: Tensor, size: Any, fill_value: Any, **kwargs: Any
+) -> Any:
     if isinstance(fill_value, Tensor):
         return loop_quietly(batch, func, x, size, fill_value, **kwargs)
     sizes = (size,) if isinstance(size, int) else size

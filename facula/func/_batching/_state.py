@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -51,8 +52,9 @@ _ADVICE = {
     "dynamic shape). Use torch.where(condition, a, b) with three arguments instead",
 }
 _ADVICE.update(dict.fromkeys(("__int__", "__float__", "__index__", "__complex__", "tolist", "numpy",
-                              "__array__", "_to_dlpack", "data_ptr", "untyped_storage"),
-                             _ADVICE["item"]))  # fmt: skip
+                              "__array__", "__dlpack__", "_to_dlpack", "data_ptr", "storage",
+                              "untyped_storage", "_typed_storage", "share_memory_",
+                              "__reduce_ex__"), _ADVICE["item"]))  # fmt: skip
 _ADVICE.update(dict.fromkeys(("is_nonzero", "equal"), _ADVICE["__bool__"]))
 _ADVICE.update(dict.fromkeys(("unique", "unique_consecutive", "_nms"), _ADVICE["nonzero"]))  # fmt: skip
 
@@ -62,7 +64,20 @@ def refuse(batch: Batch, func: _Function, *args: Any, **kwargs: Any) -> Any:
     raise RuntimeError(f"vmap: {_ADVICE[name_of(func)]}.")
 
 
-@rule("backward", "set_", "resize_", "resize_as_", "data.__set__", "grad.__set__", "_make_subclass")
+@rule("__repr__", "__format__")
+def text(batch: Batch, func: _Function, x: Tensor, *args: Any) -> str:
+    value = textwrap.indent(repr(batch.lower(x)), "    ")
+    return f"BatchedTensor(lvl={batch.number}, bdim=0, value=\n{value}\n)"
+
+
+@rule("__deepcopy__")
+def deepcopy(batch: Batch, func: _Function, x: Tensor, memo: dict[int, Any]) -> Any:
+    memo[id(x)] = copy = batch.wrap(func(batch.lower(x), memo))
+    return copy
+
+
+@rule("backward", "set_", "resize_", "resize_as_", "data.__set__", "grad.__set__", "_make_subclass",
+      "register_hook", "register_post_accumulate_grad_hook")  # fmt: skip
 def refuse_change(batch: Batch, func: _Function, *args: Any, **kwargs: Any) -> Any:
     raise RuntimeError(
         f"vmap: {name_of(func)} is not possible inside of vmap. Gradients inside of it are taken "
@@ -87,6 +102,11 @@ def where(batch: Batch, func: _Function, condition: Tensor, *args: Any, **kwargs
 # them holds the gradient of each
 
 
+@always("own_copy")
+def own_copy(batch: Batch, func: _Function, x: Tensor) -> Any:
+    return batch.wrap(func(batch.all_of(x)))
+
+
 @always("enter_level")
 def enter_level(batch: Batch, func: _Function, x: Tensor) -> Any:
     # An input that the examples share has a gradient of its own in each of them.
@@ -100,7 +120,9 @@ def leave_level(batch: Batch, func: _Function, x: Tensor, leaves: list[Tensor] |
 
 
 @rule("is_differentiated_outside")
-def is_differentiated_outside(batch: Batch, func: _Function, x: Tensor, leaves: list[Tensor]) -> Any:
+def is_differentiated_outside(
+    batch: Batch, func: _Function, x: Tensor, leaves: list[Tensor]
+) -> Any:
     return func(batch.lower(x), list(map(batch.lower, leaves)))
 
 
@@ -120,11 +142,15 @@ def run_backward(
             return (None,) * len(inputs)
         pairs = list(zip(roots, grads, strict=True))
     seeds = [
-        (_core.ones_like(batch.lower(y)) if y.dim() == 0 else None) if g is None else batch.all_of(g)
+        (_core.ones_like(batch.lower(y)) if y.dim() == 0 else None)
+        if g is None
+        else batch.all_of(g)
         for y, g in pairs
     ]
     physical = [batch.lower(y) for y, _ in pairs]
-    found = func(physical, seeds, retain, create, [batch.lower(x) for x in inputs], allow_unused, False)
+    found = func(
+        physical, seeds, retain, create, [batch.lower(x) for x in inputs], allow_unused, False
+    )
     return tuple(None if g is None else batch.wrap(g) for g in found)
 
 
@@ -136,7 +162,8 @@ def _one_after_another(
     rows = []
     for i in range(batch.size):
         ys, gs = map_tensors(
-            lambda x, i=i: x.physical.select(0, i) if batch.has(x) else x, (list(roots), list(grads))
+            lambda x, i=i: x.physical.select(0, i) if batch.has(x) else x,
+            (list(roots), list(grads)),
         )
         keeps = retain or i < batch.size - 1
         found = func(ys, gs, keeps, create, list(map(batch.lower, inputs)), allow_unused, False)
@@ -153,7 +180,9 @@ def _one_after_another(
 
 
 @rule("apply_function")
-def apply_function(batch: Batch, func: _Function, function: Any, ctx: Any, args: Any, kwargs: Any) -> Any:
+def apply_function(
+    batch: Batch, func: _Function, function: Any, ctx: Any, args: Any, kwargs: Any
+) -> Any:
     from facula.func import _custom  # which few need
 
     return _custom.batched(batch, function, ctx, args, kwargs)
