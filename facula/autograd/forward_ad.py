@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from facula import _core
 from facula._core import Tensor
 
 __all__ = [
@@ -138,7 +137,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     return UnpackedDualTensor(primal, tangent)
 
 
-class dual_level:  # noqa: N801  PyTorch's name
+class dual_level:
     """A context in which :func:`make_dual` gives tensors tangents.
 
     Example:

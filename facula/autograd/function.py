@@ -71,7 +71,7 @@ class FunctionCtx(_core._FunctionNode):
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """The tensors given to :meth:`save_for_backward`; in ``jvp``, to :meth:`save_for_forward`."""
+        """The tensors given to :meth:`save_for_backward`, or to :meth:`save_for_forward` in jvp."""
         if self._shown is not None:
             return self._shown
         return tuple(_core._unpack_saved(self))

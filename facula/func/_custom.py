@@ -25,8 +25,8 @@ def batched(
     if function.generate_vmap_rule:
         if has_rule:
             raise RuntimeError(
-                f"{function.__name__}: generate_vmap_rule=True and a vmap staticmethod are defined. "
-                "Choose one of them."
+                f"{function.__name__}: generate_vmap_rule=True and a vmap staticmethod are "
+                "defined. Choose one of them."
             )
         return _by_rules(batch, function, ctx, args, kwargs)
     if not has_rule:
@@ -65,7 +65,7 @@ def _wrapped(batch: Batch, outputs: Any, out_dims: Any) -> Any:
 def _by_rules(
     batch: Batch, function: Any, inner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """A Function of all examples, whose forward and backward run those of one inside of the vmap."""
+    """A Function of all examples: its forward and backward run those of one inside of the vmap."""
     is_batched = [batch.has(a) for a in args]
 
     def raised(values: Any) -> Any:

@@ -9,7 +9,7 @@ vector it is given, and its own derivative with respect to that vector is the pr
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from facula import _core
@@ -496,8 +496,8 @@ def _is_differentiated_outside(
 
 @_rule("_run_backward")
 def _run_backward(
-    level: Forward, func: _Function, roots: Any, grads: Any, retain: bool, create: bool, inputs: Any,
-    allow_unused: bool, accumulate: bool,
+    level: Forward, func: _Function, roots: Any, grads: Any, retain: bool, create: bool,
+    inputs: Any, allow_unused: bool, accumulate: bool,
 ) -> Any:  # fmt: skip
     # The tangent of a gradient is the gradient of the tangent: derivatives by the inputs and along
     # the tangents may be taken in either order.
@@ -545,8 +545,8 @@ def _apply_function(
         if isinstance(y, Tensor) and t is not None:
             if t.shape != y.shape:
                 raise RuntimeError(
-                    f"{function.__name__}.jvp: expected a tangent of shape {tuple(y.shape)}, as the "
-                    f"output has, got {tuple(t.shape)}."
+                    f"{function.__name__}.jvp: expected a tangent of shape {tuple(y.shape)}, as "
+                    f"the output has, got {tuple(t.shape)}."
                 )
             level.set_tangent(y, t)
     return result

@@ -63,15 +63,15 @@ class Tape(Transform):
 
     def _adopt(self, x: Tensor) -> None:
         """Let a tensor that was a constant so far be one of the tape's: it is written to."""
-        base = x._base if x._is_view() else x
+        base: Any = x._base if x._is_view() else x
         if id(base) not in self._known:
             self._note(own_copy, (base.detach().clone(),), {}, base)
         if base is x:
             return
         if not base.is_contiguous():
             raise RuntimeError(
-                "vjp: the function writes to a part of a tensor that is not contiguous and does not "
-                "depend on its inputs. Write to a contiguous() copy."
+                "vjp: the function writes to a part of a tensor that is not contiguous and does "
+                "not depend on its inputs. Write to a contiguous() copy."
             )
         place = (x.shape, x.stride(), x.storage_offset() - base.storage_offset())
         self._note(_core.as_strided, (base, *place), {}, x)

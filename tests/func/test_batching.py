@@ -49,7 +49,10 @@ CASES = {
     "numbers beside tensors": (lambda x, s: x * s + s, (values(N, 2, 3), values(N))),
     "different ranks": (lambda a, b: a / (b.abs() + 1), (values(N, 4), values(N, 2, 4))),
     "where": (lambda x: facula.where(x > 0, x, x.sum()), (values(N, 4),)),
-    "a reduction over all": (lambda x: x.std() + x.amax() + x.logsumexp((0, 1)), (values(N, 2, 3),)),
+    "a reduction over all": (
+        lambda x: x.std() + x.amax() + x.logsumexp((0, 1)),
+        (values(N, 2, 3),),
+    ),
     "a reduction from behind": (lambda x: x.var(-1, keepdim=True), (values(N, 2, 3),)),
     "reductions of numbers": (lambda x: x.sum() + x.mean(0) + x.max(), (values(N),)),
     "a value and its place": (lambda x: x.max(0).values + x.argmax(0), (values(N, 4, 2),)),
@@ -59,24 +62,36 @@ CASES = {
         (values(N, 6),),
     ),
     "squeezing": (lambda x: x.squeeze() + x.squeeze(0).squeeze(-1), (values(N, 1, 4, 1),)),
-    "joining": (lambda a, b: facula.cat([a, b]).sum(0) + facula.stack([a, a], 1).sum(), (values(N, 2), values(N, 3))),
-    "splitting": (lambda x: x.chunk(2)[1] * x.unbind(0)[0] + x.split(2, 0)[0], (values(N, 4, 3)[:, :4],)),
+    "joining": (
+        lambda a, b: facula.cat([a, b]).sum(0) + facula.stack([a, a], 1).sum(),
+        (values(N, 2), values(N, 3)),
+    ),
+    "splitting": (
+        lambda x: x.chunk(2)[1] * x.unbind(0)[0] + x.split(2, 0)[0],
+        (values(N, 4, 3),),
+    ),
     "matmul of vectors": (lambda a, b: (a @ b) * a.dot(b), (values(N, 4), values(N, 4))),
     "matmul of batches": (lambda a, b: a @ b, (values(N, 2, 3, 4), values(N, 4, 5))),
-    "addmm": (lambda c, a, b: facula.addmm(c, a, b, beta=0.5, alpha=2), (values(N, 5), values(N, 2, 3), values(N, 3, 5))),
+    "addmm": (
+        lambda c, a, b: facula.addmm(c, a, b, beta=0.5, alpha=2),
+        (values(N, 5), values(N, 2, 3), values(N, 3, 5)),
+    ),
     "linear": (lambda x, w, b: F.linear(x, w, b), (values(N, 2, 4), values(N, 3, 4), values(N, 3))),
     "conv1d": (lambda x, w: F.conv1d(x, w, padding=1), (values(N, 2, 3, 6), values(N, 4, 3, 3))),
     "conv2d with groups": (
         lambda x, w, b: F.conv2d(x, w, b, stride=2, groups=2),
         (values(N, 2, 4, 6, 6), values(N, 4, 2, 3, 3), values(N, 4)),
     ),
-    "conv2d of one image": (lambda x, w: F.conv2d(x, w), (values(N, 3, 6, 6), values(N, 2, 3, 3, 3))),
+    "conv2d of one image": (F.conv2d, (values(N, 3, 6, 6), values(N, 2, 3, 3, 3))),
     "conv_transpose2d": (
         lambda x, w: F.conv_transpose2d(x, w, stride=2),
         (values(N, 2, 3, 4, 4), values(N, 3, 2, 3, 3)),
     ),
     "gather": (lambda x, i: x.gather(1, i), (values(N, 2, 5), places(5, N, 2, 3))),
-    "scatter_add": (lambda x, i, s: x.scatter_add(0, i, s), (values(N, 5), places(5, N, 4), values(N, 4))),
+    "scatter_add": (
+        lambda x, i, s: x.scatter_add(0, i, s),
+        (values(N, 5), places(5, N, 4), values(N, 4)),
+    ),
     "index_select": (lambda x, i: x.index_select(0, i), (values(N, 5, 2), places(5, N, 3))),
     "embedding": (lambda w, i: F.embedding(i, w), (values(N, 6, 3), places(6, N, 4))),
     "x[i]": (lambda x, i: x[i], (values(N, 5, 2), places(5, N, 3))),
@@ -85,7 +100,10 @@ CASES = {
     "x[number]": (lambda x, i: x[i[0]] * x[0:2, None].sum(), (values(N, 5, 2), places(5, N, 1))),
     "softmax": (lambda x: x.softmax(0) * x.log_softmax(-1), (values(N, 2, 4),)),
     "cross_entropy": (lambda x, y: F.cross_entropy(x, y), (values(N, 4, 5), places(5, N, 4))),
-    "cross_entropy of one": (lambda x, y: F.cross_entropy(x, y[0]), (values(N, 5), places(5, N, 1))),
+    "cross_entropy of one": (
+        lambda x, y: F.cross_entropy(x, y[0]),
+        (values(N, 5), places(5, N, 1)),
+    ),
     "mse_loss": (lambda x, y: F.mse_loss(x, y, reduction="sum"), (values(N, 4), values(N, 4))),
     "layer_norm": (
         lambda x, w, b: F.layer_norm(x, (4,), w, b),
@@ -105,7 +123,7 @@ CASES = {
         lambda q, k: F.scaled_dot_product_attention(q, k, k, is_causal=True),
         (values(N, 2, 4, 8), values(N, 2, 4, 8)),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CASES)

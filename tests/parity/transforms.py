@@ -75,9 +75,9 @@ def vmap_differences(op: Op, dtype: str) -> tuple[int, list[str], set[str]]:
             compared = _compare_with_loop(function, call, tensors, choice, looped)
             if compared is None:
                 continue
-            if any(text.startswith(_REFUSED) for text in compared):
-                if _pytorch_refuses(theirs, (sample.args, sample.kwargs), choice):
-                    continue
+            is_refused = any(text.startswith(_REFUSED) for text in compared)
+            if is_refused and _pytorch_refuses(theirs, (sample.args, sample.kwargs), choice):
+                continue
             n_compared += 1
             found += [f"{sample.describe()} batched {choice}: {text}" for text in compared]
     return n_compared, found, looped

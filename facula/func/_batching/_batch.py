@@ -46,12 +46,12 @@ def _escaped_class() -> type[BatchedTensor]:
         __slots__ = ()
 
         @classmethod
-        def __torch_function__(
+        def __torch_function__(  # type: ignore[override]
             cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
             raise RuntimeError(
-                f"{name_of(func)}: got a BatchedTensor outside of its vmap, which has ended. Return "
-                "it from the function instead of keeping it."
+                f"{name_of(func)}: got a BatchedTensor outside of its vmap, which has ended. "
+                "Return it from the function instead of keeping it."
             )
 
     return EscapedTensor
@@ -71,11 +71,11 @@ class Batch(Transform):
 
     def wrap(self, physical: Tensor) -> BatchedTensor:
         """The tensor whose first dimension counts the examples, as one example."""
-        x: BatchedTensor = _core._one_example(BatchedTensor, physical)
+        x: Any = _core._one_example(BatchedTensor, physical)
         x.physical = physical
         x.level = self
         self._made.append(weakref.ref(x))
-        return x
+        return x  # type: ignore[no-any-return]
 
     def close(self) -> None:
         """Refuse what somebody has kept of the examples: outside of the vmap they mean nothing."""
@@ -94,7 +94,7 @@ class Batch(Transform):
         """Whether the examples of this level differ in ``x``."""
         return type(x) is BatchedTensor and x.level is self
 
-    def all_of(self, x: Tensor) -> Tensor:
+    def all_of(self, x: Any) -> Any:
         """All examples, along the first dimension; where they do not differ, without a copy."""
         if self.has(x):
             return x.physical
@@ -206,8 +206,8 @@ def loop_quietly(batch: Batch, func: Callable[..., Any], *args: Any, **kwargs: A
         check_writable(batch, func, args, kwargs)
     results = [
         func(
-            *_example(batch, args, i),
-            **dict(zip(kwargs, _example(batch, tuple(kwargs.values()), i), strict=True)),
+            *example(batch, args, i),
+            **dict(zip(kwargs, example(batch, tuple(kwargs.values()), i), strict=True)),
         )
         for i in range(batch.size)
     ]
@@ -216,8 +216,9 @@ def loop_quietly(batch: Batch, func: Callable[..., Any], *args: Any, **kwargs: A
     return _stack_results(batch, results)
 
 
-def _example(batch: Batch, values: tuple[Any, ...], i: int) -> Any:
-    return map_tensors(lambda x: x.physical.select(0, i) if batch.has(x) else x, values)
+def example(batch: Batch, values: Any, i: int) -> Any:
+    """The values with one example in the place of what is batched."""
+    return map_tensors(lambda x: batch.lower(x).select(0, i) if batch.has(x) else x, values)
 
 
 def _stack_results(batch: Batch, results: list[Any]) -> Any:

@@ -59,9 +59,9 @@ def index_select(batch: Batch, func: _Function, x: Tensor, dim: int, index: Tens
     if n_dims == 0:
         return loop_quietly(batch, func, x, dim, index)
     if not batch.has(index):
-        return batch.wrap(func(x.physical, place, index))  # type: ignore[attr-defined]
+        return batch.wrap(func(batch.lower(x), place, index))
     everything = batch.all_of(x)
-    places = index.physical.reshape(batch.size, -1)  # type: ignore[attr-defined]
+    places = batch.lower(index).reshape(batch.size, -1)
     form = [batch.size] + [1] * n_dims
     form[place] = places.shape[1]
     sizes = list(everything.shape)
@@ -107,7 +107,7 @@ def take_along_dim(
 ) -> Any:
     if dim is None:
         return take(batch, func, x, indices.reshape(-1) if not batch.has(indices) else
-                    batch.wrap(indices.physical.flatten(1)))  # type: ignore[attr-defined]  # fmt: skip
+                    batch.wrap(batch.lower(indices).flatten(1)))  # fmt: skip
     place = shifted("take_along_dim", dim, int(x.dim()))
     return batch.wrap(func(batch.all_of(x), batch.all_of(indices), place))
 
@@ -143,7 +143,7 @@ def embedding(
         )
     if scale_grad_by_freq or padding_idx >= 0:
         return loop_quietly(batch, func, weight, indices, padding_idx, scale_grad_by_freq, sparse)
-    rows: Tensor = weight.physical  # type: ignore[attr-defined]
+    rows: Tensor = batch.lower(weight)
     n_rows = int(rows.shape[1])
     first = _core.arange(batch.size, device=rows.device) * n_rows
     places = batch.lower(indices)
@@ -190,8 +190,7 @@ def _is_basic(index: Any) -> bool:
     return (
         index is None
         or index is ...
-        or isinstance(index, (slice, int))
-        and not isinstance(index, bool)
+        or (isinstance(index, (slice, int)) and not isinstance(index, bool))
     )
 
 
@@ -209,7 +208,8 @@ def _full(index: tuple[Any, ...], n_dims: int) -> tuple[Any, ...]:
 def getitem(batch: Batch, func: _Function, x: Tensor, index: Any) -> Any:
     parts = _as_tuple(index)
     if batch.has(x) and all(map(_is_basic, parts)):
-        return batch.wrap(x.physical[(slice(None), *parts)])  # type: ignore[attr-defined]
+        place = (slice(None), *parts)
+        return batch.wrap(batch.lower(x)[place])
     lists = tuple(_core.tensor(i) if isinstance(i, (list, bool)) else i for i in parts)
     if any(
         isinstance(i, Tensor) and batch.has(i) and i.dtype in (_core.bool, _core.uint8)
@@ -238,7 +238,7 @@ def _without_masks(parts: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(flat)
 
 
-def _taken(batch: Batch, x: Tensor, parts: tuple[Any, ...]) -> Tensor:
+def _taken(batch: Batch, x: Tensor, parts: tuple[Any, ...]) -> Any:
     """All examples of ``x[parts]``, where parts have integer tensors among them."""
     # First the basic parts, which leave a view; then the tensors, of which all are known by place.
     entries = _full(parts, int(x.dim()))
@@ -254,13 +254,16 @@ def _taken(batch: Batch, x: Tensor, parts: tuple[Any, ...]) -> Tensor:
     offset = 1 if batch.has(x) else 0
     view = view.movedim([d + offset for d in places], list(range(offset, offset + len(places))))
     lowered = [aligned(batch, i, n_index_dims) for i in indices]
+    together: tuple[Any, ...]
     if is_batched and batch.has(x):
         own = _core.arange(batch.size, device=view.device).reshape(-1, *(1,) * n_index_dims)
-        y = view[(own, *lowered)]
+        together = (own, *lowered)
+        y = view[together]
     elif is_batched:
         y = view[tuple(lowered)]
     else:
-        y = view[(slice(None), *lowered)]
+        together = (slice(None), *lowered)
+        y = view[together]
     # Now (N, dims of the indices, the rest); they belong behind the first `to` of the rest.
     if to and n_index_dims:
         y = y.movedim(list(range(1, n_index_dims + 1)), list(range(to + 1, to + n_index_dims + 1)))
@@ -280,14 +283,14 @@ def masked_select(batch: Batch, func: _Function, x: Tensor, mask: Tensor) -> Any
 @rule("__setitem__")
 def setitem(batch: Batch, func: _Function, x: Tensor, index: Any, value: Any) -> Any:
     check_writable(batch, func, (x,))
-    physical: Tensor = x.physical  # type: ignore[attr-defined]
+    physical: Tensor = batch.lower(x)
     parts = _as_tuple(index)
     if all(map(_is_basic, parts)):
         place = (slice(None), *parts)
         if batch.has(value):
             target = physical[place]
             n_extra = int(value.dim()) - (int(target.dim()) - 1)
-            values = value.physical
+            values = batch.lower(value)
             if n_extra > 0:
                 values = values.flatten(0, n_extra)
             physical[place] = aligned(batch, batch.wrap(values), int(target.dim()) - 1)
@@ -311,7 +314,7 @@ def as_strided(
     batch: Batch, func: _Function, x: Tensor, size: Any, stride: Any, storage_offset: Any = None
 ) -> Any:
     # Each example begins where it lies, as if it were alone in memory.
-    physical: Tensor = x.physical  # type: ignore[attr-defined]
+    physical: Tensor = batch.lower(x)
     sizes, strides = (batch.size, *size), (physical.stride(0), *stride)
     return batch.wrap(func(physical, sizes, strides, storage_offset))
 

@@ -116,8 +116,8 @@ def check_random(batch: Batch) -> None:
     if batch.randomness == "error":
         raise RuntimeError(
             "vmap: called random operation while in randomness error mode. Please either use the "
-            "'same' or 'different' randomness flags on vmap or perform the randomness operation out "
-            "of vmap"
+            "'same' or 'different' randomness flags on vmap or perform the randomness operation "
+            "out of vmap"
         )
 
 
@@ -191,8 +191,8 @@ def batch_norm(
         for running in statistics:
             if running is not None and not batch.has(running):
                 raise RuntimeError(
-                    "Batch norm got a batched tensor as input while the running_mean or running_var, "
-                    "which will be updated in place, were not batched. Please pass "
+                    "Batch norm got a batched tensor as input while the running_mean or "
+                    "running_var, which will be updated in place, were not batched. Please pass "
                     "track_running_stats=False, or call replace_all_batch_norm_modules_(model)."
                 )
     everything = batch.all_of(x)

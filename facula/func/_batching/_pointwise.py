@@ -33,7 +33,7 @@ def aligned(batch: Batch, x: Any, n_dims: int) -> Any:
     """All examples of ``x``, as if one had ``n_dims`` dimensions; other values as they are."""
     if not batch.has(x):
         return x
-    physical = x.physical
+    physical = batch.lower(x)
     missing = n_dims + 1 - int(physical.dim())
     if missing <= 0:
         return physical
@@ -76,7 +76,7 @@ def _promoted(
         dtype = x.dtype
         for other in large:
             dtype = _core.result_type(_core.empty((), dtype=dtype), other)
-        return x if dtype is x.dtype else batch.wrap(x.physical.to(dtype))
+        return x if dtype is x.dtype else batch.wrap(batch.lower(x).to(dtype))
 
     return tuple(map(cast, args)), {name: cast(x) for name, x in kwargs.items()}
 
@@ -95,7 +95,7 @@ def masked_fill(batch: Batch, func: Callable[..., Any], x: Tensor, mask: Tensor,
     if not batch.has(value):
         n_dims = max(int(x.dim()), int(mask.dim()))
         return batch.wrap(func(aligned(batch, x, n_dims), aligned(batch, mask, n_dims), value))
-    filled = value.physical.to(x.dtype)
+    filled = batch.lower(value).to(x.dtype)
     return pointwise(batch, _core.where, mask, batch.wrap(filled), x)
 
 
@@ -105,7 +105,7 @@ def masked_fill_(
 ) -> Any:
     check_writable(batch, func, (x,))
     if batch.has(value):
-        x.physical.copy_(masked_fill(batch, func, x, mask, value).physical)  # type: ignore[attr-defined]
+        batch.lower(x).copy_(masked_fill(batch, func, x, mask, value).physical)
         return x
     return in_place(batch, func, x, mask, value)
 
@@ -118,7 +118,7 @@ def prelu(batch: Batch, func: Callable[..., Any], x: Tensor, weight: Tensor) -> 
             batch,
             weight.reshape(())
             if not batch.has(weight)
-            else batch.wrap(weight.physical.reshape(batch.size)),
+            else batch.wrap(batch.lower(weight).reshape(batch.size)),
             int(x.dim()),
         )
     else:

@@ -23,7 +23,7 @@ def matmul(batch: Batch, func: _Function, x: Any, y: Any) -> Any:
 def _product(batch: Batch, x: Tensor, y: Tensor) -> Tensor:
     """All examples of ``x @ y``."""
     if not batch.has(y) and y.dim() <= 2 and x.dim() > 0:
-        return _core.matmul(x.physical, y)  # type: ignore[attr-defined]
+        return _core.matmul(batch.lower(x), y)
     if x.dim() == 0 or y.dim() == 0:
         return _core.matmul(x, y)  # raises
     a, b = batch.lower(x), batch.lower(y)
@@ -115,13 +115,13 @@ def linear(batch: Batch, func: _Function, x: Tensor, weight: Tensor, bias: Any =
         n_dims = int(x.dim())
         y = y if batch.has(x) else y.unsqueeze(0)
     elif batch.has(x):
-        rows = x.physical.unsqueeze(1) if x.dim() == 1 else x.physical  # type: ignore[attr-defined]
+        rows = batch.lower(x).unsqueeze(1) if x.dim() == 1 else batch.lower(x)
         n_dims = int(x.dim())
         if bias is not None and rows.dim() == 3:
-            added = bias.physical.unsqueeze(1) if batch.has(bias) else bias
-            y = _core.baddbmm(added, rows, weight.physical.mT)  # type: ignore[attr-defined]
+            added = batch.lower(bias).unsqueeze(1) if batch.has(bias) else bias
+            y = _core.baddbmm(added, rows, batch.lower(weight).mT)
             return batch.wrap(y.squeeze(1) if x.dim() == 1 else y)
-        matrices = weight.physical.mT  # type: ignore[attr-defined]
+        matrices = batch.lower(weight).mT
         if rows.dim() > 3:
             flat = _core.matmul(rows.flatten(1, -2), matrices)
             y = flat.reshape(*rows.shape[:-1], flat.shape[-1])
@@ -131,7 +131,7 @@ def linear(batch: Batch, func: _Function, x: Tensor, weight: Tensor, bias: Any =
     else:
         # One product with the rows of all weights.
         n_out = int(weight.shape[0])
-        y = func(x, weight.physical.flatten(0, 1))  # type: ignore[attr-defined]
+        y = func(x, batch.lower(weight).flatten(0, 1))
         y = y.reshape(*x.shape[:-1], batch.size, n_out).movedim(-2, 0)
         n_dims = int(x.dim())
     if bias is not None:
@@ -162,7 +162,7 @@ def conv_transpose(
 ) -> Any:  # fmt: skip
     return _convolved(
         batch, x, weight, bias, groups,
-        lambda a, w, b, n_groups: func(a, w, b, stride, padding, output_padding, n_groups, dilation),
+        lambda a, w, b, n: func(a, w, b, stride, padding, output_padding, n, dilation),
         int(weight.dim()), is_transposed=True,
     )  # fmt: skip
 
@@ -202,7 +202,7 @@ def _convolved(
         everything = images if batch.has(x) else images.expand(n, *images.shape)
         y = convolve(
             everything.transpose(0, 1).flatten(1, 2),
-            weight.physical.flatten(0, 1),  # type: ignore[attr-defined]
+            batch.lower(weight).flatten(0, 1),
             None,
             groups * n,
         )
@@ -211,10 +211,10 @@ def _convolved(
             y = y + bias_inside.reshape(-1, *(1,) * (n_dims - 2))
     else:
         # The images meet every weight: the weights together are one with more channels.
-        together = weight.physical.flatten(0, 1)  # type: ignore[attr-defined]
+        together = batch.lower(weight).flatten(0, 1)
         y = convolve(images, together, None, 1).unflatten(1, (n, -1)).transpose(0, 1)
         if bias_inside is not None:
             y = y + bias_inside.reshape(-1, *(1,) * (n_dims - 2))
     if batch.has(bias):
-        y = y + bias.physical.reshape(n, 1, -1, *(1,) * (n_dims - 2))
+        y = y + batch.lower(bias).reshape(n, 1, -1, *(1,) * (n_dims - 2))
     return batch.wrap(y if has_images else y.squeeze(1))

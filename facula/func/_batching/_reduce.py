@@ -8,8 +8,8 @@ from typing import Any
 from facula import _core
 from facula._core import Tensor
 from facula.func._batching._batch import RULES, Batch, loop_quietly, rule
-from facula.func._batching._pointwise import in_place, pointwise
-from facula.func._transform import map_tensors, name_of
+from facula.func._batching._pointwise import pointwise
+from facula.func._transform import map_tensors
 
 _Function = Callable[..., Any]
 
@@ -77,7 +77,7 @@ def norm(
 
 @rule("_linalg_vector_norm", "linalg_vector_norm", "vector_norm")
 def _norm(
-    batch: Batch, func: _Function, x: Tensor, ord: Any = 2, dim: Any = None, *args: Any,  # noqa: A002
+    batch: Batch, func: _Function, x: Tensor, ord: Any = 2, dim: Any = None, *args: Any,
     **kwargs: Any,
 ) -> Any:  # fmt: skip
     physical, is_number = with_dim(batch, x)

@@ -9,7 +9,7 @@ from facula import _core
 from facula._core import Tensor
 from facula.func._batching._batch import RULES, Batch, loop_quietly, rule
 from facula.func._batching._pointwise import aligned
-from facula.func._batching._reduce import along, finished, shifted, with_dim
+from facula.func._batching._reduce import shifted, with_dim
 from facula.func._transform import name_of
 
 _Function = Callable[..., Any]

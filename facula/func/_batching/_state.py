@@ -8,9 +8,8 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
-from facula.func import _transform
-from facula.func._batching._batch import RULES, Batch, always, loop_quietly, rule
-from facula.func._transform import map_tensors, name_of
+from facula.func._batching._batch import RULES, Batch, always, example, rule
+from facula.func._transform import name_of
 
 _Function = Callable[..., Any]
 
@@ -56,7 +55,7 @@ _ADVICE.update(dict.fromkeys(("__int__", "__float__", "__index__", "__complex__"
                               "untyped_storage", "_typed_storage", "share_memory_",
                               "__reduce_ex__"), _ADVICE["item"]))  # fmt: skip
 _ADVICE.update(dict.fromkeys(("is_nonzero", "equal"), _ADVICE["__bool__"]))
-_ADVICE.update(dict.fromkeys(("unique", "unique_consecutive", "_nms"), _ADVICE["nonzero"]))  # fmt: skip
+_ADVICE.update(dict.fromkeys(("unique", "unique_consecutive", "_nms"), _ADVICE["nonzero"]))
 
 
 @rule(*_ADVICE)
@@ -161,10 +160,7 @@ def _one_after_another(
     """Gradients by inputs that the examples share: a gradient for each example."""
     rows = []
     for i in range(batch.size):
-        ys, gs = map_tensors(
-            lambda x, i=i: x.physical.select(0, i) if batch.has(x) else x,
-            (list(roots), list(grads)),
-        )
+        ys, gs = example(batch, (list(roots), list(grads)), i)
         keeps = retain or i < batch.size - 1
         found = func(ys, gs, keeps, create, list(map(batch.lower, inputs)), allow_unused, False)
         rows.append([

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 
 from facula import _core, _ops
 from facula._core import Tensor
-from facula._ops.losses import reduced
 from facula._ops._mark import looks_at_values
+from facula._ops.losses import reduced
 from facula.autograd.grad_mode import no_grad
 from facula.nn._reduction import get_enum, resolve
 
