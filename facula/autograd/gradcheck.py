@@ -6,9 +6,10 @@ real component of the outputs and one column for each of the inputs.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from facula import _core
@@ -38,6 +39,9 @@ def gradcheck(
     check_undefined_grad: bool = True,
     check_grad_dtypes: bool = False,
     check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
@@ -54,6 +58,9 @@ def gradcheck(
         check_undefined_grad: whether missing output gradients must also count as zeros.
         check_grad_dtypes: whether gradients must also have the dtype of their inputs.
         check_batched_grad: whether a batch of output gradients is also compared with single ones.
+        check_batched_forward_grad: whether a batch of tangents is also compared with single ones.
+        check_forward_ad: whether the tangents of forward mode are compared too.
+        check_backward_ad: whether the gradients of backward are compared.
         fast_mode: whether one random projection is compared instead of whole Jacobians.
         masked: accepted for compatibility; it concerns sparse inputs only.
 
@@ -65,6 +72,12 @@ def gradcheck(
         >>> facula.autograd.gradcheck(lambda x: x.sin().sum(), (x,))
         True
     """
+    if not check_forward_ad and not check_backward_ad:
+        raise ValueError("gradcheck: expected check_forward_ad or check_backward_ad to be True.")
+    if check_batched_forward_grad and not check_forward_ad:
+        raise ValueError("gradcheck: check_batched_forward_grad=True needs check_forward_ad=True.")
+    if check_batched_grad and not check_backward_ad:
+        raise ValueError("gradcheck: check_batched_grad=True needs check_backward_ad=True.")
     # Only GradcheckError is an answer: arguments that cannot be checked raise in any case.
     try:
         args = _as_tuple(inputs)
@@ -72,6 +85,12 @@ def gradcheck(
         outputs = _differentiable_outputs(func(*args))
         if not outputs:
             _check_constant(func, args, checked, eps, atol)
+            return True
+        if check_forward_ad:
+            _check_forward(func, args, checked, eps, atol, rtol, fast_mode)
+        if check_batched_forward_grad:
+            _check_batched_forward(func, args, checked, atol, rtol)
+        if not check_backward_ad:
             return True
         if fast_mode:
             _check_projection(func, args, checked, outputs, eps, atol, rtol)
@@ -105,6 +124,8 @@ def gradgradcheck(
     check_undefined_grad: bool = True,
     check_grad_dtypes: bool = False,
     check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
@@ -123,6 +144,8 @@ def gradgradcheck(
         check_undefined_grad: whether missing output gradients must also count as zeros.
         check_grad_dtypes: whether gradients must also have the dtype of their inputs.
         check_batched_grad: whether a batch of output gradients is also compared with single ones.
+        check_fwd_over_rev: whether the tangents of the gradients are compared too.
+        check_rev_over_rev: whether the gradients of the gradients are compared.
         fast_mode: whether one random projection is compared instead of whole Jacobians.
         masked: accepted for compatibility; it concerns sparse inputs only.
 
@@ -161,6 +184,8 @@ def gradgradcheck(
         check_undefined_grad=check_undefined_grad,
         check_grad_dtypes=check_grad_dtypes,
         check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
         fast_mode=fast_mode,
         masked=masked,
     )
@@ -349,6 +374,58 @@ def _directional(
     below = _run(func, args, _differentiable_outputs)
     data.copy_(original)
     return [(a - b) / (2 * eps) for a, b in zip(above, below, strict=True)]
+
+
+def _tangents(
+    func: _Func, args: tuple[Any, ...], x: Tensor, direction: Tensor
+) -> tuple[Tensor, ...]:
+    """The tangents of the differentiable outputs, by forward mode along one direction of x."""
+    from facula.func import jvp  # which is made of this package
+
+    def along(value: Tensor) -> tuple[Tensor, ...]:
+        return _differentiable_outputs(func(*(value if a is x else a for a in args)))
+
+    tangents: tuple[Tensor, ...] = jvp(along, (x,), (direction,))[1]
+    return tangents
+
+
+def _check_forward(
+    func: _Func,
+    args: tuple[Any, ...],
+    inputs: list[Tensor],
+    eps: float,
+    atol: float,
+    rtol: float,
+    fast_mode: bool,
+) -> None:
+    for input_index, x in enumerate(inputs):
+        for direction in [_unit_like(x)] if fast_mode else _unit_vectors(x):
+            differences = _directional(func, args, x, direction, eps)
+            found = _tangents(func, args, x, direction)
+            for output_index, (t, difference) in enumerate(zip(found, differences, strict=True)):
+                what = f"output {output_index} with respect to input {input_index} (forward mode)"
+                _compare(_real_parts(t), difference, atol, rtol, what)
+
+
+def _unit_vectors(x: Tensor) -> Iterator[Tensor]:
+    for i in range(x.numel()):
+        for unit in (1, 1j) if x.is_complex() else (1,):
+            vector = _core.zeros(x.numel(), dtype=x.dtype, device=x.device)
+            vector[i] = unit
+            yield vector.reshape(x.shape)
+
+
+def _check_batched_forward(
+    func: _Func, args: tuple[Any, ...], inputs: list[Tensor], atol: float, rtol: float
+) -> None:
+    from facula.func import vmap
+
+    for x in inputs:
+        directions = _core.stack([_core.randn_like(x.detach()) for _ in range(2)])
+        batched = vmap(functools.partial(_tangents, func, args, x))(directions)
+        for i, direction in enumerate(directions):
+            for b, s in zip(batched, _tangents(func, args, x, direction), strict=True):
+                _compare(b[i].detach(), s.detach(), atol, rtol, "a batch of tangents")
 
 
 def _check_constant(

@@ -58,6 +58,8 @@ class Forward(Transform):
         if tangent is None:
             if x._tangents is not None:
                 x._tangents.pop(self, None)
+                if not x._tangents:
+                    del x._tangents
             return
         if x._tangents is None:
             x._tangents = {}

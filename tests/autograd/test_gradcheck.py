@@ -42,6 +42,41 @@ def test_complex_functions_pass(fast_mode):
 
 
 @pytest.mark.parametrize("fast_mode", [False, True])
+def test_right_tangents_pass(fast_mode):
+    options = {"fast_mode": fast_mode, "check_forward_ad": True}
+    args = inputs((2, 3), (3,))
+    both = {**options, "check_batched_forward_grad": True}
+    assert gradcheck(lambda a, b: ((a * b).sin(), b.exp().sum()), args, **both)
+    assert gradcheck(lambda a, b: a @ b, args, **both, check_backward_ad=False)
+    (z,) = inputs((2, 2), dtype=facula.complex128)
+    assert gradcheck(lambda z: (z * z.conj(), z.abs()), (z,), **options)
+    assert gradgradcheck(lambda a, b: (a * b).sin(), args, check_fwd_over_rev=True)
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
+def test_a_wrong_tangent_is_found(fast_mode):
+    class WrongTangent(HalfGradient):
+        @staticmethod
+        def jvp(ctx, t):
+            return t * 5
+
+    with pytest.raises(GradcheckError, match=r"input 0 \(forward mode\)"):
+        gradcheck(WrongTangent.apply, inputs((3,)), check_forward_ad=True, fast_mode=fast_mode)
+
+
+def test_something_must_be_checked():
+    with pytest.raises(ValueError, match="check_forward_ad or check_backward_ad"):
+        gradcheck(facula.sin, inputs((3,)), check_backward_ad=False)
+    with pytest.raises(ValueError, match="needs check_forward_ad=True"):
+        gradcheck(facula.sin, inputs((3,)), check_batched_forward_grad=True)
+    with pytest.raises(ValueError, match="needs check_backward_ad=True"):
+        gradcheck(
+            facula.sin, inputs((3,)), check_forward_ad=True, check_backward_ad=False,
+            check_batched_grad=True,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
 def test_a_wrong_gradient_is_found(fast_mode):
     args = inputs((3,))
     with pytest.raises(GradcheckError, match="mismatch for output 0 with respect to input 0"):
