@@ -386,3 +386,65 @@ def test_stand_ins_have_the_signatures():
     assert stand_ins[facula.Tensor.shape.__get__](facula.ones(2)) == -1
     for stand_in in stand_ins.values():
         inspect.signature(stand_in)
+
+
+class _Seen(facula.func._transform.Transform):
+    """A transform that does nothing but to note what it sees."""
+
+    def __init__(self):
+        self.names = []
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.names.append(func.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+def test_a_transform_sees_private_operations_and_the_parts_of_composed_ones():
+    x = facula.ones(2, 3)
+    with _Seen() as seen:
+        facula.nn.functional.mse_loss(x, x)
+        facula.nn.functional.pad(x, (1, 1))
+        facula.manual_seed(0)
+        facula.is_grad_enabled()
+    assert "_mse_loss" in seen.names
+    assert "_pad" in seen.names
+    assert not {"mse_loss", "pad", "manual_seed", "is_grad_enabled"} & set(seen.names)
+
+
+def test_a_transform_cannot_be_switched_off_and_is_no_mode_of_users():
+    x = facula.ones(2)
+    with _Seen() as seen, facula._core._DisableTorchFunction():
+        x.sin()
+        assert not facula.overrides.has_torch_function((x,))
+    assert seen.names == ["sin"]
+    assert facula._core._torch_function_modes() == []
+
+
+def test_transforms_and_modes_are_asked_from_the_inside_out():
+    log = []
+
+    class Noted(overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            log.append("mode")
+            return func(*args, **(kwargs or {}))
+
+    class Transformed(_Seen):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            log.append("transform")
+            return func(*args, **(kwargs or {}))
+
+    x = facula.ones(2)
+    with Noted(), Transformed():
+        x.sin()
+    with Transformed(), Noted():
+        x.sin()
+    with Transformed(), Noted():
+        facula._core._pad(x, (1, 1), "constant", 0.0)  # nothing that users have heard of
+    assert log == ["transform", "mode", "mode", "transform", "transform"]
+
+
+def test_nobody_is_asked_when_transforms_have_left():
+    before = facula._core._seam_users()
+    facula.func.vmap(facula.func.grad(lambda x: x.sin().sum()))(facula.ones(2, 3))
+    facula.func.jvp(facula.sin, (facula.ones(2),), (facula.ones(2),))
+    assert facula._core._seam_users() == before
