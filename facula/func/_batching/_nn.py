@@ -239,23 +239,37 @@ def _reduced(losses: Tensor, reduction: int) -> Tensor:
     return losses.mean(1) if reduction == _MEAN else losses.sum(1)
 
 
-@rule("_mse_loss", "_huber_loss", "_smooth_l1_loss", "_soft_margin_loss", "_binary_cross_entropy",
-      "_binary_cross_entropy_with_logits", "_l1_loss")  # fmt: skip
 def elementwise_loss(
     batch: Batch, func: _Function, x: Tensor, target: Tensor, reduction: int, *args: Any
 ) -> Any:
-    n_dims = max(int(x.dim()), int(target.dim()))
-    both = [aligned(batch, a, n_dims) for a in (x, target)]
-    if both[0].shape != both[1].shape:
-        both = list(_core.broadcast_tensors(*both)) if hasattr(_core, "broadcast_tensors") else [
-            a.expand([max(s) for s in zip(*(_padded(b, n_dims + 1) for b in both), strict=True)])
-            for a in both
-        ]  # fmt: skip
+    """The rule of losses that a function of Python stands before."""
+    both = _pair(batch, x, target)
     return batch.wrap(_reduced(func(*both, _NONE, *args), reduction))
 
 
-def _padded(x: Tensor, n_dims: int) -> tuple[int, ...]:
-    return (1,) * (n_dims - int(x.dim())) + tuple(x.shape)
+def public_loss(
+    batch: Batch, func: _Function, x: Tensor, target: Tensor, size_average: Any = None,
+    reduce: Any = None, reduction: str = "mean", *args: Any, **kwargs: Any,
+) -> Any:  # fmt: skip
+    """The rule of losses that are public as they are."""
+    from facula.nn._reduction import get_enum, resolve  # nn is imported by those who use it
+
+    number = get_enum(resolve(size_average, reduce, reduction))
+    losses = func(*_pair(batch, x, target), None, None, "none", *args, **kwargs)
+    return batch.wrap(_reduced(losses, number))
+
+
+def _pair(batch: Batch, x: Tensor, target: Tensor) -> tuple[Any, Any]:
+    if x.shape == target.shape:
+        return batch.all_of(x), batch.all_of(target)
+    n_dims = max(int(x.dim()), int(target.dim()))
+    return aligned(batch, x, n_dims), aligned(batch, target, n_dims)
+
+
+for _table, _name in _core._rows():
+    if _table == "loss":
+        RULES["_" + _name] = elementwise_loss
+        RULES[_name] = public_loss
 
 
 @rule("_cross_entropy", "_nll_loss")
