@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from facula import _core
 from facula._core import Tensor
 
 __all__ = [
@@ -23,7 +24,9 @@ class UnpackedDualTensor(NamedTuple):
     tangent: Tensor | None
 
 
-_levels: list[Any] = []  # of forward mode, the innermost last
+def _levels() -> list[Any]:
+    """The dual levels of this thread, the innermost last."""
+    return [level for level in _core._transforms() if getattr(level, "is_dual_level", False)]
 
 
 def enter_dual_level() -> int:
@@ -36,15 +39,15 @@ def enter_dual_level() -> int:
     """
     from facula.func._forward import Forward  # which imports autograd
 
-    if _levels:
+    if _levels():
         raise RuntimeError(
             "Nested forward mode AD is not supported at the moment: a dual level is active. Use "
             "func.jvp, which nests."
         )
     level = Forward()
+    level.is_dual_level = True
     level.__enter__()
-    _levels.append(level)
-    return len(_levels) - 1
+    return 0
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
@@ -57,25 +60,26 @@ def exit_dual_level(*, level: int | None = None) -> None:
         >>> level = facula.autograd.forward_ad.enter_dual_level()
         >>> facula.autograd.forward_ad.exit_dual_level(level=level)
     """
-    if not _levels:
+    levels = _levels()
+    if not levels:
         raise RuntimeError("Trying to exit a forward AD level when no level is currently active.")
-    if level is not None and level != len(_levels) - 1:
+    if level is not None and level != len(levels) - 1:
         raise RuntimeError(
             "Trying to exit a forward AD level that was not the last one that was created. This is "
             "not supported."
         )
-    ended = _levels.pop()
-    ended.__exit__()
-    ended.close()
+    levels[-1].__exit__()
+    levels[-1].close()
 
 
 def _current(name: str, level: int | None) -> Any:
-    if not _levels or (level is not None and level < 0):
+    levels = _levels()
+    if not levels or (level is not None and not 0 <= level < len(levels)):
         raise RuntimeError(
             f"{name}: Trying to create a dual Tensor for forward AD but no level exists, make sure "
             "to enter_dual_level() first."
         )
-    return _levels[-1 if level is None else level]
+    return levels[-1 if level is None else level]
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
@@ -126,7 +130,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
         ...     fwAD.unpack_dual(facula.tensor(3.0)).tangent is None
         True
     """
-    if not _levels and level is None:
+    if not _levels() and level is None:
         return UnpackedDualTensor(tensor, None)
     current = _current("unpack_dual", level)
     tangent = current.tangent(tensor)

@@ -24,6 +24,7 @@ from facula.func._transform import (
     own_copy,
     repeatable,
     tensors_in,
+    with_usual_names,
 )
 
 _Function = Callable[..., Any]
@@ -35,6 +36,8 @@ Tensor._tangents = None  # of a tensor that has some: by level
 
 class Forward(Transform):
     """One level of forward mode."""
+
+    is_dual_level = False  # one of autograd.forward_ad, whose functions find it by this
 
     def __init__(self) -> None:
         self._duals: list[weakref.ref[Tensor]] = []
@@ -95,7 +98,12 @@ class Forward(Transform):
             else:
                 rule = _by_backward
             RULES[name] = rule
-        return rule(self, func, *args, **named)
+        if named.get("out") is not None:
+            raise RuntimeError(
+                f"{name}: functions with out=... arguments don't support automatic "
+                "differentiation, but one of the arguments has a tangent. Use the result."
+            )
+        return rule(self, func, *with_usual_names(args, named), **named)
 
     def lower(self, value: Any) -> Any:
         """The tangent of each tensor in the value, zeros where there is none."""
@@ -199,7 +207,8 @@ def _join(level: Forward, func: _Function, tensors: Any, *args: Any, **kwargs: A
 
 
 @_rule("where")
-def _where(level: Forward, func: _Function, condition: Tensor, a: Any, b: Any) -> Any:
+def _where(level: Forward, func: _Function, condition: Tensor, *args: Any, **kwargs: Any) -> Any:
+    a, b = (*args, *kwargs.values())
     y = func(condition, a, b)
     ta, tb = (0 if (t := level.tangent(x)) is None else t for x in (a, b))
     return _with_tangents(level, y, func(condition, ta, tb).to(y.dtype))
@@ -222,7 +231,8 @@ def _sum_of(y: Tensor, terms: list[Any]) -> Any:
 
 
 @_rule("add", "sub", "subtract", "__add__", "__radd__", "__sub__", "__rsub__", "rsub")
-def _add(level: Forward, func: _Function, a: Any, b: Any, *, alpha: Any = 1) -> Any:
+def _add(level: Forward, func: _Function, a: Any, other: Any, *, alpha: Any = 1) -> Any:
+    b = other
     y = func(a, b, alpha=alpha) if alpha != 1 else func(a, b)
     name = func.__name__
     sign_a = -alpha if name in ("rsub", "__rsub__") else 1

@@ -59,6 +59,19 @@ def name_of(func: Any) -> str:
     return name
 
 
+def with_usual_names(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """The arguments, with ``input=`` in its place and NumPy's names as the usual ones."""
+    kwargs.pop("out", None)
+    for name, usual in (("axis", "dim"), ("keepdims", "keepdim")):
+        if name in kwargs:
+            kwargs[usual] = kwargs.pop(name)
+    if not args:
+        for name in ("input", "tensor", "tensors"):
+            if name in kwargs:
+                return (kwargs.pop(name),)
+    return args
+
+
 def repeatable(func: Callable[..., Any]) -> Callable[..., Any]:
     """The operation; a random one draws the numbers of its first call again in every other."""
     if name_of(func) not in _random_names():

@@ -8,10 +8,10 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
-from facula.func._batching._batch import Batch
+from facula.func._batching._batch import Batch, BatchedTensor
 from facula.utils._pytree import TreeSpec, broadcast_prefix, tree_flatten, tree_unflatten
 
-__all__ = ["vmap"]
+__all__ = ["debug_unwrap", "vmap"]
 
 
 def vmap(
@@ -77,10 +77,36 @@ def vmap(
         if chunk_size is None or chunk_size >= n_examples:
             outputs, out_spec, _ = run(0, n_examples)
             return tree_unflatten(outputs, out_spec)
-        chunks = [run(i, min(i + chunk_size, n_examples)) for i in range(0, n_examples, chunk_size)]
+        state = _core.get_rng_state()
+        chunks = []
+        for i in range(0, n_examples, chunk_size):
+            if randomness == "same":
+                _core.set_rng_state(state)
+            chunks.append(run(i, min(i + chunk_size, n_examples)))
         return _joined(chunks)
 
     return wrapper
+
+
+def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
+    """All examples of what is one example inside of :func:`vmap`, to look at.
+
+    Args:
+        tensor: a tensor inside of a function that is transformed, or any other.
+        recurse: whether all levels of ``vmap`` are undone, rather than the innermost.
+
+    Example:
+        >>> from facula.func import debug_unwrap, vmap
+        >>> seen = []
+        >>> x = vmap(lambda x: seen.append(debug_unwrap(x)) or x)(facula.ones(2, 3))
+        >>> seen[0].shape
+        torch.Size([2, 3])
+    """
+    while isinstance(tensor, BatchedTensor):
+        tensor = tensor.physical
+        if not recurse:
+            break
+    return tensor
 
 
 def _outputs(batch: Batch, result: Any, out_dims: Any) -> tuple[list[Any], TreeSpec, list[Any]]:

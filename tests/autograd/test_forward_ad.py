@@ -1,6 +1,7 @@
 """facula.autograd.forward_ad: dual tensors, and the tangents that operations give them."""
 
 import math
+import threading
 
 import pytest
 
@@ -204,3 +205,20 @@ def test_values_decide_the_way_of_a_program(x, t):
     assert facula.allclose(tangent(f, x, t), x.cos() * t)
     assert facula.allclose(tangent(f, -x, t), t * -x[1])
     assert math.isclose(float(tangent(facula.sum, x, t)), float(t.sum()))
+
+
+def test_out_is_refused_and_names_are_known(x, t):
+    with pytest.raises(RuntimeError, match=r"sin: functions with out=\.\.\. arguments"):
+        tangent(lambda x: facula.sin(x, out=facula.zeros(3, dtype=x.dtype)), x, t)
+    assert facula.allclose(tangent(lambda x: facula.add(input=x, other=x, alpha=2), x, t), 3 * t)
+    assert float(tangent(lambda x: facula.sum(input=x, axis=0), x, t)) == float(t.sum())
+
+
+def test_a_level_belongs_to_its_thread(x, t):
+    found = []
+    with fwAD.dual_level():
+        d = fwAD.make_dual(x, t)
+        thread = threading.Thread(target=lambda: found.append(fwAD.unpack_dual(d.sin()).tangent))
+        thread.start()
+        thread.join()
+    assert found == [None]

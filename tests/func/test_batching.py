@@ -197,3 +197,15 @@ def test_in_place_on_a_view_writes_to_what_it_is_a_view_of():
         return y
 
     check(f, values(N, 2, 3))
+
+
+def test_arguments_may_be_given_by_name_in_numpys_way_too():
+    x = values(N, 2, 3)
+    assert facula.equal(
+        vmap(lambda a: facula.sum(input=a, axis=1, keepdims=True))(x), x.sum(2, True)
+    )
+    assert facula.equal(vmap(lambda a: facula.mul(a, other=a))(x), x * x)
+    assert facula.allclose(
+        vmap(lambda a: facula.addmm(a, mat1=a @ a.t(), mat2=a))(x),
+        facula.stack([a + a @ a.t() @ a for a in x]),
+    )

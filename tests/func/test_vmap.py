@@ -85,6 +85,23 @@ def test_chunks_give_what_the_whole_gives(batch, chunk_size):
     assert len(sizes) == -(-4 // chunk_size)
 
 
+def test_chunks_draw_the_same_numbers_where_they_should(batch):
+    same = vmap(lambda x: x * 0 + facula.rand(3), randomness="same", chunk_size=1)(batch)
+    assert all(facula.equal(row, same[0]) for row in same)
+
+
+def test_all_levels_can_be_looked_at(batch):
+    shapes = []
+
+    def f(x):
+        shapes.append(tuple(func.debug_unwrap(x).shape))
+        shapes.append(tuple(func.debug_unwrap(x, recurse=False).shape))
+        return x
+
+    vmap(vmap(f))(batch)
+    assert shapes == [(4, 3), (3,)]
+
+
 def test_randomness_must_be_chosen(batch):
     def noise(x):
         return x * 0 + facula.rand(3)

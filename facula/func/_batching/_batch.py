@@ -11,7 +11,7 @@ from typing import Any
 from facula import _core
 from facula._core import Tensor
 from facula._ops._mark import LOOPED
-from facula.func._transform import Transform, map_tensors, name_of
+from facula.func._transform import Transform, map_tensors, name_of, with_usual_names
 
 Rule = Callable[..., Any]
 
@@ -123,7 +123,7 @@ class Batch(Transform):
             raise RuntimeError(
                 f"vmap: {func.__name__}(..., out=) is not possible inside of vmap. Use the result."
             )
-        return rule(self, func, *_first(args, kwargs), **kwargs)
+        return rule(self, func, *with_usual_names(args, kwargs), **kwargs)
 
     def has_any(self, values: Any) -> bool:
         """Whether the examples differ in one of the values, or in what lists of them hold."""
@@ -134,19 +134,6 @@ class Batch(Transform):
             elif type(x) in (list, tuple) and self.has_any(x):
                 return True
         return False
-
-
-def _first(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """The arguments, with ``input=`` in its place and NumPy's names as the usual ones."""
-    kwargs.pop("out", None)
-    for name, usual in (("axis", "dim"), ("keepdims", "keepdim")):
-        if name in kwargs:
-            kwargs[usual] = kwargs.pop(name)
-    if not args:
-        for name in ("input", "tensor", "tensors"):
-            if name in kwargs:
-                return (kwargs.pop(name),)
-    return args
 
 
 def _find(func: Any) -> tuple[Rule, bool]:

@@ -152,7 +152,9 @@ def embedding(
 
 
 @rule("searchsorted", "bucketize")
-def searchsorted(batch: Batch, func: _Function, a: Any, b: Any, **kwargs: Any) -> Any:
+def searchsorted(batch: Batch, func: _Function, *args: Any, **kwargs: Any) -> Any:
+    names = ("sorted_sequence", "input", "boundaries")
+    a, b = (*args, *(kwargs.pop(name) for name in names if name in kwargs))
     name = func.__name__
     values, bounds = (a, b) if name == "bucketize" else (b, a)
     if batch.has(bounds) or not isinstance(values, Tensor) or kwargs.get("sorter") is not None:

@@ -80,8 +80,15 @@ _ADDED = {"addmm": (2, 2), "addmv": (2, 1), "baddbmm": (3, 3), "addbmm": (3, 3)}
 
 @rule(*_ADDED, *(name + "_" for name in _ADDED))
 def product_added(
-    batch: Batch, func: _Function, x: Tensor, a: Tensor, b: Tensor, *, beta: Any = 1, alpha: Any = 1
+    batch: Batch,
+    func: _Function,
+    x: Tensor,
+    *args: Any,
+    beta: Any = 1,
+    alpha: Any = 1,
+    **kwargs: Any,
 ) -> Any:
+    a, b = (*args, *kwargs.values())
     name = func.__name__.rstrip("_")
     _check_dims(name, [(a, _ADDED[name][0]), (b, _ADDED[name][1])])
     if not batch.has(a) and not batch.has(b):
