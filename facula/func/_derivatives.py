@@ -297,6 +297,12 @@ def jvp(
             raise RuntimeError(
                 f"jvp: a tangent has shape {tuple(v.shape)}, its primal {tuple(x.shape)}."
             )
+    for name, tensors in (("primal", xs), ("tangent", vectors)):
+        for x in tensors:
+            if not (x.is_floating_point() or x.is_complex()):
+                raise ValueError(
+                    f"jvp: Expected {name} to be floating point or complex, but got: {x.dtype}"
+                )
     level = Forward()
     duals = [level.dual(x, v) for x, v in zip(xs, vectors, strict=True)]
     with level:

@@ -185,6 +185,8 @@ def _checked_outputs(result: Any, out_dims: Any) -> tuple[list[Tensor], TreeSpec
     if dims is None:
         raise ValueError(f"vmap: out_dims={out_dims} does not fit the structure of the results.")
     for output, dim in zip(outputs, dims, strict=True):
+        if dim is not None and not isinstance(dim, int):
+            raise ValueError(f"vmap: expected out_dims of ints and None, got {type(dim).__name__}.")
         if not isinstance(output, Tensor) and dim is not None:
             raise ValueError(
                 f"vmap: the function must return tensors, got {type(output).__name__}. Give "

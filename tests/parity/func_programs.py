@@ -435,3 +435,86 @@ def functional_jacobians(lib: Any) -> Any:
         functional.hessian(lambda x: f(x).sum(), x, vectorize=True),
         functional.jvp(f, x, x)[1],
     )
+
+
+def bad_calls(lib: Any) -> dict[str, Callable[[], Any]]:
+    """Calls that must be refused, or not, with the same type of exception."""
+    func, F, x = lib.func, functional(lib), lib.ones(4, 3)
+
+    class Plain(lib.autograd.Function):  # type: ignore[name-defined,misc]
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            pass
+
+    return {
+        "size": lambda: func.vmap(lib.add)(x, lib.ones(3, 3)),
+        "range": lambda: func.vmap(lib.neg, in_dims=2)(x),
+        "nontensor": lambda: func.vmap(lib.add)(x, 3),
+        "struct": lambda: func.vmap(lib.neg, in_dims=(0, 0))(x),
+        "none": lambda: func.vmap(lib.neg, in_dims=(None,))(x),
+        "noargs": lambda: func.vmap(lib.neg)(),
+        "nontensor out": lambda: func.vmap(lambda x: 1)(x),
+        "out struct": lambda: func.vmap(lambda x: (x, x), out_dims=(0,))(x),
+        "out none": lambda: func.vmap(lambda x: x, out_dims=None)(x),
+        "out range": lambda: func.vmap(lambda x: x, out_dims=5)(x),
+        "in_dims type": lambda: func.vmap(lib.neg, in_dims="a")(x),
+        "in_dims float": lambda: func.vmap(lib.neg, in_dims=(0.5,))(x),
+        "out_dims str": lambda: func.vmap(lib.neg, out_dims="a")(x),
+        "chunk": lambda: func.vmap(lib.neg, chunk_size=0)(x),
+        "random": lambda: func.vmap(lambda x: x + lib.rand(3))(x),
+        "randmode": lambda: func.vmap(lib.neg, randomness="x")(x),
+        "item": lambda: func.vmap(lambda x: x.sum().item())(x),
+        "bool": lambda: func.vmap(lambda x: x if x.sum() > 0 else -x)(x),
+        "inplace": lambda: func.vmap(lambda x: lib.zeros(3).add_(x))(x),
+        "nonzero": lambda: func.vmap(lambda x: x.nonzero())(x),
+        "mask": lambda: func.vmap(lambda x: x[x > 0])(x),
+        "dim": lambda: func.vmap(lambda x: x.sum(1))(x),
+        "dim-": lambda: func.vmap(lambda x: x.sum(-2))(x),
+        "softmax dim": lambda: func.vmap(lambda x: x.softmax(1))(x),
+        "unsq": lambda: func.vmap(lambda x: x.unsqueeze(3))(x),
+        "transpose": lambda: func.vmap(lambda x: x.transpose(0, 1))(x),
+        "mm": lambda: func.vmap(lib.mm)(x, x),
+        "dot": lambda: func.vmap(lib.dot)(lib.ones(2, 3), lib.ones(2, 4)),
+        "view": lambda: func.vmap(lambda x: x.view(2, 2))(x),
+        "cat": lambda: func.vmap(lambda x: lib.cat([x, x.unsqueeze(0)]))(x),
+        "t": lambda: func.vmap(lambda x: x.t())(lib.ones(2, 2, 2, 2)),
+        "select": lambda: func.vmap(lambda x: x[5])(x),
+        "select2": lambda: func.vmap(lambda x: x[0, 0])(x),
+        "expand": lambda: func.vmap(lambda x: x.expand(5))(x),
+        "squeeze": lambda: func.vmap(lambda x: x.squeeze(2))(x),
+        "grad nonscalar": lambda: func.grad(lambda x: x)(x),
+        "grad nontensor": lambda: func.grad(lambda x: 3)(x),
+        "grad argnum": lambda: func.grad(lambda x: x.sum(), argnums=1)(x),
+        "grad int": lambda: func.grad(lambda x: x.sum())(lib.ones(3, dtype=lib.int64)),
+        "jvp shape": lambda: func.jvp(lib.sin, (x,), (lib.ones(2),)),
+        "jvp nontuple": lambda: func.jvp(lib.sin, x, x),
+        "jvp int": lambda: func.jvp(
+            lib.sin, (lib.ones(3, dtype=lib.int64),), (lib.ones(3, dtype=lib.int64),)
+        ),
+        "jvp strict": lambda: func.jvp(lambda a: lib.ones(2), (x,), (x,), strict=True),
+        "vjp cot": lambda: func.vjp(lib.sin, x)[1](lib.ones(2)),
+        "vjp struct": lambda: func.vjp(lib.sin, x)[1]((x, x)),
+        "aux": lambda: func.grad(lambda x: x.sum(), has_aux=True)(x),
+        "jacrev chunk": lambda: func.jacrev(lib.sin, chunk_size=0)(x),
+        "jacrev out": lambda: func.jacrev(lambda x: 3)(x),
+        "jacfwd out": lambda: func.jacfwd(lambda x: 3)(x),
+        "func": lambda: func.vmap(Plain.apply)(x),
+        "stack none": lambda: func.stack_module_state([]),
+        "lin shape": lambda: func.linearize(lib.sin, x)[1](lib.ones(2)),
+        "index": lambda: func.vmap(lambda x, i: x[i])(x, lib.tensor([0, 1, 2, 9])),
+        "gather": lambda: func.vmap(lambda x, i: x.gather(0, i))(
+            x, lib.tensor([[0], [1], [2], [9]])
+        ),
+        "linear": lambda: func.vmap(lambda x: F.linear(x, lib.ones(2, 5)))(x),
+        "conv": lambda: func.vmap(lambda x: F.conv2d(x, lib.ones(2, 3, 3, 3)))(
+            lib.ones(2, 1, 4, 5, 5)
+        ),
+        "backward": lambda: func.vmap(lambda x: x.sum().backward())(x.clone().requires_grad_()),
+        "numpy": lambda: func.vmap(lambda x: x.numpy())(x),
+        "tolist": lambda: func.vmap(lambda x: x.tolist())(x),
+        "len": lambda: func.vmap(lambda x: x * len(x))(x),
+    }

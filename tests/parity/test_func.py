@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from .frameworks import facula
-from .func_programs import PROGRAMS
+from .func_programs import PROGRAMS, bad_calls
 from .ops import table
 from .transforms import jvp_differences, vmap_differences
 
@@ -33,6 +33,19 @@ def test_a_program_of_transforms_gives_what_pytorch_gives(name: str) -> None:
     for i, (e, a) in enumerate(zip(expected, actual, strict=True)):
         theirs = torch.tensor(a.tolist(), dtype=e.dtype)
         torch.testing.assert_close(theirs, e.detach(), rtol=1e-7, atol=1e-9, msg=f"result {i}")
+
+
+def _outcome(call: Any) -> str:
+    try:
+        call()
+    except Exception as error:
+        return type(error).__name__
+    return "no error"
+
+
+@pytest.mark.parametrize("name", bad_calls(facula))
+def test_a_bad_call_raises_what_pytorch_raises(name: str) -> None:
+    assert _outcome(bad_calls(facula)[name]) == _outcome(bad_calls(torch)[name])
 
 
 OPS = table()
