@@ -15,9 +15,10 @@ namespace {
 // An object of the class with the form of one example of `batch`, whose first dimension counts
 // examples. It looks at the memory of the first one, and has no history: operations never get to
 // its elements, since the transform that made it takes its place at the seam.
-Tensor one_example(nb::handle cls, const Tensor& batch) {
+Tensor one_example(nb::handle cls, const Tensor& batch, int64_t n_examples) {
   check_type(PyType_Check(cls.ptr()), "_one_example: expected a class.");
-  check(batch.dim() > 0, "_one_example: expected a batch.");
+  check(batch.dim() > 0 && batch.size(0) == n_examples, "vmap: a rule gave ", batch, " for ",
+        n_examples, " examples. Please report it with the operation that was called.");
   Dims sizes(batch.sizes().begin() + 1, batch.sizes().end());
   Dims strides(batch.strides().begin() + 1, batch.strides().end());
   NoGradGuard guard;
@@ -51,7 +52,7 @@ bool reaches_others(const TensorList& tensors, const TensorList& own) {
 }  // namespace
 
 FACULA_BINDINGS {
-  def_state(m, "_one_example", &one_example, "cls"_a, "batch"_a);
+  def_state(m, "_one_example", &one_example, "cls"_a, "batch"_a, "n_examples"_a);
   def_state(m, "_reaches_others", &reaches_others, "tensors"_a, "own"_a);
 }
 

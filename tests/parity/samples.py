@@ -82,7 +82,7 @@ def _seed() -> None:
     np.random.seed(0)
 
 
-def _supports(op: Op, dtype: str) -> bool:
+def supports(op: Op, dtype: str) -> bool:
     return DTYPES[dtype] in op.info.supported_dtypes("cpu")
 
 
@@ -127,10 +127,10 @@ def _cast(dtype: torch.dtype, like: torch.dtype) -> Callable[[torch.Tensor], tor
 def samples(op: Op, dtype: str) -> list[Sample]:
     """Calls with tensors of ``dtype``. Where the database says that PyTorch does not support the
     dtype, calls made for another one are cast: PyTorch's refusal must be met by a refusal."""
-    if _supports(op, dtype):
+    if supports(op, dtype):
         return _spread(_generate(op, dtype), MAX_SAMPLES)
     for other in ("float32", "int64", "bool", "complex64", "float64"):
-        if _supports(op, other):
+        if supports(op, other):
             made = _spread(_generate(op, other), 3)
             change = _cast(DTYPES[dtype], DTYPES[other])
             return [s.map("cast", change) for s in made]

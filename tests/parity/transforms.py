@@ -10,7 +10,7 @@ import torch
 
 from .frameworks import convert, facula, seed
 from .ops import Op
-from .samples import Sample, samples
+from .samples import Sample, samples, supports
 
 N_EXAMPLES = 3
 
@@ -66,7 +66,7 @@ def vmap_differences(op: Op, dtype: str) -> tuple[int, list[str], set[str]]:
     found: list[str] = []
     looped: set[str] = set()
     n_compared = 0
-    for sample in samples(op, dtype) if function else ():
+    for sample in samples(op, dtype) if function and supports(op, dtype) else ():
         call = convert(facula, (sample.args, sample.kwargs))
         tensors = _tensors(call)
         n = len(tensors)

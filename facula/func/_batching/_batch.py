@@ -71,7 +71,7 @@ class Batch(Transform):
 
     def wrap(self, physical: Tensor) -> BatchedTensor:
         """The tensor whose first dimension counts the examples, as one example."""
-        x: Any = _core._one_example(BatchedTensor, physical)
+        x: Any = _core._one_example(BatchedTensor, physical, self.size)
         x.physical = physical
         x.level = self
         self._made.append(weakref.ref(x))

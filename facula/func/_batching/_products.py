@@ -106,6 +106,8 @@ def product_added(
     if beta != 0:
         bias = aligned(batch, x, n_dims)
         result = result + (bias if beta == 1 else beta * bias)
+    elif not (batch.has(a) or batch.has(b)):
+        result = result.expand(batch.size, *result.shape)
     if not func.__name__.endswith("_"):
         return batch.wrap(result)
     check_writable(batch, func, (x,))
