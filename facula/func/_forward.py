@@ -207,11 +207,14 @@ def _join(level: Forward, func: _Function, tensors: Any, *args: Any, **kwargs: A
 
 
 @_rule("where")
-def _where(level: Forward, func: _Function, condition: Tensor, *args: Any, **kwargs: Any) -> Any:
-    a, b = (*args, *kwargs.values())
-    y = func(condition, a, b)
+def _where(level: Forward, func: _Function, *args: Any, **kwargs: Any) -> Any:
+    given = (*args, *kwargs.values())
+    if len(given) == 1:
+        return func(*given)
+    y = func(*given)
+    a, condition, b = given if func is Tensor.where else (given[1], given[0], given[2])
     ta, tb = (0 if (t := level.tangent(x)) is None else t for x in (a, b))
-    return _with_tangents(level, y, func(condition, ta, tb).to(y.dtype))
+    return _with_tangents(level, y, _core.where(condition, ta, tb).to(y.dtype))
 
 
 # ---- sums and products

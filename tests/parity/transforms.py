@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -13,14 +13,7 @@ from .ops import Op
 from .samples import Sample, samples, supports
 
 N_EXAMPLES = 3
-
-
-def callable_of(op: Op, lib: Any) -> Callable[..., Any] | None:
-    """The operation as a function, or as a method where it is none."""
-    for form in ("function", "method", "property"):
-        if form in op.forms and not op.missing_forms(facula):
-            return op.callable(lib, form)
-    return None
+FORMS = ("function", "method", "property", "inplace", "operator", "inplace_operator")
 
 
 def _tensors(value: Any) -> list[Any]:
@@ -61,12 +54,25 @@ def _examples(t: Any) -> Any:
 
 def vmap_differences(op: Op, dtype: str) -> tuple[int, list[str], set[str]]:
     """The number of calls compared, what differed, and the operations that had no rule."""
-    function = callable_of(op, facula)
-    theirs = callable_of(op, torch)
     found: list[str] = []
     looped: set[str] = set()
     n_compared = 0
-    for sample in samples(op, dtype) if function and supports(op, dtype) else ():
+    for form in FORMS:
+        n, differences = _form_differences(op, form, dtype, looped)
+        n_compared += n
+        found += differences
+    return n_compared, found, looped
+
+
+def _form_differences(op: Op, form: str, dtype: str, looped: set[str]) -> tuple[int, list[str]]:
+    if form not in op.forms or form in op.missing_forms(facula):
+        return 0, []
+    if form == "method" and "function" in op.forms:
+        return 0, []  # the same rule
+    function, theirs = op.callable(facula, form), op.callable(torch, form)
+    found: list[str] = []
+    n_compared = 0
+    for sample in samples(op, dtype) if supports(op, dtype) else ():
         call = convert(facula, (sample.args, sample.kwargs))
         tensors = _tensors(call)
         n = len(tensors)
@@ -79,8 +85,8 @@ def vmap_differences(op: Op, dtype: str) -> tuple[int, list[str], set[str]]:
             if is_refused and _pytorch_refuses(theirs, (sample.args, sample.kwargs), choice):
                 continue
             n_compared += 1
-            found += [f"{sample.describe()} batched {choice}: {text}" for text in compared]
-    return n_compared, found, looped
+            found += [f"{form} {sample.describe()} batched {choice}: {text}" for text in compared]
+    return n_compared, found
 
 
 _REFUSED = "RuntimeError: "
@@ -130,7 +136,7 @@ def _compare_with_loop(
     own = leaves()
     try:
         rows = [
-            run(*(t[i].clone() if k in choice else t for k, t in enumerate(ours)))
+            run(*(t[i].clone() if k in choice else t.clone() for k, t in enumerate(ours)))
             for i in range(N_EXAMPLES)
         ]
         expected = [facula.stack(column) for column in zip(*rows, strict=True)]
@@ -198,29 +204,44 @@ def _gradients_apart(
 
 def jvp_differences(op: Op, dtype: str = "float64") -> tuple[int, list[str]]:
     """The number of calls compared, and what differed from ``torch.func.jvp``."""
-    functions = [callable_of(op, lib) for lib in (torch, facula)]
     found: list[str] = []
     n_compared = 0
-    for sample in samples(op, dtype) if functions[1] and op.info.supports_forward_ad else ():
-        expected = _torch_jvp(functions[0], sample)
-        if expected is None:
+    has_function = bool({"function", "method", "property"} & set(op.forms))
+    for form in FORMS if op.info.supports_forward_ad else ():
+        if form not in op.forms or form in op.missing_forms(facula):
             continue
-        n_compared += 1
-        seed(facula)
-        try:
-            actual = _jvp(
-                facula, functions[1], convert(facula, (sample.args, sample.kwargs)), expected[2]
-            )
-        except Exception as error:
-            found.append(f"{sample.describe()}: {type(error).__name__}: {error}")
-            continue
-        for what, theirs, ours in (
-            ("value", expected[0], actual[0]),
-            ("tangent", expected[1], actual[1]),
-        ):
-            theirs = [convert(facula, t.detach().clone()) for t in theirs]
-            found += [f"{sample.describe()}: {text}" for text in _apart(theirs, list(ours), what)]
+        if form == "operator" and has_function:
+            continue  # the same rule
+        functions = [_on_a_copy(op.callable(lib, form), form) for lib in (torch, facula)]
+        for sample in samples(op, dtype):
+            differences = _tangent_differences(functions, sample)
+            if differences is not None:
+                n_compared += 1
+                found += [f"{form} {sample.describe()}: {text}" for text in differences]
     return n_compared, found
+
+
+def _on_a_copy(function: Any, form: str) -> Any:
+    if not form.startswith("inplace"):
+        return function
+    return lambda x, *args, **kwargs: function(x.clone(), *args, **kwargs)
+
+
+def _tangent_differences(functions: list[Any], sample: Sample) -> list[str] | None:
+    expected = _torch_jvp(functions[0], sample)
+    if expected is None:
+        return None
+    call = convert(facula, (sample.args, sample.kwargs))
+    seed(facula)
+    try:
+        actual = _jvp(facula, functions[1], call, expected[2])
+    except Exception as error:
+        return [f"{type(error).__name__}: {error}"]
+    found = []
+    for i, what in enumerate(("value", "tangent")):
+        theirs = [convert(facula, t.detach().clone()) for t in expected[i]]
+        found += _apart(theirs, list(actual[i]), what)
+    return found
 
 
 def _jvp(lib: Any, function: Any, call: Any, wanted: list[int]) -> tuple[Any, Any]:

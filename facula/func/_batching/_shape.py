@@ -146,13 +146,11 @@ def squeeze(batch: Batch, func: _Function, x: Tensor, dim: Any = None) -> Any:
     return batch.wrap(batch.lower(x).squeeze(dims))
 
 
-@rule("transpose_", "squeeze_", "unsqueeze_", "t_", "swapaxes_", "swapdims_")
+@rule("transpose_", "squeeze_", "unsqueeze_", "t_", "swapaxes_", "swapdims_", "as_strided_")
 def view_in_place(batch: Batch, func: _Function, x: Any, *args: Any, **kwargs: Any) -> Any:
-    # The example itself takes the form too.
-    changed = RULES[func.__name__[:-1]](
-        batch, getattr(_core, func.__name__[:-1]), x, *args, **kwargs
-    )
-    func(x, *args, **kwargs)
+    name = func.__name__[:-1]
+    changed = RULES[name](batch, getattr(Tensor, name), x, *args, **kwargs)
+    func(x, *args, **kwargs)  # the example itself takes the form too
     x.physical = changed.physical
     return x
 
