@@ -106,8 +106,8 @@ def take_along_dim(
     batch: Batch, func: _Function, x: Tensor, indices: Tensor, dim: Any = None
 ) -> Any:
     if dim is None:
-        return take(batch, func, x, indices.reshape(-1) if not batch.has(indices) else
-                    batch.wrap(batch.lower(indices).flatten(1)))  # fmt: skip
+        flat = batch.all_of(indices).reshape(batch.size, -1)
+        return batch.wrap(func(batch.all_of(x).reshape(batch.size, -1), flat, 1))
     place = shifted("take_along_dim", dim, int(x.dim()))
     return batch.wrap(func(batch.all_of(x), batch.all_of(indices), place))
 
@@ -153,26 +153,24 @@ def embedding(
 
 @rule("searchsorted", "bucketize")
 def searchsorted(batch: Batch, func: _Function, *args: Any, **kwargs: Any) -> Any:
-    names = ("sorted_sequence", "input", "boundaries")
-    a, b = (*args, *(kwargs.pop(name) for name in names if name in kwargs))
-    name = func.__name__
-    values, bounds = (a, b) if name == "bucketize" else (b, a)
-    if batch.has(bounds) or not isinstance(values, Tensor) or kwargs.get("sorter") is not None:
-        if (
-            name == "bucketize"
-            or not isinstance(values, Tensor)
-            or kwargs.get("sorter") is not None
-        ):
-            return loop_quietly(batch, func, a, b, **kwargs)
-        if bounds.dim() == 1:
-            flat = batch.all_of(values).reshape(batch.size, -1)
-            y = func(batch.lower(bounds).contiguous(), flat.contiguous(), **kwargs)
-            return batch.wrap(y.reshape(batch.size, *values.shape))
-        return batch.wrap(func(batch.all_of(bounds), batch.all_of(values), **kwargs))
-    if name == "bucketize" or bounds.dim() == 1:
-        lowered = (batch.lower(a), batch.lower(b))
-        return batch.wrap(func(*lowered, **kwargs))
-    return batch.wrap(func(batch.all_of(bounds), batch.all_of(values), **kwargs))
+    is_bucketize = func.__name__ == "bucketize"
+    given = list(args)
+    bounds = kwargs.pop("boundaries" if is_bucketize else "sorted_sequence", None)
+    if bounds is None:
+        bounds = given.pop(1 if is_bucketize else 0)
+    values = given[0] if given else kwargs.pop("input")
+    both = (values, bounds) if is_bucketize else (bounds, values)
+    if not isinstance(values, Tensor) or kwargs.get("sorter") is not None:
+        return loop_quietly(batch, func, *both, **kwargs)
+    if bounds.dim() == 1 and not batch.has(bounds):
+        return batch.wrap(func(*map(batch.lower, both), **kwargs))
+    if is_bucketize:
+        return loop_quietly(batch, func, *both, **kwargs)
+    everything = batch.all_of(values)
+    if bounds.dim() == 1:  # for which an example may have values of any shape
+        everything = everything.reshape(batch.size, -1)
+    places = func(batch.all_of(bounds).contiguous(), everything.contiguous(), **kwargs)
+    return batch.wrap(places.reshape(batch.size, *values.shape))
 
 
 # ---- x[...]
@@ -212,28 +210,24 @@ def getitem(batch: Batch, func: _Function, x: Tensor, index: Any) -> Any:
     if batch.has(x) and all(map(_is_basic, parts)):
         place = (slice(None), *parts)
         return batch.wrap(batch.lower(x)[place])
-    lists = tuple(_core.tensor(i) if isinstance(i, (list, bool)) else i for i in parts)
-    if any(
-        isinstance(i, Tensor) and batch.has(i) and i.dtype in (_core.bool, _core.uint8)
-        for i in lists
-    ):
+    parts = tuple(i if _is_basic(i) or isinstance(i, Tensor) else _core.tensor(i) for i in parts)
+    masks = [i for i in parts if _is_mask(i)]
+    if any(map(batch.has, masks)):
         raise RuntimeError(
             "vmap: a batched mask selects another number of elements for every example. Use "
             "torch.where(mask, x, value) instead of x[mask]."
         )
-    if any(
-        isinstance(i, Tensor) and i.dtype in (_core.bool, _core.uint8) for i in lists
-    ) or not all(_is_basic(i) or isinstance(i, Tensor) for i in lists):
-        if any(batch.has(i) for i in lists):
-            return loop_quietly(batch, func, x, index)
-        lists = _without_masks(lists)
-    return batch.wrap(_taken(batch, x, lists))
+    return batch.wrap(_taken(batch, x, _without_masks(parts) if masks else parts))
+
+
+def _is_mask(index: Any) -> bool:
+    return isinstance(index, Tensor) and index.dtype in (_core.bool, _core.uint8)
 
 
 def _without_masks(parts: tuple[Any, ...]) -> tuple[Any, ...]:
     flat: list[Any] = []
     for i in parts:
-        if isinstance(i, Tensor) and i.dtype in (_core.bool, _core.uint8):
+        if _is_mask(i):
             flat += _core.nonzero(i, as_tuple=True)
         else:
             flat.append(i)

@@ -112,22 +112,15 @@ def masked_fill_(
 
 @rule("prelu")
 def prelu(batch: Batch, func: Callable[..., Any], x: Tensor, weight: Tensor) -> Any:
+    n_dims = int(x.dim())
     n_channels = int(weight.numel())
-    if n_channels == 1:
-        slope = aligned(
-            batch,
-            weight.reshape(())
-            if not batch.has(weight)
-            else batch.wrap(batch.lower(weight).reshape(batch.size)),
-            int(x.dim()),
-        )
-    else:
-        form = (n_channels,) + (1,) * max(int(x.dim()) - 2, 0)
-        slope = batch.lower(weight).reshape(*((batch.size,) if batch.has(weight) else ()), *form)
-        if batch.has(weight) and x.dim() > 1:
-            slope = slope.unsqueeze(1)
+    # As channels lie in x: its second dimension, or the first of a vector.
+    form = [1] * n_dims
+    if n_dims:
+        form[min(1, n_dims - 1)] = n_channels
+    slopes = batch.lower(weight).reshape(*([batch.size] if batch.has(weight) else []), *form)
     values = batch.lower(x)
-    return batch.wrap(_core.where(values > 0, values, slope * values))
+    return batch.wrap(_core.where(values > 0, values, slopes * values))
 
 
 def _add_all() -> None:

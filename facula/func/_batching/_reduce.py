@@ -135,18 +135,19 @@ def quantile(
     batch: Batch, func: _Function, x: Tensor, q: Any, dim: Any = None, keepdim: bool = False,
     **kwargs: Any,
 ) -> Any:  # fmt: skip
-    if batch.has(q) or not batch.has(x):
+    if batch.has(q) or not batch.has(x) or (x.dim() == 0 and keepdim):
         return loop_quietly(batch, func, x, q, dim, keepdim, **kwargs)
-    physical, is_number = with_dim(batch, x)
-    flat = physical.flatten(1) if dim is None else physical
-    place = 1 if dim is None else shifted("quantile", dim, int(flat.dim()) - 1)
-    result = func(flat, q, place, keepdim and dim is not None, **kwargs)
+    physical, _ = with_dim(batch, x)
+    if dim is None:
+        result = func(physical.flatten(1), q, 1, **kwargs)
+    else:
+        place = shifted("quantile", dim, int(physical.dim()) - 1)
+        result = func(physical, q, place, keepdim, **kwargs)
     if isinstance(q, Tensor) and q.dim() == 1:  # the quantiles come first
         result = result.movedim(0, 1)
     if keepdim and dim is None:
         result = result.reshape(*result.shape, *(1,) * int(x.dim()))
-    return finished(batch, result, False) if not (is_number and keepdim and dim is not None) else (
-        batch.wrap(result.squeeze(-1)))  # fmt: skip
+    return batch.wrap(result)
 
 
 # ---- along a dimension: the parameters after the tensor, with defaults; those named dim count from
