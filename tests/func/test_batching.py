@@ -5,7 +5,8 @@ import pytest
 import facula
 import facula.nn.functional as F
 from facula import nn
-from facula.func import vmap
+from facula.func import _batching, vmap
+from facula.func._batching._batch import ALWAYS, RULES
 
 pytestmark = pytest.mark.promise("A8")
 N = 3
@@ -119,6 +120,14 @@ CASES = {
     ),
     "pooling": (lambda x: F.max_pool2d(x, 2) + F.avg_pool2d(x, 2), (values(N, 2, 3, 4, 4),)),
     "resampling": (lambda x: F.interpolate(x, scale_factor=2), (values(N, 2, 3, 4),)),
+    "a native norm": (
+        lambda x: facula.native_layer_norm(x, (4,), None, None, 1e-5)[0],
+        (values(N, 3, 4),),
+    ),
+    "a grid": (
+        lambda a: F.affine_grid(a, (2, 1, 3, 3), align_corners=False),
+        (values(N, 2, 2, 3),),
+    ),
     "attention": (
         lambda q, k: F.scaled_dot_product_attention(q, k, k, is_causal=True),
         (values(N, 2, 4, 8), values(N, 2, 4, 8)),
@@ -209,3 +218,36 @@ def test_arguments_may_be_given_by_name_in_numpys_way_too():
         vmap(lambda a: facula.addmm(a, mat1=a @ a.t(), mat2=a))(x),
         facula.stack([a + a @ a.t() @ a for a in x]),
     )
+
+
+# Done one example at a time, with a warning: rare, or of another size for every example.
+LOOPED = {
+    "_count_bins", "_ctc_loss", "_fractional_max_pool", "_pair_distances", "_ps_roi_align",
+    "_ps_roi_pool", "_roi_align", "_roi_pool", "argwhere", "conv_tbc", "embedding_bag", "is_set_to",
+    "linspace", "logspace", "native_batch_norm", "native_group_norm",
+}  # fmt: skip
+# They compute nothing with the elements of a tensor.
+STATE = {
+    "_one_example", "_post_accumulate_hooks", "_reaches_others", "_tensor_hooks", "as_subclass",
+    "set_rng_state",
+}  # fmt: skip
+
+
+def operations_of_the_core():
+    """The names of bound functions and methods that take tensors."""
+    core = facula._core
+    kinds = (type(core.add), type(facula.Tensor.__dict__["add"]))
+    for space in (vars(core), facula.Tensor.__dict__):
+        for function in space.values():
+            if type(function) in kinds:
+                signature = str(function.__nb_signature__).partition("->")[0]
+                if space is not vars(core) or "Tensor" in signature:
+                    yield function.__name__
+
+
+def test_every_operation_of_the_core_has_a_rule():
+    _batching.load()
+    factories = {"arange", "empty", "eye", "full", "ones", "zeros"}  # their tensor is out=
+    known = RULES.keys() | ALWAYS.keys() | LOOPED | STATE | factories
+    assert set(operations_of_the_core()) - known == set()
+    assert not LOOPED & RULES.keys()

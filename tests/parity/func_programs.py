@@ -518,3 +518,23 @@ def bad_calls(lib: Any) -> dict[str, Callable[[], Any]]:
         "tolist": lambda: func.vmap(lambda x: x.tolist())(x),
         "len": lambda: func.vmap(lambda x: x * len(x))(x),
     }
+
+
+def random_calls(lib: Any) -> dict[str, Callable[[Any], Any]]:
+    """Functions of an example of four numbers that draw random ones."""
+    F = functional(lib)
+    return {
+        "rand": lambda x: x + lib.rand(4),
+        "randn": lambda x: x + lib.randn(2, 4),
+        "randint": lambda x: x + lib.randint(0, 99, (4,)),
+        "randperm": lambda x: lib.randperm(9) + x.sum().long(),
+        "rand_like": lib.rand_like,
+        "uniform_": lambda x: x.clone().uniform_(),
+        "bernoulli": lambda x: lib.bernoulli(x * 0.5),
+        "normal": lambda x: lib.normal(x, 1.0),
+        "multinomial": lambda x: lib.multinomial(x, 3),
+        "dropout": lambda x: F.dropout(x, 0.5),
+        "dropout2d": lambda x: F.dropout2d(x.reshape(1, 2, 2, 1), 0.5),
+        "alpha_dropout": lambda x: F.alpha_dropout(x, 0.5),
+        "gumbel_softmax": F.gumbel_softmax,
+    }

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from .frameworks import facula
-from .func_programs import PROGRAMS, bad_calls
+from .func_programs import PROGRAMS, bad_calls, random_calls
 from .ops import table
 from .transforms import jvp_differences, vmap_differences
 
@@ -46,6 +46,25 @@ def _outcome(call: Any) -> str:
 @pytest.mark.parametrize("name", bad_calls(facula))
 def test_a_bad_call_raises_what_pytorch_raises(name: str) -> None:
     assert _outcome(bad_calls(facula)[name]) == _outcome(bad_calls(torch)[name])
+
+
+# PyTorch refuses randomness="same" where what is drawn from is batched.
+_NOT_THE_SAME = {"bernoulli", "multinomial", "normal"}
+
+
+@pytest.mark.parametrize("randomness", ["same", "different"])
+@pytest.mark.parametrize("name", random_calls(facula))
+def test_the_examples_of_a_batch_draw_pytorchs_numbers(name: str, randomness: str) -> None:
+    if randomness == "same" and name in _NOT_THE_SAME:
+        pytest.skip("PyTorch cannot")
+
+    def drawn(lib: Any) -> Any:
+        lib.manual_seed(0)
+        return lib.func.vmap(random_calls(lib)[name], randomness=randomness)(lib.ones(3, 4))
+
+    expected = drawn(torch)
+    actual = torch.tensor(drawn(facula).tolist(), dtype=expected.dtype)
+    torch.testing.assert_close(actual, expected)
 
 
 OPS = table()

@@ -89,6 +89,20 @@ def fold_both(
     )
 
 
+@rule("affine_grid_generator")
+def affine_grid(batch: Batch, func: _Function, theta: Tensor, size: Any, *args: Any) -> Any:
+    sizes = (batch.size, int(theta.shape[0]))
+    everything = (sizes[0] * sizes[1], *tuple(size)[1:])
+    return batch.wrap(func(batch.lower(theta).flatten(0, 1), everything, *args).unflatten(0, sizes))
+
+
+@rule("native_layer_norm")
+def native_layer_norm(batch: Batch, func: _Function, x: Tensor, *args: Any) -> Any:
+    if not batch.has(x) or any(map(batch.has, args)):
+        return loop_quietly(batch, func, x, *args)
+    return batch.wrap_all(func(batch.lower(x), *args))
+
+
 @rule("scaled_dot_product_attention")
 def attention(
     batch: Batch, func: _Function, query: Tensor, key: Tensor, value: Tensor, attn_mask: Any = None,
