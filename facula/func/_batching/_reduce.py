@@ -45,8 +45,7 @@ def finished(batch: Batch, result: Any, is_number: bool) -> Any:
 # ---- reductions over one dimension, several or all
 
 
-@rule("sum", "mean", "nansum", "amax", "amin", "any", "all", "logsumexp", "std", "var", "std_mean",
-      "var_mean")  # fmt: skip
+@rule("logsumexp", "std", "var", "std_mean", "var_mean")
 def reduction(
     batch: Batch, func: _Function, x: Tensor, dim: Any = None, *args: Any, **kwargs: Any
 ) -> Any:
@@ -239,6 +238,8 @@ def msort(batch: Batch, func: _Function, x: Tensor) -> Any:
 
 
 def _add_all() -> None:
+    for name, *_ in _core._reduce_rows():
+        RULES[name] = reduction
     for name, parameters in _ALONG.items():
         RULES[name] = along(parameters)
     for name in ("cumsum_", "cumprod_"):
