@@ -441,6 +441,7 @@ def jacfwd(
         numbers = _selected("jacfwd", args, argnums)
         xs, spec = _wanted("jacfwd", args, argnums, numbers)
         seen: list[Any] = []  # how the output is nested, and what is beside it
+        outside = _core._transforms()
 
         def column(*vectors: Tensor) -> tuple[Tensor, ...]:
             def flat(*inputs: Tensor) -> Any:
@@ -451,10 +452,7 @@ def jacfwd(
                 return tuple(outputs)
 
             _, products = jvp(flat, tuple(xs), vectors)
-            # The same for all columns, unless random: that of the first one.
-            seen[1] = tree_map(
-                lambda a: a.physical[0] if isinstance(a, BatchedTensor) else a, seen[1]
-            )
+            seen[1] = tree_map(functools.partial(_of_first, outside), seen[1])
             return tuple(products)
 
         columns = _for_each_unit(xs, column, None, randomness)
@@ -499,6 +497,12 @@ def _given(
     args: tuple[Any, ...], argnums: _Argnums, numbers: tuple[int, ...], inputs: Any
 ) -> list[Any]:
     return _replace(args, numbers, [inputs] if isinstance(argnums, int) else inputs)
+
+
+def _of_first(outside: list[Any], value: Any) -> Any:
+    """What is beside an output, for the first column: the same for all, unless it is random."""
+    is_batched = isinstance(value, BatchedTensor) and value.level not in outside
+    return value.physical[0] if is_batched else value
 
 
 def _for_each_unit(

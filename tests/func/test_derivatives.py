@@ -248,3 +248,17 @@ def test_a_function_without_a_rule_for_batches_is_refused(x):
     with pytest.raises(RuntimeError, match="Choose one of them"):
         func.vmap(Both.apply)(batch)
     assert facula.equal(func.vmap(Own.apply)(batch), 2 * batch)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_what_is_beside_a_jacobian_stays_with_its_example(n):
+    batch = facula.arange(3.0 * n).reshape(3, n)
+
+    def f(x):
+        return x**2, (x.sum(), facula.ones(2))
+
+    for jacobian in (func.jacfwd, func.jacrev):
+        rows, (total, ones) = func.vmap(jacobian(f, has_aux=True))(batch)
+        assert facula.equal(rows, facula.stack([facula.diag(2 * x) for x in batch]))
+        assert facula.equal(total, batch.sum(1))
+        assert ones.shape == (3, 2)
