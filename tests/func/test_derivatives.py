@@ -262,3 +262,29 @@ def test_what_is_beside_a_jacobian_stays_with_its_example(n):
         assert facula.equal(rows, facula.stack([facula.diag(2 * x) for x in batch]))
         assert facula.equal(total, batch.sum(1))
         assert ones.shape == (3, 2)
+
+
+def test_running_statistics_are_updated_once_for_a_jacobian():
+    x = facula.arange(6.0).reshape(3, 2).square()
+    for jacobian in (func.jacrev, func.jacfwd):
+        mean, var = facula.zeros(2), facula.ones(2)
+
+        def norm(x, mean=mean, var=var):
+            return facula.nn.functional.batch_norm(x, mean, var, training=True)
+
+        found = jacobian(norm)(x)
+        assert facula.allclose(mean, 0.1 * x.mean(0))
+        assert facula.allclose(var, 0.9 + 0.1 * x.var(0))
+        expected = facula.autograd.functional.jacobian(norm, x)
+        assert facula.allclose(found, expected, atol=1e-6)
+
+
+def test_copies_of_an_input_are_told_apart_in_memory():
+    x = facula.arange(6.0)
+
+    def f(x):
+        return x.as_strided((2, 2), (1, 2), 1) ** 2
+
+    expected = facula.autograd.functional.jacobian(f, x)
+    assert facula.equal(func.jacrev(f)(x), expected)
+    assert facula.equal(func.jacfwd(f)(x), expected)

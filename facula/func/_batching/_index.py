@@ -309,8 +309,14 @@ def setitem(batch: Batch, func: _Function, x: Tensor, index: Any, value: Any) ->
 def as_strided(
     batch: Batch, func: _Function, x: Tensor, size: Any, stride: Any, storage_offset: Any = None
 ) -> Any:
-    # Each example begins where it lies, as if it were alone in memory.
     physical: Tensor = batch.lower(x)
+    if physical.stride(0) == 0 and batch.size > 1:
+        # Examples that lie in the same memory could not be told apart in backward.
+        if not x.is_contiguous():
+            return loop_quietly(batch, func, x, size, stride, storage_offset)
+        first = 0 if storage_offset is None else storage_offset - x.storage_offset()
+        physical, storage_offset = physical.contiguous(), first
+    # Each example begins where it lies, as if it were alone in memory.
     sizes, strides = (batch.size, *size), (physical.stride(0), *stride)
     return batch.wrap(func(physical, sizes, strides, storage_offset))
 
