@@ -8,6 +8,7 @@
 #include "autograd/hooks.h"
 #include "autograd/node.h"
 #include "autograd/operations.h"
+#include "tensor/sparse.h"
 
 namespace facula {
 
@@ -195,6 +196,9 @@ Tensor conform(const Node& node, uint32_t input_nr, Tensor grad) {
   }
   check(grad.device() == info.device, "backward: ", node.name, " got a gradient on ", grad.device(),
         " for an output on ", info.device, ".");
+  // A leaf takes a sparse gradient as it is, and so does a derivative that is written in Python.
+  if (is_sparse(grad) && !node.is_accumulator && !node.runs_without_grad)
+    grad = operations.to_dense(grad);
   return grad;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bind/bind.h"
+#include "bind/sparse.h"
 
 namespace facula::seam {
 
@@ -238,9 +239,14 @@ bool enter(const Operation& operation, const Arguments& args, PyObject*& result)
   if (here.counts && !count(operation)) return true;
   if (here.disabled == Disabled::All) return false;
   Objects found;
-  if (here.disabled == Disabled::Nothing)
-    found = overriding(operation.asks_first_only ? Arguments{args.values, 1} : args);
-  if (!found.empty() && for_modes_only.count(operation.function)) found.clear();
+  const Arguments& asked = operation.asks_first_only ? Arguments{args.values, 1} : args;
+  bool asks_all = here.disabled == Disabled::Nothing && !for_modes_only.count(operation.function);
+  if (asks_all || sparse_type) found = overriding(asked);
+  if (!asks_all && !found.empty()) {
+    // Passed by are those who override an operation; a sparse tensor has no other one.
+    auto is_other = [](const nb::object& object) { return Py_TYPE(object.ptr()) != sparse_type; };
+    found.erase(std::remove_if(found.begin(), found.end(), is_other), found.end());
+  }
   if (found.empty() && here.modes.empty()) return false;
   result = guarded([&] { return dispatch(operation, args, found); });
   return true;
@@ -347,9 +353,28 @@ nb::object usual_names(PyObject* names) {
   return result ? result : fail_to_call(function, given, false);
 }
 
-template <size_t I, bool is_operation>
+// A function that does not enter would take the memory of a sparse tensor for its elements.
+[[gnu::cold, gnu::noinline]] bool is_given_sparse(PyObject* function, const Arguments& args) {
+  if (disabled() == Disabled::All) return false;  // facula.sparse itself
+  for (const nb::object& object : overriding(args)) {
+    if (Py_TYPE(object.ptr()) != sparse_type) continue;
+    PyErr_Format(PyExc_NotImplementedError,
+                 "%S is not implemented for sparse tensors. Use tensor.to_dense() first.",
+                 nb::object(nb::getattr(function, "__name__")).ptr());
+    return true;
+  }
+  return false;
+}
+
+enum class Kind { Operation, Private, ForAnyLayout };
+
+template <size_t I, Kind kind>
 PyObject* call(PyObject* function, PyObject* const* args, size_t n_args, PyObject* names) {
+  constexpr bool is_operation = kind == Kind::Operation;
   if (is_operation && is_used()) return call_used(originals[I], function, args, n_args, names);
+  if (kind == Kind::Private && __builtin_expect(sparse_type != nullptr, false) &&
+      is_given_sparse(function, {args, without_flags(n_args), names}))
+    return nullptr;
   if (names && has_other_name(names))
     return call_by_usual_names(originals[I], function, {args, without_flags(n_args), names}, n_args,
                                is_operation);
@@ -358,12 +383,14 @@ PyObject* call(PyObject* function, PyObject* const* args, size_t n_args, PyObjec
                 : fail_to_call(function, {args, without_flags(n_args), names}, is_operation);
 }
 
-template <bool is_operation, size_t... I>
+template <Kind kind, size_t... I>
 constexpr std::array<vectorcallfunc, kMaxEntries> make_entries(std::index_sequence<I...>) {
-  return {call<I, is_operation>...};
+  return {call<I, kind>...};
 }
-constexpr auto operations = make_entries<true>(std::make_index_sequence<kMaxEntries>());
-constexpr auto others = make_entries<false>(std::make_index_sequence<kMaxEntries>());
+constexpr std::make_index_sequence<kMaxEntries> all_entries;
+constexpr auto operations = make_entries<Kind::Operation>(all_entries);
+constexpr auto private_functions = make_entries<Kind::Private>(all_entries);
+constexpr auto for_any_layout = make_entries<Kind::ForAnyLayout>(all_entries);
 
 // Names of functions that compute nothing with tensors: see def_state().
 std::unordered_set<std::string>& states() {
@@ -383,7 +410,9 @@ void put_in_front_of(nb::handle names_to_functions, nb::handle kind) {
     originals[i] = entry;
     // The name that users know: functions of nn.functional have an underscore in the core only.
     std::string text = nb::str(function.attr("__name__")).c_str();
-    entry = text[0] != '_' && !states().count(text) ? operations[i] : others[i];
+    entry = text[0] != '_' && !states().count(text) ? operations[i]
+            : sparse::is_allowed_in(text)           ? for_any_layout[i]
+                                                    : private_functions[i];
   }
 }
 
@@ -446,6 +475,9 @@ FACULA_BINDINGS {
   bind_disable<Disabled::All>(
       m, "_DisableTorchFunction",
       "A context in which neither modes nor ``__torch_function__`` of arguments are asked.");
+  for (const char* name :
+       {"_disabled_torch_function_impl", "_has_torch_function", "_handle_torch_function"})
+    sparse::allow_in(name);
   m.def("_is_torch_function_enabled", [] { return disabled() == Disabled::Nothing; });
   m.def("_is_torch_function_all_disabled", [] { return disabled() == Disabled::All; });
   m.def(

@@ -251,8 +251,9 @@ void def_sized(nb::module_& m, const char* name, Make make, const char* doc) {
   m.def(
       name,
       [name, make](const nb::args& args, std::optional<Dims> size, const OptionalTensor& out,
-                   std::optional<DType> dtype, nb::handle, std::optional<DeviceArg> device, bool,
-                   bool requires_grad, MemoryFormat format) {
+                   std::optional<DType> dtype, nb::handle layout, std::optional<DeviceArg> device,
+                   bool, bool requires_grad, MemoryFormat format) {
+        check_strided(layout);
         check_type(!size || args.size() == 0, name, ": the size is given twice.");
         Dims sizes = size ? *size : dims_from_args(name, args);
         check_type(size || args.size() > 0, name, ": the size is missing.");
@@ -363,8 +364,9 @@ Example:
     tensor(2.))");
   m.def(
       "empty_strided",
-      [](const Dims& size, const Dims& stride, std::optional<DType> dtype, nb::handle,
+      [](const Dims& size, const Dims& stride, std::optional<DType> dtype, nb::handle layout,
          std::optional<DeviceArg> device, bool requires_grad, bool) {
+        check_strided(layout);
         return with_grad(empty_strided(size, stride, dtype.value_or(get_default_dtype()),
                                        device_or_default(device)),
                          requires_grad);
