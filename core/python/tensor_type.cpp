@@ -11,6 +11,7 @@
 #include "python/interop.h"
 #include "python/new_tensor.h"
 #include "python/slots.h"
+#include "tensor/sparse.h"
 
 namespace facula {
 
@@ -175,6 +176,8 @@ void set_grad(PyObject* self, PyObject* value) {
 void set_data(PyObject* self, PyObject* value) {
   check_type(value && is_tensor(value), "data: expected a Tensor, got ",
              value ? Py_TYPE(value)->tp_name : "nothing", ".");
+  check(!is_sparse(as_tensor(value)),
+        "data: a dense tensor cannot take the place of a sparse one. Use value.to_dense().");
   replace_data(self_of(self), as_tensor(value));
 }
 

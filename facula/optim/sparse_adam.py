@@ -7,13 +7,11 @@ from typing import Any
 
 import facula
 from facula import Tensor
-from facula.optim._checks import decays, must_be
+from facula.optim._checks import above_zero, decays
 from facula.optim._declared import ComposedOptimizer, flags, options
 from facula.optim.optimizer import ParamsT
 
 __all__ = ["SparseAdam"]
-
-_above_zero = must_be("above 0", lambda value: value > 0)
 
 
 class SparseAdam(ComposedOptimizer):
@@ -44,9 +42,9 @@ class SparseAdam(ComposedOptimizer):
 
     _takes_sparse = True
     _options = options(
-        lr=_above_zero,
+        lr=above_zero,
         betas=decays,
-        eps=_above_zero,
+        eps=above_zero,
         **flags("maximize"),
     )
 
@@ -59,16 +57,15 @@ class SparseAdam(ComposedOptimizer):
         maximize: bool = False,
     ) -> None:
         self._set_up(params, locals())
-        places = [
-            (i, k)
-            for i, group in enumerate(self.param_groups)
-            for k, p in enumerate(group["params"])
-            if p.layout is not facula.strided
-        ]
-        if places:
-            raise ValueError(
-                f"Sparse params at indices {places}: SparseAdam requires dense parameter tensors"
-            )
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.layout is not facula.strided:
+                    raise ValueError(
+                        f"SparseAdam requires dense parameter tensors, got one of layout "
+                        f"{p.layout} and shape {tuple(p.shape)}."
+                    )
+                if p.is_complex():
+                    raise ValueError("SparseAdam does not support complex parameters.")
 
     def _update(self, group: dict[str, Any], p: Tensor, grad: Tensor) -> None:
         state = self.state[p]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _compat_pickle
 import math
+import sys
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -215,8 +216,16 @@ def _sparse_tensor(args: Any, budget: Budget) -> Any:
     return _utils._rebuild_sparse_tensor(layout, parts)
 
 
+def _is_tensor(value: Any) -> bool:
+    """Whether it is a tensor that the functions here make, dense or sparse."""
+    if type(value) is Tensor:
+        return True
+    sparse = sys.modules.get("facula.sparse._tensor")  # else there is none yet
+    return sparse is not None and sparse.is_sparse(value)
+
+
 def _parameter(args: Any, budget: Budget) -> Any:
-    is_parameter = len(args) in (2, 3) and type(args[0]) is Tensor and type(args[1]) is bool
+    is_parameter = len(args) in (2, 3) and _is_tensor(args[0]) and type(args[1]) is bool
     _expect(is_parameter, "Parameter: expected a tensor and a bool", args)
     budget.spend(_TENSOR_COST)
     return facula.nn.Parameter(args[0], args[1])

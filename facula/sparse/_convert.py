@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import OrderedDict
 from typing import Any
 
 import facula
@@ -393,8 +394,10 @@ def _deepcopy(input: SparseTensor, memo: dict[int, Any]) -> Any:
             "Use detach() or clone() for a result of operations."
         )
     if id(input) not in memo:
-        made = clone(detach(input)).requires_grad_(input.requires_grad)
+        made: Any = clone(detach(input)).requires_grad_(input.requires_grad)
         memo[id(input)] = made
+        if is_parameter(input):
+            made._is_param = True
         if input.grad is not None:
             made.grad = copy.deepcopy(input.grad, memo)
     return memo[id(input)]
@@ -402,10 +405,18 @@ def _deepcopy(input: SparseTensor, memo: dict[int, Any]) -> Any:
 
 @rule("__reduce_ex__")
 def _reduce_ex(input: SparseTensor, protocol: int) -> Any:
+    if is_parameter(input):
+        no_hooks: OrderedDict[int, Any] = OrderedDict()
+        return _utils._rebuild_parameter, (detach(input), input.requires_grad, no_hooks)
     parts: tuple[Any, ...] = (*input._index, input._data, Size(input._size))
     if input._kind is COO:
         parts += (input._flag,)
     return _utils._rebuild_sparse_tensor, (input._kind, parts)
+
+
+def is_parameter(x: SparseTensor) -> bool:
+    """Whether the tensor is what ``nn.Parameter`` made of a sparse one."""
+    return getattr(x, "_is_param", False) is True
 
 
 # ---- numbers, and other libraries

@@ -7,6 +7,7 @@ from typing import Any
 import facula
 from facula import _tensor_str
 from facula._core import Tensor
+from facula.sparse._convert import is_parameter
 from facula.sparse._tensor import COO, CSR, SparseTensor, rule
 
 
@@ -42,8 +43,7 @@ def sparse_repr(tensor: SparseTensor, *, tensor_contents: str | None = None) -> 
     if tensor._kind is COO:  # PyTorch begins a line for these, and not for those of the others
         contents += separator + suffixes.pop(0)
     text = _tensor_str._with_suffixes("tensor(" + contents, suffixes, indent)
-    is_parameter = getattr(tensor, "_is_param", False)
-    return "Parameter containing:\n" + text if is_parameter else text
+    return "Parameter containing:\n" + text if is_parameter(tensor) else text
 
 
 @rule("__format__")

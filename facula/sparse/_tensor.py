@@ -69,7 +69,13 @@ class SparseTensor(Tensor):
             if isinstance(func, _core._Operation):
                 return func.__wrapped__(*args, **named)
             raise unsupported(_name_of(func), *args, *named.values())
-        return rule(*args, **named)
+        try:
+            return rule(*args, **named)
+        except AttributeError as error:
+            if error.name not in SparseTensor.__annotations__:
+                raise
+            # A dense tensor where the rule has a sparse one: the sparse one is somewhere else.
+            raise unsupported(_name_of(func), *args, *named.values()) from None
 
     def as_subclass(self, cls: Any) -> Any:
         if cls is not SparseTensor:

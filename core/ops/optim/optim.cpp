@@ -484,6 +484,8 @@ void step(const cpu::OptimTable::Row& kernels, PyObject* optimizer) {
       OptimPlace place = {group_nr, index};
       update.param = Tensor::borrow(p);
       update.grad = Tensor::borrow(p->meta->grad);
+      check(!is_sparse(update.param) || is_sparse(update.grad), name, ": ", place, " is a sparse ",
+            update.param, ", whose gradient must be sparse too. Use facula.sparse.mm, not @.");
       if (is_sparse(update.grad)) {
         sparse_updates.push_back(
             attribute(optimizer, "_sparse_update")(update.param, nb::handle(group)));
