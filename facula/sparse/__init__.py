@@ -20,9 +20,29 @@ from facula.sparse import _pointwise as _pointwise
 from facula.sparse import _print as _print
 from facula.sparse import _shapes as _shapes
 from facula.sparse._invariants import check_sparse_tensor_invariants
+from facula.sparse._legacy import (
+    BFloat16Tensor,
+    ByteTensor,
+    CharTensor,
+    DoubleTensor,
+    FloatTensor,
+    HalfTensor,
+    IntTensor,
+    LongTensor,
+    ShortTensor,
+)
 from facula.sparse._tensor import CSR, is_sparse
 
 __all__ = [
+    "BFloat16Tensor",
+    "ByteTensor",
+    "CharTensor",
+    "DoubleTensor",
+    "FloatTensor",
+    "HalfTensor",
+    "IntTensor",
+    "LongTensor",
+    "ShortTensor",
     "addmm",
     "as_sparse_gradcheck",
     "check_sparse_tensor_invariants",

@@ -245,7 +245,7 @@ def type_as(input: Tensor, other: Tensor) -> Tensor:
 @rule("type")
 def type_(input: SparseTensor, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
     if dtype is not None:
-        return to(input, dtype)
+        return to(input, getattr(dtype, "dtype", dtype))
     if input._kind is not COO:
         raise unsupported("type", input)
     module, _, name = str(input._data.type()).rpartition(".")

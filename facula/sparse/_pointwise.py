@@ -136,8 +136,11 @@ class _Add(Function):
         dtype = facula.promote_types(a.dtype, b.dtype)
         size, sizes = a._size, _index.sparse_sizes(a)
         ours, theirs = _index.indices_of(a), _index.indices_of(b)
-        indices = facula.cat([ours, theirs], 1)
-        data = facula.cat([a._data.to(dtype), (b._data * alpha).to(dtype)])
+        values = a._data.to(dtype), (b._data if alpha == 1 else b._data * alpha).to(dtype)
+        is_distinct = a._kind is not COO or a._flag
+        if is_distinct and ours.shape == theirs.shape and bool((ours == theirs).all()):
+            return make(a._kind, a._index, values[0] + values[1], size, b._flag)
+        indices, data = facula.cat([ours, theirs], 1), facula.cat(values)
         if a._kind is not COO:
             made = make(COO, (indices,), data, size)
             return _derive.to_compressed(made, a._kind)

@@ -10,7 +10,7 @@ from facula._core import Tensor
 from facula.autograd.function import Function
 from facula.sparse import _derive, _index
 from facula.sparse._derive import coalesced, distinct, to_compressed, values
-from facula.sparse._tensor import COO, CSR, SparseTensor, is_sparse, make, rule, unsupported
+from facula.sparse._tensor import COO, CSC, CSR, SparseTensor, is_sparse, make, rule, unsupported
 
 
 def _check_product(name: str, a: Tensor, b: Tensor) -> None:
@@ -40,10 +40,32 @@ def _check_matrix(name: str, x: SparseTensor) -> None:
         )
 
 
-def _rows(x: SparseTensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Starts, columns and values of the rows of a matrix of any layout."""
-    csr = to_compressed(x.detach(), CSR)  # type: ignore[arg-type]
-    return (*csr._index, csr._data)  # type: ignore[return-value]
+def _rows(x: SparseTensor, *, is_transposed: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """Starts, columns and values of the rows of a matrix of any layout, or of its transpose.
+
+    What has to be sorted for that is kept: a graph is multiplied with again and again.
+    """
+    if x._kind is (CSC if is_transposed else CSR):
+        starts, columns = x._index
+        return starts, columns, x._data
+    versions = [part._version for part in x._index]
+    known: Any = x.__dict__.setdefault("_sorted", {}).get(is_transposed)
+    if known is None or known[0] is not x._index or known[1] != versions:
+        known = (x._index, versions, *_sorted_rows(x, is_transposed))
+        x.__dict__["_sorted"][is_transposed] = known
+    starts, columns, order = known[2:]
+    return starts, columns, x._data if order is None else x._data.index_select(0, order)
+
+
+def _sorted_rows(x: SparseTensor, is_transposed: bool) -> tuple[Tensor, Tensor, Tensor | None]:
+    indices = _index.indices_of(x)
+    _index.check_places(indices, _index.sparse_sizes(x))
+    rows, columns = indices.flip(0) if is_transposed else indices
+    order = None
+    if not bool((rows[1:] >= rows[:-1]).all()):
+        rows, order = rows.sort(stable=True)
+        columns = columns.index_select(0, order)
+    return _index.starts_of(rows, x._size[1 if is_transposed else 0]), columns, order
 
 
 class _Mm(Function):
@@ -52,12 +74,13 @@ class _Mm(Function):
     is_masked = False
 
     @classmethod
-    def forward(cls, ctx: Any, x: SparseTensor, dense: Tensor) -> Tensor:
+    def forward(cls, ctx: Any, x: SparseTensor, dense: Tensor, is_transposed: bool) -> Tensor:
         ctx.save_for_backward(x, dense)
-        starts, columns, data = _rows(x)
+        ctx.is_transposed = is_transposed
+        starts, columns, data = _rows(x, is_transposed=is_transposed)
         if dense.is_cuda:
             product = data.unsqueeze(-1) * dense.index_select(0, columns)
-            return _index.add_rows(x._size[0], _index.rows_of(starts), product)
+            return _index.add_rows(starts.numel() - 1, _index.rows_of(starts), product)
         return _core._csr_mm(starts, columns, data, dense)
 
     @classmethod
@@ -65,11 +88,11 @@ class _Mm(Function):
         x, dense = ctx.saved_tensors
         of_x = of_dense = None
         if ctx.needs_input_grad[0]:
-            other = dense.conj()
-            of_x = sampled(distinct(x), grad, other) if cls.is_masked else grad @ other.t()
+            pair = (dense.conj(), grad) if ctx.is_transposed else (grad, dense.conj())
+            of_x = sampled(distinct(x), *pair) if cls.is_masked else pair[0] @ pair[1].t()
         if ctx.needs_input_grad[1]:
-            of_dense = _mm.apply(x.t().conj(), grad)
-        return of_x, of_dense
+            of_dense = _mm.apply(x.conj(), grad, not ctx.is_transposed)
+        return of_x, of_dense, None
 
 
 class _MaskedMm(_Mm):
@@ -126,8 +149,8 @@ class _Dots(Function):
         p = ctx.pattern
         weights = _derive.from_parts(p._kind, p._index, grad, p._size, p._flag)
         return (
-            _mm.apply(weights, b.conj()) if ctx.needs_input_grad[0] else None,
-            _mm.apply(weights.t(), a.conj()) if ctx.needs_input_grad[1] else None,
+            _mm.apply(weights, b.conj(), False) if ctx.needs_input_grad[0] else None,
+            _mm.apply(weights, a.conj(), True) if ctx.needs_input_grad[1] else None,
             None,
         )
 
@@ -170,8 +193,8 @@ def multiply(name: str, a: Tensor, b: Tensor, *, is_masked: bool = False) -> Ten
         return _times_sparse(a, b)
     function = _masked_mm if is_masked else _mm
     if is_sparse(a):
-        return function.apply(a, b)  # type: ignore[no-any-return]
-    return function.apply(b.t(), a.t()).t()  # type: ignore[no-any-return]
+        return function.apply(a, b, False)  # type: ignore[no-any-return]
+    return function.apply(b, a.t(), True).t()  # type: ignore[no-any-return]
 
 
 @rule("mm")

@@ -110,7 +110,7 @@ def test_options_set_dtype_and_grad():
         (lambda: facula.sparse_coo_tensor([[0]], [[1.0]], (2, 2)), "values has incorrect size"),
         (lambda: facula.sparse_coo_tensor([[0]], [1.0], (-2,)), "sizes of at least 0"),
         (lambda: facula.sparse_coo_tensor(size=(2**40, 2**40)), "more elements than an int64"),
-        (lambda: facula.sparse_csr_tensor([0, 1], [0], [1.0], (2, 2)), "number of rows . 1"),
+        (lambda: facula.sparse_csr_tensor([0, 1], [0], [1.0], (2, 2)), r"number of rows \+ 1"),
         (lambda: facula.sparse_csr_tensor([0, 1], [0, 1], [1.0], (1, 2)), "must be equal to nnz"),
         (lambda: facula.sparse_csr_tensor([0, 1], [0], [1.0], (1, 2, 2)), "size: expected two"),
         (
@@ -144,7 +144,7 @@ def test_factories_refuse_sparse_layouts():
         lambda: facula.rand(2, layout=facula.sparse_csr),
         lambda: facula.ones_like(facula.ones(2), layout=facula.sparse_coo),
     ):
-        with pytest.raises(NotImplementedError, match="layout: expected torch.strided"):
+        with pytest.raises(NotImplementedError, match=r"layout: expected torch\.strided"):
             call()
     assert facula.zeros(2, layout=facula.strided).tolist() == [0, 0]
 
@@ -207,9 +207,21 @@ def test_the_checks_are_a_context_a_decorator_and_a_switch():
 
 def test_parts_of_dense_tensors_are_refused():
     x = facula.ones(2)
-    for name in "indices values coalesce is_coalesced crow_indices row_indices".split():
+    for name in ("indices", "values", "coalesce", "is_coalesced", "crow_indices", "row_indices"):
         with pytest.raises(RuntimeError, match=f"{name} expected sparse"):
             getattr(x, name)()
+
+
+def test_historic_constructors_make_coo_tensors():
+    x = sparse.FloatTensor(facula.tensor(INDICES), facula.tensor(VALUES), facula.Size((2, 3)))
+    assert x.to_dense().tolist() == DENSE
+    assert sparse.DoubleTensor(2, 3).dtype == facula.float64
+    assert sparse.LongTensor().shape == (0,)
+    assert isinstance(x, sparse.FloatTensor)
+    assert not isinstance(x, facula.FloatTensor)
+    assert not isinstance(x.to_dense(), sparse.FloatTensor)
+    assert x.type() == "torch.sparse.FloatTensor"
+    assert x.type(sparse.DoubleTensor).type() == "torch.sparse.DoubleTensor"
 
 
 PRINTED = """\

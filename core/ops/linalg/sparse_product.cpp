@@ -1,5 +1,6 @@
 // Products with a matrix whose rows are lists of places: row r has values[k] in column columns[k]
 // for k from starts[r] to starts[r + 1]. facula.sparse makes its products of these.
+#include <atomic>
 #include <vector>
 
 #include "base/integers.h"
@@ -38,9 +39,14 @@ Rows checked_rows(const char* op, const Tensor& starts, const Tensor& columns, i
   for (int64_t r = 0; r < rows.count; ++r) is_sorted &= rows.start[r] <= rows.start[r + 1];
   check(is_sorted, op, ": expected starts that rise from 0 to the number of values, ",
         rows.n_places, ".");
-  for (int64_t k = 0; k < rows.n_places; ++k)
-    check(rows.column[k] >= 0 && rows.column[k] < n_columns, op, ": column ", rows.column[k],
-          " is out of range for ", n_columns, " columns.");
+  std::atomic<bool> is_inside{true};
+  parallel_for(rows.n_places, kGrain, [&](int64_t begin, int64_t end) {
+    bool all = true;  // without a branch, so that the loop is one of vectors
+    for (int64_t k = begin; k < end; ++k)
+      all &= static_cast<uint64_t>(rows.column[k]) < static_cast<uint64_t>(n_columns);
+    if (!all) is_inside = false;
+  });
+  check(is_inside, op, ": an index is out of range for ", n_columns, " columns.");
   return rows;
 }
 
