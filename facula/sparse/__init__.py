@@ -189,8 +189,9 @@ def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
             f"sparse.sum: expected a COO tensor, got one of layout {input.layout}. Convert with "
             "to_sparse()."
         )
-    dims = range(input.dim()) if dim is None else dim
-    return _reduce.sum_of(input, dims, dtype)
+    if dim is None:
+        return _derive.values(_derive.coalesced(input)).sum(dtype=dtype)
+    return _reduce.sum_of(input, dim, dtype)
 
 
 @operation(module="facula.sparse")

@@ -224,6 +224,8 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         return mv(input, other)
     if input.dim() == 1 and other.dim() == 2 and is_sparse(other):
         return mv(other.t(), input)
+    if input.dim() == 1 and other.dim() == 2:
+        return multiply("matmul", input.unsqueeze(0), other).squeeze(0)
     if input.dim() == 3 and other.dim() == 3 and is_sparse(input):
         return bmm(input, other)
     raise unsupported(f"matmul of {input.dim()}D and {other.dim()}D tensors", input, other)

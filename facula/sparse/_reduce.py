@@ -27,17 +27,16 @@ def _dims(name: str, x: SparseTensor, dim: Any) -> list[int]:
 
 def sum_of(x: SparseTensor, dim: Any, dtype: Any, keepdim: bool = False) -> Tensor:
     """The sum over dimensions, sparse while a sparse dimension is left."""
-    x = _in_dtype(x, dtype)
     dims = _dims("sum", x, dim)
-    x = coalesced(x)
+    x = coalesced(x if dtype is None else x.to(dtype))  # type: ignore[arg-type]
     n = _index.n_sparse(x)
     data = values(x)
     in_values = [d - n + 1 for d in dims if d >= n]
     if in_values:
-        data = data.sum(in_values, keepdim=keepdim)
+        data = data.sum(in_values, keepdim=keepdim, dtype=data.dtype)
     kept = [d for d in range(n) if d not in dims]
     if not kept:
-        total = data.sum(0)
+        total = data.sum(0, dtype=dtype)
         return total.reshape([1] * n + list(total.shape)) if keepdim else total
     if keepdim:
         rows = [x._index[0][d] * (d not in dims) for d in range(n)]
@@ -62,6 +61,7 @@ def sum(
         return linear(  # type: ignore[no-any-return]
             "Sum", _in_dtype(input, dtype), lambda x: x._data.sum(), back
         )
+    input = _in_dtype(input, dtype)
     if input._kind is COO:
         return sum_of(input, dim, dtype, keepdim)
     if not keepdim:
