@@ -34,11 +34,9 @@ def _as_values(given: Any, dtype: Any, device: Any) -> Tensor:
     return given.to(device=device, dtype=dtype)
 
 
-def _finish(made: SparseTensor, values: Any, requires_grad: bool) -> SparseTensor:
-    # As PyTorch: the option makes a leaf, and values with a history give theirs otherwise.
-    if requires_grad:
-        made = made.detach().requires_grad_()  # type: ignore[assignment]
-    return made
+def _finish(made: SparseTensor, requires_grad: bool) -> SparseTensor:
+    # As in PyTorch the option makes a leaf; without it, values give their history.
+    return made.detach().requires_grad_() if requires_grad else made  # type: ignore[return-value]
 
 
 def _is_checked(check_invariants: bool | None) -> bool:
@@ -67,15 +65,14 @@ def coo(
     check_coo(indices, values, size)
     if size is None:
         size = _least_size(indices, values)
-    is_checked = _is_checked(check_invariants)
-    if is_checked:
+    if _is_checked(check_invariants):
         _index.check_places(indices, size)
         if is_coalesced and not _index.is_rising(_index.places(indices, size[: indices.size(0)])):
             raise RuntimeError(
                 "cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor"
             )
     made = from_parts(COO, (indices,), values, tuple(size), bool(is_coalesced))
-    return _finish(made, values, requires_grad)
+    return _finish(made, requires_grad)
 
 
 def _least_size(indices: Tensor, values: Tensor) -> tuple[int, ...]:
@@ -149,7 +146,6 @@ def compressed(
             f"{layout}: batches of matrices are not implemented. Make a tensor of each, or a COO "
             "tensor with three sparse dimensions."
         )
-    n_inner = None
     if size is None:
         n_inner = int(plain.max()) + 1 if plain.numel() else 0
         n_outer = outer.numel() - 1
@@ -158,8 +154,7 @@ def compressed(
     check_compressed(layout, outer, plain, values, size)
     if _is_checked(check_invariants):
         check_compressed_places(layout, outer, plain, size)
-    made = from_parts(layout, (outer, plain), values, tuple(size))
-    return _finish(made, values, requires_grad)
+    return _finish(from_parts(layout, (outer, plain), values, tuple(size)), requires_grad)
 
 
 def check_compressed(
@@ -209,7 +204,7 @@ def check_compressed_places(layout: Any, outer: Tensor, plain: Tensor, size: Seq
         )
     if plain.numel() and not 0 <= int(plain.min()) <= int(plain.max()) < n_inner:
         raise RuntimeError(f"`0 <= {second} < plain_dim` is not satisfied.")
-    numbers = _index.rows_of(outer) * n_inner + plain
+    numbers = _index.rows_of(outer, plain.numel()) * n_inner + plain
     if not _index.is_rising(numbers):
         raise RuntimeError(
             f"`{second}[..., {first}[..., i - 1]:{first}[..., i]] for all i = 1, ..., are sorted "
@@ -254,8 +249,6 @@ def rebuilt(layout: Any, parts: Sequence[Any]) -> SparseTensor:
     if layout is COO:
         indices, values, size = parts[:3]
         is_coalesced = bool(parts[3]) if len(parts) > 3 else None
-        made = coo(indices, values, size, None, None, False, True, is_coalesced)
-    else:
-        outer, plain, values, size = parts
-        made = compressed(layout, outer, plain, values, size, None, None, False, True)
-    return made
+        return coo(indices, values, size, None, None, False, True, is_coalesced)
+    outer, plain, values, size = parts
+    return compressed(layout, outer, plain, values, size, None, None, False, True)

@@ -21,7 +21,7 @@ from facula.sparse import _index
 from facula.sparse._tensor import COO, SparseTensor, is_sparse, make, requires_grad
 
 
-def _named(name: str, base: type[Function]) -> type[Function]:
+def named(name: str, base: type[Function]) -> type[Function]:
     """The function with the name that PyTorch gives to its node."""
     made: Any = type(name, (base,), {})
     made._ctx_type.__name__ = f"{name}Backward0"
@@ -36,17 +36,14 @@ class _FromParts(Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
-        layout, index, size, _ = ctx.place
+        layout, index, _, _ = ctx.place
         if is_sparse(grad) and grad._kind is layout is not COO and grad._index is index:
             return values(grad), None, None, None, None
-        with facula.no_grad():
-            like = make(layout, index, facula.zeros(index[-1].size(-1)), size)
-            indices = _index.indices_of(like)
-        return values_at(grad, indices), None, None, None, None
+        return values_at(grad, _index.as_coo(layout, index)), None, None, None, None
 
 
-_from_coo = _named("SparseCooTensorWithDimsAndTensors", _FromParts)
-_from_compressed = _named("SparseCompressedTensor", _FromParts)
+_from_coo = named("SparseCooTensorWithDimsAndTensors", _FromParts)
+_from_compressed = named("SparseCompressedTensor", _FromParts)
 
 
 def from_parts(
@@ -80,7 +77,7 @@ class _Values(Function):
         return from_parts(layout, index, grad, size, is_coalesced)
 
 
-_values = _named("Values", _Values)
+_values = named("Values", _Values)
 
 
 def values(x: SparseTensor) -> Tensor:
@@ -125,7 +122,7 @@ class _Linear(Function):
 
 @functools.cache
 def _linear_named(name: str) -> type[Function]:
-    return _named(name, _Linear)
+    return named(name, _Linear)
 
 
 def linear(name: str, x: Any, there: Callable[[Any], Any], back: Callable[[Any], Any]) -> Any:

@@ -96,21 +96,30 @@ def starts_of(sorted_rows: Tensor, n_rows: int) -> Tensor:
     return facula.searchsorted(sorted_rows.contiguous(), wanted)
 
 
-def rows_of(starts: Tensor) -> Tensor:
-    """The row number of each element of lists that begin at ``starts``."""
-    n_rows = starts.numel() - 1
-    return facula.repeat_interleave(
-        facula.arange(n_rows, device=starts.device), starts.diff().to(facula.int64)
-    )
+def rows_of(starts: Tensor, n_places: int) -> Tensor:
+    """The row number of each of ``n_places`` elements of lists that begin at ``starts``."""
+    counts = starts.diff().to(facula.int64)
+    # Unchecked so far, and the result is as large as they say.
+    if int(starts[0]) != 0 or int(starts[-1]) != n_places or bool((counts < 0).any()):
+        raise RuntimeError(
+            f"compressed indices must rise from 0 to the number of values, {n_places}. See "
+            "facula.sparse.check_sparse_tensor_invariants."
+        )
+    return facula.repeat_interleave(facula.arange(counts.numel(), device=starts.device), counts)
+
+
+def as_coo(layout: _core.layout, index: Sequence[Tensor]) -> Tensor:
+    """The COO indices that index tensors of a layout stand for, in the order of the values."""
+    if layout is COO:
+        return index[0]
+    compressed, plain = (part.to(facula.int64) for part in index)
+    pair = [rows_of(compressed, plain.numel()), plain]
+    return facula.stack(pair if layout is CSR else pair[::-1])
 
 
 def indices_of(x: SparseTensor) -> Tensor:
     """The COO indices of a tensor of any layout, in the order of its values."""
-    if x._kind is COO:
-        return x._index[0]
-    compressed, plain = (part.to(facula.int64) for part in x._index)
-    pair = [rows_of(compressed), plain]
-    return facula.stack(pair if x._kind is CSR else pair[::-1])
+    return as_coo(x._kind, x._index)
 
 
 def sparse_sizes(x: SparseTensor) -> tuple[int, ...]:

@@ -157,7 +157,7 @@ class _Add(Function):
         return grad, of_b, None
 
 
-_add = _derive._named("Add", _Add)
+_add = _derive.named("Add", _Add)
 
 
 class _AddToDense(Function):
@@ -173,7 +173,7 @@ class _AddToDense(Function):
         return grad, grad if ctx.alpha == 1 else grad * ctx.alpha, None
 
 
-_add_to_dense = _derive._named("Add", _AddToDense)
+_add_to_dense = _derive.named("Add", _AddToDense)
 
 
 def _add_in_place(dense: Tensor, x: SparseTensor, alpha: Any) -> Tensor:
@@ -282,7 +282,7 @@ class _Mul(Function):
         )
 
 
-_mul = _derive._named("Mul", _Mul)
+_mul = _derive.named("Mul", _Mul)
 
 
 def _by_places(a: Any, b: Any) -> tuple[SparseTensor, Tensor]:

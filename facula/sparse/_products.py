@@ -80,7 +80,9 @@ class _Mm(Function):
         starts, columns, data = _rows(x, is_transposed=is_transposed)
         if dense.is_cuda:
             product = data.unsqueeze(-1) * dense.index_select(0, columns)
-            return _index.add_rows(starts.numel() - 1, _index.rows_of(starts), product)
+            return _index.add_rows(
+                starts.numel() - 1, _index.rows_of(starts, columns.numel()), product
+            )
         return _core._csr_mm(starts, columns, data, dense)
 
     @classmethod
@@ -99,8 +101,8 @@ class _MaskedMm(_Mm):
     is_masked = True
 
 
-_mm = _derive._named("Mm", _Mm)
-_masked_mm = _derive._named("SparseAddmm", _MaskedMm)
+_mm = _derive.named("Mm", _Mm)
+_masked_mm = _derive.named("SparseAddmm", _MaskedMm)
 
 
 class _Bmm(Function):
@@ -127,7 +129,7 @@ class _Bmm(Function):
         )
 
 
-_bmm = _derive._named("Bmm", _Bmm)
+_bmm = _derive.named("Bmm", _Bmm)
 
 
 class _Dots(Function):

@@ -393,7 +393,7 @@ class _Cat(Function):
         return None, *grads
 
 
-_cat = _derive._named("Cat", _Cat)
+_cat = _derive.named("Cat", _Cat)
 
 
 @rule("cat", "concat", "concatenate")
