@@ -13,12 +13,14 @@ struct FactoryOptions {
   Device place() const { return device_or_default(device); }
 };
 
-// Dense memory is all that factories make.
+inline bool is_strided(nb::handle layout) {
+  return layout.is_none() || nb::repr(layout).c_str() == std::string("torch.strided");
+}
+
+// Dense memory is all that most factories make.
 inline void check_strided(nb::handle layout) {
-  if (layout.is_none()) return;
-  std::string name = nb::repr(layout).c_str();
-  check_not_implemented(name == "torch.strided", "layout: expected torch.strided or None, got ",
-                        name,
+  check_not_implemented(is_strided(layout), "layout: expected torch.strided or None, got ",
+                        nb::repr(layout).c_str(),
                         ". Make the tensor with sparse_coo_tensor, or convert a dense one "
                         "with to_sparse().");
 }
@@ -32,7 +34,7 @@ inline Tensor with_grad(Tensor x, bool requires_grad) {
 inline std::string factory_doc(std::string doc, const char* more = "") {
   std::string shared = doc.find("\nArgs:\n") == std::string::npos ? "\nArgs:\n" : "";
   shared += R"(    dtype: the dtype of the result; None for the usual one.
-    layout: the layout of the result, ``strided`` or None.
+    layout: the layout of the result; ``zeros`` and ``empty`` also make sparse tensors.
     device: where the result is made; None for the usual device.
     pin_memory: has no effect.
     requires_grad: whether operations on the result are recorded.

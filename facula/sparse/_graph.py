@@ -6,8 +6,9 @@ from typing import Any
 
 import facula
 from facula._core import Tensor
+from facula.sparse import _convert
 from facula.sparse._derive import from_parts, to_dense
-from facula.sparse._tensor import COO, SparseTensor, is_sparse
+from facula.sparse._tensor import COO, CSC, CSR, SparseTensor, is_sparse
 
 __all__ = ["to_dense"]
 
@@ -50,6 +51,17 @@ def zero_(x: Tensor) -> Tensor:
 def values(x: SparseTensor) -> Tensor:
     """All the numbers of a gradient, to be looked at."""
     return x._data
+
+
+def empty(layout: Any, size: Any, dtype: Any, device: Any) -> SparseTensor:
+    """What ``zeros`` and ``empty`` make for a sparse layout."""
+    is_coo = layout is COO
+    if not is_coo and (layout not in (CSR, CSC) or len(size) < 2):
+        raise NotImplementedError(
+            f"layout {layout} is not implemented for the shape {tuple(size)}. Use sparse_coo, or "
+            "sparse_csr for matrices."
+        )
+    return _convert.empty(layout, tuple(size), len(size) if is_coo else 2, dtype, device)
 
 
 def rows(indices: Tensor, values: Tensor, n_rows: int, padding_idx: int) -> SparseTensor:

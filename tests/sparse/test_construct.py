@@ -138,9 +138,21 @@ def test_layouts_of_blocks_and_batches_are_refused(name):
             call()
 
 
-def test_factories_refuse_sparse_layouts():
+def test_zeros_and_empty_may_be_sparse():
+    for make in (facula.zeros, facula.empty):
+        for layout in ("sparse_coo", "sparse_csr", "sparse_csc"):
+            x = make(2, 3, dtype=facula.float64, layout=getattr(facula, layout), requires_grad=True)
+            assert (x.layout, x._nnz()) == (getattr(facula, layout), 0)
+            assert (x.dtype, x.requires_grad) == (facula.float64, True)
+            assert x.detach().to_dense().tolist() == [[0] * 3] * 2
+    for layout in (facula.sparse_csr, facula.sparse_bsr):
+        with pytest.raises(NotImplementedError, match=f"layout {layout} is not implemented"):
+            facula.zeros(2, layout=layout)
+
+
+def test_other_factories_refuse_sparse_layouts():
     for call in (
-        lambda: facula.zeros(2, layout=facula.sparse_coo),
+        lambda: facula.ones(2, layout=facula.sparse_coo),
         lambda: facula.rand(2, layout=facula.sparse_csr),
         lambda: facula.ones_like(facula.ones(2), layout=facula.sparse_coo),
     ):
