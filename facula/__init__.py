@@ -47,6 +47,7 @@ if _TYPE_CHECKING:
         overrides,
         resume,
         serialization,
+        sparse,
         testing,
         vision,
     )
@@ -64,6 +65,7 @@ _LAZY = {
     "overrides",
     "resume",
     "serialization",
+    "sparse",
     "testing",
     "vision",
 }
@@ -113,6 +115,7 @@ __all__ = [
     "serialization",
     "set_grad_enabled",
     "set_printoptions",
+    "sparse",
     "storage",
     "testing",
     "utils",

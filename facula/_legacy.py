@@ -62,7 +62,8 @@ class TensorType(_NamedType):
         return _core._legacy_tensor(self.__name__, self.dtype, *args, **kwargs)
 
     def __instancecheck__(self, x: Any) -> bool:
-        return isinstance(x, Tensor) and x.dtype == self.dtype and x.is_cpu
+        is_dense = isinstance(x, Tensor) and x.layout is self.layout
+        return is_dense and x.dtype == self.dtype and x.is_cpu
 
 
 class StorageType(_NamedType):

@@ -52,6 +52,12 @@ def _finished(tensor: Tensor, requires_grad: bool, metadata: Any) -> Tensor:
     return tensor
 
 
+def _rebuild_sparse_tensor(layout: _core.layout, data: Sequence[Any]) -> Tensor:
+    from facula.sparse import _construct
+
+    return _construct.rebuilt(layout, data)
+
+
 def _rebuild_from_type_v2(
     func: Callable[..., Tensor], new_type: type[Tensor], args: tuple[Any, ...], state: Any
 ) -> Tensor:

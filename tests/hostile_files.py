@@ -75,7 +75,31 @@ def tensor(
     return name("torch._utils", "_rebuild_tensor_v2") + b"(" + memory + geometry + rest + b"tR"
 
 
-FLOATS = {"0": struct.pack("<4f", 1, 2, 3, 4)}
+def places(last: int, stride: int = 1) -> bytes:
+    """The indices 0, 1, 5 and -1 up to the last, as those of one dimension."""
+    kind = name("torch", "LongStorage")
+    return tensor(storage("1", kind=kind), size=(1, last + 1), stride=(1, stride))
+
+
+def vector(first: int, *more: int) -> bytes:
+    """The indices at these places among 0, 1, 5 and -1: a run of them."""
+    kind = name("torch", "LongStorage")
+    return tensor(storage("1", kind=kind), first, (1 + len(more),))
+
+
+def sparse(layout: str, *parts: bytes) -> bytes:
+    layout_of = name("torch.serialization", "_get_layout") + text(layout) + b"\x85R"
+    return (
+        name("torch._utils", "_rebuild_sparse_tensor")
+        + layout_of
+        + b"("
+        + b"".join(parts)
+        + b"t\x86R"
+    )
+
+
+# As floats the bytes of storage "1" are small numbers; as int64 they are 0, 1, 5 and -1.
+FLOATS = {"0": struct.pack("<4f", 1, 2, 3, 4), "1": struct.pack("<4q", 0, 1, 5, -1)}
 
 
 def calls() -> dict[str, bytes]:
@@ -250,6 +274,46 @@ def lies() -> dict[str, bytes]:
         "parameter_of_integers": name("torch._utils", "_rebuild_parameter")
         + tensor(storage(kind=name("torch", "IntStorage")))
         + b"\x88)\x87R",
+        "sparse_of_a_string": sparse("torch.sparse_coo", text("x"), tensor(), ints(4)),
+        "sparse_of_layout_strided": sparse("torch.strided", tensor(), tensor(), ints(4)),
+        "sparse_of_floats_as_indices": sparse(
+            "torch.sparse_coo", tensor(size=(1, 2), stride=(2, 1)), tensor(size=(2,)), ints(4)
+        ),
+        "sparse_index_too_large": sparse("torch.sparse_coo", places(2), tensor(size=(3,)), ints(4)),
+        "sparse_index_negative": sparse("torch.sparse_coo", places(3), tensor(size=(4,)), ints(9)),
+        "sparse_of_another_length": sparse("torch.sparse_coo", places(1), tensor(), ints(4)),
+        "sparse_not_as_coalesced_as_it_says": sparse(
+            "torch.sparse_coo", places(1, stride=0), tensor(size=(2,)), ints(4), b"\x88"
+        ),
+        "sparse_without_a_size": sparse("torch.sparse_coo", places(1), tensor(size=(2,))),
+        "sparse_of_negative_size": sparse(
+            "torch.sparse_coo", places(0), tensor(size=(1,)), ints(-4)
+        ),
+        "sparse_of_huge_size": sparse(
+            "torch.sparse_coo", places(0), tensor(size=(1, 0), stride=(1, 1)), ints(1 << 63, 0)
+        ),
+        "sparse_of_a_terabyte_of_indices": sparse(
+            "torch.sparse_coo",
+            places(1 << 40, stride=0),
+            tensor(size=((1 << 40) + 1,), stride=(0,)),
+            ints(4),
+        ),
+        "sparse_rows_beyond_the_values": sparse(
+            "torch.sparse_csr", vector(1, 2), vector(0), tensor(size=(1,)), ints(1, 2)
+        ),
+        "sparse_rows_that_fall": sparse(
+            "torch.sparse_csr",
+            vector(1, 2, 3),
+            vector(0, 1),
+            tensor(size=(2,)),
+            ints(2, 2),
+        ),
+        "sparse_column_too_large": sparse(
+            "torch.sparse_csr", vector(0, 1), vector(2), tensor(size=(1,)), ints(1, 3)
+        ),
+        "sparse_of_blocks": sparse(
+            "torch.sparse_bsr", vector(0, 1), vector(0), tensor(size=(1,)), ints(1, 1)
+        ),
         "array_with_too_few_bytes": name("numpy._core.multiarray", "_reconstruct")
         + name("numpy", "ndarray")
         + b"K\0\x85C\1b\x87R("

@@ -8,6 +8,7 @@
 #include "autograd/hooks.h"
 #include "autograd/node.h"
 #include "autograd/operations.h"
+#include "tensor/sparse.h"
 
 namespace facula {
 
@@ -181,6 +182,13 @@ void Run::restrict_to(const TensorList& inputs, bool accumulate) {
   }
 }
 
+// A leaf takes a sparse gradient as it is, and so does a derivative that is written in Python;
+// those of the core know dense ones only.
+Tensor in_layout_for(const Node& node, Tensor grad) {
+  bool takes_any = node.is_accumulator || node.runs_without_grad;
+  return is_sparse(grad) && !takes_any ? operations.to_dense(grad) : grad;
+}
+
 // A gradient must have the form of the output it belongs to; one that was broadcast is summed back.
 Tensor conform(const Node& node, uint32_t input_nr, Tensor grad) {
   const OutputInfo& info = node.outputs[input_nr];
@@ -195,7 +203,7 @@ Tensor conform(const Node& node, uint32_t input_nr, Tensor grad) {
   }
   check(grad.device() == info.device, "backward: ", node.name, " got a gradient on ", grad.device(),
         " for an output on ", info.device, ".");
-  return grad;
+  return in_layout_for(node, std::move(grad));
 }
 
 void Run::add_gradient(Node* node, uint32_t input_nr, Tensor grad) {
@@ -262,6 +270,8 @@ void Run::run_node(Task task) {
       if (grads[hooks.output_nr].defined()) run_tensor_hooks(hooks.dict, grads[hooks.output_nr]);
     }
     if (extras->pre_hooks) run_node_pre_hooks(extras->pre_hooks, grads);
+    for (Tensor& grad : grads)
+      if (grad.defined()) grad = in_layout_for(*node, std::move(grad));  // a hook may return any
     for (auto& retained : extras->retained) {
       PyObject* x = PyWeakref_GetObject(retained.weakref);
       if (x == Py_None || !grads[retained.output_nr].defined()) continue;

@@ -2,6 +2,7 @@
 
 #include "autograd/operations.h"
 #include "base/python_error.h"
+#include "tensor/sparse.h"
 
 namespace facula {
 
@@ -110,7 +111,11 @@ void run_post_accumulate_hooks(const Tensor& leaf) {
 
 void accumulate_grad(const Tensor& leaf, Tensor grad) {
   AutogradMeta& meta = leaf.meta();
-  if (!meta.grad) {
+  auto replace = [&](Tensor value) { Py_XDECREF(std::exchange(meta.grad, value.release())); };
+  if (!meta.grad && is_sparse(grad)) {
+    bool keep = !is_grad_enabled() && grad.is_only_handle();
+    replace(keep ? std::move(grad) : operations.clone(grad, MemoryFormat::Preserve));
+  } else if (!meta.grad) {
     bool keep = !is_grad_enabled() && grad.is_only_handle() && !grad.is_view() &&
                 grad.storage()->n_refs() == 1 && grad.strides() == leaf.strides() &&
                 is_non_overlapping_and_dense(grad.sizes(), grad.strides());
@@ -130,11 +135,14 @@ void accumulate_grad(const Tensor& leaf, Tensor grad) {
     meta.grad = grad.release();
   } else if (!is_grad_enabled()) {
     Tensor held = Tensor::borrow(meta.grad);
-    operations.add_to(held, grad);
+    // A sparse tensor cannot take in a dense one.
+    if (is_sparse(held) && !is_sparse(grad)) {
+      replace(operations.add(held, grad));
+    } else {
+      operations.add_to(held, grad);
+    }
   } else {
-    Tensor sum = operations.add(Tensor::borrow(meta.grad), grad);
-    TensorImpl* before = std::exchange(meta.grad, sum.release());
-    Py_DECREF(before);
+    replace(operations.add(Tensor::borrow(meta.grad), grad));
   }
 }
 

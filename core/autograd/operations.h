@@ -20,6 +20,7 @@ struct Operations {
   Tensor (*view_as_real)(const Tensor& x);
   Tensor (*view_as_complex)(const Tensor& x);
   bool (*has_nan)(const Tensor& x);
+  Tensor (*to_dense)(const Tensor& x);  // of a sparse tensor
 };
 extern Operations operations;
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bind/bind.h"
+#include "bind/sparse.h"
 
 namespace facula::seam {
 
@@ -272,9 +273,16 @@ bool enter(const Operation& operation, const Arguments& args, PyObject*& result)
   if (here.counts && !operation.is_private && !count(operation)) return true;
   size_t n_asked = here.modes.empty() ? 0 : n_asked_modes(operation);
   Objects found;
-  if (here.disabled == Disabled::Nothing && !operation.is_private)
-    found = overriding(operation.asks_first_only ? Arguments{args.values, 1} : args);
-  if (!found.empty() && for_modes_only.count(operation.function)) found.clear();
+  const Arguments& asked = operation.asks_first_only ? Arguments{args.values, 1} : args;
+  bool asks_all = here.disabled == Disabled::Nothing && !operation.is_private &&
+                  !for_modes_only.count(operation.function);
+  bool asks_sparse = sparse_type && here.disabled != Disabled::All && !operation.is_private;
+  if (asks_all || asks_sparse) found = overriding(asked);
+  if (!asks_all && !found.empty()) {
+    // Passed by are those who override an operation; a sparse tensor has no other one.
+    auto is_other = [](const nb::object& object) { return Py_TYPE(object.ptr()) != sparse_type; };
+    found.erase(std::remove_if(found.begin(), found.end(), is_other), found.end());
+  }
   if (found.empty() && n_asked == 0) return false;
   result = guarded([&] { return dispatch(operation, args, found, n_asked); });
   return true;
@@ -383,15 +391,33 @@ nb::object usual_names(PyObject* names) {
   return result ? result : fail_to_call(function, given, false);
 }
 
-// Whom a bound function is known to at the seam: a private one computes with tensors as well.
-enum class Entry { Operation, Private, State };
+// A function that does not enter would take the memory of a sparse tensor for its elements.
+[[gnu::cold, gnu::noinline]] bool is_given_sparse(PyObject* function, const Arguments& args) {
+  if (disabled() == Disabled::All) return false;  // facula.sparse itself
+  for (const nb::object& object : overriding(args)) {
+    if (Py_TYPE(object.ptr()) != sparse_type) continue;
+    PyErr_Format(PyExc_NotImplementedError,
+                 "%S is not implemented for sparse tensors. Use tensor.to_dense() first.",
+                 nb::object(nb::getattr(function, "__name__")).ptr());
+    return true;
+  }
+  return false;
+}
+
+// Whom a bound function is known to at the seam. A private one computes with tensors as well, a
+// state does not; either may look at no elements, which sparse tensors do not have.
+enum class Entry { Operation, Private, PrivateForAnyLayout, State, StateForAnyLayout };
 
 template <size_t I, Entry kind>
 PyObject* call(PyObject* function, PyObject* const* args, size_t n_args, PyObject* names) {
   constexpr bool is_operation = kind == Entry::Operation;
   if (is_operation && is_used())
     return call_used(originals[I], function, args, n_args, names, /*is_private=*/false);
-  if (kind == Entry::Private && is_transformed())
+  if ((kind == Entry::Private || kind == Entry::State) &&
+      __builtin_expect(sparse_type != nullptr, false) &&
+      is_given_sparse(function, {args, without_flags(n_args), names}))
+    return nullptr;
+  if ((kind == Entry::Private || kind == Entry::PrivateForAnyLayout) && is_transformed())
     return call_used(originals[I], function, args, n_args, names, /*is_private=*/true);
   if (names && has_other_name(names))
     return call_by_usual_names(originals[I], function, {args, without_flags(n_args), names}, n_args,
@@ -408,7 +434,9 @@ constexpr std::array<vectorcallfunc, kMaxEntries> make_entries(std::index_sequen
 constexpr auto indices = std::make_index_sequence<kMaxEntries>();
 constexpr auto operations = make_entries<Entry::Operation>(indices);
 constexpr auto privates = make_entries<Entry::Private>(indices);
+constexpr auto privates_for_any_layout = make_entries<Entry::PrivateForAnyLayout>(indices);
 constexpr auto others = make_entries<Entry::State>(indices);
+constexpr auto others_for_any_layout = make_entries<Entry::StateForAnyLayout>(indices);
 
 // Names of functions that compute nothing with tensors: see def_state().
 std::unordered_set<std::string>& states() {
@@ -433,8 +461,13 @@ void put_in_front_of(nb::handle names_to_functions, nb::handle kind) {
     originals[i] = entry;
     // The name that users know: functions of nn.functional have an underscore in the core only.
     std::string text = nb::str(function.attr("__name__")).c_str();
-    bool is_state = states().count(text) || (text[0] == '_' && !takes_tensors(function));
-    entry = (is_state ? others : text[0] == '_' ? privates : operations)[i];
+    bool is_private = text[0] == '_';
+    bool is_state = states().count(text) || (is_private && !takes_tensors(function));
+    bool is_for_all = sparse::is_allowed_in(text);
+    entry = (is_state      ? (is_for_all ? others_for_any_layout : others)
+             : !is_private ? operations
+             : is_for_all  ? privates_for_any_layout
+                           : privates)[i];
   }
 }
 
@@ -497,6 +530,9 @@ FACULA_BINDINGS {
   bind_disable<Disabled::All>(
       m, "_DisableTorchFunction",
       "A context in which neither modes nor ``__torch_function__`` of arguments are asked.");
+  for (const char* name :
+       {"_disabled_torch_function_impl", "_has_torch_function", "_handle_torch_function"})
+    sparse::allow_in(name);
   m.def("_is_torch_function_enabled", [] { return disabled() == Disabled::Nothing; });
   m.def("_is_torch_function_all_disabled", [] { return disabled() == Disabled::All; });
   m.def(

@@ -13,6 +13,18 @@ struct FactoryOptions {
   Device place() const { return device_or_default(device); }
 };
 
+inline bool is_strided(nb::handle layout) {
+  return layout.is_none() || nb::repr(layout).c_str() == std::string("torch.strided");
+}
+
+// Dense memory is all that most factories make.
+inline void check_strided(nb::handle layout) {
+  check_not_implemented(is_strided(layout), "layout: expected torch.strided or None, got ",
+                        nb::repr(layout).c_str(),
+                        ". Make the tensor with sparse_coo_tensor, or convert a dense one "
+                        "with to_sparse().");
+}
+
 inline Tensor with_grad(Tensor x, bool requires_grad) {
   if (requires_grad) require_grad(x, true);
   return x;
@@ -22,7 +34,7 @@ inline Tensor with_grad(Tensor x, bool requires_grad) {
 inline std::string factory_doc(std::string doc, const char* more = "") {
   std::string shared = doc.find("\nArgs:\n") == std::string::npos ? "\nArgs:\n" : "";
   shared += R"(    dtype: the dtype of the result; None for the usual one.
-    layout: the only layout that there is, ``strided``, or None.
+    layout: the layout of the result; ``zeros`` and ``empty`` also make sparse tensors.
     device: where the result is made; None for the usual device.
     pin_memory: has no effect.
     requires_grad: whether operations on the result are recorded.
@@ -32,7 +44,7 @@ inline std::string factory_doc(std::string doc, const char* more = "") {
 }
 
 #define FACULA_OUT "out"_a.none() = nb::none()
-// layout and pin_memory are accepted for their only value here.
+// pin_memory is accepted for its only value here.
 #define FACULA_FACTORY_ARGUMENTS                                                                 \
   "dtype"_a.none() = nb::none(), "layout"_a.none() = nb::none(), "device"_a.none() = nb::none(), \
   "pin_memory"_a = false, "requires_grad"_a = false
@@ -42,8 +54,9 @@ void def_factory(nb::module_& m, const char* name, Tensor (*make)(const FactoryO
                  const char* doc, const Extra&... extra) {
   m.def(
       name,
-      [make](Args... args, std::optional<DType> dtype, nb::handle, std::optional<DeviceArg> device,
-             bool, bool requires_grad) {
+      [make](Args... args, std::optional<DType> dtype, nb::handle layout,
+             std::optional<DeviceArg> device, bool, bool requires_grad) {
+        check_strided(layout);
         return with_grad(make({dtype, device}, args...), requires_grad);
       },
       extra..., FACULA_FACTORY_ARGUMENTS, factory_doc(doc).c_str());
@@ -55,8 +68,9 @@ void def_like(nb::module_& m, const char* name, void (*fill)(Tensor&, Args...), 
               const Extra&... extra) {
   m.def(
       name,
-      [fill](const Tensor& x, Args... args, std::optional<DType> dtype, nb::handle,
+      [fill](const Tensor& x, Args... args, std::optional<DType> dtype, nb::handle layout,
              std::optional<DeviceArg> device, bool, bool requires_grad, MemoryFormat format) {
+        check_strided(layout);
         Tensor y =
             empty_like(x, dtype.value_or(x.dtype()), device ? device->device : x.device(), format);
         fill(y, args...);

@@ -5,6 +5,7 @@
 #include "autograd/hooks.h"
 #include "autograd/node.h"
 #include "bind/bind.h"
+#include "bind/sparse.h"
 #include "ops/ops.h"
 #include "python/new_tensor.h"
 
@@ -231,6 +232,7 @@ Example:
 }
 
 void bind_backward(nb::module_& m) {
+  sparse::allow_in("_run_backward");
   m.def(
       "_run_backward",
       [](const TensorList& roots, const OptionalGradients& grads, bool retain_graph,

@@ -1,4 +1,5 @@
 #include "bind/bind.h"
+#include "bind/sparse.h"
 
 #include "autograd/hooks.h"
 #include "autograd/node.h"
@@ -164,6 +165,7 @@ FACULA_BINDINGS {
   if (!function_node_type) throw_python_error();
   m.attr("_FunctionNode") = nb::handle(reinterpret_cast<PyObject*>(function_node_type));
   m.def("_record_function", &record_function, "ctx"_a, "inputs"_a, "outputs"_a);
+  sparse::allow_in("_record_function");
   m.def("_unpack_saved", &unpack_saved, "ctx"_a);
 }
 

@@ -8,6 +8,7 @@
 #include "bind/default_device.h"
 #include "ops/ops.h"
 #include "python/new_tensor.h"
+#include "tensor/sparse.h"
 
 namespace facula {
 
@@ -49,6 +50,7 @@ bool is_fortran_contiguous(const Tensor& x) {
 
 // Why no buffer of x can be given, as Python's protocol wants it: a BufferError.
 const char* buffer_refusal(const Tensor& x, int flags) {
+  if (is_sparse(x)) return "a sparse Tensor has no buffer. Use tensor.to_dense() first.";
   if (x.requires_grad()) return "a Tensor that requires grad has no buffer. Use tensor.detach().";
   if (!x.is_cpu())
     return "a Tensor on a CUDA device has no buffer. Use tensor.cpu() to copy it to main memory "

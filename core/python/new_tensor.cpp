@@ -9,6 +9,7 @@
 #include "ops/ops.h"
 #include "python/interop.h"
 #include "python/storage.h"
+#include "tensor/sparse.h"
 
 namespace facula {
 
@@ -303,6 +304,7 @@ Tensor legacy_from_one(const char* name, DType dtype, bool needs_dtype, PyObject
   Dims sizes;
   if (is_tensor(data)) {
     Tensor x = as_tensor(data);
+    check_type(!is_sparse(x), name, ": expected a dense tensor, got a sparse one. Use to_dense().");
     check_type(!needs_dtype || x.dtype() == dtype, name, ": expected a tensor of ", dtype, ", got ",
                x, ". Convert it with to().");
     return record("AliasBackward0", alias(x), {x}, [](const Tensor& g) { return g; });

@@ -1,6 +1,7 @@
 // Questions about a tensor: its shape, dtype, place in memory and values.
 #include "autograd/node.h"
 #include "bind/bind.h"
+#include "bind/sparse.h"
 #include "ops/ops.h"
 
 namespace facula {
@@ -228,6 +229,7 @@ FACULA_BINDINGS {
   bind_sizes(m);
   bind_memory();
   bind_dtypes(m);
+  sparse::allow_in("is_tensor");
   def_state(
       m, "is_tensor", [](nb::handle object) { return is_tensor(object.ptr()); }, "obj"_a,
       R"(Whether the object is a tensor.

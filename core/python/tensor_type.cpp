@@ -11,6 +11,7 @@
 #include "python/interop.h"
 #include "python/new_tensor.h"
 #include "python/slots.h"
+#include "tensor/sparse.h"
 
 namespace facula {
 
@@ -175,6 +176,8 @@ void set_grad(PyObject* self, PyObject* value) {
 void set_data(PyObject* self, PyObject* value) {
   check_type(value && is_tensor(value), "data: expected a Tensor, got ",
              value ? Py_TYPE(value)->tp_name : "nothing", ".");
+  check(!is_sparse(as_tensor(value)),
+        "data: a dense tensor cannot take the place of a sparse one. Use value.to_dense().");
   replace_data(self_of(self), as_tensor(value));
 }
 
@@ -193,7 +196,10 @@ PyGetSetDef properties[] = {
     {"device", getter<get_device>, nullptr, "Where the memory is.", nullptr},
     {"is_cuda", getter<get_is_cuda>, nullptr, "Whether the tensor is on a CUDA device.", nullptr},
     {"is_cpu", getter<get_is_cpu>, nullptr, "Whether the tensor is in main memory.", nullptr},
-    {"is_sparse", getter<get_false>, nullptr, "False: all tensors are strided.", nullptr},
+    {"is_sparse", getter<get_false>, nullptr, "Whether the tensor's layout is sparse_coo.",
+     nullptr},
+    {"is_sparse_csr", getter<get_false>, nullptr, "Whether the tensor's layout is sparse_csr.",
+     nullptr},
     {"is_quantized", getter<get_false>, nullptr, "False: there are no quantised tensors.", nullptr},
     {"is_meta", getter<get_false>, nullptr, "False: all tensors have memory.", nullptr},
     {"is_leaf", getter<get_is_leaf>, nullptr,

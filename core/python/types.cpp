@@ -110,7 +110,9 @@ void make_size_type(nb::module_& m) {
   m.attr("Size") = nb::handle(reinterpret_cast<PyObject*>(size_type));
 }
 
-struct LayoutObject {};
+struct LayoutObject {
+  const char* name;
+};
 
 }  // namespace
 
@@ -253,9 +255,11 @@ void bind_device(nb::module_& m) {
 
 void bind_layouts(nb::module_& m) {
   nb::class_<LayoutObject> layout(m, "layout");
-  layout.def("__repr__", [](const LayoutObject&) { return "torch.strided"; })
-      .def("__reduce__", [](const LayoutObject&) { return "strided"; });
-  m.attr("strided") = nb::cast(LayoutObject{});
+  layout.def("__repr__", [](const LayoutObject& self) { return std::string("torch.") + self.name; })
+      .def("__reduce__", [](const LayoutObject& self) { return self.name; });
+  for (const char* name :
+       {"strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"})
+    m.attr(name) = nb::cast(LayoutObject{name});
 
   nb::enum_<MemoryFormat>(m, "memory_format")
       .value("contiguous_format", MemoryFormat::Contiguous)

@@ -5,6 +5,7 @@
 
 #include "tensor/backend.h"
 #include "tensor/modes.h"
+#include "tensor/sparse.h"
 
 namespace facula {
 
@@ -285,6 +286,7 @@ void set_geometry(const Tensor& x, const Dims& sizes, const Dims& strides, int64
 }
 
 Scalar item(const Tensor& x) {
+  check(!is_sparse(x), "item: expected a dense tensor, got a sparse one. Use to_dense() first.");
   check(x.numel() == 1, "item: expected a tensor of one element, got ", x, ".");
   return visit_dtype(x.dtype(), [&](auto tag) -> Scalar {
     using T = typename decltype(tag)::type;

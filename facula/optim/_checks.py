@@ -46,6 +46,12 @@ def at_least_zero(value: Any) -> str | None:
     return None if value >= 0 else f"must be at least 0, got {value}."
 
 
+def above_zero(value: Any) -> str | None:
+    """The same for an option that must not be zero."""
+    problem = at_least_zero(value)
+    return problem if problem or value > 0 else f"must be above 0, got {value}."
+
+
 def decays(betas: Any) -> str | None:
     """The check of factors that averages are multiplied by at each step: each in [0, 1)."""
     for i, beta in enumerate(betas):

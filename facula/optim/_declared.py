@@ -121,6 +121,13 @@ class RuleOptimizer(DeclaredOptimizer):
                     f"on {p.device}. Leave it out."
                 )
 
+    def _sparse_update(self, p: Tensor, group: dict[str, Any]) -> Callable[[], None]:
+        """The step of a parameter whose gradient is sparse; called by the rule before any step."""
+        raise RuntimeError(
+            f"{type(self).__name__} does not support sparse gradients, please consider SparseAdam "
+            "instead, or sparse=False."
+        )
+
     def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
         """The state of a parameter before its first step; called by the rule."""
         return {
@@ -131,6 +138,14 @@ class RuleOptimizer(DeclaredOptimizer):
 
 class ComposedOptimizer(DeclaredOptimizer):
     """An optimiser that steps by operations on one parameter after the other."""
+
+    _takes_sparse = False  # gradients are either all sparse or all dense
+
+    @property
+    def _refusal(self) -> str:
+        kind, other = ("dense", "Adam") if self._takes_sparse else ("sparse", "SparseAdam")
+        name = type(self).__name__
+        return f"{name} does not support {kind} gradients, please consider {other} instead."
 
     def _step(self) -> None:
         with facula.no_grad():
@@ -155,6 +170,8 @@ class ComposedOptimizer(DeclaredOptimizer):
                     continue
                 if p.is_complex():
                     raise RuntimeError(f"{name}: complex parameters are not supported.")
+                if grad.is_sparse is not self._takes_sparse:
+                    raise RuntimeError(self._refusal)
                 if grad.shape != p.shape or grad.dtype != p.dtype or grad.device != p.device:
                     raise RuntimeError(
                         f"{name}: a parameter is {p.dtype} {tuple(p.shape)} on {p.device}, but its "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import facula
@@ -63,6 +64,29 @@ class Adagrad(RuleOptimizer):
         fused: bool | None = None,
     ) -> None:
         self._set_up(params, locals())
+
+    def _sparse_update(self, p: Tensor, group: dict[str, Any]) -> Callable[[], None]:
+        if group["weight_decay"] != 0:
+            raise RuntimeError(
+                "Adagrad: weight_decay option is not compatible with sparse gradients"
+            )
+
+        def update() -> None:
+            state = self.state[p]
+            if not state:
+                state.update(self._new_state(p, group))
+            state["step"] += 1
+            lr = float(group["lr"]) / (1 + (float(state["step"]) - 1) * group["lr_decay"])
+            grad: Any = p.grad
+            grad = (-grad if group["maximize"] else grad).coalesce()
+            state["sum"].add_(grad * grad)
+            root = state["sum"].sparse_mask(grad).values().sqrt() + group["eps"]
+            step = facula.sparse_coo_tensor(
+                grad.indices(), grad.values() / root, grad.shape, is_coalesced=True
+            )
+            p.add_(step, alpha=-lr)
+
+        return update
 
     def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
         start = self.defaults["initial_accumulator_value"]

@@ -84,7 +84,9 @@ class LBFGS(DeclaredOptimizer):
         parts = []
         for p in self._params:
             grad = facula.zeros_like(p) if p.grad is None else p.grad
-            parts.append(_real(grad).reshape(-1))  # a complex number is a pair of real ones
+            parts.append(
+                _real(grad.to_dense()).reshape(-1)
+            )  # a complex number is a pair of real ones
         return facula.cat(parts, 0)
 
     def _move(self, t: Any, direction: Tensor) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from facula import Tensor, _core
@@ -63,6 +64,26 @@ class SGD(RuleOptimizer):
         fused: bool | None = None,
     ) -> None:
         self._set_up(params, locals())
+
+    def _sparse_update(self, p: Tensor, group: dict[str, Any]) -> Callable[[], None]:
+        if group["weight_decay"] != 0:
+            raise RuntimeError("SGD: weight_decay is not compatible with sparse gradients.")
+
+        def update() -> None:
+            grad: Any = p.grad
+            grad = -grad if group["maximize"] else grad
+            if group["momentum"] != 0:
+                state = self.state[p]
+                buffer = state.get("momentum_buffer")
+                if buffer is None:
+                    buffer = grad.clone()
+                else:
+                    buffer = buffer.mul_(group["momentum"]).add_(grad, alpha=1 - group["dampening"])
+                state["momentum_buffer"] = buffer
+                grad = grad.add(buffer, alpha=group["momentum"]) if group["nesterov"] else buffer
+            p.add_(grad, alpha=-float(group["lr"]))
+
+        return update
 
     def _check_options(self, given: dict[str, Any]) -> None:
         super()._check_options(given)

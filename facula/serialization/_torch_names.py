@@ -22,11 +22,17 @@ _FUNCTIONS = {
 }
 
 
+LAYOUTS = {
+    str(layout): layout
+    for layout in (_core.strided, _core.sparse_coo, _core.sparse_csr, _core.sparse_csc)
+}
+
+
 def get_layout(name: str) -> _core.layout:
     """The layout of a name: what PyTorch's files make layouts by."""
-    if name != "torch.strided":
-        raise ValueError(f"load: expected the layout 'torch.strided', got {name!r:.50}.")
-    return _core.strided
+    if name not in LAYOUTS:
+        raise ValueError(f"load: expected the name of a layout, got {name!r:.50}.")
+    return LAYOUTS[name]
 
 
 # What PyTorch has in another place than we do.

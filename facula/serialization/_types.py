@@ -7,6 +7,8 @@ file's choice, so each checks all of them before it does anything.
 from __future__ import annotations
 
 import _compat_pickle
+import math
+import sys
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +19,7 @@ from facula._core import Size, Tensor, UntypedStorage
 from facula.serialization import _arrays, _safe_globals
 from facula.serialization._errors import CheckpointError, shown
 from facula.serialization._source import Budget
-from facula.serialization._torch_names import get_layout
+from facula.serialization._torch_names import LAYOUTS, get_layout
 from facula.storage import STORAGE_NAMES, TypedStorage
 
 _TENSOR_COST = 600  # bytes of memory
@@ -134,8 +136,9 @@ def _device(args: Any, budget: Budget) -> Any:
 
 
 def _layout(args: Any, budget: Budget) -> Any:
-    _expect(args == ("torch.strided",), "layout: expected 'torch.strided'", args)
-    return _core.strided
+    is_name = len(args) == 1 and type(args[0]) is str and args[0] in LAYOUTS
+    _expect(is_name, "layout: expected the name of a layout", args)
+    return LAYOUTS[args[0]]
 
 
 def rebuild_view(args: Any, budget: Budget, dtype: _core.dtype | None = None) -> Tensor:
@@ -191,8 +194,38 @@ def _tensor_v3(args: Any, budget: Budget) -> Any:
     return _finish(rebuild_view(args[:4], budget, args[6]), args[4], metadata, args, budget)
 
 
+def _sparse_tensor(args: Any, budget: Budget) -> Any:
+    """A sparse tensor, whose indices are checked: all its operations rely on them."""
+    what = "_rebuild_sparse_tensor: expected a sparse layout, index tensors, values and a size"
+    is_pair = len(args) == 2 and type(args[0]) is _core.layout and type(args[1]) is tuple
+    _expect(is_pair and args[0] is not _core.strided, what, args)
+    layout, parts = args
+    n_indices = 1 if layout is _core.sparse_coo else 2
+    n_parts = (n_indices + 2, n_indices + 3) if n_indices == 1 else (n_indices + 2,)
+    _expect(len(parts) in n_parts, what, parts)
+    tensors, size = parts[: n_indices + 1], parts[n_indices + 1]
+    _expect(all(type(t) is Tensor for t in tensors) and _is_ints(size), what, parts)
+    is_flag = len(parts) == n_indices + 2 or parts[-1] is None or type(parts[-1]) is bool
+    _expect(is_flag and all(not t.requires_grad for t in tensors), what, parts)
+    integers = (_core.int64, _core.int32)
+    _expect(all(t.dtype in integers for t in tensors[:-1]), what, parts)
+    # Checking indices takes a few tensors of their size; the sizes of the result take no memory.
+    budget.spend(4 * _TENSOR_COST + sum(8 * 8 * t.numel() for t in tensors[:-1]))
+    if math.prod(max(n, 1) for n in size) >= 2**62:
+        raise CheckpointError(f"a sparse tensor of shape {tuple(size)}")
+    return _utils._rebuild_sparse_tensor(layout, parts)
+
+
+def _is_tensor(value: Any) -> bool:
+    """Whether it is a tensor that the functions here make, dense or sparse."""
+    if type(value) is Tensor:
+        return True
+    sparse = sys.modules.get("facula.sparse._tensor")  # else there is none yet
+    return sparse is not None and sparse.is_sparse(value)
+
+
 def _parameter(args: Any, budget: Budget) -> Any:
-    is_parameter = len(args) in (2, 3) and type(args[0]) is Tensor and type(args[1]) is bool
+    is_parameter = len(args) in (2, 3) and _is_tensor(args[0]) and type(args[1]) is bool
     _expect(is_parameter, "Parameter: expected a tensor and a bool", args)
     budget.spend(_TENSOR_COST)
     return facula.nn.Parameter(args[0], args[1])
@@ -250,6 +283,7 @@ _CALLABLE: dict[str, tuple[Any, Make]] = {
     "torch.Size": (Size, _size),
     "torch.device": (_core.device, _device),
     "torch.serialization._get_layout": (get_layout, _layout),
+    "torch._utils._rebuild_sparse_tensor": (_utils._rebuild_sparse_tensor, _sparse_tensor),
     "torch._utils._rebuild_parameter": (_utils._rebuild_parameter, _parameter),
     "torch._utils._rebuild_parameter_with_state": (
         _utils._rebuild_parameter_with_state,
@@ -320,6 +354,11 @@ class Types:
             return _parameter(args, self._budget)
         if not self._has_bytes:  # conj and neg are computed, from bytes that are still to be read
             check_no_metadata(function, args)
+            if function is _utils._rebuild_sparse_tensor:
+                raise CheckpointError(
+                    "a sparse tensor in a file of PyTorch's older format, whose indices cannot be "
+                    "checked. Save it again in the newer format."
+                )
         make = _MAKES.get(id(function)) or _arrays.make_of(function)
         if make is None:
             raise CheckpointError(f"{shown(function)} is called, which no checkpoint does")

@@ -52,7 +52,8 @@ def assert_close(
         check_device: whether the devices must agree as well.
         check_dtype: whether the dtypes must agree as well.
         check_stride: whether the strides must agree as well.
-        check_layout: accepted for compatibility; there is one layout.
+        check_layout: whether the layouts must agree as well; values of a sparse tensor and of a
+            dense one can be compared without.
         msg: the message to fail with, or a function that makes it of the usual one.
 
     Example:
@@ -66,7 +67,12 @@ def assert_close(
             "assert_close: rtol and atol must both be specified or both be unspecified, "
             f"got rtol={rtol} and atol={atol}."
         )
-    options = {"dtype": check_dtype, "device": check_device, "stride": check_stride}
+    options = {
+        "layout": check_layout,
+        "dtype": check_dtype,
+        "device": check_device,
+        "stride": check_stride,
+    }
     tolerance = None if rtol is None or atol is None else (rtol, atol)
     text = _difference(actual, expected, tolerance, equal_nan, options, allow_subclasses, "")
     if text is not None:
@@ -168,7 +174,7 @@ def _value_difference(
     wide = facula.complex128 if dtype.is_complex else facula.float64
     wide = wide if dtype.is_complex or dtype.is_floating_point else facula.int64
     # In the widest type: in their own, the difference of two values may overflow or round to 0.
-    a, e = (t.detach().cpu().to(wide) for t in (a, e))
+    a, e = (t.detach().to_dense().cpu().to(wide) for t in (a, e))
     is_close = facula.isclose(a, e, rtol=rtol, atol=atol, equal_nan=equal_nan)
     if is_close.all():
         return None

@@ -66,6 +66,15 @@ def main() -> None:
             "array": np.arange(6, dtype="i4").reshape(2, 3),
             "long": 1 << 70,
         },
+        "sparse": {
+            "coo": torch.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], [3.0, 4.0, 5.0], (2, 3)),
+            "coalesced": torch.eye(2, dtype=torch.float64).to_sparse(),
+            "hybrid": torch.arange(4.0).reshape(2, 2).to_sparse(1),
+            "empty": torch.sparse_coo_tensor(size=(2, 3)),
+            "csr": torch.arange(4.0).reshape(2, 2).to_sparse_csr(),
+            "csc": torch.arange(4.0).reshape(2, 2).to_sparse_csc(),
+            "parameter": nn.Parameter(torch.eye(2).to_sparse()),
+        },
         "training": training(),
         "module": nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Flatten(), nn.Linear(2, 1)),
     }

@@ -167,11 +167,6 @@ def test_pretrained_tables_are_frozen_unless_asked():
             r"embedding_bag: index 9 at position \(1,\) is out of range",
         ),
         (lambda: F.embedding(TABLE, TABLE), RuntimeError, "expected indices of dtype int64 or"),
-        (
-            lambda: F.embedding(facula.tensor([0]), TABLE, sparse=True),
-            NotImplementedError,
-            "embedding: sparse gradients are not available. Leave out sparse=True",
-        ),
         (lambda: F.embedding(facula.tensor([0]), TABLE, 7), AssertionError, "padding_idx from -4"),
         (
             lambda: F.embedding_bag(facula.tensor([0, 1]), TABLE, facula.tensor([1])),

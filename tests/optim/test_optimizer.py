@@ -123,11 +123,6 @@ def test_flags_that_contradict_each_other_are_refused():
         optim.Adam([parameter(1.0)], fused=True, differentiable=True)
 
 
-def test_sparse_adam_is_refused():
-    with pytest.raises(NotImplementedError, match="SparseAdam: there are no sparse gradients"):
-        optim.SparseAdam([parameter(1.0)])
-
-
 def test_a_group_that_is_refused_is_left_as_it_was():
     optimizer = optim.SGD([parameter(1.0)], lr=0.1)
     group = {"params": (parameter(1.0), 3)}

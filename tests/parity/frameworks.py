@@ -62,6 +62,10 @@ def convert(lib: Any, value: Any, buffers: Buffers | None = None) -> Any:
 
 
 def _convert_tensor(lib: Any, t: torch.Tensor, buffers: Buffers) -> Any:
+    if t.layout == torch.sparse_coo:
+        parts = convert(lib, (t._indices(), t._values().detach()), buffers)
+        out = lib.sparse_coo_tensor(*parts, tuple(t.shape), is_coalesced=t.is_coalesced())
+        return out.requires_grad_(t.requires_grad)
     name = dtype_name(t.dtype)
     base = t.detach().resolve_conj().resolve_neg()
     storage = base.untyped_storage()
@@ -102,7 +106,7 @@ def lib_of(tensor: Any) -> Any:
 
 def to_numpy(tensor: Any) -> np.ndarray:
     """The values, bfloat16 widened to float32."""
-    tensor = tensor.detach()
+    tensor = tensor.detach().to_dense()
     lib = lib_of(tensor)
     if lib is torch:
         # Conjugates, negatives and zeros may not be there in memory yet.

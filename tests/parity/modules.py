@@ -275,8 +275,6 @@ def older_cases() -> dict[str, Case]:
     entries = [*lists.module_tests, *lists.get_new_module_tests(), *lists.criterion_tests]
     found: dict[str, Case] = {}
     for entry in entries:
-        if entry.get("has_sparse_gradients"):
-            continue  # sparse gradients are refused
         case = _older_case(entry, rebinder)
         name, n = case.name, 2
         while case.name in found:

@@ -228,7 +228,7 @@ def _optimizers() -> dict[str, Any]:
     return {info.name: info for info in load_module("common_optimizers").optim_db}
 
 
-@pytest.mark.parametrize("name", [name for name in _optimizers() if name != "SparseAdam"])
+@pytest.mark.parametrize("name", _optimizers())
 def test_the_schedulers_of_pytorchs_list_of_optimizers_are_there(name):
     for makers in _optimizers()[name].scheduler_inputs:
         theirs = torch.ones(1, requires_grad=True)

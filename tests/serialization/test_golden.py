@@ -57,6 +57,23 @@ def test_objects():
     assert loaded["array"].tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
+def test_sparse_tensors():
+    loaded = facula.load(FOLDER / "sparse.pt")
+    assert loaded["coo"].to_dense().tolist() == [[0, 0, 3], [4, 0, 5]]
+    assert not loaded["coo"].is_coalesced()
+    assert loaded["coalesced"].is_coalesced()
+    assert loaded["coalesced"].dtype == facula.float64
+    assert (loaded["hybrid"].sparse_dim(), loaded["hybrid"].dense_dim()) == (1, 1)
+    assert loaded["hybrid"].to_dense().tolist() == [[0, 1], [2, 3]]
+    assert (loaded["empty"].shape, loaded["empty"]._nnz()) == ((2, 3), 0)
+    for layout in ("csr", "csc"):
+        assert loaded[layout].layout is getattr(facula, f"sparse_{layout}")
+        assert loaded[layout].to_dense().tolist() == [[0, 1], [2, 3]]
+    assert isinstance(loaded["parameter"], nn.Parameter)
+    assert loaded["parameter"].is_sparse
+    assert loaded["parameter"].requires_grad
+
+
 @pytest.mark.promise("P2")
 @pytest.mark.parametrize("name", ["training", "training_stacked"])
 def test_a_training_goes_on(name):

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.promise("P3")
 # Loads the corpus with a hook on everything that a program can do, and reports on each file.
 LOADER = """
 import gc, io, json, sys, time
-import numpy, hostile_files, facula, facula.nn
+import numpy, hostile_files, facula, facula.nn, facula.sparse
 from facula.serialization import CheckpointError
 
 def memory(kind):

@@ -6,6 +6,7 @@
 #include "autograd/node.h"
 #include "base/integers.h"
 #include "base/parallel.h"
+#include "bind/sparse.h"
 #include "cpu/nn/embedding.h"
 #include "ops/ops.h"
 #include "ops/result_binding.h"
@@ -42,9 +43,16 @@ void check_range(const char* op, ErrorKind kind, const Tensor& indices, int64_t 
   }
 }
 
-void check_dense(const char* op, bool sparse) {
-  check_not_implemented(!sparse, op,
-                        ": sparse gradients are not available. Leave out sparse=True.");
+// The gradient of a table as a sparse tensor: row indices[i] has values[i], those of equal indices
+// are still to be added. Row padding_idx is left out.
+Tensor sparse_rows(const char* op, const Tensor& values, const Tensor& indices, int64_t n_rows,
+                   int64_t padding_idx, bool scale_by_freq) {
+  check(!scale_by_freq, op,
+        ": scale_grad_by_freq not supported with sparse gradients. Leave out "
+        "one of the two options.");
+  int64_t size = values.size(-1);
+  return sparse::call("rows", reshape(indices, {indices.numel()}),
+                      reshape(values, {indices.numel(), size}), n_rows, padding_idx);
 }
 
 std::vector<int64_t> frequencies(const int64_t* indices, int64_t n, int64_t n_rows) {
@@ -113,7 +121,6 @@ Tensor embedding_backward(const Tensor& grad, const Tensor& indices, int64_t n_r
 // row is divided by how often it was asked for.
 Tensor embedding(const Tensor& weight, const Tensor& given, int64_t padding_idx, bool scale_by_freq,
                  bool sparse) {
-  check_dense("embedding", sparse);
   check(weight.dim() == 2, "embedding: expected a weight of two dimensions, got ", weight, ".");
   check_same_device("embedding", {weight, given});
   check_cpu("embedding", weight);
@@ -132,6 +139,7 @@ Tensor embedding(const Tensor& weight, const Tensor& given, int64_t padding_idx,
     return y;
   }
   return record("EmbeddingBackward0", y, {weight}, [=, indices = save(indices)](const Tensor& g) {
+    if (sparse) return sparse_rows("embedding", g, indices, n_rows, padding_idx, scale_by_freq);
     return embedding_backward(g, indices, n_rows, padding_idx, scale_by_freq);
   });
 }
@@ -145,6 +153,7 @@ struct BagOptions {
   bool scale_by_freq;
   bool has_last_offset;  // offsets end with the number of indices
   int64_t padding_idx;   // left out of all bags; none where negative
+  bool sparse;           // the gradient of the table is a sparse tensor
 };
 
 // Which indices belong to which bag. Padding belongs to none: -1.
@@ -263,10 +272,10 @@ std::vector<double> coefficients_of(const Bags& bags, const int64_t* index, int6
   return result;
 }
 
-// From tensors alone, where the gradient is to be differentiated again.
+// From tensors alone, where the gradient is sparse or is to be differentiated again.
 TensorList composed_bag_backward(const Tensor& g, const Tensor& weight, const Tensor& indices,
                                  const Tensor& bag_of, const Tensor& coefficients,
-                                 const Tensor& per_sample, Needs need) {
+                                 const Tensor& per_sample, const BagOptions& options, Needs need) {
   Tensor of_each = index_select(g, 0, clamp_min(bag_of, Scalar(0)));
   Tensor factor = to_dtype(coefficients, g.dtype());
   TensorList grads(2);
@@ -276,18 +285,22 @@ TensorList composed_bag_backward(const Tensor& g, const Tensor& weight, const Te
   }
   if (need[0]) {
     if (per_sample.defined()) factor = factor * per_sample;
-    grads[0] =
-        index_add(zeros(weight.sizes(), g.dtype()), 0, indices, of_each * unsqueeze(factor, -1));
+    Tensor values = of_each * unsqueeze(factor, -1);
+    grads[0] = options.sparse ? sparse_rows("embedding_bag", values, indices, weight.size(0),
+                                            options.padding_idx, options.scale_by_freq)
+                              : index_add(zeros(weight.sizes(), g.dtype()), 0, indices, values);
   }
   return grads;
 }
 
 TensorList bag_backward(const Tensor& grad, const Tensor& weight, const Tensor& indices,
                         const Tensor& bag_of, const Tensor& coefficients, const Tensor& per_sample,
-                        Needs need) {
-  if (is_grad_enabled() && (grad.requires_grad() || weight.requires_grad() ||
-                            (per_sample.defined() && per_sample.requires_grad())))
-    return composed_bag_backward(grad, weight, indices, bag_of, coefficients, per_sample, need);
+                        const BagOptions& options, Needs need) {
+  if (options.sparse ||
+      (is_grad_enabled() && (grad.requires_grad() || weight.requires_grad() ||
+                             (per_sample.defined() && per_sample.requires_grad()))))
+    return composed_bag_backward(grad, weight, indices, bag_of, coefficients, per_sample, options,
+                                 need);
   Tensor g = contiguous(grad), w = contiguous(weight);
   const int64_t *index = indices.data_as<int64_t>(), *bag = bag_of.data_as<int64_t>();
   check_range("embedding_bag", ErrorKind::Runtime, indices, w.size(0));
@@ -377,8 +390,8 @@ BagResult reduce_bags(const Tensor& weight, const Tensor& given_indices,
   std::copy(values.begin(), values.end(), coefficients.data_as<double>());
   y = record("EmbeddingBagBackward0", y, {weight, per_sample},
              [w = save(weight), i = save(indices), b = save(bag_of), c = save(coefficients),
-              p = save(per_sample)](const Tensor& g, Needs need) {
-               return bag_backward(g, w, i, b, c, p, need);
+              p = save(per_sample), options](const Tensor& g, Needs need) {
+               return bag_backward(g, w, i, b, c, p, options, need);
              });
   if (options.mode == BagMode::Mean) return {y, bag_of, bag_sizes, bag_sizes};
   Tensor none = zeros({n_bags}, DType::Int64);
@@ -389,15 +402,15 @@ BagResult embedding_bag(const Tensor& weight, const Tensor& indices, const Tenso
                         bool scale_by_freq, int64_t mode, bool sparse,
                         const OptionalTensor& per_sample_weights, bool include_last_offset,
                         std::optional<int64_t> padding_idx) {
-  check_dense("embedding_bag", sparse);
   check(mode >= 0 && mode <= 2, "embedding_bag: expected a mode from 0 to 2, got ", mode, ".");
   int64_t n_rows = weight.dim() > 0 ? weight.size(0) : 0, padding = padding_idx.value_or(-1);
   check(!padding_idx || (padding >= -n_rows && padding < n_rows),
         "embedding_bag: padding_idx must be within the number of embeddings, -", n_rows, " to ",
         n_rows - 1, ", got ", padding, ".");
   if (padding_idx && padding < 0) padding += n_rows;
-  return reduce_bags(weight, indices, offsets, per_sample_weights,
-                     {static_cast<BagMode>(mode), scale_by_freq, include_last_offset, padding});
+  return reduce_bags(
+      weight, indices, offsets, per_sample_weights,
+      {static_cast<BagMode>(mode), scale_by_freq, include_last_offset, padding, sparse});
 }
 
 }  // namespace
@@ -412,7 +425,7 @@ Args:
     indices: which rows are wanted, int64 or int32.
     padding_idx: a row that gets no gradient.
     scale_grad_by_freq: whether gradients are divided by how often their row was asked for.
-    sparse: must be False.
+    sparse: whether the gradient of the table is a sparse tensor.
 
 Shape:
     weight ``(V, D)``, indices ``(*)``; result ``(*, D)``.
@@ -436,7 +449,7 @@ Args:
     offsets: where each bag begins.
     scale_grad_by_freq: whether gradients are divided by how often their row was asked for.
     mode: 0 for sums, 1 for means, 2 for maxima.
-    sparse: must be False.
+    sparse: whether the gradient of the table is a sparse tensor.
     per_sample_weights: a factor for each index, for sums.
     include_last_offset: whether the last offset is where the last bag ends.
     padding_idx: a row that is left out.

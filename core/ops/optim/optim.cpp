@@ -9,6 +9,7 @@
 #include "autograd/node.h"
 #include "base/parallel.h"
 #include "bind/bind.h"
+#include "bind/sparse.h"
 #include "cpu/optim/optim.h"
 #include "ops/ops.h"
 
@@ -468,6 +469,7 @@ void step(const cpu::OptimTable::Row& kernels, PyObject* optimizer) {
   NewStates new_states(optimizer, state.ptr());
   std::vector<OptimUpdate> updates;
   std::vector<Composed> composed;
+  std::vector<nb::object> sparse_updates;  // to be called
 
   for_each_group(groups.ptr(), [&](PyObject* group, int64_t group_nr) {
     Options options = {name, group};
@@ -482,6 +484,13 @@ void step(const cpu::OptimTable::Row& kernels, PyObject* optimizer) {
       OptimPlace place = {group_nr, index};
       update.param = Tensor::borrow(p);
       update.grad = Tensor::borrow(p->meta->grad);
+      check(!is_sparse(update.param) || is_sparse(update.grad), name, ": ", place, " is a sparse ",
+            update.param, ", whose gradient must be sparse too. Use facula.sparse.mm, not @.");
+      if (is_sparse(update.grad)) {
+        sparse_updates.push_back(
+            attribute(optimizer, "_sparse_update")(update.param, nb::handle(group)));
+        return;
+      }
       if (Numeric::kNumNumbers || rule.has_state(0)) {
         const char* first = Numeric::kNumNumbers ? nullptr : Numeric::kStates[0];
         auto [own, is_new] = new_states.of(update.param, group, first);
@@ -508,6 +517,7 @@ void step(const cpu::OptimTable::Row& kernels, PyObject* optimizer) {
       kernels, [](void* rule, double* numbers) { static_cast<Numeric*>(rule)->begin(numbers); },
       updates);
   for (Composed& one : composed) compose<Rule>(one.update, one.options, one.is_differentiable);
+  for (nb::object& update : sparse_updates) update();
 }
 
 // A gradient that has a history loses it first: the next step is not part of the last.
@@ -521,11 +531,15 @@ void zero_grads(PyObject* groups, bool set_to_none) {
       }
       Tensor grad = Tensor::borrow(p->meta->grad);
       if (grad.requires_grad()) {
-        grad = alias(grad);
+        grad = is_sparse(grad) ? sparse::call("detach", grad) : alias(grad);
         Py_DECREF(std::exchange(p->meta->grad, Tensor(grad).release()));
       }
       NoGradGuard guard;
-      zero_(grad);
+      if (is_sparse(grad)) {
+        sparse::call("zero_", grad);
+      } else {
+        zero_(grad);
+      }
     });
   });
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/number.h"
+#include "bind/sparse.h"
 #include "ops/factory.h"
 #include "ops/ops.h"
 
@@ -247,16 +248,25 @@ Example:
 
 // The shape is f(2, 3), f((2, 3)) or f(size=(2, 3)).
 template <class Make>
-void def_sized(nb::module_& m, const char* name, Make make, const char* doc) {
+void def_sized(nb::module_& m, const char* name, Make make, const char* doc,
+               bool has_sparse = false) {
   m.def(
       name,
-      [name, make](const nb::args& args, std::optional<Dims> size, const OptionalTensor& out,
-                   std::optional<DType> dtype, nb::handle, std::optional<DeviceArg> device, bool,
-                   bool requires_grad, MemoryFormat format) {
+      [name, make, has_sparse](const nb::args& args, std::optional<Dims> size,
+                               const OptionalTensor& out, std::optional<DType> dtype,
+                               nb::handle layout, std::optional<DeviceArg> device, bool,
+                               bool requires_grad, MemoryFormat format) {
+        bool is_sparse = has_sparse && !is_strided(layout);
+        if (!is_sparse) check_strided(layout);
         check_type(!size || args.size() == 0, name, ": the size is given twice.");
         Dims sizes = size ? *size : dims_from_args(name, args);
         check_type(size || args.size() > 0, name, ": the size is missing.");
         DType type = chosen_dtype(name, {dtype, device}, out, get_default_dtype());
+        check(!is_sparse || !out.defined(), name, ": out= is for dense tensors.");
+        if (is_sparse)
+          return with_grad(sparse::call("empty", layout, nb::steal(size_object(sizes)),
+                                        nb::handle(dtype_object(type)), device_or_default(device)),
+                           requires_grad);
         check_sizes(name, sizes, type);
         return with_grad(make(sizes, type, device_or_default(device), format, out), requires_grad);
       },
@@ -292,7 +302,8 @@ Args:
 
 Example:
     >>> facula.empty(2, 3).shape
-    torch.Size([2, 3]))");
+    torch.Size([2, 3]))",
+      /*has_sparse=*/true);
   def_sized(m, "zeros", filled_with("zeros", 0),
             R"(A tensor of zeros.
 
@@ -303,7 +314,8 @@ Args:
 
 Example:
     >>> facula.zeros(2)
-    tensor([0., 0.]))");
+    tensor([0., 0.]))",
+            /*has_sparse=*/true);
   def_sized(m, "ones", filled_with("ones", 1),
             R"(A tensor of ones.
 
@@ -363,8 +375,9 @@ Example:
     tensor(2.))");
   m.def(
       "empty_strided",
-      [](const Dims& size, const Dims& stride, std::optional<DType> dtype, nb::handle,
+      [](const Dims& size, const Dims& stride, std::optional<DType> dtype, nb::handle layout,
          std::optional<DeviceArg> device, bool requires_grad, bool) {
+        check_strided(layout);
         return with_grad(empty_strided(size, stride, dtype.value_or(get_default_dtype()),
                                        device_or_default(device)),
                          requires_grad);

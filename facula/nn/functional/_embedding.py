@@ -48,7 +48,8 @@ def embedding(
         norm_type: the order p of the norm that ``max_norm`` bounds.
         scale_grad_by_freq: whether gradients are divided by the number of times that their row was
             asked for.
-        sparse: whether gradients are sparse, which must be False.
+        sparse: whether the gradient of the table is a sparse tensor, of the rows that were asked
+            for; see ``optim.SparseAdam``.
 
     Shape:
         input ``(*)``, weight ``(V, D)``; result ``(*, D)``.
@@ -101,7 +102,8 @@ def embedding_bag(
         scale_grad_by_freq: whether gradients are divided by the number of times that their row was
             asked for.
         mode: what is made of the rows of a bag: their ``"sum"``, ``"mean"`` or ``"max"``.
-        sparse: whether gradients are sparse, which must be False.
+        sparse: whether the gradient of the table is a sparse tensor, of the rows that were asked
+            for; see ``optim.SparseAdam``.
         per_sample_weights: what the row of each index is multiplied by, for sums only.
         include_last_offset: whether the last offset is where the last bag ends.
         padding_idx: the index of a row that bags leave out.

@@ -74,7 +74,8 @@ class Embedding(_Table):
         norm_type: the order p of the norm that ``max_norm`` bounds.
         scale_grad_by_freq: whether gradients are divided by the number of times that their row was
             asked for.
-        sparse: whether gradients are sparse, which must be False.
+        sparse: whether the gradient of the table is a sparse tensor, of the rows that were asked
+            for; see ``optim.SparseAdam``.
         device: where the table is created.
         dtype: the dtype of the table.
 
@@ -176,7 +177,8 @@ class EmbeddingBag(_Table):
         scale_grad_by_freq: whether gradients are divided by the number of times that their row was
             asked for.
         mode: what is made of the rows of a bag: their ``"sum"``, ``"mean"`` or ``"max"``.
-        sparse: whether gradients are sparse, which must be False.
+        sparse: whether the gradient of the table is a sparse tensor, of the rows that were asked
+            for; see ``optim.SparseAdam``.
         include_last_offset: whether the last offset is where the last bag ends.
         padding_idx: the index of a row that bags leave out.
         device: where the table is created.

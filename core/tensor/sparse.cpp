@@ -1,0 +1,7 @@
+#include "tensor/sparse.h"
+
+namespace facula {
+
+PyTypeObject* sparse_type = nullptr;
+
+}  // namespace facula

@@ -1,0 +1,254 @@
+"""Sparse tensors from indices and values that the user gives, or a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import facula
+from facula import _core
+from facula._core import Tensor
+from facula.sparse import _index
+from facula.sparse._convert import _no_blocks, empty
+from facula.sparse._derive import from_parts
+from facula.sparse._invariants import check_sparse_tensor_invariants
+from facula.sparse._tensor import COO, CSC, CSR, SparseTensor, is_sparse
+
+
+def _as_indices(name: str, given: Any, device: Any, *, keeps_int32: bool = False) -> Tensor:
+    tensor = given if isinstance(given, Tensor) else facula.tensor(given)
+    if is_sparse(tensor):
+        raise RuntimeError(f"{name}: expected dense indices, got a sparse tensor.")
+    if tensor.is_complex() or tensor.dtype == facula.bool:
+        raise RuntimeError(f"{name}: expected integers as indices, got {tensor.dtype}.")
+    if keeps_int32 and tensor.dtype == facula.int32:
+        return tensor.detach().to(device)
+    return tensor.detach().to(device, facula.int64)
+
+
+def _as_values(given: Any, dtype: Any, device: Any) -> Tensor:
+    if not isinstance(given, Tensor):
+        return facula.tensor(given, dtype=dtype, device=device)
+    if is_sparse(given):
+        raise RuntimeError("expected dense values, got a sparse tensor. Use its values().")
+    return given.to(device=device, dtype=dtype)
+
+
+def _finish(made: SparseTensor, requires_grad: bool) -> SparseTensor:
+    # As in PyTorch the option makes a leaf; without it, values give their history.
+    return made.detach().requires_grad_() if requires_grad else made  # type: ignore[return-value]
+
+
+def _is_checked(check_invariants: bool | None) -> bool:
+    if check_invariants is None:
+        return check_sparse_tensor_invariants.is_enabled()
+    return check_invariants
+
+
+def coo(
+    indices: Any,
+    values: Any,
+    size: Any,
+    dtype: Any,
+    device: Any,
+    requires_grad: bool,
+    check_invariants: bool | None,
+    is_coalesced: bool | None,
+) -> SparseTensor:
+    """What ``sparse_coo_tensor`` makes."""
+    if values is None:  # sizes alone
+        size = tuple(indices if size is None else size)
+        made = empty(COO, size, len(size), dtype, device)
+        return made.requires_grad_(requires_grad)  # type: ignore[return-value]
+    values = _as_values(values, dtype, device)
+    indices = _as_indices("sparse_coo_tensor", indices, values.device)
+    check_coo(indices, values, size)
+    if size is None:
+        size = _least_size(indices, values)
+    if _is_checked(check_invariants):
+        _index.check_places(indices, size)
+        if is_coalesced and not _index.is_rising(_index.places(indices, size[: indices.size(0)])):
+            raise RuntimeError(
+                "cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor"
+            )
+    made = from_parts(COO, (indices,), values, tuple(size), bool(is_coalesced))
+    return _finish(made, requires_grad)
+
+
+def _least_size(indices: Tensor, values: Tensor) -> tuple[int, ...]:
+    if indices.size(1) == 0:
+        return (*[0] * indices.size(0), *values.shape[1:])
+    if int(indices.min()) < 0:
+        raise RuntimeError(f"found negative index {int(indices.min())} for dim 0")
+    return (*(int(row.max()) + 1 for row in indices), *values.shape[1:])
+
+
+def check_coo(indices: Tensor, values: Tensor, size: Sequence[int] | None) -> None:
+    """Raise unless shapes of indices, values and result fit each other."""
+    if indices.dim() != 2:
+        raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(indices.shape)}")
+    if values.dim() == 0:
+        raise RuntimeError("values must have a dimension of length nnz, but got a number.")
+    if indices.size(1) != values.size(0):
+        raise RuntimeError(
+            f"indices and values must have same nnz, but got nnz from indices: {indices.size(1)}, "
+            f"nnz from values: {values.size(0)}"
+        )
+    if size is None:
+        return
+    n, n_dense = indices.size(0), values.dim() - 1
+    if len(size) != n + n_dense:
+        raise RuntimeError(
+            f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, "
+            f"sparse_dim = {n}, dense_dim = {n_dense}"
+        )
+    if min((*size, 0)) < 0:
+        raise RuntimeError(f"expected sizes of at least 0, got {tuple(size)}.")
+    if tuple(values.shape[1:]) != tuple(size[n:]):
+        raise RuntimeError(
+            f"values has incorrect size, expected {[values.size(0), *size[n:]]}, got "
+            f"{list(values.shape)}"
+        )
+
+
+_NAMES = {CSR: ("crow_indices", "col_indices"), CSC: ("ccol_indices", "row_indices")}
+
+
+def compressed(
+    layout: Any,
+    outer: Any,
+    plain: Any,
+    values: Any,
+    size: Any,
+    dtype: Any,
+    device: Any,
+    requires_grad: bool,
+    check_invariants: bool | None,
+) -> SparseTensor:
+    """What ``sparse_csr_tensor`` and its relatives make."""
+    if layout in (_core.sparse_bsr, _core.sparse_bsc):
+        raise _no_blocks(layout)
+    if layout not in _NAMES:
+        raise RuntimeError(
+            f"sparse_compressed_tensor: expected sparse compressed tensor layout but got {layout}"
+        )
+    values = _as_values(values, dtype, device)
+    first, second = _NAMES[layout]
+    outer = _as_indices(first, outer, values.device, keeps_int32=True)
+    plain = _as_indices(second, plain, values.device, keeps_int32=True)
+    if outer.dtype != plain.dtype:
+        raise RuntimeError(
+            f"{first} and {second} must have the same dtype, bot got {outer.dtype} and "
+            f"{plain.dtype}, respectively"
+        )
+    if outer.dim() > 1 or plain.dim() > 1:
+        raise NotImplementedError(
+            f"{layout}: batches of matrices are not implemented. Make a tensor of each, or a COO "
+            "tensor with three sparse dimensions."
+        )
+    if size is None:
+        n_inner = int(plain.max()) + 1 if plain.numel() else 0
+        n_outer = outer.numel() - 1
+        pair = (n_outer, n_inner) if layout is CSR else (n_inner, n_outer)
+        size = (*pair, *values.shape[1:])
+    check_compressed(layout, outer, plain, values, size)
+    if _is_checked(check_invariants):
+        check_compressed_places(layout, outer, plain, size)
+    return _finish(from_parts(layout, (outer, plain), values, tuple(size)), requires_grad)
+
+
+def check_compressed(
+    layout: Any, outer: Tensor, plain: Tensor, values: Tensor, size: Sequence[int]
+) -> None:
+    """Raise unless shapes of indices, values and result fit each other."""
+    first, second = _NAMES[layout]
+    if outer.dim() != 1 or plain.dim() != 1 or values.dim() < 1:
+        raise RuntimeError(
+            f"{first} and {second} must be vectors and values have their length first, got shapes "
+            f"{list(outer.shape)}, {list(plain.shape)} and {list(values.shape)}."
+        )
+    if len(size) != 2 + values.dim() - 1 or min((*size, 0)) < 0:
+        raise RuntimeError(
+            f"size: expected two sizes and those of the values behind their first dimension, got "
+            f"{tuple(size)} for values of shape {list(values.shape)}."
+        )
+    n_outer = size[0] if layout is CSR else size[1]
+    if outer.numel() != n_outer + 1:
+        raise RuntimeError(
+            f"{first}.shape[-1] must be equal to the number of "
+            f"{'rows' if layout is CSR else 'columns'} + 1 (i.e., {n_outer + 1}), but got "
+            f"{outer.numel()}"
+        )
+    if plain.numel() != values.size(0):
+        raise RuntimeError(
+            f"{second}.shape[-1] must be equal to nnz ({values.size(0)}) as defined by "
+            f"values.shape[0], but got {plain.numel()}"
+        )
+    if tuple(values.shape[1:]) != tuple(size[2:]):
+        raise RuntimeError(
+            f"values must have the shape (nnz, *{list(size[2:])}), got {list(values.shape)}"
+        )
+
+
+def check_compressed_places(layout: Any, outer: Tensor, plain: Tensor, size: Sequence[int]) -> None:
+    """Raise unless the lists rise from 0 to their end, with indices in range, each once."""
+    first, second = _NAMES[layout]
+    n_inner = size[1] if layout is CSR else size[0]
+    if int(outer[0]) != 0:
+        raise RuntimeError(f"`{first}[..., 0] == 0` is not satisfied.")
+    if int(outer[-1]) != plain.numel():
+        raise RuntimeError(f"`{first}[..., -1] == nnz` is not satisfied.")
+    if not bool((outer[1:] >= outer[:-1]).all()):
+        raise RuntimeError(
+            f"`0 <= {first}[..., 1:] - {first}[..., :-1] <= plain_dim` is not satisfied."
+        )
+    if plain.numel() and not 0 <= int(plain.min()) <= int(plain.max()) < n_inner:
+        raise RuntimeError(f"`0 <= {second} < plain_dim` is not satisfied.")
+    numbers = _index.rows_of(outer, plain.numel()) * n_inner + plain
+    if not _index.is_rising(numbers):
+        raise RuntimeError(
+            f"`{second}[..., {first}[..., i - 1]:{first}[..., i]] for all i = 1, ..., are sorted "
+            "and distinct along the last dimension values` is not satisfied."
+        )
+
+
+def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any) -> SparseTensor:
+    """What ``sparse.spdiags`` makes."""
+    rows = diagonals.unsqueeze(0) if diagonals.dim() == 1 else diagonals
+    steps = offsets.reshape(-1)
+    if rows.dim() != 2:
+        raise RuntimeError("spdiags: Diagonals must be vector or matrix")
+    if offsets.dim() > 1:
+        raise RuntimeError("spdiags: Offsets must be scalar or vector")
+    if len(shape) != 2:
+        raise RuntimeError("spdiags: Output shape must be 2d")
+    if steps.numel() != rows.size(0):
+        raise RuntimeError(
+            f"spdiags: Number of diagonals ({rows.size(0)}) does not match the number of offsets "
+            f"({steps.numel()})"
+        )
+    if steps.dtype != facula.int64:
+        raise RuntimeError(f"spdiags: Offset Tensor must have dtype Long but got {offsets.dtype}")
+    if steps.unique().numel() != steps.numel():
+        raise RuntimeError("Offset tensor contains duplicate values")
+    n_rows, n_columns = shape
+    # Element j of a diagonal lies in column j, if its row is one of the matrix.
+    column = facula.arange(min(rows.size(1), n_columns)).expand(rows.size(0), -1)
+    row = column - steps.unsqueeze(1)
+    kept = ((row >= 0) & (row < n_rows)).reshape(-1).nonzero().reshape(-1)
+    indices = facula.stack([row.reshape(-1), column.reshape(-1)]).index_select(1, kept)
+    data = rows[:, : column.size(1)].reshape(-1).index_select(0, kept)
+    made = from_parts(COO, (indices,), data, (n_rows, n_columns))
+    if layout in (None, COO):
+        return made
+    return made.to_sparse(layout=layout)  # type: ignore[return-value]
+
+
+def rebuilt(layout: Any, parts: Sequence[Any]) -> SparseTensor:
+    """A tensor of the parts that a pickle has, all of them checked."""
+    if layout is COO:
+        indices, values, size = parts[:3]
+        is_coalesced = bool(parts[3]) if len(parts) > 3 else None
+        return coo(indices, values, size, None, None, False, True, is_coalesced)
+    outer, plain, values, size = parts
+    return compressed(layout, outer, plain, values, size, None, None, False, True)
