@@ -40,6 +40,8 @@ from facula.version import __version__ as __version__
 if _TYPE_CHECKING:
     from facula import (
         accelerator,
+        amp,
+        cpu,
         hub,
         multiprocessing,
         nn,
@@ -50,6 +52,7 @@ if _TYPE_CHECKING:
         testing,
         vision,
     )
+    from facula.amp import autocast
     from facula.serialization import load, save
 
 newaxis = None
@@ -57,6 +60,8 @@ newaxis = None
 # Imported when they are first asked for: much code that a script may never use.
 _LAZY = {
     "accelerator",
+    "amp",
+    "cpu",
     "hub",
     "multiprocessing",
     "nn",
@@ -67,11 +72,16 @@ _LAZY = {
     "testing",
     "vision",
 }
+_LAZY_NAMES = {
+    "autocast": "facula.amp",
+    "load": "facula.serialization",
+    "save": "facula.serialization",
+}
 
 
 def __getattr__(name: str) -> _Any:
-    if name in ("load", "save"):
-        return getattr(_import_module("facula.serialization"), name)
+    if name in _LAZY_NAMES:
+        return getattr(_import_module(_LAZY_NAMES[name]), name)
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _import_module(f"facula.{name}")
@@ -84,8 +94,11 @@ __all__ = [
     *_settings.__all__,
     "TypedStorage",
     "accelerator",
+    "amp",
+    "autocast",
     "autograd",
     "backends",
+    "cpu",
     "cuda",
     "e",
     "enable_grad",
