@@ -4,6 +4,7 @@ from importlib import import_module
 from types import ModuleType
 
 __all__ = [
+    "benchmark",
     "checkpoint",
     "data",
     "dlpack",
