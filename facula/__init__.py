@@ -20,6 +20,7 @@ from facula import (
     random,
     return_types,
     storage,
+    types,
     utils,
     version,
 )
@@ -60,6 +61,8 @@ newaxis = None
 
 # Imported when they are first asked for: much code that a script may never use.
 _LAZY = {
+    "__config__",
+    "__future__",
     "accelerator",
     "amp",
     "cpu",
@@ -131,6 +134,7 @@ __all__ = [
     "set_printoptions",
     "storage",
     "testing",
+    "types",
     "utils",
     "version",
     "vision",
