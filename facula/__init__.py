@@ -20,6 +20,7 @@ from facula import (
     random,
     return_types,
     storage,
+    types,
     utils,
     version,
 )
@@ -40,40 +41,54 @@ from facula.version import __version__ as __version__
 if _TYPE_CHECKING:
     from facula import (
         accelerator,
+        amp,
+        cpu,
         hub,
         multiprocessing,
         nn,
         optim,
         overrides,
+        profiler,
         resume,
         serialization,
         sparse,
         testing,
         vision,
     )
+    from facula.amp import autocast
     from facula.serialization import load, save
 
 newaxis = None
 
 # Imported when they are first asked for: much code that a script may never use.
 _LAZY = {
+    "__config__",
+    "__future__",
     "accelerator",
+    "amp",
+    "cpu",
     "hub",
     "multiprocessing",
     "nn",
     "optim",
     "overrides",
+    "profiler",
     "resume",
     "serialization",
     "sparse",
     "testing",
     "vision",
 }
+_LAZY_NAMES = {
+    "autocast": "facula.amp",
+    "load": "facula.serialization",
+    "save": "facula.serialization",
+}
 
 
 def __getattr__(name: str) -> _Any:
-    if name in ("load", "save"):
-        return getattr(_import_module("facula.serialization"), name)
+    if name in _LAZY_NAMES:
+        return getattr(_import_module(_LAZY_NAMES[name]), name)
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _import_module(f"facula.{name}")
@@ -86,8 +101,11 @@ __all__ = [
     *_settings.__all__,
     "TypedStorage",
     "accelerator",
+    "amp",
+    "autocast",
     "autograd",
     "backends",
+    "cpu",
     "cuda",
     "e",
     "enable_grad",
@@ -108,6 +126,7 @@ __all__ = [
     "optim",
     "overrides",
     "pi",
+    "profiler",
     "random",
     "resume",
     "return_types",
@@ -118,6 +137,7 @@ __all__ = [
     "sparse",
     "storage",
     "testing",
+    "types",
     "utils",
     "version",
     "vision",

@@ -1,14 +1,22 @@
-"""Global switches that scripts set: determinism and the precision of products."""
+"""Switches that scripts set: determinism, the precision of products, older names of autocast's."""
 
 from __future__ import annotations
 
 import warnings
 
+from facula import _core
+
 __all__ = [
     "are_deterministic_algorithms_enabled",
+    "get_autocast_cpu_dtype",
+    "get_autocast_gpu_dtype",
     "get_deterministic_debug_mode",
     "get_float32_matmul_precision",
+    "is_autocast_cpu_enabled",
     "is_deterministic_algorithms_warn_only_enabled",
+    "set_autocast_cpu_dtype",
+    "set_autocast_cpu_enabled",
+    "set_autocast_gpu_dtype",
     "set_deterministic_debug_mode",
     "set_float32_matmul_precision",
     "use_deterministic_algorithms",
@@ -91,3 +99,47 @@ def set_float32_matmul_precision(precision: str) -> None:
 def get_float32_matmul_precision() -> str:
     """What :func:`set_float32_matmul_precision` set."""
     return _matmul_precision
+
+
+def _warn(old: str, new: str) -> None:
+    warnings.warn(
+        f"facula.{old} is deprecated. Please use facula.{new} instead.",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+
+
+def is_autocast_cpu_enabled() -> bool:
+    """The older name of ``is_autocast_enabled("cpu")``."""
+    _warn("is_autocast_cpu_enabled()", "is_autocast_enabled('cpu')")
+    return _core.is_autocast_enabled("cpu")
+
+
+def set_autocast_cpu_enabled(enabled: bool) -> None:
+    """The older name of ``set_autocast_enabled("cpu", enabled)``."""
+    _warn("set_autocast_cpu_enabled(enabled)", "set_autocast_enabled('cpu', enabled)")
+    _core.set_autocast_enabled("cpu", enabled)
+
+
+def get_autocast_cpu_dtype() -> _core.dtype:
+    """The older name of ``get_autocast_dtype("cpu")``."""
+    _warn("get_autocast_cpu_dtype()", "get_autocast_dtype('cpu')")
+    return _core.get_autocast_dtype("cpu")
+
+
+def set_autocast_cpu_dtype(dtype: _core.dtype) -> None:
+    """The older name of ``set_autocast_dtype("cpu", dtype)``."""
+    _warn("set_autocast_cpu_dtype(dtype)", "set_autocast_dtype('cpu', dtype)")
+    _core.set_autocast_dtype("cpu", dtype)
+
+
+def get_autocast_gpu_dtype() -> _core.dtype:
+    """The older name of ``get_autocast_dtype("cuda")``."""
+    _warn("get_autocast_gpu_dtype()", "get_autocast_dtype('cuda')")
+    return _core.get_autocast_dtype("cuda")
+
+
+def set_autocast_gpu_dtype(dtype: _core.dtype) -> None:
+    """The older name of ``set_autocast_dtype("cuda", dtype)``."""
+    _warn("set_autocast_gpu_dtype(dtype)", "set_autocast_dtype('cuda', dtype)")
+    _core.set_autocast_dtype("cuda", dtype)

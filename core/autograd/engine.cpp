@@ -8,6 +8,7 @@
 #include "autograd/hooks.h"
 #include "autograd/node.h"
 #include "autograd/operations.h"
+#include "autograd/watch.h"
 #include "tensor/sparse.h"
 
 namespace facula {
@@ -73,6 +74,23 @@ struct LaterFirst {
 
 class Run;
 thread_local Run* current_run = nullptr;
+thread_local NodeWatcher* watcher = nullptr;
+
+// Told also of the end of a node that raises.
+class Watched {
+ public:
+  explicit Watched(const Node& node) : watcher_(watcher) {
+    if (watcher_) watcher_->begin(node);
+  }
+  ~Watched() {
+    if (watcher_ && watcher_ == watcher) watcher_->end();
+  }
+  Watched(const Watched&) = delete;
+
+ private:
+  NodeWatcher* watcher_;  // who may be gone when the node ends
+};
+
 std::atomic<int64_t> next_run_id{0};
 
 class Run {
@@ -246,6 +264,7 @@ TensorList Run::call(Node* node, TensorList& grads) {
   for (const Tensor& g : grads) any |= g.defined();
   TensorList results;
   if (any) {
+    Watched watched(*node);
     results = node->apply(*node, grads);
     check(node->is_accumulator || results.size() == node->n_edges, node->name, " returned ",
           results.size(), " gradients; expected ", node->n_edges, ".");
@@ -360,6 +379,8 @@ bool Needs::operator[](size_t i) const {
   Node* next = node_.edges[i].node;
   return next != nullptr && (!current_run || current_run->wants(next));
 }
+
+NodeWatcher* watch_nodes(NodeWatcher* whom) { return std::exchange(watcher, whom); }
 
 int64_t current_backward_id() { return current_run ? current_run->id() : -1; }
 bool backward_reaches(Node* node) { return current_run && current_run->reaches(node); }

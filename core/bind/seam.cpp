@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "bind/autocast.h"
 #include "bind/bind.h"
 #include "bind/sparse.h"
 
@@ -28,6 +30,9 @@ struct ThisThread {
   Disabled disabled = Disabled::Nothing;
   PyObject* counts = nullptr;  // a dict, owned; null if nobody counts
   int n_levels = 0;
+  std::vector<Watcher*> watchers;
+  bool is_watching = false;  // a watcher is at work
+  bool is_resumed = false;   // the next entry is that of a call which has entered before
 };
 thread_local ThisThread this_thread;
 
@@ -267,9 +272,117 @@ void add_class() {
   (void)added;
 }
 
+PyObject* resume(PyObject* function, const Arguments& args) noexcept {
+  this_thread.is_resumed = true;
+  PyObject* result = PyObject_Vectorcall(function, args.values, args.n, args.names);
+  this_thread.is_resumed = false;  // in case that the function never entered
+  return result;
+}
+
+void add_watcher(Watcher* watcher) {
+  this_thread.watchers.push_back(watcher);
+  ++n_users;
+}
+
+bool remove_watcher(Watcher* watcher) {
+  auto& all = this_thread.watchers;
+  auto at = std::find(all.begin(), all.end(), watcher);
+  if (at == all.end()) return false;
+  all.erase(at);
+  --n_users;
+  return true;
+}
+
+namespace {
+
+// What those who do not take calls need to know of an operation, found when they first meet it.
+struct Known {
+  nb::object function;
+  PyObject* name;  // owned
+  autocast::Policies policies;
+};
+
+// As PyTorch names operations internally: "add", also for the method; "linalg_inv", "fft_fft".
+std::string internal_name(nb::handle function) {
+  std::string name = nb::str(nb::getattr(function, "__name__", nb::str(""))).c_str();
+  if (name.rfind("__", 0) != 0 && name.rfind('_', 0) == 0) name.erase(0, 1);
+  std::string module = nb::str(nb::getattr(function, "__module__", nb::str(""))).c_str();
+  for (const char* room : {"linalg", "fft"})
+    if (module.rfind(std::string("facula.") + room, 0) == 0) return room + ("_" + name);
+  return name;
+}
+
+const Known& known(const Operation& operation) {
+  static auto* all = new std::unordered_map<const void*, Known>;
+  const void* key = operation.function ? static_cast<const void*>(operation.function)
+                                       : static_cast<const void*>(operation.attribute);
+  auto place = all->find(key);
+  if (place != all->end()) return place->second;
+  nb::object function = function_of(operation);
+  std::string name = internal_name(function);
+  return (*all)[key] = {function, PyUnicode_InternFromString(name.c_str()),
+                        autocast::policies_of(name)};
+}
+
+// Tells the watchers of the beginning and the end of a call. Those who come meanwhile hear nothing,
+// those who leave nothing more.
+class Watched {
+ public:
+  Watched(const Known& what, const Arguments& args) : args_(args), told_(this_thread.watchers) {
+    tell([&](Watcher& watcher) { watcher.begin(what.name, args); });
+  }
+  void end(PyObject* result) {
+    PyObject *type, *error, *traceback;
+    PyErr_Fetch(&type, &error, &traceback);
+    try {
+      tell([&](Watcher& watcher) { watcher.end(args_, result); });
+    } catch (...) {  // its error takes the place of the answer
+      for (PyObject* object : {type, error, traceback, result}) Py_XDECREF(object);
+      throw;
+    }
+    PyErr_Restore(type, error, traceback);
+  }
+
+ private:
+  template <class F>
+  void tell(F&& f) {
+    this_thread.is_watching = true;
+    struct Reset {
+      ~Reset() { this_thread.is_watching = false; }
+    } reset;
+    for (Watcher* watcher : told_) {
+      const auto& all = this_thread.watchers;
+      if (std::find(all.begin(), all.end(), watcher) != all.end()) f(*watcher);
+    }
+  }
+  const Arguments& args_;
+  std::vector<Watcher*> told_;
+};
+
+// False if the call can go on as it is.
+bool perform(const Operation& operation, const Arguments& args, bool is_watched,
+             PyObject*& result) {
+  const Known& what = known(operation);
+  auto call_cast = [&] {
+    return autocast::is_on() &&
+           autocast::call(what.policies, what.function.ptr(), operation.is_composed, args, result);
+  };
+  if (!is_watched) return call_cast();
+  Watched watched(what, args);
+  if (!call_cast()) result = resume(what.function.ptr(), args);
+  watched.end(result);
+  return true;
+}
+
+}  // namespace
+
 bool enter(const Operation& operation, const Arguments& args, PyObject*& result) noexcept {
   result = nullptr;
-  const ThisThread& here = this_thread;
+  ThisThread& here = this_thread;
+  if (here.is_resumed) {
+    here.is_resumed = false;
+    return false;
+  }
   if (here.counts && !operation.is_private && !count(operation)) return true;
   size_t n_asked = here.modes.empty() ? 0 : n_asked_modes(operation);
   Objects found;
@@ -283,9 +396,20 @@ bool enter(const Operation& operation, const Arguments& args, PyObject*& result)
     auto is_other = [](const nb::object& object) { return Py_TYPE(object.ptr()) != sparse_type; };
     found.erase(std::remove_if(found.begin(), found.end(), is_other), found.end());
   }
-  if (found.empty() && n_asked == 0) return false;
-  result = guarded([&] { return dispatch(operation, args, found, n_asked); });
-  return true;
+  if (!found.empty() || n_asked > 0) {
+    result = guarded([&] { return dispatch(operation, args, found, n_asked); });
+    return true;
+  }
+  const bool is_watched = !here.watchers.empty() && !here.is_watching;
+  if (!(is_watched || autocast::is_on()) || operation.accessor || operation.is_private)
+    return false;
+  bool is_taken = true;
+  result = guarded([&] {
+    PyObject* answer = nullptr;
+    is_taken = perform(operation, args, is_watched, answer);
+    return answer;
+  });
+  return is_taken;
 }
 
 bool ask_foreign(const Operation& operation, const Arguments& args, PyObject*& result) noexcept {

@@ -3,7 +3,9 @@
 // their own way, hang on the seam: modes, subclasses of Tensor that override, foreign objects.
 //
 // While nobody does, an entry costs one test, is_used(). A foreign object is no user of the seam:
-// it is looked for when an operation could do nothing with its arguments.
+// it is looked for when an operation could do nothing with its arguments. Whoever asks for other
+// arguments (autocast) or only wants to know (watchers) comes after those who may do the operation
+// in another way.
 //
 // A transform (vmap, forward mode, ...) is a mode that must not miss anything that computes: it is
 // asked for the private functions of the core too, also where users have switched modes off. An
@@ -15,7 +17,7 @@
 
 namespace facula::seam {
 
-// Overriding classes (1 if there are any), modes and counters of all threads.
+// Overriding classes (1 if there are any), modes, watchers, counters and autocasts of all threads.
 extern std::atomic<int64_t> n_users;
 inline bool is_used() {
   return __builtin_expect(n_users.load(std::memory_order_relaxed) != 0, false);
@@ -58,6 +60,21 @@ bool enter(const Operation& operation, const Arguments& args, PyObject*& result)
 // The same for an operation that refuses its arguments, in case that nobody was asked before: asks
 // the foreign objects among them. An error that is set stays if it returns false.
 bool ask_foreign(const Operation& operation, const Arguments& args, PyObject*& result) noexcept;
+
+// Calls an operation that has entered, possibly with other arguments, without entering again. Null
+// with a Python error set where it raises.
+PyObject* resume(PyObject* function, const Arguments& args) noexcept;
+
+// Is told of all operations of a thread, also of those that others are composed of. What it does
+// itself meanwhile is nobody's operation.
+class Watcher {
+ public:
+  virtual ~Watcher() = default;
+  virtual void begin(PyObject* name, const Arguments& args) = 0;  // name: "add", "linalg_inv"
+  virtual void end(const Arguments& args, PyObject* result) = 0;  // null: it raised an error
+};
+void add_watcher(Watcher* watcher);
+bool remove_watcher(Watcher* watcher);  // false if it did not watch this thread
 
 // A class that overrides operations exists: from now on arguments are looked at.
 void add_class();

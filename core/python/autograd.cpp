@@ -277,6 +277,35 @@ Example:
     tensor([2., 4.]))");
 }
 
+// Edges of the graph, and tensors that stand for them: backward takes tensors.
+void bind_edges(nb::module_& m) {
+  m.def(
+      "_gradient_edge",
+      [](const Tensor& x) {
+        Edge edge = gradient_edge(x);
+        check(edge.node != nullptr, "get_gradient_edge: expected a tensor that requires grad, got ",
+              x, ".");
+        return nb::make_tuple(nb::steal(static_cast<PyObject*>(edge.node)), edge.input_nr);
+      },
+      "tensor"_a, "The node that the gradient of a tensor goes to, and as which of its inputs.");
+  m.def(
+      "_tensor_of_edge",
+      [](nb::handle object, uint32_t output_nr) {
+        check_type(PyObject_TypeCheck(object.ptr(), node_base_type),
+                   "GradientEdge: expected a node, got ", Py_TYPE(object.ptr())->tp_name, ".");
+        Node* node = node_of(object.ptr());
+        check(output_nr < node->n_outputs, "GradientEdge: ", node->name, " has ", node->n_outputs,
+              " outputs, got output_nr ", output_nr, ".");
+        if (node->is_accumulator) return leaf_of(*node);
+        const OutputInfo& form = node->outputs[output_nr];
+        // Nobody reads its values: one element stands for all.
+        Tensor x = empty_strided(form.sizes, Dims(form.sizes.size(), 0), form.dtype, form.device);
+        attach_edge(x, {node, output_nr});
+        return x;
+      },
+      "node"_a, "output_nr"_a, "A tensor of the form and with the edge of the one that is meant.");
+}
+
 void bind_running_backward(nb::module_& m) {
   m.def("_current_graph_task_id", &current_backward_id,
         "The number of the running call of backward; -1 outside.");
@@ -359,6 +388,7 @@ Example:
 FACULA_BINDINGS {
   bind_modes(m);
   bind_backward(m);
+  bind_edges(m);
   bind_running_backward(m);
   bind_leaves();
   m.def("_push_saved_tensors_hooks", [](nb::handle pack, nb::handle unpack) {

@@ -13,15 +13,23 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
+from facula.autograd.graph import GradientEdge
 
 __all__ = ["backward", "grad"]
 
-_Tensors = Tensor | Sequence[Tensor]
+_Tensors = Tensor | GradientEdge | Sequence[Tensor] | Sequence[GradientEdge]
 _OptionalTensors = Tensor | Sequence[Tensor | None] | None
 
 
 def _as_tuple(tensors: _Tensors) -> tuple[Tensor, ...]:
-    return (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
+    """The tensors, and for edges of the graph others that stand for them."""
+    if isinstance(tensors, Tensor):
+        return (tensors,)
+    given: tuple[Any, ...] = (tensors,) if isinstance(tensors, GradientEdge) else tuple(tensors)
+    return tuple(
+        _core._tensor_of_edge(t.node, t.output_nr) if isinstance(t, GradientEdge) else t
+        for t in given
+    )
 
 
 def _one_each(outputs: tuple[Tensor, ...], grads: _OptionalTensors) -> tuple[Tensor | None, ...]:
@@ -41,7 +49,7 @@ def backward(
     """Accumulate the gradients of ``tensors`` into the leaves they were made from.
 
     Args:
-        tensors: the tensors to differentiate.
+        tensors: the tensors to differentiate, or edges of the graph in their place.
         grad_tensors: the gradient of each tensor; it may be None for scalars.
         retain_graph: whether the graph is kept for another backward; by default ``create_graph``.
         create_graph: whether the computation of the gradients is recorded, for higher derivatives.
@@ -82,8 +90,8 @@ def grad(
     """Return the gradients of ``outputs`` with respect to ``inputs``, leaving ``.grad`` alone.
 
     Args:
-        outputs: the tensors to differentiate.
-        inputs: the tensors that the gradients are taken with respect to.
+        outputs: the tensors to differentiate, or edges of the graph in their place.
+        inputs: the tensors that the gradients are taken with respect to, or edges of the graph.
         grad_outputs: the gradient of each output; it may be None for scalars.
         retain_graph: whether the graph is kept for another call; by default ``create_graph``.
         create_graph: whether the computation of the gradients is recorded, for higher derivatives.

@@ -8,22 +8,79 @@ reaches the node.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+import weakref
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from facula import _core
 from facula._core import Tensor
 from facula._core import _Node as Node
-from facula.autograd.grad_mode import enable_grad
 
 __all__ = [
+    "GradientEdge",
     "Node",
+    "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
     "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",
 ]
+
+
+class GradientEdge(NamedTuple):
+    """Where the gradient of a tensor goes: an edge of the graph.
+
+    :func:`facula.autograd.backward` and :func:`facula.autograd.grad` take it in the place of the
+    tensor, which need not be kept for that.
+
+    Args:
+        node: the node that the gradient goes to.
+        output_nr: which of the outputs of the node's operation the tensor is.
+        ownership_token: an object that is kept alive with the edge.
+    """
+
+    node: Node
+    output_nr: int
+    ownership_token: Any = None
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """The edge that the gradient of a tensor takes.
+
+    Args:
+        tensor: the tensor, which must require grad.
+
+    Example:
+        >>> x = facula.tensor(3.0, requires_grad=True)
+        >>> y = x * x
+        >>> edge = facula.autograd.graph.get_gradient_edge(y)
+        >>> del y
+        >>> facula.autograd.grad(edge, x)
+        (tensor(6.),)
+    """
+    return GradientEdge(*_core._gradient_edge(tensor))
+
+
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
+    """Count a write to a tensor that was made behind autograd's back.
+
+    Backward then notices that a tensor which it needs has changed.
+
+    Args:
+        tensor: the tensor, or several.
+
+    Example:
+        >>> x = facula.ones(2)
+        >>> facula.autograd.graph.increment_version(x)
+        >>> x._version
+        1
+    """
+    for one in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        one._bump_version()
 
 
 class saved_tensors_hooks:
@@ -98,6 +155,92 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
         _core._disable_saved_tensors_hooks(previous)
 
 
+class _Kept:
+    """A saved tensor: as it is, or a copy made before it was written to."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+
+
+class _MutationContext:
+    """The tensors that operations of a block have saved, by the memory that they are in."""
+
+    def __init__(self) -> None:
+        self._is_open = True
+        self._kept: dict[int, weakref.WeakSet[_Kept]] = defaultdict(weakref.WeakSet)
+
+    def pack(self, tensor: Tensor) -> _Kept:
+        kept = _Kept(tensor)
+        self._kept[_memory_of(tensor)].add(kept)
+        return kept
+
+    def unpack(self, kept: _Kept) -> Tensor:
+        if not self._is_open:
+            raise AssertionError(
+                "allow_mutation_on_saved_tensors: Trying to backward outside of the "
+                "'allow_mutation_on_saved_tensors' context in which the graph was originally "
+                "recorded."
+            )
+        return kept.tensor
+
+    def before(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Copies what an operation is going to write to and backward needs."""
+        out = kwargs.get("out")
+        written = list(out) if isinstance(out, (list, tuple)) else [out]
+        if _is_in_place(name) and args:
+            written.append(args[0])
+        for tensor in written:
+            if isinstance(tensor, Tensor):
+                for kept in self._kept.pop(_memory_of(tensor), ()):
+                    kept.tensor = kept.tensor.detach().clone()
+
+    def clear(self) -> None:
+        """Forget the saved tensors: their operations have no backward any more."""
+        self._is_open = False
+        self._kept.clear()
+
+
+def _memory_of(tensor: Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
+
+
+def _is_in_place(name: str) -> bool:
+    if name.startswith("__"):
+        return name == "__setitem__" or (name.startswith("__i") and name not in _NOT_IN_PLACE)
+    return name.endswith("_")
+
+
+_NOT_IN_PLACE = {"__index__", "__int__", "__invert__"}
+
+
+@contextmanager
+def allow_mutation_on_saved_tensors() -> Iterator[_MutationContext]:
+    """A block in which tensors that backward needs may be written to in place.
+
+    They are copied before. Backward has to run inside of the block, too.
+
+    Example:
+        >>> x = facula.ones(2, requires_grad=True)
+        >>> with facula.autograd.graph.allow_mutation_on_saved_tensors():
+        ...     y = x.clone()
+        ...     z = y * y
+        ...     y.zero_()
+        ...     z.sum().backward()
+        tensor([0., 0.], grad_fn=<ZeroBackward0>)
+        >>> x.grad
+        tensor([2., 2.])
+    """
+    context = _MutationContext()
+    observer = _core._Observer(None, context.before)
+    try:
+        with saved_tensors_hooks(context.pack, context.unpack):
+            observer.start()
+            yield context
+    finally:
+        observer.stop()
+        context.clear()
+
+
 class _HandleGroup:
     """Removes several hooks as one."""
 
@@ -151,21 +294,9 @@ def register_multi_grad_hook(
     return _HandleGroup(watch(tuple(tensors), fn))
 
 
-def _accumulation_node(tensor: Tensor) -> Node:
-    """The node that a tensor's gradient arrives at; for a leaf the accumulating one."""
-    if tensor.grad_fn is not None:
-        return tensor.grad_fn
-    # A leaf does not name its node; whatever is recorded of the leaf has it as the next one.
-    with enable_grad():
-        grad_fn = tensor.view_as(tensor).grad_fn
-    assert grad_fn is not None  # the callers pass only tensors that require grad
-    node: Node = grad_fn.next_functions[0][0]
-    return node
-
-
 def _watch_all(tensors: tuple[Tensor, ...], fn: Callable[..., None]) -> list[Any]:
     lock = threading.Lock()
-    nodes = [_accumulation_node(t) for t in tensors]
+    nodes = [get_gradient_edge(t).node for t in tensors]
     # By backward call, because hooks of two calls (nested, or of two threads) interleave.
     pending: dict[int, tuple[list[Tensor | None], int]] = {}
 

@@ -1,5 +1,6 @@
-"""Comparing results in tests."""
+"""Making tensors for tests, and comparing results."""
 
 from facula.testing._comparison import assert_close
+from facula.testing._creation import make_tensor
 
-__all__ = ["assert_close"]
+__all__ = ["assert_close", "make_tensor"]

@@ -1,9 +1,19 @@
-"""Tools beside the tensors: data, checkpointing, hooks, DLPack, logs for TensorBoard."""
+"""Tools beside the tensors: data, checkpointing, hooks, DLPack, logs, measurements."""
 
 from importlib import import_module
 from types import ModuleType
 
-__all__ = ["checkpoint", "data", "dlpack", "hooks", "model_zoo", "serialization", "tensorboard"]
+__all__ = [
+    "benchmark",
+    "checkpoint",
+    "data",
+    "dlpack",
+    "flop_counter",
+    "hooks",
+    "model_zoo",
+    "serialization",
+    "tensorboard",
+]
 
 
 def __getattr__(name: str) -> ModuleType:

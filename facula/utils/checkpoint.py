@@ -164,11 +164,31 @@ def _random_state(state: Tensor | None) -> Iterator[None]:
         _core.set_rng_state(previous)
 
 
+class _Autocast:
+    """The thread's autocast when the object is made, which is on again in a block."""
+
+    def __init__(self) -> None:
+        is_cached = _core.is_autocast_cache_enabled()
+        self._states = [
+            (kind, _core.is_autocast_enabled(kind), _core.get_autocast_dtype(kind), is_cached)
+            for kind in ("cpu", "cuda")
+        ]
+
+    def __enter__(self) -> None:
+        for state in self._states:
+            _core._enter_autocast(*state)
+
+    def __exit__(self, *exc_info: object) -> None:
+        for _ in self._states:
+            _core._exit_autocast()
+
+
 class _Reentrant(Function):
     @staticmethod
     def forward(ctx: Any, function: Callable[..., Any], preserves_rng: bool, *args: Any) -> Any:
         ctx.function = function
         ctx.rng_state = _core.get_rng_state() if preserves_rng else None
+        ctx.autocast = _Autocast()
         # Tensors are saved for backward, not kept as attributes: a change in place is noticed, and
         # they are freed when backward is done.
         ctx.args = [None if isinstance(a, Tensor) else a for a in args]
@@ -189,7 +209,7 @@ class _Reentrant(Function):
         for position, tensor in zip(ctx.positions, ctx.saved_tensors, strict=True):
             # Leaves of a graph of their own, which this backward walks inside the outer one.
             args[position] = tensor.detach().requires_grad_(tensor.requires_grad)
-        with _random_state(ctx.rng_state), enable_grad():
+        with _random_state(ctx.rng_state), ctx.autocast, enable_grad():
             outputs = ctx.function(*args)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         pairs = [
@@ -299,9 +319,10 @@ def _checkpoint_by_hooks(
         with first_context:
             return function(*args, **kwargs)
     state = _core.get_rng_state() if options.preserves_rng else None
+    autocast = _Autocast()
 
     def run_again() -> None:
-        with _random_state(state), enable_grad(), second_context:
+        with _random_state(state), autocast, enable_grad(), second_context:
             function(*args, **kwargs)
 
     frame = _Frame(run_again, options)

@@ -134,3 +134,23 @@ def test_an_inference_tensor_may_not_be_saved_for_backward(x):
         y = facula.ones(2)
     with pytest.raises(RuntimeError, match=r"[Ii]nference"):
         _ = x * y
+
+
+def test_packages_can_make_modes_of_their_own():
+    from facula.utils._contextlib import _DecoratorContextManager
+
+    entered = []
+
+    class Mode(_DecoratorContextManager):
+        def __enter__(self):
+            entered.append("in")
+
+        def __exit__(self, *exc_info):
+            entered.append("out")
+
+    @Mode()
+    def double(x):
+        return 2 * x
+
+    assert double(3) == 6
+    assert entered == ["in", "out"]

@@ -6,6 +6,12 @@ import pytest
 
 import facula
 from facula.autograd import graph
+from facula.autograd.graph import (
+    GradientEdge,
+    allow_mutation_on_saved_tensors,
+    get_gradient_edge,
+    increment_version,
+)
 
 pytestmark = pytest.mark.promise("A8")
 
@@ -252,3 +258,103 @@ def test_inputs_of_backward_may_be_any_iterable():
     assert x.grad.item() == 1
     with pytest.raises(TypeError, match="backward: expected tensors as inputs, got int"):
         x.sum().backward(inputs=[5])
+
+
+# ---- edges
+
+
+def test_an_edge_stands_for_its_tensor_as_output_and_as_input():
+    x = facula.tensor([1.0, 2.0], requires_grad=True)
+    middle = x * 3
+    edge = get_gradient_edge(middle)
+    assert (edge.node, edge.output_nr) == (middle.grad_fn, 0)
+    assert facula.autograd.grad(edge, x, facula.ones(2))[0].tolist() == [3.0, 3.0]
+    y = (x * 3).square()
+    inner = get_gradient_edge(y)
+    loss = y.sum()
+    assert facula.autograd.grad(loss, [inner], retain_graph=True)[0].tolist() == [1.0, 1.0]
+    facula.autograd.backward(get_gradient_edge(loss), inputs=[get_gradient_edge(x)])
+    assert x.grad.tolist() == [18.0, 36.0]
+
+
+def test_the_edge_of_a_leaf_leads_to_its_accumulation():
+    x = facula.ones(2, requires_grad=True)
+    edge = get_gradient_edge(x)
+    assert edge.node.variable is x
+    assert facula.autograd.grad((x * 2).sum(), edge)[0].tolist() == [2.0, 2.0]
+
+
+def test_the_second_output_of_an_operation_has_an_edge_of_its_own():
+    x = facula.tensor([3.0, 1.0], requires_grad=True)
+    first, second = x.split(1)
+    assert [get_gradient_edge(t).output_nr for t in (first, second)] == [0, 1]
+    edge = get_gradient_edge(second)
+    del first, second
+    assert facula.autograd.grad(edge, x, facula.ones(1))[0].tolist() == [0.0, 1.0]
+
+
+def test_edges_that_are_none_are_refused():
+    with pytest.raises(RuntimeError, match="expected a tensor that requires grad"):
+        get_gradient_edge(facula.ones(2))
+    node = (facula.ones(1, requires_grad=True) * 2).grad_fn
+    with pytest.raises(RuntimeError, match="has 1 outputs, got output_nr 7"):
+        facula.autograd.backward(GradientEdge(node, 7))
+    with pytest.raises(TypeError, match="expected a node"):
+        facula.autograd.backward(GradientEdge(3, 0))
+
+
+def test_counted_writes_are_noticed():
+    x = facula.ones(2, requires_grad=True)
+    y = x.exp()
+    z = y.sin()
+    increment_version([y])
+    with pytest.raises(RuntimeError, match="overwritten in-place"):
+        z.sum().backward()
+
+
+# ---- writing to saved tensors
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda y: y.zero_(),
+        lambda y: y.mul_(7),
+        lambda y: y.__setitem__(0, 5.0),
+        lambda y: facula.nn.functional.relu(y.neg_(), inplace=True),
+        lambda y: y[1:].add_(1),
+        lambda y: y.detach().fill_(9.0),
+    ],
+)
+def test_saved_tensors_may_be_written_to(write):
+    x = facula.tensor([1.0, 2.0], requires_grad=True)
+    with allow_mutation_on_saved_tensors():
+        y = x.clone()
+        z = y * y
+        write(y)
+        z.sum().backward()
+    assert x.grad.tolist() == [2.0, 4.0]
+
+
+def test_results_may_be_written_to_by_out_and_operators():
+    x = facula.tensor([1.0, 2.0], requires_grad=True)
+    with allow_mutation_on_saved_tensors():
+        y = x.clone()
+        z = y.exp() * y
+        saved = z.exp()
+        saved_values = saved.tolist()
+        with facula.no_grad():
+            facula.add(x, 1, out=y)
+            saved *= 0
+        z.sum().backward()
+    exp = [2.718281828, 7.389056099]
+    assert saved_values != saved.tolist()
+    assert x.grad.tolist() == pytest.approx([2 * exp[0], 3 * exp[1]])
+
+
+def test_backward_outside_of_the_block_is_refused():
+    x = facula.ones(2, requires_grad=True)
+    with allow_mutation_on_saved_tensors():
+        y = x * x
+    with pytest.raises(AssertionError, match="Trying to backward outside of the"):
+        y.sum().backward()

@@ -193,3 +193,26 @@ def test_the_graph_of_the_second_run_is_freed():
     for _ in range(3):
         checkpoint(layer, a, b, use_reentrant=False).sum().backward()
     assert count() == before
+
+
+@both_ways
+def test_the_second_run_has_the_autocast_of_the_first(use_reentrant):
+    layer = facula.nn.Sequential(
+        facula.nn.Linear(4, 8), facula.nn.GELU(), facula.nn.Linear(8, 4), facula.nn.Softmax(-1)
+    )
+    x = facula.rand(3, 4, requires_grad=True)
+    seen = []
+
+    def run(x):
+        y = layer(x)
+        seen.append((y.dtype, facula.is_autocast_enabled("cpu")))
+        return y
+
+    with facula.autocast("cpu"):
+        plain = layer(x)
+        y = checkpoint(run, x, use_reentrant=use_reentrant)
+    (expected,) = facula.autograd.grad(plain.sum(0)[0], x)
+    y.sum(0)[0].backward()
+    assert set(seen) == {(facula.bfloat16, True)}
+    assert x.grad.tolist() == expected.tolist()
+    assert not facula.is_autocast_enabled("cpu")

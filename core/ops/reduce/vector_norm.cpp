@@ -116,8 +116,10 @@ Example:
       "out"_a.none() = nb::none(), "dtype"_a.none() = nb::none(), norm_doc);
   def_method("norm", norm, "p"_a.none() = "fro", "dim"_a.none() = nb::none(), "keepdim"_a = false,
              "dtype"_a.none() = nb::none(), norm_doc);
-  m.def(
-      "_linalg_vector_norm",
+  // The name that users know makes it an operation. Never freed, as in def_functional().
+  static auto& linalg = *new nb::module_(nb::steal<nb::module_>(PyModule_New("facula.linalg")));
+  linalg.def(
+      "vector_norm",
       [](const Tensor& x, Scalar ord, const OptionalDims& dim, bool keepdim, OptionalDType dtype,
          const Out& out) {
         return with_out("linalg.vector_norm", out, [&] {
@@ -140,6 +142,7 @@ Example:
     >>> facula.linalg.vector_norm(facula.tensor([3.0, 4.0]))
     tensor(5.)
 )");
+  m.attr("_linalg_vector_norm") = linalg.attr("vector_norm");
 }
 
 }  // namespace facula

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from facula import _core
 from facula._core import Tensor
+from facula.nn import functional as F
 from facula.nn._reduction import get_enum
-from facula.nn.functional._loss import cross_entropy
 from facula.utils.checkpoint import checkpoint
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def linear_cross_entropy(
         logits = _core._linear(input, rows, bias)
         if len(sizes) > 1:
             logits = logits.reshape(input.size(0), *sizes)
-        return cross_entropy(
+        return F.cross_entropy(
             logits,
             target,
             weight,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
 import facula
-from facula import _core
+from facula import __future__, _core
 from facula._core import Tensor
 from facula.autograd.grad_mode import no_grad
 from facula.nn.parameter import Parameter
@@ -31,8 +31,11 @@ class Movable:
                 module._apply(fn)
         # New data in the old objects: gradients move with their parameters, and tied parameters,
         # which come here twice, stay tied.
-        for param in self._parameters.values():
+        for name, param in self._parameters.items():
             if param is None:
+                continue
+            if __future__.get_overwrite_module_params_on_conversion():
+                self._parameters[name] = _converted(param, fn)
                 continue
             with no_grad():
                 for tensor in (param, param.grad):
@@ -102,6 +105,15 @@ class Movable:
     def share_memory(self: _Self) -> _Self:
         """Move all parameters and buffers to memory that other processes can map."""
         return self._apply(lambda t: cast(Any, t).share_memory_())
+
+
+def _converted(param: Parameter, fn: Callable[[Tensor], Tensor]) -> Parameter:
+    """A new parameter, and a new gradient: optimisers keep the old ones."""
+    with no_grad():
+        new = Parameter(fn(param), param.requires_grad)
+        if param.grad is not None:
+            new.grad = fn(param.grad).requires_grad_(param.grad.requires_grad)
+    return new
 
 
 def _parse_to(

@@ -174,7 +174,7 @@ class RNNBase(Module):
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """Raise unless the input, packed if there are ``batch_sizes``, fits the parameters."""
         name, dtype = type(self).__name__, self._flat_weights[0].dtype
-        if input.dtype != dtype:
+        if input.dtype != dtype and not facula.is_autocast_enabled(input.device.type):
             raise ValueError(
                 f"{name}: expected an input of the parameters' dtype, {dtype}, got {input.dtype}. "
                 f"Convert it with input.to({dtype}), or the module with .to({input.dtype})."

@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar, cast
 
 import facula
+from facula import _core
 from facula._core import Tensor
+from facula.amp.autocast_mode import _cast, autocast
 
 Boxes = Tensor | Sequence[Tensor]
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def in_float32(function: _F) -> _F:
+    """Inside of autocast the function computes in float32: coordinates need more than 16 bits.
+
+    Its result has the dtype of its first argument, the features.
+    """
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        first: Any = args[0] if args else next(iter(kwargs.values()), None)
+        kind = first.device.type if isinstance(first, Tensor) else "cpu"
+        if not _core.is_autocast_enabled(kind):
+            return function(*args, **kwargs)
+        with autocast(kind, enabled=False):
+            values, named = _cast((args, kwargs), kind, _core.float32)
+            result = function(*values, **named)
+        is_cast = isinstance(first, Tensor) and result.is_floating_point()
+        return result.to(first.dtype) if is_cast else result
+
+    return cast(_F, wrapped)
 
 
 def upcast_float(x: Tensor) -> Tensor:

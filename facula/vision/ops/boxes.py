@@ -8,6 +8,7 @@ from facula._core import Tensor
 from facula.vision.ops._box_convert import N_NUMBERS, PLAIN, ROTATED, check_boxes, convert
 from facula.vision.ops._iou_loss import aspect_distance
 from facula.vision.ops._polygon import convex_intersection, polygon_area
+from facula.vision.ops._utils import in_float32
 
 __all__ = [
     "batched_nms",
@@ -24,6 +25,7 @@ __all__ = [
 ]
 
 
+@in_float32
 def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     """Which boxes are left when those are dropped that a better one covers.
 

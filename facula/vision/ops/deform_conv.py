@@ -9,12 +9,14 @@ from facula import _core, nn
 from facula._core import Tensor
 from facula.nn import init
 from facula.nn.modules.utils import _pair
+from facula.vision.ops._utils import in_float32
 
 __all__ = ["DeformConv2d", "deform_conv2d"]
 
 _Size = int | tuple[int, int]
 
 
+@in_float32
 def deform_conv2d(
     input: Tensor,
     offset: Tensor,

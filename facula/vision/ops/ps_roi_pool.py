@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from facula import _core, nn
 from facula._core import Tensor
-from facula.vision.ops._utils import Boxes, pair, to_rois
+from facula.vision.ops._utils import Boxes, in_float32, pair, to_rois
 
 __all__ = ["PSRoIPool", "ps_roi_pool"]
 
 
+@in_float32
 def ps_roi_pool(
     input: Tensor, boxes: Boxes, output_size: int | Sequence[int], spatial_scale: float = 1.0
 ) -> Tensor:

@@ -134,3 +134,33 @@ def test_pooling_of_maxima_is_max_pooling_on_whole_boxes():
     box = facula.tensor([[0.0, 0.0, 7.0, 7.0]], dtype=x.dtype)
     expected = facula.nn.functional.max_pool2d(x[:1, :, :8, :8], 2)
     assert facula.equal(ops.roi_pool(x[:1], [box], 4), expected)
+
+
+@pytest.mark.parametrize("name", ["roi_align", "roi_pool", "ps_roi_align", "ps_roi_pool"])
+def test_regions_are_computed_in_float32_inside_of_autocast(name):
+    function = getattr(facula.vision.ops, name)
+    features = facula.rand(1, 4, 8, 8)
+    boxes = facula.tensor([[0.0, 1.3, 0.7, 6.1, 5.9]])
+    low = features.bfloat16()
+    with facula.autocast("cpu"):
+        result = function(low, boxes, 2)
+        by_name = function(input=low, boxes=[boxes[:, 1:]], output_size=2)
+    assert result.dtype == by_name.dtype == facula.bfloat16
+    expected = function(low.float(), boxes, 2).bfloat16()
+    assert result.tolist() == by_name.tolist() == expected.tolist()
+
+
+def test_boxes_are_compared_in_float32_inside_of_autocast():
+    boxes = facula.tensor([[0.0, 0, 4, 4], [0, 0, 4, 5], [8, 8, 9, 9]])
+    with facula.autocast("cpu"):
+        kept = facula.vision.ops.nms(boxes.bfloat16(), facula.tensor([0.5, 0.9, 0.1]), 0.5)
+    assert kept.tolist() == [1, 2]
+
+
+def test_deformed_convolutions_are_computed_in_float32_inside_of_autocast():
+    x, weight = facula.rand(1, 2, 6, 6), facula.rand(3, 2, 3, 3)
+    offset = facula.rand(1, 18, 4, 4)
+    with facula.autocast("cpu"):
+        result = facula.vision.ops.deform_conv2d(x, offset, weight)
+    assert result.dtype == facula.float32
+    assert result.tolist() == facula.vision.ops.deform_conv2d(x, offset, weight).tolist()

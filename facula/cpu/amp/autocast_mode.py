@@ -1,0 +1,34 @@
+"""``autocast`` for CPUs, by its older name."""
+
+from __future__ import annotations
+
+import warnings
+
+from facula import _core
+from facula.amp import autocast_mode
+
+__all__ = ["autocast"]
+
+
+class autocast(autocast_mode.autocast):
+    """The older name of ``facula.amp.autocast("cpu", ...)``.
+
+    Args:
+        enabled: whether the block casts.
+        dtype: the dtype of 16 bits.
+        cache_enabled: whether a weight that is used twice is cast once.
+    """
+
+    def __init__(
+        self,
+        enabled: bool = True,
+        dtype: _core.dtype = _core.bfloat16,
+        cache_enabled: bool = True,
+    ) -> None:
+        warnings.warn(
+            "facula.cpu.amp.autocast(args...) is deprecated. Please use "
+            "facula.amp.autocast('cpu', args...) instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        super().__init__("cpu", dtype, enabled, cache_enabled)

@@ -1,0 +1,29 @@
+"""``GradScaler`` for CPUs, by its older name."""
+
+from __future__ import annotations
+
+import warnings
+
+from facula.amp import grad_scaler
+
+__all__ = ["GradScaler"]
+
+
+class GradScaler(grad_scaler.GradScaler):
+    """The older name of ``facula.amp.GradScaler("cpu", ...)``, which explains the arguments."""
+
+    def __init__(
+        self,
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        warnings.warn(
+            "facula.cpu.amp.GradScaler(args...) is deprecated. Please use "
+            "facula.amp.GradScaler('cpu', args...) instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        super().__init__("cpu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
