@@ -8,9 +8,18 @@ from facula import _core
 
 __all__ = ["finfo", "iinfo"]
 
-# Bits of the mantissa (the leading one not counted), and of the largest exponent.
-_FORMATS = {"float16": (10, 15), "bfloat16": (7, 127), "float32": (23, 127), "float64": (52, 1023)}
-_RESOLUTIONS = {"float16": 1e-3, "bfloat16": 1e-2, "float32": 1e-6, "float64": 1e-15}
+# eps, max, smallest_normal, resolution.
+_LIMITS = {
+    "float16": (2.0**-10, 65504.0, 2.0**-14, 1e-3),
+    "bfloat16": (2.0**-7, (2 - 2.0**-7) * 2.0**127, 2.0**-126, 1e-2),
+    "float32": (2.0**-23, (2 - 2.0**-23) * 2.0**127, 2.0**-126, 1e-6),
+    "float64": (2.0**-52, (2 - 2.0**-52) * 2.0**1023, 2.0**-1022, 1e-15),
+    "float8_e4m3fn": (2.0**-3, 448.0, 2.0**-6, 1.0),
+    "float8_e5m2": (2.0**-2, 57344.0, 2.0**-14, 1.0),
+    "float8_e4m3fnuz": (2.0**-3, 240.0, 2.0**-7, 1.0),
+    "float8_e5m2fnuz": (2.0**-3, 57344.0, 2.0**-15, 1.0),
+    "float8_e8m0fnu": (1.0, 2.0**127, 2.0**-127, 1.0),
+}
 
 
 def _name(dtype: Any) -> str:
@@ -52,13 +61,10 @@ class finfo(_Info):
         if not dtype.is_floating_point:
             raise TypeError(f"finfo: expected a floating-point dtype, got {dtype}. Use iinfo.")
         self.dtype = _name(dtype)
-        mantissa_bits, max_exponent = _FORMATS[self.dtype]
+        self.eps, self.max, self.smallest_normal, self.resolution = _LIMITS[self.dtype]
         self.bits = 8 * dtype.itemsize
-        self.eps = 2.0**-mantissa_bits
-        self.max = (2 - self.eps) * 2.0**max_exponent
-        self.min = -self.max
-        self.tiny = self.smallest_normal = 2.0 ** (1 - max_exponent)
-        self.resolution = _RESOLUTIONS[self.dtype]
+        self.min = self.smallest_normal if self.dtype == "float8_e8m0fnu" else -self.max
+        self.tiny = self.smallest_normal
 
     def __repr__(self) -> str:
         names = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")

@@ -12,7 +12,7 @@ from facula._core import Tensor
 from facula._core import _Node as Node
 from facula._ops._mark import LOOPED, METHODS
 from facula._tensor_str import tensor_format, tensor_repr
-from facula.storage import TypedStorage
+from facula.storage import STORAGE_NAMES, TypedStorage
 from facula.utils import dlpack
 from facula.utils.hooks import RemovableHandle
 
@@ -88,8 +88,10 @@ def numpy_array(self: Tensor, *, force: bool = False) -> numpy.ndarray:
             f"numpy: expected a tensor on the CPU, got one on {self.device}. "
             "Copy it with tensor.cpu() first."
         )
-    if self.dtype == _core.bfloat16:
-        raise TypeError("numpy: NumPy has no bfloat16. Convert the tensor with float() first.")
+    if self.dtype == _core.bfloat16 or str(self.dtype).startswith("torch.float8"):
+        raise TypeError(f"numpy: NumPy has no {self.dtype}. Convert it with tensor.float() first.")
+    if self.dtype == _core.complex32:
+        raise TypeError("numpy: NumPy has no complex32. Convert it with tensor.cfloat() first.")
     array = numpy.asarray(memoryview(self))
     # An array without elements is made by NumPy, which gives it other strides than the tensor has.
     return array if array.size else numpy.empty(array.shape, array.dtype)
@@ -146,11 +148,14 @@ def share_memory_(self: Tensor) -> Tensor:
 def _reduce_ex(self: Tensor, protocol: int) -> tuple[Any, ...]:
     geometry = self.storage_offset(), tuple(self.shape), self.stride()
     no_hooks: OrderedDict[int, Any] = OrderedDict()
-    args = (storage(self), *geometry, self.requires_grad, no_hooks)
+    call: Any = _utils._rebuild_tensor_v2
+    args: tuple[Any, ...] = (storage(self), *geometry, self.requires_grad, no_hooks)
+    if str(self.dtype) not in STORAGE_NAMES:  # newer dtypes have no class of storages
+        call = _utils._rebuild_tensor_v3
+        args = (self.untyped_storage(), *args[1:], self.dtype)
     if type(self) is Tensor and not self.__dict__:
-        return _utils._rebuild_tensor_v2, args
-    rebuild = _utils._rebuild_tensor_v2, type(self), args, self.__dict__
-    return _utils._rebuild_from_type_v2, rebuild
+        return call, args
+    return _utils._rebuild_from_type_v2, (call, type(self), args, self.__dict__)
 
 
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:

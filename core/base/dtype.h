@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "base/error.h"
+#include "base/float8.h"
 #include "base/half.h"
 
 namespace facula {
@@ -22,25 +23,67 @@ enum class DType : uint8_t {
   Float64,
   Complex64,
   Complex128,
+  // Stored, moved and converted, but not computed with: tables of kernels have null for them.
+  UInt16,
+  UInt32,
+  UInt64,
+  Float8_e4m3fn,
+  Float8_e5m2,
+  Float8_e4m3fnuz,
+  Float8_e5m2fnuz,
+  Float8_e8m0fnu,
+  Complex32,
 };
-constexpr int kNumDTypes = 12;
+constexpr int kNumDTypes = 21;
 
 using Complex64 = std::complex<float>;
 using Complex128 = std::complex<double>;
 
-constexpr int64_t kItemSizes[kNumDTypes] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
-constexpr const char* kDTypeNames[kNumDTypes] = {"bool",    "uint8",   "int8",      "int16",
-                                                 "int32",   "int64",   "float16",   "bfloat16",
-                                                 "float32", "float64", "complex64", "complex128"};
+constexpr int64_t kItemSizes[kNumDTypes] = {1,  1, 1, 2, 4, 8, 2, 2, 4, 8, 8,
+                                            16, 2, 4, 8, 1, 1, 1, 1, 1, 4};
+constexpr const char* kDTypeNames[kNumDTypes] = {"bool",
+                                                 "uint8",
+                                                 "int8",
+                                                 "int16",
+                                                 "int32",
+                                                 "int64",
+                                                 "float16",
+                                                 "bfloat16",
+                                                 "float32",
+                                                 "float64",
+                                                 "complex64",
+                                                 "complex128",
+                                                 "uint16",
+                                                 "uint32",
+                                                 "uint64",
+                                                 "float8_e4m3fn",
+                                                 "float8_e5m2",
+                                                 "float8_e4m3fnuz",
+                                                 "float8_e5m2fnuz",
+                                                 "float8_e8m0fnu",
+                                                 "complex32"};
 
 inline int64_t item_size(DType t) { return kItemSizes[static_cast<int>(t)]; }
 inline const char* dtype_name(DType t) { return kDTypeNames[static_cast<int>(t)]; }
-inline bool is_complex(DType t) { return t >= DType::Complex64; }
-inline bool is_floating(DType t) { return t >= DType::Float16 && t <= DType::Float64; }
+inline bool is_in(DType t, DType first, DType last) { return t >= first && t <= last; }
+inline bool is_stored_only(DType t) { return t > DType::Complex128; }
+// Of those that are computed with: kernels trust the answer.
+inline bool is_complex(DType t) { return is_in(t, DType::Complex64, DType::Complex128); }
+inline bool is_floating(DType t) { return is_in(t, DType::Float16, DType::Float64); }
 // The 16-bit ones, whose arithmetic is done in float.
 inline bool is_reduced_float(DType t) { return t == DType::Float16 || t == DType::BFloat16; }
-inline bool is_integral(DType t) { return t >= DType::UInt8 && t <= DType::Int64; }  // without bool
-inline bool is_differentiable(DType t) { return t >= DType::Float16; }
+inline bool is_integral(DType t) { return is_in(t, DType::UInt8, DType::Int64); }  // without bool
+inline bool is_differentiable(DType t) { return is_in(t, DType::Float16, DType::Complex128); }
+// Of all.
+inline bool is_complex_kind(DType t) { return is_complex(t) || t == DType::Complex32; }
+inline bool is_floating_kind(DType t) {
+  return is_floating(t) || is_in(t, DType::Float8_e4m3fn, DType::Float8_e8m0fnu);
+}
+inline bool is_unsigned(DType t) {
+  return t == DType::UInt8 || is_in(t, DType::UInt16, DType::UInt64);
+}
+// A dtype of the same size that is computed with: elements are moved as if they had it.
+DType carrier(DType t);
 
 inline std::ostream& operator<<(std::ostream& out, DType t) { return out << dtype_name(t); }
 
@@ -53,16 +96,27 @@ bool can_cast(DType from, DType to);
 DType to_real_dtype(DType t);
 DType to_complex_dtype(DType t);
 
+[[noreturn]] void refuse_stored_only(DType t);
+inline void check_computed(DType t) {
+  if (is_stored_only(t)) refuse_stored_only(t);
+}
+
 DType get_default_dtype();
 void set_default_dtype(DType t);  // floating types only
 
 template <class T>
 struct DTypeOf;
+// Those that are computed with.
 // clang-format off
 #define FACULA_FORALL_DTYPES(_)                                                                 \
   _(bool, Bool) _(uint8_t, UInt8) _(int8_t, Int8) _(int16_t, Int16) _(int32_t, Int32)           \
   _(int64_t, Int64) _(Half, Float16) _(BFloat16, BFloat16) _(float, Float32) _(double, Float64) \
   _(Complex64, Complex64) _(Complex128, Complex128)
+#define FACULA_FORALL_STORED_DTYPES(_)                                                          \
+  _(uint16_t, UInt16) _(uint32_t, UInt32) _(uint64_t, UInt64)                                   \
+  _(Float8_e4m3fn, Float8_e4m3fn) _(Float8_e5m2, Float8_e5m2)                                   \
+  _(Float8_e4m3fnuz, Float8_e4m3fnuz) _(Float8_e5m2fnuz, Float8_e5m2fnuz)                       \
+  _(Float8_e8m0fnu, Float8_e8m0fnu) _(Complex32, Complex32)
 // clang-format on
 #define FACULA_DTYPE_OF(T, Name)                \
   template <>                                   \
@@ -70,6 +124,7 @@ struct DTypeOf;
     static constexpr DType value = DType::Name; \
   };
 FACULA_FORALL_DTYPES(FACULA_DTYPE_OF)
+FACULA_FORALL_STORED_DTYPES(FACULA_DTYPE_OF)
 #undef FACULA_DTYPE_OF
 
 template <class T>
@@ -79,16 +134,33 @@ struct TypeTag {
 
 // Calls f(TypeTag<T>{}) with the C++ type of `t`: the body reads `using T = typename
 // decltype(tag)::type;`.
-template <class F>
-decltype(auto) visit_dtype(DType t, F&& f) {
-  switch (t) {
 #define FACULA_CASE(T, Name) \
   case DType::Name:          \
     return f(TypeTag<T>{});
+template <class F>
+decltype(auto) visit_dtype(DType t, F&& f) {
+  switch (t) {
     FACULA_FORALL_DTYPES(FACULA_CASE)
-#undef FACULA_CASE
+    default:
+      refuse_stored_only(t);
+  }
+}
+template <class F>
+decltype(auto) visit_any_dtype(DType t, F&& f) {
+  switch (t) {
+    FACULA_FORALL_DTYPES(FACULA_CASE)
+    FACULA_FORALL_STORED_DTYPES(FACULA_CASE)
   }
   fail(ErrorKind::Runtime, "unknown dtype");
+}
+#undef FACULA_CASE
+
+// The entry of a table by dtype. Raises where it is null.
+template <class Row>
+auto kernel_of(const Row& row, DType t) {
+  auto kernel = row[static_cast<int>(t)];
+  if (!kernel) refuse_stored_only(t);
+  return kernel;
 }
 
 template <class T>

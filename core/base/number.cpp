@@ -23,14 +23,17 @@ double largest(DType dtype) {
 bool fits(Scalar value, DType dtype) {
   if (dtype == DType::Bool) return true;
   std::complex<double> parts = value.to_complex();
-  if (is_complex(dtype)) {
+  if (is_complex_kind(dtype)) {
     DType part = to_real_dtype(dtype);
     return fits(parts.real(), part) && fits(parts.imag(), part);
   }
   if (value.is_complex()) return parts.imag() == 0 && fits(parts.real(), dtype);
+  if (is_floating_kind(dtype) && is_stored_only(dtype))
+    return true;  // what is too large has a value
   if (is_floating(dtype))
     return std::isinf(parts.real()) || !(std::abs(parts.real()) > largest(dtype));
-  return visit_dtype(dtype, [&](auto tag) {
+  if (value.kind() == Scalar::Kind::UInt) return dtype == DType::UInt64;
+  return visit_any_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_integral_v<T>)
       return value.is_integral() ? fits<T>(value.to_int()) : fits<T>(value.to_double());
@@ -41,7 +44,9 @@ bool fits(Scalar value, DType dtype) {
 void check_fits(const char* op, const char* what, Scalar value, DType dtype) {
   if (fits(value, dtype)) return;
   std::ostringstream text;
-  if (value.is_integral()) {
+  if (value.kind() == Scalar::Kind::UInt) {
+    text << static_cast<uint64_t>(value.to_int());
+  } else if (value.is_integral()) {
     text << value.to_int();
   } else {
     text << value.to_complex().real();

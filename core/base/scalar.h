@@ -10,7 +10,8 @@ namespace facula {
 
 class Scalar {
  public:
-  enum class Kind : uint8_t { Bool, Int, Float, Complex };
+  // UInt: from 2^63 on, where Int ends.
+  enum class Kind : uint8_t { Bool, Int, UInt, Float, Complex };
 
   Scalar() : Scalar(0) {}
   template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
@@ -19,7 +20,8 @@ class Scalar {
       kind_ = Kind::Bool;
       i_ = value;
     } else if constexpr (std::is_integral_v<T>) {
-      kind_ = Kind::Int;
+      kind_ =
+          std::is_same_v<T, uint64_t> && value > static_cast<T>(INT64_MAX) ? Kind::UInt : Kind::Int;
       i_ = static_cast<int64_t>(value);
     } else {
       kind_ = Kind::Float;
@@ -32,9 +34,13 @@ class Scalar {
   bool is_complex() const { return kind_ == Kind::Complex; }
   bool is_floating() const { return kind_ == Kind::Float; }
   bool is_bool() const { return kind_ == Kind::Bool; }
-  bool is_integral() const { return kind_ <= Kind::Int; }
+  bool is_integral() const { return kind_ <= Kind::UInt; }
 
-  double to_double() const { return is_integral() ? static_cast<double>(i_) : re_; }
+  double to_double() const {
+    if (kind_ == Kind::UInt) return static_cast<double>(static_cast<uint64_t>(i_));
+    return is_integral() ? static_cast<double>(i_) : re_;
+  }
+  // Numbers of UInt as the int64 of the same bits, as integers wrap around.
   int64_t to_int() const { return is_integral() ? i_ : static_cast<int64_t>(re_); }
   std::complex<double> to_complex() const { return {to_double(), is_complex() ? im_ : 0.0}; }
   bool to_bool() const {
@@ -50,6 +56,10 @@ class Scalar {
     } else if constexpr (is_floating_v<T>) {
       return static_cast<T>(
           static_cast<std::conditional_t<is_reduced_float_v<T>, float, T>>(to_double()));
+    } else if constexpr (is_float8_v<T>) {
+      return T(static_cast<float>(to_double()));
+    } else if constexpr (std::is_same_v<T, Complex32>) {
+      return T(Complex64(to_complex()));
     } else {
       return static_cast<T>(to_int());
     }
@@ -62,6 +72,8 @@ class Scalar {
         return DType::Bool;
       case Kind::Int:
         return DType::Int64;
+      case Kind::UInt:
+        return DType::UInt64;
       case Kind::Float:
         return get_default_dtype();
       default:

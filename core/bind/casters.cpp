@@ -25,10 +25,14 @@ bool number_from_object(PyObject* object, Scalar& out) {
     int overflow;
     long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
     if (overflow) {
-      double wide = PyLong_AsDouble(object);
-      if (wide == -1.0 && PyErr_Occurred()) PyErr_Clear();
-      PyErr_Clear();
-      return false;
+      // From 2^63 on: the numbers of uint64, and then none.
+      unsigned long long wide = PyLong_AsUnsignedLongLong(object);
+      if (PyErr_Occurred()) {
+        PyErr_Clear();
+        return false;
+      }
+      out = static_cast<uint64_t>(wide);
+      return true;
     }
     out = static_cast<int64_t>(value);
     return true;
@@ -121,6 +125,8 @@ PyObject* scalar_object(Scalar value) {
       return PyBool_FromLong(value.to_bool());
     case Scalar::Kind::Int:
       return PyLong_FromLongLong(value.to_int());
+    case Scalar::Kind::UInt:
+      return PyLong_FromUnsignedLongLong(static_cast<uint64_t>(value.to_int()));
     case Scalar::Kind::Float:
       return PyFloat_FromDouble(value.to_double());
     default:

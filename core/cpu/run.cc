@@ -198,6 +198,7 @@ void run_tiles(const Walk& walk, Loop loop, const void* params) {
 
 void run_cpu(const Walk& walk, Loop loop, const void* params) {
   check_on_cpu(walk);
+  check_not_implemented(loop, "not implemented for this dtype.");
   if (goes_past_caches(walk)) {
     return parallel_for(walk.numel, kGrain, [&](int64_t begin, int64_t end) {
       run_line_past_caches(walk, loop, params, begin, end);
@@ -208,6 +209,7 @@ void run_cpu(const Walk& walk, Loop loop, const void* params) {
 
 void run_cpu_in_order(const Walk& walk, Loop loop, const void* params) {
   check_on_cpu(walk);
+  check_not_implemented(loop, "not implemented for this dtype.");
   if (walk.numel <= kGrain) return run_pieces(walk, loop, params, walk.numel);
   run_blocking([&] { run_pieces(walk, loop, params, walk.numel); });
 }

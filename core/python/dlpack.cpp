@@ -42,12 +42,19 @@ struct DLManagedTensorVersioned {
 };
 
 enum DeviceCode : int32_t { kCpu = 1, kCuda = 2, kCudaHost = 3, kCudaManaged = 13 };
-constexpr uint8_t kInt = 0, kUInt = 1, kFloat = 2, kBFloat = 4, kComplex = 5, kBool = 6;
+constexpr uint8_t kInt = 0, kUInt = 1, kFloat = 2, kBFloat = 4, kComplex = 5, kBool = 6,
+                  kFloat8_e4m3fn = 10, kFloat8_e4m3fnuz = 11, kFloat8_e5m2 = 12,
+                  kFloat8_e5m2fnuz = 13, kFloat8_e8m0fnu = 14;
 
 uint8_t type_code(DType t) {
   if (t == DType::Bool) return kBool;
-  if (t == DType::UInt8) return kUInt;
+  if (is_unsigned(t)) return kUInt;
   if (t == DType::BFloat16) return kBFloat;
+  if (t == DType::Float8_e4m3fn) return kFloat8_e4m3fn;
+  if (t == DType::Float8_e4m3fnuz) return kFloat8_e4m3fnuz;
+  if (t == DType::Float8_e5m2) return kFloat8_e5m2;
+  if (t == DType::Float8_e5m2fnuz) return kFloat8_e5m2fnuz;
+  if (t == DType::Float8_e8m0fnu) return kFloat8_e8m0fnu;
   return is_integral(t) ? kInt : is_floating(t) ? kFloat : kComplex;
 }
 

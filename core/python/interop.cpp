@@ -18,7 +18,8 @@ namespace {
 // its longlong.
 const char* buffer_format(DType dtype) {
   static const char* formats[kNumDTypes] = {
-      "?", "B", "b", "h", "i", sizeof(long) == 8 ? "l" : "q", "e", nullptr, "f", "d", "Zf", "Zd"};
+      "?", "B",  "b",  "h", "i", sizeof(long) == 8 ? "l" : "q", "e", nullptr, "f",
+      "d", "Zf", "Zd", "H", "I", sizeof(long) == 8 ? "L" : "Q"};
   return formats[static_cast<int>(dtype)];
 }
 
@@ -56,7 +57,7 @@ const char* buffer_refusal(const Tensor& x, int flags) {
     return "a Tensor on a CUDA device has no buffer. Use tensor.cpu() to copy it to main memory "
            "first.";
   if (!buffer_format(x.dtype()))
-    return "the buffer protocol has no bfloat16. Convert the Tensor with tensor.float().";
+    return "the buffer protocol has no such dtype. Convert the Tensor with tensor.float().";
   bool wants_c = (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS ||
                  (flags & PyBUF_STRIDES) != PyBUF_STRIDES;
   bool wants_f = (flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS;
@@ -251,16 +252,17 @@ DType dtype_of_numpy(const char* op, PyObject* object) {
   int64_t itemsize = nb::cast<int64_t>(dtype.attr("itemsize"));
   for (int i = 0; i < kNumDTypes; ++i) {
     DType type = static_cast<DType>(i);
-    const char* own = type == DType::Bool    ? "b"
-                      : type == DType::UInt8 ? "u"
-                      : is_integral(type)    ? "i"
-                      : is_floating(type)    ? "f"
-                                             : "c";
+    const char* own = type == DType::Bool ? "b"
+                      : is_unsigned(type) ? "u"
+                      : is_integral(type) ? "i"
+                      : is_floating(type) ? "f"
+                      : is_complex(type)  ? "c"
+                                          : "";
     if (type != DType::BFloat16 && kind == own && itemsize == item_size(type)) return type;
   }
   fail(ErrorKind::Type, op, ": no dtype is NumPy's ", nb::str(nb::handle(dtype)).c_str(),
        ". Convert the array to float64, float32, float16, complex128, complex64, int64, int32, "
-       "int16, int8, uint8 or bool.");
+       "int16, int8, uint64, uint32, uint16, uint8 or bool.");
 }
 
 Tensor from_numpy(PyObject* array, bool warn_if_read_only) {

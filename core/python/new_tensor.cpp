@@ -56,13 +56,25 @@ double double_from(PyObject* object) {
   return value;
 }
 
+uint64_t uint64_from_long(PyObject* object) {
+  unsigned long long value = PyLong_AsUnsignedLongLong(object);
+  if (value == static_cast<unsigned long long>(-1) && PyErr_Occurred()) {
+    PyErr_Clear();
+    fail_overflow<uint64_t>();
+  }
+  return value;
+}
+
 template <class T>
 T convert(Scalar value) {
+  if constexpr (std::is_same_v<T, uint64_t>) {
+    if (value.kind() == Scalar::Kind::UInt) return static_cast<uint64_t>(value.to_int());
+  }
   if constexpr (!std::is_same_v<T, bool> && std::is_integral_v<T>) {
     if (value.is_floating()) return integer_from<T>(value.to_double());
     if (value.is_integral()) return integer_from<T>(value.to_int());
   }
-  if constexpr (!is_complex_v<T>)
+  if constexpr (!is_complex_v<T> && !std::is_same_v<T, Complex32>)
     check_type(!value.is_complex(), "tensor: must be real number, not complex: the dtype is ",
                DTypeOf<T>::value, ".");
   return value.to<T>();
@@ -88,14 +100,16 @@ T value_from(PyObject* object) {
     int truth = PyObject_IsTrue(object);
     if (truth < 0) throw_python_error();
     return truth;
-  } else if constexpr (is_complex_v<T>) {
+  } else if constexpr (is_complex_v<T> || std::is_same_v<T, Complex32>) {
     Py_complex value = PyComplex_AsCComplex(object);
     if (value.real == -1.0 && PyErr_Occurred()) throw_python_error();
-    return T(std::complex<double>(value.real, value.imag));
-  } else if constexpr (is_floating_v<T>) {
+    return Scalar(std::complex<double>(value.real, value.imag)).to<T>();
+  } else if constexpr (is_floating_v<T> || is_float8_v<T>) {
     check_type(!PyComplex_Check(object), "tensor: must be real number, not complex.");
     return Scalar(double_from(object)).to<T>();
   } else {
+    if constexpr (std::is_same_v<T, uint64_t>)
+      if (PyLong_Check(object)) return uint64_from_long(object);
     if (PyLong_Check(object)) return integer_from<T>(int64_from_long(object));
     if (PyFloat_Check(object)) return integer_from<T>(double_from(object));
     if (!PyIndex_Check(object) && Py_TYPE(object)->tp_as_number &&
@@ -253,7 +267,7 @@ Tensor read_data(PyObject* data, std::optional<DType> dtype, Device device) {
   }
   Tensor x = empty(shape, *dtype);
   if (x.numel() != 0)
-    visit_dtype(*dtype, [&](auto tag) {
+    visit_any_dtype(*dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;
       T* out = x.data_as<T>();
       read_nested(data, shape, 0, out);

@@ -12,11 +12,14 @@ template <class T>
 PyObject* element(const char* data) {
   // Any byte may lie in a tensor of bools.
   if constexpr (std::is_same_v<T, bool>) return PyBool_FromLong(*data != 0);
-  Wide<T> value = *reinterpret_cast<const T*>(data);
-  if constexpr (is_complex_v<T>)
+  using W = std::conditional_t<std::is_same_v<T, Complex32>, Complex64, Wide<T>>;
+  W value = *reinterpret_cast<const T*>(data);
+  if constexpr (is_complex_v<W>)
     return PyComplex_FromDoubles(value.real(), value.imag());
-  else if constexpr (is_floating_v<T>)
+  else if constexpr (is_floating_v<T> || is_float8_v<T>)
     return PyFloat_FromDouble(value);
+  else if constexpr (std::is_same_v<T, uint64_t>)
+    return PyLong_FromUnsignedLongLong(value);
   else
     return PyLong_FromLongLong(value);
 }
@@ -191,7 +194,7 @@ Example:
     >>> facula.result_type(facula.tensor([1, 2]), 1.0)
     torch.float32)");
   def_op(
-      m, "is_floating_point", [](const Tensor& x) { return is_floating(x.dtype()); },
+      m, "is_floating_point", [](const Tensor& x) { return is_floating_kind(x.dtype()); },
       R"(Whether the dtype is a floating-point type.
 
 Args:
@@ -201,7 +204,7 @@ Example:
     >>> facula.is_floating_point(facula.tensor([1, 2]))
     False)");
   def_op(
-      m, "is_complex", [](const Tensor& x) { return is_complex(x.dtype()); },
+      m, "is_complex", [](const Tensor& x) { return is_complex_kind(x.dtype()); },
       R"(Whether the dtype is complex.
 
 Args:
@@ -212,7 +215,7 @@ Example:
     True)");
   def_op(
       m, "is_signed",
-      [](const Tensor& x) { return x.dtype() != DType::Bool && x.dtype() != DType::UInt8; },
+      [](const Tensor& x) { return x.dtype() != DType::Bool && !is_unsigned(x.dtype()); },
       R"(Whether the dtype has negative values.
 
 Args:
@@ -266,7 +269,7 @@ Example:
       [](const Tensor& x) {
         NoGradGuard guard;
         Tensor host = to(x, Device{}, x.dtype(), false);
-        return visit_dtype(x.dtype(), [&](auto tag) {
+        return visit_any_dtype(x.dtype(), [&](auto tag) {
           return nb::steal(to_list<typename decltype(tag)::type>(host, 0, host.data()));
         });
       },

@@ -182,10 +182,11 @@ Example:
     >>> facula.float64.to_complex()
     torch.complex128)")
       .def_prop_ro("itemsize", [](const DTypeObject& t) { return item_size(t.value); })
-      .def_prop_ro("is_floating_point", [](const DTypeObject& t) { return is_floating(t.value); })
-      .def_prop_ro("is_complex", [](const DTypeObject& t) { return is_complex(t.value); })
+      .def_prop_ro("is_floating_point",
+                   [](const DTypeObject& t) { return is_floating_kind(t.value); })
+      .def_prop_ro("is_complex", [](const DTypeObject& t) { return is_complex_kind(t.value); })
       .def_prop_ro("is_signed", [](const DTypeObject& t) {
-        return t.value != DType::Bool && t.value != DType::UInt8;
+        return t.value != DType::Bool && !is_unsigned(t.value);
       });
   for (int i = 0; i < kNumDTypes; ++i) {
     nb::object object = nb::cast(DTypeObject{static_cast<DType>(i)});
@@ -193,9 +194,9 @@ Example:
     dtype_objects[i] = object.release().ptr();
   }
   const std::pair<const char*, DType> short_names[] = {
-      {"half", DType::Float16},     {"float", DType::Float32},     {"double", DType::Float64},
-      {"short", DType::Int16},      {"int", DType::Int32},         {"long", DType::Int64},
-      {"cfloat", DType::Complex64}, {"cdouble", DType::Complex128}};
+      {"half", DType::Float16},    {"float", DType::Float32},    {"double", DType::Float64},
+      {"chalf", DType::Complex32}, {"short", DType::Int16},      {"int", DType::Int32},
+      {"long", DType::Int64},      {"cfloat", DType::Complex64}, {"cdouble", DType::Complex128}};
   for (auto& [name, type] : short_names) m.attr(name) = nb::handle(dtype_object(type));
 }
 

@@ -164,7 +164,7 @@ Tensor empty_strided(const Dims& sizes, const Dims& strides, DType dtype, Device
 
 Tensor scalar_tensor(Scalar value, DType dtype, Device device) {
   Tensor x = empty({}, dtype);
-  visit_dtype(dtype, [&](auto tag) {
+  visit_any_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     *x.data_as<T>() = value.to<T>();
   });
@@ -288,7 +288,7 @@ void set_geometry(const Tensor& x, const Dims& sizes, const Dims& strides, int64
 Scalar item(const Tensor& x) {
   check(!is_sparse(x), "item: expected a dense tensor, got a sparse one. Use to_dense() first.");
   check(x.numel() == 1, "item: expected a tensor of one element, got ", x, ".");
-  return visit_dtype(x.dtype(), [&](auto tag) -> Scalar {
+  return visit_any_dtype(x.dtype(), [&](auto tag) -> Scalar {
     using T = typename decltype(tag)::type;
     T value;
     if (x.is_cpu()) {
@@ -298,7 +298,9 @@ Scalar item(const Tensor& x) {
     }
     if constexpr (is_complex_v<T>) {
       return Scalar(std::complex<double>(value));
-    } else if constexpr (is_reduced_float_v<T>) {
+    } else if constexpr (std::is_same_v<T, Complex32>) {
+      return Scalar(std::complex<double>(Complex64(value)));
+    } else if constexpr (is_reduced_float_v<T> || is_float8_v<T>) {
       return Scalar(static_cast<double>(static_cast<float>(value)));
     } else {
       return Scalar(value);

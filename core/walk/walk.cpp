@@ -217,7 +217,7 @@ DType result_type(std::initializer_list<TensorRef> inputs) {
                       : static_cast<int>(promote_types(static_cast<DType>(found[rank]), dtype));
   }
   auto category = [](DType t) {
-    return is_complex(t) ? 3 : is_floating(t) ? 2 : t == DType::Bool ? 0 : 1;
+    return is_complex_kind(t) ? 3 : is_floating_kind(t) ? 2 : t == DType::Bool ? 0 : 1;
   };
   // A lower rank changes the result only by a higher category.
   auto combine = [&](int higher, int lower) {

@@ -254,9 +254,8 @@ def _set_attributes(made: Any, state: Any) -> None:
 
 def _values() -> dict[str, Any]:
     """What is a value by itself: dtypes, and the names of storages and tensors by their dtype."""
-    aliases = ("half", "float", "double", "short", "int", "long", "cfloat", "cdouble")
-    names = [text.partition(".")[2] for text in STORAGE_NAMES] + list(aliases)
-    values: dict[str, Any] = {f"torch.{name}": getattr(_core, name) for name in names}
+    dtypes = {n: v for n, v in vars(_core).items() if isinstance(v, _core.dtype)}
+    values: dict[str, Any] = {f"torch.{name}": dtype for name, dtype in dtypes.items()}
     for name in _legacy.__all__:
         if name.endswith(("Storage", "Tensor")):
             values[f"torch.{name}"] = values[f"torch.cuda.{name}"] = getattr(_legacy, name)

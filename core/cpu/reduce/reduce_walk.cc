@@ -533,6 +533,7 @@ Job make_job(ReduceOp op, const ReduceKernel& kernel, const Tensor& x, DimMask m
 
 void run_reduction(ReduceOp which, const Tensor& x, DimMask mask, DType read_dtype,
                    const Tensor& values, const Tensor& seconds, const ReduceParams& params) {
+  for (DType dtype : {x.dtype(), read_dtype, values.dtype()}) check_computed(dtype);
   const ReduceKernel& kernel =
       get_reduce_table().kernels[static_cast<int>(which)][static_cast<int>(read_dtype)];
   // The short way for small tensors: one chunk, one result.

@@ -145,7 +145,7 @@ Tensor weighted_positions(const Tensor& x, const std::vector<Dims>& weights) {
   // x is read once: another thread may be writing to it.
   Scratch<uint64_t> bits(ceil_div(numel, 64));
   std::vector<int64_t> ends(n_pieces);
-  auto find = cpu::get_index_table().find_nonzero[static_cast<int>(in.dtype())];
+  auto find = kernel_of(cpu::get_index_table().find_nonzero, in.dtype());
   parallel_for(n_pieces, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       ends[i] = find(in.data() + i * kGrain * in.itemsize(), std::min(kGrain, numel - i * kGrain),
@@ -210,7 +210,8 @@ void read_planes(const Walk& walk, DType dtype, bool is_dense, const cpu::IndexB
       if (is_dense) {
         kernels.read_lines(data, row_strides, count, n * item_size(dtype), bounds);
       } else {
-        kernels.read_rows[static_cast<int>(dtype)](data, strides, row_strides, n, count, bounds);
+        kernels.read_rows[static_cast<int>(carrier(dtype))](data, strides, row_strides, n, count,
+                                                            bounds);
       }
     }
   });
@@ -300,7 +301,7 @@ void read_at(const char* op, const Tensor& out, const Tensor& x, Places places) 
     bool has_lines = is_dense && walk.n_dims == 2;
     if (has_lines || (walk.n_dims > 1 && walk.strides[2][0] != 0 && walk.sizes[0] <= kShortRow))
       return read_planes(walk, out.dtype(), has_lines, bounds);
-    run_cpu(walk, cpu::get_index_table().read_at[static_cast<int>(out.dtype())], &bounds);
+    run_cpu(walk, cpu::get_index_table().read_at[static_cast<int>(carrier(out.dtype()))], &bounds);
   });
 }
 
@@ -311,8 +312,8 @@ void write_at(const char* op, const Tensor& target, const Tensor& values, Places
       ": not defined for ", target, ".");
   places.index = to_dtype(places.index, DType::Int64);
   Walk walk = make_walk(op, target, {values, places.index});
-  Loop loop =
-      cpu::get_index_table().write_at[static_cast<int>(mode)][static_cast<int>(target.dtype())];
+  DType moved = mode == WriteMode::Set ? carrier(target.dtype()) : target.dtype();
+  Loop loop = kernel_of(cpu::get_index_table().write_at[static_cast<int>(mode)], moved);
   with_bounds(op, target, places, [&](const cpu::IndexBounds& bounds) {
     is_apart ? run_apart(walk, loop, &bounds) : run_cpu_in_order(walk, loop, &bounds);
   });

@@ -151,6 +151,7 @@ void run_tasks(int64_t n, int64_t work, int64_t scratch_bytes, F f) {
 }
 
 const cpu::AttentionKernels& kernels_of(const Tensor& x) {
+  check_computed(x.dtype());
   return cpu::get_attention_table().by_dtype[static_cast<int>(x.dtype())];
 }
 

@@ -20,6 +20,7 @@ namespace {
 constexpr int64_t kRowGrain = 65536;  // elements of a task
 
 const cpu::EmbeddingKernels& kernels_of(const Tensor& x) {
+  check_computed(x.dtype());
   return cpu::get_embedding_table().kernels[static_cast<int>(x.dtype())];
 }
 

@@ -26,6 +26,7 @@ inline int64_t rows_of_task(int64_t n_elements) {
 }
 
 inline const cpu::NormKernels& kernels_of(const Tensor& x) {
+  check_computed(x.dtype());
   return cpu::get_norm_table().kernels[static_cast<int>(x.dtype())];
 }
 

@@ -183,7 +183,7 @@ MaxPooled run_forward(const cpu::PoolTable::Row& row, const PoolPlan& plan, cons
   int64_t* indices = with_indices ? result.indices.data_as<int64_t>() : nullptr;
   int64_t per_row = plan.axes[2].out * shape.inner;
   int64_t n_rows = result.values.numel() / per_row;
-  cpu::PoolKernel kernel = row[static_cast<int>(x.dtype())];
+  cpu::PoolKernel kernel = kernel_of(row, x.dtype());
   parallel_for(n_rows, std::max<int64_t>(1, kPoolGrain / (per_row * window_numel(plan))),
                [&](int64_t begin, int64_t end) { kernel(to, indices, from, shape, begin, end); });
   return result;
@@ -204,7 +204,7 @@ Tensor run_backward_kernel(const cpu::PoolTable::BackwardRow& row, const PoolPla
     int64_t n_blocks = ceil_div(shape.inner, cpu::kPoolBlock);
     int64_t n_slices = shape.n_outer * n_blocks;
     int64_t cost = g.numel() / n_slices * window_numel(plan);
-    cpu::PoolBackward kernel = row[static_cast<int>(dtype)];
+    cpu::PoolBackward kernel = kernel_of(row, dtype);
     parallel_for(n_slices, std::max<int64_t>(1, kPoolGrain / std::max<int64_t>(cost, 1)),
                  [&](int64_t begin, int64_t end) { kernel(to, from, values, shape, begin, end); });
   }

@@ -52,7 +52,7 @@ void run_softmax_rows(const cpu::SoftmaxTable::Row& row, const Tensor& x, int64_
   int64_t columns = std::min(shape.inner, cpu::kSoftmaxColumns);
   int64_t n_tasks = shape.n_rows / shape.inner * ceil_div(shape.inner, columns);
   const char* from = x.data();
-  cpu::SoftmaxKernel kernel = row[static_cast<int>(x.dtype())];
+  cpu::SoftmaxKernel kernel = kernel_of(row, x.dtype());
   parallel_for(n_tasks, std::max<int64_t>(1, kSoftmaxGrain / (shape.size * columns)),
                [&](int64_t begin, int64_t end) { kernel(y, from, b, shape, begin, end); });
 }

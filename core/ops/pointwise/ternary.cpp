@@ -32,7 +32,7 @@ Tensor apply_where(const char* name, const Tensor& mask, const Tensor& a, const 
   Tensor p = cast_to(a, dtype), q = cast_to(b, dtype);
   Walk walk = make_walk(name, y, {mask, p, q});
   if (walk.device.is_cpu()) {
-    run_cpu(walk, cpu::get_where_table().loops[static_cast<int>(dtype)]);
+    run_cpu(walk, cpu::get_where_table().loops[static_cast<int>(carrier(dtype))]);
   } else {
     cuda::run_where(dtype, walk);
   }

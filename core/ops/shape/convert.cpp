@@ -114,6 +114,7 @@ Example:
 void bind_casts() {
   for (DType dtype : {DType::Bool, DType::BFloat16}) def_cast(dtype_name(dtype), dtype);
   def_cast("half", DType::Float16);
+  def_cast("chalf", DType::Complex32);
   def_cast("float", DType::Float32);
   def_cast("double", DType::Float64);
   def_cast("byte", DType::UInt8);

@@ -7,6 +7,7 @@
 #include "base/python_error.h"
 #include "cpu/run.h"
 #include "cpu/shape/copy.h"
+#include "cpu/shape/stored_cast.h"
 #include "cuda/cuda.h"
 #include "ops/ops.h"
 #include "ops/result_binding.h"
@@ -47,6 +48,8 @@ void copy_planes(Walk walk, int64_t size) {
 }
 
 Loop cast_loop(DType from, DType to) {
+  if (from == to) from = to = carrier(to);
+  if (is_stored_only(from) || is_stored_only(to)) return cpu::stored_cast(from, to);
   return cpu::get_cast_table().loops[static_cast<int>(from)][static_cast<int>(to)];
 }
 
@@ -140,7 +143,7 @@ Tensor& write_value(const char* op, const char* node, Tensor& x, const Tensor& v
   if (value->is_wrapped_number) {
     check_fits(op, "value", item(value), x.dtype());
   } else {
-    check(is_complex(x.dtype()) || !is_complex(value.dtype()), op,
+    check(is_complex_kind(x.dtype()) || !is_complex_kind(value.dtype()), op,
           ": a complex value does not fit into ", x.dtype(), ".");
   }
   bool is_recorded = is_grad_enabled() && (x.requires_grad() || value.requires_grad()) &&

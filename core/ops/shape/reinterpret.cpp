@@ -17,7 +17,7 @@ Tensor reinterpret(const Tensor& x, DType dtype, const Dims& sizes, const Dims& 
 }  // namespace
 
 Tensor view_as_real(const Tensor& x) {
-  check(is_complex(x.dtype()), "view_as_real: expected a complex input, got ", x, ".");
+  check(is_complex_kind(x.dtype()), "view_as_real: expected a complex input, got ", x, ".");
   Dims sizes = x.sizes(), strides = x.strides();
   for (int64_t& s : strides) s *= 2;
   sizes.push_back(2);
@@ -29,9 +29,7 @@ Tensor view_as_real(const Tensor& x) {
 
 Tensor view_as_complex(const Tensor& x) {
   check(x.dtype() == DType::Float32 || x.dtype() == DType::Float64 || x.dtype() == DType::Float16,
-        "view_as_complex: expected a float32 or float64 input, got ", x, ".");
-  check(x.dtype() != DType::Float16,
-        "view_as_complex: complex of float16 is not supported; convert with .float() first.");
+        "view_as_complex: expected a float16, float32 or float64 input, got ", x, ".");
   check(x.dim() > 0,
         "view_as_complex: expected a tensor of at least one dimension, got a 0-d one.");
   check(x.size(-1) == 2, "view_as_complex: expected a last dimension of size 2, got ", x, ".");
