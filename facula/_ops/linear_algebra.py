@@ -499,7 +499,7 @@ def svd_lowrank(
         >>> u.shape, s.shape, v.shape
         (torch.Size([6, 2]), torch.Size([2]), torch.Size([4, 2]))
     """
-    m, n = _matrix_sizes("svd_lowrank", A)
+    m, n = matrix_sizes("svd_lowrank", A)
     centred = A if M is None else A - M.broadcast_to(A.shape)
     tall = centred.mH if m < n else centred
     basis = _approximate_range(tall, 6 if q is None else q, 2 if niter is None else niter)
@@ -508,7 +508,8 @@ def svd_lowrank(
     return (v, s, u) if m < n else (u, s, v)
 
 
-def _matrix_sizes(name: str, a: Tensor) -> tuple[int, int]:
+def matrix_sizes(name: str, a: Tensor) -> tuple[int, int]:
+    """Rows and columns; an error of the operation where there are none."""
     if a.dim() < 2:
         raise ValueError(
             f"{name}: expected matrices (at least 2 dimensions), got {tuple(a.shape)}."
@@ -546,7 +547,7 @@ def pca_lowrank(
         >>> s
         tensor([0., 0.])
     """
-    m, n = _matrix_sizes("pca_lowrank", A)
+    m, n = matrix_sizes("pca_lowrank", A)
     if q is None:
         q = min(6, m, n)
     elif not 0 <= q <= min(m, n):
