@@ -19,6 +19,7 @@ SCRIPTS = [
     "small_ops",
     "elementwise",
     "gemm",
+    "linalg",
     "conv",
     "losses",
     "images",

@@ -27,12 +27,6 @@ constexpr bool is_library_type_v = std::is_floating_point_v<T> || is_complex_v<T
 
 Transpose library_trans(Trans trans) { return trans == Trans::No ? kNoTrans : kTrans; }
 
-// The library does its own threading unless told not to, once.
-void keep_library_single_threaded() {
-  static const bool done = (FACULA_BLAS(openblas_set_num_threads)(1), true);
-  static_cast<void>(done);
-}
-
 // Element (i, j) of op(A): a[i * row + j * col].
 struct Strides {
   int64_t row, col;

@@ -21,6 +21,12 @@ void FACULA_BLAS(openblas_set_num_threads)(int n_threads);
 char* FACULA_BLAS(openblas_get_config)();
 }
 
+// The library does its own threading unless told not to, once.
+inline void keep_library_single_threaded() {
+  static const bool done = (FACULA_BLAS(openblas_set_num_threads)(1), true);
+  static_cast<void>(done);
+}
+
 // `Scalar` and `Data` are what the C interface has for numbers of type T and for memory of them;
 // `number` is & where it takes numbers by their address.
 #define FACULA_BLAS_TYPE(T, Scalar, Data, gemm_name, gemv_name, number)                          \

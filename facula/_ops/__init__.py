@@ -12,6 +12,8 @@ from facula._ops.comparison import *
 from facula._ops.creation import *
 from facula._ops.einsum import *
 from facula._ops.joining import *
+from facula._ops.linear_algebra import *
+from facula._ops.lobpcg import *
 from facula._ops.losses import *
 from facula._ops.other import *
 from facula._ops.pointwise import *

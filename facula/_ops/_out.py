@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from typing import Any
 
-from facula import _core
+from facula import _core, return_types
 from facula._core import Tensor
 
 
@@ -12,6 +14,37 @@ def into(name: str, out: Tensor | None, result: Tensor) -> Tensor:
     """The result itself, or ``out`` with the result in it, resized where it has another shape."""
     if out is None:
         return result
+    check_out(name, out, result)
+    if out.shape != result.shape:
+        _resize(name, out, result)
+    return out.copy_(result)
+
+
+def into_like(name: str, out: Tensor | None, result: Tensor) -> Tensor:
+    """The same; where ``out`` is resized it gets the strides of the result, too."""
+    if out is None:
+        return result
+    check_out(name, out, result)
+    if out.shape != result.shape:
+        _resize(name, out, result)
+        if result.is_contiguous() or result.mT.is_contiguous():
+            out.as_strided_(result.shape, result.stride())
+    return out.copy_(result)
+
+
+def into_each(name: str, out: Sequence[Tensor] | None, results: tuple[Tensor, ...]) -> Any:
+    """The results as the named tuple of ``return_types``, stored in the tensors of ``out``."""
+    if out is not None:
+        if isinstance(out, Tensor) or len(out) != len(results):
+            raise TypeError(f"{name}: expected a tuple of {len(results)} tensors as out.")
+        for one, result in zip(out, results, strict=True):  # all, before one is written to
+            check_out(name, one, result)
+        results = tuple(into_like(name, o, r) for o, r in zip(out, results, strict=True))
+    return getattr(return_types, name.replace(".", "_"))(results)
+
+
+def check_out(name: str, out: Tensor, result: Tensor) -> None:
+    """Raise unless the result may be stored in ``out``."""
     if _core.is_grad_enabled() and (out.requires_grad or result.requires_grad):
         raise RuntimeError(
             f"{name}: out= takes no part in differentiation, but one of the arguments requires "
@@ -23,12 +56,13 @@ def into(name: str, out: Tensor | None, result: Tensor) -> Tensor:
         )
     if out.device != result.device:
         raise RuntimeError(f"{name}: the result is on {result.device}, but out on {out.device}.")
-    if out.shape != result.shape:
-        if out.numel() != 0:
-            warnings.warn(
-                f"{name}: out of shape {tuple(out.shape)} is resized to {tuple(result.shape)}. "
-                "Pass an empty tensor, or one of the right shape.",
-                stacklevel=3,
-            )
-        out.resize_(result.shape)
-    return out.copy_(result)
+
+
+def _resize(name: str, out: Tensor, result: Tensor) -> None:
+    if out.numel() != 0:
+        warnings.warn(
+            f"{name}: out of shape {tuple(out.shape)} is resized to {tuple(result.shape)}. "
+            "Pass an empty tensor, or one of the right shape.",
+            stacklevel=4,
+        )
+    out.resize_(result.shape)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -267,7 +268,7 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
 
     Args:
         input: matrices, square in the last two dimensions.
-        n: the exponent, not negative (there is no matrix inverse yet); 0 gives the identity.
+        n: the exponent: 0 gives the identity, a negative one a power of the inverse.
         out: where to put the result.
 
     Example:
@@ -279,14 +280,14 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
         raise RuntimeError(
             f"matrix_power: expected square matrices, got shape {tuple(input.shape)}."
         )
-    if n < 0:
-        raise NotImplementedError(f"matrix_power: expected n >= 0, got {n}.")
+    n = operator.index(n)
+    base = input if n >= 0 else _core._linalg_inv_ex(input, True)[0]
     if n == 0:
         identity = _core.eye(input.size(-1), dtype=input.dtype, device=input.device)
         # Made from the input, though constant, so that differentiating it gives zeros.
         zeros = input.masked_fill(_core.ones_like(input, dtype=_core.bool), 0)
         return into("matrix_power", out, zeros + identity)
-    result = _repeated_square(input, n)
+    result = _repeated_square(base, abs(n))
     # The first power too is a tensor of its own, never the input itself.
     return into("matrix_power", out, result.clone() if result is input else result)
 
@@ -318,8 +319,13 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
             raise RuntimeError(
                 f"chain_matmul: expected matrices, got shape {tuple(matrix.shape)} at {index}."
             )
+    return into("chain_matmul", out, cheapest_product(matrices))
+
+
+def cheapest_product(matrices: Sequence[Tensor]) -> Tensor:
+    """The product of matrices that fit, multiplied in the cheapest order."""
     if len(matrices) == 1:
-        return into("chain_matmul", out, matrices[0])
+        return matrices[0]
     splits = _cheapest_splits([m.size(0) for m in matrices] + [matrices[-1].size(1)])
 
     def product(first: int, last: int) -> Tensor:
@@ -328,7 +334,7 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
         split = splits[first, last]
         return _core.mm(product(first, split), product(split + 1, last))
 
-    return into("chain_matmul", out, product(0, len(matrices) - 1))
+    return product(0, len(matrices) - 1)
 
 
 def _cheapest_splits(sizes: list[int]) -> dict[tuple[int, int], int]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import facula
+from facula import linalg
 from facula._core import Tensor
 from facula.autograd.grad_mode import no_grad
 
@@ -357,14 +358,10 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
         raise NotImplementedError(
             f"orthogonal_: not defined for {tensor.dtype}. Fill a float32 tensor and convert it."
         )
-    import numpy  # here, so that only its users pay for the import
-
     rows = tensor.size(0)
     values = tensor.new_empty(rows, tensor.numel() // rows).normal_(0, 1, generator=generator)
     is_wide = rows < values.size(1)
-    q, r = map(
-        facula.from_numpy, numpy.linalg.qr((values.t() if is_wide else values).cpu().numpy())
-    )
+    q, r = linalg.qr((values.t() if is_wide else values).cpu())
     # The signs make the result uniform among all orthogonal matrices, and independent of the
     # algorithm: Mezzadri, How to generate random matrices from the classical compact groups, 2006.
     q = q * r.diagonal().sign()

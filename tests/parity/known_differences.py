@@ -29,6 +29,7 @@ from .known import (
     Ops,
     each,
 )
+from .known_linalg_differences import KNOWN_LINALG
 from .known_nn_differences import KNOWN_NN
 from .known_nodes import KNOWN_NODES
 
@@ -69,6 +70,7 @@ def _refused_out(error: str, wider: Ops, integer: Ops | None = None) -> list[Kno
 
 
 KNOWN: list[Known] = [
+    *KNOWN_LINALG,
     *KNOWN_NN,
     *KNOWN_NODES,
     *each(

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from .frameworks import DTYPES
+from .frameworks import COMPLEX, DTYPES, FLOATING
 
 
 def load_module(name: str) -> Any:
@@ -88,9 +88,28 @@ def _with_own_distance(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _without_phases(*vectors: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The sizes of vectors, which are determined up to a sign, or a complex number of size 1."""
+
+    def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            results = function(*args, **kwargs)
+            return tuple(x.abs() if i in vectors else x for i, x in enumerate(results))
+
+        return call
+
+    return wrap
+
+
 # The database passes the tensor first even where the function does not.
 _ARGUMENT_ORDER: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     "einsum": lambda f: lambda tensors, equation, **kw: f(equation, *tensors, **kw),
+    "linalg.eig": _without_phases(1),
+    "linalg.eigh": _without_phases(1),
+    "linalg.svd": _without_phases(0, 2),
+    "pca_lowrank": _without_phases(0, 2),
+    "svd": _without_phases(0, 2),
+    "svd_lowrank": _without_phases(0, 2),
     "where": lambda f: lambda x, mask, other, **kw: f(mask, x, other, **kw),
     "nn.functional.triplet_margin_with_distance_loss": _with_own_distance,
     "polygamma": lambda f: lambda x, n, **kw: f(n, x, **kw),
@@ -109,7 +128,6 @@ _OPERATORS = {
 _OUT_TOO = {"sum", "prod"}
 
 _LATER_PREFIXES = (
-    "linalg.",
     "fft.",
     "special.",
     "masked.",
@@ -121,20 +139,19 @@ _LATER_PREFIXES = (
     "max_pool2d",
     "_",
 )
-_LATER = _names(
-    "cholesky cholesky_inverse cholesky_solve stft istft geqrf lu lu_solve lu_unpack matrix_exp "
-    "ormqr qr svd svd_lowrank pca_lowrank pinverse triangular_solve logdet to_sparse chalf "
-    "hash_tensor nonzero_static norm.nuc histogramdd slice"
-)
-# PyTorch's gradient of pdist reads freed memory for an input without elements.
-_CRASHES_PYTORCH = _names("nn.functional.pdist")
+_LATER = _names("stft istft to_sparse chalf hash_tensor nonzero_static histogramdd slice")
+# PyTorch's gradient of pdist reads freed memory for an input without elements; the other two write
+# outside of their memory where the pivots are not those of the matrix, or have gaps between them.
+_CRASHES_PYTORCH = _names("nn.functional.pdist linalg.ldl_solve lu_unpack")
 # Their options are objects of a class of PyTorch's: test_modules.py has them.
+# The entry is a product, and the pseudoinverse of it: linalg.pinv has the same samples.
+_OTHER_FUNCTION = _names("linalg.pinv.singular")
 _IN_MODULES = _names(
     "nn.functional.linear_cross_entropy.chunked nn.functional.linear_cross_entropy.chunked_none"
 )
 _CORE_ANYWAY = _names(
     "__getitem__ __radd__ __rdiv__ __rmul__ __rand__ __ror__ __rxor__ "
-    "__rmatmul__ __rmod__ __rpow__ __rsub__ native_layer_norm linalg.cross linalg.vector_norm"
+    "__rmatmul__ __rmod__ __rpow__ __rsub__ native_layer_norm"
 )
 
 _MOVES_DATA = _names(
@@ -172,10 +189,27 @@ _ADDS_UP = _names(
     "nn.functional.local_response_norm nn.functional.normalize nn.functional.rms_norm "
     "native_layer_norm nn.functional.embedding nn.functional.embedding_bag"
 )
+# What LAPACK does, in its dtypes; the others are refused, if there are elements.
+_FACTORS = _names(
+    "cholesky cholesky_inverse cholesky_solve det geqrf inverse logdet lu lu_solve "
+    "ormqr pca_lowrank pinverse qr slogdet svd svd_lowrank "
+    "triangular_solve linalg.cholesky linalg.cholesky_ex linalg.cond linalg.det linalg.eig "
+    "linalg.eigh linalg.eigvals linalg.eigvalsh linalg.householder_product linalg.inv "
+    "linalg.inv_ex linalg.ldl_factor linalg.ldl_factor_ex linalg.lstsq linalg.lu "
+    "linalg.lu_factor linalg.lu_factor_ex linalg.lu_solve linalg.matrix_rank "
+    "linalg.pinv linalg.qr linalg.slogdet linalg.solve "
+    "linalg.solve_ex linalg.solve_triangular linalg.svd linalg.svdvals linalg.tensorinv "
+    "linalg.tensorsolve"
+)
+_ADDS_UP |= _FACTORS | _names(
+    "linalg.matrix_norm linalg.matrix_power linalg.multi_dot linalg.norm linalg.vander "
+    "linalg.vecdot matrix_exp matrix_power"
+)
 # Pooling and resampling.
 _MOVES_DATA |= _names(
-    "nn.functional.max_unpool1d nn.functional.max_unpool2d nn.functional.max_unpool3d "
-    "nn.functional.pixel_shuffle nn.functional.pixel_unshuffle nn.functional.channel_shuffle"
+    "linalg.diagonal nn.functional.max_unpool1d nn.functional.max_unpool2d "
+    "nn.functional.max_unpool3d nn.functional.pixel_shuffle nn.functional.pixel_unshuffle "
+    "nn.functional.channel_shuffle"
 )
 _REPEATS_DATA |= _names(
     "nn.functional.max_pool1d nn.functional.max_pool2d nn.functional.max_pool3d "
@@ -238,7 +272,7 @@ def _is_core(name: str, info: Any) -> bool:
     if info.name.endswith("_copy") and info.name != "index_copy":
         return False  # copies of views, which PyTorch made for its compiler
     return not (
-        name in _LATER | _IN_MODULES
+        name in _LATER | _IN_MODULES | _OTHER_FUNCTION
         or info.name in _LATER | _CRASHES_PYTORCH
         or info.name.startswith(_LATER_PREFIXES)
     )
@@ -265,6 +299,8 @@ def table() -> dict[str, Op]:
         if _is_core(name, info):
             forms = ("inplace",) if name == "normal.in_place" else _forms(name, info)
             dtypes = ("float32",) if name in _LARGE else tuple(DTYPES)
+            if info.name in _FACTORS:
+                dtypes = (*FLOATING[-2:], *COMPLEX)
             ops[name] = Op(name, info.name, info, _tolerance(info.name), forms, dtypes)
     for op in list(ops.values()):
         for alias in _aliases(op):

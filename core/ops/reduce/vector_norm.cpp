@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "autograd/node.h"
+#include "ops/linalg/linalg.h"
 #include "ops/ops.h"
 #include "ops/reduce/arguments.h"
 
@@ -69,9 +70,6 @@ double norm_order(nb::handle p) {
   if (p.is_none()) return 2;
   if (nb::isinstance<nb::str>(p)) {
     std::string name = nb::cast<std::string>(p);
-    check_not_implemented(
-        name != "nuc",
-        "norm: the nuclear norm needs singular values, which are not available yet.");
     check(name == "fro", "norm: order '", name,
           "' is not supported: expected a number, 'fro' or 'nuc'.");
     return 2;
@@ -82,8 +80,27 @@ double norm_order(nb::handle p) {
   return number.to_double();
 }
 
+// The sum of the singular values of matrices along two dimensions.
+Tensor nuclear_norm(const Tensor& input, const OptionalDims& dim, bool keepdim,
+                    OptionalDType dtype) {
+  Tensor x = dtype ? to_dtype(input, *dtype) : input;
+  Dims dims = dim ? *dim : Dims{0, 1};
+  check(dims.size() == 2 && (dim ? x.dim() >= 2 : x.dim() == 2),
+        "norm: the nuclear norm is of matrices, along two dimensions, got ", x, " and dim=", dims,
+        ".");
+  check(!is_reduced_float(x.dtype()), "norm: low precision dtypes are not supported, got ", x,
+        ". Convert it with .float().");
+  for (int64_t& d : dims) d = wrap_dim("norm", d, x.dim());
+  check(dims[0] != dims[1], "norm: expected two different dimensions, got ", dims, ".");
+  Tensor y = sum(svd(movedim(x, dims, {-2, -1}), false, false).s, {-1});
+  if (!keepdim) return y;
+  return unsqueeze(unsqueeze(y, std::min(dims[0], dims[1])), std::max(dims[0], dims[1]));
+}
+
 Tensor norm(const Tensor& x, nb::handle p, const OptionalDims& dim, bool keepdim,
             OptionalDType dtype) {
+  if (nb::isinstance<nb::str>(p) && nb::cast<std::string>(p) == "nuc")
+    return told_as("norm", [&] { return nuclear_norm(x, dim, keepdim, dtype); });
   double order = norm_order(p);
   return told_as("norm", [&] { return vector_norm(x, order, dims_of(dim), keepdim, dtype); });
 }
@@ -96,7 +113,7 @@ FACULA_BINDINGS {
 
 Args:
     input: the elements, floating point or complex.
-    p: the order: any number, infinite too; ``"fro"`` is 2.
+    p: the order: any number, infinite too; ``"fro"`` is 2, ``"nuc"`` the sum of the singular values of matrices.
     dim: the dimensions to reduce, an int or several; all by default.
     keepdim: whether to keep the reduced dimensions with size 1.
     out: where to put the result.

@@ -2,90 +2,38 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
+from collections.abc import Callable
 
 import facula
+from facula import linalg
 from facula._core import Tensor
-from facula.autograd.function import Function
 from facula.autograd.grad_mode import no_grad
 from facula.nn.modules.module import Module
 
 MAPS = ("matrix_exp", "cayley", "householder")
 
 
+def _on_cpu(function: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
+    """Factorisations are there on the CPU only; gradients find their way back."""
+    return function(*(x.cpu() for x in inputs)).to(inputs[0].device)
+
+
 def matrix_exp(a: Tensor) -> Tensor:
-    """The matrix exponential, by the series of ``a / 2**s`` and ``s`` squarings."""
-    n = a.size(-1)
-    largest = float(a.detach().abs().sum(-2).max()) if a.numel() else 0.0
-    # With a norm of at most 1/2, fifteen terms leave less than the last bit of float64.
-    n_squarings = max(0, math.ceil(math.log2(largest)) + 1) if largest > 0 else 0
-    a = a / 2**n_squarings
-    identity = facula.eye(n, dtype=a.dtype, device=a.device)
-    result = identity + a / 15
-    for k in range(14, 0, -1):
-        result = identity + (a @ result) / k
-    for _ in range(n_squarings):
-        result = result @ result
-    return result
-
-
-class _Solve(Function):
-    """``x`` in ``a @ x = b``."""
-
-    @staticmethod
-    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
-        import numpy
-
-        x = facula.from_numpy(numpy.linalg.solve(*(t.detach().cpu().numpy() for t in (a, b)))).to(
-            a.device
-        )
-        ctx.save_for_backward(a, x)
-        return x
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
-        a, x = ctx.saved_tensors
-        grad_b = _Solve.apply(a.mH, grad)
-        return -grad_b @ x.mH, grad_b
+    """The matrix exponential, orthogonal for a skew-symmetric ``a``."""
+    return _on_cpu(linalg.matrix_exp, a)
 
 
 def cayley(a: Tensor) -> Tensor:
     """``(1 - a/2)⁻¹ (1 + a/2)``, orthogonal for a skew-symmetric ``a``."""
     identity = facula.eye(a.size(-1), dtype=a.dtype, device=a.device)
-    solution: Tensor = _Solve.apply(identity - 0.5 * a, identity + 0.5 * a)
-    return solution
-
-
-def householder_product(v: Tensor, tau: Tensor) -> Tensor:
-    """The first columns of the product of the reflections ``1 - tau[i] v[:, i] v[:, i]ᵀ``.
-
-    ``v`` is strictly lower triangular; the ones on its diagonal are implied.
-    """
-    n, k = v.shape[-2:]
-    product = facula.eye(n, k, dtype=v.dtype, device=v.device)
-    v = v + product
-    for i in reversed(range(k)):
-        column = v[..., i : i + 1]
-        factor = tau[..., i : i + 1].unsqueeze(-1)
-        product = product - factor * (column @ (column.mT @ product))
-    return product
-
-
-def reflections(q: Tensor) -> tuple[Tensor, Tensor]:
-    """The reflections whose product has the columns of ``q``, as LAPACK's geqrf gives them."""
-    import numpy
-
-    a, tau = numpy.linalg.qr(q.detach().cpu().numpy(), mode="raw")
-    return facula.from_numpy(a).mT.contiguous().to(q.device), facula.from_numpy(tau).to(q.device)
+    return _on_cpu(linalg.solve, identity - 0.5 * a, identity + 0.5 * a)
 
 
 def nearest(a: Tensor) -> Tensor:
     """The orthogonal factor of ``a`` in a QR decomposition with a positive diagonal of R."""
-    import numpy
-
-    q, r = map(facula.from_numpy, numpy.linalg.qr(a.detach().cpu().numpy()))
-    return (q * r.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)).to(a.device)
+    q, r = linalg.qr(a.cpu())
+    signed: Tensor = q * r.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
+    return signed.to(a.device)
 
 
 def _is_orthogonal(q: Tensor) -> bool:
@@ -125,7 +73,7 @@ class _Orthogonal(Module):
             tau = 2.0 / (1.0 + (below * below).sum(-2))
             # Only the signs of the diagonal matter.
             signs = X.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
-            q = householder_product(below, tau) * signs
+            q = _on_cpu(linalg.householder_product, below, tau) * signs
         else:
             lower = X.tril()
             if n != k:
@@ -153,11 +101,12 @@ class _Orthogonal(Module):
                     "through. Register the parametrization with use_trivialization=True, or with "
                     "the map 'householder'."
                 )
-            a, tau = reflections(q)
+            a, tau = (t.to(q.device) for t in facula.geqrf(q.detach().cpu()))
             diagonal = a.diagonal(dim1=-2, dim2=-1)
             # A tau of 0 is no reflection, where forward has one with v = 0: another sign.
             diagonal.copy_(facula.where(tau == 0, -diagonal.sign(), diagonal.sign()))
-            return a.mT if is_wide else a
+            reflections: Tensor = a.mT if is_wide else a
+            return reflections
         if n == k:
             q = q.clone() if _is_orthogonal(q) else nearest(q)
         else:

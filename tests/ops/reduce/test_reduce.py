@@ -222,9 +222,11 @@ def test_the_gradient_of_a_norm_at_zero_is_zero():
         assert grad.tolist() == [0, 0, 0]
 
 
-def test_the_nuclear_norm_is_refused():
-    with pytest.raises(NotImplementedError, match="norm: the nuclear norm needs singular values"):
-        facula.ones(2, 2).norm("nuc")
+def test_the_nuclear_norm_is_the_sum_of_the_singular_values():
+    x = facula.tensor([[3.0, 0.0], [0.0, -4.0]])
+    assert x.norm("nuc").item() == pytest.approx(7)
+    with pytest.raises(RuntimeError, match="norm: the nuclear norm is of matrices"):
+        facula.ones(2).norm("nuc")
 
 
 def test_too_few_elements_for_a_variance_give_a_warning_and_nan():

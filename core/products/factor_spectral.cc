@@ -1,0 +1,392 @@
+// QR, eigenvalues and singular values, least squares.
+#include "products/factor_tools.h"
+
+namespace facula::products {
+namespace {
+
+template <class T>
+bool all_finite(const T* a, int64_t n) {
+  // x - x is 0 for finite numbers only, so that no infinity can hide in the sum.
+  RealOf<T> sum = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    T zero = a[i] - a[i];
+    sum += std::real(zero) + std::imag(zero);
+  }
+  return sum == 0;
+}
+
+// Whether squares of the elements neither overflow nor vanish; the library would scale the others.
+template <class T>
+bool is_moderate(const T* a, int64_t n) {
+  RealOf<T> largest = 0;
+  for (int64_t i = 0; i < n; ++i) largest = std::max(largest, pivot_size(a[i]));
+  return largest > RealOf<T>(1e-12) && largest < RealOf<T>(1e12);
+}
+
+// The real matrix `from` of `rows` rows in the corner of one with `ld` rows.
+template <class T>
+void copy_corner(int64_t rows, int64_t columns, const RealOf<T>* from, T* to, int64_t ld) {
+  for (int64_t j = 0; j < columns; ++j) std::copy_n(from + j * rows, rows, to + j * ld);
+}
+
+// The parts of which the library makes eigh and svd, for a large matrix: those that follow the
+// solution of the tridiagonal or bidiagonal problem, a third of the work, go to all threads.
+constexpr int64_t kRotated = 2 * kColumns;
+
+template <class T>
+int32_t eigh_large(int64_t n, T* a, RealOf<T>* values, bool is_upper) {
+  using R = RealOf<T>;
+  int size = to_int(n), info = 0, asked_ints = 0;
+  char which = is_upper ? 'U' : 'L';
+  Memory<R> off_diagonal(n), rotated(n * n);
+  Memory<T> tau(n), vectors(n * n);
+  T asked = 0;
+  R asked_real = 0;
+  lapack::hetrd<T>(which, size, a, size, values, off_diagonal.data(), tau.data(), &asked, -1,
+                   &info);
+  {
+    Memory<T> work(length(asked));
+    lapack::hetrd<T>(which, size, a, size, values, off_diagonal.data(), tau.data(), work.data(),
+                     work.size, &info);
+  }
+  lapack::stedc<R>('I', size, values, off_diagonal.data(), rotated.data(), size, &asked_real, -1,
+                   &asked_ints, -1, &info);
+  Memory<R> real_work(length(asked_real));
+  Memory<int> int_work(asked_ints);
+  lapack::stedc<R>('I', size, values, off_diagonal.data(), rotated.data(), size, real_work.data(),
+                   real_work.size, int_work.data(), int_work.size, &info);
+  if (info != 0) return info;
+  copy_corner(n, n, rotated.data(), vectors.data(), n);
+  lapack::ormtr<T>('L', which, 'N', size, to_int(kRotated), a, size, tau.data(), vectors.data(),
+                   size, &asked, -1, &info);
+  parallel_for(n, kRotated, [&](int64_t begin, int64_t end) {
+    Memory<T> work(length(asked));
+    int status = 0;
+    lapack::ormtr<T>('L', which, 'N', size, to_int(end - begin), a, size, tau.data(),
+                     vectors.data() + begin * n, size, work.data(), work.size, &status);
+  });
+  std::copy_n(vectors.data(), n * n, a);
+  return 0;
+}
+
+template <class T>
+int32_t svd_large(int64_t m, int64_t n, T* a, T* u, RealOf<T>* s, T* vh, int64_t u_columns,
+                  int64_t v_rows) {
+  using R = RealOf<T>;
+  int64_t k = std::min(m, n);
+  int rows = to_int(m), columns = to_int(n), count = to_int(k), ld_v = to_int(v_rows), info = 0;
+  Memory<R> off_diagonal(k), left(k * k), right(k * k), real_work(3 * k * k + 4 * k);
+  Memory<T> tau_q(k), tau_p(k);
+  Memory<int> int_work(8 * k);
+  T asked = 0;
+  lapack::gebrd<T>(rows, columns, a, rows, s, off_diagonal.data(), tau_q.data(), tau_p.data(),
+                   &asked, -1, &info);
+  {
+    Memory<T> work(length(asked));
+    lapack::gebrd<T>(rows, columns, a, rows, s, off_diagonal.data(), tau_q.data(), tau_p.data(),
+                     work.data(), work.size, &info);
+  }
+  R* no_reals = nullptr;
+  int* no_ints = nullptr;
+  lapack::bdsdc<R>(m >= n ? 'U' : 'L', 'I', count, s, off_diagonal.data(), left.data(), count,
+                   right.data(), count, no_reals, no_ints, real_work.data(), int_work.data(),
+                   &info);
+  if (info != 0) return info;
+  std::fill_n(u, m * u_columns, T(0));
+  std::fill_n(vh, v_rows * n, T(0));
+  copy_corner(k, k, left.data(), u, m);
+  copy_corner(k, k, right.data(), vh, v_rows);
+  for (int64_t i = k; i < u_columns; ++i) u[i * m + i] = T(1);
+  for (int64_t i = k; i < v_rows; ++i) vh[i * v_rows + i] = T(1);
+  // Columns of u, then rows of vh: all are rotated by themselves.
+  int64_t n_left = ceil_div(u_columns, kRotated), n_right = ceil_div(v_rows, kRotated);
+  char turned = is_complex_v<T> ? 'C' : 'T';
+  int most = to_int(kRotated);
+  T asked_right = 0;
+  lapack::ormbr<T>('Q', 'L', 'N', rows, most, columns, a, rows, tau_q.data(), u, rows, &asked, -1,
+                   &info);
+  lapack::ormbr<T>('P', 'R', turned, most, columns, rows, a, rows, tau_p.data(), vh, ld_v,
+                   &asked_right, -1, &info);
+  parallel_for(n_left + n_right, 1, [&](int64_t piece, int64_t end) {
+    Memory<T> work(std::max(length(asked), length(asked_right)));
+    int status = 0;
+    for (; piece < end; ++piece) {
+      if (piece < n_left) {
+        int64_t from = piece * kRotated;
+        lapack::ormbr<T>('Q', 'L', 'N', rows, to_int(std::min(kRotated, u_columns - from)), columns,
+                         a, rows, tau_q.data(), u + from * m, rows, work.data(), work.size,
+                         &status);
+      } else {
+        int64_t from = (piece - n_left) * kRotated;
+        lapack::ormbr<T>('P', 'R', turned, to_int(std::min(kRotated, v_rows - from)), columns, rows,
+                         a, rows, tau_p.data(), vh + from, ld_v, work.data(), work.size, &status);
+      }
+    }
+  });
+  return 0;
+}
+
+}  // namespace
+
+template <class T>
+void qr(int64_t n_batch, int64_t m, int64_t n, T* a, T* tau) {
+  int64_t k = std::min(m, n);
+  if (k == 0) return;
+  int rows = to_int(m), columns = to_int(n), status = 0;
+  T asked = 0;
+  lapack::geqrf<T>(rows, columns, a, rows, tau, &asked, -1, &status);
+  for_batch(n_batch, 2.0 * static_cast<double>(m) * n * k, [&](int64_t begin, int64_t end) {
+    Memory<T> memory(length(asked));
+    int info = 0;
+    for (int64_t i = begin; i < end; ++i)
+      lapack::geqrf<T>(rows, columns, a + i * m * n, rows, tau + i * k, memory.data(), memory.size,
+                       &info);
+  });
+}
+
+template <class T>
+void reflectors_to_q(int64_t n_batch, int64_t m, int64_t n, int64_t k, T* a, const T* tau) {
+  if (m == 0 || n == 0) return;
+  int rows = to_int(m), columns = to_int(n), count = to_int(k), status = 0;
+  T asked = 0;
+  lapack::orgqr<T>(rows, columns, count, a, rows, tau, &asked, -1, &status);
+  for_batch(n_batch, 2.0 * static_cast<double>(m) * n * k, [&](int64_t begin, int64_t end) {
+    Memory<T> memory(length(asked));
+    int info = 0;
+    for (int64_t i = begin; i < end; ++i)
+      lapack::orgqr<T>(rows, columns, count, a + i * m * n, rows, tau + i * k, memory.data(),
+                       memory.size, &info);
+  });
+}
+
+template <class T>
+void multiply_by_q(int64_t n_batch, int64_t m, int64_t n, int64_t k, const T* a, const T* tau, T* c,
+                   bool is_left, char op) {
+  if (m == 0 || n == 0) return;
+  int rows = to_int(m), columns = to_int(n), count = to_int(k), status = 0;
+  int64_t length_of_a = is_left ? m : n;
+  int ld = to_int(length_of_a);
+  char side = is_left ? 'L' : 'R';
+  T asked = 0;
+  lapack::ormqr<T>(side, op, rows, columns, count, a, ld, tau, c, rows, &asked, -1, &status);
+  for_batch(n_batch, 2.0 * static_cast<double>(m) * n * k, [&](int64_t begin, int64_t end) {
+    Memory<T> memory(length(asked));
+    int info = 0;
+    for (int64_t i = begin; i < end; ++i)
+      lapack::ormqr<T>(side, op, rows, columns, count, a + i * length_of_a * k, ld, tau + i * k,
+                       c + i * m * n, rows, memory.data(), memory.size, &info);
+  });
+}
+
+template <class T>
+void eigh(int64_t n_batch, int64_t n, T* a, RealOf<T>* values, int32_t* info, bool is_upper,
+          bool with_vectors) {
+  if (n == 0) return std::fill(info, info + n_batch, 0);
+  int size = to_int(n);
+  char job = with_vectors ? 'V' : 'N', which = is_upper ? 'U' : 'L';
+  auto decompose = [&](T* matrix, RealOf<T>* w, T* work, int n_work, RealOf<T>* rwork, int n_rwork,
+                       int* iwork, int n_iwork, int32_t* status) {
+    if constexpr (is_complex_v<T>) {
+      lapack::heevd<T>(job, which, size, matrix, size, w, work, n_work, rwork, n_rwork, iwork,
+                       n_iwork, status);
+    } else {
+      lapack::heevd<T>(job, which, size, matrix, size, w, work, n_work, iwork, n_iwork, status);
+    }
+  };
+  T asked = 0;
+  RealOf<T> asked_real = 0;
+  int asked_ints = 0;
+  int32_t status = 0;
+  decompose(a, values, &asked, -1, &asked_real, -1, &asked_ints, -1, &status);
+  for_batch(n_batch, 4 * cubed(n), [&](int64_t begin, int64_t end) {
+    Memory<T> work(length(asked));
+    Memory<RealOf<T>> rwork(length(asked_real));
+    Memory<int> iwork(asked_ints);
+    for (int64_t i = begin; i < end; ++i) {
+      T* matrix = a + i * n * n;
+      info[i] = -1;
+      if (!all_finite(matrix, n * n)) continue;
+      if (with_vectors && n > 2 * kPanel && is_moderate(matrix, n * n)) {
+        info[i] = eigh_large(n, matrix, values + i * n, is_upper);
+        continue;
+      }
+      decompose(matrix, values + i * n, work.data(), work.size, rwork.data(), rwork.size,
+                iwork.data(), iwork.size, info + i);
+    }
+  });
+}
+
+template <class T>
+void eig(int64_t n_batch, int64_t n, T* a, std::complex<RealOf<T>>* values,
+         std::complex<RealOf<T>>* vectors, int32_t* info) {
+  using R = RealOf<T>;
+  if (n == 0) return std::fill(info, info + n_batch, 0);
+  int size = to_int(n), one = 1;
+  char job = vectors ? 'V' : 'N';
+  auto decompose = [&](T* matrix, std::complex<R>* w, T* v, R* parts, T* work, int n_work,
+                       int32_t* status) {
+    T* no_left = nullptr;
+    if constexpr (is_complex_v<T>) {
+      lapack::geev<T>('N', job, size, matrix, size, w, no_left, one, v, size, work, n_work, parts,
+                      status);
+    } else {
+      lapack::geev<T>('N', job, size, matrix, size, parts, parts + n, no_left, one, v, size, work,
+                      n_work, status);
+    }
+  };
+  T asked = 0;
+  int32_t status = 0;
+  R asked_real = 0;  // written to, but not the size of anything
+  decompose(a, values, a, &asked_real, &asked, -1, &status);
+  for_batch(n_batch, 10 * cubed(n), [&](int64_t begin, int64_t end) {
+    Memory<T> work(length(asked)), real_vectors(is_complex_v<T> || !vectors ? 0 : n * n);
+    Memory<R> parts(2 * n);
+    for (int64_t i = begin; i < end; ++i) {
+      std::complex<R>*w = values + i * n, *v = vectors ? vectors + i * n * n : nullptr;
+      if constexpr (is_complex_v<T>) {
+        decompose(a + i * n * n, w, v ? v : work.data(), parts.data(), work.data(), work.size,
+                  info + i);
+      } else {
+        T* rv = real_vectors.data();
+        decompose(a + i * n * n, w, rv, parts.data(), work.data(), work.size, info + i);
+        for (int64_t j = 0; j < n; ++j) w[j] = {parts.data()[j], parts.data()[n + j]};
+        if (!v) continue;
+        // Two columns of real numbers are the parts of a vector whose conjugate is the next one.
+        for (int64_t j = 0; j < n; ++j) {
+          bool is_pair = w[j].imag() != 0 && j + 1 < n;
+          for (int64_t r = 0; r < n; ++r) {
+            R re = rv[j * n + r], im = is_pair ? rv[(j + 1) * n + r] : R(0);
+            v[j * n + r] = {re, im};
+            if (is_pair) v[(j + 1) * n + r] = {re, -im};
+          }
+          j += is_pair;
+        }
+      }
+    }
+  });
+}
+
+template <class T>
+void svd(int64_t n_batch, int64_t m, int64_t n, T* a, T* u, RealOf<T>* s, T* vh, int32_t* info,
+         bool is_thin) {
+  using R = RealOf<T>;
+  int64_t k = std::min(m, n), u_columns = is_thin ? k : m, v_rows = is_thin ? k : n;
+  if (k == 0) return std::fill(info, info + n_batch, 0);
+  int rows = to_int(m), columns = to_int(n), ld_v = to_int(v_rows);
+  char job = !u ? 'N' : is_thin ? 'S' : 'A';
+  auto decompose = [&](T* matrix, R* values, T* left, T* right, T* work, int n_work, R* rwork,
+                       int* iwork, int32_t* status) {
+    if constexpr (is_complex_v<T>) {
+      lapack::gesdd<T>(job, rows, columns, matrix, rows, values, left, rows, right, ld_v, work,
+                       n_work, rwork, iwork, status);
+    } else {
+      lapack::gesdd<T>(job, rows, columns, matrix, rows, values, left, rows, right, ld_v, work,
+                       n_work, iwork, status);
+    }
+  };
+  T asked = 0;
+  int32_t status = 0;
+  R no_reals = 0;
+  int no_ints = 0;
+  decompose(a, s, a, a, &asked, -1, &no_reals, &no_ints, &status);
+  int64_t most = std::max(m, n);
+  int64_t n_rwork = !is_complex_v<T> ? 0
+                    : !u             ? 7 * k
+                                     : k * std::max(5 * k + 7, 2 * most + 2 * k + 1);
+  for_batch(n_batch, 8 * static_cast<double>(m) * n * k, [&](int64_t begin, int64_t end) {
+    Memory<T> work(length(asked));
+    Memory<R> rwork(n_rwork);
+    Memory<int> iwork(8 * k);
+    for (int64_t i = begin; i < end; ++i) {
+      T* matrix = a + i * m * n;
+      info[i] = -1;
+      if (!all_finite(matrix, m * n)) continue;
+      // The library does better with much longer ones: it makes them square first.
+      if (u && k > 2 * kPanel && most <= 2 * k && is_moderate(matrix, m * n)) {
+        info[i] = svd_large(m, n, matrix, u + i * m * u_columns, s + i * k, vh + i * v_rows * n,
+                            u_columns, v_rows);
+        continue;
+      }
+      decompose(matrix, s + i * k, u ? u + i * m * u_columns : work.data(),
+                u ? vh + i * v_rows * n : work.data(), work.data(), work.size, rwork.data(),
+                iwork.data(), info + i);
+    }
+  });
+}
+
+template <class T>
+void least_squares(int64_t n_batch, int64_t m, int64_t n, int64_t n_rhs, T* a, T* b,
+                   RealOf<T> rcond, LeastSquares way, int64_t* rank, RealOf<T>* s, int32_t* info) {
+  using R = RealOf<T>;
+  int64_t k = std::min(m, n), most = std::max(m, n);
+  int rows = to_int(m), columns = to_int(n), count = to_int(n_rhs), ld = to_int(most);
+  auto solve = [&](T* matrix, T* x, R* values, int* found, T* work, int n_work, R* rwork,
+                   int* iwork, int32_t* status) {
+    switch (way) {
+      case LeastSquares::Gels:
+        return lapack::gels<T>('N', rows, columns, count, matrix, rows, x, ld, work, n_work,
+                               status);
+      case LeastSquares::Gelsy:
+        if constexpr (is_complex_v<T>)
+          return lapack::gelsy<T>(rows, columns, count, matrix, rows, x, ld, iwork, rcond, found,
+                                  work, n_work, rwork, status);
+        return lapack::gelsy<T>(rows, columns, count, matrix, rows, x, ld, iwork, rcond, found,
+                                work, n_work, status);
+      case LeastSquares::Gelsd:
+        if constexpr (is_complex_v<T>)
+          return lapack::gelsd<T>(rows, columns, count, matrix, rows, x, ld, values, rcond, found,
+                                  work, n_work, rwork, iwork, status);
+        return lapack::gelsd<T>(rows, columns, count, matrix, rows, x, ld, values, rcond, found,
+                                work, n_work, iwork, status);
+      case LeastSquares::Gelss:
+        if constexpr (is_complex_v<T>)
+          return lapack::gelss<T>(rows, columns, count, matrix, rows, x, ld, values, rcond, found,
+                                  work, n_work, rwork, status);
+        return lapack::gelss<T>(rows, columns, count, matrix, rows, x, ld, values, rcond, found,
+                                work, n_work, status);
+    }
+  };
+  T asked = 0;
+  R asked_real = 0;
+  int asked_ints = 0, found = 0;
+  int32_t status = 0;
+  solve(a, b, s, &found, &asked, -1, &asked_real, &asked_ints, &status);
+  // gelsd answers for all three kinds of memory, the others have fixed sizes.
+  bool is_gelsd = way == LeastSquares::Gelsd;
+  int64_t n_real = is_gelsd ? length(asked_real) : std::max(2 * n, 5 * k);
+  int64_t n_ints = is_gelsd ? asked_ints : n;
+  double work_of_one = 4.0 * static_cast<double>(m) * n * most;
+  for_batch(n_batch, work_of_one, [&](int64_t begin, int64_t end) {
+    Memory<T> work(length(asked));
+    Memory<R> rwork(n_real);
+    Memory<int> iwork(n_ints);
+    for (int64_t i = begin; i < end; ++i) {
+      int found = 0;
+      info[i] = -1;
+      if (!all_finite(a + i * m * n, m * n) || !all_finite(b + i * most * n_rhs, most * n_rhs))
+        continue;
+      std::fill(iwork.data(), iwork.data() + n_ints, 0);  // gelsy: no column must come first
+      solve(a + i * m * n, b + i * most * n_rhs, s ? s + i * k : nullptr, &found, work.data(),
+            work.size, rwork.data(), iwork.data(), info + i);
+      if (rank) rank[i] = found;
+    }
+  });
+}
+
+#define FACULA_INSTANCES(T)                                                                        \
+  template void qr(int64_t, int64_t, int64_t, T*, T*);                                             \
+  template void reflectors_to_q(int64_t, int64_t, int64_t, int64_t, T*, const T*);                 \
+  template void multiply_by_q(int64_t, int64_t, int64_t, int64_t, const T*, const T*, T*, bool,    \
+                              char);                                                               \
+  template void eigh(int64_t, int64_t, T*, RealOf<T>*, int32_t*, bool, bool);                      \
+  template void eig(int64_t, int64_t, T*, std::complex<RealOf<T>>*, std::complex<RealOf<T>>*,      \
+                    int32_t*);                                                                     \
+  template void svd(int64_t, int64_t, int64_t, T*, T*, RealOf<T>*, T*, int32_t*, bool);            \
+  template void least_squares(int64_t, int64_t, int64_t, int64_t, T*, T*, RealOf<T>, LeastSquares, \
+                              int64_t*, RealOf<T>*, int32_t*);
+FACULA_INSTANCES(float)
+FACULA_INSTANCES(double)
+FACULA_INSTANCES(Complex64)
+FACULA_INSTANCES(Complex128)
+
+}  // namespace facula::products
