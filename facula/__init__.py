@@ -54,6 +54,12 @@ if _TYPE_CHECKING:
 
 newaxis = None
 
+# Names that PyTorch has too, for samples with derivatives.
+_dirichlet_grad = _core._dirichlet_grad
+_sample_dirichlet = _core._sample_dirichlet
+_standard_gamma = _core._standard_gamma
+_standard_gamma_grad = _core._standard_gamma_grad
+
 # Imported when they are first asked for: much code that a script may never use.
 _LAZY = {
     "accelerator",
