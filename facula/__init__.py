@@ -40,6 +40,7 @@ from facula.version import __version__ as __version__
 if _TYPE_CHECKING:
     from facula import (
         accelerator,
+        distributions,
         hub,
         multiprocessing,
         nn,
@@ -63,6 +64,7 @@ _standard_gamma_grad = _core._standard_gamma_grad
 # Imported when they are first asked for: much code that a script may never use.
 _LAZY = {
     "accelerator",
+    "distributions",
     "hub",
     "multiprocessing",
     "nn",
@@ -93,6 +95,7 @@ __all__ = [
     "autograd",
     "backends",
     "cuda",
+    "distributions",
     "e",
     "enable_grad",
     "finfo",
