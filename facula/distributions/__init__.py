@@ -31,6 +31,7 @@ from facula.distributions.half_cauchy import *
 from facula.distributions.half_normal import *
 from facula.distributions.independent import *
 from facula.distributions.inverse_gamma import *
+from facula.distributions.kl import *
 from facula.distributions.kumaraswamy import *
 from facula.distributions.laplace import *
 from facula.distributions.lkj_cholesky import *
