@@ -43,6 +43,7 @@ if _TYPE_CHECKING:
         accelerator,
         amp,
         cpu,
+        distributions,
         hub,
         multiprocessing,
         nn,
@@ -60,6 +61,12 @@ if _TYPE_CHECKING:
 
 newaxis = None
 
+# Names that PyTorch has too, for samples with derivatives.
+_dirichlet_grad = _core._dirichlet_grad
+_sample_dirichlet = _core._sample_dirichlet
+_standard_gamma = _core._standard_gamma
+_standard_gamma_grad = _core._standard_gamma_grad
+
 # Imported when they are first asked for: much code that a script may never use.
 _LAZY = {
     "__config__",
@@ -67,6 +74,7 @@ _LAZY = {
     "accelerator",
     "amp",
     "cpu",
+    "distributions",
     "hub",
     "multiprocessing",
     "nn",
@@ -107,6 +115,7 @@ __all__ = [
     "backends",
     "cpu",
     "cuda",
+    "distributions",
     "e",
     "enable_grad",
     "finfo",

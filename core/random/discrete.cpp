@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -221,6 +222,26 @@ void sample_standard_gamma(T* out, const T* alpha, int64_t n, Generator& generat
   });
 }
 
+// Gamma numbers divided by their sum; in double, because those of small shapes underflow in float.
+template <class T>
+void sample_dirichlet(T* out, const T* alpha, int64_t n_rows, int64_t n_categories,
+                      Generator& generator) {
+  std::vector<double> gammas(n_rows * n_categories);
+  fill(gammas.data(), n_rows * n_categories, generator, [=](auto& source, int64_t i) {
+    double sample = standard_gamma(static_cast<double>(alpha[i]), source);
+    return std::max(sample, std::numeric_limits<double>::min());
+  });
+  const T least = std::numeric_limits<T>::min(), most = std::nextafter(T(1), T(0));
+  for (int64_t row = 0; row < n_rows; ++row) {
+    const double* g = gammas.data() + row * n_categories;
+    double sum = std::accumulate(g, g + n_categories, 0.0);
+    for (int64_t j = 0; j < n_categories; ++j) {
+      T share = static_cast<T>(g[j] / sum);
+      out[row * n_categories + j] = std::min(most, std::max(least, share));
+    }
+  }
+}
+
 template <class T>
 void sample_binomial(T* out, const T* count, const T* prob, int64_t n, Generator& generator) {
   fill(out, n, generator,
@@ -236,8 +257,9 @@ COUNTED(BFloat16)
 COUNTED(float)
 COUNTED(double)
 
-#define SHAPED(T)                                                            \
-  template void sample_standard_gamma<T>(T*, const T*, int64_t, Generator&); \
+#define SHAPED(T)                                                                \
+  template void sample_standard_gamma<T>(T*, const T*, int64_t, Generator&);     \
+  template void sample_dirichlet<T>(T*, const T*, int64_t, int64_t, Generator&); \
   template void sample_binomial<T>(T*, const T*, const T*, int64_t, Generator&);
 SHAPED(float)
 SHAPED(double)

@@ -62,6 +62,10 @@ template <class T>
 void sample_poisson(T* out, const T* rate, int64_t n, Generator& generator);
 template <class T>
 void sample_standard_gamma(T* out, const T* alpha, int64_t n, Generator& generator);
+// Rows of n_categories numbers that sum to 1, each of them strictly between 0 and 1.
+template <class T>
+void sample_dirichlet(T* out, const T* alpha, int64_t n_rows, int64_t n_categories,
+                      Generator& generator);
 template <class T>
 void sample_binomial(T* out, const T* count, const T* prob, int64_t n, Generator& generator);
 

@@ -210,52 +210,34 @@ Tensor poisson(const Tensor& rate, const GeneratorArg& source) {
                 [](const Tensor& g) { return zeros(g.sizes(), g.dtype(), g.device()); });
 }
 
-// Without a derivative so far: refuses an alpha that requires one.
-Tensor standard_gamma(const Tensor& alpha, const GeneratorArg& source) {
-  Generator& generator = or_default(source);
-  if (is_grad_enabled() && alpha.requires_grad()) {
-    fail(ErrorKind::NotImplemented,
-         "_standard_gamma: has no derivative; call it with alpha.detach().");
-  }
-  Tensor y = empty(alpha.sizes(), alpha.dtype());
-  Tensor host = contiguous(to(alpha, Device{}, alpha.dtype(), false));
-  visit_floating("_standard_gamma", alpha.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    if constexpr (is_reduced_float_v<T>) {
-      fail(ErrorKind::NotImplemented, "_standard_gamma: expected float32 or float64, got ", alpha,
-           ".");
-    } else {
-      T* out = y.data_as<T>();
-      const T* alphas = host.template data_as<T>();
-      int64_t n = y.numel();
-      run_draw(n, [&] { sample_standard_gamma(out, alphas, n, generator); });
-    }
-  });
-  return to(y, alpha.device(), y.dtype(), false);
-}
-
-Tensor binomial(const Tensor& count, const Tensor& prob, const GeneratorArg& source) {
-  Generator& generator = or_default(source);
-  check(count.dtype() == prob.dtype(), "binomial: expected count and prob of one dtype, got ",
-        count, " and ", prob, ".");
-  Dims shape = broadcast_shapes("binomial", count.sizes(), prob.sizes());
+void draw_binomial(const Tensor& y, const Tensor& count, const Tensor& prob, Generator& generator) {
   NoGradGuard guard;
-  Tensor y = empty(shape, count.dtype());
-  Tensor counts = contiguous(to(expand(count, shape), Device{}, count.dtype(), false));
-  Tensor probs = contiguous(to(expand(prob, shape), Device{}, prob.dtype(), false));
+  Tensor counts = contiguous(to(expand(count, y.sizes()), Device{}, count.dtype(), false));
+  Tensor probs = contiguous(to(expand(prob, y.sizes()), Device{}, prob.dtype(), false));
   visit_floating("binomial", y.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (is_reduced_float_v<T>) {
       fail(ErrorKind::NotImplemented, "binomial: expected float32 or float64, got ", count, ".");
     } else {
-      T* out = y.data_as<T>();
       const T* n_trials = counts.template data_as<T>();
       const T* p = probs.template data_as<T>();
-      int64_t n = y.numel();
-      run_draw(n, [&] { sample_binomial(out, n_trials, p, n, generator); });
+      draw_into<T>(y, [&](T* out, int64_t n, const Dims&) {
+        run_draw(n, [&] { sample_binomial(out, n_trials, p, n, generator); });
+      });
     }
   });
-  return to(y, count.device(), y.dtype(), false);
+}
+
+Tensor binomial(const Tensor& count, const Tensor& prob, const GeneratorArg& generator) {
+  check(count.dtype() == prob.dtype(), "binomial: expected count and prob of one dtype, got ",
+        count, " and ", prob, ".");
+  Dims shape = broadcast_shapes("binomial", count.sizes(), prob.sizes());
+  Tensor y = empty(shape, count.dtype(), count.device());
+  draw_binomial(y, count, prob, or_default(generator));
+  return record("BinomialBackward0", y, {count, prob}, [](const Tensor&, Needs) -> TensorList {
+    fail(ErrorKind::NotImplemented, "binomial: numbers of successes have no derivative. Call it ",
+         "with count.detach() and prob.detach().");
+  });
 }
 
 // ---- bindings
@@ -433,8 +415,6 @@ Args:
 Example:
     >>> facula.poisson(facula.zeros(2))
     tensor([0., 0.]))");
-  m.def("_standard_gamma", &standard_gamma, "input"_a, FACULA_GENERATOR,
-        "Gamma numbers of the shapes in input and scale 1.");
   m.def("binomial", &binomial, "count"_a, "prob"_a, FACULA_GENERATOR,
         R"(Numbers of successes in count trials of probability prob.
 
