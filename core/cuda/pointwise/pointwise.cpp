@@ -6,17 +6,12 @@
 #include "base/integers.h"
 #include "cuda/cuda.h"
 #include "cuda/device.h"
+#include "cuda/kernel.h"
 #include "cuda/kernels/arguments.h"
-#include "cuda/program.h"
 
 namespace facula::cuda {
 
 namespace {
-
-// By dtype, as kernels/types.h names them.
-constexpr const char* kTypes[kNumDTypes] = {"bool",    "uint8_t", "int8_t", "int16_t",
-                                            "int32_t", "int64_t", "Half",   "BFloat16",
-                                            "float",   "double",  nullptr,  nullptr};
 
 struct FormulaText {
   const char* name;
@@ -281,8 +276,6 @@ void run_simple(Family family, const FormulaText* texts, Op op, DType dtype, DTy
 
 }  // namespace
 
-const char* type_name(DType dtype) { return kTypes[static_cast<int>(dtype)]; }
-
 void run_unary(UnaryOp op, DType dtype, const Walk& walk) {
   run_simple(Family::Unary, kUnary, op, dtype, dtype, walk);
 }
@@ -324,19 +317,22 @@ void run_cast(DType from, DType to, const Walk& walk) {
   run("copy_", {Family::Cast, 0, from, to, dtypes}, walk);
 }
 
-std::vector<NamedProgram> elementwise_programs(const std::vector<DType>& dtypes) {
-  std::vector<NamedProgram> programs;
+namespace {
+
+// All layouts of a cast and a choice, which have no formula that could fail alone.
+const ProgramLister lister([](std::vector<Program>& programs) {
   auto add = [&](Family family, int op, DType dtype, DType out, Layout layout = Layout::Dense) {
-    Key key{family, op, dtype, out, layout};
-    programs.emplace_back(std::string(formula_of(family, op).name) + " of " + dtype_name(dtype),
-                          program_text(key, std::to_string(programs.size())));
+    programs.push_back(
+        {formula_of(family, op).name, dtype,
+         program_text({family, op, dtype, out, layout}, std::to_string(programs.size()))});
   };
   // What the CPU has no loop for is not defined.
   auto add_all = [&](Family family, const auto& table, DType dtype, DType out) {
     for (size_t op = 0; op < table.loops.size(); ++op)
       if (table.loops[op][static_cast<int>(dtype)]) add(family, static_cast<int>(op), dtype, out);
   };
-  for (DType dtype : dtypes) {
+  for (int d = 0; d < static_cast<int>(DType::Complex64); ++d) {
+    DType dtype = static_cast<DType>(d);
     add_all(Family::Unary, cpu::get_unary_table(), dtype, dtype);
     add_all(Family::Parametric, cpu::get_parametric_table(), dtype, dtype);
     add_all(Family::Activation, cpu::get_activation_table(), dtype, dtype);
@@ -347,10 +343,12 @@ std::vector<NamedProgram> elementwise_programs(const std::vector<DType>& dtypes)
     add_all(Family::Compare, cpu::get_compare_table(), dtype, DType::Bool);
     add_all(Family::Ternary, cpu::get_ternary_table(), dtype, dtype);
     add(Family::Where, 0, dtype, dtype, Layout::Strided);
-    add(Family::Cast, 0, dtype, DType::Float16, Layout::StridedLong);
-    add(Family::Cast, 0, DType::Float32, dtype);
+    for (int to = 0; to < static_cast<int>(DType::Complex64); ++to)
+      add(Family::Cast, 0, dtype, static_cast<DType>(to),
+          to % 2 ? Layout::Dense : Layout::StridedLong);
   }
-  return programs;
-}
+});
+
+}  // namespace
 
 }  // namespace facula::cuda

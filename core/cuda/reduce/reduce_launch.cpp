@@ -3,11 +3,11 @@
 
 #include "base/error.h"
 #include "base/integers.h"
-#include "cuda/allocator.h"
 #include "cuda/cuda.h"
 #include "cuda/device.h"
+#include "cuda/kernel.h"
 #include "cuda/kernels/arguments.h"
-#include "cuda/program.h"
+#include "cuda/workspace.h"
 #include "tensor/tensor.h"
 
 namespace facula::cuda {
@@ -148,26 +148,6 @@ ReduceArguments shorten(const LongReduceArguments& a) {
   return s;
 }
 
-// Memory for the time of a launch: freed at once, as later work of the stream comes later.
-class Workspace {
- public:
-  Workspace(int index, int64_t nbytes)
-      : allocator_(allocator_of(index)),
-        nbytes_(nbytes),
-        stream_(current_stream(index)),
-        data_(allocator_.allocate(nbytes, stream_)) {}
-  ~Workspace() { allocator_.deallocate(data_, nbytes_, stream_); }
-  Workspace(const Workspace&) = delete;
-  Workspace& operator=(const Workspace&) = delete;
-  char* data() const { return static_cast<char*>(data_); }
-
- private:
-  Allocator& allocator_;
-  int64_t nbytes_;
-  void* stream_;
-  void* data_;
-};
-
 }  // namespace
 
 void run_reduction(const char* op, ReduceOp which, const Tensor& x, uint64_t mask, DType read_dtype,
@@ -198,18 +178,24 @@ void run_reduction(const char* op, ReduceOp which, const Tensor& x, uint64_t mas
   if (a.n_pieces > 1) launch(kernel_of(job, kJoin, index), index, {a.n_out, 1}, kReduceThreads, &s);
 }
 
-std::vector<NamedProgram> reduction_programs() {
-  std::vector<NamedProgram> programs;
-  for (const RowText& row : kRows)
-    for (Entry entry : {kReduce, kReduceLong, kJoin}) {
-      auto op = static_cast<ReduceOp>(&row - kRows);
-      Job job = row.result == ReduceResult::Truth
-                    ? Job{op, DType::Int32, DType::Bool, DType::Bool}
-                    : Job{op, DType::BFloat16, DType::Float32, DType::BFloat16};
-      programs.emplace_back(std::string(row.name) + " (" + kEntries[entry] + ")",
-                            program_text(job, entry, std::to_string(programs.size())));
-    }
-  return programs;
-}
+namespace {
+
+const ProgramLister lister([](std::vector<Program>& programs) {
+  auto add = [&](const RowText& row, const Job& job, Entry entry) {
+    programs.push_back(
+        {row.name, job.in, program_text(job, entry, std::to_string(programs.size()))});
+  };
+  for (const RowText& row : kRows) {
+    auto op = static_cast<ReduceOp>(&row - kRows);
+    for (Entry entry : {kReduce, kReduceLong, kJoin})
+      add(row,
+          row.result == ReduceResult::Truth
+              ? Job{op, DType::Int32, DType::Bool, DType::Bool}
+              : Job{op, DType::BFloat16, DType::Float32, DType::BFloat16},
+          entry);
+  }
+});
+
+}  // namespace
 
 }  // namespace facula::cuda
