@@ -29,8 +29,8 @@ DType nth_dtype(DTypes set, int n) {
 
 const char* type_name(DType dtype) { return kTypes[static_cast<int>(dtype)]; }
 
-DType word_dtype(DType dtype) {
-  switch (item_size(dtype)) {
+DType word_dtype(int64_t nbytes) {
+  switch (nbytes) {
     case 1:
       return DType::UInt8;
     case 2:

@@ -22,7 +22,7 @@ constexpr DTypes kFloatDTypes =
 // Elements that are moved, not computed with, are told apart by their size alone.
 constexpr DTypes kWordDTypes = only(DType::UInt8) | only(DType::Int16) | only(DType::Int32) |
                                only(DType::Int64) | only(DType::Complex128);
-DType word_dtype(DType dtype);
+DType word_dtype(int64_t nbytes);
 
 // The name of a dtype's type in kernels.
 const char* type_name(DType dtype);
@@ -33,6 +33,8 @@ class KernelTemplate {
  public:
   KernelTemplate(const char* file, const char* function, const char* arguments,
                  std::initializer_list<DTypes> allowed);
+  KernelTemplate(const KernelTemplate&) = delete;
+  KernelTemplate& operator=(const KernelTemplate&) = delete;
 
  protected:
   using Types = std::initializer_list<DType>;
@@ -61,9 +63,9 @@ class Kernel : public KernelTemplate {
   }
 };
 
-// The kernel `name` of kernels/FILE: a function of one struct Arguments, and a template over a type
-// for each set of dtypes that follows.
+// name_kernel: the function `name` of kernels/FILE. It takes one struct, Arguments, and is a
+// template over a type for each set of dtypes that follows.
 #define FACULA_KERNEL(name, file, Arguments, ...) \
-  const Kernel<Arguments> name(file, #name, #Arguments, {__VA_ARGS__});
+  const Kernel<Arguments> name##_kernel(file, #name, #Arguments, {__VA_ARGS__});
 
 }  // namespace facula::cuda

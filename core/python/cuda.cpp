@@ -85,6 +85,7 @@ void bind_streams(nb::module_& m) {
     cuda::Result result = cuda::kSuccess;
     run_blocking([&] { result = driver().event_synchronize(pointer(event)); });
     check_result(result, "cuEventSynchronize");
+    for (int i = 0; i < cuda::device_count(); ++i) cuda::raise_fault(i);
   });
   m.def("_cuda_event_elapsed", [](uint64_t start, uint64_t end) {
     float milliseconds = 0;

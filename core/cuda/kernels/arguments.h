@@ -8,6 +8,13 @@
 
 namespace facula {
 
+#ifndef __CUDACC_RTC__
+// A number of any dtype, in the first bytes.
+struct Word {
+  uint64_t bits[2];
+};
+#endif
+
 constexpr int kPackSize = 4;
 constexpr int kMaxCudaOperands = 4;  // the output and three inputs
 constexpr int kMaxNumbers = 3;
@@ -22,14 +29,14 @@ enum class OperandKind : int {
 
 struct Operand {
   char* data;
-  uint64_t word;  // of Host: a number of the wide type of the operand's dtype
+  Word word;  // of Host: a number of the wide type of the operand's dtype
   OperandKind kind;
 };
 
 struct DenseArguments {
   int64_t numel;
   Operand operands[kMaxCudaOperands];
-  uint64_t numbers[kMaxNumbers];
+  Word numbers[kMaxNumbers];
 };
 
 template <int kDims>
@@ -37,7 +44,7 @@ struct StridedArguments {
   int64_t numel;
   int n_dims;
   Operand operands[kMaxCudaOperands];
-  uint64_t numbers[kMaxNumbers];
+  Word numbers[kMaxNumbers];
   int64_t sizes[kDims];  // the innermost first
   int64_t strides[kMaxCudaOperands][kDims];
 };

@@ -142,7 +142,7 @@ std::string program_text(const Key& key, const std::string& suffix = "") {
   std::string result = has_own_result ? "Out" : "T";
   text += "struct Formula {\n  T p0, p1, p2;\n";
   text +=
-      "  __device__ Formula(const uint64_t* n) : p0(from_word<T>(n[0])), p1(from_word<T>(n[1])), "
+      "  __device__ Formula(const Word* n) : p0(from_word<T>(n[0])), p1(from_word<T>(n[1])), "
       "p2(from_word<T>(n[2])) {}\n";
   text += "  __device__ __forceinline__ " + result + " operator()(" + parameters[shape] +
           ") const { return static_cast<" + result + ">(" + formula_of(key.family, key.op).text +
@@ -163,32 +163,24 @@ void* kernel_of(const Key& key, int index) {
 }
 
 template <class T>
-uint64_t word_of(T value) {
-  uint64_t word = 0;
+Word word_of(T value) {
+  Word word{};
   std::memcpy(&word, &value, sizeof(T));
   return word;
 }
 
-uint64_t word_of_number(Scalar value, DType dtype) {
-  return visit_dtype(dtype, [&](auto tag) -> uint64_t {
+Word word_of_number(Scalar value, DType dtype) {
+  return visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (is_complex_v<T>) {
-      return 0;
-    } else {
-      return word_of<Wide<T>>(value.to<Wide<T>>());
-    }
+    return word_of<Wide<T>>(value.to<Wide<T>>());
   });
 }
 
 // The value of a 0-d CPU operand in the type that formulas see.
-uint64_t word_of_host(const char* data, DType dtype) {
-  return visit_dtype(dtype, [&](auto tag) -> uint64_t {
+Word word_of_host(const char* data, DType dtype) {
+  return visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (is_complex_v<T>) {
-      return 0;
-    } else {
-      return word_of<Wide<T>>(*reinterpret_cast<const T*>(data));
-    }
+    return word_of<Wide<T>>(*reinterpret_cast<const T*>(data));
   });
 }
 
@@ -208,7 +200,7 @@ bool is_dense(const Walk& walk, const DType* dtypes) {
 Operand operand_of(const Walk& walk, int i, DType dtype) {
   if (is_host(walk, i)) return {nullptr, word_of_host(walk.data[i], dtype), OperandKind::Host};
   bool is_number = i > 0 && walk.n_dims == 1 && walk.strides[i][0] == 0;
-  return {walk.data[i], 0, is_number ? OperandKind::Number : OperandKind::Tensor};
+  return {walk.data[i], {}, is_number ? OperandKind::Number : OperandKind::Tensor};
 }
 
 template <class Arguments>
@@ -247,10 +239,7 @@ void launch_with(const Call& call, const Walk& walk, Layout layout, int64_t n_th
   launch(kernel, index, {ceil_div(n_threads_needed, kThreads), 1}, kThreads, &arguments);
 }
 
-void run(const char* name, const Call& call, const Walk& walk) {
-  check_not_implemented(!is_complex(call.dtype) && !is_complex(call.out), name,
-                        ": complex numbers are not available on ", walk.device,
-                        " yet. Move the tensor with .cpu() first.");
+void run(const Call& call, const Walk& walk) {
   if (walk.numel == 0) return;
   if (is_dense(walk, call.operand_dtypes)) {
     DenseArguments arguments{};
@@ -267,35 +256,34 @@ void run(const char* name, const Call& call, const Walk& walk) {
 }
 
 template <class Op>
-void run_simple(Family family, const FormulaText* texts, Op op, DType dtype, DType out,
-                const Walk& walk, const Scalar* numbers = nullptr, int n_numbers = 0) {
+void run_simple(Family family, Op op, DType dtype, DType out, const Walk& walk,
+                const Scalar* numbers = nullptr, int n_numbers = 0) {
   DType dtypes[kMaxCudaOperands] = {out, dtype, dtype, dtype};
-  run(texts[static_cast<int>(op)].name,
-      {family, static_cast<int>(op), dtype, out, dtypes, numbers, n_numbers}, walk);
+  run({family, static_cast<int>(op), dtype, out, dtypes, numbers, n_numbers}, walk);
 }
 
 }  // namespace
 
 void run_unary(UnaryOp op, DType dtype, const Walk& walk) {
-  run_simple(Family::Unary, kUnary, op, dtype, dtype, walk);
+  run_simple(Family::Unary, op, dtype, dtype, walk);
 }
 void run_parametric(ParametricOp op, DType dtype, const Walk& walk, const Scalar* numbers) {
-  run_simple(Family::Parametric, kParametric, op, dtype, dtype, walk, numbers, 3);
+  run_simple(Family::Parametric, op, dtype, dtype, walk, numbers, 3);
 }
 void run_activation(ActivationOp op, DType dtype, const Walk& walk, const Scalar* numbers) {
-  run_simple(Family::Activation, kActivation, op, dtype, dtype, walk, numbers, 3);
+  run_simple(Family::Activation, op, dtype, dtype, walk, numbers, 3);
 }
 void run_slope(ActivationOp op, DType dtype, const Walk& walk, const cpu::BinaryParams& params) {
-  run_simple(Family::Slope, kSlope, op, dtype, dtype, walk, params.numbers, 3);
+  run_simple(Family::Slope, op, dtype, dtype, walk, params.numbers, 3);
 }
 void run_predicate(PredicateOp op, DType dtype, const Walk& walk) {
-  run_simple(Family::Predicate, kPredicate, op, dtype, DType::Bool, walk);
+  run_simple(Family::Predicate, op, dtype, DType::Bool, walk);
 }
 void run_compare(CompareOp op, DType dtype, const Walk& walk) {
-  run_simple(Family::Compare, kCompare, op, dtype, DType::Bool, walk);
+  run_simple(Family::Compare, op, dtype, DType::Bool, walk);
 }
 void run_ternary(TernaryOp op, DType dtype, const Walk& walk, Scalar p0) {
-  run_simple(Family::Ternary, kTernary, op, dtype, dtype, walk, &p0, 1);
+  run_simple(Family::Ternary, op, dtype, dtype, walk, &p0, 1);
 }
 void run_binary(BinaryOp op, DType dtype, const Walk& walk, const cpu::BinaryParams& params) {
   check_not_implemented(op != BinaryOp::nextafter || !is_reduced_float(dtype),
@@ -303,18 +291,15 @@ void run_binary(BinaryOp op, DType dtype, const Walk& walk, const cpu::BinaryPar
                         " yet. Move the tensors with .cpu() first.");
   DType dtypes[] = {dtype, params.a_is_wide ? DType::Float32 : dtype,
                     params.b_is_wide ? DType::Float32 : dtype};
-  run(kBinary[static_cast<int>(op)].name,
-      {Family::Binary, static_cast<int>(op), dtype, dtype, dtypes, params.numbers, 3}, walk);
+  run({Family::Binary, static_cast<int>(op), dtype, dtype, dtypes, params.numbers, 3}, walk);
 }
 void run_where(DType dtype, const Walk& walk) {
   DType dtypes[] = {dtype, DType::Bool, dtype, dtype};
-  run("where", {Family::Where, 0, dtype, dtype, dtypes}, walk);
+  run({Family::Where, 0, dtype, dtype, dtypes}, walk);
 }
 void run_cast(DType from, DType to, const Walk& walk) {
-  // Moved, not converted, a complex number is eight bytes like others.
-  if (from == DType::Complex64 && to == from) from = to = DType::Int64;
   DType dtypes[] = {to, from};
-  run("copy_", {Family::Cast, 0, from, to, dtypes}, walk);
+  run({Family::Cast, 0, from, to, dtypes}, walk);
 }
 
 namespace {
@@ -331,7 +316,7 @@ const ProgramLister lister([](std::vector<Program>& programs) {
     for (size_t op = 0; op < table.loops.size(); ++op)
       if (table.loops[op][static_cast<int>(dtype)]) add(family, static_cast<int>(op), dtype, out);
   };
-  for (int d = 0; d < static_cast<int>(DType::Complex64); ++d) {
+  for (int d = 0; d < kNumDTypes; ++d) {
     DType dtype = static_cast<DType>(d);
     add_all(Family::Unary, cpu::get_unary_table(), dtype, dtype);
     add_all(Family::Parametric, cpu::get_parametric_table(), dtype, dtype);
@@ -343,7 +328,7 @@ const ProgramLister lister([](std::vector<Program>& programs) {
     add_all(Family::Compare, cpu::get_compare_table(), dtype, DType::Bool);
     add_all(Family::Ternary, cpu::get_ternary_table(), dtype, dtype);
     add(Family::Where, 0, dtype, dtype, Layout::Strided);
-    for (int to = 0; to < static_cast<int>(DType::Complex64); ++to)
+    for (int to = 0; to < kNumDTypes; ++to)
       add(Family::Cast, 0, dtype, static_cast<DType>(to),
           to % 2 ? Layout::Dense : Layout::StridedLong);
   }

@@ -19,12 +19,13 @@ struct RowText {
   const char *name, *element, *join, *total;
   const char* accumulator;
   ReduceResult result;
+  Kinds kinds;
 };
 constexpr RowText kRows[] = {
 #define FOLD(name, result, kinds, element, Join, total) \
-  {#name, #element, #Join, #total, nullptr, ReduceResult::result},
+  {#name, #element, #Join, #total, nullptr, ReduceResult::result, Kinds::kinds},
 #define KERNEL(name, Accumulator, kinds, ...) \
-  {#name, nullptr, nullptr, nullptr, #Accumulator, ReduceResult::Total},
+  {#name, nullptr, nullptr, nullptr, #Accumulator, ReduceResult::Total, Kinds::kinds},
 #include "tables/reduce.def"
 };
 constexpr const char* kEntries[] = {"reduce", "reduce_long", "join"};
@@ -152,9 +153,6 @@ ReduceArguments shorten(const LongReduceArguments& a) {
 
 void run_reduction(const char* op, ReduceOp which, const Tensor& x, uint64_t mask, DType read_dtype,
                    const Tensor& values, const Tensor& seconds, const ReduceParams& params) {
-  check_not_implemented(!is_complex(x.dtype()) && !is_complex(values.dtype()), op,
-                        ": complex numbers are not available on ", x.device(),
-                        " yet. Move the tensor with .cpu() first.");
   if (values.numel() == 0) return;
   int index = x.device().index;
   Job job{which, x.dtype(), read_dtype, values.dtype()};
@@ -187,12 +185,18 @@ const ProgramLister lister([](std::vector<Program>& programs) {
   };
   for (const RowText& row : kRows) {
     auto op = static_cast<ReduceOp>(&row - kRows);
+    if (row.result == ReduceResult::Truth) {
+      for (DType dtype : {DType::Bool, DType::Int32, DType::BFloat16, DType::Complex64})
+        add(row, {op, dtype, DType::Bool, DType::Bool}, kReduce);
+      continue;
+    }
     for (Entry entry : {kReduce, kReduceLong, kJoin})
-      add(row,
-          row.result == ReduceResult::Truth
-              ? Job{op, DType::Int32, DType::Bool, DType::Bool}
-              : Job{op, DType::BFloat16, DType::Float32, DType::BFloat16},
-          entry);
+      add(row, {op, DType::BFloat16, DType::Float32, DType::BFloat16}, entry);
+    add(row, {op, DType::Float64, DType::Float64, DType::Float64}, kReduce);
+    if (in_kinds<int64_t>(row.kinds))
+      add(row, {op, DType::Int16, DType::Int64, DType::Int64}, kReduce);
+    if (in_kinds<Complex64>(row.kinds))
+      add(row, {op, DType::Complex64, DType::Complex64, DType::Complex64}, kReduce);
   }
 });
 
