@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from facula import _core
 from facula._core import (
     default_generator,
     get_rng_state,
@@ -31,7 +32,7 @@ def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
     """Restore the state of the random numbers at the end of a block.
 
     Args:
-        devices: accepted for compatibility; one generator serves all devices.
+        devices: accepted for compatibility; the numbers of every GPU in use are restored.
         enabled: whether the block does anything; with False it is an ordinary one.
 
     Example:
@@ -45,7 +46,10 @@ def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
         yield
         return
     state = get_rng_state()
+    gpus = [(generator, generator.get_state()) for generator in _core._gpu_generators()]
     try:
         yield
     finally:
         set_rng_state(state)
+        for generator, gpu_state in gpus:
+            generator.set_state(gpu_state)

@@ -8,8 +8,8 @@
 
 namespace facula {
 
-// What was wrong first. It lies in memory that host and device see; the host looks at it whenever it
-// has waited for the device.
+// What was wrong first. It lies in memory that host and device see; the host looks at it whenever
+// it has waited for the device.
 struct Fault {
   int is_set;
   int kind;  // an ErrorKind

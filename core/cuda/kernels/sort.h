@@ -4,7 +4,7 @@
 
 namespace facula {
 
-constexpr int kDigits = 256, kSortItems = 8, kSortWarps = 8,
+constexpr int kSortDigits = 256, kSortItems = 8, kSortWarps = 8,
               kSortTile = 32 * kSortWarps * kSortItems;
 
 // The keys of elements in lines, one behind the other, and their numbers.
@@ -97,12 +97,12 @@ FACULA_FN int digit_at(const DigitArguments& a, int64_t i) {
   } else {
     key = reinterpret_cast<const Key<T>*>(a.keys)[i];
   }
-  return int(key >> a.shift) & (kDigits - 1);
+  return int(key >> a.shift) & (kSortDigits - 1);
 }
 
 template <class T>
 FACULA_FN void count_digits(const DigitArguments& a) {
-  __shared__ int counts[kDigits];
+  __shared__ int counts[kSortDigits];
   counts[threadIdx.x] = 0;
   __syncthreads();
   for (int k = 0; k < kSortItems; ++k) {
@@ -116,7 +116,7 @@ FACULA_FN void count_digits(const DigitArguments& a) {
 // A warp takes kSortItems times 32 neighbours, 32 at a time.
 template <class T>
 FACULA_FN void move_by_digit(const DigitArguments& a) {
-  __shared__ int counts[kSortWarps][kDigits];
+  __shared__ int counts[kSortWarps][kSortDigits];
   int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   for (int w = 0; w < kSortWarps; ++w) counts[w][threadIdx.x] = 0;
   __syncthreads();
@@ -125,7 +125,7 @@ FACULA_FN void move_by_digit(const DigitArguments& a) {
 #pragma unroll
   for (int k = 0; k < kSortItems; ++k) {
     bool is_inside = first + k * 32 < a.numel;
-    int digit = is_inside ? digit_at<T>(a, first + k * 32) : kDigits;
+    int digit = is_inside ? digit_at<T>(a, first + k * 32) : kSortDigits;
     unsigned same = __match_any_sync(0xffffffffu, digit);
     int rank = __popc(same & ((1u << lane) - 1));
     digits[k] = digit;

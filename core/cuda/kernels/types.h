@@ -29,6 +29,7 @@ __device__ __forceinline__ double huge_val() { return __longlong_as_double(0x7ff
 #define __builtin_trunc ::trunc
 #define __builtin_rintf ::rintf
 #define __builtin_rint ::rint
+#define __builtin_memcpy ::memcpy
 
 namespace std {
 
@@ -96,6 +97,8 @@ struct BFloat16 {
 
 template <class T>
 inline constexpr bool is_reduced_float_v = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+template <class T>
+inline constexpr bool is_floating_v = std::is_floating_point_v<T> || is_reduced_float_v<T>;
 template <class T>
 using Wide = std::conditional_t<is_reduced_float_v<T>, float, T>;
 

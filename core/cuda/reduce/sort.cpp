@@ -31,7 +31,7 @@ class Sorter {
         other_keys_(device.index, n * item_size(key_dtype)),
         other_order_(device.index, n * static_cast<int64_t>(sizeof(int64_t))),
         counts_(device.index,
-                ceil_div(n, kSortTile) * kDigits * static_cast<int64_t>(sizeof(int64_t))) {
+                ceil_div(n, kSortTile) * kSortDigits * static_cast<int64_t>(sizeof(int64_t))) {
     a_.numel = n;
     a_.n_tiles = ceil_div(n, kSortTile);
     a_.counts = reinterpret_cast<int64_t*>(counts_.data());
@@ -47,7 +47,7 @@ class Sorter {
       a_.keys_to = spare_keys(keys);
       a_.order_to = spare_order(order);
       count_digits_kernel(device_, {dtype_}, {a_.n_tiles, 1}, a_);
-      sum_before(device_, a_.counts, a_.n_tiles * kDigits);
+      sum_before(device_, a_.counts, a_.n_tiles * kSortDigits);
       move_by_digit_kernel(device_, {dtype_}, {a_.n_tiles, 1}, a_);
       if (!a_.is_by_line) keys = a_.keys_to;
       order = a_.order_to;
