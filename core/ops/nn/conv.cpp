@@ -2,6 +2,7 @@
 #include <array>
 
 #include "autograd/node.h"
+#include "cuda/nn/windows.h"
 #include "ops/ops.h"
 #include "ops/result_binding.h"
 #include "products/conv.h"
@@ -345,7 +346,6 @@ void count_windows(const char* op, ConvShape& s) {
 }
 
 void check_windows(const char* op, const Tensor& x, int64_t n_dims) {
-  check_not_implemented(x.is_cpu(), op, ": not implemented on ", x.device(), ".");
   bool is_batched = x.dim() == n_dims;
   bool is_full = is_batched || x.dim() == n_dims - 1;
   for (int64_t d = is_batched ? 1 : 0; d < x.dim(); ++d) is_full &= x.size(d) > 0;
@@ -356,8 +356,15 @@ void check_windows(const char* op, const Tensor& x, int64_t n_dims) {
 
 Tensor run_windows(const ConvShape& s, const Tensor& x, const Dims& sizes, bool to_columns) {
   NoGradGuard guard;
-  Tensor from = contiguous(x), to = empty(sizes, x.dtype());
+  Tensor from = contiguous(x), to = empty(sizes, x.dtype(), x.device());
   if (to.numel() == 0) return to;
+  if (!x.is_cpu()) {
+    auto axis = [&](int d) {
+      return WindowAxis{s.in[d], s.out[d], s.kernel[d], s.stride[d], s.padding[d], s.dilation[d]};
+    };
+    (to_columns ? cuda::take_windows : cuda::add_windows)(to, from, axis(1), axis(2));
+    return to;
+  }
   visit_dtype(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (!std::is_integral_v<T> || std::is_same_v<T, bool>) {
