@@ -25,6 +25,8 @@ FACULA_KERNEL(count_bins, "index.h", CountArguments, only(DType::Float32) | only
 FACULA_KERNEL(search_sorted, "index.h", SearchArguments, kRealDTypes & ~only(DType::Bool))
 FACULA_KERNEL(clear_triangle, "index.h", TriangleArguments, kWordDTypes)
 
+FACULA_KERNEL(make_range, "index.h", RangeArguments, kRealDTypes & ~only(DType::Bool))
+
 // So few elements that may meet are written one after the other by one thread; with many that
 // cannot meet, so are more.
 constexpr int64_t kFewMeet = 32, kSomeMeet = 1024, kManyApart = 32768;
@@ -185,6 +187,12 @@ void search_sorted(const Tensor& places, const Tensor& ordered, const Tensor& va
   search_sorted_kernel.for_each(values.device(), {values.dtype()}, values.numel(),
                                 {ordered.data(), values.data(), places.data_as<int64_t>(),
                                  line_size, width, values.numel(), is_right});
+}
+
+void make_range(const Tensor& y, Scalar start, Scalar step) {
+  make_range_kernel.for_each(
+      y.device(), {y.dtype()}, y.numel(),
+      {y.data(), y.numel(), start.to_int(), step.to_int(), start.to_double(), step.to_double()});
 }
 
 void clear_triangle(const Tensor& y, int64_t diagonal, bool keeps_lower) {

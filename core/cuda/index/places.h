@@ -1,6 +1,7 @@
 // Reading and writing at indices on a GPU, and positions of elements. Indices are int64. One that
 // is out of bounds is left out, and raised when the device is next waited for.
 #pragma once
+#include "base/scalar.h"
 #include "cuda/kernels/index.h"
 #include "tensor/tensor.h"
 
@@ -35,6 +36,9 @@ void sum_positions(int64_t* sums, const Tensor& places, const Dims& sizes, const
 void count_bins(const Tensor& x, double low, double high, const Tensor& counts);
 void search_sorted(const Tensor& places, const Tensor& ordered, const Tensor& values,
                    int64_t line_size, int64_t width, bool is_right);
+
+// y[i] = start + i * step, of a contiguous vector of a real dtype but bool.
+void make_range(const Tensor& y, Scalar start, Scalar step);
 
 // Zeros above a diagonal of the matrices of contiguous y, or below it.
 void clear_triangle(const Tensor& y, int64_t diagonal, bool keeps_lower);

@@ -104,6 +104,13 @@ struct TriangleArguments {
   bool keeps_lower;
 };
 
+// Numbers at equal distances: integers start + i * step, others from + i * by, rounded once.
+struct RangeArguments {
+  char* y;
+  int64_t numel, start, step;
+  double from, by;
+};
+
 #ifdef __CUDACC_RTC__
 
 // The place that an index says, or -1 where it is out of bounds.
@@ -287,6 +294,18 @@ FACULA_FN void clear_triangle(const TriangleArguments& a) {
   divide(divide(i, a.cols, col), a.rows, row);
   bool is_kept = a.keeps_lower ? col - row <= a.diagonal : col - row >= a.diagonal;
   if (!is_kept) reinterpret_cast<T*>(a.y)[i] = T{};
+}
+
+template <class T>
+FACULA_FN void make_range(const RangeArguments& a) {
+  int64_t i = thread_number();
+  if (i >= a.numel) return;
+  T* y = reinterpret_cast<T*>(a.y) + i;
+  if constexpr (std::is_integral_v<T>) {
+    *y = T(a.start + i * a.step);
+  } else {
+    *y = T(Wide<T>(a.from + double(i) * a.by));
+  }
 }
 
 #endif

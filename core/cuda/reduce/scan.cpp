@@ -12,7 +12,7 @@ namespace facula::cuda {
 namespace {
 
 // No state is larger.
-constexpr int64_t kStateBytes = 24;
+constexpr int64_t kStateBytes = 32;
 // With so many lines each has a thread, or a block, of its own.
 constexpr int64_t kManyLines = 8192, kEnoughBlocks = 512;
 constexpr int64_t kShortLine = 16, kPiece = 8192;
