@@ -27,12 +27,32 @@ __all__ = [
 ]
 
 
+def _generators() -> list[_core.Generator]:
+    """The default ones, that of the CPU first."""
+    gpus = [_core._gpu_generator(index) for index in range(_core._cuda_device_count())]
+    return [default_generator, *gpus]
+
+
+def _get_states() -> list[_core.Tensor]:
+    """The states of the random numbers of the CPU and all GPUs."""
+    _, *gpus = _generators()
+    return [get_rng_state(), *(generator.get_state() for generator in gpus)]
+
+
+def _set_states(states: list[_core.Tensor]) -> None:
+    """Go on from what ``_get_states`` returned, for the GPUs that were there."""
+    _, *gpus = _generators()
+    set_rng_state(states[0])
+    for generator, state in zip(gpus, states[1:], strict=False):
+        generator.set_state(state)
+
+
 @contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
     """Restore the state of the random numbers at the end of a block.
 
     Args:
-        devices: accepted for compatibility; the numbers of every GPU in use are restored.
+        devices: accepted for compatibility; the numbers of every GPU are restored.
         enabled: whether the block does anything; with False it is an ordinary one.
 
     Example:
@@ -45,11 +65,8 @@ def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
     if not enabled:
         yield
         return
-    state = get_rng_state()
-    gpus = [(generator, generator.get_state()) for generator in _core._gpu_generators()]
+    states = _get_states()
     try:
         yield
     finally:
-        set_rng_state(state)
-        for generator, gpu_state in gpus:
-            generator.set_state(gpu_state)
+        _set_states(states)

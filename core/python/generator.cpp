@@ -232,7 +232,6 @@ FACULA_BINDINGS {
     return default_generator(
         backend_of({DeviceType::CUDA, 0}).resolve({DeviceType::CUDA, static_cast<int8_t>(index)}));
   });
-  m.def("_gpu_generators", &generators_of_gpus, "Those of the GPUs that have been used.");
   m.def("_seed_all_gpus", [](nb::handle seed) { seed_all_gpus(seed_from(seed)); });
   bind_generator(make_generator_type(m));
   bind_default_generator(m);

@@ -271,10 +271,4 @@ void seed_all_gpus(uint64_t seed) {
   for (auto& [index, generator] : gpu_generators().by_index) generator->manual_seed(seed);
 }
 
-std::vector<std::shared_ptr<Generator>> generators_of_gpus() {
-  std::vector<std::shared_ptr<Generator>> list;
-  for (auto& [index, generator] : gpu_generators().by_index) list.push_back(generator);
-  return list;
-}
-
 }  // namespace facula

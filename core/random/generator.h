@@ -108,8 +108,6 @@ const std::shared_ptr<Generator>& default_generator();
 const std::shared_ptr<Generator>& default_generator(Device device);
 // Starts the sequence of a seed on all GPUs, also on those whose generator is not yet used.
 void seed_all_gpus(uint64_t seed);
-// Those that are in use.
-std::vector<std::shared_ptr<Generator>> generators_of_gpus();
 // The one of threads that have none of their own.
 const std::shared_ptr<Generator>& process_generator();
 
