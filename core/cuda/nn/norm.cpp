@@ -1,0 +1,179 @@
+// Normalisation of rows and of channels.
+#include "cuda/nn/nn.h"
+#include "cuda/nn/rows.h"
+#include "cuda/workspace.h"
+
+namespace facula::cuda {
+
+namespace {
+
+namespace kernels {
+FACULA_KERNEL(row_norm, "norm.h", NormArguments, kFloatDTypes)
+FACULA_KERNEL(row_norm_backward, "norm.h", NormArguments, kFloatDTypes)
+FACULA_KERNEL(row_norm_sums, "norm.h", NormArguments, kFloatDTypes)
+FACULA_KERNEL(group_norm_sums, "norm.h", NormArguments, kFloatDTypes)
+FACULA_KERNEL(batch_norm_sums, "norm.h", ChannelArguments, kFloatDTypes)
+FACULA_KERNEL(batch_norm_statistics, "norm.h", ChannelArguments, kFloatDTypes, kFloatDTypes)
+FACULA_KERNEL(batch_norm_map, "norm.h", ChannelArguments, kFloatDTypes, kFloatDTypes)
+FACULA_KERNEL(batch_norm_grad_sums, "norm.h", ChannelArguments, kFloatDTypes)
+FACULA_KERNEL(batch_norm_coefficients, "norm.h", ChannelArguments, kFloatDTypes)
+FACULA_KERNEL(batch_norm_grad_map, "norm.h", ChannelArguments, kFloatDTypes)
+}  // namespace kernels
+
+// Rows are cut into so many pieces at most, and elements of a channel, too.
+constexpr int64_t kMostPieces = 256;
+constexpr int64_t kRowsPerPiece = 128;      // at least
+constexpr int64_t kElementsPerPiece = 512;  // of a channel, at least
+constexpr int64_t kEnoughBlocks = 1024;
+constexpr int64_t kColumns = 32;
+constexpr int64_t kChannelsPerBlock = kKernelThreads / 32;
+
+NormArguments arguments_of(const RowNorm& norm) {
+  NormArguments a{};
+  a.n_rows = norm.x.numel() / norm.size;
+  a.size = norm.size;
+  a.n_groups = norm.n_groups;
+  a.inner = norm.inner;
+  a.n_lanes = lanes_of(norm.size, 1);
+  a.is_centered = norm.mean.defined();
+  a.eps = norm.eps;
+  a.x = norm.x.data();
+  a.weight = data_or_null(norm.weight);
+  a.bias = data_or_null(norm.bias);
+  a.mean = data_or_null(norm.mean);
+  a.rstd = norm.rstd.data();
+  return a;
+}
+Grid grid_of_rows(const NormArguments& a) {
+  return grid_of(RowShape{a.n_rows, a.size, 1, a.n_lanes});
+}
+
+ChannelArguments arguments_of(const ChannelNorm& norm) {
+  ChannelArguments a{};
+  a.n_outer = norm.n_outer;
+  a.n_channels = norm.n_channels;
+  a.inner = norm.inner;
+  a.x = norm.x.data();
+  a.weight = data_or_null(norm.weight);
+  a.bias = data_or_null(norm.bias);
+  a.mean = norm.statistics.data_as<double>();
+  a.rstd = a.mean + norm.n_channels;
+  a.eps = norm.eps;
+  a.is_training = norm.is_training;
+  return a;
+}
+
+// The blocks that the sums of channels need, which also cut channels into pieces.
+Grid cut_channels(ChannelArguments& a, DType dtype) {
+  int64_t vector = 16 / item_size(dtype);
+  bool is_vector = a.inner == 1 && a.n_channels % vector == 0 &&
+                   reinterpret_cast<uintptr_t>(a.x) % 16 == 0 &&
+                   reinterpret_cast<uintptr_t>(a.g) % 16 == 0;
+  int64_t n_blocks = a.inner != 1
+                         ? a.n_channels
+                         : ceil_div(a.n_channels, is_vector ? kColumns * vector : kColumns);
+  int64_t n = a.n_outer * a.inner;
+  a.n_pieces = std::clamp<int64_t>(ceil_div(kEnoughBlocks, n_blocks), 1,
+                                   std::min(kMostPieces, ceil_div(n, kElementsPerPiece)));
+  a.piece_size = ceil_div(n, a.n_pieces);
+  a.n_pieces = ceil_div(n, a.piece_size);
+  return {n_blocks, a.n_pieces};
+}
+
+Grid grid_of_channels(const ChannelArguments& a) {
+  return {ceil_div(a.n_channels, kChannelsPerBlock), 1};
+}
+int64_t threads_of_map(const ChannelNorm& norm) {
+  return ceil_div(norm.x.numel(), 16 / norm.x.itemsize());
+}
+DType dtype_of(const Tensor& parameter, DType otherwise) {
+  return parameter.defined() ? parameter.dtype() : otherwise;
+}
+
+}  // namespace
+
+void row_norm(const RowNorm& norm, const Tensor& y) {
+  NormArguments a = arguments_of(norm);
+  a.y = y.data();
+  kernels::row_norm(y.device(), {y.dtype()}, grid_of_rows(a), a);
+}
+
+void row_norm_backward(const RowNorm& norm, const Tensor& g, const Tensor& gx) {
+  NormArguments a = arguments_of(norm);
+  a.g = g.data();
+  a.gx = gx.data();
+  kernels::row_norm_backward(g.device(), {g.dtype()}, grid_of_rows(a), a);
+}
+
+Tensor row_norm_sums(const RowNorm& norm, const Tensor& g) {
+  NormArguments a = arguments_of(norm);
+  a.g = g.data();
+  bool is_grouped = norm.n_groups != 1 || norm.inner != 1;
+  int64_t n_channels = norm.size / norm.inner * norm.n_groups;
+  int64_t n_pieces = std::min(kMostPieces, ceil_div(a.n_rows, kRowsPerPiece));
+  a.rows_per_piece = ceil_div(a.n_rows, n_pieces);
+  n_pieces = ceil_div(a.n_rows, a.rows_per_piece);
+  if (!is_grouped) {
+    Tensor sums = empty({n_pieces, 2, norm.size}, norm.rstd.dtype(), g.device());
+    a.sums = sums.data();
+    kernels::row_norm_sums(g.device(), {g.dtype()}, {ceil_div(norm.size, kColumns), n_pieces}, a);
+    return sums;
+  }
+  int64_t n_runs = a.n_rows * (norm.size / norm.inner), n_samples = a.n_rows / norm.n_groups;
+  Tensor sums = empty({2, n_samples, n_channels}, norm.rstd.dtype(), g.device());
+  a.sums = sums.data();
+  a.n_lanes = lanes_of(norm.inner, 1);
+  kernels::group_norm_sums(g.device(), {g.dtype()},
+                           grid_of(RowShape{n_runs, norm.inner, 1, a.n_lanes}), a);
+  return make_view(sums, {n_samples, 2, n_channels}, {n_channels, n_samples * n_channels, 1}, 0);
+}
+
+void batch_norm(const ChannelNorm& norm, const Tensor& running_mean, const Tensor& running_var,
+                double momentum, const Tensor& y) {
+  ChannelArguments a = arguments_of(norm);
+  Device device = norm.x.device();
+  DType dtype = norm.x.dtype(), parameter = dtype_of(norm.weight, dtype_of(norm.bias, dtype));
+  a.to = y.data();
+  a.running_mean = data_or_null(running_mean);
+  a.running_var = data_or_null(running_var);
+  for (int i = 0; i < 2; ++i) {
+    const Tensor& running = i ? running_var : running_mean;
+    a.running_strides[i] = running.defined() ? running.stride(0) : 0;
+  }
+  a.momentum = momentum;
+  Grid grid = cut_channels(a, dtype);
+  Workspace partials(device.index, norm.is_training ? a.n_pieces * a.n_channels * 16 : 0);
+  if (norm.is_training) {
+    a.partials = reinterpret_cast<double*>(partials.data());
+    kernels::batch_norm_sums(device, {dtype}, grid, a);
+  }
+  kernels::batch_norm_statistics(device, {dtype, dtype_of(running_mean, parameter)},
+                                 grid_of_channels(a), a);
+  kernels::batch_norm_map.for_each(device, {dtype, parameter}, threads_of_map(norm), a);
+}
+
+void batch_norm_backward(const ChannelNorm& norm, const Tensor& g, const Tensor& gx,
+                         const Tensor& to_weight, const Tensor& to_bias) {
+  ChannelArguments a = arguments_of(norm);
+  Device device = norm.x.device();
+  DType dtype = norm.x.dtype();
+  DType parameter = dtype_of(norm.weight, dtype_of(to_bias, dtype));
+  a.g = g.data();
+  a.to_weight = data_or_null(to_weight);
+  a.to_bias = data_or_null(to_bias);
+  bool needs_sums = norm.is_training || to_weight.defined() || to_bias.defined();
+  Grid grid = cut_channels(a, dtype);
+  Workspace partials(device.index, needs_sums ? a.n_pieces * a.n_channels * 16 : 0);
+  Workspace coefficients(device.index, 3 * a.n_channels * 8);
+  a.coefficients = reinterpret_cast<double*>(coefficients.data());
+  if (needs_sums) {
+    a.partials = reinterpret_cast<double*>(partials.data());
+    kernels::batch_norm_grad_sums(device, {dtype}, grid, a);
+  }
+  kernels::batch_norm_coefficients(device, {parameter}, grid_of_channels(a), a);
+  if (!gx.defined()) return;
+  a.to = gx.data();
+  kernels::batch_norm_grad_map.for_each(device, {dtype}, threads_of_map(norm), a);
+}
+
+}  // namespace facula::cuda
