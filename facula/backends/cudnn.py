@@ -1,4 +1,4 @@
-"""cuDNN, which computes convolutions, attention and recurrent layers on a GPU where it is installed.
+"""cuDNN, which computes convolutions and recurrent layers on a GPU, where it is installed.
 
 The switches are attributes: ``facula.backends.cudnn.benchmark = True``.
 """

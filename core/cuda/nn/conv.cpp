@@ -178,8 +178,8 @@ void run_own(ConvRole role, const cpu::ConvShape& s, int64_t n_spatial, MemoryFo
   int64_t n = role == ConvRole::Output  ? s.n_batch * s.out_pixels()
               : role == ConvRole::Input ? s.n_batch * s.in_pixels()
                                         : s.weight_row();
-  implicit_gemm(t.x.device(), {t.x.dtype()}, {ceil_div(m, kTile) * ceil_div(n, kTile), s.groups},
-                a);
+  implicit_gemm_kernel(t.x.device(), {t.x.dtype()},
+                       {ceil_div(m, kTile) * ceil_div(n, kTile), s.groups}, a);
 }
 
 }  // namespace

@@ -7,7 +7,6 @@ namespace facula::cuda {
 
 namespace {
 
-namespace kernels {
 FACULA_KERNEL(row_norm, "norm.h", NormArguments, kFloatDTypes)
 FACULA_KERNEL(row_norm_backward, "norm.h", NormArguments, kFloatDTypes)
 FACULA_KERNEL(row_norm_sums, "norm.h", NormArguments, kFloatDTypes)
@@ -18,7 +17,6 @@ FACULA_KERNEL(batch_norm_map, "norm.h", ChannelArguments, kFloatDTypes, kFloatDT
 FACULA_KERNEL(batch_norm_grad_sums, "norm.h", ChannelArguments, kFloatDTypes)
 FACULA_KERNEL(batch_norm_coefficients, "norm.h", ChannelArguments, kFloatDTypes)
 FACULA_KERNEL(batch_norm_grad_map, "norm.h", ChannelArguments, kFloatDTypes)
-}  // namespace kernels
 
 // Rows are cut into so many pieces at most, and elements of a channel, too.
 constexpr int64_t kMostPieces = 256;
@@ -95,14 +93,14 @@ DType dtype_of(const Tensor& parameter, DType otherwise) {
 void row_norm(const RowNorm& norm, const Tensor& y) {
   NormArguments a = arguments_of(norm);
   a.y = y.data();
-  kernels::row_norm(y.device(), {y.dtype()}, grid_of_rows(a), a);
+  row_norm_kernel(y.device(), {y.dtype()}, grid_of_rows(a), a);
 }
 
 void row_norm_backward(const RowNorm& norm, const Tensor& g, const Tensor& gx) {
   NormArguments a = arguments_of(norm);
   a.g = g.data();
   a.gx = gx.data();
-  kernels::row_norm_backward(g.device(), {g.dtype()}, grid_of_rows(a), a);
+  row_norm_backward_kernel(g.device(), {g.dtype()}, grid_of_rows(a), a);
 }
 
 Tensor row_norm_sums(const RowNorm& norm, const Tensor& g) {
@@ -116,15 +114,15 @@ Tensor row_norm_sums(const RowNorm& norm, const Tensor& g) {
   if (!is_grouped) {
     Tensor sums = empty({n_pieces, 2, norm.size}, norm.rstd.dtype(), g.device());
     a.sums = sums.data();
-    kernels::row_norm_sums(g.device(), {g.dtype()}, {ceil_div(norm.size, kColumns), n_pieces}, a);
+    row_norm_sums_kernel(g.device(), {g.dtype()}, {ceil_div(norm.size, kColumns), n_pieces}, a);
     return sums;
   }
   int64_t n_runs = a.n_rows * (norm.size / norm.inner), n_samples = a.n_rows / norm.n_groups;
   Tensor sums = empty({2, n_samples, n_channels}, norm.rstd.dtype(), g.device());
   a.sums = sums.data();
   a.n_lanes = lanes_of(norm.inner, 1);
-  kernels::group_norm_sums(g.device(), {g.dtype()},
-                           grid_of(RowShape{n_runs, norm.inner, 1, a.n_lanes}), a);
+  group_norm_sums_kernel(g.device(), {g.dtype()},
+                         grid_of(RowShape{n_runs, norm.inner, 1, a.n_lanes}), a);
   return make_view(sums, {n_samples, 2, n_channels}, {n_channels, n_samples * n_channels, 1}, 0);
 }
 
@@ -145,11 +143,11 @@ void batch_norm(const ChannelNorm& norm, const Tensor& running_mean, const Tenso
   Workspace partials(device.index, norm.is_training ? a.n_pieces * a.n_channels * 16 : 0);
   if (norm.is_training) {
     a.partials = reinterpret_cast<double*>(partials.data());
-    kernels::batch_norm_sums(device, {dtype}, grid, a);
+    batch_norm_sums_kernel(device, {dtype}, grid, a);
   }
-  kernels::batch_norm_statistics(device, {dtype, dtype_of(running_mean, parameter)},
-                                 grid_of_channels(a), a);
-  kernels::batch_norm_map.for_each(device, {dtype, parameter}, threads_of_map(norm), a);
+  batch_norm_statistics_kernel(device, {dtype, dtype_of(running_mean, parameter)},
+                               grid_of_channels(a), a);
+  batch_norm_map_kernel.for_each(device, {dtype, parameter}, threads_of_map(norm), a);
 }
 
 void batch_norm_backward(const ChannelNorm& norm, const Tensor& g, const Tensor& gx,
@@ -168,12 +166,12 @@ void batch_norm_backward(const ChannelNorm& norm, const Tensor& g, const Tensor&
   a.coefficients = reinterpret_cast<double*>(coefficients.data());
   if (needs_sums) {
     a.partials = reinterpret_cast<double*>(partials.data());
-    kernels::batch_norm_grad_sums(device, {dtype}, grid, a);
+    batch_norm_grad_sums_kernel(device, {dtype}, grid, a);
   }
-  kernels::batch_norm_coefficients(device, {parameter}, grid_of_channels(a), a);
+  batch_norm_coefficients_kernel(device, {parameter}, grid_of_channels(a), a);
   if (!gx.defined()) return;
   a.to = gx.data();
-  kernels::batch_norm_grad_map.for_each(device, {dtype}, threads_of_map(norm), a);
+  batch_norm_grad_map_kernel.for_each(device, {dtype}, threads_of_map(norm), a);
 }
 
 }  // namespace facula::cuda

@@ -10,14 +10,12 @@ namespace facula::cuda {
 
 namespace {
 
-namespace kernels {
 constexpr DTypes kPooled = kRealDTypes & ~only(DType::Bool);
 FACULA_KERNEL(max_pool, "pool.h", PoolArguments, kPooled)
 FACULA_KERNEL(mean_pool, "pool.h", PoolArguments, kPooled)
 FACULA_KERNEL(max_pool_backward, "pool.h", PoolArguments, kFloatDTypes)
 FACULA_KERNEL(mean_pool_backward, "pool.h", PoolArguments, kFloatDTypes)
 FACULA_KERNEL(resample, "pool.h", ResampleArguments, kFloatDTypes | only(DType::UInt8))
-}  // namespace kernels
 
 // Lists of the host, copied to the device in one go. The pointers to them are changed to where they
 // are then.
@@ -73,13 +71,13 @@ void max_pool(const PoolWindows& windows, const Tensor& x, const Tensor& y, cons
   PoolArguments a{};
   a.x = x.data();
   a.indices = indices.defined() ? indices.data_as<int64_t>() : nullptr;
-  run(kernels::max_pool, windows, a, y);
+  run(max_pool_kernel, windows, a, y);
 }
 
 void mean_pool(const PoolWindows& windows, const Tensor& x, const Tensor& y) {
   PoolArguments a{};
   a.x = x.data();
-  run(kernels::mean_pool, windows, a, y);
+  run(mean_pool_kernel, windows, a, y);
 }
 
 void max_pool_backward(const PoolWindows& windows, const Tensor& g, const Tensor& indices,
@@ -87,13 +85,13 @@ void max_pool_backward(const PoolWindows& windows, const Tensor& g, const Tensor
   PoolArguments a{};
   a.g = g.data();
   a.indices = indices.data_as<int64_t>();
-  run(kernels::max_pool_backward, windows, a, gx);
+  run(max_pool_backward_kernel, windows, a, gx);
 }
 
 void mean_pool_backward(const PoolWindows& windows, const Tensor& g, const Tensor& gx) {
   PoolArguments a{};
   a.g = g.data();
-  run(kernels::mean_pool_backward, windows, a, gx);
+  run(mean_pool_backward_kernel, windows, a, gx);
 }
 
 void resample(const std::array<TapAxis, 3>& axes, bool is_pick, int64_t inner, const Tensor& x,
@@ -115,7 +113,7 @@ void resample(const std::array<TapAxis, 3>& axes, bool is_pick, int64_t inner, c
   }
   Workspace memory(y.device().index, lists.nbytes());
   lists.upload(memory, y.device());
-  kernels::resample.for_each(y.device(), {y.dtype()}, a.numel, a);
+  resample_kernel.for_each(y.device(), {y.dtype()}, a.numel, a);
 }
 
 }  // namespace facula::cuda

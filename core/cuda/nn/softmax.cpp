@@ -8,7 +8,6 @@ namespace facula::cuda {
 
 namespace {
 
-namespace kernels {
 FACULA_KERNEL(softmax, "softmax.h", SoftmaxArguments, kFloatDTypes)
 FACULA_KERNEL(log_softmax, "softmax.h", SoftmaxArguments, kFloatDTypes)
 FACULA_KERNEL(softmax_backward, "softmax.h", SoftmaxArguments, kFloatDTypes)
@@ -17,7 +16,6 @@ FACULA_KERNEL(cross_entropy, "softmax.h", ClassLossArguments, kFloatDTypes)
 FACULA_KERNEL(cross_entropy_backward, "softmax.h", ClassLossArguments, kFloatDTypes)
 FACULA_KERNEL(nll_loss, "softmax.h", ClassLossArguments, kFloatDTypes)
 FACULA_KERNEL(nll_loss_backward, "softmax.h", ClassLossArguments, kFloatDTypes)
-}  // namespace kernels
 
 RowShape rows_along(const Tensor& x, int64_t dim) {
   int64_t size = x.dim() ? x.size(dim) : 1, inner = 1;
@@ -40,14 +38,14 @@ ClassLossArguments arguments_of(const Tensor& x, int64_t dim, const ClassTargets
 
 void softmax(const Tensor& to, const Tensor& x, int64_t dim, bool is_log) {
   SoftmaxArguments a{rows_along(x, dim), to.data(), x.data(), nullptr};
-  (is_log ? kernels::log_softmax : kernels::softmax)(x.device(), {x.dtype()}, grid_of(a.shape), a);
+  (is_log ? log_softmax_kernel : softmax_kernel)(x.device(), {x.dtype()}, grid_of(a.shape), a);
 }
 
 void softmax_backward(const Tensor& to, const Tensor& g, const Tensor& y, int64_t dim,
                       bool is_log) {
   SoftmaxArguments a{rows_along(y, dim), to.data(), y.data(), g.data()};
-  (is_log ? kernels::log_softmax_backward : kernels::softmax_backward)(y.device(), {y.dtype()},
-                                                                       grid_of(a.shape), a);
+  (is_log ? log_softmax_backward_kernel : softmax_backward_kernel)(y.device(), {y.dtype()},
+                                                                   grid_of(a.shape), a);
 }
 
 void class_loss(const Tensor& x, int64_t dim, const ClassTargets& classes, const Tensor& stats,
@@ -57,9 +55,9 @@ void class_loss(const Tensor& x, int64_t dim, const ClassTargets& classes, const
   a.losses = losses.data();
   a.weights = weights.data();
   if (stats.defined())
-    kernels::cross_entropy(x.device(), {x.dtype()}, grid_of(a.shape), a);
+    cross_entropy_kernel(x.device(), {x.dtype()}, grid_of(a.shape), a);
   else
-    kernels::nll_loss.for_each(x.device(), {x.dtype()}, a.shape.n_rows, a);
+    nll_loss_kernel.for_each(x.device(), {x.dtype()}, a.shape.n_rows, a);
 }
 
 void class_loss_backward(const Tensor& gx, int64_t dim, const Tensor& g, const Tensor& x,
@@ -69,9 +67,9 @@ void class_loss_backward(const Tensor& gx, int64_t dim, const Tensor& g, const T
   a.gx = gx.data();
   if (stats.defined()) {
     a.x = x.data();
-    kernels::cross_entropy_backward(gx.device(), {gx.dtype()}, grid_of(a.shape), a);
+    cross_entropy_backward_kernel(gx.device(), {gx.dtype()}, grid_of(a.shape), a);
   } else {
-    kernels::nll_loss_backward.for_each(gx.device(), {gx.dtype()}, a.shape.n_rows, a);
+    nll_loss_backward_kernel.for_each(gx.device(), {gx.dtype()}, a.shape.n_rows, a);
   }
 }
 
