@@ -12,17 +12,27 @@
 //   update     the formula
 //   is_first   only in a rule that needs it: whether this step made the states
 #pragma once
+#ifdef __CUDACC_RTC__
+namespace std {
+// Of the host alone, where read() is called.
+template <class A, class B>
+void tie(A&, B&);
+}  // namespace std
+#else
 #include <cmath>
 #include <tuple>
+#endif
 
 #include "math/primitives.h"
 
 namespace facula::math {
 inline namespace FACULA_ISA {
 
-inline bool is_zero(double x) { return x == 0; }
-inline double number(double x) { return x; }
+FACULA_FN bool is_zero(double x) { return x == 0; }
+FACULA_FN double number(double x) { return x; }
+#ifndef __CUDACC_RTC__
 inline double raised(double base, double exponent) { return std::pow(base, exponent); }
+#endif
 
 // What every rule starts with: the gradient, downhill, with the L2 penalty's part.
 template <class V, class K>
