@@ -290,3 +290,40 @@ def test_interpolate_keeps_channels_last():
     check(lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"), x)
     y = F.interpolate(x.cuda(), scale_factor=2)
     assert y.is_contiguous(memory_format=facula.channels_last)
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize("lengths", [(128, 128), (100, 75), (1, 33)])
+def test_attention(lengths, is_causal, cudnn):
+    n_queries, n_keys = lengths
+    q, k, v = random(2, 3, n_queries, 64), random(2, 3, n_keys, 64), random(2, 3, n_keys, 64)
+    check(
+        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=is_causal),
+        q,
+        k,
+        v,
+        dtypes=[facula.bfloat16, facula.float16, facula.float32],
+        scale=4,
+    )
+
+
+def test_attention_of_slices_of_one_tensor(cudnn):
+    def f(x):
+        q, k, v = (x[:, :, i].transpose(1, 2) for i in range(3))
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+    check(f, random(2, 40, 3, 4, 32), dtypes=[facula.bfloat16], scale=4)
+
+
+def test_attention_with_a_mask_and_shared_heads():
+    mask = facula.tensor(np.random.default_rng(0).integers(0, 2, (20, 24))).bool()
+    q, k, v = random(2, 4, 20, 16), random(2, 2, 24, 16), random(2, 2, 24, 16)
+    check(
+        lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, m, enable_gqa=True),
+        q,
+        k,
+        v,
+        mask,
+        dtypes=[facula.float32, facula.bfloat16],
+        scale=4,
+    )

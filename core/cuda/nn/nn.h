@@ -73,4 +73,20 @@ void mean_pool_backward(const PoolWindows& windows, const Tensor& g, const Tenso
 void resample(const std::array<TapAxis, 3>& axes, bool is_pick, int64_t inner, const Tensor& x,
               const Tensor& y);
 
+// Attention of (batch, head, row, column) tensors of any strides, by cuDNN. The others return
+// whether it could, and do nothing where it could not.
+struct Attention {
+  Tensor query, key, value;
+  bool is_causal;
+  double scale;
+};
+struct AttentionGrads {
+  Tensor out, g;             // the result and its gradient
+  Tensor query, key, value;  // to be written
+};
+bool can_fuse_attention(const Attention& x);
+// `stats`: the logarithm of the sum of the exponentials of each row, float32.
+bool attention(const Attention& x, const Tensor& out, const Tensor& stats);
+bool attention_backward(const Attention& x, const AttentionGrads& grads, const Tensor& stats);
+
 }  // namespace facula::cuda
