@@ -1,4 +1,5 @@
-// cuDNN's version and switches, for facula.backends.cudnn.
+// cuDNN's version, and the switches of facula.backends.
+#include "cuda/cuda.h"
 #include "cuda/nn/cudnn.h"
 #include "bind/bind.h"
 
@@ -17,6 +18,8 @@ FACULA_BINDINGS {
   def_switch("benchmark", &cuda::cudnn::Settings::benchmark);
   def_switch("deterministic", &cuda::cudnn::Settings::deterministic);
   def_switch("allow_tf32", &cuda::cudnn::Settings::allow_tf32);
+  m.def("_cuda_matmul_allow_tf32", [] { return cuda::allows_tf32_matmul; });
+  m.def("_set_cuda_matmul_allow_tf32", [](bool value) { cuda::allows_tf32_matmul = value; });
 }
 
 }  // namespace facula

@@ -114,6 +114,15 @@ def test_convolution_has_second_derivatives(cudnn):
     check(f, random(1, 2, 5, 5), random(3, 2, 3, 3), dtypes=[facula.float64])
 
 
+@pytest.mark.parametrize("dtype", [facula.int64, facula.complex64], ids=str)
+def test_convolution_of_integers_and_of_complex_numbers(dtype):
+    x = facula.arange(2 * 3 * 25).reshape(2, 3, 5, 5).to(dtype) % 7
+    w = facula.arange(4 * 3 * 9).reshape(4, 3, 3, 3).to(dtype) % 5
+    if dtype.is_complex:
+        x, w = x * (1 + 2j), w * (2 - 1j)
+    assert facula.equal(F.conv2d(x.cuda(), w.cuda()).cpu(), F.conv2d(x, w))
+
+
 def test_convolution_of_nothing(cudnn):
     y = F.conv2d(facula.ones(0, 3, 8, 8, device="cuda"), facula.ones(4, 3, 3, 3, device="cuda"))
     assert y.shape == (0, 4, 6, 6)

@@ -2,11 +2,9 @@
 // not compute, and where it is not installed. All offsets are int64, all sums in a fixed order.
 #pragma once
 #include "cuda/kernels/nn_arguments.h"
-#include "cuda/kernels/reduce.h"
+#include "cuda/kernels/tile.h"
 
 namespace facula {
-
-constexpr int kConvTile = 64, kConvDepth = 16, kConvSide = 4;  // kConvSide^2 results to a thread
 
 FACULA_FN void split(int64_t i, const int64_t (&sizes)[3], int64_t (&at)[3]) {
   at[2] = i % sizes[2];
@@ -96,21 +94,11 @@ FACULA_FN T* conv_result(const ConvArguments& a, int64_t group, int64_t m, int64
   return const_cast<T*>(to);
 }
 
-template <class W>
-FACULA_FN W multiply_add(W a, W b, W c) {
-  if constexpr (std::is_floating_point_v<W>) {
-    return ::fma(a, b, c);
-  } else {
-    return static_cast<W>(a * b + c);
-  }
-}
-
-// The product m x n, over k, of each group (blockIdx.y).
+// The products of each group (blockIdx.y).
 template <class T>
 FACULA_FN void implicit_gemm(const ConvArguments& a) {
   using W = Wide<T>;
-  __shared__ W left[kConvDepth][kConvTile + 1], right[kConvDepth][kConvTile + 1];
-  int64_t taps = product_of(a.kernel), m, n, k;
+  int64_t taps = product_of(a.kernel), group = blockIdx.y, m, n, k;
   if (a.role == ConvRole::Output) {
     m = a.out_channels, n = a.n_batch * product_of(a.out), k = a.in_channels * taps;
   } else if (a.role == ConvRole::Input) {
@@ -118,33 +106,10 @@ FACULA_FN void implicit_gemm(const ConvArguments& a) {
   } else {
     m = a.out_channels, n = a.in_channels * taps, k = a.n_batch * product_of(a.out);
   }
-  int64_t n_rows = (m + kConvTile - 1) / kConvTile, group = blockIdx.y;
-  int64_t m0 = blockIdx.x % n_rows * kConvTile, n0 = blockIdx.x / n_rows * kConvTile;
-  int row = threadIdx.x / 16 * kConvSide, column = threadIdx.x % 16;
-  W sums[kConvSide][kConvSide] = {};
-  for (int64_t k0 = 0; k0 < k; k0 += kConvDepth) {
-    for (int i = threadIdx.x; i < kConvTile * kConvDepth; i += kReduceThreads) {
-      int64_t depth = i / kConvTile, at = i % kConvTile;
-      bool has_k = k0 + depth < k;
-      left[depth][at] =
-          has_k && m0 + at < m ? W(conv_left<T>(a, group, m0 + at, k0 + depth)) : W(0);
-      right[depth][at] =
-          has_k && n0 + at < n ? W(conv_right<T>(a, group, k0 + depth, n0 + at)) : W(0);
-    }
-    __syncthreads();
-    for (int depth = 0; depth < kConvDepth; ++depth)
-#pragma unroll
-      for (int i = 0; i < kConvSide; ++i)
-#pragma unroll
-        for (int j = 0; j < kConvSide; ++j)
-          sums[i][j] =
-              multiply_add(left[depth][row + i], right[depth][column + 16 * j], sums[i][j]);
-    __syncthreads();
-  }
-  for (int i = 0; i < kConvSide; ++i)
-    for (int j = 0; j < kConvSide; ++j)
-      if (m0 + row + i < m && n0 + column + 16 * j < n)
-        *conv_result<T>(a, group, m0 + row + i, n0 + column + 16 * j) = T(sums[i][j]);
+  tiled_product<W>(
+      m, n, k, [&](int64_t i, int64_t j) { return W(conv_left<T>(a, group, i, j)); },
+      [&](int64_t i, int64_t j) { return W(conv_right<T>(a, group, i, j)); },
+      [&](int64_t i, int64_t j, W sum) { *conv_result<T>(a, group, i, j) = T(sum); });
 }
 
 }  // namespace facula

@@ -11,7 +11,7 @@ namespace facula::cuda {
 
 namespace {
 
-constexpr DTypes kConvDTypes = kRealDTypes & ~only(DType::Bool);
+constexpr DTypes kConvDTypes = kAllDTypes & ~only(DType::Bool);
 FACULA_KERNEL(implicit_gemm, "conv.h", ConvArguments, kConvDTypes)
 constexpr int64_t kTile = 64;
 

@@ -99,8 +99,6 @@ void check_operands(const char* op, const Tensor& x, const Tensor& w, const Tens
     check_same_device(op, {x, bias});
   }
   check_not_implemented(x.dtype() != DType::Bool, op, ": not implemented for bool.");
-  check_not_implemented(x.is_cpu() || !is_complex(x.dtype()), op, ": not implemented for ",
-                        x.dtype(), " on ", x.device(), ". Move the tensors with .cpu() first.");
 }
 
 void check_channels(const char* op, const Tensor& x, const Tensor& w, const Tensor& bias,
