@@ -1,5 +1,7 @@
 """The layers of networks on a GPU give what they give on the CPU, and so do their gradients."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -116,8 +118,8 @@ def test_convolution_has_second_derivatives(cudnn):
 
 @pytest.mark.parametrize("dtype", [facula.int64, facula.complex64], ids=str)
 def test_convolution_of_integers_and_of_complex_numbers(dtype):
-    x = facula.arange(2 * 3 * 25).reshape(2, 3, 5, 5).to(dtype) % 7
-    w = facula.arange(4 * 3 * 9).reshape(4, 3, 3, 3).to(dtype) % 5
+    x = (facula.arange(2 * 3 * 25).reshape(2, 3, 5, 5) % 7).to(dtype)
+    w = (facula.arange(4 * 3 * 9).reshape(4, 3, 3, 3) % 5).to(dtype)
     if dtype.is_complex:
         x, w = x * (1 + 2j), w * (2 - 1j)
     assert facula.equal(F.conv2d(x.cuda(), w.cuda()).cpu(), F.conv2d(x, w))
@@ -336,3 +338,72 @@ def test_attention_with_a_mask_and_shared_heads():
         dtypes=[facula.float32, facula.bfloat16],
         scale=4,
     )
+
+
+NETWORKS = {
+    "LSTM": (facula.nn.LSTM, {}),
+    "LSTM of two layers": (facula.nn.LSTM, {"num_layers": 2}),
+    "LSTM both ways": (facula.nn.LSTM, {"num_layers": 2, "bidirectional": True}),
+    "LSTM with a projection": (facula.nn.LSTM, {"proj_size": 3}),
+    "LSTM, batch first": (facula.nn.LSTM, {"batch_first": True, "bias": False}),
+    "GRU": (facula.nn.GRU, {"num_layers": 2, "bidirectional": True}),
+    "RNN": (facula.nn.RNN, {}),
+    "RNN with ReLU": (facula.nn.RNN, {"nonlinearity": "relu"}),
+}
+
+
+def run_network(network, x, device, dtype):
+    """Outputs, last states, and the gradients of the input and of all parameters."""
+    network = copy.deepcopy(network).to(device, dtype)
+    x = x.detach().to(device, dtype).requires_grad_()
+    y, states = network(x)
+    states = states if isinstance(states, tuple) else (states,)
+    (y.sum() + sum((s * s).sum() for s in states)).backward()
+    return [y, *states, x.grad, *(p.grad for p in network.parameters())]
+
+
+def check_network(network, x, dtypes):
+    for dtype in dtypes:
+        actual = run_network(network, x, "cuda", dtype)
+        # The reference computes with what the dtype holds, in double.
+        rounded = copy.deepcopy(network).to(dtype)
+        expected = run_network(rounded, x.to(dtype), "cpu", facula.float64)
+        rtol, atol = TOLERANCES[str(dtype).partition(".")[2]]
+        for i, (a, e) in enumerate(zip(actual, expected, strict=True)):
+            scale = max(1.0, float(np.abs(to_numpy(e)).max()))
+            np.testing.assert_allclose(
+                to_numpy(a), to_numpy(e), rtol * 10, atol * 10 * scale, err_msg=f"{dtype} {i}"
+            )
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_recurrent_networks(name, cudnn):
+    make, options = NETWORKS[name]
+    facula.manual_seed(0)
+    network = make(5, 8, **options)
+    check_network(network, random(6, 3, 5), [facula.float32, facula.float64, facula.float16])
+
+
+def test_packed_sequences(cudnn):
+    facula.manual_seed(0)
+    network = facula.nn.LSTM(5, 8, num_layers=2, bidirectional=True).double()
+    x = random(6, 3, 5)
+    pack = facula.nn.utils.rnn.pack_padded_sequence
+
+    def run(device):
+        y, (h, c) = network.to(device)(pack(x.to(device), [6, 4, 1]))
+        return [to_numpy(t) for t in (y.data, h, c)]
+
+    for actual, expected in zip(run("cuda"), run("cpu"), strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-10, atol=1e-12)
+
+
+def test_a_recurrent_network_may_be_differentiated_twice_over(cudnn):
+    facula.manual_seed(0)
+    network = facula.nn.LSTM(3, 4).cuda().double()
+    x = random(5, 2, 3).cuda().requires_grad_()
+    y, _ = network(x)
+    first = facula.autograd.grad(y.sum(), x, retain_graph=True)[0]
+    again = facula.autograd.grad(y.sum(), x, create_graph=True)[0]
+    np.testing.assert_allclose(to_numpy(first), to_numpy(again), rtol=1e-10)
+    assert facula.autograd.grad(again.square().sum(), x)[0].isfinite().all()
