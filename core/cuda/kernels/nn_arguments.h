@@ -83,7 +83,7 @@ struct ChannelArguments {
   int64_t running_strides[2];
   double momentum, eps;
   char *to_weight, *to_bias;  // gradients, or null
-  double* coefficients;       // [3][channel]
+  char* coefficients;         // [2 or 3][channel], of the wide type
   bool is_training;
 };
 

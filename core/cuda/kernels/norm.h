@@ -36,7 +36,7 @@ FACULA_FN void row_norm(const NormArguments& a) {
     if (p.is_active)
       visit_row(x, a.size, 1, p.place.lane, a.n_lanes,
                 [&](int64_t, W value) { total.first += value; });
-    share_lanes(total, shared, p.place, a.n_lanes);
+    share_lanes(total, shared, p.place, a.n_lanes, true);
     mean = total.first / n;
   }
   // Distances from the mean, not squares less the square of it: few digits would be left.
@@ -44,7 +44,7 @@ FACULA_FN void row_norm(const NormArguments& a) {
   if (p.is_active)
     visit_row(x, a.size, 1, p.place.lane, a.n_lanes,
               [&](int64_t, W value) { squares.first += (value - mean) * (value - mean); });
-  share_lanes(squares, shared, p.place, a.n_lanes);
+  share_lanes(squares, shared, p.place, a.n_lanes, true);
   if (!p.is_active) return;
   W rstd = W(1) / ::sqrt(squares.first / n + static_cast<W>(a.eps));
   if (p.place.lane == 0) {
@@ -78,7 +78,7 @@ FACULA_FN void row_norm_backward(const NormArguments& a) {
       total.second += up * ((W(x[i]) - mean) * rstd);
     });
   }
-  share_lanes(total, reinterpret_cast<Sums<W>*>(memory), p.place, a.n_lanes);
+  share_lanes(total, reinterpret_cast<Sums<W>*>(memory), p.place, a.n_lanes, true);
   if (!p.is_active) return;
   W n = static_cast<W>(a.size), level = a.is_centered ? total.first / n : W(0),
     tilt = total.second / n;
@@ -242,8 +242,8 @@ FACULA_FN void batch_norm_sums(const ChannelArguments& a) {
   });
 }
 
-// A warp to each channel; its first lane has the sums.
-constexpr int kPieceLanes = 32;
+// Several threads to each channel; the first has the sums.
+constexpr int kPieceLanes = 128;
 FACULA_FN Place channel_place() { return place_of(kPieceLanes, true); }
 FACULA_FN int64_t channel_of_place(Place place) {
   return int64_t(blockIdx.x) * place.n_slots + place.slot;
@@ -268,9 +268,16 @@ FACULA_FN void update_running(char* running, int64_t at, double value, double mo
   number = R(static_cast<Wide<R>>(momentum * value + (1 - momentum) * double(Wide<R>(number))));
 }
 
-// Means and deviations, and the running ones; or, in evaluation, what the running ones say.
-template <class T, class R>
+template <class P>
+FACULA_FN double parameter_of_channel(const char* values, int64_t channel, double otherwise) {
+  return values ? double(Wide<P>(reinterpret_cast<const P*>(values)[channel])) : otherwise;
+}
+
+// Means and deviations, and the running ones; or, in evaluation, what the running ones say. Then
+// what elements are multiplied by, and what is added. P: of parameters and running statistics.
+template <class T, class P>
 FACULA_FN void batch_norm_statistics(const ChannelArguments& a) {
+  using W = Wide<T>;
   Place place = channel_place();
   int64_t channel = channel_of_place(place);
   Sums<double> total = joined_pieces(a, place);
@@ -283,14 +290,25 @@ FACULA_FN void batch_norm_statistics(const ChannelArguments& a) {
     if (squares < 0) squares = 0;
     mean = double(channel_pivot<T>(a, channel)) + shift;
     variance = squares / n;
-    update_running<R>(a.running_mean, at[0], mean, a.momentum);
-    update_running<R>(a.running_var, at[1], squares / (n - 1), a.momentum);
+    update_running<P>(a.running_mean, at[0], mean, a.momentum);
+    update_running<P>(a.running_var, at[1], squares / (n - 1), a.momentum);
   } else {
-    mean = double(Wide<R>(reinterpret_cast<const R*>(a.running_mean)[at[0]]));
-    variance = double(Wide<R>(reinterpret_cast<const R*>(a.running_var)[at[1]]));
+    mean = double(Wide<P>(reinterpret_cast<const P*>(a.running_mean)[at[0]]));
+    variance = double(Wide<P>(reinterpret_cast<const P*>(a.running_var)[at[1]]));
   }
+  double rstd = 1 / ::sqrt(variance + a.eps);
   a.mean[channel] = mean;
-  a.rstd[channel] = 1 / ::sqrt(variance + a.eps);
+  a.rstd[channel] = rstd;
+  double scale = rstd * parameter_of_channel<P>(a.weight, channel, 1);
+  W* to = reinterpret_cast<W*>(a.coefficients);
+  to[channel] = static_cast<W>(scale);
+  to[a.n_channels + channel] =
+      static_cast<W>(parameter_of_channel<P>(a.bias, channel, 0) - mean * scale);
+}
+
+template <class W>
+FACULA_FN W fused(W a, W b, W c) {
+  return ::fma(a, b, c);
 }
 
 // to = f(channel, x, g), of all elements.
@@ -311,7 +329,15 @@ FACULA_FN void map_channels(const ChannelArguments& a, F f) {
   if (first + kSize <= numel && is_aligned(x) && is_aligned(g)) {
     Vector<T> values = *reinterpret_cast<const Vector<T>*>(x + first), up = values, result;
     if (g) up = *reinterpret_cast<const Vector<T>*>(g + first);
-    int64_t channel = channel_of(first), rest = a.inner - first % a.inner;
+    int64_t channel = channel_of(first);
+    if (a.inner == 1 && a.n_channels % kSize == 0) {
+#pragma unroll
+      for (int j = 0; j < kSize; ++j)
+        result.values[j] = T(f(channel + j, W(values.values[j]), W(up.values[j])));
+      *reinterpret_cast<Vector<T>*>(to + first) = result;
+      return;
+    }
+    int64_t rest = a.inner - first % a.inner;
 #pragma unroll
     for (int j = 0; j < kSize; ++j) {
       result.values[j] = T(f(channel, W(values.values[j]), W(up.values[j])));
@@ -327,14 +353,12 @@ FACULA_FN void map_channels(const ChannelArguments& a, F f) {
     to[i] = T(f(channel_of(i), W(x[i]), g ? W(g[i]) : W(0)));
 }
 
-template <class T, class P>
+template <class T>
 FACULA_FN void batch_norm_map(const ChannelArguments& a) {
   using W = Wide<T>;
-  map_channels<T>(a, [&](int64_t c, W x, W) {
-    W weight = a.weight ? static_cast<W>(Wide<P>(reinterpret_cast<const P*>(a.weight)[c])) : W(1);
-    W bias = a.bias ? static_cast<W>(Wide<P>(reinterpret_cast<const P*>(a.bias)[c])) : W(0);
-    return (x - static_cast<W>(a.mean[c])) * (static_cast<W>(a.rstd[c]) * weight) + bias;
-  });
+  const W* by = reinterpret_cast<const W*>(a.coefficients);
+  int64_t n = a.n_channels;
+  map_channels<T>(a, [&](int64_t c, W x, W) { return fused(x, by[c], by[n + c]); });
 }
 
 // Sums of g and g * (x - mean).
@@ -346,33 +370,35 @@ FACULA_FN void batch_norm_grad_sums(const ChannelArguments& a) {
   });
 }
 
-// The gradients of the parameters, and what those of the elements are made with.
-template <class P>
+// The gradients of the parameters, and what those of the elements are made with: g is multiplied by
+// the first coefficient, x by the second, and the third is added.
+template <class T, class P>
 FACULA_FN void batch_norm_coefficients(const ChannelArguments& a) {
+  using W = Wide<T>;
   Place place = channel_place();
-  int64_t channel = channel_of_place(place);
+  int64_t channel = channel_of_place(place), n_channels = a.n_channels;
   Sums<double> total = joined_pieces(a, place);
-  if (place.lane != 0 || channel >= a.n_channels) return;
-  double rstd = a.rstd[channel], n = double(a.n_outer * a.inner), scale = rstd;
-  if (a.weight) scale *= double(Wide<P>(reinterpret_cast<const P*>(a.weight)[channel]));
+  if (place.lane != 0 || channel >= n_channels) return;
+  double rstd = a.rstd[channel], n = double(a.n_outer * a.inner);
+  double scale = rstd * parameter_of_channel<P>(a.weight, channel, 1);
   if (a.to_weight)
     reinterpret_cast<P*>(a.to_weight)[channel] = P(static_cast<Wide<P>>(total.second * rstd));
   if (a.to_bias) reinterpret_cast<P*>(a.to_bias)[channel] = P(static_cast<Wide<P>>(total.first));
-  double* to = a.coefficients;
-  to[channel] = scale;
-  to[a.n_channels + channel] = a.is_training ? -scale * rstd * rstd * total.second / n : 0;
-  to[2 * a.n_channels + channel] = a.is_training ? -scale * total.first / n : 0;
+  double tilt = a.is_training ? -scale * rstd * rstd * total.second / n : 0;
+  double level = a.is_training ? -scale * total.first / n : 0;
+  W* to = reinterpret_cast<W*>(a.coefficients);
+  to[channel] = static_cast<W>(scale);
+  to[n_channels + channel] = static_cast<W>(tilt);
+  to[2 * n_channels + channel] = static_cast<W>(level - a.mean[channel] * tilt);
 }
 
 template <class T>
 FACULA_FN void batch_norm_grad_map(const ChannelArguments& a) {
   using W = Wide<T>;
-  const double* by = a.coefficients;
-  map_channels<T>(a, [&](int64_t c, W x, W g) {
-    return g * static_cast<W>(by[c]) +
-           (x - static_cast<W>(a.mean[c])) * static_cast<W>(by[a.n_channels + c]) +
-           static_cast<W>(by[2 * a.n_channels + c]);
-  });
+  const W* by = reinterpret_cast<const W*>(a.coefficients);
+  int64_t n = a.n_channels;
+  map_channels<T>(
+      a, [&](int64_t c, W x, W g) { return fused(g, by[c], fused(x, by[n + c], by[2 * n + c])); });
 }
 
 }  // namespace facula

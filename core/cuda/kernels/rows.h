@@ -81,13 +81,40 @@ FACULA_FN RowPlace row_place(const RowShape& s) {
   return {place, row, row / s.inner * s.size * s.inner + row % s.inner, row < s.n_rows};
 }
 
-// The accumulators of a row's lanes joined, for all of them.
+// The accumulator of the lane of the warp whose number differs in these bits.
 template <class Accumulator>
-FACULA_FN void share_lanes(Accumulator& mine, Accumulator* shared, Place place, int n_lanes) {
-  join_lanes(mine, shared, place, n_lanes);
+FACULA_FN Accumulator from_lane(const Accumulator& mine, int bits) {
+  constexpr int kWords = sizeof(Accumulator) / sizeof(uint32_t);
+  uint32_t words[kWords];
+  memcpy(words, &mine, sizeof(Accumulator));
+#pragma unroll
+  for (int i = 0; i < kWords; ++i) words[i] = __shfl_xor_sync(0xffffffffu, words[i], bits);
+  Accumulator other;
+  memcpy(&other, words, sizeof(Accumulator));
+  return other;
+}
+
+// The accumulators of a row's lanes joined, for all of them. The tree is the same for each lane,
+// and join() gives the same bits with its operands exchanged.
+template <class Accumulator>
+FACULA_FN void share_lanes(Accumulator& mine, Accumulator* shared, Place place, int n_lanes,
+                           bool lanes_are_neighbours) {
+  constexpr int kWarp = 32;
+  if (!lanes_are_neighbours) {
+    join_lanes(mine, shared, place, n_lanes);
+    __syncthreads();
+    mine = shared[place.slot * n_lanes];
+    __syncthreads();  // the memory may be used again
+    return;
+  }
+  for (int bits = 1; bits < n_lanes && bits < kWarp; bits *= 2) mine.join(from_lane(mine, bits));
+  if (n_lanes <= kWarp) return;
+  int n_warps = n_lanes / kWarp, first = place.slot * n_warps;
+  if (place.lane % kWarp == 0) shared[first + place.lane / kWarp] = mine;
   __syncthreads();
-  mine = shared[place.slot * n_lanes];
-  __syncthreads();  // the memory may be used again
+  mine = shared[first];
+  for (int i = 1; i < n_warps; ++i) mine.join(shared[first + i]);
+  __syncthreads();
 }
 
 template <class W>

@@ -35,7 +35,7 @@ FACULA_FN MaxSum<Wide<T>> max_sum_of(const T* x, const RowShape& s, const RowPla
   if (p.is_active)
     visit_row(x + p.offset, s.size, s.inner, p.place.lane, s.n_lanes,
               [&](int64_t, W value) { total.add(value); });
-  share_lanes(total, reinterpret_cast<MaxSum<W>*>(memory), p.place, s.n_lanes);
+  share_lanes(total, reinterpret_cast<MaxSum<W>*>(memory), p.place, s.n_lanes, s.inner == 1);
   return total;
 }
 
@@ -78,7 +78,7 @@ FACULA_FN void softmax_gradient(const SoftmaxArguments& a) {
   if (p.is_active)
     visit_row(g, a.shape.size, inner, p.place.lane, a.shape.n_lanes,
               [&](int64_t i, W value) { total.first += kIsLog ? value : value * W(y[i * inner]); });
-  share_lanes(total, reinterpret_cast<Sums<W>*>(memory), p.place, a.shape.n_lanes);
+  share_lanes(total, reinterpret_cast<Sums<W>*>(memory), p.place, a.shape.n_lanes, inner == 1);
   if (!p.is_active) return;
   map_row(reinterpret_cast<T*>(a.to) + p.offset, g, y, a.shape.size, inner, p.place.lane,
           a.shape.n_lanes, [&](int64_t, W up, W value) {

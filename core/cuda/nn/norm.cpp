@@ -13,18 +13,18 @@ FACULA_KERNEL(row_norm_sums, "norm.h", NormArguments, kFloatDTypes)
 FACULA_KERNEL(group_norm_sums, "norm.h", NormArguments, kFloatDTypes)
 FACULA_KERNEL(batch_norm_sums, "norm.h", ChannelArguments, kFloatDTypes)
 FACULA_KERNEL(batch_norm_statistics, "norm.h", ChannelArguments, kFloatDTypes, kFloatDTypes)
-FACULA_KERNEL(batch_norm_map, "norm.h", ChannelArguments, kFloatDTypes, kFloatDTypes)
+FACULA_KERNEL(batch_norm_map, "norm.h", ChannelArguments, kFloatDTypes)
 FACULA_KERNEL(batch_norm_grad_sums, "norm.h", ChannelArguments, kFloatDTypes)
-FACULA_KERNEL(batch_norm_coefficients, "norm.h", ChannelArguments, kFloatDTypes)
+FACULA_KERNEL(batch_norm_coefficients, "norm.h", ChannelArguments, kFloatDTypes, kFloatDTypes)
 FACULA_KERNEL(batch_norm_grad_map, "norm.h", ChannelArguments, kFloatDTypes)
 
 // Rows are cut into so many pieces at most, and elements of a channel, too.
-constexpr int64_t kMostPieces = 256;
+constexpr int64_t kMostPieces = 1024;
 constexpr int64_t kRowsPerPiece = 128;      // at least
 constexpr int64_t kElementsPerPiece = 512;  // of a channel, at least
 constexpr int64_t kEnoughBlocks = 1024;
 constexpr int64_t kColumns = 32;
-constexpr int64_t kChannelsPerBlock = kKernelThreads / 32;
+constexpr int64_t kChannelsPerBlock = kKernelThreads / 128;
 
 NormArguments arguments_of(const RowNorm& norm) {
   NormArguments a{};
@@ -130,7 +130,8 @@ void batch_norm(const ChannelNorm& norm, const Tensor& running_mean, const Tenso
                 double momentum, const Tensor& y) {
   ChannelArguments a = arguments_of(norm);
   Device device = norm.x.device();
-  DType dtype = norm.x.dtype(), parameter = dtype_of(norm.weight, dtype_of(norm.bias, dtype));
+  DType dtype = norm.x.dtype();
+  DType parameter = dtype_of(norm.weight, dtype_of(norm.bias, dtype_of(running_mean, dtype)));
   a.to = y.data();
   a.running_mean = data_or_null(running_mean);
   a.running_var = data_or_null(running_var);
@@ -145,9 +146,10 @@ void batch_norm(const ChannelNorm& norm, const Tensor& running_mean, const Tenso
     a.partials = reinterpret_cast<double*>(partials.data());
     batch_norm_sums_kernel(device, {dtype}, grid, a);
   }
-  batch_norm_statistics_kernel(device, {dtype, dtype_of(running_mean, parameter)},
-                               grid_of_channels(a), a);
-  batch_norm_map_kernel.for_each(device, {dtype, parameter}, threads_of_map(norm), a);
+  Workspace coefficients(device.index, 2 * a.n_channels * 8);
+  a.coefficients = coefficients.data();
+  batch_norm_statistics_kernel(device, {dtype, parameter}, grid_of_channels(a), a);
+  batch_norm_map_kernel.for_each(device, {dtype}, threads_of_map(norm), a);
 }
 
 void batch_norm_backward(const ChannelNorm& norm, const Tensor& g, const Tensor& gx,
@@ -163,12 +165,12 @@ void batch_norm_backward(const ChannelNorm& norm, const Tensor& g, const Tensor&
   Grid grid = cut_channels(a, dtype);
   Workspace partials(device.index, needs_sums ? a.n_pieces * a.n_channels * 16 : 0);
   Workspace coefficients(device.index, 3 * a.n_channels * 8);
-  a.coefficients = reinterpret_cast<double*>(coefficients.data());
+  a.coefficients = coefficients.data();
   if (needs_sums) {
     a.partials = reinterpret_cast<double*>(partials.data());
     batch_norm_grad_sums_kernel(device, {dtype}, grid, a);
   }
-  batch_norm_coefficients_kernel(device, {parameter}, grid_of_channels(a), a);
+  batch_norm_coefficients_kernel(device, {dtype, parameter}, grid_of_channels(a), a);
   if (!gx.defined()) return;
   a.to = gx.data();
   batch_norm_grad_map_kernel.for_each(device, {dtype}, threads_of_map(norm), a);

@@ -9,7 +9,7 @@
 namespace facula::cuda {
 
 // Elements that a thread should have at least.
-constexpr int64_t kPerLane = 8;
+constexpr int64_t kPerLane = 16;
 
 // The threads that share a row of so many elements, `inner` apart: by the sizes alone, so that the
 // bits never depend on the device.
