@@ -56,9 +56,9 @@ std::string KernelTemplate::text(const DType* dtypes, const std::string& suffix)
   for (size_t i = 0; i < allowed_.size(); ++i)
     types += std::string(i ? ", " : "<") + type_name(dtypes[i]);
   if (!types.empty()) types += ">";
-  return std::string("#include \"cuda/kernels/") + file_ +
-         "\"\nextern \"C\" __global__ void kernel" + suffix + "(const facula::" + arguments_ +
-         " a) {\n  using namespace facula;\n  " + function_ + types + "(a);\n}\n";
+  return std::string("#include \"cuda/kernels/") + file_ + "\"\nextern \"C\" __global__ void " +
+         entry() + suffix + "(const facula::" + arguments_ +
+         " a) {\n  using namespace facula;\n  facula::" + function_ + types + "(a);\n}\n";
 }
 
 void KernelTemplate::run(Device device, Types dtypes, Grid grid, const void* arguments) const {
@@ -68,7 +68,7 @@ void KernelTemplate::run(Device device, Types dtypes, Grid grid, const void* arg
   if (!kernel) {
     check(dtypes.size() == allowed_.size(), "cuda: ", function_, " has ", allowed_.size(),
           " types, got ", dtypes.size(), ".");
-    kernel = load_kernel(text(dtypes.begin(), ""), "kernel", device.index);
+    kernel = load_kernel(text(dtypes.begin(), ""), entry().c_str(), device.index);
   }
   launch(kernel, device.index, grid, kKernelThreads, arguments);
 }

@@ -44,6 +44,8 @@ class KernelTemplate {
  private:
   static void list_programs(std::vector<Program>& programs);
   std::string text(const DType* dtypes, const std::string& suffix) const;
+  // The name that profilers show.
+  std::string entry() const { return std::string(function_) + "_kernel"; }
 
   const char *file_, *function_, *arguments_;
   std::vector<DTypes> allowed_;                         // by type parameter

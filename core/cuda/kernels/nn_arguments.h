@@ -68,12 +68,14 @@ struct NormArguments {
   // Sums of g and g * normalised x, of pieces of rows: [piece][2][size].
   char* sums;
   int64_t rows_per_piece;
+  bool is_columns;  // the sums are made of vectors of columns
 };
 
 // Elements (n_outer, n_channels, inner); statistics and coefficients are by channel.
 struct ChannelArguments {
   int64_t n_outer, n_channels, inner;
-  int64_t n_pieces, piece_size;  // of the n_outer * inner elements of a channel
+  // Pieces of the n_outer * inner elements of a channel; piece_size is also that of maps.
+  int64_t n_pieces, piece_size;
   const char *x, *g;
   char* to;
   double* partials;  // [piece][channel][2]
@@ -85,19 +87,21 @@ struct ChannelArguments {
   char *to_weight, *to_bias;  // gradients, or null
   char* coefficients;         // [2 or 3][channel], of the wide type
   bool is_training;
+  bool is_columns;  // inner is 1, and channels are read in vectors
 };
+constexpr int kColumnGroups = 32;  // vectors of columns that a block has at most
 
 // ---- windows
 
 // The windows along one dimension, see cpu::PoolAxis. Irregular ones have lists.
-struct WindowAxis {
+struct PooledAxis {
   int64_t in, out, step, stride, start, size;
   const int64_t *begin, *count, *divisor;
   const int64_t *low, *high;  // of each element of the input: the windows that have it
   bool counts_padding, per_outer;
 };
 struct PoolArguments {
-  WindowAxis axes[3];
+  PooledAxis axes[3];
   int64_t n_outer, inner, divisor;
   const char *x, *g;
   char* to;

@@ -15,15 +15,52 @@ FACULA_FN int64_t parameter_of(const NormArguments& a, int64_t row, int64_t i) {
   if (a.n_groups == 1 && a.inner == 1) return i;
   return row % a.n_groups * (a.size / a.inner) + i / a.inner;
 }
-template <class W>
-FACULA_FN W parameter_at(const char* values, int64_t at, W otherwise) {
-  return values ? reinterpret_cast<const W*>(values)[at] : otherwise;
-}
 FACULA_FN RowPlace norm_place(const NormArguments& a) {
   return row_place({a.n_rows, a.size, 1, a.n_lanes});
 }
 
-template <class T>
+// What stands beside a vector of elements in the parameters.
+template <class P, int kSize>
+struct alignas(kVectorBytes < kSize * sizeof(P) ? kVectorBytes : kSize * sizeof(P)) Parameters {
+  P values[kSize];
+};
+
+// f(x, z, weight, bias) for a lane's elements x of row a and z of row b, which may be the same; to,
+// unless it is null, gets the results.
+template <class T, class P, class F>
+FACULA_FN void walk_row(const NormArguments& n, int64_t row, T* to, const T* a, const T* b,
+                        int lane, F f) {
+  using W = Wide<T>;
+  constexpr int kSize = Vector<T>::kSize;
+  const P *weight = reinterpret_cast<const P*>(n.weight),
+          *bias = reinterpret_cast<const P*>(n.bias);
+  bool is_plain = n.n_groups == 1 && n.inner == 1 && n.size % kSize == 0;
+  if (is_plain && is_aligned(a) && is_aligned(b) && is_aligned(to) && is_aligned(weight) &&
+      is_aligned(bias)) {
+    for (int64_t v = lane; v < n.size / kSize; v += n.n_lanes) {
+      Vector<T> x = reinterpret_cast<const Vector<T>*>(a)[v], z = x, y;
+      if (a != b) z = reinterpret_cast<const Vector<T>*>(b)[v];
+      Parameters<P, kSize> by, and_then;
+      if (weight) by = reinterpret_cast<const Parameters<P, kSize>*>(weight)[v];
+      if (bias) and_then = reinterpret_cast<const Parameters<P, kSize>*>(bias)[v];
+#pragma unroll
+      for (int j = 0; j < kSize; ++j)
+        y.values[j] = T(f(W(x.values[j]), W(z.values[j]),
+                          weight ? static_cast<W>(Wide<P>(by.values[j])) : W(1),
+                          bias ? static_cast<W>(Wide<P>(and_then.values[j])) : W(0)));
+      if (to) reinterpret_cast<Vector<T>*>(to)[v] = y;
+    }
+    return;
+  }
+  for (int64_t i = lane; i < n.size; i += n.n_lanes) {
+    int64_t at = parameter_of(n, row, i);
+    W y = f(W(a[i]), W(b[i]), weight ? static_cast<W>(Wide<P>(weight[at])) : W(1),
+            bias ? static_cast<W>(Wide<P>(bias[at])) : W(0));
+    if (to) to[i] = T(y);
+  }
+}
+
+template <class T, class P>
 FACULA_FN void row_norm(const NormArguments& a) {
   using W = Wide<T>;
   __shared__ char memory[kReduceThreads * sizeof(Sums<W>)] __attribute__((aligned(16)));
@@ -51,16 +88,13 @@ FACULA_FN void row_norm(const NormArguments& a) {
     if (a.mean) reinterpret_cast<W*>(a.mean)[p.row] = mean;
     reinterpret_cast<W*>(a.rstd)[p.row] = rstd;
   }
-  map_row(reinterpret_cast<T*>(a.y) + p.offset, x, x, a.size, 1, p.place.lane, a.n_lanes,
-          [&](int64_t i, W value, W) {
-            int64_t at = parameter_of(a, p.row, i);
-            return (value - mean) * rstd * parameter_at(a.weight, at, W(1)) +
-                   parameter_at(a.bias, at, W(0));
-          });
+  walk_row<T, P>(
+      a, p.row, reinterpret_cast<T*>(a.y) + p.offset, x, x, p.place.lane,
+      [&](W value, W, W weight, W bias) { return (value - mean) * rstd * weight + bias; });
 }
 
 // The gradient of x.
-template <class T>
+template <class T, class P>
 FACULA_FN void row_norm_backward(const NormArguments& a) {
   using W = Wide<T>;
   __shared__ char memory[kReduceThreads * sizeof(Sums<W>)] __attribute__((aligned(16)));
@@ -72,47 +106,131 @@ FACULA_FN void row_norm_backward(const NormArguments& a) {
   if (p.is_active) {
     if (a.mean) mean = reinterpret_cast<const W*>(a.mean)[p.row];
     rstd = reinterpret_cast<const W*>(a.rstd)[p.row];
-    visit_row(g, a.size, 1, p.place.lane, a.n_lanes, [&](int64_t i, W up) {
-      up *= parameter_at(a.weight, parameter_of(a, p.row, i), W(1));
-      total.first += up;
-      total.second += up * ((W(x[i]) - mean) * rstd);
-    });
+    walk_row<T, P>(a, p.row, static_cast<T*>(nullptr), g, x, p.place.lane,
+                   [&](W up, W value, W weight, W) {
+                     up *= weight;
+                     total.first += up;
+                     total.second += up * ((value - mean) * rstd);
+                     return up;
+                   });
   }
   share_lanes(total, reinterpret_cast<Sums<W>*>(memory), p.place, a.n_lanes, true);
   if (!p.is_active) return;
   W n = static_cast<W>(a.size), level = a.is_centered ? total.first / n : W(0),
     tilt = total.second / n;
-  map_row(reinterpret_cast<T*>(a.gx) + p.offset, g, x, a.size, 1, p.place.lane, a.n_lanes,
-          [&](int64_t i, W up, W value) {
-            up *= parameter_at(a.weight, parameter_of(a, p.row, i), W(1));
-            return (up - level - (value - mean) * rstd * tilt) * rstd;
-          });
+  walk_row<T, P>(a, p.row, reinterpret_cast<T*>(a.gx) + p.offset, g, x, p.place.lane,
+                 [&](W up, W value, W weight, W) {
+                   return (up * weight - level - (value - mean) * rstd * tilt) * rstd;
+                 });
 }
 
-// The sums for the parameters of rows that have them along all of their length: of a piece of the
-// rows, a block to each 32 columns.
-constexpr int kNormColumns = 32;
+// ---- columns: sums over the rows of a matrix, and maps of its elements, by column
+
+// A thread has a vector of columns and every n-th row of a piece (blockIdx.y).
+template <class T>
+struct Columns {
+  static constexpr int kSize = Vector<T>::kSize, kBatch = 4;
+  int64_t n_groups, group, begin, end;
+  int width, lane, slot, n_lanes;
+  bool is_active;
+
+  FACULA_FN Columns(int64_t n_rows, int64_t n_columns, int64_t piece_size) {
+    n_groups = n_columns / kSize;
+    width = n_groups < kColumnGroups ? int(n_groups) : kColumnGroups;
+    n_lanes = kReduceThreads / width;
+    lane = threadIdx.x / width;
+    slot = threadIdx.x % width;
+    group = int64_t(blockIdx.x) * width + slot;
+    is_active = lane < n_lanes && group < n_groups;
+    begin = int64_t(blockIdx.y) * piece_size;
+    end = begin + piece_size < n_rows ? begin + piece_size : n_rows;
+  }
+  // f(row, place of the vector, x, g); loads of several rows are in flight.
+  template <class F>
+  FACULA_FN void visit(const char* x_data, const char* g_data, F f) const {
+    const Vector<T>*x = reinterpret_cast<const Vector<T>*>(x_data),
+          *g = reinterpret_cast<const Vector<T>*>(g_data);
+    if (!is_active) return;
+    for (int64_t row = begin + lane; row < end; row += kBatch * n_lanes) {
+      Vector<T> xs[kBatch], gs[kBatch];
+#pragma unroll
+      for (int k = 0; k < kBatch; ++k) {
+        int64_t at = (row + k * n_lanes) * n_groups + group;
+        if (row + k * n_lanes < end) {
+          xs[k] = x[at];
+          if (g) gs[k] = g[at];
+        }
+      }
+#pragma unroll
+      for (int k = 0; k < kBatch; ++k)
+        if (row + k * n_lanes < end)
+          f(row + k * n_lanes, (row + k * n_lanes) * n_groups + group, xs[k], gs[k]);
+    }
+  }
+  // store(column, sums) of the sums that threads have for their columns.
+  template <class W, class F>
+  FACULA_FN void join(const Sums<W> (&totals)[kSize], F store) const {
+    __shared__ char memory[kReduceThreads * kSize * sizeof(Sums<W>)] __attribute__((aligned(16)));
+    Sums<W>* shared = reinterpret_cast<Sums<W>*>(memory);
+    int n_columns = width * kSize;
+    if (lane < n_lanes)
+      for (int j = 0; j < kSize; ++j) shared[lane * n_columns + slot * kSize + j] = totals[j];
+    __syncthreads();
+    for (int i = threadIdx.x; i < n_columns; i += kReduceThreads) {
+      int64_t column = int64_t(blockIdx.x) * n_columns + i;
+      if (column >= n_groups * kSize) return;
+      Sums<double> total;
+      for (int k = 0; k < n_lanes; ++k)
+        total.join(
+            {double(shared[k * n_columns + i].first), double(shared[k * n_columns + i].second)});
+      store(column, total);
+    }
+  }
+};
+
+// The sums for the parameters of rows that have them along all of their length, of a piece of the
+// rows.
 template <class T>
 FACULA_FN void row_norm_sums(const NormArguments& a) {
   using W = Wide<T>;
-  constexpr int kLanes = kReduceThreads / kNormColumns;
+  const W *means = reinterpret_cast<const W*>(a.mean), *rstds = reinterpret_cast<const W*>(a.rstd);
+  W* sums = reinterpret_cast<W*>(a.sums) + int64_t(blockIdx.y) * 2 * a.size;
+  if (a.is_columns) {
+    constexpr int kSize = Vector<T>::kSize;
+    Columns<T> columns(a.n_rows, a.size, a.rows_per_piece);
+    Sums<W> totals[kSize];
+    columns.visit(a.x, a.g, [&](int64_t row, int64_t, const Vector<T>& x, const Vector<T>& g) {
+      W mean = means ? means[row] : W(0), rstd = rstds[row];
+#pragma unroll
+      for (int j = 0; j < kSize; ++j) {
+        W up = W(g.values[j]);
+        totals[j].first += up;
+        totals[j].second += up * ((W(x.values[j]) - mean) * rstd);
+      }
+    });
+    columns.join(totals, [&](int64_t column, const Sums<double>& total) {
+      sums[column] = static_cast<W>(total.first);
+      sums[a.size + column] = static_cast<W>(total.second);
+    });
+    return;
+  }
+  constexpr int kLanes = kReduceThreads / kColumnGroups;
   __shared__ char memory[kReduceThreads * sizeof(Sums<W>)] __attribute__((aligned(16)));
   Place place = place_of(kLanes, false);
-  int64_t column = int64_t(blockIdx.x) * kNormColumns + place.slot, piece = blockIdx.y;
-  int64_t begin = piece * a.rows_per_piece, end = begin + a.rows_per_piece;
+  int64_t column = int64_t(blockIdx.x) * kColumnGroups + place.slot;
+  int64_t begin = int64_t(blockIdx.y) * a.rows_per_piece, end = begin + a.rows_per_piece;
   if (end > a.n_rows) end = a.n_rows;
   Sums<W> total;
   if (column < a.size)
     for (int64_t row = begin + place.lane; row < end; row += kLanes) {
       W up = W(reinterpret_cast<const T*>(a.g)[row * a.size + column]);
       W value = W(reinterpret_cast<const T*>(a.x)[row * a.size + column]);
-      if (a.mean) value -= reinterpret_cast<const W*>(a.mean)[row];
+      if (means) value -= means[row];
       total.first += up;
-      total.second += up * (value * reinterpret_cast<const W*>(a.rstd)[row]);
+      total.second += up * (value * rstds[row]);
     }
   join_lanes(total, reinterpret_cast<Sums<W>*>(memory), place, kLanes);
   if (place.lane != 0 || column >= a.size) return;
-  W* sums = reinterpret_cast<W*>(a.sums) + piece * 2 * a.size;
   sums[column] = total.first;
   sums[a.size + column] = total.second;
 }
@@ -166,80 +284,60 @@ FACULA_FN Wide<T> channel_pivot(const ChannelArguments& a, int64_t channel) {
   return Wide<T>(reinterpret_cast<const T*>(a.x)[channel * a.inner]);
 }
 
-// Sums over pieces of channels. Channels lie next to each other, or each has a run of its own.
-template <class T, class F>
-FACULA_FN void channel_sums(const ChannelArguments& a, F term) {
+// Sums of term(x, g, base(channel)) over pieces of channels.
+template <class T, class Base, class Term>
+FACULA_FN void channel_sums(const ChannelArguments& a, Base base, Term term) {
   using W = Wide<T>;
-  constexpr int kSize = Vector<T>::kSize;
-  __shared__ double memory[kReduceThreads][2];
-  int64_t piece = blockIdx.y;
-  if (a.inner == 1 && a.n_channels % kSize == 0 && is_aligned(a.x) && is_aligned(a.g)) {
-    // A thread has a vector of channels and every n-th row.
-    int64_t n_groups = a.n_channels / kSize;
-    int width = n_groups < 32 ? int(n_groups) : 32, n_lanes = kReduceThreads / width;
-    int lane = threadIdx.x / width, slot = threadIdx.x % width;
-    int64_t group = int64_t(blockIdx.x) * width + slot;
-    bool is_active = lane < n_lanes && group < n_groups;
+  double* partials = a.partials + int64_t(blockIdx.y) * a.n_channels * 2;
+  if (a.is_columns) {
+    constexpr int kSize = Vector<T>::kSize;
+    Columns<T> columns(a.n_outer, a.n_channels, a.piece_size);
     Sums<W> totals[kSize];
-    int64_t begin = piece * a.piece_size, end = begin + a.piece_size;
-    if (end > a.n_outer) end = a.n_outer;
-    if (is_active)
-      for (int64_t row = begin + lane; row < end; row += n_lanes) {
-        int64_t at = row * n_groups + group;
-        Vector<T> x = reinterpret_cast<const Vector<T>*>(a.x)[at], g = x;
-        if (a.g) g = reinterpret_cast<const Vector<T>*>(a.g)[at];
+    W bases[kSize];
+    if (columns.is_active)
+      for (int j = 0; j < kSize; ++j) bases[j] = base(columns.group * kSize + j);
+    columns.visit(a.x, a.g, [&](int64_t, int64_t, const Vector<T>& x, const Vector<T>& g) {
 #pragma unroll
-        for (int j = 0; j < kSize; ++j)
-          totals[j].join(term(group * kSize + j, W(x.values[j]), W(g.values[j])));
-      }
-#pragma unroll
-    for (int j = 0; j < kSize; ++j) {
-      memory[threadIdx.x][0] = totals[j].first;
-      memory[threadIdx.x][1] = totals[j].second;
-      __syncthreads();
-      if (lane == 0 && is_active) {
-        double first = 0, second = 0;
-        for (int i = 0; i < n_lanes; ++i) {
-          first += memory[i * width + slot][0];
-          second += memory[i * width + slot][1];
-        }
-        double* to = a.partials + (piece * a.n_channels + group * kSize + j) * 2;
-        to[0] = first;
-        to[1] = second;
-      }
-      __syncthreads();
-    }
+      for (int j = 0; j < kSize; ++j)
+        totals[j].join(term(W(x.values[j]), W(g.values[j]), bases[j]));
+    });
+    columns.join(totals, [&](int64_t channel, const Sums<double>& total) {
+      partials[channel * 2] = total.first;
+      partials[channel * 2 + 1] = total.second;
+    });
     return;
   }
   // Neighbouring threads have neighbouring channels, or the elements of one run.
-  int n_lanes = a.inner == 1 ? kReduceThreads / 32 : kReduceThreads;
+  __shared__ double memory[kReduceThreads][2];
+  int n_lanes = a.inner == 1 ? kReduceThreads / kColumnGroups : kReduceThreads;
   Place place = place_of(n_lanes, a.inner != 1);
   int64_t channel = int64_t(blockIdx.x) * place.n_slots + place.slot;
   Sums<double> total;
   if (channel < a.n_channels) {
     Sums<W> own;
-    visit_channel(a, channel, piece, place.lane, n_lanes, [&](int64_t i) {
+    W by = base(channel);
+    visit_channel(a, channel, blockIdx.y, place.lane, n_lanes, [&](int64_t i) {
       W x = W(reinterpret_cast<const T*>(a.x)[i]);
-      own.join(term(channel, x, a.g ? W(reinterpret_cast<const T*>(a.g)[i]) : x));
+      own.join(term(x, a.g ? W(reinterpret_cast<const T*>(a.g)[i]) : x, by));
     });
     total.first = own.first;
     total.second = own.second;
   }
   join_lanes(total, reinterpret_cast<Sums<double>*>(memory), place, n_lanes);
   if (place.lane != 0 || channel >= a.n_channels) return;
-  double* to = a.partials + (piece * a.n_channels + channel) * 2;
-  to[0] = total.first;
-  to[1] = total.second;
+  partials[channel * 2] = total.first;
+  partials[channel * 2 + 1] = total.second;
 }
 
 // Distances from an element of the channel and their squares: of few digits lost to a far mean.
 template <class T>
 FACULA_FN void batch_norm_sums(const ChannelArguments& a) {
   using W = Wide<T>;
-  channel_sums<T>(a, [&](int64_t channel, W x, W) {
-    W distance = x - channel_pivot<T>(a, channel);
-    return Sums<W>{distance, distance * distance};
-  });
+  channel_sums<T>(
+      a, [&](int64_t channel) { return channel_pivot<T>(a, channel); },
+      [](W x, W, W pivot) {
+        return Sums<W>{x - pivot, (x - pivot) * (x - pivot)};
+      });
 }
 
 // Several threads to each channel; the first has the sums.
@@ -311,63 +409,60 @@ FACULA_FN W fused(W a, W b, W c) {
   return ::fma(a, b, c);
 }
 
-// to = f(channel, x, g), of all elements.
-template <class T, class F>
+// to = f(x, g, numbers), of all elements; a channel has kNumbers coefficients.
+template <class T, int kNumbers, class F>
 FACULA_FN void map_channels(const ChannelArguments& a, F f) {
   using W = Wide<T>;
-  constexpr int kSize = Vector<T>::kSize;
-  int64_t numel = a.n_outer * a.n_channels * a.inner;
-  int64_t first = (int64_t(blockIdx.x) * blockDim.x + threadIdx.x) * kSize;
-  if (first >= numel) return;
-  auto channel_of = [&](int64_t i) {
-    if (numel < (int64_t(1) << 31))
-      return int64_t(uint32_t(i) / uint32_t(a.inner) % uint32_t(a.n_channels));
-    return i / a.inner % a.n_channels;
-  };
-  const T *x = reinterpret_cast<const T*>(a.x), *g = reinterpret_cast<const T*>(a.g);
-  T* to = reinterpret_cast<T*>(a.to);
-  if (first + kSize <= numel && is_aligned(x) && is_aligned(g)) {
-    Vector<T> values = *reinterpret_cast<const Vector<T>*>(x + first), up = values, result;
-    if (g) up = *reinterpret_cast<const Vector<T>*>(g + first);
-    int64_t channel = channel_of(first);
-    if (a.inner == 1 && a.n_channels % kSize == 0) {
+  const W* by = reinterpret_cast<const W*>(a.coefficients);
+  if (a.is_columns) {
+    constexpr int kSize = Vector<T>::kSize;
+    Columns<T> columns(a.n_outer, a.n_channels, a.piece_size);
+    W numbers[kSize][kNumbers];
+    if (columns.is_active)
+      for (int j = 0; j < kSize; ++j)
+        for (int k = 0; k < kNumbers; ++k)
+          numbers[j][k] = by[k * a.n_channels + columns.group * kSize + j];
+    columns.visit(a.x, a.g, [&](int64_t, int64_t at, const Vector<T>& x, const Vector<T>& g) {
+      Vector<T> y;
 #pragma unroll
       for (int j = 0; j < kSize; ++j)
-        result.values[j] = T(f(channel + j, W(values.values[j]), W(up.values[j])));
-      *reinterpret_cast<Vector<T>*>(to + first) = result;
-      return;
-    }
-    int64_t rest = a.inner - first % a.inner;
-#pragma unroll
-    for (int j = 0; j < kSize; ++j) {
-      result.values[j] = T(f(channel, W(values.values[j]), W(up.values[j])));
-      if (--rest == 0) {
-        rest = a.inner;
-        channel = channel + 1 == a.n_channels ? 0 : channel + 1;
-      }
-    }
-    *reinterpret_cast<Vector<T>*>(to + first) = result;
+        y.values[j] = T(f(W(x.values[j]), W(g.values[j]), numbers[j]));
+      reinterpret_cast<Vector<T>*>(a.to)[at] = y;
+    });
     return;
   }
-  for (int64_t i = first; i < first + kSize && i < numel; ++i)
-    to[i] = T(f(channel_of(i), W(x[i]), g ? W(g[i]) : W(0)));
+  constexpr int kEach = 4;
+  int64_t numel = a.n_outer * a.n_channels * a.inner;
+  int64_t first = int64_t(blockIdx.x) * blockDim.x * kEach + threadIdx.x;
+  const T *x = reinterpret_cast<const T*>(a.x), *g = reinterpret_cast<const T*>(a.g);
+#pragma unroll
+  for (int j = 0; j < kEach; ++j) {
+    int64_t i = first + j * blockDim.x;
+    if (i >= numel) return;
+    int64_t channel = numel < (int64_t(1) << 31)
+                          ? int64_t(uint32_t(i) / uint32_t(a.inner) % uint32_t(a.n_channels))
+                          : i / a.inner % a.n_channels;
+    W numbers[kNumbers];
+    for (int k = 0; k < kNumbers; ++k) numbers[k] = by[k * a.n_channels + channel];
+    reinterpret_cast<T*>(a.to)[i] = T(f(W(x[i]), g ? W(g[i]) : W(0), numbers));
+  }
 }
 
 template <class T>
 FACULA_FN void batch_norm_map(const ChannelArguments& a) {
   using W = Wide<T>;
-  const W* by = reinterpret_cast<const W*>(a.coefficients);
-  int64_t n = a.n_channels;
-  map_channels<T>(a, [&](int64_t c, W x, W) { return fused(x, by[c], by[n + c]); });
+  map_channels<T, 2>(a, [](W x, W, const W* by) { return fused(x, by[0], by[1]); });
 }
 
 // Sums of g and g * (x - mean).
 template <class T>
 FACULA_FN void batch_norm_grad_sums(const ChannelArguments& a) {
   using W = Wide<T>;
-  channel_sums<T>(a, [&](int64_t channel, W x, W g) {
-    return Sums<W>{g, g * (x - static_cast<W>(a.mean[channel]))};
-  });
+  channel_sums<T>(
+      a, [&](int64_t channel) { return static_cast<W>(a.mean[channel]); },
+      [](W x, W g, W mean) {
+        return Sums<W>{g, g * (x - mean)};
+      });
 }
 
 // The gradients of the parameters, and what those of the elements are made with: g is multiplied by
@@ -395,10 +490,8 @@ FACULA_FN void batch_norm_coefficients(const ChannelArguments& a) {
 template <class T>
 FACULA_FN void batch_norm_grad_map(const ChannelArguments& a) {
   using W = Wide<T>;
-  const W* by = reinterpret_cast<const W*>(a.coefficients);
-  int64_t n = a.n_channels;
-  map_channels<T>(
-      a, [&](int64_t c, W x, W g) { return fused(g, by[c], fused(x, by[n + c], by[2 * n + c])); });
+  map_channels<T, 3>(a,
+                     [](W x, W g, const W* by) { return fused(g, by[0], fused(x, by[1], by[2])); });
 }
 
 }  // namespace facula

@@ -11,7 +11,7 @@ struct Window {
 };
 FACULA_FN int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }  // a > -b
 
-FACULA_FN Window window_of(const WindowAxis& axis, int64_t outer, int64_t o) {
+FACULA_FN Window window_of(const PooledAxis& axis, int64_t outer, int64_t o) {
   if (axis.begin) return {axis.begin[axis.per_outer ? outer * axis.out + o : o], axis.count[o]};
   int64_t start = axis.start + o * axis.stride;
   int64_t skipped = start < 0 ? ceil_of(-start, axis.step) : 0, begin = start + skipped * axis.step;
@@ -19,7 +19,7 @@ FACULA_FN Window window_of(const WindowAxis& axis, int64_t outer, int64_t o) {
   if (axis.size - skipped < count) count = axis.size - skipped;
   return {begin, count > 0 ? count : 0};
 }
-FACULA_FN int64_t divisor_of(const WindowAxis& axis, int64_t outer, int64_t o) {
+FACULA_FN int64_t divisor_of(const PooledAxis& axis, int64_t outer, int64_t o) {
   if (axis.divisor) return axis.divisor[o];
   if (!axis.counts_padding) return window_of(axis, outer, o).count;
   int64_t start = axis.start + o * axis.stride, end = start + axis.size,
@@ -30,14 +30,14 @@ FACULA_FN int64_t divisor_of(const WindowAxis& axis, int64_t outer, int64_t o) {
 struct WindowRange {
   int64_t first, last;
 };
-FACULA_FN WindowRange windows_with(const WindowAxis& axis, int64_t i) {
+FACULA_FN WindowRange windows_with(const PooledAxis& axis, int64_t i) {
   if (axis.low) return {axis.low[i], axis.high[i]};
   int64_t reach = (axis.size - 1) * axis.step, from = i - axis.start - reach;
   int64_t first = from > 0 ? ceil_of(from, axis.stride) : 0,
           last = (i - axis.start) / axis.stride + 1;
   return {first, last < axis.out ? last : axis.out};
 }
-FACULA_FN bool has_element(const WindowAxis& axis, Window w, int64_t i) {
+FACULA_FN bool has_element(const PooledAxis& axis, Window w, int64_t i) {
   int64_t apart = i - w.begin;
   return apart >= 0 && apart % axis.step == 0 && apart / axis.step < w.count;
 }

@@ -31,7 +31,8 @@ void class_loss_backward(const Tensor& gx, int64_t dim, const Tensor& g, const T
                          const ClassTargets& classes, const Tensor& stats);
 
 // Rows of `size` elements, n_groups of them to a sample; each of a row's runs of `inner` elements
-// has a parameter. Parameters and statistics are of the wide dtype; undefined ones are left out.
+// has a parameter. Parameters have one floating dtype, statistics the wide one of x; undefined ones
+// are left out.
 struct RowNorm {
   int64_t size, n_groups, inner;
   double eps;
@@ -60,7 +61,7 @@ void batch_norm_backward(const ChannelNorm& norm, const Tensor& g, const Tensor&
 
 // Windows along three dimensions; `lists` of those that are irregular are vectors of the host.
 struct PoolWindows {
-  std::array<WindowAxis, 3> axes;
+  std::array<PooledAxis, 3> axes;
   int64_t n_outer, inner, divisor;
 };
 void max_pool(const PoolWindows& windows, const Tensor& x, const Tensor& y, const Tensor& indices);

@@ -7,8 +7,8 @@ namespace facula::cuda {
 
 namespace {
 
-FACULA_KERNEL(row_norm, "norm.h", NormArguments, kFloatDTypes)
-FACULA_KERNEL(row_norm_backward, "norm.h", NormArguments, kFloatDTypes)
+FACULA_KERNEL(row_norm, "norm.h", NormArguments, kFloatDTypes, kFloatDTypes)
+FACULA_KERNEL(row_norm_backward, "norm.h", NormArguments, kFloatDTypes, kFloatDTypes)
 FACULA_KERNEL(row_norm_sums, "norm.h", NormArguments, kFloatDTypes)
 FACULA_KERNEL(group_norm_sums, "norm.h", NormArguments, kFloatDTypes)
 FACULA_KERNEL(batch_norm_sums, "norm.h", ChannelArguments, kFloatDTypes)
@@ -18,13 +18,35 @@ FACULA_KERNEL(batch_norm_grad_sums, "norm.h", ChannelArguments, kFloatDTypes)
 FACULA_KERNEL(batch_norm_coefficients, "norm.h", ChannelArguments, kFloatDTypes, kFloatDTypes)
 FACULA_KERNEL(batch_norm_grad_map, "norm.h", ChannelArguments, kFloatDTypes)
 
-// Rows are cut into so many pieces at most, and elements of a channel, too.
-constexpr int64_t kMostPieces = 1024;
-constexpr int64_t kRowsPerPiece = 128;      // at least
-constexpr int64_t kElementsPerPiece = 512;  // of a channel, at least
-constexpr int64_t kEnoughBlocks = 1024;
-constexpr int64_t kColumns = 32;
+// Sums are made of pieces of the rows, which blocks share, so many at most.
+constexpr int64_t kMostPieces = 1024, kEnoughBlocks = 1024;
+constexpr int64_t kElementsPerPiece = 512;  // of a channel that has a run of its own, at least
+constexpr int64_t kRowsPerThread = 8;
+constexpr int64_t kMostBlocksY = 65535;
 constexpr int64_t kChannelsPerBlock = kKernelThreads / 128;
+constexpr int64_t kElementsPerThread = 4;
+
+int64_t vector_of(DType dtype) { return 16 / item_size(dtype); }
+bool is_aligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % 16 == 0; }
+
+// How the columns of a matrix are given to threads, in vectors or one by one.
+struct ColumnCut {
+  int64_t n_tiles, n_lanes;  // blocks along the columns; threads of a block that share a column
+  ColumnCut(int64_t n_columns, bool is_vector, DType dtype) {
+    int64_t n_groups = is_vector ? n_columns / vector_of(dtype) : n_columns;
+    int64_t width = is_vector ? std::min<int64_t>(kColumnGroups, n_groups) : kColumnGroups;
+    n_tiles = ceil_div(n_groups, width);
+    n_lanes = kKernelThreads / width;
+  }
+  // Pieces of so many rows that there are enough blocks, and each has work.
+  int64_t rows_of_sums(int64_t n_rows) const {
+    int64_t n_pieces = std::min(kMostPieces, ceil_div(kEnoughBlocks, n_tiles));
+    return std::max(ceil_div(n_rows, n_pieces), n_lanes * kRowsPerThread);
+  }
+  int64_t rows_of_map(int64_t n_rows) const {
+    return std::max(ceil_div(n_rows, kMostBlocksY), n_lanes * kRowsPerThread);
+  }
+};
 
 NormArguments arguments_of(const RowNorm& norm) {
   NormArguments a{};
@@ -63,29 +85,40 @@ ChannelArguments arguments_of(const ChannelNorm& norm) {
 
 // The blocks that the sums of channels need, which also cut channels into pieces.
 Grid cut_channels(ChannelArguments& a, DType dtype) {
-  int64_t vector = 16 / item_size(dtype);
-  bool is_vector = a.inner == 1 && a.n_channels % vector == 0 &&
-                   reinterpret_cast<uintptr_t>(a.x) % 16 == 0 &&
-                   reinterpret_cast<uintptr_t>(a.g) % 16 == 0;
-  int64_t n_blocks = a.inner != 1
-                         ? a.n_channels
-                         : ceil_div(a.n_channels, is_vector ? kColumns * vector : kColumns);
-  int64_t n = a.n_outer * a.inner;
-  a.n_pieces = std::clamp<int64_t>(ceil_div(kEnoughBlocks, n_blocks), 1,
-                                   std::min(kMostPieces, ceil_div(n, kElementsPerPiece)));
-  a.piece_size = ceil_div(n, a.n_pieces);
+  a.is_columns = a.inner == 1 && a.n_channels % vector_of(dtype) == 0 && is_aligned(a.x) &&
+                 is_aligned(a.g) && is_aligned(a.to);
+  int64_t n = a.n_outer * a.inner, n_tiles = a.n_channels;
+  if (a.inner == 1) {
+    ColumnCut cut(a.n_channels, a.is_columns, dtype);
+    n_tiles = cut.n_tiles;
+    a.piece_size = cut.rows_of_sums(n);
+  } else {
+    int64_t most = std::min(kMostPieces, ceil_div(n, kElementsPerPiece));
+    a.piece_size = ceil_div(n, std::clamp<int64_t>(ceil_div(kEnoughBlocks, n_tiles), 1, most));
+  }
   a.n_pieces = ceil_div(n, a.piece_size);
-  return {n_blocks, a.n_pieces};
+  return {n_tiles, a.n_pieces};
+}
+
+// The same for a map of all elements.
+Grid cut_map(ChannelArguments& a, DType dtype) {
+  if (!a.is_columns) {
+    int64_t numel = a.n_outer * a.n_channels * a.inner;
+    return {ceil_div(numel, kKernelThreads * kElementsPerThread), 1};
+  }
+  ColumnCut cut(a.n_channels, true, dtype);
+  a.piece_size = cut.rows_of_map(a.n_outer);
+  return {cut.n_tiles, ceil_div(a.n_outer, a.piece_size)};
 }
 
 Grid grid_of_channels(const ChannelArguments& a) {
   return {ceil_div(a.n_channels, kChannelsPerBlock), 1};
 }
-int64_t threads_of_map(const ChannelNorm& norm) {
-  return ceil_div(norm.x.numel(), 16 / norm.x.itemsize());
-}
 DType dtype_of(const Tensor& parameter, DType otherwise) {
   return parameter.defined() ? parameter.dtype() : otherwise;
+}
+DType parameter_dtype(const RowNorm& norm) {
+  return dtype_of(norm.weight, dtype_of(norm.bias, norm.x.dtype()));
 }
 
 }  // namespace
@@ -93,14 +126,14 @@ DType dtype_of(const Tensor& parameter, DType otherwise) {
 void row_norm(const RowNorm& norm, const Tensor& y) {
   NormArguments a = arguments_of(norm);
   a.y = y.data();
-  row_norm_kernel(y.device(), {y.dtype()}, grid_of_rows(a), a);
+  row_norm_kernel(y.device(), {y.dtype(), parameter_dtype(norm)}, grid_of_rows(a), a);
 }
 
 void row_norm_backward(const RowNorm& norm, const Tensor& g, const Tensor& gx) {
   NormArguments a = arguments_of(norm);
   a.g = g.data();
   a.gx = gx.data();
-  row_norm_backward_kernel(g.device(), {g.dtype()}, grid_of_rows(a), a);
+  row_norm_backward_kernel(g.device(), {g.dtype(), parameter_dtype(norm)}, grid_of_rows(a), a);
 }
 
 Tensor row_norm_sums(const RowNorm& norm, const Tensor& g) {
@@ -108,13 +141,14 @@ Tensor row_norm_sums(const RowNorm& norm, const Tensor& g) {
   a.g = g.data();
   bool is_grouped = norm.n_groups != 1 || norm.inner != 1;
   int64_t n_channels = norm.size / norm.inner * norm.n_groups;
-  int64_t n_pieces = std::min(kMostPieces, ceil_div(a.n_rows, kRowsPerPiece));
-  a.rows_per_piece = ceil_div(a.n_rows, n_pieces);
-  n_pieces = ceil_div(a.n_rows, a.rows_per_piece);
   if (!is_grouped) {
+    a.is_columns = norm.size % vector_of(g.dtype()) == 0 && is_aligned(a.x) && is_aligned(a.g);
+    ColumnCut cut(norm.size, a.is_columns, g.dtype());
+    a.rows_per_piece = cut.rows_of_sums(a.n_rows);
+    int64_t n_pieces = ceil_div(a.n_rows, a.rows_per_piece);
     Tensor sums = empty({n_pieces, 2, norm.size}, norm.rstd.dtype(), g.device());
     a.sums = sums.data();
-    row_norm_sums_kernel(g.device(), {g.dtype()}, {ceil_div(norm.size, kColumns), n_pieces}, a);
+    row_norm_sums_kernel(g.device(), {g.dtype()}, {cut.n_tiles, n_pieces}, a);
     return sums;
   }
   int64_t n_runs = a.n_rows * (norm.size / norm.inner), n_samples = a.n_rows / norm.n_groups;
@@ -149,7 +183,8 @@ void batch_norm(const ChannelNorm& norm, const Tensor& running_mean, const Tenso
   Workspace coefficients(device.index, 2 * a.n_channels * 8);
   a.coefficients = coefficients.data();
   batch_norm_statistics_kernel(device, {dtype, parameter}, grid_of_channels(a), a);
-  batch_norm_map_kernel.for_each(device, {dtype}, threads_of_map(norm), a);
+  grid = cut_map(a, dtype);
+  batch_norm_map_kernel(device, {dtype}, grid, a);
 }
 
 void batch_norm_backward(const ChannelNorm& norm, const Tensor& g, const Tensor& gx,
@@ -159,6 +194,7 @@ void batch_norm_backward(const ChannelNorm& norm, const Tensor& g, const Tensor&
   DType dtype = norm.x.dtype();
   DType parameter = dtype_of(norm.weight, dtype_of(to_bias, dtype));
   a.g = g.data();
+  a.to = data_or_null(gx);
   a.to_weight = data_or_null(to_weight);
   a.to_bias = data_or_null(to_bias);
   bool needs_sums = norm.is_training || to_weight.defined() || to_bias.defined();
@@ -172,8 +208,8 @@ void batch_norm_backward(const ChannelNorm& norm, const Tensor& g, const Tensor&
   }
   batch_norm_coefficients_kernel(device, {dtype, parameter}, grid_of_channels(a), a);
   if (!gx.defined()) return;
-  a.to = gx.data();
-  batch_norm_grad_map_kernel.for_each(device, {dtype}, threads_of_map(norm), a);
+  grid = cut_map(a, dtype);
+  batch_norm_grad_map_kernel(device, {dtype}, grid, a);
 }
 
 }  // namespace facula::cuda

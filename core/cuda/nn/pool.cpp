@@ -52,7 +52,7 @@ void run(const Kernel<PoolArguments>& kernel, const PoolWindows& windows, PoolAr
   a.to = to.data();
   Lists lists;
   for (int d = 0; d < 3; ++d) {
-    WindowAxis& axis = a.axes[d];
+    PooledAxis& axis = a.axes[d];
     axis = windows.axes[d];
     lists.add(axis.begin, axis.per_outer ? axis.out * a.n_outer : axis.out);
     lists.add(axis.count, axis.out);

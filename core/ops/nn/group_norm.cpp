@@ -67,8 +67,8 @@ cuda::RowNorm rows_on_gpu(const GroupLayout& l, const Tensor& x, const Tensor& w
           l.inner,
           eps,
           x,
-          wide_parameter(weight, wide),
-          wide_parameter(bias, wide),
+          dense_parameter(weight, wide),
+          dense_parameter(bias, wide),
           select(statistics, 0, 0),
           select(statistics, 0, 1)};
 }

@@ -101,6 +101,12 @@ Tensor wide_parameter(const Tensor& parameter, DType wide) {
   return parameter.defined() ? contiguous(cast_to(parameter, wide)) : parameter;
 }
 
+Tensor dense_parameter(const Tensor& parameter, DType wide) {
+  if (!parameter.defined() || is_floating(parameter.dtype()))
+    return parameter.defined() ? contiguous(parameter) : parameter;
+  return wide_parameter(parameter, wide);
+}
+
 TensorList row_norm_gradients(const cuda::RowNorm& norm, const Tensor& g, const Tensor& weight,
                               const Tensor& bias, Needs need) {
   TensorList grads(3);
@@ -172,10 +178,12 @@ TensorList layer_norm_backward(const Tensor& grad, const Tensor& input, const Di
                              statistics_of(x, view.over, eps, mean.defined()), true, need);
   }
   Tensor x = contiguous(input), g = contiguous(grad);
-  Tensor w = wide_parameter(weight, rstd.dtype());
   int64_t n = numel_of(shape), n_rows = x.numel() / n;
   if (!x.is_cpu())
-    return row_norm_gradients({n, 1, 1, eps, x, w, {}, mean, rstd}, g, weight, bias, need);
+    return row_norm_gradients(
+        {n, 1, 1, eps, x, dense_parameter(weight, rstd.dtype()), {}, mean, rstd}, g, weight, bias,
+        need);
+  Tensor w = wide_parameter(weight, rstd.dtype());
   // Each block of rows has its own sums for weight and bias, which are joined in order.
   int64_t block = std::max<int64_t>(8, kGrain / 2 / n);
   int64_t n_blocks = ceil_div(n_rows, block);
@@ -216,8 +224,8 @@ NormResult norm_of_rows(const char* node, const Tensor& input, const Dims& shape
     Tensor x = contiguous(input);
     rstd = empty(per_row, wide, device);
     y = empty(x.sizes(), x.dtype(), device);
-    cuda::row_norm({numel_of(shape), 1, 1, eps, x, wide_parameter(weight, wide),
-                    wide_parameter(bias, wide), mean, rstd},
+    cuda::row_norm({numel_of(shape), 1, 1, eps, x, dense_parameter(weight, wide),
+                    dense_parameter(bias, wide), mean, rstd},
                    y);
   } else {
     rstd = empty(per_row, wide);

@@ -73,6 +73,8 @@ TensorList composed_backward(const Tensor& grad, const Tensor& input, const Tens
                              bool is_from_input, Needs need);
 // A parameter in the type that kernels compute in; undefined if it is.
 Tensor wide_parameter(const Tensor& parameter, DType wide);
+// As the kernels of a GPU read it: a floating dtype is left as it is.
+Tensor dense_parameter(const Tensor& parameter, DType wide);
 // The gradients of input, weight and bias of rows on a GPU. weight and bias are the originals.
 TensorList row_norm_gradients(const cuda::RowNorm& norm, const Tensor& g, const Tensor& weight,
                               const Tensor& bias, Needs need);

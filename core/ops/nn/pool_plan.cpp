@@ -40,7 +40,7 @@ cuda::PoolWindows windows_on_gpu(const PoolPlan& plan, const Tensor& x,
   elements.resize(6);
   for (int d = 0; d < 3; ++d) {
     const PoolAxis& a = plan.axes[d];
-    WindowAxis& to = windows.axes[d];
+    PooledAxis& to = windows.axes[d];
     to = {a.in, a.out, a.step, a.stride, a.start, a.size, {}, {}, {}, {}, {}, false, a.per_outer};
     to.counts_padding = a.divisor != a.count;
     if (a.stride > 0) continue;
