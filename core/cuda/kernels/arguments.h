@@ -15,7 +15,9 @@ struct Word {
 };
 #endif
 
-constexpr int kPackSize = 4;
+// Elements that a thread of the dense kernel computes, by the size of the largest: 16-bit ones,
+// too, are read 16 bytes at a time.
+constexpr int pack_size(int64_t largest_bytes) { return largest_bytes <= 2 ? 8 : 4; }
 constexpr int kMaxCudaOperands = 4;  // the output and three inputs
 constexpr int kMaxNumbers = 3;
 constexpr int kShortDims = 6;

@@ -1,4 +1,5 @@
 // Element-wise kernels, made from the formulas of the .def lists.
+#include <algorithm>
 #include <cstring>
 #include <unordered_map>
 
@@ -186,12 +187,12 @@ Word word_of_host(const char* data, DType dtype) {
 
 bool is_host(const Walk& walk, int i) { return walk.strides[i][0] == kHostStride; }
 
-bool is_dense(const Walk& walk, const DType* dtypes) {
+bool is_dense(const Walk& walk, const DType* dtypes, int pack) {
   if (walk.n_dims != 1) return false;
   for (int i = 0; i < walk.n_operands; ++i) {
     if (i > 0 && (is_host(walk, i) || walk.strides[i][0] == 0)) continue;
     int64_t size = item_size(dtypes[i]);
-    bool is_aligned = reinterpret_cast<uintptr_t>(walk.data[i]) % (size * kPackSize) == 0;
+    bool is_aligned = reinterpret_cast<uintptr_t>(walk.data[i]) % (size * pack) == 0;
     if (!is_aligned || (walk.strides[i][0] != size && walk.numel != 1)) return false;
   }
   return true;
@@ -241,9 +242,10 @@ void launch_with(const Call& call, const Walk& walk, Layout layout, int64_t n_th
 
 void run(const Call& call, const Walk& walk) {
   if (walk.numel == 0) return;
-  if (is_dense(walk, call.operand_dtypes)) {
+  int pack = pack_size(std::max(item_size(call.dtype), item_size(call.out)));
+  if (is_dense(walk, call.operand_dtypes, pack)) {
     DenseArguments arguments{};
-    launch_with(call, walk, Layout::Dense, ceil_div(walk.numel, kPackSize), arguments);
+    launch_with(call, walk, Layout::Dense, ceil_div(walk.numel, pack), arguments);
   } else if (walk.n_dims <= kShortDims && walk.numel < (int64_t(1) << 31)) {
     ShortArguments arguments{};
     set_geometry(arguments, walk);
