@@ -407,3 +407,14 @@ def test_a_recurrent_network_may_be_differentiated_twice_over(cudnn):
     again = facula.autograd.grad(y.sum(), x, create_graph=True)[0]
     np.testing.assert_allclose(to_numpy(first), to_numpy(again), rtol=1e-10)
     assert facula.autograd.grad(again.square().sum(), x)[0].isfinite().all()
+
+
+def test_nms_keeps_the_boxes_that_the_cpu_keeps():
+    from facula.vision.ops import nms
+
+    corners = random(40, 2).abs()
+    boxes = facula.cat([corners, corners + random(40, 2, seed=1).abs() + 0.1], 1).float()
+    scores = random(40).float()
+    kept = nms(boxes.cuda(), scores.cuda(), 0.3)
+    assert kept.device.type == "cuda"
+    assert kept.tolist() == nms(boxes, scores, 0.3).tolist()
