@@ -1,4 +1,4 @@
-"""Element-wise operations, products and a training step on an NVIDIA GPU."""
+"""Operations and training steps on an NVIDIA GPU."""
 
 from functools import partial
 
@@ -39,12 +39,173 @@ def training_step(torch):
     return {"step": step}
 
 
+def small(torch):
+    torch.manual_seed(0)
+    x, y = (torch.randn(8).to("cuda") for _ in range(2))
+    return {"x": x, "y": y, "w": torch.randn(8).to("cuda").requires_grad_()}
+
+
+def rows(torch):
+    """What is limited by memory: softmax, layer norm and an optimiser's step."""
+    torch.manual_seed(0)
+    logits = torch.randn(8192, 4096).to("cuda").bfloat16()
+    weight, bias = (torch.randn(4096).to("cuda").bfloat16() for _ in range(2))
+    parameters = [torch.randn(1024, 1024).to("cuda").requires_grad_() for _ in range(32)]
+    for p in parameters:
+        p.grad = torch.randn(1024, 1024).to("cuda")
+    optimizer = torch.optim.AdamW(parameters)
+    norm = torch.nn.functional.layer_norm
+    return {
+        "softmax": lambda: torch.softmax(logits, 1),
+        "norm": lambda: norm(logits, (4096,), weight, bias),
+        "adamw": optimizer.step,
+    }
+
+
+def step_of(torch, model, optimizer, x, y):
+    loss = torch.nn.functional.cross_entropy
+
+    def step():
+        optimizer.zero_grad()
+        loss(model(x), y).backward()
+        optimizer.step()
+
+    return {"step": step}
+
+
+def cnn(torch):
+    """A network for 28x28 digits with batch norm and dropout, batch 64, AdamW."""
+    nn = torch.nn
+    torch.manual_seed(0)
+    model = nn.Sequential(
+        nn.Conv2d(1, 32, 3),
+        nn.BatchNorm2d(32),
+        nn.ReLU(),
+        nn.Conv2d(32, 64, 3),
+        nn.BatchNorm2d(64),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Dropout(0.25),
+        nn.Flatten(),
+        nn.Linear(9216, 128),
+        nn.ReLU(),
+        nn.Dropout(0.5),
+        nn.Linear(128, 10),
+    ).to("cuda")
+    x, y = torch.randn(64, 1, 28, 28).to("cuda"), torch.randint(10, (64,)).to("cuda")
+    return step_of(torch, model, torch.optim.AdamW(model.parameters()), x, y)
+
+
+def resnet(blocks, is_deep, n_batch, torch):
+    """ResNet-18 or -50 on images of 224x224, bfloat16 in channels_last, SGD with momentum."""
+    nn = torch.nn
+
+    def conv(n_in, n_out, size, stride=1):
+        layers = [nn.Conv2d(n_in, n_out, size, stride, size // 2, bias=False)]
+        return nn.Sequential(*layers, nn.BatchNorm2d(n_out))
+
+    class Block(nn.Module):
+        def __init__(self, n_in, width, n_out, stride):
+            super().__init__()
+            sizes = [(n_in, width, 1, 1), (width, width, 3, stride), (width, n_out, 1, 1)]
+            if not is_deep:
+                sizes = [(n_in, width, 3, stride), (width, n_out, 3, 1)]
+            self.convs = nn.ModuleList(conv(*size) for size in sizes)
+            self.relu = nn.ReLU(inplace=True)
+            is_same = stride == 1 and n_in == n_out
+            self.shortcut = nn.Identity() if is_same else conv(n_in, n_out, 1, stride)
+
+        def forward(self, x):
+            y = x
+            for layer in self.convs[:-1]:
+                y = self.relu(layer(y))
+            return self.relu(self.convs[-1](y) + self.shortcut(x))
+
+    torch.manual_seed(0)
+    layers, n_in = [conv(3, 64, 7, 2), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)], 64
+    for i, n in enumerate(blocks):
+        width = 64 << i
+        n_out = 4 * width if is_deep else width
+        for j in range(n):
+            layers.append(Block(n_in, width, n_out, 2 if i > 0 and j == 0 else 1))
+            n_in = n_out
+    head = [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(n_in, 1000)]
+    model = nn.Sequential(*layers, *head).to("cuda").bfloat16()
+    model = model.to(memory_format=torch.channels_last)
+    x = torch.randn(n_batch, 3, 224, 224).to("cuda").bfloat16()
+    x = x.contiguous(memory_format=torch.channels_last)
+    y = torch.randint(1000, (n_batch,)).to("cuda")
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    return step_of(torch, model, optimizer, x, y)
+
+
+def gpt(torch):
+    """GPT-2 of 124 million parameters, 16 texts of 1024 tokens, bfloat16, AdamW."""
+    nn, F = torch.nn, torch.nn.functional
+    width, n_heads, n_layers, length, n_batch, vocabulary = 768, 12, 12, 1024, 16, 50257
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+            self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+            self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+        def attend(self, x):
+            parts = self.qkv(x).split(width, dim=2)
+            q, k, v = (p.view(*p.shape[:2], n_heads, -1).transpose(1, 2) for p in parts)
+            y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            return self.out(y.transpose(1, 2).reshape(x.shape))
+
+        def forward(self, x):
+            x = x + self.attend(self.norm1(x))
+            return x + self.down(F.gelu(self.up(self.norm2(x)), approximate="tanh"))
+
+    class GPT(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.tokens, self.places = nn.Embedding(vocabulary, width), nn.Embedding(length, width)
+            self.blocks = nn.Sequential(*(Block() for _ in range(n_layers)))
+            self.norm = nn.LayerNorm(width)
+
+        def forward(self, tokens):
+            x = self.tokens(tokens) + self.places(torch.arange(tokens.size(1), device="cuda"))
+            # The embedding of the tokens is the last layer, too.
+            return F.linear(self.norm(self.blocks(x)), self.tokens.weight).flatten(0, 1)
+
+    torch.manual_seed(0)
+    model = GPT().to("cuda").bfloat16()
+    text = torch.randint(vocabulary, (n_batch, length + 1)).to("cuda")
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    return step_of(torch, model, optimizer, text[:, :-1], text[:, 1:].flatten())
+
+
+def lstm(torch):
+    """Two layers of 512 units over 64 steps of 128 sequences, forward and backward."""
+    torch.manual_seed(0)
+    model = torch.nn.LSTM(512, 512, 2).to("cuda")
+    x = torch.randn(64, 128, 512).to("cuda").requires_grad_()
+
+    def step():
+        model.zero_grad()
+        model(x)[0].sum().backward()
+
+    return {"step": step}
+
+
 def ten(stmt):
     """Ten launches and a wait, so that launches can overlap as they do in a program."""
     return f"for _ in range(10): {stmt}\ntorch.cuda.synchronize()"
 
 
+def waited(stmt):
+    return f"{stmt}\ntorch.cuda.synchronize()"
+
+
+R18, R50 = (2, 2, 2, 2), (3, 4, 6, 3)  # blocks of each width
 CASES = [
+    Case("cuda: 10 add, 8", ten("x + y"), small, 1),
+    Case("cuda: 10 add with grad, 8", ten("w + y"), small, 1),
     Case("cuda: 10 add, 1M", ten("x + y"), vectors, 1),
     Case("cuda: 10 exp, 1M", ten("x.exp()"), vectors, 1),
     Case("cuda: 10 sum, 1M", ten("x.sum()"), vectors, 1),
@@ -59,7 +220,15 @@ CASES = [
         for n in (1024, 4096)
         for dtype in ("float32", "bfloat16")
     ),
+    Case("cuda: 10 softmax, 8192x4096 bfloat16", ten("softmax()"), rows, 1),
+    Case("cuda: 10 layer norm, 8192x4096 bfloat16", ten("norm()"), rows, 1),
+    Case("cuda: 10 AdamW steps, 32x1M", ten("adamw()"), rows, 1),
     Case("cuda: 10 MLP steps, 64x1000-100-10", ten("step()"), training_step, 1),
+    Case("cuda: 10 CNN steps, 64x28x28", ten("step()"), cnn, 1),
+    Case("cuda: LSTM step, 2x512, 64x128", waited("step()"), lstm, 1),
+    Case("cuda: ResNet-18 step, 256", waited("step()"), partial(resnet, R18, False, 256), 1),
+    Case("cuda: ResNet-50 step, 128", waited("step()"), partial(resnet, R50, True, 128), 1),
+    Case("cuda: GPT-2 124M step, 16x1024", waited("step()"), gpt, 1),
 ]
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ def get_deterministic_debug_mode() -> int:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Allows products of float32 to be less precise; they stay in float32 all the same.
+    """Allows products of float32 on a GPU to use TF32; on the CPU they stay in float32.
 
     Args:
         precision: ``"highest"``, ``"high"`` or ``"medium"``; another is ignored with a warning.
@@ -94,6 +94,7 @@ def set_float32_matmul_precision(precision: str) -> None:
         )
         return
     _matmul_precision = precision
+    _core._set_cuda_matmul_allow_tf32(precision != "highest")
 
 
 def get_float32_matmul_precision() -> str:

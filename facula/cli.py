@@ -37,7 +37,13 @@ def info() -> str:
 def _cuda_state() -> str:
     if not facula.cuda.is_available():
         return f"not available: {facula.cuda.unavailable_reason()}"
-    return "available"
+    version = facula.backends.cudnn.version()
+    if version is None:
+        return (
+            "available, but convolutions, attention and recurrent layers are slow: "
+            f"{facula._core._cudnn_problem()}"
+        )
+    return f"available, cuDNN {version // 10000}.{version // 100 % 100}.{version % 100}"
 
 
 def main(argv: Sequence[str] | None = None) -> None:

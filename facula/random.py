@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from facula import _core
 from facula._core import (
     default_generator,
     get_rng_state,
@@ -26,12 +27,32 @@ __all__ = [
 ]
 
 
+def _generators() -> list[_core.Generator]:
+    """The default ones, that of the CPU first."""
+    gpus = [_core._gpu_generator(index) for index in range(_core._cuda_device_count())]
+    return [default_generator, *gpus]
+
+
+def _get_states() -> list[_core.Tensor]:
+    """The states of the random numbers of the CPU and all GPUs."""
+    _, *gpus = _generators()
+    return [get_rng_state(), *(generator.get_state() for generator in gpus)]
+
+
+def _set_states(states: list[_core.Tensor]) -> None:
+    """Go on from what ``_get_states`` returned, for the GPUs that were there."""
+    _, *gpus = _generators()
+    set_rng_state(states[0])
+    for generator, state in zip(gpus, states[1:], strict=False):
+        generator.set_state(state)
+
+
 @contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
     """Restore the state of the random numbers at the end of a block.
 
     Args:
-        devices: accepted for compatibility; one generator serves all devices.
+        devices: accepted for compatibility; the numbers of every GPU are restored.
         enabled: whether the block does anything; with False it is an ordinary one.
 
     Example:
@@ -44,8 +65,8 @@ def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
     if not enabled:
         yield
         return
-    state = get_rng_state()
+    states = _get_states()
     try:
         yield
     finally:
-        set_rng_state(state)
+        _set_states(states)

@@ -156,7 +156,8 @@ class Checkpoints:
 
 
 def _random_states() -> dict[str, Any]:
-    states = {"python": random.getstate(), "facula": facula.get_rng_state()}
+    cpu, *gpus = facula.random._get_states()
+    states: dict[str, Any] = {"python": random.getstate(), "facula": cpu, "cuda": gpus}
     if "numpy" in sys.modules:  # else nobody has drawn from it
         states["numpy"] = sys.modules["numpy"].random.get_state()
     return states
@@ -164,7 +165,7 @@ def _random_states() -> dict[str, Any]:
 
 def _set_random_states(states: dict[str, Any]) -> None:
     random.setstate(states["python"])
-    facula.set_rng_state(states["facula"])
+    facula.random._set_states([states["facula"], *states.get("cuda", [])])
     if "numpy" in states:
         import numpy
 

@@ -10,6 +10,7 @@ LOADED_AS = {
     "pillow": "PIL",
     "nvidia-cublas": "libcublasLt",
     "nvidia-cuda-nvrtc": "libnvrtc",
+    "nvidia-cudnn-cu13": "libcudnn",
 }
 
 

@@ -34,7 +34,7 @@ enum class DType : uint8_t {
   Float8_e8m0fnu,
   Complex32,
 };
-constexpr int kNumDTypes = 21;
+constexpr int kNumDTypes = 21, kNumComputedDTypes = 12;
 
 using Complex64 = std::complex<float>;
 using Complex128 = std::complex<double>;

@@ -46,6 +46,7 @@ class CudaBackend final : public Backend {
       synchronize_stream(device.index, stream);
     }
     check_result(result, "copying");
+    if (to_device.is_cpu()) raise_fault(device.index);
   }
 };
 

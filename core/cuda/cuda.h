@@ -3,8 +3,6 @@
 // of the kernel.
 #pragma once
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "cpu/pointwise/loop_tables.h"
 #include "products/matmul.h"
@@ -38,15 +36,10 @@ void run_reduction(const char* op, ReduceOp which, const Tensor& x, uint64_t mas
                    const Tensor& values, const Tensor& seconds, const ReduceParams& params);
 
 // As products::gemm. Raises for the dtypes that cuBLASLt does not multiply.
+// `bias`, one number a column, is added to every row; of float32 and the 16-bit floats only.
 template <class T>
-void gemm(const products::Gemm<T>& x, Device device);
-
-// The name of a dtype's type in kernels; null for complex ones.
-const char* type_name(DType dtype);
-
-// The sources of all kernels that work on these dtypes, for tests.
-using NamedProgram = std::pair<std::string, std::string>;
-std::vector<NamedProgram> elementwise_programs(const std::vector<DType>& dtypes);
-std::vector<NamedProgram> reduction_programs();
+void gemm(const products::Gemm<T>& x, Device device, const T* bias = nullptr);
+// Whether products of float32 may round to 10 bits of mantissa for the tensor cores.
+extern bool allows_tf32_matmul;
 
 }  // namespace facula::cuda

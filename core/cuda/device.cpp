@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "base/error.h"
@@ -15,6 +16,9 @@ namespace {
 constexpr int kMaxDevices = 128;
 // Attributes of CUdevice_attribute.
 constexpr int kMultiprocessors = 16, kMajor = 75, kMinor = 76;
+
+// Null where no kernel of the device could have reported anything.
+Fault* faults[kMaxDevices] = {};  // guarded by the interpreter lock
 
 thread_local int current_index = 0;
 thread_local void* streams[kMaxDevices] = {};
@@ -109,6 +113,7 @@ void synchronize(int index) {
   Result result = kSuccess;
   run_blocking([&] { result = driver().context_synchronize(); });
   check_result(result, "cuCtxSynchronize");
+  raise_fault(index);
 }
 
 void synchronize_stream(int index, void* stream) {
@@ -116,6 +121,31 @@ void synchronize_stream(int index, void* stream) {
   Result result = kSuccess;
   run_blocking([&] { result = driver().stream_synchronize(stream); });
   check_result(result, "cuStreamSynchronize");
+  raise_fault(index);
+}
+
+Fault* fault_of(int index) {
+  if (!faults[index]) {
+    constexpr unsigned is_portable = 1, is_mapped = 2;
+    enter(index);
+    void* memory = nullptr;
+    check_result(driver().host_memory_allocate(&memory, sizeof(Fault), is_portable | is_mapped),
+                 "cuMemHostAlloc");
+    faults[index] = new (memory) Fault{};
+  }
+  return faults[index];
+}
+
+void raise_fault(int index) {
+  const volatile int* is_set = faults[index] ? &faults[index]->is_set : nullptr;
+  if (!is_set || !*is_set) return;
+  Fault fault = *faults[index];
+  *faults[index] = {};
+  fail(static_cast<ErrorKind>(fault.kind), fault.op, ": index ", fault.value, " at position ",
+       fault.position, " is outside a dimension of size ", fault.size,
+       ". The operation ran on cuda:", index,
+       " and was waited for here; with CUDA_LAUNCH_BLOCKING=1 the error is raised where it "
+       "happens.");
 }
 
 bool is_launch_blocking() {

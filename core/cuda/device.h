@@ -5,6 +5,7 @@
 
 #include "base/device.h"
 #include "cuda/driver.h"
+#include "cuda/kernels/fault.h"
 
 namespace facula::cuda {
 
@@ -34,9 +35,14 @@ void enter(int index);
 void* current_stream(int index);
 void set_current_stream(int index, void* stream);
 
-// Waits with the interpreter lock released.
+// Wait with the interpreter lock released, then raise what kernels found wrong.
 void synchronize(int index);
 void synchronize_stream(int index, void* stream);
+
+// Where kernels of the device report what is wrong with their input.
+Fault* fault_of(int index);
+// Raises what was reported, once. For whoever has waited for the device.
+void raise_fault(int index);
 
 // Whether CUDA_LAUNCH_BLOCKING=1 asks to wait after every launch.
 bool is_launch_blocking();

@@ -26,6 +26,7 @@ void load_functions(const Library& library, Driver& d) {
   library.load(d.memory_info, "cuMemGetInfo_v2");
   library.load(d.memory_allocate, "cuMemAlloc_v2");
   library.load(d.memory_free, "cuMemFree_v2");
+  library.load(d.host_memory_allocate, "cuMemHostAlloc");
   library.load(d.copy_to_device, "cuMemcpyHtoDAsync_v2");
   library.load(d.copy_to_host, "cuMemcpyDtoHAsync_v2");
   library.load(d.copy_on_device, "cuMemcpyDtoDAsync_v2");

@@ -25,6 +25,7 @@ struct Driver {
   Result (*memory_info)(size_t* n_free, size_t* n_total);
   Result (*memory_allocate)(DevicePointer* data, size_t nbytes);
   Result (*memory_free)(DevicePointer data);
+  Result (*host_memory_allocate)(void** data, size_t nbytes, unsigned flags);
   Result (*copy_to_device)(DevicePointer to, const void* from, size_t nbytes, void* stream);
   Result (*copy_to_host)(void* to, DevicePointer from, size_t nbytes, void* stream);
   Result (*copy_on_device)(DevicePointer to, DevicePointer from, size_t nbytes, void* stream);

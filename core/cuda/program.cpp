@@ -226,6 +226,23 @@ std::string compile(const std::string& source, int major, int minor) {
   return code;
 }
 
+namespace {
+
+std::vector<void (*)(std::vector<Program>&)>& listers() {
+  static std::vector<void (*)(std::vector<Program>&)> list;
+  return list;
+}
+
+}  // namespace
+
+ProgramLister::ProgramLister(void (*list)(std::vector<Program>&)) { listers().push_back(list); }
+
+std::vector<Program> all_programs() {
+  std::vector<Program> programs;
+  for (auto list : listers()) list(programs);
+  return programs;
+}
+
 void* load_kernel(const std::string& source, const char* entry, int index) {
   const Properties& p = properties(index);
   std::string code = compile(source, p.major, p.minor);

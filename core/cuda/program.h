@@ -3,8 +3,9 @@
 #pragma once
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
+
+#include "base/dtype.h"
 
 namespace facula::cuda {
 
@@ -25,6 +26,18 @@ std::string compile(const std::string& source, int major, int minor);
 
 // A kernel, loaded on one device; there is one to each (program, device).
 void* load_kernel(const std::string& source, const char* entry, int index);
+
+// What a kernel may be compiled from, for tests: they compile all that files with kernels list. The
+// number of programs before it tells the entry of one apart where several are compiled as one.
+struct Program {
+  std::string name;
+  DType dtype;  // of the elements it works on
+  std::string source;
+};
+struct ProgramLister {
+  explicit ProgramLister(void (*list)(std::vector<Program>&));
+};
+std::vector<Program> all_programs();
 
 struct Grid {
   int64_t x = 1, y = 1;

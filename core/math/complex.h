@@ -1,6 +1,8 @@
 // The functions of complex numbers, with the principal values and branch cuts of C99.
 #pragma once
+#ifndef __CUDACC_RTC__
 #include <complex>
+#endif
 
 #include "math/arithmetic.h"
 

@@ -12,17 +12,30 @@
 //   update     the formula
 //   is_first   only in a rule that needs it: whether this step made the states
 #pragma once
+#ifndef __CUDACC_RTC__
 #include <cmath>
-#include <tuple>
+#endif
 
 #include "math/primitives.h"
 
 namespace facula::math {
 inline namespace FACULA_ISA {
 
-inline bool is_zero(double x) { return x == 0; }
-inline double number(double x) { return x; }
+FACULA_FN bool is_zero(double x) { return x == 0; }
+FACULA_FN double number(double x) { return x; }
+#ifndef __CUDACC_RTC__
 inline double raised(double base, double exponent) { return std::pow(base, exponent); }
+#endif
+
+// Two members that one option of a group goes to.
+template <class K>
+struct Both {
+  K &first, &second;
+};
+template <class K>
+Both<K> both(K& first, K& second) {
+  return {first, second};
+}
 
 // What every rule starts with: the gradient, downhill, with the L2 penalty's part.
 template <class V, class K>
@@ -84,8 +97,8 @@ struct Adam {
   K step_size, correction;  // reciprocals, here and below: a division costs as much as the rest
   template <class F>
   void read(F& of) {
-    of("lr", lr, "betas", std::tie(beta1, beta2), "eps", eps, "weight_decay", weight_decay,
-       "amsgrad", amsgrad, "maximize", maximize, "decoupled_weight_decay", decoupled);
+    of("lr", lr, "betas", both(beta1, beta2), "eps", eps, "weight_decay", weight_decay, "amsgrad",
+       amsgrad, "maximize", maximize, "decoupled_weight_decay", decoupled);
   }
   void begin(K* numbers) {
     K step = numbers[0] = numbers[0] + 1;
@@ -122,7 +135,7 @@ struct NAdam {
   K correction, of_grad, of_average;
   template <class F>
   void read(F& of) {
-    of("lr", lr, "betas", std::tie(beta1, beta2), "eps", eps, "weight_decay", weight_decay,
+    of("lr", lr, "betas", both(beta1, beta2), "eps", eps, "weight_decay", weight_decay,
        "momentum_decay", momentum_decay, "maximize", maximize, "decoupled_weight_decay", decoupled);
   }
   K momentum_at(const K& step) const {
@@ -164,8 +177,8 @@ struct RAdam {
   bool is_rectified;
   template <class F>
   void read(F& of) {
-    of("lr", lr, "betas", std::tie(beta1, beta2), "eps", eps, "weight_decay", weight_decay,
-       "maximize", maximize, "decoupled_weight_decay", decoupled);
+    of("lr", lr, "betas", both(beta1, beta2), "eps", eps, "weight_decay", weight_decay, "maximize",
+       maximize, "decoupled_weight_decay", decoupled);
   }
   void begin(K* numbers) {
     K step = numbers[0] = numbers[0] + 1;
@@ -205,8 +218,8 @@ struct Adamax {
   K step_size;
   template <class F>
   void read(F& of) {
-    of("lr", lr, "betas", std::tie(beta1, beta2), "eps", eps, "weight_decay", weight_decay,
-       "maximize", maximize);
+    of("lr", lr, "betas", both(beta1, beta2), "eps", eps, "weight_decay", weight_decay, "maximize",
+       maximize);
   }
   void begin(K* numbers) {
     K step = numbers[0] = numbers[0] + 1;
@@ -332,8 +345,7 @@ struct Rprop {
   bool maximize;
   template <class F>
   void read(F& of) {
-    of("etas", std::tie(shrink, grow), "step_sizes", std::tie(smallest, largest), "maximize",
-       maximize);
+    of("etas", both(shrink, grow), "step_sizes", both(smallest, largest), "maximize", maximize);
   }
   void begin(K* numbers) { numbers[0] = numbers[0] + 1; }
 

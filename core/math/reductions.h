@@ -1,11 +1,7 @@
 // What the rows of tables/reduce.def are made of: how values are joined, and what is done to an
 // element before it is. Written over numbers and vectors of them.
 #pragma once
-#ifdef __CUDACC_RTC__
-#include "math/arithmetic.h"
-#else
 #include "math/complex.h"
-#endif
 
 namespace facula::math {
 inline namespace FACULA_ISA {
@@ -113,7 +109,6 @@ template <class V>
 FACULA_FN V squared(V x) {
   return mul(x, x);
 }
-#ifndef __CUDACC_RTC__
 template <class R>
 FACULA_FN R one_unless_zero(std::complex<R> x) {
   return x != R(0) ? R(1) : R(0);
@@ -127,7 +122,6 @@ template <class R>
 FACULA_FN R squared(std::complex<R> x) {
   return std::norm(x);
 }
-#endif
 
 }  // namespace FACULA_ISA
 }  // namespace facula::math

@@ -85,6 +85,7 @@ void bind_streams(nb::module_& m) {
     cuda::Result result = cuda::kSuccess;
     run_blocking([&] { result = driver().event_synchronize(pointer(event)); });
     check_result(result, "cuEventSynchronize");
+    for (int i = 0; i < cuda::device_count(); ++i) cuda::raise_fault(i);
   });
   m.def("_cuda_event_elapsed", [](uint64_t start, uint64_t end) {
     float milliseconds = 0;
@@ -129,8 +130,12 @@ FACULA_BINDINGS {
   bind_memory(m);
   // For tests: the sources of the kernels, and whether they compile.
   m.def("_cuda_compiler_problem", &cuda::compiler_problem);
-  m.def("_cuda_elementwise_programs", &cuda::elementwise_programs);
-  m.def("_cuda_reduction_programs", &cuda::reduction_programs);
+  m.def("_cuda_programs", [] {
+    std::vector<std::tuple<std::string, DType, std::string>> list;
+    for (const cuda::Program& p : cuda::all_programs())
+      list.emplace_back(p.name, p.dtype, p.source);
+    return list;
+  });
   m.def("_cuda_compile", [](const std::string& source, int major, int minor) {
     std::string code = cuda::compile(source, major, minor);
     return nb::bytes(code.data(), code.size());

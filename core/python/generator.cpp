@@ -1,10 +1,14 @@
 // Generators of random numbers, and the default one.
 #include "random/generator.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "bind/bind.h"
 #include "ops/ops.h"
+#include "tensor/backend.h"
 
 namespace facula {
 
@@ -16,6 +20,10 @@ GeneratorKind kind_from_name(const std::string& name) {
   check_value(name == "mt19937" || name == "philox",
               "Generator: expected kind 'mt19937' or 'philox', got '", name, "'.");
   return name == "philox" ? GeneratorKind::Philox : GeneratorKind::Mt19937;
+}
+
+GeneratorKind kind_for(Device device) {
+  return device.is_cpu() ? GeneratorKind::Mt19937 : GeneratorKind::Philox;
 }
 
 const char* kind_name(const Generator& generator) {
@@ -56,17 +64,20 @@ nb::class_<Generator> make_generator_type(nb::module_& m) {
       m, "Generator",
       "A source of random numbers with a state of its own.\n\n"
       "``kind`` is ``'mt19937'``, whose numbers are those of PyTorch's CPU generator, or\n"
-      "``'philox'``, whose numbers depend on seed, call and element alone.");
+      "``'philox'``, whose numbers depend on seed, call and element alone: those of a GPU, which\n"
+      "has this kind only, and the same on the CPU.");
   type.def(
           "__init__",
-          [](Generator* self, DeviceArg device, const std::string& kind) {
-            Device where = device.device;
-            check(where.is_cpu(), "Generator: expected device 'cpu', got ", where,
-                  ". A CPU generator serves tensors of every device.");
-            new (self) Generator(kind_from_name(kind));
+          [](Generator* self, DeviceArg device, const std::optional<std::string>& kind) {
+            Device where = backend_of(device.device).resolve(device.device);
+            GeneratorKind chosen = kind ? kind_from_name(*kind) : kind_for(where);
+            check(where.is_cpu() || chosen == GeneratorKind::Philox,
+                  "Generator: expected kind 'philox' for ", where, ", got '", kind.value_or(""),
+                  "'.");
+            new (self) Generator(chosen, Generator::kDefaultSeed, where);
           },
-          "device"_a = "cpu", nb::kw_only(), "kind"_a = "mt19937")
-      .def_prop_ro("device", [](const Generator&) { return Device{}; })
+          "device"_a = "cpu", nb::kw_only(), "kind"_a.none() = nb::none())
+      .def_prop_ro("device", &Generator::device)
       .def_prop_ro("kind", &kind_name)
       .def("__getstate__",
            [](const Generator& self) {
@@ -137,7 +148,7 @@ Example:
       .def(
           "clone_state",
           [](const Generator& self) {
-            auto copy = std::make_shared<Generator>(self.kind());
+            auto copy = std::make_shared<Generator>(self.kind(), 0, self.device());
             set_state(*copy, state_tensor(self));
             return copy;
           },
@@ -158,10 +169,11 @@ void bind_default_generator(nb::module_& m) {
         nb::object number = nb::steal(PyNumber_Long(seed.ptr()));
         if (!number.is_valid()) throw nb::python_error();
         default_generator()->manual_seed(seed_from(number));
+        seed_all_gpus(seed_from(number));
         return default_generator();
       },
       "seed"_a,
-      R"(Starts the sequence of a seed in the default generator and returns that generator.
+      R"(Starts the sequence of a seed in the default generators of the CPU and all GPUs; returns the CPU's.
 
 Args:
     seed: an int of 64 bits; equal seeds give equal numbers.
@@ -171,8 +183,13 @@ Example:
     >>> facula.rand(2)
     tensor([0.4963, 0.7682]))");
   def_state(
-      m, "seed", [] { return default_generator()->seed(); },
-      R"(Starts the default generator with a seed from the system's source of randomness, and returns it.
+      m, "seed",
+      [] {
+        uint64_t seed = default_generator()->seed();
+        seed_all_gpus(seed);
+        return seed;
+      },
+      R"(Starts the default generators with a seed from the system's source of randomness, and returns it.
 
 Example:
     >>> facula.seed() == facula.initial_seed()
@@ -211,6 +228,11 @@ Example:
 }  // namespace
 
 FACULA_BINDINGS {
+  m.def("_gpu_generator", [](int index) {
+    return default_generator(
+        backend_of({DeviceType::CUDA, 0}).resolve({DeviceType::CUDA, static_cast<int8_t>(index)}));
+  });
+  m.def("_seed_all_gpus", [](nb::handle seed) { seed_all_gpus(seed_from(seed)); });
   bind_generator(make_generator_type(m));
   bind_default_generator(m);
 }

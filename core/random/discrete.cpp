@@ -139,9 +139,6 @@ T binomial(T count, T prob, Source& source) {
   return prob <= T(0.5) ? n : count - n;
 }
 
-template <class T>
-using Compute = std::conditional_t<std::is_same_v<T, double>, double, float>;
-
 template <class C>
 bool comes_first(const std::pair<C, int64_t>& a, const std::pair<C, int64_t>& b) {
   return (std::isnan(a.first) && !std::isnan(b.first)) || a.first > b.first;

@@ -6,8 +6,7 @@
 
 #include "base/parallel.h"
 #include "random/generator.h"
-#include "random/philox.h"
-#include "random/sampling_math.h"
+#include "random/samples.h"
 
 // Note [Two copies of a loop]
 // Loops with fused multiply-adds are compiled twice on x86-64: for machines that have the
@@ -30,18 +29,6 @@ inline bool has_fma() {
 #endif
 }
 
-constexpr double kPi = 3.14159265358979323846;
-
-// Uniform in [0, 1): 24 bits of one word, 53 bits of two. Source: Generator or PhiloxStream.
-template <class Source>
-FACULA_ALWAYS_INLINE float uniform_float(Source& source) {
-  return static_cast<float>(source.random() & 0xFFFFFFu) * 0x1p-24f;
-}
-template <class Source>
-FACULA_ALWAYS_INLINE double uniform_double(Source& source) {
-  return static_cast<double>(source.random64() & 0x1FFFFFFFFFFFFFu) * 0x1p-53;
-}
-
 // Box-Muller gives two numbers, and PyTorch's generator keeps the second for the next request.
 inline double standard_normal(Generator& generator) {
   if (generator.next_double_normal) {
@@ -56,15 +43,7 @@ inline double standard_normal(Generator& generator) {
   generator.next_double_normal = radius * std::sin(theta);
   return radius * std::cos(theta);
 }
-// An element of a Philox call stands alone, so the second number is not kept.
-FACULA_ALWAYS_INLINE double standard_normal(PhiloxStream& stream) {
-  double radius = std::sqrt(-2.0 * portable_log(1.0 - uniform_double(stream)));
-  return radius * portable_sincos_turns(uniform_double(stream)).cos;
-}
-
-// log(1 - u) for a uniform u, of which exponential numbers are made.
 inline double log_of_complement(Generator&, double u) { return std::log1p(-u); }
-inline double log_of_complement(PhiloxStream&, double u) { return portable_log(1.0 - u); }
 
 template <class T, class Sample>
 FACULA_ALWAYS_INLINE void fill_philox(T* out, int64_t begin, int64_t end, uint64_t seed,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <random>
 #include <set>
 
@@ -127,7 +128,8 @@ void Mt19937::next_block(uint32_t* out, int64_t n) {
   }
 }
 
-Generator::Generator(GeneratorKind kind, uint64_t seed) : kind_(kind) {
+Generator::Generator(GeneratorKind kind, uint64_t seed, Device device)
+    : kind_(kind), device_(device) {
   reseed(seed);
   std::lock_guard<std::mutex> lock(LiveGenerators::get().mutex);
   LiveGenerators::get().all.insert(this);
@@ -239,6 +241,34 @@ const std::shared_ptr<Generator>& process_generator() {
 
 const std::shared_ptr<Generator>& default_generator() {
   return n_local_generators > 0 ? local_generator() : process_generator();
+}
+
+namespace {
+
+struct GpuGenerators {
+  std::optional<uint64_t> seed;  // what seed_all_gpus() said
+  std::map<int, std::shared_ptr<Generator>> by_index;
+};
+GpuGenerators& gpu_generators() {
+  static auto* generators = new GpuGenerators;  // tensors may outlive the statics of this file
+  return *generators;
+}
+
+}  // namespace
+
+const std::shared_ptr<Generator>& default_generator(Device device) {
+  if (device.is_cpu()) return default_generator();
+  GpuGenerators& all = gpu_generators();
+  std::shared_ptr<Generator>& generator = all.by_index[device.index];
+  if (!generator)
+    generator = std::make_shared<Generator>(GeneratorKind::Philox,
+                                            all.seed ? *all.seed : system_entropy(), device);
+  return generator;
+}
+
+void seed_all_gpus(uint64_t seed) {
+  gpu_generators().seed = seed;
+  for (auto& [index, generator] : gpu_generators().by_index) generator->manual_seed(seed);
 }
 
 }  // namespace facula

@@ -8,6 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/device.h"
+
 namespace facula {
 
 enum class GeneratorKind { Mt19937, Philox };
@@ -50,10 +52,13 @@ class Generator {
   static constexpr int64_t kMt19937StateBytes = 5056;
   static constexpr int64_t kPhiloxStateBytes = 16;
 
-  explicit Generator(GeneratorKind kind = GeneratorKind::Mt19937, uint64_t seed = kDefaultSeed);
+  // `device` is whose tensors it is meant for; its numbers depend on the kind alone.
+  explicit Generator(GeneratorKind kind = GeneratorKind::Mt19937, uint64_t seed = kDefaultSeed,
+                     Device device = {});
   ~Generator();
 
   GeneratorKind kind() const { return kind_; }
+  Device device() const { return device_; }
   void manual_seed(uint64_t seed);
   uint64_t seed();  // seeds from the system's entropy and returns the seed
   uint64_t initial_seed() const;
@@ -88,6 +93,7 @@ class Generator {
   void set_mt19937_state(const uint8_t* bytes);
 
   GeneratorKind kind_;
+  Device device_;
   uint64_t seed_ = 0;
   uint64_t n_calls_ = 0;
   Mt19937 engine_;
@@ -97,6 +103,11 @@ class Generator {
 // The generator that is used where none is given; seeded from the system's entropy at its first
 // use.
 const std::shared_ptr<Generator>& default_generator();
+// That for tensors of this device: a GPU has a Philox generator of its own. Guarded by the
+// interpreter lock.
+const std::shared_ptr<Generator>& default_generator(Device device);
+// Starts the sequence of a seed on all GPUs, also on those whose generator is not yet used.
+void seed_all_gpus(uint64_t seed);
 // The one of threads that have none of their own.
 const std::shared_ptr<Generator>& process_generator();
 

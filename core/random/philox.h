@@ -2,7 +2,9 @@
 // 128 random bits as a function of a 64-bit key and a 128-bit counter. Integer arithmetic only, so
 // every device computes the same bits.
 #pragma once
+#ifndef __CUDACC_RTC__
 #include <cstdint>
+#endif
 
 namespace facula {
 

@@ -20,33 +20,6 @@ namespace facula {
 
 namespace {
 
-// Half and BFloat16 are sampled in float and rounded once.
-template <class T>
-using Compute = std::conditional_t<std::is_same_v<T, double>, double, float>;
-
-template <class T>
-constexpr int kDigits = std::numeric_limits<T>::digits;
-template <>
-constexpr int kDigits<Half> = 11;
-template <>
-constexpr int kDigits<BFloat16> = 8;
-
-template <class T>
-struct Affine {  // x -> from + x * (to - from); a result that rounds up to `to` becomes `from`
-  Compute<T> from, width;
-  T lowest, excluded;
-  Affine(double from, double to)
-      : from(static_cast<Compute<T>>(from)),
-        width(static_cast<Compute<T>>(to) - static_cast<Compute<T>>(from)),
-        lowest(static_cast<T>(static_cast<Compute<T>>(from))),
-        excluded(static_cast<T>(static_cast<Compute<T>>(to))) {}
-  FACULA_ALWAYS_INLINE T operator()(Compute<T> x) const {
-    T value = static_cast<T>(fused(x, width, from));
-    using Comparable = Compute<T>;
-    return static_cast<Comparable>(value) == static_cast<Comparable>(excluded) ? lowest : value;
-  }
-};
-
 // Words of the generator to uniform numbers in [0, 1).
 FACULA_ALWAYS_INLINE void words_to_uniform(const uint32_t* words, float* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
@@ -154,44 +127,6 @@ void fill_normal_blocks(T* out, int64_t n, double mean, double std, Generator& g
   });
 }
 
-// One number of a Philox call, in float for all types but double: doubles are slow on many GPUs.
-template <class T>
-FACULA_ALWAYS_INLINE T philox_normal(PhiloxStream& stream, double mean, double std) {
-  if constexpr (std::is_same_v<T, double>) return fused(standard_normal(stream), std, mean);
-  float radius = __builtin_sqrtf(-2.0f * portable_log(1.0f - uniform_float(stream)));
-  float theta = static_cast<float>(2.0 * kPi) * uniform_float(stream);
-  return static_cast<T>(fused(radius * portable_sincos(theta).cos, static_cast<float>(std),
-                              static_cast<float>(mean)));
-}
-
-template <class T>
-T rounded(double value) {
-  return static_cast<T>(static_cast<Compute<T>>(value));
-}
-
-template <class T, class Source>
-T random_integer(Source& source) {
-  if constexpr (std::is_same_v<T, bool>) {
-    return source.random() & 1;
-  } else if constexpr (std::is_same_v<T, double>) {
-    return static_cast<T>(source.random64() % ((uint64_t{1} << kDigits<T>)+1));
-  } else if constexpr (is_floating_v<T>) {
-    return static_cast<T>(static_cast<float>(source.random() % ((1u << kDigits<T>)+1)));
-  } else {
-    constexpr uint64_t kRange = static_cast<uint64_t>(std::numeric_limits<T>::max()) + 1;
-    return static_cast<T>((sizeof(T) == 8 ? source.random64() : source.random()) % kRange);
-  }
-}
-
-template <class T>
-T from_int64(int64_t value) {
-  if constexpr (is_reduced_float_v<T>) {
-    return static_cast<T>(static_cast<float>(value));
-  } else {
-    return static_cast<T>(value);
-  }
-}
-
 // Keys, not swaps: a GPU can sort, but cannot shuffle in order.
 template <class T>
 void fill_permutation_philox(T* out, int64_t n, Generator& generator) {
@@ -210,12 +145,8 @@ template <class T>
 void fill_uniform(T* out, int64_t n, double from, double to, Generator& generator) {
   Affine<T> affine(from, to);
   if (generator.kind() == GeneratorKind::Philox) {
-    return fill(out, n, generator, [&](auto& source, int64_t) {
-      if constexpr (std::is_same_v<T, double>)
-        return affine(uniform_double(source));
-      else
-        return affine(uniform_float(source));
-    });
+    return fill(out, n, generator,
+                [&](auto& source, int64_t) { return uniform_sample(source, affine); });
   }
   auto uniform = has_fma() ? uniform_chunk_fma<T> : uniform_chunk<T>;
   std::lock_guard<std::mutex> lock(generator.mutex());
@@ -270,30 +201,23 @@ template <class T>
 void fill_geometric(T* out, int64_t n, double p, Generator& generator) {
   double log_failure = std::log1p(-p);
   fill(out, n, generator, [=](auto& source, int64_t) {
-    double n_trials = std::ceil(std::log(uniform_double(source)) / log_failure);
-    if constexpr (is_floating_v<T>) return rounded<T>(n_trials);
-    // By way of int64, because C++ leaves open what a float too large for T becomes.
-    else
-      return static_cast<T>(n_trials < 0x1p63 ? static_cast<int64_t>(n_trials) : INT64_MIN);
+    return from_trials<T>(std::ceil(std::log(uniform_double(source)) / log_failure));
   });
 }
 
 template <class T>
 void fill_bernoulli(T* out, int64_t n, double p, Generator& generator) {
-  // u < p for u = k / 2^53, decided on the integers.
   const int64_t limit = static_cast<int64_t>(std::ceil(p * 0x1p53));
-  auto is_below = [=](uint64_t word) {
-    return static_cast<int64_t>(word & 0x1FFFFFFFFFFFFFu) < limit;
-  };
   if (generator.kind() == GeneratorKind::Philox) {
-    return fill(out, n, generator,
-                [=](auto& source, int64_t) { return is_below(source.random64()) ? T(1) : T(0); });
+    return fill(out, n, generator, [=](auto& source, int64_t) {
+      return is_below(source.random64(), limit) ? T(1) : T(0);
+    });
   }
   const T one = T(1), zero = T(0);
   std::lock_guard<std::mutex> lock(generator.mutex());
   for_chunks_of_words<double>(generator, n, [&](const uint32_t* words, int64_t first, int64_t k) {
     for (int64_t i = 0; i < k; ++i) {
-      bool is_one = is_below(uint64_t{words[2 * i]} << 32 | words[2 * i + 1]);
+      bool is_one = is_below(uint64_t{words[2 * i]} << 32 | words[2 * i + 1], limit);
       out[first + i] = is_one ? one : zero;
     }
   });
@@ -316,13 +240,8 @@ void fill_random(T* out, int64_t n, Generator& generator) {
 
 template <class T>
 void fill_random_range(T* out, int64_t n, int64_t base, uint64_t range, Generator& generator) {
-  // From 2^28 values on one word is not enough: its remainders would be visibly uneven.
-  bool is_wide = range == 0 || range >= uint64_t{1} << 28;
-  fill(out, n, generator, [=](auto& source, int64_t) {
-    uint64_t bits = is_wide ? source.random64() : source.random();
-    uint64_t offset = range == 0 ? bits : bits % range;
-    return from_int64<T>(static_cast<int64_t>(offset + static_cast<uint64_t>(base)));
-  });
+  fill(out, n, generator,
+       [=](auto& source, int64_t) { return random_in_range<T>(source, base, range); });
 }
 
 template <class T>
@@ -338,7 +257,7 @@ void fill_permutation(T* out, int64_t n, Generator& generator) {
     }
     return;
   }
-  // A shuffle from the inside out; see fill_random_range for the 64 bits.
+  // A shuffle from the inside out; see random_in_range() for the 64 bits.
   for (int64_t i = 0; i < n; ++i) {
     int64_t other = static_cast<int64_t>(generator.random64() % static_cast<uint64_t>(i + 1));
     out[i] = out[other];

@@ -1,10 +1,13 @@
 // The functions of a uniform number that samplers need, made of operations that IEEE 754 rounds in
 // one way only (+, -, *, fused multiply-add, square root): same bits on every machine and device.
 #pragma once
+#ifdef __CUDACC_RTC__
+#define FACULA_ALWAYS_INLINE __device__ __forceinline__
+#else
 #include <cstdint>
 #include <cstring>
-
 #define FACULA_ALWAYS_INLINE inline __attribute__((always_inline))
+#endif
 
 namespace facula {
 
@@ -16,7 +19,7 @@ template <class To, class From>
 FACULA_ALWAYS_INLINE To bits_as(From from) {
   static_assert(sizeof(To) == sizeof(From));
   To to;
-  std::memcpy(&to, &from, sizeof(to));
+  __builtin_memcpy(&to, &from, sizeof(to));
   return to;
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from facula import _core
+
 __all__ = [
     "cudnn_sdp_enabled",
     "enable_cudnn_sdp",
@@ -17,12 +19,20 @@ __all__ = [
 
 
 class _Matmul:
-    """Which shortcuts matrix products may take. None is taken so far."""
+    """Which shortcuts matrix products may take: TF32 alone is taken."""
 
-    allow_tf32 = False
     allow_fp16_reduced_precision_reduction = True
     allow_bf16_reduced_precision_reduction = True
     allow_fp16_accumulation = False
+
+    @property
+    def allow_tf32(self) -> bool:
+        """Whether products of float32 may round to 10 bits of mantissa for the tensor cores."""
+        return _core._cuda_matmul_allow_tf32()
+
+    @allow_tf32.setter
+    def allow_tf32(self, value: bool) -> None:
+        _core._set_cuda_matmul_allow_tf32(bool(value))
 
 
 matmul = _Matmul()

@@ -19,6 +19,7 @@ from facula.autograd._backward import backward
 from facula.autograd.function import Function
 from facula.autograd.grad_mode import enable_grad
 from facula.autograd.graph import saved_tensors_hooks
+from facula.random import _get_states, _set_states
 
 __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
 
@@ -151,17 +152,17 @@ def _chain(steps: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
 
 
 @contextlib.contextmanager
-def _random_state(state: Tensor | None) -> Iterator[None]:
-    """Run a block with random numbers from ``state``, then go on with those of before."""
-    if state is None:
+def _random_state(states: list[Tensor] | None) -> Iterator[None]:
+    """Run a block with random numbers from ``states``, then go on with those of before."""
+    if states is None:
         yield
         return
-    previous = _core.get_rng_state()
-    _core.set_rng_state(state)
+    previous = _get_states()
+    _set_states(states)
     try:
         yield
     finally:
-        _core.set_rng_state(previous)
+        _set_states(previous)
 
 
 class _Autocast:
@@ -187,7 +188,7 @@ class _Reentrant(Function):
     @staticmethod
     def forward(ctx: Any, function: Callable[..., Any], preserves_rng: bool, *args: Any) -> Any:
         ctx.function = function
-        ctx.rng_state = _core.get_rng_state() if preserves_rng else None
+        ctx.rng_state = _get_states() if preserves_rng else None
         ctx.autocast = _Autocast()
         # Tensors are saved for backward, not kept as attributes: a change in place is noticed, and
         # they are freed when backward is done.
@@ -318,7 +319,7 @@ def _checkpoint_by_hooks(
     if not _core.is_grad_enabled():
         with first_context:
             return function(*args, **kwargs)
-    state = _core.get_rng_state() if options.preserves_rng else None
+    state = _get_states() if options.preserves_rng else None
     autocast = _Autocast()
 
     def run_again() -> None:

@@ -50,7 +50,42 @@ def test_float32_is_multiplied_in_full_precision():
     assert error / exact.max().item() < 1e-6
 
 
-def test_integers_are_refused():
-    x = facula.ones(2, 2, dtype=facula.int64, device="cuda")
-    with pytest.raises(NotImplementedError, match="matmul: not available for int64 on cuda:0"):
-        x @ x
+@pytest.mark.parametrize("dtype", [facula.float32, facula.bfloat16, facula.float64], ids=str)
+def test_linear_with_a_bias(dtype):
+    facula.manual_seed(0)
+    x, w, b = facula.randn(5, 7, 16), facula.randn(8, 16), facula.randn(8)
+
+    def run(device, dtype):
+        inputs = [t.to(device, dtype).requires_grad_() for t in (x, w, b)]
+        y = facula.nn.functional.linear(*inputs)
+        return [y, *facula.autograd.grad(y.square().sum(), inputs)]
+
+    rounded = [t.to(dtype).double() for t in (x, w, b)]
+    x, w, b = rounded
+    for actual, expected in zip(run("cuda", dtype), run("cpu", facula.float64), strict=True):
+        error = (actual.detach().cpu().double() - expected.detach()).abs().max().item()
+        limit = {facula.float32: 1e-5, facula.bfloat16: 2e-2, facula.float64: 1e-13}[dtype]
+        assert error <= limit * expected.abs().max().item()
+
+
+@pytest.mark.parametrize("dtype", [facula.int64, facula.uint8, facula.complex64, facula.complex128])
+def test_products_of_integers_and_of_complex_numbers(dtype):
+    facula.manual_seed(1)
+    a, b, c = (facula.randint(0, 5, s) for s in ((3, 70, 20), (3, 20, 65), (70, 65)))
+    a, b, c = (t.to(dtype) for t in (a, b, c))
+    if dtype.is_complex:
+        a, b = a * (1 + 2j), b * (2 - 1j)
+    assert facula.equal((a.cuda() @ b.cuda()).cpu(), a @ b)
+    actual = facula.addmm(c.cuda(), a[0].cuda(), b[0].cuda(), beta=2, alpha=3)
+    assert facula.equal(actual.cpu(), facula.addmm(c, a[0], b[0], beta=2, alpha=3))
+
+
+def test_tf32_is_a_switch():
+    assert not facula.backends.cuda.matmul.allow_tf32
+    facula.set_float32_matmul_precision("high")
+    try:
+        assert facula.backends.cuda.matmul.allow_tf32
+        x = facula.full((64, 64), 1.0 + 2.0**-20, device="cuda")
+        assert (x @ x).sum().item() == pytest.approx(64**3, rel=1e-3)
+    finally:
+        facula.set_float32_matmul_precision("highest")

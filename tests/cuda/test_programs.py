@@ -12,52 +12,58 @@ from facula import _core
 needs_compiler = pytest.mark.skipif(
     bool(_core._cuda_compiler_problem()), reason=_core._cuda_compiler_problem() or "-"
 )
-DTYPES = [facula.bool, facula.int64, facula.bfloat16, facula.float32]
+PROGRAMS = _core._cuda_programs()
+DTYPES = sorted({dtype for _, dtype, _ in PROGRAMS}, key=str)
+# For a GPU that the compiler does not know it stops at PTX, in a tenth of the time.
+ARCHITECTURES = {"sm_80": (8, 1), "sm_90": (9, 9), "sm_100": (10, 1)}
 
 
-def compile_as_one(programs):
-    """For a GPU that the compiler does not know: that stops at PTX, in a tenth of the time."""
-    return _core._cuda_compile("\n".join(text for _, text in programs), 9, 9)
+def source_of(name, dtype=facula.float32):
+    return next(text for n, d, text in PROGRAMS if (n, d) == (name, dtype))
+
+
+def compile_as_one(programs, architecture="sm_90"):
+    assert programs
+    return _core._cuda_compile("\n".join(programs), *ARCHITECTURES[architecture])
 
 
 def test_every_operation_of_the_lists_has_a_program():
-    programs = dict(_core._cuda_elementwise_programs([facula.float32]))
-    for name in ("exp", "relu", "add", "div", "where", "eq", "isnan", "clamp", "addcmul"):
-        assert f"{name} of float32" in programs
-    assert "math::exp(x)" in programs["exp of float32"]
+    names = {name for name, dtype, _ in PROGRAMS if dtype == facula.float32}
+    assert {"exp", "relu", "add", "div", "where", "eq", "isnan", "clamp", "addcmul"} <= names
+    assert "math::exp(x)" in source_of("exp")
 
 
 def test_operations_that_a_dtype_does_not_have_have_no_program():
-    programs = dict(_core._cuda_elementwise_programs([facula.bool]))
-    assert "exp of bool" not in programs
-    assert "bitwise_and of bool" in programs
+    names = {name for name, dtype, _ in PROGRAMS if dtype == facula.bool}
+    assert "exp" not in names
+    assert "bitwise_and" in names
 
 
 @needs_compiler
 @pytest.mark.parametrize("name", ["exp", "add", "where", "isnan", "clamp_min", "lt", "addcmul"])
 def test_a_program_compiles_to_machine_code(name):
-    programs = dict(_core._cuda_elementwise_programs([facula.float32]))
-    code = _core._cuda_compile(programs[f"{name} of float32"], 9, 0)
+    code = _core._cuda_compile(source_of(name), 9, 0)
     assert code.startswith(b"\x7fELF")
 
 
 @needs_compiler
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_all_element_wise_programs_compile(dtype):
-    programs = _core._cuda_elementwise_programs([dtype])
-    assert compile_as_one(programs)
+def test_all_programs_compile(dtype):
+    assert compile_as_one([text for _, d, text in PROGRAMS if d == dtype])
 
 
 @needs_compiler
-def test_all_reductions_compile():
-    assert compile_as_one(_core._cuda_reduction_programs())
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_100"])
+def test_every_kernel_compiles_for_other_architectures(architecture):
+    one_of_each = {name: text for name, _, text in reversed(PROGRAMS)}
+    assert compile_as_one(one_of_each.values(), architecture)
 
 
 @needs_compiler
 def test_compiled_code_is_kept_on_disk(tmp_path):
     script = (
-        "from facula import _core; import facula;"
-        "source = dict(_core._cuda_elementwise_programs([facula.float32]))['neg of float32'];"
+        "from facula import _core;"
+        "_, _, source = next(p for p in _core._cuda_programs() if p[0] == 'neg');"
         "_core._cuda_compile(source, 9, 0)"
     )
     environment = {**os.environ, "FACULA_CACHE_DIR": str(tmp_path / "cache")}

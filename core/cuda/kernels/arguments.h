@@ -8,7 +8,16 @@
 
 namespace facula {
 
-constexpr int kPackSize = 4;
+#ifndef __CUDACC_RTC__
+// A number of any dtype, in the first bytes.
+struct Word {
+  uint64_t bits[2];
+};
+#endif
+
+// Elements that a thread of the dense kernel computes, by the size of the largest: 16-bit ones,
+// too, are read 16 bytes at a time.
+constexpr int pack_size(int64_t largest_bytes) { return largest_bytes <= 2 ? 8 : 4; }
 constexpr int kMaxCudaOperands = 4;  // the output and three inputs
 constexpr int kMaxNumbers = 3;
 constexpr int kShortDims = 6;
@@ -22,14 +31,14 @@ enum class OperandKind : int {
 
 struct Operand {
   char* data;
-  uint64_t word;  // of Host: a number of the wide type of the operand's dtype
+  Word word;  // of Host: a number of the wide type of the operand's dtype
   OperandKind kind;
 };
 
 struct DenseArguments {
   int64_t numel;
   Operand operands[kMaxCudaOperands];
-  uint64_t numbers[kMaxNumbers];
+  Word numbers[kMaxNumbers];
 };
 
 template <int kDims>
@@ -37,7 +46,7 @@ struct StridedArguments {
   int64_t numel;
   int n_dims;
   Operand operands[kMaxCudaOperands];
-  uint64_t numbers[kMaxNumbers];
+  Word numbers[kMaxNumbers];
   int64_t sizes[kDims];  // the innermost first
   int64_t strides[kMaxCudaOperands][kDims];
 };

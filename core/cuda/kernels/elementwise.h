@@ -9,13 +9,13 @@ namespace facula {
 // In place of the types of the inputs that a kernel does not have.
 struct None {};
 
-// Elements that a thread of the dense kernel computes: neighbours, loaded and stored as one.
-template <class T>
-struct alignas(kPackSize * sizeof(T)) Pack {
-  T values[kPackSize];
+// Neighbours, loaded and stored as one.
+template <class T, int n>
+struct alignas(n * sizeof(T)) Pack {
+  T values[n];
 };
-template <>
-struct Pack<None> {};
+
+constexpr int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 // A number stands for all elements of an operand that is no tensor of the full shape.
 template <class T>
@@ -24,15 +24,15 @@ __device__ __forceinline__ Wide<T> load_number(const Operand& operand) {
   return *reinterpret_cast<const T*>(operand.data);
 }
 
-template <class T>
+template <class T, int kPack>
 __device__ __forceinline__ void load_pack(const Operand& operand, int64_t i, bool is_whole, int n,
                                           Wide<T>* to) {
   if (operand.kind != OperandKind::Tensor) {
     Wide<T> number = load_number<T>(operand);
-    for (int j = 0; j < kPackSize; ++j) to[j] = number;
+    for (int j = 0; j < kPack; ++j) to[j] = number;
   } else if (is_whole) {
-    Pack<T> pack = *reinterpret_cast<const Pack<T>*>(operand.data + i * sizeof(T));
-    for (int j = 0; j < kPackSize; ++j) to[j] = pack.values[j];
+    Pack<T, kPack> pack = *reinterpret_cast<const Pack<T, kPack>*>(operand.data + i * sizeof(T));
+    for (int j = 0; j < kPack; ++j) to[j] = pack.values[j];
   } else {
     for (int j = 0; j < n; ++j) to[j] = reinterpret_cast<const T*>(operand.data)[i + j];
   }
@@ -52,23 +52,26 @@ __device__ __forceinline__ auto apply(const F& f, A a, B b, C c) {
 // Inputs lie as the output does, or are numbers; memory is aligned for packs.
 template <class Out, class A, class B, class C, class F>
 __device__ __forceinline__ void run_dense(const DenseArguments& arguments, const F& f) {
-  int64_t i = (int64_t(blockIdx.x) * blockDim.x + threadIdx.x) * kPackSize;
+  constexpr int kPack =
+      pack_size(larger(larger(sizeof(Out), sizeof(A)), larger(sizeof(B), sizeof(C))));
+  int64_t i = (int64_t(blockIdx.x) * blockDim.x + threadIdx.x) * kPack;
   if (i >= arguments.numel) return;
-  int n = arguments.numel - i < kPackSize ? int(arguments.numel - i) : kPackSize;
-  bool is_whole = n == kPackSize;
-  Wide<A> a[kPackSize];
-  Wide<B> b[kPackSize];
-  Wide<C> c[kPackSize];
-  load_pack<A>(arguments.operands[1], i, is_whole, n, a);
-  if constexpr (!std::is_same_v<B, None>) load_pack<B>(arguments.operands[2], i, is_whole, n, b);
-  if constexpr (!std::is_same_v<C, None>) load_pack<C>(arguments.operands[3], i, is_whole, n, c);
+  int n = arguments.numel - i < kPack ? int(arguments.numel - i) : kPack;
+  bool is_whole = n == kPack;
+  Wide<A> a[kPack];
+  Wide<B> b[kPack];
+  Wide<C> c[kPack];
+  load_pack<A, kPack>(arguments.operands[1], i, is_whole, n, a);
+  if constexpr (!std::is_same_v<B, None>)
+    load_pack<B, kPack>(arguments.operands[2], i, is_whole, n, b);
+  if constexpr (!std::is_same_v<C, None>)
+    load_pack<C, kPack>(arguments.operands[3], i, is_whole, n, c);
   Out* out = reinterpret_cast<Out*>(arguments.operands[0].data) + i;
   if (is_whole) {
-    Pack<Out> pack;
+    Pack<Out, kPack> pack;
 #pragma unroll
-    for (int j = 0; j < kPackSize; ++j)
-      pack.values[j] = static_cast<Out>(apply(f, a[j], b[j], c[j]));
-    *reinterpret_cast<Pack<Out>*>(out) = pack;
+    for (int j = 0; j < kPack; ++j) pack.values[j] = static_cast<Out>(apply(f, a[j], b[j], c[j]));
+    *reinterpret_cast<Pack<Out, kPack>*>(out) = pack;
   } else {
     for (int j = 0; j < n; ++j) out[j] = static_cast<Out>(apply(f, a[j], b[j], c[j]));
   }

@@ -2,7 +2,7 @@
 #pragma once
 #include "cuda/kernels/types.h"
 #include "math/activations.h"
-#include "math/arithmetic.h"
+#include "math/complex.h"
 #include "math/gamma.h"
 
 namespace facula::math {

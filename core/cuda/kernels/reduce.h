@@ -24,12 +24,13 @@ struct Fold {
 // The norm of an arbitrary order p.
 template <class W>
 struct NormP {
-  W total = W(0);
+  using R = decltype(math::magnitude(W()));
+  R total = R(0);
   void add(W x, int64_t, const ReduceNumbers& n) {
-    total += static_cast<W>(::pow(double(math::magnitude(x)), n.p));
+    total += static_cast<R>(::pow(double(math::magnitude(x)), n.p));
   }
   void join(const NormP& o) { total += o.total; }
-  W value(const ReduceNumbers& n) const { return static_cast<W>(::pow(double(total), 1 / n.p)); }
+  R value(const ReduceNumbers& n) const { return static_cast<R>(::pow(double(total), 1 / n.p)); }
 };
 
 // The extreme element and its number; of equal ones the first.

@@ -29,6 +29,7 @@ __device__ __forceinline__ double huge_val() { return __longlong_as_double(0x7ff
 #define __builtin_trunc ::trunc
 #define __builtin_rintf ::rintf
 #define __builtin_rint ::rint
+#define __builtin_memcpy ::memcpy
 
 namespace std {
 
@@ -68,6 +69,8 @@ inline constexpr bool is_signed_v = is_floating_point_v<T> || (is_integral_v<T> 
 
 }  // namespace std
 
+#include "cuda/kernels/complex.h"
+
 namespace facula {
 
 struct Half {
@@ -95,11 +98,21 @@ struct BFloat16 {
 template <class T>
 inline constexpr bool is_reduced_float_v = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 template <class T>
+inline constexpr bool is_floating_v = std::is_floating_point_v<T> || is_reduced_float_v<T>;
+template <class T>
 using Wide = std::conditional_t<is_reduced_float_v<T>, float, T>;
 
-// A number that the host passed in the first bytes of a word.
+using Complex64 = std::complex<float>;
+using Complex128 = std::complex<double>;
 template <class T>
-__device__ __forceinline__ T from_word(uint64_t word) {
+inline constexpr bool is_complex_v = std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>;
+
+// A number that the host passes, in the first bytes.
+struct Word {
+  uint64_t bits[2];
+};
+template <class T>
+__device__ __forceinline__ T from_word(const Word& word) {
   T value;
   memcpy(&value, &word, sizeof(T));
   return value;
@@ -110,6 +123,16 @@ template <class To, class From>
 __device__ __forceinline__ To convert(From x) {
   if constexpr (std::is_same_v<To, From>) {
     return x;
+  } else if constexpr (is_complex_v<From>) {
+    if constexpr (is_complex_v<To>) {
+      return To(x);
+    } else if constexpr (std::is_same_v<To, bool>) {
+      return x != From(0);
+    } else {
+      return convert<To>(x.real());
+    }
+  } else if constexpr (is_complex_v<To>) {
+    return To(convert<typename To::value_type>(x));
   } else if constexpr (is_reduced_float_v<From>) {
     return convert<To>(static_cast<float>(x));
   } else if constexpr (is_reduced_float_v<To>) {

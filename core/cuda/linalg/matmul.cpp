@@ -1,5 +1,6 @@
 // Products of matrices, through cuBLASLt.
 #include <algorithm>
+#include <complex>
 #include <cstring>
 #include <map>
 #include <tuple>
@@ -7,6 +8,8 @@
 #include "cuda/allocator.h"
 #include "cuda/cuda.h"
 #include "cuda/device.h"
+#include "cuda/kernel.h"
+#include "cuda/kernels/matmul.h"
 #include "cuda/library.h"
 
 namespace facula::cuda {
@@ -14,10 +17,12 @@ namespace facula::cuda {
 namespace {
 
 // Numbers of cuBLASLt's enumerations.
-constexpr int kCompute32F = 68, kCompute64F = 70;  // 32F: without TF32
+constexpr int kCompute32F = 68, kCompute64F = 70, kComputeTF32 = 77;
 constexpr int kReal32F = 0, kReal64F = 1, kReal16F = 2, kReal16BF = 14;
+constexpr int kComplex32F = 4, kComplex64F = 5;
 constexpr int kTransposed = 1;
-constexpr int kDescTransA = 3, kDescTransB = 4;
+constexpr int kDescTransA = 3, kDescTransB = 4, kDescEpilogue = 7, kDescBias = 8;
+constexpr int kAddBias = 4;
 constexpr int kLayoutBatchCount = 5, kLayoutBatchOffset = 6;
 constexpr int kPreferWorkspace = 1, kPreferAlignmentA = 5;  // those of B, C and D follow
 constexpr size_t kWorkspaceBytes = size_t(32) << 20;
@@ -89,9 +94,10 @@ struct Shape {
   bool trans_a, trans_b;
   int64_t m, n, k, lda, ldb, ldc, n_batch, stride_a, stride_b, stride_c;
   uint32_t align_a, align_b, align_c;
+  bool has_bias, allows_tf32;
   auto as_tuple() const {
     return std::tie(index, type, trans_a, trans_b, m, n, k, lda, ldb, ldc, n_batch, stride_a,
-                    stride_b, stride_c, align_a, align_b, align_c);
+                    stride_b, stride_c, align_a, align_b, align_c, has_bias, allows_tf32);
   }
   bool operator<(const Shape& o) const { return as_tuple() < o.as_tuple(); }
 };
@@ -126,10 +132,19 @@ void* make_layout(const Shape& s, int64_t rows, int64_t cols, int64_t ld, int64_
 Plan make_plan(const Shape& s) {
   const BlasLt& lt = blas_lt();
   Plan plan;
-  bool is_double = s.type == kReal64F;
-  check_status(lt.desc_create(&plan.desc, is_double ? kCompute64F : kCompute32F,
-                              is_double ? kReal64F : kReal32F),
+  bool is_double = s.type == kReal64F || s.type == kComplex64F;
+  bool is_complex = s.type == kComplex32F || s.type == kComplex64F;
+  bool is_tf32 = s.allows_tf32 && (s.type == kReal32F || s.type == kComplex32F);
+  check_status(lt.desc_create(&plan.desc,
+                              is_double ? kCompute64F
+                              : is_tf32 ? kComputeTF32
+                                        : kCompute32F,
+                              is_complex  ? s.type
+                              : is_double ? kReal64F
+                                          : kReal32F),
                "cublasLtMatmulDescCreate");
+  if (s.has_bias)
+    set_attribute(lt.desc_set, plan.desc, kDescEpilogue, static_cast<int32_t>(kAddBias));
   if (s.trans_b)
     set_attribute(lt.desc_set, plan.desc, kDescTransA, static_cast<int32_t>(kTransposed));
   if (s.trans_a)
@@ -180,6 +195,36 @@ template <>
 constexpr int kTypeOf<Half> = kReal16F;
 template <>
 constexpr int kTypeOf<BFloat16> = kReal16BF;
+template <>
+constexpr int kTypeOf<std::complex<float>> = kComplex32F;
+template <>
+constexpr int kTypeOf<std::complex<double>> = kComplex64F;
+
+FACULA_KERNEL(integer_matmul, "matmul.h", MatmulArguments,
+              kRealDTypes & ~kFloatDTypes & ~only(DType::Bool))
+constexpr int64_t kTile = 64;
+
+template <class T>
+void multiply_integers(const products::Gemm<T>& x, Device device) {
+  MatmulArguments a{reinterpret_cast<const char*>(x.a),
+                    reinterpret_cast<const char*>(x.b),
+                    reinterpret_cast<char*>(x.c),
+                    x.m,
+                    x.n,
+                    x.k,
+                    x.lda,
+                    x.ldb,
+                    x.ldc,
+                    x.stride_a,
+                    x.stride_b,
+                    x.stride_c,
+                    static_cast<int64_t>(x.alpha),
+                    static_cast<int64_t>(x.beta),
+                    x.trans_a != products::Trans::No,
+                    x.trans_b != products::Trans::No};
+  integer_matmul_kernel(device, {DTypeOf<T>::value},
+                        {ceil_div(x.m, kTile) * ceil_div(x.n, kTile), x.n_batch}, a);
+}
 
 // C = beta C, where there is nothing to add.
 template <class T>
@@ -191,7 +236,7 @@ void scale(const products::Gemm<T>& x, Device device) {
   walk.numel = walk.sizes[0] = x.n_batch * x.m * x.n;
   walk.data[0] = walk.data[1] = reinterpret_cast<char*>(x.c);
   walk.strides[0][0] = walk.strides[1][0] = sizeof(T);
-  bool is_fill = x.beta == 0;
+  bool is_fill = x.beta == Wide<T>(0);
   walk.n_operands = is_fill ? 2 : 3;
   int factor_at = walk.n_operands - 1;
   walk.data[factor_at] = reinterpret_cast<char*>(&factor);
@@ -202,13 +247,16 @@ void scale(const products::Gemm<T>& x, Device device) {
 
 }  // namespace
 
+bool allows_tf32_matmul = false;
+
 template <class T>
-void gemm(const products::Gemm<T>& x, Device device) {
-  if constexpr (kTypeOf<T> < 0) {
-    fail(ErrorKind::NotImplemented, "matmul: not available for ", DTypeOf<T>::value, " on ", device,
-         ". Move the tensors with .cpu() first.");
+void gemm(const products::Gemm<T>& x, Device device, const T* bias) {
+  if (x.m == 0 || x.n == 0 || x.n_batch == 0) return;
+  if constexpr (std::is_same_v<T, bool>) {
+    fail(ErrorKind::NotImplemented, "matmul: not defined for bool.");
+  } else if constexpr (kTypeOf<T> < 0) {
+    multiply_integers(x, device);
   } else {
-    if (x.m == 0 || x.n == 0 || x.n_batch == 0) return;
     if (x.k == 0) return scale(x, device);
     int index = device.index;
     enter(index);
@@ -228,8 +276,11 @@ void gemm(const products::Gemm<T>& x, Device device) {
                 x.stride_c,
                 alignment_of(x.a),
                 alignment_of(x.b),
-                alignment_of(x.c)};
+                alignment_of(x.c),
+                bias != nullptr,
+                allows_tf32_matmul};
     const Plan& plan = plan_of(shape);
+    if (bias) set_attribute(blas_lt().desc_set, plan.desc, kDescBias, bias);
     void* stream = current_stream(index);
     // Freed at once: what uses the block next comes later on the same stream.
     Allocator& allocator = allocator_of(index);
@@ -244,7 +295,8 @@ void gemm(const products::Gemm<T>& x, Device device) {
   }
 }
 
-#define FACULA_INSTANTIATE(T, Name) template void gemm<T>(const products::Gemm<T>&, Device);
+#define FACULA_INSTANTIATE(T, Name) \
+  template void gemm<T>(const products::Gemm<T>&, Device, const T*);
 FACULA_FORALL_DTYPES(FACULA_INSTANTIATE)
 #undef FACULA_INSTANTIATE
 

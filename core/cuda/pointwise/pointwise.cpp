@@ -1,4 +1,5 @@
 // Element-wise kernels, made from the formulas of the .def lists.
+#include <algorithm>
 #include <cstring>
 #include <unordered_map>
 
@@ -6,17 +7,12 @@
 #include "base/integers.h"
 #include "cuda/cuda.h"
 #include "cuda/device.h"
+#include "cuda/kernel.h"
 #include "cuda/kernels/arguments.h"
-#include "cuda/program.h"
 
 namespace facula::cuda {
 
 namespace {
-
-// By dtype, as kernels/types.h names them.
-constexpr const char* kTypes[kNumDTypes] = {"bool",    "uint8_t", "int8_t", "int16_t",
-                                            "int32_t", "int64_t", "Half",   "BFloat16",
-                                            "float",   "double",  nullptr,  nullptr};
 
 struct FormulaText {
   const char* name;
@@ -147,7 +143,7 @@ std::string program_text(const Key& key, const std::string& suffix = "") {
   std::string result = has_own_result ? "Out" : "T";
   text += "struct Formula {\n  T p0, p1, p2;\n";
   text +=
-      "  __device__ Formula(const uint64_t* n) : p0(from_word<T>(n[0])), p1(from_word<T>(n[1])), "
+      "  __device__ Formula(const Word* n) : p0(from_word<T>(n[0])), p1(from_word<T>(n[1])), "
       "p2(from_word<T>(n[2])) {}\n";
   text += "  __device__ __forceinline__ " + result + " operator()(" + parameters[shape] +
           ") const { return static_cast<" + result + ">(" + formula_of(key.family, key.op).text +
@@ -168,43 +164,35 @@ void* kernel_of(const Key& key, int index) {
 }
 
 template <class T>
-uint64_t word_of(T value) {
-  uint64_t word = 0;
+Word word_of(T value) {
+  Word word{};
   std::memcpy(&word, &value, sizeof(T));
   return word;
 }
 
-uint64_t word_of_number(Scalar value, DType dtype) {
-  return visit_dtype(dtype, [&](auto tag) -> uint64_t {
+Word word_of_number(Scalar value, DType dtype) {
+  return visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (is_complex_v<T>) {
-      return 0;
-    } else {
-      return word_of<Wide<T>>(value.to<Wide<T>>());
-    }
+    return word_of<Wide<T>>(value.to<Wide<T>>());
   });
 }
 
 // The value of a 0-d CPU operand in the type that formulas see.
-uint64_t word_of_host(const char* data, DType dtype) {
-  return visit_dtype(dtype, [&](auto tag) -> uint64_t {
+Word word_of_host(const char* data, DType dtype) {
+  return visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (is_complex_v<T>) {
-      return 0;
-    } else {
-      return word_of<Wide<T>>(*reinterpret_cast<const T*>(data));
-    }
+    return word_of<Wide<T>>(*reinterpret_cast<const T*>(data));
   });
 }
 
 bool is_host(const Walk& walk, int i) { return walk.strides[i][0] == kHostStride; }
 
-bool is_dense(const Walk& walk, const DType* dtypes) {
+bool is_dense(const Walk& walk, const DType* dtypes, int pack) {
   if (walk.n_dims != 1) return false;
   for (int i = 0; i < walk.n_operands; ++i) {
     if (i > 0 && (is_host(walk, i) || walk.strides[i][0] == 0)) continue;
     int64_t size = item_size(dtypes[i]);
-    bool is_aligned = reinterpret_cast<uintptr_t>(walk.data[i]) % (size * kPackSize) == 0;
+    bool is_aligned = reinterpret_cast<uintptr_t>(walk.data[i]) % (size * pack) == 0;
     if (!is_aligned || (walk.strides[i][0] != size && walk.numel != 1)) return false;
   }
   return true;
@@ -213,7 +201,7 @@ bool is_dense(const Walk& walk, const DType* dtypes) {
 Operand operand_of(const Walk& walk, int i, DType dtype) {
   if (is_host(walk, i)) return {nullptr, word_of_host(walk.data[i], dtype), OperandKind::Host};
   bool is_number = i > 0 && walk.n_dims == 1 && walk.strides[i][0] == 0;
-  return {walk.data[i], 0, is_number ? OperandKind::Number : OperandKind::Tensor};
+  return {walk.data[i], {}, is_number ? OperandKind::Number : OperandKind::Tensor};
 }
 
 template <class Arguments>
@@ -252,14 +240,12 @@ void launch_with(const Call& call, const Walk& walk, Layout layout, int64_t n_th
   launch(kernel, index, {ceil_div(n_threads_needed, kThreads), 1}, kThreads, &arguments);
 }
 
-void run(const char* name, const Call& call, const Walk& walk) {
-  check_not_implemented(!is_complex(call.dtype) && !is_complex(call.out), name,
-                        ": complex numbers are not available on ", walk.device,
-                        " yet. Move the tensor with .cpu() first.");
+void run(const Call& call, const Walk& walk) {
   if (walk.numel == 0) return;
-  if (is_dense(walk, call.operand_dtypes)) {
+  int pack = pack_size(std::max(item_size(call.dtype), item_size(call.out)));
+  if (is_dense(walk, call.operand_dtypes, pack)) {
     DenseArguments arguments{};
-    launch_with(call, walk, Layout::Dense, ceil_div(walk.numel, kPackSize), arguments);
+    launch_with(call, walk, Layout::Dense, ceil_div(walk.numel, pack), arguments);
   } else if (walk.n_dims <= kShortDims && walk.numel < (int64_t(1) << 31)) {
     ShortArguments arguments{};
     set_geometry(arguments, walk);
@@ -272,37 +258,34 @@ void run(const char* name, const Call& call, const Walk& walk) {
 }
 
 template <class Op>
-void run_simple(Family family, const FormulaText* texts, Op op, DType dtype, DType out,
-                const Walk& walk, const Scalar* numbers = nullptr, int n_numbers = 0) {
+void run_simple(Family family, Op op, DType dtype, DType out, const Walk& walk,
+                const Scalar* numbers = nullptr, int n_numbers = 0) {
   DType dtypes[kMaxCudaOperands] = {out, dtype, dtype, dtype};
-  run(texts[static_cast<int>(op)].name,
-      {family, static_cast<int>(op), dtype, out, dtypes, numbers, n_numbers}, walk);
+  run({family, static_cast<int>(op), dtype, out, dtypes, numbers, n_numbers}, walk);
 }
 
 }  // namespace
 
-const char* type_name(DType dtype) { return kTypes[static_cast<int>(dtype)]; }
-
 void run_unary(UnaryOp op, DType dtype, const Walk& walk) {
-  run_simple(Family::Unary, kUnary, op, dtype, dtype, walk);
+  run_simple(Family::Unary, op, dtype, dtype, walk);
 }
 void run_parametric(ParametricOp op, DType dtype, const Walk& walk, const Scalar* numbers) {
-  run_simple(Family::Parametric, kParametric, op, dtype, dtype, walk, numbers, 3);
+  run_simple(Family::Parametric, op, dtype, dtype, walk, numbers, 3);
 }
 void run_activation(ActivationOp op, DType dtype, const Walk& walk, const Scalar* numbers) {
-  run_simple(Family::Activation, kActivation, op, dtype, dtype, walk, numbers, 3);
+  run_simple(Family::Activation, op, dtype, dtype, walk, numbers, 3);
 }
 void run_slope(ActivationOp op, DType dtype, const Walk& walk, const cpu::BinaryParams& params) {
-  run_simple(Family::Slope, kSlope, op, dtype, dtype, walk, params.numbers, 3);
+  run_simple(Family::Slope, op, dtype, dtype, walk, params.numbers, 3);
 }
 void run_predicate(PredicateOp op, DType dtype, const Walk& walk) {
-  run_simple(Family::Predicate, kPredicate, op, dtype, DType::Bool, walk);
+  run_simple(Family::Predicate, op, dtype, DType::Bool, walk);
 }
 void run_compare(CompareOp op, DType dtype, const Walk& walk) {
-  run_simple(Family::Compare, kCompare, op, dtype, DType::Bool, walk);
+  run_simple(Family::Compare, op, dtype, DType::Bool, walk);
 }
 void run_ternary(TernaryOp op, DType dtype, const Walk& walk, Scalar p0) {
-  run_simple(Family::Ternary, kTernary, op, dtype, dtype, walk, &p0, 1);
+  run_simple(Family::Ternary, op, dtype, dtype, walk, &p0, 1);
 }
 void run_binary(BinaryOp op, DType dtype, const Walk& walk, const cpu::BinaryParams& params) {
   check_not_implemented(op != BinaryOp::nextafter || !is_reduced_float(dtype),
@@ -310,33 +293,34 @@ void run_binary(BinaryOp op, DType dtype, const Walk& walk, const cpu::BinaryPar
                         " yet. Move the tensors with .cpu() first.");
   DType dtypes[] = {dtype, params.a_is_wide ? DType::Float32 : dtype,
                     params.b_is_wide ? DType::Float32 : dtype};
-  run(kBinary[static_cast<int>(op)].name,
-      {Family::Binary, static_cast<int>(op), dtype, dtype, dtypes, params.numbers, 3}, walk);
+  run({Family::Binary, static_cast<int>(op), dtype, dtype, dtypes, params.numbers, 3}, walk);
 }
 void run_where(DType dtype, const Walk& walk) {
   DType dtypes[] = {dtype, DType::Bool, dtype, dtype};
-  run("where", {Family::Where, 0, dtype, dtype, dtypes}, walk);
+  run({Family::Where, 0, dtype, dtype, dtypes}, walk);
 }
 void run_cast(DType from, DType to, const Walk& walk) {
-  // Moved, not converted, a complex number is eight bytes like others.
-  if (from == DType::Complex64 && to == from) from = to = DType::Int64;
+  if (from == to) from = to = carrier(to);
   DType dtypes[] = {to, from};
-  run("copy_", {Family::Cast, 0, from, to, dtypes}, walk);
+  run({Family::Cast, 0, from, to, dtypes}, walk);
 }
 
-std::vector<NamedProgram> elementwise_programs(const std::vector<DType>& dtypes) {
-  std::vector<NamedProgram> programs;
+namespace {
+
+// All layouts of a cast and a choice, which have no formula that could fail alone.
+const ProgramLister lister([](std::vector<Program>& programs) {
   auto add = [&](Family family, int op, DType dtype, DType out, Layout layout = Layout::Dense) {
-    Key key{family, op, dtype, out, layout};
-    programs.emplace_back(std::string(formula_of(family, op).name) + " of " + dtype_name(dtype),
-                          program_text(key, std::to_string(programs.size())));
+    programs.push_back(
+        {formula_of(family, op).name, dtype,
+         program_text({family, op, dtype, out, layout}, std::to_string(programs.size()))});
   };
   // What the CPU has no loop for is not defined.
   auto add_all = [&](Family family, const auto& table, DType dtype, DType out) {
     for (size_t op = 0; op < table.loops.size(); ++op)
       if (table.loops[op][static_cast<int>(dtype)]) add(family, static_cast<int>(op), dtype, out);
   };
-  for (DType dtype : dtypes) {
+  for (int d = 0; d < kNumComputedDTypes; ++d) {
+    DType dtype = static_cast<DType>(d);
     add_all(Family::Unary, cpu::get_unary_table(), dtype, dtype);
     add_all(Family::Parametric, cpu::get_parametric_table(), dtype, dtype);
     add_all(Family::Activation, cpu::get_activation_table(), dtype, dtype);
@@ -347,10 +331,12 @@ std::vector<NamedProgram> elementwise_programs(const std::vector<DType>& dtypes)
     add_all(Family::Compare, cpu::get_compare_table(), dtype, DType::Bool);
     add_all(Family::Ternary, cpu::get_ternary_table(), dtype, dtype);
     add(Family::Where, 0, dtype, dtype, Layout::Strided);
-    add(Family::Cast, 0, dtype, DType::Float16, Layout::StridedLong);
-    add(Family::Cast, 0, DType::Float32, dtype);
+    for (int to = 0; to < kNumComputedDTypes; ++to)
+      add(Family::Cast, 0, dtype, static_cast<DType>(to),
+          to % 2 ? Layout::Dense : Layout::StridedLong);
   }
-  return programs;
-}
+});
+
+}  // namespace
 
 }  // namespace facula::cuda

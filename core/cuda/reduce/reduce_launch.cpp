@@ -3,11 +3,11 @@
 
 #include "base/error.h"
 #include "base/integers.h"
-#include "cuda/allocator.h"
 #include "cuda/cuda.h"
 #include "cuda/device.h"
+#include "cuda/kernel.h"
 #include "cuda/kernels/arguments.h"
-#include "cuda/program.h"
+#include "cuda/workspace.h"
 #include "tensor/tensor.h"
 
 namespace facula::cuda {
@@ -19,12 +19,13 @@ struct RowText {
   const char *name, *element, *join, *total;
   const char* accumulator;
   ReduceResult result;
+  Kinds kinds;
 };
 constexpr RowText kRows[] = {
 #define FOLD(name, result, kinds, element, Join, total) \
-  {#name, #element, #Join, #total, nullptr, ReduceResult::result},
+  {#name, #element, #Join, #total, nullptr, ReduceResult::result, Kinds::kinds},
 #define KERNEL(name, Accumulator, kinds, ...) \
-  {#name, nullptr, nullptr, nullptr, #Accumulator, ReduceResult::Total},
+  {#name, nullptr, nullptr, nullptr, #Accumulator, ReduceResult::Total, Kinds::kinds},
 #include "tables/reduce.def"
 };
 constexpr const char* kEntries[] = {"reduce", "reduce_long", "join"};
@@ -148,33 +149,10 @@ ReduceArguments shorten(const LongReduceArguments& a) {
   return s;
 }
 
-// Memory for the time of a launch: freed at once, as later work of the stream comes later.
-class Workspace {
- public:
-  Workspace(int index, int64_t nbytes)
-      : allocator_(allocator_of(index)),
-        nbytes_(nbytes),
-        stream_(current_stream(index)),
-        data_(allocator_.allocate(nbytes, stream_)) {}
-  ~Workspace() { allocator_.deallocate(data_, nbytes_, stream_); }
-  Workspace(const Workspace&) = delete;
-  Workspace& operator=(const Workspace&) = delete;
-  char* data() const { return static_cast<char*>(data_); }
-
- private:
-  Allocator& allocator_;
-  int64_t nbytes_;
-  void* stream_;
-  void* data_;
-};
-
 }  // namespace
 
 void run_reduction(const char* op, ReduceOp which, const Tensor& x, uint64_t mask, DType read_dtype,
                    const Tensor& values, const Tensor& seconds, const ReduceParams& params) {
-  check_not_implemented(!is_complex(x.dtype()) && !is_complex(values.dtype()), op,
-                        ": complex numbers are not available on ", x.device(),
-                        " yet. Move the tensor with .cpu() first.");
   if (values.numel() == 0) return;
   int index = x.device().index;
   Job job{which, x.dtype(), read_dtype, values.dtype()};
@@ -198,18 +176,30 @@ void run_reduction(const char* op, ReduceOp which, const Tensor& x, uint64_t mas
   if (a.n_pieces > 1) launch(kernel_of(job, kJoin, index), index, {a.n_out, 1}, kReduceThreads, &s);
 }
 
-std::vector<NamedProgram> reduction_programs() {
-  std::vector<NamedProgram> programs;
-  for (const RowText& row : kRows)
-    for (Entry entry : {kReduce, kReduceLong, kJoin}) {
-      auto op = static_cast<ReduceOp>(&row - kRows);
-      Job job = row.result == ReduceResult::Truth
-                    ? Job{op, DType::Int32, DType::Bool, DType::Bool}
-                    : Job{op, DType::BFloat16, DType::Float32, DType::BFloat16};
-      programs.emplace_back(std::string(row.name) + " (" + kEntries[entry] + ")",
-                            program_text(job, entry, std::to_string(programs.size())));
+namespace {
+
+const ProgramLister lister([](std::vector<Program>& programs) {
+  auto add = [&](const RowText& row, const Job& job, Entry entry) {
+    programs.push_back(
+        {row.name, job.in, program_text(job, entry, std::to_string(programs.size()))});
+  };
+  for (const RowText& row : kRows) {
+    auto op = static_cast<ReduceOp>(&row - kRows);
+    if (row.result == ReduceResult::Truth) {
+      for (DType dtype : {DType::Bool, DType::Int32, DType::BFloat16, DType::Complex64})
+        add(row, {op, dtype, DType::Bool, DType::Bool}, kReduce);
+      continue;
     }
-  return programs;
-}
+    for (Entry entry : {kReduce, kReduceLong, kJoin})
+      add(row, {op, DType::BFloat16, DType::Float32, DType::BFloat16}, entry);
+    add(row, {op, DType::Float64, DType::Float64, DType::Float64}, kReduce);
+    if (in_kinds<int64_t>(row.kinds))
+      add(row, {op, DType::Int16, DType::Int64, DType::Int64}, kReduce);
+    if (in_kinds<Complex64>(row.kinds))
+      add(row, {op, DType::Complex64, DType::Complex64, DType::Complex64}, kReduce);
+  }
+});
+
+}  // namespace
 
 }  // namespace facula::cuda

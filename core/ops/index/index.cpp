@@ -63,8 +63,9 @@ bool are_adjacent(const TensorList& indices) {
 bool is_mask_of_slices(const Tensor& x, const TensorList& indices) {
   if (indices.size() != 1 || !indices[0].defined()) return false;
   const Tensor& mask = indices[0];
-  return mask.is_cpu() && (mask.dtype() == DType::Bool || mask.dtype() == DType::UInt8) &&
-         mask.dim() > 0 && mask.dim() <= x.dim() &&
+  return mask.device() == x.device() &&
+         (mask.dtype() == DType::Bool || mask.dtype() == DType::UInt8) && mask.dim() > 0 &&
+         mask.dim() <= x.dim() &&
          std::equal(mask.sizes().begin(), mask.sizes().end(), x.sizes().begin());
 }
 
@@ -77,12 +78,20 @@ IndexPlan plan_mask(const Tensor& x, const Tensor& mask) {
     steps.push_back(x.stride(d));
     offset_shape.push_back(1);
   }
-  return {restrided(x, shape, steps), {reshape(offsets, offset_shape), INT64_MAX, 1}, shape};
+  Places places{reshape(offsets, offset_shape), INT64_MAX, 1};
+  places.is_distinct = true;
+  return {restrided(x, shape, steps), places, shape};
 }
 
 IndexPlan plan_index(const char* op, Tensor x, TensorList given) {
   NoGradGuard guard;
-  check_cpu(op, x);
+  // Indices of the CPU may choose from a tensor of a GPU.
+  for (Tensor& index : given) {
+    if (!index.defined() || index.device() == x.device()) continue;
+    check(index.is_cpu(), op, ": expected indices on the CPU, or on ", x.device(),
+          " as the tensor is, got ", index, ".");
+    index = to(index, x.device(), index.dtype(), false);
+  }
   if (is_mask_of_slices(x, given)) return plan_mask(x, given[0]);
   check_index(static_cast<int64_t>(given.size()) <= x.dim(), op, ": expected at most ", x.dim(),
               " indices for ", x, ", got ", given.size(), ".");
@@ -104,8 +113,6 @@ IndexPlan plan_index(const char* op, Tensor x, TensorList given) {
   bool any = false;
   for (const Tensor& index : indices) {
     if (!index.defined()) continue;
-    check(index.is_cpu(), op, ": expected indices on the CPU, or on ", x.device(),
-          " as the tensor is, got ", index, ".");
     if (any && !is_expandable_to(index.sizes(), index_shape) &&
         !is_expandable_to(index_shape, index.sizes())) {
       Dims a = index_shape, b = index.sizes();
@@ -145,7 +152,7 @@ IndexPlan plan_index(const char* op, Tensor x, TensorList given) {
   }
   if (offsets.defined()) places = {expand(offsets, index_shape), INT64_MAX, 1};
   places.index = places.index.defined() ? reshape(contiguous(places.index), offset_shape)
-                                        : zeros({}, DType::Int64);
+                                        : zeros({}, DType::Int64, x.device());
   return {restrided(x, shape, strides), places, shape};
 }
 
@@ -163,6 +170,22 @@ Tensor index(const Tensor& x, const TensorList& indices) {
 
 namespace {
 
+// Whether each element of x has memory of its own: each dimension steps over all that the faster
+// ones reach.
+bool shares_no_memory(const Tensor& x) {
+  Dims order;
+  for (int64_t d = 0; d < x.dim(); ++d)
+    if (x.size(d) > 1) order.push_back(d);
+  std::sort(order.begin(), order.end(),
+            [&](int64_t a, int64_t b) { return x.stride(a) < x.stride(b); });
+  int64_t reach = 0;
+  for (int64_t d : order) {
+    if (x.stride(d) <= reach) return false;
+    reach += (x.size(d) - 1) * x.stride(d);
+  }
+  return true;
+}
+
 void put_at(const Tensor& x, const TensorList& indices, const Tensor& values, bool accumulate) {
   NoGradGuard guard;
   IndexPlan plan = plan_index("index_put_", x, indices);
@@ -174,8 +197,7 @@ void put_at(const Tensor& x, const TensorList& indices, const Tensor& values, bo
   Places at = checked("index", plan.places);
   if (at.index.storage() == x.storage()) at.index = clone(at.index);
   write_at("index_put_", plan.x, expand(values, plan.shape), at,
-           accumulate ? WriteMode::Add : WriteMode::Set,
-           is_non_overlapping_and_dense(x.sizes(), x.strides()));
+           accumulate ? WriteMode::Add : WriteMode::Set, shares_no_memory(x));
 }
 
 // One value for one mask fills the elements chosen: any shape will do, and any real dtype.
@@ -199,7 +221,8 @@ bool is_all_or_nothing(const Tensor& x, const TensorList& indices) {
 
 // The same choice as an index of a new first dimension of x.
 TensorList all_or_nothing(const Tensor& mask) {
-  return {item(mask).to_bool() ? zeros({1}, DType::Int64) : empty({0}, DType::Int64)};
+  return {item(mask).to_bool() ? zeros({1}, DType::Int64, mask.device())
+                               : empty({0}, DType::Int64, mask.device())};
 }
 
 Tensor index_put(const Tensor& x, const TensorList& indices, const Tensor& given, bool accumulate) {
@@ -272,7 +295,6 @@ Places dim_places(const char* op, const Tensor& x, int64_t dim, const Tensor& in
 void write_dim(const char* op, const Tensor& x, const Tensor& y, int64_t dim, const Tensor& index,
                const Tensor& source, WriteMode mode, const IndexRules& rules) {
   NoGradGuard guard;
-  check_cpu(op, y);
   if (mode == WriteMode::Add && adds_in_float(y, index.numel())) {
     Tensor wide = to_dtype(y, DType::Float32);
     write_dim(op, x, wide, dim, index, to_dtype(source, DType::Float32), mode, rules);
@@ -293,7 +315,6 @@ Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) {
   dim = wrap_dim("index_select", dim, x.dim());
   check(x.dim() > 0 || index.numel() == 1, "index_select: expected one index for a 0-d input, got ",
         index.numel(), ".");
-  check_cpu("index_select", x);
   Tensor in = at_least_1d(x);
   IndexRules rules;
   if (in.dim() > 1 && (in.numel() == 0 || dim == 1)) rules.out_of_range = ErrorKind::Runtime;
@@ -385,7 +406,6 @@ Tensor take(const Tensor& x, const Tensor& index) {
   check(index.dtype() == DType::Int64, "take: expected an int64 index, got ", index, ".");
   check_index(x.numel() != 0 || index.numel() == 0,
               "take: an empty tensor has no elements to take.");
-  check_cpu("take", x);
   Tensor y;
   {
     NoGradGuard guard;
@@ -407,7 +427,6 @@ Tensor put(const Tensor& x, const Tensor& index, const Tensor& source, bool accu
         " elements of source, got ", index.numel(), ".");
   check_index(x.numel() != 0 || index.numel() == 0,
               "put_: an empty tensor has no place for elements.");
-  check_cpu("put_", x);
   Tensor y = copy_of(x, MemoryFormat::Contiguous);
   {
     NoGradGuard guard;

@@ -95,7 +95,6 @@ Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source)
 }  // namespace
 
 Tensor nonzero(const Tensor& x) {
-  check_cpu("nonzero", x);
   NoGradGuard guard;
   std::vector<Dims> weights(x.dim(), Dims(x.dim(), 0));
   for (int64_t d = 0; d < x.dim(); ++d) weights[d][d] = 1;
@@ -110,17 +109,22 @@ namespace {
 
 Tensor one_hot(const Tensor& x, int64_t num_classes) {
   check(x.dtype() == DType::Int64, "one_hot: expected class indices of dtype int64, got ", x, ".");
-  check_cpu("one_hot", x);
   check(x.numel() > 0 || num_classes > 0,
         "one_hot: expected num_classes for a tensor without elements.");
   NoGradGuard guard;
-  Tensor flat = contiguous(x);
   int64_t largest = -1;
-  for (int64_t i = 0; i < flat.numel(); ++i) {
-    int64_t value = flat.data_as<int64_t>()[i];
-    check(value >= 0, "one_hot: expected classes of at least 0, got ", value, " at position ", i,
-          ".");
-    largest = std::max(largest, value);
+  if (x.is_cpu()) {
+    Tensor flat = contiguous(x);
+    for (int64_t i = 0; i < flat.numel(); ++i) {
+      int64_t value = flat.data_as<int64_t>()[i];
+      check(value >= 0, "one_hot: expected classes of at least 0, got ", value, " at position ", i,
+            ".");
+      largest = std::max(largest, value);
+    }
+  } else if (x.numel() > 0) {
+    int64_t smallest = item(amin(x)).to_int();
+    check(smallest >= 0, "one_hot: expected classes of at least 0, got ", smallest, ".");
+    largest = item(amax(x)).to_int();
   }
   if (num_classes == -1) num_classes = largest + 1;
   check(num_classes >= 1, "one_hot: num_classes should be positive, got ", num_classes, ".");
@@ -128,7 +132,7 @@ Tensor one_hot(const Tensor& x, int64_t num_classes) {
         ", got ", largest, ".");
   Dims shape = x.sizes();
   shape.push_back(num_classes);
-  return scatter(zeros(shape, DType::Int64), -1, unsqueeze(x, -1), wrapped_number(1));
+  return scatter(zeros(shape, DType::Int64, x.device()), -1, unsqueeze(x, -1), wrapped_number(1));
 }
 
 // ---- bindings

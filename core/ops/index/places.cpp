@@ -10,6 +10,8 @@
 #include "base/parallel.h"
 #include "base/scratch.h"
 #include "cpu/run.h"
+#include "cuda/index/places.h"
+#include "ops/ops.h"
 #include "walk/walk.h"
 
 namespace facula {
@@ -70,15 +72,35 @@ void with_bounds(const char* op, const Tensor& x, const Places& places, F run) {
   fail(places.kind, op, ": the index changed while it was read.");
 }
 
+// A number of the CPU, in any shape, that is written to another device.
+Tensor on_device_of(const Tensor& target, const Tensor& values) {
+  const Dims& strides = values.strides();
+  if (!values.is_cpu() ||
+      !std::all_of(strides.begin(), strides.end(), [](int64_t s) { return s == 0; }))
+    return values;
+  Scalar number = item(restrided(values, {}, {}));
+  return expand(full({}, number, values.dtype(), target.device()), target.sizes());
+}
+
+cuda::PlaceBounds bounds_of(const char* op, const Places& places) {
+  return {op, places.kind, places.size, places.negative_allowed};
+}
+
 }  // namespace
 
 Tensor offsets_of(const char* op, const Places& places) {
   const Tensor& index = places.index;
   int64_t size = places.size, stride = places.stride;
+  if (!index.is_cpu()) {
+    Tensor offsets = empty(index.sizes(), DType::Int64, index.device());
+    cuda::find_offsets(offsets, contiguous(to_dtype(index, DType::Int64)), bounds_of(op, places),
+                       stride);
+    return offsets;
+  }
   Tensor offsets = empty(index.sizes(), DType::Int64);
   int64_t* to = offsets.data_as<int64_t>();
   const int64_t* from = to;
-  if (index.dtype() == DType::Int64 && index.is_contiguous() && index.is_cpu()) {
+  if (index.dtype() == DType::Int64 && index.is_contiguous()) {
     from = index.data_as<int64_t>();
   } else {
     copy_into(offsets, index);
@@ -97,7 +119,8 @@ Tensor offsets_of(const char* op, const Places& places) {
 }
 
 Places checked(const char* op, Places places) {
-  if (places.size == INT64_MAX) return places;
+  // On a GPU an index is checked as it is used: one that is out of bounds is left out.
+  if (places.size == INT64_MAX || !places.index.is_cpu()) return places;
   places.index = contiguous(to_dtype(places.index, DType::Int64));
   const int64_t* index = places.index.data_as<int64_t>();
   int64_t low = places.negative_allowed ? -places.size : 0;
@@ -136,10 +159,20 @@ cpu::Positions merged_positions(const Dims& sizes, const std::vector<Dims>& weig
   return p;
 }
 
+Tensor weighted_positions_on_cuda(const Tensor& x, const std::vector<Dims>& weights) {
+  Tensor places = cuda::find_nonzero(contiguous(to_dtype(x, DType::Bool)));
+  int64_t n_rows = static_cast<int64_t>(weights.size()), n = places.numel();
+  Tensor out = empty({n_rows, n}, DType::Int64, x.device());
+  for (int64_t j = 0; j < n_rows; ++j)
+    cuda::sum_positions(out.data_as<int64_t>() + j * n, places, x.sizes(), weights[j]);
+  return out;
+}
+
 }  // namespace
 
 Tensor weighted_positions(const Tensor& x, const std::vector<Dims>& weights) {
   NoGradGuard guard;
+  if (!x.is_cpu()) return weighted_positions_on_cuda(x, weights);
   Tensor in = contiguous(x);
   int64_t numel = in.numel(), n_pieces = ceil_div(numel, kGrain);
   // x is read once: another thread may be writing to it.
@@ -281,6 +314,7 @@ std::optional<Dims> order_of(const Tensor& out, const Tensor& x, const Places& p
 
 void read_at(const char* op, const Tensor& out, const Tensor& x, Places places) {
   places.index = to_dtype(places.index, DType::Int64);
+  if (!x.is_cpu()) return cuda::read_at(out, x, places.index, bounds_of(op, places), places.stride);
   if (std::optional<Dims> strides = order_of(out, x, places)) {
     // Two passes along memory cost less than one across it.
     Tensor y = empty_strided(out.sizes(), *strides, out.dtype(), out.device());
@@ -311,6 +345,10 @@ void write_at(const char* op, const Tensor& target, const Tensor& values, Places
       !is_complex(target.dtype()) || (mode != WriteMode::AMin && mode != WriteMode::AMax), op,
       ": not defined for ", target, ".");
   places.index = to_dtype(places.index, DType::Int64);
+  if (!target.is_cpu())
+    return cuda::write_at(target, on_device_of(target, values), places.index, bounds_of(op, places),
+                          places.stride, static_cast<IndexWrite>(mode), places.is_distinct,
+                          is_apart);
   Walk walk = make_walk(op, target, {values, places.index});
   DType moved = mode == WriteMode::Set ? carrier(target.dtype()) : target.dtype();
   Loop loop = kernel_of(cpu::get_index_table().write_at[static_cast<int>(mode)], moved);

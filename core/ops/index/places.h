@@ -19,6 +19,7 @@ struct Places {
   int64_t size, stride;
   bool negative_allowed = false;
   ErrorKind kind = ErrorKind::Index;
+  bool is_distinct = false;  // no two are the same
 };
 
 // index * stride, as int64 of the shape of `index`; every value is checked against the size.

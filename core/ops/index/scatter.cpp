@@ -41,7 +41,6 @@ void scatter_into(const char* op, const Tensor& x, const Tensor& y, int64_t dim,
                   const Tensor& index, const Tensor& src, WriteMode mode,
                   ErrorKind out_of_range = ErrorKind::Runtime) {
   if (index.numel() == 0) return;
-  check_cpu(op, y);
   NoGradGuard guard;
   if (mode == WriteMode::Add && adds_in_float(y, index.dim() ? index.size(dim) : 1)) {
     Tensor wide = to_dtype(y, DType::Float32);
@@ -71,7 +70,6 @@ Tensor gather_to(const Tensor& g, int64_t dim, const Tensor& index, const Dims& 
 
 Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) {
   dim = wrap_dim("gather", dim, x.dim());
-  check_cpu("gather", x);
   Tensor y = empty(index.sizes(), x.dtype(), x.device());
   if (index.numel() != 0) {
     check_places("gather", x, dim, index, "input");

@@ -35,8 +35,9 @@ Matrix as_matrix(const Tensor& x) {
 }
 
 // out = alpha a b + beta out, for (m, k), (k, n) or batches of them. out has rows at unit distance.
+// On a GPU a bias, one number a column, may be added in the same go.
 void run_matmul(const char* op, const Tensor& out, const Tensor& a, const Tensor& b, Scalar beta,
-                Scalar alpha) {
+                Scalar alpha, const Tensor& bias = {}) {
   NoGradGuard guard;
   if (out.dtype() == DType::Bool) {
     check_not_implemented(out.numel() == 0 || a.size(-1) == 0, op, ": not defined for bool.");
@@ -72,7 +73,7 @@ void run_matmul(const char* op, const Tensor& out, const Tensor& a, const Tensor
       if (out.is_cpu()) {
         products::gemm(gemm);
       } else {
-        cuda::gemm(gemm, out.device());
+        cuda::gemm(gemm, out.device(), bias.defined() ? bias.data_as<T>() : nullptr);
       }
     }
   });
@@ -93,6 +94,13 @@ Tensor scaled(const Tensor& x, Scalar by) { return is_one(by) ? x : x * by; }
 Scalar conj_of(Scalar s) { return s.is_complex() ? Scalar(std::conj(s.to_complex())) : s; }
 Tensor conj_t(const Tensor& x) { return conj(transpose(x, -2, -1)); }
 
+// Whether cuBLAS adds c to the rows of y itself.
+bool is_bias_on_gpu(const Tensor& c, const Tensor& y) {
+  return !y.is_cpu() && y.dim() == 2 && c.dim() == 1 && c.size(0) == y.size(1) &&
+         (c.stride(0) == 1 || c.size(0) == 1) && is_floating(c.dtype()) &&
+         c.dtype() != DType::Float64 && reinterpret_cast<uintptr_t>(c.data()) % 16 == 0;
+}
+
 // beta c + alpha a b, where c broadcasts to the product's shape.
 Tensor add_product(const char* op, const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta,
                    Scalar alpha) {
@@ -109,6 +117,10 @@ Tensor add_product(const char* op, const Tensor& c, const Tensor& a, const Tenso
     DType dtype = result_type({c, wrapped_number(beta)});
     check(can_cast(dtype, c.dtype()), op, ": the result of beta and input is ", dtype,
           " and cannot be stored in ", c.dtype(), ".");
+  }
+  if (is_bias_on_gpu(c, y) && is_one(beta) && is_one(alpha) && a.size(-1) > 0) {
+    run_matmul(op, y, a, b, 0, 1, c);
+    return y;
   }
   if (!is_zero(beta)) copy_into(y, c);
   run_matmul(op, y, a, b, beta, alpha);

@@ -7,6 +7,7 @@
 #include "base/integers.h"
 #include "base/parallel.h"
 #include "cpu/nn/attention.h"
+#include "cuda/nn/nn.h"
 #include "ops/nn/dropout.h"
 #include "ops/ops.h"
 #include "ops/result_binding.h"
@@ -97,13 +98,16 @@ Tensor with_rows(const Tensor& x) {
   return x.size(-1) <= 1 || x.stride(-1) == 1 ? x : contiguous(x);
 }
 
-// A fresh tensor of x's shape; heads lie inside the rows where they do in x, as in slices of the
-// result of one linear layer.
-Tensor empty_in_order(const Tensor& x) {
-  if (x.stride(1) >= x.stride(2)) return empty(x.sizes(), x.dtype());
-  int64_t n_heads = x.size(1), n_rows = x.size(2), width = x.size(3);
-  return empty_strided(x.sizes(), {n_heads * n_rows * width, width, n_heads * width, 1}, x.dtype());
+// A fresh tensor of x's shape but for its width; heads lie inside the rows where they do in x, as
+// in slices of the result of one linear layer.
+Tensor empty_in_order(const Tensor& x, int64_t width) {
+  int64_t n_heads = x.size(1), n_rows = x.size(2);
+  Dims sizes = {x.size(0), n_heads, n_rows, width};
+  if (x.stride(1) >= x.stride(2)) return empty(sizes, x.dtype(), x.device());
+  return empty_strided(sizes, {n_heads * n_rows * width, width, n_heads * width, 1}, x.dtype(),
+                       x.device());
 }
+Tensor empty_in_order(const Tensor& x) { return empty_in_order(x, x.size(3)); }
 
 cpu::Attention problem_of(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
                           const Tensor& out, const Tensor& logsumexp, bool is_causal,
@@ -229,6 +233,36 @@ Tensor fused_attention(const Tensor& query, const Tensor& key, const Tensor& val
       });
 }
 
+// ---- by cuDNN
+
+// Undefined where it has no kernel for these tensors.
+Tensor attention_on_gpu(const Tensor& query, const Tensor& key, const Tensor& value, bool is_causal,
+                        double scale) {
+  Tensor out, stats;
+  {
+    NoGradGuard guard;
+    cuda::Attention x{with_rows(query), with_rows(key), with_rows(value), is_causal, scale};
+    if (!cuda::can_fuse_attention(x)) return {};
+    out = empty_in_order(query, value.size(3));
+    stats = empty({query.size(0), query.size(1), query.size(2)}, DType::Float32, query.device());
+    if (!cuda::attention(x, out, stats)) return {};
+  }
+  return record("ScaledDotProductCudnnAttentionBackward0", out, {query, key, value},
+                [q = save(query), k = save(key), v = save(value), y = save_output(out),
+                 l = save(stats), is_causal, scale](const Tensor& g, Needs) -> TensorList {
+                  if (!is_grad_enabled()) {
+                    cuda::Attention x{with_rows(q), with_rows(k), with_rows(v), is_causal, scale};
+                    cuda::AttentionGrads grads{y, with_rows(g), empty_in_order(x.query),
+                                               empty_in_order(x.key), empty_in_order(x.value)};
+                    if (cuda::attention_backward(x, grads, l))
+                      return {grads.query, grads.key, grads.value};
+                  }
+                  TensorList grads = composed_backward(g, q, k, v, {}, is_causal, scale);
+                  grads.resize(3);
+                  return grads;
+                });
+}
+
 // ---- checks
 
 Dims leading_dims(const Tensor& x, int64_t n_last) {
@@ -319,14 +353,19 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
     in.key = spread_heads(in.key, query.size(-3));
     in.value = spread_heads(in.value, query.size(-3));
   }
+  Dims sizes = leading_dims(in.query, 1);
+  sizes.push_back(value.size(-1));
+  if (!query.is_cpu() && dropout_p == 0 && !attn_mask.defined()) {
+    Tensor y = attention_on_gpu(with_four_dims(in.query), with_four_dims(in.key),
+                                with_four_dims(in.value), is_causal, scale);
+    if (y.defined()) return sizes == y.sizes() ? y : reshape(y, sizes);
+  }
   if (is_composed)
     return composed_attention(in.query, in.key, in.value, attn_mask, dropout_p, is_causal, scale);
   Tensor mask = attn_mask;
   if (mask.defined() && query.dim() > 4) mask = with_four_dims(expand(mask, scores));
   Tensor y = fused_attention(with_four_dims(in.query), with_four_dims(in.key),
                              with_four_dims(in.value), mask, is_causal, scale);
-  Dims sizes = leading_dims(in.query, 1);
-  sizes.push_back(value.size(-1));
   return sizes == y.sizes() ? y : reshape(y, sizes);
 }
 

@@ -23,7 +23,8 @@ constexpr PoolNames kAdaptiveMeanNames = {
 Tensor run_mean(const SharedPlan& plan, const Tensor& x);
 
 Tensor mean_backward(const SharedPlan& plan, const Tensor& g, const Dims& sizes) {
-  Tensor gx = run_backward_kernel(cpu::get_pool_table().mean_backward, *plan, g, {}, sizes);
+  Tensor gx = g.is_cpu() ? run_backward_kernel(PoolKind::Mean, *plan, g, {}, sizes)
+                         : run_backward_on_gpu(PoolKind::Mean, *plan, g, {}, sizes);
   return record(plan->names.backward_node[plan->n - 1], gx, {g},
                 [plan](const Tensor& h) { return run_mean(plan, h); });
 }
@@ -31,7 +32,7 @@ Tensor mean_backward(const SharedPlan& plan, const Tensor& g, const Dims& sizes)
 Tensor run_mean(const SharedPlan& plan, const Tensor& x) {
   const cpu::PoolTable& table = cpu::get_pool_table();
   check_kernel(*plan, x, table.mean[static_cast<int>(x.dtype())] != nullptr);
-  Tensor y = run_forward(table.mean, *plan, x, false).values;
+  Tensor y = run_forward(PoolKind::Mean, *plan, x, false).values;
   return record(plan->names.node[plan->n - 1], y, {x}, [plan, sizes = x.sizes()](const Tensor& g) {
     return mean_backward(plan, g, sizes);
   });

@@ -200,6 +200,22 @@ void run_batch_norm_backward(const ChannelLayout& layout, const Tensor& g, const
   });
 }
 
+cuda::ChannelNorm channels_on_gpu(const ChannelLayout& layout, const Tensor& x,
+                                  const Tensor& weight, const Tensor& bias,
+                                  const Tensor& statistics, double eps, bool is_training) {
+  bool is_last = layout.format != MemoryFormat::Contiguous;
+  auto dense = [](const Tensor& t) { return t.defined() ? contiguous(t) : t; };
+  return {is_last ? layout.count() : layout.n_samples,
+          layout.n_channels,
+          is_last ? 1 : layout.inner,
+          x,
+          dense(weight),
+          dense(bias),
+          statistics,
+          eps,
+          is_training};
+}
+
 TensorList batch_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& weight,
                                const Tensor& bias, const Tensor& statistics, bool is_training,
                                double eps, Needs need) {
@@ -218,6 +234,15 @@ TensorList batch_norm_backward(const Tensor& grad, const Tensor& input, const Te
   ChannelLayout layout(input);
   Tensor x = contiguous(input, layout.format), g = contiguous(grad, layout.format);
   int64_t n = layout.n_channels;
+  if (!x.is_cpu()) {
+    TensorList grads(3);
+    if (need[0]) grads[0] = empty(x.sizes(), x.dtype(), x.device(), layout.format);
+    if (need[1]) grads[1] = empty({n}, weight.dtype(), x.device());
+    if (need[2]) grads[2] = empty({n}, bias.dtype(), x.device());
+    cuda::batch_norm_backward(channels_on_gpu(layout, x, weight, {}, statistics, eps, is_training),
+                              g, grads[0], grads[1], grads[2]);
+    return grads;
+  }
   ChannelStatistics s(n);
   const double* saved = statistics.data_as<double>();
   s.mean.assign(saved, saved + n);
@@ -269,7 +294,7 @@ void check_batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor&
         "batch_norm: expected running_var in evaluation mode, got None.");
 }
 
-// Where there are no kernels, or nothing to do.
+// Where there is nothing to do.
 std::pair<Tensor, Tensor> composed_batch_norm(const Tensor& x, const Tensor& weight,
                                               const Tensor& bias, const Tensor& running_mean,
                                               const Tensor& running_var, bool training,
@@ -315,7 +340,7 @@ std::pair<Tensor, Tensor> batch_norm_and_statistics(const Tensor& input, const T
                     {"bias", bias},
                     {"running_mean", running_mean},
                     {"running_var", running_var}});
-  if (!input.is_cpu() || input.numel() == 0)
+  if (input.numel() == 0)
     return composed_batch_norm(input, weight, bias, running_mean, running_var, training, momentum,
                                eps);
   ChannelLayout layout(input);
@@ -324,22 +349,31 @@ std::pair<Tensor, Tensor> batch_norm_and_statistics(const Tensor& input, const T
     NoGradGuard guard;
     x = contiguous(input, layout.format);
   }
-  ChannelStatistics s(n);
-  if (!training) {
-    s.mean = doubles_of(running_mean);
-    s.rstd = doubles_of(running_var);
-    for (double& value : s.rstd) value = 1 / std::sqrt(value + eps);
+  Tensor y = empty(x.sizes(), x.dtype(), x.device(), layout.format), statistics;
+  if (x.is_cpu()) {
+    ChannelStatistics s(n);
+    if (!training) {
+      s.mean = doubles_of(running_mean);
+      s.rstd = doubles_of(running_var);
+      for (double& value : s.rstd) value = 1 / std::sqrt(value + eps);
+    }
+    run_batch_norm(layout, x, y, doubles_of(weight, n, 1), doubles_of(bias, n, 0), eps, !training,
+                   s);
+    if (training) {
+      update_running(running_mean, s.mean, momentum);
+      for (double& value : s.squares) value /= static_cast<double>(layout.count() - 1);
+      update_running(running_var, s.squares, momentum);
+    }
+    s.mean.insert(s.mean.end(), s.rstd.begin(), s.rstd.end());
+    statistics = tensor_of(s.mean, {2, n});
+  } else {
+    NoGradGuard guard;
+    statistics = empty({2, n}, DType::Float64, x.device());
+    cuda::batch_norm(channels_on_gpu(layout, x, weight, bias, statistics, eps, training),
+                     running_mean, running_var, momentum, y);
+    for (const Tensor& running : {running_mean, running_var})
+      if (training && running.defined()) bump_version(running);
   }
-  Tensor y = empty(x.sizes(), x.dtype(), x.device(), layout.format);
-  run_batch_norm(layout, x, y, doubles_of(weight, n, 1), doubles_of(bias, n, 0), eps, !training, s);
-  if (training) {
-    update_running(running_mean, s.mean, momentum);
-    for (double& value : s.squares) value /= static_cast<double>(layout.count() - 1);
-    update_running(running_var, s.squares, momentum);
-  }
-  Doubles both = s.mean;
-  both.insert(both.end(), s.rstd.begin(), s.rstd.end());
-  Tensor statistics = tensor_of(both, {2, n});
   y = record("NativeBatchNormBackward0", y, {input, weight, bias},
              [x = save(input), w = save(weight), b = save(bias), s = save(statistics), training,
               eps](const Tensor& g, Needs need) {

@@ -6,6 +6,7 @@
 
 #include "autograd/node.h"
 #include "base/parallel.h"
+#include "cuda/nn/nn.h"
 #include "ops/nn/loss.h"
 #include "ops/nn/softmax_rows.h"
 #include "ops/ops.h"
@@ -34,7 +35,11 @@ struct Classes {
   int64_t offset(int64_t i, int64_t target_class) const {
     return (i / inner * n_classes + target_class) * inner + i % inner;
   }
+  // What kernels of a GPU get. They cannot raise: the loss of a target that is no class is NaN.
+  cuda::ClassTargets on_gpu() const { return {target, weight, ignored}; }
 };
+
+int64_t dim_of_classes(const Dims& sizes) { return sizes.size() == 1 ? 0 : 1; }
 
 // The place of an element in a tensor, as a user writes it.
 std::string position(const Tensor& x, int64_t i) {
@@ -149,8 +154,18 @@ Tensor total_weight(const Classes& classes, DType dtype) {
   return sum(each);
 }
 
-// The losses one by one, in the wide dtype. `stats`: undefined where x are log probabilities, or
-// what log_sum_exp gave of logits.
+// The losses one by one, in the wide dtype, and `total`, where it is wanted. `stats` is undefined
+// where x are log probabilities; a GPU writes them, too.
+Tensor losses_on_gpu(const Tensor& x, const Tensor& stats, const Classes& classes, Tensor* total) {
+  DType wide = wide_dtype(x.dtype());
+  Tensor losses = zeros(classes.target.sizes(), wide, x.device()), weights = empty_like(losses);
+  if (x.numel() > 0)
+    cuda::class_loss(x, dim_of_classes(x.sizes()), classes.on_gpu(), stats, losses, weights);
+  if (total) *total = x.numel() > 0 ? sum(weights) : zeros({}, wide, x.device());
+  return losses;
+}
+
+// The same on the CPU, where `stats` is what log_sum_exp gave of logits.
 Tensor losses_of(const Tensor& x, const Tensor& stats, const Classes& classes) {
   Tensor y = zeros(classes.target.sizes(), wide_dtype(x.dtype()));
   int64_t n = y.numel();
@@ -177,18 +192,22 @@ Tensor spread(const Tensor& g, const Tensor& total, Reduction reduction, const D
 
 // A new tensor of x's sizes: minus the gradients times the weights in the places of the targets.
 Tensor nll_gradient(const Tensor& each, const Classes& classes, const Dims& sizes, DType dtype) {
-  Tensor gx = zeros(sizes, dtype);
+  Tensor gx = zeros(sizes, dtype, each.device());
   {
     NoGradGuard guard;
     Tensor from = contiguous(to_dtype(each, wide_dtype(dtype)));
-    visit_floating(dtype, [&](auto tag) {
-      using S = typename decltype(tag)::type;
-      const auto* g = from.data_as<Wide<S>>();
-      S* to = gx.data_as<S>();
-      for_each_target<S>(classes, [&](int64_t i, int64_t c, Wide<S> weight) {
-        to[classes.offset(i, c)] = S(-g[i] * weight);
+    if (gx.is_cpu()) {
+      visit_floating(dtype, [&](auto tag) {
+        using S = typename decltype(tag)::type;
+        const auto* g = from.data_as<Wide<S>>();
+        S* to = gx.data_as<S>();
+        for_each_target<S>(classes, [&](int64_t i, int64_t c, Wide<S> weight) {
+          to[classes.offset(i, c)] = S(-g[i] * weight);
+        });
       });
-    });
+    } else if (gx.numel() > 0) {
+      cuda::class_loss_backward(gx, dim_of_classes(sizes), from, {}, classes.on_gpu(), {});
+    }
   }
   return record("NllLossBackwardBackward0", gx, {each},
                 [target = save(classes.target), weight = save(classes.weight),
@@ -200,14 +219,18 @@ Tensor nll_gradient(const Tensor& each, const Classes& classes, const Dims& size
 
 Tensor cross_entropy_gradient(const Tensor& each, const Tensor& x, const Tensor& stats,
                               const Classes& classes) {
-  int64_t dim = x.dim() == 1 ? 0 : 1;
+  int64_t dim = dim_of_classes(x.sizes());
   if (is_grad_enabled()) {
     Tensor y = log_softmax(x, dim);
     return log_softmax_backward(nll_gradient(each, classes, x.sizes(), x.dtype()), y, dim);
   }
   Tensor from = contiguous(x), g = contiguous(to_dtype(each, stats.dtype()));
-  Tensor gx = empty(x.sizes(), x.dtype());
+  Tensor gx = empty(x.sizes(), x.dtype(), x.device());
   if (gx.numel() == 0) return gx;
+  if (!gx.is_cpu()) {
+    cuda::class_loss_backward(gx, dim, g, from, classes.on_gpu(), stats);
+    return gx;
+  }
   int64_t n = each.numel();
   Tensor scaled = zeros({3, n}, stats.dtype());
   visit_floating(x.dtype(), [&](auto tag) {
@@ -237,29 +260,20 @@ Tensor reduced(const Tensor& losses, const Tensor& total, Reduction reduction, c
   return to_dtype(reduction == Reduction::Mean ? y / total : y, x.dtype());
 }
 
-// On devices that cannot follow indices: the elements of the classes are found by comparing.
-Tensor composed_nll_loss(const Tensor& x, const Classes& classes, Reduction reduction) {
-  int64_t dim = x.dim() == 1 ? 0 : 1;
-  Dims sizes(static_cast<size_t>(x.dim()), 1);
-  sizes[dim] = classes.n_classes;
-  Tensor each = x.dim() == 1 ? reshape(classes.target, {1}) : unsqueeze(classes.target, 1);
-  Tensor numbers = view(arange(0, classes.n_classes, 1, DType::Int64, x.device()), sizes);
-  Tensor chosen = logical_and(eq(numbers, each), ne(each, wrapped_number(classes.ignored)));
-  Tensor weight = classes.weight.defined() ? view(classes.weight, sizes)
-                                           : full(sizes, 1, x.dtype(), x.device());
-  Tensor losses = neg(sum(where(chosen, x * weight, wrapped_number(0.0)), {dim}));
-  if (reduction == Reduction::None) return losses;
-  Tensor total = sum(where(chosen, weight, wrapped_number(0.0)));
-  return reduction == Reduction::Mean ? sum(losses) / total : sum(losses);
-}
-
 Tensor class_loss(const Tensor& input, const Tensor& stats, const Classes& classes,
                   Reduction reduction) {
   Tensor x = detach(input), total, y;
   {
     NoGradGuard guard;
-    if (reduction == Reduction::Mean) total = total_weight(classes, x.dtype());
-    y = reduced(losses_of(contiguous(x), stats, classes), total, reduction, x);
+    bool has_total = reduction == Reduction::Mean;
+    Tensor losses;
+    if (x.is_cpu()) {
+      if (has_total) total = total_weight(classes, x.dtype());
+      losses = losses_of(contiguous(x), stats, classes);
+    } else {
+      losses = losses_on_gpu(contiguous(x), stats, classes, has_total ? &total : nullptr);
+    }
+    y = reduced(losses, total, reduction, x);
   }
   const char* node = x.dim() > 2 ? "NllLoss2DBackward0" : "NllLossBackward0";
   bool is_logits = stats.defined();
@@ -278,7 +292,6 @@ Tensor class_loss(const Tensor& input, const Tensor& stats, const Classes& class
 Tensor nll_loss(const Tensor& log_probs, const Tensor& target, const OptionalTensor& weight,
                 int64_t reduction, int64_t ignore_index) {
   Classes classes = checked_classes("nll_loss", log_probs, target, weight, ignore_index);
-  if (!log_probs.is_cpu()) return composed_nll_loss(log_probs, classes, reduction_of(reduction));
   return class_loss(log_probs, {}, classes, reduction_of(reduction));
 }
 
@@ -288,15 +301,12 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, const OptionalT
   if (logits.numel() > 0 && logits.dim() > 0) check_class_input("cross_entropy", logits);
   check_real_derivative("cross_entropy", logits, logits);
   Classes classes = checked_classes("cross_entropy", logits, target, weight, ignore_index);
-  int64_t dim = logits.dim() == 1 ? 0 : 1;
-  if (!logits.is_cpu())
-    return composed_nll_loss(log_softmax(logits, dim), classes, reduction_of(reduction));
   // Saved instead of the probabilities: two numbers a row.
-  Tensor stats = empty({2, target.numel()}, wide_dtype(logits.dtype()));
-  if (logits.numel() > 0) {
+  Tensor stats = empty({2, target.numel()}, wide_dtype(logits.dtype()), logits.device());
+  if (logits.is_cpu() && logits.numel() > 0) {
     NoGradGuard guard;
-    run_softmax_rows(cpu::get_softmax_table().log_sum_exp, contiguous(logits), dim, stats.data(),
-                     nullptr);
+    run_softmax_rows(cpu::get_softmax_table().log_sum_exp, contiguous(logits),
+                     dim_of_classes(logits.sizes()), stats.data(), nullptr);
   }
   return class_loss(logits, stats, classes, reduction_of(reduction));
 }

@@ -2,6 +2,8 @@
 #include <array>
 
 #include "autograd/node.h"
+#include "cuda/nn/nn.h"
+#include "cuda/nn/windows.h"
 #include "ops/ops.h"
 #include "ops/result_binding.h"
 #include "products/conv.h"
@@ -96,7 +98,6 @@ void check_operands(const char* op, const Tensor& x, const Tensor& w, const Tens
           bias, ".");
     check_same_device(op, {x, bias});
   }
-  check_not_implemented(x.is_cpu(), op, ": not implemented on ", x.device(), ".");
   check_not_implemented(x.dtype() != DType::Bool, op, ": not implemented for bool.");
 }
 
@@ -205,6 +206,28 @@ void compute(const ConvShape& s, Role role, const Form& form, const T* bias, T* 
   }
 }
 
+// One number per channel, as it broadcasts to images.
+Tensor by_channel(const Tensor& bias, int64_t n_spatial) {
+  Dims channels(static_cast<size_t>(n_spatial) + 1, 1);
+  channels[0] = -1;
+  return reshape(bias, channels);
+}
+
+// In the format and the dtype of the operands, which need not be widened.
+Tensor value_on_gpu(const Convolution& c, Role role, Form form, const Tensor& bias,
+                    const Dims& sizes) {
+  const Tensor& known = form[role == kInput ? kOutput : kInput];
+  Tensor result = empty(sizes, known.dtype(), known.device(), c.format);
+  for (Tensor& x : form)
+    if (x.defined()) x = contiguous(x, c.format);
+  form[role] = result;
+  constexpr ConvRole roles[] = {ConvRole::Input, ConvRole::Weight, ConvRole::Output};
+  cuda::convolve(roles[role], c.shape, c.n_spatial, c.format, form[kInput], form[kWeight],
+                 form[kOutput]);
+  if (bias.defined()) add_(result, by_channel(bias, c.n_spatial));
+  return result;
+}
+
 // Without a derivative.
 Tensor value_of(const Convolution& c, Role role, Form form, Tensor bias) {
   NoGradGuard guard;
@@ -213,18 +236,19 @@ Tensor value_of(const Convolution& c, Role role, Form form, Tensor bias) {
   Dims sizes = role == kInput    ? sizes_of(s.n_batch, n_in, s.in, c.n_spatial)
                : role == kOutput ? sizes_of(s.n_batch, n_out, s.out, c.n_spatial)
                                  : sizes_of(n_out, s.in_channels, s.kernel, c.n_spatial);
-  DType dtype = form[role == kInput ? kOutput : kInput].dtype(), wide = wide_dtype(dtype);
+  const Tensor& known = form[role == kInput ? kOutput : kInput];
+  Device device = known.device();
+  DType dtype = known.dtype(), wide = wide_dtype(dtype);
+  bool has_terms = std::all_of(form.begin(), form.end(),
+                               [](const Tensor& x) { return !x.defined() || x.numel() > 0; });
+  if (has_terms && !device.is_cpu()) return value_on_gpu(c, role, form, bias, sizes);
   for (Tensor& x : form)
     if (x.defined()) x = contiguous(to_dtype(x, wide));
   if (bias.defined()) bias = contiguous(to_dtype(bias, wide));
-  Tensor result = empty(sizes, wide);
-  bool has_terms = std::all_of(form.begin(), form.end(),
-                               [](const Tensor& x) { return !x.defined() || x.numel() > 0; });
+  Tensor result = empty(sizes, wide, device);
   if (!has_terms && result.numel() > 0) {
     // What is left of a sum of no terms.
-    Dims channels(static_cast<size_t>(c.n_spatial) + 1, 1);
-    channels[0] = -1;
-    copy_into(result, bias.defined() ? reshape(bias, channels) : wrapped_number(0));
+    copy_into(result, bias.defined() ? by_channel(bias, c.n_spatial) : wrapped_number(0));
   } else if (result.numel() > 0) {
     visit_dtype(wide, [&](auto tag) {
       using T = typename decltype(tag)::type;
@@ -246,7 +270,8 @@ Tensor convolve(const char* node, const Convolution& c, Role role, const Form& f
                  second = save(first.requires_grad() ? second : Tensor())](
                     const Tensor& g, Needs need) -> TensorList {
                   TensorList grads(3);
-                  Tensor dense = contiguous(g);  // once for both
+                  Tensor dense = contiguous(
+                      g, g.is_cpu() ? MemoryFormat::Contiguous : c.format);  // once for both
                   auto gradient = [&](Role wanted, Role other, const SavedTensor& saved) {
                     Form others;
                     others[role] = dense;
@@ -345,7 +370,6 @@ void count_windows(const char* op, ConvShape& s) {
 }
 
 void check_windows(const char* op, const Tensor& x, int64_t n_dims) {
-  check_not_implemented(x.is_cpu(), op, ": not implemented on ", x.device(), ".");
   bool is_batched = x.dim() == n_dims;
   bool is_full = is_batched || x.dim() == n_dims - 1;
   for (int64_t d = is_batched ? 1 : 0; d < x.dim(); ++d) is_full &= x.size(d) > 0;
@@ -356,8 +380,15 @@ void check_windows(const char* op, const Tensor& x, int64_t n_dims) {
 
 Tensor run_windows(const ConvShape& s, const Tensor& x, const Dims& sizes, bool to_columns) {
   NoGradGuard guard;
-  Tensor from = contiguous(x), to = empty(sizes, x.dtype());
+  Tensor from = contiguous(x), to = empty(sizes, x.dtype(), x.device());
   if (to.numel() == 0) return to;
+  if (!x.is_cpu()) {
+    auto axis = [&](int d) {
+      return WindowAxis{s.in[d], s.out[d], s.kernel[d], s.stride[d], s.padding[d], s.dilation[d]};
+    };
+    (to_columns ? cuda::take_windows : cuda::add_windows)(to, from, axis(1), axis(2));
+    return to;
+  }
   visit_dtype(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (!std::is_integral_v<T> || std::is_same_v<T, bool>) {

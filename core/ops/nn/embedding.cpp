@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "bind/sparse.h"
 #include "cpu/nn/embedding.h"
+#include "cuda/index/places.h"
 #include "ops/ops.h"
 #include "ops/result_binding.h"
 #include "walk/reduction.h"
@@ -31,8 +32,10 @@ Tensor checked_indices(const char* op, const char* name, const Tensor& indices) 
   return contiguous(cast_to(indices, DType::Int64));
 }
 
-// Derivatives call it again: the memory of the indices may have been written to since.
+// Derivatives call it again: the memory of the indices may have been written to since. On a GPU
+// they are checked as they are used.
 void check_range(const char* op, ErrorKind kind, const Tensor& indices, int64_t n_rows) {
+  if (!indices.is_cpu()) return;
   const int64_t* values = indices.data_as<int64_t>();
   for (int64_t i = 0; i < indices.numel(); ++i) {
     if (__builtin_expect(values[i] >= 0 && values[i] < n_rows, 1)) continue;
@@ -86,6 +89,29 @@ Tensor sum_rows(const Tensor& like, int64_t n_rows, const int64_t* indices, int6
 Tensor embedding(const Tensor& weight, const Tensor& given, int64_t padding_idx, bool scale_by_freq,
                  bool sparse);
 
+// How often each row was asked for.
+Tensor row_counts(const Tensor& indices, int64_t n_rows, DType dtype) {
+  Device device = indices.device();
+  return index_add(zeros({n_rows}, dtype, device), 0, reshape(indices, {indices.numel()}),
+                   full({indices.numel()}, 1, dtype, device));
+}
+
+// What embedding_backward() sums, with tensor operations, for other devices.
+Tensor sum_rows_on_device(const Tensor& g, const Tensor& indices, int64_t n_rows,
+                          int64_t padding_idx, bool scale_by_freq) {
+  DType wide = wide_dtype(g.dtype());
+  int64_t n = indices.numel(), size = g.size(-1);
+  Tensor sums = index_add(zeros({n_rows, size}, wide, g.device()), 0, reshape(indices, {n}),
+                          to_dtype(reshape(g, {n, size}), wide));
+  if (scale_by_freq)
+    sums = sums / unsqueeze(clamp_min(row_counts(indices, n_rows, wide), Scalar(1)), 1);
+  if (padding_idx >= 0) {
+    Tensor row = select(sums, 0, padding_idx);
+    fill_(row, 0);
+  }
+  return to_dtype(sums, g.dtype());
+}
+
 // The gradient of the table from that of the rows, which are (*, size).
 Tensor embedding_backward(const Tensor& grad, const Tensor& indices, int64_t n_rows,
                           int64_t padding_idx, bool scale_by_freq) {
@@ -94,26 +120,28 @@ Tensor embedding_backward(const Tensor& grad, const Tensor& indices, int64_t n_r
     NoGradGuard guard;
     check_range("embedding", ErrorKind::Index, indices, n_rows);
     Tensor g = contiguous(grad);
-    const int64_t *index = indices.data_as<int64_t>(), n = indices.numel();
-    std::vector<int64_t> counts;
-    if (scale_by_freq) counts = frequencies(index, n, n_rows);
-    const char* from = g.data();
-    int64_t row_bytes = g.size(-1) * g.itemsize();
-    y = sum_rows(
-        g, n_rows, index, n, [&](int64_t i) { return from + i * row_bytes; },
-        [&](int64_t i) {
-          if (index[i] == padding_idx) return 0.0;
-          return scale_by_freq ? 1.0 / static_cast<double>(counts[index[i]]) : 1.0;
-        });
+    if (g.is_cpu()) {
+      const int64_t *index = indices.data_as<int64_t>(), n = indices.numel();
+      std::vector<int64_t> counts;
+      if (scale_by_freq) counts = frequencies(index, n, n_rows);
+      const char* from = g.data();
+      int64_t row_bytes = g.size(-1) * g.itemsize();
+      y = sum_rows(
+          g, n_rows, index, n, [&](int64_t i) { return from + i * row_bytes; },
+          [&](int64_t i) {
+            if (index[i] == padding_idx) return 0.0;
+            return scale_by_freq ? 1.0 / static_cast<double>(counts[index[i]]) : 1.0;
+          });
+    } else {
+      y = sum_rows_on_device(g, indices, n_rows, padding_idx, scale_by_freq);
+    }
   }
   return record(
       "EmbeddingDenseBackwardBackward0", y, {grad}, [=, saved = save(indices)](const Tensor& gg) {
         Tensor indices = saved, rows = embedding(gg, indices, padding_idx, false, false);
         Tensor is_kept = unsqueeze(ne(indices, wrapped_number(padding_idx)), -1);
         if (!scale_by_freq) return rows * is_kept;
-        Tensor ones = full({indices.numel()}, 1, gg.dtype());
-        Tensor counts =
-            index_add(zeros({n_rows}, gg.dtype()), 0, reshape(indices, {indices.numel()}), ones);
+        Tensor counts = row_counts(indices, n_rows, gg.dtype());
         return rows * is_kept / embedding(unsqueeze(counts, -1), indices, -1, false, false);
       });
 }
@@ -124,7 +152,6 @@ Tensor embedding(const Tensor& weight, const Tensor& given, int64_t padding_idx,
                  bool sparse) {
   check(weight.dim() == 2, "embedding: expected a weight of two dimensions, got ", weight, ".");
   check_same_device("embedding", {weight, given});
-  check_cpu("embedding", weight);
   Tensor indices = checked_indices("embedding", "indices", given);
   int64_t n_rows = weight.size(0);
   check_range("embedding", ErrorKind::Index, indices, n_rows);
@@ -337,6 +364,44 @@ TensorList bag_backward(const Tensor& grad, const Tensor& weight, const Tensor& 
 
 using BagResult = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
+// Sums and means of bags with tensor operations, for other devices. Padding belongs to a bag behind
+// the last, which is cut off.
+BagResult composed_bags(const Tensor& weight, const Tensor& indices, const Tensor& offsets,
+                        const Tensor& per_sample, const BagOptions& options) {
+  Device device = weight.device();
+  int64_t n = indices.numel(), n_bags = offsets.numel() - (options.has_last_offset ? 1 : 0);
+  int64_t size = weight.size(1);
+  Tensor bag_of, bag, sizes, is_kept;
+  {
+    NoGradGuard guard;
+    check(offsets.numel() > 0 || n == 0, "embedding_bag: expected offsets[0] to be 0, got none.");
+    check(offsets.numel() == 0 || item(select(offsets, 0, 0)).to_int() == 0,
+          "embedding_bag: expected offsets[0] to be 0, got ", item(select(offsets, 0, 0)).to_int(),
+          ".");
+    // The last bag that begins at or before each index.
+    Tensor begins = narrow(offsets, 0, 0, n_bags), number = arange(0, n, 1, DType::Int64, device);
+    bag_of = empty({n}, DType::Int64, device);
+    cuda::search_sorted(bag_of, contiguous(begins), number, n_bags, n, /*is_right=*/true);
+    bag_of = bag_of - 1;
+    is_kept = ne(indices, wrapped_number(options.padding_idx));
+    if (options.has_last_offset)
+      is_kept = logical_and(is_kept, lt(number, select(offsets, 0, n_bags)));
+    bag = where(is_kept, bag_of, wrapped_number(n_bags));
+    bag_of = where(is_kept, bag_of, wrapped_number(-1));
+    sizes = narrow(row_counts(bag, n_bags + 1, DType::Int64), 0, 0, n_bags);
+  }
+  Tensor rows = embedding(weight, indices, -1, options.scale_by_freq, false);
+  if (per_sample.defined()) rows = rows * unsqueeze(per_sample, 1);
+  Tensor y = narrow(index_add(zeros({n_bags + 1, size}, weight.dtype(), device), 0, bag, rows), 0,
+                    0, n_bags);
+  if (options.mode == BagMode::Mean) {
+    y = y / unsqueeze(to_dtype(clamp_min(sizes, Scalar(1)), y.dtype()), 1);
+    return {y, bag_of, sizes, sizes};
+  }
+  Tensor none = zeros({n_bags}, DType::Int64, device);
+  return {y, empty({0}, DType::Int64, device), none, none};
+}
+
 // A sum, mean or maximum of rows for each bag, which begins at its offset; the bag of each index;
 // the number of indices in each bag; and the row of each maximum. What a mode does not need is
 // empty or zero.
@@ -349,7 +414,6 @@ BagResult reduce_bags(const Tensor& weight, const Tensor& given_indices,
   check_same_device(op, {weight, given_indices});
   check_same_device(op, {weight, given_offsets});
   if (per_sample.defined()) check_same_device(op, {weight, per_sample});
-  check_cpu(op, weight);
   check(given_indices.dim() == 1, op, ": expected indices of one dimension, got ", given_indices,
         ".");
   check(given_offsets.dim() == 1, op, ": expected offsets of one dimension, got ", given_offsets,
@@ -365,6 +429,16 @@ BagResult reduce_bags(const Tensor& weight, const Tensor& given_indices,
     check(per_sample.sizes() == indices.sizes(), op,
           ": expected per_sample_weights of the shape of indices ", indices.sizes(), ", got ",
           per_sample, ".");
+  }
+  if (!weight.is_cpu()) {
+    if (options.mode != BagMode::Max)
+      return composed_bags(weight, indices, offsets, per_sample, options);
+    // Maxima are chosen by the CPU, which has a kernel for them.
+    auto moved = [](const Tensor& x, Device device) { return to(x, device, x.dtype(), false); };
+    auto [y, bag_of, sizes, rows] =
+        reduce_bags(moved(weight, {}), moved(indices, {}), moved(offsets, {}), per_sample, options);
+    Device device = weight.device();
+    return {moved(y, device), moved(bag_of, device), moved(sizes, device), moved(rows, device)};
   }
   Bags bags = bags_of(indices, offsets, options);
   const int64_t* index = indices.data_as<int64_t>();

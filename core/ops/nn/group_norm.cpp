@@ -58,6 +58,21 @@ void run_group_norm(const GroupLayout& l, const Tensor& x, const Tensor& y, cons
   });
 }
 
+// The groups of all samples as rows. `statistics` (2, samples, groups), of the wide dtype.
+cuda::RowNorm rows_on_gpu(const GroupLayout& l, const Tensor& x, const Tensor& weight,
+                          const Tensor& bias, const Tensor& statistics, double eps) {
+  DType wide = statistics.dtype();
+  return {l.count(),
+          l.n_groups,
+          l.inner,
+          eps,
+          x,
+          dense_parameter(weight, wide),
+          dense_parameter(bias, wide),
+          select(statistics, 0, 0),
+          select(statistics, 0, 1)};
+}
+
 TensorList group_norm_backward(const GroupLayout& l, const Tensor& grad, const Tensor& input,
                                const Tensor& weight, const Tensor& bias, const Tensor& statistics,
                                double eps, Needs need) {
@@ -68,6 +83,9 @@ TensorList group_norm_backward(const GroupLayout& l, const Tensor& grad, const T
                              statistics_of(x, view.over, eps, true), true, need);
   }
   Tensor x = contiguous(input), g = contiguous(grad);
+  if (!x.is_cpu())
+    return row_norm_gradients(rows_on_gpu(l, x, weight, {}, statistics, eps), g, weight, bias,
+                              need);
   Tensor gx = need[0] ? empty(x.sizes(), x.dtype(), x.device()) : Tensor();
   const cpu::NormKernels& k = kernels_of(x);
   Doubles scales = doubles_of(weight, l.n_channels, 1);
@@ -127,34 +145,32 @@ NormResult native_group_norm(const Tensor& input, const OptionalTensor& weight,
   DType dtype = check_parameters("group_norm", input, {{"weight", weight}, {"bias", bias}});
   GroupLayout layout{n, n_channels, inner, num_groups};
   Dims groups{n, num_groups};
-  if (!input.is_cpu()) {
-    View view = group_view(layout);
-    Tensor x = to_dtype(reshape(input, view.sizes), wide_dtype(input.dtype()));
-    Statistics s = statistics_of(x, view.over, eps, true);
-    Tensor y = composed_norm(x, weight, bias, view, s);
-    return {to_dtype(reshape(y, input.sizes()), input.dtype()), detach(reshape(s.mean, groups)),
-            detach(reshape(s.rstd, groups))};
-  }
-  Tensor y;
-  Doubles means(layout.n_all()), rstds(layout.n_all());
+  Tensor y, statistics;
   if (input.numel() == 0) {
     y = empty_like(input);
+    statistics = zeros({2, n, num_groups}, wide_dtype(input.dtype()), input.device());
   } else {
     NoGradGuard guard;
     Tensor x = contiguous(input);
     y = empty(x.sizes(), x.dtype(), x.device());
-    run_group_norm(layout, x, y, weight, bias, eps, means, rstds);
+    if (x.is_cpu()) {
+      Doubles means(layout.n_all()), rstds(layout.n_all());
+      run_group_norm(layout, x, y, weight, bias, eps, means, rstds);
+      means.insert(means.end(), rstds.begin(), rstds.end());
+      statistics = tensor_of(means, {2, n, num_groups});
+    } else {
+      statistics = empty({2, n, num_groups}, wide_dtype(x.dtype()), x.device());
+      cuda::row_norm(rows_on_gpu(layout, x, weight, bias, statistics, eps), y);
+    }
     y = contiguous(y, format_of(input));
   }
-  Doubles both = means;
-  both.insert(both.end(), rstds.begin(), rstds.end());
-  Tensor statistics = tensor_of(both, {2, n, num_groups});
   y = record("NativeGroupNormBackward0", y, {input, weight, bias},
              [x = save(input), w = save(weight), b = save(bias), s = save(statistics), layout, eps](
                  const Tensor& g, Needs need) {
                return group_norm_backward(layout, g, x, w, b, s, eps, need);
              });
-  return {y, tensor_of(means, groups, dtype), tensor_of(rstds, groups, dtype)};
+  auto row = [&](int64_t i) { return cast_to(reshape(select(statistics, 0, i), groups), dtype); };
+  return {y, row(0), row(1)};
 }
 
 Tensor group_norm(const Tensor& x, int64_t num_groups, const OptionalTensor& weight,

@@ -38,19 +38,29 @@ bool has_empty_windows(const PoolPlan& plan) {
   });
 }
 
-// Elements of h, which has the shape of the input, at the places of the largest ones of x.
-Tensor pick_largest(const SharedPlan& plan, const Tensor& h, const Tensor& x) {
-  Tensor indices = run_forward(cpu::get_pool_table().max, *plan, x, true).indices;
-  Tensor flat = flatten(indices, x.dim() - plan->n, -1);
-  Tensor picked = gather(flatten(h, x.dim() - plan->n, -1), -1, clamp_min(flat, Scalar(0)));
+// Elements of h, which has the shape of the input, at the places of the largest ones.
+Tensor pick_largest(const SharedPlan& plan, const Tensor& h, const Tensor& indices) {
+  Tensor flat = flatten(indices, h.dim() - plan->n, -1);
+  Tensor picked = gather(flatten(h, h.dim() - plan->n, -1), -1, clamp_min(flat, Scalar(0)));
   return reshape(masked_fill(picked, lt(flat, wrapped_number(0)), wrapped_number(0)),
                  indices.sizes());
 }
 
 Tensor max_pool_backward(const SharedPlan& plan, const Tensor& g, const Tensor& x) {
-  Tensor gx = run_backward_kernel(cpu::get_pool_table().max_backward, *plan, g, x, x.sizes());
+  Tensor gx = run_backward_kernel(PoolKind::Max, *plan, g, x, x.sizes());
   return record(plan->names.backward_node[plan->n - 1], gx, {g},
-                [plan, x = save(x)](const Tensor& h) { return pick_largest(plan, h, x); });
+                [plan, x = save(x)](const Tensor& h) {
+                  return pick_largest(plan, h, run_forward(PoolKind::Max, *plan, x, true).indices);
+                });
+}
+
+// On a GPU the places are not found again: they are read.
+Tensor max_pool_backward_on_gpu(const SharedPlan& plan, const Tensor& g, const Tensor& indices,
+                                const Dims& sizes) {
+  Tensor gx = run_backward_on_gpu(PoolKind::Max, *plan, g, indices, sizes);
+  return record(
+      plan->names.backward_node[plan->n - 1], gx, {g},
+      [plan, indices = save(indices)](const Tensor& h) { return pick_largest(plan, h, indices); });
 }
 
 // Zeros of these sizes, with the gradients added at the places that they are of.
@@ -75,9 +85,16 @@ MaxPooled run_max(const SharedPlan& plan, const Tensor& x, bool with_indices) {
   bool saves_indices = (plan->axes[2].stride == 0 || window_numel(*plan) >= kLargeWindow) &&
                        plan->format == MemoryFormat::Contiguous && !has_empty_windows(*plan) &&
                        is_grad_enabled() && x.requires_grad();
-  MaxPooled result = run_forward(table.max, *plan, x, with_indices || saves_indices);
+  bool is_on_gpu = !x.is_cpu();
+  if (is_on_gpu) saves_indices = is_grad_enabled() && x.requires_grad();
+  MaxPooled result = run_forward(PoolKind::Max, *plan, x, with_indices || saves_indices);
   const char* node = plan->names.node[plan->n - 1];
-  if (saves_indices)
+  if (is_on_gpu && saves_indices)
+    record(node, result.values, {x},
+           [plan, indices = save(result.indices), sizes = x.sizes()](const Tensor& g) {
+             return max_pool_backward_on_gpu(plan, g, indices, sizes);
+           });
+  else if (saves_indices)
     record(node, result.values, {x},
            [indices = save(result.indices), sizes = x.sizes(), n = plan->n](const Tensor& g) {
              return add_at(g, indices, sizes, n);
@@ -147,7 +164,7 @@ MaxPooled fractional_max_pool(const Tensor& x, int n, const Dims& kernel_size,
             samples.size(2) == n,
         plan->op(), ": expected random samples (", n_batch, ", ", n_channels, ", ", n, ") for ", x,
         ", got ", samples.sizes(), ".");
-  Tensor numbers = contiguous(to_dtype(detach(samples), DType::Float64));
+  Tensor numbers = contiguous(to(detach(samples), Device{}, DType::Float64, /*copy=*/false));
   const double* sample = numbers.data_as<double>();
   for (int i = 0; i < n; ++i) {
     PoolAxis& axis = plan->axis(i);

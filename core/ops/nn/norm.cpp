@@ -2,6 +2,7 @@
 
 #include "base/integers.h"
 #include "base/parallel.h"
+#include "cuda/nn/nn.h"
 #include "ops/nn/norm_parts.h"
 #include "walk/reduction.h"
 
@@ -96,6 +97,34 @@ TensorList composed_backward(const Tensor& grad, const Tensor& input, const Tens
   return grads;
 }
 
+Tensor wide_parameter(const Tensor& parameter, DType wide) {
+  return parameter.defined() ? contiguous(cast_to(parameter, wide)) : parameter;
+}
+
+Tensor dense_parameter(const Tensor& parameter, DType wide) {
+  if (!parameter.defined() || is_floating(parameter.dtype()))
+    return parameter.defined() ? contiguous(parameter) : parameter;
+  return wide_parameter(parameter, wide);
+}
+
+TensorList row_norm_gradients(const cuda::RowNorm& norm, const Tensor& g, const Tensor& weight,
+                              const Tensor& bias, Needs need) {
+  TensorList grads(3);
+  if (need[0]) {
+    grads[0] = empty(norm.x.sizes(), norm.x.dtype(), norm.x.device());
+    cuda::row_norm_backward(norm, g, grads[0]);
+  }
+  if (need[1] || need[2]) {
+    Tensor sums = sum(cuda::row_norm_sums(norm, g), {0});
+    auto part = [&](int64_t i, const Tensor& parameter) {
+      return cast_to(reshape(select(sums, 0, i), parameter.sizes()), parameter.dtype());
+    };
+    if (need[1]) grads[1] = part(1, weight);
+    if (need[2]) grads[2] = part(0, bias);
+  }
+  return grads;
+}
+
 bool wants_history(const Tensor& g, const Tensor& x, const Tensor& weight) {
   return is_grad_enabled() &&
          (g.requires_grad() || x.requires_grad() || (weight.defined() && weight.requires_grad()));
@@ -131,10 +160,6 @@ View last_view(const Tensor& x, const Dims& shape) {
   return view;
 }
 
-// Weights in the type that kernels compute in.
-Tensor wide_parameter(const Tensor& parameter, DType wide) {
-  return parameter.defined() ? contiguous(cast_to(parameter, wide)) : parameter;
-}
 char* data_or_null(const Tensor& x) { return x.defined() ? x.data() : nullptr; }
 
 int64_t numel_of(const Dims& shape) {
@@ -153,8 +178,12 @@ TensorList layer_norm_backward(const Tensor& grad, const Tensor& input, const Di
                              statistics_of(x, view.over, eps, mean.defined()), true, need);
   }
   Tensor x = contiguous(input), g = contiguous(grad);
-  Tensor w = wide_parameter(weight, rstd.dtype());
   int64_t n = numel_of(shape), n_rows = x.numel() / n;
+  if (!x.is_cpu())
+    return row_norm_gradients(
+        {n, 1, 1, eps, x, dense_parameter(weight, rstd.dtype()), {}, mean, rstd}, g, weight, bias,
+        need);
+  Tensor w = wide_parameter(weight, rstd.dtype());
   // Each block of rows has its own sums for weight and bias, which are joined in order.
   int64_t block = std::max<int64_t>(8, kGrain / 2 / n);
   int64_t n_blocks = ceil_div(n_rows, block);
@@ -183,18 +212,21 @@ NormResult norm_of_rows(const char* node, const Tensor& input, const Dims& shape
                         const Tensor& weight, const Tensor& bias, double eps, bool is_centered) {
   DType wide = wide_dtype(input.dtype());
   View view = last_view(input, shape);
-  if (!input.is_cpu()) {
-    Tensor x = to_dtype(input, wide);
-    Statistics s = statistics_of(x, view.over, eps, is_centered);
-    return {to_dtype(composed_norm(x, weight, bias, view, s), input.dtype()),
-            is_centered ? detach(s.mean) : Tensor(), detach(s.rstd)};
-  }
+  Device device = input.device();
   Dims per_row = input.sizes();
   for (int64_t d : view.over) per_row[d] = 1;
-  Tensor mean = is_centered ? zeros(per_row, wide) : Tensor(), rstd, y;
+  Tensor mean = is_centered ? zeros(per_row, wide, device) : Tensor(), rstd, y;
   if (input.numel() == 0) {
-    rstd = full(per_row, std::numeric_limits<double>::quiet_NaN(), wide);
-    y = empty(input.sizes(), input.dtype());
+    rstd = full(per_row, std::numeric_limits<double>::quiet_NaN(), wide, device);
+    y = empty(input.sizes(), input.dtype(), device);
+  } else if (!input.is_cpu()) {
+    NoGradGuard guard;
+    Tensor x = contiguous(input);
+    rstd = empty(per_row, wide, device);
+    y = empty(x.sizes(), x.dtype(), device);
+    cuda::row_norm({numel_of(shape), 1, 1, eps, x, dense_parameter(weight, wide),
+                    dense_parameter(bias, wide), mean, rstd},
+                   y);
   } else {
     rstd = empty(per_row, wide);
     NoGradGuard guard;

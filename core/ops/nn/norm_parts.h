@@ -10,6 +10,7 @@
 
 #include "autograd/node.h"
 #include "cpu/nn/norm.h"
+#include "cuda/nn/nn.h"
 #include "ops/ops.h"
 #include "ops/result_binding.h"
 
@@ -71,6 +72,13 @@ Tensor composed_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, 
 TensorList composed_backward(const Tensor& grad, const Tensor& input, const Tensor& weight,
                              const Tensor& bias, const View& view, const Statistics& s,
                              bool is_from_input, Needs need);
+// A parameter in the type that kernels compute in; undefined if it is.
+Tensor wide_parameter(const Tensor& parameter, DType wide);
+// As the kernels of a GPU read it: a floating dtype is left as it is.
+Tensor dense_parameter(const Tensor& parameter, DType wide);
+// The gradients of input, weight and bias of rows on a GPU. weight and bias are the originals.
+TensorList row_norm_gradients(const cuda::RowNorm& norm, const Tensor& g, const Tensor& weight,
+                              const Tensor& bias, Needs need);
 // Whether the derivative is itself to be differentiated.
 bool wants_history(const Tensor& g, const Tensor& x, const Tensor& weight);
 

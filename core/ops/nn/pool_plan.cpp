@@ -4,6 +4,7 @@
 
 #include "autograd/node.h"
 #include "base/parallel.h"
+#include "cuda/nn/nn.h"
 #include "ops/ops.h"
 #include "tensor/format.h"
 #include "walk/reduction.h"
@@ -31,6 +32,36 @@ cpu::PoolShape shape_of(const PoolPlan& plan, const Tensor& x) {
   return shape;
 }
 
+// Irregular windows are told by lists; `elements` holds those of the windows that have an element.
+cuda::PoolWindows windows_on_gpu(const PoolPlan& plan, const Tensor& x,
+                                 std::vector<std::vector<int64_t>>& elements) {
+  cpu::PoolShape shape = shape_of(plan, x);
+  cuda::PoolWindows windows = {{}, shape.n_outer, shape.inner, plan.divisor};
+  elements.resize(6);
+  for (int d = 0; d < 3; ++d) {
+    const PoolAxis& a = plan.axes[d];
+    PooledAxis& to = windows.axes[d];
+    to = {a.in, a.out, a.step, a.stride, a.start, a.size, {}, {}, {}, {}, {}, false, a.per_outer};
+    to.counts_padding = a.divisor != a.count;
+    if (a.stride > 0) continue;
+    std::vector<int64_t>&low = elements[2 * d], &high = elements[2 * d + 1];
+    low.assign(a.in, a.per_outer ? 0 : a.out);
+    high.assign(a.in, a.per_outer ? a.out : 0);
+    for (int64_t o = 0; o < a.out && !a.per_outer; ++o)
+      for (int64_t k = 0; k < a.count[o]; ++k) {
+        int64_t i = a.begin[o] + k * a.step;
+        low[i] = std::min(low[i], o);
+        high[i] = o + 1;
+      }
+    to.begin = a.begin.data();
+    to.count = a.count.data();
+    to.divisor = a.divisor.data();
+    to.low = low.data();
+    to.high = high.data();
+  }
+  return windows;
+}
+
 }  // namespace
 
 // Without a batch dimension, tensors are contiguous.
@@ -51,7 +82,6 @@ void check_input(const PoolPlan& plan, const Tensor& x, bool channels_may_be_emp
 }
 
 void check_kernel(const PoolPlan& plan, const Tensor& x, bool has_kernel) {
-  check_not_implemented(x.is_cpu(), plan.op(), ": not implemented on ", x.device(), ".");
   check_not_implemented(has_kernel, plan.op(), ": not implemented for ", x,
                         ". Convert it with input.float().");
 }
@@ -165,8 +195,7 @@ void check_places(const PoolPlan& plan, const Tensor& x) {
                         ": a channel has more than 2^31 elements.");
 }
 
-MaxPooled run_forward(const cpu::PoolTable::Row& row, const PoolPlan& plan, const Tensor& input,
-                      bool with_indices) {
+MaxPooled run_forward(PoolKind kind, const PoolPlan& plan, const Tensor& input, bool with_indices) {
   NoGradGuard guard;
   Dims sizes = input.sizes();
   for (int i = 0; i < plan.n; ++i) sizes[input.dim() - plan.n + i] = plan.axis(i).out;
@@ -177,20 +206,46 @@ MaxPooled run_forward(const cpu::PoolTable::Row& row, const PoolPlan& plan, cons
   }
   if (result.values.numel() == 0) return result;
   Tensor x = contiguous(input, plan.format);
+  if (!x.is_cpu()) {
+    std::vector<std::vector<int64_t>> elements;
+    cuda::PoolWindows windows = windows_on_gpu(plan, x, elements);
+    if (kind == PoolKind::Max)
+      cuda::max_pool(windows, x, result.values, result.indices);
+    else
+      cuda::mean_pool(windows, x, result.values);
+    return result;
+  }
   cpu::PoolShape shape = shape_of(plan, x);
+  const cpu::PoolTable& table = cpu::get_pool_table();
   char* to = result.values.data();
   const char* from = x.data();
   int64_t* indices = with_indices ? result.indices.data_as<int64_t>() : nullptr;
   int64_t per_row = plan.axes[2].out * shape.inner;
   int64_t n_rows = result.values.numel() / per_row;
-  cpu::PoolKernel kernel = kernel_of(row, x.dtype());
+  cpu::PoolKernel kernel = kernel_of(kind == PoolKind::Max ? table.max : table.mean, x.dtype());
   parallel_for(n_rows, std::max<int64_t>(1, kPoolGrain / (per_row * window_numel(plan))),
                [&](int64_t begin, int64_t end) { kernel(to, indices, from, shape, begin, end); });
   return result;
 }
 
-Tensor run_backward_kernel(const cpu::PoolTable::BackwardRow& row, const PoolPlan& plan,
-                           const Tensor& grad, const Tensor& input, const Dims& sizes) {
+Tensor run_backward_on_gpu(PoolKind kind, const PoolPlan& plan, const Tensor& grad,
+                           const Tensor& indices, const Dims& sizes) {
+  NoGradGuard guard;
+  Tensor gx = empty(sizes, grad.dtype(), grad.device(), plan.format);
+  if (grad.numel() == 0) zero_(gx);
+  if (grad.numel() == 0 || gx.numel() == 0) return gx;
+  Tensor g = contiguous(grad, plan.format);
+  std::vector<std::vector<int64_t>> elements;
+  cuda::PoolWindows windows = windows_on_gpu(plan, gx, elements);
+  if (kind == PoolKind::Max)
+    cuda::max_pool_backward(windows, g, contiguous(indices, plan.format), gx);
+  else
+    cuda::mean_pool_backward(windows, g, gx);
+  return gx;
+}
+
+Tensor run_backward_kernel(PoolKind kind, const PoolPlan& plan, const Tensor& grad,
+                           const Tensor& input, const Dims& sizes) {
   NoGradGuard guard;
   DType dtype = wide_dtype(grad.dtype());
   Tensor gx = empty(sizes, dtype, grad.device(), plan.format);
@@ -204,7 +259,9 @@ Tensor run_backward_kernel(const cpu::PoolTable::BackwardRow& row, const PoolPla
     int64_t n_blocks = ceil_div(shape.inner, cpu::kPoolBlock);
     int64_t n_slices = shape.n_outer * n_blocks;
     int64_t cost = g.numel() / n_slices * window_numel(plan);
-    cpu::PoolBackward kernel = kernel_of(row, dtype);
+    const cpu::PoolTable& table = cpu::get_pool_table();
+    cpu::PoolBackward kernel =
+        kernel_of(kind == PoolKind::Max ? table.max_backward : table.mean_backward, dtype);
     parallel_for(n_slices, std::max<int64_t>(1, kPoolGrain / std::max<int64_t>(cost, 1)),
                  [&](int64_t begin, int64_t end) { kernel(to, from, values, shape, begin, end); });
   }

@@ -19,6 +19,8 @@ struct PoolNames {
   const char* backward_node[3];
 };
 
+enum class PoolKind { Max, Mean };
+
 struct MaxPooled {
   Tensor values;
   Tensor indices;  // flat ones of the pooled dimensions; undefined if not wanted
@@ -78,11 +80,13 @@ void set_regular(PoolPlan& plan, const Tensor& x, const WindowSizes& sizes, bool
 void set_adaptive(PoolPlan& plan, const Tensor& x, const Dims& output_size);
 int64_t window_numel(const PoolPlan& plan);
 void check_places(const PoolPlan& plan, const Tensor& x);
-MaxPooled run_forward(const cpu::PoolTable::Row& row, const PoolPlan& plan, const Tensor& input,
-                      bool with_indices);
+MaxPooled run_forward(PoolKind kind, const PoolPlan& plan, const Tensor& input, bool with_indices);
 // The gradient of an input of these sizes; x is read by max only. Sums of half precision are made
 // in float32.
-Tensor run_backward_kernel(const cpu::PoolTable::BackwardRow& row, const PoolPlan& plan,
-                           const Tensor& grad, const Tensor& input, const Dims& sizes);
+Tensor run_backward_kernel(PoolKind kind, const PoolPlan& plan, const Tensor& grad,
+                           const Tensor& input, const Dims& sizes);
+// The same on a GPU, where max needs the indices of its forward instead.
+Tensor run_backward_on_gpu(PoolKind kind, const PoolPlan& plan, const Tensor& grad,
+                           const Tensor& indices, const Dims& sizes);
 
 }  // namespace facula::pool

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "bind/bind.h"
 #include "cpu/nn/resample.h"
+#include "cuda/nn/nn.h"
 #include "ops/ops.h"
 #include "tensor/format.h"
 
@@ -262,7 +263,14 @@ Tensor run_resample(const Plan& plan, const std::array<Taps, 3>& axes, const Ten
   Tensor y = empty(sizes, input.dtype(), input.device(), plan.format);
   if (y.numel() == 0) return y;
   Tensor x = contiguous(input, plan.format);
-  if (x.dtype() == DType::Float64)
+  if (!x.is_cpu()) {
+    std::array<TapAxis, 3> taps;
+    for (int i = 0; i < 3; ++i)
+      taps[i] = {axes[i].in, axes[i].out, axes[i].begin.data(), axes[i].index.data(),
+                 axes[i].weight.data()};
+    cuda::resample(taps, plan.is_pick, plan.format == MemoryFormat::Contiguous ? 1 : x.size(1), x,
+                   y);
+  } else if (x.dtype() == DType::Float64)
     run<double>(plan, axes, x, y);
   else if (x.dtype() == DType::UInt8)
     run<int32_t>(plan, axes, x, y);
@@ -340,7 +348,9 @@ Tensor resample(const Tensor& x, const std::string& mode, bool antialias, const 
   check_not_implemented(is_floating(x.dtype()) || (has_bytes && x.dtype() == DType::UInt8),
                         "interpolate: mode '", mode, "' is not implemented for ", x,
                         ". Convert it with input.float().");
-  check_not_implemented(x.is_cpu(), "interpolate: not implemented on ", x.device(), ".");
+  check_not_implemented(x.is_cpu() || is_pick || is_floating(x.dtype()), "interpolate: mode '",
+                        mode, "' is not implemented for ", x, " on ", x.device(),
+                        ". Convert it with input.float().");
 
   auto plan = std::make_shared<Plan>(Plan{node, n, format_of(x), is_pick, {}});
   bool is_wide = x.dtype() == DType::Float64 || x.dtype() == DType::UInt8;

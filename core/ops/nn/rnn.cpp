@@ -124,7 +124,7 @@ TensorList rnn(const char* op, RnnMode mode, const Tensor& input, const Tensor& 
         ": expected a dropout probability in [0, 1], got ", options.dropout, ".");
   check_kind(op, input, states);
   check_kind(op, input, params);
-  if (is_reduced(input.dtype())) {
+  if (is_reduced(input.dtype()) && !has_stacks(input)) {
     DType wide = DType::Float32;
     TensorList results = rnn(op, mode, to_dtype(input, wide), batch_sizes, to_dtypes(states, wide),
                              to_dtypes(params, wide), options);
@@ -144,10 +144,12 @@ TensorList rnn(const char* op, RnnMode mode, const Tensor& input, const Tensor& 
         layer.n_params(), " parameters for each of ", n_states, " layers and directions, got ",
         params.size(), " in all.");
 
+  bool has_dropout = options.is_training && options.dropout > 0;
+  bool is_stack = has_stacks(x) && options.num_layers > 1 && !has_dropout;
   std::vector<TensorList> last(states.size());
   size_t n_params = static_cast<size_t>(layer.n_directions) * layer.n_params();
   for (int64_t i = 0; i < options.num_layers; ++i) {
-    if (i > 0 && options.is_training && options.dropout > 0) x = drop(x, options.dropout);
+    if (i > 0 && has_dropout) x = drop(x, options.dropout);
     TensorList inputs = {x};
     for (const Tensor& s : states)
       inputs.push_back(
@@ -155,8 +157,18 @@ TensorList rnn(const char* op, RnnMode mode, const Tensor& input, const Tensor& 
     auto first = params.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(i) * n_params);
     inputs.insert(inputs.end(), first, first + static_cast<std::ptrdiff_t>(n_params));
     for (int64_t d = 0; d < layer.n_directions; ++d)
-      check_params(op, mode, weights_of(layer, inputs, d), x.size(-1), hidden, state);
+      check_params(op, mode, weights_of(layer, inputs, d),
+                   is_stack && i > 0 ? layer.n_directions * state : x.size(-1), hidden, state);
+    if (is_stack) continue;
     TensorList outputs = run_layer(layer, inputs);
+    x = outputs[0];
+    for (size_t s = 0; s < last.size(); ++s) last[s].push_back(outputs[1 + s]);
+  }
+  if (is_stack) {
+    TensorList inputs = {x};
+    inputs.insert(inputs.end(), states.begin(), states.end());
+    inputs.insert(inputs.end(), params.begin(), params.end());
+    TensorList outputs = run_stack(layer, options.num_layers, inputs);
     x = outputs[0];
     for (size_t s = 0; s < last.size(); ++s) last[s].push_back(outputs[1 + s]);
   }
@@ -176,7 +188,7 @@ TensorList rnn_cell(const char* op, RnnMode mode, const Tensor& input, const Ten
         states.size(), ".");
   check_kind(op, input, states);
   check_kind(op, input, params);
-  if (is_reduced(input.dtype())) {
+  if (is_reduced(input.dtype()) && !has_stacks(input)) {
     DType wide = DType::Float32;
     TensorList results =
         rnn_cell(op, mode, to_dtype(input, wide), to_dtypes(states, wide), to_dtypes(params, wide));

@@ -4,6 +4,7 @@
 
 #include "autograd/node.h"
 #include "base/parallel.h"
+#include "cuda/nn/rnn.h"
 #include "ops/ops.h"
 
 namespace facula {
@@ -96,15 +97,36 @@ TensorList compose_layer(const RnnLayer& layer, const TensorList& inputs) {
   return outputs;
 }
 
-// Gradients with a history of their own, by way of the composed layer.
-TensorList differentiable_gradients(const RnnLayer& layer, const TensorList& inputs,
-                                    const TensorList& grads, Needs need) {
+TensorList compose_stack(const RnnLayer& layer, int64_t n_layers, const TensorList& inputs) {
+  if (n_layers == 1) return compose_layer(layer, inputs);
+  size_t n_params = static_cast<size_t>(layer.n_directions) * layer.n_params();
+  std::vector<TensorList> last(layer.n_states());
+  Tensor x = inputs[0];
+  for (int64_t i = 0; i < n_layers; ++i) {
+    TensorList own = {x};
+    for (size_t s = 1; s <= layer.n_states(); ++s)
+      own.push_back(narrow(inputs[s], 0, i * layer.n_directions, layer.n_directions));
+    auto first = inputs.begin() + static_cast<std::ptrdiff_t>(layer.first_param(0) +
+                                                              static_cast<size_t>(i) * n_params);
+    own.insert(own.end(), first, first + static_cast<std::ptrdiff_t>(n_params));
+    TensorList outputs = compose_layer(layer, own);
+    x = outputs[0];
+    for (size_t s = 0; s < last.size(); ++s) last[s].push_back(outputs[1 + s]);
+  }
+  TensorList results = {x};
+  for (const TensorList& each : last) results.push_back(cat(each));
+  return results;
+}
+
+// Gradients with a history of their own, by way of the composed layers.
+TensorList differentiable_gradients(const RnnLayer& layer, int64_t n_layers,
+                                    const TensorList& inputs, const TensorList& grads, Needs need) {
   // Each input under a name of its own: the same tensor may be given twice.
   TensorList names, wanted;
   for (const Tensor& x : inputs) names.push_back(alias_view(x));
   for (size_t i = 0; i < names.size(); ++i)
     if (need[i]) wanted.push_back(names[i]);
-  TensorList outputs = compose_layer(layer, names), roots, root_grads;
+  TensorList outputs = compose_stack(layer, n_layers, names), roots, root_grads;
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!grads[i].defined() || !outputs[i].requires_grad()) continue;
     roots.push_back(outputs[i]);
@@ -296,7 +318,50 @@ TensorList run_gradients(const RnnLayer& layer, const TensorList& inputs, const 
 
 }  // namespace
 
+bool has_stacks(const Tensor& input) { return !input.is_cpu() && cuda::can_run_rnn(input.dtype()); }
+
+TensorList run_stack(const RnnLayer& layer, int64_t n_layers, const TensorList& inputs) {
+  RnnWeights w = weights_of(layer, inputs, 0);
+  cuda::RnnStack stack = {layer.mode,         n_layers,
+                          layer.n_directions, layer.has_biases,
+                          inputs[0].size(-1), w.hh.size(0) / cpu::n_gates(layer.mode),
+                          w.hh.size(1),       layer.first_row};
+  bool is_training = false;
+  for (const Tensor& x : inputs) is_training = is_training || x.requires_grad();
+  is_training = is_training && is_grad_enabled();
+  TensorList outputs = {empty(output_sizes(layer, inputs), inputs[0].dtype(), inputs[0].device())};
+  for (size_t i = 1; i <= layer.n_states(); ++i)
+    outputs.push_back(empty(inputs[i].sizes(), inputs[i].dtype(), inputs[i].device()));
+  cuda::RnnTape tape;
+  auto dense = [](const TensorList& list) {
+    NoGradGuard guard;
+    TensorList all;
+    for (const Tensor& x : list) all.push_back(x.defined() ? contiguous(x) : x);
+    return all;
+  };
+  tape = cuda::rnn(stack, dense(inputs), outputs, is_training);
+  Tensor y = outputs[0];
+  record_all("CudnnRnnBackward0", outputs, inputs,
+             [layer, n_layers, stack, dense, inputs = save(inputs), y = save_output(y),
+              weights = save(tape.weights),
+              reserve = save(tape.reserve)](const TensorList& grads, Needs need) -> TensorList {
+               TensorList given = inputs.unpack();
+               if (is_grad_enabled())
+                 return differentiable_gradients(layer, n_layers, given, grads, need);
+               TensorList up = dense(grads);
+               Tensor result = y;
+               if (!up[0].defined()) up[0] = zeros(result.sizes(), result.dtype(), result.device());
+               TensorList results = cuda::rnn_backward(stack, dense(given), contiguous(result),
+                                                       {weights, reserve}, up);
+               for (size_t i = 0; i < results.size(); ++i)
+                 if (!need[i]) results[i] = Tensor();
+               return results;
+             });
+  return outputs;
+}
+
 TensorList run_layer(const RnnLayer& layer, const TensorList& inputs) {
+  if (has_stacks(inputs[0])) return run_stack(layer, 1, inputs);
   if (!inputs[0].is_cpu()) return compose_layer(layer, inputs);
   TensorList tape;
   bool is_float = inputs[0].dtype() == DType::Float32;
@@ -309,7 +374,7 @@ TensorList run_layer(const RnnLayer& layer, const TensorList& inputs) {
              [layer, inputs = save(inputs), y = save_output(y), tape = save(tape)](
                  const TensorList& grads, Needs need) -> TensorList {
                TensorList given = inputs.unpack();
-               if (is_grad_enabled()) return differentiable_gradients(layer, given, grads, need);
+               if (is_grad_enabled()) return differentiable_gradients(layer, 1, given, grads, need);
                auto run = given[0].dtype() == DType::Float32 ? run_gradients<float>
                                                              : run_gradients<double>;
                return run(layer, given, y, tape.unpack(), grads, need);

@@ -34,4 +34,9 @@ RnnWeights weights_of(const RnnLayer& layer, const TensorList& inputs, int64_t d
 // The outputs and the last states, recorded.
 TensorList run_layer(const RnnLayer& layer, const TensorList& inputs);
 
+// Several layers as one, where a GPU has them: whether it does, and the same for the inputs of all
+// of them, the states and the parameters of each layer behind those of the one before.
+bool has_stacks(const Tensor& input);
+TensorList run_stack(const RnnLayer& layer, int64_t n_layers, const TensorList& inputs);
+
 }  // namespace facula

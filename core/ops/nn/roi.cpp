@@ -185,11 +185,16 @@ Tensor nms(const Tensor& boxes, const Tensor& scores, double iou_threshold) {
   check(boxes.dtype() == scores.dtype() && boxes.device() == scores.device(),
         "nms: expected boxes and scores of one device and dtype, got ", boxes, " and ", scores,
         ".");
-  check_cpu("nms", boxes);
   check_not_implemented(boxes.dtype() == DType::Float32 || boxes.dtype() == DType::Float64,
                         "nms: expected float32 or float64 boxes, got ", boxes,
                         ". Convert them with boxes.float().");
   NoGradGuard guard;
+  if (!boxes.is_cpu()) {
+    // How many are kept has to be known on the host in any case.
+    auto on_cpu = [](const Tensor& x) { return to(x, Device{}, x.dtype(), /*copy=*/false); };
+    Tensor kept = nms(on_cpu(boxes), on_cpu(scores), iou_threshold);
+    return to(kept, boxes.device(), DType::Int64, /*copy=*/false);
+  }
   Tensor order = contiguous(std::get<1>(sort(scores, 0, /*descending=*/true)));
   Tensor kept = empty({boxes.size(0)}, DType::Int64, boxes.device());
   Tensor rows = contiguous(boxes);

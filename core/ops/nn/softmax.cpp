@@ -3,6 +3,7 @@
 #include "autograd/node.h"
 #include "base/integers.h"
 #include "base/parallel.h"
+#include "cuda/nn/nn.h"
 #include "ops/nn/softmax_rows.h"
 #include "ops/ops.h"
 #include "ops/result_binding.h"
@@ -24,22 +25,30 @@ Tensor input_of(const char* op, const Tensor& input, std::optional<DType> dtype,
   return x;
 }
 
-// For devices without a kernel of it.
-Tensor composed_log_softmax(const Tensor& x, int64_t dim) {
-  if (x.numel() == 0) return clone(x);
-  Tensor wide = to_dtype(x, wide_dtype(x.dtype()));
-  Tensor shifted = wide - amax(detach(wide), {dim}, true);
-  return to_dtype(shifted - log(sum(exp(shifted), {dim}, true)), x.dtype());
+// The result is contiguous.
+Tensor run_forward(const Tensor& input, int64_t dim, bool is_log) {
+  NoGradGuard guard;
+  Tensor x = contiguous(input), y = empty(x.sizes(), x.dtype(), x.device());
+  const cpu::SoftmaxTable& table = cpu::get_softmax_table();
+  if (y.numel() == 0) return y;
+  if (!x.is_cpu())
+    cuda::softmax(y, x, dim, is_log);
+  else
+    run_softmax_rows(is_log ? table.log_softmax : table.softmax, x, dim, y.data(), nullptr);
+  return y;
 }
 
-// Of tensors of one shape; b may be undefined. The result is contiguous.
-Tensor run_softmax(const cpu::SoftmaxTable::Row& row, const Tensor& first, const Tensor& second,
-                   int64_t dim) {
+Tensor run_gradient(const Tensor& grad, const Tensor& result, int64_t dim, bool is_log) {
   NoGradGuard guard;
-  Tensor a = contiguous(first), b = second.defined() ? contiguous(second) : second;
-  Tensor y = empty(a.sizes(), a.dtype(), a.device());
-  if (y.numel() > 0) run_softmax_rows(row, a, dim, y.data(), b.defined() ? b.data() : nullptr);
-  return y;
+  Tensor g = contiguous(grad), y = contiguous(result), gx = empty(g.sizes(), g.dtype(), g.device());
+  const cpu::SoftmaxTable& table = cpu::get_softmax_table();
+  if (gx.numel() == 0) return gx;
+  if (!g.is_cpu())
+    cuda::softmax_backward(gx, g, y, dim, is_log);
+  else
+    run_softmax_rows(is_log ? table.log_softmax_backward : table.softmax_backward, g, dim,
+                     gx.data(), y.data());
+  return gx;
 }
 
 }  // namespace
@@ -60,9 +69,7 @@ void run_softmax_rows(const cpu::SoftmaxTable::Row& row, const Tensor& x, int64_
 Tensor softmax(const Tensor& input, int64_t dim, std::optional<DType> dtype, const Into& into) {
   dim = wrap_dim("softmax", dim, input.dim());
   Tensor x = input_of("softmax", input, dtype, into);
-  if (!x.is_cpu())
-    return to_dtype(exp(composed_log_softmax(to_dtype(x, wide_dtype(x.dtype())), dim)), x.dtype());
-  Tensor y = run_softmax(cpu::get_softmax_table().softmax, x, {}, dim);
+  Tensor y = run_forward(x, dim, /*is_log=*/false);
   return record("SoftmaxBackward0", y, {x},
                 [dim, y = save_output(y)](const Tensor& g) { return softmax_backward(g, y, dim); });
 }
@@ -70,8 +77,7 @@ Tensor softmax(const Tensor& input, int64_t dim, std::optional<DType> dtype, con
 Tensor log_softmax(const Tensor& input, int64_t dim, std::optional<DType> dtype, const Into& into) {
   dim = wrap_dim("log_softmax", dim, input.dim());
   Tensor x = input_of("log_softmax", input, dtype, into);
-  if (!x.is_cpu()) return composed_log_softmax(x, dim);
-  Tensor y = run_softmax(cpu::get_softmax_table().log_softmax, x, {}, dim);
+  Tensor y = run_forward(x, dim, /*is_log=*/true);
   return record("LogSoftmaxBackward0", y, {x}, [dim, y = save_output(y)](const Tensor& g) {
     return log_softmax_backward(g, y, dim);
   });
@@ -79,7 +85,7 @@ Tensor log_softmax(const Tensor& input, int64_t dim, std::optional<DType> dtype,
 
 // y * (g - sum(g * y)).
 Tensor softmax_backward(const Tensor& g, const Tensor& y, int64_t dim) {
-  Tensor gx = run_softmax(cpu::get_softmax_table().softmax_backward, g, y, dim);
+  Tensor gx = run_gradient(g, y, dim, /*is_log=*/false);
   return record("SoftmaxBackwardDataBackward0", gx, {g, y},
                 [dim, g = save(g), y = save(y)](const Tensor& h, Needs need) -> TensorList {
                   Tensor upstream = g, weight = y;
@@ -94,7 +100,7 @@ Tensor softmax_backward(const Tensor& g, const Tensor& y, int64_t dim) {
 
 // g - exp(y) * sum(g).
 Tensor log_softmax_backward(const Tensor& g, const Tensor& y, int64_t dim) {
-  Tensor gx = run_softmax(cpu::get_softmax_table().log_softmax_backward, g, y, dim);
+  Tensor gx = run_gradient(g, y, dim, /*is_log=*/true);
   return record("LogSoftmaxBackwardDataBackward0", gx, {g, y},
                 [dim, g = save(g), y = save(y)](const Tensor& h, Needs need) -> TensorList {
                   Tensor weight = exp(Tensor(y));

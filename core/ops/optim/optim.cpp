@@ -1,7 +1,8 @@
-// The steps of the optimisers: all parameters in one call on the CPU, or composed of operations on
+// The steps of the optimisers: all parameters in one call, or composed of operations on
 // tensors. Groups and states are the optimiser's own dicts, read at every step: whatever the user
 // changes in them counts.
 #include <algorithm>
+#include <map>
 #include <type_traits>
 #include <unordered_map>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "bind/bind.h"
 #include "bind/sparse.h"
 #include "cpu/optim/optim.h"
+#include "cuda/optim/optim.h"
 #include "ops/ops.h"
 
 namespace facula {
@@ -21,9 +23,10 @@ namespace {
 struct OptimUpdate {
   static constexpr int kMaxStates = 3, kMaxNumbers = 3;
   Tensor param, grad;
-  Tensor states[kMaxStates];                // undefined where the rule has none
-  Tensor numbers[kMaxNumbers];              // of one element each
-  alignas(double) unsigned char rule[128];  // over double, with the options of the group
+  Tensor states[kMaxStates];    // undefined where the rule has none
+  Tensor numbers[kMaxNumbers];  // of one element each
+  alignas(
+      double) unsigned char rule[kOptimRuleBytes];  // over double, with the options of the group
 };
 
 // Which parameter, in errors: "parameter 0 of group 1".
@@ -40,17 +43,26 @@ void for_each_state(const OptimUpdate& update, F f) {
     if (update.states[i].defined()) f(i, update.states[i]);
 }
 
-// ---- on the CPU: all parameters in one call
+// ---- all parameters in one call
+
+// A rule on the CPU and on GPUs.
+struct OptimKernels {
+  const cpu::OptimTable::Row& on_cpu;
+  cuda::OptimStep on_gpu;
+};
 
 constexpr int64_t kOptimGrain = 8192;
 constexpr int kMaxArrays = 2 + OptimUpdate::kMaxStates;
+static_assert(kMaxArrays == kOptimArrays);
 
 // An update as the kernel sees it: arrays of n real elements in one order.
 struct Flat {
   char* arrays[kMaxArrays] = {};
   int64_t n, itemsize;
-  cpu::OptimKernel kernel;
+  cpu::OptimKernel kernel;  // null on a GPU
   const void* rule;
+  Device device;
+  DType dtype;
 };
 
 // A copy in the order of the kernel, of a tensor that is stored in another; written back at the
@@ -65,8 +77,7 @@ bool has_strides(const Tensor& x, const Dims& strides) {
   return true;
 }
 
-Flat flatten(const cpu::OptimTable::Row& kernels, const OptimUpdate& update,
-             std::vector<Stand>& stands) {
+Flat flatten(const OptimKernels& kernels, const OptimUpdate& update, std::vector<Stand>& stands) {
   const Tensor& p = update.param;
   Dims strides = p.is_contiguous() || is_non_overlapping_and_dense(p.sizes(), p.strides())
                      ? p.strides()
@@ -74,7 +85,7 @@ Flat flatten(const cpu::OptimTable::Row& kernels, const OptimUpdate& update,
   auto data = [&](const Tensor& x, bool is_written) {
     bool is_clear = x.storage() != p.storage() || x.data() == p.data();
     if (is_clear && x.dtype() == p.dtype() && has_strides(x, strides)) return x.data();
-    Tensor copy = empty_strided(p.sizes(), strides, p.dtype());
+    Tensor copy = empty_strided(p.sizes(), strides, p.dtype(), p.device());
     copy_into(copy, x);
     stands.push_back({copy, is_written ? x : Tensor()});
     return copy.data();
@@ -83,8 +94,10 @@ Flat flatten(const cpu::OptimTable::Row& kernels, const OptimUpdate& update,
   Flat flat;
   flat.n = is_complex(p.dtype()) ? 2 * p.numel() : p.numel();
   flat.itemsize = item_size(dtype);
-  flat.kernel = kernels[static_cast<int>(dtype)];
+  flat.kernel = p.is_cpu() ? kernels.on_cpu[static_cast<int>(dtype)] : nullptr;
   flat.rule = update.rule;
+  flat.device = p.device();
+  flat.dtype = dtype;
   flat.arrays[0] = data(p, true);
   flat.arrays[1] = data(update.grad, false);
   for_each_state(update, [&](int i, const Tensor& x) { flat.arrays[2 + i] = data(x, true); });
@@ -117,20 +130,12 @@ void begin_rule(void (*begin)(void*, double*), OptimUpdate& update) {
   }
 }
 
-// Updates that share no memory: their elements, one after the other, are cut into pieces.
-void run_together(const cpu::OptimTable::Row& kernels, void (*begin)(void*, double*),
-                  OptimUpdate* updates, size_t n_updates) {
-  std::vector<Flat> flats;
+// The elements of all updates, one after the other, are cut into pieces.
+void run_on_cpu(const std::vector<Flat>& flats) {
   std::vector<int64_t> ends;
-  std::vector<Stand> stands;
-  flats.reserve(n_updates);
-  ends.reserve(n_updates);
+  ends.reserve(flats.size());
   int64_t total = 0;
-  for (size_t i = 0; i < n_updates; ++i) {
-    flats.push_back(flatten(kernels, updates[i], stands));
-    ends.push_back(total += flats.back().n);
-  }
-  for (size_t i = 0; i < n_updates; ++i) begin_rule(begin, updates[i]);
+  for (const Flat& flat : flats) ends.push_back(total += flat.n);
   parallel_for(total, kOptimGrain, [&](int64_t from, int64_t to) {
     size_t i = std::upper_bound(ends.begin(), ends.end(), from) - ends.begin();
     for (; from < to; ++i) {
@@ -139,6 +144,34 @@ void run_together(const cpu::OptimTable::Row& kernels, void (*begin)(void*, doub
       from = end;
     }
   });
+}
+
+// In a launch for each device and dtype.
+void run_on_gpus(cuda::OptimStep step, const std::vector<Flat>& flats) {
+  std::map<std::pair<int8_t, DType>, std::vector<OptimSlice>> slices;
+  for (const Flat& flat : flats) {
+    OptimSlice slice = {};
+    std::copy_n(flat.arrays, kMaxArrays, slice.arrays);
+    slice.n = flat.n;
+    std::memcpy(slice.rule, flat.rule, sizeof(slice.rule));
+    slices[{flat.device.index, flat.dtype}].push_back(slice);
+  }
+  for (auto& [place, own] : slices) step({DeviceType::CUDA, place.first}, place.second, own);
+}
+
+// Updates that share no memory.
+void run_together(const OptimKernels& kernels, void (*begin)(void*, double*), OptimUpdate* updates,
+                  size_t n_updates) {
+  std::vector<Flat> on_cpu, on_gpus;
+  std::vector<Stand> stands;
+  on_cpu.reserve(n_updates);
+  for (size_t i = 0; i < n_updates; ++i) {
+    Flat flat = flatten(kernels, updates[i], stands);
+    (flat.kernel ? on_cpu : on_gpus).push_back(flat);
+  }
+  for (size_t i = 0; i < n_updates; ++i) begin_rule(begin, updates[i]);
+  run_on_cpu(on_cpu);
+  if (!on_gpus.empty()) run_on_gpus(kernels.on_gpu, on_gpus);
   for (Stand& stand : stands)
     if (stand.original.defined()) copy_into(stand.original, stand.copy);
   for (size_t i = 0; i < n_updates; ++i) {
@@ -182,8 +215,8 @@ void check_optim_update(const char* optimizer, OptimPlace place, const OptimUpda
           ": expected one float32 number on the CPU.");
 }
 
-// Runs the updates of CPU tensors that were checked before; `begin` is the rule's.
-void run_optim_updates(const cpu::OptimTable::Row& kernels, void (*begin)(void*, double*),
+// Runs updates that were checked before; `begin` is the rule's.
+void run_optim_updates(const OptimKernels& kernels, void (*begin)(void*, double*),
                        std::vector<OptimUpdate>& updates) {
   if (!share_memory(updates)) return run_together(kernels, begin, updates.data(), updates.size());
   for (OptimUpdate& update : updates) run_together(kernels, begin, &update, 1);
@@ -346,12 +379,12 @@ struct Options {
     convert(optimizer, name, get(name), to);
   }
   template <class K>
-  void set(const char* name, std::tuple<K&, K&>& to) const {
+  void set(const char* name, math::Both<K>& to) const {
     PyObject* pair = get(name);
     check_type((PyTuple_Check(pair) || PyList_Check(pair)) && PySequence_Fast_GET_SIZE(pair) == 2,
                optimizer, ": expected two numbers for ", name, ", got ", type_name(pair), ".");
-    convert(optimizer, name, PySequence_Fast_GET_ITEM(pair, 0), std::get<0>(to));
-    convert(optimizer, name, PySequence_Fast_GET_ITEM(pair, 1), std::get<1>(to));
+    convert(optimizer, name, PySequence_Fast_GET_ITEM(pair, 0), to.first);
+    convert(optimizer, name, PySequence_Fast_GET_ITEM(pair, 1), to.second);
   }
 };
 
@@ -434,10 +467,10 @@ constexpr bool kAsksForFirst = false;
 template <class Rule>
 constexpr bool kAsksForFirst<Rule, std::void_t<decltype(Rule::is_first)>> = true;
 
-// One parameter of a step that is composed of operations.
+// One parameter of a step that is itself differentiated.
 template <template <class> class Rule>
-void compose(OptimUpdate& update, const Options& options, bool is_differentiable) {
-  GradModeGuard guard(is_differentiable);
+void compose(OptimUpdate& update, const Options& options) {
+  GradModeGuard guard(true);
   Rule<OptimValue> rule;
   rule.read(options);
   if constexpr (kAsksForFirst<Rule<double>>)
@@ -455,13 +488,12 @@ void compose(OptimUpdate& update, const Options& options, bool is_differentiable
 }
 
 template <template <class> class Rule>
-void step(const cpu::OptimTable::Row& kernels, PyObject* optimizer) {
+void step(const OptimKernels& kernels, PyObject* optimizer) {
   using Numeric = Rule<double>;
   static_assert(sizeof(Numeric) <= sizeof(OptimUpdate::rule));
   struct Composed {
     OptimUpdate update;
     Options options;
-    bool is_differentiable;
   };
   const char* name = type_name(optimizer);
   nb::object groups = attribute(optimizer, "param_groups"), state = attribute(optimizer, "state");
@@ -503,8 +535,8 @@ void step(const cpu::OptimTable::Row& kernels, PyObject* optimizer) {
       }
       std::memcpy(update.rule, &rule, sizeof(rule));
       check_optim_update(name, place, update);
-      if (is_differentiable || !update.param.is_cpu()) {
-        composed.push_back({std::move(update), options, is_differentiable});
+      if (is_differentiable) {
+        composed.push_back({std::move(update), options});
       } else {
         updates.push_back(std::move(update));
       }
@@ -516,7 +548,7 @@ void step(const cpu::OptimTable::Row& kernels, PyObject* optimizer) {
   run_optim_updates(
       kernels, [](void* rule, double* numbers) { static_cast<Numeric*>(rule)->begin(numbers); },
       updates);
-  for (Composed& one : composed) compose<Rule>(one.update, one.options, one.is_differentiable);
+  for (Composed& one : composed) compose<Rule>(one.update, one.options);
   for (nb::object& update : sparse_updates) update();
 }
 
@@ -547,12 +579,12 @@ void zero_grads(PyObject* groups, bool set_to_none) {
 }  // namespace
 
 FACULA_BINDINGS {
-#define FACULA_BIND(Rule, name)                                         \
-  m.def(                                                                \
-      "_" #name "_step",                                                \
-      [](nb::handle optimizer) {                                        \
-        step<math::Rule>(cpu::get_optim_table().name, optimizer.ptr()); \
-      },                                                                \
+#define FACULA_BIND(Rule, name)                                                                   \
+  m.def(                                                                                          \
+      "_" #name "_step",                                                                          \
+      [](nb::handle optimizer) {                                                                  \
+        step<math::Rule>({cpu::get_optim_table().name, cuda::kOptimSteps.name}, optimizer.ptr()); \
+      },                                                                                          \
       "optimizer"_a);
   FACULA_OPTIM_RULES(FACULA_BIND)
 #undef FACULA_BIND

@@ -11,9 +11,10 @@ using GeneratorArg = std::shared_ptr<Generator>;
 
 #define FACULA_GENERATOR "generator"_a.none() = nb::none()
 
-// Who names the default generator means what the thread draws from.
-inline Generator& or_default(const GeneratorArg& generator) {
-  return generator && generator != process_generator() ? *generator : *default_generator();
+// For tensors of this device. Who names the default generator means what the thread draws from.
+inline Generator& or_default(const GeneratorArg& generator, Device device) {
+  if (!generator) return *default_generator(device);
+  return generator == process_generator() ? *default_generator() : *generator;
 }
 
 // What a function writes its numbers to: `out` in this shape, or an empty tensor.

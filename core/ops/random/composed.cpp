@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "cuda/index/places.h"
 #include "ops/random/binding.h"
 #include "ops/random/draw.h"
 #include "ops/random/random.h"
@@ -48,7 +49,7 @@ Tensor normal(const Tensor& mean, const Tensor& std, const GeneratorArg& generat
                            mean.requires_grad() || std.requires_grad());
   {
     NoGradGuard guard;
-    normal_(y, 0, 1, or_default(generator));
+    normal_(y, 0, 1, or_default(generator, y.device()));
     add_(mul_(y, std), mean);
   }
   return record("NormalBackward3", y, {mean, std},
@@ -65,7 +66,7 @@ Tensor normal(const Tensor& mean, double std, const GeneratorArg& generator,
   Tensor y = normal_target(out, mean.sizes(), mean, mean.requires_grad());
   {
     NoGradGuard guard;
-    normal_(y, 0, std, or_default(generator));
+    normal_(y, 0, std, or_default(generator, y.device()));
     add_(y, mean);
   }
   return record("NormalBackward1", y, {mean},
@@ -78,7 +79,7 @@ Tensor normal(double mean, const Tensor& std, const GeneratorArg& generator,
   Tensor y = normal_target(out, std.sizes(), std, std.requires_grad());
   {
     NoGradGuard guard;
-    normal_(y, 0, 1, or_default(generator));
+    normal_(y, 0, 1, or_default(generator, y.device()));
     add_(mul_(y, std), scalar_tensor(mean, y.dtype(), y.device()));
   }
   return record("NormalBackward2", y, {std},
@@ -99,6 +100,31 @@ void check_weights(const T* weights, int64_t n_rows, int64_t n_categories) {
   }
 }
 
+// The same with tensor operations, for other devices.
+Tensor draw_on_device(const Tensor& weights, int64_t n_samples, bool has_replacement,
+                      Generator& generator) {
+  Tensor is_weight = logical_and(ge(weights, wrapped_number(0)), isfinite(weights));
+  Tensor is_row = logical_and(all(is_weight, {-1}), gt(sum(weights, {-1}), wrapped_number(0)));
+  check(item(all(is_row)).to_bool(),
+        "multinomial: expected weights that are finite and not negative, and a positive sum in "
+        "each row.");
+  if (!has_replacement || n_samples == 1) {
+    Tensor draws = empty(weights.sizes(), weights.dtype(), weights.device());
+    Tensor order = sort(weights / exponential_(draws, 1, generator), -1, true).second;
+    return contiguous(narrow(order, -1, 0, n_samples));
+  }
+  Tensor totals = cumsum(to_dtype(weights, DType::Float64), -1);
+  totals = contiguous(totals / narrow(totals, -1, weights.size(-1) - 1, 1));
+  Dims sizes = weights.sizes();
+  sizes.back() = n_samples;
+  Tensor u = empty(sizes, DType::Float64, weights.device());
+  Tensor y = empty(sizes, DType::Int64, weights.device());
+  cuda::draw_samples(u, {Distribution::Uniform, 0, 1}, generator);
+  // Behind equal totals: a category without weight is never drawn.
+  cuda::search_sorted(y, totals, u, weights.size(-1), n_samples, /*is_right=*/true);
+  return y;
+}
+
 Tensor draw_categories(const Tensor& weights, int64_t n_samples, bool has_replacement,
                        Generator& generator) {
   check(weights.dim() == 1 || weights.dim() == 2,
@@ -114,6 +140,8 @@ Tensor draw_categories(const Tensor& weights, int64_t n_samples, bool has_replac
   if (n_rows == 0) return to(y, weights.device(), DType::Int64, false);
   check(n_categories > 0, "multinomial: expected at least one category, got ", weights, ".");
   NoGradGuard guard;
+  if (!weights.is_cpu() && generator.kind() == GeneratorKind::Philox)
+    return draw_on_device(weights, n_samples, has_replacement, generator);
   Tensor host = contiguous(to(weights, Device{}, weights.dtype(), false));
   visit_floating("multinomial", weights.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -138,7 +166,8 @@ Tensor multinomial(const Tensor& input, int64_t num_samples, bool replacement,
                    const GeneratorArg& generator, const OptionalTensor& out) {
   check(!out.defined() || out.dtype() == DType::Int64,
         "multinomial: expected out of dtype int64, got ", out.defined() ? out : input, ".");
-  Tensor y = draw_categories(input, num_samples, replacement, or_default(generator));
+  Tensor y =
+      draw_categories(input, num_samples, replacement, or_default(generator, input.device()));
   if (out.defined() && out.sizes() != y.sizes()) resize_(out, y.sizes());
   return into_out("multinomial", y, out);
 }
@@ -146,7 +175,7 @@ Tensor multinomial(const Tensor& input, int64_t num_samples, bool replacement,
 Tensor normal_of_size(const FactoryOptions& options, double mean, double std, const Dims& size,
                       const GeneratorArg& generator, const OptionalTensor& out) {
   Tensor x = target_of("normal", size, options, get_default_dtype(), out);
-  return normal_(x, mean, std, or_default(generator));
+  return normal_(x, mean, std, or_default(generator, x.device()));
 }
 
 template <class Mean, class Std>

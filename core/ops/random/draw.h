@@ -4,6 +4,7 @@
 
 #include "autograd/node.h"
 #include "base/parallel.h"
+#include "cuda/random/random.h"
 #include "ops/ops.h"
 
 namespace facula {
@@ -33,6 +34,9 @@ void draw_into(const Tensor& x, const Draw& draw) {
   draw(out, n, order);
   if (!is_direct) copy_into(rows, target);
 }
+
+// True where x is on a GPU, the generator a Philox one, and x has been filled there.
+bool draw_on_cuda(const Tensor& x, const cuda::Draw& draw, Generator& generator);
 
 // The frame of an in-place sampler: `write()` fills x. A sample does not depend on what x held, so
 // its gradient is zero.

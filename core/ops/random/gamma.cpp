@@ -79,7 +79,7 @@ Tensor dirichlet_grad(const Tensor& x, const Tensor& alpha, const Tensor& total)
 }
 
 Tensor standard_gamma(const Tensor& alpha, const GeneratorArg& source) {
-  Generator& generator = or_default(source);
+  Generator& generator = or_default(source, alpha.device());
   Tensor y = empty(alpha.sizes(), alpha.dtype(), alpha.device());
   {
     NoGradGuard guard;
@@ -99,7 +99,7 @@ Tensor standard_gamma(const Tensor& alpha, const GeneratorArg& source) {
 }
 
 Tensor dirichlet(const Tensor& alpha, const GeneratorArg& source) {
-  Generator& generator = or_default(source);
+  Generator& generator = or_default(source, alpha.device());
   Tensor y = empty(alpha.sizes(), alpha.dtype(), alpha.device());
   {
     NoGradGuard guard;

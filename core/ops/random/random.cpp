@@ -35,13 +35,26 @@ Tensor in_memory_order(const Tensor& x, Dims& order) {
   return permute(x, order);
 }
 
+bool draw_on_cuda(const Tensor& x, const cuda::Draw& draw, Generator& generator) {
+  if (x.is_cpu() || generator.kind() != GeneratorKind::Philox) return false;
+  NoGradGuard guard;
+  Dims order;
+  Tensor rows = in_memory_order(x, order);
+  Tensor target = rows.is_contiguous() ? rows : empty(rows.sizes(), x.dtype(), x.device());
+  cuda::draw_samples(target, draw, generator);
+  if (!target.is_same(rows)) copy_into(rows, target);
+  return true;
+}
+
 namespace {
 
-// Fills x with fill(T* out, int64_t n); `Visit` is one of the visit_ functions.
+// Fills x with fill(T* out, int64_t n); `Visit` is one of the visit_ functions. On a GPU by `draw`.
 template <class Visit, class Fill>
-void fill_with(const char* op, const Tensor& x, Visit visit, const Fill& fill) {
+void fill_with(const char* op, const Tensor& x, Visit visit, Generator& generator,
+               const cuda::Draw& draw, const Fill& fill) {
   visit(op, x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
+    if (draw_on_cuda(x, draw, generator)) return;
     draw_into<T>(x, [&](T* out, int64_t n, const Dims&) { run_draw(n, [&] { fill(out, n); }); });
   });
 }
@@ -56,7 +69,8 @@ Tensor& normal_(Tensor& x, double mean, double std, Generator& generator) {
     Tensor real = is_complex(x.dtype()) ? view_as_real(x) : x;
     // Real and imaginary part share the variance.
     double std_of_part = is_complex(x.dtype()) ? std / std::sqrt(2.0) : std;
-    fill_with("normal_", real, VISIT(visit_floating), [&](auto* out, int64_t n) {
+    cuda::Draw draw{Distribution::Normal, mean, std_of_part};
+    fill_with("normal_", real, VISIT(visit_floating), generator, draw, [&](auto* out, int64_t n) {
       fill_normal(out, n, mean, std_of_part, real.is_contiguous(), generator);
     });
   });
@@ -66,7 +80,8 @@ Tensor& exponential_(Tensor& x, double lambd, Generator& generator) {
   check(lambd > 0, "exponential_: expected lambd > 0, got ", lambd, ".");
   return sample_in_place("exponential_", "ExponentialBackward0", x, [&] {
     check(is_floating(x.dtype()), "exponential_: expected a floating-point dtype, got ", x, ".");
-    fill_with("exponential_", x, VISIT(visit_floating),
+    cuda::Draw draw{Distribution::Exponential, -1.0 / lambd};
+    fill_with("exponential_", x, VISIT(visit_floating), generator, draw,
               [&](auto* out, int64_t n) { fill_exponential(out, n, lambd, generator); });
   });
 }
@@ -74,7 +89,9 @@ Tensor& exponential_(Tensor& x, double lambd, Generator& generator) {
 Tensor& bernoulli_(Tensor& x, double p, Generator& generator) {
   check(p >= 0 && p <= 1, "bernoulli_: expected 0 <= p <= 1, got ", p, ".");
   return sample_in_place("bernoulli_", "BernoulliBackward2", x, [&] {
-    fill_with("bernoulli_", x, VISIT(visit_real),
+    cuda::Draw draw{Distribution::Bernoulli};
+    draw.base = static_cast<int64_t>(std::ceil(p * 0x1p53));
+    fill_with("bernoulli_", x, VISIT(visit_real), generator, draw,
               [&](auto* out, int64_t n) { fill_bernoulli(out, n, p, generator); });
   });
 }
@@ -109,7 +126,8 @@ Tensor& uniform_(Tensor& x, double from, double to, Generator& generator) {
   return sample_in_place("uniform_", "UniformBackward0", x, [&] {
     NoGradGuard guard;
     Tensor real = is_complex(x.dtype()) ? view_as_real(x) : x;
-    fill_with("uniform_", real, VISIT(visit_floating),
+    cuda::Draw draw{Distribution::Uniform, from, to};
+    fill_with("uniform_", real, VISIT(visit_floating), generator, draw,
               [&](auto* out, int64_t n) { fill_uniform(out, n, from, to, generator); });
   });
 }
@@ -117,7 +135,8 @@ Tensor& uniform_(Tensor& x, double from, double to, Generator& generator) {
 Tensor& log_normal_(Tensor& x, double mean, double std, Generator& generator) {
   check(std > 0, "log_normal_: expected std > 0, got ", std, ".");
   return sample_in_place("log_normal_", "LogNormalBackward0", x, [&] {
-    fill_with("log_normal_", x, VISIT(visit_floating),
+    cuda::Draw draw{Distribution::LogNormal, mean, std};
+    fill_with("log_normal_", x, VISIT(visit_floating), generator, draw,
               [&](auto* out, int64_t n) { fill_log_normal(out, n, mean, std, generator); });
   });
 }
@@ -126,7 +145,8 @@ Tensor& cauchy_(Tensor& x, double median, double sigma, Generator& generator) {
   check(sigma > 0, "cauchy_: expected sigma > 0, got ", sigma, ".");
   check(is_floating(x.dtype()), "cauchy_: expected a floating-point dtype, got ", x, ".");
   return sample_in_place("cauchy_", "CauchyBackward0", x, [&] {
-    fill_with("cauchy_", x, VISIT(visit_floating),
+    cuda::Draw draw{Distribution::Cauchy, median, sigma};
+    fill_with("cauchy_", x, VISIT(visit_floating), generator, draw,
               [&](auto* out, int64_t n) { fill_cauchy(out, n, median, sigma, generator); });
   });
 }
@@ -134,15 +154,30 @@ Tensor& cauchy_(Tensor& x, double median, double sigma, Generator& generator) {
 Tensor& geometric_(Tensor& x, double p, Generator& generator) {
   check(p > 0 && p < 1, "geometric_: expected 0 < p < 1, got ", p, ".");
   return sample_in_place("geometric_", "GeometricBackward0", x, [&] {
-    fill_with("geometric_", x, VISIT(visit_numeric),
+    cuda::Draw draw{Distribution::Geometric, std::log1p(-p)};
+    fill_with("geometric_", x, VISIT(visit_numeric), generator, draw,
               [&](auto* out, int64_t n) { fill_geometric(out, n, p, generator); });
   });
+}
+
+void draw_chances_on_cuda(const Tensor& x, const Tensor& p, Generator& generator) {
+  Tensor is_chance = logical_and(ge(p, wrapped_number(0)), le(p, wrapped_number(1)));
+  check(item(all(is_chance)).to_bool(), "bernoulli_: expected probabilities in [0, 1].");
+  Dims order;
+  Tensor rows = in_memory_order(x, order);
+  Tensor chances = contiguous(permute(expand(p, x.sizes()), order));
+  Tensor target = rows.is_contiguous() ? rows : empty(rows.sizes(), x.dtype(), x.device());
+  cuda::draw_chances(target, chances, generator);
+  if (!target.is_same(rows)) copy_into(rows, target);
 }
 
 Tensor& bernoulli_(Tensor& x, const Tensor& p, Generator& generator) {
   check_same_device("bernoulli_", {x, p});
   return sample_in_place("bernoulli_", "BernoulliBackward1", x, [&] {
     NoGradGuard guard;
+    if (!x.is_cpu() && generator.kind() == GeneratorKind::Philox && is_floating(p.dtype()) &&
+        !is_complex(x.dtype()))
+      return draw_chances_on_cuda(x, p, generator);
     visit_real("bernoulli_", x.dtype(), [&](auto tag) {
       using T = typename decltype(tag)::type;
       draw_into<T>(x, [&](T* out, int64_t n, const Dims& order) {
@@ -167,7 +202,7 @@ Tensor bernoulli(const Tensor& p, const GeneratorArg& generator) {
   Tensor y = empty(p.sizes(), p.dtype(), p.device());
   {
     NoGradGuard guard;
-    bernoulli_(y, p, or_default(generator));
+    bernoulli_(y, p, or_default(generator, y.device()));
   }
   check_samples_differentiable("bernoulli", p);
   return record("BernoulliBackward0", y, {p},
@@ -180,16 +215,16 @@ Tensor bernoulli_to(const Tensor& p, const GeneratorArg& generator, const Option
         "bernoulli: out= takes no part in differentiation, but input requires grad.");
   if (out.sizes() != p.sizes()) resize_(out, p.sizes());
   Tensor y = out;
-  return bernoulli_(y, p, or_default(generator));
+  return bernoulli_(y, p, or_default(generator, y.device()));
 }
 
 Tensor bernoulli_with_p(const Tensor& like, double p, const GeneratorArg& generator) {
   Tensor y = empty(like.sizes(), like.dtype(), like.device());
-  return bernoulli_(y, p, or_default(generator));
+  return bernoulli_(y, p, or_default(generator, y.device()));
 }
 
 Tensor poisson(const Tensor& rate, const GeneratorArg& source) {
-  Generator& generator = or_default(source);
+  Generator& generator = or_default(source, rate.device());
   Tensor y = empty(rate.sizes(), rate.dtype(), rate.device());
   {
     NoGradGuard guard;
@@ -233,7 +268,7 @@ Tensor binomial(const Tensor& count, const Tensor& prob, const GeneratorArg& gen
         count, " and ", prob, ".");
   Dims shape = broadcast_shapes("binomial", count.sizes(), prob.sizes());
   Tensor y = empty(shape, count.dtype(), count.device());
-  draw_binomial(y, count, prob, or_default(generator));
+  draw_binomial(y, count, prob, or_default(generator, count.device()));
   return record("BinomialBackward0", y, {count, prob}, [](const Tensor&, Needs) -> TensorList {
     fail(ErrorKind::NotImplemented, "binomial: numbers of successes have no derivative. Call it ",
          "with count.detach() and prob.detach().");
@@ -247,12 +282,12 @@ using TwoParameters = Tensor& (*)(Tensor&, double, double, Generator&);
 
 auto filler(OneParameter fill) {
   return [fill](Tensor x, double a, const GeneratorArg& generator) {
-    return fill(x, a, or_default(generator));
+    return fill(x, a, or_default(generator, x.device()));
   };
 }
 auto filler(TwoParameters fill) {
   return [fill](Tensor x, double a, double b, const GeneratorArg& generator) {
-    return fill(x, a, b, or_default(generator));
+    return fill(x, a, b, or_default(generator, x.device()));
   };
 }
 
@@ -297,7 +332,7 @@ void bind_fillers() {
   def_method(
       "bernoulli_",
       [](Tensor x, const Tensor& p, const GeneratorArg& generator) {
-        return bernoulli_(x, p, or_default(generator));
+        return bernoulli_(x, p, or_default(generator, x.device()));
       },
       "p"_a, nb::kw_only(), FACULA_GENERATOR,
       filler_doc("Fills the tensor with ones of probability p, else zeros.",
@@ -322,20 +357,20 @@ Dims size_from(const char* op, const nb::args& args, const nb::object& size) {
 Tensor rand(const FactoryOptions& options, const nb::args& args, const nb::object& size,
             const GeneratorArg& generator, const OptionalTensor& out) {
   Tensor x = target_of("rand", size_from("rand", args, size), options, get_default_dtype(), out);
-  return uniform_(x, 0, 1, or_default(generator));
+  return uniform_(x, 0, 1, or_default(generator, x.device()));
 }
 
 Tensor randn(const FactoryOptions& options, const nb::args& args, const nb::object& size,
              const GeneratorArg& generator, const OptionalTensor& out) {
   Tensor x = target_of("randn", size_from("randn", args, size), options, get_default_dtype(), out);
-  return normal_(x, 0, 1, or_default(generator));
+  return normal_(x, 0, 1, or_default(generator, x.device()));
 }
 
 void rand_like(Tensor& x, const GeneratorArg& generator) {
-  uniform_(x, 0, 1, or_default(generator));
+  uniform_(x, 0, 1, or_default(generator, x.device()));
 }
 void randn_like(Tensor& x, const GeneratorArg& generator) {
-  normal_(x, 0, 1, or_default(generator));
+  normal_(x, 0, 1, or_default(generator, x.device()));
 }
 
 void bind_factories(nb::module_& m) {

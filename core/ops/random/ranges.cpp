@@ -6,6 +6,7 @@
 #include "ops/random/draw.h"
 #include "ops/random/random.h"
 #include "random/sampling.h"
+#include "tensor/backend.h"
 
 namespace facula {
 
@@ -128,6 +129,7 @@ Tensor& random_(Tensor& x, Generator& generator) {
   return sample_in_place("random_", "RandomBackward2", x, [&] {
     visit_real("random_", x.dtype(), [&](auto tag) {
       using T = typename decltype(tag)::type;
+      if (draw_on_cuda(x, {Distribution::Integer}, generator)) return;
       draw_into<T>(x, [&](T* out, int64_t n, const Dims&) {
         run_draw(n, [&] { fill_random(out, n, generator); });
       });
@@ -144,6 +146,8 @@ Tensor& random_(Tensor& x, int64_t from, std::optional<int64_t> to, Generator& g
   return sample_in_place("random_", "RandomBackward0", x, [&] {
     visit_real("random_", x.dtype(), [&](auto tag) {
       using T = typename decltype(tag)::type;
+      cuda::Draw draw{Distribution::Range, 0, 0, range.base, range.n_values};
+      if (draw_on_cuda(x, draw, generator)) return;
       draw_into<T>(x, [&](T* out, int64_t n, const Dims&) {
         run_draw(n, [&] { fill_random_range(out, n, range.base, range.n_values, generator); });
       });
@@ -151,8 +155,18 @@ Tensor& random_(Tensor& x, int64_t from, std::optional<int64_t> to, Generator& g
   });
 }
 
-Tensor permutation(int64_t n, DType dtype, Generator& generator) {
-  Tensor y = empty({n}, dtype);
+// Keys in order, as fill_permutation() does it for this generator: unsigned ones, less 2^63.
+Tensor permutation_on_cuda(int64_t n, DType dtype, Device device, Generator& generator) {
+  NoGradGuard guard;
+  Tensor keys = empty({n}, DType::Int64, device);
+  cuda::draw_samples(keys, {Distribution::Range, 0, 0, std::numeric_limits<int64_t>::min(), 0},
+                     generator);
+  return to_dtype(sort(keys).second, dtype);
+}
+
+Tensor permutation(int64_t n, DType dtype, Device place, Generator& generator) {
+  bool is_on_cuda = !place.is_cpu() && generator.kind() == GeneratorKind::Philox;
+  Tensor y = empty({is_on_cuda ? 0 : n}, dtype);
   visit_numeric("randperm", dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     // Every integer up to n - 1 must have a value of its own in T.
@@ -163,9 +177,10 @@ Tensor permutation(int64_t n, DType dtype, Generator& generator) {
     check(is_exact, "randperm: the integers up to n - 1 = ", n - 1, " do not all exist in ", dtype,
           ". Give a wider dtype.");
     T* out = y.data_as<T>();
-    run_draw(n, [&] { fill_permutation(out, n, generator); });
+    if (!is_on_cuda) run_draw(n, [&] { fill_permutation(out, n, generator); });
   });
-  return y;
+  if (is_on_cuda) return permutation_on_cuda(n, dtype, place, generator);
+  return to(y, place, dtype, false);
 }
 
 Tensor randperm(const FactoryOptions& options, int64_t n, const GeneratorArg& generator,
@@ -174,8 +189,9 @@ Tensor randperm(const FactoryOptions& options, int64_t n, const GeneratorArg& ge
   Device place = options.place();
   check(!options.dtype || *options.dtype == type, "randperm: expected out of the given dtype ",
         options.dtype.value_or(type), ", got ", out, ".");
-  Tensor y = told_as("randperm", [&] { return permutation(n, type, or_default(generator)); });
-  y = to(y, place, type, false);
+  if (!place.is_cpu()) place = backend_of(place).resolve(place);
+  Tensor y = told_as("randperm",
+                     [&] { return permutation(n, type, place, or_default(generator, place)); });
   if (out.defined() && out.sizes() != y.sizes()) resize_(out, y.sizes());
   return into_out("randperm", y, out);
 }
@@ -186,7 +202,8 @@ Tensor randint(const FactoryOptions& options, int64_t low, int64_t high, const n
   check_type(dims_from_object(size.ptr(), dims),
              "randint: expected size as one tuple of ints, got ", nb::repr(size).c_str(), ".");
   Tensor x = target_of("randint", dims, options, DType::Int64, out);
-  return told_as("randint", [&] { return random_(x, low, high, or_default(generator)); });
+  return told_as("randint",
+                 [&] { return random_(x, low, high, or_default(generator, x.device())); });
 }
 
 Tensor randint_from_0(const FactoryOptions& options, int64_t high, const nb::object& size,
@@ -195,11 +212,11 @@ Tensor randint_from_0(const FactoryOptions& options, int64_t high, const nb::obj
 }
 
 void randint_like(Tensor& x, int64_t low, int64_t high, const GeneratorArg& generator) {
-  random_(x, low, high, or_default(generator));
+  random_(x, low, high, or_default(generator, x.device()));
 }
 
 void randint_like_from_0(Tensor& x, int64_t high, const GeneratorArg& generator) {
-  random_(x, 0, high, or_default(generator));
+  random_(x, 0, high, or_default(generator, x.device()));
 }
 
 }  // namespace
@@ -207,7 +224,9 @@ void randint_like_from_0(Tensor& x, int64_t high, const GeneratorArg& generator)
 FACULA_BINDINGS {
   def_method(
       "random_",
-      [](Tensor x, const GeneratorArg& generator) { return random_(x, or_default(generator)); },
+      [](Tensor x, const GeneratorArg& generator) {
+        return random_(x, or_default(generator, x.device()));
+      },
       nb::kw_only(), FACULA_GENERATOR, R"(Fills the tensor with integers in [from, to).
 
 Args:
@@ -217,13 +236,13 @@ Args:
   def_method(
       "random_",
       [](Tensor x, int64_t to, const GeneratorArg& generator) {
-        return random_(x, 0, to, or_default(generator));
+        return random_(x, 0, to, or_default(generator, x.device()));
       },
       "to"_a, nb::kw_only(), FACULA_GENERATOR);
   def_method(
       "random_",
       [](Tensor x, int64_t from, std::optional<int64_t> to, const GeneratorArg& generator) {
-        return random_(x, from, to, or_default(generator));
+        return random_(x, from, to, or_default(generator, x.device()));
       },
       "from"_a, "to"_a.none(), nb::kw_only(), FACULA_GENERATOR);
   def_factory(m, "randint", &randint_from_0, R"(Integers in [low, high), low 0 if left out.

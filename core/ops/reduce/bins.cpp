@@ -4,6 +4,7 @@
 
 #include "base/parallel.h"
 #include "cpu/reduce/order_stats.h"
+#include "cuda/index/places.h"
 #include "ops/reduce/arguments.h"
 
 namespace facula {
@@ -30,7 +31,6 @@ Tensor searchsorted(const Tensor& sequence, const Tensor& input, bool is_right, 
   Tensor places = empty(input.sizes(), DType::Int64, input.device());
   if (input.numel() > 0) {
     for (const Tensor* x : {&sequence, &input}) {
-      check_cpu(op, *x);
       check_not_implemented(x->dtype() != DType::Bool && !is_complex(x->dtype()), op,
                             ": expected real numbers, got ", x->dtype(), ".");
     }
@@ -39,6 +39,11 @@ Tensor searchsorted(const Tensor& sequence, const Tensor& input, bool is_right, 
         contiguous(to_dtype(sorter.defined() ? gather(sequence, -1, sorter) : sequence, dtype));
     Tensor values = contiguous(to_dtype(input, dtype));
     int64_t n = sequence.size(-1), width = is_one ? values.numel() : values.size(-1);
+    if (!values.is_cpu()) {
+      check_same_device(op, {ordered, values});
+      cuda::search_sorted(places, ordered, values, n, width, is_right);
+      return as_int32 ? to_dtype(places, DType::Int32) : places;
+    }
     int64_t item = values.itemsize(), *to = places.data_as<int64_t>();
     constexpr int64_t kGrain = 4096;
     parallel_for(values.numel(), kGrain, [&](int64_t begin, int64_t end) {
@@ -56,13 +61,16 @@ Tensor searchsorted(const Tensor& sequence, const Tensor& input, bool is_right, 
 // How many elements of x, float32 or float64, fall into each of equal intervals from low to high,
 // the ends included.
 Tensor count_bins(const Tensor& input, int64_t bins, double low, double high) {
-  check_cpu("histc", input);
   check(input.dtype() == DType::Float32 || input.dtype() == DType::Float64,
         "histc: expected float32 or float64, got ", input, ".");
   check(bins > 0 && low < high, "histc: expected bins > 0 and low < high, got ", bins, ", ", low,
         " and ", high, ".");
   NoGradGuard guard;
-  Tensor x = contiguous(input), y = zeros({bins}, DType::Int64);
+  Tensor x = contiguous(input), y = zeros({bins}, DType::Int64, x.device());
+  if (!x.is_cpu()) {
+    cuda::count_bins(x, low, high, y);
+    return y;
+  }
   int64_t* counts = y.data_as<int64_t>();
   std::mutex mutex;
   auto count = [&](auto tag) {

@@ -24,6 +24,36 @@ void check_line(const char* op, const Tensor& x, int64_t dim) {
               ", got ", x, ".");
 }
 
+// The same from sorted lines, with tensor operations, for other devices. NaN is last.
+Tensor pick_sorted(const Tensor& x, int64_t dim, Pick pick, int64_t k, const Dims& sizes) {
+  NoGradGuard guard;
+  auto [values, places] = sort(x, dim);
+  int64_t n = x.size(dim);
+  Tensor rank;
+  if (pick == Pick::Kth) {
+    return clone(reshape(narrow(places, dim, k, 1), sizes), MemoryFormat::Contiguous);
+  } else if (pick == Pick::Mode) {
+    // How many equal elements there are up to each: where that is most, the last of them ends.
+    Dims shape(x.dim(), 1);
+    shape[dim] = n;
+    Tensor number = reshape(arange(0, n, 1, DType::Int64, x.device()), shape);
+    Tensor differs = ne(narrow(values, dim, 1, n - 1), narrow(values, dim, 0, n - 1));
+    Tensor first = full(narrow(values, dim, 0, 1).sizes(), true, DType::Bool, x.device());
+    Tensor starts = where(cat({first, differs}, dim), number, wrapped_number(0));
+    Tensor most = empty(sizes, DType::Int64, x.device());
+    rank = empty(sizes, DType::Int64, x.device());
+    run_reduction("mode", ReduceOp::argmax, number - cummax(starts, dim).first, DimMask(1) << dim,
+                  DType::Int64, most, rank);
+    rank = reshape(rank, first.sizes());
+  } else {
+    Tensor n_nan = sum(isnan(values), {dim}, true), n_numbers = sub(wrapped_number(n), n_nan);
+    Tensor middle = floor_divide(n_numbers - 1, wrapped_number(2));
+    rank = pick == Pick::Median ? where(gt(n_nan, wrapped_number(0)), n_numbers, middle)
+                                : clamp_min(middle, Scalar(0));
+  }
+  return reshape(gather(places, dim, rank), sizes);
+}
+
 // One place per line, with `dim` kept.
 Tensor pick_along(const char* op, const Tensor& x, int64_t dim, Pick pick, int64_t k) {
   Dims sizes = x.sizes();
@@ -31,6 +61,7 @@ Tensor pick_along(const char* op, const Tensor& x, int64_t dim, Pick pick, int64
   Tensor indices = empty(sizes, DType::Int64, x.device());
   if (indices.numel() == 0) return indices;
   int64_t n = x.dim() ? x.size(dim) : 1;
+  if (!x.is_cpu()) return pick_sorted(x.dim() ? x : reshape(x, {1}), dim, pick, k, sizes);
   DType dtype = x.dtype();
   for_each_line({indices, with_plain_bools(x)}, dim, n * 4, [&](char** data, const int64_t* steps) {
     *reinterpret_cast<int64_t*>(data[0]) = cpu::pick_index(pick, dtype, data[1], steps[1], n, k);
@@ -42,14 +73,12 @@ ValuesAndIndices pick_values(const char* op, const char* node, const Tensor& x, 
                              bool keepdim, Pick pick, int64_t k = 0) {
   check_line(op, x, dim);
   if (pick != Pick::Mode) check_not_bool(op, x);
-  check_cpu(op, x);
   check_ordered(op, x);
   Tensor indices = pick_along(op, x, dim, pick, k);
   return values_at(node, x, dim, keepdim, indices);
 }
 
 Tensor median_of_all(const char* op, const char* node, const Tensor& x, Pick pick) {
-  check_cpu(op, x);
   check_ordered(op, x);
   Tensor y;
   {
@@ -81,6 +110,34 @@ struct QuantilePlaces {
   Tensor low, high;  // int64; the dimension counts the quantiles
   Tensor weight;     // in the dtype of x
 };
+
+// The same with tensor operations, for other devices.
+QuantilePlaces find_places_on_device(const Tensor& x, int64_t dim, const std::vector<double>& q,
+                                     Interpolation mode, bool ignore_nan) {
+  NoGradGuard guard;
+  auto [values, order] = sort(x, dim);
+  int64_t n = x.size(dim);
+  Tensor wanted = empty({static_cast<int64_t>(q.size())}, DType::Float64);
+  std::copy(q.begin(), q.end(), wanted.data_as<double>());
+  Dims shape(x.dim(), 1);
+  shape[dim] = wanted.numel();
+  wanted = reshape(to(wanted, x.device(), x.dtype(), false), shape);
+  Tensor n_nan = sum(isnan(values), {dim}, true), last = wrapped_number(n - 1);
+  Tensor n_numbers = sub(wrapped_number(n), n_nan);
+  Tensor is_nan = ignore_nan ? eq(n_numbers, wrapped_number(0)) : gt(n_nan, wrapped_number(0));
+  Tensor top =
+      to_dtype(ignore_nan ? n_numbers - 1 : expand(to_dtype(last, DType::Int64), {}), x.dtype());
+  Tensor rank =
+      where(is_nan, to_dtype(last, x.dtype()), wanted * to(top, x.device(), x.dtype(), false));
+  if (mode == Interpolation::Lower) rank = floor(rank);
+  if (mode == Interpolation::Higher) rank = ceil(rank);
+  if (mode == Interpolation::Nearest) rank = round(rank);
+  Tensor low = floor(rank);
+  Tensor weight =
+      mode == Interpolation::Midpoint ? full(rank.sizes(), 0.5, x.dtype(), x.device()) : rank - low;
+  auto at = [&](const Tensor& place) { return gather(order, dim, to_dtype(place, DType::Int64)); };
+  return {at(low), at(ceil(rank)), weight};
+}
 
 template <class T>
 QuantilePlaces find_places(const Tensor& x, int64_t dim, const std::vector<double>& q,
@@ -187,7 +244,6 @@ Tensor quantile(const Tensor& input, const Tensor& q, std::optional<int64_t> may
   check(q.dtype() == input.dtype() || q->is_wrapped_number, op,
         ": expected q of the input's dtype, got ", q, " and ", input, ".");
   check(input.numel() > 0, op, ": expected an input with elements, got ", input, ".");
-  check_cpu(op, input);
   check_ordered(op, input);
   std::vector<double> values;
   for (int64_t i = 0; i < q.numel(); ++i) {
@@ -197,7 +253,9 @@ Tensor quantile(const Tensor& input, const Tensor& q, std::optional<int64_t> may
           values.back(), ".");
   }
   Tensor x = lines_last(op, input, maybe_dim, keepdim);
-  auto find = x.dtype() == DType::Float32 ? find_places<float> : find_places<double>;
+  auto find = !x.is_cpu()                   ? find_places_on_device
+              : x.dtype() == DType::Float32 ? find_places<float>
+                                            : find_places<double>;
   QuantilePlaces places = find(x, x.dim() - 1, values, mode, ignore_nan);
   Tensor y = gather(x, -1, places.low);
   if (mode == Interpolation::Linear || mode == Interpolation::Midpoint) {

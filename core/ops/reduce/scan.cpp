@@ -3,6 +3,7 @@
 #include "autograd/node.h"
 #include "base/number.h"
 #include "cpu/reduce/scan.h"
+#include "cuda/reduce/scan.h"
 #include "ops/ops.h"
 #include "ops/reduce/arguments.h"
 #include "ops/result.h"
@@ -15,8 +16,23 @@ namespace {
 
 using Row = cpu::ScanTable::Row;
 
+// The kernels of a scan on each device.
+struct Scan {
+  const char* op;
+  const Row& on_cpu;
+  cuda::ScanOp on_cuda;
+};
+Scan scan_named(const char* op, Row cpu::ScanTable::*row, cuda::ScanOp on_cuda) {
+  return {op, cpu::get_scan_table().*row, on_cuda};
+}
+Scan scan_cumsum() { return scan_named("cumsum", &cpu::ScanTable::cumsum, cuda::ScanOp::Sum); }
+Scan scan_cumprod() { return scan_named("cumprod", &cpu::ScanTable::cumprod, cuda::ScanOp::Prod); }
+Scan scan_log_sums() {
+  return scan_named("logcumsumexp", &cpu::ScanTable::logcumsumexp, cuda::ScanOp::LogSumExp);
+}
+
+// A dtype that the CPU has no kernel for is not defined.
 cpu::ScanKernel kernel_of(const char* op, const Row& row, const Tensor& x) {
-  check_cpu(op, x);
   cpu::ScanKernel kernel = row[static_cast<int>(x.dtype())];
   check_not_implemented(kernel != nullptr, op, ": not defined for ", x, ".");
   return kernel;
@@ -48,20 +64,24 @@ Tensor cast_for_scan(const Tensor& x, std::optional<DType> dtype) {
 // Along lines of one element or none there is nothing to do, in any dtype.
 bool is_trivial(const Tensor& x) { return x.dim() == 0 || x.numel() == 0; }
 
-Tensor run_scan(const char* op, const Row& row, const Tensor& x, int64_t dim, bool from_end,
+Tensor run_scan(const Scan& scan, const Tensor& x, int64_t dim, bool from_end,
                 const Into& into = {}) {
-  check_into(op, into, x.sizes(), x.dtype(), {x});
+  check_into(scan.op, into, x.sizes(), x.dtype(), {x});
   NoGradGuard guard;
   if (is_trivial(x)) return contiguous(clone(x));
-  cpu::ScanKernel kernel = kernel_of(op, row, x);
+  cpu::ScanKernel kernel = kernel_of(scan.op, scan.on_cpu, x);
   Tensor y = empty(x.sizes(), x.dtype(), x.device());
-  run_kernel(kernel, {y, x}, dim, from_end);
+  if (x.is_cpu()) {
+    run_kernel(kernel, {y, x}, dim, from_end);
+  } else {
+    cuda::run_scan(scan.on_cuda, y, {}, x, dim, from_end);
+  }
   return y;
 }
 
 Tensor running_sum(const char* node, const Tensor& x, int64_t dim, bool from_end,
                    const Into& into = {}) {
-  Tensor y = run_scan("cumsum", cpu::get_scan_table().cumsum, x, dim, from_end, into);
+  Tensor y = run_scan(scan_cumsum(), x, dim, from_end, into);
   return record(node, y, {x}, [dim, from_end](const Tensor& g) {
     return running_sum("CumsumBackward0", g, dim, !from_end);
   });
@@ -71,11 +91,12 @@ bool has_no_zero(const Tensor& x) {
   NoGradGuard guard;
   Tensor y = empty({}, DType::Bool, x.device());
   run_reduction("cumprod", ReduceOp::all, x, ~DimMask(0), DType::Bool, y);
-  return *y.data_as<bool>();
+  return item(y).to_bool();
 }
 
-std::pair<Tensor, Tensor> running_extremum(const char* op, const char* node, const Row& row,
-                                           const Tensor& x, int64_t dim) {
+std::pair<Tensor, Tensor> running_extremum(const Scan& scan, const char* node, const Tensor& x,
+                                           int64_t dim) {
+  const char* op = scan.op;
   dim = wrap_dim(op, dim, x.dim());
   Tensor values = empty(x.sizes(), x.dtype(), x.device());
   Tensor indices = empty(x.sizes(), DType::Int64, x.device());
@@ -85,7 +106,12 @@ std::pair<Tensor, Tensor> running_extremum(const char* op, const char* node, con
   } else {
     // In a copy the bytes of bools are 0 or 1.
     Tensor plain = x.dtype() == DType::Bool ? clone(x) : x;
-    run_kernel(kernel_of(op, row, x), {values, indices, plain}, dim);
+    cpu::ScanKernel kernel = kernel_of(op, scan.on_cpu, x);
+    if (x.is_cpu()) {
+      run_kernel(kernel, {values, indices, plain}, dim);
+    } else {
+      cuda::run_scan(scan.on_cuda, values, indices, plain, dim);
+    }
   }
   check_real_derivative(op, x, values);
   values = record(node, values, {x}, [dim, indices = save(indices)](const Tensor& g) {
@@ -113,40 +139,32 @@ Tensor logcumsumexp_backward(const Tensor& g, const Tensor& x, const Tensor& y, 
 Tensor log_sums(const Tensor& x, int64_t dim, bool from_end, const Into& into) {
   check_into("logcumsumexp", into, x.sizes(), x.dtype(), {x}, OutDType::Same);
   kernel_of("logcumsumexp", cpu::get_scan_table().logcumsumexp, x);
-  Tensor y = run_scan("logcumsumexp", cpu::get_scan_table().logcumsumexp, x, dim, from_end);
+  Tensor y = run_scan(scan_log_sums(), x, dim, from_end);
   return record("LogcumsumexpBackward0", y, {x},
                 [dim, from_end, x = save(x), y = save_output(y)](const Tensor& g) {
                   return logcumsumexp_backward(g, x, y, dim, from_end);
                 });
 }
 
-// For devices without a kernel of it. After the step of `stride` every element has that many times
-// two before it; one maximum for the whole line would drown the elements far below.
-Tensor composed_log_sums(const Tensor& x, int64_t dim) {
-  Tensor y = clone(x);
-  for (int64_t stride = 1; x.dim() && stride < x.size(dim); stride *= 2) {
-    int64_t rest = x.size(dim) - stride;
-    Tensor joined = logaddexp(narrow(y, dim, stride, rest), narrow(y, dim, 0, rest));
-    y = cat({narrow(y, dim, 0, stride), joined}, dim);
-  }
-  return y;
-}
-
 Tensor logcumsumexp(const Tensor& x, int64_t dim, const Into& into = {}) {
   dim = wrap_dim("logcumsumexp", dim, x.dim());
-  return x.is_cpu() ? log_sums(x, dim, false, into) : composed_log_sums(x, dim);
+  return log_sums(x, dim, false, into);
 }
+
+}  // namespace
 
 Tensor cumsum(const Tensor& input, int64_t dim, std::optional<DType> dtype, const Into& into) {
   dim = wrap_dim("cumsum", dim, input.dim());
   return running_sum("CumsumBackward0", cast_for_scan(input, dtype), dim, false, into);
 }
 
+namespace {
+
 Tensor cumprod(const Tensor& input, int64_t dim, std::optional<DType> dtype = {},
                const Into& into = {}) {
   dim = wrap_dim("cumprod", dim, input.dim());
   Tensor x = cast_for_scan(input, dtype);
-  Tensor y = run_scan("cumprod", cpu::get_scan_table().cumprod, x, dim, false, into);
+  Tensor y = run_scan(scan_cumprod(), x, dim, false, into);
   return record("CumprodBackward0", y, {x},
                 [dim, x = save(x)](const Tensor& g) { return cumprod_backward(g, x, dim); });
 }
@@ -174,7 +192,7 @@ Tensor cumprod_backward_recorded(const Tensor& g, const Tensor& x, int64_t dim) 
 Tensor cumprod_backward(const Tensor& g, const Tensor& input, int64_t dim) {
   if (input.numel() <= 1) return g;
   Tensor x = conj(input);
-  if (is_grad_enabled()) {
+  if (is_grad_enabled() || !x.is_cpu()) {
     // By division it is quicker, but not at zeros.
     if (has_no_zero(x)) return running_sum("CumsumBackward0", g * cumprod(x, dim), dim, true) / x;
     return cumprod_backward_recorded(g, x, dim);
@@ -184,14 +202,16 @@ Tensor cumprod_backward(const Tensor& g, const Tensor& input, int64_t dim) {
   return y;
 }
 
-namespace {
-
 std::pair<Tensor, Tensor> cummax(const Tensor& x, int64_t dim) {
-  return running_extremum("cummax", "CummaxBackward0", cpu::get_scan_table().cummax, x, dim);
+  return running_extremum(scan_named("cummax", &cpu::ScanTable::cummax, cuda::ScanOp::Max),
+                          "CummaxBackward0", x, dim);
 }
 
+namespace {
+
 std::pair<Tensor, Tensor> cummin(const Tensor& x, int64_t dim) {
-  return running_extremum("cummin", "CumminBackward0", cpu::get_scan_table().cummin, x, dim);
+  return running_extremum(scan_named("cummin", &cpu::ScanTable::cummin, cuda::ScanOp::Min),
+                          "CumminBackward0", x, dim);
 }
 
 template <Tensor (*f)(const Tensor&, int64_t, OptionalDType, const Into&)>

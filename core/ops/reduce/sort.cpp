@@ -5,6 +5,7 @@
 #include "autograd/node.h"
 #include "base/parallel.h"
 #include "cpu/reduce/sort.h"
+#include "cuda/reduce/sort.h"
 #include "ops/ops.h"
 #include "ops/reduce/arguments.h"
 #include "walk/lines.h"
@@ -45,12 +46,10 @@ Tensor scatter_back(const Tensor& g, const Dims& sizes, int64_t dim, const Tenso
 }
 
 void check_order(const char* op, const Tensor& x) {
-  check_cpu(op, x);
   check(!is_complex(x.dtype()), op, ": complex numbers have no order, got ", x, ".");
 }
 
 void check_unique(const char* op, const Tensor& x) {
-  check_cpu(op, x);
   check_not_implemented(!is_complex(x.dtype()), op, ": complex numbers have no order, got ", x,
                         ".");
 }
@@ -65,13 +64,17 @@ ValuesAndIndices sort(const Tensor& x, int64_t dim, bool descending, const char*
     NoGradGuard guard;
     Tensor plain = with_plain_bools(x);
     Tensor in = x.dim() == 0 ? reshape(plain, {1}) : transpose(plain, dim, -1);
-    values = empty(in.sizes(), x.dtype());
-    indices = empty(in.sizes(), DType::Int64);
+    values = empty(in.sizes(), x.dtype(), x.device());
+    indices = empty(in.sizes(), DType::Int64, x.device());
     int64_t n = in.size(-1);
-    for_each_line_of(values, indices, in,
-                     [=](auto* out, int64_t* places, auto* line, int64_t step) {
-                       cpu::sort_row(line, step, out, places, n, descending);
-                     });
+    if (x.is_cpu()) {
+      for_each_line_of(values, indices, in,
+                       [=](auto* out, int64_t* places, auto* line, int64_t step) {
+                         cpu::sort_row(line, step, out, places, n, descending);
+                       });
+    } else {
+      cuda::sort_lines(values, indices, contiguous(in), n, descending);
+    }
     values = move_back(values, dim, empty_like(x));
     indices = move_back(indices, dim, empty_like(x, DType::Int64, x.device()));
   }
@@ -99,16 +102,20 @@ ValuesAndIndices topk(const Tensor& x, int64_t k, int64_t dim, bool largest) {
     Dims sizes = in.sizes();
     int64_t n = sizes.back();
     sizes.back() = k;
-    values = empty(sizes, x.dtype());
-    indices = empty(sizes, DType::Int64);
-    for_each_line_of(values, indices, in,
-                     [=](auto* out, int64_t* places, auto* line, int64_t step) {
-                       cpu::topk_row(line, step, out, places, n, k, largest);
-                     });
+    values = empty(sizes, x.dtype(), x.device());
+    indices = empty(sizes, DType::Int64, x.device());
+    if (x.is_cpu()) {
+      for_each_line_of(values, indices, in,
+                       [=](auto* out, int64_t* places, auto* line, int64_t step) {
+                         cpu::topk_row(line, step, out, places, n, k, largest);
+                       });
+    } else {
+      cuda::sort_lines(values, indices, contiguous(in), n, largest);
+    }
     Dims shape = x.sizes();
     if (!shape.empty()) shape[dim] = k;
-    values = move_back(values, dim, empty(shape, x.dtype()));
-    indices = move_back(indices, dim, empty(shape, DType::Int64));
+    values = move_back(values, dim, empty(shape, x.dtype(), x.device()));
+    indices = move_back(indices, dim, empty(shape, DType::Int64, x.device()));
   }
   record_all(
       "TopkBackward0", {values, indices}, {x},
@@ -142,6 +149,28 @@ Unique group(int64_t n, const int64_t* order, Same&& same, Tensor& firsts) {
   return result;
 }
 
+// The same with tensor operations, for other devices. `starts` says which places begin a group;
+// there is one at least.
+Unique group_by_starts(const Tensor& order, const Tensor& starts, Tensor& firsts) {
+  Tensor places = reshape(nonzero(starts), {-1});
+  Tensor ends = cat({narrow(places, 0, 1, places.numel() - 1),
+                     full({1}, order.numel(), DType::Int64, order.device())});
+  Unique result;
+  result.inverse = empty(order.sizes(), DType::Int64, order.device());
+  index_put_(result.inverse, {order}, cumsum(starts, 0, DType::Int64) - 1);
+  result.counts = ends - places;
+  firsts = index_select(order, 0, places);
+  return result;
+}
+
+// Whether each row differs from the one before; the first does.
+Tensor differ_from_last(const Tensor& rows) {
+  int64_t n = rows.size(0);
+  Tensor differs = ne(narrow(rows, 0, 1, n - 1), narrow(rows, 0, 0, n - 1));
+  return cat(
+      {full({1}, true, DType::Bool, rows.device()), any(reshape(differs, {n - 1, -1}), {1})});
+}
+
 Unique unique_flat(const Tensor& x, bool is_sorted) {
   NoGradGuard guard;
   Tensor flat = contiguous(reshape(with_plain_bools(x), {-1}));
@@ -150,9 +179,16 @@ Unique unique_flat(const Tensor& x, bool is_sorted) {
   if (is_sorted) {
     order = sort(flat).second;
   } else {
-    order = arange(0, n, 1, DType::Int64);
+    order = arange(0, n, 1, DType::Int64, x.device());
   }
   Tensor firsts;
+  if (!x.is_cpu() && n > 0) {
+    Tensor rows = unsqueeze(index_select(flat, 0, order), 1);
+    Unique result = group_by_starts(order, differ_from_last(rows), firsts);
+    result.values = index_select(flat, 0, firsts);
+    result.inverse = reshape(result.inverse, x.sizes());
+    return result;
+  }
   Unique result = visit_dtype(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* data = flat.data_as<T>();
@@ -189,8 +225,20 @@ Unique unique_rows(const Tensor& x, int64_t dim, bool is_consecutive) {
   check(x.numel() > 0 || n == 0, op, ": there are ", n, " slices along dim ", dim,
         " but they have no elements.");
   Tensor rows = contiguous(reshape(movedim(with_plain_bools(x), {dim}, {0}), {n, -1}));
-  if (n == 0) return {clone(x), empty({0}, DType::Int64), empty({0}, DType::Int64)};
+  Tensor none = empty({0}, DType::Int64, x.device());
+  if (n == 0) return {clone(x), none, clone(none)};
   int64_t width = rows.size(1);
+  if (!x.is_cpu()) {
+    // By the last column first: each sort keeps what the ones before have done.
+    Tensor sorted = arange(0, n, 1, DType::Int64, x.device()), firsts;
+    for (int64_t column = is_consecutive ? -1 : width - 1; column >= 0; --column)
+      sorted =
+          index_select(sorted, 0, sort(index_select(select(rows, 1, column), 0, sorted)).second);
+    Unique result =
+        group_by_starts(sorted, differ_from_last(index_select(rows, 0, sorted)), firsts);
+    result.values = index_select(x, dim, firsts);
+    return result;
+  }
   std::vector<int64_t> order(n);
   std::iota(order.begin(), order.end(), 0);
   Tensor firsts;

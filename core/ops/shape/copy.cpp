@@ -57,6 +57,7 @@ Loop cast_loop(DType from, DType to) {
 
 void copy_elements(const Walk& walk, DType dtype) {
   if (walk.numel == 0) return;
+  if (!walk.device.is_cpu()) return cuda::run_cast(dtype, dtype, walk);
   // Not bool: bytes that are more than 0 and 1 become 1 on the way.
   if (dtype != DType::Bool && walk.n_dims > 1) return copy_planes(walk, item_size(dtype));
   run_cpu(walk, cast_loop(dtype, dtype));
@@ -67,8 +68,8 @@ namespace {
 // Both on one device, any dtypes and layouts.
 void cast_on_device(const Tensor& dst, const Tensor& src) {
   Walk walk = make_walk("copy_", dst, {src});
-  if (!walk.device.is_cpu()) return cuda::run_cast(src.dtype(), dst.dtype(), walk);
   if (dst.dtype() == src.dtype()) return copy_elements(walk, dst.dtype());
+  if (!walk.device.is_cpu()) return cuda::run_cast(src.dtype(), dst.dtype(), walk);
   run_cpu(walk, cast_loop(src.dtype(), dst.dtype()));
 }
 
@@ -91,8 +92,7 @@ void copy_into(const Tensor& dst, const Tensor& src) {
   if (dst.is_same(src) || dst.numel() == 0) return;
   NoGradGuard guard;
   // A number of the CPU is passed to the kernel that fills with it.
-  bool is_fill =
-      src.is_cpu() && src.dim() == 0 && !is_complex(dst.dtype()) && !is_complex(src.dtype());
+  bool is_fill = src.is_cpu() && src.dim() == 0;
   if (dst.device() != src.device() && !is_fill) return copy_across(dst, src);
   // A copy between overlapping pieces of one storage (x[1:] = x[:-1]) reads everything before it
   // writes.

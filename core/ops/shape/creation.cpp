@@ -4,6 +4,7 @@
 
 #include "base/number.h"
 #include "bind/sparse.h"
+#include "cuda/index/places.h"
 #include "ops/factory.h"
 #include "ops/ops.h"
 
@@ -54,6 +55,11 @@ Tensor arange(Scalar start, Scalar end, Scalar step, DType dtype, Device device)
   check_not_implemented(dtype != DType::Bool && !is_complex(dtype), "arange: not implemented for ",
                         dtype, ".");
   int64_t n = arange_length(start, end, step, dtype);
+  if (!device.is_cpu()) {
+    Tensor y = empty({n}, dtype, device);
+    cuda::make_range(y, start, step);
+    return y;
+  }
   return generate(n, dtype, device, [&](int64_t i, auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_integral_v<T>) {

@@ -216,7 +216,6 @@ Tensor flip(const Tensor& x, const Dims& dims) {
     flipped[dim] = true;
   }
   Tensor y = empty_like(x);
-  check_cpu("flip", x);
   // x read backwards: from its last element with negative steps, which a tensor cannot have but a
   // walk can.
   Dims strides = x.strides();

@@ -4,6 +4,7 @@
 
 #include "autograd/node.h"
 #include "base/parallel.h"
+#include "cuda/index/places.h"
 #include "ops/ops.h"
 #include "ops/result_binding.h"
 
@@ -123,7 +124,6 @@ Tensor tril(const Tensor& x, int64_t diagonal);
 template <bool keep_lower>
 Tensor triangle(const char* op, const char* node, const Tensor& x, int64_t diagonal) {
   check(x.dim() >= 2, op, ": expected an input of at least 2 dimensions, got ", x, ".");
-  check_cpu(op, x);
   Tensor y = empty(x.sizes(), x.dtype(), x.device());
   int64_t rows = x.size(-2), cols = x.size(-1), size = x.itemsize();
   diagonal = std::clamp(diagonal, -rows, cols);  // beyond, it says no more, and sums overflow
@@ -140,21 +140,24 @@ Tensor triangle(const char* op, const char* node, const Tensor& x, int64_t diago
     copy_into(kept(y), kept(x));
   }
   constexpr int64_t kPiece = 32768;
-  parallel_for(cols ? y.numel() / cols : 0,
-               std::max<int64_t>(kPiece / std::max<int64_t>(cols, 1), 1),
-               [&](int64_t begin, int64_t end) {
-                 char* line = y.data() + begin * cols * size;
-                 int64_t row = begin % rows;
-                 for (int64_t r = begin; r < end;
-                      ++r, line += cols * size, row = row + 1 == rows ? 0 : row + 1) {
-                   // Columns [0, edge) are on or below the diagonal.
-                   int64_t edge =
-                       std::min(std::max<int64_t>(row + diagonal + (keep_lower ? 1 : 0), 0), cols);
-                   if (keep_lower && edge < cols)
-                     std::memset(line + edge * size, 0, (cols - edge) * size);
-                   if (!keep_lower && edge > 0) std::memset(line, 0, edge * size);
-                 }
-               });
+  if (!y.is_cpu()) {
+    cuda::clear_triangle(y, diagonal, keep_lower);
+  } else {
+    parallel_for(
+        cols ? y.numel() / cols : 0, std::max<int64_t>(kPiece / std::max<int64_t>(cols, 1), 1),
+        [&](int64_t begin, int64_t end) {
+          char* line = y.data() + begin * cols * size;
+          int64_t row = begin % rows;
+          for (int64_t r = begin; r < end;
+               ++r, line += cols * size, row = row + 1 == rows ? 0 : row + 1) {
+            // Columns [0, edge) are on or below the diagonal.
+            int64_t edge =
+                std::min(std::max<int64_t>(row + diagonal + (keep_lower ? 1 : 0), 0), cols);
+            if (keep_lower && edge < cols) std::memset(line + edge * size, 0, (cols - edge) * size);
+            if (!keep_lower && edge > 0) std::memset(line, 0, edge * size);
+          }
+        });
+  }
   return record(node, y, {x}, [diagonal](const Tensor& g) {
     return keep_lower ? tril(g, diagonal) : triu(g, diagonal);
   });

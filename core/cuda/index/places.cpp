@@ -1,0 +1,204 @@
+#include "cuda/index/places.h"
+
+#include <algorithm>
+
+#include "cuda/kernel.h"
+#include "cuda/reduce/scan.h"
+#include "cuda/reduce/sort.h"
+#include "cuda/shape.h"
+#include "cuda/workspace.h"
+#include "tensor/backend.h"
+
+namespace facula::cuda {
+
+namespace {
+
+FACULA_KERNEL(find_places, "index.h", OffsetsArguments)
+FACULA_KERNEL(read_at, "index.h", ReadArguments, kWordDTypes)
+FACULA_KERNEL(write_at, "index.h", WriteArguments, kAllDTypes)
+FACULA_KERNEL(make_keys, "index.h", KeyArguments)
+FACULA_KERNEL(write_segments, "index.h", SegmentArguments, kAllDTypes)
+FACULA_KERNEL(count_nonzero, "index.h", FindArguments)
+FACULA_KERNEL(list_nonzero, "index.h", FindArguments)
+FACULA_KERNEL(sum_positions, "index.h", PositionArguments)
+FACULA_KERNEL(count_bins, "index.h", CountArguments, only(DType::Float32) | only(DType::Float64))
+FACULA_KERNEL(search_sorted, "index.h", SearchArguments, kRealDTypes & ~only(DType::Bool))
+FACULA_KERNEL(clear_triangle, "index.h", TriangleArguments, kWordDTypes)
+
+FACULA_KERNEL(make_range, "index.h", RangeArguments, kRealDTypes & ~only(DType::Bool))
+
+// So few elements that may meet are written one after the other by one thread; with many that
+// cannot meet, so are more.
+constexpr int64_t kFewMeet = 32, kSomeMeet = 1024, kManyApart = 32768;
+
+IndexBounds bounds_of(const Tensor& index, const PlaceBounds& b) {
+  return {b.size, b.negative_allowed ? b.size : 0, index.data(),
+          b.op,   static_cast<int>(b.kind),        fault_of(index.device().index)};
+}
+
+// Runs of bytes that are copied together become elements of up to 16 bytes. Returns their size.
+int64_t widen(Walk& walk, int64_t item, int64_t step) {
+  if (walk.strides[2][0] != 0 || walk.strides[0][0] != item || walk.strides[1][0] != item)
+    return item;
+  while (item < 16) {
+    int64_t wide = 2 * item;
+    bool fits = walk.sizes[0] % 2 == 0 && step % wide == 0;
+    for (int i = 0; i < 2; ++i) {
+      fits = fits && reinterpret_cast<uintptr_t>(walk.data[i]) % wide == 0;
+      for (int d = 1; d < walk.n_dims; ++d) fits = fits && walk.strides[i][d] % wide == 0;
+    }
+    if (!fits) return item;
+    walk.sizes[0] /= 2;
+    walk.numel /= 2;
+    walk.strides[0][0] = walk.strides[1][0] = item = wide;
+  }
+  return item;
+}
+
+constexpr int kY = 0, kX = 1, kIndex = 2;
+
+void write_sorted(const Tensor& y, const Walk& walk, const IndexBounds& bounds, int64_t step,
+                  IndexWrite mode) {
+  auto is_free = [&](int d) { return walk.strides[kY][d] != 0; };
+  auto is_outer = [&](int d) { return is_free(d) && walk.strides[kIndex][d] != 0; };
+  auto is_inner = [&](int d) { return is_free(d) && walk.strides[kIndex][d] == 0; };
+  auto is_serial = [&](int d) { return !is_free(d); };
+  KeyArguments k{};
+  k.index = walk.data[kIndex];
+  k.bounds = bounds;
+  k.outer = shape_of<1>(walk, {kIndex}, is_outer);
+  k.serial = shape_of<1>(walk, {kIndex}, is_serial);
+  int64_t n = k.outer.numel * k.serial.numel;
+  // Offsets, not indices: below the number of elements.
+  if (bounds.size == INT64_MAX) k.bounds.size = y.storage()->nbytes() / y.itemsize();
+  int index = y.device().index;
+  constexpr int64_t item = sizeof(int64_t);
+  Workspace keys(index, n * item), order(index, n * item);
+  k.keys = reinterpret_cast<int64_t*>(keys.data());
+  k.order = reinterpret_cast<int64_t*>(order.data());
+  make_keys_kernel.for_each(y.device(), {}, n, k);
+  sort_by_key(y.device(), k.keys, k.order, n, k.outer.numel * k.bounds.size + 1);
+  SegmentArguments s{};
+  s.y = walk.data[kY];
+  s.x = walk.data[kX];
+  s.keys = k.keys;
+  s.order = k.order;
+  s.n_keys = n;
+  s.size = k.bounds.size;
+  s.step = step;
+  s.mode = mode;
+  s.outer = shape_of<2>(walk, {kY, kX}, is_outer);
+  s.inner = shape_of<2>(walk, {kY, kX}, is_inner);
+  s.serial = shape_of<1>(walk, {kX}, is_serial);
+  write_segments_kernel.for_each(y.device(), {y.dtype()}, n * s.inner.numel, s);
+}
+
+}  // namespace
+
+void find_offsets(const Tensor& offsets, const Tensor& index, const PlaceBounds& bounds,
+                  int64_t stride) {
+  find_places_kernel.for_each(index.device(), {}, index.numel(),
+                              {offsets.data_as<int64_t>(), index.data_as<int64_t>(), index.numel(),
+                               stride, bounds_of(index, bounds)});
+}
+
+void read_at(const Tensor& y, const Tensor& x, const Tensor& index, const PlaceBounds& bounds,
+             int64_t stride) {
+  check_same_device(bounds.op, {y, x, index});
+  Walk walk = make_walk(bounds.op, y, {x, index});
+  if (walk.numel == 0) return;
+  ReadArguments a{};
+  a.step = stride * x.itemsize();
+  int64_t item = widen(walk, x.itemsize(), a.step);
+  a.y = walk.data[kY];
+  a.x = walk.data[kX];
+  a.index = walk.data[kIndex];
+  a.bounds = bounds_of(index, bounds);
+  a.shape = shape_of<3>(walk, {kY, kX, kIndex}, [](int) { return true; });
+  read_at_kernel.for_each(y.device(), {word_dtype(item)}, walk.numel, a);
+}
+
+void write_at(const Tensor& y, const Tensor& x, const Tensor& index, const PlaceBounds& bounds,
+              int64_t stride, IndexWrite mode, bool is_distinct, bool is_apart) {
+  check_same_device(bounds.op, {y, x, index});
+  Walk walk = make_walk(bounds.op, y, {x, index});
+  if (walk.numel == 0) return;
+  bool is_number = true;
+  for (int d = 0; d < walk.n_dims; ++d)
+    is_number = is_number && (walk.strides[kX][d] == 0 || walk.sizes[d] == 1);
+  bool in_any_order = is_distinct || (mode == IndexWrite::Set && is_number);
+  auto is_free = [&](int d) { return in_any_order || (is_apart && walk.strides[kY][d] != 0); };
+  WriteArguments a{};
+  a.y = walk.data[kY];
+  a.x = walk.data[kX];
+  a.index = walk.data[kIndex];
+  a.step = stride * y.itemsize();
+  a.mode = mode;
+  a.bounds = bounds_of(index, bounds);
+  a.free = shape_of<3>(walk, {kY, kX, kIndex}, is_free);
+  a.serial = shape_of<2>(walk, {kX, kIndex}, [&](int d) { return !is_free(d); });
+  bool is_short =
+      a.serial.numel <= kFewMeet || (a.serial.numel <= kSomeMeet && a.free.numel >= kManyApart);
+  if (!is_short && is_apart) return write_sorted(y, walk, a.bounds, a.step, mode);
+  write_at_kernel.for_each(y.device(), {y.dtype()}, a.free.numel, a);
+}
+
+Tensor find_nonzero(const Tensor& mask) {
+  Device device = mask.device();
+  int64_t n_tiles = ceil_div(mask.numel(), kFindTile), total = 0;
+  if (n_tiles == 0) return empty({0}, DType::Int64, device);
+  // One more, for the sum of all.
+  Tensor counts = empty({n_tiles + 1}, DType::Int64, device);
+  FindArguments a{reinterpret_cast<const uint8_t*>(mask.data()), counts.data_as<int64_t>(), nullptr,
+                  mask.numel()};
+  count_nonzero_kernel(device, {}, {n_tiles, 1}, a);
+  sum_before(device, a.counts, n_tiles + 1);
+  backend_of(device).copy_bytes(&total, Device(), a.counts + n_tiles, device, sizeof(total));
+  Tensor places = empty({total}, DType::Int64, device);
+  a.places = places.data_as<int64_t>();
+  if (total > 0) list_nonzero_kernel(device, {}, {n_tiles, 1}, a);
+  return places;
+}
+
+void sum_positions(int64_t* sums, const Tensor& places, const Dims& sizes, const Dims& weights) {
+  PositionArguments a{};
+  a.places = places.data_as<int64_t>();
+  a.sums = sums;
+  a.n = places.numel();
+  int64_t n_dims = static_cast<int64_t>(sizes.size());
+  check(n_dims <= kShapeDims, "cuda: positions of more than ", kShapeDims,
+        " dimensions are not available.");
+  a.shape.n_dims = static_cast<int>(n_dims);
+  for (int64_t d = 0; d < n_dims; ++d) {
+    a.shape.sizes[d] = sizes[n_dims - 1 - d];
+    a.shape.strides[0][d] = weights[n_dims - 1 - d];
+  }
+  sum_positions_kernel.for_each(places.device(), {}, a.n, a);
+}
+
+void count_bins(const Tensor& x, double low, double high, const Tensor& counts) {
+  count_bins_kernel.for_each(
+      x.device(), {x.dtype()}, x.numel(),
+      {x.data(), counts.data_as<int64_t>(), x.numel(), counts.numel(), low, high});
+}
+
+void search_sorted(const Tensor& places, const Tensor& ordered, const Tensor& values,
+                   int64_t line_size, int64_t width, bool is_right) {
+  search_sorted_kernel.for_each(values.device(), {values.dtype()}, values.numel(),
+                                {ordered.data(), values.data(), places.data_as<int64_t>(),
+                                 line_size, width, values.numel(), is_right});
+}
+
+void make_range(const Tensor& y, Scalar start, Scalar step) {
+  make_range_kernel.for_each(
+      y.device(), {y.dtype()}, y.numel(),
+      {y.data(), y.numel(), start.to_int(), step.to_int(), start.to_double(), step.to_double()});
+}
+
+void clear_triangle(const Tensor& y, int64_t diagonal, bool keeps_lower) {
+  clear_triangle_kernel.for_each(
+      y.device(), {word_dtype(y.itemsize())}, y.numel(),
+      {y.data(), y.numel(), y.size(-2), y.size(-1), diagonal, keeps_lower});
+}
+
+}  // namespace facula::cuda

@@ -1,0 +1,126 @@
+// What the host passes to the kernels of neural networks; compiled on both sides.
+#pragma once
+#ifdef __CUDACC_RTC__
+#include "cuda/kernels/types.h"
+#else
+#include <cstdint>
+#endif
+
+namespace facula {
+
+// ---- convolutions
+
+enum class ConvRole : int { Input, Weight, Output };
+
+// A tensor (batch or rows, channels, three spatial dimensions) with its strides, in elements.
+struct ConvTensor {
+  char* data;
+  int64_t strides[5];
+};
+// As cpu::ConvShape. The tensor of the role is computed from the two others.
+struct ConvArguments {
+  ConvRole role;
+  ConvTensor input, weight, output;
+  int64_t n_batch, groups, in_channels, out_channels;  // channels of one group
+  int64_t in[3], kernel[3], out[3];
+  int64_t stride[3], padding[3], dilation[3];
+};
+
+// ---- rows: lines of `size` elements along a dimension that is followed by `inner` others
+
+struct RowShape {
+  int64_t n_rows, size, inner;
+  int n_lanes;  // threads that share a row
+};
+
+struct SoftmaxArguments {
+  RowShape shape;
+  char* to;
+  const char *x, *g;
+};
+
+// Losses of classes. `stats` are the maximum and the logarithm of the sum of each row, n_rows of
+// each; null where x are log probabilities.
+struct ClassLossArguments {
+  RowShape shape;
+  const char* x;
+  const int64_t* target;
+  const char* weight;  // by class, or null
+  int64_t ignored;
+  char* stats;
+  char *losses, *weights;  // of each row, by forward
+  const char* g;           // of each row, for backward
+  char* gx;
+};
+
+// Rows with parameters along them: element i of row r has parameter
+// (r % n_groups) * size / inner + i / inner.
+struct NormArguments {
+  int64_t n_rows, size, n_groups, inner;
+  int n_lanes;
+  bool is_centered;
+  double eps;
+  const char *x, *weight, *bias;
+  char *mean, *rstd;
+  char* y;
+  const char* g;
+  char* gx;
+  // Sums of g and g * normalised x, of pieces of rows: [piece][2][size].
+  char* sums;
+  int64_t rows_per_piece;
+  bool is_columns;  // the sums are made of vectors of columns
+};
+
+// Elements (n_outer, n_channels, inner); statistics and coefficients are by channel.
+struct ChannelArguments {
+  int64_t n_outer, n_channels, inner;
+  // Pieces of the n_outer * inner elements of a channel; piece_size is also that of maps.
+  int64_t n_pieces, piece_size;
+  const char *x, *g;
+  char* to;
+  double* partials;  // [piece][channel][2]
+  double *mean, *rstd;
+  const char *weight, *bias;
+  char *running_mean, *running_var;
+  int64_t running_strides[2];
+  double momentum, eps;
+  char *to_weight, *to_bias;  // gradients, or null
+  char* coefficients;         // [2 or 3][channel], of the wide type
+  bool is_training;
+  bool is_columns;  // inner is 1, and channels are read in vectors
+};
+constexpr int kColumnGroups = 32;  // vectors of columns that a block has at most
+
+// ---- windows
+
+// The windows along one dimension, see cpu::PoolAxis. Irregular ones have lists.
+struct PooledAxis {
+  int64_t in, out, step, stride, start, size;
+  const int64_t *begin, *count, *divisor;
+  const int64_t *low, *high;  // of each element of the input: the windows that have it
+  bool counts_padding, per_outer;
+};
+struct PoolArguments {
+  PooledAxis axes[3];
+  int64_t n_outer, inner, divisor;
+  const char *x, *g;
+  char* to;
+  int64_t* indices;  // flat ones of (D, H, W), or null
+};
+
+// Taps along one dimension: result o is the sum of weight[k] * x[index[k]] over k in
+// [begin[o], begin[o + 1]).
+struct TapAxis {
+  int64_t in, out;
+  const int32_t *begin, *index;
+  const double* weight;
+};
+struct ResampleArguments {
+  TapAxis axes[3];
+  int64_t numel, inner;
+  bool is_pick;
+  const char* x;
+  char* to;
+};
+
+}  // namespace facula

@@ -1,0 +1,176 @@
+// Softmax along a dimension, and the losses of classes.
+#pragma once
+#include "cuda/kernels/rows.h"
+
+namespace facula {
+
+// The largest element and the sum of exp(x - largest).
+template <class W>
+struct MaxSum {
+  W max = -math::infinity<W>(), sum = W(0);
+  FACULA_FN void add(W x) {
+    if (x > max) {
+      sum = sum * ::exp(max - x) + (x - x + W(1));  // NaN for infinity
+      max = x;
+    } else if (x != -math::infinity<W>()) {
+      sum += ::exp(x - max);
+    }
+  }
+  FACULA_FN void join(const MaxSum& o) {
+    W most = max > o.max ? max : o.max;
+    if (most == -math::infinity<W>()) {
+      sum += o.sum;  // 0, or NaN
+      return;
+    }
+    sum = sum * ::exp(max - most) + o.sum * ::exp(o.max - most);
+    max = most;
+  }
+};
+
+template <class T>
+FACULA_FN MaxSum<Wide<T>> max_sum_of(const T* x, const RowShape& s, const RowPlace& p) {
+  using W = Wide<T>;
+  __shared__ char memory[kReduceThreads * sizeof(MaxSum<W>)] __attribute__((aligned(16)));
+  MaxSum<W> total;
+  if (p.is_active)
+    visit_row(x + p.offset, s.size, s.inner, p.place.lane, s.n_lanes,
+              [&](int64_t, W value) { total.add(value); });
+  share_lanes(total, reinterpret_cast<MaxSum<W>*>(memory), p.place, s.n_lanes, s.inner == 1);
+  return total;
+}
+
+template <class T>
+FACULA_FN void softmax(const SoftmaxArguments& a) {
+  using W = Wide<T>;
+  const T* x = reinterpret_cast<const T*>(a.x);
+  RowPlace p = row_place(a.shape);
+  MaxSum<W> total = max_sum_of(x, a.shape, p);
+  if (!p.is_active) return;
+  W scale = W(1) / total.sum;
+  map_row(reinterpret_cast<T*>(a.to) + p.offset, x + p.offset, x + p.offset, a.shape.size,
+          a.shape.inner, p.place.lane, a.shape.n_lanes,
+          [&](int64_t, W value, W) { return ::exp(value - total.max) * scale; });
+}
+
+template <class T>
+FACULA_FN void log_softmax(const SoftmaxArguments& a) {
+  using W = Wide<T>;
+  const T* x = reinterpret_cast<const T*>(a.x);
+  RowPlace p = row_place(a.shape);
+  MaxSum<W> total = max_sum_of(x, a.shape, p);
+  if (!p.is_active) return;
+  W shift = ::log(total.sum);
+  map_row(reinterpret_cast<T*>(a.to) + p.offset, x + p.offset, x + p.offset, a.shape.size,
+          a.shape.inner, p.place.lane, a.shape.n_lanes,
+          [&](int64_t, W value, W) { return value - total.max - shift; });
+}
+
+// y * (g - sum(g * y)), or of the logarithm g - exp(y) * sum(g). Here x is y.
+template <class T, bool kIsLog>
+FACULA_FN void softmax_gradient(const SoftmaxArguments& a) {
+  using W = Wide<T>;
+  __shared__ char memory[kReduceThreads * sizeof(Sums<W>)] __attribute__((aligned(16)));
+  RowPlace p = row_place(a.shape);
+  const T *y = reinterpret_cast<const T*>(a.x) + p.offset,
+          *g = reinterpret_cast<const T*>(a.g) + p.offset;
+  int64_t inner = a.shape.inner;
+  Sums<W> total;
+  if (p.is_active)
+    visit_row(g, a.shape.size, inner, p.place.lane, a.shape.n_lanes,
+              [&](int64_t i, W value) { total.first += kIsLog ? value : value * W(y[i * inner]); });
+  share_lanes(total, reinterpret_cast<Sums<W>*>(memory), p.place, a.shape.n_lanes, inner == 1);
+  if (!p.is_active) return;
+  map_row(reinterpret_cast<T*>(a.to) + p.offset, g, y, a.shape.size, inner, p.place.lane,
+          a.shape.n_lanes, [&](int64_t, W up, W value) {
+            return kIsLog ? up - ::exp(value) * total.first : value * (up - total.first);
+          });
+}
+template <class T>
+FACULA_FN void softmax_backward(const SoftmaxArguments& a) {
+  softmax_gradient<T, false>(a);
+}
+template <class T>
+FACULA_FN void log_softmax_backward(const SoftmaxArguments& a) {
+  softmax_gradient<T, true>(a);
+}
+
+// ---- losses of classes; of a target that is no class they are NaN
+
+template <class T>
+FACULA_FN Wide<T> class_weight(const ClassLossArguments& a, int64_t target) {
+  if (target == a.ignored) return Wide<T>(0);
+  if (target < 0 || target >= a.shape.size) return math::nan<Wide<T>>();
+  return a.weight ? Wide<T>(reinterpret_cast<const T*>(a.weight)[target]) : Wide<T>(1);
+}
+template <class T>
+FACULA_FN bool is_class(const ClassLossArguments& a, int64_t target) {
+  return target != a.ignored && target >= 0 && target < a.shape.size;
+}
+
+template <class T>
+FACULA_FN void cross_entropy(const ClassLossArguments& a) {
+  using W = Wide<T>;
+  const T* x = reinterpret_cast<const T*>(a.x);
+  RowPlace p = row_place(a.shape);
+  MaxSum<W> total = max_sum_of(x, a.shape, p);
+  if (!p.is_active || p.place.lane != 0) return;
+  int64_t target = a.target[p.row];
+  W weight = class_weight<T>(a, target), shift = ::log(total.sum), loss = weight;
+  if (is_class<T>(a, target))
+    loss = (shift - (W(x[p.offset + target * a.shape.inner]) - total.max)) * weight;
+  reinterpret_cast<W*>(a.stats)[p.row] = total.max;
+  reinterpret_cast<W*>(a.stats)[a.shape.n_rows + p.row] = shift;
+  reinterpret_cast<W*>(a.losses)[p.row] = loss;
+  reinterpret_cast<W*>(a.weights)[p.row] = weight;
+}
+
+template <class T>
+FACULA_FN void cross_entropy_backward(const ClassLossArguments& a) {
+  using W = Wide<T>;
+  RowPlace p = row_place(a.shape);
+  if (!p.is_active) return;
+  const T* x = reinterpret_cast<const T*>(a.x) + p.offset;
+  const W* stats = reinterpret_cast<const W*>(a.stats);
+  int64_t target = a.target[p.row];
+  W high = stats[p.row], shift = stats[a.shape.n_rows + p.row];
+  W weight = class_weight<T>(a, target);
+  bool is_ignored = target == a.ignored;
+  W scale = is_ignored ? W(0) : reinterpret_cast<const W*>(a.g)[p.row] * weight;
+  map_row(reinterpret_cast<T*>(a.gx) + p.offset, x, x, a.shape.size, a.shape.inner, p.place.lane,
+          a.shape.n_lanes, [&](int64_t i, W value, W) {
+            if (is_ignored) return W(0);
+            W at = value - high - shift;
+            return (i == target ? ::expm1(at) : ::exp(at)) * scale;
+          });
+}
+
+// Of log probabilities.
+template <class T>
+FACULA_FN void nll_loss(const ClassLossArguments& a) {
+  using W = Wide<T>;
+  int64_t row = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (row >= a.shape.n_rows) return;
+  int64_t target = a.target[row], inner = a.shape.inner;
+  W weight = class_weight<T>(a, target), loss = weight;
+  if (is_class<T>(a, target)) {
+    int64_t offset = row / inner * a.shape.size * inner + row % inner;
+    loss = -W(reinterpret_cast<const T*>(a.x)[offset + target * inner]) * weight;
+  }
+  reinterpret_cast<W*>(a.losses)[row] = loss;
+  reinterpret_cast<W*>(a.weights)[row] = weight;
+}
+
+// The gradients are 0 already.
+template <class T>
+FACULA_FN void nll_loss_backward(const ClassLossArguments& a) {
+  using W = Wide<T>;
+  int64_t row = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (row >= a.shape.n_rows) return;
+  int64_t target = a.target[row], inner = a.shape.inner;
+  if (!is_class<T>(a, target)) return;
+  int64_t offset = row / inner * a.shape.size * inner + row % inner;
+  reinterpret_cast<T*>(a.gx)[offset + target * inner] =
+      T(-reinterpret_cast<const W*>(a.g)[row] * class_weight<T>(a, target));
+}
+
+}  // namespace facula

@@ -1,0 +1,119 @@
+// Windows over images, and images of another size.
+#include <cstring>
+
+#include "cuda/nn/nn.h"
+#include "cuda/nn/rows.h"
+#include "cuda/workspace.h"
+#include "tensor/backend.h"
+
+namespace facula::cuda {
+
+namespace {
+
+constexpr DTypes kPooled = kRealDTypes & ~only(DType::Bool);
+FACULA_KERNEL(max_pool, "pool.h", PoolArguments, kPooled)
+FACULA_KERNEL(mean_pool, "pool.h", PoolArguments, kPooled)
+FACULA_KERNEL(max_pool_backward, "pool.h", PoolArguments, kFloatDTypes)
+FACULA_KERNEL(mean_pool_backward, "pool.h", PoolArguments, kFloatDTypes)
+FACULA_KERNEL(resample, "pool.h", ResampleArguments, kFloatDTypes | only(DType::UInt8))
+
+// Lists of the host, copied to the device in one go. The pointers to them are changed to where they
+// are then.
+class Lists {
+ public:
+  template <class T>
+  void add(const T*& list, int64_t n) {
+    if (!list) return;
+    size_t at = (bytes_.size() + 15) / 16 * 16, nbytes = static_cast<size_t>(n) * sizeof(T);
+    bytes_.resize(at + nbytes);
+    std::memcpy(bytes_.data() + at, list, nbytes);
+    moved_.push_back({reinterpret_cast<const void**>(&list), at});
+  }
+  int64_t nbytes() const { return static_cast<int64_t>(bytes_.size()); }
+  void upload(const Workspace& memory, Device device) {
+    backend_of(device).copy_bytes(memory.data(), device, bytes_.data(), Device{}, nbytes());
+    for (const Moved& m : moved_) *m.pointer = memory.data() + m.at;
+  }
+
+ private:
+  struct Moved {
+    const void** pointer;
+    size_t at;
+  };
+  std::vector<char> bytes_;
+  std::vector<Moved> moved_;
+};
+
+void run(const Kernel<PoolArguments>& kernel, const PoolWindows& windows, PoolArguments a,
+         const Tensor& to) {
+  a.n_outer = windows.n_outer;
+  a.inner = windows.inner;
+  a.divisor = windows.divisor;
+  a.to = to.data();
+  Lists lists;
+  for (int d = 0; d < 3; ++d) {
+    PooledAxis& axis = a.axes[d];
+    axis = windows.axes[d];
+    lists.add(axis.begin, axis.per_outer ? axis.out * a.n_outer : axis.out);
+    lists.add(axis.count, axis.out);
+    lists.add(axis.divisor, axis.out);
+    lists.add(axis.low, axis.in);
+    lists.add(axis.high, axis.in);
+  }
+  Workspace memory(to.device().index, lists.nbytes());
+  if (lists.nbytes() > 0) lists.upload(memory, to.device());
+  kernel.for_each(to.device(), {to.dtype()}, to.numel(), a);
+}
+
+}  // namespace
+
+void max_pool(const PoolWindows& windows, const Tensor& x, const Tensor& y, const Tensor& indices) {
+  PoolArguments a{};
+  a.x = x.data();
+  a.indices = indices.defined() ? indices.data_as<int64_t>() : nullptr;
+  run(max_pool_kernel, windows, a, y);
+}
+
+void mean_pool(const PoolWindows& windows, const Tensor& x, const Tensor& y) {
+  PoolArguments a{};
+  a.x = x.data();
+  run(mean_pool_kernel, windows, a, y);
+}
+
+void max_pool_backward(const PoolWindows& windows, const Tensor& g, const Tensor& indices,
+                       const Tensor& gx) {
+  PoolArguments a{};
+  a.g = g.data();
+  a.indices = indices.data_as<int64_t>();
+  run(max_pool_backward_kernel, windows, a, gx);
+}
+
+void mean_pool_backward(const PoolWindows& windows, const Tensor& g, const Tensor& gx) {
+  PoolArguments a{};
+  a.g = g.data();
+  run(mean_pool_backward_kernel, windows, a, gx);
+}
+
+void resample(const std::array<TapAxis, 3>& axes, bool is_pick, int64_t inner, const Tensor& x,
+              const Tensor& y) {
+  ResampleArguments a{};
+  a.numel = y.numel();
+  a.inner = inner;
+  a.is_pick = is_pick;
+  a.x = x.data();
+  a.to = y.data();
+  Lists lists;
+  for (int d = 0; d < 3; ++d) {
+    TapAxis& axis = a.axes[d];
+    axis = axes[d];
+    int64_t n_taps = axis.begin[axis.out];
+    lists.add(axis.begin, axis.out + 1);
+    lists.add(axis.index, n_taps);
+    lists.add(axis.weight, n_taps);
+  }
+  Workspace memory(y.device().index, lists.nbytes());
+  lists.upload(memory, y.device());
+  resample_kernel.for_each(y.device(), {y.dtype()}, a.numel, a);
+}
+
+}  // namespace facula::cuda

@@ -1,0 +1,76 @@
+// Softmax and the losses of classes.
+#include <algorithm>
+
+#include "cuda/nn/nn.h"
+#include "cuda/nn/rows.h"
+
+namespace facula::cuda {
+
+namespace {
+
+FACULA_KERNEL(softmax, "softmax.h", SoftmaxArguments, kFloatDTypes)
+FACULA_KERNEL(log_softmax, "softmax.h", SoftmaxArguments, kFloatDTypes)
+FACULA_KERNEL(softmax_backward, "softmax.h", SoftmaxArguments, kFloatDTypes)
+FACULA_KERNEL(log_softmax_backward, "softmax.h", SoftmaxArguments, kFloatDTypes)
+FACULA_KERNEL(cross_entropy, "softmax.h", ClassLossArguments, kFloatDTypes)
+FACULA_KERNEL(cross_entropy_backward, "softmax.h", ClassLossArguments, kFloatDTypes)
+FACULA_KERNEL(nll_loss, "softmax.h", ClassLossArguments, kFloatDTypes)
+FACULA_KERNEL(nll_loss_backward, "softmax.h", ClassLossArguments, kFloatDTypes)
+
+RowShape rows_along(const Tensor& x, int64_t dim) {
+  int64_t size = x.dim() ? x.size(dim) : 1, inner = 1;
+  for (int64_t d = dim + 1; d < x.dim(); ++d) inner *= x.size(d);
+  return {x.numel() / size, size, inner, lanes_of(size, inner)};
+}
+
+ClassLossArguments arguments_of(const Tensor& x, int64_t dim, const ClassTargets& classes,
+                                const Tensor& stats) {
+  ClassLossArguments a{};
+  a.shape = rows_along(x, dim);
+  a.target = classes.target.data_as<int64_t>();
+  a.weight = data_or_null(classes.weight);
+  a.ignored = classes.ignored;
+  a.stats = data_or_null(stats);
+  return a;
+}
+
+}  // namespace
+
+void softmax(const Tensor& to, const Tensor& x, int64_t dim, bool is_log) {
+  SoftmaxArguments a{rows_along(x, dim), to.data(), x.data(), nullptr};
+  (is_log ? log_softmax_kernel : softmax_kernel)(x.device(), {x.dtype()}, grid_of(a.shape), a);
+}
+
+void softmax_backward(const Tensor& to, const Tensor& g, const Tensor& y, int64_t dim,
+                      bool is_log) {
+  SoftmaxArguments a{rows_along(y, dim), to.data(), y.data(), g.data()};
+  (is_log ? log_softmax_backward_kernel : softmax_backward_kernel)(y.device(), {y.dtype()},
+                                                                   grid_of(a.shape), a);
+}
+
+void class_loss(const Tensor& x, int64_t dim, const ClassTargets& classes, const Tensor& stats,
+                const Tensor& losses, const Tensor& weights) {
+  ClassLossArguments a = arguments_of(x, dim, classes, stats);
+  a.x = x.data();
+  a.losses = losses.data();
+  a.weights = weights.data();
+  if (stats.defined())
+    cross_entropy_kernel(x.device(), {x.dtype()}, grid_of(a.shape), a);
+  else
+    nll_loss_kernel.for_each(x.device(), {x.dtype()}, a.shape.n_rows, a);
+}
+
+void class_loss_backward(const Tensor& gx, int64_t dim, const Tensor& g, const Tensor& x,
+                         const ClassTargets& classes, const Tensor& stats) {
+  ClassLossArguments a = arguments_of(gx, dim, classes, stats);
+  a.g = g.data();
+  a.gx = gx.data();
+  if (stats.defined()) {
+    a.x = x.data();
+    cross_entropy_backward_kernel(gx.device(), {gx.dtype()}, grid_of(a.shape), a);
+  } else {
+    nll_loss_backward_kernel.for_each(gx.device(), {gx.dtype()}, a.shape.n_rows, a);
+  }
+}
+
+}  // namespace facula::cuda

@@ -1,0 +1,22 @@
+// Random numbers on a GPU, from Philox generators: those of the CPU, element by element.
+#pragma once
+#include "cuda/kernels/random.h"
+#include "random/generator.h"
+#include "tensor/tensor.h"
+
+namespace facula::cuda {
+
+// What is drawn; see Distribution for the meaning of the numbers.
+struct Draw {
+  Distribution distribution;
+  double a = 0, b = 0;
+  int64_t base = 0;
+  uint64_t range = 0;
+};
+
+// Fills contiguous x.
+void draw_samples(const Tensor& x, const Draw& draw, Generator& generator);
+// Ones with the probabilities in `chances`, contiguous and of a floating dtype, else zeros.
+void draw_chances(const Tensor& x, const Tensor& chances, Generator& generator);
+
+}  // namespace facula::cuda

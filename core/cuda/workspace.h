@@ -1,0 +1,28 @@
+// Memory of a device that kernels use among themselves.
+#pragma once
+#include "cuda/allocator.h"
+#include "cuda/device.h"
+
+namespace facula::cuda {
+
+// Memory for the time of a launch: freed at once, as later work of the stream comes later.
+class Workspace {
+ public:
+  Workspace(int index, int64_t nbytes)
+      : allocator_(allocator_of(index)),
+        nbytes_(nbytes),
+        stream_(current_stream(index)),
+        data_(allocator_.allocate(nbytes, stream_)) {}
+  ~Workspace() { allocator_.deallocate(data_, nbytes_, stream_); }
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+  char* data() const { return static_cast<char*>(data_); }
+
+ private:
+  Allocator& allocator_;
+  int64_t nbytes_;
+  void* stream_;
+  void* data_;
+};
+
+}  // namespace facula::cuda
