@@ -40,6 +40,7 @@ from facula.version import __version__ as __version__
 if _TYPE_CHECKING:
     from facula import (
         accelerator,
+        fft,
         hub,
         multiprocessing,
         nn,
@@ -57,6 +58,7 @@ newaxis = None
 # Imported when they are first asked for: much code that a script may never use.
 _LAZY = {
     "accelerator",
+    "fft",
     "hub",
     "multiprocessing",
     "nn",
@@ -89,6 +91,7 @@ __all__ = [
     "cuda",
     "e",
     "enable_grad",
+    "fft",
     "finfo",
     "from_dlpack",
     "func",

@@ -31,6 +31,7 @@ from .known import (
 )
 from .known_nn_differences import KNOWN_NN
 from .known_nodes import KNOWN_NODES
+from .known_spectral_differences import KNOWN_SPECTRAL
 
 _NARROW = INTEGERS + HALF + SINGLE + COMPLEX64  # that a wider out= can be made for
 _NOT_INT32 = ("uint8", "int8", "int16", "int64")
@@ -71,6 +72,7 @@ def _refused_out(error: str, wider: Ops, integer: Ops | None = None) -> list[Kno
 KNOWN: list[Known] = [
     *KNOWN_NN,
     *KNOWN_NODES,
+    *KNOWN_SPECTRAL,
     *each(
         "refused",
         "call: got RuntimeError(...: expected a tensor with a place for each element, got ...)",

@@ -110,10 +110,6 @@ _OUT_TOO = {"sum", "prod"}
 
 _LATER_PREFIXES = (
     "linalg.",
-    "fft.",
-    "special.",
-    "masked.",
-    "signal.",
     "sparse.",
     "torch.",
     "jiterator",
@@ -122,7 +118,7 @@ _LATER_PREFIXES = (
     "_",
 )
 _LATER = _names(
-    "cholesky cholesky_inverse cholesky_solve stft istft geqrf lu lu_solve lu_unpack matrix_exp "
+    "cholesky cholesky_inverse cholesky_solve geqrf lu lu_solve lu_unpack matrix_exp "
     "ormqr qr svd svd_lowrank pca_lowrank pinverse triangular_solve logdet to_sparse chalf "
     "hash_tensor nonzero_static norm.nuc histogramdd slice"
 )
@@ -183,6 +179,7 @@ _REPEATS_DATA |= _names(
     "nn.functional.adaptive_max_pool3d nn.functional.fractional_max_pool2d "
     "nn.functional.fractional_max_pool3d"
 )
+_ADDS_UP |= _names("stft istft")
 _ADDS_UP |= _names(
     "nn.functional.avg_pool1d nn.functional.avg_pool2d nn.functional.avg_pool3d "
     "nn.functional.adaptive_avg_pool1d nn.functional.adaptive_avg_pool2d "
@@ -193,6 +190,7 @@ _ADDS_UP |= _names(
 # Their samples take minutes in all dtypes, and nn.functional has the same operation.
 _LARGE = _names("grid_sampler_3d")
 _SPECIAL = _names("lgamma digamma polygamma mvlgamma igamma igammac i0 erfinv logspace")
+_CHAPTERS = {"fft": "sum", "masked": "sum", "special": "special", "signal": "special"}
 _UNINITIALISED = _names(
     "empty empty_like empty_strided empty_permuted new_empty new_empty_strided resize_ resize_as_"
 )
@@ -206,7 +204,8 @@ def _tolerance(path: str) -> str:
         ("sum", _ADDS_UP),
         ("special", _SPECIAL),
     )
-    return next((kind for kind, names in groups if path in names), "elementwise")
+    chapter = _CHAPTERS.get(path.partition(".")[0], "elementwise")
+    return next((kind for kind, names in groups if path in names), chapter)
 
 
 def _forms(name: str, info: Any) -> tuple[str, ...]:
