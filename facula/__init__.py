@@ -48,6 +48,7 @@ if _TYPE_CHECKING:
         overrides,
         resume,
         serialization,
+        special,
         testing,
         vision,
     )
@@ -66,6 +67,7 @@ _LAZY = {
     "overrides",
     "resume",
     "serialization",
+    "special",
     "testing",
     "vision",
 }
@@ -116,6 +118,7 @@ __all__ = [
     "serialization",
     "set_grad_enabled",
     "set_printoptions",
+    "special",
     "storage",
     "testing",
     "utils",
