@@ -258,6 +258,8 @@ def made_window(
     is_periodic: bool,
     formula: Callable[[Tensor], Tensor],
     options: dict[str, Any],
+    start: float = 0,
+    n_steps: float | None = None,
 ) -> Tensor:
     """A window, from a formula of the position, which goes from 0 to 1.
 
@@ -266,19 +268,21 @@ def made_window(
         n_points: the length of the window.
         is_periodic: whether 1 is the position after the last point, not that of the last point.
         formula: the weights at positions in double precision.
-        options: the arguments ``dtype``, ``layout``, ``device`` and ``requires_grad``.
+        options: the arguments ``dtype``, ``device`` and ``requires_grad``.
+        start: the position of the first point, in points.
+        n_steps: the number of points from position 0 to position 1, where the ends are elsewhere.
     """
     if n_points < 0:
         raise RuntimeError(f"{name}: requires non-negative window_length, got {n_points}.")
     dtype = options["dtype"] or _core.get_default_dtype()
     if not dtype.is_floating_point:
         raise RuntimeError(f"{name}: expects floating point dtypes, got {dtype}.")
-    n_steps = n_points if is_periodic else n_points - 1
-    if n_points <= 1:
+    if n_points <= 1 and n_steps is None:
         weights = _core.ones(n_points, dtype=dtype, device=options["device"])
     else:
-        positions = _core.arange(n_points, dtype=_core.float64, device=options["device"]) / n_steps
-        weights = formula(positions).to(dtype)
+        steps = n_steps or (n_points if is_periodic else n_points - 1)
+        points = _core.arange(n_points, dtype=_core.float64, device=options["device"]) + start
+        weights = formula(points / steps).to(dtype)
     return weights.requires_grad_() if options["requires_grad"] else weights
 
 
