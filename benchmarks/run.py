@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = [
     "small_ops",
     "elementwise",
+    "fft",
     "gemm",
     "linalg",
     "conv",

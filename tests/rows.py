@@ -1,7 +1,7 @@
 """The rows of the core's tables, which tests are parametrised with: a new row is tested at once."""
 
 import facula
-from facula import nn
+from facula import nn, special
 
 
 def names(*tables):
@@ -10,5 +10,7 @@ def names(*tables):
 
 
 def find(name):
-    """The function of this name: in facula, else in nn.functional; None if there is none."""
+    """The function of this name: in facula, in facula.special, or in nn.functional; else None."""
+    if name.startswith("special_"):
+        return getattr(special, name.removeprefix("special_"), None)
     return getattr(facula, name, None) or getattr(nn.functional, name, None)

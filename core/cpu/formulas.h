@@ -4,7 +4,7 @@
 #include "cpu/vec.h"
 #include "math/activations.h"
 #include "math/complex.h"
-#include "math/gamma.h"
+#include "math/lanes.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
@@ -70,14 +70,20 @@ template <class T>
 FACULA_FN Vec<T> sgn(Vec<T> x) {
   return sign(x);
 }
-template <class T>
-FACULA_FN Vec<T> i1(Vec<T> x) {
-  return cpu::per_lane([](T lane) { return static_cast<T>(i1_of_lane(lane)); }, x);
-}
-template <class T>
-FACULA_FN Vec<T> polygamma(Vec<T> n, Vec<T> x) {
-  return cpu::per_lane([](T a, T b) { return static_cast<T>(polygamma_of_lane(a, b)); }, n, x);
-}
+#define FACULA_OF_ONE(name)                                                               \
+  template <class T>                                                                      \
+  FACULA_FN Vec<T> name(Vec<T> x) {                                                       \
+    return cpu::per_lane([](T lane) { return static_cast<T>(name##_of_lane(lane)); }, x); \
+  }
+#define FACULA_OF_TWO(name)                                                                    \
+  template <class T>                                                                           \
+  FACULA_FN Vec<T> name(Vec<T> a, Vec<T> b) {                                                  \
+    return cpu::per_lane([](T x, T y) { return static_cast<T>(name##_of_lane(x, y)); }, a, b); \
+  }
+FACULA_LANES_OF_ONE(FACULA_OF_ONE)
+FACULA_LANES_OF_TWO(FACULA_OF_TWO)
+#undef FACULA_OF_ONE
+#undef FACULA_OF_TWO
 
 }  // namespace FACULA_ISA
 }  // namespace facula::math

@@ -282,6 +282,10 @@ FACULA_FN V xlogy(V x, V y) {
   return select(x == V(0) && y == y, V(0), x * log(y));
 }
 template <class V>
+FACULA_FN V xlog1py(V x, V y) {
+  return select(x == V(0) && y == y, V(0), x * log1p(y));
+}
+template <class V>
 FACULA_FN V logaddexp(V a, V b) {
   V sum = max(a, b) + log1p(exp(-abs(a - b)));
   // Two equal infinities have no difference.
@@ -332,61 +336,6 @@ FACULA_FN V mish_backward(V g, V x) {
 template <class V>
 FACULA_FN V hardswish_backward(V g, V x) {
   return select(x <= V(-3), V(0), select(x < V(3), g * (x / V(3) + V(0.5)), g));
-}
-
-// sum of (x + k)^-s over k >= 0, by Euler and Maclaurin: the first terms, then an integral and its
-// corrections.
-FACULA_FN double zeta(double s, double x) {
-  constexpr double bernoulli[] = {1. / 6,  -1. / 30,     1. / 42, -1. / 30,
-                                  5. / 66, -691. / 2730, 7. / 6,  -3617. / 510};
-  double sum = 0;
-  for (; x < 9 + s; x += 1) sum += ::pow(x, -s);
-  sum += ::pow(x, 1 - s) / (s - 1) + 0.5 * ::pow(x, -s);
-  double term = s / 2 * ::pow(x, -s - 1);
-  for (int j = 0; j < 8; ++j) {
-    sum += bernoulli[j] * term;
-    double k = 2 * j + 1;
-    term *= (s + k) * (s + k + 1) / ((k + 2) * (k + 3)) / (x * x);
-  }
-  return sum;
-}
-
-// The derivative of order n > 0 of digamma.
-FACULA_FN double polygamma_of_lane(double n, double x) {
-  if (x <= 0 && x == ::floor(x))
-    return ::fmod(n, 2) == 1 ? infinity<double>() : -infinity<double>();
-  if (n == 1 && x < 0.5) {
-    double s = ::sin(kPi * (x - ::floor(x)));
-    return kPi * kPi / (s * s) - zeta(2, 1 - x);
-  }
-  double size = ::tgamma(n + 1) * zeta(n + 1, x);
-  return ::fmod(n, 2) == 1 ? size : -size;
-}
-
-// The modified Bessel function of order 1: its series, all of one sign, then its expansion at
-// infinity.
-FACULA_FN double i1_of_lane(double x) {
-  double a = ::fabs(x), sum = 0;
-  if (a < 25) {
-    double z = a * a / 4, term = a / 2;
-    for (int k = 1; sum + term != sum; ++k) {
-      sum += term;
-      term *= z / (static_cast<double>(k) * (k + 1));
-    }
-  } else if (a == a) {
-    double term = 1;
-    for (int k = 1; k < 24; ++k) {
-      sum += term;
-      double odd = 2 * k - 1;
-      term *= (odd * odd - 4) / (8 * a * k);
-    }
-    // In two factors: the result overflows later than exp(a) does.
-    double half = ::exp(a / 2);
-    sum *= half / ::sqrt(2 * kPi * a) * half;
-  } else {
-    return x;
-  }
-  return x < 0 ? -sum : sum;
 }
 
 template <class T>

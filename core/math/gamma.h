@@ -1,4 +1,4 @@
-// The incomplete gamma functions, for one number.
+// The incomplete gamma functions, and sums of powers, for one number.
 #pragma once
 #include "math/special.h"
 
@@ -76,6 +76,49 @@ FACULA_FN double igamma(double a, double x) { return igamma_of_lane(a, x, false)
 FACULA_FN double igammac(double a, double x) { return igamma_of_lane(a, x, true); }
 FACULA_FN float igamma(float a, float x) { return static_cast<float>(igamma_of_lane(a, x, false)); }
 FACULA_FN float igammac(float a, float x) { return static_cast<float>(igamma_of_lane(a, x, true)); }
+
+// The sum of (x + k)^-s over k >= 0, for s > 1 and x > 0, by Euler and Maclaurin: the first terms,
+// then an integral and its corrections.
+FACULA_FN double zeta_of_positive(double s, double x) {
+  constexpr double bernoulli[] = {1. / 6,  -1. / 30,     1. / 42, -1. / 30,
+                                  5. / 66, -691. / 2730, 7. / 6,  -3617. / 510};
+  double sum = 0;
+  // For large s each term is a small part of the one before: few are needed.
+  for (; x < 9 + s; x += 1) {
+    double term = ::pow(x, -s);
+    sum += term;
+    if (term <= sum * 1e-18) return sum;
+  }
+  sum += ::pow(x, 1 - s) / (s - 1) + 0.5 * ::pow(x, -s);
+  double term = s / 2 * ::pow(x, -s - 1);
+  for (int j = 0; j < 8; ++j) {
+    sum += bernoulli[j] * term;
+    double k = 2 * j + 1;
+    term *= (s + k) * (s + k + 1) / ((k + 2) * (k + 3)) / (x * x);
+  }
+  return sum;
+}
+
+// Hurwitz's zeta function, the sum of (x + k)^-s over k >= 0.
+FACULA_LANE_FN double zeta_of_lane(double s, double x) {
+  if (s == 1) return infinity<double>();
+  if (!(s > 1) || x != x) return nan<double>();
+  if (x > 0) return zeta_of_positive(s, x);
+  if (x == ::floor(x)) return infinity<double>();
+  if (s != ::floor(s)) return nan<double>();
+  // Terms of negative numbers, which are positive numbers but for the sign, are those of two sums
+  // that begin at 1 - rest and end at 1 - x.
+  double rest = x - ::floor(x), sign = ::fmod(s, 2) == 0 ? 1 : -1;
+  double below = zeta_of_positive(s, 1 - rest) - zeta_of_positive(s, 1 - x);
+  return zeta_of_positive(s, rest) + sign * below;
+}
+
+// The derivative of order n > 0 of digamma.
+FACULA_LANE_FN double polygamma_of_lane(double n, double x) {
+  double sign = ::fmod(n, 2) == 1 ? 1 : -1;
+  if (x <= 0 && x == ::floor(x)) return sign * infinity<double>();
+  return sign * ::tgamma(n + 1) * zeta_of_lane(n + 1, x);
+}
 
 }  // namespace FACULA_ISA
 }  // namespace facula::math

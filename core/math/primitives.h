@@ -21,6 +21,12 @@
 #else
 #define FACULA_FN inline __attribute__((always_inline))
 #endif
+// Long functions of one number, which have no vectors to spill, are compiled once.
+#ifdef __CUDACC__
+#define FACULA_LANE_FN __device__ inline
+#else
+#define FACULA_LANE_FN inline __attribute__((noinline))
+#endif
 
 // Whether a vector of numbers from a table of 16 floats costs no more than a few additions.
 #if defined(__AVX2__)

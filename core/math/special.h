@@ -102,6 +102,45 @@ FACULA_FN V erfc(V x) {
   }
 }
 
+// exp(x^2) erfc(x).
+template <class V>
+FACULA_FN V erfcx_in_double(V x) {
+  V a = abs(x), b = at_most(a, V(28));
+  V r = V(1) / (a * a);
+  constexpr double inverse_sqrt_pi = 0.56418958354775629;
+  V far = V(inverse_sqrt_pi) / a * poly(r, 1, -0.5, 0.75, -1.875, 6.5625, -29.53125, 162.421875);
+  V tail = select(a > V(28), far, scaled_erfc_in_double(b) / (V(1) + b + b));
+  V square = b * b, grown = exp(square);
+  // Infinite numbers have no error to mend.
+  V mended = fma(product_error(b, b, square), grown, grown);
+  grown = select(grown < infinity<V>(), mended, grown);
+  return select(x != x, x, select(x < V(0), V(2) * grown - tail, tail));
+}
+template <class V>
+FACULA_FN V erfcx(V x) {
+  if constexpr (kIsFloat<V>) {
+    return through_double([](auto wide) { return erfcx_in_double(wide); }, x);
+  } else {
+    return erfcx_in_double(x);
+  }
+}
+
+// The logarithm of the normal distribution's integral.
+template <class V>
+FACULA_FN V log_ndtr_in_double(V x) {
+  V t = x * V(0.70710678118654752);
+  V left = log(erfcx_in_double(-t) * V(0.5)) - t * t;
+  return select(x < V(-1), left, log1p(erfc(t) * V(-0.5)));
+}
+template <class V>
+FACULA_FN V log_ndtr(V x) {
+  if constexpr (kIsFloat<V>) {
+    return through_double([](auto wide) { return log_ndtr_in_double(wide); }, x);
+  } else {
+    return log_ndtr_in_double(x);
+  }
+}
+
 template <class V>
 FACULA_FN V erfinv_for_float(V x) {
   // erfinv(x) / x as a polynomial in w or its root.
@@ -145,6 +184,22 @@ FACULA_FN V erfinv(V x) {
   } else {
     return erfinv_in_double(x);
   }
+}
+
+// Where the integral of the normal distribution is p: by erfinv in the middle, and towards the ends
+// by Newton's method for its logarithm.
+FACULA_LANE_FN double ndtri_of_lane(double p) {
+  if (!(p >= 0 && p <= 1)) return nan<double>();
+  if (p == 0 || p == 1) return p == 0 ? -infinity<double>() : infinity<double>();
+  double tail = p < 0.5 ? p : 1 - p;
+  if (tail > 0.02) return 1.4142135623730951 * erfinv_in_double(2 * p - 1);
+  double log_tail = ::log(tail), square = -2 * log_tail;
+  double x = ::sqrt(square - ::log(2 * kPi * (square - ::log(2 * kPi * square))));
+  for (int i = 0; i < 4; ++i) {
+    double slope = 0.79788456080286536 / erfcx_in_double(x * 0.70710678118654752);
+    x += (log_ndtr_in_double(-x) - log_tail) / slope;
+  }
+  return p < 0.5 ? -x : x;
 }
 
 // C's lgamma leaves the sign in a global, which threads would fight over; lgamma_r does not.
@@ -225,8 +280,8 @@ FACULA_FN V digamma(V x) {
   }
 }
 
-// The modified Bessel function of order 0.
-template <class V>
+// The modified Bessel function of order 0, as it is or times exp(-|x|).
+template <bool is_scaled, class V>
 FACULA_FN V i0_in_double(V x) {
   V a = abs(x);
   V square = at_most(a * a, V(64));
@@ -241,9 +296,7 @@ FACULA_FN V i0_in_double(V x) {
   // What rounding took from z, times the slope: about 1 / (1 + z/5) of the value.
   V lost = product_error(a, a, square) * V(0.25);
   small = select(a < V(8), fma(small, lost / fma(z, V(0.2), V(1)), small), small);
-  V b = clamp(a, V(8), V(720));
-  // The power of two last: the result overflows later than exp(b) does.
-  ExpParts<V> parts = exp_parts(b);
+  V b = is_scaled ? at_least(a, V(8)) : clamp(a, V(8), V(720));
   V scaled =
       poly(V(8) / b, 0.39894228040143237, 0.0062334731313345429, 0.00043829107524186644,
            5.7069298229573786e-05, 1.0920664444727195e-05, 2.7901695957602802e-06,
@@ -253,16 +306,37 @@ FACULA_FN V i0_in_double(V x) {
            0.2132172448448075, -0.18849507600018933, 0.12497499743239014, -0.060080012747372083,
            0.019762034580417771, -0.003977478562216856, 0.0003694422016772425) /
       sqrt(b);
-  V large = ldexp(exp_near_zero(parts.r) * scaled, parts.n);
-  return select(a < V(8), small, large);
+  if constexpr (is_scaled) {
+    return select(a < V(8), small * exp(-a), scaled);
+  } else {
+    // The power of two last: the result overflows later than exp(b) does.
+    ExpParts<V> parts = exp_parts(b);
+    V large = ldexp(exp_near_zero(parts.r) * scaled, parts.n);
+    return select(a < V(8), small, large);
+  }
 }
 template <class V>
 FACULA_FN V i0(V x) {
   if constexpr (kIsFloat<V>) {
-    return through_double([](auto wide) { return i0_in_double(wide); }, x);
+    return through_double([](auto wide) { return i0_in_double<false>(wide); }, x);
   } else {
-    return i0_in_double(x);
+    return i0_in_double<false>(x);
   }
+}
+template <class V>
+FACULA_FN V i0e(V x) {
+  if constexpr (kIsFloat<V>) {
+    return through_double([](auto wide) { return i0_in_double<true>(wide); }, x);
+  } else {
+    return i0_in_double<true>(x);
+  }
+}
+
+// -x log(x), the part of the entropy that a probability has.
+template <class V>
+FACULA_FN V entr(V x) {
+  V outside = select(x < V(0), -infinity<V>(), x + V(0));
+  return select(x > V(0), -x * log(x), outside);
 }
 
 }  // namespace FACULA_ISA

@@ -15,4 +15,12 @@ constexpr bool mentions(const char* text, char name) {
   return false;
 }
 
+// Whether a row has a gradient: its text is not "none".
+constexpr bool has_gradient(const char* text) {
+  const char none[] = "none";
+  for (int i = 0; i < 5; ++i)
+    if (text[i] != none[i]) return true;
+  return false;
+}
+
 }  // namespace facula

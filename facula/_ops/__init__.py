@@ -21,6 +21,7 @@ from facula._ops.reduction import *
 from facula._ops.sampling import *
 from facula._ops.shapes import *
 from facula._ops.sparse import *
+from facula._ops.spectral import *
 
 if not TYPE_CHECKING:  # type checkers read the chapters, and would find nothing in a computed list
     __all__ = public_names(globals())

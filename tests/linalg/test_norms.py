@@ -59,3 +59,10 @@ def test_orders_and_dimensions_that_are_none_are_refused():
             f()
     with pytest.raises(IndexError):
         L.matrix_norm(facula.ones(0, 2), -2)
+
+
+def test_the_second_derivative_of_the_norm_of_zeros_is_zero():
+    x = facula.zeros(3, requires_grad=True)
+    (grad,) = facula.autograd.grad(facula.linalg.vector_norm(x), x, create_graph=True)
+    (second,) = facula.autograd.grad(grad.sum(), x)
+    assert second.tolist() == [0, 0, 0]

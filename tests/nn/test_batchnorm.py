@@ -133,3 +133,10 @@ def test_local_response_norm_refuses_no_neighbours(size):
     message = f"^local_response_norm: expected a size of 1 or more, got {size}\\.$"
     with pytest.raises(RuntimeError, match=message):
         nn.functional.local_response_norm(facula.ones(1, 3, 3), size)
+
+
+def test_local_response_norm_of_int64_divides_by_whole_mean_squares():
+    x = facula.tensor([[[1], [2], [4]]])
+    result = nn.functional.local_response_norm(x, 2, alpha=1.0, beta=1.0)
+    # The squares of each channel and the one before, halved and rounded down: 0, 2, 10.
+    assert facula.allclose(result, facula.tensor([[[1 / 1], [2 / 3], [4 / 11]]]))

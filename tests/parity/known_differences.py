@@ -32,6 +32,7 @@ from .known import (
 from .known_linalg_differences import KNOWN_LINALG
 from .known_nn_differences import KNOWN_NN
 from .known_nodes import KNOWN_NODES
+from .known_spectral_differences import KNOWN_SPECTRAL
 
 _NARROW = INTEGERS + HALF + SINGLE + COMPLEX64  # that a wider out= can be made for
 _NOT_INT32 = ("uint8", "int8", "int16", "int64")
@@ -73,6 +74,7 @@ KNOWN: list[Known] = [
     *KNOWN_LINALG,
     *KNOWN_NN,
     *KNOWN_NODES,
+    *KNOWN_SPECTRAL,
     *each(
         "refused",
         "call: got RuntimeError(...: expected a tensor with a place for each element, got ...)",
@@ -391,18 +393,18 @@ KNOWN: list[Known] = [
         "grad", "first gradient 0: ...", _AS_STRIDED_GRAD, {DIFFERENTIABLE: "as_strided_scatter"}
     ),
     *each(
+        "grad",
+        "first gradient 1: ...",
+        "What lies before the input in memory is not in the result; PyTorch's gradient reads "
+        "another part.",
+        {DIFFERENTIABLE: "as_strided_scatter"},
+        case="strided",
+    ),
+    *each(
         "gradgrad",
         "second gradient ...: ...",
         _AS_STRIDED_GRAD,
         {DOUBLE + COMPLEX128: "as_strided_scatter"},
-    ),
-    *each(
-        "refused",
-        "first gradient: got RuntimeError(as_strided: expected a storage offset of at least "
-        "0, got ...)",
-        "The view lies before the input in memory; PyTorch's gradient reads another part.",
-        {DIFFERENTIABLE: "as_strided_scatter"},
-        case="strided",
     ),
     *each(
         "refused",

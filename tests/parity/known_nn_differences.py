@@ -480,13 +480,6 @@ KNOWN_NN: list[Known] = [
         case="expanded",
     ),
     *each(
-        "refused",
-        "call: got NotImplementedError(local_response_norm: expected a floating-point input, "
-        "got torch.int64.)",
-        "Integers are refused; PyTorch divides means of int64 without their fractions.",
-        {INT64: "nn.functional.local_response_norm"},
-    ),
-    *each(
         "grad",
         "first gradient 0: ...",
         "The gradient of two elements is close to zero, a difference of large numbers.",

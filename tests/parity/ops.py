@@ -128,10 +128,6 @@ _OPERATORS = {
 _OUT_TOO = {"sum", "prod"}
 
 _LATER_PREFIXES = (
-    "fft.",
-    "special.",
-    "masked.",
-    "signal.",
     "sparse.",
     "torch.",
     "jiterator",
@@ -139,7 +135,7 @@ _LATER_PREFIXES = (
     "max_pool2d",
     "_",
 )
-_LATER = _names("stft istft to_sparse chalf hash_tensor nonzero_static histogramdd slice")
+_LATER = _names("to_sparse chalf hash_tensor nonzero_static histogramdd slice")
 # PyTorch's gradient of pdist reads freed memory for an input without elements; the other two write
 # outside of their memory where the pivots are not those of the matrix, or have gaps between them.
 _CRASHES_PYTORCH = _names("nn.functional.pdist linalg.ldl_solve lu_unpack")
@@ -217,6 +213,7 @@ _REPEATS_DATA |= _names(
     "nn.functional.adaptive_max_pool3d nn.functional.fractional_max_pool2d "
     "nn.functional.fractional_max_pool3d"
 )
+_ADDS_UP |= _names("stft istft")
 _ADDS_UP |= _names(
     "nn.functional.avg_pool1d nn.functional.avg_pool2d nn.functional.avg_pool3d "
     "nn.functional.adaptive_avg_pool1d nn.functional.adaptive_avg_pool2d "
@@ -227,6 +224,7 @@ _ADDS_UP |= _names(
 # Their samples take minutes in all dtypes, and nn.functional has the same operation.
 _LARGE = _names("grid_sampler_3d")
 _SPECIAL = _names("lgamma digamma polygamma mvlgamma igamma igammac i0 erfinv logspace")
+_CHAPTERS = {"fft": "sum", "masked": "sum", "special": "special", "signal": "special"}
 _UNINITIALISED = _names(
     "empty empty_like empty_strided empty_permuted new_empty new_empty_strided resize_ resize_as_"
 )
@@ -240,7 +238,8 @@ def _tolerance(path: str) -> str:
         ("sum", _ADDS_UP),
         ("special", _SPECIAL),
     )
-    return next((kind for kind, names in groups if path in names), "elementwise")
+    chapter = _CHAPTERS.get(path.partition(".")[0], "elementwise")
+    return next((kind for kind, names in groups if path in names), chapter)
 
 
 def _forms(name: str, info: Any) -> tuple[str, ...]:

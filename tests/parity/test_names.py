@@ -10,3 +10,12 @@ import facula
 def test_the_top_level_has_only_names_of_pytorch() -> None:
     ours = {n for n, v in vars(facula).items() if n[0] != "_" and not inspect.ismodule(v)}
     assert sorted(ours - set(dir(torch))) == []
+
+
+def test_the_modules_of_functions_have_all_names_of_pytorch() -> None:
+    # Of masks on their own there is no class.
+    no_class = {"MaskedTensor", "as_masked_tensor", "is_masked_tensor", "masked_tensor"}
+    assert set(torch.fft.__all__) - {"Tensor"} <= set(facula.fft.__all__) <= set(dir(torch.fft))
+    assert sorted(facula.special.__all__) == sorted(torch.special.__all__)
+    assert sorted(facula.signal.windows.__all__) == sorted(torch.signal.windows.__all__)
+    assert sorted(facula.masked.__all__) == sorted(set(torch.masked.__all__) - no_class)

@@ -79,7 +79,7 @@ Tensor atan2_slope(const Tensor& g, const Tensor& a, const Tensor& b) {
 Tensor igamma_slope(const Tensor& g, const Tensor& a, const Tensor& x) {
   return g * exp((a - 1) * log(x) - x - lgamma(a));
 }
-[[noreturn]] Tensor no_igamma(const char* name) {
+[[noreturn]] Tensor no_derivative(const char* name) {
   fail(ErrorKind::NotImplemented, name, ": the derivative for '", name,
        ": input' is not implemented.");
 }
@@ -88,6 +88,8 @@ Tensor igamma_slope(const Tensor& g, const Tensor& a, const Tensor& x) {
        "floor_divide: the derivative for 'floor_divide' is not implemented. Use "
        "div(..., rounding_mode='floor'), whose derivative is zero.");
 }
+
+const Tensor none;  // stands in rows without gradients
 
 // Which tensors a gradient is made from.
 struct Mentioned {
@@ -150,6 +152,7 @@ void apply_binary_(const char* name, BinaryOp op, const Tensor& a, const Tensor&
     DType dtype = compute_dtype(Kinds::kinds, result_type({a, b}));                         \
     check_##check(#name, a, b, dtype);                                                      \
     Tensor result = apply_binary(#name, BinaryOp::name, a, b, dtype, into);                 \
+    if (!has_gradient(#by_a)) return result;                                                \
     bool need_a = a.requires_grad(), need_b = b.requires_grad();                            \
     if (!need_a && !need_b && !a->is_volatile && !b->is_volatile) return result;            \
     constexpr Mentioned in_a(#by_a), in_b(#by_b);                                           \

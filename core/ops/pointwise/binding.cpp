@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/pair.h>
 
+#include <cstring>
 #include <deque>
 #include <sstream>
 
@@ -47,9 +48,23 @@ void check_not_only_numbers(const char* name, const Tensor& a, const Tensor& b) 
              ": expected at least one of the operands to be a tensor, got two numbers.");
 }
 
+// Rows of facula.special, special_name, are bound as _special_name, which facula/special.py gives
+// the name that its docstring has.
+static std::string special_docstring(const char* name, const Doc& doc) {
+  return docstring(name + std::strlen("special_"), doc, "facula.special");
+}
+
 void def_unary(nb::module_& m, const char* name, const char* names, Forms forms, UnaryCall f,
                PlainCall plain, UnaryCallInPlace f_, const Doc& doc) {
   if (forms == Forms::HIDDEN) return;
+  auto call = [f, name](const Tensor& x, const Out& out) {
+    return with_out(name, out, [&](const Into& into) { return f(x, into); });
+  };
+  if (forms == Forms::SPECIAL) {
+    m.def((std::string("_") + name).c_str(), call, "input"_a, nb::kw_only(),
+          "out"_a.none() = nb::none(), special_docstring(name, doc).c_str());
+    return;
+  }
   bool has_function_ = forms != Forms::NO_FUNCTION_;
   std::string text = docstring(name, doc),
               text_ = has_function_ ? in_place_doc(name, doc) : in_place_doc(name);
@@ -58,12 +73,8 @@ void def_unary(nb::module_& m, const char* name, const char* names, Forms forms,
     if (forms == Forms::NO_OUT) {
       m.def(public_name.c_str(), plain, "input"_a, text.c_str());
     } else {
-      m.def(
-          public_name.c_str(),
-          [f, name](const Tensor& x, const Out& out) {
-            return with_out(name, out, [&](const Into& into) { return f(x, into); });
-          },
-          "input"_a, nb::kw_only(), "out"_a.none() = nb::none(), text.c_str());
+      m.def(public_name.c_str(), call, "input"_a, nb::kw_only(), "out"_a.none() = nb::none(),
+            text.c_str());
     }
     def_method(public_name.c_str(), plain, text.c_str());
     std::string name_ = public_name + "_";
@@ -105,10 +116,23 @@ void def_pair(nb::module_& m, const char* public_name, const char* name, Numbers
              in_place_doc(name).c_str());
 }
 
+void def_special_pair(nb::module_& m, const char* name, const char* second, BinaryCall f,
+                      const Doc& doc) {
+  m.def((std::string("_") + name).c_str(),
+        [f, name](const Operand& a, const Operand& b, const Out& out) {
+          check_not_only_numbers(name, a, b);
+          return with_out(name, out, [&](const Into& into) { return f(a, b, into); });
+        },
+        "input"_a, nb::arg(second), nb::kw_only(), "out"_a.none() = nb::none(),
+        special_docstring(name, doc).c_str());
+}
+
 }  // namespace
 
 void def_binary(nb::module_& m, const char* name, const char* names, Numbers numbers, BinaryCall f,
                 BinaryCallInPlace f_, const Doc& doc) {
+  if (numbers == Numbers::SPECIAL) return def_special_pair(m, name, "other", f, doc);
+  if (numbers == Numbers::DEGREE) return def_special_pair(m, name, "n", f, doc);
   auto def = numbers == Numbers::TENSORS  ? def_pair<Tensor, Tensor>
              : numbers == Numbers::SECOND ? def_pair<Tensor, Operand>
                                           : def_pair<Operand, Operand>;

@@ -14,6 +14,7 @@ enum class Forms {
   NO_FUNCTION_,  // the function in place is missing
   NO_OUT,        // the function takes no out=
   HIDDEN,        // nothing: bound by hand, or used by other operations only
+  SPECIAL,       // of facula.special: function with out=
   // Activations. Those of nn.functional are bound by def_functional().
   FUNCTIONS,    // function and function in place
   WITH_METHOD,  // function with out=, and method
@@ -23,8 +24,9 @@ enum class Forms {
 };
 
 // Where Python numbers may stand for tensors: nowhere, as the second operand, as one of them, as
-// both.
-enum class Numbers { TENSORS, SECOND, ONE_OF, BOTH };
+// both. SPECIAL and DEGREE are as ONE_OF, of functions of facula.special, which are no methods; the
+// second operand of a DEGREE is called n.
+enum class Numbers { TENSORS, SECOND, ONE_OF, BOTH, SPECIAL, DEGREE };
 
 // What an operation says of itself: a sentence, and an example as `arguments` and `result`, written
 // as the user would. The example is made for the operation's first name.

@@ -47,9 +47,11 @@ Tensor mvlgamma(const Tensor& x, int64_t p, const Into& into) {
   check(x.dtype() != DType::Bool, "mvlgamma: expected numbers, got ", x, ".");
   check_into_history("mvlgamma", into, {x});
   constexpr double kLogPi = 1.1447298858494002;
-  TensorList terms;
-  for (int64_t j = 0; j < p; ++j) terms.push_back(lgamma(x - 0.5 * static_cast<double>(j)));
-  return sum(stack(terms, -1), {-1}) + 0.25 * static_cast<double>(p * (p - 1)) * kLogPi;
+  double n = static_cast<double>(p);
+  // All terms as one tensor: too many are refused by the allocator, not waited for.
+  DType dtype = compute_dtype(Kinds::F, x.dtype());
+  Tensor shifts = arange(0, n / -2, -0.5, dtype, x.device());
+  return sum(lgamma(unsqueeze(x, -1) + shifts), {-1}) + 0.25 * n * (n - 1) * kLogPi;
 }
 
 FACULA_BINDINGS {

@@ -12,7 +12,8 @@ namespace facula {
 namespace {
 
 constexpr double kLn2 = 0.6931471805599453, kLn10 = 2.302585092994046,
-                 kTwoOverSqrtPi = 1.1283791670955126, kPi = 3.141592653589793;
+                 kTwoOverSqrtPi = 1.1283791670955126, kPi = 3.141592653589793,
+                 kSqrtHalf = 0.7071067811865475, kSqrtTwoOverPi = 0.7978845608028654;
 
 void check_dtype(const char* name, UnaryOp op, Refused refused, const Tensor& x, DType dtype) {
   check(refused != Refused::BOOL || x.dtype() != DType::Bool, name, ": not supported for ", x, ".",
@@ -91,6 +92,16 @@ Tensor i1_backward(const Tensor& g, const Tensor& x, const Tensor& y) {
   return g * where(is_zero, wrapped_number(0.5), i0(safe) - y / safe);
 }
 
+// i0e(x) - i1e(x) (sign(x) + 1 / x), 1/2 at 0.
+Tensor i1e_backward(const Tensor& g, const Tensor& x, const Tensor& y) {
+  Tensor is_zero = eq(x, wrapped_number(0));
+  Tensor safe = where(is_zero, wrapped_number(1.0), x);
+  Tensor slope = special_i0e(safe) - y * (sgn(safe) + reciprocal(safe));
+  return g * where(is_zero, wrapped_number(0.5), slope);
+}
+
+const Tensor none;  // stands in rows without a gradient
+
 }  // namespace
 
 Tensor sigmoid_backward(const Tensor& g, const Tensor& y) {
@@ -132,6 +143,7 @@ Tensor apply_parametric(const char* name, ParametricOp op, Kinds kinds, const Te
 // The form in place writes over x at once where no copy of the old x is needed.
 #define UNARY(name, names, forms, kinds, refused, formula, gradient, ...)                      \
   static Tensor record_##name(Tensor result, const Tensor& input) {                            \
+    if (!has_gradient(#gradient)) return result;                                               \
     constexpr bool uses_x = mentions(#gradient, 'x'), uses_y = mentions(#gradient, 'y');       \
     static constexpr NodeName node(#name);                                                     \
     SavedTensor saved_x = save(uses_x ? input : Tensor()),                                     \

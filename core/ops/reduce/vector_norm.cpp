@@ -27,7 +27,11 @@ Tensor norm_backward(const Tensor& g, const Tensor& x, const Tensor& y, double p
                      const Dims& dims) {
   Tensor zero = wrapped_number(0);
   if (p == 1) return g * sgn(x);
-  if (p == 2) return zero_where(eq(y, zero), g / y) * x;
+  if (p == 2) {
+    // Not divided by zero: its derivative would be NaN, which where() does not take away.
+    Tensor is_zero = eq(y, zero);
+    return zero_where(is_zero, g / where(is_zero, scalar_tensor(1, y.dtype(), y.device()), y)) * x;
+  }
   if (std::isinf(p)) {
     Tensor is_there = to_dtype(eq(abs(x), y), y.dtype());
     return sgn(x) * (g / sum(is_there, dims, true) * is_there);

@@ -62,12 +62,32 @@ Tensor as_strided_scatter(const Tensor& x, const Tensor& src, const Dims& sizes,
   check(!(is_grad_enabled() && x.requires_grad()) || x.is_contiguous(),
         "as_strided_scatter: the gradient needs a contiguous input, got ", x, " with strides ",
         x.strides(), ". Call .contiguous() first.");
-  return scatter_view("as_strided_scatter", "AsStridedScatterBackward0", x, src,
-                      [sizes, strides, offset = storage_offset.value_or(x.offset()),
-                       start = x.offset()](const Tensor& t) {
-                        // A gradient has its own memory, which begins where x begins.
-                        return as_strided(t, sizes, strides, offset - start + t.offset());
-                      });
+  Tensor y = copy_with_strides(x);
+  // A copy of what shares memory has its own, which begins where x begins.
+  int64_t offset = storage_offset.value_or(x.offset()) - x.offset() + y.offset();
+  {
+    NoGradGuard guard;
+    Tensor place = as_strided(y, sizes, strides, offset);
+    check(src.sizes() == place.sizes(), "as_strided_scatter: expected src of the shape ",
+          place.sizes(), " of the part of input that it replaces, got ", src, ".");
+    copy_into(place, src);
+  }
+  // The gradient is laid out as the memory was: src may reach beyond the elements of the input.
+  int64_t n = y.storage()->nbytes() / y.itemsize();
+  return record("AsStridedScatterBackward0", y, {x, src},
+                [=, like = y.sizes(), steps = y.strides(), start = y.offset(), dtype = src.dtype()](
+                    const Tensor& g, Needs need) -> TensorList {
+                  Tensor memory =
+                      as_strided_scatter(zeros({n}, g.dtype(), g.device()), g, like, steps, start);
+                  Tensor to_x, to_src;
+                  if (need[1]) to_src = to_dtype(as_strided(memory, sizes, strides, offset), dtype);
+                  if (need[0]) {
+                    Tensor gone = zeros(sizes, g.dtype(), g.device());
+                    Tensor rest = as_strided_scatter(memory, gone, sizes, strides, offset);
+                    to_x = contiguous(as_strided(rest, like, steps, start));
+                  }
+                  return {to_x, to_src};
+                });
 }
 
 }  // namespace

@@ -199,7 +199,7 @@ def local_response_norm(
     """Divides each channel by a power of the mean square of its neighbours.
 
     Args:
-        input: a tensor of floating-point dtype.
+        input: a tensor of floating-point dtype, or int64, whose mean squares are whole numbers.
         size: the number of neighbouring channels that count.
         alpha: the factor of the neighbours' mean square.
         beta: the exponent of what is divided by.
@@ -220,7 +220,7 @@ def local_response_norm(
         )
     if input.numel() == 0:
         return input
-    if not input.is_floating_point():
+    if not input.is_floating_point() and input.dtype != _core.int64:
         raise NotImplementedError(
             f"local_response_norm: expected a floating-point input, got {input.dtype}."
         )
@@ -229,7 +229,8 @@ def local_response_norm(
     # Windows of channels as a view: padded with zeros, which count in the mean, as in PyTorch.
     beyond = [0, 0] * (input.dim() - 2)
     squares = pad(input * input, [*beyond, size // 2, (size - 1) // 2])
-    means = squares.unfold(1, size, 1).mean(-1)
+    windows = squares.unfold(1, size, 1)
+    means = windows.mean(-1) if input.is_floating_point() else windows.sum(-1) // size
     return input / (means * alpha + k) ** beta
 
 

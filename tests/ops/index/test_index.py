@@ -311,6 +311,16 @@ def test_the_gradient_of_a_replaced_part_goes_to_its_replacement():
     assert part.grad.tolist() == [2.0, 4.0]
 
 
+def test_a_replacement_may_reach_beyond_the_input():
+    memory = facula.zeros(4)
+    x = memory[2:].requires_grad_()
+    part = facula.zeros(2, requires_grad=True)
+    y = x.as_strided_scatter(part, (2,), (2,), 0)  # the first and the third place of the memory
+    y.backward(facula.tensor([1.0, 2.0]))
+    assert x.grad.tolist() == [0.0, 2.0]
+    assert part.grad.tolist() == [0.0, 1.0]
+
+
 def test_unravel_index_gives_coordinates():
     rows, columns = facula.unravel_index(facula.tensor([5, 7]), (3, 4))
     assert (rows.tolist(), columns.tolist()) == ([1, 1], [1, 3])

@@ -1,0 +1,5 @@
+"""Processing of signals."""
+
+from facula.signal import windows
+
+__all__ = ["windows"]

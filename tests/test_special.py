@@ -1,0 +1,228 @@
+"""facula.special: values by identities and known numbers; the rows' own tests do the rest."""
+
+import math
+
+import numpy as np
+import pytest
+
+import facula
+from facula import special
+
+X = facula.linspace(0.05, 12, 241, dtype=facula.float64)
+
+ALIASES = {
+    "digamma": "digamma",
+    "psi": "digamma",
+    "erf": "erf",
+    "erfc": "erfc",
+    "erfinv": "erfinv",
+    "exp2": "exp2",
+    "expit": "sigmoid",
+    "expm1": "expm1",
+    "gammainc": "igamma",
+    "gammaincc": "igammac",
+    "gammaln": "lgamma",
+    "i0": "i0",
+    "log1p": "log1p",
+    "log_softmax": "log_softmax",
+    "logit": "logit",
+    "logsumexp": "logsumexp",
+    "modified_bessel_i0": "i0",
+    "multigammaln": "mvlgamma",
+    "polygamma": "polygamma",
+    "round": "round",
+    "sinc": "sinc",
+    "softmax": "softmax",
+    "xlogy": "xlogy",
+}
+
+
+def tensor(*values):
+    return facula.tensor(values, dtype=facula.float64)
+
+
+def check(actual, expected, rtol=1e-13, atol=0.0):
+    expected = expected.numpy() if isinstance(expected, facula.Tensor) else expected
+    np.testing.assert_allclose(actual.numpy(), expected, rtol, atol)
+
+
+@pytest.mark.parametrize("name", ALIASES)
+def test_what_facula_has_too_is_the_same_object(name):
+    assert getattr(special, name) is getattr(facula, ALIASES[name])
+
+
+def test_i1_has_two_names():
+    assert special.modified_bessel_i1 is special.i1
+
+
+KNOWN = {
+    "airy_ai": [
+        (-10.0, 0.040241238486441955),
+        (-7.5, 0.3217757163806479),
+        (-2.0, 0.22740742820168564),
+    ],
+    "bessel_j0": [(1.0, 0.7651976865579665), (10.0, -0.24593576445134832)],
+    "bessel_j1": [(1.0, 0.44005058574493355), (10.0, 0.04347274616886141)],
+    "bessel_y0": [(1.0, 0.08825696421567697), (10.0, 0.05567116728359961)],
+    "bessel_y1": [(1.0, -0.7812128213002888), (10.0, 0.24901542420695388)],
+    "erfcx": [(-2.0, 108.94090438997797), (1.0, 0.427583576155807), (50.0, 0.011281536265323772)],
+    "i0e": [(1.0, 0.46575960759364043), (-20.0, 0.089780311884826)],
+    "i1": [(1.0, 0.5651591039924851), (-30.0, -768532038938.9569)],
+    "i1e": [(1.0, 0.2079104153497085), (40.0, 0.06248222907444206)],
+    "log_ndtr": [(-40.0, -804.6084420137539), (0.0, -math.log(2)), (9.0, -1.1285884059538324e-19)],
+    "modified_bessel_k0": [(0.1, 2.4270690247020164), (2.0, 0.1138938727495334)],
+    "modified_bessel_k1": [(0.1, 9.853844780870606), (2.0, 0.13986588181652246)],
+    "ndtri": [(0.975, 1.959963984540054), (1e-10, -6.361340902404056), (0.5, 0.0)],
+    "scaled_modified_bessel_k0": [(1.0, 1.1444630798068947), (100.0, 0.1251756216591266)],
+    "scaled_modified_bessel_k1": [(1.0, 1.636153486263258), (100.0, 0.12579995047957854)],
+    "spherical_bessel_j0": [(0.0, 1.0), (1.0, math.sin(1.0))],
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_values_are_those_of_tables(name):
+    places, values = zip(*KNOWN[name], strict=True)
+    check(getattr(special, name)(tensor(*places)), values, rtol=1e-9)
+    single = getattr(special, name)(facula.tensor(places))
+    np.testing.assert_allclose(single.numpy(), values, rtol=1e-5, atol=1e-30)
+
+
+def test_bessel_functions_of_both_kinds_fit_together():
+    # Their Wronskians, over the whole range and across the seams of the formulas.
+    j0, j1, y0, y1 = (getattr(special, f"bessel_{n}")(X) for n in ("j0", "j1", "y0", "y1"))
+    check((j1 * y0 - j0 * y1) * X * math.pi / 2, np.ones(len(X)))
+    x = facula.cat([X, facula.linspace(12, 300, 100, dtype=facula.float64)])
+    i0, i1 = special.i0e(x), special.i1e(x)
+    k0, k1 = special.scaled_modified_bessel_k0(x), special.scaled_modified_bessel_k1(x)
+    check((i0 * k1 + i1 * k0) * x, np.ones(len(x)))
+
+
+def test_scaled_functions_are_the_others_times_an_exponential():
+    check(special.i0e(X), special.i0(X) * (-X).exp())
+    check(special.i1e(X), special.i1(X) * (-X).exp())
+    for order in "01":
+        k = getattr(special, f"modified_bessel_k{order}")(X)
+        check(getattr(special, f"scaled_modified_bessel_k{order}")(X), k * X.exp())
+    check(special.erfcx(X), special.erfc(X) * X.square().exp(), rtol=1e-12)
+
+
+def test_airy_s_function_solves_its_equation():
+    x = facula.linspace(-12, 8, 2001, dtype=facula.float64)
+    h = 0.01
+    y = special.airy_ai(x)
+    # Numerov's difference, exact to the sixth power of the step.
+    left, here, right = y[:-2], y[1:-1], y[2:]
+    f = x * y
+    defect = left - 2 * here + right - h * h / 12 * (f[:-2] + 10 * f[1:-1] + f[2:])
+    assert defect.abs().max().item() < 2e-10
+
+
+def test_normal_distribution_functions_are_inverses():
+    p = facula.tensor([1e-300, 1e-20, 1e-5, 0.02, 0.1, 0.5, 0.9, 0.999], dtype=facula.float64)
+    x = special.ndtri(p)
+    check(special.log_ndtr(x), p.log(), rtol=1e-13)
+    check(special.ndtr(x), p, rtol=1e-11)
+    assert special.ndtri(tensor(0.0, 1.0, -0.1, 1.1)).tolist()[:2] == [-math.inf, math.inf]
+    assert special.ndtri(tensor(-0.1, 1.1)).isnan().all()
+    out = facula.empty(0)
+    assert special.ndtr(facula.zeros(2), out=out) is out and out.tolist() == [0.5, 0.5]
+
+
+def test_entr_and_xlog1py_have_their_limits():
+    assert special.entr(tensor(0.0, 1.0, -1.0)).tolist() == [0, 0, -math.inf]
+    check(special.entr(X), -X.numpy() * np.log(X.numpy()))
+    zero = special.xlog1py(0, tensor(-1.0, math.inf))
+    assert zero.tolist() == [0, 0]
+    assert special.xlog1py(tensor(0.0), tensor(math.nan)).isnan().all()
+    check(special.xlog1py(X, 1e-9), X.numpy() * 1e-9, rtol=1e-8)
+
+
+def test_zeta_sums_powers():
+    assert math.isclose(special.zeta(tensor(2.0), 1).item(), math.pi**2 / 6)
+    check(special.zeta(3.0, X + 1), special.zeta(3.0, X).numpy() - X.numpy() ** -3.0, rtol=1e-11)
+    # Numbers below zero too, where the exponent is whole.
+    expected = special.zeta(2.0, tensor(0.75)).item() + 0.25**-2 + 1.25**-2
+    check(special.zeta(2.0, tensor(-1.25)), [expected], rtol=1e-12)
+    edges = special.zeta(tensor(1.0, 0.5, 2.0, 2.5), tensor(3.0, 3.0, -1.0, -1.5)).tolist()
+    assert edges[0] == edges[2] == math.inf and math.isnan(edges[1]) and math.isnan(edges[3])
+
+
+def test_huge_orders_return_at_once():
+    x = tensor(0.5, 2.0, -1e12 - 0.25)
+    assert not facula.polygamma(2, x).isnan().any()
+    assert facula.polygamma(10**12, x).shape == (3,)
+    assert special.zeta(1e15, tensor(1.0, 2.0)).tolist() == [1, 0]
+    with pytest.raises(RuntimeError, match="not enough memory"):
+        facula.mvlgamma(facula.ones(3), 10**14)
+
+
+def test_mvlgamma_is_a_sum_of_lgamma():
+    x = X + 3
+    terms = sum(facula.lgamma(x - j / 2) for j in range(4))
+    check(special.multigammaln(x, 4), terms + 3 * math.log(math.pi), rtol=1e-13)
+
+
+POLYNOMIALS = {
+    "chebyshev_polynomial_t": lambda x: 4 * x**3 - 3 * x,
+    "chebyshev_polynomial_u": lambda x: 8 * x**3 - 4 * x,
+    "chebyshev_polynomial_v": lambda x: 8 * x**3 - 4 * x**2 - 4 * x + 1,
+    "chebyshev_polynomial_w": lambda x: 8 * x**3 + 4 * x**2 - 4 * x - 1,
+    "hermite_polynomial_h": lambda x: 8 * x**3 - 12 * x,
+    "hermite_polynomial_he": lambda x: x**3 - 3 * x,
+    "laguerre_polynomial_l": lambda x: (-(x**3) + 9 * x**2 - 18 * x + 6) / 6,
+    "legendre_polynomial_p": lambda x: (5 * x**3 - 3 * x) / 2,
+}
+
+
+@pytest.mark.parametrize("name", POLYNOMIALS)
+def test_polynomials_of_degree_three_are_written_out(name):
+    x = facula.linspace(-2, 2, 41, dtype=facula.float64)
+    expected = POLYNOMIALS[name](x.numpy())
+    check(getattr(special, name)(x, 3), expected, atol=1e-13)
+    check(getattr(special, name)(x, n=facula.tensor(3.9)), expected, atol=1e-13)
+    if name.startswith("chebyshev"):
+        check(getattr(special, "shifted_" + name)((x + 1) / 2, 3), expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", POLYNOMIALS)
+def test_degrees_below_zero_give_zero_and_the_degree_zero_one(name):
+    function = getattr(special, name)
+    degrees = tensor(-3.0, -1.0, -0.5, 0.0, 0.5)
+    assert function(0.3, degrees).tolist() == [0, 0, 1, 1, 1]
+    assert function(facula.tensor([1, 2]), 0).dtype == facula.float32
+    with pytest.raises(TypeError, match="at least one of the operands to be a tensor"):
+        function(1.0, 2)
+
+
+@pytest.mark.parametrize("kind", "tuvw")
+def test_chebyshev_polynomials_of_high_degree_follow_their_recurrence(kind):
+    for name in (f"chebyshev_polynomial_{kind}", f"shifted_chebyshev_polynomial_{kind}"):
+        x = facula.linspace(-1, 1, 21, dtype=facula.float64)
+        argument = (x + 1) / 2 if name.startswith("shifted") else x
+        p = [getattr(special, name)(argument, n) for n in (7, 8, 9, 10)]
+        for i in (2, 3):
+            check(p[i], (2 * x * p[i - 1] - p[i - 2]).numpy(), atol=1e-12)
+
+
+def test_hermite_polynomials_end_at_a_degree():
+    assert special.hermite_polynomial_h(facula.ones(1), 10**9).isnan().all()
+    assert special.hermite_polynomial_he(facula.ones(1), 10**9).isnan().all()
+
+
+@pytest.mark.parametrize("name", ["airy_ai", "bessel_j0", "modified_bessel_k0"])
+def test_functions_without_a_derivative_are_constants_for_autograd(name):
+    assert not getattr(special, name)(facula.ones(2, requires_grad=True)).requires_grad
+
+
+def test_zeta_has_a_derivative_by_its_second_operand_only():
+    s, x = tensor(2.0).requires_grad_(), tensor(1.5).requires_grad_()
+    (slope,) = facula.autograd.grad(special.zeta(s.detach(), x), x)
+    check(slope, (-2 * special.zeta(3.0, x)).detach())
+    with pytest.raises(NotImplementedError, match="zeta"):
+        facula.autograd.grad(special.zeta(s, 1.5), s)
+
+
+def test_complex_numbers_are_refused():
+    for name in ("entr", "erfcx", "bessel_j0"):
+        with pytest.raises(NotImplementedError, match=f"special_{name}: not implemented"):
+            getattr(special, name)(facula.ones(1) + 0j)
