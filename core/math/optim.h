@@ -29,11 +29,11 @@ inline double raised(double base, double exponent) { return std::pow(base, expon
 
 // Two members that one option of a group goes to.
 template <class K>
-struct Both {
+struct Members {
   K &first, &second;
 };
 template <class K>
-Both<K> both(K& first, K& second) {
+Members<K> members(K& first, K& second) {
   return {first, second};
 }
 
@@ -97,8 +97,8 @@ struct Adam {
   K step_size, correction;  // reciprocals, here and below: a division costs as much as the rest
   template <class F>
   void read(F& of) {
-    of("lr", lr, "betas", both(beta1, beta2), "eps", eps, "weight_decay", weight_decay, "amsgrad",
-       amsgrad, "maximize", maximize, "decoupled_weight_decay", decoupled);
+    of("lr", lr, "betas", members(beta1, beta2), "eps", eps, "weight_decay", weight_decay,
+       "amsgrad", amsgrad, "maximize", maximize, "decoupled_weight_decay", decoupled);
   }
   void begin(K* numbers) {
     K step = numbers[0] = numbers[0] + 1;
@@ -135,7 +135,7 @@ struct NAdam {
   K correction, of_grad, of_average;
   template <class F>
   void read(F& of) {
-    of("lr", lr, "betas", both(beta1, beta2), "eps", eps, "weight_decay", weight_decay,
+    of("lr", lr, "betas", members(beta1, beta2), "eps", eps, "weight_decay", weight_decay,
        "momentum_decay", momentum_decay, "maximize", maximize, "decoupled_weight_decay", decoupled);
   }
   K momentum_at(const K& step) const {
@@ -177,8 +177,8 @@ struct RAdam {
   bool is_rectified;
   template <class F>
   void read(F& of) {
-    of("lr", lr, "betas", both(beta1, beta2), "eps", eps, "weight_decay", weight_decay, "maximize",
-       maximize, "decoupled_weight_decay", decoupled);
+    of("lr", lr, "betas", members(beta1, beta2), "eps", eps, "weight_decay", weight_decay,
+       "maximize", maximize, "decoupled_weight_decay", decoupled);
   }
   void begin(K* numbers) {
     K step = numbers[0] = numbers[0] + 1;
@@ -218,8 +218,8 @@ struct Adamax {
   K step_size;
   template <class F>
   void read(F& of) {
-    of("lr", lr, "betas", both(beta1, beta2), "eps", eps, "weight_decay", weight_decay, "maximize",
-       maximize);
+    of("lr", lr, "betas", members(beta1, beta2), "eps", eps, "weight_decay", weight_decay,
+       "maximize", maximize);
   }
   void begin(K* numbers) {
     K step = numbers[0] = numbers[0] + 1;
@@ -345,7 +345,8 @@ struct Rprop {
   bool maximize;
   template <class F>
   void read(F& of) {
-    of("etas", both(shrink, grow), "step_sizes", both(smallest, largest), "maximize", maximize);
+    of("etas", members(shrink, grow), "step_sizes", members(smallest, largest), "maximize",
+       maximize);
   }
   void begin(K* numbers) { numbers[0] = numbers[0] + 1; }
 

@@ -379,7 +379,7 @@ struct Options {
     convert(optimizer, name, get(name), to);
   }
   template <class K>
-  void set(const char* name, math::Both<K>& to) const {
+  void set(const char* name, math::Members<K>& to) const {
     PyObject* pair = get(name);
     check_type((PyTuple_Check(pair) || PyList_Check(pair)) && PySequence_Fast_GET_SIZE(pair) == 2,
                optimizer, ": expected two numbers for ", name, ", got ", type_name(pair), ".");
