@@ -388,7 +388,7 @@ def test_stand_ins_have_the_signatures():
         inspect.signature(stand_in)
 
 
-class _Seen(facula.func._transform.Transform):
+class _Seen(facula._transform.Transform):
     """A transform that does nothing but to note what it sees."""
 
     def __init__(self):

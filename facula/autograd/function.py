@@ -26,7 +26,7 @@ from typing import Any
 from facula import _core
 from facula._core import Tensor
 from facula.autograd.grad_mode import no_grad
-from facula.func._transform import apply_function
+from facula._transform import apply_function
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from facula._core import Tensor
 from facula.autograd.function import Function
 from facula.func._batching._batch import Batch
-from facula.func._transform import map_tensors
+from facula._transform import map_tensors
 
 
 class VmapInfo(NamedTuple):

@@ -16,7 +16,7 @@ from facula import _core
 from facula._core import Tensor
 from facula.autograd.grad_mode import enable_grad
 from facula.func._batching._batch import writes_to_first
-from facula.func._transform import (
+from facula._transform import (
     Transform,
     enter_level,
     map_tensors,

@@ -8,7 +8,7 @@ from typing import Any
 from facula import _core
 from facula._core import Tensor
 from facula.func._batching._batch import writes_to_first
-from facula.func._transform import (
+from facula._transform import (
     Transform,
     apply_function,
     enter_level,

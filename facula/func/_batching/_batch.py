@@ -11,7 +11,7 @@ from typing import Any
 from facula import _core
 from facula._core import Tensor
 from facula._ops._mark import LOOPED
-from facula.func._transform import Transform, map_tensors, name_of, with_usual_names
+from facula._transform import Transform, map_tensors, name_of, with_usual_names
 
 Rule = Callable[..., Any]
 

@@ -10,7 +10,7 @@ from facula._core import Tensor
 from facula.func._batching._batch import RULES, Batch, loop_quietly, rule
 from facula.func._batching._pointwise import aligned
 from facula.func._batching._reduce import shifted, with_dim
-from facula.func._transform import name_of
+from facula._transform import name_of
 
 _Function = Callable[..., Any]
 

@@ -9,7 +9,7 @@ from typing import Any
 from facula import _core
 from facula._core import Tensor
 from facula.func._batching._batch import RULES, Batch, always, example, rule
-from facula.func._transform import name_of
+from facula._transform import name_of
 
 _Function = Callable[..., Any]
 
