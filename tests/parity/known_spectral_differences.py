@@ -177,6 +177,8 @@ KNOWN_SPECTRAL: list[Known] = [
         for entry in each(category, text, _INEXACT, {DOUBLE: _INEXACT_NAMES}, within=1e6)
     ],
     *nodes("special.ndtr", FLOATING, "MulBackward1 -> MulBackward0"),
+    *nodes("special.multigammaln", SINGLE, "MvlgammaBackward0 -> AddBackward0"),
+    *nodes("special.round", SINGLE, "RoundBackward1 -> RoundBackward0"),
     *each(
         "refused",
         "call: got RuntimeError(...: out= takes no part in differentiation...",
