@@ -229,7 +229,7 @@ def confusions() -> dict[str, bytes]:
         "size_of_strings": name("torch", "Size") + b"(" + key + b"t\x85R.",
         "device_unknown": name("torch", "device") + text("quantum") + b"\x85R.",
         "layout_unknown": name("torch.serialization", "_get_layout") + key + b"\x85R.",
-        "type_unknown": name("torch", "float8_e4m3fn") + b".",
+        "type_unknown": name("torch", "float4_e2m1fn_x2") + b".",
     }
     return {key: archive(data, FLOATS) for key, data in files.items()}
 

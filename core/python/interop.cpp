@@ -56,8 +56,10 @@ const char* buffer_refusal(const Tensor& x, int flags) {
   if (!x.is_cpu())
     return "a Tensor on a CUDA device has no buffer. Use tensor.cpu() to copy it to main memory "
            "first.";
+  if (x.dtype() == DType::BFloat16)
+    return "the buffer protocol has no bfloat16. Convert the Tensor with tensor.float().";
   if (!buffer_format(x.dtype()))
-    return "the buffer protocol has no such dtype. Convert the Tensor with tensor.float().";
+    return "the buffer protocol has no such dtype. Convert the Tensor with tensor.to(dtype).";
   bool wants_c = (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS ||
                  (flags & PyBUF_STRIDES) != PyBUF_STRIDES;
   bool wants_f = (flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS;

@@ -468,19 +468,46 @@ def values(input: Tensor) -> Tensor:
 
 @operation(method="only")
 def _indices(input: Tensor) -> Tensor:
-    """The indices of a COO tensor as they are, perhaps several times the same."""
+    """The indices of a COO tensor as they are, perhaps several times the same.
+
+    Args:
+        input: a sparse tensor.
+
+    Example:
+        >>> x = facula.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (3,))
+        >>> x._indices().tolist()
+        [[0, 1]]
+    """
     raise NotImplementedError(str(_dense("_indices", "coordinate")))
 
 
 @operation(method="only")
 def _values(input: Tensor) -> Tensor:
-    """The values of a COO tensor as they are, perhaps several of an index. Has no history."""
+    """The values of a COO tensor as they are, perhaps several of an index. Has no history.
+
+    Args:
+        input: a sparse tensor.
+
+    Example:
+        >>> x = facula.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (3,))
+        >>> x._values()
+        tensor([1., 2.])
+    """
     raise NotImplementedError(str(_dense("_values", "coordinate")))
 
 
 @operation(method="only")
 def _nnz(input: Tensor) -> int:
-    """The number of values of a sparse tensor."""
+    """The number of values of a sparse tensor.
+
+    Args:
+        input: a sparse tensor.
+
+    Example:
+        >>> x = facula.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (3,))
+        >>> x._nnz()
+        2
+    """
     raise NotImplementedError(str(_dense("_nnz", "coordinate")))
 
 
@@ -510,7 +537,17 @@ def is_coalesced(input: Tensor) -> bool:
 
 @operation(method="only")
 def _coalesced_(input: Tensor, coalesced: bool) -> Tensor:
-    """Say whether the indices of a COO tensor are sorted, each once."""
+    """Say whether the indices of a COO tensor are sorted, each once.
+
+    Args:
+        input: a sparse tensor.
+        coalesced: what :meth:`is_coalesced` will say.
+
+    Example:
+        >>> x = facula.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (3,))
+        >>> x._coalesced_(True).is_coalesced()
+        True
+    """
     raise NotImplementedError(str(_dense("_coalesced_", "coordinate")))
 
 

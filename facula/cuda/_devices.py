@@ -13,7 +13,10 @@ __all__ = [
     "get_device_capability",
     "get_device_name",
     "get_device_properties",
+    "init",
     "is_available",
+    "is_bf16_supported",
+    "is_initialized",
     "set_device",
     "synchronize",
     "unavailable_reason",
@@ -50,6 +53,41 @@ class _Properties(NamedTuple):
     major: int
     minor: int
     multi_processor_count: int
+
+
+def is_initialized() -> bool:
+    """Whether the GPUs were found out about: they are, when first asked for.
+
+    Example:
+        >>> facula.cuda.is_initialized() == facula.cuda.is_available()
+        True
+    """
+    return is_available()
+
+
+def init() -> None:
+    """Find out about the GPUs now, not at first use; raises where there are none.
+
+    Example:
+        >>> if facula.cuda.is_available():
+        ...     facula.cuda.init()
+    """
+    _core._cuda_current_device()
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """Whether the current GPU computes in bfloat16, which those before 8.0 do in float32.
+
+    Args:
+        including_emulation: whether conversion from and to float32 counts too.
+
+    Example:
+        >>> facula.cuda.is_bf16_supported() == facula.cuda.is_available()
+        True
+    """
+    if not is_available():
+        return False
+    return including_emulation or get_device_capability()[0] >= 8
 
 
 def is_available() -> bool:

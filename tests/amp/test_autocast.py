@@ -386,3 +386,13 @@ NOT_YET = {
     *("qr", "geqrf", "orgqr", "ormqr", "triangular_solve", "stft", "nuclear_norm", "index_put"),
     "chain_matmul",
 }
+
+
+def test_states_of_autocast_can_be_set_one_by_one():
+    assert facula.autocast_increment_nesting() == 1
+    assert facula.autocast_decrement_nesting() == 0
+    facula.set_autocast_cache_enabled(False)
+    assert not facula.is_autocast_cache_enabled()
+    facula.set_autocast_cache_enabled(True)
+    assert facula.is_autocast_cache_enabled()
+    facula.clear_autocast_cache()

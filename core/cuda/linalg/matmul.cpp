@@ -203,6 +203,7 @@ constexpr int kTypeOf<std::complex<double>> = kComplex64F;
 FACULA_KERNEL(integer_matmul, "matmul.h", MatmulArguments,
               kRealDTypes & ~kFloatDTypes & ~only(DType::Bool))
 constexpr int64_t kTile = 64;
+FACULA_KERNEL(copy_rows, "matmul.h", CopyRowsArguments, only(DType::Int16))
 
 template <class T>
 void multiply_integers(const products::Gemm<T>& x, Device device) {
@@ -280,19 +281,10 @@ class Padded {
  private:
   int64_t nbytes() const { return n_rows_ * padded_ld_ * static_cast<int64_t>(sizeof(T)); }
   void move(T* to, int64_t to_ld, const T* from, int64_t from_ld) const {
-    Walk walk;
-    walk.n_dims = walk.n_operands = 2;
-    walk.device = {DeviceType::CUDA, static_cast<int8_t>(index_)};
-    walk.numel = n_rows_ * n_columns_;
-    walk.sizes[0] = n_columns_;
-    walk.sizes[1] = n_rows_;
-    walk.data[0] = reinterpret_cast<char*>(to);
-    walk.data[1] = const_cast<char*>(reinterpret_cast<const char*>(from));
-    for (int i = 0; i < 2; ++i) {
-      walk.strides[i][0] = sizeof(T);
-      walk.strides[i][1] = (i ? from_ld : to_ld) * static_cast<int64_t>(sizeof(T));
-    }
-    run_cast(DTypeOf<T>::value, DTypeOf<T>::value, walk);
+    copy_rows_kernel.for_each({DeviceType::CUDA, static_cast<int8_t>(index_)}, {DType::Int16},
+                              n_rows_ * ceil_div(n_columns_, kCopiedColumns),
+                              {reinterpret_cast<const char*>(from), reinterpret_cast<char*>(to),
+                               n_rows_, n_columns_, from_ld, to_ld});
   }
 
   int64_t n_rows_, n_columns_, ld_, padded_ld_ = 0;
@@ -334,7 +326,14 @@ bool multiply_padded(const products::Gemm<T>& x, Device device, const T* bias) {
 bool allows_tf32_matmul = false;
 
 template <class T>
-void gemm(const products::Gemm<T>& x, Device device, const T* bias) {
+void gemm(const products::Gemm<T>& given, Device device, const T* bias) {
+  products::Gemm<T> x = given;
+  // Rows that all meet the same matrix are those of one product.
+  if (x.n_batch > 1 && x.stride_b == 0 && x.trans_a == products::Trans::No &&
+      x.stride_a == x.m * x.lda && x.stride_c == x.m * x.ldc) {
+    x.m *= x.n_batch;
+    x.n_batch = 1;
+  }
   if (x.m == 0 || x.n == 0 || x.n_batch == 0) return;
   if constexpr (std::is_same_v<T, bool>) {
     fail(ErrorKind::NotImplemented, "matmul: not defined for bool.");
