@@ -198,3 +198,24 @@ def test_frequencies_are_made_as_asked():
     assert x.requires_grad and x.is_leaf and x.dtype == facula.float32
     out = facula.empty(0, dtype=facula.float64)
     assert facula.fft.rfftfreq(4, out=out) is out and out.tolist() == [0, 0.25, 0.5]
+
+
+def test_transforms_run_inside_of_vmap_and_are_differentiated_there():
+    x = facula.randn(4, 8)
+    functions = [
+        facula.fft.fft,
+        facula.fft.rfft,
+        lambda v: facula.fft.irfft(facula.fft.rfft(v) * 2),
+        lambda v: facula.fft.fft2(v.reshape(2, 4)),
+    ]
+    for function in functions:
+        for dim in (0, 1):
+            batched = facula.vmap(function, dim)(x if dim == 0 else x.t())
+            assert facula.allclose(batched, facula.stack([function(v) for v in x]), atol=1e-5)
+
+        def energy(v, function=function):
+            return function(v).abs().square().sum()
+
+        gradients = facula.vmap(facula.func.grad(energy))(x)
+        alone = facula.stack([facula.func.grad(energy)(v) for v in x])
+        assert facula.allclose(gradients, alone, atol=1e-3)

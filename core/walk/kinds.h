@@ -36,7 +36,8 @@ constexpr bool promotes(Kinds kinds) { return kinds == Kinds::F || kinds == Kind
 
 // The dtype in which an operation of these kinds is computed on operands of `dtype`.
 inline DType compute_dtype(Kinds kinds, DType dtype) {
-  return promotes(kinds) && !is_differentiable(dtype) ? get_default_dtype() : dtype;
+  bool is_whole = !is_floating_kind(dtype) && !is_complex_kind(dtype);
+  return promotes(kinds) && is_whole ? get_default_dtype() : dtype;
 }
 
 template <class T>

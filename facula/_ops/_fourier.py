@@ -47,7 +47,17 @@ def r2c_full(x: Tensor, dim: int, norm: str) -> Tensor:
     return result
 
 
-class _FftC2C(Function):
+class _Transform(Function):
+    """Along dimensions that its second argument names."""
+
+    @classmethod
+    def vmap(cls, info: Any, in_dims: Any, x: Tensor, dims: Any, *rest: Any) -> Any:
+        """The transform of all examples, which are one dimension more."""
+        after = dims + 1 if isinstance(dims, int) else tuple(dim + 1 for dim in dims)
+        return cls.apply(x.movedim(in_dims[0], 0), after, *rest), 0
+
+
+class _FftC2C(_Transform):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dims: tuple[int, ...], norm: str, is_forward: bool) -> Tensor:
         ctx.arguments = dims, norm, is_forward
@@ -67,7 +77,7 @@ class _FftC2C(Function):
         return c2c(g, dims, norm, not is_forward), None, None, None
 
 
-class _FftR2C(Function):
+class _FftR2C(_Transform):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dims: tuple[int, ...], norm: str) -> Tensor:
         n = x.size(dims[-1])
@@ -87,7 +97,7 @@ class _FftR2C(Function):
         return c2r(g * _counts(g, dims[-1], n, 0.5), dims, norm, n), None, None
 
 
-class _FftC2R(Function):
+class _FftC2R(_Transform):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dims: tuple[int, ...], norm: str, n: int) -> Tensor:
         ctx.arguments = dims, norm, n
@@ -107,7 +117,7 @@ class _FftC2R(Function):
         return half * _counts(half, dims[-1], n, 2.0), None, None, None
 
 
-class _FftFullR2C(Function):
+class _FftFullR2C(_Transform):
     @staticmethod
     def forward(ctx: Any, x: Tensor, dim: int, norm: str) -> Tensor:
         ctx.arguments = dim, norm

@@ -236,7 +236,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
             if not _levels(seeds) <= _levels(outputs):
                 # A vector for every example of a vmap: each needs a graph of its own.
                 here = _Level()
-                xs = [here.enter(x) for x in leaves]
+                xs = [here.enter(level.leave(x)) for x in leaves]
                 ys = tape.replay(xs, outputs)
             again = _core.is_grad_enabled() and (
                 here.is_differentiated_outside(ys) or any(s.requires_grad for s in seeds)

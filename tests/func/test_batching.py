@@ -222,13 +222,13 @@ def test_arguments_may_be_given_by_name_in_numpys_way_too():
 
 # Done one example at a time, with a warning: rare, or of another size for every example.
 LOOPED = {
-    "_count_bins", "_ctc_loss", "_fractional_max_pool", "_pair_distances", "_ps_roi_align",
+    "_count_bins", "_csr_dots", "_csr_mm", "_ctc_loss", "_fractional_max_pool", "_pair_distances", "_ps_roi_align",
     "_ps_roi_pool", "_roi_align", "_roi_pool", "argwhere", "conv_tbc", "embedding_bag", "is_set_to",
-    "linspace", "logspace", "native_batch_norm", "native_group_norm",
+    "linspace", "logspace", "native_batch_norm", "native_group_norm", "_sample_dirichlet",
 }  # fmt: skip
 # They compute nothing with the elements of a tensor.
 STATE = {
-    "_one_example", "_post_accumulate_hooks", "_reaches_others", "_tensor_hooks", "as_subclass",
+    "_gradient_edge", "_one_example", "_post_accumulate_hooks", "_reaches_others", "_tensor_hooks", "as_subclass",
     "set_rng_state",
 }  # fmt: skip
 
@@ -251,3 +251,31 @@ def test_every_operation_of_the_core_has_a_rule():
     known = RULES.keys() | ALWAYS.keys() | LOOPED | STATE | factories
     assert set(operations_of_the_core()) - known == set()
     assert not LOOPED & RULES.keys()
+
+
+def test_matrices_are_factored_and_solved_with_all_at_once():
+    a = facula.randn(5, 3, 3) + 4 * facula.eye(3)
+    b, c = facula.randn(5, 3), facula.randn(3)
+    linalg = facula.linalg
+    programs = [
+        (linalg.det, (a,), 0),
+        (linalg.inv, (a,), 0),
+        (lambda m: linalg.svd(m).S, (a,), 0),
+        (lambda m: linalg.qr(m).R, (a,), 0),
+        (lambda m: linalg.cholesky(m @ m.T), (a,), 0),
+        (linalg.solve, (a, b), (0, 0)),
+        (linalg.solve, (a, c), (0, None)),
+        (linalg.solve, (a[0], b), (None, 0)),
+        (lambda m, v: facula.cholesky_solve(v[:, None], facula.eye(3) + m.tril()), (a, b), (0, 0)),
+    ]
+    for function, args, dims in programs:
+        batched = vmap(function, dims)(*args)
+        axes = (dims,) if isinstance(dims, int) else dims
+        pick = lambda i: [x if d is None else x[i] for x, d in zip(args, axes, strict=True)]  # noqa: E731, B023
+        expected = facula.stack([function(*pick(i)) for i in range(5)])
+        assert facula.allclose(batched, expected, atol=1e-5)
+        gradients = vmap(facula.func.grad(lambda *x, f=function: f(*x).sum()), dims)(*args)
+        alone = facula.stack(
+            [facula.func.grad(lambda *x, f=function: f(*x).sum())(*pick(i)) for i in range(5)]
+        )
+        assert facula.allclose(gradients, alone, atol=1e-4)

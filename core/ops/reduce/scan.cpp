@@ -58,7 +58,8 @@ void run_kernel(cpu::ScanKernel kernel, std::initializer_list<TensorRef> operand
 
 // In the dtype of the result: what dtype= says, int64 for integers and bool.
 Tensor cast_for_scan(const Tensor& x, std::optional<DType> dtype) {
-  return to_dtype(x, dtype.value_or(is_differentiable(x.dtype()) ? x.dtype() : DType::Int64));
+  bool is_whole = !is_floating_kind(x.dtype()) && !is_complex_kind(x.dtype());
+  return to_dtype(x, dtype.value_or(is_whole ? DType::Int64 : x.dtype()));
 }
 
 // Along lines of one element or none there is nothing to do, in any dtype.

@@ -126,6 +126,7 @@ def prelu(batch: Batch, func: Callable[..., Any], x: Tensor, weight: Tensor) -> 
 def _add_all() -> None:
     names = [name for table, name in _core._rows() if table != "loss"] + _OTHERS.split()
     names += [f"_{name}" for name in names if name.startswith("special_")]
+    names += ["_dirichlet_grad", "_standard_gamma_grad"]
     for name in names:
         RULES.setdefault(name, pointwise)
         if not name.startswith("__"):
