@@ -11,6 +11,7 @@ __all__ = [
     "cummin",
     "frexp",
     "histogram",
+    "histogramdd",
     "kthvalue",
     "max",
     "median",
@@ -65,6 +66,7 @@ cummax = _make("cummax", "values", "indices")
 cummin = _make("cummin", "values", "indices")
 frexp = _make("frexp", "mantissa", "exponent")
 histogram = _make("histogram", "hist", "bin_edges")
+histogramdd = _make("histogramdd", "hist", "bin_edges")
 kthvalue = _make("kthvalue", "values", "indices")
 max = _make("max", "values", "indices")
 median = _make("median", "values", "indices")
