@@ -40,6 +40,7 @@ from facula.version import __version__ as __version__
 if _TYPE_CHECKING:
     from facula import (
         accelerator,
+        array_api,
         hub,
         multiprocessing,
         nn,
@@ -57,6 +58,7 @@ newaxis = None
 # Imported when they are first asked for: much code that a script may never use.
 _LAZY = {
     "accelerator",
+    "array_api",
     "hub",
     "multiprocessing",
     "nn",
@@ -84,6 +86,7 @@ __all__ = [
     *_settings.__all__,
     "TypedStorage",
     "accelerator",
+    "array_api",
     "autograd",
     "backends",
     "cuda",
