@@ -88,7 +88,7 @@ def asarray(
                 f"asarray: a {type(obj).__name__} cannot become a tensor without a copy. "
                 "Leave copy out."
             )
-        return _core.asarray(obj, dtype=dtype, device=device, copy=copy)
+        return _core.asarray(_typed(obj), dtype=dtype, device=device, copy=copy)
     result = obj.to(
         device=obj.device if device is None else device,
         dtype=obj.dtype if dtype is None else dtype,
@@ -100,6 +100,19 @@ def asarray(
             f"{result.device} without a copy. Leave copy out."
         )
     return result
+
+
+def _typed(obj: Any) -> Any:
+    """Other objects' memory as an array, because PyTorch would take its bytes for any dtype."""
+    if any(hasattr(obj, name) for name in ("__dlpack__", "__array__", "__array_interface__")):
+        return obj
+    try:
+        buffer = memoryview(obj)
+    except TypeError:
+        return obj
+    import numpy  # here, so that only its users pay for the import
+
+    return numpy.asarray(buffer)
 
 
 def empty(shape: Shape, *, dtype: DType | None = None, device: Device | None = None) -> Tensor:

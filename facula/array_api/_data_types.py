@@ -50,17 +50,37 @@ DType: TypeAlias = _core.dtype
 Device: TypeAlias = "_core.device | str | int"
 Number: TypeAlias = "int | float | complex"
 
-# The kinds of dtypes by their names in the standard. The integers of 16 to 64 bits without a sign
-# are not among them: tensors can be stored as such, but no operation computes with them.
-KINDS: dict[str, tuple[DType, ...]] = {
-    "bool": (bool,),
-    "signed integer": (int8, int16, int32, int64),
-    "unsigned integer": (uint8,),
-    "integral": (int8, int16, int32, int64, uint8),
-    "real floating": (float32, float64),
-    "complex floating": (complex64, complex128),
+# The standard's dtypes. The integers of 16 to 64 bits without a sign are not among them: tensors
+# can be stored as such, but no operation computes with them.
+DTYPES: dict[str, DType] = {
+    "bool": bool,
+    "int8": int8,
+    "int16": int16,
+    "int32": int32,
+    "int64": int64,
+    "uint8": uint8,
+    "float32": float32,
+    "float64": float64,
+    "complex64": complex64,
+    "complex128": complex128,
 }
-KINDS["numeric"] = (*KINDS["integral"], *KINDS["real floating"], *KINDS["complex floating"])
+
+_INTEGERS = "signed integer", "unsigned integer"
+_FLOATS = "real floating", "complex floating"
+# What each name of a kind covers.
+_KINDS = {name: {name} for name in ("bool", *_INTEGERS, *_FLOATS)}
+_KINDS["integral"] = {*_INTEGERS}
+_KINDS["numeric"] = {*_INTEGERS, *_FLOATS}
+
+
+def _kind_of(dtype: DType) -> str:
+    if dtype == bool:
+        return "bool"
+    if dtype.is_complex:
+        return "complex floating"
+    if dtype.is_floating_point:
+        return "real floating"
+    return "signed integer" if dtype.is_signed else "unsigned integer"
 
 
 @dataclass(frozen=True)
@@ -143,10 +163,10 @@ def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> builti
         return any(isdtype(dtype, each) for each in kind)
     if isinstance(kind, _core.dtype):
         return dtype == kind
-    if kind not in KINDS:
-        names = ", ".join(repr(name) for name in KINDS)
+    if kind not in _KINDS:
+        names = ", ".join(repr(name) for name in _KINDS)
         raise ValueError(f"isdtype: expected a dtype or one of {names} as kind, got {kind!r}.")
-    return dtype in KINDS[kind]
+    return _kind_of(dtype) in _KINDS[kind]
 
 
 def can_cast(from_: DType | Tensor, to: DType, /) -> builtins.bool:
@@ -163,8 +183,9 @@ def can_cast(from_: DType | Tensor, to: DType, /) -> builtins.bool:
         False
     """
     dtype = _dtype_of(from_)
-    kinds = ["bool"], ["integral"], ["real floating", "complex floating"]
-    alike = any(isdtype(dtype, (*kind,)) and isdtype(to, (*kind,)) for kind in kinds)
+    alike = any(
+        isdtype(dtype, kind) and isdtype(to, kind) for kind in ("bool", "integral", _FLOATS)
+    )
     return alike and _core.promote_types(dtype, to) == to
 
 

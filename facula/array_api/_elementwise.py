@@ -7,6 +7,7 @@ of them and promote by the standard's rules; each is one row.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import nan
 from typing import Any
 
 import facula
@@ -144,6 +145,23 @@ def _of_two(
     return function
 
 
+def _floor_divide(x1: Tensor, x2: Tensor) -> Tensor:
+    quotients = _core.floor_divide(x1, x2)
+    if not quotients.dtype.is_floating_point:
+        return quotients
+    # Of infinities the standard wants the floor of the quotient, Python's rule gives NaN and -1.
+    infinite = _core.isinf(x1) | _core.isinf(x2)
+    return _core.where(infinite, _core.floor(x1 / x2), quotients)
+
+
+def _remainder(x1: Tensor, x2: Tensor) -> Tensor:
+    rest = _core.remainder(x1, x2)
+    if not rest.dtype.is_floating_point:
+        return rest
+    # Zeros, too, have the sign of the divisor.
+    return _core.where(rest == 0, _core.copysign(rest, x2), rest)
+
+
 add = _of_two("add", _core.add, "Sums of the elements.", [1, 2], [10, 20], [11, 22])
 atan2 = _of_two(
     "atan2",
@@ -197,7 +215,7 @@ divide = _of_two(
 equal = _of_two("equal", _core.eq, "Where the elements are equal.", [1, 2], [1, 3], [True, False])
 floor_divide = _of_two(
     "floor_divide",
-    _core.floor_divide,
+    _floor_divide,
     "Quotients of the elements, rounded down.",
     [7, -7],
     [2, 2],
@@ -286,7 +304,7 @@ pow = _of_two(
 )
 remainder = _of_two(
     "remainder",
-    _core.remainder,
+    _remainder,
     "What ``floor_divide`` leaves over; it has the sign of ``x2``.",
     [7, -7],
     [4, 4],
@@ -397,6 +415,6 @@ def sign(x: Tensor, /) -> Tensor:
         tensor([-1.,  0., nan])
     """
     signs = _core.sgn(x)
-    if not (x.dtype.is_floating_point or x.dtype.is_complex):
-        return signs
-    return _core.where(_core.isnan(x), x, signs)
+    if x.dtype.is_complex:
+        return signs.masked_fill(~_core.isfinite(x), complex(nan, nan))
+    return signs.masked_fill(_core.isnan(x), nan) if x.dtype.is_floating_point else signs

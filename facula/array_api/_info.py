@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from facula import _core, cuda
-from facula.array_api._data_types import KINDS, Device, DType
+from facula.array_api._data_types import DTYPES, Device, DType, isdtype
 
 __all__ = ["__array_namespace_info__"]
 
@@ -71,13 +71,7 @@ class __array_namespace_info__:
             >>> list(facula.array_api.__array_namespace_info__().dtypes(kind="real floating"))
             ['float32', 'float64']
         """
-        kinds = ("bool", "numeric") if kind is None else (kind,) if isinstance(kind, str) else kind
-        for each in kinds:
-            if each not in KINDS:
-                names = ", ".join(repr(name) for name in KINDS)
-                raise ValueError(f"dtypes: expected one of {names} as kind, got {each!r}.")
-        found = [dtype for each in kinds for dtype in KINDS[each]]
-        return {str(dtype).rpartition(".")[2]: dtype for dtype in found}
+        return {name: d for name, d in DTYPES.items() if kind is None or isdtype(d, kind)}
 
     def devices(self) -> list[_core.device]:
         """All devices.

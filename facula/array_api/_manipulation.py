@@ -75,7 +75,7 @@ def concat(arrays: Sequence[Tensor], /, *, axis: int | None = 0) -> Tensor:
     return _core.cat(tensors, axis)
 
 
-def expand_dims(x: Tensor, /, *, axis: int = 0) -> Tensor:
+def expand_dims(x: Tensor, /, axis: int) -> Tensor:
     """A view with one more dimension, of size 1.
 
     Args:
@@ -83,7 +83,7 @@ def expand_dims(x: Tensor, /, *, axis: int = 0) -> Tensor:
         axis: the place of the new dimension in the result.
 
     Example:
-        >>> facula.array_api.expand_dims(facula.ones(2, 3), axis=1).shape
+        >>> facula.array_api.expand_dims(facula.ones(2, 3), 1).shape
         torch.Size([2, 1, 3])
     """
     return _core.unsqueeze(x, axis)
@@ -147,6 +147,8 @@ def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> T
         >>> facula.array_api.repeat(facula.tensor([1, 2]), 2)
         tensor([1, 1, 2, 2])
     """
+    if isinstance(repeats, Tensor):
+        repeats = repeats.to(_core.int64)
     return facula.repeat_interleave(x, repeats, axis)
 
 
@@ -235,6 +237,11 @@ def stack(arrays: Sequence[Tensor], /, *, axis: int = 0) -> Tensor:
     return _core.stack(promoted(arrays), axis)
 
 
+def _from_the_start(indices: Tensor, size: int) -> Tensor:
+    places = indices.to(_core.int64)
+    return places + size * (places < 0)
+
+
 def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
     """What lies at some places along a dimension.
 
@@ -251,9 +258,10 @@ def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
         if x.ndim != 1:
             raise ValueError(f"take: expected axis for a tensor of {x.ndim} dimensions, got None.")
         axis = 0
-    places = _core.where(indices < 0, indices + x.shape[axis], indices)
+    axis %= x.ndim
+    places = _from_the_start(indices, x.shape[axis])
     taken = _core.index_select(x, axis, places.reshape(-1))
-    return taken if indices.ndim == 1 else taken.unflatten(axis, indices.shape)
+    return taken.reshape(x.shape[:axis] + indices.shape + x.shape[axis + 1 :])
 
 
 def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
@@ -270,8 +278,7 @@ def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
         tensor([[2],
                 [3]])
     """
-    places = _core.where(indices < 0, indices + x.shape[axis], indices)
-    return _core.take_along_dim(x, places.to(_core.int64), axis)
+    return _core.take_along_dim(x, _from_the_start(indices, x.shape[axis]), axis)
 
 
 def tile(x: Tensor, repetitions: tuple[int, ...], /) -> Tensor:

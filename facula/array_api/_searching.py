@@ -168,12 +168,25 @@ def unique_all(x: Tensor, /) -> _UniqueAll:
         >>> unique.inverse_indices, unique.counts
         (tensor([1, 0, 1]), tensor([1, 2]))
     """
-    values, inverse, counts = _core.unique(x, return_inverse=True, return_counts=True)
-    # In the order of the values, equal ones as they were in x: each value's first is at the place
-    # where those before it end.
-    order = _core.argsort(inverse.reshape(-1), stable=True)
-    firsts = order[_core.cumsum(counts, 0) - counts]
-    return _UniqueAll(values, firsts, inverse.reshape(x.shape), counts)
+    flat = x.reshape(-1)
+    order = _order(flat)
+    in_order = flat[order]
+    is_new = _core.ones_like(order, dtype=_core.bool)
+    is_new[1:] = in_order[1:] != in_order[:-1]
+    inverse = _core.empty_like(order)
+    inverse[order] = _core.cumsum(is_new, 0) - 1
+    # Each value's elements begin at one place in the order and end where the next begin.
+    begins = is_new.nonzero().reshape(-1)
+    counts = facula.diff(begins, append=begins.new_tensor([flat.numel()]))
+    # Equal ones stay as they are in x, so that the first of them is the first there, too.
+    return _UniqueAll(in_order[begins], order[begins], inverse.reshape(x.shape), counts)
+
+
+def _order(flat: Tensor) -> Tensor:
+    if not flat.dtype.is_complex:
+        return _core.argsort(flat, stable=True)
+    order = _core.argsort(flat.imag, stable=True)
+    return order[_core.argsort(flat.real[order], stable=True)]
 
 
 def unique_counts(x: Tensor, /) -> _UniqueCounts:
@@ -186,7 +199,8 @@ def unique_counts(x: Tensor, /) -> _UniqueCounts:
         >>> facula.array_api.unique_counts(facula.tensor([3, 1, 3])).counts
         tensor([1, 2])
     """
-    return _UniqueCounts(*_core.unique(x, return_counts=True))
+    unique = unique_all(x)
+    return _UniqueCounts(unique.values, unique.counts)
 
 
 def unique_inverse(x: Tensor, /) -> _UniqueInverse:
@@ -199,8 +213,8 @@ def unique_inverse(x: Tensor, /) -> _UniqueInverse:
         >>> facula.array_api.unique_inverse(facula.tensor([3, 1, 3])).inverse_indices
         tensor([1, 0, 1])
     """
-    values, inverse = _core.unique(x, return_inverse=True)
-    return _UniqueInverse(values, inverse.reshape(x.shape))
+    unique = unique_all(x)
+    return _UniqueInverse(unique.values, unique.inverse_indices)
 
 
 def unique_values(x: Tensor, /) -> Tensor:
@@ -213,8 +227,7 @@ def unique_values(x: Tensor, /) -> Tensor:
         >>> facula.array_api.unique_values(facula.tensor([3, 1, 3]))
         tensor([1, 3])
     """
-    values: Tensor = _core.unique(x)
-    return values
+    return unique_all(x).values
 
 
 def where(condition: Tensor, x1: Tensor | Number, x2: Tensor | Number, /) -> Tensor:
