@@ -83,6 +83,7 @@ def dtype_name(array):
 def assert_same(ours, theirs, rtol=0.0):
     """Equal in shape, dtype and values, the signs of zeros included; of tuples, in every part."""
     if isinstance(theirs, (tuple, list)):
+        assert isinstance(ours, tuple) == isinstance(theirs, tuple)
         assert len(ours) == len(theirs)
         for ours_part, theirs_part in zip(ours, theirs, strict=True):
             assert_same(ours_part, theirs_part, rtol)

@@ -264,7 +264,7 @@ def linspace(
     return _core.linspace(start, stop, num + 1, dtype=dtype, device=device)[:num]
 
 
-def meshgrid(*arrays: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
+def meshgrid(*arrays: Tensor, indexing: str = "xy") -> list[Tensor]:
     """The coordinates of all points of a grid, one tensor for each axis.
 
     Args:
@@ -280,7 +280,7 @@ def meshgrid(*arrays: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
     """
     if len(arrays) < 2:  # there is nothing to swap, which PyTorch does not take
         indexing = "ij"
-    return tuple(facula.meshgrid(*arrays, indexing=indexing)) if arrays else ()
+    return list(facula.meshgrid(*arrays, indexing=indexing)) if arrays else []
 
 
 def ones(shape: Shape, *, dtype: DType | None = None, device: Device | None = None) -> Tensor:

@@ -47,7 +47,14 @@ from facula._core import (
 )
 from facula._core import bitwise_not as bitwise_invert
 from facula._core import neg as negative
-from facula.array_api._data_types import Number, operands
+from facula.array_api._data_types import (
+    Number,
+    iinfo,
+    isdtype,
+    operands,
+    promoted,
+    result_type,
+)
 
 __all__ = [
     "abs",
@@ -327,14 +334,23 @@ def clip(
         >>> facula.array_api.clip(facula.tensor([-5, 0, 5]), -1, 1)
         tensor([-1,  0,  1])
     """
-    limits = [
-        limit if limit is None or isinstance(limit, Tensor) else _core.full_like(x, limit)
-        for limit in (min, max)
-    ]
-    low, high = (limit if limit is None else limit.to(x.dtype) for limit in limits)
-    if low is None and high is None:
+    given = {"min": min, "max": max}
+    limits = {name: _limit(x, limit) for name, limit in given.items() if limit is not None}
+    if not limits:
         return x.clone()
-    return _core.clamp(x, low, high)
+    x_in_common, *in_common = promoted((x, *limits.values()))
+    clamped = _core.clamp(x_in_common, **dict(zip(limits, in_common, strict=True)))
+    return clamped.to(x.dtype)
+
+
+def _limit(x: Tensor, limit: Tensor | int | float) -> Tensor:
+    if isinstance(limit, Tensor):
+        return limit
+    if isdtype(x.dtype, "integral"):
+        # Beyond the numbers of the dtype a limit is as good as its last number.
+        info = iinfo(x.dtype)
+        limit = sorted((info.min, limit, info.max))[1]
+    return _core.full((), limit, dtype=result_type(x, limit), device=x.device)
 
 
 def conj(x: Tensor, /) -> Tensor:

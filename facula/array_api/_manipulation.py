@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-def broadcast_arrays(*arrays: Tensor) -> tuple[Tensor, ...]:
+def broadcast_arrays(*arrays: Tensor) -> list[Tensor]:
     """The tensors, all as views of their common shape.
 
     Args:
@@ -40,7 +40,7 @@ def broadcast_arrays(*arrays: Tensor) -> tuple[Tensor, ...]:
         >>> x.shape, y.shape
         (torch.Size([2, 3]), torch.Size([2, 3]))
     """
-    return tuple(facula.broadcast_tensors(*arrays)) if arrays else ()
+    return list(facula.broadcast_tensors(*arrays)) if arrays else []
 
 
 def broadcast_to(x: Tensor, /, shape: tuple[int, ...]) -> Tensor:

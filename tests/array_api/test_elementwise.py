@@ -182,6 +182,14 @@ def test_clip(values, low, high):
         assert_agree("clip", x, max=limit)
 
 
+def test_limits_beyond_a_dtype_clip_nothing():
+    x = facula.tensor([-128, 0, 127], dtype=facula.int8)
+    assert array_api.clip(x, -1000, 1000).tolist() == x.tolist()
+    clipped = array_api.clip(x, facula.tensor(-1000), facula.tensor([1000, 1000, 5]))
+    assert clipped.tolist() == [-128, 0, 5]
+    assert clipped.dtype == facula.int8
+
+
 @pytest.mark.parametrize("name", [*REAL_FUNCTIONS, "square", "abs", "sign", "positive"])
 @pytest.mark.parametrize("dtype", REALS)
 def test_a_dtype_stays_as_it_is(name, dtype):
