@@ -1,5 +1,9 @@
 """Facula's namespace of the array API standard beside array-api-strict's, and values for both."""
 
+import json
+import subprocess
+import sys
+
 import array_api_strict
 import hypothesis
 import numpy as np
@@ -111,3 +115,11 @@ def parts(*values):
 
 def assert_agree(name, *args, rtol=0.0, **options):
     assert_same(*results(name, *args, **options), rtol=rtol)
+
+
+def printed_by(program):
+    """The JSON that the program prints in a process of its own."""
+    command = [sys.executable, "-W", "ignore", "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
