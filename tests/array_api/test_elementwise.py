@@ -13,8 +13,11 @@ from array_api_cases import (
     NUMBERS,
     REALS,
     assert_agree,
+    assert_same,
     given,
     pairs,
+    parts,
+    results,
 )
 from hypothesis import strategies as st
 
@@ -68,28 +71,29 @@ def test_special_values_of_one_number(name):
     assert_special(name, np.array(SPECIAL))
 
 
-# The standard says nothing about the reciprocal of a complex zero.
+# The standard says nothing about the reciprocal of a complex zero, and about the zeros of signs.
 @pytest.mark.parametrize(
     "name",
-    [n for n in FLOAT_FUNCTIONS if n != "reciprocal"]
-    + [*NUMBER_FUNCTIONS, "conj", "imag", "real", "round"],
+    [n for n in [*FLOAT_FUNCTIONS, *NUMBER_FUNCTIONS] if n not in ("reciprocal", "sign")]
+    + ["conj", "imag", "real", "round"],
 )
 def test_special_values_of_one_complex_number(name):
     assert_special(name, np.array(COMPLEX_SPECIAL))
 
 
+def test_signs_of_complex_numbers():
+    assert_agree("sign", np.array(COMPLEX_SPECIAL), rtol=1e-12)
+
+
 def assert_special(name, *values):
-    """Values to rounding errors, and then, where those are none, the signs of zeros."""
-    assert_agree(name, *values, rtol=1e-12)
-    with np.errstate(all="ignore"):
-        ours = getattr(array_api, name)(*map(facula.tensor, values)).numpy()
-        theirs = np.asarray(NUMPY.get(name, getattr(np, name, None))(*values))
-    if ours.dtype.kind == "f":
-        zeros = theirs == 0
-        np.testing.assert_array_equal(np.signbit(ours)[zeros], np.signbit(theirs)[zeros])
-
-
-NUMPY = {"pow": np.power, "bitwise_invert": np.invert}
+    """Values to rounding errors, and the signs of zeros."""
+    ours, theirs = results(name, *values)
+    assert_same(ours, theirs, rtol=1e-12)
+    if ours.dtype == facula.bool:
+        return
+    for ours_part, part in parts(ours.numpy(), np.from_dlpack(theirs)):
+        zeros = part == 0
+        np.testing.assert_array_equal(np.signbit(ours_part)[zeros], np.signbit(part)[zeros])
 
 
 @pytest.mark.parametrize(
