@@ -28,6 +28,7 @@ from facula._core import (
     expm1,
     floor,
     isfinite,
+    isinf,
     isnan,
     log,
     log1p,
@@ -35,6 +36,7 @@ from facula._core import (
     log10,
     logical_not,
     positive,
+    real,
     reciprocal,
     signbit,
     sin,
@@ -377,32 +379,6 @@ def imag(x: Tensor, /) -> Tensor:
         tensor([2.])
     """
     return _core.imag(x) if x.dtype.is_complex else _core.zeros_like(x)
-
-
-def isinf(x: Tensor, /) -> Tensor:
-    """Where elements are infinite; complex ones are if a part of them is.
-
-    Args:
-        x: the tensor.
-
-    Example:
-        >>> facula.array_api.isinf(facula.tensor([1.0, -facula.inf]))
-        tensor([False,  True])
-    """
-    return _core.isinf(x)
-
-
-def real(x: Tensor, /) -> Tensor:
-    """Real parts.
-
-    Args:
-        x: the tensor; a real one is returned itself.
-
-    Example:
-        >>> facula.array_api.real(facula.tensor([1 + 2j]))
-        tensor([1.])
-    """
-    return _core.real(x)
 
 
 def round(x: Tensor, /) -> Tensor:
