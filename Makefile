@@ -94,7 +94,7 @@ clean:
 # The environment of .venv with PyTorch on top, so that the core is not built a second time.
 .venv-parity/ready: Makefile | .venv/built
 	$(PYTHON) -m venv .venv-parity
-	.venv-parity/bin/pip install -q $(TORCH) numpy pycocotools pytest-xdist safetensors
+	.venv-parity/bin/pip install -q $(TORCH) numpy pycocotools pytest-xdist safetensors "scikit-learn>=1.6"
 	.venv-parity/bin/pip install -q --no-deps $(TORCHVISION)
 	echo "import site; site.addsitedir('$(SITE)')" > $$(echo .venv-parity/lib/python3*/site-packages)/facula.pth
 	touch $@

@@ -42,6 +42,7 @@ if _TYPE_CHECKING:
     from facula import (
         accelerator,
         amp,
+        array_api,
         cpu,
         distributions,
         fft,
@@ -77,6 +78,7 @@ _LAZY = {
     "__future__",
     "accelerator",
     "amp",
+    "array_api",
     "cpu",
     "distributions",
     "fft",
@@ -118,6 +120,7 @@ __all__ = [
     "TypedStorage",
     "accelerator",
     "amp",
+    "array_api",
     "autocast",
     "autograd",
     "backends",

@@ -12,19 +12,25 @@ __all__ = [
     "get_autocast_gpu_dtype",
     "get_deterministic_debug_mode",
     "get_float32_matmul_precision",
+    "get_num_interop_threads",
     "is_autocast_cpu_enabled",
     "is_deterministic_algorithms_warn_only_enabled",
+    "is_warn_always_enabled",
     "set_autocast_cpu_dtype",
     "set_autocast_cpu_enabled",
     "set_autocast_gpu_dtype",
     "set_deterministic_debug_mode",
     "set_float32_matmul_precision",
+    "set_num_interop_threads",
+    "set_warn_always",
     "use_deterministic_algorithms",
 ]
 
 _DEBUG_MODES = {"default": 0, "warn": 1, "error": 2}
 _debug_mode = 0
 _matmul_precision = "highest"
+_n_interop_threads: int | None = None
+_warns_always = False
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
@@ -144,3 +150,54 @@ def set_autocast_gpu_dtype(dtype: _core.dtype) -> None:
     """The older name of ``set_autocast_dtype("cuda", dtype)``."""
     _warn("set_autocast_gpu_dtype(dtype)", "set_autocast_dtype('cuda', dtype)")
     _core.set_autocast_dtype("cuda", dtype)
+
+
+def set_warn_always(b: bool, /) -> None:
+    """Asks for every warning each time; here Python's filters of warnings decide.
+
+    Args:
+        b: what :func:`is_warn_always_enabled` will say.
+
+    Example:
+        >>> facula.set_warn_always(False)
+    """
+    global _warns_always
+    _warns_always = b
+
+
+def is_warn_always_enabled() -> bool:
+    """What was last given to :func:`set_warn_always`.
+
+    Example:
+        >>> facula.is_warn_always_enabled()
+        False
+    """
+    return _warns_always
+
+
+def set_num_interop_threads(n: int, /) -> None:
+    """Sets the number of threads for operations beside each other; here they run one after another.
+
+    Args:
+        n: what :func:`get_num_interop_threads` will say, at least 1; it can be set once.
+
+    Example:
+        >>> facula.get_num_interop_threads() >= 1
+        True
+    """
+    global _n_interop_threads
+    if n <= 0:
+        raise RuntimeError(f"set_num_interop_threads: expects a positive integer, got {n}.")
+    if _n_interop_threads is not None:
+        raise RuntimeError("set_num_interop_threads: it was set before, and can be set once only.")
+    _n_interop_threads = n
+
+
+def get_num_interop_threads() -> int:
+    """What was given to :func:`set_num_interop_threads`; by default the number of threads.
+
+    Example:
+        >>> facula.get_num_interop_threads() >= 1
+        True
+    """
+    return _n_interop_threads or _core.get_num_threads()

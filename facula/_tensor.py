@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections import OrderedDict
 from collections.abc import Callable
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from facula import _core, _legacy, _utils
@@ -18,6 +19,8 @@ from facula.utils.hooks import RemovableHandle
 
 if TYPE_CHECKING:
     import numpy
+
+    from facula.cuda import Stream
 
 
 def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
@@ -112,6 +115,36 @@ def _array_wrap(
 
 def _dlpack_device(self: Tensor) -> tuple[dlpack.DLDeviceType, int]:
     return dlpack.dlpack_device(self.device)
+
+
+def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> ModuleType:
+    from facula import array_api
+
+    versions = "2021.12", "2022.12", "2023.12", array_api.__array_api_version__
+    if api_version is not None and api_version not in versions:
+        raise ValueError(
+            f"__array_namespace__: expected one of {', '.join(versions)}, got {api_version!r}."
+        )
+    return array_api
+
+
+def to_device(
+    self: Tensor, device: _core.device | str | int, /, *, stream: Stream | None = None
+) -> Tensor:
+    """The tensor on a device, by the name that the array API standard has for ``to``.
+
+    Args:
+        device: where the tensor is wanted.
+        stream: the CUDA stream that copies; the current one if left out.
+
+    Example:
+        >>> facula.ones(2).to_device("cpu")
+        tensor([1., 1.])
+    """
+    from facula import cuda  # which needs Tensor complete
+
+    with cuda.stream(stream):
+        return self.to(device)
 
 
 def storage(self: Tensor) -> TypedStorage:
@@ -269,6 +302,8 @@ attach("__array_wrap__", _array_wrap)
 Tensor.__array_priority__ = 1000  # NumPy's operators leave mixed expressions to the tensor
 attach("__dlpack__", dlpack.export, reads_memory=True)
 attach("__dlpack_device__", _dlpack_device)
+attach("__array_namespace__", _array_namespace)
+attach("to_device", to_device)
 attach("storage", storage, reads_memory=True)
 attach("_typed_storage", storage, reads_memory=True)
 attach("is_shared", is_shared)

@@ -12,6 +12,7 @@ __all__ = [
     "frexp",
     "geqrf",
     "histogram",
+    "histogramdd",
     "kthvalue",
     "linalg_cholesky_ex",
     "linalg_eig",
@@ -87,6 +88,7 @@ cummin = _make("cummin", "values", "indices")
 frexp = _make("frexp", "mantissa", "exponent")
 geqrf = _make("geqrf", "a", "tau")
 histogram = _make("histogram", "hist", "bin_edges")
+histogramdd = _make("histogramdd", "hist", "bin_edges")
 kthvalue = _make("kthvalue", "values", "indices")
 linalg_cholesky_ex = _make("linalg_cholesky_ex", "L", "info")
 linalg_eig = _make("linalg_eig", "eigenvalues", "eigenvectors")

@@ -66,3 +66,12 @@ def test_new_tensors_are_made_on_the_default_device(make):
     else:
         with pytest.raises(RuntimeError):
             make()
+
+
+def test_switches_without_an_effect_remember_what_they_were_given():
+    facula.set_warn_always(True)
+    assert facula.is_warn_always_enabled()
+    facula.set_warn_always(False)
+    assert facula.get_num_interop_threads() >= 1
+    with pytest.raises(RuntimeError, match="positive"):
+        facula.set_num_interop_threads(0)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from facula._ops._mark import public_names
 from facula._ops.blas import *
 from facula._ops.comparison import *
+from facula._ops.copies import *
 from facula._ops.creation import *
 from facula._ops.einsum import *
 from facula._ops.joining import *

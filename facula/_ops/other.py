@@ -335,3 +335,87 @@ def corrcoef(input: Tensor) -> Tensor:
     if result.is_complex():
         return _core.complex(result.real.clamp(-1, 1), result.imag.clamp(-1, 1))
     return result.clamp(-1, 1)
+
+
+@operation
+def get_device(input: Tensor) -> int:
+    """The number of the GPU that a tensor is on; -1 on the CPU.
+
+    Args:
+        input: any tensor.
+
+    Example:
+        >>> facula.get_device(facula.ones(2))
+        -1
+    """
+    return input.get_device()
+
+
+@operation
+def is_inference(input: Tensor) -> bool:
+    """Whether a tensor was made in inference mode, and can take no part in a graph.
+
+    Args:
+        input: any tensor.
+
+    Example:
+        >>> with facula.inference_mode():
+        ...     facula.is_inference(facula.ones(2))
+        True
+    """
+    return input.is_inference()
+
+
+@operation(method=True)
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """The indices of the elements that are not zero, in a result of a fixed number of rows.
+
+    Args:
+        input: any tensor.
+        size: the number of rows; indices that find no place are left out.
+        fill_value: what stands in the rows that no index needs.
+
+    Shape:
+        input of n dimensions; result ``(size, n)``.
+
+    Example:
+        >>> facula.nonzero_static(facula.tensor([0, 3, 4]), size=3).tolist()
+        [[1], [2], [-1]]
+    """
+    if size < 0:
+        raise RuntimeError(f"nonzero_static: expected a size of at least 0, got {size}.")
+    found = input.nonzero()[:size]
+    result = _core.full((size, input.dim()), fill_value, dtype=_core.int64, device=input.device)
+    result[: len(found)] = found
+    return result
+
+
+def _function_in_place(name: str, arguments: str, result: str) -> Any:
+    """The function that is the method ``name`` of its first argument."""
+
+    def function(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return getattr(input, name)(*args, **kwargs)
+
+    function.__doc__ = f"""The method ``{name}`` as a function; the tensor itself gets the result.
+
+    Args:
+        input: the tensor that is changed.
+        args: the other arguments of the method.
+        kwargs: the other arguments of the method, by name.
+
+    Example:
+        >>> facula.{name}({arguments})
+        {result}
+    """
+    return operation(name=name)(function)
+
+
+addmv_ = _function_in_place(
+    "addmv_", "facula.ones(1), facula.ones(1, 2), facula.ones(2)", "tensor([3.])"
+)
+as_strided_ = _function_in_place("as_strided_", "facula.arange(4), (2,), (2,)", "tensor([0, 2])")
+detach_ = _function_in_place("detach_", "facula.ones(2)", "tensor([1., 1.])")
+gcd_ = _function_in_place("gcd_", "facula.tensor([6]), facula.tensor([4])", "tensor([2])")
+lcm_ = _function_in_place("lcm_", "facula.tensor([6]), facula.tensor([4])", "tensor([12])")
+ldexp_ = _function_in_place("ldexp_", "facula.ones(1), facula.tensor([3])", "tensor([8.])")
+xlogy_ = _function_in_place("xlogy_", "facula.zeros(1), facula.zeros(1)", "tensor([0.])")

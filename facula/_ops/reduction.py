@@ -301,6 +301,72 @@ def histogram(
     return return_types.histogram(counts, edges)
 
 
+@operation
+def histogramdd(
+    input: Tensor,
+    bins: Any,
+    *,
+    range: Any = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> Any:
+    """How many points fall into each box of a grid, and the edges along each dimension.
+
+    Args:
+        input: the points, float32 or float64; those outside the grid are ignored.
+        bins: the number of intervals along each dimension, one for all or one for each, or a vector
+            of increasing edges for each.
+        range: the ends of each dimension's range, one pair after the other.
+        weight: how much each point counts; 1 by default.
+        density: whether the counts are divided so that the integral over the grid is 1.
+
+    Shape:
+        input ``(*, d)``, weight ``(*)``; ``hist`` has d dimensions.
+
+    Returns:
+        ``hist``, the counts, and ``bin_edges``, a tuple of vectors.
+
+    Example:
+        >>> points = facula.tensor([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]])
+        >>> facula.histogramdd(points, bins=[2, 2]).hist
+        tensor([[0., 1.],
+                [1., 1.]])
+    """
+    n_dims = input.shape[-1] if input.dim() else 0
+    if input.dim() < 2:
+        raise RuntimeError(
+            f"histogramdd: expected points along the last of two dimensions or more, got "
+            f"{tuple(input.shape)}."
+        )
+    if isinstance(bins, int):
+        bins = [bins] * n_dims
+    if len(bins) != n_dims or (range is not None and len(range) != 2 * n_dims):
+        raise RuntimeError(
+            f"histogramdd: expected bins and range for each of {n_dims} dimensions, got "
+            f"{len(bins)} and {None if range is None else len(range)} numbers."
+        )
+    points = input.detach().reshape(-1, n_dims)
+    amount = _core.ones_like(points[:, 0]) if weight is None else weight.detach().reshape(-1)
+    place, is_inside = _core.zeros_like(amount, dtype=_core.int64), _core.ones_like(amount).bool()
+    edges, volumes = [], _core.ones((), dtype=input.dtype, device=input.device)
+    for i, n in enumerate(bins):
+        x = points[:, i].contiguous()
+        ends = None if range is None else tuple(range[2 * i : 2 * i + 2])
+        along = histogram(x, n, range=ends).bin_edges
+        is_inside = is_inside & (x >= along[0]) & (x <= along[-1])
+        n_bins = along.numel() - 1
+        column = (_core.searchsorted(along, x, right=True) - 1).clamp(0, n_bins - 1)
+        place = place * n_bins + column
+        edges.append(along)
+        volumes = volumes.unsqueeze(-1) * along.diff()
+    counts = _core.zeros(volumes.numel(), dtype=input.dtype, device=input.device)
+    counts.scatter_add_(0, place[is_inside], amount[is_inside])
+    counts = counts.reshape(volumes.shape)
+    if density:
+        counts = counts / counts.sum() / volumes
+    return return_types.histogramdd(counts, tuple(edges))
+
+
 def _range(name: str, input: Tensor, low: float, high: float, margin: float) -> tuple[float, float]:
     """The given range, or that of the elements if its ends are equal; never an empty one."""
     if low == high and input.numel() > 0:
