@@ -66,8 +66,9 @@ asan: .venv-asan/built
 	FACULA_NUM_THREADS=1 $(SANITIZED) $(FORKING) \
 	  --deselect tests/utils/data/test_memory.py::test_epochs_over_many_python_objects_do_not_grow
 
-docs:
-	$(PYTHON) tools/promises.py
+docs: .venv-parity/ready
+	.venv-parity/bin/python tools/promises.py
+	.venv-parity/bin/python tools/missing.py
 
 # The wheel, installed where nothing of the repository is in reach, must work.
 wheel-check: .venv/built

@@ -1,7 +1,7 @@
 // cuDNN's version, and the switches of facula.backends.
-#include "cuda/cuda.h"
 #include "cuda/nn/cudnn.h"
 #include "bind/bind.h"
+#include "cuda/cuda.h"
 
 namespace facula {
 

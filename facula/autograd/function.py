@@ -25,8 +25,8 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
-from facula.autograd.grad_mode import no_grad
 from facula._transform import apply_function
+from facula.autograd.grad_mode import no_grad
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from facula._core import Tensor
+from facula._transform import map_tensors
 from facula.autograd.function import Function
 from facula.func._batching._batch import Batch
-from facula._transform import map_tensors
 
 
 class VmapInfo(NamedTuple):

@@ -13,11 +13,11 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
+from facula._transform import enter_level, is_differentiated_outside, leave_level
 from facula.autograd.grad_mode import enable_grad
 from facula.func._batching._batch import BatchedTensor
 from facula.func._forward import Forward
 from facula.func._tape import Tape
-from facula._transform import enter_level, is_differentiated_outside, leave_level
 from facula.func._vmap import vmap
 from facula.utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 

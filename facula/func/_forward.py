@@ -14,8 +14,6 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
-from facula.autograd.grad_mode import enable_grad
-from facula.func._batching._batch import writes_to_first
 from facula._transform import (
     Transform,
     enter_level,
@@ -26,6 +24,8 @@ from facula._transform import (
     tensors_in,
     with_usual_names,
 )
+from facula.autograd.grad_mode import enable_grad
+from facula.func._batching._batch import writes_to_first
 
 _Function = Callable[..., Any]
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
-from facula.func._batching._batch import writes_to_first
 from facula._transform import (
     Transform,
     apply_function,
@@ -19,6 +18,7 @@ from facula._transform import (
     repeatable,
     tensors_in,
 )
+from facula.func._batching._batch import writes_to_first
 
 
 class Tape(Transform):

@@ -20,7 +20,7 @@ from facula.serialization import _arrays, _safe_globals
 from facula.serialization._errors import CheckpointError, shown
 from facula.serialization._source import Budget
 from facula.serialization._torch_names import LAYOUTS, get_layout
-from facula.storage import STORAGE_NAMES, TypedStorage
+from facula.storage import TypedStorage
 
 _TENSOR_COST = 600  # bytes of memory
 _MAX_KEY_PARTS = 1000

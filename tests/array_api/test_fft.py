@@ -5,8 +5,6 @@ import pytest
 from array_api_cases import COMPLEX, FLOATS, arrays, assert_agree, given
 from hypothesis import strategies as st
 
-import facula
-
 FROM_REAL = ["rfft", "ihfft"]
 
 

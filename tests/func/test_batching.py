@@ -222,13 +222,15 @@ def test_arguments_may_be_given_by_name_in_numpys_way_too():
 
 # Done one example at a time, with a warning: rare, or of another size for every example.
 LOOPED = {
-    "_count_bins", "_csr_dots", "_csr_mm", "_ctc_loss", "_fractional_max_pool", "_pair_distances", "_ps_roi_align",
+    "_count_bins", "_csr_dots", "_csr_mm", "_ctc_loss", "_fractional_max_pool",
+    "_pair_distances", "_ps_roi_align",
     "_ps_roi_pool", "_roi_align", "_roi_pool", "argwhere", "conv_tbc", "embedding_bag", "is_set_to",
     "linspace", "logspace", "native_batch_norm", "native_group_norm", "_sample_dirichlet",
 }  # fmt: skip
 # They compute nothing with the elements of a tensor.
 STATE = {
-    "_gradient_edge", "_one_example", "_post_accumulate_hooks", "_reaches_others", "_tensor_hooks", "as_subclass",
+    "_gradient_edge", "_one_example", "_post_accumulate_hooks", "_reaches_others", "_tensor_hooks",
+    "as_subclass",
     "set_rng_state",
 }  # fmt: skip
 

@@ -1,6 +1,7 @@
 """Every public name of the package is one of PyTorch's."""
 
 import inspect
+from importlib.machinery import SourceFileLoader
 
 import torch
 
@@ -19,3 +20,15 @@ def test_the_modules_of_functions_have_all_names_of_pytorch() -> None:
     assert sorted(facula.special.__all__) == sorted(torch.special.__all__)
     assert sorted(facula.signal.windows.__all__) == sorted(torch.signal.windows.__all__)
     assert sorted(facula.masked.__all__) == sorted(set(torch.masked.__all__) - no_class)
+
+
+def test_the_page_of_missing_names_is_what_make_docs_would_write() -> None:
+    missing = SourceFileLoader("missing", "tools/missing.py").load_module()
+    assert missing.PAGE.read_text() == missing.page()
+
+
+def test_nearly_all_names_of_the_compared_namespaces_are_here() -> None:
+    missing = SourceFileLoader("missing", "tools/missing.py").load_module()
+    rows = missing.compare().values()
+    total, absent = sum(row[0] for row in rows), sum(len(row[1]) for row in rows)
+    assert absent / total < 0.1

@@ -3,7 +3,17 @@
 import functools
 from importlib import import_module
 
-_TABLES = ("_pointwise", "_reduce", "_shape", "_products", "_linalg", "_index", "_nn", "_random", "_state")
+_TABLES = (
+    "_pointwise",
+    "_reduce",
+    "_shape",
+    "_products",
+    "_linalg",
+    "_index",
+    "_nn",
+    "_random",
+    "_state",
+)
 
 
 @functools.cache

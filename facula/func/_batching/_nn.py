@@ -7,9 +7,9 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
+from facula._transform import map_tensors
 from facula.func._batching._batch import RULES, Batch, loop_quietly, rule
 from facula.func._batching._pointwise import aligned
-from facula._transform import map_tensors
 
 _Function = Callable[..., Any]
 _NONE, _MEAN, _SUM = 0, 1, 2  # how the core counts reductions

@@ -7,8 +7,8 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
-from facula.func._batching._batch import RULES, Batch, check_writable, rule
 from facula._transform import tensors_in
+from facula.func._batching._batch import RULES, Batch, check_writable, rule
 
 # Names that no row of a table has, or that have other ones beside that of the row.
 _OTHERS = """

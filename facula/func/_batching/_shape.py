@@ -7,10 +7,10 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
+from facula._transform import name_of
 from facula.func._batching._batch import RULES, Batch, loop_quietly, rule
 from facula.func._batching._pointwise import aligned
 from facula.func._batching._reduce import shifted, with_dim
-from facula._transform import name_of
 
 _Function = Callable[..., Any]
 
@@ -48,8 +48,8 @@ def trailing_in_place(batch: Batch, func: _Function, x: Tensor, *args: Any, **kw
 
 
 _COPIES = """
-    bfloat16 bool byte cdouble cfloat chalf char clone contiguous cpu cuda double float half int long
-    short to type_as zeros_like ones_like empty_like full_like
+    bfloat16 bool byte cdouble cfloat chalf char clone contiguous cpu cuda double float half int
+    long short to type_as zeros_like ones_like empty_like full_like
 """
 
 

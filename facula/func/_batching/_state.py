@@ -8,8 +8,8 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
-from facula.func._batching._batch import RULES, Batch, always, example, rule
 from facula._transform import name_of
+from facula.func._batching._batch import RULES, Batch, always, example, rule
 
 _Function = Callable[..., Any]
 
