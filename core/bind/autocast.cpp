@@ -241,11 +241,8 @@ Plan plan(Policy policy, const seam::Arguments& args, int device) {
        "compute the loss in float32 in a block with autocast(enabled=False).");
 }
 
-// The device whose policy is next: with autocast on for two, an operation enters once for each.
-int next_device(const Policies& policies) {
-  for (int device = kNumDevices - 1; device >= 0; --device)
-    if (active & bit(device) && policies.of[here.lists[device]] != Policy::Nothing) return device;
-  return -1;
+bool is_listed(const Policies& policies, int device) {
+  return active & bit(device) && policies.of[here.lists[device]] != Policy::Nothing;
 }
 
 }  // namespace
@@ -257,13 +254,20 @@ Policies policies_of(const std::string& name) {
 
 bool call(const Policies& policies, PyObject* function, bool is_composed,
           const seam::Arguments& args, PyObject*& result) {
-  const int device = next_device(policies);
   // out= fixes the dtype of the result: the caller knows what they want.
-  if (device < 0 || named(args, "out")) return false;
-  const Plan way = plan(policies.of[here.lists[device]], args, device);
+  if (named(args, "out")) return false;
+  // With autocast on for two devices, that of the first tensor to cast counts.
+  int device = -1;
+  Plan way;
   bool is_other = false;
-  for (size_t i = 0; i < way.n && !is_other; ++i)
-    is_other = is_cast(args.values[i], way.to, device);
+  for (int next = kNumDevices - 1; next >= 0 && !is_other; --next) {
+    if (!is_listed(policies, next)) continue;
+    device = next;
+    way = plan(policies.of[here.lists[device]], args, device);
+    for (size_t i = 0; i < way.n && !is_other; ++i)
+      is_other = is_cast(args.values[i], way.to, device);
+  }
+  if (device < 0) return false;
   // What is composed enters operations, which must not be cast for one by one.
   if (!is_other && !is_composed) return false;
   std::vector<nb::object> values;

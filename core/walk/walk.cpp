@@ -225,7 +225,9 @@ DType result_type(std::initializer_list<TensorRef> inputs) {
     if (lower < 0) return higher;
     DType h = static_cast<DType>(higher), l = static_cast<DType>(lower);
     if (category(l) <= category(h)) return higher;
-    if (is_complex(l) && is_floating(h)) return static_cast<int>(to_complex_dtype(h));
+    // Not complex32, which is not computed with.
+    if (is_complex(l) && is_floating(h))
+      return static_cast<int>(h == DType::Float64 ? DType::Complex128 : DType::Complex64);
     return static_cast<int>(promote_types(h, l));
   };
   return static_cast<DType>(combine(combine(found[0], found[1]), found[2]));

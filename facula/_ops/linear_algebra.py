@@ -220,7 +220,8 @@ def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor
 
 def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     """The product itself; where a gradient is wanted, of operations that have one."""
-    if not (_core.is_grad_enabled() and (input.requires_grad or tau.requires_grad)):
+    is_recorded = _core.is_grad_enabled() and (input.requires_grad or tau.requires_grad)
+    if not is_recorded and not _core._transforms():
         return _core._householder_product(input, tau)
     _core._householder_product(input.detach(), tau.detach())  # checks the arguments
     identity = _core.eye(*input.shape[-2:], dtype=input.dtype).expand(input.shape)
@@ -272,7 +273,8 @@ def ormqr(
     """
     plain = [t.detach() for t in (input, input2, input3)]
     result = _core._ormqr(plain[0], plain[1], plain[2], left, transpose)  # checks the arguments
-    if _core.is_grad_enabled() and any(t.requires_grad for t in (input, input2, input3)):
+    is_recorded = any(t.requires_grad for t in (input, input2, input3))
+    if (_core.is_grad_enabled() and is_recorded) or _core._transforms():
         result = _reflected(input3, input, input2, left, transpose)
     return into_like("ormqr", out, result)
 

@@ -10,7 +10,7 @@ from typing import Any
 from facula import _core
 from facula._core import Tensor
 from facula._ops._fourier import c2c, c2r, r2c, r2c_full
-from facula._ops._mark import operation
+from facula._ops._mark import looks_at_values, operation
 
 # Where the weights of all pieces that reach a point add up to less, the point is lost.
 _SMALLEST_ENVELOPE = 1e-11
@@ -139,6 +139,7 @@ def _wide_window(name: str, window: Tensor | None, length: int, n_fft: int) -> T
 
 
 @operation(method=True)
+@looks_at_values
 def istft(
     input: Tensor,
     n_fft: int,

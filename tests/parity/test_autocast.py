@@ -95,6 +95,25 @@ KNOWN = {
     "nn.functional.bilinear": "1-d inputs are multiplied and summed",
     "tensordot": "factors of size 1 are multiplied and summed",
     "inner": "vectors are multiplied and summed",
+    # PyTorch's are Python whose parts are cast for one by one; ours are operations of the core.
+    "linalg.pinv": "composed of parts that are cast",
+    "linalg.pinv.hermitian": "composed of parts that are cast",
+    **{
+        f"masked.{name}": "composed of parts that are cast"
+        for name in (
+            [
+                "sum",
+                "prod",
+                "cumsum",
+                "cumprod",
+                "norm",
+                "softmax",
+                "log_softmax",
+                "normalize",
+                "logsumexp",
+            ]
+        )
+    },
 }
 
 

@@ -1,5 +1,4 @@
-// Products of matrices of integers, which cuBLAS does not multiply, and copies of matrices whose
-// rows it would read slowly.
+// Products of matrices of integers, which cuBLAS does not multiply.
 #pragma once
 #ifdef __CUDACC_RTC__
 #include "cuda/kernels/tile.h"
@@ -18,34 +17,7 @@ struct MatmulArguments {
   bool trans_a, trans_b;
 };
 
-// A matrix, to rows of another distance.
-struct CopyRowsArguments {
-  const char* from;
-  char* to;
-  int64_t n_rows, n_columns, from_ld, to_ld;
-};
-constexpr int kCopiedColumns = 8;  // by one thread
-
 #ifdef __CUDACC_RTC__
-
-template <class T>
-FACULA_FN void copy_rows(const CopyRowsArguments& x) {
-  int64_t per_row = (x.n_columns + kCopiedColumns - 1) / kCopiedColumns;
-  int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i >= per_row * x.n_rows) return;
-  int64_t row = i / per_row, column = (i - row * per_row) * kCopiedColumns;
-  const T* from = reinterpret_cast<const T*>(x.from) + row * x.from_ld + column;
-  T* to = reinterpret_cast<T*>(x.to) + row * x.to_ld + column;
-  if (column + kCopiedColumns <= x.n_columns) {
-    T values[kCopiedColumns];
-#pragma unroll
-    for (int k = 0; k < kCopiedColumns; ++k) values[k] = from[k];
-#pragma unroll
-    for (int k = 0; k < kCopiedColumns; ++k) to[k] = values[k];
-  } else {
-    for (int64_t k = 0; k < x.n_columns - column; ++k) to[k] = from[k];
-  }
-}
 
 template <class T>
 FACULA_FN void integer_matmul(const MatmulArguments& x) {

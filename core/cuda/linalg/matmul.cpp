@@ -203,7 +203,6 @@ constexpr int kTypeOf<std::complex<double>> = kComplex64F;
 FACULA_KERNEL(integer_matmul, "matmul.h", MatmulArguments,
               kRealDTypes & ~kFloatDTypes & ~only(DType::Bool))
 constexpr int64_t kTile = 64;
-FACULA_KERNEL(copy_rows, "matmul.h", CopyRowsArguments, only(DType::Int16))
 
 template <class T>
 void multiply_integers(const products::Gemm<T>& x, Device device) {
@@ -246,107 +245,9 @@ void scale(const products::Gemm<T>& x, Device device) {
   run_binary(BinaryOp::mul, DTypeOf<T>::value, walk, {});
 }
 
-// Tensor cores want rows that begin at multiples of 16 bytes: without, products run at an eighth of
-// the speed.
-constexpr int64_t kRowBytes = 16;
-// From this many multiplications on it pays to copy an operand.
-constexpr int64_t kWorthPadding = int64_t(1) << 30;
-
-// A matrix of 16-bit elements whose rows are copied to where they begin at such multiples.
-template <class T>
-class Padded {
- public:
-  Padded(const T* data, int64_t n_rows, int64_t n_columns, int64_t ld, int index)
-      : n_rows_(n_rows), n_columns_(n_columns), ld_(ld), index_(index) {
-    bool is_aligned =
-        ld * sizeof(T) % kRowBytes == 0 && reinterpret_cast<uintptr_t>(data) % kRowBytes == 0;
-    if (is_aligned) return;
-    padded_ld_ = ceil_div(n_columns * sizeof(T), kRowBytes) * kRowBytes / sizeof(T);
-    stream_ = current_stream(index);
-    data_ = static_cast<T*>(allocator_of(index).allocate(nbytes(), stream_));
-  }
-  Padded(const Padded&) = delete;
-  Padded& operator=(const Padded&) = delete;
-  // Freed at once: what uses the block next comes later on the same stream.
-  ~Padded() {
-    if (data_) allocator_of(index_).deallocate(data_, nbytes(), stream_);
-  }
-
-  bool is_copy() const { return data_ != nullptr; }
-  T* data() const { return data_; }
-  int64_t ld() const { return padded_ld_; }
-  void read(const T* from) const { move(data_, padded_ld_, from, ld_); }
-  void write(T* to) const { move(to, ld_, data_, padded_ld_); }
-
- private:
-  int64_t nbytes() const { return n_rows_ * padded_ld_ * static_cast<int64_t>(sizeof(T)); }
-  void move(T* to, int64_t to_ld, const T* from, int64_t from_ld) const {
-    copy_rows_kernel.for_each({DeviceType::CUDA, static_cast<int8_t>(index_)}, {DType::Int16},
-                              n_rows_ * ceil_div(n_columns_, kCopiedColumns),
-                              {reinterpret_cast<const char*>(from), reinterpret_cast<char*>(to),
-                               n_rows_, n_columns_, from_ld, to_ld});
-  }
-
-  int64_t n_rows_, n_columns_, ld_, padded_ld_ = 0;
-  int index_;
-  void* stream_ = nullptr;
-  T* data_ = nullptr;
-};
-
-template <class T>
-void multiply(const products::Gemm<T>& x, Device device, const T* bias);
-
-// The product of matrices of which one or more have rows that are not aligned: of their copies.
-template <class T>
-bool multiply_padded(const products::Gemm<T>& x, Device device, const T* bias) {
-  if (x.n_batch != 1 || x.m < 16 || x.n < 16 || x.k < 16 || x.m * x.n < kWorthPadding / x.k)
-    return false;
-  bool trans_a = x.trans_a != products::Trans::No, trans_b = x.trans_b != products::Trans::No;
-  Padded<T> a(x.a, trans_a ? x.k : x.m, trans_a ? x.m : x.k, x.lda, device.index);
-  Padded<T> b(x.b, trans_b ? x.n : x.k, trans_b ? x.k : x.n, x.ldb, device.index);
-  Padded<T> c(x.c, x.m, x.n, x.ldc, device.index);
-  if (!a.is_copy() && !b.is_copy() && !c.is_copy()) return false;
-  products::Gemm<T> padded = x;
-  auto take = [](const Padded<T>& copy, auto*& data, int64_t& ld, bool is_read) {
-    if (!copy.is_copy()) return;
-    if (is_read) copy.read(data);
-    data = copy.data();
-    ld = copy.ld();
-  };
-  take(a, padded.a, padded.lda, true);
-  take(b, padded.b, padded.ldb, true);
-  take(c, padded.c, padded.ldc, x.beta != Wide<T>(0));
-  multiply(padded, device, bias);
-  if (c.is_copy()) c.write(x.c);
-  return true;
-}
-
 }  // namespace
 
 bool allows_tf32_matmul = false;
-
-template <class T>
-void gemm(const products::Gemm<T>& given, Device device, const T* bias) {
-  products::Gemm<T> x = given;
-  // Rows that all meet the same matrix are those of one product.
-  if (x.n_batch > 1 && x.stride_b == 0 && x.trans_a == products::Trans::No &&
-      x.stride_a == x.m * x.lda && x.stride_c == x.m * x.ldc) {
-    x.m *= x.n_batch;
-    x.n_batch = 1;
-  }
-  if (x.m == 0 || x.n == 0 || x.n_batch == 0) return;
-  if constexpr (std::is_same_v<T, bool>) {
-    fail(ErrorKind::NotImplemented, "matmul: not defined for bool.");
-  } else if constexpr (kTypeOf<T> < 0) {
-    multiply_integers(x, device);
-  } else {
-    if (x.k == 0) return scale(x, device);
-    enter(device.index);
-    if constexpr (is_reduced_float_v<T>)
-      if (multiply_padded(x, device, bias)) return;
-    multiply(x, device, bias);
-  }
-}
 
 namespace {
 
@@ -388,6 +289,27 @@ void multiply(const products::Gemm<T>& x, Device device, const T* bias) {
 }
 
 }  // namespace
+
+template <class T>
+void gemm(const products::Gemm<T>& given, Device device, const T* bias) {
+  products::Gemm<T> x = given;
+  // Rows that all meet the same matrix are those of one product.
+  if (x.n_batch > 1 && x.stride_b == 0 && x.trans_a == products::Trans::No &&
+      x.stride_a == x.m * x.lda && x.stride_c == x.m * x.ldc) {
+    x.m *= x.n_batch;
+    x.n_batch = 1;
+  }
+  if (x.m == 0 || x.n == 0 || x.n_batch == 0) return;
+  if constexpr (std::is_same_v<T, bool>) {
+    fail(ErrorKind::NotImplemented, "matmul: not defined for bool.");
+  } else if constexpr (kTypeOf<T> < 0) {
+    multiply_integers(x, device);
+  } else {
+    if (x.k == 0) return scale(x, device);
+    enter(device.index);
+    multiply(x, device, bias);
+  }
+}
 
 #define FACULA_INSTANTIATE(T, Name) \
   template void gemm<T>(const products::Gemm<T>&, Device, const T*);

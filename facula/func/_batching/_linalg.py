@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from facula._core import Tensor
-from facula.func._batching._batch import Batch, loop_quietly, rule
-from facula.func._batching._shape import trailing
+from facula.func._batching._batch import Batch, loop_quietly, map_tensors, rule
 
 # Of one matrix: any dimensions in front are a batch.
 _OF_ONE = """
@@ -22,18 +21,21 @@ _OF_SEVERAL = """
 """
 
 
-rule(*_OF_ONE.split())(trailing)
-
-
-@rule(*_OF_SEVERAL.split())
+@rule(*_OF_ONE.split(), *_OF_SEVERAL.split())
 def together(batch: Batch, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)]
-    # An example that is a batch itself would not know which dimension of another goes with its own.
-    if any(x.dim() > 2 for x in tensors):
+    # Of several, an example that is a batch itself would not know which dimension of another goes
+    # with its own.
+    if len(tensors) > 1 and any(x.dim() > 2 for x in tensors):
         return loop_quietly(batch, func, *args, **kwargs)
 
     def all_of(value: Any) -> Any:
         return batch.all_of(value) if isinstance(value, Tensor) else value
 
+    def wrapped(result: Tensor) -> Tensor:
+        # What was not asked for is a tensor without elements, and no batch of them.
+        is_batch = result.dim() > 0 and int(result.shape[0]) == batch.size
+        return batch.wrap(result) if is_batch else result
+
     named = {name: all_of(value) for name, value in kwargs.items()}
-    return batch.wrap_all(func(*map(all_of, args), **named))
+    return map_tensors(wrapped, func(*map(all_of, args), **named))
