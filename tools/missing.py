@@ -126,9 +126,7 @@ def compare() -> dict[str, tuple[int, list[str], dict[str, str]]]:
 
 
 def page() -> str:
-    import torch
-
-    version = torch.__version__.partition("+")[0]
+    version = load("torch").__version__.partition("+")[0]
     lines = [
         "# What PyTorch has and Facula has not",
         "",

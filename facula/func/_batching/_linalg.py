@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from facula._core import Tensor
-from facula.func._batching._batch import Batch, loop_quietly, map_tensors, rule
+from facula._transform import map_tensors
+from facula.func._batching._batch import Batch, loop_quietly, rule
 
 # Of one matrix: any dimensions in front are a batch.
 _OF_ONE = """
