@@ -7,6 +7,7 @@ ROOT = Path(__file__).parent.parent
 PYPROJECT = (ROOT / "pyproject.toml").read_text()
 # What stands for a package in a line that loads it, where that is not its name.
 LOADED_AS = {
+    "array-api-strict": "array_api_strict",
     "pillow": "PIL",
     "nvidia-cublas": "libcublasLt",
     "nvidia-cuda-nvrtc": "libnvrtc",

@@ -136,23 +136,6 @@ def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
 
 
 @operation(method=True)
-def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """A part of the tensor along a dimension, as ``narrow`` but copied; also of sparse tensors.
-
-    Args:
-        input: the tensor.
-        dim: the dimension along which it is cut.
-        start: where the part begins.
-        length: how long the part is.
-
-    Example:
-        >>> facula.narrow_copy(facula.arange(5), 0, 1, 3)
-        tensor([1, 2, 3])
-    """
-    return input.narrow(dim, start, length).clone()
-
-
-@operation(method=True)
 def fliplr(input: Tensor) -> Tensor:
     """Reverse the order along dimension 1: left and right change places.
 
