@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from facula import _core
 from facula._core import Tensor
@@ -50,12 +50,7 @@ def bartlett(
         >>> facula.signal.windows.bartlett(5)
         tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
     """
-    options = {
-        "dtype": dtype,
-        "layout": layout,
-        "device": device,
-        "requires_grad": requires_grad,
-    }
+    options = _Options(dtype, layout, device, requires_grad)
     return _window("bartlett", M, sym, spectral.triangle, options)
 
 
@@ -83,12 +78,7 @@ def blackman(
         >>> facula.signal.windows.blackman(5)[1:4]
         tensor([0.3400, 1.0000, 0.3400])
     """
-    options = {
-        "dtype": dtype,
-        "layout": layout,
-        "device": device,
-        "requires_grad": requires_grad,
-    }
+    options = _Options(dtype, layout, device, requires_grad)
     return _window("blackman", M, sym, spectral.cosine_sum([0.42, 0.5, 0.08]), options)
 
 
@@ -116,12 +106,7 @@ def cosine(
         >>> facula.signal.windows.cosine(5)
         tensor([0.3090, 0.8090, 1.0000, 0.8090, 0.3090])
     """
-    options = {
-        "dtype": dtype,
-        "layout": layout,
-        "device": device,
-        "requires_grad": requires_grad,
-    }
+    options = _Options(dtype, layout, device, requires_grad)
 
     def formula(positions: Tensor) -> Tensor:
         return (positions * math.pi).sin()
@@ -160,12 +145,7 @@ def exponential(
         >>> facula.signal.windows.exponential(5)
         tensor([0.1353, 0.3679, 1.0000, 0.3679, 0.1353])
     """
-    options = {
-        "dtype": dtype,
-        "layout": layout,
-        "device": device,
-        "requires_grad": requires_grad,
-    }
+    options = _Options(dtype, layout, device, requires_grad)
     if tau <= 0:
         raise ValueError(f"exponential: Tau must be positive, got {tau}.")
     if sym and center is not None:
@@ -204,12 +184,7 @@ def gaussian(
         >>> facula.signal.windows.gaussian(5)
         tensor([0.1353, 0.6065, 1.0000, 0.6065, 0.1353])
     """
-    options = {
-        "dtype": dtype,
-        "layout": layout,
-        "device": device,
-        "requires_grad": requires_grad,
-    }
+    options = _Options(dtype, layout, device, requires_grad)
     if std <= 0:
         raise ValueError(f"gaussian: Standard deviation must be positive, got {std}.")
     middle = (M - 1 if sym or M <= 1 else M) / 2
@@ -246,12 +221,7 @@ def general_cosine(
         >>> facula.signal.windows.general_cosine(5, a=[0.5, 0.5])
         tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
     """
-    options = {
-        "dtype": dtype,
-        "layout": layout,
-        "device": device,
-        "requires_grad": requires_grad,
-    }
+    options = _Options(dtype, layout, device, requires_grad)
     if not isinstance(a, Iterable):
         raise TypeError(f"general_cosine: Coefficients must be a list/tuple, got {a!r}.")
     coefficients = list(a)
@@ -286,12 +256,7 @@ def general_hamming(
         >>> facula.signal.windows.general_hamming(5)
         tensor([0.0800, 0.5400, 1.0000, 0.5400, 0.0800])
     """
-    options = {
-        "dtype": dtype,
-        "layout": layout,
-        "device": device,
-        "requires_grad": requires_grad,
-    }
+    options = _Options(dtype, layout, device, requires_grad)
     return _window("general_hamming", M, sym, spectral.cosine_sum([alpha, 1 - alpha]), options)
 
 
@@ -319,12 +284,7 @@ def hamming(
         >>> facula.signal.windows.hamming(5)
         tensor([0.0800, 0.5400, 1.0000, 0.5400, 0.0800])
     """
-    options = {
-        "dtype": dtype,
-        "layout": layout,
-        "device": device,
-        "requires_grad": requires_grad,
-    }
+    options = _Options(dtype, layout, device, requires_grad)
     return _window("hamming", M, sym, spectral.cosine_sum([0.54, 0.46]), options)
 
 
@@ -352,12 +312,7 @@ def hann(
         >>> facula.signal.windows.hann(5)
         tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
     """
-    options = {
-        "dtype": dtype,
-        "layout": layout,
-        "device": device,
-        "requires_grad": requires_grad,
-    }
+    options = _Options(dtype, layout, device, requires_grad)
     return _window("hann", M, sym, spectral.cosine_sum([0.5, 0.5]), options)
 
 
@@ -387,12 +342,7 @@ def kaiser(
         >>> facula.signal.windows.kaiser(5)
         tensor([5.2773e-05, 2.1567e-01, 1.0000e+00, 2.1567e-01, 5.2773e-05])
     """
-    options = {
-        "dtype": dtype,
-        "layout": layout,
-        "device": device,
-        "requires_grad": requires_grad,
-    }
+    options = _Options(dtype, layout, device, requires_grad)
     if beta < 0:
         raise ValueError(f"kaiser: beta must be non-negative, got {beta}.")
     return _window("kaiser", M, sym, spectral.kaiser(beta), options)
@@ -422,12 +372,7 @@ def nuttall(
         >>> facula.signal.windows.nuttall(5)
         tensor([3.6280e-04, 2.2698e-01, 1.0000e+00, 2.2698e-01, 3.6280e-04])
     """
-    options = {
-        "dtype": dtype,
-        "layout": layout,
-        "device": device,
-        "requires_grad": requires_grad,
-    }
+    options = _Options(dtype, layout, device, requires_grad)
     return _window(
         "nuttall",
         M,
@@ -437,20 +382,29 @@ def nuttall(
     )
 
 
+class _Options(NamedTuple):
+    """The arguments that all windows have."""
+
+    dtype: Any
+    layout: Any
+    device: Any
+    requires_grad: bool
+
+
 def _window(
     name: str,
     n_points: int,
     is_symmetric: bool,
     formula: Callable[[Tensor], Tensor],
-    options: dict[str, Any],
+    options: _Options,
     **scale: float,
 ) -> Tensor:
-    dtype = options["dtype"] or _core.get_default_dtype()
-    layout = options.pop("layout")
-    if layout not in (None, _core.strided):
-        raise ValueError(f"{name}: is implemented for strided tensors only, got {layout}.")
+    dtype = options.dtype or _core.get_default_dtype()
+    if options.layout not in (None, _core.strided):
+        raise ValueError(f"{name}: is implemented for strided tensors only, got {options.layout}.")
     if n_points < 0:
         raise ValueError(f"{name}: requires non-negative window length, got M={n_points}.")
     if dtype not in (_core.float32, _core.float64):
         raise ValueError(f"{name}: expects float32 or float64 dtypes, got {dtype}.")
-    return spectral.made_window(name, n_points, not is_symmetric, formula, options, **scale)
+    made = {"dtype": dtype, "device": options.device, "requires_grad": options.requires_grad}
+    return spectral.made_window(name, n_points, not is_symmetric, formula, made, **scale)
