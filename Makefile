@@ -14,7 +14,7 @@ CORE := pyproject.toml CMakeLists.txt $(shell find core -type f)
 CPP := $(shell find core -name '*.cpp' -o -name '*.cc' -o -name '*.h' -o -name '*.cu')
 SITE = $(shell echo $(CURDIR)/.venv/lib/python3*/site-packages)
 
-.PHONY: demo test parity bench fuzz lint format asan docs wheel-check clean
+.PHONY: demo test parity programs bench fuzz lint format asan docs wheel-check clean
 
 demo: .venv/built
 	.venv/bin/python examples/digits.py
@@ -24,6 +24,10 @@ test: .venv/built
 
 parity: .venv-parity/ready
 	.venv-parity/bin/python -m pytest -n auto tests/parity
+
+# Programs on packages that are built on PyTorch, without PyTorch.
+programs: .venv-programs/ready
+	.venv-programs/bin/python tests/packages/run.py
 
 bench: .venv-parity/ready
 	.venv-parity/bin/python benchmarks/run.py
@@ -69,6 +73,8 @@ asan: .venv-asan/built
 docs: .venv-parity/ready
 	.venv-parity/bin/python tools/promises.py
 	.venv-parity/bin/python tools/missing.py
+	.venv-parity/bin/python tools/compat.py
+	.venv-parity/bin/python tools/api.py
 
 # The wheel, installed where nothing of the repository is in reach, must work.
 wheel-check: .venv/built
@@ -80,7 +86,7 @@ wheel-check: .venv/built
 	  facula.ones(3, 3, requires_grad=True).matmul(facula.ones(3, 3)).sum().backward()"
 
 clean:
-	rm -rf build dist .venv .venv-parity .venv-fuzz .venv-asan facula/_core.pyi results
+	rm -rf build dist .venv .venv-parity .venv-programs .venv-fuzz .venv-asan facula/_core.pyi results
 
 %/ready-to-build: pyproject.toml
 	$(PYTHON) -m venv $*
@@ -98,6 +104,13 @@ clean:
 	.venv-parity/bin/pip install -q $(TORCH) numpy pycocotools pytest-xdist safetensors "scikit-learn>=1.6"
 	.venv-parity/bin/pip install -q --no-deps $(TORCHVISION)
 	echo "import site; site.addsitedir('$(SITE)')" > $$(echo .venv-parity/lib/python3*/site-packages)/facula.pth
+	touch $@
+
+# Without what the packages depend on: that would be PyTorch. The file lists the rest by name.
+.venv-programs/ready: Makefile tests/packages/requirements.txt | .venv/built
+	$(PYTHON) -m venv .venv-programs
+	.venv-programs/bin/pip install -q --no-deps -r tests/packages/requirements.txt
+	echo "import site; site.addsitedir('$(SITE)')" > $$(echo .venv-programs/lib/python3*/site-packages)/facula.pth
 	touch $@
 
 .venv-fuzz/ready: Makefile | .venv/built

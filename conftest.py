@@ -7,6 +7,9 @@ import pytest
 
 import facula
 
+# Every attribute of this module is a namespace of operations, also what pytest looks for in it.
+collect_ignore = ["facula/ops.py"]
+
 try:
     import hypothesis
 except ModuleNotFoundError:

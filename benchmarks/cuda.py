@@ -65,12 +65,15 @@ def rows(torch):
 def step_of(torch, model, optimizer, x, y):
     loss = torch.nn.functional.cross_entropy
 
+    def backward():
+        loss(model(x), y).backward()
+
     def step():
         optimizer.zero_grad()
-        loss(model(x), y).backward()
+        backward()
         optimizer.step()
 
-    return {"step": step}
+    return {"step": step, "backward": backward, "optimizer": optimizer}
 
 
 def cnn(torch):
@@ -193,6 +196,69 @@ def lstm(torch):
     return {"step": step}
 
 
+def large(torch):
+    """Vectors of 256 MB, far beyond the caches."""
+    torch.manual_seed(0)
+    n = 64 * M
+    x, y = (torch.rand(n, device="cuda") for _ in range(2))
+    rows = x.view(-1, 4096)
+    weight, bias = (torch.rand(4096, device="cuda") for _ in range(2))
+    norm = torch.nn.functional.layer_norm
+    return {
+        "x": x,
+        "y": y,
+        "out": torch.empty_like(x),
+        "softmax": lambda: torch.softmax(rows, 1),
+        "norm": lambda: norm(rows, (4096,), weight, bias),
+    }
+
+
+def layers(torch):
+    """The products of networks in bfloat16: convolution and attention, forward and backward."""
+    torch.manual_seed(0)
+    F = torch.nn.functional
+
+    def make(*shape):
+        return torch.randn(*shape).to("cuda").bfloat16().requires_grad_()
+
+    channels_last = torch.channels_last
+    x = make(64, 256, 56, 56).detach().contiguous(memory_format=channels_last).requires_grad_()
+    w = make(256, 256, 3, 3).detach().contiguous(memory_format=channels_last).requires_grad_()
+    gy = F.conv2d(x, w, padding=1).detach()
+    q, k, v = (make(16, 12, 1024, 64) for _ in range(3))
+    gz = q.detach().clone()
+    attention = partial(F.scaled_dot_product_attention, is_causal=True)
+    return {
+        "conv": lambda: F.conv2d(x, w, padding=1),
+        "conv_step": lambda: torch.autograd.grad(F.conv2d(x, w, padding=1), [x, w], gy),
+        "attention": lambda: attention(q, k, v),
+        "attention_step": lambda: torch.autograd.grad(attention(q, k, v), [q, k, v], gz),
+    }
+
+
+def graphed(setup, torch):
+    """Everything of a step but the optimiser's as a graph, captured after it ran a few times."""
+    names = setup(torch)
+    captured, optimizer = names.get("backward", names["step"]), names.get("optimizer")
+    with torch.cuda.stream(torch.cuda.Stream()):
+        for _ in range(3):
+            captured()
+    torch.cuda.synchronize()
+    if optimizer:
+        optimizer.zero_grad()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured()
+
+    def step():
+        graph.replay()
+        if optimizer:
+            optimizer.step()
+
+    # The graph reads and writes the memory of what it was captured with.
+    return {"step": step, "kept": names}
+
+
 def ten(stmt):
     """Ten launches and a wait, so that launches can overlap as they do in a program."""
     return f"for _ in range(10): {stmt}\ntorch.cuda.synchronize()"
@@ -203,7 +269,29 @@ def waited(stmt):
 
 
 R18, R50 = (2, 2, 2, 2), (3, 4, 6, 3)  # blocks of each width
+CONV_FLOPS = 2 * 64 * 56 * 56 * 256 * 256 * 9
+ATTENTION_FLOPS = 2 * 16 * 12 * 1024 * 1024 * 64  # half of the scores are masked
 CASES = [
+    Case("cuda: 10 MLP steps, 64x1000-100-10", ten("step()"), training_step, 1),
+    Case("cuda: 10 CNN steps, 64x28x28", ten("step()"), cnn, 1),
+    Case("cuda: 10 MLP steps as a graph", ten("step()"), partial(graphed, training_step), 1),
+    Case("cuda: 10 CNN steps as a graph", ten("step()"), partial(graphed, cnn), 1),
+    Case("cuda: LSTM step, 2x512, 64x128", waited("step()"), lstm, 1),
+    Case(
+        "cuda: ResNet-18 step, 256",
+        waited("step()"),
+        partial(resnet, R18, False, 256),
+        1,
+        gpu_memory=True,
+    ),
+    Case(
+        "cuda: ResNet-50 step, 128",
+        waited("step()"),
+        partial(resnet, R50, True, 128),
+        1,
+        gpu_memory=True,
+    ),
+    Case("cuda: GPT-2 124M step, 16x1024", waited("step()"), gpt, 1, gpu_memory=True),
     Case("cuda: 10 add, 8", ten("x + y"), small, 1),
     Case("cuda: 10 add with grad, 8", ten("w + y"), small, 1),
     Case("cuda: 10 add, 1M", ten("x + y"), vectors, 1),
@@ -216,19 +304,40 @@ CASES = [
             partial(matrices, n, dtype),
             1,
             limit=1,
+            work=(10 * 2 * n**3, "TFLOP/s"),
         )
         for n in (1024, 4096)
         for dtype in ("float32", "bfloat16")
     ),
+    *(
+        Case(
+            f"cuda: 10 {name}, 256 MB",
+            ten(stmt),
+            large,
+            1,
+            work=(10 * n * 256e6 * 1.048576, "TB/s"),
+        )
+        for name, stmt, n in (
+            ("copy", "out.copy_(x)", 2),
+            ("add", "x + y", 3),
+            ("exp", "x.exp()", 2),
+            ("sum", "x.sum()", 1),
+            ("softmax", "softmax()", 2),
+            ("layer norm", "norm()", 2),
+        )
+    ),
     Case("cuda: 10 softmax, 8192x4096 bfloat16", ten("softmax()"), rows, 1),
     Case("cuda: 10 layer norm, 8192x4096 bfloat16", ten("norm()"), rows, 1),
     Case("cuda: 10 AdamW steps, 32x1M", ten("adamw()"), rows, 1),
-    Case("cuda: 10 MLP steps, 64x1000-100-10", ten("step()"), training_step, 1),
-    Case("cuda: 10 CNN steps, 64x28x28", ten("step()"), cnn, 1),
-    Case("cuda: LSTM step, 2x512, 64x128", waited("step()"), lstm, 1),
-    Case("cuda: ResNet-18 step, 256", waited("step()"), partial(resnet, R18, False, 256), 1),
-    Case("cuda: ResNet-50 step, 128", waited("step()"), partial(resnet, R50, True, 128), 1),
-    Case("cuda: GPT-2 124M step, 16x1024", waited("step()"), gpt, 1),
+    *(
+        Case(f"cuda: {name}", waited(stmt), layers, 1, work=(flops, "TFLOP/s"))
+        for name, stmt, flops in (
+            ("conv2d 3x3, 64x256x56x56 bfloat16", "conv()", CONV_FLOPS),
+            ("conv2d 3x3, forward and backward", "conv_step()", 3 * CONV_FLOPS),
+            ("causal attention, 16x12x1024x64", "attention()", ATTENTION_FLOPS),
+            ("causal attention, forward and backward", "attention_step()", 3.5 * ATTENTION_FLOPS),
+        )
+    ),
 ]
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ other. A script of this folder lists its ``CASES``; run by itself it prints thei
 """
 
 import argparse
+import gc
 import importlib
 import json
 import os
@@ -12,7 +13,7 @@ import subprocess
 import sys
 import time
 import timeit
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -56,6 +57,8 @@ class Case:
     has_memory_row: bool = False
     has_avx2_row: bool = False
     clock: Callable[[], float] = time.perf_counter
+    work: tuple[float, str] | None = None
+    gpu_memory: bool = False
 
 
 @dataclass(frozen=True)
@@ -134,6 +137,12 @@ def serve(framework: str, script: str, n_threads: int) -> None:
             if int(index) != current:
                 current, timers = int(index), {}
                 names = {"torch": torch, **case.setup(torch)}
+            if kind == "gpu_memory":
+                gc.collect()  # what earlier cases left
+                torch.cuda.reset_peak_memory_stats()
+                timeit.Timer(case.stmt, globals=names).timeit(1)
+                print(torch.cuda.max_memory_allocated(), file=replies, flush=True)
+                continue
             if kind not in timers:
                 timer = timeit.Timer(getattr(case, kind), globals=names, timer=case.clock)
                 first = max(timer.timeit(3) / 3, 1e-9)
@@ -148,28 +157,41 @@ def serve(framework: str, script: str, n_threads: int) -> None:
         print(json.dumps(seconds), file=replies, flush=True)
 
 
-def compare(script: str, n_threads: int, is_avx2: bool = False) -> list[Row]:
+def each_row(
+    script: str,
+    n_threads: int,
+    is_avx2: bool = False,
+    n_rounds: int = N_ROUNDS,
+    only: str = "",
+) -> Iterator[Row]:
     """Times every case of the script, round by round in turns, and keeps the best of each.
 
-    With ``is_avx2``, those for the table of AVX2, and their time alone.
+    With ``is_avx2``, those for the table of AVX2, and their time alone; with ``only``, those whose
+    names have it in them.
     """
     facula, torch = (Worker(name, script, n_threads, is_avx2) for name in ("facula", "torch"))
-    rows = []
     for index, case in enumerate(importlib.import_module(script).CASES):
-        if is_avx2 and not case.has_avx2_row:
+        if (is_avx2 and not case.has_avx2_row) or only not in case.name:
             continue
         turns = [partial(facula.time, index), partial(torch.time, index)]
         if case.floor is not None:
             turns.append(partial(facula.time, index, "floor"))
-        rounds = [[turn() for turn in turns] for _ in range(N_ROUNDS)]
+        rounds = [[turn() for turn in turns] for _ in range(n_rounds)]
         best = [None if None in times else min(times) for times in zip(*rounds, strict=True)]
-        rows.append(_row(case, *best))
+        yield _row(case, *best)
         if case.has_memory_row and not is_avx2:
             peaks = [peak_memory(name, script, index, n_threads) for name in ("facula", "torch")]
-            rows.append(_memory_row(case, *peaks))
+            yield _memory_row(case, *peaks)
+        if case.gpu_memory:
+            bytes_used = [worker.time(index, "gpu_memory") for worker in (facula, torch)]
+            yield _memory_row(case, *bytes_used)
     facula.close()
     torch.close()
-    return rows
+
+
+def compare(script: str, n_threads: int, is_avx2: bool = False) -> list[Row]:
+    """All rows of the script."""
+    return list(each_row(script, n_threads, is_avx2))
 
 
 def _row(
@@ -179,8 +201,8 @@ def _row(
     limit = torch_s / floor_s if torch_s and floor_s else case.limit
     return Row(
         case.name,
-        format_seconds(facula_s),
-        format_seconds(torch_s),
+        format_seconds(facula_s) + _rate(case, facula_s),
+        format_seconds(torch_s) + _rate(case, torch_s),
         f"{ratio:.2f}x" if ratio else "-",
         f"{case.budget:g}x",
         f"{limit:.3g}x" if limit < float("inf") else "",
@@ -188,7 +210,14 @@ def _row(
     )
 
 
-def _memory_row(case: Case, facula: int | None, torch: int | None) -> Row:
+def _rate(case: Case, seconds: float | None) -> str:
+    if case.work is None or not seconds:
+        return ""
+    amount, unit = case.work
+    return f" ({amount / seconds / 1e12:.3g} {unit})"
+
+
+def _memory_row(case: Case, facula: float | None, torch: float | None) -> Row:
     texts = ["failed" if peak is None else f"{peak / 1e6:.1f} MB" for peak in (facula, torch)]
     ratio = torch / facula if facula and torch else 0.0
     name = f"{case.name.split(',')[0]}, peak memory"
@@ -227,8 +256,14 @@ def main(file: str) -> None:
     """What a script of this folder does when it is run by itself."""
     options = parser()
     options.add_argument("--avx2", action="store_true", help="the rows of the table of AVX2")
+    options.add_argument("--rounds", type=int, default=N_ROUNDS)
+    options.add_argument("--only", default="", help="rows whose names have this in them")
     args = options.parse_args()
-    print(render(compare(Path(file).stem, args.threads, args.avx2)))
+    rows = []
+    for row in each_row(Path(file).stem, args.threads, args.avx2, args.rounds, args.only):
+        rows.append(row)
+        print(f"{row.name}: {row.facula}, {row.torch}: {row.ratio}", file=sys.stderr, flush=True)
+    print(render(rows))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from facula import _core
 from facula.backends.cpu import get_cpu_capability
-from facula.version import __version__
+from facula.version import _FACULA
 
 __all__ = ["parallel_info", "show"]
 
@@ -15,7 +15,7 @@ def show() -> str:
         'Facula built with:'
     """
     lines = [
-        f"  - Facula {__version__}",
+        f"  - Facula {_FACULA}",
         f"  - CPU capability usage: {get_cpu_capability()}",
         f"  - BLAS and LAPACK: {_core._blas_config()}",
     ]

@@ -1,9 +1,24 @@
-"""The public names of a package whose files each have an ``__all__`` of their own."""
+"""The public names of packages, and the modules that classes of ours are defined in."""
 
 from __future__ import annotations
 
 from types import ModuleType
 from typing import Any
+
+# Classes whose __module__ is PyTorch's name of their module, which it is under facula run only: the
+# module of ours that each is defined in.
+RENAMED: dict[type, str] = {}
+
+
+def own_module(obj: Any) -> Any:
+    """The module in which an object, or its class, is defined, by our name if it is ours.
+
+    Args:
+        obj: any class, function or object.
+    """
+    kind = obj if isinstance(obj, type) else type(obj)
+    module = getattr(obj, "__module__", None) or kind.__module__
+    return RENAMED[kind] if kind in RENAMED and module == kind.__module__ else module
 
 
 def public_names(namespace: dict[str, Any], *submodules: str) -> list[str]:

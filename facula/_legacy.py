@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Union
 
 from facula import _core
 from facula._core import Tensor, UntypedStorage
@@ -51,11 +51,28 @@ class _NamedType:
     def __reduce__(self) -> str:
         return self.__name__
 
+    # In annotations, which are written LongTensor | None.
+    def __or__(self, other: Any) -> Any:
+        return Union[self, other]  # noqa: UP007
+
+    def __ror__(self, other: Any) -> Any:
+        return Union[other, self]  # noqa: UP007
+
 
 class TensorType(_NamedType):
-    """Such as ``FloatTensor``: makes CPU tensors of its dtype, as tensors were made once."""
+    """Such as ``FloatTensor``: makes CPU tensors of its dtype, as tensors were made once.
+
+    Args:
+        args: sizes, a list of numbers, an array or a tensor.
+        kwargs: ``device``, which must be the CPU.
+
+    Example:
+        >>> facula.FloatTensor([1, 2])
+        tensor([1., 2.])
+    """
 
     is_cuda = False
+    device = "cpu"
     layout = _core.strided
 
     def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -65,12 +82,38 @@ class TensorType(_NamedType):
         is_dense = isinstance(x, Tensor) and x.layout is self.layout
         return is_dense and x.dtype == self.dtype and x.is_cpu
 
+    def __getattr__(self, name: str) -> Any:
+        # As with any class, FloatTensor.abs_(x) is x.abs_().
+        if name.startswith("__"):
+            raise AttributeError(f"type object 'torch.{self.__name__}' has no attribute {name!r}")
+        return getattr(Tensor, name)
+
 
 class StorageType(_NamedType):
-    """Such as ``FloatStorage``: makes a :class:`TypedStorage` of its dtype."""
+    """Such as ``FloatStorage``: makes a :class:`TypedStorage` of its dtype.
+
+    Args:
+        args: a size, or a sequence of numbers.
+        kwargs: those of :class:`TypedStorage`, without the dtype.
+
+    Example:
+        >>> facula.LongStorage([1, 2]).tolist()
+        [1, 2]
+    """
 
     def __call__(self, *args: Any, **kwargs: Any) -> TypedStorage:
         return TypedStorage(*args, dtype=self.dtype, **kwargs)
+
+    def from_file(self, filename: str, shared: bool = False, size: int = 0) -> TypedStorage:
+        """A storage that is a file's memory; see :meth:`UntypedStorage.from_file`.
+
+        Args:
+            filename: the path of the file.
+            shared: whether what is written to the storage is written to the file.
+            size: the number of elements; those of the file if not given.
+        """
+        untyped = UntypedStorage.from_file(filename, shared, size * self.dtype.itemsize)
+        return TypedStorage(wrap_storage=untyped, dtype=self.dtype)
 
     def _new_shared(self, size: int) -> TypedStorage:
         return self()._new_shared(size)
@@ -123,7 +166,7 @@ def _dtype_of_type(name: str) -> tuple[_core.dtype, str]:
 
 def type_name(x: Tensor) -> str:
     """The historic name of a tensor's dtype and device, such as ``'torch.FloatTensor'``."""
-    return f"torch.{'cuda.' if x.is_cuda else ''}{_TENSOR_NAMES[str(x.dtype)]}"
+    return f"torch.{'' if x.is_cpu else x.device.type + '.'}{_TENSOR_NAMES[str(x.dtype)]}"
 
 
 def tensor_type(
@@ -145,7 +188,8 @@ def tensor_type(
         wanted, device = _dtype_of_type(dtype)
         return self.to(device, wanted) if device != self.device.type else self.to(wanted)
     if isinstance(dtype, TensorType):
-        return self.cpu().to(dtype.dtype)
+        is_there = self.device.type == dtype.device
+        return self.to(dtype.dtype) if is_there else self.to(dtype.device, dtype.dtype)
     if isinstance(dtype, type):
         if not issubclass(dtype, Tensor):
             raise ValueError(f"invalid type: '{dtype.__name__}'")
@@ -168,6 +212,9 @@ def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 def is_storage(obj: Any) -> bool:
     """Whether the object is a storage, typed or not.
 
+    Args:
+        obj: anything.
+
     Example:
         >>> facula.is_storage(facula.ones(2).untyped_storage())
         True
@@ -176,26 +223,32 @@ def is_storage(obj: Any) -> bool:
 
 
 def set_default_tensor_type(t: TensorType | str) -> None:
-    """Set the default dtype by the name of a floating-point type.
+    """Set the default dtype, and the device, by the name of a floating-point type.
+
+    Args:
+        t: the type, such as ``facula.DoubleTensor``, or its name.
 
     Example:
         >>> facula.set_default_tensor_type("torch.FloatTensor")
     """
     if isinstance(t, str):
         dtype, device = _dtype_of_type(t)
-        if device != "cpu":
-            raise TypeError(f"set_default_tensor_type: expected a CPU type, got '{t}'.")
     elif isinstance(t, TensorType):
-        dtype = t.dtype
+        dtype, device = t.dtype, t.device
     else:
         raise TypeError(f"set_default_tensor_type: invalid type object {t!r}.")
     if not dtype.is_floating_point:
         raise TypeError(f"set_default_tensor_type: expected a floating-point type, got {dtype}.")
+    if device == "cuda" or _core.get_default_device().type == "cuda":
+        _core.set_default_device(device)
     _core.set_default_dtype(dtype)
 
 
 def typename(obj: Any) -> str:
     """The name of a type, or of an object's type; of a tensor with its dtype.
+
+    Args:
+        obj: a type, or any object.
 
     Example:
         >>> facula.typename(facula.ones(1)), facula.typename(3)

@@ -1,10 +1,9 @@
-"""Switches that scripts set: determinism, the precision of products, older names of autocast's."""
+"""Switches that scripts set: determinism, anomalies, precision, older names of autocast's."""
 
 from __future__ import annotations
 
-import warnings
-
 from facula import _core
+from facula._warnings import warn_user
 
 __all__ = [
     "are_deterministic_algorithms_enabled",
@@ -13,9 +12,11 @@ __all__ = [
     "get_deterministic_debug_mode",
     "get_float32_matmul_precision",
     "get_num_interop_threads",
+    "init_num_threads",
     "is_autocast_cpu_enabled",
     "is_deterministic_algorithms_warn_only_enabled",
     "is_warn_always_enabled",
+    "set_anomaly_enabled",
     "set_autocast_cpu_dtype",
     "set_autocast_cpu_enabled",
     "set_autocast_gpu_dtype",
@@ -50,17 +51,37 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Whether :func:`use_deterministic_algorithms` was asked for."""
+    """Whether :func:`use_deterministic_algorithms` was asked for.
+
+    Example:
+        >>> facula.are_deterministic_algorithms_enabled()
+        False
+    """
     return _debug_mode != 0
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether :func:`use_deterministic_algorithms` was asked for with ``warn_only``."""
+    """Whether :func:`use_deterministic_algorithms` was asked for with ``warn_only``.
+
+    Example:
+        >>> facula.is_deterministic_algorithms_warn_only_enabled()
+        False
+    """
     return _debug_mode == 1
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """Choose how strictly the same bits are asked for: 0 "default", 1 "warn" or 2 "error"."""
+    """Choose how strictly the same bits are asked for: 0 "default", 1 "warn" or 2 "error".
+
+    Args:
+        debug_mode: one of the numbers or names.
+
+    Example:
+        >>> facula.set_deterministic_debug_mode("warn")
+        >>> facula.get_deterministic_debug_mode()
+        1
+        >>> facula.set_deterministic_debug_mode(0)
+    """
     global _debug_mode
     if not isinstance(debug_mode, (int, str)):
         name = type(debug_mode).__name__
@@ -75,7 +96,12 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_deterministic_debug_mode() -> int:
-    """The position that :func:`set_deterministic_debug_mode` set."""
+    """The position that :func:`set_deterministic_debug_mode` set.
+
+    Example:
+        >>> facula.get_deterministic_debug_mode()
+        0
+    """
     return _debug_mode
 
 
@@ -93,10 +119,9 @@ def set_float32_matmul_precision(precision: str) -> None:
     """
     global _matmul_precision
     if precision not in ("highest", "high", "medium"):
-        warnings.warn(
+        warn_user(
             "set_float32_matmul_precision: expected 'highest', 'high' or 'medium', "
             f"got {precision!r}; nothing is changed.",
-            stacklevel=2,
         )
         return
     _matmul_precision = precision
@@ -104,50 +129,102 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """What :func:`set_float32_matmul_precision` set."""
+    """What :func:`set_float32_matmul_precision` set.
+
+    Example:
+        >>> facula.get_float32_matmul_precision()
+        'highest'
+    """
     return _matmul_precision
 
 
 def _warn(old: str, new: str) -> None:
-    warnings.warn(
+    warn_user(
         f"facula.{old} is deprecated. Please use facula.{new} instead.",
         DeprecationWarning,
-        stacklevel=3,
     )
 
 
 def is_autocast_cpu_enabled() -> bool:
-    """The older name of ``is_autocast_enabled("cpu")``."""
+    """The older name of ``is_autocast_enabled("cpu")``.
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("ignore")
+        >>> facula.is_autocast_cpu_enabled()
+        False
+    """
     _warn("is_autocast_cpu_enabled()", "is_autocast_enabled('cpu')")
     return _core.is_autocast_enabled("cpu")
 
 
 def set_autocast_cpu_enabled(enabled: bool) -> None:
-    """The older name of ``set_autocast_enabled("cpu", enabled)``."""
+    """The older name of ``set_autocast_enabled("cpu", enabled)``.
+
+    Args:
+        enabled: whether operations on the CPU choose their dtype.
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("ignore")
+        >>> facula.set_autocast_cpu_enabled(False)
+    """
     _warn("set_autocast_cpu_enabled(enabled)", "set_autocast_enabled('cpu', enabled)")
     _core.set_autocast_enabled("cpu", enabled)
 
 
 def get_autocast_cpu_dtype() -> _core.dtype:
-    """The older name of ``get_autocast_dtype("cpu")``."""
+    """The older name of ``get_autocast_dtype("cpu")``.
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("ignore")
+        >>> facula.get_autocast_cpu_dtype()
+        torch.bfloat16
+    """
     _warn("get_autocast_cpu_dtype()", "get_autocast_dtype('cpu')")
     return _core.get_autocast_dtype("cpu")
 
 
 def set_autocast_cpu_dtype(dtype: _core.dtype) -> None:
-    """The older name of ``set_autocast_dtype("cpu", dtype)``."""
+    """The older name of ``set_autocast_dtype("cpu", dtype)``.
+
+    Args:
+        dtype: what operations on the CPU compute in under autocast.
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("ignore")
+        >>> facula.set_autocast_cpu_dtype(facula.bfloat16)
+    """
     _warn("set_autocast_cpu_dtype(dtype)", "set_autocast_dtype('cpu', dtype)")
     _core.set_autocast_dtype("cpu", dtype)
 
 
 def get_autocast_gpu_dtype() -> _core.dtype:
-    """The older name of ``get_autocast_dtype("cuda")``."""
+    """The older name of ``get_autocast_dtype("cuda")``.
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("ignore")
+        >>> facula.get_autocast_gpu_dtype()
+        torch.float16
+    """
     _warn("get_autocast_gpu_dtype()", "get_autocast_dtype('cuda')")
     return _core.get_autocast_dtype("cuda")
 
 
 def set_autocast_gpu_dtype(dtype: _core.dtype) -> None:
-    """The older name of ``set_autocast_dtype("cuda", dtype)``."""
+    """The older name of ``set_autocast_dtype("cuda", dtype)``.
+
+    Args:
+        dtype: what operations on a GPU compute in under autocast.
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("ignore")
+        >>> facula.set_autocast_gpu_dtype(facula.float16)
+    """
     _warn("set_autocast_gpu_dtype(dtype)", "set_autocast_dtype('cuda', dtype)")
     _core.set_autocast_dtype("cuda", dtype)
 
@@ -201,3 +278,26 @@ def get_num_interop_threads() -> int:
         True
     """
     return _n_interop_threads or _core.get_num_threads()
+
+
+def init_num_threads() -> None:
+    """Prepare a new thread for operations; none needs it.
+
+    Example:
+        >>> facula.init_num_threads()
+    """
+
+
+def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
+    """Switch the detection of anomalies on or off; ``autograd.set_detect_anomaly`` is a context.
+
+    Args:
+        enabled: whether errors in backward name the operation of forward.
+        check_nan: whether NaN in a gradient is an error.
+
+    Example:
+        >>> facula.set_anomaly_enabled(False)
+    """
+    from facula.autograd import set_detect_anomaly
+
+    set_detect_anomaly(enabled, check_nan)

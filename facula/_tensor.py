@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 from facula import _core, _legacy, _utils
 from facula._core import Tensor
 from facula._core import _Node as Node
+from facula._notes import note
+from facula._ops._arguments import check_arguments
 from facula._ops._mark import LOOPED, METHODS
 from facula._tensor_str import tensor_format, tensor_repr
+from facula._warnings import warn_user
 from facula.storage import STORAGE_NAMES, TypedStorage
 from facula.utils import dlpack
 from facula.utils.hooks import RemovableHandle
@@ -68,11 +71,18 @@ def _register_node_prehook(self: Node, fn: Callable[..., Any]) -> RemovableHandl
     return RemovableHandle.add(self._prehooks(), fn)
 
 
+def _previous_functions(self: Node) -> tuple[tuple[Node | None, int], ...]:
+    """The older name of ``next_functions``."""
+    note("previous_functions is the older name of next_functions.")
+    functions: tuple[tuple[Node | None, int], ...] = self.next_functions
+    return functions
+
+
 def numpy_array(self: Tensor, *, force: bool = False) -> numpy.ndarray:
     """A NumPy array over the tensor's memory: writes to one are seen in the other.
 
-    ``force=True`` also takes tensors that require grad or are on another device, by a copy if one
-    is needed.
+    ``force=True`` also takes tensors that require grad, are on another device or are conjugate or
+    negated views, by a copy if one is needed.
 
     Example:
         >>> facula.ones(2).numpy().tolist()
@@ -81,21 +91,28 @@ def numpy_array(self: Tensor, *, force: bool = False) -> numpy.ndarray:
     import numpy  # here, so that only its users pay for the import
 
     if force:
-        self = self.detach().cpu()
-    if self.requires_grad:
+        self = self.detach().cpu().resolve_conj().resolve_neg()
+    if self.requires_grad and _core.is_grad_enabled():
         raise RuntimeError(
-            "numpy: expected a tensor that does not require grad. Use tensor.detach().numpy()."
+            "numpy: Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
+            "instead."
         )
-    if self.is_cuda:
+    if not self.is_cpu:
         raise TypeError(
-            f"numpy: expected a tensor on the CPU, got one on {self.device}. "
-            "Copy it with tensor.cpu() first."
+            f"numpy: can't convert {self.device} tensor to numpy, which has arrays in main memory "
+            "only. Copy it with tensor.cpu() first."
+        )
+    if self.is_conj() or self.is_neg():
+        bit, way = ("conjugate", "conj") if self.is_conj() else ("negative", "neg")
+        raise RuntimeError(
+            f"numpy: Can't call numpy() on Tensor that has {bit} bit set: its memory does not hold "
+            f"its elements. Use tensor.resolve_{way}().numpy() instead."
         )
     if self.dtype == _core.bfloat16 or str(self.dtype).startswith("torch.float8"):
         raise TypeError(f"numpy: NumPy has no {self.dtype}. Convert it with tensor.float() first.")
     if self.dtype == _core.complex32:
         raise TypeError("numpy: NumPy has no complex32. Convert it with tensor.cfloat() first.")
-    array = numpy.asarray(memoryview(self))
+    array = numpy.asarray(memoryview(self.detach() if self.requires_grad else self))
     # An array without elements is made by NumPy, which gives it other strides than the tensor has.
     return array if array.size else numpy.empty(array.shape, array.dtype)
 
@@ -186,23 +203,44 @@ def _reduce_ex(self: Tensor, protocol: int) -> tuple[Any, ...]:
     if str(self.dtype) not in STORAGE_NAMES:  # newer dtypes have no class of storages
         call = _utils._rebuild_tensor_v3
         args = (self.untyped_storage(), *args[1:], self.dtype)
+    marks = {name: True for name in ("conj", "neg") if getattr(self, f"is_{name}")()}
+    if marks:
+        args = (*args, marks)
+    if self.is_meta:
+        call = _utils._rebuild_meta_tensor_no_storage
+        args = (self.dtype, *geometry[1:], self.requires_grad)
     if type(self) is Tensor and not self.__dict__:
         return call, args
     return _utils._rebuild_from_type_v2, (call, type(self), args, self.__dict__)
+
+
+def _setstate(self: Tensor, state: Any) -> None:
+    # In files of PyTorch before 0.4, Variables have these flags as their state.
+    if isinstance(state, tuple) and len(state) == 3:
+        wants_grad, is_volatile, _ = state
+        self.requires_grad_(wants_grad)
+        if is_volatile:
+            self.volatile = True
+    else:
+        self.__dict__.update(state)
 
 
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if not self.is_leaf:
         raise RuntimeError(
             "deepcopy: only tensors made by the user (leaves of the graph) can be deep-copied. "
-            "Use detach() or clone() for a result of operations."
+            "Use detach() or clone() for a result of operations. (Only Tensors created explicitly "
+            "by the user support the deepcopy protocol.)"
         )
     if id(self) in memo:
         known: Tensor = memo[id(self)]
         return known
-    memory = copy.deepcopy(self.untyped_storage(), memo)
-    geometry = self.storage_offset(), self.shape, self.stride()
-    result = _core._tensor_over(memory, self.dtype, *geometry)
+    if self.is_conj() or self.is_neg():
+        result = self.detach().clone()
+    else:
+        memory = copy.deepcopy(self.untyped_storage(), memo)
+        geometry = self.storage_offset(), self.shape, self.stride()
+        result = _core._tensor_over(memory, self.dtype, *geometry)
     if type(self) is not Tensor:
         result = _core._make_subclass(type(self), result)
     result.requires_grad = self.requires_grad
@@ -240,7 +278,7 @@ def _rdiv(self: Tensor, other: Any) -> Tensor:
 def _check_values(self: Tensor, name: str) -> None:
     if self.requires_grad:
         raise RuntimeError(f"{name}: cannot call a Python function on a tensor that requires grad.")
-    if self.is_cuda:
+    if not self.is_cpu:
         raise TypeError(f"{name}: expected a tensor on the CPU, got one on {self.device}.")
 
 
@@ -271,6 +309,20 @@ def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> T
     return self.copy_(_core.tensor(values, dtype=self.dtype).reshape(self.shape))
 
 
+def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
+    """Replace every element by ``callable(element, a, b)`` with the elements of two tensors.
+
+    Example:
+        >>> x = facula.tensor([1.0, 2.0])
+        >>> x.map2_(x, x, lambda a, b, c: a + b * c)
+        tensor([2., 6.])
+    """
+    _check_values(self, "map2_")
+    lists = [t.expand(self.shape).reshape(-1).tolist() for t in (self, x, y)]
+    values = [callable(*items) for items in zip(*lists, strict=True)]
+    return self.copy_(_core.tensor(values, dtype=self.dtype).reshape(self.shape))
+
+
 def dim_order(self: Tensor) -> tuple[int, ...]:
     """The dimensions from the outermost in memory to the innermost.
 
@@ -278,8 +330,146 @@ def dim_order(self: Tensor) -> tuple[int, ...]:
         >>> facula.ones(2, 3).t().dim_order()
         (1, 0)
     """
+    if self.is_sparse:
+        raise AttributeError(
+            "dim_order: Can't get dim order on sparse type. Use Tensor.to_dense() to convert to a "
+            "dense tensor first."
+        )
     strides = self.stride()
     return tuple(sorted(range(self.dim()), key=lambda dim: -strides[dim]))
+
+
+def const_data_ptr(self: Tensor) -> int:
+    """The address of the first element, for those who only read.
+
+    Example:
+        >>> x = facula.ones(2)
+        >>> x.const_data_ptr() == x.data_ptr()
+        True
+    """
+    return self.data_ptr()
+
+
+def storage_type(self: Tensor) -> type:
+    """The class of the tensor's typed storage.
+
+    Example:
+        >>> facula.ones(2).storage_type().__name__
+        'TypedStorage'
+    """
+    return type(storage(self))
+
+
+def _resize(self: Tensor, *sizes: Any) -> Tensor:
+    """The elements in another shape; an old name of ``reshape``.
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("ignore")
+        >>> facula.arange(4).resize(2, 2)
+        tensor([[0, 1],
+                [2, 3]])
+    """
+    warn_user("non-inplace resize is deprecated")
+    return self.reshape(*sizes)
+
+
+def _resize_as(self: Tensor, tensor: Tensor) -> Tensor:
+    """The elements in the shape of another tensor; an old name of ``reshape``.
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("ignore")
+        >>> facula.arange(4).resize_as(facula.ones(2, 2)).shape
+        torch.Size([2, 2])
+    """
+    warn_user("non-inplace resize_as is deprecated")
+    return self.reshape(tensor.shape)
+
+
+def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
+    """What ``load_state_dict`` puts in the place of this parameter or buffer, given ``other``.
+
+    Example:
+        >>> facula.zeros(2).module_load(facula.ones(2))
+        tensor([1., 1.])
+    """
+    if assign:
+        return other.detach()
+    from facula.autograd.grad_mode import no_grad
+
+    with no_grad():
+        return self.copy_(other).detach()
+
+
+def _grad_dtype(self: Tensor) -> _core.dtype:
+    """The dtype of this leaf's gradient, which is that of the leaf.
+
+    PyTorch lets it be set to another one, or to None for any; here it can be set to itself.
+
+    Example:
+        >>> facula.ones(2, requires_grad=True).grad_dtype
+        torch.float32
+    """
+    if not self.is_leaf:
+        raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+    return self.dtype
+
+
+def _set_grad_dtype(self: Tensor, dtype: Any) -> None:
+    if dtype is not None and not isinstance(dtype, _core.dtype):
+        raise RuntimeError(
+            f"grad_dtype must be a torch.dtype or None, but got {type(dtype).__name__}"
+        )
+    if dtype != _grad_dtype(self):
+        raise NotImplementedError(
+            f"grad_dtype: expected {self.dtype}, the dtype of the tensor, got {dtype}: a gradient "
+            "has its tensor's dtype. register_post_accumulate_grad_hook can move it elsewhere."
+        )
+
+
+def _hash_tensor(self: Tensor, dim: Any = None, *, keepdim: bool = False, mode: int = 0) -> Tensor:
+    """The method of :func:`facula.hash_tensor`."""
+    from facula._ops.hashing import hash_tensor
+
+    return hash_tensor(self, dim, keepdim=keepdim, mode=mode)
+
+
+def _sspaddmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """The method of :func:`facula.sspaddmm`."""
+    from facula.sparse._older_functions import sspaddmm
+
+    return sspaddmm(self, mat1, mat2, beta=beta, alpha=alpha)
+
+
+# Functions and methods of PyTorch before 1.0, in a module that few programs need.
+OLDER_FUNCTIONS = (
+    "btrifact",
+    "btrifact_with_info",
+    "btrisolve",
+    "btriunpack",
+    "cmax",
+    "cmin",
+    "eig",
+    "gels",
+    "gesv",
+    "potrf",
+    "potri",
+    "potrs",
+    "pstrf",
+    "symeig",
+    "trtrs",
+)
+
+
+def _older_method(name: str) -> Callable[..., Any]:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        from facula import _older_names
+
+        return _older_names.METHODS[name](self, *args, **kwargs)
+
+    method.__doc__ = f"Older: ``facula.{name}`` as a method."
+    return method
 
 
 def attach(name: str, function: Callable[..., Any], *, reads_memory: bool = False) -> None:
@@ -287,7 +477,7 @@ def attach(name: str, function: Callable[..., Any], *, reads_memory: bool = Fals
 
     ``reads_memory`` is for one that is not made of operations, which transforms could see.
     """
-    method: Any = _core._Operation(function, is_method=True)
+    method: Any = _core._Operation(function, check_arguments, is_method=True)
     method.__name__, method.__qualname__, method.__module__ = name, f"Tensor.{name}", "facula"
     setattr(Tensor, name, method)
     if reads_memory:
@@ -309,6 +499,7 @@ attach("_typed_storage", storage, reads_memory=True)
 attach("is_shared", is_shared)
 attach("share_memory_", share_memory_, reads_memory=True)
 attach("__reduce_ex__", _reduce_ex, reads_memory=True)
+attach("__setstate__", _setstate, reads_memory=True)
 attach("__deepcopy__", _deepcopy, reads_memory=True)
 attach("__contains__", _contains)
 attach("__reversed__", _reversed)
@@ -316,14 +507,26 @@ attach("__complex__", _complex, reads_memory=True)
 attach("__rdiv__", _rdiv)
 attach("apply_", apply_, reads_memory=True)
 attach("map_", map_, reads_memory=True)
+attach("map2_", map2_, reads_memory=True)
 attach("dim_order", dim_order)
+attach("const_data_ptr", const_data_ptr, reads_memory=True)
+attach("storage_type", storage_type, reads_memory=True)
+attach("resize", _resize)
+attach("resize_as", _resize_as)
+attach("module_load", module_load)
+attach("hash_tensor", _hash_tensor)
+attach("sspaddmm", _sspaddmm)
 attach("type", _legacy.tensor_type)
 attach("new", _legacy.new)
+setattr(Tensor, "grad_dtype", property(_grad_dtype, _set_grad_dtype))  # noqa: B010
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)
+for _name in (*OLDER_FUNCTIONS, "masked_copy_"):
+    attach(_name, _older_method(_name))
 Tensor._make_subclass = staticmethod(_core._make_subclass)
 attach("register_hook", register_hook, reads_memory=True)
 attach("register_post_accumulate_grad_hook", register_post_accumulate_grad_hook, reads_memory=True)
 Node.__doc__ = "A derivative in the graph: ``grad_fn`` of a tensor."
 Node.register_hook = _register_node_hook
+Node.previous_functions = property(_previous_functions)  # type: ignore[method-assign,assignment]
 Node.register_prehook = _register_node_prehook

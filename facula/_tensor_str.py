@@ -35,6 +35,25 @@ _options = _PrintOptions()
 plain_types: set[type] = {Tensor}
 
 
+class _LiveOptions:
+    """The options that hold now, by the name that PyTorch has for them; they can be set too."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_options, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        global _options
+        if name not in _PrintOptions._fields:
+            raise AttributeError(f"PRINT_OPTS has no option {name!r}.")
+        _options = _options._replace(**{name: value})
+
+    def __repr__(self) -> str:
+        return repr(_options)
+
+
+PRINT_OPTS = _LiveOptions()
+
+
 def set_printoptions(
     precision: int | None = None,
     threshold: float | None = None,
@@ -211,6 +230,9 @@ def _contents_str(tensor: Tensor, indent: int) -> str:
     return _nested_str(nested, tuple(tensor.shape), is_summary, indent, form)
 
 
+_tensor_str = _contents_str  # PyTorch's name, which packages use
+
+
 def _is_default_dtype(tensor: Tensor) -> bool:
     default = _core.get_default_dtype()
     default_complex = _core.complex128 if default == _core.float64 else _core.complex64
@@ -221,11 +243,15 @@ def _suffixes(tensor: Tensor) -> list[str]:
     suffixes = []
     if tensor.device.type != "cpu":
         suffixes.append(f"device='{tensor.device}'")
-    is_empty = tensor.numel() == 0
-    if (is_empty and tensor.dim() != 1) or (not is_empty and _options.edgeitems == 0):
+    is_empty = tensor.numel() == 0 or tensor.is_meta
+    if (
+        tensor.is_meta
+        or (is_empty and tensor.dim() != 1)
+        or (not is_empty and _options.edgeitems == 0)
+    ):
         suffixes.append(f"size={tuple(tensor.shape)}")
     if is_empty:
-        # An empty list says nothing of its type, so even int64 is spelled out.
+        # Without numbers to see the type is not known, so even int64 is spelled out.
         if tensor.dtype != _core.get_default_dtype():
             suffixes.append(f"dtype={tensor.dtype}")
     elif not _is_default_dtype(tensor):
@@ -265,14 +291,20 @@ def tensor_repr(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
     suffixes = _suffixes(tensor)
     if tensor_contents is None:
         data = tensor.detach()
-        contents = "[]" if data.numel() == 0 else _contents_str(data, indent)
+        is_empty = data.numel() == 0
+        contents = ELLIPSIS if data.is_meta else "[]" if is_empty else _contents_str(data, indent)
     else:
         contents = tensor_contents
     return _with_suffixes(prefix + contents, suffixes, indent)
 
 
+def _str(self: Tensor, *, tensor_contents: str | None = None) -> str:
+    """What ``repr`` shows, by PyTorch's name, which packages use."""
+    return tensor_repr(self, tensor_contents=tensor_contents)
+
+
 def tensor_format(tensor: Tensor, spec: str) -> str:
     """``format(tensor, spec)``: a number's format for 0-d tensors, ``repr`` without a spec."""
-    if tensor.dim() == 0:
+    if tensor.dim() == 0 and not tensor.is_meta:
         return format(tensor.item(), spec)
     return object.__format__(tensor, spec)

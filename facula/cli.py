@@ -1,9 +1,7 @@
-"""The command ``facula``: ``facula info`` says what the library found on this machine."""
+"""The command ``facula``: ``facula info`` and ``facula run``."""
 
-import argparse
-import platform
+import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import facula
 
@@ -12,6 +10,9 @@ __all__ = ["cpu_model", "info", "main"]
 
 def cpu_model() -> str:
     """The processor's name as the system gives it."""
+    import platform  # here and below: facula run starts a program without them
+    from pathlib import Path
+
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
         for line in cpuinfo.read_text().splitlines():
@@ -22,6 +23,8 @@ def cpu_model() -> str:
 
 def info() -> str:
     """What matters for results and speed, one fact per line."""
+    import platform
+
     facts = {
         "facula": facula.__version__,
         "python": platform.python_version(),
@@ -40,19 +43,45 @@ def _cuda_state() -> str:
     version = facula.backends.cudnn.version()
     if version is None:
         return (
-            "available, but convolutions, attention and recurrent layers are slow: "
-            f"{facula._core._cudnn_problem()}"
+            "available, but convolutions, attention and recurrent layers are slow, by our own "
+            f"kernels: {facula._core._cudnn_problem()}"
         )
     return f"available, cuDNN {version // 10000}.{version // 100 % 100}.{version % 100}"
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """The entry point; ``argv`` is the process's by default."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] == ["run"]:
+        from facula.compat import _launch
+
+        _launch.main(words[1:])
+        return
+    import argparse
+
     parser = argparse.ArgumentParser(prog="facula", description="PyTorch's API in a small package.")
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("info", help="version, processor, threads, BLAS and CUDA of this machine")
-    parser.parse_args(argv)
+    about = commands.add_parser(
+        "info", help="version, processor, threads, BLAS and CUDA of this machine"
+    )
+    about.add_argument(
+        "--warm", action="store_true", help="compile ahead what most trainings run on a GPU"
+    )
+    commands.add_parser("run", help="run a PyTorch program, unchanged: facula run script.py ...")
+    arguments = parser.parse_args(words)
     print(info())
+    if arguments.command == "info" and arguments.warm:
+        _warm()
+
+
+def _warm() -> None:
+    if not facula.cuda.is_available():
+        print("warm:            there is nothing to compile for without a GPU")
+        return
+    from facula.cuda._warm import warm
+
+    for line in warm():
+        print(f"{'warm:':<17}{line}", flush=True)
 
 
 if __name__ == "__main__":

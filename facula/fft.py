@@ -1,7 +1,7 @@
 """Discrete Fourier transforms.
 
-The functions of two and of several dimensions differ in their defaults only. All but those of
-frequencies are composed of the transforms in ``facula/_ops/_fourier.py``.
+The functions of two and of several dimensions differ in their defaults only. The transforms
+themselves are in ``core/ops/fft/fft.cpp``.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
-from facula._ops._arguments import wrap_dim
-from facula._ops._fourier import OTHER_NORM, c2c, c2r, r2c, r2c_full
 from facula._ops._mark import operation
 from facula._ops._out import into
 
@@ -68,7 +66,7 @@ def fft(
         >>> facula.fft.fft(facula.tensor([1.0, 2.0, 3.0, 4.0]))
         tensor([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
     """
-    return into("fft", out, _complex_line("fft", input, n, dim, norm, is_forward=True))
+    return into("fft", out, _core._fft_complex(input, "fft", n, dim, norm, True, True))
 
 
 @operation(module=__name__)
@@ -95,7 +93,7 @@ def ifft(
         >>> facula.fft.ifft(facula.tensor([10.0, -2 + 2j, -2.0, -2 - 2j]))
         tensor([1.+0.j, 2.+0.j, 3.+0.j, 4.+0.j])
     """
-    return into("ifft", out, _complex_line("ifft", input, n, dim, norm, is_forward=False))
+    return into("ifft", out, _core._fft_complex(input, "ifft", n, dim, norm, False, True))
 
 
 @operation(module=__name__)
@@ -125,8 +123,7 @@ def rfft(
         >>> facula.fft.rfft(facula.tensor([1.0, 2.0, 3.0, 4.0]))
         tensor([10.+0.j, -2.+2.j, -2.+0.j])
     """
-    x = _promoted("rfft", input)
-    return into("rfft", out, _to_half("rfft", x, n, dim, norm, is_forward=True))
+    return into("rfft", out, _core._fft_to_half(input, "rfft", n, dim, norm, True, True))
 
 
 @operation(module=__name__)
@@ -155,8 +152,7 @@ def irfft(
         >>> facula.fft.irfft(facula.tensor([10.0, -2 + 2j, -2.0]))
         tensor([1., 2., 3., 4.])
     """
-    x = _promoted("irfft", input)
-    return into("irfft", out, _from_half("irfft", x, n, dim, norm, is_forward=False))
+    return into("irfft", out, _core._fft_from_half(input, "irfft", n, dim, norm, False, True))
 
 
 @operation(module=__name__)
@@ -187,8 +183,7 @@ def hfft(
         >>> facula.fft.hfft(facula.tensor([1.0, 2.0, 1.0]))
         tensor([ 6.,  0., -2.,  0.])
     """
-    x = _promoted("hfft", input)
-    return into("hfft", out, _from_half("hfft", x, n, dim, norm, is_forward=True))
+    return into("hfft", out, _core._fft_from_half(input, "hfft", n, dim, norm, True, True))
 
 
 @operation(module=__name__)
@@ -218,9 +213,7 @@ def ihfft(
         >>> facula.fft.ihfft(facula.tensor([6.0, 0.0, -2.0, 0.0]))
         tensor([1.-0.j, 2.-0.j, 1.-0.j])
     """
-    _refuse_complex("ihfft", input)
-    x = _promoted("ihfft", input)
-    return into("ihfft", out, _to_half("ihfft", x, n, dim, norm, is_forward=False))
+    return into("ihfft", out, _core._fft_to_half(input, "ihfft", n, dim, norm, False, True))
 
 
 @operation(module=__name__)
@@ -248,7 +241,7 @@ def fft2(
         tensor([[10.+0.j, -2.+0.j],
                 [-4.+0.j,  0.+0.j]])
     """
-    return into("fft2", out, _complex("fft2", input, s, dim, norm, is_forward=True))
+    return into("fft2", out, _core._fft_complex(input, "fft2", s, dim, norm, True, False))
 
 
 @operation(module=__name__)
@@ -276,7 +269,7 @@ def ifft2(
         tensor([[1.+0.j, 2.+0.j],
                 [3.+0.j, 4.+0.j]])
     """
-    return into("ifft2", out, _complex("ifft2", input, s, dim, norm, is_forward=False))
+    return into("ifft2", out, _core._fft_complex(input, "ifft2", s, dim, norm, False, False))
 
 
 @operation(module=__name__)
@@ -307,7 +300,7 @@ def rfft2(
         tensor([[12.+0.0000j,  0.+0.0000j],
                 [ 0.+0.0000j, -3.+1.7321j]])
     """
-    return into("rfft2", out, _to_half("rfft2", input, s, dim, norm, is_forward=True))
+    return into("rfft2", out, _core._fft_to_half(input, "rfft2", s, dim, norm, True, False))
 
 
 @operation(module=__name__)
@@ -338,7 +331,7 @@ def irfft2(
         tensor([[1., 2.],
                 [3., 4.]])
     """
-    return into("irfft2", out, _from_half("irfft2", input, s, dim, norm, is_forward=False))
+    return into("irfft2", out, _core._fft_from_half(input, "irfft2", s, dim, norm, False, False))
 
 
 @operation(module=__name__)
@@ -371,7 +364,7 @@ def hfft2(
         tensor([[10., -2.],
                 [-4.,  0.]])
     """
-    return into("hfft2", out, _from_half("hfft2", input, s, dim, norm, is_forward=True))
+    return into("hfft2", out, _core._fft_from_half(input, "hfft2", s, dim, norm, True, False))
 
 
 @operation(module=__name__)
@@ -402,7 +395,7 @@ def ihfft2(
         tensor([[1., 2.],
                 [3., 4.]])
     """
-    return into("ihfft2", out, _to_half("ihfft2", input, s, dim, norm, is_forward=False))
+    return into("ihfft2", out, _core._fft_to_half(input, "ihfft2", s, dim, norm, False, False))
 
 
 @operation(module=__name__)
@@ -431,7 +424,7 @@ def fftn(
         tensor([[ 4.+0.j,  6.+0.j],
                 [-2.+0.j, -2.+0.j]])
     """
-    return into("fftn", out, _complex("fftn", input, s, dim, norm, is_forward=True))
+    return into("fftn", out, _core._fft_complex(input, "fftn", s, dim, norm, True, False))
 
 
 @operation(module=__name__)
@@ -460,7 +453,7 @@ def ifftn(
         tensor([[1.+0.j, 2.+0.j],
                 [3.+0.j, 4.+0.j]])
     """
-    return into("ifftn", out, _complex("ifftn", input, s, dim, norm, is_forward=False))
+    return into("ifftn", out, _core._fft_complex(input, "ifftn", s, dim, norm, False, False))
 
 
 @operation(module=__name__)
@@ -492,7 +485,7 @@ def rfftn(
         tensor([[10.+0.j, -2.+0.j],
                 [-4.+0.j,  0.+0.j]])
     """
-    return into("rfftn", out, _to_half("rfftn", input, s, dim, norm, is_forward=True))
+    return into("rfftn", out, _core._fft_to_half(input, "rfftn", s, dim, norm, True, False))
 
 
 @operation(module=__name__)
@@ -524,7 +517,7 @@ def irfftn(
         tensor([[1., 2.],
                 [3., 4.]])
     """
-    return into("irfftn", out, _from_half("irfftn", input, s, dim, norm, is_forward=False))
+    return into("irfftn", out, _core._fft_from_half(input, "irfftn", s, dim, norm, False, False))
 
 
 @operation(module=__name__)
@@ -558,7 +551,7 @@ def hfftn(
         tensor([[10., -2.],
                 [-4.,  0.]])
     """
-    return into("hfftn", out, _from_half("hfftn", input, s, dim, norm, is_forward=True))
+    return into("hfftn", out, _core._fft_from_half(input, "hfftn", s, dim, norm, True, False))
 
 
 @operation(module=__name__)
@@ -590,136 +583,7 @@ def ihfftn(
         tensor([[1., 2.],
                 [3., 4.]])
     """
-    return into("ihfftn", out, _to_half("ihfftn", input, s, dim, norm, is_forward=False))
-
-
-def _complex_line(
-    name: str, x: Tensor, n: int | None, dim: int, norm: str | None, is_forward: bool
-) -> Tensor:
-    x = _promoted(name, x)
-    dims, sizes = _points(name, x, n, dim)
-    factor = _factor(name, norm, is_forward)
-    x = _resized(x, dims, sizes)
-    if x.is_complex():
-        return c2c(x, dims, factor, is_forward)
-    result = r2c_full(x, dims[0], factor)
-    return result if is_forward else result.conj()
-
-
-def _complex(
-    name: str, x: Tensor, s: _Sizes, dim: _Sizes, norm: str | None, is_forward: bool
-) -> Tensor:
-    dims, sizes = _points(name, x, s, dim)
-    factor = _factor(name, norm, is_forward)
-    promoted = _promoted(name, x)
-    promoted = promoted.to(promoted.dtype.to_complex())
-    return c2c(_resized(promoted, dims, sizes), dims, factor, is_forward)
-
-
-def _to_half(
-    name: str, x: Tensor, s: _Sizes, dim: _Sizes, norm: str | None, is_forward: bool
-) -> Tensor:
-    if is_forward:  # PyTorch looks at the dimensions first in the other direction
-        _refuse_complex(name, x)
-    dims, sizes = _half_points(name, x, s, dim)
-    factor = _factor(name, norm, is_forward)
-    _refuse_complex(name, x)
-    x = _resized(_promoted(name, x), dims, sizes)
-    if is_forward:
-        return r2c(x, dims, factor)
-    half = r2c(x, dims[-1:], factor).conj()
-    return c2c(half, dims[:-1], factor, is_forward) if len(dims) > 1 else half
-
-
-def _from_half(
-    name: str, x: Tensor, s: _Sizes, dim: _Sizes, norm: str | None, is_forward: bool
-) -> Tensor:
-    dims, sizes = _half_points(name, x, s, dim)
-    promoted = _promoted(name, x)
-    last = s if isinstance(s, int) or not s else s[-1]
-    n = 2 * (x.size(dims[-1]) - 1) if last is None or last == -1 else sizes[-1]
-    if n < 1:
-        raise RuntimeError(f"{name}: Invalid number of data points ({n}) specified; pass its size.")
-    sizes[-1] = n // 2 + 1
-    half = _resized(promoted.to(promoted.dtype.to_complex()), dims, sizes)
-    return c2r(half.conj() if is_forward else half, dims, _factor(name, norm, is_forward), n)
-
-
-def _promoted(name: str, x: Tensor) -> Tensor:
-    """``x`` in a dtype that can be transformed."""
-    if x.device.type != "cpu":
-        raise NotImplementedError(
-            f"{name}: not available on {x.device} yet. Move the input with input.cpu()."
-        )
-    if not (x.is_floating_point() or x.is_complex()):
-        return x.to(_core.get_default_dtype())
-    if x.dtype in (_core.float16, _core.bfloat16):
-        raise RuntimeError(f"{name}: Unsupported dtype {x.dtype}; convert with input.float().")
-    return x
-
-
-def _refuse_complex(name: str, x: Tensor) -> None:
-    if x.is_complex():
-        raise RuntimeError(f"{name}: expected a real input, got {x.dtype}.")
-
-
-def _factor(name: str, norm: str | None, is_forward: bool) -> str:
-    """The factor as facula/_ops/_fourier.py calls it."""
-    norm = "backward" if norm is None else norm
-    if norm not in OTHER_NORM:
-        raise RuntimeError(
-            f'{name}: Invalid normalization mode: "{norm}"; expected "backward", "ortho" or '
-            '"forward".'
-        )
-    return norm if is_forward else OTHER_NORM[norm]
-
-
-def _half_points(name: str, x: Tensor, s: _Sizes, dim: _Sizes) -> tuple[list[int], list[int]]:
-    dims, sizes = _points(name, x, s, dim)
-    if not dims:
-        raise RuntimeError(f"{name}: must transform at least one axis, got dim {dim}.")
-    return dims, sizes
-
-
-def _points(name: str, x: Tensor, s: _Sizes, dim: _Sizes) -> tuple[list[int], list[int]]:
-    """The dimensions to transform, and the numbers of points in them."""
-    given = None if s is None else [s] if isinstance(s, int) else list(s)
-    if dim is not None:
-        wanted = [dim] if isinstance(dim, int) else list(dim)
-        if wanted and x.dim() == 0:
-            raise IndexError(f"{name}: dim {wanted} is out of range for a tensor without any.")
-        dims = [wrap_dim(name, x, d) for d in wanted]
-        if len(set(dims)) != len(dims):
-            raise RuntimeError(f"{name}: FFT dims must be unique, got {wanted}.")
-        if given is not None and len(given) != len(dims):
-            raise RuntimeError(
-                f"{name}: dim and shape arguments must have the same length, got {wanted} and "
-                f"{given}."
-            )
-    else:
-        n_dims = x.dim() if given is None else len(given)
-        if n_dims > x.dim():
-            raise RuntimeError(
-                f"{name}: Got shape with {n_dims} values but input tensor only has {x.dim()} "
-                "dimensions."
-            )
-        dims = list(range(x.dim() - n_dims, x.dim()))
-    sizes = given if given is not None else [-1] * len(dims)
-    sizes = [x.size(d) if size == -1 else size for d, size in zip(dims, sizes, strict=True)]
-    for size in sizes:
-        if size < 1:
-            raise RuntimeError(f"{name}: Invalid number of data points ({size}) specified.")
-    return dims, sizes
-
-
-def _resized(x: Tensor, dims: list[int], sizes: list[int]) -> Tensor:
-    """``x``, cut or padded with zeros at the end of some dimensions."""
-    missing = [0] * (2 * x.dim())
-    for d, size in zip(dims, sizes, strict=True):
-        if size < x.size(d):
-            x = x.narrow(d, 0, size)
-        missing[2 * (x.dim() - d) - 1] = size - x.size(d)
-    return _core.constant_pad_nd(x, missing) if any(missing) else x
+    return into("ihfftn", out, _core._fft_to_half(input, "ihfftn", s, dim, norm, False, False))
 
 
 @operation(module=__name__)

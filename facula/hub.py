@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib.util
+import inspect
 import os
 import re
 import sys
@@ -16,9 +18,23 @@ from facula.serialization import CheckpointError
 from facula.serialization import load as _load
 from facula.serialization._locations import MapLocation
 
-__all__ = ["download_url_to_file", "get_dir", "load", "load_state_dict_from_url", "set_dir"]
+__all__ = [
+    "download_url_to_file",
+    "get_dir",
+    "help",
+    "list",
+    "load",
+    "load_state_dict_from_url",
+    "set_dir",
+]
 
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 _HASH_IN_NAME = re.compile(r"-([a-f0-9]+)\.")
+MODULE_HUBCONF = "hubconf.py"
+VAR_DEPENDENCY = "dependencies"
+ENV_TORCH_HOME = "TORCH_HOME"
+ENV_XDG_CACHE_HOME = "XDG_CACHE_HOME"
+DEFAULT_CACHE_DIR = "~/.cache"
 
 _dir: str | None = None
 
@@ -167,11 +183,12 @@ def load(
     """Call a function of the file ``hubconf.py`` in a folder: usually, make a model.
 
     Args:
-        repo_or_dir: the folder that has ``hubconf.py``.
+        repo_or_dir: the folder that has ``hubconf.py``, or ``"owner/repository:branch"``.
         model: the name of the function to call.
         *args: positional arguments of the function.
-        source: must be ``"local"``. A repository of the network is cloned first: running code that
-            nobody has looked at is not done here.
+        source: ``"local"`` for a folder; ``"github"`` for a repository that is in :func:`get_dir`
+            already, as ``owner_repository_branch``. Repositories are not downloaded: code of the
+            network that nobody has looked at is not run.
         trust_repo: accepted as in PyTorch; matters for ``source="github"`` only.
         force_reload: accepted as in PyTorch; matters for ``source="github"`` only.
         verbose: accepted as in PyTorch; matters for ``source="github"`` only.
@@ -186,16 +203,7 @@ def load(
         >>> facula.hub.load(folder, "small", 3, source="local")
         Linear(in_features=3, out_features=2, bias=True)
     """
-    if source not in ("github", "local"):
-        raise ValueError(f'hub.load: expected source="github" or "local", got {source!r}.')
-    if source == "github":
-        repository, _, branch = str(repo_or_dir).partition(":")
-        raise NotImplementedError(
-            f"hub.load: repositories are not downloaded. Clone https://github.com/{repository}"
-            f"{f' (branch or tag {branch})' if branch else ''} and call "
-            'hub.load(folder, ..., source="local").'
-        )
-    module = _import_hubconf(Path(repo_or_dir).resolve())
+    module = _import_hubconf(_folder("load", repo_or_dir, source))
     missing = [
         name
         for name in getattr(module, "dependencies", [])
@@ -207,6 +215,79 @@ def load(
     if not callable(function):
         raise RuntimeError(f"hub.load: hubconf.py in {repo_or_dir} has no function {model!r}.")
     return function(*args, **kwargs)
+
+
+def list(
+    github: str | os.PathLike[str],
+    force_reload: bool = False,
+    skip_validation: bool = False,
+    trust_repo: bool | str | None = "check",
+    verbose: bool = True,
+) -> builtins.list[str]:
+    """The names of the functions of the file ``hubconf.py`` in a folder or repository.
+
+    Args:
+        github: the folder that has ``hubconf.py``, or ``"owner/repository:branch"`` of one that is
+            in :func:`get_dir` already.
+        force_reload, skip_validation, trust_repo, verbose: accepted as in PyTorch; nothing is
+            downloaded.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> _ = (folder / "hubconf.py").write_text("def small(n):\\n    'A small model.'")
+        >>> facula.hub.list(folder)
+        ['small']
+        >>> facula.hub.help(folder, "small")
+        'A small model.'
+    """
+    module = _import_hubconf(_folder("list", github, _source_of(github)))
+    return [n for n, f in vars(module).items() if callable(f) and not n.startswith("_")]
+
+
+def help(
+    github: str | os.PathLike[str],
+    model: str,
+    force_reload: bool = False,
+    skip_validation: bool = False,
+    trust_repo: bool | str | None = "check",
+) -> str | None:
+    """The docstring of a function of the file ``hubconf.py`` in a folder or repository.
+
+    Args:
+        github: as of :func:`list`.
+        model: the name of the function.
+        force_reload, skip_validation, trust_repo: accepted as in PyTorch; nothing is downloaded.
+    """
+    module = _import_hubconf(_folder("help", github, _source_of(github)))
+    function = getattr(module, model, None)
+    if not callable(function):
+        raise RuntimeError(f"hub.help: hubconf.py in {github} has no function {model!r}.")
+    return inspect.getdoc(function)
+
+
+def _source_of(place: str | os.PathLike[str]) -> str:
+    return "local" if os.path.isdir(place) else "github"
+
+
+def _folder(name: str, place: str | os.PathLike[str], source: str) -> Path:
+    """The folder of a repository."""
+    if source not in ("github", "local"):
+        raise ValueError(f'hub.{name}: expected source="github" or "local", got {source!r}.')
+    if source == "local":
+        return Path(place).resolve()
+    repository, _, branch = str(place).partition(":")
+    # PyTorch has the same names in its own folder; without a branch, those of most repositories.
+    for folder in (get_dir(), _torch_dir()):
+        for each in [branch] if branch else ["main", "master"]:
+            path = Path(folder) / f"{repository.replace('/', '_')}_{each.replace('/', '_')}"
+            if path.is_dir():
+                return path
+    raise NotImplementedError(
+        f"hub.{name}: repositories are not downloaded. Clone https://github.com/{repository}"
+        f"{f' (branch or tag {branch})' if branch else ''} and call "
+        f'hub.{name}(folder, ..., source="local").'
+    )
 
 
 def _import_hubconf(folder: Path) -> Any:

@@ -7,6 +7,7 @@ operations while it is active.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import re
@@ -22,6 +23,7 @@ from facula._core import Tensor
 __all__ = [
     "BaseTorchFunctionMode",
     "TorchFunctionMode",
+    "enable_reentrant_dispatch",
     "get_default_nowrap_functions",
     "get_ignored_functions",
     "get_overridable_functions",
@@ -32,6 +34,7 @@ __all__ = [
     "has_torch_function_variadic",
     "is_tensor_like",
     "is_tensor_method_or_property",
+    "redispatch_function",
     "resolve_name",
     "wrap_torch_function",
 ]
@@ -370,3 +373,33 @@ def _parse(text: str) -> inspect.Signature:
             this_kind = (kind, kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD)[stars]
             parameters.append(inspect.Parameter(name.strip("* "), this_kind, default=value))
     return inspect.Signature(parameters)
+
+
+def redispatch_function(
+    func: Callable[..., Any],
+    types: Iterable[type],
+    args: tuple[Any, ...] = (),
+    kwargs: dict[str, Any] | None = None,
+) -> Any:
+    """Call a function without asking ``__torch_function__`` for it once more.
+
+    What the function calls in turn is asked for as usual, if it is written in Python.
+
+    Args:
+        func: the function that ``__torch_function__`` was asked for.
+        types: the types among the arguments that override operations.
+        args: the arguments without a name.
+        kwargs: the arguments by name.
+
+    Example:
+        >>> facula.overrides.redispatch_function(facula.add, (), (facula.ones(2), 1))
+        tensor([2., 2.])
+    """
+    with _core._DisableTorchFunctionSubclass():
+        return func(*args, **(kwargs or {}))
+
+
+@contextlib.contextmanager
+def enable_reentrant_dispatch() -> Iterator[None]:
+    """A block in which modes may call operations again, as they always may."""
+    yield

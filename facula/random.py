@@ -24,6 +24,7 @@ __all__ = [
     "manual_seed",
     "seed",
     "set_rng_state",
+    "thread_safe_generator",
 ]
 
 
@@ -70,3 +71,14 @@ def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
         yield
     finally:
         _set_states(states)
+
+
+def thread_safe_generator() -> _core.Generator | None:
+    """The generator of a thread that loads data; None stands for the default one.
+
+    Example:
+        >>> facula.rand(2, generator=facula.random.thread_safe_generator()).shape
+        torch.Size([2])
+    """
+    # The default generator that operations find is the thread's own in workers that are threads.
+    return None

@@ -10,11 +10,11 @@ import os
 import random
 import re
 import sys
-import warnings
 from pathlib import Path
 from typing import Any
 
 import facula
+from facula._warnings import warn_user
 from facula.serialization import CheckpointError, load, save
 
 __all__ = ["Checkpoints"]
@@ -145,10 +145,9 @@ class Checkpoints:
                 return load(path, map_location="cpu")
             except CheckpointError as found:
                 error = found
-                warnings.warn(
+                warn_user(
                     f"Checkpoints.restore: {path} cannot be read, so the one before it is taken. "
                     f"({found})",
-                    stacklevel=3,
                 )
         if error is not None:
             raise error

@@ -50,8 +50,10 @@ class _NamedResult(tuple[Any, ...]):
     _fields: tuple[str, ...] = ()
 
     def __new__(cls, *items: Any) -> _NamedResult:
-        # Of one sequence, as PyTorch's; or of the items, as any named tuple is made.
-        self = super().__new__(cls, items[0] if len(items) == 1 else items)
+        # Of one sequence, as PyTorch's, whose pickles have a dict beside it; or of the items, as
+        # any named tuple is made.
+        is_sequence = len(items) == 1 or (len(items) == 2 and isinstance(items[1], dict))
+        self = super().__new__(cls, items[0] if is_sequence else items)
         if len(self) != len(cls._fields):
             raise TypeError(f"{cls.__name__}: expected {len(cls._fields)} items, got {len(self)}.")
         return self
@@ -60,7 +62,7 @@ class _NamedResult(tuple[Any, ...]):
         parts = ",\n".join(
             f"{name}={item!r}" for name, item in zip(self._fields, self, strict=True)
         )
-        return f"facula.return_types.{type(self).__name__}(\n{parts})"
+        return f"{type(self).__module__}.{type(self).__name__}(\n{parts})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (tuple(self),)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from facula import _core
@@ -110,6 +110,9 @@ class TypedStorage:
     def _cdata(self) -> int:
         return self._untyped_storage._cdata
 
+    def __sizeof__(self) -> int:
+        return super().__sizeof__() + self.nbytes()
+
     def __len__(self) -> int:
         return self._untyped_storage.nbytes() // self.dtype.itemsize
 
@@ -130,6 +133,7 @@ class TypedStorage:
         return self._untyped_storage.data_ptr()
 
     def __getitem__(self, index: int) -> Any:
+        _check_has_bytes(self._untyped_storage)
         if isinstance(index, slice):
             raise RuntimeError("TypedStorage: slices are only supported by UntypedStorage.")
         return self._tensor().select(0, _position(index, len(self))).item()
@@ -147,6 +151,7 @@ class TypedStorage:
 
     def tolist(self) -> list[Any]:
         """The elements as a list."""
+        _check_has_bytes(self._untyped_storage)
         values: list[Any] = self._tensor().tolist()
         return values
 
@@ -198,7 +203,7 @@ class TypedStorage:
 
     def __repr__(self) -> str:
         kind = f"dtype={self.dtype}, device={self.device}"
-        return _text(self.tolist(), f"TypedStorage({kind}) of size {len(self)}")
+        return _text(self, f"TypedStorage({kind}) of size {len(self)}")
 
     def __copy__(self) -> TypedStorage:
         return self.clone()
@@ -222,6 +227,19 @@ def _rebuild_untyped_storage(data: bytes, device: str) -> UntypedStorage:
     return memory.to(device, copy=True).untyped_storage()
 
 
+def _load_from_bytes(data: bytes) -> Any:
+    """What a plain pickle of PyTorch has in the place of a storage: a whole file, in bytes.
+
+    Args:
+        data: what PyTorch's ``save`` wrote.
+    """
+    import io
+
+    from facula.serialization import load
+
+    return load(io.BytesIO(data))
+
+
 STORAGE_NAMES = {
     "torch.float64": "DoubleStorage",
     "torch.float32": "FloatStorage",
@@ -238,8 +256,10 @@ STORAGE_NAMES = {
 }
 
 
-def _text(values: Sequence[Any], kind: str) -> str:
-    lines = "\n".join(f" {value}" for value in values)
+def _text(storage: TypedStorage | UntypedStorage, kind: str) -> str:
+    if storage.device.type == "meta":
+        return f"...\n[torch.storage.{kind}]"
+    lines = "\n".join(f" {value}" for value in storage)
     return f"{lines or ' '}\n[torch.storage.{kind}]"
 
 
@@ -247,13 +267,20 @@ def _bytes(self: UntypedStorage) -> Tensor:
     return _elements(self, _core.uint8)
 
 
+def _check_has_bytes(storage: UntypedStorage) -> None:
+    if storage.device.type == "meta":
+        raise NotImplementedError("storage: Not available for 'meta' device type, without memory.")
+
+
 def _getitem(self: UntypedStorage, index: int | slice) -> int | UntypedStorage:
+    _check_has_bytes(self)
     if isinstance(index, slice):
         return self._slice(*_span(index, len(self)))
     return int(_bytes(self).select(0, _position(index, len(self))))
 
 
 def _setitem(self: UntypedStorage, index: int | slice, value: Any) -> None:
+    _check_has_bytes(self)
     TypedStorage(wrap_storage=self, dtype=_core.uint8)[index] = value
 
 
@@ -263,6 +290,7 @@ def _iter(self: UntypedStorage) -> Iterator[int]:
 
 def _tolist(self: UntypedStorage) -> list[int]:
     """The bytes as a list of ints."""
+    _check_has_bytes(self)
     values: list[int] = _bytes(self).tolist()
     return values
 
@@ -312,12 +340,64 @@ def _new_shared(size: int, *, device: Any = "cpu") -> UntypedStorage:
     return UntypedStorage(size, device=device).share_memory_()
 
 
+def _from_file(filename: str, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+    """A storage that is a file's memory: pages are read when they are needed.
+
+    Args:
+        filename: the path of the file.
+        shared: whether what is written to the storage is written to the file, which is then made,
+            or made longer, if need be.
+        nbytes: the number of bytes; those of the file if not given.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile() as file:
+        ...     _ = file.write(b"abc")
+        ...     file.flush()
+        ...     facula.UntypedStorage.from_file(file.name).tolist()
+        [97, 98, 99]
+    """
+    import mmap
+    import os
+
+    try:
+        file = os.open(filename, os.O_RDWR | os.O_CREAT if shared else os.O_RDONLY, 0o600)
+    except OSError as error:
+        mode = "read-write" if shared else "read-only"
+        raise RuntimeError(
+            f"UntypedStorage.from_file: unable to open file <{filename}> in {mode} mode: "
+            f"{error.strerror} ({error.errno})"
+        ) from error
+    try:
+        n_there = os.fstat(file).st_size
+        if nbytes > n_there and shared:
+            os.ftruncate(file, nbytes)
+        elif nbytes > n_there:
+            raise RuntimeError(
+                f"from_file: expected a file of at least {nbytes} bytes, but {filename} has "
+                f"{n_there}. A file is made longer with shared=True only."
+            )
+        nbytes = nbytes if nbytes > 0 else n_there
+        if nbytes == 0:  # which the system does not map
+            return UntypedStorage(0)
+        access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
+        memory = mmap.mmap(file, nbytes, access=access)
+    finally:
+        os.close(file)
+    return _core.frombuffer(memory, dtype=_core.uint8).untyped_storage()
+
+
+def _untyped(self: UntypedStorage) -> UntypedStorage:
+    """The storage itself, which has no dtype."""
+    return self
+
+
 def _is_cuda(self: UntypedStorage) -> bool:
     return self.device.type == "cuda"
 
 
 def _repr(self: UntypedStorage) -> str:
-    return _text(_tolist(self), f"UntypedStorage(device={self.device}) of size {len(self)}")
+    return _text(self, f"UntypedStorage(device={self.device}) of size {len(self)}")
 
 
 def _deepcopy(self: UntypedStorage, memo: dict[int, Any]) -> UntypedStorage:
@@ -346,6 +426,8 @@ _METHODS = {
     "cpu": _cpu,
     "share_memory_": _share_memory_,
     "_new_shared": staticmethod(_new_shared),
+    "from_file": staticmethod(_from_file),
+    "untyped": _untyped,
     "is_cuda": property(_is_cuda, doc="Whether the memory is on a CUDA device."),
 }
 for _name, _method in _METHODS.items():

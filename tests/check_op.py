@@ -87,7 +87,7 @@ def to_numpy(tensor):
     """The values in the widest dtype of their kind; NumPy itself has no bfloat16."""
     tensor = tensor.detach().cpu()
     if tensor.is_complex():
-        return tensor.to(facula.complex128).numpy()
+        return tensor.resolve_conj().to(facula.complex128).numpy()
     wide = facula.float64 if tensor.is_floating_point() else facula.int64
     return tensor.to(wide).numpy()
 

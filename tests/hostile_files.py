@@ -6,6 +6,7 @@ variable ``CANARY`` names.
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import pickle
@@ -14,6 +15,7 @@ import sys
 import zipfile
 from pathlib import Path
 
+from facula.serialization import _modules
 from facula.serialization._zip_writer import ZipWriter
 
 CANARY = os.environ.get("CANARY", "/tmp/facula-canary")
@@ -100,6 +102,15 @@ def sparse(layout: str, *parts: bytes) -> bytes:
 
 # As floats the bytes of storage "1" are small numbers; as int64 they are 0, 1, 5 and -1.
 FLOATS = {"0": struct.pack("<4f", 1, 2, 3, 4), "1": struct.pack("<4q", 0, 1, 5, -1)}
+
+
+def import_modules() -> None:
+    """Import what files with modules of ours may name, so that nothing is imported by loading."""
+    for path in _modules._files():
+        importlib.import_module(path)
+    _modules._functions()
+    # An operation that refuses its arguments looks there for an older form of them.
+    importlib.import_module("facula._ops._older_forms")
 
 
 def calls() -> dict[str, bytes]:
@@ -258,9 +269,6 @@ def lies() -> dict[str, bytes]:
         "tensor_without_strides": tensor(size=(4,), stride=()),
         "tensor_of_a_string": tensor(memory=text("x")),
         "tensor_with_a_string_for_grad": tensor(rest=text("x") + b")"),
-        "tensor_conjugated_to_a_terabyte": tensor(
-            size=(1 << 38,), stride=(0,), rest=b"\x89)}" + text("conj") + b"\x88s"
-        ),
         "tensor_with_unknown_metadata": tensor(rest=b"\x89)}" + text("run") + b"\x88s"),
         "parameter_of_a_string": name("torch._utils", "_rebuild_parameter")
         + text("x")
@@ -331,6 +339,148 @@ def lies() -> dict[str, bytes]:
         + b"\x89\x88\x87R(K\3"
         + text("|")
         + b"NNNJ\xff\xff\xff\x7fK\1K\x3ftb",
+    }
+    return {key: archive(data + b".", FLOATS) for key, data in files.items()}
+
+
+def made(cls: bytes, *state: bytes) -> bytes:
+    """An object of a class whose state has these names and values."""
+    return cls + b")\x81}(" + b"".join(state) + b"ub"
+
+
+def modules() -> dict[str, bytes]:
+    """Layers of ours with something that would run, or hide what runs."""
+    linear = name("torch.nn.modules.linear", "Linear")
+    layer = name("torch.nn.modules.transformer", "TransformerEncoderLayer")
+    lstm = name("torch.nn.modules.rnn", "LSTM")
+    relu = name("torch.nn.functional", "relu")
+    rebuild = name("torch._utils", "_rebuild_tensor_v2")
+    functions = name("torch._C", "_VariableFunctionsClass")
+    get = name("__builtin__", "getattr")
+    partial = name("functools", "partial")
+
+    def table(key: str, entry: bytes, value: bytes) -> bytes:
+        return made(linear, text(key), b"}" + entry + value + b"s")
+
+    files = {
+        "module_with_a_forward": made(linear, text("forward"), relu),
+        "module_with_a_call": made(linear, text("__call__"), relu),
+        "module_with_a_class": made(linear, text("__class__"), layer),
+        "module_with_a_setstate": made(linear, text("__setstate__"), relu),
+        "module_with_a_property": made(lstm, text("all_weights"), b"]"),
+        "module_with_a_number_for_a_name": made(linear, b"K\1", b"N"),
+        "module_with_a_hidden_method": made(linear, text("state_dict"), relu),
+        "module_with_a_part_that_is_a_method": table("_modules", text("forward"), made(linear)),
+        "module_with_a_part_that_is_special": table("_modules", text("__bool__"), made(linear)),
+        "module_with_a_part_without_a_name": table("_modules", text(""), made(linear)),
+        "module_with_a_part_by_number": table("_modules", b"K\1", made(linear)),
+        "module_with_a_part_twice": made(
+            linear, text("_modules"), b"}" + text("a") + made(linear) + b"s", text("a"), relu
+        ),
+        "module_with_a_function_as_a_part": table("_modules", text("a"), relu),
+        "module_with_a_function_as_a_parameter": table("_parameters", text("weight"), relu),
+        "module_with_a_string_as_a_buffer": table("_buffers", text("a"), text("b")),
+        "module_with_parts_in_a_list": made(linear, text("_modules"), b"]"),
+        "module_with_names_in_a_list": made(linear, text("_non_persistent_buffers_set"), b"]"),
+        "module_with_a_function_as_a_hook": table("_forward_hooks", b"K\1", relu),
+        "module_with_a_module_as_a_hook": table("_forward_pre_hooks", b"K\1", made(linear)),
+        "module_with_a_class_as_a_hook": table("_backward_hooks", b"K\1", linear),
+        "module_with_a_tensor_for_a_flag": made(linear, text("training"), tensor()),
+        "module_with_a_private_function": made(linear, text("_call_impl"), relu),
+        "module_with_a_private_class": made(linear, text("_slow_forward"), linear),
+        "recurrent_layer_with_a_tensor_of_names": made(
+            lstm, text("_all_weights"), tensor(size=(1 << 40, 1), stride=(0, 1))
+        ),
+        "recurrent_layer_with_a_tensor_in_its_names": made(
+            lstm, text("_all_weights"), b"]" + tensor(size=(1 << 40,), stride=(0,)) + b"a"
+        ),
+        "recurrent_layer_with_a_tensor_of_flat_names": made(
+            lstm, text("_all_weights"), b"]", text("_flat_weights_names"), tensor()
+        ),
+        "recurrent_layer_with_one_list_many_times": made(
+            lstm,
+            text("_all_weights"),
+            b"](](" + text("w") + b"2" * 5000 + b"eq\0" + b"h\0" * 5000 + b"e",
+        ),
+        "module_with_a_rebuilding_function": made(layer, text("activation"), rebuild),
+        "module_with_a_function_in_a_list": made(layer, text("layers"), b"]" + rebuild + b"a"),
+        "module_with_getattr": made(layer, text("activation"), get),
+        "module_with_a_builtin": made(layer, text("activation"), name("builtins", "bytearray")),
+        "module_with_a_storage_class": made(
+            layer, text("activation"), name("torch.storage", "UntypedStorage")
+        ),
+        "module_filled_after_it_was_made": linear
+        + b")\x81q\0}q\1b0h\1"
+        + text("forward")
+        + relu
+        + b"s0h\0",
+        "module_with_two_states": made(linear) + b"}b",
+        "module_with_a_list_for_a_state": linear + b")\x81]b",
+        "module_with_slots": linear + b")\x81N}\x86b",
+        "module_with_arguments": linear + b"K\1\x85\x81",
+        "module_that_is_called": linear + ints(3, 4) + b"R",
+        "module_within_itself": linear
+        + b")\x81q\0}"
+        + text("_modules")
+        + b"}"
+        + text("a")
+        + b"h\0ssb",
+        "module_as_a_list": made(linear) + b"Na",
+        "module_as_a_dict": made(linear) + b"K\1K\1s",
+        "modules_nested_deep": (
+            (linear + b")\x81}" + text("_modules") + b"}" + text("a")) * 1000 + b"N" + b"ssb" * 1000
+        ),
+        "many_modules": b"(" + made(linear) * 100_000 + b"t",
+        "many_modules_of_one_state": linear
+        + b"q\0}("
+        + b"".join(text(f"a{i}") + b"N" for i in range(5000))
+        + b"uq\1("
+        + b"h\0)\x81h\1b" * 5000
+        + b"t\x87",
+        "many_modules_of_one_table": linear
+        + b"q\0}("
+        + b"".join(text(f"a{i}") + b"N" for i in range(5000))
+        + b"uq\1("
+        + (b"h\0)\x81}" + text("_modules") + b"h\1sb") * 5000
+        + b"t\x87",
+        "partial_of_a_function": partial + relu + b"\x85R",
+        "partial_of_two": partial + linear + relu + b"\x86R",
+        "partial_with_arguments": partial + linear + b"\x85R(" + linear + b"(K\1t}Ntb",
+        "partial_with_a_function": partial
+        + linear
+        + b"\x85R("
+        + linear
+        + b")}"
+        + text("device")
+        + relu
+        + b"sNtb",
+        "partial_of_another": partial + linear + b"\x85R(" + layer + b")}Ntb",
+        "partial_with_attributes": partial
+        + linear
+        + b"\x85R("
+        + linear
+        + b")}}"
+        + text("a")
+        + b"Nstb",
+        "getattr_of_load": get + functions + text("load") + b"\x86R",
+        "getattr_of_a_module": get + made(linear) + text("forward") + b"\x86R",
+        "getattr_of_a_class": get + linear + text("__init__") + b"\x86R",
+        "function_load": name("torch", "load"),
+        "function_save": name("torch", "save"),
+        "function_from_file": name("torch", "from_file"),
+        "function_of_the_hub": name("torch.hub", "load"),
+        "function_of_a_class": stacked_name("torch.nn.modules.module", "Module.__setattr__"),
+        "class_of_a_dataset": name("torchvision.datasets.mnist", "MNIST"),
+        "class_of_an_optimizer": name("torch.optim.sgd", "SGD"),
+        "class_that_a_file_imports": name("torch.nn.modules.module", "OrderedDict"),
+        "function_that_a_file_imports": name("torch.nn.modules.module", "chain"),
+        "module_that_a_file_imports": name("torch.nn.modules.rnn", "math"),
+        "file_outside_of_the_packages": name("torch.nn.modules...cli", "main"),
+        "enumeration_of_a_number": name("torchvision.transforms.functional", "InterpolationMode")
+        + b"K\1\x85R",
+        "enumeration_of_nothing": name("torchvision.transforms.functional", "InterpolationMode")
+        + text("x")
+        + b"\x85R",
     }
     return {key: archive(data + b".", FLOATS) for key, data in files.items()}
 
@@ -495,7 +645,7 @@ def tar(members: dict[str, bytes]) -> bytes:
 
 def corpus() -> dict[str, bytes]:
     """All files by their name."""
-    groups = calls(), confusions(), lies(), bombs(), archives(), old_formats()
+    groups = calls(), confusions(), lies(), modules(), bombs(), archives(), old_formats()
     return {key: data for group in groups for key, data in group.items()}
 
 

@@ -11,6 +11,8 @@ LOADED_AS = {
     "pillow": "PIL",
     "nvidia-cublas": "libcublasLt",
     "nvidia-cuda-nvrtc": "libnvrtc",
+    "nvidia-cufft": "libcufft",
+    "nvidia-cusolver": "libcusolver",
     "nvidia-cudnn-cu13": "libcudnn",
 }
 
@@ -28,7 +30,7 @@ def test_every_package_of_an_extra_is_loaded_by_some_line():
     sources = [path.read_text() for folder in folders for path in folder.rglob("*.py")]
     opened = [path.read_text() for path in (ROOT / "core").rglob("*.cpp")]
     imports = "\n".join(re.findall(r"^\s*(?:import|from) .*", "\n".join(sources), re.MULTILINE))
-    libraries = "\n".join(re.findall(r'open_nvidia\("\w+"', "\n".join(opened)))
+    libraries = "\n".join(re.findall(r'(?:open_nvidia|library)\("\w+"', "\n".join(opened)))
     for extra, packages in extras():
         if extra != "lint":  # programs, which the Makefile runs
             names = [LOADED_AS.get(package, package) for package in packages]

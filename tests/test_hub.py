@@ -129,3 +129,22 @@ def test_bad_repositories_are_refused(home, code, kwargs, error, text):
         (home / "hubconf.py").write_text(code)
     with pytest.raises(error, match=text):
         hub.load(home, "net", **{"source": "local", **kwargs})
+
+
+def test_functions_of_a_folder_are_listed_and_explained(tmp_path):
+    code = "def net(n):\n    'A net.'\n    return n\n_hidden = net\nnumber = 3\n"
+    (tmp_path / "hubconf.py").write_text(code)
+    assert hub.list(tmp_path) == ["net"]
+    assert hub.help(str(tmp_path), "net") == "A net."
+    with pytest.raises(RuntimeError, match="no function 'other'"):
+        hub.help(tmp_path, "other")
+
+
+def test_a_repository_that_is_there_already_is_used(home):
+    folder = home / ".cache" / "facula" / "hub" / "someone_models_main"
+    folder.mkdir(parents=True)
+    (folder / "hubconf.py").write_text("def net(n): return n + 1")
+    assert hub.load("someone/models", "net", 2) == 3
+    assert hub.list("someone/models:main") == ["net"]
+    with pytest.raises(NotImplementedError, match=r"Clone https://github.com/someone/models \(bra"):
+        hub.load("someone/models:other", "net", 2)

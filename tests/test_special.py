@@ -194,6 +194,27 @@ def test_degrees_below_zero_give_zero_and_the_degree_zero_one(name):
         function(1.0, 2)
 
 
+@pytest.mark.parametrize(
+    "name, x, rise",
+    [
+        ("legendre_polynomial_p", (-0.9, -1e-7, 1e-6, 0.3), lambda x, n: (2 * n + 1) * x),
+        ("laguerre_polynomial_l", (20.0, 0.3, 2.0, 8.0), lambda x, n: 2 * n + 1 - x),
+    ],
+)
+def test_polynomials_of_degrees_that_nobody_counts_to_go_on_from_those_below(name, x, rise):
+    function, x, n = getattr(special, name), tensor(*x), 2**22
+    before, last, following = (function(x, n + d) for d in (-1, 0, 1))
+    check(following, (rise(x, n) * last - n * before) / (n + 1), rtol=1e-6, atol=1e-7)
+    assert function(x[1:], 1.8e19).abs().max() < 1
+
+
+def test_laguerre_polynomials_of_high_degree_grow_below_zero_as_bessel_functions():
+    x, n = tensor(-1e-3, -1e-7, -1e-13), 2**23
+    expected = (x / 2).exp() * special.i0(2 * (-x * (n + 0.5)).sqrt())
+    check(special.laguerre_polynomial_l(x, n), expected, rtol=1e-6)
+    assert special.laguerre_polynomial_l(tensor(-1.0), n).item() == math.inf
+
+
 @pytest.mark.parametrize("kind", "tuvw")
 def test_chebyshev_polynomials_of_high_degree_follow_their_recurrence(kind):
     for name in (f"chebyshev_polynomial_{kind}", f"shifted_chebyshev_polynomial_{kind}"):

@@ -74,6 +74,8 @@ LEFT_OUT = {
     r"(bits|u?int)\d+(x\d+)?|bit|float4_.*": "dtypes of less than a byte",
 }
 
+UNDOCUMENTED = "functions that PyTorch does not document"
+
 # The top level also shows the classes of PyTorch's own core, of which these are documented.
 INSIDE = "classes of PyTorch's own core"
 DOCUMENTED = {"AcceleratorError", "Event", "GradScaler", "OutOfMemoryError", "Stream"}
@@ -109,7 +111,10 @@ def reason_of(name: str, value: Any) -> str | None:
     is_inside = getattr(value, "__module__", "") in ("torch", "torch._C") and name[0].isupper()
     if is_inside and name not in DOCUMENTED:
         return INSIDE
-    return next((why for form, why in LEFT_OUT.items() if re.match(rf"({form})$", name)), None)
+    found = next((why for form, why in LEFT_OUT.items() if re.match(rf"({form})$", name)), None)
+    if found is None and not inspect.getdoc(value):
+        return UNDOCUMENTED
+    return found
 
 
 def compare() -> dict[str, tuple[int, list[str], dict[str, str]]]:
@@ -140,7 +145,7 @@ def page() -> str:
         text = ", ".join(f"`{n}`" for n in missing) or ""
         lines.append(f"| `{name}` | {total} | {total - len(missing)} | {text} |")
     lines += ["", "## Left out on purpose", "", "| what | names |", "| --- | --- |"]
-    for why in [*dict.fromkeys(LEFT_OUT.values()), INSIDE]:
+    for why in [*dict.fromkeys(LEFT_OUT.values()), INSIDE, UNDOCUMENTED]:
         names = sorted({n for _, _, out in rows.values() for n in out if out[n] == why})
         if names:
             lines.append(f"| {why} | {', '.join(f'`{n}`' for n in names)} |")

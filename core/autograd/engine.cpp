@@ -401,7 +401,8 @@ TensorList run_backward(const TensorList& roots, const TensorList& grads, bool r
           "backward: expected a tensor that requires grad or has a grad_fn, got ", roots[i],
           " at index ", i,
           ". Was it computed under no_grad, detached, or made only of tensors without "
-          "requires_grad?");
+          "requires_grad? (element ",
+          i, " of tensors does not require grad and does not have a grad_fn)");
     starts.edges.push_back(edge);
     root_grads.push_back(grads[i]);
   }

@@ -25,7 +25,7 @@ Ref snapshot(PyObject* hooks) { return Ref(PyDict_Values(hooks)); }
 
 void replace_from(PyObject* result, TensorList& tensors, const char* what) {
   if (PyObject_TypeCheck(result, tensor_type) && tensors.size() == 1) {
-    tensors[0] = Tensor::borrow(static_cast<TensorImpl*>(result));
+    tensors[0] = graph::resolved(Tensor::borrow(static_cast<TensorImpl*>(result)));
     return;
   }
   check_type(PyTuple_Check(result), what,
@@ -45,7 +45,7 @@ void replace_from(PyObject* result, TensorList& tensors, const char* what) {
                ".");
     check(tensors[i].defined(), what, ": expected None at index ", i,
           " of the hook's result, where no gradient was, got a tensor.");
-    tensors[i] = Tensor::borrow(static_cast<TensorImpl*>(item));
+    tensors[i] = graph::resolved(Tensor::borrow(static_cast<TensorImpl*>(item)));
   }
 }
 
@@ -77,7 +77,7 @@ void run_tensor_hooks(PyObject* hooks, Tensor& grad) {
     check(replacement.dtype() == grad.dtype(),
           "register_hook: expected the hook to keep the dtype of the gradient, ", grad, ", got ",
           replacement, ".");
-    grad = replacement;
+    grad = graph::resolved(replacement);
   }
 }
 

@@ -48,18 +48,30 @@ void check_recorded_write(const char* op, const Tensor& x) {
     check(x->requires_grad || Tensor::borrow(x->base).is_leaf(), op,
           ": this view was made before its base had a history, so it counts as a leaf that "
           "requires grad, and cannot be written to. Make the view again.");
-    check(!Tensor::borrow(x->base).is_leaf(), op,
-          ": a view of a leaf that requires grad cannot be written to while gradients are "
-          "recorded. Write to it under no_grad(), or work on a copy.");
+    check(
+        !Tensor::borrow(x->base).is_leaf(), op,
+        ": a view of a leaf that requires grad cannot be written to while gradients are "
+        "recorded. Write to it under no_grad(), or work on a copy. (a view of a leaf Variable that "
+        "requires grad is being used in an in-place operation)");
   } else {
-    check(!x.is_leaf(), op,
-          ": a leaf that requires grad cannot be written to while gradients are recorded. Write to "
-          "it under no_grad(), or work on a copy.");
+    check(
+        !x.is_leaf(), op,
+        ": a leaf that requires grad cannot be written to while gradients are recorded. Write to "
+        "it under no_grad(), or work on a copy. (a leaf Variable that requires grad is being used "
+        "in an in-place operation)");
   }
 }
 
 ViewGeometry geometry_of(const Tensor& x) {
-  return {x.sizes(), x.strides(), x.offset(), x.dtype()};
+  return {x.sizes(), x.strides(), x.offset(), x.dtype(), x->lazy};
+}
+
+uint8_t lazy_difference(const ViewGeometry& base, const ViewGeometry& view) {
+  uint8_t difference = base.lazy ^ view.lazy;
+  if (!is_complex(base.dtype) || is_complex(view.dtype)) return difference;
+  // A part of a conjugated base: the imaginary parts, which lie at odd places, have the other sign.
+  bool is_imaginary = base.lazy & kLazyConj && view.offset % 2 == 1;
+  return (difference & kLazyNeg) ^ (is_imaginary ? kLazyNeg : 0);
 }
 
 Tensor piece_under(const Tensor& base, ViewGeometry view, int64_t origin) {
@@ -82,6 +94,13 @@ struct CopySlices : Node {
   ViewGeometry base, view;  // `wrapped` is the derivative of the write; its first input is the view
 };
 
+// A gradient of the view's elements as one of the base's, or the other way round.
+Tensor turned(const Tensor& g, uint8_t marks) {
+  Tensor y = g;
+  if (marks & kLazyConj) y = operations.conj(y);
+  return marks & kLazyNeg ? operations.neg(y) : y;
+}
+
 TensorList apply_copy_slices(Node& node, TensorList& grads) {
   auto& self = static_cast<CopySlices&>(node);
   Tensor whole =
@@ -96,13 +115,16 @@ TensorList apply_copy_slices(Node& node, TensorList& grads) {
   TensorList inner{
       is_in_pairs ? operations.view_as_complex(operations.clone(part, MemoryFormat::Contiguous))
                   : operations.clone(part, MemoryFormat::Preserve)};
+  uint8_t difference = lazy_difference(self.base, self.view);
+  inner[0] = turned(inner[0], difference);
   TensorList results = self.wrapped->apply(*self.wrapped, inner);
   TensorList out(node.n_edges);
   if (node.edges[0].node) {
     if (results[0].defined()) {
-      operations.copy(part, is_in_pairs ? operations.view_as_real(
-                                              operations.to_dtype(results[0], self.view.dtype))
-                                        : results[0]);
+      Tensor result = turned(results[0], difference);
+      operations.copy(
+          part, is_in_pairs ? operations.view_as_real(operations.to_dtype(result, self.view.dtype))
+                            : result);
     } else {
       operations.fill_with_zeros(part);
     }

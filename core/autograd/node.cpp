@@ -182,7 +182,8 @@ Node* accumulator_of(const Tensor& leaf) {
 void require_grad(const Tensor& x, bool on) {
   if (x.is_leaf()) {
     check(!on || is_differentiable(x.dtype()),
-          "requires_grad: expected a floating-point or complex tensor, got ", x, ".");
+          "requires_grad: expected a floating-point or complex tensor, got ", x,
+          ". (Only Tensors of floating point and complex dtype can require gradients.)");
     check(!on || !x->is_inference || is_inference_mode_enabled(),
           "requires_grad: a tensor made in inference mode cannot require grad outside of it. Make "
           "a normal one of it with clone() first.");
@@ -346,8 +347,13 @@ Node* Tensor::grad_fn() const {
     base->requires_grad = true;
   }
   GradModeGuard guard(true);
+  // The parts of a conjugated base are those of its conjugate, but for signs.
+  if (base.is_conj() && !is_complex(x->dtype)) base = graph::operations.conj_view(base);
   Tensor fresh = piece_under(base, geometry_of(*this), 0);
   if (fresh.dtype() != x->dtype) fresh = graph::operations.view_as_complex(fresh);
+  uint8_t difference = lazy_difference(geometry_of(base), geometry_of(*this));
+  if (difference & kLazyConj) fresh = graph::operations.conj_view(fresh);
+  if (difference & kLazyNeg) fresh = graph::operations.neg_view(fresh);
   attach_output(fresh->meta->grad_fn, *this, 0);
   return x->meta->grad_fn;
 }

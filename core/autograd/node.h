@@ -307,12 +307,15 @@ struct ViewGeometry {
   Dims sizes, strides;
   int64_t offset;
   DType dtype;
+  uint8_t lazy;  // LazyMarks
 };
 ViewGeometry geometry_of(const Tensor& x);
 // The elements of `base` that a view of it looks at. Those under a complex view of a real base stay
 // real, in pairs: (..., 2). `origin` is the offset that the viewed tensor had, where `base` stands
 // for it at the start of another storage; otherwise 0.
 Tensor piece_under(const Tensor& base, ViewGeometry view, int64_t origin);
+// The marks by which a view's elements differ from those of its base, as LazyMarks.
+uint8_t lazy_difference(const ViewGeometry& base, const ViewGeometry& view);
 
 // ---- saved-tensor hooks, per thread: pairs (pack, unpack), the innermost counts
 void push_saved_tensor_hooks(PyObject* pack, PyObject* unpack);

@@ -21,7 +21,19 @@ struct Operations {
   Tensor (*view_as_complex)(const Tensor& x);
   bool (*has_nan)(const Tensor& x);
   Tensor (*to_dense)(const Tensor& x);  // of a sparse tensor
+  Tensor (*conj)(const Tensor& x);
+  Tensor (*neg)(const Tensor& x);
+  Tensor (*conj_view)(const Tensor& x);
+  Tensor (*neg_view)(const Tensor& x);
+  Tensor (*clone_with_history)(const Tensor& x);
+  void (*resize)(const Tensor& x, const Dims& sizes);
 };
 extern Operations operations;
+
+// x, or where it has marks (see Note [Lazy views]) a copy that stands for it in the graph: for
+// tensors that come from Python by other ways than as arguments of operations.
+inline Tensor resolved(const Tensor& x) {
+  return x.defined() && x.is_lazy() ? operations.clone_with_history(x) : x;
+}
 
 }  // namespace facula::graph

@@ -1,5 +1,6 @@
 // Saved tensors, their checks and their hooks.
 #include "autograd/node.h"
+#include "autograd/operations.h"
 #include "base/python_error.h"
 
 namespace facula {
@@ -36,6 +37,7 @@ void push_saved_tensor_hooks(PyObject* pack, PyObject* unpack) {
 }
 
 void pop_saved_tensor_hooks() {
+  check(!hook_stack.empty(), "saved_tensors_hooks: left a block that was not entered.");
   HookPair pair = hook_stack.back();
   hook_stack.pop_back();
   Py_DECREF(pair.pack);
@@ -103,7 +105,7 @@ void SavedTensor::set_hooks(PyObject* pack, PyObject* unpack) {
 Tensor SavedTensor::unpack() const {
   check(!is_released_, "backward: the tensors that ", owner_->name,
         " kept for its derivative were freed by an earlier backward. Call that one with "
-        "retain_graph=True.");
+        "retain_graph=True. (Trying to backward through the graph a second time.)");
   if (!was_defined_) return Tensor();
   Tensor value = value_;
   if (packed_) {
@@ -112,13 +114,15 @@ Tensor SavedTensor::unpack() const {
     bool is_tensor = PyObject_TypeCheck(result, tensor_type);
     if (!is_tensor) Py_DECREF(result);
     check_type(is_tensor, "saved_tensors_hooks: expected the unpack hook to return a tensor.");
-    value = Tensor::steal(static_cast<TensorImpl*>(result));
+    value = graph::resolved(Tensor::steal(static_cast<TensorImpl*>(result)));
   } else if (value.version() != version_) {
     fail(ErrorKind::Runtime, "backward: ", owner_->name, " (recorded at ",
          owner_->location.describe(), ") needs a ", value, " tensor",
          is_output_ ? ", its own output," : "",
-         " that was overwritten in-place since: expected version ", version_, ", got version ",
-         value.version(), ". It was last written to at ", value->version->last_write.describe(),
+         " that was overwritten in-place since (modified by an inplace operation): expected "
+         "version ",
+         version_, ", got version ", value.version(), ". It was last written to at ",
+         value->version->last_write.describe(),
          ". Use the operation that is not in place there, or clone() the tensor first.");
   }
   check(form_of(value) == form_, owner_->name,

@@ -10,7 +10,7 @@ DType promote_stored(DType a, DType b) {
   if (is_half && is_floating(a) && a != DType::Float16)
     return a == DType::Float64 ? DType::Complex128 : DType::Complex64;
   if (is_half) return b;
-  if (is_unsigned(b) && is_floating(a)) return a;
+  if (is_wide_unsigned(b) && is_floating(a)) return a;
   fail(ErrorKind::Runtime, "promote_types: no dtype is known to hold both ", a, " and ", b,
        ". Convert one of them with .to(dtype).");
 }
@@ -52,18 +52,13 @@ DType to_real_dtype(DType t) {
   return t;
 }
 
-DType carrier(DType t) {
-  if (!is_stored_only(t)) return t;
-  constexpr DType by_size[] = {DType::UInt8, DType::Int16, DType::Int32, DType::Int64};
-  int64_t size = item_size(t);
-  return by_size[(size > 1) + (size > 2) + (size > 4)];
-}
-
 void refuse_stored_only(DType t) {
   fail(ErrorKind::NotImplemented, "not implemented for ", t,
-       is_stored_only(t) ? ", which is stored and converted, but not computed with. Convert it "
-                           "first, with .to(dtype)."
-                         : ".");
+       is_wide_unsigned(t)
+           ? ", which few operations compute with. Convert it first, with .to(dtype)."
+       : is_stored_only(t) ? ", which is stored and converted, but not computed with. Convert it "
+                             "first, with .to(dtype)."
+                           : ".");
 }
 
 DType to_complex_dtype(DType t) {

@@ -23,10 +23,12 @@ enum class DType : uint8_t {
   Float64,
   Complex64,
   Complex128,
-  // Stored, moved and converted, but not computed with: tables of kernels have null for them.
+  // Stored, moved and converted. Tables of kernels have null for them, but where the results have
+  // the bits of the signed dtype of the size, that dtype's kernels: see walk/kinds.h.
   UInt16,
   UInt32,
   UInt64,
+  // Stored, moved and converted, but not computed with.
   Float8_e4m3fn,
   Float8_e5m2,
   Float8_e4m3fnuz,
@@ -79,11 +81,16 @@ inline bool is_complex_kind(DType t) { return is_complex(t) || t == DType::Compl
 inline bool is_floating_kind(DType t) {
   return is_floating(t) || is_in(t, DType::Float8_e4m3fn, DType::Float8_e8m0fnu);
 }
-inline bool is_unsigned(DType t) {
-  return t == DType::UInt8 || is_in(t, DType::UInt16, DType::UInt64);
-}
+// Without a sign, and of more than 8 bits.
+constexpr bool is_wide_unsigned(DType t) { return t >= DType::UInt16 && t <= DType::UInt64; }
+inline bool is_unsigned(DType t) { return t == DType::UInt8 || is_wide_unsigned(t); }
 // A dtype of the same size that is computed with: elements are moved as if they had it.
-DType carrier(DType t);
+constexpr DType carrier(DType t) {
+  if (t <= DType::Complex128) return t;
+  constexpr DType by_size[] = {DType::UInt8, DType::Int16, DType::Int32, DType::Int64};
+  int64_t size = kItemSizes[static_cast<int>(t)];
+  return by_size[(size > 1) + (size > 2) + (size > 4)];
+}
 
 inline std::ostream& operator<<(std::ostream& out, DType t) { return out << dtype_name(t); }
 

@@ -18,6 +18,8 @@ std::string find_package_folder() {
   return folder.substr(0, folder.find_last_of("/\\") + 1);
 }
 
+}  // namespace
+
 bool is_in_package(PyFrameObject* frame) {
   static const std::string folder = find_package_folder();
   PyCodeObject* code = PyFrame_GetCode(frame);
@@ -29,8 +31,6 @@ bool is_in_package(PyFrameObject* frame) {
   Py_DECREF(code);
   return is_ours;
 }
-
-}  // namespace
 
 SourceLocation SourceLocation::here() {
   SourceLocation location;

@@ -10,13 +10,13 @@ namespace facula {
 // The largest finite number of a floating dtype.
 double largest(DType dtype);
 
-// Of integer types. uint8 takes the negative numbers of its width too.
+// Of integer types. Unsigned ones take the negative numbers of their width too.
 template <class T>
 constexpr bool fits(int64_t value) {
-  constexpr int64_t max =
-      sizeof(T) == 8 ? INT64_MAX : static_cast<int64_t>(std::numeric_limits<T>::max());
+  if (sizeof(T) == 8) return true;
+  constexpr int64_t max = static_cast<int64_t>(std::numeric_limits<T>::max());
   constexpr int64_t min =
-      std::is_same_v<T, uint8_t> ? -max : static_cast<int64_t>(std::numeric_limits<T>::min());
+      std::is_unsigned_v<T> ? -max : static_cast<int64_t>(std::numeric_limits<T>::min());
   return value >= min && value <= max;
 }
 template <class T>

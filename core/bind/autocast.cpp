@@ -290,6 +290,15 @@ int device_number(const std::string& name) {
        "' (unsupported autocast device_type).");
 }
 
+// Programs ask for every kind of device that PyTorch casts for; there are none of these here.
+constexpr const char* kDevicesElsewhere[] = {"hpu", "ipu", "maia", "mps", "mtia", "xla", "xpu"};
+
+bool is_enabled(const std::string& name) {
+  for (const char* other : kDevicesElsewhere)
+    if (name == other) return false;
+  return (here.enabled & bit(device_number(name))) != 0;
+}
+
 void set_enabled(int device, bool on) {
   const bool was_user = here.enabled != 0;
   here.enabled =
@@ -336,15 +345,11 @@ FACULA_BINDINGS {
       if (device_type == name) return true;
     return false;
   });
-  def_state(
-      m, "is_autocast_enabled",
-      [](const std::string& device_type) {
-        return (here.enabled & bit(device_number(device_type))) != 0;
-      },
-      "device_type"_a = "cuda", R"(Whether autocast is on in this thread for a kind of device.
+  def_state(m, "is_autocast_enabled", &is_enabled, "device_type"_a = "cuda",
+            R"(Whether autocast is on in this thread for a kind of device.
 
 Args:
-    device_type: the kind of device, ``"cpu"`` or ``"cuda"``.
+    device_type: the kind of device, ``"cpu"`` or ``"cuda"``; for PyTorch's other kinds it is off.
 
 Example:
     >>> with facula.autocast("cpu"):

@@ -1,5 +1,10 @@
 #include "bind/casters.h"
 
+#include <cstring>
+
+#include "bind/exceptions.h"
+#include "tensor/sparse.h"
+
 namespace facula {
 
 void retell(const char* name, const Error& error) {
@@ -11,6 +16,13 @@ void retell(const char* name, const Error& error) {
 }
 
 namespace nb = nanobind;
+
+namespace {
+
+// Whether item() would not raise, which must not happen while arguments are converted.
+bool has_item(const Tensor& x) { return !x.is_meta() && !is_sparse(x); }
+
+}  // namespace
 
 bool number_from_object(PyObject* object, Scalar& out) {
   if (PyFloat_Check(object)) {
@@ -63,7 +75,7 @@ bool number_from_object(PyObject* object, Scalar& out) {
 bool scalar_from_object(PyObject* object, Scalar& out) {
   if (is_tensor(object)) {
     Tensor x = as_tensor(object);
-    if (x.dim() != 0) return false;
+    if (x.dim() != 0 || !has_item(x)) return false;
     out = item(x);
     return true;
   }
@@ -82,7 +94,8 @@ bool index_from_object(PyObject* object, int64_t& out) {
     return false;
   if (is_tensor(object)) {
     Tensor x = as_tensor(object);
-    if (x.numel() != 1 || is_differentiable(x.dtype()) || x.dtype() == DType::Bool || x.dim() != 0)
+    if (x.numel() != 1 || is_differentiable(x.dtype()) || x.dtype() == DType::Bool ||
+        x.dim() != 0 || !has_item(x))
       return false;
     out = item(x).to_int();
     return true;
@@ -140,6 +153,20 @@ PyObject* wrap(const Tensor& x) {
   return object;
 }
 
+PyObject* out_of_memory_error() {
+  static PyObject* type =
+      PyErr_NewExceptionWithDoc("facula.OutOfMemoryError",
+                                R"(Raised when the memory of a GPU does not suffice.
+
+What was freed and kept for reuse is given back and tried first; tensors stay usable.
+
+Example:
+    >>> issubclass(facula.OutOfMemoryError, RuntimeError)
+    True)",
+                                PyExc_RuntimeError, nullptr);
+  return type ? type : PyExc_RuntimeError;
+}
+
 void set_python_exception() noexcept {
   try {
     throw;
@@ -161,6 +188,9 @@ void set_python_exception() noexcept {
         type = PyExc_NotImplementedError;
         break;
       case ErrorKind::OutOfMemory:
+        // That of a GPU has an exception of its own.
+        if (std::strncmp(error.what(), "cuda:", 5) == 0) type = out_of_memory_error();
+        break;
       case ErrorKind::Runtime:
         break;
     }

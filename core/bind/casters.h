@@ -108,6 +108,18 @@ struct type_caster<facula::Scalar> {
   }
 };
 
+// PyTorch's integers: no bools, no floats, but tensors of one integer and whatever has __index__.
+template <>
+struct type_caster<int64_t> {
+  NB_TYPE_CASTER(int64_t, const_name("int"))
+  bool from_python(handle src, uint8_t, cleanup_list*) noexcept {
+    return facula::index_from_object(src.ptr(), value);
+  }
+  static handle from_cpp(int64_t x, rv_policy, cleanup_list*) noexcept {
+    return PyLong_FromLongLong(x);
+  }
+};
+
 // A list of ints, or one int.
 template <>
 struct type_caster<facula::Dims> {

@@ -7,9 +7,11 @@
 #include <unordered_set>
 #include <vector>
 
+#include "autograd/operations.h"
 #include "bind/autocast.h"
 #include "bind/bind.h"
 #include "bind/sparse.h"
+#include "tensor/modes.h"
 
 namespace facula::seam {
 
@@ -374,6 +376,186 @@ bool perform(const Operation& operation, const Arguments& args, bool is_watched,
   return true;
 }
 
+// ---- volatile, of PyTorch before 0.4
+
+std::atomic<bool> uses_volatile{false};
+
+bool is_in_place(const Operation& operation) {
+  if (!operation.function) return std::strcmp(operation.attribute, "__setitem__") == 0;
+  std::string name = nb::str(nb::getattr(operation.function, "__name__", nb::str(""))).c_str();
+  bool is_operator = name.size() > 3 && name.compare(0, 3, "__i") == 0;
+  return !name.empty() && (name.back() == '_' && (name[0] != '_' || is_operator));
+}
+
+// Whether the results are volatile because an argument is, be it one that has no gradient, such as
+// an index or a mask.
+bool spreads_volatile(const Operation& operation, const Arguments& args) {
+  bool is_any = false;
+  auto look = [&](PyObject* object) {
+    is_any |= is_tensor(object) && as_tensor(object)->is_volatile;
+  };
+  const size_t n = args.n + (args.names ? PyTuple_GET_SIZE(args.names) : 0);
+  for (size_t i = 0; i < n; ++i) {
+    PyObject* arg = args.values[i];
+    look(arg);
+    if (!PyTuple_Check(arg) && !PyList_Check(arg)) continue;
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(arg); ++k) {
+      PyObject* part = PySequence_Fast_GET_ITEM(arg, k);
+      if (PyLong_Check(part) || PyFloat_Check(part)) break;
+      look(part);
+    }
+  }
+  // A leaf that wants a gradient is not written to: the operation itself says so.
+  return is_any && !(is_tensor(args.values[0]) && as_tensor(args.values[0]).is_leaf() &&
+                     as_tensor(args.values[0]).requires_grad() && is_in_place(operation));
+}
+
+void make_volatile(PyObject* result) {
+  if (is_tensor(result)) {
+    Tensor x = as_tensor(result);
+    if (!x.is_leaf() && !x.is_view()) {
+      nb::object cut = nb::borrow(result).attr("detach_")();
+      (void)cut;
+    }
+    x->is_volatile = true;
+    x->requires_grad = false;
+  } else if (PyTuple_Check(result) || PyList_Check(result)) {
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(result); ++k)
+      make_volatile(PySequence_Fast_GET_ITEM(result, k));
+  }
+}
+
+}  // namespace
+
+namespace {
+
+// ---- lazy views
+
+std::atomic<int64_t> n_lazy{0};  // tensors with marks
+
+[[maybe_unused]] const bool is_counting = [] {
+  count_lazy = [](int64_t change) {
+    n_lazy += change;
+    n_users += change;
+    n_transforms += change;
+  };
+  return true;
+}();
+
+// The operations of tables/lazy.def, which take tensors with marks: by name until functions are
+// bound, then also as objects.
+const std::unordered_set<std::string>& names_for_lazy() {
+  static auto* names = new std::unordered_set<std::string>{
+#define LAZY(name) name,
+#include "tables/lazy.def"
+#undef LAZY
+  };
+  return *names;
+}
+std::unordered_set<PyObject*> functions_for_lazy;
+
+bool takes_lazy(const Operation& operation) {
+  if (operation.is_composed || operation.accessor) return true;
+  if (operation.function) return functions_for_lazy.count(operation.function) > 0;
+  return names_for_lazy().count(operation.attribute) > 0;
+}
+
+// The arguments of a call with copies in the place of tensors with marks. What is written to a copy
+// is written to the tensor when the call is over.
+class Copies {
+ public:
+  explicit Copies(const Arguments& args) {
+    size_t n = args.n + (args.names ? static_cast<size_t>(PyTuple_GET_SIZE(args.names)) : 0);
+    for (size_t i = 0; i < n; ++i) values_.push_back(copied(args.values[i]));
+    for (const nb::object& value : values_) pointers_.push_back(value.ptr());
+  }
+  bool is_empty() const { return copies_.empty(); }
+  PyObject* const* values() const { return pointers_.data(); }
+
+  // The result, with the tensors in it that stood for others as those.
+  nb::object finish(nb::object result) {
+    for (Copy& copy : copies_)
+      if (copy.of.version() != copy.version) write_back(copy);
+    if (Tensor* own = find(result.ptr())) return nb::steal(wrap(*own));
+    if (PyTuple_Check(result.ptr()) && Py_REFCNT(result.ptr()) == 1)
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result.ptr()); ++i)
+        if (Tensor* own = find(PyTuple_GET_ITEM(result.ptr(), i))) {
+          Py_DECREF(PyTuple_GET_ITEM(result.ptr(), i));
+          PyTuple_SET_ITEM(result.ptr(), i, wrap(*own));
+        }
+    return result;
+  }
+
+ private:
+  struct Copy {
+    Tensor lazy, of;
+    uint32_t version;
+  };
+
+  nb::object copied(PyObject* value) {
+    if (is_tensor(value)) {
+      Tensor x = as_tensor(value);
+      return x.is_lazy() ? nb::steal(wrap(copy_of(x))) : nb::borrow(value);
+    }
+    if (!PyList_Check(value) && !PyTuple_Check(value)) return nb::borrow(value);
+    Level level;
+    // Of lists without such tensors nothing is made anew. Lists of numbers are passed by.
+    std::vector<nb::object> parts;
+    bool is_same = true;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) {
+      PyObject* part = PySequence_Fast_GET_ITEM(value, i);
+      if (PyLong_Check(part) || PyFloat_Check(part)) return nb::borrow(value);
+      parts.push_back(copied(part));
+      is_same &= parts.back().ptr() == part;
+    }
+    if (is_same) return nb::borrow(value);
+    nb::list list;
+    for (const nb::object& part : parts) list.append(part);
+    return PyList_Check(value) ? nb::object(list) : nb::object(nb::tuple(list));
+  }
+
+  Tensor copy_of(const Tensor& x) {
+    for (const Copy& known : copies_)
+      if (known.lazy.is_same(x)) return known.of;
+    Tensor copy = graph::operations.clone_with_history(x);
+    copies_.push_back({x, copy, copy.version()});
+    return copy;
+  }
+
+  void write_back(Copy& copy) {
+    if (copy.of.sizes() != copy.lazy.sizes())  // out= that was too small
+      graph::operations.resize(copy.lazy, copy.of.sizes());
+    graph::operations.copy(copy.lazy, copy.of);
+  }
+
+  Tensor* find(PyObject* object) {
+    for (Copy& copy : copies_)
+      if (copy.of.get() == object) return &copy.lazy;
+    return nullptr;
+  }
+
+  std::vector<Copy> copies_;
+  std::vector<nb::object> values_;
+  std::vector<PyObject*> pointers_;
+};
+
+// The end of every entry: an operation that knows nothing of marks is called with copies.
+bool enter_lazy(const Operation& operation, const Arguments& args, PyObject*& result) noexcept {
+  if (n_lazy == 0 || takes_lazy(operation)) return false;
+  bool is_taken = true;
+  result = guarded([&]() -> PyObject* {
+    Copies copies(args);
+    if (copies.is_empty()) {
+      is_taken = false;
+      return nullptr;
+    }
+    nb::object function = function_of(operation);
+    PyObject* answer = resume(function.ptr(), {copies.values(), args.n, args.names});
+    return answer ? copies.finish(nb::steal(answer)).release().ptr() : nullptr;
+  });
+  return is_taken;
+}
+
 }  // namespace
 
 bool enter(const Operation& operation, const Arguments& args, PyObject*& result) noexcept {
@@ -381,7 +563,7 @@ bool enter(const Operation& operation, const Arguments& args, PyObject*& result)
   ThisThread& here = this_thread;
   if (here.is_resumed) {
     here.is_resumed = false;
-    return false;
+    return enter_lazy(operation, args, result);
   }
   if (here.counts && !operation.is_private && !count(operation)) return true;
   size_t n_asked = here.modes.empty() ? 0 : n_asked_modes(operation);
@@ -400,16 +582,30 @@ bool enter(const Operation& operation, const Arguments& args, PyObject*& result)
     result = guarded([&] { return dispatch(operation, args, found, n_asked); });
     return true;
   }
+  const bool is_seen = !operation.accessor && !operation.is_private;
   const bool is_watched = !here.watchers.empty() && !here.is_watching;
-  if (!(is_watched || autocast::is_on()) || operation.accessor || operation.is_private)
-    return false;
+  const bool is_performed = is_seen && (is_watched || autocast::is_on());
+  const bool is_volatile = is_seen && uses_volatile && spreads_volatile(operation, args);
+  if (!is_performed && !is_volatile) return enter_lazy(operation, args, result);
   bool is_taken = true;
   result = guarded([&] {
     PyObject* answer = nullptr;
-    is_taken = perform(operation, args, is_watched, answer);
+    if (!is_volatile) {
+      is_taken = perform(operation, args, is_watched, answer);
+      return answer;
+    }
+    NoGradGuard guard;
+    if (!is_performed || !perform(operation, args, is_watched, answer))
+      answer = resume(known(operation).function.ptr(), args);
+    if (answer) make_volatile(answer == Py_None ? args.values[0] : answer);
     return answer;
   });
-  return is_taken;
+  return is_taken || enter_lazy(operation, args, result);
+}
+
+void use_volatile() {
+  if (!uses_volatile) ++n_users;
+  uses_volatile = true;
 }
 
 bool ask_foreign(const Operation& operation, const Arguments& args, PyObject*& result) noexcept {
@@ -427,6 +623,32 @@ bool ask_foreign(const Operation& operation, const Arguments& args, PyObject*& r
   Py_XDECREF(error);
   Py_XDECREF(traceback);
   result = guarded([&] { return dispatch(operation, args, found, 0); });
+  return true;
+}
+
+bool call_older_form(PyObject* function, const Arguments& args, PyObject*& result) noexcept {
+  PyObject *type, *error, *traceback;
+  PyErr_Fetch(&type, &error, &traceback);
+  bool is_older = false;
+  result = guarded([&]() -> PyObject* {
+    nb::object today;
+    {
+      DisabledGuard guard(Disabled::All);  // looking at the arguments is nobody's operation
+      auto [positional, named] = unpack(args);
+      today = nb::module_::import_("facula._ops._older_forms")
+                  .attr("translated")(nb::handle(function), positional, named);
+    }
+    if (today.is_none()) return nullptr;
+    is_older = true;
+    return PyObject_Call(function, nb::object(today[0]).ptr(), nb::object(today[1]).ptr());
+  });
+  if (!is_older && !PyErr_Occurred()) {
+    PyErr_Restore(type, error, traceback);
+    return false;
+  }
+  Py_XDECREF(type);
+  Py_XDECREF(error);
+  Py_XDECREF(traceback);
   return true;
 }
 
@@ -460,7 +682,8 @@ PyObject* explain(const Arguments& args) {
     auto [positional, named] = unpack(args);
     nb::object explained = nb::module_::import_("facula._ops._arguments")
                                .attr("explain")(text, nb::list(positional), named);
-    fail(ErrorKind::Type, nb::str(explained).c_str());
+    PyErr_SetObject(explained.type().ptr(), explained.ptr());
+    return nullptr;
   });
 }
 
@@ -487,6 +710,7 @@ nb::object usual_names(PyObject* names) {
   if (!PyErr_ExceptionMatches(PyExc_TypeError)) return nullptr;
   PyObject* result;
   if (may_be_foreign && ask_foreign({function}, args, result)) return result;
+  if (call_older_form(function, args, result)) return result;
   return explain(args);
 }
 
@@ -588,6 +812,7 @@ void put_in_front_of(nb::handle names_to_functions, nb::handle kind) {
     bool is_private = text[0] == '_';
     bool is_state = states().count(text) || (is_private && !takes_tensors(function));
     bool is_for_all = sparse::is_allowed_in(text);
+    if (names_for_lazy().count(text)) functions_for_lazy.insert(function.ptr());
     entry = (is_state      ? (is_for_all ? others_for_any_layout : others)
              : !is_private ? operations
              : is_for_all  ? privates_for_any_layout

@@ -17,13 +17,14 @@
 
 namespace facula::seam {
 
-// Overriding classes (1 if there are any), modes, watchers, counters and autocasts of all threads.
+// Overriding classes (1 if there are any), modes, watchers, counters and autocasts of all threads,
+// and tensors with marks (see Note [Lazy views] in tensor.h), for which operations get copies.
 extern std::atomic<int64_t> n_users;
 inline bool is_used() {
   return __builtin_expect(n_users.load(std::memory_order_relaxed) != 0, false);
 }
 
-// Transforms of all threads.
+// Transforms of all threads, and tensors with marks: those whom private functions must enter for.
 extern std::atomic<int64_t> n_transforms;
 inline bool is_transformed() {
   return __builtin_expect(n_transforms.load(std::memory_order_relaxed) != 0, false);
@@ -61,6 +62,11 @@ bool enter(const Operation& operation, const Arguments& args, PyObject*& result)
 // the foreign objects among them. An error that is set stays if it returns false.
 bool ask_foreign(const Operation& operation, const Arguments& args, PyObject*& result) noexcept;
 
+// For an operation that refuses its arguments: true if they have the form of an older version, as
+// in add(x, 2, y) for add(x, y, alpha=2); then `result` is the answer, or null with a Python error
+// set. An error that is set stays if it returns false.
+bool call_older_form(PyObject* function, const Arguments& args, PyObject*& result) noexcept;
+
 // Calls an operation that has entered, possibly with other arguments, without entering again. Null
 // with a Python error set where it raises.
 PyObject* resume(PyObject* function, const Arguments& args) noexcept;
@@ -75,6 +81,9 @@ class Watcher {
 };
 void add_watcher(Watcher* watcher);
 bool remove_watcher(Watcher* watcher);  // false if it did not watch this thread
+
+// A volatile tensor exists: from now on it is looked for among all arguments.
+void use_volatile();
 
 // A class that overrides operations exists: from now on arguments are looked at.
 void add_class();

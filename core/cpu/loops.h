@@ -264,8 +264,12 @@ constexpr Loop dtype_entry() {
 template <template <class> class Kernel>
 constexpr std::array<Loop, kNumDTypes> dtype_row() {
 #define FACULA_ENTRY(T, Name) dtype_entry<Kernel, T>(),
-  return {FACULA_FORALL_DTYPES(FACULA_ENTRY)};
+  std::array<Loop, kNumDTypes> row = {FACULA_FORALL_DTYPES(FACULA_ENTRY)};
 #undef FACULA_ENTRY
+  if (takes_wide_unsigned(Kernel<float>::kinds_))
+    for (DType t : {DType::UInt16, DType::UInt32, DType::UInt64})
+      row[static_cast<int>(t)] = row[static_cast<int>(carrier(t))];
+  return row;
 }
 
 }  // namespace FACULA_ISA

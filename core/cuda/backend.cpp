@@ -4,6 +4,8 @@
 #include "cuda/allocator.h"
 #include "cuda/cuda.h"
 #include "cuda/device.h"
+#include "cuda/graph.h"
+#include "cuda/pinned.h"
 #include "cuda/program.h"
 
 namespace facula::cuda {
@@ -21,6 +23,9 @@ class CudaBackend final : public Backend {
     if (nbytes == 0) return;
     Device device = to_device.is_cpu() ? from_device : to_device;
     enter(device.index);
+    bool is_capturable = NonBlockingGuard::is_on() && is_pinned(to_device.is_cpu() ? to : from);
+    if ((to_device.is_cpu() || from_device.is_cpu()) && !is_capturable)
+      check_not_capturing(device.index, "memory of the CPU cannot be copied");
     void* stream = cuda::current_stream(device.index);
     auto to_address = reinterpret_cast<DevicePointer>(to),
          from_address = reinterpret_cast<DevicePointer>(from);
@@ -28,13 +33,25 @@ class CudaBackend final : public Backend {
     const Driver& d = driver();
     Result result = kSuccess;
     if (to_device.is_cpu()) {
+      if (NonBlockingGuard::is_on() && is_pinned(to)) {
+        result = d.copy_to_host(to, from_address, size, stream);
+        record_pinned_use(to, device.index, stream);
+        check_result(result, "copying");
+        return;
+      }
       run_blocking([&] {
         result = d.copy_to_host(to, from_address, size, stream);
         if (result == kSuccess) result = d.stream_synchronize(stream);
       });
     } else if (from_device.is_cpu()) {
-      // The driver has read pageable memory when this returns.
+      // The driver has read pageable memory when this returns, but not memory that is pinned.
+      bool is_read_later = is_pinned(from);
       run_blocking([&] { result = d.copy_to_device(to_address, from, size, stream); });
+      if (is_read_later && NonBlockingGuard::is_on()) {
+        record_pinned_use(from, device.index, stream);
+      } else if (is_read_later && result == kSuccess) {
+        run_blocking([&] { result = d.stream_synchronize(stream); });
+      }
     } else if (to_device == from_device) {
       result = d.copy_on_device(to_address, from_address, size, stream);
     } else {
@@ -59,7 +76,8 @@ void register_backend() {
 
 std::string unavailable_reason() {
   if (!driver_problem().empty()) return driver_problem();
-  return compiler_problem();
+  if (!compiler_problem().empty()) return compiler_problem();
+  return version_problem();
 }
 
 }  // namespace facula::cuda

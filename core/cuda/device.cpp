@@ -13,7 +13,6 @@ namespace facula::cuda {
 
 namespace {
 
-constexpr int kMaxDevices = 128;
 // Attributes of CUdevice_attribute.
 constexpr int kMultiprocessors = 16, kMajor = 75, kMinor = 76;
 
@@ -85,11 +84,17 @@ Device resolve_device(Device device) {
   return device;
 }
 
+int existing_device(int index) {
+  check(0 <= index && index < device_count(), "cuda: there is no device ", index,
+        " (invalid device ordinal): the number of devices is ", device_count(), ".");
+  return index;
+}
+
 void* context_of(int index) {
   static std::mutex mutex;
   static void* contexts[kMaxDevices] = {};
   std::lock_guard<std::mutex> lock(mutex);
-  if (!contexts[index]) {
+  if (!contexts[existing_device(index)]) {
     int device;
     check_result(driver().device_get(&device, index), "cuDeviceGet");
     check_result(driver().primary_context_retain(&contexts[index], device),
@@ -142,7 +147,7 @@ void raise_fault(int index) {
   Fault fault = *faults[index];
   *faults[index] = {};
   fail(static_cast<ErrorKind>(fault.kind), fault.op, ": index ", fault.value, " at position ",
-       fault.position, " is outside a dimension of size ", fault.size,
+       fault.position, " is out of bounds for a dimension of size ", fault.size,
        ". The operation ran on cuda:", index,
        " and was waited for here; with CUDA_LAUNCH_BLOCKING=1 the error is raised where it "
        "happens.");

@@ -16,6 +16,7 @@ struct Properties {
   int multi_processor_count = 0;
 };
 
+constexpr int kMaxDevices = 128;
 int device_count();  // 0 where there is no driver
 const Properties& properties(int index);
 
@@ -24,6 +25,8 @@ int current_device();
 void set_current_device(int index);
 // Fills in the current device and checks the number.
 Device resolve_device(Device device);
+// The number of a device, where there is one of that number; raises otherwise.
+int existing_device(int index);
 // The primary context of this device, shared with other libraries in the process; made at first
 // use.
 void* context_of(int index);

@@ -1,5 +1,7 @@
 #include "cuda/driver.h"
 
+#include <cstdlib>
+
 #include "base/error.h"
 #include "cuda/library.h"
 
@@ -14,10 +16,12 @@ struct Loaded {
 
 void load_functions(const Library& library, Driver& d) {
   library.load(d.init, "cuInit");
+  library.load(d.version, "cuDriverGetVersion");
   library.load(d.device_count, "cuDeviceGetCount");
   library.load(d.device_get, "cuDeviceGet");
   library.load(d.device_name, "cuDeviceGetName");
   library.load(d.device_memory, "cuDeviceTotalMem_v2");
+  library.load(d.device_bus_id, "cuDeviceGetPCIBusId");
   library.load(d.device_attribute, "cuDeviceGetAttribute");
   library.load(d.primary_context_retain, "cuDevicePrimaryCtxRetain");
   library.load(d.context_get_current, "cuCtxGetCurrent");
@@ -27,14 +31,23 @@ void load_functions(const Library& library, Driver& d) {
   library.load(d.memory_allocate, "cuMemAlloc_v2");
   library.load(d.memory_free, "cuMemFree_v2");
   library.load(d.host_memory_allocate, "cuMemHostAlloc");
+  library.load(d.host_memory_free, "cuMemFreeHost");
   library.load(d.copy_to_device, "cuMemcpyHtoDAsync_v2");
   library.load(d.copy_to_host, "cuMemcpyDtoHAsync_v2");
   library.load(d.copy_on_device, "cuMemcpyDtoDAsync_v2");
   library.load(d.copy_between, "cuMemcpyPeerAsync");
-  library.load(d.stream_create, "cuStreamCreate");
+  library.load(d.stream_create, "cuStreamCreateWithPriority");
+  library.load(d.stream_priorities, "cuCtxGetStreamPriorityRange");
+  library.load(d.can_access_peer, "cuDeviceCanAccessPeer");
   library.load(d.stream_synchronize, "cuStreamSynchronize");
   library.load(d.stream_query, "cuStreamQuery");
   library.load(d.stream_wait_event, "cuStreamWaitEvent");
+  library.load(d.stream_begin_capture, "cuStreamBeginCapture_v2");
+  library.load(d.stream_end_capture, "cuStreamEndCapture");
+  library.load(d.graph_instantiate, "cuGraphInstantiateWithFlags");
+  library.load(d.graph_launch, "cuGraphLaunch");
+  library.load(d.graph_exec_destroy, "cuGraphExecDestroy");
+  library.load(d.graph_destroy, "cuGraphDestroy");
   library.load(d.event_create, "cuEventCreate");
   library.load(d.event_destroy, "cuEventDestroy_v2");
   library.load(d.event_record, "cuEventRecord");
@@ -72,10 +85,13 @@ Loaded load_driver() {
   int count = 0;
   Result result = loaded.driver.init(0);
   if (result == kSuccess) result = loaded.driver.device_count(&count);
-  if (result != kSuccess) {
+  if (result == kNoDevice || (result == kSuccess && count == 0)) {
+    const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    loaded.problem = visible ? "CUDA_VISIBLE_DEVICES=" + std::string(visible) +
+                                   " hides all GPUs, or there is none"
+                             : "the NVIDIA driver sees no GPU";
+  } else if (result != kSuccess) {
     loaded.problem = "the NVIDIA driver did not start: " + describe(loaded.driver, result);
-  } else if (count == 0) {
-    loaded.problem = "the NVIDIA driver sees no GPU";
   }
   return loaded;
 }

@@ -29,6 +29,12 @@ DType nth_dtype(DTypes set, int n) {
 
 const char* type_name(DType dtype) { return kernel_of(kTypes, dtype); }
 
+const char* integer_name(DType dtype) {
+  constexpr const char* names[] = {"uint16_t", "uint32_t", "uint64_t"};
+  if (!is_wide_unsigned(dtype)) return type_name(dtype);
+  return names[static_cast<int>(dtype) - static_cast<int>(DType::UInt16)];
+}
+
 DType word_dtype(int64_t nbytes) {
   switch (nbytes) {
     case 1:
@@ -62,6 +68,7 @@ std::string KernelTemplate::text(const DType* dtypes, const std::string& suffix)
 }
 
 void KernelTemplate::run(Device device, Types dtypes, Grid grid, const void* arguments) const {
+  if (device.is_meta()) return;
   uint64_t key = static_cast<uint64_t>(device.index);
   for (DType dtype : dtypes) key = key << 4 | static_cast<uint64_t>(dtype);
   void*& kernel = loaded_[key];

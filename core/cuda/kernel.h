@@ -26,6 +26,8 @@ DType word_dtype(int64_t nbytes);
 
 // The name of a dtype's type in kernels.
 const char* type_name(DType dtype);
+// The same, and of uint16, uint32 and uint64.
+const char* integer_name(DType dtype);
 
 constexpr int kKernelThreads = 256;
 

@@ -13,7 +13,7 @@ void set_package_folders(FolderFinder finder);
 class Library {
  public:
   // The newest of pip's libraries of this name (libnvrtc, say), else the system's. Versions as in
-  // libnvrtc.so.13.
+  // libnvrtc.so.13. What is in the folder FACULA_LIBRARY_PATH comes before both.
   static Library open_nvidia(const std::string& name, const std::vector<std::string>& versions);
   static Library open_system(const std::string& file_name);
 
@@ -30,6 +30,7 @@ class Library {
   }
 
  private:
+  static Library open_file(const std::string& path);
   void* required(const char* name) const;
   void* handle_ = nullptr;  // never closed: kernels may still run when the process ends
   std::string name_;

@@ -2,7 +2,6 @@
 
 #include <sys/stat.h>
 #include <unistd.h>
-#include <iterator>
 
 #include <algorithm>
 #include <cstdio>
@@ -39,6 +38,7 @@ struct Loaded {
   Compiler compiler{};
   std::string problem;
   std::string version;
+  int major = 0;
   std::vector<int> architectures;
 };
 
@@ -73,6 +73,7 @@ Loaded load_compiler() {
   }
   int major = 0, minor = 0, n = 0;
   loaded.compiler.version(&major, &minor);
+  loaded.major = major;
   loaded.version = std::to_string(major) + "." + std::to_string(minor);
   loaded.compiler.n_architectures(&n);
   loaded.architectures.resize(n);
@@ -167,7 +168,7 @@ const Compiler& compiler() {
   return loaded.compiler;
 }
 
-std::string compile_now(const std::string& source, const Target& target) {
+std::string compile_now(const std::string& source, const Target& target, Arithmetic arithmetic) {
   const Compiler& c = compiler();
   std::vector<const char*> names, texts;
   for (int i = 0; i < kNumKernelSources; ++i) {
@@ -179,10 +180,15 @@ std::string compile_now(const std::string& source, const Target& target) {
                  names.data()) == 0,
         "cuda: NVRTC could not start a program.");
   std::string architecture = "--gpu-architecture=" + target.architecture;
-  // No contraction of a * b + c: the CPU's kernels have none, and results are to be the same.
-  const char* options[] = {architecture.c_str(), "--std=c++17", "--fmad=false",
-                           "--device-as-default-execution-space"};
-  int result = c.compile(program, static_cast<int>(std::size(options)), options);
+  std::vector<const char*> options = {architecture.c_str(), "--std=c++17",
+                                      "--device-as-default-execution-space"};
+  if (arithmetic == Arithmetic::Exact) {
+    options.push_back("--fmad=false");
+  } else {
+    options.push_back("--prec-div=false");
+    options.push_back("--prec-sqrt=false");
+  }
+  int result = c.compile(program, static_cast<int>(options.size()), options.data());
   std::string code;
   size_t size = 0;
   if (result == 0) {
@@ -203,7 +209,18 @@ std::string compile_now(const std::string& source, const Target& target) {
 
 std::string compiler_problem() { return loaded_compiler().problem; }
 
-std::string compile(const std::string& source, int major, int minor) {
+std::string version_problem() {
+  int version = 0, wanted = loaded_compiler().major;
+  if (driver().version(&version) != kSuccess || version / 1000 >= wanted) return "";
+  return "the NVIDIA driver is too old: it runs programs of CUDA " +
+         std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10) +
+         ", and the compiler NVRTC is of CUDA " + loaded_compiler().version +
+         ". Update the driver, or install an older compiler with: pip install "
+         "'nvidia-cuda-nvrtc<" +
+         std::to_string(version / 1000 + 1) + "'";
+}
+
+std::string compile(const std::string& source, int major, int minor, Arithmetic arithmetic) {
   compiler();
   Target target = target_of(major, minor);
   static const std::string folder = [] {
@@ -211,16 +228,17 @@ std::string compile(const std::string& source, int major, int minor) {
     if (!path.empty()) make_folders(path);
     return path;
   }();
-  if (folder.empty()) return compile_now(source, target);
+  if (folder.empty()) return compile_now(source, target, arithmetic);
   Hash hash;
   hash.add(source);
   for (int i = 0; i < kNumKernelSources; ++i) hash.add(kKernelSources[i].text);
   hash.add(target.architecture);
+  hash.add(arithmetic == Arithmetic::Exact ? "exact" : "rounded");
   hash.add(loaded_compiler().version);
   std::string path = folder + "/" + hash.digits() + (target.is_machine_code ? ".cubin" : ".ptx");
   std::string code = read_file(path);
   if (code.empty()) {
-    code = compile_now(source, target);
+    code = compile_now(source, target, arithmetic);
     write_file(path, code);
   }
   return code;
@@ -243,9 +261,9 @@ std::vector<Program> all_programs() {
   return programs;
 }
 
-void* load_kernel(const std::string& source, const char* entry, int index) {
+void* load_kernel(const std::string& source, const char* entry, int index, Arithmetic arithmetic) {
   const Properties& p = properties(index);
-  std::string code = compile(source, p.major, p.minor);
+  std::string code = compile(source, p.major, p.minor, arithmetic);
   enter(index);
   void *module = nullptr, *kernel = nullptr;
   check_result(driver().module_load(&module, code.c_str()), "cuModuleLoadData");

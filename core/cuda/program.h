@@ -18,14 +18,22 @@ struct KernelSource {
 extern const KernelSource kKernelSources[];
 extern const int kNumKernelSources;
 
+// How the compiler may compute. Exact: as the CPU's kernels do, without contraction of a * b + c.
+// Rounded: for 16-bit results, whose rounding hides the difference.
+enum class Arithmetic { Exact, Rounded };
+
 // Why nothing can be compiled, or nothing.
 std::string compiler_problem();
+// Why what is compiled would not run: the driver is older than the compiler. Else nothing.
+std::string version_problem();
 // The machine code of a program (or PTX, where the compiler does not know the architecture yet).
 // Raises with the compiler's log.
-std::string compile(const std::string& source, int major, int minor);
+std::string compile(const std::string& source, int major, int minor,
+                    Arithmetic arithmetic = Arithmetic::Exact);
 
 // A kernel, loaded on one device; there is one to each (program, device).
-void* load_kernel(const std::string& source, const char* entry, int index);
+void* load_kernel(const std::string& source, const char* entry, int index,
+                  Arithmetic arithmetic = Arithmetic::Exact);
 
 // What a kernel may be compiled from, for tests: they compile all that files with kernels list. The
 // number of programs before it tells the entry of one apart where several are compiled as one.

@@ -1,17 +1,16 @@
 // Memory of a device that kernels use among themselves.
 #pragma once
-#include "cuda/allocator.h"
-#include "cuda/device.h"
+#include "tensor/backend.h"
 
 namespace facula::cuda {
 
 // Memory for the time of a launch: freed at once, as later work of the stream comes later.
 class Workspace {
  public:
-  Workspace(int index, int64_t nbytes)
-      : allocator_(allocator_of(index)),
+  Workspace(Device device, int64_t nbytes)
+      : allocator_(backend_of(device).allocator(device)),
         nbytes_(nbytes),
-        stream_(current_stream(index)),
+        stream_(backend_of(device).current_stream(device)),
         data_(allocator_.allocate(nbytes, stream_)) {}
   ~Workspace() { allocator_.deallocate(data_, nbytes_, stream_); }
   Workspace(const Workspace&) = delete;

@@ -104,15 +104,47 @@ FACULA_LANE_FN double hermite_polynomial_he_of_lane(double x, double n) {
   return by_recurrence(1, x, degree(n),
                        [x](double k, double p, double before) { return x * p - k * before; });
 }
-FACULA_LANE_FN double laguerre_polynomial_l_of_lane(double x, double n) {
-  if (x == 0) return degree(n) < 0 ? 0 : 1;
-  return by_recurrence(1, 1 - x, degree(n), [x](double k, double p, double before) {
+
+// Past this degree the recurrences of the two below, which need not end by overflow, would take too
+// long: limits for many degrees take their place.
+constexpr int64_t kMaxRecurrence = int64_t(1) << 22;
+
+// By its terms, which are all positive.
+FACULA_FN double laguerre_below_zero(double x, double n) {
+  double term = 1, sum = 1;
+  for (double k = 0; k < n && term > sum * 1e-17 && sum < infinity<double>(); ++k) {
+    term *= (n - k) / (k + 1) * (-x / (k + 1));
+    sum += term;
+  }
+  return sum;
+}
+// The leading term of the expansion in Bessel functions that holds for 0 < x < 4n + 2; where it
+// ends exp(x / 2) has long been infinite.
+FACULA_FN double laguerre_of_high_degree(double x, double n) {
+  double scale = 4 * n + 2, u = x / scale;
+  if (u >= 1) return ::fmod(n, 2) == 0 ? infinity<double>() : -infinity<double>();
+  double phase = (::sqrt(u - u * u) + ::asin(::sqrt(u))) / 2;
+  return ::exp(x / 2) * ::sqrt(phase / ::sqrt(u - u * u)) * ::j0(scale * phase);
+}
+FACULA_LANE_FN double laguerre_polynomial_l_of_lane(double x, double degree_given) {
+  int64_t n = degree(degree_given);
+  if (x == 0) return n < 0 ? 0 : 1;
+  if (n > kMaxRecurrence && x < 0) return laguerre_below_zero(x, static_cast<double>(n));
+  if (n > kMaxRecurrence && x > 0) return laguerre_of_high_degree(x, static_cast<double>(n));
+  return by_recurrence(1, 1 - x, n, [x](double k, double p, double before) {
     return ((2 * k + 1 - x) * p - k * before) / (k + 1);
   });
 }
-FACULA_LANE_FN double legendre_polynomial_p_of_lane(double x, double n) {
-  if (x == 1 || x == -1) return degree(n) < 0 ? 0 : x == 1 || degree(n) % 2 == 0 ? 1 : -1;
-  return by_recurrence(1, x, degree(n), [x](double k, double p, double before) {
+FACULA_LANE_FN double legendre_polynomial_p_of_lane(double x, double degree_given) {
+  int64_t n = degree(degree_given);
+  double sign = n % 2 == 0 ? 1 : -1;
+  if (x == 1 || x == -1) return n < 0 ? 0 : x == 1 ? 1 : sign;
+  if (n > kMaxRecurrence && ::fabs(x) < 1) {
+    double t = ::acos(::fabs(x));
+    double y = ::sqrt(t / ::sin(t)) * ::j0((static_cast<double>(n) + 0.5) * t);  // Hilb's formula
+    return x < 0 ? sign * y : y;
+  }
+  return by_recurrence(1, x, n, [x](double k, double p, double before) {
     return ((2 * k + 1) * x * p - k * before) / (k + 1);
   });
 }

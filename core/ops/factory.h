@@ -3,6 +3,8 @@
 #pragma once
 #include "autograd/node.h"
 #include "bind/default_device.h"
+#include "cuda/device.h"
+#include "ops/ops.h"
 #include "ops/result_binding.h"
 
 namespace facula {
@@ -30,13 +32,25 @@ inline Tensor with_grad(Tensor x, bool requires_grad) {
   return x;
 }
 
+// In page-locked memory, where there is a GPU to copy to.
+inline Tensor pinned_if(bool is_wanted, const Tensor& x) {
+  if (!is_wanted) return x;
+  check(x.is_cpu(), "pin_memory: only tensors of the CPU can be pinned, got one on ", x.device(),
+        ".");
+  if (cuda::device_count() == 0) return x;
+  Tensor y = empty_pinned_like(x, x.dtype());
+  copy_into(y, x);
+  return y;
+}
+
 // The docstring with the arguments that factories share, before its example.
 inline std::string factory_doc(std::string doc, const char* more = "") {
   std::string shared = doc.find("\nArgs:\n") == std::string::npos ? "\nArgs:\n" : "";
   shared += R"(    dtype: the dtype of the result; None for the usual one.
     layout: the layout of the result; ``zeros`` and ``empty`` also make sparse tensors.
     device: where the result is made; None for the usual device.
-    pin_memory: has no effect.
+    pin_memory: whether the memory is page-locked, for copies to a GPU that are not waited for;
+        has no effect where there is no GPU.
     requires_grad: whether operations on the result are recorded.
 )";
   size_t example = doc.find("\nExample:");  // there is none in an overload without a docstring
@@ -44,7 +58,6 @@ inline std::string factory_doc(std::string doc, const char* more = "") {
 }
 
 #define FACULA_OUT "out"_a.none() = nb::none()
-// pin_memory is accepted for its only value here.
 #define FACULA_FACTORY_ARGUMENTS                                                                 \
   "dtype"_a.none() = nb::none(), "layout"_a.none() = nb::none(), "device"_a.none() = nb::none(), \
   "pin_memory"_a = false, "requires_grad"_a = false
@@ -55,9 +68,9 @@ void def_factory(nb::module_& m, const char* name, Tensor (*make)(const FactoryO
   m.def(
       name,
       [make](Args... args, std::optional<DType> dtype, nb::handle layout,
-             std::optional<DeviceArg> device, bool, bool requires_grad) {
+             std::optional<DeviceArg> device, bool pin_memory, bool requires_grad) {
         check_strided(layout);
-        return with_grad(make({dtype, device}, args...), requires_grad);
+        return with_grad(pinned_if(pin_memory, make({dtype, device}, args...)), requires_grad);
       },
       extra..., FACULA_FACTORY_ARGUMENTS, factory_doc(doc).c_str());
 }
@@ -69,10 +82,12 @@ void def_like(nb::module_& m, const char* name, void (*fill)(Tensor&, Args...), 
   m.def(
       name,
       [fill](const Tensor& x, Args... args, std::optional<DType> dtype, nb::handle layout,
-             std::optional<DeviceArg> device, bool, bool requires_grad, MemoryFormat format) {
+             std::optional<DeviceArg> device, bool pin_memory, bool requires_grad,
+             MemoryFormat format) {
         check_strided(layout);
         Tensor y =
             empty_like(x, dtype.value_or(x.dtype()), device ? device->device : x.device(), format);
+        y = pinned_if(pin_memory, y);
         fill(y, args...);
         return with_grad(y, requires_grad);
       },

@@ -9,11 +9,13 @@ namespace {
 
 [[maybe_unused]] const bool is_filled = [] {
   operations.add = [](const Tensor& a, const Tensor& b) {
-    return is_sparse(a) || is_sparse(b) ? sparse::call("add", a, b) : add(a, b);
+    return is_sparse(a) || is_sparse(b) ? sparse::call("add", a, b) : add(resolved(a), b);
   };
   operations.add_to = [](Tensor& sum, const Tensor& x) {
     if (is_sparse(sum) || is_sparse(x)) {
       sparse::call("add_", sum, x);
+    } else if (sum.is_lazy()) {  // a .grad that the user has set
+      copy_(sum, add(resolved(sum), x));
     } else {
       add_(sum, x);
     }
@@ -41,6 +43,15 @@ namespace {
     return has_nan(is_sparse(x) ? sparse::call("values", x) : x);
   };
   operations.to_dense = [](const Tensor& x) { return sparse::call("to_dense", x); };
+  operations.conj = conj;
+  operations.neg = [](const Tensor& x) { return neg(x); };
+  operations.conj_view = conj_view;
+  operations.neg_view = neg_view;
+  // Where nothing is recorded nobody asks for the history, which may be out of date.
+  operations.clone_with_history = [](const Tensor& x) {
+    return is_grad_enabled() ? clone_with_history(x) : clone(x);
+  };
+  operations.resize = resize_;
   return true;
 }();
 

@@ -1,6 +1,10 @@
 #include "ops/result.h"
 
-#include "base/python_error.h"
+#include <sstream>
+#include <string_view>
+
+#include "base/warning.h"
+#include "bind/bind.h"
 
 namespace facula {
 
@@ -95,9 +99,37 @@ void check_out_history(const char* op, bool has_history) {
         "out= away, or use no_grad().");
 }
 
+namespace {
+
+// `from`: the dtype of a result, `to`: that of out=.
+void check_dtypes(std::string_view op, DType from, DType to) {
+  if (from == to) return;
+  check(can_cast(from, to), op, ": the result is ", from, " and cannot be stored in out of ", to,
+        ".");
+  constexpr std::string_view exact[] = {
+#define EXACT_OUT(name) name,
+#include "tables/out.def"
+  };
+  for (std::string_view name : exact)
+    check(name != op, op, ": expected out to have dtype ", from, ", got ", to, ".");
+}
+
+}  // namespace
+
 void check_out_dtype(const char* op, DType dtype, const Tensor& out) {
-  check(can_cast(dtype, out.dtype()), op, ": the result is ", dtype,
-        " and cannot be stored in out of ", out.dtype(), ".");
+  check_dtypes(op, dtype, out.dtype());
+}
+
+void resize_out(const char* op, const Tensor& out, const Dims& shape) {
+  if (out.sizes() == shape) return;
+  if (out.numel() != 0) {
+    std::ostringstream text;
+    text << op << ": the out tensor was resized because it had " << out.numel()
+         << " elements and another shape than the result; pass a tensor of the right shape, or one "
+            "with no elements.";
+    warn_user(text.str().c_str());
+  }
+  resize_(out, shape);
 }
 
 Tensor into_out(const char* op, Tensor result, const Tensor& out) {
@@ -111,22 +143,20 @@ Tensor into_out(const char* op, Tensor result, const Tensor& out) {
   check_out_dtype(op, result.dtype(), out);
   check(result.device() == out.device(), op, ": expected out to be on ", result.device(), ", got ",
         out.device(), ".");
-  if (out.sizes() != result.sizes()) {
-    if (out.numel() != 0) {
-      int failed = PyErr_WarnFormat(PyExc_UserWarning, 1,
-                                    "%s: the out tensor was resized because it had %lld elements "
-                                    "and another shape than the result; "
-                                    "pass a tensor of the right shape, or one with no elements.",
-                                    op, static_cast<long long>(out.numel()));
-      if (failed) throw_python_error();
-    }
-    resize_(out, result.sizes());
-  }
+  resize_out(op, out, result.sizes());
   check(!has_internal_overlap(out), op, ": expected out with a place for each element, got ", out,
         ", where elements share places. Pass its clone() instead.");
   copy_into(out, result);
   bump_version(out);
   return out;
+}
+
+FACULA_BINDINGS {
+  m.def(
+      "_check_out_dtype",
+      [](const std::string& op, DType result, DType out) { check_dtypes(op, result, out); }, "op"_a,
+      "result"_a, "out"_a,
+      "Raise unless a result of this dtype may be stored in ``out``, which has that dtype.");
 }
 
 }  // namespace facula

@@ -30,6 +30,8 @@ struct Into {
 // Raise unless a result of this dtype may be stored in out=.
 void check_out_history(const char* op, bool has_history);
 void check_out_dtype(const char* op, DType dtype, const Tensor& out);
+// Gives out= the shape of a result, with PyTorch's warning where it had elements.
+void resize_out(const char* op, const Tensor& out, const Dims& shape);
 // Stores a result in the out= argument: checks, resizes, copies. An undefined `out` returns the
 // result itself.
 Tensor into_out(const char* op, Tensor result, const Tensor& out);

@@ -32,9 +32,10 @@ CacheCuts make_cuts() {
   constexpr int64_t row_bytes = tuning::kSliceOfK * 4;  // of packed floats
   constexpr int64_t panel = tuning::kTileVectors * 16;  // columns
   CacheCuts cuts;
-  cuts.block_rows = l3 * 9 / 32 / row_bytes / tuning::kTileRows * tuning::kTileRows;
+  constexpr int64_t unit = tuning::kTileRows * tuning::kShortTileRows;  // rows
+  cuts.block_rows = l3 * 9 / 32 / row_bytes / unit * unit;
   cuts.block_cols = l3 * 15 / 32 / row_bytes / panel * panel;
-  cuts.tile_panels = std::max<int64_t>(1, l2 * 3 / 4 / (panel * row_bytes));
+  cuts.tile_cols = std::max<int64_t>(1, l2 * 3 / 4 / (panel * row_bytes)) * panel;
   cuts.numel_small_a = l2 * 5 / 32;
   cuts.numel_in_place = l2 * 3 / 32;
   cuts.window_bytes = l2 * 7 / 16;

@@ -20,7 +20,6 @@ namespace {
 constexpr int64_t kPlaces = 16;
 constexpr int64_t kBlockRows = tuning::kWinogradRows;
 
-inline __m512 add(__m512 a, __m512 b) { return _mm512_add_ps(a, b); }
 inline __m512 subtract(__m512 a, __m512 b) { return _mm512_sub_ps(a, b); }
 
 // B^T d for one line of a window, and the same for the places of a window.

@@ -1,7 +1,7 @@
 #include "products/matmul.h"
 
 #include <algorithm>
-#include <limits>
+#include <complex>
 #include <type_traits>
 
 #include "base/integers.h"
@@ -9,23 +9,11 @@
 #include "base/scratch.h"
 #include "math/arithmetic.h"
 #include "products/matmul_kernels.h"
-#include "products/openblas.h"
 #include "products/plan.h"
 #include "products/tuning.h"
 
 namespace facula::products {
 namespace {
-
-int to_int(int64_t value) {
-  check(value <= std::numeric_limits<int>::max(), "matmul: a dimension or stride of ", value,
-        " elements is too large for the BLAS library of this processor.");
-  return static_cast<int>(value);
-}
-
-template <class T>
-constexpr bool is_library_type_v = std::is_floating_point_v<T> || is_complex_v<T>;
-
-Transpose library_trans(Trans trans) { return trans == Trans::No ? kNoTrans : kTrans; }
 
 // Element (i, j) of op(A): a[i * row + j * col].
 struct Strides {
@@ -62,27 +50,6 @@ void scale(const Gemm<T>& x) {
   }
 }
 
-// y = alpha op(A) x + beta y for the `n_out` x `n_in` matrix op(A); pieces of y are given to
-// threads.
-template <class T>
-void gemv(Trans trans, int64_t n_out, int64_t n_in, T alpha, const T* a, int64_t lda, const T* x,
-          int64_t incx, T beta, T* y, int64_t incy) {
-  int64_t grain = ceil_div(std::max<int64_t>(tuning::kVectorWork / n_in, 1), tuning::kVectorUnit) *
-                  tuning::kVectorUnit;
-  int64_t step = strides_of(trans, lda).row;
-  parallel_for(n_out, grain, [&](int64_t begin, int64_t end) {
-    T* out = y + begin * incy;
-    // Zero times NaN must not survive in y.
-    if (beta == T(0)) {
-      for (int64_t i = 0; i < end - begin; ++i) out[i * incy] = T(0);
-    }
-    int stored_rows = to_int(trans == Trans::No ? end - begin : n_in);
-    int stored_cols = to_int(trans == Trans::No ? n_in : end - begin);
-    library_gemv(library_trans(trans), stored_rows, stored_cols, alpha, a + begin * step,
-                 to_int(lda), x, to_int(incx), beta == T(0) ? T(1) : beta, out, to_int(incy));
-  });
-}
-
 // ---- the ways of one product, by the names in plan.h. Those that a type never takes do nothing.
 
 template <class T>
@@ -104,75 +71,38 @@ void multiply_by(typename cpu::MatmulKernels<T>::Kernel kernel, const Gemm<T>& x
   kernel({x.m, x.n, x.k, x.alpha, {x.a, a.row, a.col}, {x.b, b.row, b.col}, x.beta, x.c, x.ldc});
 }
 
-template <class T>
-void multiply_matrix_vector(const Gemm<T>& x) {
-  if constexpr (is_library_type_v<T>) {
-    gemv(x.trans_a, x.m, x.k, x.alpha, x.a, x.lda, x.b, strides_of(x.trans_b, x.ldb).row, x.beta,
-         x.c, x.ldc);
-  } else {
-    multiply_by(kernels_of<T>().matrix_vector, x);
-  }
-}
-
-template <class T>
-void multiply_vector_matrix(const Gemm<T>& x) {
-  if constexpr (is_library_type_v<T>) {
-    Trans trans = x.trans_b == Trans::No ? Trans::Yes : Trans::No;
-    gemv(trans, x.n, x.k, x.alpha, x.b, x.ldb, x.a, strides_of(x.trans_a, x.lda).col, x.beta, x.c,
-         int64_t{1});
-  }
-}
-
-template <class T>
-void multiply_by_library(const Gemm<T>& x) {
-  if constexpr (is_library_type_v<T>) {
-    int64_t tile_m = x.m, tile_n = x.n;
-    while (tile_m * tile_n > tuning::kLibraryWork / x.k &&
-           std::max(tile_m, tile_n) > tuning::kLibrarySide) {
-      int64_t& side = tile_m > tile_n ? tile_m : tile_n;
-      side = ceil_div(side, 32) * 16;
-    }
-    int64_t tiles_n = ceil_div(x.n, tile_n);
-    Strides a = strides_of(x.trans_a, x.lda), b = strides_of(x.trans_b, x.ldb);
-    parallel_for(ceil_div(x.m, tile_m) * tiles_n, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t tile = begin; tile < end; ++tile) {
-        int64_t i = tile / tiles_n * tile_m, j = tile % tiles_n * tile_n;
-        library_gemm(library_trans(x.trans_a), library_trans(x.trans_b),
-                     to_int(std::min(tile_m, x.m - i)), to_int(std::min(tile_n, x.n - j)),
-                     to_int(x.k), x.alpha, x.a + i * a.row, to_int(x.lda), x.b + j * b.col,
-                     to_int(x.ldb), x.beta, x.c + i * x.ldc + j, to_int(x.ldc));
-      }
-    });
-  }
-}
-
 // ---- the ways of whole problems
 
-// A small C with a long k: pieces of k become a batch of products, which are then added in order.
+// A small C with a long k: slices of k become a batch of products, which are then added in order.
+// So do the other ways, one slice after the other.
 template <class T>
-void multiply_pieces_of_k(const Gemm<T>& x) {
-  if constexpr (is_library_type_v<T>) {
-    int64_t n_pieces = x.k / tuning::kPieceOfK, numel = x.m * x.n;
-    Scratch<T> parts(n_pieces * numel);
-    Gemm<T> piece = x;
-    piece.k = tuning::kPieceOfK;
-    piece.beta = T(0);
-    piece.c = parts.data();
-    piece.ldc = x.n;
-    piece.n_batch = n_pieces;
-    piece.stride_a = tuning::kPieceOfK * strides_of(x.trans_a, x.lda).col;
-    piece.stride_b = tuning::kPieceOfK * strides_of(x.trans_b, x.ldb).row;
-    piece.stride_c = numel;
-    Gemm<T> rest = at_batch(piece, n_pieces - 1);
-    rest.k += x.k - n_pieces * tuning::kPieceOfK;
-    piece.n_batch = n_pieces - 1;
-    gemm(piece);
-    gemm(rest);
-    for (int64_t i = 0; i < numel; ++i) {
-      T sum = parts.data()[i];
-      for (int64_t p = 1; p < n_pieces; ++p) sum += parts.data()[p * numel + i];
-      T& place = x.c[i / x.n * x.ldc + i % x.n];
-      place = x.beta == T(0) ? sum : sum + x.beta * place;
+void multiply_slices_of_k(const Gemm<T>& x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    int64_t n_slices = ceil_div(x.k, tuning::kSliceOfK), depth = ceil_div(x.k, n_slices);
+    int64_t numel = x.m * x.n;
+    Scratch<T> parts(std::min(n_slices, tuning::kSlicesAtOnce) * numel);
+    auto slices_at = [&](int64_t p) {
+      Gemm<T> some = x;
+      some.k = std::min(depth, x.k - p);
+      some.stride_a = depth * strides_of(x.trans_a, x.lda).col;
+      some.stride_b = depth * strides_of(x.trans_b, x.ldb).row;
+      some.a += p / depth * some.stride_a;
+      some.b += p / depth * some.stride_b;
+      return some;
+    };
+    gemm(slices_at(0));
+    for (int64_t p = depth; p < x.k;) {
+      Gemm<T> some = slices_at(p);
+      some.n_batch = std::clamp<int64_t>((x.k - p) / depth, 1, tuning::kSlicesAtOnce);
+      some.beta = T(0);
+      some.c = parts.data(), some.ldc = x.n, some.stride_c = numel;
+      gemm(some);
+      for (int64_t slice = 0; slice < some.n_batch; ++slice) {
+        const T* part = parts.data() + slice * numel;
+        for (int64_t i = 0; i < x.m; ++i)
+          for (int64_t j = 0; j < x.n; ++j) x.c[i * x.ldc + j] += part[i * x.n + j];
+      }
+      p += some.n_batch * depth;
     }
   }
 }
@@ -251,40 +181,146 @@ void multiply_widened(const Gemm<T>& x) {
   }
 }
 
-// The distance between rows means nothing where there is one row; the library wants it to be valid.
-void fix_ld(int64_t rows, int64_t cols, int64_t& ld) {
-  if (rows == 1) ld = cols;
+// ---- complex numbers
+//
+// A product of complex matrices is one of real matrices, where a row of A becomes two and B is read
+// as it lies:
+//   by rows,    (re, im) per column:   (a.re) times it and (a.im) times it, whose parts are added;
+//   by columns, (re, im) along k:      (a.re, -a.im ...) and (a.im, a.re ...) times it.
+
+// `n_rows` rows of op(A), as pairs of rows of real numbers.
+template <class R>
+void split_rows(const Gemm<std::complex<R>>& x, int64_t n_rows, R* to) {
+  Strides a = strides_of(x.trans_a, x.lda);
+  bool is_b_stored = x.trans_b == Trans::No;
+  int64_t length = is_b_stored ? x.k : 2 * x.k;
+  for (int64_t i = 0; i < n_rows; ++i) {
+    const std::complex<R>* from = x.a + i * a.row;
+    R *first = to + 2 * i * length, *second = first + length;
+    for (int64_t p = 0; p < x.k; ++p) {
+      R re = from[p * a.col].real(), im = from[p * a.col].imag();
+      if (is_b_stored) {
+        first[p] = re, second[p] = im;
+      } else {
+        first[2 * p] = second[2 * p + 1] = re;
+        first[2 * p + 1] = -im, second[2 * p] = im;
+      }
+    }
+  }
+}
+
+// C = alpha product + beta C, without the checks for infinities that the standard asks of complex
+// numbers.
+template <class R>
+void store_complex(const Gemm<std::complex<R>>& x, R re, R im, std::complex<R>& c) {
+  R new_re = x.alpha.real() * re, new_im = x.alpha.real() * im;
+  if (x.alpha.imag() != 0) new_re -= x.alpha.imag() * im, new_im += x.alpha.imag() * re;
+  if (x.beta != R(0)) {
+    new_re += x.beta.real() * c.real(), new_im += x.beta.real() * c.imag();
+    if (x.beta.imag() != 0) new_re -= x.beta.imag() * c.imag(), new_im += x.beta.imag() * c.real();
+  }
+  c = {new_re, new_im};
+}
+
+template <class R>
+void multiply_complex_rows(const Gemm<std::complex<R>>& x) {
+  bool is_b_stored = x.trans_b == Trans::No;
+  Gemm<R> real;
+  real.m = 2 * x.m;
+  real.n = is_b_stored ? 2 * x.n : x.n;
+  real.k = is_b_stored ? x.k : 2 * x.k;
+  real.trans_b = x.trans_b;
+  Scratch<R> rows(real.m * real.k), products(real.m * real.n);
+  split_rows(x, x.m, rows.data());
+  real.a = rows.data(), real.lda = real.k;
+  real.b = reinterpret_cast<const R*>(x.b), real.ldb = 2 * x.ldb;
+  real.c = products.data(), real.ldc = real.n;
+  gemm(real);
+  for (int64_t i = 0; i < x.m; ++i) {
+    const R *first = products.data() + 2 * i * real.n, *second = first + real.n;
+    std::complex<R>* c = x.c + i * x.ldc;
+    for (int64_t j = 0; j < x.n; ++j) {
+      if (is_b_stored) {
+        store_complex(x, first[2 * j] - second[2 * j + 1], first[2 * j + 1] + second[2 * j], c[j]);
+      } else {
+        store_complex(x, first[j], second[j], c[j]);
+      }
+    }
+  }
+}
+
+// B is a vector: A is read as it lies, as pairs along k, and B is split.
+template <class R>
+void multiply_complex_vector(const Gemm<std::complex<R>>& x) {
+  bool is_a_stored = x.trans_a == Trans::No;
+  Scratch<std::complex<R>> copy(is_a_stored ? 0 : x.m * x.k);
+  for (int64_t p = 0; p < x.k && !is_a_stored; ++p)
+    for (int64_t i = 0; i < x.m; ++i) copy.data()[i * x.k + p] = x.a[p * x.lda + i];
+  Scratch<R> columns(4 * x.k), products(2 * x.m);
+  R *first = columns.data(), *second = first + 2 * x.k;
+  for (int64_t p = 0; p < x.k; ++p) {
+    std::complex<R> b = x.b[p * strides_of(x.trans_b, x.ldb).row];
+    first[2 * p] = second[2 * p + 1] = b.real();
+    first[2 * p + 1] = -b.imag(), second[2 * p] = b.imag();
+  }
+  Gemm<R> real;
+  real.m = x.m, real.n = 1, real.k = 2 * x.k;
+  real.a = reinterpret_cast<const R*>(is_a_stored ? x.a : copy.data());
+  real.lda = 2 * (is_a_stored ? x.lda : x.k);
+  real.ldb = real.ldc = 1;
+  for (int i = 0; i < 2; ++i) {
+    real.b = i == 0 ? first : second;
+    real.c = products.data() + i * x.m;
+    gemm(real);
+  }
+  for (int64_t i = 0; i < x.m; ++i)
+    store_complex(x, products.data()[i], products.data()[x.m + i], x.c[i * x.ldc]);
+}
+
+// Blocks of rows are given to the threads, or where there is one, the threads share it.
+template <class T>
+void multiply_complex(const Gemm<T>& x) {
+  if constexpr (is_complex_v<T>) {
+    int64_t rows = std::max<int64_t>(1, tuning::kComplexNumel / std::max(x.k, x.n));
+    int64_t n_blocks = ceil_div(x.m, rows);
+    int64_t work = std::min(rows, x.m) * x.n * x.k;
+    parallel_for(x.n_batch * n_blocks, ceil_div(tuning::kTaskWork, work),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t i = begin; i < end; ++i) {
+                     Gemm<T> block = at_batch(x, i / n_blocks);
+                     int64_t row = i % n_blocks * rows;
+                     block.m = std::min(rows, x.m - row);
+                     block.a += row * strides_of(x.trans_a, x.lda).row;
+                     block.c += row * x.ldc;
+                     x.n == 1 ? multiply_complex_vector(block) : multiply_complex_rows(block);
+                   }
+                 });
+  }
 }
 
 }  // namespace
 
 template <class T>
-void gemm(const Gemm<T>& problem) {
-  Gemm<T> x = problem;
+void gemm(const Gemm<T>& x) {
   if (x.m == 0 || x.n == 0 || x.n_batch == 0) return;
   if (x.k == 0) {
     for (int64_t i = 0; i < x.n_batch; ++i) scale(at_batch(x, i));
     return;
   }
-  bool is_a_stored = x.trans_a == Trans::No, is_b_stored = x.trans_b == Trans::No;
-  fix_ld(is_a_stored ? x.m : x.k, is_a_stored ? x.k : x.m, x.lda);
-  fix_ld(is_b_stored ? x.k : x.n, is_b_stored ? x.n : x.k, x.ldb);
-  fix_ld(x.m, x.n, x.ldc);
-  if constexpr (is_library_type_v<T>) keep_library_single_threaded();
   auto by = [&](auto kernel) {
     for_each_of_batch(x, [&](const Gemm<T>& one) { multiply_by(kernel, one); });
   };
   switch (plan_gemm(x, DTypeOf<T>::value, cpu::isa())) {
     case GemmWay::Widened:
       return multiply_widened(x);
-    case GemmWay::PiecesOfK:
-      return multiply_pieces_of_k(x);
+    case GemmWay::Complex:
+      return multiply_complex(x);
+    case GemmWay::SlicesOfK:
+      return multiply_slices_of_k(x);
     case GemmWay::MatrixVector:
-      return for_each_of_batch(x, multiply_matrix_vector<T>);
-    case GemmWay::VectorMatrix:
-      return for_each_of_batch(x, multiply_vector_matrix<T>);
-    case GemmWay::Library:
-      return for_each_of_batch(x, multiply_by_library<T>);
+      return by(kernels_of<T>().matrix_vector);
+    case GemmWay::FewRows:
+      return by(kernels_of<T>().few_rows);
     case GemmWay::Blocked:
       return by(kernels_of<T>().blocked);
     case GemmWay::SmallA:

@@ -3,14 +3,16 @@
 // ("packed") so that the inner loop reads them straight ahead; rows of A are so already. The inner
 // loop keeps one kRows x kCols tile of C in registers: per step of k it takes three vectors of B
 // and multiplies them by kRows numbers of A. k is cut into slices, so that a few panels of B fit
-// into L2; every slice reads and writes all of C. Every element of C adds its terms in the order of
-// k, whatever the tiles and whoever computes them.
+// into L2; every slice reads and writes all of C. Every element of C adds its terms in the same
+// order, whatever the tiles and whoever computes them: the slices one after the other, and within a
+// slice n_sums_of() sums, each in the order of k, the first to the last.
 #include <algorithm>
 
 #include "base/integers.h"
 #include "base/parallel.h"
 #include "base/scratch.h"
 #include "products/caches.h"
+#include "products/matmul_few_rows.h"
 #include "products/matmul_kernels.h"
 #include "products/pack_panels.h"
 #include "products/tile.h"
@@ -18,8 +20,6 @@
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
-
-#if defined(FACULA_AVX512)
 
 namespace {
 
@@ -31,15 +31,23 @@ int64_t first_col(int64_t panel, int64_t n_panels, int64_t n_cols) {
   return std::min(ceil_div(n_cols, v) * panel / n_panels * v, n_cols);
 }
 
-// What of a block of A and B is read where it lies, and what from a packed copy.
+// What of A and B is read where it lies, and what from a packed copy.
 struct Packs {
   bool a, b;
 };
 template <class T>
 Packs packs_of(const GemmProblem<T>& x) {
   bool meets_many_panels = ceil_div(x.n, kCols<T>) > tuning::kFewPanels;
+#if defined(FACULA_AVX512)
+  bool is_b_used_often = x.m > tuning::kRowsInPlace && x.n * x.k > cache_cuts().numel_in_place;
+#else
+  // A panel is a line wide or less: its rows may all lie in a few sets of the cache.
+  bool is_b_used_often = x.m > 2 * kRows;
+#endif
+  // Vectors of 16 bytes have no masks: a part of one would be copied at every step.
+  bool has_slow_edge = kVecBytes == 16 && x.n % kVector<T> != 0;
   return {x.a.col_stride != 1 && (meets_many_panels || x.k > tuning::kMaxSteps),
-          x.b.col_stride != 1 || x.n * x.k > cache_cuts().numel_in_place};
+          x.b.col_stride != 1 || is_b_used_often || has_slow_edge};
 }
 
 template <class T>
@@ -71,14 +79,12 @@ void pack_block(const GemmProblem<T>& x, Packs packs, T* packed_a, T* packed_b) 
 
 // One block of C, up to kSliceOfK of k.
 template <class T>
-void multiply_block(const GemmProblem<T>& x, T* packed_a, T* packed_b) {
+void multiply_block(const GemmProblem<T>& x, Packs packs, T* packed_a, T* packed_b) {
   constexpr int64_t v = kVector<T>;
-  Packs packs = packs_of(x);
-  pack_block(x, packs, packed_a, packed_b);
+  if (packs.a || packs.b) pack_block(x, packs, packed_a, packed_b);
   int64_t a_panels = ceil_div(x.m, kRows), b_panels = ceil_div(x.n, kCols<T>);
   int64_t tile_rows = tuning::kBlockPanels;
-  int64_t tiles_n = ceil_div(b_panels, cache_cuts().tile_panels),
-          tiles_m = ceil_div(a_panels, tile_rows);
+  int64_t tiles_n = ceil_div(x.n, cache_cuts().tile_cols), tiles_m = ceil_div(a_panels, tile_rows);
   while (tiles_m * tiles_n < tuning::kMinBlockTasks && tile_rows > tuning::kMinBlockPanels) {
     tile_rows /= 2;
     tiles_m = ceil_div(a_panels, tile_rows);
@@ -105,6 +111,7 @@ void multiply_block(const GemmProblem<T>& x, T* packed_a, T* packed_b) {
               const T* b = packs.b ? packed_b + col * x.k : x.b.data + col;
               int64_t step = packs.b ? ceil_div(n_cols, v) * v : x.b.row_stride;
               Tile<T> tile{a, b, step, x.k, x.c + i * kRows * x.ldc + col, x.ldc, x.alpha, x.beta};
+              tile.n_sums = n_sums_of<T>(x.k);
               tile.is_padded = packs.b;
               if (j == last_b - 1) tile.next_a = a.data + panel;
               multiply_tile(tile, n_rows, n_cols);
@@ -137,6 +144,7 @@ void multiply_small_a(const GemmProblem<T>& x) {
           Tile<T> tile{a,       packed.data(),           ceil_div(n_cols, v) * v,
                        n_steps, x.c + i * x.ldc + first, x.ldc,
                        x.alpha, p == 0 ? x.beta : T(1)};
+          tile.n_sums = n_sums_of<T>(n_steps);
           tile.next_a = a.data + kRows * x.a.row_stride;
           multiply_tile(tile, std::min(kRows, x.m - i), n_cols);
         }
@@ -145,28 +153,59 @@ void multiply_small_a(const GemmProblem<T>& x) {
   });
 }
 
-// A and B in each other's place give the product, transposed.
+// C = beta C + the product, which lies transposed.
 template <class T>
-void multiply_exchanged(const GemmProblem<T>& x) {
+void add_transposed(const GemmProblem<T>& x, T beta, const T* product) {
   constexpr int64_t v = kVector<T>;
-  Scratch<T> product(x.n * x.m);
-  MatrixView<T> a{x.b.data, x.b.col_stride, x.b.row_stride};
-  MatrixView<T> b{x.a.data, x.a.col_stride, x.a.row_stride};
-  multiply_small_a<T>({x.n, x.m, x.k, x.alpha, a, b, T(0), product.data(), x.m});
   for (int64_t i = 0; i < x.m; i += v) {
     for (int64_t j = 0; j < x.n; j += v) {
       int64_t n_rows = std::min(v, x.m - i), n_cols = std::min(v, x.n - j);
       Vec<T> square[v];
       for (int64_t c = 0; c < v; ++c) {
-        const T* column = product.data() + std::min(j + c, x.n - 1) * x.m + i;
+        const T* column = product + std::min(j + c, x.n - 1) * x.m + i;
         square[c] = Vec<T>::load(column, n_rows);
       }
       transpose(square);
       for (int64_t r = 0; r < n_rows; ++r) {
         T* to = x.c + (i + r) * x.ldc + j;
-        if (x.beta != 0) square[r] = fma(Vec<T>(x.beta), Vec<T>::load(to, n_cols), square[r]);
+        if (beta != 0) square[r] = fma(Vec<T>(beta), Vec<T>::load(to, n_cols), square[r]);
         square[r].store(to, n_cols);
       }
+    }
+  }
+}
+
+// A and B in each other's place give the product, transposed. One slice of k at a time, so that the
+// sums are rounded as they are elsewhere.
+template <class T>
+void multiply_exchanged(const GemmProblem<T>& x) {
+  int64_t n_slices = ceil_div(x.k, tuning::kSliceOfK), depth = ceil_div(x.k, n_slices);
+  bool is_copied = x.b.row_stride != 1;
+  Scratch<T> product(x.n * x.m), columns(is_copied ? x.n * depth : 0);
+  for (int64_t p = 0; p < x.k; p += depth) {
+    int64_t n_steps = std::min(depth, x.k - p);
+    MatrixView<T> a{x.b.data + p * x.b.row_stride, x.b.col_stride, x.b.row_stride};
+    MatrixView<T> b{x.a.data + p * x.a.col_stride, x.a.col_stride, x.a.row_stride};
+    if (is_copied) {
+      pack_transposed<T>({a.data, a.col_stride, 1}, n_steps, n_steps, x.n, columns.data());
+      a = {columns.data(), n_steps, 1};
+    }
+    multiply_small_a<T>({x.n, x.m, n_steps, x.alpha, a, b, T(0), product.data(), x.m});
+    add_transposed(x, p == 0 ? x.beta : T(1), product.data());
+  }
+}
+
+// So little that to cut it would take a good part of the time.
+template <class T>
+void multiply_at_once(const GemmProblem<T>& x) {
+  for (int64_t j = 0; j < x.n; j += kCols<T>) {
+    for (int64_t i = 0; i < x.m; i += kRows) {
+      MatrixView<T> a{x.a.data + i * x.a.row_stride, x.a.row_stride, x.a.col_stride};
+      Tile<T> tile{a,     x.b.data + j, x.b.row_stride, x.k, x.c + i * x.ldc + j,
+                   x.ldc, x.alpha,      x.beta};
+      tile.n_sums = n_sums_of<T>(x.k);
+      tile.is_padded = false;
+      multiply_tile(tile, std::min(kRows, x.m - i), std::min(kCols<T>, x.n - j));
     }
   }
 }
@@ -174,12 +213,17 @@ void multiply_exchanged(const GemmProblem<T>& x) {
 template <class T>
 void multiply_blocked(const GemmProblem<T>& x) {
   constexpr int64_t v = kVector<T>;
+  bool is_small = x.k <= tuning::kSliceOfK && x.m * x.n * x.k <= tuning::kSmallWork;
+  if (is_small && !packs_of(x).b) return multiply_at_once(x);
   int64_t block_m = cache_cuts().block_rows, block_n = cache_cuts().block_cols;
   int64_t n_slices = ceil_div(x.k, tuning::kSliceOfK), max_k = ceil_div(x.k, n_slices);
   int64_t max_m = std::min(x.m, block_m), max_n = std::min(ceil_div(x.n, v) * v, block_n);
-  Scratch<T> scratch((max_m + max_n) * max_k);
-  T* packed_b = scratch.data();
-  T* packed_a = packed_b + max_n * max_k;
+  GemmProblem<T> first_block = x;
+  first_block.m = max_m, first_block.n = std::min(x.n, block_n), first_block.k = max_k;
+  Packs packs = packs_of(first_block);
+  int64_t numel_b = packs.b ? max_n * max_k : 0;
+  Scratch<T> scratch(numel_b + (packs.a ? max_m * max_k : 0));
+  T *packed_b = scratch.data(), *packed_a = packed_b + numel_b;
   for (int64_t j = 0; j < x.n; j += block_n) {
     for (int64_t p = 0; p < x.k; p += max_k) {
       for (int64_t i = 0; i < x.m; i += block_m) {
@@ -193,7 +237,7 @@ void multiply_blocked(const GemmProblem<T>& x) {
             p == 0 ? x.beta : T(1),
             x.c + i * x.ldc + j,
             x.ldc};
-        multiply_block(block, packed_a, packed_b);
+        multiply_block(block, packs, packed_a, packed_b);
       }
     }
   }
@@ -201,19 +245,12 @@ void multiply_blocked(const GemmProblem<T>& x) {
 
 template <class T>
 constexpr MatmulKernels<T> kernels{multiply_blocked<T>, multiply_small_a<T>, multiply_exchanged<T>,
-                                   nullptr};
+                                   multiply_few_rows<T>, multiply_matrix_vector<T>};
 
 }  // namespace
 
 extern const BlockedTable blocked_table;
 const BlockedTable blocked_table = {kernels<float>, kernels<double>};
-
-#else
-
-extern const BlockedTable blocked_table;
-const BlockedTable blocked_table = {};
-
-#endif
 
 }  // namespace FACULA_ISA
 }  // namespace facula::cpu

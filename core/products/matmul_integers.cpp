@@ -1,4 +1,4 @@
-// Products of integers, which wrap around: OpenBLAS has none.
+// Products of integers, which wrap around.
 #include <algorithm>
 
 #include "base/integers.h"
@@ -80,7 +80,7 @@ void multiply(const GemmProblem<T>& x) {
 }
 
 template <class T>
-constexpr MatmulKernels<T> kernels{multiply<T>, nullptr, nullptr, multiply_vector<T>};
+constexpr MatmulKernels<T> kernels{multiply<T>, nullptr, nullptr, nullptr, multiply_vector<T>};
 
 }  // namespace
 

@@ -1,5 +1,6 @@
-// Matrix products of our own: of integers, of floats where they beat OpenBLAS, and the conversions
-// of 16-bit floats. Which of them is called is chosen in plan.cc.
+// Matrix products of integers and floats, and the conversions of 16-bit floats. Which of them is
+// called is chosen in plan.cc. None is OpenBLAS's: there a row has other bits among others than
+// alone.
 #pragma once
 #include <cstdint>
 
@@ -31,7 +32,8 @@ struct GemmProblem {
 template <class T>
 struct MatmulKernels {
   using Kernel = void (*)(const GemmProblem<T>&);
-  Kernel blocked = nullptr, small_a = nullptr, exchanged = nullptr, matrix_vector = nullptr;
+  Kernel blocked = nullptr, small_a = nullptr, exchanged = nullptr, few_rows = nullptr,
+         matrix_vector = nullptr;
 };
 
 struct BlockedTable {

@@ -6,11 +6,11 @@
 #include "cpu/transpose.h"
 #include "products/tile.h"
 
-#if defined(FACULA_AVX512)
-
 namespace facula::cpu {
 inline namespace FACULA_ISA {
 namespace {
+
+#if defined(FACULA_AVX512)
 
 // Half a vector from each.
 inline __m512 join_halves(const float* low, const float* high) {
@@ -40,6 +40,8 @@ inline void transpose_panel(const double* from, int64_t row_stride, double* to) 
   for (int i = 0; i < 8; ++i) store(to + i * 8, rows[i]);
 }
 
+#endif
+
 // One panel: `width` rows of `from`, `depth` columns long, so that the numbers of one column lie
 // together. Up to `padded` the last row is repeated: what is made of it is not stored.
 template <class T>
@@ -47,11 +49,13 @@ void pack_transposed(MatrixView<T> from, int64_t width, int64_t padded, int64_t 
   using Vec = decltype(load(to));
   constexpr int64_t v = kVector<T>;
   int64_t done = 0;
+#if defined(FACULA_AVX512)
   if (width == kRows && padded == kRows) {
     for (; done + v <= depth; done += v) {
       transpose_panel(from.data + done, from.row_stride, to + done * kRows);
     }
   }
+#endif
   for (int64_t i = 0; i < padded; i += v) {
     int n_to = static_cast<int>(std::min(v, padded - i));
     for (int64_t p = done; p < depth; p += v) {
@@ -83,6 +87,7 @@ void pack_copied(MatrixView<T> from, int64_t n_rows, int64_t height, int64_t uni
   int64_t n_full = n_rows / height * height, n_rest = n_rows - n_full;
   int64_t padded = ceil_div(n_rest, unit) * unit;
   int64_t done = 0;
+#if defined(FACULA_AVX512)
   if (height == v / 2) {
     // Two steps fill a cache line. Panels may lie so that all fall into one set of the cache: a
     // line that waits for its other half would be gone by then.
@@ -93,6 +98,7 @@ void pack_copied(MatrixView<T> from, int64_t n_rows, int64_t height, int64_t uni
               join_halves(column + i, column + from.col_stride + i));
     }
   }
+#endif
   for (int64_t p = 0; p < depth; ++p) {
     const T* column = from.data + p * from.col_stride;
     for (int64_t i = 0; i < n_full && p >= done; i += height) {
@@ -128,5 +134,3 @@ void pack(MatrixView<T> from, int64_t n_rows, int64_t height, int64_t unit, int6
 }  // namespace
 }  // namespace FACULA_ISA
 }  // namespace facula::cpu
-
-#endif

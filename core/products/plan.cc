@@ -15,18 +15,31 @@ bool is_full_float(DType dtype) { return dtype == DType::Float32 || dtype == DTy
 
 // ---- products of matrices
 
+// Columns of a tile of C (tile.h), and of one of its vectors.
+struct TileCols {
+  int64_t vector, all;
+};
+TileCols tile_cols(DType dtype, Isa isa) {
+  int64_t nbytes = isa == Isa::Avx512 ? 64 : isa == Isa::Avx2 ? 32 : 16;
+  int64_t vector = dtype == DType::Float32 ? nbytes / 4 : nbytes / 8;
+  return {vector, vector * (isa == Isa::Avx512 ? tuning::kTileVectors : tuning::kShortTileVectors)};
+}
+
 // Multiplications that take as long as GemmWay::SmallA, whose panels are shared out to two threads.
 int64_t time_of_small_a(int64_t m, int64_t n, int64_t k, int64_t vector) {
   return m * ceil_div(n, 2 * vector) * 2 * vector * k;
 }
 
 // Worth it if the rows of A fill vectors better than the columns of B, and the way along k is long
-// enough. Not for two slices of k, whose sums would be rounded in another order.
-bool gains_by_exchange(const GemmShape& s, int64_t vector) {
-  return s.trans_b != Trans::No && s.m > tuning::kTileVectors * vector &&
-         s.k <= tuning::kSliceOfK && s.n * s.k <= cache_cuts().numel_small_a &&
-         time_of_small_a(s.n, s.m, s.k, vector) + s.m * s.n * tuning::kTurnTime <
-             time_of_small_a(s.m, s.n, s.k, vector);
+// enough.
+bool gains_by_exchange(const GemmShape& s, TileCols cols) {
+  if (s.m <= cols.all || s.n * std::min(s.k, tuning::kSliceOfK) > cache_cuts().numel_small_a)
+    return false;
+  int64_t time = time_of_small_a(s.n, s.m, s.k, cols.vector) + s.m * s.n * tuning::kTurnTime;
+  // A single panel of B is packed in no time, which A is not.
+  if (s.n <= cols.vector) return time + s.m * s.k * tuning::kPackTime < s.m * cols.vector * s.k;
+  return s.n > cols.all && s.trans_a == Trans::No && s.trans_b != Trans::No &&
+         time < time_of_small_a(s.m, s.n, s.k, cols.vector);
 }
 
 }  // namespace
@@ -34,32 +47,30 @@ bool gains_by_exchange(const GemmShape& s, int64_t vector) {
 GemmWay plan_gemm(const GemmShape& s, DType dtype, Isa isa) {
   // Each element is converted once, not once per tile.
   if (is_reduced_float(dtype)) return GemmWay::Widened;
-
-  // OpenBLAS has no integers.
+  if (is_complex(dtype)) return GemmWay::Complex;
   if (is_integral(dtype)) return s.n == 1 ? GemmWay::MatrixVector : GemmWay::Blocked;
-
-  bool has_few_outputs = s.m * s.n <= tuning::kMaxNumelInPieces;
-  if (s.n_batch == 1 && has_few_outputs && s.k >= tuning::kMinPieces * tuning::kPieceOfK)
-    return GemmWay::PiecesOfK;
-
+  // In an order of its own: one column would leave most lanes of a tile empty.
   if (s.n == 1) return GemmWay::MatrixVector;
-  if (s.m == 1) return GemmWay::VectorMatrix;
 
-  bool has_kernels = isa == Isa::Avx512 && is_full_float(dtype);
-  bool is_small =
-      s.m * s.n * s.k < tuning::kMinBlockedWork || std::min(s.m, s.n) < tuning::kTileRows;
-  if (!has_kernels || is_small) return GemmWay::Library;
-
-  // From here on all ways give the same bits.
-  int64_t vector = dtype == DType::Float32 ? 16 : 8;
-  bool is_b_in_place = s.trans_b == Trans::No && s.n * s.k <= cache_cuts().numel_in_place;
+  // From here on all ways give the same bits. So they may be chosen by anything, the number of rows
+  // too, and a row has the same bits among any number of others.
+  if (s.n_batch == 1 && s.m * s.n <= tuning::kMaxNumelOfSlices && s.k >= tuning::kMinLongK)
+    return GemmWay::SlicesOfK;
+  bool is_b_stored = s.trans_b == Trans::No;
+  TileCols cols = tile_cols(dtype, isa);
+  bool is_small = s.m * s.n * s.k <= tuning::kSmallWork && s.n > cols.vector / 2;
+  if (is_b_stored && s.m > 1 && is_small) return GemmWay::Blocked;
+  if (s.m <= (is_b_stored ? 1 : tuning::kRowsInPlace)) return GemmWay::FewRows;
+  bool is_b_in_place =
+      is_b_stored && (s.n * s.k <= cache_cuts().numel_in_place || s.m <= tuning::kRowsInPlace);
   bool is_a_small = s.m * std::min(s.k, tuning::kSliceOfK) <= cache_cuts().numel_small_a;
+  if (is_a_small || s.n <= cols.vector) {
+    if (gains_by_exchange(s, cols)) return GemmWay::Exchanged;
+  }
   // With a small A, to pack B is much of the work, and more if what is packed goes through L3 or
   // from one core to another.
-  if (is_b_in_place || !is_a_small || s.trans_a != Trans::No ||
-      s.n <= tuning::kTileVectors * vector)
-    return GemmWay::Blocked;
-  return gains_by_exchange(s, vector) ? GemmWay::Exchanged : GemmWay::SmallA;
+  bool suits_small_a = !is_b_in_place && is_a_small && s.trans_a == Trans::No && s.n > cols.all;
+  return suits_small_a ? GemmWay::SmallA : GemmWay::Blocked;
 }
 
 namespace {
@@ -88,7 +99,8 @@ bool fits_copied_lines(const WindowShape& s) {
 
 bool suits_winograd(const WindowShape& s) {
   auto is_three = [](const cpu::Taps& t) { return t.n == 3 && std::abs(t.step.shift) == 1; };
-  int64_t n_tiles = s.n_batch * s.grid[0] * ceil_div(s.grid[1], 2) * ceil_div(s.grid[2], 2);
+  // Of an image, not of all: it has the same bits in a batch of any size.
+  int64_t n_tiles = s.grid[0] * ceil_div(s.grid[1], 2) * ceil_div(s.grid[2], 2);
   return s.taps[0].n == 1 && is_three(s.taps[1]) && is_three(s.taps[2]) &&
          s.x_step == ConvShape::Spatial{1, 1, 1} && s.is_dense() &&
          std::min(s.n_rows, s.n_channels) >= tuning::kMinWinogradChannels &&

@@ -16,10 +16,10 @@ using cpu::WindowShape;
 
 enum class GemmWay {
   Widened,       // as a product of floats, which are rounded at the end
-  PiecesOfK,     // as a batch of products along k, which are added in order
+  Complex,       // as a product of real matrices
   MatrixVector,  // B is a vector
-  VectorMatrix,  // A is one
-  Library,       // OpenBLAS, on tiles of C
+  SlicesOfK,     // as a batch of products along k, which are added in order
+  FewRows,       // each number of B is used once or a few times, where it lies
   Blocked,       // our kernels: panels of A and B are packed and shared by the threads
   SmallA,        // each thread packs panels of B for itself, all of A meets them there
   Exchanged,     // the same, of the transposes of B and A

@@ -7,8 +7,6 @@
 
 #include "base/integers.h"
 
-#if defined(FACULA_AVX512)
-
 namespace facula::cpu {
 inline namespace FACULA_ISA {
 
@@ -24,47 +22,62 @@ template <bool kByColumns, bool kMasked, int kM, int kN, class T>
 void multiply_panels(const Tile<T>& tile, int n_last) {
   const Tile<T> x = tile;  // which no store to C can change
   using Vec = decltype(load(x.b));
-  constexpr int64_t v = kVector<T>;
-  const T *a = x.a.data, *b = x.b, *next_a = x.next_a;
+  constexpr int64_t v = kVector<T>, line = 64 / sizeof(T);
+  const T *a = nullptr, *b = nullptr, *next_a = x.next_a;
   int64_t row_stride = kByColumns ? 1 : x.a.row_stride;
   int64_t col_stride = kByColumns ? x.a.col_stride : 1;
-  int64_t step = x.b_step, ldc = x.ldc;
+  int64_t n_sums = x.n_sums, a_step = n_sums * col_stride, step = n_sums * x.b_step, ldc = x.ldc;
+  T before[kM][kN * v];  // the sums that are complete, added up
   Vec sums[kM][kN];
+  for (int64_t sum = 0; sum < n_sums; ++sum) {
+    a = x.a.data + sum * col_stride;
+    b = x.b + sum * x.b_step;
+    int64_t depth = n_sums == 1 ? x.depth : (x.depth - sum + n_sums - 1) / n_sums;
 #pragma GCC unroll 8
-  for (int i = 0; i < kM; ++i) {
+    for (int i = 0; i < kM; ++i) {
 #pragma GCC unroll 3
-    for (int j = 0; j < kN; ++j) sums[i][j] = broadcast(T(0));
-  }
-  for (int64_t first = 0; first < x.depth; first += v) {
-    if (first < kM * v) {
-      const T* row = x.c + first / v * ldc;
-      for (int j = 0; j < kN; ++j) __builtin_prefetch(row + j * v, 1);
+      for (int j = 0; j < kN; ++j) sums[i][j] = broadcast(T(0));
     }
-    if (next_a != nullptr) {
-      int n_lines = kByColumns ? v : kM;
-      const T* line = next_a;
-      for (int i = 0; i < n_lines; ++i, line += kByColumns ? col_stride : row_stride)
-        __builtin_prefetch(line, 0, 2);
-      next_a += v * col_stride;
-    }
-    int64_t n_steps = std::min(v, x.depth - first);
+    for (int64_t first = 0; first < depth; first += line) {
+      if (first < kM * line && sum == n_sums - 1) {
+        const T* row = x.c + first / line * ldc;
+        for (int j = 0; j < kN; ++j) __builtin_prefetch(row + j * v, 1);
+      }
+      if (next_a != nullptr) {
+        int n_lines = kByColumns ? line : kM;
+        const T* place = next_a;
+        for (int i = 0; i < n_lines; ++i, place += kByColumns ? col_stride : row_stride)
+          __builtin_prefetch(place, 0, 2);
+        next_a += line * col_stride;
+      }
+      int64_t n_steps = std::min(line, depth - first);
 #pragma GCC unroll 1
-    for (int64_t p = 0; p < n_steps; ++p) {
-      Vec columns[kN];
+      for (int64_t p = 0; p < n_steps; ++p) {
+        Vec columns[kN];
+#pragma GCC unroll 3
+        for (int j = 0; j < kN; ++j) {
+          bool is_whole = !kMasked || j < kN - 1;
+          columns[j] = is_whole ? load(b + j * v) : load_first(b + j * v, n_last);
+          if (j * v % line == 0) __builtin_prefetch(b + tuning::kStepsAhead * step + j * v);
+        }
+#pragma GCC unroll 8
+        for (int i = 0; i < kM; ++i) {
+          Vec factor = broadcast(a[i * row_stride]);
+#pragma GCC unroll 3
+          for (int j = 0; j < kN; ++j) sums[i][j] = fma(factor, columns[j], sums[i][j]);
+        }
+        a += a_step;
+        b += step;
+      }
+    }
+    if (n_sums == 1) break;
+#pragma GCC unroll 8
+    for (int i = 0; i < kM; ++i) {
 #pragma GCC unroll 3
       for (int j = 0; j < kN; ++j) {
-        bool is_whole = !kMasked || j < kN - 1;
-        columns[j] = is_whole ? load(b + j * v) : load_first(b + j * v, n_last);
-        __builtin_prefetch(b + tuning::kStepsAhead * step + j * v);
+        if (sum > 0) sums[i][j] = add(load(before[i] + j * v), sums[i][j]);
+        if (sum < n_sums - 1) store(before[i] + j * v, sums[i][j]);
       }
-#pragma GCC unroll 8
-      for (int i = 0; i < kM; ++i) {
-        Vec factor = broadcast(a[i * row_stride]);
-#pragma GCC unroll 3
-        for (int j = 0; j < kN; ++j) sums[i][j] = fma(factor, columns[j], sums[i][j]);
-      }
-      a += col_stride;
-      b += step;
     }
   }
   Vec alpha = broadcast(x.alpha), beta = broadcast(x.beta);
@@ -109,5 +122,3 @@ template void multiply_tile(const Tile<double>&, int64_t, int64_t);
 
 }  // namespace FACULA_ISA
 }  // namespace facula::cpu
-
-#endif

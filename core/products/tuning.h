@@ -20,39 +20,44 @@ constexpr int64_t kFillGrain = int64_t{1} << 15;  // and those that it fills or 
 
 // ---- the tile of C that the inner loop keeps in registers (tile.h)
 
-constexpr int64_t kTileRows = 8;     // 8 x 3 vectors of C, 3 of B and 1 of A: 28 of 32 registers
-constexpr int64_t kTileVectors = 3;  // wide, because every number of A is a load of its own
+constexpr int64_t kTileRows = 8;       // 8 x 3 vectors of C, 3 of B and 1 of A: 28 of 32 registers
+constexpr int64_t kTileVectors = 3;    // wide, because every number of A is a load of its own
+constexpr int64_t kShortTileRows = 6;  // the same for 16 registers, of AVX2 or less:
+constexpr int64_t kShortTileVectors = 2;  // 6 x 2 vectors of C, 2 of B, 1 of A and 1 to multiply in
 constexpr int64_t kStepsAhead =
     24;  // steps of k after which a line of B that is asked for is there
 
 // ---- which way a product of matrices takes (plan.cc)
 
-// [order] Multiplications from which our kernels are called. There they take as long as OpenBLAS
-// (48x48x48: 2.4 us, 2.3; 64x64x64: 5.3 us, 4.9), but a row has the same bits among any others.
-constexpr int64_t kMinBlockedWork = int64_t{1} << 17;
-// [order] A small C with a k of several such pieces is a batch of products, for the threads.
-constexpr int64_t kPieceOfK = 16384;
-constexpr int64_t kMinPieces = 4;
-constexpr int64_t kMaxNumelInPieces = 64 * 64;  // of C
-// Multiplications while a number of C is transposed, which the exchange of A and B must save.
+// A small C with a long k is a batch of products along k, for the threads.
+constexpr int64_t kMinLongK = 65536;
+constexpr int64_t kMaxNumelOfSlices = 64 * 64;  // of C
+constexpr int64_t kSlicesAtOnce = 64;
+// Rows of A so few that B is read where it lies, because packing it would take longer.
+constexpr int64_t kRowsInPlace = 4;
+// Multiplications while a number of C is transposed and while one of A is packed, which the
+// exchange of A and B must save.
 constexpr int64_t kTurnTime = 16;
+constexpr int64_t kPackTime = 6;
 
 // ---- products of matrices
 
-constexpr int64_t kBatchWork = int64_t{1} << 20;    // multiplications of a task of a batch
-constexpr int64_t kVectorWork = kBatchWork / 16;    // [order] and of one of a matrix and a vector,
-constexpr int64_t kVectorUnit = 64;                 // [order] which gives such multiples of results
-constexpr int64_t kLibraryWork = int64_t{4} << 20;  // [order] of a tile for OpenBLAS,
-constexpr int64_t kLibrarySide = 128;               // [order] unless its sides would be shorter
+constexpr int64_t kBatchWork = int64_t{1} << 20;     // multiplications of a task of a batch
+constexpr int64_t kVectorWork = kBatchWork / 16;     // and of one that reads a matrix once
+constexpr int64_t kPieceOfK = 16384;                 // [order] of a sum of a matrix times a vector
+constexpr int64_t kComplexNumel = int64_t{1} << 16;  // of rows of A or C that become real at once
 // [order] Of a slice of k: shorter ones touch C more often. With longer slices and rows of A read
 // in place, the linear layers of a 384 wide GPT went from 0.92x to 0.97x of PyTorch's speed.
 constexpr int64_t kSliceOfK = 1024;
+// [order] Steps of a slice from which its terms go to several sums in turns (n_sums_of(), tile.h).
+constexpr int64_t kMinInterleaved = 256;
 constexpr int64_t kBlockPanels = 16;    // of A in a task, fewer where tasks are few:
 constexpr int64_t kMinBlockTasks = 32;  // smaller tasks rather than fewer keep the threads even
 constexpr int64_t kMinBlockPanels = 2;
 // Columns of A are read where they lie if they meet few panels of B, unless every step of a long
 // way along k would be on another page.
 constexpr int64_t kFewPanels = 4;
+constexpr int64_t kSmallWork = kTaskWork;  // multiplications that are not cut at all
 constexpr int64_t kMaxSteps = 128;
 constexpr int64_t kPackedRows = 24;     // panels of A
 constexpr int64_t kPackedCols = 4;      // or of B that a thread packs
@@ -73,10 +78,11 @@ constexpr int64_t kMinReads = 8;                     // [order] of a number in s
 constexpr int64_t kMaxLineNumel = int64_t{1} << 16;  // [order] of the lines under one: a part of L2
 // [order] Winograd's way: 32 channels on 8x28x28 take 717 us so, 1236 packed (gradient of the
 // weight 858, 1218). Fewer channels do not pay for the transforms; more weights would be read from
-// memory for every panel of tiles; and fewer tiles do not fill two panels.
+// memory for every panel of tiles; and with fewer tiles in an image the weights are most of the
+// work.
 constexpr int64_t kMinWinogradChannels = 32;
 constexpr int64_t kMaxWinogradWeights = 256 * 256;
-constexpr int64_t kMinWinogradTiles = 2 * kTileVectors * 16;
+constexpr int64_t kMinWinogradTiles = 16;
 constexpr int64_t kMaxGatherStep = int64_t{1} << 24;  // [order] times 16 lanes, it is an int32
 constexpr int64_t kMaxPackedTaps = 4096;              // [order] whose windows of a channel fit
 

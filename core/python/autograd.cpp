@@ -2,12 +2,16 @@
 #include <Python.h>
 #include <structmember.h>
 
+#include <cstring>
+
 #include "autograd/hooks.h"
 #include "autograd/node.h"
+#include "autograd/operations.h"
 #include "bind/bind.h"
 #include "bind/sparse.h"
 #include "ops/ops.h"
 #include "python/new_tensor.h"
+#include "python/saved.h"
 
 namespace facula {
 
@@ -23,12 +27,12 @@ Tensor root_gradient(const char* op, const Tensor& root, const std::optional<Ten
     check(is_complex(given->dtype()) == is_complex(root.dtype()), op,
           ": expected a gradient that is complex where its output is, got ", *given, " for ", root,
           ".");
-    return *given;
+    return graph::resolved(*given);
   }
   if (!root.requires_grad()) return Tensor();  // refused with a better message by the engine
   check(root.numel() == 1, op, ": an output that is no scalar, ", root,
         ", needs a gradient. Reduce it first, e.g. with .sum(), or pass a gradient of the output's "
-        "shape.");
+        "shape. (grad can be implicitly created only for scalar outputs)");
   check(is_floating(root.dtype()), op, ": an output that is not real, ", root,
         ", needs a gradient. Pass one.");
   return full(root.sizes(), 1, root.dtype(), root.device());
@@ -136,6 +140,50 @@ PyObject* node_post_hooks(PyObject* self, PyObject*) {
 PyObject* node_sequence_nr(PyObject* self, PyObject*) {
   return PyLong_FromUnsignedLongLong(node_of(self)->sequence_nr);
 }
+// What gradients that come to the node look like: one for each output of its operation.
+PyObject* node_input_metadata(PyObject* self, void*) {
+  return guarded([&] {
+    const Node* node = node_of(self);
+    nb::object make = nb::module_::import_("types").attr("SimpleNamespace");
+    nb::list all;
+    for (uint32_t i = 0; i < node->n_outputs; ++i) {
+      const OutputInfo& form = node->outputs[i];
+      all.append(make("shape"_a = nb::steal(size_object(form.sizes)), "dtype"_a = form.dtype,
+                      "device"_a = form.device, "is_tensor_subclass"_a = false,
+                      "is_nested_tensor"_a = false));
+    }
+    return nb::object(all).release().ptr();
+  });
+}
+
+PyObject* node_getattribute(PyObject* self, PyObject* name) {
+  PyObject* found = PyObject_GenericGetAttr(self, name);
+  if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
+  const char* text = PyUnicode_AsUTF8(name);
+  if (!text || (std::strncmp(text, "_saved_", 7) && std::strncmp(text, "_raw_saved_", 11)))
+    return nullptr;
+  PyObject *type, *error, *traceback;
+  PyErr_Fetch(&type, &error, &traceback);
+  found = guarded([&] { return saved_attribute(node_of(self), text); });
+  if (found || PyErr_Occurred()) {
+    for (PyObject* object : {type, error, traceback}) Py_XDECREF(object);
+  } else {
+    PyErr_Restore(type, error, traceback);
+  }
+  return found;
+}
+
+PyObject* node_dir(PyObject* self, PyObject*) {
+  return guarded([&] {
+    nb::object base = nb::borrow(reinterpret_cast<PyObject*>(&PyBaseObject_Type));
+    nb::list names(base.attr("__dir__")(nb::handle(self)));
+    for (const std::string& name : saved_names(*node_of(self)))
+      for (const char* prefix : {"_saved_", "_raw_saved_"})
+        names.append(nb::str((prefix + name).c_str()));
+    return nb::object(names).release().ptr();
+  });
+}
+
 PyObject* node_repr(PyObject* self) {
   return PyUnicode_FromFormat("<%s object at %p>", node_of(self)->name, self);
 }
@@ -149,12 +197,15 @@ void init_node_type(PyObject* module) {
       {"_prehooks", node_pre_hooks, METH_NOARGS, "The dict of hooks that run before the node."},
       {"_sequence_nr", node_sequence_nr, METH_NOARGS,
        "The place of the operation in the order of execution."},
+      {"__dir__", node_dir, METH_NOARGS, "The attributes, those of saved tensors among them."},
       {nullptr, nullptr, 0, nullptr}};
   static PyGetSetDef properties[] = {
       {"next_functions", node_next_functions, nullptr,
        "Pairs (node, input number): where gradients go next.", nullptr},
       {"variable", node_variable, nullptr, "The leaf of an AccumulateGrad node.", nullptr},
       {"metadata", node_metadata, nullptr, "A dict for notes about the node.", nullptr},
+      {"_input_metadata", node_input_metadata, nullptr,
+       "Shape, dtype and device of each gradient that comes to the node.", nullptr},
       {nullptr, nullptr, nullptr, nullptr, nullptr}};
   static PyMemberDef members[] = {
       {"__dictoffset__", T_PYSSIZET, offsetof(Node, dict), READONLY, nullptr},
@@ -169,6 +220,7 @@ void init_node_type(PyObject* module) {
          return 0;
        })},
       {Py_tp_repr, reinterpret_cast<void*>(node_repr)},
+      {Py_tp_getattro, reinterpret_cast<void*>(node_getattribute)},
       {Py_tp_methods, methods},
       {Py_tp_getset, properties},
       {Py_tp_members, members},
@@ -243,7 +295,8 @@ void bind_backward(nb::module_& m) {
             differentiate(op, roots, grads, retain_graph, create_graph, inputs, accumulate);
         for (size_t i = 0; !accumulate && i < found.size(); ++i)
           check(allow_unused || found[i].defined(), op, ": input ", i, ", ", (*inputs)[i],
-                ", has no part in the outputs. Pass allow_unused=True to get None for it.");
+                ", has no part in the outputs. Pass allow_unused=True to get None for it. (The "
+                "differentiated Tensor appears to not have been used in the graph.)");
         return nb::steal(to_python_tuple(accumulate ? TensorList{} : found));
       },
       "tensors"_a, "grad_tensors"_a, "retain_graph"_a, "create_graph"_a, "inputs"_a.none(),

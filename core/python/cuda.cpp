@@ -8,10 +8,15 @@
 
 #include "base/parallel.h"
 #include "bind/bind.h"
+#include "bind/exceptions.h"
 #include "cuda/allocator.h"
 #include "cuda/device.h"
+#include "cuda/fft/fft.h"
+#include "cuda/graph.h"
 #include "cuda/library.h"
+#include "cuda/pinned.h"
 #include "cuda/program.h"
+#include "ops/ops.h"
 
 namespace facula {
 
@@ -44,15 +49,29 @@ bool is_done(cuda::Result result, const char* what) {
 }
 
 void bind_streams(nb::module_& m) {
-  m.def("_cuda_current_stream", [](int device) { return address(cuda::current_stream(device)); });
-  m.def("_cuda_set_stream",
-        [](int device, uint64_t stream) { cuda::set_current_stream(device, pointer(stream)); });
-  m.def("_cuda_stream_create", [](int device) {
+  m.def("_cuda_current_stream",
+        [](int device) { return address(cuda::current_stream(cuda::existing_device(device))); });
+  m.def("_cuda_set_stream", [](int device, uint64_t stream) {
+    cuda::set_current_stream(cuda::existing_device(device), pointer(stream));
+  });
+  m.def("_cuda_stream_create", [](int device, int priority) {
     constexpr unsigned does_not_wait_for_default = 1;
     cuda::enter(device);
     void* stream = nullptr;
-    check_result(driver().stream_create(&stream, does_not_wait_for_default), "cuStreamCreate");
+    check_result(driver().stream_create(&stream, does_not_wait_for_default, priority),
+                 "cuStreamCreateWithPriority");
     return address(stream);
+  });
+  m.def("_cuda_stream_priorities", [](int device) {
+    cuda::enter(device);
+    int least = 0, greatest = 0;
+    check_result(driver().stream_priorities(&least, &greatest), "cuCtxGetStreamPriorityRange");
+    return std::make_tuple(least, greatest);
+  });
+  m.def("_cuda_can_access_peer", [](int device, int peer) {
+    int can = 0;
+    check_result(driver().can_access_peer(&can, device, peer), "cuDeviceCanAccessPeer");
+    return can != 0;
   });
   m.def("_cuda_stream_synchronize",
         [](int device, uint64_t stream) { cuda::synchronize_stream(device, pointer(stream)); });
@@ -65,11 +84,12 @@ void bind_streams(nb::module_& m) {
     check_result(driver().stream_wait_event(pointer(stream), pointer(event), 0),
                  "cuStreamWaitEvent");
   });
-  m.def("_cuda_event_create", [](int device, bool enable_timing) {
-    constexpr unsigned disable_timing = 2;
+  m.def("_cuda_event_create", [](int device, bool enable_timing, bool is_blocking) {
+    constexpr unsigned sleeps_while_waiting = 1, disable_timing = 2;
     cuda::enter(device);
     void* event = nullptr;
-    check_result(driver().event_create(&event, enable_timing ? 0 : disable_timing),
+    check_result(driver().event_create(&event, (enable_timing ? 0 : disable_timing) |
+                                                   (is_blocking ? sleeps_while_waiting : 0)),
                  "cuEventCreate");
     return address(event);
   });
@@ -95,13 +115,122 @@ void bind_streams(nb::module_& m) {
   });
 }
 
+// By name: what there is now, the most there was, all that ever was; and two counts.
+nb::dict stats_dict(const cuda::MemoryStats& stats) {
+  nb::dict values;
+  auto add = [&](const char* name, const cuda::MemoryCount& count) {
+    values[name] = nb::make_tuple(count.current, count.peak, count.total);
+  };
+  add("allocated_bytes", stats.allocated_bytes);
+  add("reserved_bytes", stats.reserved_bytes);
+  add("allocation", stats.allocations);
+  add("segment", stats.segments);
+  values["num_alloc_retries"] = stats.n_retries;
+  values["num_ooms"] = stats.n_failures;
+  return values;
+}
+
+bool is_pinned(const Tensor& x) { return x.is_cpu() && cuda::is_pinned(x.storage()->data()); }
+
 void bind_memory(nb::module_& m) {
-  m.def("_cuda_memory", [](int device) {
-    AllocatorStats stats = cuda::allocator_of(device).stats();
-    return std::make_tuple(stats.allocated_bytes, stats.peak_allocated_bytes, stats.reserved_bytes);
+  m.def("_cuda_memory_stats", [](int device) { return stats_dict(cuda::memory_stats(device)); });
+  m.def("_cuda_reset_accumulated", &cuda::reset_accumulated_stats);
+  // (address, bytes, owner, whether it is for small blocks, (bytes, whether in use) of the blocks).
+  m.def("_cuda_memory_snapshot", [](int device) {
+    nb::list segments;
+    for (const cuda::SegmentInfo& s : cuda::memory_snapshot(device)) {
+      nb::list blocks;
+      for (const cuda::BlockInfo& block : s.blocks)
+        blocks.append(nb::make_tuple(block.nbytes, block.is_used));
+      segments.append(nb::make_tuple(reinterpret_cast<uint64_t>(s.data), s.nbytes, s.owner,
+                                     s.is_small, blocks));
+    }
+    return segments;
   });
+  m.def("_cuda_alloc", [](int device, int64_t nbytes, uint64_t stream) {
+    return address(cuda::allocator_of(device).allocate(nbytes, pointer(stream)));
+  });
+  m.def("_cuda_free", [](int device, uint64_t data) {
+    cuda::allocator_of(device).deallocate(pointer(data), 0, nullptr);
+  });
+  m.def("_cuda_begin_pool", [](int device, uint64_t stream, uint64_t pool) {
+    cuda::hold_private(device, pool);
+    cuda::begin_private(device, pointer(stream), pool);
+  });
+  m.def("_cuda_end_pool", [](int device, uint64_t stream, uint64_t pool) {
+    cuda::end_private(device, pointer(stream));
+    cuda::release_private(device, pool);
+  });
+  m.def("_fft_plans", [](int device) {
+    return std::make_tuple(cuda::fft_plan_count(device), cuda::fft_plan_limit(device));
+  });
+  m.def("_set_fft_plan_limit", &cuda::set_fft_plan_limit);
+  m.def("_clear_fft_plans", &cuda::clear_fft_plans);
+  m.def("_cuda_set_memory_fraction", &cuda::set_memory_fraction);
+  m.def("_cuda_memory_fraction", &cuda::memory_fraction);
+  def_method(
+      "record_stream",
+      [](const Tensor& x, nb::handle stream) {
+        check(x.device().is_cuda(),
+              "record_stream: expected a tensor on a CUDA device, got one on ", x.device(), ".");
+        uint64_t handle = 0;
+        check_type(nb::try_cast(nb::getattr(stream, "cuda_stream", nb::none()), handle),
+                   "record_stream: expected a facula.cuda.Stream, got ", nb::repr(stream).c_str(),
+                   ".");
+        cuda::record_stream(x.device().index, x.storage()->data(), pointer(handle));
+      },
+      "stream"_a,
+      R"(Tells that another stream uses the tensor: its memory is not used again before what that
+stream has to do now is done.
+
+Args:
+    stream: a :class:`facula.cuda.Stream`, other than the one on which the tensor was made.
+
+Example:
+    >>> if facula.cuda.is_available():
+    ...     x = facula.ones(2, device="cuda")
+    ...     x.record_stream(facula.cuda.Stream()))");
+  def_method(
+      "pin_memory",
+      [](const Tensor& x, nb::handle) {
+        check(x.is_cpu(), "pin_memory: only tensors of the CPU can be pinned, got one on ",
+              x.device(), ".");
+        if (is_pinned(x)) return x;
+        Tensor y = empty_pinned_like(x, x.dtype());
+        copy_into(y, x);
+        return y;
+      },
+      "device"_a.none() = nb::none(),
+      R"(A copy in page-locked memory, from which copies to a GPU go on beside the CPU's work.
+
+Raises without a GPU.
+
+Args:
+    device: accepted as in PyTorch; the memory serves all GPUs.
+
+Example:
+    >>> x = facula.ones(2)
+    >>> if facula.cuda.is_available():
+    ...     x = x.pin_memory().to("cuda", non_blocking=True)
+    >>> x.sum().item()
+    2.0)");
+  def_method(
+      "is_pinned", [](const Tensor& x, nb::handle) { return is_pinned(x); },
+      "device"_a.none() = nb::none(),
+      R"(Whether the memory is page-locked, as :meth:`pin_memory` makes it.
+
+Args:
+    device: accepted as in PyTorch.
+
+Example:
+    >>> facula.zeros(2).is_pinned()
+    False)");
+  m.def("_pinned_memory_stats", [] { return stats_dict(cuda::pinned_memory_stats()); });
+  m.def("_reset_pinned_peak", &cuda::reset_pinned_peak);
+  m.def("_reset_pinned_accumulated", &cuda::reset_pinned_accumulated);
   m.def("_cuda_reset_peak", [](int device) { cuda::allocator_of(device).reset_peak(); });
   m.def("_cuda_empty_cache", [] {
+    cuda::empty_pinned_cache();
     for (int i = 0; i < cuda::device_count(); ++i) cuda::allocator_of(i).empty_cache();
   });
   m.def("_cuda_mem_get_info", [](int device) {
@@ -110,6 +239,19 @@ void bind_memory(nb::module_& m) {
     check_result(driver().memory_info(&n_free, &n_total), "cuMemGetInfo");
     return std::make_tuple(n_free, n_total);
   });
+}
+
+void bind_graphs(nb::module_& m) {
+  nb::class_<cuda::Graph>(m, "_CudaGraph")
+      .def(nb::init<>())
+      .def("begin", &cuda::Graph::begin)
+      .def("end", &cuda::Graph::end)
+      .def("replay", &cuda::Graph::replay)
+      .def("reset", &cuda::Graph::reset)
+      .def("pool", &cuda::Graph::pool);
+  m.def("_cuda_new_pool", &cuda::new_pool);
+  m.def("_cuda_is_capturing",
+        [](int device) { return cuda::capturing(cuda::existing_device(device)) != nullptr; });
 }
 
 }  // namespace
@@ -126,8 +268,15 @@ FACULA_BINDINGS {
     const cuda::Properties& p = cuda::properties(device);
     return std::make_tuple(p.name, p.total_memory, p.major, p.minor, p.multi_processor_count);
   });
+  m.def("_cuda_pci_bus_id", [](int device) {
+    char text[32] = {};
+    check_result(driver().device_bus_id(text, sizeof(text), device), "cuDeviceGetPCIBusId");
+    return std::string(text);
+  });
+  m.attr("OutOfMemoryError") = nb::borrow(out_of_memory_error());
   bind_streams(m);
   bind_memory(m);
+  bind_graphs(m);
   // For tests: the sources of the kernels, and whether they compile.
   m.def("_cuda_compiler_problem", &cuda::compiler_problem);
   m.def("_cuda_programs", [] {

@@ -127,10 +127,11 @@ nb::object to_capsule(const Tensor& x) {
 
 // ---- in
 
-[[noreturn]] void refuse(const std::string& why) {
-  PyErr_SetString(PyExc_BufferError, ("from_dlpack: " + why).c_str());
+[[noreturn]] void refuse(const std::string& op, const std::string& why) {
+  PyErr_SetString(PyExc_BufferError, (op + ": " + why).c_str());
   throw_python_error();
 }
+[[noreturn]] void refuse(const std::string& why) { refuse("from_dlpack", why); }
 
 DType dtype_from(DLDataType type) {
   if (type.lanes == 1)
@@ -214,6 +215,11 @@ FACULA_BINDINGS {
   m.def(
       "_to_dlpack",
       [](const Tensor& x, bool versioned) {
+        if (x.is_lazy())
+          refuse("__dlpack__", std::string("the memory of a ") +
+                                   (x.is_conj() ? "conjugate" : "negated") +
+                                   " view does not hold its elements. Use tensor.resolve_" +
+                                   (x.is_conj() ? "conj" : "neg") + "() first, which is a copy.");
         return versioned ? to_capsule<DLManagedTensorVersioned>(x) : to_capsule<DLManagedTensor>(x);
       },
       "input"_a, "versioned"_a);

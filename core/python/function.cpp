@@ -3,6 +3,7 @@
 
 #include "autograd/hooks.h"
 #include "autograd/node.h"
+#include "autograd/operations.h"
 #include "ops/ops.h"
 
 namespace facula {
@@ -33,7 +34,7 @@ TensorList apply_in_python(Node& node, TensorList& grads) {
   for (size_t i = 0; i < self.is_tensor_input->size(); ++i) {
     if (!(*self.is_tensor_input)[i]) continue;
     PyObject* item = PyTuple_GET_ITEM(answer, i);
-    out.push_back(item == Py_None ? Tensor() : as_tensor(item));
+    out.push_back(item == Py_None ? Tensor() : graph::resolved(as_tensor(item)));
   }
   return out;
 }
@@ -155,7 +156,11 @@ nb::list unpack_saved(nb::handle ctx) {
 }  // namespace
 
 FACULA_BINDINGS {
+  static PyGetSetDef properties[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict,
+                                      "Attributes set by the user.", nullptr},
+                                     {nullptr, nullptr, nullptr, nullptr, nullptr}};
   PyType_Slot slots[] = {{Py_tp_base, node_base_type},
+                         {Py_tp_getset, properties},
                          {Py_tp_dealloc, reinterpret_cast<void*>(dealloc_node)},
                          {Py_tp_new, reinterpret_cast<void*>(function_node_new)},
                          {0, nullptr}};

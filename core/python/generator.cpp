@@ -60,12 +60,18 @@ void set_state(Generator& generator, const Tensor& state) {
 }
 
 nb::class_<Generator> make_generator_type(nb::module_& m) {
-  nb::class_<Generator> type(
-      m, "Generator",
-      "A source of random numbers with a state of its own.\n\n"
-      "``kind`` is ``'mt19937'``, whose numbers are those of PyTorch's CPU generator, or\n"
-      "``'philox'``, whose numbers depend on seed, call and element alone: those of a GPU, which\n"
-      "has this kind only, and the same on the CPU.");
+  nb::class_<Generator> type(m, "Generator",
+                             R"(A source of random numbers with a state of its own.
+
+``kind`` is ``'mt19937'``, whose numbers are those of PyTorch's CPU generator, or
+``'philox'``, whose numbers depend on seed, call and element alone: those of a GPU, which
+has this kind only, and the same on the CPU.
+
+Example:
+    >>> generator = facula.Generator().manual_seed(1)
+    >>> a = facula.rand(2, generator=generator)
+    >>> facula.equal(a, facula.rand(2, generator=generator.manual_seed(1)))
+    True)");
   type.def(
           "__init__",
           [](Generator* self, DeviceArg device, const std::optional<std::string>& kind) {

@@ -1,5 +1,6 @@
 // x[key] and x[key] = value.
 #include "autograd/node.h"
+#include "autograd/operations.h"
 #include "base/number.h"
 #include "bind/bind.h"
 #include "bind/seam.h"
@@ -131,11 +132,13 @@ void apply_part(Selection& selection, int64_t& dim, PyObject* part, int64_t skip
       fail(ErrorKind::Index, "index: expected at most ", dim, " indices, got more.");
     int64_t size = x.size(dim);
     check_index(number >= -size && number < size, "index: expected an index from ", -size, " to ",
-                size - 1, " for dimension ", dim + selection.n_gone, ", got ", number, ".");
+                size - 1, " for dimension ", dim + selection.n_gone, ", got ", number, ". (index ",
+                number, " is out of bounds for dimension ", dim + selection.n_gone, " with size ",
+                size, ")");
     x = select(x, dim, number);
     ++selection.n_gone;
   } else {
-    Tensor index = is_tensor(part) ? as_tensor(part) : index_tensor(part);
+    Tensor index = is_tensor(part) ? graph::resolved(as_tensor(part)) : index_tensor(part);
     check_index(!is_differentiable(index.dtype()),
                 "index: expected indices of int64, int32, uint8 or bool, got ", index, ".");
     if (index.dim() == 0 && (index.dtype() == DType::Bool || index.dtype() == DType::UInt8))
@@ -189,7 +192,8 @@ PyObject* getitem(PyObject* self, PyObject* key) {
   return guarded([&]() -> PyObject* {
     Tensor x = as_tensor(self);
     Selection selection = take_apart(x, key, true);
-    if (selection.has_indices) return index(selection.view, selection.indices).release();
+    if (selection.has_indices)
+      return index(graph::resolved(selection.view), selection.indices).release();
     // x[...] and x[()] are new views, never x itself.
     if (selection.view.is_same(x)) return alias_view(x).release();
     return selection.view.release();

@@ -2,8 +2,12 @@
 
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "autograd/node.h"
+#include "base/warning.h"
 #include "bind/bind.h"
 #include "bind/default_device.h"
 #include "ops/ops.h"
@@ -53,6 +57,10 @@ bool is_fortran_contiguous(const Tensor& x) {
 const char* buffer_refusal(const Tensor& x, int flags) {
   if (is_sparse(x)) return "a sparse Tensor has no buffer. Use tensor.to_dense() first.";
   if (x.requires_grad()) return "a Tensor that requires grad has no buffer. Use tensor.detach().";
+  if (x.is_meta()) return "a Tensor on the device meta has no elements, and so no buffer.";
+  if (x.is_conj())
+    return "a conjugate view has no buffer. Use tensor.resolve_conj(), which is a copy.";
+  if (x.is_neg()) return "a negated view has no buffer. Use tensor.resolve_neg(), which is a copy.";
   if (!x.is_cpu())
     return "a Tensor on a CUDA device has no buffer. Use tensor.cpu() to copy it to main memory "
            "first.";
@@ -100,10 +108,6 @@ Tensor own_storage(Storage* storage, DType dtype, const Dims& sizes, const Dims&
   Tensor x = from_storage(storage, dtype, sizes, strides, 0);
   storage->release();
   return x;
-}
-
-void warn(const char* message) {
-  if (PyErr_WarnEx(PyExc_UserWarning, message, 1) != 0) throw_python_error();
 }
 
 PyObject* numpy_attribute(const char* name) {  // borrowed; null if NumPy was not imported
@@ -159,7 +163,7 @@ Tensor from_buffer(PyObject* object, DType dtype, Buffered range) {
   }
   check_value(count <= available / itemsize, "frombuffer: ", count, " elements of ", itemsize,
               " bytes are more than the buffer's ", available, " bytes after the offset.");
-  if (buffer.view->readonly) warn(kReadOnly);
+  if (buffer.view->readonly) warn_user(kReadOnly);
   Storage* storage =
       buffer.into_storage(static_cast<char*>(buffer.view->buf) + range.offset, count * itemsize);
   return own_storage(storage, dtype, {count}, {1});
@@ -212,6 +216,24 @@ Tensor asarray(nb::handle object, std::optional<DType> dtype, std::optional<Devi
   return x;
 }
 
+// NumPy has one object for each of its own dtypes, by which arrays are recognised without a
+// question of an attribute. Dtypes that programs make are kept as well, up to a number; the GIL
+// guards it.
+std::vector<std::pair<nb::object, DType>>& known_dtypes() {
+  static auto* known = new std::vector<std::pair<nb::object, DType>>;  // outlives the interpreter
+  return *known;
+}
+
+std::optional<DType> known_dtype(PyObject* dtype) {
+  for (const auto& [object, type] : known_dtypes())
+    if (object.ptr() == dtype) return type;
+  return std::nullopt;
+}
+
+void remember_dtype(const nb::object& dtype, DType type) {
+  if (known_dtypes().size() < 32) known_dtypes().emplace_back(dtype, type);
+}
+
 }  // namespace
 
 int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
@@ -250,6 +272,7 @@ bool is_numpy_scalar(PyObject* object) { return is_numpy_instance(object, "gener
 
 DType dtype_of_numpy(const char* op, PyObject* object) {
   nb::object dtype = nb::handle(object).attr("dtype");
+  if (std::optional<DType> known = known_dtype(dtype.ptr())) return *known;
   std::string kind = nb::cast<std::string>(dtype.attr("kind"));
   int64_t itemsize = nb::cast<int64_t>(dtype.attr("itemsize"));
   for (int i = 0; i < kNumDTypes; ++i) {
@@ -260,7 +283,10 @@ DType dtype_of_numpy(const char* op, PyObject* object) {
                       : is_floating(type) ? "f"
                       : is_complex(type)  ? "c"
                                           : "";
-    if (type != DType::BFloat16 && kind == own && itemsize == item_size(type)) return type;
+    if (type != DType::BFloat16 && kind == own && itemsize == item_size(type)) {
+      if (nb::cast<bool>(dtype.attr("isnative"))) remember_dtype(dtype, type);
+      return type;
+    }
   }
   fail(ErrorKind::Type, op, ": no dtype is NumPy's ", nb::str(nb::handle(dtype)).c_str(),
        ". Convert the array to float64, float32, float16, complex128, complex64, int64, int32, "
@@ -271,7 +297,8 @@ Tensor from_numpy(PyObject* array, bool warn_if_read_only) {
   check_type(is_numpy_array(array), "from_numpy: expected np.ndarray (got ",
              Py_TYPE(array)->tp_name, ").");
   DType dtype = dtype_of_numpy("from_numpy", array);
-  check_value(nb::cast<bool>(nb::handle(array).attr("dtype").attr("isnative")),
+  nb::object its_dtype = nb::handle(array).attr("dtype");
+  check_value(known_dtype(its_dtype.ptr()) || nb::cast<bool>(its_dtype.attr("isnative")),
               "from_numpy: expected an array in the byte order of this machine. Use "
               "array.astype(array.dtype.newbyteorder('=')).");
   HeapBuffer buffer(array, PyBUF_STRIDED_RO);
@@ -291,7 +318,7 @@ Tensor from_numpy(PyObject* array, bool warn_if_read_only) {
     is_empty |= sizes[i] == 0;
     extent += (sizes[i] - 1) * strides[i];
   }
-  if (view.readonly && warn_if_read_only) warn(kReadOnly);
+  if (view.readonly && warn_if_read_only) warn_user(kReadOnly);
   Storage* storage =
       buffer.into_storage(static_cast<char*>(view.buf), is_empty ? 0 : extent * item_size(dtype));
   return own_storage(storage, dtype, sizes, strides);

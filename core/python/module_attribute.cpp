@@ -47,14 +47,23 @@ PyObject* attribute_get(PyObject* self, PyObject* module, PyObject*) {
   return nullptr;
 }
 
+// For those who send whole classes to other processes, as cloudpickle does.
+PyObject* attribute_reduce(PyObject* self, PyObject*) {
+  PyObject* name = reinterpret_cast<ModuleAttribute*>(self)->name;
+  return Py_BuildValue("O(O)", reinterpret_cast<PyObject*>(Py_TYPE(self)), name);
+}
+
 }  // namespace
 
 FACULA_BINDINGS {
   table_names = {PyUnicode_InternFromString("_parameters"), PyUnicode_InternFromString("_modules"),
                  PyUnicode_InternFromString("_buffers")};
+  static PyMethodDef methods[] = {{"__reduce__", attribute_reduce, METH_NOARGS, nullptr},
+                                  {nullptr, nullptr, 0, nullptr}};
   static PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(attribute_new)},
                                 {Py_tp_dealloc, reinterpret_cast<void*>(attribute_dealloc)},
                                 {Py_tp_descr_get, reinterpret_cast<void*>(attribute_get)},
+                                {Py_tp_methods, methods},
                                 {0, nullptr}};
   static PyType_Spec spec = {"facula._core._ModuleAttribute", sizeof(ModuleAttribute), 0,
                              Py_TPFLAGS_DEFAULT, slots};

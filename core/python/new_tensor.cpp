@@ -5,6 +5,7 @@
 
 #include "autograd/node.h"
 #include "base/number.h"
+#include "base/warning.h"
 #include "ops/factory.h"
 #include "ops/ops.h"
 #include "python/interop.h"
@@ -18,10 +19,6 @@ namespace {
 bool is_sequence(PyObject* object) {
   return PySequence_Check(object) && !PyUnicode_Check(object) && !PyBytes_Check(object) &&
          !is_tensor(object);
-}
-
-void warn(const char* message) {
-  if (PyErr_WarnEx(PyExc_UserWarning, message, 1) != 0) throw_python_error();
 }
 
 // ---- one value
@@ -58,10 +55,8 @@ double double_from(PyObject* object) {
 
 uint64_t uint64_from_long(PyObject* object) {
   unsigned long long value = PyLong_AsUnsignedLongLong(object);
-  if (value == static_cast<unsigned long long>(-1) && PyErr_Occurred()) {
-    PyErr_Clear();
-    fail_overflow<uint64_t>();
-  }
+  // OverflowError, where narrower dtypes raise RuntimeError and take negative numbers: as PyTorch.
+  if (value == static_cast<unsigned long long>(-1) && PyErr_Occurred()) throw_python_error();
   return value;
 }
 
@@ -84,7 +79,7 @@ Scalar scalar_from_tensor(const Tensor& x) {
   check_value(x.numel() == 1, "tensor: expected tensors of one element in a list, got ", x,
               ". Use stack() to put tensors together.");
   if (x.requires_grad())
-    warn(
+    warn_user(
         "tensor: the value of a tensor that requires grad becomes a number without history. Use "
         "stack() to keep it, or detach() first.");
   return item(x);
@@ -341,7 +336,7 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype, Device devic
   NoGradGuard guard;
   auto copied = [&](const Tensor& x) { return to(x, device, dtype.value_or(x.dtype()), true); };
   if (is_tensor(data)) {
-    warn(
+    warn_user(
         "tensor: a tensor is copied without its history. Say so with detach().clone(), and "
         "requires_grad_() for a history of its own.");
     Tensor x = as_tensor(data);
@@ -433,11 +428,12 @@ FACULA_BINDINGS {
   m.def(
       "tensor",
       [](nb::handle data, std::optional<DType> dtype, std::optional<DeviceArg> device,
-         bool requires_grad, bool) {
+         bool requires_grad, bool pin_memory) {
         Device where = device                  ? device->device
                        : is_tensor(data.ptr()) ? as_tensor(data.ptr()).device()
                                                : default_device();
-        return with_grad(tensor_from_data(data.ptr(), dtype, where), requires_grad);
+        Tensor made = pinned_if(pin_memory, tensor_from_data(data.ptr(), dtype, where));
+        return with_grad(made, requires_grad);
       },
       "data"_a.none(), nb::kw_only(), "dtype"_a.none() = nb::none(), "device"_a.none() = nb::none(),
       "requires_grad"_a = false, "pin_memory"_a = false,
@@ -450,7 +446,8 @@ Args:
     dtype: the dtype of the result; None to infer it.
     device: where the result is made; None for that of a tensor, else the default device.
     requires_grad: whether operations on the result are recorded.
-    pin_memory: has no effect.
+    pin_memory: whether the memory is page-locked, for copies to a GPU that are not waited for; has
+        no effect where there is no GPU.
 
 Example:
     >>> facula.tensor([[1, 2], [3, 4]])

@@ -1,6 +1,9 @@
 // What hangs on the seam from the side of tensors: the default __torch_function__, and operations
 // that are composed in Python.
+#include <Python.h>
 #include <structmember.h>
+
+#include <string_view>
 
 #include "bind/bind.h"
 #include "bind/seam.h"
@@ -64,6 +67,23 @@ namespace {
 
 // ---- _Operation
 
+// What may stand for a parameter, as far as a look at the type of an object tells; 0: anything.
+enum Kind : unsigned {
+  kTensor = 1,
+  kNone = 2,
+  kBool = 4,
+  kInt = 8,
+  kFloat = 16,  // and any other number: what is not real is refused as a number, not for its type
+  kTensors = 32,
+  kInts = 64,
+  kText = 128,
+};
+
+struct Parameter {
+  PyObject* name;  // interned, and kept by the function's code
+  unsigned kinds;
+};
+
 // Once called, a Python function that is an operation enters like a bound one.
 struct Composed {
   PyObject_HEAD vectorcallfunc vectorcall;
@@ -71,9 +91,9 @@ struct Composed {
   PyObject* check;  // or null
   PyObject* dict;
   PyObject* weakrefs;
-  Py_ssize_t n_tensors;  // arguments at the front that must be tensors
-  bool is_method;        // else it does not bind, as builtin functions do not
-  bool is_private;       // only transforms see it
+  std::vector<Parameter>* parameters;  // null until the first call
+  bool is_method;                      // else it does not bind, as builtin functions do not
+  bool is_private;                     // only transforms see it
 };
 
 Composed* composed(PyObject* object) { return reinterpret_cast<Composed*>(object); }
@@ -88,6 +108,99 @@ bool passes_check(Composed* self, const seam::Arguments& args) {
          }) != nullptr;
 }
 
+// The kinds of an annotation such as "int | Sequence[int] | None"; anything if one is not known.
+//
+// PyTorch writes the functions of networks in Python, where any object is true or false, and what
+// names a mode is compared with those that there are.
+unsigned kinds_of(std::string_view hint, bool is_of_networks) {
+  static constexpr std::pair<std::string_view, unsigned> known[] = {
+      {"Tensor", kTensor},      {"None", kNone},
+      {"bool", kBool},          {"int", kInt},
+      {"float", kFloat},        {"complex", kFloat},
+      {"str", kText},           {"Sequence[Tensor]", kTensors},
+      {"Sequence[int]", kInts},
+  };
+  unsigned kinds = 0;
+  while (!hint.empty()) {
+    size_t end = std::min(hint.find(" | "), hint.size());
+    std::string_view word = hint.substr(0, end);
+    hint.remove_prefix(std::min(end + 3, hint.size()));
+    auto same = [&](const auto& entry) { return entry.first == word; };
+    auto found = std::find_if(std::begin(known), std::end(known), same);
+    if (found == std::end(known)) return 0;
+    if (is_of_networks && (found->second == kBool || found->second == kText)) return 0;
+    kinds |= found->second;
+  }
+  return kinds;
+}
+
+std::vector<Parameter> read_parameters(nb::object function) {
+  std::vector<Parameter> parameters;
+  while (nb::hasattr(function, "__wrapped__")) function = function.attr("__wrapped__");
+  if (!PyFunction_Check(function.ptr())) return parameters;
+  nb::object code = function.attr("__code__"), hints = function.attr("__annotations__");
+  nb::object names = code.attr("co_varnames"), home = function.attr("__module__");
+  bool is_of_networks =
+      nb::isinstance<nb::str>(home) && std::strncmp(nb::str(home).c_str(), "facula.nn.", 10) == 0;
+  auto n = nb::cast<Py_ssize_t>(code.attr("co_argcount")) +
+           nb::cast<Py_ssize_t>(code.attr("co_kwonlyargcount"));
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    nb::object name = names[i], hint = hints.attr("get")(name);
+    unsigned kinds = 0;
+    if (nb::isinstance<nb::str>(hint)) kinds = kinds_of(nb::str(hint).c_str(), is_of_networks);
+    if (hint.ptr() == reinterpret_cast<PyObject*>(tensor_type)) kinds = kTensor;
+    parameters.push_back({name.ptr(), kinds});
+  }
+  return parameters;
+}
+
+template <class F>
+bool all_of_sequence(PyObject* sequence, F&& fits) {
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence); ++i)
+    if (!fits(PySequence_Fast_GET_ITEM(sequence, i))) return false;
+  return true;
+}
+
+// False if it may be that the object does not fit: then check() looks closer.
+bool surely_fits(PyObject* value, unsigned kinds) {
+  if (kinds == 0) return true;
+  if (is_tensor(value)) return kinds & kTensor;
+  if (value == Py_None) return kinds & kNone;
+  if (PyBool_Check(value)) return kinds & (kBool | kFloat);
+  if (PyFloat_Check(value) || PyComplex_Check(value)) return kinds & kFloat;
+  if (PyLong_Check(value)) {
+    int64_t number;
+    return (kinds & kFloat) || ((kinds & kInt) && index_from_object(value, number));
+  }
+  if (PyUnicode_Check(value)) return kinds & kText;
+  if (PyTuple_Check(value) || PyList_Check(value)) {
+    auto is_int = [](PyObject* item) { return PyLong_Check(item) && !PyBool_Check(item); };
+    return ((kinds & kInts) && all_of_sequence(value, is_int)) ||
+           ((kinds & kTensors) && all_of_sequence(value, is_tensor));
+  }
+  return false;
+}
+
+bool all_surely_fit(const std::vector<Parameter>& parameters, const seam::Arguments& args) {
+  size_t n = std::min(args.n, parameters.size());
+  for (size_t i = 0; i < n; ++i)
+    if (!surely_fits(args.values[i], parameters[i].kinds)) return false;
+  if (!args.names) return true;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args.names); ++i) {
+    PyObject* name = PyTuple_GET_ITEM(args.names, i);
+    for (const Parameter& parameter : parameters)
+      if (parameter.name == name && !surely_fits(args.values[args.n + i], parameter.kinds))
+        return false;
+  }
+  return true;
+}
+
+bool is_error(std::initializer_list<PyObject*> types) {
+  for (PyObject* type : types)
+    if (PyErr_ExceptionMatches(type)) return true;
+  return false;
+}
+
 PyObject* operation_call(PyObject* object, PyObject* const* values, size_t n_flagged,
                          PyObject* names) {
   Composed* self = composed(object);
@@ -98,19 +211,27 @@ PyObject* operation_call(PyObject* object, PyObject* const* values, size_t n_fla
   const bool was_used = seam::is_used();
   PyObject* result;
   if (was_used && seam::enter(operation, args, result)) return result;
-  auto n_tensors = std::min(static_cast<Py_ssize_t>(args.n), self->n_tensors);
-  for (Py_ssize_t i = 0; i < n_tensors; ++i) {
-    if (is_tensor(values[i])) continue;
+  if (!self->parameters) {
+    PyObject* done = guarded([&] {
+      self->parameters = new std::vector<Parameter>(read_parameters(nb::borrow(self->function)));
+      return Py_None;
+    });
+    if (!done) return nullptr;
+  }
+  if (!all_surely_fit(*self->parameters, args)) {
     if (!was_used && seam::ask_foreign(operation, args, result)) return result;
+    if (seam::call_older_form(object, args, result)) return result;
     if (self->check && !passes_check(self, args)) return nullptr;
-    break;
   }
   result = PyObject_Vectorcall(self->function, values, n_flagged, names);
-  if (result ||
-      !(PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_AttributeError)))
-    return result;
-  if (!was_used && seam::ask_foreign(operation, args, result)) return result;
-  if (!self->check) return nullptr;
+  if (result) return result;
+  bool may_be_foreign = is_error({PyExc_TypeError, PyExc_AttributeError});
+  if (may_be_foreign && !was_used && seam::ask_foreign(operation, args, result)) return result;
+  if (may_be_foreign && seam::call_older_form(object, args, result)) return result;
+  // An argument of the wrong type is told as such, whatever came of it.
+  bool may_be_of_type =
+      may_be_foreign || is_error({PyExc_RuntimeError, PyExc_IndexError, PyExc_ValueError});
+  if (!self->check || !may_be_of_type) return nullptr;
   PyObject *type, *error, *traceback;
   PyErr_Fetch(&type, &error, &traceback);
   if (passes_check(self, args)) {
@@ -121,21 +242,6 @@ PyObject* operation_call(PyObject* object, PyObject* const* values, size_t n_fla
     Py_XDECREF(traceback);
   }
   return nullptr;
-}
-
-// As many parameters as are annotated `Tensor` and nothing else.
-Py_ssize_t count_tensors(nb::handle function) {
-  if (!PyFunction_Check(function.ptr())) return 0;
-  nb::object code = function.attr("__code__"), hints = function.attr("__annotations__");
-  nb::object names = code.attr("co_varnames");
-  auto n = nb::cast<Py_ssize_t>(code.attr("co_argcount"));
-  Py_ssize_t i = 0;
-  for (; i < n; ++i) {
-    nb::object hint = hints.attr("get")(names[i]);
-    bool is_text = nb::isinstance<nb::str>(hint) && hint.equal(nb::str("Tensor"));
-    if (!is_text && hint.ptr() != reinterpret_cast<PyObject*>(tensor_type)) break;
-  }
-  return i;
 }
 
 PyObject* operation_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
@@ -158,7 +264,7 @@ PyObject* operation_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     self->vectorcall = operation_call;
     self->function = Py_NewRef(function);
     self->check = check == Py_None ? nullptr : Py_NewRef(check);
-    self->n_tensors = count_tensors(function);
+    self->parameters = nullptr;
     self->is_method = is_method;
     self->is_private = is_private;
     nb::module_::import_("functools").attr("update_wrapper")(object, given);
@@ -189,6 +295,7 @@ void operation_dealloc(PyObject* object) {
   PyObject_GC_UnTrack(object);
   if (composed(object)->weakrefs) PyObject_ClearWeakRefs(object);
   operation_clear(object);
+  delete composed(object)->parameters;
   type->tp_free(object);
   Py_DECREF(type);
 }

@@ -122,7 +122,10 @@ Example:
     3)");
   def_method(
       "data_ptr",
-      [](const Tensor& x) { return reinterpret_cast<uintptr_t>(x.numel() ? x.data() : nullptr); },
+      [](const Tensor& x) {
+        bool has_elements = x.numel() > 0 && !x.is_meta();
+        return reinterpret_cast<uintptr_t>(has_elements ? x.data() : nullptr);
+      },
       R"(The address of the first element in memory; 0 for a tensor without elements.
 
 Example:
@@ -169,13 +172,6 @@ Example:
     >>> x = facula.zeros(2, 3)
     >>> x.is_set_to(x.view(2, 3)), x.is_set_to(x.clone())
     (True, False))");
-  def_method(
-      "is_pinned", [](const Tensor&) { return false; },
-      R"(Whether the memory is page-locked: always False, since no tensor is pinned here.
-
-Example:
-    >>> facula.zeros(2).is_pinned()
-    False)");
 }
 
 void bind_dtypes(nb::module_& m) {
@@ -234,7 +230,7 @@ FACULA_BINDINGS {
   bind_dtypes(m);
   sparse::allow_in("is_tensor");
   def_state(
-      m, "is_tensor", [](nb::handle object) { return is_tensor(object.ptr()); }, "obj"_a,
+      m, "is_tensor", [](nb::handle object) { return is_tensor(object.ptr()); }, "obj"_a.none(),
       R"(Whether the object is a tensor.
 
 Args:

@@ -68,11 +68,19 @@ inline constexpr Names kNeg{"neg"}, kPositive{"positive"}, kAbs{"abs"}, kInvert{
   return true;
 }
 
-// Neither a tensor nor a number: a foreign object may know what to do with it.
+// Neither a tensor nor a number that fits: a foreign object may know what to do with it.
 [[gnu::cold, gnu::noinline]] inline PyObject* other_operand(const Names& names, PyObject* a,
                                                             PyObject* b) {
   PyObject* result;
   if (!seam::is_used() && enter_operator(names, a, b, result, seam::ask_foreign)) return result;
+  PyObject* other = is_tensor(a) ? b : a;
+  Scalar number;
+  if (PyLong_Check(other) && !number_from_object(other, number)) {
+    // Without an error Python would compare identities: x == 2**64 would be False.
+    return PyErr_Format(PyExc_OverflowError,
+                        "%s: int too big to convert: %S needs more than 64 bits.", names.left,
+                        other);
+  }
   Py_RETURN_NOTIMPLEMENTED;
 }
 

@@ -94,7 +94,11 @@ void make_storage_type(nb::module_& m) {
       {Py_mp_length, reinterpret_cast<void*>(storage_len)},
       {Py_sq_length, reinterpret_cast<void*>(storage_len)},
       {Py_tp_doc,
-       const_cast<char*>("One flat piece of memory, in bytes. Tensors are views of it.")},
+       const_cast<char*>("One flat piece of memory, in bytes. Tensors are views of it.\n\n"
+                         "Example:\n"
+                         "    >>> x = facula.zeros(2, 2)\n"
+                         "    >>> x.untyped_storage().nbytes(), x[0].untyped_storage().nbytes()\n"
+                         "    (16, 16)")},
       {0, nullptr}};
   static PyType_Spec spec = {"facula.UntypedStorage", sizeof(StorageObject), 0, Py_TPFLAGS_DEFAULT,
                              slots};
@@ -219,6 +223,13 @@ void bind_size() {
 Example:
     >>> facula.zeros(2, 3).untyped_storage().nbytes()
     24)");
+  def_storage_method(
+      "__sizeof__",
+      [](nb::handle self) {
+        return checked_storage("__sizeof__", self)->nbytes() +
+               static_cast<int64_t>(sizeof(StorageObject));
+      },
+      "The bytes that the storage takes, its memory included.");
   def_storage_method(
       "data_ptr",
       [](nb::handle self) {

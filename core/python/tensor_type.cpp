@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "autograd/node.h"
+#include "base/warning.h"
 #include "bind/bind.h"
 #include "ops/ops.h"
 #include "python/interop.h"
@@ -65,7 +66,8 @@ PyObject* get_itemsize(const Tensor& x) { return PyLong_FromLongLong(x.itemsize(
 PyObject* get_nbytes(const Tensor& x) { return PyLong_FromLongLong(x.itemsize() * x.numel()); }
 PyObject* get_dtype(const Tensor& x) { return nb::handle(dtype_object(x.dtype())).inc_ref().ptr(); }
 PyObject* get_device(const Tensor& x) { return nb::cast(x.device()).release().ptr(); }
-PyObject* get_is_cuda(const Tensor& x) { return PyBool_FromLong(!x.is_cpu()); }
+PyObject* get_is_cuda(const Tensor& x) { return PyBool_FromLong(x.device().is_cuda()); }
+PyObject* get_is_meta(const Tensor& x) { return PyBool_FromLong(x.is_meta()); }
 PyObject* get_is_cpu(const Tensor& x) { return PyBool_FromLong(x.is_cpu()); }
 PyObject* get_false(const Tensor&) { Py_RETURN_FALSE; }
 PyObject* get_is_leaf(const Tensor& x) { return PyBool_FromLong(x.is_leaf()); }
@@ -88,14 +90,11 @@ PyObject* get_grad_fn(const Tensor& x) {
 }
 PyObject* get_grad(const Tensor& x) {
   if (!x->meta || !x->meta->grad) {
-    if (!x.is_leaf() && !x->meta->retains_grad &&
-        PyErr_WarnEx(PyExc_UserWarning,
-                     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
-                     "Its .grad attribute won't be "
-                     "populated during autograd.backward(). Call .retain_grad() on it before "
-                     "backward if you want its gradient.",
-                     1))
-      throw_python_error();
+    if (!x.is_leaf() && !x->meta->retains_grad)
+      warn_user(
+          "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
+          "attribute won't be populated during autograd.backward(). Call .retain_grad() on it "
+          "before backward if you want its gradient.");
     Py_RETURN_NONE;
   }
   return wrap(Tensor::borrow(x->meta->grad));
@@ -111,7 +110,7 @@ PyObject* get_mT(const Tensor& x) {
 }
 PyObject* get_mH(const Tensor& x) {
   check(x.dim() != 1, "mH: expected a matrix or a batch of them, got ", x, ".");
-  return conj(x.dim() == 0 ? x : transpose(x, -2, -1)).release();
+  return conj_view(x.dim() == 0 ? x : transpose(x, -2, -1)).release();
 }
 PyObject* get_H(const Tensor& x) {
   check(x.dim() == 2 || x.dim() == 0, "H: expected a matrix, got ", x, ". Use mH for batches.");
@@ -152,6 +151,7 @@ void set_requires_grad(PyObject* self, PyObject* value) {
 void set_volatile(PyObject* self, PyObject* value) {
   Tensor x = self_of(self);
   x->is_volatile = value && PyObject_IsTrue(value);
+  if (x->is_volatile) seam::use_volatile();
   if (x->is_volatile && x.is_leaf()) x->requires_grad = false;
 }
 
@@ -181,6 +181,16 @@ void set_data(PyObject* self, PyObject* value) {
   replace_data(self_of(self), as_tensor(value));
 }
 
+// x.real = value and x.imag = value
+template <Tensor (*part)(const Tensor&)>
+void set_part(PyObject* self, PyObject* value) {
+  Tensor v;
+  check_type(value && operand_from(value, v), "real, imag: expected a tensor or a number, got ",
+             value ? Py_TYPE(value)->tp_name : "nothing", ".");
+  Tensor target = part(self_of(self));
+  copy_(target, v);
+}
+
 void clear_grad_fn(PyObject*, PyObject*) {
   PyErr_SetString(PyExc_AttributeError,
                   "grad_fn is read-only; use detach_() to cut a tensor from its history.");
@@ -201,7 +211,17 @@ PyGetSetDef properties[] = {
     {"is_sparse_csr", getter<get_false>, nullptr, "Whether the tensor's layout is sparse_csr.",
      nullptr},
     {"is_quantized", getter<get_false>, nullptr, "False: there are no quantised tensors.", nullptr},
-    {"is_meta", getter<get_false>, nullptr, "False: all tensors have memory.", nullptr},
+    {"is_meta", getter<get_is_meta>, nullptr,
+     "Whether the tensor has a shape and a dtype, but no elements.", nullptr},
+    {"is_nested", getter<get_false>, nullptr, "False: there are no nested tensors.", nullptr},
+    {"is_mkldnn", getter<get_false>, nullptr, "False: there are no tensors of oneDNN.", nullptr},
+    {"is_mps", getter<get_false>, nullptr, "False: there are no tensors on Apple's GPUs.", nullptr},
+    {"is_xpu", getter<get_false>, nullptr, "False: there are no tensors on Intel's GPUs.", nullptr},
+    {"is_xla", getter<get_false>, nullptr, "False: there are no tensors of XLA.", nullptr},
+    {"is_ipu", getter<get_false>, nullptr, "False: there are no tensors on IPUs.", nullptr},
+    {"is_mtia", getter<get_false>, nullptr, "False: there are no tensors on MTIA.", nullptr},
+    {"is_maia", getter<get_false>, nullptr, "False: there are no tensors on Maia.", nullptr},
+    {"is_vulkan", getter<get_false>, nullptr, "False: there are no tensors of Vulkan.", nullptr},
     {"is_leaf", getter<get_is_leaf>, nullptr,
      "Whether the tensor was made by the user, not by a recorded operation.", nullptr},
     {"requires_grad", getter<get_requires_grad>, setter<set_requires_grad>,
@@ -226,8 +246,8 @@ PyGetSetDef properties[] = {
     {"mT", getter<get_mT>, nullptr, "The view with the last two dimensions swapped.", nullptr},
     {"H", getter<get_H>, nullptr, "The conjugate transpose of a matrix.", nullptr},
     {"mH", getter<get_mH>, nullptr, "The conjugate transpose of the last two dimensions.", nullptr},
-    {"real", getter<get_real>, nullptr, "The real part, a view.", nullptr},
-    {"imag", getter<get_imag>, nullptr, "The imaginary part, a view.", nullptr},
+    {"real", getter<get_real>, setter<set_part<real>>, "The real part, a view.", nullptr},
+    {"imag", getter<get_imag>, setter<set_part<imag>>, "The imaginary part, a view.", nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, "Attributes set by the user.",
      nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
@@ -331,7 +351,7 @@ int tensor_bool(PyObject* self) {
     Tensor x = self_of(self);
     check(x.numel() != 0, "bool: a tensor of no elements is neither True nor False.");
     check(x.numel() == 1, "bool: expected a tensor of one element, got ", x,
-          ". Use any() or all().");
+          ". Use any() or all(). (Boolean value of Tensor with more than one value is ambiguous.)");
     return item(x).to_bool();
   } catch (...) {
     set_python_exception();
@@ -434,6 +454,7 @@ void replace_data(const Tensor& x, const Tensor& value) {
   x->dtype = value.dtype();
   x->device = value.device();
   set_geometry(x, value.sizes(), value.strides(), value.offset());
+  set_lazy(x, value->lazy);
 }
 
 void bind_tensor_type(nb::module_& m) {
@@ -451,7 +472,16 @@ void bind_tensor_type(nb::module_& m) {
       {Py_tp_methods, methods},
       {Py_tp_doc,
        const_cast<char*>(
-           "A multi-dimensional array of one dtype: a strided view of a storage, with autograd.")},
+           R"(A multi-dimensional array of one dtype: a strided view of a storage, with autograd.
+
+``facula.tensor`` makes one of numbers; functions such as ``facula.zeros`` make one of a shape.
+
+Example:
+    >>> x = facula.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([[2., 4.],
+            [6., 8.]]))")},
       {Py_nb_bool, slot<tensor_bool>()},
       {Py_nb_int, slot<tensor_int>()},
       {Py_nb_float, slot<tensor_float>()},

@@ -101,7 +101,14 @@ void make_size_type(nb::module_& m) {
       {Py_nb_add, reinterpret_cast<void*>(size_add)},
       {Py_sq_repeat, reinterpret_cast<void*>(size_repeat)},
       {Py_tp_methods, methods},
-      {Py_tp_doc, const_cast<char*>("The shape of a tensor: a tuple of ints.")},
+      {Py_tp_doc, const_cast<char*>(R"(The shape of a tensor: a tuple of ints.
+
+Args:
+    iterable: the sizes, ints that are not negative.
+
+Example:
+    >>> facula.zeros(2, 3).shape, facula.Size([2, 3]).numel()
+    (torch.Size([2, 3]), 6))")},
       {0, nullptr}};
   static PyType_Spec spec = {"facula.Size", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
   size_type = reinterpret_cast<PyTypeObject*>(
@@ -162,7 +169,11 @@ bool device_from_object(PyObject* object, Device& out) {
 namespace {
 
 void bind_dtype(nb::module_& m) {
-  nb::class_<DTypeObject> dtype(m, "dtype", "The type of a tensor's elements.");
+  nb::class_<DTypeObject> dtype(m, "dtype", R"(The type of a tensor's elements.
+
+Example:
+    >>> facula.tensor([1, 2]).dtype, facula.float64.itemsize
+    (torch.int64, 8))");
   dtype
       .def("__repr__",
            [](const DTypeObject& t) { return std::string("torch.") + dtype_name(t.value); })
@@ -203,7 +214,13 @@ Example:
 void bind_device(nb::module_& m) {
   nb::class_<Device>(
       m, "device",
-      "Where a tensor lives: ``device('cpu')``, ``device('cuda:1')``, ``device('cuda', 1)``.")
+      R"(Where a tensor lives: ``device('cpu')``, ``device('cuda:1')``, ``device('cuda', 1)``.
+
+Tensors on ``device('meta')`` have a shape and a dtype, but no elements.
+
+Example:
+    >>> facula.device("cuda:1").index, facula.zeros(2).device.type
+    (1, 'cpu'))")
       .def(
           "__init__", [](Device* self, DeviceArg arg) { new (self) Device(arg.device); },
           "device"_a)
@@ -219,7 +236,7 @@ void bind_device(nb::module_& m) {
             self->index = static_cast<int8_t>(*index);
           },
           "type"_a, "index"_a = nb::none())
-      .def_prop_ro("type", [](const Device& d) { return d.is_cpu() ? "cpu" : "cuda"; })
+      .def_prop_ro("type", [](const Device& d) { return device_type_name(d.type); })
       .def_prop_ro("index",
                    [](const Device& d) {
                      return d.index < 0 ? nb::object(nb::none())
@@ -227,19 +244,23 @@ void bind_device(nb::module_& m) {
                    })
       .def("__repr__",
            [](const Device& d) {
-             std::string text = std::string("device(type='") + (d.is_cpu() ? "cpu" : "cuda") + "'";
+             std::string text = std::string("device(type='") + device_type_name(d.type) + "'";
              return text + (d.index >= 0 ? ", index=" + std::to_string(d.index) : "") + ")";
            })
       .def("__str__", [](const Device& d) { return to_string(d); })
       .def("__hash__", [](const Device& d) { return int(d.type) * 1000 + d.index; })
-      .def("__eq__",
-           [](const Device& a, nb::handle b) {
-             return nb::isinstance<Device>(b) && a == nb::cast<Device>(b);
-           })
-      .def("__ne__",
-           [](const Device& a, nb::handle b) {
-             return !nb::isinstance<Device>(b) || a != nb::cast<Device>(b);
-           })
+      .def(
+          "__eq__",
+          [](const Device& a, nb::handle b) {
+            return nb::isinstance<Device>(b) && a == nb::cast<Device>(b);
+          },
+          "other"_a.none())
+      .def(
+          "__ne__",
+          [](const Device& a, nb::handle b) {
+            return !nb::isinstance<Device>(b) || a != nb::cast<Device>(b);
+          },
+          "other"_a.none())
       .def("__reduce__",
            [](const Device& d) {
              return nb::make_tuple(nb::type<Device>(), nb::make_tuple(to_string(d)));
@@ -254,25 +275,40 @@ void bind_device(nb::module_& m) {
           "type"_a.none(), "value"_a.none(), "traceback"_a.none());
 }
 
+std::string memory_format_name(MemoryFormat format) {
+  const char* names[] = {"contiguous_format", "preserve_format", "channels_last",
+                         "channels_last_3d"};
+  return std::string("torch.") + names[static_cast<int>(format)];
+}
+
 void bind_layouts(nb::module_& m) {
-  nb::class_<LayoutObject> layout(m, "layout");
+  nb::class_<LayoutObject> layout(m, "layout", R"(How the elements of a tensor are kept.
+
+``strided``: all of them, at constant distances. ``sparse_coo`` and its kin keep those that are not
+zero, with their places.
+
+Example:
+    >>> facula.ones(2).layout, facula.ones(2).to_sparse().layout
+    (torch.strided, torch.sparse_coo))");
   layout.def("__repr__", [](const LayoutObject& self) { return std::string("torch.") + self.name; })
       .def("__reduce__", [](const LayoutObject& self) { return self.name; });
   for (const char* name :
        {"strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"})
     m.attr(name) = nb::cast(LayoutObject{name});
 
-  nb::enum_<MemoryFormat>(m, "memory_format")
+  nb::enum_<MemoryFormat>(m, "memory_format", R"(The order in which the elements of a tensor lie.
+
+Example:
+    >>> x = facula.zeros(1, 3, 4, 4, memory_format=facula.channels_last)
+    >>> x.stride()
+    (48, 1, 12, 3))")
       .value("contiguous_format", MemoryFormat::Contiguous)
       .value("preserve_format", MemoryFormat::Preserve)
       .value("channels_last", MemoryFormat::ChannelsLast)
       .value("channels_last_3d", MemoryFormat::ChannelsLast3d)
       .export_values()
-      .def("__repr__", [](MemoryFormat f) {
-        const char* names[] = {"contiguous_format", "preserve_format", "channels_last",
-                               "channels_last_3d"};
-        return std::string("torch.") + names[static_cast<int>(f)];
-      });
+      .def("__repr__", memory_format_name)
+      .def("__str__", memory_format_name);
 }
 
 void bind_promotion(nb::module_& m) {

@@ -257,7 +257,8 @@ GpuGenerators& gpu_generators() {
 }  // namespace
 
 const std::shared_ptr<Generator>& default_generator(Device device) {
-  if (device.is_cpu()) return default_generator();
+  // Nothing is drawn on meta.
+  if (device.is_cpu() || device.is_meta()) return default_generator();
   GpuGenerators& all = gpu_generators();
   std::shared_ptr<Generator>& generator = all.by_index[device.index];
   if (!generator)

@@ -20,6 +20,21 @@ class Backend {
   virtual Device resolve(Device device) = 0;
 };
 
+// Copies of this thread between page-locked memory and a device that are not waited for: whoever
+// reads or writes the memory next has to wait for the stream.
+class NonBlockingGuard {
+ public:
+  explicit NonBlockingGuard(bool is_on = true) : before_(is_on_) { is_on_ = is_on_ || is_on; }
+  ~NonBlockingGuard() { is_on_ = before_; }
+  NonBlockingGuard(const NonBlockingGuard&) = delete;
+  NonBlockingGuard& operator=(const NonBlockingGuard&) = delete;
+  static bool is_on() { return is_on_; }
+
+ private:
+  static thread_local bool is_on_;
+  bool before_;
+};
+
 Backend& backend_of(Device device);
 void set_cuda_backend(Backend* backend);
 

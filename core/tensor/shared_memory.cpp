@@ -154,7 +154,7 @@ Storage* wrap_mapping(Mapping& mapping) {
 bool is_shared(const Storage& storage) { return storage.deleter() == end_mapping; }
 
 void share_memory(Storage& storage, SharedBy by, bool keep_former) {
-  check_not_implemented(!storage.device().is_cuda(), "share_memory_: not implemented on ",
+  check_not_implemented(storage.device().is_cpu(), "share_memory_: not implemented on ",
                         storage.device(), ".");
   if (is_shared(storage)) return;
   MappingPtr mapping(new Mapping);

@@ -10,6 +10,7 @@
 namespace facula {
 
 PyTypeObject* tensor_type = nullptr;
+void (*count_lazy)(int64_t change) = nullptr;
 
 namespace {
 
@@ -50,6 +51,7 @@ void init_tensor(TensorImpl* x, Storage* storage, DType dtype, const Dims& sizes
   x->requires_grad = false;
   x->is_volatile = false;
   x->is_inference = is_inference_mode_enabled();
+  x->lazy = 0;
 }
 
 Tensor make_tensor(Storage* storage, DType dtype, const Dims& sizes, const Dims& strides,
@@ -170,7 +172,7 @@ Tensor scalar_tensor(Scalar value, DType dtype, Device device) {
   });
   if (device.is_cpu()) return x;
   Tensor y = empty({}, dtype, device);
-  backend_of(device).copy_bytes(y.data(), y.device(), x.data(), x.device(), x.itemsize());
+  backend_of(device).copy_bytes(y.address(), y.device(), x.data(), x.device(), x.itemsize());
   return y;
 }
 
@@ -190,17 +192,25 @@ Tensor from_storage(Storage* storage, DType dtype, const Dims& sizes, const Dims
   return make_tensor(storage, dtype, sizes, strides, offset, checked_numel(sizes));
 }
 
+// Cold: what makes and ends all other tensors must not pay for its registers.
+[[gnu::cold, gnu::noinline]] void set_lazy(const Tensor& x, uint8_t marks) {
+  if (!marks != !x->lazy) count_lazy(marks ? 1 : -1);
+  x->lazy = marks;
+}
+
 namespace {
-void share_version(TensorImpl* to, const TensorImpl* from) {
+// For another tensor over the same memory.
+void share_memory(const Tensor& to, const Tensor& from) {
   to->version = from->version;
   if (!to->version->in_storage) ++to->version->n_refs;
+  if (from.is_lazy()) set_lazy(to, from->lazy);
 }
 }  // namespace
 
 Tensor alias(const Tensor& x) {
   x.storage()->retain();
   Tensor y = make_tensor(x.storage(), x.dtype(), x.sizes(), x.strides(), x.offset(), x.numel());
-  share_version(y.get(), x.get());
+  share_memory(y, x);
   return y;
 }
 
@@ -215,12 +225,13 @@ Tensor alias_uncounted(const Tensor& x) {
 }
 
 Tensor alias_as(PyTypeObject* type, const Tensor& x) {
-  TensorImpl* y = reinterpret_cast<TensorImpl*>(type->tp_alloc(type, 0));
-  if (!y) fail(ErrorKind::OutOfMemory, "out of memory while making a tensor");
+  TensorImpl* impl = reinterpret_cast<TensorImpl*>(type->tp_alloc(type, 0));
+  if (!impl) fail(ErrorKind::OutOfMemory, "out of memory while making a tensor");
   x.storage()->retain();
-  init_tensor(y, x.storage(), x.dtype(), x.sizes(), x.strides(), x.offset(), x.numel());
-  share_version(y, x.get());
-  return Tensor::steal(y);
+  init_tensor(impl, x.storage(), x.dtype(), x.sizes(), x.strides(), x.offset(), x.numel());
+  Tensor y = Tensor::steal(impl);
+  share_memory(y, x);
+  return y;
 }
 
 Tensor make_view(const Tensor& x, const Dims& sizes, const Dims& strides, int64_t offset) {
@@ -228,7 +239,7 @@ Tensor make_view(const Tensor& x, const Dims& sizes, const Dims& strides, int64_
   for (int64_t size : sizes) numel *= size;
   x.storage()->retain();
   Tensor y = make_tensor(x.storage(), x.dtype(), sizes, strides, offset, numel);
-  share_version(y.get(), x.get());
+  share_memory(y, x);
   y->base = x->base ? x->base : x.get();
   Py_INCREF(y->base);
   y->view_version = y.version();
@@ -273,7 +284,7 @@ bool is_expandable_to(const Dims& from, const Dims& to) {
 int64_t wrap_dim(const char* op, int64_t dim, int64_t n_dims) {
   int64_t range = std::max<int64_t>(n_dims, 1);
   check_index(dim >= -range && dim < range, op, ": expected dim in [", -range, ", ", range - 1,
-              "], got ", dim, ".");
+              "], got ", dim, ". (Dimension out of range)");
   return dim < 0 ? dim + range : dim;
 }
 
@@ -287,7 +298,10 @@ void set_geometry(const Tensor& x, const Dims& sizes, const Dims& strides, int64
 
 Scalar item(const Tensor& x) {
   check(!is_sparse(x), "item: expected a dense tensor, got a sparse one. Use to_dense() first.");
-  check(x.numel() == 1, "item: expected a tensor of one element, got ", x, ".");
+  check(!x.is_meta(),
+        "item: Tensor.item() cannot be called on meta tensors, which have no elements.");
+  check(x.numel() == 1, "item: expected a tensor of one element, got ", x, ". (a Tensor with ",
+        x.numel(), " elements cannot be converted to Scalar)");
   return visit_any_dtype(x.dtype(), [&](auto tag) -> Scalar {
     using T = typename decltype(tag)::type;
     T value;
@@ -296,14 +310,18 @@ Scalar item(const Tensor& x) {
     } else {
       backend_of(x.device()).copy_bytes(&value, Device{}, x.data(), x.device(), sizeof(T));
     }
+    auto turned = [&x](auto number) { return x.is_neg() ? -number : number; };
+    auto turned_complex = [&](std::complex<double> number) {
+      return Scalar(turned(x.is_conj() ? std::conj(number) : number));
+    };
     if constexpr (is_complex_v<T>) {
-      return Scalar(std::complex<double>(value));
+      return turned_complex(std::complex<double>(value));
     } else if constexpr (std::is_same_v<T, Complex32>) {
-      return Scalar(std::complex<double>(Complex64(value)));
+      return turned_complex(std::complex<double>(Complex64(value)));
     } else if constexpr (is_reduced_float_v<T> || is_float8_v<T>) {
-      return Scalar(static_cast<double>(static_cast<float>(value)));
+      return Scalar(turned(static_cast<double>(static_cast<float>(value))));
     } else {
-      return Scalar(value);
+      return Scalar(static_cast<T>(turned(value)));
     }
   });
 }
@@ -313,6 +331,14 @@ std::ostream& operator<<(std::ostream& out, const Tensor& x) {
   out << x.dtype() << ' ' << x.sizes();
   if (!x.is_cpu()) out << " on " << x.device();
   return out;
+}
+
+void Tensor::fail_without_data() const {
+  fail(
+      ErrorKind::NotImplemented,
+      "this operation reads the elements of its tensors, and a tensor on the device meta has none; "
+      "got ",
+      *this, ".");
 }
 
 AutogradMeta& Tensor::meta() const {
@@ -347,6 +373,7 @@ int traverse_tensor(TensorImpl* x, visitproc visit, void* arg) {
 
 void destroy_tensor(TensorImpl* x) {
   clear_tensor(x);
+  if (__builtin_expect(x->lazy != 0, false)) count_lazy(-1);
   if (!x->version->in_storage && --x->version->n_refs == 0) delete x->version;
   x->storage->release();
   x->sizes.~Dims();

@@ -30,6 +30,16 @@ enum class MemoryFormat : uint8_t { Contiguous, Preserve, ChannelsLast, Channels
 // How a view came to be: some of them may not be written to in place while gradients are recorded.
 enum class ViewKind : uint8_t { Plain, MadeInNoGrad, OneOfMany, MadeInFunction };
 
+// Note [Lazy views]
+// conj() of a complex tensor shares its memory and has a mark: its elements are the conjugates of
+// the numbers that lie there. The imaginary part of such a view is marked as negated. Views of a
+// marked tensor, and detached ones, have its marks. Kernels know nothing of marks, and no operation
+// in C++ meets them: the seam gives it a copy with the elements as they are and writes back what it
+// wrote (bind/seam.cpp). Those that the seam lets through (tables/lazy.def) look at no elements, or
+// read and write them by copy_into(), which turns them on the way. Derivatives compute conjugates
+// at once.
+enum LazyMark : uint8_t { kLazyConj = 1, kLazyNeg = 2 };
+
 struct TensorImpl : PyObject {
   PyObject* dict;
   PyObject* weakrefs;
@@ -51,6 +61,7 @@ struct TensorImpl : PyObject {
   bool requires_grad;      // a leaf that wants a gradient, or a result with history
   bool is_volatile;        // historic: results are volatile too and have no history
   bool is_inference;       // made in inference mode: can never be part of a graph
+  uint8_t lazy;            // LazyMarks: how the elements differ from the memory; 0 for most tensors
 };
 
 struct AutogradMeta {
@@ -109,14 +120,30 @@ class Tensor {
   bool is_contiguous() const { return impl_->is_contiguous; }
   bool is_contiguous(MemoryFormat format) const;
   bool is_cpu() const { return impl_->device.is_cpu(); }
-  char* data() const { return impl_->storage->data() + impl_->offset * itemsize(); }
+  bool is_meta() const { return impl_->device.is_meta(); }
+  // The first element, as its device counts. Only for who asks the device before going there: on
+  // meta there is nothing.
+  char* address() const { return impl_->storage->data() + impl_->offset * itemsize(); }
+  // The same for who reads or writes at once: raises on meta, so that an operation which does not
+  // know of tensors without elements ends with an error.
+  char* data() const {
+    if (__builtin_expect(is_meta(), 0)) fail_without_data();
+    return address();
+  }
   template <class T>
   T* data_as() const {
     return reinterpret_cast<T*>(data());
   }
+  template <class T>
+  T* address_as() const {
+    return reinterpret_cast<T*>(address());
+  }
   Storage* storage() const { return impl_->storage; }
   uint32_t version() const { return impl_->version->value; }
   bool is_view() const { return impl_->base != nullptr; }
+  bool is_lazy() const { return __builtin_expect(impl_->lazy != 0, false); }
+  bool is_conj() const { return impl_->lazy & kLazyConj; }
+  bool is_neg() const { return impl_->lazy & kLazyNeg; }
 
   // Autograd. A view learns of writes through its base or its siblings lazily, so both ask more
   // than a field.
@@ -126,6 +153,8 @@ class Tensor {
   AutogradMeta& meta() const;  // made on first use
 
  private:
+  [[noreturn]] void fail_without_data() const;
+
   TensorImpl* impl_ = nullptr;
 };
 
@@ -163,6 +192,10 @@ Tensor alias_as(PyTypeObject* type, const Tensor& x);
 // A view of x for in-place bookkeeping: as alias, and remembers its base. The caller records the
 // derivative.
 Tensor make_view(const Tensor& x, const Dims& sizes, const Dims& strides, int64_t offset);
+// Sets how the elements of x differ from what lies in memory. See Note [Lazy views].
+void set_lazy(const Tensor& x, uint8_t marks);
+// The number of tensors with marks has changed by this; the seam takes it in.
+extern void (*count_lazy)(int64_t change);
 
 // ---- geometry
 Dims contiguous_strides(const Dims& sizes);

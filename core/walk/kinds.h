@@ -19,7 +19,15 @@ enum class Kinds {
   ALLC,    // everything
   INT,     // integers
   INTB,    // integers and bool
+  // The same, and uint16, uint32 and uint64: their results have the bits that the signed dtype of
+  // their size has, whose kernels they therefore use.
+  NUM_U,
+  ALL_U,
+  ALLC_U,
+  INTB_U,
 };
+
+constexpr bool takes_wide_unsigned(Kinds kinds) { return kinds >= Kinds::NUM_U; }
 
 // Dtypes that an operation refuses by an error of its own. Other dtypes that it has no kernel for
 // raise NotImplementedError, as in PyTorch.
@@ -51,16 +59,20 @@ constexpr bool in_kinds(Kinds kinds) {
     case Kinds::FCONLY:
       return is_floating_v<T> || is_complex_v<T>;
     case Kinds::NUM:
+    case Kinds::NUM_U:
       return is_int || is_floating_v<T>;
     case Kinds::NUMC:
       return !is_bool;
     case Kinds::ALL:
+    case Kinds::ALL_U:
       return !is_complex_v<T>;
     case Kinds::ALLC:
+    case Kinds::ALLC_U:
       return true;
     case Kinds::INT:
       return is_int;
     case Kinds::INTB:
+    case Kinds::INTB_U:
       return is_int || is_bool;
   }
   return false;

@@ -98,7 +98,9 @@ Dims broadcast_shapes(const char* op, const Dims& a, const Dims& b) {
       check(small[i] == 1 || small[i] == size, op, ": the shapes ", a, " and ", b,
             " cannot be broadcast together: dimension ", i + missing, " has sizes ",
             a.size() >= b.size() ? size : small[i], " and ", a.size() >= b.size() ? small[i] : size,
-            ". Sizes must be equal, or one of them 1.");
+            ". Sizes must be equal, or one of them 1. (The size of tensor a must match the size of "
+            "tensor b at non-singleton dimension ",
+            i + missing, ".)");
     }
   }
   return shape;
@@ -109,7 +111,7 @@ Walk make_walk(const char* op, const Tensor& out, std::initializer_list<TensorRe
   walk.n_operands = 1 + static_cast<int>(inputs.size());
   walk.numel = out.numel();
   walk.device = out.device();
-  walk.data[0] = out.data();
+  walk.data[0] = out.address();
   walk.item_bytes[0] = out.itemsize();
   const Tensor* operands[kMaxOperands] = {&out};
   bool flat = out.is_contiguous(), has_host_operands = false;
@@ -118,11 +120,11 @@ Walk make_walk(const char* op, const Tensor& out, std::initializer_list<TensorRe
     const Tensor& x = *input;
     check(x.device() == out.device() || (x.is_cpu() && x.dim() == 0), op,
           ": expected tensors on one device, got ", x, " and ", out,
-          ". Move one with .to(device).");
+          ". Move one with .to(device). (Expected all tensors to be on the same device.)");
     has_host_operands = has_host_operands || x.device() != out.device();
     operands[k] = &x;
     walk.item_bytes[k] = x.itemsize();
-    walk.data[k++] = x.data();
+    walk.data[k++] = x.address();
     flat = flat && (x.numel() == 1 || (x.is_contiguous() && x.numel() == out.numel()));
   }
   if (flat) {
@@ -147,7 +149,7 @@ Walk make_walk(const Tensor& out, char* input, const Dims& input_strides) {
   walk.n_operands = 2;
   walk.numel = out.numel();
   walk.device = out.device();
-  walk.data[0] = out.data();
+  walk.data[0] = out.address();
   walk.data[1] = input;
   walk.item_bytes[0] = walk.item_bytes[1] = out.itemsize();
   int64_t strides[kMaxOperands][kMaxDims];
@@ -225,6 +227,7 @@ DType result_type(std::initializer_list<TensorRef> inputs) {
     if (lower < 0) return higher;
     DType h = static_cast<DType>(higher), l = static_cast<DType>(lower);
     if (category(l) <= category(h)) return higher;
+    if (is_complex_kind(l) && is_wide_unsigned(h)) return lower;
     // Not complex32, which is not computed with.
     if (is_complex(l) && is_floating(h))
       return static_cast<int>(h == DType::Float64 ? DType::Complex128 : DType::Complex64);
@@ -243,8 +246,8 @@ void check_no_partial_overlap(const char* op, const Tensor& out, const Tensor& i
     for (int64_t i = 0; i < x.dim(); ++i) last += (x.size(i) - 1) * x.stride(i);
     return (last + 1) * x.itemsize();
   };
-  bool apart =
-      out.data() >= input.data() + extent(input) || input.data() >= out.data() + extent(out);
+  bool apart = out.address() >= input.address() + extent(input) ||
+               input.address() >= out.address() + extent(out);
   bool dense = is_non_overlapping_and_dense(out.sizes(), out.strides()) &&
                is_non_overlapping_and_dense(input.sizes(), input.strides());
   check(apart || !dense, op,
@@ -253,8 +256,8 @@ void check_no_partial_overlap(const char* op, const Tensor& out, const Tensor& i
 }
 
 void check_cpu(const char* op, const Tensor& x) {
-  check_not_implemented(x.is_cpu(), op, ": not available on ", x.device(), " yet, got ", x,
-                        ". Move it with .cpu() first.");
+  check_not_implemented(x.is_cpu() || x.is_meta(), op, ": not available on ", x.device(),
+                        " yet, got ", x, ". Move it with .cpu() first.");
 }
 
 void check_same_device(const char* op, std::initializer_list<TensorRef> inputs) {
@@ -263,7 +266,8 @@ void check_same_device(const char* op, std::initializer_list<TensorRef> inputs) 
     if (!input->defined()) continue;
     if (!first) first = input.tensor;
     check(input->device() == first->device(), op, ": expected tensors on one device, got ", *first,
-          " and ", *input, ". Move one with .to(device).");
+          " and ", *input,
+          ". Move one with .to(device). (Expected all tensors to be on the same device.)");
   }
 }
 

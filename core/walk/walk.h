@@ -51,7 +51,7 @@ DType result_type(std::initializer_list<TensorRef> inputs);
 
 // Raises if out shares memory with an input in a way that reads what was just written.
 void check_no_partial_overlap(const char* op, const Tensor& out, const Tensor& input);
-// For operations without a CUDA kernel.
+// For operations without a CUDA kernel. Tensors on meta pass: nothing is computed there.
 void check_cpu(const char* op, const Tensor& x);
 void check_same_device(const char* op, std::initializer_list<TensorRef> inputs);
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar, overload
 
 from facula import _core
 from facula._core import Tensor
-from facula._ops._arguments import refuse_other_than_tensors
+from facula._ops._arguments import check_arguments
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -71,12 +71,10 @@ def operation(
 def _entry(function: Callable[..., Any], module: str, qualname: str) -> Callable[..., Any]:
     """What users call: the function, entered through the seam of all operations.
 
-    The tensors that come first are looked at before the call, at the cost of one comparison each;
-    the other arguments only after the function has failed, for PyTorch's TypeError.
+    The types of arguments are compared with the function's hints before the call, at the cost of a
+    few comparisons; what these do not understand, again after the function has failed.
     """
-    entry: Any = _core._Operation(
-        function, refuse_other_than_tensors, qualname.startswith("Tensor.")
-    )
+    entry: Any = _core._Operation(function, check_arguments, qualname.startswith("Tensor."))
     entry.__module__, entry.__qualname__ = module, qualname  # where pickle finds it
     entry.__name__ = qualname.rpartition(".")[2]
     operation: Callable[..., Any] = entry

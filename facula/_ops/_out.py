@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from facula import _core, return_types
 from facula._core import Tensor
+from facula._warnings import warn_user
 
 
 def into(name: str, out: Tensor | None, result: Tensor) -> Tensor:
@@ -50,19 +50,15 @@ def check_out(name: str, out: Tensor, result: Tensor) -> None:
             f"{name}: out= takes no part in differentiation, but one of the arguments requires "
             "grad. Leave out= away, or use no_grad()."
         )
-    if not _core.can_cast(result.dtype, out.dtype):
-        raise RuntimeError(
-            f"{name}: the result is {result.dtype} and cannot be stored in out of {out.dtype}."
-        )
+    _core._check_out_dtype(name, result.dtype, out.dtype)
     if out.device != result.device:
         raise RuntimeError(f"{name}: the result is on {result.device}, but out on {out.device}.")
 
 
 def _resize(name: str, out: Tensor, result: Tensor) -> None:
     if out.numel() != 0:
-        warnings.warn(
+        warn_user(
             f"{name}: out of shape {tuple(out.shape)} is resized to {tuple(result.shape)}. "
             "Pass an empty tensor, or one of the right shape.",
-            stacklevel=4,
         )
     out.resize_(result.shape)

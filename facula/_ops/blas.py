@@ -63,6 +63,10 @@ def _contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[i
                 f"of a and b, got {dims}."
             )
         return list(range(a.dim() - dims, a.dim())), list(range(dims))
+    if not isinstance(dims, (list, tuple)):
+        raise RuntimeError(
+            f"tensordot: expected an int or two lists of ints as dims, got {dims!r}."
+        )
     a_dims, b_dims = ([d] if isinstance(d, int) else list(d) for d in dims)
     if len(a_dims) != len(b_dims):
         raise RuntimeError(
@@ -121,7 +125,7 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         tensor(11.)
     """
     if input.dim() == 0 or other.dim() == 0:
-        return into("inner", out, input * other)
+        return _core.mul(input, other, out=out)
     if input.size(-1) != other.size(-1):
         raise RuntimeError(
             f"inner: expected last dimensions of equal size, got {tuple(input.shape)} and "

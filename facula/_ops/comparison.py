@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from facula import _core
 from facula._core import Tensor
 from facula._ops._mark import looks_at_values, operation
@@ -77,8 +75,8 @@ def allclose(
 @operation
 @looks_at_values
 def isin(
-    elements: Any,
-    test_elements: Any,
+    elements: Tensor | float,
+    test_elements: Tensor | float,
     *,
     assume_unique: bool = False,
     invert: bool = False,
@@ -101,22 +99,42 @@ def isin(
         if not isinstance(test_elements, Tensor):
             raise TypeError("isin: expected a tensor, got two numbers.")
         elements = _core.tensor(elements, device=test_elements.device)
-    if not isinstance(test_elements, Tensor):
-        test_elements = _core.tensor(test_elements, device=elements.device)
     for given in (elements, test_elements):
-        if given.dtype == _core.bool or given.is_complex():
-            raise RuntimeError(f"isin: expected real numbers, got {given.dtype}.")
+        if isinstance(given, Tensor):
+            is_real = given.dtype != _core.bool and not given.is_complex()
+        else:
+            is_real = not isinstance(given, (bool, complex))
+        if not is_real:
+            raise RuntimeError(f"isin: expected real numbers, got {given!r:.60}.")
     if out is not None and out.dtype != _core.bool:
         raise RuntimeError(f"isin: expected out of dtype bool, got {out.dtype}.")
+    if isinstance(test_elements, Tensor):
+        found = _are_among(elements.detach(), test_elements.detach())
+    else:
+        found = elements == test_elements
+    return into("isin", out, ~found if invert else found)
+
+
+# The signed dtypes of the size of those that have no order in the core.
+_SIGNED = {
+    _core.uint16: _core.int16,
+    _core.uint32: _core.int32,
+    _core.uint64: _core.int64,
+}
+
+
+def _are_among(elements: Tensor, test_elements: Tensor) -> Tensor:
     dtype = _core.promote_types(elements.dtype, test_elements.dtype)
-    values, tests = elements.detach().to(dtype), test_elements.detach().to(dtype).reshape(-1)
-    if tests.is_floating_point():
+    values, tests = elements.to(dtype), test_elements.to(dtype).reshape(-1)
+    if dtype in _SIGNED:
+        # Numbers are equal where their bits are.
+        values, tests = values.view(_SIGNED[dtype]), tests.view(_SIGNED[dtype])
+    if tests.is_floating_point() and not tests.is_meta:
         # NaN equals nothing, and has no place in an order.
         tests = tests[~tests.isnan()]
     if tests.numel() == 0:
-        found = _core.zeros(values.shape, dtype=_core.bool, device=values.device)
-    else:
-        ordered = tests.sort()[0]
-        place = _core.searchsorted(ordered, values.reshape(-1))
-        found = ordered[place.clamp_max(tests.numel() - 1)].reshape(values.shape) == values
-    return into("isin", out, ~found if invert else found)
+        return _core.zeros(values.shape, dtype=_core.bool, device=values.device)
+    ordered = tests.sort()[0]
+    place = _core.searchsorted(ordered, values.reshape(-1))
+    found: Tensor = ordered[place.clamp_max(tests.numel() - 1)].reshape(values.shape) == values
+    return found

@@ -7,6 +7,7 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
+from facula._ops._arguments import type_name
 from facula._ops._mark import operation
 from facula._ops._out import into
 
@@ -17,6 +18,8 @@ def _copy_of(
     """The operation ``name``: contiguous copies of what ``view`` makes of a tensor."""
 
     def stored(copy: Tensor, out: Tensor | None) -> Tensor:
+        if out is not None and not isinstance(out, Tensor):
+            raise TypeError(f"{name}: expected a tensor as out, got {type_name(out)}.")
         if out is not None and out.dtype != copy.dtype:
             raise RuntimeError(f"{name}: expected out of dtype {copy.dtype}, got {out.dtype}.")
         return into(name, out, copy)
@@ -59,12 +62,26 @@ def _slice(
     return part
 
 
+def _narrowed(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    # An IndexError of narrow, but not of PyTorch's copy.
+    if type(dim) is int and input.dim() <= dim < 2**63:
+        raise RuntimeError(f"narrow_copy: dim {dim} is out of range for {tuple(input.shape)}.")
+    return _core.narrow(input, dim, start, length)
+
+
+def _viewed(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """A view where there is one; the copy of another shape needs none."""
+    if args and not isinstance(args[0], _core.dtype):
+        return input.reshape(*args)
+    return input.view(*args, **kwargs)
+
+
 alias_copy = _copy_of("alias_copy", lambda x: x, "x")
 as_strided_copy = _copy_of("as_strided_copy", _core.as_strided, "x, (2,), (1,)")
 detach_copy = _copy_of("detach_copy", _core.detach, "x")
 diagonal_copy = _copy_of("diagonal_copy", _core.diagonal, "x")
 expand_copy = _copy_of("expand_copy", lambda x, size, **kwargs: x.expand(size), "x, (3, 2, 2)")
-narrow_copy = _copy_of("narrow_copy", _core.narrow, "x, 0, 0, 1", method=True)
+narrow_copy = _copy_of("narrow_copy", _narrowed, "x, 0, 0, 1", method=True)
 permute_copy = _copy_of("permute_copy", _core.permute, "x, (1, 0)")
 select_copy = _copy_of("select_copy", _core.select, "x, 0, 0")
 slice_copy = _copy_of("slice_copy", _slice, "x, 0, 0, 1")
@@ -78,4 +95,4 @@ unfold_copy = _copy_of("unfold_copy", Tensor.unfold, "x, 0, 2, 1")
 unsqueeze_copy = _copy_of("unsqueeze_copy", _core.unsqueeze, "x, 0")
 view_as_complex_copy = _copy_of("view_as_complex_copy", _core.view_as_complex, "x")
 view_as_real_copy = _copy_of("view_as_real_copy", _core.view_as_real, "x + 0j")
-view_copy = _copy_of("view_copy", Tensor.view, "x, (4,)")
+view_copy = _copy_of("view_copy", _viewed, "x, (4,)")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import itertools
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from facula._core import Tensor
 from facula._ops._mark import operation
 from facula._ops._out import into
 from facula._ops.shapes import unpacked
+from facula._warnings import warn_user
 
 
 @operation
@@ -129,7 +129,7 @@ def range(
         >>> facula.range(0, 1, 0.5)
         tensor([0.0000, 0.5000, 1.0000])
     """
-    warnings.warn("range: is deprecated, because it includes its end. Use arange.", stacklevel=2)
+    warn_user("range: is deprecated, because it includes its end. Use arange.")
     if dtype is None:
         dtype = _core.get_default_dtype() if out is None else out.dtype
     if dtype == _core.bool or dtype.is_complex:
@@ -355,6 +355,11 @@ def _triangle_indices(
     if row < 0 or col < 0:
         raise RuntimeError(f"{name}: expected row and col >= 0, got {row} and {col}.")
     dtype = _core.int64 if dtype is None else dtype
+    if _core.empty(0, device=device).is_meta:
+        first = _core.arange(row, device="cpu") + offset
+        n_lower = int((first + is_lower).clamp(0, col).sum())
+        n = n_lower if is_lower else row * col - n_lower
+        return _core.empty((2, n), dtype=dtype, device=device)
     distance = _core.arange(col, device=device) - _core.arange(row, device=device).unsqueeze(1)
     mask = distance <= offset if is_lower else distance >= offset
     return mask.argwhere().t().contiguous().to(dtype)

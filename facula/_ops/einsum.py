@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from facula import _core
 from facula._core import Tensor
@@ -17,7 +17,7 @@ from facula._ops._mark import operation
 _N_LETTERS = 52
 _ELLIPSIS = -1
 
-_Labels = list[int]
+_Labels = tuple[int, ...]
 
 
 @operation
@@ -54,18 +54,101 @@ def einsum(*args: Any) -> Tensor:
     for x in operands:
         if not isinstance(x, Tensor):
             raise TypeError(f"einsum: expected tensors as operands, got {type(x).__name__}.")
-    n_ellipsis = max(map(_ellipsis_size, inputs, operands, range(len(operands))))
-    labels = [_numbered(i, x.dim(), n_ellipsis) for i, x in zip(inputs, operands, strict=True)]
-    result_labels = _output_labels(labels, output, n_ellipsis)
-    tensors = []
-    for index, x in enumerate(operands):
-        labels[index], x = _diagonals(labels[index], x, index)
-        tensors.append(x)
-    _check_sizes(labels, tensors)
-    return _contract(labels, tensors, result_labels)
+    plan = _plan(inputs, output, tuple([x.dim() for x in operands]))
+    if plan.diagonals:
+        for index, first, second, label in plan.diagonals:
+            operands[index] = _diagonal(operands[index], first, second, label, index)
+    _check_sizes(plan.labels, operands)
+    result = operands[0]
+    for pair, x in zip(plan.pairs, operands[1:], strict=True):
+        result = _contract_pair(pair, result, x)
+    if plan.gone:
+        result = result.sum(plan.gone)
+    # A single operand that nothing was done to must still not be the result itself.
+    is_new = plan.pairs or plan.gone
+    return result if plan.is_in_order and is_new else result.permute(plan.order)
 
 
-def _parse_call(args: tuple[Any, ...]) -> tuple[list[_Labels], _Labels | None, list[Tensor]]:
+class _Pair(NamedTuple):
+    """How two operands are contracted, by their dimensions."""
+
+    a_gone: _Labels  # summed over before all else: neither the other nor the rest has them
+    b_gone: _Labels
+    inner: tuple[tuple[int, int], ...]  # dimensions of both that the product sums over
+    a_order: _Labels | None  # None where the dimensions lie as they must: batch, rows, inner
+    b_order: _Labels | None  # and batch, inner, columns
+    n_batch: int
+    is_matrix_product: bool
+
+
+class _Plan(NamedTuple):
+    """All that follows from the labels and the numbers of dimensions alone."""
+
+    labels: tuple[_Labels, ...]
+    diagonals: tuple[tuple[int, int, int, int], ...]  # operand, first and second dimension, label
+    pairs: tuple[_Pair, ...]
+    gone: _Labels  # dimensions that are summed over at the end
+    order: _Labels
+    is_in_order: bool
+
+
+# Programs call einsum with few equations, and many times with each.
+@functools.lru_cache(maxsize=256)
+def _plan(inputs: tuple[_Labels, ...], output: _Labels | None, n_dims: tuple[int, ...]) -> _Plan:
+    n_ellipsis = max(map(_ellipsis_size, inputs, n_dims, range(len(n_dims))))
+    labels = [_numbered(i, n, n_ellipsis) for i, n in zip(inputs, n_dims, strict=True)]
+    result = _output_labels(labels, output, n_ellipsis)
+    diagonals: list[tuple[int, int, int, int]] = []
+    for index, of_operand in enumerate(labels):
+        labels[index] = _diagonals(of_operand, index, diagonals)
+    pairs = []
+    current = labels[0]
+    for step in range(1, len(labels)):
+        needed = set(result).union(*labels[step + 1 :])
+        pair, current = _plan_pair(current, labels[step], needed)
+        pairs.append(pair)
+    gone = [label for label in current if label not in result]
+    left = [label for label in current if label in result]
+    order = tuple(left.index(label) for label in result)
+    return _Plan(
+        tuple(labels),
+        tuple(diagonals),
+        tuple(pairs),
+        tuple(current.index(label) for label in gone),
+        order,
+        order == tuple(range(len(order))),
+    )
+
+
+def _plan_pair(a: _Labels, b: _Labels, needed: set[int]) -> tuple[_Pair, _Labels]:
+    a_gone = [label for label in a if label not in b and label not in needed]
+    b_gone = [label for label in b if label not in a and label not in needed]
+    a_dims, b_dims = tuple(map(a.index, a_gone)), tuple(map(b.index, b_gone))
+    a = tuple(label for label in a if label not in a_gone)
+    b = tuple(label for label in b if label not in b_gone)
+    batch = [label for label in a if label in b and label in needed]
+    inner = [label for label in a if label in b and label not in needed]
+    a_only = [label for label in a if label not in b]
+    b_only = [label for label in b if label not in a]
+    pair = _Pair(
+        a_dims,
+        b_dims,
+        tuple((a.index(label), b.index(label)) for label in inner),
+        _order(a, batch + a_only + inner),
+        _order(b, batch + inner + b_only),
+        len(batch),
+        not batch and len(a_only) == len(inner) == len(b_only) == 1,
+    )
+    return pair, tuple(batch + a_only + b_only)
+
+
+def _order(labels: _Labels, wanted: list[int]) -> _Labels | None:
+    return None if tuple(wanted) == labels else tuple(map(labels.index, wanted))
+
+
+def _parse_call(
+    args: tuple[Any, ...],
+) -> tuple[tuple[_Labels, ...], _Labels | None, list[Tensor]]:
     if len(args) < 2:
         raise ValueError("einsum: expected an equation and at least one operand.")
     if isinstance(args[0], str):
@@ -78,7 +161,7 @@ def _parse_call(args: tuple[Any, ...]) -> tuple[list[_Labels], _Labels | None, l
         has_output = len(args) % 2 == 1
         output = _sublist(args[-1]) if has_output else None
         pairs = args[:-1] if has_output else args
-        return [_sublist(s) for s in pairs[1::2]], output, list(pairs[::2])
+        return tuple(map(_sublist, pairs[1::2])), output, list(pairs[::2])
     raise TypeError(
         f"einsum: expected an equation or a tensor first, got {type(args[0]).__name__}."
     )
@@ -93,18 +176,18 @@ def _sublist(items: Any) -> _Labels:
             labels.append(item)
         else:
             raise ValueError(f"einsum: expected subscripts of 0 to 51 or Ellipsis, got {item!r}.")
-    return labels
+    return tuple(labels)
 
 
 @functools.lru_cache(maxsize=256)
-def _parse_equation(equation: str) -> tuple[list[_Labels], _Labels | None]:
+def _parse_equation(equation: str) -> tuple[tuple[_Labels, ...], _Labels | None]:
     left, arrow, right = equation.replace(" ", "").partition("->")
-    inputs = [_parse_term(term, equation) for term in left.split(",")]
+    inputs = tuple([_parse_term(term, equation) for term in left.split(",")])
     return inputs, _parse_term(right, equation) if arrow else None
 
 
 def _parse_term(term: str, equation: str) -> _Labels:
-    labels: _Labels = []
+    labels = []
     head, dots, tail = term.partition("...")
     for part in (head, tail):
         for letter in part:
@@ -117,7 +200,7 @@ def _parse_term(term: str, equation: str) -> _Labels:
         if dots and part is head:
             labels.append(_ELLIPSIS)
             dots = ""
-    return labels
+    return tuple(labels)
 
 
 def _letter(label: int) -> str:
@@ -126,12 +209,12 @@ def _letter(label: int) -> str:
     return chr(label + ord("A")) if label < 26 else chr(label - 26 + ord("a"))
 
 
-def _ellipsis_size(labels: _Labels, x: Tensor, index: int) -> int:
+def _ellipsis_size(labels: _Labels, n_dims: int, index: int) -> int:
     n_named = len(labels) - labels.count(_ELLIPSIS)
-    n_rest = int(x.dim()) - n_named
+    n_rest = n_dims - n_named
     if n_rest < 0 or (n_rest > 0 and _ELLIPSIS not in labels):
         raise RuntimeError(
-            f"einsum: operand {index} has {x.dim()} dimensions, but {n_named} subscripts"
+            f"einsum: operand {index} has {n_dims} dimensions, but {n_named} subscripts"
             f"{'' if _ELLIPSIS in labels else ' and no ellipsis'}."
         )
     return n_rest
@@ -144,15 +227,16 @@ def _numbered(labels: _Labels, n_dims: int, n_ellipsis: int) -> _Labels:
     n_hidden = n_dims - (len(labels) - 1)
     start = labels.index(_ELLIPSIS)
     hidden = range(_N_LETTERS + n_ellipsis - n_hidden, _N_LETTERS + n_ellipsis)
-    return [*labels[:start], *hidden, *labels[start + 1 :]]
+    return (*labels[:start], *hidden, *labels[start + 1 :])
 
 
 def _output_labels(inputs: list[_Labels], output: _Labels | None, n_ellipsis: int) -> _Labels:
     seen = [label for labels in inputs for label in labels]
     hidden = list(range(_N_LETTERS, _N_LETTERS + n_ellipsis))
     if output is None:
-        return hidden + sorted(x for x in set(seen) if x < _N_LETTERS and seen.count(x) == 1)
-    result: _Labels = []
+        once = [x for x in set(seen) if x < _N_LETTERS and seen.count(x) == 1]
+        return (*hidden, *sorted(once))
+    result: list[int] = []
     for label in output:
         if label == _ELLIPSIS:
             result += hidden
@@ -164,30 +248,32 @@ def _output_labels(inputs: list[_Labels], output: _Labels | None, n_ellipsis: in
                 f"einsum: subscript {_letter(label)} of the output is in no operand."
             )
         result.append(label)
-    return result
+    return tuple(result)
 
 
-def _diagonals(labels: _Labels, x: Tensor, index: int) -> tuple[_Labels, Tensor]:
+def _diagonals(labels: _Labels, index: int, found: list[tuple[int, int, int, int]]) -> _Labels:
     """Merge repeated labels of one operand; the merged dimension goes to the end."""
-    if len(set(labels)) == len(labels):
-        return labels, x
-    labels = list(labels)
+    left = list(labels)
     for label in dict.fromkeys(labels):
-        while labels.count(label) > 1:
-            first = labels.index(label)
-            second = labels.index(label, first + 1)
-            if x.size(first) != x.size(second):
-                raise RuntimeError(
-                    f"einsum: subscript {_letter(label)} is repeated in operand {index} for "
-                    f"sizes {x.size(first)} and {x.size(second)}, which must be equal."
-                )
-            x = x.diagonal(0, first, second)
-            del labels[second], labels[first]
-            labels.append(label)
-    return labels, x
+        while left.count(label) > 1:
+            first = left.index(label)
+            second = left.index(label, first + 1)
+            found.append((index, first, second, label))
+            del left[second], left[first]
+            left.append(label)
+    return tuple(left)
 
 
-def _check_sizes(inputs: list[_Labels], operands: list[Tensor]) -> None:
+def _diagonal(x: Tensor, first: int, second: int, label: int, index: int) -> Tensor:
+    if x.size(first) != x.size(second):
+        raise RuntimeError(
+            f"einsum: subscript {_letter(label)} is repeated in operand {index} for "
+            f"sizes {x.size(first)} and {x.size(second)}, which must be equal."
+        )
+    return x.diagonal(0, first, second)
+
+
+def _check_sizes(inputs: tuple[_Labels, ...], operands: list[Tensor]) -> None:
     sizes: dict[int, int] = {}
     for index, (labels, x) in enumerate(zip(inputs, operands, strict=True)):
         for label, size in zip(labels, x.shape, strict=True):
@@ -200,43 +286,23 @@ def _check_sizes(inputs: list[_Labels], operands: list[Tensor]) -> None:
             sizes[label] = max(known, size) if size != 0 and known != 0 else 0
 
 
-def _contract(inputs: list[_Labels], operands: list[Tensor], output: _Labels) -> Tensor:
-    labels, x = inputs[0], operands[0]
-    for step in range(1, len(operands)):
-        needed = set(output).union(*inputs[step + 1 :])
-        labels, x = _contract_pair(labels, x, inputs[step], operands[step], needed)
-    labels, x = _sum_out(labels, x, [label for label in labels if label not in output])
-    return x.permute([labels.index(label) for label in output])
-
-
-def _sum_out(labels: _Labels, x: Tensor, gone: _Labels) -> tuple[_Labels, Tensor]:
-    if not gone:
-        return labels, x
-    dims = [labels.index(label) for label in gone]
-    return [label for label in labels if label not in gone], x.sum(dims)
-
-
-def _contract_pair(
-    a_labels: _Labels, a: Tensor, b_labels: _Labels, b: Tensor, needed: set[int]
-) -> tuple[_Labels, Tensor]:
-    a_labels, a = _sum_out(
-        a_labels, a, [x for x in a_labels if x not in b_labels and x not in needed]
-    )
-    b_labels, b = _sum_out(
-        b_labels, b, [x for x in b_labels if x not in a_labels and x not in needed]
-    )
-    batch = [x for x in a_labels if x in b_labels and x in needed]
-    inner = [x for x in a_labels if x in b_labels and x not in needed]
+def _contract_pair(pair: _Pair, a: Tensor, b: Tensor) -> Tensor:
+    if pair.a_gone:
+        a = a.sum(pair.a_gone)
+    if pair.b_gone:
+        b = b.sum(pair.b_gone)
     # A size of 1 against n: the sum over n is taken first, and nothing has to be expanded.
-    for label in inner:
-        a_dim, b_dim = a_labels.index(label), b_labels.index(label)
+    for a_dim, b_dim in pair.inner:
         if a.size(a_dim) != b.size(b_dim):
             a, b = a.sum(a_dim, keepdim=True), b.sum(b_dim, keepdim=True)
-    a_only = [x for x in a_labels if x not in b_labels]
-    b_only = [x for x in b_labels if x not in a_labels]
-    a = a.permute([a_labels.index(x) for x in batch + a_only + inner])
-    b = b.permute([b_labels.index(x) for x in batch + inner + b_only])
-    return batch + a_only + b_only, _batched_product(a, b, len(batch), len(inner))
+    if pair.a_order is not None:
+        a = a.permute(pair.a_order)
+    if pair.b_order is not None:
+        b = b.permute(pair.b_order)
+    if pair.is_matrix_product:
+        product = _core.mm(a, b)
+        return product.view(product.shape)  # as the batched one: the graph shows PyTorch's node
+    return _batched_product(a, b, pair.n_batch, len(pair.inner))
 
 
 def _batched_product(a: Tensor, b: Tensor, n_batch: int, n_inner: int) -> Tensor:

@@ -86,7 +86,9 @@ def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Ten
 
 
 @operation(method=True)
-def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def tensor_split(
+    input: Tensor, indices_or_sections: int | Sequence[int] | Tensor, dim: int = 0
+) -> tuple[Tensor, ...]:
     """Split a tensor into parts, which may differ in size.
 
     Args:
@@ -104,13 +106,16 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     if input.dim() == 0:
         raise RuntimeError("tensor_split: a 0-d tensor cannot be split.")
     size = input.size(dim)
-    is_tensor = isinstance(indices_or_sections, Tensor)
-    sections = indices_or_sections.tolist() if is_tensor else indices_or_sections
+    sections: Any = indices_or_sections
+    if isinstance(sections, Tensor):
+        sections = sections.tolist()
     if isinstance(sections, int):
         if sections <= 0:
             raise RuntimeError(
                 f"tensor_split: expected a positive number of parts, got {sections}."
             )
+        if sections >= 2**32:
+            raise RuntimeError(f"tensor_split: {sections} parts are more than memory can hold.")
         small, n_larger = divmod(size, sections)
         cuts = [i * small + min(i, n_larger) for i in range(1, sections)]
     else:

@@ -224,15 +224,16 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     if not is_recorded and not _core._transforms():
         return _core._householder_product(input, tau)
     _core._householder_product(input.detach(), tau.detach())  # checks the arguments
-    identity = _core.eye(*input.shape[-2:], dtype=input.dtype).expand(input.shape)
-    return _reflected(identity, input, tau, True, False)
+    identity = _core.eye(*input.shape[-2:], dtype=input.dtype, device=input.device)
+    return _reflected(identity.expand(input.shape), input, tau, True, False)
 
 
 def _reflected(x: Tensor, a: Tensor, tau: Tensor, left: bool, transpose: bool) -> Tensor:
     """``op(Q) x``, or ``x op(Q)``, one reflector ``I - tau v v^H`` after the other."""
     # Transposed, as ``x^T conj(op(Q))^H``, so that the result lies by columns as LAPACK's does.
     x, left, transpose = x.mT.contiguous(), not left, not transpose
-    vectors = (a.tril(-1) + _core.eye(*a.shape[-2:], dtype=a.dtype)).conj()
+    identity = _core.eye(*a.shape[-2:], dtype=a.dtype, device=a.device)
+    vectors = (a.tril(-1) + identity).conj()
     factors = tau if transpose else tau.conj()
     order = range(tau.size(-1))
     for i in order if left == transpose else reversed(order):
@@ -310,7 +311,7 @@ def svd(
         return into_each("svd", out, (u, s, vh.mH))
     s = _core._linalg_svd(input, False, False)[1]
     batch, (m, n) = input.shape[:-2], input.shape[-2:]
-    u, v = (_core.zeros(*batch, size, size, dtype=input.dtype) for size in (m, n))
+    u, v = (input.new_zeros(*batch, size, size) for size in (m, n))
     return into_each("svd", out, (u, s, v))
 
 
@@ -422,7 +423,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
         tensor([[0.5000, 0.0000, 0.0000],
                 [0.0000, 0.2500, 0.0000]])
     """
-    zero = _core.zeros((), dtype=_core.float64)
+    zero = _core.zeros((), dtype=_core.float64, device="cpu")
     return _core._linalg_pinv(input, zero, zero + rcond, False)
 
 

@@ -81,7 +81,9 @@ def lobpcg(
         return list(same.reshape(n_problems, *x.shape[-2:]).unbind())
 
     nothing: list[Any] = [None] * n_problems
-    start = _core.randn((*batch, m, n_columns), dtype=A.dtype) if X is None else X
+    start = X
+    if start is None:
+        start = _core.randn((*batch, m, n_columns), dtype=A.dtype, device=A.device)
     found = [
         _search(
             *problem, k, 1000 if niter is None else niter, tolerance, largest is not False, tracker
@@ -103,8 +105,9 @@ def lobpcg(
     # A step of Newton's method changes next to nothing here, but it has the derivative.
     product = A @ vectors
     residuals = (product - vectors * values.unsqueeze(-2)).mT.unsqueeze(-1)
-    shifted = A.detach().unsqueeze(-3) - values[..., None, None] * _core.eye(m, dtype=A.dtype)
-    zero = _core.zeros((), dtype=_core.float64)
+    one = _core.eye(m, dtype=A.dtype, device=A.device)
+    shifted = A.detach().unsqueeze(-3) - values[..., None, None] * one
+    zero = _core.zeros((), dtype=_core.float64, device="cpu")
     step = _core._linalg_pinv(shifted, zero, zero + tolerance, True) @ residuals
     return (vectors.conj() * product).sum(-2).real, vectors - step.squeeze(-1).mT
 

@@ -163,7 +163,8 @@ def margin_ranking_loss(
         tensor(2.)
     """
     _check_shapes("margin_ranking_loss", input1, input2, target)
-    return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+    # As a float the margin makes floats of integers, which have a mean.
+    return reduced((-target * (input1 - input2) + float(margin)).clamp_min(0), reduction)
 
 
 @operation
@@ -200,8 +201,9 @@ def cosine_embedding_loss(
         raise NotImplementedError("cosine_embedding_loss: not defined for complex numbers.")
     _check_shapes("cosine_embedding_loss", input1, input2)
     dim = target.dim()
-    square1 = input1.square().sum(dim) + 1e-12
-    square2 = input2.square().sum(dim) + 1e-12
+    # Products, which unsigned integers have, not squares.
+    square1 = (input1 * input1).sum(dim) + 1e-12
+    square2 = (input2 * input2).sum(dim) + 1e-12
     cosine = (input1 * input2).sum(dim) / (square1 * square2).sqrt()
     _check_shapes("cosine_embedding_loss", cosine, target)
     near = _core.where(target == 1, 1 - cosine, 0.0)
@@ -298,7 +300,7 @@ def ctc_loss(
         targets = targets.unsqueeze(0)
     losses = _core._ctc_loss(log_probs, targets, n_steps, n_labels, blank, zero_infinity)
     if reduction == 1:
-        shares = _core.tensor(n_labels, dtype=losses.dtype).clamp_min(1)
+        shares = _core.tensor(n_labels, dtype=losses.dtype, device=losses.device).clamp_min(1)
         return (losses / shares).mean()
     return reduced(losses if is_batch else losses.squeeze(0), reduction)
 

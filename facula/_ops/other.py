@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from facula import _core
@@ -13,6 +12,7 @@ from facula._ops._mark import operation
 from facula._ops._out import into
 from facula._ops.creation import triu_indices
 from facula._ops.shapes import broadcast_tensors
+from facula._warnings import warn_user
 
 # With more rows than this, Euclidean distances go through a matrix product, as in PyTorch.
 _N_ROWS_FOR_MM = 25
@@ -23,7 +23,7 @@ def cdist(
     x1: Tensor,
     x2: Tensor,
     p: float = 2.0,
-    compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary",
+    compute_mode: Any = "use_mm_for_euclid_dist_if_necessary",
 ) -> Tensor:
     """Distances between the rows of two matrices, or of two batches of them.
 
@@ -197,7 +197,7 @@ def renorm(
         tensor([[0.6000, 0.8000],
                 [0.3000, 0.4000]])
     """
-    if p <= 0:
+    if not p > 0:  # a NaN is refused too
         raise RuntimeError(f"renorm: expected p > 0, got {p}.")
     if maxnorm < 0:
         raise RuntimeError(f"renorm: expected maxnorm >= 0, got {maxnorm}.")
@@ -205,10 +205,12 @@ def renorm(
         raise RuntimeError(f"renorm: expected two or more dimensions, got {tuple(input.shape)}.")
     dim = wrap_dim("renorm", input, dim)
     others = [d for d in range(input.dim()) if d != dim]
-    norms = input.norm(p, others, keepdim=True)
+    # The norms of halves are float: they may be more than a half can hold.
+    wide = _core.float32 if input.dtype in (_core.float16, _core.bfloat16) else None
+    norms = input.norm(p, others, keepdim=True, dtype=wide)
     # A little more than the norm, so that rounding does not leave the result above maxnorm.
     factor = _core.where(norms > maxnorm, maxnorm / (norms + 1e-7), _core.ones_like(norms))
-    return into("renorm", out, input.contiguous() * factor)
+    return into("renorm", out, input.contiguous() * factor.to(input.dtype))
 
 
 @operation
@@ -285,7 +287,7 @@ def cov(
 
 
 def _warn_degrees(name: str) -> None:
-    warnings.warn(f"{name}: the degrees of freedom are not positive.", stacklevel=3)
+    warn_user(f"{name}: the degrees of freedom are not positive.")
 
 
 def _observation_weights(
@@ -303,7 +305,7 @@ def _observation_weights(
                 f"cov: expected {name} with one weight for each of {x.size(1)} observations, got "
                 f"shape {tuple(weights.shape)}."
             )
-        if weights.numel() > 0 and bool((weights < 0).any()):
+        if weights.numel() > 0 and not weights.is_meta and bool((weights < 0).any()):
             raise RuntimeError(f"cov: {name} must not be negative.")
     if fweights is None or aweights is None:
         return fweights if aweights is None else aweights
@@ -384,9 +386,10 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """
     if size < 0:
         raise RuntimeError(f"nonzero_static: expected a size of at least 0, got {size}.")
-    found = input.nonzero()[:size]
     result = _core.full((size, input.dim()), fill_value, dtype=_core.int64, device=input.device)
-    result[: len(found)] = found
+    if not input.is_meta:  # which has no elements to look for, but the form is known
+        found = input.nonzero()[:size]
+        result[: len(found)] = found
     return result
 
 
@@ -419,3 +422,17 @@ gcd_ = _function_in_place("gcd_", "facula.tensor([6]), facula.tensor([4])", "ten
 lcm_ = _function_in_place("lcm_", "facula.tensor([6]), facula.tensor([4])", "tensor([12])")
 ldexp_ = _function_in_place("ldexp_", "facula.ones(1), facula.tensor([3])", "tensor([8.])")
 xlogy_ = _function_in_place("xlogy_", "facula.zeros(1), facula.zeros(1)", "tensor([0.])")
+
+
+@operation(method=True)
+def is_distributed(input: Tensor) -> bool:
+    """Whether a tensor lies on several machines: no.
+
+    Args:
+        input: the tensor.
+
+    Example:
+        >>> facula.is_distributed(facula.ones(1))
+        False
+    """
+    return False

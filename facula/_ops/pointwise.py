@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from facula import _core, return_types
+from facula import _core
 from facula._core import Tensor
 from facula._ops._arguments import wrap_dim
 from facula._ops._mark import operation
-from facula._ops._out import into
+from facula._ops._out import into, into_each
 
 
 @operation(method=True)
@@ -93,10 +93,7 @@ def frexp(input: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> Any:
     half = _core.div(exponent, 2, rounding_mode="floor")
     wide = input.to(_core.float64)
     mantissa = (wide * 2.0**-half * 2.0 ** -(exponent - half)).to(input.dtype)
-    parts = mantissa, exponent.to(_core.int32)
-    if out is not None:
-        parts = into("frexp", out[0], parts[0]), into("frexp", out[1], parts[1])
-    return return_types.frexp(parts)
+    return into_each("frexp", out, (mantissa, exponent.to(_core.int32)))
 
 
 def _exponent(x: Tensor) -> Tensor:

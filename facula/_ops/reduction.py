@@ -223,7 +223,7 @@ def histc(
     if bins <= 0:
         raise RuntimeError(f"histc: expected bins > 0, got {bins}.")
     x = input.detach().reshape(-1)
-    low, high = (float(_core.scalar_tensor(end, dtype=x.dtype)) for end in (min, max))
+    low, high = (float(_core.scalar_tensor(end, dtype=x.dtype, device="cpu")) for end in (min, max))
     low, high = _range("histc", x, low, high, margin=1)
     if (high - low) * bins > finfo(x.dtype).max / 2:
         # Everything is made smaller, where nothing overflows.
@@ -369,7 +369,7 @@ def histogramdd(
 
 def _range(name: str, input: Tensor, low: float, high: float, margin: float) -> tuple[float, float]:
     """The given range, or that of the elements if its ends are equal; never an empty one."""
-    if low == high and input.numel() > 0:
+    if low == high and input.numel() > 0 and not input.is_meta:
         low, high = float(input.min()), float(input.max())
     if low == high:
         low, high = low - margin, high + margin

@@ -214,9 +214,11 @@ def _rrelu(
         raise RuntimeError(f"{name}: expected lower <= upper, got {lower} and {upper}.")
     if not training:
         return (_core._leaky_relu_ if in_place else _core._leaky_relu)(input, (lower + upper) / 2)
+    if input.is_meta:
+        return input.mul_(1.0) if in_place else input * 1.0
     # Only elements that are not positive take a random number, in their order, as in PyTorch.
     is_below = input.detach() <= 0
-    draws = _core.empty(int(is_below.sum()), dtype=_core.float64)
+    draws = _core.empty(int(is_below.sum()), dtype=_core.float64, device="cpu")
     draws.uniform_(lower, upper, generator=generator)
     slopes = _core.ones_like(input, requires_grad=False)
     slopes.masked_scatter_(is_below, draws.to(input.device, input.dtype))

@@ -27,6 +27,10 @@ def broadcast_shapes(*shapes: Any) -> Any:
 
 
 def _broadcast(name: str, shapes: Iterable[Any]) -> Any:
+    shapes = list(shapes)
+    for shape in shapes:
+        if not isinstance(shape, (int, list, tuple)):
+            raise RuntimeError(f"{name}: expected ints or sequences of them, got {shape!r}.")
     as_tuples = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
     n_dims = max(map(len, as_tuples), default=0)
     result = [1] * n_dims
@@ -200,7 +204,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
 
 
 @operation
-def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
+def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """Split one dimension into several.
 
     Args:
@@ -352,6 +356,10 @@ def _repeated_indices(counts: Tensor, n: int, output_size: int | None) -> Tensor
         raise RuntimeError(
             f"{name}: expected one count or {n}, one for each entry, got {counts.numel()}."
         )
+    if counts.is_meta:
+        if output_size is None:
+            raise RuntimeError(f"{name}: cannot repeat a meta tensor without output_size.")
+        return _core.empty(output_size, dtype=_core.int64, device="meta")
     if counts.numel() and int(counts.min()) < 0:
         raise RuntimeError(f"{name}: repeats must be non-negative, got {int(counts.min())}.")
     counts = counts.reshape(-1).expand(n)
@@ -359,7 +367,8 @@ def _repeated_indices(counts: Tensor, n: int, output_size: int | None) -> Tensor
     if output_size is not None and output_size != total:
         raise RuntimeError(f"{name}: output_size is {output_size}, but repeats add up to {total}.")
     # Entry i owns the places before the running total of the counts.
-    return _core.bucketize(_core.arange(total), counts.cumsum(0), right=True)
+    places = _core.arange(total, device=counts.device)
+    return _core.bucketize(places, counts.cumsum(0), right=True)
 
 
 @operation
@@ -390,8 +399,9 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         raise RuntimeError(f"unravel_index: the shape {sizes} has no places.")
     steps = [math.prod(sizes[i + 1 :]) or 1 for i in range(len(sizes))]
     # The coordinates of a point lie together in memory; the result is views by dimension.
-    points = indices.to(_core.int64).unsqueeze(-1).div(_core.tensor(steps), rounding_mode="floor")
-    return tuple(points.remainder(_core.tensor(sizes).clamp_min(1)).unbind(-1))
+    by_dim, limits = (_core.tensor(n, device=indices.device) for n in (steps, sizes))
+    points = indices.to(_core.int64).unsqueeze(-1).div(by_dim, rounding_mode="floor")
+    return tuple(points.remainder(limits.clamp_min(1)).unbind(-1))
 
 
 @operation(method="only")

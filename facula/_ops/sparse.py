@@ -82,7 +82,8 @@ def sparse_compressed_tensor(
         values: the values, in the order of the lists.
         size: the shape of the result; by default the smallest that has all indices.
         dtype: the dtype of the result; by default that of the values.
-        layout: ``sparse_csr``, with a list for each row, or ``sparse_csc``, for each column.
+        layout: ``sparse_csr`` or ``sparse_bsr``, with a list for each row (of blocks), or
+            ``sparse_csc`` or ``sparse_bsc``, for each column.
         device: where the result is made; by default where the values are.
         pin_memory: has no effect.
         requires_grad: whether operations on the result are recorded.
@@ -101,8 +102,8 @@ def sparse_compressed_tensor(
 
     if layout is None:
         raise RuntimeError(
-            "sparse_compressed_tensor: expected a sparse compressed tensor layout, sparse_csr or "
-            "sparse_csc."
+            "sparse_compressed_tensor: expected a sparse compressed tensor layout, sparse_csr, "
+            "sparse_csc, sparse_bsr or sparse_bsc."
         )
     return _construct.compressed(
         layout,
@@ -224,26 +225,41 @@ def sparse_bsr_tensor(
     requires_grad: bool = False,
     check_invariants: bool | None = None,
 ) -> Tensor:
-    """Refused: there are no layouts of blocks.
+    """A sparse matrix of layout ``sparse_bsr``: rows of blocks are lists.
 
     Args:
-        crow_indices: where the list of each row of blocks begins.
-        col_indices: the column of each block.
-        values: the blocks.
-        size: the shape of the result.
-        dtype: the dtype of the result.
-        device: where the result is made.
+        crow_indices: where the list of each row of blocks begins, and the last one ends.
+        col_indices: the column of each block, counted in blocks.
+        values: the blocks, row by row.
+        size: the shape of the result; by default the smallest that has all blocks.
+        dtype: the dtype of the result; by default that of the values.
+        device: where the result is made; by default where the values are.
         pin_memory: has no effect.
         requires_grad: whether operations on the result are recorded.
-        check_invariants: whether the indices are checked.
+        check_invariants: whether the indices are checked; by default as
+            :class:`facula.sparse.check_sparse_tensor_invariants` says.
+
+    Shape:
+        values ``(N, H, W)``, N blocks of height H and width W; the sizes of the result are
+        multiples of H and W.
 
     Example:
-        >>> facula.sparse_bsr_tensor([0, 1], [0], facula.ones(1, 2, 2))
-        Traceback (most recent call last):
-        NotImplementedError: layout torch.sparse_bsr is not implemented. Use sparse_csr.
+        >>> blocks = facula.tensor([[[1.0, 2.0]], [[3.0, 4.0]]])
+        >>> facula.sparse_bsr_tensor([0, 1, 2], [1, 0], blocks).to_dense()
+        tensor([[0., 0., 1., 2.],
+                [3., 4., 0., 0.]])
     """
     return sparse_compressed_tensor(
-        crow_indices, col_indices, values, size, layout=_core.sparse_bsr
+        crow_indices,
+        col_indices,
+        values,
+        size,
+        dtype=dtype,
+        layout=_core.sparse_bsr,
+        device=device,
+        pin_memory=pin_memory,
+        requires_grad=requires_grad,
+        check_invariants=check_invariants,
     )
 
 
@@ -260,26 +276,41 @@ def sparse_bsc_tensor(
     requires_grad: bool = False,
     check_invariants: bool | None = None,
 ) -> Tensor:
-    """Refused: there are no layouts of blocks.
+    """A sparse matrix of layout ``sparse_bsc``: columns of blocks are lists.
 
     Args:
-        ccol_indices: where the list of each column of blocks begins.
-        row_indices: the row of each block.
-        values: the blocks.
-        size: the shape of the result.
-        dtype: the dtype of the result.
-        device: where the result is made.
+        ccol_indices: where the list of each column of blocks begins, and the last one ends.
+        row_indices: the row of each block, counted in blocks.
+        values: the blocks, column by column.
+        size: the shape of the result; by default the smallest that has all blocks.
+        dtype: the dtype of the result; by default that of the values.
+        device: where the result is made; by default where the values are.
         pin_memory: has no effect.
         requires_grad: whether operations on the result are recorded.
-        check_invariants: whether the indices are checked.
+        check_invariants: whether the indices are checked; by default as
+            :class:`facula.sparse.check_sparse_tensor_invariants` says.
+
+    Shape:
+        values ``(N, H, W)``, N blocks of height H and width W; the sizes of the result are
+        multiples of H and W.
 
     Example:
-        >>> facula.sparse_bsc_tensor([0, 1], [0], facula.ones(1, 2, 2))
-        Traceback (most recent call last):
-        NotImplementedError: layout torch.sparse_bsc is not implemented. Use sparse_csr.
+        >>> blocks = facula.tensor([[[1.0, 2.0]], [[3.0, 4.0]]])
+        >>> facula.sparse_bsc_tensor([0, 1, 2], [1, 0], blocks).to_dense()
+        tensor([[0., 0., 3., 4.],
+                [1., 2., 0., 0.]])
     """
     return sparse_compressed_tensor(
-        ccol_indices, row_indices, values, size, layout=_core.sparse_bsc
+        ccol_indices,
+        row_indices,
+        values,
+        size,
+        dtype=dtype,
+        layout=_core.sparse_bsc,
+        device=device,
+        pin_memory=pin_memory,
+        requires_grad=requires_grad,
+        check_invariants=check_invariants,
     )
 
 
@@ -300,7 +331,7 @@ def to_sparse(
     Args:
         sparse_dim: how many dimensions, from the first, are indexed; by default all.
         layout: the layout of the result; by default ``sparse_coo``.
-        blocksize: must be None: there are no layouts of blocks.
+        blocksize: the height and width of the blocks, for ``sparse_bsr`` and ``sparse_bsc``.
         dense_dim: how many dimensions, from the last, are those of the values.
 
     Example:
@@ -365,38 +396,36 @@ def to_sparse_csc(input: Tensor, dense_dim: int | None = None) -> Tensor:
 
 @operation(method="only")
 def to_sparse_bsr(input: Tensor, blocksize: Any, dense_dim: int | None = None) -> Tensor:
-    """Refused: there are no layouts of blocks.
+    """The matrix in layout ``sparse_bsr``, of its blocks that are not all zero, row by row.
 
     Args:
-        blocksize: the height and width of a block.
-        dense_dim: how many dimensions, from the last, are those of the values.
+        blocksize: the height and the width of a block, which divide those of the matrix.
+        dense_dim: how many dimensions, from the last, are those of the elements.
 
     Example:
-        >>> facula.eye(2).to_sparse_bsr((1, 1))
-        Traceback (most recent call last):
-        NotImplementedError: layout torch.sparse_bsr is not implemented. Use sparse_csr.
+        >>> facula.eye(4).to_sparse_bsr((2, 2)).crow_indices()
+        tensor([0, 1, 2])
     """
     from facula.sparse import _convert
 
-    return _convert.to_sparse(input, layout=_core.sparse_bsr)
+    return _convert.to_sparse_bsr(input, blocksize, dense_dim)
 
 
 @operation(method="only")
 def to_sparse_bsc(input: Tensor, blocksize: Any, dense_dim: int | None = None) -> Tensor:
-    """Refused: there are no layouts of blocks.
+    """The matrix in layout ``sparse_bsc``, of its blocks that are not all zero, column by column.
 
     Args:
-        blocksize: the height and width of a block.
-        dense_dim: how many dimensions, from the last, are those of the values.
+        blocksize: the height and the width of a block, which divide those of the matrix.
+        dense_dim: how many dimensions, from the last, are those of the elements.
 
     Example:
-        >>> facula.eye(2).to_sparse_bsc((1, 1))
-        Traceback (most recent call last):
-        NotImplementedError: layout torch.sparse_bsc is not implemented. Use sparse_csr.
+        >>> facula.eye(4).to_sparse_bsc((2, 2)).ccol_indices()
+        tensor([0, 1, 2])
     """
     from facula.sparse import _convert
 
-    return _convert.to_sparse(input, layout=_core.sparse_bsc)
+    return _convert.to_sparse_bsc(input, blocksize, dense_dim)
 
 
 @operation(method="only")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from facula import _core
 from facula._core import Tensor
-from facula._ops._fourier import c2c, c2r, r2c, r2c_full
 from facula._ops._mark import looks_at_values, operation
+from facula._warnings import warn_user
 
 # Where the weights of all pieces that reach a point add up to less, the point is lost.
 _SMALLEST_ENVELOPE = 1e-11
@@ -64,10 +63,9 @@ def stft(
     if center and align_to_window:
         raise RuntimeError("stft: align_to_window should only be set when center = False.")
     if window is None:
-        warnings.warn(
+        warn_user(
             "stft: without a window all points count alike, which smears the spectrum. Pass a "
             "window such as hann_window(n_fft), or ones to keep the result.",
-            stacklevel=2,
         )
     is_complex = input.is_complex() or (window is not None and window.is_complex())
     if return_complex is None:
@@ -96,19 +94,15 @@ def stft(
         )
     if hop <= 0:
         raise RuntimeError(f"stft: expected hop_length > 0, but got hop_length={hop}.")
-    weights = _wide_window("stft", window, length, n_fft)
+    weights = _wide_window("stft", window, length, n_fft, input.device)
     is_half = not is_complex if onesided is None else onesided
     if is_half and is_complex:
         raise RuntimeError("stft: Cannot have onesided output if window or input is complex.")
     pieces = signals.unfold(-1, n_fft, hop)
     pieces = pieces if weights is None else pieces * weights
     norm = "ortho" if normalized else "backward"
-    if is_half:
-        spectra = r2c(pieces, (2,), norm)
-    elif is_complex:
-        spectra = c2c(pieces, (2,), norm, is_forward=True)
-    else:
-        spectra = r2c_full(pieces, 2, norm)
+    transform = _core._fft_to_half if is_half else _core._fft_complex
+    spectra = transform(pieces, "stft", None, 2, norm, True, True)
     spectra = spectra.transpose(1, 2)
     spectra = spectra.squeeze(0) if input.dim() == 1 else spectra
     return spectra if return_complex else _core.view_as_real(spectra)
@@ -120,7 +114,9 @@ def _padded(signals: Tensor, n: int, mode: str) -> Tensor:
     return pad(signals.unsqueeze(0), (n, n), mode).squeeze(0)
 
 
-def _wide_window(name: str, window: Tensor | None, length: int, n_fft: int) -> Tensor | None:
+def _wide_window(
+    name: str, window: Tensor | None, length: int, n_fft: int, device: _core.device
+) -> Tensor | None:
     """The window with as many zeros on both sides as make it ``n_fft`` long; None if it is ones."""
     if not 0 < length <= n_fft:
         raise RuntimeError(
@@ -134,7 +130,7 @@ def _wide_window(name: str, window: Tensor | None, length: int, n_fft: int) -> T
     if length == n_fft:
         return window
     before = (n_fft - length) // 2
-    window = _core.ones(length) if window is None else window
+    window = _core.ones(length, device=device) if window is None else window
     return _core.constant_pad_nd(window, (before, n_fft - length - before))
 
 
@@ -180,9 +176,8 @@ def istft(
     hop = n_fft // 4 if hop_length is None else hop_length
     win_length = n_fft if win_length is None else win_length
     if window is None:
-        warnings.warn(
+        warn_user(
             "istft: without a window all points count alike. Pass the window that stft was given.",
-            stacklevel=2,
         )
     _check_spectra(input, n_fft)
     is_half = input.size(-2) != n_fft if onesided is None else onesided
@@ -196,25 +191,23 @@ def istft(
         raise RuntimeError(
             f"istft: expected 0 < hop_length <= win_length, got {hop} and {win_length}."
         )
-    weights = _wide_window("istft", window, win_length, n_fft)
-    weights = _core.ones(n_fft, dtype=input.dtype.to_real()) if weights is None else weights
+    weights = _wide_window("istft", window, win_length, n_fft, input.device)
+    weights = input.new_ones(n_fft, dtype=input.dtype.to_real()) if weights is None else weights
     if weights.is_complex() and not return_complex:
         raise RuntimeError("istft: Complex windows are incompatible with return_complex=False.")
     if return_complex and is_half:
         raise RuntimeError("istft: Cannot have onesided output if window or input is complex.")
     spectra = (input.unsqueeze(0) if input.dim() == 2 else input).transpose(1, 2)
-    norm = "ortho" if normalized else "forward"
-    if return_complex:
-        pieces = c2c(spectra, (2,), norm, is_forward=False)
-    else:
-        pieces = c2r(spectra.narrow(-1, 0, n_fft // 2 + 1), (2,), norm, n_fft)
+    norm = "ortho" if normalized else "backward"
+    transform = _core._fft_complex if return_complex else _core._fft_from_half
+    pieces = transform(spectra, "istft", n_fft, 2, norm, False, True)
     signal = _overlapped(pieces * weights, hop)
     envelope = _overlapped((weights * weights).expand(1, pieces.size(1), n_fft), hop)
     whole = signal.size(-1)
     start = n_fft // 2 if center else 0
     end = start + length if length is not None else whole - (n_fft // 2 if center else 0)
     signal, envelope = (x[:, start : min(end, whole)] for x in (signal, envelope))
-    if not (envelope.detach().abs() > _SMALLEST_ENVELOPE).all():
+    if not envelope.is_meta and not (envelope.detach().abs() > _SMALLEST_ENVELOPE).all():
         raise RuntimeError(
             "istft: window overlap add min: there are points at which the windows of all pieces "
             "are zero. Choose a smaller hop_length, or center=True."
@@ -222,9 +215,8 @@ def istft(
     signal = signal / envelope
     signal = signal.squeeze(0) if input.dim() == 2 else signal
     if end > whole:
-        warnings.warn(
+        warn_user(
             f"istft: the signal is shorter than length={length}; zeros are put to its end.",
-            stacklevel=2,
         )
         signal = _core.constant_pad_nd(signal, (0, end - whole))
     return signal

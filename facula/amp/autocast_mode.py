@@ -7,12 +7,12 @@ operations enter (``core/bind/autocast.cpp``). Here are the switches.
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, cast
 
 from facula import _core, cuda
 from facula._core import Tensor
+from facula._warnings import warn_user
 
 __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
@@ -215,7 +215,7 @@ def _checked(name: str, device_type: Any) -> str:
 
 def _warn(text: str) -> None:
     # Above _can_be_enabled and __init__.
-    warnings.warn(text, stacklevel=4)
+    warn_user(text)
 
 
 def _cast(value: Any, device_type: str, dtype: _core.dtype) -> Any:

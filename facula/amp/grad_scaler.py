@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import warnings
 from collections import defaultdict
 from collections.abc import Iterable
 from enum import Enum
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from facula import _core, cuda
 from facula._core import Tensor
+from facula._warnings import warn_user
 from facula.autograd.grad_mode import no_grad
 
 if TYPE_CHECKING:
@@ -74,9 +74,8 @@ class GradScaler:
         self._device = device
         self._enabled = enabled
         if enabled and device == "cuda" and not cuda.is_available():
-            warnings.warn(
+            warn_user(
                 "GradScaler: enabled for 'cuda', but CUDA is not available. Disabling.",
-                stacklevel=2,
             )
             self._enabled = False
         if not self._enabled:
@@ -217,11 +216,10 @@ class GradScaler:
     ) -> Any:
         """An optimiser that divides by itself gets ``grad_scale`` and ``found_inf`` to do it."""
         if "grad_scaler" in inspect.signature(optimizer.step).parameters:
-            warnings.warn(
+            warn_user(
                 "GradScaler: passing itself to step(grad_scaler=) is deprecated. The optimizer "
                 "has the attributes grad_scale and found_inf during the step.",
                 FutureWarning,
-                stacklevel=3,
             )
             return optimizer.step(*args, **kwargs, grad_scaler=self)
         if state["stage"] is OptState.READY:

@@ -8,7 +8,7 @@ from typing import Any as _Any
 from facula.autograd import forward_ad, function, functional, grad_mode, graph
 from facula.autograd._backward import *
 from facula.autograd.anomaly_mode import *
-from facula.autograd.function import Function
+from facula.autograd.function import Function, NestedIOFunction
 from facula.autograd.grad_mode import *
 from facula.autograd.gradcheck import *
 from facula.autograd.variable import Variable

@@ -7,18 +7,23 @@ inputs, allow_unused, accumulate_grad)``, which returns the gradients of ``input
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from facula import _core
 from facula._core import Tensor
+from facula._notes import note
+from facula._warnings import warn_user
 from facula.autograd.graph import GradientEdge
 
 __all__ = ["backward", "grad"]
 
 _Tensors = Tensor | GradientEdge | Sequence[Tensor] | Sequence[GradientEdge]
 _OptionalTensors = Tensor | Sequence[Tensor | None] | None
+
+
+# In a program of PyTorch before 0.4: gives roots and gradients in today's form.
+_older_roots: Callable[..., tuple[tuple[Tensor, ...], tuple[Tensor | None, ...]]] | None = None
 
 
 def _as_tuple(tensors: _Tensors) -> tuple[Tensor, ...]:
@@ -45,6 +50,8 @@ def backward(
     create_graph: bool = False,
     grad_variables: _OptionalTensors = None,
     inputs: _Tensors | None = None,
+    *,
+    retain_variables: bool | None = None,
 ) -> None:
     """Accumulate the gradients of ``tensors`` into the leaves they were made from.
 
@@ -55,6 +62,7 @@ def backward(
         create_graph: whether the computation of the gradients is recorded, for higher derivatives.
         grad_variables: the old name of ``grad_tensors``.
         inputs: the tensors to accumulate gradients into; by default all leaves.
+        retain_variables: the older name of ``retain_graph``.
 
     Example:
         >>> x = facula.tensor(2.0, requires_grad=True)
@@ -63,16 +71,19 @@ def backward(
         tensor(4.)
     """
     if grad_variables is not None:
-        warnings.warn(
-            "backward: grad_variables is the old name of grad_tensors.", FutureWarning, stacklevel=2
-        )
+        warn_user("backward: grad_variables is the old name of grad_tensors.", FutureWarning)
         if grad_tensors is not None:
             raise RuntimeError("backward: give grad_tensors or grad_variables, not both.")
         grad_tensors = grad_variables
+    if retain_variables is not None:
+        note("backward(retain_variables=...) is an older form of backward(retain_graph=...).")
+        retain_graph = retain_variables
     roots = _as_tuple(tensors)
     targets = None if inputs is None else _as_tuple(inputs)
     keeps_graph = create_graph if retain_graph is None else retain_graph
     grads = _one_each(roots, grad_tensors)
+    if _older_roots is not None:
+        roots, grads = _older_roots(roots, grads)
     _core._run_backward(roots, grads, keeps_graph, create_graph, targets, True, True)
 
 
@@ -109,10 +120,12 @@ def grad(
     if materialize_grads and allow_unused is False:
         raise ValueError("grad: materialize_grads=True needs allow_unused to be True or None.")
     if not only_inputs:
-        warnings.warn("grad: only_inputs=False is ignored.", FutureWarning, stacklevel=2)
+        warn_user("grad: only_inputs=False is ignored.", FutureWarning)
     allows_unused = materialize_grads if allow_unused is None else allow_unused
     roots, targets = _as_tuple(outputs), _as_tuple(inputs)
     grads = _one_each(roots, grad_outputs)
+    if _older_roots is not None:
+        roots, grads = _older_roots(roots, grads)
     keeps_graph = create_graph if retain_graph is None else retain_graph
     result: tuple[Any, ...]
     if is_grads_batched:

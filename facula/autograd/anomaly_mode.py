@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-
 from facula import _core
+from facula._warnings import warn_user
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
@@ -41,14 +40,24 @@ class detect_anomaly:
 
     Args:
         check_nan: whether a NaN that a backward function makes is an error.
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("ignore")
+        >>> x = facula.tensor(-1.0, requires_grad=True)
+        >>> try:
+        ...     with facula.autograd.detect_anomaly():
+        ...         (x.sqrt() * 0).backward()
+        ... except RuntimeError as error:
+        ...     print("nan" in str(error).lower())
+        True
     """
 
     def __init__(self, check_nan: bool = True) -> None:
         self._check_nan = check_nan
-        warnings.warn(
+        warn_user(
             "detect_anomaly: every operation now records where it was called, which is slow. "
             "Switch it off again once the bug is found.",
-            stacklevel=2,
         )
 
     def __enter__(self) -> None:

@@ -20,15 +20,16 @@ How ``Function.apply`` is divided between Python and the core:
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from facula import _core
 from facula._core import Tensor
+from facula._notes import note
 from facula._transform import apply_function
 from facula.autograd.grad_mode import no_grad
 
-__all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
+__all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "once_differentiable"]
 
 
 class FunctionCtx(_core._FunctionNode):
@@ -75,6 +76,16 @@ class FunctionCtx(_core._FunctionNode):
         if self._shown is not None:
             return self._shown
         return tuple(_core._unpack_saved(self))
+
+    @property
+    def saved_variables(self) -> tuple[Tensor | None, ...]:
+        """The older name of :attr:`saved_tensors`."""
+        note("saved_variables is the older name of saved_tensors.")
+        return self.saved_tensors
+
+    def mark_shared_storage(self, *pairs: tuple[Tensor, Tensor]) -> None:
+        """Does nothing: that an output is a view of an input is seen without it."""
+        note("mark_shared_storage is no longer needed. Leave it out.")
 
     def mark_dirty(self, *args: Tensor) -> None:
         """Declare inputs that ``forward`` changed in place; each must also be returned."""
@@ -146,18 +157,39 @@ class Function(FunctionCtx):
     """
 
     _ctx_type: type[FunctionCtx]
+    _is_called = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        cls._function = cls  # an instance that is called is the node itself
         # The node is called after the function, as in grad_fn=<SquareBackward>.
         members = {"_function": cls, "__module__": cls.__module__}
         cls._ctx_type = type(cls.__name__ + "Backward", (FunctionCtx,), members)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise RuntimeError(
-            f"{type(self).__name__}: a Function is not instantiated. "
-            f"Call {type(self).__name__}.apply(...)."
+        if args or kwargs:
+            raise TypeError(
+                f"{type(self).__name__}: its constructor takes no arguments. Give them to "
+                f"{type(self).__name__}.apply(...)."
+            )
+
+    def __call__(self, *args: Any) -> Any:
+        """Run the function, as objects of it were called once: ``Square()(x)``.
+
+        ``forward`` and ``backward`` are then methods of the object, which is the ctx itself.
+        """
+        cls = type(self)
+        note(
+            f"{cls.__name__}()(...): a Function that is called as an object is an older form. Make "
+            "forward and backward static methods with a first argument ctx, and call "
+            f"{cls.__name__}.apply(...)."
         )
+        node = self
+        if self._is_called:  # every call is a node of its own
+            node = cls.__new__(cls)
+            node.__dict__.update(self.__dict__)
+        self._is_called = True
+        return apply_function(cls, node, args, {})
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -218,7 +250,8 @@ class Function(FunctionCtx):
 
     @classmethod
     def _run(cls, ctx: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        is_recorded = _core.is_grad_enabled()
+        is_volatile = any(isinstance(a, Tensor) and a.volatile for a in args)
+        is_recorded = _core.is_grad_enabled() and not is_volatile
         ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
         # What forward does is not recorded: backward alone says what the derivative is.
         with no_grad():
@@ -228,6 +261,10 @@ class Function(FunctionCtx):
                 output = cls.forward(*args, **kwargs)
                 cls.setup_context(ctx, args, output)
         outputs = output if isinstance(output, tuple) else (output,)
+        if is_volatile:
+            for o in outputs:
+                if isinstance(o, Tensor):
+                    o.volatile = True
         # An input changed in place has to go through the core even without recording, which counts
         # the change in its version.
         if not (is_recorded and any(ctx.needs_input_grad)) and not ctx._dirty:
@@ -235,7 +272,11 @@ class Function(FunctionCtx):
         ctx._output_specs = tuple(
             (o.shape, o.dtype, o.device) if isinstance(o, Tensor) else None for o in outputs
         )
-        recorded = _core._record_function(ctx, args, outputs)
+        if is_volatile:
+            with no_grad():
+                recorded = _core._record_function(ctx, args, outputs)
+        else:
+            recorded = _core._record_function(ctx, args, outputs)
         return tuple(recorded) if isinstance(output, tuple) else recorded[0]
 
 
@@ -244,6 +285,65 @@ class InplaceFunction(Function):
 
     def __init__(self, inplace: bool = False) -> None:
         self.inplace = inplace
+
+
+class NestedIOFunction(Function):
+    """A Function of nested lists and tuples of tensors, kept for old code.
+
+    A subclass defines ``forward_extended`` and ``backward_extended`` and is called as an object:
+    both see arguments and gradients nested as the caller nests them.
+
+    Example:
+        >>> class Swap(facula.autograd.function.NestedIOFunction):
+        ...     def forward_extended(self, pair):
+        ...         return pair[1] * 1, pair[0] * 1
+        ...     def backward_extended(self, first, second):
+        ...         return ((second, first),)
+        >>> x, y = facula.ones(1, requires_grad=True), facula.zeros(1)
+        >>> [tensor.tolist() for tensor in Swap()((x, y))]
+        [[0.0], [1.0]]
+    """
+
+    def __call__(self, *args: Any) -> Any:
+        self._nested_input = args
+        results = super().__call__(*_tensors_in(args))
+        return _nested_like(self._nested_output, iter(results))
+
+    def forward(self, *flat: Tensor) -> tuple[Tensor, ...]:  # type: ignore[override]
+        self._nested_output = self.forward_extended(*_nested_like(self._nested_input, iter(flat)))
+        return tuple(_tensors_in(self._nested_output))
+
+    def backward(self, *grads: Any) -> Any:  # type: ignore[override]
+        nested = _nested_like(self._nested_output, iter(grads))
+        nested = nested if isinstance(nested, (list, tuple)) else (nested,)
+        return tuple(_leaves(self.backward_extended(*nested)))
+
+    def forward_extended(self, *args: Any) -> Any:
+        """Compute the result from nested arguments."""
+        raise NotImplementedError("NestedIOFunction: a subclass must define forward_extended.")
+
+    def backward_extended(self, *grad_outputs: Any) -> Any:
+        """Return gradients nested as the arguments of ``forward_extended``."""
+        raise NotImplementedError("NestedIOFunction: a subclass must define backward_extended.")
+
+
+def _leaves(nested: Any) -> Iterator[Any]:
+    if isinstance(nested, (list, tuple)):
+        for part in nested:
+            yield from _leaves(part)
+    else:
+        yield nested
+
+
+def _tensors_in(nested: Any) -> Iterator[Tensor]:
+    return (leaf for leaf in _leaves(nested) if isinstance(leaf, Tensor))
+
+
+def _nested_like(model: Any, tensors: Iterator[Any]) -> Any:
+    """The tensors one after the other, in the places of the model's."""
+    if isinstance(model, (list, tuple)):
+        return type(model)(_nested_like(part, tensors) for part in model)
+    return next(tensors) if isinstance(model, Tensor) else model
 
 
 class _OnceDifferentiated(Function):

@@ -11,6 +11,7 @@ from facula import _core
 
 __all__ = [
     "enable_grad",
+    "enforce_grad_layout_policy",
     "inference_mode",
     "no_grad",
     "set_grad_enabled",
@@ -209,7 +210,18 @@ class inference_mode(_Mode):
 
 
 class set_multithreading_enabled(_Mode):
-    """Accepted for compatibility: the engine always runs in the calling thread."""
+    """Accepted for compatibility: the engine always runs in the calling thread.
+
+    Args:
+        mode: anything; it changes nothing.
+
+    Example:
+        >>> x = facula.tensor(2.0, requires_grad=True)
+        >>> with facula.autograd.set_multithreading_enabled(False):
+        ...     (x * x).backward()
+        >>> x.grad
+        tensor(4.)
+    """
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode
@@ -222,3 +234,26 @@ class set_multithreading_enabled(_Mode):
 
     def clone(self) -> set_multithreading_enabled:
         return type(self)(self.mode)
+
+
+class enforce_grad_layout_policy:
+    """Switch whether gradients get the layout of their parameters; they keep the one they come in.
+
+    At once, or for a ``with`` block.
+
+    Args:
+        enable: what is asked for.
+
+    Example:
+        >>> with facula.autograd.enforce_grad_layout_policy(False):
+        ...     facula.ones(2, requires_grad=True).sum().backward()
+    """
+
+    def __init__(self, enable: bool = True) -> None:
+        self.mode = enable
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: object) -> None:
+        pass

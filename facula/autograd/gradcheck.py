@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import functools
 import itertools
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from facula import _core
 from facula._core import Tensor
 from facula._ops import allclose
+from facula._warnings import warn_user
 from facula.autograd._backward import grad
 from facula.autograd.function import Function
 
@@ -24,7 +24,17 @@ _Func = Callable[..., Any]
 
 
 class GradcheckError(RuntimeError):
-    """Raised by ``gradcheck`` and ``gradgradcheck`` when a gradient is wrong."""
+    """Raised by ``gradcheck`` and ``gradgradcheck`` when a gradient is wrong.
+
+    Example:
+        >>> from facula.autograd import GradcheckError, gradcheck
+        >>> x = facula.tensor(2.0, dtype=facula.float64, requires_grad=True)
+        >>> try:
+        ...     gradcheck(lambda x: x.detach() * x, (x,))
+        ... except GradcheckError:
+        ...     print("wrong")
+        wrong
+    """
 
 
 def gradcheck(
@@ -208,10 +218,9 @@ def _differentiable_inputs(args: tuple[Any, ...]) -> list[Tensor]:
         raise ValueError("gradcheck: expected at least one input that requires grad.")
     for index, x in enumerate(checked):
         if x.dtype not in (_core.float64, _core.complex128):
-            warnings.warn(
+            warn_user(
                 f"gradcheck: input {index} is {x.dtype}; finite differences are too coarse for "
                 "it. Use float64 or complex128.",
-                stacklevel=3,
             )
         if any(stride == 0 and size > 1 for stride, size in zip(x.stride(), x.shape, strict=True)):
             raise RuntimeError(

@@ -25,9 +25,12 @@ __all__ = [
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "increment_version",
+    "region_activation_memory_budget",
     "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",
+    "set_override_stale_capture_stream",
+    "set_warn_on_accumulate_grad_stream_mismatch",
 ]
 
 
@@ -337,3 +340,45 @@ def _watch_any(tensors: tuple[Tensor, ...], fn: Callable[..., None]) -> list[Any
             fn(grad)
 
     return [t.register_hook(hook) for t in tensors]
+
+
+_switches = {"override_stale_capture_stream": False, "warn_on_stream_mismatch": True}
+
+
+def set_override_stale_capture_stream(enabled: bool) -> None:
+    """Keep whether backward, captured in a graph, may replace a stream that is not captured.
+
+    Backward runs on the stream of the thread that calls it, so that there is none to replace.
+
+    Args:
+        enabled: what is kept.
+    """
+    _switches["override_stale_capture_stream"] = enabled
+
+
+def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
+    """Keep whether gradients of other streams are warned of; backward has one stream.
+
+    Args:
+        enabled: what is kept.
+    """
+    _switches["warn_on_stream_mismatch"] = enabled
+
+
+@contextmanager
+def region_activation_memory_budget(budget: float) -> Iterator[None]:
+    """A block whose activations a compiler would keep in part; eager code keeps what it needs.
+
+    Args:
+        budget: the part, from 0 to 1.
+
+    Example:
+        >>> with facula.autograd.graph.region_activation_memory_budget(0.5):
+        ...     facula.ones(2) + 1
+        tensor([2., 2.])
+    """
+    if not 0 <= budget <= 1:
+        raise ValueError(
+            f"region_activation_memory_budget: expected a number from 0 to 1, got {budget}."
+        )
+    yield

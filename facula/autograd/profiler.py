@@ -6,15 +6,18 @@ thread that started the profiler. While no profiler runs, nothing is recorded an
 
 from __future__ import annotations
 
+import bisect
 import os
 import threading
 import time
-import warnings
+from collections.abc import Iterator, Sequence
 from contextlib import ContextDecorator
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from facula import _core, cuda
+from facula._refusing import refusing
+from facula._warnings import warn_user
 from facula.autograd.profiler_util import (
     EventList,
     FunctionEvent,
@@ -23,7 +26,18 @@ from facula.autograd.profiler_util import (
     write_chrome_trace,
 )
 
-__all__ = ["EventList", "FunctionEvent", "emit_itt", "emit_nvtx", "profile", "record_function"]
+__all__ = [
+    "EnforceUnique",
+    "EventList",
+    "FunctionEvent",
+    "KinetoStepTracker",
+    "MemRecordsAcc",
+    "emit_itt",
+    "emit_nvtx",
+    "load_nvprof",
+    "profile",
+    "record_function",
+]
 
 _Profile = TypeVar("_Profile", bound="profile")
 
@@ -99,7 +113,7 @@ class profile:
         if not use_cpu:
             raise AssertionError("profile: use_cpu must be True: operations are what is recorded.")
         if (use_cuda or use_device == "cuda") and not cuda.is_available():
-            warnings.warn("profile: CUDA is not available, disabling CUDA profiling", stacklevel=2)
+            warn_user("profile: CUDA is not available, disabling CUDA profiling")
             use_cuda, use_device = False, None
         self.enabled = enabled
         self.use_device = "cuda" if use_cuda else use_device
@@ -310,3 +324,120 @@ class emit_itt(_Emit):
     """
 
     _tool = "ITT"
+
+
+class EnforceUnique:
+    """Raises where something is seen a second time.
+
+    Example:
+        >>> from facula.autograd.profiler import EnforceUnique
+        >>> unique = EnforceUnique()
+        >>> unique.see("a"), unique.see("b")
+        (None, None)
+    """
+
+    def __init__(self) -> None:
+        self.seen: set[Any] = set()
+
+    def see(self, *key: Any) -> None:
+        """Note a key.
+
+        Args:
+            key: what must not have been seen.
+        """
+        if key in self.seen:
+            raise RuntimeError("duplicate key: " + str(key))
+        self.seen.add(key)
+
+
+class KinetoStepTracker:
+    """The step of the program, of which several may tell: the largest of their counts.
+
+    Example:
+        >>> from facula.autograd.profiler import KinetoStepTracker
+        >>> KinetoStepTracker.init_step_count("docs")
+        >>> before = KinetoStepTracker.current_step()
+        >>> KinetoStepTracker.increment_step("docs") >= before
+        True
+        >>> KinetoStepTracker.erase_step_count("docs")
+        True
+    """
+
+    _current_step = 0
+    _step_dict: ClassVar[dict[str, int]] = {}
+
+    @classmethod
+    def init_step_count(cls, requester: str) -> None:
+        """Let somebody tell of steps from now on.
+
+        Args:
+            requester: its name.
+        """
+        cls._step_dict[requester] = cls._current_step
+
+    @classmethod
+    def erase_step_count(cls, requester: str) -> bool:
+        """Forget somebody; False if it was not known.
+
+        Args:
+            requester: its name.
+        """
+        return cls._step_dict.pop(requester, None) is not None
+
+    @classmethod
+    def increment_step(cls, requester: str) -> int:
+        """Note a step that somebody tells of, and return the program's step.
+
+        Args:
+            requester: its name.
+        """
+        if requester not in cls._step_dict:
+            cls.init_step_count(requester)
+        cls._step_dict[requester] += 1
+        cls._current_step = max(cls._current_step, *cls._step_dict.values())
+        return cls._current_step
+
+    @classmethod
+    def current_step(cls) -> int:
+        """The program's step."""
+        return cls._current_step
+
+
+class MemRecordsAcc:
+    """Finds records of memory by their time: they are sorted once, and searched by halves.
+
+    Args:
+        mem_records: sequences whose first element has ``start_ns()``, its time in nanoseconds.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> from facula.autograd.profiler import MemRecordsAcc
+        >>> records = [(SimpleNamespace(start_ns=lambda t=t: t), f"at {t}") for t in (30, 10, 20)]
+        >>> [text for _, text in MemRecordsAcc(records).in_interval(10, 25)]
+        ['at 10', 'at 20']
+    """
+
+    def __init__(self, mem_records: Sequence[Any]) -> None:
+        self._sorted = sorted(mem_records, key=_start_of)
+
+    def in_interval(self, start_ns: int, end_ns: int) -> Iterator[Any]:
+        """The records from one time to another, both included, in their order.
+
+        Args:
+            start_ns: the first time, in nanoseconds.
+            end_ns: the last time.
+        """
+        first = bisect.bisect_left(self._sorted, start_ns, key=_start_of)
+        last = bisect.bisect_right(self._sorted, end_ns, key=_start_of)
+        return iter(self._sorted[first:last])
+
+
+def _start_of(record: Any) -> int:
+    start: int = record[0].start_ns()
+    return start
+
+
+load_nvprof = refusing(
+    "torch.autograd.profiler.load_nvprof",
+    "traces of nvprof, a program of old, are not read. Use torch.profiler.",
+)

@@ -8,15 +8,33 @@ decides on recording, so that it costs other programs nothing. ``Tensor.creator`
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from facula import _core
 from facula._core import Tensor
+from facula._notes import note
 
 __all__ = ["Variable"]
 
 
 class _VariableType(type):
+    # In a program of PyTorch before 0.4, where a tensor need not be a Variable: whether it is one,
+    # and a note that it is.
+    _is_variable: Callable[[Tensor], bool] | None = None
+    _mark: Callable[[Tensor], Tensor] | None = None
+
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, Tensor)
+        if not isinstance(instance, Tensor):
+            return False
+        return cls._is_variable is None or cls._is_variable(instance)
+
+    # Variable stands for Tensor in type(h) == Variable too.
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or other is Tensor
+
+    def __hash__(cls) -> int:
+        return hash(Tensor)
 
 
 class Variable(metaclass=_VariableType):
@@ -52,5 +70,11 @@ class Variable(metaclass=_VariableType):
         if requires_grad:
             variable.requires_grad_()
         if volatile:
+            note(
+                "Variable(volatile=True) is an older form. Compute inside of "
+                "`with torch.no_grad():` instead."
+            )
             variable.volatile = True
+        if cls._mark is not None:
+            cls._mark(variable)
         return variable

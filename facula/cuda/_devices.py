@@ -2,25 +2,87 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from facula import _core
 
 __all__ = [
+    "CudaError",
+    "DeferredCudaCallError",
+    "OutOfMemoryError",
+    "can_device_access_peer",
+    "check_error",
+    "cudaStatus",
     "current_device",
     "device",
     "device_count",
+    "device_of",
+    "get_arch_list",
     "get_device_capability",
     "get_device_name",
     "get_device_properties",
+    "get_gencode_flags",
+    "has_half",
+    "has_magma",
     "init",
+    "ipc_collect",
     "is_available",
     "is_bf16_supported",
     "is_initialized",
+    "is_tf32_supported",
     "set_device",
     "synchronize",
     "unavailable_reason",
 ]
+
+OutOfMemoryError = _core.OutOfMemoryError
+has_half = True
+has_magma = False
+
+
+class CudaError(RuntimeError):
+    """A call of the CUDA runtime that failed.
+
+    Args:
+        code: its number.
+
+    Example:
+        >>> str(facula.cuda.CudaError(2))
+        'CUDA error 2'
+    """
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"CUDA error {code}")
+
+
+class cudaStatus:
+    """Numbers with which functions of CUDA end.
+
+    Example:
+        >>> facula.cuda.cudaStatus.SUCCESS
+        0
+    """
+
+    SUCCESS = 0
+    ERROR_NOT_READY = 34
+
+
+def check_error(res: int) -> None:
+    """Raise :class:`CudaError` unless a function of CUDA ended well.
+
+    Args:
+        res: what it returned.
+
+    Example:
+        >>> facula.cuda.check_error(facula.cuda.cudaStatus.SUCCESS)
+    """
+    if res != cudaStatus.SUCCESS:
+        raise CudaError(res)
+
+
+class DeferredCudaCallError(Exception):
+    """Raised when work that waited for the first use of a GPU failed; nothing waits here."""
+
 
 DeviceLike: TypeAlias = "int | str | _core.device | None"
 
@@ -144,6 +206,78 @@ class device:
 
     def __exit__(self, *exception: object) -> None:
         set_device(self.prev_idx)
+
+
+class device_of(device):
+    """A block in which ``"cuda"`` means the GPU of a tensor; nothing changes for one of the CPU.
+
+    Args:
+        obj: a tensor or a storage.
+
+    Example:
+        >>> with facula.cuda.device_of(facula.ones(2)):
+        ...     pass
+    """
+
+    def __init__(self, obj: Any) -> None:
+        self.idx = obj.get_device() if obj.is_cuda else -1
+        self.prev_idx = -1
+
+    def __enter__(self) -> None:
+        if self.idx >= 0:
+            super().__enter__()
+
+    def __exit__(self, *exception: object) -> None:
+        if self.idx >= 0:
+            super().__exit__(*exception)
+
+
+def can_device_access_peer(device: DeviceLike, peer_device: DeviceLike) -> bool:
+    """Whether a GPU reads the memory of another directly.
+
+    Args:
+        device: the GPU that reads.
+        peer_device: the other one.
+    """
+    return _core._cuda_can_access_peer(device_index(device), device_index(peer_device))
+
+
+def get_arch_list() -> list[str]:
+    """The architectures of GPUs for which there are programs: that of each GPU that is there.
+
+    Programs are compiled where they run, so that it is no list of the build's.
+
+    Example:
+        >>> facula.cuda.get_arch_list() if not facula.cuda.is_available() else []
+        []
+    """
+    capabilities = {get_device_capability(i) for i in range(device_count())}
+    return [f"sm_{major}{minor}" for major, minor in sorted(capabilities)]
+
+
+def get_gencode_flags() -> str:
+    """The architectures of :func:`get_arch_list` as options of NVIDIA's compiler.
+
+    Example:
+        >>> facula.cuda.get_gencode_flags() if not facula.cuda.is_available() else ""
+        ''
+    """
+    numbers = [name.removeprefix("sm_") for name in get_arch_list()]
+    return " ".join(f"-gencode compute=compute_{n},code=sm_{n}" for n in numbers)
+
+
+def is_tf32_supported() -> bool:
+    """Whether the current GPU multiplies in tf32, which those since 8.0 do.
+
+    Example:
+        >>> isinstance(facula.cuda.is_tf32_supported(), bool)
+        True
+    """
+    return is_available() and get_device_capability()[0] >= 8
+
+
+def ipc_collect() -> None:
+    """Frees GPU memory that other processes gave back; none is shared with them here."""
 
 
 def synchronize(device: DeviceLike = None) -> None:

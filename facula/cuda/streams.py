@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from facula import _core
 from facula.cuda._devices import DeviceLike, device_index
 
-__all__ = ["Event", "Stream", "current_stream", "default_stream", "set_stream", "stream"]
+__all__ = [
+    "Event",
+    "ExternalStream",
+    "Stream",
+    "StreamContext",
+    "current_stream",
+    "default_stream",
+    "get_stream_from_external",
+    "set_stream",
+    "stream",
+]
 
 
 class Event:
@@ -13,17 +25,46 @@ class Event:
 
     Args:
         enable_timing: whether the event keeps the time, for :meth:`elapsed_time`.
+        blocking: whether :meth:`synchronize` sleeps while it waits, and leaves the CPU to others.
+        interprocess: accepted as in PyTorch; other processes cannot be given the event.
+        external: accepted as in PyTorch; in a graph, events order only its own work.
+
+    Example:
+        >>> event = facula.cuda.Event(enable_timing=True)
+        >>> event.query()  # nothing was marked yet
+        True
     """
 
-    def __init__(self, enable_timing: bool = False) -> None:
-        self._enable_timing = enable_timing
+    def __init__(
+        self,
+        enable_timing: bool = False,
+        blocking: bool = False,
+        interprocess: bool = False,
+        external: bool = False,
+    ) -> None:
+        if interprocess and enable_timing:
+            raise RuntimeError("Event: events of several processes cannot keep the time.")
+        self._enable_timing, self._blocking = enable_timing, blocking
+        self._device_index: int | None = None
         self.cuda_event = 0  # made when it is recorded first, on the device of that stream
+
+    @property
+    def device(self) -> _core.device | None:
+        """The GPU on which it was recorded; None before."""
+        return None if self._device_index is None else _core.device("cuda", self._device_index)
 
     def record(self, stream: Stream | None = None) -> None:
         """Marks what has been queued on the stream (the current one) so far."""
         stream = stream or current_stream()
         if not self.cuda_event:
-            self.cuda_event = _core._cuda_event_create(stream.device_index, self._enable_timing)
+            self._device_index = stream.device_index
+            self.cuda_event = _core._cuda_event_create(
+                stream.device_index, self._enable_timing, self._blocking
+            )
+        elif self._device_index != stream.device_index:
+            raise RuntimeError(
+                f"record: the event is of {self.device}, and the stream of {stream.device}."
+            )
         _core._cuda_event_record(stream.device_index, self.cuda_event, stream.cuda_stream)
 
     def query(self) -> bool:
@@ -48,8 +89,13 @@ class Event:
                 raise ValueError("elapsed_time: both events must be recorded first.")
         return _core._cuda_event_elapsed(self.cuda_event, end_event.cuda_event)
 
+    def __repr__(self) -> str:
+        if not self.cuda_event:
+            return "<facula.cuda.Event uninitialized>"
+        return f"<facula.cuda.Event {self.cuda_event:#x}>"
+
     def __del__(self) -> None:
-        if self.cuda_event:
+        if getattr(self, "cuda_event", 0):
             _core._cuda_event_destroy(self.cuda_event)
 
 
@@ -57,23 +103,59 @@ class Stream:
     """A queue of work: what is in one runs in order, what is in two may run at once.
 
     Tensors belong to the stream that was current when they were made. Before another one uses
-    them, it has to wait (:meth:`wait_stream`), and they have to live until it has done so.
+    them, it has to wait (:meth:`wait_stream`), and they have to live until it has done so, which
+    :meth:`facula.Tensor.record_stream` sees to.
+
+    Args:
+        device: the GPU; None for the current one.
+        priority: streams with lower numbers go first where the GPU has to choose.
+        kwargs: accepted as in PyTorch: ``stream_id``, ``device_index``, ``device_type`` and
+            ``stream_ptr`` of a stream that there is already.
+
+    Example:
+        >>> if facula.cuda.is_available():
+        ...     side = facula.cuda.Stream()
+        ...     with facula.cuda.stream(side):
+        ...         x = facula.ones(2, device="cuda")
     """
 
-    def __init__(self, device: DeviceLike = None) -> None:
-        self.device_index = device_index(device)
-        self.cuda_stream = _core._cuda_stream_create(self.device_index)
+    device_index: int
+    cuda_stream: int
+
+    def __init__(self, device: DeviceLike = None, priority: int = 0, **kwargs: Any) -> None:
+        self.device_index = device_index(kwargs.get("device_index", device))
+        given = kwargs.get("stream_ptr", kwargs.get("stream_id"))
+        if given is None:
+            self.cuda_stream = _core._cuda_stream_create(self.device_index, int(priority))
+        else:
+            self.cuda_stream = int(given)
+        self.priority = int(priority)
 
     @classmethod
     def _of(cls, index: int, cuda_stream: int) -> Stream:
         stream = cls.__new__(cls)
-        stream.device_index, stream.cuda_stream = index, cuda_stream
+        stream.device_index, stream.cuda_stream, stream.priority = index, cuda_stream, 0
         return stream
+
+    @staticmethod
+    def priority_range() -> tuple[int, int]:
+        """The number of streams that go last, and of those that go first."""
+        return _core._cuda_stream_priorities(device_index(None))
 
     @property
     def device(self) -> _core.device:
         """The GPU whose work it orders."""
         return _core.device("cuda", self.device_index)
+
+    @property
+    def stream_id(self) -> int:
+        """A number for the stream; 0 is that of the default stream."""
+        return self.cuda_stream
+
+    @property
+    def device_type(self) -> int:
+        """The number of the kind of device, 1 for GPUs."""
+        return 1
 
     def synchronize(self) -> None:
         """Waits until the stream's work is done."""
@@ -98,6 +180,19 @@ class Stream:
         """Lets work that is queued from now on wait for what the other stream has to do."""
         self.wait_event(stream.record_event())
 
+    def __enter__(self) -> Stream:
+        # A stream may be entered inside itself.
+        self._entered = [*getattr(self, "_entered", ()), StreamContext(self)]
+        self._entered[-1].__enter__()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._entered.pop().__exit__(*exception)
+
+    @property
+    def _as_parameter_(self) -> int:
+        return self.cuda_stream
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Stream) and (self.device_index, self.cuda_stream) == (
             other.device_index,
@@ -108,7 +203,35 @@ class Stream:
         return hash((self.device_index, self.cuda_stream))
 
     def __repr__(self) -> str:
-        return f"<facula.cuda.Stream device={self.device} cuda_stream={self.cuda_stream:#x}>"
+        return f"<torch.cuda.Stream device={self.device} cuda_stream={self.cuda_stream:#x}>"
+
+
+class ExternalStream(Stream):
+    """A stream that another library made and keeps: it must outlive what is queued on it.
+
+    Args:
+        stream_ptr: the address of the stream, a ``cudaStream_t``.
+        device: the GPU that it is of; None for the current one.
+        kwargs: accepted as in PyTorch.
+
+    Example:
+        >>> if facula.cuda.is_available():
+        ...     ours = facula.cuda.Stream()
+        ...     assert facula.cuda.ExternalStream(ours.cuda_stream) == ours
+    """
+
+    def __init__(self, stream_ptr: int, device: DeviceLike = None, **kwargs: Any) -> None:
+        super().__init__(device, stream_ptr=stream_ptr)
+
+
+def get_stream_from_external(data_ptr: int, device: DeviceLike = None) -> Stream:
+    """The stream at an address, which another library made.
+
+    Args:
+        data_ptr: the address of the stream, a ``cudaStream_t``.
+        device: the GPU that it is of; None for the current one.
+    """
+    return Stream._of(device_index(device), int(data_ptr))
 
 
 def current_stream(device: DeviceLike = None) -> Stream:
@@ -128,8 +251,16 @@ def set_stream(stream: Stream) -> None:
     _core._cuda_set_stream(stream.device_index, stream.cuda_stream)
 
 
-class stream:
-    """A block in which this stream is the current one; nothing changes for None."""
+class StreamContext:
+    """A block in which this stream is the current one; nothing changes for None.
+
+    Args:
+        stream: the stream.
+
+    Example:
+        >>> with facula.cuda.StreamContext(None):
+        ...     pass
+    """
 
     def __init__(self, stream: Stream | None) -> None:
         self.stream = stream
@@ -144,3 +275,16 @@ class stream:
         if self.stream is not None:
             set_stream(self._before)
             _core._cuda_set_device(self._device)
+
+
+def stream(stream: Stream | None) -> StreamContext:
+    """A block in which this stream is the current one; nothing changes for None.
+
+    Args:
+        stream: the stream.
+
+    Example:
+        >>> with facula.cuda.stream(None):
+        ...     pass
+    """
+    return StreamContext(stream)

@@ -166,10 +166,12 @@ class _InverseTransform(Transform):
 
     @property
     def domain(self) -> Any:
+        """The constraint that inputs satisfy."""
         return self._inv.codomain
 
     @property
     def codomain(self) -> Any:
+        """The constraint that results satisfy."""
         return self._inv.domain
 
     @property
@@ -230,6 +232,7 @@ class ComposeTransform(Transform):
 
     @property
     def domain(self) -> Any:
+        """The constraint that inputs satisfy."""
         if not self.parts:
             return constraints.real
         # An event must be large enough for every part.
@@ -241,6 +244,7 @@ class ComposeTransform(Transform):
 
     @property
     def codomain(self) -> Any:
+        """The constraint that results satisfy."""
         if not self.parts:
             return constraints.real
         event_dim = self.parts[0].domain.event_dim
@@ -343,10 +347,12 @@ class IndependentTransform(Transform):
 
     @property
     def domain(self) -> Any:
+        """The constraint that inputs satisfy."""
         return constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims)
 
     @property
     def codomain(self) -> Any:
+        """The constraint that results satisfy."""
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
     @property
@@ -483,10 +489,12 @@ class CatTransform(_OfParts):
 
     @property
     def domain(self) -> Any:
+        """The constraint that inputs satisfy."""
         return constraints.cat([t.domain for t in self.transforms], self.dim, self.lengths)
 
     @property
     def codomain(self) -> Any:
+        """The constraint that results satisfy."""
         return constraints.cat([t.codomain for t in self.transforms], self.dim, self.lengths)
 
 
@@ -532,8 +540,10 @@ class StackTransform(_OfParts):
 
     @property
     def domain(self) -> Any:
+        """The constraint that inputs satisfy."""
         return constraints.stack([t.domain for t in self.transforms], self.dim)
 
     @property
     def codomain(self) -> Any:
+        """The constraint that results satisfy."""
         return constraints.stack([t.codomain for t in self.transforms], self.dim)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import facula
 from facula._core import Size, Tensor
+from facula._warnings import warn_user
 from facula.distributions import constraints
 from facula.distributions.utils import broadcast_all, lazy_property
 
@@ -69,11 +69,10 @@ class Distribution:
         try:
             arg_constraints = self.arg_constraints
         except NotImplementedError:
-            warnings.warn(
+            warn_user(
                 f"{type(self)} does not define `arg_constraints`. Please set `arg_constraints = "
                 "{}` or initialize the distribution with `validate_args=False` to turn off "
                 "validation.",
-                stacklevel=3,
             )
             return
         for name, constraint in arg_constraints.items():
@@ -185,10 +184,9 @@ class Distribution:
         Args:
             n: the number of samples.
         """
-        warnings.warn(
+        warn_user(
             "`sample_n(n)` will be deprecated. Use `sample((n,))` instead.",
             FutureWarning,
-            stacklevel=2,
         )
         return self.sample((n,))
 
@@ -254,10 +252,9 @@ class Distribution:
         try:
             support = self.support
         except NotImplementedError:
-            warnings.warn(
+            warn_user(
                 f"{type(self)} does not define `support` to enable sample validation. Please "
                 "initialize the distribution with `validate_args=False` to turn off validation.",
-                stacklevel=3,
             )
             return
         if not support.check(value).all():

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import math
 import operator
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import facula
 from facula._core import Tensor
+from facula._warnings import warn_user
 from facula.distributions._matrices import batch_mahalanobis, log_determinant
 from facula.distributions.bernoulli import Bernoulli
 from facula.distributions.beta import Beta
@@ -71,7 +71,8 @@ def register_kl(type_p: type, type_q: type) -> Callable[[_F], _F]:
         tensor(0.)
     """
     for name, type_ in (("type_p", type_p), ("type_q", type_q)):
-        if not isinstance(type_, type) or not issubclass(type_, Distribution):
+        # A base class that distributions of a package share need not be one of ours.
+        if not isinstance(type_, type) or not hasattr(type_, "log_prob"):
             raise TypeError(f"Expected {name} to be a Distribution subclass but got {type_}")
 
     def register(formula: _F) -> _F:
@@ -121,11 +122,10 @@ def _dispatch(type_p: type, type_q: type) -> _Formula | None:
     by_p = min(ranks, key=lambda pair: ranks[pair])
     by_q = min(ranks, key=lambda pair: ranks[pair][::-1])
     if _KL_REGISTRY[by_p] is not _KL_REGISTRY[by_q]:
-        warnings.warn(
+        warn_user(
             f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). "
             f"Please register_kl({by_p[0].__name__}, {by_q[1].__name__})",
             RuntimeWarning,
-            stacklevel=3,
         )
     return _KL_REGISTRY[by_p]
 

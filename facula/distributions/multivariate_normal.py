@@ -9,7 +9,14 @@ from typing import ClassVar
 import facula
 from facula._core import Size, Tensor
 from facula.distributions import constraints
-from facula.distributions._matrices import ByMatrix, batch_mahalanobis, batch_mv, log_determinant
+from facula.distributions._matrices import ByMatrix, log_determinant
+
+# By these names, which are PyTorch's, packages take them from here.
+from facula.distributions._matrices import batch_mahalanobis as _batch_mahalanobis
+from facula.distributions._matrices import batch_mv as _batch_mv
+from facula.distributions._matrices import (
+    precision_to_scale_tril as _precision_to_scale_tril,  # noqa: F401
+)
 from facula.distributions.distribution import Distribution
 from facula.distributions.utils import _standard_normal
 
@@ -77,12 +84,12 @@ class MultivariateNormal(ByMatrix):
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         eps = _standard_normal(shape, self.loc.dtype, self.loc.device)
-        return self.loc + batch_mv(self._unbroadcasted_scale_tril, eps)
+        return self.loc + _batch_mv(self._unbroadcasted_scale_tril, eps)
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        distance = batch_mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
+        distance = _batch_mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
         half_log_det = log_determinant(self._unbroadcasted_scale_tril)
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - half_log_det
 

@@ -15,6 +15,7 @@ from facula.distributions._transform import (
     IndependentTransform,
     StackTransform,
     Transform,
+    _InverseTransform,  # noqa: F401  packages ask for it here
     _Stateless,
     _with_event_dim,
     identity_transform,
@@ -80,10 +81,12 @@ class ReshapeTransform(Transform):
 
     @property
     def domain(self) -> Any:
+        """The constraint that inputs satisfy."""
         return constraints.independent(constraints.real, len(self.in_shape))
 
     @property
     def codomain(self) -> Any:
+        """The constraint that results satisfy."""
         return constraints.independent(constraints.real, len(self.out_shape))
 
     def _call(self, x: Tensor) -> Tensor:
@@ -324,10 +327,12 @@ class AffineTransform(Transform):
 
     @property
     def domain(self) -> Any:
+        """The constraint that inputs satisfy."""
         return _with_event_dim(constraints.real, self.event_dim)
 
     @property
     def codomain(self) -> Any:
+        """The constraint that results satisfy."""
         return self.domain
 
     def __eq__(self, other: object) -> bool:
@@ -573,6 +578,7 @@ class CumulativeDistributionTransform(Transform):
 
     @property
     def domain(self) -> Any:
+        """The constraint that inputs satisfy."""
         return self.distribution.support
 
     def _call(self, x: Tensor) -> Tensor:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Number
 from typing import Any
 
 import facula
 from facula._core import Size, Tensor
+from facula._warnings import warn_user
 from facula.distributions import constraints
 from facula.distributions._matrices import ByMatrix, log_determinant
 from facula.distributions.chi2 import Chi2
@@ -62,10 +62,9 @@ class Wishart(ByMatrix, ExponentialFamily):
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {n - 1}.")
         Distribution.__init__(self, batch_shape, (n, n), validate_args)
         if (self.df < n).any():
-            warnings.warn(
+            warn_user(
                 "Low df values detected. Singular samples are highly likely to occur for "
                 "ndim - 1 < df < ndim.",
-                stacklevel=2,
             )
         self._set_factor(name, matrix)
         # The squared diagonal of the factor of a sample is chi-squared (Bartlett's decomposition).
@@ -137,7 +136,7 @@ class Wishart(ByMatrix, ExponentialFamily):
             was_rejected, is_rejected = is_rejected, is_rejected.clone()  # the graph has the first
             is_rejected[was_rejected] = self._any_of_batch(~self.support.check(again))
         if not self.support.check(sample).all():
-            warnings.warn("Singular sample detected.", stacklevel=2)
+            warn_user("Singular sample detected.")
         return sample
 
     def _any_of_batch(self, mask: Tensor) -> Tensor:

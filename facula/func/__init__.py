@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from facula.func._derivatives import *
 from facula.func._functional_call import *
+from facula.func._rearrange import *
 from facula.func._vmap import *
 
 # Whatever is imported here is public. mypy reads no computed list; without one it agrees.

@@ -171,10 +171,12 @@ _LINEAR = """
     unsafe_split_with_sizes unfold diagonal diag tril triu flip roll repeat tile __getitem__ gather
     index_select take take_along_dim sum mean cumsum sum_to_size neg negative __neg__ positive
     __pos__ clone contiguous to type_as bfloat16 double float half cpu cuda real imag real.__get__
-    imag.__get__ conj conj_physical resolve_conj resolve_neg view_as_real view_as_complex
+    imag.__get__ conj conj_physical resolve_conj resolve_neg view_as_real view_as_complex _conj
+    _neg_view
     pixel_shuffle pixel_unshuffle channel_shuffle native_channel_shuffle avg_pool1d _avg_pool2d
     avg_pool2d _avg_pool3d avg_pool3d adaptive_avg_pool1d _adaptive_avg_pool _im2col _col2im
-    _resample _max_unpool deg2rad rad2deg as_strided
+    _resample _max_unpool deg2rad rad2deg as_strided _fft_complex _fft_to_half
+    _fft_from_half
 """
 
 

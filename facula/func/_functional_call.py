@@ -118,6 +118,9 @@ def replace_all_batch_norm_modules_(root: Module) -> Module:
     Running statistics are written in place, which ``vmap`` and derivatives of functions do not
     allow.
 
+    Args:
+        root: the module, which is changed and returned.
+
     Example:
         >>> from facula import nn
         >>> m = facula.func.replace_all_batch_norm_modules_(nn.Sequential(nn.BatchNorm1d(2)))

@@ -180,7 +180,7 @@ def _checked_outputs(result: Any, out_dims: Any) -> tuple[list[Tensor], TreeSpec
     outputs, spec = tree_flatten(result)
     dims = broadcast_prefix(out_dims, spec)
     # As in PyTorch, out_dims may be a tuple of one for a function that returns a single tensor.
-    if dims is None and isinstance(out_dims, tuple) and len(out_dims) == 1 and spec.is_leaf:
+    if dims is None and isinstance(out_dims, tuple) and len(out_dims) == 1 and spec.is_leaf():
         dims = [out_dims[0]]
     if dims is None:
         raise ValueError(f"vmap: out_dims={out_dims} does not fit the structure of the results.")

@@ -13,7 +13,15 @@ from facula.linalg._spectral import *
 
 
 class LinAlgError(RuntimeError):
-    """A matrix cannot be factorised, inverted or solved with: it is singular, for example."""
+    """A matrix cannot be factorised, inverted or solved with: it is singular, for example.
+
+    Example:
+        >>> try:
+        ...     facula.linalg.inv(facula.zeros(2, 2))
+        ... except facula.linalg.LinAlgError:
+        ...     print("singular")
+        singular
+    """
 
     __module__ = "facula.linalg"
 

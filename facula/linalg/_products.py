@@ -180,7 +180,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     if n <= 1:
         raise RuntimeError(f"linalg.vander: expected N > 1, got {n}.")
     powers = x.unsqueeze(-1).expand(*x.shape, n - 1).cumprod(-1)
-    return _core.cat([_core.ones(*x.shape, 1, dtype=powers.dtype), powers], -1)
+    return _core.cat([powers.new_ones(*x.shape, 1), powers], -1)
 
 
 @operation(module="facula.linalg")

@@ -333,7 +333,9 @@ def pinv(
 
 def as_tolerance(name: str, tolerance: float | Tensor | None) -> Tensor | None:
     if not isinstance(tolerance, Tensor):
-        return None if tolerance is None else _core.tensor(tolerance, dtype=_core.float64)
+        if tolerance is None:
+            return None
+        return _core.tensor(tolerance, dtype=_core.float64, device="cpu")
     if tolerance.is_complex():
         raise RuntimeError(f"{name}: expected a real tolerance, got {tolerance.dtype}.")
     return tolerance

@@ -217,8 +217,7 @@ def cond(input: Tensor, p: float | str | None = None, *, out: Tensor | None = No
         )
     if p is None or p in (2, -2):
         if input.numel() == 0:
-            zeros = _core.zeros(input.shape[:-2], dtype=input.abs().dtype)
-            return into(name, out, zeros)
+            return into(name, out, input.abs().new_zeros(input.shape[:-2]))
         values = _core._linalg_svd(input, False, False)[1]
         largest, smallest = values[..., 0], values[..., -1]
         return into(name, out, smallest / largest if p == -2 else largest / smallest)
@@ -227,7 +226,7 @@ def cond(input: Tensor, p: float | str | None = None, *, out: Tensor | None = No
             f"{name}: expected square matrices for p={p!r}, got {tuple(input.shape)}."
         )
     if input.numel() == 0:
-        return into(name, out, _core.zeros(input.shape[:-2], dtype=input.abs().dtype))
+        return into(name, out, input.abs().new_zeros(input.shape[:-2]))
     inverse, info = _core._linalg_inv_ex(input, False)
     # A singular matrix has no inverse, and an infinite condition number.
     is_singular = info > 0
@@ -274,7 +273,7 @@ def matrix_rank(
         atol, rtol = tol, 0.0
     absolute, relative = (as_tolerance(name, t) for t in (atol, rtol))
     if input.numel() == 0:
-        return into(name, out, _core.zeros(input.shape[:-2], dtype=_core.int64))
+        return into(name, out, input.new_zeros(input.shape[:-2], dtype=_core.int64))
     detached = input.detach()
     if hermitian:
         values = _core._linalg_eigh(detached, "L", False)[0].abs()
@@ -282,7 +281,8 @@ def matrix_rank(
         values = _core._linalg_svd(detached, False, False)[1]
     if relative is None:
         eps = finfo(input.dtype).eps * max(input.shape[-2:])
-        is_given = _core.zeros((), dtype=_core.bool) if absolute is None else absolute > 0
+        none = values.new_zeros((), dtype=_core.bool)
+        is_given = none if absolute is None else absolute > 0
         relative = _core.where(is_given, 0.0, eps)
     tolerance = relative * values.amax(-1)
     if absolute is not None:

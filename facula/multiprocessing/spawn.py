@@ -10,7 +10,6 @@ import sys
 import tempfile
 import threading
 import traceback
-import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from multiprocessing import connection
@@ -18,6 +17,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from time import monotonic
 from typing import Any
+
+from facula._warnings import warn_user
 
 __all__ = [
     "ProcessContext",
@@ -275,10 +276,9 @@ def spawn(
         The processes, or ``None`` after they were waited for.
     """
     if start_method != "spawn":
-        warnings.warn(
+        warn_user(
             f"spawn: starts processes by 'spawn' always, not by {start_method!r}. Use "
             "start_processes for another way.",
             FutureWarning,
-            stacklevel=2,
         )
     return start_processes(fn, args, nprocs, join, daemon, start_method="spawn")

@@ -4,9 +4,10 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from facula.nn import attention, functional, init, modules, parameter, utils
+from facula.nn import attention, functional, init, modules, parallel, parameter, utils
 from facula.nn.modules import *
 from facula.nn.modules.utils import factory_kwargs
+from facula.nn.parallel import DataParallel
 from facula.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 # Whatever is imported here is public. mypy reads no computed list; without one it agrees.

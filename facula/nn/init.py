@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import facula
 from facula import linalg
 from facula._core import Tensor
+from facula._warnings import warn_user
 from facula.autograd.grad_mode import no_grad
 
 __all__ = [
@@ -79,6 +79,12 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with numbers from the interval ``[a, b)``, all equally likely.
 
+    Args:
+        tensor: the tensor to fill.
+        a: the lower limit, included.
+        b: the upper limit.
+        generator: the source of the random numbers; None for the default one.
+
     Example:
         >>> w = facula.nn.init.uniform_(facula.empty(3), 2.0, 3.0)
         >>> bool(((w >= 2) & (w < 3)).all())
@@ -90,6 +96,12 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with numbers of a normal distribution.
+
+    Args:
+        tensor: the tensor to fill.
+        mean: the mean of the numbers.
+        std: their standard deviation.
+        generator: the source of the random numbers; None for the default one.
 
     Example:
         >>> facula.nn.init.normal_(facula.empty(2), 5.0, 0.0)
@@ -109,17 +121,26 @@ def trunc_normal_(
 ) -> Tensor:
     """Fill with numbers of a normal distribution, drawn again until they are in ``[a, b]``.
 
+    Args:
+        tensor: the tensor to fill.
+        mean: the mean of the distribution before it is cut.
+        std: its standard deviation before it is cut.
+        a: the smallest number that is drawn.
+        b: the largest number that is drawn.
+        generator: the source of the random numbers; None for the default one.
+
     Example:
         >>> w = facula.nn.init.trunc_normal_(facula.empty(100), a=-1.0, b=1.0)
         >>> bool((w.abs() <= 1).all())
         True
     """
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn(
+        warn_user(
             f"trunc_normal_: the mean {mean} is further than 2 std = {2 * std} from the interval "
             f"[{a}, {b}], where the values will not follow the normal distribution closely.",
-            stacklevel=2,
         )
+    if tensor.is_meta:
+        return tensor
     # Which way is taken decides which random numbers are drawn: the bound is PyTorch's.
     inside = _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std)
     if inside > 0.3:
@@ -165,6 +186,10 @@ def _reject_uniform(
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one number.
 
+    Args:
+        tensor: the tensor to fill.
+        val: the value of every element.
+
     Example:
         >>> facula.nn.init.constant_(facula.empty(2), 0.3)
         tensor([0.3000, 0.3000])
@@ -174,6 +199,9 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
 
 def ones_(tensor: Tensor) -> Tensor:
     """Fill with ones.
+
+    Args:
+        tensor: the tensor to fill.
 
     Example:
         >>> facula.nn.init.ones_(facula.empty(2))
@@ -186,6 +214,9 @@ def ones_(tensor: Tensor) -> Tensor:
 def zeros_(tensor: Tensor) -> Tensor:
     """Fill with zeros.
 
+    Args:
+        tensor: the tensor to fill.
+
     Example:
         >>> facula.nn.init.zeros_(facula.empty(2))
         tensor([0., 0.])
@@ -196,6 +227,9 @@ def zeros_(tensor: Tensor) -> Tensor:
 @no_grad()
 def eye_(tensor: Tensor) -> Tensor:
     """Fill a matrix with the identity, so that a linear layer passes its input on.
+
+    Args:
+        tensor: the matrix to fill.
 
     Example:
         >>> facula.nn.init.eye_(facula.empty(2, 3))
@@ -262,6 +296,11 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
     Glorot and Bengio, *Understanding the difficulty of training deep feedforward neural networks*,
     2010.
 
+    Args:
+        tensor: the tensor to fill.
+        gain: a factor of the limits, as :func:`calculate_gain` finds it.
+        generator: the source of the random numbers; None for the default one.
+
     Example:
         >>> w = facula.nn.init.xavier_uniform_(facula.empty(3, 3))
         >>> bool((w.abs() <= 1).all())
@@ -274,6 +313,11 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """The normal twin of :func:`xavier_uniform_`.
+
+    Args:
+        tensor: the tensor to fill.
+        gain: a factor of the standard deviation, as :func:`calculate_gain` finds it.
+        generator: the source of the random numbers; None for the default one.
 
     Example:
         >>> facula.nn.init.xavier_normal_(facula.empty(3, 5)).shape
@@ -308,7 +352,7 @@ def kaiming_uniform_(
         True
     """
     if 0 in tensor.shape:
-        warnings.warn("kaiming_uniform_: the tensor has no elements to fill.", stacklevel=2)
+        warn_user("kaiming_uniform_: the tensor has no elements to fill.")
         return tensor
     fan = _calculate_correct_fan(tensor, mode)
     std = calculate_gain(nonlinearity, a) / math.sqrt(fan)
@@ -330,7 +374,7 @@ def kaiming_normal_(
         torch.Size([3, 5])
     """
     if 0 in tensor.shape:
-        warnings.warn("kaiming_normal_: the tensor has no elements to fill.", stacklevel=2)
+        warn_user("kaiming_normal_: the tensor has no elements to fill.")
         return tensor
     fan = _calculate_correct_fan(tensor, mode)
     return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(fan), generator)
@@ -342,6 +386,11 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
     Dimensions after the first count as one. Saxe et al., *Exact solutions to the nonlinear dynamics
     of learning in deep linear neural networks*, 2013.
+
+    Args:
+        tensor: the tensor to fill, of two or more dimensions; those after the first count as one.
+        gain: a factor of the result.
+        generator: the source of the random numbers; None for the default one.
 
     Example:
         >>> w = facula.nn.init.orthogonal_(facula.empty(2, 5))
@@ -361,7 +410,8 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     rows = tensor.size(0)
     values = tensor.new_empty(rows, tensor.numel() // rows).normal_(0, 1, generator=generator)
     is_wide = rows < values.size(1)
-    q, r = linalg.qr((values.t() if is_wide else values).cpu())
+    values = values.cpu() if values.is_cuda else values
+    q, r = linalg.qr(values.t() if is_wide else values)
     # The signs make the result uniform among all orthogonal matrices, and independent of the
     # algorithm: Mezzadri, How to generate random matrices from the classical compact groups, 2006.
     q = q * r.diagonal().sign()
@@ -386,6 +436,8 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     if tensor.dim() != 2:
         raise ValueError(f"sparse_: expected a matrix, got {tuple(tensor.shape)}.")
     rows, columns = tensor.shape
+    if tensor.is_meta:
+        return tensor
     n_zeros = math.ceil(sparsity * rows)
     tensor.normal_(0, std, generator=generator)
     for column in range(columns):
@@ -398,13 +450,20 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     old = new[:-1]
 
     def deprecated(*args: Any, **kwargs: Any) -> Tensor:
-        warnings.warn(
-            f"{old}: this is the old name. Call nn.init.{new} instead.", FutureWarning, stacklevel=2
-        )
+        warn_user(f"{old}: this is the old name. Call nn.init.{new} instead.", FutureWarning)
         return function(*args, **kwargs)
 
     deprecated.__name__ = old
-    deprecated.__doc__ = f"Deprecated name of :func:`{new}`."
+    numbers = {"constant": ", 1.0", "sparse": ", 0.5"}.get(old, "")
+    shape = "2, 2, 2" if old == "dirac" else "2, 2"
+    deprecated.__doc__ = f"""Deprecated name of :func:`{new}`.
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("ignore")
+        >>> facula.nn.init.{old}(facula.empty({shape}){numbers}).shape
+        torch.Size([{shape}])
+    """
     return deprecated
 
 

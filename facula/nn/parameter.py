@@ -32,6 +32,9 @@ class _MarkedType(type):
         return "_mark" in cls.__dict__ and getattr(instance, cls._mark, False) is True
 
 
+_ParameterMeta = _BufferMeta = _MarkedType  # PyTorch's names, which packages import
+
+
 class Parameter(Tensor, metaclass=_MarkedType):
     """A tensor that a module lists among its parameters when it is made an attribute of it.
 
@@ -209,6 +212,11 @@ del _name
 class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[override]
     """A parameter whose shape is not known yet; ``materialize`` makes it a :class:`Parameter`.
 
+    Args:
+        requires_grad: whether gradients are wanted for the parameter.
+        device: where the parameter will be made.
+        dtype: the dtype that it will have.
+
     Example:
         >>> p = facula.nn.UninitializedParameter()
         >>> p
@@ -238,6 +246,12 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[override]
     """A buffer whose shape is not known yet; ``materialize`` makes it a tensor.
+
+    Args:
+        requires_grad: whether gradients are wanted for the buffer.
+        device: where the buffer will be made.
+        dtype: the dtype that it will have.
+        persistent: whether the buffer is part of the state_dict.
 
     Example:
         >>> facula.nn.UninitializedBuffer()

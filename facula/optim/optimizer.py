@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
@@ -14,6 +13,58 @@ from typing import Any, TypeAlias, TypeVar, cast
 import facula
 from facula import Tensor, _core
 from facula._state_dict import check_keys
+from facula._warnings import warn_user
+from facula.optim._private import (
+    _capturable_doc as _capturable_doc,
+)
+from facula.optim._private import (
+    _default_to_fused_or_foreach as _default_to_fused_or_foreach,
+)
+from facula.optim._private import (
+    _device_dtype_check_for_fused as _device_dtype_check_for_fused,
+)
+from facula.optim._private import (
+    _differentiable_doc as _differentiable_doc,
+)
+from facula.optim._private import (
+    _disable_dynamo_if_unsupported as _disable_dynamo_if_unsupported,
+)
+from facula.optim._private import (
+    _dispatch_sqrt as _dispatch_sqrt,
+)
+from facula.optim._private import (
+    _foreach_doc as _foreach_doc,
+)
+from facula.optim._private import (
+    _fused_doc as _fused_doc,
+)
+from facula.optim._private import (
+    _get_capturable_supported_devices as _get_capturable_supported_devices,
+)
+from facula.optim._private import (
+    _get_scalar_dtype as _get_scalar_dtype,
+)
+from facula.optim._private import (
+    _get_value as _get_value,
+)
+from facula.optim._private import (
+    _maximize_doc as _maximize_doc,
+)
+from facula.optim._private import (
+    _params_doc as _params_doc,
+)
+from facula.optim._private import (
+    _stack_if_compiling as _stack_if_compiling,
+)
+from facula.optim._private import (
+    _to_scalar as _to_scalar,
+)
+from facula.optim._private import (
+    _use_grad_for_differentiable as _use_grad_for_differentiable,
+)
+from facula.optim._private import (
+    _view_as_real as _view_as_real,
+)
 from facula.utils.hooks import RemovableHandle
 
 __all__ = [
@@ -63,14 +114,14 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
     return RemovableHandle.add(_global_optimizer_post_hooks, hook)
 
 
-class _Required:
+class _RequiredParameter:
     """Stands in ``defaults`` for an option that every group must give."""
 
     def __repr__(self) -> str:
         return "<required parameter>"
 
 
-required = _Required()
+required = _RequiredParameter()
 
 
 class Optimizer:
@@ -129,7 +180,9 @@ class Optimizer:
         self.param_groups: list[dict[str, Any]] = []
         groups: list[Any] = list(params)  # once: params may be a generator
         if not groups:
-            raise ValueError(f"{type(self).__name__}: params is empty: nothing to optimise.")
+            raise ValueError(
+                f"{type(self).__name__}: params is empty: optimizer got an empty parameter list."
+            )
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
         for group in groups:
@@ -229,7 +282,7 @@ class Optimizer:
             if not (self.defaults.get("differentiable") or p.is_leaf or p.retains_grad):
                 raise ValueError(
                     f"{name}: parameter {i} is the result of an operation. Only leaf tensors can "
-                    f"be optimised."
+                    f"be optimised. (can't optimize a non-leaf Tensor)"
                 )
         missing = [
             key
@@ -246,9 +299,8 @@ class Optimizer:
         if any(("param_names" in group) != has_names for group in self.param_groups):
             raise ValueError(f"{name}: either all parameter groups have names or none has.")
         if len(set(map(id, tensors))) != len(tensors):
-            warnings.warn(
+            warn_user(
                 f"{name}: a parameter is listed twice in its group, and is stepped twice.",
-                stacklevel=3,
             )
 
         param_group["params"] = tensors
@@ -257,6 +309,24 @@ class Optimizer:
         for key, default in self.defaults.items():
             param_group.setdefault(key, default)
         self.param_groups.append(param_group)
+
+    def _optimizer_step_code(self) -> None:
+        """Is there for profilers to find; it does nothing."""
+
+    def _cuda_graph_capture_health_check(self) -> None:
+        """Nothing: a step asks the allocator itself whether work is being captured."""
+
+    def _patch_step_function(self) -> None:
+        """Nothing: a step has its hooks from the time its class is made."""
+
+    @staticmethod
+    def _group_tensors_by_device_and_dtype(
+        tensorlistlist: list[list[Tensor | None]], with_indices: bool = False
+    ) -> dict[Any, Any]:
+        """Lists that belong together, split by device and dtype of the tensors in the first."""
+        from facula.utils._foreach_utils import _group_tensors_by_device_and_dtype
+
+        return _group_tensors_by_device_and_dtype(tensorlistlist, with_indices)
 
     @staticmethod
     def profile_hook_step(func: _Step) -> _Step:

@@ -6,16 +6,18 @@ import json
 import os
 import socket
 import time
-import warnings
 from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Any, TypeVar
 
 from facula import cuda
+from facula._refusing import refusing_class
+from facula._warnings import warn_user
 from facula.autograd import profiler as _autograd_profiler
 from facula.autograd.profiler_util import EventList
 
 __all__ = [
+    "ExecutionTraceObserver",
     "ProfilerAction",
     "ProfilerActivity",
     "kineto_available",
@@ -26,6 +28,12 @@ __all__ = [
 ]
 
 _Profile = TypeVar("_Profile", bound="profile")
+
+ExecutionTraceObserver = refusing_class(
+    "torch.profiler.ExecutionTraceObserver",
+    "execution traces, files from which other programs repeat a run, are not written. "
+    "torch.profiler.profile has the operations, and export_chrome_trace writes them.",
+)
 
 
 class ProfilerAction(Enum):
@@ -100,9 +108,8 @@ def schedule(
             f"repeat={repeat}, skip_first={skip_first}."
         )
     if warmup == 0:
-        warnings.warn(
+        warn_user(
             "schedule: Profiler won't be using warmup, this can skew profiler results",
-            stacklevel=2,
         )
     length = wait + warmup + active
 
@@ -206,16 +213,15 @@ class profile:
     ) -> None:
         self.activities = _activities(activities)
         if use_cuda is not None:
-            warnings.warn(
+            warn_user(
                 "profile: `use_cuda` is deprecated, use `activities` argument instead",
                 FutureWarning,
-                stacklevel=2,
             )
             (self.activities.add if use_cuda else self.activities.discard)(ProfilerActivity.CUDA)
         if not self.activities:
             raise AssertionError("profile: No valid profiler activities found")
         if ProfilerActivity.CUDA in self.activities and not cuda.is_available():
-            warnings.warn("profile: CUDA is not available, disabling CUDA profiling", stacklevel=2)
+            warn_user("profile: CUDA is not available, disabling CUDA profiling")
             self.activities.discard(ProfilerActivity.CUDA)
         self.record_shapes = record_shapes
         self.profile_memory = profile_memory

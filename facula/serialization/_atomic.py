@@ -10,9 +10,10 @@ import re
 import secrets
 import shutil
 import stat
-import warnings
 from collections.abc import Iterator
 from typing import BinaryIO
+
+from facula._warnings import warn_user
 
 # What a rename answers where there is none: object stores mounted as folders, and files that are
 # mount points themselves.
@@ -129,10 +130,9 @@ def _overwrite(source: str, path: str, reason: OSError) -> None:
     with contextlib.suppress(OSError):  # to a name that no later save takes for abandoned
         os.rename(source, f"{source}.whole")
         source = f"{source}.whole"
-    warnings.warn(
+    warn_user(
         f"save: the file system cannot rename ({reason.strerror}): {path!r} is overwritten in "
         f"place. Should that be interrupted, the whole content is in {source!r}.",
-        stacklevel=5,
     )
     with open(source, "rb") as new, open(path, "wb") as old:
         shutil.copyfileobj(new, old, 1 << 20)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
-__all__ = ["CheckpointError"]
+__all__ = ["CheckpointError", "SourceChangeWarning"]
 
 
 class CheckpointError(pickle.UnpicklingError):
@@ -48,4 +48,10 @@ def shown(value: Any) -> str:
         return str(value)
     if value is None or isinstance(value, float):
         return repr(value)
-    return f"of type {type(value).__name__}"
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    return f"an object of type {type(value).__name__}"
+
+
+class SourceChangeWarning(Warning):
+    """The warning of old that the source of a saved class has changed; it is never given."""

@@ -25,6 +25,7 @@ from typing import Any
 
 from facula.serialization import _types
 from facula.serialization._errors import CallerError, CheckpointError
+from facula.serialization._modules import Objects
 from facula.serialization._source import Budget
 
 # Deeper than Python's own pickler can write: comparing or printing such objects would overflow.
@@ -127,7 +128,9 @@ class Interpreter:
                 raise CheckpointError("the pickle ends with a stack that has not one object")
             self._memo.clear()
             # Only now: through the memo a container can be filled long after it was nested.
-            _check_depth(self._stack[0], budget)
+            self._types.objects.pay()
+            _check_depth(self._stack[0], budget, self._types.objects)
+            self._types.objects.finish()
         except CheckpointError as error:
             raise self._located(str(error), at, error.found) from error.__cause__
         except CallerError:
@@ -487,7 +490,7 @@ def _refusal(opcode: int) -> str:
     return f"the instruction {name} is not one that a checkpoint has"
 
 
-def _check_depth(root: Any, budget: Budget) -> None:
+def _check_depth(root: Any, budget: Budget, objects: Objects) -> None:
     """Refuse objects nested so deeply that Python cannot compare, print or hash them."""
     # A walk with a stack of its own, over each container once: the same list may be reached on
     # many ways, whose number grows with the power of the depth. A cycle meets a height of 0.
@@ -495,13 +498,15 @@ def _check_depth(root: Any, budget: Budget) -> None:
     path: list[list[Any]] = []  # from the root down: id, what is left of its items, height so far
     child: Any = (root,)
     while True:
-        if isinstance(child, _NESTING) and id(child) not in heights:
+        is_nesting = isinstance(child, _NESTING) or child in objects
+        if is_nesting and id(child) not in heights:
             if len(path) > MAX_DEPTH:
                 raise CheckpointError(f"objects are nested more than {MAX_DEPTH} deep")
             budget.spend(120)
             heights[id(child)] = 0
-            path.append([id(child), iter(child.values() if isinstance(child, dict) else child), 0])
-        elif isinstance(child, _NESTING):
+            inner = objects.state_of(child) if child in objects else child
+            path.append([id(child), iter(inner.values() if isinstance(inner, dict) else inner), 0])
+        elif is_nesting:
             path[-1][2] = max(path[-1][2], heights[id(child)])
         try:
             child = next(path[-1][1])

@@ -42,9 +42,10 @@ def load(
     """Read a checkpoint that :func:`save` or PyTorch wrote, in any of PyTorch's formats.
 
     No code of the file is run: it may be anybody's. Objects are made of a fixed list of types
-    (tensors, parameters, numbers, strings, containers, NumPy's arrays and numbers), to which
-    :func:`facula.serialization.add_safe_globals` adds. Every checksum is compared. What is wrong
-    with a file is said by one exception, :class:`facula.serialization.CheckpointError`.
+    (tensors, parameters, numbers, strings, containers, NumPy's arrays and numbers, and the modules
+    of ``nn`` and ``vision``), to which :func:`facula.serialization.add_safe_globals` adds. Every
+    checksum is compared. What is wrong with a file is said by one exception,
+    :class:`facula.serialization.CheckpointError`.
 
     Args:
         f: a path, or a file-like object with ``read``, ``seek`` and ``tell``.
@@ -56,7 +57,7 @@ def load(
         mmap: map the tensors from the file at the path ``f`` in place of reading them: pages are
             read when they are used, changes stay in memory, and tensor checksums are not compared.
         trusted: whether the file is as good as a program of yours: it is then unpickled with all
-            that it asks for. Only this loads whole modules.
+            that it asks for, such as modules of classes that are not Facula's.
         memory_limit: bytes that the objects may take; by default the size of the file and 40 MB.
         encoding: how byte strings in files of Python 2 are decoded; ``"bytes"`` keeps them.
 
@@ -218,11 +219,13 @@ class _StorageOfRecord:
 
     def __call__(self, saved: Any) -> TypedStorage | UntypedStorage:
         if type(saved) is not tuple or len(saved) != 5:
-            raise CheckpointError(f"a persistent id {shown(saved)} is not that of a storage")
+            raise CheckpointError(f"a persistent id, {shown(saved)}, is not that of a storage")
         word, kind, key, location, numel = saved
         is_storage = isinstance(kind, StorageType) or kind is UntypedStorage
         if not is_storage or not all(type(part) is str for part in (word, key, location)):
-            raise CheckpointError(f"a storage is named by {shown(key)} of kind {shown(kind)}")
+            raise CheckpointError(
+                f"a storage is named by {shown(key)}, and its kind is {shown(kind)}"
+            )
         if word != "storage":
             raise CheckpointError(f"a persistent id begins with {shown(word)}", found=word)
         dtype = kind.dtype if isinstance(kind, StorageType) else _core.uint8

@@ -6,16 +6,23 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import facula
-from facula import _core
+from facula import _core, cuda
 from facula._core import UntypedStorage
 from facula.serialization._errors import CallerError, MissingDeviceError
 from facula.storage import TypedStorage
 
-__all__ = ["default_restore_location", "location_tag", "register_package"]
+__all__ = [
+    "MAP_LOCATION",
+    "default_restore_location",
+    "location_tag",
+    "register_package",
+    "validate_cuda_device",
+]
 
 MapLocation = (
     Callable[[UntypedStorage, str], Any] | _core.device | str | Mapping[str, str | _core.device]
 )
+MAP_LOCATION = MapLocation | None
 
 
 class Locations:
@@ -133,7 +140,36 @@ def _to_cuda(storage: UntypedStorage, location: str) -> UntypedStorage | None:
     return facula.storage._bytes(storage).to(device).untyped_storage()
 
 
+def _meta_tag(storage: UntypedStorage) -> str | None:
+    return "meta" if storage.device.type == "meta" else None
+
+
+def _to_meta(storage: UntypedStorage, location: str) -> UntypedStorage | None:
+    return UntypedStorage(storage.nbytes(), device="meta") if location == "meta" else None
+
+
 _packages: list[tuple[int, Tagger, Deserializer]] = [
     (10, _cpu_tag, _to_cpu),
     (20, _cuda_tag, _to_cuda),
+    (22, _meta_tag, _to_meta),
 ]
+
+
+def validate_cuda_device(location: str) -> int:
+    """The number of the GPU that a place in a file means; raises where there is none.
+
+    Args:
+        location: such as ``"cuda:0"``.
+    """
+    device = _core.device(location).index or 0
+    if not cuda.is_available():
+        raise RuntimeError(
+            "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is "
+            f"False: {cuda.unavailable_reason()}. Load with map_location=torch.device('cpu')."
+        )
+    if device >= cuda.device_count():
+        raise RuntimeError(
+            f"Attempting to deserialize object on CUDA device {device} but there are "
+            f"{cuda.device_count()}. Load with map_location."
+        )
+    return device

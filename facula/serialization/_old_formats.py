@@ -50,7 +50,9 @@ def _fill(storage: UntypedStorage, data: bytes, at: int) -> int:
 def _nbytes(kind: Any, numel: Any, room: int) -> int:
     """The bytes of a storage, if it can be in a file that has ``room`` bytes left."""
     if not isinstance(kind, StorageType) or type(numel) is not int or numel < 0:
-        raise CheckpointError(f"no storage: {shown(kind)} of {shown(numel)} elements", found=numel)
+        raise CheckpointError(
+            f"no storage: {shown(kind)}, with {shown(numel)} elements", found=numel
+        )
     nbytes = numel * kind.dtype.itemsize
     if nbytes > room:
         raise CheckpointError(
@@ -82,7 +84,7 @@ class _Storages:
         if type(kind) is str and (kind, len(saved)) == ("module", 4):
             return saved[1]  # a class; its source code, which follows, is not needed
         if type(kind) is not str or (kind, len(saved)) != ("storage", 6):
-            raise CheckpointError(f"a persistent id {shown(kind)} is not that of a storage")
+            raise CheckpointError(f"a persistent id, {shown(kind)}, is not that of a storage")
         _, storage_type, key, location, numel, view = saved
         key, location = _text(key), _text(location)
         if type(key) is not str or type(location) is not str:
@@ -107,7 +109,7 @@ class _Storages:
         is_view = type(key) is str and type(offset) is int and type(numel) is int
         size = dtype.itemsize
         if not is_view or offset < 0 or numel < 0 or (offset + numel) * size > root.nbytes():
-            raise CheckpointError(f"a view {shown(view)} of a storage of {root.nbytes()} bytes")
+            raise CheckpointError(f"a view, {shown(view)}, of a storage of {root.nbytes()} bytes")
         if key not in self._views:
             self._views[key] = root._slice(offset * size, (offset + numel) * size)
         return self._views[key]

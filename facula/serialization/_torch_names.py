@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 from facula import _core, _legacy, _utils
+from facula._exports import own_module
 
 _PACKAGES = {"torch": "facula", "torchvision": "facula.vision"}
 
@@ -23,8 +24,7 @@ _FUNCTIONS = {
 
 
 LAYOUTS = {
-    str(layout): layout
-    for layout in (_core.strided, _core.sparse_coo, _core.sparse_csr, _core.sparse_csc)
+    str(layout): layout for layout in vars(_core).values() if isinstance(layout, _core.layout)
 }
 
 
@@ -49,12 +49,13 @@ def torch_name(obj: Any, name: str | None = None) -> tuple[str, str] | None:
     """Module and name by which PyTorch knows one of our objects; None for those of others."""
     if id(obj) in _NAMES_ELSEWHERE:
         return _NAMES_ELSEWHERE[id(obj)]
-    module = getattr(obj, "__module__", None) or type(obj).__module__
+    module = own_module(obj)
     parts = module.split(".") if isinstance(module, str) else [""]
     if parts[0] != "facula":
         return None
-    public = ["torch"]
-    for part in parts[1:]:
+    is_vision = parts[:2] == ["facula", "vision"]
+    public = ["torchvision" if is_vision else "torch"]
+    for part in parts[2 if is_vision else 1 :]:
         if part.startswith("_") and part not in _KEPT_PRIVATE:
             break  # the package above such a file exports its names
         public.append(part)
@@ -64,6 +65,15 @@ def torch_name(obj: Any, name: str | None = None) -> tuple[str, str] | None:
 def is_torch_module(module: str) -> bool:
     """Whether a file that names ``module`` means one of PyTorch's or torchvision's."""
     return module.partition(".")[0] in _PACKAGES
+
+
+def ours_of(module: str) -> list[str]:
+    """The modules of ours that may have what PyTorch has in ``module``, the likeliest first."""
+    package, *rest = module.split(".")
+    if package not in _PACKAGES:
+        return []
+    # Ours may lie in fewer files: the names are then public in a package above.
+    return [".".join([_PACKAGES[package], *rest[:n]]) for n in range(len(rest), -1, -1)]
 
 
 def find_ours(module: str, name: str) -> Any:
@@ -76,12 +86,9 @@ def find_ours(module: str, name: str) -> Any:
         return getattr(_legacy, name)  # also those of torch.cuda
     if module in _FUNCTIONS:
         return getattr(importlib.import_module(_FUNCTIONS[module]), name)
-    package, _, rest = module.partition(".")
-    parts = [_PACKAGES[package], *rest.split(".")] if rest else [_PACKAGES[package]]
-    # Ours may lie in fewer files: the names are then public in a package above.
-    for n in range(len(parts), 0, -1):
+    for ours in ours_of(module):
         try:
-            found = importlib.import_module(".".join(parts[:n]))
+            found = importlib.import_module(ours)
             for part in name.split("."):
                 found = getattr(found, part)
             return found

@@ -7,6 +7,7 @@ file's choice, so each checks all of them before it does anything.
 from __future__ import annotations
 
 import _compat_pickle
+import functools
 import math
 import sys
 from collections import Counter, OrderedDict
@@ -16,7 +17,7 @@ from typing import Any
 import facula
 from facula import _core, _legacy, _utils
 from facula._core import Size, Tensor, UntypedStorage
-from facula.serialization import _arrays, _safe_globals
+from facula.serialization import _arrays, _modules, _safe_globals
 from facula.serialization._errors import CheckpointError, shown
 from facula.serialization._source import Budget
 from facula.serialization._torch_names import LAYOUTS, get_layout
@@ -171,12 +172,10 @@ def _tensor(args: Any, budget: Budget) -> Any:
 def _finish(tensor: Tensor, requires_grad: Any, metadata: Any, args: Any, budget: Budget) -> Tensor:
     _expect(type(requires_grad) is bool, "requires_grad: expected a bool", args)
     _expect(metadata is None or type(metadata) is dict, "metadata: expected a dict", args)
-    # PyTorch's tensors may say that they are to be conjugated or negated when they are read.
-    for name, change in (metadata or {}).items():
+    for name, is_marked in (metadata or {}).items():
         _expect(name in ("conj", "neg"), "metadata: expected 'conj' or 'neg'", args)
-        if change:
-            budget.spend(tensor.numel() * tensor.itemsize)
-            tensor = tensor.conj() if name == "conj" else tensor.neg()
+        if is_marked:
+            tensor = tensor._conj() if name == "conj" else tensor._neg_view()
     tensor.requires_grad = requires_grad
     return tensor
 
@@ -192,6 +191,14 @@ def _tensor_v3(args: Any, budget: Budget) -> Any:
     _expect(is_typed, "_rebuild_tensor_v3: expected 7 or 8 arguments with a dtype", args)
     metadata = args[7] if len(args) == 8 else None
     return _finish(rebuild_view(args[:4], budget, args[6]), args[4], metadata, args, budget)
+
+
+def _meta_tensor(args: Any, budget: Budget) -> Any:
+    what = "_rebuild_meta_tensor_no_storage: expected a dtype, a size, strides and a bool"
+    is_typed = len(args) == 4 and type(args[0]) is _core.dtype and type(args[3]) is bool
+    _expect(is_typed and _is_ints(args[1]) and _is_ints(args[2]), what, args)
+    budget.spend(_TENSOR_COST + 16 * len(args[1]))
+    return _utils._rebuild_meta_tensor_no_storage(*args)
 
 
 def _sparse_tensor(args: Any, budget: Budget) -> Any:
@@ -224,7 +231,30 @@ def _is_tensor(value: Any) -> bool:
     return sparse is not None and sparse.is_sparse(value)
 
 
+def _variable(args: Any, budget: Budget) -> Any:
+    """A Variable, or a Parameter, of PyTorch before 0.4: made of its tensor alone."""
+    _expect(len(args) == 1 and _is_tensor(args[0]), "Variable: expected a tensor", args)
+    budget.spend(_TENSOR_COST)
+    return args[0].detach()
+
+
+def _set_variable_state(made: Any, state: Any) -> None:
+    """Whether a Variable requires grad and is volatile, and its hooks, of which there are none."""
+    is_state = len(state) == 3 and type(state[0]) is type(state[1]) is bool and not state[2]
+    _expect(is_state, "Variable: expected two bools and no hooks as its state", state)
+    made.requires_grad_(state[0])
+    if state[1]:
+        made.volatile = True
+
+
+def _no_backend(args: Any, budget: Budget) -> None:
+    """What layers kept before 1.0: the functions behind them, which are not needed."""
+    _expect(not args, "_get_thnn_function_backend: expected no arguments", args)
+
+
 def _parameter(args: Any, budget: Budget) -> Any:
+    if len(args) == 1:
+        return facula.nn.Parameter(_variable(args, budget))
     is_parameter = len(args) in (2, 3) and _is_tensor(args[0]) and type(args[1]) is bool
     _expect(is_parameter, "Parameter: expected a tensor and a bool", args)
     budget.spend(_TENSOR_COST)
@@ -246,7 +276,7 @@ def _set_attributes(made: Any, state: Any) -> None:
         is_free = type(name) is str and not callable(getattr(type(made), name, None))
         if not is_free or name.startswith("__"):
             raise CheckpointError(
-                f"{shown(name)} is no attribute that a file may give to a {type(made).__name__}",
+                f"{type(made).__name__}: {shown(name)} is no attribute that a file may give it",
                 found=name,
             )
     made.__dict__.update(state)
@@ -259,6 +289,8 @@ def _values() -> dict[str, Any]:
     for name in _legacy.__all__:
         if name.endswith(("Storage", "Tensor")):
             values[f"torch.{name}"] = values[f"torch.cuda.{name}"] = getattr(_legacy, name)
+    for name in ("_VariableFunctions", "_VariableFunctionsClass"):  # of which files take functions
+        values[f"torch._C.{name}"] = _modules.get_function
     values["torch.Tensor"] = values["torch._tensor.Tensor"] = Tensor
     for name in ("torch.storage.UntypedStorage", "torch.UntypedStorage"):
         values[name] = UntypedStorage
@@ -269,16 +301,24 @@ _REBUILDS: dict[str, tuple[Any, Make]] = {
     "torch._utils._rebuild_tensor": (_utils._rebuild_tensor, _tensor),
     "torch._utils._rebuild_tensor_v2": (_utils._rebuild_tensor_v2, _tensor_v2),
     "torch._utils._rebuild_tensor_v3": (_utils._rebuild_tensor_v3, _tensor_v3),
+    "torch._utils._rebuild_meta_tensor_no_storage": (
+        _utils._rebuild_meta_tensor_no_storage,
+        _meta_tensor,
+    ),
 }
 _CALLABLE: dict[str, tuple[Any, Make]] = {
     "builtins.bytearray": (bytearray, _bytearray),
     "builtins.bytes": (bytes, _bytes),
     "builtins.complex": (complex, _complex),
     "builtins.frozenset": (frozenset, _frozenset),
+    "builtins.getattr": (_modules.get_function, _modules.get_function),
     "builtins.set": (set, _set),
     "_codecs.encode": (_encode, _encode),
     "collections.Counter": (Counter, _counter),
     "collections.OrderedDict": (OrderedDict, _ordered_dict),
+    "functools.partial": (functools.partial, _modules.make_partial),
+    "torch.autograd.variable.Variable": (facula.autograd.Variable, _variable),
+    "torch.nn.backends.thnn._get_thnn_function_backend": (_no_backend, _no_backend),
     "torch.Size": (Size, _size),
     "torch.device": (_core.device, _device),
     "torch.serialization._get_layout": (get_layout, _layout),
@@ -298,17 +338,6 @@ _REBUILD_MAKES = {id(value): make for value, make in _REBUILDS.values()}
 _NEWABLE = {id(cls) for cls in (OrderedDict, Counter, set, frozenset, bytearray, complex, Size)}
 
 
-def check_no_metadata(function: Any, args: tuple[Any, ...]) -> None:
-    """Refuse tensors to be conjugated or negated of storages whose bytes are not there yet."""
-    n_plain = {_utils._rebuild_tensor_v2: 6, _utils._rebuild_tensor_v3: 7}
-    for rebuild, n in n_plain.items():
-        if function is rebuild and any(args[n:]):
-            raise CheckpointError(
-                "a conjugated or negated tensor in a file of PyTorch's older format. Save it again "
-                "with resolve_conj(), or in the newer format."
-            )
-
-
 class Types:
     """The list as one load sees it: with what the user allows at that moment.
 
@@ -323,6 +352,10 @@ class Types:
         # Taken once, so that a function that the user allows cannot allow more while it runs.
         self._allowed = _safe_globals.allowed_by_name()
         self._allowed_ids = {id(value) for value in self._allowed.values()}
+        self.objects = _modules.Objects(budget, self._is_allowed)
+
+    def _is_allowed(self, value: Any) -> bool:
+        return id(value) in self._allowed_ids or id(type(value)) in self._allowed_ids
 
     def find(self, module: str, name: str) -> Any:
         """The type or value of a name; an error for what is not on the list."""
@@ -339,6 +372,9 @@ class Types:
             return facula.nn.Parameter
         if full in _arrays.VALUES:
             return _arrays.find(full)
+        found = _modules.find(module, name)
+        if found is not None:
+            return found
         raise CheckpointError(_refused(full), found=full)
 
     def call(self, function: Any, args: Any) -> Any:
@@ -351,13 +387,13 @@ class Types:
             return self._from_type(args)
         if isinstance(function, type) and function is facula.nn.Parameter:
             return _parameter(args, self._budget)
-        if not self._has_bytes:  # conj and neg are computed, from bytes that are still to be read
-            check_no_metadata(function, args)
-            if function is _utils._rebuild_sparse_tensor:
-                raise CheckpointError(
-                    "a sparse tensor in a file of PyTorch's older format, whose indices cannot be "
-                    "checked. Save it again in the newer format."
-                )
+        if _modules.is_enum(function):
+            return _modules.make_member(function, args)
+        if not self._has_bytes and function is _utils._rebuild_sparse_tensor:
+            raise CheckpointError(
+                "a sparse tensor in a file of PyTorch's older format, whose indices cannot be "
+                "checked. Save it again in the newer format."
+            )
         make = _MAKES.get(id(function)) or _arrays.make_of(function)
         if make is None:
             raise CheckpointError(f"{shown(function)} is called, which no checkpoint does")
@@ -369,16 +405,24 @@ class Types:
             if type(args) is not tuple or type(kwargs) is not dict:
                 raise CheckpointError("arguments that are no tuple and no dict")
             return cls.__new__(cls, *args, **kwargs)
+        if _modules.is_class(cls) and type(args) is tuple and not args and kwargs == {}:
+            return self.objects.new(cls)
         if id(cls) not in _NEWABLE or kwargs:
             raise CheckpointError(f"{shown(cls)} is made, which no checkpoint does")
         return self.call(cls, args)
 
     def build(self, made: Any, state: Any) -> None:
         """Give an object its state."""
-        if type(made) in (OrderedDict, facula.nn.Parameter, Tensor):
+        if type(made) in (facula.nn.Parameter, Tensor) and type(state) is tuple:
+            _set_variable_state(made, state)
+        elif type(made) in (OrderedDict, facula.nn.Parameter, Tensor):
             _set_attributes(made, state)
         elif id(type(made)) in self._allowed_ids:
             _set_state(made, state)
+        elif made in self.objects:
+            self.objects.give(made, state)
+        elif type(made) is functools.partial:
+            _modules.build_partial(made, state)
         elif not _arrays.build(made, state, self._budget):
             raise CheckpointError(
                 f"a state is given to a {type(made).__name__}, which no checkpoint does", found=made

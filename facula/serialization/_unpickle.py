@@ -7,7 +7,6 @@ import pickle
 from collections.abc import Callable
 from typing import IO, Any
 
-from facula.serialization import _types
 from facula.serialization._errors import CheckpointError, shown
 from facula.serialization._interpreter import Interpreter
 from facula.serialization._source import Budget
@@ -43,13 +42,13 @@ class Unpickle:
             return Interpreter(data, start, *args).load()
         file = io.BytesIO(data)
         file.seek(start)
-        return self._run(file, persistent_load, has_bytes), file.tell()
+        return self._run(file, persistent_load), file.tell()
 
     def plain(self, data: bytes, start: int, budget: Budget, where: str) -> tuple[Any, int]:
         """The object of a pickle that the format itself has: data, never code, also if trusted."""
         return Interpreter(data, start, _no_ids, budget, self._encoding, where).load()
 
-    def _run(self, file: IO[bytes], persistent_load: Callable[[Any], Any], has_bytes: bool) -> Any:
+    def _run(self, file: IO[bytes], persistent_load: Callable[[Any], Any]) -> Any:
         """Unpickle with PyTorch's names taken for ours. This runs what the file asks for."""
         base = (pickle if self._pickle_module is None else self._pickle_module).Unpickler
 
@@ -57,9 +56,7 @@ class Unpickle:
             def find_class(self, module: str, name: str) -> Any:
                 if not is_torch_module(module):
                     return super().find_class(module, name)
-                found = find_ours(module, name)
-                # Of PyTorch's functions only those that rebuild tensors compute with their bytes.
-                return found if has_bytes or module != "torch._utils" else _without_metadata(found)
+                return find_ours(module, name)
 
             def persistent_load(self, saved: Any) -> Any:
                 return persistent_load(saved)
@@ -68,12 +65,4 @@ class Unpickle:
 
 
 def _no_ids(saved: Any) -> Any:
-    raise CheckpointError(f"there is a persistent id {shown(saved)}, where none belongs")
-
-
-def _without_metadata(function: Callable[..., Any]) -> Callable[..., Any]:
-    def rebuild(*args: Any) -> Any:
-        _types.check_no_metadata(function, args)
-        return function(*args)
-
-    return rebuild
+    raise CheckpointError(f"there is a persistent id, {shown(saved)}, where none belongs")

@@ -110,14 +110,14 @@ def _place(tensor: Tensor, name: str) -> Any:
     """What two names of one tensor have in common."""
     if not tensor.numel():  # which may all have the same address, or none
         return name
-    memory = tensor.device, tensor.data_ptr(), tensor.dtype
+    memory = tensor.device, tensor.data_ptr(), tensor.dtype, tensor.is_conj(), tensor.is_neg()
     return *memory, tuple(tensor.shape), tensor.stride()
 
 
 def _write(tensor: Tensor, file: IO[bytes]) -> None:
     if not tensor.numel():
         return
-    whole = tensor.detach().cpu().contiguous()
+    whole = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()
     start = whole.storage_offset() * whole.itemsize
     memory = _bytes_of(whole.untyped_storage())
     file.write(memory[start : start + whole.numel() * whole.itemsize])

@@ -12,9 +12,10 @@ from typing import Any
 import facula
 from facula._core import Tensor
 from facula._ops._mark import operation
-from facula.sparse import _construct, _derive, _products, _reduce
 
 # The rules of operations on sparse tensors, each file those of its kind.
+from facula.sparse import _blocks as _blocks
+from facula.sparse import _construct, _derive, _products, _reduce
 from facula.sparse import _convert as _convert
 from facula.sparse import _pointwise as _pointwise
 from facula.sparse import _print as _print

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import facula
-from facula import _core
 from facula._core import Tensor
 from facula.sparse import _index
-from facula.sparse._convert import _no_blocks, empty
+from facula.sparse._convert import empty
 from facula.sparse._derive import from_parts
 from facula.sparse._invariants import check_sparse_tensor_invariants
-from facula.sparse._tensor import COO, CSC, CSR, SparseTensor, is_sparse
+from facula.sparse._tensor import BSC, BSR, COO, CSC, CSR, SparseTensor, is_sparse
 
 
 def _as_indices(name: str, given: Any, device: Any, *, keeps_int32: bool = False) -> Tensor:
@@ -111,7 +110,12 @@ def check_coo(indices: Tensor, values: Tensor, size: Sequence[int] | None) -> No
         )
 
 
-_NAMES = {CSR: ("crow_indices", "col_indices"), CSC: ("ccol_indices", "row_indices")}
+_NAMES = {
+    CSR: ("crow_indices", "col_indices"),
+    CSC: ("ccol_indices", "row_indices"),
+    BSR: ("crow_indices", "col_indices"),
+    BSC: ("ccol_indices", "row_indices"),
+}
 
 
 def compressed(
@@ -126,8 +130,6 @@ def compressed(
     check_invariants: bool | None,
 ) -> SparseTensor:
     """What ``sparse_csr_tensor`` and its relatives make."""
-    if layout in (_core.sparse_bsr, _core.sparse_bsc):
-        raise _no_blocks(layout)
     if layout not in _NAMES:
         raise RuntimeError(
             f"sparse_compressed_tensor: expected sparse compressed tensor layout but got {layout}"
@@ -146,15 +148,37 @@ def compressed(
             f"{layout}: batches of matrices are not implemented. Make a tensor of each, or a COO "
             "tensor with three sparse dimensions."
         )
+    # Of blocks, rows and columns are counted in blocks.
+    is_blocks = layout in (BSR, BSC)
+    if is_blocks and (values.dim() < 3 or 0 in values.shape[1:3]):
+        raise RuntimeError(
+            f"values must have dimensionality > sum of batch and block dimensionalities (=0 + 2) "
+            f"and blocks with elements, but got values of shape {list(values.shape)}"
+        )
+    block = tuple(values.shape[1:3]) if is_blocks else (1, 1)
+    rest = tuple(values.shape[3 if is_blocks else 1 :])
+    is_rows = layout in (CSR, BSR)
     if size is None:
         n_inner = int(plain.max()) + 1 if plain.numel() else 0
         n_outer = outer.numel() - 1
-        pair = (n_outer, n_inner) if layout is CSR else (n_inner, n_outer)
-        size = (*pair, *values.shape[1:])
-    check_compressed(layout, outer, plain, values, size)
+        n_rows, n_columns = (n_outer, n_inner) if is_rows else (n_inner, n_outer)
+        size = (n_rows * block[0], n_columns * block[1], *rest)
+    counts = _in_blocks(size, block) if is_blocks else tuple(size)
+    by_line = CSR if is_rows else CSC
+    check_compressed(by_line, outer, plain, values.flatten(1, 2) if is_blocks else values, counts)
     if _is_checked(check_invariants):
-        check_compressed_places(layout, outer, plain, size)
+        check_compressed_places(by_line, outer, plain, counts)
     return _finish(from_parts(layout, (outer, plain), values, tuple(size)), requires_grad)
+
+
+def _in_blocks(size: Sequence[int], block: tuple[int, ...]) -> tuple[int, ...]:
+    """The size as that of a matrix of blocks, whose values have each block as one dimension."""
+    if len(size) < 2 or min((*size, 0)) < 0 or size[0] % block[0] or size[1] % block[1]:
+        raise RuntimeError(
+            f"size: expected two sizes that are divisible by those of the blocks, {block}, and "
+            f"those of the values behind them, got {tuple(size)}."
+        )
+    return (size[0] // block[0], size[1] // block[1], block[0] * block[1], *size[2:])
 
 
 def check_compressed(

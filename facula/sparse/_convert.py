@@ -13,6 +13,8 @@ from facula.autograd._backward import backward as run_backward
 from facula.sparse import _derive, _index
 from facula.sparse._derive import coalesced, linear, unchanged, with_values
 from facula.sparse._tensor import (
+    BSC,
+    BSR,
     COO,
     CSC,
     CSR,
@@ -138,8 +140,12 @@ def to_sparse(
     if layout is not None:
         if sparse_dim is not None:
             raise RuntimeError("to_sparse: give sparse_dim or layout, not both.")
+        if layout in (BSR, BSC):
+            from facula.sparse import _blocks
+
+            return _blocks.to_blocks(input, layout, blocksize, dense_dim)
         if layout not in (COO, CSR, CSC):
-            raise _no_blocks(layout)
+            raise RuntimeError(f"to_sparse: expected a sparse layout, got {layout}.")
     if blocksize is not None:
         raise RuntimeError("to_sparse: blocksize is for the layouts sparse_bsr and sparse_bsc.")
     layout = layout or COO
@@ -160,10 +166,6 @@ def to_sparse(
     return _derive.from_dense(input, layout, n)
 
 
-def _no_blocks(layout: Any) -> NotImplementedError:
-    return NotImplementedError(f"layout {layout} is not implemented. Use sparse_csr.")
-
-
 @rule("to_sparse_coo")
 def to_sparse_coo(input: Tensor) -> SparseTensor:
     return to_sparse(input)
@@ -177,6 +179,16 @@ def to_sparse_csr(input: Tensor, dense_dim: int | None = None) -> SparseTensor:
 @rule("to_sparse_csc")
 def to_sparse_csc(input: Tensor, dense_dim: int | None = None) -> SparseTensor:
     return to_sparse(input, layout=CSC, dense_dim=dense_dim)
+
+
+@rule("to_sparse_bsr")
+def to_sparse_bsr(input: Tensor, blocksize: Any, dense_dim: int | None = None) -> SparseTensor:
+    return to_sparse(input, layout=BSR, blocksize=blocksize, dense_dim=dense_dim)
+
+
+@rule("to_sparse_bsc")
+def to_sparse_bsc(input: Tensor, blocksize: Any, dense_dim: int | None = None) -> SparseTensor:
+    return to_sparse(input, layout=BSC, blocksize=blocksize, dense_dim=dense_dim)
 
 
 @rule("sparse_mask")
@@ -463,8 +475,23 @@ def _dlpack(input: SparseTensor, *args: Any, **kwargs: Any) -> Any:
     )
 
 
+def _check_has(what: str, input: SparseTensor) -> None:
+    if input._kind is not COO:
+        kind = LAYOUT_NAMES[input._kind].removeprefix("Sparse").upper()
+        raise RuntimeError(
+            f"Sparse {kind} tensors do not have {what}. Those of values() are the ones in memory."
+        )
+
+
+@rule("stride")
+def stride(input: SparseTensor, dim: int | None = None) -> Any:
+    _check_has("strides", input)
+    return facula.zeros(()).expand(input._size).stride(*(() if dim is None else (dim,)))
+
+
 @rule("is_contiguous")
 def is_contiguous(input: SparseTensor, *args: Any, **kwargs: Any) -> bool:
+    _check_has("is_contiguous", input)
     return False
 
 

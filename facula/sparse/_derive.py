@@ -18,7 +18,7 @@ from facula import _core
 from facula._core import Tensor
 from facula.autograd.function import Function
 from facula.sparse import _index
-from facula.sparse._tensor import COO, SparseTensor, is_sparse, make, requires_grad
+from facula.sparse._tensor import BSC, BSR, COO, SparseTensor, is_sparse, make, requires_grad
 
 
 def named(name: str, base: type[Function]) -> type[Function]:
@@ -32,6 +32,7 @@ class _FromParts(Function):
     @staticmethod
     def forward(ctx: Any, values: Tensor, *place: Any) -> Any:
         layout, index, size, is_coalesced = ctx.place = place
+        ctx.blocksize = values.shape[1:3]
         return make(layout, index, values, size, is_coalesced)
 
     @staticmethod
@@ -39,6 +40,11 @@ class _FromParts(Function):
         layout, index, _, _ = ctx.place
         if is_sparse(grad) and grad._kind is layout is not COO and grad._index is index:
             return values(grad), None, None, None, None
+        if layout in (BSR, BSC):
+            from facula.sparse._blocks import values_of_gradient
+
+            of_values = values_of_gradient(layout, index, grad, ctx.blocksize)
+            return of_values, None, None, None, None
         return values_at(grad, _index.as_coo(layout, index)), None, None, None, None
 
 

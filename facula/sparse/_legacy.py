@@ -13,6 +13,9 @@ from facula.sparse._tensor import COO
 class SparseTensorType(_legacy._NamedType):
     """Such as ``sparse.FloatTensor``: makes COO tensors of indices, values and a size, or of sizes.
 
+    Args:
+        args: the indices, the values and perhaps a size; or the sizes of a tensor of zeros.
+
     Example:
         >>> facula.sparse.FloatTensor(facula.tensor([[0, 2]]), facula.tensor([1.0, 3.0])).to_dense()
         tensor([1., 0., 3.])

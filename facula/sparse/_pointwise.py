@@ -26,7 +26,7 @@ from facula.sparse._tensor import (
 
 # ---- functions of one tensor
 
-_KEEP_ZERO = (
+KEEP_ZERO = (
     "abs absolute angle arcsin arcsinh arctan arctanh asin asinh atan atanh ceil conj_physical "
     "deg2rad erf erfinv expm1 floor frac isinf isnan isneginf isposinf log1p nan_to_num rad2deg "
     "relu round sgn sign signbit sin sinh sqrt square tan tanh trunc fix"
@@ -38,27 +38,28 @@ def _register(name: str) -> None:
 
     @rule(name)
     def out_of_place(input: SparseTensor, *args: Any, **kwargs: Any) -> SparseTensor:
-        _check_no_out(name, kwargs)
+        check_no_out(name, kwargs)
         return applied(input, lambda data: function(data, *args, **kwargs))
 
     @rule(name + "_")
     def in_place(input: SparseTensor, *args: Any, **kwargs: Any) -> SparseTensor:
-        return _into(name, input, out_of_place(input, *args, **kwargs))
+        return into(name, input, out_of_place(input, *args, **kwargs))
 
 
-for _name in _KEEP_ZERO.split():
+for _name in KEEP_ZERO.split():
     if hasattr(facula, _name):
         _register(_name)
 
 
-def _check_no_out(name: str, kwargs: dict[str, Any]) -> None:
+def check_no_out(name: str, kwargs: dict[str, Any]) -> None:
+    """Raise for ``out=``, which sparse tensors do not take."""
     if kwargs.pop("out", None) is not None:
         raise NotImplementedError(
             f"{name}: out= is not implemented for sparse tensors. Use the result."
         )
 
 
-def _into(name: str, x: SparseTensor, result: Tensor) -> SparseTensor:
+def into(name: str, x: SparseTensor, result: Tensor) -> SparseTensor:
     """Put a result into the tensor of the form in place."""
     if not is_sparse(result) or result.shape != x.shape:
         raise RuntimeError(
@@ -94,7 +95,7 @@ def neg(input: SparseTensor) -> SparseTensor:
 
 @rule("neg_", "negative_")
 def neg_(input: SparseTensor) -> SparseTensor:
-    return _into("neg", input, neg(input))
+    return into("neg", input, neg(input))
 
 
 @rule("real")
@@ -106,7 +107,7 @@ def real(input: SparseTensor) -> SparseTensor:
 
 @rule("conj")
 def conj(input: SparseTensor) -> SparseTensor:
-    return applied(input, facula.conj) if input._data.is_complex() else input
+    return applied(input, facula.conj_physical) if input._data.is_complex() else input
 
 
 @rule("pow", "__pow__")
@@ -123,7 +124,7 @@ def pow(input: SparseTensor, exponent: Any) -> SparseTensor:
 
 @rule("pow_", "__ipow__")
 def pow_(input: SparseTensor, exponent: Any) -> SparseTensor:
-    return _into("pow", input, pow(input, exponent))
+    return into("pow", input, pow(input, exponent))
 
 
 # ---- sums
@@ -190,7 +191,7 @@ def _add_in_place(dense: Tensor, x: SparseTensor, alpha: Any) -> Tensor:
 
 @rule("add")
 def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
-    _check_no_out("add", {"out": out})
+    check_no_out("add", {"out": out})
     if is_sparse(input) and is_sparse(other):
         _check_same_form("add", input, other)
         return _add.apply(input, other, alpha)  # type: ignore[no-any-return]
@@ -247,7 +248,7 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
 @rule("add_")
 def add_(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     if is_sparse(input):
-        return _into("add", input, add(input, other, alpha=alpha))
+        return into("add", input, add(input, other, alpha=alpha))
     _check_addend("add_", input, other)
     if requires_grad(other):
         return input.add_(_derive.to_dense(other), alpha=alpha)
@@ -330,7 +331,7 @@ def _values_of_expanded(dense: Tensor, indices: Tensor, x: SparseTensor) -> Tens
 
 @rule("mul", "multiply", "__rmul__")
 def mul(input: Any, other: Any, *, out: Any = None) -> Tensor:
-    _check_no_out("mul", {"out": out})
+    check_no_out("mul", {"out": out})
     if not is_sparse(input):
         input, other = other, input
         return _mul_sparse(input, other, is_swapped=True)
@@ -352,13 +353,13 @@ def _mul_sparse(x: SparseTensor, other: Any, *, is_swapped: bool) -> Tensor:
 @rule("mul_", "multiply_")
 def mul_(input: Tensor, other: Any) -> Tensor:
     if is_sparse(input):
-        return _into("mul", input, mul(input, other))
+        return into("mul", input, mul(input, other))
     return input.mul_(_derive.to_dense(other))
 
 
 @rule("div", "divide", "true_divide")
 def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Tensor:
-    _check_no_out("div", {"out": out})
+    check_no_out("div", {"out": out})
     if isinstance(other, Tensor) and (other.dim() > 0 or is_sparse(other)):
         raise RuntimeError(
             "Sparse division requires a scalar or zero-dim dense tensor divisor (got shape "
@@ -379,7 +380,7 @@ def _reciprocal(input: SparseTensor, *args: Any) -> Tensor:
 
 @rule("div_", "divide_", "true_divide_")
 def div_(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
-    return _into("div", input, div(input, other, rounding_mode=rounding_mode))  # type: ignore[arg-type]
+    return into("div", input, div(input, other, rounding_mode=rounding_mode))  # type: ignore[arg-type]
 
 
 @rule("floor_divide", "__floordiv__")

@@ -8,7 +8,7 @@ import facula
 from facula import _tensor_str
 from facula._core import Tensor
 from facula.sparse._convert import is_parameter
-from facula.sparse._tensor import COO, CSR, SparseTensor, rule
+from facula.sparse._tensor import BSC, COO, CSC, SparseTensor, rule
 
 
 def _part(name: str, part: Tensor, indent: int) -> str:
@@ -22,7 +22,7 @@ def _part(name: str, part: Tensor, indent: int) -> str:
 def sparse_repr(tensor: SparseTensor, *, tensor_contents: str | None = None) -> str:
     indent = len("tensor(")
     names = ("indices",) if tensor._kind is COO else ("crow_indices", "col_indices")
-    if tensor._kind not in (COO, CSR):
+    if tensor._kind in (CSC, BSC):
         names = ("ccol_indices", "row_indices")
     parts = [*zip(names, tensor._index, strict=True), ("values", tensor._data)]
     separator = ",\n" + " " * indent

@@ -10,7 +10,17 @@ from facula._core import Tensor
 from facula.autograd.function import Function
 from facula.sparse import _derive, _index
 from facula.sparse._derive import coalesced, distinct, to_compressed, values
-from facula.sparse._tensor import COO, CSC, CSR, SparseTensor, is_sparse, make, rule, unsupported
+from facula.sparse._tensor import (
+    COO,
+    CSC,
+    CSR,
+    SparseTensor,
+    is_blocked,
+    is_sparse,
+    make,
+    rule,
+    unsupported,
+)
 
 
 def _check_product(name: str, a: Tensor, b: Tensor) -> None:
@@ -188,6 +198,10 @@ def _times_sparse(a: SparseTensor, b: SparseTensor) -> SparseTensor:
 def multiply(name: str, a: Tensor, b: Tensor, *, is_masked: bool = False) -> Tensor:
     """The product of matrices, one of them sparse at least."""
     _check_product(name, a, b)
+    if is_blocked(a) or is_blocked(b):
+        from facula.sparse import _blocks
+
+        return _blocks.multiply(name, a, b)
     for x in (a, b):
         if is_sparse(x):
             _check_matrix(name, x)

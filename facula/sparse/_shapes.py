@@ -95,9 +95,14 @@ def T(input: SparseTensor) -> SparseTensor:
     return permute(input, *reversed(range(len(input._size))))
 
 
-@rule("mT", "adjoint", "H", "mH")
+@rule("mT")
 def mT(input: SparseTensor) -> SparseTensor:
-    return transpose(input, -2, -1).conj()  # type: ignore[return-value]
+    return transpose(input, -2, -1)
+
+
+@rule("adjoint", "H", "mH")
+def adjoint(input: SparseTensor) -> SparseTensor:
+    return mT(input).conj()  # type: ignore[return-value]
 
 
 # ---- selections

@@ -20,23 +20,29 @@ from facula.autograd.grad_mode import no_grad
 _Rule = TypeVar("_Rule", bound=Callable[..., Any])
 
 COO, CSR, CSC = _core.sparse_coo, _core.sparse_csr, _core.sparse_csc
+BSR, BSC = _core.sparse_bsr, _core.sparse_bsc
 LAYOUT_NAMES = {
     _core.strided: "Strided",
     COO: "Sparse",
     CSR: "SparseCsr",
     CSC: "SparseCsc",
+    BSR: "SparseBsr",
+    BSC: "SparseBsc",
 }
 # NumPy's names of arguments.
 _USUAL_NAMES = {"axis": "dim", "keepdims": "keepdim", "self": "input"}
 
 RULES: dict[Callable[..., Any], Callable[..., Any]] = {}
+# Those of operations that a tensor of blocks takes part in, see _blocks.py.
+BLOCK_RULES: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
 class SparseTensor(Tensor):
-    """A tensor of layout ``sparse_coo``, ``sparse_csr`` or ``sparse_csc``.
+    """A tensor of layout ``sparse_coo``, ``sparse_csr``, ``_csc``, ``_bsr`` or ``_bsc``.
 
     ``_index`` holds the index tensors: the indices of a COO tensor, or the compressed and the plain
     indices of the others. ``_data`` holds the values, without history: the tensor itself has it.
+    In the layouts of blocks each value is a block, and indices count blocks.
     """
 
     _kind: _core.layout
@@ -64,7 +70,8 @@ class SparseTensor(Tensor):
         if not all(issubclass(kind, Tensor) for kind in types):
             return NotImplemented
         named = {_USUAL_NAMES.get(name, name): value for name, value in (kwargs or {}).items()}
-        rule = RULES.get(func)
+        has_blocks = any(is_blocked(x) for x in _tensors((args, tuple(named.values()))))
+        rule = (BLOCK_RULES if has_blocks else RULES).get(func)
         if rule is None:
             if isinstance(func, _core._Operation):
                 return func.__wrapped__(*args, **named)
@@ -111,6 +118,11 @@ def make(
 def is_sparse(x: Any) -> TypeGuard[SparseTensor]:
     """Whether the object is a sparse tensor of any layout."""
     return type(x) is SparseTensor
+
+
+def is_blocked(x: Any) -> bool:
+    """Whether the object is a sparse tensor whose values are blocks."""
+    return type(x) is SparseTensor and x._kind in (BSR, BSC)
 
 
 def become(x: SparseTensor, other: SparseTensor) -> SparseTensor:
@@ -166,13 +178,15 @@ def functions_named(name: str) -> Iterator[Callable[..., Any]]:
         yield attribute
 
 
-def rule(*names: str) -> Callable[[_Rule], _Rule]:
+def rule(
+    *names: str, rules: dict[Callable[..., Any], Callable[..., Any]] = RULES
+) -> Callable[[_Rule], _Rule]:
     """Make the function the rule of the operations of these names."""
 
     def register(function: _Rule) -> _Rule:
         for name in names:
             for operation in functions_named(name):
-                RULES[operation] = function
+                rules[operation] = function
         return function
 
     return register
@@ -188,7 +202,8 @@ def _pass(func: Callable[..., Any]) -> Callable[..., Any]:
 
 # What concerns shape, dtype and history alone is done as for every tensor.
 _ABOUT_NO_ELEMENTS = (
-    "size shape ndim dim ndimension numel nelement stride storage_offset dtype device itemsize "
+    "size shape ndim dim ndimension numel nelement storage_offset dtype device itemsize "
+    "is_nested is_mkldnn is_mps is_xpu is_xla is_ipu is_mtia is_maia is_vulkan "
     "element_size is_cuda is_cpu is_quantized is_meta is_leaf requires_grad requires_grad_ "
     "retain_grad retains_grad grad grad_fn output_nr _version _base is_floating_point is_complex "
     "is_signed is_inference is_same_size get_device __len__ detach_ register_hook _is_view "
@@ -196,11 +211,11 @@ _ABOUT_NO_ELEMENTS = (
 )
 for _name in _ABOUT_NO_ELEMENTS.split():
     for _function in functions_named(_name):
-        RULES[_function] = _pass(_function)
+        RULES[_function] = BLOCK_RULES[_function] = _pass(_function)
 for _name in ("requires_grad", "grad", "volatile"):
     _property = inspect.getattr_static(Tensor, _name)
     for _function in (_property.__set__, _property.__delete__):
-        RULES[_function] = _pass(_function)
+        RULES[_function] = BLOCK_RULES[_function] = _pass(_function)
 
 
 def requires_grad(x: Any) -> bool:
@@ -212,8 +227,8 @@ def check_layout(name: str, x: Tensor, *layouts: _core.layout) -> None:
     """Raise unless the tensor is sparse and of one of the layouts."""
     if x.layout in layouts:
         return
-    what = "coordinate" if layouts == (COO,) else "row compressed" if CSR in layouts else ""
-    what = "column compressed" if layouts == (CSC,) else what
+    is_rows = CSR in layouts or BSR in layouts
+    what = "coordinate" if layouts == (COO,) else f"{'row' if is_rows else 'column'} compressed"
     given = LAYOUT_NAMES.get(x.layout, str(x.layout))
     raise RuntimeError(
         f"{name} expected sparse {what} tensor layout but got {given}. Convert with to_sparse(), "

@@ -8,6 +8,7 @@ from typing import Any
 
 import facula
 from facula._core import Tensor
+from facula._warnings import warn_user
 
 Message = str | Callable[[str], str] | None
 
@@ -19,6 +20,11 @@ _TOLERANCES = {
     facula.float64: (1e-7, 1e-7),
     facula.complex64: (1.3e-6, 1e-5),
     facula.complex128: (1e-7, 1e-7),
+}
+_DTYPES_OF_NUMBERS: dict[type, facula.dtype] = {
+    int: facula.int64,
+    float: facula.float64,
+    complex: facula.complex128,
 }
 
 
@@ -122,12 +128,25 @@ def _difference(
         raise TypeError(f"assert_close: cannot compare{_at(where)} {types}.")
     if is_scalar and options["dtype"] and left is not right:
         return f"The (d)types do not match: {left} != {right}." + _of_item(where)
-    a, e = (facula.as_tensor(v) if not isinstance(v, Tensor) else v for v in (actual, expected))
+    if left is right is bool:
+        if actual == expected:
+            return None
+        return f"Booleans mismatch: {actual} is not {expected}" + _of_item(where)
+    a, e = (_tensor_of(v) for v in (actual, expected))
     if not is_scalar:
         text = _attribute_difference(a, e, options)
         if text is not None:
             return text + _of_item(where)
+    if a.is_meta and e.is_meta:
+        return None  # there are no values
     return _value_difference(a, e, tolerance, equal_nan, is_scalar, where)
+
+
+def _tensor_of(value: Any) -> Tensor:
+    if isinstance(value, Tensor):
+        return value
+    # Python's numbers have the tolerance of float64, whatever the default dtype is.
+    return facula.as_tensor(value, dtype=_DTYPES_OF_NUMBERS.get(type(value)))
 
 
 def _is_sequence(value: Any) -> bool:
@@ -173,23 +192,92 @@ def _value_difference(
     dtype = facula.promote_types(a.dtype, e.dtype)
     wide = facula.complex128 if dtype.is_complex else facula.float64
     wide = wide if dtype.is_complex or dtype.is_floating_point else facula.int64
+    values = e.detach().cpu(), a.detach().cpu()
     # In the widest type: in their own, the difference of two values may overflow or round to 0.
     a, e = (t.detach().to_dense().cpu().to(wide) for t in (a, e))
     is_close = facula.isclose(a, e, rtol=rtol, atol=atol, equal_nan=equal_nan)
     if is_close.all():
         return None
-    kind = "equal" if rtol == atol == 0 else "close"
+    is_exact = rtol == atol == 0
+    kind = "equal" if is_exact else "close"
+    up_to = ["" if is_exact else f" (up to {number} allowed)" for number in (atol, rtol)]
     gap = (a - e).abs()
-    if is_scalar:
-        head = f"Scalars are not {kind}!\n\nExpected {e.item()} but got {a.item()}."
-        return head + _of_item(where)
-    n_wrong, worst = int((~is_close).sum()), gap.masked_fill(is_close, 0).flatten()
-    at = tuple(int(i) for i in facula.unravel_index(worst.argmax(), a.shape)) if a.dim() else ()
-    relative = (gap / e.abs()).masked_fill(is_close, 0).flatten().max().item()
+    if is_scalar or a.dim() == 0:
+        expected, actual = (value.item() for value in values)
+        return (
+            f"Scalars are not {kind}!\n\nExpected {expected} but got {actual}.\n"
+            f"Absolute difference: {gap.item()}{up_to[0]}\n"
+            f"Relative difference: {(gap.double() / e.abs()).item()}{up_to[1]}" + _of_item(where)
+        )
+    # The text has the numbers in the dtype of the tensors, as PyTorch's.
+    own = dtype.to_real() if dtype.is_complex or dtype.is_floating_point else facula.float32
+    n_wrong = int((~is_close).sum())
+    absolute, relative = (
+        _greatest(difference.masked_fill(is_close, 0))
+        for difference in (gap.to(own) if dtype.is_floating_point else gap, (gap / e.abs()).to(own))
+    )
     return (
         f"Tensor-likes are not {kind}!\n\n"
         f"Mismatched elements: {n_wrong} / {a.numel()} ({n_wrong / a.numel():.1%})\n"
-        f"Greatest absolute difference: {worst.max().item()} at index {at}"
-        f" (up to {atol} allowed)\n"
-        f"Greatest relative difference: {relative} (up to {rtol} allowed)" + _of_item(where)
+        f"Greatest absolute difference: {absolute}{up_to[0]}\n"
+        f"Greatest relative difference: {relative}{up_to[1]}" + _of_item(where)
     )
+
+
+def _greatest(differences: Tensor) -> str:
+    worst = differences.argmax()
+    at = tuple(int(i) for i in facula.unravel_index(worst, differences.shape))
+    return f"{differences[at].item()} at index {at}"
+
+
+def assert_allclose(
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
+) -> None:
+    """The older form of :func:`assert_close`, which converts what it is given first.
+
+    Args:
+        actual: a tensor, or what one is made of.
+        expected: what ``actual`` should be.
+        rtol: relative tolerance, given together with ``atol``.
+        atol: absolute tolerance, given together with ``rtol``.
+        equal_nan: whether NaN equals NaN.
+        msg: the message to fail with.
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("ignore")
+        >>> facula.testing.assert_allclose([1.0, 2.0], facula.tensor([1.0, 2.0]))
+    """
+    warn_user(
+        "`torch.testing.assert_allclose()` is deprecated. Use `torch.testing.assert_close()`.",
+        FutureWarning,
+    )
+    if not isinstance(actual, Tensor):
+        actual = facula.tensor(actual)
+    if not isinstance(expected, Tensor):
+        expected = facula.tensor(expected, dtype=actual.dtype)
+    if rtol is None and atol is None:
+        rtol, atol = _OLD_TOLERANCES.get(actual.dtype, (0.0, 0.0))
+    assert_close(
+        actual,
+        expected,
+        rtol=rtol,
+        atol=atol,
+        equal_nan=equal_nan,
+        check_device=True,
+        check_dtype=False,
+        msg=msg or None,
+    )
+
+
+_OLD_TOLERANCES = {
+    facula.float16: (1e-3, 1e-3),
+    facula.bfloat16: (1e-2, 1e-2),
+    facula.float32: (1e-4, 1e-5),
+    facula.float64: (1e-5, 1e-8),
+}

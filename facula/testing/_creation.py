@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import facula
 from facula._core import Tensor
+from facula._warnings import warn_user
 
 __all__ = ["make_tensor"]
 
@@ -91,10 +91,9 @@ def _interval(dtype: facula.dtype, low: float | None, high: float | None) -> tup
     if math.isnan(first) or math.isnan(end):
         raise ValueError(f"make_tensor: `low` and `high` cannot be NaN, but got {low=}, {high=}.")
     if first == end and (dtype.is_floating_point or dtype.is_complex):
-        warnings.warn(
+        warn_user(
             "make_tensor: Passing `low==high` for floating or complex types is deprecated. Use "
             "facula.full(...) instead.",
-            stacklevel=3,
         )
     elif first >= end:
         raise ValueError(f"make_tensor: `low` must be less than `high`, but got {first} >= {end}.")

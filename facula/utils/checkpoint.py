@@ -8,20 +8,40 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+import enum
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
 from facula import _core
 from facula._core import Tensor
+from facula._warnings import warn_user
 from facula.autograd._backward import backward
 from facula.autograd.function import Function
 from facula.autograd.grad_mode import enable_grad
 from facula.autograd.graph import saved_tensors_hooks
+from facula.overrides import TorchFunctionMode
 from facula.random import _get_states, _set_states
 
-__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
+__all__ = [
+    "CheckpointError",
+    "CheckpointFunction",
+    "CheckpointPolicy",
+    "DefaultDeviceType",
+    "GraphExecGroup",
+    "SelectiveCheckpointContext",
+    "check_backward_validity",
+    "checkpoint",
+    "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
+    "detach_variable",
+    "get_device_states",
+    "noop_context_fn",
+    "set_checkpoint_debug_enabled",
+    "set_checkpoint_early_stop",
+    "set_device_states",
+]
 
 _Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
 
@@ -74,6 +94,8 @@ def checkpoint(
     preserves_rng = bool(kwargs.pop("preserve_rng_state", True))
     if not use_reentrant:
         contexts = context_fn()
+        debug = debug if _debug_enabled is None else _debug_enabled
+        early_stop = early_stop and _early_stop_enabled
         options = _Options(preserves_rng, determinism_check, debug, early_stop)
         return _checkpoint_by_hooks(function, args, kwargs, contexts, options)
     if kwargs:
@@ -84,10 +106,8 @@ def checkpoint(
     if context_fn is not noop_context_fn or debug:
         raise ValueError("checkpoint: context_fn and debug need use_reentrant=False.")
     if not any(isinstance(a, Tensor) and a.requires_grad for a in args):
-        warnings.warn(
-            "checkpoint: no argument requires grad, so no gradient will be computed.", stacklevel=2
-        )
-    return _Reentrant.apply(function, preserves_rng, *args)
+        warn_user("checkpoint: no argument requires grad, so no gradient will be computed.")
+    return CheckpointFunction.apply(function, preserves_rng, *args)
 
 
 def checkpoint_sequential(
@@ -134,10 +154,9 @@ def checkpoint_sequential(
 def _chosen_form(name: str, use_reentrant: bool | None) -> bool:
     if use_reentrant is not None:
         return use_reentrant
-    warnings.warn(
+    warn_user(
         f"{name}: pass use_reentrant; without it the older use_reentrant=True is used, while "
         "use_reentrant=False has fewer limits.",
-        stacklevel=3,
     )
     return True
 
@@ -184,7 +203,9 @@ class _Autocast:
             _core._exit_autocast()
 
 
-class _Reentrant(Function):
+class CheckpointFunction(Function):
+    """``apply(function, preserve_rng_state, *args)``: the form with a backward inside backward."""
+
     @staticmethod
     def forward(ctx: Any, function: Callable[..., Any], preserves_rng: bool, *args: Any) -> Any:
         ctx.function = function
@@ -251,7 +272,8 @@ class _Frame:
         self.options = options
         self.descriptions: list[tuple[Any, Any, Any]] = []
         self.values: dict[int, Tensor] = {}
-        self.call = -1  # the call of backward or grad that the values were computed for
+        # The call of backward or grad, or their group, that the values were computed for.
+        self.call: Any = -1
 
     def pack(self, tensor: Tensor) -> int:
         self.descriptions.append(_description(tensor))
@@ -260,10 +282,13 @@ class _Frame:
     def unpack(self, index: int) -> Tensor:
         # A second backward (retain_graph) computes the values anew: parameters may have changed in
         # between. It may ask for others than the first, so it must not find what that left over.
-        call = _core._current_graph_task_id()
+        group = GraphExecGroup._get_current_group()
+        call: Any = _core._current_graph_task_id() if group is None else group
         if call != self.call or index not in self.values:
             self.recompute()
             self.call = call
+        if group is not None:
+            return self.values[index]  # which another backward of the group may ask for
         return self.values.pop(index)  # each is freed as soon as backward has used it
 
     def recompute(self) -> None:
@@ -329,3 +354,312 @@ def _checkpoint_by_hooks(
     frame = _Frame(run_again, options)
     with saved_tensors_hooks(frame.pack, frame.unpack), first_context:
         return function(*args, **kwargs)
+
+
+_early_stop_enabled = True
+_debug_enabled: bool | None = None
+
+
+@contextlib.contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """A block in which the second run of functions may end early, or runs to its end.
+
+    Args:
+        enable: which of the two.
+
+    Example:
+        >>> from facula.utils.checkpoint import checkpoint, set_checkpoint_early_stop
+        >>> x = facula.ones(1, requires_grad=True)
+        >>> with set_checkpoint_early_stop(False):
+        ...     y = checkpoint(facula.exp, x, use_reentrant=False)
+    """
+    global _early_stop_enabled
+    before, _early_stop_enabled = _early_stop_enabled, enable
+    try:
+        yield
+    finally:
+        _early_stop_enabled = before
+
+
+@contextlib.contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+    """A block in which errors name all tensors that differ, or not.
+
+    Args:
+        enabled: which of the two; None leaves it to the argument ``debug``.
+    """
+    global _debug_enabled
+    before, _debug_enabled = _debug_enabled, enabled
+    try:
+        yield
+    finally:
+        _debug_enabled = before
+
+
+class GraphExecGroup:
+    """A block of several backward calls, in which a function is run again once for all of them.
+
+    Example:
+        >>> from facula.utils.checkpoint import GraphExecGroup, checkpoint
+        >>> x = facula.ones(2, requires_grad=True)
+        >>> y = checkpoint(lambda x: x.exp().sin(), x, use_reentrant=False)
+        >>> with GraphExecGroup():
+        ...     y[0].backward(retain_graph=True)
+        ...     y[1].backward()
+    """
+
+    _current: GraphExecGroup | None = None
+
+    def __enter__(self) -> None:
+        if GraphExecGroup._current is not None:
+            raise RuntimeError("GraphExecGroup: it is entered already, and does not nest.")
+        GraphExecGroup._current = self
+
+    def __exit__(self, *error: object) -> None:
+        GraphExecGroup._current = None
+
+    @classmethod
+    def _get_current_group(cls) -> GraphExecGroup | None:
+        return cls._current
+
+
+class DefaultDeviceType:
+    """The kind of accelerator whose random numbers are repeated where arguments do not tell."""
+
+    _default_device_type = "cuda"
+
+    @staticmethod
+    def set_device_type(device: str = "cuda") -> None:
+        """Choose the kind.
+
+        Args:
+            device: its name.
+        """
+        DefaultDeviceType._default_device_type = device
+
+    @staticmethod
+    def get_device_type() -> str:
+        """The kind that was chosen, ``"cuda"`` by default."""
+        return DefaultDeviceType._default_device_type
+
+
+def check_backward_validity(inputs: Iterable[Any]) -> None:
+    """Warn where none of the inputs requires grad.
+
+    Args:
+        inputs: what a function is called with.
+    """
+    if not any(isinstance(x, Tensor) and x.requires_grad for x in inputs):
+        warn_user("None of the inputs have requires_grad=True. Gradients will be None")
+
+
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The inputs as leaves of a graph of their own.
+
+    Args:
+        inputs: a tuple; what is no tensor stays.
+
+    Example:
+        >>> from facula.utils.checkpoint import detach_variable
+        >>> detach_variable((facula.ones(1, requires_grad=True), 3))
+        (tensor([1.], requires_grad=True), 3)
+    """
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(
+            f"detach_variable: expected a tuple of tensors, got {type(inputs).__name__}."
+        )
+    return tuple(
+        x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs
+    )
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """The GPUs of the arguments, and the states of their generators.
+
+    Args:
+        args: tensors and other objects.
+    """
+    from facula import cuda
+
+    devices = sorted({x.get_device() for x in args if isinstance(x, Tensor) and x.is_cuda})
+    return devices, [cuda.get_rng_state(device) for device in devices]
+
+
+def set_device_states(
+    devices: list[int], states: list[Tensor], *, device_type: str | None = None
+) -> None:
+    """Set the generators of GPUs to states that :func:`get_device_states` has returned.
+
+    Args:
+        devices: the GPUs.
+        states: the states.
+        device_type: the kind of the devices.
+    """
+    from facula import cuda
+
+    for device, state in zip(devices, states, strict=True):
+        cuda.set_rng_state(state, device)
+
+
+class CheckpointPolicy(enum.Enum):
+    """What is done with the result of an operation inside of a checkpointed function."""
+
+    MUST_SAVE = 0
+    PREFER_SAVE = 1
+    MUST_RECOMPUTE = 2
+    PREFER_RECOMPUTE = 3
+    MUST_CPU_OFFLOAD = 4
+
+
+class SelectiveCheckpointContext:
+    """What a policy is told besides the operation.
+
+    Args:
+        is_recompute: whether this is the second run.
+        op_output: the result of the operation, where it is known.
+    """
+
+    def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
+        self.is_recompute = is_recompute
+        self.op_output = op_output
+
+
+SAC_IGNORED_OPS: set[Any] = set()
+
+# By the name of the operation, in the order of the calls: the type of the result, and for each of
+# its tensors the value, whether it requires grad, and its version.
+_Kept = defaultdict[str, "deque[tuple[type, list[tuple[Tensor, bool, int]]]]"]
+
+
+def create_selective_checkpoint_contexts(
+    policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False
+) -> _Contexts:
+    """Contexts for :func:`checkpoint`, in which some operations are not run a second time.
+
+    Their results, and what their own derivatives need, are kept; all others are computed again.
+
+    Args:
+        policy_fn_or_list: the operations that are kept, such as ``[facula.mm]`` or
+            ``[facula.ops.aten.mm.default]``; or a function that is asked for each operation, with
+            a :class:`SelectiveCheckpointContext`, the operation and its arguments, and returns a
+            :class:`CheckpointPolicy`.
+        allow_cache_entry_mutation: whether a kept result may be changed in place.
+
+    Example:
+        >>> from functools import partial
+        >>> from facula.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
+        >>> context_fn = partial(create_selective_checkpoint_contexts, [facula.matmul])
+        >>> x = facula.ones(2, 2, requires_grad=True)
+        >>> function = lambda x: facula.matmul(x, x).sin().sum()
+        >>> checkpoint(function, x, use_reentrant=False, context_fn=context_fn).backward()
+        >>> x.grad.shape
+        torch.Size([2, 2])
+    """
+    policy = policy_fn_or_list
+    if isinstance(policy_fn_or_list, list):
+        names = {_operation_name(op) for op in policy_fn_or_list}
+
+        def policy(ctx: Any, op: Any, *args: Any, **kwargs: Any) -> CheckpointPolicy:
+            is_listed = _operation_name(op) in names
+            return CheckpointPolicy.MUST_SAVE if is_listed else CheckpointPolicy.PREFER_RECOMPUTE
+
+    elif not callable(policy_fn_or_list):
+        raise TypeError(
+            "create_selective_checkpoint_contexts: expected a list of operations or a function, "
+            f"got {type(policy_fn_or_list).__name__}."
+        )
+    kept: _Kept = defaultdict(deque)
+    return _Keeping(policy, kept), _Repeating(policy, kept, allow_cache_entry_mutation)
+
+
+def _operation_name(op: Any) -> str:
+    """The name that an operation, its method and ``ops.aten`` have in common."""
+    name: str = getattr(op, "_opname", None) or getattr(op, "opname", None) or op.__name__
+    return name
+
+
+class _Selective(TorchFunctionMode):
+    """Asks the policy for each operation that makes something new."""
+
+    is_recompute = False
+
+    def __init__(self, policy: Callable[..., Any], kept: _Kept) -> None:
+        self._policy, self._kept = policy, kept
+
+    def is_kept(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        name = getattr(func, "__name__", "")
+        if name.startswith("__") or name.endswith("_"):  # properties, and changes in place
+            return False
+        from facula import ops
+
+        packet = getattr(ops.aten, name, None)
+        if packet is not None:
+            overloads = packet.overloads()
+            func = getattr(packet, "default" if "default" in overloads else overloads[0])
+        context = SelectiveCheckpointContext(is_recompute=self.is_recompute)
+        chosen = self._policy(context, func, *args, **kwargs)
+        if isinstance(chosen, bool):
+            return chosen
+        return chosen in (CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE)
+
+
+class _Keeping(_Selective):
+    """The first run: kept operations save what they need themselves, and their results stay."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if not self.is_kept(func, args, kwargs):
+            return func(*args, **kwargs)
+        with saved_tensors_hooks(_as_it_is, _as_it_is):
+            result = func(*args, **kwargs)
+        outputs = result if isinstance(result, (tuple, list)) else [result]
+        if all(isinstance(x, Tensor) for x in outputs):
+            values = [(x.detach(), x.requires_grad, x._version) for x in outputs]
+            self._kept[_operation_name(func)].append((type(result), values))
+        return result
+
+
+class _Repeating(_Selective):
+    """The second run: what was kept is not computed again."""
+
+    is_recompute = True
+
+    def __init__(self, policy: Any, kept: _Kept, allows_mutation: bool) -> None:
+        super().__init__(policy, kept)
+        self._allows_mutation = allows_mutation
+
+    def __enter__(self) -> Any:
+        # Each backward repeats the function from the beginning.
+        self._left = {name: deque(entries) for name, entries in self._kept.items()}
+        return super().__enter__()
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if not self.is_kept(func, args, kwargs):
+            return func(*args, **kwargs)
+        left = self._left.get(_operation_name(func))
+        if not left:
+            raise RuntimeError(
+                f"checkpoint: {_operation_name(func)} encountered during backward, but not found "
+                "among what the first run has kept."
+            )
+        kind, values = left.popleft()
+        outputs = [self._again(*value) for value in values]
+        make: Any = kind
+        return outputs[0] if issubclass(kind, Tensor) else make(outputs)
+
+    def _again(self, value: Tensor, requires_grad: bool, version: int) -> Tensor:
+        if value._version != version and not self._allows_mutation:
+            raise RuntimeError(
+                "checkpoint: a tensor that was kept has been changed in place since. Pass "
+                "allow_cache_entry_mutation=True if that is meant."
+            )
+        return value.detach().requires_grad_(requires_grad)
+
+
+def _as_it_is(tensor: Tensor) -> Tensor:
+    return tensor

@@ -77,6 +77,8 @@ def dlpack_device(where: _core.device) -> tuple[DLDeviceType, int]:
     """
     if where.type == "cpu":
         return DLDeviceType.kDLCPU, 0
+    if where.type == "meta":
+        raise ValueError("dlpack: Unknown device type meta for Dlpack; it has no memory.")
     return DLDeviceType.kDLCUDA, where.index or 0
 
 
@@ -98,6 +100,8 @@ def export(
         raise BufferError(
             "__dlpack__: expected a tensor that does not require grad. Use tensor.detach()."
         )
+    if tensor.is_meta:
+        raise BufferError("__dlpack__: Cannot pack tensors on meta, which have no elements.")
     if stream is not None and type(stream) is not int:
         raise TypeError(f"__dlpack__: expected an int or None as stream, got {stream!r}.")
     if not tensor.is_cuda and stream not in (None, -1):

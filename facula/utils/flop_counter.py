@@ -7,13 +7,13 @@ the place of tensors, and the shape of its result.
 from __future__ import annotations
 
 import math
-import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from facula import _core
 from facula._core import Tensor
+from facula._warnings import warn_user
 
 __all__ = ["FlopCounterMode", "flop_registry", "register_flop_formula"]
 
@@ -216,9 +216,8 @@ class FlopCounterMode:
         custom_mapping: dict[Any, Formula] | None = None,
     ) -> None:
         if mods is not None:
-            warnings.warn(
+            warn_user(
                 "FlopCounterMode: mods argument is not needed anymore, you can stop passing it",
-                stacklevel=2,
             )
         self.depth = depth
         self.display = display

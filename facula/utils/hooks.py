@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["RemovableHandle"]
+from facula._warnings import warn_user
+
+if TYPE_CHECKING:
+    from facula.nn.modules._hooks import BackwardHook
+
+__all__ = ["BackwardHook", "RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
 
 _next_id = itertools.count()
 
@@ -43,3 +48,36 @@ class RemovableHandle:
 
     def __exit__(self, *exc_info: object) -> None:
         self.remove()
+
+
+def unserializable_hook(f: Any) -> Any:
+    """Mark a hook that is lost without a warning where its tensor is saved.
+
+    Args:
+        f: the hook.
+    """
+    f.__torch_unserializable__ = True
+    return f
+
+
+def warn_if_has_hooks(tensor: Any) -> None:
+    """Warn of the hooks of a tensor, which are not saved with it.
+
+    Args:
+        tensor: the tensor.
+    """
+    for hook in (getattr(tensor, "_backward_hooks", None) or {}).values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warn_user(
+                f"backward hook {hook!r} on tensor will not be serialized. If this is expected, "
+                "you can decorate the function with @torch.utils.hooks.unserializable_hook to "
+                "suppress this warning",
+            )
+
+
+def __getattr__(name: str) -> Any:
+    if name != "BackwardHook":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from facula.nn.modules._hooks import BackwardHook  # which imports this module
+
+    return BackwardHook

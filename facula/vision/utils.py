@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import facula
 from facula._core import Tensor
+from facula._warnings import warn_user
 from facula.vision._imports import optional
 from facula.vision.transforms.v2.functional._type_conversion import from_pixels, pixels
 
@@ -245,7 +245,7 @@ def draw_bounding_boxes(
             "Use facula.vision.ops.box_convert for other formats."
         )
     if n == 0:
-        warnings.warn(f"{name}: there are no boxes to draw.", stacklevel=2)
+        warn_user(f"{name}: there are no boxes to draw.")
         return image
     texts = [None] * n if labels is None else labels
     if len(texts) != n:
@@ -261,7 +261,7 @@ def draw_bounding_boxes(
     if font is not None:
         text_font = optional("PIL.ImageFont").truetype(font=font, size=font_size or 10)
     elif font_size is not None:
-        warnings.warn(f"{name}: font_size needs font, and is ignored.", stacklevel=2)
+        warn_user(f"{name}: font_size needs font, and is ignored.")
 
     drawn = _as_pil(image)
     draw = optional("PIL.ImageDraw").Draw(drawn, "RGBA" if fill else None)
@@ -326,7 +326,7 @@ def draw_segmentation_masks(
             f"got {tuple(masks.shape)}."
         )
     if masks.shape[0] == 0:
-        warnings.warn(f"{name}: there are no masks to draw.", stacklevel=2)
+        warn_user(f"{name}: there are no masks to draw.")
         return image
     image = image.as_subclass(Tensor)
     painted = image.clone()

@@ -2,6 +2,7 @@
 
 import inspect
 
+import numpy as np
 import pytest
 
 import facula
@@ -85,3 +86,53 @@ def test_an_attribute_error_of_the_users_own_stays_one():
 def test_signatures_and_documentation_are_those_of_the_operations():
     assert list(inspect.signature(facula.inner).parameters) == ["input", "other", "out"]
     assert facula.inner.__doc__.startswith("Sum of products")
+
+
+X = facula.ones(2, 3)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: facula.rot90(X, 1.5),
+        lambda: facula.rot90(X, True),
+        lambda: facula.diff(X, "a"),
+        lambda: facula.combinations(X[0], with_replacement=3),
+        lambda: facula.tril_indices(2, X),
+        lambda: facula.renorm(X, 2, [1], 1.0),
+        lambda: X.renorm_(2, [1], 1.0),
+        lambda: facula.tensor_split(X, 1.5),
+        lambda: facula.tensor_split(X, [1, "a"]),
+        lambda: X.transpose(True, 0),
+        lambda: X.select(0, facula.tensor(0.0)),
+        lambda: facula.nn.functional.adaptive_avg_pool2d(X[None], [1.5, 2]),
+    ],
+)
+def test_an_argument_of_another_type_than_the_hint_says_is_a_type_error(call):
+    with pytest.raises(TypeError, match=r": expected .* as .*, got "):
+        call()
+
+
+def test_integers_of_other_libraries_and_0d_tensors_are_integers():
+    for one in (np.int64(1), np.uint8(1), facula.tensor(1), facula.tensor(1, dtype=facula.uint8)):
+        assert facula.rot90(X, one).shape == X.transpose(0, one).shape == (3, 2)
+    with pytest.raises(TypeError):
+        facula.rot90(X, facula.tensor([1]))
+
+
+def test_an_int_of_more_than_64_bits_has_pytorchs_types_of_exceptions():
+    for call in (
+        lambda: X.transpose(2**70, 0),
+        lambda: X.sum(2**70),
+        lambda: facula.rot90(X, 2**70),
+    ):
+        with pytest.raises(ValueError, match="an int of more than 64 bits"):
+            call()
+    with pytest.raises(TypeError, match=r"list\[int\]"):
+        X.sum([0, 2**70])
+    with pytest.raises(OverflowError, match=r"^add: int too big to convert: 118"):
+        X.add(2**70)
+
+
+def test_flags_of_networks_may_be_any_object_as_in_pytorch():
+    assert facula.nn.functional.relu(-X, inplace=1).sum() == 0

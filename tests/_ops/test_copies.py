@@ -117,3 +117,9 @@ def test_where_a_tensor_is_and_was_made():
         x = facula.ones(1)
     assert facula.is_inference(x)
     assert not facula.is_inference(facula.ones(1))
+
+
+def test_view_copy_needs_no_view():
+    x = facula.arange(6).reshape(2, 3).t()
+    assert facula.view_copy(x, (6,)).tolist() == [0, 3, 1, 4, 2, 5]
+    assert facula.view_copy(facula.ones(2), facula.int32).dtype == facula.int32

@@ -1,7 +1,9 @@
 """einsum against NumPy's."""
 
+import hypothesis
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
 import facula
 from check_op import check_op
@@ -74,3 +76,39 @@ def test_a_dimension_of_size_one_broadcasts():
 def test_wrong_equations_are_refused(equation, shapes, message):
     with pytest.raises(RuntimeError, match=message):
         facula.einsum(equation, *(facula.ones(*s) for s in shapes))
+
+
+@st.composite
+def contractions(draw):
+    """An equation and arrays for it: letters may repeat in a term, and an ellipsis broadcasts."""
+    sizes = {letter: 2 + i % 3 for i, letter in enumerate("abcd")}
+    hidden = draw(st.lists(st.integers(1, 3), max_size=2))
+    terms, arrays = [], []
+    for i in range(draw(st.integers(1, 3))):
+        term = draw(st.lists(st.sampled_from("abcd"), max_size=3))
+        shape = [sizes[letter] for letter in term]
+        if draw(st.booleans()):
+            place, n_hidden = draw(st.integers(0, len(term))), draw(st.integers(0, len(hidden)))
+            outer = hidden[len(hidden) - n_hidden :]
+            shape[place:place] = [draw(st.sampled_from([1, n])) for n in outer]
+            term.insert(place, "...")
+        terms.append("".join(term))
+        arrays.append(np.random.default_rng(i).integers(-4, 5, shape).astype(np.float64))
+    equation = ",".join(terms)
+    letters = sorted(set(equation) - set(".,"))
+    if draw(st.booleans()) or "..." in equation:
+        result = draw(st.permutations(letters))[: draw(st.integers(0, len(letters)))]
+        # NumPy does not sum over what an ellipsis stands for.
+        result.insert(draw(st.integers(0, len(result))), "..." if "..." in equation else "")
+        equation += "->" + "".join(result)
+    return equation, arrays
+
+
+@hypothesis.settings(max_examples=300, deadline=None)
+@hypothesis.given(contractions())
+def test_random_equations_agree_with_numpy(case):
+    equation, arrays = case
+    actual = facula.einsum(equation, *(facula.from_numpy(a) for a in arrays))
+    expected = np.einsum(equation, *arrays)
+    assert actual.shape == expected.shape
+    np.testing.assert_array_equal(actual.numpy(), expected)  # small integers: exact

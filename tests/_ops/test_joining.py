@@ -43,3 +43,8 @@ def test_uneven_splits_are_refused():
         facula.vsplit(facula.ones(3, 2), 2)
     with pytest.raises(RuntimeError, match="dsplit: expected at least 3 dimensions"):
         facula.dsplit(facula.ones(3, 2), 1)
+
+
+def test_more_parts_than_memory_can_hold_are_refused():
+    with pytest.raises(RuntimeError, match=r"^tensor_split: 1099511627776 parts are more than"):
+        facula.tensor_split(facula.arange(5), 2**40)

@@ -107,3 +107,12 @@ def test_matrices_of_low_rank_are_found_by_random_projection(shape, dtype):
     for f in (facula.pca_lowrank, facula.svd_lowrank):
         with pytest.raises(ValueError, match="at least 2 dimensions"):
             f(facula.ones(3))
+
+
+def test_lu_unpack_moves_elements_of_any_dtype():
+    data, pivots = facula.tensor([[5, 6], [7, 8]]), facula.tensor([2, 2], dtype=facula.int32)
+    p, lower, upper = facula.lu_unpack(data, pivots)
+    assert p.tolist() == [[0, 1], [1, 0]]
+    assert lower.tolist() == [[1, 0], [7, 1]]
+    assert upper.tolist() == [[5, 6], [0, 8]]
+    assert facula.lu_unpack(data.half(), pivots)[1].dtype == facula.float16

@@ -38,3 +38,9 @@ def test_losses_are_those_of_nn():
 def test_shapes_that_do_not_broadcast_are_refused_in_the_name_of_the_loss():
     with pytest.raises(RuntimeError, match=r"^kl_div: shapes do not broadcast"):
         facula.kl_div(X, facula.ones(3))
+
+
+def test_margin_ranking_loss_of_integers_is_a_float():
+    one, two = facula.tensor([1]), facula.tensor([2])
+    loss = facula.nn.functional.margin_ranking_loss(one, two, one)
+    assert loss.dtype == facula.float32 and loss == 1

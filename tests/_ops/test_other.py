@@ -77,6 +77,13 @@ def test_renorm_scales_only_what_is_too_large():
     assert facula.equal(x, result)
 
 
+def test_renorm_of_halves_takes_norms_that_no_half_holds():
+    x = facula.full((2, 8), 30000.0, dtype=facula.float16)
+    assert facula.renorm(x, 2, 0, 60000.0).tolist() == [[21216.0] * 8] * 2
+    with pytest.raises(RuntimeError, match="expected p > 0, got nan"):
+        facula.renorm(x, float("nan"), 0, 1)
+
+
 @pytest.mark.parametrize("p", [0.0, 0.5, 1.0, 2.0, 3.0, float("inf")])
 @pytest.mark.parametrize("shape", [(4, 3), (2, 5, 40), (3, 0), (0, 3)])
 def test_distances_are_the_same_with_a_gradient_and_without(p, shape):

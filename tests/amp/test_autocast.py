@@ -396,3 +396,9 @@ def test_states_of_autocast_can_be_set_one_by_one():
     facula.set_autocast_cache_enabled(True)
     assert facula.is_autocast_cache_enabled()
     facula.clear_autocast_cache()
+
+
+def test_autocast_is_off_for_devices_that_there_are_none_of():
+    assert not any(facula.is_autocast_enabled(kind) for kind in ("mps", "xpu", "hpu", "xla"))
+    with pytest.raises(RuntimeError, match="expected device_type 'cpu' or 'cuda', got 'abacus'"):
+        facula.is_autocast_enabled("abacus")

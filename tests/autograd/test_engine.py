@@ -175,6 +175,28 @@ def test_in_place_on_a_leaf_or_a_view_of_it_is_refused():
 
 
 @pytest.mark.promise("A6")
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: facula.nn.functional.embedding(facula.tensor([[0, 1], [2, 0]]), x),
+        lambda x: facula.nn.functional.max_unpool2d(
+            x.view(1, 1, 4, 4), facula.arange(16).view(1, 1, 4, 4), 2
+        ),
+        lambda x: facula.nn.functional.channel_shuffle(x.view(1, 4, 2, 2), 2),
+        lambda x: facula.nn.functional.pixel_unshuffle(x.view(1, 1, 4, 4), 2),
+    ],
+)
+def test_results_that_an_operation_reshapes_last_can_be_written_to(make):
+    x = facula.arange(16.0).view(4, 4).requires_grad_()
+    y = make(x)
+    assert not y._is_view()
+    (expected,) = facula.autograd.grad((2 * make(x)).sum(), x)
+    y *= 2
+    y.sum().backward()
+    assert x.grad.tolist() == expected.tolist()
+    assert not x.median()._is_view() and not x.nanmedian()._is_view()
+
+
 def test_in_place_on_a_view_rebases_the_history_of_its_base():
     x = facula.ones(4, requires_grad=True)
     base = x * 1
@@ -337,3 +359,18 @@ def test_memory_does_not_grow_with_the_number_of_steps():
         step()
     gc.collect()
     assert resident_bytes() - before < 2**20
+
+
+def test_a_gradient_has_the_dtype_of_its_leaf():
+    x = facula.ones(2, requires_grad=True)
+    assert x.grad_dtype == facula.float32
+    x.grad_dtype = facula.float32
+    for other in (facula.float16, None):
+        with pytest.raises(NotImplementedError, match=f"expected torch.float32, .* got {other}"):
+            x.grad_dtype = other
+    with pytest.raises(
+        RuntimeError, match=r"grad_dtype must be a torch\.dtype or None, but got int"
+    ):
+        x.grad_dtype = 3
+    with pytest.raises(RuntimeError, match="grad_dtype can only be accessed on leaf tensors"):
+        _ = (x * 2).grad_dtype

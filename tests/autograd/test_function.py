@@ -223,11 +223,6 @@ def test_a_gradient_of_the_wrong_shape_names_the_function_and_the_line_that_call
     )
 
 
-def test_a_function_is_not_instantiated():
-    with pytest.raises(RuntimeError, match=r"Call Square\.apply"):
-        Square()
-
-
 def test_an_error_in_backward_reaches_the_caller():
     class Broken(Function):
         @staticmethod

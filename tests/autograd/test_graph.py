@@ -358,3 +358,18 @@ def test_backward_outside_of_the_block_is_refused():
         y = x * x
     with pytest.raises(AssertionError, match="Trying to backward outside of the"):
         y.sum().backward()
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        lambda: graph.saved_tensors_hooks(lambda x: x, lambda x: x),
+        lambda: graph.save_on_cpu(),
+        lambda: facula.inference_mode(),
+        lambda: facula.autocast("cpu"),
+        lambda: facula.overrides.TorchFunctionMode(),
+    ],
+)
+def test_a_block_that_was_not_entered_cannot_be_left(block):
+    with pytest.raises(RuntimeError, match=r"that was not entered|no mode is active"):
+        block().__exit__(None, None, None)

@@ -65,3 +65,51 @@ def test_seeds_of_the_gpu_leave_the_cpu_alone():
     facula.cuda.manual_seed(5)
     facula.cuda.manual_seed_all(7)
     assert facula.initial_seed() == 3
+
+
+@pytest.mark.parametrize("index", [-1, 10**6, 2**31 - 1])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda i: facula._core._cuda_reset_peak(i),
+        lambda i: facula._core._cuda_memory_stats(i),
+        lambda i: facula._core._cuda_memory_snapshot(i),
+        lambda i: facula._core._cuda_set_memory_fraction(i, 0.5),
+        lambda i: facula._core._cuda_alloc(i, 8, 0),
+        lambda i: facula._core._cuda_begin_pool(i, 0, 0),
+        lambda i: facula._core._cuda_current_stream(i),
+        lambda i: facula._core._cuda_set_stream(i, 0),
+        lambda i: facula._core._cuda_is_capturing(i),
+    ],
+)
+def test_a_device_that_does_not_exist_is_refused(call, index):
+    with pytest.raises(RuntimeError, match=rf"cuda: there is no device {index} \(invalid device"):
+        call(index)
+
+
+def test_a_capture_that_cannot_begin_leaves_the_stream_as_it_was(monkeypatch):
+    from facula.cuda import graphs
+
+    streams = ["default"]
+
+    class Switch:
+        def __init__(self, stream):
+            self.stream = stream
+
+        def __enter__(self):
+            streams.append(self.stream)
+
+        def __exit__(self, *error):
+            streams.pop()
+
+    class Busy:
+        def capture_begin(self, pool):
+            assert streams == ["default", "own"]
+            raise RuntimeError("another graph is being captured")
+
+    monkeypatch.setattr(graphs, "stream", Switch)
+    monkeypatch.setattr(graphs, "synchronize", lambda: None)
+    monkeypatch.setattr(graphs._core, "_cuda_empty_cache", lambda: None)
+    with pytest.raises(RuntimeError, match="another graph"), graphs.graph(Busy(), stream="own"):
+        pass
+    assert streams == ["default"]

@@ -99,3 +99,49 @@ def test_launch_blocking_works():
     environment = {**os.environ, "CUDA_LAUNCH_BLOCKING": "1"}
     output = subprocess.check_output([sys.executable, "-c", script], text=True, env=environment)
     assert output.strip() == "[2.0, 2.0, 2.0]"
+
+
+def test_memory_is_told_in_detail():
+    cuda.reset_accumulated_memory_stats()
+    cuda.reset_peak_memory_stats()
+    before = cuda.memory_stats()
+    x = facula.empty(1 << 20, device="cuda")
+    stats = cuda.memory_stats()
+    assert stats["allocation.all.current"] == before["allocation.all.current"] + 1
+    assert stats["allocated_bytes.all.allocated"] == 4 << 20
+    del x
+    assert cuda.memory_stats()["allocated_bytes.all.freed"] >= 4 << 20
+    assert cuda.max_memory_reserved() >= cuda.memory_reserved()
+    assert "reserved bytes" in cuda.memory_summary()
+
+
+def test_a_process_can_be_held_to_a_part_of_the_memory():
+    cuda.empty_cache()
+    cuda.set_per_process_memory_fraction(0.01)
+    try:
+        assert cuda.get_per_process_memory_fraction() == 0.01
+        with pytest.raises(RuntimeError, match="out of memory"):
+            facula.empty(
+                cuda.get_device_properties(0).total_memory // 50, dtype=facula.uint8, device="cuda"
+            )
+    finally:
+        cuda.set_per_process_memory_fraction(1.0)
+    assert cuda.memory_stats()["num_ooms"] >= 1
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        cuda.set_per_process_memory_fraction(2.0)
+
+
+def test_a_block_waits_for_the_streams_that_use_it():
+    side = cuda.Stream()
+    x = facula.zeros(1 << 24, device="cuda")
+    side.wait_stream(cuda.current_stream())
+    with cuda.stream(side):
+        for _ in range(200):
+            x.add_(1)
+    x.record_stream(side)
+    address = x.data_ptr()
+    del x
+    y = facula.zeros(1 << 24, device="cuda")
+    assert y.data_ptr() != address or side.query()
+    side.synchronize()
+    assert (y == 0).all()

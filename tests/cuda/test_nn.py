@@ -239,6 +239,7 @@ def test_batch_norm_of_mixed_dtypes():
 POOLS = {
     "max": (F.max_pool2d, (2, 3, 9, 8), {"kernel_size": 3, "stride": 2, "padding": 1}),
     "max, dilated": (F.max_pool2d, (2, 3, 12, 11), {"kernel_size": 3, "stride": 1, "dilation": 2}),
+    "max, channels in packs": (F.max_pool2d, (2, 8, 9, 8), {"kernel_size": 3, "padding": 1}),
     "max, ceil": (F.max_pool2d, (1, 2, 7, 7), {"kernel_size": 2, "ceil_mode": True}),
     "max of sequences": (F.max_pool1d, (2, 3, 11), {"kernel_size": 3}),
     "max of volumes": (F.max_pool3d, (2, 2, 6, 5, 7), {"kernel_size": 2, "stride": 2}),
@@ -418,3 +419,69 @@ def test_nms_keeps_the_boxes_that_the_cpu_keeps():
     kept = nms(boxes.cuda(), scores.cuda(), 0.3)
     assert kept.device.type == "cuda"
     assert kept.tolist() == nms(boxes, scores, 0.3).tolist()
+
+
+@pytest.mark.parametrize("dtype", [facula.float16, facula.bfloat16, facula.float32], ids=str)
+def test_dropout_is_drawn_on_the_gpu(dtype):
+    x = random(300, 70).cuda().to(dtype).requires_grad_()
+    facula.cuda.manual_seed(4)
+    y = F.dropout(x, 0.25)
+    y.sum().backward()
+    kept = y != 0
+    assert 0.7 < kept.float().mean().item() < 0.8
+    scale = facula.tensor(1 / 0.75, dtype=dtype).item()
+    assert (y == facula.where(kept, x * scale, 0)).all()
+    assert (x.grad == kept.to(dtype) * scale).all()
+    facula.cuda.manual_seed(4)
+    assert (F.dropout(x.t(), 0.25).t() == y).all()  # in the order of memory
+    facula.cuda.manual_seed(4)
+    state = facula.get_rng_state()
+    assert F.dropout(x[:, ::2], 0.25).shape == (300, 35)
+    assert (facula.get_rng_state() == state).all()  # the CPU's generator is left alone
+
+
+def test_attention_in_tiles_takes_no_memory_for_scores():
+    before = facula.backends.cudnn.enabled
+    facula.backends.cudnn.enabled = False
+    try:
+        q = random(1, 2, 512, 16).cuda().bfloat16().requires_grad_()
+        facula.cuda.reset_peak_memory_stats()
+        held = facula.cuda.memory_allocated()
+        y = F.scaled_dot_product_attention(q, q, q, is_causal=True)
+        assert y.grad_fn.name() == "ScaledDotProductEfficientAttentionBackward0"
+        y.sum().backward()
+        assert facula.cuda.max_memory_allocated() - held < 512 * 512 * 2
+        first = q.grad.clone()
+        q.grad = None
+        F.scaled_dot_product_attention(q, q, q, is_causal=True).sum().backward()
+        assert (q.grad == first).all()  # the same bits every time
+    finally:
+        facula.backends.cudnn.enabled = before
+
+
+@pytest.mark.parametrize("width, value_width", [(128, 128), (20, 7), (1, 96)])
+def test_attention_of_other_widths(width, value_width, cudnn):
+    q, k, v = random(1, 2, 37, width), random(1, 2, 45, width), random(1, 2, 45, value_width)
+    dtypes = [facula.bfloat16, facula.float16]
+    check(lambda q, k, v: F.scaled_dot_product_attention(q, k, v), q, k, v, dtypes=dtypes, scale=4)
+
+
+def test_the_nearest_element_has_a_gradient_of_zeros():
+    x, grid = random(1, 2, 4, 5), random(1, 3, 3, 2).tanh()
+    check(lambda x, grid: F.grid_sample(x, grid, mode="nearest", align_corners=False), x, grid)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear"])
+def test_a_grid_for_no_images(mode):
+    y = F.grid_sample(
+        facula.zeros(0, 2, 4, 5, device="cuda"),
+        facula.zeros(0, 3, 3, 2, device="cuda"),
+        mode=mode,
+        align_corners=False,
+    )
+    assert y.shape == (0, 2, 3, 3)
+
+
+def test_places_of_a_grid_are_found_in_full_precision():
+    x, grid = random(1, 2, 40, 50), random(1, 6, 7, 2).tanh()
+    check(lambda x, grid: F.grid_sample(x, grid, align_corners=False), x, grid, scale=4)

@@ -45,6 +45,18 @@ def test_binary_operations_agree(name):
         assert_agrees(lambda s, t: find(name)(s, t[:1]), a, b)
 
 
+@pytest.mark.parametrize("dtype", [facula.uint8, *FLOATING, facula.complex64], ids=str)
+def test_dense_lines_agree(dtype):
+    a, b = (facula.rand(6, 5, 64) * 9).to(dtype), (facula.rand(6, 5, 64) * 9).to(dtype)
+    assert_agrees(lambda s, t: s[:, 1:4] + t[:, 2:], a, b)
+    assert_agrees(lambda s, t: s.transpose(0, 1) + t[:, :, 32:33].transpose(0, 1), a, b)
+    assert_agrees(lambda s, t: s[..., 32:] + t[..., 8:40], a, b)
+    assert_agrees(lambda s, t: s[..., 31:63] + t[..., :32], a, b)
+    assert_agrees(lambda s, t: s[:, 1:4] + t[0, 0, 0].item(), a, b)
+    assert_agrees(lambda s, t: facula.where(s[:, ::2].abs() > 4, s[:, ::2], t[:, ::2]), a, b)
+    assert_agrees(lambda s, t: s.transpose(0, 1).contiguous(), a, b)
+
+
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
 def test_integers_wrap_divide_and_shift_as_on_the_cpu(dtype):
     a = facula.arange(-20, 20).to(dtype)
@@ -118,3 +130,26 @@ def test_division_of_integers_by_zero_raises():
 def test_large_tensors_agree():
     x = values(facula.float32, 1 << 20)
     assert_agrees(lambda t: (t * t + 1).log(), x)
+
+
+@pytest.mark.parametrize("dtype", [facula.uint16, facula.uint32, facula.uint64], ids=str)
+def test_unsigned_integers_agree(dtype):
+    a = (facula.arange(-20, 20) * 1234567890123).to(dtype)
+    b = (facula.arange(40) * 77777777777777777).to(dtype)
+    for name in ("mul", "bitwise_and", "bitwise_or", "bitwise_xor", "eq", "ne"):
+        assert_agrees(find(name), a, b)
+        assert_agrees(lambda s, t, name=name: find(name)(s[::2], t[1]), a, b)
+    for call in (
+        lambda t: t * -3,
+        lambda t: t * 0.5,
+        lambda t: t.signbit(),
+        lambda t: t.ceil(),
+        lambda t: facula.where(t == 0, t, 7),
+        lambda t: t.sum(),
+        lambda t: t.view(4, 10).all(1),
+        lambda t: t.to(facula.float64).to(dtype),
+        lambda t: t.bool(),
+        lambda t: t.sort().values,
+        lambda t: t.unique(),
+    ):
+        assert_agrees(call, a)

@@ -81,3 +81,32 @@ def test_a_sum_has_the_same_bits_in_every_run():
     columns = x.reshape(4096, 256)
     sums = columns.sum(0)
     assert all(facula.equal(columns.sum(0), sums) for _ in range(20))
+
+
+PACKED = [facula.uint8, facula.int64, facula.bfloat16, facula.float32, facula.complex64]
+
+
+@pytest.mark.parametrize("dtype", PACKED, ids=str)
+@pytest.mark.parametrize(
+    "shape, dims",
+    [
+        ((64, 96), 0),
+        ((64, 96), 1),
+        ((3, 5, 64), (0, 1)),
+        ((3, 5, 64), (0, 2)),
+        ((5000, 16), 0),
+        ((4, 16384), 1),
+        ((7, 33, 8), 1),
+    ],
+)
+def test_reductions_in_packs_agree(shape, dims, dtype):
+    x = (facula.rand(shape) * 4).to(dtype)
+    assert_agrees(lambda t: t.sum(dims), x)
+    assert_agrees(lambda t: t[..., 8:].sum(dims), x)
+    assert_agrees(lambda t: t[..., 1:].sum(dims), x)
+    if not dtype.is_complex:
+        assert_agrees(lambda t: t.amax(dims), x)
+        if isinstance(dims, int):
+            assert_agrees(lambda t: t.argmax(dims), x)
+    if dtype.is_floating_point:
+        assert_agrees(lambda t: t.var(dims), x)

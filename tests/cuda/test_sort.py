@@ -109,3 +109,17 @@ def test_gradients_of_sorts_agree():
         return facula.autograd.grad(y + (a.median(0).values ** 2).sum(), a)
 
     assert_agrees(gradients, x)
+
+
+@pytest.mark.parametrize("shape", [(0,), (1,), (0, 3), (1, 3)])
+def test_unique_of_little_or_nothing(shape):
+    x = facula.ones(shape)
+    for call in (
+        lambda x: x.unique(return_inverse=True, return_counts=True),
+        lambda x: x.unique(return_inverse=True, return_counts=True, dim=0),
+        lambda x: x.unique_consecutive(return_inverse=True, return_counts=True),
+    ):
+        for actual, expected in zip(call(x.cuda()), call(x), strict=True):
+            assert actual.device.type == "cuda"
+            assert actual.shape == expected.shape
+            assert actual.tolist() == expected.tolist()

@@ -214,6 +214,18 @@ def test_an_ambiguous_pair_warns_and_follows_the_first(registry):
         assert D.kl_divergence(Derived(), Derived()).item() == 2
 
 
+def test_a_class_that_distributions_share_need_not_be_one_of_ours():
+    class Shared:
+        def log_prob(self, value):
+            raise NotImplementedError
+
+    class Own(Shared, D.Normal):
+        pass
+
+    D.register_kl(Base, Shared)(lambda p, q: facula.tensor(3.0))
+    assert D.kl_divergence(Base(), Own(0.0, 1.0)).item() == 3
+
+
 def test_pairs_that_are_not_registered_are_refused():
     with pytest.raises(NotImplementedError, match="p type Base and q type Normal"):
         D.kl_divergence(Base(), D.Normal(0.0, 1.0))

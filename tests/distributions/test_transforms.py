@@ -257,3 +257,17 @@ def test_own_constraints_can_be_registered():
         registry.register(int, lambda constraint: None)
     with pytest.raises(NotImplementedError):
         registry(constraints.positive)
+
+
+def test_the_inverse_has_a_class_that_packages_ask_for():
+    inverse = D.ExpTransform().inv
+    assert isinstance(inverse, D.transforms._InverseTransform)
+    assert not isinstance(D.ExpTransform(), D.transforms._InverseTransform)
+
+
+def test_factors_of_precisions_are_found_beside_the_multivariate_normal():
+    from facula.distributions.multivariate_normal import _precision_to_scale_tril
+
+    covariance = facula.tensor([[2.0, 0.5], [0.5, 1.0]])
+    factor = _precision_to_scale_tril(facula.linalg.inv(covariance))
+    facula.testing.assert_close(factor @ factor.mT, covariance)

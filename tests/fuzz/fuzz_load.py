@@ -112,6 +112,7 @@ if __name__ == "__main__":
     if not is_fuzzing:
         make_corpus()
     else:
+        hostile_files.import_modules()
         for path in CORPUS.iterdir():  # imports what is imported at the first use
             check(path.read_bytes())
         sys.addaudithook(watch)

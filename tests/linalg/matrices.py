@@ -34,8 +34,9 @@ def positive(dtype, *shape, seed=0):
 def assert_near(actual, expected):
     """Equal up to the rounding of the actual tensor's dtype, relative to the largest element."""
     tolerance = TOLERANCE[str(actual.dtype).partition(".")[2]]
-    expected = expected.detach().numpy() if isinstance(expected, facula.Tensor) else expected
-    actual = actual.detach().numpy()
+    if isinstance(expected, facula.Tensor):
+        expected = expected.detach().resolve_conj().numpy()
+    actual = actual.detach().resolve_conj().numpy()
     assert actual.shape == expected.shape
     scale = max(1.0, float(np.abs(expected).max(initial=0)))
     np.testing.assert_allclose(actual, expected, 0, tolerance * scale)

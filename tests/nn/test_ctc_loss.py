@@ -169,7 +169,7 @@ def test_steps_beyond_the_input_length_have_no_gradient():
         (
             {"input_lengths": 5},
             TypeError,
-            "ctc_loss: expected input_lengths as a tensor or a sequence",
+            "ctc_loss: expected a tensor or a sequence of ints as input_lengths",
         ),
         ({"input_lengths": facula.ones(3)}, RuntimeError, "input_lengths must be integers"),
         ({"log_probs": facula.ones(0, 3, 3)}, RuntimeError, "expected log_probs with elements"),

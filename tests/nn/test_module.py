@@ -170,6 +170,26 @@ class TestAttributes:
         with pytest.raises(AttributeError):
             _ = m.nothing
 
+    def test_are_all_asked_for_where_a_subclass_has_its_own_lookup(self):
+        """Also where a base class has read the name past its lookup, before or after."""
+        asked = []
+
+        class Asks(nn.Linear):
+            def __getattr__(self, name):
+                asked.append(name)
+                return super().__getattr__(name)
+
+        m = Asks(2, 2)
+        plain = nn.Linear(2, 2)
+        m.later = nn.Identity()
+        assert plain.weight is plain._parameters["weight"]
+        asked.clear()
+        for _ in range(2):
+            assert m.weight is m._parameters["weight"]
+            assert m.later is m._modules["later"]
+        assert asked == ["weight", "later"] * 2
+        assert "weight" in dir(m)
+
     def test_do_not_fill_the_classes_that_all_share(self):
         m = nn.Module()
         m.some_name = nn.Identity()

@@ -57,7 +57,7 @@ def test_a_write_in_place_from_an_overlapping_operand_is_refused(call):
     [
         lambda x, out: facula.eq(x, 2, out=out),
         lambda x, out: facula.lt(facula.full((3,), 2.0), x, out=out),
-        lambda x, out: facula.isposinf(x, out=out),
+        lambda x, out: facula.logical_or(x, x - 2, out=out),
         lambda x, out: facula.logical_not(x - 2, out=out),
         lambda x, out: facula.logical_and(x, x - 2, out=out),
     ],
@@ -248,3 +248,22 @@ def test_out_of_inference_mode_is_refused_outside_of_it():
     for call in (facula.exp, lambda x, out: facula.cumsum(x, 0, out=out)):
         with pytest.raises(RuntimeError, match="inference tensor outside inference mode"):
             call(facula.ones(3), out=out)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, out: facula.mm(x, x, out=out),
+        lambda x, out: facula.tril(x, out=out),
+        lambda x, out: facula.where(x > 1, x, x, out=out),
+        lambda x, out: facula.diff(x, out=out),
+        lambda x, out: facula.renorm(x, 2, 0, 1.0, out=out),
+        lambda x, out: facula.sort(x, out=(out, facula.empty(0, dtype=facula.int64))),
+        lambda x, out: facula.frexp(x, out=(facula.empty(0), out)),
+    ],
+)
+def test_out_of_these_has_the_dtype_of_the_result(call):
+    x, out = facula.ones(2, 2), facula.full((3,), 7, dtype=facula.float64)
+    with pytest.raises(RuntimeError, match="expected out to have dtype"):
+        call(x, out)
+    assert out.tolist() == [7, 7, 7]

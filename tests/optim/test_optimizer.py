@@ -33,7 +33,11 @@ def stepped(cls=optim.Adam, **options):
 @pytest.mark.parametrize(
     "params, error, message",
     [
-        (lambda p, q: [], ValueError, "SGD: params is empty"),
+        (
+            lambda p, q: [],
+            ValueError,
+            "SGD: params is empty: optimizer got an empty parameter list",
+        ),
         (lambda p, q: p, TypeError, "an iterable of tensors or dicts, got one tensor"),
         (lambda p, q: 5, TypeError, "'int' object is not iterable"),
         (lambda p, q: [1], TypeError, "SGD: parameter 0 is not a tensor but int"),

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import torch
 
 from .compare import SLACK, TOLERANCES, Difference
-from .frameworks import DTYPES, dtype_name, facula, is_tensor, outcome_of, seed
+from .frameworks import COMPARED, dtype_name, facula, is_tensor, outcome_of, seed
 from .harmless import are_ties, in_float32, is_rounded
-from .ops import Op
+from .ops import CRASHES_PYTORCH, Op
 from .outcome import Outcome, compare_outcomes, execute, flatten, show
-from .samples import N_LAID_OUT, Sample, laid_out, samples, transposed
+from .samples import N_LAID_OUT, Sample, laid_out, references, samples, transposed
 
 
 class Case(NamedTuple):
@@ -61,6 +61,10 @@ def cases(op: Op, dtype: str) -> Iterator[Case]:
     forms = [form for form in op.forms if form not in missing]
     first = forms[0]
     for i, sample in enumerate(samples(op, dtype)):
+        if op.path in CRASHES_PYTORCH:
+            if all(t.numel() for t in sample.tensors()):
+                yield Case(sample, first, order)
+            continue
         yield Case(sample, first, order)
         if i >= N_LAID_OUT:
             continue
@@ -73,15 +77,17 @@ def cases(op: Op, dtype: str) -> Iterator[Case]:
             for kind in OUT_KINDS:
                 yield Case(plain, "out", 0, kind)
         in_place = [form for form in forms if form == "inplace" and i == 0]
-        for variant in laid_out(sample, _is_elementwise(op)):
+        for variant in laid_out(sample, is_elementwise(op)):
             yield Case(variant, first, 1)
             for form in in_place:
                 yield Case(variant, form, 1)
         for form in in_place:
             yield Case(plain, form, 0)
+    for sample in references(op, dtype):
+        yield Case(sample, first, 1)
 
 
-def _is_elementwise(op: Op) -> bool:
+def is_elementwise(op: Op) -> bool:
     return type(op.info).__name__ in ("UnaryUfuncInfo", "BinaryUfuncInfo")
 
 
@@ -142,7 +148,14 @@ def run(
     return execute(lib, call, (case.sample.args, case.sample.kwargs, out), case.grad)
 
 
-OUT_KINDS = ("fitting", "empty", "transposed", "wider dtype", "integer dtype")
+OUT_KINDS = (
+    "fitting",
+    "empty",
+    "transposed",
+    "wider dtype",
+    "integer dtype",
+    "larger",
+)
 
 
 def _plain_result(op: Op, sample: Sample) -> Any:
@@ -166,7 +179,7 @@ def _narrower(kind: str, result: Any) -> str:
 
 def _out_tensors(result: Any, kind: str) -> Any:
     """``out=`` of one kind: tensors made after the result without it."""
-    if any(dtype_name(t.dtype) not in DTYPES for t in flatten(result)):
+    if any(dtype_name(t.dtype) not in COMPARED for t in flatten(result)):
         return None
     if is_tensor(result):
         return _out_tensor(result, kind)
@@ -183,5 +196,10 @@ def _out_tensor(result: torch.Tensor, kind: str) -> torch.Tensor:
         return torch.empty(0, dtype=dtype)
     if kind == "transposed":
         return transposed(torch.full(shape, 1, dtype=dtype))
+    if kind == "larger":
+        sizes = (*shape[:-1], shape[-1] + 1) if shape else (2,)
+        return torch.full(sizes, 1, dtype=dtype)
+    if kind == "other device":
+        return torch.empty(shape, dtype=dtype, device="meta")
     wider = torch.complex128 if dtype.is_complex else torch.float64
     return torch.full(shape, 1, dtype=wider if kind == "wider dtype" else torch.int32)

@@ -20,9 +20,14 @@ COMPLEX = ("complex64", "complex128")
 DTYPES: dict[str, torch.dtype] = {
     name: getattr(torch, name) for name in ("bool", *INTEGERS, *FLOATING, *COMPLEX)
 }
+# With few operations in PyTorch: test_unsigned.py has them.
+UNSIGNED: dict[str, torch.dtype] = {
+    name: getattr(torch, name) for name in ("uint16", "uint32", "uint64")
+}
+COMPARED = {**DTYPES, **UNSIGNED}
 
 # NumPy has no bfloat16: its bits travel as int16.
-_NUMPY = {name: np.dtype("int16" if name == "bfloat16" else name) for name in DTYPES}
+_NUMPY = {name: np.dtype("int16" if name == "bfloat16" else name) for name in COMPARED}
 
 
 # Of each storage, by its address in PyTorch: the dtype of the first tensor seen on it, its memory,
@@ -61,15 +66,24 @@ def convert(lib: Any, value: Any, buffers: Buffers | None = None) -> Any:
     return value
 
 
-def _convert_tensor(lib: Any, t: torch.Tensor, buffers: Buffers) -> Any:
+def _convert_tensor(lib: Any, t: torch.Tensor, buffers: Buffers, number: int = 0) -> Any:
     if t.layout == torch.sparse_coo:
         parts = convert(lib, (t._indices(), t._values().detach()), buffers)
         out = lib.sparse_coo_tensor(*parts, tuple(t.shape), is_coalesced=t.is_coalesced())
         return out.requires_grad_(t.requires_grad)
     name = dtype_name(t.dtype)
-    base = t.detach().resolve_conj().resolve_neg()
+    if t.device.type == "meta":
+        geometry = tuple(t.shape), t.stride()
+        out = lib.empty_strided(*geometry, dtype=getattr(lib, name), device="meta")
+        return out.requires_grad_(t.requires_grad)
+    # Tensors with the bits of lazy views are given as views of the same memory.
+    if t.is_conj() or t.is_neg():
+        view = "_conj" if t.is_conj() else "_neg_view"
+        plain = _convert_tensor(lib, getattr(t.detach(), view)(), buffers, id(t))
+        return getattr(plain, view)().requires_grad_(t.requires_grad)
+    base = t.detach()
     storage = base.untyped_storage()
-    key = storage.data_ptr() or id(t)
+    key = storage.data_ptr() or number or id(t)
     geometry = tuple(base.shape), base.stride(), base.storage_offset()
     if key in buffers and dtype_name(buffers[key][2].dtype) == name:
         out = buffers[key][2].as_strided(*geometry)
@@ -108,10 +122,10 @@ def to_numpy(tensor: Any) -> np.ndarray:
     """The values, bfloat16 widened to float32."""
     tensor = tensor.detach().to_dense()
     lib = lib_of(tensor)
-    if lib is torch:
-        # Conjugates, negatives and zeros may not be there in memory yet.
-        tensor = torch.zeros_like(tensor) if tensor._is_zerotensor() else tensor
-        tensor = tensor.resolve_conj().resolve_neg()
+    # Conjugates, negatives and zeros may not be there in memory yet.
+    if lib is torch and tensor._is_zerotensor():
+        tensor = torch.zeros_like(tensor)
+    tensor = tensor.resolve_conj().resolve_neg()
     if dtype_name(tensor.dtype) == "bfloat16":
         return widen_bfloat16(tensor.view(lib.int16).numpy())
     return tensor.numpy()
@@ -121,14 +135,22 @@ def widen_bfloat16(bits: np.ndarray) -> np.ndarray:
     return (bits.astype(np.uint16).astype(np.uint32) << 16).view(np.float32)
 
 
-def outcome_of(call: Any) -> tuple[Any, Exception | None]:
-    """``(result, None)`` or ``(None, exception)`` of ``call()``, its warnings silenced."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+def outcome_of(
+    call: Any, warned: list[warnings.WarningMessage] | None = None
+) -> tuple[Any, Exception | None]:
+    """``(result, None)`` or ``(None, exception)`` of ``call()``.
+
+    Its warnings are silenced, and appended to ``warned`` where that is a list.
+    """
+    with warnings.catch_warnings(record=warned is not None) as caught:
+        warnings.simplefilter("ignore" if warned is None else "always")
         try:
             return call(), None
         except Exception as error:  # the exception is the result to compare
             return None, error
+        finally:
+            if warned is not None and caught is not None:
+                warned += caught
 
 
 def same_exception_type(expected: Exception, actual: Exception) -> bool:

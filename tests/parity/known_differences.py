@@ -20,7 +20,6 @@ from .known import (
     DIFFERENTIABLE,
     DOUBLE,
     HALF,
-    INT64,
     MORE,
     NOT_FLOATING,
     OVERLAP,
@@ -32,6 +31,7 @@ from .known import (
 from .known_linalg_differences import KNOWN_LINALG
 from .known_nn_differences import KNOWN_NN
 from .known_nodes import KNOWN_NODES
+from .known_reference_differences import KNOWN_REFERENCE
 from .known_spectral_differences import KNOWN_SPECTRAL
 
 _NARROW = INTEGERS + HALF + SINGLE + COMPLEX64  # that a wider out= can be made for
@@ -40,10 +40,9 @@ _PRODUCTS = "addmm addmm.decomposed addmv baddbmm bmm cross linalg.cross"
 _BOOL_PRODUCT = (
     "Products of bools are refused for their dtype before out= or the tensor in place is looked at."
 )
-_CONJUGATE = "The conjugate of a complex tensor is computed at once; PyTorch's is a lazy view."
 _OUT_POLICY = (
-    "PyTorch's operations disagree on which other dtypes out= may have; here one "
-    "rule holds for all: whatever the result can be cast to."
+    "PyTorch's operations disagree on which other dtypes out= may have; here those that "
+    "core/tables/out.def does not list take whatever the result can be cast to."
 )
 _TIES = "Of equal elements PyTorch takes any; here the first, as a stable sort gives it."
 _AS_STRIDED_GRAD = (
@@ -74,6 +73,7 @@ KNOWN: list[Known] = [
     *KNOWN_LINALG,
     *KNOWN_NN,
     *KNOWN_NODES,
+    *KNOWN_REFERENCE,
     *KNOWN_SPECTRAL,
     *each(
         "refused",
@@ -227,110 +227,16 @@ KNOWN: list[Known] = [
         {COMPLEX64: "renorm"},
         case="inf, 2, 0.5)",
     ),
-    *each(
-        "sharing",
-        "result[0]: expected ('shares', [0], 'is', [], 'offset', ...), got ('shares', [], "
-        "'is', [], 'offset', 0)",
-        _CONJUGATE,
-        {COMPLEX: "conj H mH"},
-    ),
-    *each(
-        "strides",
-        "result (...): expected (...), got (...)",
-        _CONJUGATE,
-        {COMPLEX: "conj H mH"},
-        case="strided",
-    ),
-    *each(
-        "strides",
-        "result (...): expected (...), got (...)",
-        _CONJUGATE,
-        {COMPLEX: "conj H mH"},
-        case="expanded",
-    ),
-    *_refused_out(
-        "Expected out tensor to have dtype ..., but got ... instead",
-        wider={
-            _NARROW: f"{_PRODUCTS} nn.functional.linear",
-            BOOL + _NARROW: "diag matmul mm slice_scatter tril triu",
-            HALF + SINGLE + INT64: "nn.functional.avg_pool2d",
-            SINGLE + INT64: "nn.functional.avg_pool3d",
-            INTEGERS + FLOATING: "topk",
-            INTEGERS + FLOATING + BOOL: "sort",
-            INTEGERS + HALF + BOOL + SINGLE: "msort",
-            HALF + SINGLE + COMPLEX64: "renorm norm norm.fro norm.inf linalg.vector_norm",
-        },
-        integer={
-            _NOT_INT32: f"{_PRODUCTS} nn.functional.linear",
-            BOOL + _NOT_INT32: "diag matmul mm slice_scatter msort tril triu",
-            INT64: "nn.functional.avg_pool3d nn.functional.avg_pool2d",
-            INTEGERS: "topk",
-            INTEGERS + BOOL: "sort",
-        },
-    ),
-    *_refused_out(
-        "self and mat2 must have the same dtype, but got ...",
-        wider={_NARROW: "addbmm"},
-        integer={_NOT_INT32: "addbmm"},
-    ),
-    *_refused_out(
-        "result dtype ... does not match input dtype ...",
-        wider={_NARROW: "dot vdot matmul"},
-        integer={_NOT_INT32: "dot vdot matmul"},
-    ),
-    *_refused_out(
-        "addmv input tensors must have the same dtype, but got ...",
-        wider={_NARROW: "mv matmul"},
-        integer={_NOT_INT32: "mv matmul"},
-    ),
-    *_refused_out(
-        "Found dtype ... but expected ...",
-        wider={INTEGERS + HALF + BOOL + SINGLE: "conj_physical"},
-        integer={BOOL + _NOT_INT32: "conj_physical"},
-    ),
-    *_refused_out(
-        "expected scalar_type ... but found ...",
-        wider={BOOL + _NARROW: "diff"},
-        integer={BOOL + _NOT_INT32: "diff"},
-    ),
-    *_refused_out("torch.frexp() expects ...", wider={FLOATING: "frexp"}),
-    *_refused_out(
-        "masked_select(): self and result must have the same scalar type",
-        wider={BOOL + _NARROW: "masked_select"},
-        integer={BOOL + _NOT_INT32: "masked_select"},
-    ),
-    *_refused_out(
-        "quantile() out tensor must be same dtype as the input tensor",
-        wider={SINGLE: "quantile nanquantile"},
-    ),
-    *_refused_out(
-        "heaviside is not yet implemented for tensors with different dtypes.",
-        wider={INTEGERS + HALF + BOOL + SINGLE: "heaviside"},
-        integer={BOOL + _NOT_INT32: "heaviside"},
-    ),
-    *_refused_out(
-        "... does not support non-boolean outputs.",
-        wider={INTEGERS + FLOATING + BOOL: "signbit isposinf isneginf"},
-        integer={INTEGERS + FLOATING + BOOL: "signbit isposinf isneginf"},
-    ),
-    *_refused_out(
-        "torch.histogram: input tensor and hist tensor should have the same dtype, but got ...",
-        wider={SINGLE: "histogram"},
-    ),
-    *_refused_out(
-        "tensordot: Expected the output tensor to have dtype ...",
-        wider={_NARROW: "inner tensordot"},
-        integer={_NOT_INT32: "inner tensordot"},
-    ),
-    *_refused_out(
-        "nonzero: Expected out tensor to have scalar type Long but got scalar type...",
-        wider={ALL: "nonzero"},
-        integer={ALL: "nonzero"},
-    ),
-    *_refused_out(
-        "Expected out type to be ... but got ...",
-        wider={BOOL + _NARROW: "where"},
-        integer={BOOL + _NOT_INT32: "where"},
+    *(
+        entry
+        for case, dtypes in (("wider", _NARROW), ("integer", _NOT_INT32))
+        for entry in each(
+            "memory",
+            "call: inputs or out=: ...",
+            "PyTorch has begun to write when it finds that out= has another dtype.",
+            {dtypes: "addbmm"},
+            case=f"out {case} dtype",
+        )
     ),
     *_refused_out("std_var_all: Unsupported dtype ...", wider={HALF: "std var"}),
     *each(
@@ -501,7 +407,7 @@ KNOWN: list[Known] = [
         "RuntimeError(...: expected ...)",
         "Of 0-d operands the message speaks of the shapes that are wanted; PyTorch fails on "
         "the way, at a dimension that is not there.",
-        {ALL: "addbmm baddbmm mv"},
+        {ALL: "mv"},
         case="0-d",
     ),
     *each(

@@ -64,10 +64,9 @@ KNOWN_LINALG: list[Known] = [
         _OUT_POLICY,
         {
             _LAPACK: _IN_ALL_OF_OUT,
-            _NARROW: _IN_NARROW_OUT + " linalg.matrix_power norm.nuc",
+            _NARROW: _IN_NARROW_OUT + " linalg.matrix_power",
             SINGLE: "linalg.eigh linalg.svd svd",
-            HALF + _NARROW: "linalg.matrix_norm linalg.norm linalg.norm.subgradients_at_zero "
-            "linalg.vecdot",
+            HALF + _NARROW: "linalg.matrix_norm linalg.vecdot",
             BOOL + INTEGERS + HALF + _NARROW: "linalg.multi_dot",
         },
         case="out wider dtype",
@@ -123,7 +122,7 @@ KNOWN_LINALG: list[Known] = [
     ),
     *each(
         "refused",
-        "call: got RuntimeError(lu: the result is ... and cannot be stored in out of torch.int32.)",
+        "call: got RuntimeError(lu: the result is ... and cannot be stored in out of int32.)",
         "PyTorch's out= of lu takes any dtype, and loses what that cannot hold.",
         {_LAPACK: "lu"},
         case="out integer dtype",

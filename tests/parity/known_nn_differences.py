@@ -322,14 +322,6 @@ KNOWN_NN: list[Known] = [
     ),
     *each(
         "exception",
-        "call: expected RuntimeError(Expected out tensor to have dtype c10::..., but got "
-        "float instead), got no exception",
-        _HALF_TOO,
-        {HALF: "nn.functional.avg_pool3d"},
-        case="out ",
-    ),
-    *each(
-        "exception",
         'call: expected NotImplementedError("avg_pool3d_out_frame" not implemented for ...), '
         "got no exception",
         _HALF_TOO,

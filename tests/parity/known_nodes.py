@@ -120,12 +120,6 @@ KNOWN_NODES: list[Known] = [
     ),
     *nodes("__rsub__", DIFFERENTIABLE, "RsubBackward0 -> SubBackward0"),
     *nodes(
-        "einsum",
-        DIFFERENTIABLE,
-        "MulBackward0 -> PermuteBackward0, SumBackward1 -> PermuteBackward0, "
-        "ViewBackward0 -> PermuteBackward0",
-    ),
-    *nodes(
         "renorm",
         DIFFERENTIABLE,
         "RenormBackward0 -> CopyBackwards, RenormBackward0 -> MulBackward0",

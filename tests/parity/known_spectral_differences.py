@@ -76,7 +76,7 @@ KNOWN_SPECTRAL: list[Known] = [
     ),
     *[
         entry
-        for category in ("value", "memory", "shape", "sharing")
+        for category in ("value", "memory", "shape", "sharing", "warning")
         for entry in each(category, "...", _NOT_WRITTEN, {_REAL: "fft.ihfftn"}, case="out ")
     ],
     *each(

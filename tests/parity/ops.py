@@ -126,19 +126,22 @@ _OPERATORS = {
 }
 # Functions that take out= although the database does not say so.
 _OUT_TOO = {"sum", "prod"}
+_WITHOUT_OUT = {"special.softmax", "special.log_softmax"}  # unlike what they are other names of
 
-_LATER_PREFIXES = (
+# Operations on sparse tensors, which test_sparse.py has; PyTorch's private ones; kernels of CUDA.
+_ELSEWHERE_PREFIXES = (
     "sparse.",
     "torch.",
     "jiterator",
-    "native_",
+    "native_dropout_backward",
     "max_pool2d",
     "_",
 )
-_LATER = _names("to_sparse chalf hash_tensor nonzero_static histogramdd slice")
-# PyTorch's gradient of pdist reads freed memory for an input without elements; the other two write
-# outside of their memory where the pivots are not those of the matrix, or have gaps between them.
-_CRASHES_PYTORCH = _names("nn.functional.pdist linalg.ldl_solve lu_unpack")
+_ELSEWHERE = _names("to_sparse slice")
+# PyTorch's gradient of pdist reads freed memory for an input without elements, native_batch_norm
+# divides by the number of them; the other two write outside of their memory where the pivots are
+# not those of the matrix, or have gaps between them. They are compared on the database's samples.
+CRASHES_PYTORCH = _names("nn.functional.pdist linalg.ldl_solve lu_unpack native_batch_norm")
 # Their options are objects of a class of PyTorch's: test_modules.py has them.
 # The entry is a product, and the pseudoinverse of it: linalg.pinv has the same samples.
 _OTHER_FUNCTION = _names("linalg.pinv.singular")
@@ -169,7 +172,7 @@ _MOVES_DATA = _names(
     "constant_pad_nd"
 )
 # Moves data too, but an element may come several times: its gradient is a sum.
-_REPEATS_DATA = _names("repeat tile unfold nn.functional.pad nn.functional.unfold")
+_REPEATS_DATA = _names("repeat tile unfold unfold_copy nn.functional.pad nn.functional.unfold")
 _ADDS_UP = _names(
     "addmm addmv addbmm baddbmm dot vdot bmm mv addr cdist sum_to_size corrcoef cov cross cumsum "
     "cumprod diff gradient matmul var_mean std_mean quantile nanquantile mm dist outer "
@@ -205,7 +208,9 @@ _ADDS_UP |= _FACTORS | _names(
 _MOVES_DATA |= _names(
     "linalg.diagonal nn.functional.max_unpool1d nn.functional.max_unpool2d "
     "nn.functional.max_unpool3d nn.functional.pixel_shuffle nn.functional.pixel_unshuffle "
-    "nn.functional.channel_shuffle"
+    "nn.functional.channel_shuffle expand_copy diagonal_copy alias_copy as_strided_copy "
+    "narrow_copy view_copy permute_copy split_with_sizes_copy unbind_copy squeeze_copy "
+    "unsqueeze_copy transpose_copy t_copy nonzero_static chalf hash_tensor lu_unpack"
 )
 _REPEATS_DATA |= _names(
     "nn.functional.max_pool1d nn.functional.max_pool2d nn.functional.max_pool3d "
@@ -213,7 +218,7 @@ _REPEATS_DATA |= _names(
     "nn.functional.adaptive_max_pool3d nn.functional.fractional_max_pool2d "
     "nn.functional.fractional_max_pool3d"
 )
-_ADDS_UP |= _names("stft istft")
+_ADDS_UP |= _names("stft istft histogramdd native_batch_norm native_group_norm linalg.ldl_solve")
 _ADDS_UP |= _names(
     "nn.functional.avg_pool1d nn.functional.avg_pool2d nn.functional.avg_pool3d "
     "nn.functional.adaptive_avg_pool1d nn.functional.adaptive_avg_pool2d "
@@ -268,12 +273,10 @@ def _forms(name: str, info: Any) -> tuple[str, ...]:
 def _is_core(name: str, info: Any) -> bool:
     if info.name in _CORE_ANYWAY:
         return True
-    if info.name.endswith("_copy") and info.name != "index_copy":
-        return False  # copies of views, which PyTorch made for its compiler
     return not (
-        name in _LATER | _IN_MODULES | _OTHER_FUNCTION
-        or info.name in _LATER | _CRASHES_PYTORCH
-        or info.name.startswith(_LATER_PREFIXES)
+        name in _IN_MODULES | _OTHER_FUNCTION
+        or info.name in _ELSEWHERE
+        or info.name.startswith(_ELSEWHERE_PREFIXES)
     )
 
 
@@ -281,11 +284,13 @@ def _aliases(op: Op) -> Iterator[Op]:
     """Other names of the operation; one dtype shows that they lead to the same place."""
     for alias in op.info.aliases:
         path = alias.name.removeprefix("torch.")
-        if path.startswith(_LATER_PREFIXES):
+        if path.startswith(_ELSEWHERE_PREFIXES):
             continue
         forms = ["function"] if alias.op is not None else []
         forms += ["method"] if alias.method_variant is not None else []
         forms += ["inplace"] if alias.inplace_variant is not None else []
+        if alias.op is not None and "out" in op.forms and path not in _WITHOUT_OUT:
+            forms.append("out")
         yield Op(path, path, op.info, op.tolerance, tuple(forms), ("float32",))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,8 +19,8 @@ from .compare import (
     value_differences,
 )
 from .frameworks import (
+    COMPARED,
     COMPLEX,
-    DTYPES,
     Buffers,
     convert,
     dtype_name,
@@ -44,6 +45,7 @@ class Outcome:
     inputs: list[Any] = field(default_factory=list)
     buffers: list[tuple[str, np.ndarray]] = field(default_factory=list)
     grads: list[list[Any]] = field(default_factory=list)  # first, second
+    is_resize_warned: bool = False
 
 
 def agree(
@@ -73,12 +75,14 @@ def execute(lib: Any, call: Callable[..., Any], inputs: tuple[Any, ...], grad: i
     args = convert(lib, inputs, buffers)
     o.inputs = flatten(args)
     leaves = [t for t in o.inputs if t.requires_grad]
-    o.result, o.error = outcome_of(lambda: call(*args))
+    warned: list[warnings.WarningMessage] = []
+    o.result, o.error = outcome_of(lambda: call(*args), warned)
+    o.is_resize_warned = any("resized" in str(w.message) for w in warned)
     o.buffers = [(name, memory) for name, memory, _ in buffers.values()]
     if o.error is not None:
         return o
     o.tensors = flatten(o.result)
-    if all(dtype_name(t.dtype) in DTYPES for t in o.tensors):
+    if all(dtype_name(t.dtype) in COMPARED for t in o.tensors):
         _differentiate(lib, o, leaves, grad)
     return o
 
@@ -131,7 +135,7 @@ def _cotangent(lib: Any, like: Any, seed: int, requires_grad: bool) -> Any:
 
 
 def compare_outcomes(kind: str, expected: Outcome, actual: Outcome) -> list[Difference]:
-    if any(dtype_name(t.dtype) not in DTYPES for t in expected.tensors):
+    if any(dtype_name(t.dtype) not in COMPARED for t in expected.tensors):
         return []  # complex32 and the like, which PyTorch makes of float16 here and there
     if expected.error is None and actual.error is None:
         return _compare_results(kind, expected, actual)
@@ -159,6 +163,9 @@ def show(error: Exception | None) -> str:
 
 def _compare_results(kind: str, expected: Outcome, actual: Outcome) -> list[Difference]:
     found = result_differences(expected.result, actual.result, kind, "result")
+    if expected.is_resize_warned != actual.is_resize_warned:
+        text = f"expected {expected.is_resize_warned}, got {actual.is_resize_warned}"
+        found.append(Difference("warning", f"of a resized out=: {text}"))
     if len(expected.tensors) != len(actual.tensors):
         return found
     for i, (e, a) in enumerate(zip(expected.tensors, actual.tensors, strict=True)):

@@ -1,149 +1,207 @@
-"""``python -m tests.parity.report [--op NAME]... [--dtype NAME] [--show N]``
+"""``python -m tests.parity.report [--op NAME]... [--dtype NAME]... [--show N]``
 
-Runs the table of operations and prints, per operation, how many dtypes agree with PyTorch, the
-categories of difference, and what is missing. Each operation runs in a worker process, so that one
-that crashes is reported and the rest still run.
+Compares every operation of the table with PyTorch and prints, per operation, how many of its
+entries agree, the categories of difference, and what is missing. An entry is one aspect of an
+operation in one dtype: its calls (values, layouts, forms, gradients), calls that PyTorch's database
+lists as wrong, ``vmap`` against a loop, forward mode. Each runs in a worker process, so that one
+that crashes or hangs is reported and the rest still run. With ``FACULA_PARITY_WHOLE=1`` all inputs
+of the database are tried, which takes hours, else a fixed part of them.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
-import multiprocessing
-import multiprocessing.connection
+import json
 import os
 import re
 import time
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
-from .engine import check_op
+from .compare import Difference
+from .engine import check_bad_inputs, check_op
 from .frameworks import DTYPES, facula
 from .known_differences import unexcused
-from .ops import table
+from .ops import Op, table
+from .samples import supports
+from .transforms import jvp_differences, vmap_differences
+from .workers import Failure, run_in_workers
+
+SECONDS = 900.0  # for one entry, of which the largest have thousands of cases
+TRANSFORMED = ("float64", "float32", "complex64", "int64", "bool")
 
 
-def check_all_dtypes(name: str, dtypes: tuple[str, ...]) -> dict[str, Any]:
-    """The line of one operation, as plain data that a worker can send back."""
+class Entry(NamedTuple):
+    """One aspect of one operation in one dtype, and what was found."""
+
+    op: str
+    aspect: str
+    dtype: str
+    n_cases: int
+    n_excused: int  # cases that differ for reasons that the lists of known differences give
+    new: list[tuple[str, str]]  # category and text of every other difference
+    seconds: float
+
+
+def _calls(op: Op, dtype: str) -> tuple[int, list[Difference]]:
+    return check_op(op, dtype)
+
+
+def _wrong_calls(op: Op, dtype: str) -> tuple[int, list[Difference]]:
+    if op.info.error_inputs_func is None or dtype != "float32":
+        return 0, []
+    return check_bad_inputs(op)
+
+
+def _vmap(op: Op, dtype: str) -> tuple[int, list[Difference]]:
+    if not supports(op, dtype):
+        return 0, []
+    n_cases, found, _ = vmap_differences(op, dtype)
+    return n_cases, [Difference("vmap", f"{text} | {text}") for text in found]
+
+
+def _forward_mode(op: Op, dtype: str) -> tuple[int, list[Difference]]:
+    if not supports(op, dtype) or dtype in ("int64", "bool"):
+        return 0, []
+    n_cases, found = jvp_differences(op, dtype)
+    return n_cases, [Difference("jvp", f"{text} | {text}") for text in found]
+
+
+ASPECTS: dict[str, Callable[[Op, str], tuple[int, list[Difference]]]] = {
+    "calls": _calls,
+    "wrong calls": _wrong_calls,
+    "vmap": _vmap,
+    "forward mode": _forward_mode,
+}
+
+
+class Job(NamedTuple):
+    name: str
+    steps: tuple[tuple[str, str], ...]  # aspect and dtype
+
+
+def _job(name: str, dtypes: tuple[str, ...], aspects: tuple[str, ...]) -> Job:
     op = table()[name]
-    dtypes = tuple(dtype for dtype in dtypes if dtype in op.dtypes)
-    missing = op.missing_forms(facula)
-    line: dict[str, Any] = {"name": name, "missing": missing, "bad": {}, "n_cases": 0}
-    line["n_dtypes"] = len(dtypes)
-    if len(missing) == len(op.forms):
-        line["absent"] = True
-        return line
-    start = time.perf_counter()
-    for dtype in dtypes:
-        n_cases, differences = check_op(op, dtype)
-        line["n_cases"] += n_cases
-        new = unexcused(name, dtype, differences)
-        if new:
-            line["bad"][dtype] = [(d.category, d.text) for d in new]
-    line["seconds"] = time.perf_counter() - start
-    return line
-
-
-def _worker(jobs: Any, results: Any, dtypes: tuple[str, ...]) -> None:
-    for name in iter(jobs.get, None):
-        results.send(("begin", os.getpid(), name))
-        results.send(("end", os.getpid(), check_all_dtypes(name, dtypes)))
-    results.send(("done", os.getpid(), None))
-
-
-def run_in_workers(
-    names: list[str], dtypes: tuple[str, ...], n_workers: int
-) -> Iterator[dict[str, Any]]:
-    """One line per name; a worker that dies is replaced, its operation marked as crashed."""
-    context = multiprocessing.get_context("fork")
-    table()
-    jobs = context.SimpleQueue()
-    for name in names:
-        jobs.put(name)
-    for _ in range(n_workers):
-        jobs.put(None)
-    workers: dict[Any, Any] = {}
-
-    def start() -> None:
-        ours, theirs = context.Pipe(duplex=False)
-        process = context.Process(target=_worker, args=(jobs, theirs, dtypes), daemon=True)
-        process.start()
-        theirs.close()
-        workers[ours] = (process, None)
-
-    for _ in range(n_workers):
-        start()
-    while workers:
-        for pipe in multiprocessing.connection.wait(list(workers)):
-            process, current = workers[pipe]
-            try:
-                kind, _, value = pipe.recv()
-            except EOFError:
-                process.join()
-                del workers[pipe]
-                yield {"name": current, "crash": process.exitcode, "missing": [], "bad": {}}
-                start()
-                continue
-            if kind == "begin":
-                workers[pipe] = (process, value)
-            elif kind == "end":
-                yield value
-            else:
-                del workers[pipe]
-
-
-def print_line(line: dict[str, Any], n_shown: int) -> None:
-    if "crash" in line:
-        print(f"{line['name']:32} CRASH, exit code {line['crash']}", flush=True)
-        return
-    if line.get("absent"):
-        print(f"{line['name']:32} MISSING")
-        return
-    n_dtypes = line["n_dtypes"]
-    n_good = n_dtypes - len(line["bad"])
-    categories = collections.Counter(
-        category for found in line["bad"].values() for category, _ in found
+    return Job(
+        name,
+        tuple(
+            (aspect, dtype)
+            for aspect in aspects
+            for dtype in dtypes
+            if dtype in op.dtypes and (aspect in ("calls", "wrong calls") or dtype in TRANSFORMED)
+        ),
     )
+
+
+def _work(job: Job, first: int) -> Iterator[Entry]:
+    op = table()[job.name]
+    for aspect, dtype in job.steps[first:]:
+        start = time.perf_counter()
+        n_cases, found = ASPECTS[aspect](op, dtype)
+        new = unexcused(job.name, dtype, found) if aspect == "calls" else found
+        # The names of nodes are compared too, but no result depends on them.
+        differing = {d.text.partition(" | ")[2] for d in found if d.category != "grad_fn"}
+        unexplained = {d.text.partition(" | ")[2] for d in new}
+        yield Entry(
+            job.name,
+            aspect,
+            dtype,
+            n_cases,
+            len(differing - unexplained),
+            [(d.category, d.text) for d in new],
+            time.perf_counter() - start,
+        )
+
+
+def entries(
+    names: list[str], dtypes: tuple[str, ...], aspects: tuple[str, ...], n_workers: int
+) -> Iterator[tuple[str, list[Entry], list[str]]]:
+    """Of each operation: its name, entries, and those that crashed or hung."""
+    jobs = [
+        _job(name, dtypes, aspects)
+        for name in names
+        if len(table()[name].missing_forms(facula)) < len(table()[name].forms)
+    ]
+    done: dict[str, list[Any]] = {job.name: [] for job in jobs}
+    for job, result in run_in_workers(jobs, _work, n_workers, SECONDS):
+        done[job.name].append(result)
+        if len(done[job.name]) == len(job.steps):
+            results = done.pop(job.name)
+            failed = [
+                f"{' '.join(step)}: {result.why}"
+                for step, result in zip(job.steps, results, strict=True)
+                if isinstance(result, Failure)
+            ]
+            yield job.name, [r for r in results if not isinstance(r, Failure) and r.n_cases], failed
+
+
+def print_operation(name: str, found: list[Entry], failed: list[str], n_shown: int) -> None:
+    categories = collections.Counter(category for e in found for category, _ in e.new)
     shown = " ".join(f"{c}:{n}" for c, n in categories.most_common())
-    gone = f" without {', '.join(line['missing'])}" if line["missing"] else ""
-    counts = f"{n_good:2}/{n_dtypes} {line['n_cases']:5} cases {line['seconds']:5.1f} s"
-    print(f"{line['name']:32} {counts} {shown}{gone}", flush=True)
-    for text, dtypes in _distinct(line["bad"])[:n_shown]:
-        print(f"    {text}\n        in {' '.join(dtypes)}")
+    missing = table()[name].missing_forms(facula)
+    gone = f" without {', '.join(missing)}" if missing else ""
+    n_good = sum(not e.new for e in found)
+    n_cases, seconds = sum(e.n_cases for e in found), sum(e.seconds for e in found)
+    counts = f"{n_good:2}/{len(found) + len(failed)} {n_cases:5} cases {seconds:5.1f} s"
+    print(f"{name:32} {counts} {shown}{gone}", flush=True)
+    for why in failed:
+        print(f"    CRASH OR HANG in {why}", flush=True)
+    for text, dtypes in _distinct(found)[:n_shown]:
+        print(f"    {text}\n        in {' '.join(dtypes)}", flush=True)
 
 
-def _distinct(bad: dict[str, list[tuple[str, str]]]) -> list[tuple[str, list[str]]]:
+def _distinct(found: list[Entry]) -> list[tuple[str, list[str]]]:
     """Differences that are not the same but for their numbers, with the dtypes they occur in."""
     kinds: dict[str, tuple[str, list[str]]] = {}
-    for dtype, found in bad.items():
-        for category, text in found:
-            key = category + re.sub(r"[\d.+e-]+", "#", text.split(" | ")[0].replace(dtype, ""))
+    for entry in found:
+        for category, text in entry.new:
+            message = text.split(" | ")[0].replace(entry.dtype, "")
+            key = category + re.sub(r"[\d.+e-]+", "#", message)
             first = kinds.setdefault(key, (f"{category}: {text}", []))
-            if dtype not in first[1]:
-                first[1].append(dtype)
+            if entry.dtype not in first[1]:
+                first[1].append(entry.dtype)
     return list(kinds.values())
+
+
+def summary(found: list[Entry], n_failed: int) -> str:
+    """A line for each aspect: entries that agree, differ as known, differ otherwise; and cases."""
+    lines = []
+    for aspect in ASPECTS:
+        mine = [e for e in found if e.aspect == aspect]
+        alike = sum(not e.new and not e.n_excused for e in mine)
+        excused = sum(not e.new and bool(e.n_excused) for e in mine)
+        n_cases, n_excused = sum(e.n_cases for e in mine), sum(e.n_excused for e in mine)
+        n_new = sum(len({text.partition(" | ")[2] for _, text in e.new}) for e in mine)
+        lines.append(
+            f"{aspect:14} {len(mine):6} entries: {alike} agree, {excused} differ as known, "
+            f"{len(mine) - alike - excused} otherwise; {n_cases} cases: "
+            f"{n_cases - n_excused - n_new} agree, {n_excused} as known, {n_new} otherwise"
+        )
+    return "\n".join([*lines, f"{n_failed} entries crash or hang"])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--op", action="append", help="only this operation (may be repeated)")
     parser.add_argument("--dtype", action="append", choices=list(DTYPES))
-    parser.add_argument(
-        "--show", type=int, default=0, help="kinds of difference shown per operation"
-    )
+    parser.add_argument("--aspect", action="append", choices=list(ASPECTS))
+    parser.add_argument("--show", type=int, default=0, help="differences shown per operation")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--json", help="a file for all that was found, an entry to a line")
     args = parser.parse_args()
     names = args.op or list(table())
-    dtypes = tuple(args.dtype or DTYPES)
-    lines = []
-    for line in run_in_workers(names, dtypes, min(args.workers, len(names))):
-        print_line(line, args.show)
-        lines.append(line)
-    good = [n for n in lines if not n["bad"] and not n["missing"] and "crash" not in n]
-    absent = sum(bool(n.get("absent")) for n in lines)
-    crashed = sum("crash" in n for n in lines)
-    n_bad = len(lines) - len(good) - absent - crashed
-    print(f"\n{len(good)} agree, {n_bad} differ, {absent} missing, {crashed} crash")
+    dtypes, aspects = tuple(args.dtype or DTYPES), tuple(args.aspect or ASPECTS)
+    everything: list[Entry] = []
+    n_failed = 0
+    with open(args.json or os.devnull, "w") as file:
+        for name, found, failed in entries(names, dtypes, aspects, args.workers):
+            print_operation(name, found, failed, args.show)
+            everything += found
+            n_failed += len(failed)
+            file.writelines(json.dumps(e._asdict()) + "\n" for e in found)
+            file.flush()
+    print(summary(everything, n_failed))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import random
 import warnings
 from collections.abc import Callable, Iterator
@@ -12,12 +13,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from .frameworks import COMPLEX, DTYPES, FLOATING, seed
+from .frameworks import COMPARED, COMPLEX, FLOATING, UNSIGNED, seed
 from .ops import Op
 
+# All that the database has takes hours; without this a fixed part of it is run.
+WHOLE = bool(os.environ.get("FACULA_PARITY_WHOLE"))
 MAX_SAMPLES = 10
 MAX_GENERATED = 60
 N_LAID_OUT = 3  # samples that are tried in every layout, not only as they come
+MAX_REFERENCES = 5
+MAX_REFERENCE_ELEMENTS = 20_000
 
 
 @dataclass(frozen=True)
@@ -83,26 +88,59 @@ def _seed() -> None:
 
 
 def supports(op: Op, dtype: str) -> bool:
-    return DTYPES[dtype] in op.info.supported_dtypes("cpu")
+    return COMPARED[dtype] in op.info.supported_dtypes("cpu")
 
 
 def _wants_grad(op: Op, dtype: str) -> bool:
     return (
         op.info.supports_autograd
         and dtype in FLOATING + COMPLEX
-        and DTYPES[dtype] in op.info.supported_backward_dtypes("cpu")
+        and COMPARED[dtype] in op.info.supported_backward_dtypes("cpu")
     )
 
 
 def _generate(op: Op, dtype: str) -> list[Sample]:
     _seed()
     generated = op.info.sample_inputs(
-        "cpu", DTYPES[dtype], requires_grad=_wants_grad(op, dtype), set_seed=False
+        "cpu", COMPARED[dtype], requires_grad=_wants_grad(op, dtype), set_seed=False
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        taken = list(itertools.islice(generated, MAX_GENERATED))
+        taken = list(itertools.islice(generated, None if WHOLE else MAX_GENERATED))
     return [Sample(f"sample {i}", (s.input, *s.args), s.kwargs) for i, s in enumerate(taken)]
+
+
+def references(op: Op, dtype: str) -> list[Sample]:
+    """Those of the database's reference inputs that it does not list among its samples.
+
+    They have extreme values, large and odd shapes, and numbers in place of tensors.
+    """
+    if op.info.reference_inputs_func is None or not supports(op, dtype):
+        return []
+    n_samples = len(_generate(op, dtype))
+    made = _make_references(op, dtype, _wants_grad(op, dtype))
+    found = [
+        Sample(f"reference {i}", (s.input, *s.args), s.kwargs)
+        for i, s in enumerate(made[n_samples if len(made) > n_samples else 0 :])
+    ]
+    small = [s for s in found if sum(t.numel() for t in s.tensors()) <= MAX_REFERENCE_ELEMENTS]
+    return small if WHOLE else _spread(small, MAX_REFERENCES)
+
+
+def _make_references(op: Op, dtype: str, requires_grad: bool) -> list[Any]:
+    _seed()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return list(
+                op.info.reference_inputs(
+                    "cpu", COMPARED[dtype], requires_grad=requires_grad, set_seed=False
+                )
+            )
+        except ValueError:  # some of the database's lists ask for gradients of integers
+            if not requires_grad:
+                raise
+            return _make_references(op, dtype, False)
 
 
 def _spread(items: list[Sample], count: int) -> list[Sample]:
@@ -124,15 +162,21 @@ def _cast(dtype: torch.dtype, like: torch.dtype) -> Callable[[torch.Tensor], tor
     return change
 
 
-def samples(op: Op, dtype: str) -> list[Sample]:
-    """Calls with tensors of ``dtype``. Where the database says that PyTorch does not support the
-    dtype, calls made for another one are cast: PyTorch's refusal must be met by a refusal."""
+def samples(op: Op, dtype: str, are_few: bool = not WHOLE) -> list[Sample]:
+    """Calls with tensors of ``dtype``, a few of them or all. Where the database says that PyTorch
+    does not support the dtype, calls made for another one are cast: PyTorch's refusal must be met
+    by a refusal."""
     if supports(op, dtype):
-        return _spread(_generate(op, dtype), MAX_SAMPLES)
-    for other in ("float32", "int64", "bool", "complex64", "float64"):
+        made = _generate(op, dtype)
+        few = _spread(made[:MAX_GENERATED], MAX_SAMPLES)
+        return few if are_few else few + [s for s in made if not any(s is f for f in few)]
+    sources = ("float32", "int64", "bool", "complex64", "float64")
+    if dtype in UNSIGNED:
+        sources = ("int64", *sources)
+    for other in sources:
         if supports(op, other):
-            made = _spread(_generate(op, other), 3)
-            change = _cast(DTYPES[dtype], DTYPES[other])
+            made = _spread(_generate(op, other)[:MAX_GENERATED], 3)
+            change = _cast(COMPARED[dtype], COMPARED[other])
             return [s.map("cast", change) for s in made]
     return []
 

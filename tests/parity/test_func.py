@@ -72,10 +72,14 @@ OPS = table()
 _UNSPECIFIED = {"empty_like", "new_empty", "new_empty_strided", "resize_", "resize_as_"}
 # An empty vector among the tensors has no part in the result, and here no gradient of zeros.
 _EMPTY_PART = {"cat", "concat", "concatenate"}
+# Numbers of complex32 and uint64, which these return, are stored and converted, not compared.
+_STORED_ONLY = {"chalf", "hash_tensor"}
+# Made of nonzero, whose results have another size for every example.
+_DATA_DEPENDENT = {"nonzero_static"}
 
 
 @pytest.mark.parametrize("dtype", ["float64", "int64", "complex128"])
-@pytest.mark.parametrize("name", sorted(OPS.keys() - _UNSPECIFIED))
+@pytest.mark.parametrize("name", sorted(OPS.keys() - _UNSPECIFIED - _STORED_ONLY - _DATA_DEPENDENT))
 def test_vmap_does_for_a_batch_what_a_loop_does(name: str, dtype: str) -> None:
     if dtype not in OPS[name].dtypes:
         pytest.skip("compared for another dtype")
@@ -94,7 +98,11 @@ _FREE_PHASE = {"linalg.eig", "linalg.eigvals", "linalg.svd", "svd"}
 # PyTorch's tangent depends on the half of the matrix that the solution does not depend on, or is
 # NaN where everything is masked.
 _WRONG_THERE = {"masked.logsumexp", "triangular_solve"}
-_NOT_COMPARED = _REFUSED_ALONE | _SYMMETRIC | _FREE_PHASE | _WRONG_THERE
+# The mean and the scale of each group are recorded by PyTorch alone.
+_NOT_RECORDED = {"native_group_norm"}
+_NOT_COMPARED = (
+    _REFUSED_ALONE | _SYMMETRIC | _FREE_PHASE | _WRONG_THERE | _STORED_ONLY | _NOT_RECORDED
+)
 
 
 @pytest.mark.parametrize("name", sorted(OPS.keys() - _NOT_COMPARED))

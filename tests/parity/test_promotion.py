@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from math import inf
 from typing import Any
 
 import pytest
@@ -138,3 +139,60 @@ def test_casting_to_every_dtype(dtype: str) -> None:
     x = _operand("tensor", dtype)
     for other in DTYPES.values():
         agree(lambda lib, x, other: (x.to(other), x.type(other)), x, other)
+
+
+# What no dtype of the tensor, or none at all, can hold; and what only some can.
+NUMBERS = [
+    *(127, 128, 255, 256, -129, 2**15, 2**31, 2**32, 2**63 - 1, -(2**63)),
+    *(2**64, -(2**63) - 1, 10**30, -(10**40)),
+    *(0, -1, -0.0, 1e308, 5e-324, inf, -inf, float("nan")),
+]
+ARITHMETIC = ("add", "sub", "mul", "truediv")
+COMPARISONS = {
+    function.__name__: function
+    for function in (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
+}
+
+
+def _overflows(number: float) -> bool:
+    return isinstance(number, int) and not -(2**63) <= number < 2**64
+
+
+def _edges(dtype: str) -> torch.Tensor:
+    kind = DTYPES[dtype]
+    if dtype == "bool":
+        return torch.tensor([False, True])
+    if kind.is_floating_point or kind.is_complex:
+        limits = torch.finfo(kind)
+        values = [0.0, -0.0, 1.5, limits.max, limits.tiny, inf, float("nan")]
+        return torch.tensor(values, dtype=kind)
+    bounds = torch.iinfo(kind)
+    return torch.tensor([bounds.min, bounds.max, 0, 1, bounds.max // 2 + 1], dtype=kind)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", [*COMPARISONS, *ARITHMETIC])
+def test_numbers_at_the_edges_of_dtypes(name: str, dtype: str) -> None:
+    function = COMPARISONS.get(name) or OPERATORS[name]
+    for x in (_edges(dtype), _edges(dtype)[1]):
+        for number in NUMBERS:
+            # PyTorch rounds a number to the half beside it first, and multiplies complex ones by
+            # 1 + 0j, which makes infinities NaNs; here the results are exact.
+            most = {"float16": 65504, "complex64": -1, "complex128": -1}.get(dtype, inf)
+            if name in ARITHMETIC and not abs(number) <= most and not _overflows(number):
+                continue
+            agree(lambda lib, x, s: function(x, s), x, number)
+            agree(lambda lib, x, s: function(s, x), x, number)
+
+
+@pytest.mark.parametrize("number", [2**64, -(2**63) - 1])
+@pytest.mark.parametrize(
+    "name", ["add", "sub", "mul", "div", "eq", "lt", "fill_", "add_", "clamp", "masked_fill"]
+)
+def test_an_integer_of_more_than_64_bits_overflows(name: str, number: int) -> None:
+    def program(lib: Any, x: Any) -> Any:
+        first = (x > 1,) if name == "masked_fill" else ()
+        return getattr(x, name)(*first, number)
+
+    agree(program, torch.tensor([1, 2]))
+    agree(program, torch.tensor([1.0, 2.0]))

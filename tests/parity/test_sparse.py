@@ -20,6 +20,8 @@ def names(lib: Any) -> dict[str, Any]:
     tensor, make = lib.tensor, lib.sparse_coo_tensor
     indices, values = tensor([[0, 1, 1], [2, 0, 2]]), tensor([3.0, 4.0, 5.0])
     plain = make(indices, values, (2, 3))
+    matrix = lib.arange(24.0).reshape(4, 6)
+    matrix[:2, 2:4] = 0
     return {
         "torch": lib,
         "T": tensor,
@@ -34,6 +36,10 @@ def names(lib: Any) -> dict[str, Any]:
         "H": make(indices, lib.arange(6.0).reshape(3, 2) + 1, (2, 3, 2)),
         "R": plain.to_sparse_csr(),
         "Q": plain.to_sparse_csc(),
+        "M": matrix,
+        "W": matrix.to_sparse_bsr((2, 2)),
+        "X": matrix.to_sparse_bsc((2, 3)),
+        "b": lib.arange(12.0).reshape(2, 2, 3),
     }
 
 
@@ -294,6 +300,73 @@ torch.ones(2,2,dtype=torch.int32).to_sparse_csr()
 torch.zeros(2,2).to_sparse_csr()
 torch.ones(2,3,2).to_sparse(2)
 S(T([[0,999999999],[5,999999998]]), v[:2], (10**9,10**9)).t().coalesce()
+W
+X
+W.to_dense()
+X.to_dense()
+(W.crow_indices(), W.col_indices(), W.values(), X.ccol_indices(), X.row_indices(), X.values())
+W.ccol_indices()
+X.col_indices()
+W.indices()
+(W._nnz(), W.sparse_dim(), W.dense_dim(), W.is_sparse, W.is_sparse_csr, W.layout, W.shape, len(W))
+torch.sparse_bsr_tensor([0,1,2], [0,1], b)
+torch.sparse_bsr_tensor([0,1,2], [0,1], b, (4,9))
+torch.sparse_bsr_tensor([0,1,2], [0,1], b.double(), dtype=torch.float32)
+torch.sparse_bsc_tensor([0,1,2], [0,1], b)
+torch.sparse_bsc_tensor([0,1,2], [1,0], b, (6,6))
+torch.sparse_compressed_tensor(T([0,1,2]).int(), T([0,1]).int(), b, layout=torch.sparse_bsr)
+torch.sparse_bsr_tensor([0,1,2], [0,1], v)
+torch.sparse_bsr_tensor([0,1,2], [0,3], b, (4,9), check_invariants=True)
+torch.sparse_bsr_tensor([0,1,3], [0,1], b, (4,9), check_invariants=True)
+torch.sparse_bsr_tensor([0,1,2], [0,1], b, requires_grad=True)
+M.to_sparse_bsr((3,2))
+M.to_sparse_bsr((1,1))
+M.to_sparse_bsr((4,6))
+M.to_sparse(layout=torch.sparse_bsr)
+M.to_sparse(layout=torch.sparse_bsc, blocksize=(2,2))
+M.to_sparse(layout=torch.sparse_csr, blocksize=(2,2))
+torch.zeros(4,6).to_sparse_bsr((2,2))
+torch.ones(4,6,2).to_sparse_bsr((2,2), dense_dim=1)
+torch.ones(4,6,2).to_sparse_bsr((2,2), dense_dim=1).to_dense()
+M.to_sparse().to_sparse_bsr((2,2))
+M.to_sparse_csr().to_sparse_bsr((2,2))
+M.to_sparse_csc().to_sparse_bsc((2,2))
+W.to_sparse()
+W.to_sparse_bsc((2,2))
+W.to_sparse_bsr((2,2)) is W
+W.to_sparse_bsr((1,2))
+W.t()
+W.t().to_dense()
+X.transpose(0,1)
+W * 2
+-W
+W + W
+W @ M.t()
+W @ torch.ones(6)
+torch.addmm(torch.ones(4,4), W, M.t(), beta=2, alpha=3)
+torch.sparse.mm(W, M.t())
+torch.sparse.addmm(torch.ones(4,4), W, M.t())
+torch.nn.functional.linear(torch.ones(3,6), W)
+W @ M
+W.sum()
+W.clone()
+W.detach()
+W.double()
+W.clone().zero_()
+W.clone().mul_(2)
+W.clone().copy_(W)
+W.clone().sin_()
+torch.zeros_like(W)
+torch.ones_like(W)
+M.sparse_mask(W)
+W.sparse_mask(W)
+W.numpy()
+W.view(6,4)
+W.unsqueeze(0)
+W[0]
+W == W
+M.clone().requires_grad_().to_sparse_bsr((2,2))
+(M+1j).to_sparse_bsr((2,2)).conj()
 """)
 
 
@@ -328,12 +401,12 @@ exp cos sigmoid reciprocal log square
 """
 
 
-@pytest.mark.parametrize("layout", ["A", "U", "R"])
+@pytest.mark.parametrize("layout", ["A", "U", "R", "W"])
 @pytest.mark.parametrize("name", UNARY.split())
 def test_functions_of_one_tensor_are_those_that_pytorch_has(name, layout):
     expected, error = outcome_of(lambda: getattr(torch, name)(names(torch)[layout] / 8))
     actual, raised = outcome_of(lambda: getattr(facula, name)(names(facula)[layout] / 8))
-    if layout == "R":  # whose quotient PyTorch does not have
+    if layout in "RW":  # whose quotient PyTorch does not have
         scaled = (names(torch)[layout] * 0.125, names(facula)[layout] * 0.125)
         expected, error = outcome_of(lambda: getattr(torch, name)(scaled[0]))
         actual, raised = outcome_of(lambda: getattr(facula, name)(scaled[1]))
@@ -487,7 +560,7 @@ def test_a_training_gives_the_same_losses_and_weights(name):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
 
 
-SAVED = ["A", "C", "U", "H", "R", "Q", "S(size=(3,4))", "torch.nn.Parameter(C)"]
+SAVED = ["A", "C", "U", "H", "R", "Q", "W", "X", "S(size=(3,4))", "torch.nn.Parameter(C)"]
 
 
 @pytest.mark.parametrize("expression", SAVED)

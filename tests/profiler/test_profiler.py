@@ -424,3 +424,21 @@ def test_the_older_profiler_records_too(tmp_path):
         pass
     with older.emit_nvtx(enabled=False), older.emit_itt(enabled=False):
         facula.ones(2)
+
+
+def test_records_of_memory_are_found_by_their_time():
+    class Record:
+        def __init__(self, start):
+            self.start_ns = lambda: start
+
+    records = [(Record(start), start) for start in (40, 10, 30, 10, 20)]
+    found = facula.autograd.profiler.MemRecordsAcc(records)
+    assert [start for _, start in found.in_interval(10, 30)] == [10, 10, 20, 30]
+    assert [start for _, start in found.in_interval(11, 29)] == [20]
+    assert list(found.in_interval(41, 50)) == []
+    assert list(facula.autograd.profiler.MemRecordsAcc([]).in_interval(0, 9)) == []
+
+
+def test_execution_traces_are_refused():
+    with pytest.raises(RuntimeError, match="ExecutionTraceObserver is not part of Facula"):
+        profiler.ExecutionTraceObserver()

@@ -259,3 +259,12 @@ def test_dlpack_takes_producers_of_the_older_protocol():
     assert facula.from_dlpack(Producer(x)).data_ptr() == x.data_ptr()
     assert facula.asarray(Producer(x)).data_ptr() == x.data_ptr()
     assert facula.tensor(Producer(x)).data_ptr() != x.data_ptr()
+
+
+def test_numpy_shows_a_leaf_where_nothing_is_recorded():
+    x = facula.ones(2, requires_grad=True)
+    with facula.no_grad():
+        x.numpy()[0] = 5
+    assert x.tolist() == [5, 1]
+    with pytest.raises(RuntimeError, match="detach"):
+        x.numpy()

@@ -92,3 +92,7 @@ def test_a_tensor_becomes_an_object_of_a_subclass_over_the_same_memory():
     assert x.grad.tolist() == [3, 3]
     with pytest.raises(TypeError, match="as_subclass: expected a subclass of Tensor, got"):
         x.as_subclass(int)
+
+
+def test_nothing_is_a_tensor_but_a_tensor():
+    assert [facula.is_tensor(x) for x in (facula.ones(1), None, 3, "a")] == [True] + [False] * 3

@@ -34,6 +34,7 @@ def reset_peak():
         file.write("5")
 
 corpus = hostile_files.corpus()
+hostile_files.import_modules()
 facula.load(io.BytesIO(hostile_files.archive(b"N.")))
 events, watching = [], False
 HARMLESS = ("builtins.id", "object.__getattr__", "object.__setattr__", "gc.", "sys._getframe")

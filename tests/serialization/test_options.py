@@ -24,7 +24,7 @@ def saved(obj):
 def test_unsafe_globals_are_listed_without_loading():
     file = saved([fractions.Fraction(1, 2), facula.ones(2), facula.nn.Linear(1, 1)])
     names = serialization.get_unsafe_globals_in_checkpoint(file)
-    assert names[0] == "fractions.Fraction" and "torch.nn.modules.linear.Linear" in names
+    assert names == ["fractions.Fraction"]
     with serialization.safe_globals([fractions.Fraction]):
         file.seek(0)
         assert "fractions.Fraction" not in serialization.get_unsafe_globals_in_checkpoint(file)

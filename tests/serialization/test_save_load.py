@@ -146,18 +146,6 @@ def test_a_checkpoint_of_a_training_goes_on_exactly():
         assert facula.equal(a, b)
 
 
-@pytest.mark.promise("P2")
-def test_whole_modules_need_trust():
-    model = nn.Sequential(nn.Linear(3, 2), nn.ReLU())
-    file = saved(model)
-    with pytest.raises(CheckpointError, match=r"names torch\.nn\.modules\.container\.Sequential"):
-        facula.load(file)
-    for kwargs in ({"trusted": True}, {"weights_only": False}):
-        file.seek(0)
-        loaded = facula.load(file, **kwargs)
-        assert facula.equal(loaded(facula.ones(1, 3)), model(facula.ones(1, 3)))
-
-
 def test_trust_and_its_opposite_contradict():
     with pytest.raises(ValueError, match="contradict each other"):
         facula.load(saved(1), weights_only=True, trusted=True)

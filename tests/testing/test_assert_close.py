@@ -17,8 +17,37 @@ def test_the_message_counts_and_names_the_worst_place():
         "Tensor-likes are not close!\n\n"
         "Mismatched elements: 1 / 2 (50.0%)\n"
         "Greatest absolute difference: 2.0 at index (0, 1) (up to 1e-05 allowed)\n"
-        "Greatest relative difference: 0.5 (up to 1.3e-06 allowed)"
+        "Greatest relative difference: 0.5 at index (0, 1) (up to 1.3e-06 allowed)"
     )
+
+
+def message_of(actual, expected, **options):
+    with pytest.raises(AssertionError) as caught:
+        assert_close(actual, expected, **options)
+    return str(caught.value)
+
+
+def test_what_must_be_equal_has_no_tolerance_in_the_message():
+    assert message_of(facula.tensor([1, 2]), facula.tensor([1, 3])) == (
+        "Tensor-likes are not equal!\n\n"
+        "Mismatched elements: 1 / 2 (50.0%)\n"
+        "Greatest absolute difference: 1 at index (1,)\n"
+        "Greatest relative difference: 0.3333333432674408 at index (1,)"
+    )
+
+
+def test_numbers_and_tensors_without_dimensions_are_scalars():
+    differences = "Absolute difference: 1\nRelative difference: 0.3333333333333333"
+    for pair in ((2, 3), (facula.tensor(2), facula.tensor(3))):
+        text = message_of(*pair)
+        assert text == f"Scalars are not equal!\n\nExpected 3 but got 2.\n{differences}"
+    assert message_of(True, False) == "Booleans mismatch: True is not False"
+
+
+def test_numbers_have_the_tolerance_of_float64():
+    assert_close(1.0, 1.0 + 1e-8)
+    text = message_of(1.0, 1.000001)
+    assert "(up to 1e-07 allowed)" in text and text.startswith("Scalars are not close!")
 
 
 def test_an_item_is_named_by_its_path():

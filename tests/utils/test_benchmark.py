@@ -128,3 +128,63 @@ def test_bad_arguments_are_refused():
         Timer("1").collect_callgrind()
     with pytest.raises(AssertionError):
         benchmark.trim_sigfig(1.0, 1.5)
+
+
+def test_draws_satisfy_their_constraints():
+    from facula.utils.benchmark import (
+        FuzzedParameter,
+        FuzzedSparseTensor,
+        FuzzedTensor,
+        Fuzzer,
+        ParameterAlias,
+    )
+
+    choices = {ParameterAlias("n"): 0.5, 1: 0.5}
+    parameters = [
+        FuzzedParameter("n", 2, 64, "loguniform"),
+        [FuzzedParameter("m", 2, 9, "uniform"), FuzzedParameter("k", distribution=choices)],
+        FuzzedParameter("density", 0.1, 0.5, "uniform"),
+        FuzzedParameter("step", 1, 3, "uniform"),
+    ]
+    tensors = [
+        FuzzedTensor("x", ("n", "m"), steps=("step", 1), min_elements=8, max_elements=300),
+        FuzzedTensor("y", ("k", "m"), probability_contiguous=0, dtype=facula.int64),
+        FuzzedSparseTensor("s", ("n", "m"), density="density"),
+    ]
+
+    def make():
+        return Fuzzer(parameters, tensors, constraints=[lambda n, m, **rest: n != m], seed=1)
+
+    fuzzer = make()
+    draws = list(fuzzer.take(10))
+    for made, info, params in draws:
+        assert made["x"].shape == (params["n"], params["m"]) and params["n"] != params["m"]
+        assert 8 <= made["x"].numel() <= 300
+        assert made["y"].dtype == facula.int64 and params["k"] in (1, params["n"])
+        assert made["s"].is_sparse and info["s"]["density"] == params["density"]
+        assert info["x"]["is_contiguous"] == made["x"].is_contiguous()
+    again = [params for _, _, params in make().take(10)]
+    assert again == [params for _, _, params in draws]
+    assert 0 <= fuzzer.rejection_rate < 1
+    with pytest.raises(ValueError, match="no draw"):
+        next(Fuzzer(parameters, [], [lambda **rest: False]).take(1))
+    with pytest.raises(AssertionError, match="sum to 1"):
+        FuzzedParameter("p", distribution={1: 0.5})
+    with pytest.raises(ValueError, match="used twice"):
+        Fuzzer([parameters[0]] * 2, [])
+
+
+def test_counts_of_functions_are_compared():
+    from facula.utils import benchmark
+    from facula.utils.benchmark import CopyIfCallgrind, FunctionCount, FunctionCounts
+
+    a = FunctionCounts((FunctionCount(5, "f"), FunctionCount(2, "g")), inclusive=True)
+    b = FunctionCounts((FunctionCount(5, "f"), FunctionCount(1, "h")), inclusive=True)
+    assert [tuple(c) for c in a - b] == [(2, "g"), (-1, "h")] and (a + b).sum() == 13
+    assert a.filter(lambda name: name == "f").sum() == 5 and len(a[:1]) == 1
+    assert a.transform(lambda name: "all")[0] == (7, "all") and (a * 2).sum() == 14
+    assert "5  f" in repr(a.denoise())
+    assert CopyIfCallgrind.unwrap_all({"x": CopyIfCallgrind(3), "y": 4}) == {"x": 3, "y": 4}
+    with pytest.raises(RuntimeError, match="instructions are not counted"):
+        benchmark.CallgrindStats()
+    assert benchmark.Colorize.ROWWISE.value == "rowwise"

@@ -1,11 +1,26 @@
 """Checkpointing gives the gradients of the plain run."""
 
 import gc
+from collections import Counter
+from functools import partial
 
 import pytest
 
 import facula
-from facula.utils.checkpoint import CheckpointError, checkpoint, checkpoint_sequential
+from facula.utils.checkpoint import (
+    CheckpointError,
+    CheckpointPolicy,
+    DefaultDeviceType,
+    GraphExecGroup,
+    check_backward_validity,
+    checkpoint,
+    checkpoint_sequential,
+    create_selective_checkpoint_contexts,
+    detach_variable,
+    get_device_states,
+    set_checkpoint_early_stop,
+    set_device_states,
+)
 
 pytestmark = pytest.mark.promise("A8")
 both_ways = pytest.mark.parametrize("use_reentrant", [False, True])
@@ -216,3 +231,119 @@ def test_the_second_run_has_the_autocast_of_the_first(use_reentrant):
     assert set(seen) == {(facula.bfloat16, True)}
     assert x.grad.tolist() == expected.tolist()
     assert not facula.is_autocast_enabled("cpu")
+
+
+def counting(counts):
+    """A function whose operations are counted, and one of which is a product."""
+
+    class Count(facula.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            counts[func.__name__] += 1
+            return func(*args, **(kwargs or {}))
+
+    def function(x, w):
+        with Count():
+            return facula.tanh(facula.matmul(x, w)).exp().sum()
+
+    return function
+
+
+@pytest.mark.parametrize("kept", ["list", "aten", "policy"])
+def test_operations_that_a_policy_keeps_run_once(kept):
+    x = facula.randn(3, 4, requires_grad=True)
+    w = facula.randn(4, 2, requires_grad=True)
+    expected = facula.autograd.grad(facula.tanh(x @ w).exp().sum(), [x, w])
+    asked = []
+
+    def policy(ctx, op, *args, **kwargs):
+        asked.append((ctx.is_recompute, str(op)))
+        if op is facula.ops.aten.matmul.default:
+            return CheckpointPolicy.MUST_SAVE
+        return CheckpointPolicy.PREFER_RECOMPUTE
+
+    choice = {
+        "list": [facula.matmul],
+        "aten": [facula.ops.aten.matmul.default],
+        "policy": policy,
+    }[kept]
+    counts = Counter()
+    result = checkpoint(
+        counting(counts),
+        x,
+        w,
+        use_reentrant=False,
+        context_fn=partial(create_selective_checkpoint_contexts, choice),
+    )
+    assert counts["matmul"] == 1 and counts["tanh"] == 1
+    grads = facula.autograd.grad(result, [x, w], retain_graph=True)
+    facula.testing.assert_close(grads, expected)
+    assert counts["tanh"] == 2
+    facula.testing.assert_close(facula.autograd.grad(result, [x, w]), expected)
+    if kept == "policy":
+        assert (True, "aten.matmul.default") in asked
+
+
+def test_policies_are_checked():
+    with pytest.raises(TypeError, match="expected a list of operations or a function"):
+        create_selective_checkpoint_contexts(3)
+
+
+def test_kept_results_may_not_change():
+    x = facula.ones(2, requires_grad=True)
+
+    def function(x):
+        y = facula.exp(x)
+        y.detach().zero_()
+        return y.sin()
+
+    context_fn = partial(create_selective_checkpoint_contexts, [facula.exp])
+    y = checkpoint(function, x, use_reentrant=False, context_fn=context_fn)
+    with pytest.raises(RuntimeError, match="changed in place"):
+        y.sum().backward()
+
+
+def test_several_backwards_of_a_group_run_the_function_again_once():
+    runs = []
+
+    def function(x):
+        runs.append(1)
+        return x.exp().sin()
+
+    x = facula.ones(2, requires_grad=True)
+    y = checkpoint(function, x, use_reentrant=False)
+    with GraphExecGroup():
+        y[0].backward(retain_graph=True)
+        y[1].backward()
+    assert len(runs) == 2
+    assert facula.allclose(x.grad, facula.autograd.grad(x.exp().sin().sum(), x)[0])
+
+
+def test_the_second_run_goes_to_its_end_without_early_stop():
+    runs = []
+
+    def function(x):
+        y = x.exp()
+        runs.append("begin")
+        z = y * 2
+        runs.append("end")
+        return z
+
+    x = facula.ones(2, requires_grad=True)
+    for enable, expected in ((True, ["begin", "end"]), (False, ["begin", "end"] * 2)):
+        runs.clear()
+        with set_checkpoint_early_stop(enable):
+            checkpoint(function, x, use_reentrant=False).sum().backward()
+        assert runs == expected
+
+
+def test_small_helpers():
+    with pytest.warns(UserWarning, match="None of the inputs"):
+        check_backward_validity([facula.ones(1), 3])
+    x = facula.ones(1, requires_grad=True)
+    (y, z) = detach_variable((x, "a"))
+    assert y.requires_grad and y.grad_fn is None and y is not x and z == "a"
+    with pytest.raises(RuntimeError, match="expected a tuple"):
+        detach_variable([x])
+    assert get_device_states(x) == ([], [])
+    set_device_states([], [])
+    assert DefaultDeviceType.get_device_type() == "cuda"

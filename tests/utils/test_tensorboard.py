@@ -393,3 +393,12 @@ def test_a_full_disk_leaves_whole_records(tmp_path):
     writer.add_scalar("a", 3.0, 2)
     writer.close()
     assert [point.value for point in read(tmp_path).Scalars("a")] == [1.0, 3.0]
+
+
+def test_writers_of_files_are_tensorboardx_own():
+    import tensorboardX
+
+    from facula.utils import tensorboard
+
+    assert tensorboard.FileWriter is tensorboardX.FileWriter
+    assert tensorboard.RecordWriter is tensorboardX.RecordWriter

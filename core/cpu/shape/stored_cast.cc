@@ -47,6 +47,8 @@ T narrowed(W x) {
     // Out of range is undefined in C++: numbers from 2^63 on are those of uint64, the others wrap.
     if (x >= 9223372036854775808.0 && x < 18446744073709551616.0)
       return static_cast<T>(static_cast<uint64_t>(x));
+    // What is more, and NaN, becomes 0 in uint64, as by the instructions of x86.
+    if (std::is_same_v<T, uint64_t> && !(x < 9223372036854775808.0)) return 0;
     bool fits = x >= -9223372036854775808.0 && x < 9223372036854775808.0;
     return static_cast<T>(fits ? static_cast<int64_t>(x) : INT64_MIN);
   } else {

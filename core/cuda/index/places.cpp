@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cuda/device.h"
 #include "cuda/kernel.h"
 #include "cuda/reduce/scan.h"
 #include "cuda/reduce/sort.h"
@@ -32,8 +33,9 @@ FACULA_KERNEL(make_range, "index.h", RangeArguments, kRealDTypes & ~only(DType::
 constexpr int64_t kFewMeet = 32, kSomeMeet = 1024, kManyApart = 32768;
 
 IndexBounds bounds_of(const Tensor& index, const PlaceBounds& b) {
-  return {b.size, b.negative_allowed ? b.size : 0, index.data(),
-          b.op,   static_cast<int>(b.kind),        fault_of(index.device().index)};
+  Fault* fault = index.is_meta() ? nullptr : fault_of(index.device().index);
+  return {b.size, b.negative_allowed ? b.size : 0, index.address(),
+          b.op,   static_cast<int>(b.kind),        fault};
 }
 
 // Runs of bytes that are copied together become elements of up to 16 bytes. Returns their size.
@@ -71,9 +73,8 @@ void write_sorted(const Tensor& y, const Walk& walk, const IndexBounds& bounds, 
   int64_t n = k.outer.numel * k.serial.numel;
   // Offsets, not indices: below the number of elements.
   if (bounds.size == INT64_MAX) k.bounds.size = y.storage()->nbytes() / y.itemsize();
-  int index = y.device().index;
   constexpr int64_t item = sizeof(int64_t);
-  Workspace keys(index, n * item), order(index, n * item);
+  Workspace keys(y.device(), n * item), order(y.device(), n * item);
   k.keys = reinterpret_cast<int64_t*>(keys.data());
   k.order = reinterpret_cast<int64_t*>(order.data());
   make_keys_kernel.for_each(y.device(), {}, n, k);
@@ -98,8 +99,8 @@ void write_sorted(const Tensor& y, const Walk& walk, const IndexBounds& bounds, 
 void find_offsets(const Tensor& offsets, const Tensor& index, const PlaceBounds& bounds,
                   int64_t stride) {
   find_places_kernel.for_each(index.device(), {}, index.numel(),
-                              {offsets.data_as<int64_t>(), index.data_as<int64_t>(), index.numel(),
-                               stride, bounds_of(index, bounds)});
+                              {offsets.address_as<int64_t>(), index.address_as<int64_t>(),
+                               index.numel(), stride, bounds_of(index, bounds)});
 }
 
 void read_at(const Tensor& y, const Tensor& x, const Tensor& index, const PlaceBounds& bounds,
@@ -155,14 +156,14 @@ Tensor find_nonzero(const Tensor& mask) {
   sum_before(device, a.counts, n_tiles + 1);
   backend_of(device).copy_bytes(&total, Device(), a.counts + n_tiles, device, sizeof(total));
   Tensor places = empty({total}, DType::Int64, device);
-  a.places = places.data_as<int64_t>();
+  a.places = places.address_as<int64_t>();
   if (total > 0) list_nonzero_kernel(device, {}, {n_tiles, 1}, a);
   return places;
 }
 
 void sum_positions(int64_t* sums, const Tensor& places, const Dims& sizes, const Dims& weights) {
   PositionArguments a{};
-  a.places = places.data_as<int64_t>();
+  a.places = places.address_as<int64_t>();
   a.sums = sums;
   a.n = places.numel();
   int64_t n_dims = static_cast<int64_t>(sizes.size());
@@ -179,26 +180,26 @@ void sum_positions(int64_t* sums, const Tensor& places, const Dims& sizes, const
 void count_bins(const Tensor& x, double low, double high, const Tensor& counts) {
   count_bins_kernel.for_each(
       x.device(), {x.dtype()}, x.numel(),
-      {x.data(), counts.data_as<int64_t>(), x.numel(), counts.numel(), low, high});
+      {x.address(), counts.address_as<int64_t>(), x.numel(), counts.numel(), low, high});
 }
 
 void search_sorted(const Tensor& places, const Tensor& ordered, const Tensor& values,
                    int64_t line_size, int64_t width, bool is_right) {
   search_sorted_kernel.for_each(values.device(), {values.dtype()}, values.numel(),
-                                {ordered.data(), values.data(), places.data_as<int64_t>(),
+                                {ordered.address(), values.address(), places.address_as<int64_t>(),
                                  line_size, width, values.numel(), is_right});
 }
 
 void make_range(const Tensor& y, Scalar start, Scalar step) {
   make_range_kernel.for_each(
       y.device(), {y.dtype()}, y.numel(),
-      {y.data(), y.numel(), start.to_int(), step.to_int(), start.to_double(), step.to_double()});
+      {y.address(), y.numel(), start.to_int(), step.to_int(), start.to_double(), step.to_double()});
 }
 
 void clear_triangle(const Tensor& y, int64_t diagonal, bool keeps_lower) {
   clear_triangle_kernel.for_each(
       y.device(), {word_dtype(y.itemsize())}, y.numel(),
-      {y.data(), y.numel(), y.size(-2), y.size(-1), diagonal, keeps_lower});
+      {y.address(), y.numel(), y.size(-2), y.size(-1), diagonal, keeps_lower});
 }
 
 }  // namespace facula::cuda

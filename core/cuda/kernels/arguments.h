@@ -54,6 +54,8 @@ using ShortArguments = StridedArguments<kShortDims>;
 using LongArguments = StridedArguments<kLongDims>;
 
 constexpr int kReduceThreads = 256;
+// Elements that a reduction reads at once where it can: 16 bytes, of the smallest ones 8.
+constexpr int reduce_pack(int64_t item_size) { return item_size == 1 ? 8 : int(16 / item_size); }
 
 struct ReduceNumbers {
   double p, divisor;

@@ -1,6 +1,8 @@
-// Products of matrices of integers, which cuBLAS does not multiply.
+// Products of matrices of integers, which cuBLAS does not multiply, and copies that give it
+// matrices as it wants them.
 #pragma once
 #ifdef __CUDACC_RTC__
+#include "cuda/kernels/shape.h"
 #include "cuda/kernels/tile.h"
 #else
 #include <cstdint>
@@ -17,7 +19,40 @@ struct MatmulArguments {
   bool trans_a, trans_b;
 };
 
+// A row-major matrix into a larger or smaller one: zeros where it ends. A block copies
+// kCopiedColumns columns of a row.
+struct CopyArguments {
+  const char* from;
+  char* to;
+  int64_t rows, cols, ld;
+  int64_t to_rows, to_cols, to_ld;
+};
+constexpr int kCopiedColumns = 2048;
+
 #ifdef __CUDACC_RTC__
+
+template <class T>
+FACULA_FN void copy_matrix(const CopyArguments& x) {
+  constexpr int kEach = kCopiedColumns / 256;
+  int64_t piece,
+      row = divide(blockIdx.x, quotient(x.to_cols + kCopiedColumns - 1, kCopiedColumns), piece);
+  const T* from = reinterpret_cast<const T*>(x.from) + row * x.ld;
+  T* to = reinterpret_cast<T*>(x.to) + row * x.to_ld;
+  int64_t first = piece * kCopiedColumns + threadIdx.x, n = row < x.rows ? x.cols : 0;
+  // All loads before the stores, so that they wait together. Rows of odd length are aligned to an
+  // element only.
+  T values[kEach];
+#pragma unroll
+  for (int j = 0; j < kEach; ++j) {
+    int64_t at = first + j * 256;
+    values[j] = at < n ? from[at] : T(0);
+  }
+#pragma unroll
+  for (int j = 0; j < kEach; ++j) {
+    int64_t at = first + j * 256;
+    if (at < x.to_cols) to[at] = values[j];
+  }
+}
 
 template <class T>
 FACULA_FN void integer_matmul(const MatmulArguments& x) {

@@ -51,6 +51,7 @@ struct ClassLossArguments {
   char *losses, *weights;  // of each row, by forward
   const char* g;           // of each row, for backward
   char* gx;
+  int64_t gx_stride;  // from row to row of gx, where its rows are apart; else 0
 };
 
 // Rows with parameters along them: element i of row r has parameter
@@ -106,7 +107,9 @@ struct PoolArguments {
   const char *x, *g;
   char* to;
   int64_t* indices;  // flat ones of (D, H, W), or null
+  bool is_packed;    // a thread has kPoolPack neighbours of the inner dimension
 };
+constexpr int kPoolPack = 4;
 
 // Taps along one dimension: result o is the sum of weight[k] * x[index[k]] over k in
 // [begin[o], begin[o + 1]).

@@ -60,27 +60,50 @@ FACULA_FN void walk_row(const NormArguments& n, int64_t row, T* to, const T* a, 
   }
 }
 
-template <class T, class P>
-FACULA_FN void row_norm(const NormArguments& a) {
+// The same of rows that are held, which have parameters along all of their length.
+template <class T, class P, class F>
+FACULA_FN void walk_held(const NormArguments& n, T* to, const HeldRow<T>& a, const HeldRow<T>& b,
+                         F f) {
+  using W = Wide<T>;
+  constexpr int kSize = Vector<T>::kSize;
+  const P *weight = reinterpret_cast<const P*>(n.weight),
+          *bias = reinterpret_cast<const P*>(n.bias);
+  a.visit_vectors([&](int k, int64_t v, const Vector<T>& x) {
+    Parameters<P, kSize> by, and_then;
+    if (weight) by = reinterpret_cast<const Parameters<P, kSize>*>(weight)[v];
+    if (bias) and_then = reinterpret_cast<const Parameters<P, kSize>*>(bias)[v];
+    Vector<T> y;
+#pragma unroll
+    for (int j = 0; j < kSize; ++j)
+      y.values[j] = T(f(W(x.values[j]), W(b.vectors[k].values[j]),
+                        weight ? static_cast<W>(Wide<P>(by.values[j])) : W(1),
+                        bias ? static_cast<W>(Wide<P>(and_then.values[j])) : W(0)));
+    if (to) reinterpret_cast<Vector<T>*>(to)[v] = y;
+  });
+}
+
+template <class T>
+FACULA_FN bool can_hold(const NormArguments& a, const T* x, const T* g, const T* to) {
+  return a.n_groups == 1 && a.inner == 1 && HeldRow<T>::fits(x, a.size, 1, a.n_lanes) &&
+         is_aligned(g) && is_aligned(to) && is_aligned(a.weight) && is_aligned(a.bias);
+}
+
+// Mean and deviation of the row that visit(f) shows to f, and the map of it by walk(f).
+template <class T, class Visit, class Walk>
+FACULA_FN void normalize_row(const NormArguments& a, const RowPlace& p, Visit visit, Walk walk) {
   using W = Wide<T>;
   __shared__ char memory[kReduceThreads * sizeof(Sums<W>)] __attribute__((aligned(16)));
   Sums<W>* shared = reinterpret_cast<Sums<W>*>(memory);
-  RowPlace p = norm_place(a);
-  const T* x = reinterpret_cast<const T*>(a.x) + p.offset;
   W n = static_cast<W>(a.size), mean = W(0);
   if (a.is_centered) {
     Sums<W> total;
-    if (p.is_active)
-      visit_row(x, a.size, 1, p.place.lane, a.n_lanes,
-                [&](int64_t, W value) { total.first += value; });
+    visit([&](W value) { total.first += value; });
     share_lanes(total, shared, p.place, a.n_lanes, true);
     mean = total.first / n;
   }
   // Distances from the mean, not squares less the square of it: few digits would be left.
   Sums<W> squares;
-  if (p.is_active)
-    visit_row(x, a.size, 1, p.place.lane, a.n_lanes,
-              [&](int64_t, W value) { squares.first += (value - mean) * (value - mean); });
+  visit([&](W value) { squares.first += (value - mean) * (value - mean); });
   share_lanes(squares, shared, p.place, a.n_lanes, true);
   if (!p.is_active) return;
   W rstd = W(1) / ::sqrt(squares.first / n + static_cast<W>(a.eps));
@@ -88,40 +111,66 @@ FACULA_FN void row_norm(const NormArguments& a) {
     if (a.mean) reinterpret_cast<W*>(a.mean)[p.row] = mean;
     reinterpret_cast<W*>(a.rstd)[p.row] = rstd;
   }
-  walk_row<T, P>(
-      a, p.row, reinterpret_cast<T*>(a.y) + p.offset, x, x, p.place.lane,
-      [&](W value, W, W weight, W bias) { return (value - mean) * rstd * weight + bias; });
+  walk([&](W value, W, W weight, W bias) { return (value - mean) * rstd * weight + bias; });
 }
 
-// The gradient of x.
 template <class T, class P>
-FACULA_FN void row_norm_backward(const NormArguments& a) {
+FACULA_FN void row_norm(const NormArguments& a) {
+  RowPlace p = norm_place(a);
+  const T* all = reinterpret_cast<const T*>(a.x);
+  const T* x = all + p.offset;
+  T* y = reinterpret_cast<T*>(a.y) + p.offset;
+  if (can_hold(a, all, all, reinterpret_cast<const T*>(a.y))) {
+    HeldRow<T> row(x, a.size, p.place.lane, a.n_lanes, p.is_active);
+    normalize_row<T>(
+        a, p, [&](auto f) { row.visit(f); }, [&](auto f) { walk_held<T, P>(a, y, row, row, f); });
+  } else {
+    StreamedRow<T> row{x, a.size, 1, p.place.lane, a.n_lanes, p.is_active};
+    normalize_row<T>(
+        a, p, [&](auto f) { row.visit(f); },
+        [&](auto f) { walk_row<T, P>(a, p.row, y, x, x, p.place.lane, f); });
+  }
+}
+
+// The gradient of x, by walk(to, f) over g and x.
+template <class T, class Walk>
+FACULA_FN void denormalize_row(const NormArguments& a, const RowPlace& p, Walk walk) {
   using W = Wide<T>;
   __shared__ char memory[kReduceThreads * sizeof(Sums<W>)] __attribute__((aligned(16)));
-  RowPlace p = norm_place(a);
-  const T *x = reinterpret_cast<const T*>(a.x) + p.offset,
-          *g = reinterpret_cast<const T*>(a.g) + p.offset;
   W mean = W(0), rstd = W(0);
   Sums<W> total;
   if (p.is_active) {
     if (a.mean) mean = reinterpret_cast<const W*>(a.mean)[p.row];
     rstd = reinterpret_cast<const W*>(a.rstd)[p.row];
-    walk_row<T, P>(a, p.row, static_cast<T*>(nullptr), g, x, p.place.lane,
-                   [&](W up, W value, W weight, W) {
-                     up *= weight;
-                     total.first += up;
-                     total.second += up * ((value - mean) * rstd);
-                     return up;
-                   });
+    walk(static_cast<T*>(nullptr), [&](W up, W value, W weight, W) {
+      up *= weight;
+      total.first += up;
+      total.second += up * ((value - mean) * rstd);
+      return up;
+    });
   }
   share_lanes(total, reinterpret_cast<Sums<W>*>(memory), p.place, a.n_lanes, true);
   if (!p.is_active) return;
   W n = static_cast<W>(a.size), level = a.is_centered ? total.first / n : W(0),
     tilt = total.second / n;
-  walk_row<T, P>(a, p.row, reinterpret_cast<T*>(a.gx) + p.offset, g, x, p.place.lane,
-                 [&](W up, W value, W weight, W) {
-                   return (up * weight - level - (value - mean) * rstd * tilt) * rstd;
-                 });
+  walk(reinterpret_cast<T*>(a.gx) + p.offset, [&](W up, W value, W weight, W) {
+    return (up * weight - level - (value - mean) * rstd * tilt) * rstd;
+  });
+}
+
+template <class T, class P>
+FACULA_FN void row_norm_backward(const NormArguments& a) {
+  RowPlace p = norm_place(a);
+  const T *all_x = reinterpret_cast<const T*>(a.x), *all_g = reinterpret_cast<const T*>(a.g);
+  const T *x = all_x + p.offset, *g = all_g + p.offset;
+  if (can_hold(a, all_x, all_g, reinterpret_cast<const T*>(a.gx))) {
+    HeldRow<T> x_row(x, a.size, p.place.lane, a.n_lanes, p.is_active),
+        g_row(g, a.size, p.place.lane, a.n_lanes, p.is_active);
+    denormalize_row<T>(a, p, [&](T* to, auto f) { walk_held<T, P>(a, to, g_row, x_row, f); });
+  } else {
+    denormalize_row<T>(a, p,
+                       [&](T* to, auto f) { walk_row<T, P>(a, p.row, to, g, x, p.place.lane, f); });
+  }
 }
 
 // ---- columns: sums over the rows of a matrix, and maps of its elements, by column

@@ -8,7 +8,7 @@
 
 namespace facula {
 
-constexpr int kOptimThreads = 256, kOptimPerThread = 4;
+constexpr int kOptimThreads = 256, kOptimPerThread = 8;
 constexpr int kOptimBlock = kOptimThreads * kOptimPerThread;  // elements
 constexpr int kOptimArrays = 5, kOptimRuleBytes = 128;
 

@@ -19,10 +19,17 @@ enum class Distribution : int {
   Range,        // in [base, base + range)
 };
 
+// The generator's seed and the number of its call; of a captured kernel its words on the device are
+// read instead, and `call` is counted from theirs.
+struct RandomCall {
+  uint64_t seed, call;
+  const uint64_t* words;
+};
+
 struct SampleArguments {
   char* out;
   int64_t numel;
-  uint64_t seed, call;
+  RandomCall random;
   Distribution distribution;
   double a, b;
   int64_t base;
@@ -34,10 +41,28 @@ struct ChanceArguments {
   char* out;
   const char* chances;
   int64_t numel;
-  uint64_t seed, call;
+  RandomCall random;
+};
+
+// y = x * scale where the mask is set, x * 0 elsewhere. With `draws` the mask is drawn first: set
+// with a probability that is `chance` / 2^53.
+struct DropoutArguments {
+  const char* x;
+  char* y;
+  bool* mask;
+  int64_t numel;
+  RandomCall random;
+  int64_t chance;
+  double scale;
+  bool draws;
 };
 
 #ifdef __CUDACC_RTC__
+
+FACULA_FN PhiloxStream stream_of(const RandomCall& r, int64_t i) {
+  if (r.words) return PhiloxStream(r.words[0], r.words[1] + r.call, i);
+  return PhiloxStream(r.seed, r.call, i);
+}
 
 template <class T>
 FACULA_FN T sample_of(const SampleArguments& a, PhiloxStream& stream) {
@@ -78,15 +103,31 @@ template <class T>
 FACULA_FN void draw_samples(const SampleArguments& a) {
   int64_t i = thread_number();
   if (i >= a.numel) return;
-  PhiloxStream stream(a.seed, a.call, i);
+  PhiloxStream stream = stream_of(a.random, i);
   reinterpret_cast<T*>(a.out)[i] = sample_of<T>(a, stream);
+}
+
+template <class T>
+FACULA_FN void dropout(const DropoutArguments& a) {
+  using W = Wide<T>;
+  int64_t i = thread_number();
+  if (i >= a.numel) return;
+  bool is_kept;
+  if (a.draws) {
+    PhiloxStream stream = stream_of(a.random, i);
+    a.mask[i] = is_kept = is_below(stream.random64(), a.chance);
+  } else {
+    is_kept = a.mask[i];
+  }
+  W x = reinterpret_cast<const T*>(a.x)[i];
+  reinterpret_cast<T*>(a.y)[i] = T(x * (is_kept ? static_cast<W>(a.scale) : W(0)));
 }
 
 template <class P, class T>
 FACULA_FN void draw_chances(const ChanceArguments& a) {
   int64_t i = thread_number();
   if (i >= a.numel) return;
-  PhiloxStream stream(a.seed, a.call, i);
+  PhiloxStream stream = stream_of(a.random, i);
   Wide<P> chance = reinterpret_cast<const P*>(a.chances)[i];
   bool is_one;
   if constexpr (std::is_same_v<P, double>) {

@@ -167,6 +167,55 @@ FACULA_FN void reduce_pieces(const Arguments& a) {
   }
 }
 
+// As reduce_pieces where elements lie side by side. Along: those of one result, which a thread
+// takes a pack at a time; n_in and the first of the reduced axes count packs. Across: those of
+// neighbouring results, a pack of which a thread has; n_out and the first of the kept axes count
+// packs.
+template <class In, class Read, class Out, class Accumulator, bool kIsAcross>
+FACULA_FN void reduce_packs(const ReduceArguments& a) {
+  __shared__ char memory[kReduceThreads * sizeof(Accumulator)] __attribute__((aligned(16)));
+  constexpr int kPack = reduce_pack(sizeof(In)), kTotals = kIsAcross ? kPack : 1;
+  constexpr int kInFlight = 4;
+  Place place = place_of(a.n_lanes, a.lanes_are_neighbours);
+  int64_t out = int64_t(blockIdx.x) * place.n_slots + place.slot, piece = blockIdx.y;
+  Accumulator totals[kTotals];
+  if (out < a.n_out) {
+    const char* base = a.data + offset_of(a.kept, a.n_kept, out);
+    int64_t begin = piece * a.piece_size,
+            end = begin + a.piece_size < a.n_in ? begin + a.piece_size : a.n_in;
+    auto load = [&](int64_t i) {
+      return *reinterpret_cast<const Pack<In, kPack>*>(base + offset_of(a.reduced, a.n_reduced, i));
+    };
+    auto add = [&](const Pack<In, kPack>& x, int64_t i) {
+#pragma unroll
+      for (int j = 0; j < kPack; ++j)
+        totals[kIsAcross ? j : 0].add(convert<Read>(x.values[j]), kIsAcross ? i : i * kPack + j,
+                                      a.numbers);
+    };
+    int64_t i = begin + place.lane;
+    for (; i + (kInFlight - 1) * a.n_lanes < end; i += kInFlight * a.n_lanes) {
+      Pack<In, kPack> x[kInFlight];
+#pragma unroll
+      for (int j = 0; j < kInFlight; ++j) x[j] = load(i + j * a.n_lanes);
+#pragma unroll
+      for (int j = 0; j < kInFlight; ++j) add(x[j], i + j * a.n_lanes);
+    }
+    for (; i < end; i += a.n_lanes) add(load(i), i);
+  }
+#pragma unroll
+  for (int j = 0; j < kTotals; ++j) {
+    __syncthreads();
+    join_lanes(totals[j], reinterpret_cast<Accumulator*>(memory), place, a.n_lanes);
+    if (place.lane != 0 || out >= a.n_out) continue;
+    int64_t to = out * kTotals + j;
+    if (a.partials) {
+      reinterpret_cast<Accumulator*>(a.partials)[to * a.n_pieces + piece] = totals[j];
+    } else {
+      store_result<Out>(totals[j], a, to);
+    }
+  }
+}
+
 // One block to a result.
 template <class Out, class Accumulator>
 FACULA_FN void join_pieces(const ReduceArguments& a) {
@@ -190,6 +239,14 @@ FACULA_FN void join_pieces(const ReduceArguments& a) {
 #define FACULA_REDUCE_LONG(name, Accumulator, In, Read, Out)                     \
   extern "C" __global__ void name(const facula::LongReduceArguments arguments) { \
     facula::reduce_pieces<In, Read, Out, Accumulator>(arguments);                \
+  }
+#define FACULA_REDUCE_ALONG(name, Accumulator, In, Read, Out)                \
+  extern "C" __global__ void name(const facula::ReduceArguments arguments) { \
+    facula::reduce_packs<In, Read, Out, Accumulator, false>(arguments);      \
+  }
+#define FACULA_REDUCE_ACROSS(name, Accumulator, In, Read, Out)               \
+  extern "C" __global__ void name(const facula::ReduceArguments arguments) { \
+    facula::reduce_packs<In, Read, Out, Accumulator, true>(arguments);       \
   }
 #define FACULA_JOIN(name, Accumulator, In, Read, Out)                        \
   extern "C" __global__ void name(const facula::ReduceArguments arguments) { \

@@ -51,11 +51,31 @@ FACULA_FN void map_row(T* to, const T* a, const T* b, int64_t n, int64_t stride,
   uint64_t address = reinterpret_cast<uint64_t>(to);
   bool is_vector = stride == 1 && (address - reinterpret_cast<uint64_t>(a)) % kVectorBytes == 0 &&
                    (address - reinterpret_cast<uint64_t>(b)) % kVectorBytes == 0;
-  int64_t head = is_vector ? head_of(a, n) : n, n_vectors = (n - head) / kSize;
   auto one = [&](int64_t i) {
     int64_t at = i * stride;
     to[at] = T(f(i, Wide<T>(a[at]), Wide<T>(b[at])));
   };
+  if (!is_vector && stride == 1) {
+    // All loads before the stores, so that they wait together.
+    constexpr int kEach = 8;
+    for (int64_t first = lane; first < n; first += kEach * n_lanes) {
+      T x[kEach], z[kEach];
+#pragma unroll
+      for (int k = 0; k < kEach; ++k) {
+        int64_t i = first + k * n_lanes;
+        if (i >= n) continue;
+        x[k] = a[i];
+        z[k] = a == b ? x[k] : b[i];
+      }
+#pragma unroll
+      for (int k = 0; k < kEach; ++k) {
+        int64_t i = first + k * n_lanes;
+        if (i < n) to[i] = T(f(i, Wide<T>(x[k]), Wide<T>(z[k])));
+      }
+    }
+    return;
+  }
+  int64_t head = is_vector ? head_of(a, n) : n, n_vectors = (n - head) / kSize;
   for (int64_t i = lane; i < head; i += n_lanes) one(i);
   for (int64_t v = lane; v < n_vectors; v += n_lanes) {
     Vector<T> x = reinterpret_cast<const Vector<T>*>(a + head)[v], y;
@@ -68,6 +88,83 @@ FACULA_FN void map_row(T* to, const T* a, const T* b, int64_t n, int64_t stride,
   for (int64_t i = head + n_vectors * kSize + lane; i < n; i += n_lanes) one(i);
 }
 
+// A lane's elements of a row of neighbours, read once into registers: where there are few enough,
+// and rows begin where vectors may.
+template <class T>
+struct HeldRow {
+  static constexpr int kVectors = 4, kSize = Vector<T>::kSize;
+  Vector<T> vectors[kVectors];
+  int64_t n_vectors;
+  int lane, n_lanes;
+
+  FACULA_FN static bool fits(const T* row, int64_t n, int64_t stride, int n_lanes) {
+    return stride == 1 && is_aligned(row) && n % kSize == 0 &&
+           n / kSize <= int64_t(n_lanes) * kVectors;
+  }
+  FACULA_FN HeldRow(const T* row, int64_t n, int lane_, int n_lanes_, bool is_active)
+      : n_vectors(is_active ? n / kSize : 0), lane(lane_), n_lanes(n_lanes_) {
+#pragma unroll
+    for (int k = 0; k < kVectors; ++k)
+      if (lane + k * n_lanes < n_vectors)
+        vectors[k] = reinterpret_cast<const Vector<T>*>(row)[lane + k * n_lanes];
+  }
+  // f(k, number of the vector in the row, vector) for this lane's vectors, the k-th of them.
+  template <class F>
+  FACULA_FN void visit_vectors(F f) const {
+#pragma unroll
+    for (int k = 0; k < kVectors; ++k)
+      if (lane + k * n_lanes < n_vectors) f(k, int64_t(lane + k * n_lanes), vectors[k]);
+  }
+  // f(element)
+  template <class F>
+  FACULA_FN void visit(F f) const {
+    visit_vectors([&](int, int64_t, const Vector<T>& x) {
+#pragma unroll
+      for (int j = 0; j < kSize; ++j) f(Wide<T>(x.values[j]));
+    });
+  }
+  // element = f(element)
+  template <class F>
+  FACULA_FN void change(F f) {
+#pragma unroll
+    for (int k = 0; k < kVectors; ++k) {
+      if (lane + k * n_lanes >= n_vectors) continue;
+#pragma unroll
+      for (int j = 0; j < kSize; ++j) vectors[k].values[j] = T(f(Wide<T>(vectors[k].values[j])));
+    }
+  }
+  // to = f(element)
+  template <class F>
+  FACULA_FN void map(T* to, F f) const {
+    visit_vectors([&](int, int64_t v, const Vector<T>& x) {
+      Vector<T> y;
+#pragma unroll
+      for (int j = 0; j < kSize; ++j) y.values[j] = T(f(Wide<T>(x.values[j])));
+      reinterpret_cast<Vector<T>*>(to)[v] = y;
+    });
+  }
+};
+
+// The same for any row, whose elements are read each time.
+template <class T>
+struct StreamedRow {
+  const T* row;
+  int64_t n, stride;
+  int lane, n_lanes;
+  bool is_active;
+
+  template <class F>
+  FACULA_FN void visit(F f) const {
+    if (is_active) visit_row(row, n, stride, lane, n_lanes, [&](int64_t, Wide<T> x) { f(x); });
+  }
+  template <class F>
+  FACULA_FN void map(T* to, F f) const {
+    if (is_active)
+      map_row(to, row, row, n, stride, lane, n_lanes,
+              [&](int64_t, Wide<T> x, Wide<T>) { return f(x); });
+  }
+};
+
 // Where a thread works: its row, and the offset of the row's first element. Threads without a row
 // have is_active false and still take part in joining.
 struct RowPlace {
@@ -79,6 +176,16 @@ FACULA_FN RowPlace row_place(const RowShape& s) {
   Place place = place_of(s.n_lanes, s.inner == 1);
   int64_t row = int64_t(blockIdx.x) * place.n_slots + place.slot;
   return {place, row, row / s.inner * s.size * s.inner + row % s.inner, row < s.n_rows};
+}
+
+// f(the row x of a place), held if it can be. All threads of a block take the same way.
+template <class T, class F>
+FACULA_FN void with_row(const T* x, const RowShape& s, const RowPlace& p, F f) {
+  if (HeldRow<T>::fits(x, s.size, s.inner, s.n_lanes)) {
+    f(HeldRow<T>(x + p.offset, s.size, p.place.lane, s.n_lanes, p.is_active));
+  } else {
+    f(StreamedRow<T>{x + p.offset, s.size, s.inner, p.place.lane, s.n_lanes, p.is_active});
+  }
 }
 
 // The accumulator of the lane of the warp whose number differs in these bits.

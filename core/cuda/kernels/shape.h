@@ -32,6 +32,11 @@ FACULA_FN int64_t divide(int64_t i, int64_t n, int64_t& rest) {
   return quotient;
 }
 
+FACULA_FN int64_t quotient(int64_t i, int64_t n) {
+  int64_t rest;
+  return divide(i, n, rest);
+}
+
 // Where element i lies in each operand.
 template <int kOperands>
 FACULA_FN void find_offsets(const Shape<kOperands>& shape, int64_t i, int64_t* offsets) {

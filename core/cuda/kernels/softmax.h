@@ -4,16 +4,28 @@
 
 namespace facula {
 
+// exp of a number that elements T are made of: of 16-bit ones by the GPU's own instruction, whose
+// error their rounding hides.
+template <class T>
+FACULA_FN Wide<T> exp_for(Wide<T> x) {
+  if constexpr (is_reduced_float_v<T>) {
+    return __expf(x);
+  } else {
+    return ::exp(x);
+  }
+}
+
 // The largest element and the sum of exp(x - largest).
-template <class W>
+template <class T>
 struct MaxSum {
+  using W = Wide<T>;
   W max = -math::infinity<W>(), sum = W(0);
   FACULA_FN void add(W x) {
     if (x > max) {
-      sum = sum * ::exp(max - x) + (x - x + W(1));  // NaN for infinity
+      sum = sum * exp_for<T>(max - x) + (x - x + W(1));  // NaN for infinity
       max = x;
     } else if (x != -math::infinity<W>()) {
-      sum += ::exp(x - max);
+      sum += exp_for<T>(x - max);
     }
   }
   FACULA_FN void join(const MaxSum& o) {
@@ -22,47 +34,93 @@ struct MaxSum {
       sum += o.sum;  // 0, or NaN
       return;
     }
-    sum = sum * ::exp(max - most) + o.sum * ::exp(o.max - most);
+    sum = sum * exp_for<T>(max - most) + o.sum * exp_for<T>(o.max - most);
     max = most;
   }
 };
 
+template <class W>
+struct Highest {
+  W value = -math::infinity<W>();
+  FACULA_FN void join(const Highest& o) { value = o.value > value ? o.value : value; }
+};
+
+// The largest element of a held row, for all of its threads. A NaN shows in the sum.
 template <class T>
-FACULA_FN MaxSum<Wide<T>> max_sum_of(const T* x, const RowShape& s, const RowPlace& p) {
+FACULA_FN Wide<T> highest_of(const HeldRow<T>& row, const RowShape& s, const RowPlace& p) {
   using W = Wide<T>;
-  __shared__ char memory[kReduceThreads * sizeof(MaxSum<W>)] __attribute__((aligned(16)));
-  MaxSum<W> total;
-  if (p.is_active)
-    visit_row(x + p.offset, s.size, s.inner, p.place.lane, s.n_lanes,
-              [&](int64_t, W value) { total.add(value); });
-  share_lanes(total, reinterpret_cast<MaxSum<W>*>(memory), p.place, s.n_lanes, s.inner == 1);
+  __shared__ char memory[kReduceThreads * sizeof(Highest<W>)] __attribute__((aligned(16)));
+  Highest<W> highest;
+  row.visit([&](W value) { highest.value = value > highest.value ? value : highest.value; });
+  share_lanes(highest, reinterpret_cast<Highest<W>*>(memory), p.place, s.n_lanes, true);
+  return highest.value;
+}
+template <class W>
+FACULA_FN W sum_of_lanes(W mine, const RowShape& s, const RowPlace& p) {
+  __shared__ char memory[kReduceThreads * sizeof(Sums<W>)] __attribute__((aligned(16)));
+  Sums<W> total;
+  total.first = mine;
+  share_lanes(total, reinterpret_cast<Sums<W>*>(memory), p.place, s.n_lanes, true);
+  return total.first;
+}
+
+// A row in registers is walked twice, which is cheaper than to change the sum with each new
+// largest element.
+template <class T>
+FACULA_FN MaxSum<T> max_sum_of(const HeldRow<T>& row, const RowShape& s, const RowPlace& p) {
+  MaxSum<T> total;
+  total.max = highest_of(row, s, p);
+  Wide<T> sum = Wide<T>(0);
+  row.visit([&](Wide<T> value) { sum += exp_for<T>(value - total.max); });
+  total.sum = sum_of_lanes(sum, s, p);
+  return total;
+}
+
+template <class T, class Row>
+FACULA_FN MaxSum<T> max_sum_of(const Row& row, const RowShape& s, const RowPlace& p) {
+  __shared__ char memory[kReduceThreads * sizeof(MaxSum<T>)] __attribute__((aligned(16)));
+  MaxSum<T> total;
+  row.visit([&](Wide<T> value) { total.add(value); });
+  share_lanes(total, reinterpret_cast<MaxSum<T>*>(memory), p.place, s.n_lanes, s.inner == 1);
   return total;
 }
 
 template <class T>
 FACULA_FN void softmax(const SoftmaxArguments& a) {
   using W = Wide<T>;
-  const T* x = reinterpret_cast<const T*>(a.x);
   RowPlace p = row_place(a.shape);
-  MaxSum<W> total = max_sum_of(x, a.shape, p);
-  if (!p.is_active) return;
-  W scale = W(1) / total.sum;
-  map_row(reinterpret_cast<T*>(a.to) + p.offset, x + p.offset, x + p.offset, a.shape.size,
-          a.shape.inner, p.place.lane, a.shape.n_lanes,
-          [&](int64_t, W value, W) { return ::exp(value - total.max) * scale; });
+  T* to = reinterpret_cast<T*>(a.to) + p.offset;
+  with_row(reinterpret_cast<const T*>(a.x), a.shape, p, [&](const auto& row) {
+    constexpr bool kIsHeld = std::is_same_v<decltype(row), const HeldRow<T>&>;
+    if constexpr (kIsHeld && std::is_same_v<T, W>) {
+      // Exponentials take the place of the elements: each is computed once.
+      HeldRow<T> powers = row;
+      W highest = highest_of(row, a.shape, p), sum = W(0);
+      powers.change([&](W value) {
+        value = exp_for<T>(value - highest);
+        sum += value;
+        return value;
+      });
+      W scale = W(1) / sum_of_lanes(sum, a.shape, p);
+      powers.map(to, [&](W value) { return value * scale; });
+    } else {
+      MaxSum<T> total = max_sum_of<T>(row, a.shape, p);
+      W scale = W(1) / total.sum;
+      row.map(to, [&](W value) { return exp_for<T>(value - total.max) * scale; });
+    }
+  });
 }
 
 template <class T>
 FACULA_FN void log_softmax(const SoftmaxArguments& a) {
   using W = Wide<T>;
-  const T* x = reinterpret_cast<const T*>(a.x);
   RowPlace p = row_place(a.shape);
-  MaxSum<W> total = max_sum_of(x, a.shape, p);
-  if (!p.is_active) return;
-  W shift = ::log(total.sum);
-  map_row(reinterpret_cast<T*>(a.to) + p.offset, x + p.offset, x + p.offset, a.shape.size,
-          a.shape.inner, p.place.lane, a.shape.n_lanes,
-          [&](int64_t, W value, W) { return value - total.max - shift; });
+  with_row(reinterpret_cast<const T*>(a.x), a.shape, p, [&](const auto& row) {
+    MaxSum<T> total = max_sum_of<T>(row, a.shape, p);
+    W shift = ::log(total.sum);
+    row.map(reinterpret_cast<T*>(a.to) + p.offset,
+            [&](W value) { return value - total.max - shift; });
+  });
 }
 
 // y * (g - sum(g * y)), or of the logarithm g - exp(y) * sum(g). Here x is y.
@@ -82,7 +140,7 @@ FACULA_FN void softmax_gradient(const SoftmaxArguments& a) {
   if (!p.is_active) return;
   map_row(reinterpret_cast<T*>(a.to) + p.offset, g, y, a.shape.size, inner, p.place.lane,
           a.shape.n_lanes, [&](int64_t, W up, W value) {
-            return kIsLog ? up - ::exp(value) * total.first : value * (up - total.first);
+            return kIsLog ? up - exp_for<T>(value) * total.first : value * (up - total.first);
           });
 }
 template <class T>
@@ -112,7 +170,8 @@ FACULA_FN void cross_entropy(const ClassLossArguments& a) {
   using W = Wide<T>;
   const T* x = reinterpret_cast<const T*>(a.x);
   RowPlace p = row_place(a.shape);
-  MaxSum<W> total = max_sum_of(x, a.shape, p);
+  MaxSum<T> total;
+  with_row(x, a.shape, p, [&](const auto& row) { total = max_sum_of<T>(row, a.shape, p); });
   if (!p.is_active || p.place.lane != 0) return;
   int64_t target = a.target[p.row];
   W weight = class_weight<T>(a, target), shift = ::log(total.sum), loss = weight;
@@ -136,11 +195,12 @@ FACULA_FN void cross_entropy_backward(const ClassLossArguments& a) {
   W weight = class_weight<T>(a, target);
   bool is_ignored = target == a.ignored;
   W scale = is_ignored ? W(0) : reinterpret_cast<const W*>(a.g)[p.row] * weight;
-  map_row(reinterpret_cast<T*>(a.gx) + p.offset, x, x, a.shape.size, a.shape.inner, p.place.lane,
-          a.shape.n_lanes, [&](int64_t i, W value, W) {
+  T* gx = reinterpret_cast<T*>(a.gx) + (a.gx_stride ? p.row * a.gx_stride : p.offset);
+  map_row(gx, x, x, a.shape.size, a.shape.inner, p.place.lane, a.shape.n_lanes,
+          [&](int64_t i, W value, W) {
             if (is_ignored) return W(0);
             W at = value - high - shift;
-            return (i == target ? ::expm1(at) : ::exp(at)) * scale;
+            return (i == target ? ::expm1(at) : exp_for<T>(at)) * scale;
           });
 }
 

@@ -62,8 +62,8 @@ inline constexpr bool is_floating_point_v = is_same_v<T, float> || is_same_v<T, 
 template <class T>
 inline constexpr bool is_integral_v =
     is_same_v<T, bool> || is_same_v<T, uint8_t> || is_same_v<T, int8_t> || is_same_v<T, int16_t> ||
-    is_same_v<T, int32_t> || is_same_v<T, int64_t> || is_same_v<T, uint32_t> ||
-    is_same_v<T, uint64_t>;
+    is_same_v<T, int32_t> || is_same_v<T, int64_t> || is_same_v<T, uint16_t> ||
+    is_same_v<T, uint32_t> || is_same_v<T, uint64_t>;
 template <class T>
 inline constexpr bool is_signed_v = is_floating_point_v<T> || (is_integral_v<T> && T(-1) < T(0));
 
@@ -87,11 +87,7 @@ struct Half {
 struct BFloat16 {
   uint16_t bits;
   BFloat16() = default;
-  // Round to nearest even; a NaN stays a NaN.
-  __device__ BFloat16(float value) {
-    uint32_t u = __float_as_uint(value);
-    bits = value != value ? 0x7FC0 : static_cast<uint16_t>((u + 0x7FFF + ((u >> 16) & 1)) >> 16);
-  }
+  __device__ BFloat16(float value) { asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value)); }
   __device__ operator float() const { return __uint_as_float(static_cast<uint32_t>(bits) << 16); }
 };
 
@@ -106,6 +102,12 @@ using Complex64 = std::complex<float>;
 using Complex128 = std::complex<double>;
 template <class T>
 inline constexpr bool is_complex_v = std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>;
+
+// Neighbours, loaded and stored as one.
+template <class T, int n>
+struct alignas(n * sizeof(T)) Pack {
+  T values[n];
+};
 
 // A number that the host passes, in the first bytes.
 struct Word {
@@ -142,6 +144,10 @@ __device__ __forceinline__ To convert(From x) {
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     if (x >= From(-9.2233720368547758e18) && x < From(9.2233720368547758e18))
       return static_cast<To>(static_cast<int64_t>(x));
+    // As core/cpu/shape/stored_cast.cc does it.
+    if (!std::is_signed_v<To> && sizeof(To) > 1 && x > From(0) && x < From(1.8446744073709552e19))
+      return static_cast<To>(static_cast<uint64_t>(x));
+    if (std::is_same_v<To, uint64_t> && !(x < From(0))) return 0;
     return static_cast<To>(static_cast<int64_t>(0x8000000000000000u));
   } else {
     return static_cast<To>(x);

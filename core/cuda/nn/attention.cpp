@@ -325,7 +325,7 @@ bool attention_backward(const Attention& x, const AttentionGrads& grads, const T
   float one = 1;
   AttentionSizes s(x);
   int index = x.query.device().index;
-  Workspace row_sums(index, s.b * s.h * s.n_queries * 4);
+  Workspace row_sums(x.query.device(), s.b * s.h * s.n_queries * 4);
   Tensor query_sums;
   if (!cudnn::settings().deterministic)
     query_sums = zeros({x.query.numel()}, DType::Float32, x.query.device());

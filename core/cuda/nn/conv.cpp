@@ -186,6 +186,7 @@ void run_own(ConvRole role, const cpu::ConvShape& s, int64_t n_spatial, MemoryFo
 
 void convolve(ConvRole role, const cpu::ConvShape& shape, int64_t n_spatial, MemoryFormat format,
               const Tensor& x, const Tensor& w, const Tensor& y) {
+  if (x.is_meta()) return;
   Operands operands{x, w, y};
   if (cudnn::is_enabled() && cudnn::type_of(x.dtype()) >= 0) {
     std::vector<cudnn::Binding> bindings = {

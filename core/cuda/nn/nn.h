@@ -26,7 +26,8 @@ struct ClassTargets {
 };
 void class_loss(const Tensor& x, int64_t dim, const ClassTargets& classes, const Tensor& stats,
                 const Tensor& losses, const Tensor& weights);
-// g: of each row. Of log probabilities, x and stats are undefined and gx is 0 before.
+// g: of each row. Of log probabilities, x and stats are undefined and gx is 0 before. The rows of a
+// matrix gx may lie apart.
 void class_loss_backward(const Tensor& gx, int64_t dim, const Tensor& g, const Tensor& x,
                          const ClassTargets& classes, const Tensor& stats);
 
@@ -89,5 +90,9 @@ bool can_fuse_attention(const Attention& x);
 // `stats`: the logarithm of the sum of the exponentials of each row, float32.
 bool attention(const Attention& x, const Tensor& out, const Tensor& stats);
 bool attention_backward(const Attention& x, const AttentionGrads& grads, const Tensor& stats);
+// The same by kernels of our own, which take no more memory either.
+bool can_tile_attention(const Attention& x);
+void tiled_attention(const Attention& x, const Tensor& out, const Tensor& stats);
+void tiled_attention_backward(const Attention& x, const AttentionGrads& grads, const Tensor& stats);
 
 }  // namespace facula::cuda

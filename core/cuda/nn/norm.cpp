@@ -54,14 +54,14 @@ NormArguments arguments_of(const RowNorm& norm) {
   a.size = norm.size;
   a.n_groups = norm.n_groups;
   a.inner = norm.inner;
-  a.n_lanes = lanes_of(norm.size, 1);
+  a.n_lanes = held_lanes(norm.size, norm.x.dtype());
   a.is_centered = norm.mean.defined();
   a.eps = norm.eps;
-  a.x = norm.x.data();
+  a.x = norm.x.address();
   a.weight = data_or_null(norm.weight);
   a.bias = data_or_null(norm.bias);
   a.mean = data_or_null(norm.mean);
-  a.rstd = norm.rstd.data();
+  a.rstd = norm.rstd.address();
   return a;
 }
 Grid grid_of_rows(const NormArguments& a) {
@@ -73,10 +73,10 @@ ChannelArguments arguments_of(const ChannelNorm& norm) {
   a.n_outer = norm.n_outer;
   a.n_channels = norm.n_channels;
   a.inner = norm.inner;
-  a.x = norm.x.data();
+  a.x = norm.x.address();
   a.weight = data_or_null(norm.weight);
   a.bias = data_or_null(norm.bias);
-  a.mean = norm.statistics.data_as<double>();
+  a.mean = norm.statistics.address_as<double>();
   a.rstd = a.mean + norm.n_channels;
   a.eps = norm.eps;
   a.is_training = norm.is_training;
@@ -125,20 +125,20 @@ DType parameter_dtype(const RowNorm& norm) {
 
 void row_norm(const RowNorm& norm, const Tensor& y) {
   NormArguments a = arguments_of(norm);
-  a.y = y.data();
+  a.y = y.address();
   row_norm_kernel(y.device(), {y.dtype(), parameter_dtype(norm)}, grid_of_rows(a), a);
 }
 
 void row_norm_backward(const RowNorm& norm, const Tensor& g, const Tensor& gx) {
   NormArguments a = arguments_of(norm);
-  a.g = g.data();
-  a.gx = gx.data();
+  a.g = g.address();
+  a.gx = gx.address();
   row_norm_backward_kernel(g.device(), {g.dtype(), parameter_dtype(norm)}, grid_of_rows(a), a);
 }
 
 Tensor row_norm_sums(const RowNorm& norm, const Tensor& g) {
   NormArguments a = arguments_of(norm);
-  a.g = g.data();
+  a.g = g.address();
   bool is_grouped = norm.n_groups != 1 || norm.inner != 1;
   int64_t n_channels = norm.size / norm.inner * norm.n_groups;
   if (!is_grouped) {
@@ -147,13 +147,13 @@ Tensor row_norm_sums(const RowNorm& norm, const Tensor& g) {
     a.rows_per_piece = cut.rows_of_sums(a.n_rows);
     int64_t n_pieces = ceil_div(a.n_rows, a.rows_per_piece);
     Tensor sums = empty({n_pieces, 2, norm.size}, norm.rstd.dtype(), g.device());
-    a.sums = sums.data();
+    a.sums = sums.address();
     row_norm_sums_kernel(g.device(), {g.dtype()}, {cut.n_tiles, n_pieces}, a);
     return sums;
   }
   int64_t n_runs = a.n_rows * (norm.size / norm.inner), n_samples = a.n_rows / norm.n_groups;
   Tensor sums = empty({2, n_samples, n_channels}, norm.rstd.dtype(), g.device());
-  a.sums = sums.data();
+  a.sums = sums.address();
   a.n_lanes = lanes_of(norm.inner, 1);
   group_norm_sums_kernel(g.device(), {g.dtype()},
                          grid_of(RowShape{n_runs, norm.inner, 1, a.n_lanes}), a);
@@ -166,7 +166,7 @@ void batch_norm(const ChannelNorm& norm, const Tensor& running_mean, const Tenso
   Device device = norm.x.device();
   DType dtype = norm.x.dtype();
   DType parameter = dtype_of(norm.weight, dtype_of(norm.bias, dtype_of(running_mean, dtype)));
-  a.to = y.data();
+  a.to = y.address();
   a.running_mean = data_or_null(running_mean);
   a.running_var = data_or_null(running_var);
   for (int i = 0; i < 2; ++i) {
@@ -175,12 +175,12 @@ void batch_norm(const ChannelNorm& norm, const Tensor& running_mean, const Tenso
   }
   a.momentum = momentum;
   Grid grid = cut_channels(a, dtype);
-  Workspace partials(device.index, norm.is_training ? a.n_pieces * a.n_channels * 16 : 0);
+  Workspace partials(device, norm.is_training ? a.n_pieces * a.n_channels * 16 : 0);
   if (norm.is_training) {
     a.partials = reinterpret_cast<double*>(partials.data());
     batch_norm_sums_kernel(device, {dtype}, grid, a);
   }
-  Workspace coefficients(device.index, 2 * a.n_channels * 8);
+  Workspace coefficients(device, 2 * a.n_channels * 8);
   a.coefficients = coefficients.data();
   batch_norm_statistics_kernel(device, {dtype, parameter}, grid_of_channels(a), a);
   grid = cut_map(a, dtype);
@@ -193,14 +193,14 @@ void batch_norm_backward(const ChannelNorm& norm, const Tensor& g, const Tensor&
   Device device = norm.x.device();
   DType dtype = norm.x.dtype();
   DType parameter = dtype_of(norm.weight, dtype_of(to_bias, dtype));
-  a.g = g.data();
+  a.g = g.address();
   a.to = data_or_null(gx);
   a.to_weight = data_or_null(to_weight);
   a.to_bias = data_or_null(to_bias);
   bool needs_sums = norm.is_training || to_weight.defined() || to_bias.defined();
   Grid grid = cut_channels(a, dtype);
-  Workspace partials(device.index, needs_sums ? a.n_pieces * a.n_channels * 16 : 0);
-  Workspace coefficients(device.index, 3 * a.n_channels * 8);
+  Workspace partials(device, needs_sums ? a.n_pieces * a.n_channels * 16 : 0);
+  Workspace coefficients(device, 3 * a.n_channels * 8);
   a.coefficients = coefficients.data();
   if (needs_sums) {
     a.partials = reinterpret_cast<double*>(partials.data());

@@ -1,10 +1,10 @@
 // Windows over images, and images of another size.
 #include <cstring>
 
+#include "cuda/graph.h"
 #include "cuda/nn/nn.h"
 #include "cuda/nn/rows.h"
 #include "cuda/workspace.h"
-#include "tensor/backend.h"
 
 namespace facula::cuda {
 
@@ -31,7 +31,7 @@ class Lists {
   }
   int64_t nbytes() const { return static_cast<int64_t>(bytes_.size()); }
   void upload(const Workspace& memory, Device device) {
-    backend_of(device).copy_bytes(memory.data(), device, bytes_.data(), Device{}, nbytes());
+    cuda::upload(memory.data(), bytes_.data(), nbytes(), device);
     for (const Moved& m : moved_) *m.pointer = memory.data() + m.at;
   }
 
@@ -44,12 +44,23 @@ class Lists {
   std::vector<Moved> moved_;
 };
 
+bool is_aligned(const void* data, int64_t item_size) {
+  return reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(kPoolPack * item_size) == 0;
+}
+
+// Whether threads can take neighbours of the inner dimension together.
+bool can_pack(const PoolArguments& a, const Tensor& to) {
+  int64_t size = item_size(to.dtype());
+  return a.inner % kPoolPack == 0 && is_aligned(a.to, size) && is_aligned(a.x, size) &&
+         is_aligned(a.g, size) && is_aligned(a.indices, sizeof(int64_t));
+}
+
 void run(const Kernel<PoolArguments>& kernel, const PoolWindows& windows, PoolArguments a,
-         const Tensor& to) {
+         const Tensor& to, bool may_pack = false) {
   a.n_outer = windows.n_outer;
   a.inner = windows.inner;
   a.divisor = windows.divisor;
-  a.to = to.data();
+  a.to = to.address();
   Lists lists;
   for (int d = 0; d < 3; ++d) {
     PooledAxis& axis = a.axes[d];
@@ -60,37 +71,38 @@ void run(const Kernel<PoolArguments>& kernel, const PoolWindows& windows, PoolAr
     lists.add(axis.low, axis.in);
     lists.add(axis.high, axis.in);
   }
-  Workspace memory(to.device().index, lists.nbytes());
+  Workspace memory(to.device(), lists.nbytes());
   if (lists.nbytes() > 0) lists.upload(memory, to.device());
-  kernel.for_each(to.device(), {to.dtype()}, to.numel(), a);
+  a.is_packed = may_pack && can_pack(a, to);
+  kernel.for_each(to.device(), {to.dtype()}, to.numel() / (a.is_packed ? kPoolPack : 1), a);
 }
 
 }  // namespace
 
 void max_pool(const PoolWindows& windows, const Tensor& x, const Tensor& y, const Tensor& indices) {
   PoolArguments a{};
-  a.x = x.data();
-  a.indices = indices.defined() ? indices.data_as<int64_t>() : nullptr;
-  run(max_pool_kernel, windows, a, y);
+  a.x = x.address();
+  a.indices = indices.defined() ? indices.address_as<int64_t>() : nullptr;
+  run(max_pool_kernel, windows, a, y, true);
 }
 
 void mean_pool(const PoolWindows& windows, const Tensor& x, const Tensor& y) {
   PoolArguments a{};
-  a.x = x.data();
+  a.x = x.address();
   run(mean_pool_kernel, windows, a, y);
 }
 
 void max_pool_backward(const PoolWindows& windows, const Tensor& g, const Tensor& indices,
                        const Tensor& gx) {
   PoolArguments a{};
-  a.g = g.data();
-  a.indices = indices.data_as<int64_t>();
-  run(max_pool_backward_kernel, windows, a, gx);
+  a.g = g.address();
+  a.indices = indices.address_as<int64_t>();
+  run(max_pool_backward_kernel, windows, a, gx, true);
 }
 
 void mean_pool_backward(const PoolWindows& windows, const Tensor& g, const Tensor& gx) {
   PoolArguments a{};
-  a.g = g.data();
+  a.g = g.address();
   run(mean_pool_backward_kernel, windows, a, gx);
 }
 
@@ -100,8 +112,8 @@ void resample(const std::array<TapAxis, 3>& axes, bool is_pick, int64_t inner, c
   a.numel = y.numel();
   a.inner = inner;
   a.is_pick = is_pick;
-  a.x = x.data();
-  a.to = y.data();
+  a.x = x.address();
+  a.to = y.address();
   Lists lists;
   for (int d = 0; d < 3; ++d) {
     TapAxis& axis = a.axes[d];
@@ -111,7 +123,7 @@ void resample(const std::array<TapAxis, 3>& axes, bool is_pick, int64_t inner, c
     lists.add(axis.index, n_taps);
     lists.add(axis.weight, n_taps);
   }
-  Workspace memory(y.device().index, lists.nbytes());
+  Workspace memory(y.device(), lists.nbytes());
   lists.upload(memory, y.device());
   resample_kernel.for_each(y.device(), {y.dtype()}, a.numel, a);
 }

@@ -244,7 +244,7 @@ RnnTape rnn(const RnnStack& stack, const TensorList& inputs, const TensorList& o
                                   parameter.numel() * parameter.itemsize());
   }
   auto [workspace_bytes, reserve_bytes] = call.temporary_bytes(is_training);
-  Workspace workspace(device.index, workspace_bytes);
+  Workspace workspace(device, workspace_bytes);
   if (is_training) tape.reserve = bytes_on(device, reserve_bytes);
   bool has_cells = n_states(stack) == 2;
   cudnn::check_status(
@@ -266,7 +266,7 @@ TensorList rnn_backward(const RnnStack& stack, const TensorList& inputs, const T
   Call call(stack, inputs[0]);
   const Network& network = call.network;
   auto [workspace_bytes, reserve_bytes] = call.temporary_bytes(true);
-  Workspace workspace(device.index, workspace_bytes);
+  Workspace workspace(device, workspace_bytes);
   // Backward writes to it, and may be run again.
   Tensor reserve = bytes_on(device, reserve_bytes);
   backend_of(device).copy_bytes(reserve.data(), device, tape.reserve.data(), device, reserve_bytes);

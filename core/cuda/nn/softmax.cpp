@@ -20,14 +20,15 @@ FACULA_KERNEL(nll_loss_backward, "softmax.h", ClassLossArguments, kFloatDTypes)
 RowShape rows_along(const Tensor& x, int64_t dim) {
   int64_t size = x.dim() ? x.size(dim) : 1, inner = 1;
   for (int64_t d = dim + 1; d < x.dim(); ++d) inner *= x.size(d);
-  return {x.numel() / size, size, inner, lanes_of(size, inner)};
+  int n_lanes = inner == 1 ? held_lanes(size, x.dtype()) : lanes_of(size, inner);
+  return {x.numel() / size, size, inner, n_lanes};
 }
 
 ClassLossArguments arguments_of(const Tensor& x, int64_t dim, const ClassTargets& classes,
                                 const Tensor& stats) {
   ClassLossArguments a{};
   a.shape = rows_along(x, dim);
-  a.target = classes.target.data_as<int64_t>();
+  a.target = classes.target.address_as<int64_t>();
   a.weight = data_or_null(classes.weight);
   a.ignored = classes.ignored;
   a.stats = data_or_null(stats);
@@ -37,13 +38,13 @@ ClassLossArguments arguments_of(const Tensor& x, int64_t dim, const ClassTargets
 }  // namespace
 
 void softmax(const Tensor& to, const Tensor& x, int64_t dim, bool is_log) {
-  SoftmaxArguments a{rows_along(x, dim), to.data(), x.data(), nullptr};
+  SoftmaxArguments a{rows_along(x, dim), to.address(), x.address(), nullptr};
   (is_log ? log_softmax_kernel : softmax_kernel)(x.device(), {x.dtype()}, grid_of(a.shape), a);
 }
 
 void softmax_backward(const Tensor& to, const Tensor& g, const Tensor& y, int64_t dim,
                       bool is_log) {
-  SoftmaxArguments a{rows_along(y, dim), to.data(), y.data(), g.data()};
+  SoftmaxArguments a{rows_along(y, dim), to.address(), y.address(), g.address()};
   (is_log ? log_softmax_backward_kernel : softmax_backward_kernel)(y.device(), {y.dtype()},
                                                                    grid_of(a.shape), a);
 }
@@ -51,9 +52,9 @@ void softmax_backward(const Tensor& to, const Tensor& g, const Tensor& y, int64_
 void class_loss(const Tensor& x, int64_t dim, const ClassTargets& classes, const Tensor& stats,
                 const Tensor& losses, const Tensor& weights) {
   ClassLossArguments a = arguments_of(x, dim, classes, stats);
-  a.x = x.data();
-  a.losses = losses.data();
-  a.weights = weights.data();
+  a.x = x.address();
+  a.losses = losses.address();
+  a.weights = weights.address();
   if (stats.defined())
     cross_entropy_kernel(x.device(), {x.dtype()}, grid_of(a.shape), a);
   else
@@ -63,10 +64,11 @@ void class_loss(const Tensor& x, int64_t dim, const ClassTargets& classes, const
 void class_loss_backward(const Tensor& gx, int64_t dim, const Tensor& g, const Tensor& x,
                          const ClassTargets& classes, const Tensor& stats) {
   ClassLossArguments a = arguments_of(gx, dim, classes, stats);
-  a.g = g.data();
-  a.gx = gx.data();
+  a.g = g.address();
+  a.gx = gx.address();
+  if (!gx.is_contiguous()) a.gx_stride = gx.stride(0);
   if (stats.defined()) {
-    a.x = x.data();
+    a.x = x.address();
     cross_entropy_backward_kernel(gx.device(), {gx.dtype()}, grid_of(a.shape), a);
   } else {
     nll_loss_backward_kernel.for_each(gx.device(), {gx.dtype()}, a.shape.n_rows, a);

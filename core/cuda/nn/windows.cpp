@@ -15,13 +15,13 @@ FACULA_KERNEL(add_windows, "windows.h", WindowArguments,
 void take_windows(const Tensor& columns, const Tensor& images, const WindowAxis& y,
                   const WindowAxis& x) {
   take_windows_kernel.for_each(columns.device(), {word_dtype(columns.itemsize())}, columns.numel(),
-                               {images.data(), columns.data(), columns.numel(), y, x});
+                               {images.address(), columns.address(), columns.numel(), y, x});
 }
 
 void add_windows(const Tensor& images, const Tensor& columns, const WindowAxis& y,
                  const WindowAxis& x) {
   add_windows_kernel.for_each(images.device(), {images.dtype()}, images.numel(),
-                              {columns.data(), images.data(), images.numel(), y, x});
+                              {columns.address(), images.address(), images.numel(), y, x});
 }
 
 }  // namespace facula::cuda

@@ -1,5 +1,6 @@
 #include "cuda/optim/optim.h"
 
+#include "cuda/graph.h"
 #include "cuda/kernel.h"
 #include "cuda/workspace.h"
 #include "tensor/backend.h"
@@ -22,8 +23,10 @@ void run(const Kernel<OptimArguments>& kernel, Device device, DType dtype,
     n_blocks += ceil_div(slice.n, kOptimBlock);
   }
   if (n_blocks == 0) return;
+  // The numbers of a rule change with every step.
+  check_not_capturing(device.index, "an optimiser cannot take a step");
   auto nbytes = static_cast<int64_t>(slices.size() * sizeof(OptimSlice));
-  Workspace table(device.index, nbytes);
+  Workspace table(device, nbytes);
   backend_of(device).copy_bytes(table.data(), device, slices.data(), Device{}, nbytes);
   kernel(device, {dtype}, {n_blocks, 1},
          {reinterpret_cast<const OptimSlice*>(table.data()), static_cast<int>(slices.size())});

@@ -79,9 +79,10 @@ enum class Family : int {
   Where,
   Cast
 };
-enum class Layout : int { Dense, Strided, StridedLong };
-constexpr const char* kEntries[] = {"dense", "strided", "strided_long"};
-constexpr const char* kEntryMacros[] = {"FACULA_DENSE", "FACULA_STRIDED", "FACULA_STRIDED_LONG"};
+enum class Layout : int { Dense, Lines, Strided, StridedLong };
+constexpr const char* kEntries[] = {"dense", "lines", "strided", "strided_long"};
+constexpr const char* kEntryMacros[] = {"FACULA_DENSE", "FACULA_LINES", "FACULA_STRIDED",
+                                        "FACULA_STRIDED_LONG"};
 
 FormulaText formula_of(Family family, int op) {
   switch (family) {
@@ -123,6 +124,18 @@ struct Key {
   }
 };
 
+// The name that profilers show.
+std::string entry_of(const Key& key) {
+  return std::string(formula_of(key.family, key.op).name) +
+         (key.family == Family::Slope ? "_slope_" : "_") + kEntries[static_cast<int>(key.layout)];
+}
+
+// Quotients of other operations may be cut to integers: they have to be exact.
+Arithmetic arithmetic_of(const Key& key) {
+  bool is_activation = key.family == Family::Activation || key.family == Family::Slope;
+  return is_activation && is_reduced_float(key.dtype) ? Arithmetic::Rounded : Arithmetic::Exact;
+}
+
 // The suffix tells programs apart that are compiled as one, as tests do.
 std::string program_text(const Key& key, const std::string& suffix = "") {
   const char* parameters[] = {"T x", "T a, T b", "T x, T a, T b", "bool a, T b, T c", "T g, T x"};
@@ -132,8 +145,11 @@ std::string program_text(const Key& key, const std::string& suffix = "") {
   if (key.family == Family::Ternary) shape = 2;
   if (key.family == Family::Where) shape = 3;
   if (key.family == Family::Slope) shape = 4;
-  std::string element = type_name(key.dtype), out = type_name(key.out);
-  std::string text = "#include \"cuda/kernels/elementwise.h\"\n";
+  // Casts alone tell signed and unsigned integers apart.
+  auto name = key.family == Family::Cast ? integer_name : type_name;
+  std::string element = name(key.dtype), out = name(key.out);
+  std::string text = arithmetic_of(key) == Arithmetic::Rounded ? "#define FACULA_ROUNDED\n" : "";
+  text += "#include \"cuda/kernels/elementwise.h\"\n";
   if (key.family != Family::Where && key.family != Family::Cast)
     text += "#include \"cuda/kernels/formulas.h\"\n";
   text += "namespace facula::program" + suffix + " {\nusing E = " + element +
@@ -148,9 +164,8 @@ std::string program_text(const Key& key, const std::string& suffix = "") {
   text += "  __device__ __forceinline__ " + result + " operator()(" + parameters[shape] +
           ") const { return static_cast<" + result + ">(" + formula_of(key.family, key.op).text +
           "); }\n};\n";
-  int layout = static_cast<int>(key.layout);
-  text += std::string(kEntryMacros[layout]) + "(" + kEntries[layout] + suffix + ", Formula, Out, " +
-          inputs[shape] + ")\n}\n";
+  text += std::string(kEntryMacros[static_cast<int>(key.layout)]) + "(" + entry_of(key) + suffix +
+          ", Formula, Out, " + inputs[shape] + ")\n}\n";
   return text;
 }
 
@@ -159,7 +174,7 @@ void* kernel_of(const Key& key, int index) {
       new std::unordered_map<uint64_t, void*>;  // guarded by the interpreter lock
   void*& kernel = (*kernels)[key.code(index)];
   if (!kernel)
-    kernel = load_kernel(program_text(key), kEntries[static_cast<int>(key.layout)], index);
+    kernel = load_kernel(program_text(key), entry_of(key).c_str(), index, arithmetic_of(key));
   return kernel;
 }
 
@@ -198,6 +213,20 @@ bool is_dense(const Walk& walk, const DType* dtypes, int pack) {
   return true;
 }
 
+// Whether the innermost dimension of every operand can be read in packs, or not read along at all.
+bool has_dense_lines(const Walk& walk, const DType* dtypes, int pack) {
+  if (walk.n_dims < 2 || walk.sizes[0] % pack != 0) return false;
+  for (int i = 0; i < walk.n_operands; ++i) {
+    if (i > 0 && (is_host(walk, i) || walk.strides[i][0] == 0)) continue;
+    int64_t size = item_size(dtypes[i]);
+    if (walk.strides[i][0] != size) return false;
+    int64_t bits = reinterpret_cast<intptr_t>(walk.data[i]);
+    for (int d = 1; d < walk.n_dims; ++d) bits |= walk.strides[i][d];
+    if (bits % (size * pack) != 0) return false;
+  }
+  return true;
+}
+
 Operand operand_of(const Walk& walk, int i, DType dtype) {
   if (is_host(walk, i)) return {nullptr, word_of_host(walk.data[i], dtype), OperandKind::Host};
   bool is_number = i > 0 && walk.n_dims == 1 && walk.strides[i][0] == 0;
@@ -230,7 +259,7 @@ struct Call {
 template <class Arguments>
 void launch_with(const Call& call, const Walk& walk, Layout layout, int64_t n_threads_needed,
                  Arguments& arguments) {
-  arguments.numel = walk.numel;
+  arguments.numel = layout == Layout::Lines ? n_threads_needed : walk.numel;
   for (int i = 0; i < walk.n_operands; ++i)
     arguments.operands[i] = operand_of(walk, i, call.operand_dtypes[i]);
   for (int i = 0; i < call.n_numbers; ++i)
@@ -241,7 +270,7 @@ void launch_with(const Call& call, const Walk& walk, Layout layout, int64_t n_th
 }
 
 void run(const Call& call, const Walk& walk) {
-  if (walk.numel == 0) return;
+  if (walk.numel == 0 || walk.device.is_meta()) return;
   int pack = pack_size(std::max(item_size(call.dtype), item_size(call.out)));
   if (is_dense(walk, call.operand_dtypes, pack)) {
     DenseArguments arguments{};
@@ -249,7 +278,11 @@ void run(const Call& call, const Walk& walk) {
   } else if (walk.n_dims <= kShortDims && walk.numel < (int64_t(1) << 31)) {
     ShortArguments arguments{};
     set_geometry(arguments, walk);
-    launch_with(call, walk, Layout::Strided, walk.numel, arguments);
+    if (!has_dense_lines(walk, call.operand_dtypes, pack))
+      return launch_with(call, walk, Layout::Strided, walk.numel, arguments);
+    arguments.sizes[0] /= pack;
+    for (auto& strides : arguments.strides) strides[0] *= pack;
+    launch_with(call, walk, Layout::Lines, walk.numel / pack, arguments);
   } else {
     LongArguments arguments{};
     set_geometry(arguments, walk);
@@ -260,6 +293,8 @@ void run(const Call& call, const Walk& walk) {
 template <class Op>
 void run_simple(Family family, Op op, DType dtype, DType out, const Walk& walk,
                 const Scalar* numbers = nullptr, int n_numbers = 0) {
+  dtype = carrier(dtype);
+  out = carrier(out);
   DType dtypes[kMaxCudaOperands] = {out, dtype, dtype, dtype};
   run({family, static_cast<int>(op), dtype, out, dtypes, numbers, n_numbers}, walk);
 }
@@ -291,11 +326,13 @@ void run_binary(BinaryOp op, DType dtype, const Walk& walk, const cpu::BinaryPar
   check_not_implemented(op != BinaryOp::nextafter || !is_reduced_float(dtype),
                         "nextafter: not available for ", dtype, " on ", walk.device,
                         " yet. Move the tensors with .cpu() first.");
+  dtype = carrier(dtype);
   DType dtypes[] = {dtype, params.a_is_wide ? DType::Float32 : dtype,
                     params.b_is_wide ? DType::Float32 : dtype};
   run({Family::Binary, static_cast<int>(op), dtype, dtype, dtypes, params.numbers, 3}, walk);
 }
 void run_where(DType dtype, const Walk& walk) {
+  dtype = carrier(dtype);
   DType dtypes[] = {dtype, DType::Bool, dtype, dtype};
   run({Family::Where, 0, dtype, dtype, dtypes}, walk);
 }
@@ -331,9 +368,14 @@ const ProgramLister lister([](std::vector<Program>& programs) {
     add_all(Family::Compare, cpu::get_compare_table(), dtype, DType::Bool);
     add_all(Family::Ternary, cpu::get_ternary_table(), dtype, dtype);
     add(Family::Where, 0, dtype, dtype, Layout::Strided);
+    add(Family::Where, 0, dtype, dtype, Layout::Lines);
     for (int to = 0; to < kNumComputedDTypes; ++to)
       add(Family::Cast, 0, dtype, static_cast<DType>(to),
           to % 2 ? Layout::Dense : Layout::StridedLong);
+    for (DType wide : {DType::UInt16, DType::UInt32, DType::UInt64}) {
+      add(Family::Cast, 0, dtype, wide);
+      add(Family::Cast, 0, wide, dtype);
+    }
   }
 });
 

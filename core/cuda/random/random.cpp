@@ -1,5 +1,9 @@
 #include "cuda/random/random.h"
 
+#include <cmath>
+
+#include "base/error.h"
+#include "cuda/graph.h"
 #include "cuda/kernel.h"
 
 namespace facula::cuda {
@@ -7,25 +11,50 @@ namespace facula::cuda {
 namespace {
 
 FACULA_KERNEL(draw_samples, "random.h", SampleArguments, kRealDTypes)
+FACULA_KERNEL(dropout, "random.h", DropoutArguments, kFloatDTypes)
 FACULA_KERNEL(draw_chances, "random.h", ChanceArguments, kFloatDTypes, kRealDTypes)
 
-uint64_t next_call(Generator& generator) {
+RandomCall next_call(Generator& generator, Device device) {
+  if (Graph* graph = capturing(device.index)) {
+    check(&generator == default_generator(device).get(),
+          "cuda: a generator of one's own cannot be used while a graph is captured.");
+    return {0, graph->next_call(), reinterpret_cast<const uint64_t*>(graph->random_words())};
+  }
   std::lock_guard<std::mutex> lock(generator.mutex());
-  return generator.next_call();
+  return {generator.philox_seed(), generator.next_call(), nullptr};
 }
 
 }  // namespace
 
 void draw_samples(const Tensor& x, const Draw& draw, Generator& generator) {
   draw_samples_kernel.for_each(x.device(), {x.dtype()}, x.numel(),
-                               {x.data(), x.numel(), generator.philox_seed(), next_call(generator),
+                               {x.address(), x.numel(), next_call(generator, x.device()),
                                 draw.distribution, draw.a, draw.b, draw.base, draw.range});
 }
 
 void draw_chances(const Tensor& x, const Tensor& chances, Generator& generator) {
   draw_chances_kernel.for_each(
       x.device(), {chances.dtype(), x.dtype()}, x.numel(),
-      {x.data(), chances.data(), x.numel(), generator.philox_seed(), next_call(generator)});
+      {x.address(), chances.address(), x.numel(), next_call(generator, x.device())});
+}
+
+void dropout(const Tensor& y, const Tensor& x, const Tensor& mask, double scale) {
+  DropoutArguments a{x.address(), y.address(), mask.address_as<bool>(), x.numel(), {}, 0,
+                     scale,       false};
+  dropout_kernel.for_each(x.device(), {x.dtype()}, x.numel(), a);
+}
+
+void dropout(const Tensor& y, const Tensor& x, const Tensor& mask, double scale, double keep,
+             Generator& generator) {
+  DropoutArguments a{x.address(),
+                     y.address(),
+                     mask.address_as<bool>(),
+                     x.numel(),
+                     next_call(generator, x.device()),
+                     static_cast<int64_t>(std::ceil(keep * 0x1p53)),
+                     scale,
+                     true};
+  dropout_kernel.for_each(x.device(), {x.dtype()}, x.numel(), a);
 }
 
 }  // namespace facula::cuda

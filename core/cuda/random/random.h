@@ -19,4 +19,10 @@ void draw_samples(const Tensor& x, const Draw& draw, Generator& generator);
 // Ones with the probabilities in `chances`, contiguous and of a floating dtype, else zeros.
 void draw_chances(const Tensor& x, const Tensor& chances, Generator& generator);
 
+// y = x * scale where the mask is set, x * 0 elsewhere; all three lie alike and densely. With a
+// generator the mask is drawn first: `keep` is the probability that an element is.
+void dropout(const Tensor& y, const Tensor& x, const Tensor& mask, double scale);
+void dropout(const Tensor& y, const Tensor& x, const Tensor& mask, double scale, double keep,
+             Generator& generator);
+
 }  // namespace facula::cuda

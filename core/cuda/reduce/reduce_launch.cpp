@@ -28,9 +28,12 @@ constexpr RowText kRows[] = {
   {#name, nullptr, nullptr, nullptr, #Accumulator, ReduceResult::Total, Kinds::kinds},
 #include "tables/reduce.def"
 };
-constexpr const char* kEntries[] = {"reduce", "reduce_long", "join"};
-constexpr const char* kEntryMacros[] = {"FACULA_REDUCE", "FACULA_REDUCE_LONG", "FACULA_JOIN"};
-enum Entry { kReduce, kReduceLong, kJoin };
+constexpr const char* kEntries[] = {"reduce", "reduce_along", "reduce_across", "reduce_long",
+                                    "join"};
+constexpr const char* kEntryMacros[] = {"FACULA_REDUCE", "FACULA_REDUCE_ALONG",
+                                        "FACULA_REDUCE_ACROSS", "FACULA_REDUCE_LONG",
+                                        "FACULA_JOIN"};
+enum Entry { kReduce, kReduceAlong, kReduceAcross, kReduceLong, kJoin };
 // No accumulator is larger.
 constexpr int64_t kAccumulatorBytes = 24;
 // Elements that a thread takes at least, before a reduction is cut into pieces for other blocks.
@@ -53,13 +56,18 @@ std::string accumulator_text(const RowText& row) {
          "; }\n};\nusing Accumulator = Fold<Formula, Read>;\n";
 }
 
+// The name that profilers show.
+std::string entry_of(const Job& job, Entry entry) {
+  return std::string(kRows[static_cast<int>(job.op)].name) + "_" + kEntries[entry];
+}
+
 // The suffix tells programs apart that are compiled as one, as tests do.
 std::string program_text(const Job& job, Entry entry, const std::string& suffix = "") {
   return "#include \"cuda/kernels/reduce.h\"\nnamespace facula::program" + suffix +
          " {\nusing In = " + type_name(job.in) + ";\nusing Read = " + type_name(job.read) +
          ";\nusing Out = " + type_name(job.out) + ";\n" +
          accumulator_text(kRows[static_cast<int>(job.op)]) + kEntryMacros[entry] + "(" +
-         kEntries[entry] + suffix + ", Accumulator, In, Read, Out)\n}\n";
+         entry_of(job, entry) + suffix + ", Accumulator, In, Read, Out)\n}\n";
 }
 
 void* kernel_of(const Job& job, Entry entry, int index) {
@@ -70,7 +78,7 @@ void* kernel_of(const Job& job, Entry entry, int index) {
                    static_cast<int>(entry), index})
     code = code << 8 | static_cast<uint64_t>(part);
   void*& kernel = (*kernels)[code];
-  if (!kernel) kernel = load_kernel(program_text(job, entry), kEntries[entry], index);
+  if (!kernel) kernel = load_kernel(program_text(job, entry), entry_of(job, entry).c_str(), index);
   return kernel;
 }
 
@@ -108,6 +116,38 @@ int64_t round_to_power(int64_t n) {
   int64_t power = 1;
   while (power < n) power *= 2;
   return power;
+}
+
+// Whether elements along an axis can be read a pack at a time, the offsets of the others given.
+bool is_packed(const ReduceAxis& axis, int64_t item_size, int64_t offsets) {
+  int64_t pack = reduce_pack(item_size);
+  return axis.stride == item_size && axis.size % pack == 0 && offsets % (pack * item_size) == 0;
+}
+
+// The kernel for these axes. Where it reads packs, the axis along which it does so counts them
+// then.
+Entry choose_entry(LongReduceArguments& a, int64_t item_size) {
+  if (a.n_kept > kShortDims || a.n_reduced > kShortDims) return kReduceLong;
+  int64_t pack = reduce_pack(item_size);
+  if (pack == 1) return kReduce;
+  int64_t offsets = reinterpret_cast<intptr_t>(a.data);
+  for (int d = 1; d < a.n_kept; ++d) offsets |= a.kept[d].stride;
+  for (int d = 1; d < a.n_reduced; ++d) offsets |= a.reduced[d].stride;
+  int64_t kept = a.n_kept ? a.kept[0].stride : 0, reduced = a.n_reduced ? a.reduced[0].stride : 0;
+  auto count_packs = [&](ReduceAxis& axis, int64_t& n) {
+    axis.size /= pack;
+    axis.stride *= pack;
+    n /= pack;
+  };
+  if (a.n_reduced && is_packed(a.reduced[0], item_size, offsets | kept)) {
+    count_packs(a.reduced[0], a.n_in);
+    return kReduceAlong;
+  }
+  if (a.n_kept && is_packed(a.kept[0], item_size, offsets | reduced)) {
+    count_packs(a.kept[0], a.n_out);
+    return kReduceAcross;
+  }
+  return kReduce;
 }
 
 // How many threads and pieces share a result: by the sizes alone, so that the bits never depend on
@@ -153,7 +193,7 @@ ReduceArguments shorten(const LongReduceArguments& a) {
 
 void run_reduction(const char* op, ReduceOp which, const Tensor& x, uint64_t mask, DType read_dtype,
                    const Tensor& values, const Tensor& seconds, const ReduceParams& params) {
-  if (values.numel() == 0) return;
+  if (values.numel() == 0 || x.is_meta()) return;
   int index = x.device().index;
   Job job{which, x.dtype(), read_dtype, values.dtype()};
   LongReduceArguments a{};
@@ -162,18 +202,19 @@ void run_reduction(const char* op, ReduceOp which, const Tensor& x, uint64_t mas
   a.seconds = seconds.defined() ? seconds.data() : nullptr;
   a.numbers = {params.p, params.divisor, params.takes_root};
   set_axes(a, x, mask, keeps_order(which));
+  Entry entry = choose_entry(a, x.itemsize());
   divide_work(a);
-  Workspace workspace(index, a.n_pieces > 1 ? a.n_out * a.n_pieces * kAccumulatorBytes : 0);
+  Workspace workspace(x.device(),
+                      a.n_pieces > 1 ? values.numel() * a.n_pieces * kAccumulatorBytes : 0);
   a.partials = workspace.data();
   int64_t n_slots = kReduceThreads / a.n_lanes;
   Grid grid{ceil_div(a.n_out, n_slots), a.n_pieces};
   ReduceArguments s = shorten(a);
-  if (a.n_kept <= kShortDims && a.n_reduced <= kShortDims) {
-    launch(kernel_of(job, kReduce, index), index, grid, kReduceThreads, &s);
-  } else {
-    launch(kernel_of(job, kReduceLong, index), index, grid, kReduceThreads, &a);
-  }
-  if (a.n_pieces > 1) launch(kernel_of(job, kJoin, index), index, {a.n_out, 1}, kReduceThreads, &s);
+  const void* arguments = &s;
+  if (entry == kReduceLong) arguments = &a;
+  launch(kernel_of(job, entry, index), index, grid, kReduceThreads, arguments);
+  if (a.n_pieces > 1)
+    launch(kernel_of(job, kJoin, index), index, {values.numel(), 1}, kReduceThreads, &s);
 }
 
 namespace {
@@ -190,7 +231,7 @@ const ProgramLister lister([](std::vector<Program>& programs) {
         add(row, {op, dtype, DType::Bool, DType::Bool}, kReduce);
       continue;
     }
-    for (Entry entry : {kReduce, kReduceLong, kJoin})
+    for (Entry entry : {kReduce, kReduceAlong, kReduceAcross, kReduceLong, kJoin})
       add(row, {op, DType::BFloat16, DType::Float32, DType::BFloat16}, entry);
     add(row, {op, DType::Float64, DType::Float64, DType::Float64}, kReduce);
     if (in_kinds<int64_t>(row.kinds))

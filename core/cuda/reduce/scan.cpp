@@ -42,7 +42,7 @@ void run(const ScanKernels& kernels, Device device, DType dtype, ScanArguments& 
   // By the sizes alone: the bits never depend on the device.
   a.n_pieces = std::clamp<int64_t>(kEnoughBlocks / n_lines, 1, ceil_div(a.n, kPiece));
   a.piece_size = ceil_div(a.n, a.n_pieces);
-  Workspace partials(device.index, a.n_pieces > 1 ? n_lines * a.n_pieces * kStateBytes : 0);
+  Workspace partials(device, a.n_pieces > 1 ? n_lines * a.n_pieces * kStateBytes : 0);
   a.partials = partials.data();
   Grid grid{n_lines, a.n_pieces};
   if (a.n_pieces > 1) {
@@ -73,9 +73,9 @@ void run_scan(ScanOp op, const Tensor& y, const Tensor& places, const Tensor& x,
   a.y_step = y.stride(dim) * y.itemsize();
   a.places_step = at.stride(dim) * at.itemsize();
   a.x_step = x.stride(dim) * x.itemsize();
-  a.y = y.data();
-  a.places = places.defined() ? places.data() : nullptr;
-  a.x = x.data();
+  a.y = y.address();
+  a.places = places.defined() ? places.address() : nullptr;
+  a.x = x.address();
   if (from_end) {
     a.y += (a.n - 1) * a.y_step;
     a.x += (a.n - 1) * a.x_step;

@@ -28,9 +28,9 @@ class Sorter {
   Sorter(Device device, DType key_dtype, int64_t n)
       : device_(device),
         dtype_(key_dtype),
-        other_keys_(device.index, n * item_size(key_dtype)),
-        other_order_(device.index, n * static_cast<int64_t>(sizeof(int64_t))),
-        counts_(device.index,
+        other_keys_(device, n * item_size(key_dtype)),
+        other_order_(device, n * static_cast<int64_t>(sizeof(int64_t))),
+        counts_(device,
                 ceil_div(n, kSortTile) * kSortDigits * static_cast<int64_t>(sizeof(int64_t))) {
     a_.numel = n;
     a_.n_tiles = ceil_div(n, kSortTile);
@@ -82,18 +82,19 @@ void sort_lines(const Tensor& values, const Tensor& places, const Tensor& x, int
   int64_t n = x.numel(), n_lines = n / line_size;
   Device device = x.device();
   DType key_dtype = word_dtype(x.itemsize());
-  Workspace key_memory(device.index, n * x.itemsize()),
-      order_memory(device.index, n * static_cast<int64_t>(sizeof(int64_t)));
+  Workspace key_memory(device, n * x.itemsize()),
+      order_memory(device, n * static_cast<int64_t>(sizeof(int64_t)));
   char* keys = key_memory.data();
   auto* order = reinterpret_cast<int64_t*>(order_memory.data());
-  make_sort_keys_kernel.for_each(device, {x.dtype()}, n, {x.data(), keys, order, n, is_descending});
+  make_sort_keys_kernel.for_each(device, {x.dtype()}, n,
+                                 {x.address(), keys, order, n, is_descending});
   Sorter sorter(device, key_dtype, n);
   sorter.sort(keys, order, static_cast<int>(8 * x.itemsize()));
   sorter.sort(keys, order, bits_of(n_lines), line_size);
   int64_t kept = values.numel() / n_lines;
-  take_sorted_kernel.for_each(
-      device, {key_dtype}, n_lines * kept,
-      {x.data(), order, values.data(), places.data_as<int64_t>(), n_lines, line_size, kept});
+  take_sorted_kernel.for_each(device, {key_dtype}, n_lines * kept,
+                              {x.address(), order, values.address(), places.address_as<int64_t>(),
+                               n_lines, line_size, kept});
 }
 
 void sort_by_key(Device device, int64_t* keys, int64_t* order, int64_t n, int64_t limit) {

@@ -59,6 +59,14 @@ bool are_adjacent(const TensorList& indices) {
   return changes <= (starts ? 1 : 2);
 }
 
+// Whether there is a mask without elements: how much it chooses is not known.
+bool has_mask_on_meta(const TensorList& indices) {
+  return std::any_of(indices.begin(), indices.end(), [](const Tensor& index) {
+    return index.defined() && index.is_meta() &&
+           (index.dtype() == DType::Bool || index.dtype() == DType::UInt8);
+  });
+}
+
 // Whether one mask chooses elements of x, or slices of its last dimensions.
 bool is_mask_of_slices(const Tensor& x, const TensorList& indices) {
   if (indices.size() != 1 || !indices[0].defined()) return false;
@@ -126,6 +134,12 @@ IndexPlan plan_index(const char* op, Tensor x, TensorList given) {
     index_shape = any ? broadcast_shapes(op, index_shape, index.sizes()) : index.sizes();
     any = true;
   }
+  // Indices that broadcast to nothing are not looked at, as in PyTorch; others must have something
+  // to choose from, even if there are no elements.
+  bool chooses_none = std::find(index_shape.begin(), index_shape.end(), 0) != index_shape.end();
+  for (int64_t d = 0; d < x.dim(); ++d)
+    check_index(chooses_none || !indices[d].defined() || x.size(d) > 0, op,
+                ": index is out of bounds for dimension with size 0, in a tensor ", x.sizes(), ".");
   // One index alone is checked as it is used; of several the sum of their offsets is made.
   Places places{{}, INT64_MAX, 1};
   Tensor offsets;
@@ -139,6 +153,7 @@ IndexPlan plan_index(const char* op, Tensor x, TensorList given) {
     }
     Places at{indices[d], x.size(d), x.stride(d), true};
     if (places.index.defined()) {
+      if (chooses_none) continue;
       if (!offsets.defined()) offsets = offsets_of("index", places);
       offsets = offsets + offsets_of("index", at);
       continue;
@@ -151,6 +166,7 @@ IndexPlan plan_index(const char* op, Tensor x, TensorList given) {
     }
   }
   if (offsets.defined()) places = {expand(offsets, index_shape), INT64_MAX, 1};
+  if (chooses_none) places = {zeros(index_shape, DType::Int64, x.device()), INT64_MAX, 1};
   places.index = places.index.defined() ? reshape(contiguous(places.index), offset_shape)
                                         : zeros({}, DType::Int64, x.device());
   return {restrided(x, shape, strides), places, shape};
@@ -188,6 +204,7 @@ bool shares_no_memory(const Tensor& x) {
 
 void put_at(const Tensor& x, const TensorList& indices, const Tensor& values, bool accumulate) {
   NoGradGuard guard;
+  if (x.is_meta() && has_mask_on_meta(indices)) return;
   IndexPlan plan = plan_index("index_put_", x, indices);
   check(x.dtype() == values.dtype(), "index_put_: expected values of ", x.dtype(), ", got ",
         values.dtype(), ".");
@@ -216,6 +233,7 @@ Tensor fitting(const Tensor& x, const TensorList& indices, const Tensor& values,
 // A mask without dimensions, which chooses all of x or nothing.
 bool is_all_or_nothing(const Tensor& x, const TensorList& indices) {
   return x.dim() > 0 && indices.size() == 1 && indices[0].defined() && indices[0].dim() == 0 &&
+         !indices[0].is_meta() &&
          (indices[0].dtype() == DType::Bool || indices[0].dtype() == DType::UInt8);
 }
 
@@ -238,7 +256,9 @@ Tensor index_put(const Tensor& x, const TensorList& indices, const Tensor& given
                   Tensor to_x, to_values;
                   if (need[0])
                     to_x = accumulate ? g : index_put(g, at, zeros({}, g.dtype(), g.device()));
-                  if (need[1]) to_values = sum_to_size(index(g, at), sizes);
+                  if (need[1])
+                    to_values = has_mask_on_meta(at) ? zeros(sizes, g.dtype(), g.device())
+                                                     : sum_to_size(index(g, at), sizes);
                   return {to_x, to_values};
                 });
 }
@@ -313,8 +333,8 @@ void write_dim(const char* op, const Tensor& x, const Tensor& y, int64_t dim, co
 
 Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) {
   dim = wrap_dim("index_select", dim, x.dim());
-  check(x.dim() > 0 || index.numel() == 1, "index_select: expected one index for a 0-d input, got ",
-        index.numel(), ".");
+  check(x.dim() > 0 || index.dim() > 1 || index.numel() == 1,
+        "index_select: expected one index for a 0-d input, got ", index.numel(), ".");
   Tensor in = at_least_1d(x);
   IndexRules rules;
   if (in.dim() > 1 && (in.numel() == 0 || dim == 1)) rules.out_of_range = ErrorKind::Runtime;
@@ -384,7 +404,9 @@ Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tenso
   {
     NoGradGuard guard;
     IndexRules rules{/*int32_allowed=*/false, /*negative_allowed=*/true, ErrorKind::Index};
-    write_dim("index_fill_", x, y, dim, index, to_dtype(value, x.dtype()), WriteMode::Set, rules);
+    Tensor filling =
+        value.is_cpu() ? to(value, x.device(), x.dtype(), false) : to_dtype(value, x.dtype());
+    write_dim("index_fill_", x, y, dim, index, filling, WriteMode::Set, rules);
   }
   return record(value->is_wrapped_number ? "IndexFillBackward0" : "IndexFillBackward1", y,
                 {x, value}, [dim, index = save(index)](const Tensor& g, Needs need) -> TensorList {
@@ -394,7 +416,9 @@ Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tenso
                   } else if (need[1]) {
                     // A place that is named twice, also from the end, got the value once.
                     Tensor size = wrapped_number(g.dim() ? g.size(dim) : 1);
-                    to_value = sum(index_select(g, dim, unique(remainder(at, size)).values));
+                    Tensor places = remainder(at, size);
+                    if (!at.is_meta()) places = unique(places).values;
+                    to_value = sum(index_select(g, dim, places));
                   }
                   return {need[0] ? index_fill(g, dim, at, wrapped_number(0)) : Tensor(), to_value};
                 });
@@ -423,8 +447,8 @@ Tensor put(const Tensor& x, const Tensor& index, const Tensor& source, bool accu
   check(index.dtype() == DType::Int64, "put_: expected an int64 index, got ", index, ".");
   check(x.dtype() == source.dtype(), "put_: expected a source of ", x.dtype(), ", got ", source,
         ".");
-  check(index.numel() == source.numel(), "put_: expected an index for each of the ", source.numel(),
-        " elements of source, got ", index.numel(), ".");
+  check_index(index.numel() == source.numel(), "put_: expected an index for each of the ",
+              source.numel(), " elements of source, got ", index.numel(), ".");
   check_index(x.numel() != 0 || index.numel() == 0,
               "put_: an empty tensor has no place for elements.");
   Tensor y = copy_of(x, MemoryFormat::Contiguous);

@@ -64,10 +64,11 @@ Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source)
   check_mask("masked_scatter", mask);
   check(x.dtype() == source.dtype(), "masked_scatter: expected a source of ", x.dtype(), ", got ",
         source, ".");
+  check_same_device("masked_scatter", {x, mask, source});
   Dims shape = broadcast_shapes("masked_scatter", x.sizes(), mask.sizes());
   Tensor y = empty(shape, x.dtype(), x.device());
   copy_into(y, x);
-  {
+  if (!y.is_meta()) {
     NoGradGuard guard;
     Tensor positions = nonzero(reshape(expand(mask, shape), {-1}));
     int64_t n = positions.size(0);
@@ -81,7 +82,8 @@ Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source)
       [shape, in = x.sizes(), sizes = source.sizes(), mask = save(mask)](const Tensor& g,
                                                                          Needs need) -> TensorList {
         Tensor m = mask, to_source;
-        if (need[1]) {
+        if (need[1] && g.is_meta()) to_source = zeros(sizes, g.dtype(), g.device());
+        if (need[1] && !g.is_meta()) {
           Tensor used = masked_select(g, m);
           int64_t n = 1;
           for (int64_t s : sizes) n *= s;
@@ -111,6 +113,7 @@ Tensor one_hot(const Tensor& x, int64_t num_classes) {
   check(x.dtype() == DType::Int64, "one_hot: expected class indices of dtype int64, got ", x, ".");
   check(x.numel() > 0 || num_classes > 0,
         "one_hot: expected num_classes for a tensor without elements.");
+  check(!x.is_meta() || num_classes > 0, "one_hot: expected num_classes for a tensor on meta.");
   NoGradGuard guard;
   int64_t largest = -1;
   if (x.is_cpu()) {
@@ -121,7 +124,7 @@ Tensor one_hot(const Tensor& x, int64_t num_classes) {
             ".");
       largest = std::max(largest, value);
     }
-  } else if (x.numel() > 0) {
+  } else if (x.numel() > 0 && !x.is_meta()) {
     int64_t smallest = item(amin(x)).to_int();
     check(smallest >= 0, "one_hot: expected classes of at least 0, got ", smallest, ".");
     largest = item(amax(x)).to_int();

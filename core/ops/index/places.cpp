@@ -111,7 +111,7 @@ Tensor offsets_of(const char* op, const Places& places) {
       int64_t value = from[i];  // once: another thread may be writing to it
       if (__builtin_expect(value < low || value >= size, 0))
         fail(places.kind, op, ": index ", value, " at position ", i,
-             " is outside a dimension of size ", size, ".");
+             " is out of bounds for a dimension of size ", size, ".");
       to[i] = (value < 0 ? value + size : value) * stride;
     }
   });

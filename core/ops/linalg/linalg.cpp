@@ -13,7 +13,6 @@ void check_matrices(const char* op, const char* name, const Tensor& x) {
   check_not_implemented(!is_reduced_float(x.dtype()), op,
                         ": low precision dtypes are not supported, got ", x,
                         ". Convert it with .float().");
-  check_cpu(op, x);
 }
 
 void check_square(const char* op, const char* name, const Tensor& x) {
@@ -30,7 +29,9 @@ void check_same_dtype(const char* op, const Tensor& a, const Tensor& b) {
 
 void check_info(const char* op, const Tensor& info, std::string (*text)(int64_t code),
                 nb::handle type) {
-  const int32_t* codes = info.data_as<int32_t>();
+  if (info.is_meta()) return;
+  Tensor host = on_host(info);
+  const int32_t* codes = host.data_as<int32_t>();
   const int32_t* bad = std::find_if(codes, codes + info.numel(), [](int32_t c) { return c != 0; });
   if (bad == codes + info.numel()) return;
   std::string message = std::string(op) + ": ";
@@ -69,16 +70,16 @@ Dims broadcast_batches(const char* op, const Tensor& a, const Tensor& b) {
   return x;
 }
 
-Tensor empty_columns(const Dims& sizes, DType dtype) {
+Tensor empty_columns(const Dims& sizes, DType dtype, Device device) {
   Dims strides = contiguous_strides(sizes);
   size_t n = sizes.size();
   strides[n - 2] = 1;
   strides[n - 1] = std::max<int64_t>(sizes[n - 2], 1);
-  return empty_strided(sizes, strides, dtype);
+  return empty_strided(sizes, strides, dtype, device);
 }
 
 Tensor copy_columns(const Tensor& x) {
-  Tensor y = empty_columns(x.sizes(), x.dtype());
+  Tensor y = empty_columns(x.sizes(), x.dtype(), x.device());
   copy_into(y, x);
   return y;
 }
@@ -92,7 +93,7 @@ namespace {
 // f(column, index of the column, rows) for the columns of all matrices.
 template <class F>
 void for_columns(const Tensor& x, F f) {
-  visit_lapack(x.dtype(), [&](auto tag) {
+  visit_lapack(x, [&](auto tag) {
     using T = typename decltype(tag)::type;
     T* column = x.data_as<T>();
     int64_t rows = x.size(-2), columns = x.size(-1);
@@ -104,12 +105,22 @@ void for_columns(const Tensor& x, F f) {
 }  // namespace
 
 void clear_below(const Tensor& x) {
+  if (!x.is_cpu()) {
+    NoGradGuard guard;
+    copy_into(x, triu(x));
+    return;
+  }
   for_columns(x, [](auto* column, int64_t j, int64_t rows) {
     if (j + 1 < rows) std::fill(column + j + 1, column + rows, 0);
   });
 }
 
 void clear_above(const Tensor& x) {
+  if (!x.is_cpu()) {
+    NoGradGuard guard;
+    copy_into(x, lower(x));
+    return;
+  }
   for_columns(x, [](auto* column, int64_t j, int64_t rows) {
     std::fill(column, column + std::min(j, rows), 0);
   });
@@ -120,12 +131,21 @@ Tensor with_diagonal(const Tensor& x, const Tensor& numbers) {
 }
 
 Tensor with_diagonal(const Tensor& x, Scalar number) {
-  return where(identity(x, DType::Bool), scalar_tensor(number, x.dtype()), x);
+  return where(identity(x, DType::Bool), scalar_tensor(number, x.dtype(), x.device()), x);
 }
 
 nb::tuple as_tuple(std::initializer_list<Tensor> values) {
   nb::list items;
   for (const Tensor& value : values) items.append(value);
+  return nb::tuple(items);
+}
+
+nb::tuple on_device(const nb::tuple& values, Device device) {
+  nb::list items;
+  for (nb::handle value : values) {
+    Tensor x = nb::cast<Tensor>(value);
+    items.append(to(x, device, x.dtype(), /*copy=*/false));
+  }
   return nb::tuple(items);
 }
 

@@ -30,17 +30,18 @@ inline Tensor expand_batch(const Tensor& x, const Dims& batch) {
   return expand(x, with_matrix(batch, x.size(-2), x.size(-1)));
 }
 
-Tensor empty_columns(const Dims& sizes, DType dtype);  // column-major matrices
-Tensor copy_columns(const Tensor& x);                  // a copy as column-major matrices
-Tensor as_columns(const Tensor& x);                    // x itself where it is so already
+Tensor empty_columns(const Dims& sizes, DType dtype, Device device);  // column-major matrices
+Tensor copy_columns(const Tensor& x);  // a copy as column-major matrices
+Tensor as_columns(const Tensor& x);    // x itself where it is so already
 // Zero below the diagonal of column-major matrices, or above.
 void clear_below(const Tensor& x);
 void clear_above(const Tensor& x);
 
-// f(TypeTag<T>{}) for the dtypes of LAPACK.
+// f(TypeTag<T>{}), which computes, for x of the dtypes of LAPACK; on meta there is nothing to do.
 template <class F>
-void visit_lapack(DType dtype, F f) {
-  visit_dtype(dtype, [&](auto tag) {
+void visit_lapack(const Tensor& x, F f) {
+  if (x.is_meta()) return;
+  visit_dtype(x.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_floating_point_v<T> || is_complex_v<T>) f(tag);
   });
@@ -53,7 +54,9 @@ inline Tensor lower(const Tensor& x, int64_t offset = 0) {
   return transposed(triu(transposed(x), -offset));
 }
 inline Tensor diagonal_of(const Tensor& x) { return diagonal(x, 0, -2, -1); }
-inline Tensor identity(const Tensor& x, DType dtype) { return eye(x.size(-2), x.size(-1), dtype); }
+inline Tensor identity(const Tensor& x, DType dtype) {
+  return eye(x.size(-2), x.size(-1), dtype, x.device());
+}
 // x with other numbers on its diagonal.
 Tensor with_diagonal(const Tensor& x, const Tensor& numbers);
 Tensor with_diagonal(const Tensor& x, Scalar number);
@@ -61,6 +64,9 @@ Tensor with_diagonal(const Tensor& x, Scalar number);
 inline Tensor as_dtype_of(const Tensor& g, DType dtype) { return is_complex(dtype) ? g : real(g); }
 
 nb::tuple as_tuple(std::initializer_list<Tensor> values);
+
+// Results of the host for tensors of a device, for what only the host can do.
+nb::tuple on_device(const nb::tuple& values, Device device);
 
 // ---- operations that derivatives of others are made of
 Tensor solve(const Tensor& a, const Tensor& b, bool is_left = true);

@@ -1,19 +1,20 @@
 // The factorisation P L U, and what is solved with it: systems, inverses, determinants.
 #include "autograd/node.h"
+#include "ops/linalg/factor.h"
 #include "ops/linalg/linalg.h"
-#include "products/factor.h"
 
 namespace facula {
 
 Lu factor_lu(const Tensor& a) {
   NoGradGuard guard;
   int64_t m = a.size(-2), n = a.size(-1);
-  Lu result{copy_columns(a), empty(with_column(batch_of(a), std::min(m, n)), DType::Int32),
-            empty(batch_of(a), DType::Int32)};
-  visit_lapack(a.dtype(), [&](auto tag) {
+  Lu result{copy_columns(a),
+            empty(with_column(batch_of(a), std::min(m, n)), DType::Int32, a.device()),
+            empty(batch_of(a), DType::Int32, a.device())};
+  visit_lapack(a, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    products::lu(n_matrices(a), m, n, result.lu.data_as<T>(), result.pivots.data_as<int32_t>(),
-                 result.info.data_as<int32_t>());
+    factor::lu(a.device(), n_matrices(a), m, n, result.lu.data_as<T>(),
+               result.pivots.data_as<int32_t>(), result.info.data_as<int32_t>());
   });
   return result;
 }
@@ -61,14 +62,14 @@ Tensor plu_backward(const Tensor& gl, const Tensor& gu, const Tensor& p, const T
   if (n > k && !gu.defined()) {
     Dims rest = g.sizes();
     rest.back() = n - k;
-    g = cat({g, zeros(rest, g.dtype())}, -1);
+    g = cat({g, zeros(rest, g.dtype(), g.device())}, -1);
   }
   g = solve_triangular(adjoint(l1), g, true, true, true);
   if (m > k) {
     Dims rest = g.sizes();
     rest[rest.size() - 2] = m - k;
     g = cat({g, gl.defined() ? solve_triangular(adjoint(u1), rows(gl, k, m), false, false)
-                             : zeros(rest, g.dtype())},
+                             : zeros(rest, g.dtype(), g.device())},
             -2);
   }
   return p.defined() ? matmul(p, g) : g;
@@ -107,15 +108,15 @@ LuParts lu(const Tensor& a, bool pivot) {
 }
 
 // The matrix of the permutation that the swaps of rows amount to.
-Tensor permutation(const Tensor& pivots, int64_t m, DType dtype) {
+Tensor permutation(const Tensor& given, int64_t m, DType dtype) {
+  Tensor pivots = contiguous(on_host(given));
   Dims batch(pivots.sizes().begin(), pivots.sizes().end() - 1);
-  Tensor p = zeros(with_matrix(batch, m, m), dtype);
-  int64_t k = pivots.size(-1), n = n_matrices(p);
-  const int32_t* swaps = pivots.data_as<int32_t>();
-  std::vector<int64_t> order(m);
-  visit_lapack(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    T* out = p.data_as<T>();
+  Tensor p = zeros(with_matrix(batch, m, m), DType::Float32, pivots.device());
+  if (!p.is_meta()) {
+    int64_t k = pivots.size(-1), n = n_matrices(p);
+    const int32_t* swaps = pivots.data_as<int32_t>();
+    std::vector<int64_t> order(m);
+    float* out = p.data_as<float>();
     for (int64_t i = 0; i < n; ++i, swaps += k, out += m * m) {
       for (int64_t row = 0; row < m; ++row) order[row] = row;
       for (int64_t j = 0; j < k; ++j) {
@@ -123,10 +124,10 @@ Tensor permutation(const Tensor& pivots, int64_t m, DType dtype) {
               swaps[j], ". (They count from 1, as lu_factor returns them.)");
         std::swap(order[j], order[swaps[j] - 1]);
       }
-      for (int64_t row = 0; row < m; ++row) out[order[row] * m + row] = T(1);
+      for (int64_t row = 0; row < m; ++row) out[order[row] * m + row] = 1;
     }
-  });
-  return p;
+  }
+  return to(p, given.device(), dtype, /*copy=*/false);
 }
 
 }  // namespace
@@ -134,8 +135,9 @@ Tensor permutation(const Tensor& pivots, int64_t m, DType dtype) {
 LuParts unpack_lu(const Tensor& lu, const Tensor& pivots, bool with_factors,
                   bool with_permutation) {
   int64_t m = lu.size(-2), n = lu.size(-1), k = std::min(m, n);
-  LuParts parts{empty({0}, lu.dtype()), empty({0}, lu.dtype()), empty({0}, lu.dtype())};
-  if (with_permutation) parts.p = permutation(contiguous(detach(pivots)), m, lu.dtype());
+  auto none = [&] { return empty({0}, lu.dtype(), lu.device()); };
+  LuParts parts{none(), none(), none()};
+  if (with_permutation) parts.p = permutation(detach(pivots), m, lu.dtype());
   if (!with_factors) return parts;
   // Both lie by rows, as in PyTorch.
   parts.l = with_diagonal(contiguous(lower(slice(lu, -1, 0, k), -1)), 1);
@@ -147,8 +149,8 @@ namespace {
 
 LuParts lu_unpack(const Tensor& lu, const Tensor& pivots, bool unpack_data, bool unpack_pivots) {
   const char* op = "lu_unpack";
+  // Of any dtype: its elements are moved, never computed with.
   check(lu.dim() >= 2, op, ": expected LU_data to have at least 2 dimensions, got ", lu, ".");
-  check_matrices(op, "LU_data", lu);
   if (unpack_pivots) {
     check(pivots.dtype() == DType::Int32, op,
           ": expected pivots of dtype int32, as lu_factor returns them, got ", pivots,
@@ -156,7 +158,7 @@ LuParts lu_unpack(const Tensor& lu, const Tensor& pivots, bool unpack_data, bool
     Dims expected = with_column(batch_of(lu), std::min(lu.size(-2), lu.size(-1)));
     check(pivots.sizes() == expected, op, ": expected pivots of shape ", expected, ", got ", pivots,
           ".");
-    check_cpu(op, pivots);
+    check_same_device(op, {lu, pivots});
   }
   LuParts parts;
   {
@@ -171,7 +173,7 @@ LuParts lu_unpack(const Tensor& lu, const Tensor& pivots, bool unpack_data, bool
                  if (by == 0) return x;
                  Dims rest = x.sizes();
                  rest[rest.size() + dim] = by;
-                 return cat({x, zeros(rest, x.dtype())}, dim);
+                 return cat({x, zeros(rest, x.dtype(), x.device())}, dim);
                };
                Tensor g;
                if (gs[0].defined()) g = grown(lower(gs[0], -1), -1, std::max<int64_t>(n - m, 0));
@@ -194,10 +196,10 @@ Tensor apply_lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, b
   char op = is_left == is_adjoint ? (is_left && !is_real ? 'C' : 'T') : 'N';
   Tensor x = copy_columns(is_left ? b : transposed(is_conjugated ? conj(b) : b));
   Tensor factors = as_columns(lu), swaps = contiguous(pivots);
-  visit_lapack(x.dtype(), [&](auto tag) {
+  visit_lapack(x, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    products::lu_solve(n_matrices(x), x.size(-2), x.size(-1), factors.data_as<T>(),
-                       swaps.data_as<int32_t>(), x.data_as<T>(), op);
+    factor::lu_solve(x.device(), n_matrices(x), x.size(-2), x.size(-1), factors.data_as<T>(),
+                     swaps.data_as<int32_t>(), x.data_as<T>(), op);
   });
   if (is_left) return x;
   return transposed(is_conjugated ? conj(x) : x);
@@ -221,7 +223,7 @@ Tensor lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool is
   check_matrices(op, "B", b);
   check_same_dtype(op, lu, b);
   check(pivots.dtype() == DType::Int32, op, ": expected pivots of dtype int32, got ", pivots, ".");
-  check_cpu(op, pivots);
+  check_same_device(op, {lu, pivots});
   Dims expected = with_column(batch_of(lu), lu.size(-1));
   check(pivots.sizes() == expected, op, ": expected pivots of shape ", expected, ", got ", pivots,
         ".");
@@ -229,9 +231,10 @@ Tensor lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool is
         ": incompatible shapes of LU and B for the equation ", is_left ? "AX = B" : "XA = B",
         ", got ", lu, " and ", b, ".");
   Dims batch = broadcast_batches(op, lu, b);
-  Tensor swaps = contiguous(pivots);
-  for (int64_t i = 0; i < swaps.numel(); ++i) {
-    int32_t row = swaps.data_as<int32_t>()[i];
+  Tensor swaps = contiguous(pivots),
+         rows = swaps.is_meta() ? empty({0}, DType::Int32) : on_host(swaps);
+  for (int64_t i = 0; i < rows.numel(); ++i) {
+    int32_t row = rows.data_as<int32_t>()[i];
     check(row >= 1 && row <= lu.size(-1), op, ": expected pivots from 1 to ", lu.size(-1), ", got ",
           row, ".");
   }
@@ -316,12 +319,18 @@ Inverse inv_ex(const Tensor& a, bool check_errors) {
   check_square(op, "A", a);
   Lu factored = factor_lu(a);
   if (check_errors) check_info(op, factored.info, singular_inverse);
-  Tensor y = empty_columns(a.sizes(), a.dtype());
-  visit_lapack(a.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    products::lu_inverse(n_matrices(a), a.size(-1), factored.lu.data_as<T>(),
-                         factored.pivots.data_as<int32_t>(), y.data_as<T>());
-  });
+  Tensor y;
+  if (a.device().is_cuda()) {
+    y = apply_lu_solve(factored.lu, factored.pivots, expand(identity(a, a.dtype()), a.sizes()),
+                       true, false);
+  } else {
+    y = empty_columns(a.sizes(), a.dtype(), a.device());
+    visit_lapack(a, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      products::lu_inverse(n_matrices(a), a.size(-1), factored.lu.data_as<T>(),
+                           factored.pivots.data_as<int32_t>(), y.data_as<T>());
+    });
+  }
   y = record("LinalgInvExBackward0", y, {a}, [y = save_output(y)](const Tensor& g) {
     Tensor yh = adjoint(y);
     return -matmul(yh, matmul(g, yh));
@@ -330,13 +339,21 @@ Inverse inv_ex(const Tensor& a, bool check_errors) {
 }
 
 // Signs and logarithms of the sizes of the determinants, or with `logs` undefined the determinants.
-void determinants(const Lu& factored, const Tensor& values, const Tensor& logs) {
-  visit_lapack(values.dtype(), [&](auto tag) {
+void determinants(const Lu& given, const Tensor& values, const Tensor& logs) {
+  if (values.device().is_cuda()) {
+    Tensor on_cpu = empty(values.sizes(), values.dtype()), logs_on_cpu;
+    if (logs.defined()) logs_on_cpu = empty(logs.sizes(), logs.dtype());
+    determinants({on_host(given.lu), on_host(given.pivots), {}}, on_cpu, logs_on_cpu);
+    copy_into(values, on_cpu);
+    if (logs.defined()) copy_into(logs, logs_on_cpu);
+    return;
+  }
+  visit_lapack(values, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using R = products::RealOf<T>;
-    const T* lu = factored.lu.data_as<T>();
-    const int32_t* pivots = factored.pivots.data_as<int32_t>();
-    int64_t n = factored.lu.size(-1);
+    const T* lu = given.lu.data_as<T>();
+    const int32_t* pivots = given.pivots.data_as<int32_t>();
+    int64_t n = given.lu.size(-1);
     for (int64_t i = 0; i < values.numel(); ++i, lu += n * n, pivots += n) {
       T product(1);
       R log = 0;
@@ -369,18 +386,19 @@ double eps_of(DType dtype) {
 }
 
 Tensor det_backward(const Tensor& g, const Tensor& det, const Tensor& a, Lu factored) {
-  if (a.numel() == 0) return zeros(a.sizes(), a.dtype());
+  if (a.numel() == 0) return zeros(a.sizes(), a.dtype(), a.device());
   if (a.size(-1) == 1) return reshape(g, a.sizes());
   double eps = eps_of(a.dtype());
   if (!is_grad_enabled()) {
     // The determinant is smooth: near a singular matrix is one with the same derivative.
-    Tensor pivots = diagonal_of(factored.lu), near = empty(batch_of(a), a.dtype());
+    Tensor pivots = diagonal_of(factored.lu), near = empty(batch_of(a), a.dtype(), a.device());
     factored.lu = as_columns(with_diagonal(
-        factored.lu, where(eq(pivots, wrapped_number(0)), scalar_tensor(eps, a.dtype()), pivots)));
+        factored.lu,
+        where(eq(pivots, wrapped_number(0)), scalar_tensor(eps, a.dtype(), a.device()), pivots)));
     determinants(factored, near, {});
     return scaled_inverse_adjoint(a, factored, g * conj(near));
   }
-  if (item(all(ge(abs(detach(det)), wrapped_number(100 * eps)))).to_bool())
+  if (a.is_meta() || item(all(ge(abs(detach(det)), wrapped_number(100 * eps)))).to_bool())
     return scaled_inverse_adjoint(a, factored, g * conj(det));
   // Through singular values: det A = det U det V^H s1 s2 ..., without dividing by one of them.
   Svd parts = svd(a, false);
@@ -391,7 +409,7 @@ Tensor det_backward(const Tensor& g, const Tensor& det, const Tensor& a, Lu fact
   auto det_of = [](const Tensor& x) {
     NoGradGuard guard;
     Lu lu = factor_lu(x);
-    Tensor y = empty(batch_of(x), x.dtype());
+    Tensor y = empty(batch_of(x), x.dtype(), x.device());
     determinants(lu, y, {});
     return y;
   };
@@ -402,7 +420,7 @@ Tensor det_backward(const Tensor& g, const Tensor& det, const Tensor& a, Lu fact
 Tensor det(const Tensor& a) {
   check_square("linalg.det", "A", a);
   Lu factored = factor_lu(a);
-  Tensor y = empty(batch_of(a), a.dtype());
+  Tensor y = empty(batch_of(a), a.dtype(), a.device());
   determinants(factored, y, {});
   return record("LinalgDetBackward0", y, {a},
                 [a = save(a), lu = save(factored.lu), pivots = save(factored.pivots),
@@ -414,8 +432,8 @@ Tensor det(const Tensor& a) {
 nb::tuple slogdet(const Tensor& a) {
   check_square("linalg.slogdet", "A", a);
   Lu factored = factor_lu(a);
-  Tensor sign = empty(batch_of(a), a.dtype());
-  Tensor logs = empty(batch_of(a), to_real_dtype(a.dtype()));
+  Tensor sign = empty(batch_of(a), a.dtype(), a.device());
+  Tensor logs = empty(batch_of(a), to_real_dtype(a.dtype()), a.device());
   determinants(factored, sign, logs);
   record_all("LinalgSlogdetBackward0", {sign, logs}, {a},
              [a = save(a), lu = save(factored.lu), pivots = save(factored.pivots),
@@ -424,7 +442,8 @@ nb::tuple slogdet(const Tensor& a) {
                // The sign of a real matrix is constant; that of a complex one turns.
                if (is_complex(matrix.dtype()) && gs[0].defined()) {
                  Tensor turn = imag(gs[0] * conj(sign));
-                 g = complex(g.defined() ? g : zeros(turn.sizes(), turn.dtype()), turn);
+                 g = complex(g.defined() ? g : zeros(turn.sizes(), turn.dtype(), turn.device()),
+                             turn);
                }
                if (!g.defined()) return {Tensor()};
                return {scaled_inverse_adjoint(matrix, {lu, pivots, {}}, g)};

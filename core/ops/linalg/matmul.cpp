@@ -13,7 +13,7 @@ namespace {
 
 void check_operands(const char* op, const Tensor& a, const Tensor& b) {
   check(a.dtype() == b.dtype(), op, ": expected both operands of one dtype, got ", a, " and ", b,
-        ".");
+        ". (expected m1 and m2 to have the same dtype)");
   check_same_device(op, {a, b});
 }
 
@@ -46,6 +46,7 @@ void run_matmul(const char* op, const Tensor& out, const Tensor& a, const Tensor
   }
   check_factor(op, "alpha", alpha, out.dtype());
   check_factor(op, "beta", beta, out.dtype());
+  if (out.is_meta()) return;
   Matrix ma = as_matrix(a), mb = as_matrix(b);
   visit_dtype(out.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -98,7 +99,7 @@ Tensor conj_t(const Tensor& x) { return conj(transpose(x, -2, -1)); }
 bool is_bias_on_gpu(const Tensor& c, const Tensor& y) {
   return !y.is_cpu() && y.dim() == 2 && c.dim() == 1 && c.size(0) == y.size(1) &&
          (c.stride(0) == 1 || c.size(0) == 1) && is_floating(c.dtype()) &&
-         c.dtype() != DType::Float64 && reinterpret_cast<uintptr_t>(c.data()) % 16 == 0;
+         c.dtype() != DType::Float64 && reinterpret_cast<uintptr_t>(c.address()) % 16 == 0;
 }
 
 // beta c + alpha a b, where c broadcasts to the product's shape.
@@ -217,9 +218,19 @@ Tensor addmm(const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta, Sca
       });
 }
 
+namespace {
+
+// PyTorch looks for a dimension that is not there before it counts them.
+void check_batches(const char* op, const Tensor& a, const Tensor& b) {
+  const char* text = ": expected batch1 and batch2 of 3 dimensions, got ";
+  check_index(a.dim() >= 2 && b.dim() >= 3, op, text, a, " and ", b, ".");
+  check(a.dim() == 3 && b.dim() == 3, op, text, a, " and ", b, ".");
+}
+
+}  // namespace
+
 Tensor baddbmm(const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha) {
-  check(a.dim() == 3 && b.dim() == 3, "baddbmm: expected batch1 and batch2 of 3 dimensions, got ",
-        a, " and ", b, ".");
+  check_batches("baddbmm", a, b);
   check_operands("baddbmm", a, b);
   check(a.size(0) == b.size(0) && a.size(2) == b.size(1),
         "baddbmm: expected (b, m, k) and (b, k, n), got ", a.sizes(), " and ", b.sizes(), ".");
@@ -262,8 +273,7 @@ Tensor addmv(const Tensor& c, const Tensor& a, const Tensor& x, Scalar beta, Sca
 }
 
 Tensor addbmm(const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha) {
-  check(a.dim() == 3 && b.dim() == 3, "addbmm: expected batch1 and batch2 of 3 dimensions, got ", a,
-        " and ", b, ".");
+  check_batches("addbmm", a, b);
   check_operands("addbmm", a, b);
   check(a.size(0) == b.size(0) && a.size(2) == b.size(1),
         "addbmm: expected (b, m, k) and (b, k, n), got ", a.sizes(), " and ", b.sizes(), ".");
@@ -333,7 +343,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   int64_t inner = b.dim() == 1 ? b.size(0) : b.size(-2);
   check(a.size(-1) == inner, "matmul: the last dimension of the first operand, ", a,
         ", must equal the ", b.dim() == 1 ? "size" : "second to last dimension", " of the second, ",
-        b, ": ", a.size(-1), " is not ", inner, ".");
+        b, ": ", a.size(-1), " is not ", inner, ". (mat1 and mat2 shapes cannot be multiplied)");
   if (a.dim() == 1 && b.dim() == 1) return dot(a, b);
   if (a.dim() == 2 && b.dim() == 1) return mv(a, b);
   if (a.dim() == 1 && b.dim() == 2) return squeeze(mm(unsqueeze(a, 0), b), 0);

@@ -1,7 +1,7 @@
 // The factorisation Q R, and the reflectors that Q is made of.
 #include "autograd/node.h"
+#include "ops/linalg/factor.h"
 #include "ops/linalg/linalg.h"
-#include "products/factor.h"
 
 namespace facula {
 
@@ -13,12 +13,13 @@ struct Reflectors {
 
 Reflectors factor_qr(const Tensor& x) {
   NoGradGuard guard;
-  Reflectors result{copy_columns(x),
-                    empty(with_column(batch_of(x), std::min(x.size(-2), x.size(-1))), x.dtype())};
-  visit_lapack(x.dtype(), [&](auto tag) {
+  Reflectors result{
+      copy_columns(x),
+      empty(with_column(batch_of(x), std::min(x.size(-2), x.size(-1))), x.dtype(), x.device())};
+  visit_lapack(x, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    products::qr(n_matrices(x), x.size(-2), x.size(-1), result.a.data_as<T>(),
-                 result.tau.data_as<T>());
+    factor::qr(x.device(), n_matrices(x), x.size(-2), x.size(-1), result.a.data_as<T>(),
+               result.tau.data_as<T>());
   });
   return result;
 }
@@ -27,13 +28,14 @@ Reflectors factor_qr(const Tensor& x) {
 Tensor product_of(const Tensor& a, const Tensor& tau, int64_t columns) {
   NoGradGuard guard;
   int64_t m = a.size(-2), k = tau.size(-1);
-  Tensor q = empty_columns(with_matrix(batch_of(a), m, columns), a.dtype());
+  Tensor q = empty_columns(with_matrix(batch_of(a), m, columns), a.dtype(), a.device());
   int64_t n_given = std::min(columns, a.size(-1));
   copy_into(narrow(q, -1, 0, n_given), narrow(a, -1, 0, n_given));
   Tensor factors = contiguous(tau);
-  visit_lapack(a.dtype(), [&](auto tag) {
+  visit_lapack(a, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    products::reflectors_to_q(n_matrices(a), m, columns, k, q.data_as<T>(), factors.data_as<T>());
+    factor::reflectors_to_q(a.device(), n_matrices(a), m, columns, k, q.data_as<T>(),
+                            factors.data_as<T>());
   });
   return q;
 }
@@ -58,7 +60,8 @@ Tensor qr_backward(Tensor gq, const Tensor& gr, const Tensor& q, const Tensor& r
   if (n == k) return g;
   Dims rest = g.sizes();
   rest.back() = n - k;
-  return cat({g, gr.defined() ? matmul(q, slice(gr, -1, k, n)) : zeros(rest, g.dtype())}, -1);
+  return cat(
+      {g, gr.defined() ? matmul(q, slice(gr, -1, k, n)) : zeros(rest, g.dtype(), g.device())}, -1);
 }
 
 nb::tuple qr(const Tensor& a, const std::string& mode) {
@@ -68,7 +71,7 @@ nb::tuple qr(const Tensor& a, const std::string& mode) {
   check_matrices(op, "A", a);
   int64_t m = a.size(-2), n = a.size(-1), k = mode == "complete" ? m : std::min(m, n);
   Reflectors factored = factor_qr(a);
-  Tensor q = empty({0}, a.dtype());
+  Tensor q = empty({0}, a.dtype(), a.device());
   Tensor r = copy_columns(narrow(factored.a, -2, 0, k));
   clear_below(r);
   if (mode != "r") q = product_of(factored.a, factored.tau, k);
@@ -138,11 +141,12 @@ Tensor ormqr(const Tensor& a, const Tensor& tau, const Tensor& c, bool is_left,
   NoGradGuard guard;
   Tensor y = copy_columns(c), reflectors = as_columns(narrow(a, -1, 0, k)),
          factors = contiguous(tau);
-  visit_lapack(c.dtype(), [&](auto tag) {
+  visit_lapack(c, [&](auto tag) {
     using T = typename decltype(tag)::type;
     char op = !is_transposed ? 'N' : is_complex_v<T> ? 'C' : 'T';
-    products::multiply_by_q(n_matrices(c), c.size(-2), c.size(-1), k, reflectors.data_as<T>(),
-                            factors.data_as<T>(), y.data_as<T>(), is_left, op);
+    factor::multiply_by_q(c.device(), n_matrices(c), c.size(-2), c.size(-1), k,
+                          reflectors.data_as<T>(), factors.data_as<T>(), y.data_as<T>(), is_left,
+                          op);
   });
   return y;
 }

@@ -1,8 +1,8 @@
 // Eigenvalues and singular values, and what is computed with them: least squares, the derivative of
 // the pseudoinverse; and the exponential.
 #include "autograd/node.h"
+#include "ops/linalg/factor.h"
 #include "ops/linalg/linalg.h"
-#include "products/factor.h"
 
 namespace facula {
 
@@ -18,7 +18,7 @@ std::string no_convergence(int64_t code) {
 // derivative.
 void check_phase(const char* op, const Tensor& diagonal) {
   NoGradGuard guard;
-  if (!is_complex(diagonal.dtype()) || diagonal.numel() == 0) return;
+  if (!is_complex(diagonal.dtype()) || diagonal.numel() == 0 || diagonal.is_meta()) return;
   Tensor turn = abs(imag(detach(diagonal)));
   double tolerance = diagonal.dtype() == DType::Complex64 ? 1e-3 : 1e-7;
   Tensor size = abs(real(detach(diagonal))) * tolerance + tolerance;
@@ -58,8 +58,8 @@ Eigh eigh(const Tensor& a, const std::string& uplo, bool with_vectors) {
         ": expected UPLO 'L' or 'U', got '", uplo, "'.");
   Dims batch = batch_of(a);
   with_vectors = with_vectors || (is_grad_enabled() && a.requires_grad());
-  Tensor v = copy_columns(detach(a)), info = empty(batch, DType::Int32);
-  Tensor w = empty(with_column(batch, a.size(-1)), to_real_dtype(a.dtype()));
+  Tensor v = copy_columns(detach(a)), info = empty(batch, DType::Int32, a.device());
+  Tensor w = empty(with_column(batch, a.size(-1)), to_real_dtype(a.dtype()), a.device());
   bool is_upper = uplo == "U" || uplo == "u";
   // What is not read may hold anything, NaN too.
   if (is_upper) {
@@ -67,13 +67,13 @@ Eigh eigh(const Tensor& a, const std::string& uplo, bool with_vectors) {
   } else {
     clear_above(v);
   }
-  visit_lapack(a.dtype(), [&](auto tag) {
+  visit_lapack(a, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    products::eigh(n_matrices(a), a.size(-1), v.data_as<T>(), w.data_as<products::RealOf<T>>(),
-                   info.data_as<int32_t>(), is_upper, with_vectors);
+    factor::eigh(a.device(), n_matrices(a), a.size(-1), v.data_as<T>(),
+                 w.data_as<products::RealOf<T>>(), info.data_as<int32_t>(), is_upper, with_vectors);
   });
   check_info(op, info, no_convergence);
-  if (!with_vectors) return {w, empty({0}, a.dtype())};
+  if (!with_vectors) return {w, empty({0}, a.dtype(), a.device())};
   record_all("LinalgEighBackward0", {w, v}, {a},
              [w = save_output(w), v = save_output(v)](const TensorList& gs, Needs) -> TensorList {
                return {eigh_backward(gs[0], gs[1], w, v)};
@@ -102,14 +102,17 @@ Tensor eig_backward(const Tensor& gw, const Tensor& gv, const Tensor& w, const T
 nb::tuple eig(const Tensor& a, bool with_vectors) {
   const char* op = "linalg.eig";
   check_square(op, "A", a);
+  if (a.device().is_cuda()) return on_device(eig(on_host(a), with_vectors), a.device());
   Dims batch = batch_of(a);
   with_vectors = with_vectors || (is_grad_enabled() && a.requires_grad());
   DType dtype = to_complex_dtype(a.dtype());
-  Tensor copy = copy_columns(detach(a)), info = empty(batch, DType::Int32);
-  Tensor w = empty(with_column(batch, a.size(-1)), dtype);
-  Tensor v = with_vectors ? empty_columns(a.sizes(), dtype) : empty({0}, dtype);
-  check(item(all(isfinite(copy))).to_bool(), op, ": input tensor should not contain infs or NaNs.");
-  visit_lapack(a.dtype(), [&](auto tag) {
+  Tensor copy = copy_columns(detach(a)), info = empty(batch, DType::Int32, a.device());
+  Tensor w = empty(with_column(batch, a.size(-1)), dtype, a.device());
+  Tensor v =
+      with_vectors ? empty_columns(a.sizes(), dtype, a.device()) : empty({0}, dtype, a.device());
+  check(a.is_meta() || item(all(isfinite(copy))).to_bool(), op,
+        ": input tensor should not contain infs or NaNs.");
+  visit_lapack(a, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using C = std::complex<products::RealOf<T>>;
     products::eig(n_matrices(a), a.size(-1), copy.data_as<T>(), w.data_as<C>(),
@@ -144,7 +147,8 @@ Tensor svd_backward(const Tensor& gu, const Tensor& gs, const Tensor& gvh, const
     Tensor part = unsqueeze(s, -1) * (right / gaps);
     inner = inner.defined() ? inner + part : part;
   }
-  Tensor diagonal = gs.defined() ? to_dtype(gs, u.dtype()) : zeros(s.sizes(), u.dtype());
+  Tensor diagonal =
+      gs.defined() ? to_dtype(gs, u.dtype()) : zeros(s.sizes(), u.dtype(), u.device());
   if (is_complex(u.dtype()) && left.defined()) diagonal = diagonal + diagonal_of(left) / (s * 2);
   inner = with_diagonal(inner, diagonal);
   Tensor g = matmul(matmul(u, inner), vh);
@@ -167,19 +171,26 @@ Svd svd(const Tensor& a, bool is_full, bool with_vectors) {
   check_matrices(op, "A", a);
   int64_t m = a.size(-2), n = a.size(-1), k = std::min(m, n);
   Dims batch = batch_of(a);
-  if (!with_vectors && is_grad_enabled() && a.requires_grad()) with_vectors = true, is_full = false;
-  Svd y{empty({0}, a.dtype()), empty(with_column(batch, k), to_real_dtype(a.dtype())),
-        empty({0}, a.dtype())};
-  if (with_vectors) {
-    y.u = empty_columns(with_matrix(batch, m, is_full ? m : k), a.dtype());
-    y.vh = empty_columns(with_matrix(batch, is_full ? n : k, n), a.dtype());
+  Device device = a.device();
+  if (device.is_cuda() && m < n) {  // cuSOLVER has no routine for wide matrices
+    Svd y = svd(adjoint(a), is_full, with_vectors);
+    if (!with_vectors) return y;
+    return {adjoint(y.vh), y.s, adjoint(y.u)};
   }
-  Tensor copy = copy_columns(detach(a)), info = empty(batch, DType::Int32);
-  visit_lapack(a.dtype(), [&](auto tag) {
+  if (!with_vectors && is_grad_enabled() && a.requires_grad()) with_vectors = true, is_full = false;
+  Svd y{empty({0}, a.dtype(), device),
+        empty(with_column(batch, k), to_real_dtype(a.dtype()), device),
+        empty({0}, a.dtype(), device)};
+  if (with_vectors) {
+    y.u = empty_columns(with_matrix(batch, m, is_full ? m : k), a.dtype(), device);
+    y.vh = empty_columns(with_matrix(batch, is_full ? n : k, n), a.dtype(), device);
+  }
+  Tensor copy = copy_columns(detach(a)), info = empty(batch, DType::Int32, device);
+  visit_lapack(a, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    products::svd(n_matrices(a), m, n, copy.data_as<T>(), with_vectors ? y.u.data_as<T>() : nullptr,
-                  y.s.data_as<products::RealOf<T>>(), y.vh.data_as<T>(), info.data_as<int32_t>(),
-                  !is_full);
+    factor::svd(a.device(), n_matrices(a), m, n, copy.data_as<T>(),
+                with_vectors ? y.u.data_as<T>() : nullptr, y.s.data_as<products::RealOf<T>>(),
+                y.vh.data_as<T>(), info.data_as<int32_t>(), !is_full);
   });
   check_info(op, info, no_convergence);
   if (!with_vectors) return y;
@@ -223,10 +234,10 @@ Tensor pinv(const Tensor& a, const std::optional<Tensor>& atol, const std::optio
     NoGradGuard guard;
     Svd parts = is_hermitian ? hermitian_svd(a) : svd(a, false);
     Dims batch = batch_of(a);
-    Tensor sizes = abs(parts.s), cutoff = zeros(batch, sizes.dtype());
+    Tensor sizes = abs(parts.s), cutoff = zeros(batch, sizes.dtype(), a.device());
     if (a.numel() > 0) {
       Tensor largest = amax(sizes, {-1});
-      bool has_atol = atol && item(any(gt(*atol, wrapped_number(0)))).to_bool();
+      bool has_atol = atol && !atol->is_meta() && item(any(gt(*atol, wrapped_number(0)))).to_bool();
       double eps = a.itemsize() / (is_complex(a.dtype()) ? 2 : 1) == 4
                        ? std::numeric_limits<float>::epsilon()
                        : std::numeric_limits<double>::epsilon();
@@ -235,7 +246,7 @@ Tensor pinv(const Tensor& a, const std::optional<Tensor>& atol, const std::optio
       if (atol) cutoff = maximum(cutoff, to_dtype(*atol, largest.dtype()));
     }
     Tensor inverse = where(gt(sizes, unsqueeze(cutoff, -1)), reciprocal(parts.s),
-                           scalar_tensor(0, sizes.dtype()));
+                           scalar_tensor(0, sizes.dtype(), a.device()));
     p = recomposed(adjoint(parts.vh), inverse, adjoint(parts.u));
   }
   return record("LinalgPinvBackward0", p, {a}, [a = save(a), p = save_output(p)](const Tensor& g) {
@@ -269,6 +280,8 @@ void record_lstsq(const Tensor& a, const Tensor& b, const Tensor& x, const Tenso
 nb::tuple lstsq(const Tensor& a, const Tensor& b, double rcond, const std::string& driver) {
   using products::LeastSquares;
   const char* op = "linalg.lstsq";
+  if (a.device().is_cuda())
+    return on_device(lstsq(on_host(a), on_host(b), rcond, driver), a.device());
   int64_t m = a.size(-2), n = a.size(-1), n_rhs = b.size(-1), most = std::max(m, n);
   LeastSquares way = driver == "gels"    ? LeastSquares::Gels
                      : driver == "gelsy" ? LeastSquares::Gelsy
@@ -279,15 +292,16 @@ nb::tuple lstsq(const Tensor& a, const Tensor& b, double rcond, const std::strin
   bool has_values = way == LeastSquares::Gelsd || way == LeastSquares::Gelss;
   DType real_dtype = to_real_dtype(a.dtype());
   Tensor copy = copy_columns(detach(a));
-  Tensor both = empty_columns(with_matrix(batch, most, n_rhs), a.dtype());
+  Device device = a.device();
+  Tensor both = empty_columns(with_matrix(batch, most, n_rhs), a.dtype(), device);
   zero_(both);
   copy_into(narrow(both, -2, 0, m), detach(b));
-  Tensor rank = has_rank ? zeros(batch, DType::Int64) : empty({0}, DType::Int64);
-  Tensor s =
-      has_values ? zeros(with_column(batch, std::min(m, n)), real_dtype) : empty({0}, real_dtype);
-  Tensor info = zeros(batch, DType::Int32);
+  Tensor rank = has_rank ? zeros(batch, DType::Int64, device) : empty({0}, DType::Int64, device);
+  Tensor s = has_values ? zeros(with_column(batch, std::min(m, n)), real_dtype, device)
+                        : empty({0}, real_dtype, device);
+  Tensor info = zeros(batch, DType::Int32, device);
   if (std::min({m, n, n_rhs}) > 0)
-    visit_lapack(a.dtype(), [&](auto tag) {
+    visit_lapack(a, [&](auto tag) {
       using T = typename decltype(tag)::type;
       using R = products::RealOf<T>;
       products::least_squares(n_matrices(a), m, n, n_rhs, copy.data_as<T>(), both.data_as<T>(),
@@ -297,8 +311,8 @@ nb::tuple lstsq(const Tensor& a, const Tensor& b, double rcond, const std::strin
     });
   check_info(op, info, no_convergence);
   // Below the solutions of a tall matrix of full rank is what remains.
-  Tensor residuals = empty({0}, real_dtype), x = alias(narrow(both, -2, 0, n));
-  bool is_full = !has_rank || item(all(eq(rank, wrapped_number(n)))).to_bool();
+  Tensor residuals = empty({0}, real_dtype, device), x = alias(narrow(both, -2, 0, n));
+  bool is_full = !has_rank || a.is_meta() || item(all(eq(rank, wrapped_number(n)))).to_bool();
   if (m > n && way != LeastSquares::Gelsy && is_full)
     residuals = sum(square(abs(narrow(both, -2, n, m - n))), {-2});
   record_lstsq(a, b, x, residuals);
@@ -326,7 +340,7 @@ Tensor apply_matrix_exp(const Tensor& a) {
       5.371920351148152;  // norm for which the approximation is exact enough
   Tensor norm = amax(sum(abs(a), {-2}), {-1});
   Tensor times = clamp_min(ceil(log2(norm / kLargest)), wrapped_number(0));
-  double most = item(amax(times)).to_double();
+  double most = a.is_meta() ? 0 : item(amax(times)).to_double();
   check(std::isnan(most) || most < 2000, "matrix_exp: the input has values that are infinite.");
   Tensor x = a * unsqueeze(unsqueeze(exp2(-times), -1), -1), one = identity(a, a.dtype());
   Tensor x2 = matmul(x, x), x4 = matmul(x2, x2), x6 = matmul(x4, x2);
@@ -360,8 +374,9 @@ Tensor matrix_exp(const Tensor& a) {
     // exp([[A, G], [0, A]]) has the derivative of exp at A in the direction G above its diagonal.
     Tensor turned = adjoint(a);
     int64_t n = turned.size(-1);
-    if (turned.numel() == 0) return zeros(turned.sizes(), turned.dtype());
-    Tensor above = cat({turned, g}, -1), below = cat({zeros(g.sizes(), g.dtype()), turned}, -1);
+    if (turned.numel() == 0) return zeros(turned.sizes(), turned.dtype(), turned.device());
+    Tensor none = zeros(g.sizes(), g.dtype(), g.device());
+    Tensor above = cat({turned, g}, -1), below = cat({none, turned}, -1);
     Tensor both = matrix_exp(cat({above, below}, -2));
     return narrow(narrow(both, -2, 0, n), -1, n, n);
   });

@@ -1,7 +1,7 @@
 // Triangular systems, and the factorisations of symmetric matrices that lead to them.
 #include "autograd/node.h"
+#include "ops/linalg/factor.h"
 #include "ops/linalg/linalg.h"
-#include "products/factor.h"
 
 namespace facula {
 
@@ -11,10 +11,10 @@ namespace {
 Tensor apply_triangular(const Tensor& a, const Tensor& b, products::Triangle form) {
   NoGradGuard guard;
   Tensor x = copy_columns(b), triangle = as_columns(a);
-  visit_lapack(x.dtype(), [&](auto tag) {
+  visit_lapack(x, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    products::triangular_solve(n_matrices(x), x.size(-2), x.size(-1), triangle.data_as<T>(),
-                               x.data_as<T>(), form);
+    factor::triangular_solve(x.device(), n_matrices(x), x.size(-2), x.size(-1),
+                             triangle.data_as<T>(), x.data_as<T>(), form);
   });
   return x;
 }
@@ -99,13 +99,14 @@ Tensor cholesky_backward(const Tensor& g, const Tensor& y, bool is_upper) {
 nb::tuple cholesky_ex(const Tensor& a, bool is_upper, bool check_errors, bool is_old) {
   const char* op = is_old ? "cholesky" : "linalg.cholesky";
   check_square(op, "A", a);
-  Tensor y, info = empty(batch_of(a), DType::Int32);
+  Tensor y, info = empty(batch_of(a), DType::Int32, a.device());
   {
     NoGradGuard guard;
     y = copy_columns(is_upper ? adjoint(a) : a);
-    visit_lapack(a.dtype(), [&](auto tag) {
+    visit_lapack(a, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      products::cholesky(n_matrices(a), a.size(-1), y.data_as<T>(), info.data_as<int32_t>());
+      factor::cholesky(a.device(), n_matrices(a), a.size(-1), y.data_as<T>(),
+                       info.data_as<int32_t>());
     });
     if (check_errors) check_info(op, info, not_positive);
     clear_above(y);
@@ -170,10 +171,12 @@ std::string singular_ldl(int64_t code) {
 nb::tuple ldl_factor_ex(const Tensor& a, bool is_hermitian, bool check_errors) {
   const char* op = "linalg.ldl_factor";
   check_square(op, "A", a);
+  if (a.device().is_cuda())
+    return on_device(ldl_factor_ex(on_host(a), is_hermitian, check_errors), a.device());
   Dims batch = batch_of(a);
-  Tensor ld = copy_columns(detach(a)), info = empty(batch, DType::Int32);
-  Tensor pivots = empty(with_column(batch, a.size(-1)), DType::Int32);
-  visit_lapack(a.dtype(), [&](auto tag) {
+  Tensor ld = copy_columns(detach(a)), info = empty(batch, DType::Int32, a.device());
+  Tensor pivots = empty(with_column(batch, a.size(-1)), DType::Int32, a.device());
+  visit_lapack(a, [&](auto tag) {
     using T = typename decltype(tag)::type;
     products::ldl(n_matrices(a), a.size(-1), ld.data_as<T>(), pivots.data_as<int32_t>(),
                   info.data_as<int32_t>(), is_hermitian);
@@ -187,6 +190,7 @@ nb::tuple ldl_factor_ex(const Tensor& a, bool is_hermitian, bool check_errors) {
 // routine out of its memory.
 void check_ldl_pivots(const char* op, const Tensor& pivots) {
   int64_t n = pivots.size(-1);
+  if (pivots.is_meta()) return;
   const int32_t* rows = pivots.data_as<int32_t>();
   for (const int32_t* end = rows + pivots.numel(); rows < end; rows += n) {
     for (int64_t k = 0; k < n; ++k) {
@@ -206,10 +210,13 @@ Tensor ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b, bool i
   check(b.dim() >= 2, op, ": expected B to have at least 2 dimensions, got ", b, ".");
   check(is_integral(pivots.dtype()), op, ": expected pivots of integers, got ", pivots, ".");
   check(pivots.dtype() == DType::Int32, op, ": expected pivots of dtype int32, got ", pivots, ".");
-  check_cpu(op, pivots);
+  check_same_device(op, {ld, pivots});
   Dims batch = check_sides(op, ld, b, true), expected = with_column(batch_of(ld), ld.size(-1));
   check(pivots.sizes() == expected, op, ": expected pivots of shape ", expected, ", got ", pivots,
         ".");
+  if (ld.device().is_cuda())
+    return to(ldl_solve(on_host(ld), on_host(pivots), on_host(b), is_hermitian), ld.device(),
+              ld.dtype(), /*copy=*/false);
   Tensor x, factors, rows;
   {
     NoGradGuard guard;
@@ -218,7 +225,7 @@ Tensor ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b, bool i
     rows = contiguous(expand(pivots, with_column(batch, ld.size(-1))));
   }
   check_ldl_pivots(op, rows);
-  visit_lapack(x.dtype(), [&](auto tag) {
+  visit_lapack(x, [&](auto tag) {
     using T = typename decltype(tag)::type;
     products::ldl_solve(n_matrices(x), x.size(-2), x.size(-1), factors.data_as<T>(),
                         rows.data_as<int32_t>(), x.data_as<T>(), is_hermitian);

@@ -92,7 +92,9 @@ TensorList composed_backward(const Tensor& g, const Tensor& query, const Tensor&
 
 // ---- fused, of (batch, head, row, column) tensors
 
-cpu::HeadRows rows_of(const Tensor& x) { return {x.data(), x.stride(0), x.stride(1), x.stride(2)}; }
+cpu::HeadRows rows_of(const Tensor& x) {
+  return {x.address(), x.stride(0), x.stride(1), x.stride(2)};
+}
 
 Tensor with_rows(const Tensor& x) {
   return x.size(-1) <= 1 || x.stride(-1) == 1 ? x : contiguous(x);
@@ -125,10 +127,10 @@ cpu::Attention problem_of(const Tensor& q, const Tensor& k, const Tensor& v, con
   x.is_causal = is_causal;
   x.query = rows_of(q), x.key = rows_of(k), x.value = rows_of(v), x.out = rows_of(out);
   if (mask.defined())
-    x.mask = {mask.data(),    mask.dtype() == DType::Bool,
+    x.mask = {mask.address(), mask.dtype() == DType::Bool,
               mask.stride(0), mask.stride(1),
               mask.stride(2), mask.stride(3)};
-  x.logsumexp = logsumexp.data();
+  x.logsumexp = logsumexp.address();
   return x;
 }
 
@@ -143,9 +145,10 @@ Tensor spread_mask(const Tensor& mask, const Tensor& q, const Tensor& k) {
   return expand(wide, {q.size(0), q.size(1), q.size(2), k.size(2)});
 }
 
-// f(scratch, begin, end) over n tasks of so many multiplications.
+// f(scratch, begin, end) over n tasks of so many multiplications; on meta there is nothing to do.
 template <class F>
-void run_tasks(int64_t n, int64_t work, int64_t scratch_bytes, F f) {
+void run_tasks(Device device, int64_t n, int64_t work, int64_t scratch_bytes, F f) {
+  if (device.is_meta()) return;
   int64_t grain = std::max<int64_t>(1, kMinWork / std::max<int64_t>(work, 1));
   parallel_for(n, grain, [&](int64_t begin, int64_t end) {
     void* scratch = cpu_allocator().allocate(scratch_bytes, nullptr);
@@ -171,7 +174,7 @@ TensorList fused_backward(const Tensor& g, const Tensor& query, const Tensor& ke
   cpu::Attention x = problem_of(q, k, v, wide_mask, y, l, is_causal, scale);
   Tensor dq = empty_in_order(q), dk = empty_in_order(k), dv = empty_in_order(v), to_scores;
   DType wide = wide_dtype(q.dtype());
-  if (needs_mask) to_scores = empty(wide_mask.sizes(), wide);
+  if (needs_mask) to_scores = empty(wide_mask.sizes(), wide, q.device());
 
   int64_t n_key_heads = x.n_batch * k.size(1);
   cpu::AttentionGrad grad;
@@ -179,16 +182,16 @@ TensorList fused_backward(const Tensor& g, const Tensor& query, const Tensor& ke
                                      std::max<int64_t>(spans_of(x), 1));
   Tensor parts_k = dk, parts_v = dv;
   if (grad.n_parts > 1) {
-    parts_k = empty({grad.n_parts * k.size(0), k.size(1), k.size(2), k.size(3)}, wide);
-    parts_v = empty({grad.n_parts * v.size(0), v.size(1), v.size(2), v.size(3)}, wide);
+    parts_k = empty({grad.n_parts * k.size(0), k.size(1), k.size(2), k.size(3)}, wide, k.device());
+    parts_v = empty({grad.n_parts * v.size(0), v.size(1), v.size(2), v.size(3)}, wide, v.device());
   }
   grad.out = rows_of(grad_out), grad.query = rows_of(dq);
   grad.key = rows_of(parts_k), grad.value = rows_of(parts_v);
-  grad.scores = to_scores.defined() ? to_scores.data() : nullptr;
+  grad.scores = to_scores.defined() ? to_scores.address() : nullptr;
   const cpu::AttentionKernels& kernels = kernels_of(q);
   int64_t work =
       x.heads_per_key * x.n_queries / grad.n_parts * x.n_keys * (x.width + x.value_width);
-  run_tasks(n_key_heads * grad.n_parts, work, kernels.backward_scratch_bytes(x),
+  run_tasks(q.device(), n_key_heads * grad.n_parts, work, kernels.backward_scratch_bytes(x),
             [&](char* scratch, int64_t begin, int64_t end) {
               kernels.backward(x, grad, scratch, begin, end);
             });
@@ -211,14 +214,14 @@ Tensor fused_attention(const Tensor& query, const Tensor& key, const Tensor& val
     Tensor q = with_rows(query), k = with_rows(key), v = with_rows(value);
     bool keeps_form = query.size(3) == value.size(3);
     out = keeps_form ? empty_like(query)
-                     : empty({q.size(0), q.size(1), q.size(2), v.size(3)}, q.dtype());
-    if (out.numel() > 0 && out.stride(3) != 1) out = empty(out.sizes(), out.dtype());
-    logsumexp = empty({q.size(0), q.size(1), q.size(2)}, wide_dtype(q.dtype()));
+                     : empty({q.size(0), q.size(1), q.size(2), v.size(3)}, q.dtype(), q.device());
+    if (out.numel() > 0 && out.stride(3) != 1) out = empty(out.sizes(), out.dtype(), q.device());
+    logsumexp = empty({q.size(0), q.size(1), q.size(2)}, wide_dtype(q.dtype()), q.device());
     Tensor wide_mask = spread_mask(mask, q, k);
     cpu::Attention x = problem_of(q, k, v, wide_mask, out, logsumexp, is_causal, scale);
     const cpu::AttentionKernels& kernels = kernels_of(q);
     int64_t n_spans = spans_of(x), width = x.width + x.value_width;
-    run_tasks(x.n_batch * x.n_heads * n_spans,
+    run_tasks(q.device(), x.n_batch * x.n_heads * n_spans,
               x.n_queries / std::max<int64_t>(n_spans, 1) * x.n_keys * width,
               kernels.scratch_bytes(x), [&](char* scratch, int64_t begin, int64_t end) {
                 kernels.forward(x, scratch, begin, end);
@@ -233,34 +236,46 @@ Tensor fused_attention(const Tensor& query, const Tensor& key, const Tensor& val
       });
 }
 
-// ---- by cuDNN
+// ---- on a GPU
 
-// Undefined where it has no kernel for these tensors.
+// By cuDNN, else by kernels of our own; undefined where neither takes these tensors.
 Tensor attention_on_gpu(const Tensor& query, const Tensor& key, const Tensor& value, bool is_causal,
                         double scale) {
   Tensor out, stats;
+  bool is_tiled = false;
   {
     NoGradGuard guard;
     cuda::Attention x{with_rows(query), with_rows(key), with_rows(value), is_causal, scale};
-    if (!cuda::can_fuse_attention(x)) return {};
+    bool is_fused = cuda::can_fuse_attention(x);
+    if (!is_fused && !cuda::can_tile_attention(x)) return {};
     out = empty_in_order(query, value.size(3));
     stats = empty({query.size(0), query.size(1), query.size(2)}, DType::Float32, query.device());
-    if (!cuda::attention(x, out, stats)) return {};
+    if (!is_fused || !cuda::attention(x, out, stats)) {
+      if (!cuda::can_tile_attention(x)) return {};
+      is_tiled = true;
+      cuda::tiled_attention(x, out, stats);
+    }
   }
-  return record("ScaledDotProductCudnnAttentionBackward0", out, {query, key, value},
-                [q = save(query), k = save(key), v = save(value), y = save_output(out),
-                 l = save(stats), is_causal, scale](const Tensor& g, Needs) -> TensorList {
-                  if (!is_grad_enabled()) {
-                    cuda::Attention x{with_rows(q), with_rows(k), with_rows(v), is_causal, scale};
-                    cuda::AttentionGrads grads{y, with_rows(g), empty_in_order(x.query),
-                                               empty_in_order(x.key), empty_in_order(x.value)};
-                    if (cuda::attention_backward(x, grads, l))
-                      return {grads.query, grads.key, grads.value};
-                  }
-                  TensorList grads = composed_backward(g, q, k, v, {}, is_causal, scale);
-                  grads.resize(3);
-                  return grads;
-                });
+  const char* node = is_tiled ? "ScaledDotProductEfficientAttentionBackward0"
+                              : "ScaledDotProductCudnnAttentionBackward0";
+  return record(
+      node, out, {query, key, value},
+      [q = save(query), k = save(key), v = save(value), y = save_output(out), l = save(stats),
+       is_causal, scale, is_tiled](const Tensor& g, Needs) -> TensorList {
+        if (!is_grad_enabled()) {
+          cuda::Attention x{with_rows(q), with_rows(k), with_rows(v), is_causal, scale};
+          cuda::AttentionGrads grads{y, with_rows(g), empty_in_order(x.query),
+                                     empty_in_order(x.key), empty_in_order(x.value)};
+          if (is_tiled) {
+            cuda::tiled_attention_backward(x, grads, l);
+            return {grads.query, grads.key, grads.value};
+          }
+          if (cuda::attention_backward(x, grads, l)) return {grads.query, grads.key, grads.value};
+        }
+        TensorList grads = composed_backward(g, q, k, v, {}, is_causal, scale);
+        grads.resize(3);
+        return grads;
+      });
 }
 
 // ---- checks
@@ -348,14 +363,14 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
         " does not broadcast to the shape of the scores, ", scores, ".");
   double scale = scale_given.value_or(
       1 / std::sqrt(static_cast<double>(std::max<int64_t>(query.size(-1), 1))));
-  bool is_composed = dropout_p > 0 || !query.is_cpu();
+  bool is_composed = dropout_p > 0 || query.device().is_cuda();
   if (enable_gqa && (is_composed || key.size(-3) != value.size(-3))) {
     in.key = spread_heads(in.key, query.size(-3));
     in.value = spread_heads(in.value, query.size(-3));
   }
   Dims sizes = leading_dims(in.query, 1);
   sizes.push_back(value.size(-1));
-  if (!query.is_cpu() && dropout_p == 0 && !attn_mask.defined()) {
+  if (query.device().is_cuda() && dropout_p == 0 && !attn_mask.defined()) {
     Tensor y = attention_on_gpu(with_four_dims(in.query), with_four_dims(in.key),
                                 with_four_dims(in.value), is_causal, scale);
     if (y.defined()) return sizes == y.sizes() ? y : reshape(y, sizes);

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "autograd/node.h"
+#include "base/integers.h"
 #include "base/parallel.h"
 #include "cuda/nn/nn.h"
 #include "ops/nn/loss.h"
@@ -65,7 +66,8 @@ void check_shapes(const char* op, const Tensor& x, const Tensor& target) {
     return;
   }
   check_value(target.dim() > 0 && target.size(0) == x.size(0), op, ": expected ", x.size(0),
-              " targets for an input ", x.sizes(), ", got ", target.sizes(), ".");
+              " targets for an input ", x.sizes(), ", got ", target.sizes(),
+              ". (Expected input batch_size to match target batch_size.)");
   Dims sizes = x.sizes();
   sizes.erase(1);
   check(target.sizes() == sizes, op, ": expected a target ", sizes, " for an input ", x.sizes(),
@@ -106,7 +108,7 @@ Classes checked_classes(const char* op, const Tensor& x, const Tensor& target, c
     int64_t c = targets[i];
     if (c == ignore_index || (c >= 0 && c < n_classes)) continue;
     fail(ErrorKind::Index, op, ": target has class ", c, position(target, i), ", but input ",
-         x.sizes(), " has ", n_classes, " classes.");
+         x.sizes(), " has ", n_classes, " classes. (Target ", c, " is out of bounds.)");
   }
   return classes;
 }
@@ -217,15 +219,27 @@ Tensor nll_gradient(const Tensor& each, const Classes& classes, const Dims& size
                 });
 }
 
+// For the gradient of logits. The layer that made them multiplies with it twice, and of 16-bit
+// numbers in rows of an odd length a GPU would make a copy each time: rows are apart where that is
+// so, unless the user gets to see the tensor.
+Tensor empty_gradient(const Tensor& x, bool is_leaf) {
+  constexpr int64_t kAligned = 8, kWorth = 256;
+  bool is_apart = x.device().is_cuda() && is_reduced_float(x.dtype()) && x.dim() == 2 && !is_leaf &&
+                  x.size(0) >= kWorth && x.size(1) >= kWorth && x.size(1) % kAligned != 0;
+  if (!is_apart) return empty(x.sizes(), x.dtype(), x.device());
+  int64_t stride = ceil_div(x.size(1), kAligned) * kAligned;
+  return empty_strided(x.sizes(), {stride, 1}, x.dtype(), x.device());
+}
+
 Tensor cross_entropy_gradient(const Tensor& each, const Tensor& x, const Tensor& stats,
-                              const Classes& classes) {
+                              const Classes& classes, bool is_leaf) {
   int64_t dim = dim_of_classes(x.sizes());
   if (is_grad_enabled()) {
     Tensor y = log_softmax(x, dim);
     return log_softmax_backward(nll_gradient(each, classes, x.sizes(), x.dtype()), y, dim);
   }
   Tensor from = contiguous(x), g = contiguous(to_dtype(each, stats.dtype()));
-  Tensor gx = empty(x.sizes(), x.dtype(), x.device());
+  Tensor gx = empty_gradient(x, is_leaf);
   if (gx.numel() == 0) return gx;
   if (!gx.is_cpu()) {
     cuda::class_loss_backward(gx, dim, g, from, classes.on_gpu(), stats);
@@ -277,16 +291,17 @@ Tensor class_loss(const Tensor& input, const Tensor& stats, const Classes& class
   }
   const char* node = x.dim() > 2 ? "NllLoss2DBackward0" : "NllLossBackward0";
   bool is_logits = stats.defined();
-  return record(node, y, {input},
-                [op = classes.op, x = save(is_logits ? input : Tensor()), stats = save(stats),
-                 target = save(classes.target), weight = save(classes.weight), total = save(total),
-                 ignored = classes.ignored, n_classes = classes.n_classes, inner = classes.inner,
-                 reduction, sizes = x.sizes(), dtype = x.dtype()](const Tensor& g) {
-                  Classes known = {op, target, weight, ignored, n_classes, inner};
-                  Tensor each = spread(g, total, reduction, known.target.sizes()), logits = x;
-                  if (!logits.defined()) return nll_gradient(each, known, sizes, dtype);
-                  return cross_entropy_gradient(each, logits, stats, known);
-                });
+  return record(
+      node, y, {input},
+      [op = classes.op, x = save(is_logits ? input : Tensor()), stats = save(stats),
+       target = save(classes.target), weight = save(classes.weight), total = save(total),
+       ignored = classes.ignored, n_classes = classes.n_classes, inner = classes.inner, reduction,
+       sizes = x.sizes(), dtype = x.dtype(), is_leaf = input.is_leaf()](const Tensor& g) {
+        Classes known = {op, target, weight, ignored, n_classes, inner};
+        Tensor each = spread(g, total, reduction, known.target.sizes()), logits = x;
+        if (!logits.defined()) return nll_gradient(each, known, sizes, dtype);
+        return cross_entropy_gradient(each, logits, stats, known, is_leaf);
+      });
 }
 
 Tensor nll_loss(const Tensor& log_probs, const Tensor& target, const OptionalTensor& weight,

@@ -66,7 +66,8 @@ int64_t output_size(const char* op, const Tensor& x, const Tensor& w, const Conv
   int64_t room = s.in[d] + 2 * padding - extent;
   check(room >= 0, op, ": the kernel, which with dilation reaches over ", extent,
         " elements, is larger than the input, which has ", s.in[d] + 2 * padding,
-        " with padding: input ", x.sizes(), ", weight ", w.sizes(), ".");
+        " with padding: input ", x.sizes(), ", weight ", w.sizes(),
+        ". (Kernel size can't be greater than actual input size.)");
   return room / s.stride[d] + 1;
 }
 
@@ -110,7 +111,8 @@ void check_channels(const char* op, const Tensor& x, const Tensor& w, const Tens
   int64_t n_in = options.is_transposed ? w.size(0) : w.size(1) * groups;
   int64_t n_out = options.is_transposed ? w.size(1) * groups : w.size(0);
   check(x.size(1) == n_in, op, ": expected an input of ", n_in, " channels for weight ", w.sizes(),
-        groups == 1 ? "" : " in groups", ", got ", x, ".");
+        groups == 1 ? "" : " in groups", ", got ", x, ". (expected input to have ", n_in,
+        " channels, but got ", x.size(1), " channels instead)");
   check(!bias.defined() || (bias.dim() == 1 && bias.size(0) == n_out), op,
         ": expected a bias of shape (", n_out, ",), one number per output channel, got ",
         bias.defined() ? bias.sizes() : Dims(), ".");
@@ -263,7 +265,8 @@ Tensor value_of(const Convolution& c, Role role, Form form, Tensor bias) {
 // The tensor in this role, made of the two others. See Note [One form, three results].
 Tensor convolve(const char* node, const Convolution& c, Role role, const Form& form,
                 const Tensor& bias) {
-  Role a = role == kInput ? kWeight : kInput, b = role == kOutput ? kWeight : kOutput;
+  // Of a transposed convolution, too, the input comes before the weight.
+  Role a = role == kInput ? kOutput : kInput, b = role == kWeight ? kOutput : kWeight;
   const Tensor &first = form[a], &second = form[b];
   return record(node, value_of(c, role, form, bias), {first, second, bias},
                 [c, role, a, b, first = save(second.requires_grad() ? first : Tensor()),
@@ -406,6 +409,7 @@ Tensor col2im(const Tensor& input, const Dims& output_size, const Dims& kernel_s
 Tensor im2col(const Tensor& input, const Dims& kernel_size, const Dims& dilation,
               const Dims& padding, const Dims& stride) {
   ConvShape s = window_shape("unfold", kernel_size, dilation, padding, stride);
+  check_index(input.dim() >= 3, "unfold: expected an input of 3 or 4 dimensions, got ", input, ".");
   check_windows("unfold", input, 4);
   bool is_batched = input.dim() == 4;
   s.n_batch = is_batched ? input.size(0) : 1;

@@ -45,6 +45,7 @@ Lengths label_offsets(const Tensor& targets, const Lengths& lengths, int64_t n_b
 
 void check_labels(const Tensor& targets, const Lengths& offsets, const Lengths& lengths,
                   int64_t n_classes) {
+  if (targets.is_meta()) return;
   const int64_t* labels = targets.data_as<int64_t>();
   for (size_t i = 0; i < lengths.size(); ++i)
     for (int64_t k = 0; k < lengths[i]; ++k) {
@@ -69,11 +70,13 @@ cpu::CtcSequence<T> sequence_of(const Tensor& log_probs, const Tensor& labels,
           blank};
 }
 
-// f(zero, kernels) with a zero of the dtype, whose type is that of the sequences, and its kernels.
+// f(zero, kernels) with a zero of x's dtype, whose type is that of the sequences, and its kernels;
+// on meta there is nothing to do.
 template <class F>
-void visit_real(DType dtype, F&& f) {
+void visit_real(const Tensor& x, F&& f) {
+  if (x.is_meta()) return;
   const cpu::CtcTable& table = cpu::get_ctc_table();
-  dtype == DType::Float32 ? f(float{}, table.float32) : f(double{}, table.float64);
+  x.dtype() == DType::Float32 ? f(float{}, table.float32) : f(double{}, table.float64);
 }
 
 // Of log probabilities (T, N, C). Targets are rows (N, S) or all behind each other; the result has
@@ -85,8 +88,13 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Lengths& i
                         "ctc_loss: expected log_probs of dtype float32 or float64, got ", log_probs,
                         ".");
   check(log_probs.numel() > 0, "ctc_loss: expected log_probs with elements, got ", log_probs, ".");
-  check_cpu("ctc_loss", log_probs);
-  check_cpu("ctc_loss", targets);
+  // The recursion over steps has little work for a GPU: there it runs on the host. Targets may be
+  // on either.
+  if (log_probs.device().is_cuda() || targets.device().is_cuda()) {
+    Tensor y = ctc_loss(on_host(log_probs), on_host(targets), input_lengths, target_lengths, blank,
+                        zero_infinity);
+    return to(y, log_probs.device(), y.dtype(), /*copy=*/false);
+  }
   int64_t n_batch = log_probs.size(1), n_classes = log_probs.size(2);
   check(blank >= 0 && blank < n_classes, "ctc_loss: expected a blank from 0 to ", n_classes - 1,
         ", got ", blank, ".");
@@ -101,9 +109,9 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Lengths& i
   Tensor x = contiguous(detach(log_probs));
   int64_t longest = *std::max_element(target_lengths.begin(), target_lengths.end());
   int64_t width = cpu::kCtcMargin + 2 * longest + 1, n_steps = x.size(0);
-  Tensor alpha = empty({n_batch, n_steps, width}, x.dtype());
-  Tensor nll = empty({n_batch}, x.dtype());
-  visit_real(x.dtype(), [&](auto zero, const auto& kernels) {
+  Tensor alpha = empty({n_batch, n_steps, width}, x.dtype(), x.device());
+  Tensor nll = empty({n_batch}, x.dtype(), x.device());
+  visit_real(x, [&](auto zero, const auto& kernels) {
     using T = decltype(zero);
     T *alphas = alpha.data_as<T>(), *losses = nll.data_as<T>();
     parallel_for(n_batch, ceil_div(kMinWork, n_steps * width), [&](int64_t begin, int64_t end) {
@@ -121,9 +129,10 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Lengths& i
     NoGradGuard guard;
     // Again: the memory of the targets may have been written to since.
     check_labels(labels, offsets, target_lengths, log_probs.size(2));
-    Tensor x = contiguous(log_probs), each = contiguous(g), gx = zeros(x.sizes(), x.dtype());
+    Tensor x = contiguous(log_probs), each = contiguous(g);
+    Tensor gx = zeros(x.sizes(), x.dtype(), x.device());
     int64_t n_classes = x.size(2), n_steps = x.size(0), width = alpha.size(2);
-    visit_real(x.dtype(), [&](auto zero, const auto& kernels) {
+    visit_real(x, [&](auto zero, const auto& kernels) {
       using T = decltype(zero);
       const T *alphas = alpha.data_as<T>(), *losses = nll.data_as<T>(), *gs = each.data_as<T>();
       T* to = gx.data_as<T>();

@@ -5,6 +5,7 @@
 #include "autograd/node.h"
 #include "cpu/nn/dropout.h"
 #include "cpu/run.h"
+#include "cuda/random/random.h"
 #include "ops/ops.h"
 #include "ops/result_binding.h"
 
@@ -29,15 +30,42 @@ double scale_of(DType dtype, double keep) {
   });
 }
 
+bool is_dense(const Tensor& x) { return is_non_overlapping_and_dense(x.sizes(), x.strides()); }
+
 // x * scale where the mask is set, x * 0 elsewhere.
-Tensor scale_kept(const char* node, const Tensor& x, const Tensor& mask, double scale) {
-  if (!x.is_cpu() || !is_floating(x.dtype())) return x * (to_dtype(mask, x.dtype()) * scale);
-  Tensor y = empty_for(x.sizes(), x.dtype(), {x});
-  Walk walk = make_walk("dropout", y, {x, mask});
-  run_cpu(walk, cpu::get_dropout_table().loops[static_cast<int>(x.dtype())], &scale);
+Tensor scale_kept(const char* node, const Tensor& x, const Tensor& mask, double scale);
+
+Tensor record_dropout(const char* node, const Tensor& y, const Tensor& x, const Tensor& mask,
+                      double scale) {
   return record(node, y, {x}, [node, mask = save(mask), scale](const Tensor& g) {
     return scale_kept(node, g, mask, scale);
   });
+}
+
+Tensor scale_kept(const char* node, const Tensor& x, const Tensor& mask, double scale) {
+  bool is_kernel = x.is_cpu() || (is_dense(x) && x.strides() == mask.strides());
+  if (!is_kernel || !is_floating(x.dtype())) return x * (to_dtype(mask, x.dtype()) * scale);
+  Tensor y = empty_for(x.sizes(), x.dtype(), {x});
+  if (x.is_cpu()) {
+    Walk walk = make_walk("dropout", y, {x, mask});
+    run_cpu(walk, cpu::get_dropout_table().loops[static_cast<int>(x.dtype())], &scale);
+  } else {
+    cuda::dropout(y, x, mask, scale);
+  }
+  return record_dropout(node, y, x, mask, scale);
+}
+
+// The mask of what is kept, drawn anew, and x with the rest dropped.
+std::pair<Tensor, Tensor> drop(const char* node, const Tensor& x, double keep, double scale) {
+  Tensor mask = empty_like(x, DType::Bool, x.device());
+  Generator& generator = *default_generator(x.device());
+  if (x.is_cpu() || !is_dense(x) || generator.kind() != GeneratorKind::Philox) {
+    bernoulli_(mask, keep, generator);
+    return {scale_kept(node, x, mask, scale), mask};
+  }
+  Tensor y = empty_like(x);
+  cuda::dropout(y, x, mask, scale, keep, generator);
+  return {record_dropout(node, y, x, mask, scale), mask};
 }
 
 }  // namespace
@@ -48,9 +76,7 @@ Tensor dropout(const Tensor& x, double p, bool train) {
   if (p == 1) return x * scalar_tensor(0, x.dtype(), x.device());
   check(is_floating(x.dtype()), "dropout: expected a floating-point input, got ", x,
         ". Convert it with input.float().");
-  Tensor mask = empty_like(x, DType::Bool, x.device());
-  bernoulli_(mask, 1 - p, *default_generator());
-  return scale_kept("MulBackward0", x, mask, scale_of(x.dtype(), 1 - p));
+  return drop("MulBackward0", x, 1 - p, scale_of(x.dtype(), 1 - p)).first;
 }
 
 namespace {
@@ -67,14 +93,10 @@ std::pair<Tensor, Tensor> native_dropout(const Tensor& x, double p, std::optiona
   check(is_floating(x.dtype()), "native_dropout: expected a floating-point input, got ", x,
         ". Convert it with input.float().");
   bool drops = train.value_or(true);
+  if (drops) return drop("NativeDropoutBackward0", x, 1 - p, p == 1 ? 0 : 1 / (1 - p));
   Tensor mask = empty_like(x, DType::Bool, x.device());
-  if (drops) {
-    bernoulli_(mask, 1 - p, *default_generator());
-  } else {
-    fill_(mask, 1);
-  }
-  double scale = !drops ? 1 : p == 1 ? 0 : 1 / (1 - p);
-  return {scale_kept("NativeDropoutBackward0", x, mask, scale), mask};
+  fill_(mask, 1);
+  return {scale_kept("NativeDropoutBackward0", x, mask, 1), mask};
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ void check_range(const char* op, ErrorKind kind, const Tensor& indices, int64_t 
     for (int64_t d = indices.dim() - 1, rest = i; d >= 0; rest /= indices.size(d), --d)
       position[d] = rest % indices.size(d);
     fail(kind, op, ": index ", values[i], " at position ", position,
-         " is out of range for a table of ", n_rows, " rows, expected 0 <= index < ", n_rows, ".");
+         " is out of range for a table of ", n_rows, " rows, expected 0 <= index < ", n_rows,
+         ". (index out of range in self)");
   }
 }
 
@@ -160,7 +161,7 @@ Tensor embedding(const Tensor& weight, const Tensor& given, int64_t padding_idx,
     NoGradGuard guard;
     Dims sizes = indices.sizes();
     sizes.push_back(weight.size(1));
-    y = reshape(index_select(weight, 0, reshape(indices, {indices.numel()})), sizes);
+    y = alias(reshape(index_select(weight, 0, reshape(indices, {indices.numel()})), sizes));
   }
   if (!is_floating(weight.dtype())) {
     check_real_derivative("embedding", weight, weight);
@@ -375,9 +376,10 @@ BagResult composed_bags(const Tensor& weight, const Tensor& indices, const Tenso
   {
     NoGradGuard guard;
     check(offsets.numel() > 0 || n == 0, "embedding_bag: expected offsets[0] to be 0, got none.");
-    check(offsets.numel() == 0 || item(select(offsets, 0, 0)).to_int() == 0,
-          "embedding_bag: expected offsets[0] to be 0, got ", item(select(offsets, 0, 0)).to_int(),
-          ".");
+    if (offsets.numel() > 0 && !offsets.is_meta()) {
+      int64_t first = item(select(offsets, 0, 0)).to_int();
+      check(first == 0, "embedding_bag: expected offsets[0] to be 0, got ", first, ".");
+    }
     // The last bag that begins at or before each index.
     Tensor begins = narrow(offsets, 0, 0, n_bags), number = arange(0, n, 1, DType::Int64, device);
     bag_of = empty({n}, DType::Int64, device);
@@ -398,6 +400,8 @@ BagResult composed_bags(const Tensor& weight, const Tensor& indices, const Tenso
     y = y / unsqueeze(to_dtype(clamp_min(sizes, Scalar(1)), y.dtype()), 1);
     return {y, bag_of, sizes, sizes};
   }
+  if (options.mode == BagMode::Max)
+    return {y, bag_of, sizes, empty({n_bags, size}, DType::Int64, device)};
   Tensor none = zeros({n_bags}, DType::Int64, device);
   return {y, empty({0}, DType::Int64, device), none, none};
 }
@@ -431,7 +435,8 @@ BagResult reduce_bags(const Tensor& weight, const Tensor& given_indices,
           per_sample, ".");
   }
   if (!weight.is_cpu()) {
-    if (options.mode != BagMode::Max)
+    // On meta a maximum has the form of a sum.
+    if (options.mode != BagMode::Max || weight.is_meta())
       return composed_bags(weight, indices, offsets, per_sample, options);
     // Maxima are chosen by the CPU, which has a kernel for them.
     auto moved = [](const Tensor& x, Device device) { return to(x, device, x.dtype(), false); };

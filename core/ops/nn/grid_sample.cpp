@@ -113,7 +113,9 @@ std::vector<Tap> composed_taps(const Tensor& coordinate, int64_t size, const Gri
 
 Tensor composed_grid_sample(const Tensor& x, const Tensor& grid, const GridOptions& options) {
   int64_t n = x.dim() - 2;
-  Tensor places = reshape(grid, {grid.size(0), 1, -1, n});
+  int64_t n_places = 1;  // of a sample
+  for (int64_t d = 1; d + 1 < grid.dim(); ++d) n_places *= grid.size(d);
+  Tensor places = reshape(grid, {grid.size(0), 1, n_places, n});
   std::vector<std::vector<Tap>> taps;
   for (int64_t d = 0; d < n; ++d)
     taps.push_back(composed_taps(select(places, -1, n - 1 - d), x.size(d + 2), options));
@@ -163,7 +165,7 @@ TensorList composed_gradients(const Tensor& g, const Tensor& x, const Tensor& gr
 Tensor run_forward(const Tensor& input, const Tensor& places, const GridOptions& options) {
   NoGradGuard guard;
   Tensor y = empty(result_sizes(input, places), input.dtype(), input.device());
-  if (y.numel() == 0) return y;
+  if (y.numel() == 0 || y.is_meta()) return y;
   Tensor x = contiguous(input), grid = contiguous(places);
   cpu::GridShape shape = shape_of(x, grid, options);
   char* to = y.data();
@@ -186,7 +188,7 @@ TensorList run_gradients(const Tensor& grad, const Tensor& input, const Tensor& 
   TensorList result(2);
   if (need[0]) result[0] = zeros(x.sizes(), dtype, x.device());
   if (need[1]) result[1] = zeros(grid.sizes(), dtype, x.device());
-  if (g.numel() > 0) {
+  if (g.numel() > 0 && !g.is_meta()) {
     const cpu::GridTable& table = cpu::get_grid_table();
     cpu::GridShape shape = shape_of(x, grid, options);
     const char *up = g.data(), *from = x.data(), *at = grid.data();
@@ -242,7 +244,19 @@ Tensor even_coordinates(int64_t n, const Tensor& like, bool align_corners) {
 
 Tensor sample(const char* name, const Tensor& x, const Tensor& grid, const GridOptions& options) {
   check_grid(x, grid, options);
-  if (!x.is_cpu()) return composed_grid_sample(x, grid, options);
+  if (x.device().is_cuda()) {
+    // Places of 16 bits would be off by parts of an element.
+    DType wide = wide_dtype(x.dtype());
+    Tensor y = composed_grid_sample(to_dtype(x, wide), to_dtype(grid, wide), options);
+    y = to_dtype(y, x.dtype());
+    if (options.mode != GridMode::Nearest) return y;
+    // The nearest element is the same all around a place: its gradient is 0, not none.
+    return record(
+        name, detach(y), {y, grid},
+        [sizes = grid.sizes(), dtype = grid.dtype()](const Tensor& g, Needs need) -> TensorList {
+          return {g, need[1] ? zeros(sizes, dtype, g.device()) : Tensor()};
+        });
+  }
   return record(name, run_forward(x, grid, options), {x, grid},
                 [options, x = save(x), grid = save(grid)](const Tensor& g, Needs need) {
                   return is_grad_enabled() ? composed_gradients(g, x, grid, options, need)

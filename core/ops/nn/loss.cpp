@@ -7,6 +7,7 @@
 #include "autograd/node.h"
 #include "base/integers.h"
 #include "base/parallel.h"
+#include "base/warning.h"
 #include "cpu/run.h"
 #include "ops/nn/loss.h"
 #include "ops/ops.h"
@@ -61,11 +62,12 @@ void prepare_in_unit_interval(const char* op, const Tensor& x, Tensor& t, double
   prepare_floating(op, x, t, p0);
   NoGradGuard guard;
   for (auto [what, values] : {std::pair("input", x), std::pair("target", t)}) {
-    if (values.numel() == 0) continue;
+    if (values.numel() == 0 || values.is_meta()) continue;
     auto [low, high] = aminmax(values);
     double from = item(low).to_double(), to = item(high).to_double();
     check(from >= 0 && to <= 1, op, ": expected ", what,
-          " with values from 0 to 1, got values from ", from, " to ", to, ".");
+          " with values from 0 to 1, got values from ", from, " to ", to,
+          ". (all elements of input should be between 0 and 1)");
   }
 }
 
@@ -146,8 +148,8 @@ Tensor loss_gradient(const ElementLoss& loss, const Tensor& g, const Tensor& x, 
   return mul_(gx, g);
 }
 
-// Both in one shape. `depth` is how many frames of Python the caller of the loss is away.
-void match_shapes(const ElementLoss& loss, Tensor& x, Tensor& t, int depth) {
+// Both in one shape.
+void match_shapes(const ElementLoss& loss, Tensor& x, Tensor& t) {
   if (x.sizes() == t.sizes()) return;
   check(loss.shapes != Shapes::EQUAL, loss.name, ": expected a target of the input's shape ",
         x.sizes(), ", got ", t.sizes(), ".");
@@ -156,17 +158,16 @@ void match_shapes(const ElementLoss& loss, Tensor& x, Tensor& t, int depth) {
     text
         << loss.name << ": the target " << t.sizes() << " and the input " << x.sizes()
         << " are broadcast together, which is likely not what was meant. Give them the same shape.";
-    if (PyErr_WarnEx(PyExc_UserWarning, text.str().c_str(), depth) != 0) throw_python_error();
+    warn_user(text.str().c_str());
   }
   Dims sizes = broadcast_shapes(loss.name, x.sizes(), t.sizes());
   x = expand(x, sizes);
   t = expand(t, sizes);
 }
 
-Tensor by_element(const ElementLoss& loss, Tensor x, Tensor t, Reduction reduction, double p0,
-                  int depth) {
+Tensor by_element(const ElementLoss& loss, Tensor x, Tensor t, Reduction reduction, double p0) {
   loss.prepare(loss.name, x, t, p0);
-  match_shapes(loss, x, t, depth);
+  match_shapes(loss, x, t);
   check_same_device(loss.name, {x, t});
   DType dtype = result_type({x, t});
   x = to_dtype(x, dtype);
@@ -186,7 +187,7 @@ Tensor by_element(const ElementLoss& loss, Tensor x, Tensor t, Reduction reducti
 // The reduction by its name, or by the flags that were its older form.
 Reduction reduction_named(nb::handle size_average, nb::handle reduce, nb::handle reduction) {
   nb::module_ names = nb::module_::import_("facula.nn._reduction");
-  nb::object name = names.attr("resolve")(size_average, reduce, reduction, 2);
+  nb::object name = names.attr("resolve")(size_average, reduce, reduction);
   return reduction_of(nb::cast<int64_t>(names.attr("get_enum")(name)));
 }
 
@@ -210,7 +211,7 @@ void def_loss(nb::module_& m, const ElementLoss& loss) {
   if (loss.form == Form::BEHIND) {
     m.def(("_" + std::string(loss.name)).c_str(),
           [&loss](const Tensor& x, const Tensor& target, int64_t reduction, double p0) {
-            return by_element(loss, x, target, reduction_of(reduction), p0, 2);
+            return by_element(loss, x, target, reduction_of(reduction), p0);
           },
           "input"_a, "target"_a, "reduction"_a, "p0"_a = 0.0);
     return;
@@ -225,13 +226,13 @@ void def_loss(nb::module_& m, const ElementLoss& loss) {
   if (number.empty()) {
     def([&loss](const Tensor& x, const Tensor& t, const Flag& size_average, const Flag& reduce,
                 const nb::str& reduction) {
-      return by_element(loss, x, t, reduction_named(size_average, reduce, reduction), 0, 1);
+      return by_element(loss, x, t, reduction_named(size_average, reduce, reduction), 0);
     });
   } else {
     def(
         [&loss](const Tensor& x, const Tensor& t, const Flag& size_average, const Flag& reduce,
                 const nb::str& reduction, double p0) {
-          return by_element(loss, x, t, reduction_named(size_average, reduce, reduction), p0, 1);
+          return by_element(loss, x, t, reduction_named(size_average, reduce, reduction), p0);
         },
         nb::arg(name.c_str()) = std::atof(number.c_str() + name.size() + 1));
   }

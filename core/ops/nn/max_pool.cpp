@@ -164,7 +164,10 @@ MaxPooled fractional_max_pool(const Tensor& x, int n, const Dims& kernel_size,
             samples.size(2) == n,
         plan->op(), ": expected random samples (", n_batch, ", ", n_channels, ", ", n, ") for ", x,
         ", got ", samples.sizes(), ".");
-  Tensor numbers = contiguous(to(detach(samples), Device{}, DType::Float64, /*copy=*/false));
+  Tensor numbers = samples.is_meta()
+                       ? zeros(samples.sizes(), DType::Float64)
+                       : to(detach(samples), Device{}, DType::Float64, /*copy=*/false);
+  numbers = contiguous(numbers);
   const double* sample = numbers.data_as<double>();
   for (int i = 0; i < n; ++i) {
     PoolAxis& axis = plan->axis(i);

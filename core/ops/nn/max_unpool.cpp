@@ -34,14 +34,14 @@ Tensor max_unpool(const Tensor& x, const Tensor& indices, int n, const Dims& out
   Tensor flat = flatten(indices, from, -1), y;
   {
     NoGradGuard guard;
-    if (flat.numel() > 0) {
+    if (flat.numel() > 0 && !flat.is_meta()) {
       int64_t low = item(amin(flat, {}, false)).to_int();
       int64_t high = item(amax(flat, {}, false)).to_int();
       check(low >= 0 && high < n_out, op, ": index ", low < 0 ? low : high,
             " is out of range for an output of ", output_size, ".");
     }
     y = scatter(zeros(flat_sizes, x.dtype(), x.device()), -1, flat, flatten(x, from, -1));
-    y = reshape(y, sizes);
+    y = alias(reshape(y, sizes));
     y = contiguous(y, n == 2 && x.dim() == 4 ? format_of(x) : MemoryFormat::Contiguous);
   }
   return record(kNodes[n - 1], y, {x},

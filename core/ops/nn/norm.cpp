@@ -269,8 +269,13 @@ Tensor layer_norm(const Tensor& x, const Dims& shape, const OptionalTensor& weig
 // By the root of the mean square alone. By default eps is that of the dtype.
 Tensor rms_norm(const Tensor& x, const Dims& shape, const OptionalTensor& weight,
                 std::optional<double> eps) {
-  check_last_dims("rms_norm", x, shape);
+  check(!shape.empty(),
+        "rms_norm: expected normalized_shape to have at least one dimension, got ().");
   check_shape("rms_norm", "weight", weight, shape);
+  check_value(x.dim() >= static_cast<int64_t>(shape.size()),
+              "rms_norm: expected an input with the dimensions of normalized_shape ", shape,
+              ", got ", x, ".");
+  check_last_dims("rms_norm", x, shape);
   if (weight.defined()) check_same_device("rms_norm", {x, weight});
   check_not_implemented(is_differentiable(x.dtype()),
                         "rms_norm: expected a floating-point input, got ", x,

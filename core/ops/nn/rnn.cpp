@@ -94,7 +94,7 @@ Tensor drop(const Tensor& x, double p) {
     if (p == 1) {
       zero_(noise);
     } else {
-      bernoulli_(noise, 1 - p, *default_generator());
+      bernoulli_(noise, 1 - p, *default_generator(noise.device()));
       div_(noise, wrapped_number(1 - p));
     }
   }

@@ -318,7 +318,9 @@ TensorList run_gradients(const RnnLayer& layer, const TensorList& inputs, const 
 
 }  // namespace
 
-bool has_stacks(const Tensor& input) { return !input.is_cpu() && cuda::can_run_rnn(input.dtype()); }
+bool has_stacks(const Tensor& input) {
+  return input.device().is_cuda() && cuda::can_run_rnn(input.dtype());
+}
 
 TensorList run_stack(const RnnLayer& layer, int64_t n_layers, const TensorList& inputs) {
   RnnWeights w = weights_of(layer, inputs, 0);

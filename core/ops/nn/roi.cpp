@@ -81,10 +81,9 @@ void check_rois(const Tensor& x, const Tensor& rois, const RoiOptions& options) 
         ": expected boxes (K, 5), the number of an image and x1, y1, x2, y2, got ", rois, ".");
   check(x.device() == rois.device() && x.dtype() == rois.dtype(), op,
         ": expected an input and boxes of one device and dtype, got ", x, " and ", rois, ".");
-  check_not_implemented(
-      x.is_cpu() && is_floating(x.dtype()) && x.dtype() != DType::BFloat16, op,
-      ": expected a floating-point input (not bfloat16) on the CPU, got ", x,
-      x.is_cpu() ? ". Convert it with input.float()." : ". Move it with input.cpu().");
+  check_not_implemented(is_floating(x.dtype()) && x.dtype() != DType::BFloat16, op,
+                        ": expected a floating-point input (not bfloat16), got ", x,
+                        ". Convert it with input.float().");
   check(options.pooled_height >= 0 && options.pooled_width >= 0, op,
         ": expected an output_size of 0 or more, got (", options.pooled_height, ", ",
         options.pooled_width, ").");
@@ -101,6 +100,7 @@ void check_rois(const Tensor& x, const Tensor& rois, const RoiOptions& options) 
 // The kernels read images by these numbers.
 template <class T>
 void check_images(const char* op, const Tensor& rois, int64_t n_images) {
+  if (rois.is_meta()) return;
   const T* data = rois.data_as<T>();
   for (int64_t i = 0; i < rois.size(0); ++i)
     check(data[i * 5] > T(-1) && data[i * 5] < static_cast<T>(n_images), op, ": box ", i,
@@ -122,7 +122,7 @@ Tensor run_forward(const Tensor& x, const Tensor& rois, const cpu::RoiShape& sha
                    const Tensor& argmax) {
   Tensor y = empty({shape.n_rois, shape.n_result_channels, shape.n_rows, shape.n_columns},
                    x.dtype(), x.device());
-  if (y.numel() == 0) return y;
+  if (y.numel() == 0 || y.is_meta()) return y;
   char* to = y.data();
   const char *from = x.data(), *boxes = rois.data();
   int32_t* places = argmax.defined() ? argmax.data_as<int32_t>() : nullptr;
@@ -136,7 +136,7 @@ Tensor run_forward(const Tensor& x, const Tensor& rois, const cpu::RoiShape& sha
 Tensor run_backward_kernel(const Tensor& g, const Tensor& rois, const Dims& images,
                            const cpu::RoiShape& shape, const Tensor& argmax) {
   Tensor gx = zeros(images, g.dtype(), g.device());
-  if (g.numel() == 0 || gx.numel() == 0) return gx;
+  if (g.numel() == 0 || gx.numel() == 0 || gx.is_meta()) return gx;
   char* to = gx.data();
   const char *from = g.data(), *boxes = rois.data();
   const int32_t* places = argmax.defined() ? argmax.data_as<int32_t>() : nullptr;
@@ -189,10 +189,10 @@ Tensor nms(const Tensor& boxes, const Tensor& scores, double iou_threshold) {
                         "nms: expected float32 or float64 boxes, got ", boxes,
                         ". Convert them with boxes.float().");
   NoGradGuard guard;
+  check_not_implemented(!boxes.is_meta(), "nms: how many boxes are kept is not known on meta.");
   if (!boxes.is_cpu()) {
     // How many are kept has to be known on the host in any case.
-    auto on_cpu = [](const Tensor& x) { return to(x, Device{}, x.dtype(), /*copy=*/false); };
-    Tensor kept = nms(on_cpu(boxes), on_cpu(scores), iou_threshold);
+    Tensor kept = nms(on_host(boxes), on_host(scores), iou_threshold);
     return to(kept, boxes.device(), DType::Int64, /*copy=*/false);
   }
   Tensor order = contiguous(std::get<1>(sort(scores, 0, /*descending=*/true)));
@@ -210,6 +210,9 @@ Tensor nms(const Tensor& boxes, const Tensor& scores, double iou_threshold) {
 // have channels for each.
 Tensor roi_reduce(const Tensor& x, const Tensor& rois, const RoiOptions& options) {
   check_rois(x, rois, options);
+  if (x.device().is_cuda())  // there is no kernel for a GPU
+    return to(roi_reduce(on_host(x), on_host(rois), options), x.device(), x.dtype(),
+              /*copy=*/false);
   Tensor y, argmax;
   {
     NoGradGuard guard;

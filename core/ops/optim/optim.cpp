@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "autograd/node.h"
+#include "autograd/operations.h"
 #include "base/parallel.h"
 #include "bind/bind.h"
 #include "bind/sparse.h"
@@ -83,12 +84,12 @@ Flat flatten(const OptimKernels& kernels, const OptimUpdate& update, std::vector
                      ? p.strides()
                      : contiguous_strides(p.sizes());
   auto data = [&](const Tensor& x, bool is_written) {
-    bool is_clear = x.storage() != p.storage() || x.data() == p.data();
-    if (is_clear && x.dtype() == p.dtype() && has_strides(x, strides)) return x.data();
+    bool is_clear = x.storage() != p.storage() || x.address() == p.address();
+    if (is_clear && x.dtype() == p.dtype() && has_strides(x, strides)) return x.address();
     Tensor copy = empty_strided(p.sizes(), strides, p.dtype(), p.device());
     copy_into(copy, x);
     stands.push_back({copy, is_written ? x : Tensor()});
-    return copy.data();
+    return copy.address();
   };
   DType dtype = to_real_dtype(p.dtype());
   Flat flat;
@@ -167,7 +168,8 @@ void run_together(const OptimKernels& kernels, void (*begin)(void*, double*), Op
   on_cpu.reserve(n_updates);
   for (size_t i = 0; i < n_updates; ++i) {
     Flat flat = flatten(kernels, updates[i], stands);
-    (flat.kernel ? on_cpu : on_gpus).push_back(flat);
+    if (flat.kernel) on_cpu.push_back(flat);
+    if (flat.device.is_cuda()) on_gpus.push_back(flat);
   }
   for (size_t i = 0; i < n_updates; ++i) begin_rule(begin, updates[i]);
   run_on_cpu(on_cpu);
@@ -430,6 +432,8 @@ Tensor tensor_in(PyObject* own, const char* name, const char* optimizer, OptimPl
   }
   check_type(is_tensor(value), optimizer, ": expected a tensor as state '", name, "' of ", place,
              ", got ", type_name(value), ".");
+  check(!as_tensor(value).is_lazy(), optimizer, ": state '", name, "' of ", place,
+        " is a conjugate or negated view. Use its clone().");
   return as_tensor(value);
 }
 
@@ -502,6 +506,7 @@ void step(const OptimKernels& kernels, PyObject* optimizer) {
   std::vector<OptimUpdate> updates;
   std::vector<Composed> composed;
   std::vector<nb::object> sparse_updates;  // to be called
+  std::vector<std::pair<Tensor, Tensor>> lazy_params;
 
   for_each_group(groups.ptr(), [&](PyObject* group, int64_t group_nr) {
     Options options = {name, group};
@@ -515,7 +520,7 @@ void step(const OptimKernels& kernels, PyObject* optimizer) {
       OptimUpdate update;
       OptimPlace place = {group_nr, index};
       update.param = Tensor::borrow(p);
-      update.grad = Tensor::borrow(p->meta->grad);
+      update.grad = graph::resolved(Tensor::borrow(p->meta->grad));
       check(!is_sparse(update.param) || is_sparse(update.grad), name, ": ", place, " is a sparse ",
             update.param, ", whose gradient must be sparse too. Use facula.sparse.mm, not @.");
       if (is_sparse(update.grad)) {
@@ -534,6 +539,12 @@ void step(const OptimKernels& kernels, PyObject* optimizer) {
             update.states[i] = tensor_in(own, Numeric::kStates[i], name, place);
       }
       std::memcpy(update.rule, &rule, sizeof(rule));
+      if (update.param.is_lazy()) {  // stepped as a copy, which is written back
+        check(!is_differentiable, name, ": ", place,
+              " is a conjugate or negated view, which a differentiable step cannot change.");
+        lazy_params.emplace_back(update.param, clone(update.param));
+        update.param = lazy_params.back().second;
+      }
       check_optim_update(name, place, update);
       if (is_differentiable) {
         composed.push_back({std::move(update), options});
@@ -548,6 +559,7 @@ void step(const OptimKernels& kernels, PyObject* optimizer) {
   run_optim_updates(
       kernels, [](void* rule, double* numbers) { static_cast<Numeric*>(rule)->begin(numbers); },
       updates);
+  for (auto& [param, copy] : lazy_params) copy_(param, copy);
   for (Composed& one : composed) compose<Rule>(one.update, one.options);
   for (nb::object& update : sparse_updates) update();
 }

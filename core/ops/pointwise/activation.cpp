@@ -306,8 +306,14 @@ void def_activation(nb::module_& m, ActivationOp op, Forms forms, const Doc& giv
   bool is_nn = forms == Forms::NN || forms == Forms::NN_OUT;
   const char* module = is_nn ? "facula.nn.functional" : "facula";
   bool is_public = *given.sentence;  // the others are behind functions written in Python
-  std::string doc = is_public ? docstring(row.name, given, module) : "",
-              doc_ = is_public ? in_place_doc(row.name, given, module) : "";
+  bool has_out = forms == Forms::NN_OUT || forms == Forms::WITH_METHOD;
+  std::string meanings = "input: the elements.\n";
+  for (const std::string& number : names)
+    meanings += number + ": the number of the formula above.\n";
+  if (has_out) meanings += kOutMeaning;
+  Doc full{given.sentence, given.arguments, given.result, meanings.c_str()};
+  std::string doc = is_public ? docstring(row.name, full, module) : "",
+              doc_ = is_public ? in_place_doc(row.name, full, module) : "";
   switch (names.size()) {
     case 0:
       return def_activation(m, row, forms, doc, doc_, names, defaults,

@@ -79,7 +79,7 @@ Tensor sub(const Tensor& a, const Tensor& b, Scalar alpha, const Into& into) {
 }
 
 Tensor rsub(const Tensor& a, const Tensor& b, Scalar alpha) {
-  check_no_bool("rsub", a, b);
+  check_no_bool("sub", b, a);  // which is what the user wrote: 1 - a
   Tensor y;
   {
     NoGradGuard guard;
@@ -135,7 +135,7 @@ Tensor short_power(const Tensor& x, Scalar exponent, const Into& into) {
     check_into("pow", into, x.sizes(), dtype, {x});
     return clone(x);
   }
-  if (dtype == DType::Bool) return Tensor();
+  if (dtype == DType::Bool || is_wide_unsigned(dtype)) return Tensor();
   if (e == 2) return apply_binary("pow", BinaryOp::mul, x, x, dtype, into);
   if (!is_differentiable(dtype)) return Tensor();
   if (e == 0.5) return apply_unary("pow", UnaryOp::sqrt, Kinds::FC, x, into);
@@ -289,7 +289,11 @@ void bind_division(nb::module_& m) {
   std::string doc = docstring(
       "div", {"``input / other``, rounded towards minus infinity (\"floor\") or zero (\"trunc\") "
               "where asked for.",
-              "facula.tensor([7.0, -7.0]), 2, rounding_mode=\"floor\"", "tensor([ 3., -4.])"});
+              "facula.tensor([7.0, -7.0]), 2, rounding_mode=\"floor\"", "tensor([ 3., -4.])",
+              "input: the dividend, a tensor or a number.\n"
+              "other: the divisor, a tensor or a number.\n"
+              "rounding_mode: None, ``\"floor\"`` or ``\"trunc\"``.\n"
+              "out: where to put the result."});
   for (const char* name : {"div", "divide"}) {
     m.def(
         name,
@@ -319,7 +323,10 @@ void bind_division(nb::module_& m) {
 void bind_power(nb::module_& m) {
   std::string doc =
       docstring("pow", {"``input`` to the power ``exponent``; either may be a number.",
-                        "facula.tensor([1.0, 2.0, 3.0]), 2", "tensor([1., 4., 9.])"});
+                        "facula.tensor([1.0, 2.0, 3.0]), 2", "tensor([1., 4., 9.])",
+                        "input: the base, a tensor or a number.\n"
+                        "exponent: the exponent, a tensor or a number.\n"
+                        "out: where to put the result."});
   m.def(
       "pow",
       [](const Operand& a, const Operand& b, const Out& out) {
@@ -338,17 +345,26 @@ void bind_power(nb::module_& m) {
 }  // namespace
 
 FACULA_BINDINGS {
-  def_scaled(m, "add", "", add, add_,
-             {"``input + alpha * other``.", "facula.tensor([1.0, 2.0]), 10, alpha=2",
-              "tensor([21., 22.])"});
+  def_scaled(
+      m, "add", "", add, add_,
+      {"``input + alpha * other``.", "facula.tensor([1.0, 2.0]), 10, alpha=2", "tensor([21., 22.])",
+       "input: the first operand, a tensor or a number.\n"
+       "other: the second operand, a tensor or a number, which is multiplied by alpha.\n"
+       "alpha: the factor of other.\nout: where to put the result."});
   def_scaled(m, "sub", "subtract", sub, sub_,
              {"``input - alpha * other``.", "facula.tensor([1.0, 2.0]), 10, alpha=2",
-              "tensor([-19., -18.])"});
+              "tensor([-19., -18.])",
+              "input: the first operand, a tensor or a number.\n"
+              "other: the second operand, a tensor or a number, which is multiplied by alpha.\n"
+              "alpha: the factor of other.\nout: where to put the result."});
   m.def(
       "rsub", [](const Tensor& a, const Operand& b, Scalar alpha) { return rsub(a, b, alpha); },
       "input"_a, "other"_a, nb::kw_only(), "alpha"_a = Scalar(1),
       docstring("rsub",
-                {"``other - alpha * input``.", "facula.tensor([1.0, 2.0]), 10", "tensor([9., 8.])"})
+                {"``other - alpha * input``.", "facula.tensor([1.0, 2.0]), 10", "tensor([9., 8.])",
+                 "input: what is subtracted, a tensor.\n"
+                 "other: what it is subtracted from, a tensor or a number.\n"
+                 "alpha: the factor of input."})
           .c_str());
   bind_division(m);
   bind_power(m);

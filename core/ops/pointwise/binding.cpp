@@ -21,13 +21,27 @@ Rows& all_rows() {
 void list_row(const char* table, const char* name) { all_rows().emplace_back(table, name); }
 
 std::string docstring(const char* name, const Doc& doc, const char* module) {
-  return std::string(doc.sentence) + "\n\nExample:\n    >>> " + module + "." + name + "(" +
-         doc.arguments + ")\n    " + doc.result;
+  std::string text = doc.sentence;
+  if (*doc.meanings) text += "\n\nArgs:";
+  std::istringstream lines(doc.meanings);
+  for (std::string line; std::getline(lines, line);) text += "\n    " + line;
+  return text + "\n\nExample:\n    >>> " + module + "." + name + "(" + doc.arguments + ")\n    " +
+         doc.result;
 }
 
 std::string in_place_doc(const char* name, const Doc& doc, const char* module) {
   std::string sentence = in_place_doc(name), name_ = std::string(name) + "_";
-  return docstring(name_.c_str(), {sentence.c_str(), doc.arguments, doc.result}, module);
+  std::string meanings = doc.meanings;
+  meanings = meanings.substr(0, meanings.find(kOutMeaning));  // which forms in place do not take
+  Doc in_place{sentence.c_str(), doc.arguments, doc.result, meanings.c_str()};
+  return docstring(name_.c_str(), in_place, module);
+}
+
+// The docstring's own meanings, or those that all rows of a kind share.
+static Doc with_meanings(const Doc& doc, const char* meanings) {
+  Doc full = doc;
+  if (!*full.meanings) full.meanings = meanings;
+  return full;
 }
 
 const char* in_place_name(const char* name) {
@@ -55,8 +69,11 @@ static std::string special_docstring(const char* name, const Doc& doc) {
 }
 
 void def_unary(nb::module_& m, const char* name, const char* names, Forms forms, UnaryCall f,
-               PlainCall plain, UnaryCallInPlace f_, const Doc& doc) {
+               PlainCall plain, UnaryCallInPlace f_, const Doc& row_doc) {
   if (forms == Forms::HIDDEN) return;
+  Doc doc = with_meanings(row_doc, forms == Forms::NO_OUT
+                                       ? "input: the elements."
+                                       : "input: the elements.\nout: where to put the result.");
   auto call = [f, name](const Tensor& x, const Out& out) {
     return with_out(name, out, [&](const Into& into) { return f(x, into); });
   };
@@ -84,7 +101,8 @@ void def_unary(nb::module_& m, const char* name, const char* names, Forms forms,
 }
 
 void def_predicate(nb::module_& m, const char* name, UnaryCall f, const Doc& doc) {
-  std::string text = docstring(name, doc);
+  std::string text =
+      docstring(name, with_meanings(doc, "input: the elements.\nout: where to put the result."));
   m.def(
       name,
       [f, name](const Tensor& x, const Out& out) {
@@ -118,13 +136,20 @@ void def_pair(nb::module_& m, const char* public_name, const char* name, Numbers
 
 void def_special_pair(nb::module_& m, const char* name, const char* second, BinaryCall f,
                       const Doc& doc) {
+  const char* meanings = std::strcmp(second, "n") == 0
+                             ? "input: where to take the polynomial, a tensor or a number.\n"
+                               "n: the degree of the polynomial, a tensor or a number.\n"
+                               "out: where to put the result."
+                             : "input: the first argument of the function, a tensor or a number.\n"
+                               "other: the second argument, which broadcasts with the first.\n"
+                               "out: where to put the result.";
   m.def((std::string("_") + name).c_str(),
         [f, name](const Operand& a, const Operand& b, const Out& out) {
           check_not_only_numbers(name, a, b);
           return with_out(name, out, [&](const Into& into) { return f(a, b, into); });
         },
         "input"_a, nb::arg(second), nb::kw_only(), "out"_a.none() = nb::none(),
-        special_docstring(name, doc).c_str());
+        special_docstring(name, with_meanings(doc, meanings)).c_str());
 }
 
 }  // namespace
@@ -136,7 +161,18 @@ void def_binary(nb::module_& m, const char* name, const char* names, Numbers num
   auto def = numbers == Numbers::TENSORS  ? def_pair<Tensor, Tensor>
              : numbers == Numbers::SECOND ? def_pair<Tensor, Operand>
                                           : def_pair<Operand, Operand>;
-  std::string text = docstring(name, doc);
+  const char* meanings =
+      numbers == Numbers::TENSORS ? "input: the first operand.\nother: the second operand, which "
+                                    "broadcasts with the first.\n"
+                                    "out: where to put the result."
+      : numbers == Numbers::SECOND
+          ? "input: the first operand.\n"
+            "other: the second operand, a number or a tensor that broadcasts with the first.\n"
+            "out: where to put the result."
+          : "input: the first operand, a tensor or a number.\n"
+            "other: the second operand, a tensor or a number; tensors broadcast with each other.\n"
+            "out: where to put the result.";
+  std::string text = docstring(name, with_meanings(doc, meanings));
   for (const std::string& public_name : all_names(name, names))
     def(m, public_name.c_str(), name, numbers, f, f_, text);
 }

@@ -29,12 +29,15 @@ enum class Forms {
 enum class Numbers { TENSORS, SECOND, ONE_OF, BOTH, SPECIAL, DEGREE };
 
 // What an operation says of itself: a sentence, and an example as `arguments` and `result`, written
-// as the user would. The example is made for the operation's first name.
+// as the user would. The example is made for the operation's first name. `meanings` says what each
+// parameter means, in lines of "name: meaning."; the functions that bind rows know theirs.
 struct Doc {
   const char* sentence;
   const char* arguments;
   const char* result;
+  const char* meanings = "";
 };
+constexpr const char* kOutMeaning = "out: where to put the result.";
 std::string docstring(const char* name, const Doc& doc, const char* module = "facula");
 
 // The docstring of a form in place, with the example of the function that is not.

@@ -156,6 +156,12 @@ FACULA_BINDINGS {
   const char* doc =
       R"(Each element, moved into ``[min, max]``. The bounds are numbers or tensors; one may be missing.
 
+Args:
+    input: the elements.
+    min: the smallest result, a number or a tensor; None for no limit.
+    max: the largest result, a number or a tensor; None for no limit.
+    out: where to put the result.
+
 Example:
     >>> facula.clamp(facula.tensor([-2.0, 0.5, 2.0]), -1, 1)
     tensor([-1.0000,  0.5000,  1.0000]))";
@@ -188,10 +194,20 @@ Example:
   }
   const char* min_doc = R"(Each element, at least ``min``.
 
+Args:
+    input: the elements.
+    min: the smallest result, a number or a tensor.
+    out: where to put the result.
+
 Example:
     >>> facula.clamp_min(facula.tensor([-2.0, 2.0]), 0)
     tensor([0., 2.]))";
   const char* max_doc = R"(Each element, at most ``max``.
+
+Args:
+    input: the elements.
+    max: the largest result, a number or a tensor.
+    out: where to put the result.
 
 Example:
     >>> facula.clamp_max(facula.tensor([-2.0, 2.0]), 0)

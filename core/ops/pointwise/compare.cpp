@@ -16,9 +16,11 @@ Tensor apply_predicate(const char* name, PredicateOp op, Refused refused, const 
                        const Into& into) {
   check(refused != Refused::COMPLEX || !is_complex(x.dtype()), name, ": not supported for ", x,
         ".");
-  Tensor y = result_for(name, into, x.sizes(), DType::Bool, {x});
+  // Kernels read these as signed numbers, but none of them is below zero, nor infinite.
+  if (op == PredicateOp::signbit && is_wide_unsigned(x.dtype())) op = PredicateOp::isneginf;
   Loop loop = cpu::get_predicate_table().get(op, x.dtype());
   check_not_implemented(loop != nullptr, name, ": not implemented for ", x, ".");
+  Tensor y = result_for(name, into, x.sizes(), DType::Bool, {x});
   Walk walk = make_walk(name, y, {x});
   if (walk.device.is_cpu()) {
     run_cpu(walk, loop);
@@ -111,7 +113,8 @@ FACULA_BINDINGS {
                  "tensor([ True, False])"});
   std::string doc =
       docstring("equal", {"Whether two tensors have the same shape and the same elements.",
-                          "facula.tensor([1, 2]), facula.tensor([1, 2])", "True"});
+                          "facula.tensor([1, 2]), facula.tensor([1, 2])", "True",
+                          "input: the first tensor.\nother: the second tensor."});
   m.def("equal", equal, "input"_a, "other"_a, doc.c_str());
   def_method("equal", equal, "other"_a, doc.c_str());
 }

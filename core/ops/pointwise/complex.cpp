@@ -58,6 +58,59 @@ void def_parts(nb::module_& m, const char* name, BinaryCall f, const char* first
       docstring(name, doc).c_str());
 }
 
+// Views with marks: what they are, and copies without.
+void bind_lazy(nb::module_& m) {
+  for (const char* name : {"_conj", "_neg_view"}) {
+    auto view = name[1] == 'c' ? conj_view : neg_view;
+    m.def(name, view, "input"_a, "The view of the same memory with the mark changed.");
+    def_method(name, view, "The view of the same memory with the mark changed.");
+  }
+  def_op(
+      m, "resolve_conj", [](const Tensor& x) { return x.is_conj() ? clone(x) : x; },
+      R"(A copy of a conjugate view with its elements in memory; any other tensor itself.
+
+Args:
+    input: any tensor.
+
+Example:
+    >>> x = facula.tensor([1 + 2j]).conj()
+    >>> x.is_conj(), x.resolve_conj().is_conj()
+    (True, False))");
+  def_op(
+      m, "resolve_neg", [](const Tensor& x) { return x.is_neg() ? clone(x) : x; },
+      R"(A copy of a negated view with its elements in memory; any other tensor itself.
+
+Args:
+    input: any tensor.
+
+Example:
+    >>> x = facula.tensor([1 + 2j]).conj().imag
+    >>> x.is_neg(), x.resolve_neg().is_neg()
+    (True, False))");
+  def_op(
+      m, "is_conj", [](const Tensor& x) { return x.is_conj(); },
+      R"(Whether the tensor is a view of memory that holds the conjugates of its elements.
+
+Args:
+    input: any tensor.
+
+Example:
+    >>> facula.is_conj(facula.tensor([1 + 2j]).conj())
+    True)");
+  def_op(
+      m, "is_neg", [](const Tensor& x) { return x.is_neg(); },
+      R"(Whether the tensor is a view of memory that holds its elements with the other sign.
+
+So is the imaginary part of a conjugate view.
+
+Args:
+    input: any tensor.
+
+Example:
+    >>> facula.is_neg(facula.tensor([1 + 2j]).conj().imag)
+    True)");
+}
+
 }  // namespace
 
 Tensor abs(const Tensor& x, const Into& into) {
@@ -103,13 +156,27 @@ Tensor conj(const Tensor& x) {
   return record("ConjBackward0", y, {x}, [](const Tensor& g) { return conj(g); });
 }
 
+Tensor conj_view(const Tensor& x) {
+  if (!is_complex_kind(x.dtype())) return x;
+  Tensor y = make_view(x, x.sizes(), x.strides(), x.offset());
+  set_lazy(y, x->lazy ^ kLazyConj);
+  return record("ConjBackward0", y, {x}, [](const Tensor& g) { return conj(g); });
+}
+
+Tensor neg_view(const Tensor& x) {
+  Tensor y = make_view(x, x.sizes(), x.strides(), x.offset());
+  set_lazy(y, x->lazy ^ kLazyNeg);
+  return record("NegViewBackward0", y, {x}, [](const Tensor& g) { return neg(g); });
+}
+
 Tensor real(const Tensor& x) {
   if (!is_complex(x.dtype())) return x;
-  return select(view_as_real(x), -1, 0);
+  return select(view_as_real(x.is_conj() ? conj_view(x) : x), -1, 0);
 }
 
 Tensor imag(const Tensor& x) {
   check(is_complex(x.dtype()), "imag: expected a complex tensor, got ", x, ".");
+  if (x.is_conj()) return select(neg_view(view_as_real(conj_view(x))), -1, 1);
   return select(view_as_real(x), -1, 1);
 }
 
@@ -150,39 +217,47 @@ FACULA_BINDINGS {
             [](const Tensor& x) { return conjugate(x, Into{}); }, conjugate_,
             {"The complex conjugate of each element; a real tensor itself.",
              "facula.tensor([1 + 2j])", "tensor([1.-2.j])"});
-  def_op(m, "conj", conj, R"(The complex conjugate of each element; a real tensor itself.
+  def_op(m, "conj", conj_view,
+         R"(The complex conjugate of each element, a view; a real tensor itself.
+
+The view shares the memory of ``input``: writes to one are seen in the other. Its conjugates are
+computed where they are used, and ``resolve_conj()`` is a copy that has them in memory.
+
+Args:
+    input: the elements.
 
 Example:
-    >>> facula.conj(facula.tensor([1 + 2j]))
-    tensor([1.-2.j]))");
+    >>> x = facula.tensor([1 + 2j])
+    >>> y = facula.conj(x)
+    >>> y, y.is_conj(), y.data_ptr() == x.data_ptr()
+    (tensor([1.-2.j]), True, True))");
   m.def("real", real, "input"_a, R"(The real part of each element, a view; a real tensor itself.
+
+Args:
+    input: the elements, real or complex.
 
 Example:
     >>> facula.real(facula.tensor([1 + 2j]))
     tensor([1.]))");
   m.def("imag", imag, "input"_a, R"(The imaginary part of each element of a complex tensor, a view.
 
+Args:
+    input: the elements, complex.
+
 Example:
     >>> facula.imag(facula.tensor([1 + 2j]))
     tensor([2.]))");
-  for (const char* name : {"resolve_conj", "resolve_neg"})
-    def_op(
-        m, name, [](const Tensor& x) { return x; },
-        docstring(name, {"``input`` itself: conjugates and negatives are never lazy here.",
-                         "facula.tensor([1.0])", "tensor([1.])"})
-            .c_str());
-  for (const char* name : {"is_conj", "is_neg"})
-    def_op(
-        m, name, [](const Tensor&) { return false; },
-        docstring(name, {"False: conjugates and negatives are never lazy here.",
-                         "facula.tensor([1.0])", "False"})
-            .c_str());
+  bind_lazy(m);
   def_parts(m, "complex", complex, "real", "imag",
             {"A complex tensor of its real and imaginary parts.",
-             "facula.tensor([1.0]), facula.tensor([2.0])", "tensor([1.+2.j])"});
+             "facula.tensor([1.0]), facula.tensor([2.0])", "tensor([1.+2.j])",
+             "real: the real parts.\nimag: the imaginary parts, of the same dtype.\n"
+             "out: where to put the result."});
   def_parts(m, "polar", polar, "abs", "angle",
             {"A complex tensor of absolute values and angles.",
-             "facula.tensor([2.0]), facula.tensor([0.0])", "tensor([2.+0.j])"});
+             "facula.tensor([2.0]), facula.tensor([0.0])", "tensor([2.+0.j])",
+             "abs: the absolute values.\nangle: the angles in radians, of the same dtype.\n"
+             "out: where to put the result."});
 }
 
 }  // namespace facula

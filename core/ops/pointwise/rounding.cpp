@@ -53,7 +53,11 @@ void bind_round(nb::module_& m) {
   std::string doc = docstring("round",
                               {"The nearest number of ``decimals`` decimals; halves go to the even "
                                "neighbour.",
-                               "facula.tensor([0.5, 1.5, 2.4])", "tensor([0., 2., 2.])"}),
+                               "facula.tensor([0.5, 1.5, 2.4])", "tensor([0., 2., 2.])",
+                               "input: the elements.\n"
+                               "decimals: how many decimals are kept; below 0 it rounds to tens, "
+                               "hundreds and so on.\n"
+                               "out: where to put the result."}),
               doc_ = in_place_doc("round");
   m.def(
       "round",
@@ -82,7 +86,11 @@ FACULA_BINDINGS {
           "nan_to_num",
           {"NaN and the infinities replaced by numbers; by default 0 and the largest finite "
            "ones.",
-           "facula.tensor([facula.nan, 1.0]), nan=5.0", "tensor([5., 1.])"}),
+           "facula.tensor([facula.nan, 1.0]), nan=5.0", "tensor([5., 1.])",
+           "input: the elements.\nnan: what takes the place of NaN; 0 by default.\n"
+           "posinf: what takes the place of infinity; the largest number by default.\n"
+           "neginf: what takes the place of minus infinity; the smallest number by default.\n"
+           "out: where to put the result."}),
       doc_ = in_place_doc("nan_to_num");
   auto none = nb::none();
   m.def(

@@ -58,7 +58,10 @@ FACULA_BINDINGS {
   std::string doc = docstring(
       "logit", {"``log(input / (1 - input))``, with ``input`` clamped to ``[eps, 1 - eps]`` where "
                 "eps is given.",
-                "facula.tensor([0.5, 0.9])", "tensor([0.0000, 2.1972])"});
+                "facula.tensor([0.5, 0.9])", "tensor([0.0000, 2.1972])",
+                "input: the probabilities.\n"
+                "eps: how far from 0 and 1 the elements are kept; None does not clamp them.\n"
+                "out: where to put the result."});
   m.def(
       "logit",
       [](const Tensor& x, std::optional<double> eps, const Out& out) {
@@ -77,7 +80,9 @@ FACULA_BINDINGS {
   m.def("logit_", logit_, "input"_a, "eps"_a.none() = nb::none(), in_place_doc("logit").c_str());
 
   doc = docstring("polygamma", {"The derivative of order ``n`` of the digamma function.",
-                                "1, facula.tensor([1.0, 0.5])", "tensor([1.6449, 4.9348])"});
+                                "1, facula.tensor([1.0, 0.5])", "tensor([1.6449, 4.9348])",
+                                "n: the order of the derivative, not negative.\n"
+                                "input: the elements.\nout: where to put the result."});
   m.def(
       "polygamma",
       [](int64_t n, const Tensor& x, const Out& out) {
@@ -96,7 +101,9 @@ FACULA_BINDINGS {
 
   doc =
       docstring("mvlgamma", {"The logarithm of the multivariate gamma function of dimension ``p``.",
-                             "facula.tensor([2.0, 3.0]), 2", "tensor([0.4516, 1.5502])"});
+                             "facula.tensor([2.0, 3.0]), 2", "tensor([0.4516, 1.5502])",
+                             "input: the elements, each above ``(p - 1) / 2``.\n"
+                             "p: the dimension, 1 or more.\nout: where to put the result."});
   m.def(
       "mvlgamma",
       [](const Tensor& x, int64_t p, const Out& out) {

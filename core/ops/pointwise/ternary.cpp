@@ -124,7 +124,12 @@ namespace {
 using TernaryCall = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, Scalar, const Into&);
 
 void def_ternary(nb::module_& m, const char* name, TernaryCall f, const Doc& given) {
-  std::string doc = docstring(name, given);
+  Doc full = given;
+  full.meanings =
+      "input: the tensor to add to.\ntensor1: the first tensor of the formula.\n"
+      "tensor2: the second tensor of the formula.\nvalue: the factor of what is added.\n"
+      "out: where to put the result.";
+  std::string doc = docstring(name, full);
   m.def(
       name,
       [f, name](const Tensor& x, const Tensor& a, const Tensor& b, Scalar value, const Out& out) {
@@ -163,7 +168,10 @@ FACULA_BINDINGS {
   std::string doc = docstring(
       "where",
       {"``input`` where ``condition`` is true, else ``other``; all three broadcast.",
-       "facula.tensor([True, False]), facula.tensor([1.0, 2.0]), 0.0", "tensor([1., 0.])"});
+       "facula.tensor([True, False]), facula.tensor([1.0, 2.0]), 0.0", "tensor([1., 0.])",
+       "condition: where to take from input, bool.\n"
+       "input: the results where the condition is true, a tensor or a number.\n"
+       "other: the results elsewhere, a tensor or a number.\nout: where to put the result."});
   m.def(
       "where",
       [](const Tensor& condition, const Operand& a, const Operand& b, const Out& out) {
@@ -178,10 +186,13 @@ FACULA_BINDINGS {
       },
       "condition"_a, "other"_a, doc.c_str());
 
-  doc =
-      docstring("lerp", {"``input + weight * (end - input)``; the weight is a number or a tensor.",
-                         "facula.tensor([0.0, 10.0]), facula.tensor([10.0, 20.0]), 0.5",
-                         "tensor([ 5., 15.])"});
+  doc = docstring(
+      "lerp", {"``input + weight * (end - input)``; the weight is a number or a tensor.",
+               "facula.tensor([0.0, 10.0]), facula.tensor([10.0, 20.0]), 0.5", "tensor([ 5., 15.])",
+               "input: the result for a weight of 0.\n"
+               "end: the result for a weight of 1.\n"
+               "weight: how far to go from input to end, a number or a tensor.\n"
+               "out: where to put the result."});
   m.def(
       "lerp",
       [](const Tensor& a, const Tensor& b, const Operand& w, const Out& out) {

@@ -6,6 +6,7 @@
 #include "ops/random/binding.h"
 #include "ops/random/draw.h"
 #include "ops/random/random.h"
+#include "ops/result.h"
 #include "random/sampling.h"
 
 namespace facula {
@@ -14,6 +15,7 @@ namespace {
 
 void check_stds(const Tensor& std) {
   check(!is_complex(std.dtype()), "normal: expected a real std, got ", std, ".");
+  if (std.is_meta()) return;
   NoGradGuard guard;
   Tensor values = contiguous(to(std, Device{}, DType::Float64, false));
   const double* v = values.data_as<double>();
@@ -33,7 +35,7 @@ Tensor normal_target(const Tensor& out, const Dims& shape, const Tensor& mean_or
         "normal: out= takes no part in differentiation, but an argument requires grad.");
   check_not_implemented(is_differentiable(out.dtype()),
                         "normal: expected out of a floating-point dtype, got ", out, ".");
-  resize_(out, shape);
+  resize_out("normal", out, shape);
   return out;
 }
 
@@ -136,12 +138,13 @@ Tensor draw_categories(const Tensor& weights, int64_t n_samples, bool has_replac
   check(has_replacement || n_samples <= n_categories, "multinomial: cannot draw ", n_samples,
         " samples without replacement from ", n_categories, " categories.");
   int64_t n_rows = weights.dim() == 2 ? weights.size(0) : 1;
-  Tensor y = empty(weights.dim() == 2 ? Dims{n_rows, n_samples} : Dims{n_samples}, DType::Int64);
-  if (n_rows == 0) return to(y, weights.device(), DType::Int64, false);
+  Dims sizes = weights.dim() == 2 ? Dims{n_rows, n_samples} : Dims{n_samples};
+  if (n_rows == 0 || weights.is_meta()) return empty(sizes, DType::Int64, weights.device());
   check(n_categories > 0, "multinomial: expected at least one category, got ", weights, ".");
   NoGradGuard guard;
   if (!weights.is_cpu() && generator.kind() == GeneratorKind::Philox)
     return draw_on_device(weights, n_samples, has_replacement, generator);
+  Tensor y = empty(sizes, DType::Int64);
   Tensor host = contiguous(to(weights, Device{}, weights.dtype(), false));
   visit_floating("multinomial", weights.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -194,6 +197,11 @@ Args:
     size: the shape of the result, where mean and std are numbers.
     generator: where the random numbers come from; None for the default generator.
     out: where to put the result.
+    dtype: the dtype of the result of a size; None for the default one.
+    layout: the layout of the result of a size, which is strided.
+    device: where the result of a size is made; None for the usual device.
+    pin_memory: has no effect.
+    requires_grad: whether operations on the result of a size are recorded.
 
 Example:
     >>> facula.normal(facula.tensor([1.0, 2.0]), 0.0)

@@ -43,7 +43,7 @@ bool draw_on_cuda(const Tensor& x, const cuda::Draw& draw, Generator& generator)
 template <class Write>
 Tensor& sample_in_place(const char* op, const char* node, Tensor& x, const Write& write) {
   check_inplace(op, x);
-  if (x.numel() > 0) write();
+  if (x.numel() > 0 && !x.is_meta()) write();
   bump_version(x);
   if (is_grad_enabled() && x.requires_grad()) {
     Tensor y = record(node, alias(x), {x},

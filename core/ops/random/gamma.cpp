@@ -23,8 +23,8 @@ void visit_wide(const char* op, const Tensor& x, F&& f) {
   });
 }
 
-Tensor on_host(const Tensor& x, const Dims& sizes) {
-  return contiguous(to(expand(x, sizes), Device{}, x.dtype(), false));
+Tensor expanded_on_host(const Tensor& x, const Dims& sizes) {
+  return contiguous(on_host(expand(x, sizes)));
 }
 
 // y = slope(precision, inputs...) for each element, computed in double.
@@ -36,9 +36,10 @@ Tensor each_slope(const char* op, const Slope& slope, const Tensor& first, const
   Dims sizes = first.sizes();
   ((sizes = broadcast_shapes(op, sizes, rest.sizes())), ...);
   Tensor y = empty(sizes, first.dtype(), first.device());
+  if (y.is_meta()) return y;
   visit_wide(op, first, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    TensorList inputs = {on_host(first, sizes), on_host(rest, sizes)...};
+    TensorList inputs = {expanded_on_host(first, sizes), expanded_on_host(rest, sizes)...};
     std::array<const T*, 1 + sizeof...(rest)> in;
     for (size_t i = 0; i < in.size(); ++i) in[i] = inputs[i].template data_as<T>();
     draw_into<T>(y, [&](T* out, int64_t n, const Dims&) {
@@ -81,11 +82,11 @@ Tensor dirichlet_grad(const Tensor& x, const Tensor& alpha, const Tensor& total)
 Tensor standard_gamma(const Tensor& alpha, const GeneratorArg& source) {
   Generator& generator = or_default(source, alpha.device());
   Tensor y = empty(alpha.sizes(), alpha.dtype(), alpha.device());
-  {
+  if (!y.is_meta()) {
     NoGradGuard guard;
     visit_wide("_standard_gamma", alpha, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      Tensor host = on_host(alpha, alpha.sizes());
+      Tensor host = contiguous(on_host(alpha));
       const T* alphas = host.template data_as<T>();
       draw_into<T>(y, [&](T* out, int64_t n, const Dims&) {
         run_draw(n, [&] { sample_standard_gamma(out, alphas, n, generator); });
@@ -101,11 +102,11 @@ Tensor standard_gamma(const Tensor& alpha, const GeneratorArg& source) {
 Tensor dirichlet(const Tensor& alpha, const GeneratorArg& source) {
   Generator& generator = or_default(source, alpha.device());
   Tensor y = empty(alpha.sizes(), alpha.dtype(), alpha.device());
-  {
+  if (!y.is_meta()) {
     NoGradGuard guard;
     visit_wide("_sample_dirichlet", alpha, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      Tensor host = on_host(alpha, alpha.sizes());
+      Tensor host = contiguous(on_host(alpha));
       const T* alphas = host.template data_as<T>();
       int64_t n_categories = alpha.dim() > 0 ? alpha.size(-1) : 1;
       draw_into<T>(y, [&](T* out, int64_t n, const Dims&) {

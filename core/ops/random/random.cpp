@@ -226,7 +226,7 @@ Tensor bernoulli_with_p(const Tensor& like, double p, const GeneratorArg& genera
 Tensor poisson(const Tensor& rate, const GeneratorArg& source) {
   Generator& generator = or_default(source, rate.device());
   Tensor y = empty(rate.sizes(), rate.dtype(), rate.device());
-  {
+  if (!y.is_meta()) {
     NoGradGuard guard;
     Tensor host = contiguous(to(rate, Device{}, rate.dtype(), false));
     visit_floating("poisson", rate.dtype(), [&](auto tag) {
@@ -246,6 +246,7 @@ Tensor poisson(const Tensor& rate, const GeneratorArg& source) {
 }
 
 void draw_binomial(const Tensor& y, const Tensor& count, const Tensor& prob, Generator& generator) {
+  if (y.is_meta()) return;
   NoGradGuard guard;
   Tensor counts = contiguous(to(expand(count, y.sizes()), Device{}, count.dtype(), false));
   Tensor probs = contiguous(to(expand(prob, y.sizes()), Device{}, prob.dtype(), false));

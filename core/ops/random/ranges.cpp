@@ -1,7 +1,8 @@
 // Random integers, in tensors of any real dtype.
 #include <limits>
+#include <sstream>
 
-#include "base/python_error.h"
+#include "base/warning.h"
 #include "ops/random/binding.h"
 #include "ops/random/draw.h"
 #include "ops/random/random.h"
@@ -54,20 +55,20 @@ void check_bound(const char* name, int64_t value) {
   if constexpr (std::is_same_v<T, Half>) {
     is_inside = value >= -65504 && value <= 65504;
   } else if constexpr (!is_floating_v<T>) {  // every int64 is within the range of the others
-    is_inside = value >= static_cast<int64_t>(std::numeric_limits<T>::lowest()) &&
-                value <= static_cast<int64_t>(std::numeric_limits<T>::max());
+    is_inside = value < 0 ? value >= static_cast<int64_t>(std::numeric_limits<T>::lowest())
+                          : static_cast<uint64_t>(value) <=
+                                static_cast<uint64_t>(std::numeric_limits<T>::max());
   }
   check(is_inside, "random_: expected bounds within the range of ", dtype, ", got ", name, " = ",
         value, ".");
   if constexpr (is_floating_v<T>) {
     int64_t limit = int64_t{1} << kMantissaBits<T>;
     if (value >= -limit && value <= limit) return;
-    int failed = PyErr_WarnFormat(PyExc_UserWarning, 1,
-                                  "random_: %s = %lld is outside [-2^%d, 2^%d], so %s cannot hold "
-                                  "every integer of the range.",
-                                  name, static_cast<long long>(value), kMantissaBits<T>,
-                                  kMantissaBits<T>, dtype_name(dtype));
-    if (failed) throw_python_error();
+    std::ostringstream text;
+    text << "random_: " << name << " = " << value << " is outside [-2^"
+         << kMantissaBits<T> << ", 2^" << kMantissaBits<T> << "], so " << dtype_name(dtype)
+         << " cannot hold every integer of the range.";
+    warn_user(text.str().c_str());
   }
 }
 
@@ -141,14 +142,22 @@ Tensor& random_(Tensor& x, Generator& generator) {
 Tensor& random_(Tensor& x, int64_t from, std::optional<int64_t> to, Generator& generator) {
   check(!is_complex(x.dtype()), "random_: expected a real dtype, got ", x, ".");
   Range range;
-  visit_real("random_", x.dtype(),
-             [&](auto tag) { range = range_of<typename decltype(tag)::type>(from, to); });
+  visit_any_dtype(x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_integral_v<T> || is_floating_v<T>) {
+      range = range_of<T>(from, to);
+    } else {
+      refuse_stored_only(x.dtype());
+    }
+  });
   return sample_in_place("random_", "RandomBackward0", x, [&] {
-    visit_real("random_", x.dtype(), [&](auto tag) {
+    // uint16, uint32 and uint64 are drawn as the signed integers of the same bits.
+    Tensor bits = is_wide_unsigned(x.dtype()) ? view_dtype(x, carrier(x.dtype())) : x;
+    visit_real("random_", bits.dtype(), [&](auto tag) {
       using T = typename decltype(tag)::type;
       cuda::Draw draw{Distribution::Range, 0, 0, range.base, range.n_values};
-      if (draw_on_cuda(x, draw, generator)) return;
-      draw_into<T>(x, [&](T* out, int64_t n, const Dims&) {
+      if (draw_on_cuda(bits, draw, generator)) return;
+      draw_into<T>(bits, [&](T* out, int64_t n, const Dims&) {
         run_draw(n, [&] { fill_random_range(out, n, range.base, range.n_values, generator); });
       });
     });
@@ -166,7 +175,8 @@ Tensor permutation_on_cuda(int64_t n, DType dtype, Device device, Generator& gen
 
 Tensor permutation(int64_t n, DType dtype, Device place, Generator& generator) {
   bool is_on_cuda = !place.is_cpu() && generator.kind() == GeneratorKind::Philox;
-  Tensor y = empty({is_on_cuda ? 0 : n}, dtype);
+  bool is_drawn_here = !is_on_cuda && !place.is_meta();
+  Tensor y = empty({is_drawn_here ? n : 0}, dtype);
   visit_numeric("randperm", dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     // Every integer up to n - 1 must have a value of its own in T.
@@ -177,9 +187,10 @@ Tensor permutation(int64_t n, DType dtype, Device place, Generator& generator) {
     check(is_exact, "randperm: the integers up to n - 1 = ", n - 1, " do not all exist in ", dtype,
           ". Give a wider dtype.");
     T* out = y.data_as<T>();
-    if (!is_on_cuda) run_draw(n, [&] { fill_permutation(out, n, generator); });
+    if (is_drawn_here) run_draw(n, [&] { fill_permutation(out, n, generator); });
   });
   if (is_on_cuda) return permutation_on_cuda(n, dtype, place, generator);
+  if (place.is_meta()) return empty({n}, dtype, place);
   return to(y, place, dtype, false);
 }
 

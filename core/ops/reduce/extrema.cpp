@@ -184,29 +184,30 @@ void def_extremum(nb::module_& m, const char* name, const char* doc) {
         return with_out(name, out, [&](const Into& into) { return full(x, into); });
       },
       "input"_a, nb::kw_only(), "out"_a.none() = nb::none(), doc);
-  m.def(
-      name,
-      [name](const Tensor& x, int64_t dim, bool keepdim, const OutPair& out) {
-        return pair_result(name, x, out, [&] { return along(x, dim, keepdim); });
-      },
-      "input"_a, "dim"_a, "keepdim"_a = false, nb::kw_only(), "out"_a.none() = nb::none(), doc);
+  // Before the dimension: a tensor of one integer is another tensor, not the number of one.
   m.def(
       name,
       [name](const Tensor& x, const Tensor& other, const Out& out) {
         return with_out(name, out, [&](const Into& into) { return binary(x, other, into); });
       },
       "input"_a, "other"_a, nb::kw_only(), "out"_a.none() = nb::none(), doc);
+  m.def(
+      name,
+      [name](const Tensor& x, int64_t dim, bool keepdim, const OutPair& out) {
+        return pair_result(name, x, out, [&] { return along(x, dim, keepdim); });
+      },
+      "input"_a, "dim"_a, "keepdim"_a = false, nb::kw_only(), "out"_a.none() = nb::none(), doc);
   def_method(
       name, [](const Tensor& x) { return full(x, Into{}); }, doc);
+  def_method(
+      name, [](const Tensor& x, const Tensor& other) { return binary(x, other, Into{}); },
+      "other"_a, doc);
   def_method(
       name,
       [name](const Tensor& x, int64_t dim, bool keepdim) {
         return pair_result(name, along(x, dim, keepdim));
       },
       "dim"_a, "keepdim"_a = false, doc);
-  def_method(
-      name, [](const Tensor& x, const Tensor& other) { return binary(x, other, Into{}); },
-      "other"_a, doc);
 }
 
 template <Tensor (*f)(const Tensor&, OptionalDim, bool)>

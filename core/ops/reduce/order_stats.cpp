@@ -87,7 +87,7 @@ Tensor median_of_all(const char* op, const char* node, const Tensor& x, Pick pic
     check_not_bool(op, x);
     Tensor flat = reshape(x, {-1});
     check_line(op, flat, 0);
-    y = reshape(gather(flat, 0, pick_along(op, flat, 0, pick, 0)), {});
+    y = alias(reshape(gather(flat, 0, pick_along(op, flat, 0, pick, 0)), {}));
   }
   return record_shared(node, x, y);
 }
@@ -248,7 +248,7 @@ Tensor quantile(const Tensor& input, const Tensor& q, std::optional<int64_t> may
   std::vector<double> values;
   for (int64_t i = 0; i < q.numel(); ++i) {
     NoGradGuard guard;
-    values.push_back(item(q.dim() ? select(q, 0, i) : q).to_double());
+    values.push_back(q.is_meta() ? 0 : item(q.dim() ? select(q, 0, i) : q).to_double());
     check(values.back() >= 0 && values.back() <= 1, op, ": expected q from 0 to 1, got ",
           values.back(), ".");
   }

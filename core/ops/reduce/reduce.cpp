@@ -102,6 +102,10 @@ Tensor reduce(const Tensor& input, const Dims& dims, bool keepdim, std::optional
   // Kernels that take integers too are not given a copy in the dtype that they read anyway.
   bool is_cast = dtype && (row.kinds == Kinds::FCONLY || *dtype != wide_dtype(input.dtype()));
   Tensor x = is_cast ? to_dtype(input, *dtype) : input;
+  if (!is_element && is_wide_unsigned(x.dtype())) {
+    if (dtype) check_computed(*dtype);
+    x = to_dtype(x, row.result == ReduceResult::Truth ? DType::Bool : DType::Int64);
+  }
   DimMask mask = dim_mask(row.name, dims, x.dim());
   if (!checks_kinds_first && !is_element) check_kinds(row, input, dtype);
   if (is_element) {

@@ -54,9 +54,24 @@ void check_unique(const char* op, const Tensor& x) {
                         ".");
 }
 
+// Unsigned numbers of more than 8 bits are put in order as signed ones, for which there are
+// kernels: the first bit turned around, both have the same order.
+Tensor with_turned_sign(const Tensor& x) {
+  return bitwise_xor(x, wrapped_number(int64_t{-1} << (8 * x.itemsize() - 1)));
+}
+Tensor to_signed(const Tensor& x) { return to_dtype(with_turned_sign(x), carrier(x.dtype())); }
+Tensor from_signed(const Tensor& x, DType dtype) { return with_turned_sign(to_dtype(x, dtype)); }
+Unique from_signed(const Unique& found, DType dtype) {
+  return {from_signed(found.values, dtype), found.inverse, found.counts};
+}
+
 }  // namespace
 
 ValuesAndIndices sort(const Tensor& x, int64_t dim, bool descending, const char* node) {
+  if (is_wide_unsigned(x.dtype())) {
+    auto [values, indices] = sort(to_signed(x), dim, descending, node);
+    return {from_signed(values, x.dtype()), indices};
+  }
   dim = wrap_dim("sort", dim, x.dim());
   check_order("sort", x);
   Tensor values, indices;
@@ -163,18 +178,21 @@ Unique group_by_starts(const Tensor& order, const Tensor& starts, Tensor& firsts
   return result;
 }
 
-// Whether each row differs from the one before; the first does.
+// Whether each row of a matrix differs from the one before; the first does.
 Tensor differ_from_last(const Tensor& rows) {
   int64_t n = rows.size(0);
   Tensor differs = ne(narrow(rows, 0, 1, n - 1), narrow(rows, 0, 0, n - 1));
-  return cat(
-      {full({1}, true, DType::Bool, rows.device()), any(reshape(differs, {n - 1, -1}), {1})});
+  return cat({full({1}, true, DType::Bool, rows.device()), any(differs, {1})});
 }
 
 Unique unique_flat(const Tensor& x, bool is_sorted) {
+  if (is_wide_unsigned(x.dtype()))
+    return from_signed(unique_flat(to_signed(x), is_sorted), x.dtype());
   NoGradGuard guard;
   Tensor flat = contiguous(reshape(with_plain_bools(x), {-1}));
   int64_t n = flat.numel();
+  Tensor none = empty({0}, DType::Int64, x.device());
+  if (n == 0) return {clone(flat), reshape(none, x.sizes()), clone(none)};
   Tensor order;
   if (is_sorted) {
     order = sort(flat).second;
@@ -182,7 +200,7 @@ Unique unique_flat(const Tensor& x, bool is_sorted) {
     order = arange(0, n, 1, DType::Int64, x.device());
   }
   Tensor firsts;
-  if (!x.is_cpu() && n > 0) {
+  if (!x.is_cpu()) {
     Tensor rows = unsqueeze(index_select(flat, 0, order), 1);
     Unique result = group_by_starts(order, differ_from_last(rows), firsts);
     result.values = index_select(flat, 0, firsts);
@@ -216,18 +234,20 @@ Unique unique_consecutive(const Tensor& x) {
 }
 
 Unique unique_rows(const Tensor& x, int64_t dim, bool is_consecutive) {
+  if (is_wide_unsigned(x.dtype()))
+    return from_signed(unique_rows(to_signed(x), dim, is_consecutive), x.dtype());
   const char* op = is_consecutive ? "unique_consecutive" : "unique";
   check_unique(op, x);
   NoGradGuard guard;
   dim = wrap_dim(op, dim, x.dim());
   check(x.dim() > 0, op, ": dim cannot be given for a 0-d tensor.");
-  int64_t n = x.size(dim);
-  check(x.numel() > 0 || n == 0, op, ": there are ", n, " slices along dim ", dim,
-        " but they have no elements.");
-  Tensor rows = contiguous(reshape(movedim(with_plain_bools(x), {dim}, {0}), {n, -1}));
+  int64_t n = x.size(dim), width = 1;
+  for (int64_t d = 0; d < x.dim(); ++d) width *= d == dim ? 1 : x.size(d);
+  check(width > 0, op, ": there are ", n, " slices along dim ", dim,
+        " but they have no elements, because the shape is ", x.sizes(), ".");
   Tensor none = empty({0}, DType::Int64, x.device());
   if (n == 0) return {clone(x), none, clone(none)};
-  int64_t width = rows.size(1);
+  Tensor rows = contiguous(reshape(movedim(with_plain_bools(x), {dim}, {0}), {n, width}));
   if (!x.is_cpu()) {
     // By the last column first: each sort keeps what the ones before have done.
     Tensor sorted = arange(0, n, 1, DType::Int64, x.device()), firsts;
@@ -265,9 +285,12 @@ Unique unique_rows(const Tensor& x, int64_t dim, bool is_consecutive) {
 
 nb::object into_pair(const char* name, const ValuesAndIndices& result, const OutPair& out) {
   auto [values, indices] = result;
-  if (out)
+  if (out) {
+    check_out_dtype(name, values.dtype(), out->first);
+    check_out_dtype(name, indices.dtype(), out->second);
     return named_result(name,
                         {into_out(name, values, out->first), into_out(name, indices, out->second)});
+  }
   return named_result(name, {values, indices});
 }
 

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "autograd/node.h"
+#include "base/warning.h"
 #include "ops/ops.h"
 #include "ops/reduce/arguments.h"
 
@@ -26,13 +28,11 @@ Spread find_spread(const char* op, const Tensor& x, const Dims& dims, double cor
   NoGradGuard guard;
   DimMask mask = dim_mask(op, dims, x.dim());
   int64_t n = reduced_numel(x, mask);
-  if (static_cast<double>(n) <= correction &&
-      PyErr_WarnFormat(
-          PyExc_UserWarning, 1,
-          "%s(): degrees of freedom is <= 0. Correction should be strictly less than the number of "
-          "elements reduced.",
-          op))
-    throw_python_error();
+  if (static_cast<double>(n) <= correction)
+    warn_user((std::string(op) +
+               "(): degrees of freedom is <= 0. Correction should be strictly less than the number "
+               "of elements reduced.")
+                  .c_str());
   Dims shape = reduced_shape(x, mask, keepdim);
   ReduceParams params;
   params.divisor = std::max(static_cast<double>(n) - correction, 0.0);

@@ -1,3 +1,5 @@
+#include "ops/reduce/vector_norm.h"
+
 #include <cmath>
 
 #include "autograd/node.h"
@@ -41,7 +43,8 @@ Tensor norm_backward(const Tensor& g, const Tensor& x, const Tensor& y, double p
   return sgn(x) * power * zero_where(eq(y, zero), g * pow(y, wrapped_number(1 - p)));
 }
 
-// The p-norm of all elements along the dimensions as one vector; p may be infinite.
+}  // namespace
+
 Tensor vector_norm(const Tensor& input, double p, const Dims& dims, bool keepdim,
                    std::optional<DType> dtype) {
   const char* op = "linalg.vector_norm";
@@ -68,6 +71,8 @@ Tensor vector_norm(const Tensor& input, double p, const Dims& dims, bool keepdim
                   return norm_backward(kept(g), input, kept(y), p, dims);
                 });
 }
+
+namespace {
 
 // The order p: a number, None or 'fro' (both 2).
 double norm_order(nb::handle p) {

@@ -1,6 +1,7 @@
 // Conversions of dtype, device and memory format.
 #include "autograd/node.h"
 #include "bind/bind.h"
+#include "cuda/pinned.h"
 #include "ops/ops.h"
 #include "tensor/backend.h"
 
@@ -23,6 +24,16 @@ bool has_channels_last_strides(const Tensor& x) {
 
 }  // namespace
 
+Tensor empty_pinned_like(const Tensor& x, DType dtype, MemoryFormat format) {
+  Tensor y = empty_like(x, dtype, Device{}, format);  // for its strides
+  int64_t nbytes = y.numel() * y.itemsize();
+  if (nbytes == 0) return y;
+  Storage* storage = cuda::allocate_pinned(nbytes);
+  Tensor pinned = from_storage(storage, dtype, y.sizes(), y.strides(), 0);
+  storage->release();
+  return pinned;
+}
+
 Tensor to(const Tensor& x, Device device, DType dtype, bool copy, MemoryFormat format) {
   if (!device.is_cpu()) device = backend_of(device).resolve(device);
   // Asked for the contiguous format, only a tensor in the other format is converted, as in PyTorch.
@@ -31,7 +42,9 @@ Tensor to(const Tensor& x, Device device, DType dtype, bool copy, MemoryFormat f
                                                     : MemoryFormat::ChannelsLast;
   bool same_layout = format == MemoryFormat::Preserve || format == held;
   if (device == x.device() && dtype == x.dtype() && same_layout && !copy) return x;
-  Tensor y = empty_like(x, dtype, device, format);
+  // A copy that is not waited for needs memory that stays in its place.
+  bool is_to_pin = NonBlockingGuard::is_on() && device.is_cpu() && x.device().is_cuda();
+  Tensor y = is_to_pin ? empty_pinned_like(x, dtype, format) : empty_like(x, dtype, device, format);
   copy_into(y, x);
   return record("ToCopyBackward0", y, {x},
                 [device = x.device(), dtype = x.dtype()](const Tensor& g) {
@@ -81,6 +94,7 @@ Tensor to_from_python(const Tensor& x, const nb::args& args, std::optional<Devic
   size_t n_positional = args.size();
   // The trailing flags may be positional: to(dtype, non_blocking, copy).
   while (n_positional > 0 && PyBool_Check(args[n_positional - 1].ptr())) --n_positional;
+  if (args.size() > n_positional) non_blocking = args[n_positional].ptr() == Py_True;
   if (args.size() - n_positional >= 2) copy = args[n_positional + 1].ptr() == Py_True;
   check_type(n_positional <= 2, "to: expected at most a device and a dtype, got ", n_positional,
              " arguments.");
@@ -89,6 +103,7 @@ Tensor to_from_python(const Tensor& x, const nb::args& args, std::optional<Devic
     if (device) target.device = device->device;
   });
   if (dtype) target.dtype = dtype;
+  NonBlockingGuard guard(non_blocking);
   return to(x, target.device.value_or(x.device()), target.dtype.value_or(x.dtype()), copy,
             format.value_or(MemoryFormat::Preserve));
 }
@@ -139,7 +154,8 @@ Args:
     args: a device, a dtype, both, or a tensor whose device and dtype are meant.
     device: where the result lies.
     dtype: the dtype of the result.
-    non_blocking: has no effect.
+    non_blocking: whether a copy between pinned memory and a GPU goes on beside what follows; the
+        result of one to the CPU must not be read before the GPU is synchronised with.
     copy: whether the result is a copy even if nothing changes.
     memory_format: the order of the result's elements in memory.
 
@@ -175,7 +191,8 @@ Example:
     device(type='cpu'))");
   def_method(
       "cuda",
-      [](const Tensor& x, std::optional<DeviceArg> device, bool, Format format) {
+      [](const Tensor& x, std::optional<DeviceArg> device, bool non_blocking, Format format) {
+        NonBlockingGuard guard(non_blocking);
         Device target = device ? device->device : Device{DeviceType::CUDA, -1};
         check(target.is_cuda(), "cuda: expected a CUDA device, got ", target, ".");
         return to(x, target, x.dtype(), false, format.value_or(MemoryFormat::Preserve));
@@ -186,7 +203,7 @@ Example:
 
 Args:
     device: the CUDA device, or its number; None for the current one.
-    non_blocking: has no effect.
+    non_blocking: whether a copy from pinned memory goes on beside what follows.
     memory_format: the order of the result's elements in memory; None to keep it.
 
 Example:

@@ -73,9 +73,16 @@ void cast_on_device(const Tensor& dst, const Tensor& src) {
   run_cpu(walk, cast_loop(src.dtype(), dst.dtype()));
 }
 
+void check_has_elements(const Tensor& dst, const Tensor& src) {
+  check_not_implemented(!src.is_meta() || dst.is_meta(),
+                        "Cannot copy out of meta tensor; no data!");
+}
+
 // Between devices bytes travel contiguous and unconverted; layout and dtype change on the source's
 // side first.
 void copy_across(const Tensor& dst, const Tensor& src) {
+  check_has_elements(dst, src);
+  if (dst.is_meta()) return;
   Tensor from = contiguous(to_dtype(expand(src, dst.sizes()), dst.dtype()));
   Tensor to = dst.is_contiguous() ? dst : empty(dst.sizes(), dst.dtype(), dst.device());
   Backend& backend = backend_of(dst.is_cpu() ? src.device() : dst.device());
@@ -84,19 +91,46 @@ void copy_across(const Tensor& dst, const Tensor& src) {
   if (!to.is_same(dst)) cast_on_device(dst, to);
 }
 
+// x, whose elements differ from its memory as the marks say, as the memory that they come from;
+// or memory as the elements: both are the same way.
+Tensor turned(const Tensor& x, uint8_t marks) {
+  if (x.dtype() == DType::Complex32)  // which is only stored
+    return to_dtype(turned(to_dtype(x, DType::Complex64), marks), DType::Complex32);
+  Tensor y = x;
+  if (marks & kLazyConj) y = conj(y);
+  return marks & kLazyNeg ? neg(y) : y;
+}
+
+// The memory of a tensor with marks as a tensor without.
+Tensor memory_of(const Tensor& x) {
+  Tensor y = alias(x);
+  set_lazy(y, 0);
+  return y;
+}
+
+// The one place where elements are not what lies in memory. See Note [Lazy views].
+void copy_lazy(const Tensor& dst, const Tensor& src) {
+  NoGradGuard guard;
+  Tensor to = memory_of(dst), from = memory_of(src);
+  if (dst->lazy == src->lazy && dst.dtype() == src.dtype()) return copy_into(to, from);
+  copy_into(to, turned(to_dtype(turned(from, src->lazy), dst.dtype()), dst->lazy));
+}
+
 }  // namespace
 
 void copy_into(const Tensor& dst, const Tensor& src) {
   check(is_expandable_to(src.sizes(), dst.sizes()), "copy_: a tensor of shape ", src.sizes(),
         " cannot be broadcast to the shape ", dst.sizes(), " that it is copied into.");
-  if (dst.is_same(src) || dst.numel() == 0) return;
+  if (dst.is_same(src)) return;
+  if (dst.numel() == 0) return check_has_elements(dst, src);
+  if (dst.is_lazy() || src.is_lazy()) return copy_lazy(dst, src);
   NoGradGuard guard;
   // A number of the CPU is passed to the kernel that fills with it.
   bool is_fill = src.is_cpu() && src.dim() == 0;
   if (dst.device() != src.device() && !is_fill) return copy_across(dst, src);
   // A copy between overlapping pieces of one storage (x[1:] = x[:-1]) reads everything before it
   // writes.
-  bool is_same_place = dst.data() == src.data() && dst.itemsize() == src.itemsize() &&
+  bool is_same_place = dst.address() == src.address() && dst.itemsize() == src.itemsize() &&
                        dst.sizes() == src.sizes() && dst.strides() == src.strides();
   bool may_overlap = dst.storage() == src.storage() && !is_same_place;
   cast_on_device(dst, may_overlap ? clone(src) : src);
@@ -216,7 +250,7 @@ Tensor contiguous(const Tensor& x, MemoryFormat format) {
 }
 
 bool has_nan(const Tensor& x) {
-  if (!is_differentiable(x.dtype())) return false;
+  if (!is_differentiable(x.dtype()) || x.is_meta()) return false;
   NoGradGuard guard;
   Tensor flat = contiguous(
       to(x, Device{}, is_complex(x.dtype()) ? DType::Complex128 : DType::Float64, false));
@@ -236,12 +270,17 @@ Tensor cast_to(const Tensor& x, DType dtype) {
 }
 
 FACULA_BINDINGS {
-  def_op(m, "clone", &clone, nb::kw_only(), "memory_format"_a = MemoryFormat::Preserve,
-         R"(A copy of the tensor, through which gradients flow back.
+  def_op(
+      m, "clone",
+      [](const Tensor& x, std::optional<MemoryFormat> format) {
+        return clone(x, format.value_or(MemoryFormat::Preserve));
+      },
+      nb::kw_only(), "memory_format"_a.none() = nb::none(),
+      R"(A copy of the tensor, through which gradients flow back.
 
 Args:
     input: any tensor.
-    memory_format: the order of the copy's elements in memory.
+    memory_format: the order of the copy's elements in memory; None for that of the input.
 
 Example:
     >>> facula.clone(facula.tensor([1, 2]))
@@ -256,13 +295,17 @@ Example:
     >>> facula.zeros(2, 3).t().contiguous().stride()
     (2, 1))");
   def_method(
-      "copy_", [](Tensor x, const Operand& src, bool) { return copy_(x, src); }, "other"_a,
-      "non_blocking"_a = false,
+      "copy_",
+      [](Tensor x, const Operand& src, bool non_blocking) {
+        NonBlockingGuard guard(non_blocking);
+        return copy_(x, src);
+      },
+      "other"_a, "non_blocking"_a = false,
       R"(Copies the elements of another tensor, or a number, into this one.
 
 Args:
     other: what is copied; it broadcasts to the shape of this tensor.
-    non_blocking: has no effect.
+    non_blocking: whether a copy between pinned memory and a GPU goes on beside what follows.
 
 Example:
     >>> facula.zeros(2, 2).copy_(facula.tensor([1, 2]))

@@ -6,7 +6,7 @@ namespace facula {
 
 struct Walk;
 
-// The bytes only: no history, no version. src broadcasts to dst.
+// The elements only: no history, no version. src broadcasts to dst.
 void copy_into(const Tensor& dst, const Tensor& src);
 // The same for the two operands of a walk on the CPU, both of this dtype.
 void copy_elements(const Walk& walk, DType dtype);
@@ -16,7 +16,7 @@ Tensor& fill_(Tensor& x, Scalar value);
 Tensor& zero_(Tensor& x);
 
 Tensor clone(const Tensor& x, MemoryFormat format = MemoryFormat::Preserve);
-// A copy that stands for x in the graph: the same edge, other memory.
+// A copy that stands for x in the graph: the same edge, other memory, and no marks.
 Tensor clone_with_history(const Tensor& x);
 Tensor contiguous(const Tensor& x,
                   MemoryFormat format = MemoryFormat::Contiguous);  // x itself if it is so already
@@ -25,11 +25,19 @@ Tensor cast_to(const Tensor& x, DType dtype);
 Tensor to_dtype(const Tensor& x, DType dtype);  // x itself if it has it already
 Tensor to(const Tensor& x, Device device, DType dtype, bool copy,
           MemoryFormat format = MemoryFormat::Preserve);
+// x in main memory; on meta, where nothing can be copied from, x itself.
+inline Tensor on_host(const Tensor& x) {
+  return x.is_meta() ? x : to(x, Device{}, x.dtype(), /*copy=*/false);
+}
 
 // A fresh tensor of x's form: memory order kept where x is dense.
 Tensor empty_like(const Tensor& x);
 Tensor empty_like(const Tensor& x, DType dtype, Device device,
                   MemoryFormat format = MemoryFormat::Preserve);
+
+// The same in page-locked memory of the CPU.
+Tensor empty_pinned_like(const Tensor& x, DType dtype,
+                         MemoryFormat format = MemoryFormat::Preserve);
 
 bool has_nan(const Tensor& x);
 

@@ -15,6 +15,7 @@ namespace {
 // x[i] = value(i), computed on the CPU and then moved.
 template <class F>
 Tensor generate(int64_t n, DType dtype, Device device, F&& value) {
+  if (device.is_meta()) return empty({n}, dtype, device);
   Tensor x = empty({n}, dtype);
   visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -163,11 +164,13 @@ DType linear_dtype(const char* op, const FactoryOptions& options, const Tensor& 
                       is_complex ? to_complex_dtype(get_default_dtype()) : get_default_dtype());
 }
 
-// An end of a range: a number, or a tensor that holds one.
-Scalar end_from(const char* op, const Operand& x) {
+// An end of a range that is made at `place`: a number, or a tensor that holds one. On meta no
+// number is needed.
+Scalar end_from(const char* op, const Operand& x, Device place) {
   check(x.tensor.dim() == 0, op, ": expected numbers or 0-d tensors as start and end, got ",
         x.tensor, ".");
-  return item(x.tensor);
+  if (!x.tensor.is_meta() || !place.is_meta()) return item(x.tensor);
+  return is_complex(x.tensor.dtype()) ? Scalar(std::complex<double>()) : Scalar(0);
 }
 
 Tensor full_to(const FactoryOptions& options, const Dims& size, Scalar value,
@@ -191,14 +194,16 @@ Tensor arange_from_0(const FactoryOptions& options, Scalar end, const OptionalTe
 
 Tensor linspace_to(const FactoryOptions& options, const Operand& from, const Operand& to,
                    int64_t steps, const OptionalTensor& out) {
-  Scalar start = end_from("linspace", from), end = end_from("linspace", to);
+  Scalar start = end_from("linspace", from, options.place()),
+         end = end_from("linspace", to, options.place());
   DType dtype = linear_dtype("linspace", options, out, start, end);
   return into_out("linspace", linspace(start, end, steps, dtype, options.place()), out);
 }
 
 Tensor logspace_to(const FactoryOptions& options, const Operand& from, const Operand& to,
                    int64_t steps, double base, const OptionalTensor& out) {
-  Scalar start = end_from("logspace", from), end = end_from("logspace", to);
+  Scalar start = end_from("logspace", from, options.place()),
+         end = end_from("logspace", to, options.place());
   DType dtype = linear_dtype("logspace", options, out, start, end);
   return into_out("logspace", logspace(start, end, steps, base, dtype, options.place()), out);
 }
@@ -260,7 +265,7 @@ void def_sized(nb::module_& m, const char* name, Make make, const char* doc,
       name,
       [name, make, has_sparse](const nb::args& args, std::optional<Dims> size,
                                const OptionalTensor& out, std::optional<DType> dtype,
-                               nb::handle layout, std::optional<DeviceArg> device, bool,
+                               nb::handle layout, std::optional<DeviceArg> device, bool pin_memory,
                                bool requires_grad, MemoryFormat format) {
         bool is_sparse = has_sparse && !is_strided(layout);
         if (!is_sparse) check_strided(layout);
@@ -274,7 +279,8 @@ void def_sized(nb::module_& m, const char* name, Make make, const char* doc,
                                         nb::handle(dtype_object(type)), device_or_default(device)),
                            requires_grad);
         check_sizes(name, sizes, type);
-        return with_grad(make(sizes, type, device_or_default(device), format, out), requires_grad);
+        Tensor made = make(sizes, type, device_or_default(device), format, out);
+        return with_grad(pinned_if(pin_memory && !out.defined(), made), requires_grad);
       },
       "args"_a, nb::kw_only(), "size"_a.none() = nb::none(), FACULA_OUT, FACULA_FACTORY_ARGUMENTS,
       "memory_format"_a = MemoryFormat::Contiguous,
@@ -382,11 +388,11 @@ Example:
   m.def(
       "empty_strided",
       [](const Dims& size, const Dims& stride, std::optional<DType> dtype, nb::handle layout,
-         std::optional<DeviceArg> device, bool requires_grad, bool) {
+         std::optional<DeviceArg> device, bool requires_grad, bool pin_memory) {
         check_strided(layout);
-        return with_grad(empty_strided(size, stride, dtype.value_or(get_default_dtype()),
-                                       device_or_default(device)),
-                         requires_grad);
+        Tensor made = empty_strided(size, stride, dtype.value_or(get_default_dtype()),
+                                    device_or_default(device));
+        return with_grad(pinned_if(pin_memory, made), requires_grad);
       },
       "size"_a, "stride"_a, nb::kw_only(), "dtype"_a.none() = nb::none(),
       "layout"_a.none() = nb::none(), "device"_a.none() = nb::none(), "requires_grad"_a = false,
@@ -457,6 +463,8 @@ std::string new_doc(const char* sentence, const char* arguments, const char* exa
          R"(    dtype: the dtype of the result; None for that of this tensor.
     device: where the result is made; None for the device of this tensor.
     requires_grad: whether operations on the result are recorded.
+    layout: strided, the only one.
+    pin_memory: whether the result is in memory that a GPU reads directly.
 
 Example:
 )" + example;
@@ -472,15 +480,16 @@ void def_new(const char* name, Make make, const char* sentence, const char* exam
   def_method(
       name,
       [name, make](const Tensor& x, const nb::args& args, std::optional<Dims> size,
-                   std::optional<DType> dtype, std::optional<DeviceArg> device,
-                   bool requires_grad) {
+                   std::optional<DType> dtype, std::optional<DeviceArg> device, bool requires_grad,
+                   nb::handle layout, bool pin_memory) {
+        check_strided(layout);
         Dims sizes = size ? *size : dims_from_args(name, args);
-        return with_grad(
-            make(sizes, dtype.value_or(x.dtype()), device ? device->device : x.device()),
-            requires_grad);
+        Tensor made = make(sizes, dtype.value_or(x.dtype()), device ? device->device : x.device());
+        return with_grad(pinned_if(pin_memory, made), requires_grad);
       },
       "args"_a, nb::kw_only(), "size"_a.none() = nb::none(), "dtype"_a.none() = nb::none(),
-      "device"_a.none() = nb::none(), "requires_grad"_a = false, doc.c_str());
+      "device"_a.none() = nb::none(), "requires_grad"_a = false, "layout"_a.none() = nb::none(),
+      "pin_memory"_a = false, doc.c_str());
 }
 
 void bind_new() {
@@ -499,13 +508,15 @@ void bind_new() {
   def_method(
       "new_full",
       [](const Tensor& x, const Dims& size, Scalar value, std::optional<DType> dtype,
-         std::optional<DeviceArg> device, bool requires_grad) {
-        return with_grad(
-            full(size, value, dtype.value_or(x.dtype()), device ? device->device : x.device()),
-            requires_grad);
+         std::optional<DeviceArg> device, bool requires_grad, nb::handle layout, bool pin_memory) {
+        check_strided(layout);
+        Tensor made =
+            full(size, value, dtype.value_or(x.dtype()), device ? device->device : x.device());
+        return with_grad(pinned_if(pin_memory, made), requires_grad);
       },
       "size"_a, "fill_value"_a, nb::kw_only(), "dtype"_a.none() = nb::none(),
-      "device"_a.none() = nb::none(), "requires_grad"_a = false,
+      "device"_a.none() = nb::none(), "requires_grad"_a = false, "layout"_a.none() = nb::none(),
+      "pin_memory"_a = false,
       new_doc("A tensor filled with one value, with the dtype and device of this one.",
               "    size: the shape.\n    fill_value: the value of all elements.\n",
               "    >>> facula.tensor([1, 2]).new_full((3,), 7)\n    tensor([7, 7, 7])")

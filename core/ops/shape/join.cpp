@@ -135,7 +135,8 @@ Tensor cat(const TensorList& tensors, int64_t dim, const Tensor& out) {
           model->dim(), " and ", x.dim(), " at position ", i, ".");
     for (int64_t d = 0; d < x.dim(); ++d)
       check(d == dim || x.size(d) == sizes[d], "cat: expected size ", sizes[d], " in dimension ", d,
-            ", got ", x.sizes(), " at position ", i, "; only dimension ", dim, " may differ.");
+            ", got ", x.sizes(), " at position ", i, "; only dimension ", dim,
+            " may differ. (Sizes of tensors must match except in dimension ", dim, ".)");
     sizes[dim] += x.size(dim);
   }
   DType dtype = joined_dtype(tensors);
@@ -184,7 +185,7 @@ Tensor stack(const TensorList& tensors, int64_t dim) {
   const Dims& shape = tensors[0].sizes();
   for (size_t i = 0; i < tensors.size(); ++i)
     check(tensors[i].sizes() == shape, "stack: expected tensors of one shape, got ", shape, " and ",
-          tensors[i].sizes(), " at position ", i, ".");
+          tensors[i].sizes(), " at position ", i, ". (stack expects each tensor to be equal size)");
   Tensor y;
   {
     NoGradGuard guard;
@@ -219,7 +220,7 @@ Tensor flip(const Tensor& x, const Dims& dims) {
   // x read backwards: from its last element with negative steps, which a tensor cannot have but a
   // walk can.
   Dims strides = x.strides();
-  char* start = x.data();
+  char* start = x.address();
   for (int64_t d = 0; d < x.dim(); ++d) {
     if (!flipped[d] || x.numel() == 0) continue;
     start += (x.size(d) - 1) * strides[d] * x.itemsize();

@@ -1,3 +1,5 @@
+#include "ops/shape/pad.h"
+
 #include <array>
 
 #include "autograd/node.h"
@@ -111,8 +113,6 @@ Tensor fold_borders(const Tensor& g, const Dims& pad, size_t i, Border border) {
   return sums;
 }
 
-Tensor constant_pad_nd(const Tensor& x, const Dims& pad, Scalar value);
-
 Tensor border_pad_backward(const Tensor& g, const Dims& pad, Border border, const char* name) {
   Tensor gx;
   {
@@ -161,6 +161,8 @@ void check_number_count(const Tensor& x, const Dims& pad) {
     check(-kMost < p && p < kMost, "pad: expected numbers between -2^60 and 2^60, got ", p, ".");
 }
 
+}  // namespace
+
 Tensor constant_pad_nd(const Tensor& x, const Dims& pad, Scalar value) {
   check_number_count(x, pad);
   Dims sizes = padded_sizes(x, pad);
@@ -183,6 +185,8 @@ Tensor constant_pad_nd(const Tensor& x, const Dims& pad, Scalar value) {
   return record("ConstantPadNdBackward0", y, {x},
                 [pad](const Tensor& g) { return constant_pad_nd(g, opposite(pad), 0); });
 }
+
+namespace {
 
 Tensor pad(const Tensor& x, const Dims& pad, const std::string& mode, std::optional<double> value) {
   if (mode == "constant") return constant_pad_nd(x, pad, value ? Scalar(*value) : Scalar(0));

@@ -18,6 +18,9 @@ Tensor reinterpret(const Tensor& x, DType dtype, const Dims& sizes, const Dims& 
 
 Tensor view_as_real(const Tensor& x) {
   check(is_complex_kind(x.dtype()), "view_as_real: expected a complex input, got ", x, ".");
+  check(!x.is_conj(),
+        "view_as_real doesn't work on unresolved conjugated tensors: what lies in memory are not "
+        "the elements. Use x.resolve_conj() first, which is a copy.");
   Dims sizes = x.sizes(), strides = x.strides();
   for (int64_t& s : strides) s *= 2;
   sizes.push_back(2);
@@ -49,6 +52,10 @@ Tensor view_as_complex(const Tensor& x) {
 }
 
 Tensor view_dtype(const Tensor& x, DType dtype) {
+  check(!x.is_lazy(), "torch.Tensor.view is not supported for ",
+        x.is_conj() ? "conjugate view tensors" : "tensors with negative bit set",
+        " when converting to a different dtype: what lies in memory are not the elements. Use x.",
+        x.is_conj() ? "resolve_conj" : "resolve_neg", "() first, which is a copy.");
   // The bytes have no derivative with regard to the numbers that they were: no view to autograd.
   auto reread = [&](const Dims& sizes, const Dims& strides, int64_t offset) {
     return alias(reinterpret(x, dtype, sizes, strides, offset));

@@ -109,7 +109,7 @@ Tensor unfold(const Tensor& x, int64_t dim, int64_t size, int64_t step) {
   return record("UnfoldBackward0", y, {x}, [in = x.sizes(), dim, size, step](const Tensor& g) {
     // Windows may overlap: add what each position of a window got, the first window first.
     Tensor whole = zeros(in, g.dtype(), g.device());
-    if (in.empty()) return reshape(g, in);
+    if (in.empty()) return size == 0 ? whole : reshape(g, in);
     int64_t n = g.size(dim);
     for (int64_t k = size - 1; k >= 0; --k) {
       Tensor piece = slice(whole, dim, k, k + (n - 1) * step + 1, step);
@@ -247,6 +247,7 @@ FACULA_BINDINGS {
 Args:
     input: a matrix or a batch of matrices.
     diagonal: the last diagonal that is kept, 0 for the main one.
+    out: where to put the result.
 
 Example:
     >>> facula.ones(2, 2).tril()
@@ -258,6 +259,7 @@ Example:
 Args:
     input: a matrix or a batch of matrices.
     diagonal: the first diagonal that is kept, 0 for the main one.
+    out: where to put the result.
 
 Example:
     >>> facula.ones(2, 2).triu()
@@ -271,6 +273,7 @@ Example:
 Args:
     input: a matrix, or a vector.
     diagonal: which diagonal: 0 for the main one, above it if positive, below it if negative.
+    out: where to put the result.
 
 Example:
     >>> facula.diag(facula.tensor([1, 2]))

@@ -58,7 +58,7 @@ Tensor pixel_unshuffle(const Tensor& x, int64_t downscale_factor) {
     for (int64_t i = 0; i < r && y.numel() > 0; ++i)
       for (int64_t j = 0; j < r; ++j)
         copy_into(select(y, -3, i * r + j), slice(slice(x, -2, i, h, r), -1, j, w, r));
-    y = contiguous(reshape(y, sizes), format_of(x));
+    y = contiguous(alias(reshape(y, sizes)), format_of(x));
   }
   return record("PixelUnshuffleBackward0", y, {x},
                 [r](const Tensor& g) { return pixel_shuffle(g, r); });
@@ -78,7 +78,8 @@ Tensor channel_shuffle(const Tensor& x, int64_t groups) {
     split[1] = groups;
     split.insert(2, n_channels / groups);
     Tensor turned = transpose(reshape(x, split), 1, 2);
-    y = contiguous(reshape(clone(turned, MemoryFormat::Contiguous), x.sizes()), format_of(x));
+    y = reshape(clone(turned, MemoryFormat::Contiguous), x.sizes());
+    y = contiguous(alias(y), format_of(x));
   }
   return record("ChannelShuffleBackward0", y, {x}, [n = n_channels / groups](const Tensor& g) {
     return channel_shuffle(g, std::max<int64_t>(n, 1));

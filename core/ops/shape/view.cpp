@@ -36,11 +36,11 @@ Dims infer_size(const char* op, Dims sizes, int64_t numel) {
   if (unknown >= 0) {
     check(known != 0, op, ": with no elements, the -1 in ", sizes, " could be any size.");
     check(numel % known == 0, op, ": a tensor of ", numel, " elements cannot have the shape ",
-          sizes, ".");
+          sizes, ". (shape is invalid for input of size ", numel, ")");
     sizes[unknown] = numel / known;
   } else {
     check(known == numel, op, ": a tensor of ", numel, " elements cannot have the shape ", sizes,
-          ".");
+          ". (shape is invalid for input of size ", numel, ")");
   }
   return sizes;
 }
@@ -90,7 +90,8 @@ Tensor view(const Tensor& x, const Dims& wish) {
   check(view_strides(x, sizes, strides), "view: ", x, " with strides ", x.strides(),
         " has no view of shape ", sizes,
         ": one of its dimensions would need two strides. Use .reshape(...) instead, or call "
-        ".contiguous() before .view().");
+        ".contiguous() before .view(). (view size is not compatible with input tensor's size and "
+        "stride)");
   return view_as("ViewBackward0", x, sizes, strides);
 }
 
@@ -131,7 +132,8 @@ Tensor expand(const Tensor& x, const Dims& wish) {
     int64_t size = x.sizes()[i - missing];
     if (sizes[i] == -1) sizes[i] = size;
     check(size == sizes[i] || (size == 1 && sizes[i] >= 0), "expand: ", x.sizes(),
-          " does not expand to ", sizes, ": dimension ", i, " has size ", size, ".");
+          " does not expand to ", sizes, ": dimension ", i, " has size ", size,
+          ". (The expanded size of the tensor must match the existing size.)");
     strides[i] = size == sizes[i] ? x.strides()[i - missing] : 0;
   }
   checked_numel(sizes);
@@ -437,7 +439,7 @@ Example:
       m, "adjoint",
       [](const Tensor& x) {
         check(x.dim() != 1, "adjoint: expected a matrix or a batch of them, got ", x, ".");
-        return x.dim() == 0 ? conj(x) : conj(transpose(x, -2, -1));
+        return conj_view(x.dim() == 0 ? x : transpose(x, -2, -1));
       },
       R"(The conjugate transpose of the last two dimensions.
 
@@ -494,7 +496,7 @@ Example:
   def_op(
       m, "narrow",
       [](const Tensor& x, int64_t dim, const Tensor& start, int64_t length) {
-        check(start.dim() == 0 && is_integral(start.dtype()) && start.dtype() != DType::Bool,
+        check(start.dim() == 0 && (is_integral(start.dtype()) || is_wide_unsigned(start.dtype())),
               "narrow: expected start as an int or a 0-d tensor of integers, got ", start, ".");
         return narrow(x, dim, item(start).to_int(), length);
       },

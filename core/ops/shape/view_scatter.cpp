@@ -68,6 +68,10 @@ Tensor as_strided_scatter(const Tensor& x, const Tensor& src, const Dims& sizes,
   {
     NoGradGuard guard;
     Tensor place = as_strided(y, sizes, strides, offset);
+    check(!has_internal_overlap(place),
+          "as_strided_scatter: more than one element of src would go to a single memory location, "
+          "with size ",
+          sizes, " and stride ", strides, ".");
     check(src.sizes() == place.sizes(), "as_strided_scatter: expected src of the shape ",
           place.sizes(), " of the part of input that it replaces, got ", src, ".");
     copy_into(place, src);

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-
 from facula import _core
+from facula._warnings import warn_user
 from facula.amp import autocast_mode
 
 __all__ = ["autocast"]
@@ -25,10 +24,9 @@ class autocast(autocast_mode.autocast):
         dtype: _core.dtype = _core.bfloat16,
         cache_enabled: bool = True,
     ) -> None:
-        warnings.warn(
+        warn_user(
             "facula.cpu.amp.autocast(args...) is deprecated. Please use "
             "facula.amp.autocast('cpu', args...) instead.",
             FutureWarning,
-            stacklevel=2,
         )
         super().__init__("cpu", dtype, enabled, cache_enabled)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-
+from facula._warnings import warn_user
 from facula.amp import grad_scaler
 
 __all__ = ["GradScaler"]
@@ -20,10 +19,9 @@ class GradScaler(grad_scaler.GradScaler):
         growth_interval: int = 2000,
         enabled: bool = True,
     ) -> None:
-        warnings.warn(
+        warn_user(
             "facula.cpu.amp.GradScaler(args...) is deprecated. Please use "
             "facula.amp.GradScaler('cpu', args...) instead.",
             FutureWarning,
-            stacklevel=2,
         )
         super().__init__("cpu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)

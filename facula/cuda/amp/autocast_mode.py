@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from facula import _core
+from facula._warnings import warn_user
 from facula.amp import autocast_mode
 
 __all__ = ["autocast", "custom_bwd", "custom_fwd"]
 
 
 def _warn(old: str, new: str) -> None:
-    warnings.warn(
+    warn_user(
         f"facula.cuda.amp.{old} is deprecated. Please use facula.amp.{new} instead.",
         FutureWarning,
-        stacklevel=3,
     )
 
 

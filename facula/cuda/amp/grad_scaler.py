@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-
+from facula._warnings import warn_user
 from facula.amp import grad_scaler
 
 __all__ = ["GradScaler"]
@@ -20,11 +19,10 @@ class GradScaler(grad_scaler.GradScaler):
         growth_interval: int = 2000,
         enabled: bool = True,
     ) -> None:
-        warnings.warn(
+        warn_user(
             "facula.cuda.amp.GradScaler(args...) is deprecated. Please use "
             "facula.amp.GradScaler('cuda', args...) instead.",
             FutureWarning,
-            stacklevel=2,
         )
         super().__init__(
             "cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled

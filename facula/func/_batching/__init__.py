@@ -9,6 +9,7 @@ _TABLES = (
     "_shape",
     "_products",
     "_linalg",
+    "_fft",
     "_index",
     "_nn",
     "_random",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +11,7 @@ from facula import _core
 from facula._core import Tensor
 from facula._ops._mark import LOOPED
 from facula._transform import Transform, map_tensors, name_of, with_usual_names
+from facula._warnings import warn_user
 
 Rule = Callable[..., Any]
 
@@ -175,11 +175,10 @@ def loop(batch: Batch, func: Callable[..., Any], *args: Any, **kwargs: Any) -> A
     name = name_of(func)
     if name not in _WARNED:
         _WARNED.add(name)
-        warnings.warn(
+        warn_user(
             "There is a performance drop because we have not yet implemented the batching rule for "
             f"{name}: it runs one example at a time.",
             UserWarning,
-            stacklevel=2,
         )
     return loop_quietly(batch, func, *args, **kwargs)
 

@@ -49,7 +49,7 @@ def trailing_in_place(batch: Batch, func: _Function, x: Tensor, *args: Any, **kw
 
 _COPIES = """
     bfloat16 bool byte cdouble cfloat chalf char clone contiguous cpu cuda double float half int
-    long short to type_as zeros_like ones_like empty_like full_like
+    long pin_memory short to type_as zeros_like ones_like empty_like full_like
 """
 
 

@@ -19,6 +19,8 @@ _FORM = """
     is_floating_point is_signed is_conj is_neg is_inference is_pinned is_same_size is_tensor
     result_type storage_offset _is_view __len__
     shape.__get__ dtype.__get__ device.__get__ ndim.__get__ itemsize.__get__ nbytes.__get__
+    is_ipu.__get__ is_maia.__get__ is_mkldnn.__get__ is_mps.__get__ is_mtia.__get__
+    is_nested.__get__ is_vulkan.__get__ is_xla.__get__ is_xpu.__get__
     is_cpu.__get__ is_cuda.__get__ is_meta.__get__ is_quantized.__get__ is_sparse.__get__
     layout.__get__ __dict__.__get__
 """
@@ -34,7 +36,7 @@ for _name in _FORM.split():
 
 @rule("requires_grad.__get__", "is_leaf.__get__", "grad_fn.__get__", "_version.__get__",
       "retains_grad.__get__", "output_nr.__get__", "grad.__get__", "_base.__get__",
-      "requires_grad.__set__")  # fmt: skip
+      "requires_grad.__set__", "record_stream")  # fmt: skip
 def of_all(batch: Batch, func: _Function, x: Tensor, *args: Any) -> Any:
     return batch.wrap_all(func(batch.lower(x), *args))
 

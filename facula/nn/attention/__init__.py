@@ -8,9 +8,22 @@ from __future__ import annotations
 
 import contextlib
 import enum
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
-__all__ = ["SDPBackend", "sdpa_kernel"]
+from facula._lazy import lazy_modules
+
+__all__ = [
+    "SDPBackend",
+    "activate_flash_attention_impl",
+    "current_flash_attention_impl",
+    "list_flash_attention_impls",
+    "register_flash_attention_impl",
+    "restore_flash_attention_impl",
+    "sdpa_kernel",
+]
+
+__getattr__ = lazy_modules(__name__, "bias", "flex_attention")
 
 
 class SDPBackend(enum.Enum):
@@ -53,3 +66,61 @@ def sdpa_kernel(
             f"sdpa_kernel: expected one SDPBackend or a list of several, got {backends!r}."
         )
     yield
+
+
+_registered: dict[str, Callable[..., Any]] = {}
+_active: list[tuple[str, Any]] = []
+
+
+def register_flash_attention_impl(impl: str, *, register_fn: Callable[..., Any]) -> None:
+    """Keep a function that puts another implementation of flash attention in place.
+
+    Args:
+        impl: its name.
+        register_fn: called by :func:`activate_flash_attention_impl`; may return an object whose
+            method ``remove`` undoes it.
+    """
+    _registered[impl] = register_fn
+
+
+def list_flash_attention_impls() -> list[str]:
+    """The names that were registered.
+
+    Example:
+        >>> facula.nn.attention.list_flash_attention_impls()
+        []
+    """
+    return sorted(_registered)
+
+
+def activate_flash_attention_impl(impl: str) -> None:
+    """Call the function that was registered for a name.
+
+    Args:
+        impl: the name.
+    """
+    if impl not in _registered:
+        raise ValueError(
+            f"activate_flash_attention_impl: expected one of {list_flash_attention_impls()}, got "
+            f"{impl!r}."
+        )
+    restore_flash_attention_impl()
+    _active.append((impl, _registered[impl]()))
+
+
+def current_flash_attention_impl() -> str | None:
+    """The name that is active; None for the implementation of the package.
+
+    Example:
+        >>> facula.nn.attention.current_flash_attention_impl() is None
+        True
+    """
+    return _active[-1][0] if _active else None
+
+
+def restore_flash_attention_impl(_raise_warn: bool = True) -> None:
+    """Undo what :func:`activate_flash_attention_impl` did."""
+    while _active:
+        _, handle = _active.pop()
+        if hasattr(handle, "remove"):
+            handle.remove()

@@ -2,7 +2,9 @@
 # ruff: noqa: F401, F403
 """Functions of networks, without state."""
 
+from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 from facula._core import _gelu as gelu
 from facula._core import _linear as linear
@@ -35,6 +37,7 @@ from facula.nn.functional._attention import *
 from facula.nn.functional._dropout import *
 from facula.nn.functional._embedding import *
 from facula.nn.functional._fold import *
+from facula.nn.functional._grouped import *
 from facula.nn.functional._linear_cross_entropy import *
 from facula.nn.functional._loss import *
 from facula.nn.functional._norm import *
@@ -53,3 +56,30 @@ if not _TYPE_CHECKING:
         if getattr(_function, "__module__", "").startswith(f"{__name__}."):
             globals()[_name] = _operation(module=__name__)(_function)
     del _name, _function
+
+
+_OF_OTHERS = {
+    "BroadcastingList1": "facula._jit_internal",
+    "BroadcastingList2": "facula._jit_internal",
+    "BroadcastingList3": "facula._jit_internal",
+    "boolean_dispatch": "facula._jit_internal",
+    "handle_torch_function": "facula.overrides",
+    "has_torch_function": "facula.overrides",
+    "has_torch_function_unary": "facula.overrides",
+    "has_torch_function_variadic": "facula.overrides",
+    "nll_loss2d": "facula._older_names",
+}
+
+
+def __getattr__(name: str) -> _Any:
+    # Names of other modules, which PyTorch's file imports and programs take from it.
+    if name == "assert_int_or_pair":
+        return _assert_int_or_pair
+    if name not in _OF_OTHERS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(_import_module(_OF_OTHERS[name]), name)
+
+
+def _assert_int_or_pair(arg: _Any, arg_name: str, message: str) -> None:
+    if not isinstance(arg, int) and len(arg) != 2:
+        raise AssertionError(message.format(arg_name))

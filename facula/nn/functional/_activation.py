@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-
 import facula
 from facula import _core
 from facula._core import Tensor
 from facula._core import dtype as _DType
+from facula._warnings import warn_user
 
 __all__ = [
     "celu",
@@ -41,6 +40,12 @@ __all__ = [
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """Each element, replaced by ``value`` where it is not above ``threshold``.
 
+    Args:
+        input: the elements.
+        threshold: the number that elements must be above to stay.
+        value: what the others become.
+        inplace: whether the results replace the elements of the input.
+
     Example:
         >>> facula.nn.functional.threshold(facula.tensor([-1.0, 2.0]), 0.0, 9.0)
         tensor([9., 2.])
@@ -53,6 +58,10 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """Each element, replaced by 0 where it is negative.
 
+    Args:
+        input: the elements, floating point.
+        inplace: whether the results replace the elements of the input.
+
     Example:
         >>> facula.nn.functional.relu(facula.tensor([-1.0, 2.0]))
         tensor([0., 2.])
@@ -62,6 +71,10 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """Each element, clamped to ``[0, 6]``.
+
+    Args:
+        input: the elements, floating point.
+        inplace: whether the results replace the elements of the input.
 
     Example:
         >>> facula.nn.functional.relu6(facula.tensor([-1.0, 2.0, 9.0]))
@@ -73,6 +86,11 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """Each element, replaced by ``alpha * (exp(x) - 1)`` where it is negative.
 
+    Args:
+        input: the elements, floating point.
+        alpha: the value, with its sign changed, that very negative elements come near to.
+        inplace: whether the results replace the elements of the input.
+
     Example:
         >>> facula.nn.functional.elu(facula.tensor([-1.0, 2.0]))
         tensor([-0.6321,  2.0000])
@@ -81,12 +99,25 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """``elu`` in place."""
+    """``elu`` in place.
+
+    Args:
+        input: the tensor that is changed.
+        alpha: the value, with its sign changed, that very negative elements come near to.
+
+    Example:
+        >>> facula.nn.functional.elu_(facula.tensor([-1.0, 2.0]))
+        tensor([-0.6321,  2.0000])
+    """
     return _core._elu_(input, alpha)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """``scale * elu(input, alpha)`` with the constants that keep activations normalised.
+
+    Args:
+        input: the elements, floating point.
+        inplace: whether the results replace the elements of the input.
 
     Example:
         >>> facula.nn.functional.selu(facula.tensor([-1.0, 2.0]))
@@ -98,6 +129,11 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``.
 
+    Args:
+        input: the elements, floating point.
+        alpha: the value, with its sign changed, that very negative elements come near to.
+        inplace: whether the results replace the elements of the input.
+
     Example:
         >>> facula.nn.functional.celu(facula.tensor([-1.0, 2.0]), alpha=2.0)
         tensor([-0.7869,  2.0000])
@@ -107,6 +143,11 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """Each element, multiplied by ``negative_slope`` where it is negative.
+
+    Args:
+        input: the elements, floating point.
+        negative_slope: the factor of negative elements.
+        inplace: whether the results replace the elements of the input.
 
     Example:
         >>> facula.nn.functional.leaky_relu(facula.tensor([-1.0, 2.0]))
@@ -118,7 +159,16 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 
 
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
-    """``leaky_relu`` in place."""
+    """``leaky_relu`` in place.
+
+    Args:
+        input: the tensor that is changed.
+        negative_slope: the factor of negative elements.
+
+    Example:
+        >>> facula.nn.functional.leaky_relu_(facula.tensor([-1.0, 2.0]), 0.1)
+        tensor([-0.1000,  2.0000])
+    """
     return _core._leaky_relu_(input, negative_slope)
 
 
@@ -133,6 +183,13 @@ def rrelu(
 
     In training every slope is drawn from ``[lower, upper)``; otherwise it is their mean.
 
+    Args:
+        input: the elements, floating point.
+        lower: the smallest factor of negative elements.
+        upper: the largest factor of negative elements.
+        training: whether factors are drawn; else all are the mean of lower and upper.
+        inplace: whether the results replace the elements of the input.
+
     Example:
         >>> facula.nn.functional.rrelu(facula.tensor([-1.0, 2.0]), 0.25, 0.75)
         tensor([-0.5000,  2.0000])
@@ -143,6 +200,10 @@ def rrelu(
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half along ``dim``, multiplied by the sigmoid of the second.
+
+    Args:
+        input: the elements, floating point.
+        dim: the dimension to halve, of even size.
 
     Shape:
         input ``(*, 2N, *)`` along ``dim``; result ``(*, N, *)``.
@@ -157,6 +218,10 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """Each element times its sigmoid.
 
+    Args:
+        input: the elements, floating point.
+        inplace: whether the results replace the elements of the input.
+
     Example:
         >>> facula.nn.functional.silu(facula.tensor([-1.0, 2.0]))
         tensor([-0.2689,  1.7616])
@@ -166,6 +231,10 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """Each element times the hyperbolic tangent of its ``softplus``.
+
+    Args:
+        input: the elements, floating point.
+        inplace: whether the results replace the elements of the input.
 
     Example:
         >>> facula.nn.functional.mish(facula.tensor([-1.0, 2.0]))
@@ -177,6 +246,10 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """Each element times its ``hardsigmoid``.
 
+    Args:
+        input: the elements, floating point.
+        inplace: whether the results replace the elements of the input.
+
     Example:
         >>> facula.nn.functional.hardswish(facula.tensor([-4.0, 0.0, 3.0]))
         tensor([-0., 0., 3.])
@@ -186,6 +259,10 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """``x / 6 + 1 / 2``, clamped to ``[0, 1]``.
+
+    Args:
+        input: the elements, floating point.
+        inplace: whether the results replace the elements of the input.
 
     Example:
         >>> facula.nn.functional.hardsigmoid(facula.tensor([-4.0, 0.0, 3.0]))
@@ -199,6 +276,12 @@ def hardtanh(
 ) -> Tensor:
     """Each element, clamped to ``[min_val, max_val]``.
 
+    Args:
+        input: the elements.
+        min_val: the smallest result.
+        max_val: the largest result.
+        inplace: whether the results replace the elements of the input.
+
     Example:
         >>> facula.nn.functional.hardtanh(facula.tensor([-4.0, 0.5, 3.0]))
         tensor([-1.0000,  0.5000,  1.0000])
@@ -211,12 +294,25 @@ def hardtanh(
 
 
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """``hardtanh`` in place."""
+    """``hardtanh`` in place.
+
+    Args:
+        input: the tensor that is changed.
+        min_val: the smallest result.
+        max_val: the largest result.
+
+    Example:
+        >>> facula.nn.functional.hardtanh_(facula.tensor([-3.0, 0.5]))
+        tensor([-1.0000,  0.5000])
+    """
     return hardtanh(input, min_val, max_val, inplace=True)
 
 
 def tanhshrink(input: Tensor) -> Tensor:
     """Each element minus its hyperbolic tangent.
+
+    Args:
+        input: the elements, floating point.
 
     Example:
         >>> facula.nn.functional.tanhshrink(facula.tensor([0.0, 2.0]))
@@ -228,6 +324,9 @@ def tanhshrink(input: Tensor) -> Tensor:
 def softsign(input: Tensor) -> Tensor:
     """``x / (1 + abs(x))``.
 
+    Args:
+        input: the elements, floating point.
+
     Example:
         >>> facula.nn.functional.softsign(facula.tensor([-1.0, 3.0]))
         tensor([-0.5000,  0.7500])
@@ -237,6 +336,9 @@ def softsign(input: Tensor) -> Tensor:
 
 def sigmoid(input: Tensor) -> Tensor:
     """``1 / (1 + exp(-x))``.
+
+    Args:
+        input: the elements; integers are converted to the default dtype.
 
     Example:
         >>> facula.nn.functional.sigmoid(facula.tensor([0.0, 2.0]))
@@ -248,6 +350,9 @@ def sigmoid(input: Tensor) -> Tensor:
 def tanh(input: Tensor) -> Tensor:
     """The hyperbolic tangent of each element.
 
+    Args:
+        input: the elements; integers are converted to the default dtype.
+
     Example:
         >>> facula.nn.functional.tanh(facula.tensor([0.0, 1.0]))
         tensor([0.0000, 0.7616])
@@ -255,14 +360,11 @@ def tanh(input: Tensor) -> Tensor:
     return _core.tanh(input)
 
 
-def _dim_of(name: str, dim: int | None, n_dims: int, stacklevel: int) -> int:
+def _dim_of(name: str, dim: int | None, n_dims: int) -> int:
     """The dimension that was given or, with a warning, the one that PyTorch used to choose."""
     if dim is not None:
         return dim
-    warnings.warn(
-        f"{name}: the choice of a dimension is deprecated. Give one with dim=.",
-        stacklevel=stacklevel + 1,
-    )
+    warn_user(f"{name}: the choice of a dimension is deprecated. Give one with dim=.")
     return 0 if n_dims in (0, 1, 3) else 1
 
 
@@ -281,7 +383,7 @@ def softmax(
         tensor([0.5000, 0.5000])
     """
     if dim is None:
-        dim = _dim_of("softmax", dim, input.dim(), _stacklevel)
+        dim = _dim_of("softmax", dim, input.dim())
     return _core.softmax(input, dim, dtype)
 
 
@@ -300,7 +402,7 @@ def softmin(
         tensor([0.5000, 0.5000])
     """
     if dim is None:
-        dim = _dim_of("softmin", dim, input.dim(), _stacklevel)
+        dim = _dim_of("softmin", dim, input.dim())
     return _core.softmax(-input, dim, dtype)
 
 
@@ -319,7 +421,7 @@ def log_softmax(
         tensor([-0.6931, -0.6931])
     """
     if dim is None:
-        dim = _dim_of("log_softmax", dim, input.dim(), _stacklevel)
+        dim = _dim_of("log_softmax", dim, input.dim())
     return _core.log_softmax(input, dim, dtype)
 
 
@@ -341,7 +443,7 @@ def gumbel_softmax(
         tensor([1., 1.])
     """
     if eps != 1e-10:
-        warnings.warn("gumbel_softmax: eps is ignored. Leave it out.", stacklevel=2)
+        warn_user("gumbel_softmax: eps is ignored. Leave it out.")
     draws = _core.empty_like(logits, memory_format=_core.contiguous_format, requires_grad=False)
     noise = -draws.exponential_().log()
     soft = _core.softmax((logits + noise) / tau, dim)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 
 import facula
 from facula._core import Tensor
 from facula._core import _linear as linear
 from facula._core import _scaled_dot_product_attention as scaled_dot_product_attention
+from facula._warnings import warn_user
 from facula.nn.functional._dropout import dropout
 from facula.nn.functional._padding import pad
 
@@ -241,10 +241,9 @@ def _additive_mask(
             f"{mask.dtype}."
         )
     if other is not None and mask.dtype != other:
-        warnings.warn(
+        warn_user(
             f"mismatched dtypes of {name} and attn_mask are deprecated: {mask.dtype} and {other}. "
             "Use the same for both.",
-            stacklevel=3,
         )
     if mask.dtype == facula.bool:
         zeros = facula.zeros(mask.shape, dtype=dtype, device=mask.device)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
 import facula
 from facula import _core
 from facula._core import Tensor
+from facula._warnings import warn_user
 
 __all__ = [
     "alpha_dropout",
@@ -58,6 +57,12 @@ def dropout1d(
 ) -> Tensor:
     """Zeroes whole channels with probability ``p`` and scales the others by ``1 / (1 - p)``.
 
+    Args:
+        input: the elements, floating point.
+        p: the probability to drop a channel.
+        training: whether to drop anything; else the result is the input.
+        inplace: whether the results replace the elements of the input.
+
     Shape:
         input ``(N, C, L)`` or ``(C, L)``; result of the same shape.
 
@@ -76,10 +81,9 @@ def dropout1d(
 
 def _warn_of_shape(name: str, n_dims: int, usual: tuple[int, ...], shapes: str) -> None:
     if n_dims not in usual:
-        warnings.warn(
+        warn_user(
             f"{name}: expected an input {shapes}, got one of {n_dims} dimensions, which a later "
             "version will refuse. Use dropout instead.",
-            stacklevel=3,
         )
 
 
@@ -87,6 +91,12 @@ def dropout2d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
     """Zeroes whole channels with probability ``p`` and scales the others by ``1 / (1 - p)``.
+
+    Args:
+        input: the elements, floating point.
+        p: the probability to drop a channel.
+        training: whether to drop anything; else the result is the input.
+        inplace: whether the results replace the elements of the input.
 
     Shape:
         input ``(N, C, H, W)`` or ``(N, C, L)``; result of the same shape.
@@ -98,10 +108,9 @@ def dropout2d(
     _check_probability("dropout2d", p)
     _warn_of_shape("dropout2d", input.dim(), (3, 4), "(N, C, H, W)")
     if input.dim() == 3:
-        warnings.warn(
+        warn_user(
             "dropout2d: an input of 3 dimensions is taken for (N, C, L), which will change to "
             "(C, H, W) in the future. Use dropout1d instead.",
-            stacklevel=2,
         )
     return _of_features(input, p, training, inplace)
 
@@ -110,6 +119,12 @@ def dropout3d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
     """Zeroes whole channels with probability ``p`` and scales the others by ``1 / (1 - p)``.
+
+    Args:
+        input: the elements, floating point.
+        p: the probability to drop a channel.
+        training: whether to drop anything; else the result is the input.
+        inplace: whether the results replace the elements of the input.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``; result of the same shape.
@@ -128,6 +143,12 @@ def alpha_dropout(
 ) -> Tensor:
     """Dropout for ``selu``: keeps mean 0 and variance 1.
 
+    Args:
+        input: the elements, floating point.
+        p: the probability to drop an element.
+        training: whether to drop anything; else the result is the input.
+        inplace: whether the results replace the elements of the input.
+
     Example:
         >>> facula.nn.functional.alpha_dropout(facula.ones(2))
         tensor([1., 1.])
@@ -141,6 +162,12 @@ def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """``alpha_dropout`` of whole channels.
+
+    Args:
+        input: the elements, floating point.
+        p: the probability to drop a channel.
+        training: whether to drop anything; else the result is the input.
+        inplace: whether the results replace the elements of the input.
 
     Shape:
         input ``(N, C, *)``; result of the same shape.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
 import facula
 from facula import _core
 from facula._core import Tensor
+from facula._warnings import warn_user
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 
@@ -118,10 +117,9 @@ def embedding_bag(
                 [3., 4.]])
     """
     if weight.dtype == facula.int64 and input.is_floating_point():
-        warnings.warn(
+        warn_user(
             "embedding_bag: expected the arguments input, weight, got weight, input; this order "
             "is deprecated.",
-            stacklevel=2,
         )
         input, weight = weight, input
     if mode not in _MODES:

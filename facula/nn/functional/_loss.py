@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 
 from facula import _core, _ops
 from facula._core import Tensor
 from facula._ops._mark import looks_at_values
 from facula._ops.losses import reduced
+from facula._warnings import warn_user
 from facula.autograd.grad_mode import no_grad
 from facula.nn._reduction import get_enum, resolve
 
@@ -402,10 +402,9 @@ def kl_div(
     """
     reduction = resolve(size_average, reduce, reduction)
     if reduction == "mean":
-        warnings.warn(
+        warn_user(
             "kl_div: reduction='mean' divides by the number of elements. reduction='batchmean' "
             "divides by the batch size, which is what the divergence is defined as.",
-            stacklevel=2,
         )
     is_batchmean = reduction == "batchmean"
     number = get_enum("sum" if is_batchmean else reduction)
@@ -470,7 +469,7 @@ def gaussian_nll_loss(
     """
     if isinstance(var, Tensor):
         var = _variances(input, var)
-        is_negative = bool((var < 0).any())
+        is_negative = not var.is_meta and bool((var < 0).any())
     else:
         is_negative = var < 0
         var = var * _core.ones_like(input)
@@ -740,7 +739,7 @@ def _check_classes(name: str, input: Tensor, target: Tensor, least: int) -> None
         )
     n_classes = input.size(-1) if input.dim() > 0 else 1
     is_bad = (target < least) | (target >= n_classes)
-    if not is_bad.any():
+    if is_bad.is_meta or not is_bad.any():
         return
     places = is_bad.nonzero()[0].tolist()
     bad_class = target[tuple(places)].item()

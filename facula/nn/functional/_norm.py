@@ -24,7 +24,7 @@ def _check_batch(name: str, input: Tensor, n_values: int) -> None:
     if n_values == 1:
         raise ValueError(
             f"{name}: training needs at least 2 values of each channel to estimate a variance, got "
-            f"an input {tuple(input.shape)}."
+            f"an input {tuple(input.shape)}. (Expected more than 1 value per channel when training)"
         )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from facula import _core
 from facula._core import Tensor
+from facula._warnings import warn_user
 from facula.nn.functional._adaptive_pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -102,7 +102,9 @@ def interpolate(
         sizes = _spatial(input, "a size", size)
     else:
         factors = _spatial(input, "a scale_factor", scale_factor)
-        sizes = [int(n * f) for n, f in zip(input.shape[2:], factors, strict=True)]
+        # A whole factor stays one: sizes that an export traces are multiplied by integers.
+        pairs = zip(input.shape[2:], factors, strict=True)
+        sizes = [n * int(f) if f == int(f) else int(n * f) for n, f in pairs]
         # The kernel takes the given ratio, which a size rounded to a whole number would change; 0
         # lets it use that of the sizes.
         if not recompute_scale_factor:
@@ -145,7 +147,7 @@ def upsample(
         >>> F.interpolate(facula.tensor([[[1.0, 2.0]]]), size=4).shape
         torch.Size([1, 1, 4])
     """
-    warnings.warn("upsample is the older name of interpolate.", stacklevel=2)
+    warn_user("upsample is the older name of interpolate.")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
@@ -161,7 +163,7 @@ def upsample_nearest(
         >>> F.interpolate(facula.tensor([[[1.0, 2.0]]]), size=4, mode="nearest").shape
         torch.Size([1, 1, 4])
     """
-    warnings.warn("upsample_nearest is an older form of interpolate.", stacklevel=2)
+    warn_user("upsample_nearest is an older form of interpolate.")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
@@ -178,7 +180,7 @@ def upsample_bilinear(
         >>> F.interpolate(x, size=4, mode="bilinear", align_corners=True).shape
         torch.Size([1, 1, 4, 4])
     """
-    warnings.warn("upsample_bilinear is an older form of interpolate.", stacklevel=2)
+    warn_user("upsample_bilinear is an older form of interpolate.")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
 
@@ -188,9 +190,8 @@ _GRID_PADDINGS = ("zeros", "border", "reflection")
 
 def _corners(name: str, align_corners: bool | None) -> bool:
     if align_corners is None:
-        warnings.warn(
+        warn_user(
             f"{name}: align_corners is False by default; pass it to say which is meant.",
-            stacklevel=3,
         )
     return bool(align_corners)
 

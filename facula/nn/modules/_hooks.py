@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from facula import _core
 from facula._core import Tensor
+from facula._warnings import warn_user
 from facula.autograd.function import Function
 from facula.utils.hooks import RemovableHandle
 
@@ -19,6 +19,16 @@ if TYPE_CHECKING:
 # The tables of hooks that a call runs, under the same names in modules and in GLOBAL: all functions
 # below take either as the owner of hooks.
 _CALL_TABLES = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
+
+
+class _Table(OrderedDict[int, Any]):
+    """A table of hooks that tells its owner of a new one: packages also write to it themselves."""
+
+    owner: _GlobalHooks
+
+    def __setitem__(self, key: int, hook: Any) -> None:
+        super().__setitem__(key, hook)
+        self.owner._has_hooks = True
 
 
 class _GlobalHooks:
@@ -34,6 +44,10 @@ class _GlobalHooks:
         self._forward_hooks_always_called: OrderedDict[int, bool] = OrderedDict()
         self._backward_pre_hooks: OrderedDict[int, Any] = OrderedDict()
         self._backward_hooks: OrderedDict[int, Any] = OrderedDict()
+        for name in _CALL_TABLES:
+            table = _Table()
+            table.owner = self
+            setattr(self, name, table)
         self._registration_hooks: dict[str, dict[int, Any]] = {
             kind: OrderedDict() for kind in ("parameter", "buffer", "module")
         }
@@ -180,10 +194,9 @@ def _run_always_called(
             result = result if changed is None else changed
         except Exception as error:  # the first error is the one to report
             which = "global forward hook" if owner is GLOBAL else "forward hook"
-            warnings.warn(
+            warn_user(
                 f"{which}: always_call=True ran it after the module had failed, and it failed as "
                 f"well: {error!r}. The error of the module is the one raised.",
-                stacklevel=4,
             )
 
 
@@ -193,10 +206,9 @@ def _backward_hooks(owner: Any, *, full: bool) -> list[Callable[..., Any]]:
 
 def _with_output_boundary(boundary: BackwardHook, result: Any) -> Any:
     if not isinstance(result, (Tensor, tuple)):
-        warnings.warn(
+        warn_user(
             "backward hooks: expected the module to give a Tensor or a tuple of them, or the "
             f"hooks do not run, got {type(result).__name__}.",
-            stacklevel=4,
         )
     return boundary.setup_output_hook(result)
 
@@ -304,10 +316,9 @@ class BackwardHook:
         return grads
 
     def _call_hooks_without_inputs(self) -> None:
-        warnings.warn(
+        warn_user(
             "register_full_backward_hook: no input of the module requires gradients, so the hook "
             "runs as soon as those of the outputs are there, with None for the inputs.",
-            stacklevel=2,
         )
         grads = self._call_hooks((None,) * self.n_inputs)
         if any(grad is not None for grad in grads):

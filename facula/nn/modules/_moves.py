@@ -66,12 +66,27 @@ class Movable:
             wanted = dtype if t.is_floating_point() or t.is_complex() else None
             layout = memory_format if memory_format is not None and t.dim() in (4, 5) else None
             options = {} if layout is None else {"memory_format": layout}
+            if t.is_meta and device is not None and device.type != "meta":
+                raise NotImplementedError(
+                    "Cannot copy out of meta tensor; no data! Please use Module.to_empty() instead "
+                    "of Module.to() when moving module from meta to a different device."
+                )
             return t.to(device or t.device, wanted or t.dtype, non_blocking, **options)
 
         return self._apply(convert)
 
     def to_empty(self: _Self, *, device: Any, recurse: bool = True) -> _Self:
-        """Move the module without its values: they are undefined on the new device."""
+        """Move the module without its values: they are undefined on the new device.
+
+        Args:
+            device: where parameters and buffers get their memory.
+            recurse: whether the modules inside of this one move, too.
+
+        Example:
+            >>> m = facula.nn.Linear(2, 3, device="meta").to_empty(device="cpu")
+            >>> m.weight.is_meta
+            False
+        """
         return self._apply(lambda t: facula.empty_like(t, device=device), recurse=recurse)
 
     def cpu(self: _Self) -> _Self:
@@ -81,6 +96,30 @@ class Movable:
     def cuda(self: _Self, device: Any = None) -> _Self:
         """Move the module to a GPU, by default the current one."""
         return self._apply(lambda t: t.cuda(device))
+
+    def xpu(self: _Self, device: Any = None) -> _Self:
+        """Move the module to one of Intel's GPUs: there is none, and it raises.
+
+        Args:
+            device: the number of the GPU.
+        """
+        return self.to(_core.device("xpu"))
+
+    def ipu(self: _Self, device: Any = None) -> _Self:
+        """Move the module to one of Graphcore's accelerators: there is none, and it raises.
+
+        Args:
+            device: the number of the accelerator.
+        """
+        return self.to(_core.device("ipu"))
+
+    def mtia(self: _Self, device: Any = None) -> _Self:
+        """Move the module to one of Meta's accelerators: there is none, and it raises.
+
+        Args:
+            device: the number of the accelerator.
+        """
+        return self.to(_core.device("mtia"))
 
     def type(self: _Self, dst_type: Any) -> _Self:
         """Convert all parameters and buffers."""

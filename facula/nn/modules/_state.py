@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from facula._core import Tensor
+from facula._warnings import warn_user
 from facula.autograd.grad_mode import no_grad
 from facula.nn.parameter import Parameter, UninitializedTensorMixin, is_lazy
 from facula.utils.hooks import RemovableHandle
@@ -53,6 +53,13 @@ def _load_tensor(
                 f"size mismatch for {key}: expected {tuple(target.shape)}, as the module has it, "
                 f"got {tuple(value.shape)} in the state_dict."
             )
+    if target.is_meta and not value.is_meta and not assign:
+        warn_user(
+            f"load_state_dict: for {key}: copying from a non-meta parameter in the checkpoint to a "
+            "meta parameter in the current model, which is a no-op. (Did you mean to pass "
+            "assign=True to assign items in the state dictionary to their corresponding key in the "
+            "module instead of copying them in place?)",
+        )
     # Any exception becomes a line of the one error that lists all problems.
     try:
         with no_grad():
@@ -315,10 +322,9 @@ class Stateful:
             ['weight', 'bias']
         """
         for value, name in zip(args, ("destination", "prefix", "keep_vars"), strict=False):
-            warnings.warn(
+            warn_user(
                 f"state_dict: give {name} by keyword; positional arguments are deprecated.",
                 FutureWarning,
-                stacklevel=2,
             )
             destination = value if name == "destination" else destination
             prefix = value if name == "prefix" else prefix

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import facula
 from facula import _core
 from facula._core import Tensor
 from facula._core import dtype as _DType
+from facula._warnings import warn_user
 from facula.nn import functional as F
 from facula.nn.modules._attention import MultiheadAttention
 from facula.nn.modules.module import Module
@@ -93,6 +93,11 @@ class _AlongDim(Module):
 class Threshold(Module):
     """Each element, replaced by ``value`` where it is not above ``threshold``.
 
+    Args:
+        threshold: the number that elements must be above to stay.
+        value: what the others become.
+        inplace: whether the results replace the elements of the input.
+
     Shape:
         input of any shape; the result has the same shape.
 
@@ -117,6 +122,9 @@ class Threshold(Module):
 class ReLU(_ShownInplace):
     """Each element, replaced by 0 where it is negative.
 
+    Args:
+        inplace: whether the results replace the elements of the input.
+
     Shape:
         input of any shape; the result has the same shape.
 
@@ -133,6 +141,11 @@ class RReLU(Module):
     """Each element, multiplied by a slope where it is not positive.
 
     In training every slope is drawn from ``[lower, upper)``; otherwise it is their mean.
+
+    Args:
+        lower: the smallest factor of negative elements.
+        upper: the largest factor of negative elements.
+        inplace: whether the results replace the elements of the input.
 
     Shape:
         input of any shape; the result has the same shape.
@@ -184,10 +197,9 @@ class Hardtanh(Module):
         super().__init__()
         for name, value in (("min", min_value), ("max", max_value)):
             if value is not None:
-                warnings.warn(
+                warn_user(
                     f"Hardtanh: {name}_value is deprecated, use {name}_val.",
                     FutureWarning,
-                    stacklevel=2,
                 )
         min_val = min_val if min_value is None else min_value
         max_val = max_val if max_value is None else max_value
@@ -208,6 +220,9 @@ class Hardtanh(Module):
 
 class ReLU6(Hardtanh):
     """Each element, clamped to ``[0, 6]``.
+
+    Args:
+        inplace: whether the results replace the elements of the input.
 
     Shape:
         input of any shape; the result has the same shape.
@@ -242,6 +257,9 @@ class Sigmoid(Module):
 class Hardsigmoid(_Inplace):
     """``x / 6 + 1 / 2``, clamped to ``[0, 1]``.
 
+    Args:
+        inplace: whether the results replace the elements of the input.
+
     Shape:
         input of any shape; the result has the same shape.
 
@@ -272,6 +290,9 @@ class Tanh(Module):
 class SiLU(_ShownInplace):
     """Each element times its sigmoid.
 
+    Args:
+        inplace: whether the results replace the elements of the input.
+
     Shape:
         input of any shape; the result has the same shape.
 
@@ -286,6 +307,9 @@ class SiLU(_ShownInplace):
 
 class Mish(_ShownInplace):
     """Each element times the hyperbolic tangent of its softplus.
+
+    Args:
+        inplace: whether the results replace the elements of the input.
 
     Shape:
         input of any shape; the result has the same shape.
@@ -302,6 +326,9 @@ class Mish(_ShownInplace):
 class Hardswish(_Inplace):
     """Each element times its hard sigmoid.
 
+    Args:
+        inplace: whether the results replace the elements of the input.
+
     Shape:
         input of any shape; the result has the same shape.
 
@@ -316,6 +343,10 @@ class Hardswish(_Inplace):
 
 class ELU(_WithAlpha):
     """Each element, replaced by ``alpha * (exp(x) - 1)`` where it is negative.
+
+    Args:
+        alpha: the value, with its sign changed, that very negative elements come near to.
+        inplace: whether the results replace the elements of the input.
 
     Shape:
         input of any shape; the result has the same shape.
@@ -332,6 +363,10 @@ class ELU(_WithAlpha):
 class CELU(_WithAlpha):
     """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``.
 
+    Args:
+        alpha: the value, with its sign changed, that very negative elements come near to.
+        inplace: whether the results replace the elements of the input.
+
     Shape:
         input of any shape; the result has the same shape.
 
@@ -347,6 +382,9 @@ class CELU(_WithAlpha):
 class SELU(_ShownInplace):
     """The scaled ``ELU`` that keeps activations normalised.
 
+    Args:
+        inplace: whether the results replace the elements of the input.
+
     Shape:
         input of any shape; the result has the same shape.
 
@@ -361,6 +399,9 @@ class SELU(_ShownInplace):
 
 class GLU(Module):
     """The first half along ``dim``, multiplied by the sigmoid of the second.
+
+    Args:
+        dim: the dimension to halve, of even size.
 
     Shape:
         input ``(*, 2N, *)`` along ``dim``; result ``(*, N, *)``.
@@ -386,6 +427,9 @@ class GELU(Module):
 
     ``approximate="tanh"`` approximates it by a hyperbolic tangent.
 
+    Args:
+        approximate: ``"none"``, or ``"tanh"`` for the approximation by a hyperbolic tangent.
+
     Shape:
         input of any shape; the result has the same shape.
 
@@ -408,6 +452,9 @@ class GELU(Module):
 class Hardshrink(_WithLambd):
     """Each element, replaced by 0 where it lies in ``[-lambd, lambd]``.
 
+    Args:
+        lambd: how large, by absolute value, elements must be to stay.
+
     Shape:
         input of any shape; the result has the same shape.
 
@@ -422,6 +469,10 @@ class Hardshrink(_WithLambd):
 
 class LeakyReLU(Module):
     """Each element, multiplied by ``negative_slope`` where it is negative.
+
+    Args:
+        negative_slope: the factor of negative elements.
+        inplace: whether the results replace the elements of the input.
 
     Shape:
         input of any shape; the result has the same shape.
@@ -461,6 +512,10 @@ class LogSigmoid(Module):
 class Softplus(Module):
     """``log(1 + exp(beta * x)) / beta``; x itself where ``beta * x`` is above ``threshold``.
 
+    Args:
+        beta: how sharply the function bends at 0.
+        threshold: the value of ``beta * x`` above which x is returned as it is.
+
     Shape:
         input of any shape; the result has the same shape.
 
@@ -483,6 +538,9 @@ class Softplus(Module):
 
 class Softshrink(_WithLambd):
     """Each element, moved towards 0 by ``lambd``.
+
+    Args:
+        lambd: how far each element moves towards 0.
 
     Shape:
         input of any shape; the result has the same shape.
@@ -572,6 +630,9 @@ class Tanhshrink(Module):
 class Softmin(_AlongDim):
     """Softmax of the negative input: the smallest elements along ``dim`` weigh most.
 
+    Args:
+        dim: the dimension whose exponentials add up to 1.
+
     Shape:
         input of any shape; the result has the same shape.
 
@@ -586,6 +647,9 @@ class Softmin(_AlongDim):
 
 class Softmax(_AlongDim):
     """Exponentials along ``dim``, scaled to a sum of 1.
+
+    Args:
+        dim: the dimension whose exponentials add up to 1.
 
     Shape:
         input of any shape; the result has the same shape.
@@ -620,6 +684,9 @@ class Softmax2d(Module):
 
 class LogSoftmax(_AlongDim):
     """Logarithm of the softmax along ``dim``.
+
+    Args:
+        dim: the dimension along which the exponentials of the results add up to 1.
 
     Shape:
         input of any shape; the result has the same shape.

@@ -91,6 +91,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             )
 
     def reset_parameters(self) -> None:
+        """Draw the weights of the head and of all clusters anew."""
         self.head.reset_parameters()
         for first, second in self.tail:
             first.reset_parameters()

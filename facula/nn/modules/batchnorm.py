@@ -96,6 +96,12 @@ class _NormBase(_Affine):
 
 
 class _BatchNorm(_NormBase):
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        if "num_batches_tracked" not in self._buffers:  # of a layer saved before 0.4.1
+            count = facula.tensor(0) if self.track_running_stats else None
+            self.register_buffer("num_batches_tracked", count)
+
     _allowed_dims: tuple[int, ...] = ()
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -108,7 +114,8 @@ class _BatchNorm(_NormBase):
         momentum = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
-            if self.momentum is None:  # the plain average of all batches
+            # Without a momentum the plain average of all batches; on meta it is of no number.
+            if self.momentum is None and not self.num_batches_tracked.is_meta:
                 momentum = 1.0 / float(self.num_batches_tracked)
         uses_batch = self.training or (self.running_mean is None and self.running_var is None)
         has_running = not self.training or self.track_running_stats
@@ -283,7 +290,10 @@ class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
 class SyncBatchNorm(_BatchNorm):
     """Batch norm over the batches of all processes; a single process normalises its own.
 
-    The arguments are those of :class:`BatchNorm1d`, and ``process_group``, which must be None.
+    The other arguments are those of :class:`BatchNorm1d`.
+
+    Args:
+        process_group: the processes that share their batches, which must be None.
 
     Shape:
         input ``(N, C, *)``; result of the same shape.

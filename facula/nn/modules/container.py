@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections import OrderedDict
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from typing import Any, TypeVar
 
 from facula._core import Tensor
 from facula._legacy import typename
+from facula._warnings import warn_user
 from facula.nn.modules.module import Module, _indented, open_classes
 from facula.nn.parameter import Parameter
 
@@ -19,14 +19,24 @@ _Self = TypeVar("_Self", bound=Module)
 
 
 class Container(Module):
-    """Deprecated: modules by keyword, for which :class:`Module` itself is enough."""
+    """Deprecated: modules by keyword, for which :class:`Module` itself is enough.
+
+    Args:
+        kwargs: the modules, by the names that they get.
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("ignore")
+        >>> from facula import nn
+        >>> nn.Container(act=nn.ReLU()).act
+        ReLU()
+    """
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__()
-        warnings.warn(
+        warn_user(
             "nn.Container is deprecated. Subclass nn.Module, which does all of it, instead.",
             FutureWarning,
-            stacklevel=2,
         )
         for name, module in kwargs.items():
             self.add_module(name, module)
@@ -163,6 +173,9 @@ class Sequential(_Numbered):
 class ModuleList(_Numbered):
     """A list of modules, which are part of the module that has the list.
 
+    Args:
+        modules: the modules of the list; None for an empty one.
+
     Example:
         >>> from facula import nn
         >>> nn.ModuleList([nn.Linear(2, 2) for _ in range(3)])
@@ -245,6 +258,9 @@ def _pairs(what: str, values: Any) -> list[tuple[Any, Any]]:
 class ModuleDict(Module):
     """A dictionary of modules, in the order of their insertion.
 
+    Args:
+        modules: a dictionary of modules, or pairs of a name and a module; None for none.
+
     Example:
         >>> from facula import nn
         >>> m = nn.ModuleDict({"in": nn.Linear(2, 3), "out": nn.Linear(3, 1)})
@@ -320,6 +336,9 @@ def _entry(value: Any, kind: str) -> str:
 class ParameterList(Module):
     """A list of parameters: tensors become parameters, other objects stay what they are.
 
+    Args:
+        values: the parameters, tensors or other objects of the list; None for none.
+
     Example:
         >>> from facula import nn
         >>> p = nn.ParameterList([facula.ones(2), facula.zeros(1, 3)])
@@ -382,6 +401,9 @@ class ParameterDict(Module):
     """A dictionary of parameters: tensors become parameters, other objects stay what they are.
 
     Those of a plain dictionary are sorted by key.
+
+    Args:
+        parameters: a dictionary, or pairs of a name and a value; None for none.
 
     Example:
         >>> from facula import nn

@@ -26,6 +26,10 @@ class _DropoutNd(Module):
 class Dropout(_DropoutNd):
     """Zeroes elements with probability ``p`` and scales the others by ``1 / (1 - p)``.
 
+    Args:
+        p: the probability to drop an element.
+        inplace: whether the results replace the elements of the input.
+
     Shape:
         input of any shape; the result has the same shape.
 
@@ -41,6 +45,10 @@ class Dropout(_DropoutNd):
 
 class Dropout1d(_DropoutNd):
     """Zeroes whole channels with probability ``p`` and scales the others by ``1 / (1 - p)``.
+
+    Args:
+        p: the probability to drop a channel.
+        inplace: whether the results replace the elements of the input.
 
     Shape:
         input ``(N, C, L)`` or ``(C, L)``; result of the same shape.
@@ -58,6 +66,10 @@ class Dropout1d(_DropoutNd):
 class Dropout2d(_DropoutNd):
     """Zeroes whole channels with probability ``p`` and scales the others by ``1 / (1 - p)``.
 
+    Args:
+        p: the probability to drop a channel.
+        inplace: whether the results replace the elements of the input.
+
     Shape:
         input ``(N, C, H, W)`` or ``(N, C, L)``; result of the same shape.
 
@@ -73,6 +85,10 @@ class Dropout2d(_DropoutNd):
 
 class Dropout3d(_DropoutNd):
     """Zeroes whole channels with probability ``p`` and scales the others by ``1 / (1 - p)``.
+
+    Args:
+        p: the probability to drop a channel.
+        inplace: whether the results replace the elements of the input.
 
     Shape:
         input ``(N, C, D, H, W)`` or ``(C, D, H, W)``; result of the same shape.
@@ -90,6 +106,10 @@ class Dropout3d(_DropoutNd):
 class AlphaDropout(_DropoutNd):
     """Dropout for ``SELU``: keeps mean 0 and variance 1.
 
+    Args:
+        p: the probability to drop an element.
+        inplace: whether the results replace the elements of the input.
+
     Shape:
         input of any shape; the result has the same shape.
 
@@ -105,6 +125,10 @@ class AlphaDropout(_DropoutNd):
 
 class FeatureAlphaDropout(_DropoutNd):
     """``AlphaDropout`` of whole channels.
+
+    Args:
+        p: the probability to drop a channel.
+        inplace: whether the results replace the elements of the input.
 
     Shape:
         input ``(N, C, *)``; result of the same shape.

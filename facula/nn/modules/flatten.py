@@ -14,6 +14,10 @@ __all__ = ["Flatten", "Unflatten"]
 class Flatten(Module):
     """Joins the dimensions from ``start_dim`` to ``end_dim``.
 
+    Args:
+        start_dim: the first dimension to merge.
+        end_dim: the last dimension to merge.
+
     Shape:
         input ``(N, A, B)``; result ``(N, A·B)`` by default.
 

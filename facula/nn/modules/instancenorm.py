@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from facula._core import Tensor
+from facula._warnings import warn_user
 from facula.nn import functional as F
 from facula.nn.modules.batchnorm import _check_dims, _LazyNormBase, _NormBase
 
@@ -78,7 +78,7 @@ class _InstanceNorm(_NormBase):
             )
             if self.affine:
                 raise ValueError(text)
-            warnings.warn(text + " Without affine it has no effect.", stacklevel=2)
+            warn_user(text + " Without affine it has no effect.")
         if dim == 0:
             return self._normalize(input.unsqueeze(0)).squeeze(0)
         return self._normalize(input)

@@ -19,6 +19,10 @@ __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 class Identity(Module):
     """Passes its input on; arguments of any kind are accepted and ignored.
 
+    Args:
+        args: anything, as the layer that it stands for would take.
+        kwargs: anything, too.
+
     Example:
         >>> facula.nn.Identity(54, unused=True)(facula.ones(2))
         tensor([1., 1.])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from facula._core import Tensor
+from facula._notes import note
+from facula._warnings import warn_user
 from facula.nn import functional as F
 from facula.nn._reduction import resolve
 from facula.nn.modules.distance import PairwiseDistance
@@ -56,7 +57,17 @@ class _Loss(Module):
                     f"{name}: expected options, got a tensor {tuple(flag.shape)}. The loss is made "
                     f"first and then called: write nn.{name}()(input, target)."
                 )
-        self.reduction = resolve(size_average, reduce, reduction, stacklevel=3)
+        self.reduction = resolve(size_average, reduce, reduction)
+
+    @property
+    def size_average(self) -> bool:
+        """Older: whether ``reduction`` is ``"mean"``. Programs also set it after construction."""
+        return self.reduction == "mean"
+
+    @size_average.setter
+    def size_average(self, value: bool) -> None:
+        self.reduction = "mean" if value else "sum"
+        note(f"loss.size_average = {value} is an older form of reduction={self.reduction!r}.")
 
 
 class _WeightedLoss(_Loss):
@@ -131,7 +142,7 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """The name that ``NLLLoss`` once had for images.
+    """The name that :class:`NLLLoss` once had for images.
 
     Example:
         >>> from facula import nn
@@ -149,9 +160,7 @@ class NLLLoss2d(NLLLoss):
         reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
-        warnings.warn(
-            "NLLLoss2d is deprecated: NLLLoss does the same.", FutureWarning, stacklevel=2
-        )
+        warn_user("NLLLoss2d is deprecated: NLLLoss does the same.", FutureWarning)
         super().__init__(weight, size_average, ignore_index, reduce, reduction)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from itertools import chain
+from types import FunctionType
 from typing import Any, TypeVar
 
 from facula import _core
@@ -29,7 +30,8 @@ from facula.nn.modules._hooks import (
     register_module_parameter_registration_hook,
 )
 from facula.nn.modules._moves import Movable
-from facula.nn.modules._state import Stateful
+from facula.nn.modules._state import EXTRA_STATE, Stateful
+from facula.nn.modules._state import _IncompatibleKeys as _IncompatibleKeys
 from facula.nn.parameter import Buffer, Parameter
 
 __all__ = [
@@ -67,7 +69,20 @@ _TABLES: dict[str, type] = {
 }
 
 
+_EXTRA_STATE_KEY_SUFFIX = EXTRA_STATE
+# The hooks of all modules, by the names that PyTorch has for them.
+_global_backward_pre_hooks = GLOBAL._backward_pre_hooks
+_global_backward_hooks = GLOBAL._backward_hooks
+_global_forward_pre_hooks = GLOBAL._forward_pre_hooks
+_global_forward_hooks = GLOBAL._forward_hooks
+_global_forward_hooks_always_called = GLOBAL._forward_hooks_always_called
+_global_forward_hooks_with_kwargs = GLOBAL._forward_hooks_with_kwargs
+_global_buffer_registration_hooks = GLOBAL._registration_hooks["buffer"]
+_global_module_registration_hooks = GLOBAL._registration_hooks["module"]
+_global_parameter_registration_hooks = GLOBAL._registration_hooks["parameter"]
+
 _Attribute = _core._ModuleAttribute
+_NOTHING = _Attribute("")
 
 # Classes whose objects have parts of any name: their classes would collect names without end, so
 # that they are read through __getattr__ instead.
@@ -77,8 +92,16 @@ open_classes: set[type] = set()
 def _expose(kind: type, name: str) -> None:
     """Let ``name`` be read from the tables of a module without a call of ``__getattr__``.
 
-    An attribute that the class has by that name already goes first, as it does without this.
+    An attribute that the class has by that name already goes first, as it does without this. A
+    class with a ``__getattr__`` of its own is asked for every part.
     """
+    if kind.__getattr__ is not Module.__getattr__:  # type: ignore[attr-defined]
+        # No part is called "": a base class may expose the name, and this one finds nothing, so
+        # that Python goes on to __getattr__.
+        found = next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), _NOTHING)
+        if name not in vars(kind) and type(found) is _Attribute:
+            setattr(kind, name, _NOTHING)
+        return
     # The descriptor has no __set__: what an object has in its own __dict__ still goes first. It is
     # there for all objects of the class; for one without the part it raises AttributeError, and
     # Python goes on to __getattr__.
@@ -117,6 +140,8 @@ class Module(Stateful, Movable, Hooked):
 
     dump_patches = False
     call_super_init = False
+    # The type of what state_dict writes to, for annotations of methods that override it.
+    T_destination = TypeVar("T_destination", bound=dict[str, Any])
 
     training: bool
     # Whether this module may have a hook that its call must run. The register methods set it, and
@@ -235,6 +260,15 @@ class Module(Stateful, Movable, Hooked):
         return sorted(name for name in names if not name[0].isdigit())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        self._restore(state)
+        for name in chain(self._parameters, self._modules, self._buffers):
+            _expose(type(self), name)
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        """Take over the state of a pickle, which may be PyTorch's or older than the class.
+
+        The class is left as it is: a file of a stranger must not give it attributes.
+        """
         self.__dict__.update(state)
         for name, table in _TABLES.items():
             if name not in self.__dict__:
@@ -242,8 +276,17 @@ class Module(Stateful, Movable, Hooked):
         self.__dict__.setdefault("_is_full_backward_hook", None)
         # A pickle of PyTorch has no such flag, but may have hooks: the first call finds out.
         self.__dict__["_has_hooks"] = True
-        for name in chain(self._parameters, self._modules, self._buffers):
-            _expose(type(self), name)
+        if "_backend" in state and type(self).__module__.startswith("facula.nn."):
+            self._add_newer_options()
+
+    def _add_newer_options(self) -> None:
+        """Give a layer that PyTorch before 1.2 saved the options it did not have, as by default."""
+        from inspect import signature
+
+        for name, parameter in signature(type(self).__init__).parameters.items():
+            is_option = parameter.default is not parameter.empty and name not in ("device", "dtype")
+            if is_option and name not in self.__dict__ and not hasattr(self, name):
+                self.__dict__[name] = parameter.default
 
     def _check_initialized(self, kind: str) -> None:
         if "_parameters" not in self.__dict__:
@@ -322,6 +365,29 @@ class Module(Stateful, Movable, Hooked):
             self._non_persistent_buffers_set.discard(name)
         else:
             self._non_persistent_buffers_set.add(name)
+
+    def _replicate_for_data_parallel(self: _Self) -> _Self:
+        """The module without its parts, for :func:`facula.nn.parallel.replicate` to fill."""
+        replica = self.__new__(type(self))
+        own = replica.__dict__
+        own.update(self.__dict__)
+        own["_parameters"] = {}
+        own["_buffers"] = self._buffers.copy()
+        own["_modules"] = self._modules.copy()
+        own["_is_replica"] = True
+        own["_former_parameters"] = {}
+        return replica
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Compile ``forward``; it runs as it is, and only the arguments are checked.
+
+        Args:
+            args: those of :func:`facula.compile`.
+            kwargs: the same, by name.
+        """
+        from facula.compiler import compile
+
+        compile(self, *args, **kwargs)
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a module under ``name``, as an assignment to the attribute does."""
@@ -583,3 +649,10 @@ def _attribute_of(module: Module, name: str) -> Any:
 def _wrong_kind(value: Any, kind: str, name: str, expected: str) -> TypeError:
     given = typename(value)
     return TypeError(f"{kind} {name!r}: expected {expected}, got {given}.")
+
+
+# Python's errors name a method by the class that it is written in: users know one class only.
+for _part in (Stateful, Movable, Hooked):
+    for _method in vars(_part).values():
+        if isinstance(_method, FunctionType):
+            _method.__qualname__ = f"Module.{_method.__name__}"

@@ -390,8 +390,10 @@ class AvgPool1d(_AvgPoolNd):
 class AvgPool2d(_DividedAvgPoolNd):
     """Averages of windows over the last two dimensions.
 
-    The arguments are those of :class:`AvgPool1d`, and ``divisor_override``: what the sums are
-    divided by, in place of the size of the windows.
+    The other arguments are those of :class:`AvgPool1d`.
+
+    Args:
+        divisor_override: what the sums are divided by, in place of the size of the windows.
 
     Shape:
         input ``(N, C, H, W)`` or ``(C, H, W)``.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from typing import Any
 
 import facula
 from facula import _core
 from facula._core import Tensor
+from facula._warnings import warn_user
 from facula.nn import init
 from facula.nn.modules.module import Module
 from facula.nn.modules.utils import _changed
@@ -122,10 +122,9 @@ class RNNBase(Module):
             )
         if dropout > 0 and self.num_layers == 1:
             # Four levels up is who wrote RNN(...), above RNN.__init__ and RNNBase.__init__.
-            warnings.warn(
+            warn_user(
                 f"{owner}: dropout={dropout} has no effect: it is between layers, and num_layers "
                 "is 1",
-                stacklevel=4,
             )
         types = {"bias": bool, "batch_first": bool, "input_size": int, "hidden_size": int}
         for name, expected in types.items():
@@ -238,10 +237,13 @@ class RNNBase(Module):
         # PyTorch keeps the weights a second time, in a list, and needs it in a file that it loads.
         return {**self.__dict__, "_flat_weights": self._flat_weights}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
         self.__dict__.setdefault("proj_size", 0)  # older files have no projections
         self.__dict__.pop("_flat_weights", None)
+        # Layers saved before 1.0 have no list of all names.
+        names = [name for layer in self._all_weights for name in layer]
+        self.__dict__.setdefault("_flat_weights_names", names)
 
     def _zeros(self, shape: tuple[int, ...], input: Tensor) -> Tensor:
         return facula.zeros(shape, dtype=input.dtype, device=input.device)
@@ -343,6 +345,7 @@ class RNN(RNNBase):
         batch_first: whether the batch is the first dimension of input and output.
         dropout: the probability with which elements between two layers become zero in training.
         bidirectional: whether each layer also runs from the end to the beginning.
+        proj_size: the size of projected states, which only an LSTM has: must be 0.
         device: where the parameters are created.
         dtype: the dtype of the parameters.
 
@@ -489,6 +492,7 @@ class GRU(RNNBase):
         batch_first: whether the batch is the first dimension of input and output.
         dropout: the probability with which elements between two layers become zero in training.
         bidirectional: whether each layer also runs from the end to the beginning.
+        proj_size: the size of projected states, which only an LSTM has: must be 0.
         device: where the parameters are created.
         dtype: the dtype of the parameters.
 

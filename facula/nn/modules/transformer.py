@@ -241,7 +241,7 @@ class TransformerEncoder(Module):
     # the end. Ours needs no such path, but results must agree at padding, too: these are its
     # conditions.
     def _clears_padding(self, src: Tensor, padding: Tensor) -> bool:
-        if not self.use_nested_tensor or self.training or src.dim() != 3:
+        if not self.use_nested_tensor or self.training or src.dim() != 3 or src.is_meta:
             return False
         if not get_fastpath_enabled():
             return False
@@ -575,7 +575,7 @@ def _is_causal(mask: Tensor | None, is_causal: bool | None, length: int | None) 
     # PyTorch.
     if is_causal is not None or mask is None:
         return is_causal is True
-    if length is None or tuple(mask.shape) != (length, length):
+    if length is None or tuple(mask.shape) != (length, length) or mask.is_meta:
         return False
     return bool((mask == _causal_mask(length, mask.device, mask.dtype)).all())
 

@@ -52,6 +52,9 @@ def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
 
     They may be there by themselves or in a dictionary ``kwargs["factory_kwargs"]``.
 
+    Args:
+        kwargs: the keywords that a constructor was given; None for none.
+
     Example:
         >>> facula.nn.factory_kwargs({"device": "cpu"})
         {'device': 'cpu'}

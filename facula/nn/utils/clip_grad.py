@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import types
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
 import facula
 from facula import linalg
 from facula._core import Tensor
+from facula._warnings import warn_user
 from facula.autograd.grad_mode import no_grad
 
 __all__ = [
@@ -26,10 +26,9 @@ def _listed(tensors: Tensor | Iterable[Tensor]) -> list[Tensor]:
         return [tensors]
     listed = list(tensors)
     if not listed and isinstance(tensors, types.GeneratorType):
-        warnings.warn(
+        warn_user(
             "clip_grad: expected gradients to clip, got a generator that yields nothing. Was it "
             "consumed before?",
-            stacklevel=3,
         )
     return listed
 
@@ -133,11 +132,19 @@ def clip_grad_norm_(
 
 
 def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
-    """Deprecated name of :func:`clip_grad_norm_`."""
-    warnings.warn(
+    """Deprecated name of :func:`clip_grad_norm_`.
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("ignore")
+        >>> x = facula.tensor([3.0, 4.0], requires_grad=True)
+        >>> x.grad = facula.tensor([3.0, 4.0])
+        >>> facula.nn.utils.clip_grad_norm([x], 1.0)
+        tensor(5.)
+    """
+    warn_user(
         "clip_grad_norm: this is the old name. Call nn.utils.clip_grad_norm_ instead.",
         FutureWarning,
-        stacklevel=2,
     )
     return clip_grad_norm_(*args, **kwargs)
 

@@ -25,6 +25,9 @@ def _on_one_device(name: str, parameters: Iterable[Tensor]) -> list[Tensor]:
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """All elements of the parameters, one parameter after the other.
 
+    Args:
+        parameters: the tensors to lay one after another.
+
     Shape:
         The result is ``(n,)``.
 
@@ -40,6 +43,10 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Make slices of ``vec`` the data of the parameters, in their order.
+
+    Args:
+        vec: a vector with as many elements as all parameters have.
+        parameters: the tensors that get their data from it.
 
     Example:
         >>> m = facula.nn.Linear(2, 1)

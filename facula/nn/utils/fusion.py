@@ -102,6 +102,10 @@ def fuse_conv_bn_weights(
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
     """A copy of a linear layer that also does what the batch norm after it does.
 
+    Args:
+        linear: the linear layer, in evaluation mode.
+        bn: the batch norm after it, in evaluation mode.
+
     Example:
         >>> from facula import nn
         >>> linear, bn = nn.Linear(3, 2).eval(), nn.BatchNorm1d(2).eval()
@@ -132,6 +136,15 @@ def fuse_linear_bn_weights(
     bn_b: Tensor,
 ) -> tuple[Parameter, Parameter]:
     """Weight and bias of a linear layer that also does what the batch norm after it does.
+
+    Args:
+        linear_w: the weight of the linear layer.
+        linear_b: its bias, or None.
+        bn_rm: the running mean of the batch norm.
+        bn_rv: its running variance.
+        bn_eps: the small number that it adds to the variance.
+        bn_w: its weight.
+        bn_b: its bias.
 
     Example:
         >>> from facula.nn.utils import fuse_linear_bn_weights

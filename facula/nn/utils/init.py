@@ -37,8 +37,5 @@ def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:
             "skip_init: expected a class whose constructor takes device, got "
             f"{module_cls.__name__}."
         )
-    state = facula.get_rng_state()
-    try:
-        return module_cls(*args, **kwargs)
-    finally:
-        facula.set_rng_state(state)
+    device = kwargs.pop("device", None) or facula.get_default_device()
+    return module_cls(*args, **kwargs, device="meta").to_empty(device=device)

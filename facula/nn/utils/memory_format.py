@@ -23,6 +23,10 @@ def _convert(module: Module, n: int, memory_format: Any) -> None:
 def convert_conv2d_weight_memory_format(module: _M, memory_format: Any) -> _M:
     """Lay out the weights of all 2d convolutions in a module in ``memory_format``.
 
+    Args:
+        module: the module, which is changed and returned.
+        memory_format: the order of the weights, such as ``facula.channels_last``.
+
     Example:
         >>> from facula import nn
         >>> m = nn.Sequential(nn.Conv2d(3, 4, 2))
@@ -36,6 +40,10 @@ def convert_conv2d_weight_memory_format(module: _M, memory_format: Any) -> _M:
 
 def convert_conv3d_weight_memory_format(module: _M, memory_format: Any) -> _M:
     """Lay out the weights of all 3d convolutions in a module in ``memory_format``.
+
+    Args:
+        module: the module, which is changed and returned.
+        memory_format: the order of the weights, such as ``facula.channels_last_3d``.
 
     Example:
         >>> from facula import nn

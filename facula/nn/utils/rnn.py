@@ -232,8 +232,10 @@ def pack_padded_sequence(
     n_steps = int(lengths[0])
     # Indexing with a mask takes elements row by row, here step by step: the order of a packed
     # sequence.
-    mask = facula.arange(n_steps).unsqueeze(1) < lengths
-    data = steps[:n_steps][mask.to(input.device)]
+    mask = facula.arange(n_steps, device="cpu").unsqueeze(1) < lengths
+    # How many elements a mask on meta chooses is not known: that of the CPU is asked.
+    chosen = mask.nonzero(as_tuple=True) if input.is_meta else mask.to(input.device)
+    data = steps[:n_steps][chosen]
     return PackedSequence(data, mask.sum(1), sorted_indices)
 
 
@@ -283,7 +285,7 @@ def pad_packed_sequence(
             f"pad_packed_sequence: expected a total_length of {n_steps} or more, since the longest "
             f"sequence has {n_steps} steps, got {total_length}."
         )
-    mask = facula.arange(batch) < batch_sizes.unsqueeze(1)
+    mask = facula.arange(batch, device=batch_sizes.device) < batch_sizes.unsqueeze(1)
     padded = data.new_full((total_length, batch, *data.shape[1:]), padding_value)
     rows = mask.to(data.device)
     if total_length > n_steps:

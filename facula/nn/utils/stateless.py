@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 from facula._core import Tensor
+from facula._warnings import warn_user
 from facula.nn.modules.module import Module
 
 __all__ = ["functional_call"]
@@ -23,11 +23,10 @@ def functional_call(
     strict: bool = False,
 ) -> Any:
     """Deprecated place of :func:`facula.func.functional_call`."""
-    warnings.warn(
+    warn_user(
         "functional_call: nn.utils.stateless is its old place. Call facula.func.functional_call, "
         "which takes the same arguments.",
         FutureWarning,
-        stacklevel=2,
     )
     return _functional_call(
         module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict

@@ -5,11 +5,11 @@ New code uses :func:`facula.nn.utils.parametrizations.weight_norm`.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, TypeVar
 
 import facula
 from facula._core import Tensor
+from facula._warnings import warn_user
 from facula.nn.modules.module import Module
 from facula.nn.parameter import Parameter, is_lazy
 
@@ -105,18 +105,30 @@ def weight_norm(module: _M, name: str = "weight", dim: int | None = 0) -> _M:
         >>> m.weight_g.shape, m.weight_v.shape
         (torch.Size([2, 1]), torch.Size([2, 3]))
     """
-    warnings.warn(
+    warn_user(
         "weight_norm: this is the old form, made of hooks. Use "
         "nn.utils.parametrizations.weight_norm instead.",
         FutureWarning,
-        stacklevel=2,
     )
     WeightNorm.apply(module, name, dim)
     return module
 
 
 def remove_weight_norm(module: _M, name: str = "weight") -> _M:
-    """Take back :func:`weight_norm`: the weight is a parameter again."""
+    """Take back :func:`weight_norm`: the weight is a parameter again.
+
+    Args:
+        module: the module that has the normalised weight.
+        name: the name of the weight.
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("ignore")
+        >>> from facula import nn
+        >>> m = nn.utils.weight_norm(nn.Linear(2, 3))
+        >>> [name for name, _ in nn.utils.remove_weight_norm(m).named_parameters()]
+        ['bias', 'weight']
+    """
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, WeightNorm) and hook.name == name:
             hook.remove(module)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import types
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 from facula import Tensor
 from facula._state_dict import check_keys
+from facula._warnings import warn_user
 from facula.optim.optimizer import Optimizer
 
 __all__ = ["LRScheduler"]
@@ -144,24 +144,22 @@ class LRScheduler:
             self._check_order()
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(EPOCH_WARNING.format(name=type(self).__name__), UserWarning, stacklevel=2)
+            warn_user(EPOCH_WARNING.format(name=type(self).__name__), UserWarning)
         self._update_lr(epoch)
 
     def _check_order(self) -> None:
         name = type(self).__name__
         if self.optimizer._scheduled_step != _step_of(self.optimizer):
-            warnings.warn(
+            warn_user(
                 f"{name}: optimizer.step was replaced after the scheduler was made, so that the "
                 f"order of the two is unknown. Call optimizer.step() before scheduler.step().",
                 UserWarning,
-                stacklevel=3,
             )
         elif not self.optimizer._opt_called:
-            warnings.warn(
+            warn_user(
                 f"{name}: scheduler.step() was called before optimizer.step(), which skips the "
                 f"first rate of the schedule. Call optimizer.step() first.",
                 UserWarning,
-                stacklevel=3,
             )
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -209,11 +207,10 @@ def within_step(scheduler: LRScheduler) -> Iterator[None]:
 
 def warn_outside_step(scheduler: LRScheduler) -> None:
     if not scheduler._get_lr_called_within_step:
-        warnings.warn(
+        warn_user(
             f"{type(scheduler).__name__}: get_lr() computes the next rates. The last ones are "
             f"those of get_last_lr().",
             UserWarning,
-            stacklevel=3,
         )
 
 

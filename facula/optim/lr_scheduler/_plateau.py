@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any, Literal, SupportsFloat
 
+from facula._warnings import warn_user
 from facula.optim._checks import check, must_be, one_of
 from facula.optim.lr_scheduler._base import (
     EPOCH_WARNING,
@@ -105,7 +105,7 @@ class ReduceLROnPlateau(LRScheduler):
         """
         current = float(metrics)
         if epoch is not None:
-            warnings.warn(EPOCH_WARNING.format(name=type(self).__name__), UserWarning, stacklevel=2)
+            warn_user(EPOCH_WARNING.format(name=type(self).__name__), UserWarning)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self._is_better(current, self.best):
             self.best = current

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable
 
 from facula.utils.benchmark._measurement import (
@@ -12,10 +13,18 @@ from facula.utils.benchmark._measurement import (
     unit_to_english,
 )
 
-__all__ = ["Compare"]
+__all__ = ["Colorize", "Compare"]
 
 _BEST, _GOOD, _BAD, _VERY_BAD = "\033[92m", "\033[34m", "\033[2m\033[91m", "\033[31m"
 _BOLD, _END = "\033[1m", "\033[0m"
+
+
+class Colorize(enum.Enum):
+    """What colours in a table compare."""
+
+    NONE = "none"
+    COLUMNWISE = "columnwise"
+    ROWWISE = "rowwise"
 
 
 class Compare:

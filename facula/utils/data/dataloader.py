@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import abc
 import multiprocessing
 import multiprocessing.context
-import warnings
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import facula
 from facula._state_dict import check_keys
+from facula._warnings import warn_user
 from facula.utils import _pytree
 from facula.utils.data._utils.collate import default_collate, default_convert
 from facula.utils.data._utils.fetch import Recipe
 from facula.utils.data._utils.iterators import CallerIterator, PoolIterator
 from facula.utils.data._utils.order import IN_AN_EPOCH, Place
+from facula.utils.data._utils.pin_memory import pin_memory
 from facula.utils.data.dataset import IterableDataset
 from facula.utils.data.sampler import (
     BatchSampler,
@@ -31,6 +33,41 @@ T_co = TypeVar("T_co", covariant=True)
 # Samplers and persistent workers were made with these: a change would reach only some of them.
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 _DEFAULT_PREFETCH = 2
+
+
+_collate_fn_t: TypeAlias = Callable[[list[Any]], Any]
+_worker_init_fn_t: TypeAlias = Callable[[int], None]
+
+
+class _BaseDataLoaderIter(abc.ABC):  # noqa: B024
+    """What all iterators over a loader are instances of, for those who ask."""
+
+
+_SingleProcessDataLoaderIter = CallerIterator
+_MultiProcessingDataLoaderIter = PoolIterator
+for _iterator, _name in (
+    (CallerIterator, "_SingleProcessDataLoaderIter"),
+    (PoolIterator, "_MultiProcessingDataLoaderIter"),
+):
+    _BaseDataLoaderIter.register(_iterator)
+    # Errors of Python say these names, which are the ones that users find explained.
+    _iterator.__name__ = _iterator.__qualname__ = _name
+    _iterator.__module__ = __name__
+
+
+class _DatasetKind:
+    """The two kinds of datasets, as a loader's ``_dataset_kind`` has them."""
+
+    Map = 0
+    Iterable = 1
+
+
+class _InfiniteConstantSampler(Sampler[None]):
+    """None, without end: the sampler of a loader over an iterable dataset."""
+
+    def __iter__(self) -> Iterator[None]:
+        while True:
+            yield None
 
 
 class DataLoader(Generic[T_co]):
@@ -54,7 +91,9 @@ class DataLoader(Generic[T_co]):
         num_workers: how many workers fetch; with 0, the caller does.
         collate_fn: function that makes a batch of a list of samples; :func:`default_collate` by
             default.
-        pin_memory: accepted as in PyTorch; warns that it does nothing where there is no GPU.
+        pin_memory: whether batches are copied to page-locked memory, from which
+            ``batch.to("cuda", non_blocking=True)`` goes on beside the program. Warns where there
+            is no GPU.
         drop_last: leave out a last batch that is not full.
         timeout: seconds to wait for a batch of a worker; 0 waits as long as it takes.
         worker_init_fn: function that is called in each worker with its number.
@@ -194,20 +233,20 @@ class DataLoader(Generic[T_co]):
 
     def __iter__(self) -> Iterator[Any]:
         if self.pin_memory and not facula.cuda.is_available():
-            warnings.warn(
-                "DataLoader: pin_memory=True does nothing, since there is no GPU.", stacklevel=2
-            )
-        if self.num_workers == 0:
-            if self.timeout > 0:
-                raise AssertionError("DataLoader: a timeout needs num_workers > 0.")
-            return CallerIterator(self)
+            warn_user("DataLoader: pin_memory=True does nothing, since there is no GPU.")
+        if self.num_workers == 0 and self.timeout > 0:
+            raise AssertionError("DataLoader: a timeout needs num_workers > 0.")
         if not self.persistent_workers:
-            return PoolIterator(self)
+            return self._get_iterator()  # type: ignore[no-any-return]
         if self._iterator is None or self._iterator.is_closed:
-            self._iterator = PoolIterator(self)
+            self._iterator = self._get_iterator()
         else:
             self._iterator.begin_epoch(self)
         return self._iterator
+
+    def _get_iterator(self) -> Any:
+        """A new iterator, which loaders derived from this one call for or replace."""
+        return CallerIterator(self) if self.num_workers == 0 else PoolIterator(self)
 
     def __len__(self) -> int:
         if not self._is_iterable:
@@ -320,25 +359,55 @@ class DataLoader(Generic[T_co]):
 
     def _finished(self, batch: Any) -> Any:
         """What is done to a batch before it is handed out."""
-        if self._device is None:
-            return batch
+        is_pinned = self.pin_memory and facula.cuda.is_available()
+        if is_pinned:
+            batch = pin_memory(batch)
         device = self._device
+        if device is None:
+            return batch
 
         def moved(part: Any) -> Any:
-            return part.to(device) if isinstance(part, facula.Tensor) else part
+            is_tensor = isinstance(part, facula.Tensor)
+            return part.to(device, non_blocking=is_pinned) if is_tensor else part
 
         return _pytree.tree_map(moved, batch)
 
-    def _check_length(self, n_batches: int, stacklevel: int) -> None:
+    def _check_length(self, n_batches: int) -> None:
         """Tell the user of an iterable dataset that is longer than it says."""
         n_said = self._reported_length
         if n_said is not None and (n_batches - 1) * (self.batch_size or 1) >= n_said:
             self._reported_length = None  # warned of once
-            warnings.warn(
+            warn_user(
                 f"DataLoader: the IterableDataset has a len() of {n_said}, and gives more samples "
-                "than that. With several workers, each must give its own share.",
-                stacklevel=stacklevel,
+                "than that. With several workers, each must give its own share."
             )
+
+
+def loader_like(other: Any) -> DataLoader[Any]:
+    """A loader made of the attributes that PyTorch's iterators read of any object.
+
+    fastai gives such an object to ``_SingleProcessDataLoaderIter``. Its ``_index_sampler`` is of
+    batches where ``_auto_collation`` says so; ``_dataset_kind`` alone says how the dataset is read.
+    """
+    context = other.multiprocessing_context
+    is_context = isinstance(context, multiprocessing.context.BaseContext)
+    loader: DataLoader[Any] = DataLoader(
+        other.dataset,
+        batch_size=1 if other._auto_collation else None,
+        sampler=None if other._auto_collation else other._index_sampler,
+        batch_sampler=other._index_sampler if other._auto_collation else None,
+        num_workers=other.num_workers,
+        collate_fn=other.collate_fn,
+        pin_memory=other.pin_memory,
+        timeout=other.timeout,
+        worker_init_fn=other.worker_init_fn,
+        multiprocessing_context=context if is_context else None,  # not the module of that name
+        generator=other.generator,
+        prefetch_factor=other.prefetch_factor if other.num_workers else None,
+        persistent_workers=other.persistent_workers,
+    )
+    loader._is_iterable = other._dataset_kind == _DatasetKind.Iterable
+    return loader
 
 
 def _check_workers(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 import facula
 from facula import Tensor
+from facula._notes import note
+from facula._warnings import warn_user
 
 __all__ = [
     "ChainDataset",
@@ -73,13 +74,24 @@ class IterableDataset(Dataset[T_co], Iterable[T_co]):
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
     """Tensors of equal length; a sample has one row of each.
 
+    Args:
+        tensors: tensors of one first size; sample i has the i-th part of each.
+        older: ``data_tensor`` and ``target_tensor``, as the two tensors were called once.
+
     Example:
         >>> from facula.utils.data import TensorDataset
         >>> TensorDataset(facula.arange(6).view(3, 2), facula.arange(3))[1]
         (tensor([2, 3]), tensor(1))
     """
 
-    def __init__(self, *tensors: Tensor) -> None:
+    def __init__(self, *tensors: Tensor, **older: Tensor) -> None:
+        if older:
+            if older.keys() - {"data_tensor", "target_tensor"} or len(tensors) + len(older) > 2:
+                raise TypeError(
+                    f"TensorDataset: expected tensors without names, got {', '.join(older)}."
+                )
+            note("TensorDataset(data_tensor=x, target_tensor=y) is now TensorDataset(x, y).")
+            tensors = *tensors, *(older[name] for name in sorted(older))
         sizes = [tensor.size(0) for tensor in tensors]
         if len(set(sizes)) > 1:
             shapes = ", ".join(str(tuple(tensor.shape)) for tensor in tensors)
@@ -92,9 +104,25 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
     def __len__(self) -> int:
         return int(self.tensors[0].size(0))
 
+    @property
+    def data_tensor(self) -> Tensor:
+        """The older name of ``tensors[0]``."""
+        note("TensorDataset.data_tensor is now tensors[0].")
+        return self.tensors[0]
+
+    @property
+    def target_tensor(self) -> Tensor:
+        """The older name of ``tensors[1]``."""
+        note("TensorDataset.target_tensor is now tensors[1].")
+        return self.tensors[1]
+
 
 class StackDataset(Dataset[Any]):
     """Datasets of equal length side by side; a sample is the tuple, or dict, of theirs.
+
+    Args:
+        args: datasets whose samples become tuples; or none, and keywords.
+        kwargs: datasets by name, whose samples become dicts.
 
     Example:
         >>> from facula.utils.data import StackDataset
@@ -156,6 +184,9 @@ def samples_of(dataset: Any, indices: Sequence[Any]) -> Sequence[Any]:
 class ConcatDataset(Dataset[T_co]):
     """Datasets one behind the other, with one index over all.
 
+    Args:
+        datasets: the datasets, in their order.
+
     Example:
         >>> from facula.utils.data import ConcatDataset
         >>> ConcatDataset(["ab", "cde"])[3]
@@ -200,16 +231,18 @@ class ConcatDataset(Dataset[T_co]):
     @property
     def cummulative_sizes(self) -> list[int]:
         """An old spelling of ``cumulative_sizes``."""
-        warnings.warn(
+        warn_user(
             "ConcatDataset: cummulative_sizes is now cumulative_sizes.",
             DeprecationWarning,
-            stacklevel=2,
         )
         return self.cumulative_sizes
 
 
 class ChainDataset(IterableDataset[Any]):
     """Iterable datasets one after the other.
+
+    Args:
+        datasets: the datasets to iterate over, one after another.
 
     Example:
         >>> from facula.utils.data import ChainDataset, IterableDataset
@@ -243,6 +276,10 @@ class ChainDataset(IterableDataset[Any]):
 
 class Subset(Dataset[T_co]):
     """The samples of a dataset at some indices.
+
+    Args:
+        dataset: the dataset to choose from.
+        indices: the indices of the samples that are chosen, in their order.
 
     Example:
         >>> from facula.utils.data import Subset
@@ -310,5 +347,5 @@ def _sizes_of(fractions: Sequence[float], n_samples: int) -> list[int]:
         sizes[i % len(sizes)] += 1
     for i, size in enumerate(sizes):
         if size == 0:
-            warnings.warn(f"random_split: part {i} has no samples.", stacklevel=3)
+            warn_user(f"random_split: part {i} has no samples.")
     return sizes

@@ -50,6 +50,9 @@ def check_positive(what: str, name: str, value: Any) -> None:
 class SequentialSampler(Sampler[int]):
     """The indices in their order.
 
+    Args:
+        data_source: the dataset, of which only the length is asked.
+
     Example:
         >>> from facula.utils.data import SequentialSampler
         >>> list(SequentialSampler("abc"))
@@ -131,6 +134,10 @@ def draw_seed(generator: facula.Generator | None) -> int:
 
 class SubsetRandomSampler(Sampler[int]):
     """Given indices in random order.
+
+    Args:
+        indices: the indices to draw, each once.
+        generator: the source of the random order; None for the default one.
 
     Example:
         >>> from facula.utils.data import SubsetRandomSampler

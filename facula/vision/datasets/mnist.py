@@ -6,13 +6,13 @@ import math
 import os
 import shutil
 import string
-import warnings
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
 import facula
 from facula import Tensor
+from facula._warnings import warn_user
 from facula.vision._imports import optional
 from facula.vision.datasets._base import numbered
 from facula.vision.datasets.utils import (
@@ -106,7 +106,7 @@ def _old_name(old: str, new: str) -> Any:
     """A property that warns and returns the attribute of the new name."""
 
     def renamed(self: Any) -> Any:
-        warnings.warn(f"{type(self).__name__}.{old} is called {new} now.", stacklevel=2)
+        warn_user(f"{type(self).__name__}.{old} is called {new} now.")
         return getattr(self, new)
 
     return property(renamed, doc=f"An old name of ``{new}``.")

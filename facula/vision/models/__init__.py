@@ -40,6 +40,6 @@ else:  # mypy reads no computed list; without one, all names are public to it
 
     def __getattr__(name: str) -> _ModuleType:
         # These packages are half of all the code, and imported when they are first asked for.
-        if name not in _PACKAGES:
+        if name not in _PACKAGES and name != "feature_extraction":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return _import_module(f"{__name__}.{name}")

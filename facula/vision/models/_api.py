@@ -12,7 +12,6 @@ A builder with arguments of its own is an ordinary function below ``@register_mo
 import json
 import os
 import re
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -23,6 +22,7 @@ from inspect import Parameter, signature
 from types import ModuleType
 from typing import Any, TypeVar, cast, get_args
 
+from facula._warnings import warn_user
 from facula.nn import Module
 from facula.vision.models._utils import _ovewrite_named_param
 
@@ -318,9 +318,7 @@ def _name_arguments(
             raise TypeError(f"{builder}: {name} is given by position and by name")
         kwargs[name] = value
     given = ", ".join(f"{name}=..." for name in names[: len(args)])
-    warnings.warn(
-        f"{builder}: arguments by position are deprecated, write {builder}({given})", stacklevel=3
-    )
+    warn_user(f"{builder}: arguments by position are deprecated, write {builder}({given})")
 
 
 def _translate(builder: str, argument: str, value: Any, enum: Any, old: str = "") -> Any:
@@ -338,9 +336,8 @@ def _translate(builder: str, argument: str, value: Any, enum: Any, old: str = ""
                 f"{builder}: no weights are meant by {old or argument}={value}; "
                 f"choose {argument}= from {', '.join(map(repr, enum))}"
             )
-    warnings.warn(
+    warn_user(
         f"{builder}: {old or argument}={value!r} is deprecated, write {argument}={weights!r}",
-        stacklevel=3,
     )
     return weights
 
@@ -512,12 +509,14 @@ def list_models(
         patterns = [patterns] if isinstance(patterns, str) else list(patterns)
         return lambda name: any(fnmatchcase(name, pattern) for pattern in patterns)
 
+    # The spec's name is ours also under facula run, where the module says that it is torchvision's.
+    home = None if module is None else getattr(module.__spec__, "name", module.__name__)
     is_included = matcher(include or "*")
     is_excluded = matcher(exclude or ())
     return sorted(
         name
         for name, build in _all_builders().items()
-        if (module is None or build.__module__.rpartition(".")[0] == module.__name__)
+        if (home is None or build.__module__.rpartition(".")[0] == home)
         and is_included(name)
         and not is_excluded(name)
     )

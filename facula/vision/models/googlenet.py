@@ -1,10 +1,10 @@
 """GoogLeNet, the first Inception network (arXiv:1409.4842)."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from facula import Tensor, cat, nn
+from facula._warnings import warn_user
 from facula.nn import functional as F
 from facula.vision.models._api import accept_weights, build_model, register_model, weights_enum
 from facula.vision.models._utils import _ovewrite_named_param
@@ -194,9 +194,7 @@ def googlenet(
     aux_logits = kwargs.pop("aux_logits", False)
     model = build_model(GoogLeNet, weights, progress, {**kwargs, "aux_logits": True})
     if aux_logits:
-        warnings.warn(
-            "googlenet: the published weights leave the auxiliary outputs untrained", stacklevel=3
-        )
+        warn_user("googlenet: the published weights leave the auxiliary outputs untrained")
     else:
         model.aux_logits = False
         model.aux1 = model.aux2 = None

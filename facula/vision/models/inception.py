@@ -153,14 +153,11 @@ class InceptionE(_Branches):
         self.add_chain("branch_pool", in_channels, (192, 1))
 
     def forward(self, x: Tensor) -> Tensor:
-        single, double = self.run("branch3x3_1", x), self.run("branch3x3dbl", x)
-        branches = [
-            self.run("branch1x1", x),
-            self.run("branch3x3_2a", single),
-            self.run("branch3x3_2b", single),
-            self.run("branch3x3dbl_3a", double),
-            self.run("branch3x3dbl_3b", double),
-        ]
+        branches = [self.run("branch1x1", x)]
+        y = self.run("branch3x3_1", x)
+        branches.append(cat([self.run("branch3x3_2a", y), self.run("branch3x3_2b", y)], 1))
+        y = self.run("branch3x3dbl", x)
+        branches.append(cat([self.run("branch3x3dbl_3a", y), self.run("branch3x3dbl_3b", y)], 1))
         return cat([*branches, self.run_pool(x)], 1)
 
 

@@ -137,7 +137,7 @@ class RelativePositionalMultiHeadAttention(nn.Module):
         q, k, v = qkv.flatten(1, 2).unbind(0)
         bias = self.get_relative_positional_bias()
         y = F.scaled_dot_product_attention(q, k, v, bias, scale=self.scale_factor)
-        result: Tensor = self.merge(y.transpose(1, 2).reshape(*x.shape[:-1], -1))
+        result: Tensor = self.merge(y.transpose(1, 2).reshape_as(x))
         return result
 
 
@@ -157,16 +157,18 @@ class WindowPartition(nn.Module):
     """An image ``(N, C, H, W)`` as windows ``(N, n_windows, p * p, C)``."""
 
     def forward(self, x: Tensor, p: int) -> Tensor:
-        x = x.unflatten(3, (-1, p)).unflatten(2, (-1, p))
-        return x.permute(0, 2, 4, 3, 5, 1).flatten(3, 4).flatten(1, 2)
+        n, n_channels, height, width = x.shape
+        x = x.reshape(n, n_channels, height // p, p, width // p, p).permute(0, 2, 4, 3, 5, 1)
+        return x.reshape(n, (height // p) * (width // p), p * p, n_channels)
 
 
 class WindowDepartition(nn.Module):
     """Windows ``(N, h_partitions * w_partitions, p * p, C)`` as an image ``(N, C, H, W)``."""
 
     def forward(self, x: Tensor, p: int, h_partitions: int, w_partitions: int) -> Tensor:
-        x = x.unflatten(2, (p, p)).unflatten(1, (h_partitions, w_partitions))
-        return x.permute(0, 5, 1, 3, 2, 4).flatten(4, 5).flatten(2, 3)
+        n, _, _, n_channels = x.shape
+        x = x.reshape(n, h_partitions, w_partitions, p, p, n_channels).permute(0, 5, 1, 3, 2, 4)
+        return x.reshape(n, n_channels, h_partitions * p, w_partitions * p)
 
 
 class PartitionAttentionLayer(nn.Module):

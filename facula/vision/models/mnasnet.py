@@ -1,10 +1,10 @@
 """MnasNet: found by a search for accuracy and speed on a telephone (arXiv:1807.11626)."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from facula import Tensor, nn
+from facula._warnings import warn_user
 from facula.vision.models._api import builder, weights_enum
 from facula.vision.models._utils import _make_divisible, init_fan_out
 
@@ -159,10 +159,9 @@ class MNASNet(nn.Module):
             for i, layer in enumerate([*old, _stack(16, width, *_STACKS[0][1:])]):
                 self.layers[i] = layer
             self._version = 1
-            warnings.warn(
+            warn_user(
                 "MNASNet: this file is of the first version, whose first layers are wider; "
                 "the model now has these layers",
-                stacklevel=2,
             )
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *args)
 

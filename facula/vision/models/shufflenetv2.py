@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 from facula import Tensor, cat, nn
-from facula.nn.functional import channel_shuffle
 from facula.vision.models._api import builder, weights_enum
 
 __all__ = [
@@ -58,7 +57,14 @@ class InvertedResidual(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         kept, changed = x.chunk(2, dim=1) if self.stride == 1 else (x, x)
-        return channel_shuffle(cat([self.branch1(kept), self.branch2(changed)], 1), 2)
+        return _shuffled(cat([self.branch1(kept), self.branch2(changed)], 1))
+
+
+def _shuffled(x: Tensor) -> Tensor:
+    """A channel of the first half, one of the second, and so on."""
+    n, n_channels, height, width = x.size()
+    x = x.view(n, 2, n_channels // 2, height, width).transpose(1, 2).contiguous()
+    return x.view(n, n_channels, height, width)
 
 
 class ShuffleNetV2(nn.Module):

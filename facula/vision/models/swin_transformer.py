@@ -12,6 +12,7 @@ from typing import Any
 import facula
 from facula import nn
 from facula._core import Tensor
+from facula._one_step import one_step
 from facula.nn import functional as F
 from facula.vision.models._api import builder, name_of, weights_enum
 from facula.vision.models._utils import init_mlp
@@ -37,6 +38,7 @@ __all__ = [
 Layer = Callable[..., nn.Module]
 
 
+@one_step
 def _patch_merging_pad(x: Tensor) -> Tensor:
     """The vectors of each 2x2 patches, one after the other: ``(..., H/2, W/2, 4 * C)``."""
     height, width = x.shape[-3:-1]
@@ -58,6 +60,7 @@ def _relative_position_index(sizes: Sequence[int]) -> Tensor:
     return index
 
 
+@one_step
 def _get_relative_position_bias(
     relative_position_bias_table: Tensor, relative_position_index: Tensor, window_size: list[int]
 ) -> Tensor:
@@ -121,7 +124,7 @@ def _join(x: Tensor, window: Sequence[int], sizes: Sequence[int]) -> Tensor:
     x = x.unflatten(2, tuple(window))
     x = x.unflatten(1, tuple(size // w for size, w in zip(sizes, window, strict=True)))
     x = x.movedim(tuple(range(1 + n, 1 + 2 * n)), tuple(range(2, 1 + 2 * n, 2)))
-    return x.reshape(len(x), *sizes, x.shape[-1])
+    return x.reshape(x.shape[0], *sizes, x.shape[-1])
 
 
 def _shift_mask(sizes: list[int], window: list[int], shift: list[int], like: Tensor) -> Tensor:
@@ -141,6 +144,7 @@ def _shift_mask(sizes: list[int], window: list[int], shift: list[int], like: Ten
     return facula.where(is_far, -100.0, 0.0).to(like.dtype).unsqueeze(1)
 
 
+@one_step
 def shifted_window_attention(
     input: Tensor,
     qkv_weight: Tensor,
@@ -283,12 +287,13 @@ class ShiftedWindowAttention(nn.Module):
             self.relative_position_bias_table, self.relative_position_index, self.window_size
         )
 
-    def _attend(self, x: Tensor, logit_scale: Tensor | None) -> Tensor:
+    def forward(self, x: Tensor) -> Tensor:
+        bias = self.get_relative_position_bias()
         return shifted_window_attention(
             x,
             self.qkv.weight,
             self.proj.weight,
-            self.get_relative_position_bias(),
+            bias,
             self.window_size,
             self.num_heads,
             self.shift_size,
@@ -296,12 +301,9 @@ class ShiftedWindowAttention(nn.Module):
             self.dropout,
             self.qkv.bias,
             self.proj.bias,
-            logit_scale,
+            getattr(self, "logit_scale", None),  # of the second version
             self.training,
         )
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self._attend(x, None)
 
 
 class ShiftedWindowAttentionV2(ShiftedWindowAttention):
@@ -339,9 +341,6 @@ class ShiftedWindowAttentionV2(ShiftedWindowAttention):
         table = self.cpb_mlp(self.relative_coords_table).view(-1, self.num_heads)
         index, window_size = self.relative_position_index, self.window_size
         return 16 * facula.sigmoid(_get_relative_position_bias(table, index, window_size))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self._attend(x, self.logit_scale)
 
 
 class SwinTransformerBlock(nn.Module):

@@ -69,11 +69,12 @@ class MLPBlock(MLP):
 
 
 def _check_sequence(input: Tensor) -> None:
-    if input.dim() != 3:
-        raise AssertionError(
-            "VisionTransformer: expected an input (batch_size, seq_length, hidden_dim), "
-            f"got {tuple(input.shape)}."
-        )
+    shape: Any = input.shape  # a proxy of it while the network is traced
+    facula._assert(
+        input.dim() == 3,
+        "VisionTransformer: expected an input (batch_size, seq_length, hidden_dim), "
+        f"got {tuple(shape) if isinstance(shape, facula.Size) else shape}.",
+    )
 
 
 class EncoderBlock(nn.Module):
@@ -239,18 +240,21 @@ class VisionTransformer(nn.Module):
 
     def _process_input(self, x: Tensor) -> Tensor:
         """The vectors of the patches ``(N, n_patches, hidden_dim)``."""
-        if x.shape[-2:] != (self.image_size, self.image_size):
-            raise AssertionError(
+        n, _, height, width = x.shape
+        for size in (height, width):
+            facula._assert(
+                size == self.image_size,
                 f"VisionTransformer: expected images of {self.image_size} x {self.image_size} "
-                f"pixels, got {tuple(x.shape)}."
+                f"pixels, got {height} x {width}.",
             )
+        n_rows, n_columns = height // self.patch_size, width // self.patch_size
         patches: Tensor = self.conv_proj(x)
-        n_patches = (self.image_size // self.patch_size) ** 2
-        return patches.reshape(len(x), self.hidden_dim, n_patches).permute(0, 2, 1)
+        return patches.reshape(n, self.hidden_dim, n_rows * n_columns).permute(0, 2, 1)
 
     def forward(self, x: Tensor) -> Tensor:
         x = self._process_input(x)
-        x = facula.cat([self.class_token.expand(len(x), -1, -1), x], dim=1)
+        n = x.shape[0]
+        x = facula.cat([self.class_token.expand(n, -1, -1), x], dim=1)
         result: Tensor = self.heads(self.encoder(x)[:, 0])
         return result
 

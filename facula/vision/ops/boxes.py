@@ -86,6 +86,10 @@ _MOST_SHIFTED = 4000
 def remove_small_boxes(boxes: Tensor, min_size: float) -> Tensor:
     """The indices of the boxes of which no side is smaller than ``min_size``.
 
+    Args:
+        boxes: the boxes.
+        min_size: the smallest width and height that a box may have.
+
     Shape:
         boxes ``(N, 4)``, corners x1, y1, x2, y2; result: indices.
 
@@ -248,6 +252,11 @@ def generalized_box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
 def distance_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tensor:
     """:func:`box_iou` less the squared distance of the centers, by that of the corners around both.
 
+    Args:
+        boxes1: the first boxes.
+        boxes2: the second boxes.
+        eps: small number that keeps divisors from being 0.
+
     Shape:
         boxes ``(..., N, 4)`` and ``(..., M, 4)``, corners x1, y1, x2, y2; result ``(..., N, M)``.
 
@@ -272,6 +281,11 @@ def _distance_iou(op: str, boxes1: Tensor, boxes2: Tensor, eps: float) -> tuple[
 def complete_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tensor:
     """:func:`distance_box_iou` less a part for different aspect ratios.
 
+    Args:
+        boxes1: the first boxes.
+        boxes2: the second boxes.
+        eps: small number that keeps divisors from being 0.
+
     Shape:
         boxes ``(..., N, 4)`` and ``(..., M, 4)``, corners x1, y1, x2, y2; result ``(..., N, M)``.
 
@@ -294,6 +308,9 @@ def complete_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tenso
 
 def masks_to_boxes(masks: Tensor) -> Tensor:
     """The smallest boxes around the elements of masks that are not 0; zeros for an empty mask.
+
+    Args:
+        masks: the masks, of any dtype.
 
     Shape:
         masks ``(N, H, W)``; result ``(N, 4)``, x1, y1, x2, y2, the last elements included.

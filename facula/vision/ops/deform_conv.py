@@ -162,6 +162,13 @@ def _check(
 class DeformConv2d(nn.Module):
     """The layer of :func:`deform_conv2d`; ``forward`` takes the offset and the mask.
 
+    Args:
+        in_channels: the number of channels of the input.
+        out_channels: the number of channels of the result.
+        kernel_size: the size of the kernels, a number or a pair.
+        groups: the number of groups of channels; each output channel sees the inputs of its group
+            only.
+
     Example:
         >>> from facula.vision.ops import DeformConv2d
         >>> DeformConv2d(3, 8, 3)(facula.ones(1, 3, 5, 5), facula.zeros(1, 18, 3, 3)).shape
@@ -198,6 +205,7 @@ class DeformConv2d(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
+        """Draw weight and bias anew, as a convolution does."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             bound = 1 / math.sqrt(self.weight[0].numel())

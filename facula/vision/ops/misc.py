@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import facula
 from facula import nn
 from facula._core import Tensor
+from facula._warnings import warn_user
 
 __all__ = [
     "MLP",
@@ -81,10 +81,9 @@ class ConvNormActivation(nn.Sequential):
         super().__init__(*layers)
         self.out_channels = out_channels
         if type(self) is ConvNormActivation:
-            warnings.warn(
+            warn_user(
                 "ConvNormActivation: use Conv2dNormActivation or Conv3dNormActivation instead.",
                 UserWarning,
-                stacklevel=2,
             )
 
 
@@ -276,6 +275,9 @@ class MLP(nn.Sequential):
 
 class Permute(nn.Module):
     """The input with its dimensions in the order ``dims``, as a view.
+
+    Args:
+        dims: the dimensions of the input, in their new order.
 
     Shape:
         input of ``len(dims)`` dimensions; dimension ``i`` of the result is ``dims[i]`` of it.

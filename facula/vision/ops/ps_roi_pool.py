@@ -37,6 +37,10 @@ def ps_roi_pool(
 class PSRoIPool(nn.Module):
     """The layer of :func:`ps_roi_pool`.
 
+    Args:
+        output_size: the height and width of the result, a number or a pair.
+        spatial_scale: the factor from the coordinates of boxes to those of the input.
+
     Example:
         >>> from facula.vision.ops import PSRoIPool
         >>> PSRoIPool(7, spatial_scale=0.25)

@@ -13,13 +13,13 @@ Example:
 from __future__ import annotations
 
 import random
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 import facula
 from facula import nn
 from facula._core import Tensor
+from facula._warnings import warn_user
 from facula.vision.transforms import functional as own_functional
 from facula.vision.transforms import v2
 from facula.vision.transforms._interpolation import InterpolationMode, as_interpolation
@@ -285,7 +285,7 @@ class Scale(Resize):
     """The first name of :class:`Resize`."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warnings.warn("transforms.Scale: deprecated; use transforms.Resize.", stacklevel=2)
+        warn_user("transforms.Scale: deprecated; use transforms.Resize.")
         super().__init__(*args, **kwargs)
 
 
@@ -373,14 +373,19 @@ class RandomResizedCrop(_Resampled, v2.RandomResizedCrop):
 
 
 class RandomSizedCrop(RandomResizedCrop):
-    """The first name of :class:`RandomResizedCrop`."""
+    """The first name of :class:`RandomResizedCrop`.
+
+    Its second argument was once the interpolation: ``RandomSizedCrop(224, Image.BICUBIC)``.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warnings.warn(
+        warn_user(
             "transforms.RandomSizedCrop: deprecated; use transforms.RandomResizedCrop.",
-            stacklevel=2,
         )
-        super().__init__(*args, **kwargs)
+        given = list(args)
+        if len(given) == 2 and isinstance(given[1], (int, InterpolationMode)):
+            kwargs["interpolation"] = given.pop()
+        super().__init__(*given, **kwargs)
 
 
 class FiveCrop(View, v2.FiveCrop):

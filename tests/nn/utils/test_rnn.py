@@ -118,7 +118,7 @@ def test_a_packed_sequence_is_a_tuple_of_four():
 def test_invert_permutation():
     assert invert_permutation(facula.tensor([2, 0, 1])).tolist() == [1, 2, 0]
     assert invert_permutation(None) is None
-    with pytest.raises(RuntimeError, match="outside a dimension of size"):
+    with pytest.raises(RuntimeError, match="out of bounds for a dimension of size"):
         invert_permutation(facula.tensor([0, 5]))
 
 

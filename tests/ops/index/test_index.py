@@ -205,7 +205,9 @@ def test_a_number_filled_at_no_index_keeps_its_gradient_at_zero():
     ],
 )
 def test_the_class_of_the_error_is_that_of_pytorch(shape, dim, error):
-    with pytest.raises(error, match="index_select: index 5 at position 0 is outside"):
+    with pytest.raises(
+        error, match="index_select: index 5 at position 0 is out of bounds for a dimension"
+    ):
         facula.empty(shape).index_select(dim, facula.tensor([5]))
 
 
@@ -268,7 +270,9 @@ def test_floating_point_numbers_are_no_index(error, call, index):
 )
 def test_nothing_is_written_where_one_index_is_out_of_range(write):
     x = facula.zeros(3)
-    with pytest.raises((IndexError, RuntimeError), match=r"outside a dimension|an index from"):
+    with pytest.raises(
+        (IndexError, RuntimeError), match=r"out of bounds for a dimension|an index from"
+    ):
         write(x, facula.tensor([0, 3]))
     assert x.tolist() == [0.0, 0.0, 0.0]
 
@@ -470,3 +474,36 @@ def test_unique_slices_are_ordered_by_their_elements_in_the_order_of_dimensions(
 def test_topk_of_a_number_is_the_number():
     values, indices = facula.tensor(3.0).topk(0)
     assert values.item() == 3 and indices.item() == 0
+
+
+@pytest.mark.parametrize("name", ["unique", "unique_consecutive"])
+def test_no_slices_are_unique_and_slices_of_nothing_are_refused(name):
+    unique = getattr(facula, name)
+    for shape, dim in [((0,), 0), ((0, 3), 0), ((3, 0), -1), ((2, 0, 3), 1)]:
+        found = unique(facula.zeros(shape), return_inverse=True, return_counts=True, dim=dim)
+        assert [tuple(x.shape) for x in found] == [shape, (0,), (0,)]
+    for shape, dim in [((0, 3), 1), ((3, 0), 0), ((0, 0), 0)]:
+        with pytest.raises(RuntimeError, match="no elements"):
+            unique(facula.zeros(shape), dim=dim)
+
+
+@pytest.mark.parametrize("name", ["unique", "unique_consecutive"])
+def test_extreme_numbers_are_unique_each(name):
+    unique = getattr(facula, name)
+    inf, nan = float("inf"), float("nan")
+    assert unique(facula.tensor([-inf, -0.0, 0.0, inf, inf])).tolist() == [-inf, 0.0, inf]
+    assert len(unique(facula.tensor([nan, nan]))) == 2
+    low, high = -(2**63), 2**63 - 1
+    values, counts = unique(facula.tensor([low, low, 0, high]), return_counts=True)
+    assert (values.tolist(), counts.tolist()) == ([low, 0, high], [2, 1, 1])
+
+
+def test_elements_of_as_strided_scatter_need_a_place_each():
+    with pytest.raises(RuntimeError, match="more than one element of src"):
+        facula.zeros(4).as_strided_scatter(facula.ones(3), (3,), (0,))
+
+
+def test_the_gradient_of_an_empty_window_of_a_number_is_zero():
+    x = facula.tensor(2.0, requires_grad=True)
+    x.unfold(0, 0, 1).sum().backward()
+    assert x.grad.item() == 0

@@ -63,7 +63,9 @@ def test_reductions_into_places_work_along_any_dimension(name):
     assert x.tolist() == [[1, 0, 2], [3, 0, 4]]
     with pytest.raises(RuntimeError, match="as reduce, got 'most'"):
         getattr(x, name)(1, index, source, "most")
-    with pytest.raises((IndexError, RuntimeError), match="is outside"):
+    with pytest.raises(
+        (IndexError, RuntimeError), match="is out of bounds for a dimension of size 3"
+    ):
         getattr(x, name)(1, index + 5, source, "amax")
     assert x.tolist() == [[1, 0, 2], [3, 0, 4]]
 
@@ -94,7 +96,7 @@ def test_put_adds_where_indices_repeat():
     x, index = facula.zeros(2, 2), facula.tensor([3, 3])
     assert x.put(index, facula.tensor([1.0, 2.0]), True).tolist() == [[0, 0], [0, 3]]
     assert x.put(facula.tensor([], dtype=facula.int64), facula.empty(0)).tolist() == [[0, 0]] * 2
-    with pytest.raises(RuntimeError, match="put"):
+    with pytest.raises(IndexError, match="put"):
         x.put(index, facula.ones(3))
 
 

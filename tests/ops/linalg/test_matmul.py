@@ -124,9 +124,6 @@ def test_products_of_small_integers_are_exact_whichever_way_they_go(m, k, n, dty
         assert facula.equal(facula.stack([left] * 3) @ right, facula.stack([exact] * 3))
 
 
-@pytest.mark.skipif(
-    facula.backends.cpu.get_cpu_capability() != "AVX512", reason="no AVX-512: OpenBLAS multiplies"
-)
 @pytest.mark.parametrize("k", [300, 1000, 1500])
 def test_a_row_has_the_same_bits_among_any_number_of_others(k):
     c, x, w = facula.randn(128, 97), facula.randn(128, k), facula.randn(97, k)

@@ -321,7 +321,8 @@ X, W = (1, 2, 5, 5), (3, 2, 3, 3)
         (
             lambda x, w: F.conv2d(x[:, :1], w),
             "conv2d: expected an input of 2 channels for weight (3, 2, 3, 3), "
-            "got float32 (1, 1, 5, 5).",
+            "got float32 (1, 1, 5, 5). (expected input to have 2 channels, but got 1 channels "
+            "instead)",
         ),
         (
             lambda x, w: F.conv2d(x, w, padding=-1),
@@ -335,7 +336,8 @@ X, W = (1, 2, 5, 5), (3, 2, 3, 3)
         (
             lambda x, w: F.conv2d(x, w, dilation=3),
             "conv2d: the kernel, which with dilation reaches over 7 elements, is larger than the "
-            "input, which has 5 with padding: input (1, 2, 5, 5), weight (3, 2, 3, 3).",
+            "input, which has 5 with padding: input (1, 2, 5, 5), weight (3, 2, 3, 3). (Kernel "
+            "size can't be greater than actual input size.)",
         ),
         (
             lambda x, w: F.conv2d(x, w, facula.ones(2)),

@@ -31,3 +31,9 @@ def test_aminmax_has_names_an_out_and_gradients():
     assert nan.min.isnan() and nan.max.isnan()
     with pytest.raises(RuntimeError, match="aminmax"):
         facula.empty(0).aminmax()
+
+
+def test_a_tensor_of_one_integer_is_another_tensor_not_a_dimension():
+    x = facula.arange(4)
+    assert facula.max(x, facula.tensor(2)).tolist() == [2, 2, 2, 3]
+    assert x.min(facula.tensor(2)).tolist() == [0, 1, 2, 2]

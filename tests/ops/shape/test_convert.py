@@ -70,3 +70,10 @@ def test_cuda_without_a_gpu_says_so():
     for call in (x.cuda, lambda: x.cuda(0), lambda: x.cuda("cuda")):
         with pytest.raises(RuntimeError, match=r"cuda: .*\. Use device='cpu', or ask facula.cuda"):
             call()
+
+
+def test_clone_without_a_format_keeps_the_order_in_memory():
+    x = facula.zeros(1, 3, 4, 4).contiguous(memory_format=facula.channels_last)
+    assert x.clone(memory_format=None).stride() == x.stride()
+    plain = x.clone(memory_format=facula.contiguous_format)
+    assert plain.is_contiguous()

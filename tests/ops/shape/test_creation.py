@@ -67,3 +67,13 @@ def test_scalar_tensor_holds_one_number_of_the_default_dtype():
     assert facula.scalar_tensor(1.0, requires_grad=True).requires_grad
     with pytest.raises(RuntimeError, match=r"scalar_tensor: .* does not fit into float32"):
         facula.scalar_tensor(1j)
+
+
+@pytest.mark.parametrize("name", ["new_empty", "new_zeros", "new_ones"])
+def test_new_tensors_take_the_options_of_factories(name):
+    options = {"dtype": None, "device": None, "layout": facula.strided, "pin_memory": False}
+    y = getattr(facula.ones(1), name)(2, 3, **options, requires_grad=True)
+    assert y.shape == (2, 3) and y.requires_grad
+    assert facula.ones(1).new_full((2,), 7, layout=None, pin_memory=False).tolist() == [7, 7]
+    with pytest.raises(RuntimeError, match="layout"):
+        facula.ones(1).new_zeros(2, layout=facula.sparse_coo)

@@ -99,7 +99,8 @@ def test_a_function_for_a_type_can_be_given():
         (
             [facula.ones(2), facula.ones(3)],
             RuntimeError,
-            r"one shape, got \(2,\) in sample 0 and \(3,\) in sample 1 of the batch",
+            r"one shape, got \(2,\) in sample 0 and \(3,\) in sample 1 of the batch: "
+            "stack expects each tensor to be equal size",
         ),
         (
             [{"a": [facula.ones(2)]}, {"a": [facula.ones(2)]}, {"a": [facula.ones(1)]}],
@@ -145,3 +146,38 @@ def test_types_that_the_user_adds_do_not_hide_those_of_numpy(tmp_path):
         tmp_path,
     )
     assert code == 0, err
+
+
+def test_the_functions_of_types_have_names_that_packages_import():
+    from facula.utils.data._utils.collate import (
+        collate_float_fn,
+        collate_int_fn,
+        collate_numpy_array_fn,
+        collate_numpy_scalar_fn,
+        collate_str_fn,
+        collate_tensor_fn,
+        np_str_obj_array_pattern,
+    )
+
+    assert collate_tensor_fn([facula.ones(2), facula.zeros(2)]).tolist() == [[1, 1], [0, 0]]
+    table = default_collate_fn_map
+    arrays = collate_numpy_array_fn([np.ones(1), np.zeros(1)], collate_fn_map=table)
+    assert arrays.tolist() == [[1], [0]]
+    assert collate_numpy_scalar_fn([np.float32(2), np.float32(3)]).tolist() == [2, 3]
+    assert collate_float_fn([0.5]).dtype == facula.float64
+    assert collate_int_fn([1, 2]).tolist() == [1, 2] and collate_str_fn(["a"]) == ["a"]
+    assert np_str_obj_array_pattern.search(np.array(["a"]).dtype.str)
+
+
+def test_pin_memory_asks_each_part_that_knows_how():
+    from facula.utils.data._utils.pin_memory import pin_memory
+
+    class Batch:
+        is_pinned = False
+
+        def pin_memory(self):
+            self.is_pinned = True
+            return self
+
+    pinned = pin_memory({"a": [Batch(), 3], "b": "text"})
+    assert pinned["a"][0].is_pinned and pinned["a"][1] == 3 and pinned["b"] == "text"

@@ -1,5 +1,6 @@
 """The loader's arguments, its order and its random numbers."""
 
+import multiprocessing
 import random
 import threading
 import warnings
@@ -529,3 +530,54 @@ def test_threads_of_the_user_may_share_an_iterator(worker_type):
         thread.join(60)
     assert not any(thread.is_alive() for thread in threads)
     assert sorted(i for batch in taken for i in batch) == list(range(400))
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_a_derived_loader_keeps_one_iterator_for_all_epochs(num_workers):
+    class Endless:
+        def __init__(self, sampler):
+            self.sampler = sampler
+
+        def __iter__(self):
+            while True:
+                yield from self.sampler
+
+    class Loader(DataLoader):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            object.__setattr__(self, "batch_sampler", Endless(self.batch_sampler))
+            self.iterator = self._get_iterator()
+
+        def __iter__(self):
+            for _ in range(2):
+                yield next(self.iterator)
+
+    loader = Loader(list(range(4)), batch_size=2, num_workers=num_workers)
+    assert [batch.tolist() for _ in range(2) for batch in loader] == [[0, 1], [2, 3]] * 2
+    if num_workers:
+        loader.iterator._shutdown_workers()
+        assert loader.iterator.is_closed
+
+
+class _StandIn:
+    """What an iterator reads of a loader, in an object of a package, and the dataset too."""
+
+    _auto_collation, _dataset_kind, _index_sampler = False, 1, None
+    pin_memory, timeout, worker_init_fn, generator = False, 0, None, None
+    prefetch_factor, persistent_workers, multiprocessing_context = 2, False, multiprocessing
+
+    def __init__(self, num_workers):
+        self.num_workers, self.dataset = num_workers, self
+
+    def __iter__(self):
+        return iter([facula.ones(2), facula.zeros(2)])
+
+    def collate_fn(self, batch):
+        return batch
+
+
+@pytest.mark.parametrize("num_workers", [0, 1])
+def test_an_iterator_takes_any_object_with_the_attributes_of_a_loader(num_workers):
+    names = "_MultiProcessingDataLoaderIter" if num_workers else "_SingleProcessDataLoaderIter"
+    iterator = getattr(facula.utils.data.dataloader, names)(_StandIn(num_workers))
+    assert [batch.tolist() for batch in iterator] == [[1, 1], [0, 0]]

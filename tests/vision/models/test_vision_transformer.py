@@ -22,7 +22,7 @@ def test_there_is_a_place_for_each_patch_and_one_for_the_class():
 
 
 def test_images_of_another_size_are_refused():
-    with pytest.raises(AssertionError, match=r"images of 32 x 32 pixels, got \(1, 3, 30, 32\)"):
+    with pytest.raises(AssertionError, match="images of 32 x 32 pixels, got 30 x 32"):
         tiny()(facula.ones(1, 3, 30, 32))
     with pytest.raises(
         AssertionError, match="image_size of 33 is no multiple of the patch_size 16"

@@ -60,6 +60,12 @@ def test_tensors_and_pil_images_agree(change, photo, image):
     assert same_pixels(change(photo), change(image))
 
 
+def test_sixteen_bits_of_a_pil_image_are_a_tensor_of_uint16():
+    tensor = F.pil_to_tensor(PIL.Image.new("I;16", (3, 2), 50000))
+    assert (tensor.dtype, tensor.shape) == (facula.uint16, (1, 2, 3))
+    assert tensor.unique().tolist() == [50000]
+
+
 @pytest.mark.parametrize("mode", ["1", "L", "P", "LA", "RGB", "RGBA", "CMYK", "I", "F"])
 def test_pil_images_of_any_mode_become_tensors_and_return(mode, photo):
     photo = photo.convert(mode)

@@ -15,13 +15,16 @@ from facula.utils.data._utils import shared_memory
 
 __all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert"]
 
-_TEXT_OR_OBJECTS = re.compile(r"[SaUO]")
+np_str_obj_array_pattern = re.compile(r"[SaUO]")  # PyTorch's name, which packages import
 
 
 def default_convert(data: Any) -> Any:
     """What NumPy made, as tensors: arrays and scalars, alone or in containers.
 
     It is what a loader without batches does to each sample. Everything else stays as it is.
+
+    Args:
+        data: a sample.
 
     Example:
         >>> import numpy as np
@@ -32,7 +35,7 @@ def default_convert(data: Any) -> Any:
     if isinstance(data, Tensor):
         return data
     if type(data).__module__ == "numpy" and not isinstance(data, (str, bytes)):
-        if isinstance(data, _numpy().ndarray) and _TEXT_OR_OBJECTS.search(data.dtype.str):
+        if isinstance(data, _numpy().ndarray) and np_str_obj_array_pattern.search(data.dtype.str):
             return data
         return facula.as_tensor(data)
     if isinstance(data, Mapping):
@@ -149,7 +152,8 @@ def _collate_sequences(batch: Sequence[Any], collate_fn_map: Any) -> Any:
     n_parts = len(first)
     for i, sample in enumerate(batch):
         if len(sample) != n_parts:
-            raise _mismatch("samples of one length", str(n_parts), i, str(len(sample)))
+            rule = "each element in list of batch should be of equal size"
+            raise _mismatch("samples of one length", str(n_parts), i, str(len(sample)), rule)
     columns = zip(*batch, strict=True)
     parts = [_part(i, part, collate_fn_map) for i, part in enumerate(columns)]
     if is_namedtuple(first):
@@ -160,8 +164,9 @@ def _collate_sequences(batch: Sequence[Any], collate_fn_map: Any) -> Any:
 class Mismatch:
     """Why samples do not fit together: an attribute of the RuntimeError that says so."""
 
-    def __init__(self, expected: str, first: str, position: int, other: str) -> None:
+    def __init__(self, expected: str, first: str, position: int, other: str, rule: str) -> None:
         self.values = expected, first, position, other
+        self.rule = rule  # in PyTorch's words, which people search for
         self.path = ""  # to the part of the sample, as one would write it in Python
         self.indices: Sequence[Any] | None = None  # those of the batch, if a loader knows them
 
@@ -173,13 +178,13 @@ class Mismatch:
         at = f" in sample{self.path}" if self.path else ""
         return (
             f"default_collate: expected {expected}{at}, got {first} in {samples[0]} and {other} "
-            f"in {samples[1]} of the batch."
+            f"in {samples[1]} of the batch: {self.rule}."
         )
 
 
-def _mismatch(expected: str, first: str, position: int, other: str) -> RuntimeError:
+def _mismatch(expected: str, first: str, position: int, other: str, rule: str) -> RuntimeError:
     error = RuntimeError()
-    complete(error, mismatch=Mismatch(expected, first, position, other))
+    complete(error, mismatch=Mismatch(expected, first, position, other, rule))
     return error
 
 
@@ -199,7 +204,7 @@ def complete(
     error.args = (str(found),)
 
 
-def _collate_tensors(batch: Sequence[Tensor], *, collate_fn_map: Any = None) -> Tensor:
+def collate_tensor_fn(batch: Sequence[Tensor], *, collate_fn_map: Any = None) -> Tensor:
     first = batch[0]
     # A worker process stacks straight into the memory that it shares with the caller.
     out = shared_memory.empty_for_stack(batch)
@@ -209,12 +214,13 @@ def _collate_tensors(batch: Sequence[Tensor], *, collate_fn_map: Any = None) -> 
         for i, sample in enumerate(batch):
             if sample.shape != first.shape:
                 shapes = str(tuple(first.shape)), i, str(tuple(sample.shape))
-                raise _mismatch("samples of one shape", *shapes) from None
+                rule = "stack expects each tensor to be equal size"
+                raise _mismatch("samples of one shape", *shapes, rule) from None
         raise
 
 
-def _collate_arrays(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
-    if _TEXT_OR_OBJECTS.search(batch[0].dtype.str):
+def collate_numpy_array_fn(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
+    if np_str_obj_array_pattern.search(batch[0].dtype.str):
         raise TypeError(
             "default_collate: expected arrays of numbers, got an array of dtype "
             f"{batch[0].dtype}. A collate_fn can make batches of other types."
@@ -222,29 +228,29 @@ def _collate_arrays(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
     return collate([facula.as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
 
 
-def _collate_scalars(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Tensor:
+def collate_numpy_scalar_fn(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Tensor:
     return facula.as_tensor(_numpy().asarray(batch))
 
 
-def _collate_floats(batch: Sequence[float], *, collate_fn_map: Any = None) -> Tensor:
+def collate_float_fn(batch: Sequence[float], *, collate_fn_map: Any = None) -> Tensor:
     # Python's floats are doubles, and PyTorch keeps them so whatever the default dtype is.
     return facula.tensor(batch, dtype=facula.float64)
 
 
-def _collate_ints(batch: Sequence[int], *, collate_fn_map: Any = None) -> Tensor:
+def collate_int_fn(batch: Sequence[int], *, collate_fn_map: Any = None) -> Tensor:
     return facula.tensor(batch)
 
 
-def _collate_strings(batch: Any, *, collate_fn_map: Any = None) -> Any:
+def collate_str_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
     return batch
 
 
 default_collate_fn_map: dict[Any, Callable[..., Any]] = {
-    Tensor: _collate_tensors,
-    float: _collate_floats,
-    int: _collate_ints,
-    str: _collate_strings,
-    bytes: _collate_strings,
+    Tensor: collate_tensor_fn,
+    float: collate_float_fn,
+    int: collate_int_fn,
+    str: collate_str_fn,
+    bytes: collate_str_fn,
 }
 
 
@@ -252,8 +258,8 @@ def _add_numpy() -> None:
     # Not at import: a program whose samples are tensors does not pay for NumPy's import.
     np = _numpy()
     if np.ndarray not in default_collate_fn_map:
-        default_collate_fn_map[np.ndarray] = _collate_arrays
-        default_collate_fn_map[np.bool_, np.number, np.object_] = _collate_scalars
+        default_collate_fn_map[np.ndarray] = collate_numpy_array_fn
+        default_collate_fn_map[np.bool_, np.number, np.object_] = collate_numpy_scalar_fn
 
 
 def default_collate(batch: Any) -> Any:
@@ -261,6 +267,9 @@ def default_collate(batch: Any) -> Any:
 
     Tensors and arrays are stacked, numbers become tensors, strings stay a list; dicts, tuples and
     lists, in each other too, are collated part by part.
+
+    Args:
+        batch: the samples, in a list.
 
     Example:
         >>> from facula.utils.data import default_collate

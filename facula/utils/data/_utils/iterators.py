@@ -7,11 +7,12 @@ import multiprocessing
 import os
 import sys
 import threading
-import warnings
 import weakref
 from collections.abc import Iterator
 from typing import Any
 
+from facula._notes import note
+from facula._warnings import warn_user
 from facula.utils.data._utils.fetch import Exhausted, Fetcher
 from facula.utils.data._utils.order import Order
 from facula.utils.data._utils.process_pool import NoWorkers, ProcessPool
@@ -23,10 +24,29 @@ __all__ = ["CallerIterator", "PoolIterator"]
 _SKIPPED = -1  # a kind of answer: the batch was taken before the loader was resumed
 
 
-class CallerIterator:
+class _HasNext:
+    """Python 2's name of ``__next__``, which notebooks call."""
+
+    def next(self) -> Any:
+        """The next batch, as ``next(iterator)`` gives it."""
+        note("iterator.next() is an older form of next(iterator).")
+        return next(self)  # type: ignore[call-overload]
+
+
+def _own(loader: Any) -> Any:
+    """The loader; for what another package has instead of one, a loader that does the same."""
+    if hasattr(loader, "_recipe"):
+        return loader
+    from facula.utils.data.dataloader import loader_like
+
+    return loader_like(loader)
+
+
+class CallerIterator(_HasNext):
     """Batches that the caller fetches when it asks for them."""
 
     def __init__(self, loader: Any) -> None:
+        loader = _own(loader)
         self._loader = loader
         self._order = order = Order(loader, None, 0)
         self._fetcher = Fetcher(loader._recipe(), order.place.seed())
@@ -66,14 +86,15 @@ class CallerIterator:
         order.note(n)
         if place.is_iterable:
             place.dataset_states[0] = self._fetcher.state()
-            self._loader._check_length(place.n_taken, stacklevel=3)
+            self._loader._check_length(place.n_taken)
         return self._loader._finished(batch)
 
 
-class PoolIterator:
+class PoolIterator(_HasNext):
     """Batches that workers fetch ahead, in threads or processes."""
 
     def __init__(self, loader: Any) -> None:
+        loader = _own(loader)
         self._set_loader(loader)
         self._pid = os.getpid()
         self._lock = threading.RLock()  # threads of the user may share the iterator
@@ -91,6 +112,10 @@ class PoolIterator:
     def is_closed(self) -> bool:
         # In a fork of the caller, the workers are those of the caller.
         return not self._end.alive or os.getpid() != self._pid
+
+    def _shutdown_workers(self) -> None:
+        """End the workers now, as packages ask it of PyTorch's iterator."""
+        self._end()
 
     def _set_loader(self, loader: Any) -> None:
         # A loader keeps the iterator of workers that persist. If the iterator kept the loader, too,
@@ -217,7 +242,7 @@ class PoolIterator:
         if place.is_iterable:  # n is the number of the task, and some tasks find only the end
             place.n_taken += 1
             place.taken_from[which] += 1
-            self._loader._check_length(place.n_taken, stacklevel=5)
+            self._loader._check_length(place.n_taken)
         else:
             self._order.note(n)
 
@@ -263,9 +288,8 @@ def _make_pool(loader: Any, base_seed: int) -> Any:
     try:
         return ProcessPool(recipe, infos, init_fn, context, loader.prefetch_factor)
     except NoWorkers as error:
-        warnings.warn(
+        warn_user(
             f"DataLoader: the {n} worker processes cannot be started ({error}), so the caller "
             "fetches the batches.",
-            stacklevel=4,
         )
         return ThreadPool(recipe, infos, init_fn, [True])

@@ -17,6 +17,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from facula._warnings import warn_user
 from facula.utils.data._utils import shared_memory, worker
 from facula.utils.data._utils.fetch import Recipe
 
@@ -85,10 +86,9 @@ class ProcessPool:
             if recipe.is_iterable or not self._workers:
                 self.close(0)
                 raise
-            warnings.warn(
+            warn_user(
                 f"DataLoader: only {len(self._workers)} of {len(infos)} worker processes could be "
                 f"started ({error}); they give the same batches.",
-                stacklevel=6,
             )
         except BaseException:
             self.close(0)

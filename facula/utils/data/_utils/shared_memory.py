@@ -217,7 +217,7 @@ class _Pickler(pickle.Pickler):
 
 
 def _args_of(tensor: Tensor) -> tuple[Any, ...]:
-    x = tensor.detach()
+    x = tensor.detach().resolve_conj().resolve_neg()
     shape, stride = tuple(x.shape), x.stride()
     n_spanned = 1 + sum((n - 1) * step for n, step in zip(shape, stride, strict=True))
     if n_spanned > 2 * x.numel():  # a column of a large matrix, say

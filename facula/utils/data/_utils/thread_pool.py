@@ -17,11 +17,11 @@ import contextlib
 import queue
 import threading
 import time
-import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
 
+from facula._warnings import warn_user
 from facula.utils.data._utils import random_streams
 from facula.utils.data._utils.fetch import Exhausted, Fetcher, Recipe
 from facula.utils.data._utils.worker import (
@@ -202,11 +202,10 @@ class ThreadPool:
         if again is not None and not self._recipe.is_iterable:
             kind, content = self._fetch_alone(which, *again[1:])
         elif again is not None:
-            warnings.warn(
+            warn_user(
                 "DataLoader: Python's or NumPy's random stream was drawn from while a thread "
                 "fetched from an iterable dataset. If that was the dataset, its numbers are not "
                 "the same every time: draw from Facula's, or use processes.",
-                stacklevel=5,
             )
         return [(which, number, kind, content)]
 
@@ -240,11 +239,10 @@ class ThreadPool:
         finally:
             self._gate.open()
         if kind == BATCH and is_drawn and self._draws != [True]:
-            warnings.warn(
+            warn_user(
                 "DataLoader: the dataset draws from Python's or NumPy's random stream, which all "
                 "threads share, so one batch at a time is fetched, in the caller. Draw from "
                 "Facula's instead, or use processes.",
-                stacklevel=7,
             )
         # Once known to draw, always: later batches may happen not to.
         if kind == BATCH and (is_drawn or not self._draws):

@@ -32,6 +32,10 @@ class WorkerInfo:
         num_workers: how many workers the loader has.
         seed: the seed of the epoch's loader plus ``id``.
         dataset: the worker's copy of the dataset; for threads, the dataset itself.
+
+    Example:
+        >>> facula.utils.data.get_worker_info() is None  # outside of a worker
+        True
     """
 
     id: int
@@ -284,3 +288,11 @@ def _answer(
     except Exception as error:
         place = f", {fetcher.failed_at}" if fetcher.failed_at else ""
         return FAILURE, shared_memory.dump(Failure(error, where + place))
+
+
+def _generate_state(base_seed: int, worker_id: int) -> list[int]:
+    """Four numbers to seed another generator of a worker with, from a seed and its number."""
+    import numpy
+
+    words = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
+    return [int(word) for word in numpy.random.SeedSequence(words).generate_state(4)]

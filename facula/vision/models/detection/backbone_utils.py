@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from facula import nn
 from facula._core import Tensor
+from facula._warnings import warn_user
 from facula.vision.models import mobilenet, resnet
 from facula.vision.models._utils import IntermediateLayerGetter
 from facula.vision.ops.feature_pyramid_network import (
@@ -137,10 +137,9 @@ def choose_trainable_layers(
     """How many stages of a backbone are trained; all of them where it has no trained weights."""
     if not is_trained:
         if trainable_backbone_layers is not None:
-            warnings.warn(
+            warn_user(
                 "trainable_backbone_layers has no effect without trained weights: all layers are "
                 f"trained, trainable_backbone_layers={most}.",
-                stacklevel=4,
             )
         return most
     chosen = default if trainable_backbone_layers is None else trainable_backbone_layers

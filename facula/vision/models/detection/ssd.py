@@ -6,13 +6,13 @@ Images, targets and results are those of Faster R-CNN; class 0 is the background
 from __future__ import annotations
 
 import math
-import warnings
 from collections import OrderedDict
 from typing import Any
 
 import facula
 from facula import nn
 from facula._core import Tensor
+from facula._warnings import warn_user
 from facula.nn import functional as F
 from facula.vision.models._api import weights_enum
 from facula.vision.models.detection import _utils as det_utils
@@ -309,7 +309,7 @@ def _extra(
 def warn_of_size(name: str, kwargs: dict[str, Any]) -> None:
     """These models know their size."""
     if kwargs.pop("size", None) is not None:
-        warnings.warn(f"{name}: the size is fixed, the one given is not used.", stacklevel=4)
+        warn_user(f"{name}: the size is fixed, the one given is not used.")
 
 
 def _ssd(backbone: Backbone, num_classes: int, weights: Any, **kwargs: Any) -> SSD:

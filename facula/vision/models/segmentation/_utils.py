@@ -13,9 +13,9 @@ from facula.vision.models._api import declare
 from facula.vision.models._utils import IntermediateLayerGetter, _ovewrite_value_param
 
 
-def resize(x: Tensor, like: Tensor) -> Tensor:
-    """``x`` at the height and width of ``like``."""
-    return F.interpolate(x, size=like.shape[-2:], mode="bilinear", align_corners=False)
+def resize(x: Tensor, size: Any) -> Tensor:
+    """``x`` at another height and width."""
+    return F.interpolate(x, size=size, mode="bilinear", align_corners=False)
 
 
 class _SimpleSegmentationModel(nn.Module):
@@ -41,10 +41,11 @@ class _SimpleSegmentationModel(nn.Module):
         self.aux_classifier = aux_classifier
 
     def forward(self, x: Tensor) -> OrderedDict[str, Tensor]:
+        size = x.shape[-2:]
         features = self.backbone(x)
-        result = OrderedDict(out=resize(self.classifier(features["out"]), x))
+        result = OrderedDict(out=resize(self.classifier(features["out"]), size))
         if self.aux_classifier is not None:
-            result["aux"] = resize(self.aux_classifier(features["aux"]), x)
+            result["aux"] = resize(self.aux_classifier(features["aux"]), size)
         return result
 
 

@@ -79,7 +79,8 @@ class ASPPPooling(nn.Sequential):
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        return resize(super().forward(x), x)
+        size = x.shape[-2:]
+        return resize(super().forward(x), size)
 
 
 class ASPP(nn.Module):

@@ -45,7 +45,7 @@ class LRASPP(nn.Module):
         self.classifier = LRASPPHead(low_channels, high_channels, num_classes, inter_channels)
 
     def forward(self, input: Tensor) -> OrderedDict[str, Tensor]:
-        return OrderedDict(out=resize(self.classifier(self.backbone(input)), input))
+        return OrderedDict(out=resize(self.classifier(self.backbone(input)), input.shape[-2:]))
 
 
 class LRASPPHead(nn.Module):
@@ -70,7 +70,7 @@ class LRASPPHead(nn.Module):
 
     def forward(self, input: dict[str, Tensor]) -> Tensor:
         low, high = input["low"], input["high"]
-        high = resize(self.cbr(high) * self.scale(high), low)
+        high = resize(self.cbr(high) * self.scale(high), low.shape[-2:])
         result: Tensor = self.low_classifier(low) + self.high_classifier(high)
         return result
 

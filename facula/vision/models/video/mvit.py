@@ -11,6 +11,7 @@ from typing import Any
 import facula
 from facula import nn
 from facula._core import Tensor
+from facula._one_step import one_step
 from facula.nn import functional as F
 from facula.vision.models._api import builder, weights_enum
 from facula.vision.ops.misc import MLP
@@ -33,6 +34,25 @@ class MSBlockConfig:
     kernel_kv: list[int]
     stride_q: list[int]
     stride_kv: list[int]
+
+
+@one_step
+def _with_frames(x: Tensor) -> Tensor:
+    """An image is a video of one frame."""
+    return x.unsqueeze(2) if x.dim() == 4 else x
+
+
+@one_step
+def _as_videos(x: Tensor, thw: _Size) -> Tensor:
+    """Places ``(N, T * H * W, C)``, with or without heads after ``N``, as ``(N', C, T, H, W)``."""
+    return x.transpose(-2, -1).flatten(0, x.dim() - 3).unflatten(-1, thw)
+
+
+@one_step
+def _as_places(videos: Tensor, like: Tensor) -> Tensor:
+    """The inverse of :func:`_as_videos`; ``like`` says whether there are heads."""
+    places = videos.flatten(2).transpose(1, 2)
+    return places.unflatten(0, like.shape[:2]) if like.dim() == 4 else places
 
 
 class Pool(nn.Module):
@@ -63,15 +83,11 @@ class Pool(nn.Module):
         self.norm_before_pool = norm_before_pool
 
     def forward(self, x: Tensor, thw: _Size) -> tuple[Tensor, _Size]:
-        has_heads = x.dim() == 4
         token, x = x.split([1, x.shape[-2] - 1], dim=-2)
         if self.norm_act is not None and self.norm_before_pool:
             x = self.norm_act(x)
-        videos = x.transpose(-2, -1).flatten(0, 1 if has_heads else 0).unflatten(-1, thw)
-        videos = self.pool(videos)
-        pooled = videos.flatten(2).transpose(1, 2)
-        pooled = pooled.unflatten(0, x.shape[:2]) if has_heads else pooled
-        result = facula.cat([token, pooled], dim=-2)
+        videos = self.pool(_as_videos(x, thw))
+        result = facula.cat([token, _as_places(videos, x)], dim=-2)
         if self.norm_act is not None and not self.norm_before_pool:
             result = self.norm_act(result)
         t, h, w = videos.shape[2:]
@@ -93,6 +109,7 @@ def _relative(embedding: Tensor, n_q: int, n_k: int) -> Tensor:
     return embedding[(q - k).long()]
 
 
+@one_step
 def _relative_bias(
     q: Tensor, q_thw: _Size, k_thw: _Size, rel_pos_h: Tensor, rel_pos_w: Tensor, rel_pos_t: Tensor
 ) -> Tensor:
@@ -315,7 +332,7 @@ class PositionalEncoding(nn.Module):
             self.class_pos = nn.Parameter(facula.zeros(embed_size))
 
     def forward(self, x: Tensor) -> Tensor:
-        x = facula.cat([self.class_token.expand(len(x), 1, -1), x], dim=1)
+        x = facula.cat([self.class_token.expand(x.shape[0], 1, -1), x], dim=1)
         if (
             self.spatial_pos is not None
             and self.temporal_pos is not None
@@ -416,9 +433,8 @@ class MViT(nn.Module):
                     nn.init.trunc_normal_(parameter, std=0.02)
 
     def forward(self, x: Tensor) -> Tensor:
-        if x.dim() == 4:  # an image is a video of one frame
-            x = x.unsqueeze(2)
-        x = self.pos_encoding(self.conv_proj(x).flatten(2).transpose(1, 2))
+        x = self.conv_proj(_with_frames(x))
+        x = self.pos_encoding(x.flatten(2).transpose(1, 2))
         thw = (self.pos_encoding.temporal_size, *self.pos_encoding.spatial_size)
         for block in self.blocks:
             x, thw = block(x, thw)

@@ -109,8 +109,8 @@ class BasicBlock(nn.Module):
         self.stride = stride
 
     def forward(self, x: Tensor) -> Tensor:
-        skip = x if self.downsample is None else self.downsample(x)
-        result: Tensor = self.relu(self.conv2(self.conv1(x)) + skip)
+        y = self.conv2(self.conv1(x))
+        result: Tensor = self.relu(y + (x if self.downsample is None else self.downsample(x)))
         return result
 
 
@@ -138,8 +138,8 @@ class Bottleneck(nn.Module):
         self.stride = stride
 
     def forward(self, x: Tensor) -> Tensor:
-        skip = x if self.downsample is None else self.downsample(x)
-        result: Tensor = self.relu(self.conv3(self.conv2(self.conv1(x))) + skip)
+        y = self.conv3(self.conv2(self.conv1(x)))
+        result: Tensor = self.relu(y + (x if self.downsample is None else self.downsample(x)))
         return result
 
 

@@ -1,11 +1,13 @@
 """Video Swin transformer: `arXiv:2106.13230 <https://arxiv.org/abs/2106.13230>`_."""
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from facula import nn
 from facula._core import Tensor
+from facula._one_step import one_step
 from facula.nn import functional as F
 from facula.vision.models._api import builder, name_of, weights_enum
 from facula.vision.models.swin_transformer import (
@@ -15,11 +17,13 @@ from facula.vision.models.swin_transformer import (
     PatchMerging,
     ShiftedWindowAttention,
     SwinTransformerBlock,
-    _get_relative_position_bias,
     _init_linear,
     _relative_position_index,
     _stages,
     shifted_window_attention,
+)
+from facula.vision.models.swin_transformer import (
+    _get_relative_position_bias as relative_position_bias,
 )
 
 __all__ = [
@@ -33,6 +37,42 @@ __all__ = [
 ]
 
 Layer = Callable[..., nn.Module]
+
+
+@one_step
+def _get_window_and_shift_size(
+    shift_size: list[int], size_dhw: list[int], window_size: list[int]
+) -> tuple[list[int], list[int]]:
+    """Windows no longer than the video, and no shift where one window covers all of it."""
+    window = [min(size, w) for size, w in zip(size_dhw, window_size, strict=True)]
+    shift = [
+        0 if size <= w else s for size, w, s in zip(size_dhw, window_size, shift_size, strict=True)
+    ]
+    return window, shift
+
+
+@one_step
+def _get_relative_position_bias(
+    relative_position_bias_table: Tensor, relative_position_index: Tensor, window_size: list[int]
+) -> Tensor:
+    """What is added to the scores of the heads, ``(1, num_heads, L, L)``."""
+    n = math.prod(window_size)
+    index = relative_position_index[:n, :n].flatten()
+    return relative_position_bias(relative_position_bias_table, index, window_size)
+
+
+@one_step
+def _compute_pad_size_3d(
+    size_dhw: tuple[int, int, int], patch_size: tuple[int, int, int]
+) -> list[int]:
+    """What is missing to whole patches."""
+    return [-size % patch for size, patch in zip(size_dhw, patch_size, strict=True)]
+
+
+@one_step
+def shifted_window_attention_3d(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """:func:`shifted_window_attention` of a video, by a name of its own in graphs."""
+    return shifted_window_attention(input, *args, **kwargs)
 
 
 class ShiftedWindowAttention3d(ShiftedWindowAttention):
@@ -58,22 +98,25 @@ class ShiftedWindowAttention3d(ShiftedWindowAttention):
         self.register_buffer("relative_position_index", _relative_position_index(self.window_size))
 
     def get_relative_position_bias(self, window_size: list[int] | None = None) -> Tensor:
-        window_size = window_size or self.window_size
-        n = window_size[0] * window_size[1] * window_size[2]
-        index = self.relative_position_index[:n, :n].flatten()
-        return _get_relative_position_bias(self.relative_position_bias_table, index, window_size)
+        window_size = self.window_size if window_size is None else window_size
+        return _get_relative_position_bias(
+            self.relative_position_bias_table, self.relative_position_index, window_size
+        )
 
     def forward(self, x: Tensor) -> Tensor:
-        sizes = x.shape[1:-1]
-        window = [min(size, w) for size, w in zip(sizes, self.window_size, strict=True)]
-        return shifted_window_attention(
+        _, duration, height, width, _ = x.shape
+        window, shift = _get_window_and_shift_size(
+            self.shift_size, [duration, height, width], self.window_size
+        )
+        bias = self.get_relative_position_bias(window)
+        return shifted_window_attention_3d(
             x,
             self.qkv.weight,
             self.proj.weight,
-            self.get_relative_position_bias(window),
+            bias,
             window,
             self.num_heads,
-            self.shift_size,
+            shift,
             self.attention_dropout,
             self.dropout,
             self.qkv.bias,
@@ -110,8 +153,9 @@ class PatchEmbed3d(nn.Module):
         self.norm = nn.Identity() if norm_layer is None else norm_layer(embed_dim)
 
     def forward(self, x: Tensor) -> Tensor:
-        t, h, w = (-n % size for n, size in zip(x.shape[2:], self.tuple_patch_size, strict=True))
-        x = self.proj(F.pad(x, (0, w, 0, h, 0, t)))
+        _, _, duration, height, width = x.size()
+        pad = _compute_pad_size_3d((duration, height, width), self.tuple_patch_size)
+        x = self.proj(F.pad(x, (0, pad[2], 0, pad[1], 0, pad[0])))
         result: Tensor = self.norm(x.permute(0, 2, 3, 4, 1))
         return result
 

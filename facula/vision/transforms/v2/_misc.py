@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import facula
 from facula._core import Tensor
+from facula._warnings import warn_user
 from facula.utils._pytree import tree_flatten, tree_unflatten
 from facula.vision import tv_tensors
 from facula.vision.transforms.v2 import functional as F
@@ -287,10 +287,9 @@ class ToDtype(Transform):
             )
         pictures = (tv_tensors.Image, tv_tensors.Video)
         if isinstance(dtype, dict) and Tensor in dtype and any(kind in dtype for kind in pictures):
-            warnings.warn(
+            warn_user(
                 "ToDtype: dtype names both Tensor and Image or Video; beside an image a plain "
                 "tensor passes through as it is.",
-                stacklevel=2,
             )
         self.dtype = dtype
         self.scale = scale
@@ -310,9 +309,7 @@ class ToDtype(Transform):
             )
         if dtype is None:
             if self.scale and _is_picture(inpt):
-                warnings.warn(
-                    "ToDtype: scale=True has no effect without a dtype for images.", stacklevel=2
-                )
+                warn_user("ToDtype: scale=True has no effect without a dtype for images.")
             return inpt
         return self._call_kernel(F.to_dtype, inpt, dtype=dtype, scale=self.scale)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import facula
+from facula._warnings import warn_user
 from facula.vision import tv_tensors
 from facula.vision.transforms.v2 import functional as F
 from facula.vision.transforms.v2._transform import Transform
@@ -190,7 +190,7 @@ class RandomResizedCrop(Transform):
         check_pair(name, "scale", scale)
         check_pair(name, "ratio", ratio)
         if scale[0] > scale[1] or ratio[0] > ratio[1]:
-            warnings.warn(f"{name}: scale and ratio should be (least, most).", stacklevel=2)
+            warn_user(f"{name}: scale and ratio should be (least, most).")
         self.scale = scale
         self.ratio = ratio
         self.interpolation = interpolation
@@ -235,9 +235,8 @@ class _ManyCrops(Transform):
 
 
 def warn_passing(transform: Transform, inpt: Any) -> None:
-    warnings.warn(
+    warn_user(
         f"{type(transform).__name__}: an input of type {type(inpt).__name__} passes through.",
-        stacklevel=2,
     )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from facula._core import Tensor
+from facula._warnings import warn_user
 from facula.vision import tv_tensors
 from facula.vision.transforms.v2 import functional as F
 from facula.vision.transforms.v2._transform import Transform
@@ -95,10 +95,9 @@ class ToTensor(Transform):
 
     def __init__(self) -> None:
         super().__init__()
-        warnings.warn(
+        warn_user(
             "v2.ToTensor: deprecated; use v2.Compose([v2.ToImage(), "
             "v2.ToDtype(facula.float32, scale=True)]). The result is the same up to rounding.",
-            stacklevel=2,
         )
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Tensor:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import facula
 from facula._core import Tensor
+from facula._warnings import warn_user
 from facula.nn import functional as nn
 from facula.vision._imports import optional
 from facula.vision.transforms.v2.functional._dispatch import (
@@ -95,7 +95,7 @@ def to_grayscale(inpt: Any, num_output_channels: int = 1) -> Any:
         inpt: an image.
         num_output_channels: 1, or 3 for equal red, green and blue.
     """
-    warnings.warn("to_grayscale: deprecated; use rgb_to_grayscale.", stacklevel=2)
+    warn_user("to_grayscale: deprecated; use rgb_to_grayscale.")
     return rgb_to_grayscale(inpt, num_output_channels)
 
 

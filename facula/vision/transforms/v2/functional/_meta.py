@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from facula._core import Tensor
+from facula._warnings import warn_user
 from facula.vision.transforms.v2.functional._dispatch import (
     IMAGES,
     PIL,
@@ -175,9 +175,7 @@ def get_image_size(inpt: Any) -> list[int]:
     Args:
         inpt: an image, a video, a mask, boxes or key points.
     """
-    warnings.warn(
-        "get_image_size: deprecated; use get_size, which gives [height, width].", stacklevel=2
-    )
+    warn_user("get_image_size: deprecated; use get_size, which gives [height, width].")
     return get_size(inpt)[::-1]
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import facula
 from facula._core import Tensor
+from facula._warnings import warn_user
 from facula.vision._imports import optional
 from facula.vision.tv_tensors import Image, TVTensor
 
@@ -89,8 +89,7 @@ def pil_to_tensor(pic: Any) -> Tensor:
     values = pixels(pic)
     if pic.mode == "1":
         return values.to(facula.bool)
-    # There is no uint16.
-    return values.to(facula.int32).bitwise_and_(0xFFFF) if pic.mode == "I;16" else values
+    return values.view(facula.uint16) if pic.mode == "I;16" else values
 
 
 def to_image(inpt: Any) -> Image:
@@ -142,10 +141,9 @@ def to_tensor(inpt: Any) -> Tensor:
         >>> F.to_tensor(np.full((1, 2, 1), 51, dtype=np.uint8))
         tensor([[[0.2000, 0.2000]]])
     """
-    warnings.warn(
+    warn_user(
         "to_tensor: deprecated; use to_dtype(to_image(inpt), facula.float32, scale=True). The "
         "result is the same up to rounding.",
-        stacklevel=2,
     )
     return scaled_tensor(inpt)
 

@@ -1,0 +1,1 @@
+"""Backends of PyTorch's compiler."""

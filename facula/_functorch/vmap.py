@@ -1,0 +1,34 @@
+"""``vmap`` and what it is made with, by the names that packages import."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from facula._core import Tensor
+from facula._refusing import refusing
+from facula.func import vmap
+from facula.utils._pytree import broadcast_prefix, tree_flatten, tree_map, tree_unflatten
+
+__all__ = ["Tensor", "tree_flatten", "tree_map", "tree_unflatten", "vmap"]
+
+_LEVELS = (
+    "the levels of vmap are not entered and left one by one: examples are a dimension of ordinary "
+    "tensors. Use torch.vmap."
+)
+
+_add_batch_dim = refusing("torch._functorch.vmap._add_batch_dim", _LEVELS)
+_remove_batch_dim = refusing("torch._functorch.vmap._remove_batch_dim", _LEVELS)
+_maybe_remove_batch_dim = refusing("torch._functorch.vmap._maybe_remove_batch_dim", _LEVELS)
+_create_batched_inputs = refusing("torch._functorch.vmap._create_batched_inputs", _LEVELS)
+_unwrap_batched = refusing("torch._functorch.vmap._unwrap_batched", _LEVELS)
+
+
+def _get_name(func: Callable[..., Any]) -> str:
+    """The name of a function, or what it looks like where it has none."""
+    return getattr(func, "__name__", None) or repr(func)
+
+
+def _broadcast_to_and_flatten(tree: Any, treespec: Any) -> list[Any] | None:
+    """The leaves of a tree that is a prefix of another, once for each leaf of that one."""
+    return broadcast_prefix(tree, treespec)

@@ -1,0 +1,1 @@
+"""Operations that programs define: their schemas, kernels and derivatives."""

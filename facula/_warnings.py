@@ -1,0 +1,32 @@
+"""Warnings that name the user's line."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import warnings
+from types import FrameType
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+# Frames of ours, and of Python where it imports our modules.
+_BETWEEN = _PACKAGE, os.path.dirname(os.path.abspath(importlib.__file__)) + os.sep, "<frozen"
+
+
+def warn_user(message: str | Warning, category: type[Warning] | None = None) -> None:
+    """Warn at the line of the program that called the package, however deep in it we are.
+
+    Args:
+        message: what is to be known.
+        category: the kind of warning, ``UserWarning`` if not given.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_BETWEEN):
+        frame = frame.f_back
+    if frame is None:
+        warnings.warn(message, category, stacklevel=2)
+        return
+    # Not by a stacklevel, which passes over some of Python's frames and not over others.
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    place = frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__")
+    warnings.warn_explicit(message, category or UserWarning, *place, registry)

@@ -1,0 +1,5 @@
+"""XNNPACK, which is not used."""
+
+__all__ = ["enabled"]
+
+enabled = False

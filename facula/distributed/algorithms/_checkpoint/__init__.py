@@ -1,0 +1,3 @@
+"""Modules whose activations are computed again in backward."""
+
+__all__: list[str] = []

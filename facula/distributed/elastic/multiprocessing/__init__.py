@@ -1,0 +1,3 @@
+"""Processes of a launcher."""
+
+__all__: list[str] = []

@@ -1,0 +1,24 @@
+"""Fourier transforms: the examples are one dimension more, which is not transformed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from facula._core import Tensor
+from facula.func._batching._batch import Batch, rule
+
+
+@rule("_fft_complex", "_fft_to_half", "_fft_from_half")
+def transform(
+    batch: Batch, func: Callable[..., Tensor], x: Tensor, op: str, s: Any, dim: Any, *rest: Any
+) -> Tensor:
+    n_dims = int(x.dim())
+    if dim is None:
+        # By default the last len(s), or all.
+        n_last = n_dims if s is None else 1 if isinstance(s, int) else len(s)
+        dim = range(n_dims - n_last, n_dims)
+    dims = [dim] if isinstance(dim, int) else dim
+    if any(not -n_dims <= d < n_dims for d in dims):
+        func(x.new_zeros(x.shape), op, s, dim, *rest)  # for the error of one example
+    return batch.wrap(func(batch.lower(x), op, s, [d % n_dims + 1 for d in dims], *rest))

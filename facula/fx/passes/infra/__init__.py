@@ -1,0 +1,3 @@
+"""What passes are made of, and what runs several of them."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Tools of passes."""
+
+__all__: list[str] = []

@@ -1,0 +1,194 @@
+"""Modes below autograd. There is no level below it here: a mode sees the operations themselves.
+
+:class:`TorchDispatchMode` gives each operation of the thread to ``__torch_dispatch__``, as a
+:class:`~facula.overrides.TorchFunctionMode` does. The operations are those that programs call, not
+the smaller ones that PyTorch breaks them into, and no schema comes with them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, TypeGuard, runtime_checkable
+
+from facula import _core
+from facula._core import Tensor
+from facula.overrides import TorchFunctionMode
+
+__all__ = [
+    "BaseTorchDispatchMode",
+    "TorchDispatchMode",
+    "is_in_torch_dispatch_mode",
+    "is_traceable_wrapper_subclass",
+    "is_traceable_wrapper_subclass_type",
+    "return_and_correct_aliasing",
+    "transform_subclass",
+]
+
+_modes: list[TorchDispatchMode] = []
+
+
+class TorchDispatchMode(TorchFunctionMode):
+    """A context in which every operation of the thread is given to ``__torch_dispatch__``.
+
+    Args:
+        _dispatch_key: accepted for compatibility.
+
+    Example:
+        >>> from facula.utils._python_dispatch import TorchDispatchMode
+        >>> class Count(TorchDispatchMode):
+        ...     n = 0
+        ...     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        ...         self.n += 1
+        ...         return func(*args, **(kwargs or {}))
+        >>> with Count() as count:
+        ...     x = facula.ones(2).add(1)
+        >>> count.n
+        2
+    """
+
+    def __init__(self, _dispatch_key: Any = None) -> None:
+        pass
+
+    def __torch_dispatch__(
+        self,
+        func: Callable[..., Any],
+        types: tuple[type, ...],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        """What is done instead of ``func(*args, **kwargs)``."""
+        raise NotImplementedError(f"{type(self).__name__}: expected a method __torch_dispatch__.")
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: tuple[type, ...],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        # Questions, such as x.shape, do not get so far down in PyTorch.
+        if getattr(func, "__name__", "") in ("__get__", "__set__", "__delete__"):
+            return func(*args, **(kwargs or {}))
+        return self.__torch_dispatch__(func, types, args, kwargs or {})
+
+    def __enter__(self) -> Any:
+        _modes.append(self)
+        return super().__enter__()
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        _modes.remove(self)
+        super().__exit__(kind, error, traceback)
+
+
+class BaseTorchDispatchMode(TorchDispatchMode):
+    """A mode that does what would be done without it."""
+
+    def __torch_dispatch__(
+        self,
+        func: Callable[..., Any],
+        types: tuple[type, ...],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
+    """Whether a :class:`TorchDispatchMode` is active.
+
+    Args:
+        include_infra_modes: accepted for compatibility.
+    """
+    return bool(_modes)
+
+
+def _get_current_dispatch_mode() -> TorchDispatchMode | None:
+    """The innermost mode."""
+    return _modes[-1] if _modes else None
+
+
+def _get_current_dispatch_mode_stack() -> list[TorchDispatchMode]:
+    """All modes, the outermost first."""
+    return list(_modes)
+
+
+@contextlib.contextmanager
+def _disable_current_modes() -> Iterator[list[TorchDispatchMode]]:
+    """A block in which no mode sees operations."""
+    with _core._DisableTorchFunction():
+        yield list(_modes)
+
+
+@runtime_checkable
+class TensorWithFlatten(Protocol):
+    """A tensor that is made of others, and can be taken apart and made again."""
+
+    def __tensor_flatten__(self) -> tuple[list[str], Any]:
+        """The names of the tensors that it is made of, and what else it needs."""
+        ...
+
+    @staticmethod
+    def __tensor_unflatten__(inner_tensors: Any, flatten_spec: Any, size: Any, stride: Any) -> Any:
+        """The tensor made of others."""
+        ...
+
+
+def is_traceable_wrapper_subclass(t: object) -> TypeGuard[Any]:
+    """Whether a tensor is made of others: its class has ``__tensor_flatten__`` and its inverse.
+
+    Args:
+        t: anything.
+
+    Example:
+        >>> from facula.utils._python_dispatch import is_traceable_wrapper_subclass
+        >>> is_traceable_wrapper_subclass(facula.ones(2))
+        False
+    """
+    return isinstance(t, Tensor) and is_traceable_wrapper_subclass_type(type(t))
+
+
+def is_traceable_wrapper_subclass_type(t: type) -> bool:
+    """The same of a class.
+
+    Args:
+        t: the class.
+    """
+    return (
+        issubclass(t, Tensor)
+        and t is not Tensor
+        and hasattr(t, "__tensor_flatten__")
+        and hasattr(t, "__tensor_unflatten__")
+    )
+
+
+def transform_subclass(
+    t: Any, callback: Callable[[str, Any], Any], outer_size: Any = None, outer_stride: Any = None
+) -> Any:
+    """A tensor that is made of others, made anew of changed ones.
+
+    Args:
+        t: the tensor.
+        callback: takes the name of an inner tensor and the tensor, and returns another.
+        outer_size: the size of the result, by default that of ``t``.
+        outer_stride: the strides of the result, by default those of ``t``.
+    """
+    names, context = t.__tensor_flatten__()
+    inner = {name: callback(name, getattr(t, name)) for name in names}
+    size = t.size() if outer_size is None else outer_size
+    stride = t.stride() if outer_stride is None else outer_stride
+    return type(t).__tensor_unflatten__(inner, context, size, stride)
+
+
+def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> Any:
+    """The result of an operation in place is the tensor that it was given.
+
+    Args:
+        func: the operation.
+        args: its arguments.
+        kwargs: its arguments by name.
+        out: what a subclass has computed.
+    """
+    name = str(getattr(func, "_opname", None) or getattr(func, "__name__", ""))
+    is_in_place = name.endswith("_") and not name.endswith("__")
+    return args[0] if is_in_place and args else out

@@ -1,0 +1,163 @@
+"""Whole models: what onnxruntime computes is what the model computes, for other sizes too."""
+
+import pytest
+
+import facula
+import facula.nn.functional as F
+import facula.onnx
+from facula import nn
+from facula.jit import TracerWarning
+from facula.utils._pytree import tree_leaves
+from facula.vision import models
+
+
+def check(model, inputs, axes, *others, atol=1e-4):
+    """Export a model, and compare its results for the example and for other inputs."""
+    model.eval()
+    program = facula.onnx.export(model, inputs, dynamic_shapes=axes)
+    for given in (inputs, *others):
+        with facula.no_grad():
+            expected = tree_leaves(model(*given))
+        for got, want in zip(program(*given), expected, strict=True):
+            facula.testing.assert_close(got, want, rtol=1e-3, atol=atol)
+
+
+FAMILIES = {
+    "densenet121": 32, "efficientnet_b0": 32, "googlenet": 32, "mnasnet0_5": 32,
+    "mobilenet_v2": 32, "mobilenet_v3_small": 32, "regnet_y_400mf": 32, "resnet18": 32,
+    "shufflenet_v2_x0_5": 32, "squeezenet1_1": 32, "swin_t": 32,
+}  # fmt: skip
+
+
+@pytest.mark.promise("U7")
+@pytest.mark.parametrize("name", FAMILIES)
+def test_vision_models_take_any_batch(name):
+    facula.manual_seed(0)
+    options = {"init_weights": False} if name == "googlenet" else {}
+    model = models.get_model(name, **options)
+    size = FAMILIES[name]
+    x, y = facula.rand(1, 3, size, size), facula.rand(3, 3, size, size)
+    check(model, (x,), ({0: "batch"},), (y,))
+
+
+def test_small_transformers_of_vision_take_any_batch():
+    facula.manual_seed(0)
+    vit = models.VisionTransformer(32, 8, 2, 2, 16, 32)
+    settings = [models.convnext.CNBlockConfig(8, 16, 1), models.convnext.CNBlockConfig(16, None, 1)]
+    x, y = facula.rand(1, 3, 32, 32), facula.rand(3, 3, 32, 32)
+    for model in (vit, models.ConvNeXt(settings)):
+        check(model, (x,), ({0: "batch"},), (y,))
+
+
+def test_a_segmentation_model_takes_any_image():
+    facula.manual_seed(0)
+    model = models.segmentation.lraspp_mobilenet_v3_large(weights=None, weights_backbone=None)
+    axes = ({0: "batch", 2: "height", 3: "width"},)
+    check(model, (facula.rand(1, 3, 32, 48),), axes, (facula.rand(2, 3, 64, 40),))
+
+
+def test_a_decoder_takes_any_image():
+    facula.manual_seed(0)
+    up = nn.Upsample(scale_factor=2, mode="bilinear")
+    model = nn.Sequential(nn.Conv2d(3, 4, 3, 2, 1), up, nn.Conv2d(4, 1, 1), nn.MaxPool2d(2))
+    axes = ({0: "batch", 2: "height", 3: "width"},)
+    check(model, (facula.rand(1, 3, 8, 12),), axes, (facula.rand(2, 3, 22, 16),))
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+@pytest.mark.parametrize(
+    "options", [{}, {"bidirectional": True, "batch_first": True}, {"bias": False}]
+)
+def test_recurrent_layers_take_any_batch_and_length(kind, options):
+    facula.manual_seed(0)
+    layer = kind(3, 4, num_layers=2, **options)
+    axes = ({0: "a", 1: "b"},)
+    check(layer, (facula.rand(2, 5, 3),), axes, (facula.rand(3, 7, 3),))
+
+
+def test_recurrent_layers_take_a_state():
+    x, h, c = facula.rand(5, 2, 3), facula.rand(1, 2, 4), facula.rand(1, 2, 4)
+    check(nn.LSTM(3, 4), (x, (h, c)), None)
+    check(nn.RNN(3, 4, nonlinearity="relu"), (x, h), None)
+
+
+@pytest.mark.parametrize(
+    "cell", [nn.LSTMCell(3, 4), nn.GRUCell(3, 4), nn.GRUCell(3, 4, bias=False)]
+)
+def test_recurrent_cells_take_any_batch(cell):
+    check(cell, (facula.rand(2, 3),), ({0: "batch"},), (facula.rand(5, 3),))
+
+
+def test_packed_sequences_are_refused():
+    class Packed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.LSTM(3, 4)
+
+        def forward(self, x):
+            packed = nn.utils.rnn.pack_padded_sequence(x, [5, 3])
+            return self.layer(packed)[1][0]
+
+    refused = pytest.raises(facula.onnx.OnnxExporterError, match="packed sequences")
+    with pytest.warns(TracerWarning), refused:
+        facula.onnx.export(Packed(), (facula.rand(5, 2, 3),))
+
+
+class GPT(nn.Module):
+    """A language model of characters, as people write it."""
+
+    def __init__(self, n_tokens=11, length=16, width=8, n_heads=2):
+        super().__init__()
+        self.n_heads = n_heads
+        self.tokens, self.places = nn.Embedding(n_tokens, width), nn.Embedding(length, width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, n_tokens, bias=False)
+        self.register_buffer("mask", facula.tril(facula.ones(length, length)))
+
+    def forward(self, ids):
+        b, t = ids.size()
+        x = self.tokens(ids) + self.places(facula.arange(t))
+        q, k, v = (
+            part.view(b, t, self.n_heads, -1).transpose(1, 2)
+            for part in self.qkv(self.norm(x)).split(x.size(-1), dim=2)
+        )
+        scores = q @ k.transpose(-2, -1) * k.size(-1) ** -0.5
+        scores = scores.masked_fill(self.mask[:t, :t] == 0, float("-inf"))
+        y = F.softmax(scores, dim=-1) @ v
+        return self.head(x + self.out(y.transpose(1, 2).contiguous().view(b, t, -1)))
+
+
+@pytest.mark.promise("U7")
+def test_a_gpt_takes_any_batch_and_length():
+    facula.manual_seed(0)
+    ids, others = facula.randint(0, 11, (2, 6)), facula.randint(0, 11, (3, 13))
+    check(GPT(), (ids,), ({0: "batch", 1: "length"},), (others,))
+
+
+def test_the_transformer_of_nn_takes_any_batch_and_length():
+    facula.manual_seed(0)
+    model = nn.Transformer(8, 2, 1, 1, 16, batch_first=True)
+    axes = ({0: "b", 1: "s"}, {0: "b", 1: "t"})
+    sizes = [(2, 5, 4), (3, 7, 6)]
+    examples = [(facula.rand(b, s, 8), facula.rand(b, t, 8)) for b, s, t in sizes]
+    check(model, examples[0], axes, examples[1])
+
+
+def test_an_encoder_takes_a_padding_mask():
+    facula.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, norm_first=True)
+    model = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+
+    class Masked(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+
+        def forward(self, x, is_padding):
+            return self.model(x, src_key_padding_mask=is_padding)
+
+    def example(b, t):
+        return facula.rand(b, t, 8), facula.arange(t).expand(b, t) > t // 2
+
+    axes = ({0: "b", 1: "t"}, {0: "b", 1: "t"})
+    check(Masked(), example(2, 5), axes, example(3, 8))

@@ -1,0 +1,348 @@
+"""Where Facula differs on the database's reference inputs, in copies of views, and in resizing.
+
+Reference inputs have infinities and values next to the poles of functions, where PyTorch's formulas
+give NaN and the limits are known.
+"""
+
+from __future__ import annotations
+
+from .frameworks import COMPLEX, FLOATING, INTEGERS
+from .known import (
+    ALL,
+    BFLOAT16,
+    BOOL,
+    COMPLEX64,
+    DIFFERENTIABLE,
+    DOUBLE,
+    HALF,
+    MORE,
+    SINGLE,
+    Known,
+    each,
+)
+from .known_nodes import nodes
+
+_COPIES = {
+    "alias_copy": "Alias",
+    "as_strided_copy": "AsStrided",
+    "diagonal_copy": "Diagonal",
+    "expand_copy": "Expand",
+    "permute_copy": "Permute",
+    "split_with_sizes_copy": "SplitWithSizes",
+    "squeeze_copy": "Squeeze",
+    "t_copy": "T",
+    "transpose_copy": "Transpose",
+    "unbind_copy": "Unbind",
+    "unfold_copy": "Unfold",
+    "unsqueeze_copy": "Unsqueeze",
+    "view_copy": "View",
+}
+_COPIED = "Made of the view and a copy of it."
+_TOLD = "Whatever resizes an out= that has elements says so; PyTorch says it for most operations."
+_COLUMNS = "A resized out= has the order of memory that the result was computed in, by columns."
+_LIMIT = (
+    "The limit of the function, which SciPy or C's library gives too; PyTorch's formula is NaN."
+)
+_NAN_IN = "NaN goes through, as in SciPy."
+_POLES = (
+    "Next to the poles of its first derivative digamma's has as many digits as elsewhere, at them "
+    "it is infinite; PyTorch gives what rounding makes of it."
+)
+_UNDEFINED = "The conversion of infinity and NaN to an integer is not defined."
+_REFERENCE = "function reference"
+
+KNOWN_REFERENCE: list[Known] = [
+    *[
+        entry
+        for name, view in _COPIES.items()
+        for entry in nodes(name, DIFFERENTIABLE, f"{view}Backward... -> CloneBackward0", _COPIED)
+    ],
+    *nodes("narrow_copy", DIFFERENTIABLE, "NarrowCopyBackward0 -> CloneBackward0", _COPIED),
+    *each(
+        "refused",
+        "call: got RuntimeError(...: out= takes no part in differentiation...",
+        "out= with a gradient wanted is refused by every operation.",
+        {DIFFERENTIABLE: " ".join(_COPIES)},
+        case="out fitting",
+    ),
+    *[
+        entry
+        for category in ("value", "memory")
+        for entry in each(
+            category,
+            "...",
+            "PyTorch writes to an out= that is not contiguous as if it were.",
+            {ALL: "narrow_copy"},
+            case="out transposed",
+        )
+    ],
+    *each(
+        "warning",
+        "of a resized out=: expected False, got True",
+        _TOLD,
+        {
+            INTEGERS + DIFFERENTIABLE: "addbmm",
+            ALL: "linspace linspace.tensor_overload logspace logspace.tensor_overload ones zeros "
+            "full eye narrow_copy",
+            SINGLE + DOUBLE + COMPLEX: "lu",
+            FLOATING: "nn.functional.logsigmoid",
+            COMPLEX: "mode",
+        },
+        case="out larger",
+    ),
+    *[
+        entry
+        for category in ("strides", "memory")
+        for entry in each(
+            category,
+            "...",
+            _COLUMNS,
+            {
+                SINGLE + DOUBLE + COMPLEX: "geqrf ormqr linalg.householder_product linalg.lstsq",
+                SINGLE: "orgqr",
+            },
+            case="out larger",
+        )
+    ],
+    *each(
+        "memory",
+        "...",
+        "PyTorch writes the transform into out= and conjugates it there, in another order.",
+        {BOOL + INTEGERS + SINGLE + DOUBLE: "fft.ifft fft.ihfft"},
+        case="out larger",
+    ),
+    *each(
+        "grad",
+        "first gradient 0: ...: expected (nan+nanj), got ...",
+        _LIMIT,
+        {COMPLEX: "asin asinh sigmoid"},
+        case=_REFERENCE,
+    ),
+    *each(
+        "value",
+        "result: ...: expected (nan+...j), got ...",
+        _LIMIT,
+        {COMPLEX: "log1p nn.functional.silu.complex sigmoid", COMPLEX64: "square"},
+        case=_REFERENCE,
+    ),
+    *each(
+        "value",
+        "result: ..., got nan",
+        _NAN_IN,
+        {FLOATING: "igamma igammac", SINGLE: "special.gammainc special.gammaincc"},
+        case=_REFERENCE,
+    ),
+    *[
+        entry
+        for category in ("value", "grad")
+        for entry in each(
+            category,
+            "...: expected nan, got ...",
+            _LIMIT,
+            {
+                BFLOAT16 + SINGLE + DOUBLE: "polygamma.polygamma_n_1 polygamma.polygamma_n_2 "
+                "polygamma.polygamma_n_3 polygamma.polygamma_n_4"
+            },
+            case=_REFERENCE,
+        )
+    ],
+    *each(
+        "grad",
+        "first gradient 0: ...",
+        _POLES,
+        {
+            FLOATING: "polygamma.polygamma_n_0",
+            BFLOAT16 + SINGLE + DOUBLE: "digamma",
+            SINGLE: "special.psi special.digamma",
+        },
+        case=_REFERENCE,
+    ),
+    *each(
+        "value",
+        "result: ...: expected -2147483648, got 0",
+        _UNDEFINED,
+        {BFLOAT16 + SINGLE + DOUBLE + COMPLEX: "int"},
+        case="method reference",
+    ),
+    *each(
+        "grad",
+        "first gradient 0: ...",
+        "PyTorch divides by alpha in float32.",
+        {DOUBLE: "nn.functional.celu"},
+        case="{alpha=0.8}",
+        within=1000,
+    ),
+    *each(
+        "grad",
+        "first gradient 0: ...",
+        "PyTorch multiplies by the float32 that is nearest to 1/6.",
+        {DOUBLE: "nn.functional.hardsigmoid"},
+        case=_REFERENCE,
+        within=1000,
+    ),
+    *each(
+        "exception",
+        "first gradient: expected RuntimeError(The size of tensor a (0) must match the size of "
+        "tensor b (...) at non-singleton dimension ...), got no exception",
+        "PyTorch's gradient does not count a negative start from the end.",
+        {DIFFERENTIABLE: "narrow_copy"},
+        case=_REFERENCE,
+    ),
+    *each(
+        "exception",
+        "first gradient: expected RuntimeError(derivative for aten::remainder is not implemented), "
+        "got no exception",
+        MORE,
+        {FLOATING: "__rmod__"},
+        case="method reference",
+    ),
+    *each(
+        "grad",
+        "first gradient 0: ...: expected ..., got nan",
+        "Where the function is NaN its derivative is, too; PyTorch's formula for that has a value.",
+        {FLOATING: "acosh"},
+        case=_REFERENCE,
+        by_chance=True,
+    ),
+    *each(
+        "rounding",
+        "first gradient 0: ...: expected 0.0, got ...",
+        "PyTorch's square of the input overflows.",
+        {HALF: "acosh"},
+        case=_REFERENCE,
+        by_chance=True,
+    ),
+    *each(
+        "grad",
+        "first gradient 0: ...: expected (nan+nanj), got ...",
+        _LIMIT,
+        {COMPLEX: "acos"},
+        case=_REFERENCE,
+        by_chance=True,
+    ),
+    *each(
+        "value",
+        "result: ...: expected (...nan...), got ...",
+        "PyTorch multiplies by alpha also where it is 1, and so infinity by 0.",
+        {COMPLEX: "add sub"},
+        case=_REFERENCE,
+        by_chance=True,
+    ),
+    *each(
+        "value",
+        "result: ...: expected nan, got inf",
+        _LIMIT,
+        {FLOATING: "i0"},
+        case=_REFERENCE,
+        by_chance=True,
+    ),
+    *each(
+        "exception",
+        "first gradient: expected RuntimeError(derivative for aten::remainder is not implemented), "
+        "got no exception",
+        MORE,
+        {FLOATING: "remainder"},
+        case=_REFERENCE,
+        by_chance=True,
+    ),
+    *each(
+        "gradgrad",
+        "second gradient 0: ...",
+        "Weights of float32 are rounded in another place.",
+        {DOUBLE: "cov"},
+        case="aweights=<float32",
+        within=1e6,
+        by_chance=True,
+    ),
+    *each(
+        "value",
+        "result: ...",
+        "Products that nearly cancel: what rounding leaves of them.",
+        {COMPLEX: "mul"},
+        case=_REFERENCE,
+        by_chance=True,
+    ),
+    *nodes("movedim", DIFFERENTIABLE, "AliasBackward0 -> PermuteBackward0"),
+    *nodes("moveaxis", SINGLE, "AliasBackward0 -> PermuteBackward0"),
+    *nodes(
+        "nn.functional.multi_margin_loss",
+        DOUBLE,
+        "MultiMarginLossBackward0 -> SumBackward0, MultiMarginLossBackward0 -> ViewBackward0",
+    ),
+    *nodes(
+        "nn.functional.multilabel_margin_loss",
+        DOUBLE,
+        "MultilabelMarginLossBackward0 -> SumBackward0, "
+        "MultilabelMarginLossBackward0 -> ViewBackward0",
+    ),
+    *each(
+        "exception",
+        '...: expected NotImplementedError("pdist..." not implemented for ...), got no exception',
+        MORE,
+        {HALF: "nn.functional.pdist"},
+    ),
+    *each(
+        "exception",
+        "second gradient: expected NotImplementedError(the derivative for '_pdist_backward' is not "
+        "implemented.), got no exception",
+        MORE,
+        {DOUBLE: "nn.functional.pdist"},
+    ),
+    *nodes(
+        "nn.functional.pdist",
+        SINGLE,
+        "PdistBackward0 -> SumBackward1, PdistBackward0 -> LinalgVectorNormBackward0, "
+        "PdistBackward0 -> AddBackward0",
+    ),
+    *each(
+        "refused",
+        "call: got NotImplementedError(histogram: expected an input of float32 or float64, ...",
+        "The dtype is looked at also where there is nothing to count.",
+        {HALF: "histogramdd"},
+        case="empty first dim",
+    ),
+    *each(
+        "warning",
+        "of a resized out=: expected True, got False",
+        "PyTorch resizes the number that a product of nothing is added to.",
+        {BOOL: "addmv"},
+        case="empty last dim",
+    ),
+    *each(
+        "exception",
+        "...expected RuntimeError(...dtype...), got no exception",
+        "An out= of a wider dtype gets the result converted.",
+        {SINGLE: "inverse matrix_power"},
+        case="out wider dtype",
+    ),
+    *each(
+        "refused",
+        "call: got RuntimeError(...: out= takes no part in differentiation...",
+        "PyTorch differentiates through an out= of powers that need no product.",
+        {SINGLE: "matrix_power"},
+        case="out ",
+    ),
+    *each(
+        "warning",
+        "of a resized out=: expected True, got False",
+        "PyTorch computes the product of a vector as a matrix, and resizes to it.",
+        {INTEGERS + FLOATING + COMPLEX: "nn.functional.linear"},
+        case="out ",
+    ),
+    *each(
+        "exception",
+        "...expected RuntimeError(Expected X.is_contiguous(memory_format) to be true, but got ...",
+        "Takes any order of memory.",
+        {ALL: "native_group_norm"},
+    ),
+    *[
+        entry
+        for category in ("requires_grad", "grad_fn", "grad", "gradgrad")
+        for entry in each(
+            category,
+            "...",
+            "The statistics that are returned beside the result have no derivative.",
+            {FLOATING if category != "gradgrad" else DOUBLE: "native_group_norm"},
+        )
+    ],
+]
