@@ -1,4 +1,4 @@
-"""The command ``facula``: ``facula info`` and ``facula run``."""
+"""The command ``facula``: ``facula info``, ``facula run`` and ``facula doctor``."""
 
 import sys
 from collections.abc import Sequence
@@ -57,6 +57,11 @@ def main(argv: Sequence[str] | None = None) -> None:
 
         _launch.main(words[1:])
         return
+    if words[:1] == ["doctor"]:
+        from facula.doctor import _command
+
+        _command.main(words[1:])
+        return
     import argparse
 
     parser = argparse.ArgumentParser(prog="facula", description="PyTorch's API in a small package.")
@@ -68,6 +73,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         "--warm", action="store_true", help="compile ahead what most trainings run on a GPU"
     )
     commands.add_parser("run", help="run a PyTorch program, unchanged: facula run script.py ...")
+    commands.add_parser("doctor", help="run a program and tell of its silent mistakes")
     arguments = parser.parse_args(words)
     print(info())
     if arguments.command == "info" and arguments.warm:

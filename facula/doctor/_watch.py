@@ -1,0 +1,330 @@
+"""The watch over a running program: from its operations, calls and steps to the checks.
+
+Operations come from the seam. What is no operation (a module that is called, an optimiser that
+steps, a batch that is loaded) comes from methods that are replaced for as long as the watch is on,
+so that a program without a doctor pays nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Any
+
+import facula
+from facula import Tensor, _core
+from facula._warnings import warn_user
+from facula.doctor._finding import Finding, Findings, here
+from facula.doctor._program import Origin, Program, tensors_in
+from facula.doctor.checks import CHECKS
+from facula.doctor.checks._check import EVENTS, Call, Check
+from facula.nn.modules.module import Module
+from facula.optim import Optimizer
+from facula.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
+from facula.optim.optimizer import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
+from facula.utils.data._utils.iterators import CallerIterator, PoolIterator
+
+# Operations whose results are recognised when they come to a loss.
+_ORIGINS = frozenset({"softmax", "log_softmax", "sigmoid"})
+_BACKWARD = "gradient", "retain_graph", "create_graph", "inputs"  # its arguments after the loss
+
+
+def _to_stderr(finding: Finding) -> None:
+    print(finding, file=sys.stderr, flush=True)
+
+
+class Watch:
+    """Watches the thread that starts it, as a block or from :func:`enable` on.
+
+    Args:
+        ignore: ids of checks, or ids with a place as in ``"F101:train.py:12"``, that are not told.
+        tell: is called with each new :class:`Finding`; prints it to standard error by default.
+
+    Example:
+        >>> from facula import doctor
+        >>> with doctor.watch(tell=lambda finding: print(finding.id, finding.message)) as watch:
+        ...     x = facula.tensor([[2.0, 0.5]], requires_grad=True)
+        ...     loss = facula.nn.functional.cross_entropy(x.softmax(1), facula.tensor([0]))
+        F101 cross_entropy is given the result of softmax: it takes logits.
+        >>> [finding.id for finding in watch.findings]
+        ['F101']
+    """
+
+    current: Watch | None = None
+
+    def __init__(
+        self, ignore: Iterable[str] = (), tell: Callable[[Finding], Any] = _to_stderr
+    ) -> None:
+        self._findings = Findings(ignore, tell)
+        self._program = Program()
+        checks = [kind(self._program, self._findings) for kind in CHECKS]
+        self._handlers: dict[str, list[Callable[..., None]]] = {
+            event: [
+                getattr(check, event)
+                for check in checks
+                if getattr(type(check), event) is not getattr(Check, event)
+            ]
+            for event in EVENTS
+        }
+        self._by_operation: dict[str, list[Callable[[Call], None]]] = {}
+        for check in checks:
+            for name in check.operations:
+                self._by_operation.setdefault(name, []).append(check.operation)
+        often = {n for check in checks if check.samples_every == 1 for n in check.operations}
+        # Operations that only sampling checks want, with the steps from one sample to the next.
+        self._seldom = {
+            name: check.samples_every
+            for check in checks
+            for name in check.operations - often - _ORIGINS
+        }
+        self._names = {*often, *_ORIGINS}  # what the seam is asked to tell of
+        self._observers = [
+            _core._Observer(self._operation, None, self._names),
+            _core._Observer(self._backward_ended, self._backward_began, frozenset({"backward"})),
+        ]
+        self._undo: list[Callable[[], None]] = []
+        self._thread = 0
+        self._is_busy = False  # with a check, whose own operations are nobody's
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What was found so far, in the order of time."""
+        return list(self._findings.all)
+
+    def __enter__(self) -> Watch:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Begin to watch; one watch can be on at a time."""
+        if Watch.current is not None:
+            raise RuntimeError("doctor: a watch is on already. End it with doctor.disable().")
+        Watch.current = self
+        self._thread = threading.get_ident()
+        for observer in self._observers:
+            observer.start()
+        self._replace_methods()
+
+    def stop(self) -> None:
+        """End the watch; what can only be said at the end is said now."""
+        if Watch.current is not self:
+            return
+        self._emit("ends")
+        self._leave()
+
+    def _leave(self) -> None:
+        Watch.current = None
+        for observer in self._observers:
+            observer.stop()
+        while self._undo:
+            self._undo.pop()()
+
+    # Events
+
+    def _emit(self, event: str, *args: Any) -> None:
+        self._call(self._handlers[event], *args)
+
+    def _call(self, handlers: list[Callable[..., None]], *args: Any) -> None:
+        if not handlers or self._is_busy or threading.get_ident() != self._thread:
+            return
+        self._is_busy = True
+        program = self._program
+        program.place = None
+        program.is_grad_enabled = is_grad_enabled = _core.is_grad_enabled()
+        _core._set_grad_enabled(False)
+        try:
+            for handler in handlers:
+                handler(*args)
+        except Exception as error:  # a check must not end the program that it watches
+            # The list is not changed but replaced: this one may be in use further out.
+            self._switch_off(getattr(handler, "__self__", None), error)
+        finally:
+            _core._set_grad_enabled(is_grad_enabled)
+            self._is_busy = False
+
+    def _switch_off(self, check: Check | None, error: Exception) -> None:
+        for table in (self._handlers, self._by_operation):
+            for event, handlers in table.items():
+                table[event] = [h for h in handlers if getattr(h, "__self__", None) is not check]
+        warn_user(
+            f"doctor: the check {getattr(check, 'id', '?')} failed and is off: "
+            f"{type(error).__name__}: {error}"
+        )
+
+    def _operation(
+        self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
+    ) -> None:
+        if self._is_busy:
+            return
+        self._program.place = None
+        call = Call(name, args, kwargs, result)
+        # Before the origin of the result is noted: a softmax of a softmax looks at its input.
+        self._call(self._by_operation.get(name, []), call)
+        if name in _ORIGINS and isinstance(result, Tensor):
+            dim = call.argument(1, "dim")
+            if isinstance(dim, int) and result.dim():
+                dim %= result.dim()
+            self._program.origins.note(
+                result, Origin(name, self._program.here(), dim, result.dim())
+            )
+
+    def _backward_began(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if not self._is_busy:
+            options = dict(zip(_BACKWARD, args[1:], strict=False))
+            self._emit("backward_begins", args[0], {**options, **kwargs})
+            self._program.note_loss(args[0])
+
+    def _backward_ended(
+        self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
+    ) -> None:
+        self._emit("backward_ends", args[0])
+
+    # Methods that are replaced
+
+    def _replace_methods(self) -> None:
+        import facula.nn.utils as utils
+        import facula.serialization as serialization
+        from facula.nn.modules._state import Stateful
+
+        self._replace(Module, "__call__", self._calling)
+        self._replace(Optimizer, "__init__", self._making_optimizer)
+        for owner in (Optimizer, Module):
+            self._after(
+                owner, "zero_grad", lambda result, it, *a, **k: self._emit("gradients_zeroed", it)
+            )
+        for kind in (LRScheduler, ReduceLROnPlateau):
+            self._after(
+                kind, "step", lambda result, it, *a, **k: self._emit("scheduler_stepped", it)
+            )
+        for name in ("clip_grad_norm_", "clip_grad_value_"):
+            for module in (utils, utils.clip_grad):
+                self._after(module, name, self._clipped)
+        for iterator in (CallerIterator, PoolIterator):
+            self._replace(iterator, "__next__", self._loading)
+        for module in (facula, serialization):
+            self._after(module, "save", lambda result, value, *a, **k: self._emit("saved", value))
+        self._after(Stateful, "load_state_dict", self._loaded)
+        data: Any = vars(Tensor)["data"]
+        replacement = property(self._data_getter(data), data.__set__, doc=data.__doc__)
+        Tensor.data = replacement  # type: ignore[assignment]
+        self._undo.append(lambda: setattr(Tensor, "data", data))
+        for register, event in (
+            (register_optimizer_step_pre_hook, "step_begins"),
+            (register_optimizer_step_post_hook, "step_ends"),
+        ):
+            hook = functools.partial(self._stepping, event)
+            self._undo.append(register(hook).remove)
+
+    def _replace(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
+        original = getattr(owner, name)  # some names of the package are loaded when asked for
+        replacement = functools.wraps(original)(make(original))
+        setattr(owner, name, replacement)
+        self._undo.append(lambda: setattr(owner, name, original))
+
+    def _after(self, owner: Any, name: str, tell: Callable[..., None]) -> None:
+        """Let ``tell(result, *args, **kwargs)`` be called after a function."""
+
+        def make(original: Any) -> Any:
+            def replacement(*args: Any, **kwargs: Any) -> Any:
+                result = original(*args, **kwargs)
+                tell(result, *args, **kwargs)
+                return result
+
+            return replacement
+
+        self._replace(owner, name, make)
+
+    def _calling(self, original: Any) -> Any:
+        def __call__(module: Module, *args: Any, **kwargs: Any) -> Any:
+            if self._program.is_in_model or threading.get_ident() != self._thread:
+                return original(module, *args, **kwargs)
+            self._program.is_in_model = True
+            try:
+                result = original(module, *args, **kwargs)
+            finally:
+                self._program.is_in_model = False
+            if not self._is_busy:
+                facts = self._program.model_facts(module)
+                facts.place = here()
+                facts.n_calls += 1
+                self._emit("model_called", module, args, result)
+                if self._program.is_grad_enabled and module.training:
+                    facts.n_trained += any(x.requires_grad for x in tensors_in(result))
+            return result
+
+        return __call__
+
+    def _making_optimizer(self, original: Any) -> Any:
+        def __init__(optimizer: Optimizer, *args: Any, **kwargs: Any) -> None:
+            original(optimizer, *args, **kwargs)
+            self._program.facts_of(optimizer)
+
+        return __init__
+
+    def _stepping(self, event: str, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        if threading.get_ident() != self._thread:
+            return
+        facts = self._program.facts_of(optimizer)
+        self._emit(event, optimizer)
+        if event == "step_ends":
+            facts.n_steps += 1
+            self._program.note_step()
+            for name, every in self._seldom.items():
+                if self._program.n_steps % every == 0:
+                    self._names.add(name)
+                else:
+                    self._names.discard(name)
+
+    def _clipped(self, result: Any, parameters: Any, *args: Any, **kwargs: Any) -> None:
+        if isinstance(parameters, (Tensor, list, tuple)):  # a generator is spent by now
+            tensors = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+            self._emit("gradients_clipped", tensors)
+        else:
+            self._emit("gradients_clipped", [])
+
+    def _loading(self, original: Any) -> Any:
+        def __next__(iterator: Any) -> Any:
+            start = time.perf_counter()
+            batch = original(iterator)
+            self._emit("batch_loaded", iterator._loader, time.perf_counter() - start)
+            return batch
+
+        return __next__
+
+    def _loaded(
+        self, result: Any, model: Module, state: Any, strict: bool = True, *a: Any, **k: Any
+    ) -> None:
+        self._emit("state_loaded", model, strict, result)
+
+    def _data_getter(self, descriptor: Any) -> Callable[[Tensor], Tensor]:
+        def get(x: Tensor) -> Tensor:
+            data: Tensor = descriptor.__get__(x)
+            self._emit("data_read", x, data)
+            return data
+
+        return get
+
+
+def _leave_in_child() -> None:
+    # A worker of a loader is not the program that somebody watches.
+    if Watch.current is not None:
+        Watch.current._leave()
+
+
+os.register_at_fork(after_in_child=_leave_in_child)

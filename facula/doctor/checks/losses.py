@@ -1,0 +1,208 @@
+"""Losses that are given something else than what they take."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import facula
+from facula import Tensor
+from facula.doctor._finding import Place
+from facula.doctor.checks._check import Call, Check
+
+_SAME_SHAPE = frozenset(
+    {
+        "mse_loss",
+        "l1_loss",
+        "smooth_l1_loss",
+        "huber_loss",
+        "binary_cross_entropy",
+        "binary_cross_entropy_with_logits",
+        "kl_div",
+    }
+)
+
+
+class SoftmaxBeforeCrossEntropy(Check):
+    """``cross_entropy`` of the result of a softmax."""
+
+    id = "F101"
+    title = "softmax before cross_entropy"
+    why = (
+        "cross_entropy applies log_softmax itself. Of probabilities, which lie between 0 and 1, it "
+        "can never become small, and its gradients are faint."
+    )
+    fix = "loss = F.cross_entropy(logits, target)  # the softmax only for looking at probabilities"
+    operations: ClassVar[frozenset[str]] = frozenset({"cross_entropy"})
+
+    def operation(self, call: Call) -> None:
+        origin = self.program.origins.of(call.args[0]) if call.args else None
+        if origin is not None and origin.name == "softmax":
+            self.say(
+                "cross_entropy is given the result of softmax: it takes logits.", None, origin.place
+            )
+
+
+class ProbabilitiesIntoNLL(Check):
+    """``nll_loss`` of probabilities, or of plain scores."""
+
+    id = "F102"
+    title = "nll_loss without log_softmax"
+    why = (
+        "nll_loss only picks the number of the right class and changes its sign. It takes "
+        "logarithms of probabilities; of anything else it has no lower bound or faint gradients."
+    )
+    fix = "loss = F.nll_loss(F.log_softmax(logits, dim=1), target)"
+    operations: ClassVar[frozenset[str]] = frozenset({"nll_loss"})
+
+    def operation(self, call: Call) -> None:
+        x = call.argument(0, "input")
+        if not isinstance(x, Tensor) or x.numel() == 0:
+            return
+        origin = self.program.origins.of(x)
+        if origin is not None and origin.name == "softmax":
+            self.say(
+                "nll_loss is given probabilities: it takes their logarithms.", None, origin.place
+            )
+        elif origin is None and bool((x.detach().reshape(-1)[:4096] > 1e-3).any()):
+            self.say("nll_loss is given numbers above 0, which no logarithm of a probability is.")
+
+
+class SigmoidBeforeLogits(Check):
+    """``binary_cross_entropy_with_logits`` of the result of a sigmoid."""
+
+    id = "F103"
+    title = "sigmoid before binary_cross_entropy_with_logits"
+    why = "The loss applies the sigmoid itself; with two of them it never becomes small."
+    fix = "loss = F.binary_cross_entropy_with_logits(logits, target)"
+    operations: ClassVar[frozenset[str]] = frozenset({"binary_cross_entropy_with_logits"})
+
+    def operation(self, call: Call) -> None:
+        origin = self.program.origins.of(call.argument(0, "input"))
+        if origin is not None and origin.name == "sigmoid":
+            self.say(
+                "binary_cross_entropy_with_logits is given the result of sigmoid: it takes logits.",
+                None,
+                origin.place,
+            )
+
+
+class SoftmaxTwice(Check):
+    """A softmax of the result of a softmax."""
+
+    id = "F104"
+    title = "softmax of a softmax"
+    why = "The second softmax makes probabilities nearly equal, and gradients faint."
+    fix = "p = logits.softmax(dim=1)  # once"
+    operations: ClassVar[frozenset[str]] = frozenset({"softmax", "log_softmax"})
+
+    def operation(self, call: Call) -> None:
+        x = call.argument(0, "input")
+        origin = self.program.origins.of(x)
+        if origin is None or origin.name != "softmax" or x is call.result:
+            return
+        dim = call.argument(1, "dim")
+        if origin.place != self.here() and isinstance(dim, int) and dim % x.dim() == origin.dim:
+            self.say(f"{call.name} is given the result of softmax.", None, origin.place)
+
+
+class SoftmaxOverBatch(Check):
+    """A loss of classes whose (log-)softmax went over the examples."""
+
+    id = "F105"
+    title = "softmax over the batch"
+    why = (
+        "The probabilities of one example do not add up to 1: each depends on which other examples "
+        "are in the batch."
+    )
+    fix = "log_p = F.log_softmax(logits, dim=1)  # over the classes, not over the examples"
+    operations: ClassVar[frozenset[str]] = frozenset({"nll_loss", "cross_entropy"})
+
+    def operation(self, call: Call) -> None:
+        x = call.argument(0, "input")
+        origin = self.program.origins.of(x)
+        if origin is None or origin.name == "sigmoid" or x.dim() < 2 or x.size(0) < 2:
+            return
+        if origin.n_dims == x.dim() and origin.dim == 0:
+            self.say(
+                f"{call.name} is given a {origin.name} over dimension 0, that of the examples.",
+                origin.place,
+                self.here(),
+            )
+
+
+class LossBroadcasts(Check):
+    """A loss whose input and target are both enlarged to a common shape."""
+
+    id = "F106"
+    title = "broadcasting in a loss"
+    why = (
+        "Shapes like (N, 1) and (N,) make an (N, N) table: every prediction is compared with every "
+        "target, and the model learns the mean."
+    )
+    fix = "loss = F.mse_loss(prediction.squeeze(1), target)  # the same shape on both sides"
+    operations: ClassVar[frozenset[str]] = _SAME_SHAPE | {"sub", "__rsub__"}
+
+    def operation(self, call: Call) -> None:
+        if len(call.args) < 2:
+            return
+        a, b = call.args[:2]
+        if not isinstance(a, Tensor) or not isinstance(b, Tensor) or a.shape == b.shape:
+            return
+        if call.name in _SAME_SHAPE:
+            shape = facula.broadcast_shapes(a.shape, b.shape)
+            n = shape.numel()
+            if n > a.numel() and n > b.numel():
+                self._tell(call.name, a, b)
+        elif {a.dim(), b.dim()} == {1, 2}:
+            column, row = (a, b) if a.dim() == 2 else (b, a)
+            n = row.numel()
+            # A column that unsqueeze made is meant to be compared with everything.
+            is_meant = column.grad_fn is None or column.grad_fn.name().startswith(
+                ("Unsqueeze", "View", "Reshape", "Index")
+            )
+            if n > 1 and column.shape == (n, 1) and not row.requires_grad and not is_meant:
+                self._tell(call.name, a, b)
+
+    def _tell(self, name: str, a: Tensor, b: Tensor) -> None:
+        self.say(f"{name} of {tuple(a.shape)} and {tuple(b.shape)}: both are enlarged.")
+
+
+class LabelsFromOne(Check):
+    """Labels of classes that never are 0."""
+
+    id = "F107"
+    title = "labels that count from 1"
+    why = "The first output of the model stands for a class that does not exist."
+    fix = "target = target - 1  # classes are 0 to C - 1"
+    operations: ClassVar[frozenset[str]] = frozenset({"nll_loss", "cross_entropy"})
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)  # type: ignore[arg-type]
+        self._seen: dict[Place, list[int]] = {}  # calls, labels, least, greatest, classes
+
+    def operation(self, call: Call) -> None:
+        x, target = call.argument(0, "input"), call.argument(1, "target")
+        if not isinstance(target, Tensor) or target.is_floating_point() or target.numel() == 0:
+            return
+        place = self.here()
+        seen = self._seen.setdefault(place, [0, 0, 1 << 62, -1, 0])
+        if seen[0] >= 50 or x.dim() < 2:
+            return
+        low, high = (int(v) for v in target.aminmax())
+        seen[:] = (
+            seen[0] + 1,
+            seen[1] + target.numel(),
+            min(seen[2], low),
+            max(seen[3], high),
+            x.size(1),
+        )
+
+    def ends(self) -> None:
+        for place, (n_calls, n_labels, least, greatest, n_classes) in self._seen.items():
+            is_enough = n_calls >= 3 and n_labels >= 20 * n_classes and n_classes > 2
+            if is_enough and least == 1 and greatest == n_classes - 1:
+                self.say(
+                    f"of {n_labels} labels none is 0, and the greatest is {greatest}, the last of "
+                    f"{n_classes} classes.",
+                    place,
+                )

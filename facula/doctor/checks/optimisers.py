@@ -1,0 +1,217 @@
+"""Parameters that no optimiser moves, or moves too far, and schedules out of step."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any, ClassVar
+
+from facula import Tensor
+from facula.doctor._finding import Place
+from facula.doctor._program import is_nonzero, parameters_of
+from facula.doctor.checks._check import Call, Check
+from facula.optim import Optimizer
+from facula.optim.lr_scheduler import ExponentialLR, MultiStepLR, StepLR
+
+
+def _listed(names: list[str]) -> str:
+    """Some names for a sentence: all of a few, else the first three and how many follow."""
+    return (
+        ", ".join(names) if len(names) < 5 else f"{', '.join(names[:3])} and {len(names) - 3} more"
+    )
+
+
+class NotOptimised(Check):
+    """Parameters with gradients that no optimiser holds, of a model that is trained."""
+
+    id = "F401"
+    title = "parameters that no optimiser holds"
+    why = "They get gradients and are never changed: a part of the model stays as it began."
+    fix = (
+        "optimizer = optim.SGD(model.parameters(), lr=0.1)  # or freeze them: requires_grad_(False)"
+    )
+
+    def step_ends(self, optimizer: Optimizer) -> None:
+        facts = self.program.optimizers[optimizer]
+        if facts.n_steps != 2:  # once, when every optimiser has had its turn
+            return
+        held = self.program.held()
+        known: set[int] = set()
+        left: list[str] = []
+        for model in self.program.models:
+            parameters = dict(model.named_parameters())
+            known.update(map(id, parameters.values()))
+            if any(id(p) in held for p in parameters.values()):
+                left += [
+                    name
+                    for name, p in parameters.items()
+                    if p.requires_grad and p.grad is not None and id(p) not in held
+                ]
+        if not left:
+            return
+        strays = [p for p in parameters_of(optimizer) if id(p) not in known and p.grad is None]
+        if strays:
+            message = "the optimiser holds parameters that the model has no more, and not {}."
+        else:
+            message = "no optimiser holds {}."
+        self.say(message.format(_listed(left)), facts.made, self.here())
+
+
+class FrozenParameterMoves(Check):
+    """A frozen parameter whose old gradient still moves it."""
+
+    id = "F402"
+    title = "a frozen parameter that changes"
+    why = (
+        "requires_grad=False stops new gradients, but the old one is still there, and the "
+        "optimiser goes on with it; momentum and weight decay do so as well."
+    )
+    fix = "p.requires_grad_(False); p.grad = None  # or leave it out of the optimiser"
+
+    def step_begins(self, optimizer: Optimizer) -> None:
+        n = self.program.optimizers[optimizer].n_steps
+        if n > 50 and n % 20:
+            return
+        for p in parameters_of(optimizer):
+            if not p.requires_grad and p.grad is not None and is_nonzero(p.grad):
+                self.say("a parameter is frozen, but has a gradient that this step uses.")
+                return
+
+
+class DetachedParameters(Check):
+    """Parameters without gradients since a result in their model was detached."""
+
+    id = "F403"
+    title = "parameters cut off by detach"
+    why = "What comes before the detached tensor never receives a gradient and is not trained."
+    fix = "y = self.head(features)  # without .detach(), .data, .numpy() or no_grad() in between"
+    operations: ClassVar[frozenset[str]] = frozenset({"detach", "detach_", "numpy"})
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._place: Place | None = None
+        self._reached: weakref.WeakKeyDictionary[Optimizer, set[int]] = weakref.WeakKeyDictionary()
+
+    def operation(self, call: Call) -> None:
+        if self.program.is_in_model and self.program.is_grad_enabled:
+            self._note(call.args[0])
+
+    def data_read(self, source: Tensor, data: Tensor) -> None:
+        if self.program.is_in_model and self.program.is_grad_enabled:
+            self._note(source)
+
+    def _note(self, x: Any) -> None:
+        if self._place is None and isinstance(x, Tensor) and x.requires_grad and not x.is_leaf:
+            self._place = self.here()
+
+    def step_begins(self, optimizer: Optimizer) -> None:
+        n = self.program.optimizers[optimizer].n_steps
+        if n > 9:
+            return
+        reached = self._reached.setdefault(optimizer, set())
+        reached.update(id(p) for p in parameters_of(optimizer) if p.grad is not None)
+        if n < 9 or self._place is None or not reached:
+            return
+        held = {id(p) for p in parameters_of(optimizer) if p.requires_grad}
+        for model in self.program.models:
+            never = [
+                name
+                for name, p in model.named_parameters()
+                if id(p) in held and id(p) not in reached
+            ]
+            if never:
+                self.say(
+                    f"in 10 steps {_listed(never)} received no gradient: a result was detached.",
+                    self._place,
+                    self.here(),
+                )
+
+
+class StepsTooLarge(Check):
+    """Steps that change weights by as much as they are."""
+
+    id = "F404"
+    title = "steps larger than the weights"
+    why = "The learning rate is so high that every step throws away what the weights were."
+    fix = "optimizer = optim.SGD(model.parameters(), lr=lr / 100)"
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._before: list[tuple[Tensor, Tensor]] = []
+        self._counts: weakref.WeakKeyDictionary[Optimizer, int] = weakref.WeakKeyDictionary()
+
+    def step_begins(self, optimizer: Optimizer) -> None:
+        self._before.clear()
+        n = self.program.optimizers[optimizer].n_steps
+        if n >= 10 and n % 50:
+            return
+        matrices = [
+            p
+            for p in parameters_of(optimizer)
+            if p.dim() > 1 and p.numel() <= 100_000 and p.grad is not None and p.is_floating_point()
+        ]
+        self._before = [(p, p.detach().clone()) for p in matrices[:3]]
+
+    def step_ends(self, optimizer: Optimizer) -> None:
+        ratios = [
+            float((p.detach() - old).norm() / old.norm()) for p, old in self._before if old.any()
+        ]
+        self._before.clear()
+        if not ratios:
+            return
+        n = self._counts.get(optimizer, 0)
+        self._counts[optimizer] = n + 1 if max(ratios) > 0.7 else 0
+        if n + 1 == 5 and max(ratios) > 0.7:
+            rates = {group.get("lr") for group in optimizer.param_groups}
+            self.say(
+                f"five steps in a row changed weights by {max(ratios):.1f} times their size, with "
+                f"lr={', '.join(f'{float(r):g}' for r in rates if r is not None)}.",
+                self.here(),
+                self.program.optimizers[optimizer].made,
+            )
+
+
+class SchedulerFirst(Check):
+    """``scheduler.step()`` before ``optimizer.step()``."""
+
+    id = "F405"
+    title = "the schedule steps before the optimiser"
+    why = "The first learning rate of the schedule is skipped, and all others come too early."
+    fix = "optimizer.step(); scheduler.step()  # in this order"
+
+    def scheduler_stepped(self, scheduler: Any) -> None:
+        optimizer = getattr(scheduler, "optimizer", None)
+        if getattr(scheduler, "_is_initial", False) or not isinstance(optimizer, Optimizer):
+            return
+        if (
+            not self.program.facts_of(optimizer).n_steps
+            and getattr(scheduler, "last_epoch", 0) == 1
+        ):
+            self.say("the schedule is stepped before its optimiser was.")
+
+
+class SchedulerPerBatch(Check):
+    """A schedule for epochs that is stepped for every batch."""
+
+    id = "F406"
+    title = "a schedule for epochs, stepped per batch"
+    why = "The learning rate falls to nothing within the first epochs, and training stands still."
+    fix = "scheduler.step()  # after the loop over the batches, once per epoch"
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._counts: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+
+    def scheduler_stepped(self, scheduler: Any) -> None:
+        if not isinstance(scheduler, (ExponentialLR, MultiStepLR, StepLR)) or scheduler._is_initial:
+            return
+        n = self._counts[scheduler] = self._counts.get(scheduler, 0) + 1
+        groups = scheduler.optimizer.param_groups
+        n_steps = self.program.facts_of(scheduler.optimizer).n_steps
+        if n < 10 or n < 0.9 * n_steps:
+            return
+        for group, first in zip(groups, scheduler.base_lrs, strict=False):
+            if 0 < float(group["lr"]) < 1e-5 * float(first):
+                self.say(
+                    f"after {n} steps of the schedule, one for each step of the optimiser, lr is "
+                    f"{float(group['lr']):.1e}; it began with {float(first):g}."
+                )

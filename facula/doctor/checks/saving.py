@@ -1,0 +1,41 @@
+"""Files that are hard to load again, and loads that did nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from facula.doctor.checks._check import Check
+from facula.nn.modules.module import Module
+
+
+class WholeModelSaved(Check):
+    """A module saved as it is."""
+
+    id = "F901"
+    title = "a whole model in a file"
+    why = (
+        "The file holds the names of your classes and files: it cannot be loaded once they have "
+        "changed, nor without being trusted to run code."
+    )
+    fix = "torch.save(model.state_dict(), path)"
+
+    def saved(self, value: Any) -> None:
+        if isinstance(value, Module):
+            self.say(f"a whole {type(value).__name__} is saved, where its weights suffice.")
+
+
+class NothingLoaded(Check):
+    """``load_state_dict(strict=False)`` that found no key of the model."""
+
+    id = "F902"
+    title = "load_state_dict that matched nothing"
+    why = "strict=False passes over all keys that do not fit: the model keeps its random weights."
+    fix = 'state = {k.removeprefix("module."): v for k, v in state.items()}'
+
+    def state_loaded(self, model: Module, strict: bool, result: Any) -> None:
+        keys = model.state_dict().keys()
+        if not strict and keys and len(result.missing_keys) >= len(keys):
+            some = ", ".join(result.unexpected_keys[:2]) or "none"
+            self.say(
+                f"none of the {len(keys)} keys of the model was in the file, which has {some}."
+            )
