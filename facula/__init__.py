@@ -78,6 +78,7 @@ if _TYPE_CHECKING:
         testing,
         torch_version,
         vision,
+        viz,
         xpu,
     )
     from facula._devices import *  # noqa: F403
@@ -89,6 +90,7 @@ if _TYPE_CHECKING:
     from facula.linalg._older_norms import *  # noqa: F403
     from facula.serialization import load, save
     from facula.sparse._older_functions import *  # noqa: F403
+    from facula.viz import summary
 
 newaxis = None
 # What the build has: LAPACK and Fourier transforms of its own; threads that are not OpenMP's.
@@ -150,6 +152,7 @@ _LAZY = {
     "testing",
     "torch_version",
     "vision",
+    "viz",
     "xpu",
 }
 # What few programs use, by the file that is loaded when one of its names is first asked for. The
@@ -245,6 +248,7 @@ _LAZY_NAMES = {
     "compile": "facula.compiler",
     "load": "facula.serialization",
     "save": "facula.serialization",
+    "summary": "facula.viz",
 }
 
 
@@ -322,6 +326,7 @@ __all__ = [
     "sparse",
     "special",
     "storage",
+    "summary",
     "testing",
     "thread_safe_generator",
     "torch_version",
@@ -329,6 +334,7 @@ __all__ = [
     "utils",
     "version",
     "vision",
+    "viz",
     "vmap",
     "xpu",
 ]
