@@ -1,4 +1,4 @@
-"""The command ``facula``: ``facula info``, ``facula run`` and ``facula doctor``."""
+"""The command ``facula``: ``info``, ``run``, ``doctor`` and ``view``."""
 
 import sys
 from collections.abc import Sequence
@@ -58,9 +58,14 @@ def main(argv: Sequence[str] | None = None) -> None:
         _launch.main(words[1:])
         return
     if words[:1] == ["doctor"]:
-        from facula.doctor import _command
+        from facula.doctor import _command as doctor
 
-        _command.main(words[1:])
+        doctor.main(words[1:])
+        return
+    if words[:1] == ["view"]:
+        from facula.viz import _command as view
+
+        view.main(words[1:])
         return
     import argparse
 
@@ -74,6 +79,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     commands.add_parser("run", help="run a PyTorch program, unchanged: facula run script.py ...")
     commands.add_parser("doctor", help="run a program and tell of its silent mistakes")
+    commands.add_parser("view", help="a page about a program's loss, a model or a checkpoint")
     arguments = parser.parse_args(words)
     print(info())
     if arguments.command == "info" and arguments.warm:

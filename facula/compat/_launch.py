@@ -84,9 +84,8 @@ def main(argv: list[str]) -> None:
     Args:
         argv: what follows ``facula run`` on the command line.
     """
-    options = _Options(argv)
     try:
-        _run(options)
+        run(argv)
         return
     except SystemExit:
         raise
@@ -96,7 +95,13 @@ def main(argv: list[str]) -> None:
     _end_with(ended_by)
 
 
-def _run(options: _Options) -> None:
+def run(argv: list[str]) -> None:
+    """Run a program; what it raises goes on to the caller.
+
+    Args:
+        argv: the options, the program and its arguments, as for :func:`main`.
+    """
+    options = _Options(argv)
     sys.modules["__main__"] = program = ModuleType("__main__")
     program.__dict__.update(
         __builtins__=sys.modules["builtins"], __annotations__={}, __loader__=BuiltinImporter
